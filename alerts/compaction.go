@@ -16,11 +16,11 @@ const (
 	boundariesKept = 32
 )
 
-// begin notes that a client began to compact. Only a result opens a cycle: the
-// attempt may fail, be blocked, or write a summary for later.
+// begin handles the start of a compaction. The attempt may fail, be blocked, or
+// only write a summary for later, so that it opens no cycle yet.
 func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
-	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again
+	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > duplicate || again
 	a.Attempted = max(a.Attempted, t)
 	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
@@ -43,9 +43,9 @@ func (e *Engine) attempted(a *AgentState, trigger Trigger) {
 	e.counters.Attempts[trigger]++
 }
 
-// countAttempt counts the newest attempt to compact: once, when it has a result,
-// lapses, or is followed by another. A client that goes on without a result has only written a summary for
-// later, which is no attempt.
+// countAttempt counts the latest compaction attempt once, when it has a result,
+// lapses or is followed by another attempt. A client that continues without a
+// result has only written a summary for later, which is not counted.
 func (e *Engine) countAttempt(a *AgentState) {
 	if a.Uncounted {
 		a.Uncounted = false
@@ -53,23 +53,23 @@ func (e *Engine) countAttempt(a *AgentState) {
 	}
 }
 
-// Dismiss ends a compaction that was begun and came to nothing: the client is back
-// at its prompt, or goes on with the context that it had.
+// Dismiss ends a compaction without result: the client is back at its prompt, or
+// continues with its old context.
 func (e *Engine) Dismiss(id AgentID) {
 	if a := e.agents[id]; a != nil && a.Compacting {
 		e.dismiss(a)
-		e.wake(a, e.now)
+		e.restartReminders(a, e.now)
 		e.changed[id] = struct{}{}
 	}
 }
 
 func (e *Engine) dismiss(a *AgentState) {
 	a.Uncounted = false
-	a.settled()
+	a.endCompaction()
 }
 
-// Compacting returns the agents that began to compact at before or earlier, and
-// have shown no result.
+// Compacting returns the agents that began to compact at or before the given
+// time and have shown no result.
 func (e *Engine) Compacting(before time.Time) []AgentID {
 	var ids []AgentID
 	for _, a := range e.order {
@@ -80,7 +80,7 @@ func (e *Engine) Compacting(before time.Time) []AgentID {
 	return ids
 }
 
-// lapses is when a compaction without a result ends by itself, 0 for none.
+// lapses returns when a compaction without result is given up, 0 for none.
 func (e *Engine) lapses(a *AgentState) Instant {
 	if !a.Compacting {
 		return 0
@@ -88,20 +88,19 @@ func (e *Engine) lapses(a *AgentState) Instant {
 	return a.Begun + e.settle
 }
 
-// lapse ends a compaction that has shown no result for too long, so that nothing
-// waits for a sign that was lost. Begun stays: a result that is told late still
-// belongs to it.
+// lapse gives up a compaction that has shown no result for too long, so that a
+// lost sign blocks nothing. Begun stays: a late result still belongs to it.
 func (e *Engine) lapse(a *AgentState, now Instant) {
 	if end := e.lapses(a); end != 0 && now >= end {
 		a.Compacting = false
 		e.countAttempt(a)
 		e.counters.Lapsed++
 		e.changed[a.Agent] = struct{}{}
-		e.wake(a, now)
+		e.restartReminders(a, now)
 	}
 }
 
-// compacted takes a sign that a compaction has taken place.
+// compacted handles a sign of a finished compaction.
 func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 	o := &opening{sign: ev.Sign, cause: CauseCompaction, at: t, trigger: ev.Trigger, pre: ev.PreTokens}
 	switch ev.Sign {
@@ -133,7 +132,7 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 	e.sign(a, o)
 }
 
-// triggerOf is the trigger of a compaction, or that of the attempt that led to it.
+// triggerOf returns the trigger of a compaction, or else that of its attempt.
 func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 	if o.trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
 		return a.Trigger
@@ -141,10 +140,11 @@ func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 	return o.trigger
 }
 
-// shrunk says that a reading shows a compaction before any sign of it has come: the reading was
-// made after one had begun, and is smaller than what was known before by more than
-// the two points by which roundings of the window can differ. Any other reading of
-// the transcript shows that the client went on without compacting.
+// shrunk reports whether a reading shows a compaction before any sign of it has
+// arrived: it was made after the compaction began, and is smaller than the last
+// one by more than the two points by which rounded percentages can differ. Any
+// other reading of the transcript shows that the client continued without
+// compacting.
 func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
 	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
@@ -162,8 +162,8 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	return true
 }
 
-// guess opens a cycle without any sign, unless that has happened too often: then only
-// the compaction ends.
+// guess opens a cycle without a sign. If that has happened too often, it only
+// ends the compaction.
 func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
 	if len(a.Guesses) >= guessesAnHour {
@@ -181,11 +181,11 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Opened = min(a.Opened, begun+1)
 }
 
-// margin is by how much two figures for one context may differ, in tokens.
+// margin returns by how many tokens two figures for one context may differ.
 func margin(window int64) int64 { return max(0, window) / 50 }
 
-// noticeCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
-// still runs.
+// noticeCompacted notifies the parent, or the operator if there is none, once
+// that the agent was compacted and still runs.
 func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
@@ -194,11 +194,13 @@ func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 		return // the boundary has the trigger
 	}
 	d := a.data()
-	d.Trigger, d.PreTokens = trigger.String(), thousands(cmp.Or(o.pre, a.Before.Tokens))
+	d.Trigger = trigger.String()
+	d.PreTokens = thousands(cmp.Or(o.pre, a.Before.Tokens))
 	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
 	if a.Parent == "" || a.Parent == a.Agent {
-		n.parent, n.operator = false, e.options.OperatorCompactions
+		n.parent = false
+		n.operator = e.options.OperatorCompactions
 	}
-	e.say(a, n)
-	a.counts(KindCompacted, o.at) // where nobody was there to tell, a parent that comes later need not know
+	e.send(a, n)
+	a.cover(KindCompacted, o.at) // also without a recipient: a later parent is not notified
 }

@@ -6,7 +6,7 @@ import (
 	"sm/transcript"
 )
 
-// opening is one sign that the context began anew.
+// opening is a sign that the context began anew.
 type opening struct {
 	sign  Sign
 	cause Cause
@@ -25,9 +25,9 @@ type opening struct {
 
 func (o *opening) compacted() bool { return o.cause == CauseCompaction }
 
-// same says whether a sign belongs to the opening of the present cycle, or to one
-// before it, rather than opening another.
-func (e *Engine) same(a *AgentState, o *opening) bool {
+// belongs reports whether a sign belongs to the current cycle or an earlier one, so
+// that it opens no cycle.
+func (e *Engine) belongs(a *AgentState, o *opening) bool {
 	fresh := a.First == 0
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
@@ -52,23 +52,24 @@ func (e *Engine) same(a *AgentState, o *opening) bool {
 		return false
 	case a.Begun > a.First && o.at >= a.Begun:
 		return false // the client has begun anew since
-	case o.compacted() && a.refilled():
+	case o.compacted() && a.hasGrownBack():
 		return false
 	}
 	// A straggler, unless its like has been here.
 	seen := a.Signs[o.sign]
-	return seen == 0 || max(seen-o.at, o.at-seen) <= doubled
+	return seen == 0 || max(seen-o.at, o.at-seen) <= duplicate
 }
 
-// refilled says that the context has grown back to what it was before the cycle.
-func (a *AgentState) refilled() bool {
+// hasGrownBack reports whether the context has grown back to its size before the
+// cycle.
+func (a *AgentState) hasGrownBack() bool {
 	r, known := a.current()
 	return known && a.Before.Tokens > 0 && r.Tokens+margin(r.Window) >= a.Before.Tokens
 }
 
-// sign takes a sign: it opens a cycle, or is one more of the present one.
+// sign opens a cycle, or adds the sign to the current one.
 func (e *Engine) sign(a *AgentState, o *opening) {
-	if !e.same(a, o) {
+	if !e.belongs(a, o) {
 		e.open(a, o)
 		return
 	}
@@ -89,28 +90,30 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 	e.join(a, o)
 }
 
-// join adds a sign to the opening of the present cycle.
+// join adds a sign to the opening of the current cycle.
 func (e *Engine) join(a *AgentState, o *opening) {
 	a.Signs[o.sign] = cmp.Or(a.Signs[o.sign], o.at)
 	if !o.compacted() {
 		if o.key != 0 {
-			a.Session, a.Keyed = o.key, true
+			a.Session = o.key
+			a.Keyed = true
 		}
 		a.Handoff = cmp.Or(a.Handoff, o.handoff)
 		if o.at >= a.Begun {
 			e.countAttempt(a)
-			a.settled()
+			a.endCompaction()
 		}
 		return
 	}
 	if o.sign == SignBoundary {
-		a.Unconfirmed, a.Guesses = false, nil
+		a.Unconfirmed = false
+		a.Guesses = nil
 		a.Boundary = cmp.Or(a.Boundary, o.key)
 	}
 	trigger := e.triggerOf(a, o)
 	if o.at >= a.Begun {
 		e.countAttempt(a)
-		a.settled()
+		a.endCompaction()
 	}
 	e.noticeCompacted(a, o, trigger)
 	e.count(a, o, trigger)
@@ -124,21 +127,29 @@ func (e *Engine) open(a *AgentState, o *opening) {
 		Trigger: transcript.Unknown, At: o.at.Time(),
 	}
 	if o.compacted() {
-		act.Trigger, act.PreTokens = e.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
+		act.Trigger = e.triggerOf(a, o)
+		act.PreTokens = cmp.Or(o.pre, before.Tokens)
 	}
 	if o.cause != CauseRewind { // samples show a rewind before the transcript does
-		e.disown(a, o.at)
+		e.dateBackEcho(a, o.at)
 	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
 	e.out = append(e.out, act)
-	a.Cycle, a.Opened, a.Cause, a.Unconfirmed = a.Cycle+1, o.at, o.cause, act.Unconfirmed
-	a.Signs, a.Boundary, a.Keyed, a.Handoff = [signs]Instant{}, 0, false, 0
-	a.Counted, a.Made = false, transcript.Unknown
-	e.retire(a, o)
+	a.Cycle = a.Cycle + 1
+	a.Opened = o.at
+	a.Cause = o.cause
+	a.Unconfirmed = act.Unconfirmed
+	a.Signs = [signs]Instant{}
+	a.Boundary = 0
+	a.Keyed = false
+	a.Handoff = 0
+	a.Counted = false
+	a.Made = transcript.Unknown
+	e.withdrawOld(a, o)
 	a.Beyond = 0
-	a.divide(o.at)
+	a.splitReadings(o.at)
 	if o.carried {
 		a.Before = Reading{}
 	}
@@ -147,8 +158,8 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	e.decide(a)
 }
 
-// disown takes a sample that is an echo for older than the opening.
-func (e *Engine) disown(a *AgentState, at Instant) {
+// dateBackEcho dates a sample that is an echo back to the opening.
+func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 	sample := &a.Readings[transcript.FromStatusline]
 	if sample.At <= at {
 		return
@@ -170,9 +181,9 @@ func (e *Engine) disown(a *AgentState, at Instant) {
 	sample.At = at
 }
 
-// retire withdraws what was said in the cycle before. What was said because of a
-// reading that is newer than the opening holds on: it is of the new cycle.
-func (e *Engine) retire(a *AgentState, o *opening) {
+// withdrawOld withdraws the notices of the previous cycle. Notices based on a reading
+// that is newer than the opening belong to the new cycle and stay.
+func (e *Engine) withdrawOld(a *AgentState, o *opening) {
 	old := contextKinds()
 	if !o.compacted() && o.cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
@@ -180,7 +191,7 @@ func (e *Engine) retire(a *AgentState, o *opening) {
 	}
 	var gone []Kind
 	for _, k := range old {
-		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) && !a.stands(k, o) {
+		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) && !a.stillValid(k, o) {
 			gone = append(gone, k)
 		}
 	}
@@ -189,13 +200,14 @@ func (e *Engine) retire(a *AgentState, o *opening) {
 		a.Said[k] = Said{}
 	}
 	if o.cause != CauseRewind {
-		a.Said[KindCompacted], a.Said[KindStorm] = Said{}, Said{}
+		a.Said[KindCompacted] = Said{}
+		a.Said[KindStorm] = Said{}
 	}
 }
 
-// divide keeps the readings that are newer than the opening, and of the others the
-// newest as the last of the cycle before.
-func (a *AgentState) divide(at Instant) {
+// splitReadings moves readings from before the opening out of the cycle and keeps the
+// newest of them as Before.
+func (a *AgentState) splitReadings(at Instant) {
 	a.First = 0
 	for i, r := range a.Readings {
 		if r.At > at {
@@ -207,11 +219,12 @@ func (a *AgentState) divide(at Instant) {
 		}
 		a.Readings[i] = Reading{}
 	}
-	a.Prior, a.Back = Reading{}, 0
+	a.Prior = Reading{}
+	a.Back = 0
 	a.Growth.open(a)
 }
 
-// reset takes a sign that the context was thrown away.
+// reset handles a sign that the context was discarded.
 func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 	o := &opening{cause: ev.Cause, at: t, key: ev.Key, handoff: ev.Handoff, carried: ev.Carried}
 	switch ev.Cause {
@@ -233,22 +246,25 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone {
 		// Nothing has been read yet: the agent's first session, and its first cycle.
 		a.Opened = max(a.Opened, t)
-		a.Session, a.Keyed = o.key, o.key != 0
+		a.Session = o.key
+		a.Keyed = o.key != 0
 		return
 	}
 	e.sign(a, o)
 }
 
-// settled ends a compaction that was begun.
-func (a *AgentState) settled() {
-	a.Begun, a.Compacting, a.Trigger = 0, false, transcript.Unknown
+// endCompaction ends the current compaction.
+func (a *AgentState) endCompaction() {
+	a.Begun = 0
+	a.Compacting = false
+	a.Trigger = transcript.Unknown
 }
 
-// rewound opens a cycle after the client has gone back in its conversation. What it says
-// is exact, so no other sign belongs to it.
+// rewound opens a cycle after the client has gone back in its conversation. The
+// transcript shows this exactly, so that no other sign belongs to it.
 func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
 	if t <= a.Opened {
-		return // of a cycle before, or told again
+		return // of an earlier cycle, or a duplicate
 	}
 	e.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
 	if ev.Tokens <= 0 {
@@ -258,34 +274,35 @@ func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
 	e.decide(a)
 }
 
-// gone notes that the client shows no context any more: it has gone back to the very
-// beginning.
-func (e *Engine) gone(a *AgentState, t Instant) {
+// clearContext handles a client that has gone back to the very beginning and shows no
+// context.
+func (e *Engine) clearContext(a *AgentState, t Instant) {
 	if t < a.Opened || t < a.Sampled || t <= a.Readings[transcript.FromTranscript].At {
 		return
 	}
-	a.Sampled, a.Back = t, t
+	a.Sampled = t
+	a.Back = t
 	e.levelOf(a)
 }
 
-// hear notes when a notice that still holds was heard.
-func (a *AgentState) hear(k Kind, cycle int, t Instant) {
+// markRead records when a notice of the current cycle was read.
+func (a *AgentState) markRead(k Kind, cycle int, t Instant) {
 	if k < kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == cycle {
 		a.Said[k].Heard = t
 	}
 }
 
-// stands says whether a notice about the context still holds after a rewind: the agent
-// has heard it in a part of the conversation that it still has. A mild one that counts as
-// said because of the critical one goes with that.
-func (a *AgentState) stands(k Kind, o *opening) bool {
+// stillValid reports whether a notice is still valid after a rewind because the
+// agent read it in a part of the conversation that remains. A milder notice that
+// was covered by the critical one goes with that.
+func (a *AgentState) stillValid(k Kind, o *opening) bool {
 	s := a.Said[k]
 	if o.cause != CauseRewind || s.At == 0 {
 		return false
 	}
 	if s.Key.Agent == "" && k != KindCritical {
-		return a.stands(KindCritical, o)
+		return a.stillValid(KindCritical, o)
 	}
-	at := cmp.Or(s.Heard, s.At) // it waits, or nobody says: then it matters when it was due
+	at := cmp.Or(s.Heard, s.At) // not known to be read: the time of its cause counts
 	return at <= o.left || at > o.until
 }

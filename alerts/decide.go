@@ -8,11 +8,10 @@ import (
 	"sm/transcript"
 )
 
-// operatorCopy is the Ref of a notice's copy for the operator, where the parent
-// hears it too.
+// operatorCopy is the Ref of the operator's copy of a notice to the parent.
 const operatorCopy = "operator"
 
-// notice is one that is to be said, to each of those whom it is for.
+// notice is a notice with its recipients.
 type notice struct {
 	kind                   Kind
 	ref                    string
@@ -22,9 +21,9 @@ type notice struct {
 	data                   Data
 }
 
-// say says a notice, unless nobody may hear it. The caller has made sure that it has
-// not been said.
-func (e *Engine) say(a *AgentState, n notice) {
+// send sends a notice to its recipients unless the agent is muted. The caller has
+// checked that it was not sent before.
+func (e *Engine) send(a *AgentState, n notice) {
 	if a.Muted {
 		return
 	}
@@ -57,16 +56,16 @@ func (e *Engine) say(a *AgentState, n notice) {
 	}
 }
 
-// unsaid reports whether the cycle has no notice of the kind yet, from the
-// engine or from an alert of another system.
-func (a *AgentState) unsaid(k Kind) bool { return a.Said[k].At == 0 }
+// isNew reports whether the cycle has no notice of the kind yet, from the
+// engine or from an external alert.
+func (a *AgentState) isNew(k Kind) bool { return a.Said[k].At == 0 }
 
-// counts makes a kind of notice count as said in this cycle, if it was not.
-func (a *AgentState) counts(k Kind, at Instant) {
+// cover marks a kind of notice as covered in this cycle.
+func (a *AgentState) cover(k Kind, at Instant) {
 	a.Said[k].At = cmp.Or(a.Said[k].At, at)
 }
 
-// withdraw takes back what has been said of these kinds and may still wait.
+// withdraw takes back notices of these kinds that may still be queued.
 func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 	var keys []Key
 	for _, k := range list {
@@ -80,13 +79,12 @@ func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 	}
 }
 
-// contextKinds are the notices to an agent about its own context.
+// contextKinds returns the notices to an agent about its own context.
 func contextKinds() []Kind { return []Kind{KindWarning, KindCritical, KindForecast} }
 
-// mute follows the settings: what was said about an agent that is to be silent is
-// withdrawn, and one that may speak again is checked as it stands, unless it has been
-// quiet for long.
-func (e *Engine) mute(a *AgentState, t Instant) {
+// updateMuted follows the settings. Muting withdraws the notices of an agent; unmuting
+// checks its context again if it is recent.
+func (e *Engine) updateMuted(a *AgentState, t Instant) {
 	muted := a.Disabled || e.options.Disabled
 	if muted == a.Muted {
 		return
@@ -102,8 +100,8 @@ func (e *Engine) mute(a *AgentState, t Instant) {
 	}
 }
 
-// Repeat gives the notices about present contexts once more that no agent has heard.
-// It is for notices that were dropped because no agent could be reached.
+// Repeat sends the notices about current contexts again that no agent has read.
+// It is for notices that were dropped because the agent could not be reached.
 func (e *Engine) Repeat(now time.Time) []Action {
 	e.out = nil
 	t := transcript.InstantOf(now)
@@ -121,8 +119,8 @@ func (e *Engine) Repeat(now time.Time) []Action {
 	return e.out
 }
 
-// revise checks an agent by new settings. Only thresholds change a level while the
-// reading stays.
+// revise checks an agent against new settings. While the reading stays, only
+// thresholds change a level.
 func (e *Engine) revise(a *AgentState) {
 	was := a.Level
 	now := e.levelOf(a)
@@ -140,89 +138,93 @@ func (e *Engine) revise(a *AgentState) {
 	}
 }
 
-// sameTurn is how far apart two tellings of one turn's begin may be: its hook, and
-// its record in the transcript.
+// sameTurn is how far apart two events about the start of one turn may be: its
+// hook and its record in the transcript.
 const sameTurn = Instant(5 * time.Second)
 
-// startTurn takes a prompt.
+// startTurn handles a prompt.
 func (a *AgentState) startTurn(t Instant) {
 	if t < a.Started || t < a.Ended || a.InTurn && t-a.Started <= sameTurn {
 		return
 	}
 	a.Turns++
-	a.InTurn, a.Started = true, t
+	a.InTurn = true
+	a.Started = t
 	a.Growth.turn()
 	a.Growth.At = t
 }
 
-// endTurn takes the end of a turn.
+// endTurn handles the end of a turn.
 func (a *AgentState) endTurn(t Instant) {
 	if t < a.Started || t < a.Ended {
 		return
 	}
-	a.InTurn, a.Ended, a.Silent = false, t, false
+	a.InTurn = false
+	a.Ended = t
+	a.Silent = false
 	a.Growth.rest(t)
 	a.Growth.turn()
 }
 
-// activate takes whether the client runs.
+// activate records whether the client runs.
 func (a *AgentState) activate(on bool, t Instant) {
 	if t < a.Turned || on == a.Active {
 		return
 	}
-	a.Active, a.Turned = on, t
+	a.Active = on
+	a.Turned = t
 	if !on {
 		a.Silent = false
 	}
 }
 
-// busy says that the agent can be expected to show readings: its client runs, and is
-// not known to rest or to compact.
+// busy reports whether readings are expected: the client runs, and is not known
+// to be idle or compacting.
 func (a *AgentState) busy() bool {
 	return a.Active && (a.InTurn || a.Ended == 0) && !a.Compacting
 }
 
-// silent is when the lack of readings becomes worth telling, 0 for never.
-func (e *Engine) silent(a *AgentState) Instant {
+// noDataDue returns when a lack of readings becomes a notice, 0 for never.
+func (e *Engine) noDataDue(a *AgentState) Instant {
 	if !a.busy() || a.Silent || a.Muted || e.options.NoDataAfter <= 0 {
 		return 0
 	}
-	return a.heard() + Instant(e.options.NoDataAfter)
+	return a.lastSign() + Instant(e.options.NoDataAfter)
 }
 
-// heard is the last sign of work or rest: what came before it says nothing of the silence since.
-func (a *AgentState) heard() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
+// lastSign returns the last event about work or rest, from which silence counts.
+func (a *AgentState) lastSign() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
 
-// silence warns the operator about an agent that works without showing readings.
-func (e *Engine) silence(a *AgentState) {
-	if t := e.silent(a); t != 0 && e.now >= t {
-		e.sayNoData(a, t)
+// checkNoData warns the operator about an active agent without readings.
+func (e *Engine) checkNoData(a *AgentState) {
+	if t := e.noDataDue(a); t != 0 && e.now >= t {
+		e.sendNoData(a, t)
 	}
 }
 
-// sayNoData says that a new episode has begun.
-func (e *Engine) sayNoData(a *AgentState, t Instant) {
+// sendNoData begins an episode without data.
+func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	a.Silent = true
 	a.Episodes++
 	e.changed[a.Agent] = struct{}{}
 	d := a.data()
-	if quiet := t - a.heard(); quiet > 0 && quiet < t {
+	if quiet := t - a.lastSign(); quiet > 0 && quiet < t {
 		d.Minutes = minutes(quiet)
 	} else {
 		d.Minutes = minutes(Instant(e.options.NoDataAfter))
 	}
-	e.say(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
+	e.send(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
 }
 
 // minutes rounds, to at least 1.
 func minutes(d Instant) int { return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute)) }
 
-// burstsKept is how many automatic compactions are remembered for a storm at least.
+// burstsKept is the minimum number of automatic compactions kept for storms.
 const burstsKept = 16
 
-// count counts the compaction that opened the present cycle, if it was automatic. The
-// attempt may have had another trigger than what came of it, so a sign that knows
-// corrects one that does not.
+// count counts the compaction that opened the current cycle if it was automatic.
+// A compaction may have another trigger than its attempt, so that a sign with
+// the trigger corrects one without.
 func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
 	if a.Made != transcript.Unknown && o.trigger != transcript.Idle {
 		return
@@ -238,10 +240,10 @@ func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
 	}
 }
 
-// burst notes an automatic compaction, and says so when it is one too many.
+// burst records an automatic compaction and checks for a storm.
 func (e *Engine) burst(a *AgentState, at Instant) {
 	a.Bursts = newest(append(a.Bursts, Burst{At: at, Turn: a.Turns}), max(burstsKept, e.options.Storm.Count))
-	count, turns := e.stormy(a)
+	count, turns := e.stormOf(a)
 	switch {
 	case count == 0:
 		a.Storming = false
@@ -250,9 +252,9 @@ func (e *Engine) burst(a *AgentState, at Instant) {
 	}
 }
 
-// stormy says how many automatic compactions make a storm of the newest one, 0 for
-// none, and within how many turns if that is what makes it one.
-func (e *Engine) stormy(a *AgentState) (count, turns int) {
+// stormOf returns how many automatic compactions make a storm of the latest one,
+// 0 for none; turns is set if it is a storm by turns.
+func (e *Engine) stormOf(a *AgentState) (count, turns int) {
 	s, last := e.options.Storm, a.Bursts[len(a.Bursts)-1]
 	for _, b := range a.Bursts {
 		if b.At > last.At-Instant(s.Within) {
@@ -271,7 +273,7 @@ func (e *Engine) stormy(a *AgentState) (count, turns int) {
 	return 0, 0
 }
 
-// storm says that there is one, once an episode and cycle.
+// storm begins a storm and sends the notice once a cycle.
 func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	a.Storming = true
 	if a.Said[KindStorm].At != 0 {
@@ -279,10 +281,12 @@ func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	}
 	e.counters.Storms++
 	d := a.data()
-	d.Count, d.Turns, d.Minutes = count, turns, minutes(Instant(e.options.Storm.Within))
+	d.Count = count
+	d.Turns = turns
+	d.Minutes = minutes(Instant(e.options.Storm.Within))
 	if n := len(a.Bursts); count > 0 && count <= n {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
-	e.say(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
-	a.counts(KindStorm, at)
+	e.send(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
+	a.cover(KindStorm, at)
 }

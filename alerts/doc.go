@@ -1,42 +1,39 @@
-// Package alerts decides what is to be said about contexts: it is the policy, and
-// pure. It takes values and the time at which they were true, and knows neither
-// files nor clocks nor how a text reaches anyone.
+// Package alerts decides which notices agents, their parents and the operator get
+// about contexts. It is pure: it takes events with their times, and does no I/O.
 //
-// An [Engine] takes [Event] values and gives [Action] values. It alone decides
-// of cycles: the stretches of an agent between compactions, clears and handoffs.
-// What may be said once a cycle is said under a [Key] that holds the cycle's
-// number; nothing is ever reset, a new cycle has new keys.
+// An [Engine] turns [Event] values into [Action] values. It alone decides about
+// cycles, the stretches of an agent between compactions, clears and handoffs. A
+// notice that comes once a cycle has a [Key] with the number of the cycle, so that
+// nothing has to be reset: a new cycle has new keys.
 //
-// Events may come late, doubled, out of order or not at all, so each carries the
-// time at which it was true, and the engine goes by that and not by the order in
-// which it is told:
+// Events may arrive late, twice, out of order or not at all. Each carries the time
+// at which it was true, and the engine goes by that, not by the order of arrival:
 //
-//   - One compaction has up to four signs: its boundary, and the hooks
+//   - A compaction has up to four signs: its boundary, and the hooks
 //     SessionStart(compact), PostCompact and the event compaction_complete. The
-//     first to come opens the cycle. Another belongs to the same compaction when it
-//     is stamped no later than the cycle's first reading, or within Options.Settle
-//     of the opening; but then it must be of another kind, no PreCompact may stand
-//     between, and the context must not have grown back. Two boundaries with
-//     different keys are two compactions.
-//   - Without any sign, a context that has shrunk after a PreCompact opens a cycle
-//     too, unconfirmed until a boundary comes; three times an hour at most.
-//   - An opening stamped before the cycle's own belongs to the past, and so does
-//     a reading stamped before it. A reading stamped after an opening that arrives
-//     only now belongs to the new cycle, with what was said because of it.
-//   - A sample can be drawn anew from what the client knew before the opening: until
-//     a smaller one comes it counts as old.
+//     first to arrive opens the cycle. Another sign belongs to the same compaction
+//     if its stamp is not later than the first reading of the cycle, or within
+//     Options.Settle of the opening; in the second case it must be of another kind,
+//     without a PreCompact between, and the context must not have grown back. Two
+//     boundaries with different keys are two compactions.
+//   - A context that has shrunk after a PreCompact opens a cycle without a sign,
+//     unconfirmed until a boundary arrives, at most three times an hour.
+//   - Openings and readings from before the opening of the cycle belong to the
+//     past. A reading from after an opening that arrives late belongs to the new
+//     cycle, as do its notices.
+//   - The client may redraw a sample from before the opening: samples count as old
+//     until a smaller one arrives.
 //
-// A storm is 3 automatic compactions in 30 minutes, or 2 within 5 turns. It is
-// told once an episode; the episode ends with an automatic compaction for which
-// neither is true, and not by time alone. No-data is an agent that is active, and not
-// known to be idle, without any reading for 10 minutes; the episode ends with a
-// reading, or when the agent rests.
+// A storm is 3 automatic compactions in 30 minutes, or 2 within 5 turns. It causes
+// one notice an episode, which ends with an automatic compaction for which neither
+// is true. No-data is an agent that is active, not known to be idle, and without a
+// reading for 10 minutes; the episode ends with a reading or with the turn.
 //
-// Invariants: the same events give the same decisions, live and in replay; a
-// threshold is reached at its own value, never below; each key is said once; a
-// step adds at most one notice to what an agent hears of its own context; an engine
-// that is restored from its state goes on as if nothing had happened.
+// Invariants: the same events yield the same decisions, live and in replay; a
+// threshold is reached at its own value; each key is used once; a step causes at
+// most one notice to an agent about its own context; an engine restored from its
+// state continues unchanged.
 //
-// It does not count tokens or compactions: that is the transcript package's. It
-// does not know whether a notice was heard: withdrawing one that was is harmless.
+// The transcript package counts tokens and compactions. Whether a notice was read
+// is not known here: withdrawing one that was read has no effect.
 package alerts

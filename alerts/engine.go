@@ -11,15 +11,15 @@ import (
 
 const (
 	defaultSettle = 5 * time.Minute
-	// doubled is how far apart the stamps of one event may lie that was told twice,
-	// say by a hook that is registered twice.
-	doubled = Instant(2 * time.Second)
+	// duplicate is the maximum distance of the stamps of an event that arrives
+	// twice, for example from a hook that is registered twice.
+	duplicate = Instant(2 * time.Second)
 	// skew is how far stamps may run ahead of the clock before the clock counts as
 	// set back.
 	skew = Instant(30 * time.Second)
-	// lag is by how much the transcript may come later than a sample.
+	// lag is the maximum delay of the transcript behind a sample.
 	lag = Instant(5 * time.Second)
-	// recent is how old a context may be about which notices are given without a new reading.
+	// recent is the maximum age of a reading that may cause a notice later.
 	recent = Instant(10 * time.Minute)
 )
 
@@ -61,9 +61,9 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Configure changes the settings. What follows from them for agents that are known
-// comes out of the next Tick: silencing, and thresholds that are no longer reached,
-// withdraw what waits; the opposite checks the present level.
+// Configure changes the settings. The next Tick applies them to known agents:
+// muting, and thresholds that are no longer reached, withdraw queued notices;
+// otherwise the current level is checked.
 func (e *Engine) Configure(o Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -74,11 +74,14 @@ func (e *Engine) Configure(o Options) error {
 	}
 	o.Settle = cmp.Or(o.Settle, defaultSettle)
 	o.Reminders.Wait = cmp.Or(o.Reminders.Wait, defaultSettle)
-	e.options, e.texts, e.settle, e.revised = o, texts, Instant(o.Settle), true
+	e.options = o
+	e.texts = texts
+	e.settle = Instant(o.Settle)
+	e.revised = true
 	return nil
 }
 
-// Step takes one event and says what follows from it at once.
+// Step handles one event and returns the actions that follow at once.
 func (e *Engine) Step(ev Event) []Action {
 	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventHeard {
 		return nil
@@ -88,9 +91,11 @@ func (e *Engine) Step(ev Event) []Action {
 	e.changed[a.Agent] = struct{}{}
 	e.out = nil
 	if ev.Kind == EventSeen {
-		a.Parent, a.Name, a.Disabled = ev.Parent, ev.Name, ev.Disabled
+		a.Parent = ev.Parent
+		a.Name = ev.Name
+		a.Disabled = ev.Disabled
 	}
-	e.mute(a, t)
+	e.updateMuted(a, t)
 	e.lapse(a, t)
 	cycle, compacting := a.Cycle, a.Compacting
 	switch ev.Kind {
@@ -112,22 +117,22 @@ func (e *Engine) Step(ev Event) []Action {
 	case EventAlert:
 		e.alert(a, ev.Notice, t)
 	case EventHeard:
-		a.hear(ev.Notice, ev.Cycle, t)
+		a.markRead(ev.Notice, ev.Cycle, t)
 	}
 	switch {
 	case a.Compacting && !compacting:
-		e.quiet(a)
+		e.skipReminders(a)
 	case compacting && !a.Compacting, a.Cycle != cycle:
-		e.wake(a, t)
+		e.restartReminders(a, t)
 	}
 	return e.out
 }
 
-// Tick says what follows from the passing of time alone, and when to ask again: zero
-// if nothing can follow. Ask before the first Step and at least that often. When
-// now is more than 30 s older than the newest stamp, the clock has been set back:
-// what was stamped later than now then counts as stamped now, or else the future
-// would be too old to count.
+// Tick returns the actions that follow from the passing of time, and when to
+// call it again: zero if no action can follow. Call it before the first Step.
+// When now is more than 30 s behind the newest event, the clock has been set
+// back; later stamps then count as now, or else events would be ignored until
+// the clock has caught up.
 func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	e.out = nil
 	e.SetClock(now)
@@ -136,17 +141,17 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 		if e.revised {
 			e.revise(a)
 		}
-		e.mute(a, e.now)
+		e.updateMuted(a, e.now)
 		e.lapse(a, e.now)
-		e.silence(a)
-		first = sooner(first, sooner(e.lapses(a), e.silent(a)))
+		e.checkNoData(a)
+		first = sooner(first, sooner(e.lapses(a), e.noDataDue(a)))
 	}
 	e.revised = false
 	first = sooner(first, e.remind())
 	return e.out, first.Time()
 }
 
-// sooner is the earlier of two times; 0 is never.
+// sooner returns the earlier of two times; 0 is never.
 func sooner(a, b Instant) Instant {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -154,8 +159,8 @@ func sooner(a, b Instant) Instant {
 	return a
 }
 
-// SetClock tells the time without saying what follows from it: before what has happened
-// while nobody was there is known.
+// SetClock sets the time without acting on it, for replaying events from before
+// a start.
 func (e *Engine) SetClock(at time.Time) {
 	now := transcript.InstantOf(at)
 	if e.newest > now+skew {
@@ -170,13 +175,14 @@ func (e *Engine) SetClock(at time.Time) {
 			e.reminders[i].Reset = min(e.reminders[i].Reset, now)
 			e.reminded = true
 		}
-		e.newest, e.revised = now, true // of two readings another may stand for the context now
+		e.newest = now
+		e.revised = true // another reading may count as the context now
 	}
 	e.now = now
 }
 
-// Forget drops an agent. Should it return, it begins with the first cycle and says
-// the same keys again, so its notices must be gone from the queue.
+// Forget drops an agent. If it returns, it begins with its first cycle and uses
+// the same keys again, so that the queue must forget its notices, too.
 func (e *Engine) Forget(id AgentID) {
 	i, ok := slices.BinarySearchFunc(e.order, id, byID)
 	if ok {
@@ -187,9 +193,8 @@ func (e *Engine) Forget(id AgentID) {
 	}
 }
 
-// Rename gives an agent another id, under which it goes on as before, with what it has
-// been told. When the old id is not known, or the new one is, it reports false, and only
-// the reminders go over.
+// Rename gives an agent another id and keeps its state. If the old id is
+// unknown, or the new one exists, it returns false and moves only the reminders.
 func (e *Engine) Rename(from, to AgentID) bool {
 	if from == to || to == "" {
 		return false
@@ -214,25 +219,25 @@ func (e *Engine) Rename(from, to AgentID) bool {
 	return true
 }
 
-// Snapshot returns all that the engine remembers.
+// Snapshot returns the whole state.
 func (e *Engine) Snapshot() State {
 	s := e.state()
 	s.Agents = e.Agents()
 	return s
 }
 
-// state is all but the agents.
+// state returns the state without agents.
 func (e *Engine) state() State {
 	return State{
 		Now:       e.now,
-		Learned:   lessons(e.learned),
+		Learned:   learnedList(e.learned),
 		Counters:  e.counters,
 		Reminders: e.Reminders(""),
 	}
 }
 
-// Take is like Snapshot, but of the agents it holds only those that have changed
-// since the last Take, and besides it lists those that have been forgotten.
+// Take returns the state with the agents that have changed since the last Take,
+// and the ids of those that were forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
 	s = e.state()
 	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole
@@ -248,11 +253,16 @@ func (e *Engine) Take() (s State, gone []AgentID) {
 	return s, gone
 }
 
-// Restore goes on from a state, in place of all that the engine remembers. It takes over the agents of s. If it was
-// taken under other settings, it is as if Configure had been called.
+// Restore replaces the state and takes ownership of the agents of s. If the
+// settings differ, this works as if Configure had been called.
 func (e *Engine) Restore(s State) {
-	e.now, e.newest, e.counters, e.revised = s.Now, 0, s.Counters, true
-	e.agents, e.order, e.changed = map[AgentID]*AgentState{}, nil, map[AgentID]struct{}{}
+	e.now = s.Now
+	e.newest = 0
+	e.counters = s.Counters
+	e.revised = true
+	e.agents = map[AgentID]*AgentState{}
+	e.order = nil
+	e.changed = map[AgentID]struct{}{}
 	for _, a := range s.Agents {
 		e.agents[a.Agent] = a
 		e.newest = max(e.newest, a.Clock)
@@ -260,14 +270,17 @@ func (e *Engine) Restore(s State) {
 	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
 		e.order = append(e.order, e.agents[id])
 	}
-	e.reminders, e.reminded = slices.Clone(s.Reminders), false
-	e.learned, e.typical, e.lastHit = map[client][]int64{}, map[client]sizes{}, lookup{}
+	e.reminders = slices.Clone(s.Reminders)
+	e.reminded = false
+	e.learned = map[client][]int64{}
+	e.typical = map[client]sizes{}
+	e.lastHit = lookup{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}
 }
 
-// agent finds an agent, or begins its first cycle.
+// agent returns an agent and creates it if it is new.
 func (e *Engine) agent(id AgentID) *AgentState {
 	if a := e.agents[id]; a != nil {
 		return a
@@ -281,12 +294,12 @@ func (e *Engine) agent(id AgentID) *AgentState {
 
 func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
 
-// stamp is the time of an event. One without is newer than all before: that is what
-// the order in a file says of records that carry no time.
+// stamp returns the time of an event. An event without one is newer than all
+// before it, as records of a file are.
 func (e *Engine) stamp(a *AgentState, ev *Event) Instant {
 	t := cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
-	// That a client runs is told by the observer's clock, between records that may be much older: one without a stamp
-	// behind it follows the record before.
+	// EventActive has the time of the observer, which may be much later than the
+	// records around it: those without a stamp follow the record before.
 	if ev.Kind != EventActive {
 		a.Clock = max(a.Clock, t)
 	}
@@ -294,17 +307,17 @@ func (e *Engine) stamp(a *AgentState, ev *Event) Instant {
 	return t
 }
 
-// present says that the agent's context can be taken for what it is now: its client
-// runs, or has been heard of lately.
+// present reports whether the reading of an agent is current: its client runs,
+// or the reading is recent.
 func (e *Engine) present(a *AgentState, t Instant) bool {
 	r, known := a.current()
 	return known && (a.Active || r.At+recent >= max(e.now, t))
 }
 
-// Counters returns what has been counted so far.
+// Counters returns the counters.
 func (e *Engine) Counters() Counters { return e.counters }
 
-// Agents returns the state of all agents, by id.
+// Agents returns the state of all agents, sorted by id.
 func (e *Engine) Agents() []*AgentState {
 	all := make([]*AgentState, len(e.order))
 	for i, a := range e.order {
@@ -313,7 +326,7 @@ func (e *Engine) Agents() []*AgentState {
 	return all
 }
 
-// IDs lists all agents.
+// IDs returns the ids of all agents.
 func (e *Engine) IDs() []AgentID {
 	ids := make([]AgentID, len(e.order))
 	for i, a := range e.order {
@@ -322,7 +335,7 @@ func (e *Engine) IDs() []AgentID {
 	return ids
 }
 
-// AtWork lists the agents that were last told to be.
+// AtWork returns the agents whose clients run.
 func (e *Engine) AtWork() (ids []AgentID) {
 	for _, a := range e.order {
 		if a.Active {
@@ -332,8 +345,8 @@ func (e *Engine) AtWork() (ids []AgentID) {
 	return ids
 }
 
-// Open lists what was said in an agent's present cycle and not withdrawn: what its
-// messages in the queue may be, should the agent be forgotten.
+// Open returns the keys of an agent's notices in the current cycle that were not
+// withdrawn, and so may be queued.
 func (e *Engine) Open(id AgentID) (keys []Key) {
 	a := e.agents[id]
 	if a == nil {
@@ -347,8 +360,8 @@ func (e *Engine) Open(id AgentID) (keys []Key) {
 	return keys
 }
 
-// Forgotten lists the agents that have sent nothing since a time, and that are
-// not at work.
+// Forgotten returns the agents without an event since the given time whose
+// clients do not run.
 func (e *Engine) Forgotten(since time.Time) (ids []AgentID) {
 	cut := transcript.InstantOf(since)
 	for _, a := range e.order {

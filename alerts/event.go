@@ -9,13 +9,12 @@ import (
 // Trigger is what made a client compact.
 type Trigger = transcript.Trigger
 
-// EventKind says what an event tells, and which fields of it count.
+// EventKind selects the fields of an Event that apply.
 type EventKind uint8
 
 // The kinds of events. All of them carry Agent and At.
 const (
-	// EventSeen says who an agent is: Parent, Name, Disabled. They replace what
-	// was known.
+	// EventSeen gives the identity of an agent: Parent, Name, Disabled.
 	EventSeen EventKind = iota + 1
 	// EventReading gives a context size: Tokens, Window, Model, CompactsAt, Source;
 	// History and Cycle for those met at a first start. Tokens of 0 are no reading.
@@ -26,25 +25,25 @@ const (
 	// for a boundary Key, PreTokens, Model, Window and CompactsAt. With History it only
 	// teaches where clients compact.
 	EventCompacted
-	// EventReset says that the context began anew: Cause and, where the new session
-	// is known, Key; Handoff for one of sm's own. After a rewind it is as large as Tokens, 0 for unknown, and what was
-	// heard after Left and until Until is no longer in it.
+	// EventReset means that the context began anew: Cause and, if the new
+	// session is known, Key; Handoff for one of sm's own. After a rewind the
+	// context has Tokens, 0 for unknown, and what the agent read after Left and
+	// until Until is no longer in it.
 	EventReset
-	// EventTurnStart is a prompt, EventTurnEnd the end of a turn; a client that
-	// waits at its prompt is idle, so EventTurnEnd is right for it too. Several
-	// sources may tell of the same turn.
+	// EventTurnStart is a prompt, EventTurnEnd the end of a turn or a client
+	// that waits at its prompt. Several sources may report the same turn.
 	EventTurnStart
 	EventTurnEnd
-	// EventActive says whether the agent's client runs: On.
+	// EventActive gives whether the agent's client runs: On.
 	EventActive
-	// EventAlert is another system's alert about the agent: Notice. It is said like
-	// a notice of our own, unless that has been said, and stands for none that comes later.
+	// EventAlert is an external alert about the agent: Notice. It becomes a
+	// notice of that kind unless the cycle has one already.
 	EventAlert
-	// EventHeard says that the agent has heard a notice: Notice and Cycle.
+	// EventHeard means that the agent has read a notice: Notice and Cycle.
 	EventHeard
 )
 
-// Sign says by what a compaction became known.
+// Sign is the source from which a compaction became known.
 type Sign uint8
 
 // The signs of a compaction. The others are used inside only.
@@ -52,8 +51,8 @@ const (
 	// SignBoundary is a record of the transcript: a boundary, or a summary that no
 	// boundary owns.
 	SignBoundary Sign = iota
-	// SignSessionStart is the hook SessionStart with source compact. Neither it nor
-	// SignComplete knows the trigger; that of the event is not looked at.
+	// SignSessionStart is the hook SessionStart with source compact. It and
+	// SignComplete come without a trigger; that of the event is ignored.
 	SignSessionStart
 	// SignPostCompact is the hook PostCompact.
 	SignPostCompact
@@ -67,7 +66,7 @@ const (
 	signs
 )
 
-// Cause says what opened a cycle.
+// Cause is what opened a cycle.
 type Cause uint8
 
 // The causes. The first cycle of an agent has none.
@@ -95,14 +94,14 @@ func (c Cause) String() string {
 type Event struct {
 	Kind  EventKind
 	Agent AgentID // an event without one is ignored
-	// At is when it was true, by the clock of the machine on which the agent runs.
-	// Without one the event counts as newer than all that the engine knows of the
-	// agent.
+	// At is the time at which the event was true, by the clock of the agent's
+	// machine. Without one the event counts as newer than all earlier events of
+	// the agent.
 	At time.Time
 
 	Parent   AgentID
 	Name     string
-	Disabled bool // enabled: false; nothing is said about the agent
+	Disabled bool // enabled: false; no notices about the agent
 
 	Tokens int64 // of the context; for a percentage without a figure, its share of Window
 	// Cleared is how many tokens a reading does not show that the client's automatic
@@ -112,13 +111,13 @@ type Event struct {
 	// Reserved is how much of Window the client leaves out of its percentages, in tokens.
 	Reserved int64
 	Model    string
-	// CompactsAt is the size in tokens at which the client is assumed to compact by
-	// itself, by its version and what it was told; 0 when unknown, and for never.
+	// CompactsAt is the size in tokens at which the client is assumed to compact
+	// by itself, by its version and settings; 0 if unknown, or for never.
 	CompactsAt int64
 	Source     transcript.Source
-	// Back marks a sample of a client that has gone back in its conversation, which the
-	// transcript shows with the next prompt: it stands for the context, and one without
-	// Tokens makes that unknown.
+	// Back marks a sample of a client that has gone back in its conversation,
+	// which the transcript shows only with the next prompt. The sample then
+	// counts as the context; without Tokens the context is unknown.
 	Back bool
 	// History marks what happened before the first start. A reading of it that is
 	// older than 10 minutes leads to no notice.
@@ -136,8 +135,8 @@ type Event struct {
 	Cause Cause
 	// Handoff is the key of the handoff that has cleared the context, 0 for none: it begins one cycle, whatever signs of it come.
 	Handoff transcript.Key
-	// Carried says of another session that its context goes on from an earlier one's, as
-	// after a fork: what the status line shows is then no echo.
+	// Carried marks a session that continues the context of an earlier one, as
+	// after a fork: its first samples are no echo.
 	Carried bool
 	// Left and Until belong to a rewind.
 	Left, Until transcript.Instant

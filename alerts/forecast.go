@@ -123,17 +123,17 @@ func (r Range) times(by float64) Range {
 // left, by the low end of the range.
 func (e *Engine) noticeForecast(a *AgentState, r Reading) {
 	o := &e.options
-	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.unsaid(KindForecast) {
+	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.isNew(KindForecast) {
 		return
 	}
 	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
 	f := e.forecast(a)
 	if within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
-		e.sayForecast(a, r, f)
+		e.sendForecast(a, r, f)
 	}
 }
 
-func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
+func (e *Engine) sendForecast(a *AgentState, r Reading, f Forecast) {
 	d := a.data()
 	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
 	d.Turns = up(f.Turns.Likely)
@@ -145,5 +145,5 @@ func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	e.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
+	e.send(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
 }

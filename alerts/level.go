@@ -2,7 +2,7 @@ package alerts
 
 import "sm/transcript"
 
-// Level is how urgent a context's size is.
+// Level is how urgent the size of a context is.
 type Level uint8
 
 // The levels, in rising order.
@@ -18,8 +18,8 @@ func (l Level) String() string {
 	return [...]string{"ok", "early_warn", "warn", "critical"}[l]
 }
 
-// Thresholds say from which size on a level holds. Tokens above 0 take the place
-// of the percentages, which are of the context window, 1..100.
+// Thresholds are the sizes from which a level applies. Tokens above 0 replace
+// the percentages of the context window, 1..100.
 type Thresholds struct {
 	WarningPercentage, CriticalPercentage int
 	WarningTokens, CriticalTokens         int64
@@ -31,9 +31,8 @@ type Thresholds struct {
 	EarlyRatio float64
 }
 
-// Level is the level of a context of tokens tokens in a window, whose client compacts at
-// a size of compactsAt. An empty window has no percentages. A compactsAt of 0 stands
-// for unknown or never.
+// Level returns the level of a context. Without a window percentages do not
+// apply. A compactsAt of 0 means unknown or never.
 func (t Thresholds) Level(tokens int64, window transcript.Window, compactsAt int64) Level {
 	warning, critical := t.Limits(window, compactsAt)
 	switch {
@@ -47,25 +46,24 @@ func (t Thresholds) Level(tokens int64, window transcript.Window, compactsAt int
 	return OK
 }
 
-// Limits are the sizes in tokens from which on Warn and Critical hold, 0 for never;
-// window and compactsAt as for Level. A percentage of the window is reached where the
-// client shows it.
+// Limits returns the sizes in tokens from which Warn and Critical apply, 0 for
+// never. A percentage of the window is reached when the client shows it.
 func (t Thresholds) Limits(window transcript.Window, compactsAt int64) (warning, critical int64) {
 	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
 		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
 }
 
-// byThreshold are those of the thresholds that go by the size at which the client compacts, for a window
-// of 0. What is switched off stays so.
+// byThreshold returns only the thresholds relative to the size at which the
+// client compacts, for a window of 0. Levels that are switched off stay so.
 func (t Thresholds) byThreshold() Thresholds {
 	t.WarningTokens, t.WarningPercentage = 0, max(t.WarningPercentage, int(min(t.WarningTokens, 1)))
 	t.CriticalTokens, t.CriticalPercentage = 0, max(t.CriticalPercentage, int(min(t.CriticalTokens, 1)))
 	return t
 }
 
-// limit is the smaller of a threshold in tokens, or in percent of the window, and one
-// in percent of the size at which the client compacts; 0 when there is none. A level
-// that has neither of the first two is switched off.
+// limit returns the smaller of a threshold in tokens or percent of the window,
+// and one in percent of the size at which the client compacts; 0 for none.
+// Without either of the first two a level is switched off.
 func limit(tokens int64, percentage int, window transcript.Window, latest int, compactsAt int64) int64 {
 	if tokens <= 0 && percentage <= 0 {
 		return 0
@@ -86,11 +84,11 @@ func limit(tokens int64, percentage int, window transcript.Window, latest int, c
 // share is a percentage of a size, rounded up so that nothing smaller reaches it.
 func share(percentage int, of int64) int64 { return (of*int64(percentage) + 99) / 100 }
 
-// Pressure says how far a context is on its way to the next compaction by the client itself. It is one figure for colours,
-// order and alerts everywhere; a Level says what the agent was told, which is something else.
+// Pressure is how near a context is to the next automatic compaction. Colours,
+// order and alerts use it; a Level is what the agent was notified of.
 type Pressure uint8
 
-// The pressures, in rising order. PressureUnknown stands for a context or a compaction threshold that is not known.
+// The pressures, in rising order. PressureUnknown means that the context or the compaction threshold is unknown.
 const (
 	PressureUnknown Pressure = iota
 	Calm

@@ -12,14 +12,15 @@ import (
 	"sm/transcript/wording"
 )
 
-// Messages are the texts of notices, in the language of text/template without range,
-// define, block and template; an empty one stands for the default. Their data is [Data].
+// Messages are the texts of notices, in the language of text/template without
+// range, define, block and template. An empty text is replaced by the default.
+// Templates get [Data].
 type Messages struct {
 	Warning, Critical, Compacted, Storm, NoData, Forecast string
 }
 
-// Data is what the texts of notices can show. Figures are of the time at which the
-// notice is said; those that a notice does not know are empty.
+// Data holds what the texts of notices can show, as of the time of the notice.
+// Figures that do not apply are empty.
 type Data struct {
 	Name    string // of the agent that the notice is about, else its id; letters, digits, and . _ -
 	Percent int    // of the window, 0..100
@@ -36,8 +37,9 @@ type Data struct {
 	Replies, RepliesLow, RepliesHigh int
 }
 
-// defaultTexts are [Plain] whatever the data: where no hook of the agent's client works
-// they are typed into its pane, and a shell that stands there must make nothing of them.
+// defaultTexts returns texts that are [Plain] for any data: if no hook of the
+// client works they are typed into its pane, where a shell may run instead of
+// the client.
 func defaultTexts() [kinds]string {
 	return [kinds]string{
 		KindWarning:   wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
@@ -51,7 +53,7 @@ func defaultTexts() [kinds]string {
 	}
 }
 
-// templates parses the texts and tries each.
+// templates parses the texts and tries each of them.
 func (m Messages) templates() (t [kinds]*Template, err error) {
 	texts := defaultTexts()
 	for k, own := range [kinds]string{m.Warning, m.Critical, m.Compacted, m.Storm, m.NoData, m.Forecast} {
@@ -69,9 +71,9 @@ func (m Messages) templates() (t [kinds]*Template, err error) {
 	return t, nil
 }
 
-// text renders a notice. A template that fails for these figures alone, having
-// passed the trial, gives way to its default. plain is the default where a template of the
-// user's has made something that is not [Plain], else "".
+// text renders a notice. A template that fails for this data, having passed the
+// trial, is replaced by its default. If a template of the user yields a text
+// that is not [Plain], plain is the default, else "".
 func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	text, err := e.texts[k].Execute(d)
 	if err == nil && Plain(text) {
@@ -85,12 +87,12 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	return text, usual.String()
 }
 
-// special are the characters that mean something to a shell, and the @ that the sanitiser
-// would write in other characters.
+// special are the characters with a meaning in shells, and the @ that is replaced
+// when a text is cleaned for an agent.
 const special = ";|&$<>(){}[]*?!#~'\"`\\@"
 
-// Plain says whether a shell can make nothing of a text behind its heading, such as
-// "[sm context] ": it holds no character that is special to one, and no control character.
+// Plain reports whether a text is safe to type into a shell: behind its heading,
+// such as "[sm context] ", it has no control character and none that is special.
 func Plain(text string) bool {
 	if heading, ok := strings.CutPrefix(text, wording.Heading); ok {
 		text = strings.Replace(heading, "] ", " ", 1)
@@ -98,17 +100,19 @@ func Plain(text string) bool {
 	return !strings.ContainsAny(text, special) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// data is what every notice about an agent can show.
+// data returns what every notice about an agent can show.
 func (a *AgentState) data() Data {
 	d := Data{Name: a.title(), Trigger: transcript.Unknown.String()}
 	if r, ok := a.current(); ok {
-		d.Percent, d.Tokens, d.Window = percent(r), thousands(r.Tokens), thousands(r.Window)
+		d.Percent = percent(r)
+		d.Tokens = thousands(r.Tokens)
+		d.Window = thousands(r.Window)
 	}
 	return d
 }
 
-// title is how others call the agent, reduced to letters, digits, dots, underscores and
-// hyphens: a notice may be typed into a pane.
+// title returns the name of the agent reduced to letters, digits, dots,
+// underscores and hyphens, because a notice may be typed into a pane.
 func (a *AgentState) title() string {
 	name := cmp.Or(strings.TrimSpace(a.Name), string(a.Agent))
 	return strings.Map(func(r rune) rune {
@@ -123,7 +127,7 @@ func percent(r Reading) int {
 	return r.window().Percent(r.Tokens)
 }
 
-// thousands writes n with separators; 0 is unknown.
+// thousands formats n with separators, and 0 as "".
 func thousands(n int64) string {
 	if n <= 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 // AgentID names an agent, whose sessions follow each other.
 type AgentID string
 
-// Kind says what a notice is about.
+// Kind is the subject of a notice.
 type Kind uint8
 
 // The kinds, in the order in which tables show them.
@@ -22,7 +22,7 @@ const (
 	kinds
 )
 
-// Kinds lists all of them, for metrics that show each.
+// Kinds returns all kinds.
 func Kinds() [kinds]Kind {
 	return [...]Kind{KindWarning, KindCritical, KindCompacted, KindStorm, KindNoData, KindForecast}
 }
@@ -32,7 +32,8 @@ func (k Kind) String() string {
 	return Word(k, "warning", "critical", "compacted", "storm", "no_data", "forecast")
 }
 
-// Word is the word that stands for a value, "unknown" for a value of a later version.
+// Word returns the word for a value, or "unknown" for a value of a later
+// version.
 func Word[T ~uint8](value T, words ...string) string {
 	if int(value) >= len(words) {
 		return "unknown"
@@ -40,20 +41,21 @@ func Word[T ~uint8](value T, words ...string) string {
 	return words[value]
 }
 
-// Key names a notice. The engine says each key once in its life.
+// Key names a notice. The engine uses each key once.
 type Key struct {
-	// Agent is whom the notice is about, not who hears it.
+	// Agent is the subject of the notice, not its recipient.
 	Agent AgentID `json:",omitzero"`
-	// Cycle is the agent's cycle in which it was said, from 1 on.
+	// Cycle is the cycle of the notice, from 1 on.
 	Cycle int  `json:",omitzero"`
 	Kind  Kind `json:",omitzero"`
-	// Ref tells notices of one kind and cycle apart: "operator" for the operator's
-	// copy of what the parent hears too, the number of the episode for no-data,
-	// else "".
+	// Ref distinguishes notices of one kind and cycle: "operator" for the
+	// operator's copy of a notice to the parent, the number of the episode for
+	// no-data, else "".
 	Ref string `json:",omitzero"`
 }
 
-// String is the key in one word, for logs and ids: agent/cycle/kind, and /ref.
+// String formats the key for logs and ids as agent/cycle/kind or
+// agent/cycle/kind/ref.
 func (k Key) String() string {
 	s := string(k.Agent) + "/" + strconv.Itoa(k.Cycle) + "/" + k.Kind.String()
 	if k.Ref != "" {
@@ -62,7 +64,7 @@ func (k Key) String() string {
 	return s
 }
 
-// Mode says how soon a message is to reach an agent.
+// Mode is how soon a message should reach an agent.
 type Mode uint8
 
 // The modes, from the most patient on.
@@ -80,7 +82,7 @@ func (m Mode) String() string {
 	return Word(m, "sequential", "important", "urgent")
 }
 
-// Role says who is to hear a notice, seen from the agent that it is about.
+// Role is the recipient of a notice relative to the agent that it is about.
 type Role uint8
 
 // The roles.
@@ -95,14 +97,15 @@ func (r Role) String() string {
 	return Word(r, "self", "parent", "operator")
 }
 
-// Target is who is to hear a notice. Agent is the id of the agent itself or of its
-// parent, "" for the operator.
+// Target is the recipient of a notice. Agent is the agent itself or its parent,
+// "" for the operator.
 type Target struct {
 	Role  Role
 	Agent AgentID
 }
 
-// Action is what the engine decided: a [Say], [Withdraw], [SetLevel] or [Opened].
+// Action is a decision of the engine: a [Say], [Withdraw], [SetLevel], [Opened],
+// [Remind] or [Skip].
 type Action interface{ action() }
 
 // Say is a notice to be delivered.
@@ -111,21 +114,19 @@ type Say struct {
 	To   Target
 	Mode Mode
 	Text string
-	// Plain says the same where Text is the user's own and not [Plain], else "": Text may
-	// not be typed into a pane then.
+	// Plain is an alternative to Text for typing into a pane, set if Text is the
+	// user's own and not [Plain].
 	Plain string
-	// At is the time of the reading or event that gave rise to it.
+	// At is the time of the reading or event that caused the notice.
 	At time.Time
 }
 
-// Withdraw takes back notices that have not been delivered yet. Those that have
-// been are not affected.
+// Withdraw takes back notices that have not been delivered yet.
 type Withdraw struct {
 	Keys []Key // in the order of their kinds
 }
 
-// SetLevel gives the agent's level, when it, the percentage or whether they are
-// known have changed.
+// SetLevel gives a change of an agent's level, percentage or Known.
 type SetLevel struct {
 	Agent AgentID
 	Level Level
@@ -137,18 +138,17 @@ type SetLevel struct {
 	Known   bool
 }
 
-// Opened says that a new cycle began. Reminders restart with it.
+// Opened means that a new cycle began. It restarts reminders.
 type Opened struct {
 	Agent AgentID
 	Cycle int // the new one
 	Cause Cause
-	// Unconfirmed cycles were opened by a shrunken context alone.
+	// Unconfirmed cycles were opened by a smaller context alone.
 	Unconfirmed bool
 	// Trigger and PreTokens belong to CauseCompaction; PreTokens is 0 when unknown.
 	Trigger   Trigger
 	PreTokens int64
-	// Warned says that a warning or a critical notice was said in the cycle that
-	// ended.
+	// Warned means that the previous cycle had a warning or a critical notice.
 	Warned bool
 	At     time.Time
 }

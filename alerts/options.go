@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Options are the settings of an Engine: those under context_monitor, compaction,
-// storm and messages.
+// Options are the settings of an Engine: context_monitor, compaction, storm,
+// reminders and messages.
 type Options struct {
 	// Disabled silences the engine for all agents: levels and cycles go on.
 	Disabled   bool
@@ -14,35 +14,35 @@ type Options struct {
 	// Estimate lets guessed context sizes warn.
 	Estimate bool
 	// ForecastReplies and ForecastTurns are how few replies of the model, or turns, may be left before the compaction
-	// when a forecast is said, by the low end of its range; 0: never.
+	// when a forecast is sent, by the low end of its range; 0: never.
 	ForecastReplies, ForecastTurns int
 	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
 	NoDataAfter time.Duration
 	// CompactionThreshold is the context size in tokens at which clients compact; with 0 it is
 	// the size at which compactions were seen, else an assumed one.
 	CompactionThreshold int64
-	// Settle is how long a compaction takes at most, and the stragglers among its
-	// signs; 0: 5 minutes.
+	// Settle is the maximum duration of a compaction, and of the time between
+	// its signs; 0: 5 minutes.
 	Settle time.Duration
-	// OperatorCompactions lets the operator hear of compactions where an agent has no parent to.
+	// OperatorCompactions notifies the operator of compactions of agents without
+	// a parent.
 	OperatorCompactions bool
 	Storm               Storm
 	Reminders           Reminders
 	Messages            Messages
 }
 
-// Reminders say when agents are reminded that did not ask for it, and how long a
-// reminder waits for a compaction.
+// Reminders are the intervals after which every agent is reminded, and how long
+// a reminder waits for a compaction.
 type Reminders struct {
-	// Soft and Hard count from the agent's last sign; 0: never.
+	// Soft and Hard count from the last sign of the agent; 0: never.
 	Soft, Hard time.Duration
-	// Wait is how long after its time a single one waits while its agent compacts; 0:
-	// 5 minutes.
+	// Wait is how long a single reminder waits while its agent compacts; 0: 5
+	// minutes.
 	Wait time.Duration
 }
 
-// Storm says what a storm is. Each of the two conditions is enough; 0 switches it
-// off.
+// Storm defines a storm. Either condition is enough; 0 switches it off.
 type Storm struct {
 	// Count automatic compactions within Within.
 	Count  int
@@ -52,7 +52,7 @@ type Storm struct {
 	Turns int
 }
 
-// Defaults are the settings of a configuration that says nothing.
+// Defaults returns the default settings.
 func Defaults() Options {
 	return Options{
 		Thresholds: Thresholds{

@@ -2,10 +2,10 @@ package alerts
 
 import "sm/transcript"
 
-// read takes a context size.
+// read handles a context size.
 func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 	if ev.Back && ev.Tokens == 0 {
-		e.gone(a, t)
+		e.clearContext(a, t)
 		return
 	}
 	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
@@ -19,7 +19,8 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 		a.Back = t
 	}
 	if t > a.Data {
-		a.Data, a.Silent = t, false
+		a.Data = t
+		a.Silent = false
 	}
 	if t < a.Opened {
 		if t > a.Before.At {
@@ -35,13 +36,13 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 	}
 	e.take(a, r)
 	if ev.History && e.now-t > recent {
-		e.levelOf(a) // of last week: nobody is told
+		e.levelOf(a) // too old for a notice
 		return
 	}
 	e.decide(a)
 }
 
-// reading is the context size that an event gives.
+// reading returns the reading of an event.
 func (ev *Event) reading(t Instant, source transcript.Source) Reading {
 	return Reading{
 		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
@@ -49,7 +50,7 @@ func (ev *Event) reading(t Instant, source transcript.Source) Reading {
 	}
 }
 
-// take makes a reading of this cycle the newest of its source, if it is.
+// take stores a reading of this cycle if it is the newest of its source.
 func (e *Engine) take(a *AgentState, r Reading) {
 	a.First = sooner(a.First, r.At)
 	last := a.Readings[r.Source]
@@ -58,7 +59,7 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	}
 	if r.Source == transcript.FromStatusline {
 		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window && last.At >= a.Back {
-			a.Readings[r.Source].CompactsAt = r.CompactsAt // what it was told may be news
+			a.Readings[r.Source].CompactsAt = r.CompactsAt // its settings may have changed
 			return                                         // drawn anew
 		}
 		a.Prior = last
@@ -80,8 +81,8 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	}
 }
 
-// sample says whether a report of the status line may count as a reading: they are
-// made at any time, arrive in any order, and may still show what was before.
+// sample reports whether a sample of the status line counts as a reading:
+// samples are made at any time, arrive in any order and may show an old context.
 func (e *Engine) sample(a *AgentState, r *Reading) bool {
 	ok := r.At >= a.Opened && r.At >= a.Sampled
 	if ok {
@@ -99,10 +100,10 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 	return ok
 }
 
-// echo says that a sample stamped after an opening shows the context from before: a
-// client draws its status line anew at any time, and knows the new size only after
-// the next reply. It shows then what was read last, or for a moment something larger
-// that was not read.
+// echo reports whether a sample stamped after an opening shows the context from
+// before. The client redraws its status line at any time, and learns the new
+// size only with the next reply. Until then it shows the last reading, or for a
+// moment a larger figure.
 func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 	more, wide := sample.Tokens-before.Tokens, margin(sample.Window)
 	switch {
@@ -114,7 +115,7 @@ func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 	return sample.At <= opened+skew
 }
 
-// decide says what the present context calls for, at most one notice.
+// decide sends at most one notice about the current context.
 func (e *Engine) decide(a *AgentState) {
 	r, known := a.current()
 	level := e.levelOf(a)
@@ -122,17 +123,17 @@ func (e *Engine) decide(a *AgentState) {
 		return
 	}
 	switch {
-	case level == Critical && a.unsaid(KindCritical):
+	case level == Critical && a.isNew(KindCritical):
 		e.warn(a, KindCritical, r)
-	case level >= Warn && a.unsaid(KindWarning):
+	case level >= Warn && a.isNew(KindWarning):
 		e.warn(a, KindWarning, r)
 	default:
 		e.noticeForecast(a, r)
 	}
 }
 
-// warn warns the agent about its own context. The critical notice replaces the
-// milder ones.
+// warn notifies the agent about its own context. The critical notice replaces
+// the milder ones.
 func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 	n := notice{
 		kind: k,
@@ -143,27 +144,30 @@ func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 	if k == KindCritical {
 		n.mode = Urgent
 		e.withdraw(a, KindWarning, KindForecast)
-		a.counts(KindWarning, r.At)
-		a.counts(KindForecast, r.At)
+		a.cover(KindWarning, r.At)
+		a.cover(KindForecast, r.At)
 	}
-	e.say(a, n)
+	e.send(a, n)
 }
 
-// levelOf finds the level of the present context and says when the level file is to change.
+// levelOf returns the level of the current context and reports a change of it.
 func (e *Engine) levelOf(a *AgentState) Level {
 	r, known := a.current()
 	level, share := OK, 0
 	if known {
-		level, share = e.level(a.Agent, r), percent(r)
+		level = e.level(a.Agent, r)
+		share = percent(r)
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
-		a.Level, a.Percent, a.Known = level, share, known
+		a.Level = level
+		a.Percent = share
+		a.Known = known
 		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known})
 	}
 	return level
 }
 
-// level finds the level of a reading.
+// level returns the level of a reading.
 func (e *Engine) level(id AgentID, r Reading) Level {
 	at, _ := e.threshold(id, r)
 	level := e.options.Thresholds.Level(r.Tokens, r.window(), at)
@@ -173,8 +177,8 @@ func (e *Engine) level(id AgentID, r Reading) Level {
 	return level
 }
 
-// alert gives the notice that an alert of another system stands for, unless the
-// cycle has it already. It counts as the engine's own notice of that kind.
+// alert sends the notice for an external alert unless the cycle has it already.
+// It counts as the engine's own notice of that kind.
 func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 	if a.Muted {
 		return
@@ -186,7 +190,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 		switch {
 		case !known || a.Said[k].At != 0 || a.Said[KindCritical].At != 0:
 		case k == KindForecast:
-			e.sayForecast(a, r, e.forecast(a))
+			e.sendForecast(a, r, e.forecast(a))
 		default:
 			e.warn(a, k, r)
 		}
@@ -196,8 +200,8 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
 		}
 	case KindNoData:
-		if a.busy() && !a.Silent && t > a.heard() {
-			e.sayNoData(a, t)
+		if a.busy() && !a.Silent && t > a.lastSign() {
+			e.sendNoData(a, t)
 		}
 	}
 }

@@ -10,40 +10,40 @@ import (
 	"sm/transcript"
 )
 
-// Reminder is a text that an agent is to hear later: once, at Due, or again and again,
-// when nothing has reset it for Soft, and for Hard. It is a plain value.
+// Reminder is a text for an agent: once, at Due, or periodically, after Soft and
+// Hard without a reset.
 type Reminder struct {
 	ID    string
 	Agent AgentID
 	From  string // who asked for it, "" for the configuration
 	Text  string
 	Made  Instant
-	// Due is when a single one is to be heard, 0 for a periodic one.
+	// Due is the time of a single reminder, 0 for a periodic one.
 	Due Instant
 	// Soft and Hard count from Reset; 0: never.
 	Soft, Hard Instant
 	Reset      Instant
-	// SoftSaid and HardSaid hold until the next reset. Times counts both, so that each
-	// saying has a name of its own.
+	// SoftSaid and HardSaid apply until the next reset. Times counts both, so
+	// that every delivery has a name of its own.
 	SoftSaid, HardSaid bool
 	Times              int
 }
 
-// Periodic says whether the reminder comes again after each reset.
+// Periodic reports whether the reminder comes again after each reset.
 func (r *Reminder) Periodic() bool { return r.Due == 0 }
 
 // Remind is a reminder to be delivered.
 type Remind struct {
 	Reminder Reminder
 	Mode     Mode // Important for soft ones and those at a time, Urgent for hard ones
-	// Late is by how much a single one comes later than it was due, because its agent
-	// compacted or nobody was there to say it; Forced says that the agent still compacts.
+	// Late is the delay of a single reminder, because its agent was compacting
+	// or sm was not running. Forced means that the agent is still compacting.
 	Late   time.Duration
 	Forced bool
 }
 
-// Skip takes back what a periodic reminder has said and has not been delivered: the
-// agent compacts, and hears it when it has had its time anew.
+// Skip takes back undelivered periodic reminders: the agent compacts, which
+// restarts their time.
 type Skip struct {
 	Agent     AgentID
 	Reminders []string // ids
@@ -52,10 +52,11 @@ type Skip struct {
 func (Remind) action() {}
 func (Skip) action()   {}
 
-// ErrReminder is what a reminder without a sense answers.
+// ErrReminder is returned for an invalid reminder.
 var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval; hard comes after soft")
 
-// Remind adds a reminder, in place of one with the same id. It comes out of a Tick.
+// Remind adds a reminder, replacing one with the same id. Tick returns it when
+// it is due.
 func (e *Engine) Remind(r Reminder) error {
 	periodic := r.Soft > 0 || r.Hard > 0
 	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) || r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
@@ -71,8 +72,8 @@ func (e *Engine) Remind(r Reminder) error {
 
 func byReminder(r Reminder, id string) int { return cmp.Compare(r.ID, id) }
 
-// CancelReminder drops a reminder, or all of an agent's where agent is given; it returns
-// those dropped.
+// CancelReminder drops a reminder, or all of an agent if agent is set, and
+// returns those dropped.
 func (e *Engine) CancelReminder(id string, agent AgentID) (dropped []Reminder) {
 	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
 		if r.ID == id || agent != "" && r.Agent == agent {
@@ -90,8 +91,8 @@ func (e *Engine) unremind(id string) {
 	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool { return r.ID == id })
 }
 
-// ResetReminders begins the time of an agent's periodic reminders anew: it has shown
-// that it is at work.
+// ResetReminders restarts the time of an agent's periodic reminders because it
+// has shown activity.
 func (e *Engine) ResetReminders(agent AgentID, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
 	for i := range e.reminders {
@@ -106,11 +107,13 @@ func (e *Engine) ResetReminders(agent AgentID, now time.Time) (n int) {
 
 func (r *Reminder) reset(t Instant) {
 	if t >= r.Reset {
-		r.Reset, r.SoftSaid, r.HardSaid = t, false, false
+		r.Reset = t
+		r.SoftSaid = false
+		r.HardSaid = false
 	}
 }
 
-// Reminders lists those of an agent, or of all for "", by id.
+// Reminders returns the reminders of an agent, or all for "", sorted by id.
 func (e *Engine) Reminders(agent AgentID) (list []Reminder) {
 	for _, r := range e.reminders {
 		if agent == "" || r.Agent == agent {
@@ -123,7 +126,7 @@ func (e *Engine) Reminders(agent AgentID) (list []Reminder) {
 // Reminded reports whether reminders have changed since the last Take.
 func (e *Engine) Reminded() bool { return e.reminded }
 
-// ReminderOutcome says what became of a reminder that was due.
+// ReminderOutcome is what became of a reminder that was due.
 type ReminderOutcome uint8
 
 // The outcomes.
@@ -140,26 +143,26 @@ func (o ReminderOutcome) String() string {
 	return Word(o, "sent", "late", "skipped", "cancelled")
 }
 
-// remind says what is due, and when the next one is, 0 for never.
+// remind handles due reminders and returns when the next is due, 0 for never.
 func (e *Engine) remind() (next Instant) {
 	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
 		if r.Periodic() {
 			return false
 		}
-		said, again := e.once(&r)
+		said, again := e.remindOnce(&r)
 		next = sooner(next, again)
 		return said
 	})
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Periodic() {
-			next = sooner(next, e.again(r))
+			next = sooner(next, e.remindPeriodic(r))
 		}
 	}
 	return next
 }
 
-// once says a reminder at its time; while its agent compacts it waits, but not for long.
-func (e *Engine) once(r *Reminder) (said bool, next Instant) {
+// remindOnce handles a single reminder. It waits for a compaction, but not for long.
+func (e *Engine) remindOnce(r *Reminder) (said bool, next Instant) {
 	if e.now < r.Due {
 		return false, r.Due
 	}
@@ -180,11 +183,11 @@ func (e *Engine) once(r *Reminder) (said bool, next Instant) {
 	return true, 0
 }
 
-// lateReminder is from when on a reminder counts as late.
+// lateReminder is the delay from which a reminder counts as late.
 const lateReminder = Instant(30 * time.Second)
 
-// again says a periodic reminder whose time has come.
-func (e *Engine) again(r *Reminder) (next Instant) {
+// remindPeriodic handles a periodic reminder.
+func (e *Engine) remindPeriodic(r *Reminder) (next Instant) {
 	if e.compacting(r.Agent) {
 		return 0 // its time begins anew when that ends
 	}
@@ -196,7 +199,8 @@ func (e *Engine) again(r *Reminder) (next Instant) {
 	}
 	switch {
 	case r.Hard > 0 && !r.HardSaid && e.now >= r.Reset+r.Hard:
-		r.HardSaid, r.SoftSaid = true, true // the hard one stands for both
+		r.HardSaid = true
+		r.SoftSaid = true // the hard one replaces it
 		say(Urgent)
 	case r.Soft > 0 && !r.SoftSaid && e.now >= r.Reset+r.Soft:
 		r.SoftSaid = true
@@ -211,14 +215,15 @@ func (e *Engine) again(r *Reminder) (next Instant) {
 	return next
 }
 
-// always is how the ids of reminders begin that the configuration asks for.
+// always is the id prefix of reminders from the configuration.
 const always = "always-"
 
-// Own says whether the reminder is the configuration's, in sm's own words.
+// Own reports whether the reminder is from the configuration, with sm's own
+// text.
 func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 
-// remindAlways gives an agent that is at work the reminder of the configuration, and
-// takes it from one that is not.
+// remindAlways adds the reminder of the configuration for an active agent, and
+// removes it from an inactive one.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o, id := e.options.Reminders, always+string(a.Agent)
 	_, has := slices.BinarySearchFunc(e.reminders, id, byReminder)
@@ -232,18 +237,19 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	}
 }
 
-// renameReminders gives the reminders of one agent to another. The one that the
-// configuration asks for the other has, or gets, under its own id.
+// renameReminders moves reminders to another agent. The one from the
+// configuration has an id of its own for each agent.
 func (e *Engine) renameReminders(from, to AgentID) {
 	e.unremind(always + string(from))
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Agent == from {
-			r.Agent, e.reminded = to, true
+			r.Agent = to
+			e.reminded = true
 		}
 	}
 }
 
-// remindText is what an agent hears that has not called sm for long.
+// remindText is the reminder of the configuration.
 const remindText = "Report how far you are, or run sm reminders reset."
 
 func (e *Engine) compacting(id AgentID) bool {
@@ -251,12 +257,12 @@ func (e *Engine) compacting(id AgentID) bool {
 	return a != nil && a.Compacting
 }
 
-// Skipped counts reminders that were said and taken back unheard.
+// Skipped counts reminders that were taken back unread.
 func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint64(n) }
 
-// quiet takes back what periodic reminders of an agent have said and nobody has heard:
-// it begins to compact, or anew.
-func (e *Engine) quiet(a *AgentState) {
+// skipReminders takes back the undelivered periodic reminders of an agent that begins a
+// compaction or a cycle.
+func (e *Engine) skipReminders(a *AgentState) {
 	var skipped []string
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() && (r.SoftSaid || r.HardSaid) {
@@ -268,9 +274,9 @@ func (e *Engine) quiet(a *AgentState) {
 	}
 }
 
-// wake begins the time of an agent's periodic reminders anew: a new cycle, or the end of
-// a compaction.
-func (e *Engine) wake(a *AgentState, t Instant) {
-	e.quiet(a)
+// restartReminders restarts the time of an agent's periodic reminders after a compaction or
+// with a new cycle.
+func (e *Engine) restartReminders(a *AgentState, t Instant) {
+	e.skipReminders(a)
 	e.ResetReminders(a.Agent, max(t, e.now).Time())
 }

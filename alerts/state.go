@@ -9,8 +9,7 @@ import (
 // Instant is a time in nanoseconds since 1970, 0 for none.
 type Instant = transcript.Instant
 
-// State is all that an Engine remembers. It is plain values that share nothing with
-// the engine.
+// State is the whole state of an Engine. It shares nothing with the engine.
 type State struct {
 	// Now is the time of the newest Tick.
 	Now      Instant
@@ -21,7 +20,7 @@ type State struct {
 	Reminders []Reminder
 }
 
-// Counters count what the engine has seen and done. They never fall.
+// Counters never decrease.
 type Counters struct {
 	// Notices counts notices by Kind; one that goes to parent and operator counts
 	// once.
@@ -32,20 +31,19 @@ type Counters struct {
 	// Lapsed counts compactions that were begun and given up after Options.Settle,
 	// Guessed the cycles that were opened without any sign.
 	Lapsed, Guessed uint64
-	// Stale counts samples that were dropped: older than the cycle or the sample
-	// before, of the context before the cycle, or larger than the window.
+	// Stale counts ignored samples: older than the cycle or the sample before,
+	// an echo, or larger than the window.
 	Stale uint64
-	// Steps counts how often the clock was set back.
+	// ClockSteps counts how often the clock was set back.
 	ClockSteps uint64
 	// Reminders counts what became of those that were due, by ReminderOutcome.
 	Reminders [reminderOutcomes]uint64
 }
 
-// ObservedCompactions are where clients were seen to compact: the sizes before the newest
-// automatic compactions of one model and window, oldest first, at most 25. CompactsAt
-// is what was assumed of these clients: those that were told something else are apart.
-//
-// Agent is "" for what holds for all of them, else they hold for that one alone.
+// ObservedCompactions are the sizes before the newest automatic compactions of
+// one kind of client, oldest first, at most 25. CompactsAt is the size that was
+// assumed for these clients. Agent is "" if they apply to all such clients, else
+// they apply to that agent alone.
 type ObservedCompactions struct {
 	Agent              AgentID
 	Model              string
@@ -73,32 +71,32 @@ func (r *Reading) window() transcript.Window {
 	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}
 }
 
-// Said remembers a notice of the present cycle.
+// Said is a notice of the current cycle.
 type Said struct {
-	// At is when what it tells was true; 0: it has not been said.
+	// At is the time of its cause; 0: not sent.
 	At Instant `json:",omitzero"`
-	// Key is what it was said under; empty when it counts as said, but was not.
+	// Key is its key; empty if it was not sent but counts as covered.
 	Key Key `json:",omitzero"`
-	// Heard is when the agent is known to have heard it, 0 for not yet.
+	// Heard is when the agent read it, 0 if that is not known.
 	Heard Instant `json:",omitzero"`
-	// Open says that it has not been withdrawn.
+	// Open means that it was not withdrawn.
 	Open bool `json:",omitzero"`
 }
 
-// Burst is one automatic compaction, for storms: when, and in which turn.
+// Burst is an automatic compaction, for detecting storms.
 type Burst struct {
 	At   Instant `json:",omitzero"`
 	Turn int     `json:",omitzero"`
 }
 
-// AgentState is what the engine remembers of one agent.
+// AgentState is the state of one agent.
 type AgentState struct {
 	Agent, Parent AgentID `json:",omitzero"`
 	Name          string  `json:",omitzero"`
-	// Disabled is what the agent asks for; Muted is what held at the last step, by
-	// that or by Options.Disabled.
+	// Disabled is the setting of the agent; Muted combines it with
+	// Options.Disabled as of the last step.
 	Disabled, Muted bool `json:",omitzero"`
-	// Clock is the newest stamp of all events but those that say whether the client runs.
+	// Clock is the newest stamp of all events other than EventActive.
 	Clock Instant `json:",omitzero"`
 
 	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for
@@ -109,8 +107,9 @@ type AgentState struct {
 	Unconfirmed bool    `json:",omitzero"`
 	// Signs are the stamps of what belongs to this opening, by Sign.
 	Signs [signs]Instant `json:",omitzero"`
-	// Boundary is the key of the compaction that opened the cycle, Session that of
-	// the agent's session; Keyed says that Session came with this cycle. 0: unknown.
+	// Boundary is the key of the compaction that opened the cycle, Session that
+	// of the agent's session; 0: unknown. Keyed means that Session came with
+	// this cycle.
 	Boundary, Session transcript.Key `json:",omitzero"`
 	Keyed             bool           `json:",omitzero"`
 	// Handoff is the key of the handoff that opened the cycle, 0 for none.
@@ -126,36 +125,37 @@ type AgentState struct {
 	Readings [3]Reading `json:",omitzero"`
 	Prior    Reading    `json:",omitzero"`
 	Sampled  Instant    `json:",omitzero"`
-	// Back is since when samples show that the client has gone back in its conversation,
-	// 0 for never in this cycle: until the next reading the newest sample since then
-	// stands for the context, if there is one.
+	// Back is since when samples show that the client has gone back in its
+	// conversation, 0 if they do not. Until the next reading the newest sample
+	// since then counts as the context.
 	Back Instant `json:",omitzero"`
 
-	// Level, Percent and Known are as they were last told.
+	// Level, Percent and Known are as of the last SetLevel.
 	Level   Level `json:",omitzero"`
 	Percent int   `json:",omitzero"`
 	Known   bool  `json:",omitzero"`
-	// Said are the notices of this cycle, by Kind; no-data is not among them.
+	// Said are the notices of this cycle by Kind, other than no-data.
 	Said [kinds]Said `json:",omitzero"`
 
-	// Begun is when a compaction was begun that has not shown a result, 0 for none;
-	// Compacting ends without a result, too. Trigger belongs to it.
+	// Begun is the start of a compaction without result, 0 for none. Compacting
+	// ends when it is given up. Trigger belongs to it.
 	Begun      Instant `json:",omitzero"`
 	Compacting bool    `json:",omitzero"`
 	Trigger    Trigger `json:",omitzero"`
-	// Attempts counts compactions that began, by Trigger, Attempted is the newest.
-	// Uncounted says that the newest is not among Attempts yet.
+	// Attempts counts compaction attempts by Trigger; Attempted is the latest.
+	// Uncounted means that Attempts does not include it yet.
 	Attempts  transcript.TriggerCounts `json:",omitzero"`
 	Attempted Instant                  `json:",omitzero"`
 	Uncounted bool                     `json:",omitzero"`
 	// Guesses are the newest unconfirmed openings.
 	Guesses []Instant `json:",omitzero"`
-	// Boundaries are the keys of the newest compactions, so that one that is told
-	// again is known.
+	// Boundaries are the keys of the latest compactions, to recognize repeated
+	// events.
 	Boundaries []transcript.Key `json:",omitzero"`
 
-	// Bursts are the newest automatic compactions. Counted says that the compaction which
-	// opened this cycle is among them, Made is its trigger by a sign that knows.
+	// Bursts are the latest automatic compactions. Counted means that they
+	// include the one that opened this cycle; Made is its trigger once it is
+	// known.
 	Bursts   []Burst `json:",omitzero"`
 	Counted  bool    `json:",omitzero"`
 	Made     Trigger `json:",omitzero"`
@@ -165,8 +165,9 @@ type AgentState struct {
 	InTurn         bool    `json:",omitzero"`
 	Started, Ended Instant `json:",omitzero"` // the newest turn
 
-	// Active is as last told, since Turned. Data is the newest stamp of any reading,
-	// Silent says that its absence has been told, Episodes how often.
+	// Active is whether the client runs, since Turned. Data is the newest stamp
+	// of any reading, Silent means that a notice about its absence was sent,
+	// Episodes counts those notices.
 	Active   bool    `json:",omitzero"`
 	Turned   Instant `json:",omitzero"`
 	Data     Instant `json:",omitzero"`
@@ -179,19 +180,21 @@ type AgentState struct {
 	Beyond int `json:",omitzero"`
 }
 
-// clone copies, sharing nothing.
+// clone returns a deep copy.
 func (a *AgentState) clone() *AgentState {
 	c := *a
-	c.Guesses, c.Boundaries, c.Bursts = slices.Clone(a.Guesses), slices.Clone(a.Boundaries), slices.Clone(a.Bursts)
+	c.Guesses = slices.Clone(a.Guesses)
+	c.Boundaries = slices.Clone(a.Boundaries)
+	c.Bursts = slices.Clone(a.Bursts)
 	return &c
 }
 
-// newest keeps the last of a list, n at most.
+// newest returns the last n elements of a list.
 func newest[T any](list []T, n int) []T { return slices.Delete(list, 0, max(0, len(list)-n)) }
 
-// current is the reading that stands for the context: the transcript's; a sample
-// when the cycle has none of those, or when the sample is over 5 s newer; an
-// estimate when there is nothing better.
+// current returns the reading that counts as the context: the transcript's; a
+// sample if the cycle has no reading of the transcript, or one that is over 5 s
+// older; an estimate if there is nothing better.
 func (a *AgentState) current() (Reading, bool) {
 	script, sample := a.Readings[transcript.FromTranscript], a.Readings[transcript.FromStatusline]
 	switch {
@@ -206,7 +209,7 @@ func (a *AgentState) current() (Reading, bool) {
 	return guess, guess.At != 0
 }
 
-// stamps are all the times that the agent's future is measured against.
+// stamps returns all times that later events are compared with.
 func (a *AgentState) stamps() []*Instant {
 	all := []*Instant{
 		&a.Back, &a.Clock, &a.Opened, &a.First, &a.Before.At, &a.Prior.At, &a.Sampled, &a.Begun, &a.Attempted,

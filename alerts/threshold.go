@@ -14,35 +14,37 @@ type lookup struct {
 	seen  sizes
 }
 
-// sizes are what was seen of a client's automatic compactions, in tokens: their median, and one of the smallest.
+// sizes are the median of the sizes before automatic compactions, in tokens, and
+// one of the smallest.
 type sizes struct{ median, early int64 }
 
 const (
-	// lessonsKept is how many compactions a learned threshold rests on at most,
-	// lessonsNeeded how many at least.
-	lessonsKept   = 25
-	lessonsNeeded = 3
-	// odd is the share of the assumed size, in percent, below which a compaction shows
-	// that this client was told something that nobody knows of.
-	odd = 90
+	// sizesKept is how many compactions a learned threshold rests on at most,
+	// sizesNeeded how many at least.
+	sizesKept   = 25
+	sizesNeeded = 3
+	// minShare is the percentage of the assumed size below which a compaction shows
+	// that the client has settings that sm does not see.
+	minShare = 90
 )
 
-// client is what the compaction threshold depends on. The assumed one stands for all
-// that the client was told; agent is "" but for what holds for that one alone.
+// client is the key for learned thresholds. The assumed size identifies the
+// settings of the client; agent is set if what was learned applies to that agent
+// alone.
 type client struct {
 	model           string
 	window, assumed int64
 	agent           AgentID
 }
 
-// ThresholdSource says where a compaction threshold is from.
+// ThresholdSource is the origin of a compaction threshold.
 type ThresholdSource uint8
 
 // The sources, the least certain first but for none.
 const (
 	ThresholdUnknown ThresholdSource = iota
-	// ThresholdAssumed is what the client computes from window, version and what it
-	// was told.
+	// ThresholdAssumed is computed from window, version and settings of the
+	// client.
 	ThresholdAssumed
 	// ThresholdSeen is the median of at least three automatic compactions.
 	ThresholdSeen
@@ -54,19 +56,21 @@ func (s ThresholdSource) String() string {
 	return [...]string{"", "assumed", "seen", "configured"}[s]
 }
 
-// learn notes how large a context was when its client compacted it.
+// learn records the size of a context before its automatic compaction.
 func (e *Engine) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
 	l := ObservedCompactions{Agent: a.Agent, Model: ev.Model, Window: ev.Window, CompactsAt: ev.CompactsAt, PreTokens: []int64{ev.PreTokens}}
 	if last, ok := a.current(); ok {
-		l.Model, l.Window, l.CompactsAt = cmp.Or(l.Model, last.Model), cmp.Or(l.Window, last.Window), cmp.Or(l.CompactsAt, last.CompactsAt)
+		l.Model = cmp.Or(l.Model, last.Model)
+		l.Window = cmp.Or(l.Window, last.Window)
+		l.CompactsAt = cmp.Or(l.CompactsAt, last.CompactsAt)
 	}
 	e.Learn(l)
 }
 
-// forget takes back what learn has noted of a compaction that turned out to be idle.
+// forget removes what learn recorded of a compaction that was idle.
 func (e *Engine) forget(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Idle {
 		return
@@ -80,9 +84,9 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 	}
 }
 
-// threshold is the context size at which the agent's client compacts, 0 when
-// unknown: configured, else the median of what was seen of the agent alone, else of
-// all clients like it, else assumed.
+// threshold returns the context size at which the agent's client compacts, 0 if
+// unknown: configured, else the median observed for the agent alone, else for
+// all such clients, else assumed.
 func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
 	if e.options.CompactionThreshold > 0 {
 		return e.options.CompactionThreshold, ThresholdConfigured
@@ -96,7 +100,7 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 	return 0, ThresholdUnknown
 }
 
-// seen is what was seen of the agent alone, else of all clients like it; zero for nothing.
+// seen returns what was observed for the agent alone, else for all such clients.
 func (e *Engine) seen(id AgentID, r Reading) sizes {
 	if len(e.typical) == 0 {
 		return sizes{}
@@ -118,20 +122,19 @@ func (e *Engine) find(c client) sizes {
 	return seen
 }
 
-// unassumed is what was learned of a client's model and window, and under which key, where it is
-// not known what was assumed: earlier versions did not store that. It holds for a client if it
-// is near to what is assumed of it: one that was told something of its own compacts elsewhere.
-// Of clients that never compact by themselves nothing is assumed either.
+// unassumed returns what was learned for a model and window without an assumed
+// size, which earlier versions did not store. It applies to clients with a
+// similar assumed size: those with other settings compact elsewhere.
 func (e *Engine) unassumed(c client) (seen sizes, key client) {
 	key = client{c.model, c.window, 0, ""}
 	seen = e.typical[key]
-	if c.assumed <= 0 || seen.median < c.assumed*odd/100 || c.assumed < seen.median*odd/100 {
+	if c.assumed <= 0 || seen.median < c.assumed*minShare/100 || c.assumed < seen.median*minShare/100 {
 		return sizes{}, key
 	}
 	return seen, key
 }
 
-func lessons(learned map[client][]int64) []ObservedCompactions {
+func learnedList(learned map[client][]int64) []ObservedCompactions {
 	all := make([]ObservedCompactions, 0, len(learned))
 	for c, tokens := range learned {
 		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)})
@@ -142,13 +145,13 @@ func lessons(learned map[client][]int64) []ObservedCompactions {
 	return all
 }
 
-// Learn teaches at what sizes in tokens clients of a model and a window compacted by
-// themselves: what history tells at a first start. A size well below what is assumed
-// holds for its agent alone, and for nobody where that is not known.
+// Learn records sizes before automatic compactions, as read from old
+// transcripts. A size well below the assumed one applies to its agent alone, and
+// is ignored if the agent is not known.
 func (e *Engine) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
 		c := client{l.Model, l.Window, l.CompactsAt, ""}
-		if n < l.CompactsAt*odd/100 {
+		if n < l.CompactsAt*minShare/100 {
 			if c.agent = l.Agent; c.agent == "" {
 				continue
 			}
@@ -159,11 +162,12 @@ func (e *Engine) Learn(l ObservedCompactions) {
 	}
 }
 
-// keep notes the newest of the sizes of a client.
+// keep stores the newest sizes of a client.
 func (e *Engine) keep(c client, all []int64) {
-	all = newest(all, lessonsKept)
-	e.learned[c], e.lastHit = all, lookup{}
-	if n := len(all); n >= lessonsNeeded {
+	all = newest(all, sizesKept)
+	e.learned[c] = all
+	e.lastHit = lookup{}
+	if n := len(all); n >= sizesNeeded {
 		sorted := slices.Sorted(slices.Values(all))
 		e.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
 		if old, key := e.unassumed(c); old.median > 0 && c.agent == "" {
@@ -173,8 +177,8 @@ func (e *Engine) keep(c client, all []int64) {
 	}
 }
 
-// unlearn drops what was learned of one agent alone, and gives it to another one, unless
-// that is "".
+// unlearn removes what was learned for one agent alone, and moves it to another
+// one unless that is "".
 func (e *Engine) unlearn(from, to AgentID) {
 	for c, all := range e.learned {
 		if c.agent != from || from == "" {

@@ -6,11 +6,10 @@ import (
 	"sm/transcript"
 )
 
-// View is what the engine knows of one agent at one moment: what metrics, the API
-// and the tables show. It is a plain value.
+// View is the state of one agent as metrics, the API and the tables show it.
 type View struct {
 	Agent AgentID
-	// Enabled is false when nothing is said about the agent.
+	// Enabled is false if the agent gets no notices.
 	Enabled bool
 
 	Cycle  int
@@ -26,7 +25,8 @@ type View struct {
 	Read    time.Time
 	Level   Level
 
-	// Heard reports that the agent has heard the notice of its Level in this cycle.
+	// Heard reports whether the agent has read the notice of its Level in this
+	// cycle.
 	Heard bool
 
 	Compacting bool
@@ -43,11 +43,12 @@ type View struct {
 	Pressure Pressure
 }
 
-// FromStatusline says that the reading is the status line's, which may then show the context where the transcript does not
-// know it. A reading of the transcript is no such stand-in: after a compaction the transcript itself says "unknown".
+// FromStatusline reports whether the reading is a sample of the status line.
+// After a compaction the context is unknown in the transcript, and a sample must
+// not replace that.
 func (v *View) FromStatusline() bool { return v.Known && v.Source == transcript.FromStatusline }
 
-// Agent returns what is known of one agent; ok is false for one that is not known.
+// Agent returns the view of one agent; ok is false if it is unknown.
 func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	a := e.agents[id]
 	if a == nil {
@@ -59,8 +60,12 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	}
 	r, known := a.current()
 	if known {
-		v.Known, v.Tokens, v.Window, v.Percent = true, r.Tokens, r.Window, percent(r)
-		v.Source, v.Read = r.Source, r.At.Time()
+		v.Known = true
+		v.Tokens = r.Tokens
+		v.Window = r.Window
+		v.Percent = percent(r)
+		v.Source = r.Source
+		v.Read = r.At.Time()
 		v.Level = e.level(id, r)
 		switch v.Level {
 		case Warn:
@@ -79,8 +84,8 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	return v, true
 }
 
-// Replies is the size of an agent's context in tokens and how many replies it still takes, as View has them: for those who
-// ask after each reply. known is false without a context.
+// Replies returns the size of an agent's context in tokens and how many replies
+// it still takes, as View does. known is false without a context.
 func (e *Engine) Replies(id AgentID) (tokens int64, replies Range, known bool) {
 	a := e.agents[id]
 	if a == nil {

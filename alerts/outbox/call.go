@@ -64,7 +64,8 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 	}
 	if p.Calling { // this is what the call was for
 		p.Calls--
-		p.Calling, p.Offered = false, stamp(now)
+		p.Calling = false
+		p.Offered = stamp(now)
 		q.seen(p.Offered)
 		q.touch(p)
 	} else {

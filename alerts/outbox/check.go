@@ -114,7 +114,8 @@ func (q *Queue) retry(m *Message, now time.Time) {
 
 // wait makes an offered message wait to be offered again.
 func (q *Queue) wait(m *Message) {
-	m.State, m.Calling = Waiting, false
+	m.State = Waiting
+	m.Calling = false
 	q.touch(m)
 }
 

@@ -35,7 +35,12 @@ func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now ti
 }
 
 func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
-	m.State, m.Via, m.Offered, m.Calling, m.Placed, m.Left = Offered, by, stamp(now), false, false, false
+	m.State = Offered
+	m.Via = by
+	m.Offered = stamp(now)
+	m.Calling = false
+	m.Placed = false
+	m.Left = false
 	if m.Offers++; m.Offers == 1 {
 		m.First = m.Offered
 	}
@@ -87,13 +92,18 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 	if m == nil || m.State != Offered {
 		return
 	}
-	m.State, m.Placed = Waiting, false
+	m.State = Waiting
+	m.Placed = false
 	if m.Calling {
 		m.Calls--
 		m.Calling = false
 	}
 	if m.Offers--; m.Offers <= 0 {
-		m.Offers, m.Via, m.First, m.Offered, m.Thread = 0, None, time.Time{}, time.Time{}, ""
+		m.Offers = 0
+		m.Via = None
+		m.First = time.Time{}
+		m.Offered = time.Time{}
+		m.Thread = ""
 	}
 	q.touch(m)
 	q.expire(m.To, now)

@@ -110,7 +110,9 @@ func (q *Queue) rekey(from, to alerts.AgentID) {
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
 	q.counters.add(m.Via, s)
-	m.State, m.Ended, m.Calling = s, stamp(at), false
+	m.State = s
+	m.Ended = stamp(at)
+	m.Calling = false
 	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
 	trim(q.open, m.To, func(o *Message) bool { return o == m })
 	q.remember(m)
@@ -149,7 +151,8 @@ func (q *Queue) setClock(now time.Time) {
 	if !q.newest.After(limit) {
 		return
 	}
-	q.newest, q.forget = time.Time{}, time.Time{}
+	q.newest = time.Time{}
+	q.forget = time.Time{}
 	for _, m := range q.order {
 		for _, t := range m.stamps() {
 			if t.After(limit) {

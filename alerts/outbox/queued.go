@@ -54,7 +54,8 @@ func (q *Queue) decideQueued(m *Message, now, due time.Time) (next time.Time) {
 // Placed notes that an offered message lies in the client's queue.
 func (q *Queue) Placed(id ID) {
 	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayLie() {
-		m.State, m.Placed = Offered, true
+		m.State = Offered
+		m.Placed = true
 		q.touch(m)
 	}
 }
@@ -75,7 +76,9 @@ func (q *Queue) Leave(in func(alerts.AgentID) string) {
 }
 
 func (q *Queue) leave(m *Message) {
-	m.State, m.Left, m.Placed = Waiting, true, false
+	m.State = Waiting
+	m.Left = true
+	m.Placed = false
 	m.Moves++
 	q.touch(m)
 }

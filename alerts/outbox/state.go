@@ -39,7 +39,8 @@ type Delta struct {
 // again: who cannot store it keeps it, or stores All.
 func (q *Queue) Take() (d Delta, ok bool) {
 	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), bySeq))
-	d.Gone, d.Counters = slices.Sorted(maps.Keys(q.gone)), q.counters
+	d.Gone = slices.Sorted(maps.Keys(q.gone))
+	d.Counters = q.counters
 	clear(q.changed)
 	clear(q.gone)
 	return d, len(d.Messages)+len(d.Gone) > 0
