@@ -8,15 +8,16 @@ import (
 	"sm/transcript/wording"
 )
 
-// callHeading begins a call: the one line that is typed where the hooks of a client work. It
-// names a message by its id, and holds nothing of its text: the client's hook asks for that.
+// callHeading begins a call: a line that is typed if hooks of the client work.
+// It names a message by its id and has nothing of its text, which the client's
+// hook asks for.
 const callHeading = wording.Message
 
-// Call is the line that is typed for a message whose text the client's own hook is to ask
-// for. It is the same for all messages but for the id, and no shell makes anything of it.
+// Call returns the line that is typed for a message whose text the client's own
+// hook asks for. Calls differ in the id only, and are harmless to a shell.
 func (m Message) Call() string { return callHeading + "#" + string(m.ID) }
 
-// Called reads a prompt that is nothing but a call.
+// Called parses a prompt that is a call and nothing else.
 func Called(prompt string) (id ID, ok bool) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(prompt), callHeading+"#")
 	if !ok || len(s) != idLength || !hex(s) {
@@ -25,9 +26,9 @@ func Called(prompt string) (id ID, ok bool) {
 	return ID(s), true
 }
 
-// Call takes the best message that waits for the agent, as Offer by Tmux does, for a carrier
-// that types no more than its Call. Until Answer or Offer gives its text away, the agent
-// cannot have heard it: other carriers may still take it.
+// Call takes the best waiting message like Offer by Tmux, for a carrier that
+// types its Call only. Until Answer or Offer hands out the text, the agent
+// cannot have read it, and other carriers may take it.
 func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 	best := q.best(to, Tmux, alerts.Sequential, now, nil)
 	if best == nil {
@@ -39,19 +40,19 @@ func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 	return *best, true
 }
 
-// OfferTyped is Offer by Tmux, of those messages alone that may be typed whole: all with
-// texts, else those with a Plain line.
+// OfferTyped is Offer by Tmux, limited to messages that may be typed whole: all
+// with texts, else those with a Plain line.
 func (q *Queue) OfferTyped(to alerts.AgentID, texts bool, now time.Time) (m Message, ok bool) {
 	return q.OfferOf(to, Tmux, alerts.Sequential, now, func(m *Message) bool { return m.Typeable(texts) })
 }
 
-// Answer takes the message that an agent's client asks for by its call; the reply to its
-// hook is to deliver its Line. ok is false when there is nothing to say: the message is
-// another agent's or unknown, has ended, has been given to another carrier since, may lie in
-// the client's queue, or waits since the agent is on hold.
+// Answer takes the message that a client asks for after a call; the reply to its
+// hook must deliver its Line. ok is false if the message is unknown, another
+// agent's, ended, given to another carrier since, possibly in the client's
+// queue, or on hold.
 func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
-	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling || p.mayLie() {
+	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling || p.mayBeQueued() {
 		return Message{}, false
 	}
 	q.expire(to, now)
@@ -62,7 +63,7 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 		q.wait(p)
 		return Message{}, false
 	}
-	if p.Calling { // this is what the call was for
+	if p.Calling {
 		p.Calls--
 		p.Calling = false
 		p.Offered = stamp(now)
@@ -74,14 +75,15 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 	return *p, true
 }
 
-// Typeable says whether the whole message may be typed into a pane. With texts any message may.
-// Without, it must be in sm's own words, and hold no character that means something to a shell.
+// Typeable reports whether the whole message may be typed into a pane. With
+// texts any message may. Without, it must be in sm's own words and have no
+// character with a meaning in shells.
 func (m Message) Typeable(texts bool) bool {
 	return texts || (m.Notice() || m.OwnWords) && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
 }
 
-// Typed is the Line as it is typed whole: of a notice in words of the user's that are not
-// plain it has sm's own words.
+// Typed returns the Line to be typed. For a notice in the user's words that are
+// not plain it has sm's own words.
 func (m Message) Typed() string {
 	if m.Plain == "" {
 		return m.Line()

@@ -15,30 +15,30 @@ const (
 	pace = time.Second
 )
 
-// ReadUntil says how far the transcript of an agent has been read; see [Queue.Check].
-// answered is when a hook was answered with the message, zero when it went another way.
+// ReadUntil returns up to when the transcript of an agent has been read; see
+// [Queue.Check]. answered is when the message was delivered by a reply to a
+// hook, zero for other carriers.
 type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any bool)
 
-// Check says what follows from the passing of time, and returns when to be asked
-// again, zero for never. Each message that is Offered and has not been heard is decided about
-// by read, which says up to when the agent's transcript is known to have been read, as
-// far as an answer of that time can show in it; any is false if there is no transcript to
-// read.
+// Check applies the passing of time, and returns when to call it
+// again, zero for never. For each Offered message it calls read, which returns up to
+// when the agent's transcript has been read, as far as a reply of that time can show
+// in it; any is false without a transcript.
 //
 //   - No more than a Call was typed, and no hook has asked for the text within
 //     Options.Proof: the message waits again. It does not count for Options.Offers.
 //   - The transcript was read up to Options.Proof past the offer: the message waits
 //     again, or ends unconfirmed after Options.Offers.
-//   - It was offered to the queue of the client: it stays until it is heard, and ends
-//     unconfirmed after Options.TTL. Where it is not known to lie there after Options.Proof
+//   - It was offered to the queue of the client: it stays until it is read, and ends
+//     unconfirmed after Options.TTL. If it is not known to be there after Options.Proof
 //     it waits to be offered there again.
 //   - There is no transcript, and Options.Proof has passed: a notice ends unconfirmed; a
 //     send waits again once, and ends unconfirmed after its second offer.
 //   - A transcript that is there has not been read so far for Options.TTL on top of that:
 //     the message ends unconfirmed.
 //
-// What has waited for Options.TTL since it was made expires, and what ended that long ago
-// is forgotten. Where the clock was set back by more than 30 s, what was stamped later
+// Messages that have waited for Options.TTL expire, and those that ended that long ago
+// are forgotten. If the clock was set back by more than 30 s, what was stamped later
 // than now counts as stamped now, or else it would wait for the clock.
 func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	q.setClock(now)
@@ -67,11 +67,11 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	return next
 }
 
-// decide says what becomes of a message that nobody is known to have heard, and says when to do so
-// again if it cannot yet.
+// decide handles an offered message without proof, and returns when to try again
+// if it is too early.
 func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
-	if m.Calling { // its text has not left
+	if m.Calling { // its text was not handed out
 		if now.Before(due) {
 			return due
 		}
@@ -102,8 +102,8 @@ func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Tim
 	return next
 }
 
-// retry lets a message that was not heard wait again, unless its text was given away often
-// enough: a call that nobody has answered held no text.
+// retry lets a message wait again unless its text was offered often enough. An
+// unanswered call does not count.
 func (q *Queue) retry(m *Message, now time.Time) {
 	if limit := q.options.Offers; limit > 0 && m.Offers-m.Calls >= limit {
 		q.end(m, Unconfirmed, now)
@@ -112,17 +112,17 @@ func (q *Queue) retry(m *Message, now time.Time) {
 	q.wait(m)
 }
 
-// wait makes an offered message wait to be offered again.
+// wait lets an offered message wait again.
 func (q *Queue) wait(m *Message) {
 	m.State = Waiting
 	m.Calling = false
 	q.touch(m)
 }
 
-// stale says that a message has waited for too long.
+// stale reports whether a message has waited too long.
 func (q *Queue) stale(m *Message, now time.Time) bool { return !now.Before(m.Made.Add(q.options.TTL)) }
 
-// expire ends what has waited for too long for one agent.
+// expire ends the stale messages to one agent.
 func (q *Queue) expire(to alerts.AgentID, now time.Time) {
 	for _, m := range slices.Backward(q.open[to]) {
 		if m.State == Waiting && q.stale(m, now) {
@@ -131,8 +131,8 @@ func (q *Queue) expire(to alerts.AgentID, now time.Time) {
 	}
 }
 
-// Withdraw takes back the notices under these keys that have not ended, also those that
-// were offered and may have been read, and returns them.
+// Withdraw takes back the notices with these keys that have not ended, also
+// offered ones that may have been read, and returns them.
 func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
 	var taken []Message
 	for _, k := range keys {
@@ -144,9 +144,10 @@ func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
 	return taken
 }
 
-// Cancel takes back a message to an agent, and returns it. One that waits to be offered
-// again is not repeated then; one that has ended unread stays as it is. The errors are
-// ErrUnknown, and ErrOffered for one that is on its way or may have been read.
+// Cancel takes back a message to an agent, and returns it. A message that waits
+// to be offered again is not repeated then; one that has ended without proof
+// stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been
+// read.
 func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error) {
 	m := q.ids[id]
 	switch {
@@ -160,9 +161,9 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 	return *m, nil
 }
 
-// Forget drops the notices about an agent at once, also those for other agents. Notices that
-// have not ended are withdrawn. It goes with the engine's Forget: an agent that returns begins
-// with the same keys. Sends to the agent stay.
+// Forget drops the notices about an agent at once, also those to other agents,
+// and withdraws them if they have not ended. It belongs to the engine's Forget:
+// an agent that returns uses the same keys. Sends to the agent stay.
 func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
 	of := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }
 	for _, m := range q.order {
@@ -173,14 +174,14 @@ func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
 	q.remove(of)
 }
 
-// drop forgets what ended long ago.
+// drop forgets messages that ended long ago.
 func (q *Queue) drop(now time.Time) {
 	if !q.forget.IsZero() && !now.Before(q.forget.Add(q.options.TTL)) {
 		q.remove(func(m *Message) bool { return m.State.Ended() && !now.Before(m.Ended.Add(q.options.TTL)) })
 	}
 }
 
-// trim takes old messages from a list, and an empty list from its map.
+// trim removes old messages from a list, and an empty list from its map.
 func trim(lists byAgent, to alerts.AgentID, old func(*Message) bool) {
 	if lists[to] = slices.DeleteFunc(lists[to], old); len(lists[to]) == 0 {
 		delete(lists, to)

@@ -11,20 +11,21 @@ import (
 	"sm/transcript/wording"
 )
 
-// early is by how much a message may be heard before it was offered: clients and
-// queue stamp separately.
+// early is the maximum time by which the stamp of a proof may precede the offer:
+// clients and queue stamp separately.
 const early = 5 * time.Second
 
-// Offer takes the best message that waits for the agent: of a Mode of at least least,
-// the most urgent, of those the oldest; by Tmux, one that was offered so before goes ahead
-// of all others. The carrier is to deliver its Line. ok is false
-// if there is none, or if the agent is on hold and the carrier is not Restart.
-// Messages that have waited for Options.TTL expire instead.
+// Offer takes the best waiting message to the agent: with at least the given
+// Mode, the most urgent, and of those the oldest; for Tmux, a message that was
+// typed before goes first. The carrier must deliver its Line. ok is false if
+// there is none, or if the agent is on hold and the carrier is not Restart.
+// Stale messages expire instead.
 func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
 	return q.OfferOf(to, by, least, now, nil)
 }
 
-// OfferOf is Offer of those messages alone that fit; nil takes all.
+// OfferOf is Offer limited to messages for which fit returns true; nil accepts
+// all.
 func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) (m Message, ok bool) {
 	best := q.best(to, by, least, now, fit)
 	if best == nil {
@@ -48,10 +49,10 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	q.touch(m)
 }
 
-// best finds what a carrier is to be given, once what has waited for too long has expired;
-// fit, when set, chooses among it. What an agent is called for, and has not asked for yet,
-// waits for all carriers but the prompt. What may lie in the client's queue waits for that
-// alone, whose carrier looks first.
+// best returns the message for a carrier after expiring stale ones; fit, if set,
+// selects among them. A message with an open call waits for all carriers but the
+// prompt. A message that may be in the client's queue waits for that alone,
+// whose carrier checks it first.
 func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
 	q.expire(to, now)
 	_, held := q.held[to]
@@ -60,7 +61,7 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	}
 	var best *Message
 	for _, m := range q.open[to] {
-		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayLie())
+		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayBeQueued())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) && (best == nil || m.ahead(best, by)) {
 			best = m
 		}
@@ -68,9 +69,9 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	return best
 }
 
-// ahead says whether a message goes ahead of an older one. What was typed before, and cut
-// off before its Enter, stands at the prompt still, where it keeps out all others until it
-// is typed again. Of several such messages each gets its turn.
+// ahead reports whether a message goes before an older one. A message that was
+// typed, and cut off before its Enter, is still at the prompt, where it blocks
+// all others until it is typed again. Several of them take turns.
 func (m *Message) ahead(older *Message, by Carrier) bool {
 	typed, other := m.typed(), older.typed()
 	switch {
@@ -84,9 +85,9 @@ func (m *Message) ahead(older *Message, by Carrier) bool {
 
 func (m *Message) typed() bool { return m.Offers > 0 && m.Via == Tmux }
 
-// Unoffer takes an offer back that certainly did not reach the carrier: it counts as
-// never made. A message that is not Offered stays as it is. Of an earlier offer Via and
-// Offered are not known any more, so that those of this one stay.
+// Unoffer undoes an offer that certainly did not reach the carrier. A message
+// that is not Offered stays as it is. Via and Offered of an earlier offer are
+// not stored, so that those of this one stay.
 func (q *Queue) Unoffer(id ID, now time.Time) {
 	m := q.ids[id]
 	if m == nil || m.State != Offered {
@@ -109,10 +110,9 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 	q.expire(m.To, now)
 }
 
-// Hold keeps the messages of an agent back while on: its context is about to be
-// rotated, and what it heard now would be lost with it. Only Restart gets them. Holds
-// are not part of what Take and Restore keep: the caller must hold again after a
-// restart, before the first Offer.
+// Hold keeps back the messages of an agent whose context is about to be rotated,
+// since it would lose them. Only Restart gets them. Take and Restore do not keep
+// holds: the caller must hold again after a restart, before the first Offer.
 func (q *Queue) Hold(to alerts.AgentID, on bool) {
 	if on {
 		q.held[to] = struct{}{}
@@ -121,15 +121,15 @@ func (q *Queue) Hold(to alerts.AgentID, on bool) {
 	}
 }
 
-// Heard takes a text that the agent's transcript shows to have reached the model at a
-// time, and returns the messages that it confirms, in the order of the text. Of a long
-// text the beginning and the last 16 bytes are enough for the message that ends it.
+// Heard takes a text that reached the model according to the agent's transcript,
+// and returns the messages that it confirms, in the order of the text. Of a long
+// text the beginning and the last 16 bytes are enough for the message that ends
+// it.
 //
-// A text confirms a message if it has the whole line of the message: its heading, its
-// text and its id. The line may be part of the text of another message to the agent,
-// which quotes it; it then confirms nothing. Neither does a text that is over 5 s older
-// than the first offer or has no time, nor any text while the message itself has never
-// been given away.
+// A text confirms a message if it has its whole line: heading, text and id. A
+// line that is quoted within the text of another message to the agent confirms
+// nothing, nor does a text that is over 5 s older than the first offer or has no
+// time, nor any text before the message was first offered.
 func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 	var heard []Message
 	for start := strings.Index(text, wording.Heading); start >= 0; {
@@ -149,8 +149,8 @@ func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 	return heard
 }
 
-// lineAt returns the message to the agent whose line begins at text[start:], and where
-// its id ends; nil for none.
+// lineAt returns the message to the agent whose line begins at text[start:], and
+// where its id ends; nil if there is none.
 func (q *Queue) lineAt(to alerts.AgentID, text string, start int) (m *Message, end int) {
 	for i, id := range tokens(text[start:]) {
 		m := q.ids[id]
@@ -169,7 +169,7 @@ func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {
 	return append(heard, *m)
 }
 
-// tokens gives each id in a text with the position of its "#".
+// tokens yields each id in a text with the position of its "#".
 func tokens(text string) iter.Seq2[int, ID] {
 	const size = len("#") + idLength
 	return func(yield func(int, ID) bool) {

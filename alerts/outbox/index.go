@@ -3,6 +3,7 @@ package outbox
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 // byAgent holds messages by recipient.
 type byAgent map[alerts.AgentID][]*Message
 
-// reset forgets all messages.
+// reset drops all messages.
 func (q *Queue) reset() {
 	q.order = nil
 	q.ids = map[ID]*Message{}
@@ -27,7 +28,7 @@ func (q *Queue) reset() {
 	q.held = map[alerts.AgentID]struct{}{}
 }
 
-// known finds the message that was put before under the same name.
+// known returns the message with the same key or ref.
 func (q *Queue) known(m *Message) *Message {
 	if m.Notice() {
 		return q.keys[m.Key]
@@ -40,8 +41,8 @@ func (q *Queue) known(m *Message) *Message {
 	return nil
 }
 
-// name makes an id that is free: the same in every run, since replies and repeats are
-// recognised by it.
+// name returns a free id. It is the same in every run, because replies and
+// repeats are recognized by it.
 func (q *Queue) name(m *Message) ID {
 	for n := 0; ; n++ {
 		h := fnv.New64a()
@@ -54,7 +55,7 @@ func (q *Queue) name(m *Message) ID {
 	}
 }
 
-// add takes a message that is newer than all others into the lists.
+// add appends a message, which must be the newest, to the lists.
 func (q *Queue) add(m *Message) {
 	q.order = append(q.order, m)
 	q.ids[m.ID] = m
@@ -71,25 +72,25 @@ func (q *Queue) add(m *Message) {
 	}
 }
 
-// remember notes when a message is to be forgotten, if it has ended.
+// remember records when an ended message is to be forgotten.
 func (q *Queue) remember(m *Message) {
 	if m.State.Ended() && (q.forget.IsZero() || m.Ended.Before(q.forget)) {
 		q.forget = m.Ended
 	}
 }
 
-// seen notes a stamp.
+// seen records a stamp.
 func (q *Queue) seen(t time.Time) {
 	if t.After(q.newest) {
 		q.newest = t
 	}
 }
 
-// touch notes that a message has changed.
+// touch marks a message as changed.
 func (q *Queue) touch(m *Message) { q.changed[m] = struct{}{} }
 
-// rekey gives the notices about an agent the keys that the engine knows them by now, so
-// that another who gets the old id is not taken for it.
+// rekey changes the keys of notices about an agent that was renamed, so that
+// another agent may use the old id.
 func (q *Queue) rekey(from, to alerts.AgentID) {
 	for _, m := range q.order {
 		if !m.Notice() || m.Key.Agent != from {
@@ -98,7 +99,7 @@ func (q *Queue) rekey(from, to alerts.AgentID) {
 		key := m.Key
 		key.Agent = to
 		if q.keys[key] != nil {
-			continue // it has said the same before
+			continue // the new id has used the key
 		}
 		delete(q.keys, m.Key)
 		m.Key = key
@@ -144,8 +145,8 @@ func (q *Queue) remove(old func(*Message) bool) {
 	}
 }
 
-// setClock finds the clock set back. Each stamp is looked at alone, so that what is done
-// does not depend on those that have been forgotten.
+// setClock corrects stamps if the clock was set back. Each stamp is compared
+// alone, so that the result does not depend on forgotten messages.
 func (q *Queue) setClock(now time.Time) {
 	limit := now.Add(skew)
 	if !q.newest.After(limit) {
@@ -179,8 +180,7 @@ func (q *Queue) Of(to alerts.AgentID) []Message { return values(q.agents[to]) }
 // All returns all known messages, in the order of Put.
 func (q *Queue) All() []Message { return values(q.order) }
 
-// Waiting returns how many messages have not ended: those that wait, and those that
-// were offered.
+// Waiting returns the number of messages that have not ended.
 func (q *Queue) Waiting() int {
 	n := 0
 	for to := range q.open {
@@ -189,10 +189,10 @@ func (q *Queue) Waiting() int {
 	return n
 }
 
-// WaitingFor returns how many of them are to one agent.
+// WaitingFor returns the number of messages to one agent that have not ended.
 func (q *Queue) WaitingFor(to alerts.AgentID) int { return len(q.open[to]) }
 
-// Waits lists the agents for whom a message waits, by id.
+// Waits returns the agents with waiting messages, sorted by id.
 func (q *Queue) Waits() (agents []alerts.AgentID) {
 	for to := range q.open {
 		if q.HasWaiting(to) {
@@ -203,13 +203,13 @@ func (q *Queue) Waits() (agents []alerts.AgentID) {
 	return agents
 }
 
-// HasWaiting says whether a message to the agent waits to be offered, be it on hold or
-// not.
+// HasWaiting reports whether a message to the agent waits to be offered, on hold
+// or not.
 func (q *Queue) HasWaiting(to alerts.AgentID) bool {
 	return slices.ContainsFunc(q.open[to], func(m *Message) bool { return m.State == Waiting })
 }
 
-// sends counts those to an agent that have not ended.
+// sends counts the metered sends to an agent that have not ended.
 func (q *Queue) sends(to alerts.AgentID) int {
 	n := 0
 	for _, m := range q.open[to] {
@@ -220,5 +220,67 @@ func (q *Queue) sends(to alerts.AgentID) int {
 	return n
 }
 
-// Counters returns what has been counted so far.
+// Counters returns the counters.
 func (q *Queue) Counters() Counters { return q.counters }
+
+// Counters count messages that have ended. They never fall, and are a plain value.
+type Counters struct {
+	// Ended counts by Carrier and by the place of the state in Outcomes. The carrier is
+	// that of the newest offer.
+	Ended [carriers][outcomes]uint64
+}
+
+// Count returns how many messages ended in a state after their last offer to a
+// carrier; None counts messages that were never offered.
+func (c Counters) Count(via Carrier, outcome State) uint64 {
+	if via >= carriers || !outcome.Ended() || outcome >= states {
+		return 0
+	}
+	return c.Ended[via][outcome-Confirmed]
+}
+
+func (c *Counters) add(via Carrier, outcome State) {
+	if via >= carriers {
+		via = None // of a later version
+	}
+	c.Ended[via][outcome-Confirmed]++
+}
+
+// Delta is what has changed since the last Take.
+type Delta struct {
+	Messages []Message // new or changed, in the order of Put
+	Gone     []ID      // forgotten, sorted; none of them is among Messages
+	Counters Counters  // current values
+}
+
+// Take returns what has changed since the last Take; ok is false if nothing has.
+// A caller that cannot store it must keep it, or store All.
+func (q *Queue) Take() (d Delta, ok bool) {
+	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), bySeq))
+	d.Gone = slices.Sorted(maps.Keys(q.gone))
+	d.Counters = q.counters
+	clear(q.changed)
+	clear(q.gone)
+	return d, len(d.Messages)+len(d.Gone) > 0
+}
+
+// Restore replaces all messages by stored ones, in any order, and clears holds.
+// A message without an ID, or with a repeated one, is left out.
+func (q *Queue) Restore(messages []Message, c Counters) {
+	q.reset()
+	q.counters = c
+	all := make([]*Message, len(messages))
+	for i := range messages {
+		m := messages[i]
+		for _, t := range m.stamps() {
+			*t = stamp(*t)
+		}
+		all[i] = &m
+	}
+	slices.SortStableFunc(all, bySeq)
+	for _, m := range all {
+		if m.ID != "" && q.ids[m.ID] == nil {
+			q.add(m)
+		}
+	}
+}

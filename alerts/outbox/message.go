@@ -11,15 +11,14 @@ import (
 	"sm/transcript/wording"
 )
 
-// ID names a message: 6 lower-case hex digits, unique among all messages that the
-// queue knows.
+// ID names a message: 6 lower-case hex digits, unique in the queue.
 type ID string
 
-// Carrier is a way to reach an agent. Messages are stored with its number: a new one
-// goes to the end.
+// Carrier is a way to reach an agent. Its number is stored: add new ones at the
+// end.
 type Carrier uint8
 
-// The carriers. None stands for what has not been offered.
+// The carriers. None means that a message was not offered.
 const (
 	None Carrier = iota
 	// Hook is the reply to a hook of the agent's client.
@@ -28,8 +27,8 @@ const (
 	Tmux
 	// Restart is the prompt with which sm run starts the client anew.
 	Restart
-	// Queued is the queue that the client keeps for a session: it takes the message as a
-	// prompt when it is at rest.
+	// Queued is the client's queue for a session, from which it takes the
+	// message as a prompt when it is idle.
 	Queued
 	carriers
 )
@@ -42,26 +41,26 @@ func (c Carrier) String() string {
 	return alerts.Word(c, "none", "hook", "tmux", "restart", "queue")
 }
 
-// State is where a message stands. Messages are stored with its number: a new one
-// goes to the end.
+// State is the state of a message. Its number is stored: add new ones at the
+// end.
 type State uint8
 
 // The states. A message that is Waiting or Offered has not ended, all others have.
 const (
 	// Waiting is to be offered, for the first time or again.
 	Waiting State = iota
-	// Offered was given to a carrier; whether it was heard is not known yet.
+	// Offered was given to a carrier, without proof yet that it was read.
 	Offered
-	// Confirmed was heard: a transcript shows it.
+	// Confirmed was read: a transcript shows it.
 	Confirmed
-	// Unconfirmed was offered, and whether it was heard cannot be known.
+	// Unconfirmed was offered, and whether it was read cannot be known.
 	Unconfirmed
 	// Expired has waited for Options.TTL.
 	Expired
 	// Withdrawn was taken back.
 	Withdrawn
-	// Refused cannot be delivered by any carrier. Nothing refuses at present; the outcome is
-	// shown by metrics, and may be stored.
+	// Refused cannot be delivered by any carrier. It is not used at present;
+	// metrics show it, and it may be stored.
 	Refused
 	states
 )
@@ -78,12 +77,11 @@ func (s State) String() string {
 	return alerts.Word(s, "waiting", "offered", "confirmed", "unconfirmed", "expired", "withdrawn", "refused")
 }
 
-// Ended says that nothing more happens to a message in this state.
+// Ended reports whether the state is final.
 func (s State) Ended() bool { return s > Offered }
 
-// Message is one text to one agent, and what has become of it. It is a plain value
-// and what a store keeps; JSON holds all of it. All times are in UTC, zero for what
-// has not happened.
+// Message is a text to an agent and its state. It is stored as JSON. All times
+// are in UTC, zero for what has not happened.
 type Message struct {
 	ID ID
 	// Seq numbers messages in the order of Put.
@@ -97,14 +95,15 @@ type Message struct {
 	// From is who sent it, "" for sm itself and for people.
 	From string      `json:",omitzero"`
 	Mode alerts.Mode `json:",omitzero"`
-	// Unmetered says of a send that its caller bounds how many there are, as for reminders:
-	// Options.PerAgent and PerSenderMinute neither count nor limit it.
+	// Unmetered sends do not count for Options.PerAgent and PerSenderMinute, and
+	// are not limited by them: the caller bounds them, as for reminders.
 	Unmetered bool `json:",omitzero"`
 	// Text is as it was given, without heading and id. Of a message that has ended the
 	// first 80 characters are kept.
 	Text string
-	// OwnWords says that sm itself wrote the text of a send, as it does for all notices. Plain
-	// replaces the Text of a notice where the whole message is typed; "" for the Text.
+	// OwnWords means that sm wrote the text of a send, as it does for all
+	// notices. Plain replaces the Text of a notice when the whole message is
+	// typed, if set.
 	OwnWords bool   `json:",omitzero"`
 	Plain    string `json:",omitzero"`
 	Made     time.Time
@@ -117,18 +116,19 @@ type Message struct {
 	First   time.Time `json:",omitzero"`
 	Offered time.Time `json:",omitzero"`
 	Via     Carrier   `json:",omitzero"`
-	// Calls counts the Offers that were only a Call: nobody asked for the text. Calling says
-	// that the newest Offer is a Call that waits for its answer.
+	// Calls counts the Offers that were only a Call, whose text was not handed
+	// out. Calling means that the newest Offer is an unanswered Call.
 	Calls   int  `json:",omitzero"`
 	Calling bool `json:",omitzero"`
-	// Placed says that the newest Offer lies in the client's queue, or did.
+	// Placed means that the newest Offer is in the client's queue, or was.
 	Placed bool `json:",omitzero"`
-	// Thread is the session in whose queue it may lie, "" where that is not known. Moves counts
-	// those that its agent has left before it was heard; Left says that the newest is one of them.
+	// Thread is the session with the queue, "" if unknown. Moves counts the
+	// sessions that the agent left before the message was read; Left means that
+	// Thread is one of them.
 	Thread string `json:",omitzero"`
 	Moves  int    `json:",omitzero"`
 	Left   bool   `json:",omitzero"`
-	// Ended is when it ended; for Confirmed, when it was heard.
+	// Ended is when it ended; for Confirmed, when it was read.
 	Ended time.Time `json:",omitzero"`
 }
 
@@ -141,7 +141,7 @@ const (
 	idLength = 6
 )
 
-// Notice says whether the message is a notice rather than a send.
+// Notice reports whether the message is a notice rather than a send.
 func (m Message) Notice() bool { return m.Key != alerts.Key{} }
 
 // Line is what the agent reads: a heading that names the sender, the text and the id,
@@ -229,8 +229,8 @@ func (m Message) heading(again bool) string {
 	return h + "] "
 }
 
-// title is a sender's name in one line, such that it cannot end the heading that it
-// stands in.
+// title returns a sender's name in one line, without brackets that could end the
+// heading.
 func title(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -273,7 +273,7 @@ func (m *model) compare(all []Message) {
 		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() || msg.State == Offered && msg.Offers == 0 {
 			t.Fatalf("offered and not: %+v", msg)
 		}
-		if msg.Placed && msg.Via != Queued || old && was.mayLie() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
+		if msg.Placed && msg.Via != Queued || old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
 			t.Fatalf("may lie in a queue, and was given to another carrier: %+v", msg)
 		}
 		if !msg.State.Ended() {

@@ -23,7 +23,7 @@ var (
 	ErrText = errors.New("the message is not UTF-8: convert it")
 	// ErrNobody: the message is to no agent.
 	ErrNobody = errors.New("the message is to nobody: name an agent")
-	// ErrUnknown: the queue knows no such message for the agent.
+	// ErrUnknown: the agent has no such message.
 	ErrUnknown = errors.New("the agent has no such message: sm messages lists them")
 	// ErrOffered: the message was given to a carrier, and may have been read.
 	ErrOffered = errors.New("the agent may have read the message already: send another that corrects it")
@@ -40,7 +40,7 @@ type Options struct {
 	// Offers is how often a message may be offered before it ends unconfirmed, though
 	// a transcript that was read lacks it each time; 0: without limit. It is a brake
 	// for a client that drops what it is given, or writes it in a way that hides the id.
-	// A Call that nobody has answered does not count.
+	// An unanswered Call does not count.
 	Offers int
 	// TTL is for how long a message may wait, and for how long one that has ended is
 	// remembered; 0: 24 hours.
@@ -50,7 +50,7 @@ type Options struct {
 	Proof time.Duration
 }
 
-// Defaults are the settings of a configuration that says nothing.
+// Defaults returns the default settings.
 func Defaults() Options {
 	return Options{PerAgent: 50, MessageBytes: 4096, PerSenderMinute: 10, TTL: 24 * time.Hour, Proof: 30 * time.Second}
 }
@@ -67,7 +67,7 @@ func (q *Queue) Configure(o Options) {
 	q.options = o
 }
 
-// check says what is wrong with a message, for any sender and at any time.
+// check returns what is wrong with a message, for any sender and at any time.
 func (o *Options) check(m *Message) error {
 	for _, s := range []string{m.Text, m.From, m.Ref, string(m.To), string(m.Key.Agent), m.Key.Ref} {
 		if !utf8.ValidString(s) {
@@ -85,7 +85,7 @@ func (o *Options) check(m *Message) error {
 	return nil
 }
 
-// admit says whether one more send is too many now.
+// admit returns an error if one more send is too many now.
 func (q *Queue) admit(m *Message, now time.Time) error {
 	if limit := q.options.PerAgent; limit > 0 {
 		if n := q.sends(m.To); n >= limit {

@@ -66,8 +66,8 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	return *p, nil
 }
 
-// Unput drops a send that was never offered, as if it had never been put: it could not
-// be stored, and its sender was told so.
+// Unput drops a send that was never offered, because it could not be stored and
+// its sender got an error.
 func (q *Queue) Unput(id ID) bool {
 	m := q.ids[id]
 	if m == nil || m.Notice() || m.State != Waiting || m.Offers > 0 {
