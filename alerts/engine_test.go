@@ -27,6 +27,8 @@ func TestNewRefuses(t *testing.T) {
 		{"storm", func(o *Options) { o.Storm.Count = -3 }},
 		{"forecast_turns", func(o *Options) { o.ForecastTurns = -3 }},
 		{"forecast_replies", func(o *Options) { o.ForecastReplies = -3 }},
+		{"reminders", func(o *Options) { o.Reminders.Soft = -time.Second }},
+		{"reminders", func(o *Options) { o.Reminders = Reminders{Soft: time.Hour, Hard: time.Minute} }},
 	} {
 		o := Defaults()
 		c.change(&o)
@@ -43,7 +45,7 @@ func TestNewRefuses(t *testing.T) {
 	check(t, []string{"say a/1/critical to self"}, play(e, reading(1, 150_000)))
 }
 
-func TestOwnTexts(t *testing.T) {
+func TestCustomTexts(t *testing.T) {
 	all := "{{.Name}}|{{.Percent}}|{{.Tokens}}|{{.Window}}|{{.Trigger}}|{{.PreTokens}}|{{.Count}}|{{.Minutes}}|{{.Turns}}"
 	e := newEngine(t, func(o *Options) {
 		o.Messages = Messages{Warning: all, Compacted: all, Storm: all, NoData: all, Critical: "{{if eq .Percent 75}}{{index .Name 99}}{{end}}"}
@@ -133,7 +135,40 @@ func TestTakeAndForget(t *testing.T) {
 	}
 }
 
-func TestTickTellsWhenToAskAgain(t *testing.T) {
+func TestRename(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, func(o *Options) { o.Reminders.Soft = time.Minute })
+	play(e, reading(1, 110_000), active(1, true))
+	mustRemind(t, e, single(100))
+	e.Take()
+	if !e.Rename("a", "b") || e.Rename("a", "c") {
+		t.Fatal("want one agent renamed, once")
+	}
+
+	check(t, []string{"o"}, reminderIDs(e, "b", "a")) // activity of b adds always-b
+	state, forgotten := e.Take()
+	if len(state.Agents) != 1 || state.Agents[0].Agent != "b" {
+		t.Errorf("changed: %+v, want b", state.Agents)
+	}
+	if diff := cmp.Diff([]AgentID{"a"}, forgotten); diff != "" {
+		t.Errorf("forgotten (-want +got):\n%s", diff)
+	}
+
+	critical := reading(2, 150_000)
+	critical.Agent = "b"
+	check(t, []string{"withdraw b/1/warning", "say b/1/critical to self"}, play(e, critical))
+}
+
+func reminderIDs(e *Engine, agents ...AgentID) (ids []string) {
+	for _, agent := range agents {
+		for _, r := range e.Reminders(agent) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+func TestTickNext(t *testing.T) {
 	e := newEngine(t)
 	if _, next := e.Tick(sec(0)); !next.IsZero() {
 		t.Errorf("nothing can follow, at %v", next)

@@ -105,6 +105,10 @@ func TestRules(t *testing.T) {
 			seen("boss", ""), hookSign(60, SignPostCompact)}, []string{"open 2 compaction"}},
 		{"compaction_complete announces", quiet, []Event{
 			seen("boss", ""), hookSign(60, SignComplete)}, []string{"open 2 compaction", "say a/2/compacted to parent"}},
+		{"the operator gets compactions of agents without a parent", func(o *Options) { o.OperatorCompactions = true }, []Event{
+			reading(1, 90_000), boundary(60, 1)}, []string{"open 2 compaction", "say a/2/compacted to operator"}},
+		{"a parent that comes later gets no old compaction", nil, []Event{
+			reading(1, 90_000), hookSign(60, SignComplete), seen("boss", ""), boundary(60.5, 1)}, []string{"open 2 compaction"}},
 		{"a clear without PreCompact opens a cycle", nil, []Event{
 			reading(1, 110_000), reset(10, CauseClear, 7), reading(20, 110_000)}, []string{
 			"say a/1/warning to self", "open 2 clear", "withdraw a/1/warning", "say a/2/warning to self"}},

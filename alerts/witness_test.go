@@ -95,8 +95,6 @@ func TestDayOfFiftyAgents(t *testing.T) {
 	}{
 		{"no faults", 1, faults{}},
 		{"lost, doubled, late", 2, bad},
-		{"another day", 3, bad},
-		{"every other hook lost", 4, faults{lost: 0.5, late: 0.5, lateness: 20}},
 		{"late by minutes", 5, faults{doubled: 0.5, late: 0.5, lateness: 600}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
