@@ -175,93 +175,64 @@ func printed(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// FileReason is why a file is not handed over.
-type FileReason int
+// FileReason is why a file is not handed over: a single word, used as a label.
+type FileReason string
 
-// The reasons, in the order in which they are looked for.
+// The reasons. FileFit is none; for the others see fileReasonTexts.
 const (
-	// FileFit is no reason to refuse.
-	FileFit FileReason = iota
-	// FileRelative is a path that is not absolute.
-	FileRelative
-	// FileName is a path with bytes that are not UTF-8, or with characters that show
-	// nothing or change the order of the others; or a path that is too long.
-	FileName
-	// FileMissing is a file that is not there.
-	FileMissing
-	// FileUnreadable is a file that could not be looked at or read.
-	FileUnreadable
-	// FileSymlink is a symbolic link.
-	FileSymlink
-	// FileIrregular is a directory, FIFO, socket or device.
-	FileIrregular
-	// FileLinked is a file with several names: one may be in a place that the agent may
-	// not write to.
-	FileLinked
-	// FileSwapped is a file that was replaced or written to while it was looked at.
-	FileSwapped
-	// FileSystem is a file of proc, sysfs or the like.
-	FileSystem
-	// FileForeign is another user's file.
-	FileForeign
-	// FileEmpty is a file of 0 bytes.
-	FileEmpty
-	// FileLarge is a file above the limit.
-	FileLarge
-	// FileStale is a file that was last written before the session began.
-	FileStale
-	// FileEncoding is a file that is not UTF-8 text.
-	FileEncoding
-	fileReasons // their number
+	FileFit        FileReason = ""
+	FileRelative   FileReason = "relative"
+	FileName       FileReason = "name"
+	FileMissing    FileReason = "missing"
+	FileUnreadable FileReason = "unreadable"
+	FileSymlink    FileReason = "symlink"
+	FileIrregular  FileReason = "irregular"
+	FileLinked     FileReason = "linked" // another name may be where the agent may not write
+	FileSwapped    FileReason = "swapped"
+	FileSystem     FileReason = "filesystem"
+	FileForeign    FileReason = "foreign"
+	FileEmpty      FileReason = "empty"
+	FileLarge      FileReason = "large"
+	FileStale      FileReason = "stale"
+	FileEncoding   FileReason = "encoding"
 )
 
-// fileReasonTexts are the word for labels, what is the matter, and what to do.
-var fileReasonTexts = [fileReasons]struct{ name, matter, remedy string }{
-	FileFit:        {"fit", "nothing is the matter", "try again"},
-	FileRelative:   {"relative", "the path is not absolute", "give the path from the root on"},
-	FileName:       {"name", "the path is too long or has invisible or invalid characters", "write the document under a plain name"},
-	FileMissing:    {"missing", "there is no such file", "write the document first"},
-	FileUnreadable: {"unreadable", "it cannot be read", "make it readable, or write the document elsewhere"},
-	FileSymlink:    {"symlink", "it is a symbolic link", "name the file itself"},
-	FileIrregular:  {"irregular", "it is not a regular file", "write the document into a file"},
-	FileLinked:     {"linked", "it has several names (hard links)", "copy it, and name the copy"},
-	FileSwapped:    {"swapped", "it changed while it was looked at", "finish writing, then try again"},
-	FileSystem:     {"filesystem", "it is on a file system of the kernel's own", "write the document below your project"},
-	FileForeign:    {"foreign", "it belongs to another user", "write a document of your own"},
-	FileEmpty:      {"empty", "it is empty", "write the document first"},
-	FileLarge:      {"large", "it is too large", "shorten the document to what the next session needs"},
-	FileStale:      {"stale", "it was last written before this session began", "write the document anew"},
-	FileEncoding:   {"encoding", "it is not UTF-8 text", "write the document as UTF-8"},
+// fileReasonTexts has the problem and its remedy for each reason.
+var fileReasonTexts = map[FileReason]struct{ problem, remedy string }{
+	FileRelative:   {"the path is not absolute", "give the path from the root on"},
+	FileName:       {"the path is too long or has invisible or invalid characters", "write the document under a plain name"},
+	FileMissing:    {"there is no such file", "write the document first"},
+	FileUnreadable: {"it cannot be read", "make it readable, or write the document elsewhere"},
+	FileSymlink:    {"it is a symbolic link", "name the file itself"},
+	FileIrregular:  {"it is not a regular file", "write the document into a file"},
+	FileLinked:     {"it has several names (hard links)", "copy it, and name the copy"},
+	FileSwapped:    {"it changed while it was looked at", "finish writing, then try again"},
+	FileSystem:     {"it is on a file system of the kernel's own", "write the document below your project"},
+	FileForeign:    {"it belongs to another user", "write a document of your own"},
+	FileEmpty:      {"it is empty", "write the document first"},
+	FileLarge:      {"it is too large", "shorten the document to what the next session needs"},
+	FileStale:      {"it was last written before this session began", "write the document anew"},
+	FileEncoding:   {"it is not UTF-8 text", "write the document as UTF-8"},
 }
 
-func (r FileReason) valid() FileReason {
-	if r < 0 || r >= fileReasons {
-		return FileUnreadable
-	}
-	return r
-}
-
-// String is a single word that is fit for a label.
-func (r FileReason) String() string { return fileReasonTexts[r.valid()].name }
-
-// FileError is why a file is not handed over, in one line that ends with what to do.
+// FileError is why a file is not handed over, in one line that ends with the remedy.
 type FileError struct {
 	Path   string
 	Reason FileReason
-	Err    error // what lies behind it, if anything
+	Err    error // the cause, if there is one
 }
 
 func (e *FileError) Error() string {
-	text := fileReasonTexts[e.Reason.valid()]
-	matter := text.matter
+	text := fileReasonTexts[e.Reason]
+	problem := text.problem
 	if e.Reason == FileUnreadable || e.Reason == FileLarge {
 		if cause, ok := errors.AsType[*fs.PathError](e.Err); ok { // which names the path once more
-			matter += ": " + cause.Err.Error()
+			problem += ": " + cause.Err.Error()
 		} else if e.Err != nil {
-			matter += ": " + e.Err.Error()
+			problem += ": " + e.Err.Error()
 		}
 	}
-	return fmt.Sprintf("hand over %s: %s; %s", quoted(e.Path), matter, text.remedy)
+	return fmt.Sprintf("hand over %s: %s; %s", quoted(e.Path), problem, text.remedy)
 }
 
 func (e *FileError) Unwrap() error { return e.Err }

@@ -246,18 +246,3 @@ func TestOlder(t *testing.T) {
 		}
 	}
 }
-
-// TestFileReasons guards the words: they are labels of metrics and parts of answers.
-func TestFileReasons(t *testing.T) {
-	seen := map[string]bool{}
-	for r := range fileReasons {
-		name := r.String()
-		if name == "" || seen[name] || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || fileReasonTexts[r].remedy == "" {
-			t.Errorf("reason %d has the word %q", int(r), name)
-		}
-		seen[name] = true
-	}
-	if got := FileReason(99).String(); got != "unreadable" {
-		t.Errorf("an unknown reason is %q", got)
-	}
-}

@@ -93,15 +93,12 @@ func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Docume
 	if err != nil {
 		return nil, err
 	}
-	var channel string
-	if _, err := take(data, map[string]any{"channel": &channel}); err != nil {
+	m, err := decodeManifest(data, "")
+	if err != nil {
 		return nil, err
 	}
-	m, err := decodeManifest(data, channel)
-	switch {
-	case err != nil:
-		return nil, err
-	case manifestFile(channel) != name:
+	channel := m.Channel
+	if manifestFile(channel) != name {
 		return nil, errChannel
 	}
 	m.expire(now, expiry)

@@ -1,10 +1,10 @@
-// Package files has what the documents of handoffs and the states of guarded sessions have in common: a lock between
-// processes, files that are there as a whole or not at all, and damaged files that are set aside.
+// Package files holds what handoff documents and the states of guarded sessions share: a
+// lock between processes, files that appear whole or not at all, damaged files that are set
+// aside, and JSON objects that keep members of other programs.
 //
-// Invariants: a lock ends with its process and never goes stale; what Put has written is on disk when it returns; SetAside
-// deletes nothing. All names are relative to an os.Root, so that no link leads out of the folder.
-//
-// It knows no format and no name of a file, and does not decide who may read one.
+// Invariants: a lock ends with its process; what Put has written is on disk when it returns;
+// SetAside deletes nothing. Names are relative to an os.Root, so that no link leads out of
+// the folder.
 package files
 
 import (
@@ -17,19 +17,18 @@ import (
 	"time"
 )
 
-// ErrIrregular is a name that is no plain file.
+// ErrIrregular means that a name is not that of a regular file.
 var ErrIrregular = errors.New("it is not a regular file")
 
 const (
-	// lockPause is how soon a lock that is taken is tried again at first, maxLockPause the
+	// lockPause is the first pause before a taken lock is tried again, maxLockPause the
 	// longest: a change takes about as long as a disk needs to sync.
 	lockPause    = time.Millisecond
 	maxLockPause = 16 * time.Millisecond
 )
 
-// Lock waits for the lock that is the file name in root, until ctx ends. The system takes
-// it from a process that ends, so it never goes stale; its file is never removed, for the
-// next process would lock another one of that name.
+// Lock waits for the lock on a file in root, until ctx ends. The system releases it when
+// its process ends. The file is never removed: the next process would lock another one.
 func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		f, err := tryLock(root, name)
@@ -44,8 +43,8 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	}
 }
 
-// tryLock returns nothing when another has the lock, or when somebody took the file away
-// under our hands.
+// tryLock returns nil when another process has the lock, or when the file was removed
+// meanwhile.
 func tryLock(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -60,7 +59,7 @@ func tryLock(root *os.Root, name string) (*os.File, error) {
 		named, err = root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			err = nil // another makes it
+			err = nil // it is created again
 		case err != nil:
 		case !named.Mode().IsRegular():
 			err = fmt.Errorf("%s: %w", name, ErrIrregular)
@@ -75,8 +74,8 @@ func tryLock(root *os.Root, name string) (*os.File, error) {
 	return nil, err
 }
 
-// Put makes a file whose content is on disk when it returns. There must be none of that
-// name. It is not seen yet: a rename to the name that others read does that.
+// Put creates a file whose content is on disk when it returns. There must be no file of
+// that name. A rename then publishes it.
 func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -92,7 +91,7 @@ func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// Sync makes names durable. Some network file systems cannot.
+// Sync makes the names in a folder durable. Some network file systems cannot.
 func Sync(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {
@@ -108,7 +107,7 @@ func Sync(root *os.Root) error {
 // asideLayout is the time in the name of a file that was set aside.
 const asideLayout = "20060102-150405"
 
-// SetAside renames a file so that nothing finds it but a human.
+// SetAside renames a damaged file, so that only a human finds it.
 func SetAside(root *os.Root, name string, now time.Time) (string, error) {
 	base := name + ".damaged-" + now.UTC().Format(asideLayout) // at most 238 bytes
 	aside := base

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Exempt says whether a full session may make a tool call: on its document in dir, its own
-// folder; of one plain sm command; of the skill that hands over.
+// Exempt reports whether a full session may make a tool call: on the document in its folder
+// dir, of one plain sm command, or of the skill that hands over.
 func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
 	input := map[string]json.RawMessage{} // names are exact, unlike those of a struct
 	if len(p.ToolInput) > 0 && json.Unmarshal(p.ToolInput, &input) != nil {
@@ -36,16 +36,15 @@ func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
 	return slices.Contains(g.Allow, p.ToolName) && isDocument(text("file_path"), p.CWD, dir)
 }
 
-// sessionSkill says whether a call of a skill is one of ours, by its own name or as part of
-// our plugin.
+// sessionSkill reports whether a skill is sm's, by its own name or as part of the plugin.
 func sessionSkill(call string) bool {
 	name, _, _ := strings.Cut(strings.TrimSpace(call), " ")
 	name = strings.TrimPrefix(name, "/")
 	return name == "session" || name == "sm:session"
 }
 
-// isDocument says whether path is the document in dir and nothing else: no other spelling
-// that leads elsewhere, and no link of either kind, through which another file would be written.
+// isDocument reports whether path is the document in dir. Links of both kinds are refused,
+// since another file would be written through them.
 func isDocument(path, cwd, dir string) bool {
 	if slices.Contains(strings.Split(path, "/"), "..") || strings.ContainsRune(path, 0) {
 		return false
@@ -62,7 +61,7 @@ func isDocument(path, cwd, dir string) bool {
 	return sameFile(filepath.Dir(path), dir)
 }
 
-// links is how many names a file has; 0 where the system does not say.
+// links returns how many names a file has, 0 when unknown.
 func links(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -80,18 +79,18 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// forceFlag makes `sm session update` let a full session go, for a person.
+// forceFlag makes `sm session update` release a full session, for a person.
 const forceFlag = "--force"
 
-// guardCommands are the commands of ours that a full session may run. Those that run other
-// programs, change settings or go on for ever are none of them.
+// guardCommands are the sm commands that a full session may run: none of them runs other
+// programs, changes settings or runs for ever.
 func guardCommands() []string {
 	return []string{
 		"session", "handoff", "handoffs", "documents", "status", "send", "messages", "remind", "reminders", "register", "version", "help",
 	}
 }
 
-// plainCommand says whether a shell would do nothing for this command but run sm.
+// plainCommand reports whether a shell would do nothing for this command but run sm.
 func (g *Guard) plainCommand(command, cwd string) bool {
 	words, ok := plainWords(command)
 	if !ok || len(words) < 2 || !slices.Contains(guardCommands(), words[1]) {
@@ -113,11 +112,12 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	return filepath.IsAbs(program) && sameFile(program, g.Program)
 }
 
-// plainWords splits a command that consists of words and quotes alone. It is stricter than
-// any shell: what some shell may give a meaning to makes it not plain.
+// plainWords splits a command that consists of words and quotes only. A character that is
+// special to some shell makes it not plain.
 func plainWords(command string) (words []string, ok bool) {
 	var word strings.Builder
-	inWord, quote := false, rune(0)
+	inWord := false
+	quote := rune(0)
 	for _, r := range strings.Trim(command, " ") {
 		switch {
 		case r < ' ' || r == 0x7f || r == 0xfffd:
@@ -129,7 +129,8 @@ func plainWords(command string) (words []string, ok bool) {
 		case quote != 0:
 			return nil, false
 		case r == '\'' || r == '"':
-			quote, inWord = r, true
+			quote = r
+			inWord = true
 		case r == ' ':
 			if inWord {
 				words = append(words, word.String())

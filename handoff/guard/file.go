@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// Folder is the folder of a project with a folder for each session, StateFile the
-	// name of the state in there, DocumentFile that of the document.
+	// Folder is a project's folder of sessions; each has a folder with these two files.
 	Folder       = "sessions"
 	StateFile    = ".state.json"
 	DocumentFile = "DEHYDRATED_CONTEXT.md"
 
-	// maxGuardFile bounds a state file; ours have a few hundred bytes.
+	// maxGuardFile limits a state file; ours have a few hundred bytes.
 	maxGuardFile = 1 << 20
 )
 
-// ErrDamaged says that what stands at the place of a state file is not one.
+// ErrDamaged means that a path is not that of a valid state file.
 var ErrDamaged = errors.New("not a state file")
 
-// Read reads a state file. It follows no link, waits for no pipe, and believes nobody
-// else's file. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
+// Read reads a state file. It follows no link, waits for no pipe and refuses files of other
+// users. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
 func Read(path string) (*State, error) {
 	text, err := readOwn(path)
 	if err != nil {
@@ -64,12 +63,12 @@ func readOwn(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxGuardFile+1))
 }
 
-// errUnchanged ends an update that has nothing to write.
+// errUnchanged ends an update without a change.
 var errUnchanged = errors.New("unchanged")
 
-// Update changes a state file, alone: f gets what stands there now, and what it makes
-// of it replaces the file in one step, on disk when Update returns. An error of f is
-// returned and changes nothing. ctx bounds the waiting for other writers.
+// Update changes a state file under its lock: f changes the present state, which then
+// replaces the file in one step and is on disk when Update returns. If f fails nothing
+// changes. ctx limits the wait for other writers.
 func Update(ctx context.Context, path string, f func(*State) error) error {
 	return lockedGuard(ctx, path, func(root *os.Root) error {
 		s, err := Read(path)
@@ -86,8 +85,8 @@ func Update(ctx context.Context, path string, f func(*State) error) error {
 	})
 }
 
-// writeGuard replaces a state file for who has the lock, so that one name does for the new
-// file: what a kill has left there is in nobody's way.
+// writeGuard replaces a state file. The caller has the lock, so the new file can have a
+// fixed name, and one that a kill has left is replaced.
 func writeGuard(root *os.Root, path string, s *State) error {
 	text, err := s.Encode()
 	if err != nil {
@@ -107,13 +106,13 @@ func writeGuard(root *os.Root, path string, s *State) error {
 		err = root.Rename(fresh, name)
 	}
 	if err != nil {
-		_ = root.Remove(fresh) // the next one does, too
+		_ = root.Remove(fresh) // else the next write does
 		return guardError("write", path, err)
 	}
 	return files.Sync(root)
 }
 
-// guardError names the state file in an error of its folder, whose names are relative.
+// guardError puts the path of the state file into an error about a name in its folder.
 func guardError(op, path string, err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
@@ -123,7 +122,7 @@ func guardError(op, path string, err error) error {
 	return &fs.PathError{Op: op, Path: path, Err: err}
 }
 
-// lockedGuard runs f, which gets the folder, while nobody else of us changes the state file.
+// lockedGuard runs f on the folder of a state file while it has the file's lock.
 func lockedGuard(ctx context.Context, path string, f func(*os.Root) error) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

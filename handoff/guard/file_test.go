@@ -116,7 +116,7 @@ func TestGuardTwoWriters(t *testing.T) {
 	if len(s.Skill) != writerUpdates || len(s.CurrentPhase) != writerUpdates {
 		t.Errorf("%d and %d updates are left, of %d each", len(s.Skill), len(s.CurrentPhase), writerUpdates)
 	}
-	if text := encodeGuard(t, s); !strings.Contains(text, `"todo": [1, 2]`) {
+	if text := encodeGuard(t, s); !strings.Contains(strings.Join(strings.Fields(text), ""), `"todo":[1,2]`) {
 		t.Errorf("lost what is not ours: %s", text)
 	}
 	names, err := filepath.Glob(filepath.Join(p.session("A"), ".*"))

@@ -11,38 +11,35 @@ import (
 	"syscall"
 )
 
-// Client says which client asks, as far as it is known.
+// Client identifies a client. Unknown fields are zero.
 type Client struct {
-	// SessionID is the client's session, "" for unknown.
 	SessionID string
-	// PID and Start name its process, 0 and "" for unknown; see State.PIDStart.
-	PID   int
-	Start string
+	PID       int
+	Start     string // start time of the process, see State.PIDStart
 }
 
-// runs says whether a state is that of the client's process. A file of another program may
-// have no start time; where there is one, a process that has got a used pid is another one.
+// runs reports whether a state names the client's process. The file of another program may
+// lack the start time.
 func (c Client) runs(s *State) bool {
 	return c.PID > 1 && s.PID == c.PID && (s.PIDStart == c.Start || s.PIDStart == "")
 }
 
-// is says whether a state is that of the client's session.
+// is reports whether a state names the client's session.
 func (c Client) is(s *State) bool {
 	return c.SessionID != "" && s.SessionID == c.SessionID
 }
 
 const (
-	// guardLevels bounds how far up from a folder sessions are looked for, guardMany how
-	// many sessions of one folder are looked at, the last of their names first: names that
-	// begin with a date stand in the order of time.
+	// guardLevels limits how far up from a folder sessions are searched, guardMany how many
+	// of one folder are read, the last names first: names begin with a date.
 	guardLevels = 64
 	guardMany   = 2000
 )
 
-// Find finds the state file of a client: by its session first, by its process second.
-// It looks into the folder sessions of each of dirs and of all folders above them. Of several
-// that fit, one that has overflowed comes first, since no other may hide it, then one that is
-// not completed, then the one that was started last. What cannot be read is nobody's.
+// Find finds the state file of a client in the folder sessions of each of dirs and of the
+// folders above them: by its session first, by its process second. Of several matches one
+// that has overflowed is preferred, since no other may hide it, then one that is not
+// completed, then the one started last. Unreadable files are skipped.
 func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 	best := 0
 	for name, x := range guardFiles(dirs, c) {
@@ -62,13 +59,14 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 			rank++
 		}
 		if rank > best || rank == best && x.StartedAt.After(s.StartedAt) {
-			best, path, s, ok = rank, name, x, true
+			best = rank
+			path, s, ok = name, x, true
 		}
 	}
 	return path, s, ok
 }
 
-// Any says whether there is any session where Find would look. It reads none.
+// Any reports whether Find would look at any session. It reads none.
 func Any(dirs []string) bool {
 	for _, folder := range guardFolders(dirs) {
 		for _, name := range guardSessions(folder) {
@@ -80,14 +78,14 @@ func Any(dirs []string) bool {
 	return false
 }
 
-// guardFiles gives the state files that can be read and may be the client's, by their paths.
+// guardFiles yields the readable state files that may be the client's, by their paths.
 func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	return func(yield func(string, *State) bool) {
 		for _, folder := range guardFolders(dirs) {
 			for _, name := range guardSessions(folder) {
 				path := filepath.Join(folder, name, StateFile)
 				text, err := readOwn(path)
-				if err != nil || !c.mayStand(text) {
+				if err != nil || !c.mayBeIn(text) {
 					continue
 				}
 				if s, err := ParseState(text); err == nil && !yield(path, s) {
@@ -98,8 +96,8 @@ func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	}
 }
 
-// guardFolders lists the folders of sessions of dirs and of the folders above them, whether
-// they are there or not, each once.
+// guardFolders lists the folders sessions of dirs and of the folders above them, each once,
+// whether they exist or not.
 func guardFolders(dirs []string) (folders []string) {
 	for _, dir := range dirs {
 		if !filepath.IsAbs(dir) {
@@ -119,16 +117,16 @@ func guardFolders(dirs []string) (folders []string) {
 	return folders
 }
 
-// mayStand is false for a text that does not name the client anywhere. Of a thousand old
-// sessions hardly one does, and to look is far cheaper than to parse.
-func (c Client) mayStand(text []byte) bool {
+// mayBeIn reports whether a text can name the client. Of a thousand old sessions hardly one
+// does, and a search is far cheaper than parsing.
+func (c Client) mayBeIn(text []byte) bool {
 	return c.PID > 1 && bytes.Contains(text, strconv.AppendInt(nil, int64(c.PID), 10)) ||
 		c.SessionID != "" && (bytes.Contains(text, []byte(c.SessionID)) || quoteWord(c.SessionID) != c.SessionID) // it may be escaped
 }
 
 // guardSessions lists the names of the folders in a folder.
 func guardSessions(folder string) (names []string) {
-	// What is no folder must not be opened: a pipe would wait for its other end.
+	// A pipe must not be opened: that would wait for its other end.
 	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil

@@ -1,17 +1,18 @@
-// Package guard refuses the tool calls of a session whose context is nearly full, until its agent has handed its work over.
-// It keeps the state of each guarded session in the file sessions/NAME/.state.json of the project, decides about tool calls
-// ([Guard.Judge]), and carries out what sm session changes.
+// Package guard refuses the tool calls of a session whose context is nearly full, until its
+// agent has handed over. It keeps the state of each guarded session in the project's file
+// sessions/NAME/.state.json, decides about tool calls ([Guard.Check]), and implements the
+// changes of sm session.
 //
 // Invariants:
 //
-//   - A state belongs to a client by the client's session id, then by its pid with the start time of that process: a pid
-//     that the system has used again matches nothing.
-//   - A session that has overflowed is freed by a fresh context or by a person. No call that an agent can still make in a
-//     full context frees it.
-//   - Two writers of a state never lose each other's fields, and members that this version does not know are kept.
-//   - A state file of another user, a link and a file that is no regular file are refused. A damaged file is kept.
+//   - A state belongs to a client by session id, then by pid with the start time of that
+//     process, so that a reused pid matches nothing.
+//   - A session that has overflowed is released by a fresh context or by a person, never by a
+//     call that an agent can make in a full context.
+//   - Two writers never lose each other's fields, and members of other programs are kept.
+//   - Links, irregular files and files of other users are refused. A damaged file is kept.
 //
-// It ends and starts no client, and does not read transcripts: the caller says how full the context is.
+// It ends and starts no client and reads no transcripts: callers pass the context fill.
 package guard
 
 import (
@@ -24,22 +25,18 @@ import (
 	"unicode/utf8"
 )
 
-// Guard says when a session is full, and what it may still do then.
+// Guard has the settings.
 type Guard struct {
-	// Threshold is the share of the window, above 0 and at most 1, from which on tool
-	// calls are refused.
-	Threshold float64
-	// Allow are the tools that may still be used on the session's document.
-	Allow []string
-	// Program is the path of our own binary.
-	Program string
+	Threshold float64  // share of the window, above 0 and at most 1, from which calls are refused
+	Allow     []string // tools that a full session may use on its document
+	Program   string   // path of our own binary
 }
 
-// UsageUnknown stands for a context whose size is not known: it is below any threshold.
+// UsageUnknown is the fill of a context of unknown size. It is below any threshold.
 const UsageUnknown = -1
 
-// Refusal is what the agent is told instead of having its tool call made. dir is the
-// session's folder. It names no figure: 100 of the status line is the threshold.
+// Refusal returns the reason that the agent gets for a refused tool call. dir is the
+// session's folder. It has no percentage: the status line shows 100 at the threshold.
 func (g *Guard) Refusal(dir string, s *State) string {
 	tools := strings.Join(g.Allow, ", ")
 	if i := strings.LastIndex(tools, ", "); i >= 0 {
@@ -58,10 +55,10 @@ func (g *Guard) Refusal(dir string, s *State) string {
 		"'sm session dehydrate' and 'sm session restart', alone and without pipes.%s", tools, refused)
 }
 
-// Bind takes in that a client's process shows its session for the first time, or another
-// one, as after a clear. It does not while the session is being ended: a report that is late
-// would tie the state to a session that is to be left.
-func (s *State) Bind(c Client) (news bool) {
+// Bind stores the session of a client's process: its first one, or another one after a
+// clear. While the session is being ended it does not: a late report would bind the state
+// to the session that is left.
+func (s *State) Bind(c Client) (changed bool) {
 	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID || s.ending() {
 		return false
 	}
@@ -77,21 +74,23 @@ func (s *State) ending() bool {
 	return s.KillRequested || s.Overflowed || s.Lifecycle == SessionDehydrating
 }
 
-// Report takes in a report of the status line: usage is the used share of the window, or
-// UsageUnknown. It says whether anything has changed; the heartbeat does once a second.
+// Report applies a report of the status line: usage is the used share of the window, or
+// UsageUnknown. It reports whether anything has changed; the heartbeat does once a second.
 func (s *State) Report(c Client, usage float64, now time.Time) (changed bool) {
 	changed = s.Bind(c)
 	if usage = min(usage, 1); usage >= 0 && usage != s.ContextUsage {
-		s.ContextUsage, changed = usage, true
+		s.ContextUsage = usage
+		changed = true
 	}
 	if now = second(now); now.After(s.LastHeartbeat) {
-		s.LastHeartbeat, changed = now, true
+		s.LastHeartbeat = now
+		changed = true
 	}
 	return changed
 }
 
-// Line is what the status line shows of a session with that name: NAME [skill/phase] NN%,
-// where the threshold is 100. It shows 100 from the threshold on and not before.
+// Line returns the status line of a session: NAME [skill/phase] NN%, where 100 is the
+// threshold and is not shown below it.
 func (g *Guard) Line(name string, s *State) string {
 	work := word(s.Skill)
 	if phase := slug(s.CurrentPhase); phase != "" {
@@ -107,16 +106,16 @@ func (g *Guard) Line(name string, s *State) string {
 	return fmt.Sprintf("%s [%s] %.0f%%", word(name), work, percent)
 }
 
-// maxLine bounds a part of the line, maxReason a reason, in characters.
+// maxLine limits a part of the line, maxReason a reason, in characters.
 const (
 	maxLine   = 80
 	maxReason = 300
 )
 
-// word is a text as it can be shown as a part of a line.
+// word is a text as part of a line.
 func word(text string) string { return shown(text, maxLine) }
 
-// shown is a text as it can be shown in a line, of so many characters at most.
+// shown returns the printable characters of a text in one line, at most most of them.
 func shown(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -133,7 +132,7 @@ func shown(text string, most int) string {
 	return text
 }
 
-// slug makes build-loop of "Phase 5: Build Loop".
+// slug turns "Phase 5: Build Loop" into build-loop.
 func slug(phase string) string {
 	words := strings.FieldsFunc(strings.ToLower(phase), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	name := words

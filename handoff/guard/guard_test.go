@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/files"
 )
 
 func testGuard() *Guard {
@@ -209,7 +211,8 @@ func TestGuardSetWhileFull(t *testing.T) {
 	}
 	free := []string{"skill", "contextUsage", "currentPhase", "lastHeartbeat", "restartPrompt"}
 	full := State{PID: 7, PIDStart: "100", SessionID: "s", Lifecycle: SessionDehydrating, Overflowed: true, KillRequested: true, StartedAt: now, DehydratingSince: now, RestartRefused: "x"}
-	for field := range full.fields() {
+	names, _ := files.Fields(&full)
+	for _, field := range names {
 		value, known := values[field]
 		if !known {
 			t.Errorf("%s is new: may it be set while the context is full?", field)

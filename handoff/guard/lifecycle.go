@@ -13,34 +13,29 @@ import (
 	"sm/handoff/files"
 )
 
-// Activation says who works in which session from now on.
+// Activation assigns a session to a client.
 type Activation struct {
-	// Dir is the absolute path of the session's folder, which stands in a folder sessions.
-	Dir, Skill string
-	Client     Client
-	// Proven says that the session of Client is what the client itself says of its process, not only what a variable of
-	// the caller says, which anybody sets.
+	Dir    string // absolute path of the session's folder, in a folder sessions
+	Skill  string
+	Client Client
+	// Proven means that the session of Client is from the client's own registry and not only
+	// from a variable, which any caller can set.
 	Proven bool
 	Now    time.Time
-	// Dirs are folders in and above which the client's other sessions are looked for, beside
-	// those that stand where this one does.
-	Dirs []string
-	// Alive says whether a process still runs that began at that time.
-	Alive func(pid int, start string) bool
+	Dirs   []string                         // further folders in and above which the client has sessions
+	Alive  func(pid int, start string) bool // whether a process with that start time runs
 }
 
-// Activated is what an activation has led to.
+// Activated is the result of an activation.
 type Activated struct {
-	// SetAside is where a damaged state file is now, "" for none.
-	SetAside string
-	// Full says that this session has overflowed and has not been renewed.
-	Full bool
+	SetAside string // where a damaged state file is now, "" for none
+	Full     bool   // the session has overflowed and was not renewed
 }
 
-// Activate makes the session in a folder that of a client, and completes those that it had
-// before: a client has one. It is fresh, and an overflow is over, when the client is proven to be in
-// another session than the session that overflowed. Where it is not known which session overflowed, it is fresh
-// once a restart was asked for and the process that overflowed has ended.
+// Activate assigns the session in a folder to a client and completes the client's other
+// sessions. It ends an overflow when the client is proven to be in another session than the
+// one that overflowed. If that one is unknown, a restart must have been asked for and the
+// process that overflowed must have ended.
 func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 	if err := a.check(); err != nil {
 		return done, err
@@ -73,7 +68,7 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 	return done, err
 }
 
-// check sees to it that the folder is one that is found again.
+// check creates the folder, which must be one that Find finds.
 func (a *Activation) check() error {
 	name := filepath.Base(a.Dir)
 	if filepath.Base(filepath.Dir(a.Dir)) != Folder || strings.HasPrefix(name, ".") {
@@ -89,23 +84,23 @@ func (a *Activation) check() error {
 	return err
 }
 
-// taken says that another client is at work in the session.
+// taken reports whether another client works in the session.
 func (a *Activation) taken(s *State) bool {
 	return s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted && a.lives(s)
 }
 
-// lives says that the process of a session still runs.
+// lives reports whether the process of a session still runs.
 func (a *Activation) lives(s *State) bool {
 	return s.PID > 1 && a.Alive != nil && a.Alive(s.PID, s.PIDStart)
 }
 
-// leaves says that the client had a session until now.
+// leaves reports whether the client had the session until now.
 func (a *Activation) leaves(s *State) bool {
-	return a.Client.runs(s) || a.Client.is(s) && !a.lives(s) // or has resumed it
+	return a.Client.runs(s) || a.Client.is(s) && !a.lives(s) // it has resumed it
 }
 
-// leaveOthers ends the client's claim to other sessions beside this one. To leave a full
-// one for another would be a way around the guard.
+// leaveOthers releases the client's other sessions. Leaving a full one for another would
+// evade the guard, and is refused.
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	var leave []string
 	for path, s := range guardFiles(append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...), a.Client) {
@@ -142,8 +137,8 @@ func (a *Activation) mayLeave(path string, s *State) error {
 	return nil
 }
 
-// fresh says whether the client is in another context than that which overflowed. What it
-// compares has been stored with the overflow, and State.Set does not change it.
+// fresh reports whether the client is in another context than the one that overflowed. The
+// fields that it compares were stored with the overflow; State.Set does not change them.
 func (a *Activation) fresh(s *State) bool {
 	switch {
 	case !s.Overflowed:
@@ -154,15 +149,17 @@ func (a *Activation) fresh(s *State) bool {
 	return (s.Lifecycle == SessionRestarting || s.Lifecycle == SessionResuming) && !a.Client.runs(s) && !a.lives(s)
 }
 
-// activate says false for a session that stays full.
+// activate returns false for a session that stays full.
 func (s *State) activate(a *Activation) bool {
 	fresh := a.fresh(s)
 	same := a.Client.runs(s) && (a.Client.SessionID == "" || s.SessionID == "" || a.Client.is(s))
 	if s.Skill != a.Skill {
-		s.Skill, s.CurrentPhase = a.Skill, ""
+		s.Skill = a.Skill
+		s.CurrentPhase = ""
 	}
-	if fresh || s.SessionID != "" { // else its process is all that a full session is known by
-		s.PID, s.PIDStart = a.Client.PID, a.Client.Start
+	if fresh || s.SessionID != "" { // else only its process identifies a full session
+		s.PID = a.Client.PID
+		s.PIDStart = a.Client.Start
 	}
 	if !fresh {
 		if s.Lifecycle != SessionDehydrating && !s.KillRequested {
@@ -170,10 +167,16 @@ func (s *State) activate(a *Activation) bool {
 		}
 		return false
 	}
-	s.Lifecycle, s.Overflowed, s.KillRequested = SessionActive, false, false
-	s.RestartPrompt, s.RestartRefused, s.DehydratingSince = "", "", time.Time{}
+	s.Lifecycle = SessionActive
+	s.Overflowed = false
+	s.KillRequested = false
+	s.RestartPrompt = ""
+	s.RestartRefused = ""
+	s.DehydratingSince = time.Time{}
 	if !same {
-		s.SessionID, s.ContextUsage, s.StartedAt = "", 0, time.Time{}
+		s.SessionID = ""
+		s.ContextUsage = 0
+		s.StartedAt = time.Time{}
 	}
 	if s.StartedAt.IsZero() {
 		s.StartedAt = second(a.Now)
@@ -181,8 +184,14 @@ func (s *State) activate(a *Activation) bool {
 	return true
 }
 
-// release gives up a session for another one of the same client.
+// release completes a session that its client has left for another one.
 func (s *State) release() {
-	s.PID, s.PIDStart, s.SessionID, s.Lifecycle = 0, "", "", SessionCompleted
-	s.Overflowed, s.KillRequested, s.RestartPrompt, s.RestartRefused = false, false, "", ""
+	s.PID = 0
+	s.PIDStart = ""
+	s.SessionID = ""
+	s.Lifecycle = SessionCompleted
+	s.Overflowed = false
+	s.KillRequested = false
+	s.RestartPrompt = ""
+	s.RestartRefused = ""
 }

@@ -14,11 +14,12 @@ import (
 // Dehydrate asks for the session's document: from now on it must be newer than now.
 func (s *State) Dehydrate(now time.Time) {
 	if s.Lifecycle != SessionDehydrating || s.DehydratingSince.IsZero() {
-		s.Lifecycle, s.DehydratingSince = SessionDehydrating, second(now)
+		s.Lifecycle = SessionDehydrating
+		s.DehydratingSince = second(now)
 	}
 }
 
-// since is the time before which a document is of an earlier stretch of work.
+// since is the time before which a document is about earlier work.
 func (s *State) since() time.Time {
 	if s.Lifecycle == SessionDehydrating && s.DehydratingSince.After(s.StartedAt) {
 		return s.DehydratingSince
@@ -26,7 +27,7 @@ func (s *State) since() time.Time {
 	return s.StartedAt
 }
 
-// checkDocument says why a session cannot be continued from its document.
+// checkDocument returns why a session cannot be continued from its document.
 func checkDocument(dir string, since time.Time) error {
 	path := filepath.Join(dir, DocumentFile)
 	info, err := os.Lstat(path)
@@ -45,10 +46,10 @@ func checkDocument(dir string, since time.Time) error {
 	return nil
 }
 
-// AskRestart writes down that the client of the session in dir is to be ended and how a
-// fresh one goes on, then lets ask tell the supervisor. Where that fails all is as before.
-// It refuses without a document that is newer than the session, or than Dehydrate, and the
-// session of another client.
+// AskRestart records that the client of the session in dir is to be ended and how a fresh
+// one continues, then calls ask, which signals the supervisor. If ask fails the record is
+// restored. AskRestart refuses the session of another client, and a document that is older
+// than the session or than Dehydrate.
 func AskRestart(ctx context.Context, dir string, c Client, ask func() error) error {
 	path := filepath.Join(dir, StateFile)
 	return lockedGuard(ctx, path, func(root *os.Root) error {
@@ -63,11 +64,14 @@ func AskRestart(ctx context.Context, dir string, c Client, ask func() error) err
 			return err
 		}
 		before := *s
-		s.PID, s.PIDStart = c.PID, c.Start // of a resumed client; RestartPrompt looks for it
+		s.PID = c.PID // of a resumed client; RestartPrompt searches for it
+		s.PIDStart = c.Start
 		if s.RestartPrompt == "" {
 			s.RestartPrompt = s.continuation(dir)
 		}
-		s.KillRequested, s.Lifecycle, s.RestartRefused = true, SessionRestarting, ""
+		s.KillRequested = true
+		s.Lifecycle = SessionRestarting
+		s.RestartRefused = ""
 		if err := writeGuard(root, path, s); err != nil {
 			return err
 		}
@@ -78,7 +82,7 @@ func AskRestart(ctx context.Context, dir string, c Client, ask func() error) err
 	})
 }
 
-// continuation is what a fresh client is told, in one line.
+// continuation is the prompt of the fresh client, in one line.
 func (s *State) continuation(dir string) string {
 	text := fmt.Sprintf("Read %s and continue the work that it describes. First run: sm session activate %s %s",
 		filepath.Join(dir, DocumentFile), quoteWord(dir), quoteWord(word(s.Skill)))
@@ -88,7 +92,7 @@ func (s *State) continuation(dir string) string {
 	return text
 }
 
-// quoteWord writes a word for a shell, and for the eye.
+// quoteWord quotes a word for a shell where needed.
 func quoteWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%") == "" {
 		return s
@@ -96,26 +100,26 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// RestartPrompt finds what a fresh client is to be told after the end of the client that was
-// process pid: the session in or above dir that names this very process and has asked for a
-// restart. Another one that happens to be newer is somebody else's. stateFile is for Resumed.
+// RestartPrompt returns the prompt for the client that follows process pid, from the newest
+// session in or above dir that names this process and has asked for a restart. stateFile is
+// for Resumed.
 func RestartPrompt(dir string, pid int, start string) (prompt, stateFile string, ok bool) {
 	client := Client{PID: pid, Start: start}
 	var newest time.Time
 	for path, s := range guardFiles([]string{dir}, client) {
 		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" && (!ok || s.StartedAt.After(newest)) {
-			prompt, stateFile, ok, newest = s.RestartPrompt, path, true, s.StartedAt
+			prompt, stateFile, ok = s.RestartPrompt, path, true
+			newest = s.StartedAt
 		}
 	}
 	return prompt, stateFile, ok
 }
 
-// resumeWithin bounds the waiting for other writers of the file.
+// resumeWithin limits the wait for other writers of the file.
 const resumeWithin = 5 * time.Second
 
-// RestartRefused takes back what AskRestart has written for the client that was process pid:
-// it goes on, since it is not restarted for the reason, one line. The session in or above dir
-// waits for a restart once more, with the document that it has.
+// RestartRefused reverts what AskRestart has recorded for the client with process pid, which
+// continues for the given reason. The session can ask again with the document that it has.
 func RestartRefused(dir string, pid int, start, reason string) error {
 	client := Client{PID: pid, Start: start}
 	asked := func(s *State) bool { return client.runs(s) && s.KillRequested }
@@ -138,8 +142,9 @@ func RestartRefused(dir string, pid int, start, reason string) error {
 }
 
 func (s *State) refuseRestart(dir, reason string) {
-	s.KillRequested, s.RestartRefused = false, shown(reason, maxReason)
-	if s.RestartPrompt == s.continuation(dir) { // or else somebody has written it
+	s.KillRequested = false
+	s.RestartRefused = shown(reason, maxReason)
+	if s.RestartPrompt == s.continuation(dir) { // else the user has set it
 		s.RestartPrompt = ""
 	}
 	if s.Lifecycle != SessionRestarting {
@@ -147,13 +152,12 @@ func (s *State) refuseRestart(dir, reason string) {
 	}
 	s.Lifecycle = SessionDehydrating
 	if !s.Overflowed && s.DehydratingSince.IsZero() {
-		s.Lifecycle = SessionActive // it never was
+		s.Lifecycle = SessionActive // it was not dehydrating
 	}
 }
 
-// Resumed gives a session to the fresh client that was started for it: process pid that began
-// at start. Its first status line will tell its session. A document of before now is spent.
-// A session that is completed stays so.
+// Resumed gives a session to the fresh client that was started for it. The client's first
+// status line will report its session. A completed session stays completed.
 func Resumed(stateFile string, pid int, start string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resumeWithin)
 	defer cancel()
@@ -167,8 +171,14 @@ func Resumed(stateFile string, pid int, start string) error {
 }
 
 func (s *State) resume(c Client, now time.Time) {
-	s.PID, s.PIDStart, s.SessionID = c.PID, c.Start, ""
-	s.Lifecycle, s.KillRequested, s.Overflowed = SessionResuming, false, false
-	s.ContextUsage, s.DehydratingSince, s.StartedAt = 0, time.Time{}, second(now)
-	s.RestartPrompt, s.RestartRefused = "", ""
+	*s = State{
+		PID:           c.PID,
+		PIDStart:      c.Start,
+		Skill:         s.Skill,
+		Lifecycle:     SessionResuming,
+		CurrentPhase:  s.CurrentPhase,
+		StartedAt:     second(now),
+		LastHeartbeat: s.LastHeartbeat,
+		others:        s.others,
+	}
 }

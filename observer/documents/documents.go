@@ -82,7 +82,7 @@ func Reason(err error) string {
 	case ok && e.Reason == handoff.FileMissing:
 		return rotation.ReasonFileGone
 	case ok:
-		return "file_" + e.Reason.String()
+		return "file_" + string(e.Reason)
 	case errors.Is(err, handoff.ErrNotPlain):
 		return rotation.ReasonNotPlain
 	}
