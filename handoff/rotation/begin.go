@@ -2,9 +2,9 @@ package rotation
 
 import "time"
 
-// Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
-// earlier one of the agent that has not begun gives way. The errors are [ErrBusy],
-// [ErrBreaker] and [ErrFutile], each counted.
+// Schedule adds a rotation for the end of the agent's turn. It replaces an earlier one of
+// the agent that has not begun. The errors are [ErrBusy], [ErrBreaker] and [ErrFutile],
+// each counted.
 func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	if err := m.admit(&r, now); err != nil {
@@ -13,15 +13,19 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	if earlier := m.open[r.Agent]; earlier != nil {
 		m.end(earlier, Cancelled, ReasonReplaced, now)
 	}
-	r.State, r.Reason, r.Made, r.Changed = Scheduled, "", now, now
-	m.all[r.ID], m.open[r.Agent] = &r, &r
+	r.State = Scheduled
+	r.Reason = ""
+	r.Made = now
+	r.Changed = now
+	m.all[r.ID] = &r
+	m.open[r.Agent] = &r
 	m.touch(&r)
 	return r, m.out, nil
 }
 
 func (m *Machine) admit(r *Rotation, now time.Time) error {
-	earlier, brake := m.open[r.Agent], m.Brake(r.Agent, r.Session, now)
-	switch {
+	earlier := m.open[r.Agent]
+	switch brake := m.Brake(r.Agent, r.Session, now); {
 	case earlier != nil && earlier.State != Scheduled:
 		m.Refuse()
 		return ErrBusy
@@ -35,8 +39,8 @@ func (m *Machine) admit(r *Rotation, now time.Time) error {
 	return nil
 }
 
-// Cancel takes a rotation back that has not begun; one that was taken back already stays
-// so. The error is [ErrUnknown], [ErrBusy] for one that is under way, or [ErrEnded].
+// Cancel cancels a rotation that has not begun. Cancelling twice is no error; the errors
+// are [ErrUnknown], [ErrBusy] for one that is under way, and [ErrEnded].
 func (m *Machine) Cancel(id ID, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	r := m.all[id]

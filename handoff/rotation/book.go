@@ -9,136 +9,128 @@ import (
 	"sm/alerts"
 )
 
-// book has the rotations and the record of each agent, and says whether another rotation is allowed. It notes what is to be
-// stored.
-type book struct {
-	options  Options
-	all      map[ID]*Rotation
-	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
-	agents   map[alerts.AgentID]*AgentRecord
-	counters Counters
-
-	changed       map[ID]struct{}
-	agentsChanged map[alerts.AgentID]struct{} // whose record has changed
-	counted       bool
-}
-
-// agent finds what is kept of an agent, to change it.
-func (b *book) agent(agent alerts.AgentID) *AgentRecord {
-	s := b.agents[agent]
+// agent returns the record of an agent, to be changed.
+func (m *Machine) agent(agent alerts.AgentID) *AgentRecord {
+	s := m.agents[agent]
 	if s == nil {
 		s = &AgentRecord{Agent: agent}
-		b.agents[agent] = s
+		m.agents[agent] = s
 	}
-	b.agentsChanged[agent] = struct{}{}
+	m.agentsChanged[agent] = struct{}{}
 	return s
 }
 
-// under finds a rotation in a state, nil where it is not or no longer there.
-func (b *book) under(id ID, s State) *Rotation {
-	if r := b.all[id]; r != nil && r.State == s {
+// under returns a rotation if it is in a state, else nil.
+func (m *Machine) under(id ID, s State) *Rotation {
+	if r := m.all[id]; r != nil && r.State == s {
 		return r
 	}
 	return nil
 }
 
-// All lists the rotations that are known, the oldest first.
-func (b *book) All() []Rotation {
-	list := make([]Rotation, 0, len(b.all))
-	for _, r := range b.all {
+// All lists the rotations, the oldest first.
+func (m *Machine) All() []Rotation {
+	list := make([]Rotation, 0, len(m.all))
+	for _, r := range m.all {
 		list = append(list, *r)
 	}
-	slices.SortFunc(list, func(a, b Rotation) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list, func(a, b Rotation) int {
+		return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID))
+	})
 	return list
 }
 
 // Find returns one rotation.
-func (b *book) Find(id ID) (r Rotation, ok bool) {
-	if p := b.all[id]; p != nil {
+func (m *Machine) Find(id ID) (r Rotation, ok bool) {
+	if p := m.all[id]; p != nil {
 		return *p, true
 	}
 	return Rotation{}, false
 }
 
-// Open returns the rotation of an agent that has not ended.
-func (b *book) Open(agent alerts.AgentID) (r Rotation, ok bool) {
-	if p := b.open[agent]; p != nil {
+// Open returns the rotation of an agent that has not ended. There is at most one.
+func (m *Machine) Open(agent alerts.AgentID) (r Rotation, ok bool) {
+	if p := m.open[agent]; p != nil {
 		return *p, true
 	}
 	return Rotation{}, false
 }
 
-// Opens lists the agents that have one, in order.
-func (b *book) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(b.open)) }
+// Opens lists the agents with such a rotation, in order.
+func (m *Machine) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
 
-// Agent returns what is kept of an agent.
-func (b *book) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
-	if p := b.agents[agent]; p != nil {
+// Agent returns the record of an agent.
+func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
+	if p := m.agents[agent]; p != nil {
 		return p.clone(), true
 	}
 	return AgentRecord{}, false
 }
 
-// Counters returns what has been counted so far.
-func (b *book) Counters() Counters { return b.counters }
+// Counters returns the counts so far.
+func (m *Machine) Counters() Counters { return m.counters }
 
-// Brake says what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
-func (b *book) Brake(agent alerts.AgentID, session string, now time.Time) string {
-	switch s := b.agents[agent]; {
+// Brake returns what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
+func (m *Machine) Brake(agent alerts.AgentID, session string, now time.Time) string {
+	switch s := m.agents[agent]; {
 	case s == nil:
 		return ""
 	case s.Futile && s.Session == session:
 		return "futile"
-	case b.options.BreakerCount > 0 && len(b.recent(s, now)) >= b.options.BreakerCount:
+	case m.options.BreakerCount > 0 && len(m.recent(s, now)) >= m.options.BreakerCount:
 		return "breaker"
 	}
 	return ""
 }
 
-// recent are the executions that the breaker may still count.
-func (b *book) recent(s *AgentRecord, now time.Time) []time.Time {
+// recent returns the executions that the breaker still counts.
+func (m *Machine) recent(s *AgentRecord, now time.Time) []time.Time {
 	return slices.DeleteFunc(slices.Clone(s.Executed), func(at time.Time) bool {
 		age := now.Sub(at)
-		return age >= b.options.BreakerWithin || age <= -b.options.BreakerWithin
+		return age >= m.options.BreakerWithin || age <= -m.options.BreakerWithin
 	})
 }
 
-// Refuse counts a call that was turned away for another reason.
-func (b *book) Refuse() { b.count(&b.counters.Refused) }
+// Refuse counts a call that was refused for another reason.
+func (m *Machine) Refuse() { m.count(&m.counters.Refused) }
 
-func (b *book) move(r *Rotation, s State, at time.Time) {
-	r.State, r.Changed, r.Finished = s, at, false
-	b.touch(r)
+func (m *Machine) move(r *Rotation, s State, at time.Time) {
+	r.State = s
+	r.Changed = at
+	r.Finished = false
+	m.touch(r)
 }
 
-func (b *book) touch(r *Rotation) { b.changed[r.ID] = struct{}{} }
+func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
 
-func (b *book) count(n *uint64) {
+func (m *Machine) count(n *uint64) {
 	*n++
-	b.counted = true
+	m.counted = true
 }
 
-// forget drops rotations that ended long ago, and of an agent with many the oldest.
-func (b *book) forget(now time.Time) {
-	of := map[alerts.AgentID]int{}
-	for _, r := range slices.Backward(b.All()) {
+// forget drops rotations that ended long ago, and the oldest of an agent with many.
+func (m *Machine) forget(now time.Time) {
+	kept := map[alerts.AgentID]int{}
+	for _, r := range slices.Backward(m.All()) {
 		if !r.State.Ended() {
 			continue
 		}
-		if of[r.Agent]++; of[r.Agent] > maxKept || now.Sub(r.Changed) > keptFor {
-			delete(b.all, r.ID)
-			b.changed[r.ID] = struct{}{}
+		kept[r.Agent]++
+		if kept[r.Agent] > maxKept || now.Sub(r.Changed) > keptFor {
+			delete(m.all, r.ID)
+			m.changed[r.ID] = struct{}{}
 		}
 	}
 }
 
-func (b *book) renameAgent(from, to alerts.AgentID) {
-	s, other := b.agents[from], b.agents[to]
+func (m *Machine) renameAgent(from, to alerts.AgentID) {
+	s, other := m.agents[from], m.agents[to]
 	if s == nil {
 		return
 	}
-	delete(b.agents, from)
-	b.agentsChanged[from], b.agentsChanged[to] = struct{}{}, struct{}{}
+	delete(m.agents, from)
+	m.agentsChanged[from] = struct{}{}
+	m.agentsChanged[to] = struct{}{}
 	s.Agent = to
 	if other != nil {
 		both := slices.Concat(s.Executed, other.Executed)
@@ -148,5 +140,5 @@ func (b *book) renameAgent(from, to alerts.AgentID) {
 		}
 		s.Executed = both
 	}
-	b.agents[to] = s
+	m.agents[to] = s
 }

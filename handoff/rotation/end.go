@@ -1,20 +1,16 @@
 package rotation
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
-// Tick ends what has waited too long.
+// Tick ends rotations that have waited too long.
 func (m *Machine) Tick(now time.Time) []Effect {
 	m.out = nil
-	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
+	for _, agent := range m.Opens() {
 		r := m.open[agent]
 		age := m.age(r, now)
 		began, typing := m.typing[r.ID]
 		switch {
-		case typing && now.Sub(began) < m.options.ClearWithin: // an answer is on its way, and with it what is to be waited for
+		case typing && now.Sub(began) < m.options.ClearWithin: // wait for the answer
 		case r.State == Scheduled && now.Sub(r.Made) >= keptFor:
 			m.fail(r, ReasonExpired, now)
 		case r.State == Reserved && age >= prepareWithin:
@@ -32,7 +28,7 @@ func (m *Machine) Tick(now time.Time) []Effect {
 	return m.out
 }
 
-// fail ends a rotation and says so. What was not touched goes on as before.
+// fail ends a rotation and reports it.
 func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 	lost := r.State.Touched()
 	m.end(r, Failed, reason, at)
@@ -40,9 +36,11 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 }
 
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
-	held, unused := r.State != Scheduled, !r.State.Touched() && r.Document != ""
-	r.Reason, r.Overheard = reason, nil
-	r.Unused = unused && (reason != ReasonGone || r.Auto()) // or else the next session is given it
+	held := r.State != Scheduled
+	unused := !r.State.Touched() && r.Document != ""
+	r.Reason = reason
+	r.Overheard = nil
+	r.Unused = unused && (reason != ReasonGone || r.Auto()) // else the next session gets it
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)

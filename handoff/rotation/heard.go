@@ -8,40 +8,43 @@ import (
 )
 
 const (
-	// heardBytes is how much of a prompt's beginning is compared: of a long text the
-	// transcript's reader keeps 992 bytes of it.
+	// heardBytes is how much of a long prompt's beginning is compared: the transcript's
+	// reader keeps 992 bytes of it.
 	heardBytes = 990
-	// maxOverheard is in how many sessions a prompt is kept that was heard there.
+	// maxOverheard limits the sessions in which a prompt is remembered.
 	maxOverheard = 4
 )
 
-// heard confirms. A human who was quicker than we are has begun the new context in a way
-// of his own: that the prompt came all the same is shown by its own text alone.
+// heard confirms a rotation. If a human was quicker and began the new context, only the
+// prompt's own text proves that it arrived.
 func (m *Machine) heard(r *Rotation, in Heard) {
 	if !r.awaits(in) {
 		return
 	}
-	if r.State == Clearing { // its transcript was read before anybody told of the new client
+	if r.State == Clearing { // the transcript was read before the new client was reported
 		m.renew(r, "", in.At)
 	}
 	if r.Next == "" && in.Session != r.Left {
 		r.Next = in.Session
 	}
 	s := m.agent(r.Agent)
-	s.Path, s.Document, s.Channel, s.At = r.Read, r.Document, r.Channel, in.At
-	s.Session, s.Judged, s.Futile = r.Next, false, false
+	s.Path, s.Document, s.Channel = r.Read, r.Document, r.Channel
+	s.At = in.At
+	s.Session = r.Next
+	s.Judged = false
+	s.Futile = false
 	m.do(Executed{*r})
 	m.end(r, Confirmed, "", in.At)
 }
 
-// awaits says whether what was heard is the rotation's prompt, which may have been given by now.
+// awaits reports whether a prompt is the rotation's, which may have been given by now.
 func (r *Rotation) awaits(in Heard) bool {
 	given := r.State.Touched() && (r.State != Clearing || r.Way == WayRestart)
 	return given && !in.At.Before(r.Began) && isPrompt(in.Text, r.Prompt)
 }
 
-// overhear notes a prompt that was heard in a session of which nobody knows whose it is. It is stored with the news that the
-// transcript has been read so far: that is not read again.
+// overhear remembers a prompt in a session whose agent is not known yet. It is stored
+// together with the position in the transcript, which is not read again.
 func (m *Machine) overhear(in Heard) {
 	for _, r := range m.open {
 		known := slices.ContainsFunc(r.Overheard, func(o Overheard) bool { return o.Session == in.Session })
@@ -54,30 +57,36 @@ func (m *Machine) overhear(in Heard) {
 	}
 }
 
-// Recall returns what was heard in the sessions that agents are in, before that was known, once.
+// Recall returns, once, the prompts that were seen in the agents' present sessions before
+// it was known whose sessions they are.
 func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
 	for _, agent := range m.Opens() {
 		r := m.open[agent]
-		for i, o := range r.Overheard {
-			if o.Session == sessionOf(agent) {
-				r.Overheard = slices.Concat(r.Overheard[:i], r.Overheard[i+1:])
-				m.touch(r)
-				list = append(list, Heard{Agent: agent, Session: o.Session, Text: o.Text, At: o.At})
-				break
-			}
+		i := slices.IndexFunc(r.Overheard, func(o Overheard) bool { return o.Session == sessionOf(agent) })
+		if i < 0 {
+			continue
 		}
+		o := r.Overheard[i]
+		r.Overheard = slices.Concat(r.Overheard[:i], r.Overheard[i+1:])
+		m.touch(r)
+		list = append(list, Heard{Agent: agent, Session: o.Session, Text: o.Text, At: o.At})
 	}
 	return list
 }
 
-// isPrompt says whether a text that was heard is the prompt, whatever messages either
-// carries. The client may have broken its blanks, and shows a long one cut.
+// isPrompt reports whether a text is the prompt, apart from messages that either carries.
+// The client may have changed its blanks, and cuts a long one.
 func isPrompt(text, prompt string) bool {
-	text, _, _ = strings.Cut(text, "\n[sm ")
-	prompt, _, _ = strings.Cut(prompt, "\n[sm ")
-	text, prompt = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(prompt), " ")
+	text = firstLine(text)
+	prompt = firstLine(prompt)
 	if len(prompt) > heardBytes {
 		return len(text) >= heardBytes && text[:heardBytes] == prompt[:heardBytes]
 	}
 	return text == prompt
+}
+
+// firstLine is a prompt without its messages, with single blanks.
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n[sm ")
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -14,21 +14,22 @@ var (
 	ErrUnknown = errors.New("no such handoff; sm handoffs lists them")
 	ErrBusy    = errors.New("a handoff of this agent is under way; wait for it to end")
 	ErrEnded   = errors.New("this handoff has ended already; sm handoffs shows how")
-	ErrBreaker = errors.New("this agent has handed over too often in a short time; work on, and call again later (handoff.breaker_count)")
-	ErrFutile  = errors.New("this context stood above the warning from its start, so another handoff would not help; make the document shorter, or what is loaded at the start")
+	ErrBreaker = errors.New("this agent has handed over too often in a short time; " +
+		"work on, and call again later (handoff.breaker_count)")
+	ErrFutile = errors.New("this context was above the warning from its start, so another handoff would not help; " +
+		"make the document shorter, or what is loaded at the start")
 )
 
-// Delta is what has changed since the last Take.
+// Delta is the changes since the last Take.
 type Delta struct {
-	Rotations []Rotation    // new or changed, by id
-	Gone      []ID          // forgotten
-	Agents    []AgentRecord // new or changed, by agent
-	Left      []alerts.AgentID
+	Rotations []Rotation       // new or changed, by id
+	Gone      []ID             // forgotten
+	Agents    []AgentRecord    // new or changed, by agent
+	Left      []alerts.AgentID // forgotten
 	Counters  Counters
 }
 
-// Take returns what is to be stored now; ok is false if that is nothing. It is not told
-// again.
+// Take returns, once, what has to be stored now; ok is false if that is nothing.
 func (m *Machine) Take() (d Delta, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(m.changed)) {
 		if r := m.all[id]; r != nil {
@@ -58,13 +59,13 @@ func (s *AgentRecord) clone() AgentRecord {
 	return c
 }
 
-// Restore goes on from what was stored, in place of all that is known. What was
-// under way when the observer ended goes on as far as that is safe: a document is looked
-// at again, a restart asked for again, but what may have been typed is not typed again: its
-// proof may come for a moment more.
+// Restore replaces the state by what was stored. What was under way continues as far as
+// that is safe: documents are examined again and restarts asked for again, but what may have
+// been typed is not typed again; its proof gets its whole time.
 func (m *Machine) Restore(rotations []Rotation, agents []AgentRecord, c Counters, now time.Time) {
 	*m = *New(m.options)
-	m.counters, m.since = c, now
+	m.counters = c
+	m.since = now
 	for _, s := range agents {
 		s = s.clone()
 		m.agents[s.Agent] = &s
@@ -81,9 +82,8 @@ func (m *Machine) Restore(rotations []Rotation, agents []AgentRecord, c Counters
 	}
 }
 
-// Rename moves what is known of an agent to the agent that it has turned out to be, and
-// says what follows. Where both have a rotation that has not ended, the rotation that has begun to clear
-// a context goes on, else the newer one.
+// Rename merges an agent into the agent that it has turned out to be. If both have a rotation
+// that has not ended, the one that has begun to clear a context continues, else the newer one.
 func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 	m.out = nil
 	for _, r := range m.all {
@@ -104,7 +104,7 @@ func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 	return m.out
 }
 
-// settle ends one of two rotations of the same agent.
+// settle ends one of two rotations of an agent.
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	keep, drop := a, b
 	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) || b.State.Touched() && !a.State.Touched() {
@@ -121,7 +121,7 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	}
 }
 
-// Forget drops what is known of an agent that is no more.
+// Forget drops an agent.
 func (m *Machine) Forget(agent alerts.AgentID) {
 	for id, r := range m.all {
 		if r.Agent == agent {

@@ -11,29 +11,27 @@ import (
 
 // Options are the settings of [Machine].
 type Options struct {
-	// BreakerCount rotations of one agent within BreakerWithin are enough: the next is
-	// refused. 0: no breaker.
+	// After BreakerCount rotations of an agent within BreakerWithin the next is refused. 0
+	// switches the breaker off.
 	BreakerCount  int
 	BreakerWithin time.Duration
-	// Resume is the prompt that a new context begins with, fit to be typed; nil for
+	// Resume returns the first prompt of a new context, fit to be typed; nil for
 	// [UsualPrompt].
 	Resume func(path string) string
 
-	// ClearWithin is how long after /clear its proof may take. 0 is 30 s: clients call their
-	// hooks within 100 ms or so, and a slow hook of the user's holds up to 10 s.
+	// ClearWithin limits the time from /clear to its proof. 0 is 30 s: clients call their
+	// hooks within some 100 ms, and a slow hook of the user delays that by up to 10 s.
 	ClearWithin time.Duration
 	// RestartWithin is the same for `sm run`. 0 is 90 s: it gives the old client 10 s to end.
 	RestartWithin time.Duration
-	// PromptWithin is how long the transcript may take to show the prompt. 0 is 20 s: it does
-	// within milliseconds, unless the machine is very slow.
+	// PromptWithin limits the time until the transcript shows the prompt. 0 is 20 s: it takes
+	// milliseconds, unless the machine is very slow.
 	PromptWithin time.Duration
 	// Grace is how long after a restart of the observer no prompt is typed again. 0 is 10 s:
-	// what happened meanwhile is told by the transcripts and the client's registry within a
-	// second or two.
+	// transcripts and the client's registry show what happened within a second or two.
 	Grace time.Duration
-	// FinishAfter is how long after a text was typed, or the observer began, it is looked
-	// whether the text still stands there. 0 is 3 s: by then its proof has come, or the
-	// registry tells.
+	// FinishAfter is how long after typing a text, or after the observer's start, the prompt is
+	// checked for a text without Enter. 0 is 3 s: by then its proof has come.
 	FinishAfter time.Duration
 }
 
@@ -50,46 +48,60 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// patience is how long the terminal may refuse, say for a human's draft.
+	// patience is how long the terminal may refuse, for example because of a draft.
 	patience = 10 * time.Minute
-	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
-	// only when the agent waits at an empty prompt all the while.
+	// promptTries limits how often an unconfirmed prompt is typed: again only if the agent has
+	// been at an empty prompt all the time.
 	promptTries = 3
-	// prepareWithin is how long the document may take to be read and copied: a file system
-	// over a network may not answer at all.
+	// prepareWithin limits reading and copying the document: a network file system may not
+	// answer at all.
 	prepareWithin = 30 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
-	// keptFor is how long a rotation that has ended is kept, maxKept how many of an agent.
+	// keptFor is how long an ended rotation is kept, maxKept how many of an agent.
 	keptFor = 24 * time.Hour
 	maxKept = 20
 )
 
-// Machine carries out handoffs, one at a time for each agent. It is pure: what is to
-// be done comes out as effects, and what became of it comes in as inputs. It is for one
-// goroutine at a time.
+// Machine runs handoffs, one at a time for each agent. It is pure: it returns what to do as
+// effects and gets the results as inputs. It is for one goroutine at a time.
 type Machine struct {
-	*book
-	since time.Time // of the Restore, zero for none
-	// typing are the rotations for which a text is on its way, with since when: until the
-	// answer nobody knows what stands at the prompt.
+	options Options
+	since   time.Time // of the Restore, zero for none
+	// typing has the time since when a text is being typed for a rotation. Until the answer
+	// it is unknown what is at the prompt.
 	typing map[ID]time.Time
 	out    []Effect
+
+	all      map[ID]*Rotation
+	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
+	agents   map[alerts.AgentID]*AgentRecord
+	counters Counters
+
+	// what Take has to return
+	changed       map[ID]struct{}
+	agentsChanged map[alerts.AgentID]struct{}
+	counted       bool
 }
 
-// New knows no rotation.
+// New returns a Machine without rotations.
 func New(o Options) *Machine {
-	return &Machine{typing: map[ID]time.Time{}, book: &book{
-		options: o.withDefaults(), all: map[ID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, agents: map[alerts.AgentID]*AgentRecord{},
-		changed: map[ID]struct{}{}, agentsChanged: map[alerts.AgentID]struct{}{},
-	}}
+	return &Machine{
+		options:       o.withDefaults(),
+		typing:        map[ID]time.Time{},
+		all:           map[ID]*Rotation{},
+		open:          map[alerts.AgentID]*Rotation{},
+		agents:        map[alerts.AgentID]*AgentRecord{},
+		changed:       map[ID]struct{}{},
+		agentsChanged: map[alerts.AgentID]struct{}{},
+	}
 }
 
-// Configure changes the settings, for rotations that are under way too.
+// Configure changes the settings, also for rotations that are under way.
 func (m *Machine) Configure(o Options) { m.options = o.withDefaults() }
 
-// Step takes what has happened and says what follows. An input for an unknown rotation, or one that comes too late for its
-// rotation, changes nothing.
+// Step applies an input and returns its effects. An input for an unknown rotation, or one
+// that is too late, changes nothing.
 func (m *Machine) Step(in Input) []Effect {
 	m.out = nil
 	switch x := in.(type) {
@@ -131,17 +143,19 @@ func (m *Machine) Step(in Input) []Effect {
 	return m.out
 }
 
-// idle begins what was scheduled, and types the prompt into what was cleared. That it was
-// is shown by the agent's present session, too.
+// idle begins a scheduled rotation, and types the prompt into a cleared context. The agent's
+// present session, too, shows that a context was cleared.
 func (m *Machine) idle(r *Rotation, in Idle) {
 	if r == nil || in.At.Before(r.After) {
 		return
 	}
 	switch r.State {
 	case Scheduled:
-		r.Way, r.Left, r.Began = in.Way, in.Session, in.At
+		r.Way = in.Way
+		r.Left = in.Session
+		r.Began = in.At
 		switch {
-		case in.Session != r.Session: // the session there now has not asked for it
+		case in.Session != r.Session: // the present session has not asked for it
 			m.fail(r, ReasonSession, in.At)
 			return
 		case in.Way == WayNone:
@@ -154,7 +168,7 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 		switch {
 		case in.Session == r.Left:
 			m.finish(r, r.command(), false, in)
-		case in.Session != "" && r.Way != WayRestart: // the news may have been lost with an observer
+		case in.Session != "" && r.Way != WayRestart: // an observer may have missed its start
 			m.renew(r, in.Session, in.At)
 		}
 	case Cleared:
@@ -163,9 +177,9 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 		m.typing[r.ID] = in.At
 		m.do(Resume{*r})
 	case Resuming:
-		// It was typed, or was about to be when the observer ended, and nobody has heard of it
-		// while the agent has sat at its prompt ever since.
-		if r.Way != WayRestart && r.Tries < promptTries && in.At.Sub(r.Changed) >= m.options.PromptWithin && in.At.Sub(m.since) >= m.options.Grace {
+		// The agent has been at its prompt since the prompt was, or may have been, typed.
+		overdue := in.At.Sub(r.Changed) >= m.options.PromptWithin && in.At.Sub(m.since) >= m.options.Grace
+		if overdue && r.Way != WayRestart && r.Tries < promptTries {
 			m.move(r, Cleared, in.At)
 			return
 		}
@@ -173,8 +187,7 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 	}
 }
 
-// finish looks after a text that may stand at the prompt without Enter. It is no second
-// typing: what does not stand there is not touched.
+// finish asks for Enter in case the text is at the prompt without it. Nothing is typed again.
 func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	_, typing := m.typing[r.ID]
 	if typing || r.Way == WayRestart || r.Finished || m.age(r, in.At) < m.options.FinishAfter {
@@ -185,7 +198,7 @@ func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	m.do(Finish{*r, text, prompt})
 }
 
-// finished takes note of an Enter: from here on the proof has its time again.
+// finished handles an Enter: the proof has its whole time again.
 func (m *Machine) finished(r *Rotation, in Typed) {
 	if r != nil && in.Pressed {
 		m.move(r, r.State, in.At)
@@ -193,7 +206,7 @@ func (m *Machine) finished(r *Rotation, in Typed) {
 	}
 }
 
-// command is what clears the context at a prompt.
+// command is the command that clears the context.
 func (r *Rotation) command() string {
 	if r.Way == WayNew {
 		return "/new"
@@ -201,7 +214,7 @@ func (r *Rotation) command() string {
 	return "/clear"
 }
 
-// prepared goes on with a document that is fit.
+// prepared continues with a document that may be handed over.
 func (m *Machine) prepared(r *Rotation, in Prepared) {
 	if r == nil {
 		return
@@ -210,7 +223,10 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 		m.fail(r, in.Reason, in.At)
 		return
 	}
-	r.Document, r.Channel, r.Read, r.Written = in.Document, in.Channel, in.Read, in.Written
+	r.Document = in.Document
+	r.Channel = in.Channel
+	r.Read = in.Read
+	r.Written = in.Written
 	r.Plain = in.Plain
 	r.Prompt = m.options.Resume(cmp.Or(r.Plain, r.Read))
 	m.move(r, Clearing, in.At)
@@ -223,11 +239,11 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 	m.do(Clear{*r, r.command()})
 }
 
-// UsualPrompt is what a new context begins with unless the configuration says otherwise.
+// UsualPrompt is the default first prompt of a new context.
 func UsualPrompt(path string) string { return wording.Resume(path) }
 
-// cleared takes note of what became of /clear: it was typed, and there will be proof; or
-// nothing has happened, and it can be tried again.
+// cleared handles the result of /clear: either there will be proof, or nothing has happened
+// and it can be tried again.
 func (m *Machine) cleared(r *Rotation, in Typed) {
 	if r == nil || in.Pressed {
 		return
@@ -236,7 +252,7 @@ func (m *Machine) cleared(r *Rotation, in Typed) {
 	m.refused(r, Scheduled, in)
 }
 
-// prompted is the same of the prompt.
+// prompted does the same for the prompt.
 func (m *Machine) prompted(r *Rotation, in Typed) {
 	if r != nil && !in.Pressed {
 		r.Tries--
@@ -244,10 +260,10 @@ func (m *Machine) prompted(r *Rotation, in Typed) {
 	}
 }
 
-// refused puts a try off, or gives up.
+// refused postpones a try, or gives up.
 func (m *Machine) refused(r *Rotation, back State, in Typed) {
 	switch {
-	case in.Reason == ReasonBusy: // it works on, for as long as it likes
+	case in.Reason == ReasonBusy: // a turn may take any time
 		r.Refused = time.Time{}
 	case r.Refused.IsZero():
 		r.Refused = in.At
@@ -266,7 +282,7 @@ func (m *Machine) refused(r *Rotation, back State, in Typed) {
 	r.After = in.At.Add(r.Pause)
 }
 
-// answered takes note of what `sm run` has done.
+// answered handles the answer of `sm run`.
 func (m *Machine) answered(r *Rotation, in Answered) {
 	switch {
 	case r == nil:
@@ -281,9 +297,8 @@ func (m *Machine) answered(r *Rotation, in Answered) {
 	}
 }
 
-// started is the proof that a context was cleared: a session that is newer than the
-// reservation, and another one. Old clients keep the session and say by a hook that it was
-// cleared.
+// started handles the proof that a context was cleared: another session, newer than the
+// reservation. Old clients keep the session and report the clear by a hook.
 func (m *Machine) started(r *Rotation, in Started) {
 	switch {
 	case r == nil || in.At.Before(r.Began) || in.Session == r.Left && !in.Cleared:
@@ -295,10 +310,13 @@ func (m *Machine) started(r *Rotation, in Started) {
 	}
 }
 
-// renew notes the new context. A restarted client has its prompt already.
+// renew records the new context. A restarted client has its prompt already.
 func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	r.Next = session
-	r.Refused, r.After, r.Pause, r.Last = time.Time{}, time.Time{}, 0, ""
+	r.Refused = time.Time{}
+	r.After = time.Time{}
+	r.Pause = 0
+	r.Last = ""
 	s := m.agent(r.Agent)
 	s.Executed = append(m.recent(s, at), at)
 	m.move(r, Cleared, at)
@@ -307,28 +325,28 @@ func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	}
 }
 
-// gone ends what the agent's client can no longer do. A client that ends while it is
-// restarted does so on purpose.
+// gone ends the rotation of a client that has ended, unless it is being restarted.
 func (m *Machine) gone(r *Rotation, in Gone) {
 	if r != nil && (r.Way != WayRestart || !r.State.Touched()) {
 		m.fail(r, ReasonGone, in.At)
 	}
 }
 
-// first checks how full a context is that a rotation has begun.
+// first checks the size of a context that a rotation has begun.
 func (m *Machine) first(s *AgentRecord, in First) {
 	if s == nil || s.Judged || s.Session == "" || s.Session != in.Session {
 		return
 	}
-	s.Judged, s.Futile = true, in.High
+	s.Judged = true
+	s.Futile = in.High
 	m.agentsChanged[s.Agent] = struct{}{}
 	if in.High {
 		m.do(Unhelpful{*s})
 	}
 }
 
-// age is how long a rotation has been in its state under this observer: after a restart a
-// proof has its whole time again, and what stands at a prompt can be finished.
+// age is how long a rotation has been in its state under this observer. After a restart a
+// proof has its whole time again, and a text at the prompt can be finished.
 func (m *Machine) age(r *Rotation, now time.Time) time.Duration {
 	if m.since.After(r.Changed) {
 		return now.Sub(m.since)

@@ -1,15 +1,15 @@
-// Package rotation carries one handoff from its call to the proof that the new context was
-// told what to read, as a pure state machine: a [Machine] takes inputs and returns effects.
+// Package rotation implements handoffs as a pure state machine, from the call to the proof
+// that the new context has its prompt. A [Machine] takes inputs and returns effects.
 //
 // Invariants:
 //
-//   - A context is cleared at most once for a rotation, and one that was cleared is told
-//     what to read, or reported: what may have been typed is not typed again blindly.
+//   - A context is cleared at most once for a rotation. A cleared one gets its prompt or is
+//     reported: what may have been typed is not typed again blindly.
 //   - An agent has at most one rotation that has not ended.
-//   - Each state is stored before what follows from it is done.
+//   - Each state is stored before its effects are executed.
 //
-// It reads no file, types nothing and knows no clock: its caller gives the time with each
-// input, and does the effects.
+// It reads no file, types nothing and has no clock: callers pass the time with each input
+// and execute the effects.
 package rotation
 
 import (
@@ -20,10 +20,10 @@ import (
 	"sm/alerts"
 )
 
-// ID names a rotation. It fits into a path and an address.
+// ID identifies a rotation. It fits into a path and a URL.
 type ID string
 
-// NewID makes the id of a new rotation.
+// NewID returns a new id.
 func NewID() ID { return ID("ro-" + strings.ToLower(rand.Text()[:10])) }
 
 // Way is how a context is cleared.
@@ -31,11 +31,10 @@ type Way uint8
 
 // The ways.
 const (
-	// WayNone is no way: the client can be reached neither in a pane nor under `sm run`.
-	WayNone Way = iota
-	// WayClear types /clear, WayNew types /new, as codex calls it.
-	WayClear
-	WayNew
+	// WayNone: the client is neither in a pane nor under `sm run`.
+	WayNone  Way = iota
+	WayClear     // types /clear
+	WayNew       // types /new
 	// WayRestart lets `sm run` start a new client.
 	WayRestart
 )
@@ -45,28 +44,19 @@ func (w Way) String() string {
 	return alerts.Word(w, "none", "clear", "new", "restart")
 }
 
-// State is how far a rotation has come. Each is stored before what follows from it is
-// done.
+// State is the progress of a rotation.
 type State uint8
 
 // The states in their order. The last three end a rotation.
 const (
-	// Scheduled rotations wait for the end of the turn.
-	Scheduled State = iota
-	// Reserved: the turn has ended, and the document is being looked at.
-	Reserved
-	// Clearing: /clear is being typed, or `sm run` asked to restart.
-	Clearing
-	// Cleared: there is a new context that knows nothing yet.
-	Cleared
-	// Resuming: the resume prompt is on its way.
-	Resuming
-	// Confirmed: the new session's transcript shows the prompt.
-	Confirmed
-	// Failed has a Reason.
-	Failed
-	// Cancelled: taken back, or replaced by a later one.
-	Cancelled
+	Scheduled State = iota // waits for the end of the turn
+	Reserved               // the turn has ended, and the document is being examined
+	Clearing               // /clear is being typed, or `sm run` was asked to restart
+	Cleared                // there is a new context without a prompt
+	Resuming               // the prompt is on its way
+	Confirmed              // the new session's transcript shows the prompt
+	Failed                 // because of Reason
+	Cancelled              // by a call, or replaced by a later rotation
 )
 
 // String is the state as JSON, logs and the command line write it.
@@ -74,15 +64,15 @@ func (s State) String() string {
 	return alerts.Word(s, "scheduled", "reserved", "clearing", "cleared", "resuming", "confirmed", "failed", "cancelled")
 }
 
-// Ended says that nothing more will come of a rotation.
+// Ended reports whether the state is final.
 func (s State) Ended() bool { return s >= Confirmed }
 
-// Touched says that the old context may be gone, or is: from here on nothing is begun
-// anew.
+// Touched reports whether the old context is or may be gone. From here on nothing is begun
+// again.
 func (s State) Touched() bool { return s >= Clearing && s <= Resuming }
 
-// The reasons of failures that the rotation itself finds. Others are those of a
-// [FileError], of the terminal and of `sm run`: each a word that is fit for a label.
+// The failure reasons of the rotation itself. Others come from the document, the terminal
+// and `sm run`; each is a word that can be a label.
 const (
 	ReasonFileGone    = "file_gone"          // the document has gone since it was scheduled
 	ReasonNotPlain    = "name_not_plain"     // the document has no name that may be typed
@@ -104,91 +94,79 @@ const (
 
 // Rotation is one handoff from its call to its end. It is a plain value.
 type Rotation struct {
-	ID    ID
-	Agent alerts.AgentID
-	// Path is the document's, absolute and as its author named it; "" for one that is to
-	// be made from the transcript.
-	Path string
-	// Session is the one in which it was scheduled, Since when that began: the document
-	// must not be older.
-	Session string
-	Since   time.Time
-	// CWD is the directory of its project, by which the document's channel is found.
-	CWD string
+	ID      ID
+	Agent   alerts.AgentID
+	Path    string    // of the document, absolute; "" for one made from the transcript
+	Session string    // in which it was scheduled
+	Since   time.Time // when that session began; the document must not be older
+	CWD     string    // the project's folder, which determines the document's channel
 
-	State  State
-	Reason string // of a failure, else ""
-	Detail string // what `sm run` says of it, else ""
-	Way    Way
-	// Document is the id of the stored copy, Read the path that the prompt names.
-	Document, Channel, Read string
-	// Unused says that it ended before anything was cleared, and that the copy is for nobody.
-	Unused bool `json:",omitzero"`
-	// Plain is the name under which the prompt names the document where Read may not be
-	// typed, "" for Read.
-	Plain string `json:",omitzero"`
-	// Written is when the document's file was last written, as of the copy.
-	Written time.Time
-	// Prompt is what the new context is given: a line that names the document, and for a
-	// restarted client one for each message that it carries besides.
+	State    State
+	Reason   string // of a failure, else ""
+	Detail   string // the explanation of `sm run`, else ""
+	Way      Way
+	Document string // id of the stored copy
+	Channel  string
+	Read     string    // the document's path in the prompt
+	Unused   bool      `json:",omitzero"` // it ended before anything was cleared; the copy is not given
+	Plain    string    `json:",omitzero"` // the name in the prompt if Read may not be typed
+	Written  time.Time // when the document's file was last written, as of the copy
+	// Prompt is the first prompt of the new context: a line that names the document, and for
+	// a restarted client a line for each message.
 	Prompt string
-	// Left is the session that is cleared, Next the new one, "" while unknown.
-	Left, Next string
-	// Overheard are sessions of nobody's in which the prompt was heard, the newest last: one of them may turn out to be the agent's.
+	Left   string // the session that is cleared
+	Next   string // the new one, "" while unknown
+	// Overheard are sessions of unknown agents with the prompt, the newest last.
 	Overheard []Overheard `json:",omitempty"`
-	// Made is when it was scheduled, Began when the turn had ended, Changed when it came
-	// to its present state.
-	Made, Began, Changed time.Time
-	// Refused is since when the terminal has refused, zero when it has not; Last is its
-	// reason. Tries counts the prompts that were typed.
-	Refused time.Time
-	Last    string
-	Tries   int
-	// Finished says that in this state a text which stood there was finished by Enter.
-	Finished bool
-	// After is when to try again at the earliest, Pause how long that was put off.
-	After time.Time
-	Pause time.Duration
+
+	Made     time.Time     // when it was scheduled
+	Began    time.Time     // when the turn had ended
+	Changed  time.Time     // when it came to its state
+	Refused  time.Time     // since when the terminal refuses, zero for not
+	Last     string        // the reason of that
+	Tries    int           // prompts that were typed
+	Finished bool          // in this state Enter was pressed for a text at the prompt
+	After    time.Time     // when to try again at the earliest
+	Pause    time.Duration // how long that was postponed
 }
 
-// Overheard is a prompt that a session has heard before it was known whose the session is.
+// Overheard is a prompt in a session whose agent was not known.
 type Overheard struct {
 	Session, Text string
 	At            time.Time
 }
 
-// Auto says that the document is made by sm.
+// Auto reports whether the document is made from the transcript.
 func (r *Rotation) Auto() bool { return r.Path == "" }
 
-// AgentRecord is what is kept of an agent besides its rotations.
+// AgentRecord is stored for an agent besides its rotations.
 type AgentRecord struct {
 	Agent alerts.AgentID
-	// Path and Document are those of the last handoff that was carried out, At is when.
+	// Of the last confirmed handoff:
 	Path, Document, Channel string
 	At                      time.Time
-	// Session began by that handoff. Judged says that its first context size has been
-	// looked at, Futile that it stood above the warning already.
-	Session        string
-	Judged, Futile bool
+	Session                 string // the session that it began
+	Judged                  bool   // the first context size of Session was checked
+	Futile                  bool   // that was above the warning
 	// Executed are the times of the rotations that count for the breaker, oldest first.
 	Executed []time.Time
 }
 
-// Counters count rotations by how they ended, and refusals to begin one. They never
-// fall, and are a plain value.
+// Counters count rotations by their end, and refused calls.
 type Counters struct {
 	Confirmed, Failed, Cancelled uint64
-	// Refused counts calls that were turned away, without those of the next two:
-	// Breaker those of an agent that rotates too often, Futile those that would not help.
-	Refused, Breaker, Futile uint64
+
+	Refused uint64 // without those of the next two
+	Breaker uint64 // the agent rotates too often
+	Futile  uint64 // a rotation would not help
 }
 
-// Outcomes are the names of the counters, for metrics that show each.
+// Outcomes are the names of the counters.
 func Outcomes() [6]string {
 	return [...]string{"confirmed", "failed", "cancelled", "refused", "breaker", "futile"}
 }
 
-// Count is the counter of an outcome, 0 for a name that is none.
+// Count is the counter of an outcome, 0 for an unknown name.
 func (c *Counters) Count(outcome string) uint64 {
 	for i, name := range Outcomes() {
 		if name == outcome {
