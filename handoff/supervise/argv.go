@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// values is how many values an option of the client takes.
+// values is how many values an option takes.
 type values int
 
 const (
@@ -19,10 +19,10 @@ const (
 	many         // one, and all that follow up to the next with a dash
 )
 
-// option is what becomes of an option of the client for a fresh session.
+// option describes an option of the client.
 type option struct {
 	values values
-	drop   bool   // it would bring the old context back, or set the first prompt
+	drop   bool   // it would restore the old context, or set the first prompt
 	alone  string // why a client with this option is not started again
 }
 
@@ -31,21 +31,30 @@ const (
 	endsAtOnce   = "this client has no conversation to go on with; start one without it"
 	runsAfar     = "this client's session does not run here; start one that does"
 	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
-	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; name it, as in --worktree NAME"
+	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; " +
+		"name it, as in --worktree NAME"
 	unknownWords = "it cannot be told which words are the client's own; write the client by its own name, as claude or codex"
 )
 
-// options are those of client 2.1.197, the ones that its help leaves out included. Flags without a value need no entry
-// unless something becomes of them; they are listed so that the word after them is known for a prompt.
+// options are those of client 2.1.197, hidden ones included. Flags without a value are listed
+// so that the word after them is recognized as a prompt.
 func options() map[string]option {
 	table := map[string]option{
-		"resume": {maybe, true, ""}, "continue": {none, true, ""}, "session-id": {one, true, ""}, "fork-session": {none, true, ""},
-		"from-pr": {maybe, true, ""}, "resume-session-at": {one, true, ""}, "rewind-files": {one, true, ""}, "reply-on-resume": {none, true, ""},
-		"teleport": {maybe, true, ""}, "prefill": {one, true, ""}, "prefill-b64": {one, true, ""},
-		"print": {alone: printsOnly}, "background": {alone: endsAtOnce}, "bg": {alone: endsAtOnce}, "init-only": {alone: endsAtOnce},
-		"help": {alone: endsAtOnce}, "version": {alone: endsAtOnce}, "remote": {maybe, false, runsAfar}, "cloud": {maybe, false, runsAfar},
+		"print":      {alone: printsOnly},
+		"background": {alone: endsAtOnce},
+		"bg":         {alone: endsAtOnce},
+		"init-only":  {alone: endsAtOnce},
+		"help":       {alone: endsAtOnce},
+		"version":    {alone: endsAtOnce},
+		"remote":     {alone: runsAfar},
+		"cloud":      {alone: runsAfar},
 	}
-	for takes, names := range map[values]string{
+	add(table, true, map[values]string{
+		none:  "continue fork-session reply-on-resume",
+		one:   "session-id resume-session-at rewind-files prefill prefill-b64",
+		maybe: "resume from-pr teleport",
+	})
+	add(table, false, map[values]string{
 		none: "allow-dangerously-skip-permissions ax-screen-reader bare brief chrome cowork dangerously-skip-permissions " +
 			"debug-to-stderr deep-link-origin disable-slash-commands enable-auth-status enable-auto-mode " +
 			"exclude-dynamic-system-prompt-sections ide include-hook-events include-partial-messages init maintenance " +
@@ -61,12 +70,17 @@ func options() map[string]option {
 		named: "worktree",
 		many: "add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools " +
 			"disallowedTools file mcp-config tools",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			table[name] = option{values: takes}
+	})
+	return table
+}
+
+// add adds options by the values that they take.
+func add(table map[string]option, drop bool, names map[values]string) {
+	for takes, list := range names {
+		for name := range strings.FieldsSeq(list) {
+			table[name] = option{values: takes, drop: drop}
 		}
 	}
-	return table
 }
 
 // letters are the short names.
@@ -76,7 +90,7 @@ func letters() map[byte]string {
 	}
 }
 
-// commands are the client's own, of its help.
+// commands are the client's subcommands, from its help.
 func commands() []string {
 	return []string{
 		"agents", "auth", "auto-mode", "config", "doctor", "gateway", "install", "mcp", "plugin", "plugins", "project",
@@ -84,16 +98,17 @@ func commands() []string {
 	}
 }
 
-// Again makes, of the words that started a Claude Code client, those that start another in a fresh session with this
-// prompt, none if it is empty. An error is one line that says why there can be no other.
+// Again turns the arguments that started a Claude Code client into those that start another
+// one in a fresh session, with a first prompt unless that is empty. An error is one line with
+// the reason why there can be no other client.
 //
-// What would resume the old session or repeat its first prompt is left out, all else stays. The rules are those by which
-// the client reads its words (commander): --name=value and -nVALUE hold their value; -- ends the options; what is no
-// option nor value of one is the prompt. An option that is not known is kept, and with it the word that follows unless
-// that begins with a dash, since it may be its value: a prompt behind an unknown option belongs behind a -- of its own.
+// What would resume the old session or repeat its first prompt is left out. The rules are those
+// of the client's own parser (commander): --name=value and -nVALUE contain their value; -- ends
+// the options; what is neither option nor value is the prompt. An unknown option is kept with
+// the next word, unless that begins with a dash, since it may be the option's value.
 //
-// The client may stand behind words that start it, such as env or node. Words that a shell is to read cannot be told
-// apart, and are refused.
+// The client may follow a program that starts it, such as env or node. A command for a shell
+// is refused.
 func Again(argv []string, prompt string) ([]string, error) {
 	r := reader{options: options(), letters: letters(), commands: commands()}
 	return r.again(argv, prompt, isClaude)
@@ -118,7 +133,7 @@ func (r *reader) again(argv []string, prompt string, is func(word string) bool) 
 	return again, nil
 }
 
-// clientIn is where the client's name stands, as is knows it.
+// clientIn returns the position of the client's name, which is recognizes.
 func clientIn(argv []string, is func(word string) bool) (int, error) {
 	if len(argv) == 0 {
 		return 0, errors.New("there is no client; give one")
@@ -139,7 +154,8 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 		if i := slices.IndexFunc(argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 {
 			return i + 1, nil
 		}
-	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time", "sudo", "doas", "systemd-run", "unshare":
+	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time",
+		"sudo", "doas", "systemd-run", "unshare":
 		if i := slices.IndexFunc(argv[1:], is); i >= 0 {
 			return i + 1, nil
 		}
@@ -149,21 +165,19 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 
 func isClaude(word string) bool { return names(word, "claude", "claude-code") }
 
-// names says whether a word is one of a client's names, be it with a path before it or a version behind it.
+// names reports whether a word is one of a client's names, maybe with a path and a version.
 func names(word string, client ...string) bool {
 	base, _, _ := strings.Cut(path.Base(word), "@")
 	return !strings.Contains(word, "=") && slices.Contains(client, base)
 }
 
-// reader reads the client's words.
+// reader reads the client's arguments.
 type reader struct {
-	words   []string
-	options map[string]option
-	letters map[byte]string
-	// commands are the client's own that end at once; foreground is an option without which it is not the one that works,
-	// "" for none.
-	commands   []string
-	foreground string
+	words      []string
+	options    map[string]option
+	letters    map[byte]string
+	commands   []string // subcommands, which end at once
+	foreground string   // an option without which a daemon does the work, "" for none
 	kept       []string
 }
 
@@ -209,7 +223,7 @@ func (r *reader) long(word string) error {
 	return r.keepTaken(o, word)
 }
 
-// option looks an option up. One that is not known may have a value.
+// option looks up an option. An unknown one may have a value.
 func (r *reader) option(name string) option {
 	if o, known := r.options[name]; known {
 		return o
@@ -217,8 +231,8 @@ func (r *reader) option(name string) option {
 	return option{values: maybe}
 }
 
-// short reads letters behind one dash: one that takes a value has the rest for it, any other leaves the rest to be read
-// like a word of its own.
+// short reads letters after one dash. The rest is the value of a letter that takes one, else
+// it is read as a word of its own.
 func (r *reader) short(word string) error {
 	o := r.option(r.letters[word[1]])
 	switch {
@@ -235,7 +249,7 @@ func (r *reader) short(word string) error {
 	return nil
 }
 
-// take takes an option's values.
+// take removes an option's values from the words.
 func (r *reader) take(v values) (taken []string) {
 	for len(r.words) > 0 {
 		switch {
@@ -244,7 +258,8 @@ func (r *reader) take(v values) (taken []string) {
 			v == many && len(taken) > 0 && isOption(r.words[0]):
 			return taken
 		}
-		taken, r.words = append(taken, r.words[0]), r.words[1:]
+		taken = append(taken, r.words[0])
+		r.words = r.words[1:]
 	}
 	return taken
 }
@@ -256,7 +271,7 @@ func (r *reader) keepTaken(o option, word string) error {
 		return errors.New(namelessTree)
 	}
 	if len(taken) == 0 && (o.values == one || o.values == many) {
-		return fmt.Errorf("%.40s has no value; give it one", word) // it would take what we put behind it
+		return fmt.Errorf("%.40s has no value; give it one", word) // it would take our prompt
 	}
 	r.keep(o, word, taken...)
 	return nil
@@ -268,7 +283,7 @@ func (r *reader) keep(o option, word string, values ...string) {
 	}
 }
 
-// Unknown is [Again] for clients of other providers: how they take a prompt is not known.
+// Unknown is [Again] for clients of other providers, whose arguments are unknown.
 func Unknown(provider string) func([]string, string) ([]string, error) {
 	return func([]string, string) ([]string, error) {
 		return nil, fmt.Errorf("clients of provider %.40q are not started again; only claude's are", provider)

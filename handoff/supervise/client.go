@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// maxArgument is what Linux takes as one argument, with the zero byte at its end: MAX_ARG_STRLEN in execve(2).
+// maxArgument limits an argument on Linux, without the zero byte: MAX_ARG_STRLEN in execve(2).
 const maxArgument = 128<<10 - 1
 
-// startable says where the program is, or why it cannot be started.
+// startable returns the program's path, or why it cannot be started.
 func startable(argv []string) (path string, err error) {
 	for _, arg := range argv {
 		switch {
@@ -37,7 +37,7 @@ func startable(argv []string) (path string, err error) {
 	return "", notRun(err)
 }
 
-// notRun is a program that is there.
+// notRun is the error for an existing program. It keeps the innermost cause.
 func notRun(err error) error {
 	reason := err
 	for inner := errors.Unwrap(reason); inner != nil; inner = errors.Unwrap(reason) {
@@ -46,7 +46,7 @@ func notRun(err error) error {
 	return &startError{codeNotRun, fmt.Errorf("%w; give a program that this user may run", reason)}
 }
 
-// start starts a client. The observer is not told yet.
+// start starts a client.
 func (s *supervisor) start(argv []string) error {
 	path, err := startable(argv)
 	if err != nil {
@@ -63,23 +63,26 @@ func (s *supervisor) start(argv []string) error {
 	if err != nil {
 		return notRun(err)
 	}
-	// Nobody has collected it yet, so this is its own start even if it has ended.
-	s.client, s.now = client, Process{client.Pid, startOf(client.Pid)}
+	// It was not collected yet, so this is its own start even if it has ended.
+	s.client = client
+	s.now = Process{client.Pid, startOf(client.Pid)}
 	return nil
 }
 
-// hold takes a handle of a client that the guardian has started. Who has its pid by now may be another process: then the
-// client has ended, and the guardian will say so.
+// hold opens a handle of a client that the guardian has started. If another process has the
+// pid by now, the client has ended and the guardian will report that.
 func (s *supervisor) hold(now Process) error {
 	client, err := os.FindProcess(now.PID)
 	if err != nil {
 		return notRun(err)
 	}
-	s.client, s.now, s.lost = client, now, startOf(now.PID) != now.Start
+	s.client = client
+	s.now = now
+	s.lost = startOf(now.PID) != now.Start
 	return nil
 }
 
-// signal reaches the client and nobody else.
+// signal sends a signal to the client.
 func (s *supervisor) signal(sig syscall.Signal) error {
 	if s.lost {
 		return os.ErrProcessDone
@@ -87,19 +90,22 @@ func (s *supervisor) signal(sig syscall.Signal) error {
 	return s.client.Signal(sig)
 }
 
-// family lists those that are left to end: the children of the guardian, and those that have become ours by its end.
+// family lists the children of the guardian, and those that became ours by its end.
 func (s *supervisor) family() []child {
 	if s.guardian == nil {
 		return family(os.Getpid())
 	}
-	return slices.DeleteFunc(family(os.Getpid(), s.guardian.process.Pid), func(c child) bool { return c.PID == s.guardian.process.Pid })
+	guardian := s.guardian.process.Pid
+	return slices.DeleteFunc(family(os.Getpid(), guardian), func(c child) bool { return c.PID == guardian })
 }
 
-// tidings takes what the guardian tells; ok is false when it has ended, which nobody has asked for.
-func (s *supervisor) tidings(n guardianReport, ok bool) {
+// guardianReported handles a report of the guardian; ok is false when the guardian has ended
+// unexpectedly.
+func (s *supervisor) guardianReported(n guardianReport, ok bool) {
 	switch {
 	case !ok:
-		s.news, s.leaving = nil, true
+		s.reports = nil
+		s.leaving = true
 		if s.client != nil { // the kernel has killed it
 			_ = s.client.Release() // never fails
 			s.client, s.status = nil, syscall.WaitStatus(syscall.SIGKILL)
@@ -108,17 +114,17 @@ func (s *supervisor) tidings(n guardianReport, ok bool) {
 	case !n.Status.Stopped():
 		_ = s.client.Release() // never fails
 		s.client, s.status = nil, n.Status
-	case s.stays():
+	case s.stoppedAlone():
 		s.terminal.suspend()
 	}
 }
 
-// continues is how long a client that stops with the whole job may take to be continued with it: we hear of the stop
-// only after we have been stopped and continued ourselves.
+// continues is how long a client that was stopped with the whole job may take to be
+// continued with it: its stop is reported only after we have been continued ourselves.
 const continues = 20 * time.Millisecond
 
-// stays says that the client has stopped alone.
-func (s *supervisor) stays() bool {
+// stoppedAlone reports whether the client has stopped without the rest of the job.
+func (s *supervisor) stoppedAlone() bool {
 	if !stopped(s.now) {
 		return false
 	}
@@ -126,12 +132,12 @@ func (s *supervisor) stays() bool {
 	return stopped(s.now)
 }
 
-// collect takes note of every child that has ended or stopped.
+// collect collects every child that has ended or stopped.
 func (s *supervisor) collect() {
-	for more := s.news != nil; more; {
+	for more := s.reports != nil; more; {
 		select {
-		case n, ok := <-s.news:
-			s.tidings(n, ok)
+		case n, ok := <-s.reports:
+			s.guardianReported(n, ok)
 			more = ok
 		default:
 			more = false
@@ -145,7 +151,7 @@ func (s *supervisor) collect() {
 		case err != nil || pid <= 0:
 			return
 		case s.guardian != nil, s.client == nil || pid != s.client.Pid:
-			// One that we have adopted, or the guardian.
+			// an adopted process, or the guardian
 		case status.Stopped():
 			s.terminal.suspend()
 		default:
@@ -155,31 +161,32 @@ func (s *supervisor) collect() {
 	}
 }
 
-// noteLoose remembers who has left the client's family while the client lived.
-func (s *supervisor) noteLoose() {
+// noteDetached remembers the processes that have left the client's descendants while the
+// client runs.
+func (s *supervisor) noteDetached() {
 	family := s.family()
-	if !living(s.now) { // by its end its own children have become ours: they have not left it
+	if !living(s.now) { // at its end its children become ours without having left
 		return
 	}
-	clear(s.loose)
+	clear(s.detached)
 	var list []Process
 	for _, p := range family {
 		if !p.ours && p.PID != s.now.PID {
-			s.loose[p.Process] = true
+			s.detached[p.Process] = true
 			list = append(list, p.Process)
 		}
 	}
 	if s.guardian != nil {
-		_ = s.guardian.send(guardianOrder{Loose: list}) // one that has ended is heard of
+		_ = s.guardian.send(guardianOrder{Detached: list}) // the end of the guardian is reported
 	}
 }
 
-// endOrphans ends what the client has left behind, and returns how many did not.
+// endOrphans ends what the client has left behind, and returns how many did not end.
 func (s *supervisor) endOrphans() int {
 	tick := time.Tick(orphanLook)
 	for e := newEnding(time.Now()); ; {
 		s.collect()
-		left := slices.DeleteFunc(s.family(), func(c child) bool { return s.loose[c.Process] && !c.ours })
+		left := slices.DeleteFunc(s.family(), func(c child) bool { return s.detached[c.Process] && !c.ours })
 		if e.look(time.Now(), left, 0) {
 			return len(left)
 		}

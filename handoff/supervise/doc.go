@@ -1,32 +1,45 @@
-// Package supervise owns one client process: it starts it on the terminal that it has itself, waits for its end, and
-// starts it again, in a fresh session and with another first prompt, when a handoff or a signal asks for that.
+// Package supervise owns one client process: it starts the client on its own terminal, waits
+// for its end, and starts it again in a fresh session with another first prompt when a handoff
+// or a signal asks for that.
 //
-// The client stays in our process group. It was tried both ways: a client in a group of its own, put in front, leaves
-// the shell hanging when it suspends itself, since it stops its group and nobody tells the shell; and it stops the
-// other programs of a pipeline. In one group the terminal's signals and window sizes reach the client without us, the
-// shell stops and continues both of us, and all that is left to do is not to die of a Ctrl-C.
+// The client stays in our process group. In a group of its own, put in the foreground, it
+// leaves the shell hanging when it suspends itself, since it stops only its own group, and it
+// stops the other programs of a pipeline. In one group the terminal's signals and window sizes
+// reach the client directly, the shell stops and continues both, and we only have to survive
+// Ctrl-C.
 //
-// Invariants: only our own family is signalled, by handles that cannot mean another process, by one goroutine that has
-// looked at start and parent with the handle in its hand. A restart is refused before anything is
-// ended, when no restart is left, when the client's arguments do not allow one, or when the program is gone; a client
-// that is not started again is never ended. A client that ends by itself is not started again, and neither is one whose
-// user pressed Ctrl-C while it was being ended. The same rotation is carried out once. Nothing is written to the
-// terminal while a client runs.
+// Invariants:
 //
-// What the client leaves behind is ended with it, on Linux: we adopt it, so that neither a group nor a session of its
-// own hides it. Only what had left both the client's family and our process group before goes on, such as a tmux server
-// that an agent has started: it would have gone on without us, too.
+//   - Only our own descendants are signalled, by handles that cannot mean another process,
+//     after start and parent were checked with the handle open.
+//   - A restart is refused before anything is ended: when no restart is left, when the
+//     arguments do not allow one, or when the program is gone.
+//   - A client that ends by itself is not started again, nor one whose user pressed Ctrl-C
+//     while it was being ended.
+//   - A rotation is carried out once.
+//   - Nothing is written to the terminal while a client runs.
 //
-// The client's parent is a guardian, a process of ours in a group of its own, which adopts as we do. When we are killed,
-// alone or with our whole group, it sees the end of its pipe, kills the client and ends all that has not left the family
-// before, as we would have; when the guardian is killed, the kernel kills the client, and we end the rest and ourselves.
-// Four things remain. A kill of both in the same instant leaves what the client had started. What has left the family
-// since we looked last, up to ten seconds before, is ended though it might have been meant to stay. A process that hangs
-// in the kernel for more than five seconds after its kill is left, and after a minute so is everything. And when the
-// system begins its pids anew, one look through /proc can miss a process. A cgroup would be as
-// good, but few systems let an ordinary user have one. Elsewhere than on Linux the client outlives a supervisor that is
-// killed, and what a client leaves behind stays.
+// On Linux what the client leaves behind is ended with it: we adopt it, so that neither a
+// process group nor a session of its own hides it. Only what had left both the client's
+// descendants and our process group before continues, such as a tmux server that an agent has
+// started: it would have continued without us, too.
 //
-// It does not decide when a context is full, knows no observer's wire, keeps no state, and does not start a client again
-// that has crashed. It collects every child of its process: a program that calls [Run] has no others meanwhile.
+// The client's parent is a guardian, a process of ours in a group of its own, which adopts as
+// we do. When we are killed, alone or with our group, it sees the end of its pipe, kills the
+// client and ends the rest, as we would have. When the guardian is killed, the kernel kills the
+// client, and we end the rest and ourselves. What remains:
+//
+//   - A kill of both in the same instant leaves what the client had started.
+//   - What has left the client's descendants since the last look, up to ten seconds ago, is
+//     ended although it might have been meant to stay.
+//   - A process that hangs in the kernel for five seconds after its kill is left, and after a
+//     minute so is everything.
+//   - When the system's pids wrap around, one look through /proc can miss a process.
+//
+// A cgroup would do as well, but few systems give one to an ordinary user. On other systems
+// the client outlives a killed supervisor, and what a client leaves behind stays.
+//
+// Package supervise does not decide when a context is full, keeps no state and does not restart
+// a crashed client. It collects every child of its process: a program that calls [Run] must have
+// no others meanwhile.
 package supervise

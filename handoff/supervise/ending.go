@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// What the client has left behind has nobody to work for any more. Most of it ends when it sees that its input has
-// ended; the rest is asked to, then killed. What a kill does not end within orphanLeft hangs in the kernel, and is left
-// there. What the kernel would end but has not found the time for is waited for, but at most for orphanTimeout: on a busy
-// machine some seconds may pass between two looks, or between a kill and its effect.
+// Most processes that a client leaves behind end at the end of their input. The others get
+// SIGTERM, then SIGKILL. One that hangs in the kernel for orphanLeft after its kill is left.
+// On a busy machine seconds may pass between a kill and its effect: hence orphanTimeout.
 const (
 	orphanTerm    = 200 * time.Millisecond
 	orphanKill    = 1200 * time.Millisecond
@@ -28,8 +27,8 @@ func newEnding(now time.Time) *ending {
 	return &ending{began: now, asked: map[Process]bool{}, killed: map[Process]time.Time{}}
 }
 
-// look does what is due to those that are left; over says that nothing more can be done. The process client, 0 for
-// none, is killed at once: it may hang.
+// look sends the signals that are due to the remaining processes; over means that nothing more
+// can be done. The process client, 0 for none, is killed at once: it may hang.
 func (e *ending) look(now time.Time, left []child, client int) (over bool) {
 	late, over := now.Sub(e.began), true
 	for _, c := range left {

@@ -77,13 +77,13 @@ func TestFamilyWithoutFirstThread(t *testing.T) {
 	}
 }
 
-// TestChildrenOfEndingClientAreNotLoose: what a client has started becomes ours as it ends. A look at that moment does
+// TestChildrenOfEndingClientAreNotDetached: what a client has started becomes ours as it ends. A look at that moment does
 // not take it for what had left the client before.
 func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	adopt(true)
 	defer adopt(false)
 	client := started(t, nil, "/bin/sh", "-c", "sleep 1000 & wait")
-	s := &supervisor{now: client, loose: map[Process]bool{}}
+	s := &supervisor{now: client, detached: map[Process]bool{}}
 	var orphan child
 	eventually(t, "the client has a child", func() bool {
 		all := family(client.PID)
@@ -100,13 +100,13 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the child is ours", func() bool { p, ok := readStat(orphan.PID); return ok && p.Parent == os.Getpid() })
-	s.noteLoose()
-	if len(s.loose) > 0 {
-		t.Errorf("taken for what goes on: %v; the client's child is %v", s.loose, orphan.Process)
+	s.noteDetached()
+	if len(s.detached) > 0 {
+		t.Errorf("taken for what goes on: %v; the client's child is %v", s.detached, orphan.Process)
 	}
 	s.now = started(t, nil, "/bin/sleep", "1000") // while a client lives, the same process has left its family
-	s.noteLoose()
-	if !s.loose[orphan.Process] {
-		t.Errorf("noted: %v, want %v among them", s.loose, orphan.Process)
+	s.noteDetached()
+	if !s.detached[orphan.Process] {
+		t.Errorf("noted: %v, want %v among them", s.detached, orphan.Process)
 	}
 }

@@ -16,32 +16,31 @@ import (
 
 // A guardianOrder is a line to the guardian.
 type guardianOrder struct {
-	// Argv, not empty, asks for a client, with Path as its program, in the process group Group; Files says which of the
-	// first three it gets.
+	// With Argv the guardian starts a client, with Path as its program, in the process group
+	// Group and with those of the first three files that are set in Files.
 	Path  string
 	Argv  []string
 	Env   []string
 	Files [3]bool
 	Group int
-	// Loose are those that go on without the client and us. A list takes the place of the one before.
-	Loose []Process
-	// Done says that there is nothing left to end.
-	Done bool
+	// Detached are processes not to be ended. Each list replaces the one before.
+	Detached []Process
+	Done     bool // nothing is left to end
 }
 
 // A guardianReport is a line from the guardian.
 type guardianReport struct {
 	Started Process            // the client that was asked for
 	Errno   syscall.Errno      // or why it could not be started
-	Status  syscall.WaitStatus // of a client that has stopped or ended, whose pid is in Ended
-	Ended   int
+	Ended   int                // the pid of a client that has stopped or ended
+	Status  syscall.WaitStatus // of that client
 }
 
 // A guardian is our end of it.
 type guardian struct {
 	process *os.Process
 	orders  *os.File
-	news    chan guardianReport // closed when it has ended
+	reports chan guardianReport // closed when it has ended
 	started chan guardianReport
 	reading sync.WaitGroup
 }
@@ -77,7 +76,7 @@ func (g *guardian) start(path string, argv, env []string, files [3]*os.File) (Pr
 func (g *guardian) close() {
 	_ = g.send(guardianOrder{Done: true}) // it may have ended
 	_ = g.orders.Close()
-	for range g.news { // until it has ended
+	for range g.reports { // until it has ended
 	}
 	g.reading.Wait()
 	_, _ = g.process.Wait() // others may have collected it

@@ -15,11 +15,11 @@ import (
 
 // The guardian's files beside the client's three.
 const (
-	guardianOrders = 3
-	guardianNews   = 4
+	guardianOrders  = 3
+	guardianReports = 4
 )
 
-// newGuardian starts one; argv is what this program has to be called as to become it.
+// newGuardian starts a guardian: this program, called with argv.
 func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 	theirOrders, orders, err := os.Pipe()
 	if err != nil {
@@ -30,16 +30,23 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 		return nil, errors.Join(err, theirOrders.Close(), orders.Close())
 	}
 	process, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
-		Env: []string{"GOMAXPROCS=1"}, Files: append(files[:], theirOrders, theirNews), Sys: &syscall.SysProcAttr{Setpgid: true},
+		Env:   []string{"GOMAXPROCS=1"},
+		Files: append(files[:], theirOrders, theirNews),
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	err = errors.Join(err, theirOrders.Close(), theirNews.Close()) // the guardian has them
 	if err != nil {
 		return nil, errors.Join(err, orders.Close(), news.Close())
 	}
-	g := &guardian{process: process, orders: orders, news: make(chan guardianReport, 64), started: make(chan guardianReport, 1)}
+	g := &guardian{
+		process: process,
+		orders:  orders,
+		reports: make(chan guardianReport, 64),
+		started: make(chan guardianReport, 1),
+	}
 	g.reading.Go(func() {
 		defer news.Close()
-		defer close(g.news)
+		defer close(g.reports)
 		defer close(g.started)
 		for lines := json.NewDecoder(news); ; {
 			var n guardianReport
@@ -49,7 +56,7 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 			if n.Ended == 0 {
 				g.started <- n
 			} else {
-				g.news <- n
+				g.reports <- n
 			}
 		}
 	})
@@ -59,7 +66,7 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 // Guard makes this process the guardian of the supervisor that has started it, and returns true when the guardian's
 // work is over. It returns false at once if no supervisor has started this process as a guardian.
 func Guard() (was bool) {
-	orders, news := os.NewFile(guardianOrders, "orders"), os.NewFile(guardianNews, "news")
+	orders, news := os.NewFile(guardianOrders, "orders"), os.NewFile(guardianReports, "news")
 	for _, f := range []*os.File{orders, news} {
 		var stat unix.Stat_t
 		if f == nil || unix.Fstat(int(f.Fd()), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
@@ -74,7 +81,7 @@ func Guard() (was bool) {
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE,
 	} {
-		if !signal.Ignored(sig) { // what we were told to ignore, the client ignores too
+		if !signal.Ignored(sig) { // an ignored signal stays ignored in the client
 			signal.Notify(make(chan os.Signal, 1), sig) // caught and ignored
 		}
 	}
@@ -94,13 +101,13 @@ func Guard() (was bool) {
 	return true
 }
 
-// watch is the guardian's own end.
+// watch is the guardian in its own process.
 type watch struct {
-	news   *json.Encoder
-	orders chan guardianOrder
-	ends   chan os.Signal
-	client int
-	loose  []Process
+	news     *json.Encoder
+	orders   chan guardianOrder
+	ends     chan os.Signal
+	client   int
+	detached []Process
 }
 
 func (w *watch) run() {
@@ -116,7 +123,7 @@ func (w *watch) run() {
 			case len(o.Argv) > 0:
 				_ = w.news.Encode(w.start(o)) // fails if the supervisor has ended; then orders is closed
 			default:
-				w.loose = o.Loose
+				w.detached = o.Detached
 			}
 		case <-w.ends:
 			w.collect()
@@ -145,7 +152,7 @@ func (w *watch) start(o guardianOrder) (n guardianReport) {
 	return n
 }
 
-// collect collects who has ended, and says what has become of the client.
+// collect collects children, and reports the client's stop or end.
 func (w *watch) collect() {
 	for {
 		var status syscall.WaitStatus
@@ -163,11 +170,11 @@ func (w *watch) collect() {
 	}
 }
 
-// end ends all that is left: the supervisor was killed.
+// end ends what is left after the supervisor was killed.
 func (w *watch) end() {
 	for e := newEnding(time.Now()); ; time.Sleep(orphanLook) {
 		w.collect()
-		left := slices.DeleteFunc(family(os.Getpid()), func(c child) bool { return slices.Contains(w.loose, c.Process) })
+		left := slices.DeleteFunc(family(os.Getpid()), func(c child) bool { return slices.Contains(w.detached, c.Process) })
 		if e.look(time.Now(), left, w.client) {
 			return
 		}

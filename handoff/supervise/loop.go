@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// lookEvery is how often we look who has left the client's family. What left it later than that before the client
-// ended by itself is taken for something that it left behind.
+// lookEvery is how often processes that have left the client's descendants are noted. What
+// leaves after the last look counts as left behind when the client ends by itself.
 const lookEvery = 10 * time.Second
 
 // supervisor is the one goroutine that owns the client, and every other child.
@@ -26,18 +26,18 @@ type supervisor struct {
 	polling  sync.WaitGroup
 	stopPoll context.CancelFunc
 
-	guardian *guardian           // the client's parent; nil where we are that
-	news     chan guardianReport // of the guardian; nil for none, or for one that has ended
-	lost     bool                // the client's pid is another process's
+	guardian *guardian           // the client's parent; nil if we are
+	reports  chan guardianReport // of the guardian; nil for none, or after its end
+	lost     bool                // another process has the client's pid
 
-	able   bool        // the arguments allow a restart
-	client *os.Process // nil while none runs
-	now    Process
-	status syscall.WaitStatus // of the client that ended last
-	loose  map[Process]bool   // who had left the client's family before its end
-	kill   *time.Timer        // runs while a client has been asked to end
+	restartable bool        // the arguments allow a restart
+	client      *os.Process // nil while none runs
+	now         Process
+	status      syscall.WaitStatus // of the client that ended last
+	detached    map[Process]bool   // had left the client's descendants before its end
+	kill        *time.Timer        // runs while a client has been asked to end
 
-	next    *successor // who follows the client that is being ended
+	next    *successor // follows the client that is being ended
 	handled map[string]Outcome
 	leaving bool // no further client
 	used    int  // restarts that were begun
@@ -52,32 +52,39 @@ type successor struct {
 }
 
 func newSupervisor(o Options) *supervisor {
-	// The kernel kills the client when the thread ends that has started it.
+	// The kernel kills the client when the thread that has started it ends.
 	runtime.LockOSThread()
 	s := &supervisor{
-		o: o, signals: make(chan os.Signal, 64), ends: make(chan os.Signal, 1), terminal: newTerminal(o.Files),
-		loose: map[Process]bool{}, handled: map[string]Outcome{}, kill: time.NewTimer(time.Hour),
+		o:        o,
+		signals:  make(chan os.Signal, 64),
+		ends:     make(chan os.Signal, 1),
+		terminal: newTerminal(o.Files),
+		detached: map[Process]bool{},
+		handled:  map[string]Outcome{},
+		kill:     time.NewTimer(time.Hour),
 	}
 	s.kill.Stop()
 	signal.Notify(s.ends, syscall.SIGCHLD)
 	signal.Notify(s.signals, syscall.SIGUSR1)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		// What we were told to ignore, as nohup does, the client ignores too.
+		// What nohup or the like has ignored, the client ignores too.
 		if !signal.Ignored(sig) {
 			signal.Notify(s.signals, sig)
 		}
 	}
 	_, err := o.Again(o.Argv, "")
-	s.able = err == nil
+	s.restartable = err == nil
 	adopt(true)
 	if len(o.Guardian) > 0 {
 		// Without one we are the client's parent ourselves.
 		if g, err := newGuardian(o.Guardian, o.Files); err == nil && g != nil {
-			s.guardian, s.news = g, g.news
+			s.guardian = g
+			s.reports = g.reports
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stopPoll, s.poll = cancel, newPoller(o.Observer)
+	s.stopPoll = cancel
+	s.poll = newPoller(o.Observer)
 	if o.Observer != nil {
 		s.polling.Go(func() { s.poll.run(ctx) })
 	}
@@ -87,7 +94,7 @@ func newSupervisor(o Options) *supervisor {
 func (s *supervisor) close() {
 	s.stopPoll()
 	s.polling.Wait()
-	s.poll.farewell()
+	s.poll.sendLast()
 	if s.guardian != nil {
 		s.guardian.close()
 	}
@@ -108,7 +115,7 @@ func (s *supervisor) supervise() error {
 		s.attend()
 		s.kill.Stop()
 		if s.next == nil || s.leaving {
-			s.poll.hush()
+			s.poll.stop()
 		} else {
 			s.report(Process{}, Outcome{})
 		}
@@ -124,7 +131,7 @@ func (s *supervisor) supervise() error {
 	}
 }
 
-// attend does what signals and the observer ask for until the client has ended.
+// attend handles signals and instructions until the client has ended.
 func (s *supervisor) attend() {
 	look := time.Tick(lookEvery)
 	for s.client != nil {
@@ -132,20 +139,20 @@ func (s *supervisor) attend() {
 		case <-s.ends:
 			s.collect()
 		case sig := <-s.signals:
-			s.hear(sig.(syscall.Signal))
+			s.signalled(sig.(syscall.Signal))
 		case order := <-s.poll.orders:
-			s.obey(order)
-		case n, ok := <-s.news:
-			s.tidings(n, ok)
+			s.carryOut(order)
+		case n, ok := <-s.reports:
+			s.guardianReported(n, ok)
 		case <-s.kill.C:
 			_ = s.signal(syscall.SIGKILL) // it has ended, or will
 		case <-look:
-			s.noteLoose()
+			s.noteDetached()
 		}
 	}
 }
 
-func (s *supervisor) hear(sig syscall.Signal) {
+func (s *supervisor) signalled(sig syscall.Signal) {
 	switch sig {
 	case syscall.SIGUSR1:
 		if s.next != nil {
@@ -158,7 +165,7 @@ func (s *supervisor) hear(sig syscall.Signal) {
 			}
 		}
 	case syscall.SIGINT:
-		// The terminal has told the client too, unless there is none.
+		// The terminal has sent it to the client too, unless there is none.
 		if !s.terminal.controlled {
 			s.pass(sig)
 		}
@@ -169,7 +176,7 @@ func (s *supervisor) hear(sig syscall.Signal) {
 	}
 }
 
-// pass gives a signal on, and wakes a client that is stopped to hear it.
+// pass passes a signal on, and continues a stopped client.
 func (s *supervisor) pass(sig syscall.Signal) {
 	if s.client == nil {
 		return
@@ -178,8 +185,8 @@ func (s *supervisor) pass(sig syscall.Signal) {
 	_ = s.signal(syscall.SIGCONT)
 }
 
-// obey does what the observer asks for, once.
-func (s *supervisor) obey(order order) {
+// carryOut carries out an instruction of the observer, once.
+func (s *supervisor) carryOut(order order) {
 	id := order.Rotation
 	if s.next != nil && s.next.rotation == id {
 		return // it is on its way
@@ -202,7 +209,7 @@ func (s *supervisor) obey(order order) {
 	}
 }
 
-// refuse tells why a restart is not carried out: to the observer now, to the user after the end.
+// refuse reports a refused restart: to the observer now, to the user after the end.
 func (s *supervisor) refuse(rotation, result, reason string) {
 	if !slices.Contains(s.result.Refused, reason) {
 		s.result.Refused = append(s.result.Refused, reason)
@@ -210,7 +217,7 @@ func (s *supervisor) refuse(rotation, result, reason string) {
 	s.settle(Outcome{rotation, result, reason})
 }
 
-// settle tells the observer what became of a rotation.
+// settle records and reports the outcome of a rotation.
 func (s *supervisor) settle(o Outcome) {
 	if o.Rotation != "" {
 		s.handled[o.Rotation] = o
@@ -219,7 +226,7 @@ func (s *supervisor) settle(o Outcome) {
 }
 
 func (s *supervisor) report(client Process, o Outcome) {
-	status := Status{Client: client, RestartsLeft: s.left(), CanRestart: s.able && s.left() > 0, Outcome: o}
+	status := Status{Client: client, RestartsLeft: s.left(), CanRestart: s.restartable && s.left() > 0, Outcome: o}
 	if s.next != nil {
 		status.Restarting = s.next.rotation
 	}
@@ -228,8 +235,8 @@ func (s *supervisor) report(client Process, o Outcome) {
 
 func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }
 
-// replace begins to end the client, so that another follows. All that can stand against it is looked at before; a
-// reason says that the client was left as it is.
+// replace begins to end the client, so that another follows. All obstacles are checked before:
+// with a reason the client was left as it is.
 func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	s.collect()
 	switch {
@@ -249,11 +256,11 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	if err != nil {
 		return Refused, err.Error()
 	}
-	s.noteLoose()
+	s.noteDetached()
 	if err := s.signal(syscall.SIGTERM); err != nil {
 		return Failed, fmt.Sprintf("end the client: %v", err)
 	}
-	_ = s.signal(syscall.SIGCONT) // a client that is stopped hears nothing
+	_ = s.signal(syscall.SIGCONT) // a stopped client would not end
 	s.kill.Reset(s.o.TermAfter)
 	s.next = &successor{rotation, argv, s.now}
 	s.used++

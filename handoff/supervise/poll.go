@@ -12,8 +12,8 @@ const (
 	pollAgainMax = 10 * time.Second
 )
 
-// farewellWithin is how long the observer may take to hear the last outcome.
-const farewellWithin = time.Second
+// lastWithin limits the report of the last outcome.
+const lastWithin = time.Second
 
 // poller asks the observer for instructions, one question at a time.
 type poller struct {
@@ -34,8 +34,8 @@ type order struct {
 
 func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
 
-// report changes the status that the observer gets, and polls anew. A status without an outcome keeps the outcome that was
-// not sent yet.
+// report changes the status and asks anew. Without an outcome it keeps the one that was not
+// sent yet.
 func (p *poller) report(s Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,25 +43,28 @@ func (p *poller) report(s Status) {
 		s.Outcome = p.status.Outcome
 	}
 	p.status, p.asks = s, true
-	p.renew()
+	p.endQuestion()
 }
 
-// hush ends the questions: nobody is left to restart. What the observer has not heard yet is for farewell.
-func (p *poller) hush() {
+// stop ends the questions: no client is left to restart. An outcome that was not sent yet is
+// for sendLast.
+func (p *poller) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.Client, p.status.CanRestart, p.asks = Process{}, false, false
-	p.renew()
+	p.status.Client = Process{}
+	p.status.CanRestart = false
+	p.asks = false
+	p.endQuestion()
 }
 
-// renew ends the question that is open.
-func (p *poller) renew() {
+// endQuestion ends the open question.
+func (p *poller) endQuestion() {
 	if p.cancel != nil {
 		p.cancel()
 	}
 }
 
-// ask is what to ask now; the context ends when there is something new to tell.
+// ask returns the status to send; the context ends when that changes.
 func (p *poller) ask(ctx context.Context) (_ context.Context, _ context.CancelFunc, s Status, ask bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +73,7 @@ func (p *poller) ask(ctx context.Context) (_ context.Context, _ context.CancelFu
 	return ctx, cancel, p.status, p.asks
 }
 
-// answered forgets an outcome that the observer has heard.
+// answered forgets an outcome that was sent.
 func (p *poller) answered(o Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +107,7 @@ func (p *poller) run(ctx context.Context) {
 				p.hand(ctx, order{in, status.Client})
 			}
 			if !ok || in.Rotation == last {
-				pause(fresh, pollAgain-time.Since(began)) // an observer in a hurry must not keep us busy
+				pause(fresh, pollAgain-time.Since(began)) // at most one question a second
 			} else {
 				<-fresh.Done() // until the order was dealt with
 			}
@@ -121,14 +124,14 @@ func (p *poller) hand(ctx context.Context, o order) {
 	}
 }
 
-// farewell tells the observer what it has not heard yet, once run has ended.
-func (p *poller) farewell() {
+// sendLast sends an outcome that was not sent yet, once run has ended.
+func (p *poller) sendLast() {
 	if p.observer == nil || p.status.Outcome.Rotation == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), farewellWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), lastWithin)
 	defer cancel()
-	_, _, _ = p.observer.Next(ctx, p.status) // nobody is left to be instructed
+	_, _, _ = p.observer.Next(ctx, p.status) // there is no client for an instruction
 }
 
 // pause waits, unless there is something new.

@@ -121,7 +121,7 @@ func TestPollAsksForNobody(t *testing.T) {
 			}
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
-			p.hush() // it has ended
+			p.stop() // it has ended
 			time.Sleep(time.Hour)
 		})
 		if len(s.asked) != 1 || s.held != 1 {
@@ -218,10 +218,10 @@ func TestFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{began: time.Now()}
 		p := newPoller(s)
-		p.farewell()
+		p.sendLast()
 		p.report(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
-		p.hush()
-		p.farewell()
+		p.stop()
+		p.sendLast()
 		want := []asked{{0, Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}}}
 		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {
 			t.Errorf("after %v (-want +got):\n%s", time.Since(s.began), diff)

@@ -17,9 +17,9 @@ type child struct {
 	hangs  bool // it sleeps in the kernel, where no signal reaches it
 }
 
-// family lists the children of some processes. It reads all of /proc: not every kernel has the list of a process's
-// children. Those that have ended and were not collected yet are among them: they look so while another of their threads
-// still ends, and their own children become ours only after that. Where there is no /proc it lists none.
+// family lists the children of some processes. It reads all of /proc: not every kernel lists
+// a process's children. Ended processes that were not collected are included: one of their
+// threads may still run, and their children become ours only after that.
 func family(parents ...int) []child {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -44,7 +44,7 @@ func family(parents ...int) []child {
 	return all
 }
 
-// signal reaches this child and no other process, since the handle is opened before the look at who it is.
+// signal reaches no other process, since the handle is opened before the check.
 func (c child) signal(sig syscall.Signal) {
 	handle, err := os.FindProcess(c.PID)
 	if err != nil {
@@ -66,13 +66,13 @@ func readStat(pid int) (p proc.Process, ok bool) {
 	return p, err == nil && p.Start != ""
 }
 
-// living says that a process has not begun to end, as far as /proc says it.
+// living reports whether a process has not begun to end.
 func living(p Process) bool {
 	now, ok := readStat(p.PID)
 	return ok && now.Start == p.Start && !now.Ended() && !now.Exiting()
 }
 
-// stopped says that a process is stopped, by a signal.
+// stopped reports whether a signal has stopped a process.
 func stopped(p Process) bool {
 	now, ok := readStat(p.PID)
 	return ok && now.Start == p.Start && now.State == "T"

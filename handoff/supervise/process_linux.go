@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes lets the kernel kill the client when we are killed. It must be a kill: a client that hangs would stay
-// behind, and fight the shell for the terminal.
+// attributes makes the kernel kill the client when we are killed. A hanging client that got
+// less than SIGKILL would stay, and compete with the shell for the terminal.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// adopt makes us the parent of whatever loses its own below us: PR_SET_CHILD_SUBREAPER in prctl(2).
+// adopt makes us the parent of descendants that lose theirs, see PR_SET_CHILD_SUBREAPER in
+// prctl(2).
 func adopt(on bool) {
 	value := uintptr(0)
 	if on {

@@ -10,11 +10,11 @@ import (
 // attributes has nothing to set where the kernel does not end a client with us.
 func attributes() *syscall.SysProcAttr { return nil }
 
-// adopt does nothing where nobody can adopt: what a client leaves behind goes to the first process.
+// adopt does nothing: what a client leaves behind becomes a child of process 1.
 func adopt(bool) {}
 
-// newGuardian starts none: a guardian is of no use where nobody can adopt a family.
+// newGuardian starts none: a guardian cannot adopt processes here.
 func newGuardian([]string, [3]*os.File) (*guardian, error) { return nil, nil }
 
-// Guard says that this process is no guardian: there are none.
+// Guard returns false: there are no guardians.
 func Guard() (was bool) { return false }

@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// What became of an instruction. These are the words of the wire.
+// The results of an instruction, as sent to the observer.
 const (
 	Restarted = "restarted" // the new client runs
-	Exhausted = "exhausted" // no restart is left; the client goes on as before
-	Refused   = "refused"   // it may not be restarted, the reason says why; the client goes on as before
-	Failed    = "failed"    // the client was ended or is no more, and none followed; the reason says why
+	Exhausted = "exhausted" // no restart is left; the client continues
+	Refused   = "refused"   // it may not be restarted; the client continues
+	Failed    = "failed"    // the client has ended and none followed
 )
 
-// A Process is one process: no other has had both its pid and its start.
+// A Process is identified by pid and start together.
 type Process struct {
 	PID   int
 	Start string // in ticks since the boot, field 22 of /proc/PID/stat; "" where there is no /proc
 }
 
-// Status is what the observer is told with each question.
+// Status is sent to the observer with each question.
 type Status struct {
-	Client       Process // zero while one client follows another
+	Client       Process // zero between two clients
 	RestartsLeft int
 	CanRestart   bool    // a restart is left, and the client's arguments allow one
-	Restarting   string  // the rotation for which a client is being ended or has ended, and no other has started yet
-	Outcome      Outcome // of the last instruction, until the observer has answered to it
+	Restarting   string  // the rotation of a restart that is under way
+	Outcome      Outcome // of the last instruction, until the observer has answered
 }
 
-// An Outcome says what became of a rotation.
+// An Outcome is the result of a rotation.
 type Outcome struct {
-	Rotation string // empty: there is none to tell
+	Rotation string // empty for no outcome
 	Result   string // Restarted, Exhausted, Refused or Failed
 	Reason   string // one line, why it was not carried out
 }
@@ -51,39 +51,36 @@ type Observer interface {
 	Next(ctx context.Context, s Status) (Instruction, bool, error)
 }
 
-// Options says what to run.
+// Options are the settings of [Run].
 type Options struct {
-	// Argv is the client and its arguments, Env all of its environment. It inherits Files as its standard input,
-	// output and error.
-	Argv  []string
-	Env   []string
-	Files [3]*os.File
-	// Guardian is what this program has to be called as, its name first, so that it calls [Guard] and nothing else: the
-	// process that ends the client and all that it has started when this one is killed. Without one, and elsewhere than
-	// on Linux, the kernel ends the client alone.
-	Guardian []string
-	// Restarts is how many restarts there may be in all. A client that is to be restarted has TermAfter from its
-	// SIGTERM until it is killed.
-	Restarts  int
-	TermAfter time.Duration
-	// Again makes the arguments of the client that follows, or says in a line why there can be none. See [Again].
+	Argv  []string    // the client and its arguments
+	Env   []string    // its whole environment
+	Files [3]*os.File // its standard input, output and error
+	// Guardian is the command line, with the program's name first, with which this program
+	// calls [Guard]. Without one, and on other systems than Linux, the kernel ends only the
+	// client when this process is killed.
+	Guardian  []string
+	Restarts  int           // limit of restarts
+	TermAfter time.Duration // from SIGTERM to SIGKILL for a client that is restarted
+	// Again returns the arguments of the next client, or in one line why there can be none.
+	// See [Again].
 	Again func(argv []string, prompt string) ([]string, error)
-	// Prompt is asked for the first prompt of the client that follows this one, when SIGUSR1 asks for a restart.
+	// Prompt returns the first prompt of the next client after SIGUSR1.
 	Prompt func(client Process) string
-	// Resumed, when it is not nil, hears of each restart; Refused why SIGUSR1 has led to none, in a line.
+	// Resumed, if not nil, is called after each restart, Refused when SIGUSR1 led to none.
 	Resumed func(old, now Process)
 	Refused func(client Process, reason string)
-	// Observer may be nil: then SIGUSR1 alone asks for restarts.
+	// Observer may be nil: then only SIGUSR1 asks for restarts.
 	Observer Observer
 }
 
-// A Result is what there is to tell once the last client has ended.
+// A Result describes a run after the end of the last client.
 type Result struct {
-	// Code is the exit code of the last client, 128 and the number of the signal that killed it; 127 or 126 for a
-	// program that was not found or could not be run, as a shell has it.
+	// Code is the exit code of the last client, or 128 and the number of the signal that killed
+	// it; 127 for a program that was not found, 126 for one that could not be run.
 	Code     int
 	Restarts int
-	Refused  []string // why restarts were refused, in order, each reason once
+	Refused  []string // why restarts were refused, each reason once
 	Left     int      // processes that the client left behind and that did not end
 }
 
@@ -94,7 +91,7 @@ const (
 	codeSignal   = 128
 )
 
-// startError is a program that could not be started.
+// startError means that a program could not be started.
 type startError struct {
 	code int
 	err  error
@@ -103,10 +100,11 @@ type startError struct {
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-// Run supervises clients until one has ended that is not followed by another. An error says why a client could not be
-// started; the result's code goes with it.
+// Run supervises clients until one ends that is not followed by another. An error means that a
+// client could not be started.
 //
-// While it runs SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD are its own. It works without a terminal too.
+// Run handles SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD. It works without a terminal
+// too.
 func Run(o Options) (Result, error) {
 	if len(o.Argv) == 0 || o.Again == nil || o.Prompt == nil {
 		return Result{Code: codeNotRun}, errors.New("supervise: there is no client to run; give Argv, Again and Prompt")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// reset takes back what a client may have set on a terminal that understands xterm's sequences, when it was killed and
-// could not. The cursor is saved first since leaving the other screen restores it even if we are not on it.
+// reset undoes what a killed client may have set on a terminal like xterm. The cursor is saved
+// first, since leaving the alternate screen restores it even outside of that.
 const reset = "\x1b7\x1b[?1049l" + // the other screen
 	"\x1b[?2026l\x1b[?2004l\x1b[?2031l\x1b[?1004l" + // updates at once, pastes, themes and focus unmarked
 	"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l" + // the mouse
@@ -48,7 +48,8 @@ func newTerminal(files [3]*os.File) *terminal {
 	return t
 }
 
-// front says that our group has the terminal, so that neither a read nor a setting would stop us.
+// front reports whether our group is in the foreground, so that using the terminal does not
+// stop us.
 func (t *terminal) front() bool {
 	if t.state == nil {
 		return false
@@ -57,8 +58,8 @@ func (t *terminal) front() bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// suspend stops the whole job, ourselves with it, after the client has stopped alone: else its shell would wait for us
-// and never come back. The kernel lets it pass where there is no shell to come back to.
+// suspend stops the whole job after the client has stopped alone: otherwise the shell would
+// wait for us for ever. Without a shell the kernel ignores it.
 func (t *terminal) suspend() {
 	if t.front() {
 		_ = syscall.Kill(0, syscall.SIGTSTP) // our own group is always there
