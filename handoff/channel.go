@@ -12,17 +12,17 @@ import (
 // Channel is a project that documents belong to.
 type Channel struct {
 	Name string
-	// Path is the folder whose sessions it is for, those below it included.
+	// Path is the folder of its sessions, including those below.
 	Path string
 }
 
 // globalChannel is for sessions whose folder is not known.
 const globalChannel = "global"
 
-// ChannelOf finds the channel of a session that works in dir. Of the configured ones the
-// longest path that dir is or lies below wins, by whole elements of the path; of equal
-// ones the first. Else it is the client's own name for the project, see [ProjectName].
-// Paths are cleaned, and symbolic links are not followed. No dir gives the channel global.
+// ChannelOf returns the channel of a session that works in dir: the configured one with the
+// longest path that is dir or contains it, the first of equal ones; else the client's own name
+// for the project, see [ProjectName]. Paths are cleaned, and symbolic links are not followed.
+// Without dir the channel is global.
 func ChannelOf(configured []Channel, dir string) Channel {
 	if dir == "" {
 		return Channel{Name: globalChannel}
@@ -44,19 +44,19 @@ func ChannelOf(configured []Channel, dir string) Channel {
 	return Channel{Name: ProjectName(dir), Path: dir}
 }
 
-// within says whether a cleaned path is dir or lies below it.
+// within reports whether a cleaned path is dir or below it.
 func within(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
 }
 
-// maxName bounds a channel's name, in bytes. It is the client's bound for the names of
-// its project folders, too.
+// maxName limits a channel's name, in bytes, as the client limits the names of its project
+// folders.
 const maxName = 200
 
-// ProjectName is a path as the client names its folders below projects/: each UTF-16 unit
-// that is no ASCII letter or digit becomes a dash. So /a/b and /a-b have one name. What is
-// too long is cut and ends in a hash, which is ours and not the client's.
+// ProjectName is a path as the client names its folders below projects/: each UTF-16 unit that
+// is not an ASCII letter or digit becomes a dash, so that /a/b and /a-b have one name. A long
+// name is cut and ends in a hash, unlike the client's.
 func ProjectName(dir string) string {
 	var b strings.Builder
 	for _, r := range dir {
@@ -85,8 +85,8 @@ func shorten(name, whole string, most int) string {
 	return fmt.Sprintf("%s-%x", name[:end], sha256.Sum256([]byte(whole)))[:end+17]
 }
 
-// safe makes a name that is one element of a path, and another one for each name: what is
-// not printed, /, \, %, ~ and a dot in front become %XX, byte for byte.
+// safe returns a distinct path element for each name: invisible characters, /, \, %, ~ and a
+// dot at the beginning become %XX, byte for byte.
 func safe(name string) string {
 	if name == "" {
 		return "%"
@@ -114,12 +114,12 @@ func manifestFile(channel string) string { return channelFile(channel) + ".manif
 
 func currentFile(channel string) string { return channelFile(channel) + "-CURRENT.md" }
 
-// nameRoom is what the longest name of ours may have, in bytes: file systems allow 255,
-// and a file that is being written has a longer name.
+// nameRoom limits a file's name, in bytes: file systems allow 255, and temporary files have
+// longer names.
 const nameRoom = 240
 
-// agentFile is the file of an agent's document. A mark says what kind of document; no
-// agent's own part has one.
+// agentFile is the file of an agent's document. The mark distinguishes kinds of documents; it
+// cannot be part of an agent's name.
 func agentFile(channel, agent, mark string) string {
 	name := safe(agent)
 	const reserved = "CURRENT"
@@ -130,14 +130,12 @@ func agentFile(channel, agent, mark string) string {
 	return head + shorten(name, agent, nameRoom-len(head)-len(executedMark)-len(".md")) + mark + ".md"
 }
 
-// besides is the file for when the agent's own is another channel's: the names of channels
-// and agents run into one another, so that channel a with agent b-c and channel a-b with
-// agent c have one.
+// besides is the file to use if agentFile is another channel's: channel a with agent b-c and
+// channel a-b with agent c have the same name.
 func besides(channel, agent, mark string) string {
 	sum := sha256.Sum256([]byte(channel + "\x00" + agent))
 	return fmt.Sprintf("%s-~%x%s.md", channelFile(channel), sum[:8], mark)
 }
 
-// executedMark marks the document that an agent's last handoff ran with, or that it heard
-// last.
+// executedMark marks the document of an agent's last handoff, or the last one it got.
 const executedMark = "~executed"

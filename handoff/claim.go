@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Claimant is a session that starts and asks for a document.
+// Claimant is a starting session that asks for a document.
 type Claimant struct {
 	Channel   Channel
 	Agent     string
@@ -15,23 +15,22 @@ type Claimant struct {
 	PID       int
 }
 
-// Claim gives the session that starts (startup, resume, clear) its document, if there is
-// one: the agent's own active one; for an agent that has no entry at all the channel's
-// current one, when it is active, claimed by nobody else, from within the channel's path,
-// and free says of the agent that left it ("" when unknown) that its client has ended; a nil
-// free says it of nobody. From then on it is this agent's alone, and the agent's next
-// session gets it again until it is consumed. One older than the expiry is marked as
-// expired.
+// Claim gives a starting session (startup, resume, clear) its document, if there is one. It is
+// the agent's own active document. An agent without any entry gets the channel's current one,
+// if that is active, not claimed by another agent and from within the channel's path, and if
+// the client of the agent that left it ("" for unknown) has ended, as free reports; with a nil
+// free it has not. From then on the document is this agent's alone: its next session gets it
+// again until it is consumed. Documents older than the expiry are marked as expired.
 //
-// A *RejectedError, and any other error, means to start without. free is called with the
-// documents locked: it must not use them.
+// After any error the session starts without a document. free is called with the documents
+// locked and must not use them.
 func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) bool) (doc Document, ok bool, err error) {
 	if c.Agent == "" || c.Channel.Name == "" {
 		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
 	}
 	err = d.locked("claim handoff document", c.Channel.Name, now, nil, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
-			// Whatever comes of the claim; and a claim is stored on top of it.
+			// stored even if the claim fails
 			if err := s.commit(m, nil); err != nil {
 				return err
 			}
@@ -50,9 +49,17 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 	return doc, ok, err
 }
 
-// claim gives an entry's document to an agent; own says that the entry is that agent's already.
+// claim marks a document as given.
+func (d *Document) claim(c Claimant, now time.Time) {
+	d.ClaimedBy = c.Agent
+	d.ClaimedBySession = c.SessionID
+	d.ClaimedByPID = c.PID
+	d.ClaimedAt = now.UTC().Truncate(time.Second)
+}
+
+// claim gives an entry's document to an agent; own means that it is the agent's already.
 func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time) (Document, error) {
-	homes := []string{"", e.Agent, c.Agent} // the agents whose files may hold it; "" is the current file
+	homes := []string{"", e.Agent, c.Agent} // agents whose files may have it; "" is the current file
 	if own {
 		homes = []string{c.Agent}
 	}
@@ -60,11 +67,11 @@ func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time
 	if err != nil {
 		return Document{}, err
 	}
-	m.every(e.ID, func(d *Document) {
-		d.ClaimedBy, d.ClaimedBySession, d.ClaimedByPID, d.ClaimedAt = c.Agent, c.SessionID, c.PID, now.UTC().Truncate(time.Second)
-	})
+	m.every(e.ID, func(d *Document) { d.claim(c, now) })
 	doc := e.Document
-	doc.Channel, doc.File, doc.Body = c.Channel.Name, candidate.File, candidate.Body
+	doc.Channel = c.Channel.Name
+	doc.File = candidate.File
+	doc.Body = candidate.Body
 	doc.Current = m.Current != nil && m.Current.ID == e.ID
 	files := map[string]string{}
 	if !own {
@@ -77,35 +84,36 @@ func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time
 	return doc, nil
 }
 
-// expire marks what is too old, and says whether there was anything.
+// expire marks documents that are too old, and reports whether there were any.
 func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
 	for _, e := range m.entries() {
 		if e.Status == StatusActive && e.expired(now, expiry) {
-			e.Status, changed = StatusExpired, true
+			e.Status = StatusExpired
+			changed = true
 		}
 	}
 	return changed
 }
 
-// unclaimed is the current document if an agent without one may have it.
+// unclaimed returns the current document if an agent without one may have it.
 func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	e := m.Current
 	switch {
 	case e == nil || e.Status != StatusActive || e.ClaimedBy != "" && e.ClaimedBy != c.Agent:
 		return nil
 	case c.Channel.Path != "" && e.WorkingDir != "" && !within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
-		return nil // another project whose path has the same name
+		return nil // another project with the same name
 	case e.ClaimedBy == "" && e.Agent != c.Agent && (free == nil || !free(e.Agent)):
 		return nil
 	}
 	return e
 }
 
-// Consume notes that a session has heard the document: its transcript has it. A document
-// is consumed once; a second time nothing changes. What was cleared stays so.
+// Consume records that a session's transcript has the document. A second time nothing changes,
+// nor for a cleared document.
 //
-// Except for an executed one, whose own agent hears it in a session that is new, it must
-// be the session that was given the document last, else the error is ErrOtherSession.
+// It must be the session that was given the document last, else the error is ErrOtherSession.
+// That does not hold for an executed one, which its agent gets in a new session.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
 	return d.locked("consume handoff document", channel, now, ErrNoDocument, func(s *store, m *manifest) error {
 		known := m.find(id)
@@ -115,11 +123,13 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 		case known.Status == StatusConsumed || known.Status == StatusCleared:
 			return nil
 		case !known.Executed && known.ClaimedBySession != "" && known.ClaimedBySession != session:
-			return fmt.Errorf("%s, heard by session %s: %w", quoted(id), quoted(session), ErrOtherSession)
+			return fmt.Errorf("%s, read by session %s: %w", quoted(id), quoted(session), ErrOtherSession)
 		}
 		m.every(id, func(d *Document) {
 			d.Status = StatusConsumed
-			d.ConsumedByPID, d.ConsumedBySession, d.ConsumedAt = pid, session, now.UTC().Truncate(time.Second)
+			d.ConsumedByPID = pid
+			d.ConsumedBySession = session
+			d.ConsumedAt = now.UTC().Truncate(time.Second)
 		})
 		files := map[string]string{}
 		owner := known.owner()
@@ -133,8 +143,7 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 	})
 }
 
-// Withdraw takes a document back that no session has heard: its handoff has not run. One
-// that was consumed, or is not there, stays as it is.
+// Withdraw clears an active document whose handoff has not run.
 func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 	return d.locked("withdraw handoff document", channel, now, nil, func(s *store, m *manifest) error {
 		if known := m.find(id); known == nil || known.Status != StatusActive || known.Executed {
@@ -145,9 +154,8 @@ func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 	})
 }
 
-// Last gives the newest document that the agent's handoffs ran with or that it has heard,
-// of whatever age, for a session whose context was compacted. What was cleared is not
-// given.
+// Last returns, for a session whose context was compacted, the document of the agent's last
+// handoff or the last one it got, of any age, unless it was cleared.
 func (d *Documents) Last(channel, agent string, now time.Time) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
 		e := m.Executed[agent]

@@ -9,43 +9,36 @@ import (
 	"time"
 )
 
-// Status says what became of a document.
+// Status is the state of a document.
 type Status string
 
-// The statuses. Newer versions may have others; a document with one of those is kept and not given.
+// The statuses. Documents with another one, of a newer version, are kept and not given.
 const (
-	// StatusActive waits for a session that hears it.
-	StatusActive Status = "active"
-	// StatusConsumed was heard.
-	StatusConsumed Status = "consumed"
-	// StatusExpired became too old before it was heard.
-	StatusExpired Status = "expired"
-	// StatusCleared was taken back by a human.
-	StatusCleared Status = "cleared"
+	StatusActive   Status = "active"   // waits for a session
+	StatusConsumed Status = "consumed" // a session has it
+	StatusExpired  Status = "expired"  // became too old before that
+	StatusCleared  Status = "cleared"  // withdrawn
 )
 
-// DocumentType says how a document came to be.
+// DocumentType is the origin of a document.
 type DocumentType string
 
 // The types.
 const (
-	// Manual is a document that an agent wrote and named to sm handoff.
-	Manual DocumentType = "manual"
-	// Auto is one that was made from the transcript.
-	Auto DocumentType = "auto"
+	Manual DocumentType = "manual" // written by an agent, for sm handoff
+	Auto   DocumentType = "auto"   // made from the transcript
 )
 
-// Document is what one session leaves to the next. Its JSON is an entry of a manifest and
-// what sm documents --json prints.
+// Document is what one session leaves to the next. Its JSON is an entry of a manifest, and
+// the output of sm documents --json.
 type Document struct {
 	ID string `json:"id"`
-	// Channel and File, the path of the copy that is kept, are not part of an entry.
+	// Not part of an entry:
 	Channel string `json:"channel,omitempty"`
-	File    string `json:"file,omitempty"`
-	// Current says that it is the channel's newest; not part of an entry.
-	Current bool `json:"current,omitempty"`
-	// SessionID is the session that it comes from, Agent that session's agent.
-	SessionID    string       `json:"session_id"`
+	File    string `json:"file,omitempty"`    // path of the copy
+	Current bool   `json:"current,omitempty"` // it is the channel's newest
+
+	SessionID    string       `json:"session_id"` // the session that it comes from
 	Agent        string       `json:"agent,omitempty"`
 	CreatedAt    time.Time    `json:"created_at"` // whole seconds, UTC
 	CreatedByPID int          `json:"created_by_pid"`
@@ -54,7 +47,7 @@ type Document struct {
 	Status       Status       `json:"status"`
 	// Path is the file that the agent wrote, empty for automatic documents.
 	Path string `json:"original_path,omitempty"`
-	// Executed says that it belongs to a handoff that clears or restarts its own agent.
+	// Executed means that it belongs to a handoff that clears or restarts its own agent.
 	Executed bool `json:"executed,omitempty"`
 	// ClaimedBy is the agent that it was given to, with the session and the client that
 	// got it last.
@@ -62,20 +55,20 @@ type Document struct {
 	ClaimedBySession string    `json:"claimed_by_session,omitempty"`
 	ClaimedByPID     int       `json:"claimed_by_pid,omitempty"`
 	ClaimedAt        time.Time `json:"claimed_at,omitzero"`
-	// Consumed… is where and when it was heard.
+	// The session that has it in its transcript:
 	ConsumedByPID     int       `json:"consumed_by_pid,omitempty"`
 	ConsumedBySession string    `json:"consumed_by_session,omitempty"`
 	ConsumedAt        time.Time `json:"consumed_at,omitzero"`
 
-	// Body is the document itself, where a function says that it gives it.
+	// Body is the document itself; only some functions return it.
 	Body string `json:"-"`
 }
 
-// owner is the agent whose document it is.
+// owner is the agent that has the document.
 func (d *Document) owner() string { return cmp.Or(d.ClaimedBy, d.Agent) }
 
-// expired says whether an active document is too old to be given. One from the future,
-// by a clock that was wrong, is as wrong as an old one.
+// expired reports whether an active document is too old to be given. One from the future,
+// made with a wrong clock, counts as old.
 func (d *Document) expired(now time.Time, expiry time.Duration) bool {
 	age := now.Sub(d.CreatedAt)
 	return age > expiry || age < -expiry
@@ -86,8 +79,8 @@ const (
 	idPrefix = 8 // of the session's id
 )
 
-// documentID makes HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC. Where one of the
-// same session has that second or a later one, it gets the next.
+// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC. If the session has
+// an id with that second or a later one, it is the next second.
 func documentID(session string, now time.Time, taken []string) string {
 	prefix := strings.Map(func(r rune) rune {
 		if alphanumeric(r) {
@@ -99,7 +92,7 @@ func documentID(session string, now time.Time, taken []string) string {
 	at := now.UTC().Truncate(time.Second)
 	for _, id := range taken {
 		t, of, ok := parseID(id)
-		if ok && of == prefix && !t.Before(at) && t.Sub(at) < 24*time.Hour { // else a clock was wrong
+		if ok && of == prefix && !t.Before(at) && t.Sub(at) < 24*time.Hour { // else the clock was wrong
 			at = t.Add(time.Second)
 		}
 	}
@@ -121,12 +114,16 @@ func parseID(id string) (at time.Time, session string, ok bool) {
 	return at, id[begin+len(idLayout)+1:], err == nil
 }
 
-// header gives the comments that begin a document's file.
+// header returns the comments that begin a document's file.
 func (d *Document) header() string {
 	var b strings.Builder
 	for _, line := range [...][2]string{
-		{"HANDOFF-ID", d.ID}, {"SESSION", d.SessionID}, {"CHANNEL", d.Channel}, {"CREATED", d.CreatedAt.UTC().Format(time.RFC3339)},
-		{"TYPE", string(d.Type)}, {"WORKING-DIR", d.WorkingDir},
+		{"HANDOFF-ID", d.ID},
+		{"SESSION", d.SessionID},
+		{"CHANNEL", d.Channel},
+		{"CREATED", d.CreatedAt.UTC().Format(time.RFC3339)},
+		{"TYPE", string(d.Type)},
+		{"WORKING-DIR", d.WorkingDir},
 	} {
 		fmt.Fprintf(&b, "<!-- %s: %s -->\n", line[0], comment(line[1]))
 	}
@@ -134,12 +131,12 @@ func (d *Document) header() string {
 	return b.String()
 }
 
-// comment makes a value that stays within its line and its comment.
+// comment returns a value that cannot leave its line and its comment.
 func comment(s string) string {
 	return strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(visible(s))
 }
 
-// visible has a question mark in place of what does not show.
+// visible replaces invisible characters by question marks.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !printed(r) {
@@ -149,10 +146,10 @@ func visible(s string) string {
 	}, s)
 }
 
-// errNoHeader is a file that does not begin as a document.
+// errNoHeader means that a file does not begin like a document.
 var errNoHeader = errors.New("it does not begin with HANDOFF-ID")
 
-// parseFile takes a document's file apart: the values of the comments and the body.
+// parseFile returns the values of the comments of a document's file, and the body.
 func parseFile(text string) (id, channel, body string, err error) {
 	for rest := text; ; {
 		line, after, found := strings.Cut(rest, "\n")
@@ -170,7 +167,7 @@ func parseFile(text string) (id, channel, body string, err error) {
 		case name == "CHANNEL" && channel == "":
 			channel = value
 		}
-		if rest = after; name == "WORKING-DIR" { // the last: what follows is the body's
+		if rest = after; name == "WORKING-DIR" { // the last comment
 			body = strings.TrimPrefix(rest, "\n")
 			break
 		}

@@ -10,27 +10,27 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultExpiry is how long a document waits for a session, where the configuration does
-// not tell: a handoff of this morning is not what this afternoon's session should do.
+// DefaultExpiry is how long a document waits for a session: this afternoon's session should not
+// continue this morning's work.
 const DefaultExpiry = 2 * time.Hour
 
 const (
-	// maxBody bounds a document, in bytes; the configuration allows no larger ones.
+	// maxBody limits a document, in bytes; the configuration allows no larger ones.
 	maxBody = 16 << 20
-	// maxFile bounds its file: the comments before it hold two paths at most.
+	// maxFile limits its file, which begins with comments with two paths at most.
 	maxFile = maxBody + 64<<10
 )
 
 // Documents are the documents in one folder:
 //
-//	{channel}.manifest.json         what there is, and what became of it
+//	{channel}.manifest.json         the list, with statuses
 //	{channel}-CURRENT.md            the newest document
 //	{channel}-{agent}.md            the newest one of an agent, or the one it claimed
-//	{channel}-{agent}~executed.md   what its last handoff ran with, or what it heard last
+//	{channel}-{agent}~executed.md   that of its last handoff, or the last one it got
 //
-// Characters of names that do not fit into file names are written as %XX, long names end
-// in a hash. Any number of goroutines and processes may use one folder; a function has the
-// folder's lock while it runs and waits for it at most 5 s (ErrLocked).
+// Characters that cannot be in file names are written as %XX; long names end in a hash. Any
+// number of goroutines and processes may use one folder: functions hold its lock and wait for
+// it at most 5 s (ErrLocked).
 type Documents struct {
 	dir    string
 	expiry time.Duration
@@ -38,9 +38,8 @@ type Documents struct {
 	step   func(string) // for tests that end the process here; nil for none
 }
 
-// NewDocuments keeps documents in dir, an absolute path. The folder is made by the first
-// Put. An expiry of 0 is DefaultExpiry. The log hears of manifests that were set aside;
-// nil is nobody.
+// NewDocuments keeps documents in dir, an absolute path. The first Put creates the folder. An
+// expiry of 0 is DefaultExpiry. Damaged manifests are logged; log may be nil.
 func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -48,17 +47,17 @@ func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents
 	return &Documents{dir: dir, expiry: cmp.Or(expiry, DefaultExpiry), log: log}
 }
 
-// ErrNoDocument is a document or channel that is not there.
+// ErrNoDocument means that there is no such document or channel.
 var ErrNoDocument = errors.New("no such handoff document; 'sm documents' lists them")
 
-// ErrOtherSession is a document that another session was given since.
-var ErrOtherSession = errors.New("another session was given this handoff document; it will tell itself")
+// ErrOtherSession means that the document was given to another session since.
+var ErrOtherSession = errors.New("another session was given this handoff document; it will report that itself")
 
-// RejectedError is a document that is not given because what is stored is not what the
-// manifest says. The session starts without one.
+// RejectedError means that a document is not given because its file does not match the
+// manifest.
 type RejectedError struct {
 	Channel string
-	ID      string // by the manifest
+	ID      string // in the manifest
 	Found   string // the id in the file, if there is one
 	File    string
 	Err     error // why there is none
@@ -75,30 +74,29 @@ func (e *RejectedError) Error() string {
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// NewDocument is what Put is told. Agent is who hands over and who finds it again;
-// the session and the pid are its client's.
+// NewDocument is a document for Put.
 type NewDocument struct {
 	Channel    string
-	Agent      string
-	SessionID  string
-	PID        int
+	Agent      string // hands over, and gets it again
+	SessionID  string // of the agent's client
+	PID        int    // likewise
 	WorkingDir string
 	Type       DocumentType
-	Path       string // the file that the agent wrote, if it did
-	Reserved   bool   // a handoff is about to run with it: nobody but Agent gets it
-	Executed   bool   // besides that, it is what Agent's context is given after a compaction
+	Path       string // the file that the agent wrote, if any
+	Reserved   bool   // a handoff is about to run with it: only Agent gets it
+	Executed   bool   // and Agent's context gets it again after a compaction
 	Body       string
 }
 
-// maxNames bounds all that is said of a document besides its body, in bytes.
+// maxNames limits all fields but the body together, in bytes.
 const maxNames = 32 << 10
 
 func (n *NewDocument) namesLength() int {
 	return len(n.Channel) + len(n.Agent) + len(n.SessionID) + len(n.WorkingDir) + len(n.Path) + len(n.Type)
 }
 
-// with runs f with the folder locked. Without a folder, and unless it is to be made, f does
-// not run and the error is errNoFolder.
+// with runs f with the folder locked. Without create and without a folder it returns
+// errNoFolder.
 func (d *Documents) with(create bool, f func(*store) error) error {
 	s, err := openStore(d.dir, create, d.log)
 	if err != nil {
@@ -111,8 +109,8 @@ func (d *Documents) with(create bool, f func(*store) error) error {
 	return f(s)
 }
 
-// locked runs f with the folder locked, on the manifest of a channel, and says in errors what
-// was to be done. Without a folder f does not run, and the error is absent.
+// locked runs f on the manifest of a channel with the folder locked, and adds op to errors.
+// Without a folder it returns the error absent.
 func (d *Documents) locked(op, channel string, now time.Time, absent error, f func(*store, *manifest) error) error {
 	err := d.with(false, func(s *store) error {
 		m, err := s.load(channel, now)
@@ -130,7 +128,7 @@ func (d *Documents) locked(op, channel string, now time.Time, absent error, f fu
 	return nil
 }
 
-// check says what is wrong with a document that is to be stored.
+// check returns why a document cannot be stored.
 func (n *NewDocument) check() error {
 	switch {
 	case n.Channel == "" || n.Agent == "":
@@ -145,8 +143,7 @@ func (n *NewDocument) check() error {
 	return nil
 }
 
-// Put stores a document. It becomes the channel's current one and replaces its agent's,
-// whatever became of that: the newest of an agent wins.
+// Put stores a document. It becomes the channel's current one and replaces its agent's.
 func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) {
 	if err := n.check(); err != nil {
 		return doc, err
@@ -157,15 +154,23 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 			return err
 		}
 		doc = Document{
-			ID: documentID(n.SessionID, now, m.ids()), SessionID: n.SessionID, Agent: n.Agent,
-			CreatedAt: now.UTC().Truncate(time.Second), CreatedByPID: n.PID, WorkingDir: n.WorkingDir,
-			Type: n.Type, Status: StatusActive, Path: n.Path, Executed: n.Executed,
+			ID:           documentID(n.SessionID, now, m.ids()),
+			SessionID:    n.SessionID,
+			Agent:        n.Agent,
+			CreatedAt:    now.UTC().Truncate(time.Second),
+			CreatedByPID: n.PID,
+			WorkingDir:   n.WorkingDir,
+			Type:         n.Type,
+			Status:       StatusActive,
+			Path:         n.Path,
+			Executed:     n.Executed,
 		}
 		if n.Reserved {
-			doc.ClaimedBy, doc.ClaimedAt = n.Agent, doc.CreatedAt
+			doc.ClaimedBy = n.Agent
+			doc.ClaimedAt = doc.CreatedAt
 		}
 		if n.Executed {
-			doc.ClaimedBy, doc.ClaimedBySession, doc.ClaimedByPID, doc.ClaimedAt = n.Agent, n.SessionID, n.PID, doc.CreatedAt
+			doc.claim(Claimant{Agent: n.Agent, SessionID: n.SessionID, PID: n.PID}, now)
 		}
 		m.Current = &entry{Document: doc}
 		m.set(&m.Agents, n.Agent, doc)
@@ -217,13 +222,13 @@ func (s *store) firstOf(channel string, e *entry, names ...string) (Document, er
 			return doc, nil
 		}
 		if why == nil || why.Found == "" && rejected.Found != "" {
-			why = rejected // a file with another document tells more than none
+			why = rejected // a file with another document is the better explanation
 		}
 	}
 	return Document{}, why
 }
 
-// file reads an entry's document from a file, or says why it is not in it.
+// file reads an entry's document from a file, or returns why it is not in it.
 func (s *store) file(channel string, e *entry, name string) (Document, *RejectedError) {
 	rejected := &RejectedError{Channel: channel, ID: e.ID, File: filepath.Join(s.dir, name)}
 	text, err := s.read(name, maxFile)
@@ -241,8 +246,8 @@ func (s *store) file(channel string, e *entry, name string) (Document, *Rejected
 	return doc, nil
 }
 
-// place adds a document to the files to be written, under the agent's name, and returns
-// its path. A name that another channel has is left to it.
+// place adds a document to the files to be written, under the agent's name, and returns its
+// path. A name that another channel uses is left to it.
 func (s *store) place(files map[string]string, d *Document, agent, mark, text string) string {
 	name := agentFile(d.Channel, agent, mark)
 	for _, there := range []string{name, redoPrefix + name + redoSuffix} {
@@ -265,14 +270,14 @@ func (s *store) channelOf(name string) (channel string, ok bool) {
 	return channel, err == nil && channel != ""
 }
 
-// removeExpired removes agents whose documents nobody will be given any more. It comes before
-// the manifest is stored: after a kill they are found and removed again.
+// removeExpired removes agents whose documents will not be given any more. It runs before the
+// manifest is stored: after a kill they are found and removed again.
 func (s *store) removeExpired(m *manifest, now time.Time, expiry time.Duration) {
 	for _, agent := range m.prune(now, expiry) {
 		for _, mark := range []string{"", executedMark} {
 			for _, name := range []string{agentFile(m.Channel, agent, mark), besides(m.Channel, agent, mark)} {
 				if channel, ok := s.channelOf(name); ok && channel == comment(m.Channel) {
-					_ = s.root.Remove(name) // one that stays is in nobody's way
+					_ = s.root.Remove(name) // one that stays does no harm
 				}
 			}
 		}

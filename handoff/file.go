@@ -19,8 +19,7 @@ import (
 	"sm/handoff/files"
 )
 
-// DefaultLimit is the size of the largest document that is handed over, in bytes, where
-// the configuration does not say.
+// DefaultLimit is the default size limit of a document, in bytes.
 const DefaultLimit = 256 << 10
 
 // File is a file that may be handed over.
@@ -37,13 +36,12 @@ type File struct {
 // with the time of its last tick.
 const fileTick = 10 * time.Millisecond
 
-// Examine says whether the file may be handed over: a regular file of ours with one name,
-// 1 byte to limit bytes of text (0: DefaultLimit), written since the session began (a zero
-// time: whenever), with a name that can be shown and typed. The error is a [*FileError].
+// Examine reads a file that may be handed over: a regular file of this user with one name, 1
+// byte to limit bytes of text (0 for DefaultLimit), written since the session began (a zero time
+// for any), with a name that can be shown and typed. The error is a [*FileError].
 //
-// No file makes it wait: it is opened without blocking and read only when it is regular,
-// not too large and on a file system that holds files. File systems over a network or in
-// user space answer when they like.
+// It does not wait: the file is opened without blocking and read only if it is regular, not too
+// large and not on a file system of the kernel. Network file systems may still block.
 func Examine(path string, since time.Time, limit int64) (File, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -64,9 +62,8 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if r := checkMode(named); r != FileFit {
 		return refuse(r, nil)
 	}
-	// Between the look and the open another file may have taken the name: hence the flags,
-	// and the second look at what was opened. The first look counts too: a name that has
-	// been removed since leaves a file with one name less.
+	// Another file may take the name before the open: hence the flags and the second check. The
+	// first check counts as well: removing a name since leaves a file with one name less.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return refuse(reasonOf(err), err)
@@ -88,7 +85,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if err != nil {
 		return refuse(reasonOf(err), err)
 	}
-	if !stillNamed(f, path) { // the one name that was counted is another
+	if !stillNamed(f, path) { // the one name that was counted is another name
 		return refuse(FileSwapped, nil)
 	}
 	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
@@ -112,7 +109,7 @@ func checkMode(info fs.FileInfo) FileReason {
 	return FileFit
 }
 
-// checkOpened looks at what was opened, without reading it.
+// checkOpened checks an open file without reading it.
 func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
 	if r := checkMode(info); r != FileFit {
 		return r
@@ -132,7 +129,7 @@ func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) Fil
 	return FileFit
 }
 
-// older allows for the coarseness of time stamps; some file systems keep whole seconds.
+// older allows for coarse time stamps; some file systems keep whole seconds.
 func older(modified, since time.Time) bool {
 	if modified.Nanosecond() == 0 {
 		since = since.Truncate(time.Second)
@@ -140,10 +137,10 @@ func older(modified, since time.Time) bool {
 	return modified.Before(since.Add(-fileTick))
 }
 
-// errChanged is a file that was written to while it was read.
+// errChanged means that a file was written to while it was read.
 var errChanged = errors.New("it changed while it was read")
 
-// readStill reads a file that nobody writes to meanwhile.
+// readStill reads a file that does not change meanwhile.
 func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, before.Size()+1))
 	if err != nil {
@@ -159,15 +156,14 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	return content, nil
 }
 
-// showable says whether a name can be shown and typed as it is: a human must be able to
-// see what an agent is told to read.
+// showable reports whether a name can be shown and typed unchanged: a human must see which file
+// an agent is asked to read.
 func showable(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !printed(r) })
 }
 
-// printed is an allow-list: what Unicode calls letters, marks, numbers, punctuation and
-// symbols, and the blank, without what is made to be invisible or to change the order of
-// what is shown.
+// printed reports whether a character is a space or a visible letter, mark, number,
+// punctuation or symbol.
 func printed(r rune) bool {
 	if r < unicode.MaxASCII {
 		return r >= ' '
@@ -237,16 +233,16 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// maxQuoted bounds a path in an error, in bytes.
+// maxQuoted limits a path in an error, in bytes.
 const maxQuoted = 300
 
-// quoted makes a path visible whatever is in it. Its end tells more than its beginning.
+// quoted makes all of a path visible. The beginning of a long one is cut.
 func quoted(path string) string {
 	if len(path) > maxQuoted {
 		path = "…" + strings.ToValidUTF8(path[len(path)-maxQuoted:], "")
 	}
 	var b strings.Builder
-	for _, r := range path { // %q alone would let fillers and selectors through
+	for _, r := range path { // %q alone keeps fillers and selectors
 		if quotedRune := fmt.Sprintf("%q", string(r)); printed(r) {
 			b.WriteString(quotedRune[1 : len(quotedRune)-1])
 		} else {
@@ -256,7 +252,7 @@ func quoted(path string) string {
 	return `"` + b.String() + `"`
 }
 
-// reasonOf is what an error of the system means for the file.
+// reasonOf is the reason for an error of the system.
 func reasonOf(err error) FileReason {
 	switch {
 	case errors.Is(err, errChanged):

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdsFiles leaves out the file systems on which the kernel speaks: what looks like a
-// file there may be without an end, secret, or change something when it is read.
+// holdsFiles is false for file systems of the kernel: a file there may be endless or secret, or
+// have side effects when it is read.
 func holdsFiles(f *os.File) bool {
 	var stat unix.Statfs_t
 	for {
@@ -28,7 +28,7 @@ func holdsFiles(f *os.File) bool {
 	}
 }
 
-// The numbers of file systems that golang.org/x/sys does not name, from their sources in Linux.
+// The numbers of file systems that golang.org/x/sys lacks, from the Linux sources.
 const (
 	configfs  = 0x62656570
 	mqueue    = 0x19800202
@@ -37,13 +37,13 @@ const (
 	rpcPipefs = 0x67596969
 )
 
-// stillNamed says whether the name that a file was opened by is one of its names. A name that
-// was removed and made anew is another, so this holds for all of the time since the opening:
-// a file that had one name then had this one.
+// stillNamed reports whether the file still has the name by which it was opened. A name that
+// was removed and created again does not count, so a file with one name has had this one all
+// the time.
 func stillNamed(f *os.File, path string) bool {
 	const removed = " (deleted)" // see proc(5)
-	// The kernel counts a name out before it takes it away, and holds the folder meanwhile: who
-	// has read the folder has waited for that.
+	// The kernel decrements the link count before it removes the name, and locks the folder
+	// meanwhile: reading the folder waits for that.
 	if d, err := os.Open(filepath.Dir(path)); err == nil {
 		_, _ = d.Readdirnames(1)
 		_ = d.Close() // it was only read

@@ -4,8 +4,8 @@ package handoff
 
 import "os"
 
-// holdsFiles is for systems where the kernel has no file systems of its own to speak of.
+// holdsFiles is true: other kernels have no such file systems.
 func holdsFiles(*os.File) bool { return true }
 
-// stillNamed cannot say.
+// stillNamed cannot be checked here.
 func stillNamed(*os.File, string) bool { return true }

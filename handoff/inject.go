@@ -26,18 +26,18 @@ const (
 	pathShow = 500
 )
 
-// Inject makes the text with which a session hears a document, d.Body in a frame that says
-// where it comes from: at most limit characters as the client counts them, in UTF-16. A
-// limit below MinInject counts as that. A body that has no room is cut and says so, with
-// the path of the whole; the last line always stands.
+// Inject returns the text with which a session gets a document: d.Body in a frame with its
+// origin, at most limit characters in UTF-16, as the client counts. The limit is at least
+// MinInject. A longer body is cut, with a notice that has the path of the whole; the last line
+// is never cut.
 //
-// The body is an agent's, so it may try to pass for more: what is not printed is removed,
-// save for line breaks and tabs, and lines that look like the frame's own, or like the
-// client's, are broken up visibly.
+// The body is an agent's and must not pass for more: invisible characters but line breaks and
+// tabs are removed, and lines that look like the frame or like the client's own are visibly
+// changed.
 func Inject(d Document, limit int, now time.Time) string {
 	limit = max(limit, MinInject)
 	var b strings.Builder
-	// A name and what stands before it may look like the frame together.
+	// A name may look like the frame together with the text before it.
 	line := func(format string, args ...any) { b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n") }
 	b.WriteString(wording.DocumentLine(field(d.ID, nameShow)) + "\n")
 	line("Channel: %s", field(d.Channel, nameShow))
@@ -71,8 +71,8 @@ func length(s string) (n int) {
 	return n
 }
 
-// field makes a value that stays within its line and is no longer than most characters.
-// Of a longer one the end stays, which tells more.
+// field returns a value in one line of at most most characters. The beginning of a longer one
+// is cut.
 func field(s string, most int) string {
 	s = strings.ReplaceAll(defuse(visible(s)), "\n", " ")
 	if length(s) > most {
@@ -89,8 +89,8 @@ func field(s string, most int) string {
 	return cmp.Or(s, "unknown")
 }
 
-// Clean lets through what is printed, line breaks and tabs. Whatever else ends a line
-// becomes a line break, other blanks a blank, and a byte that is not UTF-8 U+FFFD.
+// Clean keeps printable characters, line breaks and tabs. Other line ends become line breaks,
+// other blanks spaces, and bytes that are not UTF-8 U+FFFD.
 func Clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -111,8 +111,8 @@ func Clean(text string) string {
 // equals are what a rule of a frame can be drawn with.
 const equals = "=\u2550\uFF1D\uFE66\u2A75\u2A76\uA78A"
 
-// defuse breaks up what could be taken for the frame, or for the tags in which the client
-// says what it is that speaks.
+// defuse changes what could be taken for the frame, or for the client's tags around texts of
+// hooks.
 func defuse(text string) string {
 	if !strings.ContainsAny(text, equals+"<") {
 		return text
@@ -132,7 +132,7 @@ func defuse(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// framed says whether a line has the words of the frame, however they are set.
+// framed reports whether a line has the words of the frame.
 func framed(line string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -143,10 +143,10 @@ func framed(line string) bool {
 	return strings.Contains(letters, "ENDHANDOFF") || strings.Contains(letters, "HANDOFFLOADED")
 }
 
-// reminderTag is the element in which the client puts what hooks say.
+// reminderTag is the element in which the client puts texts of hooks.
 const reminderTag = "system-reminder"
 
-// tags are what begins and ends it. They are compiled when they are first needed: few commands make a text for a session.
+// tags matches its begin and end. It is compiled on first use: few commands need it.
 var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<([/ \t]*` + reminderTag + `)`) })
 
 // ageText writes an age in its two largest units.

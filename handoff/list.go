@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Current gives the channel's newest document, whatever became of it.
+// Current returns the channel's newest document, whatever its status.
 func (d *Documents) Current(channel string, now time.Time) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
 		if m.Current == nil {
@@ -25,9 +25,8 @@ func (d *Documents) Current(channel string, now time.Time) (doc Document, ok boo
 	return doc, ok, err
 }
 
-// Clear takes back the channel's documents: none that is active will be given, and none
-// will be given again after a compaction. It returns how many were active. A channel
-// without a manifest is ErrNoDocument.
+// Clear clears the channel's documents: none will be given, nor given again after a
+// compaction. It returns how many were active. Without a manifest the error is ErrNoDocument.
 func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 	err = d.locked("clear channel "+quoted(channel), channel, now, ErrNoDocument, func(s *store, m *manifest) error {
 		if m.Current == nil && len(m.Agents) == 0 {
@@ -53,8 +52,8 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// List gives the documents of all channels, by channel, the newest first, without their
-// bodies and without changing anything. The error names what could not be read.
+// List returns the documents of all channels, by channel, the newest first, without their
+// bodies. It changes nothing. The error names what could not be read.
 func (d *Documents) List(now time.Time) (all []Document, err error) {
 	err = d.with(false, func(s *store) error {
 		names, err := s.names()
@@ -87,7 +86,7 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 	return all, nil
 }
 
-// list gives the documents of one manifest, each once.
+// list returns the documents of one manifest, each once.
 func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Document, error) {
 	data, err := s.read(name, maxManifest)
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Docume
 	for _, agent := range slices.Sorted(maps.Keys(m.Agents)) {
 		e := m.Agents[agent]
 		if _, known := docs[e.ID]; known && agent != e.owner() {
-			continue // a copy, of the one who left it
+			continue // a copy at the agent that left it
 		}
 		doc := e.Document
 		doc.Channel, doc.File = channel, filepath.Join(s.dir, agentFile(channel, agent, ""))

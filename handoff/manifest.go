@@ -84,7 +84,7 @@ func (d *Document) notStored() {
 	d.Current = false
 }
 
-// entries are those of documents that may be given: current, then the agents'.
+// entries returns the documents that may be given: current, then the agents'.
 func (m *manifest) entries() []*entry {
 	var all []*entry
 	if m.Current != nil {
@@ -96,7 +96,7 @@ func (m *manifest) entries() []*entry {
 	return all
 }
 
-// all are the entries of all documents.
+// all returns all entries.
 func (m *manifest) all() []*entry {
 	all := m.entries()
 	for _, agent := range slices.Sorted(maps.Keys(m.Executed)) {
@@ -105,7 +105,7 @@ func (m *manifest) all() []*entry {
 	return all
 }
 
-// find gives an entry of the document, nil for none.
+// find returns an entry of the document, nil for none.
 func (m *manifest) find(id string) *entry {
 	for _, e := range m.all() {
 		if e.ID == id {
@@ -115,7 +115,7 @@ func (m *manifest) find(id string) *entry {
 	return nil
 }
 
-// every calls f for the document, wherever the manifest has it.
+// every calls f for all entries of the document.
 func (m *manifest) every(id string, f func(*Document)) {
 	for _, e := range m.all() {
 		if e.ID == id {
@@ -124,7 +124,7 @@ func (m *manifest) every(id string, f func(*Document)) {
 	}
 }
 
-// ids are those of all documents that the manifest has.
+// ids returns the ids of all entries.
 func (m *manifest) ids() []string {
 	var ids []string
 	for _, e := range m.all() {
@@ -133,13 +133,14 @@ func (m *manifest) ids() []string {
 	return ids
 }
 
-// What stays in a manifest of documents that nobody will be given any more.
+// How long, and for how many agents, documents that will not be given any more are kept.
 const (
 	keepFor    = 30 * 24 * time.Hour
 	keepAgents = 500
 )
 
-// prune takes out the agents whose documents are expired, the oldest first, and returns them.
+// prune removes agents whose documents will not be given any more, the oldest first, and
+// returns them.
 func (m *manifest) prune(now time.Time, expiry time.Duration) []string {
 	var expired []string
 	for agent, e := range m.Agents {

@@ -14,17 +14,16 @@ import (
 // handoff has been confirmed, and may again.
 const plainFor = 24 * time.Hour
 
-// plainName are the names of such copies. No document has one: those begin with a channel and
-// end in an agent.
+// plainName matches the names of such copies. Other documents are named by channel and agent.
 var plainName = regexp.MustCompile(`^sm-read-[a-z0-9-]+\.md$`)
 
-// ErrNotPlain is a document that has no name which may be typed.
+// ErrNotPlain means that a document has no name that may be typed.
 var ErrNotPlain = errors.New("its name holds characters that mean something to a shell, and so does handoff.directory; write the document under a plain name")
 
-// Plain keeps a copy of what is handed over under a name that may be typed into a pane, where
-// a shell may stand that reads it: the document's own holds a character that is special to one.
-// It returns the copy's path. A copy and not a link: what is handed over is what was examined,
-// whatever becomes of the file. Copies older than a day are removed.
+// Plain stores a copy of a document under a name that may be typed into a pane: the document's
+// own name has a character that is special to shells. It returns the copy's path. It is not a
+// link, so that what was examined is handed over whatever happens to the file. Copies older
+// than a day are removed.
 func (d *Documents) Plain(id, body string, now time.Time) (path string, err error) {
 	name := "sm-read-" + id + ".md"
 	path = filepath.Join(d.dir, name)
@@ -59,7 +58,7 @@ func (s *store) sweepPlain(now time.Time) {
 	for _, name := range names {
 		info, err := s.root.Lstat(name)
 		if err == nil && plainName.MatchString(name) && info.Mode().IsRegular() && now.Sub(info.ModTime()) > plainFor {
-			_ = s.root.Remove(name) // one that stays is in nobody's way
+			_ = s.root.Remove(name) // one that stays does no harm
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// Message is what was said in a session.
+// Message is a message of a session.
 type Message struct {
 	Role string // user, assistant
 	Text string
@@ -70,7 +70,7 @@ func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
 	}
 }
 
-// spoken is what counts of a record.
+// spoken has the relevant fields of a record.
 type spoken struct {
 	Type      string    `json:"type"`
 	UUID      string    `json:"uuid"`
@@ -86,7 +86,7 @@ type spoken struct {
 	} `json:"message"`
 }
 
-// timeStamp is zero where a record has something else.
+// timeStamp is zero for an invalid time.
 type timeStamp struct{ time.Time }
 
 func (t *timeStamp) UnmarshalJSON(data []byte) error {
@@ -122,7 +122,7 @@ func messagesIn(tail []byte) []Message {
 	return all
 }
 
-// text is what was said in a record, "" where nothing was.
+// text is the message in a record, "" for none.
 func (s *spoken) text() string {
 	switch {
 	case s.Type != "user" && s.Type != "assistant",
@@ -153,7 +153,8 @@ func (s *spoken) text() string {
 	return text
 }
 
-// prompted leaves out what the client writes as the user, around commands and interruptions.
+// prompted is false for what the client itself writes as the user, around commands and
+// interruptions.
 func prompted(text string) bool {
 	return !slices.ContainsFunc([]string{
 		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
@@ -161,7 +162,7 @@ func prompted(text string) bool {
 	}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }
 
-// newest keeps as many of the last messages as the limits allow.
+// newest returns as many of the last messages as the limits allow.
 func (l Limits) newest(all []Message) []Message {
 	from, room := len(all), l.Total
 	for from > 0 && len(all)-from < l.Messages {
@@ -175,7 +176,7 @@ func (l Limits) newest(all []Message) []Message {
 	return all[from:]
 }
 
-// Summary is what an automatic document tells.
+// Summary is the content of an automatic document.
 type Summary struct {
 	At         time.Time
 	Project    string // the working directory
@@ -186,7 +187,7 @@ type Summary struct {
 	Reread     []string // files that were read again after past compactions
 }
 
-// AutoDocument renders the document that is made where the agent has not written one.
+// AutoDocument returns the document for an agent that has not written one.
 func AutoDocument(s Summary) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -205,7 +206,7 @@ func AutoDocument(s Summary) string {
 	for _, m := range s.Recent {
 		line("%s:\n", m.Role)
 		for text := range strings.Lines(Clean(m.Text)) {
-			line("> %s", strings.TrimRight(text, "\n")) // whatever it is, it is no heading of this document
+			line("> %s", strings.TrimRight(text, "\n")) // so that it is no heading of this document
 		}
 		line("")
 	}

@@ -30,17 +30,16 @@ type store struct {
 
 const lockFile = ".lock"
 
-// lockWait is the longest that anybody waits for the lock: a process that was stopped may
-// hold it for as long as it likes.
+// lockWait limits the wait for the lock, which a stopped process may hold for ever.
 const lockWait = 5 * time.Second
 
-// ErrLocked is a folder of documents that another process did not give up in time.
+// ErrLocked means that another process did not release the folder in time.
 var ErrLocked = errors.New("another process keeps the handoff documents locked; try again")
 
-// errNoFolder is a folder that nobody has made yet.
+// errNoFolder means that the folder does not exist yet.
 var errNoFolder = errors.New("there are no handoff documents yet")
 
-// openStore locks the folder, and makes it first if asked to. Without a folder the error is
+// openStore locks the folder, and creates it if create is set. Without a folder the error is
 // errNoFolder.
 func openStore(dir string, create bool, log *slog.Logger) (*store, error) {
 	if create {
@@ -83,8 +82,8 @@ func makeDir(dir string) error {
 	return errors.Join(err, os.Chmod(dir, 0o700))
 }
 
-// openDir opens a folder that nobody else can write to: from then on it is this folder that
-// is used, whatever its path comes to mean.
+// openDir opens a folder that no other user can write to. The handle stays valid whatever
+// happens to the path.
 func openDir(dir string) (*os.Root, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -125,10 +124,10 @@ func takeLock(root *os.Root) (*os.File, error) {
 	return f, nil
 }
 
-// errTooLarge is a file above what anything of ours has.
+// errTooLarge means that a file is larger than any of ours.
 var errTooLarge = errors.New("it is too large")
 
-// read reads a file of at most most bytes. Nothing in its place makes it wait.
+// read reads a file of at most most bytes. It never waits, for a pipe for example.
 func (s *store) read(name string, most int64) ([]byte, error) {
 	info, err := s.root.Lstat(name)
 	switch {
@@ -156,7 +155,7 @@ func (s *store) read(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// put writes a file that is not seen yet, and makes its content durable.
+// put writes a temporary file and makes its content durable.
 func (s *store) put(name string, data []byte) error {
 	if err := s.root.RemoveAll(name); err != nil {
 		return err
@@ -172,9 +171,8 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// commit stores a manifest and the documents that are new in it, by the names of their
-// files: all of it or nothing. The manifest's rename decides. What is killed after that is
-// finished by recover.
+// commit stores a manifest and its new documents, by the names of their files: all or nothing.
+// The rename of the manifest decides; recover completes what is interrupted after that.
 func (s *store) commit(m *manifest, texts map[string]string) error {
 	data, err := m.encode()
 	if err != nil {
@@ -206,7 +204,7 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 	if err := s.root.Rename(temp, manifest); err != nil {
 		return fail(err)
 	}
-	// From here on the documents are stored, and it would be wrong to say otherwise.
+	// From here on the documents are stored.
 	s.step("sync manifest")
 	if err := files.Sync(s.root); err != nil {
 		return fmt.Errorf("make handoff documents in %s durable: %w; see to the disk", quoted(s.dir), err)
@@ -221,8 +219,8 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 	return nil
 }
 
-// recover finishes what a kill has interrupted: documents that the manifest names take
-// their places, the others never were.
+// recover completes an interrupted commit: new documents in the manifest are renamed to their
+// names, others are removed.
 func (s *store) recover(m *manifest) error {
 	names, err := s.names()
 	if err != nil {
@@ -240,7 +238,7 @@ func (s *store) recover(m *manifest) error {
 		id, channel, _, err := parseFile(string(text))
 		switch {
 		case err != nil || channel != comment(m.Channel):
-			continue // half written, or another channel's: its own next writer replaces it
+			continue // incomplete, or another channel's: the next writer replaces it
 		case m.find(id) != nil:
 			err = s.root.Rename(name, target[len(redoPrefix):])
 		default:
@@ -263,8 +261,8 @@ func (s *store) names() ([]string, error) {
 	return d.Readdirnames(-1)
 }
 
-// load reads a channel's manifest and finishes what was interrupted. Without one there is
-// an empty one. A damaged one is set aside and logged, and there is an empty one, too.
+// load reads a channel's manifest and completes an interrupted commit. A damaged manifest is
+// set aside and logged. Without a manifest it returns an empty one.
 func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	name := manifestFile(channel)
 	empty := &manifest{Channel: channel}

@@ -1,7 +1,5 @@
-// Package proc reads what the system says of a process in /proc: its name, its parent, and when it began.
+// Package proc reads processes in /proc: name, parent, start time and so on.
 //
-// Invariants: a process is known by its number and its beginning together, for numbers are used again. Nothing here
-// waits, and nothing is sent to a process. Where there is no /proc, as on macOS, it knows only whether a process runs.
-//
-// It does not decide which process is a client, except for the shells between a client and its commands.
+// Pids are reused, so a process is identified by pid and start time together. Nothing here waits
+// or signals. Without /proc, as on macOS, only whether a process runs is known.
 package proc

@@ -1,8 +1,8 @@
 package proc
 
-// A Head keeps the first bytes of what a program prints, and takes the rest without an error, so that the program goes on.
+// A Head keeps the first bytes of a program's output and discards the rest without an error.
 type Head struct {
-	Kept []byte // not a bytes.Buffer: of that io.Copy would use ReadFrom, which knows no bound
+	Kept []byte // not a bytes.Buffer: io.Copy would use its ReadFrom, which has no limit
 	Left int    // how many more bytes to keep
 }
 

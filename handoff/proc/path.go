@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// LookPath finds a program in this PATH, "" for none.
+// LookPath finds a program in the given PATH, "" for none.
 func LookPath(list, name string) string {
 	for _, dir := range filepath.SplitList(list) {
 		path := filepath.Join(dir, name)

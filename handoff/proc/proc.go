@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// A Process is what the system says of one.
+// A Process is a process in /proc.
 type Process struct {
 	PID           int
 	Name          string
@@ -23,35 +23,35 @@ type Process struct {
 	Front         int    // the group that is in front on that terminal
 	Flags         uint64 // the kernel's PF_ flags
 	Start         string // in ticks since the boot; "" where the system does not say
-	Signals       uint64 // those that the main thread has still to take, bit 0 for signal 1
+	Signals       uint64 // pending ones of the main thread, bit 0 for signal 1
 }
 
 const (
-	flagExiting = 0x4    // PF_EXITING in linux/sched.h: it is in exit, and its children have another parent only later
-	signalKill  = 1 << 8 // SIGKILL, which it will not survive
+	flagExiting = 0x4    // PF_EXITING in linux/sched.h; its children get another parent later
+	signalKill  = 1 << 8 // SIGKILL
 )
 
-// Stopped says that a process is stopped, by a signal or by who traces it.
+// Stopped reports whether a process is stopped, by a signal or a tracer.
 func (p *Process) Stopped() bool { return p.State == "T" || p.State == "t" }
 
-// Ended says that a process has ended, though nobody may have asked how.
+// Ended reports whether a process has ended, even if it was not collected.
 func (p *Process) Ended() bool { return p.State == "Z" || p.State == "X" || p.State == "x" }
 
-// Exiting says that a process has begun to end.
+// Exiting reports whether a process has begun to end.
 func (p *Process) Exiting() bool { return p.Flags&flagExiting != 0 }
 
-// Ending says that a process has begun to end, or is about to.
+// Ending reports whether a process has begun to end, or is about to.
 func (p *Process) Ending() bool { return p.Exiting() || p.Signals&signalKill != 0 }
 
-// Shell says that a process has the name of a shell.
+// Shell reports whether a process has the name of a shell.
 func (p *Process) Shell() bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"}, p.Name)
 }
 
-// Device is a device number of its parts, whatever the system's own way to put them together.
+// Device is a device number, independent of the system's encoding.
 func Device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
-// Stat reads what proc(5) calls /proc/PID/stat. For a process that is no more the error is fs.ErrNotExist.
+// Stat reads /proc/PID/stat, see proc(5). Without the process the error is fs.ErrNotExist.
 func Stat(proc string, pid int) (Process, error) {
 	stat, err := Read(proc, pid, "stat")
 	if errors.Is(err, syscall.ESRCH) { // it ended between open and read
@@ -63,8 +63,8 @@ func Stat(proc string, pid int) (Process, error) {
 	return parse(pid, stat)
 }
 
-// parse takes a line such as "4711 (a name) S 42 …" apart. A name may hold spaces and brackets of its own. What a short
-// line does not hold stays zero.
+// parse reads a line such as "4711 (a name) S 42 …". A name may have spaces and brackets. What
+// a short line lacks stays zero.
 func parse(pid int, stat []byte) (Process, error) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
@@ -111,21 +111,21 @@ func parse(pid int, stat []byte) (Process, error) {
 	return p, nil
 }
 
-// Alive reports whether a process still runs, and is the one that began at that time; an empty time stands for any.
+// Alive reports whether a process with that start time runs; an empty time is any.
 func Alive(pid int, start string) bool {
 	p, err := Stat("/proc", pid)
 	if err != nil {
-		// Without /proc, as on macOS, the signal that does nothing tells half of it.
+		// Without /proc, as on macOS, signal 0 shows that some process has the pid.
 		return !errors.Is(err, fs.ErrNotExist) || !Mounted() && syscall.Kill(pid, 0) == nil
 	}
 	return !p.Ended() && (start == "" || p.Start == start)
 }
 
-// maxLineage bounds the way to the first process: so deep no agent's tool calls are.
+// maxLineage limits the way to the first process.
 const maxLineage = 64
 
-// Lineage gives a process and those that it descends from, the nearest first, as far as the system says; the first
-// process of all is left out. Each is read once, however often one goes through them.
+// Lineage yields a process and its ancestors, the nearest first, without process 1. Each is read
+// once, however often the sequence is used.
 func Lineage(proc string, pid int) iter.Seq[Process] {
 	var read []Process
 	return func(yield func(Process) bool) {
@@ -147,8 +147,8 @@ func Lineage(proc string, pid int) iter.Seq[Process] {
 	}
 }
 
-// ClientPID is the client's process: the one it names, which older ones do not, else our parent, past the shells that
-// the client runs commands through. The line begins with the parent.
+// ClientPID is the client's process: the one that it names, which older clients do not, else our
+// nearest ancestor that is not a shell. The line begins with the parent.
 func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	if pid, err := strconv.Atoi(named); err == nil && pid > 1 {
 		return pid
@@ -166,7 +166,7 @@ func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	return pid
 }
 
-// ChildOf is the child of an ancestor through which pid descends from it; ok is false when it does not.
+// ChildOf is the child of ancestor from which pid descends; ok is false if there is none.
 func ChildOf(ancestor, pid int, proc string) (child int, ok bool) {
 	for p := range Lineage(proc, pid) {
 		if p.Parent == ancestor && ancestor > 1 {
@@ -176,13 +176,13 @@ func ChildOf(ancestor, pid int, proc string) (child int, ok bool) {
 	return 0, false
 }
 
-// Mounted says that the system lists processes in /proc.
+// Mounted reports whether processes are listed in /proc.
 func Mounted() bool {
 	_, err := os.Stat("/proc/self")
 	return err == nil
 }
 
-// Catches says whether a process has a handler for a signal, by what proc(5) calls SigCgt.
+// Catches reports whether a process has a handler for a signal: SigCgt in proc(5).
 func Catches(proc string, pid int, sig syscall.Signal) bool {
 	status, err := Read(proc, pid, "status")
 	if err != nil {

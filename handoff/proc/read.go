@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// maxRead bounds what is read of a file of a process: its environment and arguments are the longest.
+// maxRead limits what is read of a file of a process.
 const maxRead = 1 << 20
 
-// Read reads a file of a process, as in proc(5): its first MiB at most, and a little more. Package os would ask the system
-// first whether it can wait for such a file without a thread, which takes longer than all else here. The system fills what
-// it is given to fill, so that less is the end.
+// Read reads a file of a process, see proc(5): little more than its first MiB at most. Package
+// os would register the file for polling first, which takes longer than the rest. A short read
+// is the end.
 func Read(proc string, pid int, name string) (data []byte, err error) {
 	path := proc + "/" + strconv.Itoa(pid) + "/" + name
 	fail := func(op string, err error) ([]byte, error) { return nil, &fs.PathError{Op: op, Path: path, Err: err} }
@@ -33,7 +33,7 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 	}
 }
 
-// Again makes a call of the system until no signal interrupts it.
+// Again repeats a system call that a signal interrupts.
 func Again(call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); err != syscall.EINTR {

@@ -1,12 +1,12 @@
-// Package queue gives texts to the queue that Codex CLI keeps for each of its threads, by the client's own command
-// `codex queue`: the thread takes them as prompts when it is at rest. Nothing is typed, so that drafts and dialogs
-// stay as they are.
+// Package queue adds texts to the queue that Codex CLI has for each thread, by the client's own
+// command `codex queue`. The thread takes them as prompts when it is idle. Nothing is typed, so
+// that drafts and dialogs are not affected.
 //
-// Invariants: the text is one argument of a program that is run without a shell, in a bounded time; a text that the queue
-// has, or had, is not put there again. Whether it has is read off the queue's file, in which the text's id is looked for;
-// nothing is ever written there.
+// Invariants: the text is one argument of a program that is run without a shell, for a limited
+// time. A text that the queue has or had is not added again: its id is searched in the queue's
+// file, to which nothing is written.
 //
-// It does not know whether a thread is at rest, and whether it has taken a text: its transcript shows that.
+// Whether a thread is idle, and whether it has taken a text, is not known here.
 package queue
 
 import (
@@ -27,31 +27,25 @@ import (
 )
 
 const (
-	// within bounds the command: it takes half a second on an idle machine.
-	within = 20 * time.Second
-	// piece is how much of the queue's files is read at a time, and said what is kept of the command's words.
-	piece = 256 << 10
-	said  = 4 << 10
-	// quoted is from how many bytes on the command's words count as a quotation of the text.
-	quoted = 8
+	within = 20 * time.Second // limits the command, which takes half a second on an idle machine
+	piece  = 256 << 10        // how much of the queue's files is read at a time
+	said   = 4 << 10          // how much of the command's output is kept
+	quoted = 8                // output with so many bytes of the text counts as a quotation
 )
 
 // Queue runs the command of the client.
 type Queue struct {
-	// Proc is where processes are listed, "" for nowhere; Look finds a program by its name, for clients whose own program
-	// is not known.
-	Proc string
-	Look func(program string) (path string, err error)
-	// Environ is that of the command, but for the client's home.
-	Environ []string
+	Proc    string                                        // where processes are listed, "" for nowhere
+	Look    func(program string) (path string, err error) // finds a program, for unknown processes
+	Environ []string                                      // of the command, without the client's home
 }
 
-// New is a Queue for this machine.
+// New returns a Queue for this machine.
 func New() *Queue { return &Queue{Proc: "/proc", Look: exec.LookPath, Environ: os.Environ()} }
 
-// Add puts a text into the queue of a thread. home is the client's folder, pid the process that has the thread open, 0
-// where that is not known; id stands in the text, and nowhere else. placed says that the queue may have got the text; with an
-// error and without placed it has not.
+// Add adds a text to the queue of a thread. home is the client's folder, pid the process that
+// has the thread open, 0 if unknown; id is part of this text only. If placed is false the queue
+// has not got the text, else it may have.
 func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text string) (placed bool, err error) {
 	if placed, err := Has(home, id); placed || err != nil {
 		return placed, err
@@ -73,14 +67,14 @@ func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text 
 		return true, nil
 	}
 	err = fmt.Errorf("%s queue: %w: %s", program, err, withoutText(lastWords(words.Kept), text))
-	if ctx.Err() == nil { // it has said no
+	if ctx.Err() == nil { // it was refused
 		return false, err
 	}
 	placed, looked := Has(home, id)
 	return placed || looked != nil, errors.Join(err, looked)
 }
 
-// program is that of the process, which fits the thread, else the first in the PATH.
+// program is the program of the process, which fits the thread, else the first in PATH.
 func (q *Queue) program(pid int) (string, error) {
 	if q.Proc != "" && pid > 0 {
 		path, err := os.Readlink(filepath.Join(q.Proc, fmt.Sprint(pid), "exe"))
@@ -98,8 +92,9 @@ func (q *Queue) program(pid int) (string, error) {
 	return path, nil
 }
 
-// Has says whether a text with that id lies, or lay, in a client's queue. The client keeps it in a database, in whose
-// file and journal a text stands as it is; the bytes of one that was taken stay for a while.
+// Has reports whether a text with that id is, or was, in a client's queue. The client has it in
+// a database whose file and journal contain texts unchanged, and for a while also texts that
+// were taken.
 func Has(home, id string) (bool, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "queue_*.sqlite*"))
 	if err != nil {
@@ -121,9 +116,9 @@ func Has(home, id string) (bool, error) {
 	return false, nil
 }
 
-// contains says whether a file holds the mark. It is read in pieces, however large it is.
+// contains reports whether a file contains the mark. It is read in pieces.
 func contains(path string, mark []byte) (bool, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nothing waits for a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
 		return false, err
 	}
@@ -155,7 +150,7 @@ func withoutHome(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "CODEX_") })
 }
 
-// lastWords is the line in which the client says what is wrong.
+// lastWords is the line in which the client explains an error.
 func lastWords(text []byte) string {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(strings.ToLower(line), "error") {
@@ -166,7 +161,7 @@ func lastWords(text []byte) string {
 	return first
 }
 
-// withoutText cuts out of the client's words what they quote of the text: they go to the log.
+// withoutText removes quotations of the text from the client's output, which is logged.
 func withoutText(words, text string) string {
 	var kept strings.Builder
 	for words != "" {
