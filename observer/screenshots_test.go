@@ -103,7 +103,7 @@ func (r *rig) crew(i int, c crew) (end func()) {
 	id := uuid(100 + i)
 	plan := c.plan(i)
 	now := time.Now()
-	s := transcripttest.NewSession(&text, uint64(i), transcripttest.Era197, transcripttest.SessionOptions{
+	s := transcripttest.NewSession(&text, uint64(i), transcripttest.SessionOptions{
 		ID: id, Cwd: "/home/dev/" + c.project, Model: c.model, Version: "2.1.197", Start: now.Add(-c.quiet - time.Duration(len(plan)+1)*c.every),
 	})
 	path := filepath.Join(r.projects, filepath.FromSlash(s.Path()))

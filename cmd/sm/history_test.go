@@ -211,7 +211,7 @@ func TestEndedOtherwise(t *testing.T) {
 // same compactions.
 func TestForkAlone(t *testing.T) {
 	var origin, fork bytes.Buffer
-	s := transcripttest.NewSession(&origin, 3, transcripttest.Era197, transcripttest.SessionOptions{Version: "2.1.197"})
+	s := transcripttest.NewSession(&origin, 3, transcripttest.SessionOptions{Version: "2.1.197"})
 	for range 3 {
 		s.Prompt("")
 		s.Reply(transcripttest.Reply{})

@@ -23,9 +23,12 @@ func (f *claudeFile) Write(line []byte) (int, error) {
 // claudeSessions begins sessions of Claude Code in a folder of projects.
 func claudeSessions(projects string) func(*load) *author {
 	return func(l *load) *author {
-		eras := []transcripttest.Era{transcripttest.Era21, transcripttest.Era197, transcripttest.Era270}
+		versions := []string{"2.1.17", "2.1.44", "2.1.97", "2.1.197", "2.1.270"}
 		f := &claudeFile{}
-		f.Session = transcripttest.NewSession(f, l.rand.Uint64(), eras[l.rand.IntN(len(eras))], transcripttest.SessionOptions{Start: time.Now()})
+		f.Session = transcripttest.NewSession(f, l.rand.Uint64(), transcripttest.SessionOptions{
+			Version: versions[l.rand.IntN(len(versions))],
+			Start:   time.Now(),
+		})
 		return claudeAuthor(l, projects, f, 5+l.rand.IntN(40))
 	}
 }

@@ -72,16 +72,15 @@ func TestOrigins(t *testing.T) {
 func TestInTheirOrder(t *testing.T) {
 	for _, c := range []struct {
 		kind    transcripttest.CopyKind
-		era     transcripttest.Era
 		version string
 	}{
-		{transcripttest.Forked, transcripttest.Era197, "2.1.197"},
-		{transcripttest.Restamped, transcripttest.Era113, "1.0.120"},
-		{transcripttest.SDKForked, transcripttest.Era197, "2.1.197"},
+		{transcripttest.Forked, "2.1.197"},
+		{transcripttest.Restamped, "1.0.120"},
+		{transcripttest.SDKForked, "2.1.197"},
 	} {
-		t.Run(c.kind.String(), func(t *testing.T) {
+		t.Run(string(c.kind), func(t *testing.T) {
 			var origin, copied bytes.Buffer
-			s := transcripttest.NewSession(&origin, 5, c.era, transcripttest.SessionOptions{Version: c.version})
+			s := transcripttest.NewSession(&origin, 5, transcripttest.SessionOptions{Version: c.version})
 			for range 3 {
 				s.Prompt("")
 				s.Reply(transcripttest.Reply{})

@@ -62,19 +62,7 @@ func TestBillsOfFiles(t *testing.T) {
 			}
 		}
 	}
-	const golden = "testdata/bills/golden.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	checkGolden(t, "testdata/bills/golden.txt", got.String())
 }
 
 // work writes the transcript of a session at work.

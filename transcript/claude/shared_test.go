@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,5 +140,54 @@ func TestCorpus(t *testing.T) {
 		if w.Peak != s.Peak || w.Bad != s.Bad || w.Messages != s.Messages {
 			t.Errorf("%s: peak %d, bad %d, messages %d; want %d, %d, %d", name, s.Peak, s.Bad, s.Messages, w.Peak, w.Bad, w.Messages)
 		}
+	}
+}
+
+// TestContextAtEachLine: the context and the compactions of a session after each
+// line that changes them, in files with rewinds, cleared results, markers and
+// timestamps out of order. The golden file was checked with a second implementation.
+func TestContextAtEachLine(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, pattern := range []string{"rewind*", "cleared*", "marker*", "shapes/*"} {
+		files, err := filepath.Glob("testdata/" + pattern + ".jsonl")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no %s: %v", pattern, err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&got, name)
+			f, last, n := NewFold(filepath.Base(name), false), "", 0
+			for line := range bytes.Lines(data) {
+				n++
+				f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &transcript.Entry{})
+				now := fmt.Sprintf("%d tokens, %d compactions", known(&f.Session), f.Session.Total())
+				if now != last {
+					fmt.Fprintf(&got, "  line %d: %s\n", n, now)
+				}
+				last = now
+			}
+		}
+	}
+	checkGolden(t, "testdata/contexts.txt", got.String())
+}
+
+// checkGolden compares with a golden file, which -update writes.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
 	}
 }

@@ -1,90 +1,81 @@
 package transcripttest
 
 import (
-	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"time"
 )
 
-// CopyKind is a way in which one transcript comes to hold another one's records.
-type CopyKind uint8
+// CopyKind is a way in which a transcript gets records of another one.
+type CopyKind string
 
+// The kinds.
 const (
-	// None: nothing is copied.
-	None CopyKind = iota
-	// Resumed: early clients copied the history into a new file; uuids and times
-	// are kept, the session id is rewritten.
-	Resumed
-	// Restamped: as Resumed, but assistant records get new uuids and the time of
-	// the resume; message ids are kept (1.0.120).
-	Restamped
-	// Forked: --fork-session. 2.1.197 copies from the last boundary on, with the
-	// usage of preserved messages set to 0, and writes the first new reply before
-	// all that; 2.1.270 copies everything first.
-	Forked
-	// Branched: /branch keeps uuids and says where each record is from.
-	Branched
-	// SDKForked: the SDK gives new uuids and says where each record is from; the
-	// last record gets a new time.
-	SDKForked
-	// Anonymous: a copy with new uuids that does not say where it is from, as other
-	// programs make; times are kept.
-	Anonymous
-	// Continued: an automatic compaction goes on in a new file that begins with
-	// the summary, after the summary that its predecessor began with, if any.
-	Continued
+	None CopyKind = ""
+	// Resumed is the resume of early clients: the history in a new file, with the
+	// same uuids and times and another session id.
+	Resumed CopyKind = "resumed"
+	// Restamped is Resumed with new uuids and times for assistant records (1.0.120).
+	Restamped CopyKind = "restamped"
+	// Forked is --fork-session. 2.1.197 copies from the last boundary on, with the
+	// usage of preserved messages set to 0, after the first new reply; 2.1.270
+	// copies everything first.
+	Forked CopyKind = "forked"
+	// Branched is /branch: uuids stay, and records name their origin.
+	Branched CopyKind = "branched"
+	// SDKForked has new uuids, names the origin, and a new time for the last record.
+	SDKForked CopyKind = "sdk-forked"
+	// Anonymous has new uuids and does not name the origin; times stay.
+	Anonymous CopyKind = "anonymous"
+	// Continued is a new file after an automatic compaction. It begins with the
+	// summary, behind the one that the file before began with.
+	Continued CopyKind = "continued"
 )
 
-// String names the kind.
-func (k CopyKind) String() string {
-	return [...]string{"none", "resumed", "restamped", "forked", "branched", "sdk-forked", "anonymous", "continued"}[k]
-}
-
-// Copies lists the ways in which the session's client copies. Anonymous is left out
-// when a compaction could not be recognised in a copy without ids; a session that forgets
-// cannot be copied at all.
+// Copies lists the ways in which the session can be copied. A resume that changes
+// the times of readings is left out behind a compaction, which would seem older.
 func (s *Session) Copies() []CopyKind {
-	if s.options.Forget {
+	if s.forgets {
 		return nil
 	}
-	var kinds []CopyKind
-	c := s.client
-	for _, x := range []struct {
-		kind   CopyKind
-		copies bool
-	}{
-		{Resumed, c.in(0, 2_000_010)},
-		{Restamped, c.in(1_000_113, 1_000_128)},
-		{Forked, c.in(2_001_190, 0)},
-		{Branched, c.in(2_001_123, 0)},
-		{SDKForked, c.in(2_001_123, 0)},
-		{Anonymous, !c.bare() && !s.unprovable},
-		{Continued, c.continues()},
-	} {
-		if x.copies {
-			kinds = append(kinds, x.kind)
-		}
-	}
-	return kinds
+	all := []CopyKind{Resumed, Restamped, Forked, Branched, SDKForked, Anonymous, Continued}
+	return slices.DeleteFunc(all, func(k CopyKind) bool {
+		return !s.client.is(string(k)) || k == Restamped && !s.books.file.Known
+	})
 }
 
-// Copy begins a session in another file, written to w, that holds records of this
-// one; the original may go on. It returns nil for a kind that is not among
-// [Session.Copies].
+// spawn begins another session of the same client.
+func (s *Session) spawn(w io.Writer) *Session {
+	n := newSession(w, s.rng, s.prose, SessionOptions{
+		Cwd:     s.cwd,
+		Model:   s.model,
+		Version: s.client.version,
+		Start:   s.now,
+	})
+	n.project = s.project
+	n.forgets = s.forgets
+	return n
+}
+
+// Copy begins a session in another file, written to w, with records of this one. It
+// returns nil for a kind that is not among [Session.Copies].
 func (s *Session) Copy(w io.Writer, kind CopyKind) *Session {
 	if !slices.Contains(s.Copies(), kind) {
 		return nil
 	}
 	s.Pass(time.Minute)
 	n := s.spawn(w)
-	n.slug, n.context, n.output, n.unprovable = s.slug, s.context, s.output, s.unprovable
-	n.books.file.Origin, n.books.file.Family, n.books.file.CopyKind = s.books.file.SessionID, s.books.file.Family, kind
+	n.context = s.context
+	n.output = s.output
+	n.books.file.Origin = s.books.file.SessionID
+	n.books.file.Family = s.books.file.Family
+	n.books.file.CopyKind = kind
 	switch {
 	case kind == Continued:
 		s.continueIn(n)
-	case kind == Forked && s.client.newFirst():
+	case kind == Forked && s.client.is("forks-begin-new"):
 		s.forkNewFirst(n)
 	default:
 		s.copyAll(n, kind)
@@ -92,39 +83,35 @@ func (s *Session) Copy(w io.Writer, kind CopyKind) *Session {
 	return n
 }
 
-// copyAll copies the whole history.
+// history returns the records that a copy takes over.
+func (s *Session) history() []*record {
+	return slices.DeleteFunc(slices.Clone(s.kept), func(r *record) bool { return r.effect.side })
+}
+
 func (s *Session) copyAll(n *Session, kind CopyKind) {
 	renamed := map[string]string{}
 	history := s.history()
 	for _, r := range history {
-		if kind == SDKForked || kind == Anonymous || kind == Restamped && r.assistant() {
+		if kind == SDKForked || kind == Anonymous || kind == Restamped && r.effect.deed == reads {
 			renamed[r.uuid] = newUUID(n.rng)
 		}
 	}
 	for i, r := range history {
-		c := *r
+		c := r.clone()
 		c.uuid = cmp.Or(renamed[r.uuid], r.uuid)
-		if kind == Branched || kind == SDKForked {
-			c.forkedSession, c.forkedUUID = s.id, r.uuid
+		c.parent = cmp.Or(renamed[r.parent], r.parent)
+		for name, value := range c.values {
+			c.values[name] = cmp.Or(renamed[value], value)
 		}
-		if kind == Restamped && c.assistant() || kind == SDKForked && i == len(history)-1 && c.effect.deed != compacts {
+		if kind == Branched || kind == SDKForked {
+			c.more += fmt.Sprintf(`,"forkedFrom":{"sessionId":%q,"messageUuid":%q}`, s.id, r.uuid)
+		}
+		last := i == len(history)-1
+		if kind == Restamped && r.effect.deed == reads || kind == SDKForked && last && r.effect.deed != compacts {
 			c.at = n.now
 		}
-		c.parent = cmp.Or(renamed[r.parent], r.parent)
-		if r.logical != "" {
-			c.extra = bytes.Clone(c.extra)
-			for from, to := range renamed {
-				c.extra = bytes.ReplaceAll(c.extra, []byte(from), []byte(to))
-			}
-		}
-		n.writeCopy(&c)
+		n.writeCopy(c)
 	}
-}
-
-// history are the records that a copy takes over: those of the session itself, as
-// a client wrote them.
-func (s *Session) history() []*record {
-	return slices.DeleteFunc(slices.Clone(s.kept), func(r *record) bool { return r.side || r.odd })
 }
 
 func (s *Session) writeCopy(r *record) {
@@ -132,153 +119,139 @@ func (s *Session) writeCopy(r *record) {
 	s.write(r)
 }
 
-// continueIn begins n with the summary of a compaction that happened between the
-// two files.
 func (s *Session) continueIn(n *Session) {
-	n.Title()
 	if s.head != nil {
-		c := *s.head
-		n.writeCopy(&c)
+		n.writeCopy(s.head.clone())
 	}
 	n.Pass(10 * time.Second)
-	r := n.summary(n.last, Compaction{})
-	r.effect = effect{deed: compacts, trigger: UnknownTrigger}
-	n.head = r
+	r := n.summary()
+	r.effect.deed = compacts
+	n.head = r.clone()
 	n.write(r)
 	n.context = min(s.context, 25_000)
 }
 
-// forkNewFirst writes the reply to the fork's first prompt, then what is copied,
-// then that prompt.
+// forkNewFirst writes the reply to the first prompt of a fork, the copied records,
+// and then that prompt.
 func (s *Session) forkNewFirst(n *Session) {
-	n.Mode()
 	copied := s.sinceBoundary()
 	if len(copied) > 0 {
 		n.last = copied[len(copied)-1].uuid
 	}
-	prompt := n.prompt("")
+	prompt := n.prompted("")
 	n.last = prompt.uuid
-	reply := n.lineOf(n.message(Reply{}), n.sentence(0), true)
-	n.context, n.output = reply.effect.context, reply.effect.tokens.Output
+	reply := n.reply(n.message(Reply{}), `{"type":"text","text":"Done."}`, true)
+	n.context = reply.effect.context
+	n.output = reply.effect.tokens.Output
 	n.write(reply)
 	n.TurnDuration()
-	end := n.last
-	for _, r := range copied {
-		if r.effect.deed == begins {
-			n.snapshot(r)
-		}
-	}
+	last := n.last
+	own := len(n.kept)
 	for _, r := range copied {
 		n.writeCopy(r)
 	}
 	n.write(prompt)
+	n.last = last
+
 	// Later copies are made in the order of the conversation.
-	n.kept = append(n.kept[2:len(n.kept):len(n.kept)], n.kept[:2]...)
-	n.last = end
+	n.kept = slices.Concat(n.kept[own:], n.kept[:own])
 }
 
-// sinceBoundary is what is left of a conversation after its last boundary: that and
-// its summary, the preserved messages with their usage set to 0, and the rest; all
-// of it when there is no boundary.
+// sinceBoundary returns what remains of a conversation after its last boundary: that
+// and its summary, the preserved messages with their usage set to 0, and the rest.
 func (s *Session) sinceBoundary() []*record {
 	history := s.history()
-	last := -1
-	for i, r := range history {
-		if r.logical != "" {
-			last = i
-		}
+	last := len(history) - 1
+	for last >= 0 && !history[last].has("trigger") {
+		last--
 	}
 	var head, rest []*record
 	for _, r := range history[last+1:] {
-		c := *r
 		switch {
-		case last >= 0 && c.of == history[last].uuid:
-			head = append(head, &c)
-		case c.of == "": // an earlier compaction's late summary is left behind
-			rest = append(rest, &c)
+		case last >= 0 && r.boundary == history[last].uuid:
+			head = append(head, r.clone())
+		case r.boundary == "": // the late summary of an earlier compaction is omitted
+			rest = append(rest, r.clone())
 		}
 	}
 	if last < 0 {
 		return rest
 	}
+
+	boundary := history[last].clone()
+	boundary.effect.deed = compacts
 	for _, r := range history[max(0, last-3):last] {
-		c := *r
-		if c.effect.deed == compacts || c.effect.deed == merges || c.of != "" {
+		if r.effect.deed == compacts || r.effect.deed == merges || r.boundary != "" {
 			continue
 		}
-		if c.assistant() {
-			c.usage = []byte(`{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}`)
+		c := r.clone()
+		if c.effect.deed == reads {
+			c.template = s.client.records["reply"][0]
+			for _, name := range []string{"input", "creation", "read", "output", "created", "hour", "minutes"} {
+				c.values[name] = "0"
+			}
 			c.effect = effect{}
 		}
-		head = append(head, &c)
+		head = append(head, c)
 	}
-	boundary := *history[last]
-	boundary.effect.deed = compacts
-	return append(append([]*record{&boundary}, head...), rest...)
+	return slices.Concat([]*record{boundary}, head, rest)
 }
 
-// Replay appends the last n records again, as clients do that resume or compact a
-// session: with the same uuids and times, so that they mean nothing.
-func (s *Session) Replay(n int) {
-	if s.client.bare() {
-		return
-	}
-	history := s.history()
-	for _, r := range history[max(0, len(history)-n):] {
-		s.again(r)
-	}
-}
-
-// Sidechain writes a subagent's conversation of some replies into the session's own
-// file, as clients did up to 2.0.27.
+// Sidechain writes a subagent's conversation into the session's own file, as early
+// clients do.
 func (s *Session) Sidechain(replies int) {
-	if !s.client.inline() {
+	if !s.client.is("sidechains") {
 		return
 	}
 	last, context, output, calls := s.last, s.context, s.output, s.calls
-	s.side, s.last, s.calls, s.context = true, "", nil, 6_000
-	s.write(s.userText(words(s.rng, 12)))
+	s.side = true
+	s.last = ""
+	s.context = 6_000
+	s.user(words(s.rng, 12), "")
 	for range replies {
 		s.Reply(Reply{Model: "claude-3-5-haiku-20241022"})
 	}
-	s.side, s.last, s.context, s.output, s.calls = false, last, context, output, calls
+	s.side = false
+	s.last, s.context, s.output, s.calls = last, context, output, calls
 }
 
-// Subagent begins a file of a subagent, written to w; nil where the client keeps
-// none.
+// Subagent begins the file of a subagent, written to w; nil if the client has none.
 func (s *Session) Subagent(w io.Writer) *Session {
-	n := 8
-	if s.client.trailing() {
-		n = 16
+	n := s.subagent(w, newID(s.rng, "a"))
+	if n != nil {
+		n.user(words(n.rng, 12), "")
 	}
-	return s.subagent(w, newHex(s.rng, "a", n))
-}
-
-func (s *Session) subagent(w io.Writer, agent string) *Session {
-	if !s.client.siblings() && !s.client.folder() {
-		return nil
-	}
-	n := s.spawn(w)
-	n.id, n.agent, n.slug, n.promptID = s.id, agent, s.slug, s.promptID
-	n.books.file.SessionID, n.books.file.Family = s.books.file.SessionID, s.books.file.Family
-	n.context = 9_000
-	n.write(n.userText(words(n.rng, 12)))
 	return n
 }
 
-// Echo begins a file of an internal subagent that repeats the session's last
-// messages, as that of an automatic compaction does: they were paid once.
+func (s *Session) subagent(w io.Writer, agent string) *Session {
+	if !s.client.is("subagents-beside") && !s.client.is("subagents") {
+		return nil
+	}
+	n := s.spawn(w)
+	n.id = s.id
+	n.agent = agent
+	n.books.file.SessionID = s.books.file.SessionID
+	n.books.file.Family = s.books.file.SessionID
+	n.context = 9_000
+	return n
+}
+
+// Echo begins the file of a subagent that repeats the session's last messages, as
+// that of an automatic compaction does; they count once.
 func (s *Session) Echo(w io.Writer) *Session {
-	n := s.subagent(w, newHex(s.rng, "acompact-", 6))
+	n := s.subagent(w, newID(s.rng, "acompact-"))
 	if n == nil {
 		return nil
 	}
 	history := s.history()
 	for _, r := range history[max(0, len(history)-6):] {
 		if r.effect.deed == reads {
-			c := *r
-			c.uuid, c.parent = newUUID(n.rng), n.last
-			n.writeCopy(&c)
+			c := r.clone()
+			c.uuid = newUUID(n.rng)
+			c.parent = n.last
+			c.effect.side = true
+			n.writeCopy(c)
 		}
 	}
 	return n

@@ -4,165 +4,396 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
-// Options say what fleet to make. The zero value is a small one of plain sessions.
+// Options describe a directory of transcripts. The zero value is a few short ones.
 type Options struct {
 	Seed uint64
-	// Sessions is how many begin from nothing; 0: as Bytes need, or 8. Copies,
-	// sessions after /clear and subagents come on top.
+	// Sessions is how many sessions begin; 0: 8, or as Bytes need. Copies, sessions
+	// after /clear and subagents are additional.
 	Sessions int
-	// Bytes is the size of all files together, roughly. 0 makes small sessions that
-	// hold as many different things as possible; else sizes and the mix of records
-	// are those of large real fleets.
+	// Bytes is the approximate size of all files together, with the sizes and the
+	// mix of records of long use. 0: short sessions with everything in them.
 	Bytes int64
-	// Start is when the first session begins; the others follow within three days.
+	// Start is when the first session begins; the others follow in three days.
 	Start time.Time
-	// Eras limits the clients; all when empty, except that large fleets have no
-	// bare ones.
-	Eras []Era
-	// Traps adds what a reader must survive: broken and odd lines, replays,
-	// unterminated ends, replies of unusual shape.
+	// Traps adds broken and unterminated lines, replays, and unusual usage objects
+	// and compactions.
 	Traps bool
 	// Copies adds forks, resumes and branches, Subagents subagents.
 	Copies, Subagents bool
-	// LineBytes is the median size of a line with a tool's result; 0: 3200 in
-	// large fleets, 900 in small ones.
+	// LineBytes is the median size of a line with a tool's result; 0: 900 in short
+	// sessions, 3200 otherwise.
 	LineBytes int
-	// GoSources takes text from the Go tree of this machine, where there is one.
-	// The fleet is then the same only where that tree is.
+	// GoSources takes text from the Go tree of the machine.
 	GoSources bool
 }
 
-// Generate writes a fleet into dir, as <dir>/<project>/<session>.jsonl and files of
-// subagents, and says what it holds. Each file's modification time is that of its
-// last activity.
+const (
+	// The sizes of real transcripts.
+	medianFile  = 1_200_000
+	meanFile    = 2_700_000
+	fileSpread  = 1.27
+	largestFile = 64_000_000
+	// keptFile is the largest session whose records are kept for copies.
+	keptFile = 1 << 20
+	// compactionLimit is where clients compact a window of 200,000 tokens.
+	compactionLimit = 167_000
+)
+
+// Generate writes transcripts to dir, as <project>/<session>.jsonl and files of
+// subagents, and returns their figures. The modification time of a file is that of
+// its last activity.
 func Generate(dir string, o Options) (*Truth, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	}
-	if len(o.Eras) == 0 {
-		o.Eras = Eras()
-		if o.Bytes > 0 {
-			o.Eras = o.Eras[1:]
-		}
-	}
-	stock, lineBytes := 64<<10, 900
+	stock := 64 << 10
 	if o.Bytes > 0 {
-		stock, lineBytes = 8<<20, 3200
+		stock = 4 << 20
+		o.LineBytes = cmp.Or(o.LineBytes, 3200)
 	}
-	o.LineBytes = cmp.Or(o.LineBytes, lineBytes)
-	rng := rand.New(rand.NewPCG(o.Seed, 0x7472616e73637269))
+	o.LineBytes = cmp.Or(o.LineBytes, 900)
+	o.Sessions = cmp.Or(o.Sessions, int(o.Bytes/meanFile), 8)
+
+	rng := rand.New(rand.NewPCG(o.Seed, 1))
 	f := &fleet{
-		dir: dir, options: o, rng: rng, prose: newProse(rng, stock, o.GoSources),
-		truth: &Truth{Files: map[string]*FileTruth{}}, mains: map[string]*FileTruth{},
+		Options: o,
+		dir:     dir,
+		rng:     rng,
+		prose:   newProse(rng, stock, o.GoSources),
+		truth:   &Truth{Files: map[string]*FileTruth{}},
 	}
-	if o.Bytes > 0 {
-		f.large()
-	} else {
-		f.small()
+	for _, size := range f.sizes() {
+		f.session(size)
 	}
+	f.addSubagents()
 	return f.truth, f.err
 }
 
-// fleet is a fleet while it is written.
+// fleet is a directory of transcripts while it is written.
 type fleet struct {
-	dir     string
-	options Options
-	rng     *rand.Rand
-	prose   *prose
-	truth   *Truth
-	mains   map[string]*FileTruth // sessions' own files, by session
-	agents  []*FileTruth
-	err     error
+	Options
+	dir   string
+	rng   *rand.Rand
+	prose *prose
+	truth *Truth
+	err   error
 }
 
-// begin starts a session from nothing.
-func (f *fleet) begin(forget bool) (*Session, *sink) {
-	w := &sink{}
-	era := pick(f.rng, f.options.Eras)
-	rng := rand.New(rand.NewPCG(f.rng.Uint64(), uint64(era)))
-	s := newSession(w, rng, f.prose, SessionOptions{
-		Version: pick(rng, era.Versions()), Forget: forget,
-		Start: f.options.Start.Add(time.Duration(rng.Int64N(int64(72 * time.Hour)))),
-	})
-	f.attach(w, s)
-	s.Mode()
-	if f.chance(40) && s.client.titlesFirst() {
-		s.Title()
+// sizes draws the sizes of the sessions; 0 for short ones.
+func (f *fleet) sizes() []int64 {
+	sizes := make([]int64, f.Sessions)
+	if f.Bytes == 0 {
+		return sizes
 	}
-	return s, w
+	var sum int64
+	for i := range sizes {
+		sizes[i] = min(int64(f.spread(medianFile, fileSpread)), largestFile)
+		sum += sizes[i]
+	}
+	for i := range sizes {
+		sizes[i] = int64(float64(sizes[i]) * float64(f.Bytes) / float64(sum))
+	}
+	return sizes
 }
 
-// attach gives a session its file, once its path is known.
-func (f *fleet) attach(w *sink, s *Session) {
-	f.err = cmp.Or(f.err, w.open(filepath.Join(f.dir, filepath.FromSlash(s.Path()))))
+// session writes a session of that size, a short one for 0, with its copies.
+func (f *fleet) session(size int64) {
+	versions := Versions()
+	if size > 0 {
+		versions = versions[1:]
+	}
+	w := &file{}
+	s := newSession(w, f.rng, f.prose, SessionOptions{
+		Version: pick(f.rng, versions),
+		Start:   f.Start.Add(time.Duration(f.rng.Int64N(int64(72 * time.Hour)))),
+	})
+	s.forgets = size > 0 && !f.Copies || size > keptFile
+	f.create(w, s)
+	f.live(s, 1)
+	for s.books.file.Bytes < size && f.err == nil {
+		f.live(s, 1)
+	}
+	if size == 0 {
+		f.live(s, 1+f.rng.IntN(6))
+	}
+	if f.Copies {
+		f.copies(s, 2)
+	}
+	f.leave(s, w)
 }
 
-// end closes a session's file and takes its truth.
-func (f *fleet) end(s *Session, w *sink) {
+// copies makes copies of a session, and of its copies.
+func (f *fleet) copies(s *Session, depth int) {
+	for range f.rng.IntN(3) {
+		kinds := s.Copies()
+		if len(kinds) == 0 || depth == 0 {
+			return
+		}
+		if f.chance(30) {
+			s.model = pick(f.rng, s.client.models)
+		}
+		w := &file{}
+		n := s.Copy(w, pick(f.rng, kinds))
+		f.create(w, n)
+		f.live(n, f.rng.IntN(3))
+		f.copies(n, depth-1)
+		f.leave(n, w)
+		f.live(s, f.rng.IntN(2))
+	}
+}
+
+// leave ends a session: some compacted, in a turn or in a line, some cleared.
+func (f *fleet) leave(s *Session, w *file) {
+	switch {
+	case f.chance(15):
+		s.Compact(f.compaction())
+	case f.chance(15):
+		s.Prompt("")
+		s.Reply(Reply{Tools: 1})
+	case f.chance(20):
+		w := &file{}
+		if n := s.Clear(w); n != s {
+			f.create(w, n)
+			f.live(n, f.rng.IntN(3))
+			f.end(n, w)
+		} else {
+			f.live(s, 1)
+		}
+	}
+	if f.Traps && f.chance(20) {
+		s.Tail()
+	}
+	f.end(s, w)
+}
+
+// live writes turns.
+func (f *fleet) live(s *Session, turns int) {
+	for range turns {
+		f.turn(s)
+		if f.Bytes == 0 || f.chance(30) {
+			f.change(s)
+		}
+		if f.Subagents && (f.Bytes == 0 || f.chance(5)) {
+			f.subagents(s)
+		}
+		if f.Traps {
+			f.trap(s)
+		}
+	}
+}
+
+func (f *fleet) turn(s *Session) {
+	replies := f.rng.IntN(4)
+	if f.Bytes > 0 {
+		replies = 3 + f.rng.IntN(10)
+	}
+	s.Prompt("")
+	for range replies {
+		if s.context > compactionLimit {
+			s.Compact(Compaction{Trigger: Auto})
+		} else if f.Bytes == 0 && f.chance(15) {
+			s.Compact(f.compaction())
+		}
+		if f.Bytes > 0 {
+			s.Pass(time.Duration(1+f.rng.IntN(4)) * time.Second)
+		}
+		reply := Reply{
+			Tools:    1,
+			Input:    f.spread(320, 1.6),
+			Text:     -1,
+			Thinking: f.chance(10),
+			Task:     f.chance(5),
+			Shape:    f.shape(),
+		}
+		if f.chance(20) {
+			reply.Tools = 2
+		}
+		if f.chance(45) {
+			reply.Text = f.spread(250, 1.3)
+		}
+		s.Reply(reply)
+		if f.chance(45) {
+			s.Noise(f.spread(950, 1))
+		}
+		for range reply.Tools {
+			size := f.spread(max(20, (f.LineBytes-700)/2), 1.55)
+			s.ToolResult(Result{Size: min(size, 256<<10), Error: f.chance(10)})
+		}
+	}
+	s.Reply(Reply{Text: f.spread(600, 1.2), Shape: f.shape()})
+	s.TurnDuration()
+}
+
+// shape is Plain, but for traps.
+func (f *fleet) shape() Shape {
+	if f.Traps && f.chance(10) {
+		return Shape(f.rng.IntN(3))
+	}
+	return Plain
+}
+
+func (f *fleet) compaction() Compaction {
+	c := Compaction{Trigger: Auto, SummaryLate: f.chance(20)}
+	if f.chance(40) {
+		c.Trigger = Manual
+	}
+	if f.Traps {
+		c.Unlinked = f.chance(30)
+		c.Unanchored = f.chance(30)
+		c.SummaryFirst = f.chance(10)
+	}
+	return c
+}
+
+// change writes what happens between some turns.
+func (f *fleet) change(s *Session) {
+	switch f.rng.IntN(16) {
+	case 0:
+		s.Compact(f.compaction())
+	case 1:
+		s.model = pick(f.rng, s.client.models)
+	case 2:
+		s.cwd = path.Join(path.Dir(s.cwd), "moved", path.Base(s.cwd))
+	case 3:
+		s.Pass(time.Duration(f.rng.IntN(7200)) * time.Second)
+	case 4:
+		later := Versions()[slices.Index(Versions(), s.client.version)+1:]
+		if s.client.version != "" && len(later) > 0 {
+			s.Upgrade(pick(f.rng, later))
+		}
+	case 5:
+		s.Interrupt()
+	case 6, 7:
+		s.Noise(50)
+	}
+}
+
+// subagents adds some of the subagents that the session's client can have.
+func (f *fleet) subagents(s *Session) {
+	if f.chance(40) {
+		s.Sidechain(1 + f.rng.IntN(3))
+	}
+	if f.chance(25) {
+		w := &file{}
+		if a := s.Subagent(w); a != nil {
+			f.create(w, a)
+			for range 1 + f.rng.IntN(3) {
+				a.Reply(Reply{Tools: 1})
+				a.ToolResult(Result{Size: 100})
+			}
+			if f.chance(30) {
+				a.Compact(Compaction{Trigger: Auto})
+			}
+			a.Reply(Reply{})
+			f.end(a, w)
+		}
+	}
+	if f.chance(10) {
+		w := &file{}
+		if a := s.Echo(w); a != nil {
+			f.create(w, a)
+			f.end(a, w)
+		}
+	}
+}
+
+// trap writes what a reader must survive.
+func (f *fleet) trap(s *Session) {
+	if f.chance(20) {
+		s.Break()
+	}
+	if f.chance(10) {
+		s.Blank()
+	}
+	if f.chance(15) {
+		s.Replay(1 + f.rng.IntN(8))
+	}
+	if f.chance(10) {
+		s.Tail()
+	}
+}
+
+// create gives a session its file.
+func (f *fleet) create(w *file, s *Session) {
+	f.err = errors.Join(f.err, w.create(filepath.Join(f.dir, filepath.FromSlash(s.Path()))))
+}
+
+// end closes a session's file and adds its figures.
+func (f *fleet) end(s *Session, w *file) {
 	t := s.Truth()
 	when := t.LastActivity
 	if when.IsZero() {
-		when = f.options.Start
+		when = f.Start
 	}
-	f.err = cmp.Or(f.err, w.close(when), s.Err())
-	f.truth.add(s.Path(), &t)
-	if s.agent == "" {
-		f.mains[t.SessionID] = &t
-		return
-	}
-	f.agents = append(f.agents, &t)
+	f.err = errors.Join(f.err, w.close(when), s.Err())
+	f.truth.Files[s.Path()] = &t
+	f.truth.DistinctCompactions += t.Compactions.Total()
+	f.truth.Spent.add(t.Spent)
 }
 
-// settle adds subagents' files to their sessions.
-func (f *fleet) settle() {
-	for _, a := range f.agents {
-		if main := f.mains[a.SessionID]; main != nil {
+// addSubagents adds the figures of subagents' files to their sessions.
+func (f *fleet) addSubagents() {
+	sessions := map[string]*FileTruth{}
+	for _, t := range f.truth.Files {
+		if t.AgentID == "" {
+			sessions[t.SessionID] = t
+		}
+	}
+	for _, t := range f.truth.Files {
+		if main := sessions[t.SessionID]; t.AgentID != "" && main != nil {
 			main.Subagents.Files++
-			main.Subagents.plus(a.Sidechain)
+			main.Subagents.add(t.Sidechain)
 		}
 	}
 }
 
 func (f *fleet) chance(n int) bool { return f.rng.IntN(100) < n }
 
-// sink is a file that holds back what is written before it is opened.
-type sink struct {
+// spread draws a log-normal size.
+func (f *fleet) spread(median int, sigma float64) int {
+	return int(float64(median) * math.Exp(sigma*f.rng.NormFloat64()))
+}
+
+// file is a file that buffers what is written before it is created.
+type file struct {
 	early bytes.Buffer
-	path  string
 	file  *os.File
 	w     *bufio.Writer
 }
 
-func (k *sink) Write(b []byte) (int, error) {
-	if k.w == nil {
-		return k.early.Write(b)
+func (f *file) Write(b []byte) (int, error) {
+	if f.w == nil {
+		return f.early.Write(b)
 	}
-	return k.w.Write(b)
+	return f.w.Write(b)
 }
 
-func (k *sink) open(path string) error {
+func (f *file) create(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.Create(path)
-	if err != nil {
+	if f.file, err = os.Create(path); err != nil {
 		return err
 	}
-	k.path, k.file, k.w = path, file, bufio.NewWriterSize(file, 256<<10)
-	_, err = io.Copy(k.w, &k.early)
+	f.w = bufio.NewWriterSize(f.file, 256<<10)
+	_, err = io.Copy(f.w, &f.early)
 	return err
 }
 
-func (k *sink) close(when time.Time) error {
-	if k.file == nil {
+func (f *file) close(when time.Time) error {
+	if f.file == nil {
 		return nil
 	}
-	return cmp.Or(k.w.Flush(), k.file.Close(), os.Chtimes(k.path, when, when))
+	return errors.Join(f.w.Flush(), f.file.Close(), os.Chtimes(f.file.Name(), when, when))
 }

@@ -1,19 +1,13 @@
-// Package transcripttest makes fleets of Claude Code transcripts together with the
-// truth about them, for tests, fuzz seeds, benchmarks and an independent check of
-// whatever reads transcripts.
+// Package transcripttest generates transcripts of Claude Code together with the
+// figures that a reader must find in them, for tests and benchmarks.
 //
-// [Generate] writes a whole fleet; a [Session] writes one transcript, line by line,
-// so that a test can look in between; [Oracle] reads a transcript slowly and plainly.
+// [Generate] writes a directory of transcripts, [Session] a single one, record by
+// record, and [HandWritten] short ones for a certain case. The files in versions
+// hold the records of each client version as the client writes them, with names in
+// place of the values that change.
 //
-// Invariants: equal options give equal bytes and equal truth, in every run. Truth
-// is kept by what the generator means while it writes, never by reading again what
-// it wrote; the oracle knows nothing of the generator and decodes with
-// encoding/json alone, so that the two check each other. Records look as the real
-// clients of their [Era] write them: fields, order of keys, order of records.
-//
-// It checks nothing: whether a reader is right is for the test that uses it. It
-// imports nothing of the project that it tests, and it is not meant to be fast,
-// except that [Generate] fills a gigabyte within seconds.
+// Equal options give equal bytes and equal figures. The figures follow from what
+// the generator writes; it never reads its own output.
 package transcripttest
 
 import "time"
@@ -23,31 +17,40 @@ type Tokens struct {
 	Input, CacheCreation, CacheRead, Output int64
 }
 
-// Context is the size of the context that the figures describe: input, no output.
+// Context is the size of the context: all input, no output.
 func (t Tokens) Context() int64 { return t.Input + t.CacheCreation + t.CacheRead }
 
 func (t Tokens) plus(u Tokens) Tokens {
-	return Tokens{t.Input + u.Input, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead, t.Output + u.Output}
+	return Tokens{
+		Input:         t.Input + u.Input,
+		CacheCreation: t.CacheCreation + u.CacheCreation,
+		CacheRead:     t.CacheRead + u.CacheRead,
+		Output:        t.Output + u.Output,
+	}
 }
 
-func (t Tokens) minus(u Tokens) Tokens {
-	return Tokens{t.Input - u.Input, t.CacheCreation - u.CacheCreation, t.CacheRead - u.CacheRead, t.Output - u.Output}
-}
-
-// Spent counts API messages, each id once, and what they cost.
+// Spent counts API messages, each id once, and their tokens.
 type Spent struct {
 	Messages int
 	Tokens   Tokens
 }
 
-func (s *Spent) add(t Tokens) { s.plus(Spent{1, t}) }
-
-func (s *Spent) plus(o Spent) {
+func (s *Spent) add(o Spent) {
 	s.Messages += o.Messages
 	s.Tokens = s.Tokens.plus(o.Tokens)
 }
 
-// Compactions counts compactions by what set them off.
+// Trigger is the cause of a compaction.
+type Trigger string
+
+// The triggers. Clients that write no boundary do not record a trigger.
+const (
+	UnknownTrigger Trigger = ""
+	Auto           Trigger = "auto"
+	Manual         Trigger = "manual"
+)
+
+// Compactions counts compactions by trigger.
 type Compactions struct {
 	Auto, Manual, Unknown int
 }
@@ -66,88 +69,214 @@ func (c *Compactions) add(t Trigger, n int) {
 	}
 }
 
-// Figures are those counts of a file that depend on whether other files are known:
-// what a file copied from another one counts there and not here.
+// Figures are the counts of a file that depend on the other files: records copied
+// from another file count only there.
 type Figures struct {
 	Spent             // of the session's own records
-	Sidechain   Spent // of the subagents' records (isSidechain) that stand in the file
+	Sidechain   Spent // of subagents' records in the file
 	Compactions Compactions
 }
 
-// FileTruth is what one transcript holds.
+// FileTruth holds the figures of one transcript.
 type FileTruth struct {
-	// SessionID is that of the file's name; for a subagent's file, of its session.
-	// The oracle, which knows no name, takes the first that a record names.
-	SessionID string
-	// AgentID is that of a subagent's file, else empty.
-	AgentID string
-	// Origin is the session that this file copied records from, and Family the
-	// first of that line; Family is the SessionID where nothing is copied.
+	SessionID string // for a subagent's file, of its session
+	AgentID   string // of a subagent's file
+	// Origin is the session that records were copied from, Family the first
+	// session of that line, SessionID if nothing was copied.
 	Origin, Family string
-	// CopyKind says how the file was copied, None where it was not.
-	CopyKind CopyKind
+	CopyKind       CopyKind
 
-	// ContextTokens is the newest reading by timestamp, of equal times the last in
-	// the file. It says nothing unless Known: not before the first reading, nor
-	// after a compaction that is newer than the newest reading.
+	// ContextTokens is the newest reading by timestamp, the last one in the file
+	// among equals. It is only valid if Known: there was a reading, and no
+	// compaction after it.
 	ContextTokens int64
 	Known         bool
-	// Peak is the largest reading.
-	Peak int64
-	// Turns counts prompts, copied ones too.
-	Turns int
-	// Lines counts complete lines that are not blank; BadLines those of them that
-	// are no JSON object.
-	Lines, BadLines int
-	// Bytes is the size of the file, Tail that of its unterminated last line.
-	Bytes, Tail int64
-	// Started and LastActivity are the oldest and newest timestamps.
+	Peak          int64 // the largest reading
+	Turns         int   // prompts, including copied ones
+	// Lines counts complete lines that are not blank, BadLines those among them
+	// that are not a JSON object.
+	Lines, BadLines       int
+	Bytes, Tail           int64 // of the file, and of its unterminated last line
 	Started, LastActivity time.Time
-	// Model is that of the newest reading; Version and Cwd are the last ones named,
-	// be it by a replay.
-	Model, Version, Cwd string
+	Model                 string // of the newest reading
+	Version, Cwd          string // the last ones in the file
 
 	// Figures count what happened first in this file, Inherited the compactions
-	// that it copied. Alone is the same when no other file is known: copies count
-	// in full there.
+	// that were copied. Alone are the figures if there is no other file.
 	Figures
 	Inherited int
 	Alone     Figures
 
-	// Subagents adds up, for a session's own file, the subagents' records in it
-	// and in the session's subagent files.
+	// Subagents sums up the subagents' records of a session, in its own file and
+	// in those of the subagents.
 	Subagents Subagents
 }
 
-// Subagents is what a session's subagents cost.
+// Subagents counts the messages of a session's subagents.
 type Subagents struct {
 	Files int
 	Spent
 }
 
-// Truth is what a fleet of transcripts holds.
+// Truth holds the figures of all generated files.
 type Truth struct {
-	// Files is keyed by path below the directory, with slashes.
-	Files map[string]*FileTruth
-	// DistinctCompactions counts the compactions of sessions, each once however
-	// often it was copied; compactions of subagents are none.
-	DistinctCompactions int
-	// Spent counts the messages of sessions, Subagents those of subagents: each
-	// id once in the whole fleet.
-	Spent
-	Subagents Spent
-	// Lines, BadLines and Bytes are sums over all files.
-	Lines, BadLines int
-	Bytes           int64
+	Files               map[string]*FileTruth // by path below the directory
+	DistinctCompactions int                   // each once, however often it was copied
+	Spent                                     // of sessions, each message once
 }
 
-// add takes a finished file into the fleet.
-func (t *Truth) add(path string, f *FileTruth) {
-	t.Files[path] = f
-	t.DistinctCompactions += f.Compactions.Total()
-	t.Spent.plus(f.Spent)
-	t.Subagents.plus(f.Sidechain)
-	t.Lines += f.Lines
-	t.BadLines += f.BadLines
-	t.Bytes += f.Bytes
+// deed is the meaning of a record for the figures of its file.
+type deed int
+
+const (
+	nothing  deed = iota
+	reads         // a line of a message
+	compacts      // a compaction
+	merges        // the boundary of a compaction that was counted at its summary
+	begins        // a prompt
+	titles        // a title, which is a compaction unless a version is recorded
+)
+
+// effect is a deed with its figures.
+type effect struct {
+	deed    deed
+	message string // "" for a message of its own
+	tokens  Tokens
+	context int64
+	model   string
+	trigger Trigger
+	side    bool // of a subagent
+	copied  bool // counts where it was copied from
+}
+
+// instant is the place of a record in time; of equal times the later line is newer.
+type instant struct {
+	at    time.Time
+	order int
+}
+
+func (i instant) before(j instant) bool {
+	return i.at.Before(j.at) || i.at.Equal(j.at) && i.order < j.order
+}
+
+// ledger computes the figures of one file while it is written.
+type ledger struct {
+	file    FileTruth
+	titled  bool // a title was counted since the last reading
+	newest  time.Time
+	reading instant
+	latest  instant // compaction
+	costs   map[string]effect
+}
+
+// seen counts the timestamp of a record.
+func (l *ledger) seen(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if l.file.Started.IsZero() || at.Before(l.file.Started) {
+		l.file.Started = at
+	}
+	if at.After(l.file.LastActivity) {
+		l.file.LastActivity = at
+	}
+}
+
+// book counts an effect that happened at a time.
+func (l *ledger) book(e effect, at time.Time) {
+	if e.deed == reads {
+		l.spend(e)
+	}
+	if e.side {
+		return
+	}
+	switch e.deed {
+	case reads:
+		l.read(e, l.place(at))
+	case compacts, merges:
+		l.compact(e, l.place(at))
+	case begins:
+		l.file.Turns++
+	case titles:
+		if l.file.Version == "" && l.reading.order > 0 && !l.titled {
+			l.titled = true
+			l.compact(e, l.place(time.Time{}))
+		}
+	}
+}
+
+// place returns when a record happened; without a time, that of the newest before.
+func (l *ledger) place(at time.Time) instant {
+	if at.IsZero() {
+		at = l.newest
+	}
+	if at.After(l.newest) {
+		l.newest = at
+	}
+	return instant{at, l.file.Lines}
+}
+
+func (l *ledger) read(e effect, now instant) {
+	l.titled = false
+	l.file.Peak = max(l.file.Peak, e.context)
+	if l.reading.before(now) {
+		l.reading = now
+		l.file.ContextTokens = e.context
+		if e.model != "" {
+			l.file.Model = e.model
+		}
+	}
+	l.file.Known = l.latest.before(l.reading)
+}
+
+func (l *ledger) compact(e effect, now instant) {
+	if l.latest.before(now) {
+		l.latest = now
+	}
+	l.file.Known = l.reading.order > 0 && l.latest.before(l.reading)
+	l.count(e, e.trigger, 1)
+	if e.deed == merges {
+		l.count(e, UnknownTrigger, -1)
+	} else if e.copied {
+		l.file.Inherited++
+	}
+}
+
+func (l *ledger) count(e effect, t Trigger, n int) {
+	l.file.Alone.Compactions.add(t, n)
+	if !e.copied {
+		l.file.Compactions.add(t, n)
+	}
+}
+
+// spend counts a message once, with its largest output.
+func (l *ledger) spend(e effect) {
+	if e.tokens == (Tokens{}) {
+		return
+	}
+	old, known := l.costs[e.message]
+	if e.message == "" || !known {
+		l.costs[e.message] = e
+		l.charge(e, Spent{1, e.tokens})
+		return
+	}
+
+	// The lines of a message differ in their output alone.
+	if more := e.tokens.Output - old.tokens.Output; more > 0 {
+		l.charge(old, Spent{0, Tokens{Output: more}})
+		old.tokens.Output = e.tokens.Output
+		l.costs[e.message] = old
+	}
+}
+
+func (l *ledger) charge(e effect, cost Spent) {
+	for _, figures := range []*Figures{&l.file.Alone, &l.file.Figures} {
+		switch {
+		case e.copied && figures == &l.file.Figures:
+		case e.side:
+			figures.Sidechain.add(cost)
+		default:
+			figures.Spent.add(cost)
+		}
+	}
 }
