@@ -28,7 +28,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run install uninstall release test deps check lint e2e bench fuzz soak sidebyside many realclient realcodex versions screenshots clean
+.PHONY: help build run install uninstall stage release test deps check lint e2e bench fuzz soak sidebyside many realclient realcodex versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,11 +62,23 @@ uninstall: ## remove what make install has put below PREFIX
 		(cd / && rmdir -p "$$d" 2>/dev/null) || true; done; \
 	echo "removed $$to/bin/sm, its completions and manual pages; hooks in settings.json are taken out by sm uninstall, before this"
 
-# URL is the address of the folder that people will download from; without it no formula is made.
-URL ?=
+# What packages and archives have besides the programs, laid out below bin/stage. The units name the path of a package.
+stage:
+	@set -e; umask 022; rm -rf bin/stage; \
+	$(MAKE) --no-print-directory install DESTDIR=bin/stage PREFIX=/usr >/dev/null; \
+	cd bin/stage/usr; rm -r bin; root=$$OLDPWD; \
+	mkdir -p share/doc/sm share/sm lib/systemd/user; \
+	cp $$root/README.md $$root/CHANGELOG.md share/doc/sm/; \
+	cp $$root/LICENSE share/doc/sm/copyright; \
+	cp -r $$root/deploy/config.example.yaml $$root/deploy/alertmanager $$root/deploy/prometheus $$root/dashboards/grafana share/sm/; \
+	mkdir share/sm/rules; cp $$root/dashboards/prometheus/*.rules.yml share/sm/rules/; \
+	for unit in sm.service sm.socket; do \
+		sed -e 's|%h/.local/bin/sm|/usr/bin/sm|' -e '/^#   cp /d' $$root/deploy/systemd/$$unit >lib/systemd/user/$$unit; \
+	done; \
+	find . -exec touch -d "$$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" {} +
 
-release: ## of a tagged commit: archives, packages, bills of materials, checksums in dist; URL=… adds a formula
-	$(GO) run ./cmd/release -out dist $(if $(URL),-url $(URL)) $(ARGS)
+release: stage ## of a tagged commit: archives, packages, bills of materials, checksums in dist; ARGS=--snapshot for any other
+	$(GO) tool -modfile=deploy/tools/goreleaser/go.mod goreleaser release --clean $(ARGS)
 
 # Each test runs once: under the race detector, but for what is too slow there. That skips itself, or does less, when
 # testing.Short says so, by itself or through one of the functions named here; it runs afterwards without the detector.
