@@ -40,7 +40,7 @@ func TestTopOfAllHosts(t *testing.T) {
 	p.do("send-keys", "-t", "0:", "s")
 	p.shows(`^only the observer on one can do this; run 'sm top' there`)
 	ill.Store(true)
-	p.shows(`^http\S+ gone since \d\d:\d\d:\d\d; what stands here is from before \(ask http`, `^  two +same .* 50% `)
+	p.shows(`^http\S+ gone since \d\d:\d\d:\d\d; these figures are from before \(ask http`, `^  two +same .* 50% `)
 	ill.Store(false)
 	p.eventually("news of the server", func() string {
 		if screen := p.do("capture-pane", "-p", "-t", "0:"); strings.Contains(screen, "gone since") {

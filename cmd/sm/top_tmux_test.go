@@ -151,7 +151,7 @@ func TestTopOnARealScreen(t *testing.T) {
 			p.shows(`^› web +00000004 `)
 
 			p.kill()
-			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; what stands here is from before`, `^› web +00000004 `)
+			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; these figures are from before`, `^› web +00000004 `)
 			p.start()
 			p.write(4, 180_000)
 			if screen := p.shows(`^› web +00000004 .* 90% `); strings.Contains(screen, "observer gone") {

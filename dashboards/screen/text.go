@@ -8,7 +8,7 @@ import (
 	"sm/dashboards/screen/plain"
 )
 
-// The colours, as SGR parameters.
+// Colours, as SGR parameters.
 const (
 	Bold    = "1"
 	Dim     = "2"
@@ -24,8 +24,9 @@ const (
 // OneLine makes a text fit for one line of a terminal; see [plain.Line].
 func OneLine(s string) string { return plain.Line(s) }
 
-// Text makes any text fit for one line of the screen. All terminals agree about the width of the result: what does not
-// print is replaced, what takes no cell of its own is left out, and where terminals may disagree only ASCII stays.
+// Text makes any text fit for one line of a terminal. All terminals agree on the
+// width of the result: it has no control characters and no characters without a
+// width, and it is ASCII only where terminals may disagree.
 func Text(s string) string {
 	s = OneLine(s)
 	if isASCII(s) {
@@ -55,46 +56,39 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7e })
 }
 
-// Cells is how many Cells of the screen a text takes.
-func Cells(s string) int {
-	if isASCII(s) {
-		return len(s)
-	}
-	return ansi.StringWidth(s)
-}
+// Cells returns the width of a text on a terminal. Escape sequences have none.
+func Cells(s string) int { return ansi.StringWidth(s) }
 
-// FitEnd fits a text into n cells, keeping its end, which tells more of names than their beginning.
+// FitEnd makes any text fit for n cells and keeps its end, which says more of
+// most names than their beginning.
 func FitEnd(s string, n int) string {
-	if s = Text(s); Cells(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	r := []rune(s)
-	from, left := len(r), n-1
-	for from > 0 {
-		w := Cells(string(r[from-1]))
-		if w > left {
-			break
-		}
-		from, left = from-1, left-w
-	}
-	return "…" + string(r[from:])
-}
-
-// FitStart fits a text that is made for the screen into n cells, keeping its beginning.
-func FitStart(s string, n int) string {
+	s = Text(s)
+	left := Cells(s)
 	switch {
-	case Cells(s) <= n:
+	case left <= n:
 		return s
 	case n < 1:
 		return ""
 	}
-	return FirstCells(s, n-1) + "…"
+	for i, r := range s {
+		if left < n {
+			return "…" + s[i:]
+		}
+		left -= Cells(string(r))
+	}
+	return "…"
 }
 
-// FirstCells is as much of a text that is made for the screen as stands in n cells.
+// FitStart cuts a text to n cells and keeps its beginning. It may have escape
+// sequences.
+func FitStart(s string, n int) string {
+	if n < 1 {
+		return ""
+	}
+	return ansi.Truncate(s, n, "…")
+}
+
+// FirstCells returns the beginning of a text that fits into n cells.
 func FirstCells(s string, n int) string {
 	for i, r := range s {
 		if n -= Cells(string(r)); n < 0 {
@@ -104,7 +98,8 @@ func FirstCells(s string, n int) string {
 	return s
 }
 
-// Wrap breaks a text that is made for the screen into lines of so many cells, 2 at least, between words where it can.
+// Wrap breaks a text into lines of width cells, at least 2, between words where
+// it can.
 func Wrap(text string, width int) (lines []string) {
 	for width = max(2, width); text != ""; {
 		part := FirstCells(text, width)

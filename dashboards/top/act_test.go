@@ -14,9 +14,9 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -88,9 +88,7 @@ func TestActKeys(t *testing.T) {
 				}
 			}
 			if bottom := x.bottom(); len(bottom) > 0 {
-				for _, s := range bottom[len(bottom)-1] {
-					got.Bottom += s.text
-				}
+				got.Bottom = ansi.Strip(bottom[len(bottom)-1])
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -232,25 +230,5 @@ func TestAttachRefused(t *testing.T) {
 	}
 	if n := d.do(action{does: attachPane, about: s})(); n != (note{"there is no tmux here; install it", true}) || got != [2]string{"/tmp/s", "%3"} {
 		t.Errorf("%v, asked for %v", n, got)
-	}
-}
-
-// TestWrap: no line is wider than asked, no word is lost, and words break only where they must.
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"", 10, nil},
-		{"one two three", 8, []string{"one two", "three"}},
-		{"one two", 3, []string{"one", "two"}},
-		{"abcdefgh ij", 4, []string{"abcd", "efgh", "ij"}},
-		{"長長長 a", 4, []string{"長長", "長 a"}},
-		{"長", 0, []string{"長"}},
-	} {
-		if diff := cmp.Diff(c.want, screen.Wrap(c.text, c.width)); diff != "" {
-			t.Errorf("%q in %d (-want +got):\n%s", c.text, c.width, diff)
-		}
 	}
 }

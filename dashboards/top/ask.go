@@ -4,34 +4,35 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
-// maxText bounds what can be typed as a message, in characters.
+// maxText limits a message, in characters.
 const maxText = 2000
 
-// handoffRequest is what an agent is asked with 'h', until the user writes something else.
+// handoffRequest is the message that 'h' proposes.
 const handoffRequest = "Please write a handoff document for your next context now, and run sm handoff PATH as the last thing of this turn."
 
-// stage is how far a message to an agent is.
+// stage is the progress of a message to an agent.
 type stage uint8
 
 const (
 	noMessage  stage = iota
-	typed            // the user types it
-	unanswered       // it is shown once more, and goes out when the user says yes
+	typed            // being typed
+	unanswered       // shown once more, until the user confirms it
 )
 
-// draft is a message that the user writes to an agent.
+// draft is a message that the user is writing to an agent.
 type draft struct {
 	stage stage
 	to    api.Session
 	text  string
 }
 
-// verb is what an action does.
+// verb is the kind of an action.
 type verb uint8
 
 const (
@@ -43,28 +44,31 @@ const (
 	readHandoffs
 )
 
-// action is what is to be done outside of the model: the program does it, and its outcome comes back as a note.
+// action is something that the model asks the program to do. Its outcome comes
+// back as a note.
 type action struct {
 	does  verb
 	about api.Session
 	text  string // of a message
 }
 
-// note is what became of an action: one sentence below the list, until the next key.
+// note is the outcome of an action, shown below the list until the next key.
 type note struct {
 	text   string
 	failed bool
 }
 
-// take hands out the action that the last key asked for.
-func (t *model) take() (a action) {
-	a, t.todo = t.todo, action{}
+// take returns the action that the last key asked for, once.
+func (t *model) take() action {
+	a := t.todo
+	t.todo = action{}
 	return a
 }
 
-// actKey does what keys do to the selected agent, in each view.
+// actKey handles the keys that act on the selected agent.
 func (t *model) actKey(key string) (known bool) {
-	does, known := map[string]verb{"s": sendText, "y": copyID, "a": attachPane, "o": openPage, "h": readHandoffs}[key]
+	verbs := map[string]verb{"s": sendText, "y": copyID, "a": attachPane, "o": openPage, "h": readHandoffs}
+	does, known := verbs[key]
 	if !known {
 		return false
 	}
@@ -74,39 +78,41 @@ func (t *model) actKey(key string) (known bool) {
 		t.note = note{"no agent is selected; choose one with j and k", true}
 	case t.central != "" && does != copyID:
 		t.note = note{fmt.Sprintf("only the observer on %s can do this; run 'sm top' there", screen.Text(s.Host)), true}
-	case does == sendText:
-		t.draft = draft{stage: typed, to: s}
 	case does == attachPane && s.Pane == "":
 		t.note = note{fmt.Sprintf("no tmux pane of %s is known; see 'sm register --help'", screen.Text(s.ShortName())), true}
+	case does == sendText:
+		t.draft = draft{stage: typed, to: s}
 	case does == readHandoffs && t.view == viewHandoffs:
 		t.draft = draft{stage: typed, to: s, text: handoffRequest}
-	case does == readHandoffs:
-		t.from, t.view, t.line, t.handed = t.view, viewHandoffs, 0, nil
-		t.todo = action{does: does, about: s}
 	default:
 		t.todo = action{does: does, about: s}
+		if does == readHandoffs {
+			t.from = t.view
+			t.show(viewHandoffs)
+			t.handed = nil
+		}
 	}
 	return true
 }
 
-// draftKey does what a key means while a message is written.
+// draftKey handles keys while a message is written.
 func (t *model) draftKey(key, text string) {
 	d := &t.draft
 	switch {
 	case key == "esc":
-		t.draft = draft{}
-	case d.stage == unanswered && key == "y":
-		t.todo = action{does: sendText, about: d.to, text: strings.TrimSpace(d.text)}
-		t.draft = draft{}
+		*d = draft{}
 	case d.stage == unanswered:
-		// Only a clear yes sends: Enter may have been pressed twice.
+		// Only y sends: Enter may have been pressed twice.
+		if key == "y" {
+			t.todo = action{does: sendText, about: d.to, text: strings.TrimSpace(d.text)}
+			*d = draft{}
+		}
 	case key == "enter":
 		if strings.TrimSpace(d.text) != "" {
 			d.stage = unanswered
 		}
 	case key == "backspace":
-		r := []rune(d.text)
-		d.text = string(r[:max(0, len(r)-1)])
+		d.text = withoutLast(d.text)
 	case key == "ctrl+u":
 		d.text = ""
 	default:
@@ -114,7 +120,13 @@ func (t *model) draftKey(key, text string) {
 	}
 }
 
-// add types a text, from the keyboard or pasted, in one line.
+// withoutLast removes the last character of a text.
+func withoutLast(text string) string {
+	_, size := utf8.DecodeLastRuneInString(text)
+	return text[:len(text)-size]
+}
+
+// add appends text that is typed or pasted, as part of one line.
 func (d *draft) add(text string) {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -129,7 +141,7 @@ func (d *draft) add(text string) {
 	d.text = string(r[:min(len(r), maxText)])
 }
 
-// paste takes in a text from the clipboard, where one is typed.
+// paste handles a text from the clipboard.
 func (t *model) paste(text string) {
 	switch {
 	case t.draft.stage == typed:
@@ -139,49 +151,50 @@ func (t *model) paste(text string) {
 	}
 }
 
-// bottom are the lines that take the place of the lowest ones: the message that is written, else the note.
-func (t *model) bottom() (lines [][]span) {
-	who := t.draft.receiver()
+// bottom returns the message that is written, else the note.
+func (t *model) bottom() []string {
+	var lines []string
 	switch t.draft.stage {
 	case typed:
-		return [][]span{t.draft.line(t.width)}
+		return []string{t.draft.line(t.width)}
 	case unanswered:
 		parts := screen.Wrap(screen.Text(t.draft.text), t.width-2)
 		if most := max(1, t.height/3); len(parts) > most {
 			parts = append(parts[:most-1], "…")
 		}
 		for _, part := range parts {
-			lines = append(lines, []span{{"  " + part, ""}})
+			lines = append(lines, "  "+part)
 		}
-		return append(lines, []span{{"send this to " + who + "?", screen.Bold + ";" + screen.Yellow}, {"  y sends, esc leaves", screen.Dim}})
+		question := styled(screen.Bold+";"+screen.Yellow, "send this to "+t.draft.receiver()+"?")
+		return append(lines, question+styled(screen.Dim, "  y sends, esc leaves"))
 	}
+
 	colour := screen.Green
 	if t.note.failed {
 		colour = screen.Red
 	}
 	for _, part := range screen.Wrap(screen.Text(t.note.text), t.width) {
-		lines = append(lines, []span{{part, colour}})
+		lines = append(lines, styled(colour, part))
 	}
 	return lines
 }
 
 func (d *draft) receiver() string { return screen.FitStart(screen.Text(d.to.ShortName()), 30) }
 
-// line shows the end of what is typed, where the typing goes on, in so many cells.
-func (d *draft) line(width int) []span {
+// line returns the end of the text that is typed.
+func (d *draft) line(width int) string {
 	const hint = "  enter goes on, esc leaves"
 	label := "to " + d.receiver() + ": "
-	room := width - screen.Cells(label) - 1
 	text := screen.Text(d.text)
 	if strings.HasSuffix(d.text, " ") {
 		text += " "
 	}
-	if screen.Cells(text) > room {
+	if room := width - screen.Cells(label) - 1; screen.Cells(text) > room {
 		text = screen.FitEnd(text, room)
 	}
-	line := []span{{label, screen.Bold}, {text, ""}, {"▏", screen.Bold}}
-	if spanCells(line)+len(hint) <= width {
-		line = append(line, span{hint, screen.Dim})
+	line := styled(screen.Bold, label) + text + styled(screen.Bold, "▏")
+	if screen.Cells(line)+len(hint) <= width {
+		line += styled(screen.Dim, hint)
 	}
 	return line
 }

@@ -12,97 +12,102 @@ import (
 	"sm/observer/api"
 )
 
-// column is a column of the list.
+// column describes a column of the list.
 type column struct {
 	title string
 	right bool
-	// min and max are its width in cells; rank says how long it stays when there is no room, 0 longest.
-	min, max, rank int
-	cell           func(l *list, s *api.Session, width int) []span
+	min   int // cells
+	max   int
+	rank  int // columns with the highest rank go first when there is no room
+	cell  func(l *list, s *api.Session, width int) string
 }
 
 func columns() []column {
 	return []column{
-		{"PROJECT", false, 8, 16, 8, func(_ *list, s *api.Session, w int) []span { return []span{{screen.FitEnd(s.Project, w), ""}} }},
-		{"NAME", false, 12, 40, 0, nameCell},
-		{"ID", false, shortestID, 16, 12, idCell},
-		{"CONTEXT", false, 10, 36, 1, barCell},
-		{"USED", true, 4, 4, 2, usedCell},
-		{"TOKENS", true, 9, 11, 11, tokensCell},
-		{"TREND", false, 8, 30, 7, trendCell},
-		{"REPLIES", true, 7, 21, 3, repliesCell},
-		{"CMP", true, 3, 4, 5, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
-		{"STATE", false, 10, widestState, 4, stateCell},
-		{"CYCLE", true, 5, 5, 13, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
-		{"FLAGS", false, 5, 22, 6, flagsCell},
-		{"SEEN", true, 4, 4, 9, seenCell},
-		{"COST", true, 6, 7, 10, costCell},
-		{"MODEL", false, 10, 16, 14, func(_ *list, s *api.Session, w int) []span {
-			return []span{{screen.FitStart(screen.Text(strings.TrimPrefix(s.Model, "claude-")), w), screen.Dim}}
-		}},
+		{title: "PROJECT", min: 8, max: 16, rank: 8, cell: projectCell},
+		{title: "NAME", min: 12, max: 40, rank: 0, cell: nameCell},
+		{title: "ID", min: shortestID, max: 16, rank: 12, cell: idCell},
+		{title: "CONTEXT", min: 10, max: 36, rank: 1, cell: barCell},
+		{title: "USED", right: true, min: 4, max: 4, rank: 2, cell: usedCell},
+		{title: "TOKENS", right: true, min: 9, max: 11, rank: 11, cell: tokensCell},
+		{title: "TREND", min: 8, max: 30, rank: 7, cell: trendCell},
+		{title: "REPLIES", right: true, min: 7, max: 21, rank: 3, cell: repliesCell},
+		{title: "CMP", right: true, min: 3, max: 4, rank: 5, cell: compactionsCell},
+		{title: "STATE", min: 10, max: widestState, rank: 4, cell: stateCell},
+		{title: "CYCLE", right: true, min: 5, max: 5, rank: 13, cell: cycleCell},
+		{title: "FLAGS", min: 5, max: 22, rank: 6, cell: flagsCell},
+		{title: "SEEN", right: true, min: 4, max: 4, rank: 9, cell: seenCell},
+		{title: "COST", right: true, min: 6, max: 7, rank: 10, cell: costCell},
+		{title: "MODEL", min: 10, max: 16, rank: 14, cell: modelCell},
 	}
 }
 
-// list is what the cells of a list go by.
+// list holds what the cells of several rows share.
 type list struct {
-	now      time.Time
-	selected string            // an agent's id
-	ids      map[string]string // by agent: what to type to mean it, where its name does not say that
-	omit     []string          // columns that say nothing here
-	state    int               // the widest state
-	hosts    bool              // several machines are looked at
+	now        time.Time
+	selected   string            // an agent's id
+	ids        map[string]string // by agent: what to type for it, where its name is not enough
+	omit       []string          // titles of columns
+	stateWidth int               // of the widest state
+	hosts      bool              // the sessions are of several machines
 }
 
-// newList is for sessions in lines of so many cells.
+// newList returns the list of sessions for lines of width cells.
 func newList(sessions []api.Session, now time.Time, width int) *list {
-	l := &list{now: now, ids: idsOf(sessions, width), hosts: slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Host != "" })}
+	l := &list{now: now, ids: idsOf(sessions, width)}
+	costs := false
 	for i := range sessions {
-		l.state = max(l.state, screen.Cells(waitText(sessions[i].State, sessions[i].WaitingFor, widestState)))
+		s := &sessions[i]
+		l.hosts = l.hosts || s.Host != ""
+		costs = costs || s.CostUSD != nil
+		l.stateWidth = max(l.stateWidth, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
 	}
 	if len(l.ids) == 0 {
 		l.omit = append(l.omit, "ID")
 	}
-	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return s.CostUSD != nil }) {
+	if !costs {
 		l.omit = append(l.omit, "COST")
 	}
 	return l
 }
 
 const (
-	shortestID  = 8  // as much of an id as the observer wants to see
-	narrowNames = 12 // the least width of the column with names
+	shortestID  = 8  // the observer accepts no shorter beginning of an id
+	narrowNames = 12 // the least width of the column NAME
 	widestState = 30
 )
 
-// idsOf are what to type to mean sessions whose name is not shown whole: the name, where it is short, else the shortest
-// beginning of the session's id that no other has, of at least 8 characters.
+// idsOf returns what to type for sessions whose name is not shown whole: the
+// name if it is short, else the shortest beginning of the session's id that no
+// other has.
 func idsOf(sessions []api.Session, width int) map[string]string {
 	longest := shortestID
 	if width >= 120 {
 		longest = 16
 	}
-	all := make([]string, len(sessions))
+	sorted := make([]string, len(sessions))
 	for i := range sessions {
-		all[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
+		sorted[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
 	}
-	slices.Sort(all)
+	slices.Sort(sorted)
+
 	ids := map[string]string{}
 	for i := range sessions {
 		s := &sessions[i]
 		name := cmp.Or(s.Name, s.ShortName())
-		fits := screen.Text(name) == name
-		switch id := cmp.Or(s.SessionID, s.ID); {
-		case !titled(s) && fits && screen.Cells(name) <= narrowNames:
-		case fits && name != "" && screen.Cells(name) <= longest:
+		prints := screen.Text(name) == name
+		switch {
+		case !titled(s) && prints && screen.Cells(name) <= narrowNames:
+		case prints && name != "" && screen.Cells(name) <= longest:
 			ids[s.ID] = name
 		default:
-			ids[s.ID] = uniquePrefix(all, id)
+			ids[s.ID] = uniquePrefix(sorted, cmp.Or(s.SessionID, s.ID))
 		}
 	}
 	return ids
 }
 
-// uniquePrefix is the shortest beginning of an id of a sorted list that no other id of it has.
+// uniquePrefix returns the shortest beginning of id that no other id has.
 func uniquePrefix(sorted []string, id string) string {
 	at, _ := slices.BinarySearch(sorted, id)
 	n := shortestID
@@ -127,112 +132,126 @@ type placed struct {
 	width int
 }
 
-// placeColumns chooses of some columns those for so many cells, with gap cells between them, and shares out what is left.
+// placeColumns returns the columns that fit into width cells, with gap cells
+// between them, and shares out the room that is left.
 func placeColumns(all []column, width, gap int) []placed {
-	var out []placed
-	byRank := slices.Clone(all)
-	slices.SortFunc(byRank, func(a, b column) int { return a.rank - b.rank })
-	used, most := -gap, -1
+	byRank := slices.SortedFunc(slices.Values(all), func(a, b column) int { return a.rank - b.rank })
+	left := width + gap
+	lowest := -1
 	for _, c := range byRank {
-		if used += c.min + gap; used > width {
-			used -= c.min + gap
+		if left < c.min+gap {
 			break
 		}
-		most = c.rank
+		left -= c.min + gap
+		lowest = c.rank
 	}
+
+	var out []placed
 	for _, c := range all {
-		if c.rank <= most {
+		if c.rank <= lowest {
 			out = append(out, placed{c, c.min})
 		}
 	}
-	for left := width - used; left > 0; {
-		before := left
+	for grown := true; grown; {
+		grown = false
 		for i := range out {
 			if c := &out[i]; left > 0 && c.width < c.max {
 				c.width++
 				left--
+				grown = true
 			}
-		}
-		if left == before {
-			break
 		}
 	}
 	return out
 }
 
-// columns are those that say something here.
+// columns returns the columns that have something to show.
 func (l *list) columns() []column {
-	all := columns()
-	if l.hosts {
-		all = slices.Insert(all, 0, column{"HOST", false, 6, 16, -1, func(_ *list, s *api.Session, w int) []span {
-			return []span{{screen.FitStart(screen.Text(s.Host), w), ""}}
-		}})
-	}
-	all = slices.DeleteFunc(all, func(c column) bool { return slices.Contains(l.omit, c.title) })
+	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
 	for i := range all {
 		if c := &all[i]; c.title == "STATE" {
-			c.max = max(c.min, l.state)
+			c.max = max(c.min, l.stateWidth)
 		}
+	}
+	if l.hosts {
+		host := column{title: "HOST", min: 6, max: 16, rank: -1, cell: hostCell}
+		all = slices.Insert(all, 0, host)
 	}
 	return all
 }
 
-// titles is the line above the list.
-func titles(columns []placed, gap int) (line []span) {
+// titles returns the line above the list.
+func titles(columns []placed, gap int) string {
+	return joinCells(columns, gap, func(c placed) string {
+		return styled(screen.Dim, screen.FitStart(c.title, c.width))
+	})
+}
+
+// row returns the line of one session.
+func (l *list) row(s *api.Session, columns []placed, gap int) string {
+	return joinCells(columns, gap, func(c placed) string { return c.cell(l, s, c.width) })
+}
+
+// joinCells makes a line of a cell for each column.
+func joinCells(columns []placed, gap int, cell func(placed) string) string {
+	cells := make([]string, len(columns))
 	for i, c := range columns {
-		line = pad(line, i, gap, c, []span{{screen.FitStart(c.title, c.width), screen.Dim}})
+		text := screen.FitStart(cell(c), c.width)
+		pad := strings.Repeat(" ", c.width-screen.Cells(text))
+		if c.right {
+			cells[i] = pad + text
+		} else {
+			cells[i] = text + pad
+		}
 	}
-	return line
+	return strings.Join(cells, strings.Repeat(" ", gap))
 }
 
-// row is the line of one session.
-func (l *list) row(s *api.Session, columns []placed, gap int) (line []span) {
-	for i, c := range columns {
-		line = pad(line, i, gap, c, c.cell(l, s, c.width))
-	}
-	return line
+func hostCell(_ *list, s *api.Session, width int) string {
+	return screen.FitStart(screen.Text(s.Host), width)
 }
 
-// pad adds a cell to a line, in the width of its column.
-func pad(line []span, i, gap int, c placed, content []span) []span {
-	if i > 0 {
-		line = append(line, span{strings.Repeat(" ", gap), ""})
-	}
-	content = fitSpans(content, c.width)
-	rest := span{strings.Repeat(" ", c.width-spanCells(content)), ""}
-	if c.right {
-		return append(append(line, rest), content...)
-	}
-	return append(append(line, content...), rest)
+func projectCell(_ *list, s *api.Session, width int) string { return screen.FitEnd(s.Project, width) }
+
+func modelCell(_ *list, s *api.Session, _ int) string {
+	return styled(screen.Dim, screen.Text(strings.TrimPrefix(s.Model, "claude-")))
 }
 
-func nameCell(l *list, s *api.Session, width int) []span {
+func compactionsCell(_ *list, s *api.Session, _ int) string { return countText(s.Compactions.Total()) }
+
+func cycleCell(_ *list, s *api.Session, _ int) string { return countText(s.Cycle) }
+
+func nameCell(l *list, s *api.Session, width int) string {
 	colour := ""
 	switch {
 	case s.ID == l.selected:
 		colour = screen.Reverse
-	case needOf(s) >= urgency.Idles:
+	case resting(s):
 		colour = screen.Dim
 	}
-	if titled(s) {
-		return []span{{screen.FitStart(screen.Text(s.Title), width), colour}}
+	name := screen.FitEnd(nameOf(s), width)
+	if titled(s) { // the beginning of a title says most
+		name = screen.FitStart(screen.Text(s.Title), width)
 	}
-	return []span{{screen.FitEnd(nameOf(s), width), colour}}
+	return styled(colour, name)
 }
 
-func idCell(l *list, s *api.Session, width int) []span {
-	return []span{{screen.FitStart(screen.Text(l.ids[s.ID]), width), screen.Dim}}
+func idCell(l *list, s *api.Session, _ int) string {
+	return styled(screen.Dim, screen.Text(l.ids[s.ID]))
 }
 
-// costCell is what the client reckons that the session has cost.
-func costCell(_ *list, s *api.Session, _ int) []span {
+// unknown is the cell of a figure that is missing.
+func unknown() string { return styled(screen.Dim, "–") }
+
+// costCell shows the client's own estimate.
+func costCell(_ *list, s *api.Session, _ int) string {
 	if s.CostUSD == nil {
-		return []span{{"–", screen.Dim}}
+		return unknown()
 	}
-	return []span{{dollars(*s.CostUSD), ""}}
+	return dollars(*s.CostUSD)
 }
 
-// dollars writes an amount in at most seven characters.
+// dollars formats an amount in at most seven characters.
 func dollars(usd float64) string {
 	switch {
 	case usd < 100:
@@ -243,117 +262,127 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.0fk", min(usd/1000, 99999))
 }
 
-// nameOf is what a session is called, as it came: the name that its user gave it, else its title, else the beginning of its
-// id. The page calls it the same.
+// nameOf returns what a session is called: the name that its user gave it, else
+// its title, else the beginning of its id, as on the page.
 func nameOf(s *api.Session) string { return cmp.Or(s.Name, s.Title, s.ShortName(), s.ID) }
 
-// titled says whether that is its title, which no command takes.
+// titled reports whether that is its title, which no command accepts.
 func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 
-// barCell is how full the context is, with a mark at the size at which the client compacts.
-func barCell(_ *list, s *api.Session, width int) []span {
-	full, known := usedShare(s)
+// barCell shows how full the context is, with a mark at the size at which the
+// client compacts.
+func barCell(_ *list, s *api.Session, width int) string {
 	mark := -1
 	if s.ThresholdTokens != nil && s.WindowTokens > 0 && *s.ThresholdTokens > 0 {
-		mark = min(width-1, int(float64(*s.ThresholdTokens)/float64(s.WindowTokens)*float64(width)))
+		share := float64(*s.ThresholdTokens) / float64(s.WindowTokens)
+		mark = min(width-1, int(share*float64(width)))
 	}
-	eighths := int(full*float64(width)*8 + 0.5)
-	if !known {
-		eighths = 0
-	}
-	var filled, empty strings.Builder
-	spans := make([]span, 0, 5)
+	eighths := int(usedShare(s)*float64(width)*8 + 0.5)
+
+	var bar, filled, empty strings.Builder
 	flush := func() {
-		spans = append(spans, span{filled.String(), pressureColour(s)}, span{empty.String(), screen.Dim})
+		bar.WriteString(styled(pressureColour(s), filled.String()) + styled(screen.Dim, empty.String()))
 		filled.Reset()
 		empty.Reset()
 	}
 	for i := range width {
-		n := min(8, max(0, eighths-8*i))
-		switch {
+		switch n := eighths - 8*i; {
 		case i == mark:
 			flush()
-			spans = append(spans, span{"┃", screen.Magenta})
+			bar.WriteString(styled(screen.Magenta, "┃"))
 		case n > 0:
-			filled.WriteRune([]rune("▏▎▍▌▋▊▉█")[n-1])
+			filled.WriteRune([]rune("▏▎▍▌▋▊▉█")[min(8, n)-1])
 		default:
 			empty.WriteString("·")
 		}
 	}
 	flush()
-	return slices.DeleteFunc(spans, func(s span) bool { return s.text == "" })
+	return bar.String()
 }
 
-// usedShare is how full a context is, 0 to 1; false while that is unknown.
-func usedShare(s *api.Session) (float64, bool) {
+// usedShare returns how full a context is, from 0 to 1; 0 while that is unknown.
+func usedShare(s *api.Session) float64 {
 	if s.TokensUsed == nil || s.WindowTokens <= 0 {
-		return 0, false
+		return 0
 	}
-	return min(1, max(0, float64(*s.TokensUsed)/float64(s.WindowTokens))), true
+	return min(1, max(0, float64(*s.TokensUsed)/float64(s.WindowTokens)))
 }
 
-// pressureColour is the colour of a context by its pressure. Those that do nothing are dim: what they have reached
-// changes nothing.
+// pressureColour returns the colour of a context. It is dim while the agent
+// rests, as nothing changes then.
 func pressureColour(s *api.Session) string {
-	colour, known := map[string]string{
-		"calm": screen.Green, "rising": screen.Yellow, "high": screen.Orange, "imminent": screen.Red,
-	}[s.PressureLevel]
-	if !known || needOf(s) >= urgency.Idles {
-		return screen.Dim
+	if !resting(s) {
+		switch s.PressureLevel {
+		case "calm":
+			return screen.Green
+		case "rising":
+			return screen.Yellow
+		case "high":
+			return screen.Orange
+		case "imminent":
+			return screen.Red
+		}
 	}
-	return colour
+	return screen.Dim
 }
 
-func usedCell(_ *list, s *api.Session, _ int) []span {
+func usedCell(_ *list, s *api.Session, _ int) string {
 	if s.UsedPercentage == nil {
-		return []span{{"–", screen.Dim}}
+		return unknown()
 	}
-	return []span{{fmt.Sprintf("%d%%", *s.UsedPercentage), pressureColour(s)}}
+	return styled(pressureColour(s), fmt.Sprintf("%d%%", *s.UsedPercentage))
 }
 
-func tokensCell(_ *list, s *api.Session, width int) []span {
+func tokensCell(_ *list, s *api.Session, _ int) string {
 	used := "–"
 	if s.TokensUsed != nil {
 		used = screen.Tokens(*s.TokensUsed)
 	}
-	return []span{{screen.FitStart(used+"/"+screen.Tokens(s.WindowTokens), width), ""}}
+	return used + "/" + screen.Tokens(s.WindowTokens)
 }
 
-// trendCell draws the last sizes of the context, the newest at the right. The whole height is the window.
-func trendCell(_ *list, s *api.Session, width int) []span {
+// trendCell draws the last sizes of the context, the newest at the right. The
+// whole height is the window.
+func trendCell(_ *list, s *api.Session, width int) string {
 	marks := []rune("▁▂▃▄▅▆▇█")
-	last := s.Trend[max(0, len(s.Trend)-max(0, width)):]
-	text := []rune(strings.Repeat(" ", max(0, width-len(last))))
-	for _, share := range last {
-		text = append(text, marks[max(0, min(len(marks), int(share*float64(len(marks))+0.999))-1)])
+	newest := s.Trend[max(0, len(s.Trend)-max(0, width)):]
+	text := strings.Repeat(" ", max(0, width-len(newest)))
+	for _, share := range newest {
+		height := int(share*float64(len(marks)) + 0.999)
+		text += string(marks[min(max(height, 1), len(marks))-1])
 	}
-	return []span{{string(text), pressureColour(s)}}
+	return styled(pressureColour(s), text)
 }
 
-// repliesCell is in about how many replies of the model the client compacts.
-func repliesCell(_ *list, s *api.Session, width int) []span {
+// repliesCell shows in about how many replies of the model the client compacts.
+func repliesCell(_ *list, s *api.Session, width int) string {
 	replies := repliesOf(s)
 	if replies == nil {
-		return []span{{"–", screen.Dim}}
+		return unknown()
 	}
 	colour := ""
-	if replies.Likely < 3 && needOf(s) < urgency.Idles {
+	if replies.Likely < 3 && !resting(s) {
 		colour = screen.Orange
 	}
 	if urgency.Replies(replies.Likely) == 0 {
-		return []span{{"due now", colour}}
+		return styled(colour, "due now")
 	}
 	text := "≈" + urgency.ReplyCount(replies.Likely)
-	longer := fmt.Sprintf("≈ %s, %s–%s", urgency.ReplyCount(replies.Likely), urgency.ReplyCount(replies.Low), urgency.ReplyCount(replies.High))
-	for _, more := range []string{longer, longer + "; " + workText(s.Forecast.Seconds)} {
-		if screen.Cells(more) <= width && !strings.HasSuffix(more, "; ") {
-			text = more
+	if longer := repliesText(replies, ""); screen.Cells(longer) <= width {
+		text = longer
+		if work := workText(s.Forecast.Seconds); work != "" && screen.Cells(text+"; "+work) <= width {
+			text += "; " + work
 		}
 	}
-	return []span{{text, colour}}
+	return styled(colour, text)
 }
 
-// workText is a time of work in few words, "" while unknown.
+// repliesText formats a forecast in replies as "≈ 40 replies, 25–70".
+func repliesText(r *api.Range, unit string) string {
+	return fmt.Sprintf("≈ %s%s, %s–%s", urgency.ReplyCount(r.Likely), unit, urgency.ReplyCount(r.Low), urgency.ReplyCount(r.High))
+}
+
+// workText formats a time of work, "" while unknown.
 func workText(r *api.Range) string {
 	switch {
 	case r == nil:
@@ -366,7 +395,7 @@ func workText(r *api.Range) string {
 	return fmt.Sprintf("%.0f days", r.Likely/(24*3600))
 }
 
-// repliesOf is how far the next compaction is in replies; nil while unknown.
+// repliesOf returns in how many replies the next compaction is due, or nil.
 func repliesOf(s *api.Session) *api.Range {
 	if s.Forecast == nil {
 		return nil
@@ -374,7 +403,7 @@ func repliesOf(s *api.Session) *api.Range {
 	return s.Forecast.Replies
 }
 
-// countText writes a count in at most four characters.
+// countText formats a count in at most four characters.
 func countText(n int) string {
 	switch {
 	case n < 10_000:
@@ -385,26 +414,23 @@ func countText(n int) string {
 	return "many"
 }
 
-func compactionCount(s *api.Session) int {
-	return s.Compactions.Total()
-}
-
-func stateCell(_ *list, s *api.Session, width int) []span {
-	state, colour := s.State, ""
+func stateCell(_ *list, s *api.Session, width int) string {
+	state := s.State
+	colour := screen.Yellow
 	switch {
 	case s.IsCompacting:
-		state, colour = "compacting", screen.Magenta
+		state = "compacting"
+		colour = screen.Magenta
 	case state == "busy":
 		colour = screen.Green
-	case needOf(s) >= urgency.Idles:
+	case resting(s):
 		colour = screen.Dim
-	default:
-		colour = screen.Yellow
 	}
-	return []span{{screen.FitEnd(waitText(state, s.WaitingFor, width), width), colour}}
+	return styled(colour, screen.FitEnd(waitText(state, s.WaitingFor, width), width))
 }
 
-// waitText is a state with what it needs a person for, as far as there is room: the reason tells more than that it waits.
+// waitText returns a state with what the agent waits for. Where there is no room
+// for both, the reason says more than the state.
 func waitText(state, reason string, width int) string {
 	if reason = screen.Text(reason); reason == "" || state != "waiting" {
 		return state
@@ -418,31 +444,35 @@ func waitText(state, reason string, width int) string {
 	return state
 }
 
-// flagsCell says what is under way: messages that wait, a handoff, what keeps the agent from one, and that notices are
-// off. Where there is no room, it says so in letters.
-func flagsCell(_ *list, s *api.Session, width int) []span {
-	var long, short []string
-	flag := func(set bool, words, letter string) {
+// flagsCell shows messages that wait, a handoff, what prevents one, and that
+// notices are off: in letters where there is no room for words.
+func flagsCell(_ *list, s *api.Session, width int) string {
+	var words []string
+	letters := ""
+	flag := func(set bool, word, letter string) {
 		if set {
-			long, short = append(long, words), append(short, letter)
+			words = append(words, word)
+			letters += letter
 		}
 	}
-	flag(s.Queued > 0, "q"+countText(s.Queued), "q"+countText(s.Queued))
+	queued := "q" + countText(s.Queued)
+	flag(s.Queued > 0, queued, queued)
 	flag(s.Handoff != "", "handoff "+s.Handoff, "H")
 	flag(s.Brake != "", s.Brake, "B")
 	flag(!s.Enabled, "off", "-")
-	text := screen.Text(strings.Join(long, " "))
+
+	text := screen.Text(strings.Join(words, " "))
 	if screen.Cells(text) > width {
-		text = screen.FitStart(strings.Join(short, ""), width)
+		text = screen.FitStart(letters, width)
 	}
-	return []span{{text, screen.Yellow}}
+	return styled(screen.Yellow, text)
 }
 
-// seenCell is how long ago the session did anything.
-func seenCell(l *list, s *api.Session, width int) []span {
+// seenCell shows how long ago the session did anything.
+func seenCell(l *list, s *api.Session, width int) string {
 	text := strings.TrimSuffix(screen.Ago(s.LastActive, l.now), " ago")
-	if screen.Cells(text) > width {
-		text = "–" // it is still to come
+	if screen.Cells(text) > width { // a time in the future
+		return unknown()
 	}
-	return []span{{text, screen.Dim}}
+	return styled(screen.Dim, text)
 }

@@ -154,21 +154,21 @@ func forecastText(f *api.Forecast) string {
 	if f == nil {
 		return ""
 	}
-	about := func(r *api.Range, one, many string) string {
+	unit := func(r *api.Range, one, many string) string {
 		if math.Round(r.Likely) == 1 {
-			many = one
+			return one
 		}
-		return urgency.ReplyCount(r.Likely) + " " + many
+		return many
 	}
 	var parts []string
 	if r := f.Replies; r != nil {
-		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), urgency.ReplyCount(r.Low), urgency.ReplyCount(r.High)))
+		parts = append(parts, repliesText(r, unit(r, " reply", " replies")))
 	}
 	if work := workText(f.Seconds); work != "" {
 		parts = append(parts, "about "+work)
 	}
 	if f.Turns != nil {
-		parts = append(parts, about(f.Turns, "turn", "turns"))
+		parts = append(parts, urgency.ReplyCount(f.Turns.Likely)+unit(f.Turns, " turn", " turns"))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -3,6 +3,8 @@ package top
 import (
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"sm/observer/api"
 )
 
@@ -30,7 +32,7 @@ func TestForecastTexts(t *testing.T) {
 		}
 	}
 	for width, want := range map[int]string{7: "≈40", 10: "≈40", 11: "≈ 40, 25–70", 18: "≈ 40, 25–70", 19: "≈ 40, 25–70; 12 min"} {
-		if got := repliesCell(nil, &api.Session{Forecast: f}, width)[0].text; got != want {
+		if got := ansi.Strip(repliesCell(nil, &api.Session{Forecast: f}, width)); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}
@@ -47,7 +49,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		{0.4, "due now", 0}, {1.4, "≈1", 1}, {21.6, "≈22", 22}, {43.2, "≈43", 43}, {999.4, "≈999", 999}, {999.6, "≈1000+", 1000}, {1e9, "≈1000+", 1000},
 	} {
 		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
-		if got := repliesCell(nil, s, 7)[0].text; got != c.want || left(s) != c.left {
+		if got := ansi.Strip(repliesCell(nil, s, 7)); got != c.want || left(s) != c.left {
 			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, left(s), c.want, c.left)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"sm/observer/api"
 )
 
-// handed is what is known of an agent's handoffs and their documents, the newest first.
+// handed holds an agent's handoffs and handoff documents, the newest first.
 type handed struct {
 	handoffs  []api.Handoff
 	documents []document
 }
 
-// document is a handoff document as GET /documents gives it: the fields that are shown.
+// document holds the fields of GET /documents that are shown.
 type document struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
@@ -29,58 +29,72 @@ type document struct {
 	File      string    `json:"file"`
 }
 
-// handedOf keeps what is an agent's own: its handoffs, and the documents that it wrote or was given.
+// handedOf selects the handoffs of an agent, and the documents that it wrote or
+// got.
 func handedOf(agent string, handoffs []api.Handoff, documents []document) *handed {
-	h := &handed{
-		handoffs:  slices.DeleteFunc(slices.Clone(handoffs), func(x api.Handoff) bool { return x.Agent != agent }),
-		documents: slices.DeleteFunc(slices.Clone(documents), func(x document) bool { return x.Agent != agent && x.ClaimedBy != agent }),
+	h := &handed{}
+	for _, x := range handoffs {
+		if x.Agent == agent {
+			h.handoffs = append(h.handoffs, x)
+		}
+	}
+	for _, x := range documents {
+		if x.Agent == agent || x.ClaimedBy == agent {
+			h.documents = append(h.documents, x)
+		}
 	}
 	slices.SortStableFunc(h.handoffs, func(a, b api.Handoff) int { return b.ChangedAt.Compare(a.ChangedAt) })
 	slices.SortStableFunc(h.documents, func(a, b document) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return h
 }
 
-// handoffs is the view of them.
-func (t *model) handoffs() [][]span {
+// handoffs returns the view of them.
+func (t *model) handoffs() []string {
 	s, ok := t.session()
 	if !ok {
-		return [][]span{{{"this session is gone; esc goes back", screen.Yellow}}}
+		return gone()
 	}
-	lines := [][]span{{{screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.width-40)), screen.Reverse}, {"  h asks it for one, esc goes back", screen.Dim}}, nil}
+	name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.width-40))
+	head := []string{styled(screen.Reverse, name) + styled(screen.Dim, "  h asks it for one, esc goes back"), ""}
 	if t.handed == nil {
-		return append(lines, []span{{"  asking the observer …", screen.Dim}})
+		return append(head, styled(screen.Dim, "  asking the observer …"))
 	}
-	body := t.handed.lines(t.now, t.width)
-	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(lines))))
-	return append(lines, body[t.line:]...)
+	return t.scrolled(head, t.handed.lines(t.now, t.width))
 }
 
-func (h *handed) lines(now time.Time, width int) (lines [][]span) {
-	put := func(when time.Time, what, colour, path string) {
-		lines = append(lines, []span{{fmt.Sprintf("  %-10s", screen.Ago(&when, now)), screen.Dim}, {screen.Text(what), colour}})
+func (h *handed) lines(now time.Time, width int) []string {
+	var lines []string
+	add := func(when time.Time, colour, what, path string) {
+		ago := fmt.Sprintf("  %-10s", screen.Ago(&when, now))
+		lines = append(lines, styled(screen.Dim, ago)+styled(colour, screen.Text(what)))
 		for _, part := range screen.Wrap(screen.Text(path), width-12) {
-			lines = append(lines, []span{{"            " + part, screen.Dim}})
+			lines = append(lines, styled(screen.Dim, "            "+part))
 		}
 	}
+
 	if len(h.handoffs) == 0 {
-		lines = append(lines, []span{{"  no handoff of the last day", ""}})
+		lines = append(lines, "  no handoff of the last day")
 	}
 	for _, x := range h.handoffs {
-		colour, what := "", x.State
+		colour := ""
+		what := x.State
 		switch {
 		case x.State == "failed":
-			colour, what = screen.Red, x.State+": "+x.Reason
+			colour = screen.Red
+			what += ": " + x.Reason
 		case x.Waiting != "":
-			colour, what = screen.Yellow, x.State+", waiting: "+x.Waiting
+			colour = screen.Yellow
+			what += ", waiting: " + x.Waiting
 		}
-		put(x.ChangedAt, what, colour, cmp.Or(x.Path, "made from the transcript"))
+		add(x.ChangedAt, colour, what, cmp.Or(x.Path, "made from the transcript"))
 	}
-	lines = append(lines, nil)
+	lines = append(lines, "")
 	if len(h.documents) == 0 {
-		lines = append(lines, []span{{"  no handoff document", ""}})
+		lines = append(lines, "  no handoff document")
 	}
 	for _, x := range h.documents {
-		put(x.CreatedAt, fmt.Sprintf("document %s, %s, %s", x.ID, x.Type, x.Status), "", cmp.Or(x.File, x.Path))
+		what := fmt.Sprintf("document %s, %s, %s", x.ID, x.Type, x.Status)
+		add(x.CreatedAt, "", what, cmp.Or(x.File, x.Path))
 	}
 	return lines
 }

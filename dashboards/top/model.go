@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
-// view is what the screen shows.
+// view is one of the screens.
 type view uint8
 
 const (
@@ -19,45 +20,46 @@ const (
 	viewHandoffs
 )
 
-// filterMost bounds what can be typed into the filter, in characters.
-const filterMost = 60
+// maxFilter limits the filter, in characters.
+const maxFilter = 60
 
-// model is all that `sm top` knows: what the observer said last, and what the user has chosen. Polls, keys and sizes come in; screen says what is to be seen. It knows no clock but the
-// times it is given, and does no I/O.
+// model is the state of the view. It does no I/O and has no clock: poll, key and
+// paste change it, screen draws it.
 type model struct {
-	width, height int
-	colour        bool
-	central       string // the server with the sessions of many machines; "" for the observer
+	width   int
+	height  int
+	colour  bool
+	central string // the server that is asked in the observer's place
 
 	all  api.Sessions
 	now  time.Time // of the last poll
 	gone time.Time // since when there is no answer; zero while there is one
-	why  string    // there is none
+	why  string    // there is no answer
 
-	client    string // whose sessions alone are shown, "" for all
+	client    string // "" for all
 	order     Order
 	backwards bool
 	filter    string
-	typing    bool // the filter
+	typing    bool // the filter is typed
 	hideQuiet bool
 	view      view
 
-	rows     []api.Session // what is listed, in order
+	rows     []api.Session // the listed sessions, in order
 	quiet    int           // sessions that hideQuiet leaves out
 	selected string        // an agent's id
 	first    int           // row on the screen
-	line     int           // first line of the detail, the help or the handoffs
+	line     int           // first line on the screen, where views scroll
 
 	draft  draft
 	note   note
 	todo   action
 	handed *handed // of the selected agent; nil until the observer has answered
-	from   view    // the one before that of handoffs
+	from   view    // the view before viewHandoffs
 }
 
 func newModel(colour bool) *model { return &model{colour: colour} }
 
-// poll takes in what the observer answered at a time, or that it did not.
+// poll takes over an answer of the observer, or the error in its place.
 func (t *model) poll(all api.Sessions, err error, now time.Time) {
 	t.now = now
 	if err != nil {
@@ -68,15 +70,18 @@ func (t *model) poll(all api.Sessions, err error, now time.Time) {
 		return
 	}
 	all.Sessions = OnlyClient(all.Sessions, t.client)
-	t.all, t.gone, t.why = all, time.Time{}, ""
+	t.all = all
+	t.gone = time.Time{}
+	t.why = ""
 	t.arrange()
 }
 
-// arrange finds what is listed, and in which order. The selection stays on its agent; when that is gone it stays in its
-// place.
+// arrange filters and sorts the sessions. The selection stays on its agent, or
+// on its row if the agent is gone.
 func (t *model) arrange() {
 	at := t.index()
-	t.rows, t.quiet = nil, 0
+	t.rows = nil
+	t.quiet = 0
 	for _, s := range t.all.Sessions {
 		switch {
 		case s.State == "left" || !fits(&s, t.filter):
@@ -92,12 +97,12 @@ func (t *model) arrange() {
 	}
 }
 
-// index is the selected row, -1 for none.
+// index returns the selected row, or -1.
 func (t *model) index() int {
 	return slices.IndexFunc(t.rows, func(s api.Session) bool { return s.ID == t.selected })
 }
 
-// selectRow selects a row, or the nearest there is.
+// selectRow selects a row, or the nearest one.
 func (t *model) selectRow(i int) {
 	t.selected = ""
 	if len(t.rows) > 0 {
@@ -105,14 +110,18 @@ func (t *model) selectRow(i int) {
 	}
 }
 
-// fits says whether a session is what a filter means: part of what it is called or does, in any case.
+// fits reports whether the filter is part of a name, place or state of s,
+// ignoring case.
 func fits(s *api.Session, filter string) bool {
 	filter = strings.ToLower(filter)
-	texts := []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel}
+	texts := []string{
+		s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project,
+		s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel,
+	}
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), filter) })
 }
 
-// session is the selected one.
+// session returns the selected session.
 func (t *model) session() (api.Session, bool) {
 	if i := t.index(); i >= 0 {
 		return t.rows[i], true
@@ -120,7 +129,13 @@ func (t *model) session() (api.Session, bool) {
 	return api.Session{}, false
 }
 
-// key does what a key means; text is what it types. quit says that it ends the program.
+// show changes to another view.
+func (t *model) show(v view) {
+	t.view = v
+	t.line = 0
+}
+
+// key handles a key, and the text that it types.
 func (t *model) key(key, text string) (quit bool) {
 	switch {
 	case key == "ctrl+c":
@@ -154,19 +169,19 @@ func (t *model) typeKey(key, text string) {
 	case "enter":
 		t.typing = false
 	case "esc":
-		t.typing, t.filter = false, ""
+		t.typing = false
+		t.filter = ""
 	case "backspace":
-		r := []rune(t.filter)
-		t.filter = string(r[:max(0, len(r)-1)])
+		t.filter = withoutLast(t.filter)
 	default:
-		if r := []rune(t.filter + oneLineTyped(text)); len(r) <= filterMost {
-			t.filter = string(r)
+		if longer := t.filter + oneLineTyped(text); utf8.RuneCountInString(longer) <= maxFilter {
+			t.filter = longer
 		}
 	}
 	t.arrange()
 }
 
-// oneLineTyped keeps the spaces that oneLine would trim.
+// oneLineTyped keeps the spaces that screen.Text would trim.
 func oneLineTyped(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return strings.Repeat(" ", len(text))
@@ -190,10 +205,10 @@ func (t *model) listKey(key string) {
 		t.selectRow(len(t.rows) - 1)
 	case "enter":
 		if _, ok := t.session(); ok {
-			t.view, t.line = viewDetail, 0
+			t.show(viewDetail)
 		}
 	case "?":
-		t.view, t.line = viewHelp, 0
+		t.show(viewHelp)
 	case "/":
 		t.typing = true
 	case "esc":
@@ -207,33 +222,41 @@ func (t *model) listKey(key string) {
 		if !ok {
 			return
 		}
-		t.order, t.backwards = order, false
+		t.order = order
+		t.backwards = false
 	}
 	t.arrange()
 }
 
-// orderKeys are the keys that choose an order.
+// orderKeys returns the keys that choose an order.
 func orderKeys() map[string]Order {
-	return map[string]Order{"u": ByUrgency, "p": ByPressure, "l": ByReplies, "n": ByName, "t": ByActivity, "c": ByCompactions}
+	return map[string]Order{
+		"u": ByUrgency,
+		"p": ByPressure,
+		"l": ByReplies,
+		"n": ByName,
+		"t": ByActivity,
+		"c": ByCompactions,
+	}
 }
 
-// detailKey does what keys mean where all about an agent is shown.
+// detailKey handles keys in the views of one agent.
 func (t *model) detailKey(key string) {
 	switch key {
 	case "esc", "enter", "backspace", "left":
 		if t.view == viewHandoffs && t.from == viewDetail {
-			t.view, t.line = viewDetail, 0
+			t.show(viewDetail)
 		} else {
 			t.view = viewList
 		}
 	case "?":
-		t.view, t.line = viewHelp, 0
+		t.show(viewHelp)
 	default:
 		t.scrollKey(key)
 	}
 }
 
-// scrollKey moves what has more lines than the screen.
+// scrollKey scrolls a view with more lines than the screen.
 func (t *model) scrollKey(key string) (known bool) {
 	switch key {
 	case "up", "k":

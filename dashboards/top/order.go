@@ -12,11 +12,13 @@ import (
 	"sm/observer/api"
 )
 
-// Order is an order of sessions. In each the one that needs attention comes first.
+// Order is an order of sessions. Each begins with the session that needs
+// attention most.
 type Order uint8
 
-// The orders. ByUrgency, which is the one without a choice, has those that wait for a person first, then those at work by
-// the replies that are left until their compaction, then the idle, then the quiet.
+// The orders. ByUrgency, the default, begins with sessions that wait for a
+// person, then come those at work by the replies that are left until their
+// compaction, then the idle and the quiet.
 const (
 	ByUrgency Order = iota
 	ByPressure
@@ -26,15 +28,15 @@ const (
 	ByCompactions
 )
 
-// Orders are the names of the orders.
+// Orders returns the names of the orders.
 func Orders() []string {
 	return []string{"urgency", "pressure", "replies", "name", "activity", "compactions"}
 }
 
-// String is the order's name, as ParseOrder takes it.
+// String returns the name that ParseOrder accepts.
 func (o Order) String() string { return Orders()[o] }
 
-// ParseOrder is the order of a name; the error lists all.
+// ParseOrder returns the order of a name; its error lists all names.
 func ParseOrder(name string) (Order, error) {
 	i := slices.Index(Orders(), name)
 	if i < 0 {
@@ -43,7 +45,7 @@ func ParseOrder(name string) (Order, error) {
 	return Order(i), nil
 }
 
-// Sort puts sessions in an order. Equals are ordered by what they are called, then by id.
+// Sort sorts sessions. Equals are ordered by name, then by id.
 func Sort(sessions []api.Session, by Order) { sortSessions(sessions, by, false) }
 
 func sortSessions(sessions []api.Session, by Order, backwards bool) {
@@ -56,7 +58,7 @@ func sortSessions(sessions []api.Session, by Order, backwards bool) {
 	})
 }
 
-// compare orders two sessions. What is unknown comes last.
+// compare compares two sessions. Unknown figures come last.
 func (o Order) compare(a, b *api.Session) int {
 	switch o {
 	case ByName:
@@ -64,7 +66,7 @@ func (o Order) compare(a, b *api.Session) int {
 	case ByActivity:
 		return active(b).Compare(active(a))
 	case ByCompactions:
-		return compactionCount(b) - compactionCount(a)
+		return b.Compactions.Total() - a.Compactions.Total()
 	case ByReplies:
 		return cmp.Compare(left(a), left(b))
 	case ByUrgency:
@@ -80,7 +82,7 @@ func active(s *api.Session) time.Time {
 	return *s.LastActive
 }
 
-// pressure is how near the compaction is, -1 while unknown.
+// pressure returns the share of the compaction threshold, -1 while unknown.
 func pressure(s *api.Session) float64 {
 	if s.Pressure == nil {
 		return -1
@@ -88,7 +90,8 @@ func pressure(s *api.Session) float64 {
 	return *s.Pressure
 }
 
-// left is in how many replies a compaction is due, in the figure that is shown: by the forecast, else by the pressure alone.
+// left returns in how many replies a compaction is due, rounded as it is shown:
+// by the forecast, else by the pressure.
 func left(s *api.Session) float64 {
 	if replies := repliesOf(s); replies != nil {
 		return float64(urgency.Replies(replies.Likely))
@@ -101,10 +104,13 @@ func left(s *api.Session) float64 {
 
 func needOf(s *api.Session) urgency.Need { return urgency.Of(s.State, s.IsCompacting) }
 
-// Clients are the names of the clients that sessions can be of, as [OnlyClient] takes them.
+// resting reports whether a session is idle or quiet.
+func resting(s *api.Session) bool { return needOf(s) >= urgency.Idles }
+
+// Clients returns the names that [OnlyClient] accepts.
 func Clients() []string { return []string{"claude", "codex"} }
 
-// ParseClient checks the name of a client, "" for any; the error lists all.
+// ParseClient checks the name of a client, "" for any; its error lists all.
 func ParseClient(name string) error {
 	if name == "" || slices.Contains(Clients(), name) {
 		return nil
@@ -112,8 +118,8 @@ func ParseClient(name string) error {
 	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(Clients(), ", "))
 }
 
-// OnlyClient leaves those sessions that one client wrote, all for "". Those of an older observer, which does not say, are
-// Claude Code's.
+// OnlyClient returns the sessions of one client, or all for "". An older observer
+// does not name the client; its sessions are Claude Code's.
 func OnlyClient(sessions []api.Session, client string) []api.Session {
 	if client == "" {
 		return sessions

@@ -12,12 +12,12 @@ import (
 	"sm/observer/api"
 )
 
-// screen draws what is to be seen: at most height lines of at most width cells.
+// screen returns at most height lines of at most width cells.
 func (t *model) screen() string {
 	if t.width <= 0 || t.height <= 0 {
 		return ""
 	}
-	var lines [][]span
+	var lines []string
 	switch t.view {
 	case viewDetail:
 		lines = t.detail()
@@ -29,18 +29,15 @@ func (t *model) screen() string {
 		lines = t.list()
 	}
 	lines = t.above(lines)
-	var b strings.Builder
-	for i, line := range lines[:min(len(lines), t.height)] {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		drawSpans(&b, fitSpans(line, t.width), t.colour)
+	lines = lines[:min(len(lines), t.height)]
+	for i, line := range lines {
+		lines[i] = fit(line, t.width, t.colour)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
-// above puts what is asked, or what became of it, in the place of the lowest lines.
-func (t *model) above(lines [][]span) [][]span {
+// above puts the message that is written, or the note, into the lowest lines.
+func (t *model) above(lines []string) []string {
 	bottom := t.bottom()
 	if len(bottom) == 0 {
 		return lines
@@ -48,36 +45,35 @@ func (t *model) above(lines [][]span) [][]span {
 	bottom = bottom[max(0, len(bottom)-t.height):]
 	room := t.height - len(bottom)
 	lines = slices.Clone(lines[:min(len(lines), room)])
-	return append(append(lines, make([][]span, room-len(lines))...), bottom...)
+	lines = append(lines, make([]string, room-len(lines))...)
+	return append(lines, bottom...)
 }
 
-// list is the header, the sessions and the footer.
-func (t *model) list() [][]span {
-	lines := t.header()
+// list returns the header, the sessions and the footer.
+func (t *model) list() []string {
 	look := newList(t.rows, t.now, t.width)
 	look.selected = t.selected
 	columns := placeColumns(look.columns(), t.width-2, t.gap())
-	lines = append(lines, append([]span{{"  ", ""}}, titles(columns, t.gap())...))
+	lines := append(t.header(), "  "+titles(columns, t.gap()))
+
 	room := t.room()
 	t.scroll(room)
 	for i := t.first; i < min(len(t.rows), t.first+room); i++ {
-		mark := span{"  ", ""}
+		mark := "  "
 		if t.rows[i].ID == t.selected {
-			mark = span{"› ", screen.Bold}
+			mark = styled(screen.Bold, "› ")
 		}
-		lines = append(lines, append([]span{mark}, look.row(&t.rows[i], columns, t.gap())...))
+		lines = append(lines, mark+look.row(&t.rows[i], columns, t.gap()))
 	}
 	if len(t.rows) == 0 && room > 0 {
-		lines = append(lines, []span{{"  " + t.nothing(), screen.Dim}})
+		lines = append(lines, styled(screen.Dim, "  "+t.nothing()))
 	}
 	lines = append(lines, t.panel(room-len(t.rows))...)
-	for len(lines) < t.height-1 {
-		lines = append(lines, nil)
-	}
+	lines = append(lines, make([]string, max(0, t.height-1-len(lines)))...)
 	return append(lines[:max(0, t.height-1)], t.footer())
 }
 
-// gap is how many cells stand between columns.
+// gap returns the number of cells between columns.
 func (t *model) gap() int {
 	if t.width >= 120 {
 		return 2
@@ -85,7 +81,7 @@ func (t *model) gap() int {
 	return 1
 }
 
-// room is how many sessions there is room for.
+// room returns how many sessions fit on the screen.
 func (t *model) room() int { return max(0, t.height-len(t.header())-2) }
 
 // scroll keeps the selected row on the screen.
@@ -100,7 +96,7 @@ func (t *model) scroll(room int) {
 func (t *model) nothing() string {
 	switch {
 	case t.filter != "":
-		return "nothing is called so; esc clears the filter"
+		return "no session matches; esc clears the filter"
 	case t.quiet > 0:
 		return "all sessions are quiet; x shows them"
 	case t.all.Others > 0:
@@ -112,33 +108,37 @@ func (t *model) nothing() string {
 	return "no sessions yet"
 }
 
-// header says how the fleet is, and what is wrong, if anything is.
-func (t *model) header() [][]span {
-	lines := [][]span{t.summary()}
-	if spent := spentLine(&t.all, t.now, t.width); len(spent) > 0 && t.height >= 16 {
-		if first := spanCells(lines[0]) + 3; first+spanCells(spent) <= t.width {
-			lines[0] = append(append(lines[0], span{"   ", ""}), spent...)
+// header returns the summary, and what is wrong, if anything is.
+func (t *model) header() []string {
+	summary := t.summary()
+	lines := []string{summary}
+	if spent := spentLine(&t.all, t.now, t.width); spent != "" && t.height >= 16 {
+		if screen.Cells(summary)+3+screen.Cells(spent) <= t.width {
+			lines[0] = summary + "   " + spent
 		} else {
 			lines = append(lines, spent)
 		}
 	}
+
+	const alarm = screen.Bold + ";" + screen.Red
 	if !t.gone.IsZero() {
-		text := fmt.Sprintf("%s gone since %s; what stands here is from before", cmp.Or(t.central, "observer"), t.gone.Local().Format(time.TimeOnly))
-		lines = append(lines, []span{{text, screen.Bold + ";" + screen.Red}, {" (" + screen.Text(t.why) + ")", screen.Dim}})
+		text := fmt.Sprintf("%s gone since %s; these figures are from before", cmp.Or(t.central, "observer"), t.gone.Local().Format(time.TimeOnly))
+		lines = append(lines, styled(alarm, text)+styled(screen.Dim, " ("+screen.Text(t.why)+")"))
 	}
 	if len(t.all.Down) > 0 {
-		lines = append(lines, []span{{"no answer from the observers of: " + screen.Text(strings.Join(t.all.Down, ", ")), screen.Bold + ";" + screen.Red}})
+		down := screen.Text(strings.Join(t.all.Down, ", "))
+		lines = append(lines, styled(alarm, "no answer from the observers of: "+down))
 	}
 	if t.all.NotWarned {
-		lines = append(lines, []span{{api.NotWarnedNotice, screen.Yellow}})
+		lines = append(lines, styled(screen.Yellow, api.NotWarnedNotice))
 	}
 	if t.all.CatchingUp {
-		lines = append(lines, []span{{"catching up: the observer is still reading what existed when it started", screen.Yellow}})
+		lines = append(lines, styled(screen.Yellow, "catching up: the observer is still reading what existed when it started"))
 	}
 	return lines
 }
 
-func (t *model) summary() []span {
+func (t *model) summary() string {
 	var agents, imminent, compactions, queued int
 	var needs [urgency.Rests + 1]int
 	for i := range t.all.Sessions {
@@ -147,26 +147,28 @@ func (t *model) summary() []span {
 			continue
 		}
 		agents++
-		compactions += compactionCount(s)
+		compactions += s.Compactions.Total()
 		queued += s.Queued
 		needs[needOf(s)]++
-		if s.PressureLevel == "imminent" && needOf(s) < urgency.Idles {
+		if s.PressureLevel == "imminent" && !resting(s) {
 			imminent++
 		}
 	}
-	head := []span{{"sm top", screen.Bold}}
+
+	head := styled(screen.Bold, "sm top")
 	if t.all.Demo {
-		head = append(head, span{" ", ""}, span{" DEMO ", screen.Reverse})
+		head += " " + styled(screen.Reverse, " DEMO ")
 	}
 	if t.central != "" && t.width >= 100 {
-		head = append(head, span{" " + screen.FitEnd(screen.Text(t.central), t.width/3), screen.Dim})
+		head += styled(screen.Dim, " "+screen.FitEnd(t.central, t.width/3))
 	}
 	parts := []part{{head, 0}}
 	add := func(n int, what, colour string, rank int) {
 		if n == 0 {
 			colour = screen.Dim
 		}
-		parts = append(parts, part{[]span{{"  ", ""}, {countText(n), colour}, {" " + what, screen.Dim}}, rank})
+		text := "  " + styled(colour, countText(n)) + styled(screen.Dim, " "+what)
+		parts = append(parts, part{text, rank})
 	}
 	add(agents, plural(agents, "agent"), screen.Bold, 3)
 	if t.central != "" {
@@ -183,26 +185,28 @@ func (t *model) summary() []span {
 	return fitParts(parts, t.width)
 }
 
-// part is a piece of a line that goes as a whole where there is no room; those with the highest rank go first.
+// part is a piece of a line that is left out as a whole where there is no room;
+// parts with the highest rank go first.
 type part struct {
-	spans []span
-	rank  int
+	text string
+	rank int
 }
 
-// fitParts puts as many parts into a line as there is room for.
-func fitParts(parts []part, width int) (line []span) {
+// fitParts joins as many parts as there is room for.
+func fitParts(parts []part, width int) string {
 	for {
-		line = nil
+		line := ""
 		last := 0
 		for i, p := range parts {
-			if line = append(line, p.spans...); p.rank > parts[last].rank {
+			line += p.text
+			if p.rank > parts[last].rank {
 				last = i
 			}
 		}
-		if spanCells(line) <= width || parts[last].rank == 0 {
+		if screen.Cells(line) <= width || parts[last].rank == 0 {
 			return line
 		}
-		parts = slices.Delete(slices.Clone(parts), last, last+1)
+		parts = slices.Delete(parts, last, last+1)
 	}
 }
 
@@ -213,54 +217,63 @@ func plural(n int, what string) string {
 	return what + "s"
 }
 
-// footer is the filter while it is typed, else where the list stands and what keys there are.
-func (t *model) footer() []span {
+// footer returns the filter while it is typed, else the state of the list and
+// the keys.
+func (t *model) footer() string {
 	if t.typing {
-		return []span{{"/" + t.filter, ""}, {"▏", screen.Bold}, {"  enter keeps, esc clears", screen.Dim}}
+		return "/" + t.filter + styled(screen.Bold, "▏") + styled(screen.Dim, "  enter keeps, esc clears")
 	}
 	arrow := "↓"
 	if t.backwards {
 		arrow = "↑"
 	}
-	parts := []part{{[]span{{t.order.String() + " " + arrow, screen.Bold}}, 0}}
-	add := func(text, colour string, rank int) { parts = append(parts, part{[]span{{text, colour}}, rank}) }
+	parts := []part{{styled(screen.Bold, t.order.String()+" "+arrow), 0}}
+	add := func(colour, text string, rank int) {
+		parts = append(parts, part{styled(colour, "  "+text), rank})
+	}
 	if t.client != "" {
-		add("  "+t.client+" alone", screen.Yellow, 1)
+		add(screen.Yellow, t.client+" alone", 1)
 	}
 	if t.filter != "" {
-		add("  filter: "+t.filter, screen.Yellow, 1)
+		add(screen.Yellow, "filter: "+t.filter, 1)
 	}
 	if t.hideQuiet {
-		add(fmt.Sprintf("  %d quiet hidden", t.quiet), screen.Yellow, 4)
+		add(screen.Yellow, fmt.Sprintf("%d quiet hidden", t.quiet), 4)
 	}
 	if t.all.Others > 0 {
-		add(fmt.Sprintf("  %d not listed", t.all.Others), screen.Dim, 5)
+		add(screen.Dim, fmt.Sprintf("%d not listed", t.all.Others), 5)
 	}
 	if room := t.room(); len(t.rows) > room {
-		add(fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), "", 3)
+		add("", fmt.Sprintf("%d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), 3)
 	}
-	add("  ? help", screen.Dim, 2)
-	add("  / filter", screen.Dim, 7)
-	add("  enter detail", screen.Dim, 8)
-	add("  q quit", screen.Dim, 6)
+	add(screen.Dim, "? help", 2)
+	add(screen.Dim, "/ filter", 7)
+	add(screen.Dim, "enter detail", 8)
+	add(screen.Dim, "q quit", 6)
 	if t.width >= 120 {
-		add("  s send  a pane  o page  h handoffs  y copy id", screen.Dim, 9)
+		add(screen.Dim, "s send  a pane  o page  h handoffs  y copy id", 9)
 	}
 	return fitParts(parts, t.width)
 }
 
-// help names all keys, and what the columns say. What has no room is scrolled to.
-func (t *model) help() [][]span {
+// scrolled returns head and the part of body that is scrolled to.
+func (t *model) scrolled(head, body []string) []string {
+	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(head))))
+	return append(head, body[t.line:]...)
+}
+
+// help lists all keys, and what the columns mean.
+func (t *model) help() []string {
 	hint := "  any key goes back"
 	body := helpLines()
 	if len(body) > t.height-2 {
 		hint = "  j k scroll, any other key goes back"
 	}
-	t.line = max(0, min(t.line, len(body)-max(1, t.height-2)))
-	return append([][]span{{{"sm top", screen.Bold}, {hint, screen.Dim}}, nil}, body[t.line:]...)
+	return t.scrolled([]string{styled(screen.Bold, "sm top") + styled(screen.Dim, hint), ""}, body)
 }
 
-func helpLines() (lines [][]span) {
+func helpLines() []string {
+	var lines []string
 	for _, h := range [][2]string{
 		{"up down j k", "choose an agent; pgup pgdown g G go further"},
 		{"enter", "all about one agent; esc goes back"},
@@ -273,7 +286,7 @@ func helpLines() (lines [][]span) {
 		{"u p l", "sort by urgency, pressure, replies left"},
 		{"n t c", "sort by name, time of activity, compactions"},
 		{"r", "reverse the order"},
-		{"x", "hide quiet sessions, and show them again"},
+		{"x", "hide quiet sessions, or show them again"},
 		{"q ctrl+c", "quit"},
 		{"", ""},
 		{"CONTEXT", "how full; ┃ is where the client compacts"},
@@ -286,70 +299,79 @@ func helpLines() (lines [][]span) {
 		{"", "B: another would be refused; -: notices are off"},
 		{"SEEN", "how long ago it did anything"},
 	} {
-		lines = append(lines, []span{{fmt.Sprintf("  %-12s", h[0]), screen.Cyan}, {h[1], ""}})
+		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", h[0]))+h[1])
 	}
 	return lines
 }
 
-// detail is all about one session.
-func (t *model) detail() [][]span {
+// gone returns what the view of an agent shows when its session is gone.
+func gone() []string {
+	return []string{styled(screen.Yellow, "this session is gone; esc goes back")}
+}
+
+// detail returns everything about the selected session.
+func (t *model) detail() []string {
 	s, ok := t.session()
 	if !ok {
-		return [][]span{{{"this session is gone; esc goes back", screen.Yellow}}}
+		return gone()
 	}
-	lines := t.header()
-	lines[0] = []span{{screen.FitEnd(nameOf(&s), max(1, t.width-30)), screen.Reverse}, {"  esc goes back, j k scroll", screen.Dim}}
+	head := t.header()
+	name := screen.FitEnd(nameOf(&s), max(1, t.width-30))
+	head[0] = styled(screen.Reverse, name) + styled(screen.Dim, "  esc goes back, j k scroll")
 	if t.all.Demo {
-		lines[0] = append([]span{{" DEMO ", screen.Reverse}, {" ", ""}}, lines[0]...)
+		head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 	}
-	head := len(lines)
-	body := facts(&s, t.now, t.width)
-	t.line = max(0, min(t.line, len(body)-max(1, t.height-head)))
-	return append(lines, body[t.line:]...)
+	return t.scrolled(head, facts(&s, t.now, t.width))
 }
 
 const (
-	factsWidth = 64 // of a column of facts, in cells, where there are several
-	panelLeast = 12 // lines that are free below the list before they show the selected agent
+	factsWidth   = 64 // of a column of facts, in cells, where there are several
+	minPanel     = 12 // free lines that a panel needs
+	minPanelView = 30 // lines of a screen with a panel
 )
 
-// facts are all that is known of a session, in as many columns as there is room for.
-func facts(s *api.Session, now time.Time, width int) [][]span {
+// facts returns everything about a session, in as many columns as there is room
+// for.
+func facts(s *api.Session, now time.Time, width int) []string {
 	columns := max(1, width/factsWidth)
 	width /= columns
 	bar := min(60, max(1, width-19))
-	lines := [][]span{nil, append([]span{{"  context          ", screen.Dim}}, barCell(nil, s, bar)...),
-		append([]span{{"  trend            ", screen.Dim}}, trendCell(nil, s, min(30, bar))...), nil}
-	var all [][]span
+	label := func(name string) string { return styled(screen.Dim, fmt.Sprintf("  %-16s ", name)) }
+
+	var all []string
 	for _, f := range Fields(*s, now) {
 		name := f[0]
 		for _, part := range screen.Wrap(screen.Text(f[1]), width-20) {
-			all = append(all, []span{{fmt.Sprintf("  %-16s ", name), screen.Dim}, {part, ""}})
+			all = append(all, label(name)+part)
 			name = ""
 		}
 	}
+	lines := []string{
+		"",
+		label("context") + barCell(nil, s, bar),
+		label("trend") + trendCell(nil, s, min(30, bar)),
+		"",
+	}
 	rows := (len(all) + columns - 1) / columns
 	for i := range rows {
-		var line []span
+		line := ""
 		for j := i; j < len(all); j += rows {
-			if j > i {
-				line = append(line, span{strings.Repeat(" ", max(0, j/rows*width-spanCells(line))), ""})
-			}
-			line = append(line, all[j]...)
+			line += strings.Repeat(" ", max(0, j/rows*width-screen.Cells(line))) + all[j]
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// panel shows the selected session in lines that the list leaves free, where there are many.
-func (t *model) panel(free int) [][]span {
+// panel shows the selected session in the free lines below a short list.
+func (t *model) panel(free int) []string {
 	s, ok := t.session()
-	if !ok || free < panelLeast || t.height < 30 {
+	if !ok || free < minPanel || t.height < minPanelView {
 		return nil
 	}
 	name := screen.FitEnd(nameOf(&s), max(1, t.width/2))
 	rule := strings.Repeat("─", max(0, t.width-screen.Cells(name)-4))
-	lines := append([][]span{nil, {{"─ ", screen.Dim}, {name, screen.Bold}, {" " + rule, screen.Dim}}}, facts(&s, t.now, t.width)...)
+	title := styled(screen.Dim, "─ ") + styled(screen.Bold, name) + styled(screen.Dim, " "+rule)
+	lines := append([]string{"", title}, facts(&s, t.now, t.width)...)
 	return lines[:min(len(lines), free)]
 }
