@@ -67,7 +67,7 @@ func TestTopActs(t *testing.T) {
 
 	// Nobody looks at the screen: tmux has no client that could go to the pane.
 	p.do("send-keys", "-t", "0:", "a")
-	p.shows(`^tmux: no current client .*; 'tmux list-panes -a' shows what there is`)
+	p.shows(`^tmux: no current client .*; 'tmux list-panes -a' lists all panes`)
 	outer := &topPane{d, filepath.Join(d.dir, "outer")}
 	t.Cleanup(func() { _ = outer.command("kill-server").Run() })
 	outer.do("new-session", "-d", "-x", "100", "-y", "30", "env", "-u", "TMUX", "tmux", "-u", "-S", p.tmux, "attach", "-t", "0")

@@ -1,7 +1,8 @@
-// Package screen makes texts and figures fit for a terminal: one line, a number of cells, a colour.
+// Package screen makes texts and figures fit for a terminal: one line, a number
+// of cells, a colour.
 //
-// Invariants: what Text returns has the same width on every terminal, and no control character leaves this package.
-// Figures are rounded for reading, not for reckoning.
+// Invariants: what Text returns has the same width on every terminal, and no
+// control character of a text is left. Figures are rounded for reading.
 //
-// It writes nothing, and knows neither sessions nor terminals.
+// It writes nothing.
 package screen

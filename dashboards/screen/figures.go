@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bar draws a share of 0..100 in ten characters, to an eighth of one.
+// Bar draws a percentage in ten characters, to an eighth of one.
 func Bar(percent int) string {
 	const width = 10
 	eighths := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
@@ -16,7 +16,7 @@ func Bar(percent int) string {
 	return s + strings.Repeat("·", width-utf8.RuneCountInString(s))
 }
 
-// Tokens writes a token count as people say it: 950, 104k, 1M, 1.2M.
+// Tokens formats a token count: 950, 104k, 1M, 1.2M.
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -27,7 +27,7 @@ func Tokens(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
 }
 
-// Bytes writes a byte count in decimal units.
+// Bytes formats a byte count in decimal units.
 func Bytes(n float64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	i := 0
@@ -41,7 +41,7 @@ func Bytes(n float64) string {
 	return fmt.Sprintf("%.1f %s", n, units[i])
 }
 
-// Ago writes how long ago a time is, in one unit; "–" for no time.
+// Ago formats how long ago a time is, in one unit; "–" for none.
 func Ago(t *time.Time, now time.Time) string {
 	if t == nil {
 		return "–"

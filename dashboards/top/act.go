@@ -17,20 +17,21 @@ import (
 	"sm/observer/api"
 )
 
-// actor does what the model asks for: it talks to the observer, to the terminal, and to programs of the user.
+// actor does what the model asks for: it calls the observer, and starts programs
+// of the user.
 type actor struct {
-	ctx    context.Context // of the one Run
+	ctx    context.Context // of Run
 	client *api.Client
 	o      Options
 }
 
-// handedOver is what the observer answered about the handoffs of an agent.
+// handedOver carries the handoffs of an agent to the model.
 type handedOver struct {
-	agent string
-	what  *handed
+	agent  string
+	handed *handed
 }
 
-// do is the action as a command of the terminal's program; nil for nothing.
+// do returns the command for an action, nil for none.
 func (d actor) do(a action) tea.Cmd {
 	name := screen.Text(a.about.ShortName())
 	switch a.does {
@@ -38,10 +39,11 @@ func (d actor) do(a action) tea.Cmd {
 		return func() tea.Msg { return d.send(a, name) }
 	case copyID:
 		id := a.about.ID
-		if a.about.Host != "" { // ours, which no command takes
+		if a.about.Host != "" { // no command accepts the id made for the host's agent
 			id = cmp.Or(a.about.SessionID, a.about.Label)
 		}
-		return tea.Batch(tea.SetClipboard(id), func() tea.Msg { return note{text: "on the clipboard: " + id} })
+		copied := func() tea.Msg { return note{text: "on the clipboard: " + id} }
+		return tea.Batch(tea.SetClipboard(id), copied)
 	case attachPane:
 		return d.attach(a.about)
 	case openPage:
@@ -53,15 +55,19 @@ func (d actor) do(a action) tea.Cmd {
 }
 
 func (d actor) send(a action, name string) tea.Msg {
-	m, err := d.client.Send(d.ctx, a.about.ID, api.NewMessage{ID: rand.Text(), From: d.o.From, Text: a.text, Mode: "sequential"})
-	if err != nil {
+	m, err := d.client.Send(d.ctx, a.about.ID, api.NewMessage{
+		ID:   rand.Text(),
+		From: d.o.From,
+		Text: a.text,
+		Mode: "sequential",
+	})
+	switch {
+	case err != nil:
 		return failed(err)
+	case m.WaitsFor == api.WaitsForHooks:
+		return note{text: fmt.Sprintf("queued for %s; no hook of its session has come yet, see 'sm doctor'", name)}
 	}
-	text := fmt.Sprintf("queued for %s; it arrives at the end of its turn", name)
-	if m.WaitsFor == api.WaitsForHooks {
-		text = fmt.Sprintf("queued for %s; no hook of its session has come yet, see 'sm doctor'", name)
-	}
-	return note{text: text}
+	return note{text: fmt.Sprintf("queued for %s; it arrives at the end of its turn", name)}
 }
 
 // attach shows the agent's pane. It types nothing there.
@@ -75,13 +81,14 @@ func (d actor) attach(s api.Session) tea.Cmd {
 	if err != nil {
 		return func() tea.Msg { return failed(err) }
 	}
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		if err == nil {
 			return note{}
 		}
-		return note{fmt.Sprintf("tmux: %s; 'tmux list-panes -a' shows what there is", strings.TrimSpace(complaint.String()+" "+err.Error())), true}
+		why := strings.TrimSpace(stderr.String() + " " + err.Error())
+		return note{fmt.Sprintf("tmux: %s; 'tmux list-panes -a' lists all panes", why), true}
 	})
 }
 
@@ -101,27 +108,35 @@ func (d actor) readHandoffs(s api.Session) tea.Msg {
 	if err != nil {
 		return failed(err)
 	}
+	documents, err := d.documents()
+	if err != nil {
+		return failed(err)
+	}
+	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, documents)}
+}
+
+func (d actor) documents() ([]document, error) {
 	text, err := d.client.Raw(d.ctx, "/documents")
+	if err != nil {
+		return nil, err
+	}
 	var all struct {
 		Documents []document `json:"documents"`
 		Problem   string     `json:"problem"`
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
 	}
-	if err == nil && all.Problem != "" {
-		err = errors.New(all.Problem)
+	if all.Problem != "" {
+		return nil, errors.New(all.Problem)
 	}
-	if err != nil {
-		return failed(err)
-	}
-	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, all.Documents)}
+	return all.Documents, nil
 }
 
-// failed is an error as a note. It ends with what to do.
+// failed returns an error as a note, which ends with what to do.
 func failed(err error) note {
 	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
-		return note{"the observer no longer knows this agent; choose another", true}
+		return note{"the observer no longer has this agent; choose another", true}
 	}
 	return note{err.Error(), true}
 }

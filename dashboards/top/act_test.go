@@ -35,18 +35,20 @@ func documentsOfTest() []document {
 	}
 }
 
-// asked is what a key asked the program for.
+// asked is an action that a key asked for.
 type asked struct {
 	Does verb
 	ID   string
 	Text string
 }
 
-// TestActKeys: what keys ask for, and that nothing goes out to others without a yes.
+// TestActKeys checks what keys ask for, and that no message is sent without
+// confirmation.
 func TestActKeys(t *testing.T) {
+	t.Parallel()
 	type outcome struct {
 		Asked  []asked
-		Bottom string // the lowest line, as far as it is not the footer
+		Bottom string // the lowest line, unless it is the footer
 	}
 	for _, c := range []struct {
 		name string
@@ -69,7 +71,7 @@ func TestActKeys(t *testing.T) {
 		{"the pane", []string{"j", "a"}, outcome{Asked: []asked{{attachPane, "agent-api", ""}}}},
 		{"no pane", []string{"a"}, outcome{Bottom: "no tmux pane of asks is known; see 'sm register --help'"}},
 		{"a note goes with the next key", []string{"a", "k"}, outcome{}},
-		{"nobody is selected", []string{"/", "x", "x", "enter", "s"}, outcome{Bottom: "no agent is selected; choose one with j and k"}},
+		{"no selection", []string{"/", "x", "x", "enter", "s"}, outcome{Bottom: "no agent is selected; choose one with j and k"}},
 		{"while the help is shown nothing is asked", []string{"?", "y"}, outcome{}},
 		{"while a filter is typed neither", []string{"/", "a", "y"}, outcome{}},
 	} {
@@ -98,8 +100,10 @@ func TestActKeys(t *testing.T) {
 	}
 }
 
-// TestDraftStaysWithItsAgent: a message goes to the agent that it was begun for, wherever the selection has gone.
+// TestDraftStaysWithItsAgent checks that a message goes to the agent for which it
+// was begun, wherever the selection has moved.
 func TestDraftStaysWithItsAgent(t *testing.T) {
+	t.Parallel()
 	x := topScene(80, 24, false)
 	x.keys("s", "h", "i", "enter")
 	x.poll(api.Sessions{Sessions: []api.Session{topSession("other", 10, nil)}}, nil, topNow)
@@ -109,8 +113,10 @@ func TestDraftStaysWithItsAgent(t *testing.T) {
 	}
 }
 
-// TestDraftText: what is typed and pasted is one line of what prints, with an end.
+// TestDraftText checks that what is typed and pasted becomes one printable line
+// of limited length.
 func TestDraftText(t *testing.T) {
+	t.Parallel()
 	x := topScene(40, 10, false)
 	x.keys("s")
 	x.paste("a\r\nb\t\x1b[31m\u202ec ")
@@ -123,14 +129,14 @@ func TestDraftText(t *testing.T) {
 	checkScreen(t, x, x.screen())
 }
 
-// standIn is an observer that keeps what it is asked.
+// standIn is an observer that records requests.
 type standIn struct {
 	*http.ServeMux
 	asked []string
 	sent  api.NewMessage
 }
 
-// newActor is an actor before a stand-in for the observer.
+// newActor returns an actor with a stand-in for the observer.
 func newActor(t *testing.T) (actor, *standIn) {
 	t.Helper()
 	in := &standIn{ServeMux: http.NewServeMux()}
@@ -171,8 +177,9 @@ func newActor(t *testing.T) (actor, *standIn) {
 	return actor{ctx: t.Context(), client: api.NewClient([]string{path})}, in
 }
 
-// TestActs: what is asked of the observer, and what the user reads of it.
+// TestActs checks the requests to the observer and the notes about its answers.
 func TestActs(t *testing.T) {
+	t.Parallel()
 	browsed := ""
 	browse := func(_ context.Context, address string) error { browsed = address; return nil }
 	for _, c := range []struct {
@@ -186,7 +193,7 @@ func TestActs(t *testing.T) {
 		{"a message", sendText, "web", nil, note{text: "queued for web; it arrives at the end of its turn"}, "POST /sessions/agent-web/messages"},
 		{"without hooks", sendText, "unhooked", nil, note{text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'"}, "POST /sessions/agent-unhooked/messages"},
 		{"a full queue", sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, "POST /sessions/agent-full/messages"},
-		{"nobody", sendText, "gone", nil, note{"the observer no longer knows this agent; choose another", true}, "POST /sessions/agent-gone/messages"},
+		{"an agent that is gone", sendText, "gone", nil, note{"the observer no longer has this agent; choose another", true}, "POST /sessions/agent-gone/messages"},
 		{"the page", openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
 		{"no browser", openPage, "web", nil, note{"no browser can be started here; 'sm open web' prints the address", true}, "POST /open"},
 		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}, []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}}}, "GET /handoffs GET /documents"},
@@ -216,8 +223,9 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// TestAttachRefused: what keeps a pane from being shown is said.
+// TestAttachRefused checks the notes about a pane that cannot be shown.
 func TestAttachRefused(t *testing.T) {
+	t.Parallel()
 	d := actor{ctx: t.Context()}
 	s := topSession("web", 0, func(s *api.Session) { s.Pane, s.TmuxSocket = "%3", "/tmp/s" })
 	if got := d.do(action{does: attachPane, about: s})(); got != (note{"panes cannot be shown from here; use 'tmux attach -t %3'", true}) {

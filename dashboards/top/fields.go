@@ -13,49 +13,61 @@ import (
 	"sm/observer/api"
 )
 
-// Fields are all that is known about a session: names and values as they came, the agent's id first.
-func Fields(s api.Session, now time.Time) (fields [][2]string) {
-	add := func(name, value string) {
-		if value != "" {
-			fields = append(fields, [2]string{name, value})
-		}
+// fields are names and values of a session.
+type fields [][2]string
+
+// add adds a field that has a value.
+func (f *fields) add(name, value string) {
+	if value != "" {
+		*f = append(*f, [2]string{name, value})
 	}
-	fields = append(fields, [2]string{"agent", s.ID})
-	add("host", s.Host)
-	add("title", s.Title)
-	add("name", s.Name)
-	add("in metrics", s.Label)
-	add("parent", s.ParentID)
-	if add("provider", s.Provider); s.Client != s.Provider {
-		add("client", s.Client)
+}
+
+func (f *fields) addf(name, format string, args ...any) { f.add(name, fmt.Sprintf(format, args...)) }
+
+// Fields returns the names and values of everything about a session, the
+// agent's id first. Values are not made fit for a terminal.
+func Fields(s api.Session, now time.Time) [][2]string {
+	f := fields{{"agent", s.ID}}
+	f.add("host", s.Host)
+	f.add("title", s.Title)
+	f.add("name", s.Name)
+	f.add("in metrics", s.Label)
+	f.add("parent", s.ParentID)
+	f.add("provider", s.Provider)
+	if s.Client != s.Provider {
+		f.add("client", s.Client)
 	}
-	add("pane", s.Pane)
-	add("session", s.SessionID)
-	add("project", s.Project)
-	add("directory", s.CWD)
-	add("transcript", s.TranscriptPath)
-	add("model", s.Model)
-	add("client version", s.Version)
-	add("state", waitText(s.State, s.WaitingFor, math.MaxInt))
+	f.add("pane", s.Pane)
+	f.add("session", s.SessionID)
+	f.add("project", s.Project)
+	f.add("directory", s.CWD)
+	f.add("transcript", s.TranscriptPath)
+	f.add("model", s.Model)
+	f.add("client version", s.Version)
+	f.add("state", waitText(s.State, s.WaitingFor, math.MaxInt))
 	if !s.Enabled {
-		add("notices", "off")
+		f.add("notices", "off")
 	}
-	add("context", contextText(&s))
+	f.addContext(&s, now)
+	f.addHistory(&s, now)
+	return f
+}
+
+func (f *fields) addContext(s *api.Session, now time.Time) {
+	f.add("context", contextText(s))
 	if s.Pressure != nil {
-		add("pressure", fmt.Sprintf("%s, %d%% of where it compacts", s.PressureLevel, int(100**s.Pressure))) // whole, as on the page
+		percent := int(100 * *s.Pressure) // cut, as on the page
+		f.addf("pressure", "%s, %d%% of where it compacts", s.PressureLevel, percent)
 	}
-	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
+	f.addf("window", "%d tokens, by %s", s.WindowTokens, s.WindowSource)
 	if s.Host == "" {
-		add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+		f.addf("largest context", "%d tokens", s.PeakTokens)
 	}
 	if s.ReadingAt != nil {
-		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+readingSource(&s))
+		f.addf("last reading", "%s, by %s", screen.Ago(s.ReadingAt, now), readingSource(s))
 	}
-	add("cross-check", crossCheckText(s))
-	for _, f := range historyFields(s, now) {
-		add(f[0], f[1])
-	}
-	return fields
+	f.add("cross-check", crossCheckText(s))
 }
 
 func contextText(s *api.Session) string {
@@ -67,72 +79,67 @@ func contextText(s *api.Session) string {
 
 func readingSource(s *api.Session) string {
 	source := cmp.Or(s.ContextSource, "transcript")
-	if s.Client == "codex" && source == "statusline" { // it has none: its hook spoke
+	if s.Client == "codex" && source == "statusline" { // Codex has no status line
 		return "a hook"
 	}
 	return source
 }
 
-// historyFields is what a session has done, and what comes of it; an empty value is none.
-func historyFields(s api.Session, now time.Time) (fields [][2]string) {
-	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
-	local := s.Host == "" // else there are only the figures that a central server has
+// addHistory adds what a session has done, and what is ahead.
+func (f *fields) addHistory(s *api.Session, now time.Time) {
+	local := s.Host == "" // a central server has fewer figures
 	if local {
-		add("status line", screen.Ago(s.StatuslineAt, now))
-		add("last hook", screen.Ago(s.HookAt, now))
+		f.add("status line", screen.Ago(s.StatuslineAt, now))
+		f.add("last hook", screen.Ago(s.HookAt, now))
 	}
-	add("compactions", Compactions(s))
+	f.add("compactions", Compactions(*s))
 	if s.IsCompacting {
-		add("compacting", "now")
+		f.add("compacting", "now")
 	}
 	if s.ThresholdTokens != nil {
-		add("compacts", page.CompactsAt(*s.ThresholdTokens, s.ThresholdSource))
+		f.add("compacts", page.CompactsAt(*s.ThresholdTokens, s.ThresholdSource))
 	}
 	if s.IdleCompactionAt != nil {
-		add("when idle", page.IdleCompaction(*s.IdleCompactionAt))
+		f.add("when idle", page.IdleCompaction(*s.IdleCompactionAt))
 	}
-	add("forecast", forecastText(s.Forecast))
-	add("cycle", fmt.Sprint(s.Cycle))
-	add("handoff", handoffText(s))
+	f.add("forecast", forecastText(s.Forecast))
+	f.addf("cycle", "%d", s.Cycle)
+	f.add("handoff", handoffText(s))
 	if s.Queued > 0 {
-		add("messages waiting", fmt.Sprint(s.Queued))
+		f.addf("messages waiting", "%d", s.Queued)
 	}
 	if local {
-		add("turns", fmt.Sprint(s.Turns))
-		add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
+		f.addf("turns", "%d", s.Turns)
+		f.addf("messages", "%d: %s", s.Messages, tokensText(s.Tokens))
 	}
-	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
-		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
+	if sub := s.Subagents; sub.Messages > 0 || sub.Files > 0 {
+		f.addf("subagents", "%d files, %d messages: %s", sub.Files, sub.Messages, tokensText(sub.Tokens))
 	}
 	if s.CostUSD != nil {
-		add("cost", dollars(*s.CostUSD)+" by the client's own figures")
+		f.addf("cost", "%s by the client's own figures", dollars(*s.CostUSD))
 	}
 	if s.CacheWriteUSD != nil {
-		add("first request", dollars(*s.CacheWriteUSD)+" to write the context into the cache, by the client's estimate")
+		f.addf("first request", "%s to write the context into the cache, by the client's estimate", dollars(*s.CacheWriteUSD))
 	}
 	if s.CacheHitRatio != nil {
-		add("from the cache", fmt.Sprintf("%.0f%% of all input", 100**s.CacheHitRatio))
+		f.addf("from the cache", "%.0f%% of all input", 100**s.CacheHitRatio)
 	}
 	if s.StartedAt != nil {
-		add("started", s.StartedAt.Local().Format(time.DateTime))
+		f.add("started", s.StartedAt.Local().Format(time.DateTime))
 	}
-	add("last activity", screen.Ago(s.LastActive, now))
-	return fields
+	f.add("last activity", screen.Ago(s.LastActive, now))
 }
 
-// crossCheckText says how the status line agrees with the transcript.
-func crossCheckText(s api.Session) string {
-	switch {
-	case s.CrossCheck == "drift" && s.DriftTokens != nil:
-		return fmt.Sprintf("the status line tells %+d tokens; see sm doctor", *s.DriftTokens)
-	case s.CrossCheck == "":
-		return "–"
+// crossCheckText returns how the status line agrees with the transcript.
+func crossCheckText(s *api.Session) string {
+	if s.CrossCheck == "drift" && s.DriftTokens != nil {
+		return fmt.Sprintf("the status line has %+d tokens; see sm doctor", *s.DriftTokens)
 	}
-	return s.CrossCheck
+	return cmp.Or(s.CrossCheck, "–")
 }
 
-// handoffText says what there is of handoffs, and what keeps the agent from another.
-func handoffText(s api.Session) string {
+// handoffText returns the state of handoffs, and what prevents another.
+func handoffText(s *api.Session) string {
 	var parts []string
 	if s.Handoff != "" {
 		parts = append(parts, s.Handoff)
@@ -144,12 +151,12 @@ func handoffText(s api.Session) string {
 	case "breaker":
 		parts = append(parts, "the next would be refused: too many in a short time")
 	case "futile":
-		parts = append(parts, "another would be refused: this context stood above the warning from its start")
+		parts = append(parts, "another would be refused: this context was above the warning from its start")
 	}
 	return strings.Join(parts, "; ")
 }
 
-// forecastText says how far the compaction is, as "≈ 40 replies, 25–70; about 12 min; 3 turns".
+// forecastText formats a forecast as "≈ 40 replies, 25–70; about 12 min; 3 turns".
 func forecastText(f *api.Forecast) string {
 	if f == nil {
 		return ""
@@ -173,24 +180,23 @@ func forecastText(f *api.Forecast) string {
 	return strings.Join(parts, "; ")
 }
 
-func costText(t api.Tokens) string {
+func tokensText(t api.Tokens) string {
 	return fmt.Sprintf("%s input, %s cache creation, %s cache read, %s output",
 		screen.Tokens(t.Input), screen.Tokens(t.CacheCreation), screen.Tokens(t.CacheRead), screen.Tokens(t.Output))
 }
 
-// Compactions writes counts as "3 auto, 1 manual"; "–" for none.
+// Compactions formats counts as "3 auto, 1 manual"; "–" for none.
 func Compactions(s api.Session) string {
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		what string
-	}{{s.Compactions.Auto, "auto"}, {s.Compactions.Manual, "manual"}, {s.Compactions.Idle, "idle"}, {s.Compactions.Unknown, "of unknown cause"}, {s.Inherited, "inherited"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	if len(parts) == 0 {
-		return "–"
-	}
-	return strings.Join(parts, ", ")
+	add(s.Compactions.Auto, "auto")
+	add(s.Compactions.Manual, "manual")
+	add(s.Compactions.Idle, "idle")
+	add(s.Compactions.Unknown, "of unknown cause")
+	add(s.Inherited, "inherited")
+	return cmp.Or(strings.Join(parts, ", "), "–")
 }

@@ -7,7 +7,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestSourceOfReading: Codex has no status line, so that what its client told before the transcript came by a hook.
+// TestSourceOfReading checks that a reading of Codex that is not from the
+// transcript is said to be from a hook, as Codex has no status line.
 func TestSourceOfReading(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

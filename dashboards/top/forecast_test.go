@@ -8,7 +8,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestForecastTexts: how far a compaction is stands in replies and minutes, and in a narrow column in fewer words.
+// TestForecastTexts checks that forecasts are in replies, minutes and turns, and
+// shorter in a narrow column.
 func TestForecastTexts(t *testing.T) {
 	t.Parallel()
 	f := &api.Forecast{
@@ -38,7 +39,8 @@ func TestForecastTexts(t *testing.T) {
 	}
 }
 
-// TestRepliesAreShownAsTheyAreSorted: sessions with the same figure are equals, and the figure is the one of the page.
+// TestRepliesAreShownAsTheyAreSorted checks that sessions with the same figure
+// are equals when sorted.
 func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"sm/observer/api"
 )
 
-// hostileNames are what anybody may call an agent, or a folder.
+// hostileNames returns names that an agent or a folder may have.
 func hostileNames() []string {
 	return []string{
 		"", " ", "\x1b[2J\x1b[31mred", "two\nlines\rof\ttext", "\u202etfel\u2066", "日本語の名前です全角", "e\u0301\u0301\u0301\u0301combined",
@@ -17,17 +17,24 @@ func hostileNames() []string {
 	}
 }
 
-// TestTopHostileNames: no name breaks the screen, at any size.
+// TestTopHostileNames checks that no name breaks the screen, at any size.
 func TestTopHostileNames(t *testing.T) {
+	t.Parallel()
 	var all api.Sessions
 	for i, name := range hostileNames() {
 		all.Sessions = append(all.Sessions, topSession(fmt.Sprint(i), int64(i)*10_000, func(s *api.Session) {
-			s.Title, s.Label, s.Name, s.Project, s.Model, s.State, s.Handoff, s.CWD, s.TranscriptPath, s.Host = name, name, name, name, name, name, name, name, name, name
+			for _, field := range []*string{
+				&s.Title, &s.Label, &s.Name, &s.Project, &s.Model,
+				&s.State, &s.Handoff, &s.CWD, &s.TranscriptPath, &s.Host,
+			} {
+				*field = name
+			}
 		}))
 	}
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
 		x := newModel(size[0]%2 == 0)
-		x.width, x.height = size[0], size[1]
+		x.width = size[0]
+		x.height = size[1]
 		x.poll(all, nil, topNow)
 		for range len(all.Sessions) {
 			checkScreen(t, x, x.screen())
@@ -38,16 +45,19 @@ func TestTopHostileNames(t *testing.T) {
 	}
 }
 
-// FuzzTopScreen: the same of any name, filter and size.
+// FuzzTopScreen checks the same for any name, filter and size.
 func FuzzTopScreen(f *testing.F) {
 	for i, name := range hostileNames() {
 		f.Add(name, "e", uint8(i*10), uint8(i*2), i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, name, filter string, width, height uint8, colour bool) {
 		x := newModel(colour)
-		x.width, x.height = int(width), int(height)
-		s := topSession("a", 50_000, func(s *api.Session) { s.Label, s.Name, s.Project, s.State, s.Model = name, name, name, name, name })
-		s.Host = name
+		x.width = int(width)
+		x.height = int(height)
+		s := topSession("a", 50_000, nil)
+		for _, field := range []*string{&s.Label, &s.Name, &s.Project, &s.State, &s.Model, &s.Host} {
+			*field = name
+		}
 		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, nil)}, Demo: colour}, nil, topNow)
 		checkScreen(t, x, x.screen())
 		x.keys("G", "enter")

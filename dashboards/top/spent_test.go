@@ -7,7 +7,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestSpent: what is not known is not there, and what has no room gives way.
+// TestSpent checks that unknown figures are left out, and words for which there
+// is no room.
 func TestSpent(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	five := &api.RateLimit{UsedRatio: 0.424, ResetsAt: topNow.Add(time.Hour)}
@@ -42,8 +43,9 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// TestDollars: an amount never takes more than its column.
+// TestDollars checks that an amount fits into its column.
 func TestDollars(t *testing.T) {
+	t.Parallel()
 	for usd, want := range map[float64]string{0: "$0.00", -1: "$0.00", 4.256: "$4.26", 99.5: "$99.50", 123.6: "$124", 99_999: "$99999", 250_000: "$250k", 1e12: "$99999k"} {
 		if got := dollars(usd); got != want || len(got) > 7 {
 			t.Errorf("%v: %s, want %s", usd, got, want)

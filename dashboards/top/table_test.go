@@ -9,8 +9,10 @@ import (
 	"sm/observer/api"
 )
 
-// TestTable: a line each, those that need somebody first, in 80 cells and in more.
+// TestTable checks that wider terminals show more columns, and that sessions that
+// wait for a person come first.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	for width, want := range map[int]string{
 		60:  "NAME ID CONTEXT USED REPLIES CMP STATE",
 		80:  "PROJECT NAME ID CONTEXT USED REPLIES CMP STATE FLAGS SEEN",
@@ -35,10 +37,18 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableIDs: whatever sessions are called, each line has what to type to mean its session, whole.
+// TestTableIDs checks that each line has the whole text that selects its session
+// in a command, whatever the session is called.
 func TestTableIDs(t *testing.T) {
+	t.Parallel()
 	session := func(id, label, name, title string) api.Session {
-		return topSession("x", 10_000, func(s *api.Session) { s.ID, s.SessionID, s.Name, s.Label, s.Title = id, id, name, label, title })
+		return topSession("x", 10_000, func(s *api.Session) {
+			s.ID = id
+			s.SessionID = id
+			s.Name = name
+			s.Label = label
+			s.Title = title
+		})
 	}
 	all := []api.Session{
 		session("12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"),
@@ -73,8 +83,9 @@ func TestTableIDs(t *testing.T) {
 	}
 }
 
-// TestParseOrder: each order has its name, and an unknown one names them all.
+// TestParseOrder checks that each order has a name, and that the error lists all.
 func TestParseOrder(t *testing.T) {
+	t.Parallel()
 	for i, name := range Orders() {
 		if o, err := ParseOrder(name); err != nil || o != Order(i) || o.String() != name {
 			t.Errorf("%s: %v, %v", name, o, err)

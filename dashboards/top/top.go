@@ -15,83 +15,93 @@ import (
 )
 
 const (
-	// pollInterval is how often the observer is asked.
-	pollInterval = time.Second
-	// centralInterval is the same for a central server, which itself hears of the sessions each few seconds only.
-	centralInterval = 5 * time.Second
-	// maxFrames bounds how often the screen is looked over for changes, each second.
-	maxFrames = 10
+	pollInterval    = time.Second
+	centralInterval = 5 * time.Second // a central server scrapes no more often
+	maxFrames       = 10              // per second
 )
 
-// Options are where the view is drawn, and how.
+// Options configure the view.
 type Options struct {
-	In  io.Reader
-	Out io.Writer
-	// Environ are the variables by which the terminal is known, as NAME=value.
-	Environ []string
-	// Colour says whether the terminal takes colours.
-	Colour bool
-	// Client is whose sessions alone are shown, one of [Clients]; "" for all.
-	Client string
-	// From is the agent in whose name messages are sent, "" for the user.
-	From string
-	// Attach makes the command that shows a pane of the tmux server on a socket, "" for the default one. Browse shows an
-	// address in the user's browser. Without them those keys say so.
+	In      io.Reader
+	Out     io.Writer
+	Environ []string // NAME=value, to recognize the terminal
+	Colour  bool
+	Client  string // show sessions of this client only, see [Clients]; "" for all
+	From    string // the agent that messages are from, "" for the user
+
+	// Attach returns the command that shows a pane of the tmux server on a
+	// socket, "" for the default one. It may be nil.
 	Attach func(socket, pane string) (*exec.Cmd, error)
+	// Browse opens an address in the user's browser. It may be nil.
 	Browse func(ctx context.Context, address string) error
-	// Central is the server to ask in the observer's place: nothing can be done to the sessions then, only seen.
+	// Central is asked in the observer's place. Its sessions can be looked at
+	// only.
 	Central Central
 }
 
-// Central has the sessions of many machines.
+// Central provides the sessions of many machines.
 type Central interface {
-	// Sessions are all that it knows; an error says in one line what to do.
+	// Sessions returns all sessions. The text of an error says what to do.
 	Sessions(ctx context.Context) (api.Sessions, error)
-	// Name is what the server is called.
+	// Name returns the name of the server.
 	Name() string
 }
 
-// Run shows the sessions until the user or ctx ends it. No observer, api.ErrNoObserver, is an
-// error at the start only; the client may be nil where there is a Central.
+// Run shows the sessions until the user or ctx ends it. The client may be nil if
+// there is a Central. A missing observer, api.ErrNoObserver, is an error only at
+// the start.
 func Run(ctx context.Context, client *api.Client, o Options) error {
-	t, ask, every := newModel(o.Colour), func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx, o.Client) }, pollInterval
-	if o.Central != nil {
-		t.central, ask, every = o.Central.Name(), o.Central.Sessions, centralInterval
-	}
+	t := newModel(o.Colour)
 	t.client = o.Client
+	ask := func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx, o.Client) }
+	interval := pollInterval
+	if o.Central != nil {
+		t.central = o.Central.Name()
+		ask = o.Central.Sessions
+		interval = centralInterval
+	}
 	all, err := ask(ctx)
 	if err != nil {
 		return err
 	}
 	t.poll(all, nil, time.Now())
+
 	profile := colorprofile.ANSI256
 	if !t.colour {
 		profile = colorprofile.ASCII
 	}
 	polling, stop := context.WithCancel(ctx)
-	program := tea.NewProgram(teaModel{t, actor{polling, client, o}}, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(maxFrames), tea.WithColorProfile(profile))
+	program := tea.NewProgram(
+		teaModel{t, actor{polling, client, o}},
+		tea.WithContext(ctx),
+		tea.WithInput(o.In),
+		tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Environ),
+		tea.WithoutSignalHandler(),
+		tea.WithFPS(maxFrames),
+		tea.WithColorProfile(profile),
+	)
 	var poller sync.WaitGroup
-	poller.Go(func() { pollSessions(polling, ask, every, program.Send) })
+	poller.Go(func() { pollSessions(polling, ask, interval, program.Send) })
 	_, err = program.Run()
 	stop()
 	poller.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return nil // as asked, by a signal
+		return nil // a signal ended it
 	}
 	return err
 }
 
-// polled is an answer of the observer, or that there was none.
+// polled is an answer of the observer, or the error in its place.
 type polled struct {
 	all api.Sessions
 	err error
 	at  time.Time
 }
 
-// pollSessions asks again and again until ctx ends.
-func pollSessions(ctx context.Context, ask func(context.Context) (api.Sessions, error), every time.Duration, send func(tea.Msg)) {
-	tick := time.NewTicker(every)
+// pollSessions asks at each interval until ctx ends.
+func pollSessions(ctx context.Context, ask func(context.Context) (api.Sessions, error), interval time.Duration, send func(tea.Msg)) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -107,7 +117,7 @@ func pollSessions(ctx context.Context, ask func(context.Context) (api.Sessions, 
 	}
 }
 
-// teaModel hands what happens in the terminal to a top.
+// teaModel passes the events of the terminal to the model.
 type teaModel struct {
 	*model
 	actor
@@ -120,7 +130,8 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case polled:
 		p.poll(m.all, m.err, m.at)
 	case tea.WindowSizeMsg:
-		p.width, p.height = m.Width, m.Height
+		p.width = m.Width
+		p.height = m.Height
 	case tea.KeyPressMsg:
 		if m.String() == "ctrl+z" {
 			return p, tea.Suspend
@@ -135,7 +146,7 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.note = m
 	case handedOver:
 		if m.agent == p.selected {
-			p.handed = m.what
+			p.handed = m.handed
 		}
 	}
 	return p, nil
@@ -143,6 +154,7 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 func (p teaModel) View() tea.View {
 	v := tea.NewView(p.screen())
-	v.AltScreen, v.WindowTitle = true, "sm top"
+	v.AltScreen = true
+	v.WindowTitle = "sm top"
 	return v
 }

@@ -20,30 +20,46 @@ import (
 
 var update = flag.Bool("update", false, "write the screens in testdata anew")
 
-// topNow is when the sessions of these tests are looked at.
+// topNow is the present in these tests.
 var topNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// topSession is a session at work.
+// topSession returns a session at work.
 func topSession(name string, tokens int64, with func(*api.Session)) api.Session {
 	percent := int(tokens * 100 / 200_000)
 	active := topNow.Add(-3 * time.Second)
 	s := api.Session{
-		ID: "agent-" + name, Name: name, Label: name, SessionID: "11111111-1111-4111-8111-111111111111", Project: "web", Model: "claude-sonnet-4-5",
-		TokensUsed: &tokens, UsedPercentage: &percent, WindowTokens: 200_000, WindowSource: "model", Level: "ok", Cycle: 1, IsActive: true,
-		State: "busy", Enabled: true, LastActive: &active, ContextSource: "transcript",
+		ID:             "agent-" + name,
+		Name:           name,
+		Label:          name,
+		SessionID:      "11111111-1111-4111-8111-111111111111",
+		Project:        "web",
+		Model:          "claude-sonnet-4-5",
+		TokensUsed:     &tokens,
+		UsedPercentage: &percent,
+		WindowTokens:   200_000,
+		WindowSource:   "model",
+		Level:          "ok",
+		Cycle:          1,
+		IsActive:       true,
+		State:          "busy",
+		Enabled:        true,
+		LastActive:     &active,
+		ContextSource:  "transcript",
 	}
 	if with != nil {
 		with(&s)
 	}
 	if s.ThresholdTokens != nil && s.TokensUsed != nil {
 		s.Pressure = new(float64(*s.TokensUsed) / float64(*s.ThresholdTokens))
-		for _, l := range []struct {
-			from float64
-			name string
-		}{{0, "calm"}, {0.6, "rising"}, {0.78, "high"}, {0.95, "imminent"}} {
-			if *s.Pressure >= l.from {
-				s.PressureLevel = l.name
-			}
+		switch p := *s.Pressure; {
+		case p >= 0.95:
+			s.PressureLevel = "imminent"
+		case p >= 0.78:
+			s.PressureLevel = "high"
+		case p >= 0.6:
+			s.PressureLevel = "rising"
+		default:
+			s.PressureLevel = "calm"
 		}
 	}
 	if s.TokensUsed != nil && *s.TokensUsed > 0 {
@@ -54,45 +70,81 @@ func topSession(name string, tokens int64, with func(*api.Session)) api.Session 
 	return s
 }
 
-// topFleet has a session of each kind that the list tells apart.
+// topFleet returns a session of each kind that the list distinguishes.
 func topFleet() api.Sessions {
+	threshold := new(int64(167_000))
+	between := func(low, likely, high float64) *api.Range {
+		return &api.Range{Low: low, Likely: likely, High: high}
+	}
 	return api.Sessions{Sessions: []api.Session{
 		topSession("web", 104_000, func(s *api.Session) {
-			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
+			s.Level = "warn"
+			s.ThresholdTokens = threshold
+			s.Compactions = api.Compactions{Auto: 3, Manual: 1}
+			s.Cycle = 5
 			s.CostUSD = new(4.2)
-			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}, Seconds: &api.Range{Low: 450, Likely: 720, High: 1260}}
+			s.Forecast = &api.Forecast{
+				Replies: between(25, 40.4, 70),
+				Turns:   between(2, 2.4, 9),
+				Seconds: between(450, 720, 1260),
+			}
 		}),
 		topSession("api", 160_000, func(s *api.Session) {
-			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", new(int64(167_000)), 2, "clearing", "api"
-			s.Compactions.Auto, s.Cycle = 12, 13
-			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 1, Likely: 1, High: 3}, Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
+			s.Level = "critical"
+			s.ThresholdTokens = threshold
+			s.Queued = 2
+			s.Handoff = "clearing"
+			s.Project = "api"
+			s.Compactions.Auto = 12
+			s.Cycle = 13
+			s.Forecast = &api.Forecast{Replies: between(1, 1, 3), Turns: between(1, 1, 1)}
 		}),
 		topSession("train", 720_000, func(s *api.Session) {
-			s.Name, s.Title = "", "Train the ranking model on last week's clicks"
-			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
+			s.Name = ""
+			s.Title = "Train the ranking model on last week's clicks"
+			s.WindowTokens = 1_000_000
+			s.UsedPercentage = new(72)
+			s.Level = "critical"
+			s.Model = "claude-opus-4-8"
+			s.Brake = "breaker"
 		}),
-		topSession("docs", 150_000, func(s *api.Session) { s.ThresholdTokens, s.State, s.IsIdle = new(int64(167_000)), "idle", true }),
+		topSession("docs", 150_000, func(s *api.Session) {
+			s.ThresholdTokens = threshold
+			s.State = "idle"
+			s.IsIdle = true
+		}),
 		topSession("fresh", 0, func(s *api.Session) {
-			s.TokensUsed, s.UsedPercentage, s.Level, s.IsCompacting, s.State = nil, nil, "", true, "busy"
+			s.TokensUsed = nil
+			s.UsedPercentage = nil
+			s.Level = ""
+			s.IsCompacting = true
 		}),
-		topSession("asks", 30_000, func(s *api.Session) { s.State, s.WaitingFor, s.Enabled = "waiting", "permission: Bash", false }),
+		topSession("asks", 30_000, func(s *api.Session) {
+			s.State = "waiting"
+			s.WaitingFor = "permission: Bash"
+			s.Enabled = false
+		}),
 		topSession("night", 66_000, func(s *api.Session) {
-			s.State, s.IsIdle, s.IsActive, s.LastActive = "quiet", true, false, new(topNow.Add(-2*time.Hour))
+			s.State = "quiet"
+			s.IsIdle = true
+			s.IsActive = false
+			s.LastActive = new(topNow.Add(-2 * time.Hour))
 		}),
 		topSession("gone", 190_000, func(s *api.Session) { s.State = "left" }),
 	}}
 }
 
-// topScene is a top that has seen the fleet once.
+// topScene returns a view of the fleet.
 func topScene(width, height int, colour bool) *model {
 	t := newModel(colour)
-	t.width, t.height = width, height
+	t.width = width
+	t.height = height
 	t.poll(topFleet(), nil, topNow)
 	t.selectRow(0)
 	return t
 }
 
-// TestTopScreens: what is on the screen, cell by cell.
+// TestTopScreens compares the screens, cell by cell.
 func TestTopScreens(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	for _, c := range []struct {
@@ -166,15 +218,19 @@ func TestTopScreens(t *testing.T) {
 	}
 }
 
-// centralScene shows the fleet as a central server has it: two machines, and one does not answer.
+// centralScene shows the fleet as a central server has it: on two machines, and
+// a third does not answer.
 func centralScene(x *model) {
 	all := topFleet()
 	for i := range all.Sessions {
 		s := &all.Sessions[i]
 		s.Host = []string{"one", "build-machine-two.example"}[i%2]
-		s.ID, s.Name, s.Title = s.Host+"/"+s.Label, "", ""
+		s.ID = s.Host + "/" + s.Label
+		s.Name = ""
+		s.Title = ""
 	}
-	all.Hosts, all.Down = 3, []string{"three"}
+	all.Hosts = 3
+	all.Down = []string{"three"}
 	x.central = "http://metrics.example"
 	x.poll(all, nil, topNow)
 }
@@ -191,7 +247,8 @@ func (t *model) keys(keys ...string) (quit bool) {
 	return quit
 }
 
-// goldenScreen compares a screen with the one that is kept. Colours stand there as ⟨31⟩, ends as ⟨⟩.
+// goldenScreen compares a screen with its golden file, in which ⟨31⟩ begins a
+// colour and ⟨⟩ ends it.
 func goldenScreen(t *testing.T, name, got string) {
 	t.Helper()
 	got = regexp.MustCompile("\x1b\\[([0-9;]*)m").ReplaceAllString(got, "⟨$1⟩")
@@ -215,7 +272,7 @@ func goldenScreen(t *testing.T, name, got string) {
 	}
 }
 
-// checkScreen holds a screen to what must be true of any.
+// checkScreen checks what is true of every screen.
 func checkScreen(t *testing.T, x *model, screen string) {
 	t.Helper()
 	plain := ansi.Strip(screen)
@@ -236,7 +293,7 @@ func checkScreen(t *testing.T, x *model, screen string) {
 	}
 }
 
-// listed are the names of the sessions, as they stand, with the selected one in brackets.
+// listed returns the names of the sessions in order, the selected one in brackets.
 func (t *model) listed() string {
 	var names []string
 	for i := range t.rows {
@@ -249,8 +306,9 @@ func (t *model) listed() string {
 	return strings.Join(names, " ")
 }
 
-// TestTopKeys: what keys do to the list.
+// TestTopKeys checks what keys do to the list.
 func TestTopKeys(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		keys []string
@@ -295,8 +353,10 @@ func TestTopKeys(t *testing.T) {
 	}
 }
 
-// TestTopQuits: q and Ctrl-C end it from everywhere but a filter that is typed, which q is part of.
+// TestTopQuits checks that q and Ctrl-C end the view everywhere, except that q
+// can be typed into a filter.
 func TestTopQuits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		keys []string
 		want bool
@@ -310,8 +370,10 @@ func TestTopQuits(t *testing.T) {
 	}
 }
 
-// TestTopDetail: the detail stays with its agent, tells all of it, and scrolls no further than its end.
+// TestTopDetail checks that the detail stays with its agent, and scrolls to its
+// end and no further.
 func TestTopDetail(t *testing.T) {
+	t.Parallel()
 	x := topScene(80, 12, false)
 	x.keys("j", "enter")
 	if s := x.screen(); !strings.HasPrefix(s, "api ") {
@@ -331,10 +393,12 @@ func TestTopDetail(t *testing.T) {
 	}
 }
 
-// TestTopScrolls: the selected row is on every screen.
+// TestTopScrolls checks that the selected row is always on the screen.
 func TestTopScrolls(t *testing.T) {
+	t.Parallel()
 	x := newModel(false)
-	x.width, x.height = 80, 10
+	x.width = 80
+	x.height = 10
 	var all api.Sessions
 	for i := range 40 {
 		all.Sessions = append(all.Sessions, topSession(fmt.Sprintf("n%02d", i), 1000, nil))
@@ -356,8 +420,9 @@ func TestTopScrolls(t *testing.T) {
 	}
 }
 
-// TestTopGone: while there is no observer, what it said stands there, and since when.
+// TestTopGone checks that the last answer stays while there is no observer.
 func TestTopGone(t *testing.T) {
+	t.Parallel()
 	x := topScene(80, 24, false)
 	before := x.listed()
 	for i := range 3 {
@@ -372,8 +437,10 @@ func TestTopGone(t *testing.T) {
 	}
 }
 
-// TestTrend: the newest stands at the right, the whole height is the window, and what is not known is blank.
+// TestTrend checks that the newest size is at the right, the whole height is the
+// window, and unknown sizes are blank.
 func TestTrend(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		width int
 		trend []float64
@@ -387,31 +454,6 @@ func TestTrend(t *testing.T) {
 	} {
 		if got := ansi.Strip(trendCell(nil, &api.Session{Trend: c.trend}, c.width)); got != c.want {
 			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
-		}
-	}
-}
-
-// TestPlaceColumns: columns leave by their rank, and what is left is shared out.
-func TestPlaceColumns(t *testing.T) {
-	for _, c := range []struct {
-		width int
-		want  string
-	}{
-		{5, ""},
-		{12, "NAME"},
-		{40, "NAME CONTEXT USED REPLIES"},
-		{58, "NAME CONTEXT USED REPLIES CMP STATE FLAGS"},
-		{78, "PROJECT NAME CONTEXT USED TREND REPLIES CMP STATE FLAGS"},
-		{198, "PROJECT NAME ID CONTEXT USED TOKENS TREND REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL"},
-	} {
-		var names []string
-		used := -1
-		for _, p := range placeColumns(columns(), c.width, 1) {
-			names = append(names, p.title)
-			used += p.width + 1
-		}
-		if got := strings.Join(names, " "); got != c.want || used > c.width {
-			t.Errorf("%d: %q in %d cells, want %q", c.width, got, used, c.want)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestWaitText: the reason takes the room that there is, and never the place of the state where it is cut.
+// TestWaitText checks that the reason is shown as far as there is room, and the
+// state rather than a part of a word.
 func TestWaitText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -30,13 +31,15 @@ func TestWaitText(t *testing.T) {
 	}
 }
 
-// TestOnlyClient: the sessions of one client are listed and counted alone.
+// TestOnlyClient checks that the sessions of one client are listed alone.
 func TestOnlyClient(t *testing.T) {
 	t.Parallel()
 	all := []api.Session{{ID: "a", Client: "claude", State: "busy"}, {ID: "b", Client: "codex", State: "busy"}, {ID: "c", State: "idle"}}
 	for client, want := range map[string]string{"": "a b c", "claude": "a c", "codex": "b"} {
 		x := newModel(false)
-		x.width, x.height, x.client = 80, 12, client
+		x.width = 80
+		x.height = 12
+		x.client = client
 		x.poll(api.Sessions{Sessions: all}, nil, topNow)
 		var got []string
 		for _, s := range x.rows {
@@ -51,12 +54,16 @@ func TestOnlyClient(t *testing.T) {
 	}
 }
 
-// TestHeaderAndFooterFit: what has no room goes as a whole, and what matters most stays.
+// TestHeaderAndFooterFit checks that parts for which there is no room are left
+// out as a whole, and that the most important ones stay.
 func TestHeaderAndFooterFit(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{40, 60, 80, 120} {
 		x := topScene(width, 10, false)
-		x.all.Demo, x.all.Others, x.hideQuiet, x.filter = true, 1234, true, "web"
+		x.all.Demo = true
+		x.all.Others = 1234
+		x.hideQuiet = true
+		x.filter = "web"
 		for range 300 {
 			x.all.Sessions = append(x.all.Sessions, api.Session{ID: "w", Project: "web", State: "busy", Queued: 3, PressureLevel: "imminent"})
 		}
@@ -67,8 +74,11 @@ func TestHeaderAndFooterFit(t *testing.T) {
 				t.Errorf("in %d cells: %q is cut", width, line)
 			}
 		}
-		if head, foot := lines[0], lines[len(lines)-1]; !strings.Contains(head, "1 waiting") || !strings.Contains(foot, "filter: web") || !strings.Contains(foot, "? help") {
-			t.Errorf("in %d cells: %q, %q", width, head, foot)
+		text := lines[0] + lines[len(lines)-1]
+		for _, want := range []string{"1 waiting", "filter: web", "? help"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("in %d cells: no %q in %q", width, want, text)
+			}
 		}
 	}
 }

@@ -1,7 +1,7 @@
-// Package urgency says which agents want a person first, and in how many replies they are compacted, so that all views have
-// the same order and figures.
+// Package urgency orders agents by how soon they need a person, and rounds
+// forecasts in replies, so that all views have the same order and figures.
 //
-// It is pure, and knows neither rows nor sessions: each view brings its own.
+// It is pure, and has no type of a session: each view brings its own.
 package urgency
 
 import (
@@ -9,10 +9,10 @@ import (
 	"math"
 )
 
-// Need is in what order agents want a person: the first ones wait for one.
+// Need orders agents: those that wait for a person come first.
 type Need int
 
-// The needs, in their order.
+// The needs, in order.
 const (
 	Waits Need = iota
 	Works
@@ -20,28 +20,30 @@ const (
 	Rests
 )
 
-// Of is what an agent's state means.
+// Of returns the need of an agent in a state.
 func Of(state string, compacting bool) Need {
-	switch {
-	case compacting:
+	if compacting {
 		return Works
-	case state == "waiting":
+	}
+	switch state {
+	case "waiting":
 		return Waits
-	case state == "idle":
+	case "idle":
 		return Idles
-	case state == "quiet" || state == "ended" || state == "left":
+	case "quiet", "ended", "left":
 		return Rests
 	}
 	return Works
 }
 
-// ManyReplies is from where a forecast is no more than "many".
+// ManyReplies is the largest forecast that is shown.
 const ManyReplies = 1000
 
-// Replies is a forecast in replies as it is shown and sorted by: whole, 0 to ManyReplies, which stands for all that is more.
+// Replies rounds a forecast to the figure that is shown and sorted by: whole,
+// from 0 to ManyReplies.
 func Replies(likely float64) int { return int(math.Round(min(ManyReplies, max(0, likely)))) }
 
-// ReplyCount writes what Replies gives: 40, 1000+.
+// ReplyCount formats what Replies returns: 40, 1000+.
 func ReplyCount(likely float64) string {
 	n := Replies(likely)
 	if n == ManyReplies {
@@ -50,8 +52,8 @@ func ReplyCount(likely float64) string {
 	return fmt.Sprint(n)
 }
 
-// repliesWhole are as many replies as a cycle is taken to have where no forecast says how the context grows.
-const repliesWhole = 100
+// wholeCycle is the assumed length of a cycle, in replies, without a forecast.
+const wholeCycle = 100
 
-// RepliesAt is in how many replies a compaction is due by the pressure alone, where there is no forecast.
-func RepliesAt(pressure float64) float64 { return math.Round(repliesWhole * max(0, 1-pressure)) }
+// RepliesAt estimates from the pressure in how many replies a compaction is due.
+func RepliesAt(pressure float64) float64 { return math.Round(wholeCycle * max(0, 1-pressure)) }

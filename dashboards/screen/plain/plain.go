@@ -1,7 +1,7 @@
-// Package plain makes a text fit for one line of a terminal, or for a part of one, without measuring it.
+// Package plain makes a text fit for one line of a terminal, or for a part of
+// one, without measuring it.
 //
-// Invariants: no control character is left, and no line is longer than it may be. It is pure, and so small that a program
-// which starts on every turn can use it.
+// It is pure, and small enough for programs that start on every turn.
 package plain
 
 import (
@@ -10,17 +10,18 @@ import (
 	"unicode"
 )
 
-// maxLine bounds what an error may print: a hostile name must not fill the terminal.
+// maxLine limits what an error prints of a hostile name, in bytes.
 const maxLine = 2000
 
-// Line makes a text fit for one line of a terminal: runs of space become one, what does not print is left
-// out, and the middle of a very long text gives way to its end, where the advice stands.
+// Line makes a text fit for one line of a terminal: runs of space become one,
+// what does not print becomes "?", and a very long text loses its middle, as
+// advice is at the end.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		switch {
+		case unicode.IsSpace(r):
 			return ' '
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+		case r == unicode.ReplacementChar || !unicode.IsPrint(r):
 			return '?'
 		}
 		return r
@@ -33,7 +34,7 @@ func Line(s string) string {
 	return s
 }
 
-// maxQuoted bounds a foreign text inside a message, in characters.
+// maxQuoted limits a foreign text in a message, in characters.
 const maxQuoted = 60
 
 // Quote quotes a foreign text for a message, escaped and cut.
