@@ -333,7 +333,8 @@ func TestReplyMean(t *testing.T) {
 		{"none", nil, usualGrowth, usualGrowth},
 		{"quick", many(200, 5000), 4900, 5000},
 		{"slow", many(200, 300), 300, 310},
-		{"one huge", []int64{500_000}, 1300, 1460},
+		{"quick from the start", many(6, 12_000), 4000, 5000},
+		{"one huge", []int64{500_000}, 1300, 1700},
 		{"shrinking", many(100, -5000), 1e-9, 1},
 	} {
 		if got := grow(c.steps...); got < c.low || got > c.high {

@@ -43,10 +43,10 @@ func TestForecast(t *testing.T) {
 	play(e, steady(7200, 32_000, 6_000, 8)...)
 
 	// 80,000 tokens are left: 13.3 turns, or 40 replies of 2,000 tokens and 20 s.
-	// The mean has come half of the way from the usual growth.
+	// The mean has come two thirds of the way from the usual growth.
 	f := view(t, e).Forecast
 	near(t, "turns", f.Turns.Likely, 13.73+1) // the first turn grew by 4,000 alone
-	near(t, "replies", f.Replies.Likely, 47)
+	near(t, "replies", f.Replies.Likely, 44.4)
 	near(t, "active seconds", f.Active.Likely, 20*f.Replies.Likely)
 	for _, r := range []Range{f.Turns, f.Replies, f.Active} {
 		if r.Low > r.Likely || r.Likely > r.High {
@@ -140,10 +140,10 @@ func TestForecastOneHugeStep(t *testing.T) {
 func TestForecastNotice(t *testing.T) {
 	t.Parallel()
 	const (
-		byReplies = "[sm context] Context at 32%, 64,000 tokens. " +
-			"It is compacted in about 59 replies, 19 to 118, about 20 min of work."
+		byReplies = "[sm context] Context at 29%, 58,000 tokens. " +
+			"It is compacted in about 59 replies, 19 to 119, about 20 min of work."
 		byTurns = "[sm context] Context at 51%, 102,000 tokens. " +
-			"It is compacted in about 32 replies, 8 to 65, about 11 min of work."
+			"It is compacted in about 31 replies, 7 to 63, about 11 min of work."
 		critical = "[sm context] Context at 75%, critically high. " +
 			"Write your handoff document now and run sm handoff PATH. Compaction is near."
 	)

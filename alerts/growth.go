@@ -6,7 +6,7 @@ const (
 	// usualGrowth is by how many tokens a reply makes a context grow, in the
 	// mean of public transcripts. It counts as the agent's first usualReplies.
 	usualGrowth  = 1300
-	usualReplies = 33
+	usualReplies = 12
 
 	// replyShare and turnShare are the weights of the newest figure in a mean:
 	// habits change within a cycle.

@@ -196,7 +196,7 @@ func TestE2EAlerts(t *testing.T) {
 // agent gets the forecast and no critical notice.
 func early(r *rig, w *relay) {
 	r.t.Helper()
-	for i, tokens := range []int{24_000, 36_000, 48_000, 60_000, 72_000, 84_000} {
+	for i, tokens := range []int{24_000, 36_000, 48_000, 60_000, 72_000, 84_000, 96_000} {
 		r.write(uuid(2), reply(ago(0), fmt.Sprint("s", i), tokens, 10))
 	}
 	r.until("the alert of a near compaction is repeated", func() bool {
