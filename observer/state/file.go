@@ -208,10 +208,26 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// update commits one transaction. The caller holds mu and writing. mu is free
+// update commits one transaction. If bbolt finds its list of free pages damaged,
+// which inspect does not read, the file is written anew and f called again.
+func (s *Store) update(f func(*writer)) error {
+	err := s.commit(f)
+	if _, ok := errors.AsType[*damage](err); !ok || s.db == nil {
+		return err
+	}
+
+	s.log.Error("state file has a damaged list of free pages: writing it anew", "file", s.path(), "err", err)
+	s.rewrite = true
+	if err := s.ready(); err != nil {
+		return err
+	}
+	return s.commit(f)
+}
+
+// commit commits one transaction. The caller holds mu and writing. mu is free
 // meanwhile, so that readers need not wait: f must not change the Store. After an
 // error the file is reopened, because bbolt's memory may differ from it.
-func (s *Store) update(f func(*writer)) error {
+func (s *Store) commit(f func(*writer)) error {
 	w := writer{encode: s.encode, head: s.head}
 	id := 0
 	err := guard(func() error {
