@@ -37,9 +37,11 @@ func (c *checker) tree(id int, first []byte) error {
 		return damaged("page %d does not exist", id)
 	}
 	for i := id; i <= id+info.OverflowCount; i++ {
-		part, err := c.tx.Page(i)
-		if err != nil {
-			return err
+		part := info
+		if i > id {
+			if part, err = c.tx.Page(i); err != nil {
+				return err
+			}
 		}
 		if part == nil || part.Type == "free" || c.seen[i] {
 			return damaged("page %d is missing, free or used twice", i)

@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -70,20 +72,39 @@ func (s *Store) readAll(tx *bbolt.Tx) (fleet.Stored, error) {
 }
 
 // readRecords reads the undamaged records of a bucket.
-func readRecords[T any](tx *bbolt.Tx, bucket string) (all []T, err error) {
-	err = tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
-		data, ok := unseal(bucket, k, v)
-		if !ok {
-			return nil
+func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
+	var encoded [][]byte
+	err := tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
+		if data, ok := unseal(bucket, k, v); ok {
+			encoded = append(encoded, data)
 		}
-		var record T
-		if err := cbor.Unmarshal(data, &record); err != nil {
-			return fmt.Errorf("read a record of %s: %w", bucket, err)
-		}
-		all = append(all, record)
 		return nil
 	})
-	return all, err
+	if err != nil || len(encoded) == 0 {
+		return nil, err
+	}
+
+	all := make([]T, len(encoded))
+	part := (len(all) + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
+	var group errgroup.Group
+	for from := 0; from < len(all); from += part {
+		group.Go(func() error {
+			return guard(func() error { return decode(encoded[from:min(from+part, len(all))], all[from:]) })
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("read a record of %s: %w", bucket, err)
+	}
+	return all, nil
+}
+
+func decode[T any](encoded [][]byte, to []T) error {
+	for i, data := range encoded {
+		if err := cbor.Unmarshal(data, &to[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readRecord reads a record of the meta bucket, unless it is missing or damaged.

@@ -90,8 +90,11 @@ func checksum(value []byte) uint32 {
 
 func sum(bucket string, key, record []byte) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	crc := crc32.Update(0, table, []byte(bucket))
-	crc = crc32.Update(crc, table, key)
+	crc := ^uint32(0)
+	for i := range len(bucket) { // crc32.Update would need a copy of the name
+		crc = table[byte(crc)^bucket[i]] ^ crc>>8
+	}
+	crc = crc32.Update(^crc, table, key)
 	return crc32.Update(crc, table, record)
 }
 
@@ -104,6 +107,18 @@ type writer struct {
 	encode cbor.EncMode
 	head   head
 	err    error
+
+	last     *bbolt.Bucket // the bucket used last, whose lookup takes time
+	lastName string
+}
+
+func (w *writer) bucket(name string) *bbolt.Bucket {
+	if w.last == nil || w.lastName != name || w.last.Tx() != w.tx {
+		w.last = w.tx.Bucket([]byte(name))
+		w.last.FillPercent = 0.8 // some room for records that grow
+		w.lastName = name
+	}
+	return w.last
 }
 
 // put stores v as CBOR.
@@ -119,8 +134,7 @@ func (w *writer) putBytes(bucket string, key, data []byte) {
 	if w.err != nil {
 		return
 	}
-	b := w.tx.Bucket([]byte(bucket))
-	b.FillPercent = 0.8 // some room for records that grow
+	b := w.bucket(bucket)
 	old := b.Get(key)
 	value := seal(bucket, key, data)
 	if bucket != metaBucket || string(key) != headRecord {
@@ -134,7 +148,7 @@ func (w *writer) delete(bucket string, key []byte) {
 	if w.err != nil {
 		return
 	}
-	b := w.tx.Bucket([]byte(bucket))
+	b := w.bucket(bucket)
 	w.head.Digest.remove(b.Get(key))
 	w.err = b.Delete(key)
 }

@@ -43,7 +43,7 @@ func TestRelease(t *testing.T) {
 func TestFirstStart(t *testing.T) {
 	dir := t.TempDir()
 	d := manyRecords()
-	d.Messages = randomClaims(rand.New(rand.NewPCG(4, 4)), 2*bulk, 50)
+	d.Messages = randomClaims(rand.New(rand.NewPCG(4, 4)), bulkClaims+1, 50)
 	killed := d
 	killed.Settled = false
 	s := mustOpen(t, dir)

@@ -12,9 +12,12 @@ import (
 	"sm/transcript"
 )
 
-// bulk is how many records go into one transaction of a first start, which bounds
-// the memory that it takes.
-const bulk = 1 << 12
+// How many records and claims go into one transaction of a first start, which
+// bounds the memory that it takes.
+const (
+	bulk       = 1 << 12
+	bulkClaims = 1 << 16
+)
 
 // Save stores a delta and values in one transaction, and returns when they are on
 // the disk. After an error they may be stored or not: save them again, or
@@ -49,8 +52,8 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			w.delete(filesBucket, keyOf(path))
 		}
 	}}
-	steps = append(steps, inOrder(d.Files, filesKey, (*writer).file)...)
-	steps = append(steps, inOrder(d.Records, recordKey, (*writer).session)...)
+	steps = append(steps, inOrder(d.Files, bulk, filesKey, (*writer).file)...)
+	steps = append(steps, inOrder(d.Records, bulk, recordKey, (*writer).session)...)
 	steps = append(steps, claims(messagesBucket, d.Messages)...)
 	steps = append(steps, claims(compactionsBucket, d.Claims)...)
 	last := func(w *writer) {
@@ -92,17 +95,17 @@ func (w *writer) session(key []byte, r *fleet.SessionRecord) { w.put(sessionsBuc
 
 func claims(bucket string, list []fleet.Claim) []func(*writer) {
 	key := func(c *fleet.Claim) transcript.Key { return c.Key }
-	return inOrder(list, key, func(w *writer, key []byte, c *fleet.Claim) {
+	return inOrder(list, bulkClaims, key, func(w *writer, key []byte, c *fleet.Claim) {
 		if c.Key != 0 && c.Owner != 0 {
 			w.putBytes(bucket, key, keyBytes(c.Owner))
 		}
 	})
 }
 
-// inOrder returns steps that store records in the order of their keys: bbolt would
+// inOrder returns steps that store most records each, in the order of their keys: bbolt would
 // move most of a page each time for thousands of keys in random order. Of two
 // records with the same key the later one is stored last.
-func inOrder[T any](list []T, key func(*T) transcript.Key, store func(*writer, []byte, *T)) []func(*writer) {
+func inOrder[T any](list []T, most int, key func(*T) transcript.Key, store func(*writer, []byte, *T)) []func(*writer) {
 	type place struct {
 		key   transcript.Key
 		index int
@@ -116,7 +119,7 @@ func inOrder[T any](list []T, key func(*T) transcript.Key, store func(*writer, [
 	})
 
 	var steps []func(*writer)
-	for part := range slices.Chunk(places, bulk) {
+	for part := range slices.Chunk(places, most) {
 		steps = append(steps, func(w *writer) {
 			for _, p := range part {
 				store(w, keyBytes(p.key), &list[p.index])

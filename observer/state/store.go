@@ -7,7 +7,7 @@
 // deleted or silently replaced; a file of a newer version is refused and left
 // unchanged. Each record has a checksum, so that a flipped bit loses one record.
 //
-// The package starts no goroutine and reads no clock.
+// The package reads no clock, and starts no goroutine that outlives a call.
 package state
 
 import (
