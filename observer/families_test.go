@@ -73,9 +73,9 @@ func TestFamiliesOfSignals(t *testing.T) {
 		`agent_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
 		`agent_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
 		`agent_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
-		`agent_session_pressure_ratio{session="em"}`:                                  0.375, `agent_session_forecast_replies{session="em"}`: 44,
-		`agent_session_forecast_replies_low{session="em"}`: 12, `agent_session_forecast_replies_high{session="em"}`: 88,
-		`agent_session_forecast_turns{session="em"}`: 12, `agent_session_forecast_seconds{session="em"}`: 1750,
+		`agent_session_pressure_ratio{session="em"}`:                                  0.375, `agent_session_forecast_replies{session="em"}`: 28,
+		`agent_session_forecast_replies_low{session="em"}`: 7, `agent_session_forecast_replies_high{session="em"}`: 56,
+		`agent_session_forecast_turns{session="em"}`: 12, `agent_session_forecast_seconds{session="em"}`: 1120,
 		`agent_session_active{session="em"}`: 1, `agent_session_level{level="ok",session="em"}`: 1,
 		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}
