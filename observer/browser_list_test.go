@@ -2,7 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBrowserAddress: what somebody has chosen stands in the address, and is there again when it is loaded.
-func TestBrowserAddress(t *testing.T) {
+// browserAddress: what somebody has chosen stands in the address, and is there again when it is loaded.
+func browserAddress(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.live()
 	want := func(what, search, shown string) {
 		t.Helper()
@@ -64,37 +63,11 @@ func TestBrowserAddress(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserStandsBack: who does nothing is dimmed, however full; who is at work is not.
-func TestBrowserStandsBack(t *testing.T) {
-	r := someAgents(t)
-	r.client(4712, uuid(3), `,"status":"idle"`)
-	r.until("the client is known", func() bool { return r.session(uuid(3)).State == "idle" })
-	b := browse(t, r, "/", 1280, 800)
-	b.live()
-	b.until("the idle one is last", names+` === 'ecbadf'`)
-	if dim := eval[string](b, `[...document.querySelectorAll('#rows > tr.off a')].map(a => a.textContent).join('')`); dim != "df" {
-		t.Errorf("%q stand back", dim)
-	}
-	b.do(chromedp.Click(chromedp.CSS("#dense")))
-	b.until("compact rows are lower", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
-	if query := eval[string](b, `location.search`); query != "?density=compact" {
-		t.Errorf("the address is %q", query)
-	}
-	b.do(chromedp.Navigate(b.base + "/"))
-	b.live()
-	b.until("and stay so", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
-	if shown := eval[bool](b, `document.querySelector('.c-drift').checkVisibility()`); shown {
-		t.Error("there is a column of drift, though nothing drifts")
-	}
-	b.quiet()
-	r.stop()
-}
-
-// TestBrowserReadout: the curve says what is below the pointer, and to the arrow keys where there is none.
-func TestBrowserReadout(t *testing.T) {
+// browserReadout: the curve says what is below the pointer, and to the arrow keys where there is none.
+func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)
 	r.write(uuid(3), boundary(ago(30*time.Second), "b3", "auto", 141_000), reply(ago(0), "n3", 31_000, 1))
-	b := browse(t, r, "/?session=d", 1280, 1200)
+	b := c.open(t, r, "/?session=d", 1280, 1200)
 	b.live()
 	b.until("the curve is up to date", `document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`)
 	box := eval[map[string]float64](b, `document.querySelector('.reader').getBoundingClientRect().toJSON()`)
@@ -152,11 +125,11 @@ func TestBrowserReadout(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserCopy: ids and commands are copied as they stand there, and are words of a shell.
-func TestBrowserCopy(t *testing.T) {
+// browserCopy: ids and commands are copied as they stand there, and are words of a shell.
+func browserCopy(t *testing.T, c chromium) {
 	r := someAgents(t)
 	r.joins(uuid(1), `,"name":"it's b"`)
-	b := browse(t, r, "/?session="+uuid(1), 1280, 1200)
+	b := c.open(t, r, "/?session="+uuid(1), 1280, 1200)
 	b.live()
 	b.until("the commands are there", `document.querySelectorAll('.copy').length > 3`)
 	b.do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = (text) => { (window.copied ||= []).push(text); return Promise.resolve(); }`))
@@ -173,23 +146,4 @@ func TestBrowserCopy(t *testing.T) {
 	}
 	b.quiet()
 	r.stop()
-}
-
-// TestBrowserClient: where there are sessions of two clients the page shows those of one alone, by a chip and by the address.
-func TestBrowserClient(t *testing.T) {
-	r := newRig(t)
-	r.o.CodexDirs = []string{filepath.Join(r.dir, "codex", "sessions")}
-	r.thread()
-	r.write(uuid(1), reply(ago(time.Second), "m1", 50_000, 300))
-	r.start()
-	b := browse(t, r, "/", 1280, 800)
-	b.live()
-	b.until("both are there", `document.querySelectorAll('#rows tr').length === 2`)
-	b.do(chromedp.Click(chromedp.CSS(`.chip[data-client="codex"]`)))
-	b.until("one is left", `document.querySelectorAll('#rows tr').length === 1 && document.querySelector('#rows').innerText.includes('gpt-6-sol') && location.search === '?client=codex'`)
-	b.do(chromedp.Click(chromedp.CSS(`.chip[data-client="codex"]`)))
-	b.until("both are there again", `document.querySelectorAll('#rows tr').length === 2 && location.search === ''`)
-	claude := browse(t, r, "/?client=claude", 1280, 800)
-	claude.live()
-	claude.until("the other is left", `document.querySelectorAll('#rows tr').length === 1 && document.querySelector('.chip[data-client="claude"]').getAttribute('aria-pressed') === 'true'`)
 }

@@ -2,8 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -34,19 +32,16 @@ func (b *browser) fitsWidth(where string) {
 	}
 }
 
-// TestBrowserMany: 500 agents load, and what is appended shows. The times are printed;
+// browserMany: 500 agents load, and what is appended shows. The times are printed;
 // cmd/bench measures them.
-func TestBrowserMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
+func browserMany(t *testing.T, c chromium) {
 	const sessions = 500
 	r := newRig(t)
 	for i := range sessions {
 		r.write(uuid(i), prompt(ago(2*time.Minute), fmt.Sprint("p", i), "go on"), reply(ago(time.Minute), fmt.Sprint("m", i), 20_000+200*i, 1))
 	}
 	r.start()
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.live()
 	b.until("all are known", fmt.Sprintf(`document.querySelector('#agents').ariaRowCount === '%d'`, sessions+1))
 	if n := eval[int](b, `document.querySelectorAll('#rows > tr').length`); n < 12 || n > 100 {
@@ -123,13 +118,10 @@ const names = `[...document.querySelectorAll('#rows > tr:not([hidden]) a')].map(
 // focused is an expression for what has the focus.
 const focused = `(e => e.closest('#rows tr') ? e.textContent : e.id || e.dataset.sort || e.dataset.pressure || e.tagName)(document.activeElement)`
 
-// TestBrowserKeyboard: all can be done without a mouse.
-func TestBrowserKeyboard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
+// browserKeyboard: all can be done without a mouse.
+func browserKeyboard(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.live()
 	step := func(what, expression string, want any) {
 		t.Helper()
@@ -216,13 +208,10 @@ func TestBrowserKeyboard(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserGone: the page says when its observer has gone, and finds the next one.
-func TestBrowserGone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
+// browserGone: the page says when its observer has gone, and finds the next one.
+func browserGone(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.live()
 	r.o.Listen = []string{r.tcp().String()}
 	r.stop()
@@ -243,12 +232,12 @@ func TestBrowserGone(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserCrowd: an observer that has no room for a page is not called gone.
-func TestBrowserCrowd(t *testing.T) {
+// browserCrowd: an observer that has no room for a page is not called gone.
+func browserCrowd(t *testing.T, c chromium) {
 	r := someAgents(t)
 	room := func(n int) { r.app.hub.SetLimits(pages.Limits{Pages: n, Beat: patience, Write: patience}) }
 	room(0)
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
 	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
 		t.Errorf("it says %q", text)
@@ -258,10 +247,10 @@ func TestBrowserCrowd(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserEmpty: who has no agent yet is told what to do, and sees the first one come.
-func TestBrowserEmpty(t *testing.T) {
+// browserEmpty: who has no agent yet is told what to do, and sees the first one come.
+func browserEmpty(t *testing.T, c chromium) {
 	r := newRig(t).start()
-	b := browse(t, r, "/", 1280, 800)
+	b := c.open(t, r, "/", 1280, 800)
 	b.live()
 	if text := eval[string](b, `document.querySelector('.empty').innerText`); !strings.Contains(text, "Start claude in any folder") || !strings.Contains(text, r.projects) {
 		t.Errorf("%s", text)
@@ -278,8 +267,8 @@ func TestBrowserEmpty(t *testing.T) {
 	r.stop()
 }
 
-// TestBrowserHostile: texts of strangers stay texts.
-func TestBrowserHostile(t *testing.T) {
+// browserHostile: texts of strangers stay texts.
+func browserHostile(t *testing.T, c chromium) {
 	r := newRig(t)
 	cwd := `/home/dev/<script>pwned=1</script>`
 	r.write(uuid(1), replyOf(`<img src=x onerror=pwned=2>`, cwd, ago(time.Minute), "m1", 50_000, 1))
@@ -289,7 +278,7 @@ func TestBrowserHostile(t *testing.T) {
 	r.client(4711, uuid(1), `,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`)
 	r.client(4712, uuid(2), fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)))
 	r.until("the clients are known", func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" })
-	b := browse(t, r, "/", 390, 844)
+	b := c.open(t, r, "/", 500, 844)
 	for _, path := range []string{"/", "/?session=" + uuid(1), "/?session=" + uuid(2), `/?session=%22%3E%3Cscript%3Epwned%3D5%3C%2Fscript%3E`} {
 		b.do(chromedp.Navigate(b.base + path))
 		b.live()
@@ -301,40 +290,6 @@ func TestBrowserHostile(t *testing.T) {
 		}
 		b.fitsWidth(path)
 		b.quiet()
-	}
-	r.stop()
-}
-
-// TestBrowserForeign: another user's browser gets nothing; here, one at another address.
-func TestBrowserForeign(t *testing.T) {
-	r := newRig(t)
-	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
-	r.start()
-	page := "http://" + r.tcp().String()
-	other := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<title>waiting</title><script>
-			const told = [];
-			const es = new EventSource(%q);
-			es.onmessage = es.onopen = () => told.push('events');
-			es.onerror = () => fetch(%q).then((r) => r.text()).then((x) => told.push(x), () => {})
-				.finally(() => { document.title = 'told: ' + told.join(); });
-		</script><iframe src=%q></iframe>`, page+"/events", page+"/", page+"/")
-	})
-	server := httptest.NewServer(other)
-	t.Cleanup(server.Close)
-	b := browse(t, r, "/", 800, 600)
-	b.quiet()
-	b.do(chromedp.Navigate(server.URL))
-	b.until("it has tried", `document.title.startsWith('told')`)
-	if title := eval[string](b, `document.title`); title != "told:" {
-		t.Errorf("another site learns %q", title)
-	}
-	if n := eval[int](b, `document.querySelector('iframe').contentDocument === null ? 0 : 1`); n != 0 {
-		t.Error("another site frames the page")
-	}
-	if refused := r.scrape()[`sm_http_refused_total{reason="browser"}`]; refused < 3 {
-		t.Errorf("%v refusals", refused)
 	}
 	r.stop()
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowserNames: a user who cannot see the page is told what is on it.
-func TestBrowserNames(t *testing.T) {
+// browserNames: a user who cannot see the page is told what is on it.
+func browserNames(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/?session=d", 1280, 800)
+	b := c.open(t, r, "/?session=d", 1280, 800)
 	b.live()
 	b.until("one is shown", `!document.querySelector('#detail').hidden`)
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
@@ -96,13 +96,10 @@ const contrasts = `(() => {
 	return found;
 })()`
 
-// TestBrowserContrast: in both themes each text can be read, live or not.
-func TestBrowserContrast(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
+// browserContrast: in both themes each text can be read, live or not.
+func browserContrast(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/?session=d", 1280, 1200)
+	b := c.open(t, r, "/?session=d", 1280, 1200)
 	b.live()
 	b.until("one is shown", `!document.querySelector('#detail').hidden`)
 	check := func(when string) {
@@ -134,11 +131,11 @@ func TestBrowserContrast(t *testing.T) {
 	check("gone")
 }
 
-// TestBrowserNarrow: on a telephone's screen nothing has to be pushed sideways, and what
+// browserNarrow: on a telephone's screen nothing has to be pushed sideways, and what
 // is to be touched is large enough.
-func TestBrowserNarrow(t *testing.T) {
+func browserNarrow(t *testing.T, c chromium) {
 	r := someAgents(t)
-	b := browse(t, r, "/", 390, 844)
+	b := c.open(t, r, "/", 390, 844)
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 	b.live()
 	b.fitsWidth("all")

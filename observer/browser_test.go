@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a headless Chromium with one page, and what that has complained of.
+// browser is one page, and what it has complained of.
 type browser struct {
 	t    testing.TB
 	ctx  context.Context
@@ -26,18 +26,28 @@ type browser struct {
 	complaints []string
 }
 
-// browse opens the page of an observer in a window of so many pixels.
-func browse(t *testing.T, r *rig, path string, width, height int) *browser {
+// chromium is one headless Chromium, which several tests use.
+type chromium struct{ ctx context.Context }
+
+func startChromium(t *testing.T) chromium {
 	t.Helper()
 	binary, err := exec.LookPath("chromium")
 	needs(t, "the program chromium (Debian's package chromium)", err == nil)
 	dir, err := os.MkdirTemp("/tmp", "smchrome")
 	noErrors(t, err)
-	ctx, end := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(binary), chromedp.UserDataDir(dir), chromedp.WindowSize(width, height),
-		chromedp.NoFirstRun, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Headless,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+
+	ctx, end := chromedp.NewExecAllocator(
+		context.Background(),
+		chromedp.ExecPath(binary),
+		chromedp.UserDataDir(dir),
+		chromedp.NoFirstRun,
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.Headless,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true),
 		chromedp.WSURLReadTimeout(patience),
 	)
 	ctx, endTab := chromedp.NewContext(ctx)
@@ -47,12 +57,49 @@ func browse(t *testing.T, r *rig, path string, width, height int) *browser {
 		end()
 		_ = os.RemoveAll(dir)
 	})
+	noErrors(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
+	return chromium{ctx}
+}
+
+// open opens the page of an observer in a window of its own, of a size in pixels.
+func (c chromium) open(t *testing.T, r *rig, path string, width, height int64) *browser {
+	t.Helper()
+	ctx, end := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
 	b := &browser{t: t, ctx: ctx, base: "http://" + r.tcp().String()}
 	noErrors(t, chromedp.Listen(ctx, b.listen))
-	_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
 	noErrors(t, err)
-	b.do(chromedp.Navigate(b.base + path))
+	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(b.base+path))
 	return b
+}
+
+// TestBrowser tests the page in Chromium.
+func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
+	c := startChromium(t)
+	for name, test := range map[string]func(*testing.T, chromium){
+		"address":                  browserAddress,
+		"click while detail opens": browserClickWhileDetailOpens,
+		"clicks during updates":    browserClicksDuringUpdates,
+		"contrast":                 browserContrast,
+		"copy":                     browserCopy,
+		"crowd":                    browserCrowd,
+		"empty":                    browserEmpty,
+		"gone":                     browserGone,
+		"hostile":                  browserHostile,
+		"hosts":                    browserHosts,
+		"keyboard":                 browserKeyboard,
+		"many":                     browserMany,
+		"names":                    browserNames,
+		"narrow":                   browserNarrow,
+		"readout":                  browserReadout,
+		"updates in place":         browserUpdatesInPlace,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, c) })
+	}
 }
 
 // listen keeps whatever a console would show in red or yellow; violations of the policy

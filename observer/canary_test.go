@@ -100,7 +100,7 @@ func canaryRig(t *testing.T) (r *rig, secrets []string) {
 // TestCanaries: of all that a transcript says others learn figures, the model, the
 // client's version, and the last element of the working directory; and logs no more.
 func TestCanaries(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r, secrets := canaryRig(t)
 	refuse := func(where, text string) {
 		t.Helper()

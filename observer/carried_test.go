@@ -19,6 +19,7 @@ func (r *rig) held(agent string, n int) (ids []string) {
 // TestCarriedByTheRestartPrompt: what waits goes into the prompt of the client that `sm run`
 // starts, at most four, each proven by that prompt; the others follow.
 func TestCarriedByTheRestartPrompt(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
@@ -52,26 +53,6 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 	}
 	if text := r.ask("GET", "/metrics", "").Body; !strings.Contains(text, `sm_messages_total{outcome="confirmed",via="restart"} 4`) {
 		t.Error("the metrics do not count them")
-	}
-	r.ends()
-}
-
-// TestNotCarriedByARestartThatIsRefused: they wait as before, and are no repetition.
-func TestNotCarriedByARestartThatIsRefused(t *testing.T) {
-	r, c, a := newRotationRig(t, nil)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	m := r.held("w1", 1)[0]
-	a.ends()
-	in := run.order()
-	r.polls("w1", api.Run{Handled: in.Rotation, Outcome: api.OutcomeExhausted, Reason: "no restart is left"})
-	r.handoffIs(id, "failed: restarts_exhausted")
-	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
-	if x := r.message(m); x.Offers != 1 || x.Via == "restart" {
-		t.Errorf("%+v", x)
-	}
-	if all := strings.Join(a.heard(), "\n"); strings.Contains(all, "repeated") {
-		t.Errorf("heard %s", all)
 	}
 	r.ends()
 }

@@ -24,7 +24,6 @@ type codexDesk struct {
 }
 
 func newCodexDesk(t *testing.T, agent string) *codexDesk {
-	checkAppLeaks(t)
 	r := newWatched(t)
 	r.o.CodexDirs, r.o.Queue.PerSenderMinute = []string{filepath.Join(r.dir, "codex", "sessions")}, 0
 	d := &codexDesk{rig: r.start(), agent: agent}
@@ -110,6 +109,7 @@ const response = `,"status":"completed","token_usage":{"input_tokens":%d,"output
 // TestCodexHooks: a thread's hooks tell of its context before its transcript does, and their answers carry what it is to
 // know; the transcript shows that, once.
 func TestCodexHooks(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"", "em"} {
 		t.Run("agent "+agent, func(t *testing.T) {
 			d := newCodexDesk(t, agent)
@@ -168,37 +168,10 @@ func TestCodexHooks(t *testing.T) {
 	}
 }
 
-// TestCodexStopsInARow: nothing but the observer keeps a turn's end from being held up for ever.
-func TestCodexStopsInARow(t *testing.T) {
-	d := newCodexDesk(t, "em")
-	d.fires("SessionStart", `,"source":"startup"`)
-	chain := func() (held int) {
-		for i := range maxStops + 2 {
-			if answer := d.fires("Stop", fmt.Sprintf(`,"stop_hook_active":%t`, i > 0)); answer != "" {
-				reasonIn(t, answer)
-				held++
-			}
-		}
-		return held
-	}
-	for i := range maxStops + 3 {
-		d.sends("em", "sequential", fmt.Sprint("text ", i))
-	}
-	if held := chain(); held != maxStops {
-		t.Errorf("held up %d times, want %d", held, maxStops)
-	}
-	if held := chain(); held != 3 {
-		t.Errorf("the next turn is held up %d times, want 3", held)
-	}
-	if held := chain(); held != 0 {
-		t.Errorf("with no message %d times", held)
-	}
-	d.stop()
-}
-
 // TestCodexSubagentHooks: a subagent's thread is a session of its own, that has messages of its own and shows them in its
 // own transcript; its end is not held up.
 func TestCodexSubagentHooks(t *testing.T) {
+	t.Parallel()
 	d := newCodexDesk(t, "em")
 	d.fires("SessionStart", `,"source":"startup"`)
 	d.record(codexSubagent, "session_meta", `{"id":"`+codexSubagent+`","session_id":"`+codexThread+`","parent_thread_id":"`+codexThread+`","cwd":"/home/dev/api"}`)
@@ -227,24 +200,13 @@ func TestCodexSubagentHooks(t *testing.T) {
 	d.stop()
 }
 
-// TestCodexRegistration: a thread is registered by its transcript under its own id, also by the later file of one that was rewound.
-func TestCodexRegistration(t *testing.T) {
-	d := newCodexDesk(t, "")
-	d.until("the thread is known", func() bool { return len(d.sessions()) == 1 })
-	for _, path := range []string{d.path(codexThread), strings.TrimSuffix(d.path(codexThread), ".jsonl") + "_" + codexSubagent + ".jsonl"} {
-		d.joins("em", fmt.Sprintf(`,"transcript_path":%q`, path))
-		if s := d.session("em"); s.SessionID != codexThread || s.Client != "codex" {
-			t.Errorf("%s: %+v", path, s)
-		}
-	}
-	d.stop()
-}
-
 // TestCodexByItsHooksAlone: a thread without a transcript is Codex's, for its hooks say so; where the client names no
 // transcript its hooks tell of the context, too.
 func TestCodexByItsHooksAlone(t *testing.T) {
+	t.Parallel()
 	for name, path := range map[string]string{"named, not there": `"/nowhere/rollout-2026-05-01T12-00-00-` + codexThread + `.jsonl"`, "none": "null"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newWatched(t)
 			r.start()
 			fire := func(event, fields string) {
@@ -291,6 +253,7 @@ func TestCodexByItsHooksAlone(t *testing.T) {
 // TestCodexWaits: an agent whose client asks a person for permission waits, until a hook or a record shows that it goes on;
 // nothing is answered that could decide for the person, and no message is used up.
 func TestCodexWaits(t *testing.T) {
+	t.Parallel()
 	d := newCodexDesk(t, "em")
 	d.until("the thread is known", func() bool { return len(d.sessions()) == 1 })
 	asks := func(tool string) {

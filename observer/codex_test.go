@@ -19,6 +19,7 @@ const codexThread = "01a200a2-c691-7de0-a325-4ece90591c2c"
 // TestCodexBesideClaude: threads of Codex are sessions beside those of Claude Code: by their
 // records, and at work while their lock is held.
 func TestCodexBesideClaude(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	home := filepath.Join(r.dir, "codex")
 	var held atomic.Bool

@@ -9,6 +9,7 @@ import (
 
 // TestOperatorHearsOfCompactions: of agents without a parent, once for each compaction, unless that is switched off.
 func TestOperatorHearsOfCompactions(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		parent string
 		on     bool
@@ -44,6 +45,7 @@ func TestOperatorHearsOfCompactions(t *testing.T) {
 
 // TestPreCompactIsLogged: how full the context was, and whether the agent had heard of it.
 func TestPreCompactIsLogged(t *testing.T) {
+	t.Parallel()
 	for want, step := range map[string]func(r *rig){
 		`notice="too late" tokens=136000 window=200000 used_percentage=68`: func(*rig) {},
 		`notice=offered tokens=136000 window=200000 used_percentage=68`:    func(r *rig) { r.fire("em", uuid(1), "PostToolUse", "") },

@@ -35,6 +35,7 @@ func written(h *curve.Curve) string {
 
 // TestHistories: who they are of, and for how long.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	hs := agents{}
 	reading := func(agent string, source transcript.Source, seconds int, tokens int64) {
 		hs.event(&alerts.Event{Kind: alerts.EventReading, Agent: alerts.AgentID(agent), At: at(seconds), Tokens: tokens, Source: source}, at(seconds))

@@ -44,7 +44,6 @@ func TestDashboards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	checkAppLeaks(t)
 	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
 	noErrors(t, err)
 	var s *scraper

@@ -53,7 +53,6 @@ func TestE2ECentral(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	checkAppLeaks(t)
 	c := startCentral(t)
 	var machines []*machine
 	for i, host := range []string{"one", "two"} {

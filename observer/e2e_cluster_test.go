@@ -64,7 +64,6 @@ func (s *tool) send(method, path, body string) string {
 // also when the webhook brings it, too; one that is silenced is not said before the silence ends, and one that is inhibited
 // or of another host not at all.
 func TestE2ECluster(t *testing.T) {
-	checkAppLeaks(t)
 	r := newWatched(t)
 	r.o.Alerts.Thresholds.WarningPercentage, r.o.Alerts.Thresholds.CriticalPercentage = 99, 100 // the observer finds nothing by itself
 	r.o.Alerts.Thresholds.WarningOfThreshold, r.o.Alerts.Thresholds.CriticalOfThreshold = 0, 0

@@ -171,7 +171,6 @@ func TestE2EFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	checkAppLeaks(t)
 	c := startCentral(t)
 	hosts := []*machine{newMachine(t, "one", c.base+"/api/v1/write"), newMachine(t, "two", c.base+"/api/v1/write")}
 	for i, m := range hosts {

@@ -94,7 +94,6 @@ func TestPrometheus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	checkAppLeaks(t)
 	r := newRig(t)
 	one, two := uuid(1), uuid(2)
 	name := one[:8]
@@ -153,7 +152,6 @@ func TestPromtool(t *testing.T) {
 
 // TestStranger: another user's processes get figures, and nothing of sessions.
 func TestStranger(t *testing.T) {
-	checkAppLeaks(t)
 	r := newRig(t)
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
 	r.start()

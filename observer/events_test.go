@@ -135,7 +135,7 @@ func (s *stateNews) row(agent string) string {
 
 // TestEvents: at first all is told, then what changes, and nothing of the others.
 func TestEvents(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	for i := range 3 {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000+i, 1))
@@ -184,7 +184,7 @@ func TestEvents(t *testing.T) {
 
 // TestEventsOfOne: with a session all about it is told, and what happens to it.
 func TestEventsOfOne(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.write(uuid(1), reply(ago(2*time.Minute), "m1", 40_000, 1), boundary(ago(90*time.Second), "b1", "auto", 41_000), reply(ago(time.Minute), "m2", 30_000, 1))
 	r.start()
@@ -213,7 +213,7 @@ func TestEventsOfOne(t *testing.T) {
 // TestEventsBeat: a page hears from an observer that has nothing to tell, and once the
 // last page has gone nothing is kept for it.
 func TestEventsBeat(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
@@ -238,7 +238,7 @@ func TestEventsBeat(t *testing.T) {
 
 // TestEventsCrowd: so many pages and no more, and those that are open go on.
 func TestEventsCrowd(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t).start()
 	var open []*eventStream
 	for range pages.MaxPages {
@@ -265,7 +265,7 @@ func TestEventsCrowd(t *testing.T) {
 // TestEventsSlow: a page that does not read holds up nobody, and is told the newest once
 // it does.
 func TestEventsSlow(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	const sessions = 300
 	r := newRig(t)
 	for i := range sessions {
@@ -314,7 +314,7 @@ func TestEventsSlow(t *testing.T) {
 // TestEventsWhileChanging: pages come and go while transcripts grow; in the end each that
 // is open shows the same as one that is loaded anew.
 func TestEventsWhileChanging(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	const sessions, replies = 8, 40
 	r := newRig(t)
 	for i := range sessions {
@@ -371,7 +371,7 @@ func TestEventsWhileChanging(t *testing.T) {
 
 // TestDetailFollowsTheQueue: what shows in an agent's detail alone is told, too.
 func TestDetailFollowsTheQueue(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t)
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
 	r.start()

@@ -53,7 +53,7 @@ func grown(end time.Time) (lines []string) {
 // TestFamiliesOfSignals tells a story by all sources and expects every figure of it; then
 // it is told on, and in the end the counters are found again after a restart.
 func TestFamiliesOfSignals(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t)
 	r.o.Alerts.CompactionThreshold = 160_000
 	r.start()
@@ -120,63 +120,6 @@ func TestFamiliesOfSignals(t *testing.T) {
 		}
 		end(r)
 		r.start()
-	}
-	r.stop()
-}
-
-// TestMetricsOfLonelyAgents: an agent without a transcript shows what its reports say, and
-// nothing that it does not know.
-func TestMetricsOfLonelyAgents(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t).start()
-	r.joins("em", "")
-	r.uses("em", 52)
-	r.usage(`{"session_id":"em","event":"compaction"}`)
-	r.joins("silent", "")
-	got := having(r.scrape(), "agent_session_")
-	for name := range got {
-		if strings.Contains(name, "silent") {
-			t.Errorf("%s of one that has never spoken", name)
-		}
-	}
-	want := map[string]float64{
-		`agent_session_context_tokens{session="em"}`: 104_000, `agent_session_context_window_tokens{session="em"}`: 200_000,
-		`agent_session_statusline_ratio{session="em"}`: 0.52, `agent_session_compacting{session="em"}`: 1, `agent_session_level{level="warn",session="em"}`: 1,
-	}
-	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	r.stop()
-}
-
-// TestMetricsWithoutStamps: a session whose records bear no time has no time in metrics,
-// be its context told or estimated.
-func TestMetricsWithoutStamps(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t).start()
-	long := strings.Repeat("words ", 3000)
-	for i, usage := range []string{`{"input_tokens":30000,"output_tokens":10}`, `{}`} {
-		var lines []string
-		for n := range 3 {
-			lines = append(lines, fmt.Sprintf(`{"type":"user","uuid":"p%d","message":{"content":%q}}`, n, long),
-				fmt.Sprintf(`{"type":"assistant","uuid":"r%d","message":{"id":"m%d","model":"other","usage":%s}}`, n, n, usage),
-				fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"e%d"}`, n))
-		}
-		r.write(uuid(i+1), lines...)
-	}
-	var got map[string]float64
-	r.until("both contexts show", func() bool {
-		got = r.scrape()
-		return len(having(got, "agent_session_context_tokens{")) == 2
-	})
-	if stamps := having(got, "agent_session_sample_timestamp_seconds"); len(stamps) > 0 {
-		t.Errorf("times of none: %v", stamps)
-	}
-	for series, v := range having(got, "_timestamp_seconds") {
-		if v < 0 {
-			t.Errorf("%s is %v", series, v)
-		}
 	}
 	r.stop()
 }

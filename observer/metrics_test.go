@@ -1,11 +1,8 @@
 package observer
 
 import (
-	"compress/gzip"
 	"fmt"
-	"io"
 	"maps"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
-
-	"sm/observer/respond"
-	"sm/transcript"
 )
 
 // varied runs an observer of a fleet that has every kind of session, and in which
@@ -45,36 +39,9 @@ func varied(t *testing.T) *rig {
 	return r
 }
 
-// TestMetricsFormats: each format that a server may ask for is whole, and of the type that it says.
-func TestMetricsFormats(t *testing.T) {
-	checkAppLeaks(t)
-	r := varied(t)
-	defer r.stop()
-	text, err := parse(r.get("/metrics").Body)
-	noErrors(t, err)
-	for accept, contentType := range map[string]string{
-		"": "text/plain; version=0.0.4; charset=utf-8",
-		"application/openmetrics-text;version=1.0.0": "application/openmetrics-text; version=1.0.0; charset=utf-8",
-		"application/openmetrics-text;version=0.0.1": "application/openmetrics-text; version=0.0.1; charset=utf-8",
-	} {
-		open := accept != ""
-		a := r.get("/metrics", "Accept", accept)
-		if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, contentType) {
-			t.Errorf("%q gets %q", accept, got)
-		}
-		if open != strings.HasSuffix(a.Body, "\n# EOF\n") || strings.Count(a.Body, "# EOF") != btoi(open) {
-			t.Errorf("%s ends %q", accept, a.Body[len(a.Body)-20:])
-		}
-		all, err := parse(strings.ReplaceAll(a.Body, " unknown\n", " untyped\n")) // as text has it
-		noErrors(t, err)
-		if len(all) < len(text) {
-			t.Errorf("%q gets %d families, others %d", accept, len(all), len(text))
-		}
-	}
-}
-
 // TestMetricsContract: names, types and labels are promises.
 func TestMetricsContract(t *testing.T) {
+	t.Parallel()
 	r := varied(t)
 	r.fire("other", uuid(9), "SessionStart", `,"source":"startup"`)
 	body := r.get("/metrics").Body
@@ -111,6 +78,7 @@ func TestMetricsContract(t *testing.T) {
 // TestMetricsEmpty: what counts the fleet is there, at 0, before there is a fleet;
 // else the first event would be no increase.
 func TestMetricsEmpty(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	values := r.scrape()
 	want := map[string]float64{
@@ -143,7 +111,7 @@ func TestMetricsEmpty(t *testing.T) {
 // TestMetricsCount follows a session through compactions and a restart: what is
 // unknown is absent, and what has been counted stays.
 func TestMetricsCount(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	id, s := uuid(1), uuid(1)[:8]
 	r.write(id, boundary(ago(48*time.Hour), "old", "auto", 150_000), reply(ago(time.Minute), "m1", 50_123, 300))
@@ -197,72 +165,5 @@ func (r *rig) checkCompactions(when, session string, auto, manual float64) {
 	want := map[string]float64{series("auto"): auto, series("manual"): manual, series("unknown"): 0, series("idle"): 0}
 	if diff := cmp.Diff(want, having(r.scrape(), "agent_session_compactions_total")); diff != "" {
 		r.t.Errorf("%s (-want +got):\n%s", when, diff)
-	}
-}
-
-// TestMetricsRatio stays within its bounds, whatever the window is taken for.
-func TestMetricsRatio(t *testing.T) {
-	r := newRig(t)
-	r.o.Windows = []transcript.WindowRule{{Model: "tiny", Tokens: 1000}}
-	for i, tokens := range []int{103, 1000, 200_000, 200_001, 999_999, 1_000_000, 4_000_000} {
-		r.write(uuid(2*i), reply(ago(time.Minute), fmt.Sprint("m", i), tokens, 1))
-		r.write(uuid(2*i+1), replyOf("tiny", "/x", ago(time.Minute), fmt.Sprint("n", i), tokens, 1))
-	}
-	r.start()
-	ratios := having(r.scrape(), "agent_session_context_ratio")
-	if len(ratios) != 14 {
-		t.Errorf("%d ratios, want 14", len(ratios))
-	}
-	for name, v := range ratios {
-		if !(v > 0 && v <= 1) {
-			t.Errorf("%s is %v", name, v)
-		}
-	}
-}
-
-// TestMetricsGzip: compressed is the same, and only for those who take it.
-func TestMetricsGzip(t *testing.T) {
-	r := varied(t)
-	r.until("all files are live", func() bool { return r.scrape()[`sm_transcripts{state="live"}`] == 5 })
-	plain, err := blocks(r.get("/metrics").Body)
-	noErrors(t, err)
-	for accept, want := range map[string]bool{
-		"": false, "identity": false, "gzip": true, "deflate, gzip;q=0.5, br": true, "gzip ; q=1.0": true,
-		"gzip;q=0": false, "gzip; q=0.000": false, "br": false, "gzip;q=x": false, "xgzip": false,
-	} {
-		a := r.get("/metrics", "Accept-Encoding", accept)
-		if got := a.Header.Get("Content-Encoding") == "gzip"; got != want || strings.Join(a.Header.Values("Vary"), ", ") != "Accept, Accept-Encoding" {
-			t.Errorf("%q: compressed %v, want %v; vary %q", accept, got, want, a.Header.Values("Vary"))
-			continue
-		}
-		body := a.Body
-		if want {
-			z, err := gzip.NewReader(strings.NewReader(body))
-			noErrors(t, err)
-			all, err := io.ReadAll(z)
-			noErrors(t, err)
-			body = string(all)
-		}
-		got, err := blocks(body)
-		noErrors(t, err)
-		if diff := cmp.Diff(plain, got); diff != "" {
-			t.Errorf("%q (-plain +got):\n%s", accept, diff)
-		}
-	}
-}
-
-// TestMetricsStopped: who asks too late hears so, compressed or not.
-func TestMetricsStopped(t *testing.T) {
-	r := newRig(t).start()
-	server := httptest.NewServer(respond.Handler((&server{r.app}).getMetrics))
-	defer server.Close()
-	r.stop()
-	for _, encoding := range []string{"identity", "gzip"} {
-		a, err := fetch(t.Context(), server.URL+"/metrics", "Accept-Encoding", encoding)
-		noErrors(t, err)
-		want := `{"error":"the observer is stopping; try again when it runs"}` + "\n"
-		if a.Code != 503 || a.Body != want || a.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%s: %d %q", encoding, a.Code, a.Body)
-		}
 	}
 }

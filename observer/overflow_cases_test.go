@@ -1,10 +1,6 @@
 package observer
 
 import (
-	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
@@ -19,7 +15,7 @@ import (
 
 // The figure is the transcript's, and the state file's where that is newer or alone.
 func TestGuardUsage(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
 	g.start()
@@ -41,7 +37,7 @@ func TestGuardUsage(t *testing.T) {
 
 // What the state file told before a compaction is not the context after it.
 func TestGuardUsageAfterCompaction(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
 	g.start()
@@ -57,25 +53,9 @@ func TestGuardUsageAfterCompaction(t *testing.T) {
 	g.stop()
 }
 
-// The first refusal is of the session: it is known by that from then on, without a status line.
-func TestGuardBindsByRefusal(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	g.update("contextUsage", "0.8")
-	g.refused("full", true)
-	if s := g.state(); s.SessionID != uuid(1) {
-		t.Errorf("%+v", s)
-	}
-	g.client.PID = 4712
-	g.refused("a resumed client", true)
-	g.stop()
-}
-
 // A subagent has a context of its own. So has a session that nobody has activated.
 func TestGuardLeavesOthersAlone(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	g.shows(90)
@@ -93,12 +73,13 @@ func TestGuardLeavesOthersAlone(t *testing.T) {
 }
 
 func TestGuardOff(t *testing.T) {
+	t.Parallel()
 	for name, off := range map[string]func(*Options){
 		"off":     func(o *Options) { o.Guard.Enabled = false },
 		"dry run": func(o *Options) { o.DryRun = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
+			t.Parallel()
 			g := newGuarded(t)
 			off(&g.o)
 			g.start()
@@ -116,30 +97,9 @@ func TestGuardOff(t *testing.T) {
 	}
 }
 
-// An agent that is full and has made but exempt calls cannot say that it is not.
-func TestGuardMarksBeforeExemptCalls(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	g.shows(80)
-	if got := g.call("Bash", `{"command":"sm session update sessions/X lifecycle completed"}`, ""); got != "" {
-		t.Errorf("refused with %q", got)
-	}
-	if s := g.state(); !s.Overflowed || s.SessionID != g.session {
-		t.Errorf("%+v", s)
-	}
-	g.refused("and then", true)
-	g.until("the operator hears of it", func() bool { return strings.Contains(g.notified(), "has used up its context") })
-	g.stop()
-	if n := strings.Count(g.notified(), "[sm guard]"); n != 1 {
-		t.Errorf("told %d times", n)
-	}
-}
-
 // A restart that does not come is told to the agent with each refusal, and to the operator once.
 func TestGuardTellsOfRefusedRestart(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	g.activate()
@@ -161,88 +121,9 @@ func TestGuardTellsOfRefusedRestart(t *testing.T) {
 	}
 }
 
-// A heartbeat of tomorrow does not hide what the transcript says.
-func TestGuardUsageOfAWrongClock(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.write(g.session, reply(ago(20*time.Second), "m1", 160_000, 10))
-	g.start()
-	g.activate()
-	g.until("the reading", func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 })
-	g.update("contextUsage", "0.1")
-	g.update("lastHeartbeat", time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339))
-	g.refused("full", true)
-	g.stop()
-}
-
-// Whose session goes on in another process has it there, so that no other client takes it.
-func TestGuardFollowsResumed(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.o.Alive = func(pid int, _ string) bool { return pid == 4712 }
-	g.start()
-	g.activate()
-	g.shows(80)
-	g.client.PID, g.client.Start = 4712, "10"
-	g.refused("resumed", true)
-	if s := g.state(); s.PID != 4712 || s.PIDStart != "10" {
-		t.Errorf("%+v", s)
-	}
-	g.client.PID = 4713
-	g.refused("resumed twice", true)
-	if s := g.state(); s.PID != 4712 {
-		t.Errorf("taken from a client that lives: %+v", s)
-	}
-	g.stop()
-}
-
-// A report counts, though who sent it has hung up.
-func TestReportOfOneThatHasHungUp(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	for percent := 1; percent <= 20; percent++ {
-		body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"StatusLine","context_window":{"context_window_size":200000,"used_percentage":%d},%s}`, g.session, percent, g.sm())
-		w := httptest.NewRecorder()
-		noErrors(t, (&signals{g.app}).postStatus(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/hooks/claude", nil), []byte(body), time.Now()))
-		if s := g.state(); w.Code != http.StatusOK || s.ContextUsage != float64(percent)/100 {
-			t.Fatalf("%d: %d %s, %v", percent, w.Code, w.Body, s.ContextUsage)
-		}
-	}
-	g.stop()
-}
-
-// Whatever stands in the place of the state, the tool call is made.
-func TestGuardHostileStates(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	for name, put := range map[string]func() error{
-		"a pipe":   func() error { return syscall.Mkfifo(g.file(), 0o600) },
-		"a folder": func() error { return os.Mkdir(g.file(), 0o700) },
-		"a link":   func() error { return os.Symlink("/dev/zero", g.file()) },
-		"no JSON":  func() error { return os.WriteFile(g.file(), []byte("{"), 0o600) },
-		"10 MB":    func() error { return os.WriteFile(g.file(), make([]byte, 10<<20), 0o600) },
-		"no more":  func() error { return nil },
-		"odd members": func() error {
-			return os.WriteFile(g.file(), []byte(`{"pid":{},"sessionId":[],"contextUsage":"0.9"}`), 0o600)
-		},
-	} {
-		noErrors(t, os.RemoveAll(g.dir), os.MkdirAll(g.dir, 0o700), put())
-		g.refused(name, false)
-		if got := g.shows(90); got != "" {
-			t.Errorf("%s: shows %q", name, got)
-		}
-	}
-	g.stop()
-}
-
 // A refusal that cannot be stored is none: the agent could not hand over either.
 func TestGuardCannotStore(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	g.activate()

@@ -110,7 +110,7 @@ func (g *guarded) shows(percent int) string {
 
 // Detected, blocked, with exactly what is needed for the way out.
 func TestGuard_Flow(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	g.activate()
@@ -174,9 +174,10 @@ func (g *guarded) notified() string {
 // The flag sticks until fresh activation, over smaller readings,
 // compactions, --resume and restarts of the observer.
 func TestGuard_OverflowSticks(t *testing.T) {
+	t.Parallel()
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
+			t.Parallel()
 			g := newGuarded(t)
 			g.start()
 			g.activate()
@@ -206,7 +207,7 @@ func TestGuard_OverflowSticks(t *testing.T) {
 
 // By the process, then by the session; not while the session is being ended.
 func TestGuard_SessionBinding(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	g.activate()
@@ -262,7 +263,7 @@ func TestGuard_SessionBinding(t *testing.T) {
 
 // The status line shows the session of its own client or none.
 func TestGuard_StatusLineOfTheRightSession(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	g := newGuarded(t)
 	g.start()
 	if got := g.shows(50); got != "" {

@@ -3,18 +3,14 @@ package observer
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"sm/observer/pages"
-	"sm/observer/respond"
 )
 
 // TestPageDoors: both routes are for our own user's browser, and for no other site.
 func TestPageDoors(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
 	r.start()
@@ -86,6 +82,7 @@ func TestPageDoors(t *testing.T) {
 
 // TestDetailHasThoseUnderIt: the agents that work for one stand under it, and lead to their own.
 func TestDetailHasThoseUnderIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 40_000, 1))
 	r.write(uuid(2), reply(ago(time.Minute), "m2", 150_000, 1))
@@ -102,38 +99,4 @@ func TestDetailHasThoseUnderIt(t *testing.T) {
 		t.Errorf("%d: somebody works for one without anybody: %s", a.Code, a.Body)
 	}
 	r.stop()
-}
-
-// BenchmarkPage is a look at 500 agents of whom one has changed, and what is the same for
-// the first who comes; gone ones are known besides.
-func BenchmarkPage(b *testing.B) {
-	for _, gone := range []int{0, 5000} {
-		r := fullHouse(b, 500, gone)
-		b.Run(fmt.Sprintf("gone=%d/look", gone), func(b *testing.B) {
-			for b.Loop() {
-				r.app.edits.Add(1)
-				look(b, r.app.hub)
-			}
-		})
-		b.Run(fmt.Sprintf("gone=%d/first", gone), func(b *testing.B) {
-			for b.Loop() {
-				hub, err := pages.New(pages.Options{Source: pageSource{r.app}, Log: r.app.log})
-				if err != nil {
-					b.Fatal(err)
-				}
-				look(b, hub)
-			}
-		})
-		b.Run(fmt.Sprintf("gone=%d/load", gone), func(b *testing.B) {
-			benchmarkAnswers(b, respond.Handler(r.app.hub.Page), "/")
-		})
-		r.stop()
-	}
-}
-
-// look has a hub make a snapshot, as for a page that opens.
-func look(b *testing.B, hub *pages.Hub) {
-	if err := hub.Events(&idleWriter{header: http.Header{}}, httptest.NewRequest(http.MethodHead, "/events", nil)); err != nil {
-		b.Fatal(err)
-	}
 }

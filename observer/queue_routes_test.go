@@ -14,7 +14,7 @@ import (
 
 // TestMessageRefused: what is no message, is too much, or goes to nobody.
 func TestMessageRefused(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t)
 	r.o.Queue.PerAgent, r.o.Queue.PerSenderMinute, r.o.Queue.MessageBytes = 3, 4, 100
 	r.write("aaaaaaaa-0000-4000-8000-000000000001", prompt(ago(0), "p1", "Go."))
@@ -52,45 +52,10 @@ func TestMessageRefused(t *testing.T) {
 	r.stop()
 }
 
-// TestMessageIsOne: sent again under the sender's own id it is one message, also after a
-// restart, and for another agent it is another.
-func TestMessageIsOne(t *testing.T) {
-	for name, end := range restarts() {
-		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
-			r := newWatched(t).start()
-			r.joins("em", "")
-			r.joins("other", "")
-			send := func(to, text string) (m api.Message) {
-				a := r.ask(http.MethodPost, "/sessions/"+to+"/messages", fmt.Sprintf(`{"id":"7","from":"boss","text":%q}`, text))
-				noErrors(t, json.Unmarshal([]byte(a.Body), &m))
-				if a.Code != http.StatusAccepted {
-					t.Errorf("%d %s", a.Code, a.Body)
-				}
-				return m
-			}
-			first, again := send("em", "Done."), send("em", "Done, really.")
-			end(r)
-			r.start()
-			late, other := send("em", "Done."), send("other", "Done.")
-			for _, m := range []api.Message{again, late} {
-				if diff := cmp.Diff(first, m); diff != "" {
-					t.Errorf("sent again (-first +again):\n%s", diff)
-				}
-			}
-			if other.ID == first.ID || other.To != "other" {
-				t.Errorf("%+v", other)
-			}
-			r.checkMail("", "Done. waiting", "Done. waiting")
-			r.stop()
-		})
-	}
-}
-
 // TestMessageTold: what a message looks like on the wire, alone and in lists, from when it
 // is sent until it has been heard.
 func TestMessageTold(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t).start()
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	var sent api.Message
@@ -135,41 +100,10 @@ func TestMessageTold(t *testing.T) {
 	r.stop()
 }
 
-// TestMessageTakenBack: only what nobody can have read can be taken back.
-func TestMessageTakenBack(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t).start()
-	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
-	r.joins("other", "")
-	waiting, offered := r.sends("em", "sequential", "waiting"), r.sends("em", "urgent", "offered")
-	r.fire("em", uuid(1), "PostToolUse", "")
-	for _, c := range []struct {
-		path, want string
-		code       int
-	}{
-		{"em/messages/" + waiting, `"status":"withdrawn"`, 200},
-		{"em/messages/" + waiting, `"status":"withdrawn"`, 200}, // again
-		{"em/messages/" + offered, "may have read", 409},
-		{"other/messages/" + offered, "no such message", 404},
-		{"em/messages/ffffff", "no such message", 404},
-		{"em/messages/%2E%2E", "no such message", 404},
-		{"nobody/messages/" + offered, "no such session", 404},
-	} {
-		if a := r.ask(http.MethodDelete, "/sessions/"+c.path, ""); a.Code != c.code || !strings.Contains(a.Body, c.want) {
-			t.Errorf("%s: %d %s, want %d %s", c.path, a.Code, a.Body, c.code, c.want)
-		}
-	}
-	if line := r.fire("em", uuid(1), "Stop", ""); line != "" {
-		t.Errorf("heard %q, which was taken back", line)
-	}
-	r.checkMail("", "waiting withdrawn", "offered offered")
-	r.stop()
-}
-
 // TestRoutesNotOnTCP: what puts words into an agent's ear, and hooks, are for the socket
 // alone, and look over TCP as if they were not there.
 func TestRoutesNotOnTCP(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t).start()
 	r.joins("em", "")
 	for _, c := range []struct{ method, path, body string }{

@@ -77,6 +77,7 @@ func queueRunner(c *core, to Enqueuer) *effectRunner {
 
 // TestQueueingStill: right before a message goes into a queue it is looked whether it is still to go there.
 func TestQueueingStill(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*core, outbox.ID)
 		goes   bool

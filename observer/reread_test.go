@@ -13,13 +13,14 @@ import (
 // TestCriticalNoticeNamesFiles: the agent hears which files it read again after its last compaction, in characters that
 // mean nothing to a shell, and nobody who does not want that.
 func TestCriticalNoticeNamesFiles(t *testing.T) {
+	t.Parallel()
 	reads := func(at, msg string, context int, file string) string {
 		line := reply(at, msg, context, 10)
 		return strings.Replace(line, `"usage":`, fmt.Sprintf(`"content":[{"type":"tool_use","id":"t-%s","name":"Read","input":{"file_path":%q}}],"usage":`, msg, file), 1)
 	}
 	for wanted, want := range map[bool]string{true: " After past compactions you needed: sub/a__rm_.go, secret.go. #", false: "Compaction is near. #"} {
 		t.Run(fmt.Sprint(wanted), func(t *testing.T) {
-			checkAppLeaks(t)
+			t.Parallel()
 			r := newWatched(t)
 			r.o.Rereads = wanted
 			r.start()
@@ -41,6 +42,7 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 // TestRereadOfTheProject: an agent that has read nothing again is told what others of its project needed, at most five
 // files, those of most tokens first.
 func TestRereadOfTheProject(t *testing.T) {
+	t.Parallel()
 	c := applied(t)
 	c.settings = &Settings{Rereads: true}
 	for i, s := range []struct {

@@ -76,9 +76,10 @@ func life() []chapter {
 // TestNothingTwiceOverRestarts: an observer that ends and starts after each part of an
 // agent's life says what one that never ends says, whether it was stopped or killed.
 func TestNothingTwiceOverRestarts(t *testing.T) {
+	t.Parallel()
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
+			t.Parallel()
 			r := newWatched(t).start()
 			for _, c := range life() {
 				c.do(r)
@@ -91,17 +92,6 @@ func TestNothingTwiceOverRestarts(t *testing.T) {
 			r.stop()
 		})
 	}
-}
-
-func TestLifeWithoutRestart(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t).start()
-	for _, c := range life() {
-		c.do(r)
-		r.untilMail(c.name, c.want...)
-	}
-	r.checkLife()
-	r.stop()
 }
 
 // checkLife looks at what has been counted in life.

@@ -206,15 +206,20 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// checkAppLeaks is checkLeaks but for the tracker of nxadm/tail, which lives as long
-// as the process.
+// checkAppLeaks fails a test that does not run in parallel if it leaves goroutines.
+// TestMain does the same after all tests.
 func checkAppLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
-			goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"))
-	})
+	t.Cleanup(func() { goleak.VerifyNone(t, append(lastingGoroutines(), before)...) })
+}
+
+// lastingGoroutines returns the goroutines of libraries that end with the process.
+func lastingGoroutines() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
+		goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"),
+	}
 }
 
 // uuid is the id of the nth session.

@@ -14,6 +14,7 @@ import (
 // followed from its first hook on, with its registry, its subagents and its next sessions,
 // also after a restart. What it did before the state directory was made counts nowhere.
 func TestElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newWatched(t)
 	real, err := filepath.EvalSymlinks(r.dir)
 	noErrors(t, err)

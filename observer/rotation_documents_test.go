@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"cmp"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 
 	"sm/handoff"
 	"sm/handoff/guard"
-	"sm/handoff/rotation"
-	"sm/observer/fleet"
 )
 
 // The tests of this file are what is promised of documents, of the handling of errors and
@@ -21,7 +18,6 @@ import (
 
 // newRotationRig is an observer with an agent "w1" in a pane, at work on its first prompt.
 func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *cast, *actor) {
-	t.Parallel()
 	c := newCast(t)
 	if change != nil {
 		change(&c.r.o.Handoff)
@@ -60,8 +56,10 @@ func (r *rig) documentIs(id string, want handoff.Status) {
 }
 
 func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"startup", "resume", "clear"} {
 		t.Run(source, func(t *testing.T) {
+			t.Parallel()
 			r, _, a := newRotationRig(t, nil)
 			d := r.leaves("w1", "Next: CI.", time.Minute)
 			a.starts(source)
@@ -85,6 +83,7 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 // TestRotation_Document_ConsumedByTheTranscriptAlone: a client that is gone before it writes
 // the answer down has not heard it; the next one of the agent does.
 func TestRotation_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
+	t.Parallel()
 	r, _, a := newRotationRig(t, nil)
 	d := r.leaves("w1", "Next: CI.", time.Minute)
 	for range 2 {
@@ -103,6 +102,7 @@ func TestRotation_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
 }
 
 func TestRotation_Document_NoneBesideTheResumePrompt(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	left := r.leaves("w1", "Of an earlier one.", time.Minute)
 	doc := c.doc("doc.md", "Next: CI.")
@@ -118,34 +118,10 @@ func TestRotation_Document_NoneBesideTheResumePrompt(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_Document_ConsumedAfterAll: what an observer did not come to mark as heard, the
-// next one does.
-func TestRotation_Document_ConsumedAfterAll(t *testing.T) {
-	r, c, a := newRotationRig(t, nil)
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	a.ends()
-	<-c.begun
-	r.handoffIs(id, "cleared")
-	nap := make(chan struct{})
-	c.set(func() { a.nap = nap })
-	<-c.begun
-	dir := filepath.Join(r.dir, "handoff")
-	noErrors(t, os.Rename(dir, dir+".away"))
-	close(nap)
-	h := r.handoffIs(id, "confirmed")
-	r.ends()
-	noErrors(t, os.Rename(dir+".away", dir))
-	r.documentIs(h.Document, handoff.StatusActive)
-	r.start()
-	r.documentIs(h.Document, handoff.StatusConsumed)
-	a.starts("resume")
-	a.checkHeard("", "typed: /clear", "typed: "+resume(h.Path))
-	r.ends()
-}
-
 // TestRotation_Document_WithdrawnAfterAll: the copy of a document whose handoff was taken back while it waited for a person's
 // draft is given to no session, even where the observer is killed before it says so.
 func TestRotation_Document_WithdrawnAfterAll(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	c.set(func() { c.refuse = errDraft })
 	id := a.hands(c.doc("doc.md", "Next: CI."))
@@ -226,53 +202,10 @@ func TestRotation_FreshenedAfterAll(t *testing.T) {
 	}
 }
 
-// TestFreshenedOfNobody: a restart lets no full session go on for a handoff of an agent that is not known any more.
-func TestFreshenedOfNobody(t *testing.T) {
-	t.Parallel()
-	m := rotation.New(rotation.Options{})
-	m.Restore([]rotation.Rotation{{ID: "1", Agent: "gone", Left: "s1", State: rotation.Confirmed}}, nil, rotation.Counters{}, time.Unix(2, 0))
-	h := &handoffs{parts: &parts{rotations: m, fleet: fleet.New(fleet.Options{}, fleet.Stored{}), dryRun: true}}
-	h.resume()
-	for _, e := range h.effects {
-		if _, ok := e.(freshenEffect); ok {
-			t.Errorf("%+v", e)
-		}
-	}
-}
-
-func TestRotation_Document_TwoAgentsOfOneChannel(t *testing.T) {
-	r, c, a := newRotationRig(t, nil)
-	b := c.enter("w2", 4)
-	b.works("Go.")
-	one, two := c.doc("one.md", "Of the first."), c.doc("two.md", "Of the second.")
-	first, second := a.hands(one), b.hands(two)
-	a.ends()
-	b.ends()
-	h1, h2 := r.handoffIs(first, "confirmed"), r.handoffIs(second, "confirmed")
-	a.checkHeard("", "typed: /clear", "typed: "+resume(one))
-	b.checkHeard("", "typed: /clear", "typed: "+resume(two))
-	for _, x := range []struct {
-		a           *actor
-		mine, other string
-	}{{a, h1.Document, h2.Document}, {b, h2.Document, h1.Document}} {
-		r.documentIs(x.mine, handoff.StatusConsumed)
-		for _, source := range []string{"startup", "resume", "clear"} {
-			x.a.starts(source)
-		}
-		if n := len(x.a.heard()); n != 2 {
-			t.Errorf("%s is given a document at its start: %q", x.a.agent, x.a.heard())
-		}
-		text := x.a.hook("SessionStart", `,"source":"compact"`)
-		if !strings.Contains(text, x.mine) || strings.Contains(text, x.other) {
-			t.Errorf("%s is told %q after a compaction", x.a.agent, text)
-		}
-	}
-	r.ends()
-}
-
 // TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft: the document of a client that still
 // runs is nobody else's; of one that has ended a new agent takes it, one only.
 func TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	d := r.leaves("w1", "Next: CI.", time.Minute)
 	c.enter("w2", 4).checkHeard("w1 still runs")
@@ -287,50 +220,8 @@ func TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
 	r.ends()
 }
 
-func TestRotation_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
-	r, _, a := newRotationRig(t, nil)
-	d := r.leaves("w1", "Next: CI.", 2*time.Hour+time.Minute)
-	a.starts("startup")
-	a.checkHeard("nothing: it is too old")
-	r.documentIs(d.ID, handoff.StatusExpired)
-	r.leaves("w1", "Next: CI.", 2*time.Hour-time.Minute)
-	a.starts("startup")
-	if n := len(a.heard()); n != 1 {
-		t.Errorf("heard %q", a.heard())
-	}
-	r.ends()
-}
-
-// TestRotation_Errors_WhatIsStoredIsNotWhatTheManifestSays: a file that has gone, and one with
-// another document, are not given. The session starts without, and the log says why.
-func TestRotation_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
-	for name, spoil := range map[string]func(path string) error{
-		"gone": os.Remove,
-		"another document": func(path string) error {
-			text, err := os.ReadFile(path)
-			return cmp.Or(err, os.WriteFile(path, []byte(strings.Replace(string(text), "HANDOFF-ID: HO-", "HANDOFF-ID: HO-1", 1)), 0o600))
-		},
-		"not a document": func(path string) error { return os.WriteFile(path, []byte("rm -rf /"), 0o600) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, _, a := newRotationRig(t, nil)
-			d := r.leaves("w1", "Next: CI.", time.Minute)
-			paths, err := filepath.Glob(filepath.Join(r.dir, "handoff", "*.md"))
-			noErrors(t, err)
-			for _, path := range paths {
-				noErrors(t, spoil(path))
-			}
-			a.starts("startup")
-			a.checkHeard("nothing")
-			if log := r.log.String(); !strings.Contains(log, "a session starts without its document") || !strings.Contains(log, d.ID) {
-				t.Errorf("the log does not say so:\n%s", log)
-			}
-			r.ends()
-		})
-	}
-}
-
 func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
+	t.Parallel()
 	r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 	if text := a.hook("PreCompact", `,"trigger":"auto"`); text != "" {
 		t.Errorf("the client would give %q to the summariser", text)
@@ -347,6 +238,7 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 // TestRotation_Errors_NoTranscriptNoDocument: hooks fail silently for the client, and the
 // compaction goes on.
 func TestRotation_Errors_NoTranscriptNoDocument(t *testing.T) {
+	t.Parallel()
 	r, _, _ := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 	if text := r.fire("w9", uuid(90), "PreCompact", `,"trigger":"auto"`); text != "" {
 		t.Errorf("told %q", text)
@@ -364,6 +256,7 @@ func TestRotation_Errors_NoTranscriptNoDocument(t *testing.T) {
 // hears after the compaction, not what is made of its transcript; unless the file is not fit by then, or of an earlier
 // cycle.
 func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(r *rig, a *actor, doc string)
 		own    bool
@@ -376,6 +269,7 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 			doc := a.cast.doc("doc.md", "Next: look at CI.")
 			a.hands(doc)

@@ -3,7 +3,6 @@ package observer
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"sm/observer/api"
-	"sm/transcript"
-	"sm/transcript/claude/hook"
 )
 
 // supervisor is an `sm run`, as far as its polls go.
@@ -82,75 +79,10 @@ func (a *actor) restarts(n int, prompt string) *actor {
 	return b
 }
 
-// TestRotation_HeardBeforeTheSessionIsKnown: a restarted client's transcript may be read before anything says whose session
-// it is. That its agent was told is known all the same, and so it is when the observer ends in between: what was read is
-// not read again.
-func TestRotation_HeardBeforeTheSessionIsKnown(t *testing.T) {
-	for name, ends := range map[string]bool{"the observer goes on": false, "the observer ends": true} {
-		t.Run(name, func(t *testing.T) {
-			r, c, a := newRotationRig(t, nil)
-			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-			doc := c.doc("doc.md", "Next: CI.")
-			id := a.hands(doc)
-			a.ends()
-			in := run.order()
-			c.set(func() { c.dead[a.start] = true })
-			b := c.hire("w1", 4)
-			b.session = uuid(401)
-			b.record(fmt.Sprintf(`"type":"user","message":{"role":"user","content":%q}`, in.Prompt))
-			r.until("the transcript is read", func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, b.session) })
-			if ends {
-				r.stop()
-				r.start()
-			}
-			b.rests("busy")
-			b.hook("SessionStart", `,"source":"startup"`)
-			if h := r.handoffIs(id, "confirmed"); h.NextSession != b.session {
-				t.Errorf("%+v", h)
-			}
-			if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 {
-				t.Errorf("%+v", s)
-			}
-			if n := strings.Count(r.log.String(), `msg="handoff confirmed"`); n != 1 {
-				t.Errorf("confirmed %d times", n)
-			}
-			r.ends()
-		})
-	}
-}
-
-// TestRotation_ItsNewsIsLost: while an observer begins, it may be stored which session an agent is in before what follows from
-// that is done, and a kill in between leaves the one without the other. The handoff begins its cycle all the same.
-func TestRotation_ItsNewsIsLost(t *testing.T) {
-	r, c, a := newRotationRig(t, nil)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	a.ends()
-	in := run.order()
-	c.set(func() { c.dead[a.start] = true })
-	b := c.hire("w1", 4)
-	b.session = uuid(401)
-	b.rests("busy")
-	noErrors(t, r.app.do(t.Context(), func(c *core) {
-		started := hook.Payload{Event: hook.SessionStart, Source: "startup", SessionID: b.session, SM: hook.Origin{Agent: "w1", PID: os.Getpid(), Start: b.start}}
-		c.fleet.Hook(&started, transcript.InstantOf(time.Now()))
-	}))
-	b.works(in.Prompt)
-	b.ends()
-	r.handoffIs(id, "confirmed")
-	r.until("the reply is read", func() bool { return r.session("w1").TokensUsed != nil })
-	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 {
-		t.Errorf("%+v", s)
-	}
-	if n := strings.Count(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`); n != 1 {
-		t.Errorf("%d cycles were opened:\n%s", n, r.log)
-	}
-	r.ends()
-}
-
 func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
 
 func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
+	t.Parallel()
 	r, _, a := newRotationRig(t, autoRotate)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	a.context = 131_000
@@ -189,8 +121,10 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 // TestRotation_NotByItself: without auto_rotate, and without a run, nobody rotates who
 // has not asked for it.
 func TestRotation_NotByItself(t *testing.T) {
+	t.Parallel()
 	for name, on := range map[string]bool{"switched off": false, "no run": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoRotate = on })
 			if !on {
 				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
@@ -210,6 +144,7 @@ func TestRotation_NotByItself(t *testing.T) {
 // TestRotation_Safety_NoRestartIsLeft: the budget is asked before anything is ended. The
 // agent lives, its messages come, and it is told.
 func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
 	doc := c.doc("doc.md", "Next: CI.")
@@ -229,33 +164,9 @@ func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_Errors_AnAnswerOfAnotherRotation: what a run has done for another rotation, by
-// a mistake or late, changes nothing of this one.
-func TestRotation_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
-	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
-		t.Run(outcome, func(t *testing.T) {
-			r, c, a := newRotationRig(t, nil)
-			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-			doc := c.doc("doc.md", "Next: CI.")
-			id := a.hands(doc)
-			a.ends()
-			if in := run.order(); in.Rotation != id || in.Prompt != resume(doc) {
-				t.Fatalf("%+v", in)
-			}
-			again := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10, Handled: "ro-another", Outcome: outcome, Reason: "x"})
-			if in := again.order(); in.Rotation != id {
-				t.Errorf("the order is now %+v", in)
-			}
-			r.handoffIs(id, "clearing")
-			a.restarts(4, resume(doc))
-			r.handoffIs(id, "confirmed")
-			r.ends()
-		})
-	}
-}
-
 // TestRotation_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
 func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
+	t.Parallel()
 	r, c, a := newRotationRig(t, nil)
 	c.enter("w2", 5)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
@@ -272,51 +183,14 @@ func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
-func TestRotation_Errors_ARunThatHangsUp(t *testing.T) {
-	r, c, a := newRotationRig(t, nil)
-	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).hangUp()
-	r.until("the run has gone", func() bool {
-		there := true
-		noErrors(t, r.app.do(t.Context(), func(c *core) { there = c.agents.look("w1").run.present(time.Now()) }))
-		return !there
-	})
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	if h := r.handoffIs(id, "confirmed"); h.Way != "clear" {
-		t.Errorf("%+v", h)
-	}
-	r.ends()
-}
-
-// TestRotation_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain: nobody knows what it has done,
-// and that is what is said.
-func TestRotation_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
-	r, c, a := newRotationRig(t, func(o *HandoffOptions) {
-		o.Rotations.RestartWithin, o.Rotations.Grace = 2*time.Second, time.Second
-	})
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	run.order()
-	r.handoffIs(id, "failed: run_gone")
-	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] A handoff may have cleared your context: run gone. If you do not know what you were working on, read "+doc+" and continue from there.")
-	})
-	// An answer that comes after all changes nothing any more.
-	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
-	r.handoffIs(id, "failed: run_gone")
-	r.ends()
-}
-
 // TestRotation_TheSameOrderOnce: an observer that ends while an order is out gives the
 // same one again, which a run carries out once however often it is said; when it has been
 // carried out there is none.
 func TestRotation_TheSameOrderOnce(t *testing.T) {
+	t.Parallel()
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, c, a := newRotationRig(t, nil)
 			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
@@ -353,9 +227,11 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 // there no registry at all or one that has forgotten the first client. A run of an older version does not say what it
 // is about.
 func TestRotation_BetweenTwoClients(t *testing.T) {
+	t.Parallel()
 	for _, restarting := range []bool{true, false} {
 		for _, listed := range []string{"no registry", "forgotten", "left"} {
 			t.Run(fmt.Sprintf("it says so %v, %s", restarting, listed), func(t *testing.T) {
+				t.Parallel()
 				r, c, a := newRotationRig(t, nil)
 				entry := filepath.Join(r.dir, "sessions", "3.json")
 				run := r.polls("w1", api.Run{Client: 1, CanRestart: true, RestartsLeft: 10})

@@ -3,7 +3,6 @@ package observer
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,32 +61,4 @@ func parse(exposition string) (map[string]*dto.MetricFamily, error) {
 // ours tells our families from those of the libraries.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "agent_") || strings.HasPrefix(name, "sm_")
-}
-
-// blocks are the families of an exposition that are ours: comments first, then the
-// series, sorted. A family that comes twice is an error.
-func blocks(exposition string) (map[string][]string, error) {
-	all, block := map[string][]string{}, ""
-	for line := range strings.Lines(exposition) {
-		if name, help := strings.CutPrefix(line, "# HELP "); help {
-			block, _, _ = strings.Cut(name, " ")
-			if all[block] != nil {
-				return nil, fmt.Errorf("%s comes twice", block)
-			}
-		}
-		all[block] = append(all[block], line)
-	}
-	maps.DeleteFunc(all, func(name string, _ []string) bool { return !ours(name) })
-	for _, lines := range all {
-		if len(lines) < 3 {
-			return nil, fmt.Errorf("a family without a series: %q", lines)
-		}
-		if !strings.HasPrefix(lines[1], "# TYPE ") {
-			return nil, fmt.Errorf("%q does not say its type", lines[0])
-		}
-		if !strings.Contains(lines[1], " histogram\n") {
-			slices.Sort(lines[2:])
-		}
-	}
-	return all, nil
 }

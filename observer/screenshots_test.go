@@ -243,24 +243,26 @@ func crowded(t testing.TB, agents int) *rig {
 
 // TestScreenshots writes the pictures of the README. It runs when told where to.
 func TestScreenshots(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("SM_SCREENSHOTS")
 	if dir == "" {
 		t.Skip("SM_SCREENSHOTS does not say where to; see make screenshots")
 	}
 	noErrors(t, os.MkdirAll(dir, 0o755))
+	c := startChromium(t)
 	fleet := fleetAtWork(t)
-	b := fleet.picture(t, dir, "light", "/", "light", 1280, 800, "")
-	fleet.picture(t, dir, "dark", "/", "dark", 1280, 800, "")
-	fleet.picture(t, dir, "session", "/?session=checkout-flow", "light", 1280, 1100, `const box = document.querySelector('.reader').getBoundingClientRect();
+	b := fleet.picture(t, c, dir, "light", "/", "light", 1280, 800, "")
+	fleet.picture(t, c, dir, "dark", "/", "dark", 1280, 800, "")
+	fleet.picture(t, c, dir, "session", "/?session=checkout-flow", "light", 1280, 1100, `const box = document.querySelector('.reader').getBoundingClientRect();
 		document.querySelector('.reader').dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.left + .88 * box.width}))`)
-	fleet.picture(t, dir, "narrow", "/", "dark", 390, 844, "")
+	fleet.picture(t, c, dir, "narrow", "/", "dark", 390, 844, "")
 	crowd := crowded(t, 500)
-	crowd.picture(t, dir, "crowd", "/?group=project", "light", 1280, 800, `document.querySelector('#dense').click()`)
+	crowd.picture(t, c, dir, "crowd", "/?group=project", "light", 1280, 800, `document.querySelector('#dense').click()`)
 	crowd.stop()
 	empty := newRig(t)
 	empty.o.CodexDirs = []string{filepath.Join(empty.dir, "codex", "sessions")}
 	empty.start()
-	empty.picture(t, dir, "empty", "/", "light", 1280, 600, "")
+	empty.picture(t, c, dir, "empty", "/", "light", 1280, 600, "")
 	empty.stop()
 	fleet.stop()
 	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)
@@ -268,11 +270,10 @@ func TestScreenshots(t *testing.T) {
 }
 
 // picture opens the page, does what is to be seen, and keeps how it looks.
-func (r *rig) picture(t *testing.T, dir, name, path, theme string, width, height int, do string) *browser {
+func (r *rig) picture(t *testing.T, c chromium, dir, name, path, theme string, width, height int64, do string) *browser {
 	t.Helper()
-	b := browse(t, r, path, width, height)
+	b := c.open(t, r, path, width, height)
 	b.live()
-	b.do(chromedp.EmulateViewport(int64(width), int64(height)))
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.theme = %q; %s }`, theme, do)))
 	b.quiet()
 	b.keep(t, dir, name)

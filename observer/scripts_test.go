@@ -3,7 +3,6 @@ package observer
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +104,7 @@ func reported(percentage string, tokens int) string {
 
 // TestNotices_Scripts: the seed's own three scripts work against us, as they are.
 func TestNotices_Scripts(t *testing.T) {
+	t.Parallel()
 	r := newSeed(t)
 	s := newScripts(t, r.tcp().Port)
 	report := func(percentage string, tokens int, text string) func() bool {
@@ -140,35 +140,4 @@ func TestNotices_Scripts(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	r.stop()
-}
-
-// TestNotices_ScriptsOfOthers: an agent that we do not know, or that has no name, is none
-// of ours, and the scripts are silent about it.
-func TestNotices_ScriptsOfOthers(t *testing.T) {
-	r := newSeed(t)
-	s := newScripts(t, r.tcp().Port)
-	before := len(r.sessions())
-	for _, agent := range []string{"", "nobody", `x"y; touch z`} {
-		got := []string{s.run(r, statusScript, agent, reported("52", 104_000)), s.run(r, beforeScript, agent, `{"trigger":"auto"}`), s.run(r, afterScript, agent, `{}`)}
-		if want := []string{"52% ctx\n", "", ""}; !slices.Equal(want, got) {
-			t.Errorf("%q: printed %q", agent, got)
-		}
-	}
-	if n := len(r.sessions()); n != before {
-		t.Errorf("%d sessions, want %d", n, before)
-	}
-	r.checkMail("")
-	r.stop()
-}
-
-// TestNotices_ScriptsWithoutObserver: nobody listens, and the scripts do not mind.
-func TestNotices_ScriptsWithoutObserver(t *testing.T) {
-	r := newRig(t) // never started
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	noErrors(t, err, free.Close())
-	s := newScripts(t, free.Addr().(*net.TCPAddr).Port)
-	got := []string{s.run(r, statusScript, "em", reported("52", 104_000)), s.run(r, beforeScript, "em", `{"trigger":"auto"}`), s.run(r, afterScript, "em", `{}`)}
-	if want := []string{"52% ctx\n", "", ""}; !slices.Equal(want, got) {
-		t.Errorf("printed %q", got)
-	}
 }

@@ -2,7 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -33,64 +32,6 @@ func (r *rig) infos() map[string]map[string]string {
 	return all
 }
 
-// TestSeriesLabelsKept gives six sessions each of 120 ids that begin alike, in
-// history and later, and expects each to keep its label over restarts.
-func TestSeriesLabelsKept(t *testing.T) {
-	checkAppLeaks(t)
-	const groups, each = 120, 6
-	r := newRig(t)
-	r.o.MaxSessions = 0
-	begin := func(of func(i int) bool) {
-		for g := range groups {
-			for i := range each {
-				if of(i) {
-					id := fmt.Sprintf("%08x-%04x-4000-8000-%012x", g, i%3, i)
-					r.write(id, reply(ago(time.Duration(each-i)*time.Minute), fmt.Sprint("m", g, "-", i), 50_000+i, 1))
-				}
-			}
-		}
-	}
-	labels := func(when string, sessions int) map[string]string {
-		t.Helper()
-		r.until(fmt.Sprint(sessions, " sessions ", when), func() bool {
-			return len(having(r.scrape(), "agent_session_info")) == sessions
-		})
-		byID, given := map[string]string{}, map[string]bool{}
-		for id, info := range r.infos() {
-			if byID[id] = info["session"]; given[info["session"]] {
-				t.Errorf("%s: two sessions are called %s", when, info["session"])
-			}
-			given[info["session"]] = true
-		}
-		return byID
-	}
-	begin(func(i int) bool { return i%2 == 0 })
-	r.start()
-	first := labels("of history", groups*each/2)
-	begin(func(i int) bool { return i%2 == 1 })
-	all := labels("with new ones", groups*each)
-	for id, label := range first {
-		if all[id] != label {
-			t.Errorf("%s was %s and is %s", id, label, all[id])
-		}
-	}
-	r.stop()
-	r.start()
-	if diff := cmp.Diff(all, labels("after a restart", groups*each)); diff != "" {
-		t.Errorf("after a restart (-before +after):\n%s", diff)
-	}
-	gone := fmt.Sprintf("%08x-%04x-4000-8000-%012x", 7, 0, 0)
-	noErrors(t, os.Remove(r.transcript(gone)))
-	r.until("a session is gone", func() bool { return len(having(r.scrape(), "agent_session_info")) == groups*each-1 })
-	r.stop()
-	r.start()
-	delete(all, gone)
-	if diff := cmp.Diff(all, labels("without one", groups*each-1)); diff != "" {
-		t.Errorf("after the next restart (-before +after):\n%s", diff)
-	}
-	r.stop()
-}
-
 // exportedAt is what a scrape at some time would show.
 func (r *rig) exportedAt(at time.Time) (labels []string, unexported int) {
 	r.t.Helper()
@@ -106,6 +47,7 @@ func (r *rig) exportedAt(at time.Time) (labels []string, unexported int) {
 
 // TestSeriesLeave: sessions that rest have no series, unless their client runs.
 func TestSeriesLeave(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for i, age := range []time.Duration{time.Minute, 59 * time.Minute, 2 * time.Hour, 48 * time.Hour} {
 		r.write(uuid(i), reply(ago(age), fmt.Sprint("m", i), 50_000, 1))
@@ -146,42 +88,6 @@ func TestSeriesLeave(t *testing.T) {
 	}
 }
 
-// TestSeriesMost: there are only so many, those at work before those that rest.
-func TestSeriesMost(t *testing.T) {
-	r := newRig(t)
-	r.o.MaxSessions = 3
-	for i := range 8 {
-		age := time.Duration(12+i) * time.Minute
-		r.write(uuid(i), reply(ago(age), fmt.Sprint("m", i), 50_000, 1))
-		r.age(uuid(i), age)
-	}
-	r.client(4711, uuid(7), "")
-	r.start()
-	shown := func() map[string]bool {
-		ids := map[string]bool{}
-		for id := range r.infos() {
-			ids[id] = true
-		}
-		return ids
-	}
-	want := map[string]bool{uuid(0): true, uuid(1): true, uuid(7): true}
-	r.until("the session with a client is shown", func() bool { return shown()[uuid(7)] })
-	if diff := cmp.Diff(want, shown()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	values := r.scrape()
-	if values["sm_sessions_unexported"] != 5 {
-		t.Errorf("%v unexported, want 5", values["sm_sessions_unexported"])
-	}
-	for _, name := range []string{"agent_session_context_tokens", "agent_session_active"} {
-		if n := len(having(values, name+"{")); n != 3 {
-			t.Errorf("%d series of %s, want 3", n, name)
-		}
-	}
-	r.write(uuid(5), reply(ago(0), "m9", 60_000, 1))
-	r.until("one at work takes a place", func() bool { s := shown(); return s[uuid(5)] && s[uuid(7)] && s[uuid(0)] && len(s) == 3 })
-}
-
 // longestValue bounds a label's value that comes from a transcript, in bytes.
 const longestValue = 128
 
@@ -211,6 +117,7 @@ func hostileProjects() map[string]string {
 
 // TestSeriesHostile: whatever a transcript says, the exposition stays one.
 func TestSeriesHostile(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	want, got, n := map[string]string{}, map[string]string{}, 0
 	for cwd, project := range hostileProjects() {
@@ -254,6 +161,7 @@ func TestSeriesHostile(t *testing.T) {
 
 // TestSeriesHideProject: the project can be switched off, and nothing takes its place.
 func TestSeriesHideProject(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.o.HideProject = true
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_000, 1))

@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +51,7 @@ func (r *rig) subagent(id, name string) string {
 // TestSessionsAnswer: what GET /sessions says is a promise, and one session is told
 // as in the list.
 func TestSessionsAnswer(t *testing.T) {
+	t.Parallel()
 	r := smallFleet(t)
 	a := r.get("/sessions")
 	if a.Code != http.StatusOK || a.Header.Get("Content-Type") != "application/json" || strings.Count(a.Body, "\n") != 1 {
@@ -80,43 +79,9 @@ func TestSessionsAnswer(t *testing.T) {
 	}
 }
 
-// TestRecentSessionsOfAClient: what is left out of the list is counted for the client that was asked for.
-func TestRecentSessionsOfAClient(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t)
-	r.o.SessionTTL, r.o.CodexDirs = time.Hour, []string{filepath.Join(r.dir, "codex", "sessions")}
-	old := time.Now().Add(-3 * time.Hour)
-	for i := range 3 {
-		r.write(uuid(i+1), reply(ago(3*time.Hour), fmt.Sprint("m", i), 10_000, 1))
-		noErrors(t, os.Chtimes(r.transcript(uuid(i+1)), old, old))
-	}
-	thread := filepath.Join(r.o.CodexDirs[0], "2026/05/01/rollout-2026-05-01T12-00-00-"+codexThread+".jsonl")
-	appendLines(t, thread, fmt.Sprintf(`{"timestamp":%q,"ordinal":1,"type":"session_meta","payload":{"id":%q,"cwd":"/home/dev/api"}}`, old.UTC().Format("2006-01-02T15:04:05.000Z"), codexThread))
-	noErrors(t, os.Chtimes(thread, old, old))
-	r.write(uuid(4), reply(ago(time.Minute), "m4", 10_000, 1))
-	r.start()
-	client := api.NewClient([]string{r.o.Socket})
-	type counts struct{ Recent, Others int }
-	got := map[string]counts{}
-	for _, name := range []string{"", "claude", "codex", "gemini"} {
-		all, err := client.RecentSessions(t.Context(), name)
-		noErrors(t, err)
-		got[name] = counts{len(all.Sessions), all.Others}
-	}
-	want := map[string]counts{"": {1, 4}, "claude": {1, 3}, "codex": {0, 1}, "gemini": {}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	var every api.Sessions
-	noErrors(t, json.Unmarshal([]byte(r.get("/sessions?client=codex").Body), &every))
-	if len(every.Sessions) != 1 || every.Sessions[0].SessionID != codexThread {
-		t.Errorf("all of one client: %+v", every.Sessions)
-	}
-}
-
 // TestRecentSessions: who asks again and again is told of those alone that the page shows.
 func TestRecentSessions(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.o.SessionTTL = time.Hour
 	for i, since := range []time.Duration{3 * time.Hour, 2 * time.Hour, 20 * time.Minute, 10 * time.Minute} {
@@ -165,32 +130,9 @@ func TestRecentSessions(t *testing.T) {
 	r.stop()
 }
 
-// TestSessionPressure: the pressure goes by the compaction threshold, and is unknown with the context.
-func TestSessionPressure(t *testing.T) {
-	r := newRig(t)
-	r.o.Alerts.CompactionThreshold = 160_000
-	r.write(uuid(1), reply(ago(time.Minute), "m1", 40_000, 1))
-	r.write(uuid(2), reply(ago(time.Minute), "m2", 124_800, 1))
-	r.write(uuid(3), reply(ago(time.Minute), "m3", 150_000, 1), boundary(ago(0), "b3", "auto", 150_000))
-	r.start()
-	got := map[string]string{}
-	for i := range 3 {
-		s := r.session(uuid(i + 1))
-		got[s.SessionID] = s.PressureLevel
-		if s.Pressure != nil {
-			got[s.SessionID] += fmt.Sprintf(" %.2f", *s.Pressure)
-		}
-	}
-	want := map[string]string{uuid(1): "calm 0.25", uuid(2): "high 0.78", uuid(3): ""}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	r.stop()
-}
-
 // TestSessionTrend: who asks for it is told how a context grew, by what stood in the transcript before the observer came too.
 func TestSessionTrend(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	for i := range curve.MaxTrend + 4 {
 		r.write(uuid(1), reply(ago(time.Hour-time.Duration(i)*time.Minute), fmt.Sprint("m", i), 2000*(i+1), 1))
@@ -216,6 +158,7 @@ func TestSessionTrend(t *testing.T) {
 
 // TestSessionsEmpty: no sessions are an empty list, never null.
 func TestSessionsEmpty(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	if a := r.get("/sessions"); a.Body != `{"sessions":[],"catching_up":false,"rate_limits":{"five_hour":null,"seven_day":null},"today":{"tokens":0,"cost_usd":null},"agents_not_warned":true}`+"\n" {
 		t.Errorf("%d %s", a.Code, a.Body)
@@ -224,6 +167,7 @@ func TestSessionsEmpty(t *testing.T) {
 
 // TestSessionFound asks for sessions in all ways.
 func TestSessionFound(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	ids := []string{
 		"aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "bbbbbbbb-0000-4000-8000-000000000003",
@@ -284,32 +228,10 @@ func sendRaw(t testing.TB, to net.Addr, request string) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// TestSessionClient: what the client of the commands says when there is no session.
-func TestSessionClient(t *testing.T) {
-	r := newRig(t)
-	r.write("aaaaaaaa-0000-4000-8000-000000000001", reply(ago(0), "m1", 50_000, 1))
-	r.write("aaaaaaaa-0000-4000-8000-000000000002", reply(ago(0), "m2", 50_000, 1))
-	r.start()
-	client := api.NewClient([]string{r.o.Socket})
-	for id, want := range map[string]int{
-		"aaaaaaaa-": 409, "none": 404, "": 404, ".": 404, "..": 404, "a/b": 404, "\x00": 404, "%2F": 404, "?x": 404, "#x": 404, "\xff": 404,
-		strings.Repeat("x", 3000): 404,
-	} {
-		_, err := client.Session(t.Context(), id)
-		var status *api.StatusError
-		if !errors.As(err, &status) || status.Code != want || status.Text == "" {
-			t.Errorf("%.20q: %v, want %d", id, err, want)
-		}
-	}
-	r.stop()
-	if _, err := client.Sessions(t.Context()); !errors.Is(err, api.ErrNoObserver) {
-		t.Errorf("stopped: %v", err)
-	}
-}
-
 // TestNotReady: an observer is healthy before it has read everything, and says that
 // it is not ready.
 func TestNotReady(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)

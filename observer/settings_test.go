@@ -33,6 +33,7 @@ func aroundApply(t *testing.T, r *rig, change func(*Settings), see func() string
 
 // TestApply: each class of settings takes effect without a restart.
 func TestApply(t *testing.T) {
+	t.Parallel()
 	percentages := func(s *Settings, warning, critical int) {
 		s.Alerts.Thresholds.WarningPercentage, s.Alerts.Thresholds.CriticalPercentage = warning, critical
 		s.Alerts.Thresholds.WarningOfThreshold, s.Alerts.Thresholds.CriticalOfThreshold = 0, 0
@@ -207,6 +208,7 @@ func TestApply(t *testing.T) {
 
 // TestApplyTypeTexts: a text that has waited for a hook is typed once it may be.
 func TestApplyTypeTexts(t *testing.T) {
+	t.Parallel()
 	s := &stage{asks: true}
 	r := hookless(t, s, func(*Options) {})
 	r.send(uuid(1), "Look at CI.")
@@ -222,23 +224,9 @@ func TestApplyTypeTexts(t *testing.T) {
 	}
 }
 
-// TestApplyGuard: the guard can be switched on.
-func TestApplyGuard(t *testing.T) {
-	g := newGuarded(t)
-	on := g.o.Guard
-	g.o.Guard = GuardOptions{}
-	g.start()
-	defer g.stop()
-	g.activate()
-	g.shows(90)
-	before, after := aroundApply(t, g.rig, func(s *Settings) { s.Guard = on }, func() string { return fmt.Sprint(g.call("Bash", `{"command":"ls"}`, "") != "") })
-	if before != "false" || after != "true" {
-		t.Errorf("a tool call is refused: before %s, after %s", before, after)
-	}
-}
-
 // TestApplyRefused: settings that do not hold change nothing, the good ones among them neither.
 func TestApplyRefused(t *testing.T) {
+	t.Parallel()
 	r := newWatched(t).start()
 	defer r.stop()
 	for want, spoil := range map[string]func(*Settings){
@@ -266,6 +254,7 @@ func TestApplyRefused(t *testing.T) {
 
 // TestReload: what the route answers, what the log says, and what /metrics tells.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	r := newWatched(t)
 	var read Reloaded
 	var bad error

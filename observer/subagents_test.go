@@ -16,7 +16,7 @@ import (
 // TestSubagentsShow: in the JSON of their session and in its detail, each with its own context, and nothing of it in the
 // session's.
 func TestSubagentsShow(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 50_000, 10))
 	r.write(uuid(2), reply(ago(time.Minute), "m9", 40_000, 10))

@@ -12,7 +12,7 @@ import (
 
 // TestTitlesAreShownAndKept: a title is shown to people, over a restart too, and never in metrics or above debug.
 func TestTitlesAreShownAndKept(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	title := func(kind, name, text string) string {

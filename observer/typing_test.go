@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -227,17 +226,6 @@ func TestRefusedByTheScreenAndTypedOnceLater(t *testing.T) {
 	}
 }
 
-func TestNotTypedAgainWhenItMayHaveBeenTyped(t *testing.T) {
-	t.Parallel()
-	s := &stage{after: errors.New("no answer from tmux")}
-	r := newStage(t, s)
-	id := r.send("w1", "Once.")
-	r.until("tried", func() bool { return strings.Contains(r.log.String(), "may have been typed") })
-	if m := r.message(id); m.Status != "offered" || m.Offers != 1 {
-		t.Errorf("%+v", m)
-	}
-}
-
 func TestAgentThatWorksAgainIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := &stage{asks: true}
@@ -300,67 +288,6 @@ func hookless(t *testing.T, s Terminal, change func(*Options)) *rig {
 	return r
 }
 
-// TestCallProvesNothing: the prompt alone does not show that the text was heard. It waits
-// again when no hook asks for it, and is no repetition then.
-func TestCallProvesNothing(t *testing.T) {
-	t.Parallel()
-	s := &stage{asks: true}
-	r := newStage(t, s)
-	r.stop()
-	r.o.Queue.Proof = 100 * time.Millisecond
-	r.start()
-	id := r.send("w1", "Look at CI.")
-	for i := range maxCalls {
-		r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == i+1 })
-		r.write(uuid(1), prompt(stamp(time.Now()), fmt.Sprint("p", i), "[sm message] #"+id))
-	}
-	r.until("it waits for a hook", func() bool { m := r.message(id); return m.Status == "waiting" && m.WaitsFor == api.WaitsForHooks })
-	if lines, _ := s.typed(); strings.Count(strings.Join(lines, "\n"), "[sm message] #"+id) != maxCalls || len(lines) != maxCalls {
-		t.Errorf("typed %q", lines)
-	}
-	r.pane("w1", uuid(1), "PreToolUse")
-	r.until("hooks work again", func() bool { lines, _ := s.typed(); return len(lines) == maxCalls+1 })
-	if text, want := r.prompts(uuid(1), "[sm message] #"+id), "[sm message] Look at CI. #"+id; text != want {
-		t.Errorf("answered %q, want %q", text, want)
-	}
-	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
-}
-
-// eager is a terminal whose client takes a line before Type returns, and that believes it has not.
-type eager struct {
-	stage
-	takes func(line string)
-}
-
-func (s *eager) Type(_ context.Context, _ fleet.Place, text string, _ func(context.Context) error) (typed bool, err error) {
-	s.set(func(s *stage) { s.tries++ })
-	s.takes(text)
-	return false, errors.New("the line is gone")
-}
-
-// TestAnsweredCallIsNotRepeated: a hook has asked for the text, so it has been given, whatever the
-// terminal says of the line by which it was called for.
-func TestAnsweredCallIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	s, given := &eager{}, make(chan string, 16)
-	r := newRig(t)
-	s.takes = func(line string) { given <- r.submits(uuid(1), line) }
-	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
-	r.client(7, uuid(1), rested())
-	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
-	r.start()
-	r.pane("w1", uuid(1), "SessionStart")
-	id := r.send("w1", "Look at CI.")
-	if got, want := <-given, "[sm message] Look at CI. #"+id; got != want {
-		t.Errorf("its hook was answered with %q, want %q", got, want)
-	}
-	r.until("the terminal has refused", func() bool { return strings.Contains(r.log.String(), "a message waits for the prompt") })
-	if m := r.message(id); m.Status != "offered" || m.Offers != 1 {
-		t.Errorf("%+v", m)
-	}
-}
-
 // TestCallIsAnsweredWithItsOwn: whatever else waits, and however urgently; and one that is no
 // more is answered with a word.
 func TestCallIsAnsweredWithItsOwn(t *testing.T) {
@@ -408,38 +335,6 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	r.onSocket(http.MethodGet, "/sessions/"+uuid(1), nil, &x)
 	if x.HooksSeen || x.WaitForHooks != 1 {
 		t.Errorf("%+v", x)
-	}
-}
-
-// TestTypedWhole: what is typed where hooks do not work, by what is configured.
-func TestTypedWhole(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*Options)
-		want   string
-	}{
-		"texts of others": {func(o *Options) { o.TypeTexts = true }, "[sm message] Look at CI. #"},
-		"the user's own notice": {func(o *Options) { o.Alerts.Messages.Critical = "At {{.Percent}}. Hand over now." },
-			"[sm context] At 75. Hand over now. #"},
-		"the user's own notice with a shell's characters": {func(o *Options) { o.Alerts.Messages.Critical = "Hand over; now!" },
-			"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &stage{asks: true}
-			r := hookless(t, s, c.change)
-			if r.o.TypeTexts {
-				r.send(uuid(1), "Look at CI.")
-			} else {
-				r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
-			}
-			r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
-			lines, _ := s.typed()
-			if !strings.HasPrefix(lines[0], c.want) || len(lines[0]) != len(c.want)+6 {
-				t.Errorf("typed %q, want %q", lines[0], c.want)
-			}
-			r.write(uuid(1), prompt(stamp(time.Now()), "p2", lines[0]))
-			r.until("confirmed", func() bool { return r.message(lines[0][len(lines[0])-6:]).Status == "confirmed" })
-		})
 	}
 }
 

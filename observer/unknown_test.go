@@ -9,7 +9,7 @@ import (
 // TestUnknownNames: names in transcripts that are unknown are counted once each, and
 // not again when the file is read again after a restart.
 func TestUnknownNames(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newRig(t)
 	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	const series = `sm_transcript_unknown_total{client="claude",kind="record"}`

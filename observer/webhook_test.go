@@ -1,12 +1,9 @@
 package observer
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +24,7 @@ func notification(status string, since time.Time, pairs ...string) string {
 // TestWebhookTellsOnce: what the engine has said is not said again, what it has not said
 // is, once, and what is over or of nobody is taken all the same.
 func TestWebhookTellsOnce(t *testing.T) {
-	checkAppLeaks(t)
+	t.Parallel()
 	r := newWatched(t)
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 110_000, 10))
 	r.start()
@@ -63,105 +60,5 @@ func TestWebhookTellsOnce(t *testing.T) {
 	r.until("the next cycle is known", func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil })
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical withdrawn")
-	r.stop()
-}
-
-// TestWebhookDoor: over TCP it takes the token, and without one it is not there.
-func TestWebhookDoor(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t)
-	r.start()
-	body := notification("firing", time.Now())
-	if a := r.askTCP(http.MethodPost, "/alerts/webhook", body); a.Code != http.StatusNotFound {
-		t.Errorf("without a token in the configuration: %d", a.Code)
-	}
-	r.stop()
-	r.o.WebhookToken = "correct-horse-battery"
-	r.start()
-	for _, c := range []struct {
-		name, token, origin, host, kind string
-		code                            int
-	}{
-		{"right", "correct-horse-battery", "", "", "application/json", 200},
-		{"wrong", "correct-horse-batter", "", "", "application/json", 401},
-		{"missing", "", "", "", "application/json", 401},
-		{"from a page", "correct-horse-battery", "http://evil.example", "", "application/json", 403},
-		{"another host", "correct-horse-battery", "", "evil.example", "application/json", 421},
-		{"not JSON by its type", "correct-horse-battery", "", "", "text/plain", 415},
-	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.tcp().String()+"/alerts/webhook", strings.NewReader(body))
-		noErrors(t, err)
-		req.Header.Set("Content-Type", c.kind)
-		if c.token != "" {
-			req.Header.Set("Authorization", "Bearer "+c.token)
-		}
-		if c.origin != "" {
-			req.Header.Set("Origin", c.origin)
-		}
-		if c.host != "" {
-			req.Host = c.host
-		}
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-		resp, err := client.Do(req)
-		noErrors(t, err)
-		noErrors(t, resp.Body.Close())
-		if resp.StatusCode != c.code {
-			t.Errorf("%s: %d, want %d", c.name, resp.StatusCode, c.code)
-		}
-	}
-	for _, bad := range []string{"", "[]", `{"alerts":7}`, "null"} {
-		if a := r.ask(http.MethodPost, "/alerts/webhook", bad); a.Code/100 == 5 {
-			t.Errorf("%q: %d %s", bad, a.Code, a.Body)
-		}
-	}
-	r.stop()
-}
-
-// TestWebhookSize: a storm of alerts comes in one notification, which is larger than other requests may be.
-func TestWebhookSize(t *testing.T) {
-	checkAppLeaks(t)
-	r := newWatched(t)
-	r.o.WebhookToken = "correct-horse-battery"
-	r.start()
-	one := `{"status":"firing","labels":{"alertname":"a","session":"nobody","kind":"x"}}`
-	many := `{"version":"4","alerts":[` + strings.Repeat(one+",", 999) + one + `]}`
-	if len(many) <= 64<<10 {
-		t.Fatalf("%d bytes fit everywhere", len(many))
-	}
-	full := many + strings.Repeat(" ", maxNotificationBytes-len(many))
-	post := func(path, body string) (code int, answer string) {
-		t.Helper()
-		send := func() (*http.Response, error) {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.tcp().String()+path, strings.NewReader(body))
-			noErrors(t, err)
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Authorization", "Bearer correct-horse-battery")
-			return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}).Do(req)
-		}
-		resp, err := send()
-		// The server does not read all of what is too large. A client that has not sent it when the server closes the
-		// connection, some time after its answer, may not get to see that.
-		for began := time.Now(); (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) && time.Since(began) < patience; {
-			resp, err = send()
-		}
-		noErrors(t, err)
-		text, err := io.ReadAll(resp.Body)
-		noErrors(t, err, resp.Body.Close())
-		return resp.StatusCode, string(text)
-	}
-	for _, c := range []struct {
-		name, path, body string
-		code             int
-		answer           string
-	}{
-		{"1 000 alerts", "/alerts/webhook", many, 200, `"alerts":1000`},
-		{"1 MiB", "/alerts/webhook", full, 200, `"alerts":1000`},
-		{"1 MiB and a byte", "/alerts/webhook", full + " ", 413, "send at most 1048576 bytes"},
-		{"1 000 alerts elsewhere", "/hooks/context-usage", many, 413, "send at most 65536 bytes"},
-	} {
-		if code, answer := post(c.path, c.body); code != c.code || !strings.Contains(answer, c.answer) {
-			t.Errorf("%s: %d %.200s; want %d with %q", c.name, code, answer, c.code, c.answer)
-		}
-	}
 	r.stop()
 }

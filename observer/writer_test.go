@@ -55,6 +55,7 @@ func applied(t *testing.T, paths ...string) *core {
 // TestWriterTriesAgain: what could not be stored comes first when the disk takes
 // something again, and nothing is lost.
 func TestWriterTriesAgain(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	disk := &failing{refuse: 2}
 	w := newWriter(disk.save, slog.New(slog.NewTextHandler(&log, nil)))
@@ -81,6 +82,7 @@ func TestWriterTriesAgain(t *testing.T) {
 
 // TestWriterLastFails: a last transaction that fails is the observer's failure.
 func TestWriterLastFails(t *testing.T) {
+	t.Parallel()
 	disk := &failing{refuse: 9}
 	w := newWriter(disk.save, slog.New(slog.DiscardHandler))
 	err := w.last(applied(t, "/a"), func([]effect) {})
@@ -91,6 +93,7 @@ func TestWriterLastFails(t *testing.T) {
 
 // TestWriterDue: what something or somebody waits for is stored at once, the rest a second after the last transaction.
 func TestWriterDue(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1000, 0)
 	for _, c := range []struct {
 		name  string
