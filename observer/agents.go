@@ -8,7 +8,6 @@ import (
 	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/curve"
-	"sm/observer/pages"
 )
 
 // agentState is what the loop itself keeps of one agent, besides what fleet, engine, queue and rotations keep. It is
@@ -23,7 +22,7 @@ type agentState struct {
 const (
 	// curvesKept is for how long after the last news of an agent its curve is kept, maxCurves of how many agents.
 	curvesKept = 6 * time.Hour
-	maxCurves  = pages.MaxAgents
+	maxCurves  = api.MaxListed
 )
 
 // agents are the states of all agents that have one.

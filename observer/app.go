@@ -15,7 +15,6 @@ import (
 	"sm/observer/documents"
 	"sm/observer/metrics"
 	"sm/observer/overflow"
-	"sm/observer/pages"
 	"sm/observer/projects"
 	"sm/observer/respond"
 	"sm/observer/state"
@@ -49,7 +48,8 @@ type App struct {
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
-	hub        *pages.Hub
+	web        Web           // nil for none
+	filling    chan struct{} // is full while the end of a transcript is read: there is memory for one
 	passes     *access.Passes
 	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended

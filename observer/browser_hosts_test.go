@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	promserver "sm/dashboards/central"
-	"sm/observer/pages"
+	webpage "sm/dashboards/page"
 )
 
 // madeUpServer is a central server with agents of three hosts; two hosts use the same names.
@@ -54,7 +54,7 @@ func madeUpServer(t *testing.T) string {
 // one opens and closes agents, and leads back to this machine's own.
 func browserHosts(t *testing.T, c chromium) {
 	r := newRig(t)
-	r.o.Servers = []pages.Server{{Name: "main", Options: promserver.Options{URL: madeUpServer(t)}}}
+	r.servers = []webpage.Server{{Name: "main", Options: promserver.Options{URL: madeUpServer(t)}}}
 	r.write(uuid(9), reply(ago(time.Minute), "m1", 50_000, 1))
 	r.start()
 	b := c.open(t, r, "/?prometheus=1", 1280, 800)

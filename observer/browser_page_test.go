@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	webpage "sm/dashboards/page"
-	"sm/observer/pages"
 )
 
 // rowOf is an expression for the row of an agent.
@@ -235,14 +234,14 @@ func browserGone(t *testing.T, c chromium) {
 // browserCrowd: an observer that has no room for a page is not called gone.
 func browserCrowd(t *testing.T, c chromium) {
 	r := someAgents(t)
-	room := func(n int) { r.app.hub.SetLimits(pages.Limits{Pages: n, Beat: patience, Write: patience}) }
+	room := func(n int) { r.hub.SetLimits(webpage.Limits{Pages: n, Beat: patience, Write: patience}) }
 	room(0)
 	b := c.open(t, r, "/", 1280, 800)
 	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
 	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
 		t.Errorf("it says %q", text)
 	}
-	room(pages.MaxPages)
+	room(webpage.MaxPages)
 	b.until("it is live", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
 	r.stop()
 }

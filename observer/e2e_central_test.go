@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	promserver "sm/dashboards/central"
+	webpage "sm/dashboards/page"
 	"sm/observer/api"
-	"sm/observer/pages"
 	"sm/transcript/transcripttest"
 )
 
@@ -60,7 +60,7 @@ func TestE2ECentral(t *testing.T) {
 		_, err := transcripttest.Generate(r.projects, transcripttest.Options{Seed: uint64(i) + 7, Sessions: agentsOfE2E(t)})
 		noErrors(t, err)
 		r.o.SessionTTL, r.o.MaxSessions = 0, 5000
-		r.o.Servers = []pages.Server{{Name: "main", Options: promserver.Options{URL: c.base}}}
+		r.servers = []webpage.Server{{Name: "main", Options: promserver.Options{URL: c.base}}}
 		m := r.machine(host, c.base+"/api/v1/write")
 		m.write(uuid(i), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 140_000+i, 100))
 		machines = append(machines, m)

@@ -19,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	webpage "sm/dashboards/page"
-	"sm/observer/pages"
 )
 
 // eventStream is a page that is open, without a browser.
@@ -143,7 +142,7 @@ func TestEvents(t *testing.T) {
 	r.start()
 	l := r.listen("")
 	first := l.state()
-	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.app.hub.Build() {
+	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.hub.Build() {
 		t.Errorf("%d rows, keys %v, head %s", len(first.Rows), first.Keys, first.Head)
 	}
 	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
@@ -217,7 +216,7 @@ func TestEventsBeat(t *testing.T) {
 	r := newRig(t)
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
-	app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: 50 * time.Millisecond, Write: patience})
+	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: 50 * time.Millisecond, Write: patience})
 	r.app = app
 	app.Start()
 	<-app.Ready()
@@ -227,7 +226,7 @@ func TestEventsBeat(t *testing.T) {
 	}
 	l.end()
 	r.until("nothing is kept", func() bool {
-		open, kept := app.hub.Open()
+		open, kept := r.hub.Open()
 		return open == 0 && !kept
 	})
 	if s := r.listen("").state(); s.Head == "" {
@@ -241,7 +240,7 @@ func TestEventsCrowd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
 	var open []*eventStream
-	for range pages.MaxPages {
+	for range webpage.MaxPages {
 		open = append(open, r.listen(""))
 	}
 	a := r.get("/events")
@@ -253,8 +252,8 @@ func TestEventsCrowd(t *testing.T) {
 	}
 	open[0].end()
 	r.until("there is room", func() bool {
-		open, _ := r.app.hub.Open()
-		return open < pages.MaxPages
+		open, _ := r.hub.Open()
+		return open < webpage.MaxPages
 	})
 	r.listen("").state()
 	r.write(uuid(1), reply(ago(0), "m1", 40_000, 1))
@@ -272,7 +271,7 @@ func TestEventsSlow(t *testing.T) {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
 	}
 	r.start()
-	r.app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: time.Hour, Write: time.Hour}) // a slow machine takes its time before this page reads
+	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: time.Hour, Write: time.Hour}) // a slow machine takes its time before this page reads
 	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	}}
@@ -376,7 +375,7 @@ func TestDetailFollowsTheQueue(t *testing.T) {
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
 	r.start()
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
-	r.app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: 500 * time.Millisecond, Write: patience})
+	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: 500 * time.Millisecond, Write: patience})
 	l := r.listen("?session=em")
 	if first := l.next("detail"); strings.Contains(first, "message waits") {
 		t.Fatalf("%s", first)

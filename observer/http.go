@@ -16,8 +16,6 @@ func (s *server) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	in, docs := &signals{s.App}, documentRoutes{s.documents}
 	all := []access.Route{
-		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: respond.Handler(s.hub.Page)},
-		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: respond.Handler(s.hub.Events)},
 		{Pattern: "/open", Methods: get, Tier: access.SameUID, Opens: true, Handler: respond.Handler(s.getOpen)},
 		{Pattern: "/open", Methods: post, Handler: respond.Handler(s.postOpen)},
 		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: respond.Handler(s.getSessions)},
@@ -46,6 +44,12 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getMetrics)},
 		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(getHealthy)},
 		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getReady)},
+	}
+	if s.web != nil {
+		all = append(all,
+			access.Route{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: respond.Handler(s.web.Page)},
+			access.Route{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: respond.Handler(s.web.Events)},
+		)
 	}
 	if s.o.Demo {
 		closeToAgents(all)

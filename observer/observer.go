@@ -47,7 +47,6 @@ import (
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
-	"sm/observer/pages"
 	"sm/observer/persist"
 	"sm/observer/projects"
 	"sm/observer/state"
@@ -66,6 +65,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		o: o, log: o.Logger, stats: o.Stats,
 		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, projects.MaxLearnt),
 		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
+		filling: make(chan struct{}, 1),
 	}
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
@@ -101,10 +101,10 @@ func (a *App) setUp(ctx context.Context) error {
 	})
 	a.documents = newDocuments(a)
 	a.guard = newGuarding(a)
-	if a.hub, err = pages.New(pages.Options{
-		Source: pageSource{a}, Version: a.o.Version, Projects: append(slices.Clone(a.o.Projects), a.o.CodexDirs[:min(1, len(a.o.CodexDirs))]...), Demo: a.o.Demo, Log: a.log, Servers: a.o.Servers,
-	}); err != nil {
-		return err
+	if a.o.Web != nil {
+		if a.web, err = a.o.Web(a); err != nil {
+			return err
+		}
 	}
 	if a.passes, err = access.NewPasses(a.o.State); err != nil {
 		return err
@@ -217,7 +217,9 @@ func (a *App) Start() {
 		})
 	}
 	a.work.Go(func() { a.watchLock(ctx) })
-	a.work.Go(func() { a.hub.Run(ctx) })
+	if a.web != nil {
+		a.work.Go(func() { a.web.Run(ctx) })
+	}
 	a.work.Go(func() {
 		select {
 		case <-a.ready: // the agents are known from here on
@@ -284,8 +286,8 @@ const answerWithin = time.Second
 // hangUp ends all serving. Answers take milliseconds: who does not take his, or is
 // connected and says nothing, is cut off, which is no failure of ours.
 func (a *App) hangUp(ctx context.Context) {
-	if a.hub != nil { // New may have failed before there was one
-		a.hub.Close()
+	if a.web != nil {
+		a.web.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

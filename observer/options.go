@@ -2,9 +2,9 @@ package observer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,7 +21,6 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/httpclient"
 	"sm/observer/overflow"
-	"sm/observer/pages"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -41,8 +40,8 @@ type Options struct {
 	Origin func(pid int) hook.Origin
 	// Enqueuer gives messages to idle threads of Codex; nil for none.
 	Enqueuer Enqueuer
-	// Servers are central servers whose agents the page shows, too.
-	Servers []pages.Server
+	// Web makes the page at /; nil for none.
+	Web func(*App) (Web, error)
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string
 	Listen []string
@@ -97,7 +96,7 @@ func (o *Options) Check() error {
 	if _, err := alerts.New(o.Alerts); err != nil {
 		return fmt.Errorf("settings of the policy: %w", err)
 	}
-	if err := errors.Join(o.Alertmanager.Check(), pages.Check(o.Servers)); err != nil {
+	if err := o.Alertmanager.Check(); err != nil {
 		return err
 	}
 	if o.MetricsListen == "" || o.WebConfigFile == "" {
@@ -182,6 +181,16 @@ type Reloaded struct {
 	Settings
 	// Restart are the keys that have changed and wait for a restart.
 	Restart []string
+}
+
+// Web is the page at / and its events.
+type Web interface {
+	Page(http.ResponseWriter, *http.Request) error
+	Events(http.ResponseWriter, *http.Request) error
+	// Run updates open pages until ctx ends.
+	Run(ctx context.Context)
+	// Close ends all streams of events. It may be called more than once.
+	Close()
 }
 
 // Enqueuer adds a text to the queue that Codex keeps for a thread. The thread

@@ -20,6 +20,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	webpage "sm/dashboards/page"
 )
 
 // rig is an observer on folders of its own.
@@ -30,6 +31,8 @@ type rig struct {
 	o        Options
 	log      *lockedBuffer
 	app      *App
+	hub      *webpage.Hub     // of app
+	servers  []webpage.Server // central servers of the page
 }
 
 func newRig(t testing.TB) *rig {
@@ -45,6 +48,15 @@ func newRig(t testing.TB) *rig {
 		Listen: []string{"127.0.0.1:0"}, Version: "1.2.3", Commit: "abcdef0",
 		Settings: Settings{SessionTTL: time.Hour, MaxSessions: 500, Alerts: alerts.Defaults(), Queue: outbox.Defaults()},
 		Logger:   slog.New(slog.NewTextHandler(r.log, nil)),
+	}
+	r.o.Web = func(a *App) (web Web, err error) {
+		r.hub, err = webpage.New(webpage.Options{
+			Source:  a,
+			Version: r.o.Version,
+			Log:     r.o.Logger,
+			Servers: r.servers,
+		})
+		return r.hub, err
 	}
 	return r
 }

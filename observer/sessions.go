@@ -11,17 +11,16 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	webpage "sm/dashboards/page"
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
-	"sm/observer/pages"
 	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
 // policy returns what engine, queue and rotations have for the agent of a view.
 func (c *core) policy(v *fleet.View) (p wire.Policy) {
+	p.Thresholds = c.settings.Alerts.Thresholds
 	if v.Left {
 		return p
 	}
@@ -47,15 +46,20 @@ func (c *core) policy(v *fleet.View) (p wire.Policy) {
 	return p
 }
 
-func (c *core) session(v fleet.View) api.Session {
-	p := c.policy(&v)
-	return p.Session(v)
+func (c *core) session(v *fleet.View) api.Session {
+	p := c.policy(v)
+	return p.Session(*v)
 }
 
-// spent fills in what all sessions together used.
-func (c *core) spent(now time.Time, s *api.Sessions) {
+// head returns what all sessions share.
+func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
-	s.RateLimits, s.Today = wire.RateLimits(c.fleet.Limits(now), counters.Others, now), wire.Today(&counters.Today, c.fleet.Created())
+	return api.Sessions{
+		CatchingUp: !c.caughtUp,
+		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),
+		Today:      wire.Today(&counters.Today, c.fleet.Created()),
+		NotWarned:  c.caughtUp && !c.reachable(now),
+	}
 }
 
 // getSessions returns all sessions, with recent=1 only those that the page shows.
@@ -72,12 +76,12 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	client := r.URL.Query().Get("client")
 	now := time.Now()
-	head := api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
+	var head api.Sessions
 	var parts []part
 	err = s.do(r.Context(), func(c *core) {
-		c.spent(now, &head)
-		head.NotWarned = c.caughtUp && !c.reachable(now)
-		head.CatchingUp = !c.caughtUp
+		head = c.head(now)
+		head.Demo = s.o.Demo
+		head.Sessions = []api.Session{}
 		if recent {
 			var views []fleet.View
 			views, head.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
@@ -133,47 +137,32 @@ func (c *core) views(keys []fleet.Key, now time.Time, client string) []fleet.Vie
 	return views
 }
 
-// sessions describes one part of the sessions. For a trend it reads the
-// transcripts of sessions with incomplete history, for a limited time since
-// began.
+// sessions returns one part of the sessions. With their trends it reads the ends of
+// transcripts that are not in their curves yet, for a limited time since began.
 func (s *server) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
 	for filled := false; ; filled = true {
-		var agents []pages.Agent
-		if all, agents, err = s.look(ctx, of, trend); err != nil || !trend || filled {
+		var left []unread
+		err = s.do(ctx, func(c *core) {
+			all, left = nil, nil
+			for _, v := range of(c) {
+				x := c.session(&v)
+				if trend {
+					h := c.agents.look(alerts.AgentID(v.Agent)).curve
+					x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
+					if v.Path != "" && h.Depth() < curve.ListDepth {
+						left = append(left, unread{agent: alerts.AgentID(v.Agent), path: v.Path})
+					}
+				}
+				all = append(all, x)
+			}
+		})
+		if err != nil || filled {
 			return all, err
 		}
-		if _, some := s.hub.FillAll(ctx, agents, began); !some {
+		if _, some := s.fillAll(ctx, left, began); !some {
 			return all, nil
 		}
 	}
-}
-
-// look describes one part of the sessions as they are. For a trend it also returns where their transcripts are.
-func (s *server) look(ctx context.Context, of part, trend bool) (all []api.Session, agents []pages.Agent, err error) {
-	var views []fleet.View
-	var policies []wire.Policy
-	var curves [][]int64
-	err = s.do(ctx, func(c *core) {
-		views = of(c)
-		for i := range views {
-			v := &views[i]
-			policies = append(policies, c.policy(v))
-			if !trend {
-				continue
-			}
-			h := c.agents.look(alerts.AgentID(v.Agent)).curve
-			curves = append(curves, h.Trend())
-			agents = append(agents, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
-		}
-	})
-	for i, v := range views {
-		x := policies[i].Session(v)
-		if trend {
-			x.Trend = curve.Shares(curves[i], x.WindowTokens)
-		}
-		all = append(all, x)
-	}
-	return all, agents, err
 }
 
 func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -183,14 +172,14 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 	err := s.ask(r.Context(), func(c *core) error {
 		v, err := c.fleet.View(r.PathValue("id"), now)
 		if err == nil {
-			answer, latest = c.session(v), c.fleet.Subagents(v.Agent)
+			answer, latest = c.session(&v), c.fleet.Subagents(v.Agent)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	answer.Subagents.Latest = pages.Subagents(latest)
+	answer.Subagents.Latest = subagentsOf(latest)
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
@@ -198,8 +187,8 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 // fleet.Recent, newest activity first, up to a limit; others counts the rest.
 func (c *core) recent(now time.Time, ttl time.Duration, most int, client string) (views []fleet.View, others int) {
 	views, others = c.fleet.Recent(now, ttl, client)
-	if most <= 0 || most > pages.MaxAgents {
-		most = pages.MaxAgents
+	if most <= 0 || most > api.MaxListed {
+		most = api.MaxListed
 	}
 	slices.SortFunc(views, func(a, b fleet.View) int {
 		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Last.Compare(a.Last), strings.Compare(a.Agent, b.Agent))

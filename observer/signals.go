@@ -193,7 +193,7 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 		}
 		c.applyOrDefer(n, now)
 		if v, err := c.fleet.View(reg.ID, now); err == nil {
-			answer = c.session(v)
+			answer = c.session(&v)
 		}
 		return nil
 	})

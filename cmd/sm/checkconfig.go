@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
+	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/observer"
 )
@@ -64,8 +66,12 @@ func (env wiring) checkStart(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	o := observer.Options{Settings: settings, Servers: servers(cfg), MetricsListen: cfg.Metrics.Listen, WebConfigFile: cfg.Metrics.WebConfigFile}
-	return o.Check()
+	o := observer.Options{
+		Settings:      settings,
+		MetricsListen: cfg.Metrics.Listen,
+		WebConfigFile: cfg.Metrics.WebConfigFile,
+	}
+	return errors.Join(o.Check(), page.Check(servers(cfg)))
 }
 
 // checkedSource is the file named as an argument, else the one that the other commands use.

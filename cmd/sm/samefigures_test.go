@@ -127,6 +127,9 @@ func observed(t *testing.T, dir string) (socket, base string) {
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	socket = filepath.Join(short, "sm.sock")
 	app, err := observer.New(t.Context(), observer.Options{
+		Web: func(a *observer.App) (observer.Web, error) {
+			return webpage.New(webpage.Options{Source: a, Log: slog.New(slog.DiscardHandler)})
+		},
 		Projects: []string{filepath.Join(dir, "projects")}, State: filepath.Join(dir, "state"), Socket: socket, Listen: []string{"127.0.0.1:0"},
 		Settings: observer.Settings{SessionTTL: time.Hour, MaxSessions: 500, Alerts: alerts.Defaults(), Queue: outbox.Defaults()},
 		Logger:   slog.New(slog.DiscardHandler),

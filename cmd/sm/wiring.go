@@ -17,6 +17,7 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/prompt"
 	"sm/dashboards/central"
+	"sm/dashboards/page"
 	"sm/dashboards/screen/plain"
 	"sm/handoff"
 	"sm/handoff/guard"
@@ -26,7 +27,6 @@ import (
 	"sm/observer"
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
-	"sm/observer/pages"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -98,7 +98,6 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}
-	o.Servers = servers(cfg)
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, caller.Holder(proc.NewLocks("/proc"))
@@ -114,14 +113,22 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	if p := prompt.New(o.Logger); p != nil {
 		o.Terminal = p
 	}
+	o.Web = func(a *observer.App) (observer.Web, error) {
+		return page.New(page.Options{
+			Source:  a,
+			Version: o.Version,
+			Log:     o.Logger,
+			Servers: servers(cfg),
+		})
+	}
 	o.Settings, err = env.settings(cfg, o.Logger)
 	return o, err
 }
 
 // servers are the central servers that the page may ask.
-func servers(cfg *config.Config) (list []pages.Server) {
+func servers(cfg *config.Config) (list []page.Server) {
 	for _, s := range cfg.Prometheus {
-		list = append(list, pages.Server{Name: s.Name, Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile}})
+		list = append(list, page.Server{Name: s.Name, Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile}})
 	}
 	return list
 }

@@ -5,6 +5,9 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"sm/observer/api"
+	"sm/observer/curve"
 )
 
 // path joins the points of a cycle but those that have no place, ""; a single one is a stroke wide enough to be seen.
@@ -63,22 +66,22 @@ type plotEvent struct {
 }
 
 // chartOf draws all that is remembered.
-func chartOf(r *Row, h *History, zone *time.Location) chart {
+func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 	if len(h.Points) == 0 {
 		return chart{Empty: true}
 	}
 	from, to, peak := span(h)
-	top := ceiling(peak, r.Window)
+	top := ceiling(peak, s.WindowTokens)
 	x := func(at int64) float64 { return float64(at-from) / float64(to-from) }
 	y := func(tokens int64) float64 { return 1 - min(1, float64(tokens)/float64(top)) }
 	left := func(i int) string { return number(100 * x(h.Points[i].At)) }
 	place := func(i int) string { return left(i) + " " + number(100*y(h.Points[i].Tokens)) }
 	c := chart{Most: len(h.Points) - 1, Times: times(from, to, zone)}
-	blank := h.blank()
-	for _, s := range h.cycles() {
-		line := path(s, "h0.01", place)
-		area := line + "L" + left(s.to-1) + " 100L" + left(s.from) + " 100Z"
-		if s.to < len(h.Points) || blank {
+	blank := blankOf(h)
+	for _, stretch := range cyclesOf(h) {
+		line := path(stretch, "h0.01", place)
+		area := line + "L" + left(stretch.to-1) + " 100L" + left(stretch.from) + " 100Z"
+		if stretch.to < len(h.Points) || blank {
 			c.Earlier += line
 			c.PastArea += area
 		} else {
@@ -88,50 +91,50 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 	for i := range int64(5) {
 		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: Short(top * i / 4)})
 	}
-	c.limits(r, top, y)
+	c.limits(s, top, y)
 	for i := range h.Marks {
 		m := &h.Marks[i]
-		if size := h.sizeAt(m); size > 0 || m.opens() {
-			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
+		if size := sizeAt(h, m); size > 0 || m.Opens() {
+			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), markClass(m), markTitle(m) + ", " + clock(m.At, zone), m.Opens()})
 		}
 	}
 	end := h.Points[len(h.Points)-1]
 	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + Short(peak) + " tokens, last " + Short(end.Tokens) + "."
-	c.Data = plotData(h, plot{From: from, To: to, Top: top, Window: r.Window, Threshold: r.Threshold, Marks: []plotEvent{}}, zone)
+	c.Data = plotData(h, plot{From: from, To: to, Top: top, Window: s.WindowTokens, Threshold: value(s.ThresholdTokens), Marks: []plotEvent{}}, zone)
 	return c
 }
 
 // plotData is what the page's script draws from: a plot with the readings and marks of a history.
-func plotData(h *History, p plot, zone *time.Location) string {
+func plotData(h *curve.History, p plot, zone *time.Location) string {
 	for i := range h.Points {
 		p.Points = append(p.Points, [2]int64{h.Points[i].At, h.Points[i].Tokens})
 		p.Clocks = append(p.Clocks, clock(h.Points[i].At, zone))
 	}
 	for i := range h.Marks {
-		p.Marks = append(p.Marks, plotEvent{h.Marks[i].At, h.Marks[i].title()})
+		p.Marks = append(p.Marks, plotEvent{h.Marks[i].At, markTitle(&h.Marks[i])})
 	}
 	b, _ := json.Marshal(p) // figures and texts: it cannot fail
 	return string(b)
 }
 
 // sizeAt is the context that a mark is about. A notice about a context that was just emptied is about what came before.
-func (h *History) sizeAt(m *Mark) int64 {
-	if m.Tokens == 0 && !m.opens() {
-		return h.before(m.At)
+func sizeAt(h *curve.History, m *curve.Mark) int64 {
+	if m.Tokens == 0 && !m.Opens() {
+		return sizeBefore(h, m.At)
 	}
 	return m.Tokens
 }
 
-func (c *chart) limits(r *Row, top int64, y func(int64) float64) {
+func (c *chart) limits(s *api.Session, top int64, y func(int64) float64) {
 	for _, l := range [...]struct {
 		at          int64
 		text, class string
-	}{{r.Warning, "notice at", "notice"}, {r.Critical, "critical notice at", "notice"}, {r.Threshold, "compacts at", "compacts"}} {
+	}{{s.WarningTokens, "notice at", "notice"}, {s.CriticalTokens, "critical notice at", "notice"}, {value(s.ThresholdTokens), "compacts at", "compacts"}} {
 		if l.at <= 0 || l.at > top {
 			continue
 		}
 		text := l.text + " " + Short(l.at)
-		if l.class == "compacts" && assumed(r.Source) {
+		if l.class == "compacts" && assumed(s.ThresholdSource) {
 			text += " (assumed)"
 		}
 		c.Limits = append(c.Limits, ruler{At: percent(y(l.at)), Text: text, Class: l.class})
@@ -170,7 +173,7 @@ func times(from, to int64, zone *time.Location) (all []ruler) {
 }
 
 // span is the time that a history covers, a minute at least, and its largest context.
-func span(h *History) (from, to, peak int64) {
+func span(h *curve.History) (from, to, peak int64) {
 	from, to = h.Points[0].At, h.Points[len(h.Points)-1].At
 	for i := range h.Points {
 		peak = max(peak, h.Points[i].Tokens)
@@ -185,7 +188,7 @@ func span(h *History) (from, to, peak int64) {
 }
 
 // before is the size of the context before a time, 0 where none is known.
-func (h *History) before(at int64) (tokens int64) {
+func sizeBefore(h *curve.History, at int64) (tokens int64) {
 	for i := range h.Points {
 		if h.Points[i].At > at {
 			break
@@ -210,7 +213,7 @@ func ceiling(peak, window int64) int64 {
 }
 
 // class says how a mark is drawn.
-func (m *Mark) class() string {
+func markClass(m *curve.Mark) string {
 	switch m.Kind {
 	case "warning", "critical", "storm", "compaction", "clear", "session", "handoff", "rewind":
 		return m.Kind
@@ -219,7 +222,7 @@ func (m *Mark) class() string {
 }
 
 // title is what a mark says.
-func (m *Mark) title() string {
+func markTitle(m *curve.Mark) string {
 	text := ""
 	switch m.Kind {
 	case "compaction":

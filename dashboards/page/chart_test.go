@@ -6,27 +6,30 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+	"sm/observer/curve"
 )
 
 // TestCycles: the curve is cut where a cycle begins, also where a mark alone says so.
 func TestCycles(t *testing.T) {
-	h := History{
-		Points: []Point{{10, 5, false}, {20, 9, false}, {30, 2, false}, {40, 3, true}, {50, 4, false}},
-		Marks:  []Mark{{15, "warning", "", 0}, {25, "compaction", "auto", 9}, {35, "handoff", "", 3}},
+	h := curve.History{
+		Points: []curve.Point{point(10, 5), point(20, 9), point(30, 2), first(40, 3), point(50, 4)},
+		Marks:  []curve.Mark{mark(15, "warning", "", 0), mark(25, "compaction", "auto", 9), mark(35, "handoff", "", 3)},
 	}
-	if diff := cmp.Diff([]cycle{{0, 2}, {2, 3}, {3, 5}}, h.cycles(), cmp.AllowUnexported(cycle{})); diff != "" {
+	if diff := cmp.Diff([]cycle{{0, 2}, {2, 3}, {3, 5}}, cyclesOf(&h), cmp.AllowUnexported(cycle{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // TestMarksStandOnTheCurve: a notice of a context that is unknown stands where the context was, and not at 0.
 func TestMarksStandOnTheCurve(t *testing.T) {
-	h := &History{
-		Points: []Point{{100, 50_000, false}, {200, 100_000, false}, {300, 20_000, true}},
-		Marks:  []Mark{{50, "storm", "", 0}, {250, "storm", "", 0}, {250, "clear", "", 0}, {200, "warning", "", 100_000}},
+	h := &curve.History{
+		Points: []curve.Point{point(100, 50_000), point(200, 100_000), first(300, 20_000)},
+		Marks:  []curve.Mark{mark(50, "storm", "", 0), mark(250, "storm", "", 0), mark(250, "clear", "", 0), mark(200, "warning", "", 100_000)},
 	}
 	var got []string
-	for _, m := range chartOf(&Row{Window: 200_000}, h, time.UTC).Marks {
+	for _, m := range chartOf(&api.Session{WindowTokens: 200_000}, h, time.UTC).Marks {
 		got = append(got, m.Class+" "+m.Y)
 	}
 	if diff := cmp.Diff([]string{"storm 50%", "clear 100%", "warning 50%"}, got); diff != "" {
@@ -36,8 +39,8 @@ func TestMarksStandOnTheCurve(t *testing.T) {
 
 // TestSparkScale: two sparklines can be compared: their height is the window.
 func TestSparkScale(t *testing.T) {
-	h := History{Points: []Point{{10, 20_000, false}, {20, 28_000, false}}}
-	s := sparkOf(&Row{Window: 200_000, Threshold: 100_000}, &h)
+	h := curve.History{Points: []curve.Point{point(10, 20_000), point(20, 28_000)}}
+	s := sparkOf(&api.Session{WindowTokens: 200_000, ThresholdTokens: new(int64(100_000))}, &h)
 	if want := "M0 88.4L100 84.6"; s.Now != want || s.Limit != "50" {
 		t.Errorf("%q and %q, want %q and 50", s.Now, s.Limit, want)
 	}
@@ -45,11 +48,11 @@ func TestSparkScale(t *testing.T) {
 
 // TestSparkIsOfFewCycles: of many cycles the last ones are drawn, so that they can be told apart.
 func TestSparkIsOfFewCycles(t *testing.T) {
-	var h History
+	var h curve.History
 	for i := range int64(20) {
-		h.Points = append(h.Points, Point{100 * i, 20_000, i > 0}, Point{100*i + 60, 160_000, false})
+		h.Points = append(h.Points, curve.Point{At: 100 * i, Tokens: 20_000, First: i > 0}, point(100*i+60, 160_000))
 	}
-	s := sparkOf(&Row{Window: 200_000}, &h)
+	s := sparkOf(&api.Session{WindowTokens: 200_000}, &h)
 	if n := len(s.Breaks); n != sparkCycles-1 || strings.Count(s.Earlier, "M") != sparkCycles-1 || !strings.HasPrefix(s.Earlier, "M0 ") {
 		t.Errorf("%d breaks, %q", n, s.Earlier)
 	}

@@ -1,15 +1,18 @@
 package page
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"sm/observer/api"
+	"sm/observer/wire"
 )
 
-// detail is a Detail in words.
+// detail is all that the page shows of one agent.
 type detail struct {
-	Problem, Asked string
+	Problem, Asked string // why there is nothing to show, and for which id
 	View           string
 	Row            row
 	Chart          chart
@@ -21,11 +24,6 @@ type detail struct {
 	More           int
 }
 
-type fact struct {
-	Name, Value, Stamp string
-	Copy               bool
-}
-
 type event struct{ Stamp, Clock, Class, Text string }
 
 type message struct {
@@ -34,97 +32,133 @@ type message struct {
 	Fate, Class      string
 }
 
+// under is an agent or a subagent that works for another.
 type under struct {
-	ID, Name, Kind, Pressure string
+	ID, Name, Kind, Pressure string // ID is "" for a subagent
 	Size, Fill               string // of the context, and of its bar
-	Past                     string // what a subagent has been through, or what an agent does
+	Past                     string // the history of a subagent, or the state of an agent
 	Stamp, Clock             string
 	At                       int64
 }
 
 const (
-	// eventsMost and messagesMost bound the lists below the curve.
-	eventsMost   = 60
-	messagesMost = 20
+	// maxEvents and maxMessages limit the lists below the curve.
+	maxEvents   = 60
+	maxMessages = 20
 )
 
-func detailOf(d *Detail) detail {
-	zone := cmp.Or(d.Location, time.UTC)
-	v := detail{Problem: d.Problem, Asked: tame(d.Asked), View: d.Row.View}
+// detailOf returns the detail of a session, or the problem with the id asked for.
+// The facts, commands and agents under it are for the caller to add.
+func detailOf(d *wire.Detail, asked, view string, zone *time.Location) detail {
+	v := detail{Problem: d.Problem, Asked: tame(asked), View: view}
 	if d.Problem != "" {
 		return v
 	}
-	v.Row, v.Chart = rowOf(&d.Row, &d.History), chartOf(&d.Row, &d.History, zone)
-	for _, f := range d.Facts {
-		x := fact{Name: f.Name, Value: tame(f.Value), Copy: f.Copy && tame(f.Value) == f.Value}
-		if f.At != 0 {
-			x.Value, x.Stamp = clock(f.At, zone), stamp(f.At)
-		}
-		if x.Value != "" {
-			v.Facts = append(v.Facts, x)
-		}
+	v.Row = rowOf(&d.Session, &d.History, view)
+	v.Chart = chartOf(&d.Session, &d.History, zone)
+	for _, m := range slices.Backward(d.Messages[max(0, len(d.Messages)-maxMessages):]) {
+		v.Messages = append(v.Messages, messageOf(&m, zone))
 	}
-	for _, c := range d.Commands {
-		if tame(c.Text) == c.Text { // what does not show as it is must not be copied either
-			v.Commands = append(v.Commands, c)
-		}
+	for i := range d.Subagents.Latest {
+		v.Under = append(v.Under, subagentOf(&d.Subagents.Latest[i], zone))
 	}
-	for i := range d.Messages[:min(len(d.Messages), messagesMost)] {
-		v.Messages = append(v.Messages, messageOf(&d.Messages[i], zone))
-	}
-	for i := range d.Under {
-		v.Under = append(v.Under, underOf(&d.Under[i], zone))
-	}
-	for _, m := range slices.Backward(d.History.Marks) {
-		if len(v.Events) == eventsMost {
-			v.More++
-			continue
-		}
-		v.Events = append(v.Events, event{stamp(m.At), clock(m.At, zone), m.class(), m.title()})
+
+	marks := d.History.Marks
+	v.More = max(0, len(marks)-maxEvents)
+	for _, m := range slices.Backward(marks[v.More:]) {
+		v.Events = append(v.Events, event{stamp(m.At), clock(m.At, zone), markClass(&m), markTitle(&m)})
 	}
 	return v
 }
 
-// underOf is an agent or a subagent in words.
-func underOf(u *Under, zone *time.Location) under {
-	x := under{ID: u.ID, Name: tame(u.Name), Kind: tame(u.Kind), Pressure: u.Pressure, Size: "unknown", Fill: "0", At: u.Seen}
-	if u.Tokens > 0 {
-		x.Size = Short(u.Tokens)
+// addCommands adds commands, but none that is not shown as it is.
+func (v *detail) addCommands(all []Command) {
+	for _, c := range all {
+		if tame(c.Text) == c.Text {
+			v.Commands = append(v.Commands, c)
+		}
 	}
-	if u.Window > 0 {
-		x.Size += " of " + Short(u.Window)
-		x.Fill = percent(min(1, float64(u.Tokens)/float64(u.Window)))
+}
+
+// agentUnder returns an agent that works for another.
+func agentUnder(s *api.Session, zone *time.Location) under {
+	x := under{
+		ID:       s.ID,
+		Name:     tame(heading(s)),
+		Pressure: s.PressureLevel,
+		Past:     tame(words(s.State)),
 	}
-	history := []string{tame(words(u.State))}
-	if u.Peak > 0 {
-		history = append(history, "peak "+Short(u.Peak))
-	}
-	if u.Compactions > 0 {
-		history = append(history, counted(u.Compactions, "compaction"))
-	}
-	x.Past = strings.Join(slices.DeleteFunc(history, func(s string) bool { return s == "" }), " · ")
-	if u.Seen > 0 {
-		x.Stamp, x.Clock = stamp(u.Seen), clock(u.Seen, zone)
-	}
+	x.size(tokens(s), s.WindowTokens)
+	x.time(seen(s), zone)
 	return x
 }
 
-// messageOf is a message in words.
-func messageOf(m *Message, zone *time.Location) message {
-	x := message{Stamp: stamp(m.At), Clock: clock(m.At, zone), From: tame(m.From), What: tame(words(m.What)), Text: tame(m.Text), Class: m.Fate}
-	switch m.Fate {
+func subagentOf(s *api.Subagent, zone *time.Location) under {
+	x := under{Name: tame(s.ID), Kind: tame(s.Type)}
+	var past []string
+	if s.PeakTokens > 0 {
+		past = append(past, "peak "+Short(s.PeakTokens))
+	}
+	if s.Compactions > 0 {
+		past = append(past, counted(s.Compactions, "compaction"))
+	}
+	x.Past = strings.Join(past, " · ")
+	x.size(value(s.ContextTokens), s.WindowTokens)
+	x.time(s.LastActive.Unix(), zone)
+	return x
+}
+
+func (x *under) size(tokens, window int64) {
+	x.Size, x.Fill = "unknown", "0"
+	if tokens > 0 {
+		x.Size = Short(tokens)
+	}
+	if window > 0 {
+		x.Size += " of " + Short(window)
+		x.Fill = percent(min(1, float64(tokens)/float64(window)))
+	}
+}
+
+func (x *under) time(at int64, zone *time.Location) {
+	if at > 0 {
+		x.At, x.Stamp, x.Clock = at, stamp(at), clock(at, zone)
+	}
+}
+
+// endedRunes is how much the queue keeps of a text once its message has ended.
+const endedRunes = 80
+
+func messageOf(m *api.Message, zone *time.Location) message {
+	at := m.MadeAt.Unix()
+	x := message{
+		Stamp: stamp(at),
+		Clock: clock(at, zone),
+		From:  tame(m.From),
+		What:  tame(words(m.Mode)),
+		Text:  tame(m.Text),
+		Class: m.Status,
+	}
+	if m.Kind != "" {
+		x.What = tame(words("notice: " + m.Kind))
+	}
+	if m.EndedAt != nil && utf8.RuneCountInString(m.Text) >= endedRunes {
+		x.Text = tame(m.Text + "…")
+	}
+
+	switch m.Status {
 	case "waiting":
-		if x.Fate = "waits"; m.WaitsFor != "" {
+		x.Fate = "waits"
+		if m.WaitsFor != "" {
 			x.Fate = "waits for " + tame(words(m.WaitsFor))
 		}
 	case "offered":
-		x.Fate = "given" + by(m.Way) + ", not confirmed yet"
+		x.Fate = "given" + by(m.Via) + ", not confirmed yet"
 	case "confirmed":
-		x.Fate = "heard" + by(m.Way)
+		x.Fate = "heard" + by(m.Via)
 	case "unconfirmed":
-		x.Fate = "given" + by(m.Way) + ", never confirmed"
+		x.Fate = "given" + by(m.Via) + ", never confirmed"
 	default:
-		x.Fate, x.Class = tame(words(m.Fate)), "other"
+		x.Fate, x.Class = tame(words(m.Status)), "other"
 	}
 	return x
 }

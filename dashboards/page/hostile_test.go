@@ -6,8 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+	"sm/observer/curve"
+	"sm/observer/wire"
 )
 
 // hostile are texts that transcripts, hooks and command lines may bring.
@@ -28,7 +33,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func checkText(t *testing.T, p *Page, s string) {
+func checkText(t *testing.T, p *renderer, s string) {
 	t.Helper()
 	tags := func(html string) []string {
 		var names []string
@@ -38,30 +43,34 @@ func checkText(t *testing.T, p *Page, s string) {
 		return names
 	}
 	draw := func(s string) (all string) {
-		r, h := full()
-		r.ID, r.Name, r.Project, r.Model, r.Parent, r.Waiting, r.Title = s, s, "p"+s, "m"+s, "q"+s, "w"+s, "t"+s
-		r.Name = "n" + s
-		r.State, r.Level = "waiting", "warn"
-		row, err := p.Row(&r, &h)
-		if err != nil {
-			t.Fatal(err)
+		x, h := full()
+		x.ID, x.Name, x.Project, x.Model = s, "n"+s, "p"+s, "m"+s
+		x.ParentID, x.WaitingFor, x.CWD = "q"+s, "w"+s, "d"+s
+		x.State = "waiting"
+		x.Subagents.Latest = []api.Subagent{{ID: "u" + s, Type: "k" + s}}
+		d := wire.Detail{Session: *x, History: *h, Messages: []api.Message{
+			{MadeAt: time.Unix(noon, 0), From: "f" + s, Mode: "h" + s, Text: "x" + s, Status: "waiting", WaitsFor: "y" + s},
+		}}
+		v := detailOf(&d, s, "", time.UTC)
+		facts := facts{zone: time.UTC}
+		facts.add("Directory", "d"+s)
+		v.Facts = facts.list
+		for _, part := range []struct {
+			name string
+			data any
+		}{
+			{"row", rowOf(x, h, "")},
+			{"detail", v},
+			{"detail", detailOf(&wire.Detail{Problem: "No such agent"}, s, "", time.UTC)},
+			{"head", headOf(&wire.List{Projects: []string{s}})},
+		} {
+			html, err := p.draw(part.name, part.data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += html
 		}
-		detail, err := p.Detail(&Detail{Row: r, History: h, Facts: []Fact{{Name: "Directory", Value: "d" + s}},
-			Under:    []Under{{ID: "u" + s, Name: "u" + s, Kind: "k" + s, State: "s" + s}},
-			Messages: []Message{{At: noon, From: "f" + s, What: "h" + s, Text: "x" + s, Fate: "waiting", WaitsFor: "y" + s}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lost, err := p.Detail(&Detail{Problem: "No such agent", Asked: s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		head, err := p.Head(&Head{Projects: []string{s}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return row + detail + lost + head
+		return all
 	}
 	got := draw(s)
 	if diff := cmp.Diff(tags(draw("harmless")), tags(got)); diff != "" {
@@ -98,24 +107,30 @@ func FuzzHistory(f *testing.F) {
 	p := newPage(f)
 	coordinate := regexp.MustCompile(`[ML](-?[0-9.]+) (-?[0-9.]+)`)
 	f.Fuzz(func(t *testing.T, b []byte, window, threshold int64) {
-		var h History
+		var h curve.History
 		at := int64(noon)
 		for len(b) >= 3 {
 			at += int64(b[0]) * int64(b[0])
 			size := int64(b[1])<<16 | int64(b[2])<<8
 			if b[0]%7 == 0 {
-				h.Marks = append(h.Marks, Mark{At: at, Kind: []string{"compaction", "warning", "odd"}[b[1]%3], Tokens: size})
+				h.Marks = append(h.Marks, curve.Mark{At: at, Kind: []string{"compaction", "warning", "odd"}[b[1]%3], Tokens: size})
 			} else {
-				h.Points = append(h.Points, Point{At: at, Tokens: size, First: b[2]%5 == 0})
+				h.Points = append(h.Points, curve.Point{At: at, Tokens: size, First: b[2]%5 == 0})
 			}
 			b = b[3:]
 		}
-		r := Row{ID: "x", Name: "x", Window: window, Threshold: threshold, Tokens: 5}
-		row, err := p.Row(&r, &h)
+		s := api.Session{
+			ID:              "x",
+			WindowTokens:    window,
+			ThresholdTokens: &threshold,
+			TokensUsed:      new(int64(5)),
+			UsedPercentage:  new(0),
+		}
+		row, err := p.draw("row", rowOf(&s, &h, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		detail, err := p.Detail(&Detail{Row: r, History: h})
+		detail, err := p.draw("detail", detailOf(&wire.Detail{Session: s, History: h}, "x", "", time.UTC))
 		if err != nil {
 			t.Fatal(err)
 		}

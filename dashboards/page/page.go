@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -11,33 +12,20 @@ import (
 	"html/template"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"sm/observer/api"
+	"sm/observer/curve"
+	"sm/observer/wire"
 )
 
 //go:embed page.html page.css *.js
 var files embed.FS
 
-// First is how many rows the page is served with: enough to fill a screen. The script asks for the rest.
-const First = 120
-
-// maxAskedAgent bounds the id of the agent that an address asks for, in bytes.
-const maxAskedAgent = 512
-
-// Address is the address of an agent's detail relative to the page, "" unless
-// there is an id of a usable length.
-func Address(agent string) string {
-	if agent == "" || len(agent) > maxAskedAgent {
-		return ""
-	}
-
-	return "?session=" + url.QueryEscape(agent)
-}
-
-// Page draws. It may be used by several at once.
-type Page struct {
+// renderer writes HTML. It is safe for concurrent use.
+type renderer struct {
 	templates *template.Template
 	style     template.CSS
 	script    template.JS
@@ -45,8 +33,8 @@ type Page struct {
 	build     string
 }
 
-// New prepares the page that is embedded in the program.
-func New() (*Page, error) {
+// newRenderer parses the page that is embedded in the program.
+func newRenderer() (*renderer, error) {
 	text := map[string]string{}
 	for _, name := range [...]string{"page.html", "page.css", "base.js", "list.js", "detail.js", "page.js"} {
 		b, err := files.ReadFile(name)
@@ -57,7 +45,7 @@ func New() (*Page, error) {
 	}
 	// One function, so that nothing of it can be reached from elsewhere.
 	script := "'use strict';\n(() => {\n" + text["base.js"] + text["list.js"] + text["detail.js"] + text["page.js"] + "})();\n"
-	p := &Page{style: template.CSS(text["page.css"]), script: template.JS(script)}
+	p := &renderer{style: template.CSS(text["page.css"]), script: template.JS(script)}
 	var err error
 	if p.templates, err = template.New("page").Parse(text["page.html"]); err != nil {
 		return nil, fmt.Errorf("parse page.html: %w", err)
@@ -75,30 +63,54 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy is the Content-Security-Policy that the page is served with.
-func (p *Page) Policy() string { return p.policy }
+// firstRows is how many rows the page is served with: enough to fill a screen. The
+// script asks for the rest.
+const firstRows = 120
 
-// Build names this page: a script that was loaded from another one loads it anew.
-func (p *Page) Build() string { return p.build }
+// write writes the page of a hub with the first rows of a snapshot, and with what
+// detail has drawn.
+func (p *renderer) write(w io.Writer, h *Hub, shot *snapshot, detail string) error {
+	mark, drawn := shot.mark(), shot.rows
+	if len(drawn) > firstRows {
+		mark, drawn = "", drawn[:firstRows] // the script asks for all
+	}
 
-// Write writes the whole page.
-func (p *Page) Write(w io.Writer, v *View) error {
-	rows, data, classes := make([]template.HTML, len(v.Rows)), make([]Data, len(v.Rows)), ""
-	for i, row := range v.Rows {
-		rows[i], data[i] = template.HTML(row.HTML), row.Data // drawn by Row
-		for name, is := range map[string]bool{"drifts": row.Data.Drift > 1, "hosts": row.Data.Host != ""} {
-			if is && !strings.Contains(classes, name) {
-				classes += " " + name
-			}
+	rows := make([]template.HTML, len(drawn))
+	data := make([]Data, len(drawn))
+	var drifts, hosts string
+	for i, d := range drawn {
+		html, err := d.html()
+		if err != nil {
+			return err
+		}
+		rows[i], data[i] = template.HTML(html), d.data
+		if d.data.Drift > 1 {
+			drifts = " drifts"
+		}
+		if d.data.Host != "" {
+			hosts = " hosts"
 		}
 	}
 	list, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("draw the page: %w", err)
 	}
+
 	err = p.templates.ExecuteTemplate(w, "page", map[string]any{
-		"Style": p.style, "Script": p.script, "Page": p.build, "Build": tame(v.Build), "Mark": v.Mark,
-		"Head": headOf(&v.Head), "Rows": rows, "Data": string(list), "Classes": strings.TrimSpace(classes), "View": v.Name, "Views": v.Views, "More": max(0, v.Head.Agents-len(rows)), "Detail": template.HTML(v.Detail), "Selected": v.Detail != "",
+		"Style":    p.style,
+		"Script":   p.script,
+		"Page":     p.build,
+		"Build":    tame(h.o.Version),
+		"Mark":     mark,
+		"Head":     template.HTML(shot.html),
+		"Rows":     rows,
+		"Data":     string(list),
+		"Classes":  strings.TrimSpace(drifts + hosts),
+		"View":     h.view,
+		"Views":    h.links,
+		"More":     len(shot.rows) - len(rows),
+		"Detail":   template.HTML(detail),
+		"Selected": detail != "",
 	})
 	if err != nil {
 		return fmt.Errorf("draw the page: %w", err)
@@ -106,16 +118,7 @@ func (p *Page) Write(w io.Writer, v *View) error {
 	return nil
 }
 
-// Head draws what stands above the rows, for the script to put in place.
-func (p *Page) Head(h *Head) (string, error) { return p.draw("head", headOf(h)) }
-
-// Row draws one agent.
-func (p *Page) Row(r *Row, h *History) (string, error) { return p.draw("row", rowOf(r, h)) }
-
-// Detail draws all about one agent.
-func (p *Page) Detail(d *Detail) (string, error) { return p.draw("detail", detailOf(d)) }
-
-func (p *Page) draw(name string, data any) (string, error) {
+func (p *renderer) draw(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
 		return "", fmt.Errorf("draw %s: %w", name, err)
@@ -130,19 +133,34 @@ func Key(id string) string {
 	return fmt.Sprintf("a%016x", h.Sum64())
 }
 
-// head is a Head in words.
+// head is what is above the rows.
 type head struct {
-	Head
+	Agents, Hidden    int
 	States, Pressures []chip
 	Clients           []chip // none where all are of one
-	Progress          string
-	Watched           []string
-	Today             string
-	Away              string // since when there is no answer
-	Limits            []limit
+
+	CatchingUp  bool
+	Done, Files int64
+	Progress    string
+
+	Watched   []string // folders
+	Demo      bool
+	NotWarned bool
+	Today     string
+	Limits    []limit
+
+	// The rest is about a central server: its name, the number of hosts, those whose
+	// observers do not answer, and why it has not answered itself since Since.
+	Server     string
+	Hosts      int
+	Down       []string
+	Problem    string
+	Since      int64
+	Away       string
+	Unanswered bool // true until the first query is over
 }
 
-// limit is a Limit in words.
+// limit is the rate limit of an account.
 type limit struct {
 	Name, Used   string
 	Stamp, Clock string
@@ -150,54 +168,97 @@ type limit struct {
 	Near         bool
 }
 
-// chip is a state or a pressure with the number of agents that are there.
+// chip is a state, a pressure or a client, with the number of its agents.
 type chip struct {
 	Value, Name string
 	Count       int
 }
 
-func headOf(h *Head) head {
-	d := head{Head: *h}
-	for i, name := range [...]string{"waiting for you", "at work", "idle", "quiet"} {
-		d.States = append(d.States, chip{states()[i], name, h.States[i]})
+func headOf(l *wire.List) head {
+	h := &l.Head
+	d := head{
+		Agents:     len(l.Agents),
+		Hidden:     h.Others,
+		CatchingUp: h.CatchingUp,
+		Done:       l.Done,
+		Files:      l.Files,
+		Demo:       h.Demo,
+		NotWarned:  h.NotWarned,
+		Hosts:      h.Hosts,
 	}
-	names := pressures()
-	for _, i := range [...]int{3, 2, 1, 0, 4} {
-		d.Pressures = append(d.Pressures, chip{names[i], names[i], h.Pressures[i]})
-	}
-	if len(h.Clients) > 1 {
-		for _, name := range slices.Sorted(maps.Keys(h.Clients)) {
-			d.Clients = append(d.Clients, chip{name, tame(name), h.Clients[name]})
-		}
+	d.count(l.Agents)
+	for _, dir := range l.Projects {
+		d.Watched = append(d.Watched, tame(dir))
 	}
 	if h.CatchingUp {
 		d.Progress = "Catching up: reading what existed before"
-		if h.Files > 0 {
-			d.Progress = fmt.Sprintf("Catching up: %s of %s transcripts read", Thousands(min(h.Done, h.Files)), Thousands(h.Files))
+		if l.Files > 0 {
+			d.Progress = fmt.Sprintf("Catching up: %s of %s transcripts read", Thousands(min(l.Done, l.Files)), Thousands(l.Files))
 		}
 	}
-	for _, dir := range h.Projects {
-		d.Watched = append(d.Watched, tame(dir))
+
+	d.addLimit("5 h", h.RateLimits.FiveHour)
+	d.addLimit("7 d", h.RateLimits.SevenDay)
+	if codex := h.RateLimits.Codex; codex != nil {
+		d.addLimit("Codex 5 h", codex.FiveHour)
+		d.addLimit("Codex 7 d", codex.SevenDay)
 	}
-	for _, l := range h.Limits {
-		d.Limits = append(d.Limits, limit{Name: tame(l.Name), Used: fmt.Sprintf("%.0f%%", 100*l.Used), Stamp: stamp(l.At), Clock: clock(l.At, time.UTC), At: l.At, Near: l.Used >= 0.8})
-	}
-	d.Server, d.Problem = tame(h.Server), tame(h.Problem)
-	d.Down = nil
 	for _, host := range h.Down {
 		d.Down = append(d.Down, tame(host))
 	}
-	if h.Since != 0 {
-		d.Away = stamp(h.Since)
+
+	if h.Today.Tokens > 0 {
+		d.Today = Short(int64(h.Today.Tokens)) + " tokens"
 	}
-	if h.TodayTokens > 0 {
-		d.Today = Short(h.TodayTokens) + " tokens"
-	}
-	if h.TodayDollars > 0 {
-		d.Today += fmt.Sprintf(" · $%.2f", h.TodayDollars)
-		if h.DollarsSince != "" {
-			d.Today += " since " + h.DollarsSince
+	if cost := h.Today.CostUSD; cost != nil && *cost > 0 {
+		d.Today += fmt.Sprintf(" · $%.2f", *cost)
+		if since := h.Today.CostSince; since != nil {
+			d.Today += " since " + since.Local().Format("15:04")
 		}
 	}
 	return d
+}
+
+// count fills in the chips.
+func (d *head) count(agents []wire.Agent) {
+	counts := map[string]int{}
+	pressures := map[string]int{}
+	clients := map[string]int{}
+	for i := range agents {
+		s := &agents[i].Session
+		counts[stateOf(s)]++
+		pressures[pressureOf(s)]++
+		if s.Client != "" {
+			clients[s.Client]++
+		}
+	}
+
+	names := map[string]string{"waiting": "waiting for you", "work": "at work"}
+	for _, state := range states() {
+		d.States = append(d.States, chip{state, cmp.Or(names[state], state), counts[state]})
+	}
+	for _, pressure := range [...]string{"imminent", "high", "rising", "calm", "unknown"} {
+		d.Pressures = append(d.Pressures, chip{pressure, pressure, pressures[pressure]})
+	}
+	if len(clients) < 2 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		d.Clients = append(d.Clients, chip{name, tame(name), clients[name]})
+	}
+}
+
+func (d *head) addLimit(name string, l *api.RateLimit) {
+	if l == nil {
+		return
+	}
+	at := int64(curve.Seconds(l.ResetsAt))
+	d.Limits = append(d.Limits, limit{
+		Name:  name,
+		Used:  fmt.Sprintf("%.0f%%", 100*l.UsedRatio),
+		Stamp: stamp(at),
+		Clock: clock(at, time.UTC),
+		At:    at,
+		Near:  l.UsedRatio >= 0.8,
+	})
 }

@@ -11,8 +11,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+	"sm/observer/curve"
+	"sm/observer/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -41,9 +46,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func newPage(t testing.TB) *Page {
+func newPage(t testing.TB) *renderer {
 	t.Helper()
-	p, err := New()
+	p, err := newRenderer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,45 +58,93 @@ func newPage(t testing.TB) *Page {
 // noon is when the tests' histories begin.
 const noon = 1_772_452_800 // 2026-03-02 12:00 UTC
 
-func full() (Row, History) {
-	r := Row{
-		ID: "em", Name: "em", Project: "shop", Model: "claude-sonnet-4-5", Parent: "lead", Level: "critical", NoticePercent: 65, Heard: true,
-		Pressure: "high", Ratio: 132_000.0 / 167_000, Source: "seen",
-		Tokens: 132_000, Percent: 66, Window: 200_000, Threshold: 167_000, Warning: 100_000, Critical: 130_000,
-		Replies: Range{12, 21.6, 40, true}, Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [4]int{2, 1, 0},
-		State: "busy", Check: "drift", Drift: -2_150, Seen: noon + 3600,
-	}
-	h := History{
-		Points: []Point{{noon, 20_000, false}, {noon + 600, 90_000, false}, {noon + 1200, 166_000, false}, {noon + 1800, 31_000, true}, {noon + 3600, 132_000, false}},
-		Marks: []Mark{{noon + 600, "warning", "", 104_000}, {noon + 1300, "compaction", "auto", 167_400}, {noon + 2000, "handoff", "", 0},
-			{noon + 3000, "no_data", "", 0}, {noon + 3600, "critical", "", 132_000}},
-	}
-	return r, h
+func point(at, tokens int64) curve.Point { return curve.Point{At: at, Tokens: tokens} }
+
+func first(at, tokens int64) curve.Point {
+	return curve.Point{At: at, Tokens: tokens, First: true}
 }
 
-// TestRow: what a row looks like, of each kind.
+func mark(at int64, kind, cause string, tokens int64) curve.Mark {
+	return curve.Mark{At: at, Kind: kind, Cause: cause, Tokens: tokens}
+}
+
+func full() (*api.Session, *curve.History) {
+	s := &api.Session{
+		ID:              "em",
+		Name:            "em",
+		Project:         "shop",
+		Model:           "claude-sonnet-4-5",
+		ParentID:        "lead",
+		Enabled:         true,
+		Level:           "critical",
+		NoticePercent:   65,
+		NoticeHeard:     true,
+		PressureLevel:   "high",
+		Pressure:        new(132_000.0 / 167_000),
+		ThresholdSource: "seen",
+		TokensUsed:      new(int64(132_000)),
+		UsedPercentage:  new(66),
+		WindowTokens:    200_000,
+		WindowSource:    "model",
+		ThresholdTokens: new(int64(167_000)),
+		WarningTokens:   100_000,
+		CriticalTokens:  130_000,
+		Forecast: &api.Forecast{
+			Replies: &api.Range{Low: 12, Likely: 21.6, High: 40},
+			Turns:   &api.Range{Low: 2, Likely: 3.4, High: 6},
+			Seconds: &api.Range{Low: 200, Likely: 600, High: 900},
+		},
+		Compactions: api.Compactions{Auto: 2, Manual: 1},
+		State:       "busy",
+		CrossCheck:  "drift",
+		DriftTokens: new(int64(-2_150)),
+		LastRecord:  time.Unix(noon+3600, 0),
+	}
+	h := &curve.History{
+		Points: []curve.Point{point(noon, 20_000), point(noon+600, 90_000), point(noon+1200, 166_000), first(noon+1800, 31_000), point(noon+3600, 132_000)},
+		Marks: []curve.Mark{mark(noon+600, "warning", "", 104_000), mark(noon+1300, "compaction", "auto", 167_400), mark(noon+2000, "handoff", "", 0),
+			mark(noon+3000, "no_data", "", 0), mark(noon+3600, "critical", "", 132_000)},
+	}
+	return s, h
+}
+
+// TestRow tests how rows of each kind look.
 func TestRow(t *testing.T) {
+	t.Parallel()
 	p := newPage(t)
 	known, past := full()
-	estimate := known
-	estimate.Estimate, estimate.Threshold, estimate.Check, estimate.Replies, estimate.Pressure, estimate.Ratio = true, 0, "agrees", Range{}, "", 0
-	estimate.State, estimate.Waiting, estimate.Silenced, estimate.Storming = "waiting", "permission prompt", true, true
-	beyond := known
-	beyond.Subagents, beyond.SubagentTokens = 3, 84_000
-	beyond.Tokens, beyond.Replies, beyond.Compacting, beyond.Check = 230_000, Range{Known: true}, true, "lagging"
+	estimate, _ := full()
+	estimate.ContextSource = "estimate"
+	estimate.ThresholdTokens = nil
+	estimate.CrossCheck = "agrees"
+	estimate.Forecast = nil
+	estimate.PressureLevel = ""
+	estimate.State = "waiting"
+	estimate.WaitingFor = "permission prompt"
+	estimate.Enabled = false
+	estimate.Storming = true
+	beyond, _ := full()
+	beyond.Subagents.Active = 3
+	beyond.Subagents.MaxContext = 84_000
+	beyond.TokensUsed = new(int64(230_000))
+	beyond.Forecast.Replies = &api.Range{}
+	beyond.IsCompacting = true
+	beyond.CrossCheck = "lagging"
+
 	var b strings.Builder
 	for _, c := range []struct {
-		name string
-		row  Row
-		past History
+		name    string
+		session *api.Session
+		past    *curve.History
 	}{
 		{"all is known", known, past},
-		{"little is known", Row{ID: "x", Name: "x", State: "quiet"}, History{}},
-		{"unknown since a compaction", Row{ID: "y", Name: "y", Window: 200_000, Threshold: 150_000, State: "idle"}, History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
-		{"an estimate", estimate, History{Points: past.Points[:1]}},
+		{"little is known", &api.Session{ID: "x", Name: "x", State: "quiet", Enabled: true}, &curve.History{}},
+		{"unknown since a compaction", &api.Session{ID: "y", Name: "y", WindowTokens: 200_000, ThresholdTokens: new(int64(150_000)), State: "idle", Enabled: true},
+			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
+		{"an estimate", estimate, &curve.History{Points: past.Points[:1]}},
 		{"more than the window holds", beyond, past},
 	} {
-		html, err := p.Row(&c.row, &c.past)
+		html, err := p.draw("row", rowOf(c.session, c.past, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,32 +153,41 @@ func TestRow(t *testing.T) {
 	golden(t, "rows.golden.html", b.String())
 }
 
-// TestDetail: what one agent looks like in full.
+// TestDetail tests how an agent looks in full.
 func TestDetail(t *testing.T) {
+	t.Parallel()
 	p := newPage(t)
-	r, h := full()
+	s, h := full()
+	s.StartedAt = new(time.Unix(noon, 0))
+	s.Subagents.Latest = []api.Subagent{
+		{ID: "a9f92d45", Type: "Explore", ContextTokens: new(int64(84_000)), WindowTokens: 200_000, PeakTokens: 121_000, Compactions: 1, LastActive: time.Unix(noon+3000, 0)},
+		{ID: "a8f3eb11", WindowTokens: 200_000, Compactions: 2},
+	}
+	messages := []api.Message{
+		{Mode: "urgent", Status: "expired"},
+		{Mode: "sequential", Text: "Go.", Status: "offered", Via: "restart"},
+		{Kind: "warning", Text: "50 %", Status: "unconfirmed", Via: "tmux"},
+		{Kind: "critical", Text: "65 %", Status: "confirmed", Via: "hook"},
+		{From: "lead", Mode: "important", Text: "Look at the tests.", Status: "waiting", WaitsFor: "hooks"},
+	}
+	for i := range messages {
+		messages[i].MadeAt = time.Unix(noon+60, 0)
+	}
+	d := wire.Detail{Session: *s, History: *h, Messages: messages}
+	known := detailOf(&d, "em", "", time.UTC)
+	known.Facts = factsOf(&d, time.UTC)
+	kid, _ := full()
+	kid.ID, kid.Name = "kid", "tests"
+	known.Under = append([]under{agentUnder(kid, time.UTC)}, known.Under...)
+	known.addCommands([]Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}})
+
 	var b strings.Builder
-	known := Detail{
-		Row: r, History: h, Facts: []Fact{{Name: "Agent", Value: "em", Copy: true}, {Name: "Started", At: noon}, {Name: "Parent"}},
-		Commands: []Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}},
-		Under: []Under{
-			{ID: "kid", Name: "tests", State: "busy", Pressure: "high", Tokens: 132_000, Window: 200_000, Seen: noon + 3600}, {Name: "a9f92d45", Kind: "Explore", Tokens: 84_000, Window: 200_000, Peak: 121_000, Compactions: 1, Seen: noon + 3000},
-			{Name: "a8f3eb11", Window: 200_000, Compactions: 2},
-		},
-	}
-	for _, m := range []Message{
-		{From: "lead", What: "important", Text: "Look at the tests.", Fate: "waiting", WaitsFor: "hooks"}, {What: "critical", Text: "65 %", Fate: "confirmed", Way: "hook"},
-		{What: "warning", Text: "50 %", Fate: "unconfirmed", Way: "tmux"}, {What: "sequential", Text: "Go.", Fate: "offered", Way: "restart"}, {What: "urgent", Fate: "expired"},
-	} {
-		m.At = noon + 60
-		known.Messages = append(known.Messages, m)
-	}
-	for _, d := range []Detail{
+	for _, v := range []detail{
 		known,
-		{Row: r},
-		{Problem: "No such agent", Asked: "nobody"},
+		detailOf(&wire.Detail{Session: *s}, "em", "", time.UTC),
+		detailOf(&wire.Detail{Problem: "No such agent"}, "nobody", "", time.UTC),
 	} {
-		html, err := p.Detail(&d)
+		html, err := p.draw("detail", v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,29 +196,72 @@ func TestDetail(t *testing.T) {
 	golden(t, "detail.golden.html", b.String())
 }
 
-// TestHead: what stands above, while there is much, nothing, or not yet anything.
+// TestCommands tests that names and folders are words of a shell, and that unknown
+// values give no command.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		session api.Session
+		want    []string
+	}{
+		{"all is known", api.Session{ID: "id", Name: "em's", SessionID: "s1", CWD: "/home/a b", TmuxSocket: "/tmp/tmux-0/default", Pane: "%3"}, []string{
+			`sm send 'em'\''s' 'TEXT'`, "sm handoffs", "tmux -S /tmp/tmux-0/default attach -t %3", "cd '/home/a b' && claude --resume s1",
+		}},
+		{"little is known", api.Session{ID: "id"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+		{"a name like a flag", api.Session{ID: "id", Name: "--help"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+		{"another client", api.Session{ID: "id", Provider: "codex-app", SessionID: "s1"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+	} {
+		var got []string
+		for _, x := range commandsOf(&c.session) {
+			got = append(got, x.Text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestHead tests what is above the rows while there is much, nothing, or not yet
+// anything.
 func TestHead(t *testing.T) {
+	t.Parallel()
 	p := newPage(t)
-	var busy Head
-	for _, r := range []Row{
-		{State: "busy", Pressure: "calm"}, {State: "waiting", Pressure: "imminent"}, {State: "idle", Pressure: "high"}, {State: "quiet"},
-		{State: "shell", Pressure: "rising"}, {State: "waiting", Compacting: true, Pressure: "imminent"},
-	} {
-		busy.Count(&r)
+	list := func() (l wire.List) {
+		for i, s := range []*api.Session{
+			agent("a", "busy", "calm", 0, -1),
+			agent("b", "waiting", "imminent", 0, -1),
+			agent("c", "idle", "high", 0, -1),
+			agent("d", "quiet", "", 0, -1),
+			agent("e", "shell", "rising", 0, -1),
+			agent("f", "waiting", "imminent", 0, -1),
+		} {
+			s.IsCompacting = i == 5
+			l.Agents = append(l.Agents, wire.Agent{Session: *s})
+		}
+		return l
 	}
-	want := Head{Agents: 6, States: [4]int{1, 3, 1, 1}, Pressures: [5]int{1, 1, 1, 2, 1}}
-	if diff := cmp.Diff(want, busy); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	full := list()
+	for i := range full.Agents {
+		full.Agents[i].Client = "claude"
 	}
-	made := busy
-	made.Demo, made.TodayTokens, made.TodayDollars, made.DollarsSince = true, 12_300_000, 4.2, "14:05"
-	made.Clients = map[string]int{"codex": 1, "claude": 5}
-	made.Limits = []Limit{{"5 hour", 0.84, noon + 3600}, {"7 day", 0.125, noon + 86400}}
+	full.Agents[0].Client = "codex"
+	full.Head.Demo = true
+	full.Head.Today = api.Today{Tokens: 12_300_000, CostUSD: new(4.2)}
+	full.Head.RateLimits.FiveHour = &api.RateLimit{UsedRatio: 0.84, ResetsAt: time.Unix(noon+3600, 0)}
+	full.Head.RateLimits.SevenDay = &api.RateLimit{UsedRatio: 0.125, ResetsAt: time.Unix(noon+86400, 0)}
+	catchingUp := api.Sessions{CatchingUp: true}
+
 	var b strings.Builder
-	for _, h := range []Head{
-		busy, made, {Hidden: 3, Projects: []string{"/home/dev/.claude/projects"}}, {CatchingUp: true}, {CatchingUp: true, Done: 1200, Files: 2300}, {},
+	for _, l := range []wire.List{
+		list(),
+		full,
+		{Head: api.Sessions{Others: 3}, Projects: []string{"/home/dev/.claude/projects"}},
+		{Head: catchingUp},
+		{Head: catchingUp, Done: 1200, Files: 2300},
+		{},
 	} {
-		html, err := p.Head(&h)
+		html, err := p.draw("head", headOf(&l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +275,7 @@ func TestHead(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	p := newPage(t)
 	var b bytes.Buffer
-	if err := p.Write(&b, &View{Build: "1.2.3", Mark: "x.1"}); err != nil {
+	if err := p.write(&b, &Hub{o: Options{Version: "1.2.3"}}, &snapshot{run: "x", seq: 1}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"style", "script"} {
@@ -179,13 +284,13 @@ func TestPolicy(t *testing.T) {
 			t.Fatalf("%d elements %s", len(m), name)
 		}
 		sum := sha256.Sum256(m[0][1])
-		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(p.Policy(), want) {
-			t.Errorf("%s is not in %s", want, p.Policy())
+		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(p.policy, want) {
+			t.Errorf("%s is not in %s", want, p.policy)
 		}
 	}
 	for _, part := range []string{"default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
-		if !strings.Contains(p.Policy(), part) {
-			t.Errorf("%s lacks %s", p.Policy(), part)
+		if !strings.Contains(p.policy, part) {
+			t.Errorf("%s lacks %s", p.policy, part)
 		}
 	}
 	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(b.String(), "")

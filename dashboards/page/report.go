@@ -136,7 +136,7 @@ func columnsOf(bins []Bin) *columns {
 	for _, b := range bins {
 		most = max(most, b.Count)
 	}
-	return drawn("Histogram", len(bins), func(i int) (share float64, text, figure string) {
+	return bars("Histogram", len(bins), func(i int) (share float64, text, figure string) {
 		b := &bins[i]
 		return float64(b.Count) / float64(most), Short(b.From) + "–" + Short(b.To), strconv.Itoa(b.Count)
 	})
@@ -144,7 +144,7 @@ func columnsOf(bins []Bin) *columns {
 
 // errorsOf draws by how much forecasts were off.
 func errorsOf(all []Forecast) *columns {
-	return drawn("Median error of forecasts by replies left", len(all), func(i int) (share float64, text, figure string) {
+	return bars("Median error of forecasts by replies left", len(all), func(i int) (share float64, text, figure string) {
 		return all[i].Error, leftText(&all[i]), whole(all[i].Error)
 	})
 }
@@ -154,7 +154,7 @@ const rangesHold = 0.8
 
 // rangesOf draws how often ranges held the truth.
 func rangesOf(all []Forecast) *columns {
-	c := drawn("Share of ranges that held the truth, by replies left", len(all), func(i int) (share float64, text, figure string) {
+	c := bars("Share of ranges that held the truth, by replies left", len(all), func(i int) (share float64, text, figure string) {
 		return all[i].Within, leftText(&all[i]), whole(all[i].Within)
 	})
 	if c != nil {
@@ -168,8 +168,8 @@ func whole(share float64) string { return percent(math.Round(100*share) / 100) }
 
 func leftText(f *Forecast) string { return fmt.Sprintf("%d left (%d)", f.Left, f.Count) }
 
-// drawn draws n columns of shares, those above 1 as high as 1; nil for none.
-func drawn(description string, n int, of func(i int) (share float64, text, figure string)) *columns {
+// bars draws n columns of shares, those above 1 as high as 1; nil for none.
+func bars(description string, n int, of func(i int) (share float64, text, figure string)) *columns {
 	if n == 0 {
 		return nil
 	}

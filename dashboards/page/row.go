@@ -1,17 +1,20 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"sm/dashboards/urgency"
+	"sm/observer/api"
+	"sm/observer/curve"
 )
 
-// row is a Row in words and lengths.
+// row is a session in words and lengths.
 type row struct {
-	Row
+	ID, View, Host       string
+	Project, Model       string
+	Parent               string
 	Key, Heading, Second string
 	Pressure             string
 	Reached              string // the pressure in percent, "" while unknown
@@ -19,7 +22,7 @@ type row struct {
 	Used                 string // "" while unknown
 	Size, Of             string
 	Fill, Limit, Rest    string // of the bar
-	Bar, Way             string // the whole, and what comes after Reached
+	Bar, Way             string // the whole, and what follows Reached
 	Spark                spark
 	Left, Between, Why   string
 	Minutes              string // of work until then
@@ -27,86 +30,73 @@ type row struct {
 	Triggers             string
 	Doing, Note          string
 	StateKey             string
+	Seen                 int64
 	Stamp, Clock         string
+	Check                string
 	Drifts               string
 	DriftNote            string
 	Dim                  bool
 	Assumed              bool // the threshold was neither seen nor configured
 }
 
-func rowOf(r *Row, h *History) row {
+func rowOf(s *api.Session, h *curve.History, view string) row {
 	d := row{
-		Row: *r, Key: Key(r.ID), Heading: tame(r.heading()), Pressure: r.pressure(), Told: r.told(),
-		Left: replies(r.Replies), Between: between(r.Replies), Spark: sparkOf(r, h),
-		Sum: sum(r.Compactions), Triggers: triggers(r.Compactions),
-		Dim:     r.need() >= urgency.Idles,
-		Assumed: assumed(r.Source),
+		ID:       s.ID,
+		View:     view,
+		Host:     tame(s.Host),
+		Project:  tame(s.Project),
+		Model:    modelOf(s),
+		Parent:   tame(s.ParentID),
+		Key:      Key(s.ID),
+		Heading:  tame(heading(s)),
+		Pressure: pressureOf(s),
+		Told:     told(s),
+		Left:     replies(forecast(s)),
+		Between:  between(forecast(s)),
+		Spark:    sparkOf(s, h),
+		Sum:      s.Compactions.Total(),
+		Triggers: triggers(s.Compactions),
+		Seen:     seen(s),
+		Check:    s.CrossCheck,
+		Dim:      need(s) >= urgency.Idles,
+		Assumed:  assumed(s.ThresholdSource),
 	}
-	d.Host = tame(r.Host)
-	d.Project, d.Model, d.Parent = tame(r.Project), tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent)
-	if r.Title != "" && r.Title != r.Name {
-		d.Second = tame(r.Name)
+	if name(s) != heading(s) {
+		d.Second = tame(name(s))
 	}
-	d.context(r)
-	d.forecast(r)
-	d.state(r)
-	if r.Seen > 0 {
-		d.Stamp, d.Clock = stamp(r.Seen), clock(r.Seen, time.UTC)
+	d.context(s)
+	d.forecast(s)
+	d.state(s)
+	if d.Seen > 0 {
+		d.Stamp = stamp(d.Seen)
+		d.Clock = clock(d.Seen, time.UTC)
 	}
-	switch r.Check {
+
+	switch s.CrossCheck {
 	case "agrees":
 		d.Drifts, d.DriftNote = "0", "status line agrees"
 	case "lagging":
 		d.Drifts, d.DriftNote = "…", "status line lags"
 	case "drift":
-		d.Drifts, d.DriftNote = signed(r.Drift), "status line differs"
+		d.Drifts, d.DriftNote = signed(value(s.DriftTokens)), "status line differs"
 	default:
 		d.Drifts, d.DriftNote = "–", "no status line"
 	}
 	return d
 }
 
-// DataOf is what the script goes by.
-func DataOf(r *Row) Data {
-	d := Data{
-		Key: Key(r.ID), ID: r.ID, Name: tame(r.heading()), Host: tame(r.Host), Project: tame(r.Project), Pressure: r.pressure(), State: states()[r.need()], Client: r.Client,
-		Order: r.order(), Ratio: -1, Used: -1, Left: r.left(), Compactions: sum(r.Compactions),
-		Seen: r.Seen, Drift: -1,
-	}
-	d.Find = strings.ToLower(strings.Join([]string{
-		d.Name, tame(r.Name), d.Project, tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent), tame(r.ID), tame(r.State), d.Host, tame(r.Client),
-	}, " "))
-	if r.Pressure != "" {
-		d.Ratio = int(min(r.Ratio, 1000) * 1000)
-	}
-	if share := r.share(); share >= 0 {
-		d.Used = int(share * 1000)
-	}
-	switch r.Check {
-	case "agrees":
-		d.Drift = 0
-	case "lagging":
-		d.Drift = 1
-	case "drift":
-		d.Drift = max(2, r.Drift, -r.Drift)
-	}
-	return d
-}
-
-func (r *Row) pressure() string { return cmp.Or(r.Pressure, "unknown") }
-
 // told returns the threshold that the context has reached, and whether the agent
 // has read the notice; "" below the first threshold.
-func (r *Row) told() string {
-	limit := map[string]int64{"warn": r.Warning, "critical": r.Critical}[r.Level]
-	if limit <= 0 || r.Silenced {
+func told(s *api.Session) string {
+	limit := map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
+	if limit <= 0 || !s.Enabled || tokens(s) == 0 {
 		return ""
 	}
 	at := Short(limit)
-	if r.NoticePercent > 0 {
-		at = fmt.Sprintf("%d %%", r.NoticePercent)
+	if s.NoticePercent > 0 {
+		at = fmt.Sprintf("%d %%", s.NoticePercent)
 	}
-	if r.Heard {
+	if s.NoticeHeard {
 		return "told at " + at
 	}
 	return "at " + at
@@ -120,25 +110,30 @@ func signed(n int64) string {
 }
 
 // context fills in how full the window is, and how near the compaction.
-func (d *row) context(r *Row) {
-	d.Fill, d.Of = "0", Short(r.Window)
-	if r.Threshold > 0 && r.Threshold < r.Window {
-		at := float64(r.Threshold) / float64(r.Window)
+func (d *row) context(s *api.Session) {
+	d.Fill, d.Of = "0", Short(s.WindowTokens)
+	threshold := value(s.ThresholdTokens)
+	if threshold > 0 && threshold < s.WindowTokens {
+		at := float64(threshold) / float64(s.WindowTokens)
 		d.Limit, d.Rest = percent(at), percent(1-at)
 	}
-	if r.Pressure != "" {
-		d.Reached = fmt.Sprintf("%d%%", int(100*min(r.Ratio, 10)))
+	if s.PressureLevel != "" {
+		d.Reached = fmt.Sprintf("%d%%", int(100*min(value(s.Pressure), 10)))
 	}
-	share := r.share()
+	share := share(s)
 	if share < 0 {
 		return
 	}
-	d.Fill, d.Used, d.Size = percent(share), fmt.Sprint(r.Percent, "%"), Short(r.Tokens)
-	if r.Estimate {
+
+	d.Fill = percent(share)
+	d.Used = fmt.Sprint(*s.UsedPercentage, "%")
+	d.Size = Short(tokens(s))
+	if s.ContextSource == "estimate" {
 		d.Size = "about " + d.Size
 	}
-	if d.Way = "where the client compacts is not known"; d.Reached != "" {
-		d.Way = "of the way to compaction " + CompactsAt(r.Threshold, r.Source)
+	d.Way = "where the client compacts is not known"
+	if d.Reached != "" {
+		d.Way = "of the way to compaction " + CompactsAt(threshold, s.ThresholdSource)
 	}
 	d.Bar = strings.TrimSpace(d.Reached + " " + d.Way)
 }
@@ -169,34 +164,38 @@ func IdleCompaction(at time.Time) string {
 	return "idle compaction at " + at.Local().Format("15:04")
 }
 
-// forecast says why there is none.
-func (d *row) forecast(r *Row) {
+// forecast fills in the time until the compaction, or why there is none.
+func (d *row) forecast(s *api.Session) {
 	switch {
-	case r.Replies.Known:
-		if r.Turns.Known {
-			d.Why = turns(r.Turns)
+	case forecast(s) != nil:
+		if r := s.Forecast.Turns; r != nil {
+			d.Why = turns(r)
 		}
-		if d.Between != "" && r.Work.Known {
-			d.Minutes = work(max(60, r.Work.Likely))
+		if r := s.Forecast.Seconds; r != nil && d.Between != "" {
+			d.Minutes = work(max(60, r.Likely))
 		}
-	case r.Tokens <= 0:
-		d.Between, d.Why = "no reading", "The size of the context is unknown until the next reply."
-	case r.Threshold <= 0:
-		d.Between, d.Why = "no threshold", "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
+	case tokens(s) <= 0:
+		d.Between = "no reading"
+		d.Why = "The size of the context is unknown until the next reply."
+	case value(s.ThresholdTokens) <= 0:
+		d.Between = "no threshold"
+		d.Why = "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
 	default:
-		d.Between, d.Why = "too far", "At its present growth it does not come to the threshold."
+		d.Between = "too far"
+		d.Why = "At its present growth it does not come to the threshold."
 	}
 }
 
 // state fills in what the agent does.
-func (d *row) state(r *Row) {
-	d.Doing, d.StateKey = tame(words(r.State)), r.State
+func (d *row) state(s *api.Session) {
+	d.Doing = tame(words(s.State))
+	d.StateKey = s.State
 	var notes []string
 	switch {
-	case r.Compacting:
+	case s.IsCompacting:
 		d.Doing, d.StateKey = "compacting", "compacting"
-	case r.State == "waiting" && r.Waiting != "":
-		notes = append(notes, tame(r.Waiting))
+	case s.State == "waiting" && s.WaitingFor != "":
+		notes = append(notes, tame(s.WaitingFor))
 	}
 	switch d.StateKey {
 	case "ended": // there is nothing else to show
@@ -205,17 +204,18 @@ func (d *row) state(r *Row) {
 	default:
 		d.StateKey = "other"
 	}
-	if r.Subagents > 0 {
-		note := counted(r.Subagents, "subagent")
-		if r.SubagentTokens > 0 {
-			note += ", " + Short(r.SubagentTokens)
+
+	if n := s.Subagents.Active; n > 0 {
+		note := counted(n, "subagent")
+		if s.Subagents.MaxContext > 0 {
+			note += ", " + Short(s.Subagents.MaxContext)
 		}
 		notes = append(notes, note)
 	}
-	if r.Storming {
+	if s.Storming {
 		notes = append(notes, "compaction storm")
 	}
-	if r.Silenced {
+	if !s.Enabled {
 		notes = append(notes, "muted")
 	}
 	d.Note = strings.Join(notes, " · ")

@@ -3,6 +3,9 @@ package page
 import (
 	"math"
 	"strconv"
+
+	"sm/observer/api"
+	"sm/observer/curve"
 )
 
 const (
@@ -25,17 +28,17 @@ type spark struct {
 }
 
 // sparkOf draws the last cycles.
-func sparkOf(r *Row, h *History) spark {
+func sparkOf(s *api.Session, h *curve.History) spark {
 	if len(h.Points) == 0 {
 		return spark{Label: "no readings yet"}
 	}
-	if all := h.cycles(); len(all) > sparkCycles {
-		h = &History{Points: h.Points[all[len(all)-sparkCycles].from:], Marks: h.Marks}
+	if all := cyclesOf(h); len(all) > sparkCycles {
+		h = &curve.History{Points: h.Points[all[len(all)-sparkCycles].from:], Marks: h.Marks}
 	}
-	points, blank := h.Points, h.blank()
+	points, blank := h.Points, blankOf(h)
 	at, top := worked(points)
-	if r.Window > 0 {
-		top = float64(r.Window)
+	if s.WindowTokens > 0 {
+		top = float64(s.WindowTokens)
 	}
 	wide := max(at[len(at)-1], 1)
 	if blank {
@@ -43,14 +46,14 @@ func sparkOf(r *Row, h *History) spark {
 	}
 	x := func(i int) string { return tenth(100 * at[i] / wide) }
 	y := func(tokens float64) string { return tenth(98 - 96*min(1, tokens/top)) }
-	var s spark
-	if r.Threshold > 0 && float64(r.Threshold) <= top {
-		s.Limit = y(float64(r.Threshold))
+	var d spark
+	if threshold := float64(value(s.ThresholdTokens)); threshold > 0 && threshold <= top {
+		d.Limit = y(threshold)
 	}
 	last := 0
 	dot := func(i int) int { return int(sparkDots * at[i] / wide) }
 	xy := func(i int) string { return x(i) + " " + y(float64(points[i].Tokens)) }
-	for _, c := range h.cycles() {
+	for _, c := range cyclesOf(h) {
 		before := -1
 		line := path(c, "h.1", func(i int) string {
 			d := dot(i)
@@ -61,21 +64,21 @@ func sparkOf(r *Row, h *History) spark {
 			return xy(i)
 		})
 		if c.from > 0 {
-			s.Breaks = append(s.Breaks, x(c.from))
+			d.Breaks = append(d.Breaks, x(c.from))
 		}
 		if last = c.from; c.to < len(points) || blank {
-			s.Earlier += line
+			d.Earlier += line
 		} else {
-			s.Now, s.Area = line, line+"V98H"+x(c.from)+"Z"
+			d.Now, d.Area = line, line+"V98H"+x(c.from)+"Z"
 		}
 	}
 	if blank {
-		s.Breaks = append(s.Breaks, tenth(100*at[len(at)-1]/wide+4))
-		s.Label = "no reading in this cycle yet"
-		return s
+		d.Breaks = append(d.Breaks, tenth(100*at[len(at)-1]/wide+4))
+		d.Label = "no reading in this cycle yet"
+		return d
 	}
-	s.Label = "this cycle from " + Short(points[last].Tokens) + " to " + Short(points[len(points)-1].Tokens) + " tokens"
-	return s
+	d.Label = "this cycle from " + Short(points[last].Tokens) + " to " + Short(points[len(points)-1].Tokens) + " tokens"
+	return d
 }
 
 // tenth writes a coordinate that is one of a thousand at most.
@@ -83,7 +86,7 @@ func tenth(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, '
 
 // worked says when each point was, in seconds of work since the first, and how large the
 // largest is.
-func worked(points []Point) (at []float64, top float64) {
+func worked(points []curve.Point) (at []float64, top float64) {
 	at, top = make([]float64, len(points)), 1
 	for i := range points {
 		top = max(top, float64(points[i].Tokens))
@@ -95,9 +98,9 @@ func worked(points []Point) (at []float64, top float64) {
 }
 
 // blank reports whether a cycle has begun and has no reading yet.
-func (h *History) blank() bool {
+func blankOf(h *curve.History) bool {
 	for i := len(h.Marks) - 1; i >= 0; i-- {
-		if h.Marks[i].opens() {
+		if h.Marks[i].Opens() {
 			return len(h.Points) == 0 || h.Marks[i].At > h.Points[len(h.Points)-1].At
 		}
 	}
@@ -109,12 +112,12 @@ type cycle struct{ from, to int }
 
 // cycles splits the points where a cycle begins: at a marked point, and between two
 // points with a mark between them that opens a cycle.
-func (h *History) cycles() (all []cycle) {
+func cyclesOf(h *curve.History) (all []cycle) {
 	from, m := 0, 0
 	for i := 1; i < len(h.Points); i++ {
 		first := h.Points[i].First
 		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
-			first = first || h.Marks[m].opens() && h.Marks[m].At > h.Points[i-1].At
+			first = first || h.Marks[m].Opens() && h.Marks[m].At > h.Points[i-1].At
 		}
 		if first {
 			all = append(all, cycle{from, i})

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"sm/dashboards/urgency"
+	"sm/observer/api"
 )
 
 // longest bounds what is shown of a text that somebody else has made up, in characters.
@@ -69,8 +70,8 @@ func number(x float64) string {
 func percent(x float64) string { return number(100*x) + "%" }
 
 // replies is a forecast in few words.
-func replies(r Range) string {
-	if !r.Known {
+func replies(r *api.Range) string {
+	if r == nil {
 		return "–"
 	}
 	switch urgency.Replies(r.Likely) {
@@ -85,7 +86,7 @@ func replies(r Range) string {
 }
 
 // turns is the same in turns.
-func turns(r Range) string {
+func turns(r *api.Range) string {
 	if r.Likely < 1.5 {
 		return "in this turn or the next"
 	}
@@ -93,8 +94,11 @@ func turns(r Range) string {
 }
 
 // between are the bounds of a forecast.
-func between(r Range) string {
-	if n := urgency.Replies(r.Likely); !r.Known || n == 0 || n == urgency.ManyReplies {
+func between(r *api.Range) string {
+	if r == nil {
+		return ""
+	}
+	if n := urgency.Replies(r.Likely); n == 0 || n == urgency.ManyReplies {
 		return ""
 	}
 	return urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
@@ -115,18 +119,19 @@ func work(seconds float64) string {
 }
 
 // triggers counts compactions by what made the client compact, "" for none.
-func triggers(c [4]int) string {
+func triggers(c api.Compactions) string {
 	var parts []string
-	for i, name := range [...]string{"auto", "manual", "unknown", "idle"} {
-		if c[i] > 0 {
-			parts = append(parts, fmt.Sprint(c[i], " ", name))
+	add := func(n int, name string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprint(n, " ", name))
 		}
 	}
+	add(c.Auto, "auto")
+	add(c.Manual, "manual")
+	add(c.Unknown, "unknown")
+	add(c.Idle, "idle")
 	return strings.Join(parts, " · ")
 }
-
-// sum is the number of compactions of all triggers.
-func sum(c [4]int) int { return c[0] + c[1] + c[2] + c[3] }
 
 // counted writes a number of things.
 func counted(n int, thing string) string {

@@ -112,6 +112,19 @@ type Session struct {
 	CacheWriteUSD    *float64   `json:"estimated_cache_write_usd"`
 	// Bill is what the newest boundary of the context cost, null for none.
 	Bill *Bill `json:"bill"`
+
+	// The fields below are shown by the page of the observer itself only.
+
+	// WarningTokens and CriticalTokens are the sizes at which the levels begin, 0 for
+	// none. NoticePercent is the share of the window at which Level begins, 0 while
+	// unknown. NoticeHeard means that the agent has read the notice of Level.
+	WarningTokens  int64 `json:"-"`
+	CriticalTokens int64 `json:"-"`
+	NoticePercent  int   `json:"-"`
+	NoticeHeard    bool  `json:"-"`
+	Storming       bool  `json:"-"`
+	// LastRecord is the time of the newest record or signal.
+	LastRecord time.Time `json:"-"`
 }
 
 // Bill is what a boundary of a context cost: what the context lost there, and what of the next 25 replies had been done
@@ -182,6 +195,10 @@ type Subagents struct {
 	Files    int    `json:"files"`
 	Messages int    `json:"messages"`
 	Tokens   Tokens `json:"tokens"`
+	// Active counts the working ones, MaxContext is their largest context, 0 while
+	// unknown; the page of the observer itself shows both.
+	Active     int   `json:"-"`
+	MaxContext int64 `json:"-"`
 	// Latest are those that did something last, at most 32, the newest first. They are there where one session alone was
 	// asked for.
 	Latest []Subagent `json:"latest,omitempty"`
@@ -197,6 +214,9 @@ type Subagent struct {
 	PeakTokens    int64      `json:"peak_tokens"`
 	Compactions   int        `json:"compactions"`
 	LastReading   *time.Time `json:"last_reading"`
+	// WindowTokens and LastActive are shown by the page of the observer itself only.
+	WindowTokens int64     `json:"-"`
+	LastActive   time.Time `json:"-"`
 }
 
 // Sessions is the answer of GET /sessions.
@@ -243,6 +263,9 @@ type Today struct {
 	CostUSD   *float64   `json:"cost_usd"`
 	CostSince *time.Time `json:"cost_since,omitempty"`
 }
+
+// MaxListed limits the sessions that a list of recent ones has.
+const MaxListed = 5000
 
 // Error is the body of every answer that is not a success.
 type Error struct {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	webpage "sm/dashboards/page"
 	"sm/transcript"
 )
 
@@ -222,22 +221,6 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 func joined[T any](earlier, later []T, before func(T) bool) []T {
 	all := slices.DeleteFunc(slices.Clone(earlier), func(x T) bool { return !before(x) })
 	return append(all, slices.DeleteFunc(slices.Clone(later), before)...)
-}
-
-// Shown is the history as the page takes it.
-func (h *Curve) Shown() *webpage.History {
-	h = h.orEmpty()
-	v := &webpage.History{Points: make([]webpage.Point, len(h.points)), Marks: make([]webpage.Mark, len(h.marks))}
-	for i, p := range h.points {
-		v.Points[i] = webpage.Point{At: int64(p.at), Tokens: p.tokens(), First: p.first()}
-	}
-	for i, m := range h.marks {
-		v.Marks[i] = webpage.Mark{At: int64(m.at), Kind: markName(m.kind), Tokens: int64(m.size)}
-		if m.kind == Compaction {
-			v.Marks[i].Cause = transcript.Trigger(m.word).String()
-		}
-	}
-	return v
 }
 
 // MaxTrend bounds the readings of a trend.

@@ -13,7 +13,6 @@ import (
 	"unsafe"
 
 	"sm/alerts"
-	webpage "sm/dashboards/page"
 	"sm/transcript"
 )
 
@@ -285,7 +284,7 @@ func FuzzReadEnd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		h, err := ofLines("x", bytes.NewReader(text), false)
 		noErrors(t, err)
-		var last webpage.Point
+		var last Point
 		for _, p := range h.Shown().Points {
 			if p.At < last.At || p.Tokens <= 0 {
 				t.Fatalf("%v after %v", p, last)

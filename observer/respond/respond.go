@@ -23,7 +23,6 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
-	"sm/observer/pages"
 )
 
 // A Handler answers a request, or returns an error before writing anything. The table
@@ -59,7 +58,7 @@ func Refuse(code int, text string) error { return With(code, errors.New(text)) }
 func statuses() map[int][]error {
 	return map[int][]error{
 		http.StatusForbidden: {ErrNotSelf},
-		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder, pages.ErrNoServer},
+		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder},
 		http.StatusConflict: {
 			fleet.ErrAmbiguous, ErrCodexApp, ErrDaemon, ErrNoWay, ErrDryRun, ErrForeignRun,
 			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,
@@ -68,7 +67,7 @@ func statuses() map[int][]error {
 		http.StatusNotImplemented:      {ErrNoReload},
 		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, ErrManyReminders},
 		http.StatusServiceUnavailable: {
-			ErrStopped, ErrNotStored, ErrCatchingUp, pages.ErrCrowded, context.Canceled, context.DeadlineExceeded,
+			ErrStopped, ErrNotStored, ErrCatchingUp, context.Canceled, context.DeadlineExceeded,
 		},
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
-	"sm/observer/pages"
 )
 
 // answer is what a client gets from a handler.
@@ -71,7 +70,7 @@ func TestNotFoundInBrowser(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?prometheus=x", nil)
 	r.Header.Set("Accept", "text/html,application/xhtml+xml")
 	w := httptest.NewRecorder()
-	Handler(func(http.ResponseWriter, *http.Request) error { return pages.ErrNoServer }).ServeHTTP(w, r)
+	Handler(func(http.ResponseWriter, *http.Request) error { return ErrNoReminder }).ServeHTTP(w, r)
 	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusNotFound || kind != "text/html; charset=utf-8" {
 		t.Errorf("got %d with %s, want a page", w.Code, kind)
 	}

@@ -21,8 +21,15 @@ func Session(v fleet.View) api.Session {
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v), WaitingFor: v.Reason,
 		Compactions: compactions(v.Compactions), Inherited: v.Inherited.Total(),
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
-		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
-		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
+		Subagents: api.Subagents{
+			Files:      v.SubagentFiles,
+			Messages:   v.SubagentMessages,
+			Tokens:     tokens(v.SubagentTokens),
+			Active:     v.SubagentsAtWork,
+			MaxContext: v.SubagentContext,
+		},
+		LastRecord: lastRecord(&v),
+		StartedAt:  timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
 		CacheExpiresAt: timeOrNil(v.CacheExpires), IdleCompactionAt: timeOrNil(v.IdleCompaction),
 		CrossCheck: v.Check, Pane: v.Pane, TmuxSocket: v.Tmux, Enabled: true,
 		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
@@ -51,6 +58,16 @@ func Session(v fleet.View) api.Session {
 	}
 	s.Bill = billOf(v.Bill)
 	return s
+}
+
+// lastRecord returns the time of the newest record or signal. The time of the file
+// counts only without any: a copy has a new one.
+func lastRecord(v *fleet.View) time.Time {
+	newest := slices.MaxFunc([]time.Time{v.Active, v.Spoke, v.Hooked}, time.Time.Compare)
+	if newest.IsZero() {
+		return v.Written
+	}
+	return newest
 }
 
 // billOf is what a boundary cost.
@@ -123,6 +140,8 @@ type Policy struct {
 	Queued, Waiting int
 	// Hooks means that the hooks of the present session work.
 	Hooks bool
+	// Thresholds are the settings by which levels begin.
+	Thresholds alerts.Thresholds
 	// Last is the path of the last handoff that was carried out, Handoff the state of a handoff that is under way, Brake
 	// what keeps the agent from another; "" for none.
 	Last, Handoff, Brake string
@@ -136,9 +155,18 @@ func (p *Policy) Session(v fleet.View) api.Session {
 		s.LastHandoff = &p.Last
 	}
 	s.Handoff, s.Brake = p.Handoff, p.Brake
+	s.WarningTokens, s.CriticalTokens = p.Thresholds.Limits(v.Window, p.Threshold)
+	switch p.Level {
+	case alerts.Warn:
+		s.NoticePercent = v.Window.Percent(s.WarningTokens)
+	case alerts.Critical:
+		s.NoticePercent = v.Window.Percent(s.CriticalTokens)
+	}
 	if !p.Found {
 		return s
 	}
+	s.NoticeHeard = p.Heard
+	s.Storming = p.Storming
 	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting && !v.Ended, p.Enabled
 	if !v.Known && p.FromStatusline() {
 		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)

@@ -1,10 +1,11 @@
-package pages
+package page
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	webpage "sm/dashboards/page"
+	"sm/observer/api"
 	"sm/observer/curve"
+	"sm/observer/respond"
+	"sm/observer/wire"
 )
 
 const (
@@ -28,9 +31,6 @@ const (
 	// lookWithin limits the wait for the loop. It is less than the time limit of
 	// the HTTP server.
 	lookWithin = 8 * time.Second
-	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
-	// what is left comes with the next.
-	fillAtOnce = 300 * time.Millisecond
 )
 
 // Hub has the data of all open pages. Each look makes a snapshot that never changes;
@@ -38,15 +38,13 @@ const (
 // skips states and delays no other. With no page open it does and holds nothing.
 type Hub struct {
 	o      Options
-	view   string         // its name in addresses, "" for the observer's own
-	remote *remote        // of a view of a central server, else nil
-	views  []*Hub         // of central servers
-	links  []webpage.Link // to all views
-	open   *atomic.Int64  // pages of all views
-	page   *webpage.Page
+	view   string        // its name in addresses, "" for the observer's own
+	remote *remote       // of a view of a central server, else nil
+	views  []*Hub        // of central servers
+	links  []Link        // to all views
+	open   *atomic.Int64 // pages of all views
+	page   *renderer
 	name   string // names this run of the observer in marks
-
-	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 
 	looking sync.Mutex // one look at a time
 	edits   uint64     // that the newest snapshot has seen
@@ -62,26 +60,28 @@ type Hub struct {
 	once   sync.Once
 }
 
-// snapshot is all that the list shows at one moment.
+// Link leads to a view; Name is "" for the observer's own.
+type Link struct{ Name string }
+
+// snapshot is all that the list shows at one time.
 type snapshot struct {
-	run    string
-	seq    uint64
-	at     time.Time
-	head   webpage.Head
-	html   string // of head
-	headAt uint64 // the snapshot in which it changed last
-	rows   []*drawn
-	agents map[string]*drawn
-	filled bool // nothing is left to be filled in
+	run        string
+	seq        uint64
+	at         time.Time
+	html       string // of what is above the rows
+	headAt     uint64 // the snapshot in which that changed last
+	rows       []*drawn
+	agents     map[string]*drawn
+	unfinished bool // catching up, or transcripts are left to be read for curves
 }
 
-// drawn is one row; it stays the same as long as what it shows does.
+// drawn is one row, the same as long as the session and its curve are.
 type drawn struct {
 	html    func() (string, error) // the same each time
-	data    webpage.Data
-	row     webpage.Row
-	history webpage.History
-	version uint32 // of past
+	data    Data
+	session *api.Session
+	history *curve.History
+	version uint32 // of history
 	seq     uint64 // the snapshot in which it changed last
 }
 
@@ -100,7 +100,7 @@ func (s *snapshot) after(mark string) uint64 {
 
 // New prepares the page. Nothing runs until Run.
 func New(o Options) (*Hub, error) {
-	p, err := webpage.New()
+	p, err := newRenderer()
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
@@ -109,15 +109,21 @@ func New(o Options) (*Hub, error) {
 	return h, h.addViews()
 }
 
-func prepare(o Options, p *webpage.Page, open *atomic.Int64, limits *atomic.Pointer[Limits]) *Hub {
+func prepare(o Options, p *renderer, open *atomic.Int64, limits *atomic.Pointer[Limits]) *Hub {
 	return &Hub{
-		o: o, page: p, open: open, limits: limits, name: strings.ToLower(rand.Text()[:12]),
-		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
+		o:      o,
+		page:   p,
+		open:   open,
+		limits: limits,
+		name:   strings.ToLower(rand.Text()[:12]),
+		pages:  map[chan struct{}]bool{},
+		woken:  make(chan struct{}, 1),
+		closed: make(chan struct{}),
 	}
 }
 
 // Build names the version of the page that is served.
-func (h *Hub) Build() string { return h.page.Build() }
+func (h *Hub) Build() string { return h.page.build }
 
 // SetLimits changes the limits for pages that are opened from now on.
 func (h *Hub) SetLimits(l Limits) { h.limits.Store(&l) }
@@ -129,9 +135,6 @@ func (h *Hub) Open() (pages int, kept bool) {
 	return len(h.pages), h.now != nil
 }
 
-// ErrCrowded answers one page too many.
-var ErrCrowded = errors.New("too many pages are open; close one of them")
-
 // join announces snapshots on the returned channel, which holds one signal, until
 // leave; for a page with a detail also changes that only the detail shows.
 func (h *Hub) join(detail bool) (chan struct{}, error) {
@@ -139,7 +142,7 @@ func (h *Hub) join(detail bool) (chan struct{}, error) {
 	defer h.mu.Unlock()
 	if h.open.Add(1) > int64(h.limits.Load().Pages) {
 		h.open.Add(-1)
-		return nil, ErrCrowded
+		return nil, respond.Refuse(http.StatusServiceUnavailable, "too many pages are open; close one of them")
 	}
 	sign := make(chan struct{}, 1)
 	h.pages[sign] = detail
@@ -254,7 +257,7 @@ func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	defer h.looking.Unlock()
 	old := h.newest()
 	edits := h.o.Source.Edits()
-	if old != nil && old.filled && edits == h.edits && time.Since(old.at) < pageAtLeast && !old.head.CatchingUp {
+	if old != nil && !old.unfinished && edits == h.edits && time.Since(old.at) < pageAtLeast {
 		return old, nil
 	}
 	next, err := h.draw(ctx, old)
@@ -295,29 +298,46 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		old = &snapshot{}
 	}
 	at := time.Now()
-	s, filled, err := h.list(ctx, at, old.agents)
+	known := func(agent string) (uint32, bool) {
+		d := old.agents[agent]
+		if d == nil {
+			return 0, false
+		}
+		return d.version, true
+	}
+	list, err := h.o.Source.List(ctx, at, known)
 	if err != nil {
 		return nil, err
 	}
-	s.Head.Projects, s.Head.Demo = h.o.Projects, h.o.Demo
+
 	h.seq++
-	next := &snapshot{run: h.name, seq: h.seq, at: at, head: s.Head, agents: make(map[string]*drawn, len(s.Agents)), filled: filled}
-	changed := len(s.Agents) != len(old.agents)
-	for i := range s.Agents {
-		x := &s.Agents[i]
-		d := old.agents[x.Row.ID]
-		if d == nil || x.History != nil || d.row != x.Row {
-			d = h.drawRow(x, d)
+	next := &snapshot{
+		run:        h.name,
+		seq:        h.seq,
+		at:         at,
+		headAt:     old.headAt,
+		agents:     make(map[string]*drawn, len(list.Agents)),
+		unfinished: list.Head.CatchingUp || !list.Filled,
+	}
+	changed := len(list.Agents) != len(old.agents)
+	for i := range list.Agents {
+		x := &list.Agents[i]
+		d, same, err := h.drawRow(x, old.agents[x.ID])
+		if err != nil {
+			return nil, err
+		}
+		if !same {
 			d.seq, changed = h.seq, true
 		}
-		next.agents[x.Row.ID] = d
+		next.agents[x.ID] = d
 		next.rows = append(next.rows, d)
 	}
-	slices.SortFunc(next.rows, compareRows)
-	if next.html, err = h.page.Head(&next.head); err != nil {
+	slices.SortFunc(next.rows, compare)
+
+	if next.html, err = h.drawHead(&list); err != nil {
 		return nil, err
 	}
-	if next.headAt = old.headAt; next.html != old.html {
+	if next.html != old.html {
 		next.headAt, changed = h.seq, true
 	}
 	if !changed { // it says nothing new
@@ -327,62 +347,41 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	return next, nil
 }
 
-func compareRows(a, b *drawn) int {
-	switch {
-	case webpage.Before(&a.row, &b.row):
-		return -1
-	case webpage.Before(&b.row, &a.row):
-		return 1
+func (h *Hub) drawHead(l *wire.List) (string, error) {
+	d := headOf(l)
+	if h.remote != nil {
+		h.remote.describe(&d)
 	}
-	return 0
+	return h.page.draw("head", d)
 }
 
-// list asks the loop for all that is shown; filled means that the ends of all
-// transcripts were read. Since that takes time, began limits it.
-func (h *Hub) list(ctx context.Context, began time.Time, old map[string]*drawn) (l List, filled bool, err error) {
-	known := func(agent string) (uint32, bool) {
-		d := old[agent]
-		if d == nil {
-			return 0, false
-		}
-		return d.version, true
-	}
-	for { // a second time with what has been filled in
-		if l, err = h.o.Source.List(ctx, began, known); err != nil {
-			return l, false, err
-		}
-		var tried bool
-		if filled, tried = h.FillAll(ctx, l.Agents, began); !tried || time.Since(began) > fillAtOnce {
-			return l, filled, nil
-		}
-	}
-}
-
-// drawRow makes a row. It is drawn only when somebody is to see it, for a page that is loaded shows the first rows alone.
-// Where only the version of a history is given, the row keeps the history that it had.
-func (h *Hub) drawRow(x *Agent, old *drawn) *drawn {
+// drawRow makes a row, or returns the old one if it looks the same. A new row is drawn
+// when it is read first: a page that is loaded has the first rows only.
+func (h *Hub) drawRow(x *wire.Agent, old *drawn) (d *drawn, same bool, err error) {
 	history := x.History
 	if history == nil {
-		history = &old.history
+		history = old.history
+		if reflect.DeepEqual(*old.session, x.Session) {
+			return old, true, nil
+		}
 	}
-	d := &drawn{data: webpage.DataOf(&x.Row), row: x.Row, version: x.Version, history: *history}
-	d.html = sync.OnceValues(func() (string, error) { return h.page.Row(&d.row, &d.history) })
-	return d
-}
+	session := x.Session // a copy, so that the row does not keep the whole list
+	d = &drawn{
+		data:    dataOf(&session),
+		session: &session,
+		history: history,
+		version: x.Version,
+	}
+	d.html = sync.OnceValues(func() (string, error) { return h.page.draw("row", rowOf(d.session, history, h.view)) })
+	if old == nil || x.History != nil || d.data != old.data {
+		return d, false, nil
+	}
 
-// FillAll reads the ends of the transcripts of agents that are shown for the first
-// time, for a limited time. all means that none is left, some that there were some.
-func (h *Hub) FillAll(ctx context.Context, agents []Agent, began time.Time) (all, some bool) {
-	for i := range agents {
-		x := &agents[i]
-		if x.Path == "" || x.Depth >= curve.ListDepth {
-			continue
-		}
-		if time.Since(began) > fillAtOnce || ctx.Err() != nil {
-			return false, some
-		}
-		some = true
-		h.fillIn(ctx, x.Row.ID, x.Path, curve.ListDepth)
+	was, err := old.html()
+	if err != nil {
+		return nil, false, err
 	}
-	return true, some
+	is, err := d.html()
+	d.seq = old.seq
+	return d, is == was, err
 }

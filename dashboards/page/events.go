@@ -1,4 +1,4 @@
-package pages
+package page
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	webpage "sm/dashboards/page"
 )
 
 // writeWithin is how long a page may take for one event before it is given up.
@@ -27,8 +25,8 @@ type stateNews struct {
 }
 
 type rowNews struct {
-	Data webpage.Data `json:"data"`
-	HTML string       `json:"html"`
+	Data Data   `json:"data"`
+	HTML string `json:"html"`
 }
 
 // rowsAtOnce bounds the rows of one event: a page can do something else between two.
@@ -119,7 +117,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 
 // sendSnapshot sends what the page lacks of a snapshot.
 func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) error {
-	news := stateNews{Page: s.hub.page.Build(), Mark: now.mark()}
+	news := stateNews{Page: s.hub.page.build, Mark: now.mark()}
 	if now.headAt > s.since || s.since == 0 {
 		news.Head = now.html
 	}

@@ -1,0 +1,168 @@
+package page
+
+import (
+	"cmp"
+	"strings"
+
+	"sm/dashboards/urgency"
+	"sm/observer/api"
+)
+
+// Data is what the script orders, filters and groups a row by.
+type Data struct {
+	Key     string `json:"key"`
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Host    string `json:"host,omitempty"`
+	Project string `json:"project"`
+	// Find is what the filter searches, in lower case.
+	Find string `json:"find"`
+	// Pressure, State and Client are those of the chips.
+	Pressure string `json:"pressure"`
+	State    string `json:"state"`
+	Client   string `json:"client"`
+	// Order sorts the rows by need, the least first. The columns sort by the others;
+	// Ratio and Used are thousandths, -1 while unknown.
+	Order       float64 `json:"order"`
+	Ratio       int     `json:"ratio"`
+	Used        int     `json:"used"`
+	Left        float64 `json:"left"`
+	Compactions int     `json:"compactions"`
+	Seen        int64   `json:"seen"`
+	Drift       int64   `json:"drift"` // -1 with nothing to compare, 0 while they agree
+}
+
+func dataOf(s *api.Session) Data {
+	d := Data{
+		Key:         Key(s.ID),
+		ID:          s.ID,
+		Name:        tame(heading(s)),
+		Host:        tame(s.Host),
+		Project:     tame(s.Project),
+		Pressure:    pressureOf(s),
+		State:       stateOf(s),
+		Client:      s.Client,
+		Order:       order(s),
+		Ratio:       -1,
+		Used:        -1,
+		Left:        left(s),
+		Compactions: s.Compactions.Total(),
+		Seen:        seen(s),
+		Drift:       -1,
+	}
+	d.Find = strings.ToLower(strings.Join([]string{
+		d.Name,
+		tame(name(s)),
+		d.Project,
+		modelOf(s),
+		tame(s.ParentID),
+		tame(s.ID),
+		tame(s.State),
+		d.Host,
+		tame(s.Client),
+	}, " "))
+	if s.PressureLevel != "" {
+		d.Ratio = int(min(value(s.Pressure), 1000) * 1000)
+	}
+	if share := share(s); share >= 0 {
+		d.Used = int(share * 1000)
+	}
+	switch s.CrossCheck {
+	case "agrees":
+		d.Drift = 0
+	case "lagging":
+		d.Drift = 1
+	case "drift":
+		drift := value(s.DriftTokens)
+		d.Drift = max(2, drift, -drift)
+	}
+	return d
+}
+
+// value returns what p points to, or zero.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// name is what commands take, heading what the row is called.
+func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s.ID) }
+
+func heading(s *api.Session) string { return cmp.Or(s.Name, s.Title, name(s)) }
+
+func modelOf(s *api.Session) string { return tame(strings.TrimPrefix(s.Model, "claude-")) }
+
+func pressureOf(s *api.Session) string { return cmp.Or(s.PressureLevel, "unknown") }
+
+// tokens is the size of the context, 0 while unknown.
+func tokens(s *api.Session) int64 {
+	if s.UsedPercentage == nil {
+		return 0
+	}
+	return value(s.TokensUsed)
+}
+
+// share is how full the window is, 0 to 1; -1 while unknown.
+func share(s *api.Session) float64 {
+	if n := tokens(s); n > 0 && s.WindowTokens > 0 {
+		return min(1, float64(n)/float64(s.WindowTokens))
+	}
+	return -1
+}
+
+// seen is the time of the newest activity, in seconds since 1970; 0 for none.
+func seen(s *api.Session) int64 {
+	at := s.LastRecord
+	if at.IsZero() {
+		at = value(s.LastActive)
+	}
+	return max(0, at.Unix())
+}
+
+// states are the names of needs, in their order.
+func states() [4]string { return [4]string{"waiting", "work", "idle", "quiet"} }
+
+func need(s *api.Session) urgency.Need { return urgency.Of(s.State, s.IsCompacting) }
+
+func stateOf(s *api.Session) string { return states()[need(s)] }
+
+// forecast returns the likely number of replies until a compaction, nil while
+// unknown.
+func forecast(s *api.Session) *api.Range {
+	if s.Forecast == nil {
+		return nil
+	}
+	return s.Forecast.Replies
+}
+
+// repliesNever is the number of replies where no forecast is possible.
+const repliesNever = 100_000
+
+// left is in how many replies a compaction is due, as the row shows it: by the
+// forecast, else by the pressure alone.
+func left(s *api.Session) float64 {
+	switch r := forecast(s); {
+	case r != nil:
+		return float64(urgency.Replies(r.Likely))
+	case s.PressureLevel != "":
+		return urgency.RepliesAt(value(s.Pressure))
+	}
+	return repliesNever
+}
+
+// order is one number for the order of the rows: agents that wait for a person come
+// first, and among equals those with the fewest replies left.
+func order(s *api.Session) float64 { return float64(need(s))*2*repliesNever + left(s) }
+
+// compare orders rows by need: agents that wait for a person, working ones by what
+// is left until the compaction, then the idle and the quiet.
+func compare(a, b *drawn) int {
+	return cmp.Or(
+		cmp.Compare(a.data.Order, b.data.Order),
+		cmp.Compare(value(b.session.Pressure), value(a.session.Pressure)),
+		cmp.Compare(heading(a.session), heading(b.session)),
+		cmp.Compare(a.data.ID, b.data.ID),
+	)
+}
