@@ -87,39 +87,6 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	r.stop()
 }
 
-// browserClickWhileDetailOpens presses the button on a row before the detail
-// of another one, which takes the place of that row, has arrived.
-func browserClickWhileDetailOpens(t *testing.T, c chromium) {
-	r := someAgents(t)
-	b := c.open(t, r, "/", 1280, 1600)
-	_, err := chromedp.Call(
-		b.ctx,
-		cdpage.AddScriptToEvaluateOnNewDocument,
-		cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: received},
-	)
-	noErrors(t, err)
-	b.do(chromedp.Reload())
-	b.live()
-
-	selector := "#" + webpage.Key(uuid(3)) + " .c-context"
-	at := b.middle(selector)
-	b.mouse(input.DispatchMouseEventTypeMousePressed, at)
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`
-		history.pushState(null, '', '?session=%s');
-		dispatchEvent(new PopStateEvent('popstate'));
-	`, uuid(1))))
-	b.until("the detail arrives", `'html' in JSON.parse(window.received || '{}')`)
-	b.until("a few frames pass", `(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`)
-	b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
-
-	if got, want := eval[string](b, `location.search`), "?session="+uuid(3); got != want {
-		t.Errorf("the address has %q, want %q", got, want)
-	}
-	b.until("the detail is open", `document.querySelector('#detail .big') !== null`)
-	b.quiet()
-	r.stop()
-}
-
 func browserUpdatesInPlace(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/?session="+uuid(3), 1280, 1200)

@@ -231,21 +231,6 @@ func browserGone(t *testing.T, c chromium) {
 	r.stop()
 }
 
-// browserCrowd: an observer that has no room for a page is not called gone.
-func browserCrowd(t *testing.T, c chromium) {
-	r := someAgents(t)
-	room := func(n int) { r.hub.SetLimits(webpage.Limits{Pages: n, Beat: patience, Write: patience}) }
-	room(0)
-	b := c.open(t, r, "/", 1280, 800)
-	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
-	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
-		t.Errorf("it says %q", text)
-	}
-	room(webpage.MaxPages)
-	b.until("it is live", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
-	r.stop()
-}
-
 // browserEmpty: who has no agent yet is told what to do, and sees the first one come.
 func browserEmpty(t *testing.T, c chromium) {
 	r := newRig(t).start()

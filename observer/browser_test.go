@@ -81,22 +81,20 @@ func TestBrowser(t *testing.T) {
 	}
 	c := startChromium(t)
 	for name, test := range map[string]func(*testing.T, chromium){
-		"address":                  browserAddress,
-		"click while detail opens": browserClickWhileDetailOpens,
-		"clicks during updates":    browserClicksDuringUpdates,
-		"contrast":                 browserContrast,
-		"copy":                     browserCopy,
-		"crowd":                    browserCrowd,
-		"empty":                    browserEmpty,
-		"gone":                     browserGone,
-		"hostile":                  browserHostile,
-		"hosts":                    browserHosts,
-		"keyboard":                 browserKeyboard,
-		"many":                     browserMany,
-		"names":                    browserNames,
-		"narrow":                   browserNarrow,
-		"readout":                  browserReadout,
-		"updates in place":         browserUpdatesInPlace,
+		"address":               browserAddress,
+		"clicks during updates": browserClicksDuringUpdates,
+		"contrast":              browserContrast,
+		"copy":                  browserCopy,
+		"empty":                 browserEmpty,
+		"gone":                  browserGone,
+		"hostile":               browserHostile,
+		"hosts":                 browserHosts,
+		"keyboard":              browserKeyboard,
+		"many":                  browserMany,
+		"names":                 browserNames,
+		"narrow":                browserNarrow,
+		"readout":               browserReadout,
+		"updates in place":      browserUpdatesInPlace,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, c) })
 	}

@@ -1,12 +1,10 @@
 package observer
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -134,20 +132,6 @@ func TestPrometheus(t *testing.T) {
 	}
 	r.stop()
 	s.until(r, `up`, map[string]string{"": "0"})
-}
-
-// TestPromtool: the tool that comes with Prometheus finds nothing to say.
-func TestPromtool(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	needs(t, "the program promtool (Debian's package prometheus)", err == nil)
-	r := varied(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, promtool, "check", "metrics")
-	cmd.Stdin = strings.NewReader(r.get("/metrics").Body)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
-	}
 }
 
 // TestStranger: another user's processes get figures, and nothing of sessions.

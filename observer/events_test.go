@@ -11,12 +11,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	webpage "sm/dashboards/page"
 )
@@ -307,64 +304,6 @@ func TestEventsSlow(t *testing.T) {
 		t.Fatal("the slow page is never told the newest")
 	}
 	noErrors(t, c.Close())
-	r.stop()
-}
-
-// TestEventsWhileChanging: pages come and go while transcripts grow; in the end each that
-// is open shows the same as one that is loaded anew.
-func TestEventsWhileChanging(t *testing.T) {
-	t.Parallel()
-	const sessions, replies = 8, 40
-	r := newRig(t)
-	for i := range sessions {
-		r.write(uuid(i), prompt(ago(time.Minute), fmt.Sprint("p", i), "go on"))
-	}
-	r.start()
-	l := r.listen("")
-	var writers, visitors sync.WaitGroup
-	for w := range 2 {
-		writers.Go(func() { r.grow(w, sessions, 2, replies, 5) })
-	}
-	done := make(chan struct{})
-	for range 3 {
-		visitors.Go(func() {
-			repeat(done, func() {
-				if a, err := fetch(t.Context(), "http://"+r.tcp().String()+"/?session="+uuid(1)); err != nil || a.Code != 200 {
-					t.Errorf("%d %v", a.Code, err)
-				}
-			})
-		})
-	}
-	writers.Wait()
-	close(done)
-	visitors.Wait()
-	r.write(uuid(0), reply(ago(0), "last", 123_000, 1))
-	shown, keys := map[string]string{}, []string{}
-	for {
-		s := l.state()
-		for _, row := range s.Rows {
-			shown[row.Data.Key] = row.HTML
-		}
-		if s.Keys != nil {
-			keys = s.Keys
-		}
-		if !strings.Contains(shown[webpage.Key(uuid(0))], "123k of 200k") {
-			continue
-		}
-		fresh := r.listen("").state()
-		want := map[string]string{}
-		for _, row := range fresh.Rows {
-			want[row.Data.Key] = row.HTML
-		}
-		if fresh.Mark == s.Mark {
-			slices.Sort(keys)
-			slices.Sort(fresh.Keys)
-			if diff := cmp.Diff(want, shown) + cmp.Diff(fresh.Keys, keys); diff != "" {
-				t.Errorf("(-fresh +told):\n%s", diff)
-			}
-			break
-		}
-	}
 	r.stop()
 }
 

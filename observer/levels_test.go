@@ -2,7 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -68,46 +67,6 @@ func TestLevelFiles(t *testing.T) {
 		t.Errorf("mode %v", info.Mode())
 	}
 	r.stop()
-}
-
-// TestLevelFilesNames: whatever an agent is called, its file stands in the folder and is
-// nobody else's.
-func TestLevelFilesNames(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t).start()
-	ids := []string{"..", ".", "../../em", "/etc/passwd", "a/b", "a%2Fb", ".hidden", "%2E", "-rf", "em", "em.new", ".em.new", "ü", strings.Repeat("x", 128), strings.Repeat("ü", 64)}
-	for _, id := range ids {
-		r.joins(id, "")
-		r.uses(id, 52)
-	}
-	r.until("all are written", func() bool { return len(r.levelFiles()) == len(ids) })
-	for name, line := range r.levelFiles() {
-		if line != "warn:52:104000\n" {
-			t.Errorf("%s: %q", name, line)
-		}
-	}
-	r.uses("em", 55)
-	r.uses("em.new", 56)
-	r.uses("em", 57)
-	r.until("they change apart", func() bool {
-		files := r.levelFiles()
-		return files["em"] == "warn:57:114000\n" && files["em.new"] == "warn:56:112000\n" && len(files) == len(ids)
-	})
-	if list, err := os.ReadDir(filepath.Join(r.o.State, "context-status")); err != nil || len(list) != len(ids) {
-		t.Errorf("the folder holds other files: %v, %v", list, err)
-	}
-	r.stop()
-	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(r.o.State, "context-status") {
-			if b, _ := os.ReadFile(path); strings.HasPrefix(string(b), "warn:") {
-				t.Errorf("%s is outside of the folder", path)
-			}
-		}
-		if err == nil && (strings.HasPrefix(d.Name(), ".") || d.Name() == "context-status.next") {
-			t.Errorf("%s is left", path)
-		}
-		return nil
-	})
 }
 
 // TestLevelFilesAgain: they are no more than a picture of the state: what is missing,

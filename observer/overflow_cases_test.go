@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"sm/handoff/guard"
 )
 
 // The figure is the transcript's, and the state file's where that is newer or alone.
@@ -32,24 +30,6 @@ func TestGuardUsage(t *testing.T) {
 	g.refused("a new figure", false)
 	at("0.5", time.Minute)
 	g.refused("the transcript", true)
-	g.stop()
-}
-
-// What the state file told before a compaction is not the context after it.
-func TestGuardUsageAfterCompaction(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
-	g.start()
-	g.activate()
-	g.refused("to be known by a hook", false)
-	g.update("contextUsage", "0.9")
-	g.update("lastHeartbeat", time.Now().Add(-15*time.Second).UTC().Format(time.RFC3339))
-	g.write(g.session, boundary(ago(10*time.Second), "b1", "auto", 180_000))
-	g.until("the compaction", func() bool { s := g.rig.session(g.session); return s.Cycle == 2 && s.TokensUsed == nil })
-	g.refused("unknown after a compaction", false)
-	g.update("contextUsage", "0.9")
-	g.refused("told after it", true)
 	g.stop()
 }
 
@@ -94,30 +74,6 @@ func TestGuardOff(t *testing.T) {
 			}
 			g.stop()
 		})
-	}
-}
-
-// A restart that does not come is told to the agent with each refusal, and to the operator once.
-func TestGuardTellsOfRefusedRestart(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	g.shows(80)
-	g.refused("full", true)
-	g.override("killRequested", "true")
-	g.override("lifecycle", "restarting")
-	noErrors(t, guard.RestartRefused(g.dir, g.client.PID, g.client.Start, "no restart of 10 is left"))
-	for range 3 {
-		g.shows(81)
-		if got := g.call("Bash", `{"command":"ls"}`, ""); !strings.Contains(got, "did not come: no restart of 10 is left") {
-			t.Errorf("refused with %q", got)
-		}
-	}
-	g.until("the operator hears of it", func() bool { return strings.Contains(g.notified(), "was not restarted: no restart of 10 is left") })
-	g.stop()
-	if n := strings.Count(g.notified(), "was not restarted"); n != 1 {
-		t.Errorf("told %d times", n)
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"sm/handoff/guard"
 	"sm/transcript/claude/hook"
 )
@@ -53,12 +50,6 @@ func (g *guarded) doc() string  { return filepath.Join(g.dir, guard.DocumentFile
 func (g *guarded) update(field, value string) {
 	g.t.Helper()
 	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }))
-}
-
-// override is what a person does.
-func (g *guarded) override(field, value string) {
-	g.t.Helper()
-	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Override(field, value, time.Now()) }))
 }
 
 // sm is the origin of all that the client says. It stands in some other folder.
@@ -202,62 +193,6 @@ func TestGuard_OverflowSticks(t *testing.T) {
 			}
 			g.stop()
 		})
-	}
-}
-
-// By the process, then by the session; not while the session is being ended.
-func TestGuard_SessionBinding(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	ignore := cmpopts.IgnoreFields(guard.State{}, "StartedAt", "LastHeartbeat")
-	check := func(what string, want guard.State) {
-		t.Helper()
-		want.PID, want.PIDStart, want.Skill = 4711, "9", "implement"
-		if diff := cmp.Diff(&want, g.state(), ignore, cmpopts.IgnoreUnexported(want)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	check("stage 1", guard.State{Lifecycle: guard.SessionActive})
-	g.update("contextUsage", "0.9")
-	g.update("contextUsage", "0.4")
-	g.refused("fallback: by the process", false)
-	if g.shows(50) == "" {
-		t.Error("no line")
-	}
-	check("stage 2", guard.State{Lifecycle: guard.SessionActive, SessionID: uuid(1), ContextUsage: 0.5})
-	if s := g.state(); time.Since(s.LastHeartbeat) > time.Minute || s.LastHeartbeat.IsZero() {
-		t.Errorf("heartbeat %v", s.LastHeartbeat)
-	}
-	g.client.PID = 4712
-	g.update("contextUsage", "0.8")
-	g.refused("stage 3: by the session", true)
-	g.client.PID = 4711
-
-	g.client.SessionID = uuid(2) // late, while the old session is ended
-	g.shows(20)
-	check("being ended: overflowed", guard.State{Lifecycle: guard.SessionActive, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
-	g.override("overflowed", "false")
-	g.update("lifecycle", "dehydrating")
-	g.shows(21)
-	check("being ended: dehydrating", guard.State{Lifecycle: guard.SessionDehydrating, SessionID: uuid(1), ContextUsage: 0.21})
-	g.update("lifecycle", "restarting")
-	g.update("killRequested", "true")
-	g.shows(22)
-	check("being ended: killRequested", guard.State{Lifecycle: guard.SessionRestarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
-
-	noErrors(t, guard.Resumed(g.file(), 4711, "9"))
-	if got := g.notified(); strings.Contains(got, "fresh") {
-		t.Errorf("told too early: %q", got)
-	}
-	g.shows(5)
-	g.shows(6)
-	check("the fresh client", guard.State{Lifecycle: guard.SessionResuming, SessionID: uuid(2), ContextUsage: 0.06})
-	g.until("the operator hears of the restart", func() bool { return strings.Contains(g.notified(), "goes on in a fresh context") })
-	g.stop()
-	if n := strings.Count(g.notified(), "fresh context"); n != 1 {
-		t.Errorf("told %d times", n)
 	}
 }
 

@@ -1,15 +1,12 @@
 package observer
 
 import (
-	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"sm/handoff"
-	"sm/handoff/guard"
 )
 
 // The tests of this file are what is promised of documents, of the handling of errors and
@@ -118,108 +115,6 @@ func TestRotation_Document_NoneBesideTheResumePrompt(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_Document_WithdrawnAfterAll: the copy of a document whose handoff was taken back while it waited for a person's
-// draft is given to no session, even where the observer is killed before it says so.
-func TestRotation_Document_WithdrawnAfterAll(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	c.set(func() { c.refuse = errDraft })
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	a.ends()
-	h := r.handoffIs(id, "scheduled, waiting: unknown")
-	r.documentIs(h.Document, handoff.StatusActive)
-	dir := filepath.Join(r.dir, "handoff")
-	noErrors(t, os.Rename(dir, dir+".away")) // as if the kill came before
-	if answer := r.ask(http.MethodDelete, "/handoffs/"+id, ""); answer.Code != 200 {
-		t.Fatalf("%d %s", answer.Code, answer.Body)
-	}
-	r.kill()
-	noErrors(t, os.RemoveAll(dir), os.Rename(dir+".away", dir))
-	r.start()
-	r.documentIs(h.Document, handoff.StatusCleared)
-	a.starts("clear")
-	if heard := strings.Join(a.heard(), "\n"); strings.Contains(heard, h.Document) {
-		t.Errorf("heard %s", heard)
-	}
-	r.ends()
-}
-
-// TestRotation_FreshenedAfterAll: a guarded session whose context a handoff has renewed goes on, even where the observer is
-// killed before it says so; one that its user has resumed stays full.
-func TestRotation_FreshenedAfterAll(t *testing.T) {
-	t.Parallel()
-	for name, resumed := range map[string]bool{"in the new session": false, "back in the old one": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newCast(t)
-			r := c.r
-			r.o.Guard = GuardOptions{Enabled: true, Guard: guard.Guard{Threshold: 0.76}}
-			r.start()
-			a := c.hire("w1", 3)
-			a.cwd = filepath.Join(r.dir, "proj")
-			a.starts("startup")
-			a.works("Go.")
-			sessions, old := filepath.Join(a.cwd, guard.Folder), a.session
-			dir := filepath.Join(sessions, "one")
-			client := guard.Client{SessionID: old, PID: os.Getpid(), Start: a.start}
-			_, err := guard.Activate(t.Context(), guard.Activation{Dir: dir, Skill: "implement", Client: client, Proven: true, Now: time.Now()})
-			path := filepath.Join(dir, guard.StateFile)
-			noErrors(t, err, guard.Update(t.Context(), path, func(s *guard.State) error {
-				s.SessionID, s.Overflowed = old, true
-				return nil
-			}))
-			id := a.hands(c.doc("doc.md", "Next: CI."))
-			noErrors(t, os.Rename(sessions, sessions+".away")) // as if the kill came before
-			a.ends()
-			r.handoffIs(id, "confirmed")
-			if resumed {
-				a.session = old
-				a.rests("busy")
-				a.hook("SessionStart", `,"source":"resume"`)
-				a.works("Go on.")
-				r.until("it is back", func() bool { return r.session("w1").SessionID == old })
-			}
-			if resumed {
-				r.stop() // so that it is known
-			} else {
-				r.kill()
-			}
-			noErrors(t, os.Rename(sessions+".away", sessions))
-			r.start()
-			full := func() bool {
-				s, err := guard.Read(path)
-				noErrors(t, err)
-				return s.Overflowed
-			}
-			if !resumed {
-				r.until("it goes on", func() bool { return !full() })
-			}
-			r.ends()
-			if s, err := guard.Read(path); err != nil || s.Overflowed != resumed || s.PID != os.Getpid() {
-				t.Errorf("%+v, %v", s, err)
-			}
-		})
-	}
-}
-
-// TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft: the document of a client that still
-// runs is nobody else's; of one that has ended a new agent takes it, one only.
-func TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	d := r.leaves("w1", "Next: CI.", time.Minute)
-	c.enter("w2", 4).checkHeard("w1 still runs")
-	c.set(func() { c.dead[a.start] = true })
-	b := c.enter("w4", 5)
-	if got := b.heard(); len(got) != 1 || !strings.Contains(got[0], d.ID) {
-		t.Errorf("heard %q", got)
-	}
-	c.enter("w5", 6).checkHeard("another has it")
-	back := c.enter("w1", 7)
-	back.checkHeard("a session that left it does not get it back from another")
-	r.ends()
-}
-
 func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
@@ -231,23 +126,6 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("told %q, which lacks %q", text, want)
 		}
-	}
-	r.ends()
-}
-
-// TestRotation_Errors_NoTranscriptNoDocument: hooks fail silently for the client, and the
-// compaction goes on.
-func TestRotation_Errors_NoTranscriptNoDocument(t *testing.T) {
-	t.Parallel()
-	r, _, _ := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
-	if text := r.fire("w9", uuid(90), "PreCompact", `,"trigger":"auto"`); text != "" {
-		t.Errorf("told %q", text)
-	}
-	if !strings.Contains(r.log.String(), "no document was made before a compaction") {
-		t.Errorf("the log does not say so:\n%s", r.log)
-	}
-	if text := r.fire("w9", uuid(90), "SessionStart", `,"source":"compact"`); text != "" {
-		t.Errorf("told %q", text)
 	}
 	r.ends()
 }

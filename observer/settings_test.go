@@ -3,208 +3,16 @@ package observer
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"sm/handoff"
 	"sm/observer/alertmanager"
 	"sm/transcript"
 )
-
-// aroundApply looks, applies other settings and looks again.
-func aroundApply(t *testing.T, r *rig, change func(*Settings), see func() string) (before, after string) {
-	t.Helper()
-	before = see()
-	s := r.o.Settings
-	change(&s)
-	noErrors(t, r.app.Apply(t.Context(), s))
-	return before, see()
-}
-
-// TestApply: each class of settings takes effect without a restart.
-func TestApply(t *testing.T) {
-	t.Parallel()
-	percentages := func(s *Settings, warning, critical int) {
-		s.Alerts.Thresholds.WarningPercentage, s.Alerts.Thresholds.CriticalPercentage = warning, critical
-		s.Alerts.Thresholds.WarningOfThreshold, s.Alerts.Thresholds.CriticalOfThreshold = 0, 0
-	}
-	asked := "" // an Alertmanager
-	for _, tt := range []struct {
-		name          string
-		start         func(r *rig) // before the observer runs
-		begin         func(r *rig) // once it runs
-		change        func(*Settings)
-		see           func(r *rig) string
-		before, after string
-	}{
-		{
-			name:  "thresholds",
-			start: func(r *rig) { percentages(&r.o.Settings, 50, 65) },
-			begin: func(r *rig) { r.joins("em", ""); r.uses("em", 52) },
-			change: func(s *Settings) {
-				percentages(s, 60, 80)
-			},
-			see:    func(r *rig) string { return r.session("em").Level + " " + strings.Join(r.mail(), ",") },
-			before: "warn em/1/warning waiting", after: "early_warn em/1/warning withdrawn",
-		}, {
-			name:   "context_monitor.enabled",
-			begin:  func(r *rig) { r.joins("em", ""); r.uses("em", 52) },
-			change: func(s *Settings) { s.Alerts.Disabled = true },
-			see:    func(r *rig) string { return strings.Join(r.mail(), ",") },
-			before: "em/1/warning waiting", after: "em/1/warning withdrawn",
-		}, {
-			name:   "messages",
-			change: func(s *Settings) { s.Alerts.Messages.Warning = "custom {{.Percent}}" },
-			see: func(r *rig) string {
-				agent := fmt.Sprint("em", len(r.mail()))
-				r.joins(agent, "")
-				r.uses(agent, 52)
-				return fmt.Sprint(strings.Contains(r.ask(http.MethodGet, "/sessions/"+agent+"/messages", "").Body, "custom 52"))
-			},
-			before: "false", after: "true",
-		}, {
-			name: "storm",
-			start: func(r *rig) {
-				r.o.Alerts.Storm.Count, r.o.Alerts.Storm.Turns = 100, 0
-				r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 90_000, 10))
-			},
-			change: func(s *Settings) {
-				s.Alerts.Storm.Count, s.Alerts.Storm.Within = 2, time.Hour
-			},
-			see: func(r *rig) string {
-				const made = `agent_compactions_total{client="claude",trigger="auto"}`
-				i := r.scrape()[made]
-				at := time.Now().Add(-40*time.Second + time.Duration(i)*10*time.Second)
-				r.write(uuid(1), boundary(stamp(at), fmt.Sprint("b", i), "auto", 160_000), reply(stamp(at.Add(time.Second)), fmt.Sprint("n", i), 32_000, 10))
-				r.until("it compacts", func() bool { return r.scrape()[made] == i+1 })
-				return fmt.Sprint(r.scrape()[`agent_compaction_storms_total{client="claude"}`])
-			},
-			before: "0", after: "1",
-		}, {
-			name:   "queue",
-			begin:  func(r *rig) { r.joins("em", "") },
-			change: func(s *Settings) { s.Queue.MessageBytes = 5 },
-			see: func(r *rig) string {
-				return fmt.Sprint(r.ask(http.MethodPost, "/sessions/em/messages", `{"text":"longer than five","delivery_mode":"urgent"}`).Code)
-			},
-			before: "202", after: "422",
-		}, {
-			name: "windows",
-			start: func(r *rig) {
-				r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 90_000, 10))
-			},
-			change: func(s *Settings) { s.Windows = []transcript.WindowRule{{Model: "claude", Tokens: 1_000_000}} },
-			see:    func(r *rig) string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) },
-			before: "200000", after: "1000000",
-		}, {
-			name:   "channels",
-			change: func(s *Settings) { s.Handoff.Channels = []handoff.Channel{{Name: "site", Path: "/home/dev/web"}} },
-			see:    func(r *rig) string { return r.app.documents.Channel("/home/dev/web/src").Name },
-			before: handoff.ChannelOf(nil, "/home/dev/web/src").Name, after: "site",
-		}, {
-			name:   "operator.notify",
-			start:  func(r *rig) { r.o.Notify = []string{"tee", filepath.Join(r.dir, "first")} },
-			change: func(s *Settings) { s.Notify[1] = filepath.Join(filepath.Dir(s.Notify[1]), "second") },
-			see: func(r *rig) (names string) {
-				noErrors(r.t, r.app.do(r.t.Context(), func(c *core) { c.operator(fmt.Sprint("k", time.Now()), "text") }))
-				r.until("the operator hears", func() bool {
-					list, _ := filepath.Glob(filepath.Join(r.dir, "*[td]"))
-					names = ""
-					for _, path := range list {
-						if text, _ := os.ReadFile(path); string(text) == "text\n" {
-							names += filepath.Base(path)
-							noErrors(r.t, os.Remove(path))
-						}
-					}
-					return names != ""
-				})
-				return names
-			},
-			before: "first", after: "second",
-		}, {
-			name:   "http.allowed_hosts",
-			change: func(s *Settings) { s.AllowedHosts = []string{"box.lan"} },
-			see: func(r *rig) string {
-				req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+r.tcp().String()+"/-/healthy", nil)
-				noErrors(r.t, err)
-				req.Host = "box.lan"
-				resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-				noErrors(r.t, err)
-				noErrors(r.t, resp.Body.Close())
-				return fmt.Sprint(resp.StatusCode)
-			},
-			before: "421", after: "200",
-		}, {
-			name:   "http.webhook_token_file",
-			change: func(s *Settings) { s.WebhookToken = "correct-horse-battery" },
-			see:    func(r *rig) string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) },
-			before: "404", after: "401",
-		}, {
-			name: "alertmanager.urls",
-			start: func(r *rig) {
-				web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "[]") }))
-				r.t.Cleanup(web.Close)
-				asked = web.URL
-			},
-			change: func(s *Settings) {
-				s.Alertmanager = alertmanager.Options{URLs: []string{asked}, Host: "one", Interval: 10 * time.Millisecond}
-			},
-			see: func(r *rig) string {
-				polls := `sm_alertmanager_polls_total{outcome="answered"}`
-				if len(r.app.settings.Load().Alertmanager.URLs) > 0 {
-					r.until("it asks", func() bool { return r.scrape()[polls] > 1 })
-				}
-				return fmt.Sprint(r.scrape()[polls] > 0)
-			},
-			before: "false", after: "true",
-		}, {
-			name: "metrics.max_sessions",
-			start: func(r *rig) {
-				for i := range 2 {
-					r.write(uuid(i), prompt(ago(time.Minute), "p1", "Go."), reply(ago(time.Minute), fmt.Sprint("m", i), 90_000, 10))
-				}
-			},
-			change: func(s *Settings) { s.MaxSessions = 1 },
-			see:    func(r *rig) string { return fmt.Sprint(r.scrape()["sm_sessions_unexported"]) },
-			before: "0", after: "1",
-		}, {
-			name:   "log.level",
-			start:  func(r *rig) { r.o.Level = new(slog.LevelVar) },
-			change: func(s *Settings) { s.LogLevel = slog.LevelDebug },
-			see:    func(r *rig) string { return r.o.Level.Level().String() },
-			before: "INFO", after: "DEBUG",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			r := newWatched(t)
-			if tt.start != nil {
-				tt.start(r)
-			}
-			r.start()
-			defer r.stop()
-			if tt.begin != nil {
-				tt.begin(r)
-			}
-			s := r.o.Settings
-			s.Notify = slices.Clone(s.Notify)
-			before, after := aroundApply(t, r, func(to *Settings) { tt.change(&s); *to = s }, func() string { return tt.see(r) })
-			if diff := cmp.Diff([]string{tt.before, tt.after}, []string{before, after}); diff != "" {
-				t.Errorf("before and after (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 // TestApplyTypeTexts: a text that has waited for a hook is typed once it may be.
 func TestApplyTypeTexts(t *testing.T) {
@@ -302,4 +110,63 @@ func TestReload(t *testing.T) {
 	if a := r.ask(http.MethodPost, "/-/reload", "{}"); a.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a bad text: %d %s", a.Code, a.Body)
 	}
+}
+
+// TestApply tests that settings of each class take effect without a restart.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t)
+	r.o.Level = new(slog.LevelVar)
+	for i := range 2 {
+		r.write(uuid(i), prompt(ago(time.Minute), "p", "Go."), reply(ago(time.Minute), fmt.Sprint("m", i), 30_000, 10))
+	}
+	r.start()
+	r.joins("em", "")
+	r.uses("em", 52)
+	post := func(path, body string) string {
+		return fmt.Sprint(r.ask(http.MethodPost, path, body).Code)
+	}
+
+	s := r.o.Settings
+	limits := &s.Alerts.Thresholds
+	limits.WarningPercentage = 60
+	limits.CriticalPercentage = 80
+	limits.WarningOfThreshold = 0
+	limits.CriticalOfThreshold = 0
+	s.Queue.MessageBytes = 5
+	s.Windows = []transcript.WindowRule{{Model: "claude", Tokens: 1_000_000}}
+	s.Handoff.Channels = []handoff.Channel{{Name: "site", Path: "/home/dev/web"}}
+	s.AllowedHosts = []string{"box.lan"}
+	s.WebhookToken = "correct-horse-battery"
+	s.MaxSessions = 1
+	s.LogLevel = slog.LevelDebug
+	checks := []struct {
+		name          string
+		see           func() string
+		before, after string
+	}{
+		{"level", func() string { return r.session("em").Level }, "warn", "early_warn"},
+		{"notices", func() string { return r.mail()[0] }, "em/1/warning waiting", "em/1/warning withdrawn"},
+		{"queue", func() string { return post("/sessions/em/messages", `{"text":"longer than five"}`) }, "202", "422"},
+		{"windows", func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) }, "200000", "1000000"},
+		{"channels", func() string { return r.app.documents.Channel("/home/dev/web/src").Name }, "-home-dev-web-src", "site"},
+		{"hosts", func() string {
+			return fmt.Sprint(sendRaw(t, r.tcp(), "GET /-/healthy HTTP/1.1\r\nHost: box.lan\r\n\r\n").Code)
+		}, "421", "200"},
+		{"webhook", func() string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) }, "404", "401"},
+		{"metrics", func() string { return fmt.Sprint(r.scrape()["sm_sessions_unexported"]) }, "0", "2"},
+		{"log", func() string { return r.o.Level.Level().String() }, "INFO", "DEBUG"},
+	}
+	for _, c := range checks {
+		if got := c.see(); got != c.before {
+			t.Errorf("%s before: %q, want %q", c.name, got, c.before)
+		}
+	}
+	noErrors(t, r.app.Apply(t.Context(), s))
+	for _, c := range checks {
+		if got := c.see(); got != c.after {
+			t.Errorf("%s after: %q, want %q", c.name, got, c.after)
+		}
+	}
+	r.stop()
 }

@@ -117,3 +117,19 @@ func TestWriteReplaces(t *testing.T) {
 		t.Errorf("the target has %q, the file %q", kept, line)
 	}
 }
+
+// TestNames tests that each agent has a file of its own in the folder.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, agent := range []string{
+		"..", ".", "../../em", "/etc/passwd", "a/b", "a%2Fb", ".hidden", "%2E", "-rf", "em", "em.new", ".em.new", "ü",
+		strings.Repeat("x", 128), strings.Repeat("ü", 64), strings.Repeat("ü", 63) + "u",
+	} {
+		name := Name(agent)
+		if other, taken := seen[name]; taken || name != filepath.Base(name) || strings.HasPrefix(name, ".") || len(name) > 255 {
+			t.Errorf("%q has the file %q; another one is %q", agent, name, other)
+		}
+		seen[name] = agent
+	}
+}
