@@ -13,43 +13,55 @@ import (
 
 // routes lists what is served, and to whom over TCP.
 func (s *server) routes() []access.Route {
-	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	in, docs := &signals{s.App}, documentRoutes{s.documents}
-	all := []access.Route{
-		{Pattern: "/open", Methods: get, Tier: access.SameUID, Opens: true, Handler: respond.Handler(s.getOpen)},
-		{Pattern: "/open", Methods: post, Handler: respond.Handler(s.postOpen)},
-		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: respond.Handler(s.getSessions)},
-		{Pattern: "/sessions", Methods: post, Tier: access.SameUID, Handler: respond.Handler(in.postSession)},
-		{Pattern: "/sessions/{id}", Methods: get, Tier: access.SameUID, Handler: respond.Handler(s.getSession)},
-		{Pattern: "/sessions/{id}/messages", Methods: get, Handler: respond.Handler(s.getMessages)},
-		{Pattern: "/sessions/{id}/messages", Methods: post, Handler: respond.Handler(s.postMessage)},
-		{Pattern: "/sessions/{id}/messages/{message}", Methods: del, Handler: respond.Handler(s.deleteMessage)},
-		{Pattern: "/sessions/{id}/reminders", Methods: get, Handler: respond.Handler(s.getReminders)},
-		{Pattern: "/sessions/{id}/reminders", Methods: post, Handler: respond.Handler(s.postReminder)},
-		{Pattern: "/sessions/{id}/reminders/{reminder}", Methods: del, Handler: respond.Handler(s.deleteReminder)},
-		{Pattern: "/sessions/{id}/reminders/reset", Methods: post, Handler: respond.Handler(s.resetReminders)},
-		{Pattern: "/reminders", Methods: get, Handler: respond.Handler(s.getAllReminders)},
-		{Pattern: "/sessions/{id}/handoff", Methods: post, Handler: respond.Handler(s.postHandoff)},
-		{Pattern: "/handoffs", Methods: get, Handler: respond.Handler(s.getHandoffs)},
-		{Pattern: "/handoffs/{handoff}", Methods: del, Handler: respond.Handler(s.deleteHandoff)},
-		{Pattern: "/documents", Methods: get, Handler: respond.Handler(docs.getDocuments)},
-		{Pattern: "/documents/{channel}", Methods: get, Handler: respond.Handler(docs.getDocument)},
-		{Pattern: "/documents/{channel}", Methods: del, Handler: respond.Handler(docs.deleteDocuments)},
-		{Pattern: "/runs/{id}/next", Methods: get, Stream: true, Handler: respond.Handler(s.getRun)},
-		{Pattern: "/messages", Methods: get, Handler: respond.Handler(s.getAllMessages)},
-		{Pattern: "/hooks/claude", Methods: post, Handler: respond.Handler(in.postHook)},
-		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: respond.Handler(in.postUsage)},
-		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: respond.Handler(s.postAlerts)},
-		{Pattern: "/-/reload", Methods: post, NoBody: true, Handler: respond.Handler(s.postReload)},
-		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getMetrics)},
-		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(getHealthy)},
-		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getReady)},
+	var all []access.Route
+	add := func(method, pattern string, r access.Route, h respond.Handler) {
+		r.Pattern = pattern
+		r.Methods = []string{method}
+		r.Handler = h
+		all = append(all, r)
 	}
+	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+	socket := access.Route{}
+	own := access.Route{Tier: access.SameUID}
+	local := access.Route{Tier: access.AnyLocal}
+	stream := access.Route{Stream: true}
+	page := access.Route{Tier: access.SameUID, Page: true}
+	events := access.Route{Tier: access.SameUID, Page: true, Stream: true}
+	opens := access.Route{Tier: access.SameUID, Opens: true}
+	webhook := access.Route{Tier: access.Token, Body: maxNotificationBytes}
+
+	add(get, "/open", opens, s.getOpen)
+	add(post, "/open", socket, s.postOpen)
+	add(get, "/sessions", own, s.getSessions)
+	add(post, "/sessions", own, in.postSession)
+	add(get, "/sessions/{id}", own, s.getSession)
+	add(get, "/sessions/{id}/messages", socket, s.getMessages)
+	add(post, "/sessions/{id}/messages", socket, s.postMessage)
+	add(del, "/sessions/{id}/messages/{message}", socket, s.deleteMessage)
+	add(get, "/sessions/{id}/reminders", socket, s.getReminders)
+	add(post, "/sessions/{id}/reminders", socket, s.postReminder)
+	add(del, "/sessions/{id}/reminders/{reminder}", socket, s.deleteReminder)
+	add(post, "/sessions/{id}/reminders/reset", socket, s.resetReminders)
+	add(get, "/reminders", socket, s.getAllReminders)
+	add(post, "/sessions/{id}/handoff", socket, s.postHandoff)
+	add(get, "/handoffs", socket, s.getHandoffs)
+	add(del, "/handoffs/{handoff}", socket, s.deleteHandoff)
+	add(get, "/documents", socket, docs.getDocuments)
+	add(get, "/documents/{channel}", socket, docs.getDocument)
+	add(del, "/documents/{channel}", socket, docs.deleteDocuments)
+	add(get, "/runs/{id}/next", stream, s.getRun)
+	add(get, "/messages", socket, s.getAllMessages)
+	add(post, "/hooks/claude", socket, in.postHook)
+	add(post, "/hooks/context-usage", own, in.postUsage)
+	add(post, "/alerts/webhook", webhook, s.postAlerts)
+	add(post, "/-/reload", access.Route{NoBody: true}, s.postReload)
+	add(get, "/metrics", local, s.getMetrics)
+	add(get, "/-/healthy", local, getHealthy)
+	add(get, "/-/ready", local, s.getReady)
 	if s.web != nil {
-		all = append(all,
-			access.Route{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: respond.Handler(s.web.Page)},
-			access.Route{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: respond.Handler(s.web.Events)},
-		)
+		add(get, "/{$}", page, s.web.Page)
+		add(get, "/events", events, s.web.Events)
 	}
 	if s.o.Demo {
 		closeToAgents(all)
