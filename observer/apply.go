@@ -115,7 +115,7 @@ func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
 	}
-	if now.Sub(c.buried) >= buryEvery || now.Before(c.buried) {
+	if now.Sub(c.buried) >= buryEvery {
 		c.buried = now
 		if c.fleet.Bury(now) {
 			c.edits.Add(1)
@@ -126,19 +126,19 @@ func (c *core) pass(now time.Time) {
 		}
 	}
 	c.dismissCompactions(now)
-	if now.Sub(c.activity) >= lookEvery || now.Before(c.activity) {
+	if now.Sub(c.activity) >= lookEvery {
 		c.activity = now
 		for _, ev := range c.fleet.Activity(now) {
 			c.rules.act(c.engine.Step(ev), now)
 		}
 	}
-	if now.Sub(c.forgot) >= forgetEvery || now.Before(c.forgot) {
+	if now.Sub(c.forgot) >= forgetEvery {
 		c.forget(now)
 	}
-	if now.Sub(c.rules.ticked) >= askEvery || now.Before(c.rules.ticked) || !c.rules.next.IsZero() && !now.Before(c.rules.next) {
+	if now.Sub(c.rules.ticked) >= askEvery || !c.rules.next.IsZero() && !now.Before(c.rules.next) {
 		c.rules.ask(now)
 	}
-	if now.Sub(c.threads) >= typeEvery || now.Before(c.threads) {
+	if now.Sub(c.threads) >= typeEvery {
 		c.threads = now
 		for _, n := range c.fleet.Threads(now) {
 			c.apply(n, now)

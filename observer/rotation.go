@@ -67,7 +67,7 @@ func (h *handoffs) perform(effects []rotation.Effect, now time.Time) {
 
 // pass lets handoffs go on that wait for their agent's prompt.
 func (h *handoffs) pass(now time.Time) {
-	if h.dryRun || now.Sub(h.rotated) < rotateEvery && !now.Before(h.rotated) {
+	if h.dryRun || now.Sub(h.rotated) < rotateEvery {
 		return
 	}
 	h.rotated = now

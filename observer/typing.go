@@ -24,7 +24,7 @@ const maxCalls = 3
 
 // typeToIdle offers waiting messages to the agents that wait at their prompt.
 func (d *delivery) typeToIdle(now time.Time) {
-	if d.terminal == nil && d.enqueuer == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery && !now.Before(d.typed) {
+	if d.terminal == nil && d.enqueuer == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery {
 		return
 	}
 	d.typed = now

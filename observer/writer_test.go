@@ -108,7 +108,6 @@ func TestWriterDue(t *testing.T) {
 		{"a request waits", now.Add(-storeEvery), core{parts: &parts{}, waiting: make([]chan<- error, 1)}, nil, true},
 		{"somebody has told something", now.Add(-storeEvery), core{parts: &parts{}, signaled: true}, nil, true},
 		{"a batch was refused", now.Add(-storeEvery), core{parts: &parts{}}, &batch{}, true},
-		{"the clock was set back", now.Add(time.Hour), core{parts: &parts{}}, nil, true},
 	} {
 		w := writer{began: c.began, retry: c.retry}
 		if got := w.due(&c.core, now); got != c.want {
