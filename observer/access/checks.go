@@ -118,19 +118,19 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 		return nil
 	}
 	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
-	uid, err := peerOf(v.r.Context()).user()
+	p := peerOf(v.r.Context())
 	switch {
-	case err != nil && g.tcp && (v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
+	case p.err != nil && g.tcp && (v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
 		return nil
-	case err != nil && g.tcp && v.route.Page:
+	case p.err != nil && g.tcp && v.route.Page:
 		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
-	case err != nil:
-		g.Logger.Debug("peer unknown", "err", err)
+	case p.err != nil:
+		g.Logger.Debug("peer unknown", "err", p.err)
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
-	case uid == g.uid, g.tcp && v.route.Tier == AnyLocal, g.tcp && slices.Contains(g.AllowedUIDs, uid):
+	case p.uid == g.uid, g.tcp && v.route.Tier == AnyLocal, g.tcp && slices.Contains(g.AllowedUIDs, p.uid):
 		return nil
 	default:
-		no.text = fmt.Sprintf("not open to uid %d; run as uid %d, or add yours to http.allowed_uids", uid, g.uid)
+		no.text = fmt.Sprintf("not open to uid %d; run as uid %d, or add yours to http.allowed_uids", p.uid, g.uid)
 	}
 	return no
 }

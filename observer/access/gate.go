@@ -159,7 +159,7 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.tcp {
 		r = g.Passes.unfold(r)
 		setSecurityHeaders(w.Header())
-		if isStranger(peerOf(r.Context()).conn) {
+		if peerOf(r.Context()).stranger {
 			w.Header().Set("Connection", "close") // a connection that waits for more would take room in a share
 		}
 	}

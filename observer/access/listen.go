@@ -17,10 +17,6 @@ import (
 	"sm/observer/socket"
 )
 
-// maxSocketConns bounds the socket's connections: only we get there, and each
-// `sm run` has a long poll open that must not keep hooks out.
-const maxSocketConns = 1024
-
 // ListenUnix listens on a socket that only our uid can reach. The caller holds
 // the lock of the state directory; without it two observers could each take the
 // other's socket for a stale one. Closing the listener removes the socket, unless
@@ -36,7 +32,7 @@ func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener,
 	if err != nil {
 		return nil, fmt.Errorf("listen %s: %w", path, err)
 	}
-	return limitListener(l, maxSocketConns), nil
+	return l, nil
 }
 
 func bindUnix(ctx context.Context, path string) (net.Listener, error) {
@@ -200,57 +196,3 @@ func listenError(address string, err error) error {
 	}
 	return fmt.Errorf("listen %s: already in use%s; stop it or set listen", address, who)
 }
-
-// limitListener lets at most n connections be open at once; the others wait in
-// the kernel's queue.
-func limitListener(l net.Listener, n int) net.Listener {
-	return &limitedListener{Listener: l, slots: make(chan struct{}, n), done: make(chan struct{})}
-}
-
-type limitedListener struct {
-	net.Listener
-	slots chan struct{}
-	done  chan struct{} // closed by Close, so that Accept does not wait for a slot
-	once  sync.Once
-}
-
-func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
-}
-
-// CloseWrite lets net/http end an answer before it resets a connection with
-// unread data; without it the client would lose the answer.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
-
-// NetConn is the connection itself, for who asks the kernel about it.
-func (c *limitedConn) NetConn() net.Conn { return c.Conn }

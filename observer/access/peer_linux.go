@@ -1,31 +1,32 @@
 package access
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
-	"strconv"
+	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// States of a TCP socket, from the kernel's include/net/tcp_states.h.
+// Sizes and offsets of the kernel's include/uapi/linux/inet_diag.h: struct
+// inet_diag_req_v2 and inet_diag_msg.
 const (
-	tcpEstablished = 1
-	tcpFinWait1    = 4
-	tcpFinWait2    = 5
-	tcpCloseWait   = 8
-	tcpListen      = 10
+	diagRequestBytes = 56
+	diagAnswerBytes  = 72
+	diagState        = 1
+	diagUID          = 64
+	diagInode        = 68
+
+	// loopbackInterface is the index of lo, in every network namespace.
+	loopbackInterface = 1
 )
 
-// unixPeerPID is the process that the other end of c was when it connected.
+// unixPeerPID returns the process at the other end of c when it connected.
 func unixPeerPID(c *net.UnixConn) (pid int, err error) {
 	err = withDescriptor(c, func(fd int) error {
 		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
@@ -40,34 +41,79 @@ func unixPeerPID(c *net.UnixConn) (pid int, err error) {
 	return pid, nil
 }
 
-// tcpPeerUID is the uid of the process of this machine that made the other end
-// of c. The kernel lists it in the row of that end, whose local address is what
-// we see as the remote one.
-func tcpPeerUID(c *net.TCPConn) (uint32, error) { return tcpPeerUIDBy(c, tupleUID) }
+func withDescriptor(c syscall.Conn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	err = raw.Control(func(fd uintptr) { inner = f(int(fd)) })
+	return errors.Join(err, inner)
+}
 
-// A uidFinder finds the owner of the socket of this machine that is bound to local and connected to remote.
-type uidFinder func(local, remote netip.AddrPort) (uint32, error)
+// A peerFinder asks the kernel by sock_diag(7) for single TCP sockets of this
+// machine. An answer takes some microseconds however many sockets there are.
+type peerFinder struct {
+	mu     sync.Mutex
+	fd     int // -1 when closed
+	number uint32
+	buffer []byte
+}
 
-func tcpPeerUIDBy(c *net.TCPConn, find uidFinder) (uint32, error) {
-	near, far, err := tcpAddresses(c)
+func openPeerFinder() (*peerFinder, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return nil, fmt.Errorf("open sock_diag: %w", err)
+	}
+	return &peerFinder{fd: fd, buffer: make([]byte, 1024)}, nil
+}
+
+// newPeerFinder returns a finder for the connections of l, or nil if the kernel
+// does not find l itself.
+func newPeerFinder(l net.Listener) *peerFinder {
+	address, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	f, err := openPeerFinder()
+	if err != nil {
+		return nil
+	}
+	if _, ok := f.listener(address.AddrPort()); !ok {
+		f.close()
+		return nil
+	}
+	return f
+}
+
+func (f *peerFinder) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fd >= 0 {
+		_ = unix.Close(f.fd) // nothing was written
+		f.fd = -1
+	}
+}
+
+// uid returns the uid of the process of this machine that made the other end of c.
+func (f *peerFinder) uid(c *net.TCPConn) (uint32, error) {
+	local, lok := c.LocalAddr().(*net.TCPAddr)
+	remote, rok := c.RemoteAddr().(*net.TCPAddr)
+	// The kernel is not asked about zones: the same link-local address may exist on
+	// another link.
+	if !lok || !rok || local.Zone != "" || remote.Zone != "" {
+		return 0, errPeerUnknown
+	}
+	uid, err := f.owner(remote.AddrPort(), local.AddrPort())
 	if err != nil {
 		return 0, err
 	}
-	uid, err := find(far, near)
-	if err == nil && uid == 0 {
-		// Kernels before 6.17 print uid 0 for a socket that its owner has closed.
-		// Such rows have no inode, but one closed while it is being printed may
-		// still show it; the second look finds that one without.
-		uid, err = find(far, near)
-	}
-	if err != nil {
-		return 0, err
-	}
-	// After a reset the same addresses can belong to a later connection of
-	// somebody else. They cannot while our end is up.
+
+	// After a reset the same addresses can belong to a later connection of another
+	// user. They cannot while our end is up.
 	err = withDescriptor(c, func(fd int) error {
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil && info.State != tcpEstablished && info.State != tcpCloseWait {
+		if err == nil && info.State != unix.BPF_TCP_ESTABLISHED && info.State != unix.BPF_TCP_CLOSE_WAIT {
 			return errPeerUnknown
 		}
 		return err
@@ -78,143 +124,121 @@ func tcpPeerUIDBy(c *net.TCPConn, find uidFinder) (uint32, error) {
 	return uid, nil
 }
 
-func tcpAddresses(c *net.TCPConn) (near, far netip.AddrPort, err error) {
-	l, lok := c.LocalAddr().(*net.TCPAddr)
-	r, rok := c.RemoteAddr().(*net.TCPAddr)
-	// The tables leave the zone out, so that a link-local address there may be
-	// that of another link.
-	if !lok || !rok || l.Zone != "" || r.Zone != "" {
-		return near, far, errPeerUnknown
+// owner returns the uid of the socket that is bound to local and connected to
+// remote. The uid of a socket that is half-open or waiting to be forgotten, or that
+// no process has any more (no inode), may be any.
+func (f *peerFinder) owner(local, remote netip.AddrPort) (uint32, error) {
+	s, err := f.socket(local, remote)
+	if err != nil {
+		return 0, err
 	}
-	return unmapAddr(l.AddrPort()), unmapAddr(r.AddrPort()), nil
-}
-
-func unmapAddr(a netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
-}
-
-// tableUID is tupleUID by the tables in /proc. They are not read in one piece and may miss a
-// row while others come and go, hence the second try.
-func tableUID(local, remote netip.AddrPort) (uint32, error) {
-	for range 2 {
-		for _, t := range socketTables(local) {
-			rows, err := readSockets(t.path, ": "+procAddress(local, t.six)+" "+procAddress(remote, t.six)+" ")
-			if err != nil {
-				return 0, err
-			}
-			for _, row := range rows {
-				if row.connected() {
-					return row.uid, nil
-				}
-			}
-		}
+	connected := []uint8{
+		unix.BPF_TCP_ESTABLISHED,
+		unix.BPF_TCP_FIN_WAIT1,
+		unix.BPF_TCP_FIN_WAIT2,
+		unix.BPF_TCP_CLOSE_WAIT,
 	}
-	return 0, errPeerUnknown
-}
-
-// portOwner is the uid that listens on a, or on its port at any address.
-func portOwner(a netip.AddrPort) (uint32, bool) {
-	a = unmapAddr(a)
-	for _, t := range socketTables(a) {
-		rows, err := readSockets(t.path, fmt.Sprintf(":%04X ", a.Port()))
-		if err != nil {
-			continue
-		}
-		exact, anywhere := procAddress(a, t.six), procAddress(netip.AddrPortFrom(netip.IPv6Unspecified(), a.Port()), true)
-		if !t.six {
-			anywhere = procAddress(netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port()), false)
-		}
-		for _, row := range rows {
-			if row.state == tcpListen && (row.local == exact || row.local == anywhere) {
-				return row.uid, true
-			}
-		}
+	if s.inode == 0 || !slices.Contains(connected, s.state) {
+		return 0, errPeerUnknown
 	}
-	return 0, false
+	return s.uid, nil
 }
 
-type socketTable struct {
-	path string
-	six  bool
-}
-
-// socketTables returns the tables that may list a socket with this address: an IPv4
-// socket may have been created as IPv6, and is then listed as ::ffff:a.b.c.d.
-func socketTables(a netip.AddrPort) []socketTable {
-	six := socketTable{"/proc/net/tcp6", true}
-	if a.Addr().Is4() {
-		return []socketTable{{"/proc/net/tcp", false}, six}
+// listener returns the uid of the socket that listens on address, or on its port at
+// any address.
+func (f *peerFinder) listener(address netip.AddrPort) (uint32, bool) {
+	remote := netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+	if address.Addr().Unmap().Is4() {
+		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	}
-	return []socketTable{six}
+	s, err := f.socket(address, remote)
+	return s.uid, err == nil && s.state == unix.BPF_TCP_LISTEN
 }
 
-// procAddress writes a as those tables do: each 32-bit word of the address in
-// the byte order of the machine, the port as a number.
-func procAddress(a netip.AddrPort, six bool) string {
-	raw := a.Addr().AsSlice()
-	if six {
-		b := a.Addr().As16()
-		raw = b[:]
+// portOwner returns the uid that listens on address, or on its port at any address.
+func portOwner(address netip.AddrPort) (uint32, bool) {
+	f, err := openPeerFinder()
+	if err != nil {
+		return 0, false
 	}
-	var out []byte
-	for ; len(raw) > 0; raw = raw[4:] {
-		out = fmt.Appendf(out, "%08X", binary.NativeEndian.Uint32(raw))
-	}
-	return string(fmt.Appendf(out, ":%04X", a.Port()))
+	defer f.close()
+	return f.listener(address)
 }
 
-// A socketRow is what we use of a row of /proc/net/tcp.
-type socketRow struct {
-	local string
-	state uint64
+// socketInfo is a part of the kernel's answer about a socket.
+type socketInfo struct {
+	state uint8
 	uid   uint32
-	inode uint64
+	inode uint32
 }
 
-// connected reports whether the uid of the row is that of the user who made the
-// connection. In a row that is half-open or waiting to be forgotten, or whose
-// socket no process has any more (no inode), it may be anything.
-func (r socketRow) connected() bool {
-	return r.inode != 0 && slices.Contains([]uint64{tcpEstablished, tcpFinWait1, tcpFinWait2, tcpCloseWait}, r.state)
+// socket returns the socket that is bound to local and connected to remote. The
+// error is errPeerUnknown if there is none.
+func (f *peerFinder) socket(local, remote netip.AddrPort) (socketInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.number++
+	kernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
+	if err := unix.Sendto(f.fd, diagRequest(f.number, local, remote), 0, kernel); err != nil {
+		return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
+	}
+	for {
+		// The kernel answers while it takes the request.
+		n, from, err := unix.Recvfrom(f.fd, f.buffer, unix.MSG_DONTWAIT)
+		if err != nil {
+			return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
+		}
+		b := f.buffer[:n]
+		sender, ok := from.(*unix.SockaddrNetlink)
+		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr || binary.NativeEndian.Uint32(b[8:]) != f.number {
+			continue // not the kernel's, or not about this question
+		}
+		return parseDiagAnswer(b)
+	}
 }
 
-func readSockets(path, needle string) ([]socketRow, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // a kernel without IPv6
+func diagRequest(number uint32, local, remote netip.AddrPort) []byte {
+	b := make([]byte, unix.SizeofNlMsghdr+diagRequestBytes)
+	order := binary.NativeEndian
+	order.PutUint32(b[0:], uint32(len(b)))
+	order.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
+	order.PutUint16(b[6:], unix.NLM_F_REQUEST)
+	order.PutUint32(b[8:], number)
+
+	near := local.Addr().Unmap()
+	request := b[unix.SizeofNlMsghdr:]
+	request[0] = unix.AF_INET6
+	if near.Is4() { // finds sockets made as IPv6, too
+		request[0] = unix.AF_INET
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read sockets: %w", err)
+	request[1] = unix.IPPROTO_TCP
+	order.PutUint32(request[4:], ^uint32(0)) // in any state
+
+	id := request[8:]
+	binary.BigEndian.PutUint16(id[0:], local.Port())
+	binary.BigEndian.PutUint16(id[2:], remote.Port())
+	copy(id[4:20], near.AsSlice())
+	copy(id[20:36], remote.Addr().Unmap().AsSlice())
+	if near.IsLoopback() {
+		order.PutUint32(id[36:], loopbackInterface) // finds sockets that are bound to it, too
 	}
-	defer f.Close()
-	rows, err := scanSockets(f, needle)
-	if err != nil {
-		return nil, fmt.Errorf("read sockets: %s: %w", path, err)
-	}
-	return rows, nil
+	order.PutUint64(id[40:], ^uint64(0)) // with any cookie
+	return b
 }
 
-// scanSockets returns the rows of table that hold needle: the search in raw
-// bytes keeps a table of thousands of rows at about a millisecond.
-func scanSockets(table io.Reader, needle string) ([]socketRow, error) {
-	var rows []socketRow
-	lines := bufio.NewScanner(table)
-	for want := []byte(needle); lines.Scan(); {
-		if !bytes.Contains(lines.Bytes(), want) {
-			continue
-		}
-		// sl local remote st queues timer retransmits uid timeout inode …
-		fields := bytes.Fields(lines.Bytes())
-		if len(fields) < 10 {
-			continue
-		}
-		state, err1 := strconv.ParseUint(string(fields[3]), 16, 8)
-		uid, err2 := strconv.ParseUint(string(fields[7]), 10, 32)
-		inode, err3 := strconv.ParseUint(string(fields[9]), 10, 64)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return nil, err
-		}
-		rows = append(rows, socketRow{local: string(fields[1]), state: state, uid: uint32(uid), inode: inode})
+func parseDiagAnswer(b []byte) (socketInfo, error) {
+	order := binary.NativeEndian
+	kind := order.Uint16(b[4:])
+	b = b[unix.SizeofNlMsghdr:]
+	switch {
+	case kind == unix.SOCK_DIAG_BY_FAMILY && len(b) >= diagAnswerBytes:
+		return socketInfo{
+			state: b[diagState],
+			uid:   order.Uint32(b[diagUID:]),
+			inode: order.Uint32(b[diagInode:]),
+		}, nil
+	case kind == unix.NLMSG_ERROR && len(b) >= 4:
+		return socketInfo{}, errPeerUnknown // there is none, or the kernel lacks the module
 	}
-	return rows, lines.Err()
+	return socketInfo{}, fmt.Errorf("ask sock_diag: answer of type %d", kind)
 }

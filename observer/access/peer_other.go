@@ -7,20 +7,17 @@ import (
 	"net/netip"
 )
 
-// unixPeerPID cannot say on all of these systems.
+// These systems do not identify the peers of TCP connections, and not all of them
+// the process at the other end of a Unix socket. Routes for the observer's uid are
+// therefore only on the Unix socket.
 func unixPeerPID(*net.UnixConn) (int, error) { return 0, errPeerUnknown }
 
-// tcpPeerUID always fails: these systems do not identify the peer of a TCP
-// connection. Routes for the observer's uid are therefore only on the Unix socket.
-func tcpPeerUID(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }
+type peerFinder struct{}
 
-// A uidFinder finds the owner of a socket of this machine.
-type uidFinder func(local, remote netip.AddrPort) (uint32, error)
+func newPeerFinder(net.Listener) *peerFinder { return nil }
 
-// acceptFinder finds no uid: all connections count as unknown.
-func acceptFinder(net.Listener) (find uidFinder, closeFinder func()) { return nil, func() {} }
+func (*peerFinder) close() {}
 
-func tcpPeerUIDBy(*net.TCPConn, uidFinder) (uint32, error) { return 0, errPeerUnknown }
+func (*peerFinder) uid(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }
 
-// portOwner cannot say either.
 func portOwner(netip.AddrPort) (uint32, bool) { return 0, false }

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -59,7 +58,7 @@ func dialMapped(port int) (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// dialBound connects a socket that takes part in nothing but the traffic of loopback.
+// dialBound connects a socket that is bound to the loopback interface.
 func dialBound(port int) (net.Conn, error) {
 	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var inner error
@@ -83,79 +82,29 @@ func TestPeerTCP(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server, _ := tcpPair(t, tc.listen, tc.dial)
-			if uid, err := peerUID(server); err != nil || uid != ownUID() {
+			if uid, err := testFinder(t).uid(server); err != nil || uid != ownUID() {
 				t.Errorf("uid %d, %v; want %d", uid, err, ownUID())
-			}
-			if uid, err := peerUID(&limitedConn{Conn: server}); err != nil || uid != ownUID() {
-				t.Errorf("through the limit: uid %d, %v; want %d", uid, err, ownUID())
-			}
-			if uid, err := tcpPeerUIDBy(server, tableUID); err != nil || uid != ownUID() {
-				t.Errorf("by the tables: uid %d, %v; want %d", uid, err, ownUID())
-			}
-			if d := diagHere(t); d != nil {
-				if uid, err := tcpPeerUIDBy(server, d.owner); err != nil || uid != ownUID() {
-					t.Errorf("by a single question: uid %d, %v; want %d", uid, err, ownUID())
-				}
 			}
 		})
 	}
 }
 
-// diagHere asks for single sockets, nil where the kernel does not answer that.
-func diagHere(t *testing.T) *diag {
+// testFinder returns a finder, and skips the test where the kernel has none.
+func testFinder(t *testing.T) *peerFinder {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	noErrors(t, err)
 	defer l.Close()
-	d, err := openDiag()
-	if err == nil {
-		t.Cleanup(d.close)
-		_, err = d.socket(l.Addr().(*net.TCPAddr).AddrPort(), netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+	f := newPeerFinder(l)
+	if f == nil {
+		t.Skip("no sock_diag here")
 	}
-	if err != nil {
-		t.Logf("no sock_diag here: %v", err)
-		return nil
-	}
-	return d
+	t.Cleanup(f.close)
+	return f
 }
 
-// TestPeerDiag: of a socket that is not there nothing is told, nor by one that is closed.
-func TestPeerDiag(t *testing.T) {
-	d := diagHere(t)
-	if d == nil {
-		t.Skip("needs sock_diag")
-	}
-	server, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
-	near, far, err := tcpAddresses(server)
-	noErrors(t, err)
-	var all sync.WaitGroup
-	for range 4 { // an answer goes to who has asked
-		all.Go(func() {
-			for range 200 {
-				if uid, err := d.owner(far, near); err != nil || uid != ownUID() {
-					t.Errorf("uid %d, %v; want %d", uid, err, ownUID())
-				}
-				if uid, err := d.owner(netip.AddrPortFrom(far.Addr(), 1), near); !errors.Is(err, errPeerUnknown) {
-					t.Errorf("nobody's socket is one of uid %d, %v", uid, err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	noErrors(t, client.Close())
-	_, _ = io.ReadAll(server) // until the kernel has told us
-	if uid, err := d.owner(far, near); !errors.Is(err, errPeerUnknown) {
-		t.Errorf("a socket that is closed is one of uid %d, %v", uid, err)
-	}
-	d.close()
-	d.close()
-	if _, err := d.owner(far, near); !errors.Is(err, errNoDiag) {
-		t.Errorf("after close: %v", err)
-	}
-}
-
-// TestPeerTCPGone: a peer that closed is nobody. Older kernels show its socket
-// as one of root, whichever user it was.
+// TestPeerTCPGone: a peer that closed its socket is unknown. The kernel reports it as
+// one of root.
 func TestPeerTCPGone(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -169,73 +118,16 @@ func TestPeerTCPGone(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			server, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
 			noErrors(t, tc.leave(client.(*net.TCPConn)))
-			_, _ = io.ReadAll(server) // until the kernel has told us
-			if _, err := tcpPeerUID(server); !errors.Is(err, tc.want) {
+			_, _ = io.ReadAll(server) // until the kernel has the end
+			if _, err := testFinder(t).uid(server); !errors.Is(err, tc.want) {
 				t.Errorf("error %v, want %v", err, tc.want)
 			}
 		})
 	}
 }
 
-// TestPeerOnce: the answer is that of the first request of a connection.
-func TestPeerOnce(t *testing.T) {
-	server, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
-	p := peerOf(withPeer(t.Context(), server))
-	if uid, err := p.user(); err != nil || uid != ownUID() {
-		t.Fatalf("uid %d, %v", uid, err)
-	}
-	noErrors(t, client.Close())
-	_, _ = io.ReadAll(server)
-	if uid, err := p.user(); err != nil || uid != ownUID() {
-		t.Errorf("asked again after the peer left: uid %d, %v", uid, err)
-	}
-	if _, err := peerOf(context.Background()).user(); !errors.Is(err, errPeerUnknown) {
-		t.Errorf("no connection at all: %v", err)
-	}
-}
-
-// TestPeerRows reads a table with one row for each way not to be believed.
-func TestPeerRows(t *testing.T) {
-	local, remote := netip.MustParseAddrPort("127.0.0.1:45838"), netip.MustParseAddrPort("127.0.0.1:8420")
-	tuple := procAddress(local, false) + " " + procAddress(remote, false)
-	needle := ": " + tuple + " "
-	row := func(addresses, state, uid, inode string) string {
-		return fmt.Sprintf("   1: %s %s 00000000:00000000 00:00000000 00000000 %5s        0 %s 1 0000000000000000 20 4 30 10 -1\n", addresses, state, uid, inode)
-	}
-	other := procAddress(remote, false) + " " + procAddress(local, false)
-	for _, tc := range []struct {
-		name, table string
-		want        []socketRow
-		connected   bool
-	}{
-		{"empty", "", nil, false},
-		{"established", row(tuple, "01", "1000", "77"), []socketRow{{procAddress(local, false), 1, 1000, 77}}, true},
-		{"our own end", row(other, "01", "1000", "77"), nil, false},
-		{"half closed", row(tuple, "05", "1000", "77"), []socketRow{{procAddress(local, false), 5, 1000, 77}}, true},
-		{"orphan", row(tuple, "05", "0", "0"), []socketRow{{procAddress(local, false), 5, 0, 0}}, false},
-		{"connecting", row(tuple, "02", "1000", "77"), []socketRow{{procAddress(local, false), 2, 1000, 77}}, false},
-		{"half-open", row(tuple, "03", "1000", "0"), []socketRow{{procAddress(local, false), 3, 1000, 0}}, false},
-		{"forgotten", row(tuple, "06", "0", "0"), []socketRow{{procAddress(local, false), 6, 0, 0}}, false},
-		{"cut short", "   1: " + tuple + " 01\n", nil, false},
-		{"IPv6 that ends alike", row("00000000000000000000000000000000"+tuple, "01", "1000", "77"), nil, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := scanSockets(strings.NewReader("  sl  local_address rem_address   st\n"+tc.table), needle)
-			noErrors(t, err)
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(socketRow{})); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
-			}
-			if len(got) == 1 && got[0].connected() != tc.connected {
-				t.Errorf("believed: %v, want %v", got[0].connected(), tc.connected)
-			}
-		})
-	}
-	if _, err := scanSockets(strings.NewReader(row(tuple, "01", "-1", "77")), needle); err == nil {
-		t.Error("a uid of -1 was read")
-	}
-}
-
 func TestPeerPortOwner(t *testing.T) {
+	testFinder(t)
 	for _, listen := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
@@ -258,17 +150,11 @@ func TestPeerPortOwner(t *testing.T) {
 	}
 }
 
-func TestPeerPortOwnerListens(t *testing.T) {
-	_, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
-	if uid, ok := portOwner(client.LocalAddr().(*net.TCPAddr).AddrPort()); ok {
-		t.Errorf("a client's port is listened on by uid %d", uid)
-	}
-}
-
-// childTargets tells the test binary, run again as another user, whom to ask.
+// childTargets is the variable with the requests of the test binary when it is run
+// again as another user.
 const childTargets = "SM_TEST_PEER_TARGETS"
 
-// TestPeerOfAnotherUser lets a process of another uid try every door.
+// TestPeerOfAnotherUser sends requests from a process of another uid.
 func TestPeerOfAnotherUser(t *testing.T) {
 	if targets := os.Getenv(childTargets); targets != "" {
 		askAs(t, strings.Split(targets, ","))
@@ -280,8 +166,7 @@ func TestPeerOfAnotherUser(t *testing.T) {
 		}
 		t.Skip("needs root to run a process as another user")
 	}
-	checkLeaks(t)
-	p := new(plant)
+	p := new(recorder)
 	socket, tcp := NewHandlers(p.routes(), p.options())
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
@@ -314,7 +199,7 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	}
 }
 
-// runAs runs this test as uid and returns what it says about each target.
+// runAs runs this test as uid and returns the answer of each target.
 func runAs(t *testing.T, uid uint32, targets []string) []string {
 	t.Helper()
 	self, err := os.Open("/proc/self/exe")
@@ -359,28 +244,5 @@ func askAs(t *testing.T, targets []string) {
 		noErrors(t, err)
 		noErrors(t, resp.Body.Close())
 		fmt.Println("answer:", resp.StatusCode)
-	}
-}
-
-func BenchmarkPeerTCP(b *testing.B) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
-	server, err := l.Accept()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer server.Close()
-	for b.Loop() {
-		if _, err := peerUID(server); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
