@@ -53,16 +53,16 @@ func TestMeasure(t *testing.T) {
 			r := newTrial(t.Context(), alerts.Defaults(), len(c.sessions))
 			for i, s := range c.sessions {
 				events := handMade(fmt.Sprint(i), s...)
-				r.take(l, &history.Timeline{Events: events, First: everyEvent(events), Open: true, Group: i, Half: history.Train})
+				r.add(l, &history.Timeline{Events: events, First: everyEvent(events), Open: true, Group: i, Half: history.Train})
 			}
-			said, err := r.whole(c.t)
+			given, err := r.run(c.t)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, r.measure(said, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+			if d := cmp.Diff(c.want, r.measure(given, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(Figures{}, r.measure(said, history.Holdout)); d != "" {
+			if d := cmp.Diff(Figures{}, r.measure(given, history.Holdout)); d != "" {
 				t.Errorf("the other half (-want +got):\n%s", d)
 			}
 		})
@@ -131,42 +131,10 @@ func TestForecastsOfARegularSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := handMade("a", list...)
-	f.take(events, everyEvent(events))
+	f.add(events, everyEvent(events))
 	for _, x := range f.figures() {
 		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 1.25/float64(x.Left) {
 			t.Errorf("%d turns left: %d of %d known, off by %.2f", x.Left, x.Known, x.Forecasts, *x.Error)
 		}
-	}
-}
-
-// TestForecastsWithoutRepeats: forecasts are the same when the engine is told all lines of each reply.
-func TestForecastsWithoutRepeats(t *testing.T) {
-	for name, dir := range gridFleets(t) {
-		t.Run(name, func(t *testing.T) {
-			some, err := newForecaster(alerts.Defaults())
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, err := newForecaster(alerts.Defaults())
-			if err != nil {
-				t.Fatal(err)
-			}
-			sessions, _ := toldSessions(t, dir)
-			left := 0
-			for _, s := range sessions {
-				events := s.events
-				some.take(events, s.first)
-				for _, r := range some.repeats {
-					if r {
-						left++
-					}
-				}
-				all.repeats = make([]bool, len(events))
-				all.play(events, s.first)
-			}
-			if d := cmp.Diff(all.figures(), some.figures()); d != "" {
-				t.Errorf("(-told all +told some), %d left out:\n%s", left, d)
-			}
-		})
 	}
 }

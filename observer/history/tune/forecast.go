@@ -12,7 +12,7 @@ import (
 type Forecast struct {
 	Left      int `json:"turns_left"`
 	Forecasts int `json:"forecasts"`
-	Known     int `json:"known"` // the others could not say: too little had been seen
+	Known     int `json:"known"` // the others had seen too little for a figure
 	// Error is the median of |likely − left| / left over those Known, null without any; Within is the share of them
 	// whose range holds the truth.
 	Error  *float64 `json:"median_error"`
@@ -27,9 +27,6 @@ type forecaster struct {
 	asked  [4]int
 	within [4]int
 	ask    []int8 // by event: the question to ask before it, none for none; reused
-
-	thin    history.Thinner
-	repeats []bool // by event: it says nothing to the engine; reused
 }
 
 func newForecaster(o alerts.Options) (*forecaster, error) {
@@ -37,22 +34,15 @@ func newForecaster(o alerts.Options) (*forecaster, error) {
 	return &forecaster{engine: engine, left: [4]int{10, 5, 3, 1}}, err
 }
 
-// take plays a session. First says which compactions happened in it: of the others forecasts were made elsewhere.
-func (f *forecaster) take(events []alerts.Event, first []bool) {
-	f.repeated(events)
-	f.play(events, first)
-}
-
-// play passes all events but repetitions to the engine and asks for forecasts.
-func (f *forecaster) play(events []alerts.Event, first []bool) {
+// add plays a session. first marks the compactions that are no copies: the others
+// are scored in another session.
+func (f *forecaster) add(events []alerts.Event, first []bool) {
 	f.questions(events, first)
 	for i := range events {
 		if q := f.ask[i]; q != none {
 			f.answer(int(q), events[i].Agent)
 		}
-		if !f.repeats[i] {
-			f.engine.Step(events[i])
-		}
+		f.engine.Step(events[i])
 	}
 	f.engine.Forget(events[0].Agent)
 }
@@ -67,8 +57,8 @@ func (f *forecaster) questions(events []alerts.Event, first []bool) {
 		case alerts.EventTurnStart:
 			starts = append(starts, i)
 		case alerts.EventReset: // the turns before a rewind lead to no compaction
-			goesOn := i > 0 && events[i-1].Kind == alerts.EventTurnStart
-			if starts = starts[:0]; goesOn {
+			starts = starts[:0]
+			if i > 0 && events[i-1].Kind == alerts.EventTurnStart {
 				starts = append(starts, i-1)
 			}
 		case alerts.EventCompacted:
@@ -82,25 +72,15 @@ func (f *forecaster) questions(events []alerts.Event, first []bool) {
 	}
 }
 
-// repeated finds the readings that say again what the one before said, as the lines of one reply do, where none else is
-// near: growth is the same without them, and so is the time worked if no pause lies between.
-func (f *forecaster) repeated(events []alerts.Event) {
-	f.repeats = slices.Grow(f.repeats[:0], len(events))[:len(events)]
-	f.thin.Mark(events, func(i int, needless bool) {
-		again := needless && i+1 < len(events) && events[i-1].Kind == alerts.EventReading
-		f.repeats[i] = again && events[i-1].Tokens == events[i].Tokens && events[i-1].Model == events[i].Model &&
-			events[i+1].At.Sub(events[i-1].At) <= alerts.Pause
-	})
-}
-
-// answer compares a forecast with the truth. Without a context there is nothing to forecast from.
+// answer compares a forecast with the truth. Without a context there is no forecast.
 func (f *forecaster) answer(q int, agent alerts.AgentID) {
 	v, _ := f.engine.Agent(agent)
 	if !v.Known {
 		return
 	}
 	f.asked[q]++
-	turns, left := v.Forecast.Turns, float64(f.left[q])
+	turns := v.Forecast.Turns
+	left := float64(f.left[q])
 	if !turns.Known {
 		return
 	}
@@ -116,7 +96,12 @@ func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >
 func (f *forecaster) figures() []Forecast {
 	all := make([]Forecast, len(f.left))
 	for q := range all {
-		all[q] = Forecast{Left: f.left[q], Forecasts: f.asked[q], Known: len(f.errors[q]), Within: Share(float64(f.within[q]), len(f.errors[q]))}
+		all[q] = Forecast{
+			Left:      f.left[q],
+			Forecasts: f.asked[q],
+			Known:     len(f.errors[q]),
+			Within:    Share(float64(f.within[q]), len(f.errors[q])),
+		}
 		if len(f.errors[q]) > 0 {
 			slices.Sort(f.errors[q])
 			all[q].Error = new(history.Median(f.errors[q]))

@@ -88,7 +88,7 @@ type Candidate struct {
 	Checking Figures `json:"checking"`
 
 	thresholds alerts.Thresholds
-	said       []notices // by cycle, where it was played as a whole
+	given      []notices // by cycle
 }
 
 // Knee is where the coverage of one notice alone begins to fall, on the sessions that choose: null where there is none
@@ -122,8 +122,8 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	}
 	r := newTrial(ctx, policy, h.Groups)
 	if err := h.Each(ctx, o.Windows, func(t history.Timeline) {
-		f.take(t.Events, t.First)
-		r.take(l, &t)
+		f.add(t.Events, t.First)
+		r.add(l, &t)
 	}); err != nil {
 		return nil, err
 	}
@@ -179,65 +179,66 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 // grid measures all pairs of the ladders, and those that they are compared with.
 func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, error) {
 	g := &Grid{Pairs: []Candidate{}, Configuration: []string{}}
-	for kind := range ladders {
-		said, err := r.steps(l, kind)
+	for kind, steps := range l {
+		for i, warning := range steps {
+			for _, critical := range steps[i+1:] {
+				p, err := r.play(thresholds(kind, warning, critical))
+				if err != nil {
+					return nil, err
+				}
+				g.Pairs = append(g.Pairs, p)
+			}
+		}
+		k, err := r.knees(l, kind)
 		if err != nil {
 			return nil, err
 		}
-		alone := make([][2]Figures, len(said))
-		for w := range said {
-			alone[w] = [2]Figures{r.measure(said[w], history.Train), r.measure(said[w], history.Holdout)}
-			for c := w + 1; c < len(said); c++ {
-				g.Pairs = append(g.Pairs, r.pair(l.limits(kind, w, c), together(said[w], said[c]), alone[w]))
-			}
-		}
-		g.Knees = append(g.Knees, r.knees(l, kind, said, alone))
+		g.Knees = append(g.Knees, k)
 	}
-	for _, x := range []struct {
-		to *Candidate
-		t  alerts.Thresholds
-	}{{&g.Current, current}, {&g.Default, windowAlone(alerts.Defaults().Thresholds)}} {
-		if err := x.to.play(r, x.t); err != nil {
-			return nil, err
-		}
+	var err error
+	if g.Current, err = r.play(current); err != nil {
+		return nil, err
 	}
-	g.Overall = r.measure(g.Current.said, everyone)
+	if g.Default, err = r.play(windowAlone(alerts.Defaults().Thresholds)); err != nil {
+		return nil, err
+	}
+	g.Overall = r.measure(g.Current.given, everyone)
 	g.count(r)
-	return g, g.choose(r, configured)
+	g.choose(r, configured)
+	return g, nil
 }
 
-// pair measures a pair whose warning alone has been measured before: the first notice of the warning is the pair's.
-func (r *trial) pair(t alerts.Thresholds, said []notices, warning [2]Figures) Candidate {
-	p := NewCandidate(t)
-	for half, to := range []*Figures{&p.Choosing, &p.Checking} {
-		*to = r.sum(said, half, nil)
-		to.Turns, to.Replies, to.Minutes = warning[half].Turns, warning[half].Replies, warning[half].Minutes
-	}
-	return p
-}
-
-// NewCandidate is a pair of thresholds that has not been tried yet.
+// NewCandidate returns a pair of thresholds without figures.
 func NewCandidate(t alerts.Thresholds) Candidate {
-	c := Candidate{thresholds: t, Unit: "percent", Warning: int64(t.WarningPercentage), Critical: int64(t.CriticalPercentage)}
+	c := Candidate{
+		Unit:       "percent",
+		Warning:    int64(t.WarningPercentage),
+		Critical:   int64(t.CriticalPercentage),
+		thresholds: t,
+	}
 	if t.WarningTokens > 0 || t.CriticalTokens > 0 {
 		c.Unit = "tokens"
 		if t.WarningTokens == 0 || t.CriticalTokens == 0 {
 			c.Unit = "mixed"
 		}
-		c.Warning, c.Critical = cmp.Or(t.WarningTokens, c.Warning), cmp.Or(t.CriticalTokens, c.Critical)
+		c.Warning = cmp.Or(t.WarningTokens, c.Warning)
+		c.Critical = cmp.Or(t.CriticalTokens, c.Critical)
 	}
 	return c
 }
 
-// play measures by an engine with both thresholds.
-func (c *Candidate) play(r *trial, t alerts.Thresholds) error {
+// play measures a pair of thresholds.
+func (r *trial) play(t alerts.Thresholds) (Candidate, error) {
 	t.EarlyRatio = 0
-	*c = NewCandidate(t)
-	said, err := r.whole(t)
-	if err == nil {
-		c.Choosing, c.Checking, c.said = r.measure(said, history.Train), r.measure(said, history.Holdout), said
+	given, err := r.run(t)
+	if err != nil {
+		return Candidate{}, err
 	}
-	return err
+	c := NewCandidate(t)
+	c.given = given
+	c.Choosing = r.measure(given, history.Train)
+	c.Checking = r.measure(given, history.Holdout)
+	return c, nil
 }
 
 // count counts what there is. A compaction that ended no cycle with a reading is one that nothing was seen of.
@@ -253,45 +254,46 @@ func (g *Grid) count(r *trial) {
 			ended++
 		}
 	}
-	agents, groups := map[alerts.AgentID]bool{}, map[int]bool{}
+	agents := map[alerts.AgentID]bool{}
+	groups := map[int]bool{}
 	for i := range r.sessions {
 		s := &r.sessions[i]
-		if s.first {
-			agents[s.agent], groups[s.group] = true, true
+		if s.own {
+			agents[s.agent] = true
+			groups[s.group] = true
 		}
-		for j := range s.beats {
-			if b := &s.beats[j]; b.kind == alerts.EventCompacted && b.own {
-				report.Count(&g.Compactions, b.trigger)
+		for j := range s.points {
+			if p := &s.points[j]; p.event.Kind == alerts.EventCompacted && p.own {
+				report.Count(&g.Compactions, p.event.Trigger)
 			}
 		}
 	}
-	g.Sessions, g.Groups, g.Unseen = len(agents), len(groups), g.Compactions.Total()-ended
+	g.Sessions = len(agents)
+	g.Groups = len(groups)
+	g.Unseen = g.Compactions.Total() - ended
 }
 
-// choose takes a pair on the sessions that choose. Whether it is to be used is for the other sessions to say.
-func (g *Grid) choose(r *trial, configured alerts.Thresholds) error {
+// choose takes a pair by the sessions that choose, and checks it with the others.
+func (g *Grid) choose(r *trial, configured alerts.Thresholds) {
 	if len(g.Pairs) == 0 || g.Pairs[0].Choosing.Compactions < Enough {
 		g.Advice = AdviceTooFew
-		return nil
+		return
 	}
 	best, chosen, ok := choice(g.Pairs)
 	if !ok {
 		g.Advice = AdviceNone
-		return nil
+		return
 	}
-	g.Best, g.Chosen = &best, &Candidate{}
-	if err := g.Chosen.play(r, chosen.thresholds); err != nil {
-		return err
-	}
-	d := r.compare(g.Chosen.said, g.Current.said, history.Holdout)
+	g.Best = &best
+	g.Chosen = &chosen
+	d := r.compare(chosen.given, g.Current.given, history.Holdout)
 	g.Advice = advise(g.Chosen, &g.Current, d)
-	if g.Chosen.Checking.Compactions > 0 {
+	if chosen.Checking.Compactions > 0 {
 		g.Difference = &d
 	}
-	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) && !same(g.Chosen.thresholds, configured) {
-		g.Configuration = ConfigurationOf(g.Chosen.thresholds, configured)
+	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) && !same(chosen.thresholds, configured) {
+		g.Configuration = ConfigurationOf(chosen.thresholds, configured)
 	}
-	return nil
 }
 
 // same reports whether two pairs give the same warnings in every window.
@@ -345,27 +347,31 @@ func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 	return best, slices.MinFunc(near, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) }), true
 }
 
-// knees finds the knee of each notice for itself.
-func (r *trial) knees(l *ladder, kind int, said [][]notices, warning [][2]Figures) Knee {
+// knees finds the knee of each notice alone.
+func (r *trial) knees(l *ladder, kind int) (Knee, error) {
 	k := Knee{Unit: [...]string{"percent", "tokens"}[kind]}
 	var warnings, criticals []float64
-	for i := range said {
-		warnings = append(warnings, warning[i][history.Train].Coverage)
-		alone := make([]notices, len(said[i]))
-		for j := range alone {
-			alone[j] = notices{none, said[i][j].warning}
+	for _, step := range l[kind] {
+		warning, err := r.run(thresholds(kind, step, 0))
+		if err != nil {
+			return k, err
 		}
-		criticals = append(criticals, r.sum(alone, history.Train, nil).Coverage)
-	}
-	for _, x := range []struct {
-		to    **int64
-		curve []float64
-	}{{&k.Warning, warnings}, {&k.Critical, criticals}} {
-		if len(x.curve) > 0 && slices.Max(x.curve) > 0 {
-			*x.to = &l[kind][knee(l[kind], x.curve)]
+		critical, err := r.run(thresholds(kind, 0, step))
+		if err != nil {
+			return k, err
 		}
+		warnings = append(warnings, r.measure(warning, history.Train).Coverage)
+		criticals = append(criticals, r.measure(critical, history.Train).Coverage)
 	}
-	return k
+	at := func(curve []float64) *int64 {
+		if len(curve) == 0 || slices.Max(curve) == 0 {
+			return nil
+		}
+		return &l[kind][knee(l[kind], curve)]
+	}
+	k.Warning = at(warnings)
+	k.Critical = at(criticals)
+	return k, nil
 }
 
 // ConfigurationOf are the lines that set thresholds, whatever is configured: thresholds in tokens that are would win over

@@ -74,18 +74,6 @@ func toldSessions(t *testing.T, dir string) (all []toldSession, h *history.Histo
 	return all, h
 }
 
-// trialOf prepares the engines' sessions.
-func trialOf(t *testing.T, dir string) (*trial, *ladder) {
-	t.Helper()
-	h := historytest.Settled(t, dir)
-	l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
-	r := newTrial(t.Context(), alerts.Defaults(), h.Groups)
-	if err := h.Each(t.Context(), nil, func(s history.Timeline) { r.take(l, &s) }); err != nil {
-		t.Fatal(err)
-	}
-	return r, l
-}
-
 // everyEvent says of events that all of them happened where they stand.
 func everyEvent(events []alerts.Event) []bool { return slices.Repeat([]bool{true}, len(events)) }
 
@@ -120,11 +108,11 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 			var n history.Thinner
 			for _, s := range sessions {
 				all := s.events
-				beats := l.beats(&n, all, s.first)
+				points := l.points(&n, all, s.first)
 				var few, some []alerts.Event
 				n.Each(all, func(ev *alerts.Event) { some = append(some, *ev) })
-				for i := range beats {
-					few = append(few, beats[i].event(all[0].Agent))
+				for _, p := range points {
+					few = append(few, p.event)
 				}
 				kept, events = kept+len(few), events+len(all)
 				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
@@ -133,7 +121,7 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 							continue
 						}
 						o := plainOptions(alerts.Defaults())
-						o.Thresholds = l.limits(kind, pair[0], pair[1])
+						o.Thresholds = thresholds(kind, l[kind][pair[0]], l[kind][pair[1]])
 						want := decisions(t, o, all)
 						compared += len(want)
 						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
@@ -164,8 +152,8 @@ func TestThinnedLateReading(t *testing.T) {
 	l := ladderOf(nil, o.Thresholds)
 	var n history.Thinner
 	var few []alerts.Event
-	for _, b := range l.beats(&n, events, everyEvent(events)) {
-		few = append(few, b.event("a"))
+	for _, p := range l.points(&n, events, everyEvent(events)) {
+		few = append(few, p.event)
 	}
 	want := []string{fmt.Sprint("a/1/warning at ", at(5)), "0 storms"}
 	if d := cmp.Diff(want, decisions(t, o, events)); d != "" {
@@ -209,11 +197,16 @@ func FuzzThinned(f *testing.F) {
 		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
 		var n history.Thinner
 		var few, some []alerts.Event
-		for _, b := range l.beats(&n, events, everyEvent(events)) {
-			few = append(few, b.event("a"))
+		for _, p := range l.points(&n, events, everyEvent(events)) {
+			few = append(few, p.event)
 		}
 		n.Each(events, func(ev *alerts.Event) { some = append(some, *ev) })
-		for _, limits := range []alerts.Thresholds{l.limits(inPercent, 0, 1), l.limits(inPercent, 2, 3), l.limits(inTokens, 0, 1), l.limits(inPercent, 1, none)} {
+		for _, limits := range []alerts.Thresholds{
+			thresholds(inPercent, 10, 30),
+			thresholds(inPercent, 50, 65),
+			thresholds(inTokens, 40_000, 90_000),
+			thresholds(inPercent, 30, 0),
+		} {
 			o.Thresholds = limits
 			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
 				t.Fatalf("%+v (-told all +told few):\n%s", limits, d)
@@ -225,48 +218,6 @@ func FuzzThinned(f *testing.F) {
 			t.Fatalf("storms (-told all +told some):\n%s", d)
 		}
 	})
-}
-
-// TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
-// for each pair there is, and cycle for cycle.
-func TestPairsAreTheEngines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
-	}
-	for name, dir := range gridFleets(t) {
-		t.Run(name, func(t *testing.T) {
-			r, l := trialOf(t, dir)
-			pairs, both := 0, 0
-			for kind := range ladders {
-				said, err := r.steps(l, kind)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for w := range said {
-					for c := w + 1; c < len(said); c++ {
-						want, err := r.whole(l.limits(kind, w, c))
-						if err != nil {
-							t.Fatal(err)
-						}
-						got := together(said[w], said[c])
-						if d := cmp.Diff(want, got, cmp.AllowUnexported(notices{})); d != "" {
-							t.Fatalf("%+v (-engine +put together):\n%s", l.limits(kind, w, c), d)
-						}
-						pairs++
-						for _, n := range got {
-							if n.warning != none && n.critical != none {
-								both++
-							}
-						}
-					}
-				}
-			}
-			t.Logf("%d pairs over %d cycles, both notices in %d", pairs, len(r.cycles), both)
-			if pairs == 0 || both == 0 {
-				t.Error("nothing was compared")
-			}
-		})
-	}
 }
 
 // at is a moment of a hand-made session, in minutes.
@@ -305,7 +256,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := newTrial(ctx, alerts.Defaults(), 1)
-	if _, err := r.whole(alerts.Thresholds{}); !errors.Is(err, context.Canceled) {
+	if _, err := r.run(alerts.Thresholds{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("tried on: %v", err)
 	}
 }

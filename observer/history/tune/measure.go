@@ -58,128 +58,134 @@ func leadOf(all []float64) Lead {
 // everyone selects both halves of the sessions.
 const everyone = none
 
-// measure measures what was said in the sessions of one half, or of both.
-//
-//	measure = coverage × used − vainCost × vain share
-func (r *trial) measure(said []notices, half int) Figures {
-	var ahead leads
-	f := r.sum(said, half, &ahead)
-	f.Turns, f.Replies, f.Minutes = leadOf(ahead.turns), leadOf(ahead.replies), leadOf(ahead.minutes)
-	return f
+// outcome is what came of the notices in a cycle.
+type outcome struct {
+	cluster
+	first  *point // the first notice before the compaction, nil for none
+	timely bool   // a notice was in time
+	end    *point // the compaction
 }
 
-// leads are how far each first notice came before its compaction.
-type leads struct{ turns, replies, minutes []float64 }
-
-func (l *leads) add(from, to *beat) {
-	l.turns = append(l.turns, float64(to.turns-from.turns))
-	l.replies = append(l.replies, float64(to.replies-from.replies))
-	l.minutes = append(l.minutes, float64(to.work-from.work)/60)
-}
-
-// sum adds up what came of what was said; ahead may be nil.
-func (r *trial) sum(said []notices, half int, ahead *leads) (f Figures) {
-	list := r.sort(said, half, false, func(c *cycle, first int32, timely *beat) {
-		s := &r.sessions[c.session]
+// outcome returns what came of the notices in a cycle, and whether the cycle counts: in
+// the session of half where its compaction happened, if that was not manual and there
+// is a reading before it; or without a compaction if it is over.
+func (r *trial) outcome(c *cycle, given notices, half int) (o outcome, counts bool) {
+	s := &r.sessions[c.session]
+	if half != everyone && s.half != half || !c.read {
+		return o, false
+	}
+	first := given.warning
+	if first == none {
+		first = given.critical
+	}
+	switch {
+	case c.end == none && s.open:
+		o.open = 1
 		if first != none {
-			f.Warned++
-			if ahead != nil {
-				ahead.add(&s.beats[first], &s.beats[c.end])
-			}
+			o.vain = 1
 		}
-		if timely != nil {
-			f.Timely++
+		return o, true
+	case c.end != none && c.own && c.trigger.Forced():
+		o.compactions = 1
+		o.end = &s.points[c.end]
+		if first != none {
+			o.first = &s.points[first]
 		}
-	})
-	total := totalOf(list)
-	f.Compactions, f.Open, f.Vain = total.compactions, total.open, int(total.vain)
-	f.Used = Share(total.won, f.Timely)
-	f.Coverage, f.VainShare = Share(float64(f.Timely), f.Compactions), Share(total.vain, f.Open)
-	f.Measure, f.StandardError = total.measure(), standardError(list)
-	if math.IsNaN(f.StandardError) { // one group: only its cycles can be compared
-		f.StandardError = fromOne(standardError(r.sort(said, half, true, nil)))
+		if timely := s.timely(given, o.end); timely != nil {
+			o.timely = true
+			o.won = c.used(timely)
+		}
+		return o, true
 	}
-	return f
+	return o, false
 }
 
-// sort adds up the cycles of a half by the groups of sessions, or each for itself. A
-// cycle counts where its compaction happened, if that was not manual and the
-// transcript has a reading before it; a cycle without a compaction counts if it is
-// over. The result is valid until the next call.
-func (r *trial) sort(said []notices, half int, single bool, compacted func(c *cycle, first int32, timely *beat)) []cluster {
-	n := r.groups
-	if single {
-		n = len(r.cycles)
-	}
-	r.clusters = slices.Grow(r.clusters[:0], n)[:n]
-	clear(r.clusters)
+// clusters adds up the cycles of a half by the groups of sessions, or each for itself.
+func (r *trial) clusters(given []notices, half int, single bool) []cluster {
+	list := make([]cluster, max(r.groups, len(r.cycles)))
 	for i := range r.cycles {
 		c := &r.cycles[i]
-		s := &r.sessions[c.session]
-		if half != everyone && s.half != half || !c.read {
+		o, counts := r.outcome(c, given[i], half)
+		if !counts {
 			continue
 		}
-		at := s.group
 		if single {
-			at = i
-		}
-		to := &r.clusters[at]
-		first := said[i].warning
-		if first == none {
-			first = said[i].critical
-		}
-		switch {
-		case c.end == none:
-			if s.open {
-				to.open++
-				if first != none {
-					to.vain++
-				}
-			}
-		case c.own && c.trigger.Forced():
-			to.compactions++
-			timely := s.timely(said[i], &s.beats[c.end])
-			if timely != nil {
-				to.won += c.used(timely)
-			}
-			if compacted != nil {
-				compacted(c, first, timely)
-			}
+			list[i] = o.cluster
+		} else {
+			list[r.sessions[c.session].group].add(&o.cluster)
 		}
 	}
-	return r.clusters
+	return list
 }
 
-// compare says by how much one pair is better than another on the same sessions.
-func (r *trial) compare(said, other []notices, half int) Difference {
-	of := func(single bool) []cluster {
-		a := slices.Clone(r.sort(said, half, single, nil))
-		for i, b := range r.sort(other, half, single, nil) {
+// measure returns what notices were worth in the sessions of one half, or of both:
+//
+//	measure = coverage × used − vainCost × vain share
+func (r *trial) measure(given []notices, half int) (f Figures) {
+	var turns, replies, minutes []float64
+	for i := range r.cycles {
+		o, _ := r.outcome(&r.cycles[i], given[i], half)
+		if o.timely {
+			f.Timely++
+		}
+		if o.first != nil {
+			f.Warned++
+			turns = append(turns, float64(o.end.turns-o.first.turns))
+			replies = append(replies, float64(o.end.replies-o.first.replies))
+			minutes = append(minutes, float64(o.end.work-o.first.work)/60)
+		}
+	}
+	f.Turns = leadOf(turns)
+	f.Replies = leadOf(replies)
+	f.Minutes = leadOf(minutes)
+
+	list := func(single bool) []cluster { return r.clusters(given, half, single) }
+	total := totalOf(list(false))
+	f.Compactions = total.compactions
+	f.Open = total.open
+	f.Vain = int(total.vain)
+	f.Used = Share(total.won, f.Timely)
+	f.Coverage = Share(float64(f.Timely), f.Compactions)
+	f.VainShare = Share(total.vain, f.Open)
+	f.Measure = total.measure()
+	f.StandardError = standardErrorOf(list)
+	return f
+}
+
+// compare returns by how much the measure of some notices is above that of others in
+// the same sessions.
+func (r *trial) compare(given, other []notices, half int) Difference {
+	list := func(single bool) []cluster {
+		a := r.clusters(given, half, single)
+		for i, b := range r.clusters(other, half, single) {
 			a[i].won -= b.won
 			a[i].vain -= b.vain
 		}
 		return a
 	}
-	list := of(false)
-	total := totalOf(list)
-	d := Difference{total.measure(), standardError(list)}
-	if math.IsNaN(d.StandardError) {
-		d.StandardError = fromOne(standardError(of(true)))
-	}
-	return d
+	total := totalOf(list(false))
+	return Difference{total.measure(), standardErrorOf(list)}
 }
 
-// cluster is what came of some cycles that are not independent of each other: won adds up how full contexts were at
-// notices in time, as a share of their size at the compaction.
+// cluster sums up cycles that are not independent of each other. won adds up how full
+// contexts were at notices in time, as a share of their size at the compaction.
 type cluster struct {
-	compactions, open int
-	won, vain         float64
+	compactions int
+	open        int
+	won         float64
+	vain        float64
+}
+
+func (c *cluster) add(other *cluster) {
+	c.compactions += other.compactions
+	c.open += other.open
+	c.won += other.won
+	c.vain += other.vain
 }
 
 func totalOf(list []cluster) (sum cluster) {
 	for i := range list {
-		c := &list[i]
-		sum.compactions, sum.open, sum.won, sum.vain = sum.compactions+c.compactions, sum.open+c.open, sum.won+c.won, sum.vain+c.vain
+		sum.add(&list[i])
 	}
 	return sum
 }
@@ -188,12 +194,24 @@ func (c *cluster) measure() float64 {
 	return Share(c.won, c.compactions) - vainCost*Share(c.vain, c.open)
 }
 
+// standardErrorOf returns the standard error over groups of sessions, over single
+// cycles if there is only one group, or 0.
+func standardErrorOf(list func(single bool) []cluster) float64 {
+	if e, ok := standardError(list(false)); ok {
+		return e
+	}
+	e, _ := standardError(list(true))
+	return e
+}
+
 // standardError is that of a measure, or of a difference of two, over clusters: of a sum of two ratios, made linear
-// (Cochran, Sampling Techniques, 1977, sections 6.3 and 9A). It is not a number for less than two clusters.
-func standardError(list []cluster) float64 {
+// (Cochran, Sampling Techniques, 1977, sections 6.3 and 9A). It is not known for less than two clusters.
+func standardError(list []cluster) (e float64, known bool) {
 	total := totalOf(list)
-	won, vain := Share(total.won, total.compactions), Share(total.vain, total.open)
-	sum, n := 0.0, 0
+	won := Share(total.won, total.compactions)
+	vain := Share(total.vain, total.open)
+	sum := 0.0
+	n := 0
 	for i := range list {
 		c := &list[i]
 		if c.compactions+c.open == 0 {
@@ -204,36 +222,28 @@ func standardError(list []cluster) float64 {
 		sum += z * z
 	}
 	if n < 2 {
-		return math.NaN()
+		return 0, false
 	}
-	return math.Sqrt(sum * float64(n) / float64(n-1))
+	return math.Sqrt(sum * float64(n) / float64(n-1)), true
 }
 
-// fromOne is a figure, or 0 for none.
-func fromOne(x float64) float64 {
-	if math.IsNaN(x) {
-		return 0
+// timely returns the first notice in time, or nil.
+func (s *session) timely(given notices, end *point) *point {
+	if given.warning != none && end.turns-s.points[given.warning].turns >= timelyTurns {
+		return &s.points[given.warning]
 	}
-	return x
-}
-
-// timely is the beat of the first notice that came in time, nil for none.
-func (s *played) timely(n notices, end *beat) *beat {
-	if n.warning != none && end.turns-s.beats[n.warning].turns >= timelyTurns {
-		return &s.beats[n.warning]
-	}
-	if n.critical != none && end.replies-s.beats[n.critical].replies >= timelyReplies {
-		return &s.beats[n.critical]
+	if given.critical != none && end.replies-s.points[given.critical].replies >= timelyReplies {
+		return &s.points[given.critical]
 	}
 	return nil
 }
 
-// used is how much of the context that was compacted stood there at a notice, 0..1.
-func (c *cycle) used(b *beat) float64 {
+// used returns how full the context was at a notice, of its size at the compaction: 0..1.
+func (c *cycle) used(p *point) float64 {
 	if c.pre <= 0 {
-		return 1 // the size is not known: nothing can be said against it
+		return 1 // the size is not known
 	}
-	return min(1, float64(b.tokens)/float64(c.pre))
+	return min(1, float64(p.event.Tokens)/float64(c.pre))
 }
 
 // Share is a part of a whole, 0..1; 0 of nothing.
