@@ -1,14 +1,12 @@
 package report
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
-	"sm/observer/history"
 	"sm/observer/history/historytest"
 	"sm/transcript/transcripttest"
 )
@@ -51,63 +49,6 @@ func TestForecastsOfThePast(t *testing.T) {
 		}
 		if d := cmp.Diff(first.widths[q], both.widths[q][:n]); d != "" {
 			t.Errorf("%d left: earlier widths (-alone +with later ones):\n%s", left, d)
-		}
-	}
-}
-
-// TestForecastsAsLive: the figures are those of an engine that is told all events by time, and asked after each reply.
-func TestForecastsAsLive(t *testing.T) {
-	t.Parallel()
-	dir := generated(t, 3, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	type told struct {
-		alerts.Event
-		first bool
-	}
-	var all []told
-	if err := historytest.Settled(t, dir).Each(t.Context(), nil, func(x history.Timeline) {
-		for i, ev := range x.Events {
-			ev.CompactsAt = x.CompactsAt(&ev)
-			all = append(all, told{ev, x.First[i]})
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	slices.SortStableFunc(all, func(a, b told) int { return a.At.Compare(b.At) })
-	engine, err := alerts.New(alerts.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[int]int{}
-	within := map[int]int{}
-	cycles := map[alerts.AgentID][]alerts.Range{}
-	last := map[alerts.AgentID]int64{}
-	for _, ev := range all {
-		cycle := cycles[ev.Agent]
-		if ev.Kind == alerts.EventCompacted {
-			if !ev.first {
-				t.Fatal("these sessions have no copies")
-			}
-			for _, left := range forecastsLeft() {
-				if i := len(cycle) - 1 - left; i >= 0 && ev.Trigger == 0 && cycle[i].Known {
-					want[left]++
-					if cycle[i].Low <= float64(left) && float64(left) <= cycle[i].High {
-						within[left]++
-					}
-				}
-			}
-			cycles[ev.Agent], last[ev.Agent] = nil, 0
-		}
-		engine.Step(ev.Event)
-		if v, _ := engine.Agent(ev.Agent); ev.Kind == alerts.EventReading && v.Known && v.Tokens != last[ev.Agent] {
-			cycles[ev.Agent], last[ev.Agent] = append(cycle, v.Forecast.Replies), v.Tokens
-		}
-	}
-	for _, x := range judged(t, dir).figures() {
-		if x.Forecasts == 0 && want[x.Left] == 0 {
-			continue
-		}
-		if x.Forecasts != want[x.Left] || *x.Within != float64(within[x.Left])/float64(want[x.Left]) {
-			t.Errorf("%d left: %d forecasts, %.3f within, want %d of %d", x.Left, x.Forecasts, *x.Within, within[x.Left], want[x.Left])
 		}
 	}
 }
