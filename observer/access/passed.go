@@ -25,7 +25,7 @@ func NewPassed(listeners []net.Listener) *Passed {
 	return &Passed{slices.DeleteFunc(slices.Clone(listeners), func(l net.Listener) bool { return l == nil })}
 }
 
-// PassedBySystemd are the sockets that systemd has opened for this process: sd_listen_fds(3).
+// PassedBySystemd returns the sockets that systemd opened for this process: sd_listen_fds(3).
 func PassedBySystemd() (*Passed, error) {
 	listeners, err := activation.Listeners()
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *Passed) Listen(ctx context.Context, network, address string) (net.Liste
 	return new(net.ListenConfig).Listen(ctx, network, address)
 }
 
-// take hands out the socket of an address once, or nil.
+// take returns the socket of an address once, or nil.
 func (p *Passed) take(network, address string) net.Listener {
 	if p == nil {
 		return nil
@@ -70,7 +70,7 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 	return errors.Join(errs...)
 }
 
-// checkPassed holds a socket that somebody else has made to the same rules as one of our own.
+// checkPassed applies the rules for our own socket to one that was passed.
 func checkPassed(path string) error {
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return err

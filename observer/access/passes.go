@@ -49,7 +49,8 @@ type token struct {
 	expires time.Time
 }
 
-// NewPasses takes the key of a state directory, and makes one where there is none, or none that is ours alone.
+// NewPasses reads the key of a state directory. It creates one if there is none, or
+// none that only we can read.
 func NewPasses(state string) (*Passes, error) {
 	path := filepath.Join(state, keyFile)
 	key, err := readKey(path)
@@ -83,7 +84,7 @@ func readKey(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// writeKey puts a new key in the place of whatever is there.
+// writeKey replaces the file at path with a new key.
 func writeKey(path string) ([]byte, error) {
 	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // never fails
@@ -98,7 +99,7 @@ func writeKey(path string) ([]byte, error) {
 	return key, errors.Join(err, f.Close())
 }
 
-// Issue makes a token that opens the page once, within [TokenLife].
+// Issue returns a token that opens the page once, within [TokenLife].
 func (p *Passes) Issue(now time.Time) string {
 	raw := make([]byte, keyBytes)
 	_, _ = rand.Read(raw) // never fails

@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// refusalPage is what a person sees whose browser was refused. It loads nothing and has no script.
+// refusalPage is the answer to a browser that is refused. It loads nothing and has no
+// script.
 const refusalPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>sm: {{.Title}}</title></head>
 <body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
 `
 
-// wantsPage reports whether a person looks at the answer: a browser that opens an address prefers HTML.
+// wantsPage reports whether a request is from a browser that opens an address.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }
@@ -47,7 +48,8 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
 }
 
-// shown is an address for a heading: one that is long, or that has what cannot be seen, is quoted and cut.
+// shown formats an address for a heading: a long one is cut, and one with invisible
+// characters is quoted.
 func shown(path string) string {
 	const most = 80
 	if len(path) > most {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How long a server waits for what its clients owe it.
+// The timeouts of a server.
 const (
 	headerTimeout  = 2 * time.Second
 	requestTimeout = 5 * time.Second
@@ -14,8 +14,8 @@ const (
 	idleTimeout    = time.Minute
 )
 
-// NewServer makes a server for one of the handlers of NewHandlers, which lifts the timeout of the answer for routes
-// that stream.
+// NewServer returns a server for a handler of NewHandlers, which removes the write
+// deadline for routes that stream.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
