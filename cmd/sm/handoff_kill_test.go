@@ -165,6 +165,17 @@ func (k *known) of(path string) (h api.Handoff, ok bool) {
 	return h, ok
 }
 
+// replacement reports whether a handoff is known that replaced h: the observer
+// schedules it at the time at which it cancels h.
+func (k *known) replacement(h api.Handoff) bool {
+	for _, x := range k.handoffs {
+		if x.ID != h.ID && x.Agent == h.Agent && x.MadeAt.Equal(h.ChangedAt) {
+			return true
+		}
+	}
+	return false
+}
+
 // killRound is what a seat's journal tells of one handoff.
 type killRound struct {
 	path            string
@@ -221,6 +232,9 @@ func (k *known) judge(c killRound) (state, problem string) {
 		reported = true
 	}
 	switch {
+	case h.Reason == "replaced" && c.clears+c.prompts == 0 && k.replacement(h):
+		// A message began another turn before the handoff could begin, and the
+		// agent handed over again at its end. The later handoff is judged itself.
 	case h.State == "cancelled", h.State != "confirmed" && h.State != "failed":
 		problem = "it was not carried out"
 	case c.clears > 1:
