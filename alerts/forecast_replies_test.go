@@ -17,7 +17,7 @@ import (
 	"sm/transcript/claude"
 )
 
-// trace is what the engine is told of one agent, for measuring its forecasts.
+// trace is the events of one agent, for measuring its forecasts.
 type trace []Event
 
 // script reads the transcript of one session.

@@ -81,8 +81,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestBack: once the client has gone back, its status line stands for the context, until
-// a reading comes.
+// TestBack: after a rewind the status line gives the context until the next reading.
 func TestBack(t *testing.T) {
 	for _, c := range []struct {
 		name   string

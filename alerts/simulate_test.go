@@ -16,8 +16,8 @@ type delivery struct {
 	ev Event
 }
 
-// faults are the shares of events that are lost, told twice and late, and by how
-// many seconds at most.
+// faults are the shares of events that are lost, repeated and late, and the largest
+// delay in seconds.
 type faults struct {
 	lost, doubled, late float64
 	lateness            float64
@@ -51,7 +51,7 @@ func (l *life) event(k EventKind) Event {
 	return Event{Kind: k, Agent: l.id, At: sec(l.now), Window: window, Model: "m"}
 }
 
-// record sends what stands in the transcript: in order, never lost, seldom late.
+// record sends an event of the transcript: in order, never lost, seldom late.
 func (l *life) record(ev Event) {
 	delay := 0.01 * l.rng.Float64()
 	if l.rng.Float64() < l.faults.late {

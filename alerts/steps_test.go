@@ -88,7 +88,7 @@ func enabled(on bool) Event {
 	return Event{Kind: EventSeen, Agent: "a", At: sec(0), Disabled: !on}
 }
 
-// tick stands for the passing of time among events.
+// tick is a step in which only time passes.
 func tick(s float64) Event { return Event{Kind: 0, At: sec(s)} }
 
 // play steps through events and ticks and returns what was said, withdrawn and

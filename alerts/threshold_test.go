@@ -101,8 +101,8 @@ func TestThresholdSources(t *testing.T) {
 	expect("forgotten", "known", 170_001, ThresholdSeen)
 }
 
-// Earlier versions stored what they learned without what was assumed. That goes on to hold for
-// clients that were told nothing of their own, until enough is learned of clients like them.
+// Earlier versions stored learned thresholds without the assumed ones. They hold for
+// clients without settings of their own, until enough is learned of such clients.
 func TestThresholdsOfEarlierVersions(t *testing.T) {
 	e := newEngine(t)
 	e.Restore(State{Learned: []ObservedCompactions{

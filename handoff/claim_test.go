@@ -59,7 +59,7 @@ func TestClaimCurrent(t *testing.T) {
 	s.last("old", "", noon)
 }
 
-// TestClaimNameless: what nobody has claimed would be given to everybody.
+// TestClaimNameless: a document without an owner is given to no agent.
 func TestClaimNameless(t *testing.T) {
 	s := newShelf(t)
 	s.put("old", "plan", noon)

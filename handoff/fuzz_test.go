@@ -98,7 +98,7 @@ func FuzzRecent(f *testing.F) {
 	})
 }
 
-// FuzzClaim: whatever stands in the folder, a claim ends with a document or without.
+// FuzzClaim: with any content of the directory a claim ends with a document or without.
 func FuzzClaim(f *testing.F) {
 	f.Add([]byte(`{"channel":"c","current":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}`), []byte("<!-- HANDOFF-ID: x -->\n\nbody"))
 	f.Add([]byte(`{"channel":"c","agents":{"a":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}}`), []byte(""))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// childRole tells the test binary to be one of the processes that a test needs.
+// childRole makes the test binary one of the processes that a test needs.
 const childRole = "SM_HANDOFF_CHILD"
 
 func TestMain(m *testing.M) {

@@ -21,7 +21,7 @@ func TestFileDisappears(t *testing.T) {
 	s.rejected("worker", "", files.ErrIrregular)
 }
 
-// rejected wants the agent to get nothing, and the error to tell why.
+// rejected checks that the agent gets nothing, and the reason in the error.
 func (s *shelf) rejected(agent, found string, cause error) {
 	s.t.Helper()
 	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, everybody)

@@ -99,7 +99,7 @@ func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	r.stop()
 }
 
-// idle says that there is nothing to store.
+// idle reports that nothing is to be stored.
 func (r *rig) idle() (idle bool) {
 	r.t.Helper()
 	noErrors(r.t, r.app.do(r.t.Context(), func(c *core) {
@@ -110,8 +110,8 @@ func (r *rig) idle() (idle bool) {
 	return idle
 }
 
-// TestHooksWhileCatchingUp: before the history is known nobody is told anything; what hooks
-// say then is taken in afterwards, as it was true.
+// TestHooksWhileCatchingUp: no notice is sent before catch-up ends; hooks of that time
+// are applied afterwards with their own times.
 func TestHooksWhileCatchingUp(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

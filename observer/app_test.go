@@ -193,7 +193,7 @@ func TestStopUnderLoad(t *testing.T) {
 	var stops sync.WaitGroup
 	for range 3 {
 		stops.Go(func() {
-			// A stop that waits for what will not end is cut off by this and says so.
+			// The timeout cuts off a stop that waits for ever, and reports it.
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			if err := r.app.Stop(ctx); err != nil {

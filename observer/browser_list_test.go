@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// browserAddress: what somebody has chosen stands in the address, and is there again when it is loaded.
+// browserAddress: filter, order and groups are in the address, and apply again when it is loaded.
 func browserAddress(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)
@@ -63,7 +63,7 @@ func browserAddress(t *testing.T, c chromium) {
 	r.stop()
 }
 
-// browserReadout: the curve says what is below the pointer, and to the arrow keys where there is none.
+// browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
 func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)
 	r.write(uuid(3), boundary(ago(30*time.Second), "b3", "auto", 141_000), reply(ago(0), "n3", 31_000, 1))
@@ -125,7 +125,7 @@ func browserReadout(t *testing.T, c chromium) {
 	r.stop()
 }
 
-// browserCopy: ids and commands are copied as they stand there, and are words of a shell.
+// browserCopy: ids and commands are copied unchanged, quoted for a shell.
 func browserCopy(t *testing.T, c chromium) {
 	r := someAgents(t)
 	r.joins(uuid(1), `,"name":"it's b"`)

@@ -231,7 +231,7 @@ func browserGone(t *testing.T, c chromium) {
 	r.stop()
 }
 
-// browserEmpty: who has no agent yet is told what to do, and sees the first one come.
+// browserEmpty: without agents the page shows the next step, and the first agent when it comes.
 func browserEmpty(t *testing.T, c chromium) {
 	r := newRig(t).start()
 	b := c.open(t, r, "/", 1280, 800)

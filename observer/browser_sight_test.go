@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browserNames: a user who cannot see the page is told what is on it.
+// browserNames: all elements have names for a screen reader.
 func browserNames(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/?session=d", 1280, 800)

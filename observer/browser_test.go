@@ -176,7 +176,7 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// pageReplaced says whether an evaluation failed because its page was left meanwhile. The words are Chromium's
+// pageReplaced reports whether an evaluation failed because its page was left meanwhile. The words are Chromium's
 // (V8's inspector, error -32000); its protocol has no code of its own for it.
 func pageReplaced(err error) bool {
 	text := err.Error()
@@ -203,7 +203,7 @@ func (b *browser) press(keys ...string) {
 	}
 }
 
-// live waits until the page is told of what happens.
+// live waits until the page has its event stream.
 func (b *browser) live() {
 	b.t.Helper()
 	b.until("the page is live", `document.querySelector('#live.on') !== null`)

@@ -58,7 +58,7 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	for _, record := range canaryRecords() {
 		appendLines(r.t, filepath.Join(folder, id+".jsonl"), plant(record))
 	}
-	// Without a working directory nothing but the folder tells the project.
+	// Without a working directory the folder alone names the project.
 	appendLines(r.t, filepath.Join(folder, uuid(10*n+1)+".jsonl"), `{"type":"assistant","message":{"model":"claude-haiku-4-5","usage":{"input_tokens":9}}}`)
 	// Left alone, which is logged.
 	if err := os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700); err != nil {

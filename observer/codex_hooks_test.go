@@ -45,7 +45,7 @@ func (d *codexDesk) record(thread, kind, payload string) {
 	appendLines(d.t, d.path(thread), fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,"type":%q,"payload":%s}`, at, d.n, kind, payload))
 }
 
-// tells writes the record by which a thread shows what a hook has told the model.
+// tells writes the record that a thread has for the context of a hook.
 func (d *codexDesk) tells(thread, role, text string) {
 	d.t.Helper()
 	if role == "user" {
@@ -76,7 +76,7 @@ func (d *codexDesk) fires(event, fields string) string {
 	return string(codexhook.Encode(answer))
 }
 
-// contextIn is what an answer tells the agent as context.
+// contextIn returns the context in an answer.
 func contextIn(t *testing.T, event, answer string) string {
 	t.Helper()
 	a, ok := hook.DecodeAnswer([]byte(answer))
@@ -106,8 +106,8 @@ func (d *codexDesk) label() string {
 
 const response = `,"status":"completed","token_usage":{"input_tokens":%d,"output_tokens":0,"total_tokens":%d}`
 
-// TestCodexHooks: a thread's hooks tell of its context before its transcript does, and their answers carry what it is to
-// know; the transcript shows that, once.
+// TestCodexHooks: hooks report a thread's context before its transcript does, and their answers carry messages; the
+// transcript contains each once.
 func TestCodexHooks(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"", "em"} {
@@ -200,8 +200,8 @@ func TestCodexSubagentHooks(t *testing.T) {
 	d.stop()
 }
 
-// TestCodexByItsHooksAlone: a thread without a transcript is Codex's, for its hooks say so; where the client names no
-// transcript its hooks tell of the context, too.
+// TestCodexByItsHooksAlone: hooks make a thread without a transcript Codex's, and report its context where the client
+// names no transcript.
 func TestCodexByItsHooksAlone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"named, not there": `"/nowhere/rollout-2026-05-01T12-00-00-` + codexThread + `.jsonl"`, "none": "null"} {

@@ -136,7 +136,7 @@ func (r *rig) strays() {
 	}
 }
 
-// healthy says whether all rules have been evaluated; it expects that they could be.
+// healthy reports whether all rules have been evaluated, and fails on errors.
 func (s *scraper) healthy(files []string) bool {
 	s.t.Helper()
 	a, err := fetch(s.t.Context(), s.base+"/api/v1/rules")

@@ -14,8 +14,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestDemoTakesNoAgents: an observer of made-up agents says so, and nothing that a real agent could post, neither by
-// its own name nor by that of a made-up one, changes what it knows.
+// TestDemoTakesNoAgents: a demo is marked as one, and no post of a real agent, by its own name or that of a simulated one,
+// changes its state.
 func TestDemoTakesNoAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -150,10 +150,9 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 	return s, w
 }
 
-// TestE2EAlerts lets an agent's context fill up, be compacted three times and rest, before
-// all that watches it: the exposition, Prometheus, Alertmanager, the webhook and the
-// agent's queue. Whether the observer finds it by itself or is told by the alerts, agent
-// and parent hear the same, once.
+// TestE2EAlerts: an agent's context fills up, is compacted three times and rests, with the
+// exposition, Prometheus, Alertmanager, the webhook and the agent's queue. Whether the
+// observer or the alerts find it first, agent and parent get the same notices, once.
 func TestE2EAlerts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

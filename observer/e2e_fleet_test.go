@@ -108,7 +108,7 @@ func startCentral(t *testing.T) *central {
 		"-httpListenAddr=" + l.Addr().String(), "-search.latencyOffset=0s", "-search.disableCache"})}
 }
 
-// totals are the same sums, of what has been written. It is nil while nobody answers.
+// totals are the same sums, of written samples. It is nil while the server does not answer.
 func (c *central) totals() map[string]float64 {
 	c.t.Helper()
 	query := url.Values{"query": {`sum by (name) (label_replace({job="sm", __name__=~"(agent|sm)_.+", __name__!~"agent_session_forecast.+"}, "name", "$1", "__name__", "(.+)"))`}}
@@ -165,8 +165,8 @@ func (c *central) agrees(machines ...*machine) {
 // outage is how many scrapes of each machine the central server misses: 20 seconds of them.
 const outage = 40
 
-// TestE2EFleet: two machines write to one server, which then tells of both what they
-// themselves tell; also of the time in which it was down.
+// TestE2EFleet: two machines write to one server, which then has the figures of both,
+// also of the time in which it was down.
 func TestE2EFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

@@ -108,7 +108,7 @@ func (l *eventStream) state() (s stateNews) {
 	return s
 }
 
-// until waits until the row of an agent says so.
+// until waits until the row of an agent contains the text.
 func (l *eventStream) until(agent, text string) stateNews {
 	l.r.t.Helper()
 	for {
@@ -119,7 +119,7 @@ func (l *eventStream) until(agent, text string) stateNews {
 	}
 }
 
-// row is that of an agent, "" when it is not among what is told.
+// row returns the row of an agent, "" if it was not sent.
 func (s *stateNews) row(agent string) string {
 	for _, r := range s.Rows {
 		if r.Data.Key == webpage.Key(agent) {
@@ -129,7 +129,7 @@ func (s *stateNews) row(agent string) string {
 	return ""
 }
 
-// TestEvents: at first all is told, then what changes, and nothing of the others.
+// TestEvents: the first event has all rows, later ones only the changed rows.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -147,7 +147,7 @@ func TestEvents(t *testing.T) {
 	if len(news.Rows) != 1 || !strings.Contains(news.Head, `data-pressure="rising" data-count="1"`) {
 		t.Errorf("%d rows, head %s", len(news.Rows), news.Head)
 	}
-	// A page that knows as much is told what it does not know yet.
+	// A page that reconnects gets only the rows that have changed.
 	r.write(uuid(2), reply(ago(0), "n2", 81_000, 1))
 	l.until(uuid(2), "81k of 200k")
 	late := r.listen("?since=" + news.Mark)
@@ -178,7 +178,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsOfOne: with a session all about it is told, and what happens to it.
+// TestEventsOfOne: with a session the events have its detail.
 func TestEventsOfOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -206,8 +206,8 @@ func TestEventsOfOne(t *testing.T) {
 	r.stop()
 }
 
-// TestEventsBeat: a page hears from an observer that has nothing to tell, and once the
-// last page has gone nothing is kept for it.
+// TestEventsBeat: an observer without changes sends beats, and keeps nothing after the
+// last page has gone.
 func TestEventsBeat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -258,8 +258,8 @@ func TestEventsCrowd(t *testing.T) {
 	r.stop()
 }
 
-// TestEventsSlow: a page that does not read holds up nobody, and is told the newest once
-// it does.
+// TestEventsSlow: a page that does not read delays no other, and gets the newest state
+// when it does.
 func TestEventsSlow(t *testing.T) {
 	t.Parallel()
 	const sessions = 300
@@ -307,7 +307,7 @@ func TestEventsSlow(t *testing.T) {
 	r.stop()
 }
 
-// TestDetailFollowsTheQueue: what shows in an agent's detail alone is told, too.
+// TestDetailFollowsTheQueue: changes that show only in an agent's detail are sent too.
 func TestDetailFollowsTheQueue(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
@@ -320,7 +320,7 @@ func TestDetailFollowsTheQueue(t *testing.T) {
 		t.Fatalf("%s", first)
 	}
 	l.next("beat")
-	l.next("beat") // what the hook has brought is told by now
+	l.next("beat") // by now the changes of the hook have been sent
 	r.sends("em", "sequential", "text")
 	for !strings.Contains(l.next("detail"), "1 message waits") {
 	}

@@ -21,9 +21,9 @@ import (
 	"sm/observer/fleet"
 )
 
-// actor is a client in a pane, as far as an observer can say: its hooks come over the
-// socket, its transcript and its entry in the registry are files, and what is typed at its
-// prompt is obeyed. It writes down what it hears.
+// actor is a client in a pane: it sends hooks over the socket, writes its transcript and
+// its entry in the registry, and obeys text that is typed at its prompt. It records its
+// messages.
 type actor struct {
 	cast            *cast
 	agent, pane     string
@@ -47,13 +47,13 @@ type cast struct {
 	all  map[string]*actor
 	dead map[string]bool // by start
 	line []fleet.Process // what the caller of a route descends from, when set
-	// refuse keeps typing out, begun hears of each that begins.
+	// refuse makes typing fail; begun gets each typing that begins.
 	refuse error
 	begun  chan string
 	typing map[string]bool
 }
 
-// newCast is an observer that carries out handoffs, and nobody to do so yet.
+// newCast is an observer that carries out handoffs, without agents yet.
 func newCast(t *testing.T) *cast {
 	r := newWatched(t)
 	c := &cast{r: r, all: map[string]*actor{}, dead: map[string]bool{}, typing: map[string]bool{}, begun: make(chan string, 100)}
@@ -118,7 +118,7 @@ func (a *actor) rests(status string) {
 	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`, status, time.Now().UnixMilli()+1, pad))
 }
 
-// hears writes down what has happened to the client.
+// hears records an event of the client.
 func (a *actor) hears(format string, args ...any) {
 	a.cast.mu.Lock()
 	defer a.cast.mu.Unlock()
@@ -138,7 +138,7 @@ func (a *actor) heard() (list []string) {
 	return list
 }
 
-// hook tells the observer, and lets the transcript show what the answer says.
+// hook sends a hook and writes its answer to the transcript.
 func (a *actor) hook(event, fields string) (text string) {
 	body := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":%q,"hook_event_name":%q,`+
 		`"sm":{"agent":%q,"provider":%q,"tmux":"/tmp/tmux","server":77,"pane":%q,"pid":%d,"start":%q}%s}`,
@@ -208,7 +208,7 @@ func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(
 	return c.act(ctx, at, text, "", idle)
 }
 
-// act types where that stands in the box.
+// act types if the box contains the text.
 func (c *cast) act(ctx context.Context, at fleet.Place, text, box string, idle func(context.Context) error) (typed bool, err error) {
 	c.mu.Lock()
 	a, refuse := c.all[at.Pane], c.refuse
@@ -351,7 +351,7 @@ var (
 	errCut   = errors.New("no answer from tmux")
 )
 
-// ends stops the observer once nobody is typed to any more: a client that is in the middle
+// ends stops the observer when no client is being typed at: a client in the middle
 // of a turn would find no observer.
 func (r *rig) ends() {
 	r.t.Helper()

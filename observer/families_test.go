@@ -50,8 +50,8 @@ func grown(end time.Time) (lines []string) {
 	return lines
 }
 
-// TestFamiliesOfSignals tells a story by all sources and expects every figure of it; then
-// it is told on, and in the end the counters are found again after a restart.
+// TestFamiliesOfSignals feeds all sources and checks every metric; after more events and
+// a restart it checks the counters again.
 func TestFamiliesOfSignals(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

@@ -102,8 +102,8 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	r.ends()
 }
 
-// TestHandoff_ADocumentWithANameForAShell: nothing that a shell would make something of is
-// typed; what is told of the handoff is the document's own name.
+// TestHandoff_ADocumentWithANameForAShell: characters with a meaning in a shell are not
+// typed; the handoff is listed with the document's own name.
 func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)

@@ -151,8 +151,8 @@ func TestHandoff_NoSession(t *testing.T) {
 	r.ends()
 }
 
-// TestHandoff_SkipFence: what /clear itself tells, its SessionStart and the late Stop
-// of the old session, opens one cycle and says nothing.
+// TestHandoff_SkipFence: the reports of /clear itself, its SessionStart and the late Stop
+// of the old session, open one cycle and cause no notice.
 func TestHandoff_SkipFence(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
@@ -252,7 +252,7 @@ func TestHandoff_DeliveryLock(t *testing.T) {
 }
 
 // TestHandoff_FailureRecovery: the document is deleted after the call. The agent keeps
-// its context, its messages come, and it is told.
+// its context, gets its messages, and is notified.
 func TestHandoff_FailureRecovery(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)

@@ -69,8 +69,8 @@ func TestLevelFiles(t *testing.T) {
 	r.stop()
 }
 
-// TestLevelFilesAgain: they are no more than a picture of the state: what is missing,
-// wrong or of nobody is put right at the next start.
+// TestLevelFilesAgain: level files follow from the state: missing, wrong and foreign ones
+// are corrected at the next start.
 func TestLevelFilesAgain(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {
@@ -112,7 +112,7 @@ func TestSessionTurnsOutToBeAKnownAgents(t *testing.T) {
 	r.stop()
 }
 
-// TestLevelFilesOfADryRun: levels are shown; nobody hears anything.
+// TestLevelFilesOfADryRun: levels are written; no notice is sent.
 func TestLevelFilesOfADryRun(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

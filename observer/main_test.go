@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// fetchTargets makes this binary, run as another user, fetch what it is told to.
+// fetchTargets makes this binary, run as another user, fetch the given addresses.
 const fetchTargets = "SM_TEST_FETCH"
 
 func TestMain(m *testing.M) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// paths are some that the other listeners serve, and some that nobody does.
+// paths are some that the other listeners serve, and some that none does.
 func paths() []string {
 	return []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/x", "/events", "/hooks/claude", "/alerts/webhook", "/debug/pprof/", "/metrics/", "/metrics/x", "/-/", "/favicon.ico"}
 }
@@ -66,7 +66,7 @@ func TestMetricsListen(t *testing.T) {
 	}
 }
 
-// TestMetricsListenPassword: with a file of passwords nothing is told without one.
+// TestMetricsListenPassword: with a password file nothing is served without one.
 func TestMetricsListenPassword(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -33,7 +33,7 @@ func TestGuardUsage(t *testing.T) {
 	g.stop()
 }
 
-// A subagent has a context of its own. So has a session that nobody has activated.
+// Subagents have a context of their own; other sessions were never activated.
 func TestGuardLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)

@@ -52,7 +52,7 @@ func (g *guarded) update(field, value string) {
 	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }))
 }
 
-// sm is the origin of all that the client says. It stands in some other folder.
+// sm is the origin in all payloads of the client. It is in another folder.
 func (g *guarded) sm() string {
 	return fmt.Sprintf(`"cwd":%q,"sm":{"agent":"em","pid":%d,"start":%q,"project":%q}`, g.rig.dir, g.client.PID, g.client.Start, filepath.Dir(filepath.Dir(g.dir)))
 }

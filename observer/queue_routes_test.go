@@ -12,7 +12,7 @@ import (
 	"sm/observer/api"
 )
 
-// TestMessageRefused: what is no message, is too much, or goes to nobody.
+// TestMessageRefused: invalid messages, too many, and unknown agents.
 func TestMessageRefused(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

@@ -10,8 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestCriticalNoticeNamesFiles: the agent hears which files it read again after its last compaction, in characters that
-// mean nothing to a shell, and nobody who does not want that.
+// TestCriticalNoticeNamesFiles: the critical notice names the files that the agent read again after its last compaction,
+// in characters without a meaning in a shell, unless switched off.
 func TestCriticalNoticeNamesFiles(t *testing.T) {
 	t.Parallel()
 	reads := func(at, msg string, context int, file string) string {
@@ -39,8 +39,8 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 	}
 }
 
-// TestRereadOfTheProject: an agent that has read nothing again is told what others of its project needed, at most five
-// files, those of most tokens first.
+// TestRereadOfTheProject: an agent that has read nothing again gets the files of others in its project, at most five,
+// those of most tokens first.
 func TestRereadOfTheProject(t *testing.T) {
 	t.Parallel()
 	c := applied(t)

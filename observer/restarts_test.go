@@ -31,8 +31,8 @@ type chapter struct {
 	want []string
 }
 
-// life is an agent's through all that the policy knows, each part told by what tells it
-// in earnest.
+// life is an agent's through all rules of the policy, each part reported by its real
+// source.
 func life() []chapter {
 	var heard string
 	hook := func(event, session, fields string) func(*rig) {
@@ -74,7 +74,7 @@ func life() []chapter {
 }
 
 // TestNothingTwiceOverRestarts: an observer that ends and starts after each part of an
-// agent's life says what one that never ends says, whether it was stopped or killed.
+// agent's life, by a stop or a kill, sends the notices of one that never ends.
 func TestNothingTwiceOverRestarts(t *testing.T) {
 	t.Parallel()
 	for name, end := range restarts() {

@@ -94,7 +94,7 @@ func payload(agent, session, event, fields string) string {
 	return fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":%q}%s}`, session, event, agent, fields)
 }
 
-// fire posts a hook and returns what the agent is told by its answer, "" for nothing.
+// fire posts a hook and returns the text in its answer, "" for none.
 func (r *rig) fire(agent, session, event, fields string) string {
 	r.t.Helper()
 	a := r.ask(http.MethodPost, "/hooks/claude", payload(agent, session, event, fields))
@@ -147,7 +147,7 @@ func (r *rig) mail() (list []string) {
 	return list
 }
 
-// session is one as GET /sessions/{id} tells it.
+// session returns the answer of GET /sessions/{id}.
 func (r *rig) session(id string) (s api.Session) {
 	r.t.Helper()
 	a := r.ask(http.MethodGet, "/sessions/"+id, "")
@@ -158,7 +158,7 @@ func (r *rig) session(id string) (s api.Session) {
 	return s
 }
 
-// idOf is the message's id at the end of what an agent is told.
+// idOf returns the message's id at the end of a text.
 func idOf(line string) string {
 	_, id, _ := strings.Cut(line[strings.LastIndexByte(line, ' ')+1:], "#")
 	return id

@@ -148,7 +148,7 @@ func (r *rig) client(pid int, id, fields string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	// A process that lives, told apart by a start that cannot be compared.
+	// A running process with a start time that cannot be compared.
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`, os.Getpid(), id, pid, fields)
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // a client's turn and the test may write at once
 	if err != nil {

@@ -26,8 +26,8 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// TestCallIsNoProof: what was typed is no more than a call; the text is heard by what
-// follows from it.
+// TestCallIsNoProof: a typed line confirms nothing; the text is confirmed by the
+// hook or transcript that follows.
 func TestCallIsNoProof(t *testing.T) {
 	q := New(Defaults())
 	id := put(t, q, Message{To: "a", Text: "x"}, 0).ID

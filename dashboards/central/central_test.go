@@ -79,8 +79,8 @@ func serve(t *testing.T, h http.Handler) *Server {
 	return s
 }
 
-// TestSessions: the sessions of hosts that use the same names are told apart, what is unknown is unknown, and each look
-// takes two queries.
+// TestSessions: sessions of hosts with the same names are separate, missing figures are unknown, and each poll takes two
+// queries.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const one, two, pulled = "host=one,instance=127.0.0.1:8420,job=sm,session=web", "host=two,instance=127.0.0.1:8420,job=sm,session=web", "instance=three:9464,job=sm,session=api"

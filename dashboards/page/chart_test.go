@@ -11,7 +11,7 @@ import (
 	"sm/observer/curve"
 )
 
-// TestCycles: the curve is cut where a cycle begins, also where a mark alone says so.
+// TestCycles: the curve is cut where a cycle begins, also at a mark without points.
 func TestCycles(t *testing.T) {
 	h := curve.History{
 		Points: []curve.Point{point(10, 5), point(20, 9), point(30, 2), first(40, 3), point(50, 4)},
@@ -46,7 +46,7 @@ func TestSparkScale(t *testing.T) {
 	}
 }
 
-// TestSparkIsOfFewCycles: of many cycles the last ones are drawn, so that they can be told apart.
+// TestSparkIsOfFewCycles: of many cycles only the last ones are drawn.
 func TestSparkIsOfFewCycles(t *testing.T) {
 	var h curve.History
 	for i := range int64(20) {

@@ -85,8 +85,8 @@ func (a awaited) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-// TestSnapshotAfterTheLastPage: a snapshot that is made while the one before is dropped is
-// dropped, too, when nobody comes.
+// TestSnapshotAfterTheLastPage: a snapshot made while the one before is dropped is
+// dropped too, if no page is open.
 func TestSnapshotAfterTheLastPage(t *testing.T) {
 	h, s := newHub(t)
 	if _, err := h.look(t.Context()); err != nil {

@@ -16,7 +16,7 @@ func reported(t *testing.T, r *Report) string {
 	return body
 }
 
-// TestReport: all that is told is drawn, and names are only text.
+// TestReport: all figures are drawn, and names are escaped.
 func TestReport(t *testing.T) {
 	got := reported(t, &Report{
 		Build: "sm 1", Lead: "2 compactions cost 10k tokens.", Span: "3 sessions",

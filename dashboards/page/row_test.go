@@ -78,7 +78,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 	}
 }
 
-// TestTold tests that "told at" is shown only if the agent has read the notice.
+// TestTold: "told at" is shown only after the agent has read the notice.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -216,8 +216,8 @@ func hostile(t *testing.T) map[string]func(path string) {
 	}
 }
 
-// A state file may be anything: it is nobody's then, at once, and an activation keeps it
-// under another name.
+// Any other content of a state file counts as no state, and an activation keeps the
+// file under another name.
 func TestGuardHostileFiles(t *testing.T) {
 	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	client := Client{"abc-123-def", 12345, "1"}

@@ -46,7 +46,7 @@ func TestGuardDecides(t *testing.T) {
 	}
 }
 
-// The session that has overflowed is the one that makes the call, whatever stands in the file.
+// The session that makes the call is the full one, with any content of the file.
 func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	for _, tt := range []struct {
@@ -73,7 +73,7 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}
 }
 
-// A message that says what to run, and what still works, without a percentage.
+// A message with the remedy and the allowed tools, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", new(State))
 	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {

@@ -117,12 +117,12 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	if err := activate("D", Client{"s3", 8, "200"}); err != nil {
 		t.Errorf("after a clear: %v", err)
 	}
-	// Left like that, it is nobody's, and anybody may take it.
+	// In this state it has no owner, and any client may take it.
 	p.want("C", State{Lifecycle: SessionCompleted})
 	if done, err := Activate(t.Context(), Activation{Dir: p.session("C"), Skill: "x", Client: Client{"s4", 9, "1"}, Proven: true, Now: guardNow, Alive: lives}); err != nil || done.Full {
 		t.Errorf("a session that was full once: %+v, %v", done, err)
 	}
-	// Where nobody knows which session was full, its process must have ended.
+	// If the full session is unknown, its process must have ended.
 	for alive, want := range map[bool]bool{true: true, false: false} {
 		p.put("K", State{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
 		done, err := Activate(t.Context(), Activation{Dir: p.session("K"), Skill: "x", Client: Client{"s5", 10, "1"}, Proven: true, Now: guardNow,

@@ -107,7 +107,7 @@ func TestRotationByRestart(t *testing.T) {
 	}
 }
 
-// TestRotationOverheard: the prompt is heard in a session that nobody knows to be the agent's yet. It is stored, and confirms
+// TestRotationOverheard: the prompt arrives in a session that is not linked to the agent yet. It is stored, and confirms
 // once, when the agent is in that session.
 func TestRotationOverheard(t *testing.T) {
 	m := newMachine()
@@ -151,8 +151,8 @@ func TestRotationOverheard(t *testing.T) {
 	}
 }
 
-// TestRotationFailures: before anything is typed the agent goes on as it was; after it the
-// failure says that the context may be lost.
+// TestRotationFailures: before anything is typed the agent keeps its context; afterwards
+// the failure mentions that the context may be lost.
 func TestRotationFailures(t *testing.T) {
 	idle := Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}
 	prepared := Prepared{ID: "r", Read: "/doc.md", At: at(6)}
@@ -377,8 +377,8 @@ func TestRotationNotGivenUpWhileTyping(t *testing.T) {
 	step(t, m, Started{Agent: "a", Session: "s2", At: at(66)}, Cleared)
 }
 
-// TestRotationRestored: an observer that begins gives each proof its whole time: what stands
-// at the prompt since long ago can be finished, and what came about is told late.
+// TestRotationRestored: after a start each confirmation has its full time: text that was
+// at the prompt for long can be submitted, and results may be late.
 func TestRotationRestored(t *testing.T) {
 	m := newMachine()
 	schedule(t, m, "r", 0)

@@ -20,8 +20,8 @@ func TestRotationOfAnotherSession(t *testing.T) {
 	step(t, m, in, Failed, "Report session_changed lost=false")
 }
 
-// TestRotationProof: neither an older session nor the one that was to be cleared proves
-// anything, unless its hook says that it was.
+// TestRotationProof: neither an older session nor the cleared one confirms anything,
+// except by the hook of the clear.
 func TestRotationProof(t *testing.T) {
 	m := newMachine()
 	schedule(t, m, "r", 0)
@@ -46,8 +46,8 @@ func TestRotationBusy(t *testing.T) {
 	step(t, m, Typed{ID: "r", Reason: "draft", At: at(3000)}, Scheduled, "Release")
 }
 
-// TestRotationHeardFirst: the transcript of a restarted client may be read before anybody
-// says that it runs.
+// TestRotationHeardFirst: the transcript of a restarted client may be read before the
+// report that it runs.
 func TestRotationHeardFirst(t *testing.T) {
 	m := newMachine()
 	schedule(t, m, "r", 0)

@@ -18,7 +18,7 @@ type asked struct {
 	Status Status
 }
 
-// script is an observer that answers each question as it is told, then holds all others back.
+// script is an observer that answers each request from a list, then holds all others.
 type script struct {
 	began   time.Time
 	answers []func(ctx context.Context) (Instruction, bool, error)

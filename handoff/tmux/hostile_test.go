@@ -56,7 +56,7 @@ func wire(texts []string) []byte {
 	return b.Bytes()
 }
 
-// tally counts what says whether a paste was broken out of.
+// tally counts the signs that a paste was broken out of.
 func tally(raw []byte) string {
 	return fmt.Sprintf("%d opens, %d closes, %d returns, %d escapes, %d interrupts", bytes.Count(raw, []byte("\x1b[200~")),
 		bytes.Count(raw, []byte("\x1b[201~")), bytes.Count(raw, []byte("\r")), bytes.Count(raw, []byte("\x1b")), bytes.Count(raw, []byte("\x03")))

@@ -50,9 +50,9 @@ type event struct {
 	PID  int    `json:",omitempty"`
 }
 
-// fake behaves like the client as far as this package can say: it draws an input box,
-// asks for bracketed paste, shows long pastes as a label, and approves with Enter when a
-// dialog is open. It logs what it was told, and every byte that came in.
+// fake behaves like the client as far as this package depends on it: it draws an input
+// box, asks for bracketed paste, shows long pastes as a label, and approves with Enter
+// when a dialog is open. It logs its prompts and every byte of its input.
 type fake struct {
 	log, raw *os.File
 	tty      *os.File

@@ -150,7 +150,7 @@ func TestTypeUponSuggestion(t *testing.T) {
 	}
 }
 
-// A human types while the client takes the paste: nobody presses Enter.
+// A user types while the client takes the paste: Enter is not pressed.
 func TestTypeLeavesMergedText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{Echo: 300 * time.Millisecond})
@@ -237,7 +237,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// To be told to stop in the middle would leave a draft behind.
+// A cancellation in the middle would leave a draft behind.
 func TestTypeFinishesWhatItPasted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})

@@ -238,7 +238,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 	a.reaches(ReasonNone)
 }
 
-// A key that the client has not drawn yet is not on the screen, but tmux knows of it.
+// A key that the client has not drawn yet is not on the screen, but tmux has it.
 func TestUnseenKeys(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{Quiet: time.Second})

@@ -62,7 +62,7 @@ func TestGateForeign(t *testing.T) {
 	}
 }
 
-// A hostCase is a Host header; PORT stands for the port of the listener.
+// A hostCase is a Host header; PORT is replaced by the port of the listener.
 type hostCase struct {
 	host string
 	ok   bool
@@ -81,7 +81,7 @@ func hostCases() []hostCase {
 	}
 }
 
-// A browserCase is what a browser may add; HOST stands for the Host header.
+// A browserCase is the headers of a browser; HOST is replaced by the Host header.
 type browserCase struct {
 	headers string
 	methods string // with which it is let through

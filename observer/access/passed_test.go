@@ -28,7 +28,7 @@ func handed(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// TestPassed: a socket that was passed is used and outlives its listener; what nobody wants is closed and named.
+// TestPassed: a passed socket is used and outlives its listener; others are closed and named.
 func TestPassed(t *testing.T) {
 	path := shortPath(t)
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))

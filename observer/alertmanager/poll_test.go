@@ -133,8 +133,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollKeepsQuiet: what somebody has silenced, what is inhibited, of another host or about nobody is not said, even by
-// a server that does not heed what it is asked for.
+// TestPollKeepsQuiet: silenced and inhibited alerts, and those of another host or without a session, are ignored, even from
+// a server that ignores the filters.
 func TestPollKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]string{
@@ -296,7 +296,7 @@ func TestRun(t *testing.T) {
 		}
 		begin()
 	}
-	configure(Options{}) // nobody
+	configure(Options{})
 	file := filepath.Join(t.TempDir(), "http.yml")
 	if err := os.WriteFile(file, []byte("authorization: {credentials: secret}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestCheck: each error says what to do.
+// TestCheck: each error contains the remedy.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -217,7 +217,7 @@ func TestMarksOfAllCycles(t *testing.T) {
 	}
 }
 
-// TestReadEnd: the end of a transcript says what was before.
+// TestReadEnd: the end of a transcript yields the curve before the start.
 func TestReadEnd(t *testing.T) {
 	dir := t.TempDir()
 	stampAt := func(s int) string { return stamp(at(s)) }

@@ -81,7 +81,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// summary is what the script knows of a session.
+// summary is the script's figures of a session.
 type summary struct {
 	Project          string
 	Context          int64
@@ -146,7 +146,7 @@ func found(t *testing.T, dir string) map[string]*summary {
 	return sessions
 }
 
-// recorder hears hooks and answers each that takes an answer.
+// recorder receives hooks and answers each that takes an answer.
 type recorder struct {
 	events []string
 	bills  map[string]float64 // by session

@@ -10,8 +10,8 @@ import (
 )
 
 // TestAtWorkMost: of very many sessions with fresh transcripts the newest count as at work,
-// and so does each session that a hook or the client's registry has named. At a first start the policy
-// hears of those, and of sessions whose context is not small.
+// and so does each session that a hook or the client's registry has named. At a first start the
+// policy gets these, and sessions whose context is not small.
 func TestAtWorkMost(t *testing.T) {
 	f := New(Options{Created: created, Thresholds: alerts.Defaults().Thresholds}, Stored{})
 	const many, hooked, listed, high = atWorkMost + 50, 3, 5, 7

@@ -7,8 +7,8 @@ import (
 	"sm/transcript"
 )
 
-// TestCopyIsNotAtWork: a transcript that was copied has a new file and old records, and is nobody at work. One that grows
-// while it is watched is somebody's, whatever the clock of its client says; one without times goes by its file.
+// TestCopyIsNotAtWork: a copied transcript has a new file and old records, and is not at work. One that grows while it is
+// watched is, with any clock of its client; one without times goes by its file.
 func TestCopyIsNotAtWork(t *testing.T) {
 	t.Parallel()
 	const year = 365 * 24 * 60

@@ -10,7 +10,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// said is what an engine says of all that a scene has told, in its order.
+// said is the output of an engine for all events of a scene, in order.
 func (s *scene) said() (list []string) {
 	s.t.Helper()
 	e, err := alerts.New(alerts.Defaults())
@@ -84,9 +84,9 @@ func TestWarningsOfReports(t *testing.T) {
 	}
 }
 
-// TestNoFalseWarningsRandom: agents that stay below the warning hear nothing, whatever
-// nonsense the status line tells of other sessions, of sums and of what was long ago; one
-// that has crossed it hears so once, and once more after /clear.
+// TestNoFalseWarningsRandom: agents below the warning get no notice, with any nonsense in
+// status lines about other sessions, sums and old figures; an agent that has crossed it
+// gets one, and one more after /clear.
 func TestNoFalseWarningsRandom(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -86,7 +86,7 @@ func TestCrossCheck(t *testing.T) {
 	}
 }
 
-// posts is a script that tells a percentage of whatever window there is, and a sum.
+// posts is a script that reports a percentage of any window, and a sum.
 func posts(at, percent float64, total int64) step {
 	return func(s *scene) {
 		news, _, err := s.f.Usage(&hook.ContextUsage{SessionID: "em", UsedPercentage: &percent, TotalInputTokens: &total}, transcript.InstantOf(second(at)))
@@ -104,7 +104,7 @@ func zeros() hook.Status {
 	return st
 }
 
-// percentOnly is a report that tells no usage.
+// percentOnly is a report without usage.
 func percentOnly(percent float64) hook.Status {
 	st := status(0, 200_000)
 	st.Window.UsedPercentage = hook.Figure[float64]{Value: percent, Known: true}
@@ -135,8 +135,8 @@ func TestReportsDropped(t *testing.T) {
 	}
 }
 
-// TestWindowOfStatusLine: the window that the status line tells is used at once, for the
-// tokens that are known as well, and stays over /clear and restarts of client and observer.
+// TestWindowOfStatusLine: the window in the status line is used at once, also for known
+// tokens, and stays over /clear and restarts of client and observer.
 func TestWindowOfStatusLine(t *testing.T) {
 	em := from("em", 7)
 	type told struct {
@@ -181,7 +181,7 @@ func TestPostedReports(t *testing.T) {
 	percent := func(p float64) *float64 { return &p }
 	for _, c := range []struct {
 		name   string
-		window int64 // what the status line has told before
+		window int64 // of an earlier status line
 		post   hook.ContextUsage
 		tokens int64
 		of     int64

@@ -38,7 +38,7 @@ const (
 )
 
 // TestMessageGrowsOnce: a file that is cut back to the first line of a message, or
-// emptied, and written again, told the message's growth each time anew.
+// emptied, and written again, counts the message's growth once.
 func TestMessageGrowsOnce(t *testing.T) {
 	created := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	disk := ledger{}

@@ -15,9 +15,9 @@ func buries(at float64) step { return func(s *scene) { s.f.Bury(second(at)) } }
 // doing is what a view says of whether somebody is at work there.
 type doing struct{ Live, Ended, Past bool }
 
-// TestEnded: a client that has ended is neither at work nor idle, whatever told so: its
-// last hook, or that its process is gone. A registry without its entry proves nothing
-// while the process runs.
+// TestEnded: a client that has ended, by its last hook or because its process is gone, is
+// neither at work nor idle. A registry without its entry proves nothing while the process
+// runs.
 func TestEnded(t *testing.T) {
 	const pid = 7
 	atWork, ended, past := doing{Live: true}, doing{Ended: true}, doing{Past: true}

@@ -129,8 +129,8 @@ func readPaper(t *testing.T, dir, name string) *paper {
 	return p
 }
 
-// reply is an assistant's record: message msg of so many tokens in context and
-// output. Its uuid is its own when it is not told.
+// reply is an assistant's record: message msg with so many tokens in context and
+// output. Its uuid is its own unless one is given.
 func reply(at, msg string, context, output int) string {
 	return replyAs(at, msg, fmt.Sprintf("%s-%d-%s", msg, output, at), context, output)
 }

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// truth is what sessions that copied from each other are known to hold together.
-// Which of them was first their files do not always tell.
+// truth is the totals of sessions that copied from each other. Their files do not always
+// show which of them was first.
 type truth struct {
 	Compactions    transcript.TriggerCounts
 	Inherited      int

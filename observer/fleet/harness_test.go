@@ -14,8 +14,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// scene plays what the clients of a machine tell, each thing with its own time, and
-// keeps what the fleet makes of it. Sessions have numbers, see uuid.
+// scene plays the reports of the clients of a machine, each with its own time, and
+// keeps the fleet's results. Sessions have numbers, see uuid.
 type scene struct {
 	t      *testing.T
 	f      *Fleet
@@ -24,7 +24,7 @@ type scene struct {
 	news   Update
 }
 
-// step is one thing that is told, or happens.
+// step is one report or event.
 type step func(*scene)
 
 func newScene(t *testing.T) *scene {
@@ -196,7 +196,7 @@ type standing struct {
 	Sits    map[string]int    // agents with the session that they are in, 0 for none
 	Left    map[int]string    // sessions that an agent has left
 	Parents map[string]string // of those that have one
-	Resets  []string          // agent, cause and new session, in the order in which they were told
+	Resets  []string          // agent, cause and new session, in the order of the reports
 	Renamed []string
 }
 

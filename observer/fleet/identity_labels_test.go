@@ -14,8 +14,8 @@ func namedAs(agent, name string, pid int) hook.Origin {
 	return o
 }
 
-// TestLabelsOfAgents: what an agent is called in metrics is given at first sight, belongs
-// to nobody else, and stays, whatever becomes of its sessions and clients.
+// TestLabelsOfAgents: an agent's name in metrics is given at first sight, belongs to no
+// other agent, and stays, with any change of its sessions and clients.
 func TestLabelsOfAgents(t *testing.T) {
 	s := newScene(t).play(
 		starts(1, 1, "startup", namedAs("a", "web", 7)), starts(2, 2, "startup", namedAs("b", "web", 8)), starts(3, 3, "startup", from("no-name-of-its-own", 9)),
@@ -62,8 +62,8 @@ func TestAgentsSurvive(t *testing.T) {
 	diff(t, "the nested one", 2, number(s.f.agents[uuid(2)].Session))
 }
 
-// TestPastSession: a session that its agent has left stands for itself and has no label;
-// the agent's names lead to the present one, and nobody can speak for the old one.
+// TestPastSession: a session that its agent has left has its own row and no label; the
+// agent's names lead to the present one, and nothing is sent for the old one.
 func TestPastSession(t *testing.T) {
 	em := namedAs("em", "web", 7)
 	s := newScene(t).play(
@@ -112,8 +112,8 @@ func TestPastSession(t *testing.T) {
 	diff(t, "heard", []Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}}, s.news.Heard)
 }
 
-// TestParentOfMany: events tell the engine who is whose parent, once each time it changes,
-// and again at a start.
+// TestParentOfMany: events give the engine the parent of an agent once each time it
+// changes, and again at a start.
 func TestParentOfMany(t *testing.T) {
 	o := namedAs("em", "web", 7)
 	o.Parent = "boss"

@@ -12,10 +12,10 @@ import (
 )
 
 // A throng is some twenty agents whose clients run /clear, end and are started again,
-// and all that they tell, each thing some time after it was true.
+// with all reports, each some time after its event.
 type throng struct {
 	*rand.Rand
-	wild    bool // what is told may come after many sessions; else before the next one ends
+	wild    bool // reports may come after many sessions; else before the next one ends
 	agents  []*agentTruth
 	told    []telling
 	pid, n  int         // given so far
@@ -80,7 +80,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// tell has a step come some time after it was true, and perhaps twice.
+// tell delays a step, and perhaps repeats it.
 func (w *throng) tell(at float64, do step) {
 	for range 1 + btoi(w.IntN(5) == 0) {
 		late := lateMost * w.Float64()
@@ -104,7 +104,7 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 	for range 1 + w.IntN(5) {
 		w.n++
 		a.sessions = append(a.sessions, w.n)
-		if source == "startup" { // the first that a client tells comes in time
+		if source == "startup" { // the first report of a client is in time
 			w.told = append(w.told, telling{at, starts(at, w.n, source, origin(pid))})
 		}
 		length := shortest + 60*w.Float64()
@@ -124,7 +124,7 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 	}
 }
 
-// session is all that is told of one.
+// session plays all reports of a session.
 func (w *throng) session(n int, begin, end float64, source string, o hook.Origin) {
 	w.tell(begin, starts(begin, n, source, o))
 	some := func() float64 { return begin + (end-begin)*w.Float64() }
@@ -166,9 +166,9 @@ func (w *throng) registry() {
 	}
 }
 
-// TestIdentityRandom: however late and often what is told comes, in the end each session
-// belongs to its agent, each agent is in its last session, and none has gone back to one
-// that it had left. When nothing comes later than the next /clear, each has been told once.
+// TestIdentityRandom: with any delay and repetition, in the end each session belongs to
+// its agent, each agent is in its last session, and none has gone back to one that it had
+// left. If nothing comes later than the next /clear, each change is reported once.
 func TestIdentityRandom(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
@@ -252,9 +252,9 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 	}
 }
 
-// checkResets: an agent is told once of each session that it has gone on to, in their
-// order. One that is known by its transcript and the registry alone, as what is told so
-// late may have it, is another until its hooks come.
+// checkResets: the sessions of an agent are reported once each, in their order. An agent
+// known by its transcript and the registry alone, as with late reports, is another until
+// its hooks come.
 func (w *throng) checkResets(t *testing.T, s *scene) {
 	told := map[int]int{}
 	last := map[alerts.AgentID]int{}

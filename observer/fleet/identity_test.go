@@ -15,8 +15,8 @@ const (
 	left     = hook.SessionEnd
 )
 
-// TestIdentity: what hooks, status lines, the registry and transcripts tell of who is
-// who, in the order in which it is told. Each stands for a way in which clients behave.
+// TestIdentity: identities by hooks, status lines, the registry and transcripts, in the
+// order of the reports. Each case is a way in which clients behave.
 func TestIdentity(t *testing.T) {
 	em, bare := from("em", 7), from("", 7)
 	for _, c := range []struct {
@@ -137,12 +137,12 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// paneHash is what tells the tmux server of inPane with pid 50 from others.
+// paneHash separates the tmux server of inPane with pid 50 from others.
 var paneHash = hook.TmuxAgent("/tmp/tmux-1/default", 50, "%3")[len("tmux-3-"):]
 
 // TestResetTime: a cycle begins with the first record of a new session, however late that
-// becomes known; but after all that was heard of the session before, and no later than the
-// signal that tells of it.
+// becomes known; but after all reports of the session before, and no later than the
+// signal that reports it.
 func TestResetTime(t *testing.T) {
 	em := from("em", 7)
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestActivity: who is at work is told once, and agrees with what views show.
+// TestActivity: each change of activity is reported once, and agrees with views.
 func TestActivity(t *testing.T) {
 	f := settled(ofSession(1, prompt(before(1), "p1")), ofSession(2, prompt(before(90), "p2")), ofSession(3, prompt(before(90), "p3")))
 	f.Clients([]Client{client(7, 3)})
@@ -55,8 +55,8 @@ func TestActivity(t *testing.T) {
 	check("much later", created.Add(time.Hour), "not "+gone[0], "not "+gone[1])
 }
 
-// TestBoundaryAfterItsSummary: a compaction that is known by its summary first is told
-// again when its boundary names it, under the same key.
+// TestBoundaryAfterItsSummary: a compaction found by its summary first is reported again
+// when its boundary names it, under the same key.
 func TestBoundaryAfterItsSummary(t *testing.T) {
 	f := settled()
 	p := ofSession(1, reply(after(1), "m1", 90_000, 10))

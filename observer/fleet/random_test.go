@@ -355,7 +355,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// checkLabels wants a label to be nobody else's, for ever.
+// checkLabels checks that a label never changes its owner.
 func checkLabels(t *testing.T, f *Fleet, owners map[string]string) {
 	t.Helper()
 	for v := range f.All(created) {

@@ -8,7 +8,7 @@ import (
 )
 
 // The answer to a SessionStart shows in the transcript with the next prompt: until then
-// nobody knows what became of it, however long the agent sits at its prompt.
+// its end is unknown, however long the agent is at its prompt.
 func TestReadUntil(t *testing.T) {
 	const begun, offered = 100, 100.2
 	o := from("web", 7)

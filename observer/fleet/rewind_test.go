@@ -29,7 +29,7 @@ func turn(at float64, n int, parent string, tokens int) []string {
 	}
 }
 
-// shown is what an agent's view tells of its context.
+// shown is the context in an agent's view.
 type shown struct {
 	Tokens int64 // 0 for unknown
 	Source transcript.Source
@@ -37,8 +37,8 @@ type shown struct {
 	Drift  int64
 }
 
-// TestRewoundViews: what is shown of a context whose conversation was rewound, by the
-// status line at first and then by the transcript, and when that tells it to the policy.
+// TestRewoundViews: the shown context of a rewound conversation, by the status line at
+// first and then by the transcript, and when it reaches the policy.
 func TestRewoundViews(t *testing.T) {
 	em := from("em", 7)
 	const sl = transcript.FromStatusline
@@ -114,8 +114,8 @@ func percentage(p float64) hook.Status {
 	return st
 }
 
-// TestForkBeforeItsPrompt: a fork's status line tells the context that it has taken over,
-// before there is a transcript; a /clear's says what was before.
+// TestForkBeforeItsPrompt: a fork's status line reports the context that it has taken
+// over before there is a transcript; after /clear it reports the old one.
 func TestForkBeforeItsPrompt(t *testing.T) {
 	em := from("em", 7)
 	for _, c := range []struct {
@@ -148,8 +148,8 @@ func TestForkBeforeItsPrompt(t *testing.T) {
 	}
 }
 
-// TestStampsAheadOfTheClock: what a record stamped ahead tells counts as told now, and
-// what is written after it is told after it.
+// TestStampsAheadOfTheClock: a record stamped in the future counts as of now, and later
+// records come after it.
 func TestStampsAheadOfTheClock(t *testing.T) {
 	for _, c := range []struct {
 		name  string

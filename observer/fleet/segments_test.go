@@ -28,8 +28,8 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 	return c
 }
 
-// TestSegments: a thread that was rewound goes on in another file: the newest tells the
-// context, all of them add up, and a copy of one counts once.
+// TestSegments: a rewound thread goes on in another file: the newest has the context, all
+// of them add up, and a copy of one counts once.
 func TestSegments(t *testing.T) {
 	f := New(Options{}, Stored{})
 	id, day := uuid(1), "/h/sessions/2026/11/22/rollout-2026-11-22T00-00-00-"

@@ -58,7 +58,7 @@ func TestThreads(t *testing.T) {
 
 	// At rest it is one that the user has begun: the same agent, in a new cycle.
 	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1"), `{"type":"system","subtype":"turn_duration","uuid":"e1","timestamp":"`+after(3)+`"}`), ""))
-	// No transcript has told the time since: the new cycle begins now all the same, not with what was heard last.
+	// No transcript has a later time: the new cycle begins now, not with the newest record.
 	later := created.Add(2 * time.Hour)
 	n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon)
 	if len(n.Events) != 1 || n.Events[0].Agent != "worker" || !n.Events[0].At.Equal(later) {

@@ -62,7 +62,7 @@ func TestAssumedThresholds(t *testing.T) {
 	}
 }
 
-// What a client was told is kept, and one agent's is not another's.
+// Settings of a client are kept, and apply to its agent alone.
 func TestToldIsKept(t *testing.T) {
 	s := newScene(t).play(
 		starts(0, 1, "startup", told(from("web", 7), hook.AutoCompact{Percent: "50", Models: map[string]int64{"m": 0, "a": 5}})),

@@ -20,8 +20,8 @@ func says(at float64, n int, status, waiting string) step {
 	}
 }
 
-// TestWaits: a dialog that a hook tells of waits for a person, until something shows that it has been answered. Where the
-// client's registry speaks too, who spoke last is right.
+// TestWaits: an agent with a dialog reported by a hook waits for a person until the dialog is answered. If the client's
+// registry reports too, the newer report counts.
 func TestWaits(t *testing.T) {
 	const bash = "Claude needs your permission to use Bash"
 	type waiting struct {

@@ -120,7 +120,7 @@ func TestBillsLiveAndPast(t *testing.T) {
 	}
 }
 
-// TestBillsOfCopies: of a boundary that stands in several transcripts the one counts that goes on longest after it.
+// TestBillsOfCopies: a boundary in several transcripts counts in the one that goes on longest after it.
 func TestBillsOfCopies(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()

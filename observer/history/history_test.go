@@ -67,8 +67,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestInTheirOrder: a fork that has its new reply before what it copied, and a resume that has written its copies anew,
-// are told in the order and at the times at which it all happened.
+// TestInTheirOrder: a fork that has its new reply before its copies, and a resume that has written its copies anew, are
+// read in the order and at the times of the original events.
 func TestInTheirOrder(t *testing.T) {
 	for _, c := range []struct {
 		kind    transcripttest.CopyKind
@@ -243,7 +243,7 @@ func TestRepeatedLines(t *testing.T) {
 	}
 }
 
-// TestInterrupted: Each ends with its context, and not only when all has been told.
+// TestInterrupted: Each ends with its context, before the last transcript.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 3 {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestBounded: an answer is cut off where it is too large, and says so.
+// TestBounded: a large answer is cut off with an error.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,7 @@ func TestServeCompressed(t *testing.T) {
 	}
 }
 
-// TestServeFails: an error is told in plain text.
+// TestServeFails: an error is sent as plain text.
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	e := testExporter()

@@ -67,7 +67,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesWithoutFolder: agents whose folder nobody knows do not share a project.
+// TestNamesWithoutFolder: agents without a known folder do not share a project.
 func TestNamesWithoutFolder(t *testing.T) {
 	t.Parallel()
 	all := []fleet.View{view("api", "", transcript.BilledCompaction, file("b.go", 1))}

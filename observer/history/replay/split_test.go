@@ -20,7 +20,7 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// liveFleet is told of transcripts while they grow.
+// liveFleet reads transcripts while they grow.
 type liveFleet struct {
 	fleet  *fleet.Fleet
 	engine *alerts.Engine
@@ -38,7 +38,7 @@ func (l *liveFleet) take(c transcript.Change) {
 }
 
 // grow reads a transcript, so many lines with each change, or all at once with 0. After each change the observer's clock,
-// which is months ahead of the records, says that the client runs.
+// which is months ahead of the records, reports a running client.
 func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -77,8 +77,8 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 	send()
 }
 
-// TestSplitAnywhere: what is said depends neither on how many lines a change brings nor on when the observer looks who is at
-// work. Thresholds are of the window alone: from where a client compacts its version decides, which may be told later.
+// TestSplitAnywhere: notices depend neither on how many lines a change brings nor on when the observer checks activity.
+// Thresholds are of the window alone, because the version that decides where a client compacts may come later.
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
 	o := options().Policy

@@ -97,8 +97,8 @@ func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []str
 	return append(all, fmt.Sprint(engine.Counters().Storms, " storms"))
 }
 
-// TestThinnedDecidesTheSame: an engine that is told the few events that are kept decides what one decides that is told
-// everything.
+// TestThinnedDecidesTheSame: an engine with the few kept events decides as one with all
+// events.
 func TestThinnedDecidesTheSame(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestThinnedLateReading(t *testing.T) {
 	}
 }
 
-// FuzzThinned: whatever order and times events come in, an engine that is told the few decides the same.
+// FuzzThinned: with any order and times of events, an engine with the few kept ones decides the same.
 func FuzzThinned(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
 	f.Add([]byte{2, 10, 0, 0, 10, 60, 0, 200, 80, 0, 10, 70, 1, 0, 71, 3, 130, 0, 0, 10, 20, 0, 10, 30})
