@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composition is what of a compose file is a promise to others. A list or a mapping that compose is told to replace has
-// a tag of its own, which is no matter here.
+// composition is the part of a compose file that others depend on. A list or a mapping that replaces another has a tag of
+// its own, which does not matter here.
 type composition struct {
 	Name     string
 	Services map[string]*struct {
@@ -77,7 +77,7 @@ func loadCompose(t *testing.T) (c, host composition) {
 	return c, host
 }
 
-// TestCompose: images have a version, nobody else's machine is served, and what a service is told to read is mounted.
+// TestCompose: images have a version, only this machine is served, and files that a service reads are mounted.
 func TestCompose(t *testing.T) {
 	c, host := loadCompose(t)
 	pinned := regexp.MustCompile(`^[a-z]+/[a-z]+:v?\d+\.\d+\.\d+$`)

@@ -53,7 +53,7 @@ func TestPluginManifests(t *testing.T) {
 	}
 }
 
-// TestPluginPapers: it says what it does and what it may be used for.
+// TestPluginPapers: it describes its function and its licence.
 func TestPluginPapers(t *testing.T) {
 	readme, err := fs.ReadFile(Plugin(), PluginName+"/README.md")
 	if err != nil {

@@ -118,7 +118,7 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_NotByItself: without auto_rotate, and without a run, nobody rotates who
+// TestRotation_NotByItself: without auto_rotate, and without a run, no agent rotates that
 // has not asked for it.
 func TestRotation_NotByItself(t *testing.T) {
 	t.Parallel()
@@ -141,8 +141,8 @@ func TestRotation_NotByItself(t *testing.T) {
 	}
 }
 
-// TestRotation_Safety_NoRestartIsLeft: the budget is asked before anything is ended. The
-// agent lives, its messages come, and it is told.
+// TestRotation_Safety_NoRestartIsLeft: the budget is checked before anything is ended. The
+// client goes on, its messages come, and it gets the reason.
 func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
 	t.Parallel()
 	r, c, a := newRotationRig(t, nil)

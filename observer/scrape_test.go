@@ -58,7 +58,7 @@ func parse(exposition string) (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(strings.NewReader(exposition))
 }
 
-// ours tells our families from those of the libraries.
+// ours separates our families from those of the libraries.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "agent_") || strings.HasPrefix(name, "sm_")
 }

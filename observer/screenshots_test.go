@@ -72,7 +72,7 @@ func crowded(t testing.TB, agents int) *rig {
 	return r
 }
 
-// TestScreenshots writes the pictures of the README. It runs when told where to.
+// TestScreenshots writes the pictures of the README into SM_SCREENSHOTS.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SM_SCREENSHOTS")

@@ -64,7 +64,7 @@ func newScripts(t *testing.T, port int) *scripts {
 	return s
 }
 
-// ended says that all that was posted has been answered, or given up.
+// ended reports that all posts have been answered, or given up.
 func (s *scripts) ended() bool {
 	b, _ := os.ReadFile(filepath.Join(s.dir, "ended"))
 	return bytes.Count(b, []byte("\n")) == s.posts

@@ -48,8 +48,8 @@ func (r *rig) subagent(id, name string) string {
 	return strings.TrimSuffix(r.transcript(id), ".jsonl") + "/subagents/" + name + ".jsonl"
 }
 
-// TestSessionsAnswer: what GET /sessions says is a promise, and one session is told
-// as in the list.
+// TestSessionsAnswer: the fields of GET /sessions are a contract, and one session has
+// those of the list.
 func TestSessionsAnswer(t *testing.T) {
 	t.Parallel()
 	r := smallFleet(t)
@@ -79,7 +79,7 @@ func TestSessionsAnswer(t *testing.T) {
 	}
 }
 
-// TestRecentSessions: who asks again and again is told of those alone that the page shows.
+// TestRecentSessions: repeated requests get only the sessions that the page shows.
 func TestRecentSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -130,7 +130,7 @@ func TestRecentSessions(t *testing.T) {
 	r.stop()
 }
 
-// TestSessionTrend: who asks for it is told how a context grew, by what stood in the transcript before the observer came too.
+// TestSessionTrend: with trend a session has its context sizes, also of its transcript before the observer's start.
 func TestSessionTrend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -182,8 +182,7 @@ func sendRaw(t testing.TB, to net.Addr, request string) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// TestNotReady: an observer is healthy before it has read everything, and says that
-// it is not ready.
+// TestNotReady: an observer is healthy and not ready before it has read everything.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -60,7 +60,7 @@ func TestApplyRefused(t *testing.T) {
 	}
 }
 
-// TestReload: what the route answers, what the log says, and what /metrics tells.
+// TestReload: the answer of the route, the log, and /metrics.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

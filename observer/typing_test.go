@@ -22,7 +22,7 @@ import (
 	"sm/observer/fleet"
 )
 
-// stage is a terminal that notes what is typed, and refuses as it is told.
+// stage is a terminal that records typed text, and refuses on request.
 type stage struct {
 	mu     sync.Mutex
 	refuse error // of what is not typed
@@ -313,8 +313,8 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 	}
 }
 
-// TestTextOfOthersWaitsForHooks: where no hook has come nothing that somebody wrote is typed,
-// and a sender who asks hears why.
+// TestTextOfOthersWaitsForHooks: without a hook no text of others is typed, and the
+// sender gets the reason.
 func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	t.Parallel()
 	s := &stage{asks: true}

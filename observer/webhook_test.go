@@ -21,8 +21,8 @@ func notification(status string, since time.Time, pairs ...string) string {
 	return fmt.Sprintf(`{"version":"4","status":%q,"receiver":"observer","groupLabels":{},"alerts":[%s]}`, status, strings.Join(list, ","))
 }
 
-// TestWebhookTellsOnce: what the engine has said is not said again, what it has not said
-// is, once, and what is over or of nobody is taken all the same.
+// TestWebhookTellsOnce: notices of the engine are not repeated, others are sent once, and
+// alerts that are resolved or have no session are accepted.
 func TestWebhookTellsOnce(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)

@@ -15,8 +15,8 @@ import (
 	"sm/observer/api"
 )
 
-// queueClient stands in for a client of Codex: it has a thread open, and takes what its command has put into its queue as
-// prompts, a moment later.
+// queueClient simulates a client of Codex: it has a thread open, and a moment later takes messages from its queue as
+// prompts.
 type queueClient struct {
 	t          *testing.T
 	home, path string
@@ -69,7 +69,7 @@ func (c *queueClient) prompt(text, trigger string) {
 	c.record("event_msg", `{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`, c.n)
 }
 
-// wrote says whether a message stands in a file of the client's home.
+// wrote reports whether a file of the client's home contains a message.
 func (c *queueClient) wrote(file, id string) bool {
 	text, _ := os.ReadFile(filepath.Join(c.home, file)) // none yet
 	return bytes.Contains(text, []byte("#"+id))

@@ -42,7 +42,7 @@ func TestConfigExample(t *testing.T) {
 	}
 }
 
-// TestConfigExampleExplains: what stands in it is explained: each key of its own, or the one before it together with it.
+// TestConfigExampleExplains: each key of the example has a comment, of its own or shared with the key before.
 func TestConfigExampleExplains(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(exampleConfig)

@@ -123,7 +123,7 @@ func (r *faultRig) fails() {
 	if status := r.send(true); status != http.StatusServiceUnavailable {
 		r.t.Errorf("sent again: status %d", status)
 	}
-	// Who has not seen an acknowledgement asks again. Whatever he is told now: it holds.
+	// A sender without an acknowledgement sends again; any answer now is final.
 	for word, m := range r.sender.sent {
 		r.post("/sessions/"+m.to+"/messages", api.NewMessage{ID: word, From: "s", Text: m.text, Mode: "urgent"})
 	}
@@ -143,7 +143,7 @@ func (r *faultRig) recovers() {
 	r.back = append(r.back, time.Since(began).Round(time.Millisecond))
 }
 
-// ends lets the agent hear what waits, and judges.
+// ends lets the agent get waiting messages, and judges.
 func (r *faultRig) ends() {
 	r.t.Helper()
 	var queue api.Messages

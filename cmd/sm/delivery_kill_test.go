@@ -134,7 +134,7 @@ func TestDeliveryKills(t *testing.T) {
 			return err.Error()
 		}
 		for _, m := range queue.Messages {
-			// A session that was begun and cleared while no observer ran is nobody's.
+			// A session that began and was cleared while no observer ran has no agent.
 			ours := slices.ContainsFunc(clients, func(s *standIn) bool { return s.agent == m.To })
 			if ours && (m.Status == "waiting" || m.Status == "offered") {
 				return fmt.Sprintf("%+v", m)
@@ -159,7 +159,7 @@ func TestDeliveryKills(t *testing.T) {
 	deliveryReport(t, d, aims, clients, senders, queue.Messages)
 }
 
-// killAt waits for the moment of the ith kill and says what it is.
+// killAt waits for the moment of the ith kill and returns its name.
 func killAt(d *daemon, i int, clients []*standIn, senders []*sender) string {
 	timeout := time.After(1500 * time.Millisecond)
 	if len(d.as) > 1 {

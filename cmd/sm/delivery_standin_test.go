@@ -25,8 +25,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// standIn is a client that works by itself: it writes its transcript, tells each hook to
-// the observer as `sm hook` does, and writes down what an answer says, as the real client
+// standIn is a client that works by itself: it writes its transcript, sends each hook to
+// the observer as `sm hook` does, and records the answer, as the real client
 // does. Its context grows until it compacts. It never waits for an observer.
 type standIn struct {
 	t             *testing.T
@@ -36,7 +36,7 @@ type standIn struct {
 	origin        hook.Origin
 	rand          *rand.Rand
 	lose          float64       // how likely it is that the client is gone before it writes an answer down
-	answered      chan struct{} // told of each answer with a message
+	answered      chan struct{} // gets a value for each answer with a message
 	calm          func() bool   // no more compactions and losses
 
 	session, path string
@@ -44,20 +44,20 @@ type standIn struct {
 
 	mu        sync.Mutex
 	heard     []heard
-	lost      int // answers that nobody wrote down
+	lost      int // answers that were not recorded
 	compacted []compacted
 	clears    int
 	hooks     int
 }
 
-// compacted is a compaction. Its parent is to be told, but after a clear that is no news any
-// more.
+// compacted is a compaction. Its parent gets a message, unless the session is cleared
+// soon afterwards.
 type compacted struct {
 	at      time.Time
 	cleared bool
 }
 
-// heard is a text as it stands in a transcript, and to whom it was said.
+// heard is a text in a transcript, and its agent.
 type heard struct{ agent, text string }
 
 func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
@@ -123,8 +123,8 @@ func (s *standIn) write(format string, args ...any) {
 	}
 }
 
-// tell runs a hook, and returns whether the agent heard something by its answer. Every
-// tenth hook is a process.
+// tell runs a hook, and returns whether its answer had a message. Every tenth hook is a
+// process.
 func (s *standIn) tell(p hook.Payload) bool {
 	p.SessionID, p.TranscriptPath, p.CWD = s.session, s.path, "/home/dev/"+s.agent
 	s.mu.Lock()
@@ -278,7 +278,7 @@ type sender struct {
 	name     string
 	to       []string
 	rand     *rand.Rand
-	accepted chan struct{} // told of each acknowledgement
+	accepted chan struct{} // gets a value for each acknowledgement
 	short    bool          // no text is so long that a client shows its paste as a label
 
 	mu      sync.Mutex

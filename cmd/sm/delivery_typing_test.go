@@ -136,7 +136,7 @@ func (s *paneScreen) register(status string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path+".new", []byte(entry), 0o600), os.Rename(path+".new", path))
 }
 
-// start says that the client is there; false when nobody has heard it.
+// start sends SessionStart; false without an answer.
 func (s *paneScreen) start() bool {
 	client := api.NewClient([]string{os.Getenv("SM_SOCKET")})
 	if s.hooks || s.begin != nil {
@@ -148,7 +148,7 @@ func (s *paneScreen) start() bool {
 	return err == nil
 }
 
-// tell runs a hook, and writes down what its answer says.
+// tell runs a hook, and records its answer.
 func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
 	p.SessionID, p.TranscriptPath, p.CWD, p.SM = s.session, s.path, "/home/dev/web", s.origin
 	p.SM.At = time.Now().UTC()
@@ -319,8 +319,8 @@ func (p *panes) tmux(args ...string) (string, error) {
 	return string(out), err
 }
 
-// heard are all prompts and answers of hooks that stand in transcripts, but those that no
-// message of sm has caused. Calls are counted: they say nothing.
+// heard returns all prompts and answers of hooks in transcripts, except those without a
+// message of sm. Calls are counted: they have no text.
 func (p *panes) heard(sessions map[string]string) (list []heard, calls int) {
 	paths, err := filepath.Glob(filepath.Join(p.d.projects, "*", "*.jsonl"))
 	if err != nil {
@@ -356,7 +356,7 @@ func (p *panes) heard(sessions map[string]string) (list []heard, calls int) {
 	return list, calls
 }
 
-// offered waits until the log tells of another offer by way of tmux.
+// offered waits until the log has another offer by tmux.
 func (d *daemon) offered(timeout <-chan time.Time) bool {
 	path := filepath.Join(d.dir, "log")
 	before, err := os.Stat(path)
@@ -406,7 +406,7 @@ func TestDeliveryTypingKills(t *testing.T) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	s := newSender(d, "s", p.agents...)
-	s.short = true // of a label nobody can tell afterwards whose paste it was: it keeps all else out
+	s.short = true // the origin of a label cannot be found afterwards: it keeps all else out
 	sending.Go(func() { s.work(quiet, 600*time.Millisecond) })
 	aimed := 0
 	for i := range n {

@@ -14,8 +14,8 @@ import (
 	"sm/observer/api"
 )
 
-// TestDemoBesideAnObserver: a demo takes nothing that the observer beside it holds or is configured to hold, says what it
-// is, and leaves nothing.
+// TestDemoBesideAnObserver: a demo uses nothing that the observer beside it has or is configured to have, is marked as a
+// demo, and leaves nothing.
 func TestDemoBesideAnObserver(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"SM_SOCKET", "the configuration"} {

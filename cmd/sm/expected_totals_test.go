@@ -14,8 +14,8 @@ import (
 	"sm/transcript/claude"
 )
 
-// tally is what an observer must have come to know of transcripts. It is made of
-// the files as they are, each folded by itself, with a map of what was met before.
+// tally is the expected figures of an observer. It is made of the files as they are,
+// each folded by itself, with a map of earlier messages.
 type tally struct {
 	Counters map[string]float64
 	Sessions map[string]seat
@@ -23,7 +23,7 @@ type tally struct {
 	own      map[string]api.Compactions
 }
 
-// seat is what is told of one session, whatever was copied to or from it.
+// seat is the figures of one session, whatever was copied to or from it.
 type seat struct {
 	Context     int64 // 0 while unknown
 	Compactions int   // inherited ones as well
@@ -129,7 +129,7 @@ func foldFile(t *testing.T, path, name string, subagent bool) *claude.Fold {
 	return f
 }
 
-// tally is what the observer tells, over both of its ways.
+// tally returns the observer's figures from both of its sources.
 func (d *daemon) tally() tally {
 	d.t.Helper()
 	y := newTally()

@@ -134,7 +134,7 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-// TestSizesUntold: of clients that do not tell the size at a compaction it is that of the last reading, by its time, and
+// TestSizesUntold: for clients without a size at compactions, the size is that of the last reading by its time, and
 // thresholds in tokens are tried there too.
 func TestSizesUntold(t *testing.T) {
 	dir := t.TempDir()

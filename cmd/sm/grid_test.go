@@ -27,8 +27,8 @@ func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	return all
 }
 
-// TestGridAgreesWithReplay: at given thresholds a grid says what a replay says, where nothing was copied and no window
-// turned out to be larger: how many compactions there are that nobody made by hand, and how many of them after a notice.
+// TestGridAgreesWithReplay: at given thresholds a grid agrees with a replay, where nothing was copied and no window turned
+// out to be larger: in compactions that were not manual, and in those after a notice.
 func TestGridAgreesWithReplay(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9, Sessions: 12, Bytes: 12 << 20, LineBytes: 500}); err != nil {

@@ -20,7 +20,7 @@ import (
 	"sm/observer/api"
 )
 
-// moment is when an observer is killed: something stands in a file that did not before.
+// moment is when an observer is killed: a file has a certain content for the first time.
 type moment struct {
 	name  string
 	files []string
@@ -176,7 +176,7 @@ func (k *known) replacement(h api.Handoff) bool {
 	return false
 }
 
-// killRound is what a seat's journal tells of one handoff.
+// killRound is a seat's journal of one handoff.
 type killRound struct {
 	path            string
 	accepted        bool // the call was answered; else it may have been stored all the same
@@ -217,7 +217,7 @@ func readJournal(t *testing.T, path string) (list []killRound) {
 	return list
 }
 
-// judge says what is wrong with one handoff, "" for nothing, and how it ended.
+// judge returns the error of one handoff, "" for none, and how it ended.
 func (k *known) judge(c killRound) (state, problem string) {
 	h, ok := k.of(c.path)
 	if !c.accepted && (!ok || h.State == "scheduled") && c.clears+c.prompts == 0 {

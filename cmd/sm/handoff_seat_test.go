@@ -23,7 +23,7 @@ const (
 
 // seatScreen is a client in a pane that hands over in each of its turns, by the real commands, and
 // obeys /clear: another session, in the registry at once, in a transcript at once or with
-// its first prompt. What happens to it stands in its journal.
+// its first prompt. Its journal has all events.
 type seatScreen struct {
 	*paneScreen
 	journal *os.File
@@ -142,7 +142,7 @@ func (s *seatScreen) handsOver() error {
 	}
 }
 
-// runs runs a hook as the client does, and says whether the agent heard something by it.
+// runs runs a hook as the client does, and reports whether its answer had a message.
 func (s *seatScreen) runs(p hook.Payload) bool {
 	p.SessionID, p.TranscriptPath, p.CWD = s.session, s.path, "/home/dev/web"
 	cmd := exec.Command("sm", "hook")

@@ -239,7 +239,7 @@ func TestForkAlone(t *testing.T) {
 	}
 }
 
-// TestStrangeFiles: what holds no record is no session, and it is told how many such files there were.
+// TestStrangeFiles: a file without a record is no session, and the number of such files is printed.
 func TestStrangeFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := transcripttest.NewHandWritten(1)

@@ -7,8 +7,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestCodexHook: a hook that is Codex's, by its argument or by what it is told, speaks of the thread that calls it, and is
-// answered as Codex wants it.
+// TestCodexHook: a hook of Codex, by its argument or its payload, is about the thread that calls it, and gets Codex's form
+// of answer.
 func TestCodexHook(t *testing.T) {
 	t.Parallel()
 	const (

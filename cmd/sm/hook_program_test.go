@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoticesNameAProgramThatRuns: an agent is told to run sm by its path where sm is not in its PATH, or is another program
-// there, as far as any shell takes that path for one plain word.
+// TestNoticesNameAProgramThatRuns: a notice has the path of sm where sm is not in the agent's PATH or is another program
+// there, if any shell takes that path for one plain word.
 func TestNoticesNameAProgramThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

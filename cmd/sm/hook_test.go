@@ -22,7 +22,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// ear is an observer that writes down what it is told, and says one thing.
+// ear is an observer that records requests and has one answer.
 type ear struct {
 	socket string
 	mu     sync.Mutex

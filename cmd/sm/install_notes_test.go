@@ -64,8 +64,8 @@ func TestInstallNotesBesideAnObserver(t *testing.T) {
 	}
 }
 
-// TestDoctorSeesBuildFolders: hooks that call what a build or a restart takes away are found, and so are those whose program
-// has gone already.
+// TestDoctorSeesBuildFolders: hooks with a program in a temporary folder are found, and so are those with a missing
+// program.
 func TestDoctorSeesBuildFolders(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)

@@ -40,10 +40,9 @@ func (d *daemon) stored(timeout <-chan time.Time) {
 
 var unexported = cmpopts.IgnoreUnexported(tally{})
 
-// TestKills guards the promise that a kill at any point repeats reading and nothing
-// else: an observer is killed again and again while transcripts grow, at first while
-// it reads history, and in the end says what a single reading of the files tells.
-// SM_KILLS says how often.
+// TestKills: a kill at any point only repeats reading. An observer is killed again and
+// again while transcripts grow, at first while it reads history, and in the end has the
+// figures of a single reading of the files. SM_KILLS is the number of kills.
 func TestKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLayoutReadmes: the first page is short, and each folder at the top level says what is in it.
+// TestLayoutReadmes: the first page is short, and each folder at the top level has a page.
 func TestLayoutReadmes(t *testing.T) {
 	t.Parallel()
 	root := layoutRoot(t)

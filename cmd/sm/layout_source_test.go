@@ -43,7 +43,7 @@ func layoutComments(files []layoutFile) []string {
 	return wrong
 }
 
-// layoutHidden tells a file that is run by name (go generate) and belongs to no package.
+// layoutHidden reports whether a file is run by name (go generate) and belongs to no package.
 func layoutHidden(f layoutFile) bool {
 	for _, group := range f.ast.Comments {
 		for _, c := range group.List {
@@ -132,7 +132,7 @@ func layoutForbidden(files []layoutFile) []string {
 	return wrong
 }
 
-// layoutUses says whether a name of the package that the file knows as pkg is used within n.
+// layoutUses reports whether n uses a name of the package that the file imports as pkg.
 func layoutUses(n ast.Node, pkg string, match func(name string) bool) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {

@@ -256,7 +256,7 @@ func (f *codexThreadFile) fork() {
 	f.l.live = append(f.l.live, a)
 }
 
-// subagent is a thread whose file begins with a copy of what the parent has been told.
+// subagent is a thread whose file begins with a copy of the parent's prompts.
 func (f *codexThreadFile) subagent() {
 	n := newCodexFile(f.l, &author{}, "", f.now)
 	n.a, n.folder, n.root, n.parent = f.a, f.folder, f.root, f.id

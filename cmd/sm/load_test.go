@@ -53,7 +53,7 @@ func newLoad(t *testing.T, seed uint64, rate, width int, begin func(*load) *auth
 
 func (l *load) chance(percent int) bool { return l.rand.IntN(100) < percent }
 
-// run writes until it is told to stop, and then what is begun.
+// run writes until it is stopped, and then completes what it has begun.
 func (l *load) run(stop <-chan struct{}) {
 	const beats = 50 // a second
 	tick := time.NewTicker(time.Second / beats)

@@ -189,7 +189,7 @@ func (d *daemon) get(path string) (string, error) {
 	return string(body), err
 }
 
-// series are the lines of /metrics: values by name and labels as they stand there.
+// series are the lines of /metrics: values by name and labels.
 func (d *daemon) series() map[string]float64 {
 	d.t.Helper()
 	text, err := d.get("/metrics")

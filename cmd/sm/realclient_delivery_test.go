@@ -31,8 +31,8 @@ func (r *policyRun) sends(text string) (id string) {
 	return m.ID
 }
 
-// typed waits until the transcript shows the message's text, the turn that its call began has ended, and the model was
-// told of it. The call alone, without the text, is the prompt.
+// typed waits until the transcript contains the message's text, the turn that its call began has ended, and the model
+// got it. The call alone, without the text, is the prompt.
 func (r *policyRun) typed(id string, turns int) {
 	r.t.Helper()
 	eventually(r.t, "the message is proven", func() string {

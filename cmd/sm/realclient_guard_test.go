@@ -38,7 +38,7 @@ func (r *policyRun) guards() {
 	r.sm.start()
 }
 
-// saw says whether a text stands in what the client has written down.
+// saw reports whether the client's transcripts contain a text.
 func (r *policyRun) saw(text string) bool {
 	r.t.Helper()
 	for _, path := range transcripts(r.t, r.home.projects) {

@@ -141,7 +141,7 @@ func (r *policyRun) tally() map[string]int {
 	return count
 }
 
-// kinds counts what was heard by kind.
+// kinds counts messages by kind.
 func (r *policyRun) kinds() map[string]int {
 	count := map[string]int{}
 	for _, h := range r.heard() {
@@ -150,7 +150,7 @@ func (r *policyRun) kinds() map[string]int {
 	return count
 }
 
-// once holds what was heard against what was to be: each once, and nothing else. The model was told all of it.
+// once compares the messages with the expected ones: each once, and no others. The model got all of them.
 func (r *policyRun) once(what string, want ...string) {
 	r.t.Helper()
 	all := map[string]int{}
@@ -170,10 +170,10 @@ func (r *policyRun) once(what string, want ...string) {
 	}
 }
 
-// messageID ends what sm tells an agent.
+// messageID ends each message of sm.
 var messageID = regexp.MustCompile(`\[sm [^"]*? #([0-9a-f]{6})\b`)
 
-// hear notes which messages the model is told of.
+// hear records which messages the model gets.
 func (s *modelStub) hear(q *modelRequest) {
 	for _, m := range q.Messages {
 		for _, id := range messageID.FindAllSubmatch(m.Content, -1) {

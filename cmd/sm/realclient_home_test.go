@@ -129,8 +129,8 @@ func (h *clientHome) gone(within time.Duration) bool {
 	return false
 }
 
-// over says that no client runs. One that has ended may stay a zombie in a pane that is kept: this tmux does not always
-// ask for it.
+// over reports that no client runs. One that has ended may stay a zombie in a pane that is kept: this tmux does not always
+// wait for it.
 func (h *clientHome) over() bool {
 	if h.pid == 0 || errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
 		return true
@@ -241,7 +241,7 @@ func TestGrouped(t *testing.T) {
 	})
 }
 
-// headless lets the client take one prompt without a terminal, and tells the session.
+// headless runs one prompt without a terminal, and returns the session.
 func (h *clientHome) headless(args ...string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -291,7 +291,7 @@ func (h *clientHome) screen() string {
 	return strings.TrimSpace(out)
 }
 
-// input is what stands in the box for prompts: the last line with the prompt's sign.
+// input is the content of the prompt's box: the last line with the prompt's sign.
 func (h *clientHome) input() (text string, ok bool) {
 	if h.over() { // the pane keeps what was there
 		return "", false
@@ -361,8 +361,8 @@ func (h *clientHome) interrupt() {
 	})
 }
 
-// busy says what keeps the turn of the last prompt from being over: by the transcripts, and by the client's registry,
-// which does not hear of every short turn.
+// busy returns why the turn of the last prompt is not over: by the transcripts, and by the client's registry, which does
+// not contain every short turn.
 func (h *clientHome) busy() string {
 	if h.turns() == h.before {
 		return "no turn has ended since the prompt"
@@ -373,7 +373,7 @@ func (h *clientHome) busy() string {
 	return ""
 }
 
-// status is what the client's registry says that it is at, and in which session.
+// status is the client's state and session in its registry.
 func (h *clientHome) status() (status, session string) {
 	var entry struct {
 		Status    string `json:"status"`

@@ -69,7 +69,7 @@ func realClient(t *testing.T) string {
 	return installClient(t, os.Getenv("CLIENT_DIR"), version)
 }
 
-// installClient finds a version of the client in dir, else installs it there; "" stands for the user's cache directory.
+// installClient finds a version of the client in dir, else installs it there; "" is the user's cache directory.
 func installClient(t *testing.T, dir, version string) string {
 	t.Helper()
 	if dir == "" {

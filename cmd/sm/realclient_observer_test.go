@@ -146,7 +146,7 @@ func (o *observerProcess) get(path string) ([]byte, error) {
 	return body, err
 }
 
-// metricValues are the lines of /metrics: by name and labels as they stand there.
+// metricValues are the lines of /metrics by name and labels.
 type metricValues map[string]float64
 
 func (o *observerProcess) metrics() metricValues {
@@ -209,7 +209,7 @@ func (o *observerProcess) sessions() map[string]api.Session {
 	return byID
 }
 
-// scanned is a line of `sm scan --json`, but for the figures that an observer tells as sums alone.
+// scanned is a line of `sm scan --json`, without the figures that an observer has only as sums.
 type scanned struct {
 	SessionID    string          `json:"session_id"`
 	Path         string          `json:"path"`
@@ -255,7 +255,7 @@ func (o *observerProcess) scan() map[string]scanned {
 	return byID
 }
 
-// asScanned says what an observer says of a session in the words of sm scan.
+// asScanned returns an observer's figures of a session in the form of sm scan.
 func asScanned(s api.Session) scanned {
 	return scanned{
 		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,

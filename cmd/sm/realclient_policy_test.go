@@ -196,8 +196,8 @@ func TestRealClientPolicyEscape(t *testing.T) {
 	r.report()
 }
 
-// TestRealClientPolicyAway lets nobody come to the prompt for long after something was said with a SessionStart: the
-// client writes down no sooner than with the next prompt that it was heard.
+// TestRealClientPolicyAway: after a message with a SessionStart no prompt comes for long. The client records the message
+// with the next prompt.
 func TestRealClientPolicyAway(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.begin(20_000)

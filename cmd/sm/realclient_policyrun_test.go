@@ -18,8 +18,8 @@ import (
 	"sm/observer/api"
 )
 
-// policyRun is a client with sm's hooks and status line in its settings, and the observer that answers them. What
-// reached the agent is read from the client's transcripts, and from what the model was told.
+// policyRun is a client with sm's hooks and status line in its settings, and the observer that answers them. Messages to
+// the agent are read from the client's transcripts, and from the requests to the model.
 type policyRun struct {
 	t         *testing.T
 	stub      *modelStub
@@ -186,7 +186,7 @@ func (r *policyRun) me() api.Session {
 	return s
 }
 
-// agree waits until the status line says what the model has said, and holds the observer against both.
+// agree waits until the status line has the model's figures, and compares the observer with both.
 func (r *policyRun) agree(what string) {
 	r.t.Helper()
 	said, _, _ := r.stub.said()
@@ -250,7 +250,7 @@ func (r *policyRun) message(id string) (m api.Message, there bool) {
 	return found[0], true
 }
 
-// noticed waits until the notice of the present cycle stands in the queue as one of these.
+// noticed waits until the notice of the present cycle is in the queue in one of these states.
 func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
 	r.t.Helper()
 	eventually(r.t, "the "+kind+" is "+strings.Join(as, " or "), func() string {

@@ -93,7 +93,7 @@ func TestRealClientRewind(t *testing.T) {
 	r.turn("to 82 %", modelStep{grow: 52_000, tools: 3}, end)
 	r.saidSoFar("to 82 %", 1, 2)
 
-	// The warning stands before the point, the critical notice behind it.
+	// The warning is before the point, the critical notice after it.
 	r.rewind("back to 56 %", 1, point)
 	r.turn("on to 57 %", modelStep{grow: 500, tools: 1}, end)
 	r.turn("to 58 %", end)

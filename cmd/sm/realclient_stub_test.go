@@ -47,8 +47,8 @@ type truth struct {
 	Busy                   int // requests being answered
 }
 
-// modelStub stands in for the Messages API. Main conversations follow the plan that the test makes before each
-// prompt; subagents follow what the call that started them says; all else gets a word and counts nowhere.
+// modelStub is a Messages API. Main conversations follow the plan that the test makes before each prompt; subagents follow
+// the call that started them; all else gets a word and counts nowhere.
 type modelStub struct {
 	url     string
 	started chan struct{} // gets a token for each request that is held
@@ -91,7 +91,7 @@ func newModelStub(t *testing.T) *modelStub {
 	return s
 }
 
-// script plans the answers to the next prompt. Where the context begins anew, tell how large it is.
+// script plans the answers to the next prompt. Where the context begins anew, it needs its size.
 func (s *modelStub) script(steps ...modelStep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ type modelRequest struct {
 	} `json:"messages"`
 }
 
-// lastFromUser is the newest message but those of the system, which some models are told at the end.
+// lastFromUser is the newest message except those of the system, which some models get at the end.
 func (q *modelRequest) lastFromUser() string {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role == "user" {
@@ -358,7 +358,7 @@ func (s *modelStub) usage(tokens int64) transcript.Usage {
 	return transcript.Usage{Input: input, CacheCreation: creation, CacheRead: max(0, tokens-input-creation), Output: int64(20 + s.n%50)}
 }
 
-// wireUsage is how the API tells usage; output grows while a message streams.
+// wireUsage is the usage in the API's form; output grows while a message streams.
 func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	hour := u.CacheCreation / 3
 	if s.hourly {

@@ -120,7 +120,7 @@ func (s *supervisedClient) census() (pids []int) {
 	return pids
 }
 
-// ended makes sure that nobody is left, and that the shell takes lines.
+// ended checks that no process is left, and that the shell takes lines.
 func (s *supervisedClient) ended() {
 	s.t.Helper()
 	eventually(s.t, "all have ended", func() string {
@@ -142,7 +142,7 @@ func (s *supervisedClient) sane() {
 	})
 }
 
-// cooked says that the terminal gives whole lines, and makes signals of keys.
+// cooked reports that the terminal gives whole lines, and makes signals of keys.
 func (s *supervisedClient) cooked() bool {
 	s.t.Helper()
 	tty := strings.TrimSpace(s.do("", "display-message", "-p", "-t", "agent", "#{pane_tty}"))

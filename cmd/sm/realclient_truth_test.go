@@ -62,7 +62,7 @@ func (r *watchedRun) wanted() metricValues {
 	return m
 }
 
-// like picks the series that want tells of, and those of exactMetrics.
+// like picks the series in want, and those of exactMetrics.
 func (m metricValues) like(want metricValues) metricValues {
 	out := metricValues{}
 	for series, v := range m {

@@ -76,8 +76,8 @@ func (r *versionRun) hooked() (events []string) {
 	return events
 }
 
-// TestRealClientVersionsAccepted: the client starts with what sm install writes for it, calls each hook in there, shows the
-// status line, and its agent hears of its context, once.
+// TestRealClientVersionsAccepted: the client starts with the settings of sm install, calls each hook in them, shows the
+// status line, and its agent gets the notice once.
 func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
 	for _, version := range []string{newestClient, "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
@@ -104,7 +104,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 				}
 				return ""
 			})
-			// Beyond half of the window, and some calls of a tool in which to hear of it.
+			// Beyond half of the window, and some calls of a tool that carry the notice.
 			r.stub.script(modelStep{grow: 90_000, tools: 1}, modelStep{grow: 100, tools: 1, bash: "sleep 1"}, modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
 			r.home.enter("Go on.")
 			r.sm.called("Stop", 1)

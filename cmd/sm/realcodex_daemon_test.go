@@ -56,8 +56,8 @@ func (h *codexHome) beside() *codexHome {
 	return &codexHome{clientHome: &c, stub: h.stub, codex: h.codex}
 }
 
-// TestRealCodexDaemon: of clients that work through their shared daemon, threads are followed, hooks heard and messages given
-// like others. Which terminal shows a thread nobody knows, though its hooks and tools name one: none is typed into, and a
+// TestRealCodexDaemon: of clients that work through their shared daemon, threads are followed, hooks received and messages
+// delivered like others. The terminal of a thread is unknown, though its hooks and tools name one: nothing is typed, and a
 // handoff is refused.
 func TestRealCodexDaemon(t *testing.T) {
 	r := newCodexRun(t)
@@ -137,7 +137,7 @@ func (r *codexRun) unseated(threads ...string) {
 	}
 }
 
-// queued waits until a message is proven to have been heard by the queue, once.
+// queued waits until a message is confirmed by the queue, once.
 func (r *codexRun) queued(agent, id string) {
 	r.t.Helper()
 	eventually(r.t, "message "+id+" is heard", func() string {

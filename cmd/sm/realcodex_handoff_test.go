@@ -117,7 +117,7 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	r.home.quit()
 }
 
-// TestRealCodexHandoffRefused: nobody hands over for another, by whatever variable; and a client in the daemon is told what to do.
+// TestRealCodexHandoffRefused: no agent hands over for another, by any variable; and a client in the daemon gets the remedy.
 func TestRealCodexHandoffRefused(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()

@@ -20,7 +20,7 @@ func (r *codexRun) sends(agent, text string) (id string) {
 	return m.ID
 }
 
-// heard waits until a message is proven to have been heard by the queue, and holds against the transcripts that it was heard once.
+// heard waits until a message is confirmed by the queue, and checks that the transcripts contain it once.
 func (r *codexRun) heard(agent, id string) {
 	r.t.Helper()
 	eventually(r.t, "message "+id+" is heard", func() string {

@@ -42,7 +42,7 @@ func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 }
 
 // TestRealCodexRewind goes back in a thread, which goes on in another file each time, before a compaction too: the observer
-// shows what /status shows, counts nothing anew that was copied or stands behind the point, and knows the agent as the same.
+// shows what /status shows, does not count copies or records after the point again, and keeps the agent.
 func TestRealCodexRewind(t *testing.T) {
 	r := newCodexRun(t)
 	r.kills = 24

@@ -143,7 +143,7 @@ func childrenOf(pid int) (all []int) {
 	return all
 }
 
-// input is what stands in the box for prompts, "" also where the box shows its placeholder.
+// input is the content of the prompt's box, "" also for the placeholder.
 func (h *codexHome) input() (text string, ok bool) {
 	for line := range strings.Lines(h.screen()) {
 		if rest, found := strings.CutPrefix(strings.TrimRight(line, " \n"), "›"); found {

@@ -33,8 +33,8 @@ type codexTruth struct {
 	Side         bool  // of a subagent
 }
 
-// codexStub stands in for the Responses API. Threads of users follow the plan that the test makes before each prompt,
-// subagents run one command, and a compaction leaves codexCompacted tokens.
+// codexStub is a Responses API. Threads of users follow the plan that the test makes before each prompt, subagents run one
+// command, and a compaction leaves codexCompacted tokens.
 type codexStub struct {
 	url     string
 	started chan struct{} // gets a token for each request that is held
@@ -104,7 +104,7 @@ func (s *codexStub) goOn(thread string, tokens int64) {
 	s.sizes[thread] = tokens
 }
 
-// goBack lets a thread be rewound to where its context had that size. Until its next answer nobody knows it.
+// goBack lets a thread be rewound to where its context had that size, which is unknown until its next answer.
 func (s *codexStub) goBack(thread string, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 	return threads, unsaid
 }
 
-// times is how often a text stands in what users said, in the newest request that holds any.
+// times is how often users' texts contain a text, in the newest request that has any.
 func (s *codexStub) times(text string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -110,8 +110,8 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	}
 }
 
-// lived is what an observer says while the files grow in that order. again says that it has read one of them anew,
-// whose records, being as old as they are, count as history then.
+// lived is an observer's output while the files grow in that order. again means that it has read one of them anew, whose
+// records count as history then.
 func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	said func(path string, cycle int, kind, to string, at time.Time) string) (got []string, again bool) {
 	t.Helper()

@@ -46,8 +46,8 @@ func TestReportFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestReportNames: a session is told with the compactions whose sizes are told beside it, only models lose the maker's
-// name, and a folder's wide characters take two cells.
+// TestReportNames: a session is listed with the compactions of known size, only models lose the maker's name, and a
+// folder's wide characters take two cells.
 func TestReportNames(t *testing.T) {
 	a, b := transcripttest.NewHandWritten(1), transcripttest.NewHandWritten(2)
 	for _, size := range []int{160, 161, 162} {
@@ -92,7 +92,7 @@ func TestReportNames(t *testing.T) {
 	}
 }
 
-// TestReportUsage: what is wrong on the command line, or cannot be read, is told in one line that says what to do.
+// TestReportUsage: errors of the command line and of reading are one line with the remedy.
 func TestReportUsage(t *testing.T) {
 	plainEnvironment(t)
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 }
 
-// TestRunGuardedRefused: a restart that is not possible leaves the session as it was, and the caller is told why.
+// TestRunGuardedRefused: a restart that is not possible leaves the session as it was, and returns the reason.
 func TestRunGuardedRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func (r *runRig) lists(pid int, session string) {
 	}
 }
 
-// TestForgedVariablesFreeNobody: the processes of a full client set what variables they like, drop all of them, leave
-// its session and its family; the session stays full until the client itself says that it has another one.
+// TestForgedVariablesFreeNobody: the processes of a full client set any variables, drop all of them, leave its session and
+// its family; the session stays full until the client itself has another one.
 func TestForgedVariablesFreeNobody(t *testing.T) {
 	t.Parallel()
 	const activate = "sm session activate sessions/A x; true"

@@ -22,7 +22,7 @@ import (
 
 const (
 	heirName = "sm-heir"
-	// heirRegistry is the variable that says what becomes of a heir's entry in the registry.
+	// heirRegistry is the variable with what becomes of a heir's entry in the registry.
 	heirRegistry = "SM_TEST_REGISTRY"
 	// registryRounds is how often a client is restarted by default.
 	registryRounds = 3
@@ -37,8 +37,8 @@ var heirs = map[string]struct{ before, after time.Duration }{
 	"left":          {before: 300 * time.Millisecond},
 }
 
-// heirClient is a client that `sm run` restarts: in its one turn, begun by the prompt in its arguments, it hands over.
-// What happens to it stands in the journal of its agent.
+// heirClient is a client that `sm run` restarts: in its one turn, begun by the prompt in its arguments, it hands over. The
+// journal of its agent has all events.
 func heirClient() {
 	s, err := newHeir()
 	if err == nil {

@@ -142,7 +142,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 		args   []string
 		before func(program string)
 		want   string
-		// what the observer hears
+		// what the observer gets
 		outcome string
 		left    int
 		can     bool
@@ -191,7 +191,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 	}
 }
 
-// TestRunKillsTheDeaf: a client that does not end is killed, and one that is stopped too is woken to hear.
+// TestRunKillsTheDeaf: a client that does not end is killed, and a stopped one is continued first.
 func TestRunKillsTheDeaf(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")
@@ -211,7 +211,7 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	r.nobody()
 }
 
-// TestRunObserverComesAndGoes: the client does not care, and what became of a rotation is told until it was heard.
+// TestRunObserverComesAndGoes: the client goes on, and the result of a rotation is reported until it is acknowledged.
 func TestRunObserverComesAndGoes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -159,7 +159,7 @@ func (r *runRig) until(what string, done func() bool) {
 	}
 }
 
-// order tells the stand-in what to do; some it cannot say when it has done.
+// order sends the stand-in a command; for some it cannot report completion.
 func (r *runRig) order(text string) {
 	r.t.Helper()
 	done := len(r.events("done"))
@@ -209,7 +209,7 @@ func (r *runRig) listing() string {
 	return lines.String()
 }
 
-// nobody makes sure that nothing is left behind, but these.
+// nobody checks that no process is left, except these.
 func (r *runRig) nobody(but ...int) {
 	r.t.Helper()
 	if left := slices.DeleteFunc(r.census(), func(pid int) bool { return slices.Contains(but, pid) }); len(left) > 0 {

@@ -161,8 +161,7 @@ func TestRunTerminalResize(t *testing.T) {
 	p.says("$?", "0")
 }
 
-// TestRunTerminalIsSane: a client that is killed leaves a terminal that nobody can use; the next one, and the shell, get
-// it as it was.
+// TestRunTerminalIsSane: a killed client leaves an unusable terminal; the next one, and the shell, get it as it was.
 func TestRunTerminalIsSane(t *testing.T) {
 	t.Parallel()
 	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")

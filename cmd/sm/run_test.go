@@ -189,7 +189,7 @@ func TestRunInsideRun(t *testing.T) {
 	r.nobody()
 }
 
-// TestRunPassesSignals: the client hears them, and its code is ours. There is no terminal that would tell it of a SIGINT.
+// TestRunPassesSignals: the client gets them, and its exit code is returned. There is no terminal to send SIGINT.
 func TestRunPassesSignals(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGINT": 130} {

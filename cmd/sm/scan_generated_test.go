@@ -34,7 +34,7 @@ func scanJSON(t *testing.T, paths ...string) map[string]scanned {
 	return got
 }
 
-// told is what one file is known to hold whatever was copied to or from it.
+// told is the content of one file, whatever was copied to or from it.
 type told struct {
 	Context               *int64
 	Peak                  int64

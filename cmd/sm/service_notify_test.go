@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestServiceManager: the program itself, told to notify as systemd does it.
+// TestServiceManager: the program itself notifies as for systemd.
 func TestServiceManager(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSecondObserver guards that one state directory has one observer, and that the
-// second one to come says who has it.
+// TestSecondObserver: one state directory has one observer, and the second one names
+// the first.
 func TestSecondObserver(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -38,7 +38,7 @@ func TestSecondObserver(t *testing.T) {
 	if _, err := os.Stat(d.socket() + "2"); err == nil {
 		t.Error("the second one has left a socket")
 	}
-	d.kill() // what a dead one has left is in nobody's way
+	d.kill() // the files of a dead one do not matter
 	d.start()
 }
 

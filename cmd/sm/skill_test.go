@@ -103,7 +103,7 @@ func TestInstallSkillOfOthers(t *testing.T) {
 	})
 }
 
-// What the skill tells to run is there, and is let through by a guard.
+// The commands in the skill exist, and a guard allows them.
 func TestSkillTeachesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	text := shippedSkill(t)

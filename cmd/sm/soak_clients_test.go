@@ -109,7 +109,7 @@ func (s *sideBySide) counters(client string) map[string]float64 {
 	return all
 }
 
-// exceeded looks whether anything was counted that nobody has written.
+// exceeded checks that no more was counted than was written.
 func (s *sideBySide) exceeded() {
 	s.scrapes++
 	for client, l := range s.loads {
@@ -149,8 +149,8 @@ func (s *sideBySide) settled(what string) {
 	}
 }
 
-// told holds the notices to the agents against how often their contexts have begun anew: of each level there is one at
-// most from one beginning to the next.
+// told compares the notices to the agents with how often their contexts began anew: at most one of each level from one
+// beginning to the next.
 func (s *sideBySide) told() {
 	answer, err := s.api.Sessions(s.t.Context())
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *sideBySide) told() {
 	s.t.Logf("FIGURES: notices %v", total)
 }
 
-// used adds what the present process has used, where the system tells.
+// used adds the CPU time of the present process, where the system reports it.
 func (s *sideBySide) used() {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)) // not everywhere
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestStateMoves: an observer with an imported state knows what the one knew that it was exported from, and nobody
-// exports or imports under an observer that runs.
+// TestStateMoves: an observer with an imported state has that of the exporting one, and export and import refuse while an
+// observer runs.
 func TestStateMoves(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

@@ -129,7 +129,7 @@ func TestStatuslineGuarded(t *testing.T) {
 	}
 }
 
-// Where there is no guarded session, nobody waits for the observer: its answer is not even looked at. The report arrives.
+// Without a guarded session the status line does not wait for the observer's answer. The report arrives.
 func TestStatuslineWaitsForNoLine(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))

@@ -173,7 +173,7 @@ func TestTopOnARealScreen(t *testing.T) {
 	}
 }
 
-// TestTopColours: colours where the terminal takes them, and none where nobody wants any.
+// TestTopColours: colours where the terminal takes them and NO_COLOR is not set.
 func TestTopColours(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"sm/deploy/doctor"
 )
 
-// TestWebhookToken: alerts are accepted with a token that nobody else can know, and all that reads the file agrees.
+// TestWebhookToken: alerts are accepted with a token in a private file, and all readers of the file agree.
 func TestWebhookToken(t *testing.T) {
 	t.Parallel()
 	const token = "correct-horse-battery"

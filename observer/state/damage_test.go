@@ -246,7 +246,7 @@ func TestSetAsideTwice(t *testing.T) {
 	}
 }
 
-// What a kill leaves of a file in the making is nobody's state.
+// An unfinished file of a kill is no state.
 func TestUnfinishedFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, freshName), []byte("half a file"), 0o600); err != nil {

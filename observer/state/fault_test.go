@@ -142,7 +142,7 @@ func TestFailingCalls(t *testing.T) {
 			for when := 1; when <= c.times; when += 1 + shortcut(3) {
 				dir := filepath.Join(t.TempDir(), "sm")
 				cmd := childCommand(t, strace(t, c.call, c.fault, when), "retry", dir, strconv.Itoa(faultSteps))
-				cmd.Stderr = nil // it tells of the faults
+				cmd.Stderr = nil // strace prints the faults there
 				words, err := output(t, cmd)
 				if err != nil {
 					exit, _ := errors.AsType[*exec.ExitError](err)

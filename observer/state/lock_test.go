@@ -99,7 +99,7 @@ func TestCheckLock(t *testing.T) {
 	}
 }
 
-// lockChild takes and gives up locks as it is told.
+// lockChild takes and gives up locks on request.
 func lockChild([]string) error {
 	var root *os.Root
 	var lock *os.File

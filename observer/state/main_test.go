@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childRole tells the test binary to be one of the processes that a test needs.
+// childRole makes the test binary one of the processes that a test needs.
 const childRole = "SM_STATE_CHILD"
 
 func TestMain(m *testing.M) {

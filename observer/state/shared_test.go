@@ -50,7 +50,7 @@ func sampleRecord(i int) fleet.SessionRecord {
 	return fleet.SessionRecord{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: transcript.TriggerCounts{1, 0, i}}
 }
 
-// sameStored compares without regard to order, which nobody relies on.
+// sameStored compares without regard to order.
 func sameStored(want, got fleet.Stored) string {
 	want, got = sorted(want), sorted(got)
 	if reflect.DeepEqual(want, got) { // a hundred times as fast

@@ -50,7 +50,7 @@ func stepStored(n int) fleet.Stored {
 	return s
 }
 
-// checkSteps says whether the store is as after n steps, to the last record.
+// checkSteps compares the store with n steps, to the last record.
 func checkSteps(s *Store, n int) error {
 	stored, err := s.Load()
 	if err != nil {
@@ -91,7 +91,7 @@ func openSteps(dir string) (s *Store, n int, err error) {
 	return s, n, err
 }
 
-// saveChild makes steps until it is killed, and tells each when it is stored.
+// saveChild makes steps until it is killed, and prints each when it is stored.
 func saveChild(args []string) error {
 	s, n, err := openSteps(args[0])
 	if err != nil {
@@ -107,8 +107,8 @@ func saveChild(args []string) error {
 	}
 }
 
-// retryChild makes some steps, each again until it succeeds, and says what failed
-// and what is stored.
+// retryChild makes some steps, each again until it succeeds, and prints errors and stored
+// steps.
 func retryChild(args []string) error {
 	last, err := strconv.Atoi(args[1])
 	if err != nil {

@@ -160,7 +160,7 @@ func TestLedgerForgets(t *testing.T) {
 	}
 }
 
-// TestWorkedAdds: what is told in parts adds up to what is told at once.
+// TestWorkedAdds: parts add up to the whole.
 func TestWorkedAdds(t *testing.T) {
 	var l, all Ledger
 	var known transcript.Worked

@@ -135,8 +135,8 @@ func someWork(rng *rand.Rand) []byte {
 	return w.Bytes()
 }
 
-// TestBillsCountedNaively: the ledger, which sees each record once, says what one finds who looks at the whole
-// transcript for each boundary.
+// TestBillsCountedNaively: the ledger, which sees each record once, agrees with a reading of the whole transcript for each
+// boundary.
 func TestBillsCountedNaively(t *testing.T) {
 	some, seeds := 0, uint64(150)
 	if testing.Short() {

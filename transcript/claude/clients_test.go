@@ -12,9 +12,9 @@ import (
 	"sm/transcript"
 )
 
-// TestClientFiles: files of clients whose context is not what the newest record or the
-// last boundary would tell: rewound ones as real clients wrote them, their text taken out,
-// and what the client's own code says of cleared results and marker boundaries.
+// TestClientFiles: files of clients whose context is not that of the newest record or the
+// last boundary: rewound ones as real clients wrote them, their text taken out, and those
+// of cleared results and marker boundaries as in the client's own code.
 func TestClientFiles(t *testing.T) {
 	type file struct {
 		Context     int64   `json:"context_tokens"`

@@ -51,7 +51,7 @@ func checkScan(t *testing.T, line []byte, shift int) {
 	check("shifted", line, begin)
 }
 
-// after are lines that stand behind another; what they begin or end must not reach into it.
+// after are lines that follow another; what they begin or end must not reach into it.
 var after = []string{"\n", "\n\n", "{}\n", "}\n", `"}` + "\n", `,"type":"user"}` + "\n", `u0041"]}` + "\n", strings.Repeat(`"`, 70) + "\n", strings.Repeat(" ", 70) + "\n", "\x00\\\n"}
 
 // checkFirst compares First, on a line before others, with Line.
@@ -171,7 +171,7 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 	return b
 }
 
-// TestScanForgetsTheLineBefore: one walker for all lines says what a new one for each says.
+// TestScanForgetsTheLineBefore: one walker for all lines agrees with a new one for each.
 func TestScanForgetsTheLineBefore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })

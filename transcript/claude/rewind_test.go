@@ -9,7 +9,7 @@ import (
 	"sm/transcript"
 )
 
-// behind is a line with the record that it stands behind.
+// behind is a line with the record that it follows.
 func behind(parent, line string) string { return fmt.Sprintf(`{"parentUuid":%q,`, parent) + line[1:] }
 
 // stamped is a line with a time.

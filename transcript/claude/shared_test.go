@@ -50,7 +50,7 @@ func readJSON(t *testing.T, path string, v any) {
 	}
 }
 
-// figures is what the expected files tell of a transcript.
+// figures is the expected figures of a transcript.
 type figures struct {
 	Context     *int64
 	Compactions int

@@ -143,8 +143,8 @@ func TestRewound(t *testing.T) {
 	}
 }
 
-// TestOverflow: a request that did not fit says that the context is full; the client shows a
-// figure that means nothing, and the next reply the true one.
+// TestOverflow: a request that did not fit marks the context as full; the client shows a
+// wrong figure, and the next reply the true one.
 func TestOverflow(t *testing.T) {
 	var r rollout
 	r.add("session_meta", `{"id":%q,"cli_version":"0.169.0"}`, idA)
@@ -165,7 +165,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestTriggers: where turns do not say what began them, their prompts tell.
+// TestTriggers: where turns do not name what began them, their prompts do.
 func TestTriggers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -255,7 +255,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestIdentify: a thread's id stands in each of its files' names.
+// TestIdentify: the names of a thread's files contain its id.
 func TestIdentify(t *testing.T) {
 	const day = "/h/.codex/sessions/2026/11/22/"
 	for path, want := range map[string]string{

@@ -129,7 +129,7 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 	return b
 }
 
-// TestScanForgetsTheLineBefore: one walker for all lines says what a new one for each says.
+// TestScanForgetsTheLineBefore: one walker for all lines agrees with a new one for each.
 func TestScanForgetsTheLineBefore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 0))

@@ -151,7 +151,7 @@ type figures struct {
 func total(u transcript.Usage) int64 { return u.Context() + u.Output }
 
 // TestScenarios: each thread of the real client has the context, window, compactions, turns
-// and tokens that the client itself told.
+// and tokens that the client itself showed.
 func TestScenarios(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		sum := foldThread(t, dir, th, func(*Fold) {})

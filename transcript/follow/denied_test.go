@@ -56,8 +56,8 @@ func (r *rig) logged(want ...string) {
 	}
 }
 
-// TestDenied guards that what may not be read is said once, delays nobody, and is
-// read as soon as it may be.
+// TestDenied: an unreadable file is reported once, delays no other, and is read as soon as
+// it is readable.
 func TestDenied(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestDue: a live file is checked as often as ever while it is written and where inotify does not serve, and a tenth as
-// often where inotify tells of nothing.
+// TestDue: a live file is checked as often as ever while it is written and without inotify, and a tenth as often while
+// inotify has no events.
 func TestDue(t *testing.T) {
 	now := time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -159,8 +159,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// A run that ends while nobody receives, or before it has begun, leaves nothing
-// either.
+// A run that ends without a receiver, or before it has begun, leaves nothing either.
 func TestEndsUnheard(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := newRig(t)

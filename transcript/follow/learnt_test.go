@@ -116,7 +116,7 @@ func TestLearn(t *testing.T) {
 		const idC = "33333333-3333-4333-8333-333333333333"
 		learn <- Root{other, claude.Format()}
 		hold("learnt", map[string]int64{at("-q", idB): 1})
-		r.chmod(filepath.Dir(at("code", idB)), 0o755) // inotify tells of these
+		r.chmod(filepath.Dir(at("code", idB)), 0o755) // inotify has an event for these
 		r.must(os.MkdirAll(filepath.Dir(at("code2", idB)), 0o700))
 		r.must(os.WriteFile(at("code2", idB), []byte(reply(1, 100)), 0o600))
 		r.append(at("-q", idB), reply(2, 200))

@@ -19,8 +19,8 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestLinesOfAnyLength: each line comes once, whole, with its offset, whatever stands before and behind it, and a larger buffer
-// serves all lines that fit into it with one reading.
+// TestLinesOfAnyLength: each line comes once, whole, with its offset, between any others, and a larger buffer serves all
+// lines that fit into it with one read.
 func TestLinesOfAnyLength(t *testing.T) {
 	sizes := []int{0, 1, 100, 5000, bufferBytes - pageBytes, bufferBytes - 1, bufferBytes, bufferBytes + 1, 2*bufferBytes + 17, wideBytes - pageBytes}
 	beyond := []int{wideBytes - 1, wideBytes, wideBytes + 1, wideBytes + bufferBytes}
@@ -67,7 +67,7 @@ func TestLinesOfAnyLength(t *testing.T) {
 	}
 }
 
-// TestAfterNewline: the last newline is found wherever it is, whatever stands before it.
+// TestAfterNewline: the last newline is found at any place, after any bytes.
 func TestAfterNewline(t *testing.T) {
 	t.Parallel()
 	b := bytes.Repeat([]byte{'x'}, 3100)

@@ -92,8 +92,8 @@ func unquote(s string) (string, error) {
 	return out, err
 }
 
-// TestOddFiles guards that a reader neither blocks on, nor reads, nor follows what
-// is no regular file, says so once, and goes on with the rest.
+// TestOddFiles: a reader neither blocks on, nor reads, nor follows files that are not
+// regular, reports them once, and goes on with the rest.
 func TestOddFiles(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.o.Rescan = 100 * time.Millisecond

@@ -61,8 +61,8 @@ func restarts(format *transcript.Format, text []byte) []restart {
 	return all
 }
 
-// The stories themselves: every kind of record is in them, and two runs together tell
-// what one does, nothing twice and nothing less.
+// The stories contain every kind of record, and two runs together yield the records of
+// one, none twice and none less.
 func TestStories(t *testing.T) {
 	for _, tt := range stories(t) {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestPause: a search of all folders takes at most a percent of the time, and a hundredth of that where inotify tells of
+// TestPause: a search of all folders takes at most a percent of the time, and a hundredth of that where inotify reports
 // every change, unless that would put off the next one for longer than 5 minutes.
 func TestPause(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
@@ -42,8 +42,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestTold: a search knows whether inotify tells of every change in the folders that it has found: not so in a file system
-// that others may write too, and not of where a link leads, or of what is written to a file by another name.
+// TestTold: a search reports whether inotify reports every change in its folders: not in a file system that others may
+// write too, nor behind links, nor for a file that is written by another name.
 func TestTold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("inotify is Linux's own")
@@ -85,7 +85,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestLostEventsWhereAllIsTold: where inotify tells of every change a search is put off, but not where events were lost.
+// TestLostEventsWhereAllIsTold: where inotify reports every change a search is put off, but not after lost events.
 func TestLostEventsWhereAllIsTold(t *testing.T) {
 	f := searching(t.TempDir())
 	f.index.watch.notify = &fsnotify.Watcher{} // looked at alone, for no folder is searched that is not there

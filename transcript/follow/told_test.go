@@ -10,7 +10,7 @@ import (
 	"sm/transcript"
 )
 
-// TestToldOfAll: what the search of all folders would find only minutes later is known by what inotify tells alone.
+// TestToldOfAll: inotify alone finds what the search of all folders would find only minutes later.
 func TestToldOfAll(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {

@@ -36,7 +36,7 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// TestClock: a clock that knows the minute of a stamp, or another, says what one says that knows none.
+// TestClock: a clock with the minute of a stamp, or another, agrees with a new one.
 func TestClock(t *testing.T) {
 	stamp := []byte(`"2026-11-20T08:13:30.067Z"`)
 	text := Text{1, uint32(len(stamp) - 1)}

@@ -67,8 +67,8 @@ func defined(b []byte) (all []uint32, loose bool) {
 	return all, false
 }
 
-// checkFirst compares what is found in the first of lines, the last of which ends with a newline, with what is found
-// in that line alone.
+// checkFirst compares the results for the first of lines, the last of which ends with a newline, with those for that line
+// alone.
 func checkFirst(t *testing.T, lines []byte) {
 	t.Helper()
 	line := lines[:bytes.IndexByte(lines, '\n')]
@@ -130,7 +130,7 @@ func TestQuotesAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestQuotesBehindEveryEscape: each byte stands behind a backslash, whatever table it is looked up in.
+// TestQuotesBehindEveryEscape: each byte follows a backslash, in any table.
 func TestQuotesBehindEveryEscape(t *testing.T) {
 	for c := range 256 {
 		for _, rest := range []string{"", "0041", "0g41", strings.Repeat("x", 80)} {

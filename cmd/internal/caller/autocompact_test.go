@@ -13,7 +13,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A hook passes on what its client was told: by variables, and by the settings of user, project and folder.
+// A hook reports the settings of its client: of variables, user, project and folder.
 func TestAutoCompactOfHook(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -91,7 +91,7 @@ func TestCodexOrigin(t *testing.T) {
 	}
 }
 
-// TestOriginBehindServer: what runs behind a server of Codex is nobody's by its environment, whichever command asks.
+// TestOriginBehindServer: the environment of processes behind a server of Codex identifies no agent, for any command.
 func TestOriginBehindServer(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)

@@ -20,7 +20,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// ear is an observer that writes down what it is told, and has nothing to say.
+// ear is an observer that records requests and sends empty answers.
 type ear struct {
 	socket string
 	mu     sync.Mutex

@@ -82,7 +82,7 @@ func TestCapturedStatus(t *testing.T) {
 	golden(t, "statusline.golden.jsonl", out)
 }
 
-// On the wire a report and a payload are told apart by the event alone.
+// On the wire a report and a payload differ in the event alone.
 func TestDecodeReport(t *testing.T) {
 	s := Status{SessionID: "s", Model: "m[1m]", SM: Origin{Agent: "web", Pane: "%3"}}
 	p, err := Decode(s.Encode())

@@ -72,7 +72,7 @@ func TestPaneOf(t *testing.T) {
 	}
 }
 
-// TestTypeWithoutPane: nothing is typed, and nobody is asked whether the client waits.
+// TestTypeWithoutPane: nothing is typed, and the client is not asked.
 func TestTypeWithoutPane(t *testing.T) {
 	t.Parallel()
 	var p Prompts

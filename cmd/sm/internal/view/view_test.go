@@ -39,7 +39,7 @@ func FuzzHistogram(f *testing.F) {
 	})
 }
 
-// TestRows: the pair that was chosen stands in the table, though another one with its warning is better.
+// TestRows: the chosen pair is in the table, though another one with its warning is better.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	pair := func(warning, critical int, measure float64) tune.Candidate {
