@@ -80,25 +80,32 @@ stage:
 release: stage ## of a tagged commit: archives, packages, bills of materials, checksums in dist; ARGS=--snapshot for any other
 	$(GO) tool -modfile=deploy/tools/goreleaser/go.mod goreleaser release --clean $(ARGS)
 
-# Each test runs once: under the race detector, but for what is too slow there. That skips itself, or does less, when
-# testing.Short says so, by itself or through one of the functions named here; it runs afterwards without the detector.
-LONG = awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/\(.*/, "", name)} \
-	/testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)/ && name != "" {print FILENAME, name}' \
-	$$(grep -rlE 'testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)' --include='*_test.go' .) | sort -u
+# The race detector is for packages that start goroutines. cmd/sm only starts programs, which the detector makes slow.
+CONCURRENT = grep -rlE '^[[:space:]]*go [a-z]|\.Go\(' --include='*.go' . | xargs -n1 dirname | sort -u | grep -vE '^\./cmd/(sm|bench)$$'
 
-# A program built for the race detector sleeps a second at its end unless GORACE says otherwise, and tests start hundreds.
-# The last line on stdout is go test's own, so the remark about the race detector comes first.
-# Timeouts are for each package: generous, so that they end a hang and not a slow machine.
-test: deps ## everything a change must pass; works on a fresh machine
-	@$(CAN_RACE) || echo "test: no C compiler with libc headers: going without the race detector"
+# Slow tests skip themselves, or do less, in short mode: directly, or by one of the functions named here.
+SHORTENED = testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)
+LONG = awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/\(.*/, "", name)} \
+	/$(SHORTENED)/ && name != "" {print FILENAME, name}' \
+	$$(grep -rlE '$(SHORTENED)' --include='*_test.go' .) | sort -u
+
+# A program built for the race detector sleeps for a second at its end unless GORACE is set, and tests start hundreds.
+# Timeouts are for each package; they end tests that hang, not slow machines.
+test: deps ## vet and all tests, those that take long in short mode; works on a fresh machine
 	$(GO) vet ./...
-	@if ! $(CAN_RACE); then set -x; exec $(GO) test -shuffle=on -timeout 20m ./...; fi; \
-	long=$$($(LONG)); \
+	@set -e; concurrent=; \
+	if $(CAN_RACE); then concurrent=$$($(CONCURRENT)); \
+	else echo "test: no C compiler with libc headers: going without the race detector"; fi; \
+	others=$$($(GO) list -f '{{.Dir}}' ./... | sed "s|^$(CURDIR)|.|" | grep -vxF "$${concurrent:-none}"); \
+	set -x; \
+	if [ -n "$$concurrent" ]; then CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -short -shuffle=on -timeout 20m $$concurrent; fi; \
+	$(GO) test -short -shuffle=on -timeout 20m $$others
+
+e2e: deps ## the tests that take long, in full: real servers, browsers, kills at random moments
+	@long=$$($(LONG)); \
 	names=$$(awk '{print $$2}' <<<"$$long" | sort -u | paste -sd '|'); \
 	folders=$$(awk '{sub(/\/[^\/]*$$/, "", $$1); print $$1}' <<<"$$long" | sort -u | xargs); \
-	set -ex; \
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -short -shuffle=on -timeout 20m ./...; \
-	$(GO) test -shuffle=on -timeout 20m -run "^($$names)\$$" $$folders
+	set -ex; $(GO) test -shuffle=on -timeout 20m -run "^($$names)\$$" $$folders
 
 # policy-rc.d keeps Debian's prometheus, alertmanager and victoria-metrics from starting as services where there is
 # systemd; one that is there already is the owner's own and stays as it is.
@@ -142,9 +149,6 @@ check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, act
 # Not part of make check yet: lines wider than 120 columns and what gofumpt would change remain.
 lint: ## golangci-lint: formatting, doc comments, width of lines, direction of imports
 	$(TOOL) golangci-lint run ./...
-
-e2e: deps ## observers among the servers that they are for: Prometheus, its agent mode, Alertmanager, VictoriaMetrics
-	SM_E2E_AGENTS=200 $(GO) test -count=1 -v -timeout 10m -run 'E2E|TestPrometheus|TestDashboards' ./observer
 
 bench: build ## the figures against other tools, as ratios; PARTS=./... adds go benchmarks
 	$(GO) run ./cmd/bench $(ARGS)
