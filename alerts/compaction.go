@@ -102,7 +102,13 @@ func (e *Engine) lapse(a *AgentState, now Instant) {
 
 // compacted handles a sign of a finished compaction.
 func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
-	o := &opening{sign: ev.Sign, cause: CauseCompaction, at: t, trigger: ev.Trigger, pre: ev.PreTokens}
+	o := &opening{
+		sign:    ev.Sign,
+		cause:   CauseCompaction,
+		at:      t,
+		trigger: ev.Trigger,
+		pre:     ev.PreTokens,
+	}
 	switch ev.Sign {
 	case SignBoundary:
 		if o.key = ev.Key; o.key != 0 {
@@ -173,7 +179,12 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = append(a.Guesses, t)
 	e.counters.Guessed++
 	begun := a.Begun
-	e.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
+	e.open(a, &opening{
+		sign:    signGuess,
+		cause:   CauseCompaction,
+		at:      t,
+		trigger: transcript.Unknown,
+	})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -196,7 +207,12 @@ func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	d := a.data()
 	d.Trigger = trigger.String()
 	d.PreTokens = thousands(cmp.Or(o.pre, a.Before.Tokens))
-	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
+	n := notice{
+		kind:   KindCompacted,
+		at:     o.at,
+		parent: true,
+		data:   d,
+	}
 	if a.Parent == "" || a.Parent == a.Agent {
 		n.parent = false
 		n.operator = e.options.OperatorCompactions

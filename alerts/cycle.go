@@ -123,8 +123,12 @@ func (e *Engine) join(a *AgentState, o *opening) {
 func (e *Engine) open(a *AgentState, o *opening) {
 	before, _ := a.current()
 	act := Opened{
-		Agent: a.Agent, Cycle: a.Cycle + 1, Cause: o.cause, Unconfirmed: o.sign == signGuess,
-		Trigger: transcript.Unknown, At: o.at.Time(),
+		Agent:       a.Agent,
+		Cycle:       a.Cycle + 1,
+		Cause:       o.cause,
+		Unconfirmed: o.sign == signGuess,
+		Trigger:     transcript.Unknown,
+		At:          o.at.Time(),
 	}
 	if o.compacted() {
 		act.Trigger = e.triggerOf(a, o)
@@ -226,7 +230,13 @@ func (a *AgentState) splitReadings(at Instant) {
 
 // reset handles a sign that the context was discarded.
 func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
-	o := &opening{cause: ev.Cause, at: t, key: ev.Key, handoff: ev.Handoff, carried: ev.Carried}
+	o := &opening{
+		cause:   ev.Cause,
+		at:      t,
+		key:     ev.Key,
+		handoff: ev.Handoff,
+		carried: ev.Carried,
+	}
 	switch ev.Cause {
 	case CauseClear:
 		o.sign = signClear
@@ -266,7 +276,13 @@ func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
 	if t <= a.Opened {
 		return // of an earlier cycle, or a duplicate
 	}
-	e.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
+	e.open(a, &opening{
+		sign:  signRewind,
+		cause: CauseRewind,
+		at:    t,
+		left:  ev.Left,
+		until: ev.Until,
+	})
 	if ev.Tokens <= 0 {
 		return
 	}

@@ -27,11 +27,23 @@ func (e *Engine) send(a *AgentState, n notice) {
 	if a.Muted {
 		return
 	}
-	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
+	key := Key{
+		Agent: a.Agent,
+		Cycle: a.Cycle,
+		Kind:  n.kind,
+		Ref:   n.ref,
+	}
 	said := false
 	send := func(key Key, to Target) {
 		text, plain := e.text(n.kind, n.data)
-		e.out = append(e.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
+		e.out = append(e.out, Say{
+			Key:   key,
+			To:    to,
+			Mode:  n.mode,
+			Text:  text,
+			Plain: plain,
+			At:    n.at.Time(),
+		})
 		said = true
 	}
 	if n.self {
@@ -213,7 +225,13 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	} else {
 		d.Minutes = minutes(Instant(e.options.NoDataAfter))
 	}
-	e.send(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
+	e.send(a, notice{
+		kind:     KindNoData,
+		ref:      strconv.Itoa(a.Episodes),
+		at:       t,
+		operator: true,
+		data:     d,
+	})
 }
 
 // minutes rounds, to at least 1.
@@ -255,7 +273,8 @@ func (e *Engine) burst(a *AgentState, at Instant) {
 // stormOf returns how many automatic compactions make a storm of the latest one,
 // 0 for none; turns is set if it is a storm by turns.
 func (e *Engine) stormOf(a *AgentState) (count, turns int) {
-	s, last := e.options.Storm, a.Bursts[len(a.Bursts)-1]
+	s := e.options.Storm
+	last := a.Bursts[len(a.Bursts)-1]
 	for _, b := range a.Bursts {
 		if b.At > last.At-Instant(s.Within) {
 			count++
@@ -287,6 +306,13 @@ func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	if n := len(a.Bursts); count > 0 && count <= n {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
-	e.send(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
+	e.send(a, notice{
+		kind:     KindStorm,
+		at:       at,
+		mode:     Important,
+		parent:   true,
+		operator: true,
+		data:     d,
+	})
 	a.cover(KindStorm, at)
 }

@@ -97,7 +97,8 @@ func (e *Engine) Step(ev Event) []Action {
 	}
 	e.updateMuted(a, t)
 	e.lapse(a, t)
-	cycle, compacting := a.Cycle, a.Compacting
+	cycle := a.Cycle
+	compacting := a.Compacting
 	switch ev.Kind {
 	case EventReading:
 		e.read(a, &ev, t)
@@ -285,7 +286,13 @@ func (e *Engine) agent(id AgentID) *AgentState {
 	if a := e.agents[id]; a != nil {
 		return a
 	}
-	a := &AgentState{Agent: id, Cycle: 1, Muted: e.options.Disabled, Trigger: transcript.Unknown, Made: transcript.Unknown}
+	a := &AgentState{
+		Agent:   id,
+		Cycle:   1,
+		Muted:   e.options.Disabled,
+		Trigger: transcript.Unknown,
+		Made:    transcript.Unknown,
+	}
 	e.agents[id] = a
 	i, _ := slices.BinarySearchFunc(e.order, id, byID)
 	e.order = slices.Insert(e.order, i, a)

@@ -48,10 +48,31 @@ func TestNewRefuses(t *testing.T) {
 func TestCustomTexts(t *testing.T) {
 	all := "{{.Name}}|{{.Percent}}|{{.Tokens}}|{{.Window}}|{{.Trigger}}|{{.PreTokens}}|{{.Count}}|{{.Minutes}}|{{.Turns}}"
 	e := newEngine(t, func(o *Options) {
-		o.Messages = Messages{Warning: all, Compacted: all, Storm: all, NoData: all, Critical: "{{if eq .Percent 75}}{{index .Name 99}}{{end}}"}
+		o.Messages = Messages{
+			Warning:   all,
+			Compacted: all,
+			Storm:     all,
+			NoData:    all,
+			Critical:  "{{if eq .Percent 75}}{{index .Name 99}}{{end}}",
+		}
 		o.Storm.Count = 2
 	})
-	got := texts(stepAll(e, seen("boss", "web"), reading(1, 104_000), reading(2, 150_000), boundary(60, 1), reading(61, 1_000),
+	got := texts(stepAll(e, seen(
+		"boss",
+		"web",
+	), reading(
+		1,
+		104_000,
+	), reading(
+		2,
+		150_000,
+	), boundary(
+		60,
+		1,
+	), reading(
+		61,
+		1_000,
+	),
 		boundary(700, 2), active(700, true), tick(1300)))
 	want := []string{
 		"web|52|104,000|200,000|unknown||0|0|0",
@@ -69,12 +90,26 @@ func TestCustomTexts(t *testing.T) {
 func TestModesAndNames(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.Storm.Count = 1 })
 	got := map[string]Mode{}
-	for _, act := range stepAll(e, seen("boss", ""), reading(1, 104_000), reading(2, 150_000), boundary(60, 1), active(60, true), tick(660)) {
+	for _, act := range stepAll(
+		e,
+		seen("boss", ""),
+		reading(1, 104_000),
+		reading(2, 150_000),
+		boundary(60, 1),
+		active(60, true),
+		tick(660),
+	) {
 		if s, ok := act.(Say); ok {
 			got[s.Key.Kind.String()] = s.Mode
 		}
 	}
-	want := map[string]Mode{"warning": Sequential, "critical": Urgent, "compacted": Sequential, "storm": Important, "no_data": Sequential}
+	want := map[string]Mode{
+		"warning":   Sequential,
+		"critical":  Urgent,
+		"compacted": Sequential,
+		"storm":     Important,
+		"no_data":   Sequential,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -92,7 +127,10 @@ func TestModesAndNames(t *testing.T) {
 		words = append(words, c.String())
 	}
 	words = append(words, kinds.String())
-	if got := strings.Join(words, " "); got != "warning critical compacted storm no_data forecast sequential important urgent unknown "+
+	if got := strings.Join(
+		words,
+		" ",
+	); got != "warning critical compacted storm no_data forecast sequential important urgent unknown "+
 		"self parent operator unknown none compaction clear session handoff rewind unknown unknown" {
 		t.Error(got)
 	}
@@ -100,7 +138,13 @@ func TestModesAndNames(t *testing.T) {
 
 func TestTakeAndForget(t *testing.T) {
 	e := newEngine(t)
-	play(e, reading(1, 20_000), Event{Kind: EventReading, Agent: "b", At: sec(1), Tokens: 20_000, Window: window})
+	play(e, reading(1, 20_000), Event{
+		Kind:   EventReading,
+		Agent:  "b",
+		At:     sec(1),
+		Tokens: 20_000,
+		Window: window,
+	})
 	names := func() (ids string) {
 		s, gone := e.Take()
 		for _, a := range s.Agents {
@@ -130,7 +174,15 @@ func TestTakeAndForget(t *testing.T) {
 	if _, ok := e.Agent("a"); ok || names() != "-a" || len(e.Agents()) != 1 {
 		t.Error("a is still known")
 	}
-	if play(e, Event{Kind: EventReading, At: sec(1), Tokens: 150_000, Window: window}, Event{Kind: 99, Agent: "c"}) != nil {
+	if play(e, Event{
+		Kind:   EventReading,
+		At:     sec(1),
+		Tokens: 150_000,
+		Window: window,
+	}, Event{
+		Kind:  99,
+		Agent: "c",
+	}) != nil {
 		t.Error("an event of nobody, or of no kind, has an effect")
 	}
 }
@@ -192,7 +244,8 @@ func FuzzEngine(f *testing.F) {
 	f.Add([]byte("\x02\x00\x10\x00\x60\x00\x03\x00\x10\x00\x00\x00\x04\x00\x10\x00\x00\x01\x02\x00\x10\x00\x80\x00"))
 	f.Add([]byte("\x05\x00\x10\x00\x60\x01\x02\x01\x10\x80\x60\x01\x09\x00\x10\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		e, again := newEngine(t, timeOnly), newEngine(t, timeOnly)
+		e := newEngine(t, timeOnly)
+		again := newEngine(t, timeOnly)
 		said := map[Key]bool{}
 		now := 0.0
 		for i := 0; len(b) >= 6 && i < 300; i++ {
@@ -230,9 +283,22 @@ func fuzzed(b []byte, now *float64) Event {
 	*now += max(0, step)
 	n := b[5]
 	return Event{
-		Kind: EventKind(b[0] % (uint8(EventAlert) + 2)), Agent: AgentID("abc"[b[1]%3 : b[1]%3+1]), At: sec(*now + min(0, step)),
-		Parent: AgentID("abc"[n%3 : n%3+1]), Disabled: n == 1, Tokens: int64(b[4]) * 1000, Window: int64(n%8) * 50_000,
-		Source: transcript.Source(n % 4), History: n == 3, Cycle: int(n % 5), Sign: Sign(n % 6), Trigger: Trigger(n % 5),
-		PreTokens: int64(b[4]) * 700, Key: transcript.Key(n % 16), Cause: Cause(n % 6), On: n%2 == 0, Notice: Kind(n % 8),
+		Kind:      EventKind(b[0] % (uint8(EventAlert) + 2)),
+		Agent:     AgentID("abc"[b[1]%3 : b[1]%3+1]),
+		At:        sec(*now + min(0, step)),
+		Parent:    AgentID("abc"[n%3 : n%3+1]),
+		Disabled:  n == 1,
+		Tokens:    int64(b[4]) * 1000,
+		Window:    int64(n%8) * 50_000,
+		Source:    transcript.Source(n % 4),
+		History:   n == 3,
+		Cycle:     int(n % 5),
+		Sign:      Sign(n % 6),
+		Trigger:   Trigger(n % 5),
+		PreTokens: int64(b[4]) * 700,
+		Key:       transcript.Key(n % 16),
+		Cause:     Cause(n % 6),
+		On:        n%2 == 0,
+		Notice:    Kind(n % 8),
 	}
 }

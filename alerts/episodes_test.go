@@ -30,12 +30,28 @@ func TestStorm(t *testing.T) {
 	check(t, append(storm, "say a/8/storm to parent", "say a/8/storm/operator to operator"),
 		only(play(newEngine(t, byTime), autos(0, 600, 1200, 1800, 4000, 4600, 5200, 5300)...)))
 	// Manual ones do not count.
-	check(t, nil, only(play(newEngine(t, byTime), seen("boss", ""), boundary(0, 1), reading(1, 9), manualBoundary(60, 2), reading(61, 9), boundary(120, 3))))
+	check(
+		t,
+		nil,
+		only(play(
+			newEngine(t, byTime),
+			seen("boss", ""),
+			boundary(0, 1),
+			reading(1, 9),
+			manualBoundary(60, 2),
+			reading(61, 9),
+			boundary(120, 3),
+		)),
+	)
 
 	turns := func(n int) []Event {
 		events := []Event{seen("boss", "web"), plain(0, EventTurnStart), boundary(50, 1), reading(60, 30_000)}
 		for i := range n {
-			events = append(events, plain(float64(3600*(i+1)), EventTurnStart), plain(float64(3600*(i+1))+0.1, EventTurnStart))
+			events = append(
+				events,
+				plain(float64(3600*(i+1)), EventTurnStart),
+				plain(float64(3600*(i+1))+0.1, EventTurnStart),
+			)
 		}
 		return append(events, boundary(3600*10, 2))
 	}
@@ -53,7 +69,11 @@ func TestStorm(t *testing.T) {
 func TestNoData(t *testing.T) {
 	told := func(n string) []string { return []string{"say a/1/no_data/" + n + " to operator"} }
 	e := newEngine(t)
-	check(t, nil, play(e, seen("boss", "web"), active(0, true), plain(1, EventTurnStart), reading(10, 30_000), tick(609)))
+	check(
+		t,
+		nil,
+		play(e, seen("boss", "web"), active(0, true), plain(1, EventTurnStart), reading(10, 30_000), tick(609)),
+	)
 	check(t, told("1"), play(e, tick(610), tick(700), tick(9000)))
 	check(t, told("2"), play(e, reading(9100, 30_000), tick(9699), tick(9700)))
 	// An agent at rest owes no readings, nor does one that compacts or has gone.
@@ -71,7 +91,14 @@ func TestNoData(t *testing.T) {
 // TestAlertOfAnotherSystem: whichever finds it first, the engine or an alert, the agent
 // gets each notice once a cycle.
 func TestAlertOfAnotherSystem(t *testing.T) {
-	alert := func(k Kind) Event { return Event{Kind: EventAlert, Agent: "a", At: sec(50), Notice: k} }
+	alert := func(k Kind) Event {
+		return Event{
+			Kind:   EventAlert,
+			Agent:  "a",
+			At:     sec(50),
+			Notice: k,
+		}
+	}
 	for _, tt := range []struct {
 		name   string
 		events []Event
@@ -80,26 +107,55 @@ func TestAlertOfAnotherSystem(t *testing.T) {
 		{"no reading yet", []Event{alert(KindWarning), alert(KindForecast)}, nil},
 		{
 			"the warning first from an alert",
-			[]Event{reading(1, 80_000), alert(KindWarning), alert(KindWarning), reading(60, 110_000), reading(70, 150_000)},
+			[]Event{
+				reading(1, 80_000),
+				alert(KindWarning),
+				alert(KindWarning),
+				reading(60, 110_000),
+				reading(70, 150_000),
+			},
 			[]string{"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self"},
 		},
 		{
 			"critical first from an alert",
-			[]Event{reading(1, 24_000), alert(KindCritical), alert(KindCritical), alert(KindWarning), reading(60, 110_000), reading(70, 150_000)},
+			[]Event{
+				reading(1, 24_000),
+				alert(KindCritical),
+				alert(KindCritical),
+				alert(KindWarning),
+				reading(60, 110_000),
+				reading(70, 150_000),
+			},
 			[]string{"say a/1/critical to self"},
 		},
 		{
 			"a forecast and then critical",
-			[]Event{reading(1, 24_000), alert(KindForecast), reading(60, 150_000), alert(KindForecast), alert(KindCritical)},
+			[]Event{
+				reading(1, 24_000),
+				alert(KindForecast),
+				reading(60, 150_000),
+				alert(KindForecast),
+				alert(KindCritical),
+			},
 			[]string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"},
 		},
 		{
 			"again in the next cycle",
 			[]Event{
 				reading(1, 24_000), alert(KindCritical), boundary(55, 1), reading(60, 20_000),
-				{Kind: EventAlert, Agent: "a", At: sec(70), Notice: KindCritical}, reading(80, 150_000),
+				{
+					Kind:   EventAlert,
+					Agent:  "a",
+					At:     sec(70),
+					Notice: KindCritical,
+				}, reading(80, 150_000),
 			},
-			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical", "say a/2/critical to self"},
+			[]string{
+				"say a/1/critical to self",
+				"open 2 compaction",
+				"withdraw a/1/critical",
+				"say a/2/critical to self",
+			},
 		},
 		{
 			"a storm",
@@ -114,7 +170,14 @@ func TestAlertOfAnotherSystem(t *testing.T) {
 
 // TestAlertOfAnotherEpisode: alerts come late, and again for as long as they fire, so what was so when they began may be over.
 func TestAlertOfAnotherEpisode(t *testing.T) {
-	at := func(s float64, k Kind) Event { return Event{Kind: EventAlert, Agent: "a", At: sec(s), Notice: k} }
+	at := func(s float64, k Kind) Event {
+		return Event{
+			Kind:   EventAlert,
+			Agent:  "a",
+			At:     sec(s),
+			Notice: k,
+		}
+	}
 	none := at(50, KindNoData)
 	begin := []Event{active(0, true), plain(1, EventTurnStart), reading(40, 30_000)}
 	for _, c := range []struct {
@@ -124,14 +187,26 @@ func TestAlertOfAnotherEpisode(t *testing.T) {
 	}{
 		{"silent since", append(begin, none, none), []string{"say a/1/no_data/1 to operator"}},
 		{"read since", append(begin, none, reading(60, 30_000), none), []string{"say a/1/no_data/1 to operator"}},
-		{"silent again", append(begin, none, reading(60, 30_000), none, at(70, KindNoData)), []string{"say a/1/no_data/1 to operator", "say a/1/no_data/2 to operator"}},
+		{
+			"silent again",
+			append(begin, none, reading(60, 30_000), none, at(70, KindNoData)),
+			[]string{"say a/1/no_data/1 to operator", "say a/1/no_data/2 to operator"},
+		},
 		{"read before it came", append(begin, reading(60, 30_000), none), nil},
 		{"at rest", append(begin, plain(45, EventTurnEnd), none), nil},
 		{"at work since", append(begin, plain(45, EventTurnEnd), plain(60, EventTurnStart), none), nil},
 		{"compacting", append(begin, preCompact(45), none), nil},
 		{"gone", append(begin, active(45, false), none), nil},
-		{"storm", []Event{boundary(40, 1), at(50, KindStorm), at(50, KindStorm)}, []string{"open 2 compaction", "say a/2/storm/operator to operator"}},
-		{"storm before a compaction that was none", []Event{boundary(100, 1), at(50, KindStorm)}, []string{"open 2 compaction"}},
+		{
+			"storm",
+			[]Event{boundary(40, 1), at(50, KindStorm), at(50, KindStorm)},
+			[]string{"open 2 compaction", "say a/2/storm/operator to operator"},
+		},
+		{
+			"storm before a compaction that was none",
+			[]Event{boundary(100, 1), at(50, KindStorm)},
+			[]string{"open 2 compaction"},
+		},
 		{"storm that one ended", []Event{boundary(40, 1), at(50, KindStorm), boundary(9000, 2), at(50, KindStorm)},
 			[]string{"open 2 compaction", "say a/2/storm/operator to operator", "open 3 compaction"}},
 	} {
@@ -164,5 +239,15 @@ func TestWithoutTimes(t *testing.T) {
 	check(t, []string{
 		"say a/1/warning to self", "open 2 compaction", "withdraw a/1/warning", "say a/2/critical to self",
 		"open 3 clear", "withdraw a/2/critical",
-	}, play(e, bare(reading(0, 90_000), reading(0, 110_000), boundary(0, 1), reading(0, 150_000), boundary(0, 1), reset(0, CauseClear, 0))...))
+	}, play(
+		e,
+		bare(
+			reading(0, 90_000),
+			reading(0, 110_000),
+			boundary(0, 1),
+			reading(0, 150_000),
+			boundary(0, 1),
+			reset(0, CauseClear, 0),
+		)...,
+	))
 }

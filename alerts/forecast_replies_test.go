@@ -32,9 +32,16 @@ func script(b []byte, name string) trace {
 		ev := Event{Agent: "a", At: e.At.Time()}
 		switch e.Kind {
 		case transcript.KindReading:
-			ev.Kind, ev.Tokens, ev.Model, ev.Window = EventReading, e.Context, string(e.Model), window
+			ev.Kind = EventReading
+			ev.Tokens = e.Context
+			ev.Model = string(e.Model)
+			ev.Window = window
 		case transcript.KindBoundary:
-			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.PreTokens = EventCompacted, SignBoundary, e.UUID, e.Trigger, e.PreTokens
+			ev.Kind = EventCompacted
+			ev.Sign = SignBoundary
+			ev.Key = e.UUID
+			ev.Trigger = e.Trigger
+			ev.PreTokens = e.PreTokens
 		case transcript.KindTurnStart:
 			ev.Kind = EventTurnStart
 		case transcript.KindTurnEnd:

@@ -94,7 +94,22 @@ func TestForecastAbsent(t *testing.T) {
 
 func TestActiveTime(t *testing.T) {
 	e := newEngine(t)
-	play(e, plain(0, EventTurnStart), reading(20, 10_000), reading(21, 10_000), reading(30, 11_000), plain(60, EventTurnEnd),
+	play(e, plain(
+		0,
+		EventTurnStart,
+	), reading(
+		20,
+		10_000,
+	), reading(
+		21,
+		10_000,
+	), reading(
+		30,
+		11_000,
+	), plain(
+		60,
+		EventTurnEnd,
+	),
 		reading(90, 12_000), plain(5000, EventTurnStart), reading(5010, 13_000), reading(9000, 14_000))
 	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an
 	// hour what a reply has taken so far.
@@ -161,7 +176,9 @@ func TestForecastNotice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEngine(t, func(o *Options) {
-				o.CompactionThreshold, o.ForecastReplies, o.ForecastTurns = 160_000, c.replies, c.turns
+				o.CompactionThreshold = 160_000
+				o.ForecastReplies = c.replies
+				o.ForecastTurns = c.turns
 				o.Thresholds = Thresholds{CriticalTokens: 150_000}
 			})
 			var actions []Action
@@ -170,7 +187,11 @@ func TestForecastNotice(t *testing.T) {
 			}
 			check(t, c.want, texts(actions))
 			if len(c.want) > 1 {
-				check(t, []string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"}, lines(actions))
+				check(
+					t,
+					[]string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"},
+					lines(actions),
+				)
 			}
 		})
 	}
@@ -181,7 +202,12 @@ func TestForecastNoticeUnknown(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
 	play(e, reading(1, 100_000))
-	got := e.Step(Event{Agent: "a", Kind: EventAlert, Notice: KindForecast, At: reading(2, 1).At})
+	got := e.Step(Event{
+		Agent:  "a",
+		Kind:   EventAlert,
+		Notice: KindForecast,
+		At:     reading(2, 1).At,
+	})
 	check(t, []string{"[sm context] Context at 50%, 100,000 tokens. It is compacted soon."}, texts(got))
 }
 
@@ -189,7 +215,9 @@ func TestLearnedThreshold(t *testing.T) {
 	e := newEngine(t)
 	at := func(key transcript.Key, pre int64, model string, trigger Trigger) {
 		ev := boundary(float64(key)*1000, key)
-		ev.PreTokens, ev.Model, ev.Trigger = pre, model, trigger
+		ev.PreTokens = pre
+		ev.Model = model
+		ev.Trigger = trigger
 		e.Step(ev)
 	}
 	threshold := func() int64 { v, _ := e.Agent("a"); return v.Threshold }

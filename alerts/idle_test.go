@@ -26,7 +26,12 @@ func TestIdleCompactions(t *testing.T) {
 	}
 	v := view(t, e)
 	if v.ThresholdSource == ThresholdSeen || v.Storming || e.Counters().Storms != 0 {
-		t.Errorf("threshold %d %s, %d storms; want nothing learned, no storm", v.Threshold, v.ThresholdSource, e.Counters().Storms)
+		t.Errorf(
+			"threshold %d %s, %d storms; want nothing learned, no storm",
+			v.Threshold,
+			v.ThresholdSource,
+			e.Counters().Storms,
+		)
 	}
 	if want := (transcript.TriggerCounts{transcript.Idle: 4}); v.Attempts != want {
 		t.Errorf("attempts %v, want %v", v.Attempts, want)
@@ -50,7 +55,12 @@ func TestIdleCompactionsNoticedLate(t *testing.T) {
 		play(e, reading(at+1, 60_000), taken, idleBoundary(at+10, transcript.Key(i+1), 60_000))
 	}
 	if v := view(t, e); v.ThresholdSource == ThresholdSeen || v.Storming || v.Cycle != 4 {
-		t.Errorf("cycle %d, threshold %s, storming %t; want cycle 4, nothing learned, no storm", v.Cycle, v.ThresholdSource, v.Storming)
+		t.Errorf(
+			"cycle %d, threshold %s, storming %t; want cycle 4, nothing learned, no storm",
+			v.Cycle,
+			v.ThresholdSource,
+			v.Storming,
+		)
 	}
 }
 

@@ -56,7 +56,11 @@ type Storm struct {
 func Defaults() Options {
 	return Options{
 		Thresholds: Thresholds{
-			WarningPercentage: 50, CriticalPercentage: 65, WarningOfThreshold: 60, CriticalOfThreshold: 78, EarlyRatio: 0.8,
+			WarningPercentage:   50,
+			CriticalPercentage:  65,
+			WarningOfThreshold:  60,
+			CriticalOfThreshold: 78,
+			EarlyRatio:          0.8,
 		},
 		NoDataAfter: 10 * time.Minute,
 		Settle:      5 * time.Minute,
@@ -78,7 +82,10 @@ func (o *Options) check() error {
 	}
 	bad(t.WarningTokens < 0 || t.CriticalTokens < 0, "context_monitor: a threshold in tokens must not be negative")
 	bad(t.EarlyRatio < 0 || t.EarlyRatio > 1, "context_monitor: early_warn_ratio must lie in 0..1")
-	bad(o.ForecastReplies < 0 || o.ForecastTurns < 0 || o.NoDataAfter < 0, "context_monitor: forecast_replies, forecast_turns and no_data_after must not be negative")
+	bad(
+		o.ForecastReplies < 0 || o.ForecastTurns < 0 || o.NoDataAfter < 0,
+		"context_monitor: forecast_replies, forecast_turns and no_data_after must not be negative",
+	)
 	bad(o.CompactionThreshold < 0 || o.Settle < 0, "compaction: threshold_tokens and settle must not be negative")
 	r := o.Reminders
 	bad(r.Soft < 0 || r.Hard < 0 || r.Wait < 0, "reminders: no interval may be negative")

@@ -11,8 +11,14 @@ func TestDefaultTextsAreNothingToAShell(t *testing.T) {
 	for _, name := range []string{"web", "a;rm -rf $HOME", "`id` & <x> | 'y' \"z\" \\", "#!~*?[a]{b}(c)\n@d", ""} {
 		a := &AgentState{Agent: "an agent; id", Name: name}
 		d := Data{
-			Name: a.title(), Percent: 66, Tokens: thousands(132_000), Window: thousands(200_000), PreTokens: thousands(167_000),
-			Trigger: "auto", Count: 3, Minutes: 19,
+			Name:      a.title(),
+			Percent:   66,
+			Tokens:    thousands(132_000),
+			Window:    thousands(200_000),
+			PreTokens: thousands(167_000),
+			Trigger:   "auto",
+			Count:     3,
+			Minutes:   19,
 		}
 		for k := range kinds {
 			for _, d.Turns = range []int{0, 5} {

@@ -8,7 +8,8 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 		e.clearContext(a, t)
 		return
 	}
-	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
+	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate ||
+		ev.Source == transcript.FromEstimate && !e.options.Estimate {
 		return
 	}
 	r := ev.reading(t, ev.Source)
@@ -45,8 +46,14 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 // reading returns the reading of an event.
 func (ev *Event) reading(t Instant, source transcript.Source) Reading {
 	return Reading{
-		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
-		CompactsAt: max(0, ev.CompactsAt), Source: source,
+		At:         t,
+		Tokens:     ev.Tokens,
+		Cleared:    max(0, ev.Cleared),
+		Window:     max(0, ev.Window),
+		Reserved:   max(0, ev.Reserved),
+		Model:      ev.Model,
+		CompactsAt: max(0, ev.CompactsAt),
+		Source:     source,
 	}
 }
 
@@ -105,7 +112,8 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 // size only with the next reply. Until then it shows the last reading, or for a
 // moment a larger figure.
 func (e *Engine) echo(sample, before Reading, opened Instant) bool {
-	more, wide := sample.Tokens-before.Tokens, margin(sample.Window)
+	more := sample.Tokens - before.Tokens
+	wide := margin(sample.Window)
 	switch {
 	case before.Tokens == 0 || sample.At > opened+e.settle || more < -wide:
 		return false
@@ -153,7 +161,8 @@ func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 // levelOf returns the level of the current context and reports a change of it.
 func (e *Engine) levelOf(a *AgentState) Level {
 	r, known := a.current()
-	level, share := OK, 0
+	level := OK
+	share := 0
 	if known {
 		level = e.level(a.Agent, r)
 		share = percent(r)
@@ -162,7 +171,13 @@ func (e *Engine) levelOf(a *AgentState) Level {
 		a.Level = level
 		a.Percent = share
 		a.Known = known
-		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known})
+		e.out = append(e.out, SetLevel{
+			Agent:   a.Agent,
+			Level:   level,
+			Percent: share,
+			Tokens:  r.Tokens,
+			Known:   known,
+		})
 	}
 	return level
 }

@@ -59,7 +59,8 @@ var ErrReminder = errors.New("a reminder is either at a time to come or has a so
 // it is due.
 func (e *Engine) Remind(r Reminder) error {
 	periodic := r.Soft > 0 || r.Hard > 0
-	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) || r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
+	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) ||
+		r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
 		return ErrReminder
 	}
 	r.Reset = cmp.Or(r.Reset, r.Made)
@@ -179,7 +180,12 @@ func (e *Engine) remindOnce(r *Reminder) (said bool, next Instant) {
 	e.counters.Reminders[outcome]++
 	e.reminded = true
 	r.Times++
-	e.out = append(e.out, Remind{Reminder: *r, Mode: Urgent, Late: time.Duration(late), Forced: compacting})
+	e.out = append(e.out, Remind{
+		Reminder: *r,
+		Mode:     Urgent,
+		Late:     time.Duration(late),
+		Forced:   compacting,
+	})
 	return true, 0
 }
 
@@ -225,12 +231,20 @@ func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 // remindAlways adds the reminder of the configuration for an active agent, and
 // removes it from an inactive one.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
-	o, id := e.options.Reminders, always+string(a.Agent)
+	o := e.options.Reminders
+	id := always + string(a.Agent)
 	_, has := slices.BinarySearchFunc(e.reminders, id, byReminder)
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
 	case wanted && !has:
 		// The settings have been checked.
-		_ = e.Remind(Reminder{ID: id, Agent: a.Agent, Text: remindText, Made: t, Soft: Instant(o.Soft), Hard: Instant(o.Hard)})
+		_ = e.Remind(Reminder{
+			ID:    id,
+			Agent: a.Agent,
+			Text:  remindText,
+			Made:  t,
+			Soft:  Instant(o.Soft),
+			Hard:  Instant(o.Hard),
+		})
 	case has && !wanted:
 		e.unremind(id)
 		e.reminded = true

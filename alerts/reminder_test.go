@@ -31,11 +31,22 @@ func mustRemind(t testing.TB, e *Engine, list ...Reminder) {
 
 // periodic is a reminder of the agent "a", set at the begin.
 func periodic(soft, hard float64) Reminder {
-	return Reminder{ID: "p", Text: "report", Made: at(0), Soft: seconds(soft), Hard: seconds(hard)}
+	return Reminder{
+		ID:   "p",
+		Text: "report",
+		Made: at(0),
+		Soft: seconds(soft),
+		Hard: seconds(hard),
+	}
 }
 
 func single(due float64) Reminder {
-	return Reminder{ID: "o", Text: "look", Made: at(0), Due: at(due)}
+	return Reminder{
+		ID:   "o",
+		Text: "look",
+		Made: at(0),
+		Due:  at(due),
+	}
 }
 
 // reminded lists what the engine says of reminders in these actions.
@@ -199,7 +210,10 @@ func TestRemindersReset(t *testing.T) {
 }
 
 func TestRemindersAlways(t *testing.T) {
-	e := newEngine(t, func(o *Options) { o.Reminders.Soft, o.Reminders.Hard = time.Minute, 2*time.Minute })
+	e := newEngine(t, func(o *Options) {
+		o.Reminders.Soft = time.Minute
+		o.Reminders.Hard = 2 * time.Minute
+	})
 	stepAll(e, active(0, true))
 	wants(t, "at work", []string{"always-a important"}, ticked(e, 61))
 	stepAll(e, active(70, false))
@@ -209,8 +223,33 @@ func TestRemindersAlways(t *testing.T) {
 func TestRemindersRefused(t *testing.T) {
 	e := newEngine(t)
 	for _, r := range []Reminder{
-		{}, {ID: "x", Agent: "a"}, {ID: "x", Agent: "a", Due: 1, Soft: 1}, {ID: "x", Agent: "a", Soft: 2, Hard: 1},
-		{Agent: "a", Due: 1}, {ID: "x", Due: 1}, {ID: "x", Agent: "a", Due: -1}, {ID: "x", Agent: "a", Soft: -1, Hard: 1},
+		{}, {ID: "x", Agent: "a"}, {
+			ID:    "x",
+			Agent: "a",
+			Due:   1,
+			Soft:  1,
+		}, {
+			ID:    "x",
+			Agent: "a",
+			Soft:  2,
+			Hard:  1,
+		},
+		{
+			Agent: "a",
+			Due:   1,
+		}, {
+			ID:  "x",
+			Due: 1,
+		}, {
+			ID:    "x",
+			Agent: "a",
+			Due:   -1,
+		}, {
+			ID:    "x",
+			Agent: "a",
+			Soft:  -1,
+			Hard:  1,
+		},
 	} {
 		if err := e.Remind(r); err == nil {
 			t.Errorf("took %+v", r)
@@ -235,7 +274,11 @@ func TestRemindersInRandomOrder(t *testing.T) {
 			begun, ended = append(begun, s), append(ended, min(s+length, s+300))
 			events = append(events, preCompact(s))
 			events = append(events, reading(s-1, 150_000), reading(s+length+1, 20_000)) // the client works in between
-			for _, sign := range []Event{boundary(s+length, transcript.Key(len(begun))), hookSign(s+length+0.1, SignSessionStart), hookSign(s+length+0.2, SignPostCompact)} {
+			for _, sign := range []Event{
+				boundary(s+length, transcript.Key(len(begun))),
+				hookSign(s+length+0.1, SignSessionStart),
+				hookSign(s+length+0.2, SignPostCompact),
+			} {
 				if rng.IntN(4) > 0 { // else it is lost
 					events = append(events, sign)
 				}
@@ -261,7 +304,15 @@ func TestRemindersInRandomOrder(t *testing.T) {
 			actions, _ := e.Tick(sec(s))
 			for _, act := range actions {
 				if r, ok := act.(Remind); ok && !allowed(r, s, due, begun, ended) {
-					t.Fatalf("seed %d: at %.0f s: %+v; compactions from %.0f to %.0f; due %.0f", seed, s, r, begun, ended, due)
+					t.Fatalf(
+						"seed %d: at %.0f s: %+v; compactions from %.0f to %.0f; due %.0f",
+						seed,
+						s,
+						r,
+						begun,
+						ended,
+						due,
+					)
 				}
 			}
 		}

@@ -27,7 +27,8 @@ func back(s float64, tokens int64) Event {
 // heard is the proof that a notice has arrived.
 func heard(s float64, k Kind, cycle int) Event {
 	ev := plain(s, EventHeard)
-	ev.Notice, ev.Cycle = k, cycle
+	ev.Notice = k
+	ev.Cycle = cycle
 	return ev
 }
 
@@ -40,10 +41,57 @@ func TestRewind(t *testing.T) {
 		want   []string
 	}{
 		{"what was said behind the point is said again", []Event{
-			reading(1, 40_000), reading(20, 140_000), heard(21, KindCritical, 1), rewind(60, 40_000, 10), reading(70, 60_000), reading(80, 101_000), reading(90, 140_000)}, []string{
+			reading(
+				1,
+				40_000,
+			), reading(
+				20,
+				140_000,
+			), heard(
+				21,
+				KindCritical,
+				1,
+			), rewind(
+				60,
+				40_000,
+				10,
+			), reading(
+				70,
+				60_000,
+			), reading(
+				80,
+				101_000,
+			), reading(
+				90,
+				140_000,
+			)}, []string{
 			"say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/warning to self", "withdraw a/2/warning", "say a/2/critical to self"}},
 		{"what was heard before the point stands", []Event{
-			reading(1, 101_000), heard(2, KindWarning, 1), reading(20, 140_000), heard(21, KindCritical, 1), rewind(60, 101_000, 10), reading(70, 102_000), reading(80, 140_000)}, []string{
+			reading(
+				1,
+				101_000,
+			), heard(
+				2,
+				KindWarning,
+				1,
+			), reading(
+				20,
+				140_000,
+			), heard(
+				21,
+				KindCritical,
+				1,
+			), rewind(
+				60,
+				101_000,
+				10,
+			), reading(
+				70,
+				102_000,
+			), reading(
+				80,
+				140_000,
+			)}, []string{
 			"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/critical to self"}},
 		{"said before it, but heard behind", []Event{
 			reading(1, 101_000), heard(20, KindWarning, 1), rewind(60, 101_000, 10)}, []string{
@@ -52,24 +100,121 @@ func TestRewind(t *testing.T) {
 			reading(1, 101_000), reading(20, 120_000), rewind(60, 101_000, 10), reading(70, 102_000)}, []string{
 			"say a/1/warning to self", "open 2 rewind"}},
 		{"a warning used up by a critical notice goes with that", []Event{
-			reading(1, 101_000), heard(2, KindWarning, 1), reading(5, 140_000), heard(20, KindCritical, 1), rewind(60, 140_000, 10)}, []string{
+			reading(
+				1,
+				101_000,
+			), heard(
+				2,
+				KindWarning,
+				1,
+			), reading(
+				5,
+				140_000,
+			), heard(
+				20,
+				KindCritical,
+				1,
+			), rewind(
+				60,
+				140_000,
+				10,
+			)}, []string{
 			"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/critical to self"}},
-		{"to the beginning", []Event{reading(1, 140_000), heard(2, KindCritical, 1), rewind(60, 0, -100), reading(70, 30_000), reading(80, 140_000)}, []string{
+		{"to the beginning", []Event{
+			reading(1, 140_000),
+			heard(2, KindCritical, 1),
+			rewind(60, 0, -100),
+			reading(70, 30_000),
+			reading(80, 140_000),
+		}, []string{
 			"say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/critical to self"}},
-		{"twice", []Event{reading(1, 140_000), rewind(60, 40_000, 0), rewind(65, 30_000, 0), reading(70, 140_000)}, []string{
+		{"twice", []Event{
+			reading(1, 140_000),
+			rewind(60, 40_000, 0),
+			rewind(65, 30_000, 0),
+			reading(70, 140_000),
+		}, []string{
 			"say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "open 3 rewind", "say a/3/critical to self"}},
-		{"told again", []Event{reading(1, 140_000), rewind(60, 40_000, 0), rewind(60, 40_000, 0), reading(70, 140_000), rewind(60, 40_000, 0)}, []string{
+		{"told again", []Event{
+			reading(1, 140_000),
+			rewind(60, 40_000, 0),
+			rewind(60, 40_000, 0),
+			reading(70, 140_000),
+			rewind(60, 40_000, 0),
+		}, []string{
 			"say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/critical to self"}},
 		{"shortly after a compaction", []Event{
-			reading(1, 90_000), boundary(60, 1), reading(70, 50_000), rewind(75, 45_000, 72), reading(80, 101_000)}, []string{
+			reading(
+				1,
+				90_000,
+			), boundary(
+				60,
+				1,
+			), reading(
+				70,
+				50_000,
+			), rewind(
+				75,
+				45_000,
+				72,
+			), reading(
+				80,
+				101_000,
+			)}, []string{
 			"open 2 compaction", "open 3 rewind", "say a/3/warning to self"}},
-		{"a compaction shortly after it", []Event{reading(1, 90_000), rewind(60, 45_000, 0), reading(70, 50_000), boundary(75, 1)}, []string{
+		{"a compaction shortly after it", []Event{
+			reading(1, 90_000),
+			rewind(60, 45_000, 0),
+			reading(70, 50_000),
+			boundary(75, 1),
+		}, []string{
 			"open 2 rewind", "open 3 compaction"}},
 		{"what the parent was told stays told", []Event{
-			seen("boss", ""), reading(1, 90_000), boundary(60, 1), reading(70, 50_000), rewind(75, 45_000, 72)}, []string{
+			seen(
+				"boss",
+				"",
+			), reading(
+				1,
+				90_000,
+			), boundary(
+				60,
+				1,
+			), reading(
+				70,
+				50_000,
+			), rewind(
+				75,
+				45_000,
+				72,
+			)}, []string{
 			"open 2 compaction", "say a/2/compacted to parent", "open 3 rewind"}},
 		{"the status line first", []Event{
-			reading(1, 40_000), reading(20, 140_000), sample(20.3, 140_000), back(30, 40_000), back(40, 40_000), rewind(60, 40_000, 10), sample(61, 40_000), reading(70, 101_000)}, []string{
+			reading(
+				1,
+				40_000,
+			), reading(
+				20,
+				140_000,
+			), sample(
+				20.3,
+				140_000,
+			), back(
+				30,
+				40_000,
+			), back(
+				40,
+				40_000,
+			), rewind(
+				60,
+				40_000,
+				10,
+			), sample(
+				61,
+				40_000,
+			), reading(
+				70,
+				101_000,
+			)}, []string{
 			"say a/1/critical to self", "open 2 rewind", "withdraw a/1/critical", "say a/2/warning to self"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

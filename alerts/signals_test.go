@@ -16,22 +16,68 @@ func TestSamples(t *testing.T) {
 	}{
 		{"alone they warn", []Event{sample(1, 110_000)}, []string{"say a/1/warning to self"}},
 		{"beside a reading they do not", []Event{reading(1, 90_000), sample(1.3, 110_000), sample(6, 110_000)}, nil},
-		{"unless over 5 s newer", []Event{reading(1, 90_000), sample(6.1, 110_000)}, []string{"say a/1/warning to self"}},
+		{
+			"unless over 5 s newer",
+			[]Event{reading(1, 90_000), sample(6.1, 110_000)},
+			[]string{"say a/1/warning to self"},
+		},
 		{"0 is unknown", []Event{sample(1, 0), reading(2, 0), sample(3, -1)}, nil},
 		{"out of order", []Event{sample(10, 40_000), sample(9, 150_000)}, nil},
-		{"of the cycle before", []Event{sample(1, 90_000), boundary(10, 1), sample(9.9, 150_000)}, []string{"open 2 compaction"}},
+		{
+			"of the cycle before",
+			[]Event{sample(1, 90_000), boundary(10, 1), sample(9.9, 150_000)},
+			[]string{"open 2 compaction"},
+		},
 		{"the old context drawn anew after a compaction", []Event{
-			sample(1, 140_000), boundary(10, 1), sample(11, 140_000), sample(12, 145_000), sample(200, 140_000), sample(210, 50_000)},
+			sample(
+				1,
+				140_000,
+			), boundary(
+				10,
+				1,
+			), sample(
+				11,
+				140_000,
+			), sample(
+				12,
+				145_000,
+			), sample(
+				200,
+				140_000,
+			), sample(
+				210,
+				50_000,
+			)},
 			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical"}},
-		{"the same, before the compaction is known", []Event{sample(1, 140_000), sample(11, 140_000), boundary(10, 1), sample(20, 50_000)},
+		{"the same, before the compaction is known", []Event{
+			sample(1, 140_000),
+			sample(11, 140_000),
+			boundary(10, 1),
+			sample(20, 50_000),
+		},
 			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical"}},
-		{"the same, when it is larger than what was seen", []Event{sample(1, 90_000), sample(11, 140_000), boundary(10, 1), sample(20, 50_000)},
+		{"the same, when it is larger than what was seen", []Event{
+			sample(1, 90_000),
+			sample(11, 140_000),
+			boundary(10, 1),
+			sample(20, 50_000),
+		},
 			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical"}},
-		{"drawn anew more than once", []Event{sample(1, 140_000), sample(11, 140_000), sample(12, 140_000), boundary(10, 1)},
+		{"drawn anew more than once", []Event{
+			sample(1, 140_000),
+			sample(11, 140_000),
+			sample(12, 140_000),
+			boundary(10, 1),
+		},
 			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical"}},
 		{"with a rounded percentage", []Event{reading(1, 165_123), boundary(10, 1), sample(11, 164_000)},
 			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical"}},
-		{"smaller than the last reading before, which came late", []Event{reading(1, 90_000), hookSign(10, SignSessionStart), reading(9, 150_000), sample(11, 100_000)},
+		{"smaller than the last reading before, which came late", []Event{
+			reading(1, 90_000),
+			hookSign(10, SignSessionStart),
+			reading(9, 150_000),
+			sample(11, 100_000),
+		},
 			[]string{"open 2 compaction", "say a/2/warning to self"}},
 		{"sums of many requests", []Event{sample(1, 220_000)}, nil},
 		{"a window of a million", []Event{huge}, []string{"say a/1/critical to self"}},
@@ -67,14 +113,22 @@ func TestEstimatesWarnIfConfigured(t *testing.T) {
 func TestEnabling(t *testing.T) {
 	t.Run("silent agents have levels and cycles", func(t *testing.T) {
 		e := newEngine(t)
-		check(t, []string{"open 2 compaction"}, play(e, enabled(false), reading(1, 150_000), boundary(10, 1), reading(20, 140_000)))
+		check(
+			t,
+			[]string{"open 2 compaction"},
+			play(e, enabled(false), reading(1, 150_000), boundary(10, 1), reading(20, 140_000)),
+		)
 		if v := view(t, e); v.Level != Critical || v.Cycle != 2 || v.Enabled {
 			t.Errorf("%+v", v)
 		}
 	})
 	t.Run("disabling withdraws, enabling judges at once", func(t *testing.T) {
 		e := newEngine(t)
-		check(t, []string{"say a/1/warning to self", "withdraw a/1/warning"}, play(e, reading(1, 110_000), enabled(false)))
+		check(
+			t,
+			[]string{"say a/1/warning to self", "withdraw a/1/warning"},
+			play(e, reading(1, 110_000), enabled(false)),
+		)
 		check(t, []string{"say a/1/critical to self"}, play(e, reading(2, 150_000), enabled(true)))
 		check(t, []string{"withdraw a/1/critical"}, play(e, enabled(false), enabled(true)))
 	})
@@ -95,7 +149,8 @@ func TestEnabling(t *testing.T) {
 	t.Run("other thresholds", func(t *testing.T) {
 		configure := func(e *Engine, warning, critical int64) {
 			o := Defaults()
-			o.Thresholds.WarningTokens, o.Thresholds.CriticalTokens = warning, critical
+			o.Thresholds.WarningTokens = warning
+			o.Thresholds.CriticalTokens = critical
 			if err := e.Configure(o); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +163,10 @@ func TestEnabling(t *testing.T) {
 		check(t, []string{"withdraw a/1/warning"}, play(e, tick(4), tick(5)))
 		check(t, []string{"say a/1/critical to self"}, play(e, reading(6, 95_000)))
 		s := e.Snapshot()
-		later := newEngine(t, func(o *Options) { o.Thresholds.CriticalTokens = 99_000; o.Thresholds.WarningTokens = 90_000 })
+		later := newEngine(
+			t,
+			func(o *Options) { o.Thresholds.CriticalTokens = 99_000; o.Thresholds.WarningTokens = 90_000 },
+		)
 		later.Restore(s)
 		check(t, []string{"withdraw a/1/critical"}, play(later, tick(7), tick(8)))
 	})
@@ -120,8 +178,11 @@ func TestEnabling(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	old, now := reading(-3600, 150_000), reading(-60, 150_000)
-	old.History, now.History, now.Cycle = true, true, 4
+	old := reading(-3600, 150_000)
+	now := reading(-60, 150_000)
+	old.History = true
+	now.History = true
+	now.Cycle = 4
 	e := newEngine(t)
 	check(t, nil, play(e, old))
 	if v := view(t, e); v.Level != Critical || v.Tokens != 150_000 {

@@ -48,7 +48,13 @@ type life struct {
 }
 
 func (l *life) event(k EventKind) Event {
-	return Event{Kind: k, Agent: l.id, At: sec(l.now), Window: window, Model: "m"}
+	return Event{
+		Kind:   k,
+		Agent:  l.id,
+		At:     sec(l.now),
+		Window: window,
+		Model:  "m",
+	}
 }
 
 // record sends an event of the transcript: in order, never lost, seldom late.
@@ -99,7 +105,8 @@ func (l *life) reply() {
 // redraw sends a sample of what the client believes the context to be.
 func (l *life) redraw() {
 	ev := l.event(EventReading)
-	ev.Tokens, ev.Source = l.size, transcript.FromStatusline
+	ev.Tokens = l.size
+	ev.Source = transcript.FromStatusline
 	l.hook(ev)
 }
 
@@ -135,7 +142,8 @@ func (l *life) compact(auto, fails bool) {
 		if Sign(s) == SignBoundary {
 			ev.Kind, ev.Sign, ev.At, ev.PreTokens, ev.Key = EventCompacted, SignBoundary, sec(l.now), was, l.key
 			l.record(ev)
-			ev.PreTokens, ev.Key = 0, 0
+			ev.PreTokens = 0
+			ev.Key = 0
 			continue
 		}
 		sign(Sign(s))
@@ -154,7 +162,8 @@ func (l *life) compact(auto, fails bool) {
 func (l *life) forget() {
 	l.open(false)
 	ev := l.event(EventReset)
-	ev.Cause, ev.Key = CauseClear, 1000+l.key
+	ev.Cause = CauseClear
+	ev.Key = 1000 + l.key
 	l.hook(ev)
 	l.pass(0.05)
 	ev.Cause, ev.At = CauseSession, sec(l.now)
@@ -188,9 +197,11 @@ func (l *life) live(until float64) {
 	if l.rng.IntN(8) == 0 {
 		usual = 15_000 // a fill in a turn or two: storms
 	}
-	l.top, l.mild = []int64{0}, []bool{false}
+	l.top = []int64{0}
+	l.mild = []bool{false}
 	ev := l.event(EventSeen)
-	ev.Parent, ev.Name = "boss", string(l.id)
+	ev.Parent = "boss"
+	ev.Name = string(l.id)
 	l.mail = append(l.mail, delivery{l.now, ev})
 	ev = l.event(EventActive)
 	ev.On = true
@@ -259,8 +270,12 @@ func simulate(seed uint64, agents int, hours float64, f faults) ([]*life, []deli
 	var mail []delivery
 	for i := range agents {
 		l := &life{
-			id: AgentID(fmt.Sprintf("agent-%02d", i)), rng: rand.New(rand.NewPCG(seed, uint64(i))), faults: f,
-			transcript: i%5 != 4, now: 600 * rng.Float64(), key: transcript.Key(i * 100_000),
+			id:         AgentID(fmt.Sprintf("agent-%02d", i)),
+			rng:        rand.New(rand.NewPCG(seed, uint64(i))),
+			faults:     f,
+			transcript: i%5 != 4,
+			now:        600 * rng.Float64(),
+			key:        transcript.Key(i * 100_000),
 		}
 		l.live(hours * 3600)
 		lives = append(lives, l)

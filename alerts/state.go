@@ -196,7 +196,8 @@ func newest[T any](list []T, n int) []T { return slices.Delete(list, 0, max(0, l
 // sample if the cycle has no reading of the transcript, or one that is over 5 s
 // older; an estimate if there is nothing better.
 func (a *AgentState) current() (Reading, bool) {
-	script, sample := a.Readings[transcript.FromTranscript], a.Readings[transcript.FromStatusline]
+	script := a.Readings[transcript.FromTranscript]
+	sample := a.Readings[transcript.FromStatusline]
 	switch {
 	case a.Back != 0 && a.Back >= script.At:
 		return sample, sample.At >= a.Back

@@ -35,11 +35,24 @@ func newEngine(t testing.TB, change ...func(*Options)) *Engine {
 // Events of the agent "a", at so many seconds.
 
 func seen(parent AgentID, name string) Event {
-	return Event{Kind: EventSeen, Agent: "a", At: sec(0), Parent: parent, Name: name}
+	return Event{
+		Kind:   EventSeen,
+		Agent:  "a",
+		At:     sec(0),
+		Parent: parent,
+		Name:   name,
+	}
 }
 
 func reading(s float64, tokens int64) Event {
-	return Event{Kind: EventReading, Agent: "a", At: sec(s), Tokens: tokens, Window: window, Model: "m"}
+	return Event{
+		Kind:   EventReading,
+		Agent:  "a",
+		At:     sec(s),
+		Tokens: tokens,
+		Window: window,
+		Model:  "m",
+	}
 }
 
 func sample(s float64, tokens int64) Event {
@@ -49,12 +62,26 @@ func sample(s float64, tokens int64) Event {
 }
 
 func preCompact(s float64) Event {
-	return Event{Kind: EventCompacting, Agent: "a", At: sec(s), Trigger: transcript.Auto}
+	return Event{
+		Kind:    EventCompacting,
+		Agent:   "a",
+		At:      sec(s),
+		Trigger: transcript.Auto,
+	}
 }
 
 func boundary(s float64, key transcript.Key) Event {
-	return Event{Kind: EventCompacted, Agent: "a", At: sec(s), Sign: SignBoundary, Trigger: transcript.Auto,
-		PreTokens: 167_000, Model: "m", Window: window, Key: key}
+	return Event{
+		Kind:      EventCompacted,
+		Agent:     "a",
+		At:        sec(s),
+		Sign:      SignBoundary,
+		Trigger:   transcript.Auto,
+		PreTokens: 167_000,
+		Model:     "m",
+		Window:    window,
+		Key:       key,
+	}
 }
 
 func manualBoundary(s float64, key transcript.Key) Event {
@@ -64,11 +91,23 @@ func manualBoundary(s float64, key transcript.Key) Event {
 }
 
 func hookSign(s float64, sign Sign) Event {
-	return Event{Kind: EventCompacted, Agent: "a", At: sec(s), Sign: sign, Trigger: transcript.Auto}
+	return Event{
+		Kind:    EventCompacted,
+		Agent:   "a",
+		At:      sec(s),
+		Sign:    sign,
+		Trigger: transcript.Auto,
+	}
 }
 
 func reset(s float64, cause Cause, session transcript.Key) Event {
-	return Event{Kind: EventReset, Agent: "a", At: sec(s), Cause: cause, Key: session}
+	return Event{
+		Kind:  EventReset,
+		Agent: "a",
+		At:    sec(s),
+		Cause: cause,
+		Key:   session,
+	}
 }
 
 // handedOver is a sign of a handoff.
@@ -81,11 +120,21 @@ func handedOver(s float64, handoff, session transcript.Key) Event {
 func plain(s float64, k EventKind) Event { return Event{Kind: k, Agent: "a", At: sec(s)} }
 
 func active(s float64, on bool) Event {
-	return Event{Kind: EventActive, Agent: "a", At: sec(s), On: on}
+	return Event{
+		Kind:  EventActive,
+		Agent: "a",
+		At:    sec(s),
+		On:    on,
+	}
 }
 
 func enabled(on bool) Event {
-	return Event{Kind: EventSeen, Agent: "a", At: sec(0), Disabled: !on}
+	return Event{
+		Kind:     EventSeen,
+		Agent:    "a",
+		At:       sec(0),
+		Disabled: !on,
+	}
 }
 
 // tick is a step in which only time passes.
@@ -172,11 +221,21 @@ func view(t *testing.T, e *Engine) watched {
 	}
 	a := e.agents["a"]
 	w := watched{
-		View: v, Parent: a.Parent, Name: a.Name, Cause: a.Cause, Unconfirmed: a.Unconfirmed, Trigger: transcript.Unknown,
-		Attempts: a.Attempts, Turns: a.Turns, InTurn: a.InTurn, Active: a.Active, Silent: a.Silent,
+		View:        v,
+		Parent:      a.Parent,
+		Name:        a.Name,
+		Cause:       a.Cause,
+		Unconfirmed: a.Unconfirmed,
+		Trigger:     transcript.Unknown,
+		Attempts:    a.Attempts,
+		Turns:       a.Turns,
+		InTurn:      a.InTurn,
+		Active:      a.Active,
+		Silent:      a.Silent,
 	}
 	if a.Compacting {
-		w.Since, w.Trigger = a.Begun.Time(), min(a.Trigger, transcript.Unknown)
+		w.Since = a.Begun.Time()
+		w.Trigger = min(a.Trigger, transcript.Unknown)
 	}
 	return w
 }

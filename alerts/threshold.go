@@ -61,7 +61,13 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
-	l := ObservedCompactions{Agent: a.Agent, Model: ev.Model, Window: ev.Window, CompactsAt: ev.CompactsAt, PreTokens: []int64{ev.PreTokens}}
+	l := ObservedCompactions{
+		Agent:      a.Agent,
+		Model:      ev.Model,
+		Window:     ev.Window,
+		CompactsAt: ev.CompactsAt,
+		PreTokens:  []int64{ev.PreTokens},
+	}
 	if last, ok := a.current(); ok {
 		l.Model = cmp.Or(l.Model, last.Model)
 		l.Window = cmp.Or(l.Window, last.Window)
@@ -76,7 +82,8 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 		return
 	}
 	for c, all := range e.learned {
-		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model && (c.agent == "" || c.agent == a.Agent) {
+		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model &&
+			(c.agent == "" || c.agent == a.Agent) {
 			delete(e.typical, c)
 			e.keep(c, all[:i:i])
 			return
@@ -140,7 +147,12 @@ func learnedList(learned map[client][]int64) []ObservedCompactions {
 		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Window, b.Window), cmp.Compare(a.CompactsAt, b.CompactsAt), cmp.Compare(a.Agent, b.Agent))
+		return cmp.Or(
+			cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Window, b.Window),
+			cmp.Compare(a.CompactsAt, b.CompactsAt),
+			cmp.Compare(a.Agent, b.Agent),
+		)
 	})
 	return all
 }

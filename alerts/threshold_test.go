@@ -12,19 +12,27 @@ import (
 // sized is a reading of a client that is assumed to compact at a size, in a window of 200,000.
 func sized(at float64, agent AgentID, tokens, compactsAt int64) Event {
 	ev := reading(at, tokens)
-	ev.Agent, ev.Model, ev.CompactsAt = agent, "m", compactsAt
+	ev.Agent = agent
+	ev.Model = "m"
+	ev.CompactsAt = compactsAt
 	return ev
 }
 
 // compacts is an automatic compaction of such a client.
 func compacts(at float64, agent AgentID, key transcript.Key, pre, compactsAt int64) Event {
 	ev := boundary(at, key)
-	ev.Agent, ev.Model, ev.CompactsAt, ev.PreTokens, ev.Trigger, ev.Window = agent, "m", compactsAt, pre, transcript.Auto, 200_000
+	ev.Agent = agent
+	ev.Model = "m"
+	ev.CompactsAt = compactsAt
+	ev.PreTokens = pre
+	ev.Trigger = transcript.Auto
+	ev.Window = 200_000
 	return ev
 }
 
 func TestNoticesByTheThreshold(t *testing.T) {
-	warning, critical := "say a/1/warning to self", "say a/1/critical to self"
+	warning := "say a/1/warning to self"
+	critical := "say a/1/critical to self"
 	tests := []struct {
 		name       string
 		compactsAt int64
@@ -35,7 +43,12 @@ func TestNoticesByTheThreshold(t *testing.T) {
 		{"at the warning", 67_000, []int64{40_200}, []string{warning}},
 		{"both", 67_000, []int64{40_200, 52_259, 52_260, 66_000}, []string{warning, "withdraw a/1/warning", critical}},
 		{"critical at once", 67_000, []int64{52_260, 53_000}, []string{critical}},
-		{"default window", 167_000, []int64{98_999, 99_000, 128_999, 129_000}, []string{warning, "withdraw a/1/warning", critical}},
+		{
+			"default window",
+			167_000,
+			[]int64{98_999, 99_000, 128_999, 129_000},
+			[]string{warning, "withdraw a/1/warning", critical},
+		},
 		{"default window, below", 167_000, []int64{98_999}, nil},
 		{"never compacts", 0, []int64{98_999, 99_000}, []string{warning}},
 	}
@@ -57,16 +70,35 @@ func TestThresholdSources(t *testing.T) {
 	expect := func(what string, agent AgentID, tokens int64, source ThresholdSource) {
 		t.Helper()
 		if v, _ := e.Agent(agent); v.Threshold != tokens || v.ThresholdSource != source {
-			t.Errorf("%s: %s compacts at %d (%s), want %d (%s)", what, agent, v.Threshold, v.ThresholdSource, tokens, source)
+			t.Errorf(
+				"%s: %s compacts at %d (%s), want %d (%s)",
+				what,
+				agent,
+				v.Threshold,
+				v.ThresholdSource,
+				tokens,
+				source,
+			)
 		}
 	}
 	compact := func(agent AgentID, n int, pre, compactsAt int64) {
 		for i := range n {
 			key := transcript.KeyOf([]byte(string(agent) + string(rune('0'+i))))
-			play(e, compacts(float64(1000*(i+1)), agent, key, pre+int64(i), compactsAt), sized(float64(1000*(i+1)+1), agent, 30_000, compactsAt))
+			play(
+				e,
+				compacts(float64(1000*(i+1)), agent, key, pre+int64(i), compactsAt),
+				sized(float64(1000*(i+1)+1), agent, 30_000, compactsAt),
+			)
 		}
 	}
-	play(e, sized(0, "a", 30_000, normal), sized(0, "b", 30_000, normal), sized(0, "small", 30_000, small), sized(0, "secret", 30_000, normal), sized(0, "never", 30_000, 0))
+	play(
+		e,
+		sized(0, "a", 30_000, normal),
+		sized(0, "b", 30_000, normal),
+		sized(0, "small", 30_000, small),
+		sized(0, "secret", 30_000, normal),
+		sized(0, "never", 30_000, 0),
+	)
 	expect("at first", "a", normal, ThresholdAssumed)
 	expect("at first", "small", small, ThresholdAssumed)
 	expect("at first", "never", 0, ThresholdUnknown)
@@ -123,9 +155,19 @@ func TestThresholdsOfEarlierVersions(t *testing.T) {
 	expect("codex", 0, 150_000, ThresholdSeen)
 	expect("never", 167_000, 167_000, ThresholdAssumed)
 
-	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000, 166_000}})
+	e.Learn(ObservedCompactions{
+		Model:      "m",
+		Window:     200_000,
+		CompactsAt: 167_000,
+		PreTokens:  []int64{166_000, 166_000},
+	})
 	expect("m", 167_000, 161_000, ThresholdSeen)
-	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000}})
+	e.Learn(ObservedCompactions{
+		Model:      "m",
+		Window:     200_000,
+		CompactsAt: 167_000,
+		PreTokens:  []int64{166_000},
+	})
 	expect("m", 167_000, 166_000, ThresholdSeen)
 	var models []string
 	for _, l := range e.Snapshot().Learned {
@@ -140,7 +182,12 @@ func TestThresholdsOfEarlierVersions(t *testing.T) {
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))
-	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{70_000, 70_000, 70_000, 0}})
+	e.Learn(ObservedCompactions{
+		Model:      "m",
+		Window:     200_000,
+		CompactsAt: 167_000,
+		PreTokens:  []int64{70_000, 70_000, 70_000, 0},
+	})
 	if v, _ := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
 		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)
 	}
@@ -155,7 +202,8 @@ func TestThresholdFalls(t *testing.T) {
 	sample := sized(20, "b", 60_000, 167_000)
 	sample.Source = transcript.FromStatusline
 	actions = e.Step(sample)
-	sample.At, sample.CompactsAt = sec(21), 67_000
+	sample.At = sec(21)
+	sample.CompactsAt = 67_000
 	actions = append(actions, e.Step(sample)...)
 	check(t, []string{"say b/1/critical to self"}, lines(actions))
 }
@@ -178,8 +226,10 @@ func TestClearedCountsByTheThreshold(t *testing.T) {
 			ev.Cleared = test.cleared
 			check(t, test.want, lines(e.Step(ev)))
 			o := Defaults() // the same where thresholds of the window are given in tokens
-			o.Thresholds.WarningPercentage, o.Thresholds.CriticalPercentage = 0, 0
-			o.Thresholds.WarningTokens, o.Thresholds.CriticalTokens = 100_000, 130_000
+			o.Thresholds.WarningPercentage = 0
+			o.Thresholds.CriticalPercentage = 0
+			o.Thresholds.WarningTokens = 100_000
+			o.Thresholds.CriticalTokens = 130_000
 			e, err := New(o)
 			if err != nil {
 				t.Fatal(err)

@@ -55,8 +55,12 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 		return View{}, false
 	}
 	v = View{
-		Agent: a.Agent, Enabled: !(a.Disabled || e.options.Disabled),
-		Cycle: a.Cycle, Opened: a.Opened.Time(), Compacting: a.Compacting, Storming: a.Storming,
+		Agent:      a.Agent,
+		Enabled:    !(a.Disabled || e.options.Disabled),
+		Cycle:      a.Cycle,
+		Opened:     a.Opened.Time(),
+		Compacting: a.Compacting,
+		Storming:   a.Storming,
 	}
 	r, known := a.current()
 	if known {

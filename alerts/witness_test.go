@@ -84,10 +84,18 @@ func run(e *Engine, mail []delivery, see func([]Action)) {
 	}
 }
 
-func timeOnly(o *Options) { o.Storm.Turns, o.ForecastTurns = 0, 2 }
+func timeOnly(o *Options) {
+	o.Storm.Turns = 0
+	o.ForecastTurns = 2
+}
 
 func TestDayOfFiftyAgents(t *testing.T) {
-	bad := faults{lost: 0.25, doubled: 0.15, late: 0.2, lateness: 60}
+	bad := faults{
+		lost:     0.25,
+		doubled:  0.15,
+		late:     0.2,
+		lateness: 60,
+	}
 	for _, c := range []struct {
 		name   string
 		seed   uint64
@@ -152,7 +160,12 @@ func TestRestoreAtEachStep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
 	}
-	_, mail := simulate(6, 4, 2, faults{lost: 0.2, doubled: 0.2, late: 0.3, lateness: 60})
+	_, mail := simulate(6, 4, 2, faults{
+		lost:     0.2,
+		doubled:  0.2,
+		late:     0.3,
+		lateness: 60,
+	})
 	e := newEngine(t, timeOnly)
 	stored := map[AgentID]*AgentState{}
 	for i, d := range mail {

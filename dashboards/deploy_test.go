@@ -103,7 +103,8 @@ func TestDeployAlertmanager(t *testing.T) {
 		t.Fatalf("%d webhooks", len(webhooks))
 	}
 	w := webhooks[0]
-	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send || a.Type != "Bearer" || a.File == "" {
+	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send || a.Type != "Bearer" ||
+		a.File == "" {
 		t.Errorf("webhook %+v", w)
 	}
 	if diff := cmp.Diff([]string{"session", "job", "instance", "host"}, c.Route.By); diff != "" {
@@ -125,7 +126,15 @@ func TestDeployRoutes(t *testing.T) {
 	run(t, dir, amtool, "check-config", name)
 	receivers := map[string]string{"warning": "operator", "critical": "operator-urgent"}
 	for _, r := range alerts(t) {
-		args := []string{"config", "routes", "test", "--config.file=" + name, "alertname=" + r.Alert, "job=sm", "instance=i"}
+		args := []string{
+			"config",
+			"routes",
+			"test",
+			"--config.file=" + name,
+			"alertname=" + r.Alert,
+			"job=sm",
+			"instance=i",
+		}
 		for k, v := range r.Labels {
 			args = append(args, k+"="+v)
 		}
@@ -159,7 +168,14 @@ func TestDeploySamples(t *testing.T) {
 	for _, secret := range []string{"webhook.token", "smtp.password", "slack.url"} {
 		write(t, dir, secret, "https://hooks.example/x\n")
 	}
-	if out := run(t, dir, amtool, "check-config", "alertmanager.yml"); samples < 10 || !strings.Contains(out, "3 receivers") {
+	if out := run(
+		t,
+		dir,
+		amtool,
+		"check-config",
+		"alertmanager.yml",
+	); samples < 10 ||
+		!strings.Contains(out, "3 receivers") {
 		t.Errorf("%d lines of samples, %s", samples, out)
 	}
 }

@@ -72,7 +72,9 @@ func misnamed(known map[string]family, expr string) []string {
 	named := regexp.MustCompile(`([A-Za-z_:][\w:]*)(?: *(\()|\{([^}]*)\})?`)
 	labels := targetLabels()
 	for _, m := range named.FindAllStringSubmatch(grouping.ReplaceAllString(expr, ""), -1) {
-		name, call, matchers := m[1], m[2], m[3]
+		name := m[1]
+		call := m[2]
+		matchers := m[3]
 		f, ok := known[name]
 		if !ok && call == "" && strings.ContainsAny(name, "_:") {
 			report("no metric %s", name)

@@ -147,7 +147,10 @@ func checkAlert(t *testing.T, r rule, labels map[string]bool) {
 	if !slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
 		t.Errorf("%s has the severity %q", r.Alert, r.Labels["severity"])
 	}
-	if kind := r.Labels["kind"]; !slices.Contains([]string{"", "warning", "critical", "storm", "no_data", "forecast"}, kind) {
+	if kind := r.Labels["kind"]; !slices.Contains(
+		[]string{"", "warning", "critical", "storm", "no_data", "forecast"},
+		kind,
+	) {
 		t.Errorf("%s is of the kind %q, which is no notice", r.Alert, kind)
 	}
 	for _, name := range []string{"summary", "description"} {
@@ -226,8 +229,20 @@ func TestRulesLikeDashboards(t *testing.T) {
 				continue
 			}
 			for i, title := range map[int]string{2: "High", 3: "Imminent"} {
-				if want := fmt.Sprintf("agent_session_pressure_ratio >= %v", steps[i].Value); !strings.Contains(conditions[title], want) {
-					t.Errorf("%s: %s draws a line at %v, the alert has %s", name, p.Title, steps[i].Value, conditions[title])
+				if want := fmt.Sprintf(
+					"agent_session_pressure_ratio >= %v",
+					steps[i].Value,
+				); !strings.Contains(
+					conditions[title],
+					want,
+				) {
+					t.Errorf(
+						"%s: %s draws a line at %v, the alert has %s",
+						name,
+						p.Title,
+						steps[i].Value,
+						conditions[title],
+					)
 				}
 			}
 		}
@@ -267,7 +282,12 @@ func run(t *testing.T, dir, name string, args ...string) string {
 func TestPromtoolRules(t *testing.T) {
 	t.Parallel()
 	promtool := needs(t, "promtool", "prometheus")
-	run(t, ".", promtool, append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, files(t, "prometheus/*.rules.yml")...)...)
+	run(
+		t,
+		".",
+		promtool,
+		append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, files(t, "prometheus/*.rules.yml")...)...,
+	)
 	for _, path := range files(t, "prometheus/*_test.yml") {
 		run(t, ".", promtool, "test", "rules", path)
 	}

@@ -101,7 +101,8 @@ func TestCompose(t *testing.T) {
 				t.Errorf("%s mounts at %s only in the machine's network", name, to)
 			}
 		}
-		loopback := strings.Contains(strings.Join(over.Command, " "), "--web.listen-address=127.0.0.1:") || over.Environment["GF_SERVER_HTTP_ADDR"] == "127.0.0.1"
+		loopback := strings.Contains(strings.Join(over.Command, " "), "--web.listen-address=127.0.0.1:") ||
+			over.Environment["GF_SERVER_HTTP_ADDR"] == "127.0.0.1"
 		if !loopback {
 			t.Errorf("%s listens for others in the machine's network", name)
 		}
@@ -195,7 +196,17 @@ func TestComposePrometheus(t *testing.T) {
 	if err != nil || rules != len(all) {
 		t.Errorf("%d files of rules of %d, %v", rules, len(all), err)
 	}
-	if out := run(t, dir, promtool, "check", "config", filepath.Join(dir, "prometheus.yml")); strings.Count(out, "rules found") != rules {
+	if out := run(
+		t,
+		dir,
+		promtool,
+		"check",
+		"config",
+		filepath.Join(dir, "prometheus.yml"),
+	); strings.Count(
+		out,
+		"rules found",
+	) != rules {
 		t.Errorf("it says:\n%s", out)
 	}
 	// The same as without containers, but for the names.
@@ -238,7 +249,8 @@ func TestComposeAlertmanager(t *testing.T) {
 	run(t, dir, amtool, "check-config", filepath.Join(dir, "alertmanager.yml"))
 	// It looks for the token beside its configuration.
 	c, _ := loadCompose(t)
-	if secrets := c.Services["alertmanager"].Secrets; len(secrets) != 1 || secrets[0].Target != "/etc/alertmanager/webhook.token" {
+	if secrets := c.Services["alertmanager"].Secrets; len(secrets) != 1 ||
+		secrets[0].Target != "/etc/alertmanager/webhook.token" {
 		t.Errorf("%+v", secrets)
 	}
 }
@@ -250,8 +262,15 @@ func TestComposeItself(t *testing.T) {
 	if err != nil || exec.CommandContext(t.Context(), docker, "compose", "version").Run() != nil {
 		t.Skip("there is no docker compose")
 	}
-	for _, files := range [][]string{{"-f", "compose/compose.yaml"}, {"-f", "compose/compose.yaml", "-f", "compose/compose.host.yaml"}} {
-		cmd := exec.CommandContext(t.Context(), docker, append(append([]string{"compose"}, files...), "config", "--quiet")...)
+	for _, files := range [][]string{
+		{"-f", "compose/compose.yaml"},
+		{"-f", "compose/compose.yaml", "-f", "compose/compose.host.yaml"},
+	} {
+		cmd := exec.CommandContext(
+			t.Context(),
+			docker,
+			append(append([]string{"compose"}, files...), "config", "--quiet")...,
+		)
 		cmd.Env = append(os.Environ(), "SM_WEBHOOK_TOKEN=token")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%q: %v\n%s", files, err, out)

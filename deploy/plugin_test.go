@@ -48,7 +48,8 @@ func TestPluginManifests(t *testing.T) {
 	if entry.Name != PluginName || entry.Source != "./"+PluginName || plugin.Name != PluginName {
 		t.Errorf("it is called %+v and %+v", entry, plugin)
 	}
-	if plugin.Version == "" || plugin.Description != entry.Description || plugin.License != "Apache-2.0" || plugin.Author.Name == "" {
+	if plugin.Version == "" || plugin.Description != entry.Description || plugin.License != "Apache-2.0" ||
+		plugin.Author.Name == "" {
 		t.Errorf("%+v", plugin)
 	}
 }

@@ -31,7 +31,13 @@ func run(t *testing.T, home, program string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "LC_ALL=C.UTF-8", "NO_COLOR=1"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"XDG_RUNTIME_DIR=" + home,
+		"LC_ALL=C.UTF-8",
+		"NO_COLOR=1",
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %q: %v\n%s", program, args, err, out)
@@ -47,7 +53,18 @@ func TestService(t *testing.T) {
 	program := filepath.Join(home, ".local", "bin", "sm")
 	text, err := os.ReadFile("systemd/sm.service")
 	if err := errors.Join(err, os.MkdirAll(filepath.Dir(unit), 0o700), os.MkdirAll(filepath.Dir(program), 0o700),
-		os.WriteFile(unit, text, 0o600), os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600), os.Chmod(program, 0o700)); err != nil {
+		os.WriteFile(
+			unit,
+			text,
+			0o600,
+		), os.WriteFile(
+			program,
+			[]byte("#!/bin/sh\n"),
+			0o600,
+		), os.Chmod(
+			program,
+			0o700,
+		)); err != nil {
 		t.Fatal(err)
 	}
 	if out := run(t, home, analyze, "--user", "verify", unit); strings.TrimSpace(out) != "" {

@@ -12,9 +12,22 @@ import (
 // BenchmarkExamine: what is handed over, and the refusals that are dearest to find.
 func BenchmarkExamine(b *testing.B) {
 	dir := b.TempDir()
-	plan, sparse, fifo := filepath.Join(dir, "plan"), filepath.Join(dir, "sparse"), filepath.Join(dir, "fifo")
+	plan := filepath.Join(dir, "plan")
+	sparse := filepath.Join(dir, "sparse")
+	fifo := filepath.Join(dir, "fifo")
 	for _, err := range []error{
-		os.WriteFile(plan, []byte(strings.Repeat("x", DefaultLimit)), 0o600), os.WriteFile(sparse, nil, 0o600), os.Truncate(sparse, 10<<30),
+		os.WriteFile(
+			plan,
+			[]byte(strings.Repeat("x", DefaultLimit)),
+			0o600,
+		), os.WriteFile(
+			sparse,
+			nil,
+			0o600,
+		), os.Truncate(
+			sparse,
+			10<<30,
+		),
 		syscall.Mkfifo(fifo, 0o600),
 	} {
 		if err != nil {
@@ -40,7 +53,12 @@ func BenchmarkClaim(b *testing.B) {
 	for name, agent := range map[string]string{"nothing": "other", "given": "worker"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, ok, err := d.Claim(Claimant{webChannel(), agent, "s", 1}, noon, nobody); err != nil || ok != (agent == "worker") {
+				if _, ok, err := d.Claim(
+					Claimant{webChannel(), agent, "s", 1},
+					noon,
+					nobody,
+				); err != nil ||
+					ok != (agent == "worker") {
 					b.Fatal(ok, err)
 				}
 			}
@@ -51,7 +69,11 @@ func BenchmarkClaim(b *testing.B) {
 func BenchmarkPut(b *testing.B) {
 	d := NewDocuments(b.TempDir(), 0, nil)
 	for b.Loop() {
-		if _, err := d.Put(NewDocument{Channel: web, Agent: "worker", Body: strings.Repeat("x", 8000)}, noon); err != nil {
+		if _, err := d.Put(NewDocument{
+			Channel: web,
+			Agent:   "worker",
+			Body:    strings.Repeat("x", 8000),
+		}, noon); err != nil {
 			b.Fatal(err)
 		}
 	}

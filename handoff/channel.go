@@ -123,7 +123,8 @@ const nameRoom = 240
 func agentFile(channel, agent, mark string) string {
 	name := safe(agent)
 	const reserved = "CURRENT"
-	if i := len(name) - len(reserved); i >= 0 && strings.EqualFold(name[i:], reserved) { // a file system may take cases for one
+	if i := len(name) - len(reserved); i >= 0 &&
+		strings.EqualFold(name[i:], reserved) { // a file system may take cases for one
 		name = fmt.Sprintf("%s%%%02X%s", name[:i], name[i], name[i+1:])
 	}
 	head := channelFile(channel) + "-"

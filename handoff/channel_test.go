@@ -8,7 +8,28 @@ import (
 
 func TestChannelOf(t *testing.T) {
 	configured := []Channel{
-		{"dev", "/home/dev"}, {"web", "/home/dev/web/"}, {"api", "/home/dev/web/api"}, {"again", "/home/dev/web"}, {"none", ""}, {"", "/srv"}, {"all", "/opt/../"},
+		{
+			"dev",
+			"/home/dev",
+		}, {
+			"web",
+			"/home/dev/web/",
+		}, {
+			"api",
+			"/home/dev/web/api",
+		}, {
+			"again",
+			"/home/dev/web",
+		}, {
+			"none",
+			"",
+		}, {
+			"",
+			"/srv",
+		}, {
+			"all",
+			"/opt/../",
+		},
 	}
 	for _, c := range []struct{ dir, want, path string }{
 		{"/home/dev/web", "web", "/home/dev/web"},
@@ -24,7 +45,13 @@ func TestChannelOf(t *testing.T) {
 			t.Errorf("%q: got %+v", c.dir, got)
 		}
 	}
-	if got := ChannelOf(nil, "/home/dev/my_web.app/"); got != (Channel{"-home-dev-my-web-app", "/home/dev/my_web.app"}) {
+	if got := ChannelOf(
+		nil,
+		"/home/dev/my_web.app/",
+	); got != (Channel{
+		"-home-dev-my-web-app",
+		"/home/dev/my_web.app",
+	}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -38,7 +65,8 @@ func TestProjectName(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", dir, got, want)
 		}
 	}
-	long, longer := ProjectName("/"+strings.Repeat("x", 300)), ProjectName("/"+strings.Repeat("x", 301))
+	long := ProjectName("/" + strings.Repeat("x", 300))
+	longer := ProjectName("/" + strings.Repeat("x", 301))
 	if len(long) != maxName || len(longer) != maxName || long == longer {
 		t.Errorf("%d and %d bytes", len(long), len(longer))
 	}
@@ -46,7 +74,20 @@ func TestProjectName(t *testing.T) {
 
 // FuzzNames: any channel and agent have a file that is one element of a path.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"", ".", "..", "-home-dev", "a/b", "\x00", "\xff", "current", "x-CURRENT", "~", "%7E", strings.Repeat("日", 99)} {
+	for _, s := range []string{
+		"",
+		".",
+		"..",
+		"-home-dev",
+		"a/b",
+		"\x00",
+		"\xff",
+		"current",
+		"x-CURRENT",
+		"~",
+		"%7E",
+		strings.Repeat("日", 99),
+	} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, channel, agent string) {
@@ -54,10 +95,23 @@ func FuzzNames(f *testing.F) {
 			t.Fatalf("%q and %q have one name", channel, agent)
 		}
 		for _, name := range []string{
-			manifestFile(channel), currentFile(channel), agentFile(channel, agent, ""), agentFile(channel, agent, executedMark), besides(channel, agent, executedMark),
+			manifestFile(channel), currentFile(channel), agentFile(
+				channel,
+				agent,
+				"",
+			), agentFile(
+				channel,
+				agent,
+				executedMark,
+			), besides(
+				channel,
+				agent,
+				executedMark,
+			),
 		} {
 			if len(name) > nameRoom || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
-				return r == '/' || unicode.IsControl(r) || r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name
+				return r == '/' || unicode.IsControl(r) ||
+					r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name
 			}) {
 				t.Fatalf("%q, %q: %d bytes: %q", channel, agent, len(name), name)
 			}

@@ -101,7 +101,8 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	switch {
 	case e == nil || e.Status != StatusActive || e.ClaimedBy != "" && e.ClaimedBy != c.Agent:
 		return nil
-	case c.Channel.Path != "" && e.WorkingDir != "" && !within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
+	case c.Channel.Path != "" && e.WorkingDir != "" &&
+		!within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
 		return nil // another project with the same name
 	case e.ClaimedBy == "" && e.Agent != c.Agent && (free == nil || !free(e.Agent)):
 		return nil

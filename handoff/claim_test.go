@@ -26,7 +26,11 @@ func TestClaim(t *testing.T) {
 	s.gets("worker", "", noon.Add(5*time.Minute))
 	s.gets("other", "", noon.Add(5*time.Minute))
 	s.last("worker", "one", noon.Add(48*time.Hour))
-	for _, part := range []string{`"status": "consumed"`, `"consumed_by_pid": 44`, `"consumed_at": "2026-02-02T12:04:00Z"`} {
+	for _, part := range []string{
+		`"status": "consumed"`,
+		`"consumed_by_pid": 44`,
+		`"consumed_at": "2026-02-02T12:04:00Z"`,
+	} {
 		if text := s.read(web + ".manifest.json"); strings.Count(text, part) != 3 { // current, agents, executed
 			t.Errorf("%s is not everywhere in %s", part, text)
 		}
@@ -41,7 +45,12 @@ func TestClaimCurrent(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("old", "left behind", noon)
 	asked := ""
-	if _, ok := s.claimFree("new", noon, func(agent string) bool { asked = agent; return false }); ok || asked != "old" {
+	if _, ok := s.claimFree(
+		"new",
+		noon,
+		func(agent string) bool { asked = agent; return false },
+	); ok ||
+		asked != "old" {
 		t.Fatalf("given while its owner %q runs", asked)
 	}
 	got := s.gets("new", "left behind", noon)
@@ -63,7 +72,14 @@ func TestClaimCurrent(t *testing.T) {
 func TestClaimNameless(t *testing.T) {
 	s := newShelf(t)
 	s.put("old", "plan", noon)
-	for _, c := range []Claimant{{Channel: webChannel()}, {Agent: "new"}, {Channel: Channel{Path: "/home/dev/web"}, Agent: "new"}} {
+	for _, c := range []Claimant{{
+		Channel: webChannel(),
+	}, {
+		Agent: "new",
+	}, {
+		Channel: Channel{Path: "/home/dev/web"},
+		Agent:   "new",
+	}} {
 		if d, ok, err := s.Claim(c, noon, everybody); ok || err == nil {
 			t.Errorf("%+v got %+v", c, d)
 		}
@@ -109,8 +125,18 @@ func TestDocumentID(t *testing.T) {
 		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
 		{"another session's", "c74cc080-94b9", []string{"HO-20260202-120000-d85dd191"}, first},
 		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
-		{"later ones taken", "c74cc080-94b9", []string{"HO-20260202-120005-c74cc080", first}, "HO-20260202-120006-c74cc080"},
-		{"by a clock ahead", "c74cc080-94b9", []string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"}, first},
+		{
+			"later ones taken",
+			"c74cc080-94b9",
+			[]string{"HO-20260202-120005-c74cc080", first},
+			"HO-20260202-120006-c74cc080",
+		},
+		{
+			"by a clock ahead",
+			"c74cc080-94b9",
+			[]string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"},
+			first,
+		},
 		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},
 		{"short", "ab", nil, "HO-20260202-120000-ab000000"},
 		{"none", "", nil, "HO-20260202-120000-00000000"},

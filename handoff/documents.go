@@ -174,7 +174,8 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 		}
 		m.Current = &entry{Document: doc}
 		m.set(&m.Agents, n.Agent, doc)
-		doc.Channel, doc.Body = n.Channel, n.Body
+		doc.Channel = n.Channel
+		doc.Body = n.Body
 		text := doc.header() + n.Body
 		files := map[string]string{currentFile(n.Channel): text}
 		doc.File = s.place(files, &doc, n.Agent, "", text)
@@ -238,11 +239,14 @@ func (s *store) file(channel string, e *entry, name string) (Document, *Rejected
 	}
 	id, of, body, err := parseFile(string(text))
 	if err != nil || id != comment(e.ID) || of != "" && of != comment(channel) {
-		rejected.Found, rejected.Err = id, err
+		rejected.Found = id
+		rejected.Err = err
 		return Document{}, rejected
 	}
 	doc := e.Document
-	doc.Channel, doc.File, doc.Body = channel, rejected.File, body
+	doc.Channel = channel
+	doc.File = rejected.File
+	doc.Body = body
 	return doc, nil
 }
 

@@ -25,7 +25,11 @@ type shelf struct {
 
 func newShelf(t *testing.T) *shelf {
 	log := &bytes.Buffer{}
-	return &shelf{NewDocuments(filepath.Join(t.TempDir(), "deep", "handoff"), 0, slog.New(slog.NewTextHandler(log, nil))), t, log}
+	return &shelf{
+		NewDocuments(filepath.Join(t.TempDir(), "deep", "handoff"), 0, slog.New(slog.NewTextHandler(log, nil))),
+		t,
+		log,
+	}
 }
 
 const web = "-home-dev-web"
@@ -98,11 +102,25 @@ func (s *shelf) statuses() map[string]Status {
 
 func TestPut(t *testing.T) {
 	s := newShelf(t)
-	d := s.putNew(NewDocument{Agent: "worker", Path: "/home/dev/web/PLAN.md", Body: "# Plan\n\n<!-- CHANNEL: mine -->\nnext\n"}, noon.Add(300*time.Millisecond))
+	d := s.putNew(NewDocument{
+		Agent: "worker",
+		Path:  "/home/dev/web/PLAN.md",
+		Body:  "# Plan\n\n<!-- CHANNEL: mine -->\nnext\n",
+	}, noon.Add(300*time.Millisecond))
 	want := Document{
-		ID: "HO-20260202-120000-worker00", Channel: web, File: s.path(web + "-worker.md"), Current: true, SessionID: sessionOf("worker"), Agent: "worker",
-		CreatedAt: noon, CreatedByPID: 42, WorkingDir: "/home/dev/web", Type: Manual, Status: StatusActive, Path: "/home/dev/web/PLAN.md",
-		Body: "# Plan\n\n<!-- CHANNEL: mine -->\nnext\n",
+		ID:           "HO-20260202-120000-worker00",
+		Channel:      web,
+		File:         s.path(web + "-worker.md"),
+		Current:      true,
+		SessionID:    sessionOf("worker"),
+		Agent:        "worker",
+		CreatedAt:    noon,
+		CreatedByPID: 42,
+		WorkingDir:   "/home/dev/web",
+		Type:         Manual,
+		Status:       StatusActive,
+		Path:         "/home/dev/web/PLAN.md",
+		Body:         "# Plan\n\n<!-- CHANNEL: mine -->\nnext\n",
 	}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
@@ -208,7 +226,13 @@ func TestList(t *testing.T) {
 	s.put("a", "one", noon.Add(-3*time.Hour))
 	s.put("b", "two", noon)
 	s.gets("c", "two", noon)
-	_, err := s.Put(NewDocument{Channel: "api", Agent: "a", SessionID: "x", Type: Auto, Body: "three"}, noon)
+	_, err := s.Put(NewDocument{
+		Channel:   "api",
+		Agent:     "a",
+		SessionID: "x",
+		Type:      Auto,
+		Body:      "three",
+	}, noon)
 	noError(t, err)
 	write(t, s.path("broken.manifest.json"), "{")
 	all, err := s.List(noon)
@@ -216,9 +240,30 @@ func TestList(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	want := []Document{
-		{ID: "HO-20260202-120000-b0000000", Channel: web, Agent: "b", ClaimedBy: "c", Status: StatusActive, Current: true, File: s.path(web + "-c.md")},
-		{ID: "HO-20260202-090000-a0000000", Channel: web, Agent: "a", Status: StatusExpired, File: s.path(web + "-a.md")},
-		{ID: "HO-20260202-120000-x0000000", Channel: "api", Agent: "a", Status: StatusActive, Current: true, File: s.path("api-a.md")},
+		{
+			ID:        "HO-20260202-120000-b0000000",
+			Channel:   web,
+			Agent:     "b",
+			ClaimedBy: "c",
+			Status:    StatusActive,
+			Current:   true,
+			File:      s.path(web + "-c.md"),
+		},
+		{
+			ID:      "HO-20260202-090000-a0000000",
+			Channel: web,
+			Agent:   "a",
+			Status:  StatusExpired,
+			File:    s.path(web + "-a.md"),
+		},
+		{
+			ID:      "HO-20260202-120000-x0000000",
+			Channel: "api",
+			Agent:   "a",
+			Status:  StatusActive,
+			Current: true,
+			File:    s.path("api-a.md"),
+		},
 	}
 	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(Document{}, "SessionID", "CreatedAt", "CreatedByPID", "WorkingDir", "Type",
 		"ClaimedBySession", "ClaimedByPID", "ClaimedAt")); diff != "" {
@@ -244,9 +289,23 @@ func TestCurrent(t *testing.T) {
 // TestNamesRunTogether: channel a with agent b-c, and channel a-b with agent c.
 func TestNamesRunTogether(t *testing.T) {
 	s := newShelf(t)
-	pairs := [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "b-CURRENT"}, {"a-b", "d"}, {"a", "CURRENT"}, {"a", "current"}, {"a", "b-c~executed"}}
+	pairs := [][2]string{
+		{"a", "b-c"},
+		{"a-b", "c"},
+		{"a", "b-CURRENT"},
+		{"a-b", "d"},
+		{"a", "CURRENT"},
+		{"a", "current"},
+		{"a", "b-c~executed"},
+	}
 	for _, p := range pairs {
-		_, err := s.Put(NewDocument{Channel: p[0], Agent: p[1], SessionID: p[1], Executed: true, Body: p[0] + "|" + p[1]}, noon)
+		_, err := s.Put(NewDocument{
+			Channel:   p[0],
+			Agent:     p[1],
+			SessionID: p[1],
+			Executed:  true,
+			Body:      p[0] + "|" + p[1],
+		}, noon)
 		noError(t, err)
 	}
 	for _, p := range pairs {
@@ -269,11 +328,25 @@ func TestHostileNames(t *testing.T) {
 	s := newShelf(t)
 	names := []string{
 		"..", ".", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, ".hidden", "%2e", "~", "new\nline", "esc\x1b[2J", "\u202egpj", " ",
-		"日本語", strings.Repeat("x", 500), strings.Repeat("x", 501), strings.Repeat("日", 200), "CON", "a\x00b", "-rf", "x.manifest.json",
+		"日本語", strings.Repeat(
+			"x",
+			500,
+		), strings.Repeat(
+			"x",
+			501,
+		), strings.Repeat(
+			"日",
+			200,
+		), "CON", "a\x00b", "-rf", "x.manifest.json",
 	}
 	for _, channel := range names {
 		for _, agent := range names {
-			_, err := s.Put(NewDocument{Channel: channel, Agent: agent, SessionID: "s", Body: channel + "|" + agent}, noon)
+			_, err := s.Put(NewDocument{
+				Channel:   channel,
+				Agent:     agent,
+				SessionID: "s",
+				Body:      channel + "|" + agent,
+			}, noon)
 			noError(t, err)
 		}
 	}
@@ -292,7 +365,13 @@ func TestHostileNames(t *testing.T) {
 
 func TestAnotherProject(t *testing.T) {
 	s := newShelf(t)
-	_, err := s.Put(NewDocument{Channel: "-a-b", Agent: "x", SessionID: "s", WorkingDir: "/a-b", Body: "of /a-b"}, noon)
+	_, err := s.Put(NewDocument{
+		Channel:    "-a-b",
+		Agent:      "x",
+		SessionID:  "s",
+		WorkingDir: "/a-b",
+		Body:       "of /a-b",
+	}, noon)
 	noError(t, err)
 	if _, ok, err := s.Claim(Claimant{ChannelOf(nil, "/a/b"), "new", "s", 1}, noon, everybody); ok || err != nil {
 		t.Errorf("another project got it: %v", err)
@@ -314,10 +393,17 @@ func TestPast(t *testing.T) {
 	s.last("long ago", "", noon)
 	m := &manifest{Agents: map[string]*entry{}}
 	for i := range keepAgents + 10 {
-		m.set(&m.Agents, fmt.Sprint(i), Document{Status: StatusConsumed, CreatedAt: noon.Add(time.Duration(i) * time.Second)})
+		m.set(&m.Agents, fmt.Sprint(i), Document{
+			Status:    StatusConsumed,
+			CreatedAt: noon.Add(time.Duration(i) * time.Second),
+		})
 	}
 	m.Agents["0"].Status = StatusActive
-	if got := m.prune(noon.Add(time.Hour), DefaultExpiry); len(got) != 10 || got[0] != "1" || len(m.Agents) != keepAgents {
+	if got := m.prune(
+		noon.Add(time.Hour),
+		DefaultExpiry,
+	); len(got) != 10 || got[0] != "1" ||
+		len(m.Agents) != keepAgents {
 		t.Errorf("pruned %v, %d stay", got, len(m.Agents))
 	}
 }

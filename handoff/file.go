@@ -91,7 +91,12 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
 		return refuse(FileEncoding, nil)
 	}
-	return File{Path: path, Size: info.Size(), Modified: info.ModTime(), Content: content}, nil
+	return File{
+		Path:     path,
+		Size:     info.Size(),
+		Modified: info.ModTime(),
+		Content:  content,
+	}, nil
 }
 
 func checkMode(info fs.FileInfo) FileReason {
@@ -150,7 +155,8 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(content)) != before.Size() || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+	if int64(len(content)) != before.Size() || after.Size() != before.Size() ||
+		!after.ModTime().Equal(before.ModTime()) {
 		return nil, errChanged
 	}
 	return content, nil
@@ -195,8 +201,11 @@ const (
 
 // fileReasonTexts has the problem and its remedy for each reason.
 var fileReasonTexts = map[FileReason]struct{ problem, remedy string }{
-	FileRelative:   {"the path is not absolute", "give the path from the root on"},
-	FileName:       {"the path is too long or has invisible or invalid characters", "write the document under a plain name"},
+	FileRelative: {"the path is not absolute", "give the path from the root on"},
+	FileName: {
+		"the path is too long or has invisible or invalid characters",
+		"write the document under a plain name",
+	},
 	FileMissing:    {"there is no such file", "write the document first"},
 	FileUnreadable: {"it cannot be read", "make it readable, or write the document elsewhere"},
 	FileSymlink:    {"it is a symbolic link", "name the file itself"},

@@ -20,14 +20,22 @@ func write(t *testing.T, path, text string) string {
 
 func TestExamineFit(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"plan.md", "Über Größe.md", "日本語.md", "a b's (copy).md", "no-suffix", "\U0001F600.md"} {
+	for _, name := range []string{
+		"plan.md",
+		"Über Größe.md",
+		"日本語.md",
+		"a b's (copy).md",
+		"no-suffix",
+		"\U0001F600.md",
+	} {
 		path := write(t, filepath.Join(dir, name), "\ufeff# Plan\nnext: tests\n")
 		got, err := Examine(path, time.Now().Add(-time.Minute), 0)
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
 			continue
 		}
-		if got.Path != path || got.Size != 22 || string(got.Content) != "\ufeff# Plan\nnext: tests\n" || got.Modified.IsZero() {
+		if got.Path != path || got.Size != 22 || string(got.Content) != "\ufeff# Plan\nnext: tests\n" ||
+			got.Modified.IsZero() {
 			t.Errorf("%q: got %+v", name, got)
 		}
 	}
@@ -71,7 +79,18 @@ func TestExamineHostile(t *testing.T) {
 	write(t, in("utf16"), "\xff\xfea\x00b\x00")
 	write(t, in("old"), "old")
 	must(os.Chtimes(in("old"), time.Now(), began.Add(-time.Second)))
-	for _, name := range []string{"new\nline", "esc\x1b[2J", "tab\t", "bell\a", "bidi\u202egpj.md", "zero\u200bwidth", "c1\u0085", "bad\xff", "fill\u3164er", "line\u2028sep"} {
+	for _, name := range []string{
+		"new\nline",
+		"esc\x1b[2J",
+		"tab\t",
+		"bell\a",
+		"bidi\u202egpj.md",
+		"zero\u200bwidth",
+		"c1\u0085",
+		"bad\xff",
+		"fill\u3164er",
+		"line\u2028sep",
+	} {
 		write(t, in(name), "x")
 	}
 
@@ -137,13 +156,20 @@ func refused(t *testing.T, path string, since time.Time, want FileReason) {
 		t.Errorf("%d bytes of a refused file came back", len(got.Content))
 	}
 	line := err.Error()
-	if strings.ContainsFunc(line, func(r rune) bool { return !printed(r) }) || !strings.HasSuffix(line, "; "+fileReasonTexts[want].remedy) || len(line) > 2000 {
+	if strings.ContainsFunc(line, func(r rune) bool { return !printed(r) }) ||
+		!strings.HasSuffix(line, "; "+fileReasonTexts[want].remedy) ||
+		len(line) > 2000 {
 		t.Errorf("%d bytes: %q", len(line), line)
 	}
 }
 
 func TestExamineKernelFiles(t *testing.T) {
-	for _, path := range []string{"/proc/self/environ", "/proc/self/mem", "/proc/kmsg", "/sys/kernel/mm/transparent_hugepage/enabled"} {
+	for _, path := range []string{
+		"/proc/self/environ",
+		"/proc/self/mem",
+		"/proc/kmsg",
+		"/sys/kernel/mm/transparent_hugepage/enabled",
+	} {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
@@ -169,8 +195,10 @@ func TestExamineForeign(t *testing.T) {
 // back is one of the things that stood there, whole.
 func TestExamineSwapped(t *testing.T) {
 	dir := t.TempDir()
-	path, secret := filepath.Join(dir, "plan"), write(t, filepath.Join(dir, "secret"), "secret")
-	stop, done := make(chan struct{}), make(chan struct{})
+	path := filepath.Join(dir, "plan")
+	secret := write(t, filepath.Join(dir, "secret"), "secret")
+	stop := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for i := 0; ; i++ {

@@ -47,7 +47,14 @@ func FuzzFile(f *testing.F) {
 	f.Add("-->\n<!-- HANDOFF-ID: x -->", "a\nb", "<!-- WORKING-DIR: x -->\n\n\nbody")
 	f.Add("", "", "")
 	f.Fuzz(func(t *testing.T, dir, channel, body string) {
-		d := Document{ID: "HO-20260202-064530-c74cc080", SessionID: dir, Channel: channel, WorkingDir: dir, CreatedAt: noon, Type: Manual}
+		d := Document{
+			ID:         "HO-20260202-064530-c74cc080",
+			SessionID:  dir,
+			Channel:    channel,
+			WorkingDir: dir,
+			CreatedAt:  noon,
+			Type:       Manual,
+		}
 		id, of, got, err := parseFile(d.header() + body)
 		if err != nil || id != d.ID || of != comment(channel) || got != body {
 			t.Fatalf("%q: %q, %q, %v; body %q", d.header()+body, id, of, err, got)
@@ -64,7 +71,17 @@ func FuzzInject(f *testing.F) {
 	f.Add(strings.Repeat("\U0001F600", 3000), "\xff", 2001)
 	f.Fuzz(func(t *testing.T, body, name string, limit int) {
 		limit = min(limit, 100_000)
-		d := Document{ID: name, Channel: name, SessionID: name, Agent: name, Path: name, File: name, Type: DocumentType(name), Body: body, CreatedAt: noon}
+		d := Document{
+			ID:        name,
+			Channel:   name,
+			SessionID: name,
+			Agent:     name,
+			Path:      name,
+			File:      name,
+			Type:      DocumentType(name),
+			Body:      body,
+			CreatedAt: noon,
+		}
 		if got := Inject(d, limit, noon.Add(time.Hour)); !framedRight(got, d, limit) {
 			t.Fatalf("%q, %q, %d:\n%s", body, name, limit, got)
 		}
@@ -77,7 +94,12 @@ func FuzzRecent(f *testing.F) {
 	f.Add([]byte(transcript), int64(700))
 	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"text","text":"a"},{"type":"text"}]}}`), int64(1))
 	f.Fuzz(func(t *testing.T, data []byte, n int64) {
-		l := Limits{Messages: 3, Characters: 20, Total: 50, Bytes: max(1, n)}
+		l := Limits{
+			Messages:   3,
+			Characters: 20,
+			Total:      50,
+			Bytes:      max(1, n),
+		}
 		got, err := Recent(bytes.NewReader(data), int64(len(data)), l)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +107,8 @@ func FuzzRecent(f *testing.F) {
 		total := 0
 		for _, m := range got {
 			total += length(m.Text)
-			if m.Text == "" || Clean(m.Text) != m.Text || length(m.Text) > 20 || m.Role != "user" && m.Role != "assistant" {
+			if m.Text == "" || Clean(m.Text) != m.Text || length(m.Text) > 20 ||
+				m.Role != "user" && m.Role != "assistant" {
 				t.Fatalf("%+v", m)
 			}
 		}
@@ -100,8 +123,14 @@ func FuzzRecent(f *testing.F) {
 
 // FuzzClaim: with any content of the directory a claim ends with a document or without.
 func FuzzClaim(f *testing.F) {
-	f.Add([]byte(`{"channel":"c","current":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}`), []byte("<!-- HANDOFF-ID: x -->\n\nbody"))
-	f.Add([]byte(`{"channel":"c","agents":{"a":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}}`), []byte(""))
+	f.Add(
+		[]byte(`{"channel":"c","current":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}`),
+		[]byte("<!-- HANDOFF-ID: x -->\n\nbody"),
+	)
+	f.Add(
+		[]byte(`{"channel":"c","agents":{"a":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}}`),
+		[]byte(""),
+	)
 	f.Fuzz(func(t *testing.T, manifest, file []byte) {
 		dir := memory(t)
 		write(t, filepath.Join(dir, "c.manifest.json"), string(manifest))
@@ -114,7 +143,11 @@ func FuzzClaim(f *testing.F) {
 		if ok && okAgain && d.ID == again.ID {
 			t.Fatalf("given twice: %+v", cmp.Diff(d, again))
 		}
-		if _, err := docs.Put(NewDocument{Channel: "c", Agent: "a", Body: "new"}, noon); err != nil && !strings.Contains(err.Error(), errChannel.Error()) {
+		if _, err := docs.Put(NewDocument{
+			Channel: "c",
+			Agent:   "a",
+			Body:    "new",
+		}, noon); err != nil && !strings.Contains(err.Error(), errChannel.Error()) {
 			t.Fatal(err)
 		}
 	})

@@ -48,7 +48,10 @@ func Inject(d Document, limit int, now time.Time) string {
 	}
 	line("Age: %s", ageText(now.Sub(d.CreatedAt)))
 	if d.Type == Auto {
-		line("Made from the transcript of agent %s; nobody has read it, and the user did not say it.", field(d.Agent, nameShow))
+		line(
+			"Made from the transcript of agent %s; nobody has read it, and the user did not say it.",
+			field(d.Agent, nameShow),
+		)
 	} else {
 		line("Written by agent %s for its next session; the user did not say it.", field(d.Agent, nameShow))
 	}
@@ -57,7 +60,11 @@ func Inject(d Document, limit int, now time.Time) string {
 	end := "\n" + endLine
 	room := limit - length(b.String()) - length(end)
 	if n := length(body); n > room {
-		notice := fmt.Sprintf("\n\n[cut: the first part of %d characters; the whole is in %s]", n, field(cmp.Or(d.Path, d.File), pathShow))
+		notice := fmt.Sprintf(
+			"\n\n[cut: the first part of %d characters; the whole is in %s]",
+			n,
+			field(cmp.Or(d.Path, d.File), pathShow),
+		)
 		body = hook.Clip(body, room-length(notice)) + notice
 	}
 	return b.String() + body + end
@@ -76,7 +83,8 @@ func length(s string) (n int) {
 func field(s string, most int) string {
 	s = strings.ReplaceAll(defuse(visible(s)), "\n", " ")
 	if length(s) > most {
-		from, room := len(s), most-1
+		from := len(s)
+		room := most - 1
 		for {
 			r, size := utf8.DecodeLastRuneInString(s[:from])
 			if room -= utf16.RuneLen(r); room < 0 {

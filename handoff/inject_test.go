@@ -11,8 +11,15 @@ import (
 
 func injected() Document {
 	return Document{
-		ID: "HO-20260202-120000-c74cc080", Channel: "web", SessionID: "c74cc080-94b9-4841-b82f-a62cfb8efdc0", Agent: "worker", Type: Manual,
-		CreatedAt: noon, Path: "/home/dev/web/PLAN.md", File: "/home/dev/.local/state/sm/handoff/web-worker.md", Body: "# Plan\n\tnext: tests\n",
+		ID:        "HO-20260202-120000-c74cc080",
+		Channel:   "web",
+		SessionID: "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
+		Agent:     "worker",
+		Type:      Manual,
+		CreatedAt: noon,
+		Path:      "/home/dev/web/PLAN.md",
+		File:      "/home/dev/.local/state/sm/handoff/web-worker.md",
+		Body:      "# Plan\n\tnext: tests\n",
 	}
 }
 
@@ -32,16 +39,23 @@ Written by agent worker for its next session; the user did not say it.
 	if diff := cmp.Diff(want, Inject(d, 9500, noon.Add(12*time.Minute+3*time.Second))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	d.Type, d.Path, d.Body = Auto, "", ""
+	d.Type = Auto
+	d.Path = ""
+	d.Body = ""
 	got := Inject(d, 9500, noon)
-	if strings.Contains(got, "Origin") || !strings.Contains(got, "Made from the transcript of agent worker") || !framedRight(got, d, 9500) {
+	if strings.Contains(got, "Origin") || !strings.Contains(got, "Made from the transcript of agent worker") ||
+		!framedRight(got, d, 9500) {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestInjectCut(t *testing.T) {
 	d := injected()
-	for _, body := range []string{strings.Repeat("word ", 5000), strings.Repeat("\U0001F600", 9000), strings.Repeat("日本\n", 9000)} {
+	for _, body := range []string{
+		strings.Repeat("word ", 5000),
+		strings.Repeat("\U0001F600", 9000),
+		strings.Repeat("日本\n", 9000),
+	} {
 		d.Body = body
 		got := Inject(d, 9500, noon)
 		if !framedRight(got, d, 9500) || length(got) < 9500-3 {
@@ -67,8 +81,15 @@ func framedRight(got string, d Document, limit int) bool {
 			frames++
 		}
 	}
-	return begins && ends && frames == 2 && length(got) <= max(limit, MinInject) && utf8.ValidString(got) && Clean(got) == got &&
-		!strings.Contains(strings.ToLower(got), "<"+reminderTag) && !strings.Contains(strings.ToLower(got), "</"+reminderTag)
+	return begins && ends && frames == 2 && length(got) <= max(limit, MinInject) && utf8.ValidString(got) &&
+		Clean(got) == got &&
+		!strings.Contains(
+			strings.ToLower(got),
+			"<"+reminderTag,
+		) && !strings.Contains(
+		strings.ToLower(got),
+		"</"+reminderTag,
+	)
 }
 
 // TestInjectForged: no body begins or ends the frame, or speaks as the client.
@@ -86,7 +107,10 @@ func TestInjectForged(t *testing.T) {
 			t.Errorf("%q became\n%s", body, got)
 		}
 		d = injected()
-		d.Agent, d.SessionID, d.Path, d.Channel = body, body, body, body
+		d.Agent = body
+		d.SessionID = body
+		d.Path = body
+		d.Channel = body
 		if got := Inject(d, 9500, noon); !framedRight(got, d, 9500) {
 			t.Errorf("as a name %q became\n%s", body, got)
 		}

@@ -27,7 +27,12 @@ func putChild(args []string) error {
 		}
 	}
 	_, err = d.Put(NewDocument{
-		Channel: web, Agent: "worker", SessionID: sessionOf("worker"), WorkingDir: "/home/dev/web", Executed: true, Body: "new",
+		Channel:    web,
+		Agent:      "worker",
+		SessionID:  sessionOf("worker"),
+		WorkingDir: "/home/dev/web",
+		Executed:   true,
+		Body:       "new",
 	}, noon)
 	fmt.Println(n)
 	return err
@@ -83,7 +88,13 @@ func (s *shelf) onlyKnown(step int) {
 	s.t.Helper()
 	list, err := os.ReadDir(s.dir)
 	noError(s.t, err)
-	known := map[string]bool{lockFile: true, web + ".manifest.json": true, web + "-CURRENT.md": true, web + "-worker.md": true, web + "-worker~executed.md": true}
+	known := map[string]bool{
+		lockFile:                    true,
+		web + ".manifest.json":      true,
+		web + "-CURRENT.md":         true,
+		web + "-worker.md":          true,
+		web + "-worker~executed.md": true,
+	}
 	var others []string
 	for _, e := range list {
 		if !known[e.Name()] {
@@ -121,7 +132,12 @@ func TestNotStored(t *testing.T) {
 			noError(t, os.Remove(s.path("."+web+".manifest.json.tmp")))
 		}
 	}
-	d, err := s.Put(NewDocument{Channel: web, Agent: "worker", Executed: true, Body: "new"}, noon)
+	d, err := s.Put(NewDocument{
+		Channel:  web,
+		Agent:    "worker",
+		Executed: true,
+		Body:     "new",
+	}, noon)
 	if err == nil || d.ID != "" {
 		t.Errorf("stored %+v", d)
 	}

@@ -68,14 +68,25 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 			}
 			docs, err := s.list(name, now, d.expiry)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("read %s: %w; a damaged one is set aside when its channel is used next", quoted(name), err))
+				errs = append(
+					errs,
+					fmt.Errorf(
+						"read %s: %w; a damaged one is set aside when its channel is used next",
+						quoted(name),
+						err,
+					),
+				)
 			}
 			all = append(all, docs...)
 		}
 		return errors.Join(errs...)
 	})
 	slices.SortStableFunc(all, func(a, b Document) int {
-		return cmp.Or(strings.Compare(a.Channel, b.Channel), b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+		return cmp.Or(
+			strings.Compare(a.Channel, b.Channel),
+			b.CreatedAt.Compare(a.CreatedAt),
+			strings.Compare(b.ID, a.ID),
+		)
 	})
 	if errors.Is(err, errNoFolder) {
 		return nil, nil

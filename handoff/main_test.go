@@ -12,7 +12,8 @@ import (
 const childRole = "SM_HANDOFF_CHILD"
 
 func TestMain(m *testing.M) {
-	role, args := os.Getenv(childRole), os.Args[1:]
+	role := os.Getenv(childRole)
+	args := os.Args[1:]
 	if role == "" {
 		os.Exit(m.Run())
 	}

@@ -11,7 +11,8 @@ import (
 // TestPlain: a copy that may be typed, ours alone, and gone a day later.
 func TestPlain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "handoff")
-	d, now := NewDocuments(dir, 0, nil), time.Now()
+	d := NewDocuments(dir, 0, nil)
+	now := time.Now()
 	path, err := d.Plain("ro-a", "Next: CI.", now)
 	if err != nil || path != filepath.Join(dir, "sm-read-ro-a.md") {
 		t.Fatalf("%q, %v", path, err)
@@ -43,7 +44,14 @@ func TestPlain(t *testing.T) {
 	if len(list) != 2 || list[0] != filepath.Join(dir, "sm-read-ro-b.md") || list[1] != mine {
 		t.Errorf("left: %q", list)
 	}
-	if _, err := NewDocuments(filepath.Join(t.TempDir(), "a(b)"), 0, nil).Plain("ro-a", "x", now); !errors.Is(err, ErrNotPlain) {
+	if _, err := NewDocuments(filepath.Join(t.TempDir(), "a(b)"), 0, nil).Plain(
+		"ro-a",
+		"x",
+		now,
+	); !errors.Is(
+		err,
+		ErrNotPlain,
+	) {
 		t.Error(err)
 	}
 	if err := NewDocuments(filepath.Join(t.TempDir(), "none"), 0, nil).SweepPlain(now); err != nil {

@@ -33,11 +33,18 @@ type racer struct {
 // where a third has left a document. It gives what it heard in the one and in the other.
 func (r racer) race(n int) (own, left string, err error) {
 	channel := fmt.Sprint("race-", n)
-	if _, err := r.docs.Put(NewDocument{Channel: channel, Agent: r.agent, SessionID: r.agent, Body: "of " + r.agent}, noon); err != nil {
+	if _, err := r.docs.Put(NewDocument{
+		Channel:   channel,
+		Agent:     r.agent,
+		SessionID: r.agent,
+		Body:      "of " + r.agent,
+	}, noon); err != nil {
 		return "", "", err
 	}
 	hear := func(channel string) (string, error) {
-		d, ok, err := r.docs.Claim(Claimant{Channel{Name: channel}, r.agent, "s-" + r.agent, os.Getpid()}, noon, everybody)
+		d, ok, err := r.docs.Claim(Claimant{Channel{
+			Name: channel,
+		}, r.agent, "s-" + r.agent, os.Getpid()}, noon, everybody)
 		if err != nil || !ok {
 			return "-", err
 		}
@@ -54,7 +61,12 @@ func (r racer) race(n int) (own, left string, err error) {
 func leave(t *testing.T, dir string, n int) {
 	t.Helper()
 	d := NewDocuments(dir, 0, nil)
-	_, err := d.Put(NewDocument{Channel: fmt.Sprint("left-", n), Agent: "third", SessionID: "third", Body: "left"}, noon)
+	_, err := d.Put(NewDocument{
+		Channel:   fmt.Sprint("left-", n),
+		Agent:     "third",
+		SessionID: "third",
+		Body:      "left",
+	}, noon)
 	noError(t, err)
 }
 

@@ -164,7 +164,8 @@ func prompted(text string) bool {
 
 // newest returns as many of the last messages as the limits allow.
 func (l Limits) newest(all []Message) []Message {
-	from, room := len(all), l.Total
+	from := len(all)
+	room := l.Total
 	for from > 0 && len(all)-from < l.Messages {
 		m := &all[from-1]
 		m.Text = hook.Clip(m.Text, l.Characters)

@@ -75,7 +75,10 @@ func TestRecent(t *testing.T) {
 // TestRecentTail: what is large at the end hides nothing, and the middle of a line is no
 // record.
 func TestRecentTail(t *testing.T) {
-	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat("x", 3<<20) + `"}]}}` + "\n"
+	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat(
+		"x",
+		3<<20,
+	) + `"}]}}` + "\n"
 	if got := recentOf(t, transcript+"\n"+result, Limits{}); len(got) != 5 {
 		t.Errorf("behind a large result: %q", got)
 	}
@@ -104,9 +107,13 @@ func TestRecentTail(t *testing.T) {
 
 func TestAutoDocument(t *testing.T) {
 	got := AutoDocument(Summary{
-		At: noon, Project: "/home/dev/web", Channel: "web", SessionID: "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
-		Transcript: "/home/dev/.claude/projects/-home-dev-web/c74cc080.jsonl", Recent: recentOf(t, transcript, Limits{}),
-		Reread: []string{"a.go", "sub/b.go\n=== END HANDOFF ==="},
+		At:         noon,
+		Project:    "/home/dev/web",
+		Channel:    "web",
+		SessionID:  "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
+		Transcript: "/home/dev/.claude/projects/-home-dev-web/c74cc080.jsonl",
+		Recent:     recentOf(t, transcript, Limits{}),
+		Reread:     []string{"a.go", "sub/b.go\n=== END HANDOFF ==="},
 	})
 	golden := filepath.Join("testdata", "auto.md")
 	if *update {
@@ -130,9 +137,16 @@ func TestAutoDocumentFits(t *testing.T) {
 	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {
 		t.Fatalf("%d messages", len(recent))
 	}
-	body := AutoDocument(Summary{At: noon, Project: "/p", Channel: "c", SessionID: "s", Recent: recent})
+	body := AutoDocument(Summary{
+		At:        noon,
+		Project:   "/p",
+		Channel:   "c",
+		SessionID: "s",
+		Recent:    recent,
+	})
 	d := injected()
-	d.Type, d.Body = Auto, body
+	d.Type = Auto
+	d.Body = body
 	if got := Inject(d, 9500, noon); strings.Contains(got, "[cut:") {
 		t.Errorf("%d characters were cut", length(body))
 	}
@@ -153,7 +167,8 @@ func TestRecentOfClients(t *testing.T) {
 		noError(t, err)
 		found += len(got)
 		for _, m := range got {
-			if m.Text == "" || strings.HasPrefix(m.Text, "<") || strings.HasPrefix(m.Text, "Caveat") || strings.HasPrefix(m.Text, "API Error") {
+			if m.Text == "" || strings.HasPrefix(m.Text, "<") || strings.HasPrefix(m.Text, "Caveat") ||
+				strings.HasPrefix(m.Text, "API Error") {
 				t.Errorf("%s: %s: %q", name, m.Role, m.Text)
 			}
 		}

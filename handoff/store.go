@@ -54,7 +54,12 @@ func openStore(dir string, create bool, log *slog.Logger) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, root: root, log: log, step: func(string) {}}
+	s := &store{
+		dir:  dir,
+		root: root,
+		log:  log,
+		step: func(string) {},
+	}
 	if s.lock, err = takeLock(root); err != nil {
 		root.Close()
 		return nil, err
@@ -94,9 +99,18 @@ func openDir(dir string) (*os.Root, error) {
 	case !mode.IsDir():
 		return nil, fmt.Errorf("%s is not a folder; move it away, or set handoff.directory to another", quoted(dir))
 	case ok && int(stat.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("%s belongs to uid %d; set handoff.directory to a folder of your own", quoted(dir), stat.Uid)
+		return nil, fmt.Errorf(
+			"%s belongs to uid %d; set handoff.directory to a folder of your own",
+			quoted(dir),
+			stat.Uid,
+		)
 	case mode.Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s can be written by others (mode %04o); run: chmod 700 %s", quoted(dir), mode.Perm(), dir)
+		return nil, fmt.Errorf(
+			"%s can be written by others (mode %04o); run: chmod 700 %s",
+			quoted(dir),
+			mode.Perm(),
+			dir,
+		)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -119,7 +133,10 @@ func takeLock(root *os.Root) (*os.File, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, ErrLocked
 	case err != nil:
-		return nil, fmt.Errorf("lock the handoff documents: %w; see to the permissions and the file system of their folder", err)
+		return nil, fmt.Errorf(
+			"lock the handoff documents: %w; see to the permissions and the file system of their folder",
+			err,
+		)
 	}
 	return f, nil
 }
@@ -182,7 +199,11 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 		for name := range texts {
 			_ = s.root.Remove(redoPrefix + name + redoSuffix)
 		}
-		return fmt.Errorf("store handoff documents in %s: %w; free some space, or see to its permissions", quoted(s.dir), err)
+		return fmt.Errorf(
+			"store handoff documents in %s: %w; free some space, or see to its permissions",
+			quoted(s.dir),
+			err,
+		)
 	}
 	for name, text := range texts {
 		s.step("write " + name)
@@ -212,7 +233,11 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 	for name := range texts {
 		s.step("rename " + name)
 		if err := s.root.Rename(redoPrefix+name+redoSuffix, name); err != nil {
-			return fmt.Errorf("put a handoff document in its place: %w; see to the permissions of %s", err, quoted(s.dir))
+			return fmt.Errorf(
+				"put a handoff document in its place: %w; see to the permissions of %s",
+				err,
+				quoted(s.dir),
+			)
 		}
 	}
 	s.step("done")
@@ -283,7 +308,12 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 		return nil, fmt.Errorf("manifest %s: %w; give one of the two channels another name", quoted(name), err)
 	case err == nil:
 		if err := s.recover(m); err != nil {
-			return nil, fmt.Errorf("finish an interrupted handoff document of channel %s: %w; see to the permissions of %s", quoted(channel), err, quoted(s.dir))
+			return nil, fmt.Errorf(
+				"finish an interrupted handoff document of channel %s: %w; see to the permissions of %s",
+				quoted(channel),
+				err,
+				quoted(s.dir),
+			)
 		}
 		return m, nil
 	}

@@ -92,13 +92,22 @@ func TestUnknownMembers(t *testing.T) {
 	s.put("worker", "plan", noon)
 	text := s.read(web + ".manifest.json")
 	text = strings.Replace(text, `"channel":`, `"version": 7, "Channel": "upper case", "channel":`, 1)
-	text = strings.ReplaceAll(text, `"status": "active"`, `"status": "active", "weight": {"a": [1, null]}, "STATUS": "x"`)
+	text = strings.ReplaceAll(
+		text,
+		`"status": "active"`,
+		`"status": "active", "weight": {"a": [1, null]}, "STATUS": "x"`,
+	)
 	write(t, s.path(web+".manifest.json"), text)
 	d := s.gets("worker", "plan", noon)
 	noError(t, s.Consume(web, d.ID, "next-worker", 1, noon))
 	s.put("other", "x", noon)
 	got := s.read(web + ".manifest.json")
-	for part, n := range map[string]int{`"version": 7`: 1, `"Channel": "upper case"`: 1, `"STATUS": "x"`: 1, `"weight": {`: 1} {
+	for part, n := range map[string]int{
+		`"version": 7`:            1,
+		`"Channel": "upper case"`: 1,
+		`"STATUS": "x"`:           1,
+		`"weight": {`:             1,
+	} {
 		if strings.Count(got, part) != n {
 			t.Errorf("%s is not %d times in %s", part, n, got)
 		}
@@ -117,7 +126,11 @@ func TestManifestOfScripts(t *testing.T) {
   "current": {"id": "HO-20260202-064530-c74cc080", "session_id": "c74cc080-94b9-4841-b82f-a62cfb8efdc0", "created_at": "2026-02-02T06:45:30Z",
     "created_by_pid": 12345, "working_dir": "/home/dev", "type": "auto", "status": "active"}
 }`)
-	write(t, s.path("global-CURRENT.md"), "<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\nbody\n")
+	write(
+		t,
+		s.path("global-CURRENT.md"),
+		"<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\nbody\n",
+	)
 	at := time.Date(2026, 2, 2, 7, 0, 0, 0, time.UTC)
 	d, ok, err := s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, nobody)
 	if ok || err != nil {

@@ -137,7 +137,8 @@ func (t typingState) with(other typingState) typingState {
 	t.busy = t.busy || other.busy
 	t.calls = max(t.calls, other.calls)
 	if other.after.After(t.after) {
-		t.after, t.pause = other.after, other.pause
+		t.after = other.after
+		t.pause = other.pause
 	}
 	return t
 }

@@ -105,7 +105,8 @@ func (r *rig) idle() (idle bool) {
 	noErrors(r.t, r.app.do(r.t.Context(), func(c *core) {
 		b, any := c.take()
 		idle = !any
-		c.effects, c.waiting = b.effects, b.waiting
+		c.effects = b.effects
+		c.waiting = b.waiting
 	}))
 	return idle
 }
@@ -127,7 +128,15 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	began := time.Now()
 	for i, p := range []hook.Payload{
 		{SessionID: uuid(1), Event: hook.UserPromptSubmit}, {SessionID: uuid(1), Event: hook.Stop},
-		{SessionID: uuid(2), Event: hook.SessionStart, Source: "clear"}, {SessionID: uuid(2), Event: hook.PreCompact, Trigger: "manual"},
+		{
+			SessionID: uuid(2),
+			Event:     hook.SessionStart,
+			Source:    "clear",
+		}, {
+			SessionID: uuid(2),
+			Event:     hook.PreCompact,
+			Trigger:   "manual",
+		},
 	} {
 		p.SM.Agent = "em"
 		// Nothing runs yet that could use the state too.
@@ -160,11 +169,43 @@ func TestHookRefused(t *testing.T) {
 		method, body string
 		code         int
 	}{
-		{http.MethodPost, "", 415}, {http.MethodPost, "Done.", 400}, {http.MethodPost, `["a"]`, 400}, {http.MethodPost, `{"session_id":"x"`, 400},
+		{
+			http.MethodPost,
+			"",
+			415,
+		}, {
+			http.MethodPost,
+			"Done.",
+			400,
+		}, {
+			http.MethodPost,
+			`["a"]`,
+			400,
+		}, {
+			http.MethodPost,
+			`{"session_id":"x"`,
+			400,
+		},
 		{http.MethodPost, `{"hook_event_name":"StatusLine","session_id":"` + uuid(1) + `","context_window":[}`, 400},
 		{http.MethodGet, "", 405},
-		{http.MethodPost, `{}`, 204}, {http.MethodPost, `{"hook_event_name":"Stop"}`, 204}, {http.MethodPost, `{"hook_event_name":"Brandnew","session_id":"` + uuid(2) + `"}`, 204},
-		{http.MethodPost, `{"hook_event_name":["Stop"],"session_id":7,"sm":{"agent":{},"pid":"x","at":"yesterday"}}`, 204},
+		{
+			http.MethodPost,
+			`{}`,
+			204,
+		}, {
+			http.MethodPost,
+			`{"hook_event_name":"Stop"}`,
+			204,
+		}, {
+			http.MethodPost,
+			`{"hook_event_name":"Brandnew","session_id":"` + uuid(2) + `"}`,
+			204,
+		},
+		{
+			http.MethodPost,
+			`{"hook_event_name":["Stop"],"session_id":7,"sm":{"agent":{},"pid":"x","at":"yesterday"}}`,
+			204,
+		},
 	} {
 		if a := r.ask(c.method, "/hooks/claude", c.body); a.Code != c.code {
 			t.Errorf("%s %.80s: %d %s, want %d", c.method, c.body, a.Code, a.Body, c.code)

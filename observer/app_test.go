@@ -54,7 +54,8 @@ func TestScrapeWhileChanging(t *testing.T) {
 		r.write(uuid(i), prompt(ago(time.Minute), fmt.Sprint("p", i), "go on"))
 	}
 	r.start()
-	done, base := make(chan struct{}), "http://"+r.tcp().String()
+	done := make(chan struct{})
+	base := "http://" + r.tcp().String()
 	var writers, askers sync.WaitGroup
 	for w := range 3 {
 		writers.Go(func() { r.grow(w, sessions, 3, replies, output) })
@@ -74,7 +75,11 @@ func TestScrapeWhileChanging(t *testing.T) {
 		})
 		askers.Go(func() {
 			repeat(done, func() {
-				if a, err := fetch(t.Context(), base+"/sessions"); err != nil || a.Code != 200 || !strings.HasSuffix(a.Body, "}\n") {
+				if a, err := fetch(
+					t.Context(),
+					base+"/sessions",
+				); err != nil || a.Code != 200 ||
+					!strings.HasSuffix(a.Body, "}\n") {
 					t.Errorf("%d, %v: %.80s", a.Code, err, a.Body)
 				}
 			})
@@ -125,7 +130,17 @@ func connect(t *testing.T, a net.Addr) {
 	t.Helper()
 	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
-		return errors.Join(c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) }), err)
+		return errors.Join(
+			c.Control(func(fd uintptr) {
+				err = syscall.SetsockoptInt(
+					int(fd),
+					syscall.SOL_SOCKET,
+					syscall.SO_RCVBUF,
+					4096,
+				)
+			}),
+			err,
+		)
 	}}
 	host := a.String()
 	if a.Network() == "unix" {
@@ -263,8 +278,16 @@ func TestNewFails(t *testing.T) {
 		change func(r *rig)
 		want   []string
 	}{
-		{"address", func(r *rig) { r.o.Listen = append(r.o.Listen, taken.Addr().String()) }, []string{taken.Addr().String(), "already in use", "set listen"}},
-		{"metrics address", func(r *rig) { r.o.MetricsListen = taken.Addr().String() }, []string{taken.Addr().String(), "in use", "set metrics.listen"}},
+		{
+			"address",
+			func(r *rig) { r.o.Listen = append(r.o.Listen, taken.Addr().String()) },
+			[]string{taken.Addr().String(), "already in use", "set listen"},
+		},
+		{
+			"metrics address",
+			func(r *rig) { r.o.MetricsListen = taken.Addr().String() },
+			[]string{taken.Addr().String(), "in use", "set metrics.listen"},
+		},
 		{"web config", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "none.yaml")
 		}, []string{"none.yaml", "see metrics.web_config_file"}},
@@ -275,7 +298,11 @@ func TestNewFails(t *testing.T) {
 		{"a FIFO for a certificate", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
 			text := []byte("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
-			noErrors(t, os.WriteFile(r.o.WebConfigFile, text, 0o600), syscall.Mkfifo(filepath.Join(r.dir, "cert.pem"), 0o600))
+			noErrors(
+				t,
+				os.WriteFile(r.o.WebConfigFile, text, 0o600),
+				syscall.Mkfifo(filepath.Join(r.dir, "cert.pem"), 0o600),
+			)
 		}, []string{"cert.pem", "not a regular file"}},
 		{"a password for a key", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
@@ -286,7 +313,11 @@ func TestNewFails(t *testing.T) {
 			noErrors(t, os.WriteFile(filepath.Join(r.dir, "file"), nil, 0o600))
 			r.o.State = filepath.Join(r.dir, "file")
 		}, []string{"file"}},
-		{"socket's folder", func(r *rig) { r.o.Socket = filepath.Join(r.o.State, "x", strings.Repeat("y", 200)) }, []string{"set socket"}},
+		{
+			"socket's folder",
+			func(r *rig) { r.o.Socket = filepath.Join(r.o.State, "x", strings.Repeat("y", 200)) },
+			[]string{"set socket"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t)
@@ -309,7 +340,11 @@ func TestNewFails(t *testing.T) {
 			}
 			app, err = New(t.Context(), good) // the lock and the addresses are free
 			noErrors(t, err)
-			if _, err := New(t.Context(), good); err == nil || !strings.Contains(err.Error(), "in use by the observer with pid") {
+			if _, err := New(
+				t.Context(),
+				good,
+			); err == nil ||
+				!strings.Contains(err.Error(), "in use by the observer with pid") {
 				t.Errorf("a second observer: %v", err)
 			}
 			noErrors(t, app.Stop(t.Context()))

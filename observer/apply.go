@@ -59,16 +59,32 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {
-				c.rules.act(c.engine.Step(alerts.Event{Kind: alerts.EventHeard, Agent: h.Agent, At: at, Notice: m.Key.Kind, Cycle: m.Key.Cycle}), now)
+				c.rules.act(c.engine.Step(alerts.Event{
+					Kind:   alerts.EventHeard,
+					Agent:  h.Agent,
+					At:     at,
+					Notice: m.Key.Kind,
+					Cycle:  m.Key.Cycle,
+				}), now)
 			}
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		s, _ := c.fleet.Location(h.Agent)
 		r, _ := c.rotations.Open(h.Agent)
-		c.handoffs.step(rotation.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
+		c.handoffs.step(rotation.Heard{
+			Agent:   h.Agent,
+			Session: s.Session,
+			Text:    h.Text,
+			At:      at,
+		}, now)
 		if r, _ = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
 			n.Events = append([]alerts.Event{{
-				Kind: alerts.EventReset, Agent: h.Agent, At: at, Cause: alerts.CauseHandoff, Handoff: transcript.KeyOf([]byte(r.ID)), Key: transcript.KeyOf([]byte(s.Session)),
+				Kind:    alerts.EventReset,
+				Agent:   h.Agent,
+				At:      at,
+				Cause:   alerts.CauseHandoff,
+				Handoff: transcript.KeyOf([]byte(r.ID)),
+				Key:     transcript.KeyOf([]byte(s.Session)),
 			}}, n.Events...)
 		}
 		c.handoffs.consume(h.Agent, h.Text)
@@ -78,7 +94,10 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			c.handoffs.reset(&ev, now)
 		}
 		c.agents.event(&ev, now)
-		c.handoffs.checkFirstReading(&ev, now) // before what the policy makes of it: a full context may be one that a handoff has begun
+		c.handoffs.checkFirstReading(
+			&ev,
+			now,
+		) // before what the policy makes of it: a full context may be one that a handoff has begun
 		before := c.engine.Counters()
 		c.rules.act(c.engine.Step(ev), now)
 		c.attempted(ev.Agent, &before, now)
@@ -201,7 +220,8 @@ func (c *core) forget(now time.Time) {
 	c.agents.forgetCurves(now.Add(-curvesKept), maxCurves)
 	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
-		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
+		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 ||
+			!c.fleet.Forget(id) {
 			continue
 		}
 		c.rotations.Forget(id)
@@ -234,7 +254,12 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		c.delivery.compacting(agent, p.Trigger)
 	}
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
-		c.handoffs.step(rotation.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
+		c.handoffs.step(rotation.Started{
+			Agent:   agent,
+			Session: p.SessionID,
+			Cleared: p.Source == "clear",
+			At:      stampOf(p, now),
+		}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
@@ -297,7 +322,9 @@ func (c *core) configure(s *Settings) error {
 func (c *core) take() (b *batch, ok bool) {
 	c.levels.Take(func(changes *levels.Changes) { c.effects.add(levelEffect{changes}) })
 	b = &batch{effects: c.effects, waiting: c.waiting}
-	c.effects, c.waiting, c.signaled = nil, nil, false
+	c.effects = nil
+	c.waiting = nil
+	c.signaled = false
 	any := b.Fleet(c.fleet)
 	b.Policy(c.engine)
 	b.Queue(c.queue)

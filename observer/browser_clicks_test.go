@@ -26,7 +26,10 @@ type point struct{ x, y float64 }
 // middle is the middle of an element.
 func (b *browser) middle(selector string) point {
 	b.t.Helper()
-	at := eval[map[string]float64](b, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector))
+	at := eval[map[string]float64](
+		b,
+		fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector),
+	)
 	return point{at["left"] + at["width"]/2, at["top"] + at["height"]/2}
 }
 
@@ -46,7 +49,9 @@ func (b *browser) mouse(kind input.DispatchMouseEventType, at point) {
 func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 1600)
-	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: received})
+	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
+		Source: received,
+	})
 	noErrors(t, err)
 	b.do(chromedp.Reload())
 	b.live()
@@ -58,7 +63,13 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	}{
 		{"chip whose count changes", `.chip[data-pressure="calm"]`, "?pressure=calm", uuid(0), 120_000},
 		{"the same chip again", `.chip[data-pressure="calm"]`, "", uuid(0), 21_000},
-		{"row that moves to the top", "#" + webpage.Key(uuid(1)) + " .c-context", "?session=" + uuid(1), uuid(1), 159_000},
+		{
+			"row that moves to the top",
+			"#" + webpage.Key(uuid(1)) + " .c-context",
+			"?session=" + uuid(1),
+			uuid(1),
+			159_000,
+		},
 		{"row that moves down", "#" + webpage.Key(uuid(1)) + " .c-context", "", uuid(1), 86_000},
 	} {
 		b.until(c.name+": the layout is stable", fmt.Sprintf(`(() => {
@@ -91,7 +102,10 @@ func browserUpdatesInPlace(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/?session="+uuid(3), 1280, 1200)
 	b.live()
-	elements := fmt.Sprintf(`['#%[1]s', '#%[1]s .c-context .used span', '#%[1]s .bar .fill', '.chip[data-pressure="high"] b', '#detail .big p', '#detail .events', '#detail .copy']`, webpage.Key(uuid(3)))
+	elements := fmt.Sprintf(
+		`['#%[1]s', '#%[1]s .c-context .used span', '#%[1]s .bar .fill', '.chip[data-pressure="high"] b', '#detail .big p', '#detail .events', '#detail .copy']`,
+		webpage.Key(uuid(3)),
+	)
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
 		window.was = %s.map((s) => document.querySelector(s));
 		getSelection().selectAllChildren(document.querySelector('#%s a'));

@@ -19,11 +19,13 @@ import (
 // madeUpServer is a central server with agents of three hosts; two hosts use the same names.
 func madeUpServer(t *testing.T) string {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, result := "vector", []string{}
+		kind := "vector"
+		result := []string{}
 		add := func(labels string, value any) {
 			result = append(result, fmt.Sprintf(`{"metric":{%s},"value":[1,"%v"]}`, labels, value))
 		}
-		now, query := time.Now().Truncate(time.Minute).Unix(), r.FormValue("query")
+		now := time.Now().Truncate(time.Minute).Unix()
+		query := r.FormValue("query")
 		for i, agent := range []string{"one/a", "one/b", "two/a", "three.example/c"} {
 			host, name, _ := strings.Cut(agent, "/")
 			labels := fmt.Sprintf(`"host":%q,"instance":"127.0.0.1:8420","session":%q`, host, name)
@@ -31,11 +33,29 @@ func madeUpServer(t *testing.T) string {
 			switch {
 			case strings.HasSuffix(r.URL.Path, "/query_range"):
 				kind = "matrix"
-				result = append(result, fmt.Sprintf(`{"metric":{%s},"values":[[%d,"%f"],[%d,"%f"]]}`, labels, now-600, float64(tokens)/400_000, now, float64(tokens)/200_000))
+				result = append(
+					result,
+					fmt.Sprintf(
+						`{"metric":{%s},"values":[[%d,"%f"],[%d,"%f"]]}`,
+						labels,
+						now-600,
+						float64(tokens)/400_000,
+						now,
+						float64(tokens)/200_000,
+					),
+				)
 			case strings.HasPrefix(query, "up{"):
 			default:
 				metric := func(name string) string { return `"__name__":"agent_session_` + name + `",` + labels }
-				add(metric("info")+`,"project":"web","client":"`+[]string{"claude", "codex", "claude", "claude"}[i]+`","model":"claude-sonnet-4-5","session_id":"`+uuid(i)+`"`, 1)
+				add(
+					metric("info")+`,"project":"web","client":"`+[]string{
+						"claude",
+						"codex",
+						"claude",
+						"claude",
+					}[i]+`","model":"claude-sonnet-4-5","session_id":"`+uuid(i)+`"`,
+					1,
+				)
 				add(metric("context_tokens"), tokens)
 				add(metric("context_window_tokens"), 200_000)
 				add(metric("compaction_threshold_tokens")+`,"source":"seen"`, 167_000)
@@ -44,7 +64,12 @@ func madeUpServer(t *testing.T) string {
 				add(metric("last_activity_timestamp_seconds"), now)
 			}
 		}
-		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":%q,"result":[%s]}}`, kind, strings.Join(result, ","))
+		_, _ = fmt.Fprintf(
+			w,
+			`{"status":"success","data":{"resultType":%q,"result":[%s]}}`,
+			kind,
+			strings.Join(result, ","),
+		)
 	}))
 	t.Cleanup(web.Close)
 	return web.URL
@@ -75,9 +100,18 @@ func browserHosts(t *testing.T, c chromium) {
 	b.press("/", "t", "h", "r", "e", "e")
 	want("of one host", "?prometheus=main&find=three&sort=host", "three.example/c")
 	b.press(kb.Enter, kb.Enter)
-	b.until("opened", `!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.includes('c')`)
+	b.until(
+		"opened",
+		`!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.includes('c')`,
+	)
 	want("opened", "?prometheus=main&session=three.example%2Fc&find=three&sort=host", "three.example/c")
-	if text := eval[string](b, `document.querySelector('#detail dl').textContent`); !strings.Contains(text, "Hostthree.example") {
+	if text := eval[string](
+		b,
+		`document.querySelector('#detail dl').textContent`,
+	); !strings.Contains(
+		text,
+		"Hostthree.example",
+	) {
 		t.Errorf("about it stands %s", text)
 	}
 	if dir := os.Getenv("SM_SCREENSHOTS_HOSTS"); dir != "" {
@@ -103,7 +137,11 @@ func browserHosts(t *testing.T, c chromium) {
 	b.do(chromedp.Click(chromedp.CSS(`.views a:not([aria-current])`)))
 	b.live()
 	b.until("this machine's own", fmt.Sprintf(`(location.search + ' ' + %s) === %q`,
-		strings.ReplaceAll(rows, `tr.querySelector('.c-host').textContent`, `tr.querySelectorAll('.c-host').length`), " 0/"+uuid(9)[:8]))
+		strings.ReplaceAll(
+			rows,
+			`tr.querySelector('.c-host').textContent`,
+			`tr.querySelectorAll('.c-host').length`,
+		), " 0/"+uuid(9)[:8]))
 	b.quiet()
 	r.stop()
 }

@@ -35,7 +35,10 @@ func browserAddress(t *testing.T, c chromium) {
 	want("that work", "?state=work&pressure=calm&sort=-name", "ba")
 	click(`#group`)
 	want("in groups", "?state=work&pressure=calm&sort=-name&group=project", "ba")
-	if text := eval[string](b, `document.querySelector('#rows > tr.group').textContent`); text != "web 2 agents, 2 at work" {
+	if text := eval[string](
+		b,
+		`document.querySelector('#rows > tr.group').textContent`,
+	); text != "web 2 agents, 2 at work" {
 		t.Errorf("the group says %q", text)
 	}
 	b.press("j", "j")
@@ -69,7 +72,10 @@ func browserReadout(t *testing.T, c chromium) {
 	r.write(uuid(3), boundary(ago(30*time.Second), "b3", "auto", 141_000), reply(ago(0), "n3", 31_000, 1))
 	b := c.open(t, r, "/?session=d", 1280, 1200)
 	b.live()
-	b.until("the curve is up to date", `document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`)
+	b.until(
+		"the curve is up to date",
+		`document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`,
+	)
 	box := eval[map[string]float64](b, `document.querySelector('.reader').getBoundingClientRect().toJSON()`)
 	hover := func(share float64) string {
 		t.Helper()
@@ -97,13 +103,26 @@ func browserReadout(t *testing.T, c chromium) {
 			}
 		}
 	}
-	if cut := eval[int](b, `document.querySelector('.chart path.now').getAttribute('d').split('M').length - 1`); cut != 1 {
+	if cut := eval[int](
+		b,
+		`document.querySelector('.chart path.now').getAttribute('d').split('M').length - 1`,
+	); cut != 1 {
 		t.Errorf("the present cycle has %d lines", cut)
 	}
-	if d := eval[string](b, `document.querySelector('.chart path.earlier:not(.area)').getAttribute('d')`); !strings.HasPrefix(d, "M0 ") {
+	if d := eval[string](
+		b,
+		`document.querySelector('.chart path.earlier:not(.area)').getAttribute('d')`,
+	); !strings.HasPrefix(
+		d,
+		"M0 ",
+	) {
 		t.Errorf("the earlier cycles are %q", d)
 	}
-	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: 5, Y: 5})
+	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+		Type: input.DispatchMouseEventTypeMouseMoved,
+		X:    5,
+		Y:    5,
+	})
 	noErrors(t, err)
 	b.until("without a pointer nothing is read", `!document.querySelector('.readout').checkVisibility()`)
 	b.do(chromedp.Focus(chromedp.CSS(".reader")))
@@ -118,7 +137,11 @@ func browserReadout(t *testing.T, c chromium) {
 	}
 	r.write(uuid(3), reply(ago(0), "n4", 32_000, 1))
 	b.until("news come", `document.querySelector('.big').textContent.includes('32k of 200k')`)
-	if got := eval[string](b, value+` + document.activeElement.className`); !strings.HasPrefix(got, "140k tokens") || !strings.HasSuffix(got, "reader") {
+	if got := eval[string](
+		b,
+		value+` + document.activeElement.className`,
+	); !strings.HasPrefix(got, "140k tokens") ||
+		!strings.HasSuffix(got, "reader") {
 		t.Errorf("news move what is read to %q", got)
 	}
 	b.quiet()

@@ -37,7 +37,11 @@ func browserMany(t *testing.T, c chromium) {
 	const sessions = 500
 	r := newRig(t)
 	for i := range sessions {
-		r.write(uuid(i), prompt(ago(2*time.Minute), fmt.Sprint("p", i), "go on"), reply(ago(time.Minute), fmt.Sprint("m", i), 20_000+200*i, 1))
+		r.write(
+			uuid(i),
+			prompt(ago(2*time.Minute), fmt.Sprint("p", i), "go on"),
+			reply(ago(time.Minute), fmt.Sprint("m", i), 20_000+200*i, 1),
+		)
 	}
 	r.start()
 	b := c.open(t, r, "/", 1280, 800)
@@ -46,7 +50,10 @@ func browserMany(t *testing.T, c chromium) {
 	if n := eval[int](b, `document.querySelectorAll('#rows > tr').length`); n < 12 || n > 100 {
 		t.Errorf("%d rows are drawn, not those that are seen", n)
 	}
-	t.Logf("loaded in %.0f ms, all drawn after %.0f ms", eval[float64](b, `performance.getEntriesByType('navigation')[0].loadEventEnd`),
+	t.Logf("loaded in %.0f ms, all drawn after %.0f ms", eval[float64](
+		b,
+		`performance.getEntriesByType('navigation')[0].loadEventEnd`,
+	),
 		eval[float64](b, `performance.getEntriesByType('paint').at(-1)?.startTime ?? 0`))
 	for n := range 5 {
 		agent := uuid(100*n + 3)
@@ -77,18 +84,34 @@ func (b *browser) scrolls(agents int) {
 	if n := eval[int](b, drawn); n > 100 {
 		b.t.Errorf("%d rows are drawn at the end", n)
 	}
-	if odd := eval[[]float64](b, `[...document.querySelectorAll('#rows > tr')].map(e => e.getBoundingClientRect().height).filter(h => h !== 57)`); len(odd) > 0 {
+	if odd := eval[[]float64](
+		b,
+		`[...document.querySelectorAll('#rows > tr')].map(e => e.getBoundingClientRect().height).filter(h => h !== 57)`,
+	); len(odd) > 0 {
 		b.t.Errorf("rows are %v high: what is not drawn is taken for 57", odd)
 	}
-	if tall := eval[float64](b, `document.querySelector('#agents').getBoundingClientRect().height`); tall < float64(57*agents) || tall > float64(57*agents+60) {
+	if tall := eval[float64](
+		b,
+		`document.querySelector('#agents').getBoundingClientRect().height`,
+	); tall < float64(57*agents) ||
+		tall > float64(57*agents+60) {
 		b.t.Errorf("%d agents take %v pixels", agents, tall)
 	}
 	b.do(chromedp.Evaluate[chromedp.Void](`scrollTo({top: 0, behavior: 'instant'})`))
-	b.until("the first are drawn, and the list keeps the focus", `document.querySelector('#rows > tr').ariaRowIndex === '2' && document.activeElement.id === 'agents'`)
+	b.until(
+		"the first are drawn, and the list keeps the focus",
+		`document.querySelector('#rows > tr').ariaRowIndex === '2' && document.activeElement.id === 'agents'`,
+	)
 	b.press("k")
-	b.until("the keyboard is where it was", fmt.Sprintf(`document.activeElement.closest('#rows > tr')?.ariaRowIndex === '%d'`, agents))
+	b.until(
+		"the keyboard is where it was",
+		fmt.Sprintf(`document.activeElement.closest('#rows > tr')?.ariaRowIndex === '%d'`, agents),
+	)
 	b.do(chromedp.Evaluate[chromedp.Void](`scrollTo({top: 9000, behavior: 'instant'})`))
-	b.until("the middle is drawn", `(e => e.top <= 40 && e.bottom >= innerHeight)(document.querySelector('#rows').getBoundingClientRect())`)
+	b.until(
+		"the middle is drawn",
+		`(e => e.top <= 40 && e.bottom >= innerHeight)(document.querySelector('#rows').getBoundingClientRect())`,
+	)
 	if stops := eval[int](b, `document.querySelectorAll('#rows a[tabindex="0"]').length`); stops != 1 {
 		b.t.Errorf("%d rows are reached by Tab", stops)
 	}
@@ -98,7 +121,16 @@ func (b *browser) scrolls(agents int) {
 func someAgents(t *testing.T) *rig {
 	r := newRig(t)
 	for i, tokens := range []int{20_000, 85_000, 105_000, 140_000, 30_000} {
-		r.write(uuid(i), prompt(ago(3*time.Minute), fmt.Sprint("p", i), "go on"), reply(ago(2*time.Minute), fmt.Sprint("l", i), 15_000, 1),
+		r.write(uuid(i), prompt(
+			ago(3*time.Minute),
+			fmt.Sprint("p", i),
+			"go on",
+		), reply(
+			ago(2*time.Minute),
+			fmt.Sprint("l", i),
+			15_000,
+			1,
+		),
 			reply(ago(time.Minute), fmt.Sprint("m", i), tokens, 1))
 	}
 	r.write(uuid(5), reply(ago(2*time.Minute), "m5", 150_000, 1), boundary(ago(time.Minute), "b5", "auto", 151_000))
@@ -141,7 +173,10 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.press(kb.Home, kb.ArrowDown)
 	step("Home", focused, "d")
 	b.press(kb.Enter)
-	b.until("the agent is shown", `!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.endsWith('d')`)
+	b.until(
+		"the agent is shown",
+		`!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent.endsWith('d')`,
+	)
 	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(3))
 	step("the row says so", `document.querySelector('#rows tr.open a').textContent`, "d")
 	b.press(kb.Escape)
@@ -169,7 +204,11 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.do(chromedp.Focus(chromedp.CSS(`[data-sort="name"]`)))
 	b.press(kb.Enter)
 	step("by name", names, "abcdef")
-	step("told to who does not see it", `document.querySelector('[aria-sort]').textContent + document.querySelector('[aria-sort]').ariaSort`, "Agentascending")
+	step(
+		"told to who does not see it",
+		`document.querySelector('[aria-sort]').textContent + document.querySelector('[aria-sort]').ariaSort`,
+		"Agentascending",
+	)
 	b.press(kb.Enter)
 	step("and back", names, "fedcba")
 	b.press(kb.Tab)
@@ -214,8 +253,17 @@ func browserGone(t *testing.T, c chromium) {
 	b.live()
 	r.o.Listen = []string{r.tcp().String()}
 	r.stop()
-	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
-	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer is gone. Last heard of at ") {
+	b.until(
+		"it says so",
+		`!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`,
+	)
+	if text := eval[string](
+		b,
+		`document.querySelector('#gone').textContent`,
+	); !strings.Contains(
+		text,
+		"The observer is gone. Last heard of at ",
+	) {
 		t.Errorf("it says %q", text)
 	}
 	if n := eval[int](b, `document.querySelectorAll('#rows tr').length`); n != 6 {
@@ -236,17 +284,33 @@ func browserEmpty(t *testing.T, c chromium) {
 	r := newRig(t).start()
 	b := c.open(t, r, "/", 1280, 800)
 	b.live()
-	if text := eval[string](b, `document.querySelector('.empty').innerText`); !strings.Contains(text, "Start claude in any folder") || !strings.Contains(text, r.projects) {
+	if text := eval[string](
+		b,
+		`document.querySelector('.empty').innerText`,
+	); !strings.Contains(text, "Start claude in any folder") ||
+		!strings.Contains(text, r.projects) {
 		t.Errorf("%s", text)
 	}
 	if shown := eval[bool](b, `document.querySelector('#agents').checkVisibility()`); shown {
 		t.Error("there is an empty table")
 	}
-	if text := eval[string](b, `document.querySelector('.empty').innerText`); !strings.Contains(text, "sm observe --demo") {
+	if text := eval[string](
+		b,
+		`document.querySelector('.empty').innerText`,
+	); !strings.Contains(
+		text,
+		"sm observe --demo",
+	) {
 		t.Errorf("nobody is told of the demo: %s", text)
 	}
 	r.write(uuid(1), reply(ago(0), "m1", 50_000, 1))
-	b.until("the first one", says(uuid(1), "50k of 200k")+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`)
+	b.until(
+		"the first one",
+		says(
+			uuid(1),
+			"50k of 200k",
+		)+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`,
+	)
 	b.quiet()
 	r.stop()
 }
@@ -259,17 +323,35 @@ func browserHostile(t *testing.T, c chromium) {
 	r.write(uuid(2), replyOf("m", `/x/`+strings.Repeat("very-long-", 400), ago(time.Minute), "m2", 60_000, 1))
 	r.write(uuid(3), replyOf("\u202egpj.exe", "/x/\u2066\u200b", ago(time.Minute), "m3", 70_000, 1))
 	r.start()
-	r.client(4711, uuid(1), `,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`)
+	r.client(
+		4711,
+		uuid(1),
+		`,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`,
+	)
 	r.client(4712, uuid(2), fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)))
-	r.until("the clients are known", func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" })
+	r.until(
+		"the clients are known",
+		func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" },
+	)
 	b := c.open(t, r, "/", 500, 844)
-	for _, path := range []string{"/", "/?session=" + uuid(1), "/?session=" + uuid(2), `/?session=%22%3E%3Cscript%3Epwned%3D5%3C%2Fscript%3E`} {
+	for _, path := range []string{
+		"/",
+		"/?session=" + uuid(1),
+		"/?session=" + uuid(2),
+		`/?session=%22%3E%3Cscript%3Epwned%3D5%3C%2Fscript%3E`,
+	} {
 		b.do(chromedp.Navigate(b.base + path))
 		b.live()
 		b.until("names show", says(uuid(1), "pwned=4"))
-		r.write(uuid(3), replyOf("m", "/x/<svg onload=pwned=6>", ago(0), fmt.Sprint("n", time.Now().UnixNano()), 71_000, 1))
+		r.write(
+			uuid(3),
+			replyOf("m", "/x/<svg onload=pwned=6>", ago(0), fmt.Sprint("n", time.Now().UnixNano()), 71_000, 1),
+		)
 		b.until("news come", says(uuid(3), "71k of 200k"))
-		if got := eval[string](b, `typeof pwned + document.querySelectorAll('#rows script, #rows img, #rows b[onmouseover], #detail script').length`); got != "undefined0" {
+		if got := eval[string](
+			b,
+			`typeof pwned + document.querySelectorAll('#rows script, #rows img, #rows b[onmouseover], #detail script').length`,
+		); got != "undefined0" {
 			t.Errorf("%s: %s", path, got)
 		}
 		b.fitsWidth(path)

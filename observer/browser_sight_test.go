@@ -29,9 +29,21 @@ func browserNames(t *testing.T, c chromium) {
 		return s
 	}
 	count := map[string]int{}
-	named := map[string]bool{"button": true, "link": true, "searchbox": true, "columnheader": true, "rowheader": true, "image": true, "img": true, "table": true, "group": true, "region": true}
+	named := map[string]bool{
+		"button":       true,
+		"link":         true,
+		"searchbox":    true,
+		"columnheader": true,
+		"rowheader":    true,
+		"image":        true,
+		"img":          true,
+		"table":        true,
+		"group":        true,
+		"region":       true,
+	}
 	for _, n := range tree.Nodes {
-		role, name := text(n.Role), strings.TrimSpace(text(n.Name))
+		role := text(n.Role)
+		name := strings.TrimSpace(text(n.Name))
 		if n.Ignored {
 			continue
 		}
@@ -43,7 +55,16 @@ func browserNames(t *testing.T, c chromium) {
 			t.Errorf("a bar is called %q", name)
 		}
 	}
-	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "slider": 1, "heading": 4} {
+	for role, want := range map[string]int{
+		"table":        1,
+		"columnheader": 8,
+		"row":          7,
+		"rowheader":    6,
+		"cell":         42,
+		"searchbox":    1,
+		"slider":       1,
+		"heading":      4,
+	} {
 		if count[role] != want {
 			t.Errorf("%d of role %s, want %d", count[role], role, want)
 		}
@@ -122,7 +143,10 @@ func browserContrast(t *testing.T, c chromium) {
 		}
 	}
 	check("live")
-	b.do(chromedp.Click(chromedp.CSS(`.chip[data-pressure="high"]`)), chromedp.Click(chromedp.CSS(`.chip[data-pressure="rising"]`)))
+	b.do(
+		chromedp.Click(chromedp.CSS(`.chip[data-pressure="high"]`)),
+		chromedp.Click(chromedp.CSS(`.chip[data-pressure="rising"]`)),
+	)
 	check("one pressure")
 	b.do(chromedp.Click(chromedp.CSS(`.chip[data-pressure="rising"]`)))
 	b.quiet()
@@ -142,7 +166,10 @@ func browserNarrow(t *testing.T, c chromium) {
 	b.do(chromedp.Click(chromedp.CSS("#rows tr a")))
 	b.until("one is shown", `!document.querySelector('#detail').hidden && document.querySelector('.chart') !== null`)
 	b.fitsWidth("one")
-	for _, small := range eval[[]string](b, `[...document.querySelectorAll('button, input, a.close')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)`) {
+	for _, small := range eval[[]string](
+		b,
+		`[...document.querySelectorAll('button, input, a.close')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)`,
+	) {
 		t.Errorf("too small to be touched: %s", small)
 	}
 	if role := eval[string](b, `getComputedStyle(document.querySelector('#rows tr')).display`); role != "grid" {

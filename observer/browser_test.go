@@ -195,7 +195,14 @@ func (b *browser) press(keys ...string) {
 			continue
 		}
 		for _, p := range []input.DispatchKeyEventParams{
-			{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key},
+			{
+				Type: input.DispatchKeyEventTypeKeyDown,
+				Key:  key,
+				Text: key,
+			}, {
+				Type: input.DispatchKeyEventTypeKeyUp,
+				Key:  key,
+			},
 		} {
 			_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, p)
 			noErrors(b.t, err)

@@ -59,7 +59,11 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 		appendLines(r.t, filepath.Join(folder, id+".jsonl"), plant(record))
 	}
 	// Without a working directory the folder alone names the project.
-	appendLines(r.t, filepath.Join(folder, uuid(10*n+1)+".jsonl"), `{"type":"assistant","message":{"model":"claude-haiku-4-5","usage":{"input_tokens":9}}}`)
+	appendLines(
+		r.t,
+		filepath.Join(folder, uuid(10*n+1)+".jsonl"),
+		`{"type":"assistant","message":{"model":"claude-haiku-4-5","usage":{"input_tokens":9}}}`,
+	)
 	// Left alone, which is logged.
 	if err := os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700); err != nil {
 		r.t.Fatal(err)
@@ -67,7 +71,11 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	if err := syscall.Mkfifo(filepath.Join(folder, uuid(10*n+3)+".jsonl"), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	r.client(4711+n, id, plant(`,"cwd":"/home/%s/web","name":"%s","status":"waiting","waitingFor":"%s","tmux":"%s:@0.%%0"`))
+	r.client(
+		4711+n,
+		id,
+		plant(`,"cwd":"/home/%s/web","name":"%s","status":"waiting","waitingFor":"%s","tmux":"%s:@0.%%0"`),
+	)
 	return secrets
 }
 
@@ -83,7 +91,8 @@ func canaryRig(t *testing.T) (r *rig, secrets []string) {
 	}
 	r.until("all is read", func() bool {
 		v := r.scrape()
-		return v[`agent_session_context_tokens{session="`+uuid(20)[:8]+`"}`] == 40_000 && len(having(v, "agent_session_info")) == 4
+		return v[`agent_session_context_tokens{session="`+uuid(20)[:8]+`"}`] == 40_000 &&
+			len(having(v, "agent_session_info")) == 4
 	})
 	var own string
 	r.until("clients are known", func() bool {
@@ -122,7 +131,16 @@ func TestCanaries(t *testing.T) {
 	}
 	t.Run("as another user", func(t *testing.T) {
 		var urls []string
-		for _, path := range []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/" + uuid(10), "/sessions/" + uuid(10)[:8], "/none"} {
+		for _, path := range []string{
+			"/metrics",
+			"/-/healthy",
+			"/-/ready",
+			"/",
+			"/sessions",
+			"/sessions/" + uuid(10),
+			"/sessions/" + uuid(10)[:8],
+			"/none",
+		} {
 			urls = append(urls, "http://"+r.tcp().String()+path, "http://"+r.metricsAddr().String()+path)
 		}
 		for i, a := range fetchAsStranger(t, urls...) {

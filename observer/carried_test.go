@@ -51,7 +51,14 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 			t.Errorf("message %d: %+v", i, m)
 		}
 	}
-	if text := r.ask("GET", "/metrics", "").Body; !strings.Contains(text, `sm_messages_total{outcome="confirmed",via="restart"} 4`) {
+	if text := r.ask(
+		"GET",
+		"/metrics",
+		"",
+	).Body; !strings.Contains(
+		text,
+		`sm_messages_total{outcome="confirmed",via="restart"} 4`,
+	) {
 		t.Error("the metrics do not count them")
 	}
 	r.ends()

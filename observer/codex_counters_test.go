@@ -33,5 +33,12 @@ func TestCodexCounters(t *testing.T) {
 	}
 	check("without Codex", map[string]string{})
 	noErrors(t, os.MkdirAll(dir, 0o700))
-	check("at first", map[string]string{"agent_compactions_total": "0", "agent_compaction_attempts_total": "0", "agent_compaction_storms_total": "0"})
+	check(
+		"at first",
+		map[string]string{
+			"agent_compactions_total":         "0",
+			"agent_compaction_attempts_total": "0",
+			"agent_compaction_storms_total":   "0",
+		},
+	)
 }

@@ -25,11 +25,16 @@ type codexDesk struct {
 
 func newCodexDesk(t *testing.T, agent string) *codexDesk {
 	r := newWatched(t)
-	r.o.CodexDirs, r.o.Queue.PerSenderMinute = []string{filepath.Join(r.dir, "codex", "sessions")}, 0
+	r.o.CodexDirs = []string{filepath.Join(r.dir, "codex", "sessions")}
+	r.o.Queue.PerSenderMinute = 0
 	d := &codexDesk{rig: r.start(), agent: agent}
 	d.record(codexThread, "session_meta", `{"id":"`+codexThread+`","cwd":"/home/dev/api","cli_version":"0.169.0"}`)
 	d.record(codexThread, "turn_context", `{"model":"gpt-6-sol"}`)
-	d.record(codexThread, "event_msg", `{"type":"task_started","turn_id":"t1","turn_attribution":{},"model_context_window":258400}`)
+	d.record(
+		codexThread,
+		"event_msg",
+		`{"type":"task_started","turn_id":"t1","turn_attribution":{},"model_context_window":258400}`,
+	)
 	return d
 }
 
@@ -42,7 +47,11 @@ func (d *codexDesk) record(thread, kind, payload string) {
 	d.t.Helper()
 	d.n++
 	at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-	appendLines(d.t, d.path(thread), fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,"type":%q,"payload":%s}`, at, d.n, kind, payload))
+	appendLines(
+		d.t,
+		d.path(thread),
+		fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,"type":%q,"payload":%s}`, at, d.n, kind, payload),
+	)
 }
 
 // tells writes the record that a thread has for the context of a hook.
@@ -55,7 +64,14 @@ func (d *codexDesk) tells(thread, role, text string) {
 	noErrors(d.t, err)
 	d.record(thread, "response_item", fmt.Sprintf(`{"type":"message","role":%q,"content":%s}`, role, content))
 	if role == "user" {
-		d.record(thread, "event_msg", `{"type":"item_completed","item":{"type":"HookPrompt","fragments":[{"text":`+string(content[len(`[{"text":`):strings.Index(string(content), `,"type"`)])+`}]}}`)
+		d.record(
+			thread,
+			"event_msg",
+			`{"type":"item_completed","item":{"type":"HookPrompt","fragments":[{"text":`+string(content[len(`[{"text":`):strings.Index(
+				string(content),
+				`,"type"`,
+			)])+`}]}}`,
+		)
 	}
 }
 
@@ -118,12 +134,20 @@ func TestCodexHooks(t *testing.T) {
 				id = codexThread
 			}
 			d.until("the thread is known", func() bool { return len(d.sessions()) == 1 })
-			if answer := d.fires("SessionStart", `,"source":"startup"`) + d.fires("UserPromptSubmit", `,"prompt":"go"`); answer != "" {
+			if answer := d.fires(
+				"SessionStart",
+				`,"source":"startup"`,
+			) + d.fires(
+				"UserPromptSubmit",
+				`,"prompt":"go"`,
+			); answer != "" {
 				t.Errorf("told %q", answer)
 			}
 			d.fires("PostModelRequest", fmt.Sprintf(response, 140_000, 140_000))
 			d.checkMail("by the hook alone", id+"/1/warning waiting")
-			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 || s.Client != "codex" || !s.HooksSeen || s.StatuslineAt != nil {
+			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 || s.Client != "codex" ||
+				!s.HooksSeen ||
+				s.StatuslineAt != nil {
 				t.Errorf("%+v", s)
 			}
 			line := reasonIn(t, d.fires("Stop", `,"stop_hook_active":false`))
@@ -136,7 +160,11 @@ func TestCodexHooks(t *testing.T) {
 				t.Errorf("again %q", answer)
 			}
 
-			d.record(codexThread, "token_usage_record", `{"thread_id":"`+codexThread+`","turn_id":"t1","response_id":"r1","usage":{"input_tokens":139000,"output_tokens":1000,"total_tokens":140000}}`)
+			d.record(
+				codexThread,
+				"token_usage_record",
+				`{"thread_id":"`+codexThread+`","turn_id":"t1","response_id":"r1","usage":{"input_tokens":139000,"output_tokens":1000,"total_tokens":140000}}`,
+			)
 			d.until("both tell the same", func() bool {
 				drift, known := d.scrape()[`agent_session_drift_tokens{session="`+d.label()+`"}`]
 				return known && drift == 0
@@ -154,7 +182,10 @@ func TestCodexHooks(t *testing.T) {
 			}
 			d.fires("PostCompact", `,"trigger":"auto"`)
 			d.record(codexThread, "compacted", `{"window_id":"w1"}`)
-			d.until("one compaction", func() bool { s := d.session(id); return s.Compactions.Auto == 1 && s.Cycle == 2 && !s.IsCompacting })
+			d.until(
+				"one compaction",
+				func() bool { s := d.session(id); return s.Compactions.Auto == 1 && s.Cycle == 2 && !s.IsCompacting },
+			)
 			d.fires("SessionStart", `,"source":"compact"`)
 			d.fires("PostModelRequest", fmt.Sprintf(response, 20_000, 20_000))
 			if s := d.session(id); s.Cycle != 2 || s.TokensUsed == nil || *s.TokensUsed != 20_000 {
@@ -174,8 +205,16 @@ func TestCodexSubagentHooks(t *testing.T) {
 	t.Parallel()
 	d := newCodexDesk(t, "em")
 	d.fires("SessionStart", `,"source":"startup"`)
-	d.record(codexSubagent, "session_meta", `{"id":"`+codexSubagent+`","session_id":"`+codexThread+`","parent_thread_id":"`+codexThread+`","cwd":"/home/dev/api"}`)
-	d.record(codexSubagent, "event_msg", `{"type":"task_started","turn_id":"t2","turn_attribution":{},"model_context_window":258400}`)
+	d.record(
+		codexSubagent,
+		"session_meta",
+		`{"id":"`+codexSubagent+`","session_id":"`+codexThread+`","parent_thread_id":"`+codexThread+`","cwd":"/home/dev/api"}`,
+	)
+	d.record(
+		codexSubagent,
+		"event_msg",
+		`{"type":"task_started","turn_id":"t2","turn_attribution":{},"model_context_window":258400}`,
+	)
 	d.until("both are known", func() bool { return len(d.sessions()) == 2 })
 	const own = `,"agent_id":"` + codexSubagent + `","agent_type":"default"`
 	d.fires("SubagentStart", own)
@@ -204,7 +243,10 @@ func TestCodexSubagentHooks(t *testing.T) {
 // names no transcript.
 func TestCodexByItsHooksAlone(t *testing.T) {
 	t.Parallel()
-	for name, path := range map[string]string{"named, not there": `"/nowhere/rollout-2026-05-01T12-00-00-` + codexThread + `.jsonl"`, "none": "null"} {
+	for name, path := range map[string]string{
+		"named, not there": `"/nowhere/rollout-2026-05-01T12-00-00-` + codexThread + `.jsonl"`,
+		"none":             "null",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newWatched(t)
@@ -226,10 +268,13 @@ func TestCodexByItsHooksAlone(t *testing.T) {
 			check := func(when string) {
 				t.Helper()
 				list := r.sessions()
-				if len(list) != 1 || list[0].Client != "codex" || list[0].Provider != "codex" || list[0].WindowTokens != 258_400 {
+				if len(list) != 1 || list[0].Client != "codex" || list[0].Provider != "codex" ||
+					list[0].WindowTokens != 258_400 {
 					t.Fatalf("%s: %+v", when, list)
 				}
-				if used := list[0].TokensUsed; path == "null" && (used == nil || *used != 235_000 || list[0].Level != "critical") || path != "null" && used != nil {
+				if used := list[0].TokensUsed; path == "null" &&
+					(used == nil || *used != 235_000 || list[0].Level != "critical") ||
+					path != "null" && used != nil {
 					t.Errorf("%s: context %v, level %s", when, used, list[0].Level)
 				}
 				text := r.get("/metrics").Body

@@ -10,10 +10,20 @@ func TestPreCompactIsLogged(t *testing.T) {
 	t.Parallel()
 	for want, step := range map[string]func(r *rig){
 		`notice="too late" tokens=136000 window=200000 used_percentage=68`: func(*rig) {},
-		`notice=offered tokens=136000 window=200000 used_percentage=68`:    func(r *rig) { r.fire("em", uuid(1), "PostToolUse", "") },
+		`notice=offered tokens=136000 window=200000 used_percentage=68`: func(r *rig) {
+			r.fire(
+				"em",
+				uuid(1),
+				"PostToolUse",
+				"",
+			)
+		},
 		`notice=heard tokens=136000 window=200000 used_percentage=68`: func(r *rig) {
 			r.write(uuid(1), attachment(ago(0), r.fire("em", uuid(1), "PostToolUse", "")))
-			r.until("it was heard", func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "critical confirmed") })
+			r.until(
+				"it was heard",
+				func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "critical confirmed") },
+			)
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -27,7 +37,10 @@ func TestPreCompactIsLogged(t *testing.T) {
 			step(r)
 			r.fire("em", uuid(1), "PreCompact", `,"trigger":"auto"`)
 			r.stop()
-			if line := `level=WARN msg="a compaction begins" agent=em trigger=auto ` + want; strings.Count(r.log.String(), line) != 1 {
+			if line := `level=WARN msg="a compaction begins" agent=em trigger=auto ` + want; strings.Count(
+				r.log.String(),
+				line,
+			) != 1 {
 				t.Errorf("no line %s\n%s", line, r.log)
 			}
 		})
@@ -49,7 +62,8 @@ func TestOperatorCompactions(t *testing.T) {
 		r.happens(agent, "compaction_complete")
 	}
 	r.stop()
-	if log := r.log.String(); strings.Count(log, "was compacted") != 1 || !strings.Contains(log, `text="[sm context] boss was compacted, auto, 156,000 tokens, and is still running."`) {
+	if log := r.log.String(); strings.Count(log, "was compacted") != 1 ||
+		!strings.Contains(log, `text="[sm context] boss was compacted, auto, 156,000 tokens, and is still running."`) {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -38,7 +38,13 @@ func TestHistories(t *testing.T) {
 	t.Parallel()
 	hs := agents{}
 	reading := func(agent string, source transcript.Source, seconds int, tokens int64) {
-		hs.event(&alerts.Event{Kind: alerts.EventReading, Agent: alerts.AgentID(agent), At: at(seconds), Tokens: tokens, Source: source}, at(seconds))
+		hs.event(&alerts.Event{
+			Kind:   alerts.EventReading,
+			Agent:  alerts.AgentID(agent),
+			At:     at(seconds),
+			Tokens: tokens,
+			Source: source,
+		}, at(seconds))
 	}
 	reading("script", transcript.FromStatusline, 0, 10)
 	reading("script", transcript.FromStatusline, 5, 20)

@@ -21,17 +21,40 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
 	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
 	r.write(uuid(1), grown(last)...)
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(-6*time.Minute)))
+	r.ask(
+		"POST",
+		"/hooks/claude",
+		fmt.Sprintf(
+			`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
+			uuid(1),
+			at(-6*time.Minute),
+		),
+	)
 	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"auto","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(time.Second)))
+	r.ask(
+		"POST",
+		"/hooks/claude",
+		fmt.Sprintf(
+			`{"hook_event_name":"PreCompact","trigger":"auto","session_id":%q,"sm":{"agent":"em","at":%q}}`,
+			uuid(1),
+			at(time.Second),
+		),
+	)
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"cost":{"total_cost_usd":1.5},`+
 		`"prompt_cache":{"hit_ratio":0.9},"rate_limits":{"five_hour":{"used_percentage":40,"resets_at":%[3]d},"seven_day":{"used_percentage":10,"resets_at":%[3]d}}}`,
 		uuid(1), at(2*time.Second), time.Now().Add(time.Hour).Unix()))
 	meanwhile(r)
-	r.write(uuid(1), fmt.Sprintf(`{"type":"record-of-a-later-version","sessionId":%q,"timestamp":%q}`, uuid(1), stamp(last)))
+	r.write(
+		uuid(1),
+		fmt.Sprintf(`{"type":"record-of-a-later-version","sessionId":%q,"timestamp":%q}`, uuid(1), stamp(last)),
+	)
 	for i := range 3 {
 		then := last.Add(time.Duration(5+5*i) * time.Second)
-		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 150_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10))
+		r.write(
+			uuid(1),
+			boundary(stamp(then), fmt.Sprint("b", i), "auto", 150_000),
+			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10),
+		)
 	}
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
 		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}}`, uuid(1), at(17*time.Second)))
@@ -51,7 +74,11 @@ func TestDashboards(t *testing.T) {
 		s = startPrometheus(t, r.tcp().String(), rules...)
 		s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
 	})
-	s.until(r, `ALERTS{alertname="AgentCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
+	s.until(
+		r,
+		`ALERTS{alertname="AgentCompactionStorm",alertstate="firing"}`,
+		map[string]string{"session=em kind=storm": "1"},
+	)
 	s.until(r, `session:agent_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
 	s.until(r, `agent_session_pressure_ratio`, map[string]string{"session=em": "0.6375"})
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })

@@ -18,8 +18,13 @@ const maxStops = 8
 
 // answer returns the reply to a hook, with at most one message, which then counts
 // as offered. A prompt that calls for a message gets that message.
-func (d *delivery) answer(agent alerts.AgentID, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID) {
-	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !d.dryRun && agent != "" && !p.Subagent() {
+func (d *delivery) answer(
+	agent alerts.AgentID,
+	p *hook.Payload,
+	now time.Time,
+) (answer hook.Answer, offered outbox.ID) {
+	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !d.dryRun && agent != "" &&
+		!p.Subagent() {
 		return d.answerCall(agent, id, now)
 	}
 	if m, ok := d.offer(agent, p, now); ok {
@@ -120,7 +125,8 @@ func (d *delivery) compacting(agent alerts.AgentID, trigger string) {
 	v, _ := d.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"
 	for _, m := range d.queue.Of(agent) {
-		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle && (m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
+		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle &&
+			(m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
 		switch {
 		case !ours:
 		case m.State == outbox.Confirmed:

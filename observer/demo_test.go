@@ -21,7 +21,12 @@ func TestDemoTakesNoAgents(t *testing.T) {
 	r := newRig(t)
 	r.o.Demo = true
 	r.start()
-	seat := hook.Payload{Event: hook.SessionStart, Source: "startup", SessionID: uuid(1), SM: hook.Origin{Agent: "demo-web", Name: "demo-web"}}
+	seat := hook.Payload{
+		Event:     hook.SessionStart,
+		Source:    "startup",
+		SessionID: uuid(1),
+		SM:        hook.Origin{Agent: "demo-web", Name: "demo-web"},
+	}
 	if _, err := r.app.Hook(t.Context(), &seat); err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +35,38 @@ func TestDemoTakesNoAgents(t *testing.T) {
 		t.Fatalf("%+v", before)
 	}
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/hooks/claude", `{"hook_event_name":"SessionStart","source":"startup","session_id":"` + uuid(2) + `"}`, "204 "},
-		{"POST", "/hooks/claude", `{"hook_event_name":"SessionStart","source":"clear","session_id":"` + uuid(2) + `","sm":{"agent":"demo-web"}}`, "204 "},
-		{"POST", "/hooks/claude", `{"hook_event_name":"PreCompact","trigger":"auto","session_id":"` + uuid(1) + `"}`, "204 "},
+		{
+			"POST",
+			"/hooks/claude",
+			`{"hook_event_name":"SessionStart","source":"startup","session_id":"` + uuid(2) + `"}`,
+			"204 ",
+		},
+		{
+			"POST",
+			"/hooks/claude",
+			`{"hook_event_name":"SessionStart","source":"clear","session_id":"` + uuid(2) + `","sm":{"agent":"demo-web"}}`,
+			"204 ",
+		},
+		{
+			"POST",
+			"/hooks/claude",
+			`{"hook_event_name":"PreCompact","trigger":"auto","session_id":"` + uuid(1) + `"}`,
+			"204 ",
+		},
 		{"POST", "/hooks/claude", `{"hook_event_name":"StatusLine","session_id":"` + uuid(2) + `"}`, "204 "},
-		{"POST", "/hooks/context-usage", `{"session_id":"demo-web","event":"compaction"}`, `200 {"status":"unknown_session"}`},
+		{
+			"POST",
+			"/hooks/context-usage",
+			`{"session_id":"demo-web","event":"compaction"}`,
+			`200 {"status":"unknown_session"}`,
+		},
 		{"POST", "/sessions", `{"id":"em"}`, "403 simulates"},
-		{"POST", "/sessions/demo-web/handoff", `{"requester_session_id":"demo-web","file_path":"/etc/hostname"}`, "403 simulates"},
+		{
+			"POST",
+			"/sessions/demo-web/handoff",
+			`{"requester_session_id":"demo-web","file_path":"/etc/hostname"}`,
+			"403 simulates",
+		},
 		{"GET", "/runs/demo-web/next?client=1&restarts_left=1", "", "403 simulates"},
 	} {
 		a := r.ask(c.method, c.path, c.body)
@@ -50,10 +80,18 @@ func TestDemoTakesNoAgents(t *testing.T) {
 	}
 
 	// What is sent to a made-up agent reaches it by its own hook.
-	if a := r.ask("POST", "/sessions/demo-web/messages", `{"text":"Look up.","delivery_mode":"urgent"}`); a.Code != http.StatusAccepted {
+	if a := r.ask(
+		"POST",
+		"/sessions/demo-web/messages",
+		`{"text":"Look up.","delivery_mode":"urgent"}`,
+	); a.Code != http.StatusAccepted {
 		t.Errorf("a message: %d %s", a.Code, a.Body)
 	}
-	answer, err := r.app.Hook(t.Context(), &hook.Payload{Event: hook.PostToolUse, SessionID: uuid(1), SM: hook.Origin{Agent: "demo-web", At: time.Now()}})
+	answer, err := r.app.Hook(t.Context(), &hook.Payload{
+		Event:     hook.PostToolUse,
+		SessionID: uuid(1),
+		SM:        hook.Origin{Agent: "demo-web", At: time.Now()},
+	})
 	if err != nil || !strings.Contains(answer.Context, "Look up.") {
 		t.Errorf("%+v, %v", answer, err)
 	}

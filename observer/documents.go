@@ -30,7 +30,12 @@ type prepareEffect struct {
 
 func (h *handoffs) prepare(r rotation.Rotation) {
 	s, _ := h.fleet.Location(r.Agent)
-	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID, reread: h.rereadBy(r)})
+	h.effects.add(prepareEffect{
+		rotation:   r,
+		transcript: s.Path,
+		pid:        s.At.PID,
+		reread:     h.rereadBy(r),
+	})
 }
 
 // rereadBy lists the files for a document that a handoff generates. A document
@@ -59,7 +64,10 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	}
 	if text := prompt(r.Path); s.o.sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return respond.Refuse(http.StatusUnprocessableEntity,
-			fmt.Sprintf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
+			fmt.Sprintf(
+				"%q cannot be typed into a terminal as it is; write the document under a short and plain name",
+				r.Path,
+			))
 	}
 	ctx, cancel := context.WithTimeout(ctx, fitWithin)
 	defer cancel()
@@ -75,7 +83,10 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return respond.Refuse(http.StatusUnprocessableEntity, "the file system does not answer; write the document elsewhere")
+		return respond.Refuse(
+			http.StatusUnprocessableEntity,
+			"the file system does not answer; write the document elsewhere",
+		)
 	}
 }
 
@@ -88,15 +99,29 @@ func (h *handoffs) documentsFor(agent alerts.AgentID, p *hook.Payload) *document
 	s, _ := h.fleet.Location(agent)
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	channel := handoff.ChannelOf(h.settings.Handoff.Channels, dir)
-	x := &documents.Request{Claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
+	x := &documents.Request{
+		Claimant: handoff.Claimant{
+			Channel:   channel,
+			Agent:     string(agent),
+			SessionID: p.SessionID,
+			PID:       s.At.PID,
+		},
+	}
 	switch {
 	case p.Event == hook.PreCompact && h.settings.Handoff.AutoDocument:
-		x.Keep, x.Path = true, p.TranscriptPath
+		x.Keep = true
+		x.Path = p.TranscriptPath
 		if s.Path != "" {
 			x.Path = s.Path
 		}
 		x.New = handoff.NewDocument{
-			Channel: channel.Name, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID, WorkingDir: dir, Type: handoff.Auto, Executed: true,
+			Channel:    channel.Name,
+			Agent:      string(agent),
+			SessionID:  p.SessionID,
+			PID:        s.At.PID,
+			WorkingDir: dir,
+			Type:       handoff.Auto,
+			Executed:   true,
 		}
 		x.Reread = h.reread(agent, time.Now())
 		x.Own = h.written(agent)
@@ -126,7 +151,12 @@ func (h *handoffs) written(agent alerts.AgentID) (last rotation.Rotation) {
 func (h *handoffs) consume(agent alerts.AgentID, text string) {
 	id, ok := wording.DocumentID(text)
 	if s, known := h.fleet.Location(agent); ok && known && !h.dryRun {
-		h.effects.add(consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
+		h.effects.add(consumeEffect{
+			dir:      s.Project,
+			document: id,
+			session:  s.Session,
+			pid:      s.At.PID,
+		})
 	}
 }
 
@@ -144,7 +174,12 @@ type withdrawEffect struct{ channel, document string }
 func newDocuments(a *App) *documents.Keeper {
 	return &documents.Keeper{Log: a.log, Options: func() documents.Options {
 		o := &a.settings.Load().Handoff
-		return documents.Options{Documents: o.Documents, Channels: o.Channels, DocumentBytes: o.DocumentBytes, Characters: o.Characters}
+		return documents.Options{
+			Documents:     o.Documents,
+			Channels:      o.Channels,
+			DocumentBytes: o.DocumentBytes,
+			Characters:    o.Characters,
+		}
 	}}
 }
 

@@ -45,7 +45,10 @@ func (d documentRoutes) getDocument(w http.ResponseWriter, r *http.Request) erro
 	case err != nil:
 		return respond.With(http.StatusInternalServerError, err)
 	case !ok:
-		return respond.Refuse(http.StatusNotFound, fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
+		return respond.Refuse(
+			http.StatusNotFound,
+			fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel),
+		)
 	}
 	return respond.JSON(w, http.StatusOK, struct {
 		handoff.Document
@@ -55,7 +58,8 @@ func (d documentRoutes) getDocument(w http.ResponseWriter, r *http.Request) erro
 
 // deleteDocuments takes back the documents of a channel that wait.
 func (d documentRoutes) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
-	n, err := 0, handoff.ErrNoDocument
+	n := 0
+	err := handoff.ErrNoDocument
 	if docs := d.Store(); docs != nil {
 		n, err = docs.Clear(r.PathValue("channel"), time.Now())
 	}

@@ -83,7 +83,12 @@ func (w *relay) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 }
 
 func (w *relay) pass(in *http.Request, body []byte, failed int) (code int, err error) {
-	req, err := http.NewRequestWithContext(in.Context(), in.Method, "http://"+w.to+in.URL.RequestURI(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		in.Context(),
+		in.Method,
+		"http://"+w.to+in.URL.RequestURI(),
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return failed, err
 	}
@@ -138,12 +143,22 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 
 	dir = toolDir(t)
 	intervals := map[string]string{"scrape_interval": "250ms", "evaluation_interval": "250ms"}
-	noErrors(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), shipped(t, "../deploy/prometheus/prometheus.yml", intervals,
+	noErrors(t, os.WriteFile(filepath.Join(
+		dir,
+		"prometheus.yml",
+	), shipped(t, "../deploy/prometheus/prometheus.yml", intervals,
 		"127.0.0.1:9093", strings.TrimPrefix(manager.base, "http://"), "127.0.0.1:8420", r.tcp().String()), 0o644))
 	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
 	noErrors(t, err)
 	for _, path := range rules {
-		noErrors(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), shipped(t, path, map[string]string{"for": "1s"}), 0o644))
+		noErrors(
+			t,
+			os.WriteFile(
+				filepath.Join(dir, filepath.Base(path)),
+				shipped(t, path, map[string]string{"for": "1s"}),
+				0o644,
+			),
+		)
 	}
 	s := runPrometheus(t, dir, "--storage.tsdb.path=data")
 	r.until("the rules are there", func() bool { return len(s.query("up")) > 0 && s.healthy(rules) })
@@ -157,19 +172,25 @@ func TestE2EAlerts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
-	itself, told := alerts.Defaults(), alerts.Defaults()
-	itself.Thresholds.WarningPercentage, itself.Thresholds.CriticalPercentage = 62, 76
-	told.Thresholds.WarningPercentage, told.Thresholds.CriticalPercentage = 99, 100
+	itself := alerts.Defaults()
+	told := alerts.Defaults()
+	itself.Thresholds.WarningPercentage = 62
+	itself.Thresholds.CriticalPercentage = 76
+	told.Thresholds.WarningPercentage = 99
+	told.Thresholds.CriticalPercentage = 100
 	for _, o := range []*alerts.Options{&itself, &told} { // by the window alone, as the rule's levels are set here
-		o.Thresholds.WarningOfThreshold, o.Thresholds.CriticalOfThreshold = 0, 0
+		o.Thresholds.WarningOfThreshold = 0
+		o.Thresholds.CriticalOfThreshold = 0
 	}
-	itself.Storm.Turns, told.Storm = 0, alerts.Storm{} // the rule knows no turns
+	itself.Storm.Turns = 0
+	told.Storm = alerts.Storm{} // the rule knows no turns
 	for name, policy := range map[string]alerts.Options{"the observer finds it": itself, "the alerts tell it": told} {
 		t.Run(name, func(t *testing.T) {
 			checkAppLeaks(t)
 			policy.CompactionThreshold = 160_000
 			r := newWatched(t)
-			r.o.WebhookToken, r.o.Alerts = webhookSecret, policy
+			r.o.WebhookToken = webhookSecret
+			r.o.Alerts = policy
 			r.start()
 			r.joins("boss", "")
 			r.joins("em", `,"parent_session_id":"boss"`)
@@ -179,7 +200,11 @@ func TestE2EAlerts(t *testing.T) {
 			r.write(uuid(2), prompt(ago(0), "p2", "Go."), reply(ago(0), "s", 12_000, 10))
 			r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 122_000, 10))
 			s, w := startAlerts(t, r)
-			s.until(r, `agent_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0", "session=small trigger=auto": "0"})
+			s.until(
+				r,
+				`agent_session_compactions_total{trigger="auto"}`,
+				map[string]string{"session=em trigger=auto": "0", "session=small trigger=auto": "0"},
+			)
 			early(r, w)
 			compact(r, w, fill(r, w, name == "the observer finds it"))
 			rest(r, w)
@@ -236,8 +261,16 @@ func fill(r *rig, w *relay, itself bool) []string {
 	}
 
 	r.write(uuid(2), reply(ago(0), "s9", 155_000, 10)) // its own threshold, the alert still fires
-	want := []string{"small/1/forecast withdrawn", "em/1/warning withdrawn", "em/1/critical confirmed", "small/1/critical waiting"}
-	r.until("small is at its own threshold", func() bool { return slices.Contains(r.mail(), "small/1/critical waiting") })
+	want := []string{
+		"small/1/forecast withdrawn",
+		"em/1/warning withdrawn",
+		"em/1/critical confirmed",
+		"small/1/critical waiting",
+	}
+	r.until(
+		"small is at its own threshold",
+		func() bool { return slices.Contains(r.mail(), "small/1/critical waiting") },
+	)
 	wantMail(r, want...)
 	return want
 }
@@ -247,8 +280,15 @@ func compact(r *rig, w *relay, before []string) {
 	r.t.Helper()
 	var at time.Time
 	for i := range 3 {
-		at = slices.MaxFunc([]time.Time{time.Now(), at.Add(10 * time.Millisecond)}, time.Time.Compare) // records of one millisecond have no order
-		r.write(uuid(1), boundary(stamp(at), fmt.Sprint("b", i), "auto", 155_000), reply(stamp(at.Add(time.Millisecond)), fmt.Sprint("n", i), 40_000, 10))
+		at = slices.MaxFunc(
+			[]time.Time{time.Now(), at.Add(10 * time.Millisecond)},
+			time.Time.Compare,
+		) // records of one millisecond have no order
+		r.write(
+			uuid(1),
+			boundary(stamp(at), fmt.Sprint("b", i), "auto", 155_000),
+			reply(stamp(at.Add(time.Millisecond)), fmt.Sprint("n", i), 40_000, 10),
+		)
 		r.until("the next cycle", func() bool { v := r.session("em"); return v.Cycle == i+2 && v.TokensUsed != nil })
 		// While there is a storm, nothing is said of a warning, not even that it is over.
 		for _, alert := range []string{"AgentContextPressureHigh", "AgentCompactionImminent"} {
@@ -264,9 +304,11 @@ func compact(r *rig, w *relay, before []string) {
 // observer anew.
 func rest(r *rig, w *relay) {
 	r.t.Helper()
-	before, listen := r.mail(), r.tcp().String()
+	before := r.mail()
+	listen := r.tcp().String()
 	r.stop()
-	r.o.Listen, r.o.SessionTTL = []string{listen}, time.Millisecond
+	r.o.Listen = []string{listen}
+	r.o.SessionTTL = time.Millisecond
 	r.start()
 	r.until("the storm is resolved", func() bool { return w.passed("AgentCompactionStorm", "em", "resolved") > 0 })
 	wantMail(r, before...)

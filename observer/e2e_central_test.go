@@ -29,17 +29,41 @@ func agentsOfE2E(t *testing.T) int {
 // shownOf is what the columns show of a session, from either source.
 func shownOf(host string, s *api.Session) api.Session {
 	shown := api.Session{
-		Host: host, Label: s.Label, SessionID: s.SessionID, Project: s.Project, Model: s.Model, Client: s.Client, Version: s.Version, Enabled: true,
-		TokensUsed: s.TokensUsed, UsedPercentage: s.UsedPercentage, WindowTokens: s.WindowTokens, WindowSource: s.WindowSource, Cycle: s.Cycle,
-		IsCompacting: s.IsCompacting, IsIdle: s.IsIdle, IsActive: s.IsActive, State: s.State, Compactions: s.Compactions, DriftTokens: s.DriftTokens,
-		ClearedTokens: s.ClearedTokens, ThresholdTokens: s.ThresholdTokens, ThresholdSource: s.ThresholdSource, Pressure: s.Pressure, PressureLevel: s.PressureLevel,
-		Queued: s.Queued, CostUSD: s.CostUSD, CacheHitRatio: s.CacheHitRatio,
+		Host:            host,
+		Label:           s.Label,
+		SessionID:       s.SessionID,
+		Project:         s.Project,
+		Model:           s.Model,
+		Client:          s.Client,
+		Version:         s.Version,
+		Enabled:         true,
+		TokensUsed:      s.TokensUsed,
+		UsedPercentage:  s.UsedPercentage,
+		WindowTokens:    s.WindowTokens,
+		WindowSource:    s.WindowSource,
+		Cycle:           s.Cycle,
+		IsCompacting:    s.IsCompacting,
+		IsIdle:          s.IsIdle,
+		IsActive:        s.IsActive,
+		State:           s.State,
+		Compactions:     s.Compactions,
+		DriftTokens:     s.DriftTokens,
+		ClearedTokens:   s.ClearedTokens,
+		ThresholdTokens: s.ThresholdTokens,
+		ThresholdSource: s.ThresholdSource,
+		Pressure:        s.Pressure,
+		PressureLevel:   s.PressureLevel,
+		Queued:          s.Queued,
+		CostUSD:         s.CostUSD,
+		CacheHitRatio:   s.CacheHitRatio,
 	}
 	if s.Forecast != nil && s.Forecast.Replies != nil {
 		shown.Forecast = &api.Forecast{Replies: s.Forecast.Replies}
 	}
 	if s.TokensUsed == nil {
-		shown.UsedPercentage, shown.Pressure, shown.PressureLevel = nil, nil, "" // an estimate that only the client's own machine has
+		shown.UsedPercentage = nil
+		shown.Pressure = nil
+		shown.PressureLevel = "" // an estimate that only the client's own machine has
 	}
 	if s.Pressure == nil {
 		shown.ClearedTokens = 0
@@ -57,9 +81,13 @@ func TestE2ECentral(t *testing.T) {
 	var machines []*machine
 	for i, host := range []string{"one", "two"} {
 		r := newWatched(t)
-		_, err := transcripttest.Generate(r.projects, transcripttest.Options{Seed: uint64(i) + 7, Sessions: agentsOfE2E(t)})
+		_, err := transcripttest.Generate(r.projects, transcripttest.Options{
+			Seed:     uint64(i) + 7,
+			Sessions: agentsOfE2E(t),
+		})
 		noErrors(t, err)
-		r.o.SessionTTL, r.o.MaxSessions = 0, 5000
+		r.o.SessionTTL = 0
+		r.o.MaxSessions = 5000
 		r.servers = []webpage.Server{{Name: "main", Options: promserver.Options{URL: c.base}}}
 		m := r.machine(host, c.base+"/api/v1/write")
 		m.write(uuid(i), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 140_000+i, 100))
@@ -77,7 +105,8 @@ func TestE2ECentral(t *testing.T) {
 		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.Label, b.Label))
 	}
 	machines[0].look(looks, "it knows all", func() bool {
-		want, got = nil, nil
+		want = nil
+		got = nil
 		for _, m := range machines {
 			for _, s := range m.sessions() {
 				if s.CWD == "" {
@@ -126,7 +155,8 @@ func TestE2ECentral(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "2", "http://127.0.0.1:1", c.base} {
-		if a := r.get("/?prometheus=" + name); a.Code != http.StatusNotFound || !strings.Contains(a.Body, "no server has this name; see prometheus in the configuration") {
+		if a := r.get("/?prometheus=" + name); a.Code != http.StatusNotFound ||
+			!strings.Contains(a.Body, "no server has this name; see prometheus in the configuration") {
 			t.Errorf("%q: %d %s", name, a.Code, a.Body)
 		}
 		if a := r.get("/events?prometheus=" + name); a.Code != http.StatusNotFound {
@@ -137,7 +167,8 @@ func TestE2ECentral(t *testing.T) {
 	c.stop()
 	for !strings.Contains(l.state().Head, c.base+" has not answered since") {
 	}
-	if _, err := server.Sessions(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "see whether it runs and whether the address is right") {
+	if _, err := server.Sessions(t.Context()); err == nil ||
+		!strings.HasSuffix(err.Error(), "see whether it runs and whether the address is right") {
 		t.Errorf("while it is gone: %v", err)
 	}
 	c.start()

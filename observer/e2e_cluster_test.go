@@ -65,15 +65,25 @@ func (s *tool) send(method, path, body string) string {
 // or of another host not at all.
 func TestE2ECluster(t *testing.T) {
 	r := newWatched(t)
-	r.o.Alerts.Thresholds.WarningPercentage, r.o.Alerts.Thresholds.CriticalPercentage = 99, 100 // the observer finds nothing by itself
-	r.o.Alerts.Thresholds.WarningOfThreshold, r.o.Alerts.Thresholds.CriticalOfThreshold = 0, 0
+	r.o.Alerts.Thresholds.WarningPercentage = 99
+	r.o.Alerts.Thresholds.CriticalPercentage = 100 // the observer finds nothing by itself
+	r.o.Alerts.Thresholds.WarningOfThreshold = 0
+	r.o.Alerts.Thresholds.CriticalOfThreshold = 0
 	cluster := startCluster(t, r)
-	r.o.Settings.Alertmanager = alertmanager.Options{URLs: []string{cluster[0].base, cluster[1].base}, Host: "one", Interval: 20 * time.Millisecond}
+	r.o.Settings.Alertmanager = alertmanager.Options{
+		URLs:     []string{cluster[0].base, cluster[1].base},
+		Host:     "one",
+		Interval: 20 * time.Millisecond,
+	}
 	r.start()
 	agents := []string{"loud", "silenced", "inhibited", "elsewhere"}
 	for i, agent := range agents {
 		r.fire(agent, uuid(i+1), "UserPromptSubmit", "")
-		r.write(uuid(i+1), prompt(ago(time.Second), "p", "Go."), reply(ago(time.Second), fmt.Sprint("m", i), 110_000, 10))
+		r.write(
+			uuid(i+1),
+			prompt(ago(time.Second), "p", "Go."),
+			reply(ago(time.Second), fmt.Sprint("m", i), 110_000, 10),
+		)
 		r.until("its context is known", func() bool { return r.session(agent).TokensUsed != nil })
 	}
 	now := time.Now().UTC()
@@ -109,7 +119,14 @@ func TestE2ECluster(t *testing.T) {
 	post(cluster[1]) // as Prometheus goes on to
 	more("answered")
 	wantMail(r, "loud/1/critical waiting")
-	if a := r.ask(http.MethodPost, "/alerts/webhook", notification("firing", now, r.session("loud").Label, "critical")); !strings.Contains(a.Body, `"told":0`) {
+	if a := r.ask(
+		http.MethodPost,
+		"/alerts/webhook",
+		notification("firing", now, r.session("loud").Label, "critical"),
+	); !strings.Contains(
+		a.Body,
+		`"told":0`,
+	) {
 		t.Errorf("the webhook's is said again: %s", a.Body)
 	}
 

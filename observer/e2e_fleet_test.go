@@ -78,7 +78,8 @@ func totals(t *testing.T, machines ...*machine) map[string]float64 {
 		families, err := parser.TextToMetricFamilies(strings.NewReader(m.get("/metrics").Body))
 		noErrors(t, err)
 		for name, f := range families {
-			if !strings.HasPrefix(name, "agent_") && !strings.HasPrefix(name, "sm_") || strings.HasPrefix(name, "agent_session_forecast") {
+			if !strings.HasPrefix(name, "agent_") && !strings.HasPrefix(name, "sm_") ||
+				strings.HasPrefix(name, "agent_session_forecast") {
 				continue
 			}
 			for _, x := range f.Metric {
@@ -137,7 +138,10 @@ func (c *central) totals() map[string]float64 {
 // series are the samples of a machine's series until some time, in their order.
 func (c *central) series(host, name, more string, until time.Time) (values []float64) {
 	c.t.Helper()
-	query := url.Values{"match[]": {fmt.Sprintf(`{__name__=%q, host=%q%s}`, name, host, more)}, "end": {fmt.Sprintf("%d.%03d", until.Unix(), until.Nanosecond()/1e6)}}
+	query := url.Values{
+		"match[]": {fmt.Sprintf(`{__name__=%q, host=%q%s}`, name, host, more)},
+		"end":     {fmt.Sprintf("%d.%03d", until.Unix(), until.Nanosecond()/1e6)},
+	}
 	a, err := fetch(c.t.Context(), c.base+"/api/v1/export?"+query.Encode())
 	if err != nil || a.Code != 200 || a.Body == "" {
 		return nil
@@ -187,8 +191,15 @@ func TestE2EFleet(t *testing.T) {
 	}
 	for step := range 3 {
 		for i, m := range hosts {
-			m.write(uuid(i+1), boundary(ago(0), fmt.Sprint("b", step), "auto", 150_000+step), reply(ago(0), fmt.Sprint("n", step), 40_000+step, 10))
-			enough := max(before[i]+(step+1)*outage/3, m.scrapes()+3) // one may be under way, and the reading after that
+			m.write(
+				uuid(i+1),
+				boundary(ago(0), fmt.Sprint("b", step), "auto", 150_000+step),
+				reply(ago(0), fmt.Sprint("n", step), 40_000+step, 10),
+			)
+			enough := max(
+				before[i]+(step+1)*outage/3,
+				m.scrapes()+3,
+			) // one may be under way, and the reading after that
 			m.look(looks, "scrapes of it", func() bool { return m.scrapes() >= enough })
 		}
 	}

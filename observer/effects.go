@@ -49,8 +49,14 @@ type effectRunner struct {
 // startEffects begins to do effects; end waits for the last.
 func (a *App) startEffects(ctx context.Context) *effectRunner {
 	r := &effectRunner{
-		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
-		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(chan struct{}, 1), ended: make(chan struct{}),
+		log: a.log, levels: filepath.Join(
+			a.o.State,
+			"context-status",
+		), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
+		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(
+			chan struct{},
+			1,
+		), ended: make(chan struct{}),
 		queueing: make(chan struct{}, 2),
 		report: func(ctx context.Context, o outcome) {
 			now := time.Now()
@@ -130,7 +136,10 @@ func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
 }
 
 func (e levelEffect) do(r *effectRunner) {
-	e.Write(r.levels, func(agent string, err error) { r.log.Warn("cannot write a level file", "agent", agent, "err", err) })
+	e.Write(
+		r.levels,
+		func(agent string, err error) { r.log.Warn("cannot write a level file", "agent", agent, "err", err) },
+	)
 }
 
 // do logs the notice and passes it to the operator's command, without waiting

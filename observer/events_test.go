@@ -39,7 +39,12 @@ func (r *rig) listen(query string) *eventStream {
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream; charset=utf-8" {
 		r.t.Fatalf("%d %s", resp.StatusCode, kind)
 	}
-	l := &eventStream{r: r, body: resp.Body, events: make(chan event, 1000), end: end}
+	l := &eventStream{
+		r:      r,
+		body:   resp.Body,
+		events: make(chan event, 1000),
+		end:    end,
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -139,7 +144,8 @@ func TestEvents(t *testing.T) {
 	r.start()
 	l := r.listen("")
 	first := l.state()
-	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.hub.Build() {
+	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") ||
+		first.Page != r.hub.Build() {
 		t.Errorf("%d rows, keys %v, head %s", len(first.Rows), first.Keys, first.Head)
 	}
 	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
@@ -182,7 +188,12 @@ func TestEvents(t *testing.T) {
 func TestEventsOfOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write(uuid(1), reply(ago(2*time.Minute), "m1", 40_000, 1), boundary(ago(90*time.Second), "b1", "auto", 41_000), reply(ago(time.Minute), "m2", 30_000, 1))
+	r.write(
+		uuid(1),
+		reply(ago(2*time.Minute), "m1", 40_000, 1),
+		boundary(ago(90*time.Second), "b1", "auto", 41_000),
+		reply(ago(time.Minute), "m2", 30_000, 1),
+	)
 	r.start()
 	l := r.listen("?session=" + uuid(1)[:8])
 	html := func() string {
@@ -190,7 +201,8 @@ func TestEventsOfOne(t *testing.T) {
 		noErrors(t, json.Unmarshal([]byte(l.next("detail")), &d))
 		return d.HTML
 	}
-	if got := html(); !strings.Contains(got, "compacted (auto) at 41k") || !strings.Contains(got, "30k of 200k tokens") {
+	if got := html(); !strings.Contains(got, "compacted (auto) at 41k") ||
+		!strings.Contains(got, "30k of 200k tokens") {
 		t.Errorf("%s", got)
 	}
 	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))
@@ -268,9 +280,20 @@ func TestEventsSlow(t *testing.T) {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
 	}
 	r.start()
-	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: time.Hour, Write: time.Hour}) // a slow machine takes its time before this page reads
+	r.hub.SetLimits(webpage.Limits{
+		Pages: webpage.MaxPages,
+		Beat:  time.Hour,
+		Write: time.Hour,
+	}) // a slow machine takes its time before this page reads
 	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+		return c.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(
+				int(fd),
+				syscall.SOL_SOCKET,
+				syscall.SO_RCVBUF,
+				4096,
+			)
+		})
 	}}
 	c, err := small.Dial("tcp", r.tcp().String())
 	noErrors(t, err)

@@ -56,8 +56,15 @@ type cast struct {
 // newCast is an observer that carries out handoffs, without agents yet.
 func newCast(t *testing.T) *cast {
 	r := newWatched(t)
-	c := &cast{r: r, all: map[string]*actor{}, dead: map[string]bool{}, typing: map[string]bool{}, begun: make(chan string, 100)}
-	r.o.Terminal, r.o.Queue.PerSenderMinute = c, 0
+	c := &cast{
+		r:      r,
+		all:    map[string]*actor{},
+		dead:   map[string]bool{},
+		typing: map[string]bool{},
+		begun:  make(chan string, 100),
+	}
+	r.o.Terminal = c
+	r.o.Queue.PerSenderMinute = 0
 	r.o.Alive = func(_ int, start string) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -69,8 +76,10 @@ func newCast(t *testing.T) *cast {
 		return c.line
 	}
 	r.o.Handoff = HandoffOptions{
-		Rotations: rotation.Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
-		Documents: handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger), DocumentBytes: 4096, Characters: 9500,
+		Rotations:     rotation.Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
+		Documents:     handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger),
+		DocumentBytes: 4096,
+		Characters:    9500,
 	}
 	return c
 }
@@ -85,7 +94,14 @@ func (c *cast) enter(agent string, n int) *actor {
 
 // hire makes a client that has not begun.
 func (c *cast) hire(agent string, n int) *actor {
-	a := &actor{cast: c, agent: agent, pane: fmt.Sprintf("%%%d", n), start: fmt.Sprintf("test %d", n), cwd: "/home/dev/web", context: 20_000}
+	a := &actor{
+		cast:    c,
+		agent:   agent,
+		pane:    fmt.Sprintf("%%%d", n),
+		start:   fmt.Sprintf("test %d", n),
+		cwd:     "/home/dev/web",
+		context: 20_000,
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all[a.pane], c.line = a, []fleet.Process{{PID: os.Getpid(), Start: a.start}}
@@ -115,7 +131,11 @@ func (a *actor) rests(status string) {
 		a.entries++
 		pad = strings.Repeat("x", a.entries%9)
 	})
-	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`, status, time.Now().UnixMilli()+1, pad))
+	a.cast.r.client(
+		a.number(),
+		a.session,
+		fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`, status, time.Now().UnixMilli()+1, pad),
+	)
 }
 
 // hears records an event of the client.
@@ -160,7 +180,11 @@ func (a *actor) hook(event, fields string) (text string) {
 		a.hears("%s: %s", event, text)
 		content, err := json.Marshal([]string{text})
 		noErrors(a.cast.r.t, err)
-		a.record(fmt.Sprintf(`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookName":%q}`, content, event))
+		a.record(fmt.Sprintf(
+			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookName":%q}`,
+			content,
+			event,
+		))
 	}
 	return text
 }
@@ -204,14 +228,25 @@ func (a *actor) clears() {
 
 // Type is the terminal: it lets the actor in that pane have the text. The turns that follow
 // from prompts end by themselves.
-func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+func (c *cast) Type(
+	ctx context.Context,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	return c.act(ctx, at, text, "", idle)
 }
 
 // act types if the box contains the text.
-func (c *cast) act(ctx context.Context, at fleet.Place, text, box string, idle func(context.Context) error) (typed bool, err error) {
+func (c *cast) act(
+	ctx context.Context,
+	at fleet.Place,
+	text, box string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	c.mu.Lock()
-	a, refuse := c.all[at.Pane], c.refuse
+	a := c.all[at.Pane]
+	refuse := c.refuse
 	if a.box != box {
 		refuse = errDraft
 	}
@@ -224,7 +259,13 @@ func (c *cast) act(ctx context.Context, at fleet.Place, text, box string, idle f
 		defer c.mu.Unlock()
 		delete(c.typing, at.Pane)
 	}()
-	if busy || at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: a.pane, PID: os.Getpid(), Start: a.start}) {
+	if busy || at != (fleet.Place{
+		Socket: "/tmp/tmux",
+		Server: 77,
+		Pane:   a.pane,
+		PID:    os.Getpid(),
+		Start:  a.start,
+	}) {
 		c.r.t.Errorf("%q is typed at %+v, while another is: %v", text, at, busy)
 	}
 	c.begun <- text
@@ -262,7 +303,12 @@ func (a *actor) cutOff(text string) bool {
 }
 
 // Finish has an Enter for what stands at the actor's prompt.
-func (c *cast) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+func (c *cast) Finish(
+	ctx context.Context,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	c.mu.Lock()
 	stands := c.all[at.Pane].box == text
 	c.mu.Unlock()
@@ -302,7 +348,11 @@ func (a *actor) hands(path string) string {
 
 func (r *rig) asksHandoff(target, requester, path string) answer {
 	r.t.Helper()
-	return r.ask(http.MethodPost, "/sessions/"+target+"/handoff", fmt.Sprintf(`{"requester_session_id":%q,"file_path":%q}`, requester, path))
+	return r.ask(
+		http.MethodPost,
+		"/sessions/"+target+"/handoff",
+		fmt.Sprintf(`{"requester_session_id":%q,"file_path":%q}`, requester, path),
+	)
 }
 
 // handoffs are all that the observer knows.

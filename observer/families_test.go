@@ -26,7 +26,8 @@ func signalled() []string {
 // session where there is but one.
 func (r *rig) figures() map[string]float64 {
 	r.t.Helper()
-	all, got := r.scrape(), map[string]float64{}
+	all := r.scrape()
+	got := map[string]float64{}
 	for _, family := range signalled() {
 		part := having(all, family)
 		maps.DeleteFunc(part, func(name string, _ float64) bool { return name != family && name[len(family)] != '{' })
@@ -44,7 +45,16 @@ func (r *rig) figures() map[string]float64 {
 func grown(end time.Time) (lines []string) {
 	for i := range 6 {
 		at := end.Add(time.Duration(i-5) * time.Minute)
-		lines = append(lines, prompt(stamp(at.Add(-40*time.Second)), fmt.Sprint("p", i), "Go."), reply(stamp(at), fmt.Sprint("m", i), 10_000*(i+1), 10),
+		lines = append(lines, prompt(
+			stamp(at.Add(-40*time.Second)),
+			fmt.Sprint("p", i),
+			"Go.",
+		), reply(
+			stamp(at),
+			fmt.Sprint("m", i),
+			10_000*(i+1),
+			10,
+		),
 			`{"type":"system","subtype":"turn_duration","uuid":"d`+fmt.Sprint(i)+`","timestamp":"`+stamp(at.Add(10*time.Millisecond))+`"}`)
 	}
 	return lines
@@ -60,7 +70,15 @@ func TestFamiliesOfSignals(t *testing.T) {
 	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
 	r.write(uuid(1), grown(last)...)
 	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(-6*time.Minute)))
+	r.ask(
+		"POST",
+		"/hooks/claude",
+		fmt.Sprintf(
+			`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
+			uuid(1),
+			at(-6*time.Minute),
+		),
+	)
 	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
 		`"used_percentage":31,"current_usage":{"input_tokens":2,"cache_read_input_tokens":61998}}}`, uuid(1), at(time.Second)))
@@ -93,16 +111,37 @@ func TestFamiliesOfSignals(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("first part (-want +got):\n%s", diff)
 	}
-	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"manual","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(2*time.Second)))
+	r.ask(
+		"POST",
+		"/hooks/claude",
+		fmt.Sprintf(
+			`{"hook_event_name":"PreCompact","trigger":"manual","session_id":%q,"sm":{"agent":"em","at":%q}}`,
+			uuid(1),
+			at(2*time.Second),
+		),
+	)
 	if got := r.scrape()[`agent_session_compacting{session="em"}`]; got != 1 {
 		t.Errorf("compacting: %v", got)
 	}
 	for i := range 3 { // a storm
 		then := last.Add(time.Duration(5+5*i) * time.Second)
-		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 160_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 132_000, 10))
+		r.write(
+			uuid(1),
+			boundary(stamp(then), fmt.Sprint("b", i), "auto", 160_000),
+			reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 132_000, 10),
+		)
 	}
-	r.until("the storm is told", func() bool { return r.scrape()[`agent_compaction_storms_total{client="claude"}`] == 1 })
-	r.untilMail("the last is critical", "text waiting", "em/2/critical withdrawn", "em/3/critical withdrawn", "em/4/critical waiting")
+	r.until(
+		"the storm is told",
+		func() bool { return r.scrape()[`agent_compaction_storms_total{client="claude"}`] == 1 },
+	)
+	r.untilMail(
+		"the last is critical",
+		"text waiting",
+		"em/2/critical withdrawn",
+		"em/3/critical withdrawn",
+		"em/4/critical waiting",
+	)
 	counters := map[string]float64{
 		`agent_compactions_total{client="claude",trigger="auto"}`: 3, `agent_session_compactions_total{session="em",trigger="auto"}`: 3,
 		`agent_compaction_attempts_total{client="claude",trigger="manual"}`: 1, `agent_compaction_storms_total{client="claude"}`: 1,
@@ -115,7 +154,9 @@ func TestFamiliesOfSignals(t *testing.T) {
 		if diff := cmp.Diff(counters, got); diff != "" {
 			t.Errorf("counters, before it was %s (-want +got):\n%s", name, diff)
 		}
-		if v := r.scrape(); v[`agent_session_compacting{session="em"}`] != 0 || v[`agent_session_level{level="critical",session="em"}`] != 1 || v["sm_queue_messages"] != 2 {
+		if v := r.scrape(); v[`agent_session_compacting{session="em"}`] != 0 ||
+			v[`agent_session_level{level="critical",session="em"}`] != 1 ||
+			v["sm_queue_messages"] != 2 {
 			t.Errorf("gauges: %v", having(v, "agent_session_"))
 		}
 		end(r)

@@ -112,7 +112,11 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 	a.ends()
 	r.handoffIs(id, "confirmed")
 	plain := filepath.Join(r.dir, "handoff", "sm-read-"+id+".md")
-	if got := strings.Join(a.heard(), "\n"); !strings.Contains(got, "typed: "+resume(plain)) || strings.Contains(got, "touch") {
+	if got := strings.Join(
+		a.heard(),
+		"\n",
+	); !strings.Contains(got, "typed: "+resume(plain)) ||
+		strings.Contains(got, "touch") {
 		t.Errorf("heard %s", got)
 	}
 	if text, err := os.ReadFile(plain); err != nil || string(text) != "Next: CI." {

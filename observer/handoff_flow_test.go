@@ -37,7 +37,8 @@ func resume(path string) string { return "Read " + path + " and continue from wh
 func TestHandoff_HappyPath(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
-	first, doc := a.session, c.doc("doc.md", "Next: CI.\n")
+	first := a.session
+	doc := c.doc("doc.md", "Next: CI.\n")
 	id := a.hands(doc)
 	if s := r.session("w1"); s.Handoff != "scheduled" || s.LastHandoff != nil {
 		t.Errorf("once scheduled: %q, %v", s.Handoff, s.LastHandoff)
@@ -46,7 +47,9 @@ func TestHandoff_HappyPath(t *testing.T) {
 	h := r.handoffIs(id, "confirmed")
 	a.checkHeard("the new context reads the document", "typed: /clear", "typed: "+resume(doc))
 	s := r.session("w1")
-	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first || s.Handoff != "" || s.LastHandoff == nil || *s.LastHandoff != doc {
+	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first || s.Handoff != "" ||
+		s.LastHandoff == nil ||
+		*s.LastHandoff != doc {
 		t.Errorf("%+v", s)
 	}
 	if h.Path != doc || h.Way != "clear" || h.SessionID != first || h.NextSession != a.session || h.Document == "" {
@@ -67,7 +70,10 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	nested.sessions, nested.session = 1, uuid(501)
 	nested.rests("busy")
 	nested.hook("SessionStart", `,"source":"startup"`)
-	r.until("the nested client is known", func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, nested.session) })
+	r.until(
+		"the nested client is known",
+		func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, nested.session) },
+	)
 	doc := c.doc("doc.md", "Next: CI.")
 	self := fleet.Process{PID: os.Getpid(), Start: a.start}
 	for _, tt := range []struct {
@@ -77,13 +83,28 @@ func TestHandoff_SelfOnly(t *testing.T) {
 		code              int
 	}{
 		{"for another agent", "w1", "w2", []fleet.Process{{PID: os.Getpid(), Start: other.start}}, 403},
-		{"another agent that says it is this one", "w1", "w1", []fleet.Process{{PID: os.Getpid(), Start: other.start}}, 403},
+		{"another agent that says it is this one", "w1", "w1", []fleet.Process{{
+			PID:   os.Getpid(),
+			Start: other.start,
+		}}, 403},
 		{"a process that no client has started", "w1", "w1", []fleet.Process{{PID: 4711, Start: "1"}}, 403},
 		{"nobody knows whose process it is", "w1", "w1", []fleet.Process{}, 403},
-		{"a nested client for its host", "w1", "w1", []fleet.Process{{PID: 4712, Start: "2"}, {PID: os.Getpid(), Start: nested.start}, self}, 403},
+		{"a nested client for its host", "w1", "w1", []fleet.Process{{
+			PID:   4712,
+			Start: "2",
+		}, {
+			PID:   os.Getpid(),
+			Start: nested.start,
+		}, self}, 403},
 		{"a requester that is unknown", "w1", "nobody", []fleet.Process{self}, 403},
 		{"by its session's id", a.session, "w1", []fleet.Process{{PID: 4713, Start: "3"}, self}, 200},
-		{"the agent itself, from deep below", "w1", "w1", []fleet.Process{{PID: 4714, Start: "4"}, {PID: 4715, Start: "5"}, self}, 200},
+		{"the agent itself, from deep below", "w1", "w1", []fleet.Process{{
+			PID:   4714,
+			Start: "4",
+		}, {
+			PID:   4715,
+			Start: "5",
+		}, self}, 200},
 	} {
 		c.set(func() { c.line = tt.line })
 		x := r.asksHandoff(tt.target, tt.requester, doc)
@@ -108,7 +129,12 @@ func TestHandoff_CodexAppIsRefused(t *testing.T) {
 	b := c.hire("app2", 6)
 	b.provider = "codex-app"
 	b.starts("startup")
-	if x := r.asksHandoff("app2", "app2", c.doc("doc.md", "Next: CI.")); x.Code != http.StatusConflict || !strings.Contains(x.Body, "codex-app has no terminal to clear") {
+	if x := r.asksHandoff(
+		"app2",
+		"app2",
+		c.doc("doc.md", "Next: CI."),
+	); x.Code != http.StatusConflict ||
+		!strings.Contains(x.Body, "codex-app has no terminal to clear") {
 		t.Errorf("%d %s", x.Code, x.Body)
 	}
 	if n := len(r.handoffs()); n != 0 {
@@ -145,7 +171,12 @@ func TestHandoff_NoSession(t *testing.T) {
 	// A client that runs outside tmux and sm run has a session, and no way to clear it.
 	c.set(func() { c.line = nil })
 	r.fire("lonely", uuid(77), "SessionStart", `,"source":"startup"`)
-	if x := r.asksHandoff("lonely", "lonely", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "start it as sm run -- claude") {
+	if x := r.asksHandoff(
+		"lonely",
+		"lonely",
+		doc,
+	); x.Code != http.StatusConflict ||
+		!strings.Contains(x.Body, "start it as sm run -- claude") {
 		t.Errorf("%d %s", x.Code, x.Body)
 	}
 	r.ends()
@@ -265,7 +296,10 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 	r.handoffIs(id, "failed: file_gone")
 	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
 	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was. Call sm handoff again once that is mended. #")
+		return strings.Contains(
+			strings.Join(a.heard(), "\n"),
+			"[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was. Call sm handoff again once that is mended. #",
+		)
 	})
 	if got := strings.Join(a.heard(), "\n"); strings.Contains(got, "/clear") || a.session != left {
 		t.Errorf("heard %s", got)
@@ -291,11 +325,20 @@ func TestHandoff_FileValidation(t *testing.T) {
 		"doc.md":           "the path is not absolute",
 		c.doc("large.md", strings.Repeat("x", 4097)): "4097 bytes, and the limit is 4096; shorten the document",
 	} {
-		if x := r.asksHandoff("w1", "w1", path); x.Code != http.StatusUnprocessableEntity || !strings.Contains(x.Body, want) {
+		if x := r.asksHandoff(
+			"w1",
+			"w1",
+			path,
+		); x.Code != http.StatusUnprocessableEntity ||
+			!strings.Contains(x.Body, want) {
 			t.Errorf("%s: %d %s", path, x.Code, x.Body)
 		}
 	}
-	if x := r.ask(http.MethodPost, "/sessions/w1/handoff", `{"requester_session_id":"w1"}`); x.Code != http.StatusBadRequest {
+	if x := r.ask(
+		http.MethodPost,
+		"/sessions/w1/handoff",
+		`{"requester_session_id":"w1"}`,
+	); x.Code != http.StatusBadRequest {
 		t.Errorf("without a path: %d %s", x.Code, x.Body)
 	}
 	if n := len(r.handoffs()); n != 0 {

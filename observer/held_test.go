@@ -25,7 +25,11 @@ func TestReminderIsHeldWhileItsAgentCompacts(t *testing.T) {
 		}
 		return list.Reminders[0].State
 	}
-	post("/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction", "trigger": "auto"}, http.StatusOK)
+	post(
+		"/hooks/context-usage",
+		map[string]string{"session_id": "w1", "event": "compaction", "trigger": "auto"},
+		http.StatusOK,
+	)
 	post("/sessions/w1/reminders", api.NewReminder{Text: "Look at CI.", In: 0.01}, http.StatusCreated)
 	r.until("it is held", func() bool { return state() == api.ReminderHeld })
 	post("/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction_complete"}, http.StatusOK)

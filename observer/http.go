@@ -13,7 +13,8 @@ import (
 
 // routes lists what is served, and to whom over TCP.
 func (s *server) routes() []access.Route {
-	in, docs := &signals{s.App}, documentRoutes{s.documents}
+	in := &signals{s.App}
+	docs := documentRoutes{s.documents}
 	var all []access.Route
 	add := func(method, pattern string, r access.Route, h respond.Handler) {
 		r.Pattern = pattern
@@ -114,10 +115,19 @@ func closeToAgents(routes []access.Route) {
 			})
 		case r.Pattern == "/open":
 		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
-		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
+		case strings.HasPrefix(
+			r.Pattern,
+			"/sessions/{id}/messages",
+		), strings.HasPrefix(
+			r.Pattern,
+			"/sessions/{id}/reminders",
+		):
 		default:
 			routes[i].Handler = respond.Handler(func(http.ResponseWriter, *http.Request) error {
-				return respond.Refuse(http.StatusForbidden, "this observer simulates agents and accepts no real ones; stop it and start 'sm observe'")
+				return respond.Refuse(
+					http.StatusForbidden,
+					"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
+				)
 			})
 		}
 	}

@@ -40,7 +40,8 @@ func (a *App) loop(ctx context.Context) {
 	w := newWriter(func(b *batch) error { return saveBatch(a, b) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
-	litter, heard := litterMany+1, time.Time{} // loading the state leaves some, too
+	litter := litterMany + 1
+	heard := time.Time{} // loading the state leaves some, too
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
@@ -84,11 +85,21 @@ func (a *App) loop(ctx context.Context) {
 // runFollower sends what happens in the transcripts to the loop until ctx ends.
 func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	defer close(a.changes)
-	roots := append(follow.Roots(claude.Format(), a.o.Projects...), follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...)
+	roots := append(
+		follow.Roots(claude.Format(), a.o.Projects...),
+		follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...,
+	)
 	err := follow.Run(ctx, follow.Options{
-		Roots: roots, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
-		Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
-		Learnt: a.remembered, Learn: a.learnt, Alive: a.o.Alive,
+		Roots:     roots,
+		ActiveFor: activeFor,
+		NoInotify: a.o.NoInotify,
+		Logger:    a.log.With("component", "follow"),
+		Stats:     a.stats,
+		Clients:   a.clients,
+		Bills:     true,
+		Learnt:    a.remembered,
+		Learn:     a.learnt,
+		Alive:     a.o.Alive,
 	}, cursors, a.changes)
 	if err != nil {
 		a.fail(err)
@@ -144,7 +155,13 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 func (c *core) countUnknown(change *transcript.Change) {
 	for _, u := range change.Unknown {
 		c.unknown[metrics.Unknown{Client: change.Client, Kind: u.Kind}] += u.Count
-		c.log.Debug("unknown name in a transcript", "client", change.Client, "kind", u.Kind.String(), "name", u.Name, "count", u.Count)
+		c.log.Debug(
+			"unknown name in a transcript",
+			"client", change.Client,
+			"kind", u.Kind.String(),
+			"name", u.Name,
+			"count", u.Count,
+		)
 	}
 }
 

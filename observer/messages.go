@@ -49,7 +49,11 @@ func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*c
 func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewMessage
-	if err := respond.ReadJSON(r, &in, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}"); err != nil {
+	if err := respond.ReadJSON(
+		r,
+		&in,
+		"not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}",
+	); err != nil {
 		return err
 	}
 	mode, err := fitMessage(&in)
@@ -65,9 +69,18 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !c.reachable(now) {
-			return respond.Refuse(http.StatusConflict, "no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew")
+			return respond.Refuse(
+				http.StatusConflict,
+				"no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew",
+			)
 		}
-		m, err = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: c.sender(in.From), Mode: mode, Text: in.Text}, now)
+		m, err = c.queue.Put(outbox.Message{
+			To:   agent,
+			Ref:  in.ID,
+			From: c.sender(in.From),
+			Mode: mode,
+			Text: in.Text,
+		}, now)
 		fresh, answer = m.Made.Equal(now), c.delivery.message(m)
 		return err
 	})

@@ -16,7 +16,22 @@ import (
 
 // paths are some that the other listeners serve, and some that none does.
 func paths() []string {
-	return []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/x", "/events", "/hooks/claude", "/alerts/webhook", "/debug/pprof/", "/metrics/", "/metrics/x", "/-/", "/favicon.ico"}
+	return []string{
+		"/metrics",
+		"/-/healthy",
+		"/-/ready",
+		"/",
+		"/sessions",
+		"/sessions/x",
+		"/events",
+		"/hooks/claude",
+		"/alerts/webhook",
+		"/debug/pprof/",
+		"/metrics/",
+		"/metrics/x",
+		"/-/",
+		"/favicon.ico",
+	}
 }
 
 // metricsAddr is the address that MetricsListen has become, nil for none.
@@ -72,10 +87,22 @@ func TestMetricsListenPassword(t *testing.T) {
 	r := newRig(t)
 	r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
 	// The digest of "open sesame", at the lowest cost.
-	noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("basic_auth_users:\n  prom: $2a$04$Jvu9kfQHkvgi7uLGtcaOBemnyCWK2UWgkjYE.JhpS92omCH2fnNdG\n"), 0o600))
+	noErrors(
+		t,
+		os.WriteFile(
+			r.o.WebConfigFile,
+			[]byte("basic_auth_users:\n  prom: $2a$04$Jvu9kfQHkvgi7uLGtcaOBemnyCWK2UWgkjYE.JhpS92omCH2fnNdG\n"),
+			0o600,
+		),
+	)
 	r.start()
 	ask := func(path, user, password string) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.metricsAddr().String()+path, nil)
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			http.MethodGet,
+			"http://"+r.metricsAddr().String()+path,
+			nil,
+		)
 		noErrors(t, err)
 		if user != "" {
 			req.SetBasicAuth(user, password)
@@ -91,19 +118,37 @@ func TestMetricsListenPassword(t *testing.T) {
 		noErrors(t, err)
 		body, err := io.ReadAll(resp.Body)
 		noErrors(t, err, resp.Body.Close())
-		if told := strings.Contains(string(body), "sm_build_info"); told != (resp.StatusCode == 200 && path == "/metrics") {
+		if told := strings.Contains(
+			string(body),
+			"sm_build_info",
+		); told != (resp.StatusCode == 200 &&
+			path == "/metrics") {
 			t.Errorf("%s: %d %.80q", path, resp.StatusCode, body)
 		}
 		return resp.StatusCode
 	}
 	for _, path := range paths() {
-		for _, wrong := range [][2]string{{"", ""}, {"prom", "sesame"}, {"prom", ""}, {"root", "open sesame"}, {"", "open sesame"}} {
+		for _, wrong := range [][2]string{
+			{"", ""},
+			{"prom", "sesame"},
+			{"prom", ""},
+			{"root", "open sesame"},
+			{"", "open sesame"},
+		} {
 			if got := ask(path, wrong[0], wrong[1]); got != http.StatusUnauthorized {
 				t.Errorf("%s as %q is answered %d", path, wrong, got)
 			}
 		}
 	}
-	if got := [...]int{ask("/metrics", "prom", "open sesame"), ask("/-/ready", "prom", "open sesame"), ask("/sessions", "prom", "open sesame")}; got != [...]int{200, 200, 404} {
+	if got := [...]int{
+		ask("/metrics", "prom", "open sesame"),
+		ask("/-/ready", "prom", "open sesame"),
+		ask("/sessions", "prom", "open sesame"),
+	}; got != [...]int{
+		200,
+		200,
+		404,
+	} {
 		t.Errorf("with the password: %v, want 200 200 404", got)
 	}
 	if got := r.get("/metrics").Code; got != http.StatusOK {

@@ -22,13 +22,19 @@ func varied(t *testing.T) *rig {
 	r.write(uuid(2), reply(ago(7*time.Minute), "m2", 120_000, 70), boundary(ago(6*time.Minute), "b2", "auto", 120_070))
 	r.write(uuid(3), prompt(ago(5*time.Minute), "p3", "nothing yet"))
 	r.write(uuid(4), reply(ago(4*time.Minute), "m4", 190_000, 70), "no JSON")
-	r.write("not-an-id", cut(40_000, replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1)))
+	r.write(
+		"not-an-id",
+		cut(40_000, replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1)),
+	)
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.start()
 	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
 	last := ago(0) // of both: a reply that is older than the boundary before it shows no context
 	r.write(uuid(4), boundary(last, "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
-	r.until("compactions are counted", func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="auto"}`] == 1 })
+	r.until(
+		"compactions are counted",
+		func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="auto"}`] == 1 },
+	)
 	r.until("sessions have their clients", func() bool {
 		return r.scrape()[`agent_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
 	})
@@ -113,16 +119,21 @@ func TestMetricsEmpty(t *testing.T) {
 func TestMetricsCount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	id, s := uuid(1), uuid(1)[:8]
+	id := uuid(1)
+	s := uuid(1)[:8]
 	r.write(id, boundary(ago(48*time.Hour), "old", "auto", 150_000), reply(ago(time.Minute), "m1", 50_123, 300))
 	r.start()
-	context, ratio := `agent_session_context_tokens{session="`+s+`"}`, `agent_session_context_ratio{session="`+s+`"}`
+	context := `agent_session_context_tokens{session="` + s + `"}`
+	ratio := `agent_session_context_ratio{session="` + s + `"}`
 	if v := r.scrape(); v[context] != 50_123 || v[ratio] != 50_123.0/200_000 {
 		t.Errorf("context %v, ratio %v", v[context], v[ratio])
 	}
 	r.checkCompactions("history", s, 0, 0)
 	r.write(id, boundary(ago(0), "b1", "auto", 50_400), boundary(ago(0), "b2", "manual", 900))
-	r.until("both are counted", func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="manual"}`] == 1 })
+	r.until(
+		"both are counted",
+		func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="manual"}`] == 1 },
+	)
 	r.checkCompactions("after two", s, 1, 1)
 	for name, v := range r.scrape() {
 		if name == context || name == ratio || strings.HasPrefix(name, "agent_session_level") && v != 0 {

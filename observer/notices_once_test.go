@@ -32,7 +32,12 @@ func (r *rig) checkMail(what string, want ...string) {
 // status posts what the client pipes into its status line.
 func (r *rig) status(agent, session, window string) {
 	r.t.Helper()
-	body := fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"version":"2.1.197","context_window":{%s},"sm":{"agent":%q}}`, session, window, agent)
+	body := fmt.Sprintf(
+		`{"hook_event_name":"StatusLine","session_id":%q,"version":"2.1.197","context_window":{%s},"sm":{"agent":%q}}`,
+		session,
+		window,
+		agent,
+	)
 	if a := r.ask(http.MethodPost, "/hooks/claude", body); a.Code != http.StatusNoContent || a.Body != "" {
 		r.t.Fatalf("%s: %d %s", body, a.Code, a.Body)
 	}
@@ -88,7 +93,10 @@ func TestNotices_TextsAndModes(t *testing.T) {
 	want := []string{"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH. #" + idOf(line)}
 	r.uses("em", 66)
 	got := []string{line, r.fire("em", uuid(1), "PostToolUse", "")} // urgent: it does not wait for the end of the turn
-	want = append(want, "[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"+idOf(got[1]))
+	want = append(
+		want,
+		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"+idOf(got[1]),
+	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -103,9 +111,17 @@ func TestNotices_Answers(t *testing.T) {
 		body, want string
 		code       int
 	}{
-		{`{"session_id":"em","used_percentage":8,"total_input_tokens":15234,"total_output_tokens":4521,"context_window_size":200000}`, `{"status":"ok","used_percentage":8}`, 200},
+		{
+			`{"session_id":"em","used_percentage":8,"total_input_tokens":15234,"total_output_tokens":4521,"context_window_size":200000}`,
+			`{"status":"ok","used_percentage":8}`,
+			200,
+		},
 		{`{"session_id":"web","used_percentage":8.5}`, `{"status":"ok","used_percentage":8.5}`, 200},
-		{`{"session_id":"em","used_percentage":null,"total_input_tokens":0}`, `{"status":"ok","used_percentage":null}`, 200},
+		{
+			`{"session_id":"em","used_percentage":null,"total_input_tokens":0}`,
+			`{"status":"ok","used_percentage":null}`,
+			200,
+		},
 		{`{"session_id":"em"}`, `{"status":"ok","used_percentage":null}`, 200},
 		{`{"session_id":"em","used_percentage":"much"}`, `{"status":"ok","used_percentage":null}`, 200},
 		{`{"session_id":"em","event":"compaction","trigger":"auto"}`, `{"status":"compaction_logged"}`, 200},
@@ -118,7 +134,11 @@ func TestNotices_Answers(t *testing.T) {
 		{`{"session_id":"","used_percentage":99}`, `{"status":"unknown_session"}`, 200},
 		{`{"used_percentage":99}`, `{"status":"unknown_session"}`, 200},
 		{`{}`, `{"status":"unknown_session"}`, 200},
-		{`{"session_id":"em","event":"compacted"}`, `{"error":"unknown event: \"compacted\"; post compaction, compaction_complete or context_reset"}`, 400},
+		{
+			`{"session_id":"em","event":"compacted"}`,
+			`{"error":"unknown event: \"compacted\"; post compaction, compaction_complete or context_reset"}`,
+			400,
+		},
 		{`not JSON`, `{"error":"context usage: not a JSON object; send a JSON object"}`, 400},
 		{`{"session_id":"em"`, `{"error":"context usage: the JSON object is not complete; send a JSON object"}`, 400},
 	} {
@@ -143,9 +163,17 @@ func TestPostSession(t *testing.T) {
 		body, want string
 		code       int
 	}{
-		{`{"id":"em","parent_session_id":"boss","name":"web","provider":"claude","claude_session_id":"` + uuid(1) + `","pane":"%3"}`, "em boss web claude " + uuid(1) + " %3", 201},
+		{
+			`{"id":"em","parent_session_id":"boss","name":"web","provider":"claude","claude_session_id":"` + uuid(1) + `","pane":"%3"}`,
+			"em boss web claude " + uuid(1) + " %3",
+			201,
+		},
 		{`{"id":"em"}`, "em boss web claude " + uuid(1) + " %3", 201}, // again, with less
-		{`{"id":"b","transcript_path":"/home/dev/.claude/projects/-x/` + uuid(2) + `.jsonl"}`, "b   claude " + uuid(2) + " ", 201},
+		{
+			`{"id":"b","transcript_path":"/home/dev/.claude/projects/-x/` + uuid(2) + `.jsonl"}`,
+			"b   claude " + uuid(2) + " ",
+			201,
+		},
 		{`{"id":"c","provider":"codex-app"}`, "c   codex-app  ", 201},
 		{`{"id":"` + strings.Repeat("x", 128) + `"}`, strings.Repeat("x", 128) + "   claude  ", 201},
 		{`{"id":"d/../e"}`, "d/../e   claude  ", 201},
@@ -170,7 +198,10 @@ func TestPostSession(t *testing.T) {
 		}
 		id, _, _ := strings.Cut(c.want, " ")
 		s := r.session(strings.ReplaceAll(id, "/", "%2F"))
-		if got := strings.Join([]string{s.ID, s.ParentID, s.Name, s.Provider, s.SessionID, s.Pane}, " "); got != c.want {
+		if got := strings.Join(
+			[]string{s.ID, s.ParentID, s.Name, s.Provider, s.SessionID, s.Pane},
+			" ",
+		); got != c.want {
 			t.Errorf("%.80s: %q, want %q", c.body, got, c.want)
 		}
 	}
@@ -211,12 +242,22 @@ func TestNotices_TheLastHandoffAfterACompaction(t *testing.T) {
 		a.hook("PreCompact", `,"trigger":"auto"`)
 		a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":160000,"durationMs":81}`)
 		text := a.hook("SessionStart", `,"source":"compact"`)
-		for _, want := range []string{"=== HANDOFF LOADED (ID: " + h.Document + ") ===", "Origin: " + doc, "Age: ", "\nNext: CI.\n=== END HANDOFF ==="} {
+		for _, want := range []string{
+			"=== HANDOFF LOADED (ID: " + h.Document + ") ===",
+			"Origin: " + doc,
+			"Age: ",
+			"\nNext: CI.\n=== END HANDOFF ===",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("told %q, which lacks %q", text, want)
 			}
 		}
-		if answer := r.askTCP(http.MethodGet, "/sessions/w1", ""); answer.Code != 200 || !strings.Contains(answer.Body, fmt.Sprintf(`"last_handoff_path":%q`, doc)) {
+		if answer := r.askTCP(
+			http.MethodGet,
+			"/sessions/w1",
+			"",
+		); answer.Code != 200 ||
+			!strings.Contains(answer.Body, fmt.Sprintf(`"last_handoff_path":%q`, doc)) {
 			t.Errorf("%d %s", answer.Code, answer.Body)
 		}
 	}

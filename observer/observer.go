@@ -62,10 +62,18 @@ func New(ctx context.Context, o Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{
-		o: o, log: o.Logger, stats: o.Stats,
-		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, projects.MaxLearnt),
-		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
-		filling: make(chan struct{}, 1),
+		o:         o,
+		log:       o.Logger,
+		stats:     o.Stats,
+		calls:     make(chan func(*core)),
+		changes:   make(chan transcript.Change, 64),
+		clients:   make(chan []transcript.Client),
+		learnt:    make(chan follow.Root, projects.MaxLearnt),
+		ready:     make(chan struct{}),
+		closing:   make(chan struct{}),
+		loopEnded: make(chan struct{}),
+		failed:    make(chan error, 1),
+		filling:   make(chan struct{}, 1),
 	}
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
@@ -97,7 +105,13 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.metrics = metrics.New(metrics.Options{
-		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), Polls: alertmanager.Outcomes(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
+		Version:      a.o.Version,
+		Commit:       a.o.Commit,
+		Transcripts:  a.stats,
+		Reasons:      access.Reasons(),
+		Polls:        alertmanager.Outcomes(),
+		ReloadFailed: &a.reloads.failed,
+		ReloadedAt:   &a.reloads.at,
 	})
 	a.documents = newDocuments(a)
 	a.guard = newGuarding(a)
@@ -109,7 +123,11 @@ func (a *App) setUp(ctx context.Context) error {
 	if a.passes, err = access.NewPasses(a.o.State); err != nil {
 		return err
 	}
-	a.poller = alertmanager.NewPoller(a.log.With("component", "alertmanager"), (&signals{a}).takeAlerts, a.metrics.Polled)
+	a.poller = alertmanager.NewPoller(
+		a.log.With("component", "alertmanager"),
+		(&signals{a}).takeAlerts,
+		a.metrics.Polled,
+	)
 	poll, err := prepareToPoll(a, a.settings.Load())
 	if err != nil {
 		return err
@@ -166,10 +184,15 @@ func (a *App) listenMetrics(ctx context.Context) error {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
 	server := access.NewServer((&server{a}).metricsRoutes(), a.log)
-	a.listeners = append(a.listeners, listener{foreign: true, Listener: a.shares[1].Listener(l), server: server, serve: func(l net.Listener) error {
-		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
-		return web.Serve(l, server, flags, a.log.With("component", "metrics"))
-	}})
+	a.listeners = append(a.listeners, listener{
+		foreign:  true,
+		Listener: a.shares[1].Listener(l),
+		server:   server,
+		serve: func(l net.Listener) error {
+			flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
+			return web.Serve(l, server, flags, a.log.With("component", "metrics"))
+		},
+	})
 	return nil
 }
 
@@ -351,12 +374,26 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
 	p := &parts{
-		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},
-		log: a.log, dryRun: a.o.DryRun, demo: a.o.Demo, sanitise: a.o.sanitise, edits: &a.edits,
+		settings:  o,
+		rotations: rotation.New(o.Handoff.Rotations),
+		queue:     outbox.New(o.Queue),
+		agents:    agents{},
+		log:       a.log,
+		dryRun:    a.o.DryRun,
+		demo:      a.o.Demo,
+		sanitise:  a.o.sanitise,
+		edits:     &a.edits,
 	}
 	d := &delivery{parts: p, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer}
 	h := &handoffs{parts: p, delivery: d, began: now}
-	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}, unknown: map[metrics.Unknown]uint64{}}
+	c := &core{
+		parts:    p,
+		delivery: d,
+		handoffs: h,
+		rules:    &rules{parts: p, handoffs: h},
+		refused:  map[string]refusedRestart{},
+		unknown:  map[metrics.Unknown]uint64{},
+	}
 	persisted, err := persist.Load(a.store)
 	if err != nil {
 		return nil, err
@@ -367,8 +404,15 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		ledger = nil
 	}
 	c.fleet = fleet.New(fleet.Options{
-		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
-		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Origin: a.o.Origin, Estimate: true, Location: time.Local,
+		Created:    stored.Created,
+		Windows:    o.Windows,
+		Thresholds: o.Alerts.Thresholds,
+		Ledger:     ledger,
+		ActiveFor:  activeFor,
+		Alive:      a.o.Alive,
+		Origin:     a.o.Origin,
+		Estimate:   true,
+		Location:   time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
@@ -377,7 +421,12 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks
 	var gone []string
-	a.roots, a.remembered, gone = projects.New(clients.Formats(a.o.Held), slices.Concat(a.o.Projects, a.o.CodexDirs), persisted.Roots, a.log)
+	a.roots, a.remembered, gone = projects.New(
+		clients.Formats(a.o.Held),
+		slices.Concat(a.o.Projects, a.o.CodexDirs),
+		persisted.Roots,
+		a.log,
+	)
 	for _, root := range gone {
 		c.roots = append(c.roots, rootChange{path: root})
 	}
@@ -392,7 +441,12 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 // returned; it is open to our own uid whatever they say.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
 	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
-		AllowedHosts: s.AllowedHosts, AllowedUIDs: s.AllowedUIDs, Token: s.WebhookToken, Passes: a.passes, Logger: a.log, Rejected: a.metrics.Refused,
+		AllowedHosts: s.AllowedHosts,
+		AllowedUIDs:  s.AllowedUIDs,
+		Token:        s.WebhookToken,
+		Passes:       a.passes,
+		Logger:       a.log,
+		Rejected:     a.metrics.Refused,
 	})
 	a.onTCP.Store(&onTCP)
 	return onSocket

@@ -103,7 +103,11 @@ func (o *Options) Check() error {
 		return nil
 	}
 	if err := checkWebConfig(o.WebConfigFile); err != nil {
-		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, httpclient.OneLine(httpclient.WithoutValues(err)))
+		return fmt.Errorf(
+			"read %s: %w; see metrics.web_config_file",
+			o.WebConfigFile,
+			httpclient.OneLine(httpclient.WithoutValues(err)),
+		)
 	}
 	return nil
 }

@@ -48,7 +48,9 @@ func fetchAsStranger(t *testing.T, urls ...string) []answer {
 	noErrors(t, err)
 	defer self.Close()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3")
-	cmd.ExtraFiles, cmd.Dir, cmd.SysProcAttr = []*os.File{self}, "/", credential
+	cmd.ExtraFiles = []*os.File{self}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = credential
 	cmd.Env = []string{fetchTargets + "=" + strings.Join(urls, " ")}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -78,8 +78,29 @@ func (o ownTyped) apply(c *core, now time.Time) {
 	case o.err != nil:
 		level = c.log.Warn
 	}
-	level("handoff typed", "agent", o.rotation.Agent, "id", o.rotation.ID, "state", o.rotation.State, "finish", o.finish, "typed", o.typed, "err", o.err)
-	c.handoffs.step(rotation.Typed{ID: o.rotation.ID, Prompt: o.prompt, Finish: o.finish, Pressed: o.typed, Reason: reasonOf(o.err), At: now}, now)
+	level(
+		"handoff typed",
+		"agent",
+		o.rotation.Agent,
+		"id",
+		o.rotation.ID,
+		"state",
+		o.rotation.State,
+		"finish",
+		o.finish,
+		"typed",
+		o.typed,
+		"err",
+		o.err,
+	)
+	c.handoffs.step(rotation.Typed{
+		ID:      o.rotation.ID,
+		Prompt:  o.prompt,
+		Finish:  o.finish,
+		Pressed: o.typed,
+		Reason:  reasonOf(o.err),
+		At:      now,
+	}, now)
 }
 
 // reasonOf is the word for an error of the terminal.
@@ -105,7 +126,11 @@ func (e issueEffect) apply(c *core, _ time.Time) {
 }
 
 func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
-	doc, written, err := r.documents.Keep(&e.rotation, documents.Source{Transcript: e.transcript, PID: e.pid, Reread: e.reread}, !e.leave, time.Now())
+	doc, written, err := r.documents.Keep(&e.rotation, documents.Source{
+		Transcript: e.transcript,
+		PID:        e.pid,
+		Reread:     e.reread,
+	}, !e.leave, time.Now())
 	if e.leave {
 		if err != nil {
 			r.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)
@@ -113,7 +138,14 @@ func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
 		return nil
 	}
 	now := time.Now()
-	in := rotation.Prepared{ID: e.rotation.ID, Document: doc.ID, Channel: doc.Channel, Read: doc.Path, Written: written, At: now}
+	in := rotation.Prepared{
+		ID:       e.rotation.ID,
+		Document: doc.ID,
+		Channel:  doc.Channel,
+		Read:     doc.Path,
+		Written:  written,
+		At:       now,
+	}
 	if e.rotation.Auto() {
 		in.Read = doc.File
 	}

@@ -18,7 +18,9 @@ func newGuarding(a *App) *overflow.Guarding {
 			o.Enabled = o.Enabled && !a.o.DryRun
 			return &o
 		},
-		Alive: a.o.Alive, Log: a.log, Loop: overflowLoop{a.do},
+		Alive: a.o.Alive,
+		Log:   a.log,
+		Loop:  overflowLoop{a.do},
 	}
 }
 
@@ -30,20 +32,25 @@ type overflowLoop struct {
 func (l overflowLoop) Context(ctx context.Context, session string) (x overflow.Context, err error) {
 	x.Share = guard.UsageUnknown
 	err = l.do(ctx, func(c *core) {
-		x.Key.Agent, x.Key.Cycle, x.Key.Kind = alerts.AgentID(session), 1, alerts.KindCritical
+		x.Key.Agent = alerts.AgentID(session)
+		x.Key.Cycle = 1
+		x.Key.Kind = alerts.KindCritical
 		v, err := c.fleet.View(session, time.Now())
 		if err != nil || v.SessionID != "" && v.SessionID != session {
 			return
 		}
 		p := c.policy(&v)
 		if x.Key.Agent = alerts.AgentID(v.Agent); p.Found {
-			x.Key.Cycle, x.Opened = p.Cycle, p.Opened
+			x.Key.Cycle = p.Cycle
+			x.Opened = p.Opened
 		}
 		switch {
 		case v.Known && v.Window.Tokens > 0 && v.Source != transcript.FromEstimate:
-			x.Share, x.At = float64(v.Tokens)/float64(v.Window.Tokens), v.Reading
+			x.Share = float64(v.Tokens) / float64(v.Window.Tokens)
+			x.At = v.Reading
 		case p.FromStatusline() && p.Window > 0:
-			x.Share, x.At = float64(p.Tokens)/float64(p.Window), p.Read
+			x.Share = float64(p.Tokens) / float64(p.Window)
+			x.At = p.Read
 		}
 	})
 	return x, err

@@ -25,7 +25,10 @@ func TestGuardUsage(t *testing.T) {
 	at("0.9", time.Minute)
 	g.refused("an old figure", false)
 	g.write(g.session, reply(ago(10*time.Second), "m2", 160_000, 10))
-	g.until("the reading", func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 })
+	g.until(
+		"the reading",
+		func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 },
+	)
 	at("0.5", 5*time.Second)
 	g.refused("a new figure", false)
 	at("0.5", time.Minute)

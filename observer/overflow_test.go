@@ -26,14 +26,23 @@ type guarded struct {
 func newGuarded(t testing.TB) *guarded {
 	g := &guarded{rig: newWatched(t), session: uuid(1), client: guard.Client{SessionID: uuid(1), PID: 4711, Start: "9"}}
 	g.dir = filepath.Join(g.rig.dir, "proj", "sessions", "2026_02_05_MY_SESSION")
-	g.o.Guard = GuardOptions{Enabled: true, Guard: guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}}
+	g.o.Guard = GuardOptions{
+		Enabled: true,
+		Guard:   guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
+	}
 	g.o.Notify = []string{"tee", "-a", filepath.Join(g.rig.dir, "notified")}
 	return g
 }
 
 func (g *guarded) activate() {
 	g.t.Helper()
-	_, err := guard.Activate(g.t.Context(), guard.Activation{Dir: g.dir, Skill: "implement", Client: g.client, Proven: true, Now: time.Now()})
+	_, err := guard.Activate(g.t.Context(), guard.Activation{
+		Dir:    g.dir,
+		Skill:  "implement",
+		Client: g.client,
+		Proven: true,
+		Now:    time.Now(),
+	})
 	noErrors(g.t, err)
 }
 
@@ -49,18 +58,34 @@ func (g *guarded) doc() string  { return filepath.Join(g.dir, guard.DocumentFile
 
 func (g *guarded) update(field, value string) {
 	g.t.Helper()
-	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }))
+	noErrors(
+		g.t,
+		guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }),
+	)
 }
 
 // sm is the origin in all payloads of the client. It is in another folder.
 func (g *guarded) sm() string {
-	return fmt.Sprintf(`"cwd":%q,"sm":{"agent":"em","pid":%d,"start":%q,"project":%q}`, g.rig.dir, g.client.PID, g.client.Start, filepath.Dir(filepath.Dir(g.dir)))
+	return fmt.Sprintf(
+		`"cwd":%q,"sm":{"agent":"em","pid":%d,"start":%q,"project":%q}`,
+		g.rig.dir,
+		g.client.PID,
+		g.client.Start,
+		filepath.Dir(filepath.Dir(g.dir)),
+	)
 }
 
 // call asks for a tool call and gives why it is refused, "" when it is not.
 func (g *guarded) call(tool, input, fields string) string {
 	g.t.Helper()
-	body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,%s%s}`, g.client.SessionID, tool, input, g.sm(), fields)
+	body := fmt.Sprintf(
+		`{"session_id":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,%s%s}`,
+		g.client.SessionID,
+		tool,
+		input,
+		g.sm(),
+		fields,
+	)
 	a := g.ask(http.MethodPost, "/hooks/claude", body)
 	if a.Code == http.StatusNoContent {
 		return ""
@@ -72,7 +97,11 @@ func (g *guarded) call(tool, input, fields string) string {
 			Reason   string `json:"permissionDecisionReason"`
 		} `json:"hookSpecificOutput"`
 	}
-	if err := json.Unmarshal([]byte(a.Body), &x); err != nil || x.Output.Event != "PreToolUse" || x.Output.Decision != "deny" || x.Output.Reason == "" {
+	if err := json.Unmarshal(
+		[]byte(a.Body),
+		&x,
+	); err != nil || x.Output.Event != "PreToolUse" || x.Output.Decision != "deny" ||
+		x.Output.Reason == "" {
 		g.t.Fatalf("%d %s: %v", a.Code, a.Body, err)
 	}
 	return x.Output.Reason
@@ -136,10 +165,13 @@ func TestGuard_Flow(t *testing.T) {
 		`Skill {"skill":"session","args":"dehydrate restart"}`:                                  false,
 		`Write {"file_path":"` + g.file() + `"}`:                                                true,
 		`Bash {"command":"sm session restart; ls"}`:                                             true,
-		`Bash {"command":"` + strings.Repeat("sm session restart ", 2000) + `"}`:                true, // it does not fit, so nobody knows it
-		`Task {"prompt":"go on for me"}`:                                                        true,
-		`mcp__x__y {}`:                                                                          true,
-		`Glob null`:                                                                             true,
+		`Bash {"command":"` + strings.Repeat(
+			"sm session restart ",
+			2000,
+		) + `"}`: true, // it does not fit, so nobody knows it
+		`Task {"prompt":"go on for me"}`: true,
+		`mcp__x__y {}`:                   true,
+		`Glob null`:                      true,
 	} {
 		tool, input, _ := strings.Cut(input, " ")
 		if got := g.call(tool, input, ""); (got != "") != refused {
@@ -179,7 +211,8 @@ func TestGuard_OverflowSticks(t *testing.T) {
 			end(g.rig)
 			g.start()
 			g.refused("another observer", true)
-			g.client.PID, g.client.Start = 4712, "10"
+			g.client.PID = 4712
+			g.client.Start = "10"
 			g.refused("a resumed client", true)
 			g.activate()
 			g.refused("a resumed client that activates", true)

@@ -53,7 +53,8 @@ func TestPageRoutes(t *testing.T) {
 			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 			noErrors(t, err, resp.Body.Close())
 			h := resp.Header
-			if resp.StatusCode != c.want || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cache-Control") != "no-store" {
+			if resp.StatusCode != c.want || h.Get("Access-Control-Allow-Origin") != "" ||
+				h.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s, %s %s: %d, want %d, %v", path, c.header, c.value, resp.StatusCode, c.want, h)
 			}
 		}

@@ -16,7 +16,9 @@ import (
 func TestMessageRefused(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
-	r.o.Queue.PerAgent, r.o.Queue.PerSenderMinute, r.o.Queue.MessageBytes = 3, 4, 100
+	r.o.Queue.PerAgent = 3
+	r.o.Queue.PerSenderMinute = 4
+	r.o.Queue.MessageBytes = 100
 	r.write("aaaaaaaa-0000-4000-8000-000000000001", prompt(ago(0), "p1", "Go."))
 	r.write("aaaaaaaa-0000-4000-8000-000000000002", prompt(ago(0), "p2", "Go."))
 	r.start()
@@ -39,13 +41,20 @@ func TestMessageRefused(t *testing.T) {
 		{"no JSON", "em", `Done.`, "not a message", 400},
 		{"another type", "em", `{"text":7}`, "not a message", 400},
 		{"full", "full", `{"text":"Done.","from":"other"}`, "queue is full", 429},
-		{"full, whatever the mode", "full", `{"text":"Done.","from":"other","delivery_mode":"urgent"}`, "queue is full", 429},
+		{
+			"full, whatever the mode",
+			"full",
+			`{"text":"Done.","from":"other","delivery_mode":"urgent"}`,
+			"queue is full",
+			429,
+		},
 		{"the last of a minute", "em", `{"text":"Done."}`, "", 202},
 		{"too many of a minute", "em", `{"text":"Done."}`, "a minute", 429},
 		{"another sender", "em", `{"text":"Done.","from":"boss"}`, "", 202},
 	} {
 		a := r.ask(http.MethodPost, "/sessions/"+c.to+"/messages", c.body)
-		if a.Code != c.code || !strings.Contains(a.Body, c.want) || (a.Code/100 == 2) == strings.Contains(a.Body, `"error"`) {
+		if a.Code != c.code || !strings.Contains(a.Body, c.want) ||
+			(a.Code/100 == 2) == strings.Contains(a.Body, `"error"`) {
 			t.Errorf("%s: %d %.200s, want %d %s", c.name, a.Code, a.Body, c.code, c.want)
 		}
 	}
@@ -59,18 +68,39 @@ func TestMessageTold(t *testing.T) {
 	r := newWatched(t).start()
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	var sent api.Message
-	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodPost, "/sessions/em/messages", `{"id":"7","from":"boss","text":"Look at CI.","delivery_mode":"important"}`).Body), &sent))
-	want := api.Message{ID: sent.ID, Ref: "7", To: "em", From: "boss", Mode: "important", Text: "Look at CI.", Status: "waiting", MadeAt: sent.MadeAt}
+	noErrors(
+		t,
+		json.Unmarshal(
+			[]byte(r.ask(
+				http.MethodPost,
+				"/sessions/em/messages",
+				`{"id":"7","from":"boss","text":"Look at CI.","delivery_mode":"important"}`,
+			).Body),
+			&sent,
+		),
+	)
+	want := api.Message{
+		ID:     sent.ID,
+		Ref:    "7",
+		To:     "em",
+		From:   "boss",
+		Mode:   "important",
+		Text:   "Look at CI.",
+		Status: "waiting",
+		MadeAt: sent.MadeAt,
+	}
 	check := func(when string) {
 		t.Helper()
 		for _, path := range []string{"/messages", "/sessions/em/messages", "/sessions/" + uuid(1) + "/messages"} {
 			var got api.Messages
 			noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, path, "").Body), &got))
 			for i := range got.Messages { // times are looked at apart
-				if m := &got.Messages[i]; (m.OfferedAt != nil) != (m.Offers > 0) || (m.EndedAt != nil) != (m.Status == "confirmed") {
+				if m := &got.Messages[i]; (m.OfferedAt != nil) != (m.Offers > 0) ||
+					(m.EndedAt != nil) != (m.Status == "confirmed") {
 					t.Errorf("%s: %+v", when, m)
 				}
-				got.Messages[i].OfferedAt, got.Messages[i].EndedAt = nil, nil
+				got.Messages[i].OfferedAt = nil
+				got.Messages[i].EndedAt = nil
 			}
 			if diff := cmp.Diff(api.Messages{Messages: []api.Message{want}}, got); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", when, path, diff)
@@ -82,7 +112,9 @@ func TestMessageTold(t *testing.T) {
 	if line != "[sm from boss] Look at CI. #"+sent.ID {
 		t.Errorf("heard %q", line)
 	}
-	want.Status, want.Via, want.Offers = "offered", "hook", 1
+	want.Status = "offered"
+	want.Via = "hook"
+	want.Offers = 1
 	check("offered")
 	r.write(uuid(1), attachment(ago(0), line))
 	r.until("it was heard", func() bool { return r.mail()[0] == "Look at CI. confirmed" })
@@ -113,7 +145,12 @@ func TestRoutesNotOnTCP(t *testing.T) {
 		{http.MethodDelete, "/sessions/em/messages/a1b2c3", ""},
 		{http.MethodGet, "/messages", ""},
 	} {
-		if over := r.askTCP(c.method, c.path, c.body); over.Code != http.StatusNotFound && over.Code != http.StatusMethodNotAllowed {
+		if over := r.askTCP(
+			c.method,
+			c.path,
+			c.body,
+		); over.Code != http.StatusNotFound &&
+			over.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s over TCP: %d %s", c.method, c.path, over.Code, over.Body)
 		}
 		if a := r.ask(c.method, c.path, c.body); a.Code/100 != 2 && c.method != http.MethodDelete {

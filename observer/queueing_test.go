@@ -39,11 +39,20 @@ func (s *slowQueue) Enqueue(_ context.Context, _ fleet.Thread, id, _ string) (bo
 func queueCore(t *testing.T, n int) (c *core, effects []queueEffect) {
 	t.Helper()
 	now := time.Now()
-	p := &parts{queue: outbox.New(outbox.Defaults()), fleet: fleet.New(fleet.Options{Created: now}, fleet.Stored{}), agents: agents{}}
+	p := &parts{
+		queue:  outbox.New(outbox.Defaults()),
+		fleet:  fleet.New(fleet.Options{Created: now}, fleet.Stored{}),
+		agents: agents{},
+	}
 	c = &core{parts: p, delivery: &delivery{parts: p}}
 	var open []fleet.Client
 	for i := range n {
-		x := transcript.Change{Name: uuid(i), Whole: true, Cursor: transcript.Cursor{Path: "/p/" + uuid(i) + ".jsonl"}, Session: transcript.Session{ID: uuid(i)}}
+		x := transcript.Change{
+			Name:    uuid(i),
+			Whole:   true,
+			Cursor:  transcript.Cursor{Path: "/p/" + uuid(i) + ".jsonl"},
+			Session: transcript.Session{ID: uuid(i)},
+		}
 		x.Session.SetParticulars(transcript.Particulars{Client: clients.Codex})
 		p.fleet.Apply(x)
 		open = append(open, fleet.Client{SessionID: uuid(i), Held: true})
@@ -89,8 +98,13 @@ func TestQueueingStill(t *testing.T) {
 			c.queue.Unoffer(id, time.Now())
 			_, _ = c.queue.Cancel(m.To, id, time.Now())
 		}, false},
-		"left":   {func(c *core, _ outbox.ID) { c.queue.Leave(func(alerts.AgentID) string { return "another" }) }, false},
-		"closed": {func(c *core, _ outbox.ID) { c.fleet.Clients([]fleet.Client{{SessionID: uuid(9), Held: true}}) }, false},
+		"left": {func(c *core, _ outbox.ID) { c.queue.Leave(func(alerts.AgentID) string { return "another" }) }, false},
+		"closed": {func(c *core, _ outbox.ID) {
+			c.fleet.Clients([]fleet.Client{{
+				SessionID: uuid(9),
+				Held:      true,
+			}})
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

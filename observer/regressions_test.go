@@ -18,10 +18,14 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
 	r.until("the client is known", func() bool { return r.session("em").State == "busy" })
 	for _, minutes := range []int{1, 9, 12, 20} { // the clock runs, and nothing is heard
-		noErrors(t, r.app.do(t.Context(), func(c *core) { c.pass(time.Now().Add(time.Duration(minutes) * time.Minute)) }))
+		noErrors(
+			t,
+			r.app.do(t.Context(), func(c *core) { c.pass(time.Now().Add(time.Duration(minutes) * time.Minute)) }),
+		)
 	}
 	r.until("it is told", func() bool { return strings.Contains(r.log.String(), "notice for the operator") })
-	if n := r.scrape()[`sm_notices_total{kind="no_data"}`]; n != 1 || strings.Count(r.log.String(), "notice for the operator") != 1 {
+	if n := r.scrape()[`sm_notices_total{kind="no_data"}`]; n != 1 ||
+		strings.Count(r.log.String(), "notice for the operator") != 1 {
 		t.Errorf("%v notices:\n%s", n, r.log)
 	}
 	r.stop()
@@ -33,8 +37,22 @@ func TestSubagentsMoveNothing(t *testing.T) {
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	r.sends("em", "urgent", "text")
 	before := r.session("em")
-	for _, event := range []string{"PreCompact", "PostCompact", "SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "SessionEnd"} {
-		if line := r.fire("em", uuid(7), event, `,"agent_id":"abf77f2542a28b344","source":"compact","trigger":"auto"`); line != "" {
+	for _, event := range []string{
+		"PreCompact",
+		"PostCompact",
+		"SessionStart",
+		"UserPromptSubmit",
+		"PostToolUse",
+		"Stop",
+		"SubagentStop",
+		"SessionEnd",
+	} {
+		if line := r.fire(
+			"em",
+			uuid(7),
+			event,
+			`,"agent_id":"abf77f2542a28b344","source":"compact","trigger":"auto"`,
+		); line != "" {
 			t.Errorf("%s is answered with %q", event, line)
 		}
 	}

@@ -13,7 +13,11 @@ import (
 )
 
 func (s *server) getReminders(w http.ResponseWriter, r *http.Request) error {
-	return s.listReminders(w, r, func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) })
+	return s.listReminders(
+		w,
+		r,
+		func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) },
+	)
 }
 
 func (s *server) getAllReminders(w http.ResponseWriter, r *http.Request) error {
@@ -42,7 +46,11 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
-	if err := respond.ReadJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
+	if err := respond.ReadJSON(
+		r,
+		&in,
+		"not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}",
+	); err != nil {
 		return err
 	}
 	x, text := wire.NewReminder(&in, s.settings.Load().Queue.MessageBytes, now)
@@ -71,7 +79,8 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
 func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
-	now, id := time.Now(), r.PathValue("reminder")
+	now := time.Now()
+	id := r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
 	err := s.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
@@ -99,7 +108,8 @@ func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 
 // resetReminders begins the time of an agent's periodic reminders anew.
 func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
-	now, n := time.Now(), 0
+	now := time.Now()
+	n := 0
 	err := s.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {

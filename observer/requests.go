@@ -44,7 +44,14 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 		h.rotations.Refuse()
 		return x, err
 	}
-	x = rotation.Rotation{ID: rotation.NewID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
+	x = rotation.Rotation{
+		ID:      rotation.NewID(),
+		Agent:   agent,
+		Path:    in.Path,
+		Session: s.Session,
+		Since:   s.Started,
+		CWD:     s.Project,
+	}
 	if s.At.PID == 0 { // the requesting client is unknown, so no client is cleared
 		x.Session = ""
 	}
@@ -67,7 +74,12 @@ func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if _, open := h.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := h.schedule(rotation.Rotation{ID: rotation.NewID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
+	x, err := h.schedule(rotation.Rotation{
+		ID:      rotation.NewID(),
+		Agent:   agent,
+		Session: s.Session,
+		CWD:     s.Project,
+	}, now)
 	if err != nil {
 		h.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
 		return
@@ -110,7 +122,8 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 	x := h.run(agent)
 	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
 	open, ok := h.rotations.Open(agent)
-	if first && ok && string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
+	if first && ok &&
+		string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
 			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
@@ -124,7 +137,8 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
-	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing && asked.Restarting != x.order.Rotation {
+	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing &&
+		asked.Restarting != x.order.Rotation {
 		s, _ := h.fleet.Location(agent)
 		switch _, idle := h.delivery.idle(agent, now); {
 		case idle && s.Session == open.Left:
@@ -136,7 +150,8 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 			h.delivery.notCarried(agent, now)
 		}
 	}
-	p.news, p.number = x.news, x.polls
+	p.news = x.news
+	p.number = x.polls
 	return p, nil
 }
 

@@ -48,7 +48,8 @@ func life() []chapter {
 	replies := func(msg string, tokens int) func() string {
 		return func() string { return reply(ago(0), msg, tokens, 10) }
 	}
-	one, two := uuid(1), uuid(2)
+	one := uuid(1)
+	two := uuid(2)
 	const warned, critical, parent = "em/1/warning confirmed", "em/1/critical withdrawn", "em/2/compacted offered to boss"
 	return []chapter{
 		{"known", func(r *rig) {
@@ -56,20 +57,54 @@ func life() []chapter {
 			r.joins("em", `,"parent_session_id":"boss"`)
 			r.fire("em", one, "SessionStart", `,"source":"startup"`)
 		}, nil},
-		{"warned", writes(one, func() string { return prompt(ago(0), "p1", "Go.") }, replies("m1", 104_000)), []string{"em/1/warning waiting"}},
+		{
+			"warned",
+			writes(one, func() string { return prompt(ago(0), "p1", "Go.") }, replies("m1", 104_000)),
+			[]string{"em/1/warning waiting"},
+		},
 		{"told so", hook("Stop", one, ""), []string{"em/1/warning offered"}},
 		{"has heard it", writes(one, func() string { return attachment(ago(0), heard) }), []string{warned}},
 		{"critical", writes(one, replies("m2", 132_000)), []string{warned, "em/1/critical waiting"}},
 		{"told so, too", hook("PostToolUse", one, ""), []string{warned, "em/1/critical offered"}},
 		{"compacting", hook("PreCompact", one, `,"trigger":"auto"`), []string{warned, "em/1/critical offered"}},
-		{"compacted", writes(one, func() string { return boundary(ago(0), "b1", "auto", 160_000) }), []string{warned, critical, "em/2/compacted waiting to boss"}},
-		{"says so itself", hook("SessionStart", one, `,"source":"compact"`), []string{warned, critical, "em/2/compacted waiting to boss"}},
-		{"and again", hook("PostCompact", one, `,"trigger":"auto"`), []string{warned, critical, "em/2/compacted waiting to boss"}},
+		{
+			"compacted",
+			writes(one, func() string { return boundary(ago(0), "b1", "auto", 160_000) }),
+			[]string{warned, critical, "em/2/compacted waiting to boss"},
+		},
+		{
+			"says so itself",
+			hook("SessionStart", one, `,"source":"compact"`),
+			[]string{warned, critical, "em/2/compacted waiting to boss"},
+		},
+		{
+			"and again",
+			hook("PostCompact", one, `,"trigger":"auto"`),
+			[]string{warned, critical, "em/2/compacted waiting to boss"},
+		},
 		{"its parent hears", func(r *rig) { r.fire("boss", uuid(9), "Stop", "") }, []string{warned, critical, parent}},
-		{"grown again", writes(one, replies("m3", 30_000), replies("m4", 110_000)), []string{warned, critical, parent, "em/2/warning waiting"}},
-		{"cleared", hook("SessionStart", two, `,"source":"clear","agent_id":null`), []string{warned, critical, "em/2/compacted withdrawn to boss", "em/2/warning withdrawn"}},
-		{"warned in the next session", writes(two, func() string { return prompt(ago(0), "p2", "Go on.") }, replies("m5", 104_000)),
-			[]string{warned, critical, "em/2/compacted withdrawn to boss", "em/2/warning withdrawn", "em/3/warning waiting"}},
+		{
+			"grown again",
+			writes(one, replies("m3", 30_000), replies("m4", 110_000)),
+			[]string{warned, critical, parent, "em/2/warning waiting"},
+		},
+		{
+			"cleared",
+			hook("SessionStart", two, `,"source":"clear","agent_id":null`),
+			[]string{warned, critical, "em/2/compacted withdrawn to boss", "em/2/warning withdrawn"},
+		},
+		{"warned in the next session", writes(
+			two,
+			func() string { return prompt(ago(0), "p2", "Go on.") },
+			replies("m5", 104_000),
+		),
+			[]string{
+				warned,
+				critical,
+				"em/2/compacted withdrawn to boss",
+				"em/2/warning withdrawn",
+				"em/3/warning waiting",
+			}},
 	}
 }
 
@@ -109,13 +144,16 @@ func (r *rig) checkLife() {
 	got := r.scrape()
 	maps.DeleteFunc(got, func(name string, v float64) bool {
 		_, asked := want[name]
-		counter := strings.Contains(name, "_total{") && v > 0 && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "agent_tokens")
+		counter := strings.Contains(name, "_total{") && v > 0 && !strings.HasPrefix(name, "process_") &&
+			!strings.HasPrefix(name, "go_") &&
+			!strings.HasPrefix(name, "agent_tokens")
 		return !asked && !counter
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Errorf("counted (-want +got):\n%s", diff)
 	}
-	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 3 || s.IsCompacting || s.TokensUsed == nil || *s.TokensUsed != 104_000 {
+	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 3 || s.IsCompacting || s.TokensUsed == nil ||
+		*s.TokensUsed != 104_000 {
 		r.t.Errorf("in the end: %+v", s)
 	}
 }

@@ -37,7 +37,9 @@ func (r *rig) try(method, path, body string) (answer, error) {
 // askTCP asks over TCP.
 func (r *rig) askTCP(method, path, body string) answer {
 	r.t.Helper()
-	a, err := request(r.t.Context(), &http.Transport{DisableKeepAlives: true}, method, "http://"+r.tcp().String()+path, body)
+	a, err := request(r.t.Context(), &http.Transport{
+		DisableKeepAlives: true,
+	}, method, "http://"+r.tcp().String()+path, body)
 	noErrors(r.t, err)
 	return a
 }
@@ -72,7 +74,12 @@ func (r *rig) usage(body string) string {
 // uses posts a report of an agent: so many percent of 200,000 tokens.
 func (r *rig) uses(agent string, percent int) {
 	r.t.Helper()
-	r.usage(fmt.Sprintf(`{"session_id":%q,"used_percentage":%d,"total_input_tokens":%d,"total_output_tokens":4521,"context_window_size":200000}`, agent, percent, 2000*percent))
+	r.usage(fmt.Sprintf(
+		`{"session_id":%q,"used_percentage":%d,"total_input_tokens":%d,"total_output_tokens":4521,"context_window_size":200000}`,
+		agent,
+		percent,
+		2000*percent,
+	))
 }
 
 // happens posts an event of an agent.
@@ -107,7 +114,11 @@ func (r *rig) fire(agent, session, event, fields string) string {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if err := json.Unmarshal([]byte(a.Body), &x); err != nil || a.Code != http.StatusOK || x.Output.Event != event || x.Output.Context == "" {
+	if err := json.Unmarshal(
+		[]byte(a.Body),
+		&x,
+	); err != nil || a.Code != http.StatusOK || x.Output.Event != event ||
+		x.Output.Context == "" {
 		r.t.Fatalf("%s: %d %s: %v", event, a.Code, a.Body, err)
 	}
 	return x.Output.Context

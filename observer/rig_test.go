@@ -42,12 +42,26 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	r := &rig{t: t, dir: dir, projects: filepath.Join(dir, "projects"), log: new(lockedBuffer)}
+	r := &rig{
+		t:        t,
+		dir:      dir,
+		projects: filepath.Join(dir, "projects"),
+		log:      new(lockedBuffer),
+	}
 	r.o = Options{
-		Projects: []string{r.projects}, State: filepath.Join(dir, "state"), Socket: filepath.Join(dir, "run", "sm.sock"),
-		Listen: []string{"127.0.0.1:0"}, Version: "1.2.3", Commit: "abcdef0",
-		Settings: Settings{SessionTTL: time.Hour, MaxSessions: 500, Alerts: alerts.Defaults(), Queue: outbox.Defaults()},
-		Logger:   slog.New(slog.NewTextHandler(r.log, nil)),
+		Projects: []string{r.projects},
+		State:    filepath.Join(dir, "state"),
+		Socket:   filepath.Join(dir, "run", "sm.sock"),
+		Listen:   []string{"127.0.0.1:0"},
+		Version:  "1.2.3",
+		Commit:   "abcdef0",
+		Settings: Settings{
+			SessionTTL:  time.Hour,
+			MaxSessions: 500,
+			Alerts:      alerts.Defaults(),
+			Queue:       outbox.Defaults(),
+		},
+		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	r.o.Web = func(a *App) (web Web, err error) {
 		r.hub, err = webpage.New(webpage.Options{
@@ -190,7 +204,10 @@ func fetch(ctx context.Context, url string, headers ...string) (answer, error) {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: patience}
+	client := http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		Timeout:   patience,
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return answer{}, err
@@ -259,7 +276,12 @@ func boundary(at, id, trigger string, pre int) string {
 }
 
 func prompt(at, id, text string) string {
-	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.197","cwd":"/home/dev/web","message":{"content":%q}}`, id, at, text)
+	return fmt.Sprintf(
+		`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.197","cwd":"/home/dev/web","message":{"content":%q}}`,
+		id,
+		at,
+		text,
+	)
 }
 
 // age makes a transcript as old as its records.

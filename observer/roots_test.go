@@ -20,8 +20,18 @@ func TestElsewhere(t *testing.T) {
 	noErrors(t, err)
 	config := filepath.Join(real, "elsewhere")
 	path := func(n int) string { return filepath.Join(config, "projects", "-home-dev-api", uuid(n)+".jsonl") }
-	appendLines(t, path(1), reply(ago(time.Hour), "m1", 40_000, 10), boundary(ago(time.Hour), "b1", "auto", 167_000), reply(ago(time.Hour), "m2", 30_000, 10))
-	appendLines(t, filepath.Join(config, "projects", "-home-dev-api", uuid(1), "subagents", "agent-a1.jsonl"), reply(ago(time.Hour), "s1", 5000, 10))
+	appendLines(
+		t,
+		path(1),
+		reply(ago(time.Hour), "m1", 40_000, 10),
+		boundary(ago(time.Hour), "b1", "auto", 167_000),
+		reply(ago(time.Hour), "m2", 30_000, 10),
+	)
+	appendLines(
+		t,
+		filepath.Join(config, "projects", "-home-dev-api", uuid(1), "subagents", "agent-a1.jsonl"),
+		reply(ago(time.Hour), "s1", 5000, 10),
+	)
 	appendLines(t, path(2), reply(ago(time.Hour), "n1", 20_000, 10))
 	r.start()
 	fire := func(session int, event string) {
@@ -44,7 +54,12 @@ func TestElsewhere(t *testing.T) {
 	has("/compact", `agent_session_compactions_total{session="em",trigger="manual"} 1`)
 	noErrors(t, os.MkdirAll(filepath.Join(config, "sessions"), 0o700))
 	noErrors(t, os.WriteFile(filepath.Join(config, "sessions", "77.json"),
-		fmt.Appendf(nil, `{"pid":%d,"sessionId":%q,"procStart":"test 77","status":"waiting"}`, os.Getpid(), uuid(1)), 0o600))
+		fmt.Appendf(
+			nil,
+			`{"pid":%d,"sessionId":%q,"procStart":"test 77","status":"waiting"}`,
+			os.Getpid(),
+			uuid(1),
+		), 0o600))
 	r.until("its registry", func() bool {
 		return strings.Contains(r.ask(http.MethodGet, "/sessions/em", "").Body, `"state":"waiting"`)
 	})

@@ -47,7 +47,12 @@ func (h *handoffs) perform(effects []rotation.Effect, now time.Time) {
 		case rotation.Resume:
 			h.typeOwn(ownEffect{rotation: x.Rotation, text: x.Rotation.Prompt, prompt: true})
 		case rotation.Finish:
-			h.typeOwn(ownEffect{rotation: x.Rotation, text: x.Text, prompt: x.Prompt, finish: true})
+			h.typeOwn(ownEffect{
+				rotation: x.Rotation,
+				text:     x.Text,
+				prompt:   x.Prompt,
+				finish:   true,
+			})
 		case rotation.Restart:
 			h.effects.add(issueEffect{x.Rotation})
 		case rotation.Report:
@@ -57,10 +62,21 @@ func (h *handoffs) perform(effects []rotation.Effect, now time.Time) {
 		case rotation.Withdraw:
 			h.effects.add(withdrawEffect{x.Rotation.Channel, x.Rotation.Document})
 		case rotation.Executed:
-			h.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
+			h.log.Info(
+				"handoff confirmed",
+				"agent", x.Rotation.Agent,
+				"id", x.Rotation.ID,
+				"path", x.Rotation.Read,
+				"session", x.Rotation.Next,
+			)
 			s, _ := h.fleet.Location(x.Rotation.Agent)
 			h.effects.add(freshenEffect{x.Rotation, s.At},
-				consumeEffect{channel: x.Rotation.Channel, document: x.Rotation.Document, session: x.Rotation.Next, pid: s.At.PID})
+				consumeEffect{
+					channel:  x.Rotation.Channel,
+					document: x.Rotation.Document,
+					session:  x.Rotation.Next,
+					pid:      s.At.PID,
+				})
 		}
 	}
 }
@@ -76,7 +92,12 @@ func (h *handoffs) pass(now time.Time) {
 		case idle && h.awaitsRun(agent, now):
 		case idle && !h.agents.look(agent).typing.busy:
 			s, _ := h.fleet.Location(agent)
-			h.step(rotation.Idle{Agent: agent, Way: h.way(agent, place, now), Session: s.Session, At: now}, now)
+			h.step(rotation.Idle{
+				Agent:   agent,
+				Way:     h.way(agent, place, now),
+				Session: s.Session,
+				At:      now,
+			}, now)
 		case !idle && h.fleet.Gone(agent) && !h.agents.look(agent).run.lately(now):
 			h.step(rotation.Gone{Agent: agent, At: now}, now)
 		}
@@ -88,7 +109,8 @@ func (h *handoffs) pass(now time.Time) {
 // observer started. A handoff from before waits for the poll.
 func (h *handoffs) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 	r, _ := h.rotations.Open(agent)
-	return r.State == rotation.Scheduled && r.Made.Before(h.began) && now.Sub(h.began) < runsWithin && !h.agents.look(agent).run.present(now)
+	return r.State == rotation.Scheduled && r.Made.Before(h.began) && now.Sub(h.began) < runsWithin &&
+		!h.agents.look(agent).run.present(now)
 }
 
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
@@ -120,7 +142,10 @@ func (h *handoffs) checkFirstReading(ev *alerts.Event, now time.Time) {
 	}
 	s, _ := h.fleet.Location(ev.Agent)
 	known, _ := h.engine.Agent(ev.Agent)
-	high := h.settings.Alerts.Thresholds.Level(ev.Tokens, transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}, known.Threshold) >= alerts.Warn
+	high := h.settings.Alerts.Thresholds.Level(ev.Tokens, transcript.Window{
+		Tokens:   ev.Window,
+		Reserved: ev.Reserved,
+	}, known.Threshold) >= alerts.Warn
 	h.step(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
 }
 
@@ -183,7 +208,14 @@ func (h *handoffs) notifyAgent(agent alerts.AgentID, name, text string, mode ale
 	if h.dryRun {
 		return
 	}
-	_, err := h.queue.Put(outbox.Message{To: agent, Ref: handoffRef + name, Mode: mode, Text: wording.Handoff + text, OwnWords: true, Unmetered: true}, now)
+	_, err := h.queue.Put(outbox.Message{
+		To:        agent,
+		Ref:       handoffRef + name,
+		Mode:      mode,
+		Text:      wording.Handoff + text,
+		OwnWords:  true,
+		Unmetered: true,
+	}, now)
 	if err != nil {
 		h.log.Error("the outcome of a handoff cannot be queued", "agent", agent, "err", err)
 	}
@@ -213,7 +245,10 @@ func (h *handoffs) report(x rotation.Report, now time.Time) {
 			alerts.Sequential, now)
 	default:
 		h.notifyAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
-			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.", words(r.Reason), cmp.Or(r.Plain, r.Read)),
+			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.", words(r.Reason), cmp.Or(
+				r.Plain,
+				r.Read,
+			)),
 			alerts.Urgent, now)
 	}
 }
@@ -225,7 +260,8 @@ func (h *handoffs) opened(x *alerts.Opened, now time.Time) {
 		h.step(rotation.Compacted{Agent: x.Agent}, now)
 	}
 	for _, m := range h.queue.Of(x.Agent) {
-		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffRef) && !strings.HasSuffix(m.Ref, lostName) {
+		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffRef) &&
+			!strings.HasSuffix(m.Ref, lostName) {
 			if _, err := h.queue.Cancel(x.Agent, m.ID, now); err != nil {
 				h.log.Debug("what was said of a handoff cannot be taken back", "id", m.ID, "err", err)
 			}
@@ -239,7 +275,10 @@ const lostName = "/lost"
 // unhelpful notifies an agent whose new context is full from the start.
 func (h *handoffs) unhelpful(s rotation.AgentRecord, now time.Time) {
 	h.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
-	h.operator("handoff/"+s.Session+"/futile", fmt.Sprintf("The context of %s stands above the warning right after a handoff.", h.name(s.Agent)))
+	h.operator(
+		"handoff/"+s.Session+"/futile",
+		fmt.Sprintf("The context of %s stands above the warning right after a handoff.", h.name(s.Agent)),
+	)
 	h.notifyAgent(s.Agent, s.Session+"/futile",
 		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
 		alerts.Sequential, now)

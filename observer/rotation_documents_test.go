@@ -31,7 +31,13 @@ const webChannel = "-home-dev-web"
 func (r *rig) leaves(agent, body string, before time.Duration) handoff.Document {
 	r.t.Helper()
 	d, err := r.o.Handoff.Documents.Put(handoff.NewDocument{
-		Channel: webChannel, Agent: agent, SessionID: uuid(9), WorkingDir: "/home/dev/web", Type: handoff.Manual, Path: "/home/dev/web/doc.md", Body: body,
+		Channel:    webChannel,
+		Agent:      agent,
+		SessionID:  uuid(9),
+		WorkingDir: "/home/dev/web",
+		Type:       handoff.Manual,
+		Path:       "/home/dev/web/doc.md",
+		Body:       body,
 	}, time.Now().Add(-before))
 	noErrors(r.t, err)
 	return d
@@ -61,7 +67,11 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 			d := r.leaves("w1", "Next: CI.", time.Minute)
 			a.starts(source)
 			got := a.heard()
-			if len(got) != 1 || !strings.HasPrefix(got[0], "SessionStart: === HANDOFF LOADED (ID: "+d.ID+") ===\nChannel: "+webChannel+"\nPrevious Session: "+uuid(9)+"\nType: manual\n") ||
+			if len(got) != 1 ||
+				!strings.HasPrefix(
+					got[0],
+					"SessionStart: === HANDOFF LOADED (ID: "+d.ID+") ===\nChannel: "+webChannel+"\nPrevious Session: "+uuid(9)+"\nType: manual\n",
+				) ||
 				!strings.Contains(got[0], "\nNext: CI.\n") || !strings.HasSuffix(got[0], "\n=== END HANDOFF ===") {
 				t.Fatalf("heard %q", got)
 			}
@@ -122,7 +132,13 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 		t.Errorf("the client would give %q to the summariser", text)
 	}
 	text := a.hook("SessionStart", `,"source":"compact"`)
-	for _, want := range []string{"=== HANDOFF LOADED (ID: HO-", "Type: auto\n", "Previous Session: " + a.session, "Go.", "Age: "} {
+	for _, want := range []string{
+		"=== HANDOFF LOADED (ID: HO-",
+		"Type: auto\n",
+		"Previous Session: " + a.session,
+		"Go.",
+		"Age: ",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("told %q, which lacks %q", text, want)
 		}
@@ -153,7 +169,9 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 			c.change(r, a, doc)
 			a.hook("PreCompact", `,"trigger":"auto"`)
 			text := a.hook("SessionStart", `,"source":"compact"`)
-			if own := strings.Contains(text, "Next: look at CI.") && strings.Contains(text, "Type: manual\n"); own != c.own || strings.Contains(text, "Type: auto\n") == c.own {
+			if own := strings.Contains(text, "Next: look at CI.") &&
+				strings.Contains(text, "Type: manual\n"); own != c.own ||
+				strings.Contains(text, "Type: auto\n") == c.own {
 				t.Errorf("its own document %v, want %v: told %q", own, c.own, text)
 			}
 			r.ends()

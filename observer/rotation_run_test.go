@@ -25,7 +25,8 @@ type supervisor struct {
 func (r *rig) polls(agent string, run api.Run) *supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &supervisor{r, agent, make(chan api.Instruction, 1), cancel, make(chan struct{})}
-	client, before := api.NewClient([]string{r.o.Socket}), r.polled(agent)
+	client := api.NewClient([]string{r.o.Socket})
+	before := r.polled(agent)
 	go func() {
 		defer close(s.ended)
 		for ctx.Err() == nil {
@@ -36,7 +37,9 @@ func (r *rig) polls(agent string, run api.Run) *supervisor {
 			if ok || err != nil {
 				return
 			}
-			run.Handled, run.Outcome, run.Reason = "", "", ""
+			run.Handled = ""
+			run.Outcome = ""
+			run.Reason = ""
 		}
 	}()
 	r.t.Cleanup(s.hangUp)
@@ -93,7 +96,8 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	a.ends()
 	in := run.order()
 	h := r.handoffs()[0]
-	if in.Rotation != id || in.Action != api.ActionRestart || in.Prompt != resume(h.Path) || !h.Auto || h.Way != "restart" {
+	if in.Rotation != id || in.Action != api.ActionRestart || in.Prompt != resume(h.Path) || !h.Auto ||
+		h.Way != "restart" {
 		t.Errorf("%+v of %+v", in, h)
 	}
 	text, err := os.ReadFile(h.Path)
@@ -102,14 +106,20 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 		t.Errorf("the document:\n%s", text)
 	}
 	b := a.restarts(4, in.Prompt)
-	answered := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+	answered := r.polls("w1", api.Run{
+		CanRestart:   true,
+		RestartsLeft: 9,
+		Handled:      id,
+		Outcome:      api.OutcomeRestarted,
+	})
 	h = r.handoffIs(id, "confirmed")
 	if h.NextSession != b.session {
 		t.Errorf("%+v", h)
 	}
 	b.checkHeard("no document besides the prompt")
 	a.checkHeard("nothing is typed")
-	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 || s.LastHandoff == nil || *s.LastHandoff != h.Path {
+	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 || s.LastHandoff == nil ||
+		*s.LastHandoff != h.Path {
 		t.Errorf("%+v", s)
 	}
 	if len(answered.orders) != 0 || len(r.handoffs()) != 1 {
@@ -156,7 +166,10 @@ func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
 	r.handoffIs(id, "failed: restarts_exhausted")
 	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
 	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted: no restart is left. Your context is as it was")
+		return strings.Contains(
+			strings.Join(a.heard(), "\n"),
+			doc+" did not take place: restarts exhausted: no restart is left. Your context is as it was",
+		)
 	})
 	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
 		t.Errorf("%+v", s)
@@ -175,7 +188,13 @@ func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 	a.ends()
 	run.order()
 	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
-		r.polls("w2", api.Run{CanRestart: true, RestartsLeft: 10, Handled: id, Outcome: outcome, Reason: "x"}).hangUp()
+		r.polls("w2", api.Run{
+			CanRestart:   true,
+			RestartsLeft: 10,
+			Handled:      id,
+			Outcome:      outcome,
+			Reason:       "x",
+		}).hangUp()
 		r.handoffIs(id, "clearing")
 	}
 	a.restarts(4, resume(doc))
@@ -200,7 +219,10 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			m := r.sends("w1", "urgent", "Now.")
 			end(r)
 			r.start()
-			if second := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).order(); second != first || first.Rotation != id {
+			if second := r.polls("w1", api.Run{
+				CanRestart:   true,
+				RestartsLeft: 10,
+			}).order(); second != first || first.Rotation != id {
 				t.Fatalf("%+v, then %+v", first, second)
 			}
 			if text := a.hook("PostToolUse", ""); text != "" {
@@ -210,7 +232,12 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			r.handoffIs(id, "confirmed")
 			end(r)
 			r.start()
-			late := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+			late := r.polls("w1", api.Run{
+				CanRestart:   true,
+				RestartsLeft: 9,
+				Handled:      id,
+				Outcome:      api.OutcomeRestarted,
+			})
 			r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
 			if len(late.orders) != 0 {
 				t.Errorf("another order: %+v", <-late.orders)
@@ -258,10 +285,17 @@ func TestRotation_BetweenTwoClients(t *testing.T) {
 				asks := r.polls("w1", between)
 				r.handoffIs(id, "clearing")
 				b := a.restarts(4, in.Prompt)
-				r.polls("w1", api.Run{Client: 2, CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+				r.polls("w1", api.Run{
+					Client:       2,
+					CanRestart:   true,
+					RestartsLeft: 9,
+					Handled:      id,
+					Outcome:      api.OutcomeRestarted,
+				})
 				r.handoffIs(id, "confirmed")
 				b.checkHeard("no document besides the prompt")
-				if len(asks.orders) > 0 && (restarting || listed != "left") { // the same order again is carried out once
+				if len(asks.orders) > 0 &&
+					(restarting || listed != "left") { // the same order again is carried out once
 					t.Errorf("another order: %+v", <-asks.orders)
 				}
 				r.ends()

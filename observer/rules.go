@@ -60,7 +60,13 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 	if agent, err := p.fleet.Agent(string(to), true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
-	if _, err := p.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text, Plain: s.Plain}, madeAt(&s, now)); err != nil {
+	if _, err := p.queue.Put(outbox.Message{
+		Key:   s.Key,
+		To:    to,
+		Mode:  s.Mode,
+		Text:  s.Text,
+		Plain: s.Plain,
+	}, madeAt(&s, now)); err != nil {
 		p.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
 }
@@ -130,7 +136,13 @@ func (p *rules) writeLevels() {
 // level writes the level file of an agent anew.
 func (p *rules) level(agent alerts.AgentID) {
 	if v, known := p.engine.Agent(agent); known {
-		p.levels.Set(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known})
+		p.levels.Set(alerts.SetLevel{
+			Agent:   v.Agent,
+			Level:   v.Level,
+			Percent: v.Percent,
+			Tokens:  v.Tokens,
+			Known:   v.Known,
+		})
 	}
 }
 
@@ -141,7 +153,12 @@ type levelEffect struct{ *levels.Changes }
 // so that none is put there twice.
 func (p *rules) remind(r *alerts.Remind, now time.Time) {
 	if r.Forced {
-		p.log.Warn("a reminder does not wait any longer for the end of a compaction", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "late", r.Late)
+		p.log.Warn(
+			"a reminder does not wait any longer for the end of a compaction",
+			"agent", r.Reminder.Agent,
+			"id", r.Reminder.ID,
+			"late", r.Late,
+		)
 	}
 	if p.dryRun {
 		p.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
@@ -152,8 +169,13 @@ func (p *rules) remind(r *alerts.Remind, now time.Time) {
 	}
 	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // a new text replaces earlier ones
 	_, err := p.queue.Put(outbox.Message{
-		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: wording.Remind + r.Reminder.Text,
-		OwnWords: r.Reminder.Own(), Unmetered: true,
+		To:        r.Reminder.Agent,
+		From:      r.Reminder.From,
+		Ref:       saying(&r.Reminder),
+		Mode:      r.Mode,
+		Text:      wording.Remind + r.Reminder.Text,
+		OwnWords:  r.Reminder.Own(),
+		Unmetered: true,
 	}, now)
 	if err != nil {
 		p.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)

@@ -47,7 +47,12 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 				continue
 			}
 			policy, _ := c.engine.Agent(alerts.AgentID(v.Agent))
-			s.Sessions = append(s.Sessions, &metrics.Session{View: v, Policy: policy, State: wire.StateOf(v), Queued: c.queue.WaitingFor(alerts.AgentID(v.Agent))})
+			s.Sessions = append(s.Sessions, &metrics.Session{
+				View:   v,
+				Policy: policy,
+				State:  wire.StateOf(v),
+				Queued: c.queue.WaitingFor(alerts.AgentID(v.Agent)),
+			})
 		}
 		s.Fleet, s.Alerts, s.Messages, s.Handoffs = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.rotations.Counters()
 		s.Queued, s.Limits = c.queue.Waiting(), c.fleet.Limits(now)

@@ -54,10 +54,20 @@ func crowded(t testing.TB, agents int) *rig {
 		lines := []string{prompt(ago(40*time.Minute), fmt.Sprint("p", i), tasks[i*5%len(tasks)])}
 		for k := range 24 {
 			at := ago(time.Duration(24-k)*90*time.Second + time.Duration(i%17)*time.Minute)
-			lines = append(lines, replyOf("claude-sonnet-4-5", cwd, at, fmt.Sprint("m", i, "-", k), 18_000+(1_000+i*7919%5_000)*(k+1), 1))
+			lines = append(
+				lines,
+				replyOf("claude-sonnet-4-5", cwd, at, fmt.Sprint("m", i, "-", k), 18_000+(1_000+i*7919%5_000)*(k+1), 1),
+			)
 		}
 		if i%(agents/25) != 0 {
-			lines = append(lines, fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":%q,"version":"2.1.197"}`, i, ago(time.Duration(i%17)*time.Minute)))
+			lines = append(
+				lines,
+				fmt.Sprintf(
+					`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":%q,"version":"2.1.197"}`,
+					i,
+					ago(time.Duration(i%17)*time.Minute),
+				),
+			)
 		}
 		r.write(uuid(i), lines...)
 	}
@@ -100,11 +110,21 @@ func TestScreenshots(t *testing.T) {
 }
 
 // picture opens the page, does what is to be seen, and keeps how it looks.
-func (r *rig) picture(t *testing.T, c chromium, dir, name, path, theme string, width, height int64, do string) *browser {
+func (r *rig) picture(
+	t *testing.T,
+	c chromium,
+	dir, name, path, theme string,
+	width, height int64,
+	do string,
+) *browser {
 	t.Helper()
 	b := c.open(t, r, path, width, height)
 	b.live()
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.theme = %q; %s }`, theme, do)))
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`{ document.documentElement.dataset.theme = %q; %s }`,
+		theme,
+		do,
+	)))
 	b.quiet()
 	b.keep(t, dir, name)
 	return b

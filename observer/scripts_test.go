@@ -60,7 +60,15 @@ func newScripts(t *testing.T, port int) *scripts {
 	s := &scripts{t: t, dir: t.TempDir(), port: port}
 	// One of the scripts does not wait for curl. This one says when it has ended.
 	curl, err := exec.LookPath("curl")
-	noErrors(t, err, os.WriteFile(filepath.Join(s.dir, "curl"), fmt.Appendf(nil, "#!/bin/sh\n%s \"$@\"\ncode=$?\necho >>%s/ended\nexit $code\n", curl, s.dir), 0o700))
+	noErrors(
+		t,
+		err,
+		os.WriteFile(
+			filepath.Join(s.dir, "curl"),
+			fmt.Appendf(nil, "#!/bin/sh\n%s \"$@\"\ncode=$?\necho >>%s/ended\nexit $code\n", curl, s.dir),
+			0o700,
+		),
+	)
 	return s
 }
 
@@ -88,7 +96,9 @@ func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
 		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+agent)
 	}
 	var out, odd bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &odd
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Stdout = &out
+	cmd.Stderr = &odd
 	if err := cmd.Run(); err != nil || odd.Len() > 0 {
 		s.t.Fatalf("%v\n%s", err, odd.String())
 	}
@@ -125,17 +135,33 @@ func TestNotices_Scripts(t *testing.T) {
 	r.checkMail("at 52%", "em/1/warning waiting")
 	r.until("66% is known", report("66", 132_100, "66% ctx\n"))
 	r.until("it compacts", func() bool {
-		s.run(r, beforeScript, "em", `{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":"","session_id":"abc123"}`)
+		s.run(
+			r,
+			beforeScript,
+			"em",
+			`{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":"","session_id":"abc123"}`,
+		)
 		return r.session("em").IsCompacting
 	})
 	r.until("it has compacted", func() bool {
-		if got := s.run(r, afterScript, "em", `{"hook_event_name":"SessionStart","source":"compact","model":"claude-sonnet-4-6"}`); got != "" {
+		if got := s.run(
+			r,
+			afterScript,
+			"em",
+			`{"hook_event_name":"SessionStart","source":"compact","model":"claude-sonnet-4-6"}`,
+		); got != "" {
 			t.Fatalf("without a handoff the script prints %q", got)
 		}
 		return !r.session("em").IsCompacting
 	})
 	r.until("55% is known", report("55", 110_100, "55% ctx\n"))
-	r.checkMail("in the end", "em/1/warning withdrawn", "em/1/critical withdrawn", "em/2/compacted waiting to boss", "em/2/warning waiting")
+	r.checkMail(
+		"in the end",
+		"em/1/warning withdrawn",
+		"em/1/critical withdrawn",
+		"em/2/compacted waiting to boss",
+		"em/2/warning waiting",
+	)
 	if x := r.session("em"); x.Cycle != 2 {
 		t.Errorf("%+v", x)
 	}

@@ -143,7 +143,8 @@ func (s *server) sessions(ctx context.Context, began time.Time, of part, trend b
 	for filled := false; ; filled = true {
 		var left []unread
 		err = s.do(ctx, func(c *core) {
-			all, left = nil, nil
+			all = nil
+			left = nil
 			for _, v := range of(c) {
 				x := c.session(&v)
 				if trend {

@@ -29,14 +29,46 @@ func smallFleet(t *testing.T) *rig {
 	at := func(minutes int) string {
 		return stamp(time.Date(2026, 5, 1, 12, minutes, 0, 0, time.UTC))
 	}
-	r.write(uuid(1), prompt(at(0), "p1", "go on"), reply(at(1), "m1", 50_123, 300), boundary(at(2), "b1", "auto", 50_423),
+	r.write(uuid(1), prompt(
+		at(0),
+		"p1",
+		"go on",
+	), reply(
+		at(1),
+		"m1",
+		50_123,
+		300,
+	), boundary(
+		at(2),
+		"b1",
+		"auto",
+		50_423,
+	),
 		prompt(at(3), "p2", "and on"), reply(at(4), "m2", 130_000, 70))
-	appendLines(t, r.subagent(uuid(1), "agent-7"), strings.Replace(reply(at(2), "s1", 9_000, 40), `{"type"`, `{"isSidechain":true,"agentId":"7","type"`, 1))
-	r.write(uuid(2), prompt(at(1), "p3", "go on"), reply(at(2), "m3", 120_000, 70), boundary(at(3), "b2", "manual", 120_070))
-	r.write(uuid(3), replyOf("claude-opus-4-8", "/home/dev/api", at(5), "m4", 700_000, 5), `{"type":"system","subtype":"turn_duration","uuid":"d1","timestamp":"`+at(6)+`"}`)
+	appendLines(
+		t,
+		r.subagent(uuid(1), "agent-7"),
+		strings.Replace(reply(at(2), "s1", 9_000, 40), `{"type"`, `{"isSidechain":true,"agentId":"7","type"`, 1),
+	)
+	r.write(
+		uuid(2),
+		prompt(at(1), "p3", "go on"),
+		reply(at(2), "m3", 120_000, 70),
+		boundary(at(3), "b2", "manual", 120_070),
+	)
+	r.write(
+		uuid(3),
+		replyOf("claude-opus-4-8", "/home/dev/api", at(5), "m4", 700_000, 5),
+		`{"type":"system","subtype":"turn_duration","uuid":"d1","timestamp":"`+at(6)+`"}`,
+	)
 	r.client(4711, uuid(3), `,"status":"waiting","waitingFor":"permission prompt","name":"api"`)
 	old := time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)
-	for _, path := range []string{r.transcript(uuid(1)), r.transcript(uuid(2)), r.transcript(uuid(3)), r.subagent(uuid(1), "agent-7")} {
+	for _, path := range []string{
+		r.transcript(uuid(1)),
+		r.transcript(uuid(2)),
+		r.transcript(uuid(3)),
+		r.subagent(uuid(1), "agent-7"),
+	} {
 		noErrors(t, os.Chtimes(path, old, old))
 	}
 	r.start()
@@ -54,7 +86,8 @@ func TestSessionsAnswer(t *testing.T) {
 	t.Parallel()
 	r := smallFleet(t)
 	a := r.get("/sessions")
-	if a.Code != http.StatusOK || a.Header.Get("Content-Type") != "application/json" || strings.Count(a.Body, "\n") != 1 {
+	if a.Code != http.StatusOK || a.Header.Get("Content-Type") != "application/json" ||
+		strings.Count(a.Body, "\n") != 1 {
 		t.Errorf("%d, %v, %q", a.Code, a.Header, a.Body)
 	}
 	var pretty bytes.Buffer
@@ -114,7 +147,8 @@ func TestRecentSessions(t *testing.T) {
 			t.Errorf("%s is told otherwise (-all +recent):\n%s", s.ID, diff)
 		}
 	}
-	if len(all.Sessions) != 4 || all.Others != 0 || len(r.get("/sessions?recent=0").Body) != len(r.get("/sessions").Body) {
+	if len(all.Sessions) != 4 || all.Others != 0 ||
+		len(r.get("/sessions?recent=0").Body) != len(r.get("/sessions").Body) {
 		t.Errorf("all: %+v", all)
 	}
 	if a := r.get("/sessions?recent=perhaps"); a.Code != http.StatusBadRequest {
@@ -193,7 +227,10 @@ func TestNotReady(t *testing.T) {
 	defer site.Close()
 	want := map[string]answer{
 		"/-/healthy": {Code: 200, Body: "healthy\n"},
-		"/-/ready":   {Code: 503, Body: `{"error":"still reading what existed at the start; ask again in a second"}` + "\n"},
+		"/-/ready": {
+			Code: 503,
+			Body: `{"error":"still reading what existed at the start; ask again in a second"}` + "\n",
+		},
 	}
 	ask := func() map[string]answer {
 		got := map[string]answer{}
@@ -209,10 +246,15 @@ func TestNotReady(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for path, h := range map[string]http.Handler{"/metrics": respond.Handler((&server{app}).getMetrics), "/sessions": respond.Handler((&server{app}).getSessions), "/sessions/x": respond.Handler((&server{app}).getSession)} {
+	for path, h := range map[string]http.Handler{
+		"/metrics":    respond.Handler((&server{app}).getMetrics),
+		"/sessions":   respond.Handler((&server{app}).getSessions),
+		"/sessions/x": respond.Handler((&server{app}).getSession),
+	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
-		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 || w.Body.String() != want {
+		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 ||
+			w.Body.String() != want {
 			t.Errorf("%s of a busy one: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -228,13 +270,20 @@ func TestNotReady(t *testing.T) {
 func TestSessionFound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	ids := []string{"aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "bbbbbbbb-0000-4000-8000-000000000003"}
+	ids := []string{
+		"aaaaaaaa-0000-4000-8000-000000000001",
+		"aaaaaaaa-0000-4000-8000-000000000002",
+		"bbbbbbbb-0000-4000-8000-000000000003",
+	}
 	for i, id := range ids {
 		r.write(id, reply(ago(time.Duration(i)*time.Minute), fmt.Sprint("m", i), 50_000+i, 1))
 	}
 	r.client(4711, ids[2], `,"name":"web frontend/ü"`)
 	r.start()
-	r.until("the client is known", func() bool { return r.get("/sessions/web%20frontend%2F%C3%BC").Code == http.StatusOK })
+	r.until(
+		"the client is known",
+		func() bool { return r.get("/sessions/web%20frontend%2F%C3%BC").Code == http.StatusOK },
+	)
 	for path, want := range map[string]int{
 		ids[2]:                     200,
 		"bbbbbbbb":                 200,

@@ -40,11 +40,16 @@ func TestApplyRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Settings){
 		"messages.warning": func(s *Settings) { s.Alerts.Messages.Warning = "{{.Nothing}}" },
 		"alertmanager.http_config_file": func(s *Settings) {
-			s.Alertmanager = alertmanager.Options{URLs: []string{"http://127.0.0.1:1"}, Host: "one", HTTPConfig: "/nowhere"}
+			s.Alertmanager = alertmanager.Options{
+				URLs:       []string{"http://127.0.0.1:1"},
+				Host:       "one",
+				HTTPConfig: "/nowhere",
+			}
 		},
 	} {
 		s := r.o.Settings
-		s.MaxSessions, s.Queue.MessageBytes = 1, 1
+		s.MaxSessions = 1
+		s.Queue.MessageBytes = 1
 		spoil(&s)
 		if err := r.app.Apply(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -55,7 +60,11 @@ func TestApplyRefused(t *testing.T) {
 		t.Errorf("settings have changed: %+v", now)
 	}
 	r.joins("em", "")
-	if a := r.ask(http.MethodPost, "/sessions/em/messages", `{"text":"more than one","delivery_mode":"urgent"}`); a.Code != http.StatusAccepted {
+	if a := r.ask(
+		http.MethodPost,
+		"/sessions/em/messages",
+		`{"text":"more than one","delivery_mode":"urgent"}`,
+	); a.Code != http.StatusAccepted {
 		t.Errorf("the queue takes other messages: %d %s", a.Code, a.Body)
 	}
 }
@@ -79,7 +88,12 @@ func TestReload(t *testing.T) {
 	if age := time.Since(time.UnixMilli(int64(started * 1000))); ok != 1 || age < 0 || age > patience {
 		t.Errorf("at the start %v, %v ago", ok, age)
 	}
-	if a := r.askTCP(http.MethodPost, "/-/reload", "{}"); a.Code != http.StatusNotFound && a.Code != http.StatusMethodNotAllowed {
+	if a := r.askTCP(
+		http.MethodPost,
+		"/-/reload",
+		"{}",
+	); a.Code != http.StatusNotFound &&
+		a.Code != http.StatusMethodNotAllowed {
 		t.Errorf("over TCP: %d %s", a.Code, a.Body)
 	}
 	if got := r.app.settings.Load().MaxSessions; got != 500 {
@@ -89,7 +103,10 @@ func TestReload(t *testing.T) {
 	if a.Code != http.StatusOK || a.Body != `{"status":"reloaded"}`+"\n" || r.app.settings.Load().MaxSessions != 7 {
 		t.Errorf("over the socket: %d %s %d", a.Code, a.Body, r.app.settings.Load().MaxSessions)
 	}
-	if log := r.log.String(); !strings.Contains(log, `level=WARN msg="changed keys that need a restart" keys=listen,state`) {
+	if log := r.log.String(); !strings.Contains(
+		log,
+		`level=WARN msg="changed keys that need a restart" keys=listen,state`,
+	) {
 		t.Errorf("its log:\n%s", log)
 	}
 	ok, applied := metrics()
@@ -97,16 +114,25 @@ func TestReload(t *testing.T) {
 		t.Errorf("after a reload %v at %v; it was started at %v", ok, applied, started)
 	}
 	bad = errors.New("sm.yaml:3: that is wrong; correct it")
-	if a := r.ask(http.MethodPost, "/-/reload", "{}"); a.Code != http.StatusUnprocessableEntity || a.Body != `{"error":"sm.yaml:3: that is wrong; correct it"}`+"\n" {
+	if a := r.ask(
+		http.MethodPost,
+		"/-/reload",
+		"{}",
+	); a.Code != http.StatusUnprocessableEntity ||
+		a.Body != `{"error":"sm.yaml:3: that is wrong; correct it"}`+"\n" {
 		t.Errorf("a bad file: %d %s", a.Code, a.Body)
 	}
-	if log := r.log.String(); !strings.Contains(log, `level=ERROR msg="configuration not reloaded: the old one stays in effect" err="sm.yaml:3: that is wrong; correct it"`) {
+	if log := r.log.String(); !strings.Contains(
+		log,
+		`level=ERROR msg="configuration not reloaded: the old one stays in effect" err="sm.yaml:3: that is wrong; correct it"`,
+	) {
 		t.Errorf("its log:\n%s", log)
 	}
 	if ok, at := metrics(); ok != 0 || at != applied {
 		t.Errorf("after a bad file %v at %v, want 0 at %v", ok, at, applied)
 	}
-	bad, read.Alerts.Messages.Storm = nil, "{{"
+	bad = nil
+	read.Alerts.Messages.Storm = "{{"
 	if a := r.ask(http.MethodPost, "/-/reload", "{}"); a.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a bad text: %d %s", a.Code, a.Body)
 	}
@@ -149,11 +175,21 @@ func TestApply(t *testing.T) {
 		{"notices", func() string { return r.mail()[0] }, "em/1/warning waiting", "em/1/warning withdrawn"},
 		{"queue", func() string { return post("/sessions/em/messages", `{"text":"longer than five"}`) }, "202", "422"},
 		{"windows", func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) }, "200000", "1000000"},
-		{"channels", func() string { return r.app.documents.Channel("/home/dev/web/src").Name }, "-home-dev-web-src", "site"},
+		{
+			"channels",
+			func() string { return r.app.documents.Channel("/home/dev/web/src").Name },
+			"-home-dev-web-src",
+			"site",
+		},
 		{"hosts", func() string {
 			return fmt.Sprint(sendRaw(t, r.tcp(), "GET /-/healthy HTTP/1.1\r\nHost: box.lan\r\n\r\n").Code)
 		}, "421", "200"},
-		{"webhook", func() string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) }, "404", "401"},
+		{
+			"webhook",
+			func() string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) },
+			"404",
+			"401",
+		},
 		{"metrics", func() string { return fmt.Sprint(r.scrape()["sm_sessions_unexported"]) }, "0", "2"},
 		{"log", func() string { return r.o.Level.Level().String() }, "INFO", "DEBUG"},
 	}

@@ -59,7 +59,11 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 
 // answerHook finds what a hook is answered, and returns when all that the answer builds on
 // is stored. Documents are files: they are looked at beside the loop.
-func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, err error) {
+func (s *signals) answerHook(
+	ctx context.Context,
+	p *hook.Payload,
+	now time.Time,
+) (answer hook.Answer, offered outbox.ID, err error) {
 	var agent alerts.AgentID
 	var need *documents.Request
 	err = s.change(ctx, func(c *core) (durable bool, _ error) {
@@ -183,10 +187,18 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	var answer api.Session
 	err := s.update(r.Context(), func(c *core) error {
 		if !c.fleet.Settled() { // nothing is stored before the history is complete
-			return respond.Refuse(http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
+			return respond.Refuse(
+				http.StatusServiceUnavailable,
+				"still reading what existed at the start; try again in a second",
+			)
 		}
 		n, err := c.fleet.Register(fleet.Registration{
-			ID: reg.ID, Parent: reg.ParentID, Name: reg.Name, Provider: reg.Provider, Session: reg.SessionID, Pane: reg.Pane,
+			ID:       reg.ID,
+			Parent:   reg.ParentID,
+			Name:     reg.Name,
+			Provider: reg.Provider,
+			Session:  reg.SessionID,
+			Pane:     reg.Pane,
 		}, transcript.InstantOf(now))
 		if err != nil {
 			return respond.With(http.StatusUnprocessableEntity, err)
@@ -279,7 +291,12 @@ func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unkno
 			unknown = append(unknown, x)
 			continue
 		}
-		actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.Began, Notice: x.Kind})
+		actions := c.engine.Step(alerts.Event{
+			Kind:   alerts.EventAlert,
+			Agent:  agent,
+			At:     x.Began,
+			Notice: x.Kind,
+		})
 		if slices.ContainsFunc(actions, isSay) {
 			said++
 		}
@@ -289,7 +306,10 @@ func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unkno
 }
 
 // takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; what is said is stored when it returns.
-func (s *signals) takeAlerts(ctx context.Context, list []alertmanager.Firing) (unknown []alertmanager.Firing, err error) {
+func (s *signals) takeAlerts(
+	ctx context.Context,
+	list []alertmanager.Firing,
+) (unknown []alertmanager.Firing, err error) {
 	err = s.change(ctx, func(c *core) (changed bool, _ error) {
 		var n int
 		n, unknown = c.alert(list, time.Now())

@@ -40,7 +40,13 @@ func startTool(t *testing.T, dir, pkg string, argv []string, vars ...string) *to
 	t.Helper()
 	_, err := exec.LookPath(argv[0])
 	needs(t, fmt.Sprintf("the program %s (Debian's package %s)", argv[0], pkg), err == nil)
-	s := &tool{t: t, log: new(lockedBuffer), dir: dir, argv: argv, vars: vars}
+	s := &tool{
+		t:    t,
+		log:  new(lockedBuffer),
+		dir:  dir,
+		argv: argv,
+		vars: vars,
+	}
 	t.Cleanup(s.stop)
 	s.start()
 	return s
@@ -59,8 +65,10 @@ func (s *tool) start() {
 	}
 	out, err := cmd.StderrPipe()
 	noErrors(s.t, err, cmd.Start())
-	found, ended := make(chan string, 1), make(chan struct{})
-	s.cmd, s.ended = cmd, ended
+	found := make(chan string, 1)
+	ended := make(chan struct{})
+	s.cmd = cmd
+	s.ended = ended
 	go func() {
 		defer close(ended)
 		s.read(out, found)

@@ -48,7 +48,14 @@ func (d *delivery) typeToIdle(now time.Time) {
 			continue
 		}
 		k.busy = true
-		d.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "called", m.Calling, "offers", m.Offers)
+		d.log.Debug(
+			"message offered",
+			"agent", agent,
+			"id", m.ID,
+			"via", m.Via,
+			"called", m.Calling,
+			"offers", m.Offers,
+		)
 		d.effects.add(typeEffect{message: m, text: text, place: place})
 	}
 }
@@ -95,7 +102,8 @@ func (d *delivery) waitsFor(m *outbox.Message) string {
 		return ""
 	}
 	s, known := d.fleet.Location(m.To)
-	if m.State != outbox.Waiting || !known || s.Session == "" || d.hooksWork(m.To) || d.terminal != nil && m.Typeable(d.settings.TypeTexts) {
+	if m.State != outbox.Waiting || !known || s.Session == "" || d.hooksWork(m.To) ||
+		d.terminal != nil && m.Typeable(d.settings.TypeTexts) {
 		return ""
 	}
 	return api.WaitsForHooks
@@ -109,13 +117,24 @@ const (
 
 // answerCall returns the message that a call names, once. A call in vain gets an
 // explanation, as its prompt would be a riddle to the agent.
-func (d *delivery) answerCall(agent alerts.AgentID, id outbox.ID, now time.Time) (answer hook.Answer, offered outbox.ID) {
+func (d *delivery) answerCall(
+	agent alerts.AgentID,
+	id outbox.ID,
+	now time.Time,
+) (answer hook.Answer, offered outbox.ID) {
 	answer = hook.Answer{Event: hook.UserPromptSubmit, Context: callLater}
 	if !d.caughtUp {
 		return answer, "" // what has been heard is not known yet
 	}
 	if m, ok := d.queue.Answer(agent, id, now); ok {
-		d.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", answer.Event, "offers", m.Offers)
+		d.log.Info(
+			"message offered",
+			"agent", agent,
+			"id", m.ID,
+			"via", m.Via,
+			"event", answer.Event,
+			"offers", m.Offers,
+		)
 		answer.Context = d.sanitise(m.Line())
 		return answer, m.ID
 	}

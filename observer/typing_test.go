@@ -34,7 +34,12 @@ type stage struct {
 	at     fleet.Place
 }
 
-func (s *stage) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+func (s *stage) Type(
+	ctx context.Context,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tries++
@@ -89,7 +94,14 @@ func (r *rig) submits(session, line string) (text string) {
 	}
 	code := r.onSocket(http.MethodPost, "/hooks/claude", map[string]any{
 		"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": line,
-		"sm": map[string]any{"agent": "w1", "tmux": "/tmp/tmux", "server": 77, "pane": "%3", "pid": os.Getpid(), "start": "test 7"},
+		"sm": map[string]any{
+			"agent":  "w1",
+			"tmux":   "/tmp/tmux",
+			"server": 77,
+			"pane":   "%3",
+			"pid":    os.Getpid(),
+			"start":  "test 7",
+		},
 	}, &answer)
 	if code != http.StatusOK {
 		r.t.Fatalf("hook: %d", code)
@@ -122,7 +134,14 @@ func (r *rig) pane(agent, session, event string) {
 	r.t.Helper()
 	code := r.onSocket(http.MethodPost, "/hooks/claude", map[string]any{
 		"session_id": session, "hook_event_name": event, "source": "startup",
-		"sm": map[string]any{"agent": agent, "tmux": "/tmp/tmux", "server": 77, "pane": "%3", "pid": os.Getpid(), "start": "test 7"},
+		"sm": map[string]any{
+			"agent":  agent,
+			"tmux":   "/tmp/tmux",
+			"server": 77,
+			"pane":   "%3",
+			"pid":    os.Getpid(),
+			"start":  "test 7",
+		},
 	}, nil)
 	if code/100 != 2 {
 		r.t.Fatalf("hook: %d", code)
@@ -137,7 +156,9 @@ func rested() string {
 func (r *rig) send(agent, text string) (id string) {
 	r.t.Helper()
 	var m api.Message
-	if code := r.onSocket(http.MethodPost, "/sessions/"+agent+"/messages", api.NewMessage{Text: text}, &m); code != http.StatusAccepted {
+	if code := r.onSocket(http.MethodPost, "/sessions/"+agent+"/messages", api.NewMessage{
+		Text: text,
+	}, &m); code != http.StatusAccepted {
 		r.t.Fatalf("send: %d", code)
 	}
 	return m.ID
@@ -158,7 +179,8 @@ func (r *rig) message(id string) (found api.Message) {
 // newStage is an observer with a terminal, and an agent "w1" in a pane with a session.
 func newStage(t *testing.T, s Terminal) *rig {
 	r := newRig(t)
-	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
+	r.o.Terminal = s
+	r.o.Alive = func(int, string) bool { return true }
 	r.client(7, uuid(1), rested())
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
 	r.start()
@@ -173,7 +195,13 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 	id := r.send("w1", "Look at CI.")
 	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
 	lines, _ := s.typed()
-	if want := "[sm message] #" + id; lines[0] != want || s.at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: "%3", PID: os.Getpid(), Start: "test 7"}) {
+	if want := "[sm message] #" + id; lines[0] != want || s.at != (fleet.Place{
+		Socket: "/tmp/tmux",
+		Server: 77,
+		Pane:   "%3",
+		PID:    os.Getpid(),
+		Start:  "test 7",
+	}) {
 		t.Errorf("typed %q at %+v, want %q", lines[0], s.at, want)
 	}
 	if m := r.message(id); m.Status != "offered" || m.Via != "tmux" {
@@ -195,7 +223,10 @@ func TestNotTypedToABusyAgentUntilItRests(t *testing.T) {
 	r.pane("w1", uuid(1), "UserPromptSubmit") // newer than what the registry says
 	id := r.send("w1", "Later.")
 	other := r.registered("other")
-	r.until("others are looked at", func() bool { _, tries := s.typed(); return tries == 0 && r.message(other).Status == "waiting" })
+	r.until(
+		"others are looked at",
+		func() bool { _, tries := s.typed(); return tries == 0 && r.message(other).Status == "waiting" },
+	)
 	if lines, tries := s.typed(); tries != 0 {
 		t.Fatalf("typed %q to a busy agent", lines)
 	}
@@ -232,7 +263,10 @@ func TestAgentThatWorksAgainIsLeftAlone(t *testing.T) {
 	r := newStage(t, s)
 	s.set(func(s *stage) { s.before = func() { r.pane("w1", uuid(1), "UserPromptSubmit") } })
 	id := r.send("w1", "Too late.")
-	r.until("waits again", func() bool { _, tries := s.typed(); return tries == 1 && r.message(id).Status == "waiting" })
+	r.until(
+		"waits again",
+		func() bool { _, tries := s.typed(); return tries == 1 && r.message(id).Status == "waiting" },
+	)
 	if lines, _ := s.typed(); len(lines) != 0 {
 		t.Errorf("typed %q", lines)
 	}
@@ -242,21 +276,36 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	t.Parallel()
 	s := &stage{}
 	r := newStage(t, s)
-	r.onSocket(http.MethodPost, "/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction", "trigger": "auto"}, nil)
+	r.onSocket(
+		http.MethodPost,
+		"/hooks/context-usage",
+		map[string]string{"session_id": "w1", "event": "compaction", "trigger": "auto"},
+		nil,
+	)
 	id := r.send("w1", "After the compaction.")
 	before := time.Now()
 	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
 	if lines, tries := s.typed(); tries != 0 || r.message(id).Status != "waiting" {
 		t.Fatalf("typed %q while compacting", lines)
 	}
-	r.onSocket(http.MethodPost, "/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction_complete"}, nil)
+	r.onSocket(
+		http.MethodPost,
+		"/hooks/context-usage",
+		map[string]string{"session_id": "w1", "event": "compaction_complete"},
+		nil,
+	)
 	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == 1 })
 }
 
 // slow types until the observer ends.
 type slow struct{ begun chan struct{} }
 
-func (s slow) Type(ctx context.Context, _ fleet.Place, _ string, _ func(context.Context) error) (typed bool, err error) {
+func (s slow) Type(
+	ctx context.Context,
+	_ fleet.Place,
+	_ string,
+	_ func(context.Context) error,
+) (typed bool, err error) {
 	close(s.begun)
 	<-ctx.Done()
 	return true, nil
@@ -279,7 +328,8 @@ func TestStopWhileTyping(t *testing.T) {
 // hookless is newStage with an agent that no hook has named.
 func hookless(t *testing.T, s Terminal, change func(*Options)) *rig {
 	r := newRig(t)
-	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
+	r.o.Terminal = s
+	r.o.Alive = func(int, string) bool { return true }
 	change(&r.o)
 	r.client(7, uuid(1), rested())
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
@@ -320,7 +370,10 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	s := &stage{asks: true}
 	r := hookless(t, s, func(*Options) {})
 	var m api.Message
-	r.onSocket(http.MethodPost, "/sessions/"+uuid(1)+"/messages", api.NewMessage{Text: "hi; touch x; $(touch x)", Mode: "urgent"}, &m)
+	r.onSocket(http.MethodPost, "/sessions/"+uuid(1)+"/messages", api.NewMessage{
+		Text: "hi; touch x; $(touch x)",
+		Mode: "urgent",
+	}, &m)
 	r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
 	r.until("the notice is typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
 	lines, _ := s.typed()
@@ -342,10 +395,17 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 // typed to a second time meanwhile, and is afterwards.
 func TestRenameKeepsTyping(t *testing.T) {
 	t.Parallel()
-	run, past := &run{}, &curve.Curve{}
-	all := agents{"a": {typing: typingState{busy: true, calls: 2}, stops: 3, run: run, curve: past}, "b": {stops: 1}}
+	run := &run{}
+	past := &curve.Curve{}
+	all := agents{"a": {
+		typing: typingState{busy: true, calls: 2},
+		stops:  3,
+		run:    run,
+		curve:  past,
+	}, "b": {stops: 1}}
 	all.rename("a", "b")
-	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != past || len(all) != 1 {
+	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != past ||
+		len(all) != 1 {
 		t.Errorf("%+v, %d agents", b, len(all))
 	}
 }
@@ -356,7 +416,12 @@ func TestCalledForWhenACycleOpens(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	c := &handoffs{parts: &parts{queue: outbox.New(outbox.Defaults())}}
-	m, err := c.queue.Put(outbox.Message{To: "a", Ref: handoffRef + "1/failed", Text: "It did not take place.", OwnWords: true}, now)
+	m, err := c.queue.Put(outbox.Message{
+		To:       "a",
+		Ref:      handoffRef + "1/failed",
+		Text:     "It did not take place.",
+		OwnWords: true,
+	}, now)
 	noErrors(t, err)
 	if _, ok := c.queue.Call("a", now); !ok {
 		t.Fatal("not called")

@@ -18,7 +18,10 @@ func TestUnknownNames(t *testing.T) {
 	if n := r.scrape()[series]; n != 2 {
 		t.Errorf("%v unknown records, want 2", n)
 	}
-	if !strings.Contains(r.log.String(), "level=DEBUG msg=\"unknown name in a transcript\" client=claude kind=record name=new-record count=2") {
+	if !strings.Contains(
+		r.log.String(),
+		"level=DEBUG msg=\"unknown name in a transcript\" client=claude kind=record name=new-record count=2",
+	) {
 		t.Errorf("the log lacks the name:\n%s", r.log)
 	}
 	r.stop()

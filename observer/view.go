@@ -23,7 +23,11 @@ func (a *App) Edits() uint64 { return a.edits.Load() }
 
 // List returns the sessions that a page lists. It returns no curve whose version is
 // known, and reads the ends of transcripts for new ones, for a limited time.
-func (a *App) List(ctx context.Context, now time.Time, known func(agent string) (version uint32, ok bool)) (l wire.List, err error) {
+func (a *App) List(
+	ctx context.Context,
+	now time.Time,
+	known func(agent string) (version uint32, ok bool),
+) (l wire.List, err error) {
 	settings := a.settings.Load()
 	for { // again with what has been read
 		var unread []unread
@@ -172,7 +176,12 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 
 	cookie, ok := s.passes.Redeem(r.URL.Query().Get("token"), time.Now())
 	if !ok {
-		access.WriteRefusal(w, r, http.StatusForbidden, "this link was used already, or is older than a minute; run sm open again")
+		access.WriteRefusal(
+			w,
+			r,
+			http.StatusForbidden,
+			"this link was used already, or is older than a minute; run sm open again",
+		)
 		return nil
 	}
 	http.SetCookie(w, cookie)
@@ -185,9 +194,17 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	address := pageAddress(tcpOf(s.Addrs()))
 	if address == "" {
-		return respond.Refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
+		return respond.Refuse(
+			http.StatusConflict,
+			"this observer listens on no TCP address, so no browser can reach it; set listen",
+		)
 	}
-	u := url.URL{Scheme: "http", Host: address, Path: "/open", RawQuery: url.Values{"token": {s.passes.Issue(time.Now())}}.Encode()}
+	u := url.URL{
+		Scheme:   "http",
+		Host:     address,
+		Path:     "/open",
+		RawQuery: url.Values{"token": {s.passes.Issue(time.Now())}}.Encode(),
+	}
 	return respond.JSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
 }
 

@@ -22,7 +22,14 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	if answer.Code != http.StatusConflict || !strings.Contains(answer.Body, "run sm install") {
 		t.Errorf("a message is answered with %d %s", answer.Code, answer.Body)
 	}
-	if sessions := r.ask(http.MethodGet, "/sessions", "").Body; !strings.Contains(sessions, `"agents_not_warned":true`) {
+	if sessions := r.ask(
+		http.MethodGet,
+		"/sessions",
+		"",
+	).Body; !strings.Contains(
+		sessions,
+		`"agents_not_warned":true`,
+	) {
 		t.Errorf("GET /sessions has no agents_not_warned: %s", sessions)
 	}
 

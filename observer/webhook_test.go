@@ -18,7 +18,11 @@ func notification(status string, since time.Time, pairs ...string) string {
 			`{"status":%q,"labels":{"alertname":"X","session":%q,"kind":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":"0001-01-01T00:00:00Z","fingerprint":"%d"}`,
 			status, pairs[i], pairs[i+1], since.Format(time.RFC3339Nano), i))
 	}
-	return fmt.Sprintf(`{"version":"4","status":%q,"receiver":"observer","groupLabels":{},"alerts":[%s]}`, status, strings.Join(list, ","))
+	return fmt.Sprintf(
+		`{"version":"4","status":%q,"receiver":"observer","groupLabels":{},"alerts":[%s]}`,
+		status,
+		strings.Join(list, ","),
+	)
 }
 
 // TestWebhookTellsOnce: notices of the engine are not repeated, others are sent once, and
@@ -33,7 +37,12 @@ func TestWebhookTellsOnce(t *testing.T) {
 	post := func(status string, since time.Time, told int, pairs ...string) {
 		t.Helper()
 		a := r.ask(http.MethodPost, "/alerts/webhook", notification(status, since, pairs...))
-		if want := fmt.Sprintf(`{"status":"ok","alerts":%d,"told":%d}`, len(pairs)/2, told); a.Code != 200 || strings.TrimSpace(a.Body) != want {
+		if want := fmt.Sprintf(
+			`{"status":"ok","alerts":%d,"told":%d}`,
+			len(pairs)/2,
+			told,
+		); a.Code != 200 ||
+			strings.TrimSpace(a.Body) != want {
 			t.Errorf("%d %s, want %s", a.Code, a.Body, want)
 		}
 	}
@@ -56,7 +65,11 @@ func TestWebhookTellsOnce(t *testing.T) {
 	// A compaction begins another cycle: what fires since before it is of the old one.
 	r.happens("em", "compaction")
 	r.happens("em", "compaction_complete")
-	r.write(uuid(1), boundary(stamp(time.Now()), "b1", "auto", 150_000), reply(stamp(time.Now().Add(10*time.Millisecond)), "m2", 40_000, 10))
+	r.write(
+		uuid(1),
+		boundary(stamp(time.Now()), "b1", "auto", 150_000),
+		reply(stamp(time.Now().Add(10*time.Millisecond)), "m2", 40_000, 10),
+	)
 	r.until("the next cycle is known", func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil })
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical withdrawn")

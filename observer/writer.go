@@ -35,7 +35,8 @@ func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 
 // due reports whether changes have to be stored now.
 func (w *writer) due(c *core, now time.Time) bool {
-	return c.signaled || len(c.effects)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil || now.Sub(w.began) >= restEvery
+	return c.signaled || len(c.effects)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil ||
+		now.Sub(w.began) >= restEvery
 }
 
 // offer starts to store the changes unless a transaction is running, and reports
@@ -51,7 +52,8 @@ func (w *writer) offer(c *core) (busy bool) {
 		c.waiting = nil
 		return false
 	case w.retry != nil:
-		b, w.retry = w.retry, nil
+		b = w.retry
+		w.retry = nil
 	default:
 		var any bool
 		if b, any = c.take(); !any {

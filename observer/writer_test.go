@@ -49,7 +49,14 @@ func applied(t *testing.T, paths ...string) *core {
 	for _, p := range paths {
 		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: p}, Name: p, Whole: true})
 	}
-	return &core{parts: &parts{fleet: f, engine: e, queue: outbox.New(outbox.Defaults()), rotations: rotation.New(rotation.Options{})}}
+	return &core{
+		parts: &parts{
+			fleet:     f,
+			engine:    e,
+			queue:     outbox.New(outbox.Defaults()),
+			rotations: rotation.New(rotation.Options{}),
+		},
+	}
 }
 
 // TestWriterTriesAgain: what could not be stored comes first when the disk takes
@@ -86,7 +93,8 @@ func TestWriterLastFails(t *testing.T) {
 	disk := &failing{refuse: 9}
 	w := newWriter(disk.save, slog.New(slog.DiscardHandler))
 	err := w.last(applied(t, "/a"), func([]effect) {})
-	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.HasSuffix(err.Error(), "read again at the next start") {
+	if err == nil || !strings.Contains(err.Error(), "no space left") ||
+		!strings.HasSuffix(err.Error(), "read again at the next start") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -104,7 +112,9 @@ func TestWriterDue(t *testing.T) {
 	}{
 		{"nothing waits", now.Add(-restEvery + 1), core{parts: &parts{}}, nil, false},
 		{"nothing waits, for a second", now.Add(-restEvery), core{parts: &parts{}}, nil, true},
-		{"an effect waits", now.Add(-storeEvery), core{parts: &parts{effects: effectList{operatorEffect{}}}}, nil, true},
+		{"an effect waits", now.Add(-storeEvery), core{
+			parts: &parts{effects: effectList{operatorEffect{}}},
+		}, nil, true},
 		{"a request waits", now.Add(-storeEvery), core{parts: &parts{}, waiting: make([]chan<- error, 1)}, nil, true},
 		{"somebody has told something", now.Add(-storeEvery), core{parts: &parts{}, signaled: true}, nil, true},
 		{"a batch was refused", now.Add(-storeEvery), core{parts: &parts{}}, &batch{}, true},

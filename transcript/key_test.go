@@ -19,7 +19,17 @@ func someKeys() []Key {
 
 // TestKeysAreStored: a change here needs another version of the state file.
 func TestKeysAreStored(t *testing.T) {
-	want := []Key{0x2019769e53639ba2, 0x5cf5ead128761387, 0xd7596928cb745483, 0xeef3fb1150f4d99f, 0xc52b8696cdeb376e, 0xba41d8077cb93577, 0x236713a4e27c7c84, 0x40cd5cfd599aa4dc, 0xbefd5e41aa27a92e}
+	want := []Key{
+		0x2019769e53639ba2,
+		0x5cf5ead128761387,
+		0xd7596928cb745483,
+		0xeef3fb1150f4d99f,
+		0xc52b8696cdeb376e,
+		0xba41d8077cb93577,
+		0x236713a4e27c7c84,
+		0x40cd5cfd599aa4dc,
+		0xbefd5e41aa27a92e,
+	}
 	if d := cmp.Diff(want, someKeys()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -60,13 +60,16 @@ func (t Title) Or(u Title) Title {
 func titleText(s string, most int) string {
 	const more = "…"
 	var b strings.Builder
-	blank, n, word := false, 0, 0
+	blank := false
+	n := 0
+	word := 0
 	for _, r := range s {
 		if unicode.IsSpace(r) {
 			blank = n > 0
 			continue
 		}
-		if !unicode.IsPrint(r) || r == utf8.RuneError || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+		if !unicode.IsPrint(r) || r == utf8.RuneError ||
+			unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			continue
 		}
 		if blank && n+1 < most {

@@ -59,7 +59,8 @@ func FuzzTitle(f *testing.F) {
 		if again := NewTitle(title.Text, title.Source); again.Text != title.Text {
 			t.Errorf("%q becomes %q", title.Text, again.Text)
 		}
-		if utf8.RuneCountInString(title.Text) > MaxTitle || strings.ContainsAny(title.Text, "\r\n\t\x00\x1b") || !utf8.ValidString(title.Text) {
+		if utf8.RuneCountInString(title.Text) > MaxTitle || strings.ContainsAny(title.Text, "\r\n\t\x00\x1b") ||
+			!utf8.ValidString(title.Text) {
 			t.Errorf("%q is not fit to be shown", title.Text)
 		}
 	})

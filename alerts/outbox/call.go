@@ -79,7 +79,8 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 // texts any message may. Without, it must be in sm's own words and have no
 // character with a meaning in shells.
 func (m Message) Typeable(texts bool) bool {
-	return texts || (m.Notice() || m.OwnWords) && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
+	return texts ||
+		(m.Notice() || m.OwnWords) && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
 }
 
 // Typed returns the Line to be typed. For a notice in the user's words that are

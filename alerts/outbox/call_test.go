@@ -45,7 +45,8 @@ func TestCallIsNoProof(t *testing.T) {
 		t.Error("another agent is answered")
 	}
 	m, ok = q.Answer("a", id, sec(3))
-	if !ok || m.Line() != "[sm message] x #"+string(id) || m.Offered != sec(3) || m.First != sec(1) || state(q, id) != "offered tmux 1" {
+	if !ok || m.Line() != "[sm message] x #"+string(id) || m.Offered != sec(3) || m.First != sec(1) ||
+		state(q, id) != "offered tmux 1" {
 		t.Fatalf("%v %+v", ok, m)
 	}
 	if _, ok := q.Answer("a", id, sec(4)); ok {
@@ -73,7 +74,28 @@ func TestTextThatEndsWithTheHeadingOfCalls(t *testing.T) {
 		text  string
 		heard int
 	}{
-		{"LINE", 1}, {"earlier\nLINE", 1}, {"CALL", 0}, {" CALL", 0}, {"earlier\nCALL", 0}, {"earlier\r\nCALL", 0}, {"CALL\nLINE", 1},
+		{
+			"LINE",
+			1,
+		}, {
+			"earlier\nLINE",
+			1,
+		}, {
+			"CALL",
+			0,
+		}, {
+			" CALL",
+			0,
+		}, {
+			"earlier\nCALL",
+			0,
+		}, {
+			"earlier\r\nCALL",
+			0,
+		}, {
+			"CALL\nLINE",
+			1,
+		},
 	} {
 		q := New(Defaults())
 		m := put(t, q, Message{To: "a", Text: "mind what ends with [sm message]"}, 0)
@@ -187,12 +209,26 @@ func TestTypeable(t *testing.T) {
 		typed, note string
 	}{
 		{Message{Text: "rm -rf /"}, false, true, "[sm message] rm -rf / #a1b2c3", "a send"},
-		{Message{Text: "[sm handoff] Well.", OwnWords: true}, true, true, "[sm handoff] Well. #a1b2c3", "a send of ours"},
-		{Message{Text: "[sm handoff] Read /a(b)", OwnWords: true}, false, true, "[sm handoff] Read /a(b) #a1b2c3", "a path in it"},
-		{Message{Text: "[sm handoff] Well.", OwnWords: true, Offers: 2}, true, true, "[sm handoff] Well. - repeated #a1b2c3", "again"},
+		{Message{
+			Text:     "[sm handoff] Well.",
+			OwnWords: true,
+		}, true, true, "[sm handoff] Well. #a1b2c3", "a send of ours"},
+		{Message{
+			Text:     "[sm handoff] Read /a(b)",
+			OwnWords: true,
+		}, false, true, "[sm handoff] Read /a(b) #a1b2c3", "a path in it"},
+		{Message{
+			Text:     "[sm handoff] Well.",
+			OwnWords: true,
+			Offers:   2,
+		}, true, true, "[sm handoff] Well. - repeated #a1b2c3", "again"},
 		{Message{Text: "Context at 66%.", Key: notice}, true, true, "[sm context] Context at 66%. #a1b2c3", "a notice"},
 		{Message{Text: "Now!", Key: notice}, false, true, "[sm context] Now! #a1b2c3", "of the user's"},
-		{Message{Text: "Now!", Key: notice, Plain: "[sm context] Context at 66%."}, true, true, "[sm context] Context at 66%. #a1b2c3", "in our words"},
+		{Message{
+			Text:  "Now!",
+			Key:   notice,
+			Plain: "[sm context] Context at 66%.",
+		}, true, true, "[sm context] Context at 66%. #a1b2c3", "in our words"},
 	} {
 		c.m.ID = "a1b2c3"
 		got := fmt.Sprint(c.m.Typeable(false), c.m.Typeable(true), c.m.Typed())

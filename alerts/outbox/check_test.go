@@ -53,11 +53,66 @@ func TestCheck(t *testing.T) {
 			{70 + hour, none, "gone", 0},
 		}},
 		{"a notice without a transcript", true, 0, []step{
-			{29, none, "offered hook 1", 30}, {30, none, "unconfirmed hook 1", 30 + hour}, {29 + hour, none, "unconfirmed hook 1", 30 + hour},
+			{
+				29,
+				none,
+				"offered hook 1",
+				30,
+			}, {
+				30,
+				none,
+				"unconfirmed hook 1",
+				30 + hour,
+			}, {
+				29 + hour,
+				none,
+				"unconfirmed hook 1",
+				30 + hour,
+			},
 		}},
 		{"a send that a transcript lacks", false, 0, []step{
-			{0, 0, "offered hook 1", 30}, {30, 29, "offered hook 1", 31}, {40, 29.9, "offered hook 1", 41}, {50, 10, "offered hook 1", 70},
-			{60, 30, "waiting hook 1", hour}, {60, 60, "offered hook 2", 90}, {95, 90, "waiting hook 2", hour}, {100, 100, "offered hook 3", 130},
+			{
+				0,
+				0,
+				"offered hook 1",
+				30,
+			}, {
+				30,
+				29,
+				"offered hook 1",
+				31,
+			}, {
+				40,
+				29.9,
+				"offered hook 1",
+				41,
+			}, {
+				50,
+				10,
+				"offered hook 1",
+				70,
+			},
+			{
+				60,
+				30,
+				"waiting hook 1",
+				hour,
+			}, {
+				60,
+				60,
+				"offered hook 2",
+				90,
+			}, {
+				95,
+				90,
+				"waiting hook 2",
+				hour,
+			}, {
+				100,
+				100,
+				"offered hook 3",
+				130,
+			},
 		}},
 		{"a notice that a transcript lacks", true, 0, []step{
 			{30, 30, "waiting hook 1", hour}, {60, 60, "offered hook 2", 90}, {90, 90, "waiting hook 2", hour},
@@ -66,7 +121,22 @@ func TestCheck(t *testing.T) {
 			{30, 30, "waiting hook 1", hour}, {31, 31, "offered hook 2", 61}, {61, 61, "unconfirmed hook 2", 61 + hour},
 		}},
 		{"the transcript disappears", false, 0, []step{
-			{30, 30, "waiting hook 1", hour}, {31, none, "offered hook 2", 61}, {61, none, "unconfirmed hook 2", 61 + hour},
+			{
+				30,
+				30,
+				"waiting hook 1",
+				hour,
+			}, {
+				31,
+				none,
+				"offered hook 2",
+				61,
+			}, {
+				61,
+				none,
+				"unconfirmed hook 2",
+				61 + hour,
+			},
 		}},
 		{"the transcript appears", true, 0, []step{
 			{29, none, "offered hook 1", 30}, {40, 0, "offered hook 1", 70}, {50, 30, "waiting hook 1", hour},
@@ -174,7 +244,12 @@ func first[T any](v T, _ bool) T { return v }
 
 func TestWithdraw(t *testing.T) {
 	q := New(Defaults())
-	keys := []alerts.Key{key(1, alerts.KindWarning), key(1, alerts.KindCritical), key(1, alerts.KindForecast), key(9, alerts.KindStorm)}
+	keys := []alerts.Key{
+		key(1, alerts.KindWarning),
+		key(1, alerts.KindCritical),
+		key(1, alerts.KindForecast),
+		key(9, alerts.KindStorm),
+	}
 	var ids []ID
 	for _, k := range keys[:3] {
 		ids = append(ids, put(t, q, Message{To: "a", Key: k, Text: "x"}, 0).ID)
@@ -215,16 +290,36 @@ func TestCancel(t *testing.T) {
 		{"waiting", "withdrawn none 0", nil, func(ID) {}},
 		{"withdrawn", "withdrawn none 0", nil, func(id ID) { q.Cancel("a", id, sec(1)) }},
 		{"called", "withdrawn tmux 1", nil, func(ID) { q.Call("a", sec(1)) }},
-		{"called and asked for", "offered tmux 1", ErrOffered, func(id ID) { q.Call("a", sec(1)); q.Answer("a", id, sec(2)) }},
+		{
+			"called and asked for",
+			"offered tmux 1",
+			ErrOffered,
+			func(id ID) { q.Call("a", sec(1)); q.Answer("a", id, sec(2)) },
+		},
 		{"offered", "offered hook 1", ErrOffered, func(ID) { offer(t, q, "a", Hook, 1) }},
-		{"waiting again", "withdrawn hook 1", nil, func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), noTranscript) }},
+		{
+			"waiting again",
+			"withdrawn hook 1",
+			nil,
+			func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), noTranscript) },
+		},
 		{"withdrawn while it waits again", "withdrawn hook 1", nil, func(id ID) {
 			offer(t, q, "a", Hook, 1)
 			q.Check(sec(31), noTranscript)
 			q.Cancel("a", id, sec(32))
 		}},
-		{"unconfirmed", "unconfirmed hook 1", ErrOffered, func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), readUpTo(31)) }},
-		{"heard", "confirmed hook 1", ErrOffered, func(ID) { offer(t, q, "a", Hook, 1); q.Heard("a", q.All()[0].Line(), sec(2)) }},
+		{
+			"unconfirmed",
+			"unconfirmed hook 1",
+			ErrOffered,
+			func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), readUpTo(31)) },
+		},
+		{
+			"heard",
+			"confirmed hook 1",
+			ErrOffered,
+			func(ID) { offer(t, q, "a", Hook, 1); q.Heard("a", q.All()[0].Line(), sec(2)) },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q.Restore(nil, Counters{})
@@ -249,7 +344,8 @@ func TestCountersOfOddValues(t *testing.T) {
 	var c Counters
 	c.add(None, Refused)
 	c.add(9, Refused)
-	if c.Count(None, Refused) != 2 || c.Count(None, Waiting) != 0 || c.Count(9, Refused) != 0 || c.Count(None, 99) != 0 {
+	if c.Count(None, Refused) != 2 || c.Count(None, Waiting) != 0 || c.Count(9, Refused) != 0 ||
+		c.Count(None, 99) != 0 {
 		t.Errorf("a count is wrong: %+v", c)
 	}
 }
@@ -274,7 +370,8 @@ func TestClockSetBackJudgesEachStamp(t *testing.T) {
 
 // TestTakeGone: what was forgotten is not stored, unless its id has been given anew.
 func TestTakeGone(t *testing.T) {
-	q, other := New(Options{TTL: time.Hour}), New(Options{})
+	q := New(Options{TTL: time.Hour})
+	other := New(Options{})
 	m := put(t, q, Message{To: "a", Text: "1"}, 0)
 	q.Cancel("a", m.ID, sec(0))
 	q.Check(sec(3600), noTranscript)
@@ -292,7 +389,9 @@ func TestTakeGone(t *testing.T) {
 // TestForget: the keys of an agent that was forgotten are said anew, also those that were heard before.
 func TestForget(t *testing.T) {
 	q := New(Defaults())
-	told, wait, other := key(1, alerts.KindWarning), key(1, alerts.KindCompacted), alerts.Key{Agent: "b", Cycle: 1}
+	told := key(1, alerts.KindWarning)
+	wait := key(1, alerts.KindCompacted)
+	other := alerts.Key{Agent: "b", Cycle: 1}
 	put(t, q, Message{To: "a", Key: told, Text: "x"}, 0)
 	q.Heard("a", offer(t, q, "a", Hook, 1).Line(), sec(2))
 	put(t, q, Message{To: "parent", Key: wait, Text: "x"}, 3)

@@ -26,7 +26,13 @@ func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time
 
 // OfferOf is Offer limited to messages for which fit returns true; nil accepts
 // all.
-func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) (m Message, ok bool) {
+func (q *Queue) OfferOf(
+	to alerts.AgentID,
+	by Carrier,
+	least alerts.Mode,
+	now time.Time,
+	fit func(*Message) bool,
+) (m Message, ok bool) {
 	best := q.best(to, by, least, now, fit)
 	if best == nil {
 		return Message{}, false
@@ -53,7 +59,13 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 // selects among them. A message with an open call waits for all carriers but the
 // prompt. A message that may be in the client's queue waits for that alone,
 // whose carrier checks it first.
-func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
+func (q *Queue) best(
+	to alerts.AgentID,
+	by Carrier,
+	least alerts.Mode,
+	now time.Time,
+	fit func(*Message) bool,
+) *Message {
 	q.expire(to, now)
 	_, held := q.held[to]
 	if by == None || by >= carriers || held && by != Restart {
@@ -62,7 +74,8 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	var best *Message
 	for _, m := range q.open[to] {
 		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayBeQueued())
-		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) && (best == nil || m.ahead(best, by)) {
+		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) &&
+			(best == nil || m.ahead(best, by)) {
 			best = m
 		}
 	}
@@ -180,7 +193,8 @@ func tokens(text string) iter.Seq2[int, ID] {
 			}
 			i += n
 			after, _ := utf8.DecodeRuneInString(text[i+size:])
-			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) || unicode.IsLetter(after) || unicode.IsDigit(after) {
+			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) || unicode.IsLetter(after) ||
+				unicode.IsDigit(after) {
 				continue
 			}
 			if !yield(i, ID(text[i+1:i+size])) {

@@ -16,12 +16,28 @@ import (
 func TestOfferOrder(t *testing.T) {
 	q := New(Options{TTL: time.Hour})
 	put(t, q, Message{To: "a", Text: "old", Mode: alerts.Urgent}, -3600)
-	for i, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent, alerts.Sequential, alerts.Urgent, alerts.Important} {
+	for i, m := range []alerts.Mode{
+		alerts.Sequential,
+		alerts.Important,
+		alerts.Urgent,
+		alerts.Sequential,
+		alerts.Urgent,
+		alerts.Important,
+	} {
 		put(t, q, Message{To: "a", Text: fmt.Sprintf("%d %s", i, m), Mode: m}, float64(-i))
 	}
 	put(t, q, Message{To: "b", Text: "b's", Mode: alerts.Urgent}, 0)
 	var got []string
-	for _, least := range []alerts.Mode{alerts.Urgent, alerts.Important, alerts.Urgent, alerts.Important, alerts.Important, alerts.Sequential, alerts.Sequential, alerts.Sequential} {
+	for _, least := range []alerts.Mode{
+		alerts.Urgent,
+		alerts.Important,
+		alerts.Urgent,
+		alerts.Important,
+		alerts.Important,
+		alerts.Sequential,
+		alerts.Sequential,
+		alerts.Sequential,
+	} {
 		m, ok := q.Offer("a", Hook, least, sec(0))
 		if ok && (m.State != Offered || m.Via != Hook || m.Offers != 1 || m.First != sec(0) || m.Offered != sec(0)) {
 			t.Errorf("offered as %+v", m)
@@ -167,7 +183,13 @@ func TestHeard(t *testing.T) {
 			add := func(name string, m Message) Message {
 				m = put(t, q, m, 0)
 				ids[m.ID] = name
-				lines = append(lines, name, string(m.ID), strings.ToLower(name), strings.ReplaceAll(m.Line(), "@", "(at)"))
+				lines = append(
+					lines,
+					name,
+					string(m.ID),
+					strings.ToLower(name),
+					strings.ReplaceAll(m.Line(), "@", "(at)"),
+				)
 				return m
 			}
 			x := add("X", Message{To: "a", Text: "text of X"})
@@ -203,7 +225,10 @@ func expand(text string, lines []string) string {
 	for i := 0; i < len(lines); i += 2 {
 		values[lines[i]] = lines[i+1]
 	}
-	return regexp.MustCompile(`\b[XYZNQL]|\b[xyznql]\b`).ReplaceAllStringFunc(text, func(s string) string { return values[s] })
+	return regexp.MustCompile(`\b[XYZNQL]|\b[xyznql]\b`).ReplaceAllStringFunc(
+		text,
+		func(s string) string { return values[s] },
+	)
 }
 
 func TestHeardWhen(t *testing.T) {

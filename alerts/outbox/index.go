@@ -114,7 +114,8 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	m.State = s
 	m.Ended = stamp(at)
 	m.Calling = false
-	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
+	m.Text = strings.Clone(cut(m.Text, endedLength))
+	m.Plain = "" // lets go of the rest
 	trim(q.open, m.To, func(o *Message) bool { return o == m })
 	q.remember(m)
 	q.seen(m.Ended)

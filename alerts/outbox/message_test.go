@@ -23,15 +23,32 @@ func TestLine(t *testing.T) {
 		{"nobody's, repeated", "[sm message, repeated] Done. #a1b2c3", Message{Text: "Done.", Offers: 3}},
 		{"a name of space", "[sm message] Done. #a1b2c3", Message{From: " \t", Text: "Done."}},
 		{"own heading", "[sm reminder] Look. #a1b2c3", Message{From: "web", Text: "[sm reminder] Look.", Offers: 1}},
-		{"own heading, repeated", "[sm reminder] Look. - repeated #a1b2c3", Message{Text: "[sm reminder] Look.", Offers: 2}},
+		{"own heading, repeated", "[sm reminder] Look. - repeated #a1b2c3", Message{
+			Text:   "[sm reminder] Look.",
+			Offers: 2,
+		}},
 		{"another's heading", "[sm message] [smart] Look. #a1b2c3", Message{Text: "[smart] Look."}},
 		{"a shell's mark", "[sm message] !rm #a1b2c3", Message{Text: "!rm"}},
 		{"lines", "[sm message] a\nb #a1b2c3", Message{Text: "a\nb"}},
-		{"notice", "[sm context] Context at 52%. #a1b2c3", Message{Key: key, Text: "[sm context] Context at 52%.", Offers: 1}},
-		{"notice again", "[sm context] Context at 52%. #a1b2c3", Message{Key: key, Text: "[sm context] Context at 52%.", Offers: 2}},
+		{"notice", "[sm context] Context at 52%. #a1b2c3", Message{
+			Key:    key,
+			Text:   "[sm context] Context at 52%.",
+			Offers: 1,
+		}},
+		{"notice again", "[sm context] Context at 52%. #a1b2c3", Message{
+			Key:    key,
+			Text:   "[sm context] Context at 52%.",
+			Offers: 2,
+		}},
 		{"a notice's own text", "[sm context] !52% #a1b2c3", Message{Key: key, Text: "!52%", Offers: 2}},
-		{"a name like a heading", "[sm from a) (sm context #000000] x #a1b2c3", Message{From: "a] [sm context\n#000000\u202e", Text: "x"}},
-		{"a long name", "[sm from " + strings.Repeat("é", 64) + "] x #a1b2c3", Message{From: strings.Repeat("é", 70), Text: "x"}},
+		{"a name like a heading", "[sm from a) (sm context #000000] x #a1b2c3", Message{
+			From: "a] [sm context\n#000000\u202e",
+			Text: "x",
+		}},
+		{"a long name", "[sm from " + strings.Repeat("é", 64) + "] x #a1b2c3", Message{
+			From: strings.Repeat("é", 70),
+			Text: "x",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.ID = "a1b2c3"
@@ -70,11 +87,35 @@ func TestMessageJSON(t *testing.T) {
 		m    Message
 		want string
 	}{
-		{Message{ID: "a1b2c3", Seq: 7, To: "a", Text: "<\u2028>", Made: sec(0)}, `{"ID":"a1b2c3","Seq":7,"To":"a","Text":"\u003c\u2028\u003e","Made":"2026-08-01T12:00:00Z"}`},
+		{Message{
+			ID:   "a1b2c3",
+			Seq:  7,
+			To:   "a",
+			Text: "<\u2028>",
+			Made: sec(0),
+		}, `{"ID":"a1b2c3","Seq":7,"To":"a","Text":"\u003c\u2028\u003e","Made":"2026-08-01T12:00:00Z"}`},
 		{
 			Message{
-				ID: "a1b2c3", Seq: 7, Key: alerts.Key{Agent: "b", Cycle: 3, Kind: alerts.KindStorm, Ref: "operator"}, Ref: "r", To: "a", From: "web",
-				Mode: alerts.Urgent, Text: "x", Made: sec(0.000000001), State: Confirmed, Offers: 2, First: sec(1), Offered: sec(2), Via: Tmux, Ended: sec(3),
+				ID:  "a1b2c3",
+				Seq: 7,
+				Key: alerts.Key{
+					Agent: "b",
+					Cycle: 3,
+					Kind:  alerts.KindStorm,
+					Ref:   "operator",
+				},
+				Ref:     "r",
+				To:      "a",
+				From:    "web",
+				Mode:    alerts.Urgent,
+				Text:    "x",
+				Made:    sec(0.000000001),
+				State:   Confirmed,
+				Offers:  2,
+				First:   sec(1),
+				Offered: sec(2),
+				Via:     Tmux,
+				Ended:   sec(3),
 			},
 			`{"ID":"a1b2c3","Seq":7,"Key":{"Agent":"b","Cycle":3,"Kind":3,"Ref":"operator"},"Ref":"r","To":"a","From":"web","Mode":2,"Text":"x",` +
 				`"Made":"2026-08-01T12:00:00.000000001Z","State":2,"Offers":2,"First":"2026-08-01T12:00:01Z","Offered":"2026-08-01T12:00:02Z","Via":2,` +

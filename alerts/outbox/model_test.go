@@ -35,10 +35,21 @@ type model struct {
 const modelTTL = time.Hour
 
 func newModel(t *testing.T, seed uint64) *model {
-	o := Options{PerAgent: 4, MessageBytes: 120, PerSenderMinute: 5, TTL: modelTTL, Offers: 4}
+	o := Options{
+		PerAgent:        4,
+		MessageBytes:    120,
+		PerSenderMinute: 5,
+		TTL:             modelTTL,
+		Offers:          4,
+	}
 	return &model{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), q: New(o), twin: New(o),
-		held: map[alerts.AgentID]bool{}, stored: map[ID]Message{}, before: map[ID]Message{},
+		t:      t,
+		rng:    rand.New(rand.NewPCG(seed, 1)),
+		q:      New(o),
+		twin:   New(o),
+		held:   map[alerts.AgentID]bool{},
+		stored: map[ID]Message{},
+		before: map[ID]Message{},
 	}
 }
 
@@ -56,7 +67,8 @@ func (m *model) some() Message {
 // both does the same to both queues, and wants the same answer.
 func (m *model) both(name string, do func(*Queue) any) {
 	m.t.Helper()
-	want, got := do(m.q), do(m.twin)
+	want := do(m.q)
+	got := do(m.twin)
 	if !reflect.DeepEqual(want, got) {
 		m.t.Fatalf("%s (-kept +restored):\n%s", name, cmp.Diff(want, got))
 	}
@@ -73,8 +85,10 @@ func (m *model) step() {
 	case 1:
 		m.now -= m.rng.Float64() * 7200
 	}
-	at, a := sec(m.now), m.agent()
-	mode, by := alerts.Mode(m.rng.IntN(3)), Carrier(m.rng.IntN(int(carriers)))
+	at := sec(m.now)
+	a := m.agent()
+	mode := alerts.Mode(m.rng.IntN(3))
+	by := Carrier(m.rng.IntN(int(carriers)))
 	switch m.rng.IntN(14) {
 	case 0, 1, 2:
 		msg := m.message(a, mode)
@@ -82,7 +96,8 @@ func (m *model) step() {
 	case 3, 4, 5:
 		m.offer(a, by, mode, at)
 	case 6, 7:
-		text, heard := m.heard(), sec(m.now-m.rng.Float64()*40+2)
+		text := m.heard()
+		heard := sec(m.now - m.rng.Float64()*40 + 2)
 		m.both("Heard", func(q *Queue) any { return q.Heard(a, text, heard) })
 	case 8, 9:
 		m.check(at)
@@ -98,11 +113,14 @@ func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.T
 	thread := []string{"one", "two"}[m.rng.IntN(2)]
 	switch m.rng.IntN(6) {
 	case 2:
-		by, offer = Queued, func(q *Queue) (Message, bool) { return q.Enqueue(a, thread, at) }
+		by = Queued
+		offer = func(q *Queue) (Message, bool) { return q.Enqueue(a, thread, at) }
 	case 0:
-		by, offer = Tmux, func(q *Queue) (Message, bool) { return q.Call(a, at) }
+		by = Tmux
+		offer = func(q *Queue) (Message, bool) { return q.Call(a, at) }
 	case 1:
-		by, offer = Tmux, func(q *Queue) (Message, bool) { return q.OfferTyped(a, false, at) }
+		by = Tmux
+		offer = func(q *Queue) (Message, bool) { return q.OfferTyped(a, false, at) }
 	}
 	m.both("Offer", func(q *Queue) any { offered, _ = offer(q); return offered })
 	if offered.ID != "" && m.held[a] && by != Restart {
@@ -179,7 +197,12 @@ func (m *model) forget(at time.Time) {
 
 // message is one to put: a notice, or a send with or without a ref.
 func (m *model) message(to alerts.AgentID, mode alerts.Mode) Message {
-	msg := Message{To: to, Mode: mode, From: []string{"", "web", "api"}[m.rng.IntN(3)], Text: strings.Repeat("é ", m.rng.IntN(70))}
+	msg := Message{
+		To:   to,
+		Mode: mode,
+		From: []string{"", "web", "api"}[m.rng.IntN(3)],
+		Text: strings.Repeat("é ", m.rng.IntN(70)),
+	}
 	switch m.rng.IntN(4) {
 	case 0:
 		msg.Key = key(m.rng.IntN(6), alerts.Kind(m.rng.IntN(3)))
@@ -207,7 +230,8 @@ func (m *model) heard() string {
 // verify compares the queues, what is stored, and what was with what is; then it lets
 // the twin begin anew.
 func (m *model) verify() {
-	t, all := m.t, m.q.All()
+	t := m.t
+	all := m.q.All()
 	if again := m.twin.All(); !slices.Equal(all, again) { // cmp.Diff takes long
 		t.Fatalf("all (-kept +restored):\n%s", cmp.Diff(all, again))
 	}
@@ -220,7 +244,8 @@ func (m *model) verify() {
 	for a, on := range m.held {
 		again.Hold(a, on)
 	}
-	m.twin, m.moved = again, false
+	m.twin = again
+	m.moved = false
 }
 
 // store applies what Take says.
@@ -246,8 +271,11 @@ func (m *model) store(all []Message) {
 
 // compare checks each message against the step before, and the sums.
 func (m *model) compare(all []Message) {
-	t, now := m.t, map[ID]Message{}
-	keys, open, last := map[alerts.Key]bool{}, 0, uint64(0)
+	t := m.t
+	now := map[ID]Message{}
+	keys := map[alerts.Key]bool{}
+	open := 0
+	last := uint64(0)
 	for _, msg := range all {
 		was, old := m.before[msg.ID]
 		switch {
@@ -256,7 +284,10 @@ func (m *model) compare(all []Message) {
 		case was.State.Ended():
 			was.To, msg.To, was.Key.Agent = "", "", msg.Key.Agent // Rename
 			if m.moved {
-				was.Made, was.First, was.Offered, was.Ended = msg.Made, msg.First, msg.Offered, msg.Ended
+				was.Made = msg.Made
+				was.First = msg.First
+				was.Offered = msg.Offered
+				was.Ended = msg.Ended
 			}
 			if was != msg {
 				t.Fatalf("changed after its end (-before +after):\n%s", cmp.Diff(was, msg))
@@ -267,13 +298,16 @@ func (m *model) compare(all []Message) {
 		if msg.Seq <= last || msg.Notice() && keys[msg.Key] {
 			t.Fatalf("out of order, or twice: %+v", msg)
 		}
-		if msg.Calling && msg.State != Offered || msg.Calls < 0 || msg.Calls > msg.Offers || msg.State == Confirmed && msg.Calls == msg.Offers {
+		if msg.Calling && msg.State != Offered || msg.Calls < 0 || msg.Calls > msg.Offers ||
+			msg.State == Confirmed && msg.Calls == msg.Offers {
 			t.Fatalf("called and not: %+v", msg)
 		}
-		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() || msg.State == Offered && msg.Offers == 0 {
+		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() ||
+			msg.State == Offered && msg.Offers == 0 {
 			t.Fatalf("offered and not: %+v", msg)
 		}
-		if msg.Placed && msg.Via != Queued || old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
+		if msg.Placed && msg.Via != Queued ||
+			old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
 			t.Fatalf("may lie in a queue, and was given to another carrier: %+v", msg)
 		}
 		if !msg.State.Ended() {
@@ -344,11 +378,40 @@ func TestRestoreSkips(t *testing.T) {
 	q.Hold("a", true)
 	local := sec(0).In(time.FixedZone("", 3600))
 	q.Restore([]Message{
-		{ID: "a1b2c3", Seq: 9, To: "a", Text: "second", Made: local},
+		{
+			ID:   "a1b2c3",
+			Seq:  9,
+			To:   "a",
+			Text: "second",
+			Made: local,
+		},
 		{Seq: 3, To: "a", Text: "without an id"},
-		{ID: "00000f", Seq: 2, To: "a", Text: "of a later version", Made: local, State: 77, Via: 77},
-		{ID: "00000e", Seq: 2, To: "a", Text: "first", Made: local, State: Offered, Via: 77, Offers: 1},
-		{ID: "a1b2c3", Seq: 10, To: "a", Text: "the same id", Made: local},
+		{
+			ID:    "00000f",
+			Seq:   2,
+			To:    "a",
+			Text:  "of a later version",
+			Made:  local,
+			State: 77,
+			Via:   77,
+		},
+		{
+			ID:     "00000e",
+			Seq:    2,
+			To:     "a",
+			Text:   "first",
+			Made:   local,
+			State:  Offered,
+			Via:    77,
+			Offers: 1,
+		},
+		{
+			ID:   "a1b2c3",
+			Seq:  10,
+			To:   "a",
+			Text: "the same id",
+			Made: local,
+		},
 	}, Counters{})
 	var texts []string
 	for _, m := range q.All() {

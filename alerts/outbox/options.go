@@ -52,7 +52,13 @@ type Options struct {
 
 // Defaults returns the default settings.
 func Defaults() Options {
-	return Options{PerAgent: 50, MessageBytes: 4096, PerSenderMinute: 10, TTL: 24 * time.Hour, Proof: 30 * time.Second}
+	return Options{
+		PerAgent:        50,
+		MessageBytes:    4096,
+		PerSenderMinute: 10,
+		TTL:             24 * time.Hour,
+		Proof:           30 * time.Second,
+	}
 }
 
 // Configure changes the settings. Messages that were accepted stay.
@@ -92,7 +98,8 @@ func (q *Queue) admit(m *Message, now time.Time) error {
 			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
 		}
 	}
-	limit, sent := q.options.PerSenderMinute, 0
+	limit := q.options.PerSenderMinute
+	sent := 0
 	for _, o := range slices.Backward(q.order) {
 		if !o.Notice() && !o.Unmetered && o.From == m.From {
 			sent++

@@ -53,8 +53,17 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 		}
 	}
 	p := &Message{
-		Seq: 1, Key: m.Key, Ref: m.Ref, To: m.To, From: m.From, Mode: min(m.Mode, alerts.Urgent), Unmetered: m.Unmetered,
-		Text: m.Text, OwnWords: m.OwnWords, Plain: m.Plain, Made: stamp(now),
+		Seq:       1,
+		Key:       m.Key,
+		Ref:       m.Ref,
+		To:        m.To,
+		From:      m.From,
+		Mode:      min(m.Mode, alerts.Urgent),
+		Unmetered: m.Unmetered,
+		Text:      m.Text,
+		OwnWords:  m.OwnWords,
+		Plain:     m.Plain,
+		Made:      stamp(now),
 	}
 	if n := len(q.order); n > 0 {
 		p.Seq = q.order[n-1].Seq + 1

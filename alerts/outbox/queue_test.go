@@ -52,10 +52,31 @@ func TestPut(t *testing.T) {
 	q := New(Defaults())
 	local := sec(1).In(time.FixedZone("", 3600))
 	m, err := q.Put(Message{
-		ID: "zzz", Seq: 99, To: "a", Key: key(1, alerts.KindWarning), From: "sm", Mode: 9, Text: "x", Made: sec(77),
-		State: Confirmed, Via: Tmux, Offered: sec(7), First: sec(7), Offers: 3, Ended: sec(8),
+		ID:      "zzz",
+		Seq:     99,
+		To:      "a",
+		Key:     key(1, alerts.KindWarning),
+		From:    "sm",
+		Mode:    9,
+		Text:    "x",
+		Made:    sec(77),
+		State:   Confirmed,
+		Via:     Tmux,
+		Offered: sec(7),
+		First:   sec(7),
+		Offers:  3,
+		Ended:   sec(8),
 	}, local)
-	want := Message{ID: m.ID, Seq: 1, To: "a", Key: key(1, alerts.KindWarning), From: "sm", Mode: alerts.Urgent, Text: "x", Made: sec(1)}
+	want := Message{
+		ID:   m.ID,
+		Seq:  1,
+		To:   "a",
+		Key:  key(1, alerts.KindWarning),
+		From: "sm",
+		Mode: alerts.Urgent,
+		Text: "x",
+		Made: sec(1),
+	}
 	if err != nil || m != want {
 		t.Errorf("%v, (-want +got):\n%s", err, cmp.Diff(want, m))
 	}
@@ -161,9 +182,24 @@ func TestPutRate(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("too many (-want +got):\n%s", diff)
 	}
-	put(t, q, Message{To: "a", From: "n", Key: key(1, 0), Text: "x"}, 0)
-	put(t, q, Message{To: "a", From: "n", Key: key(2, 0), Text: "x"}, 0)
-	put(t, q, Message{To: "a", From: "n", Key: key(3, 0), Text: "x"}, 0)
+	put(t, q, Message{
+		To:   "a",
+		From: "n",
+		Key:  key(1, 0),
+		Text: "x",
+	}, 0)
+	put(t, q, Message{
+		To:   "a",
+		From: "n",
+		Key:  key(2, 0),
+		Text: "x",
+	}, 0)
+	put(t, q, Message{
+		To:   "a",
+		From: "n",
+		Key:  key(3, 0),
+		Text: "x",
+	}, 0)
 	put(t, q, Message{To: "a", From: "n", Text: "x"}, 0)
 }
 
@@ -178,7 +214,12 @@ func TestPutUnlimited(t *testing.T) {
 }
 
 func TestPutKnown(t *testing.T) {
-	q := New(Options{TTL: time.Hour, PerAgent: 1, PerSenderMinute: 1, MessageBytes: 3})
+	q := New(Options{
+		TTL:             time.Hour,
+		PerAgent:        1,
+		PerSenderMinute: 1,
+		MessageBytes:    3,
+	})
 	notice := put(t, q, Message{To: "a", Key: key(1, 0), Text: "abc"}, 0)
 	send := put(t, q, Message{To: "a", Ref: "r", Text: "abc"}, 0)
 	again := func(m Message, s float64) ID {
@@ -215,7 +256,12 @@ func TestPutKnown(t *testing.T) {
 	other := []ID{
 		again(Message{To: "b", Ref: "r", Text: "abc"}, 100),
 		again(Message{To: "a", Key: key(2, 0), Text: "abc"}, 100),
-		again(Message{To: "a", Key: key(3, 0), Ref: "r", Text: "abc"}, 100), // a notice has no ref
+		again(Message{
+			To:   "a",
+			Key:  key(3, 0),
+			Ref:  "r",
+			Text: "abc",
+		}, 100), // a notice has no ref
 	}
 	for _, id := range other {
 		if id == notice.ID || id == send.ID {
@@ -229,7 +275,8 @@ func TestPutKnown(t *testing.T) {
 }
 
 func TestIDsAreUnique(t *testing.T) {
-	a, b := New(Options{}), New(Options{})
+	a := New(Options{})
+	b := New(Options{})
 	seen := map[ID]bool{}
 	for i := range 5000 {
 		m := Message{To: "a", Text: fmt.Sprint(i % 10)}
@@ -271,9 +318,19 @@ func TestLists(t *testing.T) {
 
 func TestRename(t *testing.T) {
 	q := New(Defaults())
-	first := put(t, q, Message{To: "old", Ref: "r", From: "old", Text: "1"}, 0)
+	first := put(t, q, Message{
+		To:   "old",
+		Ref:  "r",
+		From: "old",
+		Text: "1",
+	}, 0)
 	second := put(t, q, Message{To: "new", Ref: "r", Text: "2"}, 1)
-	third := put(t, q, Message{To: "old", Ref: "s", Key: key(1, 0), Text: "3"}, 2)
+	third := put(t, q, Message{
+		To:   "old",
+		Ref:  "s",
+		Key:  key(1, 0),
+		Text: "3",
+	}, 2)
 	fourth := put(t, q, Message{To: "old", Ref: "u", Text: "4"}, 3)
 	q.Hold("old", true)
 	q.Take()
@@ -281,7 +338,9 @@ func TestRename(t *testing.T) {
 	q.Rename("old", "")
 	q.Rename("nobody", "new")
 	q.Rename("old", "new")
-	first.To, third.To, fourth.To = "new", "new", "new"
+	first.To = "new"
+	third.To = "new"
+	fourth.To = "new"
 	if diff := cmp.Diff([]Message{first, second, third, fourth}, q.Of("new")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -358,7 +417,20 @@ func TestUnput(t *testing.T) {
 // TestUnmetered: what is the caller's own to bound is bounded by nothing here.
 func TestUnmetered(t *testing.T) {
 	q := New(Options{PerAgent: 1, PerSenderMinute: 1})
-	for i, m := range []Message{{To: "a", Text: "1", Unmetered: true}, {To: "a", Text: "2", Unmetered: true, From: "x"}, {To: "a", Text: "3", From: "y"}} {
+	for i, m := range []Message{{
+		To:        "a",
+		Text:      "1",
+		Unmetered: true,
+	}, {
+		To:        "a",
+		Text:      "2",
+		Unmetered: true,
+		From:      "x",
+	}, {
+		To:   "a",
+		Text: "3",
+		From: "y",
+	}} {
 		if _, err := q.Put(m, sec(float64(i))); err != nil {
 			t.Errorf("%s: %v", m.Text, err)
 		}

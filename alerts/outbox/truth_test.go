@@ -78,7 +78,12 @@ func TestTruth(t *testing.T) {
 	}
 	var twice int
 	for seed := range uint64(20) {
-		r := &reader{rng: rand.New(rand.NewPCG(seed, 2)), q: New(Options{}), transcript: seed%2 == 0, heard: map[ID]int{}}
+		r := &reader{
+			rng:        rand.New(rand.NewPCG(seed, 2)),
+			q:          New(Options{}),
+			transcript: seed%2 == 0,
+			heard:      map[ID]int{},
+		}
 		for i := range 20 {
 			m := Message{To: "a", Text: "x", Mode: alerts.Mode(i % 3)}
 			if i%2 == 0 {

@@ -31,7 +31,10 @@ func (b *bench) measureHook(ctx context.Context) error {
 		took  []time.Duration
 	}{
 		{name: "hook", stdin: agent + `"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},` +
-			`"tool_response":{"stdout":"` + strings.Repeat(`ok example.com/x 0.1s\n`, 100) + `"},"tool_use_id":"toolu_1"}`},
+			`"tool_response":{"stdout":"` + strings.Repeat(
+			`ok example.com/x 0.1s\n`,
+			100,
+		) + `"},"tool_use_id":"toolu_1"}`},
 		{name: "statusline", stdin: agent + `"model":{"id":"claude-sonnet-4-5"},"version":"2.1.197","context_window":` +
 			`{"total_input_tokens":33000,"total_output_tokens":12,"context_window_size":200000,"used_percentage":17}}`},
 	}

@@ -138,10 +138,16 @@ func generateShort(dir string, bytes int64) error {
 						`"usage":{"input_tokens":3,"cache_creation_input_tokens":500,"cache_read_input_tokens":%d,"output_tokens":50}}`,
 						message, words(rng.IntN(10)), size)
 				}
-				write(`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"%s"}]}`, words(rng.IntN(32)))
+				write(
+					`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"%s"}]}`,
+					words(rng.IntN(32)),
+				)
 			}
 			if size > 165_000 {
-				write(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":%d}`, size)
+				write(
+					`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":%d}`,
+					size,
+				)
 				write(`"type":"user","isCompactSummary":true,"message":{"role":"user","content":"%s"}`, words(160))
 				size = 35_000 + rng.IntN(20_000)
 			}

@@ -21,7 +21,11 @@ func TestLinksLittle(t *testing.T) {
 		for _, name := range all {
 			first, _, _ := strings.Cut(name, "/")
 			foreign := strings.Contains(first, ".") && !strings.HasPrefix(name, "golang.org/x/sys/")
-			if foreign || slices.Contains([]string{"net", "net/http", "crypto", "crypto/tls", "regexp", "text/template", "log/slog", "flag"}, name) {
+			if foreign ||
+				slices.Contains(
+					[]string{"net", "net/http", "crypto", "crypto/tls", "regexp", "text/template", "log/slog", "flag"},
+					name,
+				) {
 				t.Errorf("%s: linked from %s", system, name)
 			}
 		}

@@ -44,7 +44,13 @@ type agent struct {
 }
 
 func newAgents(t *testing.T, projects string, seed uint64) *agents {
-	return &agents{t: t, projects: projects, rand: rand.New(rand.NewPCG(seed, 1)), born: map[string]string{}, named: map[string]bool{}}
+	return &agents{
+		t:        t,
+		projects: projects,
+		rand:     rand.New(rand.NewPCG(seed, 1)),
+		born:     map[string]string{},
+		named:    map[string]bool{},
+	}
 }
 
 // run writes until finish is called, a few hundred times a second.
@@ -84,7 +90,14 @@ func (a *agents) complete(s *agent) {
 }
 
 func (a *agents) uuid() string {
-	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a.rand.Uint32(), a.rand.IntN(1<<16), a.rand.IntN(1<<12), a.rand.IntN(1<<12), a.rand.Uint64()>>16)
+	return fmt.Sprintf(
+		"%08x-%04x-4%03x-8%03x-%012x",
+		a.rand.Uint32(),
+		a.rand.IntN(1<<16),
+		a.rand.IntN(1<<12),
+		a.rand.IntN(1<<12),
+		a.rand.Uint64()>>16,
+	)
 }
 
 func (a *agents) now() string {
@@ -149,7 +162,10 @@ func (a *agents) step(s *agent) {
 
 func (a *agents) say(s *agent, format string, args ...any) {
 	a.n++
-	line := fmt.Sprintf(`{"sessionId":"%s","version":"2.1.197","cwd":"/home/dev/p","timestamp":"%s",`+format+"}\n", append([]any{s.id, a.now()}, args...)...)
+	line := fmt.Sprintf(
+		`{"sessionId":"%s","version":"2.1.197","cwd":"/home/dev/p","timestamp":"%s",`+format+"}\n",
+		append([]any{s.id, a.now()}, args...)...,
+	)
 	s.waiting = append(s.waiting, []byte(line))
 }
 
@@ -167,8 +183,20 @@ func (a *agents) compact(s *agent) {
 	boundary := a.uuid()
 	a.born[boundary] = s.id
 	trigger := []string{"auto", "manual"}[a.rand.IntN(2)]
-	a.say(s, `"type":"system","subtype":"compact_boundary","uuid":"%s","compactMetadata":{"trigger":"%s","preTokens":%d}`, boundary, trigger, 100_000+a.n) // two of one moment are not to look alike
-	a.say(s, `"type":"user","isCompactSummary":true,"uuid":"%s","parentUuid":"%s","message":{"role":"user","content":"%s"}`, a.uuid(), boundary, a.summary())
+	a.say(
+		s,
+		`"type":"system","subtype":"compact_boundary","uuid":"%s","compactMetadata":{"trigger":"%s","preTokens":%d}`,
+		boundary,
+		trigger,
+		100_000+a.n,
+	) // two of one moment are not to look alike
+	a.say(
+		s,
+		`"type":"user","isCompactSummary":true,"uuid":"%s","parentUuid":"%s","message":{"role":"user","content":"%s"}`,
+		a.uuid(),
+		boundary,
+		a.summary(),
+	)
 	s.context = 20000
 }
 
@@ -176,7 +204,12 @@ func (a *agents) compact(s *agent) {
 func (a *agents) summaryAlone(s *agent) {
 	id := a.uuid()
 	a.born[id] = s.id
-	a.say(s, `"type":"user","isCompactSummary":true,"uuid":"%s","message":{"role":"user","content":"%s"}`, id, a.summary())
+	a.say(
+		s,
+		`"type":"user","isCompactSummary":true,"uuid":"%s","message":{"role":"user","content":"%s"}`,
+		id,
+		a.summary(),
+	)
 	s.context = 20000
 }
 
@@ -190,7 +223,15 @@ func (a *agents) subagent(s *agent) {
 	if s.subs == 0 || a.rand.IntN(3) == 0 {
 		s.subs++
 	}
-	sub := &agent{id: s.id, context: 5000, path: filepath.Join(strings.TrimSuffix(s.path, ".jsonl"), "subagents", fmt.Sprintf("agent-%d.jsonl", s.subs))}
+	sub := &agent{
+		id:      s.id,
+		context: 5000,
+		path: filepath.Join(
+			strings.TrimSuffix(s.path, ".jsonl"),
+			"subagents",
+			fmt.Sprintf("agent-%d.jsonl", s.subs),
+		),
+	}
 	a.reply(s, true, sub)
 	for len(sub.waiting) > 0 {
 		a.append(sub.path, sub.waiting[0])
@@ -239,7 +280,8 @@ func (a *agents) write(s *agent) {
 		s.half = line[cut:]
 	case k < 5:
 		a.append(s.path, bytes.Join(s.waiting, nil))
-		s.lines, s.waiting = append(s.lines, s.waiting...), nil
+		s.lines = append(s.lines, s.waiting...)
+		s.waiting = nil
 	default:
 		a.append(s.path, s.waiting[0])
 		s.lines, s.waiting = append(s.lines, s.waiting[0]), s.waiting[1:]

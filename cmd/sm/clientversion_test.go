@@ -54,7 +54,9 @@ func TestInstallByClientVersion(t *testing.T) {
 		args bool // hooks without a shell
 	}{
 		{"a current one", func(*installRig) {}, outcome{Out: installedLine}, true},
-		{"the first that runs hooks without a shell", func(r *installRig) { r.client("2.1.139") }, outcome{Out: installedLine}, true},
+		{"the first that runs hooks without a shell", func(r *installRig) { r.client("2.1.139") }, outcome{
+			Out: installedLine,
+		}, true},
 		{"the last that does not", func(r *installRig) { r.client("2.1.138") }, outcome{Out: installedLine}, false},
 		{"the oldest that works", func(r *installRig) { r.client("2.1.120") }, outcome{Out: installedLine}, false},
 		{"one that is too old", func(r *installRig) { r.client("2.1.119") },
@@ -63,9 +65,23 @@ func TestInstallByClientVersion(t *testing.T) {
 			old("1.0.90, by ~/path/claude, and its hooks do not work before 2.1.120; run claude update"), false},
 		{"one of the next main version", func(r *installRig) { r.client("3.0.0") }, outcome{Out: installedLine}, true},
 		{"none", func(r *installRig) { r.vars["PATH"] = "" }, outcome{Out: installedLine, ErrOut: assumedLine}, true},
-		{"one that does not say", func(r *installRig) { r.client("") }, outcome{Out: installedLine, ErrOut: assumedLine}, true},
-		{"an older one runs", func(r *installRig) { r.registers("1", "2.1.130", os.Getpid()) }, outcome{Out: installedLine, ErrOut: several("2.1.130" + runs)}, false},
-		{"an older one runs, which knows the same", func(r *installRig) { r.registers("1", "2.1.139", os.Getpid()) }, outcome{Out: installedLine}, true},
+		{"one that does not say", func(r *installRig) { r.client("") }, outcome{
+			Out:    installedLine,
+			ErrOut: assumedLine,
+		}, true},
+		{"an older one runs", func(r *installRig) { r.registers("1", "2.1.130", os.Getpid()) }, outcome{
+			Out:    installedLine,
+			ErrOut: several("2.1.130" + runs),
+		}, false},
+		{"an older one runs, which knows the same", func(r *installRig) {
+			r.registers(
+				"1",
+				"2.1.139",
+				os.Getpid(),
+			)
+		}, outcome{
+			Out: installedLine,
+		}, true},
 		{"a newer one runs", func(r *installRig) {
 			r.client("2.1.130")
 			r.registers("1", "2.1.330", os.Getpid())
@@ -75,17 +91,24 @@ func TestInstallByClientVersion(t *testing.T) {
 			r.registers("2", "2.1.99", os.Getpid())
 			r.registers("3", "2.1.130", os.Getpid())
 		}, old("2.1.99" + runs + ", and its hooks do not work before 2.1.120" + ends), false},
-		{"an older one has ended", func(r *installRig) { r.registers("1", "2.1.99", deadPID) }, outcome{Out: installedLine}, true},
+		{"an older one has ended", func(r *installRig) { r.registers("1", "2.1.99", deadPID) }, outcome{
+			Out: installedLine,
+		}, true},
 		{"the registry is odd", func(r *installRig) {
 			r.write(r.dir+"/sessions/1.json", `{"pid":1,"version":"2.0.0"}`, 0o600)
 			r.write(r.dir+"/sessions/2.json", `[`, 0o600)
 			r.registers("3", "x", os.Getpid())
 		}, outcome{Out: installedLine}, true},
-		{"transcripts beside a client", func(r *installRig) { r.transcribes(1, record("1.0.0")) }, outcome{Out: installedLine}, true},
+		{"transcripts beside a client", func(r *installRig) { r.transcribes(1, record("1.0.0")) }, outcome{
+			Out: installedLine,
+		}, true},
 		{"the newest transcript that tells", func(r *installRig) {
 			r.vars["PATH"] = ""
 			r.transcribes(1, record("1.0.0"))
-			r.transcribes(2, record("1.0.0")+strings.Repeat("x", 256<<10)+"\n"+record("2.1.130")+`{"type":"summary"}`+"\n")
+			r.transcribes(
+				2,
+				record("1.0.0")+strings.Repeat("x", 256<<10)+"\n"+record("2.1.130")+`{"type":"summary"}`+"\n",
+			)
 			r.transcribes(3, `{"type":"summary","summary":"a title"}`+"\n")
 		}, outcome{Out: installedLine}, false},
 		{"transcripts of an old one alone", func(r *installRig) {
@@ -130,8 +153,12 @@ func TestInstallMovesBetweenForms(t *testing.T) {
 		r.want(outcome{Out: installedLine}, "install")
 		r.want(outcome{Out: unchangedLine}, "install")
 		text := r.read(r.path)
-		args, shell := strings.Count(text, `"command":"`+r.program+`","args":["hook"]`), strings.Count(text, `"command":"`+r.program+` hook"}`)
-		if want := map[bool][2]int{true: {8, 0}, false: {0, 8}}[install.TakesArgs(version)]; want != [2]int{args, shell} {
+		args := strings.Count(text, `"command":"`+r.program+`","args":["hook"]`)
+		shell := strings.Count(text, `"command":"`+r.program+` hook"}`)
+		if want := map[bool][2]int{
+			true:  {8, 0},
+			false: {0, 8},
+		}[install.TakesArgs(version)]; want != [2]int{args, shell} {
 			t.Errorf("%s: %d hooks without a shell and %d with, want %v: %s", version, args, shell, want, text)
 		}
 	}
@@ -148,7 +175,16 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 	r.write(r.home+"/path/claude", "#!/bin/sh\nexec sleep 600\n", 0o700)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // as if the time were over
-	o := install.Options{Program: r.program, Settings: r.path, Home: r.home, Data: r.home, State: r.home, Path: r.home + "/path", Stdout: io.Discard, Stderr: io.Discard}
+	o := install.Options{
+		Program:  r.program,
+		Settings: r.path,
+		Home:     r.home,
+		Data:     r.home,
+		State:    r.home,
+		Path:     r.home + "/path",
+		Stdout:   io.Discard,
+		Stderr:   io.Discard,
+	}
 	if err := o.Install(ctx); err == nil || !strings.Contains(err.Error(), "prints no version") {
 		t.Errorf("error %v", err)
 	}

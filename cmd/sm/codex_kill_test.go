@@ -45,7 +45,10 @@ func codexThreads(t *testing.T, from time.Time) map[string][][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line = stamp.ReplaceAll(line, fmt.Appendf(nil, `{"timestamp":%q`, from.Add(at.Sub(base)).UTC().Format("2006-01-02T15:04:05.000Z")))
+			line = stamp.ReplaceAll(
+				line,
+				fmt.Appendf(nil, `{"timestamp":%q`, from.Add(at.Sub(base)).UTC().Format("2006-01-02T15:04:05.000Z")),
+			)
 			threads[filepath.Base(name)] = append(threads[filepath.Base(name)], line)
 		}
 	}

@@ -57,15 +57,31 @@ func (c *queueClient) record(kind, payload string, args ...any) {
 		return
 	}
 	defer f.Close()
-	fmt.Fprintf(f, `{"timestamp":%q,"type":%q,"payload":%s}`+"\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), kind, fmt.Sprintf(payload, args...))
+	fmt.Fprintf(
+		f,
+		`{"timestamp":%q,"type":%q,"payload":%s}`+"\n",
+		time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		kind,
+		fmt.Sprintf(payload, args...),
+	)
 }
 
 // prompt is a turn.
 func (c *queueClient) prompt(text, trigger string) {
 	c.n++
 	quoted, _ := json.Marshal(text)
-	c.record("event_msg", `{"type":"task_started","turn_id":"t%d","turn_attribution":{"turn_trigger":%q}}`, c.n, trigger)
-	c.record("event_msg", `{"type":"item_completed","item":{"type":"UserMessage","id":"u%d","content":[{"type":"text","text":%s}]}}`, c.n, quoted)
+	c.record(
+		"event_msg",
+		`{"type":"task_started","turn_id":"t%d","turn_attribution":{"turn_trigger":%q}}`,
+		c.n,
+		trigger,
+	)
+	c.record(
+		"event_msg",
+		`{"type":"item_completed","item":{"type":"UserMessage","id":"u%d","content":[{"type":"text","text":%s}]}}`,
+		c.n,
+		quoted,
+	)
 	c.record("event_msg", `{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`, c.n)
 }
 
@@ -119,9 +135,12 @@ func TestCodexQueueKills(t *testing.T) {
 		return message(err)
 	})
 	const messages = 8
-	ids, met := map[string]bool{}, 0
+	ids := map[string]bool{}
+	met := 0
 	for i := range messages {
-		m, err := d.api.Send(t.Context(), queueThread, api.NewMessage{Text: fmt.Sprintf("Message %d; $(rm -rf /) and é.", i)})
+		m, err := d.api.Send(t.Context(), queueThread, api.NewMessage{
+			Text: fmt.Sprintf("Message %d; $(rm -rf /) and é.", i),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,8 @@ func TestConfigExampleCompose(t *testing.T) {
 	}
 	part = "metrics:\n" + strings.ReplaceAll("\n"+part, "\n#   ", "\n")
 	c := mustLoad(t, part, nil)
-	if c.Metrics.Listen != "172.17.0.1:8421" || !slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) || c.HTTP.WebhookTokenFile == "" {
+	if c.Metrics.Listen != "172.17.0.1:8421" || !slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) ||
+		c.HTTP.WebhookTokenFile == "" {
 		t.Errorf("%s\n%+v %+v", part, c.Metrics, c.HTTP)
 	}
 }

@@ -51,8 +51,16 @@ func TestRuntimeDir(t *testing.T) {
 		root bool // only root can make it
 		want bool
 	}{
-		{name: "ours", want: true, make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/r" }},
-		{name: "not clean", want: true, make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/./r//" }},
+		{
+			name: "ours",
+			want: true,
+			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/r" },
+		},
+		{
+			name: "not clean",
+			want: true,
+			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/./r//" },
+		},
 		{name: "own link", want: true, make: func(t *testing.T, dir string) string {
 			folder(t, dir+"/r", 0o700)
 			link(t, dir+"/l", "r", -1)
@@ -73,8 +81,14 @@ func TestRuntimeDir(t *testing.T) {
 			}
 			return dir + "/r"
 		}},
-		{name: "open to the group", make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o750); return dir + "/r" }},
-		{name: "open to others", make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o1777); return dir + "/r" }},
+		{
+			name: "open to the group",
+			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o750); return dir + "/r" },
+		},
+		{
+			name: "open to others",
+			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o1777); return dir + "/r" },
+		},
 		{name: "circle", make: func(t *testing.T, dir string) string {
 			link(t, dir+"/a", "b", -1)
 			link(t, dir+"/b", "a", -1)
@@ -110,7 +124,8 @@ func TestRuntimeDir(t *testing.T) {
 				t.Skip("only root can give a file away")
 			}
 			const state = "/home/u/.local/state/sm/run/sm.sock"
-			runtime, want := tt.make(t, privateTemp(t)), state
+			runtime := tt.make(t, privateTemp(t))
+			want := state
 			if tt.want {
 				want = filepath.Join(runtime, "sm", config.SocketName)
 			}
@@ -130,11 +145,17 @@ func TestRuntimeDir(t *testing.T) {
 // TestSocketPathLimit: one limit for what check-config allows, what an observer serves and what is asked.
 func TestSocketPathLimit(t *testing.T) {
 	t.Parallel()
-	fits, long := "/"+strings.Repeat("x", api.MaxSocketPath-1), "/"+strings.Repeat("x", api.MaxSocketPath)
+	fits := "/" + strings.Repeat("x", api.MaxSocketPath-1)
+	long := "/" + strings.Repeat("x", api.MaxSocketPath)
 	stateOf := func(socket string) string { return socket[:len(socket)-len("/run/sm.sock")] }
 	for _, tt := range []struct{ name, variable, value, want string }{
 		{"longest", "SM_SOCKET", fits, ""},
-		{"too long", "SM_SOCKET", long, "sm: SM_SOCKET: socket is 104 bytes long and a socket's path has room for 103; give a shorter one\n"},
+		{
+			"too long",
+			"SM_SOCKET",
+			long,
+			"sm: SM_SOCKET: socket is 104 bytes long and a socket's path has room for 103; give a shorter one\n",
+		},
 		{"longest state", "SM_STATE", stateOf(fits), ""},
 		{"state too long", "SM_STATE", stateOf(long),
 			"sm: " + stateOf(long) + "/run/sm.sock is 104 bytes long and a socket's path has room for 103; give a shorter one with --socket\n"},

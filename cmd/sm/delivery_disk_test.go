@@ -33,7 +33,8 @@ type faultRig struct {
 
 func newFaultRig(t *testing.T) *faultRig {
 	r := &faultRig{daemon: newDaemon(t)}
-	r.as, r.vars = []string{quickName}, plentiful
+	r.as = []string{quickName}
+	r.vars = plentiful
 	r.agent = newStandIn(r.daemon, "w1", "em", 0)
 	r.agent.calm = func() bool { return true }
 	r.agent.context = 90_000 // the first replies make it large enough for a notice
@@ -60,7 +61,12 @@ func (r *faultRig) send(again bool) int {
 		r.n++
 	}
 	word := fmt.Sprintf("s-%d", r.n)
-	m := api.NewMessage{ID: word, From: "s", Text: word + strings.Repeat(" and more", 400), Mode: "urgent"}
+	m := api.NewMessage{
+		ID:   word,
+		From: "s",
+		Text: word + strings.Repeat(" and more", 400),
+		Mode: "urgent",
+	}
 	before := r.sender.answers[http.StatusServiceUnavailable]
 	if r.sender.send("w1", m, !again) {
 		return http.StatusAccepted
@@ -125,7 +131,12 @@ func (r *faultRig) fails() {
 	}
 	// A sender without an acknowledgement sends again; any answer now is final.
 	for word, m := range r.sender.sent {
-		r.post("/sessions/"+m.to+"/messages", api.NewMessage{ID: word, From: "s", Text: m.text, Mode: "urgent"})
+		r.post("/sessions/"+m.to+"/messages", api.NewMessage{
+			ID:   word,
+			From: "s",
+			Text: m.text,
+			Mode: "urgent",
+		})
 	}
 }
 
@@ -204,7 +215,16 @@ func (r *faultRig) smallDisk(size string) string {
 	if err := os.Mkdir(r.state(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	holder := exec.Command("unshare", "-r", "-m", "sh", "-c", `mount -t tmpfs -o size="$1",mode=700 none "$0" && echo mounted && exec sleep 1000`, r.state(), size)
+	holder := exec.Command(
+		"unshare",
+		"-r",
+		"-m",
+		"sh",
+		"-c",
+		`mount -t tmpfs -o size="$1",mode=700 none "$0" && echo mounted && exec sleep 1000`,
+		r.state(),
+		size,
+	)
 	out, err := holder.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +303,18 @@ func TestDeliveryDiskFull(t *testing.T) {
 func (r *faultRig) strace(calls, fault string) (end func()) {
 	t := r.t
 	t.Helper()
-	cmd := exec.Command("strace", "-f", "-o", "/dev/null", "-p", fmt.Sprint(r.cmd.Process.Pid), "-e", "trace="+calls, "-e", "inject="+calls+":"+fault)
+	cmd := exec.Command(
+		"strace",
+		"-f",
+		"-o",
+		"/dev/null",
+		"-p",
+		fmt.Sprint(r.cmd.Process.Pid),
+		"-e",
+		"trace="+calls,
+		"-e",
+		"inject="+calls+":"+fault,
+	)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

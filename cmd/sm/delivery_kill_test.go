@@ -51,7 +51,18 @@ func traced(call string, n int) []string {
 }
 
 func canTrace() bool {
-	return exec.Command("strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true").Run() == nil
+	return exec.Command(
+		"strace",
+		"-D",
+		"-f",
+		"--seccomp-bpf",
+		"-qq",
+		"-o",
+		"/dev/null",
+		"-e",
+		"trace=fsync",
+		"true",
+	).Run() == nil
 }
 
 // TestDeliveryKills guards the promise that what was accepted is heard: agents work,
@@ -196,10 +207,19 @@ func killAt(d *daemon, i int, clients []*standIn, senders []*sender) string {
 	return "random"
 }
 
-func deliveryReport(t *testing.T, d *daemon, aims map[string]int, clients []*standIn, senders []*sender, queue []api.Message) {
+func deliveryReport(
+	t *testing.T,
+	d *daemon,
+	aims map[string]int,
+	clients []*standIn,
+	senders []*sender,
+	queue []api.Message,
+) {
 	t.Helper()
 	var all []heard
-	lost, hooks, clears := 0, 0, 0
+	lost := 0
+	hooks := 0
+	clears := 0
 	compactions := 0
 	for _, s := range clients {
 		all = append(all, s.heard...)
@@ -208,7 +228,8 @@ func deliveryReport(t *testing.T, d *daemon, aims map[string]int, clients []*sta
 		clears += s.clears
 		if s.parent != "" {
 			compactions += len(s.compacted)
-			old, told := 0, 0
+			old := 0
+			told := 0
 			for _, c := range s.compacted {
 				if c.cleared {
 					old++
@@ -220,7 +241,13 @@ func deliveryReport(t *testing.T, d *daemon, aims map[string]int, clients []*sta
 				}
 			}
 			if n := len(s.compacted); told > n || told < n-old {
-				t.Errorf("%s was compacted %d times, %d of them shortly before it was cleared; its parent is told of %d", s.agent, n, old, told)
+				t.Errorf(
+					"%s was compacted %d times, %d of them shortly before it was cleared; its parent is told of %d",
+					s.agent,
+					n,
+					old,
+					told,
+				)
 			}
 		}
 	}
@@ -232,14 +259,23 @@ func deliveryReport(t *testing.T, d *daemon, aims map[string]int, clients []*sta
 		}
 		t.Error(p)
 	}
-	repeats, answers := 0, map[int]int{}
+	repeats := 0
+	answers := map[int]int{}
 	for _, s := range senders {
 		repeats += s.repeats
 		for status, n := range s.answers {
 			answers[status] += n
 		}
 	}
-	t.Logf("kills by their moment: %v; %d hooks, %d answers lost by clients, %d clears; sends repeated by their senders: %d; answers to senders: %v", aims, hooks, lost, clears, repeats, answers)
+	t.Logf(
+		"kills by their moment: %v; %d hooks, %d answers lost by clients, %d clears; sends repeated by their senders: %d; answers to senders: %v",
+		aims,
+		hooks,
+		lost,
+		clears,
+		repeats,
+		answers,
+	)
 	t.Logf("accepted %d, heard once %d (of those heard marked as repeated: %d), heard twice %d, lost %d; notices %d, heard %d, heard twice %d; compactions %d",
 		o.Accepted, o.HeardOnce, o.Marked, o.HeardTwice, o.Lost, o.Notices, o.HeardNotices, o.DuplicateNotices, compactions)
 	if log := d.log(1 << 22); strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {

@@ -28,8 +28,13 @@ func quick() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	env := &environ{Process: hooks.Process{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
-		Executable: os.Executable, CalledAs: os.Args[0],
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		LookupEnv:  os.LookupEnv,
+		Vars:       os.Environ,
+		Executable: os.Executable,
+		CalledAs:   os.Args[0],
 	}}
 	root := newRootCommand(env)
 	observe, _, err := root.Find([]string{"observe"})
@@ -48,7 +53,10 @@ func quick() {
 		}
 		o.Queue.Proof = quickProof
 		r := &o.Handoff.Rotations
-		r.ClearWithin, r.PromptWithin, r.Grace, r.FinishAfter = quickClear, quickPrompt, quickGrace, quickFinish
+		r.ClearWithin = quickClear
+		r.PromptWithin = quickPrompt
+		r.Grace = quickGrace
+		r.FinishAfter = quickFinish
 		return observer.Run(cmd.Context(), o, nil)
 	}
 	if err := root.ExecuteContext(ctx); err != nil {

@@ -76,8 +76,19 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 		d.t.Skip("needs /proc: ", err)
 	}
 	s := &standIn{
-		t: d.t, d: d, agent: agent, parent: parent, process: process, rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), lose: lose,
-		origin:   hook.Origin{Agent: agent, Parent: parent, PID: process.Process.Pid, Start: stat.Start},
+		t:       d.t,
+		d:       d,
+		agent:   agent,
+		parent:  parent,
+		process: process,
+		rand:    rand.New(rand.NewPCG(rand.Uint64(), 1)),
+		lose:    lose,
+		origin: hook.Origin{
+			Agent:  agent,
+			Parent: parent,
+			PID:    process.Process.Pid,
+			Start:  stat.Start,
+		},
 		answered: make(chan struct{}),
 	}
 	s.begin()
@@ -86,7 +97,8 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 
 // begin opens another session.
 func (s *standIn) begin() {
-	s.session, s.context = s.uuid(), 20_000
+	s.session = s.uuid()
+	s.context = 20_000
 	s.path = filepath.Join(s.d.projects, "-home-dev-"+s.agent, s.session+".jsonl")
 	s.register("busy")
 }
@@ -96,14 +108,25 @@ func (s *standIn) register(status string) {
 	path := filepath.Join(s.d.dir, "sessions", strconv.Itoa(s.origin.PID)+".json")
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/%s","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
 		s.origin.PID, s.session, s.agent, s.origin.Start, status, time.Now().UnixMilli())
-	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path+".new", []byte(entry), 0o600), os.Rename(path+".new", path))
+	err := errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path+".new", []byte(entry), 0o600),
+		os.Rename(path+".new", path),
+	)
 	if err != nil {
 		s.t.Error(err)
 	}
 }
 
 func (s *standIn) uuid() string {
-	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", s.rand.Uint32(), s.rand.IntN(1<<16), s.rand.IntN(1<<12), s.rand.IntN(1<<12), s.rand.Uint64()>>16)
+	return fmt.Sprintf(
+		"%08x-%04x-4%03x-8%03x-%012x",
+		s.rand.Uint32(),
+		s.rand.IntN(1<<16),
+		s.rand.IntN(1<<12),
+		s.rand.IntN(1<<12),
+		s.rand.Uint64()>>16,
+	)
 }
 
 // write appends one record.
@@ -126,7 +149,9 @@ func (s *standIn) write(format string, args ...any) {
 // tell runs a hook, and returns whether its answer had a message. Every tenth hook is a
 // process.
 func (s *standIn) tell(p hook.Payload) bool {
-	p.SessionID, p.TranscriptPath, p.CWD = s.session, s.path, "/home/dev/"+s.agent
+	p.SessionID = s.session
+	p.TranscriptPath = s.path
+	p.CWD = "/home/dev/" + s.agent
 	s.mu.Lock()
 	s.hooks++
 	s.mu.Unlock()
@@ -136,7 +161,12 @@ func (s *standIn) tell(p hook.Payload) bool {
 	if s.rand.IntN(10) == 0 {
 		cmd := s.d.command("hook")
 		cmd.Stdin = bytes.NewReader(p.Encode())
-		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+s.agent, "SM_PARENT_ID="+s.parent, "CLAUDE_PID="+strconv.Itoa(s.origin.PID))
+		cmd.Env = append(
+			cmd.Env,
+			"CLAUDE_SESSION_MANAGER_ID="+s.agent,
+			"SM_PARENT_ID="+s.parent,
+			"CLAUDE_PID="+strconv.Itoa(s.origin.PID),
+		)
 		var err error
 		if answer, err = cmd.Output(); err != nil {
 			s.t.Errorf("sm hook: %v", err)
@@ -174,7 +204,11 @@ func (s *standIn) tell(p hook.Payload) bool {
 	if err != nil {
 		s.t.Error(err)
 	}
-	s.write(`"type":"attachment","isSidechain":false,"attachment":{"type":"hook_additional_context","content":%s,"hookName":"%s","hookEvent":"%[2]s"}`, content, p.Event)
+	s.write(
+		`"type":"attachment","isSidechain":false,"attachment":{"type":"hook_additional_context","content":%s,"hookName":"%s","hookEvent":"%[2]s"}`,
+		content,
+		p.Event,
+	)
 	s.heard = append(s.heard, heard{s.agent, a.Output.Context})
 	return true
 }
@@ -235,7 +269,11 @@ func (s *standIn) compact() {
 	s.mu.Lock()
 	s.compacted = append(s.compacted, compacted{at: time.Now()})
 	s.mu.Unlock()
-	s.write(`"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"%s","preTokens":%d,"durationMs":81}`, trigger, s.context)
+	s.write(
+		`"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"%s","preTokens":%d,"durationMs":81}`,
+		trigger,
+		s.context,
+	)
 	s.context = 20_000
 	s.tell(hook.Payload{Event: hook.SessionStart, Source: "compact"})
 	s.tell(hook.Payload{Event: hook.PostCompact, Trigger: trigger})
@@ -292,7 +330,13 @@ type sent struct{ to, text string }
 
 func newSender(d *daemon, name string, to ...string) *sender {
 	return &sender{
-		d: d, name: name, to: to, rand: rand.New(rand.NewPCG(rand.Uint64(), 2)), accepted: make(chan struct{}), sent: map[string]sent{}, answers: map[int]int{},
+		d:        d,
+		name:     name,
+		to:       to,
+		rand:     rand.New(rand.NewPCG(rand.Uint64(), 2)),
+		accepted: make(chan struct{}),
+		sent:     map[string]sent{},
+		answers:  map[int]int{},
 	}
 }
 
@@ -307,7 +351,12 @@ func (s *sender) work(ctx context.Context, pace time.Duration) {
 			text = word + strings.Repeat(" and more", 400)
 		}
 		to := s.to[s.rand.IntN(len(s.to))]
-		m := api.NewMessage{ID: word, From: s.name, Text: text, Mode: []string{"sequential", "important", "urgent"}[s.rand.IntN(3)]}
+		m := api.NewMessage{
+			ID:   word,
+			From: s.name,
+			Text: text,
+			Mode: []string{"sequential", "important", "urgent"}[s.rand.IntN(3)],
+		}
 		for first := true; !s.send(to, m, first); first = false {
 			if s.d.t.Context().Err() != nil {
 				return // the test has failed
@@ -352,7 +401,8 @@ func (o *verdict) problem(format string, args ...any) {
 // judge compares what was sent with what the transcripts show, and with what the queue
 // knows.
 func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
-	byID, keys := map[string]api.Message{}, map[string]string{}
+	byID := map[string]api.Message{}
+	keys := map[string]string{}
 	for _, m := range queue {
 		byID[m.ID] = m
 		if m.Key == "" {
@@ -364,7 +414,8 @@ func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 		}
 		keys[m.Key] = m.ID
 	}
-	sends, notices := map[string][]string{}, map[string]int{}
+	sends := map[string][]string{}
+	notices := map[string]int{}
 	for _, h := range list {
 		m, known := byID[h.text[strings.LastIndexByte(h.text, '#')+1:]]
 		switch {

@@ -123,7 +123,10 @@ func (s *paneScreen) write(format string, args ...any) error {
 }
 
 func (s *paneScreen) reply() error {
-	return s.write(`"type":"assistant","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_read_input_tokens":30000,"output_tokens":7}}`, time.Now().UnixNano())
+	return s.write(
+		`"type":"assistant","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_read_input_tokens":30000,"output_tokens":7}}`,
+		time.Now().UnixNano(),
+	)
 }
 
 func (s *paneScreen) register(status string) error {
@@ -133,7 +136,11 @@ func (s *paneScreen) register(status string) error {
 	path := filepath.Join(s.home, "sessions", strconv.Itoa(os.Getpid())+".json")
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/web","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
 		os.Getpid(), s.session, s.origin.Start, status, time.Now().UnixMilli())
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path+".new", []byte(entry), 0o600), os.Rename(path+".new", path))
+	return errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path+".new", []byte(entry), 0o600),
+		os.Rename(path+".new", path),
+	)
 }
 
 // start sends SessionStart; false without an answer.
@@ -141,7 +148,11 @@ func (s *paneScreen) start() bool {
 	client := api.NewClient([]string{os.Getenv("SM_SOCKET")})
 	if s.hooks || s.begin != nil {
 		s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
-	} else if _, err := client.Register(context.Background(), api.Registration{ID: s.origin.Agent, SessionID: s.session, Pane: s.origin.Pane}); err != nil {
+	} else if _, err := client.Register(context.Background(), api.Registration{
+		ID:        s.origin.Agent,
+		SessionID: s.session,
+		Pane:      s.origin.Pane,
+	}); err != nil {
 		return false
 	}
 	_, err := client.Session(context.Background(), s.origin.Agent)
@@ -150,7 +161,10 @@ func (s *paneScreen) start() bool {
 
 // tell runs a hook, and records its answer.
 func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
-	p.SessionID, p.TranscriptPath, p.CWD, p.SM = s.session, s.path, "/home/dev/web", s.origin
+	p.SessionID = s.session
+	p.TranscriptPath = s.path
+	p.CWD = "/home/dev/web"
+	p.SM = s.origin
 	p.SM.At = time.Now().UTC()
 	ctx, cancel := context.WithTimeout(context.Background(), hooks.Work)
 	defer cancel()
@@ -159,11 +173,19 @@ func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if json.Unmarshal(answerOf(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil || a.Output.Context == "" {
+	if json.Unmarshal(answerOf(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil ||
+		a.Output.Context == "" {
 		return false, nil
 	}
 	content, err := json.Marshal([]string{a.Output.Context})
-	return true, errors.Join(err, s.write(`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`, content, p.Event))
+	return true, errors.Join(
+		err,
+		s.write(
+			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`,
+			content,
+			p.Event,
+		),
+	)
 }
 
 // submit is a turn.
@@ -192,18 +214,21 @@ func (s *paneScreen) read() error {
 				return nil
 			}
 			s.insert(string(s.pending[:i]))
-			s.pending, s.paste = s.pending[i+len(closes):], nil
+			s.pending = s.pending[i+len(closes):]
+			s.paste = nil
 			continue
 		}
 		switch b := s.pending[0]; {
 		case bytes.HasPrefix(s.pending, []byte(opens)):
-			s.pending, s.paste = s.pending[len(opens):], &strings.Builder{}
+			s.pending = s.pending[len(opens):]
+			s.paste = &strings.Builder{}
 		case b == '\x1b' && len(s.pending) < len(opens) && strings.HasPrefix(opens, string(s.pending)):
 			return nil
 		case b == '\r':
 			s.pending = s.pending[1:]
 			if text := s.draft; text != "" {
-				s.draft, s.shown = "", ""
+				s.draft = ""
+				s.shown = ""
 				s.draw()
 				submit := s.submit
 				if s.turn != nil {
@@ -311,7 +336,14 @@ func (p *panes) end() {
 
 func (p *panes) tmux(args ...string) (string, error) {
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
-	cmd.Env = []string{quickRace, "LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "HOME=" + p.d.dir}
+	cmd.Env = []string{
+		quickRace,
+		"LC_ALL=C.UTF-8",
+		"PATH=" + os.Getenv("PATH"),
+		"TERM=xterm-256color",
+		"SHELL=/bin/sh",
+		"HOME=" + p.d.dir,
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("tmux %q: %w: %s", args, err, out)
@@ -346,7 +378,10 @@ func (p *panes) heard(sessions map[string]string) (list []heard, calls int) {
 				switch _, called := outbox.Called(text); {
 				case called:
 					calls++
-				case text == "", text == "Go.", strings.HasPrefix(text, "[sm message] That message "): // to a call that comes too late
+				case text == "", text == "Go.", strings.HasPrefix(
+					text,
+					"[sm message] That message ",
+				): // to a call that comes too late
 				default:
 					list = append(list, heard{agent, text})
 				}
@@ -387,7 +422,11 @@ func TestDeliveryTypingKills(t *testing.T) {
 	t.Parallel()
 	n := killsOf(t, "SM_KILLS_TYPING", 5)
 	d := newDaemon(t)
-	d.as, d.vars = []string{quickName}, append(slices.Clone(plentiful), "SM_LOG_LEVEL=debug", "SM_DELIVERY_TYPE_TEXTS=true")
+	d.as, d.vars = []string{quickName}, append(
+		slices.Clone(plentiful),
+		"SM_LOG_LEVEL=debug",
+		"SM_DELIVERY_TYPE_TEXTS=true",
+	)
 	p := newPanes(d, 6)
 	d.start()
 	sessions := map[string]string{}

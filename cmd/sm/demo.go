@@ -87,7 +87,12 @@ func (env demoRun) observe(ctx context.Context, o observer.Options) error {
 }
 
 // options are the observer's: as configured, but for whatever belongs to real agents.
-func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
+func (env demoRun) options(
+	ctx context.Context,
+	flags *pflag.FlagSet,
+	cfg *config.Config,
+	dir string,
+) (o observer.Options, err error) {
 	socket, err := cfg.ServerSocket(env.LookupEnv)
 	taken := err != nil || held(ctx, cfg, env.LookupEnv)
 	if taken && !flags.Changed("socket") {
@@ -99,16 +104,24 @@ func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *confi
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
-	cfg.Metrics.Listen, cfg.Metrics.WebConfigFile, cfg.HTTP.WebhookTokenFile = "", "", ""
+	cfg.Metrics.Listen = ""
+	cfg.Metrics.WebConfigFile = ""
+	cfg.HTTP.WebhookTokenFile = ""
 	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(dir, "projects")}, filepath.Join(dir, "state"), socket
-	cfg.Handoff, cfg.Channels, cfg.Operator = config.Default().Handoff, nil, config.Config{}.Operator
+	cfg.Handoff = config.Default().Handoff
+	cfg.Channels = nil
+	cfg.Operator = config.Config{}.Operator
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, fmt.Errorf("make the demo's projects: %w; see TMPDIR", err)
 	}
 	if o, err = wiring(env).observerOptions(cfg); err != nil {
 		return o, err
 	}
-	o.Demo, o.Terminal, o.Enqueuer, o.Ancestry, o.CodexDirs = true, nil, nil, nil, nil
+	o.Demo = true
+	o.Terminal = nil
+	o.Enqueuer = nil
+	o.Ancestry = nil
+	o.CodexDirs = nil
 	o.Alive = func(int, string) bool { return false }
 	return o, nil
 }

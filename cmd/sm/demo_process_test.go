@@ -96,11 +96,13 @@ func newDemo(t *testing.T, beside *daemon, bySocketVariable bool) *daemon {
 	}
 	defer log.Close()
 	d.cmd = d.command("observe", "--demo", "--config", config)
-	d.cmd.Env, d.cmd.Stderr = vars, log
+	d.cmd.Env = vars
+	d.cmd.Stderr = log
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	cmd, exited := d.cmd, make(chan error, 1)
+	cmd := d.cmd
+	exited := make(chan error, 1)
 	d.exited = exited
 	go func() { exited <- cmd.Wait() }()
 	return d

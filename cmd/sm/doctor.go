@@ -38,7 +38,8 @@ func newDoctorCommand(env *environ) *cobra.Command {
 			} else {
 				err = env.printer().WriteFindings(findings)
 			}
-			if err == nil && slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Broken }) {
+			if err == nil &&
+				slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Broken }) {
 				err = &exitError{exitFailed, nil}
 			}
 			return err

@@ -25,8 +25,20 @@ func (c *clinic) trust() string {
 		if event == "session_end" || event == "interrupt" {
 			timeout = 1
 		}
-		sum := sha256.Sum256(fmt.Appendf(nil, `{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":%d,"type":"command"}]}`, event, c.program+" hook --client codex", timeout))
-		fmt.Fprintf(&b, "\n[hooks.state.\"%s/.codex/hooks.json:%s:0:0\"]\ntrusted_hash = \"sha256:%x\"\n", c.home, event, sum)
+		sum := sha256.Sum256(fmt.Appendf(
+			nil,
+			`{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":%d,"type":"command"}]}`,
+			event,
+			c.program+" hook --client codex",
+			timeout,
+		))
+		fmt.Fprintf(
+			&b,
+			"\n[hooks.state.\"%s/.codex/hooks.json:%s:0:0\"]\ntrusted_hash = \"sha256:%x\"\n",
+			c.home,
+			event,
+			sum,
+		)
 	}
 	return b.String()
 }
@@ -51,44 +63,112 @@ func TestDoctorOfCodex(t *testing.T) {
 		harm func(c *clinic, hooks, config string)
 		want []finding
 	}{
-		{"all is well", func(*clinic, string, string) {}, []finding{{check, healthy, "installed for 12 events, and trusted", ""}}},
+		{
+			"all is well",
+			func(*clinic, string, string) {},
+			[]finding{{check, healthy, "installed for 12 events, and trusted", ""}},
+		},
 		{"no Codex", func(c *clinic, _, _ string) { c.vars["CODEX_HOME"] = c.home + "/nowhere" }, nil},
 		{"none installed", func(c *clinic, _, _ string) { c.done("uninstall", "--codex") },
-			[]finding{{check, noted, "not installed in ~/.codex/hooks.json; Codex's agents are not warned", "run sm install --codex"}}},
+			[]finding{{
+				check,
+				noted,
+				"not installed in ~/.codex/hooks.json; Codex's agents are not warned",
+				"run sm install --codex",
+			}}},
 		{"one is missing", func(c *clinic, hooks, _ string) {
 			c.write(hooks, strings.Replace(c.read(hooks), `"Interrupt"`, `"Other"`, 1), 0o600)
 		}, []finding{{check, broken, "~/.codex/hooks.json has no hook for Interrupt", "run sm install --codex"}}},
 		{"nobody was asked", func(c *clinic, _, config string) { c.write(config, "", 0o600) },
-			[]finding{{check, broken, "Codex does not run 12 of 12, which its user has not trusted as they are: " + all, asks}}},
+			[]finding{{
+				check,
+				broken,
+				"Codex does not run 12 of 12, which its user has not trusted as they are: " + all,
+				asks,
+			}}},
 		{"no configuration", func(c *clinic, _, config string) { c.remove(config) },
-			[]finding{{check, broken, "Codex does not run 12 of 12, which its user has not trusted as they are: " + all, asks}}},
+			[]finding{{
+				check,
+				broken,
+				"Codex does not run 12 of 12, which its user has not trusted as they are: " + all,
+				asks,
+			}}},
 		{"one has changed", func(c *clinic, hooks, _ string) {
 			c.write(hooks, strings.Replace(c.read(hooks), `"timeout": 5`, `"timeout": 6`, 1), 0o600)
-		}, []finding{{check, broken, "Codex does not run 1 of 12, which its user has not trusted as they are: SessionStart", asks}}},
+		}, []finding{{
+			check,
+			broken,
+			"Codex does not run 1 of 12, which its user has not trusted as they are: SessionStart",
+			asks,
+		}}},
 		{"one is switched off", func(c *clinic, _, config string) {
-			c.write(config, strings.Replace(c.read(config), ":stop:0:0\"]\n", ":stop:0:0\"]\nenabled = false\n", 1), 0o600)
-		}, []finding{{check, broken, "~/.codex/config.toml has switched off those for Stop", "switch them on in codex, with /hooks"}}},
+			c.write(
+				config,
+				strings.Replace(c.read(config), ":stop:0:0\"]\n", ":stop:0:0\"]\nenabled = false\n", 1),
+				0o600,
+			)
+		}, []finding{{
+			check,
+			broken,
+			"~/.codex/config.toml has switched off those for Stop",
+			"switch them on in codex, with /hooks",
+		}}},
 		{"all are switched off", func(c *clinic, _, config string) {
 			c.write(config, strings.Replace(c.read(config), "other = true", "hooks = false", 1), 0o600)
 		}, []finding{{check, broken, "~/.codex/config.toml turns all hooks off", "remove hooks = false there"}}},
 		{"a broken configuration", func(c *clinic, _, config string) { c.write(config, "a = \n", 0o600) },
-			[]finding{{check, noted, "installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 1 is not as Codex has it", "correct that file"}}},
+			[]finding{{
+				check,
+				noted,
+				"installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 1 is not as Codex has it",
+				"correct that file",
+			}}},
 		{"a value of another kind", func(c *clinic, _, config string) { c.write(config, "\nhooks = 5\n", 0o600) },
-			[]finding{{check, noted, "installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 2 is not as Codex has it", "correct that file"}}},
+			[]finding{{
+				check,
+				noted,
+				"installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 2 is not as Codex has it",
+				"correct that file",
+			}}},
 		{"broken hooks", func(c *clinic, hooks, _ string) { c.write(hooks, "{,}", 0o600) },
-			[]finding{{check, broken, "line 1: invalid character ',' looking for beginning of object key string; correct the file, it is untouched (~/.codex/hooks.json)", "correct the file; Codex ignores all of it"}}},
+			[]finding{{
+				check,
+				broken,
+				"line 1: invalid character ',' looking for beginning of object key string; correct the file, it is untouched (~/.codex/hooks.json)",
+				"correct the file; Codex ignores all of it",
+			}}},
 		{"a hook of others that Codex does not know", func(c *clinic, hooks, _ string) {
-			c.write(hooks, strings.Replace(c.read(hooks), `"hooks": {`, `"hooks": {"Other": [{"hooks": [{"type": "http", "url": "http://localhost"}]}],`, 1), 0o600)
+			c.write(
+				hooks,
+				strings.Replace(
+					c.read(hooks),
+					`"hooks": {`,
+					`"hooks": {"Other": [{"hooks": [{"type": "http", "url": "http://localhost"}]}],`,
+					1,
+				),
+				0o600,
+			)
 		}, []finding{
-			{check, broken, "Codex ignores all of ~/.codex/hooks.json because of a hook of type http for Other", "remove that hook"},
+			{
+				check,
+				broken,
+				"Codex ignores all of ~/.codex/hooks.json because of a hook of type http for Other",
+				"remove that hook",
+			},
 			{check, healthy, "installed for 12 events, and trusted", ""}}},
 		{"a program that has gone", func(c *clinic, _, _ string) { c.remove(c.program) }, []finding{
 			{check, healthy, "installed for 12 events, and trusted", ""},
-			{check, broken, "they call ~/bin/sm, which does not exist or is not executable", "run sm install with an sm that stays where it is"}}},
+			{
+				check,
+				broken,
+				"they call ~/bin/sm, which does not exist or is not executable",
+				"run sm install with an sm that stays where it is",
+			}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClinic(t)
-			hooks, config := c.home+"/.codex/hooks.json", c.home+"/.codex/config.toml"
+			hooks := c.home + "/.codex/hooks.json"
+			config := c.home + "/.codex/config.toml"
 			c.done("install", "--codex")
 			c.write(config, c.trust(), 0o600)
 			tt.harm(c, hooks, config)

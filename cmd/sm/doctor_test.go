@@ -60,7 +60,12 @@ func TestDoctorAlertmanagers(t *testing.T) {
 	t.Cleanup(web.Close)
 	c := newClinic(t)
 	c.cfg.Alertmanager.URLs = []string{web.URL, web.URL + "/away"}
-	want := []finding{{"alertmanager", broken, web.URL + "/away/api/v2/alerts: it answers 302 Found", "see alertmanager.urls and alertmanager.http_config_file"}}
+	want := []finding{{
+		"alertmanager",
+		broken,
+		web.URL + "/away/api/v2/alerts: it answers 302 Found",
+		"see alertmanager.urls and alertmanager.http_config_file",
+	}}
 	if diff := cmp.Diff(want, c.findings("alertmanager")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -86,7 +91,11 @@ func (c *clinic) findings(checks ...string) []finding {
 	for _, f := range doctor.Examine(c.t.Context(), o) {
 		f := finding(f)
 		if slices.Contains(checks, f.Check) {
-			f.Text = strings.ReplaceAll(strings.ReplaceAll(f.Text, c.home, "~"), fmt.Sprint("process ", os.Getpid()), "process PID")
+			f.Text = strings.ReplaceAll(
+				strings.ReplaceAll(f.Text, c.home, "~"),
+				fmt.Sprint("process ", os.Getpid()),
+				"process PID",
+			)
 			all = append(all, f)
 		}
 		if (f.Status == healthy) != (f.Remedy == "") {
@@ -113,14 +122,52 @@ func TestDoctorFinds(t *testing.T) {
 		}, "client", []finding{{"client", healthy, "2.1.197, which runs as process PID", ""}}},
 		{"an old client that runs", func(c *clinic) { c.registers("7", "2.1.100", os.Getpid()) }, "client", []finding{
 			{"client", healthy, "2.1.197, by ~/path/claude", ""},
-			{"client", broken, "2.1.100, which runs as process PID: hooks do not work before 2.1.120", "end it, and start it anew after claude update"}}},
-		{"managed", func(c *clinic) { c.write(c.managed(), `{"allowManagedHooksOnly": true}`, 0o600) }, "hooks", []finding{
-			{"hooks", broken, "allowManagedHooksOnly in ~/etc/managed-settings.json turns all other hooks off", "ask who manages this machine to allow other hooks, or to add ours"},
+			{
+				"client",
+				broken,
+				"2.1.100, which runs as process PID: hooks do not work before 2.1.120",
+				"end it, and start it anew after claude update",
+			}}},
+		{"managed", func(c *clinic) {
+			c.write(
+				c.managed(),
+				`{"allowManagedHooksOnly": true}`,
+				0o600,
+			)
+		}, "hooks", []finding{
+			{
+				"hooks",
+				broken,
+				"allowManagedHooksOnly in ~/etc/managed-settings.json turns all other hooks off",
+				"ask who manages this machine to allow other hooks, or to add ours",
+			},
 			{"hooks", healthy, "installed for 8 events", ""}}},
-		{"few watches", func(c *clinic) { c.write(c.home+"/proc/sys/fs/inotify/max_user_watches", "100", 0o600) }, "inotify",
-			[]finding{{"inotify", noted, "128 instances and 100 watches for each user; about 1024 are needed here", "run sysctl fs.inotify.max_user_watches=65536"}}},
-		{"few instances", func(c *clinic) { c.write(c.home+"/proc/sys/fs/inotify/max_user_instances", "4", 0o600) }, "inotify",
-			[]finding{{"inotify", noted, "4 instances and 65536 watches for each user; without a free one, files are checked once a second", "run sysctl fs.inotify.max_user_instances=128"}}},
+		{"few watches", func(c *clinic) {
+			c.write(
+				c.home+"/proc/sys/fs/inotify/max_user_watches",
+				"100",
+				0o600,
+			)
+		}, "inotify",
+			[]finding{{
+				"inotify",
+				noted,
+				"128 instances and 100 watches for each user; about 1024 are needed here",
+				"run sysctl fs.inotify.max_user_watches=65536",
+			}}},
+		{"few instances", func(c *clinic) {
+			c.write(
+				c.home+"/proc/sys/fs/inotify/max_user_instances",
+				"4",
+				0o600,
+			)
+		}, "inotify",
+			[]finding{{
+				"inotify",
+				noted,
+				"4 instances and 65536 watches for each user; without a free one, files are checked once a second",
+				"run sysctl fs.inotify.max_user_instances=128",
+			}}},
 		{"no inotify", func(c *clinic) { _ = os.RemoveAll(c.home + "/proc") }, "inotify",
 			[]finding{{"inotify", healthy, "not on this system; files are checked once a second", ""}}},
 		{"a clock that was set back", func(c *clinic) {
@@ -130,7 +177,12 @@ func TestDoctorFinds(t *testing.T) {
 		}, "clock", []finding{{"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is in the future",
 			"set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it"}}},
 		{"a clock without a battery", func(c *clinic) { c.now = time.Date(1970, 1, 1, 0, 0, 9, 0, time.UTC) }, "clock",
-			[]finding{{"clock", broken, "it shows 1970-01-01 00:00:09", "set the clock; timedatectl shows what sets it"}}},
+			[]finding{{
+				"clock",
+				broken,
+				"it shows 1970-01-01 00:00:09",
+				"set the clock; timedatectl shows what sets it",
+			}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +202,16 @@ func TestDoctorFinds(t *testing.T) {
 func TestDoctorReport(t *testing.T) {
 	t.Parallel()
 	env := testEnv(nil)
-	if err := env.printer().WriteFindings([]doctor.Finding{{Check: "client", Status: healthy, Text: "2.1.197"}, {Check: "tmux", Status: broken, Text: "a\x1b[2J\nb", Remedy: "install it"}}); err != nil {
+	if err := env.printer().WriteFindings([]doctor.Finding{{
+		Check:  "client",
+		Status: healthy,
+		Text:   "2.1.197",
+	}, {
+		Check:  "tmux",
+		Status: broken,
+		Text:   "a\x1b[2J\nb",
+		Remedy: "install it",
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "        CHECK   FINDING\nok      client  2.1.197\nbroken  tmux    a?[2J b\n                → install it\n"
@@ -161,7 +222,11 @@ func TestDoctorReport(t *testing.T) {
 	env.Executable = os.Executable
 	code := env.execute(t.Context(), []string{"doctor", "--json"})
 	var got struct{ Findings []finding }
-	if err := json.Unmarshal(env.Stdout.(*bytes.Buffer).Bytes(), &got); err != nil || code != exitFailed || len(got.Findings) == 0 || got.Findings[0].Check != "client" {
+	if err := json.Unmarshal(
+		env.Stdout.(*bytes.Buffer).Bytes(),
+		&got,
+	); err != nil || code != exitFailed || len(got.Findings) == 0 ||
+		got.Findings[0].Check != "client" {
 		t.Errorf("code %d, error %v, %+v", code, err, got)
 	}
 }

@@ -84,8 +84,13 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	}
 	asked := &askedDocuments{ctx: cmd.Context(), client: client}
 	_, err = asked.List(time.Now())
-	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) || is && older.Code == http.StatusNotFound {
-		fmt.Fprintf(env.Stderr, "sm: no observer answers for its documents; these are the files in %s\n", screen.OneLine(dir))
+	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) ||
+		is && older.Code == http.StatusNotFound {
+		fmt.Fprintf(
+			env.Stderr,
+			"sm: no observer answers for its documents; these are the files in %s\n",
+			screen.OneLine(dir),
+		)
 		return files, nil
 	}
 	return asked, nil
@@ -147,15 +152,41 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 		_, err := fmt.Fprintln(to.Writer, "no handoff documents")
 		return err
 	}
-	colours := map[handoff.Status]string{handoff.StatusActive: screen.Yellow, handoff.StatusConsumed: screen.Dim, handoff.StatusExpired: screen.Dim, handoff.StatusCleared: screen.Dim}
+	colours := map[handoff.Status]string{
+		handoff.StatusActive:   screen.Yellow,
+		handoff.StatusConsumed: screen.Dim,
+		handoff.StatusExpired:  screen.Dim,
+		handoff.StatusCleared:  screen.Dim,
+	}
 	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: to.Colour}
 	for _, d := range all {
 		mark := ""
 		if d.Current {
 			mark = " (current)"
 		}
-		t.Add(term.Text(screen.OneLine(d.Channel), ""), term.Text(screen.OneLine(string(d.Status)), colours[d.Status]), term.Text(screen.OneLine(string(d.Type)), ""),
-			term.Text(screen.FitEnd(cmp.Or(d.Agent, "–"), 20), ""), term.Text(screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20), ""), term.Text(screen.Ago(&d.CreatedAt, now), screen.Dim), term.Text(screen.OneLine(d.ID)+mark, ""))
+		t.Add(term.Text(
+			screen.OneLine(d.Channel),
+			"",
+		), term.Text(
+			screen.OneLine(string(d.Status)),
+			colours[d.Status],
+		), term.Text(
+			screen.OneLine(string(d.Type)),
+			"",
+		),
+			term.Text(
+				screen.FitEnd(cmp.Or(d.Agent, "–"), 20),
+				"",
+			), term.Text(
+				screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20),
+				"",
+			), term.Text(
+				screen.Ago(&d.CreatedAt, now),
+				screen.Dim,
+			), term.Text(
+				screen.OneLine(d.ID)+mark,
+				"",
+			))
 	}
 	return t.Write(to.Writer)
 }
@@ -199,7 +230,10 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 
 // channelCommand makes a command with a channel as its only argument. Channels
 // of projects begin with a dash, which pflag would take for a flag.
-func (env *environ) channelCommand(cmd *cobra.Command, run func(docs documentSource, channel string) error) *cobra.Command {
+func (env *environ) channelCommand(
+	cmd *cobra.Command,
+	run func(docs documentSource, channel string) error,
+) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if hooks.AskForHelp(args) {

@@ -73,7 +73,10 @@ type printer struct{ view.Printer }
 func (env *environ) printer() *printer {
 	columns, _ := env.LookupEnv("COLUMNS")
 	return &printer{view.Printer{
-		Writer: env.Stdout, Colour: env.colours(env.Stdout), Columns: term.Columns(env.Stdout, columns), Wrap: term.WrapAt(env.Stdout, columns),
-		Glyphs: view.GlyphsOf(env.LookupEnv),
+		Writer:  env.Stdout,
+		Colour:  env.colours(env.Stdout),
+		Columns: term.Columns(env.Stdout, columns),
+		Wrap:    term.WrapAt(env.Stdout, columns),
+		Glyphs:  view.GlyphsOf(env.LookupEnv),
 	}}
 }

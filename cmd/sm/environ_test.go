@@ -36,7 +36,12 @@ func testEnv(vars map[string]string) *environ {
 // mustLoad is the configuration of a process with this file and these variables.
 func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("sm.yaml", []byte(text), pflag.NewFlagSet("sm", pflag.ContinueOnError), testEnv(vars).LookupEnv)
+	cfg, err := config.Parse(
+		"sm.yaml",
+		[]byte(text),
+		pflag.NewFlagSet("sm", pflag.ContinueOnError),
+		testEnv(vars).LookupEnv,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

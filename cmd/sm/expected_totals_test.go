@@ -61,7 +61,8 @@ func (a *agents) tally(since time.Time) tally {
 	for uuid, id := range a.born {
 		born[transcript.KeyOf([]byte(uuid))] = id
 	}
-	messages, compactions := map[transcript.Key]transcript.Usage{}, map[transcript.Key]bool{}
+	messages := map[transcript.Key]transcript.Usage{}
+	compactions := map[transcript.Key]bool{}
 	err := filepath.WalkDir(a.projects, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -135,7 +136,12 @@ func (d *daemon) tally() tally {
 	y := newTally()
 	all := d.series()
 	for series, v := range all {
-		for _, name := range []string{"agent_compactions_total", "agent_tokens_total", "sm_transcript_lines_total", "sm_transcript_bytes_total"} {
+		for _, name := range []string{
+			"agent_compactions_total",
+			"agent_tokens_total",
+			"sm_transcript_lines_total",
+			"sm_transcript_bytes_total",
+		} {
 			if strings.HasPrefix(series, name) && v != 0 {
 				y.Counters[series] = v
 			}

@@ -73,7 +73,8 @@ func serveForeign() {
 		panic(err)
 	}
 	fmt.Println("ready")
-	total, buffer := 0, make([]byte, 64<<10)
+	total := 0
+	buffer := make([]byte, 64<<10)
 	for { // one after another, so that the count covers every connection made before it was asked for
 		c, err := l.Accept()
 		if err != nil {
@@ -83,7 +84,10 @@ func serveForeign() {
 		if string(buffer[:n]) == countRequest {
 			_, _ = fmt.Fprintln(c, total)
 		} else if n > 0 {
-			_, _ = io.WriteString(c, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			_, _ = io.WriteString(
+				c,
+				"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+			)
 			rest, _ := io.Copy(io.Discard, c)
 			total += n + int(rest)
 		}
@@ -102,7 +106,8 @@ type foreignRig struct {
 // newForeignRig starts a server of uid at a socket in a folder of uid.
 func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	t.Helper()
-	home, theirs := privateTemp(t), privateTemp(t)
+	home := privateTemp(t)
+	theirs := privateTemp(t)
 	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", config.SocketName)}
 	err := errors.Join(os.Mkdir(filepath.Dir(r.path), 0o755), os.Chmod(theirs, 0o755), os.Chown(theirs, uid, uid),
 		os.Chown(filepath.Dir(r.path), uid, uid), os.Chown(home, user, user))
@@ -110,7 +115,8 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(foreignServer, r.path)
-	cmd.Env, cmd.Stderr = append(os.Environ(), fmt.Sprintf("%s=%d", asUserVar, uid)), os.Stderr
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", asUserVar, uid))
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -118,7 +124,10 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the server says %q, %v", line, err)
 	}
@@ -160,7 +169,8 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	// up on the whole group, make included.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var errOut bytes.Buffer
-	cmd.Stdin, cmd.Stderr = strings.NewReader(`{"hook_event_name":"Stop","session_id":"s"}`), &errOut
+	cmd.Stdin = strings.NewReader(`{"hook_event_name":"Stop","session_id":"s"}`)
+	cmd.Stderr = &errOut
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -176,14 +186,32 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 // foreignCommands are calls of every command: those that ask an observer, and those that do not.
 func foreignCommands() (asking, local map[string][]string) {
 	asking = map[string][]string{
-		"status": nil, "top": nil, "open": {"--print"}, "send": {"em", "hi"}, "messages": nil, "register": {"x"}, "remind": {"em", "--in", "10m", "hi"},
+		"status": nil, "top": nil, "open": {"--print"}, "send": {
+			"em",
+			"hi",
+		}, "messages": nil, "register": {"x"}, "remind": {
+			"em",
+			"--in",
+			"10m",
+			"hi",
+		},
 		"reminders": nil, "reminders cancel": {"em"}, "reminders reset": {"em"}, "handoff": {"/etc/passwd"}, "handoffs": nil,
 		"handoffs cancel": {"HO-1"}, "run": {"--", "true"}, "doctor": nil, "hook": nil, "statusline": nil,
 	}
 	local = map[string][]string{
 		"scan": nil, "report": nil, "replay": nil, "check-config": nil, "version": nil, "man": {"man"}, "install": {"--dry-run"}, "uninstall": {"--dry-run"},
-		"documents": nil, "documents show": {"x"}, "documents clear": {"x"}, "session": nil, "session activate": {"sessions/x", "s"},
-		"session update": {"sessions/x", "a", "b"}, "session phase": {"sessions/x", "Phase 1: X"}, "session dehydrate": {"sessions/x"},
+		"documents": nil, "documents show": {"x"}, "documents clear": {"x"}, "session": nil, "session activate": {
+			"sessions/x",
+			"s",
+		},
+		"session update": {
+			"sessions/x",
+			"a",
+			"b",
+		}, "session phase": {
+			"sessions/x",
+			"Phase 1: X",
+		}, "session dehydrate": {"sessions/x"},
 		"session restart": {"sessions/x"},
 		"service":         nil, "service install": {"--dry-run"}, "service status": nil, "service remove": {"--dry-run"},
 		"state": nil, "state export": {"state.jsonl"}, "state import": {"none.jsonl"},
@@ -255,18 +283,30 @@ func TestForeignSocket(t *testing.T) {
 			args func(r *foreignRig) []string
 			says bool // that somebody else serves it
 		}{
-			{name: "XDG_RUNTIME_DIR", vars: func(r *foreignRig) []string { return []string{"XDG_RUNTIME_DIR=" + runtimeOf(r)} }},
+			{
+				name: "XDG_RUNTIME_DIR",
+				vars: func(r *foreignRig) []string { return []string{"XDG_RUNTIME_DIR=" + runtimeOf(r)} },
+			},
 			{name: "own XDG_RUNTIME_DIR", says: true, vars: func(r *foreignRig) []string {
 				dir := filepath.Join(r.home, "run")
 				path := filepath.Join(dir, "sm", config.SocketName)
-				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Chmod(dir, 0o700), os.Chown(dir, user, user), os.Rename(r.path, path))
+				err := errors.Join(
+					os.MkdirAll(filepath.Dir(path), 0o755),
+					os.Chmod(dir, 0o700),
+					os.Chown(dir, user, user),
+					os.Rename(r.path, path),
+				)
 				if err != nil {
 					r.t.Fatal(err)
 				}
 				r.path = path
 				return []string{"XDG_RUNTIME_DIR=" + dir}
 			}},
-			{name: "SM_SOCKET", says: true, vars: func(r *foreignRig) []string { return []string{"SM_SOCKET=" + r.path} }},
+			{
+				name: "SM_SOCKET",
+				says: true,
+				vars: func(r *foreignRig) []string { return []string{"SM_SOCKET=" + r.path} },
+			},
 			{name: "--socket", says: true, args: func(r *foreignRig) []string { return []string{"--socket", r.path} }},
 		} {
 			t.Run(fmt.Sprintf("%s of uid %d", way.name, uid), func(t *testing.T) {
@@ -294,7 +334,12 @@ func TestForeignSocket(t *testing.T) {
 				}
 				want := "sm: no observer is running; start it with 'sm observe'\n"
 				if way.says {
-					want = fmt.Sprintf("sm: %s is served by uid %d and you are uid %d; start an observer of your own with 'sm observe', or name its socket with --socket\n", r.path, uid, user)
+					want = fmt.Sprintf(
+						"sm: %s is served by uid %d and you are uid %d; start an observer of your own with 'sm observe', or name its socket with --socket\n",
+						r.path,
+						uid,
+						user,
+					)
 				}
 				if got := r.run(vars, append([]string{"status"}, flags...)...); got != want {
 					t.Errorf("sm status says %q, want %q", got, want)
@@ -312,7 +357,12 @@ func TestForeignSocketPassedOver(t *testing.T) {
 	}
 	r := newForeignRig(t, 0, 65534)
 	e := newEar(t, say("heard"))
-	if got := answerOf(t.Context(), []string{r.path, e.socket}, []byte("{}")); string(got) != "heard" || len(e.all()) != 1 || r.count() != 0 {
+	if got := answerOf(
+		t.Context(),
+		[]string{r.path, e.socket},
+		[]byte("{}"),
+	); string(got) != "heard" || len(e.all()) != 1 ||
+		r.count() != 0 {
 		t.Errorf("answered %q, ours heard %q, the other %d bytes", got, e.all(), r.count())
 	}
 	_, err := api.Dial(t.Context(), []string{r.path, r.home + "/none"})

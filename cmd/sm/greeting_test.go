@@ -27,11 +27,23 @@ func TestGreeting(t *testing.T) {
 	}
 	codex := t.TempDir() // the archive is not there
 	o.CodexDirs = []string{codex, codex + "/archived_sessions"}
-	if got, want := greeting(addrs, o), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(got, want) {
+	if got, want := greeting(
+		addrs,
+		o,
+	), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(
+		got,
+		want,
+	) {
 		t.Errorf("with another client: %q, want %q first", got, want)
 	}
 	o.Stats = &follow.Stats{}
-	if got, want := greeting(addrs, o), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows simulated agents\n"; !strings.HasPrefix(got, want) {
+	if got, want := greeting(
+		addrs,
+		o,
+	), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows simulated agents\n"; !strings.HasPrefix(
+		got,
+		want,
+	) {
 		t.Errorf("with nothing to watch: %q, want %q first", got, want)
 	}
 	o.Demo = true

@@ -54,14 +54,63 @@ func TestAdvice(t *testing.T) {
 		lines int
 		says  []string
 	}{
-		{"nothing at all", nil, nil, tune.AdviceTooFew, 0, []string{"0 compactions", "Too few", "50% and 65% on all sessions", "Forecast"}},
-		{"no compaction", []*transcripttest.HandWritten{transcripttest.NewHandWritten(0)}, nil, tune.AdviceTooFew, 0, []string{"Too few"}},
+		{
+			"nothing at all",
+			nil,
+			nil,
+			tune.AdviceTooFew,
+			0,
+			[]string{"0 compactions", "Too few", "50% and 65% on all sessions", "Forecast"},
+		},
+		{
+			"no compaction",
+			[]*transcripttest.HandWritten{transcripttest.NewHandWritten(0)},
+			nil,
+			tune.AdviceTooFew,
+			0,
+			[]string{"Too few"},
+		},
 		{"too few", regular(4, 2), nil, tune.AdviceTooFew, 0, []string{"Too few", "has 4.", "8 compactions\nWARN"}},
-		{"no threshold helps", jumps(10), nil, tune.AdviceNone, 0, []string{"No threshold gives a notice in time", "30 compactions"}},
-		{"late ones", regular(10, 4), []string{"--warning", "95", "--critical", "98"}, tune.AdviceChange, 3, []string{"Change to", "under context_monitor:"}},
-		{"early ones", regular(10, 4), []string{"--warning", "20", "--critical", "30"}, tune.AdviceChange, 3, []string{"Change to"}},
-		{"one session", regular(1, 12), nil, tune.AdviceUnchecked, 3, []string{"One session: there is nothing to check against", "To try it"}},
-		{"one large and one small", append(regular(1, 12), regular(2, 1)[1]), nil, tune.AdviceUnchecked, 3, []string{"1 compaction", "which is too few: 5 are needed", "To try it"}},
+		{
+			"no threshold helps",
+			jumps(10),
+			nil,
+			tune.AdviceNone,
+			0,
+			[]string{"No threshold gives a notice in time", "30 compactions"},
+		},
+		{
+			"late ones",
+			regular(10, 4),
+			[]string{"--warning", "95", "--critical", "98"},
+			tune.AdviceChange,
+			3,
+			[]string{"Change to", "under context_monitor:"},
+		},
+		{
+			"early ones",
+			regular(10, 4),
+			[]string{"--warning", "20", "--critical", "30"},
+			tune.AdviceChange,
+			3,
+			[]string{"Change to"},
+		},
+		{
+			"one session",
+			regular(1, 12),
+			nil,
+			tune.AdviceUnchecked,
+			3,
+			[]string{"One session: there is nothing to check against", "To try it"},
+		},
+		{
+			"one large and one small",
+			append(regular(1, 12), regular(2, 1)[1]),
+			nil,
+			tune.AdviceUnchecked,
+			3,
+			[]string{"1 compaction", "which is too few: 5 are needed", "To try it"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{transcripttest.Written(t, t.TempDir(), c.fleet...)}, c.flags...)
@@ -100,7 +149,19 @@ func TestAdviceInForce(t *testing.T) {
 	plainEnvironment(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	place(t, path, []byte(strings.Join(g.Configuration, "\n")))
-	text = string(outputHere(t, "replay", "--grid", "--verbose", "--config", path, "--warning", "95", "--critical", "98", dir))
+	text = string(outputHere(
+		t,
+		"replay",
+		"--grid",
+		"--verbose",
+		"--config",
+		path,
+		"--warning",
+		"95",
+		"--critical",
+		"98",
+		dir,
+	))
 	if !strings.Contains(text, "The configuration has it already") {
 		t.Errorf("said:\n%s", text)
 	}
@@ -123,7 +184,13 @@ func TestHeldOut(t *testing.T) {
 	}
 	after := gridOf(t, dir)
 	only := cmpopts.IgnoreFields(tune.Candidate{}, "Checking")
-	if d := cmp.Diff(before.Pairs, after.Pairs, only, cmpopts.IgnoreUnexported(tune.Candidate{})); d != "" || changed < 8 {
+	if d := cmp.Diff(
+		before.Pairs,
+		after.Pairs,
+		only,
+		cmpopts.IgnoreUnexported(tune.Candidate{}),
+	); d != "" ||
+		changed < 8 {
 		t.Errorf("%d sessions changed (-before +after):\n%s", changed, d)
 	}
 	if d := cmp.Diff(before.Chosen, after.Chosen, only, cmpopts.IgnoreUnexported(tune.Candidate{})); d != "" {
@@ -156,7 +223,10 @@ func TestSizesUntold(t *testing.T) {
 		t.Errorf("before %+v, after %+v", r.Pre, r.Post)
 	}
 	g := gridOf(t, dir)
-	if !slices.ContainsFunc(g.Pairs, func(p tune.Candidate) bool { return p.Unit == "tokens" && p.Critical > 100_000 }) {
+	if !slices.ContainsFunc(
+		g.Pairs,
+		func(p tune.Candidate) bool { return p.Unit == "tokens" && p.Critical > 100_000 },
+	) {
 		t.Error("no thresholds in tokens are tried")
 	}
 }
@@ -195,10 +265,24 @@ func TestNoKnee(t *testing.T) {
 // TestConfigurationLinesOfFlags: what the flags say to compare with is not what is configured.
 func TestConfigurationLinesOfFlags(t *testing.T) {
 	plainEnvironment(t)
-	dir, path := transcripttest.Written(t, t.TempDir(), regular(10, 4)...), filepath.Join(t.TempDir(), "config.yaml")
+	dir := transcripttest.Written(t, t.TempDir(), regular(10, 4)...)
+	path := filepath.Join(t.TempDir(), "config.yaml")
 	place(t, path, []byte("context_monitor: {warning_tokens: 190000, critical_tokens: 195000}\n"))
-	text := string(outputHere(t, "replay", "--grid", "--verbose", "--config", path, "--warning", "0", "--critical", "98", dir))
-	if !strings.Contains(text, "\n  warning_tokens: 0\n  critical_tokens: 0\n") || !strings.Contains(text, "off and 98%") {
+	text := string(outputHere(
+		t,
+		"replay",
+		"--grid",
+		"--verbose",
+		"--config",
+		path,
+		"--warning",
+		"0",
+		"--critical",
+		"98",
+		dir,
+	))
+	if !strings.Contains(text, "\n  warning_tokens: 0\n  critical_tokens: 0\n") ||
+		!strings.Contains(text, "off and 98%") {
 		t.Errorf("said:\n%s", text)
 	}
 }

@@ -19,7 +19,9 @@ import (
 func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	t.Helper()
 	if err := historytest.Settled(t, dir).Each(t.Context(), nil, func(s history.Timeline) {
-		s.Events, s.First, s.Sizes = nil, nil, nil
+		s.Events = nil
+		s.First = nil
+		s.Sizes = nil
 		all = append(all, s)
 	}); err != nil {
 		t.Fatal(err)
@@ -31,7 +33,12 @@ func timelines(t *testing.T, dir string) (all []history.Timeline) {
 // out to be larger: in compactions that were not manual, and in those after a notice.
 func TestGridAgreesWithReplay(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9, Sessions: 12, Bytes: 12 << 20, LineBytes: 500}); err != nil {
+	if _, err := transcripttest.Generate(dir, transcripttest.Options{
+		Seed:      9,
+		Sessions:  12,
+		Bytes:     12 << 20,
+		LineBytes: 500,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 60 {
@@ -68,7 +75,12 @@ func TestChosenBeatTheDefaults(t *testing.T) {
 	fleets := map[string]string{}
 	for seed := range uint64(4) {
 		dir := t.TempDir()
-		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 70 + seed, Sessions: 40, Bytes: 32 << 20, LineBytes: 500}); err != nil {
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{
+			Seed:      70 + seed,
+			Sessions:  40,
+			Bytes:     32 << 20,
+			LineBytes: 500,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		fleets[fmt.Sprint("generated ", seed)] = dir
@@ -88,7 +100,12 @@ func TestChosenBeatTheDefaults(t *testing.T) {
 			t.Logf("%d and %d (%s): %.3f, 50 and 65: %.3f, over %d compactions", g.Chosen.Warning, g.Chosen.Critical, g.Chosen.Unit,
 				g.Chosen.Checking.Measure, g.Default.Checking.Measure, g.Default.Checking.Compactions)
 			if g.Chosen.Checking.Measure <= g.Default.Checking.Measure || g.Advice != "change" {
-				t.Errorf("the chosen have a measure of %.3f, 50 and 65 have %.3f; advice %q", g.Chosen.Checking.Measure, g.Default.Checking.Measure, g.Advice)
+				t.Errorf(
+					"the chosen have a measure of %.3f, 50 and 65 have %.3f; advice %q",
+					g.Chosen.Checking.Measure,
+					g.Default.Checking.Measure,
+					g.Advice,
+				)
 			}
 			for i := range g.Pairs { // each pair is the engine's own at the pair that was played as a whole
 				p := &g.Pairs[i]

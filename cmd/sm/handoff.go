@@ -67,7 +67,10 @@ func scheduleHandoff(ctx context.Context, client *api.Client, ids []string, path
 		if first == nil {
 			first = statusError(err)
 			if ok && status.Code == http.StatusNotFound {
-				first = absentf("the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'", quote(id))
+				first = absentf(
+					"the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'",
+					quote(id),
+				)
 			}
 		}
 		if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusForbidden {

@@ -41,9 +41,25 @@ func (p *panes) moments() (list []moment) {
 		state("scheduled"), state("reserved"),
 		{"document stored", []string{filepath.Join(p.d.state(), "handoff", "-home-dev-web.manifest.json")}, nil},
 		state("clearing"),
-		{"/clear pasted", journals, []string{`"pasted"`, `/clear`}}, {"/clear entered", journals, []string{`"entered"`, `/clear`}},
+		{
+			"/clear pasted",
+			journals,
+			[]string{`"pasted"`, `/clear`},
+		}, {
+			"/clear entered",
+			journals,
+			[]string{`"entered"`, `/clear`},
+		},
 		state("cleared"), state("resuming"),
-		{"prompt pasted", journals, []string{`"pasted"`, `"Read `}}, {"prompt entered", journals, []string{`"entered"`, `"Read `}},
+		{
+			"prompt pasted",
+			journals,
+			[]string{`"pasted"`, `"Read `},
+		}, {
+			"prompt entered",
+			journals,
+			[]string{`"entered"`, `"Read `},
+		},
 		state("confirmed"),
 	}
 }
@@ -54,7 +70,8 @@ func (m *moment) comes(timeout <-chan time.Time) bool {
 	var before os.FileInfo
 	for _, path := range m.files {
 		if info, err := os.Stat(path); err == nil {
-			from[path], before = info.Size(), info
+			from[path] = info.Size()
+			before = info
 		}
 	}
 	tick := time.NewTicker(time.Millisecond)
@@ -159,7 +176,8 @@ func (k *known) learn(ctx context.Context, d *daemon) {
 func (k *known) of(path string) (h api.Handoff, ok bool) {
 	for x := range maps.Values(k.handoffs) {
 		if x.Path == path && (!ok || x.MadeAt.After(h.MadeAt)) {
-			h, ok = x, true
+			h = x
+			ok = true
 		}
 	}
 	return h, ok
@@ -288,7 +306,9 @@ func TestHandoffKills(t *testing.T) {
 
 	came := map[string]int{}
 	moments := p.moments()
-	kills, first, each := n*len(moments), 0, 1
+	kills := n * len(moments)
+	first := 0
+	each := 1
 	if n == 0 {
 		kills, first, each = 5, rand.IntN(len(moments)), 2
 	}
@@ -333,11 +353,15 @@ func linesWith(log, word string) (found string) {
 
 func handoffReport(t *testing.T, p *panes, k *known, came map[string]int, n int) {
 	t.Helper()
-	ended, clears, prompts, problems := map[string]int{}, 0, 0, 0
+	ended := map[string]int{}
+	clears := 0
+	prompts := 0
+	problems := 0
 	log := p.d.log(1 << 28)
 	for i, agent := range p.agents {
 		for _, c := range readJournal(t, journalOf(p.d.dir, agent)) {
-			clears, prompts = clears+c.clears, prompts+c.prompts
+			clears = clears + c.clears
+			prompts = prompts + c.prompts
 			if c.path == "" {
 				if c.clears > 0 {
 					t.Errorf("%s: /clear before any handoff", agent)

@@ -40,7 +40,11 @@ type event struct {
 func seatClient() {
 	s := &seatScreen{paneScreen: newPaneScreen()}
 	var err error
-	if s.journal, err = os.OpenFile(journalOf(s.home, os.Getenv("CLAUDE_SESSION_MANAGER_ID")), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+	if s.journal, err = os.OpenFile(
+		journalOf(s.home, os.Getenv("CLAUDE_SESSION_MANAGER_ID")),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -144,7 +148,9 @@ func (s *seatScreen) handsOver() error {
 
 // runs runs a hook as the client does, and reports whether its answer had a message.
 func (s *seatScreen) runs(p hook.Payload) bool {
-	p.SessionID, p.TranscriptPath, p.CWD = s.session, s.path, "/home/dev/web"
+	p.SessionID = s.session
+	p.TranscriptPath = s.path
+	p.CWD = "/home/dev/web"
 	cmd := exec.Command("sm", "hook")
 	cmd.Stdin = bytes.NewReader(p.Encode())
 	out, _ := cmd.Output() // without an observer it says nothing
@@ -159,7 +165,11 @@ func (s *seatScreen) runs(p hook.Payload) bool {
 	s.notes("told", a.Output.Context)
 	content, err := json.Marshal([]string{a.Output.Context})
 	if err == nil {
-		err = s.write(`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`, content, p.Event)
+		err = s.write(
+			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`,
+			content,
+			p.Event,
+		)
 	}
 	return err == nil
 }

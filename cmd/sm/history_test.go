@@ -69,7 +69,12 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 			}
 			g := gridOf(t, dir)
 			want := tune.Grid{Sessions: 2, Cycles: 3, Compactions: api.Compactions{Auto: 1}}
-			got := tune.Grid{Sessions: g.Sessions, Cycles: g.Cycles, Compactions: g.Compactions, Unseen: g.Unseen}
+			got := tune.Grid{
+				Sessions:    g.Sessions,
+				Cycles:      g.Cycles,
+				Compactions: g.Compactions,
+				Unseen:      g.Unseen,
+			}
 			if d := cmp.Diff(want, got, cmp.AllowUnexported(tune.Grid{}, tune.Candidate{})); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -139,9 +144,19 @@ func TestSnapshots(t *testing.T) {
 			s.Folder = names[1]
 			transcripttest.Written(t, dir, s)
 		}
-		r, g := reported(t, dir), gridOf(t, dir)
-		if r.Sessions != 6 || g.Sessions != 6 || g.Cycles != 18 || g.Compactions.Auto != 12 || r.Compactions.Auto != 12 || g.Overall.Open != 6 {
-			t.Errorf("%d sessions; grid: %d sessions, %d cycles, %d compactions, %d open", r.Sessions, g.Sessions, g.Cycles, g.Compactions.Auto, g.Overall.Open)
+		r := reported(t, dir)
+		g := gridOf(t, dir)
+		if r.Sessions != 6 || g.Sessions != 6 || g.Cycles != 18 || g.Compactions.Auto != 12 ||
+			r.Compactions.Auto != 12 ||
+			g.Overall.Open != 6 {
+			t.Errorf(
+				"%d sessions; grid: %d sessions, %d cycles, %d compactions, %d open",
+				r.Sessions,
+				g.Sessions,
+				g.Cycles,
+				g.Compactions.Auto,
+				g.Overall.Open,
+			)
 		}
 	}
 }
@@ -158,14 +173,17 @@ func TestContinuations(t *testing.T) {
 			a.Read(size)
 		}
 		b := transcripttest.NewHandWritten(1000 + n)
-		b.Version, b.Now = a.Version, a.Now
+		b.Version = a.Version
+		b.Now = a.Now
 		b.Summary()
 		b.Turn()
 		b.Read(30)
 		transcripttest.Written(t, dir, a, b)
 	}
 	g := gridOf(t, dir)
-	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew || g.Overall.Compactions != 0 || g.Overall.Open != 12 || g.Overall.Vain != 0 {
+	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew || g.Overall.Compactions != 0 ||
+		g.Overall.Open != 12 ||
+		g.Overall.Vain != 0 {
 		t.Errorf("%+v, %d unseen, advice %q, %+v", g.Compactions, g.Unseen, g.Advice, g.Overall)
 	}
 	r := reported(t, dir)
@@ -185,14 +203,21 @@ func TestEndedOtherwise(t *testing.T) {
 		open  int
 	}{
 		{"nothing", "go on", time.Minute, time.Hour, 2},
-		{"a clear", "<command-name>/clear</command-name>\n            <command-message>clear</command-message>", 30 * time.Minute, 24 * time.Hour, 1},
+		{
+			"a clear",
+			"<command-name>/clear</command-name>\n            <command-message>clear</command-message>",
+			30 * time.Minute,
+			24 * time.Hour,
+			1,
+		},
 		{"another command", "<command-name>/cost</command-name>", time.Minute, time.Hour, 2},
 		{"a handoff", "Read /home/dev/notes.md and continue from where you left off.", time.Minute, time.Hour, 1},
 		{"a clear much later", "<command-name>/clear</command-name>", 3 * time.Hour, 24 * time.Hour, 2},
 		{"both still active", "go on", time.Minute, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, b := transcripttest.NewHandWritten(1), transcripttest.NewHandWritten(2)
+			a := transcripttest.NewHandWritten(1)
+			b := transcripttest.NewHandWritten(2)
 			a.Now = time.Now().Add(-c.age).Add(-c.after).UTC()
 			a.Turn()
 			a.Read(20, 120)
@@ -200,7 +225,11 @@ func TestEndedOtherwise(t *testing.T) {
 			b.Say(c.opens)
 			b.Turn()
 			b.Read(20)
-			if g := gridOf(t, transcripttest.Written(t, t.TempDir(), a, b)); g.Overall.Open != c.open || g.Overall.Vain != max(0, c.open-1) {
+			if g := gridOf(
+				t,
+				transcripttest.Written(t, t.TempDir(), a, b),
+			); g.Overall.Open != c.open ||
+				g.Overall.Vain != max(0, c.open-1) {
 				t.Errorf("%d open, %d of them in vain; want %d open", g.Overall.Open, g.Overall.Vain, c.open)
 			}
 		})
@@ -226,14 +255,22 @@ func TestForkAlone(t *testing.T) {
 	place(t, paths[0], fork.Bytes())
 	paths = append(paths, "../../transcript/claude/testdata/shapes/s18_real_fork_order.jsonl")
 	for _, path := range paths {
-		r, g := reported(t, path), gridOf(t, path)
+		r := reported(t, path)
+		g := gridOf(t, path)
 		replay := api.Compactions{}
 		for _, x := range replayed(t, path) {
 			if x.Event == "compaction" {
-				report.Count(&replay, map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x.Trigger])
+				report.Count(
+					&replay,
+					map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x.Trigger],
+				)
 			}
 		}
-		if d := cmp.Diff([]api.Compactions{r.Compactions, r.Compactions}, []api.Compactions{g.Compactions, replay}); d != "" || r.Compactions.Manual != 1 || g.Unseen != 1 {
+		if d := cmp.Diff(
+			[]api.Compactions{r.Compactions, r.Compactions},
+			[]api.Compactions{g.Compactions, replay},
+		); d != "" || r.Compactions.Manual != 1 ||
+			g.Unseen != 1 {
 			t.Errorf("%d manual, %d unseen (-report +grid, replay):\n%s", r.Compactions.Manual, g.Unseen, d)
 		}
 	}
@@ -248,11 +285,16 @@ func TestStrangeFiles(t *testing.T) {
 	transcripttest.Written(t, dir, s)
 	place(t, filepath.Join(dir, "empty.jsonl"), nil)
 	place(t, filepath.Join(dir, "binary.jsonl"), []byte("\x1f\x8b\x00\x01\n\xff\xfe"))
-	r, g := reported(t, dir), gridOf(t, dir)
+	r := reported(t, dir)
+	g := gridOf(t, dir)
 	if r.Sessions != 1 || r.Strange != 2 || g.Sessions != 1 || g.Strange != 2 {
 		t.Errorf("%d sessions and %d files, grid %d and %d", r.Sessions, r.Strange, g.Sessions, g.Strange)
 	}
-	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}, {"report", filepath.Join(dir, "empty.jsonl")}} {
+	for _, args := range [][]string{
+		{"report", dir},
+		{"replay", "--grid", dir},
+		{"report", filepath.Join(dir, "empty.jsonl")},
+	} {
 		if text := output(t, args...); !bytes.Contains(text, []byte("left out\n")) {
 			t.Errorf("%v says nothing of them:\n%s", args, text)
 		}
@@ -266,7 +308,14 @@ func TestInterruptedReport(t *testing.T) {
 	cancel()
 	dir := transcripttest.Written(t, t.TempDir(), transcripttest.NewHandWritten(1))
 	var stderr bytes.Buffer
-	if code := run(ctx, []string{"report", dir}, nil, &bytes.Buffer{}, &stderr); code != exitFailed || !bytes.Contains(stderr.Bytes(), []byte("interrupted")) {
+	if code := run(
+		ctx,
+		[]string{"report", dir},
+		nil,
+		&bytes.Buffer{},
+		&stderr,
+	); code != exitFailed ||
+		!bytes.Contains(stderr.Bytes(), []byte("interrupted")) {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }

@@ -26,12 +26,18 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 		return filepath.Dir(path)
 	}
 	link := func(path string) error { return os.Symlink(self, path) }
-	ours, spaced := bin("ours", link), bin("with space", link)
+	ours := bin("ours", link)
+	spaced := bin("with space", link)
 	other := bin("other", func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) })
 	plain := bin("plain", func(path string) error { return os.WriteFile(path, []byte("not to be run"), 0o644) })
 	program := filepath.Join(ours, "sm")
 	const notice = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] Context at 66%. Write your handoff document now and run sm handoff PATH. Call sm handoff again, run sm status. #a1b2c3"}}`
-	byPath := strings.NewReplacer("run sm handoff", "run "+program+" handoff", "Call sm handoff", "Call "+program+" handoff").Replace(notice)
+	byPath := strings.NewReplacer(
+		"run sm handoff",
+		"run "+program+" handoff",
+		"Call sm handoff",
+		"Call "+program+" handoff",
+	).Replace(notice)
 	for _, c := range []struct {
 		name, path, program, answer, want string
 	}{

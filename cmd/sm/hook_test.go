@@ -42,7 +42,8 @@ func newEar(t testing.TB, answer http.HandlerFunc) *ear {
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/hooks/claude" || r.Header.Get("Content-Type") != "application/json" {
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/hooks/claude" ||
+			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s %v: error %v", r.Method, r.URL, r.Header, err)
 		}
 		e.mu.Lock()
@@ -124,7 +125,11 @@ func TestHookTellsAndAnswers(t *testing.T) {
 		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000",
 	}
 	before := time.Now()
-	got := callHook(t, vars, strings.NewReader(`{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`+"\n"))
+	got := callHook(
+		t,
+		vars,
+		strings.NewReader(`{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`+"\n"),
+	)
 	if got != toldAgent+"\n" {
 		t.Errorf("printed %q", got)
 	}
@@ -137,9 +142,21 @@ func TestHookTellsAndAnswers(t *testing.T) {
 		t.Errorf("error %v, at %v", err, at)
 	}
 	p.SM.At = time.Time{}
-	want := hook.Payload{SessionID: "s", Event: hook.Stop, StopHookActive: true, SM: hook.Origin{
-		Agent: "web", Parent: "boss", Name: "w", Provider: "claude", Tmux: "/tmp/tmux-0/default", Server: 4711, Pane: "%3", PID: 2000000000,
-	}}
+	want := hook.Payload{
+		SessionID:      "s",
+		Event:          hook.Stop,
+		StopHookActive: true,
+		SM: hook.Origin{
+			Agent:    "web",
+			Parent:   "boss",
+			Name:     "w",
+			Provider: "claude",
+			Tmux:     "/tmp/tmux-0/default",
+			Server:   4711,
+			Pane:     "%3",
+			PID:      2000000000,
+		},
+	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -161,7 +178,12 @@ func TestHookPrintsOnlyAnswers(t *testing.T) {
 		{"no object", "Stop", say(`"text"`), ""},
 		{"broken", "Stop", say(`{"a":`), ""},
 		{"too long", "Stop", say(`{"a":"` + strings.Repeat("x", 128<<10) + `"}`), ""},
-		{"a refusal", "Stop", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) }, ""},
+		{
+			"a refusal",
+			"Stop",
+			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) },
+			"",
+		},
 		{"hung up", "Stop", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -234,7 +256,10 @@ func smallPath(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(self), "small") // where a hard link can lead to it; a symbolic one would be seen through
+	dir, err := os.MkdirTemp(
+		filepath.Dir(self),
+		"small",
+	) // where a hard link can lead to it; a symbolic one would be seen through
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +296,11 @@ func TestHookProcess(t *testing.T) {
 			{"no command", `printf '%s' '` + payload + `' | SM`, ""},
 			{"status line with closed streams", `SM statusline -- 'echo x' <&- >&- 2>&-`, ""},
 			{"status line in a status line", `printf '{}' | SM statusline -- 'SM statusline; echo x'`, "–% ctx · x\n"},
-			{"broken pipe", `mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; SM hook; }`, ""},
+			{
+				"broken pipe",
+				`mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; SM hook; }`,
+				"",
+			},
 		} {
 			t.Run(filepath.Base(program)+"/"+tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -279,10 +308,17 @@ func TestHookProcess(t *testing.T) {
 				var out []byte
 				var err error
 				for range 60 { // on a slow machine it gives up before there is an answer, or what the other status line prints
-					cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script+`; code=$?; [ $code = 0 ] || echo "code $code"`)
+					cmd := exec.CommandContext(
+						t.Context(),
+						"/bin/sh",
+						"-c",
+						script+`; code=$?; [ $code = 0 ] || echo "code $code"`,
+					)
 					cmd.Env = append(os.Environ(), "SM_SOCKET="+e.socket, "DIR="+t.TempDir(), "PATH="+path)
 					out, err = cmd.CombinedOutput()
-					if late := len(out) == 0 || string(out) == "–% ctx\n"; string(out) == tt.want || !late || err != nil {
+					if late := len(out) == 0 ||
+						string(out) == "–% ctx\n"; string(out) == tt.want || !late ||
+						err != nil {
 						break
 					}
 				}

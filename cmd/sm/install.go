@@ -47,10 +47,17 @@ func newInstallCommand(env *environ) *cobra.Command {
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
 			var stale string
 			if o.Small, stale, err = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ); err != nil {
-				return fmt.Errorf("nothing is changed: %w", err) // what calls another program has to be trusted anew in Codex
+				return fmt.Errorf(
+					"nothing is changed: %w",
+					err,
+				) // what calls another program has to be trusted anew in Codex
 			}
 			if stale != "" {
-				fmt.Fprintf(env.Stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
+				fmt.Fprintf(
+					env.Stderr,
+					"sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n",
+					quote(stale),
+				)
 			}
 			if err := installClients(cmd.Context(), env, o, codexAlone); err != nil || o.DryRun {
 				return err
@@ -60,7 +67,12 @@ func newInstallCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install only the hooks of Codex")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, without changing it")
-	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also check each tool call with the guard, and install the skill /session; --guard=false removes both")
+	cmd.Flags().BoolVar(
+		&o.Guard,
+		"guard",
+		false,
+		"also check each tool call with the guard, and install the skill /session; --guard=false removes both",
+	)
 	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
@@ -76,8 +88,12 @@ func installClients(ctx context.Context, env *environ, o install.Options, codexA
 		}
 		// The default one is made where there is none. Codex itself makes no other.
 		named, _ := env.LookupEnv("CODEX_HOME")
-		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) && !errors.Is(err, fs.ErrPermission) && (err != nil || !info.IsDir()) {
-			return fmt.Errorf("CODEX_HOME is %s, which is no folder; make it, or unset CODEX_HOME for ~/.codex", o.Codex)
+		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) && !errors.Is(err, fs.ErrPermission) &&
+			(err != nil || !info.IsDir()) {
+			return fmt.Errorf(
+				"CODEX_HOME is %s, which is no folder; make it, or unset CODEX_HOME for ~/.codex",
+				o.Codex,
+			)
 		}
 		if err := o.CheckCodex(ctx); err != nil {
 			return err
@@ -112,7 +128,8 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	if err == nil {
 		err = conn.Close()
 	} else if errors.Is(err, api.ErrNoObserver) {
-		around.Observer, err = false, nil
+		around.Observer = false
+		err = nil
 	}
 	for _, note := range o.Notes(around) {
 		fmt.Fprintln(env.Stderr, "sm: note: "+screen.OneLine(note))
@@ -149,7 +166,10 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			if codexAlone {
 				return err
 			}
-			return errors.Join(o.Uninstall(cmd.Context()), err) // what one client's file refuses keeps nothing from the other
+			return errors.Join(
+				o.Uninstall(cmd.Context()),
+				err,
+			) // what one client's file refuses keeps nothing from the other
 		},
 	}
 	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall only the hooks of Codex")
@@ -171,7 +191,9 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	o.Codex, _ = env.LookupEnv.CodexHome()
 	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
 	o.Path, _ = env.LookupEnv("PATH")
-	o.Environ, o.Stdout, o.Stderr = env.Vars(), env.Stdout, env.Stderr
+	o.Environ = env.Vars()
+	o.Stdout = env.Stdout
+	o.Stderr = env.Stderr
 	return nil
 }
 

@@ -27,7 +27,8 @@ func TestInstallCodexGivesBackEveryByte(t *testing.T) {
 		before := r.tree()
 		r.done("install", "--codex")
 		text := r.read(hooks)
-		if strings.Count(text, "hook --client codex") != 12 || !json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
+		if strings.Count(text, "hook --client codex") != 12 ||
+			!json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
 			t.Errorf("%s: installed: %s", name, text)
 		}
 		for _, mine := range []string{`"command":"mine"`, `"http"`} {

@@ -24,7 +24,8 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 		return false
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if status, is := exit.Sys().(syscall.WaitStatus); !ok || !is || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+	if status, is := exit.Sys().(syscall.WaitStatus); !ok || !is || !status.Signaled() ||
+		status.Signal() != syscall.SIGKILL {
 		r.t.Fatalf("%s %d: %v: %s", call, n, err, out)
 	}
 	return true
@@ -58,7 +59,8 @@ func TestInstallKilledAnywhere(t *testing.T) {
 						}
 						killed := r.killedRun(call, n, args...)
 						text, err := os.ReadFile(r.path)
-						if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(text) != shape && strings.Count(string(text), "\"hook\"") != 9 {
+						if err != nil && !errors.Is(err, fs.ErrNotExist) ||
+							err == nil && string(text) != shape && strings.Count(string(text), "\"hook\"") != 9 {
 							t.Errorf("%s %d: half written: %s, %v", call, n, text, err)
 						}
 						if !undo {

@@ -23,14 +23,49 @@ func TestInstallNotes(t *testing.T) {
 	}{
 		{"nothing but the observer", "/bin/sm", nil, []string{"install"}, ""},
 		{"the guard, which is off", "/bin/sm", nil, []string{"install", "--guard"}, guardNote},
-		{"the guard, which is on", "/bin/sm", func(r *installRig) { r.write(r.home+"/.config/sm/config.yaml", "guard: {enabled: true}\n", 0o600) }, []string{"install", "--guard"}, ""},
-		{"a checkout's bin", "/src/sm/bin/sm", func(r *installRig) { r.write(r.home+"/src/sm/go.mod", "// a comment\nmodule sm\n\ngo 1.26\n", 0o600) }, []string{"install"},
+		{
+			"the guard, which is on",
+			"/bin/sm",
+			func(r *installRig) { r.write(r.home+"/.config/sm/config.yaml", "guard: {enabled: true}\n", 0o600) },
+			[]string{"install", "--guard"},
+			"",
+		},
+		{"a checkout's bin", "/src/sm/bin/sm", func(r *installRig) {
+			r.write(
+				r.home+"/src/sm/go.mod",
+				"// a comment\nmodule sm\n\ngo 1.26\n",
+				0o600,
+			)
+		}, []string{"install"},
 			strings.NewReplacer("PROGRAM", "~/src/sm/bin/sm", "WHERE", "the checkout ~/src/sm").Replace(buildNote)},
 		{"a temporary folder with sm-hook", "/tmp/x/sm", func(r *installRig) { r.small("") }, []string{"install"},
-			strings.NewReplacer("PROGRAM", "~/tmp/x/sm-hook", "WHERE", "the temporary folder ~/tmp").Replace(buildNote)},
-		{"another module's bin", "/src/x/bin/sm", func(r *installRig) { r.write(r.home+"/src/x/go.mod", "module smx\n", 0o600) }, []string{"install"}, ""},
-		{"a temporary folder", "/tmp/x/sm", nil, []string{"install"}, strings.NewReplacer("PROGRAM", "~/tmp/x/sm", "WHERE", "the temporary folder ~/tmp").Replace(buildNote)},
-		{"go's cache", "/go-build123/b001/exe/sm", nil, []string{"install"}, strings.NewReplacer("PROGRAM", "~/go-build123/b001/exe/sm", "WHERE", "go's build cache").Replace(buildNote)},
+			strings.NewReplacer(
+				"PROGRAM",
+				"~/tmp/x/sm-hook",
+				"WHERE",
+				"the temporary folder ~/tmp",
+			).Replace(buildNote)},
+		{
+			"another module's bin",
+			"/src/x/bin/sm",
+			func(r *installRig) { r.write(r.home+"/src/x/go.mod", "module smx\n", 0o600) },
+			[]string{"install"},
+			"",
+		},
+		{
+			"a temporary folder",
+			"/tmp/x/sm",
+			nil,
+			[]string{"install"},
+			strings.NewReplacer("PROGRAM", "~/tmp/x/sm", "WHERE", "the temporary folder ~/tmp").Replace(buildNote),
+		},
+		{
+			"go's cache",
+			"/go-build123/b001/exe/sm",
+			nil,
+			[]string{"install"},
+			strings.NewReplacer("PROGRAM", "~/go-build123/b001/exe/sm", "WHERE", "go's build cache").Replace(buildNote),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +107,13 @@ func TestDoctorSeesBuildFolders(t *testing.T) {
 	c.write(c.home+"/go.mod", "module sm\n", 0o600)
 	want := "they call ~/bin/sm, in the checkout ~, which is temporary"
 	got := c.findings("hooks")
-	if len(got) != 2 || got[1] != (finding{"hooks", noted, want, "install sm where it stays, for example with make install, and run sm install with that one"}) {
+	if len(got) != 2 ||
+		got[1] != (finding{
+			"hooks",
+			noted,
+			want,
+			"install sm where it stays, for example with make install, and run sm install with that one",
+		}) {
 		t.Errorf("%+v", got)
 	}
 }

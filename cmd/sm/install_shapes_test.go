@@ -73,10 +73,28 @@ func settingsShapes() map[string]string {
 		"switches": `{"disableAllHooks":false,"hooks":{},"statusLine":{"type":"command","command":"x"}}`, "another order": `{"statusLine":{"command":"x","type":"command"},"hooks":{"Stop":[]},"a":1}`,
 		"plugins": `{"enabledPlugins":{},"extraKnownMarketplaces":{}}`, "plugins of others": `{"enabledPlugins":{"x@y":true}}`,
 	}
-	for _, name := range []string{"as the client writes it", "empty hooks over lines", "empty event, wide", "tabs", "empty over lines", "a status line with padding", "odd indentation", "commas first", "blank lines", "mixed"} {
+	for _, name := range []string{
+		"as the client writes it",
+		"empty hooks over lines",
+		"empty event, wide",
+		"tabs",
+		"empty over lines",
+		"a status line with padding",
+		"odd indentation",
+		"commas first",
+		"blank lines",
+		"mixed",
+	} {
 		shapes[name+", lines of Windows"] = strings.ReplaceAll(shapes[name], "\n", "\r\n")
 	}
-	for _, name := range []string{"as the client writes it", "empty", "empty hooks", "compact", "a status line with letters as escapes", "tabs"} {
+	for _, name := range []string{
+		"as the client writes it",
+		"empty",
+		"empty hooks",
+		"compact",
+		"a status line with letters as escapes",
+		"tabs",
+	} {
 		shapes[name+", marked"] = byteOrderMark + shapes[name]
 	}
 	for _, name := range []string{"four blanks", "empty event, wide", "numbers", "other hooks"} {
@@ -134,7 +152,8 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 				r.write(r.path, shape, 0o600)
 				before := r.tree()
 				install(r)
-				if text := r.read(r.path); !strings.Contains(text, "/bin/sm") || !json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
+				if text := r.read(r.path); !strings.Contains(text, "/bin/sm") ||
+					!json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
 					t.Errorf("%s: installed: %s", name, text)
 				}
 				r.done("uninstall")
@@ -241,7 +260,10 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 			r.rewritten(func(s map[string]any) { s["theme"] = "dark" })
 			r.write(r.dir+"/skills/mine/SKILL.md", "mine", 0o600)
 			r.done("uninstall")
-			want := map[string]string{".claude/settings.json": "{\n  \"theme\": \"dark\"\n}", ".claude/skills/mine/SKILL.md": "mine"}
+			want := map[string]string{
+				".claude/settings.json":        "{\n  \"theme\": \"dark\"\n}",
+				".claude/skills/mine/SKILL.md": "mine",
+			}
 			for name, text := range before {
 				want[name] = text
 			}

@@ -32,7 +32,13 @@ func newInstallRig(t *testing.T) *installRig {
 	if home, err = filepath.EvalSymlinks(home); err != nil {
 		t.Fatal(err)
 	}
-	r := &installRig{t: t, home: home, dir: home + "/.claude", path: home + "/.claude/settings.json", program: home + "/bin/sm"}
+	r := &installRig{
+		t:       t,
+		home:    home,
+		dir:     home + "/.claude",
+		path:    home + "/.claude/settings.json",
+		program: home + "/bin/sm",
+	}
 	r.calledAs = r.program
 	r.vars = map[string]string{"HOME": home, "PATH": home + "/path", "TMPDIR": home + "/tmp"}
 	r.write(r.program, "#!/bin/sh\n", 0o700)
@@ -51,7 +57,11 @@ func (r *installRig) client(version string) {
 func (r *installRig) write(path, text string, mode fs.FileMode) {
 	r.t.Helper()
 	syscall.ForkLock.RLock()
-	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode))
+	err := errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, []byte(text), 0o600),
+		os.Chmod(path, mode),
+	)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		r.t.Fatal(err)
@@ -111,7 +121,13 @@ func TestInstallFindsItself(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(r.program, link)); err != nil {
 		t.Fatal(err)
 	}
-	for called, want := range map[string]string{r.program: r.program, link: link, "sm": r.program, "/bin/sh": r.program, "": r.program} {
+	for called, want := range map[string]string{
+		r.program: r.program,
+		link:      link,
+		"sm":      r.program,
+		"/bin/sh": r.program,
+		"":        r.program,
+	} {
 		r.calledAs = called
 		if got := r.run("install"); got.Code != 0 {
 			t.Errorf("%+v", got)

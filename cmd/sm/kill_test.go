@@ -96,7 +96,8 @@ func TestKills(t *testing.T) {
 		}
 		return cmp.Diff(want, d.tally(), unexported)
 	})
-	misplaced, named := 0, 0
+	misplaced := 0
+	named := 0
 	for id, own := range d.tally().own {
 		if own != want.own[id] {
 			misplaced++

@@ -88,7 +88,8 @@ func layoutDeadLinks(t *testing.T, root, name string) []string {
 
 // layoutAnchors are the names under which hosts of repositories make the headings of a page reachable.
 func layoutAnchors(text string) map[string]bool {
-	heading, dropped := regexp.MustCompile(`(?m)^#+ (.*)$`), regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	anchors := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		anchors[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true

@@ -68,14 +68,34 @@ func TestLayoutPackageCommentsBite(t *testing.T) {
 	}{
 		{"right", map[string]string{"a/a.go": long, "a/b.go": "package a", "a/a_test.go": "// More.\npackage a"}, ""},
 		{"command", map[string]string{"cmd/b/main.go": "// Command b does\n// so much\n// more.\npackage main"}, ""},
-		{"command as package", map[string]string{"cmd/b/main.go": "// Package main\n// is\n// it.\npackage main"}, `the comment of sm/cmd/b does not start with "Command b"`},
+		{
+			"command as package",
+			map[string]string{"cmd/b/main.go": "// Package main\n// is\n// it.\npackage main"},
+			`the comment of sm/cmd/b does not start with "Command b"`,
+		},
 		{"none", map[string]string{"a/a.go": "package a"}, "sm/a has 0 package comments, not 1"},
-		{"detached", map[string]string{"a/a.go": strings.Replace(long, "\npackage", "\n\npackage", 1)}, "sm/a has 0 package comments, not 1"},
+		{
+			"detached",
+			map[string]string{"a/a.go": strings.Replace(long, "\npackage", "\n\npackage", 1)},
+			"sm/a has 0 package comments, not 1",
+		},
 		{"two", map[string]string{"a/a.go": long, "a/b.go": long}, "sm/a has 2 package comments, not 1"},
-		{"short", map[string]string{"a/a.go": "// Package a does\n// this.\npackage a"}, "the comment of sm/a is shorter than three lines"},
-		{"another name", map[string]string{"a/a.go": strings.Replace(long, "Package a", "Package ab", 1)}, `the comment of sm/a does not start with "Package a"`},
+		{
+			"short",
+			map[string]string{"a/a.go": "// Package a does\n// this.\npackage a"},
+			"the comment of sm/a is shorter than three lines",
+		},
+		{
+			"another name",
+			map[string]string{"a/a.go": strings.Replace(long, "Package a", "Package ab", 1)},
+			`the comment of sm/a does not start with "Package a"`,
+		},
 		{"only tests", map[string]string{"a/a_test.go": "package a"}, ""},
-		{"generator", map[string]string{"a/a.go": long, "a/gen.go": "//go:build ignore\n\n// Gen writes.\npackage main"}, ""},
+		{
+			"generator",
+			map[string]string{"a/a.go": long, "a/gen.go": "//go:build ignore\n\n// Gen writes.\npackage main"},
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := strings.Join(layoutComments(layoutParseAll(t, c.files)), "\n"); got != c.want {
@@ -124,7 +144,8 @@ func layoutForbidden(files []layoutFile) []string {
 		if !inMain && layoutUses(f.ast, f.local("os"), func(name string) bool { return name == "Exit" }) {
 			report("os.Exit outside main.go: return an error")
 		}
-		if !inMain && layoutUses(f.ast, f.local("log"), func(name string) bool { return strings.HasPrefix(name, "Fatal") }) {
+		if !inMain &&
+			layoutUses(f.ast, f.local("log"), func(name string) bool { return strings.HasPrefix(name, "Fatal") }) {
 			report("log.Fatal is os.Exit: return an error")
 		}
 	}
@@ -157,9 +178,24 @@ func TestLayoutForbiddenBites(t *testing.T) {
 		{"init", "a/a.go", "package a\nfunc init() {}", "func init"},
 		{"method init", "a/a.go", "package a\ntype T int\nfunc (T) init() {}", ""},
 		{"init in a test", "a/a_test.go", "package a\nfunc init() {}", ""},
-		{"global metric", "a/a.go", "package a\nimport \"" + prom + "\"\nvar c = prometheus.NewCounter(prometheus.CounterOpts{})", "a metric in a package-level var"},
-		{"renamed and nested", "a/a.go", "package a\nimport p \"" + prom + "\"\nvar (\n\ta int\n\tc = []any{p.NewGauge(p.GaugeOpts{})}\n)", "a metric in a package-level var"},
-		{"metric in a function", "a/a.go", "package a\nimport \"" + prom + "\"\nfunc f() { var c = prometheus.NewRegistry(); _ = c }", ""},
+		{
+			"global metric",
+			"a/a.go",
+			"package a\nimport \"" + prom + "\"\nvar c = prometheus.NewCounter(prometheus.CounterOpts{})",
+			"a metric in a package-level var",
+		},
+		{
+			"renamed and nested",
+			"a/a.go",
+			"package a\nimport p \"" + prom + "\"\nvar (\n\ta int\n\tc = []any{p.NewGauge(p.GaugeOpts{})}\n)",
+			"a metric in a package-level var",
+		},
+		{
+			"metric in a function",
+			"a/a.go",
+			"package a\nimport \"" + prom + "\"\nfunc f() { var c = prometheus.NewRegistry(); _ = c }",
+			"",
+		},
 		{"promauto", "a/a.go", "package a\nimport _ \"" + prom + "/promauto\"", "promauto"},
 		{"exit", "a/a.go", "package a\nimport \"os\"\nfunc f() { os.Exit(1) }", "os.Exit"},
 		{"exit as a value", "a/a.go", "package a\nimport o \"os\"\nvar exit = o.Exit", "os.Exit"},

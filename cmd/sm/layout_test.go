@@ -45,7 +45,14 @@ func layoutRules() []layoutRule {
 // layoutPure are packages that decide, and so reach neither files nor processes
 // nor the network.
 func layoutPure() []string {
-	return []string{"sm/transcript", "sm/transcript/jsonwalk", "sm/transcript/claude", "sm/transcript/codex", "sm/alerts", "sm/alerts/outbox"}
+	return []string{
+		"sm/transcript",
+		"sm/transcript/jsonwalk",
+		"sm/transcript/claude",
+		"sm/transcript/codex",
+		"sm/alerts",
+		"sm/alerts/outbox",
+	}
 }
 
 // layoutJudge returns what is wrong with an import, "" for nothing.
@@ -65,7 +72,8 @@ func layoutJudge(from, to string, test bool) string {
 	}
 
 	outside := []string{"os/exec", "os/signal", "net", "syscall"}
-	if slices.Contains(layoutPure(), from) && (to == "os" || slices.ContainsFunc(outside, func(o string) bool { return layoutBelow(to, o) })) {
+	if slices.Contains(layoutPure(), from) &&
+		(to == "os" || slices.ContainsFunc(outside, func(o string) bool { return layoutBelow(to, o) })) {
 		return edge + ": the package is pure"
 	}
 	if layoutLevel(to) > layoutLevel(from) {
@@ -208,7 +216,12 @@ func TestLayoutImportsBite(t *testing.T) {
 		{from: "sm/transcript", to: "net/http", want: ": the package is pure"},
 		{from: "sm/transcript/follow", to: "os"},
 		{from: "sm/transcript/follow", to: "github.com/nxadm/tail"},
-		{from: "sm/observer", to: "github.com/nxadm/tail/watch", test: true, want: ": only for sm/transcript/follow"},
+		{
+			from: "sm/observer",
+			to:   "github.com/nxadm/tail/watch",
+			test: true,
+			want: ": only for sm/transcript/follow",
+		},
 		{from: "sm/cmd/bench", to: "github.com/nxadm/tailor"},
 		{from: "sm/alerts", to: "sm/transcript/transcripttest", want: ": only for sm/cmd/bench"},
 		{from: "sm/alerts", to: "sm/transcript/transcripttest", test: true},

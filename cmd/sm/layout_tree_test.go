@@ -53,7 +53,8 @@ func layoutIgnored(ignore, name string) bool {
 		}
 		subject := path.Base(name)
 		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {
-			pattern, subject = anchored, name
+			pattern = anchored
+			subject = name
 		}
 		if ok, _ := path.Match(pattern, subject); ok {
 			return true

@@ -100,7 +100,8 @@ func claudeTurn(l *load, f *claudeFile) {
 // claude takes what a transcript has come to hold since the last time.
 func (w *writing) claude(f *claudeFile) {
 	t := f.Truth()
-	now, was := t.Figures, f.counted
+	now := t.Figures
+	was := f.counted
 	f.counted = now
 	tokens := func(name string, of func(transcripttest.Tokens) int64) {
 		w.count(`agent_tokens_total{client="claude",kind="`+name+`"}`,
@@ -114,11 +115,18 @@ func (w *writing) claude(f *claudeFile) {
 		return
 	}
 	w.count(`agent_compactions_total{client="claude",trigger="auto"}`, int64(now.Compactions.Auto-was.Compactions.Auto))
-	w.count(`agent_compactions_total{client="claude",trigger="manual"}`, int64(now.Compactions.Manual-was.Compactions.Manual))
-	w.count(`agent_compactions_total{client="claude",trigger="unknown"}`, int64(now.Compactions.Unknown-was.Compactions.Unknown))
+	w.count(
+		`agent_compactions_total{client="claude",trigger="manual"}`,
+		int64(now.Compactions.Manual-was.Compactions.Manual),
+	)
+	w.count(
+		`agent_compactions_total{client="claude",trigger="unknown"}`,
+		int64(now.Compactions.Unknown-was.Compactions.Unknown),
+	)
 	s := seat{Compactions: t.Alone.Compactions.Total()}
 	if t.Known {
 		s.Context = t.ContextTokens
 	}
-	w.Sessions[t.SessionID], w.cycles[t.SessionID] = s, 1+s.Compactions
+	w.Sessions[t.SessionID] = s
+	w.cycles[t.SessionID] = 1 + s.Compactions
 }

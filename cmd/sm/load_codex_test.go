@@ -43,7 +43,14 @@ type codexUsage struct {
 }
 
 func (u codexUsage) plus(v codexUsage) codexUsage {
-	return codexUsage{u.Input + v.Input, u.Cached + v.Cached, u.Written + v.Written, u.Output + v.Output, u.Reasoning + v.Reasoning, u.Total + v.Total}
+	return codexUsage{
+		u.Input + v.Input,
+		u.Cached + v.Cached,
+		u.Written + v.Written,
+		u.Output + v.Output,
+		u.Reasoning + v.Reasoning,
+		u.Total + v.Total,
+	}
 }
 
 func (u codexUsage) String() string {
@@ -61,7 +68,14 @@ func codexSessions(home string) func(*load) *author {
 }
 
 func newCodexFile(l *load, a *author, home string, now time.Time) *codexThreadFile {
-	f := &codexThreadFile{l: l, a: a, folder: filepath.Join(home, "sessions", now.Format("2006/01/02")), now: now, basis: 12_000 + l.rand.Int64N(6000), cycles: 1}
+	f := &codexThreadFile{
+		l:      l,
+		a:      a,
+		folder: filepath.Join(home, "sessions", now.Format("2006/01/02")),
+		now:    now,
+		basis:  12_000 + l.rand.Int64N(6000),
+		cycles: 1,
+	}
 	f.id = f.uuid()
 	f.root, f.window = f.id, f.uuid()
 	f.path = f.name("")
@@ -84,7 +98,12 @@ func (f *codexThreadFile) name(segment string) string {
 func (f *codexThreadFile) record(kind, payload string, v ...any) {
 	f.now = f.now.Add(time.Duration(1+f.l.rand.IntN(200)) * time.Millisecond)
 	body := fmt.Sprintf(`"type":%q,"payload":%s}`, kind, fmt.Sprintf(payload, v...))
-	line := fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,%s`+"\n", f.now.UTC().Format("2006-01-02T15:04:05.000Z"), f.ordinal, body)
+	line := fmt.Sprintf(
+		`{"timestamp":%q,"ordinal":%d,%s`+"\n",
+		f.now.UTC().Format("2006-01-02T15:04:05.000Z"),
+		f.ordinal,
+		body,
+	)
 	f.a.queue = append(f.a.queue, queued{f.path, []byte(line)})
 	f.ordinal++
 	f.size += int64(len(line))
@@ -134,17 +153,46 @@ func (f *codexThreadFile) turn(attribution string, responses int) {
 	if f.context >= codexLimit {
 		f.compact(turn)
 	}
-	f.record("event_msg", `{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"UserMessage","id":%q,"content":[{"type":"text","text":%q,"text_elements":[]}]}}`, f.id, turn, f.uuid(), f.prose(300))
+	f.record(
+		"event_msg",
+		`{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"UserMessage","id":%q,"content":[{"type":"text","text":%q,"text_elements":[]}]}}`,
+		f.id,
+		turn,
+		f.uuid(),
+		f.prose(300),
+	)
 	for i := range responses {
 		call := f.uuid()
-		f.record("response_item", `{"type":"reasoning","id":"rs_%s","summary":[{"type":"summary_text","text":"**Thinking**"}],"content":null,"encrypted_content":%q}`, call, f.prose(900))
+		f.record(
+			"response_item",
+			`{"type":"reasoning","id":"rs_%s","summary":[{"type":"summary_text","text":"**Thinking**"}],"content":null,"encrypted_content":%q}`,
+			call,
+			f.prose(900),
+		)
 		if i == responses-1 {
 			break
 		}
-		f.record("response_item", `{"type":"custom_tool_call","id":"ctc_%s","status":"completed","call_id":"call_%s","name":"exec","input":"await tools.exec_command({\"cmd\":\"go test ./...\"})"}`, call, call)
+		f.record(
+			"response_item",
+			`{"type":"custom_tool_call","id":"ctc_%s","status":"completed","call_id":"call_%s","name":"exec","input":"await tools.exec_command({\"cmd\":\"go test ./...\"})"}`,
+			call,
+			call,
+		)
 		f.spend(turn, 200+f.l.rand.Int64N(9000))
-		f.record("event_msg", `{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"CommandExecution","id":"exec-%s","command":["/bin/bash","-lc","go test ./..."],"aggregated_output":%q,"exit_code":0}}`, f.id, turn, call, f.prose(6000))
-		f.record("response_item", `{"type":"custom_tool_call_output","call_id":"call_%s","output":[{"type":"input_text","text":%q}]}`, call, f.prose(6000))
+		f.record(
+			"event_msg",
+			`{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"CommandExecution","id":"exec-%s","command":["/bin/bash","-lc","go test ./..."],"aggregated_output":%q,"exit_code":0}}`,
+			f.id,
+			turn,
+			call,
+			f.prose(6000),
+		)
+		f.record(
+			"response_item",
+			`{"type":"custom_tool_call_output","call_id":"call_%s","output":[{"type":"input_text","text":%q}]}`,
+			call,
+			f.prose(6000),
+		)
 		f.count()
 		if f.context >= codexLimit || f.l.chance(1) {
 			f.compact(turn)
@@ -153,7 +201,12 @@ func (f *codexThreadFile) turn(attribution string, responses int) {
 	if f.l.chance(5) {
 		f.record("event_msg", `{"type":"turn_aborted","turn_id":%q,"reason":"interrupted"}`, turn)
 	} else {
-		f.record("response_item", `{"type":"message","id":"msg_%s","role":"assistant","content":[{"type":"output_text","text":%q}],"phase":"final_answer"}`, turn, f.prose(1500))
+		f.record(
+			"response_item",
+			`{"type":"message","id":"msg_%s","role":"assistant","content":[{"type":"output_text","text":%q}],"phase":"final_answer"}`,
+			turn,
+			f.prose(1500),
+		)
 		f.spend(turn, 100+f.l.rand.Int64N(900))
 		f.count()
 		if f.l.chance(20) { // after a retry, or new rate limits
@@ -170,8 +223,19 @@ func (f *codexThreadFile) started(attribution string) (turn string) {
 	if attribution != "" {
 		attribution = fmt.Sprintf(attribution, turn)
 	}
-	f.record("event_msg", `{"type":"task_started",%s"turn_id":%q,"root_turn_id":%q,"model_context_window":%d,"collaboration_mode_kind":"default"}`, attribution, turn, turn, codexWindow)
-	f.record("turn_context", `{"turn_id":%q,"cwd":"/srv/dev/p","approval_policy":"never","model":"gpt-6-sol","comp_hash":"3000"}`, turn)
+	f.record(
+		"event_msg",
+		`{"type":"task_started",%s"turn_id":%q,"root_turn_id":%q,"model_context_window":%d,"collaboration_mode_kind":"default"}`,
+		attribution,
+		turn,
+		turn,
+		codexWindow,
+	)
+	f.record(
+		"turn_context",
+		`{"turn_id":%q,"cwd":"/srv/dev/p","approval_policy":"never","model":"gpt-6-sol","comp_hash":"3000"}`,
+		turn,
+	)
 	return turn
 }
 
@@ -193,7 +257,17 @@ func (f *codexThreadFile) cost(turn string) {
 	}
 	u.Reasoning = r.Int64N(u.Output)
 	f.last, f.total = u, f.total.plus(u)
-	f.record("token_usage_record", `{"thread_id":%q,"turn_id":%q,"session_id":%q,"response_id":"resp_%s","usage":%v,"turn_token_usage":%v,"thread_token_usage":%v}`, f.id, turn, f.root, f.uuid(), u, u, f.total)
+	f.record(
+		"token_usage_record",
+		`{"thread_id":%q,"turn_id":%q,"session_id":%q,"response_id":"resp_%s","usage":%v,"turn_token_usage":%v,"thread_token_usage":%v}`,
+		f.id,
+		turn,
+		f.root,
+		f.uuid(),
+		u,
+		u,
+		f.total,
+	)
 	w := &f.l.truth
 	w.count(`agent_tokens_total{client="codex",kind="input"}`, u.Input-u.Cached-u.Written)
 	w.count(`agent_tokens_total{client="codex",kind="output"}`, u.Output)
@@ -226,11 +300,25 @@ func (f *codexThreadFile) compacted(turn string) {
 	previous := f.window
 	f.window = f.uuid()
 	f.windows++
-	f.record("compacted", `{"message":%q,"replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}],"window_number":%d,"window_id":%q,"previous_window_id":%q}`, f.prose(3000), f.prose(9000), f.windows, f.window, previous)
+	f.record(
+		"compacted",
+		`{"message":%q,"replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}],"window_number":%d,"window_id":%q,"previous_window_id":%q}`,
+		f.prose(3000),
+		f.prose(9000),
+		f.windows,
+		f.window,
+		previous,
+	)
 	f.basis = 12_000 + f.l.rand.Int64N(20_000)
 	f.last = codexUsage{Total: f.basis - 500} // the client's own estimate
 	f.count()
-	f.record("event_msg", `{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"ContextCompaction","id":%q}}`, f.id, turn, f.uuid())
+	f.record(
+		"event_msg",
+		`{"type":"item_completed","thread_id":%q,"turn_id":%q,"item":{"type":"ContextCompaction","id":%q}}`,
+		f.id,
+		turn,
+		f.uuid(),
+	)
 	f.context = 0
 	f.compactions++
 	f.cycles++
@@ -241,17 +329,31 @@ func (f *codexThreadFile) rewind() {
 	back := f.l.rand.IntN(f.ordinal)
 	f.path = f.name("_" + f.uuid())
 	f.basis = 12_000 + f.l.rand.Int64N(f.basis-11_999)
-	f.ordinal, f.size = f.ordinal-back, 0
+	f.ordinal = f.ordinal - back
+	f.size = 0
 	f.cycles++
-	f.meta(fmt.Sprintf(`"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":1},`, f.id, f.ordinal))
+	f.meta(fmt.Sprintf(
+		`"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":1},`,
+		f.id,
+		f.ordinal,
+	))
 }
 
 // fork begins a thread that goes on where this one is.
 func (f *codexThreadFile) fork() {
 	a := &author{turns: 1 + f.l.rand.IntN(20)}
 	n := newCodexFile(f.l, a, filepath.Clean(filepath.Join(f.folder, "../../../..")), f.now)
-	n.basis, n.total, n.ordinal = f.basis, f.total, f.ordinal
-	n.meta(fmt.Sprintf(`"forked_from_id":%q,"forked_from_ordinal_exclusive":%d,"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":%d},`, f.id, f.ordinal, f.id, f.ordinal, f.size))
+	n.basis = f.basis
+	n.total = f.total
+	n.ordinal = f.ordinal
+	n.meta(fmt.Sprintf(
+		`"forked_from_id":%q,"forked_from_ordinal_exclusive":%d,"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":%d},`,
+		f.id,
+		f.ordinal,
+		f.id,
+		f.ordinal,
+		f.size,
+	))
 	f.l.live[f.l.rand.IntN(len(f.l.live))].turns = 0 // one ends where one begins
 	f.l.live = append(f.l.live, a)
 }
@@ -259,7 +361,10 @@ func (f *codexThreadFile) fork() {
 // subagent is a thread whose file begins with a copy of the parent's prompts.
 func (f *codexThreadFile) subagent() {
 	n := newCodexFile(f.l, &author{}, "", f.now)
-	n.a, n.folder, n.root, n.parent = f.a, f.folder, f.root, f.id
+	n.a = f.a
+	n.folder = f.folder
+	n.root = f.root
+	n.parent = f.id
 	n.path = n.name("")
 	var copied []string
 	for _, body := range f.past {
@@ -267,9 +372,19 @@ func (f *codexThreadFile) subagent() {
 			copied = append(copied, body)
 		}
 	}
-	n.meta(fmt.Sprintf(`"forked_from_id":%q,"parent_thread_id":%q,"subagent_history_start_ordinal":%d,`, f.id, f.id, 1+len(copied)))
+	n.meta(fmt.Sprintf(
+		`"forked_from_id":%q,"parent_thread_id":%q,"subagent_history_start_ordinal":%d,`,
+		f.id,
+		f.id,
+		1+len(copied),
+	))
 	for _, body := range copied {
-		line := fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,%s`+"\n", n.now.UTC().Format("2006-01-02T15:04:05.000Z"), n.ordinal, body)
+		line := fmt.Sprintf(
+			`{"timestamp":%q,"ordinal":%d,%s`+"\n",
+			n.now.UTC().Format("2006-01-02T15:04:05.000Z"),
+			n.ordinal,
+			body,
+		)
 		f.a.queue = append(f.a.queue, queued{n.path, []byte(line)})
 		n.ordinal++
 	}
@@ -279,5 +394,6 @@ func (f *codexThreadFile) subagent() {
 // note keeps what the thread is to be seen as.
 func (f *codexThreadFile) note() {
 	w := &f.l.truth
-	w.Sessions[f.id], w.cycles[f.id] = seat{Context: f.context, Compactions: f.compactions}, f.cycles
+	w.Sessions[f.id] = seat{Context: f.context, Compactions: f.compactions}
+	w.cycles[f.id] = f.cycles
 }

@@ -47,8 +47,14 @@ type writing struct {
 }
 
 func newLoad(t *testing.T, seed uint64, rate, width int, begin func(*load) *author) *load {
-	return &load{t: t, rand: rand.New(rand.NewPCG(seed, 2)), rate: rate, width: width, begin: begin,
-		truth: writing{Counters: map[string]float64{}, Sessions: map[string]seat{}, cycles: map[string]int{}}}
+	return &load{
+		t:     t,
+		rand:  rand.New(rand.NewPCG(seed, 2)),
+		rate:  rate,
+		width: width,
+		begin: begin,
+		truth: writing{Counters: map[string]float64{}, Sessions: map[string]seat{}, cycles: map[string]int{}},
+	}
 }
 
 func (l *load) chance(percent int) bool { return l.rand.IntN(100) < percent }

@@ -36,7 +36,8 @@ import (
 
 func main() {
 	ctx := context.Background()
-	if len(os.Args) < 2 || os.Args[1] != "hook" && os.Args[1] != "statusline" { // these listen for themselves, where they wait
+	if len(os.Args) < 2 ||
+		os.Args[1] != "hook" && os.Args[1] != "statusline" { // these listen for themselves, where they wait
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		// The first signal asks; from then on signals have their usual effect, so that a second Ctrl-C always ends
@@ -49,8 +50,14 @@ func main() {
 // run runs one command line and returns the exit code of the process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := &environ{Process: hooks.Process{
-		Stdin: stdin, Stdout: stdout, Stderr: stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
-		Executable: os.Executable, CalledAs: os.Args[0], Exit: os.Exit,
+		Stdin:      stdin,
+		Stdout:     stdout,
+		Stderr:     stderr,
+		LookupEnv:  os.LookupEnv,
+		Vars:       os.Environ,
+		Executable: os.Executable,
+		CalledAs:   os.Args[0],
+		Exit:       os.Exit,
 	}}
 	command := ""
 	if len(args) > 0 {

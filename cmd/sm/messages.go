@@ -52,7 +52,10 @@ func newSendCommand(env *environ) *cobra.Command {
 			}
 			fmt.Fprintf(env.Stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
 			if sent.WaitsFor == api.WaitsForHooks {
-				fmt.Fprintln(env.Stdout, "the message waits for the first hook of the agent's present session; "+doctor.HooksRemedy)
+				fmt.Fprintln(
+					env.Stdout,
+					"the message waits for the first hook of the agent's present session; "+doctor.HooksRemedy,
+				)
 			}
 			return nil
 		},

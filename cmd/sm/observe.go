@@ -24,7 +24,8 @@ import (
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
-	dryRun, demo := false, false
+	dryRun := false
+	demo := false
 	cmd := &cobra.Command{
 		Use:   "observe",
 		Short: "Watch all sessions, export metrics and serve the other commands",
@@ -48,7 +49,11 @@ func newObserveCommand(env *environ) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArray("projects", nil, "watch only the transcripts in and below `DIR`; repeatable; a folder in CODEX_HOME is watched as well")
+	flags.StringArray(
+		"projects",
+		nil,
+		"watch only the transcripts in and below `DIR`; repeatable; a folder in CODEX_HOME is watched as well",
+	)
 	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; repeatable")
 	flags.String("state", "", "keep state in `DIR`")
 	flags.BoolVar(&dryRun, "dry-run", false, "send nothing to agents or the operator; log it instead")
@@ -78,7 +83,8 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watcher := env.watchConfig(source.Path, o.Logger, cancel)
-	notifier, ends := service.NewNotifier(env.LookupEnv, o.Logger), []func(){watcher.close}
+	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
+	ends := []func(){watcher.close}
 	err = observer.Run(ctx, o, func(a *observer.App) {
 		ends = append(ends, env.greet(a, o), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
 	})
@@ -106,7 +112,9 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 	if !term.IsTerminal(env.Stderr) {
 		return func() {}
 	}
-	wipe, stop, stopped := term.ShowProgress(env.Stderr, progressText(o.Stats)), make(chan struct{}), make(chan struct{})
+	wipe := term.ShowProgress(env.Stderr, progressText(o.Stats))
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
@@ -126,7 +134,10 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 // greeting returns what is watched, and where to look at it.
 func greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
-	dirs := append(slices.Clone(o.Projects), slices.DeleteFunc(slices.Clone(o.CodexDirs), func(dir string) bool { return !isDir(dir) })...)
+	dirs := append(
+		slices.Clone(o.Projects),
+		slices.DeleteFunc(slices.Clone(o.CodexDirs), func(dir string) bool { return !isDir(dir) })...,
+	)
 	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(dirs, ", "))
 	if o.Demo {
 		socket = " --socket " + o.Socket

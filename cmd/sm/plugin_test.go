@@ -39,7 +39,8 @@ func (c *clientPlugins) run(args []string) error {
 	if err := c.load("settings.json", &settings); err != nil {
 		return err
 	}
-	enabled, known := member(settings, "enabledPlugins"), member(settings, "extraKnownMarketplaces")
+	enabled := member(settings, "enabledPlugins")
+	known := member(settings, "extraKnownMarketplaces")
 	installed := map[string]any{}
 	dir := ""
 	if m, ok := known[deploy.Marketplace].(map[string]any); ok {
@@ -53,7 +54,10 @@ func (c *clientPlugins) run(args []string) error {
 		delete(known, deploy.Marketplace)
 	case line == "plugin install session-monitor@sm --scope user" && dir != "":
 		if _, again := enabled[deploy.PluginID]; !again {
-			if err := errors.Join(os.RemoveAll(cached), os.CopyFS(cached, os.DirFS(filepath.Join(dir, deploy.PluginName)))); err != nil {
+			if err := errors.Join(
+				os.RemoveAll(cached),
+				os.CopyFS(cached, os.DirFS(filepath.Join(dir, deploy.PluginName))),
+			); err != nil {
 				return err
 			}
 		}
@@ -64,7 +68,10 @@ func (c *clientPlugins) run(args []string) error {
 	default:
 		return fmt.Errorf("✘ Failed: %s", line)
 	}
-	return errors.Join(c.save("settings.json", settings), c.save("plugins/installed_plugins.json", map[string]any{"plugins": installed}))
+	return errors.Join(
+		c.save("settings.json", settings),
+		c.save("plugins/installed_plugins.json", map[string]any{"plugins": installed}),
+	)
 }
 
 func member(object map[string]any, name string) map[string]any {
@@ -112,6 +119,13 @@ func newPluginRig(t *testing.T) *installRig {
 		t.Fatal(err)
 	}
 	r := newInstallRig(t)
-	r.write(r.home+"/path/claude", fmt.Sprintf("#!/bin/sh\ncase $1 in --version) echo '2.1.330 (Claude Code)';; *) exec '%s' \"$@\";; esac\n", client), 0o700)
+	r.write(
+		r.home+"/path/claude",
+		fmt.Sprintf(
+			"#!/bin/sh\ncase $1 in --version) echo '2.1.330 (Claude Code)';; *) exec '%s' \"$@\";; esac\n",
+			client,
+		),
+		0o700,
+	)
 	return r
 }

@@ -41,7 +41,12 @@ func newDaemon(t *testing.T) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{t: t, dir: dir, projects: filepath.Join(dir, "projects"), listen: "127.0.0.1:0"}
+	d := &daemon{
+		t:        t,
+		dir:      dir,
+		projects: filepath.Join(dir, "projects"),
+		listen:   "127.0.0.1:0",
+	}
 	d.http = http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", d.socket())
@@ -83,7 +88,16 @@ func (d *daemon) command(args ...string) *exec.Cmd { return d.program(append([]s
 
 func (d *daemon) program(argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), argv[0], argv[1:]...)
-	cmd.Env = append([]string{quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "CODEX_HOME=" + filepath.Join(d.dir, ".codex")}, d.vars...)
+	cmd.Env = append(
+		[]string{
+			quickRace,
+			"PATH=" + os.Getenv("PATH"),
+			"HOME=" + d.dir,
+			"SM_SOCKET=" + d.socket(),
+			"CODEX_HOME=" + filepath.Join(d.dir, ".codex"),
+		},
+		d.vars...,
+	)
 	return cmd
 }
 
@@ -99,14 +113,18 @@ func (d *daemon) launch() {
 	if as == nil {
 		as = []string{"sm"}
 	}
-	cmd := d.program(slices.Concat(as, []string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", d.listen}))
+	cmd := d.program(slices.Concat(
+		as,
+		[]string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", d.listen},
+	))
 	cmd.ExtraFiles = d.passed
 	exited := make(chan error, 1)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}
-	d.cmd, d.exited = cmd, exited
+	d.cmd = cmd
+	d.exited = exited
 	go func() { exited <- cmd.Wait() }()
 }
 

@@ -25,7 +25,9 @@ func newDeliveryRun(t *testing.T) *policyRun {
 func (r *policyRun) sends(text string) (id string) {
 	r.t.Helper()
 	var m api.Message
-	if err := json.Unmarshal(r.post("/sessions/"+r.agent+"/messages", api.NewMessage{Text: text}, 202), &m); err != nil {
+	if err := json.Unmarshal(r.post("/sessions/"+r.agent+"/messages", api.NewMessage{
+		Text: text,
+	}, 202), &m); err != nil {
 		r.t.Fatal(err)
 	}
 	return m.ID

@@ -25,7 +25,11 @@ func TestRealClientEnds(t *testing.T) {
 			return ""
 		})
 		took := time.Since(since)
-		if active, there := r.sm.metrics()[fmt.Sprintf("agent_session_active{session=%q}", s.Label)]; !there || active != 0 {
+		if active, there := r.sm.metrics()[fmt.Sprintf(
+			"agent_session_active{session=%q}",
+			s.Label,
+		)]; !there ||
+			active != 0 {
 			t.Errorf("%s: agent_session_active is %v, there: %t", what, active, there)
 		}
 		t.Logf("%-28s ended after %.1f s", what, took.Seconds())
@@ -73,7 +77,16 @@ func TestRealClientEnds(t *testing.T) {
 	r.stub.script(modelStep{grow: 1000, tools: 1}, modelStep{grow: 500, hold: true})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := grouped(ctx, r.home.client, "--print", "Go on.", "--session-id", "11111111-2222-4333-8444-555555555555", "--model", r.home.model)
+	cmd := grouped(
+		ctx,
+		r.home.client,
+		"--print",
+		"Go on.",
+		"--session-id",
+		"11111111-2222-4333-8444-555555555555",
+		"--model",
+		r.home.model,
+	)
 	cmd.Dir, cmd.Env = r.home.project, r.home.environ()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,9 @@ func TestRealClientGuard(t *testing.T) {
 	bash := func(command string) modelStep { return modelStep{grow: 10, tools: 1, bash: command} }
 
 	r.begin(20_000)
-	r.turn("activation", bash("sm session activate sessions/REAL implement"), bash("sm session phase sessions/REAL 'Phase 5: Build Loop'"), modelStep{grow: 10})
+	r.turn("activation", bash("sm session activate sessions/REAL implement"), bash("sm session phase sessions/REAL 'Phase 5: Build Loop'"), modelStep{
+		grow: 10,
+	})
 	if s := state(); s.PID != r.home.pid || s.PIDStart == "" {
 		t.Errorf("activated: %+v, the client is process %d", s, r.home.pid)
 	}
@@ -100,14 +102,24 @@ func TestRealClientGuard(t *testing.T) {
 	doc := map[string]string{"file_path": filepath.Join(dir, guard.DocumentFile), "content": "What to do next.\n"}
 	r.turn("handing over", bash("touch above"),
 		modelStep{grow: 10, other: "Skill", input: map[string]string{"skill": "session", "args": "dehydrate restart"}},
-		bash("sm session dehydrate"), modelStep{grow: 10, other: "Write", input: doc}, bash("sm session restart"), modelStep{grow: 10})
+		bash("sm session dehydrate"), modelStep{
+			grow:  10,
+			other: "Write",
+			input: doc,
+		}, bash("sm session restart"), modelStep{
+			grow: 10,
+		})
 	if _, err := os.Stat(filepath.Join(r.home.project, "above")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a refused call was made: %v", err)
 	}
 	if text, err := os.ReadFile(doc["file_path"]); err != nil || string(text) != doc["content"] {
 		t.Errorf("the document: %q, %v", text, err)
 	}
-	for _, want := range []string{"What follows the name of this skill", "A fresh context will have this file", "not under sm run: CLAUDE_SUPERVISOR_PID is not set"} {
+	for _, want := range []string{
+		"What follows the name of this skill",
+		"A fresh context will have this file",
+		"not under sm run: CLAUDE_SUPERVISOR_PID is not set",
+	} {
 		if !r.saw(want) {
 			t.Errorf("the agent has not seen %q", want)
 		}

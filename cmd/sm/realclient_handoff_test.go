@@ -106,7 +106,12 @@ func TestRealClientHandoffClear(t *testing.T) {
 	label := r.me().Label
 
 	doc := filepath.Join(r.home.project, "doc.md")
-	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+	r.handsOver(doc, modelStep{
+		grow:  100,
+		tools: 1,
+		bash:  "true",
+		hold:  true,
+	})
 	r.held()
 	id := r.sends("After the handoff.")
 	r.stub.letGo()
@@ -156,7 +161,12 @@ func TestRealClientHandoffObstacles(t *testing.T) {
 		{"a draft", func() { r.keys("-l", "half typed") }, func() { r.keys("C-u") }},
 		{"copy mode", func() { r.home.do("", "copy-mode", "-t", "agent") }, func() { r.keys("-X", "cancel") }},
 	} {
-		r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+		r.handsOver(doc, modelStep{
+			grow:  100,
+			tools: 1,
+			bash:  "true",
+			hold:  true,
+		})
 		r.held()
 		obstacle.begin()
 		r.stub.letGo()
@@ -202,7 +212,12 @@ func (r *policyRun) slowStop(seconds int) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	text = bytes.Replace(text, []byte(`"Stop": [`), fmt.Appendf(nil, `"Stop": [{"hooks":[{"type":"command","command":"sleep %d"}]},`, seconds), 1)
+	text = bytes.Replace(
+		text,
+		[]byte(`"Stop": [`),
+		fmt.Appendf(nil, `"Stop": [{"hooks":[{"type":"command","command":"sleep %d"}]},`, seconds),
+		1,
+	)
 	r.home.write(path, string(text))
 }
 
@@ -219,7 +234,13 @@ func TestRealClientHandoffRefused(t *testing.T) {
 	if out, _ := bare.CombinedOutput(); bare.ProcessState.ExitCode() != 2 {
 		t.Errorf("from a bare shell: %d, %s", bare.ProcessState.ExitCode(), out)
 	}
-	r.turn("refused", modelStep{grow: 10, tools: 1, bash: r.sm.program + " handoff README; echo code $?"}, modelStep{grow: 10})
+	r.turn("refused", modelStep{
+		grow:  10,
+		tools: 1,
+		bash:  r.sm.program + " handoff README; echo code $?",
+	}, modelStep{
+		grow: 10,
+	})
 	if n := r.records("last written before this session began", "code 1"); n == 0 {
 		t.Error("a file that is older than the session is taken")
 	}
@@ -238,8 +259,14 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	if s := r.me(); s.ParentID != "em" || s.Label != "worker" {
 		t.Errorf("parent %q, label %q", s.ParentID, s.Label)
 	}
-	doc, first := filepath.Join(r.home.project, "doc.md"), r.current
-	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+	doc := filepath.Join(r.home.project, "doc.md")
+	first := r.current
+	r.handsOver(doc, modelStep{
+		grow:  100,
+		tools: 1,
+		bash:  "true",
+		hold:  true,
+	})
 	r.held()
 	var ids []string
 	for i := range 5 {
@@ -274,7 +301,14 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	r.ended("the first turn of the new client")
 	r.home.quit()
 	eventually(t, "sm run ends with its client", func() string {
-		if dead := strings.TrimSpace(r.home.do("", "display-message", "-p", "-t", "agent", "#{pane_dead}")); dead != "1" {
+		if dead := strings.TrimSpace(r.home.do(
+			"",
+			"display-message",
+			"-p",
+			"-t",
+			"agent",
+			"#{pane_dead}",
+		)); dead != "1" {
 			return "the pane is alive"
 		}
 		return ""
@@ -299,13 +333,25 @@ func TestRealClientGuardRestart(t *testing.T) {
 	r.agent = "worker"
 	r.begin(20_000)
 	folder := filepath.Join(r.home.project, "sessions", "WORK")
-	r.turn("activated", modelStep{grow: 10, tools: 1, bash: r.sm.program + " session activate " + folder + " implement"}, modelStep{grow: 10})
+	r.turn("activated", modelStep{
+		grow:  10,
+		tools: 1,
+		bash:  r.sm.program + " session activate " + folder + " implement",
+	}, modelStep{
+		grow: 10,
+	})
 	r.turn("to 80 %", modelStep{grow: 140_000, tools: 1}, modelStep{grow: 100})
 	r.turn("refused", modelStep{grow: 10, tools: 1, bash: "touch " + r.home.project + "/made"}, modelStep{grow: 10})
 	if _, err := os.Stat(r.home.project + "/made"); err == nil {
 		t.Error("the tool ran above the threshold")
 	}
-	r.turn("dehydrating", modelStep{grow: 10, tools: 1, bash: r.sm.program + " session dehydrate " + folder}, modelStep{grow: 10})
+	r.turn("dehydrating", modelStep{
+		grow:  10,
+		tools: 1,
+		bash:  r.sm.program + " session dehydrate " + folder,
+	}, modelStep{
+		grow: 10,
+	})
 	// Write itself is tried in another test; here a human writes.
 	r.home.write(filepath.Join(folder, "DEHYDRATED_CONTEXT.md"), "# Where we are\n")
 	old := r.home.pid
@@ -323,7 +369,8 @@ func TestRealClientGuardRestart(t *testing.T) {
 	})
 	eventually(t, "the session is bound to the new client", func() string {
 		text, _ := os.ReadFile(filepath.Join(folder, ".state.json"))
-		if !bytes.Contains(text, fmt.Appendf(nil, `"pid": %d`, r.home.pid)) || bytes.Contains(text, []byte(`"overflowed": true`)) {
+		if !bytes.Contains(text, fmt.Appendf(nil, `"pid": %d`, r.home.pid)) ||
+			bytes.Contains(text, []byte(`"overflowed": true`)) {
 			return string(text)
 		}
 		return ""

@@ -34,7 +34,8 @@ func TestRealClientHandoffDialog(t *testing.T) {
 	r.begin(20_000)
 	r.turn("the first turn", modelStep{grow: 10})
 
-	doc, touched := filepath.Join(r.home.project, "doc.md"), filepath.Join(r.home.project, "touched")
+	doc := filepath.Join(r.home.project, "doc.md")
+	touched := filepath.Join(r.home.project, "touched")
 	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "touch " + touched})
 	eventually(t, "the dialog is open", func() string {
 		if status, _ := r.home.status(); status != "waiting" {
@@ -43,7 +44,8 @@ func TestRealClientHandoffDialog(t *testing.T) {
 		return ""
 	})
 	id := r.sends("Not into the dialog.")
-	screen, since := r.home.screen(), time.Now()
+	screen := r.home.screen()
+	since := time.Now()
 	eventually(t, "some looks have passed", func() string {
 		if h := r.handoffIs("scheduled"); h.Reason != "" {
 			t.Fatalf("%+v", h)
@@ -78,11 +80,15 @@ func TestRealClientHandoffDialog(t *testing.T) {
 func TestRealClientHandoffKills(t *testing.T) {
 	const rounds = 10
 	r := newHandoffRun(t)
-	r.home.write(filepath.Join(filepath.Dir(r.sm.state), ".config", "sm", "config.yaml"), "handoff: {breaker_count: 1000}\nlog: {level: debug}\n")
+	r.home.write(
+		filepath.Join(filepath.Dir(r.sm.state), ".config", "sm", "config.yaml"),
+		"handoff: {breaker_count: 1000}\nlog: {level: debug}\n",
+	)
 	r.restart(nil)
 	r.begin(20_000)
 	r.turn("the first turn", modelStep{grow: 10})
-	ends, seen := map[string]int{}, map[string]int{}
+	ends := map[string]int{}
+	seen := map[string]int{}
 	for i := range rounds {
 		doc := filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
 		before := r.records("<command-name>/clear</command-name>")

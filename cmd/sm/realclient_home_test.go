@@ -55,8 +55,17 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 		t.Fatal(err)
 	}
 	h := &clientHome{
-		t: t, dir: dir, home: dir + "/home", project: dir + "/proj", projects: dir + "/home/.claude/projects",
-		client: client, tmux: tmux, socket: dir + "/tmux", samples: dir + "/samples.jsonl", model: realClientModel, stub: stub,
+		t:        t,
+		dir:      dir,
+		home:     dir + "/home",
+		project:  dir + "/proj",
+		projects: dir + "/home/.claude/projects",
+		client:   client,
+		tmux:     tmux,
+		socket:   dir + "/tmux",
+		samples:  dir + "/samples.jsonl",
+		model:    realClientModel,
+		stub:     stub,
 	}
 	t.Cleanup(h.end)
 	h.write(h.project+"/README", "A project.\n")
@@ -160,7 +169,8 @@ func (h *clientHome) start(args ...string) sample {
 		h.t.Fatal(err)
 	}
 	if h.pid = pid; len(h.wrapper) > 0 {
-		h.outer, h.pid = pid, 0
+		h.outer = pid
+		h.pid = 0
 		h.nextClient()
 	}
 	var newest sample
@@ -210,8 +220,14 @@ func (h *clientHome) nextClient() {
 // grouped is a command with a process group of its own. When its time is over, all that it has started in there ends with it.
 func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, 5*time.Second
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // it has not been waited for: the number is still its own
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Cancel = func() error {
+		return syscall.Kill(
+			-cmd.Process.Pid,
+			syscall.SIGKILL,
+		)
+	} // it has not been waited for: the number is still its own
 	return cmd
 }
 
@@ -234,7 +250,11 @@ func TestGrouped(t *testing.T) {
 	cancel()
 	_ = cmd.Wait() // it was killed
 	eventually(t, "what it has started ends", func() string {
-		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", started)); err == nil && !strings.Contains(string(stat), ") Z ") {
+		if stat, err := os.ReadFile(fmt.Sprintf(
+			"/proc/%d/stat",
+			started,
+		)); err == nil &&
+			!strings.Contains(string(stat), ") Z ") {
 			return string(stat)
 		}
 		return ""
@@ -246,7 +266,11 @@ func (h *clientHome) headless(args ...string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
-	cmd := grouped(ctx, h.client, append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...)
+	cmd := grouped(
+		ctx,
+		h.client,
+		append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...,
+	)
 	cmd.Dir, cmd.Env = h.project, append(h.environ(), h.extra...)
 	out, err := cmd.Output()
 	var result struct {
@@ -298,7 +322,8 @@ func (h *clientHome) input() (text string, ok bool) {
 	}
 	for line := range strings.Lines(h.screen()) {
 		if rest, found := strings.CutPrefix(strings.TrimSpace(line), "❯"); found {
-			text, ok = strings.TrimSpace(strings.ReplaceAll(rest, "\u00a0", " ")), true
+			text = strings.TrimSpace(strings.ReplaceAll(rest, "\u00a0", " "))
+			ok = true
 		}
 	}
 	return text, ok
@@ -397,7 +422,11 @@ func (h *clientHome) turns() (n int) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		for _, end := range []string{`"subtype":"turn_duration"`, `"text":"[Request interrupted by user`, `"isApiErrorMessage":true`} {
+		for _, end := range []string{
+			`"subtype":"turn_duration"`,
+			`"text":"[Request interrupted by user`,
+			`"isApiErrorMessage":true`,
+		} {
 			n += bytes.Count(text, []byte(end))
 		}
 	}

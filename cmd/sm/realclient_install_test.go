@@ -25,7 +25,8 @@ const (
 // eventually waits until f has nothing left to say against it, and fails with its last word.
 func eventually(t *testing.T, what string, f func() string) {
 	t.Helper()
-	deadline, tick := time.Now().Add(patience), time.NewTicker(look)
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
 		wrong := f()

@@ -22,7 +22,8 @@ func TestRealClientPolicyKills(t *testing.T) {
 	var cycle int
 	var want []string
 	end := modelStep{grow: 500}
-	warned, critical := func() string { return fmt.Sprintf("a%d warning", cycle) }, func() string { return fmt.Sprintf("a%d critical", cycle) }
+	warned := func() string { return fmt.Sprintf("a%d warning", cycle) }
+	critical := func() string { return fmt.Sprintf("a%d critical", cycle) }
 	toWarning := func() modelStep { return modelStep{grow: 103_000 - r.context(), tools: 1} }
 	toCritical := func() modelStep { return modelStep{grow: 132_000 - r.context(), tools: 1} }
 	tool := modelStep{grow: 500, tools: 1}
@@ -187,7 +188,9 @@ func (r *policyRun) killAtOffer(after time.Duration) (stop func()) {
 		text, _ := os.ReadFile(r.sm.log)
 		return bytes.Count(text, []byte("message offered"))
 	}
-	before, pid, done := count(), r.sm.cmd.Process.Pid, make(chan bool)
+	before := count()
+	pid := r.sm.cmd.Process.Pid
+	done := make(chan bool)
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(200 * time.Microsecond)

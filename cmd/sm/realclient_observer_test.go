@@ -54,7 +54,15 @@ func newObserverProcess(t *testing.T, program, dir, projects string) *observerPr
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	o := &observerProcess{t: t, program: program, state: dir + "/state", socket: dir + "/sm.sock", projects: projects, log: dir + "/log", path: os.Getenv("PATH")}
+	o := &observerProcess{
+		t:        t,
+		program:  program,
+		state:    dir + "/state",
+		socket:   dir + "/sm.sock",
+		projects: projects,
+		log:      dir + "/log",
+		path:     os.Getenv("PATH"),
+	}
 	o.client = api.NewClient([]string{o.socket})
 	o.http = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -102,7 +110,18 @@ func (o *observerProcess) launch() {
 		o.t.Fatal(err)
 	}
 	defer log.Close()
-	o.cmd = o.command(context.WithoutCancel(o.t.Context()), "observe", "--projects", o.projects, "--state", o.state, "--listen", "127.0.0.1:0", "--socket", o.socket)
+	o.cmd = o.command(
+		context.WithoutCancel(o.t.Context()),
+		"observe",
+		"--projects",
+		o.projects,
+		"--state",
+		o.state,
+		"--listen",
+		"127.0.0.1:0",
+		"--socket",
+		o.socket,
+	)
 	if o.config != "" {
 		o.cmd.Args = append(o.cmd.Args, "--config", o.config)
 	}
@@ -188,7 +207,8 @@ func (o *observerProcess) called(event string, times float64) {
 func (m metricValues) lasting() metricValues {
 	out := metricValues{}
 	for series, v := range m {
-		if strings.HasPrefix(series, "agent_") && !strings.HasPrefix(series, "agent_session_last_activity") && !strings.HasPrefix(series, "agent_session_state{") {
+		if strings.HasPrefix(series, "agent_") && !strings.HasPrefix(series, "agent_session_last_activity") &&
+			!strings.HasPrefix(series, "agent_session_state{") {
 			out[series] = v
 		}
 	}
@@ -258,10 +278,24 @@ func (o *observerProcess) scan() map[string]scanned {
 // asScanned returns an observer's figures of a session in the form of sm scan.
 func asScanned(s api.Session) scanned {
 	return scanned{
-		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
-		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
-		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited,
-		Turns: s.Turns, Messages: s.Messages, Tokens: s.Tokens,
-		Subagents: s.Subagents,
+		SessionID:    s.SessionID,
+		Path:         s.TranscriptPath,
+		Project:      s.Project,
+		CWD:          s.CWD,
+		Model:        s.Model,
+		Version:      s.Version,
+		StartedAt:    s.StartedAt,
+		LastActivity: s.LastActive,
+		Context:      s.TokensUsed,
+		Window:       s.WindowTokens,
+		WindowSource: s.WindowSource,
+		Used:         s.UsedPercentage,
+		Peak:         s.PeakTokens,
+		Compactions:  s.Compactions,
+		Inherited:    s.Inherited,
+		Turns:        s.Turns,
+		Messages:     s.Messages,
+		Tokens:       s.Tokens,
+		Subagents:    s.Subagents,
 	}
 }

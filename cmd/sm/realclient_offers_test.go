@@ -57,7 +57,12 @@ func (r *offersRun) send(way, mode string, n int) {
 	r.t.Helper()
 	for range n {
 		r.sent++
-		body := api.NewMessage{ID: fmt.Sprint("note ", r.sent), From: fmt.Sprint("friend ", r.sent), Text: fmt.Sprintf("Note %d.", r.sent), Mode: mode}
+		body := api.NewMessage{
+			ID:   fmt.Sprint("note ", r.sent),
+			From: fmt.Sprint("friend ", r.sent),
+			Text: fmt.Sprintf("Note %d.", r.sent),
+			Mode: mode,
+		}
 		var m api.Message
 		if err := json.Unmarshal(r.post("/sessions/"+r.agent+"/messages", body, 202), &m); err != nil {
 			r.t.Fatal(err)
@@ -82,7 +87,8 @@ type offerWay struct {
 }
 
 func (r *offersRun) ways() []offerWay {
-	step, end := modelStep{grow: 10, tools: 1}, modelStep{grow: 10}
+	step := modelStep{grow: 10, tools: 1}
+	end := modelStep{grow: 10}
 	many := modelStep{grow: 10, tools: 4}
 	done := func(name string) {
 		r.ended(name)
@@ -284,7 +290,8 @@ func (r *offersRun) nextOffer() (offered func()) {
 		text, _ := os.ReadFile(r.sm.log)
 		return bytes.Count(text, []byte("message offered"))
 	}
-	before, deadline := count(), time.Now().Add(patience)
+	before := count()
+	deadline := time.Now().Add(patience)
 	return func() {
 		r.t.Helper()
 		tick := time.NewTicker(200 * time.Microsecond)
@@ -333,7 +340,10 @@ func (r *offersRun) judge(goal int) {
 			r.t.Errorf("heard by a subagent: %+v", h)
 		}
 	}
-	offers, again, twice, untold := 0, 0, 0, 0
+	offers := 0
+	again := 0
+	twice := 0
+	untold := 0
 	lost := map[string]int{}
 	for _, m := range r.messages(nil) {
 		f := fates[m.ID]
@@ -341,7 +351,8 @@ func (r *offersRun) judge(goal int) {
 			r.t.Errorf("never heard: %q, %+v", r.way[m.ID], m)
 			continue
 		}
-		offers, again = offers+m.Offers, again+m.Offers-1
+		offers = offers + m.Offers
+		again = again + m.Offers - 1
 		if m.Offers > 1 {
 			lost[r.way[m.ID]] += m.Offers - 1
 		}

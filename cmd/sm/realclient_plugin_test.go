@@ -54,7 +54,15 @@ func TestRealClientPlugin(t *testing.T) {
 		{[]string{"uninstall"}, false, 0},
 	} {
 		t.Logf("sm %q\n%s", c.args, run(program, c.args...))
-		if list := run(h.client, "plugin", "list", "--json"); strings.Contains(list, `"session-monitor@sm"`) != c.plugin {
+		if list := run(
+			h.client,
+			"plugin",
+			"list",
+			"--json",
+		); strings.Contains(
+			list,
+			`"session-monitor@sm"`,
+		) != c.plugin {
 			t.Errorf("sm %q: the client has %s", c.args, list)
 		}
 		before := o.metrics()

@@ -20,7 +20,8 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker", "SM_PARENT_ID=em", "SM_NAME=web")
 	r.post("/sessions", api.Registration{ID: "em"}, 201)
 	r.begin(20_000)
-	compact, end := modelStep{refuse: true}, modelStep{grow: 1000}
+	compact := modelStep{refuse: true}
+	end := modelStep{grow: 1000}
 	r.turn("to 31 %", modelStep{grow: 40_000, tools: 2}, end)
 	r.turn("to 52 %", modelStep{grow: 42_000, tools: 1}, end)
 	r.once("to 52 %", "a1 warning")
@@ -40,7 +41,17 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r.compactions("compaction at once", 2, 0)
 
 	// A warning waits for the end of the turn, which does not come before the compaction.
-	r.prompt(modelStep{grow: 75_000, tools: 1}, modelStep{grow: 500, tools: 1, hold: true}, compact, modelStep{grow: 500, tools: 2}, end)
+	r.prompt(modelStep{
+		grow:  75_000,
+		tools: 1,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+		hold:  true,
+	}, compact, modelStep{
+		grow:  500,
+		tools: 2,
+	}, end)
 	r.held()
 	late := []string{r.noticed("warning", "waiting").ID}
 	r.stub.letGo()
@@ -77,17 +88,28 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	for _, b := range boundaries(r.t, r.home.projects, r.current) {
 		made[b.Metadata.Trigger]++
 	}
-	m, want := metricValues{}, metricValues{}
-	all, label := r.sm.metrics(), r.me().Label
+	m := metricValues{}
+	want := metricValues{}
+	all := r.sm.metrics()
+	label := r.me().Label
 	for trigger, n := range map[string]int{"auto": auto, "manual": manual, "unknown": 0} {
 		if made[trigger] != n {
 			r.t.Errorf("%s: %d boundaries of trigger %s in the transcript, wanted %d", what, made[trigger], trigger, n)
 		}
 		for _, series := range []string{
-			fmt.Sprintf("agent_compactions_total{client=%q,trigger=%q}", "claude", trigger), fmt.Sprintf("agent_compaction_attempts_total{client=%q,trigger=%q}", "claude", trigger),
+			fmt.Sprintf(
+				"agent_compactions_total{client=%q,trigger=%q}",
+				"claude",
+				trigger,
+			), fmt.Sprintf(
+				"agent_compaction_attempts_total{client=%q,trigger=%q}",
+				"claude",
+				trigger,
+			),
 			fmt.Sprintf("agent_session_compactions_total{session=%q,trigger=%q}", label, trigger),
 		} {
-			want[series], m[series] = float64(n), all[series]
+			want[series] = float64(n)
+			m[series] = all[series]
 		}
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
@@ -116,9 +138,29 @@ func TestRealClientPolicyParallelTools(t *testing.T) {
 	var want []string
 	for cycle := 1; cycle <= 4; cycle++ {
 		r.turn("low", modelStep{grow: 5000, tools: 6}, modelStep{grow: 500})
-		r.turn("to 52 %", modelStep{grow: 102_500 - r.context(), tools: 6}, modelStep{grow: 500, tools: 6}, modelStep{grow: 500})
+		r.turn("to 52 %", modelStep{
+			grow:  102_500 - r.context(),
+			tools: 6,
+		}, modelStep{
+			grow:  500,
+			tools: 6,
+		}, modelStep{
+			grow: 500,
+		})
 		before := hooks()
-		r.prompt(modelStep{grow: 28_000, tools: 6}, modelStep{grow: 500, tools: 8, hold: true}, modelStep{grow: 500, tools: 6}, modelStep{grow: 500})
+		r.prompt(modelStep{
+			grow:  28_000,
+			tools: 6,
+		}, modelStep{
+			grow:  500,
+			tools: 8,
+			hold:  true,
+		}, modelStep{
+			grow:  500,
+			tools: 6,
+		}, modelStep{
+			grow: 500,
+		})
 		r.held()
 		r.noticed("critical", "waiting", "offered", "confirmed")
 		r.stub.letGo()
@@ -140,8 +182,21 @@ func TestRealClientPolicySubagent(t *testing.T) {
 	r.begin(20_000)
 	var want []string
 	for cycle := 1; cycle <= 3; cycle++ {
-		r.turn("subagents to 52 %", modelStep{grow: 103_000 - r.context(), agents: [][]int{{1, 1}, {2}}}, modelStep{grow: 500})
-		r.turn("subagents to 66 %", modelStep{grow: 28_000, agents: [][]int{{2, 1, 1}, {1, 3}, {}}}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
+		r.turn("subagents to 52 %", modelStep{
+			grow:   103_000 - r.context(),
+			agents: [][]int{{1, 1}, {2}},
+		}, modelStep{
+			grow: 500,
+		})
+		r.turn("subagents to 66 %", modelStep{
+			grow:   28_000,
+			agents: [][]int{{2, 1, 1}, {1, 3}, {}},
+		}, modelStep{
+			grow:  500,
+			tools: 1,
+		}, modelStep{
+			grow: 500,
+		})
 		want = append(want, fmt.Sprintf("a%d warning", cycle), fmt.Sprintf("a%d critical", cycle))
 		r.once("subagents", want...)
 		r.compact()
@@ -185,7 +240,19 @@ func TestRealClientPolicyEscape(t *testing.T) {
 	r.home.interrupt()
 	r.agree("a warning is being read")
 	r.turn("the turn after it", modelStep{grow: 500, tools: 2}, end)
-	r.prompt(modelStep{grow: 28_000, tools: 1}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500, hold: true})
+	r.prompt(modelStep{
+		grow:  28_000,
+		tools: 1,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+	}, modelStep{
+		grow: 500,
+		hold: true,
+	})
 	r.held()
 	r.noticed("critical", "offered", "confirmed")
 	r.home.interrupt()
@@ -250,7 +317,8 @@ func TestRealClientPolicyClear(t *testing.T) {
 func testPolicyClear(t *testing.T, vars ...string) {
 	r := newPolicyRun(t, vars...)
 	r.begin(20_000)
-	label, end := r.me().Label, modelStep{grow: 500}
+	label := r.me().Label
+	end := modelStep{grow: 500}
 	first := r.current
 	same := func(what string, cycle int) {
 		t.Helper()
@@ -261,7 +329,9 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		}
 		infos := 0
 		for series := range r.sm.metrics() {
-			if strings.HasPrefix(series, "agent_session_info{") && strings.Contains(series, fmt.Sprintf("session=%q", label)) && strings.Contains(series, r.current) {
+			if strings.HasPrefix(series, "agent_session_info{") &&
+				strings.Contains(series, fmt.Sprintf("session=%q", label)) &&
+				strings.Contains(series, r.current) {
 				infos++
 			}
 		}
@@ -317,7 +387,14 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	before := r.me()
 	nested := r.stub.subtask(140_000, 1, 2)
 	ask := fmt.Sprintf("%s --print 'Please do subtask-%s.' --model %s </dev/null", r.home.client, nested, r.home.model)
-	r.turn("a client in the agent's tool", modelStep{grow: 28_500, tools: 1, bash: ask}, modelStep{grow: 500, tools: 1}, end)
+	r.turn("a client in the agent's tool", modelStep{
+		grow:  28_500,
+		tools: 1,
+		bash:  ask,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+	}, end)
 	same("a client in the agent's tool", 5)
 	if s := r.me(); s.SessionID != before.SessionID || s.ID != before.ID {
 		t.Errorf("the client in the agent's tool has its seat: %+v", s)

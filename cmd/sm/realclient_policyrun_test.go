@@ -46,8 +46,14 @@ func newPolicyRunOf(t *testing.T, client string, vars ...string) *policyRun {
 	stub := newModelStub(t)
 	stub.spare = true
 	home := newHomeOf(t, client, stub)
-	home.pane, home.extra = true, vars
-	r := &policyRun{t: t, stub: stub, home: home, drifts: map[int64]int{}}
+	home.pane = true
+	home.extra = vars
+	r := &policyRun{
+		t:      t,
+		stub:   stub,
+		home:   home,
+		drifts: map[int64]int{},
+	}
 	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
 	if os.Getenv("SM_TMUX") == "" {
 		r.sm.path = home.dir // without tmux hooks alone speak to the agent
@@ -217,9 +223,24 @@ func (r *policyRun) agree(what string) {
 		}
 	}
 	if want > 0 && text(s.UsedPercentage) != text(last.Window.Used) {
-		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(s.UsedPercentage), text(last.Window.Used))
+		r.t.Errorf(
+			"%s: used_percentage is %s, in the status line %s",
+			what,
+			text(s.UsedPercentage),
+			text(last.Window.Used),
+		)
 	}
-	r.t.Logf("%-44s %s  status line %6d (%3s %%)  drift %s  cycle %2d  %-10s  heard %v", what, r.current[:8], last.total(), text(last.Window.Used), text(s.DriftTokens), s.Cycle, s.Level, r.kinds())
+	r.t.Logf(
+		"%-44s %s  status line %6d (%3s %%)  drift %s  cycle %2d  %-10s  heard %v",
+		what,
+		r.current[:8],
+		last.total(),
+		text(last.Window.Used),
+		text(s.DriftTokens),
+		s.Cycle,
+		s.Level,
+		r.kinds(),
+	)
 }
 
 // known is a pointer to n, nil for 0.
@@ -309,7 +330,8 @@ func (r *policyRun) post(path string, body any, want int) []byte {
 func (r *policyRun) compact() {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
-	made, since := len(boundaries(r.t, r.home.projects, r.current)), time.Now()
+	made := len(boundaries(r.t, r.home.projects, r.current))
+	since := time.Now()
 	r.home.say("/compact")
 	r.unwritten = false
 	eventually(r.t, "/compact: the client compacts", func() string {
@@ -339,7 +361,8 @@ func (r *policyRun) context() int64 {
 // report prints the figures.
 func (r *policyRun) report() {
 	r.t.Helper()
-	events, offers := map[string]int{}, 0
+	events := map[string]int{}
+	offers := 0
 	for _, h := range r.heard() {
 		events[h.event]++
 	}
@@ -348,7 +371,16 @@ func (r *policyRun) report() {
 		ends[m.Kind+" "+m.Status]++
 		offers += m.Offers
 	}
-	r.t.Logf("FIGURES: %d turns; heard %v by %v; %d offers, queue %v; drift at the ends of turns %v; observer killed %d times", r.turns, r.kinds(), events, offers, ends, r.drifts, r.kills)
+	r.t.Logf(
+		"FIGURES: %d turns; heard %v by %v; %d offers, queue %v; drift at the ends of turns %v; observer killed %d times",
+		r.turns,
+		r.kinds(),
+		events,
+		offers,
+		ends,
+		r.drifts,
+		r.kills,
+	)
 }
 
 // heardOf waits until these have been heard, with as many turns as that takes: what was lost on its way is offered
@@ -356,7 +388,10 @@ func (r *policyRun) report() {
 func (r *policyRun) heardOf(want ...string) {
 	r.t.Helper()
 	for range 10 {
-		open := r.messages(func(m api.Message) bool { return m.To == r.agent && (m.Status == "waiting" || m.Status == "offered") })
+		open := r.messages(func(m api.Message) bool {
+			return m.To == r.agent &&
+				(m.Status == "waiting" || m.Status == "offered")
+		})
 		eventually(r.t, "what was offered was heard or is to be offered again", func() string {
 			for i, m := range open {
 				if open[i], _ = r.message(m.ID); open[i].Status == "offered" {

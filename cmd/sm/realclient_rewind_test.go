@@ -38,7 +38,8 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 		return "it is not there"
 	})
 	for range prompts {
-		before, pressed := r.home.screen(), time.Time{}
+		before := r.home.screen()
+		pressed := time.Time{}
 		eventually(r.t, what+": the mark in the list moves", func() string {
 			if r.home.screen() != before {
 				return ""
@@ -140,9 +141,17 @@ func TestRealClientForkBeforePrompt(t *testing.T) {
 		t.Fatal("the client has not forked")
 	}
 	eventually(t, "the fork shows its context", func() string {
-		last, s := r.home.lastOf(r.current), r.me()
-		if s.TokensUsed == nil || *s.TokensUsed != last.total() || text(s.UsedPercentage) != text(last.Window.Used) || s.ContextSource != "statusline" {
-			return fmt.Sprintf("%s tokens, %s %%, by %q; the status line tells %d", text(s.TokensUsed), text(s.UsedPercentage), s.ContextSource, last.total())
+		last := r.home.lastOf(r.current)
+		s := r.me()
+		if s.TokensUsed == nil || *s.TokensUsed != last.total() || text(s.UsedPercentage) != text(last.Window.Used) ||
+			s.ContextSource != "statusline" {
+			return fmt.Sprintf(
+				"%s tokens, %s %%, by %q; the status line tells %d",
+				text(s.TokensUsed),
+				text(s.UsedPercentage),
+				s.ContextSource,
+				last.total(),
+			)
 		}
 		return ""
 	})

@@ -45,7 +45,14 @@ func newWatchedRun(t *testing.T) *watchedRun {
 	t.Helper()
 	stub := newModelStub(t)
 	home := newClientHome(t, stub)
-	r := &watchedRun{t: t, stub: stub, home: home, known: map[string]*knownSession{}, label: map[string]string{}, sits: map[string]string{}}
+	r := &watchedRun{
+		t:     t,
+		stub:  stub,
+		home:  home,
+		known: map[string]*knownSession{},
+		label: map[string]string{},
+		sits:  map[string]string{},
+	}
 	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
 	return r
 }
@@ -149,9 +156,11 @@ func (r *watchedRun) put() {
 	k.sideTokens = k.sideTokens.Plus(said.SideTokens.Minus(r.spent.SideTokens))
 	n := said.Compactions - r.spent.Compactions
 	if r.byHand {
-		k.manual, r.manual = k.manual+n, r.manual+n
+		k.manual = k.manual + n
+		r.manual = r.manual + n
 	} else {
-		k.auto, r.auto = k.auto+n, r.auto+n
+		k.auto = k.auto + n
+		r.auto = r.auto + n
 	}
 	switch {
 	case said.Blank && n > 0:
@@ -174,7 +183,12 @@ func (r *watchedRun) headless(what string, tokens int64, steps []modelStep, args
 	}
 	r.put()
 	r.show(what)
-	r.t.Logf("%-40s %s  no status line       gauge %6.0f", what, r.current[:8], r.sm.metrics()[r.series("agent_session_context_tokens")])
+	r.t.Logf(
+		"%-40s %s  no status line       gauge %6.0f",
+		what,
+		r.current[:8],
+		r.sm.metrics()[r.series("agent_session_context_tokens")],
+	)
 }
 
 // compact compacts by hand.
@@ -228,7 +242,8 @@ func (r *watchedRun) agree(what string) {
 	if drift := int64(gauge) - last.total(); drift != 0 || ok != (last.total() > 0) {
 		r.t.Errorf("%s: drift of %d tokens", what, drift)
 	}
-	used, want := r.sm.sessions()[r.current].UsedPercentage, last.Window.Used
+	used := r.sm.sessions()[r.current].UsedPercentage
+	want := last.Window.Used
 	if (want == nil || *want == 0) != (used == nil) || used != nil && *used != *want {
 		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(used), text(want))
 	}
@@ -262,7 +277,8 @@ func (r *watchedRun) show(what string) {
 	r.t.Helper()
 	r.measure(what)
 	eventually(r.t, what+": sm status against sm scan", func() string {
-		scan, status := r.sm.scan(), map[string]scanned{}
+		scan := r.sm.scan()
+		status := map[string]scanned{}
 		for id, s := range r.sm.sessions() {
 			status[id] = asScanned(s)
 		}
@@ -311,7 +327,11 @@ func (r *watchedRun) restart(what string, meanwhile func()) {
 		return
 	}
 	r.sm.start()
-	eventually(r.t, what+": the same after the restart", func() string { return cmp.Diff(before, r.sm.metrics().lasting()) })
+	eventually(
+		r.t,
+		what+": the same after the restart",
+		func() string { return cmp.Diff(before, r.sm.metrics().lasting()) },
+	)
 }
 
 // late lets another observer come when all is over: it shows the same sessions, and has counted nothing.
@@ -322,14 +342,17 @@ func (r *watchedRun) late() {
 	defer late.stop()
 	// Which sessions followed each other in one client it cannot know: each is an agent of its own.
 	all := *r
-	all.label, all.sits = map[string]string{}, map[string]string{}
+	all.label = map[string]string{}
+	all.sits = map[string]string{}
 	for id := range r.known {
-		all.label[id], all.sits[id] = id, id
+		all.label[id] = id
+		all.sits[id] = id
 	}
 	want := all.wanted()
 	for series := range want {
 		name, _, _ := strings.Cut(series, "{")
-		if strings.HasPrefix(name, "agent_") && (strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {
+		if strings.HasPrefix(name, "agent_") &&
+			(strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {
 			want[series] = 0
 		}
 	}

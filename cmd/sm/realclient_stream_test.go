@@ -29,23 +29,33 @@ func (e *eventStream) send(kind string, data map[string]any) {
 }
 
 func (e *eventStream) block(i int, b modelBlock) {
-	start, delta := map[string]any{"type": b.Type}, map[string]any{}
+	start := map[string]any{"type": b.Type}
+	delta := map[string]any{}
 	switch b.Type {
 	case "thinking":
-		start["thinking"], start["signature"] = "", ""
-		delta["type"], delta["thinking"] = "thinking_delta", b.Thinking
+		start["thinking"] = ""
+		start["signature"] = ""
+		delta["type"] = "thinking_delta"
+		delta["thinking"] = b.Thinking
 	case "text":
 		start["text"] = ""
-		delta["type"], delta["text"] = "text_delta", b.Text
+		delta["type"] = "text_delta"
+		delta["text"] = b.Text
 	default:
 		input, _ := json.Marshal(b.Input) // strings alone
-		start["id"], start["name"], start["input"] = b.ID, b.Name, struct{}{}
-		delta["type"], delta["partial_json"] = "input_json_delta", string(input)
+		start["id"] = b.ID
+		start["name"] = b.Name
+		start["input"] = struct{}{}
+		delta["type"] = "input_json_delta"
+		delta["partial_json"] = string(input)
 	}
 	e.send("content_block_start", map[string]any{"index": i, "content_block": start})
 	e.send("content_block_delta", map[string]any{"index": i, "delta": delta})
 	if b.Type == "thinking" {
-		e.send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}})
+		e.send(
+			"content_block_delta",
+			map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}},
+		)
 	}
 	e.send("content_block_stop", map[string]any{"index": i})
 }

@@ -78,7 +78,13 @@ const (
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
-	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), subs: map[string][]int{}, sizes: map[string]int64{}, told: map[string]bool{}}
+	s := &modelStub{
+		started: make(chan struct{}, 16),
+		release: make(chan struct{}),
+		subs:    map[string][]int{},
+		sizes:   map[string]int64{},
+		told:    map[string]bool{},
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +111,8 @@ func (s *modelStub) script(steps ...modelStep) {
 func (s *modelStub) resize(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.context, s.truth.Blank = tokens, false
+	s.context = tokens
+	s.truth.Blank = false
 }
 
 // goBack lets the main conversation go on from a point where it had that size, 0 for its beginning: then it is as large
@@ -113,7 +120,9 @@ func (s *modelStub) resize(tokens int64) {
 func (s *modelStub) goBack(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.context, s.truth.Context, s.truth.Blank = max(tokens, 20_000), tokens, tokens == 0
+	s.context = max(tokens, 20_000)
+	s.truth.Context = tokens
+	s.truth.Blank = tokens == 0
 }
 
 // letGo ends what holds requests back.
@@ -210,7 +219,10 @@ func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refusal != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refusal.code)
-		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": refusal.kind, "message": refusal.text}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"type":  "error",
+			"error": map[string]string{"type": refusal.kind, "message": refusal.text},
+		})
 		return
 	}
 	if a.hold != nil && !a.drop { // else it is told in the midst of the stream
@@ -251,14 +263,24 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
 	switch {
 	case strings.Contains(q.lastFromUser(), "detailed summary"):
-		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
+		a.blocks = []modelBlock{{
+			Type: "text",
+			Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat(
+				"1. Primary request: the same as ever. ",
+				8,
+			) + "</summary>",
+		}}
 		a.usage = s.usage(s.context)
-		a.hold, s.summary = s.summary, nil
+		a.hold = s.summary
+		s.summary = nil
 		if s.early {
 			break
 		}
 		s.context = afterCompaction
-		a.sent = func(t *truth) { t.Compactions, t.Blank = t.Compactions+1, true }
+		a.sent = func(t *truth) {
+			t.Compactions = t.Compactions + 1
+			t.Blank = true
+		}
 	case len(q.Tools) <= 3:
 		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
 	default:
@@ -277,7 +299,8 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	var step modelStep
 	switch {
 	case len(s.plan) > 0:
-		step, s.plan = s.plan[0], s.plan[1:]
+		step = s.plan[0]
+		s.plan = s.plan[1:]
 		s.failing = step.fail
 	case s.spare:
 		step.grow = 100
@@ -292,34 +315,64 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 		if step.hold {
 			s.summary = s.release
 		}
-		return &modelRefusal{400, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)}
+		return &modelRefusal{
+			400,
+			"invalid_request_error",
+			fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000),
+		}
 	case step.busy:
 		return &modelRefusal{529, "overloaded_error", "Overloaded"}
 	}
 	s.context += step.grow - step.clear
 	a.clear = step.clear
-	a.usage, a.cut, a.drop = s.usage(s.context), step.cut, step.drop
-	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
+	a.usage = s.usage(s.context)
+	a.cut = step.cut
+	a.drop = step.drop
+	a.blocks = []modelBlock{{
+		Type:      "thinking",
+		Thinking:  "Let me see.",
+		Signature: "c2lnbmVk",
+	}, {
+		Type: "text",
+		Text: fmt.Sprintf("Answer %d.", s.n),
+	}}
 	for i := range step.tools {
-		a.call("Bash", s.n, i, map[string]string{"command": cmp.Or(step.bash, fmt.Sprintf("echo %d", i)), "description": "Say a number"})
+		a.call(
+			"Bash",
+			s.n,
+			i,
+			map[string]string{"command": cmp.Or(step.bash, fmt.Sprintf("echo %d", i)), "description": "Say a number"},
+		)
 	}
 	if step.other != "" {
 		a.call(step.other, s.n, 90, step.input)
 	}
 	for i, rounds := range step.agents {
 		name := fmt.Sprint(len(s.sizes) + 1)
-		s.subs[name], s.sizes[name] = rounds, 11_000
-		a.call("Agent", s.n, i, map[string]string{"description": "Help", "prompt": "Please do subtask-" + name + ".", "subagent_type": "general-purpose"})
+		s.subs[name] = rounds
+		s.sizes[name] = 11_000
+		a.call(
+			"Agent",
+			s.n,
+			i,
+			map[string]string{
+				"description":   "Help",
+				"prompt":        "Please do subtask-" + name + ".",
+				"subagent_type": "general-purpose",
+			},
+		)
 	}
 	if step.hold || step.drop {
 		a.hold = s.release
 	}
-	usage, size := a.usage, s.context
+	usage := a.usage
+	size := s.context
 	if step.cut || step.drop {
 		usage.Output = 1 // as far as the client knows
 	}
 	a.sent = func(t *truth) {
-		t.Context, t.Blank = size, false
+		t.Context = size
+		t.Blank = false
 		t.Messages++
 		t.Tokens = t.Tokens.Plus(usage)
 		if step.cut || step.drop {
@@ -349,13 +402,24 @@ func (s *modelStub) side(a *modelAnswer, name string) {
 
 func (a *modelAnswer) call(tool string, message, i int, input any) {
 	a.stop = "tool_use"
-	a.blocks = append(a.blocks, modelBlock{Type: "tool_use", ID: fmt.Sprintf("toolu_%06d%02d", message, i), Name: tool, Input: input})
+	a.blocks = append(a.blocks, modelBlock{
+		Type:  "tool_use",
+		ID:    fmt.Sprintf("toolu_%06d%02d", message, i),
+		Name:  tool,
+		Input: input,
+	})
 }
 
 // usage splits a context size into figures that differ from message to message.
 func (s *modelStub) usage(tokens int64) transcript.Usage {
-	input, creation := int64(3+s.n%7), int64(1000+s.n%100)
-	return transcript.Usage{Input: input, CacheCreation: creation, CacheRead: max(0, tokens-input-creation), Output: int64(20 + s.n%50)}
+	input := int64(3 + s.n%7)
+	creation := int64(1000 + s.n%100)
+	return transcript.Usage{
+		Input:         input,
+		CacheCreation: creation,
+		CacheRead:     max(0, tokens-input-creation),
+		Output:        int64(20 + s.n%50),
+	}
 }
 
 // wireUsage is the usage in the API's form; output grows while a message streams.
@@ -366,15 +430,27 @@ func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	}
 	return map[string]any{
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheCreation, "cache_read_input_tokens": u.CacheRead, "output_tokens": output,
-		"cache_creation": map[string]int64{"ephemeral_5m_input_tokens": u.CacheCreation - hour, "ephemeral_1h_input_tokens": hour},
-		"service_tier":   "standard",
+		"cache_creation": map[string]int64{
+			"ephemeral_5m_input_tokens": u.CacheCreation - hour,
+			"ephemeral_1h_input_tokens": hour,
+		},
+		"service_tier": "standard",
 	}
 }
 
 func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest, a modelAnswer) error {
-	message := map[string]any{"id": a.id, "type": "message", "role": "assistant", "model": q.Model, "stop_sequence": nil}
+	message := map[string]any{
+		"id":            a.id,
+		"type":          "message",
+		"role":          "assistant",
+		"model":         q.Model,
+		"stop_sequence": nil,
+	}
 	if !q.Stream {
-		message["content"], message["stop_reason"], message["usage"] = a.blocks, a.stop, s.wireUsage(a.usage, a.usage.Output)
+		message["content"], message["stop_reason"], message["usage"] = a.blocks, a.stop, s.wireUsage(
+			a.usage,
+			a.usage.Output,
+		)
 		w.Header().Set("Content-Type", "application/json")
 		return json.NewEncoder(w).Encode(message)
 	}
@@ -394,7 +470,10 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 			return context.Cause(r.Context())
 		}
 	}
-	delta := map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": s.wireUsage(a.usage, a.usage.Output)}
+	delta := map[string]any{
+		"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil},
+		"usage": s.wireUsage(a.usage, a.usage.Output),
+	}
 	if a.clear > 0 {
 		delta["context_management"] = map[string]any{"applied_edits": []any{map[string]any{
 			"type": "clear_tool_uses_20250919", "cleared_tool_uses": 5, "cleared_input_tokens": a.clear}}}
@@ -429,6 +508,7 @@ func (s *modelStub) subtask(tokens int64, rounds ...int) (name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name = fmt.Sprint(len(s.sizes) + 1)
-	s.subs[name], s.sizes[name] = rounds, tokens
+	s.subs[name] = rounds
+	s.sizes[name] = tokens
 	return name
 }

@@ -35,7 +35,11 @@ func newSupervisedClient(t *testing.T) *supervisedClient {
 	stub.spare = true
 	h := newClientHome(t, stub)
 	s := &supervisedClient{clientHome: h, program: buildProgram(t, h.dir)}
-	vars := slices.Concat([]string{"env", "-i"}, h.environ(), []string{"PS1=" + shellReady + " ", "SM_SOCKET=" + h.dir + "/none", "HISTFILE=/dev/null"})
+	vars := slices.Concat(
+		[]string{"env", "-i"},
+		h.environ(),
+		[]string{"PS1=" + shellReady + " ", "SM_SOCKET=" + h.dir + "/none", "HISTFILE=/dev/null"},
+	)
 	h.do("", slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project}, vars,
 		[]string{bash, "--norc", "--noprofile", "-i"})...)
 	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
@@ -138,7 +142,10 @@ func (s *supervisedClient) ended() {
 func (s *supervisedClient) sane() {
 	s.t.Helper()
 	eventually(s.t, "the modes are back", func() string {
-		return strings.Trim(s.do("", "display-message", "-p", "-t", "agent", "#{alternate_on}#{mouse_any_flag}#{?cursor_flag,,1}"), "0\n")
+		return strings.Trim(
+			s.do("", "display-message", "-p", "-t", "agent", "#{alternate_on}#{mouse_any_flag}#{?cursor_flag,,1}"),
+			"0\n",
+		)
 	})
 }
 
@@ -195,7 +202,14 @@ func (s *supervisedClient) kill(pid int, sig syscall.Signal) {
 func (s *supervisedClient) code(want int) {
 	s.t.Helper()
 	eventually(s.t, "the shell is back", func() string {
-		if front := strings.TrimSpace(s.do("", "display-message", "-p", "-t", "agent", "#{pane_current_command}")); front != "bash" {
+		if front := strings.TrimSpace(s.do(
+			"",
+			"display-message",
+			"-p",
+			"-t",
+			"agent",
+			"#{pane_current_command}",
+		)); front != "bash" {
 			return front + " is in front"
 		}
 		return ""
@@ -222,7 +236,8 @@ func TestRealClientSupervised(t *testing.T) {
 
 	s.do("", "send-keys", "-t", "agent", "C-z")
 	eventually(t, "the shell reads", func() string { // or else what is typed would be the client's
-		if screen := strings.TrimSpace(s.screen()); !strings.Contains(screen, "Stopped") || !strings.HasSuffix(screen, shellReady) {
+		if screen := strings.TrimSpace(s.screen()); !strings.Contains(screen, "Stopped") ||
+			!strings.HasSuffix(screen, shellReady) {
 			return screen
 		}
 		return ""

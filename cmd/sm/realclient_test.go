@@ -16,9 +16,29 @@ func TestRealClient(t *testing.T) {
 	r.begin(20_000)
 	first := r.current
 	r.turn("tools", modelStep{grow: 10_000, tools: 2}, modelStep{grow: 1000, tools: 1}, modelStep{grow: 500})
-	r.turn("subagents", modelStep{grow: 2000, agents: [][]int{{1, 2}, {1}}}, modelStep{grow: 900, agents: [][]int{{1}}}, modelStep{grow: 700})
+	r.turn("subagents", modelStep{
+		grow:   2000,
+		agents: [][]int{{1, 2}, {1}},
+	}, modelStep{
+		grow:   900,
+		agents: [][]int{{1}},
+	}, modelStep{
+		grow: 700,
+	})
 
-	r.prompt(modelStep{grow: 5000, tools: 1}, modelStep{grow: 700, tools: 1, hold: true}, modelStep{grow: 600, agents: [][]int{{2}}}, modelStep{grow: 400})
+	r.prompt(modelStep{
+		grow:  5000,
+		tools: 1,
+	}, modelStep{
+		grow:  700,
+		tools: 1,
+		hold:  true,
+	}, modelStep{
+		grow:   600,
+		agents: [][]int{{2}},
+	}, modelStep{
+		grow: 400,
+	})
 	r.held()
 	r.agree("within a turn")
 	r.restart("within a turn", nil)
@@ -28,7 +48,18 @@ func TestRealClient(t *testing.T) {
 	})
 	r.agree("the rest of a turn without observer")
 
-	r.prompt(modelStep{grow: 110_000, tools: 1}, modelStep{refuse: true}, modelStep{grow: 1000, tools: 1, hold: true}, modelStep{grow: 500})
+	r.prompt(modelStep{
+		grow:  110_000,
+		tools: 1,
+	}, modelStep{
+		refuse: true,
+	}, modelStep{
+		grow:  1000,
+		tools: 1,
+		hold:  true,
+	}, modelStep{
+		grow: 500,
+	})
 	r.held()
 	r.show("after automatic compaction 1")
 	r.stub.letGo()
@@ -46,7 +77,15 @@ func TestRealClient(t *testing.T) {
 	r.turn("tools after /compact", modelStep{grow: 2000, tools: 3}, modelStep{grow: 500})
 
 	r.turn("an error of the API", modelStep{fail: true})
-	r.torn("a busy API and a broken connection", modelStep{busy: true}, modelStep{grow: 800, tools: 1, drop: true}, modelStep{grow: 600})
+	r.torn("a busy API and a broken connection", modelStep{
+		busy: true,
+	}, modelStep{
+		grow:  800,
+		tools: 1,
+		drop:  true,
+	}, modelStep{
+		grow: 600,
+	})
 	r.stub.letGo()
 	r.finish("a busy API and a broken connection")
 	r.torn("interrupted", modelStep{grow: 3000, cut: true})
@@ -83,23 +122,44 @@ func TestRealClient(t *testing.T) {
 	r.home.quit()
 
 	r.headless("headless", 10_000, []modelStep{{grow: 700, tools: 1}, {grow: 500, agents: [][]int{{1}}}, {grow: 300}})
-	r.headless("headless --resume", r.known[first].context, []modelStep{{grow: 400, tools: 1}, {grow: 300}}, "--resume", first)
+	r.headless("headless --resume", r.known[first].context, []modelStep{{
+		grow:  400,
+		tools: 1,
+	}, {
+		grow: 300,
+	}}, "--resume", first)
 	if r.current != first {
 		t.Errorf("headless --resume goes on in %s, not in %s", r.current, first)
 	}
 
 	// This client compacts before the model refuses, and has a larger window.
-	r.home.extra, r.home.model = []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000"}, "claude-opus-4-8[1m]"
+	r.home.extra = []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000"}
+	r.home.model = "claude-opus-4-8[1m]"
 	r.begin(20_000)
 	r.restart("compactions without observer", func() {
-		r.prompt(modelStep{grow: 10_000, tools: 1}, modelStep{grow: 60_000, tools: 1}, modelStep{grow: 50_000, tools: 2}, modelStep{grow: 500})
+		r.prompt(modelStep{
+			grow:  10_000,
+			tools: 1,
+		}, modelStep{
+			grow:  60_000,
+			tools: 1,
+		}, modelStep{
+			grow:  50_000,
+			tools: 2,
+		}, modelStep{
+			grow: 500,
+		})
 		r.ended("compactions without observer")
 	})
 	r.agree("compactions without observer")
 	r.home.quit()
 
 	if r.auto < 5 || r.manual != 1 {
-		t.Errorf("%d automatic compactions and %d by hand: the client did not do as this test means it to", r.auto, r.manual)
+		t.Errorf(
+			"%d automatic compactions and %d by hand: the client did not do as this test means it to",
+			r.auto,
+			r.manual,
+		)
 	}
 	r.late()
 	eventually(t, "the last client has ended", func() string {
@@ -111,5 +171,9 @@ func TestRealClient(t *testing.T) {
 	before := r.sm.metrics().lasting()
 	r.sm.stop()
 	r.sm.start()
-	eventually(t, "the same after an orderly restart", func() string { return cmp.Diff(before, r.sm.metrics().lasting()) })
+	eventually(
+		t,
+		"the same after an orderly restart",
+		func() string { return cmp.Diff(before, r.sm.metrics().lasting()) },
+	)
 }

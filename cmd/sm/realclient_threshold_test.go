@@ -31,22 +31,43 @@ func TestRealClientThreshold(t *testing.T) {
 		waits    bool
 	}
 	tests := map[string]client{
-		"default":                 {model: plain, waits: waits},
-		"tuned model":             {model: tuned},
-		"large window":            {model: large, waits: waits},
-		"setting":                 {model: plain, settings: map[string]any{"autoCompactWindow": 120_000}, told: claude.AutoCompact{Setting: 120_000}},
-		"setting below the least": {model: tuned, settings: map[string]any{"autoCompactWindow": 60_000}, told: claude.AutoCompact{Setting: 60_000}},
-		"percent":                 {model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}, told: claude.AutoCompact{Percent: "50"}},
+		"default":      {model: plain, waits: waits},
+		"tuned model":  {model: tuned},
+		"large window": {model: large, waits: waits},
+		"setting": {
+			model:    plain,
+			settings: map[string]any{"autoCompactWindow": 120_000},
+			told:     claude.AutoCompact{Setting: 120_000},
+		},
+		"setting below the least": {
+			model:    tuned,
+			settings: map[string]any{"autoCompactWindow": 60_000},
+			told:     claude.AutoCompact{Setting: 60_000},
+		},
+		"percent": {
+			model: tuned,
+			vars:  []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"},
+			told:  claude.AutoCompact{Percent: "50"},
+		},
 		"percent above the buffer": {
 			model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=99"}, told: claude.AutoCompact{Percent: "99"},
 		},
-		"shorter answers": {model: tuned, vars: []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000"}, told: claude.AutoCompact{Output: "8000"}},
+		"shorter answers": {
+			model: tuned,
+			vars:  []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000"},
+			told:  claude.AutoCompact{Output: "8000"},
+		},
 	}
 	if hook.AtLeast(version, 2, 1, 300) {
 		tests["setting for the model"] = client{
-			model:    plain,
-			settings: map[string]any{"autoCompactWindow": 150_000, "modelSettings": map[string]any{plain: map[string]any{"autoCompactWindow": 110_000}}},
-			told:     claude.AutoCompact{Setting: 150_000, Models: []transcript.WindowRule{{Model: plain, Tokens: 110_000}}},
+			model: plain,
+			settings: map[string]any{"autoCompactWindow": 150_000, "modelSettings": map[string]any{
+				plain: map[string]any{"autoCompactWindow": 110_000},
+			}},
+			told: claude.AutoCompact{
+				Setting: 150_000,
+				Models:  []transcript.WindowRule{{Model: plain, Tokens: 110_000}},
+			},
 		}
 	}
 	for _, n := range []string{"100000", "140000", "60000", "150k"} {
@@ -99,7 +120,8 @@ func compactionsAt(t *testing.T, model string, size int64, vars []string, settin
 	stub := newModelStub(t)
 	stub.spare = true
 	h := newClientHome(t, stub)
-	h.extra, h.model = vars, model
+	h.extra = vars
+	h.model = model
 	all := map[string]any{"permissions": map[string]any{"allow": []string{"Bash"}}}
 	for k, v := range settings {
 		all[k] = v
@@ -118,7 +140,12 @@ func compactionsAt(t *testing.T, model string, size int64, vars []string, settin
 // TestRealClientSmallWindow: a client that compacts at 67,000 of 200,000 tokens is warned, and warned urgently, before it
 // does so for the first time.
 func TestRealClientSmallWindow(t *testing.T) {
-	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker", "SM_PARENT_ID=em", "CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000")
+	r := newPolicyRun(
+		t,
+		"CLAUDE_SESSION_MANAGER_ID=worker",
+		"SM_PARENT_ID=em",
+		"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000",
+	)
 	r.post("/sessions", api.Registration{ID: "em"}, 201)
 	r.begin(20_000)
 	end := modelStep{grow: 100}

@@ -103,12 +103,20 @@ func (r *watchedRun) sums(what string) {
 			continue
 		}
 		want := scanned{
-			Turns: k.turns, Messages: k.messages, Tokens: api.Tokens(k.tokens), Compactions: api.Compactions{Auto: k.auto, Manual: k.manual}, Inherited: k.copied,
-			Subagents: api.Subagents{Files: s.Subagents.Files, Messages: k.side, Tokens: api.Tokens(k.sideTokens)},
+			Turns:       k.turns,
+			Messages:    k.messages,
+			Tokens:      api.Tokens(k.tokens),
+			Compactions: api.Compactions{Auto: k.auto, Manual: k.manual},
+			Inherited:   k.copied,
+			Subagents:   api.Subagents{Files: s.Subagents.Files, Messages: k.side, Tokens: api.Tokens(k.sideTokens)},
 		}
 		got := scanned{
-			Turns: s.Turns, Messages: s.Messages, Tokens: s.Tokens, Compactions: s.Compactions, Inherited: s.Inherited,
-			Subagents: s.Subagents,
+			Turns:       s.Turns,
+			Messages:    s.Messages,
+			Tokens:      s.Tokens,
+			Compactions: s.Compactions,
+			Inherited:   s.Inherited,
+			Subagents:   s.Subagents,
 		}
 		if k.copied > 0 {
 			got.Turns = want.Turns // some were copied
@@ -118,7 +126,9 @@ func (r *watchedRun) sums(what string) {
 		}
 	}
 	for _, id := range r.order {
-		k, triggers, copied := r.known[id], map[string]int{}, 0
+		k := r.known[id]
+		triggers := map[string]int{}
+		copied := 0
 		for _, b := range boundaries(r.t, r.home.projects, id) {
 			if counted[b.UUID] {
 				copied++
@@ -130,7 +140,14 @@ func (r *watchedRun) sums(what string) {
 		want := map[string]int{"auto": k.auto, "manual": k.manual}
 		maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
 		if diff := cmp.Diff(want, triggers); diff != "" || copied != k.copied {
-			r.t.Errorf("%s: the transcript of %s has %d copied boundaries, wanted %d, and these of its own (-want +got):\n%s", what, id, copied, k.copied, diff)
+			r.t.Errorf(
+				"%s: the transcript of %s has %d copied boundaries, wanted %d, and these of its own (-want +got):\n%s",
+				what,
+				id,
+				copied,
+				k.copied,
+				diff,
+			)
 		}
 	}
 }

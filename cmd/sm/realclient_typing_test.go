@@ -39,7 +39,10 @@ func newTypingShell(t *testing.T, slow bool) *typingShell {
 	if slow {
 		environ = append(environ, "CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1")
 		sh.writeJSON(sh.home+"/.claude/settings.json", map[string]any{
-			"hooks": map[string]any{"SessionEnd": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "sleep 2"}}}}},
+			"hooks": map[string]any{"SessionEnd": []any{map[string]any{"hooks": []any{map[string]any{
+				"type":    "command",
+				"command": "sleep 2",
+			}}}}},
 		})
 	}
 	var err error
@@ -53,10 +56,16 @@ func newTypingShell(t *testing.T, slow bool) *typingShell {
 		"c() { '"+sh.client+"' --model "+sh.model+"; }\n")
 	sh.do("", sh.launch(slices.Concat(environ, []string{"bash", "--rcfile", sh.dir + "/rc", "-i"}))...)
 	var server int
-	if _, err := fmt.Sscan(sh.do("", "display-message", "-p", "-t", "agent", "#{pid} #{pane_id} #{pane_pid}"), &server, &sh.pane.ID, &sh.shell); err != nil {
+	if _, err := fmt.Sscan(
+		sh.do("", "display-message", "-p", "-t", "agent", "#{pid} #{pane_id} #{pane_pid}"),
+		&server,
+		&sh.pane.ID,
+		&sh.shell,
+	); err != nil {
 		t.Fatal(err)
 	}
-	sh.pane.Socket, sh.pane.Server = sh.socket, server
+	sh.pane.Socket = sh.socket
+	sh.pane.Server = server
 	return sh
 }
 
@@ -130,9 +139,19 @@ type typingEnd struct {
 }
 
 var typingEnds = []typingEnd{
-	{name: "/exit", prepare: []string{"-l", "/exit"}, shows: "❯\u00a0/exit", keys: []string{"Enter"}},
+	{
+		name:    "/exit",
+		prepare: []string{"-l", "/exit"},
+		shows:   "❯\u00a0/exit",
+		keys:    []string{"Enter"},
+	},
 	{name: "Ctrl-D", keys: []string{"C-d", "C-d"}},
-	{name: "Ctrl-C twice", prepare: []string{"C-c"}, shows: "again to exit", keys: []string{"C-c"}},
+	{
+		name:    "Ctrl-C twice",
+		prepare: []string{"C-c"},
+		shows:   "again to exit",
+		keys:    []string{"C-c"},
+	},
 	{name: "SIGTERM", signal: syscall.SIGTERM},
 	{name: "SIGHUP", signal: syscall.SIGHUP},
 	{name: "SIGKILL", signal: syscall.SIGKILL},
@@ -151,7 +170,9 @@ func (sh *typingShell) typeWhileEnding(random *rand.Rand, c tmux.Client, how typ
 		})
 	}
 	// The moments are what is tried here, so this waits for nothing but time.
-	early, late, kill := random.IntN(60), random.IntN(60), 0
+	early := random.IntN(60)
+	late := random.IntN(60)
+	kill := 0
 	if slow && random.IntN(2) == 0 {
 		late = random.IntN(2500)
 	}
@@ -199,7 +220,11 @@ func TestRealClientTypingWhileEnding(t *testing.T) {
 			if slow {
 				within = 5 * time.Second
 			}
-			ran, drafts, taken, killed, found := 0, 0, 0, 0, map[string]int{}
+			ran := 0
+			drafts := 0
+			taken := 0
+			killed := 0
+			found := map[string]int{}
 			for i := range n {
 				how := typingEnds[i%len(typingEnds)]
 				reached := filepath.Join(sh.project, fmt.Sprint("reached", i))

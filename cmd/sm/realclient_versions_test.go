@@ -32,7 +32,12 @@ func newVersionRun(t *testing.T, program, version string) *versionRun {
 	t.Helper()
 	stub := newModelStub(t)
 	stub.spare = true
-	r := &versionRun{t: t, stub: stub, home: newHomeOf(t, installClient(t, "", version), stub), version: version}
+	r := &versionRun{
+		t:       t,
+		stub:    stub,
+		home:    newHomeOf(t, installClient(t, "", version), stub),
+		version: version,
+	}
 	r.sm = newObserverProcess(t, program, r.home.dir+"/watch", r.home.projects)
 	r.sm.path = r.home.dir // without tmux hooks alone speak to the agent
 	return r
@@ -46,7 +51,11 @@ func (r *versionRun) install(args ...string) (said string, code int) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.sm.program, append([]string{"install", "--socket", r.sm.socket}, args...)...)
-	cmd.Env = []string{"PATH=" + filepath.Dir(r.home.client) + ":" + os.Getenv("PATH"), "HOME=" + r.home.home, "TMPDIR=" + r.home.dir}
+	cmd.Env = []string{
+		"PATH=" + filepath.Dir(r.home.client) + ":" + os.Getenv("PATH"),
+		"HOME=" + r.home.home,
+		"TMPDIR=" + r.home.dir,
+	}
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	err := cmd.Run()
@@ -99,18 +108,35 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			r.home.start() // fails where a dialog hides the prompt
 			r.stub.resize(20_000)
 			eventually(t, "the status line is there", func() string {
-				if screen := r.home.screen(); strings.Contains(screen, "Settings Error") || !strings.Contains(screen, "% ctx") {
+				if screen := r.home.screen(); strings.Contains(screen, "Settings Error") ||
+					!strings.Contains(screen, "% ctx") {
 					return "the screen:\n" + screen
 				}
 				return ""
 			})
 			// Beyond half of the window, and some calls of a tool that carry the notice.
-			r.stub.script(modelStep{grow: 90_000, tools: 1}, modelStep{grow: 100, tools: 1, bash: "sleep 1"}, modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
+			r.stub.script(modelStep{
+				grow:  90_000,
+				tools: 1,
+			}, modelStep{
+				grow:  100,
+				tools: 1,
+				bash:  "sleep 1",
+			}, modelStep{
+				grow:  100,
+				tools: 1,
+			}, modelStep{
+				grow: 100,
+			})
 			r.home.enter("Go on.")
 			r.sm.called("Stop", 1)
 			eventually(t, "the agent hears of its context", func() string { return r.wrongWarnings(1) })
 
-			r.stub.script(modelStep{grow: 100, other: "Write", input: map[string]string{"file_path": r.home.project + "/x", "content": "x"}})
+			r.stub.script(modelStep{
+				grow:  100,
+				other: "Write",
+				input: map[string]string{"file_path": r.home.project + "/x", "content": "x"},
+			})
 			r.home.enter("Write.")
 			r.sm.called("Notification", 1) // the client asks whether it may
 			r.home.do("", "send-keys", "-t", "agent", "Escape")
@@ -138,7 +164,9 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 				t.Error(wrong)
 			}
 			for _, path := range transcripts(t, r.home.projects) {
-				if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte("hook_non_blocking_error")) || bytes.Contains(text, []byte("Hook JSON output validation failed")) {
+				if text, err := os.ReadFile(path); err != nil ||
+					bytes.Contains(text, []byte("hook_non_blocking_error")) ||
+					bytes.Contains(text, []byte("Hook JSON output validation failed")) {
 					t.Errorf("%s: a hook failed, %v", path, err)
 				}
 			}
@@ -180,7 +208,8 @@ func (r *versionRun) wrongWarnings(want int) string {
 			return err.Error()
 		}
 		for line := range bytes.Lines(text) {
-			if bytes.Contains(line, []byte(`"hook_additional_context"`)) && bytes.Contains(line, []byte("[sm context] Context at ")) {
+			if bytes.Contains(line, []byte(`"hook_additional_context"`)) &&
+				bytes.Contains(line, []byte("[sm context] Context at ")) {
 				n++
 			}
 		}
@@ -203,7 +232,8 @@ func TestRealClientVersionsRefused(t *testing.T) {
 			}
 			for _, args := range [][]string{nil, {"--guard"}, {"--plugin"}, {"--dry-run"}} {
 				said, code := r.install(args...)
-				if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, " "+version+", by ") || !strings.Contains(said, "before 2.1.120; run claude update") {
+				if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, " "+version+", by ") ||
+					!strings.Contains(said, "before 2.1.120; run claude update") {
 					t.Errorf("sm install %q: %d %s", args, code, said)
 				}
 			}
@@ -247,7 +277,8 @@ func TestRealClientVersionsBareCommand(t *testing.T) {
 		}
 		all = append(all, text...)
 	}
-	if !bytes.Contains(all, []byte("Go on.")) || bytes.Contains(all, []byte("Usage:\\n")) || bytes.Contains(all, []byte("blocked by hook")) {
+	if !bytes.Contains(all, []byte("Go on.")) || bytes.Contains(all, []byte("Usage:\\n")) ||
+		bytes.Contains(all, []byte("blocked by hook")) {
 		t.Errorf("the transcript:\n%s", all)
 	}
 }

@@ -23,7 +23,8 @@ func (h *codexHome) daemons() (pids []int) {
 	for _, dir := range all {
 		environ, _ := os.ReadFile(dir + "/environ") // it may have ended, or be another user's
 		argv, _ := os.ReadFile(dir + "/cmdline")
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && bytes.Contains(environ, []byte("CODEX_HOME="+h.codex+"\x00")) &&
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil &&
+			bytes.Contains(environ, []byte("CODEX_HOME="+h.codex+"\x00")) &&
 			(bytes.Contains(argv, []byte("app-server")) || bytes.Contains(argv, []byte("pid-update-loop"))) {
 			pids = append(pids, pid)
 		}
@@ -35,7 +36,8 @@ func (h *codexHome) daemons() (pids []int) {
 func (h *codexHome) endDaemons() {
 	h.t.Helper()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		for deadline := time.Now().Add(20 * time.Second); len(h.daemons()) > 0 && time.Now().Before(deadline); <-time.After(time.Second) {
+		for deadline := time.Now().Add(20 * time.Second); len(h.daemons()) > 0 &&
+			time.Now().Before(deadline); <-time.After(time.Second) {
 			for _, pid := range h.daemons() {
 				if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 					h.t.Error(err)
@@ -89,10 +91,17 @@ func TestRealCodexDaemon(t *testing.T) {
 	second := first.beside()
 	r.home = second
 	r.begin()
-	r.turn("the second terminal", codexStep{grow: 1000, tools: 1, bash: "env >" + first.dir + "/tool2"}, codexStep{grow: 1000})
+	r.turn("the second terminal", codexStep{
+		grow:  1000,
+		tools: 1,
+		bash:  "env >" + first.dir + "/tool2",
+	}, codexStep{
+		grow: 1000,
+	})
 	two := r.current
 	tool, _ := os.ReadFile(first.dir + "/tool2")
-	if !strings.Contains(string(tool), "TMUX="+first.socket+",") || strings.Contains(string(tool), "TMUX="+second.socket+",") {
+	if !strings.Contains(string(tool), "TMUX="+first.socket+",") ||
+		strings.Contains(string(tool), "TMUX="+second.socket+",") {
 		t.Errorf("the second terminal's tools do not see the first one: the test shows nothing any more:\n%s", tool)
 	}
 	r.unseated(one, two)
@@ -108,9 +117,11 @@ func TestRealCodexDaemon(t *testing.T) {
 	}
 	r.unseated(one, two)
 
-	doc, out := filepath.Join(first.project, "doc.md"), filepath.Join(first.dir, "out")
+	doc := filepath.Join(first.project, "doc.md")
+	out := filepath.Join(first.dir, "out")
 	r.tool("the handoff", "echo work >"+doc+" && "+r.program("handoff", doc)+" >"+out+" 2>&1")
-	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "open in Codex's daemon") || !strings.Contains(string(text), "codex --no-daemon") {
+	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "open in Codex's daemon") ||
+		!strings.Contains(string(text), "codex --no-daemon") {
 		t.Errorf("a handoff is answered %q", text)
 	}
 	if all, err := r.sm.client.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
@@ -146,7 +157,8 @@ func (r *codexRun) queued(agent, id string) {
 			return err.Error()
 		}
 		for _, m := range all.Messages {
-			if m.ID == id && m.Status == "confirmed" && m.Via == "queue" && r.home.records(`"type":"task_started"`) == r.home.ends() {
+			if m.ID == id && m.Status == "confirmed" && m.Via == "queue" &&
+				r.home.records(`"type":"task_started"`) == r.home.ends() {
 				return ""
 			}
 		}

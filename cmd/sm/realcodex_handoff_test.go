@@ -133,7 +133,10 @@ func TestRealCodexHandoffRefused(t *testing.T) {
 		t.Errorf("from outside, with a forged variable: %v, %s", err, out)
 	}
 	out := filepath.Join(r.home.dir, "out")
-	r.tool("another's thread", "CODEX_THREAD_ID=01a200a2-c691-7de0-a325-4ece90591c2c TMUX= "+r.program("handoff", doc)+" >"+out+" 2>&1")
+	r.tool(
+		"another's thread",
+		"CODEX_THREAD_ID=01a200a2-c691-7de0-a325-4ece90591c2c TMUX= "+r.program("handoff", doc)+" >"+out+" 2>&1",
+	)
 	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "knows no agent") {
 		t.Errorf("for a thread that is not there: %s", text)
 	}

@@ -73,12 +73,20 @@ func (r *codexRun) settledAgent() (s api.Session) {
 // reaches one new thread, once, and the agent stays the same.
 func (r *codexRun) handsOverKilled(way string) {
 	r.t.Helper()
-	seen, ends := map[string]int{}, map[string]int{}
+	seen := map[string]int{}
+	ends := map[string]int{}
 	for i := range codexHandoffs {
 		doc := filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
 		prompt := "Read " + doc + " and continue from where you left off."
-		before, files := r.settledAgent(), len(r.home.rollouts(""))
-		r.prompt(codexStep{grow: 100, tools: 1, bash: fmt.Sprintf("echo work %d >%s && %s", i, doc, r.program("handoff", doc))}, codexStep{grow: 100})
+		before := r.settledAgent()
+		files := len(r.home.rollouts(""))
+		r.prompt(codexStep{
+			grow:  100,
+			tools: 1,
+			bash:  fmt.Sprintf("echo work %d >%s && %s", i, doc, r.program("handoff", doc)),
+		}, codexStep{
+			grow: 100,
+		})
 		eventually(r.t, "the handoff is asked for", func() string {
 			if r.handoffOf(doc).State == "" {
 				return r.home.screen()
@@ -125,7 +133,13 @@ func (r *codexRun) handsOverKilled(way string) {
 	if bytes.Contains(log, []byte("level=ERROR")) {
 		r.t.Error("its log has errors")
 	}
-	r.t.Logf("FIGURES: %d handoffs by %s, the observer killed twice in each, in the states %v; they ended %v", codexHandoffs, way, seen, ends)
+	r.t.Logf(
+		"FIGURES: %d handoffs by %s, the observer killed twice in each, in the states %v; they ended %v",
+		codexHandoffs,
+		way,
+		seen,
+		ends,
+	)
 }
 
 // TestRealCodexHandoffKillsClear: kills in handoffs by /clear in tmux.

@@ -19,7 +19,8 @@ import (
 // trusts answers the client's question about new hooks, where it asks.
 func (h *codexHome) trusts() {
 	h.t.Helper()
-	screen, key := h.screen(), "2"
+	screen := h.screen()
+	key := "2"
 	if strings.Contains(screen, "› 2. Trust all and continue") {
 		key = "Enter"
 	}
@@ -32,7 +33,13 @@ func (h *codexHome) trusts() {
 // installs puts sm's hooks into the client's hooks.json.
 func (r *codexRun) installs() {
 	r.t.Helper()
-	if out, err := r.sm.command(r.t.Context(), "install", "--codex", "--socket", r.sm.socket).CombinedOutput(); err != nil {
+	if out, err := r.sm.command(
+		r.t.Context(),
+		"install",
+		"--codex",
+		"--socket",
+		r.sm.socket,
+	).CombinedOutput(); err != nil {
 		r.t.Fatalf("install: %v\n%s", err, out)
 	}
 }
@@ -40,7 +47,13 @@ func (r *codexRun) installs() {
 // diagnosis is what the doctor says of the client's hooks.
 func (r *codexRun) diagnosis() (status doctor.Status, text string) {
 	r.t.Helper()
-	out, _ := r.sm.command(r.t.Context(), "doctor", "--json", "--socket", r.sm.socket).Output() // other findings may be broken
+	out, _ := r.sm.command(
+		r.t.Context(),
+		"doctor",
+		"--json",
+		"--socket",
+		r.sm.socket,
+	).Output() // other findings may be broken
 	var all struct{ Findings []doctor.Finding }
 	if err := json.Unmarshal(out, &all); err != nil {
 		r.t.Fatalf("doctor: %v\n%s", err, out)
@@ -88,7 +101,8 @@ func (r *codexRun) shows(m api.Message, role string) {
 		}
 		n := 0
 		for line := range bytes.Lines(text) {
-			if bytes.Contains(line, []byte("#"+m.ID)) && bytes.Contains(line, []byte(`"type":"response_item"`)) && bytes.Contains(line, []byte(`"role":"`+role+`"`)) {
+			if bytes.Contains(line, []byte("#"+m.ID)) && bytes.Contains(line, []byte(`"type":"response_item"`)) &&
+				bytes.Contains(line, []byte(`"role":"`+role+`"`)) {
 				n++
 			}
 		}
@@ -158,9 +172,22 @@ func TestRealCodexHooks(t *testing.T) {
 	r.shows(r.message(r.current, "the warning", notice("warning")), "user")
 	r.settled()
 
-	r.prompt(codexStep{grow: 1000, tools: 1, bash: "sleep 1"}, codexStep{grow: 30_000, tools: 1}, codexStep{grow: 500, hold: true})
+	r.prompt(codexStep{
+		grow:  1000,
+		tools: 1,
+		bash:  "sleep 1",
+	}, codexStep{
+		grow:  30_000,
+		tools: 1,
+	}, codexStep{
+		grow: 500,
+		hold: true,
+	})
 	r.held()
-	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{Text: `Mind the <gap> & "go" on, it's é.`, Mode: "sequential"})
+	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{
+		Text: `Mind the <gap> & "go" on, it's é.`,
+		Mode: "sequential",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func (r *codexRun) heard(agent, id string) {
 func (r *codexRun) rests() {
 	r.t.Helper()
 	eventually(r.t, "the client is at rest", func() string {
-		began, ends := r.home.records(`"type":"task_started"`), r.home.ends()
+		began := r.home.records(`"type":"task_started"`)
+		ends := r.home.ends()
 		if screen := r.home.screen(); began != ends || strings.Contains(screen, "esc to interrupt") {
 			return fmt.Sprintf("%d turns have begun, %d ended; the screen:\n%s", began, ends, screen)
 		}
@@ -74,7 +75,10 @@ func TestRealCodexQueue(t *testing.T) {
 	r.kills = 20
 	var ids []string
 	for i := range 5 {
-		ids = append(ids, r.sends(r.current, fmt.Sprintf("Message %d over kills. %s", i, strings.Repeat("and more ", 50*i))))
+		ids = append(
+			ids,
+			r.sends(r.current, fmt.Sprintf("Message %d over kills. %s", i, strings.Repeat("and more ", 50*i))),
+		)
 		for range 4 {
 			r.killed()
 		}

@@ -19,7 +19,8 @@ func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 		if strings.Contains(screen, "↵ rewind") {
 			return ""
 		}
-		if time.Since(pressed) > 5*time.Second || strings.Contains(screen, "esc again to edit") && time.Since(pressed) > time.Second {
+		if time.Since(pressed) > 5*time.Second ||
+			strings.Contains(screen, "esc again to edit") && time.Since(pressed) > time.Second {
 			keys("Escape")
 			pressed = time.Now()
 		}

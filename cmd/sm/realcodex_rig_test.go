@@ -37,7 +37,8 @@ type codexHome struct {
 
 func newCodexHome(t *testing.T) *codexHome {
 	t.Helper()
-	client, tmux := realCodex(t), need(t, "tmux")
+	client := realCodex(t)
+	tmux := need(t, "tmux")
 	dir, err := os.MkdirTemp("/tmp", "sm-rx-") // sockets have short paths, which t.TempDir does not promise
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -47,10 +48,19 @@ func newCodexHome(t *testing.T) *codexHome {
 	}
 	h := &codexHome{
 		clientHome: &clientHome{
-			t: t, dir: dir, home: dir + "/home", project: dir + "/proj", projects: dir + "/home/.claude/projects",
-			client: client, tmux: tmux, socket: dir + "/tmux", pane: true,
+			t:        t,
+			dir:      dir,
+			home:     dir + "/home",
+			project:  dir + "/proj",
+			projects: dir + "/home/.claude/projects",
+			client:   client,
+			tmux:     tmux,
+			socket:   dir + "/tmux",
+			pane:     true,
 		},
-		stub: newCodexStub(t), codex: dir + "/home/.codex", args: []string{"--no-daemon"},
+		stub:  newCodexStub(t),
+		codex: dir + "/home/.codex",
+		args:  []string{"--no-daemon"},
 	}
 	t.Cleanup(h.end)
 	h.write(h.project+"/README", "A project.\n")
@@ -97,7 +107,8 @@ func (h *codexHome) start(args ...string) {
 	h.outer = h.panePID()
 	eventually(h.t, "the client starts", func() string {
 		h.trusts()
-		if input, ok := h.input(); !ok || input != "" || !strings.Contains(h.screen(), " · "+h.project) { // its footer comes last
+		if input, ok := h.input(); !ok || input != "" ||
+			!strings.Contains(h.screen(), " · "+h.project) { // its footer comes last
 			return h.screen()
 		}
 		return ""
@@ -147,7 +158,8 @@ func childrenOf(pid int) (all []int) {
 func (h *codexHome) input() (text string, ok bool) {
 	for line := range strings.Lines(h.screen()) {
 		if rest, found := strings.CutPrefix(strings.TrimRight(line, " \n"), "›"); found {
-			text, ok = strings.TrimSpace(rest), true
+			text = strings.TrimSpace(rest)
+			ok = true
 		}
 	}
 	if text == "Ask Codex to do anything" {

@@ -57,8 +57,11 @@ const (
 func newCodexStub(t *testing.T) *codexStub {
 	t.Helper()
 	s := &codexStub{
-		started: make(chan struct{}, 16), release: make(chan struct{}), sizes: map[string]int64{}, threads: map[string]*codexTruth{},
-		heard: map[string]int{},
+		started: make(chan struct{}, 16),
+		release: make(chan struct{}),
+		sizes:   map[string]int64{},
+		threads: map[string]*codexTruth{},
+		heard:   map[string]int{},
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +111,8 @@ func (s *codexStub) goOn(thread string, tokens int64) {
 func (s *codexStub) goBack(thread string, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sizes[thread], s.threads[thread].Context = tokens, 0
+	s.sizes[thread] = tokens
+	s.threads[thread].Context = 0
 }
 
 // said is what the threads were answered, and what speaks against all being said: "" once no answer is due.
@@ -270,7 +274,8 @@ func (s *codexStub) answer(q *codexRequest) codexAnswer {
 func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 	step := codexStep{grow: 100}
 	if len(s.plan) > 0 {
-		step, s.plan = s.plan[0], s.plan[1:]
+		step = s.plan[0]
+		s.plan = s.plan[1:]
 	}
 	if step.hold {
 		a.hold = s.release
@@ -288,14 +293,32 @@ func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 	case step.agents > 0:
 		for i := range step.agents {
 			a.items = append(a.items, codexItem{
-				"type": "function_call", "id": fmt.Sprintf("fc_%06d%d", s.n, i), "call_id": fmt.Sprintf("call_%06d%d", s.n, i), "name": "spawn_agent",
-				"namespace": "collaboration", "arguments": fmt.Sprintf(`{"message":"Please help.","task_name":"sub_%d_%d"}`, s.n, i),
+				"type": "function_call", "id": fmt.Sprintf(
+					"fc_%06d%d",
+					s.n,
+					i,
+				), "call_id": fmt.Sprintf(
+					"call_%06d%d",
+					s.n,
+					i,
+				), "name": "spawn_agent",
+				"namespace": "collaboration", "arguments": fmt.Sprintf(
+					`{"message":"Please help.","task_name":"sub_%d_%d"}`,
+					s.n,
+					i,
+				),
 			})
 		}
 		s.plan = slices.Insert(s.plan, 0, codexStep{grow: 100, agents: -1})
 	case step.agents < 0:
 		a.items = append(a.items, codexItem{
-			"type": "function_call", "id": fmt.Sprintf("fc_%06d", s.n), "call_id": fmt.Sprintf("call_%06d", s.n), "name": "wait_agent",
+			"type": "function_call", "id": fmt.Sprintf(
+				"fc_%06d",
+				s.n,
+			), "call_id": fmt.Sprintf(
+				"call_%06d",
+				s.n,
+			), "name": "wait_agent",
 			"namespace": "collaboration", "arguments": `{"timeout_ms":20000}`,
 		})
 	default:
@@ -323,7 +346,10 @@ func (a *codexAnswer) grown(tokens int64) {
 
 func (a *codexAnswer) say(n int, text string) {
 	a.items = append(a.items, codexItem{
-		"type": "message", "id": fmt.Sprintf("msg_%06d", n), "role": "assistant", "status": "completed", "phase": "final_answer",
+		"type": "message", "id": fmt.Sprintf(
+			"msg_%06d",
+			n,
+		), "role": "assistant", "status": "completed", "phase": "final_answer",
 		"content": []codexItem{{"type": "output_text", "text": text, "annotations": []int{}}},
 	})
 }
@@ -332,7 +358,13 @@ func (a *codexAnswer) say(n int, text string) {
 func (a *codexAnswer) run(n int, command string) {
 	args, _ := json.Marshal(map[string]any{"cmd": command, "yield_time_ms": 20_000})
 	a.items = append(a.items, codexItem{
-		"type": "custom_tool_call", "id": fmt.Sprintf("ctc_%06d", n), "call_id": fmt.Sprintf("call_%06d", n), "name": "exec", "status": "completed",
+		"type": "custom_tool_call", "id": fmt.Sprintf(
+			"ctc_%06d",
+			n,
+		), "call_id": fmt.Sprintf(
+			"call_%06d",
+			n,
+		), "name": "exec", "status": "completed",
 		"input": "text(JSON.stringify(await tools.exec_command(" + string(args) + ")));",
 	})
 }
@@ -361,7 +393,10 @@ func (a *codexAnswer) send(w http.ResponseWriter, model string) error {
 	done := response("completed")
 	done["output"] = a.items
 	done["usage"] = map[string]any{
-		"input_tokens": a.tokens - codexOutput, "input_tokens_details": map[string]int64{"cached_tokens": max(0, a.tokens-2000-codexOutput)},
+		"input_tokens": a.tokens - codexOutput, "input_tokens_details": map[string]int64{"cached_tokens": max(
+			0,
+			a.tokens-2000-codexOutput,
+		)},
 		"output_tokens": codexOutput, "output_tokens_details": map[string]int{"reasoning_tokens": 10}, "total_tokens": a.tokens,
 	}
 	e.send("response.completed", map[string]any{"response": done})

@@ -134,7 +134,15 @@ func (r *codexRun) agree(what string) {
 	if status.Left >= 0 {
 		r.shown++
 	}
-	r.t.Logf("%-34s %s  /status %3d %% left  gauge %7s (%3s %% used)  compactions %+v", what, r.current[:13], status.Left, text(s.TokensUsed), text(s.UsedPercentage), s.Compactions)
+	r.t.Logf(
+		"%-34s %s  /status %3d %% left  gauge %7s (%3s %% used)  compactions %+v",
+		what,
+		r.current[:13],
+		status.Left,
+		text(s.TokensUsed),
+		text(s.UsedPercentage),
+		s.Compactions,
+	)
 }
 
 // wrong holds what the observer shows of all threads against what the model has said.
@@ -144,8 +152,10 @@ func (r *codexRun) wrong() string {
 		Context, Auto, Manual int64
 		Side                  bool
 	}
-	want, got := map[string]figures{}, map[string]figures{}
-	output, compactions := 0.0, 0.0
+	want := map[string]figures{}
+	got := map[string]figures{}
+	output := 0.0
+	compactions := 0.0
 	for id, t := range threads {
 		want[id] = figures{t.Context, int64(t.Auto), int64(t.Manual), t.Side}
 		output += float64(t.Output)
@@ -179,7 +189,13 @@ func (r *codexRun) wrong() string {
 		}
 	}
 	if sum := m[`agent_tokens_total{client="codex",kind="output"}`]; counted != compactions || sum != output {
-		return fmt.Sprintf("%v compactions and %v tokens of output are counted, want %v and %v", counted, sum, compactions, output)
+		return fmt.Sprintf(
+			"%v compactions and %v tokens of output are counted, want %v and %v",
+			counted,
+			sum,
+			compactions,
+			output,
+		)
 	}
 	return ""
 }

@@ -23,7 +23,12 @@ import (
 
 // reload reads the configuration again, as at the start. Keys that take effect at a start alone keep the value that they
 // had then. A file that was read once must exist from then on.
-func (env *environ) reload(source config.Source, flags *pflag.FlagSet, started *config.Config, log *slog.Logger) func() (observer.Reloaded, error) {
+func (env *environ) reload(
+	source config.Source,
+	flags *pflag.FlagSet,
+	started *config.Config,
+	log *slog.Logger,
+) func() (observer.Reloaded, error) {
 	source.Required = source.Required || source.Exists()
 	return func() (r observer.Reloaded, err error) {
 		cfg, err := source.Load(flags, env.LookupEnv)
@@ -58,8 +63,16 @@ type configWatcher struct {
 
 // watchConfig begins to take note of signals and of changes to the file. end is called when the terminal is gone.
 func (env *environ) watchConfig(path string, log *slog.Logger, end func(error)) *configWatcher {
-	w := &configWatcher{path: path, log: log, hangups: make(chan os.Signal, 1), end: end}
-	terminals := slices.DeleteFunc([]any{env.Stdin, env.Stdout, env.Stderr}, func(stream any) bool { return !term.IsTerminal(stream) })
+	w := &configWatcher{
+		path:    path,
+		log:     log,
+		hangups: make(chan os.Signal, 1),
+		end:     end,
+	}
+	terminals := slices.DeleteFunc(
+		[]any{env.Stdin, env.Stdout, env.Stderr},
+		func(stream any) bool { return !term.IsTerminal(stream) },
+	)
 	w.gone = func() bool {
 		return slices.ContainsFunc(terminals, func(stream any) bool { return !term.IsTerminal(stream) })
 	}

@@ -115,7 +115,10 @@ func TestReload(t *testing.T) {
 
 	d.configure("listen: ['127.0.0.1:1']\nstate: /elsewhere\nmetrics: {listen: '127.0.0.1:2', max_sessions: 1}\nlog: {format: json}\n")
 	d.logged(done, 2)
-	d.logged(`level=WARN msg="changed keys that need a restart" keys=log.format,metrics.listen`, 1) // flags hold the others
+	d.logged(
+		`level=WARN msg="changed keys that need a restart" keys=log.format,metrics.listen`,
+		1,
+	) // flags hold the others
 	shown("1")
 	d.hangUp()
 	d.logged(done, 3)
@@ -172,7 +175,11 @@ func TestReloadKeepsPriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload := env.reload(source, cmd.Flags(), started, slog.New(slog.DiscardHandler))
-	if err := os.WriteFile(path, []byte("queue: {per_agent: 9, message_bytes: 99}\nlisten: ['127.0.0.1:6']\nstate: /s\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		path,
+		[]byte("queue: {per_agent: 9, message_bytes: 99}\nlisten: ['127.0.0.1:6']\nstate: /s\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	got, err := reload()
@@ -197,9 +204,16 @@ func TestConfigWatcher(t *testing.T) {
 	}
 	write("# one\n")
 	synctest.Test(t, func(t *testing.T) {
-		events, hangups := make(chan fsnotify.Event), make(chan os.Signal)
+		events := make(chan fsnotify.Event)
+		hangups := make(chan os.Signal)
 		var reloads atomic.Int32
-		w := &configWatcher{path: path, log: slog.New(slog.DiscardHandler), hangups: hangups, events: events, gone: func() bool { return false }}
+		w := &configWatcher{
+			path:    path,
+			log:     slog.New(slog.DiscardHandler),
+			hangups: hangups,
+			events:  events,
+			gone:    func() bool { return false },
+		}
 		_ = w.changed()
 		end := w.run(t.Context(), func(context.Context) error { reloads.Add(1); return nil })
 		settle := func(what string, want int32) {
@@ -261,7 +275,8 @@ func TestWatchFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	target, link := filepath.Join(dir, "there", "a.yaml"), filepath.Join(dir, "here", "sm.yaml")
+	target := filepath.Join(dir, "there", "a.yaml")
+	link := filepath.Join(dir, "here", "sm.yaml")
 	if err := os.WriteFile(target, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +291,8 @@ func TestWatchFolders(t *testing.T) {
 	if err := watchFolders(files, link); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(files.WatchList()); !strings.Contains(got, filepath.Dir(link)) || !strings.Contains(got, filepath.Dir(target)) {
+	if got := fmt.Sprint(files.WatchList()); !strings.Contains(got, filepath.Dir(link)) ||
+		!strings.Contains(got, filepath.Dir(target)) {
 		t.Errorf("watches %s", got)
 	}
 }

@@ -116,7 +116,12 @@ func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 	}
 	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour, Width: to.Columns}
 	for _, r := range list {
-		t.Add(term.Text(r.ID, ""), term.Text(screen.OneLine(r.Agent), ""), term.Text(whenText(r, now), ""), term.Text(screen.Text(r.Text), ""))
+		t.Add(
+			term.Text(r.ID, ""),
+			term.Text(screen.OneLine(r.Agent), ""),
+			term.Text(whenText(r, now), ""),
+			term.Text(screen.Text(r.Text), ""),
+		)
 	}
 	return t.Write(to.Writer)
 }
@@ -153,10 +158,12 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			agent, id := args[0], "all"
+			agent := args[0]
+			id := "all"
 			for _, r := range all.Reminders {
 				if r.ID == args[0] {
-					agent, id = r.Agent, r.ID
+					agent = r.Agent
+					id = r.ID
 				}
 			}
 			if id == "all" && reminderID.MatchString(agent) {

@@ -55,9 +55,19 @@ func newReplayCommand(env *environ) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line for each notice and compaction; for a grid, one object")
+	cmd.Flags().BoolVar(
+		&asJSON,
+		"json",
+		false,
+		"print one JSON object per line for each notice and compaction; for a grid, one object",
+	)
 	cmd.Flags().BoolVar(&asGrid, "grid", false, "try thresholds and choose some")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "with --grid, print all thresholds that were tried and how they compare")
+	cmd.Flags().BoolVar(
+		&verbose,
+		"verbose",
+		false,
+		"with --grid, print all thresholds that were tried and how they compare",
+	)
 	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd
@@ -66,19 +76,34 @@ func newReplayCommand(env *environ) *cobra.Command {
 // setThresholds puts the percentages that flags give in the place of configured thresholds.
 func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical int) error {
 	if flags.Changed("warning") {
-		t.WarningPercentage, t.WarningTokens, t.WarningOfThreshold = warning, 0, 0
+		t.WarningPercentage = warning
+		t.WarningTokens = 0
+		t.WarningOfThreshold = 0
 	}
 	if flags.Changed("critical") {
-		t.CriticalPercentage, t.CriticalTokens, t.CriticalOfThreshold = critical, 0, 0
+		t.CriticalPercentage = critical
+		t.CriticalTokens = 0
+		t.CriticalOfThreshold = 0
 	}
-	if t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
-		return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
+	if t.CriticalTokens == 0 && t.WarningTokens == 0 &&
+		(t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
+		return usagef(
+			"--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other",
+			t.WarningPercentage,
+			t.CriticalPercentage,
+		)
 	}
 	return nil
 }
 
 // runGrid tries thresholds and prints what came of it.
-func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON, verbose bool) error {
+func (env *environ) runGrid(
+	ctx context.Context,
+	cfg *config.Config,
+	o alerts.Options,
+	paths []string,
+	asJSON, verbose bool,
+) error {
 	sparing()
 	g, err := historyReader{env.Stderr}.grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
@@ -91,17 +116,32 @@ func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Op
 }
 
 // grid tries thresholds on all transcripts in paths.
-func (r historyReader) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
+func (r historyReader) grid(
+	ctx context.Context,
+	cfg *config.Config,
+	o alerts.Options,
+	paths []string,
+) (*tune.Grid, error) {
 	h, err := r.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}
-	g, bad := tune.Try(ctx, h, tune.Options{Policy: o, Configured: alertOptions(cfg).Thresholds, Windows: windowRules(cfg), Now: time.Now()})
+	g, bad := tune.Try(ctx, h, tune.Options{
+		Policy:     o,
+		Configured: alertOptions(cfg).Thresholds,
+		Windows:    windowRules(cfg),
+		Now:        time.Now(),
+	})
 	return g, cmp.Or(bad, err)
 }
 
 // replay runs the policy over each session in paths.
-func (r historyReader) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]replay.Event, error) {
+func (r historyReader) replay(
+	ctx context.Context,
+	cfg *config.Config,
+	o alerts.Options,
+	paths []string,
+) ([]replay.Event, error) {
 	var changes []transcript.Change
 	err := r.reading(func(o history.Options) (err error) {
 		changes, err = history.Records(ctx, o, paths)

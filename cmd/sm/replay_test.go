@@ -27,7 +27,13 @@ import (
 func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{"replay", "--json"}, args...), nil, &stdout, &stderr); code != exitDone {
+	if code := run(
+		t.Context(),
+		append([]string{"replay", "--json"}, args...),
+		nil,
+		&stdout,
+		&stderr,
+	); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	for d := json.NewDecoder(&stdout); d.More(); {
@@ -46,7 +52,12 @@ func sessionFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
 	for seed := range uint64(3) {
-		o := transcripttest.Options{Seed: seed, Sessions: 12, Traps: true, Copies: true}
+		o := transcripttest.Options{
+			Seed:     seed,
+			Sessions: 12,
+			Traps:    true,
+			Copies:   true,
+		}
 		if _, err := transcripttest.Generate(filepath.Join(dir, fmt.Sprint(seed)), o); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +65,8 @@ func sessionFiles(t *testing.T) map[string][]byte {
 	files := map[string][]byte{}
 	add := func(root string) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".jsonl") || strings.HasPrefix(entry.Name(), "agent-") {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".jsonl") ||
+				strings.HasPrefix(entry.Name(), "agent-") {
 				return err
 			}
 			rel, _ := filepath.Rel(root, path) // both are absolute, or both are not
@@ -77,12 +89,20 @@ var noticeLine = regexp.MustCompile(`msg=notice key=(\S+)/(\d+)/(\w+?)(?:/\S+)? 
 func TestReplayAgreesWithLive(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
-	files, dir := sessionFiles(t), t.TempDir()
+	files := sessionFiles(t)
+	dir := t.TempDir()
 	for name, content := range files {
 		place(t, filepath.Join(dir, name), content)
 	}
 	said := func(path string, cycle int, kind, to string, at time.Time) string {
-		return fmt.Sprintf("%s cycle %d: %s to %s at %s", strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle, kind, to, at.UTC().Format(time.RFC3339Nano))
+		return fmt.Sprintf(
+			"%s cycle %d: %s to %s at %s",
+			strings.TrimSuffix(filepath.Base(path), ".jsonl"),
+			cycle,
+			kind,
+			to,
+			at.UTC().Format(time.RFC3339Nano),
+		)
 	}
 	var want, order []string
 	for _, x := range replayed(t, dir) {
@@ -118,7 +138,8 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 	d := newDaemon(t)
 	d.vars = []string{"SM_OPERATOR_COMPACTIONS=false"}
 	d.start()
-	whole, bytesWritten := scanJSON(t, dir), 0
+	whole := scanJSON(t, dir)
+	bytesWritten := 0
 	for _, name := range order {
 		grow(t, d, name, files[name], whole[filepath.Join(dir, name)])
 		bytesWritten += len("{}\n") + bytes.LastIndexByte(files[name], '\n') + 1
@@ -186,7 +207,8 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 				whole.Inherited+whole.Compactions.Auto+whole.Compactions.Manual+whole.Compactions.Unknown {
 				continue
 			}
-			if s.PeakTokens == whole.Peak && s.Turns == whole.Turns && stamp(s.LastActive) == stamp(whole.LastActivity) {
+			if s.PeakTokens == whole.Peak && s.Turns == whole.Turns &&
+				stamp(s.LastActive) == stamp(whole.LastActivity) {
 				return ""
 			}
 		}

@@ -71,7 +71,12 @@ func (env *environ) writePage(path string, r *report.Report) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%w; name a file that can be written", err)
 	}
-	fmt.Fprintf(env.Stdout, "%s: one page, %d kB, without the text of any transcript\n", screen.Text(path), (b.Len()+999)/1000)
+	fmt.Fprintf(
+		env.Stdout,
+		"%s: one page, %d kB, without the text of any transcript\n",
+		screen.Text(path),
+		(b.Len()+999)/1000,
+	)
 	return nil
 }
 

@@ -59,7 +59,13 @@ func addsUp(t *testing.T, r *report.Report) {
 			t.Errorf("%s (-total +sum):\n%s", name, d)
 		}
 	}
-	for name, d := range map[string]report.Distribution{"pre": r.Pre, "manual": r.ManualPre, "post": r.Post, "percentage": r.PostPercentage, "turns": r.TurnsPerCycle} {
+	for name, d := range map[string]report.Distribution{
+		"pre":        r.Pre,
+		"manual":     r.ManualPre,
+		"post":       r.Post,
+		"percentage": r.PostPercentage,
+		"turns":      r.TurnsPerCycle,
+	} {
 		sum := 0
 		for i, b := range d.Histogram {
 			sum += b.Count
@@ -86,7 +92,12 @@ func TestReportAgreesWithScan(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()
-			truth, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 4200 + seed, Traps: true, Copies: true, Subagents: true})
+			truth, err := transcripttest.Generate(dir, transcripttest.Options{
+				Seed:      4200 + seed,
+				Traps:     true,
+				Copies:    true,
+				Subagents: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +108,8 @@ func TestReportAgreesWithScan(t *testing.T) {
 				report.Add(&row.Compactions, s.Compactions)
 				want[s.Project] = row
 			}
-			r, got := reported(t, dir), map[string]report.Row{}
+			r := reported(t, dir)
+			got := map[string]report.Row{}
 			for _, row := range r.Projects {
 				got[row.Name] = report.Row{Sessions: row.Sessions, Compactions: row.Compactions}
 			}
@@ -221,7 +233,13 @@ func isPrompt(content json.RawMessage) bool {
 		}
 	}
 	text = strings.TrimLeft(text, " \t\r\n")
-	for _, p := range []string{"<command-name>", "<command-message>", "<local-command-", "<bash-", "[Request interrupted by user"} {
+	for _, p := range []string{
+		"<command-name>",
+		"<command-message>",
+		"<local-command-",
+		"<bash-",
+		"[Request interrupted by user",
+	} {
 		if strings.HasPrefix(text, p) {
 			return false
 		}
@@ -283,8 +301,26 @@ func TestReportCorpus(t *testing.T) {
 		Pre, Post, Cycles      int64
 		PreKnown, PostKnown, N int
 	}
-	if d := cmp.Diff(sums{w.turns, w.dropped, apart(w.pre), apart(w.post), apart(w.cycles), len(w.pre), len(w.post), len(w.cycles)},
-		sums{r.Turns, r.Dropped, *r.Pre.Median, *r.Post.Median, *r.TurnsPerCycle.Median, r.Pre.Known, r.Post.Known, r.TurnsPerCycle.Known}); d != "" {
+	if d := cmp.Diff(sums{
+		w.turns,
+		w.dropped,
+		apart(w.pre),
+		apart(w.post),
+		apart(w.cycles),
+		len(w.pre),
+		len(w.post),
+		len(w.cycles),
+	},
+		sums{
+			r.Turns,
+			r.Dropped,
+			*r.Pre.Median,
+			*r.Post.Median,
+			*r.TurnsPerCycle.Median,
+			r.Pre.Known,
+			r.Post.Known,
+			r.TurnsPerCycle.Known,
+		}); d != "" {
 		t.Errorf("figures (-worked out apart +reported):\n%s", d)
 	}
 }
@@ -296,11 +332,13 @@ func lifetime(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, last := "~", ""
+	first := "~"
+	last := ""
 	for line := range bytes.Lines(b) {
 		var x struct{ Timestamp string }
 		if json.Unmarshal(line, &x) == nil && x.Timestamp != "" {
-			first, last = min(first, x.Timestamp), max(last, x.Timestamp)
+			first = min(first, x.Timestamp)
+			last = max(last, x.Timestamp)
 		}
 	}
 	return first + " " + last + " " + path
@@ -340,7 +378,8 @@ func TestReportManySessions(t *testing.T) {
 	for i := range sessions {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
 		start := time.Date(2020, time.Month(1+i%60), 1+i%28, 12, 0, 0, 0, time.UTC)
-		at, later := start.Format(time.RFC3339), start.Add(time.Minute).Format(time.RFC3339)
+		at := start.Format(time.RFC3339)
+		later := start.Add(time.Minute).Format(time.RFC3339)
 		line := fmt.Sprintf(`{"type":"user","uuid":"u%d","sessionId":%q,"cwd":"/home/dev/a-project-with-a-rather-long-name-%d","version":"2.1.197","timestamp":%q,"message":{"role":"user","content":"go"}}
 {"type":"assistant","uuid":"a%[1]d","sessionId":%[2]q,"version":"2.1.197","timestamp":%[4]q,"message":{"id":"m%[1]d","model":"claude-model-%[5]d","usage":{"input_tokens":%[6]d}}}
 {"type":"system","subtype":"compact_boundary","uuid":"b%[1]d","version":"2.1.197","timestamp":%[7]q,"compactMetadata":{"trigger":"auto","preTokens":%[6]d}}
@@ -348,10 +387,23 @@ func TestReportManySessions(t *testing.T) {
 		place(t, filepath.Join(dir, fmt.Sprint(i%projects), id+".jsonl"), []byte(line))
 	}
 	r := reported(t, dir)
-	if r.Sessions != sessions || r.Compactions.Auto != sessions || len(r.Projects) != projects || len(r.Models) != 30 || len(r.Months) != 60 {
-		t.Errorf("%d sessions, %d compactions, %d projects, %d models, %d months", r.Sessions, r.Compactions.Auto, len(r.Projects), len(r.Models), len(r.Months))
+	if r.Sessions != sessions || r.Compactions.Auto != sessions || len(r.Projects) != projects || len(r.Models) != 30 ||
+		len(r.Months) != 60 {
+		t.Errorf(
+			"%d sessions, %d compactions, %d projects, %d models, %d months",
+			r.Sessions,
+			r.Compactions.Auto,
+			len(r.Projects),
+			len(r.Models),
+			len(r.Months),
+		)
 	}
-	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}, {"report", "--verbose", dir}, {"replay", "--grid", "--verbose", dir}} {
+	for _, args := range [][]string{
+		{"report", dir},
+		{"replay", "--grid", dir},
+		{"report", "--verbose", dir},
+		{"replay", "--grid", "--verbose", dir},
+	} {
 		text := string(output(t, args...))
 		fitsWidth(t, text)
 		if n := strings.Count(text, "\n"); n > 90 {

@@ -56,8 +56,18 @@ func newRunCommand(env *environ) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // the client's flags are its own
 	flags.StringVar(&reg.Name, "name", "", "the name and id of the agent is `NAME`")
-	flags.StringVar(&reg.ParentID, "parent", "", "the agent that is notified of its compactions, by `ID`; by default the calling agent")
-	flags.StringVar(&reg.Provider, "provider", "claude", "the client is `P`: claude or codex; by default derived from the command")
+	flags.StringVar(
+		&reg.ParentID,
+		"parent",
+		"",
+		"the agent that is notified of its compactions, by `ID`; by default the calling agent",
+	)
+	flags.StringVar(
+		&reg.Provider,
+		"provider",
+		"claude",
+		"the client is `P`: claude or codex; by default derived from the command",
+	)
 	return cmd
 }
 
@@ -90,15 +100,21 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	}
 	r := &agentRun{env: env, registration: reg, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: agentVars(env.Vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", caller.GuardianCommand},
-		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
+		Argv:      argv,
+		Env:       agentVars(env.Vars(), reg, os.Getpid(), socket),
+		Again:     supervise.Again,
+		Guardian:  []string{"sm", caller.GuardianCommand},
+		Restarts:  cfg.Supervise.Restarts,
+		TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find the working directory: %w; change to one that exists", err)
 	}
 	g := &guardedRun{dir}
-	r.options.Prompt, r.options.Resumed, r.options.Refused = g.prompt, g.resumed, g.refused
+	r.options.Prompt = g.prompt
+	r.options.Resumed = g.resumed
+	r.options.Refused = g.refused
 	switch {
 	case reg.Provider == clients.Codex && supervise.StartsCodex(argv):
 		r.options.Again = supervise.AgainCodex
@@ -139,9 +155,19 @@ func (g *guardedRun) refused(client supervise.Process, reason string) {
 
 // registration completes who the agent is.
 func (env *environ) registration(s api.Registration) (api.Registration, error) {
-	for _, flag := range []struct{ name, value string }{{"name", s.Name}, {"parent", s.ParentID}, {"provider", s.Provider}} {
-		if strings.ContainsFunc(flag.value, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) || len(flag.value) > maxAgentID {
-			return s, usagef("--%s %s is not one word of at most %d bytes: give another", flag.name, quote(flag.value), maxAgentID)
+	for _, flag := range []struct{ name, value string }{
+		{"name", s.Name},
+		{"parent", s.ParentID},
+		{"provider", s.Provider},
+	} {
+		if strings.ContainsFunc(flag.value, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) ||
+			len(flag.value) > maxAgentID {
+			return s, usagef(
+				"--%s %s is not one word of at most %d bytes: give another",
+				flag.name,
+				quote(flag.value),
+				maxAgentID,
+			)
 		}
 	}
 	if s.ID = s.Name; s.ID == "" {
@@ -233,8 +259,14 @@ func (r *agentRun) register(ctx context.Context) error {
 // the agent gets the registration first.
 func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
 	in, ok, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
-		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft, CanRestart: s.CanRestart,
-		Restarting: s.Restarting, Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
+		Client:       s.Client.PID,
+		Start:        s.Client.Start,
+		RestartsLeft: s.RestartsLeft,
+		CanRestart:   s.CanRestart,
+		Restarting:   s.Restarting,
+		Handled:      s.Outcome.Rotation,
+		Outcome:      s.Outcome.Result,
+		Reason:       s.Outcome.Reason,
 	})
 	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show

@@ -48,7 +48,15 @@ type runClient struct {
 func runStandIn() {
 	c := &runClient{dir: os.Getenv(runClientDir), on: 130}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT, syscall.SIGCONT, syscall.SIGWINCH)
+	signal.Notify(
+		signals,
+		syscall.SIGTERM,
+		syscall.SIGHUP,
+		syscall.SIGQUIT,
+		syscall.SIGINT,
+		syscall.SIGCONT,
+		syscall.SIGWINCH,
+	)
 	var err error
 	if c.log, err = os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		panic(err)

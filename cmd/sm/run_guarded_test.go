@@ -44,7 +44,10 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 	r.order("spawn " + handOver + "sm session restart")
 	second := r.wait("start", 2)
-	if prompt := second.Argv[len(second.Argv)-1]; !strings.Contains(prompt, "sessions/A/DEHYDRATED_CONTEXT.md and continue") {
+	if prompt := second.Argv[len(second.Argv)-1]; !strings.Contains(
+		prompt,
+		"sessions/A/DEHYDRATED_CONTEXT.md and continue",
+	) {
 		t.Errorf("started with %q", second.Argv)
 	}
 	r.until("it resumes", func() bool { return state().Lifecycle == guard.SessionResuming })
@@ -77,7 +80,12 @@ func TestRunGuardedRefused(t *testing.T) {
 				}
 				got := state()
 				if diff := cmp.Diff(&guard.State{
-					PID: got.PID, PIDStart: got.PIDStart, Skill: "x", Lifecycle: guard.SessionDehydrating, Overflowed: true, RestartRefused: c.want,
+					PID:            got.PID,
+					PIDStart:       got.PIDStart,
+					Skill:          "x",
+					Lifecycle:      guard.SessionDehydrating,
+					Overflowed:     true,
+					RestartRefused: c.want,
 				}, got, cmpopts.IgnoreUnexported(*got), cmpopts.IgnoreTypes(time.Time{})); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

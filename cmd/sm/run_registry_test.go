@@ -55,7 +55,10 @@ type heir struct {
 }
 
 func newHeir() (*heir, error) {
-	s := &heir{&seatScreen{paneScreen: newPaneScreen(), docs: 100 * os.Getpid()}, os.Getenv(heirRegistry), make(chan os.Signal, 1)}
+	s := &heir{&seatScreen{
+		paneScreen: newPaneScreen(),
+		docs:       100 * os.Getpid(),
+	}, os.Getenv(heirRegistry), make(chan os.Signal, 1)}
 	signal.Notify(s.term, syscall.SIGTERM)
 	s.unlisted = s.way == "no file"
 	s.session = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint64()>>16)
@@ -126,10 +129,17 @@ func TestRunRegistry(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			d := newDaemon(t)
-			d.vars = append(d.vars, "SM_HANDOFF_BREAKER_COUNT=100000", "SM_SUPERVISE_RESTARTS=100000", paneHome+"="+d.dir, heirRegistry+"="+way)
+			d.vars = append(
+				d.vars,
+				"SM_HANDOFF_BREAKER_COUNT=100000",
+				"SM_SUPERVISE_RESTARTS=100000",
+				paneHome+"="+d.dir,
+				heirRegistry+"="+way,
+			)
 			d.start()
 			run := d.command("run", "--name", "heir", "--", heirName, "Begin.")
-			run.SysProcAttr, run.WaitDelay = &syscall.SysProcAttr{Setsid: true}, time.Second
+			run.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			run.WaitDelay = time.Second
 			var out bytes.Buffer
 			run.Stderr = &out
 			if err := run.Start(); err != nil {
@@ -169,7 +179,9 @@ func (d *daemon) judgeHeirs(t *testing.T, rounds int) {
 	var scheduled, entered []string
 	loaded := 0
 	d.within(time.Minute, "the last round", func() string {
-		scheduled, entered, loaded = nil, nil, 0
+		scheduled = nil
+		entered = nil
+		loaded = 0
 		for _, e := range journalEvents(t, journalOf(d.dir, "heir")) {
 			switch {
 			case e.Kind == "scheduled":
@@ -185,7 +197,14 @@ func (d *daemon) judgeHeirs(t *testing.T, rounds int) {
 		}
 		return ""
 	})
-	t.Logf("%d handoffs: %d confirmed, %d failed; %d prompts, %d documents given besides", len(scheduled), count(confirmed), count(failed), len(entered)-1, loaded)
+	t.Logf(
+		"%d handoffs: %d confirmed, %d failed; %d prompts, %d documents given besides",
+		len(scheduled),
+		count(confirmed),
+		count(failed),
+		len(entered)-1,
+		loaded,
+	)
 	if n := count(confirmed); n != len(scheduled) || count(failed) != 0 {
 		t.Errorf("of %d handoffs %d were confirmed and %d reported as failed", len(scheduled), n, count(failed))
 	}

@@ -22,7 +22,10 @@ func TestRunSignalRestarts(t *testing.T) {
 	first := r.client("-c", "--model", "opus", "Fix it.")
 	r.signal(syscall.SIGUSR1)
 	second := r.wait("start", 2)
-	if diff := cmp.Diff([]string{runClientName, "--model", "opus", "--", "Continue where you left off."}, second.Argv); diff != "" {
+	if diff := cmp.Diff(
+		[]string{runClientName, "--model", "opus", "--", "Continue where you left off."},
+		second.Argv,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(first.Env, second.Env); diff != "" || second.PID == first.PID {
@@ -52,7 +55,12 @@ func TestRunRotates(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := o.heard(r, "a question", func(api.Run) bool { return true })
-	if diff := cmp.Diff(api.Run{Client: first.PID, Start: stat.Start, RestartsLeft: 10, CanRestart: true}, asked); diff != "" {
+	if diff := cmp.Diff(api.Run{
+		Client:       first.PID,
+		Start:        stat.Start,
+		RestartsLeft: 10,
+		CanRestart:   true,
+	}, asked); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	prompt := "Read /tmp/a b.md and continue from where you left off."
@@ -63,7 +71,14 @@ func TestRunRotates(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	told := o.outcome(r, "ro-1")
-	want := api.Run{Client: second.PID, Start: told.Start, RestartsLeft: 9, CanRestart: true, Handled: "ro-1", Outcome: api.OutcomeRestarted}
+	want := api.Run{
+		Client:       second.PID,
+		Start:        told.Start,
+		RestartsLeft: 9,
+		CanRestart:   true,
+		Handled:      "ro-1",
+		Outcome:      api.OutcomeRestarted,
+	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -72,14 +87,24 @@ func TestRunRotates(t *testing.T) {
 	o.polls = nil
 	o.mu.Unlock()
 	o.instruct(again, api.Instruction{Rotation: "ro-2", Action: "dance"})
-	want.Client, want.Start = second.PID, told.Start
+	want.Client = second.PID
+	want.Start = told.Start
 	if diff := cmp.Diff(want, o.outcome(r, "ro-1")); diff != "" {
 		t.Errorf("said twice (-want +got):\n%s", diff)
 	}
-	if got := o.outcome(r, "ro-2"); got.Outcome != api.OutcomeRefused || got.Client != second.PID || got.RestartsLeft != 9 {
+	if got := o.outcome(
+		r,
+		"ro-2",
+	); got.Outcome != api.OutcomeRefused || got.Client != second.PID ||
+		got.RestartsLeft != 9 {
 		t.Errorf("an action that nobody knows: %+v", got)
 	}
-	if diff := cmp.Diff([]api.Registration{{ID: "em", ParentID: "root", Name: "em", Provider: "claude"}}, o.registered); diff != "" || o.agent != "em" {
+	if diff := cmp.Diff([]api.Registration{{
+		ID:       "em",
+		ParentID: "root",
+		Name:     "em",
+		Provider: "claude",
+	}}, o.registered); diff != "" || o.agent != "em" {
 		t.Errorf("of %s (-want +got):\n%s", o.agent, diff)
 	}
 	r.order("exit 0")
@@ -103,12 +128,22 @@ func TestRunBudget(t *testing.T) {
 		}
 		// An instruction that answers a question of the old client is not for the new one.
 		now := r.wait("start", n+1)
-		o.heard(r, "the new budget", func(run api.Run) bool { return run.RestartsLeft == 10-n && run.Client == now.PID })
+		o.heard(
+			r,
+			"the new budget",
+			func(run api.Run) bool { return run.RestartsLeft == 10-n && run.Client == now.PID },
+		)
 	}
 	o.instruct(api.Instruction{Rotation: "ro-11", Action: api.ActionRestart, Prompt: "Go on."})
 	got := o.outcome(r, "ro-11")
 	tenth := r.wait("start", 11)
-	want := api.Run{Client: tenth.PID, Start: got.Start, Handled: "ro-11", Outcome: api.OutcomeExhausted, Reason: "no restart of 10 is left"}
+	want := api.Run{
+		Client:  tenth.PID,
+		Start:   got.Start,
+		Handled: "ro-11",
+		Outcome: api.OutcomeExhausted,
+		Reason:  "no restart of 10 is left",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -122,7 +157,10 @@ func TestRunBudget(t *testing.T) {
 	if got := r.code(); got != 130 || len(r.events("start")) != 11 {
 		t.Errorf("code %d, started %d times", got, len(r.events("start")))
 	}
-	if diff := cmp.Diff("sm: restarted the client 10 of 10 times\nsm: did not restart the client: no restart of 10 is left\n", r.stderr.String()); diff != "" {
+	if diff := cmp.Diff(
+		"sm: restarted the client 10 of 10 times\nsm: did not restart the client: no restart of 10 is left\n",
+		r.stderr.String(),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.nobody()
@@ -147,14 +185,34 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 		left    int
 		can     bool
 	}{
-		{name: "it prints", args: []string{"-p", "Fix it."}, want: "a client that prints one answer is not started again; leave --print out",
-			outcome: api.OutcomeRefused, left: 10},
-		{name: "another provider", flags: []string{"--provider", "codex"}, want: `clients of provider "codex" are not started again; only claude's are`,
-			outcome: api.OutcomeRefused, left: 10},
-		{name: "no restarts", vars: []string{"SM_SUPERVISE_RESTARTS=0"}, want: "no restart of 0 is left",
-			outcome: api.OutcomeExhausted},
-		{name: "the program is gone", before: func(program string) { _ = os.Remove(program) }, want: "no such program; look at its name and at PATH",
-			outcome: api.OutcomeRefused, left: 10, can: true},
+		{
+			name:    "it prints",
+			args:    []string{"-p", "Fix it."},
+			want:    "a client that prints one answer is not started again; leave --print out",
+			outcome: api.OutcomeRefused,
+			left:    10,
+		},
+		{
+			name:    "another provider",
+			flags:   []string{"--provider", "codex"},
+			want:    `clients of provider "codex" are not started again; only claude's are`,
+			outcome: api.OutcomeRefused,
+			left:    10,
+		},
+		{
+			name:    "no restarts",
+			vars:    []string{"SM_SUPERVISE_RESTARTS=0"},
+			want:    "no restart of 0 is left",
+			outcome: api.OutcomeExhausted,
+		},
+		{
+			name:    "the program is gone",
+			before:  func(program string) { _ = os.Remove(program) },
+			want:    "no such program; look at its name and at PATH",
+			outcome: api.OutcomeRefused,
+			left:    10,
+			can:     true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +229,15 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			}
 			o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
 			got := o.outcome(r, "ro-1")
-			want := api.Run{Client: got.Client, Start: got.Start, RestartsLeft: c.left, CanRestart: c.can, Handled: "ro-1", Outcome: c.outcome, Reason: c.want}
+			want := api.Run{
+				Client:       got.Client,
+				Start:        got.Start,
+				RestartsLeft: c.left,
+				CanRestart:   c.can,
+				Handled:      "ro-1",
+				Outcome:      c.outcome,
+				Reason:       c.want,
+			}
 			if diff := cmp.Diff(want, got); diff != "" || got.Client == 0 {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -273,7 +339,10 @@ func TestRunStaysPresent(t *testing.T) {
 	o.heard(r, "the new client", func(run api.Run) bool { return run.Client == second.PID })
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !slices.ContainsFunc(o.polls, func(run api.Run) bool { return run.Client == 0 && run.RestartsLeft == 9 && run.CanRestart }) {
+	if !slices.ContainsFunc(
+		o.polls,
+		func(run api.Run) bool { return run.Client == 0 && run.RestartsLeft == 9 && run.CanRestart },
+	) {
 		t.Errorf("asked only %+v", o.polls)
 	}
 }

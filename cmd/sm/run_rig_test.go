@@ -271,7 +271,8 @@ func (o *fakeObserver) register(w http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.registered, o.unknown = append(o.registered, reg), false
+	o.registered = append(o.registered, reg)
+	o.unknown = false
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(api.Session{ID: reg.ID}) // the other end may have gone
 }
@@ -286,7 +287,8 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	if o.given != nil && (run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
 		o.given = nil
 	}
-	unknown, again := o.unknown, o.given
+	unknown := o.unknown
+	again := o.given
 	o.mu.Unlock()
 	if again != nil {
 		_ = json.NewEncoder(w).Encode(again)
@@ -301,7 +303,8 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		if len(o.next) > 0 {
 			in := o.next[0]
-			o.next, o.given = o.next[1:], &in
+			o.next = o.next[1:]
+			o.given = &in
 			o.mu.Unlock()
 			_ = json.NewEncoder(w).Encode(in)
 			return

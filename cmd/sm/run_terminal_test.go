@@ -132,7 +132,10 @@ func TestRunTerminalSuspend(t *testing.T) {
 				c.stop(p)
 				p.until("the job stops", func() bool { return strings.Count(p.screen(), "Stopped") == n })
 				for _, pid := range []int{client.PID, supervisor} {
-					p.until("both are stopped", func() bool { s, err := proc.Stat("/proc", pid); return err == nil && s.State == "T" })
+					p.until(
+						"both are stopped",
+						func() bool { s, err := proc.Stat("/proc", pid); return err == nil && s.State == "T" },
+					)
 				}
 				p.line("fg")
 				p.wait("SIGCONT", n)

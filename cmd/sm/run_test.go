@@ -69,17 +69,59 @@ func TestRunRefusesToStart(t *testing.T) {
 		want string
 	}{
 		{"no command", nil, nil, 2, "sm: no client to run: give one, as in 'sm run -- claude'; see 'sm --help'\n"},
-		{"only a dash", nil, []string{"--name", "a", "--"}, 2, "sm: no client to run: give one, as in 'sm run -- claude'; see 'sm --help'\n"},
-		{"not found", nil, []string{"--", "no-such-client"}, 127, "sm: run no-such-client: no such program; look at its name and at PATH\n"},
-		{"no such path", nil, []string{"--", dir + "/none"}, 127, "sm: run " + dir + "/none: no such program; look at its name and at PATH\n"},
-		{"not executable", nil, []string{"--", plain}, 126, "sm: run " + plain + ": permission denied; give a program that this user may run\n"},
-		{"a directory", nil, []string{"--", dir}, 126, "sm: run " + dir + ": is a directory; give a program that this user may run\n"},
+		{
+			"only a dash",
+			nil,
+			[]string{"--name", "a", "--"},
+			2,
+			"sm: no client to run: give one, as in 'sm run -- claude'; see 'sm --help'\n",
+		},
+		{
+			"not found",
+			nil,
+			[]string{"--", "no-such-client"},
+			127,
+			"sm: run no-such-client: no such program; look at its name and at PATH\n",
+		},
+		{
+			"no such path",
+			nil,
+			[]string{"--", dir + "/none"},
+			127,
+			"sm: run " + dir + "/none: no such program; look at its name and at PATH\n",
+		},
+		{
+			"not executable",
+			nil,
+			[]string{"--", plain},
+			126,
+			"sm: run " + plain + ": permission denied; give a program that this user may run\n",
+		},
+		{
+			"a directory",
+			nil,
+			[]string{"--", dir},
+			126,
+			"sm: run " + dir + ": is a directory; give a program that this user may run\n",
+		},
 		{"a name of two words", nil, []string{"--name", "a b", "--", runClientName}, 2,
 			"sm: --name \"a b\" is not one word of at most 128 bytes: give another; see 'sm --help'\n"},
-		{"its own parent", nil, []string{"--name", "a", "--parent", "a", "--", runClientName}, 2, "sm: --parent is the agent itself: name another; see 'sm --help'\n"},
+		{
+			"its own parent",
+			nil,
+			[]string{"--name", "a", "--parent", "a", "--", runClientName},
+			2,
+			"sm: --parent is the agent itself: name another; see 'sm --help'\n",
+		},
 		{"a bad setting", []string{"SM_SUPERVISE_RESTARTS=-1"}, []string{"--", runClientName}, 2,
 			"sm: SM_SUPERVISE_RESTARTS: supervise.restarts must be at least 0, not -1\n"},
-		{"an unknown flag", nil, []string{"--resume", "--", runClientName}, 2, "sm: unknown flag: --resume; see 'sm --help'\n"},
+		{
+			"an unknown flag",
+			nil,
+			[]string{"--resume", "--", runClientName},
+			2,
+			"sm: unknown flag: --resume; see 'sm --help'\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +155,14 @@ func seatOf(e runEvent) map[string]string {
 
 func TestRunEnvironment(t *testing.T) {
 	t.Parallel()
-	agent := []string{"CLAUDE_SESSION_MANAGER_ID=boss", "SM_PARENT_ID=root", "SM_NAME=boss", "SM_PROVIDER=codex", "CLAUDE_PID=12", "CLAUDE_CODE_SESSION_ID=x"}
+	agent := []string{
+		"CLAUDE_SESSION_MANAGER_ID=boss",
+		"SM_PARENT_ID=root",
+		"SM_NAME=boss",
+		"SM_PROVIDER=codex",
+		"CLAUDE_PID=12",
+		"CLAUDE_CODE_SESSION_ID=x",
+	}
 	for _, c := range []struct {
 		name string
 		vars []string
@@ -121,12 +170,27 @@ func TestRunEnvironment(t *testing.T) {
 		want map[string]string // the id is * when it is a new one
 	}{
 		{"by a human", nil, nil, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PROVIDER": "claude"}},
-		{"with a name", nil, []string{"--name", "em"}, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "em", "SM_NAME": "em", "SM_PROVIDER": "claude"}},
-		{"by an agent", agent, nil, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PARENT_ID": "boss", "SM_PROVIDER": "claude"}},
+		{
+			"with a name",
+			nil,
+			[]string{"--name", "em"},
+			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "em", "SM_NAME": "em", "SM_PROVIDER": "claude"},
+		},
+		{
+			"by an agent",
+			agent,
+			nil,
+			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PARENT_ID": "boss", "SM_PROVIDER": "claude"},
+		},
 		{"for another", agent, []string{"--parent", "em", "--provider", "codex"},
 			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PARENT_ID": "em", "SM_PROVIDER": "codex"}},
 		{"again by its own name", agent, []string{"--name", "boss"},
-			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "boss", "SM_PARENT_ID": "root", "SM_NAME": "boss", "SM_PROVIDER": "claude"}},
+			map[string]string{
+				"CLAUDE_SESSION_MANAGER_ID": "boss",
+				"SM_PARENT_ID":              "root",
+				"SM_NAME":                   "boss",
+				"SM_PROVIDER":               "claude",
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +205,11 @@ func TestRunEnvironment(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{runClientName, "--model", "opus", "Fix it."}, e.Argv); diff != "" || e.Parent != r.cmd.Process.Pid {
+			if diff := cmp.Diff(
+				[]string{runClientName, "--model", "opus", "Fix it."},
+				e.Argv,
+			); diff != "" ||
+				e.Parent != r.cmd.Process.Pid {
 				t.Errorf("child of %d (-want +got):\n%s", e.Parent, diff)
 			}
 		})
@@ -236,7 +304,10 @@ func TestRunLeavesNobody(t *testing.T) {
 				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || !proc.Alive(daemon, "") {
 					t.Fatal("no daemon: ", err)
 				}
-				r.until("the daemon leaves", func() bool { p, err := proc.Stat("/proc", daemon); return err == nil && p.Name == "sleep" })
+				r.until(
+					"the daemon leaves",
+					func() bool { p, err := proc.Stat("/proc", daemon); return err == nil && p.Name == "sleep" },
+				)
 			}
 			for _, order := range family {
 				r.order(order)
@@ -317,7 +388,11 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 				r.signal(syscall.SIGUSR1)
 			}
 			<-time.After(rand.N(1600 * time.Millisecond)) // the moment is what is tried
-			pid := map[string]int{"the run": r.cmd.Process.Pid, "its group": -r.cmd.Process.Pid, "its guardian": guardian}[way]
+			pid := map[string]int{
+				"the run":      r.cmd.Process.Pid,
+				"its group":    -r.cmd.Process.Pid,
+				"its guardian": guardian,
+			}[way]
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}

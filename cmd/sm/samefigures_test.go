@@ -49,24 +49,67 @@ func sameFleet(t *testing.T, projects string, now time.Time) (ids map[string]str
 		replies         int
 		afterCompaction bool
 	}{
-		{name: "assumed", model: "claude-sonnet-4-5", from: 40_000, step: 2_300, replies: 40},
-		{name: "calm", model: "claude-sonnet-4-5", from: 20_000, step: 310, replies: 30},
-		{name: "seen", model: "claude-haiku-4-5", compactions: 4, from: 30_000, step: 4_100, replies: 30},
-		{name: "large", model: "claude-opus-4-8", from: 250_000, step: 9_000, replies: 60},
-		{name: "unknown", model: "claude-sonnet-4-5", from: 60_000, step: 900, replies: 20, afterCompaction: true},
+		{
+			name:    "assumed",
+			model:   "claude-sonnet-4-5",
+			from:    40_000,
+			step:    2_300,
+			replies: 40,
+		},
+		{
+			name:    "calm",
+			model:   "claude-sonnet-4-5",
+			from:    20_000,
+			step:    310,
+			replies: 30,
+		},
+		{
+			name:        "seen",
+			model:       "claude-haiku-4-5",
+			compactions: 4,
+			from:        30_000,
+			step:        4_100,
+			replies:     30,
+		},
+		{
+			name:    "large",
+			model:   "claude-opus-4-8",
+			from:    250_000,
+			step:    9_000,
+			replies: 60,
+		},
+		{
+			name:            "unknown",
+			model:           "claude-sonnet-4-5",
+			from:            60_000,
+			step:            900,
+			replies:         20,
+			afterCompaction: true,
+		},
 	} {
 		id := fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i+1)*2654435761, i+1)
 		ids[a.name] = id
 		var b strings.Builder
-		at, n := now.Add(-5*time.Minute), 0
+		at := now.Add(-5 * time.Minute)
+		n := 0
 		write := func(format string, args ...any) {
 			n++
 			at = at.Add(700 * time.Millisecond)
-			fmt.Fprintf(&b, `{"uuid":"%s-%d","timestamp":%q,"sessionId":%q,"version":"2.1.197","cwd":"/home/dev/web",`, a.name, n, at.UTC().Format(time.RFC3339Nano), id)
+			fmt.Fprintf(
+				&b,
+				`{"uuid":"%s-%d","timestamp":%q,"sessionId":%q,"version":"2.1.197","cwd":"/home/dev/web",`,
+				a.name,
+				n,
+				at.UTC().Format(time.RFC3339Nano),
+				id,
+			)
 			fmt.Fprintf(&b, format+"}\n", args...)
 		}
 		boundary := func(size int64) {
-			write(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":%d}`, size)
+			write(
+				`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":%d}`,
+				size,
+			)
 		}
 		write(`"type":"user","message":{"role":"user","content":"go on"}`)
 		for c := range a.compactions + 1 {
@@ -95,13 +138,18 @@ func TestSameFigures(t *testing.T) {
 	ids := sameFleet(t, filepath.Join(dir, "projects"), time.Now())
 	socket, base := observed(t, dir)
 	for name, usd := range map[string]float64{"assumed": 1.234, "seen": 0.07} {
-		report := fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"cost":{"total_cost_usd":%v}}`, ids[name], usd)
+		report := fmt.Sprintf(
+			`{"hook_event_name":"StatusLine","session_id":%q,"cost":{"total_cost_usd":%v}}`,
+			ids[name],
+			usd,
+		)
 		if answer := fetched(t, socket, http.MethodPost, "http://sm/hooks/claude", report); answer != "" {
 			t.Fatal(answer)
 		}
 	}
 	status := fromStatus(t, socket)
-	if len(status) != len(ids) || status[ids["seen"]].Source != "seen" || status[ids["assumed"]].Source != "refusal" || status[ids["assumed"]].Cost != "$1.23" ||
+	if len(status) != len(ids) || status[ids["seen"]].Source != "seen" || status[ids["assumed"]].Source != "refusal" ||
+		status[ids["assumed"]].Cost != "$1.23" ||
 		status[ids["unknown"]].Tokens != 0 || status[ids["large"]].Pressure < 60 || status[ids["calm"]].Replies == "" {
 		t.Fatalf("the fleet is not as it should be: %+v", status)
 	}
@@ -130,9 +178,17 @@ func observed(t *testing.T, dir string) (socket, base string) {
 		Web: func(a *observer.App) (observer.Web, error) {
 			return webpage.New(webpage.Options{Source: a, Log: slog.New(slog.DiscardHandler)})
 		},
-		Projects: []string{filepath.Join(dir, "projects")}, State: filepath.Join(dir, "state"), Socket: socket, Listen: []string{"127.0.0.1:0"},
-		Settings: observer.Settings{SessionTTL: time.Hour, MaxSessions: 500, Alerts: alerts.Defaults(), Queue: outbox.Defaults()},
-		Logger:   slog.New(slog.DiscardHandler),
+		Projects: []string{filepath.Join(dir, "projects")},
+		State:    filepath.Join(dir, "state"),
+		Socket:   socket,
+		Listen:   []string{"127.0.0.1:0"},
+		Settings: observer.Settings{
+			SessionTTL:  time.Hour,
+			MaxSessions: 500,
+			Alerts:      alerts.Defaults(),
+			Queue:       outbox.Defaults(),
+		},
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +230,8 @@ func figuresOf(s *api.Session) (f figures) {
 		f.Tokens = *s.TokensUsed
 	}
 	if s.ThresholdTokens != nil {
-		f.Threshold, f.Source = *s.ThresholdTokens, s.ThresholdSource
+		f.Threshold = *s.ThresholdTokens
+		f.Source = s.ThresholdSource
 	}
 	if s.Pressure != nil {
 		f.Pressure = int(100 * *s.Pressure)
@@ -236,16 +293,21 @@ func fromMetrics(t *testing.T, base, socket string) map[string]figures {
 	if err := json.Unmarshal([]byte(statusJSON(t, socket)), &all); err != nil {
 		t.Fatal(err)
 	}
-	labels, by := map[string]string{}, map[string]figures{}
+	labels := map[string]string{}
+	by := map[string]figures{}
 	for _, s := range all.Sessions {
-		labels[s.Label], by[s.ID] = s.ID, figures{}
+		labels[s.Label] = s.ID
+		by[s.ID] = figures{}
 	}
 	for family, set := range map[string]func(f *figures, value float64, source string){
-		"agent_session_context_tokens":              func(f *figures, v float64, _ string) { f.Tokens = int64(v) },
-		"agent_session_compaction_threshold_tokens": func(f *figures, v float64, s string) { f.Threshold, f.Source = int64(v), s },
-		"agent_session_pressure_ratio":              func(f *figures, v float64, _ string) { f.Pressure = int(100 * v) },
-		"agent_session_forecast_replies":            func(f *figures, v float64, _ string) { f.Replies = fmt.Sprintf("%.0f", v) },
-		"agent_session_cost_usd":                    func(f *figures, v float64, _ string) { f.Cost = fmt.Sprintf("$%.2f", v) },
+		"agent_session_context_tokens": func(f *figures, v float64, _ string) { f.Tokens = int64(v) },
+		"agent_session_compaction_threshold_tokens": func(f *figures, v float64, s string) {
+			f.Threshold = int64(v)
+			f.Source = s
+		},
+		"agent_session_pressure_ratio":   func(f *figures, v float64, _ string) { f.Pressure = int(100 * v) },
+		"agent_session_forecast_replies": func(f *figures, v float64, _ string) { f.Replies = fmt.Sprintf("%.0f", v) },
+		"agent_session_cost_usd":         func(f *figures, v float64, _ string) { f.Cost = fmt.Sprintf("$%.2f", v) },
 	} {
 		if families[family] == nil {
 			t.Fatalf("there is no %s", family)
@@ -288,7 +350,11 @@ func shownOnPage(t *testing.T, page string, want map[string]figures) {
 		row := rows[id]
 		texts := []string{"until the next reply"}
 		if f.Tokens > 0 {
-			texts = []string{shortTokens(f.Tokens) + " of ", fmt.Sprintf("<b>%d%%</b> ", f.Pressure), fmt.Sprintf("%d%% of the way to compaction %s", f.Pressure, webpage.CompactsAt(f.Threshold, f.Source))}
+			texts = []string{
+				shortTokens(f.Tokens) + " of ",
+				fmt.Sprintf("<b>%d%%</b> ", f.Pressure),
+				fmt.Sprintf("%d%% of the way to compaction %s", f.Pressure, webpage.CompactsAt(f.Threshold, f.Source)),
+			}
 		}
 		if f.Replies != "" {
 			texts = append(texts, "≈ "+f.Replies+" repl")
@@ -314,8 +380,14 @@ func shownInTop(t *testing.T, socket string, ids map[string]string, want map[str
 		if err := (top.Table{Width: 200}).Write(&b, all.Sessions[i:i+1], time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		row := strings.NewReplacer("≈ ", "≈", ",", " ").Replace(b.String()) // as without the range, for which there may be room
-		texts, f := []string{" – "}, want[s.ID]
+		row := strings.NewReplacer(
+			"≈ ",
+			"≈",
+			",",
+			" ",
+		).Replace(b.String()) // as without the range, for which there may be room
+		texts := []string{" – "}
+		f := want[s.ID]
 		if f.Tokens > 0 {
 			texts = []string{fmt.Sprintf(" %d%% ", *s.UsedPercentage), shortTokens(f.Tokens) + "/"}
 		}
@@ -333,7 +405,10 @@ func shownInTop(t *testing.T, socket string, ids map[string]string, want map[str
 		o := execute(t, nil, "--socket", socket, "status", s.ID)
 		texts = nil
 		if f.Tokens > 0 {
-			texts = []string{fmt.Sprintf("%d of %d tokens", f.Tokens, s.WindowTokens), fmt.Sprintf(", %d%% of where it compacts", f.Pressure)}
+			texts = []string{
+				fmt.Sprintf("%d of %d tokens", f.Tokens, s.WindowTokens),
+				fmt.Sprintf(", %d%% of where it compacts", f.Pressure),
+			}
 		}
 		if f.Threshold > 0 {
 			texts = append(texts, webpage.CompactsAt(f.Threshold, f.Source))

@@ -47,7 +47,11 @@ func newScanCommand(env *environ) *cobra.Command {
 
 // scan reads all transcripts in paths and settles what counts where.
 func (r historyReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
-	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: thresholds(cfg)}, fleet.Stored{})
+	f := fleet.New(fleet.Options{
+		Created:    time.Now(),
+		Windows:    windowRules(cfg),
+		Thresholds: thresholds(cfg),
+	}, fleet.Stored{})
 	err := r.reading(func(o history.Options) error {
 		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
 	})
@@ -79,7 +83,11 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 	for i, v := range views {
 		sessions[i] = wire.Session(v)
 	}
-	if err := (top.Table{Width: to.Columns, Colour: to.Colour, Past: true}).Write(to, sessions, time.Now()); err != nil {
+	if err := (top.Table{
+		Width:  to.Columns,
+		Colour: to.Colour,
+		Past:   true,
+	}).Write(to, sessions, time.Now()); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
@@ -115,9 +123,28 @@ type scanned struct {
 func scanOf(v fleet.View) scanned {
 	s := wire.Session(v)
 	return scanned{
-		SessionID: s.SessionID, Client: s.Client, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
-		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
-		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited, Turns: s.Turns,
-		Messages: s.Messages, Tokens: s.Tokens, Subagents: s.Subagents, Bytes: v.Bytes, Lines: v.Lines, BadLines: v.Bad,
+		SessionID:    s.SessionID,
+		Client:       s.Client,
+		Path:         s.TranscriptPath,
+		Project:      s.Project,
+		CWD:          s.CWD,
+		Model:        s.Model,
+		Version:      s.Version,
+		StartedAt:    s.StartedAt,
+		LastActivity: s.LastActive,
+		Context:      s.TokensUsed,
+		Window:       s.WindowTokens,
+		WindowSource: s.WindowSource,
+		Used:         s.UsedPercentage,
+		Peak:         s.PeakTokens,
+		Compactions:  s.Compactions,
+		Inherited:    s.Inherited,
+		Turns:        s.Turns,
+		Messages:     s.Messages,
+		Tokens:       s.Tokens,
+		Subagents:    s.Subagents,
+		Bytes:        v.Bytes,
+		Lines:        v.Lines,
+		BadLines:     v.Bad,
 	}
 }

@@ -32,7 +32,8 @@ func TestScanCodex(t *testing.T) {
 	for _, s := range scanJSON(t, codexScenarios) {
 		got[s.SessionID] = s
 	}
-	threads, estimates := 0, 0
+	threads := 0
+	estimates := 0
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -53,15 +54,22 @@ func TestScanCodex(t *testing.T) {
 				estimates++
 				s.Context = want.Context
 			}
-			have := codexThread{ID: s.SessionID, Context: s.Context, Compacted: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown + s.Inherited, Requests: want.Requests}
+			have := codexThread{
+				ID:        s.SessionID,
+				Context:   s.Context,
+				Compacted: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown + s.Inherited,
+				Requests:  want.Requests,
+			}
 			if s.Used != nil {
 				left := 100 - *s.Used
-				have.PercentLeft, have.Window = &left, &s.Window
+				have.PercentLeft = &left
+				have.Window = &s.Window
 			}
 			if d := cmp.Diff(want, have); d != "" {
 				t.Errorf("%s (-want +got):\n%s", name, d)
 			}
-			if n := want.Requests; len(n) > 0 && (s.Compactions.Auto != n["auto"] || s.Compactions.Manual != n["manual"]) {
+			if n := want.Requests; len(n) > 0 &&
+				(s.Compactions.Auto != n["auto"] || s.Compactions.Manual != n["manual"]) {
 				t.Errorf("%s: %+v, want %v", name, s.Compactions, n)
 			}
 		}
@@ -89,15 +97,23 @@ func TestScanCodexPaths(t *testing.T) {
 		return path
 	}
 	const plain, packed = "rollout-2026-11-22T00-39-12-01a200b1-5830-7682-9191-0cdc4e0019dc.jsonl", "rollout-2026-11-22T00-39-13-01a200b1-5cd6-7722-b3ac-e0f81bca585a.jsonl.zst"
-	renamed, zipped := copyTo(plain, "copy.jsonl"), copyTo(packed, packed)
-	for path, want := range map[string]string{renamed: "01a200b1-5830-7682-9191-0cdc4e0019dc", zipped: "01a200b1-5cd6-7722-b3ac-e0f81bca585a"} {
+	renamed := copyTo(plain, "copy.jsonl")
+	zipped := copyTo(packed, packed)
+	for path, want := range map[string]string{
+		renamed: "01a200b1-5830-7682-9191-0cdc4e0019dc",
+		zipped:  "01a200b1-5cd6-7722-b3ac-e0f81bca585a",
+	} {
 		if s := scanJSON(t, path)[path]; s.SessionID != want || s.Client != "codex" || s.Context == nil {
 			t.Errorf("%s: %+v", path, s)
 		}
 	}
 	const id = "11111111-1111-4111-8111-111111111111"
 	own := filepath.Join(dir, id+".jsonl")
-	if err := os.WriteFile(own, []byte(`{"type":"assistant","uuid":"a","timestamp":"2026-01-02T08:00:00Z","message":{"id":"m","usage":{"input_tokens":7}}}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		own,
+		[]byte(`{"type":"assistant","uuid":"a","timestamp":"2026-01-02T08:00:00Z","message":{"id":"m","usage":{"input_tokens":7}}}`+"\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(renamed); err != nil {

@@ -56,15 +56,42 @@ func stamp(t *time.Time) string {
 }
 
 func toldByScan(s scanned) told {
-	return told{Context: s.Context, Peak: s.Peak, Turns: s.Turns, Lines: s.Lines, Bad: s.BadLines, Model: s.Model, Version: s.Version,
-		CWD: s.CWD, Started: stamp(s.StartedAt), Active: stamp(s.LastActivity), SubFiles: s.Subagents.Files, SessionID: s.SessionID,
-		Messages: s.Messages, Tokens: s.Tokens, Compactions: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown}
+	return told{
+		Context:     s.Context,
+		Peak:        s.Peak,
+		Turns:       s.Turns,
+		Lines:       s.Lines,
+		Bad:         s.BadLines,
+		Model:       s.Model,
+		Version:     s.Version,
+		CWD:         s.CWD,
+		Started:     stamp(s.StartedAt),
+		Active:      stamp(s.LastActivity),
+		SubFiles:    s.Subagents.Files,
+		SessionID:   s.SessionID,
+		Messages:    s.Messages,
+		Tokens:      s.Tokens,
+		Compactions: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown,
+	}
 }
 
 func toldByTruth(f *transcripttest.FileTruth, spent transcripttest.Figures) told {
-	w := told{Peak: f.Peak, Turns: f.Turns, Lines: int64(f.Lines), Bad: int64(f.BadLines), Model: f.Model, Version: f.Version, CWD: f.Cwd,
-		Started: stamp(&f.Started), Active: stamp(&f.LastActivity), SubFiles: f.Subagents.Files, SessionID: f.SessionID,
-		Messages: spent.Messages, Tokens: api.Tokens(spent.Tokens), Compactions: spent.Compactions.Total()}
+	w := told{
+		Peak:        f.Peak,
+		Turns:       f.Turns,
+		Lines:       int64(f.Lines),
+		Bad:         int64(f.BadLines),
+		Model:       f.Model,
+		Version:     f.Version,
+		CWD:         f.Cwd,
+		Started:     stamp(&f.Started),
+		Active:      stamp(&f.LastActivity),
+		SubFiles:    f.Subagents.Files,
+		SessionID:   f.SessionID,
+		Messages:    spent.Messages,
+		Tokens:      api.Tokens(spent.Tokens),
+		Compactions: spent.Compactions.Total(),
+	}
 	if f.Known {
 		w.Context = &f.ContextTokens
 	}
@@ -100,11 +127,18 @@ func TestScanGeneratedFleets(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()
-			truth, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9000 + seed, Traps: true, Copies: true, Subagents: true})
+			truth, err := transcripttest.Generate(dir, transcripttest.Options{
+				Seed:      9000 + seed,
+				Traps:     true,
+				Copies:    true,
+				Subagents: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			messages, compactions, tokens := 0, 0, transcripttest.Tokens{}
+			messages := 0
+			compactions := 0
+			tokens := transcripttest.Tokens{}
 			fleet := scanJSON(t, dir)
 			for _, s := range fleet {
 				messages += s.Messages

@@ -35,7 +35,11 @@ func TestScripts(t *testing.T) {
 			// For a process without privileges.
 			return errors.Join(os.Chmod(filepath.Dir(env.WorkDir), 0o755), os.Chmod(env.WorkDir, 0o755))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": scriptCode, "until": scriptUntil, "fetch": scriptFetch},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":  scriptCode,
+			"until": scriptUntil,
+			"fetch": scriptFetch,
+		},
 	})
 }
 

@@ -25,14 +25,31 @@ func newServiceCommand(env *environ) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		serviceStep(env, "install", "Write the units, and start the service now and at each login", service.Install, true),
-		serviceStep(env, "status", "Say whether the units are in place, and what the service does", service.Status, false),
+		serviceStep(
+			env,
+			"install",
+			"Write the units, and start the service now and at each login",
+			service.Install,
+			true,
+		),
+		serviceStep(
+			env,
+			"status",
+			"Say whether the units are in place, and what the service does",
+			service.Status,
+			false,
+		),
 		serviceStep(env, "remove", "Stop the service and take its units away", service.Remove, true),
 	)
 	return cmd
 }
 
-func serviceStep(env *environ, name, short string, do func(context.Context, service.Options) error, dry bool) *cobra.Command {
+func serviceStep(
+	env *environ,
+	name, short string,
+	do func(context.Context, service.Options) error,
+	dry bool,
+) *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{
 		Use:     name,

@@ -35,7 +35,8 @@ func TestServiceSockets(t *testing.T) {
 		d.passed = append(d.passed, f)
 	}
 	unix.(*net.UnixListener).SetUnlinkOnClose(false)
-	_, _ = unix.Close(), tcp.Close() // the descriptors stay open
+	_ = unix.Close()
+	_ = tcp.Close() // the descriptors stay open
 	d.listen = tcp.Addr().String()
 	d.vars = []string{"LISTEN_FDS=2"}
 	d.as = []string{"sh", "-c", `LISTEN_PID=$$ exec sm "$@"`, "sm"}

@@ -93,7 +93,11 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 			continue
 		}
 		used[name] = true
-		if family, _, _ := strings.Cut(args, ","); name == "socket" && !strings.Contains(settings["RestrictAddressFamilies"]+" ", family+" ") {
+		if family, _, _ := strings.Cut(
+			args,
+			",",
+		); name == "socket" &&
+			!strings.Contains(settings["RestrictAddressFamilies"]+" ", family+" ") {
 			t.Errorf("a socket of %s", family)
 		}
 	}

@@ -62,13 +62,23 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			if pid != 0 {
 				p, err := proc.Stat("/proc", pid)
 				if err != nil {
-					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, install.PlainError(err))
+					return fmt.Errorf(
+						"process %d: %w; give the pid of a client that runs",
+						pid,
+						install.PlainError(err),
+					)
 				}
 				client = guard.Client{SessionID: env.caller().SessionOf(pid, p.Start), PID: pid, Start: p.Start}
 				proven = client.SessionID != ""
 			}
 			return env.sessionActivate(cmd.Context(), guard.Activation{
-				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.sessionDirs(), Alive: proc.Alive,
+				Dir:    dir,
+				Skill:  args[1],
+				Client: client,
+				Proven: proven,
+				Now:    time.Now(),
+				Dirs:   env.sessionDirs(),
+				Alive:  proc.Alive,
 			})
 		},
 	}
@@ -92,9 +102,18 @@ func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) err
 	if err != nil {
 		return sessionError(err)
 	}
-	fmt.Fprintf(env.Stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
+	fmt.Fprintf(
+		env.Stdout,
+		"%s: active in process %d, skill %s\n",
+		screen.OneLine(a.Dir),
+		a.Client.PID,
+		screen.OneLine(a.Skill),
+	)
 	if done.Full {
-		fmt.Fprintf(env.Stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
+		fmt.Fprintf(
+			env.Stdout,
+			"It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n",
+		)
 	}
 	return nil
 }
@@ -112,7 +131,10 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 			set := (*guard.State).Set
 			if force {
 				if sign, inside := env.caller().Inside(); inside {
-					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", sign)
+					return fmt.Errorf(
+						"--force is for people, and %s says that a client runs this command; use a terminal of your own",
+						sign,
+					)
 				}
 				if !term.IsTerminal(env.Stdin) { // as of one that has left its client's family
 					return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
@@ -139,7 +161,11 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 }
 
 // sessionUpdate sets, of a session's folder, a field and a value.
-func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
+func (env *environ) sessionUpdate(
+	ctx context.Context,
+	args []string,
+	set func(s *guard.State, field, value string, now time.Time) error,
+) error {
 	dir, err := env.sessionDir(args[0])
 	if err != nil {
 		return err
@@ -212,9 +238,18 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			client, _ := env.caller().Client()
 			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
-				fmt.Fprintf(env.Stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
+				fmt.Fprintf(
+					env.Stdout,
+					"%s: restarting; a fresh context reads %s\n",
+					screen.OneLine(dir),
+					guard.DocumentFile,
+				)
 				if err := supervisor.Signal(syscall.SIGUSR1); err != nil {
-					return fmt.Errorf("signal sm run, process %d: %w; start the client with 'sm run -- claude'", supervisor.Pid, err)
+					return fmt.Errorf(
+						"signal sm run, process %d: %w; start the client with 'sm run -- claude'",
+						supervisor.Pid,
+						err,
+					)
 				}
 				return nil
 			})
@@ -250,7 +285,10 @@ func (env *environ) ownSession(args []string) (string, error) {
 	client, _ := env.caller().Client()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
-		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
+		return "", absentf(
+			"no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder",
+			strings.Join(dirs, ", "),
+		)
 	}
 	return filepath.Dir(path), nil
 }
@@ -306,7 +344,10 @@ func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
 		switch {
 		case err == nil && s.RestartRefused != "":
-			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", screen.OneLine(s.RestartRefused))
+			return fmt.Errorf(
+				"not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it",
+				screen.OneLine(s.RestartRefused),
+			)
 		case err == nil && !s.KillRequested, !proc.Alive(client.PID, client.Start):
 			return nil
 		}

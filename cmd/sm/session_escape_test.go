@@ -66,7 +66,9 @@ func (c *captive) call(client guard.Client, tool string, input any, usage float6
 	}
 	p := &hook.Payload{ToolName: tool, ToolInput: raw, CWD: c.proj}
 	j, err := c.guard.Check(c.t.Context(), guard.ToolCall{
-		Dirs: []string{c.proj, c.proj}, Client: client, Alive: proc.Alive,
+		Dirs:   []string{c.proj, c.proj},
+		Client: client,
+		Alive:  proc.Alive,
 		Exempt: func(dir string) bool { return c.guard.Exempt(dir, p) },
 		Usage:  func(*guard.State) float64 { return usage },
 	})
@@ -94,7 +96,12 @@ func (c *captive) sm(client guard.Client, usage float64, args ...string) (code i
 		c.done = append(c.done, "  refused")
 		return -1
 	}
-	vars := map[string]string{"HOME": c.home, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": client.SessionID, "CLAUDE_PID": strconv.Itoa(client.PID)}
+	vars := map[string]string{
+		"HOME":                   c.home,
+		"CLAUDECODE":             "1",
+		"CLAUDE_CODE_SESSION_ID": client.SessionID,
+		"CLAUDE_PID":             strconv.Itoa(client.PID),
+	}
 	if c.project {
 		vars["CLAUDE_PROJECT_DIR"] = c.proj
 	}
@@ -125,7 +132,17 @@ func (c *captive) registry() string {
 // forge makes a call's environment another one, as VARIABLE=value before a command and env -i do.
 func (c *captive) forge(vars map[string]string) {
 	for name, values := range map[string][]string{
-		"CLAUDE_CODE_SESSION_ID": {"o1", "s2", "", "x"}, "CLAUDE_PID": {strconv.Itoa(c.other.PID), "4242", "1", ""}, "CLAUDECODE": {""},
+		"CLAUDE_CODE_SESSION_ID": {
+			"o1",
+			"s2",
+			"",
+			"x",
+		}, "CLAUDE_PID": {
+			strconv.Itoa(c.other.PID),
+			"4242",
+			"1",
+			"",
+		}, "CLAUDECODE": {""},
 		"CLAUDE_CONFIG_DIR": {c.home}, caller.SupervisorVariable: {strconv.Itoa(c.other.PID), ""},
 	} {
 		if c.rand.IntN(3) == 0 {
@@ -142,7 +159,17 @@ func pick[T any](c *captive, all ...T) T { return all[c.rand.IntN(len(all))] }
 
 // order is some session command with some arguments.
 func (c *captive) order() []string {
-	dir := pick(c, "sessions/A", "sessions/A", "sessions/A", "sessions/B", "sessions/C", "../sessions/D", "../elsewhere/sessions/E", "sessions/../sessions/A")
+	dir := pick(
+		c,
+		"sessions/A",
+		"sessions/A",
+		"sessions/A",
+		"sessions/B",
+		"sessions/C",
+		"../sessions/D",
+		"../elsewhere/sessions/E",
+		"sessions/../sessions/A",
+	)
 	pid := strconv.Itoa(pick(c, c.self.PID, c.other.PID))
 	at := pick(c, "2001-01-01T00:00:00Z", "2040-01-01T00:00:00Z")
 	update := func(field string, values ...string) []string {
@@ -154,9 +181,53 @@ func (c *captive) order() []string {
 		[]string{"session", "dehydrate"}, []string{"session", "dehydrate", dir},
 		[]string{"session", "restart"}, []string{"session", "restart", dir},
 		[]string{"session", "phase", dir, "Phase 1"},
-		update("pid", pid, "4242"), update("pidStart", "", "1", c.self.Start), update("sessionId", "", "x", "s1", "o1"), update("skill", "", "y"),
-		update("lifecycle", "active", "dehydrating", "restarting", "resuming", "completed"), update("overflowed", "false"),
-		update("killRequested", "true", "false"), update("contextUsage", "0", "0.1", "1"), update("startedAt", at), update("lastHeartbeat", at),
+		update(
+			"pid",
+			pid,
+			"4242",
+		), update(
+			"pidStart",
+			"",
+			"1",
+			c.self.Start,
+		), update(
+			"sessionId",
+			"",
+			"x",
+			"s1",
+			"o1",
+		), update(
+			"skill",
+			"",
+			"y",
+		),
+		update(
+			"lifecycle",
+			"active",
+			"dehydrating",
+			"restarting",
+			"resuming",
+			"completed",
+		), update(
+			"overflowed",
+			"false",
+		),
+		update(
+			"killRequested",
+			"true",
+			"false",
+		), update(
+			"contextUsage",
+			"0",
+			"0.1",
+			"1",
+		), update(
+			"startedAt",
+			at,
+		), update(
+			"lastHeartbeat",
+			at,
+		),
 		update("dehydratingSince", at), update("restartPrompt", "", "go on"), update("restartRefused", "", "x"),
 	)
 	if c.rand.IntN(8) == 0 {
@@ -181,7 +252,12 @@ func (c *captive) step() {
 		if err := os.WriteFile(filepath.Join(c.full, guard.DocumentFile), []byte("x"), 0o600); err != nil {
 			c.t.Fatal(err)
 		}
-		_ = guard.AskRestart(c.t.Context(), c.full, c.self, func() error { return pick(c, nil, errors.New("no")) }) // a document may be too old
+		_ = guard.AskRestart(
+			c.t.Context(),
+			c.full,
+			c.self,
+			func() error { return pick(c, nil, errors.New("no")) },
+		) // a document may be too old
 		if c.rand.IntN(2) == 0 {
 			c.done = append(c.done, "restart refused")
 			if err := guard.RestartRefused(c.proj, c.self.PID, c.self.Start, "no restart is left"); err != nil {
@@ -196,7 +272,11 @@ func (c *captive) report(client guard.Client, usage float64) {
 	c.t.Helper()
 	c.done = append(c.done, fmt.Sprint(client.SessionID, " reports ", usage))
 	if path, _, ok := guard.Find([]string{c.proj}, client); ok {
-		err := guard.Update(c.t.Context(), path, func(s *guard.State) error { s.Report(client, usage, time.Now()); return nil })
+		err := guard.Update(
+			c.t.Context(),
+			path,
+			func(s *guard.State) error { s.Report(client, usage, time.Now()); return nil },
+		)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -208,7 +288,8 @@ func (c *captive) report(client guard.Client, usage float64) {
 // then an activation lets it go.
 func TestNoWayAroundTheGuard(t *testing.T) {
 	t.Parallel()
-	runs, steps := 150, 12
+	runs := 150
+	steps := 12
 	if testing.Short() {
 		runs = 30
 	}
@@ -262,7 +343,9 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 			}
 			fresh := c.self
 			if c.rand.IntN(2) == 0 { // after a clear
-				fresh.SessionID, c.fresh, c.forges = "s2", true, false
+				fresh.SessionID = "s2"
+				c.fresh = true
+				c.forges = false
 				c.report(fresh, 0.1)
 				if !c.ls(fresh) {
 					t.Error("free before the activation")
@@ -270,7 +353,11 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 				if c.sm(fresh, 0.1, "session", "activate", "sessions/A", "x") != 0 {
 					t.Error("not activated in a fresh context")
 				}
-			} else if err := guard.Resumed(filepath.Join(c.full, guard.StateFile), c.self.PID, c.self.Start); err != nil {
+			} else if err := guard.Resumed(
+				filepath.Join(c.full, guard.StateFile),
+				c.self.PID,
+				c.self.Start,
+			); err != nil {
 				t.Error(err)
 			}
 			if c.ls(fresh) {

@@ -21,14 +21,28 @@ func TestSecondObserver(t *testing.T) {
 	d := newDaemon(t)
 	d.start()
 	second := func() (string, int) {
-		cmd := d.command("observe", "--projects", d.projects, "--state", d.state(), "--listen", "127.0.0.1:0", "--socket", d.socket()+"2")
+		cmd := d.command(
+			"observe",
+			"--projects",
+			d.projects,
+			"--state",
+			d.state(),
+			"--listen",
+			"127.0.0.1:0",
+			"--socket",
+			d.socket()+"2",
+		)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		_ = cmd.Run() // the code tells
 		return stderr.String(), cmd.ProcessState.ExitCode()
 	}
 	text, code := second()
-	want := fmt.Sprintf("sm: state directory %s is in use by the observer with pid %d; stop it, or choose another with --state\n", d.state(), d.cmd.Process.Pid)
+	want := fmt.Sprintf(
+		"sm: state directory %s is in use by the observer with pid %d; stop it, or choose another with --state\n",
+		d.state(),
+		d.cmd.Process.Pid,
+	)
 	if code != exitFailed || text != want {
 		t.Errorf("exit code %d, %q; want %d, %q", code, text, exitFailed, want)
 	}
@@ -82,7 +96,13 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			log := strings.TrimSpace(d.log(1 << 20))
-			if last := log[strings.LastIndex(log, `msg="caught up"`):]; !strings.HasPrefix(last, `msg="caught up" files=0 bytes=0`) {
+			if last := log[strings.LastIndex(
+				log,
+				`msg="caught up"`,
+			):]; !strings.HasPrefix(
+				last,
+				`msg="caught up" files=0 bytes=0`,
+			) {
 				t.Errorf("a restart reads what it has read: %s", last)
 			}
 			if strings.Contains(log, "level=ERROR") {

@@ -40,7 +40,12 @@ func (r *installRig) noSkill() {
 func TestInstallSkill(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
-	if got := r.run("install", "--guard", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "+++ ~/.claude/skills/session/SKILL.md\n@@ -0,0 +1,") {
+	if got := r.run(
+		"install",
+		"--guard",
+		"--dry-run",
+	); got.Code != 0 ||
+		!strings.Contains(got.Out, "+++ ~/.claude/skills/session/SKILL.md\n@@ -0,0 +1,") {
 		t.Errorf("dry run: %+v", got)
 	}
 	r.noSkill()
@@ -65,7 +70,11 @@ func TestInstallSkill(t *testing.T) {
 	r.noSkill()
 
 	r.want(outcome{Out: installedLine + skillInstalledLine}, "install", "--guard")
-	if got := r.run("uninstall", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "--- ~/.claude/skills/session/SKILL.md\n") || r.read(r.skill()) != signedSkill(shippedSkill(t)) {
+	if got := r.run(
+		"uninstall",
+		"--dry-run",
+	); got.Code != 0 || !strings.Contains(got.Out, "--- ~/.claude/skills/session/SKILL.md\n") ||
+		r.read(r.skill()) != signedSkill(shippedSkill(t)) {
 		t.Errorf("dry run: %+v", got)
 	}
 	r.want(outcome{Out: uninstalledLine + "~/.claude/skills/session/SKILL.md: removed\n"}, "uninstall")
@@ -77,13 +86,26 @@ func TestInstallSkillOfOthers(t *testing.T) {
 	t.Parallel()
 	ours := signedSkill(shippedSkill(t))
 	for name, text := range map[string]string{
-		"foreign": "---\nname: session\n---\nMine.\n", "empty": "", "changed": strings.Replace(ours, "# Session", "# My session", 1),
+		"foreign": "---\nname: session\n---\nMine.\n", "empty": "", "changed": strings.Replace(
+			ours,
+			"# Session",
+			"# My session",
+			1,
+		),
 		"added to": ours + "More.\n", "cut": ours[:len(ours)-10],
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newInstallRig(t)
 			r.write(r.skill(), text, 0o644)
-			r.want(outcome{1, "", "sm: ~/.claude/skills/session/SKILL.md is not sm's, or has been changed; move it away, or install without --guard\n"}, "install", "--guard")
+			r.want(
+				outcome{
+					1,
+					"",
+					"sm: ~/.claude/skills/session/SKILL.md is not sm's, or has been changed; move it away, or install without --guard\n",
+				},
+				"install",
+				"--guard",
+			)
 			if _, err := os.Stat(r.path); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the settings are changed all the same: %v", err)
 			}
@@ -97,7 +119,11 @@ func TestInstallSkillOfOthers(t *testing.T) {
 	t.Run("a folder", func(t *testing.T) {
 		r := newInstallRig(t)
 		r.write(r.skill()+"/x", "", 0o644)
-		r.want(outcome{1, "", "sm: ~/.claude/skills/session/SKILL.md is not a file; move it away\n"}, "install", "--guard")
+		r.want(
+			outcome{1, "", "sm: ~/.claude/skills/session/SKILL.md is not a file; move it away\n"},
+			"install",
+			"--guard",
+		)
 		r.want(outcome{Out: installedLine}, "install")
 		r.want(outcome{Out: uninstalledLine}, "uninstall")
 	})
@@ -110,7 +136,15 @@ func TestSkillTeachesWhatThereIs(t *testing.T) {
 	if !strings.HasPrefix(text, "---\nname: session\ndescription: ") || strings.ContainsAny(text, "\t\r") {
 		t.Error("no front matter")
 	}
-	for _, want := range []string{"sm session activate", "sm session phase", "sm session dehydrate", "sm session restart", "DEHYDRATED_CONTEXT.md", "CONTEXT OVERFLOW", "## continue"} {
+	for _, want := range []string{
+		"sm session activate",
+		"sm session phase",
+		"sm session dehydrate",
+		"sm session restart",
+		"DEHYDRATED_CONTEXT.md",
+		"CONTEXT OVERFLOW",
+		"## continue",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not tell of %s", want)
 		}

@@ -42,7 +42,11 @@ func TestInstallSmallSilent(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
 			defer cancel()
 			env := r.environ()
-			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.Stderr), "~/bin/sm-hook prints no version") {
+			if code := env.execute(
+				ctx,
+				[]string{"install"},
+			); code != 1 ||
+				!strings.Contains(r.clean(env.Stderr), "~/bin/sm-hook prints no version") {
 				t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 			}
 			r.checkTree("after the failure", before)
@@ -53,17 +57,27 @@ func TestInstallSmallSilent(t *testing.T) {
 // TestSmallHandsOver: sm-hook runs sm for all else; without one it is one line of error.
 func TestSmallHandsOver(t *testing.T) {
 	t.Parallel()
-	path, home := smallPath(t), t.TempDir()
+	path := smallPath(t)
+	home := t.TempDir()
 	run := func(name string, args ...string) (out string, code int) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(hookPaths(path)[0]), name), args...)
 		cmd.Env = []string{quickRace, "PATH=" + path, "HOME=" + home}
 		var both bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &both, &both
+		cmd.Stdout = &both
+		cmd.Stderr = &both
 		_ = cmd.Run() // its exit code tells
 		return both.String(), cmd.ProcessState.ExitCode()
 	}
-	for _, args := range [][]string{{"hook", "--help"}, {"statusline", "-h"}, {"version"}, {"--version"}, {"check-config"}, {"nonsense"}, {}} {
+	for _, args := range [][]string{
+		{"hook", "--help"},
+		{"statusline", "-h"},
+		{"version"},
+		{"--version"},
+		{"check-config"},
+		{"nonsense"},
+		{},
+	} {
 		want, wantCode := run("sm", args...)
 		if got, code := run(install.SmallName, args...); got != want || code != wantCode {
 			t.Errorf("%q: exit code %d, want %d: %s\nwant: %s", args, code, wantCode, got, want)
@@ -72,7 +86,11 @@ func TestSmallHandsOver(t *testing.T) {
 	whole := filepath.Join(filepath.Dir(hookPaths(path)[0]), "sm")
 	alone := func(when string) {
 		t.Helper()
-		if got, code := run(install.SmallName, "status"); code != 1 || !strings.HasPrefix(got, "sm-hook: no sm beside it: ") || strings.Count(got, "\n") != 1 {
+		if got, code := run(
+			install.SmallName,
+			"status",
+		); code != 1 || !strings.HasPrefix(got, "sm-hook: no sm beside it: ") ||
+			strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %s", when, code, got)
 		}
 		if got, code := run(install.SmallName, "hook", "--help"); got != "" || code != 0 {
@@ -97,8 +115,11 @@ func TestInstallForeignSmall(t *testing.T) {
 		place func(t *testing.T, r *installRig, path string)
 		ours  bool
 	}{
-		"a script of others": {func(_ *testing.T, r *installRig, path string) { r.write(path, "#!/bin/sh\n", 0o700) }, false},
-		"one that is gone":   {func(*testing.T, *installRig, string) {}, true},
+		"a script of others": {
+			func(_ *testing.T, r *installRig, path string) { r.write(path, "#!/bin/sh\n", 0o700) },
+			false,
+		},
+		"one that is gone": {func(*testing.T, *installRig, string) {}, true},
 		"beside an old sm": {func(_ *testing.T, r *installRig, path string) {
 			r.write(path, "", 0o700)
 			r.write(r.home+"/x/sm", "", 0o700)
@@ -115,7 +136,11 @@ func TestInstallForeignSmall(t *testing.T) {
 			r, codex := newCodexRig(t)
 			path := r.home + "/x/sm-hook"
 			tt.place(t, r, path)
-			text := strings.ReplaceAll(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "PATH hook"}]}]}`, "PATH", path)
+			text := strings.ReplaceAll(
+				`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "PATH hook"}]}]}`,
+				"PATH",
+				path,
+			)
 			r.write(codex, text+"}", 0o600)
 			r.write(r.path, text+`, "statusLine": {"type": "command", "command": "`+path+` statusline"}}`, 0o600)
 			before := r.tree()

@@ -33,9 +33,13 @@ func TestSoakClients(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	t.Parallel()
-	length, rate, width := 4*time.Second, 300, 20
+	length := 4 * time.Second
+	rate := 300
+	width := 20
 	if d, err := time.ParseDuration(os.Getenv("SM_SOAK")); err == nil {
-		length, rate, width = d, 100, 120
+		length = d
+		rate = 100
+		width = 120
 	}
 	if n, err := strconv.Atoi(os.Getenv("SM_SOAK_RATE")); err == nil {
 		rate = n
@@ -71,7 +75,14 @@ func TestSoakClients(t *testing.T) {
 		t.Errorf("its log:\n%s", log)
 	}
 	for client, l := range s.loads {
-		t.Logf("FIGURES: %s: %d lines, %.1f MB, %d sessions; %v", client, l.lines, float64(l.bytes)/1e6, len(l.truth.Sessions), l.truth.Counters)
+		t.Logf(
+			"FIGURES: %s: %d lines, %.1f MB, %d sessions; %v",
+			client,
+			l.lines,
+			float64(l.bytes)/1e6,
+			len(l.truth.Sessions),
+			l.truth.Counters,
+		)
 	}
 	t.Logf("FIGURES: %v, %d scrapes; CPU %v, %.1f %% of one; at most %.1f MB of memory", length, s.scrapes,
 		s.cpu.Round(time.Millisecond), 100*s.cpu.Seconds()/length.Seconds(), float64(s.peak)/1024)
@@ -104,7 +115,9 @@ func (s *sideBySide) watch(length time.Duration) {
 func (s *sideBySide) counters(client string) map[string]float64 {
 	all := s.series()
 	maps.DeleteFunc(all, func(series string, v float64) bool {
-		return v == 0 || !strings.HasPrefix(series, `agent_compactions_total{client="`+client+`"`) && !strings.HasPrefix(series, `agent_tokens_total{client="`+client+`"`)
+		return v == 0 ||
+			!strings.HasPrefix(series, `agent_compactions_total{client="`+client+`"`) &&
+				!strings.HasPrefix(series, `agent_tokens_total{client="`+client+`"`)
 	})
 	return all
 }
@@ -138,7 +151,9 @@ func (s *sideBySide) settled(what string) {
 				if x.Client != client {
 					continue
 				}
-				now := seat{Compactions: x.Compactions.Auto + x.Compactions.Manual + x.Compactions.Unknown + x.Inherited}
+				now := seat{
+					Compactions: x.Compactions.Auto + x.Compactions.Manual + x.Compactions.Unknown + x.Inherited,
+				}
 				if x.TokensUsed != nil {
 					now.Context = *x.TokensUsed
 				}
@@ -170,7 +185,13 @@ func (s *sideBySide) told() {
 		}
 		for _, level := range []string{"warning", "critical"} {
 			if cycles := s.loads[x.Client].truth.cycles[x.SessionID]; counts[level] > cycles {
-				s.t.Errorf("%s was told %d times that its context is at %s, in %d cycles", x.SessionID, counts[level], level, cycles)
+				s.t.Errorf(
+					"%s was told %d times that its context is at %s, in %d cycles",
+					x.SessionID,
+					counts[level],
+					level,
+					cycles,
+				)
 			}
 		}
 	}
@@ -195,5 +216,10 @@ func (s *sideBySide) used() {
 		}
 	}
 	s.cpu, s.peak = s.cpu+cpu, max(s.peak, memory["VmHWM:"])
-	s.t.Logf("FIGURES: of one process: CPU %v, memory %.1f MB, at most %.1f MB", cpu, float64(memory["VmRSS:"])/1024, float64(memory["VmHWM:"])/1024)
+	s.t.Logf(
+		"FIGURES: of one process: CPU %v, memory %.1f MB, at most %.1f MB",
+		cpu,
+		float64(memory["VmRSS:"])/1024,
+		float64(memory["VmHWM:"])/1024,
+	)
 }

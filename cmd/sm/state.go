@@ -32,7 +32,11 @@ func newStateCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func stateStep(env *environ, name, short string, do func(env *environ, log *slog.Logger, dir, file string) (int, error)) *cobra.Command {
+func stateStep(
+	env *environ,
+	name, short string,
+	do func(env *environ, log *slog.Logger, dir, file string) (int, error),
+) *cobra.Command {
 	return &cobra.Command{
 		Use:     name + " FILE",
 		Short:   short,

@@ -26,7 +26,13 @@ func TestStateMoves(t *testing.T) {
 		out, err := d.command(append([]string{"state"}, args...)...).CombinedOutput()
 		return string(out), err
 	}
-	if out, err := sm("export", file, "--state", d.state()); err == nil || !strings.Contains(out, "no observer has run there") {
+	if out, err := sm(
+		"export",
+		file,
+		"--state",
+		d.state(),
+	); err == nil ||
+		!strings.Contains(out, "no observer has run there") {
 		t.Errorf("without a state: %v, %s", err, out)
 	}
 	d.start()

@@ -87,7 +87,12 @@ func newStatusCommand(env *environ) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.json, "json", false, "print JSON in the format of GET /sessions")
 	flags.BoolVar(&o.all, "all", false, "list all sessions, not only recent ones")
-	flags.StringVar(&o.sort, "sort", top.ByUrgency.String(), "order by `HOW`: urgency, pressure, replies, name, activity or compactions")
+	flags.StringVar(
+		&o.sort,
+		"sort",
+		top.ByUrgency.String(),
+		"order by `HOW`: urgency, pressure, replies, name, activity or compactions",
+	)
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp))
 	clientFlag(cmd, &o.client)
 	flags.IntVar(&o.limit, "limit", 0, "list at most `N` sessions")
@@ -120,7 +125,10 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 		top.Sort(all.Sessions, top.ByUrgency)
 		for i := range all.Sessions {
 			s := &all.Sessions[i]
-			names = append(names, cobra.CompletionWithDesc(screen.OneLine(s.ShortName()), screen.OneLine(s.Project+" "+s.State)))
+			names = append(
+				names,
+				cobra.CompletionWithDesc(screen.OneLine(s.ShortName()), screen.OneLine(s.Project+" "+s.State)),
+			)
 		}
 		return names, how
 	}
@@ -208,7 +216,8 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 	top.Sort(list, order)
 	more := 0
 	if limit > 0 && len(list) > limit {
-		more, list = len(list)-limit, list[:limit]
+		more = len(list) - limit
+		list = list[:limit]
 	}
 	if len(list) > 0 {
 		if err := (top.Table{Width: to.Columns, Colour: to.Colour}).Write(to, list, time.Now()); err != nil {
@@ -279,7 +288,11 @@ func statusError(err error, id ...string) error {
 	}
 	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
 		if len(id) == 1 && len(id[0]) < shortestPrefix && strings.Trim(id[0], "0123456789abcdef") == "" {
-			return absentf("%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them", id[0], shortestPrefix)
+			return absentf(
+				"%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them",
+				id[0],
+				shortestPrefix,
+			)
 		}
 		return absentf("no such session; 'sm status' lists them")
 	}

@@ -65,9 +65,17 @@ func TestStatuslineWraps(t *testing.T) {
 		{"failure", []string{"--", "echo a; exit 3"}, "42% ctx · a\n"},
 		{"not there", []string{"--", "exec 2>/dev/null; /none"}, "42% ctx\n"},
 		{"words of a person", []string{"--", "echo", "a b"}, "42% ctx · a b\n"},
-		{"quotes and colours", []string{"--", `printf '\033[1m%s\033[0m' "it's \"x\""`}, "42% ctx · \x1b[1mit's \"x\"\x1b[0m\n"},
+		{
+			"quotes and colours",
+			[]string{"--", `printf '\033[1m%s\033[0m' "it's \"x\""`},
+			"42% ctx · \x1b[1mit's \"x\"\x1b[0m\n",
+		},
 		{"something in the background", []string{"--", "cat /dev/zero | sleep 60 & echo a"}, "42% ctx · a\n"},
-		{"a flood", []string{"--", "printf a; head -c 200000 /dev/zero"}, "42% ctx · a" + strings.Repeat("\x00", 64<<10-1) + "\n"},
+		{
+			"a flood",
+			[]string{"--", "printf a; head -c 200000 /dev/zero"},
+			"42% ctx · a" + strings.Repeat("\x00", 64<<10-1) + "\n",
+		},
 		{"another program of our name", []string{"--", "./sm statusline"}, "42% ctx · other\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +92,13 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(""))
 	in := `{"session_id":"s","version":"2.1.197","context_window":{"used_percentage":42}}`
-	got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket, "CLAUDE_PID": "77"}, in, "--", "sm statusline -- 'sm statusline'; echo mine")
+	got := callStatusline(
+		t,
+		map[string]string{"SM_SOCKET": e.socket, "CLAUDE_PID": "77"},
+		in,
+		"--",
+		"sm statusline -- 'sm statusline'; echo mine",
+	)
 	if got != "42% ctx · mine\n" {
 		t.Errorf("printed %q", got)
 	}
@@ -94,7 +108,10 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 	}
 	p, err := hook.Decode([]byte(heard[0]))
 	s, err2 := hook.DecodeStatus([]byte(heard[0]))
-	if err != nil || err2 != nil || p.Event != hook.StatusLine || s.SessionID != "s" || s.Window.UsedPercentage.Value != 42 || s.SM.PID != 77 || s.SM.At.IsZero() {
+	if err != nil || err2 != nil || p.Event != hook.StatusLine || s.SessionID != "s" ||
+		s.Window.UsedPercentage.Value != 42 ||
+		s.SM.PID != 77 ||
+		s.SM.At.IsZero() {
 		t.Errorf("heard %s", heard[0])
 	}
 }
@@ -104,10 +121,16 @@ func TestStatuslineGuarded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	state := filepath.Join(dir, "sessions", "WEB", ".state.json")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(state), 0o700), os.WriteFile(state, []byte("{}"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(state), 0o700),
+		os.WriteFile(state, []byte("{}"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
-	in := fmt.Sprintf(`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`, filepath.Join(dir, "below"))
+	in := fmt.Sprintf(
+		`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`,
+		filepath.Join(dir, "below"),
+	)
 	for _, tt := range []struct{ name, answer, want string }{
 		{"guarded", `{"line":"WEB [implement/build-loop] 72%"}`, "WEB [implement/build-loop] 72%\n"},
 		{"not guarded", "", "42% ctx\n"},

@@ -31,7 +31,12 @@ func TestStoppedObserver(t *testing.T) {
 	}{
 		{"hook", `{"hook_event_name":"PostToolUse","session_id":"s"}`, "", []string{"hook"}},
 		{"end of a session", `{"hook_event_name":"SessionEnd","session_id":"s"}`, "", []string{"hook"}},
-		{"status line", `{"context_window":{"used_percentage":42}}`, "42% ctx · mine\n", []string{"statusline", "--", "echo mine"}},
+		{
+			"status line",
+			`{"context_window":{"used_percentage":42}}`,
+			"42% ctx · mine\n",
+			[]string{"statusline", "--", "echo mine"},
+		},
 		{"status line that hangs", `{}`, "–% ctx · mine\n", []string{"statusline", "--", "echo mine; sleep 60"}},
 		{"input that does not come", "", "", []string{"hook"}},
 	} {

@@ -16,7 +16,8 @@ import (
 )
 
 func newTopCommand(env *environ) *cobra.Command {
-	server, only := central.Options{}, ""
+	server := central.Options{}
+	only := ""
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet in the terminal",
@@ -30,8 +31,18 @@ func newTopCommand(env *environ) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runTop(cmd, env, server, only) },
 	}
-	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines from the server at `URL`, or from the configured server of that name")
-	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "HTTP client settings for that server in `FILE` (authorization, tls_config, …), in the format of Prometheus")
+	cmd.Flags().StringVar(
+		&server.URL,
+		"prometheus",
+		"",
+		"show the sessions of all machines from the server at `URL`, or from the configured server of that name",
+	)
+	cmd.Flags().StringVar(
+		&server.HTTPConfig,
+		"prometheus-config",
+		"",
+		"HTTP client settings for that server in `FILE` (authorization, tls_config, …), in the format of Prometheus",
+	)
 	clientFlag(cmd, &only)
 	return cmd
 }
@@ -47,7 +58,13 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 	if err := top.ParseClient(only); err != nil {
 		return usagef("--client: %w", err)
 	}
-	o := top.Options{In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only}
+	o := top.Options{
+		In:      env.Stdin,
+		Out:     env.Stdout,
+		Environ: env.Vars(),
+		Colour:  env.colourful(),
+		Client:  only,
+	}
 	if server.URL != "" {
 		if err := configured(cmd, env, &server); err != nil {
 			return err
@@ -61,7 +78,8 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 	if err != nil {
 		return err
 	}
-	o.From, o.Browse = env.caller().Origin(time.Now()).Agent, env.browse
+	o.From = env.caller().Origin(time.Now()).Agent
+	o.Browse = env.browse
 	o.Attach = func(socket, pane string) (*exec.Cmd, error) {
 		return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.Vars())
 	}
@@ -83,13 +101,19 @@ func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
 			return nil
 		}
 	}
-	return absentf("%q is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090", o.URL)
+	return absentf(
+		"%q is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090",
+		o.URL,
+	)
 }
 
 // clientFlag lets a command show the sessions of one client alone.
 func clientFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "client", "", "show only the sessions of `CLIENT`: claude or codex")
-	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(top.Clients(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"client",
+		cobra.FixedCompletions(top.Clients(), cobra.ShellCompDirectiveNoFileComp),
+	)
 }
 
 // topOfAll shows the sessions of all machines that write to a server.

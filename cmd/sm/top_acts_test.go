@@ -46,7 +46,11 @@ func TestTopActs(t *testing.T) {
 	}
 	p.do("send-keys", "-t", "0:", "y")
 	p.shows(`^queued for worker; it arrives at the end of its turn`)
-	if list, err := d.api.Messages(t.Context(), ""); err != nil || len(list.Messages) != 1 || list.Messages[0].Text != "Look at CI." {
+	if list, err := d.api.Messages(
+		t.Context(),
+		"",
+	); err != nil || len(list.Messages) != 1 ||
+		list.Messages[0].Text != "Look at CI." {
 		t.Errorf("after it: %+v, %v", list, err)
 	}
 
@@ -70,7 +74,24 @@ func TestTopActs(t *testing.T) {
 	p.shows(`^tmux: no current client .*; 'tmux list-panes -a' lists all panes`)
 	outer := &topPane{d, filepath.Join(d.dir, "outer")}
 	t.Cleanup(func() { _ = outer.command("kill-server").Run() })
-	outer.do("new-session", "-d", "-x", "100", "-y", "30", "env", "-u", "TMUX", "tmux", "-u", "-S", p.tmux, "attach", "-t", "0")
+	outer.do(
+		"new-session",
+		"-d",
+		"-x",
+		"100",
+		"-y",
+		"30",
+		"env",
+		"-u",
+		"TMUX",
+		"tmux",
+		"-u",
+		"-S",
+		p.tmux,
+		"attach",
+		"-t",
+		"0",
+	)
 	outer.shows(`^› web +worker`)
 	outer.do("send-keys", "a")
 	p.eventually("the client at the agent's pane", func() string {

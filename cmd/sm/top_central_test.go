@@ -20,17 +20,32 @@ func TestTopOfAllHosts(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		kind, result := "vector", ""
+		kind := "vector"
+		result := ""
 		if strings.HasSuffix(r.URL.Path, "/query_range") {
 			kind = "matrix"
 		} else if query := r.FormValue("query"); strings.Contains(query, "agent_session_") {
 			for i, host := range []string{"one", "two"} {
-				for name, value := range map[string]int{"context_tokens": 50_000 * (i + 1), "context_window_tokens": 200_000, "active": 1} {
-					result += fmt.Sprintf(`,{"metric":{"__name__":"agent_session_%s","host":%q,"instance":"127.0.0.1:8420","session":"same"},"value":[1,"%d"]}`, name, host, value)
+				for name, value := range map[string]int{
+					"context_tokens":        50_000 * (i + 1),
+					"context_window_tokens": 200_000,
+					"active":                1,
+				} {
+					result += fmt.Sprintf(
+						`,{"metric":{"__name__":"agent_session_%s","host":%q,"instance":"127.0.0.1:8420","session":"same"},"value":[1,"%d"]}`,
+						name,
+						host,
+						value,
+					)
 				}
 			}
 		}
-		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":%q,"result":[%s]}}`, kind, strings.TrimPrefix(result, ","))
+		_, _ = fmt.Fprintf(
+			w,
+			`{"status":"success","data":{"resultType":%q,"result":[%s]}}`,
+			kind,
+			strings.TrimPrefix(result, ","),
+		)
 	}))
 	t.Cleanup(server.Close)
 	d := newDaemon(t)
@@ -56,14 +71,45 @@ func TestTopOfAllHosts(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--prometheus", "metrics.example:9090"}, `^sm: "metrics.example:9090" is no address of a Prometheus server; give one such as http://127.0.0.1:9090`},
-		{[]string{"--prometheus", "http://127.0.0.1:1"}, `^sm: ask http://127.0.0.1:1: .*connection refused; see whether it runs and whether the address is right`},
-		{[]string{"--prometheus", server.URL, "--prometheus-config", "/nowhere.yml"}, `^sm: read /nowhere.yml: .*no such file or directory; write it as Prometheus has it`},
-		{[]string{"--prometheus", "main"}, `^sm: "main" is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090`},
+		{
+			[]string{"--prometheus", "metrics.example:9090"},
+			`^sm: "metrics.example:9090" is no address of a Prometheus server; give one such as http://127.0.0.1:9090`,
+		},
+		{
+			[]string{"--prometheus", "http://127.0.0.1:1"},
+			`^sm: ask http://127.0.0.1:1: .*connection refused; see whether it runs and whether the address is right`,
+		},
+		{
+			[]string{"--prometheus", server.URL, "--prometheus-config", "/nowhere.yml"},
+			`^sm: read /nowhere.yml: .*no such file or directory; write it as Prometheus has it`,
+		},
+		{
+			[]string{"--prometheus", "main"},
+			`^sm: "main" is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090`,
+		},
 		{[]string{"--prometheus", ""}, `^sm: --prometheus is empty; see 'sm --help'`},
-		{[]string{"--prometheus-config", "x"}, `^sm: --prometheus-config is for --prometheus, which is not given; see 'sm --help'`},
+		{
+			[]string{"--prometheus-config", "x"},
+			`^sm: --prometheus-config is for --prometheus, which is not given; see 'sm --help'`,
+		},
 	} {
-		p.do(append([]string{"respawn-pane", "-k", "-t", "0:", "sh", "-c", `"$@"; echo "ended with $?"; exec sleep 1000`, "-", "env", "HOME=" + d.dir, "sm", "top"}, c.args...)...)
+		p.do(append(
+			[]string{
+				"respawn-pane",
+				"-k",
+				"-t",
+				"0:",
+				"sh",
+				"-c",
+				`"$@"; echo "ended with $?"; exec sleep 1000`,
+				"-",
+				"env",
+				"HOME=" + d.dir,
+				"sm",
+				"top",
+			},
+			c.args...,
+		)...)
 		p.shows(c.want, `^ended with 2`)
 	}
 }

@@ -39,7 +39,22 @@ func newPane(t *testing.T, d *daemon, width, height int, command ...string) *top
 	command = append([]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"}, command...)
 	// The pane outlives sm top, to show what that leaves.
 	shell := `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "ended with $?"; exec sleep 1000`
-	p.do(append([]string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh", "-c", shell, "-", p.pid()}, command...)...)
+	p.do(append(
+		[]string{
+			"new-session",
+			"-d",
+			"-x",
+			fmt.Sprint(width),
+			"-y",
+			fmt.Sprint(height),
+			"sh",
+			"-c",
+			shell,
+			"-",
+			p.pid(),
+		},
+		command...,
+	)...)
 	return p
 }
 
@@ -112,7 +127,12 @@ func TestTopOnARealScreen(t *testing.T) {
 			writer.writeAt(99, 190_000, time.Now().Add(-3*time.Hour))
 			d.start()
 			p := newTopPane(t, d, size.width, size.height)
-			p.shows(`^sm top  12 agents  0 waiting  \d+ at work  \d+ idle  0 imminent`, `^› web +00000011 .* 60% `, `^  web +00000000 .* 5% `, `^urgency ↓  1 not listed  \? help`)
+			p.shows(
+				`^sm top  12 agents  0 waiting  \d+ at work  \d+ idle  0 imminent`,
+				`^› web +00000011 .* 60% `,
+				`^  web +00000000 .* 5% `,
+				`^urgency ↓  1 not listed  \? help`,
+			)
 
 			// What changes shows by itself.
 			p.write(3, 150_000)
@@ -120,7 +140,8 @@ func TestTopOnARealScreen(t *testing.T) {
 			if strings.Index(screen, "00000003") > strings.Index(screen, "00000011") {
 				t.Errorf("the fullest does not come first:\n%s", screen)
 			}
-			if size.width == 80 && strings.Contains(screen, "TOKENS") || size.width == 200 && !strings.Contains(screen, "MODEL") {
+			if size.width == 80 && strings.Contains(screen, "TOKENS") ||
+				size.width == 200 && !strings.Contains(screen, "MODEL") {
 				t.Errorf("the wrong columns:\n%s", screen)
 			}
 			for line := range strings.Lines(screen) {
@@ -140,7 +161,11 @@ func TestTopOnARealScreen(t *testing.T) {
 				t.Errorf("the filter lets more through:\n%s", screen)
 			}
 			p.do("send-keys", "Enter")
-			p.shows(`^00000004  esc goes back`, `^  session +00000004-1111-4111-8111-111111111111`, `  context +.* 25%, 50000 of 200000 tokens`)
+			p.shows(
+				`^00000004  esc goes back`,
+				`^  session +00000004-1111-4111-8111-111111111111`,
+				`  context +.* 25%, 50000 of 200000 tokens`,
+			)
 			p.do("send-keys", "Escape")
 			p.shows(`^› web +00000004 `)
 			p.do("send-keys", "Escape")
@@ -159,7 +184,11 @@ func TestTopOnARealScreen(t *testing.T) {
 			}
 
 			p.do("resize-window", "-x", "50", "-y", "8")
-			if screen := p.shows(`^name ↓  .*–\d+ of 12`, `^› 00000004 `); strings.Count(screen, "\n") != 8 || strings.Contains(screen, "CMP") {
+			if screen := p.shows(
+				`^name ↓  .*–\d+ of 12`,
+				`^› 00000004 `,
+			); strings.Count(screen, "\n") != 8 ||
+				strings.Contains(screen, "CMP") {
 				t.Errorf("after a resize:\n%s", screen)
 			}
 			p.do("resize-window", "-x", "160", "-y", "40")

@@ -33,8 +33,13 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 		return nil, nil, usagef("PATH is empty")
 	}
 	for _, path := range args {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" && !strings.HasSuffix(path, ".jsonl.zst") && !beginsWithRecord(path) {
-			return nil, nil, usagef("%s is no transcript: give a .jsonl file of a client, or a folder with such files", quote(path))
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" &&
+			!strings.HasSuffix(path, ".jsonl.zst") &&
+			!beginsWithRecord(path) {
+			return nil, nil, usagef(
+				"%s is no transcript: give a .jsonl file of a client, or a folder with such files",
+				quote(path),
+			)
 		}
 	}
 	if len(args) == 0 {
@@ -62,9 +67,15 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	there := slices.DeleteFunc(slices.Concat(dirs, env.LookupEnv.CodexDirs()), func(dir string) bool { return !isDir(dir) })
+	there := slices.DeleteFunc(
+		slices.Concat(dirs, env.LookupEnv.CodexDirs()),
+		func(dir string) bool { return !isDir(dir) },
+	)
 	if len(there) == 0 {
-		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", strings.Join(dirs, ", "))
+		return nil, fmt.Errorf(
+			"no transcripts: none of %s exists; run Claude Code once, or name a PATH",
+			strings.Join(dirs, ", "),
+		)
 	}
 	return there, nil
 }

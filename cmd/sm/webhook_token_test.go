@@ -39,10 +39,14 @@ func TestWebhookToken(t *testing.T) {
 		{name: "for all to write", make: file(0o666), off: "FILE has mode 0666, others may know it" + mends},
 		{name: "for the group to read", make: file(0o640), off: "FILE has mode 0640, others may know it" + mends},
 		{name: "for others to write", make: file(0o602), off: "FILE has mode 0602, others may know it" + mends},
-		{name: "a stranger's", root: true, off: "FILE belongs to another user than uid 0, others may know it; run chown 0 FILE and put a new token there",
+		{
+			name: "a stranger's",
+			root: true,
+			off:  "FILE belongs to another user than uid 0, others may know it; run chown 0 FILE and put a new token there",
 			make: func(t *testing.T, path string) error {
 				return errors.Join(file(0o600)(t, path), os.Chown(path, 65534, 65534))
-			}},
+			},
+		},
 		{name: "a pipe", off: "FILE is not a regular file, others may know it; put the token into one of mode 0600",
 			make: func(_ *testing.T, path string) error { return syscall.Mkfifo(path, 0o600) }},
 		{name: "a directory", off: "FILE is not a regular file, others may know it; put the token into one of mode 0600",
@@ -68,7 +72,8 @@ func TestWebhookToken(t *testing.T) {
 			vars := map[string]string{"HOME": home, "SM_HTTP_WEBHOOK_TOKEN_FILE": path}
 
 			checked := execute(t, vars, "check-config")
-			if want == "" && checked.Code != exitDone || want != "" && (checked.Code != exitFailed || checked.ErrOut != "sm: "+want+"\n") {
+			if want == "" && checked.Code != exitDone ||
+				want != "" && (checked.Code != exitFailed || checked.ErrOut != "sm: "+want+"\n") {
 				t.Errorf("check-config: %+v; want %q", checked, want)
 			}
 
@@ -79,8 +84,12 @@ func TestWebhookToken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := slices.DeleteFunc(doctor.Examine(t.Context(), options), func(f doctor.Finding) bool { return f.Check != "webhook" })
-			if len(found) != 1 || (found[0].Status == healthy) != (want == "") || !strings.Contains(found[0].Text, want) {
+			found := slices.DeleteFunc(
+				doctor.Examine(t.Context(), options),
+				func(f doctor.Finding) bool { return f.Check != "webhook" },
+			)
+			if len(found) != 1 || (found[0].Status == healthy) != (want == "") ||
+				!strings.Contains(found[0].Text, want) {
 				t.Errorf("doctor: %+v; want %q", found, want)
 			}
 
@@ -94,7 +103,8 @@ func TestWebhookToken(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case tt.off != "":
-				if o.WebhookToken != "" || !strings.Contains(log, `level=ERROR msg="POST /alerts/webhook is not served" err="`+want+`"`) {
+				if o.WebhookToken != "" ||
+					!strings.Contains(log, `level=ERROR msg="POST /alerts/webhook is not served" err="`+want+`"`) {
 					t.Errorf("takes %q, says %q; want %q", o.WebhookToken, log, want)
 				}
 			default:

@@ -64,22 +64,42 @@ func windowRules(c *config.Config) []transcript.WindowRule {
 func thresholds(c *config.Config) alerts.Thresholds {
 	m := c.ContextMonitor
 	return alerts.Thresholds{
-		WarningPercentage: m.WarningPercentage, CriticalPercentage: m.CriticalPercentage,
-		WarningTokens: int64(m.WarningTokens), CriticalTokens: int64(m.CriticalTokens),
-		WarningOfThreshold: m.WarningOfThreshold, CriticalOfThreshold: m.CriticalOfThreshold, EarlyRatio: m.EarlyWarnRatio,
+		WarningPercentage:   m.WarningPercentage,
+		CriticalPercentage:  m.CriticalPercentage,
+		WarningTokens:       int64(m.WarningTokens),
+		CriticalTokens:      int64(m.CriticalTokens),
+		WarningOfThreshold:  m.WarningOfThreshold,
+		CriticalOfThreshold: m.CriticalOfThreshold,
+		EarlyRatio:          m.EarlyWarnRatio,
 	}
 }
 
 // alertOptions are the settings of the policy.
 func alertOptions(c *config.Config) alerts.Options {
-	m, t := c.ContextMonitor, c.Messages
+	m := c.ContextMonitor
+	t := c.Messages
 	return alerts.Options{
-		Disabled: !m.Enabled, Thresholds: thresholds(c), Estimate: m.Estimate, ForecastReplies: m.ForecastReplies, ForecastTurns: m.ForecastTurns,
-		NoDataAfter: m.NoDataAfter, CompactionThreshold: int64(c.Compaction.ThresholdTokens), Settle: c.Compaction.Settle,
-		Storm:     alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
-		Reminders: alerts.Reminders{Soft: c.Reminders.Soft, Hard: c.Reminders.Hard, Wait: c.Reminders.CompactionWait},
+		Disabled:            !m.Enabled,
+		Thresholds:          thresholds(c),
+		Estimate:            m.Estimate,
+		ForecastReplies:     m.ForecastReplies,
+		ForecastTurns:       m.ForecastTurns,
+		NoDataAfter:         m.NoDataAfter,
+		CompactionThreshold: int64(c.Compaction.ThresholdTokens),
+		Settle:              c.Compaction.Settle,
+		Storm:               alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
+		Reminders: alerts.Reminders{
+			Soft: c.Reminders.Soft,
+			Hard: c.Reminders.Hard,
+			Wait: c.Reminders.CompactionWait,
+		},
 		Messages: alerts.Messages{
-			Warning: t.Warning, Critical: t.Critical, Compacted: t.Compacted, Storm: t.Storm, NoData: t.NoData, Forecast: t.Forecast,
+			Warning:   t.Warning,
+			Critical:  t.Critical,
+			Compacted: t.Compacted,
+			Storm:     t.Storm,
+			NoData:    t.NoData,
+			Forecast:  t.Forecast,
 		},
 	}
 }
@@ -98,14 +118,17 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}
-	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
+	o.Listen = cfg.Listen
+	o.MetricsListen = cfg.Metrics.Listen
+	o.WebConfigFile = cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, caller.Holder(proc.NewLocks("/proc"))
 	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
 	o.CodexDirs = env.LookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := version.Of(info)
-		o.Version, o.Commit = build.Version, build.Commit
+		o.Version = build.Version
+		o.Commit = build.Commit
 	}
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
@@ -128,7 +151,10 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 // servers are the central servers that the page may ask.
 func servers(cfg *config.Config) (list []page.Server) {
 	for _, s := range cfg.Prometheus {
-		list = append(list, page.Server{Name: s.Name, Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile}})
+		list = append(list, page.Server{
+			Name:    s.Name,
+			Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile},
+		})
 	}
 	return list
 }
@@ -136,7 +162,12 @@ func servers(cfg *config.Config) (list []page.Server) {
 // alertmanagers are those that are asked for the alerts of this machine.
 func alertmanagers(cfg *config.Config) alertmanager.Options {
 	c := &cfg.Alertmanager
-	o := alertmanager.Options{URLs: c.URLs, Interval: c.Interval, Host: c.Host, HTTPConfig: c.HTTPConfigFile}
+	o := alertmanager.Options{
+		URLs:       c.URLs,
+		Interval:   c.Interval,
+		Host:       c.Host,
+		HTTPConfig: c.HTTPConfigFile,
+	}
 	if o.Host == "" {
 		o.Host, _ = os.Hostname() // Check reports a missing name
 	}
@@ -155,7 +186,9 @@ func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Set
 		return s, err
 	}
 	s.Alertmanager = alertmanagers(cfg)
-	s.SessionTTL, s.MaxSessions, s.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
+	s.SessionTTL = cfg.Metrics.SessionTTL
+	s.MaxSessions = cfg.Metrics.MaxSessions
+	s.HideProject = !cfg.Metrics.Project
 	s.Windows, s.Alerts, s.Queue, s.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard.Enabled = cfg.Guard.Enabled
@@ -196,7 +229,10 @@ func (env wiring) handoffOptions(c *config.Config, log *slog.Logger) (o observer
 	o = observer.HandoffOptions{
 		Rotations:     rotation.Options{BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin},
 		Documents:     handoff.NewDocuments(dir, h.Expiry, log.With("component", "handoff")),
-		DocumentBytes: int64(h.DocumentBytes), Characters: h.InjectCharacters, AutoDocument: h.AutoDocument, AutoRotate: h.AutoRotate,
+		DocumentBytes: int64(h.DocumentBytes),
+		Characters:    h.InjectCharacters,
+		AutoDocument:  h.AutoDocument,
+		AutoRotate:    h.AutoRotate,
 	}
 	for _, ch := range c.Channels {
 		o.Channels = append(o.Channels, handoff.Channel{Name: ch.Name, Path: ch.Path})
@@ -237,7 +273,10 @@ const maxOffers = 10
 func queueOptions(c *config.Config) outbox.Options {
 	o := outbox.Defaults()
 	o.Offers = maxOffers
-	o.PerAgent, o.MessageBytes, o.PerSenderMinute, o.TTL = c.Queue.PerAgent, c.Queue.MessageBytes, c.Queue.PerSenderMinute, c.Queue.TTL
+	o.PerAgent = c.Queue.PerAgent
+	o.MessageBytes = c.Queue.MessageBytes
+	o.PerSenderMinute = c.Queue.PerSenderMinute
+	o.TTL = c.Queue.TTL
 	return o
 }
 

@@ -31,10 +31,12 @@ type answers struct {
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.asked.Add(1)
-	kind, lines := "vector", a.figures
+	kind := "vector"
+	lines := a.figures
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/query_range"):
-		kind, lines = "matrix", a.trends
+		kind = "matrix"
+		lines = a.trends
 	case strings.HasPrefix(r.FormValue("query"), "up{"):
 		lines = a.targets
 	}
@@ -63,7 +65,10 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		result = append(result, s)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": kind, "result": result}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"status": "success",
+		"data":   map[string]any{"resultType": kind, "result": result},
+	})
 }
 
 // serve answers as long as the test runs, and asks as sm does.
@@ -99,24 +104,71 @@ func TestSessions(t *testing.T) {
 			"agent_session_context_window_tokens{" + pulled + "} 1000000", "agent_session_context_tokens{" + pulled + "} 5000", "agent_session_state{" + pulled + ",state=idle} 1",
 			"agent_session_context_tokens{host=nobody} 5000",
 		},
-		targets: []string{"up{host=one,instance=127.0.0.1:8420,job=sm} 1", "up{host=four,instance=127.0.0.1:8420,job=sm} 0"},
-		trends:  []string{"agent_session_context_ratio{" + one + "} 0.5 0.6 0.8"},
+		targets: []string{
+			"up{host=one,instance=127.0.0.1:8420,job=sm} 1",
+			"up{host=four,instance=127.0.0.1:8420,job=sm} 0",
+		},
+		trends: []string{"agent_session_context_ratio{" + one + "} 0.5 0.6 0.8"},
 	}
 	s := serve(t, a)
 	want := api.Sessions{Hosts: 4, Down: []string{"four"}, Sessions: []api.Session{
 		{
-			Host: "one", ID: "one/web", Label: "web", Client: "claude", Provider: "claude", SessionID: "1111", Project: "shop", Model: "claude-opus-4-8", Version: "2.1.197",
-			TokensUsed: new(int64(160_000)), UsedPercentage: new(80), WindowTokens: 200_000, WindowSource: "statusline", Cycle: 4, IsActive: true, State: "waiting",
-			Compactions: api.Compactions{Auto: 3, Manual: 1}, DriftTokens: new(int64(-30)), CrossCheck: "drift", ContextSource: "transcript", ClearedTokens: 7000,
-			ThresholdTokens: new(int64(167_000)), ThresholdSource: "seen", Pressure: new(1.0), PressureLevel: "imminent",
-			Forecast: &api.Forecast{Replies: &api.Range{Low: 1, Likely: 2.5, High: 6}, Seconds: &api.Range{Low: 60, Likely: 60, High: 60}},
-			Trend:    []float64{0.5, 0.6, 0.8}, Enabled: true, Queued: 2, LastActive: new(time.UnixMilli(1_700_000_000_500)), CostUSD: new(1.25),
+			Host:            "one",
+			ID:              "one/web",
+			Label:           "web",
+			Client:          "claude",
+			Provider:        "claude",
+			SessionID:       "1111",
+			Project:         "shop",
+			Model:           "claude-opus-4-8",
+			Version:         "2.1.197",
+			TokensUsed:      new(int64(160_000)),
+			UsedPercentage:  new(80),
+			WindowTokens:    200_000,
+			WindowSource:    "statusline",
+			Cycle:           4,
+			IsActive:        true,
+			State:           "waiting",
+			Compactions:     api.Compactions{Auto: 3, Manual: 1},
+			DriftTokens:     new(int64(-30)),
+			CrossCheck:      "drift",
+			ContextSource:   "transcript",
+			ClearedTokens:   7000,
+			ThresholdTokens: new(int64(167_000)),
+			ThresholdSource: "seen",
+			Pressure:        new(1.0),
+			PressureLevel:   "imminent",
+			Forecast: &api.Forecast{
+				Replies: &api.Range{Low: 1, Likely: 2.5, High: 6},
+				Seconds: &api.Range{Low: 60, Likely: 60, High: 60},
+			},
+			Trend:      []float64{0.5, 0.6, 0.8},
+			Enabled:    true,
+			Queued:     2,
+			LastActive: new(time.UnixMilli(1_700_000_000_500)),
+			CostUSD:    new(1.25),
 		},
 		{
-			Host: "three:9464", ID: "three:9464/api", Label: "api", TokensUsed: new(int64(5000)), UsedPercentage: new(1), WindowTokens: 1_000_000, IsIdle: true,
-			State: "idle", ContextSource: "transcript", Enabled: true,
+			Host:           "three:9464",
+			ID:             "three:9464/api",
+			Label:          "api",
+			TokensUsed:     new(int64(5000)),
+			UsedPercentage: new(1),
+			WindowTokens:   1_000_000,
+			IsIdle:         true,
+			State:          "idle",
+			ContextSource:  "transcript",
+			Enabled:        true,
 		},
-		{Host: "two", ID: "two/web", Label: "web", WindowTokens: 200_000, IsActive: true, State: "active", Enabled: true},
+		{
+			Host:         "two",
+			ID:           "two/web",
+			Label:        "web",
+			WindowTokens: 200_000,
+			IsActive:     true,
+			State:        "active",
+			Enabled:      true,
+		},
 	}}
 	for look := range 3 {
 		got, err := s.Sessions(t.Context())
@@ -146,10 +198,29 @@ func TestHostileLabels(t *testing.T) {
 	}})
 	want := []api.Session{
 		{
-			Host: "one", ID: "one/" + tame, Label: tame, SessionID: tame, Project: tame, Model: tame, Client: tame, Provider: tame, Version: tame,
-			WindowSource: tame, ThresholdTokens: new(int64(167_000)), ThresholdSource: cut, State: cut, Enabled: true,
+			Host:            "one",
+			ID:              "one/" + tame,
+			Label:           tame,
+			SessionID:       tame,
+			Project:         tame,
+			Model:           tame,
+			Client:          tame,
+			Provider:        tame,
+			Version:         tame,
+			WindowSource:    tame,
+			ThresholdTokens: new(int64(167_000)),
+			ThresholdSource: cut,
+			State:           cut,
+			Enabled:         true,
 		},
-		{Host: cut, ID: cut + "/" + cut, Label: cut, State: "active", IsActive: true, Enabled: true},
+		{
+			Host:     cut,
+			ID:       cut + "/" + cut,
+			Label:    cut,
+			State:    "active",
+			IsActive: true,
+			Enabled:  true,
+		},
 	}
 	got, err := s.Sessions(t.Context())
 	if err != nil {
@@ -168,9 +239,19 @@ func TestImplausible(t *testing.T) {
 		"cache_hit_ratio", "cleared_tokens", "compaction_threshold_tokens", "context_tokens", "context_window_tokens", "cost_usd", "cycle", "drift_tokens", "forecast_replies",
 		"forecast_replies_low", "forecast_replies_high", "forecast_seconds", "forecast_turns", "last_activity_timestamp_seconds", "queued_messages", "transcript_compactions",
 	}
-	want := []api.Session{{Host: "one", ID: "one/web", Label: "web", State: "active", IsActive: true, Enabled: true}}
+	want := []api.Session{{
+		Host:     "one",
+		ID:       "one/web",
+		Label:    "web",
+		State:    "active",
+		IsActive: true,
+		Enabled:  true,
+	}}
 	for _, value := range []string{"1e18", "1e19", "1e300", "-1e10", "-1e300", "NaN", "+Inf", "-Inf"} {
-		a := &answers{figures: []string{"agent_session_active" + of + "1"}, trends: []string{"agent_session_context_ratio" + of + value}}
+		a := &answers{
+			figures: []string{"agent_session_active" + of + "1"},
+			trends:  []string{"agent_session_context_ratio" + of + value},
+		}
 		for _, name := range names {
 			a.figures = append(a.figures, "agent_session_"+name+of+value)
 		}
@@ -199,7 +280,11 @@ func TestOneHostSeveralObservers(t *testing.T) {
 	for _, x := range all.Sessions {
 		got = append(got, fmt.Sprint(x.ID, " ", *x.TokensUsed))
 	}
-	if diff := cmp.Diff([]string{"one/127.0.0.1:8420/web 1", "one/127.0.0.1:8421/web 2", "two/web 3"}, got); diff != "" || all.Hosts != 2 {
+	if diff := cmp.Diff(
+		[]string{"one/127.0.0.1:8420/web 1", "one/127.0.0.1:8421/web 2", "two/web 3"},
+		got,
+	); diff != "" ||
+		all.Hosts != 2 {
 		t.Errorf("%d hosts (-want +got):\n%s", all.Hosts, diff)
 	}
 }
@@ -218,14 +303,34 @@ func TestErrors(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		{"no token", text(401, "who\nare you"), ": status 401; give it a token or password that it takes, in the file for its HTTP client"},
-		{"not allowed", text(403, ""), ": status 403; give it a token or password that it takes, in the file for its HTTP client"},
+		{
+			"no token",
+			text(401, "who\nare you"),
+			": status 401; give it a token or password that it takes, in the file for its HTTP client",
+		},
+		{
+			"not allowed",
+			text(403, ""),
+			": status 403; give it a token or password that it takes, in the file for its HTTP client",
+		},
 		{"something else", text(200, "<html>\n"), "give the address below which it serves /api/v1/query"},
 		{"no such path", text(404, "404 page not found\n"), "give the address below which it serves /api/v1/query"},
-		{"elsewhere", http.RedirectHandler("/login", http.StatusFound), ": status 302; give the address below which it serves /api/v1/query"},
+		{
+			"elsewhere",
+			http.RedirectHandler("/login", http.StatusFound),
+			": status 302; give the address below which it serves /api/v1/query",
+		},
 		{"ill", text(500, "disk\nfull"), ": status 500; see its log"},
-		{"refuses the query", text(422, `{"status":"error","errorType":"execution","error":"too many\nsamples"}`), ": too many samples; see its log"},
-		{"another kind of answer", text(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`), "its answer is no result of a query; give the address below which it serves /api/v1/query"},
+		{
+			"refuses the query",
+			text(422, `{"status":"error","errorType":"execution","error":"too many\nsamples"}`),
+			": too many samples; see its log",
+		},
+		{
+			"another kind of answer",
+			text(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`),
+			"its answer is no result of a query; give the address below which it serves /api/v1/query",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := serve(t, c.handler).Sessions(t.Context())
@@ -235,7 +340,9 @@ func TestErrors(t *testing.T) {
 		})
 	}
 	for _, address := range []string{"", "metrics.example:9090", "ftp://metrics.example", "http://", "http://[::1"} {
-		if _, err := New(Options{URL: address}); err == nil || !strings.HasSuffix(err.Error(), "give one such as http://127.0.0.1:9090") {
+		if _, err := New(Options{
+			URL: address,
+		}); err == nil || !strings.HasSuffix(err.Error(), "give one such as http://127.0.0.1:9090") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -246,7 +353,9 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Sessions(t.Context())
-	if err == nil || !strings.HasPrefix(err.Error(), "ask "+gone.URL+": ") || !strings.HasSuffix(err.Error(), "connection refused; see whether it runs and whether the address is right") || strings.Contains(err.Error(), "secret") {
+	if err == nil || !strings.HasPrefix(err.Error(), "ask "+gone.URL+": ") ||
+		!strings.HasSuffix(err.Error(), "connection refused; see whether it runs and whether the address is right") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("nobody listens: %v", err)
 	}
 }
@@ -270,7 +379,8 @@ func TestHTTPConfig(t *testing.T) {
 	var token, elsewhere atomic.Value
 	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere.Store(r.Header.Get("Authorization")) }))
 	t.Cleanup(stranger.Close)
-	all, away := &answers{}, atomic.Bool{}
+	all := &answers{}
+	away := atomic.Bool{}
 	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token.Store(r.Header.Get("Authorization"))
 		if away.Load() {
@@ -290,7 +400,13 @@ func TestHTTPConfig(t *testing.T) {
 	}
 	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})))
 	write("token", "first\n")
-	s, err := New(Options{URL: web.URL, HTTPConfig: write("http.yml", "authorization: {credentials_file: token}\ntls_config: {ca_file: ca.pem}\nfollow_redirects: true\n")})
+	s, err := New(Options{
+		URL: web.URL,
+		HTTPConfig: write(
+			"http.yml",
+			"authorization: {credentials_file: token}\ntls_config: {ca_file: ca.pem}\nfollow_redirects: true\n",
+		),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,12 +422,27 @@ func TestHTTPConfig(t *testing.T) {
 		t.Errorf("%v; the stranger got %v", err, elsewhere.Load())
 	}
 	for name, want := range map[string]string{
-		write("typo.yml", "autorization: {}\n"):                                           "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
-		filepath.Join(dir, "missing.yml"):                                                 "no such file or directory; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
-		write("noca.yml", "tls_config: {ca_file: nowhere.pem}\n"):                         "see the files that it names",
-		write("both.yml", "basic_auth: {username: a}\nauthorization: {credentials: b}\n"): "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
+		write(
+			"typo.yml",
+			"autorization: {}\n",
+		): "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
+		filepath.Join(
+			dir,
+			"missing.yml",
+		): "no such file or directory; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
+		write(
+			"noca.yml",
+			"tls_config: {ca_file: nowhere.pem}\n",
+		): "see the files that it names",
+		write(
+			"both.yml",
+			"basic_auth: {username: a}\nauthorization: {credentials: b}\n",
+		): "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
 	} {
-		if _, err := New(Options{URL: web.URL, HTTPConfig: name}); err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := New(Options{
+			URL:        web.URL,
+			HTTPConfig: name,
+		}); err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", filepath.Base(name), err)
 		}
 	}
@@ -329,7 +460,11 @@ func TestTooLarge(t *testing.T) {
 		}
 	}))
 	s.within = time.Hour // so that a slow machine gets as far
-	if _, err := s.Sessions(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "its answer is larger than 64 MiB; lower metrics.max_sessions on the machines") {
+	if _, err := s.Sessions(t.Context()); err == nil ||
+		!strings.HasSuffix(
+			err.Error(),
+			"its answer is larger than 64 MiB; lower metrics.max_sessions on the machines",
+		) {
 		t.Errorf("%v", err)
 	}
 }

@@ -51,7 +51,10 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", httpclient.Shown(o.URL))
+		return nil, fmt.Errorf(
+			"%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090",
+			httpclient.Shown(o.URL),
+		)
 	}
 
 	client, err := httpclient.New(o.HTTPConfig, answerBytes)
@@ -124,7 +127,8 @@ func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 // trendsOf returns the last sizes of all contexts, as shares of their windows.
 func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
 	s.mu.Lock()
-	trends, age := s.trends, now.Sub(s.asked)
+	trends := s.trends
+	age := now.Sub(s.asked)
 	s.mu.Unlock()
 	if age >= 0 && age < trendEvery {
 		return trends, nil

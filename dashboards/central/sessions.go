@@ -98,7 +98,8 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 
 // sessionsOf learns the sessions from their samples, and the instances of each host.
 func sessionsOf(figures []series) (found map[key]*session, instances map[string]map[string]bool) {
-	found, instances = map[key]*session{}, map[string]map[string]bool{}
+	found = map[key]*session{}
+	instances = map[string]map[string]bool{}
 	for _, figure := range figures {
 		k := keyOf(figure.Labels)
 		v := figure.Sample.value
@@ -125,7 +126,8 @@ func sessionsOf(figures []series) (found map[key]*session, instances map[string]
 // are at most 1e9, so that their sums stay in range; times are before the year
 // 10000, the last that JSON has.
 func plausible(name string, v float64) bool {
-	low, high := 0.0, 1e9
+	low := 0.0
+	high := 1e9
 	switch name {
 	case "cache_hit_ratio":
 		high = 1
@@ -134,7 +136,8 @@ func plausible(name string, v float64) bool {
 	case "drift_tokens":
 		low = -high
 	case "last_activity_timestamp_seconds":
-		low, high = 1, 250_000_000_000
+		low = 1
+		high = 250_000_000_000
 	}
 	return v >= low && v <= high // not so for NaN
 }
@@ -145,7 +148,16 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	switch name {
 	case "info":
 		s.SessionID, s.Project, s.Model = label(labels, "session_id"), label(labels, "project"), label(labels, "model")
-		s.Client, s.Version, s.WindowSource = label(labels, "client"), label(labels, "version"), label(labels, "window_source")
+		s.Client, s.Version, s.WindowSource = label(
+			labels,
+			"client",
+		), label(
+			labels,
+			"version",
+		), label(
+			labels,
+			"window_source",
+		)
 		s.Provider = s.Client
 	case "active":
 		s.IsActive = v > 0
@@ -225,10 +237,17 @@ func (s *session) conclude() {
 	}
 	s.ContextSource = "transcript"
 	if s.WindowTokens > 0 {
-		s.UsedPercentage = new(int(min(100, math.Floor(float64(*s.TokensUsed)/float64(s.WindowTokens)*100+0.5)))) // as the client rounds
+		s.UsedPercentage = new(int(min(
+			100,
+			math.Floor(float64(*s.TokensUsed)/float64(s.WindowTokens)*100+0.5),
+		))) // as the client rounds
 	}
 	if s.ThresholdTokens != nil {
-		if ratio, p := alerts.PressureOf(*s.TokensUsed, s.ClearedTokens, *s.ThresholdTokens); p != alerts.PressureUnknown {
+		if ratio, p := alerts.PressureOf(
+			*s.TokensUsed,
+			s.ClearedTokens,
+			*s.ThresholdTokens,
+		); p != alerts.PressureUnknown {
 			s.Pressure, s.PressureLevel = &ratio, p.String()
 		}
 	}

@@ -85,7 +85,8 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 			c.Earlier += line
 			c.PastArea += area
 		} else {
-			c.Now, c.NowArea = line, area
+			c.Now = line
+			c.NowArea = area
 		}
 	}
 	for i := range int64(5) {
@@ -95,12 +96,34 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 	for i := range h.Marks {
 		m := &h.Marks[i]
 		if size := sizeAt(h, m); size > 0 || m.Opens() {
-			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), markClass(m), markTitle(m) + ", " + clock(m.At, zone), m.Opens()})
+			c.Marks = append(
+				c.Marks,
+				glyph{
+					percent(x(m.At)),
+					percent(y(size)),
+					markClass(m),
+					markTitle(m) + ", " + clock(m.At, zone),
+					m.Opens(),
+				},
+			)
 		}
 	}
 	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + Short(peak) + " tokens, last " + Short(end.Tokens) + "."
-	c.Data = plotData(h, plot{From: from, To: to, Top: top, Window: s.WindowTokens, Threshold: value(s.ThresholdTokens), Marks: []plotEvent{}}, zone)
+	c.Description = "Context over time, from " + clock(
+		from,
+		zone,
+	) + " to " + clock(
+		to,
+		zone,
+	) + "; largest " + Short(peak) + " tokens, last " + Short(end.Tokens) + "."
+	c.Data = plotData(h, plot{
+		From:      from,
+		To:        to,
+		Top:       top,
+		Window:    s.WindowTokens,
+		Threshold: value(s.ThresholdTokens),
+		Marks:     []plotEvent{},
+	}, zone)
 	return c
 }
 
@@ -129,7 +152,11 @@ func (c *chart) limits(s *api.Session, top int64, y func(int64) float64) {
 	for _, l := range [...]struct {
 		at          int64
 		text, class string
-	}{{s.WarningTokens, "notice at", "notice"}, {s.CriticalTokens, "critical notice at", "notice"}, {value(s.ThresholdTokens), "compacts at", "compacts"}} {
+	}{
+		{s.WarningTokens, "notice at", "notice"},
+		{s.CriticalTokens, "critical notice at", "notice"},
+		{value(s.ThresholdTokens), "compacts at", "compacts"},
+	} {
 		if l.at <= 0 || l.at > top {
 			continue
 		}
@@ -144,7 +171,25 @@ func (c *chart) limits(s *api.Session, top int64, y func(int64) float64) {
 // times are at most six round times between two, with the day where that is another than before.
 func times(from, to int64, zone *time.Location) (all []ruler) {
 	step := int64(1)
-	for _, step = range [...]int64{1, 5, 10, 30, 60, 5 * 60, 10 * 60, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400} {
+	for _, step = range [...]int64{
+		1,
+		5,
+		10,
+		30,
+		60,
+		5 * 60,
+		10 * 60,
+		30 * 60,
+		3600,
+		2 * 3600,
+		6 * 3600,
+		12 * 3600,
+		86400,
+		2 * 86400,
+		7 * 86400,
+		30 * 86400,
+		365 * 86400,
+	} {
 		if (to-from)/step < 6 {
 			break
 		}
@@ -165,7 +210,8 @@ func times(from, to int64, zone *time.Location) (all []ruler) {
 			r.Class = "end"
 		}
 		if d := t.Format("Jan 2"); d != day {
-			day, r.Day = d, d
+			day = d
+			r.Day = d
 		}
 		all = append(all, r)
 	}
@@ -174,12 +220,15 @@ func times(from, to int64, zone *time.Location) (all []ruler) {
 
 // span is the time that a history covers, a minute at least, and its largest context.
 func span(h *curve.History) (from, to, peak int64) {
-	from, to = h.Points[0].At, h.Points[len(h.Points)-1].At
+	from = h.Points[0].At
+	to = h.Points[len(h.Points)-1].At
 	for i := range h.Points {
 		peak = max(peak, h.Points[i].Tokens)
 	}
 	for i := range h.Marks {
-		from, to, peak = min(from, h.Marks[i].At), max(to, h.Marks[i].At), max(peak, h.Marks[i].Tokens)
+		from = min(from, h.Marks[i].At)
+		to = max(to, h.Marks[i].At)
+		peak = max(peak, h.Marks[i].Tokens)
 	}
 	if to-from < 60 {
 		from = to - 60

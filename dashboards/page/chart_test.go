@@ -26,7 +26,12 @@ func TestCycles(t *testing.T) {
 func TestMarksStandOnTheCurve(t *testing.T) {
 	h := &curve.History{
 		Points: []curve.Point{point(100, 50_000), point(200, 100_000), first(300, 20_000)},
-		Marks:  []curve.Mark{mark(50, "storm", "", 0), mark(250, "storm", "", 0), mark(250, "clear", "", 0), mark(200, "warning", "", 100_000)},
+		Marks: []curve.Mark{
+			mark(50, "storm", "", 0),
+			mark(250, "storm", "", 0),
+			mark(250, "clear", "", 0),
+			mark(200, "warning", "", 100_000),
+		},
 	}
 	var got []string
 	for _, m := range chartOf(&api.Session{WindowTokens: 200_000}, h, time.UTC).Marks {
@@ -53,7 +58,8 @@ func TestSparkIsOfFewCycles(t *testing.T) {
 		h.Points = append(h.Points, curve.Point{At: 100 * i, Tokens: 20_000, First: i > 0}, point(100*i+60, 160_000))
 	}
 	s := sparkOf(&api.Session{WindowTokens: 200_000}, &h)
-	if n := len(s.Breaks); n != sparkCycles-1 || strings.Count(s.Earlier, "M") != sparkCycles-1 || !strings.HasPrefix(s.Earlier, "M0 ") {
+	if n := len(s.Breaks); n != sparkCycles-1 || strings.Count(s.Earlier, "M") != sparkCycles-1 ||
+		!strings.HasPrefix(s.Earlier, "M0 ") {
 		t.Errorf("%d breaks, %q", n, s.Earlier)
 	}
 }

@@ -109,7 +109,8 @@ func subagentOf(s *api.Subagent, zone *time.Location) under {
 }
 
 func (x *under) size(tokens, window int64) {
-	x.Size, x.Fill = "unknown", "0"
+	x.Size = "unknown"
+	x.Fill = "0"
 	if tokens > 0 {
 		x.Size = Short(tokens)
 	}
@@ -158,7 +159,8 @@ func messageOf(m *api.Message, zone *time.Location) message {
 	case "unconfirmed":
 		x.Fate = "given" + by(m.Via) + ", never confirmed"
 	default:
-		x.Fate, x.Class = tame(words(m.Status)), "other"
+		x.Fate = tame(words(m.Status))
+		x.Class = "other"
 	}
 	return x
 }

@@ -76,7 +76,12 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := r.URL.Query()
 	page := &stream{
-		hub: h, limits: *h.limits.Load(), w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+		hub:     h,
+		limits:  *h.limits.Load(),
+		w:       w,
+		control: http.NewResponseController(w),
+		since:   now.after(query.Get("since")),
+		session: query.Get("session"),
 	}
 	if err := page.serve(r.Context(), sign, now); err != nil {
 		h.o.Log.Debug("a page has gone", "err", err)
@@ -89,7 +94,8 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 	if err := s.sendSnapshot(ctx, now, true); err != nil {
 		return err
 	}
-	beat, pause := time.NewTicker(s.limits.Beat), time.NewTimer(pageEvery)
+	beat := time.NewTicker(s.limits.Beat)
+	pause := time.NewTimer(pageEvery)
 	defer beat.Stop()
 	defer pause.Stop()
 	news := (<-chan struct{})(nil) // sign, but for a pause after each event
@@ -139,10 +145,15 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) er
 			news.Keys = append(news.Keys, d.data.Key)
 		}
 	}
-	s.since, s.keys = now.seq, keys
+	s.since = now.seq
+	s.keys = keys
 	if first || news.Head != "" || news.Rows != nil || news.Keys != nil {
 		for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
-			if err := s.send("state", stateNews{Page: news.Page, Head: news.Head, Rows: news.Rows[:rowsAtOnce]}); err != nil {
+			if err := s.send("state", stateNews{
+				Page: news.Page,
+				Head: news.Head,
+				Rows: news.Rows[:rowsAtOnce],
+			}); err != nil {
 				return err
 			}
 			news.Head, news.Rows = "", news.Rows[rowsAtOnce:]
@@ -174,7 +185,8 @@ func (s *stream) send(name string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.limits.Write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.limits.Write)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
 	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body); err != nil {

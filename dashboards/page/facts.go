@@ -115,7 +115,10 @@ func (f *facts) addCost(s *api.Session) {
 		f.add("Cost", fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD))
 	}
 	if s.CacheWriteUSD != nil {
-		f.add("First request", fmt.Sprintf("$%.2f to write the context into the cache, by the client's estimate", *s.CacheWriteUSD))
+		f.add(
+			"First request",
+			fmt.Sprintf("$%.2f to write the context into the cache, by the client's estimate", *s.CacheWriteUSD),
+		)
 	}
 	if s.CacheHitRatio != nil {
 		f.add("From cache", fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio))

@@ -20,7 +20,13 @@ func hostile() []string {
 	return []string{
 		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "' onmouseover='alert(1)", "</style><svg/onload=alert(1)>",
 		"javascript:alert(1)", "{{.}}", "\u202egpj.exe\u202c", "a\u200bb\u2066c\u2069", "\x00\x01\x1b[31m", "\xff\xfe\xc0", "\u2028\u2029\r\n\t",
-		strings.Repeat("long ", 20_000), strings.Repeat("\U0001F4A9", 5_000), "&lt;b&gt; &amp;", "<!--", "]]>", "`${alert(1)}`", "שלום", "",
+		strings.Repeat(
+			"long ",
+			20_000,
+		), strings.Repeat(
+			"\U0001F4A9",
+			5_000,
+		), "&lt;b&gt; &amp;", "<!--", "]]>", "`${alert(1)}`", "שלום", "",
 	}
 }
 
@@ -44,12 +50,24 @@ func checkText(t *testing.T, p *renderer, s string) {
 	}
 	draw := func(s string) (all string) {
 		x, h := full()
-		x.ID, x.Name, x.Project, x.Model = s, "n"+s, "p"+s, "m"+s
-		x.ParentID, x.WaitingFor, x.CWD = "q"+s, "w"+s, "d"+s
+		x.ID = s
+		x.Name = "n" + s
+		x.Project = "p" + s
+		x.Model = "m" + s
+		x.ParentID = "q" + s
+		x.WaitingFor = "w" + s
+		x.CWD = "d" + s
 		x.State = "waiting"
 		x.Subagents.Latest = []api.Subagent{{ID: "u" + s, Type: "k" + s}}
 		d := wire.Detail{Session: *x, History: *h, Messages: []api.Message{
-			{MadeAt: time.Unix(noon, 0), From: "f" + s, Mode: "h" + s, Text: "x" + s, Status: "waiting", WaitsFor: "y" + s},
+			{
+				MadeAt:   time.Unix(noon, 0),
+				From:     "f" + s,
+				Mode:     "h" + s,
+				Text:     "x" + s,
+				Status:   "waiting",
+				WaitsFor: "y" + s,
+			},
 		}}
 		v := detailOf(&d, s, "", time.UTC)
 		facts := facts{zone: time.UTC}
@@ -77,7 +95,11 @@ func checkText(t *testing.T, p *renderer, s string) {
 		t.Errorf("the markup is another (-harmless +this):\n%s", diff)
 	}
 	for _, r := range got {
-		if r < ' ' && r != '\n' || slices.Contains([]rune("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u2028\u2029\u007f"), r) {
+		if r < ' ' && r != '\n' ||
+			slices.Contains(
+				[]rune("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u2028\u2029\u007f"),
+				r,
+			) {
 			t.Errorf("%q gets through", r)
 		}
 	}
@@ -113,7 +135,11 @@ func FuzzHistory(f *testing.F) {
 			at += int64(b[0]) * int64(b[0])
 			size := int64(b[1])<<16 | int64(b[2])<<8
 			if b[0]%7 == 0 {
-				h.Marks = append(h.Marks, curve.Mark{At: at, Kind: []string{"compaction", "warning", "odd"}[b[1]%3], Tokens: size})
+				h.Marks = append(h.Marks, curve.Mark{
+					At:     at,
+					Kind:   []string{"compaction", "warning", "odd"}[b[1]%3],
+					Tokens: size,
+				})
 			} else {
 				h.Points = append(h.Points, curve.Point{At: at, Tokens: size, First: b[2]%5 == 0})
 			}

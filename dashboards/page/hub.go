@@ -264,7 +264,8 @@ func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	edited, changed := edits != h.edits, old == nil || old.seq != next.seq
+	edited := edits != h.edits
+	changed := old == nil || old.seq != next.seq
 	h.edits = edits
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -327,7 +328,8 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 			return nil, err
 		}
 		if !same {
-			d.seq, changed = h.seq, true
+			d.seq = h.seq
+			changed = true
 		}
 		next.agents[x.ID] = d
 		next.rows = append(next.rows, d)
@@ -338,7 +340,8 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		return nil, err
 	}
 	if next.html != old.html {
-		next.headAt, changed = h.seq, true
+		next.headAt = h.seq
+		changed = true
 	}
 	if !changed { // it says nothing new
 		h.seq--

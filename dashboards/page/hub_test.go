@@ -95,7 +95,8 @@ func TestSnapshotAfterTheLastPage(t *testing.T) {
 	<-h.woken
 	s.edits++
 
-	begun, looked := make(chan struct{}), make(chan error, 1)
+	begun := make(chan struct{})
+	looked := make(chan error, 1)
 	s.turn.Lock()
 	go func() {
 		_, err := h.look(awaited{t.Context(), sync.OnceFunc(func() { close(begun) })})

@@ -70,9 +70,11 @@ const firstRows = 120
 // write writes the page of a hub with the first rows of a snapshot, and with what
 // detail has drawn.
 func (p *renderer) write(w io.Writer, h *Hub, shot *snapshot, detail string) error {
-	mark, drawn := shot.mark(), shot.rows
+	mark := shot.mark()
+	drawn := shot.rows
 	if len(drawn) > firstRows {
-		mark, drawn = "", drawn[:firstRows] // the script asks for all
+		mark = ""
+		drawn = drawn[:firstRows] // the script asks for all
 	}
 
 	rows := make([]template.HTML, len(drawn))
@@ -83,7 +85,8 @@ func (p *renderer) write(w io.Writer, h *Hub, shot *snapshot, detail string) err
 		if err != nil {
 			return err
 		}
-		rows[i], data[i] = template.HTML(html), d.data
+		rows[i] = template.HTML(html)
+		data[i] = d.data
 		if d.data.Drift > 1 {
 			drifts = " drifts"
 		}
@@ -193,7 +196,11 @@ func headOf(l *wire.List) head {
 	if h.CatchingUp {
 		d.Progress = "Catching up: reading what existed before"
 		if l.Files > 0 {
-			d.Progress = fmt.Sprintf("Catching up: %s of %s transcripts read", Thousands(min(l.Done, l.Files)), Thousands(l.Files))
+			d.Progress = fmt.Sprintf(
+				"Catching up: %s of %s transcripts read",
+				Thousands(min(l.Done, l.Files)),
+				Thousands(l.Files),
+			)
 		}
 	}
 

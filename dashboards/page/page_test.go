@@ -65,7 +65,12 @@ func first(at, tokens int64) curve.Point {
 }
 
 func mark(at int64, kind, cause string, tokens int64) curve.Mark {
-	return curve.Mark{At: at, Kind: kind, Cause: cause, Tokens: tokens}
+	return curve.Mark{
+		At:     at,
+		Kind:   kind,
+		Cause:  cause,
+		Tokens: tokens,
+	}
 }
 
 func full() (*api.Session, *curve.History) {
@@ -101,8 +106,29 @@ func full() (*api.Session, *curve.History) {
 		LastRecord:  time.Unix(noon+3600, 0),
 	}
 	h := &curve.History{
-		Points: []curve.Point{point(noon, 20_000), point(noon+600, 90_000), point(noon+1200, 166_000), first(noon+1800, 31_000), point(noon+3600, 132_000)},
-		Marks: []curve.Mark{mark(noon+600, "warning", "", 104_000), mark(noon+1300, "compaction", "auto", 167_400), mark(noon+2000, "handoff", "", 0),
+		Points: []curve.Point{
+			point(noon, 20_000),
+			point(noon+600, 90_000),
+			point(noon+1200, 166_000),
+			first(noon+1800, 31_000),
+			point(noon+3600, 132_000),
+		},
+		Marks: []curve.Mark{mark(
+			noon+600,
+			"warning",
+			"",
+			104_000,
+		), mark(
+			noon+1300,
+			"compaction",
+			"auto",
+			167_400,
+		), mark(
+			noon+2000,
+			"handoff",
+			"",
+			0,
+		),
 			mark(noon+3000, "no_data", "", 0), mark(noon+3600, "critical", "", 132_000)},
 	}
 	return s, h
@@ -138,8 +164,20 @@ func TestRow(t *testing.T) {
 		past    *curve.History
 	}{
 		{"all is known", known, past},
-		{"little is known", &api.Session{ID: "x", Name: "x", State: "quiet", Enabled: true}, &curve.History{}},
-		{"unknown since a compaction", &api.Session{ID: "y", Name: "y", WindowTokens: 200_000, ThresholdTokens: new(int64(150_000)), State: "idle", Enabled: true},
+		{"little is known", &api.Session{
+			ID:      "x",
+			Name:    "x",
+			State:   "quiet",
+			Enabled: true,
+		}, &curve.History{}},
+		{"unknown since a compaction", &api.Session{
+			ID:              "y",
+			Name:            "y",
+			WindowTokens:    200_000,
+			ThresholdTokens: new(int64(150_000)),
+			State:           "idle",
+			Enabled:         true,
+		},
 			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
 		{"an estimate", estimate, &curve.History{Points: past.Points[:1]}},
 		{"more than the window holds", beyond, past},
@@ -160,15 +198,44 @@ func TestDetail(t *testing.T) {
 	s, h := full()
 	s.StartedAt = new(time.Unix(noon, 0))
 	s.Subagents.Latest = []api.Subagent{
-		{ID: "a9f92d45", Type: "Explore", ContextTokens: new(int64(84_000)), WindowTokens: 200_000, PeakTokens: 121_000, Compactions: 1, LastActive: time.Unix(noon+3000, 0)},
+		{
+			ID:            "a9f92d45",
+			Type:          "Explore",
+			ContextTokens: new(int64(84_000)),
+			WindowTokens:  200_000,
+			PeakTokens:    121_000,
+			Compactions:   1,
+			LastActive:    time.Unix(noon+3000, 0),
+		},
 		{ID: "a8f3eb11", WindowTokens: 200_000, Compactions: 2},
 	}
 	messages := []api.Message{
 		{Mode: "urgent", Status: "expired"},
-		{Mode: "sequential", Text: "Go.", Status: "offered", Via: "restart"},
-		{Kind: "warning", Text: "50 %", Status: "unconfirmed", Via: "tmux"},
-		{Kind: "critical", Text: "65 %", Status: "confirmed", Via: "hook"},
-		{From: "lead", Mode: "important", Text: "Look at the tests.", Status: "waiting", WaitsFor: "hooks"},
+		{
+			Mode:   "sequential",
+			Text:   "Go.",
+			Status: "offered",
+			Via:    "restart",
+		},
+		{
+			Kind:   "warning",
+			Text:   "50 %",
+			Status: "unconfirmed",
+			Via:    "tmux",
+		},
+		{
+			Kind:   "critical",
+			Text:   "65 %",
+			Status: "confirmed",
+			Via:    "hook",
+		},
+		{
+			From:     "lead",
+			Mode:     "important",
+			Text:     "Look at the tests.",
+			Status:   "waiting",
+			WaitsFor: "hooks",
+		},
 	}
 	for i := range messages {
 		messages[i].MadeAt = time.Unix(noon+60, 0)
@@ -177,7 +244,8 @@ func TestDetail(t *testing.T) {
 	known := detailOf(&d, "em", "", time.UTC)
 	known.Facts = factsOf(&d, time.UTC)
 	kid, _ := full()
-	kid.ID, kid.Name = "kid", "tests"
+	kid.ID = "kid"
+	kid.Name = "tests"
 	known.Under = append([]under{agentUnder(kid, time.UTC)}, known.Under...)
 	known.addCommands([]Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}})
 
@@ -205,12 +273,23 @@ func TestCommands(t *testing.T) {
 		session api.Session
 		want    []string
 	}{
-		{"all is known", api.Session{ID: "id", Name: "em's", SessionID: "s1", CWD: "/home/a b", TmuxSocket: "/tmp/tmux-0/default", Pane: "%3"}, []string{
+		{"all is known", api.Session{
+			ID:         "id",
+			Name:       "em's",
+			SessionID:  "s1",
+			CWD:        "/home/a b",
+			TmuxSocket: "/tmp/tmux-0/default",
+			Pane:       "%3",
+		}, []string{
 			`sm send 'em'\''s' 'TEXT'`, "sm handoffs", "tmux -S /tmp/tmux-0/default attach -t %3", "cd '/home/a b' && claude --resume s1",
 		}},
 		{"little is known", api.Session{ID: "id"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
 		{"a name like a flag", api.Session{ID: "id", Name: "--help"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-		{"another client", api.Session{ID: "id", Provider: "codex-app", SessionID: "s1"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+		{"another client", api.Session{
+			ID:        "id",
+			Provider:  "codex-app",
+			SessionID: "s1",
+		}, []string{"sm send id 'TEXT'", "sm handoffs"}},
 	} {
 		var got []string
 		for _, x := range commandsOf(&c.session) {
@@ -284,17 +363,34 @@ func TestPolicy(t *testing.T) {
 			t.Fatalf("%d elements %s", len(m), name)
 		}
 		sum := sha256.Sum256(m[0][1])
-		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(p.policy, want) {
+		if want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(
+			p.policy,
+			want,
+		) {
 			t.Errorf("%s is not in %s", want, p.policy)
 		}
 	}
-	for _, part := range []string{"default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
+	for _, part := range []string{
+		"default-src 'none'",
+		"connect-src 'self'",
+		"frame-ancestors 'none'",
+		"base-uri 'none'",
+		"form-action 'none'",
+	} {
 		if !strings.Contains(p.policy, part) {
 			t.Errorf("%s lacks %s", p.policy, part)
 		}
 	}
 	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(b.String(), "")
-	for _, odd := range []string{" style=", " onclick=", "javascript:", "https://", "//cdn", "<link rel=\"stylesheet", "@import"} {
+	for _, odd := range []string{
+		" style=",
+		" onclick=",
+		"javascript:",
+		"https://",
+		"//cdn",
+		"<link rel=\"stylesheet",
+		"@import",
+	} {
 		if strings.Contains(html, odd) {
 			t.Errorf("the page has %q", odd)
 		}

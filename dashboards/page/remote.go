@@ -51,7 +51,8 @@ func (h *Hub) addViews() error {
 		r := &remote{server: server, asked: make(chan struct{})}
 		o.Source = r
 		v := prepare(o, h.page, h.open, h.limits)
-		v.view, v.remote = s.Name, r
+		v.view = s.Name
+		v.remote = r
 		h.views = append(h.views, v)
 	}
 	if len(h.views) == 0 {
@@ -123,7 +124,9 @@ func (r *remote) ask(ctx context.Context) {
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.fleet, r.gone, r.why = fleet, time.Time{}, ""
+		r.fleet = fleet
+		r.gone = time.Time{}
+		r.why = ""
 	case r.gone.IsZero():
 		r.gone, r.why = began, err.Error()
 	default:
@@ -139,7 +142,9 @@ func (r *remote) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = make(chan struct{})
-	r.fleet, r.gone, r.why = central.Fleet{}, time.Time{}, ""
+	r.fleet = central.Fleet{}
+	r.gone = time.Time{}
+	r.why = ""
 	r.edits.Add(1)
 }
 

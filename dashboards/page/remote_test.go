@@ -18,7 +18,8 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	answers := make(chan struct{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-answers
-		kind, result := "vector", ""
+		kind := "vector"
+		result := ""
 		switch query := r.FormValue("query"); {
 		case strings.HasSuffix(r.URL.Path, "/query_range"):
 			kind = "matrix"

@@ -114,7 +114,12 @@ func WriteReport(w io.Writer, r *Report) error {
 
 func costsOf(all []Cost) (list []cost) {
 	for _, c := range all {
-		d := cost{Cost: c, Tokens: Short(c.RereadTokens), Dropped: Short(c.DroppedTokens), Known: c.Reads > 0}
+		d := cost{
+			Cost:    c,
+			Tokens:  Short(c.RereadTokens),
+			Dropped: Short(c.DroppedTokens),
+			Known:   c.Reads > 0,
+		}
 		if d.Name = tame(c.Name); d.Known {
 			d.Share = percent(float64((100*c.Rereads+c.Reads/2)/c.Reads) / 100)
 		}
@@ -179,7 +184,12 @@ func bars(description string, n int, of func(i int) (share float64, text, figure
 		share, text, figure := of(i)
 		high := min(1, share)
 		c.List = append(c.List, column{
-			X: percent((float64(i) + 0.08) * wide), Width: percent(0.84 * wide), Y: percent(1 - high), Height: percent(high), Text: text, Figure: figure,
+			X:      percent((float64(i) + 0.08) * wide),
+			Width:  percent(0.84 * wide),
+			Y:      percent(1 - high),
+			Height: percent(high),
+			Text:   text,
+			Figure: figure,
 		})
 	}
 	return c
@@ -191,20 +201,30 @@ func sticksOf(all []Reread, zone *time.Location) *sticks {
 		return nil
 	}
 	zone = cmp.Or(zone, time.UTC)
-	from, to, peak := all[0].At, all[0].At, int64(0)
+	from := all[0].At
+	to := all[0].At
+	peak := int64(0)
 	for _, b := range all {
-		from, to, peak = min(from, b.At), max(to, b.At), max(peak, b.Tokens)
+		from = min(from, b.At)
+		to = max(to, b.At)
+		peak = max(peak, b.Tokens)
 	}
 	edge := max(30, (to-from)/50) // no figure stands on the rim
-	from, to = from-edge, to+edge
+	from = from - edge
+	to = to + edge
 	top := ceiling(peak, 0)
-	s := &sticks{Times: times(from, to, zone), Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), Short(peak))}
+	s := &sticks{
+		Times:       times(from, to, zone),
+		Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), Short(peak)),
+	}
 	for i := range int64(5) {
 		s.Grid = append(s.Grid, ruler{At: percent(1 - float64(i)/4), Text: Short(top * i / 4)})
 	}
 	for _, b := range all {
 		s.List = append(s.List, stick{
-			X: percent(float64(b.At-from) / float64(to-from)), Y: percent(1 - min(1, float64(b.Tokens)/float64(top))), Kind: b.Kind,
+			X:     percent(float64(b.At-from) / float64(to-from)),
+			Y:     percent(1 - min(1, float64(b.Tokens)/float64(top))),
+			Kind:  b.Kind,
 			Title: b.Kind + ", " + clock(b.At, zone) + ": " + Short(b.Tokens) + " tokens read again",
 		})
 	}

@@ -74,13 +74,17 @@ func rowOf(s *api.Session, h *curve.History, view string) row {
 
 	switch s.CrossCheck {
 	case "agrees":
-		d.Drifts, d.DriftNote = "0", "status line agrees"
+		d.Drifts = "0"
+		d.DriftNote = "status line agrees"
 	case "lagging":
-		d.Drifts, d.DriftNote = "…", "status line lags"
+		d.Drifts = "…"
+		d.DriftNote = "status line lags"
 	case "drift":
-		d.Drifts, d.DriftNote = signed(value(s.DriftTokens)), "status line differs"
+		d.Drifts = signed(value(s.DriftTokens))
+		d.DriftNote = "status line differs"
 	default:
-		d.Drifts, d.DriftNote = "–", "no status line"
+		d.Drifts = "–"
+		d.DriftNote = "no status line"
 	}
 	return d
 }
@@ -193,7 +197,8 @@ func (d *row) state(s *api.Session) {
 	var notes []string
 	switch {
 	case s.IsCompacting:
-		d.Doing, d.StateKey = "compacting", "compacting"
+		d.Doing = "compacting"
+		d.StateKey = "compacting"
 	case s.State == "waiting" && s.WaitingFor != "":
 		notes = append(notes, tame(s.WaitingFor))
 	}

@@ -14,7 +14,14 @@ import (
 
 // agent is a session in a state, with so many replies left; below 0 for unknown.
 func agent(name, state, pressure string, ratio, left float64) *api.Session {
-	s := &api.Session{ID: name, Name: name, State: state, Enabled: true, PressureLevel: pressure, Pressure: &ratio}
+	s := &api.Session{
+		ID:            name,
+		Name:          name,
+		State:         state,
+		Enabled:       true,
+		PressureLevel: pressure,
+		Pressure:      &ratio,
+	}
 	if left >= 0 {
 		s.Forecast = &api.Forecast{Replies: &api.Range{Low: left / 2, Likely: left, High: left * 2}}
 	}
@@ -48,7 +55,18 @@ func TestOrder(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.data.Name)
 	}
-	want := []string{"waits", "compacts", "soon", "sooner by name", "nearly", "late", "half", "unknown", "idle", "quiet"}
+	want := []string{
+		"waits",
+		"compacts",
+		"soon",
+		"sooner by name",
+		"nearly",
+		"late",
+		"half",
+		"unknown",
+		"idle",
+		"quiet",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -72,8 +90,17 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 	} {
 		s := agent("x", "busy", "", 0, c.likely)
 		data := dataOf(s)
-		if got := replies(forecast(s)); got != c.want || data.Left != c.left || math.Mod(data.Order, 2*repliesNever) != c.left {
-			t.Errorf("%v: shows %q and sorts by %v and %v, want %q and %v", c.likely, got, data.Left, data.Order, c.want, c.left)
+		if got := replies(forecast(s)); got != c.want || data.Left != c.left ||
+			math.Mod(data.Order, 2*repliesNever) != c.left {
+			t.Errorf(
+				"%v: shows %q and sorts by %v and %v, want %q and %v",
+				c.likely,
+				got,
+				data.Left,
+				data.Order,
+				c.want,
+				c.left,
+			)
 		}
 	}
 }
@@ -88,7 +115,10 @@ func TestTold(t *testing.T) {
 	}{
 		{"heard", func(*api.Session) {}, "told at 65 %"},
 		{"not heard", func(s *api.Session) { s.NoticeHeard = false }, "at 65 %"},
-		{"warned", func(s *api.Session) { s.Level, s.NoticePercent = "warn", 50 }, "told at 50 %"},
+		{"warned", func(s *api.Session) {
+			s.Level = "warn"
+			s.NoticePercent = 50
+		}, "told at 50 %"},
 		{"early", func(s *api.Session) { s.Level = "early_warn" }, ""},
 		{"silenced", func(s *api.Session) { s.Enabled = false }, ""},
 		{"no window", func(s *api.Session) { s.NoticePercent = 0 }, "told at 130k"},
@@ -111,7 +141,12 @@ func TestNoBareSeparator(t *testing.T) {
 		want string
 	}{
 		{api.Session{ID: "a", Name: "a", ParentID: "lead"}, "<small>of <bdi>lead</bdi></small>"},
-		{api.Session{ID: "a", Name: "a", ParentID: "lead", Model: "claude-x"}, "<small><bdi>x</bdi> · of <bdi>lead</bdi></small>"},
+		{api.Session{
+			ID:       "a",
+			Name:     "a",
+			ParentID: "lead",
+			Model:    "claude-x",
+		}, "<small><bdi>x</bdi> · of <bdi>lead</bdi></small>"},
 		{api.Session{ID: "a", Title: "tests", ParentID: "lead"}, "<small><bdi>a</bdi> · of <bdi>lead</bdi></small>"},
 	} {
 		html, err := p.draw("row", rowOf(&c.of, &curve.History{}, ""))

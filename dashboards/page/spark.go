@@ -35,7 +35,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	if all := cyclesOf(h); len(all) > sparkCycles {
 		h = &curve.History{Points: h.Points[all[len(all)-sparkCycles].from:], Marks: h.Marks}
 	}
-	points, blank := h.Points, blankOf(h)
+	points := h.Points
+	blank := blankOf(h)
 	at, top := worked(points)
 	if s.WindowTokens > 0 {
 		top = float64(s.WindowTokens)
@@ -87,7 +88,8 @@ func tenth(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, '
 // worked says when each point was, in seconds of work since the first, and how large the
 // largest is.
 func worked(points []curve.Point) (at []float64, top float64) {
-	at, top = make([]float64, len(points)), 1
+	at = make([]float64, len(points))
+	top = 1
 	for i := range points {
 		top = max(top, float64(points[i].Tokens))
 		if i > 0 {
@@ -113,7 +115,8 @@ type cycle struct{ from, to int }
 // cycles splits the points where a cycle begins: at a marked point, and between two
 // points with a mark between them that opens a cycle.
 func cyclesOf(h *curve.History) (all []cycle) {
-	from, m := 0, 0
+	from := 0
+	m := 0
 	for i := 1; i < len(h.Points); i++ {
 		first := h.Points[i].First
 		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {

@@ -22,7 +22,37 @@ func TestText(t *testing.T) {
 		n          int
 		end, start string
 	}{
-		{"abcdef", 6, "abcdef", "abcdef"}, {"abcdef", 4, "…def", "abc…"}, {"日本語", 5, "…本語", "日本…"}, {"日本語", 4, "…語", "日…"}, {"ab", 1, "…", "…"}, {"ab", 0, "", ""},
+		{
+			"abcdef",
+			6,
+			"abcdef",
+			"abcdef",
+		}, {
+			"abcdef",
+			4,
+			"…def",
+			"abc…",
+		}, {
+			"日本語",
+			5,
+			"…本語",
+			"日本…",
+		}, {
+			"日本語",
+			4,
+			"…語",
+			"日…",
+		}, {
+			"ab",
+			1,
+			"…",
+			"…",
+		}, {
+			"ab",
+			0,
+			"",
+			"",
+		},
 	} {
 		if end, start := FitEnd(c.in, c.n), FitStart(c.in, c.n); end != c.end || start != c.start {
 			t.Errorf("%q in %d: got %q and %q, want %q and %q", c.in, c.n, end, start, c.end, c.start)

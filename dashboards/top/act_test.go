@@ -22,16 +22,42 @@ import (
 
 func handoffsOfTest() []api.Handoff {
 	return []api.Handoff{
-		{Agent: "agent-asks", State: "failed", Reason: "no_pane", Path: "/home/dev/web/handoff-1.md", ChangedAt: topNow.Add(-time.Hour)},
+		{
+			Agent:     "agent-asks",
+			State:     "failed",
+			Reason:    "no_pane",
+			Path:      "/home/dev/web/handoff-1.md",
+			ChangedAt: topNow.Add(-time.Hour),
+		},
 		{Agent: "agent-web", State: "confirmed", ChangedAt: topNow},
-		{Agent: "agent-asks", State: "scheduled", Waiting: "draft", Path: "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md", ChangedAt: topNow.Add(-time.Minute)},
+		{
+			Agent:     "agent-asks",
+			State:     "scheduled",
+			Waiting:   "draft",
+			Path:      "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md",
+			ChangedAt: topNow.Add(-time.Minute),
+		},
 	}
 }
 
 func documentsOfTest() []document {
 	return []document{
-		{ID: "d1", Agent: "agent-web", ClaimedBy: "agent-asks", CreatedAt: topNow.Add(-48 * time.Hour), Type: "manual", Status: "consumed", File: "/state/d1.md"},
-		{ID: "d2", Agent: "agent-web", CreatedAt: topNow, Type: "manual", Status: "active"},
+		{
+			ID:        "d1",
+			Agent:     "agent-web",
+			ClaimedBy: "agent-asks",
+			CreatedAt: topNow.Add(-48 * time.Hour),
+			Type:      "manual",
+			Status:    "consumed",
+			File:      "/state/d1.md",
+		},
+		{
+			ID:        "d2",
+			Agent:     "agent-web",
+			CreatedAt: topNow,
+			Type:      "manual",
+			Status:    "active",
+		},
 	}
 }
 
@@ -55,23 +81,45 @@ func TestActKeys(t *testing.T) {
 		keys []string
 		want outcome
 	}{
-		{"a message, confirmed", []string{"s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "hi"}}}},
-		{"a message, not confirmed yet", []string{"s", "h", "i", "enter"}, outcome{Bottom: "send this to asks?  y sends, esc leaves"}},
-		{"Enter twice sends nothing", []string{"s", "h", "i", "enter", "enter", "q", "n"}, outcome{Bottom: "send this to asks?  y sends, esc leaves"}},
-		{"left while it is typed", []string{"s", "h", "i", "esc", "y"}, outcome{Asked: []asked{{copyID, "agent-asks", ""}}}},
+		{"a message, confirmed", []string{"s", "h", "i", "enter", "y"}, outcome{
+			Asked: []asked{{sendText, "agent-asks", "hi"}},
+		}},
+		{"a message, not confirmed yet", []string{"s", "h", "i", "enter"}, outcome{
+			Bottom: "send this to asks?  y sends, esc leaves",
+		}},
+		{"Enter twice sends nothing", []string{"s", "h", "i", "enter", "enter", "q", "n"}, outcome{
+			Bottom: "send this to asks?  y sends, esc leaves",
+		}},
+		{"left while it is typed", []string{"s", "h", "i", "esc", "y"}, outcome{
+			Asked: []asked{{copyID, "agent-asks", ""}},
+		}},
 		{"left when asked", []string{"s", "h", "i", "enter", "esc"}, outcome{}},
-		{"nothing typed is nothing to send", []string{"s", " ", "enter", "y"}, outcome{Bottom: "to asks: y▏  enter goes on, esc leaves"}},
-		{"corrected", []string{"s", "h", "x", "backspace", "o", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "ho"}}}},
-		{"begun anew", []string{"s", "h", "x", "ctrl+u", "n", "o", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "no"}}}},
-		{"to the agent that was selected", []string{"j", "s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-api", "hi"}}}},
-		{"from the detail", []string{"enter", "s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "hi"}}}},
-		{"a handoff is asked for by a message", []string{"h", "h", "enter", "y"}, outcome{Asked: []asked{{readHandoffs, "agent-asks", ""}, {sendText, "agent-asks", handoffRequest}}}},
+		{"nothing typed is nothing to send", []string{"s", " ", "enter", "y"}, outcome{
+			Bottom: "to asks: y▏  enter goes on, esc leaves",
+		}},
+		{"corrected", []string{"s", "h", "x", "backspace", "o", "enter", "y"}, outcome{
+			Asked: []asked{{sendText, "agent-asks", "ho"}},
+		}},
+		{"begun anew", []string{"s", "h", "x", "ctrl+u", "n", "o", "enter", "y"}, outcome{
+			Asked: []asked{{sendText, "agent-asks", "no"}},
+		}},
+		{"to the agent that was selected", []string{"j", "s", "h", "i", "enter", "y"}, outcome{
+			Asked: []asked{{sendText, "agent-api", "hi"}},
+		}},
+		{"from the detail", []string{"enter", "s", "h", "i", "enter", "y"}, outcome{
+			Asked: []asked{{sendText, "agent-asks", "hi"}},
+		}},
+		{"a handoff is asked for by a message", []string{"h", "h", "enter", "y"}, outcome{
+			Asked: []asked{{readHandoffs, "agent-asks", ""}, {sendText, "agent-asks", handoffRequest}},
+		}},
 		{"the id", []string{"y"}, outcome{Asked: []asked{{copyID, "agent-asks", ""}}}},
 		{"the page", []string{"o"}, outcome{Asked: []asked{{openPage, "agent-asks", ""}}}},
 		{"the pane", []string{"j", "a"}, outcome{Asked: []asked{{attachPane, "agent-api", ""}}}},
 		{"no pane", []string{"a"}, outcome{Bottom: "no tmux pane of asks is known; see 'sm register --help'"}},
 		{"a note goes with the next key", []string{"a", "k"}, outcome{}},
-		{"no selection", []string{"/", "x", "x", "enter", "s"}, outcome{Bottom: "no agent is selected; choose one with j and k"}},
+		{"no selection", []string{"/", "x", "x", "enter", "s"}, outcome{
+			Bottom: "no agent is selected; choose one with j and k",
+		}},
 		{"while the help is shown nothing is asked", []string{"?", "y"}, outcome{}},
 		{"while a filter is typed neither", []string{"/", "a", "y"}, outcome{}},
 	} {
@@ -156,11 +204,23 @@ func newActor(t *testing.T) (actor, *standIn) {
 	}
 	answer("POST /sessions/agent-web/messages", 202, `{"id":"a1"}`)
 	answer("POST /sessions/agent-unhooked/messages", 202, `{"id":"a1","waits_for":"`+api.WaitsForHooks+`"}`)
-	answer("POST /sessions/agent-full/messages", 429, `{"error":"50 messages wait for it already; wait, or cancel some"}`)
+	answer(
+		"POST /sessions/agent-full/messages",
+		429,
+		`{"error":"50 messages wait for it already; wait, or cancel some"}`,
+	)
 	answer("POST /sessions/agent-gone/messages", 404, `{"error":"no such session"}`)
 	answer("POST /open", 201, `{"url":"http://127.0.0.1:8420/open?token=T","seconds":60}`)
-	answer("GET /handoffs", 200, `{"handoffs":[{"id":"h1","session":"agent-web","state":"confirmed"},{"id":"h2","session":"agent-api"}]}`)
-	answer("GET /documents", 200, `{"documents":[{"id":"d1","agent":"agent-web","created_at":"2026-05-01T12:00:00Z"},{"id":"d2","agent":"agent-api"}]}`)
+	answer(
+		"GET /handoffs",
+		200,
+		`{"handoffs":[{"id":"h1","session":"agent-web","state":"confirmed"},{"id":"h2","session":"agent-api"}]}`,
+	)
+	answer(
+		"GET /documents",
+		200,
+		`{"documents":[{"id":"d1","agent":"agent-web","created_at":"2026-05-01T12:00:00Z"},{"id":"d2","agent":"agent-api"}]}`,
+	)
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -190,17 +250,51 @@ func TestActs(t *testing.T) {
 		want   tea.Msg
 		asked  string
 	}{
-		{"a message", sendText, "web", nil, note{text: "queued for web; it arrives at the end of its turn"}, "POST /sessions/agent-web/messages"},
-		{"without hooks", sendText, "unhooked", nil, note{text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'"}, "POST /sessions/agent-unhooked/messages"},
-		{"a full queue", sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, "POST /sessions/agent-full/messages"},
-		{"an agent that is gone", sendText, "gone", nil, note{"the observer no longer has this agent; choose another", true}, "POST /sessions/agent-gone/messages"},
+		{"a message", sendText, "web", nil, note{
+			text: "queued for web; it arrives at the end of its turn",
+		}, "POST /sessions/agent-web/messages"},
+		{"without hooks", sendText, "unhooked", nil, note{
+			text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'",
+		}, "POST /sessions/agent-unhooked/messages"},
+		{
+			"a full queue",
+			sendText,
+			"full",
+			nil,
+			note{"50 messages wait for it already; wait, or cancel some", true},
+			"POST /sessions/agent-full/messages",
+		},
+		{
+			"an agent that is gone",
+			sendText,
+			"gone",
+			nil,
+			note{"the observer no longer has this agent; choose another", true},
+			"POST /sessions/agent-gone/messages",
+		},
 		{"the page", openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
-		{"no browser", openPage, "web", nil, note{"no browser can be started here; 'sm open web' prints the address", true}, "POST /open"},
-		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}, []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}}}, "GET /handoffs GET /documents"},
+		{
+			"no browser",
+			openPage,
+			"web",
+			nil,
+			note{"no browser can be started here; 'sm open web' prints the address", true},
+			"POST /open",
+		},
+		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{
+			ID:    "h1",
+			Agent: "agent-web",
+			State: "confirmed",
+		}}, []document{{
+			ID:        "d1",
+			Agent:     "agent-web",
+			CreatedAt: topNow,
+		}}}}, "GET /handoffs GET /documents"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, in := newActor(t)
-			d.o.Browse, d.o.From = c.browse, "tmux-1"
+			d.o.Browse = c.browse
+			d.o.From = "tmux-1"
 			got := d.do(action{does: c.does, about: topSession(c.agent, 0, nil), text: "hi"})()
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(note{}, handedOver{}, handed{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -208,7 +302,8 @@ func TestActs(t *testing.T) {
 			if got := strings.Join(in.asked, " "); got != c.asked {
 				t.Errorf("asked %s, want %s", got, c.asked)
 			}
-			if c.does == sendText && (in.sent.Text != "hi" || in.sent.From != "tmux-1" || in.sent.Mode != "sequential" || in.sent.ID == "") {
+			if c.does == sendText &&
+				(in.sent.Text != "hi" || in.sent.From != "tmux-1" || in.sent.Mode != "sequential" || in.sent.ID == "") {
 				t.Errorf("sent %+v", in.sent)
 			}
 		})
@@ -227,8 +322,14 @@ func TestActs(t *testing.T) {
 func TestAttachRefused(t *testing.T) {
 	t.Parallel()
 	d := actor{ctx: t.Context()}
-	s := topSession("web", 0, func(s *api.Session) { s.Pane, s.TmuxSocket = "%3", "/tmp/s" })
-	if got := d.do(action{does: attachPane, about: s})(); got != (note{"panes cannot be shown from here; use 'tmux attach -t %3'", true}) {
+	s := topSession("web", 0, func(s *api.Session) {
+		s.Pane = "%3"
+		s.TmuxSocket = "/tmp/s"
+	})
+	if got := d.do(action{
+		does:  attachPane,
+		about: s,
+	})(); got != (note{"panes cannot be shown from here; use 'tmux attach -t %3'", true}) {
 		t.Errorf("%v", got)
 	}
 	var got [2]string
@@ -236,7 +337,10 @@ func TestAttachRefused(t *testing.T) {
 		got = [2]string{socket, pane}
 		return nil, errors.New("there is no tmux here; install it")
 	}
-	if n := d.do(action{does: attachPane, about: s})(); n != (note{"there is no tmux here; install it", true}) || got != [2]string{"/tmp/s", "%3"} {
+	if n := d.do(action{
+		does:  attachPane,
+		about: s,
+	})(); n != (note{"there is no tmux here; install it", true}) || got != [2]string{"/tmp/s", "%3"} {
 		t.Errorf("%v, asked for %v", n, got)
 	}
 }

@@ -79,7 +79,10 @@ func (t *model) actKey(key string) (known bool) {
 	case t.central != "" && does != copyID:
 		t.note = note{fmt.Sprintf("only the observer on %s can do this; run 'sm top' there", screen.Text(s.Host)), true}
 	case does == attachPane && s.Pane == "":
-		t.note = note{fmt.Sprintf("no tmux pane of %s is known; see 'sm register --help'", screen.Text(s.ShortName())), true}
+		t.note = note{
+			fmt.Sprintf("no tmux pane of %s is known; see 'sm register --help'", screen.Text(s.ShortName())),
+			true,
+		}
 	case does == sendText:
 		t.draft = draft{stage: typed, to: s}
 	case does == readHandoffs && t.view == viewHandoffs:

@@ -16,7 +16,8 @@ func TestCentralKeys(t *testing.T) {
 		if a := x.take(); a.does != nothing || x.draft.stage != noMessage || x.view != viewDetail {
 			t.Errorf("%s: asks for %v, drafts at %v, shows %v", key, a.does, x.draft.stage, x.view)
 		}
-		if want := "only the observer on build-machine-two.example can do this; run 'sm top' there"; !x.note.failed || !strings.HasPrefix(x.note.text, want) {
+		if want := "only the observer on build-machine-two.example can do this; run 'sm top' there"; !x.note.failed ||
+			!strings.HasPrefix(x.note.text, want) {
 			t.Errorf("%s: %q, want %q", key, x.note.text, want)
 		}
 	}

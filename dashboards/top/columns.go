@@ -24,21 +24,118 @@ type column struct {
 
 func columns() []column {
 	return []column{
-		{title: "PROJECT", min: 8, max: 16, rank: 8, cell: projectCell},
-		{title: "NAME", min: 12, max: 40, rank: 0, cell: nameCell},
-		{title: "ID", min: shortestID, max: 16, rank: 12, cell: idCell},
-		{title: "CONTEXT", min: 10, max: 36, rank: 1, cell: barCell},
-		{title: "USED", right: true, min: 4, max: 4, rank: 2, cell: usedCell},
-		{title: "TOKENS", right: true, min: 9, max: 11, rank: 11, cell: tokensCell},
-		{title: "TREND", min: 8, max: 30, rank: 7, cell: trendCell},
-		{title: "REPLIES", right: true, min: 7, max: 21, rank: 3, cell: repliesCell},
-		{title: "CMP", right: true, min: 3, max: 4, rank: 5, cell: compactionsCell},
-		{title: "STATE", min: 10, max: widestState, rank: 4, cell: stateCell},
-		{title: "CYCLE", right: true, min: 5, max: 5, rank: 13, cell: cycleCell},
-		{title: "FLAGS", min: 5, max: 22, rank: 6, cell: flagsCell},
-		{title: "SEEN", right: true, min: 4, max: 4, rank: 9, cell: seenCell},
-		{title: "COST", right: true, min: 6, max: 7, rank: 10, cell: costCell},
-		{title: "MODEL", min: 10, max: 16, rank: 14, cell: modelCell},
+		{
+			title: "PROJECT",
+			min:   8,
+			max:   16,
+			rank:  8,
+			cell:  projectCell,
+		},
+		{
+			title: "NAME",
+			min:   12,
+			max:   40,
+			rank:  0,
+			cell:  nameCell,
+		},
+		{
+			title: "ID",
+			min:   shortestID,
+			max:   16,
+			rank:  12,
+			cell:  idCell,
+		},
+		{
+			title: "CONTEXT",
+			min:   10,
+			max:   36,
+			rank:  1,
+			cell:  barCell,
+		},
+		{
+			title: "USED",
+			right: true,
+			min:   4,
+			max:   4,
+			rank:  2,
+			cell:  usedCell,
+		},
+		{
+			title: "TOKENS",
+			right: true,
+			min:   9,
+			max:   11,
+			rank:  11,
+			cell:  tokensCell,
+		},
+		{
+			title: "TREND",
+			min:   8,
+			max:   30,
+			rank:  7,
+			cell:  trendCell,
+		},
+		{
+			title: "REPLIES",
+			right: true,
+			min:   7,
+			max:   21,
+			rank:  3,
+			cell:  repliesCell,
+		},
+		{
+			title: "CMP",
+			right: true,
+			min:   3,
+			max:   4,
+			rank:  5,
+			cell:  compactionsCell,
+		},
+		{
+			title: "STATE",
+			min:   10,
+			max:   widestState,
+			rank:  4,
+			cell:  stateCell,
+		},
+		{
+			title: "CYCLE",
+			right: true,
+			min:   5,
+			max:   5,
+			rank:  13,
+			cell:  cycleCell,
+		},
+		{
+			title: "FLAGS",
+			min:   5,
+			max:   22,
+			rank:  6,
+			cell:  flagsCell,
+		},
+		{
+			title: "SEEN",
+			right: true,
+			min:   4,
+			max:   4,
+			rank:  9,
+			cell:  seenCell,
+		},
+		{
+			title: "COST",
+			right: true,
+			min:   6,
+			max:   7,
+			rank:  10,
+			cell:  costCell,
+		},
+		{
+			title: "MODEL",
+			min:   10,
+			max:   16,
+			rank:  14,
+			cell:  modelCell,
+		},
 	}
 }
 
@@ -174,7 +271,13 @@ func (l *list) columns() []column {
 		}
 	}
 	if l.hosts {
-		host := column{title: "HOST", min: 6, max: 16, rank: -1, cell: hostCell}
+		host := column{
+			title: "HOST",
+			min:   6,
+			max:   16,
+			rank:  -1,
+			cell:  hostCell,
+		}
 		all = slices.Insert(all, 0, host)
 	}
 	return all
@@ -379,7 +482,13 @@ func repliesCell(_ *list, s *api.Session, width int) string {
 
 // repliesText formats a forecast in replies as "≈ 40 replies, 25–70".
 func repliesText(r *api.Range, unit string) string {
-	return fmt.Sprintf("≈ %s%s, %s–%s", urgency.ReplyCount(r.Likely), unit, urgency.ReplyCount(r.Low), urgency.ReplyCount(r.High))
+	return fmt.Sprintf(
+		"≈ %s%s, %s–%s",
+		urgency.ReplyCount(r.Likely),
+		unit,
+		urgency.ReplyCount(r.Low),
+		urgency.ReplyCount(r.High),
+	)
 }
 
 // workText formats a time of work, "" while unknown.

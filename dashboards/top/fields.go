@@ -74,7 +74,13 @@ func contextText(s *api.Session) string {
 	if s.TokensUsed == nil || s.UsedPercentage == nil {
 		return "unknown until the next reply"
 	}
-	return fmt.Sprintf("%s %d%%, %d of %d tokens", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens)
+	return fmt.Sprintf(
+		"%s %d%%, %d of %d tokens",
+		screen.Bar(*s.UsedPercentage),
+		*s.UsedPercentage,
+		*s.TokensUsed,
+		s.WindowTokens,
+	)
 }
 
 func readingSource(s *api.Session) string {
@@ -119,7 +125,11 @@ func (f *fields) addHistory(s *api.Session, now time.Time) {
 		f.addf("cost", "%s by the client's own figures", dollars(*s.CostUSD))
 	}
 	if s.CacheWriteUSD != nil {
-		f.addf("first request", "%s to write the context into the cache, by the client's estimate", dollars(*s.CacheWriteUSD))
+		f.addf(
+			"first request",
+			"%s to write the context into the cache, by the client's estimate",
+			dollars(*s.CacheWriteUSD),
+		)
 	}
 	if s.CacheHitRatio != nil {
 		f.addf("from the cache", "%.0f%% of all input", 100**s.CacheHitRatio)

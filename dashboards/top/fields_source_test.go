@@ -14,9 +14,31 @@ func TestSourceOfReading(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	at := now.Add(-time.Minute)
 	for _, c := range []struct{ client, source, want string }{
-		{"codex", "statusline", "a hook"}, {"codex", "transcript", "transcript"}, {"claude", "statusline", "statusline"}, {"", "", "transcript"},
+		{
+			"codex",
+			"statusline",
+			"a hook",
+		}, {
+			"codex",
+			"transcript",
+			"transcript",
+		}, {
+			"claude",
+			"statusline",
+			"statusline",
+		}, {
+			"",
+			"",
+			"transcript",
+		},
 	} {
-		s, got := api.Session{ID: "a", Client: c.client, ContextSource: c.source, ReadingAt: &at}, ""
+		s := api.Session{
+			ID:            "a",
+			Client:        c.client,
+			ContextSource: c.source,
+			ReadingAt:     &at,
+		}
+		got := ""
 		for _, f := range Fields(s, now) {
 			if f[0] == "last reading" {
 				got = f[1]

@@ -16,7 +16,11 @@ func TestForecastTexts(t *testing.T) {
 		Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.6, High: 9},
 		Seconds: &api.Range{Low: 450, Likely: 720, High: 1260},
 	}
-	one := &api.Forecast{Replies: &api.Range{Low: 0.3, Likely: 1, High: 3}, Turns: &api.Range{Likely: 1}, Seconds: &api.Range{Likely: 12}}
+	one := &api.Forecast{
+		Replies: &api.Range{Low: 0.3, Likely: 1, High: 3},
+		Turns:   &api.Range{Likely: 1},
+		Seconds: &api.Range{Likely: 12},
+	}
 	for _, c := range []struct {
 		of   *api.Forecast
 		want string
@@ -25,14 +29,23 @@ func TestForecastTexts(t *testing.T) {
 		{one, "≈ 1 reply, 0–3; about 1 min; 1 turn"},
 		{&api.Forecast{Replies: f.Replies}, "≈ 40 replies, 25–70"},
 		{&api.Forecast{Replies: f.Replies, Seconds: &api.Range{Likely: 3 * 3600}}, "≈ 40 replies, 25–70; about 3 h"},
-		{&api.Forecast{Replies: f.Replies, Seconds: &api.Range{Likely: 72 * 3600}}, "≈ 40 replies, 25–70; about 3 days"},
+		{&api.Forecast{
+			Replies: f.Replies,
+			Seconds: &api.Range{Likely: 72 * 3600},
+		}, "≈ 40 replies, 25–70; about 3 days"},
 		{nil, ""},
 	} {
 		if got := forecastText(c.of); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
-	for width, want := range map[int]string{7: "≈40", 10: "≈40", 11: "≈ 40, 25–70", 18: "≈ 40, 25–70", 19: "≈ 40, 25–70; 12 min"} {
+	for width, want := range map[int]string{
+		7:  "≈40",
+		10: "≈40",
+		11: "≈ 40, 25–70",
+		18: "≈ 40, 25–70",
+		19: "≈ 40, 25–70; 12 min",
+	} {
 		if got := ansi.Strip(repliesCell(nil, &api.Session{Forecast: f}, width)); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
@@ -48,7 +61,35 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		want   string
 		left   float64
 	}{
-		{0.4, "due now", 0}, {1.4, "≈1", 1}, {21.6, "≈22", 22}, {43.2, "≈43", 43}, {999.4, "≈999", 999}, {999.6, "≈1000+", 1000}, {1e9, "≈1000+", 1000},
+		{
+			0.4,
+			"due now",
+			0,
+		}, {
+			1.4,
+			"≈1",
+			1,
+		}, {
+			21.6,
+			"≈22",
+			22,
+		}, {
+			43.2,
+			"≈43",
+			43,
+		}, {
+			999.4,
+			"≈999",
+			999,
+		}, {
+			999.6,
+			"≈1000+",
+			1000,
+		}, {
+			1e9,
+			"≈1000+",
+			1000,
+		},
 	} {
 		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
 		if got := ansi.Strip(repliesCell(nil, s, 7)); got != c.want || left(s) != c.left {

@@ -12,7 +12,13 @@ import (
 func hostileNames() []string {
 	return []string{
 		"", " ", "\x1b[2J\x1b[31mred", "two\nlines\rof\ttext", "\u202etfel\u2066", "日本語の名前です全角", "e\u0301\u0301\u0301\u0301combined",
-		"👩‍👩‍👧‍👦👍🏽🇩🇪", "\u1100\u1161\u11a8", "ﷺ﷽", "नमस्ते", "\u200b\u200d\ufeff", "\xff\xfe bad", strings.Repeat("x", 10_000), strings.Repeat("長", 10_000),
+		"👩‍👩‍👧‍👦👍🏽🇩🇪", "\u1100\u1161\u11a8", "ﷺ﷽", "नमस्ते", "\u200b\u200d\ufeff", "\xff\xfe bad", strings.Repeat(
+			"x",
+			10_000,
+		), strings.Repeat(
+			"長",
+			10_000,
+		),
 		"\u2028\u0085", "a\u0000b", "🏴‍☠️❤️", "⟦⟧", "\U000e0041",
 	}
 }

@@ -70,7 +70,11 @@ func (o Order) compare(a, b *api.Session) int {
 	case ByReplies:
 		return cmp.Compare(left(a), left(b))
 	case ByUrgency:
-		return cmp.Or(cmp.Compare(needOf(a), needOf(b)), cmp.Compare(left(a), left(b)), cmp.Compare(pressure(b), pressure(a)))
+		return cmp.Or(
+			cmp.Compare(needOf(a), needOf(b)),
+			cmp.Compare(left(a), left(b)),
+			cmp.Compare(pressure(b), pressure(a)),
+		)
 	}
 	return cmp.Compare(pressure(b), pressure(a))
 }
@@ -124,5 +128,8 @@ func OnlyClient(sessions []api.Session, client string) []api.Session {
 	if client == "" {
 		return sessions
 	}
-	return slices.DeleteFunc(slices.Clone(sessions), func(s api.Session) bool { return cmp.Or(s.Client, Clients()[0]) != client })
+	return slices.DeleteFunc(
+		slices.Clone(sessions),
+		func(s api.Session) bool { return cmp.Or(s.Client, Clients()[0]) != client },
+	)
 }

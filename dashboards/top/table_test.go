@@ -26,7 +26,9 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		if len(lines) != 8 || strings.Join(strings.Fields(lines[0]), " ") != want || !strings.Contains(lines[1], "asks") || strings.Contains(b.String(), "gone") {
+		if len(lines) != 8 || strings.Join(strings.Fields(lines[0]), " ") != want ||
+			!strings.Contains(lines[1], "asks") ||
+			strings.Contains(b.String(), "gone") {
 			t.Errorf("in %d cells:\n%s", width, &b)
 		}
 		for _, line := range lines {
@@ -51,9 +53,19 @@ func TestTableIDs(t *testing.T) {
 		})
 	}
 	all := []api.Session{
-		session("12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"),
+		session(
+			"12345678-1111-4111-8111-111111111111",
+			"12345678",
+			"",
+			"Train the ranking model on last week's clicks",
+		),
 		session("abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"),
-		session("abcdef01-23bb-4111-8111-111111111111", "the-agent-that-mends-the-build", "the-agent-that-mends-the-build", ""),
+		session(
+			"abcdef01-23bb-4111-8111-111111111111",
+			"the-agent-that-mends-the-build",
+			"the-agent-that-mends-the-build",
+			"",
+		),
 		session("99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"),
 		session("88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""),
 		session("short", "", "", "No label and a short id"),

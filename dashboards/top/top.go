@@ -100,7 +100,12 @@ type polled struct {
 }
 
 // pollSessions asks at each interval until ctx ends.
-func pollSessions(ctx context.Context, ask func(context.Context) (api.Sessions, error), interval time.Duration, send func(tea.Msg)) {
+func pollSessions(
+	ctx context.Context,
+	ask func(context.Context) (api.Sessions, error),
+	interval time.Duration,
+	send func(tea.Msg),
+) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {

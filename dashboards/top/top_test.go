@@ -190,7 +190,11 @@ func TestTopScreens(t *testing.T) {
 		}},
 		{"central-gone", func(x *model) {
 			centralScene(x)
-			x.poll(api.Sessions{}, errors.New("ask http://metrics.example: connection refused; see whether it runs and whether the address is right"), topNow.Add(time.Second))
+			x.poll(
+				api.Sessions{},
+				errors.New("ask http://metrics.example: connection refused; see whether it runs and whether the address is right"),
+				topNow.Add(time.Second),
+			)
 		}},
 		{"central-empty", func(x *model) {
 			x.central = "http://metrics.example"
@@ -259,7 +263,10 @@ func goldenScreen(t *testing.T, name, got string) {
 	got = strings.Join(lines, "\n") + "\n"
 	path := filepath.Join("testdata", "screens", name+".txt")
 	if *update {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(got), 0o644),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -314,7 +321,11 @@ func TestTopKeys(t *testing.T) {
 		keys []string
 		want string
 	}{
-		{"who waits, who works by the replies left, the idle, the quiet; left never", nil, "[asks] api web fresh train docs night"},
+		{
+			"who waits, who works by the replies left, the idle, the quiet; left never",
+			nil,
+			"[asks] api web fresh train docs night",
+		},
 		{"backwards", []string{"r"}, "night docs fresh train web api [asks]"},
 		{"by name", []string{"n"}, "api [asks] docs fresh night train web"},
 		{"an order begins forwards", []string{"r", "n"}, "api [asks] docs fresh night train web"},
@@ -362,7 +373,19 @@ func TestTopQuits(t *testing.T) {
 		want bool
 	}{
 		{[]string{"q"}, true}, {[]string{"ctrl+c"}, true}, {[]string{"enter", "q"}, true}, {[]string{"?", "q"}, true},
-		{[]string{"/", "q"}, false}, {[]string{"/", "ctrl+c"}, true}, {[]string{"esc"}, false}, {[]string{"?", "x"}, false},
+		{
+			[]string{"/", "q"},
+			false,
+		}, {
+			[]string{"/", "ctrl+c"},
+			true,
+		}, {
+			[]string{"esc"},
+			false,
+		}, {
+			[]string{"?", "x"},
+			false,
+		},
 	} {
 		if got := topScene(80, 24, false).keys(c.keys...); got != c.want {
 			t.Errorf("%v: %v, want %v", c.keys, got, c.want)
@@ -428,7 +451,8 @@ func TestTopGone(t *testing.T) {
 	for i := range 3 {
 		x.poll(api.Sessions{}, api.ErrNoObserver, topNow.Add(time.Duration(i)*time.Second))
 	}
-	if x.listed() != before || !strings.Contains(x.screen(), "observer gone since "+topNow.Local().Format(time.TimeOnly)) {
+	if x.listed() != before ||
+		!strings.Contains(x.screen(), "observer gone since "+topNow.Local().Format(time.TimeOnly)) {
 		t.Errorf("%s", x.screen())
 	}
 	x.poll(topFleet(), nil, topNow.Add(4*time.Second))

@@ -122,7 +122,11 @@ func (t *model) header() []string {
 
 	const alarm = screen.Bold + ";" + screen.Red
 	if !t.gone.IsZero() {
-		text := fmt.Sprintf("%s gone since %s; these figures are from before", cmp.Or(t.central, "observer"), t.gone.Local().Format(time.TimeOnly))
+		text := fmt.Sprintf(
+			"%s gone since %s; these figures are from before",
+			cmp.Or(t.central, "observer"),
+			t.gone.Local().Format(time.TimeOnly),
+		)
 		lines = append(lines, styled(alarm, text)+styled(screen.Dim, " ("+screen.Text(t.why)+")"))
 	}
 	if len(t.all.Down) > 0 {
@@ -133,7 +137,10 @@ func (t *model) header() []string {
 		lines = append(lines, styled(screen.Yellow, api.NotWarnedNotice))
 	}
 	if t.all.CatchingUp {
-		lines = append(lines, styled(screen.Yellow, "catching up: the observer is still reading what existed when it started"))
+		lines = append(
+			lines,
+			styled(screen.Yellow, "catching up: the observer is still reading what existed when it started"),
+		)
 	}
 	return lines
 }

@@ -34,7 +34,18 @@ func TestWaitText(t *testing.T) {
 // TestOnlyClient checks that the sessions of one client are listed alone.
 func TestOnlyClient(t *testing.T) {
 	t.Parallel()
-	all := []api.Session{{ID: "a", Client: "claude", State: "busy"}, {ID: "b", Client: "codex", State: "busy"}, {ID: "c", State: "idle"}}
+	all := []api.Session{{
+		ID:     "a",
+		Client: "claude",
+		State:  "busy",
+	}, {
+		ID:     "b",
+		Client: "codex",
+		State:  "busy",
+	}, {
+		ID:    "c",
+		State: "idle",
+	}}
 	for client, want := range map[string]string{"": "a b c", "claude": "a c", "codex": "b"} {
 		x := newModel(false)
 		x.width = 80
@@ -65,7 +76,13 @@ func TestHeaderAndFooterFit(t *testing.T) {
 		x.hideQuiet = true
 		x.filter = "web"
 		for range 300 {
-			x.all.Sessions = append(x.all.Sessions, api.Session{ID: "w", Project: "web", State: "busy", Queued: 3, PressureLevel: "imminent"})
+			x.all.Sessions = append(x.all.Sessions, api.Session{
+				ID:            "w",
+				Project:       "web",
+				State:         "busy",
+				Queued:        3,
+				PressureLevel: "imminent",
+			})
 		}
 		x.arrange()
 		lines := strings.Split(x.screen(), "\n")

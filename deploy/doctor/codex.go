@@ -43,7 +43,13 @@ func (d *doctor) codex(ctx context.Context) {
 		return
 	}
 	if event, ok := httpHook(e); ok {
-		d.broken(codexHooks, "remove that hook", "Codex ignores all of %s because of a hook of type http for %s", path, event)
+		d.broken(
+			codexHooks,
+			"remove that hook",
+			"Codex ignores all of %s because of a hook of type http for %s",
+			path,
+			event,
+		)
 	}
 	var missing []hook.Event
 	var own []ownHook
@@ -143,7 +149,13 @@ func (d *doctor) trust(path string, own []ownHook) {
 	}
 	switch {
 	case len(off) > 0:
-		d.broken(codexHooks, "switch them on in codex, with /hooks", "%s has switched off those for %s", config, eventNames(off))
+		d.broken(
+			codexHooks,
+			"switch them on in codex, with /hooks",
+			"%s has switched off those for %s",
+			config,
+			eventNames(off),
+		)
 	case len(untrusted) > 0:
 		d.broken(codexHooks, "start codex and choose \"Trust all and continue\", or type /hooks and t",
 			"Codex does not run %d of %d, which its user has not trusted as they are: %s",

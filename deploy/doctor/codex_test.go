@@ -31,7 +31,15 @@ func TestCodexTrust(t *testing.T) {
 	}
 	e := install.NewCodexEditor(doc, "", "")
 	n := 0
-	for _, event := range []hook.Event{hook.Stop, hook.PreCompact, hook.PostToolUse, hook.SessionStart, hook.PostModelRequest, hook.SessionEnd, hook.Interrupt} {
+	for _, event := range []hook.Event{
+		hook.Stop,
+		hook.PreCompact,
+		hook.PostToolUse,
+		hook.SessionStart,
+		hook.PostModelRequest,
+		hook.SessionEnd,
+		hook.Interrupt,
+	} {
 		for _, h := range ownHooks([]settingsLayer{{editor: e}}, event) {
 			n++
 			key := h.codexKey("/home/dev/.codex/hooks.json")

@@ -84,7 +84,12 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 	case len(missing) > 0:
 		d.broken("hooks", remedy, "%s has no hook for %s", where, eventNames(missing))
 	case len(twice) > 0:
-		d.note("hooks", remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(twice))
+		d.note(
+			"hooks",
+			remedy+", and remove those in the project's settings",
+			"run more than once: %s",
+			eventNames(twice),
+		)
 	default:
 		d.ok("hooks", "installed for %d events%s", len(events), by)
 	}

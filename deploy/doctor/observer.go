@@ -42,7 +42,11 @@ func (d *doctor) observer(ctx context.Context) {
 		d.note(check, "stop it and start sm observe", "it is a demo with simulated agents, and ignores yours")
 		return
 	case all.CatchingUp:
-		d.note(check, "run sm doctor again in a moment", "it is still reading the transcripts that existed when it started")
+		d.note(
+			check,
+			"run sm doctor again in a moment",
+			"it is still reading the transcripts that existed when it started",
+		)
 	default:
 		d.ok(check, "it answers and has %d sessions", len(all.Sessions))
 	}

@@ -149,7 +149,10 @@ func TestClocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	stamped := func(by time.Duration) string {
-		return fmt.Sprintf(`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n", written.Add(by).Format(time.RFC3339))
+		return fmt.Sprintf(
+			`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n",
+			written.Add(by).Format(time.RFC3339),
+		)
 	}
 	const title = `{"type":"summary","summary":"a title"}` + "\n"
 	const text = "transcript –, status line never, hook never"
@@ -165,7 +168,10 @@ func TestClocks(t *testing.T) {
 		{stamped(-2*time.Hour) + title, text},
 		{"nothing\n", text},
 	} {
-		if err := errors.Join(os.WriteFile(path, []byte(tt.transcript), 0o600), os.Chtimes(path, written, written)); err != nil {
+		if err := errors.Join(
+			os.WriteFile(path, []byte(tt.transcript), 0o600),
+			os.Chtimes(path, written, written),
+		); err != nil {
 			t.Fatal(err)
 		}
 		d := &doctor{Options: Options{Now: written}}

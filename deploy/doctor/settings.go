@@ -43,7 +43,10 @@ func (d *doctor) settings(ctx context.Context) {
 }
 
 // editor reads a settings file that has to be editable. Errors leave out its path.
-func (d *doctor) editor(path string, edit func(doc *jsonedit.Text, program, home string) *install.Editor) (*install.Editor, *install.File, error) {
+func (d *doctor) editor(
+	path string,
+	edit func(doc *jsonedit.Text, program, home string) *install.Editor,
+) (*install.Editor, *install.File, error) {
 	file, err := install.ReadFile(path)
 	var doc *jsonedit.Text
 	if err == nil {
@@ -99,7 +102,12 @@ func strongest(layers []settingsLayer, path ...string) (*jsonedit.Value, setting
 // switches checks the settings that turn all hooks off.
 func (d *doctor) switches(layers []settingsLayer) {
 	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
-		d.broken("hooks", "remove disableAllHooks there", "disableAllHooks in %s turns hooks and status line off", l.path)
+		d.broken(
+			"hooks",
+			"remove disableAllHooks there",
+			"disableAllHooks in %s turns hooks and status line off",
+			l.path,
+		)
 	}
 	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.IsTrue() {
 		d.broken("hooks", "ask who manages this machine to allow other hooks, or to add ours",

@@ -22,7 +22,8 @@ func writeScript(path, text string) error {
 func TestAskEndsWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	fifo, script := dir+"/fifo", dir+"/claude"
+	fifo := dir + "/fifo"
+	script := dir + "/claude"
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,13 @@ func TestSmallBesideAnotherName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for program, want := range map[string]string{"sm": dir + "/" + SmallName, "watcher": ""} {
-		if got, stale, err := Small(t.Context(), dir+"/"+program, "v1", os.Environ()); got != want || stale != "" || err != nil {
+		if got, stale, err := Small(
+			t.Context(),
+			dir+"/"+program,
+			"v1",
+			os.Environ(),
+		); got != want || stale != "" ||
+			err != nil {
 			t.Errorf("%s: %q, %q, %v", program, got, stale, err)
 		}
 	}

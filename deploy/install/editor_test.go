@@ -18,9 +18,15 @@ func testEditor(t testing.TB, text, program, socket string) *Editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Editor{Doc: d, program: program, socket: socket, home: "/home/u", isOwn: func(name string) bool {
-		return isOwnProgram(name, "") || name == "/opt/session-monitor"
-	}}
+	return &Editor{
+		Doc:     d,
+		program: program,
+		socket:  socket,
+		home:    "/home/u",
+		isOwn: func(name string) bool {
+			return isOwnProgram(name, "") || name == "/opt/session-monitor"
+		},
+	}
 }
 
 // installed gives the text after an installation, and makes sure that another one changes nothing.
@@ -66,7 +72,10 @@ func ours(program string, args string) string {
 func TestInstallIntoCompactFile(t *testing.T) {
 	t.Parallel()
 	got := installed(t, `{"a":1.0}`, "/usr/bin/sm", "")
-	want := `{"a":1.0,"hooks":{` + ours("/usr/bin/sm", `["hook"]`) + `},"statusLine":{"type":"command","command":"/usr/bin/sm statusline"}}`
+	want := `{"a":1.0,"hooks":{` + ours(
+		"/usr/bin/sm",
+		`["hook"]`,
+	) + `},"statusLine":{"type":"command","command":"/usr/bin/sm statusline"}}`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -144,7 +153,11 @@ func TestInstallAmongOthers(t *testing.T) {
 		t.Errorf("status line (-want +got):\n%s", diff)
 	}
 	for line := range strings.SplitSeq(foreignSettings, "\n") {
-		if line = strings.TrimRight(strings.TrimSpace(line), ",]"); !strings.Contains(line, "context_monitor") && !strings.Contains(got, line) {
+		if line = strings.TrimRight(
+			strings.TrimSpace(line),
+			",]",
+		); !strings.Contains(line, "context_monitor") &&
+			!strings.Contains(got, line) {
 			t.Errorf("lost %s", line)
 		}
 	}
@@ -172,9 +185,19 @@ func TestStatusLineComesBack(t *testing.T) {
 		}
 		before := "{\n  \"statusLine\": {\"type\": \"command\", \"command\": " + string(literal) + "}\n}\n"
 		text := before
-		for _, program := range []string{"/usr/bin/sm", "/home/u/go/bin/sm", "/opt/session-monitor", "/a b/sm", "/usr/bin/sm"} {
+		for _, program := range []string{
+			"/usr/bin/sm",
+			"/home/u/go/bin/sm",
+			"/opt/session-monitor",
+			"/a b/sm",
+			"/usr/bin/sm",
+		} {
 			text = installed(t, text, program, map[bool]string{true: "/s"}[program == "/a b/sm"])
-			if n := strings.Count(text, "statusline --"); program != "/a b/sm" && n > 1+strings.Count(command, "statusline --") {
+			if n := strings.Count(
+				text,
+				"statusline --",
+			); program != "/a b/sm" &&
+				n > 1+strings.Count(command, "statusline --") {
 				t.Errorf("%q is wrapped twice: %s", command, text)
 			}
 		}
@@ -197,7 +220,13 @@ func TestInstallFindsOurs(t *testing.T) {
 	} {
 		text := `{"hooks":{"Stop":[{"hooks":[` + spelled + `,{"type":"command","command":"other"}]},{"hooks":[` + spelled + `]}],"SubagentStop":[{"hooks":[` + spelled + `]}]}}`
 		got := installed(t, text, "/usr/bin/sm", "")
-		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm","args":["hook"]}`); n != len(HookEvents("", false)) {
+		if n := strings.Count(
+			got,
+			`{"type":"command","command":"/usr/bin/sm","args":["hook"]}`,
+		); n != len(HookEvents(
+			"",
+			false,
+		)) {
 			t.Errorf("%s: %d times in %s", spelled, n, got)
 		}
 		if strings.Contains(got, "SubagentStop") || strings.Count(got, `"command":"other"`) != 1 {
@@ -223,7 +252,10 @@ func TestInstallKeepsAdditions(t *testing.T) {
 	t.Parallel()
 	text := `{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/old/sm","args":["hook"]}]}]}}`
 	got := installed(t, text, "/usr/bin/sm", "")
-	if want := `"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/usr/bin/sm","args":["hook"]}]}]`; !strings.Contains(got, want) {
+	if want := `"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/usr/bin/sm","args":["hook"]}]}]`; !strings.Contains(
+		got,
+		want,
+	) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -66,8 +66,21 @@ func TestSweep(t *testing.T) {
 	const deadPID = 1 << 30 // larger than any process's
 	self, _ := proc.Stat("/proc", os.Getpid())
 	own := fmt.Sprintf("%d-%s-1", os.Getpid(), self.Start)
-	gone := []string{tempFile + fmt.Sprint(deadPID) + "-7-123", tempFile + fmt.Sprintf("%d-1-123", os.Getpid()), tempFile + "123"}
-	stays := []string{tempFile + own, tempFile + "124", tempFile + "x-1-1", tempFile, "settings.json", ".settings.json", ".settings.json.swp", tempFolder + fmt.Sprint(deadPID) + "-7-1"}
+	gone := []string{
+		tempFile + fmt.Sprint(deadPID) + "-7-123",
+		tempFile + fmt.Sprintf("%d-1-123", os.Getpid()),
+		tempFile + "123",
+	}
+	stays := []string{
+		tempFile + own,
+		tempFile + "124",
+		tempFile + "x-1-1",
+		tempFile,
+		"settings.json",
+		".settings.json",
+		".settings.json.swp",
+		tempFolder + fmt.Sprint(deadPID) + "-7-1",
+	}
 	if self.Start == "" { // there is the pid alone
 		gone, stays = gone[:1], append(stays, gone[1])
 	}

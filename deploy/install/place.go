@@ -25,10 +25,19 @@ func (o Options) Notes(by Around) (notes []string) {
 			called, where))
 	}
 	if o.Guard && !by.GuardOn {
-		notes = append(notes, "guard.enabled is off, so no tool call is judged: set it to true in "+cmp.Or(by.Config, "the configuration"))
+		notes = append(
+			notes,
+			"guard.enabled is off, so no tool call is judged: set it to true in "+cmp.Or(
+				by.Config,
+				"the configuration",
+			),
+		)
 	}
 	if !by.Observer {
-		notes = append(notes, "no observer is running, so agents are not warned: start one with 'sm observe', or at each login with 'sm service install'")
+		notes = append(
+			notes,
+			"no observer is running, so agents are not warned: start one with 'sm observe', or at each login with 'sm service install'",
+		)
 	}
 	return notes
 }

@@ -93,7 +93,8 @@ func settingsBody(text []byte) []byte {
 
 func sameMeaning(a, b []byte) bool {
 	var x, y any
-	return json.Unmarshal(settingsBody(a), &x) == nil && json.Unmarshal(settingsBody(b), &y) == nil && reflect.DeepEqual(x, y)
+	return json.Unmarshal(settingsBody(a), &x) == nil && json.Unmarshal(settingsBody(b), &y) == nil &&
+		reflect.DeepEqual(x, y)
 }
 
 // laidOutByClient says whether a text has the layout in which the client writes its settings.
@@ -116,7 +117,8 @@ func (r *record) remember(file *File, withoutOurs, text []byte, makes []string) 
 	if !r.Existed {
 		r.Before = nil
 	}
-	r.Known, r.After = true, after
+	r.Known = true
+	r.After = after
 	r.note(makes)
 	return r.store()
 }
@@ -144,7 +146,11 @@ func (r *record) store() error {
 // forget removes the record, and the folders that the installation made and that are empty now.
 func (r *record) forget() error {
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory", r.Settings, PlainError(err))
+		return fmt.Errorf(
+			"forget what %s was: %w; check the owner and mode of its directory",
+			r.Settings,
+			PlainError(err),
+		)
 	}
 
 	// A run that was killed may have made folders and not noted them.

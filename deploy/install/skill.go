@@ -59,7 +59,10 @@ func (in *installation) skillChange() (*skillChange, error) {
 	case bytes.Equal(file.text, text):
 		return nil, nil
 	case file.Exists() && !own:
-		return nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard", file.path)
+		return nil, fmt.Errorf(
+			"%s is not sm's, or has been changed; move it away, or install without --guard",
+			file.path,
+		)
 	}
 	return &skillChange{file, text}, file.Writable()
 }

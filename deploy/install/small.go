@@ -35,7 +35,11 @@ func SmallVersion(ctx context.Context, path string, environ []string) (version s
 	ctx, cancel := context.WithTimeout(ctx, ProgramPatience)
 	defer cancel()
 	if version = Ask(ctx, environ, path, "version"); version == "" && ctx.Err() != nil {
-		return "", fmt.Errorf("%s prints no version: %w; try again, or replace it, for example with make install", path, ctx.Err())
+		return "", fmt.Errorf(
+			"%s prints no version: %w; try again, or replace it, for example with make install",
+			path,
+			ctx.Err(),
+		)
 	}
 	return version, nil
 }

@@ -25,7 +25,14 @@ const (
 // HookEvents returns the events that the observer uses and that Claude Code of this
 // version has; "" is a current version. The last one is for the guard.
 func HookEvents(version string, guard bool) []hook.Event {
-	events := []hook.Event{hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse, hook.Stop, hook.PreCompact}
+	events := []hook.Event{
+		hook.SessionStart,
+		hook.SessionEnd,
+		hook.UserPromptSubmit,
+		hook.PostToolUse,
+		hook.Stop,
+		hook.PreCompact,
+	}
 	if version == "" || !Older(version, "2.1.76") {
 		events = append(events, hook.PostCompact)
 	}

@@ -61,7 +61,8 @@ func (s *wordScanner) word() (word string, ok bool) {
 	quoted := false // by double quotes
 	for s.rest != "" {
 		c := s.rest[0]
-		escaped := c == '\\' && len(s.rest) > 1 && (strings.IndexByte("\"\\$`", s.rest[1]) >= 0 || !quoted && s.rest[1] != '\n')
+		escaped := c == '\\' && len(s.rest) > 1 &&
+			(strings.IndexByte("\"\\$`", s.rest[1]) >= 0 || !quoted && s.rest[1] != '\n')
 		switch {
 		case !quoted && (c == ' ' || c == '\t'):
 			return b.String(), true
@@ -82,7 +83,8 @@ func (s *wordScanner) word() (word string, ok bool) {
 			if !s.variable(&b) {
 				return "", false
 			}
-		case c == '`' || strings.HasPrefix(s.rest, "\\\n") || !quoted && strings.IndexByte("|&;<>()\n*?[]#~{}!\\", c) >= 0:
+		case c == '`' || strings.HasPrefix(s.rest, "\\\n") ||
+			!quoted && strings.IndexByte("|&;<>()\n*?[]#~{}!\\", c) >= 0:
 			return "", false
 		default:
 			b.WriteByte(c)

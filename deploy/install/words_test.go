@@ -25,7 +25,25 @@ func TestShellWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
 	}
-	for _, in := range []string{"a | b", "a;b", "a && b", "$(a)", "`a`", `"$(a)"`, "\"`a`\"", "$X", `"$HOMES"`, "a >b", "a*", "a 'b", `a "b`, "a\nb", `a\`, "#a", "(a)"} {
+	for _, in := range []string{
+		"a | b",
+		"a;b",
+		"a && b",
+		"$(a)",
+		"`a`",
+		`"$(a)"`,
+		"\"`a`\"",
+		"$X",
+		`"$HOMES"`,
+		"a >b",
+		"a*",
+		"a 'b",
+		`a "b`,
+		"a\nb",
+		`a\`,
+		"#a",
+		"(a)",
+	} {
 		if got := shellWords(in, "/h"); got != nil {
 			t.Errorf("%s: %q, want a refusal", in, got)
 		}

@@ -69,7 +69,8 @@ func sweep(dir, prefix string) {
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), prefix)
 		info, err := e.Info()
-		if !ours || err != nil || ownerOf(info) != os.Geteuid() || e.IsDir() != (prefix == tempFolder) || !e.IsDir() && !e.Type().IsRegular() {
+		if !ours || err != nil || ownerOf(info) != os.Geteuid() || e.IsDir() != (prefix == tempFolder) ||
+			!e.IsDir() && !e.Type().IsRegular() {
 			continue
 		}
 		parts := strings.Split(rest, "-")

@@ -19,15 +19,40 @@ func TestPut(t *testing.T) {
 	}{
 		{"into nothing", `{}`, []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}"},
 		{"into blank space", "{ \n }\n", []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n"},
-		{"last", "{\n\t\"a\": 1e2\n}\n", []string{"k"}, "{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n"},
+		{
+			"last",
+			"{\n\t\"a\": 1e2\n}\n",
+			[]string{"k"},
+			"{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n",
+		},
 		{"compact", `{"a":[1.0]}`, []string{"k"}, `{"a":[1.0],"k":{"x":["<y>"]}}`},
 		{"one line", `{"a": 1, "b": 2}`, []string{"k"}, `{"a": 1, "b": 2, "k": {"x":["<y>"]}}`},
-		{"into an empty object", "{\n  \"a\": {}\n}", []string{"a", "k"}, "{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}"},
+		{
+			"into an empty object",
+			"{\n  \"a\": {}\n}",
+			[]string{"a", "k"},
+			"{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}",
+		},
 		{"into an empty array of one line", `{"a":[]}`, []string{"a", "0"}, `{"a":[{"x":["<y>"]}]}`},
-		{"into an array", "{\n  \"a\": [\n    1\n  ]\n}", []string{"a", "1"}, "{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}"},
+		{
+			"into an array",
+			"{\n  \"a\": [\n    1\n  ]\n}",
+			[]string{"a", "1"},
+			"{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}",
+		},
 		{"instead", "{\n  \"a\": 1,\n  \"b\": 2\n}", []string{"a"}, "{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}"},
-		{"instead of much", "{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}", []string{"a"}, "{\n  \"a\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  },\n  \"b\": 2\n}"},
-		{"lines of Windows", "{\r\n  \"a\": 1\r\n}\r\n", []string{"k"}, "{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"x\": [\r\n      \"<y>\"\r\n    ]\r\n  }\r\n}\r\n"},
+		{
+			"instead of much",
+			"{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}",
+			[]string{"a"},
+			"{\n  \"a\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  },\n  \"b\": 2\n}",
+		},
+		{
+			"lines of Windows",
+			"{\r\n  \"a\": 1\r\n}\r\n",
+			[]string{"k"},
+			"{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"x\": [\r\n      \"<y>\"\r\n    ]\r\n  }\r\n}\r\n",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, err := Parse([]byte(tt.before))
@@ -56,7 +81,19 @@ func TestRemove(t *testing.T) {
 		{[]string{"b", "c"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n"},
 		{[]string{"a", "0"}, "{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
 		{[]string{"a", "2"}, "{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
-		{[]string{"a", "3"}, before}, {[]string{"x"}, before}, {[]string{"x", "y"}, before}, {[]string{"a", "b"}, before},
+		{
+			[]string{"a", "3"},
+			before,
+		}, {
+			[]string{"x"},
+			before,
+		}, {
+			[]string{"x", "y"},
+			before,
+		}, {
+			[]string{"a", "b"},
+			before,
+		},
 	} {
 		d, err := Parse([]byte(before))
 		if err != nil {
@@ -90,7 +127,15 @@ func TestRefuses(t *testing.T) {
 
 // Whatever stood there stays, byte for byte, once what was put in is out again.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,{"b":"\u00e9"}],"c":{}}`, "{\n\t\"a\": -0.0,\n\t\"b\": []\n}\n", `[]`, `7`, "{\"a\":1}\r\n", `{"":{"":0}}`} {
+	for _, s := range []string{
+		`{}`,
+		`{"a":[1,{"b":"\u00e9"}],"c":{}}`,
+		"{\n\t\"a\": -0.0,\n\t\"b\": []\n}\n",
+		`[]`,
+		`7`,
+		"{\"a\":1}\r\n",
+		`{"":{"":0}}`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

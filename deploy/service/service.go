@@ -200,7 +200,10 @@ func (o Options) write(f file) (wrote bool, err error) {
 		o.print("unchanged %s", f.path)
 		return false, nil
 	case err == nil && !strings.Contains(string(old), mark):
-		return false, fmt.Errorf("%s exists, and sm service install did not write it: move it away, then try again", f.path)
+		return false, fmt.Errorf(
+			"%s exists, and sm service install did not write it: move it away, then try again",
+			f.path,
+		)
 	}
 	o.print("write %s", f.path)
 	if o.DryRun {

@@ -30,8 +30,14 @@ func newRig(t *testing.T, system string) *rig {
 	home := t.TempDir()
 	r := &rig{}
 	r.Options = Options{
-		System: system, Home: home, Config: filepath.Join(home, ".config"), Program: "/opt/my tools/100%/sm",
-		Socket: "/run/user/7/sm/sm.sock", Listen: []string{"127.0.0.1:8420", "[::1]:8420"}, UID: 7, Out: &r.out,
+		System:  system,
+		Home:    home,
+		Config:  filepath.Join(home, ".config"),
+		Program: "/opt/my tools/100%/sm",
+		Socket:  "/run/user/7/sm/sm.sock",
+		Listen:  []string{"127.0.0.1:8420", "[::1]:8420"},
+		UID:     7,
+		Out:     &r.out,
 		Run: func(_ context.Context, program string, args ...string) (string, error) {
 			r.ran = append(r.ran, strings.Join(append([]string{program}, args...), " "))
 			return "enabled\n", r.err
@@ -68,15 +74,32 @@ func TestInstallAndRemove(t *testing.T) {
 	}{
 		{
 			"linux", []string{".config/systemd/user/sm.service", ".config/systemd/user/sm.socket"},
-			[]string{"systemctl --user daemon-reload", "systemctl --user enable sm.socket sm.service", "systemctl --user stop sm.service sm.socket", "systemctl --user start sm.socket sm.service"},
+			[]string{
+				"systemctl --user daemon-reload",
+				"systemctl --user enable sm.socket sm.service",
+				"systemctl --user stop sm.service sm.socket",
+				"systemctl --user start sm.socket sm.service",
+			},
 			[]string{"systemctl --user enable --now sm.socket sm.service"},
 			[]string{"systemctl --user disable --now sm.socket sm.service", "systemctl --user daemon-reload"},
-			[]string{"systemctl --user is-enabled sm.socket", "systemctl --user is-active sm.socket", "systemctl --user is-enabled sm.service", "systemctl --user is-active sm.service"},
+			[]string{
+				"systemctl --user is-enabled sm.socket",
+				"systemctl --user is-active sm.socket",
+				"systemctl --user is-enabled sm.service",
+				"systemctl --user is-active sm.service",
+			},
 		},
 		{
 			"darwin", []string{"Library/LaunchAgents/local.sm.observe.plist"},
-			[]string{"launchctl bootout gui/7/local.sm.observe", "launchctl enable gui/7/local.sm.observe", "launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist"},
-			[]string{"launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist", "launchctl kickstart gui/7/local.sm.observe"},
+			[]string{
+				"launchctl bootout gui/7/local.sm.observe",
+				"launchctl enable gui/7/local.sm.observe",
+				"launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist",
+			},
+			[]string{
+				"launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist",
+				"launchctl kickstart gui/7/local.sm.observe",
+			},
 			[]string{"launchctl bootout gui/7/local.sm.observe"},
 			[]string{"launchctl print gui/7/local.sm.observe"},
 		},
@@ -132,7 +155,10 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
 	path := filepath.Join(r.Config, "systemd", "user", "sm.service")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("[Unit]\n"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, []byte("[Unit]\n"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := Install(t.Context(), r.Options); err == nil || !strings.Contains(err.Error(), "move it away") {
@@ -164,7 +190,11 @@ func TestObserverRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := Install(t.Context(), r.Options); err == nil || !strings.Contains(err.Error(), "stop it") || len(tree(t, r.Home)) != 0 {
+	if err := Install(
+		t.Context(),
+		r.Options,
+	); err == nil || !strings.Contains(err.Error(), "stop it") ||
+		len(tree(t, r.Home)) != 0 {
 		t.Errorf("%v; files %q", err, tree(t, r.Home))
 	}
 	r.Run = func(_ context.Context, _ string, args ...string) (string, error) { return "active\n", nil }
@@ -178,7 +208,11 @@ func TestNoManager(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
 	r.err = errors.New("exit status 1")
-	if err := Install(t.Context(), r.Options); err == nil || !strings.Contains(err.Error(), "run it yourself") || len(tree(t, r.Config)) != 2 {
+	if err := Install(
+		t.Context(),
+		r.Options,
+	); err == nil || !strings.Contains(err.Error(), "run it yourself") ||
+		len(tree(t, r.Config)) != 2 {
 		t.Errorf("%v; files %q", err, tree(t, r.Config))
 	}
 }
@@ -186,18 +220,23 @@ func TestNoManager(t *testing.T) {
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	o := newRig(t, "linux").Options
-	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" observe\n") || strings.Contains(text, "cp bin/sm") {
+	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" observe\n") ||
+		strings.Contains(text, "cp bin/sm") {
 		t.Errorf("service:\n%s", text)
 	}
 	o.Args = []string{"--config", "/etc/my sm.yaml"}
-	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" --config \"/etc/my sm.yaml\" observe\n") {
+	if text := serviceUnit(o); !strings.Contains(
+		text,
+		"\nExecStart=\"/opt/my tools/100%%/sm\" --config \"/etc/my sm.yaml\" observe\n",
+	) {
 		t.Errorf("service:\n%s", text)
 	}
 	want := "[Socket]\nListenStream=/run/user/7/sm/sm.sock\nListenStream=127.0.0.1:8420\nListenStream=[::1]:8420\nSocketMode=0600\n"
 	if text := socketUnit(o); !strings.Contains(text, want) {
 		t.Errorf("socket:\n%s", text)
 	}
-	o.Program, o.Home = "/a&b/<sm>", "/h"
+	o.Program = "/a&b/<sm>"
+	o.Home = "/h"
 	d := xml.NewDecoder(strings.NewReader(plist(o)))
 	var words []string
 	for {
@@ -212,7 +251,10 @@ func TestUnits(t *testing.T) {
 			words = append(words, strings.TrimSpace(string(text)))
 		}
 	}
-	if got := fmt.Sprint(words); !strings.Contains(got, "ProgramArguments /a&b/<sm> --config /etc/my sm.yaml observe RunAtLoad") {
+	if got := fmt.Sprint(words); !strings.Contains(
+		got,
+		"ProgramArguments /a&b/<sm> --config /etc/my sm.yaml observe RunAtLoad",
+	) {
 		t.Errorf("plist: %s", got)
 	}
 }
@@ -229,14 +271,24 @@ func TestVerify(t *testing.T) {
 	}
 	r := newRig(t, "linux")
 	r.Program = filepath.Join(r.Home, "my tools", "100%", "sm")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(r.Program), 0o700), os.WriteFile(r.Program, []byte("#!/bin/sh\n"), 0o700)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(r.Program), 0o700),
+		os.WriteFile(r.Program, []byte("#!/bin/sh\n"), 0o700),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := Install(t.Context(), r.Options); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(r.Config, "systemd", "user")
-	cmd := exec.CommandContext(t.Context(), analyze, "--user", "verify", filepath.Join(dir, "sm.socket"), filepath.Join(dir, "sm.service"))
+	cmd := exec.CommandContext(
+		t.Context(),
+		analyze,
+		"--user",
+		"verify",
+		filepath.Join(dir, "sm.socket"),
+		filepath.Join(dir, "sm.service"),
+	)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.Home, "XDG_RUNTIME_DIR=" + r.Home, "LC_ALL=C.UTF-8"}
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "" {
 		t.Errorf("%v\n%s", err, out)

@@ -96,7 +96,8 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	if !ok || len(words) < 2 || !slices.Contains(guardCommands(), words[1]) {
 		return false
 	}
-	if words[1] == "session" && slices.ContainsFunc(words[2:], func(word string) bool { return strings.HasPrefix(word, forceFlag) }) {
+	if words[1] == "session" &&
+		slices.ContainsFunc(words[2:], func(word string) bool { return strings.HasPrefix(word, forceFlag) }) {
 		return false
 	}
 	program := words[0]

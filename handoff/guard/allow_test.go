@@ -15,7 +15,8 @@ import (
 
 func TestGuardExempts(t *testing.T) {
 	top := t.TempDir()
-	dir, other := filepath.Join(top, "p", "sessions", "A"), filepath.Join(top, "p", "sessions", "B")
+	dir := filepath.Join(top, "p", "sessions", "A")
+	other := filepath.Join(top, "p", "sessions", "B")
 	hard := filepath.Join(top, "p", "sessions", "C")
 	doc := filepath.Join(dir, DocumentFile)
 	for _, d := range []string{dir, other, hard, filepath.Join(dir, "sub")} {
@@ -28,7 +29,11 @@ func TestGuardExempts(t *testing.T) {
 	if err := os.Mkdir(variable, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range [][2]string{{program, filepath.Join(variable, "sm")}, {dir, filepath.Join(top, "link")}, {filepath.Join(top, "x"), filepath.Join(other, DocumentFile)}} {
+	for _, link := range [][2]string{
+		{program, filepath.Join(variable, "sm")},
+		{dir, filepath.Join(top, "link")},
+		{filepath.Join(top, "x"), filepath.Join(other, DocumentFile)},
+	} {
 		if err := os.Symlink(link[0], link[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +77,13 @@ func TestGuardExempts(t *testing.T) {
 		{"edit it so", "Edit", hard, file(filepath.Join(hard, DocumentFile)), false},
 		{"no path", "Write", dir, bash("x"), false},
 		{"a path that is no text", "Write", dir, map[string]any{"file_path": []string{doc}}, false},
-		{"a name in capitals besides", "Write", dir, map[string]any{"FILE_PATH": doc, "file_path": "/etc/passwd"}, false},
+		{
+			"a name in capitals besides",
+			"Write",
+			dir,
+			map[string]any{"FILE_PATH": doc, "file_path": "/etc/passwd"},
+			false,
+		},
 		{"no input", "Write", dir, nil, false},
 		{"sm", "Bash", dir, bash("sm session dehydrate"), true},
 		{"sm by its path", "Bash", dir, bash(program + " session restart"), true},
@@ -133,7 +144,11 @@ func TestGuardPlainCommands(t *testing.T) {
 		}
 		// The shell agrees. Its sm prints what it is given.
 		out, err := exec.Command("/bin/sh", "-c", "sm() { printf '%s\\n' \"$@\"; }\n"+command).Output()
-		if diff := cmp.Diff(want[1:], strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")); diff != "" || err != nil {
+		if diff := cmp.Diff(
+			want[1:],
+			strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"),
+		); diff != "" ||
+			err != nil {
 			t.Errorf("%s in a shell: %v (-want +got):\n%s", command, err, diff)
 		}
 	}
@@ -179,7 +194,9 @@ func FuzzGuardPlainWords(f *testing.F) {
 				double.WriteRune(r)
 			}
 		}
-		if quote != 0 || strings.ContainsAny(bare.String(), "\n\t;&|<>()$`\\*?[]{}!#") || strings.ContainsAny(double.String(), "$`\\") || strings.ContainsAny(command, "\n\r\x00") {
+		if quote != 0 || strings.ContainsAny(bare.String(), "\n\t;&|<>()$`\\*?[]{}!#") ||
+			strings.ContainsAny(double.String(), "$`\\") ||
+			strings.ContainsAny(command, "\n\r\x00") {
 			t.Errorf("%q is taken for %q", command, words)
 		}
 	})

@@ -30,7 +30,8 @@ func (g *Guard) Check(ctx context.Context, call ToolCall) (j Decision, err error
 	if !ok {
 		return j, nil
 	}
-	j.Dir, j.State = filepath.Dir(path), s
+	j.Dir = filepath.Dir(path)
+	j.State = s
 	usage := call.Usage(s)
 	exempt := call.Exempt(j.Dir)
 	decide := func(s *State) (changed bool) {

@@ -173,7 +173,14 @@ func TestGuardLockHeld(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if err := Update(ctx, path, func(*State) error { t.Error("changed"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := Update(
+		ctx,
+		path,
+		func(*State) error { t.Error("changed"); return nil },
+	); !errors.Is(
+		err,
+		context.DeadlineExceeded,
+	) {
 		t.Errorf("error %v", err)
 	}
 	done := make(chan error, 1)
@@ -200,19 +207,31 @@ func hostile(t *testing.T) map[string]func(path string) {
 		return func(path string) { must(os.WriteFile(path, []byte(s), 0o600)) }
 	}
 	return map[string]func(string){
-		"a pipe":              func(path string) { must(syscall.Mkfifo(path, 0o600)) },
-		"a folder":            func(path string) { must(os.Mkdir(path, 0o700)) },
-		"a link":              func(path string) { text(seedState)(path + ".real"); must(os.Symlink(path+".real", path)) },
-		"a link to nothing":   func(path string) { must(os.Symlink("/none", path)) },
-		"a device":            func(path string) { must(os.Symlink("/dev/zero", path)) },
-		"nothing":             text(""),
-		"no JSON":             text("pid: 12345\n"),
-		"half a file":         text(seedState[:len(seedState)/2]),
-		"another JSON":        text(`["pid"]`),
-		"10 MB":               text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
-		"10 MB of spaces":     text(seedState + strings.Repeat(" ", 10<<20)),
-		"brackets":            text(`{"a":` + strings.Repeat("[", 900_000)),
-		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}"),
+		"a pipe":   func(path string) { must(syscall.Mkfifo(path, 0o600)) },
+		"a folder": func(path string) { must(os.Mkdir(path, 0o700)) },
+		"a link": func(path string) {
+			text(seedState)(path + ".real")
+			must(os.Symlink(
+				path+".real",
+				path,
+			))
+		},
+		"a link to nothing": func(path string) { must(os.Symlink("/none", path)) },
+		"a device":          func(path string) { must(os.Symlink("/dev/zero", path)) },
+		"nothing":           text(""),
+		"no JSON":           text("pid: 12345\n"),
+		"half a file":       text(seedState[:len(seedState)/2]),
+		"another JSON":      text(`["pid"]`),
+		"10 MB":             text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
+		"10 MB of spaces":   text(seedState + strings.Repeat(" ", 10<<20)),
+		"brackets":          text(`{"a":` + strings.Repeat("[", 900_000)),
+		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat(
+			"[",
+			100_000,
+		) + strings.Repeat(
+			"]",
+			100_000,
+		) + "}"),
 	}
 }
 
@@ -239,14 +258,27 @@ func TestGuardHostileFiles(t *testing.T) {
 			if err := Update(t.Context(), path, func(*State) error { return nil }); !errors.Is(err, ErrDamaged) {
 				t.Errorf("update: %v", err)
 			}
-			done, err := Activate(t.Context(), Activation{Dir: p.session("A"), Skill: "x", Client: client, Proven: true, Now: now})
+			done, err := Activate(t.Context(), Activation{
+				Dir:    p.session("A"),
+				Skill:  "x",
+				Client: client,
+				Proven: true,
+				Now:    now,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) || !strings.Contains(done.SetAside, ".damaged-20260205-154500") {
+			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) ||
+				!strings.Contains(done.SetAside, ".damaged-20260205-154500") {
 				t.Errorf("kept as %q: %v", done.SetAside, err)
 			}
-			p.want("A", State{PID: 12345, PIDStart: "1", Skill: "x", Lifecycle: SessionActive, StartedAt: now})
+			p.want("A", State{
+				PID:       12345,
+				PIDStart:  "1",
+				Skill:     "x",
+				Lifecycle: SessionActive,
+				StartedAt: now,
+			})
 		})
 	}
 }

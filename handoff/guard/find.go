@@ -60,7 +60,9 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 		}
 		if rank > best || rank == best && x.StartedAt.After(s.StartedAt) {
 			best = rank
-			path, s, ok = name, x, true
+			path = name
+			s = x
+			ok = true
 		}
 	}
 	return path, s, ok
@@ -121,7 +123,8 @@ func guardFolders(dirs []string) (folders []string) {
 // does, and a search is far cheaper than parsing.
 func (c Client) mayBeIn(text []byte) bool {
 	return c.PID > 1 && bytes.Contains(text, strconv.AppendInt(nil, int64(c.PID), 10)) ||
-		c.SessionID != "" && (bytes.Contains(text, []byte(c.SessionID)) || quoteWord(c.SessionID) != c.SessionID) // it may be escaped
+		c.SessionID != "" &&
+			(bytes.Contains(text, []byte(c.SessionID)) || quoteWord(c.SessionID) != c.SessionID) // it may be escaped
 }
 
 // guardSessions lists the names of the folders in a folder.

@@ -9,7 +9,8 @@ import (
 
 // By the session first, by the process second.
 func TestGuardFinds(t *testing.T) {
-	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	early := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	late := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	client := Client{"s", 7, "100"}
 	for _, tt := range []struct {
 		name   string
@@ -19,8 +20,20 @@ func TestGuardFinds(t *testing.T) {
 	}{
 		{"none", nil, client, ""},
 		{"by the session", map[string]State{"A": {SessionID: "s"}, "B": {SessionID: "t"}}, client, "A"},
-		{"by the process", map[string]State{"A": {PID: 7, PIDStart: "100"}, "B": {PID: 8, PIDStart: "100"}}, client, "A"},
-		{"the session counts for more", map[string]State{"A": {SessionID: "s"}, "B": {PID: 7, PIDStart: "100", StartedAt: late}}, client, "A"},
+		{"by the process", map[string]State{"A": {
+			PID:      7,
+			PIDStart: "100",
+		}, "B": {
+			PID:      8,
+			PIDStart: "100",
+		}}, client, "A"},
+		{"the session counts for more", map[string]State{"A": {
+			SessionID: "s",
+		}, "B": {
+			PID:       7,
+			PIDStart:  "100",
+			StartedAt: late,
+		}}, client, "A"},
 		{"a resumed client", map[string]State{"A": {SessionID: "s", PID: 8, PIDStart: "90"}}, client, "A"},
 		{"after a clear", map[string]State{"A": {SessionID: "old", PID: 7, PIDStart: "100"}}, client, "A"},
 		{"a used pid", map[string]State{"A": {PID: 7, PIDStart: "99"}}, client, ""},
@@ -28,11 +41,44 @@ func TestGuardFinds(t *testing.T) {
 		{"a file of another program", map[string]State{"A": {PID: 7}}, client, "A"},
 		{"nobody asks", map[string]State{"A": {}, "B": {PID: 1}}, Client{}, ""},
 		{"init asks", map[string]State{"B": {PID: 1}}, Client{PID: 1}, ""},
-		{"two of one session: the last started", map[string]State{"A": {SessionID: "s", StartedAt: late}, "B": {SessionID: "s", StartedAt: early}}, client, "A"},
-		{"two of one process: not the completed one", map[string]State{"A": {PID: 7, Lifecycle: SessionCompleted, StartedAt: late}, "B": {PID: 7, StartedAt: early}}, client, "B"},
-		{"two of one process: the full one", map[string]State{"A": {PID: 7, Overflowed: true, StartedAt: early}, "B": {PID: 7, StartedAt: late}}, client, "A"},
-		{"two of one session: the full one", map[string]State{"A": {SessionID: "s", Overflowed: true}, "B": {SessionID: "s", PID: 7, StartedAt: late}}, client, "A"},
-		{"full, but of another session", map[string]State{"A": {PID: 7, SessionID: "old", Overflowed: true}, "B": {SessionID: "s"}}, client, "B"},
+		{"two of one session: the last started", map[string]State{"A": {
+			SessionID: "s",
+			StartedAt: late,
+		}, "B": {
+			SessionID: "s",
+			StartedAt: early,
+		}}, client, "A"},
+		{"two of one process: not the completed one", map[string]State{"A": {
+			PID:       7,
+			Lifecycle: SessionCompleted,
+			StartedAt: late,
+		}, "B": {
+			PID:       7,
+			StartedAt: early,
+		}}, client, "B"},
+		{"two of one process: the full one", map[string]State{"A": {
+			PID:        7,
+			Overflowed: true,
+			StartedAt:  early,
+		}, "B": {
+			PID:       7,
+			StartedAt: late,
+		}}, client, "A"},
+		{"two of one session: the full one", map[string]State{"A": {
+			SessionID:  "s",
+			Overflowed: true,
+		}, "B": {
+			SessionID: "s",
+			PID:       7,
+			StartedAt: late,
+		}}, client, "A"},
+		{"full, but of another session", map[string]State{"A": {
+			PID:        7,
+			SessionID:  "old",
+			Overflowed: true,
+		}, "B": {
+			SessionID: "s",
+		}}, client, "B"},
 		{"a completed one", map[string]State{"A": {PID: 7, Lifecycle: SessionCompleted}}, client, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,7 +96,8 @@ func TestGuardFinds(t *testing.T) {
 
 // The client's folder goes up and down with its cd; the folder that it was started in stays.
 func TestGuardFindsFromSeveralFolders(t *testing.T) {
-	p, q := newProject(t), newProject(t)
+	p := newProject(t)
+	q := newProject(t)
 	path := p.put("A", State{SessionID: "s"})
 	q.put("A", State{PID: 7})
 	for _, dirs := range [][]string{{p.dir, q.dir}, {q.dir, p.dir}, {"", p.dir}} {

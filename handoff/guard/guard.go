@@ -134,7 +134,10 @@ func shown(text string, most int) string {
 
 // slug turns "Phase 5: Build Loop" into build-loop.
 func slug(phase string) string {
-	words := strings.FieldsFunc(strings.ToLower(phase), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(
+		strings.ToLower(phase),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+	)
 	name := words
 	if len(name) > 0 && name[0] == "phase" {
 		name = name[1:]

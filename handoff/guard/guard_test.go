@@ -76,7 +76,11 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 // A message with the remedy and the allowed tools, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", new(State))
-	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {
+	for _, want := range []string{
+		"/session dehydrate restart",
+		"Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md",
+		"sm commands",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
 		}
@@ -84,21 +88,39 @@ func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	if strings.ContainsRune(got, '%') {
 		t.Errorf("%q tells a percentage", got)
 	}
-	if got := (&Guard{}).Refusal("/p", &State{RestartRefused: "no restart of 10 is left"}); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
+	if got := (&Guard{}).Refusal("/p", &State{
+		RestartRefused: "no restart of 10 is left",
+	}); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
 		t.Errorf("with no tools allowed: %q", got)
 	}
 }
 
 func TestGuardLine(t *testing.T) {
 	for want, s := range map[string]State{
-		"CONTEXT_OVERFLOW_PROTECTION [implement/build-loop] 72%":            {Skill: "implement", CurrentPhase: "Phase 5: Build Loop", ContextUsage: 0.5472},
-		"CONTEXT_OVERFLOW_PROTECTION [implement] 50%":                       {Skill: "implement", ContextUsage: 0.38},
-		"CONTEXT_OVERFLOW_PROTECTION [x/phase-5] 0%":                        {Skill: "x", CurrentPhase: "Phase 5", ContextUsage: -1},
-		"CONTEXT_OVERFLOW_PROTECTION [] 99%":                                {ContextUsage: 0.7599},
-		"CONTEXT_OVERFLOW_PROTECTION [] 100%":                               {ContextUsage: 0.76},
-		"CONTEXT_OVERFLOW_PROTECTION [a] 100%":                              {Skill: "a", ContextUsage: 0.95},
-		"CONTEXT_OVERFLOW_PROTECTION [b/größe-2] 100%":                      {Skill: "b\x1b", CurrentPhase: "PHASE 3.1b – Größe #2", ContextUsage: 0.1, Overflowed: true},
-		"CONTEXT_OVERFLOW_PROTECTION [c/phases-to-come] 0%":                 {Skill: "c", CurrentPhase: "Phases to come"},
+		"CONTEXT_OVERFLOW_PROTECTION [implement/build-loop] 72%": {
+			Skill:        "implement",
+			CurrentPhase: "Phase 5: Build Loop",
+			ContextUsage: 0.5472,
+		},
+		"CONTEXT_OVERFLOW_PROTECTION [implement] 50%": {Skill: "implement", ContextUsage: 0.38},
+		"CONTEXT_OVERFLOW_PROTECTION [x/phase-5] 0%": {
+			Skill:        "x",
+			CurrentPhase: "Phase 5",
+			ContextUsage: -1,
+		},
+		"CONTEXT_OVERFLOW_PROTECTION [] 99%":   {ContextUsage: 0.7599},
+		"CONTEXT_OVERFLOW_PROTECTION [] 100%":  {ContextUsage: 0.76},
+		"CONTEXT_OVERFLOW_PROTECTION [a] 100%": {Skill: "a", ContextUsage: 0.95},
+		"CONTEXT_OVERFLOW_PROTECTION [b/größe-2] 100%": {
+			Skill:        "b\x1b",
+			CurrentPhase: "PHASE 3.1b – Größe #2",
+			ContextUsage: 0.1,
+			Overflowed:   true,
+		},
+		"CONTEXT_OVERFLOW_PROTECTION [c/phases-to-come] 0%": {
+			Skill:        "c",
+			CurrentPhase: "Phases to come",
+		},
 		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {Skill: strings.Repeat("s", 100)},
 	} {
 		if got := testGuard().Line("CONTEXT_OVERFLOW_PROTECTION", &s); got != want {
@@ -167,7 +189,13 @@ func TestGuardReport(t *testing.T) {
 			t.Errorf("%s: changed %v", step.name, changed)
 		}
 	}
-	want := &State{PID: 7, PIDStart: "100", SessionID: "s", ContextUsage: 1, LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 1, 0, time.UTC)}
+	want := &State{
+		PID:           7,
+		PIDStart:      "100",
+		SessionID:     "s",
+		ContextUsage:  1,
+		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 1, 0, time.UTC),
+	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -177,14 +205,82 @@ func TestGuardSet(t *testing.T) {
 	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	s := &State{PID: 1, PIDStart: "5"}
 	for _, tt := range []struct{ field, value, err string }{
-		{"contextUsage", "0.85", ""}, {"contextUsage", "85", "contextUsage is a share"}, {"contextUsage", "NaN", "contextUsage is a share"},
+		{
+			"contextUsage",
+			"0.85",
+			"",
+		}, {
+			"contextUsage",
+			"85",
+			"contextUsage is a share",
+		}, {
+			"contextUsage",
+			"NaN",
+			"contextUsage is a share",
+		},
 		{"contextUsage", "-0.1", "contextUsage is a share"}, {"contextUsage", "", "contextUsage is a share"},
-		{"pid", "4711", ""}, {"pid", "1", "pid is no process"}, {"pid", "x", "pid is no process"}, {"pid", "2147483648", "pid is no process"},
+		{
+			"pid",
+			"4711",
+			"",
+		}, {
+			"pid",
+			"1",
+			"pid is no process",
+		}, {
+			"pid",
+			"x",
+			"pid is no process",
+		}, {
+			"pid",
+			"2147483648",
+			"pid is no process",
+		},
 		{"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
 		{"lifecycle", "completed", ""}, {"lifecycle", "done", "lifecycle is none of"},
-		{"skill", "test", ""}, {"currentPhase", "Phase 1: \"Größe\"", ""}, {"restartPrompt", "go on", ""}, {"restartPrompt", "\xff", "restartPrompt is not a text"},
-		{"sessionId", "s", ""}, {"startedAt", "2026-02-05T16:30:00+02:00", ""}, {"startedAt", "today", "startedAt is a time"},
-		{"lastheartbeat", "x", `no field "lastheartbeat"; there are pid, pidStart, sessionId,`}, {"", "", `no field ""`}, {"members", "x", "no field"},
+		{
+			"skill",
+			"test",
+			"",
+		}, {
+			"currentPhase",
+			"Phase 1: \"Größe\"",
+			"",
+		}, {
+			"restartPrompt",
+			"go on",
+			"",
+		}, {
+			"restartPrompt",
+			"\xff",
+			"restartPrompt is not a text",
+		},
+		{
+			"sessionId",
+			"s",
+			"",
+		}, {
+			"startedAt",
+			"2026-02-05T16:30:00+02:00",
+			"",
+		}, {
+			"startedAt",
+			"today",
+			"startedAt is a time",
+		},
+		{
+			"lastheartbeat",
+			"x",
+			`no field "lastheartbeat"; there are pid, pidStart, sessionId,`,
+		}, {
+			"",
+			"",
+			`no field ""`,
+		}, {
+			"members",
+			"x",
+			"no field",
+		},
 		{"overflowed", "true", ""},
 	} {
 		err := s.Set(tt.field, tt.value, now)
@@ -193,8 +289,17 @@ func TestGuardSet(t *testing.T) {
 		}
 	}
 	want := &State{
-		PID: 4711, SessionID: "s", Skill: "test", Lifecycle: SessionCompleted, Overflowed: true, KillRequested: true, ContextUsage: 0.85,
-		CurrentPhase: "Phase 1: \"Größe\"", StartedAt: time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC), LastHeartbeat: now, RestartPrompt: "go on",
+		PID:           4711,
+		SessionID:     "s",
+		Skill:         "test",
+		Lifecycle:     SessionCompleted,
+		Overflowed:    true,
+		KillRequested: true,
+		ContextUsage:  0.85,
+		CurrentPhase:  "Phase 1: \"Größe\"",
+		StartedAt:     time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC),
+		LastHeartbeat: now,
+		RestartPrompt: "go on",
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -210,7 +315,17 @@ func TestGuardSetWhileFull(t *testing.T) {
 		"dehydratingSince": "2026-01-01T00:00:00Z", "restartPrompt": "go on", "restartRefused": "",
 	}
 	free := []string{"skill", "contextUsage", "currentPhase", "lastHeartbeat", "restartPrompt"}
-	full := State{PID: 7, PIDStart: "100", SessionID: "s", Lifecycle: SessionDehydrating, Overflowed: true, KillRequested: true, StartedAt: now, DehydratingSince: now, RestartRefused: "x"}
+	full := State{
+		PID:              7,
+		PIDStart:         "100",
+		SessionID:        "s",
+		Lifecycle:        SessionDehydrating,
+		Overflowed:       true,
+		KillRequested:    true,
+		StartedAt:        now,
+		DehydratingSince: now,
+		RestartRefused:   "x",
+	}
 	names, _ := files.Fields(&full)
 	for _, field := range names {
 		value, known := values[field]

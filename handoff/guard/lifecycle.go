@@ -132,7 +132,10 @@ func (a *Activation) leaveOthers(ctx context.Context) error {
 
 func (a *Activation) mayLeave(path string, s *State) error {
 	if !a.fresh(s) {
-		return fmt.Errorf("%s has overflowed; hand it over with sm session dehydrate and sm session restart", filepath.Dir(path))
+		return fmt.Errorf(
+			"%s has overflowed; hand it over with sm session dehydrate and sm session restart",
+			filepath.Dir(path),
+		)
 	}
 	return nil
 }

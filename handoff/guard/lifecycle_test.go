@@ -21,11 +21,29 @@ func nobodyLives(int, string) bool { return false }
 
 func TestGuardActivates(t *testing.T) {
 	client := Client{"new", 7, "100"}
-	begun := State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardNow}
-	going := State{PID: 7, PIDStart: "100", SessionID: "new", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, ContextUsage: 0.5,
-		CurrentPhase: "Phase 2", LastHeartbeat: guardStart}
+	begun := State{
+		PID:       7,
+		PIDStart:  "100",
+		Skill:     "implement",
+		Lifecycle: SessionActive,
+		StartedAt: guardNow,
+	}
+	going := State{
+		PID:           7,
+		PIDStart:      "100",
+		SessionID:     "new",
+		Skill:         "implement",
+		Lifecycle:     SessionActive,
+		StartedAt:     guardStart,
+		ContextUsage:  0.5,
+		CurrentPhase:  "Phase 2",
+		LastHeartbeat: guardStart,
+	}
 	with := func(s State, f func(*State)) State { f(&s); return s }
-	full := func(s *State) { s.Overflowed, s.ContextUsage = true, 0.8 }
+	full := func(s *State) {
+		s.Overflowed = true
+		s.ContextUsage = 0.8
+	}
 	for _, tt := range []struct {
 		name   string
 		before *State
@@ -38,42 +56,131 @@ func TestGuardActivates(t *testing.T) {
 		{"once more, session not told", &going, Client{"", 7, "100"}, going, false},
 		{"another skill", new(with(going, func(s *State) { s.Skill = "test" })), client,
 			with(going, func(s *State) { s.CurrentPhase = "" }), false},
-		{"after dehydrating in vain", new(with(going, func(s *State) { s.Lifecycle, s.DehydratingSince = SessionDehydrating, guardNow })), client, going, false},
+		{"after dehydrating in vain", new(with(going, func(s *State) {
+			s.Lifecycle = SessionDehydrating
+			s.DehydratingSince = guardNow
+		})), client, going, false},
 		{"after a clear", new(with(going, func(s *State) { s.SessionID = "old" })), client,
-			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
-		{"fresh: another session of the process", new(with(going, func(s *State) { full(s); s.SessionID = "old" })), client,
-			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
-		{"fresh: another client", new(with(going, func(s *State) { full(s); s.SessionID, s.PID = "old", 6 })), client,
-			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
-		{"fresh: not bound since the restart", new(with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })),
+			with(going, func(s *State) {
+				s.SessionID = ""
+				s.ContextUsage = 0
+				s.StartedAt = guardNow
+			}), false},
+		{"fresh: another session of the process", new(with(
+			going,
+			func(s *State) { full(s); s.SessionID = "old" },
+		)), client,
+			with(going, func(s *State) {
+				s.SessionID = ""
+				s.ContextUsage = 0
+				s.StartedAt = guardNow
+			}), false},
+		{"fresh: another client", new(with(going, func(s *State) {
+			full(s)
+			s.SessionID = "old"
+			s.PID = 6
+		})), client,
+			with(going, func(s *State) {
+				s.SessionID = ""
+				s.ContextUsage = 0
+				s.StartedAt = guardNow
+			}), false},
+		{"fresh: not bound since the restart", new(with(going, func(s *State) {
+			full(s)
+			s.SessionID = ""
+			s.Lifecycle = SessionRestarting
+			s.KillRequested = true
+		})),
 			Client{"new", 8, "200"},
 			with(going, func(s *State) {
-				s.SessionID, s.ContextUsage, s.StartedAt, s.PID, s.PIDStart = "", 0, guardNow, 8, "200"
+				s.SessionID = ""
+				s.ContextUsage = 0
+				s.StartedAt = guardNow
+				s.PID = 8
+				s.PIDStart = "200"
 			}), false},
 		{"full: the same session", new(with(going, full)), client, with(going, full), true},
-		{"full: resumed in another client", new(with(going, func(s *State) { full(s); s.PID, s.PIDStart = 6, "90" })), client, with(going, full), true},
+		{"full: resumed in another client", new(with(going, func(s *State) {
+			full(s)
+			s.PID = 6
+			s.PIDStart = "90"
+		})), client, with(going, full), true},
 		{"full: session not told", new(with(going, full)), Client{"", 8, "200"},
-			with(going, func(s *State) { full(s); s.PID, s.PIDStart = 8, "200" }), true},
+			with(going, func(s *State) {
+				full(s)
+				s.PID = 8
+				s.PIDStart = "200"
+			}), true},
 		{"full: never bound", new(with(going, func(s *State) { full(s); s.SessionID = "" })), client,
 			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
-		{"full: never bound, for another process", new(with(going, func(s *State) { full(s); s.SessionID = "" })), Client{"", 9, "300"},
+		{"full: never bound, for another process", new(with(
+			going,
+			func(s *State) { full(s); s.SessionID = "" },
+		)), Client{
+			"",
+			9,
+			"300",
+		},
 			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
-		{"full: never bound, to be restarted", new(with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })), client,
-			with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true }), true},
-		{"full: to be restarted", new(with(going, func(s *State) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true })), client,
-			with(going, func(s *State) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true }), true},
+		{"full: never bound, to be restarted", new(with(going, func(s *State) {
+			full(s)
+			s.SessionID = ""
+			s.Lifecycle = SessionRestarting
+			s.KillRequested = true
+		})), client,
+			with(going, func(s *State) {
+				full(s)
+				s.SessionID = ""
+				s.Lifecycle = SessionRestarting
+				s.KillRequested = true
+			}), true},
+		{"full: to be restarted", new(with(going, func(s *State) {
+			full(s)
+			s.Lifecycle = SessionRestarting
+			s.KillRequested = true
+		})), client,
+			with(going, func(s *State) {
+				full(s)
+				s.Lifecycle = SessionRestarting
+				s.KillRequested = true
+			}), true},
 		{"full: dehydrating", new(with(going, func(s *State) { full(s); s.Dehydrate(guardNow) })), client,
 			with(going, func(s *State) { full(s); s.Dehydrate(guardNow) }), true},
-		{"after sm run has resumed it", &State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionResuming, StartedAt: guardStart, CurrentPhase: "Phase 2"}, client,
-			State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, CurrentPhase: "Phase 2"}, false},
-		{"completed before", &State{Skill: "implement", Lifecycle: SessionCompleted, StartedAt: guardStart}, client, begun, false},
+		{"after sm run has resumed it", &State{
+			PID:          7,
+			PIDStart:     "100",
+			Skill:        "implement",
+			Lifecycle:    SessionResuming,
+			StartedAt:    guardStart,
+			CurrentPhase: "Phase 2",
+		}, client,
+			State{
+				PID:          7,
+				PIDStart:     "100",
+				Skill:        "implement",
+				Lifecycle:    SessionActive,
+				StartedAt:    guardStart,
+				CurrentPhase: "Phase 2",
+			}, false},
+		{"completed before", &State{
+			Skill:     "implement",
+			Lifecycle: SessionCompleted,
+			StartedAt: guardStart,
+		}, client, begun, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProject(t)
 			if tt.before != nil {
 				p.put("A", *tt.before)
 			}
-			done, err := Activate(t.Context(), Activation{Dir: p.session("A"), Skill: "implement", Client: tt.client, Proven: true, Now: guardNow, Alive: nobodyLives})
+			done, err := Activate(t.Context(), Activation{
+				Dir:    p.session("A"),
+				Skill:  "implement",
+				Client: tt.client,
+				Proven: true,
+				Now:    guardNow,
+				Alive:  nobodyLives,
+			})
 			if err != nil || done.Full != tt.full || done.SetAside != "" {
 				t.Errorf("%+v, %v", done, err)
 			}
@@ -87,10 +194,18 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	p := newProject(t)
 	lives := func(pid int, start string) bool { return pid == 7 && start == "100" || pid == 8 && start == "200" }
 	activate := func(name string, c Client) error {
-		_, err := Activate(t.Context(), Activation{Dir: p.session(name), Skill: "x", Client: c, Proven: true, Now: guardNow, Alive: lives})
+		_, err := Activate(t.Context(), Activation{
+			Dir:    p.session(name),
+			Skill:  "x",
+			Client: c,
+			Proven: true,
+			Now:    guardNow,
+			Alive:  lives,
+		})
 		return err
 	}
-	one, other := Client{"s1", 7, "100"}, Client{"s2", 8, "200"}
+	one := Client{"s1", 7, "100"}
+	other := Client{"s2", 8, "200"}
 	for name, c := range map[string]Client{"A": one, "B": other} {
 		if err := activate(name, c); err != nil {
 			t.Fatal(err)
@@ -103,14 +218,25 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.want("B", State{Skill: "x", Lifecycle: SessionCompleted, StartedAt: guardNow})
-	p.want("A", State{PID: 7, PIDStart: "100", Skill: "x", Lifecycle: SessionActive, StartedAt: guardNow})
+	p.want("A", State{
+		PID:       7,
+		PIDStart:  "100",
+		Skill:     "x",
+		Lifecycle: SessionActive,
+		StartedAt: guardNow,
+	})
 	for c, want := range map[Client]string{one: "A", other: "C"} {
 		if path, _, _ := Find([]string{p.dir}, c); path != p.state(want) {
 			t.Errorf("%v: found %q", c, path)
 		}
 	}
 	// Nor is a full session left by moving to another folder.
-	p.put("C", State{PID: 8, PIDStart: "200", SessionID: "s2", Overflowed: true})
+	p.put("C", State{
+		PID:        8,
+		PIDStart:   "200",
+		SessionID:  "s2",
+		Overflowed: true,
+	})
 	if err := activate("D", other); err == nil || !strings.Contains(err.Error(), "has overflowed") {
 		t.Errorf("leaving a full session: %v", err)
 	}
@@ -119,23 +245,53 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	// In this state it has no owner, and any client may take it.
 	p.want("C", State{Lifecycle: SessionCompleted})
-	if done, err := Activate(t.Context(), Activation{Dir: p.session("C"), Skill: "x", Client: Client{"s4", 9, "1"}, Proven: true, Now: guardNow, Alive: lives}); err != nil || done.Full {
+	if done, err := Activate(t.Context(), Activation{
+		Dir:    p.session("C"),
+		Skill:  "x",
+		Client: Client{"s4", 9, "1"},
+		Proven: true,
+		Now:    guardNow,
+		Alive:  lives,
+	}); err != nil || done.Full {
 		t.Errorf("a session that was full once: %+v, %v", done, err)
 	}
 	// If the full session is unknown, its process must have ended.
 	for alive, want := range map[bool]bool{true: true, false: false} {
 		p.put("K", State{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
-		done, err := Activate(t.Context(), Activation{Dir: p.session("K"), Skill: "x", Client: Client{"s5", 10, "1"}, Proven: true, Now: guardNow,
-			Alive: func(int, string) bool { return alive }})
+		done, err := Activate(t.Context(), Activation{
+			Dir:    p.session("K"),
+			Skill:  "x",
+			Client: Client{"s5", 10, "1"},
+			Proven: true,
+			Now:    guardNow,
+			Alive:  func(int, string) bool { return alive },
+		})
 		if err != nil || done.Full != want {
 			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
 		}
 	}
 	// Nor by moving to another project, nor under a process of its own.
 	q := newProject(t)
-	for name, s := range map[string]State{"by its process": {PID: 8, PIDStart: "200", SessionID: "s3", Overflowed: true}, "resumed": {PID: 5, SessionID: "s3", Overflowed: true}} {
+	for name, s := range map[string]State{"by its process": {
+		PID:        8,
+		PIDStart:   "200",
+		SessionID:  "s3",
+		Overflowed: true,
+	}, "resumed": {
+		PID:        5,
+		SessionID:  "s3",
+		Overflowed: true,
+	}} {
 		p.put("F", s)
-		a := Activation{Dir: q.session("G"), Skill: "x", Client: Client{"s3", 8, "200"}, Proven: true, Now: guardNow, Dirs: []string{p.dir}, Alive: lives}
+		a := Activation{
+			Dir:    q.session("G"),
+			Skill:  "x",
+			Client: Client{"s3", 8, "200"},
+			Proven: true,
+			Now:    guardNow,
+			Dirs:   []string{p.dir},
+			Alive:  lives,
+		}
 		if _, err := Activate(t.Context(), a); err == nil || !strings.Contains(err.Error(), "has overflowed") {
 			t.Errorf("%s, to another project: %v", name, err)
 		}
@@ -146,7 +302,12 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
 	// A process with the used pid of an agent that died is another one.
-	p.put("E", State{PID: 7, PIDStart: "1", Skill: "x", Lifecycle: SessionActive})
+	p.put("E", State{
+		PID:       7,
+		PIDStart:  "1",
+		Skill:     "x",
+		Lifecycle: SessionActive,
+	})
 	if err := activate("E", other); err != nil {
 		t.Errorf("a dead agent's session: %v", err)
 	}
@@ -165,7 +326,13 @@ func TestGuardActivationRefuses(t *testing.T) {
 		p.session("link"):                  "is a link",
 		p.state("A"):                       "is no folder in sessions",
 	} {
-		_, err := Activate(t.Context(), Activation{Dir: dir, Skill: "x", Client: Client{PID: 7}, Proven: true, Now: guardNow})
+		_, err := Activate(t.Context(), Activation{
+			Dir:    dir,
+			Skill:  "x",
+			Client: Client{PID: 7},
+			Proven: true,
+			Now:    guardNow,
+		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -175,7 +342,15 @@ func TestGuardActivationRefuses(t *testing.T) {
 // There is no restart without a handover of this very work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := Client{"s", 7, "100"}
-	was := State{PID: 7, PIDStart: "100", SessionID: "s", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, Overflowed: true}
+	was := State{
+		PID:        7,
+		PIDStart:   "100",
+		SessionID:  "s",
+		Skill:      "implement",
+		Lifecycle:  SessionActive,
+		StartedAt:  guardStart,
+		Overflowed: true,
+	}
 	dehydrating := was
 	dehydrating.Dehydrate(guardNow)
 	for _, tt := range []struct {
@@ -224,16 +399,29 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 // The flow from the dehydration on, by files alone.
 func TestGuardFlowOfRestart(t *testing.T) {
 	p := newProject(t)
-	dir, old, fresh := p.session("2026_02_05 A"), Client{"s", 7, "100"}, Client{"t", 9, "300"}
+	dir := p.session("2026_02_05 A")
+	old := Client{"s", 7, "100"}
+	fresh := Client{"t", 9, "300"}
 	activate := func(c Client) {
 		t.Helper()
-		if _, err := Activate(t.Context(), Activation{Dir: dir, Skill: "implement", Client: c, Proven: true, Now: time.Now(), Alive: nobodyLives}); err != nil {
+		if _, err := Activate(t.Context(), Activation{
+			Dir:    dir,
+			Skill:  "implement",
+			Client: c,
+			Proven: true,
+			Now:    time.Now(),
+			Alive:  nobodyLives,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	update := func(f func(*State)) {
 		t.Helper()
-		if err := Update(t.Context(), filepath.Join(dir, StateFile), func(s *State) error { f(s); return nil }); err != nil {
+		if err := Update(
+			t.Context(),
+			filepath.Join(dir, StateFile),
+			func(s *State) error { f(s); return nil },
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -271,8 +459,15 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.read("2026_02_05 A")
-	if diff := cmp.Diff(&State{PID: 9, PIDStart: "300", Skill: "implement", Lifecycle: SessionResuming, CurrentPhase: "Phase 5: Build\nLoop",
-		StartedAt: s.StartedAt, LastHeartbeat: s.LastHeartbeat}, s, onlyFields); diff != "" {
+	if diff := cmp.Diff(&State{
+		PID:           9,
+		PIDStart:      "300",
+		Skill:         "implement",
+		Lifecycle:     SessionResuming,
+		CurrentPhase:  "Phase 5: Build\nLoop",
+		StartedAt:     s.StartedAt,
+		LastHeartbeat: s.LastHeartbeat,
+	}, s, onlyFields); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
 	}
 	if _, _, ok := RestartPrompt(p.dir, 9, "300"); ok {
@@ -280,7 +475,8 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	update(func(s *State) { s.Report(fresh, 0.1, time.Now()) })
 	activate(fresh)
-	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive || s.Overflowed || s.CurrentPhase == "" {
+	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive || s.Overflowed ||
+		s.CurrentPhase == "" {
 		t.Errorf("after the activation: %+v", s)
 	}
 	// The document is spent: another restart needs another one.
@@ -288,7 +484,13 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	if past := time.Now().Add(-time.Minute); os.Chtimes(doc, past, past) != nil {
 		t.Fatal("chtimes")
 	}
-	if err := AskRestart(t.Context(), dir, fresh, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "is older than") {
+	if err := AskRestart(
+		t.Context(),
+		dir,
+		fresh,
+		func() error { return nil },
+	); err == nil ||
+		!strings.Contains(err.Error(), "is older than") {
 		t.Errorf("a second restart from the old document: %v", err)
 	}
 }
@@ -298,7 +500,12 @@ func TestGuardOwnPrompt(t *testing.T) {
 	p := newProject(t)
 	p.put("A", State{PID: 7, PIDStart: "100", RestartPrompt: "go on"})
 	p.write(filepath.Join(p.session("A"), DocumentFile), "x")
-	if err := AskRestart(context.Background(), p.session("A"), Client{"s", 7, "100"}, func() error { return nil }); err != nil {
+	if err := AskRestart(
+		context.Background(),
+		p.session("A"),
+		Client{"s", 7, "100"},
+		func() error { return nil },
+	); err != nil {
 		t.Fatal(err)
 	}
 	if prompt, _, ok := RestartPrompt(p.dir, 7, "100"); !ok || prompt != "go on" {

@@ -41,7 +41,11 @@ func checkDocument(dir string, since time.Time) error {
 	case info.Size() == 0:
 		return fmt.Errorf("%s is empty; write it first, 'sm session dehydrate' says what belongs in it", path)
 	case info.ModTime().Before(since):
-		return fmt.Errorf("%s is older than %s, so it is not about this work; write it anew", path, since.Local().Format("15:04:05"))
+		return fmt.Errorf(
+			"%s is older than %s, so it is not about this work; write it anew",
+			path,
+			since.Local().Format("15:04:05"),
+		)
 	}
 	return nil
 }
@@ -108,7 +112,9 @@ func RestartPrompt(dir string, pid int, start string) (prompt, stateFile string,
 	var newest time.Time
 	for path, s := range guardFiles([]string{dir}, client) {
 		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" && (!ok || s.StartedAt.After(newest)) {
-			prompt, stateFile, ok = s.RestartPrompt, path, true
+			prompt = s.RestartPrompt
+			stateFile = path
+			ok = true
 			newest = s.StartedAt
 		}
 	}

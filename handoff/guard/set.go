@@ -32,7 +32,10 @@ func fixed() []string {
 // It refuses changes that would release a full session.
 func (s *State) Set(field, value string, now time.Time) error {
 	if s.Overflowed && slices.Contains(fixed(), field) && (field != "overflowed" || value == "false") {
-		return fmt.Errorf("the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'", field)
+		return fmt.Errorf(
+			"the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'",
+			field,
+		)
 	}
 	return s.Override(field, value, now)
 }

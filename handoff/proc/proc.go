@@ -66,7 +66,8 @@ func Stat(proc string, pid int) (Process, error) {
 // parse reads a line such as "4711 (a name) S 42 …". A name may have spaces and brackets. What
 // a short line lacks stays zero.
 func parse(pid int, stat []byte) (Process, error) {
-	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	from := bytes.IndexByte(stat, '(')
+	to := bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
 		return Process{}, fmt.Errorf("process %d: no name in %q; see proc(5)", pid, stat)
 	}
@@ -138,7 +139,8 @@ func Lineage(proc string, pid int) iter.Seq[Process] {
 				if err != nil {
 					return
 				}
-				read, pid = append(read, p), p.Parent
+				read = append(read, p)
+				pid = p.Parent
 			}
 			if !yield(read[i]) {
 				return

@@ -49,7 +49,11 @@ func procTree(t *testing.T, parents map[int]int) string {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "stat"), fmt.Appendf(nil, "%d (a b) S %d 0", pid, parent), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(dir, "stat"),
+			fmt.Appendf(nil, "%d (a b) S %d 0", pid, parent),
+			0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +66,47 @@ func TestChildOf(t *testing.T) {
 		ancestor, pid, want int
 		ok                  bool
 	}{
-		{40, 10, 30, true}, {20, 10, 10, true}, {10, 10, 0, false}, {99, 10, 0, false}, {1, 10, 0, false}, {99, 50, 0, false}, {10, 70, 0, false}, {10, 80, 0, false},
+		{
+			40,
+			10,
+			30,
+			true,
+		}, {
+			20,
+			10,
+			10,
+			true,
+		}, {
+			10,
+			10,
+			0,
+			false,
+		}, {
+			99,
+			10,
+			0,
+			false,
+		}, {
+			1,
+			10,
+			0,
+			false,
+		}, {
+			99,
+			50,
+			0,
+			false,
+		}, {
+			10,
+			70,
+			0,
+			false,
+		}, {
+			10,
+			80,
+			0,
+			false,
+		},
 	} {
 		if got, ok := ChildOf(tt.ancestor, tt.pid, procDir); got != tt.want || ok != tt.ok {
 			t.Errorf("%d of %d: %d, %v", tt.ancestor, tt.pid, got, ok)
@@ -72,7 +116,17 @@ func TestChildOf(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	const rest = " S 10 20 30 34817 40 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
-	want := Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20, Terminal: Device(136, 1), Front: 40, Start: "123456", Flags: 0x400000}
+	want := Process{
+		PID:      7,
+		Name:     "a",
+		State:    "S",
+		Parent:   10,
+		Group:    20,
+		Terminal: Device(136, 1),
+		Front:    40,
+		Start:    "123456",
+		Flags:    0x400000,
+	}
 	brackets := want
 	brackets.Name = "a) R 1 (b c"
 	for _, c := range []struct {
@@ -82,8 +136,24 @@ func TestParse(t *testing.T) {
 	}{
 		{"plain", "7 (a)" + rest + "\n", want, false},
 		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, brackets, false},
-		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20, Terminal: Device(136, 300), Front: 40, Start: "123456", Flags: 0x400000}, false},
-		{"cut", "7 (a) S 10 20", Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20}, false},
+		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), Process{
+			PID:      7,
+			Name:     "a",
+			State:    "S",
+			Parent:   10,
+			Group:    20,
+			Terminal: Device(136, 300),
+			Front:    40,
+			Start:    "123456",
+			Flags:    0x400000,
+		}, false},
+		{"cut", "7 (a) S 10 20", Process{
+			PID:    7,
+			Name:   "a",
+			State:  "S",
+			Parent: 10,
+			Group:  20,
+		}, false},
 		{"nothing", "", Process{}, true},
 		{"words", "7 (a)" + strings.Replace(rest, "34817", "tty", 1), Process{}, true},
 	} {
@@ -121,7 +191,10 @@ func TestCatches(t *testing.T) {
 		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n", 2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n", 3: "SigCgt:\tx\n",
 	} {
 		dir := filepath.Join(procDir, fmt.Sprint(pid))
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "status"), []byte(status), 0o600)); err != nil {
+		if err := errors.Join(
+			os.Mkdir(dir, 0o700),
+			os.WriteFile(filepath.Join(dir, "status"), []byte(status), 0o600),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -59,7 +59,8 @@ func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text 
 	cmd := exec.CommandContext(ctx, program, "queue", "--thread", thread, "--message", text)
 	cmd.Dir, cmd.Env = home, append(withoutHome(q.Environ), "CODEX_HOME="+home)
 	words := &proc.Head{Left: said}
-	cmd.Stdout, cmd.Stderr = words, words
+	cmd.Stdout = words
+	cmd.Stderr = words
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -62,7 +62,11 @@ func TestAdd(t *testing.T) {
 func TestAddOnce(t *testing.T) {
 	for _, name := range []string{"queue_1.sqlite", "queue_1.sqlite-wal", "queue_12.sqlite"} {
 		q, home := standIn(t, "")
-		if err := os.WriteFile(filepath.Join(home, name), []byte("\x00…[sm message] x #a1b2c3\"}]}\x00"), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(home, name),
+			[]byte("\x00…[sm message] x #a1b2c3\"}]}\x00"),
+			0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
@@ -77,7 +81,11 @@ func TestAddOnce(t *testing.T) {
 
 // TestAddOnceInLargeQueue: however large the queue is, all of it is looked at.
 func TestAddOnceInLargeQueue(t *testing.T) {
-	for name, at := range map[string]int64{"behind 64 MiB": 64<<20 + 5, "between two pieces": piece - 3, "at the end of a piece": piece - 7} {
+	for name, at := range map[string]int64{
+		"behind 64 MiB":         64<<20 + 5,
+		"between two pieces":    piece - 3,
+		"at the end of a piece": piece - 7,
+	} {
 		q, home := standIn(t, "")
 		f, err := os.Create(filepath.Join(home, "queue_1.sqlite"))
 		if err == nil {
@@ -115,12 +123,17 @@ func TestAddBlind(t *testing.T) {
 func TestAddSaysNoText(t *testing.T) {
 	const text = "[sm message] The password is swordfish. #a1b2c3"
 	for _, words := range []string{text, `'` + text + `'`, `\"The password is swordfish.\"`, "password is swordf"} {
-		q, home := standIn(t, "printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2")
+		q, home := standIn(
+			t,
+			"printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2",
+		)
 		if err := os.WriteFile(filepath.Join(home, "words"), []byte(words), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", text)
-		if err == nil || strings.Contains(err.Error(), "swordf") || !strings.Contains(err.Error(), "error: cannot queue:") || !strings.HasSuffix(err.Error(), ", thread t") {
+		if err == nil || strings.Contains(err.Error(), "swordf") ||
+			!strings.Contains(err.Error(), "error: cannot queue:") ||
+			!strings.HasSuffix(err.Error(), ", thread t") {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
@@ -128,13 +141,25 @@ func TestAddSaysNoText(t *testing.T) {
 
 // TestAddRefused: what the client refuses has not been placed, and its reason is one line.
 func TestAddRefused(t *testing.T) {
-	q, home := standIn(t, "echo WARNING: no aliases >&2; echo 'Error: no rollout found for thread id t' >&2; echo 'Stack backtrace:' >&2; exit 1")
+	q, home := standIn(
+		t,
+		"echo WARNING: no aliases >&2; echo 'Error: no rollout found for thread id t' >&2; echo 'Stack backtrace:' >&2; exit 1",
+	)
 	placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
-	if placed || err == nil || !strings.HasSuffix(err.Error(), "exit status 1: Error: no rollout found for thread id t") {
+	if placed || err == nil ||
+		!strings.HasSuffix(err.Error(), "exit status 1: Error: no rollout found for thread id t") {
 		t.Errorf("%v, %v", placed, err)
 	}
 	q.Look = func(string) (string, error) { return "", os.ErrNotExist }
-	if placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3"); placed || err == nil || !strings.Contains(err.Error(), "put codex into the PATH") {
+	if placed, err := q.Add(
+		t.Context(),
+		home,
+		0,
+		"t",
+		"a1b2c3",
+		"x #a1b2c3",
+	); placed || err == nil ||
+		!strings.Contains(err.Error(), "put codex into the PATH") {
 		t.Errorf("%v, %v", placed, err)
 	}
 }

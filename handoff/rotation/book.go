@@ -124,7 +124,8 @@ func (m *Machine) forget(now time.Time) {
 }
 
 func (m *Machine) renameAgent(from, to alerts.AgentID) {
-	s, other := m.agents[from], m.agents[to]
+	s := m.agents[from]
+	other := m.agents[to]
 	if s == nil {
 		return
 	}

@@ -28,7 +28,9 @@ func (m *Machine) heard(r *Rotation, in Heard) {
 		r.Next = in.Session
 	}
 	s := m.agent(r.Agent)
-	s.Path, s.Document, s.Channel = r.Read, r.Document, r.Channel
+	s.Path = r.Read
+	s.Document = r.Document
+	s.Channel = r.Channel
 	s.At = in.At
 	s.Session = r.Next
 	s.Judged = false
@@ -69,7 +71,12 @@ func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
 		o := r.Overheard[i]
 		r.Overheard = slices.Concat(r.Overheard[:i], r.Overheard[i+1:])
 		m.touch(r)
-		list = append(list, Heard{Agent: agent, Session: o.Session, Text: o.Text, At: o.At})
+		list = append(list, Heard{
+			Agent:   agent,
+			Session: o.Session,
+			Text:    o.Text,
+			At:      o.At,
+		})
 	}
 	return list
 }

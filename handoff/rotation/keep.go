@@ -106,9 +106,11 @@ func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 
 // settle ends one of two rotations of an agent.
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
-	keep, drop := a, b
+	keep := a
+	drop := b
 	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) || b.State.Touched() && !a.State.Touched() {
-		keep, drop = b, a
+		keep = b
+		drop = a
 	}
 	if drop.State.Touched() {
 		m.fail(drop, ReasonReplaced, now)

@@ -84,7 +84,12 @@ func (w *world) kill() {
 func (w *world) effect(e Effect) {
 	switch x := e.(type) {
 	case Prepare:
-		p := Prepared{ID: x.Rotation.ID, Document: "HO", Read: "/doc.md", At: w.now}
+		p := Prepared{
+			ID:       x.Rotation.ID,
+			Document: "HO",
+			Read:     "/doc.md",
+			At:       w.now,
+		}
 		if w.rng.IntN(10) == 0 {
 			p.Reason = ReasonFileGone
 		}
@@ -94,7 +99,12 @@ func (w *world) effect(e Effect) {
 	case Resume:
 		w.types(x.Rotation, x.Rotation.Prompt, Typed{ID: x.Rotation.ID, Prompt: true, At: w.now})
 	case Finish:
-		w.types(x.Rotation, x.Text, Typed{ID: x.Rotation.ID, Prompt: x.Prompt, Finish: true, At: w.now})
+		w.types(x.Rotation, x.Text, Typed{
+			ID:     x.Rotation.ID,
+			Prompt: x.Prompt,
+			Finish: true,
+			At:     w.now,
+		})
 	}
 }
 
@@ -112,7 +122,8 @@ func (w *world) types(r Rotation, text string, answer Typed) {
 		w.kill()
 		return
 	}
-	w.box, answer.Pressed = "", true
+	w.box = ""
+	answer.Pressed = true
 	w.inputs = append(w.inputs, answer)
 	if answer.Prompt {
 		w.prompted[r.ID] = true
@@ -139,7 +150,12 @@ func (w *world) step() {
 		w.store(w.m.Tick(w.now))
 	default:
 		if !w.busy {
-			w.store(w.m.Step(Idle{Agent: "a", Way: WayClear, Session: w.id(), At: w.now}))
+			w.store(w.m.Step(Idle{
+				Agent:   "a",
+				Way:     WayClear,
+				Session: w.id(),
+				At:      w.now,
+			}))
 		}
 	}
 	for len(w.inputs) > 0 && w.rng.IntN(4) > 0 {
@@ -158,18 +174,32 @@ func (w *world) step() {
 // two /clear for one handoff, and never one whose prompt is neither typed nor reported;
 // nothing that was scheduled is lost.
 func TestRotationKills(t *testing.T) {
-	seen, left := map[State]int{}, 0
+	seen := map[State]int{}
+	left := 0
 	for seed := range uint64(400) {
 		w := &world{
-			t: t, rng: rand.New(rand.NewPCG(seed, 5)), m: New(Options{}), now: at(0), hooks: seed%8 != 0,
-			rotations: map[ID]Rotation{}, agents: map[string]AgentRecord{}, clears: map[ID]int{},
-			prompted: map[ID]bool{}, reported: map[ID]bool{},
+			t:         t,
+			rng:       rand.New(rand.NewPCG(seed, 5)),
+			m:         New(Options{}),
+			now:       at(0),
+			hooks:     seed%8 != 0,
+			rotations: map[ID]Rotation{},
+			agents:    map[string]AgentRecord{},
+			clears:    map[ID]int{},
+			prompted:  map[ID]bool{},
+			reported:  map[ID]bool{},
 		}
 		scheduled := map[ID]bool{}
 		for i := range 4 {
 			id := ID(fmt.Sprint(i))
-			w.busy, w.draft = false, false
-			if _, _, err := w.m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: w.id()}, w.now); err != nil {
+			w.busy = false
+			w.draft = false
+			if _, _, err := w.m.Schedule(Rotation{
+				ID:      id,
+				Agent:   "a",
+				Path:    "/doc.md",
+				Session: w.id(),
+			}, w.now); err != nil {
 				t.Fatal(err)
 			}
 			before := len(w.rotations)
@@ -184,7 +214,10 @@ func TestRotationKills(t *testing.T) {
 		}
 		if w.box != "" { // only where somebody was in the way for as long as the proof has time
 			left++
-			if all := w.m.All(); !slices.ContainsFunc(all, func(r Rotation) bool { return r.State == Failed && r.Reason != ReasonFileGone }) {
+			if all := w.m.All(); !slices.ContainsFunc(
+				all,
+				func(r Rotation) bool { return r.State == Failed && r.Reason != ReasonFileGone },
+			) {
 				t.Fatalf("seed %d: %q stands in the box after %+v", seed, w.box, all)
 			}
 		}
@@ -210,14 +243,21 @@ func TestRotationKills(t *testing.T) {
 
 // settle lets the machine come to its end without any more kills by hand.
 func (w *world) settle() {
-	w.busy, w.draft, w.quiet = false, false, true
+	w.busy = false
+	w.draft = false
+	w.quiet = true
 	defer func() { w.quiet = false }()
 	for range 2000 {
 		if _, open := w.m.Open("a"); !open {
 			return
 		}
 		w.now = w.now.Add(time.Second)
-		w.store(w.m.Step(Idle{Agent: "a", Way: WayClear, Session: w.id(), At: w.now}))
+		w.store(w.m.Step(Idle{
+			Agent:   "a",
+			Way:     WayClear,
+			Session: w.id(),
+			At:      w.now,
+		}))
 		for len(w.inputs) > 0 {
 			in := w.inputs[0]
 			w.inputs = w.inputs[1:]

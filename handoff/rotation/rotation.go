@@ -61,7 +61,17 @@ const (
 
 // String is the state as JSON, logs and the command line write it.
 func (s State) String() string {
-	return alerts.Word(s, "scheduled", "reserved", "clearing", "cleared", "resuming", "confirmed", "failed", "cancelled")
+	return alerts.Word(
+		s,
+		"scheduled",
+		"reserved",
+		"clearing",
+		"cleared",
+		"resuming",
+		"confirmed",
+		"failed",
+		"cancelled",
+	)
 }
 
 // Ended reports whether the state is final.

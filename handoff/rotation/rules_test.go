@@ -8,7 +8,12 @@ import (
 )
 
 func idleAt(second float64) Idle {
-	return Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(second)}
+	return Idle{
+		Agent:   "a",
+		Way:     WayClear,
+		Session: "s1",
+		At:      at(second),
+	}
 }
 
 // TestRotationOfAnotherSession: who has not asked for it is not cleared.
@@ -29,7 +34,12 @@ func TestRotationProof(t *testing.T) {
 	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
 	step(t, m, Started{Agent: "a", Session: "s0", At: at(4)}, Clearing)
 	step(t, m, Started{Agent: "a", Session: "s1", At: at(7)}, Clearing)
-	step(t, m, Started{Agent: "a", Session: "s1", Cleared: true, At: at(7)}, Cleared)
+	step(t, m, Started{
+		Agent:   "a",
+		Session: "s1",
+		Cleared: true,
+		At:      at(7),
+	}, Cleared)
 }
 
 // TestRotationBusy: a turn that goes on costs no patience, however long.
@@ -38,11 +48,21 @@ func TestRotationBusy(t *testing.T) {
 	schedule(t, m, "r", 0)
 	for second := 5.0; second < 3000; second += 60 {
 		m.Step(idleAt(second))
-		m.Step(Prepared{ID: "r", Document: "HO", Read: "/doc.md", At: at(second)})
+		m.Step(Prepared{
+			ID:       "r",
+			Document: "HO",
+			Read:     "/doc.md",
+			At:       at(second),
+		})
 		step(t, m, Typed{ID: "r", Reason: ReasonBusy, At: at(second)}, Scheduled, "Release")
 	}
 	m.Step(idleAt(3000))
-	m.Step(Prepared{ID: "r", Document: "HO", Read: "/doc.md", At: at(3000)})
+	m.Step(Prepared{
+		ID:       "r",
+		Document: "HO",
+		Read:     "/doc.md",
+		At:       at(3000),
+	})
 	step(t, m, Typed{ID: "r", Reason: "draft", At: at(3000)}, Scheduled, "Release")
 }
 
@@ -55,7 +75,12 @@ func TestRotationHeardFirst(t *testing.T) {
 	in.Way = WayRestart
 	m.Step(in)
 	m.Step(Prepared{ID: "r", Read: "/doc.md", At: at(6)})
-	step(t, m, Heard{Agent: "a", Session: "s2", Text: usual, At: at(7)}, Confirmed, "Executed", "Release")
+	step(t, m, Heard{
+		Agent:   "a",
+		Session: "s2",
+		Text:    usual,
+		At:      at(7),
+	}, Confirmed, "Executed", "Release")
 	if s, _ := m.Agent("a"); s.Session != "s2" || len(s.Executed) != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -68,8 +93,19 @@ func TestRotationRefusedByRun(t *testing.T) {
 	in := idleAt(5)
 	in.Way = WayRestart
 	m.Step(in)
-	m.Step(Prepared{ID: "r", Document: "HO", Read: "/doc.md", At: at(6)})
-	step(t, m, Answered{ID: "r", Reason: ReasonRefused, Detail: "it prints", Untouched: true, At: at(7)}, Failed,
+	m.Step(Prepared{
+		ID:       "r",
+		Document: "HO",
+		Read:     "/doc.md",
+		At:       at(6),
+	})
+	step(t, m, Answered{
+		ID:        "r",
+		Reason:    ReasonRefused,
+		Detail:    "it prints",
+		Untouched: true,
+		At:        at(7),
+	}, Failed,
 		"Release", "Withdraw", "Report restart_refused lost=false")
 	if r, _ := m.Find("r"); r.Detail != "it prints" {
 		t.Errorf("%+v", r)
@@ -81,7 +117,12 @@ func TestRotationWithdraws(t *testing.T) {
 	m := newMachine()
 	schedule(t, m, "r", 0)
 	m.Step(idleAt(5))
-	m.Step(Prepared{ID: "r", Document: "HO", Read: "/doc.md", At: at(6)})
+	m.Step(Prepared{
+		ID:       "r",
+		Document: "HO",
+		Read:     "/doc.md",
+		At:       at(6),
+	})
 	m.Step(Typed{ID: "r", Reason: "draft", At: at(6)})
 	_, effects, err := m.Cancel("r", at(7))
 	if diff := cmp.Diff([]string{"Withdraw"}, names(effects)); diff != "" || err != nil {
@@ -118,7 +159,12 @@ func TestRotationRenameBoth(t *testing.T) {
 	m.Step(idleAt(5))
 	m.Step(Prepared{ID: "old", Read: "/doc.md", At: at(6)})
 	m.Step(Started{Agent: "a", Session: "s2", At: at(7)})
-	if _, _, err := m.Schedule(Rotation{ID: "new", Agent: "b", Path: "/doc.md", Session: "s2"}, at(8)); err != nil {
+	if _, _, err := m.Schedule(Rotation{
+		ID:      "new",
+		Agent:   "b",
+		Path:    "/doc.md",
+		Session: "s2",
+	}, at(8)); err != nil {
 		t.Fatal(err)
 	}
 	m.Take()

@@ -42,7 +42,10 @@ func TestAgain(t *testing.T) {
 		{"claude --worktree tree Fix_it", "claude --worktree tree"},
 		{"claude --worktree=tree Fix_it", "claude --worktree=tree"},
 		{"claude -wtree Fix_it", "claude -wtree"},
-		{"claude --allowedTools Bash Read Fix_it", "claude --allowedTools Bash Read Fix_it"}, // to the client it is a tool
+		{
+			"claude --allowedTools Bash Read Fix_it",
+			"claude --allowedTools Bash Read Fix_it",
+		}, // to the client it is a tool
 		{"claude --allowedTools Bash Read -- Fix_it", "claude --allowedTools Bash Read"},
 		{"claude --allowedTools=Bash Fix_it", "claude --allowedTools=Bash"},
 		{"claude --add-dir /a /b --ide Fix_it", "claude --add-dir /a /b --ide"},
@@ -130,7 +133,8 @@ func TestAgainRefuses(t *testing.T) {
 
 func TestUnknownRefuses(t *testing.T) {
 	got, err := Unknown("codex")([]string{"codex"}, "Go on.")
-	if want := `clients of provider "codex" are not started again; only claude's are`; err == nil || err.Error() != want {
+	if want := `clients of provider "codex" are not started again; only claude's are`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -9,7 +9,18 @@ func BenchmarkFamily(b *testing.B) {
 }
 
 func BenchmarkAgain(b *testing.B) {
-	argv := []string{"claude", "--model", "opus", "--resume", "5f0e", "--allowedTools", "Bash", "Read", "--ide", "Fix it."}
+	argv := []string{
+		"claude",
+		"--model",
+		"opus",
+		"--resume",
+		"5f0e",
+		"--allowedTools",
+		"Bash",
+		"Read",
+		"--ide",
+		"Fix it.",
+	}
 	for b.Loop() {
 		if _, err := Again(argv, "Go on."); err != nil {
 			b.Fatal(err)

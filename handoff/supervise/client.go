@@ -22,7 +22,10 @@ func startable(argv []string) (path string, err error) {
 		case strings.ContainsRune(arg, 0):
 			return "", &startError{codeNotRun, errors.New("an argument holds a zero byte; leave it out")}
 		case len(arg) > maxArgument:
-			return "", &startError{codeNotRun, fmt.Errorf("an argument has %d bytes; give at most %d", len(arg), maxArgument)}
+			return "", &startError{
+				codeNotRun,
+				fmt.Errorf("an argument has %d bytes; give at most %d", len(arg), maxArgument),
+			}
 		}
 	}
 	path, err = exec.LookPath(argv[0])
@@ -113,7 +116,8 @@ func (s *supervisor) guardianReported(n guardianReport, ok bool) {
 	case s.client == nil || n.Ended != s.client.Pid:
 	case !n.Status.Stopped():
 		_ = s.client.Release() // never fails
-		s.client, s.status = nil, n.Status
+		s.client = nil
+		s.status = n.Status
 	case s.stoppedAlone():
 		s.terminal.suspend()
 	}
@@ -156,7 +160,8 @@ func (s *supervisor) collect() {
 			s.terminal.suspend()
 		default:
 			_ = s.client.Release() // never fails
-			s.client, s.status = nil, status
+			s.client = nil
+			s.status = status
 		}
 	}
 }

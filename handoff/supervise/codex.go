@@ -41,7 +41,12 @@ func codexCommands() []string {
 // AgainCodex is [Again] for clients of Codex CLI. A client that uses the daemon is not started
 // again, since its threads do not end with it.
 func AgainCodex(argv []string, prompt string) ([]string, error) {
-	r := reader{options: codexOptions(), letters: codexLetters(), commands: codexCommands(), foreground: "--no-daemon"}
+	r := reader{
+		options:    codexOptions(),
+		letters:    codexLetters(),
+		commands:   codexCommands(),
+		foreground: "--no-daemon",
+	}
 	return r.again(argv, prompt, isCodex)
 }
 

@@ -23,11 +23,44 @@ func TestEndingGivesUp(t *testing.T) {
 	}{
 		{"nothing is left", []look{{0, nil, true}}},
 		{"it ends by itself", []look{{0, []child{one}, false}, {time.Second, nil, true}}},
-		{"it is killed late", []look{{0, []child{one}, false}, {30 * time.Second, []child{one}, false}, {31 * time.Second, []child{next}, false}, {32 * time.Second, nil, true}}},
-		{"it dies slowly", []look{{2 * time.Second, []child{one}, false}, {20 * time.Second, []child{one}, false}, {21 * time.Second, nil, true}}},
-		{"it hangs", []look{{0, []child{hangs}, false}, {2 * time.Second, []child{hangs}, false}, {6 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs}, true}}},
-		{"another hangs since a moment", []look{{2 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs, next}, false}}},
-		{"it never ends", []look{{2 * time.Second, []child{one}, false}, {59 * time.Second, []child{one}, false}, {61 * time.Second, []child{one}, true}}},
+		{
+			"it is killed late",
+			[]look{
+				{0, []child{one}, false},
+				{30 * time.Second, []child{one}, false},
+				{31 * time.Second, []child{next}, false},
+				{32 * time.Second, nil, true},
+			},
+		},
+		{
+			"it dies slowly",
+			[]look{
+				{2 * time.Second, []child{one}, false},
+				{20 * time.Second, []child{one}, false},
+				{21 * time.Second, nil, true},
+			},
+		},
+		{
+			"it hangs",
+			[]look{
+				{0, []child{hangs}, false},
+				{2 * time.Second, []child{hangs}, false},
+				{6 * time.Second, []child{hangs}, false},
+				{8 * time.Second, []child{hangs}, true},
+			},
+		},
+		{
+			"another hangs since a moment",
+			[]look{{2 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs, next}, false}},
+		},
+		{
+			"it never ends",
+			[]look{
+				{2 * time.Second, []child{one}, false},
+				{59 * time.Second, []child{one}, false},
+				{61 * time.Second, []child{one}, true},
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Unix(0, 0)

@@ -52,7 +52,8 @@ func eventually(t *testing.T, what string, done func() bool) {
 func started(t *testing.T, env []string, argv ...string) Process {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,11 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	if err := syscall.Kill(client.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the child is ours", func() bool { p, ok := readStat(orphan.PID); return ok && p.Parent == os.Getpid() })
+	eventually(
+		t,
+		"the child is ours",
+		func() bool { p, ok := readStat(orphan.PID); return ok && p.Parent == os.Getpid() },
+	)
 	s.noteDetached()
 	if len(s.detached) > 0 {
 		t.Errorf("taken for what goes on: %v; the client's child is %v", s.detached, orphan.Process)

@@ -55,7 +55,12 @@ func (g *guardian) send(o guardianOrder) error {
 
 // start starts a client in our process group.
 func (g *guardian) start(path string, argv, env []string, files [3]*os.File) (Process, error) {
-	o := guardianOrder{Path: path, Argv: argv, Env: env, Group: syscall.Getpgrp()}
+	o := guardianOrder{
+		Path:  path,
+		Argv:  argv,
+		Env:   env,
+		Group: syscall.Getpgrp(),
+	}
 	for i, f := range files {
 		o.Files[i] = f != nil
 	}

@@ -66,7 +66,8 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 // Guard makes this process the guardian of the supervisor that has started it, and returns true when the guardian's
 // work is over. It returns false at once if no supervisor has started this process as a guardian.
 func Guard() (was bool) {
-	orders, news := os.NewFile(guardianOrders, "orders"), os.NewFile(guardianReports, "news")
+	orders := os.NewFile(guardianOrders, "orders")
+	news := os.NewFile(guardianReports, "news")
 	for _, f := range []*os.File{orders, news} {
 		var stat unix.Stat_t
 		if f == nil || unix.Fstat(int(f.Fd()), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
@@ -139,7 +140,8 @@ func (w *watch) start(o guardianOrder) (n guardianReport) {
 		}
 	}
 	sys := attributes()
-	sys.Setpgid, sys.Pgid = true, o.Group
+	sys.Setpgid = true
+	sys.Pgid = o.Group
 	client, err := os.StartProcess(o.Path, o.Argv, &os.ProcAttr{Env: o.Env, Files: files, Sys: sys})
 	if err != nil {
 		if !errors.As(err, &n.Errno) {
@@ -174,7 +176,10 @@ func (w *watch) collect() {
 func (w *watch) end() {
 	for e := newEnding(time.Now()); ; time.Sleep(orphanLook) {
 		w.collect()
-		left := slices.DeleteFunc(family(os.Getpid()), func(c child) bool { return slices.Contains(w.detached, c.Process) })
+		left := slices.DeleteFunc(
+			family(os.Getpid()),
+			func(c child) bool { return slices.Contains(w.detached, c.Process) },
+		)
 		if e.look(time.Now(), left, w.client) {
 			return
 		}

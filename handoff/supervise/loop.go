@@ -195,7 +195,8 @@ func (s *supervisor) carryOut(order order) {
 		s.report(s.now, outcome)
 		return
 	}
-	result, reason := Failed, ""
+	result := Failed
+	reason := ""
 	switch {
 	case order.Action != "restart":
 		result, reason = Refused, fmt.Sprintf("%.40q is no action that this version knows", order.Action)
@@ -226,7 +227,12 @@ func (s *supervisor) settle(o Outcome) {
 }
 
 func (s *supervisor) report(client Process, o Outcome) {
-	status := Status{Client: client, RestartsLeft: s.left(), CanRestart: s.restartable && s.left() > 0, Outcome: o}
+	status := Status{
+		Client:       client,
+		RestartsLeft: s.left(),
+		CanRestart:   s.restartable && s.left() > 0,
+		Outcome:      o,
+	}
 	if s.next != nil {
 		status.Restarting = s.next.rotation
 	}

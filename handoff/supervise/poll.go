@@ -42,7 +42,8 @@ func (p *poller) report(s Status) {
 	if s.Outcome.Rotation == "" {
 		s.Outcome = p.status.Outcome
 	}
-	p.status, p.asks = s, true
+	p.status = s
+	p.asks = true
 	p.endQuestion()
 }
 
@@ -84,7 +85,8 @@ func (p *poller) answered(o Outcome) {
 
 // run asks until ctx ends.
 func (p *poller) run(ctx context.Context) {
-	again, last := pollAgain, ""
+	again := pollAgain
+	last := ""
 	for ctx.Err() == nil {
 		fresh, cancel, status, ask := p.ask(ctx)
 		if !ask {

@@ -134,7 +134,13 @@ func TestPollAsksForNobody(t *testing.T) {
 // answered then is for the client to come.
 func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(context.Context) (Instruction, bool, error){nothing(time.Hour), nothing(time.Second), says("ro-1")}}
+		s := &script{
+			answers: []func(context.Context) (Instruction, bool, error){
+				nothing(time.Hour),
+				nothing(time.Second),
+				says("ro-1"),
+			},
+		}
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
 			synctest.Wait()
@@ -161,7 +167,15 @@ func TestPollWhileRestarting(t *testing.T) {
 // TestPollRepeatsOutcome: until a question with it was answered, over errors and other clients.
 func TestPollRepeatsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(context.Context) (Instruction, bool, error){says("ro-1"), fails, fails, nothing(time.Second), nothing(time.Second)}}
+		s := &script{
+			answers: []func(context.Context) (Instruction, bool, error){
+				says("ro-1"),
+				fails,
+				fails,
+				nothing(time.Second),
+				nothing(time.Second),
+			},
+		}
 		outcome := Outcome{"ro-1", Restarted, ""}
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
@@ -178,7 +192,10 @@ func TestPollRepeatsOutcome(t *testing.T) {
 		})
 		var got []string
 		for _, a := range s.asked {
-			got = append(got, fmt.Sprintf("%d %d %s", a.Status.Client.PID, a.Status.RestartsLeft, a.Status.Outcome.Rotation))
+			got = append(
+				got,
+				fmt.Sprintf("%d %d %s", a.Status.Client.PID, a.Status.RestartsLeft, a.Status.Outcome.Rotation),
+			)
 		}
 		want := []string{"1 10 ", "2 9 ro-1", "2 9 ro-1", "2 9 ro-1", "2 9 ", "2 9 "}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -199,7 +216,11 @@ func TestPollSameOrder(t *testing.T) {
 				case <-p.orders:
 					orders++
 					if orders == 1 {
-						p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: Outcome{"ro-1", Restarted, ""}})
+						p.report(Status{
+							Client:       Process{2, "2"},
+							RestartsLeft: 9,
+							Outcome:      Outcome{"ro-1", Restarted, ""},
+						})
 					}
 					continue
 				case <-end:

@@ -42,7 +42,8 @@ func breed(in io.Reader, out io.Writer) {
 				_ = os.WriteFile(lastPID, []byte(strconv.Itoa(pid-1)), 0)
 				p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Sys: attributes()})
 				if err == nil && p.Pid == pid {
-					stranger, answer = p, "yes"
+					stranger = p
+					answer = "yes"
 					break
 				}
 				if err == nil {
@@ -78,7 +79,8 @@ func newBreeder(t *testing.T) *breeder {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env, cmd.Stderr = []string{breederVariable + "=1", "GOMAXPROCS=1"}, os.Stderr
+	cmd.Env = []string{breederVariable + "=1", "GOMAXPROCS=1"}
+	cmd.Stderr = os.Stderr
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
@@ -122,7 +124,8 @@ func ended(t *testing.T) (*os.Process, child) {
 // TestNoStrangerIsSignalled: 1,000 times another process gets the pid of one that was ours.
 func TestNoStrangerIsSignalled(t *testing.T) {
 	b := newBreeder(t)
-	reused, hit := 0, 0
+	reused := 0
+	hit := 0
 	for tries := 0; reused < 1000 && tries < 2000; tries++ {
 		client, as := ended(t)
 		if b.ask(strconv.Itoa(client.Pid)) != "yes" {
@@ -167,7 +170,10 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 	}
 	start := startOf(cmd.Process.Pid)
 	child{Process: Process{cmd.Process.Pid, start + "0"}, parent: os.Getpid()}.signal(syscall.SIGKILL)
-	child{Process: Process{os.Getppid(), startOf(os.Getppid())}, parent: os.Getpid()}.signal(syscall.SIGKILL) // no child of ours
+	child{
+		Process: Process{os.Getppid(), startOf(os.Getppid())},
+		parent:  os.Getpid(),
+	}.signal(syscall.SIGKILL) // no child of ours
 	child{Process: Process{cmd.Process.Pid, start}, parent: os.Getpid()}.signal(syscall.SIGTERM)
 	_ = cmd.Wait() // it was signalled
 	if got := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGTERM {
@@ -176,7 +182,8 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 }
 
 func TestReadStat(t *testing.T) {
-	if s, ok := readStat(os.Getpid()); !ok || s.Parent != os.Getppid() || s.Group != syscall.Getpgrp() || s.Start == "" {
+	if s, ok := readStat(os.Getpid()); !ok || s.Parent != os.Getppid() || s.Group != syscall.Getpgrp() ||
+		s.Start == "" {
 		t.Errorf("got %+v, %v", s, ok)
 	}
 	if s, ok := readStat(1 << 30); ok {

@@ -42,7 +42,8 @@ func newTerminal(files [3]*os.File) *terminal {
 			continue
 		}
 		if state, err := term.GetState(int(f.Fd())); err == nil {
-			t.fd, t.state = int(f.Fd()), state
+			t.fd = int(f.Fd())
+			t.state = state
 		}
 	}
 	return t

@@ -39,7 +39,19 @@ func (r *rig) startShellWith(name, settings string) *shell {
 	if err := os.WriteFile(filepath.Join(sh.dir, "rc"), []byte(rc), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	sh.pane = r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "bash", "--rcfile", filepath.Join(sh.dir, "rc"), "-i")
+	sh.pane = r.tmux(
+		"new-window",
+		"-d",
+		"-t",
+		"keep:",
+		"-P",
+		"-F",
+		"#{pane_id}",
+		"bash",
+		"--rcfile",
+		filepath.Join(sh.dir, "rc"),
+		"-i",
+	)
 	return sh
 }
 
@@ -109,7 +121,10 @@ func TestEndings(t *testing.T) {
 			r := newRig(t, Options{Echo: 2 * time.Second})
 			sh := r.startShell("shell")
 			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))
-			ran, drafts, taken, found := 0, 0, 0, map[Reason]int{}
+			ran := 0
+			drafts := 0
+			taken := 0
+			found := map[Reason]int{}
 			for i := range n {
 				reached := filepath.Join(sh.dir, fmt.Sprint("reached", i))
 				text := fmt.Sprintf("[sm from x] hi; echo >>%[1]s; $(echo >>%[1]s) #%06[2]x", filepath.Base(reached), i)
@@ -127,7 +142,14 @@ func TestEndings(t *testing.T) {
 				}
 			}
 			r.noBuffers()
-			t.Logf("%d tries: %d run by the shell, %d drafts on its line, %d taken back; outcomes: %v", n, ran, drafts, taken, found)
+			t.Logf(
+				"%d tries: %d run by the shell, %d drafts on its line, %d taken back; outcomes: %v",
+				n,
+				ran,
+				drafts,
+				taken,
+				found,
+			)
 		})
 	}
 }
@@ -137,7 +159,8 @@ func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
 	sh.t.Helper()
 	a := sh.run()
 	// The moments are what is tried here, so this waits for nothing but time.
-	early, late := time.Duration(random.IntN(50))*time.Millisecond, time.Duration(random.IntN(30))*time.Millisecond
+	early := time.Duration(random.IntN(50)) * time.Millisecond
+	late := time.Duration(random.IntN(30)) * time.Millisecond
 	linger := 5 + random.IntN(60)
 	if strings.HasPrefix(how, "linger") {
 		linger = 400

@@ -33,7 +33,10 @@ func hostile(random *rand.Rand) string {
 		"\u202eabc\u202c", "\u2066", "\u200b", "\u200d", "\ufeff", "\u00ad", "\U000e0041", "\ue000", "\uffff", "\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\ufe0f",
 		"!ls", "/exit", "#", "@/etc/passwd", "&", "\\", "\\\\", "; kill-server", ";", "#(touch PWN)", "#{pane_pid}", "#[fg=red]", "$(touch PWN)", "`touch PWN`",
 		"%0", "-t", "--", "'", "\"", "{", "}", "||", "~", "C-c", "Enter", "Escape", "Space", "M-x",
-		"[Pasted text #1]", "[Image #1]", "❯ 1. Yes", "Enter to confirm · Esc to cancel", "-- NORMAL --", strings.Repeat("─", 90), "│", "╰───────────╯",
+		"[Pasted text #1]", "[Image #1]", "❯ 1. Yes", "Enter to confirm · Esc to cancel", "-- NORMAL --", strings.Repeat(
+			"─",
+			90,
+		), "│", "╰───────────╯",
 		"naïve", "nai\u0308ve", "a\u0301\u0302\u0303", " \u0301", "文字列です", "한국어", "עברית", "العربية", "हिन्दी", "ไทย", "🙂", "👩\u200d💻", "🇩🇪", "☂\ufe0f", "👍🏽",
 		"a", "word", "two words", "   ", "0123456789", strings.Repeat("x", 300), strings.Repeat("long ", 200),
 	}
@@ -58,8 +61,23 @@ func wire(texts []string) []byte {
 
 // tally counts the signs that a paste was broken out of.
 func tally(raw []byte) string {
-	return fmt.Sprintf("%d opens, %d closes, %d returns, %d escapes, %d interrupts", bytes.Count(raw, []byte("\x1b[200~")),
-		bytes.Count(raw, []byte("\x1b[201~")), bytes.Count(raw, []byte("\r")), bytes.Count(raw, []byte("\x1b")), bytes.Count(raw, []byte("\x03")))
+	return fmt.Sprintf("%d opens, %d closes, %d returns, %d escapes, %d interrupts", bytes.Count(
+		raw,
+		[]byte("\x1b[200~"),
+	),
+		bytes.Count(
+			raw,
+			[]byte("\x1b[201~"),
+		), bytes.Count(
+			raw,
+			[]byte("\r"),
+		), bytes.Count(
+			raw,
+			[]byte("\x1b"),
+		), bytes.Count(
+			raw,
+			[]byte("\x03"),
+		))
 }
 
 func (a *agent) bytes() []byte {
@@ -132,7 +150,8 @@ func TestHostileTextsUnsanitised(t *testing.T) {
 	r.tmux("send-keys", "-t", a.pane.ID, "-l", "end of the control")
 	r.until("all are read", func() bool { return bytes.HasSuffix(a.bytes(), []byte("end of the control")) })
 	got := bytes.TrimSuffix(a.bytes(), []byte("end of the control"))
-	opens, closes := bytes.Count(got, []byte("\x1b[200~")), bytes.Count(got, []byte("\x1b[201~"))
+	opens := bytes.Count(got, []byte("\x1b[200~"))
+	closes := bytes.Count(got, []byte("\x1b[201~"))
 	if bytes.Equal(got, wire(texts)) && opens == closes && bytes.Count(got, []byte("\r")) == len(texts) {
 		t.Error("20 hostile texts did no harm: the test could not fail")
 	}

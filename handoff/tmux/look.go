@@ -51,7 +51,12 @@ const (
 // look asks for everything in one command, so that it is all of the same moment.
 func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 	if err := p.check(); err != nil {
-		return view{}, &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+		return view{}, &Error{
+			Op:     op,
+			Pane:   p,
+			Reason: ReasonUnknown,
+			Err:    err,
+		}
 	}
 	out, err := s.run(ctx, p.Socket,
 		"display-message", "-p", "-t", p.ID, stateFormat,

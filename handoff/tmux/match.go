@@ -81,7 +81,8 @@ type glyph struct {
 // shows reports whether a screen shows the whole text and nothing else. With tail it
 // may show the end of the text only: the client has scrolled the rest out of its box.
 func shows(screen, text string, tail bool) bool {
-	got, want := split(screen), split(text)
+	got := split(screen)
+	want := split(text)
 	if tail {
 		slices.Reverse(got)
 		slices.Reverse(want)

@@ -54,7 +54,8 @@ func (m *moves) move() string {
 		m.window()
 		return "new window"
 	}
-	a, b := m.pick(live), m.pick(live)
+	a := m.pick(live)
+	b := m.pick(live)
 	names := []string{"a", "ag", "agent", "agent-1", "agent-10", "keep-1"}
 	name := names[m.random.IntN(len(names))]
 	// What tmux refuses, such as a name that is taken, is a move without effect.
@@ -129,7 +130,12 @@ func (m *moves) send(n int) {
 	}
 	a := m.pick(recent)
 	if m.random.IntN(4) == 0 {
-		a = &agent{r: a.r, dir: a.dir, client: a.client, pane: Pane{a.pane.Socket, 0, a.pane.ID}}
+		a = &agent{
+			r:      a.r,
+			dir:    a.dir,
+			client: a.client,
+			pane:   Pane{a.pane.Socket, 0, a.pane.ID},
+		}
 	}
 	text := fmt.Sprintf("[sm test] for %s #%06x", a.dir[strings.LastIndex(a.dir, "/")+1:], n)
 	for _, known := range m.agents {
@@ -154,8 +160,11 @@ func TestMoves(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	m := &moves{
-		rig: newRig(t, Options{Echo: 500 * time.Millisecond}), random: rand.New(rand.NewPCG(2, 3)),
-		sent: map[*agent][]string{}, done: map[string]int{}, refused: map[Reason]int{},
+		rig:     newRig(t, Options{Echo: 500 * time.Millisecond}),
+		random:  rand.New(rand.NewPCG(2, 3)),
+		sent:    map[*agent][]string{},
+		done:    map[string]int{},
+		refused: map[Reason]int{},
 	}
 	m.window()
 	n := count(t, "SM_MOVES", 60)
@@ -164,7 +173,8 @@ func TestMoves(t *testing.T) {
 		kinds[m.move()]++
 		m.send(i)
 	}
-	wrong, received := 0, 0
+	wrong := 0
+	received := 0
 	for _, a := range m.agents {
 		for _, kind := range []string{"paste", "submit"} {
 			for _, e := range a.events(kind) {
@@ -191,7 +201,15 @@ func TestMoves(t *testing.T) {
 	if received < n/10 {
 		t.Errorf("only %d of %d arrived: the test shows little", received, n)
 	}
-	t.Logf("%d moves of %d kinds, %d clients, %d arrived, %d at the wrong one; refused: %v", n, len(kinds), len(m.agents), received, wrong, m.refused)
+	t.Logf(
+		"%d moves of %d kinds, %d clients, %d arrived, %d at the wrong one; refused: %v",
+		n,
+		len(kinds),
+		len(m.agents),
+		received,
+		wrong,
+		m.refused,
+	)
 }
 
 // bystanders looks for texts in the panes of shells and other programs.

@@ -65,10 +65,20 @@ func (p Pane) parse(op, line string) (State, error) {
 	state, err := parseState(p.Socket, line)
 	switch {
 	case err != nil || state.Pane.ID != p.ID:
-		return State{}, &Error{Op: op, Pane: p, Reason: ReasonGone, Err: err}
+		return State{}, &Error{
+			Op:     op,
+			Pane:   p,
+			Reason: ReasonGone,
+			Err:    err,
+		}
 	case p.Server != 0 && state.Pane.Server != p.Server:
 		err := fmt.Errorf("its pid is %d, not %d", state.Pane.Server, p.Server)
-		return State{}, &Error{Op: op, Pane: p, Reason: ReasonServerChanged, Err: err}
+		return State{}, &Error{
+			Op:     op,
+			Pane:   p,
+			Reason: ReasonServerChanged,
+			Err:    err,
+		}
 	}
 	return state, nil
 }

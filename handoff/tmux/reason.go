@@ -35,7 +35,10 @@ const (
 
 // reasonTexts has the problem and its remedy for each reason.
 var reasonTexts = map[Reason]struct{ problem, remedy string }{
-	ReasonUnknown:       {"the pane could not be checked", "see that tmux answers and /proc is readable, then try again"},
+	ReasonUnknown: {
+		"the pane could not be checked",
+		"see that tmux answers and /proc is readable, then try again",
+	},
 	ReasonGone:          {"the server, pane or client no longer exists", "find the pane anew"},
 	ReasonServerChanged: {"another tmux server has the socket now", "find the pane anew"},
 	ReasonDead:          {"the pane's process has ended", "find the pane anew"},

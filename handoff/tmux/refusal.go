@@ -44,7 +44,8 @@ const maxAbove = 12
 func working(rows []Row) bool {
 	return slices.ContainsFunc(rows[max(0, len(rows)-maxAbove):], func(row Row) bool {
 		text := strings.TrimSpace(row.String())
-		return (strings.HasPrefix(text, "•") || strings.HasPrefix(text, "◦")) && strings.Contains(text, "esc to interrupt)")
+		return (strings.HasPrefix(text, "•") || strings.HasPrefix(text, "◦")) &&
+			strings.Contains(text, "esc to interrupt)")
 	})
 }
 
@@ -82,7 +83,8 @@ const farewell = "Resume this session"
 
 // withoutBox returns the reason for a screen without a box, for the log.
 func withoutBox(s Screen) Reason {
-	menu, dialog := false, false
+	menu := false
+	dialog := false
 	last := ""
 	for y, row := range s.Rows {
 		text := strings.Trim(row.String(), " \u00a0│")

@@ -59,7 +59,12 @@ func newIdleRig(t *testing.T, o Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Server: s, t: t, binary: binary, socket: filepath.Join(t.TempDir(), "s")}
+	r := &rig{
+		Server: s,
+		t:      t,
+		binary: binary,
+		socket: filepath.Join(t.TempDir(), "s"),
+	}
 	t.Cleanup(r.kill)
 	return r
 }
@@ -81,7 +86,15 @@ func (r *rig) kill() {
 
 func (r *rig) try(args ...string) (string, error) {
 	cmd := exec.Command(r.binary, append([]string{"-u", "-S", r.socket, "-f", "/dev/null"}, args...)...)
-	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "PS1=$ ", "ENV=", "HOME=" + filepath.Dir(r.socket)}
+	cmd.Env = []string{
+		"LC_ALL=C.UTF-8",
+		"PATH=" + os.Getenv("PATH"),
+		"TERM=xterm-256color",
+		"SHELL=/bin/sh",
+		"PS1=$ ",
+		"ENV=",
+		"HOME=" + filepath.Dir(r.socket),
+	}
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
@@ -165,7 +178,8 @@ func (a *agent) met(id string) {
 	}
 	server := 0
 	fmt.Sscan(a.r.tmux("display-message", "-p", "#{pid}"), &server)
-	a.pane, a.client = Pane{a.r.socket, server, id}, Client{e.PID, p.Start}
+	a.pane = Pane{a.r.socket, server, id}
+	a.client = Client{e.PID, p.Start}
 }
 
 func (a *agent) events(kind string) (found []event) {

@@ -18,7 +18,11 @@ func TestSanitise(t *testing.T) {
 	}{
 		{"nothing", "", ""},
 		{"nothing left", " \x00\u200b\n\\", ""},
-		{"as it is", "[sm context] Context at 52% (104,000 tokens). #a1b2c3", "[sm context] Context at 52% (104,000 tokens). #a1b2c3"},
+		{
+			"as it is",
+			"[sm context] Context at 52% (104,000 tokens). #a1b2c3",
+			"[sm context] Context at 52% (104,000 tokens). #a1b2c3",
+		},
 		{"no heading", "hello", "[sm message] hello"},
 		{"shell", "!rm -rf build", "[sm message] !rm -rf build"},
 		{"command", "/compact", "[sm message] /compact"},
@@ -27,7 +31,11 @@ func TestSanitise(t *testing.T) {
 		{"ours of codex", " /new\n", "/new"},
 		{"ours to resume", resume, resume},
 		{"not quite ours", "/clear now", "[sm message] /clear now"},
-		{"not ours to resume", "Read this and continue from where you left off.", "[sm message] Read this and continue from where you left off."},
+		{
+			"not ours to resume",
+			"Read this and continue from where you left off.",
+			"[sm message] Read this and continue from where you left off.",
+		},
 		{"half a heading", "[sm]", "[sm message] [sm]"},
 		{"line breaks", "[sm x] a\r\nb\rc\nd\u2028e\u2029f\vg\fh\u0085i", "[sm x] a b c d e f g h i"},
 		{"other blanks", "[sm x] a\tb\u00a0c\u3000d", "[sm x] a b c d"},
@@ -43,7 +51,11 @@ func TestSanitise(t *testing.T) {
 		{"accents and scripts", "[sm x] nai\u0308ve 文字 🙂", "[sm x] nai\u0308ve 文字 🙂"},
 		{"mentions", "@a [sm x] @b c@d (@e) @", "[sm message] (at)a [sm x] (at)b c@d ((at)e) (at)"},
 		{"escaped Enter", `[sm x] a \\ \`, "[sm x] a"},
-		{"separators of tmux", "[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t", "[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t"},
+		{
+			"separators of tmux",
+			"[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t",
+			"[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Sanitise(c.text, MaxBytes)
@@ -69,9 +81,24 @@ func TestSanitiseLength(t *testing.T) {
 	}{
 		{"just fits", "[sm x] " + strings.Repeat("a", 57), 64, "[sm x] " + strings.Repeat("a", 57)},
 		{"without an id", "[sm x] " + strings.Repeat("a", 58), 64, "[sm x] " + strings.Repeat("a", 54) + "…"},
-		{"the id stays", "[sm x] " + strings.Repeat("a", 80) + " #a1b2c3", 64, "[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3"},
-		{"between characters", "[sm x] " + strings.Repeat("é", 40) + " #a1b2c3", 64, "[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3"},
-		{"no blank before the mark", "[sm x] " + strings.Repeat("a", 45) + "  b b b #a1b2c3", 64, "[sm x] " + strings.Repeat("a", 45) + "… #a1b2c3"},
+		{
+			"the id stays",
+			"[sm x] " + strings.Repeat("a", 80) + " #a1b2c3",
+			64,
+			"[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3",
+		},
+		{
+			"between characters",
+			"[sm x] " + strings.Repeat("é", 40) + " #a1b2c3",
+			64,
+			"[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3",
+		},
+		{
+			"no blank before the mark",
+			"[sm x] " + strings.Repeat("a", 45) + "  b b b #a1b2c3",
+			64,
+			"[sm x] " + strings.Repeat("a", 45) + "… #a1b2c3",
+		},
 		{"at least", strings.Repeat("a", 100), 1, "[sm message] " + strings.Repeat("a", 48) + "…"},
 		{"at most", "[sm x] " + strings.Repeat("a", 9000), 9000, "[sm x] " + strings.Repeat("a", MaxBytes-10) + "…"},
 		{"a path cannot be cut", "Read /" + strings.Repeat("a", 60) + " and continue from where you left off.", 64, ""},

@@ -125,7 +125,11 @@ func TestMatchOnRealScreens(t *testing.T) {
 			if err := v.shows(words(size), false); err != nil {
 				t.Errorf("%s %s: %v, want the text", version, name, err)
 			}
-			if err := v.shows("[sm test] another #a1b2c3", false); ReasonOf(err) != ReasonMerged && version+name != "2.1.328pasted-tall" {
+			if err := v.shows(
+				"[sm test] another #a1b2c3",
+				false,
+			); ReasonOf(err) != ReasonMerged &&
+				version+name != "2.1.328pasted-tall" {
 				t.Errorf("%s %s: %v, want another text", version, name, err)
 			}
 		}
@@ -153,7 +157,12 @@ func TestRefusal(t *testing.T) {
 	}{
 		{"empty", emptyBox + "  ? for shortcuts\n", at(2, 1), ReasonNone},
 		{"a cursor that is drawn alone", emptyBox + "  ? for shortcuts\n", at(0, 4), ReasonUnclear},
-		{"what an ending client leaves", emptyBox + "\nResume this session with:\nclaude --resume 0\n", at(2, 1), ReasonEnding},
+		{
+			"what an ending client leaves",
+			emptyBox + "\nResume this session with:\nclaude --resume 0\n",
+			at(2, 1),
+			ReasonEnding,
+		},
 		{"the same, ended before", "Resume this session with:\nclaude --resume 0\n" + emptyBox, at(2, 3), ReasonNone},
 		{"nothing at all", "", at(0, 0), ReasonNoBox},
 		{"the terminal's cursor alone", box(""), at(2, 1), ReasonNone},
@@ -162,7 +171,12 @@ func TestRefusal(t *testing.T) {
 		{"blanks", box("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
 		{"two empty lines", testRule + "\n❯\u00a0\n  \x1b[7m \x1b[0m\n" + testRule, at(2, 2), ReasonDraft},
 		{"suggestion", box("\x1b[7mr\x1b[0;2mun the tests\x1b[0m"), at(2, 1), ReasonNone},
-		{"suggestion in two rows", testRule + "\n❯\u00a0\x1b[7mr\x1b[0;2mun the\n  tests\x1b[0m\n" + testRule, at(2, 1), ReasonNone},
+		{
+			"suggestion in two rows",
+			testRule + "\n❯\u00a0\x1b[7mr\x1b[0;2mun the\n  tests\x1b[0m\n" + testRule,
+			at(2, 1),
+			ReasonNone,
+		},
 		{"draft of the same words", box("run the tests\x1b[7m \x1b[0m"), at(15, 1), ReasonDraft},
 		{"faint by colour alone", box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"), at(2, 1), ReasonDraft},
 		{"faint colour of three", box("\x1b[38;2;2;2;2mrun\x1b[0m"), at(2, 1), ReasonDraft},
@@ -175,17 +189,42 @@ func TestRefusal(t *testing.T) {
 		{"an empty box above a list", emptyBox + "  a\n  b\n  Enter to confirm · Esc to exit\n", at(2, 1), ReasonMenu},
 		{"working", emptyBox + "  esc to interrupt\n", at(2, 1), ReasonNone},
 		{"a prompt of old with a number", "❯ 1. do this\n● Done.\n" + emptyBox, at(2, 3), ReasonNone},
-		{"a box that the agent printed", emptyBox + "● What now?\n" + testRule + "\n Do you want to proceed?\n ❯ 2. No\n", at(1, 6), ReasonDialog},
-		{"a scrolled draft", "──── ↑ 2 more ────────────────────\n  and so on\n" + testRule + "\n", at(11, 1), ReasonNoBox},
-		{"rule with a name", strings.Replace(emptyBox, testRule, "─────────────────────── web ──", 1), at(2, 1), ReasonNone},
-		{"dialog in a box of old", "╭──────────────────╮\n│ Do you want to x │\n│ ❯ 1. Yes         │\n╰──────────────────╯\n", at(0, 4), ReasonDialog},
+		{
+			"a box that the agent printed",
+			emptyBox + "● What now?\n" + testRule + "\n Do you want to proceed?\n ❯ 2. No\n",
+			at(1, 6),
+			ReasonDialog,
+		},
+		{
+			"a scrolled draft",
+			"──── ↑ 2 more ────────────────────\n  and so on\n" + testRule + "\n",
+			at(11, 1),
+			ReasonNoBox,
+		},
+		{
+			"rule with a name",
+			strings.Replace(emptyBox, testRule, "─────────────────────── web ──", 1),
+			at(2, 1),
+			ReasonNone,
+		},
+		{
+			"dialog in a box of old",
+			"╭──────────────────╮\n│ Do you want to x │\n│ ❯ 1. Yes         │\n╰──────────────────╯\n",
+			at(0, 4),
+			ReasonDialog,
+		},
 		{"bash", "dev@host:~/project$ \n", at(20, 0), ReasonShell},
 		{"root", "host:/# \n", at(8, 0), ReasonShell},
 		{"starship", "~/project main\n❯ \n", at(2, 1), ReasonShell},
 		{"a shell with rules", testRule + "\n❯ ls\n" + testRule + "\nout\n❯ \n", at(2, 4), ReasonDraft},
 		{"a status line with a rule", emptyBox + "  main\n" + testRule + "\n  52%\n", at(2, 1), ReasonNone},
 		{"an editor", "some text\n~\n~\n\"file\" 1L, 10B\n", at(0, 0), ReasonNoBox},
-		{"trust", " Do you trust the files in this folder?\n ❯ 1. Yes, proceed\n   2. No, exit\n Enter to confirm · Esc to exit\n", at(0, 0), ReasonDialog},
+		{
+			"trust",
+			" Do you trust the files in this folder?\n ❯ 1. Yes, proceed\n   2. No, exit\n Enter to confirm · Esc to exit\n",
+			at(0, 0),
+			ReasonDialog,
+		},
 		{"only the lower rule", "  more text\n" + testRule + "\n", at(2, 0), ReasonNoBox},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -210,11 +249,23 @@ func TestParseScreen(t *testing.T) {
 	}{
 		{"nothing", "", nil},
 		{"rows", "ab\n\nc", []Row{plain("ab"), nil, plain("c")}},
-		{"attributes go on in the next row", "\x1b[2ma\nb\x1b[22mc\n", []Row{{{'a', true, false}}, {{'b', true, false}, {'c', false, false}}}},
+		{
+			"attributes go on in the next row",
+			"\x1b[2ma\nb\x1b[22mc\n",
+			[]Row{{{'a', true, false}}, {{'b', true, false}, {'c', false, false}}},
+		},
 		{"a cursor that was cut off", "a\x1b[7m\n", []Row{{{'a', false, false}, {' ', false, true}}}},
 		{"no cursor", "\x1b[7ma\n\x1b[0mb\n", []Row{{{'a', false, true}}, plain("b")}},
-		{"colours are no attributes", "\x1b[38;5;2ma\x1b[48;2;7;2;7mb\x1b[58;5;7;2mc\n", []Row{{{'a', false, false}, {'b', false, false}, {'c', true, false}}}},
-		{"links, other sequences, shifts", "\x1b]8;;http://x\x1b\\a\x1b]8;;\x1b\\\x0eq\x0f\x1b[3Kb\n", []Row{plain("aqb")}},
+		{
+			"colours are no attributes",
+			"\x1b[38;5;2ma\x1b[48;2;7;2;7mb\x1b[58;5;7;2mc\n",
+			[]Row{{{'a', false, false}, {'b', false, false}, {'c', true, false}}},
+		},
+		{
+			"links, other sequences, shifts",
+			"\x1b]8;;http://x\x1b\\a\x1b]8;;\x1b\\\x0eq\x0f\x1b[3Kb\n",
+			[]Row{plain("aqb")},
+		},
 		{"cut sequences", "a\x1b[3", []Row{plain("a")}},
 		{"escape at the end", "a\x1b", []Row{plain("a")}},
 	} {
@@ -355,7 +406,15 @@ func TestShowsWhatLooksLikeARule(t *testing.T) {
 // Whatever is on the screen, looking at it does no harm, and what Refusal lets through
 // is an empty box.
 func FuzzRefusal(f *testing.F) {
-	for _, s := range []string{emptyBox, "", "╭──────────╮\n│ > \x1b[2mTry\x1b[0m\n╰──────────╯", testRule + "\n" + testRule, "❯ 1. Yes\n", "\x1b[38;5", "──── ↑ 2 more ────\n  a\n" + testRule} {
+	for _, s := range []string{
+		emptyBox,
+		"",
+		"╭──────────╮\n│ > \x1b[2mTry\x1b[0m\n╰──────────╯",
+		testRule + "\n" + testRule,
+		"❯ 1. Yes\n",
+		"\x1b[38;5",
+		"──── ↑ 2 more ────\n  a\n" + testRule,
+	} {
 		f.Add(s, 2, 1)
 	}
 	f.Fuzz(func(t *testing.T, capture string, x, y int) {

@@ -133,7 +133,12 @@ func complained(err error, words ...string) bool {
 // failed turns the failure of a tmux command into an Error. Only the wording shows
 // that a server or pane is gone; it has been the same since tmux 1.8.
 func failed(op string, p Pane, err error) *Error {
-	e := &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+	e := &Error{
+		Op:     op,
+		Pane:   p,
+		Reason: ReasonUnknown,
+		Err:    err,
+	}
 	if complained(err, "no server running", "error connecting to", "can't find pane", "server exited", "lost server") {
 		e.Reason = ReasonGone
 	}

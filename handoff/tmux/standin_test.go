@@ -75,7 +75,12 @@ type fake struct {
 }
 
 func standIn(dir string) error {
-	f := &fake{screen: "idle", tty: os.Stdout, leaving: make(chan struct{}), left: make(chan struct{})}
+	f := &fake{
+		screen:  "idle",
+		tty:     os.Stdout,
+		leaving: make(chan struct{}),
+		left:    make(chan struct{}),
+	}
 	var err error
 	if f.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return err
@@ -213,7 +218,8 @@ func (f *fake) obey(order string) {
 	case "garble":
 		f.garbled = true
 	case "clear":
-		f.draft, f.shown = "", ""
+		f.draft = ""
+		f.shown = ""
 	}
 }
 
@@ -237,7 +243,8 @@ func (f *fake) read() {
 		}
 		switch b := f.pending[0]; {
 		case bytes.HasPrefix(f.pending, []byte(opens)):
-			f.pending, f.paste = f.pending[len(opens):], &strings.Builder{}
+			f.pending = f.pending[len(opens):]
+			f.paste = &strings.Builder{}
 		case b == '\x1b' && len(f.pending) < len(opens) && strings.HasPrefix(opens, string(f.pending)):
 			return
 		case b == '\r':
@@ -283,7 +290,8 @@ func (f *fake) enter() {
 		return
 	}
 	f.tell(event{Kind: "submit", Text: f.draft})
-	f.draft, f.shown = "", ""
+	f.draft = ""
+	f.shown = ""
 }
 
 func (f *fake) draw() {

@@ -115,7 +115,12 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 // begin checks pane and text and locks the pane.
 func (s *Server) begin(ctx context.Context, op string, p Pane, text string) (unlock func(), err error) {
 	if err := p.check(); err != nil {
-		return nil, &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+		return nil, &Error{
+			Op:     op,
+			Pane:   p,
+			Reason: ReasonUnknown,
+			Err:    err,
+		}
 	}
 	if err := Check(text); err != nil {
 		return nil, fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
@@ -184,7 +189,12 @@ func (s *Server) paste(
 }
 
 func changing(p Pane) error {
-	return &Error{Op: "type", Pane: p, Reason: ReasonUnclear, Err: errors.New("the screen keeps changing")}
+	return &Error{
+		Op:     "type",
+		Pane:   p,
+		Reason: ReasonUnclear,
+		Err:    errors.New("the screen keeps changing"),
+	}
 }
 
 // still checks once more that keys go to the client, last before an act.

@@ -45,13 +45,21 @@ func TestType(t *testing.T) {
 func TestTypeChecksText(t *testing.T) {
 	t.Parallel()
 	r := newIdleRig(t, Options{})
-	p, c := Pane{r.socket, 0, "%0"}, Client{1, "1"}
+	p := Pane{r.socket, 0, "%0"}
+	c := Client{1, "1"}
 	for _, text := range []string{"", "hello", "!ls", "/compact", "[sm x] a\nb", "[sm x] a\x1b[201~", "[sm x] a "} {
 		if err := r.Type(t.Context(), p, c, text, nil); !errors.Is(err, ErrText) {
 			t.Errorf("Type(%q) = %v, want ErrText", text, err)
 		}
 	}
-	for _, p := range []Pane{{"s", 0, "%1"}, {r.socket, 0, "main"}, {r.socket, 0, "%"}, {r.socket, 0, "%1;"}, {r.socket, 0, "%1234567890"}, {}} {
+	for _, p := range []Pane{
+		{"s", 0, "%1"},
+		{r.socket, 0, "main"},
+		{r.socket, 0, "%"},
+		{r.socket, 0, "%1;"},
+		{r.socket, 0, "%1234567890"},
+		{},
+	} {
 		if err := r.Type(t.Context(), p, c, testText, nil); ReasonOf(err) != ReasonUnknown || err == nil {
 			t.Errorf("Type into %v = %v", p, err)
 		}
@@ -94,14 +102,54 @@ func TestTypeWaitsForHumans(t *testing.T) {
 		keys       string   // typed
 		want       Reason
 	}{
-		{name: "draft", keys: "rm -rf build # half typed", end: []string{"clear"}, want: ReasonDraft},
-		{name: "dialog", begin: []string{"show dialog"}, end: []string{"show idle"}, want: ReasonDialog},
-		{name: "rewind", begin: []string{"show rewind"}, end: []string{"show idle"}, want: ReasonMenu},
-		{name: "vim", begin: []string{"show vim"}, end: []string{"show idle"}, want: ReasonVim},
-		{name: "agents", begin: []string{"show agents"}, end: []string{"show idle"}, want: ReasonMenu},
-		{name: "another's box", begin: []string{"ghost Message @web…"}, end: []string{"ghost "}, want: ReasonMenu},
-		{name: "shell mode", begin: []string{"show shell"}, end: []string{"show idle"}, want: ReasonShellMode},
-		{name: "blank", begin: []string{"show blank"}, end: []string{"show idle"}, want: ReasonNoBox},
+		{
+			name: "draft",
+			keys: "rm -rf build # half typed",
+			end:  []string{"clear"},
+			want: ReasonDraft,
+		},
+		{
+			name:  "dialog",
+			begin: []string{"show dialog"},
+			end:   []string{"show idle"},
+			want:  ReasonDialog,
+		},
+		{
+			name:  "rewind",
+			begin: []string{"show rewind"},
+			end:   []string{"show idle"},
+			want:  ReasonMenu,
+		},
+		{
+			name:  "vim",
+			begin: []string{"show vim"},
+			end:   []string{"show idle"},
+			want:  ReasonVim,
+		},
+		{
+			name:  "agents",
+			begin: []string{"show agents"},
+			end:   []string{"show idle"},
+			want:  ReasonMenu,
+		},
+		{
+			name:  "another's box",
+			begin: []string{"ghost Message @web…"},
+			end:   []string{"ghost "},
+			want:  ReasonMenu,
+		},
+		{
+			name:  "shell mode",
+			begin: []string{"show shell"},
+			end:   []string{"show idle"},
+			want:  ReasonShellMode,
+		},
+		{
+			name:  "blank",
+			begin: []string{"show blank"},
+			end:   []string{"show idle"},
+			want:  ReasonNoBox,
+		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -221,7 +269,16 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%q: Finish of another text = %v", text, err)
 		}
 		busy := errors.New("busy")
-		if err := r.Finish(t.Context(), a.pane, a.client, text, func(context.Context) error { return busy }); !errors.Is(err, busy) {
+		if err := r.Finish(
+			t.Context(),
+			a.pane,
+			a.client,
+			text,
+			func(context.Context) error { return busy },
+		); !errors.Is(
+			err,
+			busy,
+		) {
 			t.Errorf("%q: Finish for an agent at work = %v", text, err)
 		}
 		if err := finish(); err != nil {
@@ -264,7 +321,8 @@ func TestTypeFinishesWhatItPasted(t *testing.T) {
 func TestTypeOneAtATime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
-	a, b := r.startWindow(), r.startWindow()
+	a := r.startWindow()
+	b := r.startWindow()
 	a.reaches(ReasonNone)
 	b.reaches(ReasonNone)
 	var wg sync.WaitGroup

@@ -13,7 +13,23 @@ import (
 func (r *rig) attach(a *agent) (outer *rig) {
 	r.t.Helper()
 	outer = newIdleRig(r.t, Options{})
-	outer.tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "TMUX=", r.binary, "-u", "-S", r.socket, "attach", "-t", "keep:")
+	outer.tmux(
+		"new-session",
+		"-d",
+		"-x",
+		"80",
+		"-y",
+		"24",
+		"env",
+		"TMUX=",
+		r.binary,
+		"-u",
+		"-S",
+		r.socket,
+		"attach",
+		"-t",
+		"keep:",
+	)
 	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
 	r.tmux("select-window", "-t", a.pane.ID)
 	return outer
@@ -47,7 +63,8 @@ func TestTypist(t *testing.T) {
 			}
 		}
 	})
-	sent, found := map[string]bool{}, map[Reason]int{}
+	sent := map[string]bool{}
+	found := map[Reason]int{}
 	for i := 0; time.Now().Before(end); i++ {
 		text := fmt.Sprintf("[sm test] a message #%06x", i)
 		sent[text] = true

@@ -18,7 +18,12 @@ func (s State) verify(c Client) error {
 	if reason == ReasonNone {
 		return nil
 	}
-	return &Error{Op: "type", Pane: s.Pane, Reason: reason, Err: err}
+	return &Error{
+		Op:     "type",
+		Pane:   s.Pane,
+		Reason: reason,
+		Err:    err,
+	}
 }
 
 // unfit returns why keys would not reach the pane's program.

@@ -37,8 +37,13 @@ func TestParseState(t *testing.T) {
 	t.Parallel()
 	const line = "4711 %3 4712 0 1 0 0  100 24 2 20 /dev/pts/3"
 	want := State{
-		Pane: Pane{"/s", 4711, "%3"}, PID: 4712, TTY: "/dev/pts/3",
-		InMode: true, Width: 100, Height: 24, Cursor: Cursor{2, 20},
+		Pane:   Pane{"/s", 4711, "%3"},
+		PID:    4712,
+		TTY:    "/dev/pts/3",
+		InMode: true,
+		Width:  100,
+		Height: 24,
+		Cursor: Cursor{2, 20},
 	}
 	got, err := parseState("/s", line)
 	if err != nil {
@@ -47,7 +52,14 @@ func TestParseState(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parseState (-want +got):\n%s", diff)
 	}
-	for _, line := range []string{"", " ", "4711            ", strings.Replace(line, "%3", "", 1), strings.Replace(line, "4712", "x", 1), line + " x"} {
+	for _, line := range []string{
+		"",
+		" ",
+		"4711            ",
+		strings.Replace(line, "%3", "", 1),
+		strings.Replace(line, "4712", "x", 1),
+		line + " x",
+	} {
 		if got, err := parseState("/s", line); err == nil {
 			t.Errorf("parseState(%q) = %+v", line, got)
 		}
@@ -56,7 +68,13 @@ func TestParseState(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	e := &Error{Op: "type", Pane: Pane{"/s", 1, "%3"}, Reason: ReasonDraft, Pasted: true, Err: os.ErrNotExist}
+	e := &Error{
+		Op:     "type",
+		Pane:   Pane{"/s", 1, "%3"},
+		Reason: ReasonDraft,
+		Pasted: true,
+		Err:    os.ErrNotExist,
+	}
 	want := "type in pane %3: a draft is in the input box: file does not exist: try again once it is sent or removed"
 	if got := e.Error(); got != want {
 		t.Errorf("Error = %q, want %q", got, want)
@@ -65,7 +83,8 @@ func TestErrors(t *testing.T) {
 	if ReasonOf(joined) != ReasonDraft || !PastedIn(joined) || !errors.Is(joined, os.ErrNotExist) {
 		t.Errorf("%v is not understood", joined)
 	}
-	if ReasonOf(nil) != ReasonNone || ReasonOf(os.ErrClosed) != ReasonUnknown || PastedIn(os.ErrClosed) || PastedIn(nil) {
+	if ReasonOf(nil) != ReasonNone || ReasonOf(os.ErrClosed) != ReasonUnknown || PastedIn(os.ErrClosed) ||
+		PastedIn(nil) {
 		t.Error("other errors are not understood")
 	}
 }
@@ -99,10 +118,25 @@ func TestVerify(t *testing.T) {
 		on, off []string
 		want    Reason
 	}{
-		{"copy mode", []string{"copy-mode", "-t", a.pane.ID}, []string{"send-keys", "-t", a.pane.ID, "-X", "cancel"}, ReasonMode},
+		{
+			"copy mode",
+			[]string{"copy-mode", "-t", a.pane.ID},
+			[]string{"send-keys", "-t", a.pane.ID, "-X", "cancel"},
+			ReasonMode,
+		},
 		{"clock", []string{"clock-mode", "-t", a.pane.ID}, []string{"copy-mode", "-q", "-t", a.pane.ID}, ReasonMode},
-		{"input off", []string{"select-pane", "-d", "-t", a.pane.ID}, []string{"select-pane", "-e", "-t", a.pane.ID}, ReasonInputOff},
-		{"synchronized", []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"}, []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "off"}, ReasonSynchronized},
+		{
+			"input off",
+			[]string{"select-pane", "-d", "-t", a.pane.ID},
+			[]string{"select-pane", "-e", "-t", a.pane.ID},
+			ReasonInputOff,
+		},
+		{
+			"synchronized",
+			[]string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"},
+			[]string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "off"},
+			ReasonSynchronized,
+		},
 	} {
 		a.reaches(ReasonNone)
 		r.tmux(c.on...)
@@ -222,7 +256,8 @@ func TestShellInFront(t *testing.T) {
 func TestHumanAtTheKeyboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{Quiet: time.Hour})
-	a, b := r.startWindow(), r.startWindow()
+	a := r.startWindow()
+	b := r.startWindow()
 	a.reaches(ReasonNone)
 	b.reaches(ReasonNone)
 	r.attach(a)

@@ -98,7 +98,15 @@ func TestChangesBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds := func() bool {
-		return r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes", "display-message -p no") == "yes"
+		return r.tmux(
+			"if-shell",
+			"-F",
+			"-t",
+			a.pane.ID,
+			v.guard(),
+			"display-message -p yes",
+			"display-message -p no",
+		) == "yes"
 	}
 	if !holds() {
 		t.Fatalf("the guard does not hold: %s", v.guard())
@@ -109,8 +117,16 @@ func TestChangesBetween(t *testing.T) {
 	}{
 		{"mode", []string{"copy-mode", "-t", a.pane.ID}, []string{"copy-mode", "-q", "-t", a.pane.ID}},
 		{"input", []string{"select-pane", "-d", "-t", a.pane.ID}, []string{"select-pane", "-e", "-t", a.pane.ID}},
-		{"synchronized", []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"}, []string{"set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"}},
-		{"size", []string{"resize-window", "-x", "90", "-t", a.pane.ID}, []string{"resize-window", "-x", "80", "-t", a.pane.ID}},
+		{
+			"synchronized",
+			[]string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"},
+			[]string{"set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"},
+		},
+		{
+			"size",
+			[]string{"resize-window", "-x", "90", "-t", a.pane.ID},
+			[]string{"resize-window", "-x", "80", "-t", a.pane.ID},
+		},
 	} {
 		r.tmux(c.on...)
 		if holds() {
@@ -197,7 +213,8 @@ func TestNoDataInArguments(t *testing.T) {
 	verbs := map[string]bool{}
 	for line := range strings.Lines(string(log)) {
 		args := strings.Split(strings.TrimSpace(line), "\x1f")
-		if len(args) < 4 || args[0] != "-u" || args[1] != "-S" || args[2] != r.socket || args[len(args)-1] != "LC_ALL=C.UTF-8" {
+		if len(args) < 4 || args[0] != "-u" || args[1] != "-S" || args[2] != r.socket ||
+			args[len(args)-1] != "LC_ALL=C.UTF-8" {
 			t.Errorf("called as %q", args)
 			continue
 		}
@@ -208,7 +225,14 @@ func TestNoDataInArguments(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]bool{"display-message": true, "list-clients": true, "capture-pane": true, "load-buffer": true, "delete-buffer": true, "if-shell": true}
+	want := map[string]bool{
+		"display-message": true,
+		"list-clients":    true,
+		"capture-pane":    true,
+		"load-buffer":     true,
+		"delete-buffer":   true,
+		"if-shell":        true,
+	}
 	if diff := cmp.Diff(want, verbs); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

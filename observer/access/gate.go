@@ -110,10 +110,14 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 	g := &gatekeeper{
-		Options: o, tcp: tcp, uid: uint32(os.Geteuid()),
-		tokenSum: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
+		Options:  o,
+		tcp:      tcp,
+		uid:      uint32(os.Geteuid()),
+		tokenSum: sha256.Sum256([]byte(o.Token)),
+		mux:      http.NewServeMux(),
 	}
-	endpoints, methods := map[string]endpoint{}, map[string]bool{}
+	endpoints := map[string]endpoint{}
+	methods := map[string]bool{}
 	for _, rt := range routes {
 		if rt.Body == 0 {
 			rt.Body = defaultBodyBytes
@@ -132,7 +136,8 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 			if e[m] != nil {
 				panic("access: two routes for " + m + " " + rt.Pattern) // as the mux does for two patterns
 			}
-			e[m], methods[m] = &rt, true
+			e[m] = &rt
+			methods[m] = true
 		}
 	}
 	g.methods = slices.Sorted(maps.Keys(methods))
@@ -168,7 +173,8 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// that does not exist, so that nothing is said before the checks.
 	h, _ := g.mux.Handler(r)
 	if e, ok := h.(endpoint); ok {
-		v.endpoint, v.route = e, e[r.Method]
+		v.endpoint = e
+		v.route = e[r.Method]
 	}
 	// Cheapest first, and nothing of the body is read before all else is right.
 	checks := []func(*visit) *refusal{

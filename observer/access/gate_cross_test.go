@@ -101,7 +101,16 @@ func browserCases() []browserCase {
 		{"Origin: http://HOST\r\nOrigin: http://HOST\r\n", ""}, {"Origin: http://HOST http://HOST\r\n", ""},
 		{"Origin: http://HOST\r\nSec-Fetch-Site: cross-site\r\n", ""},
 		{"Referer: http://evil.com/\r\n", ""}, {"Referer: http://HOST@evil.com/\r\n", ""},
-		{"Referer: http://HOST.evil.com/\r\n", ""}, {"Referer: http://HOST0/\r\n", ""}, {"Referer: about:blank\r\n", ""},
+		{
+			"Referer: http://HOST.evil.com/\r\n",
+			"",
+		}, {
+			"Referer: http://HOST0/\r\n",
+			"",
+		}, {
+			"Referer: about:blank\r\n",
+			"",
+		},
 		{"Sec-Fetch-Site: cross-site\r\n", ""}, {"Sec-Fetch-Site: same-site\r\n", ""},
 		{"Sec-Fetch-Site: Same-Origin\r\n", ""}, {"Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: none\r\n", ""},
 		{"Access-Control-Request-Method: POST\r\n", ""}, {"Access-Control-Request-Headers: content-type\r\n", ""},
@@ -119,9 +128,21 @@ func typeCases() []typeCase {
 	return []typeCase{
 		{"", false}, {"Content-Type: application/json\r\n", true},
 		{"Content-Type: application/json; charset=utf-8\r\n", true}, {"Content-Type: text/plain\r\n", false},
-		{"Content-Type: text/plain; a=application/json\r\n", false}, {"Content-Type: application/json, text/plain\r\n", false},
+		{
+			"Content-Type: text/plain; a=application/json\r\n",
+			false,
+		}, {
+			"Content-Type: application/json, text/plain\r\n",
+			false,
+		},
 		{"Content-Type: application/jsonx\r\n", false}, {"Content-Type: application/json; =\r\n", false},
-		{"Content-Type: application/x-www-form-urlencoded\r\n", false}, {"Content-Type: multipart/form-data; boundary=b\r\n", false},
+		{
+			"Content-Type: application/x-www-form-urlencoded\r\n",
+			false,
+		}, {
+			"Content-Type: multipart/form-data; boundary=b\r\n",
+			false,
+		},
 		{"Content-Type: text/plain\r\nContent-Type: application/json\r\n", false},
 	}
 }

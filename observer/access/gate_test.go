@@ -55,14 +55,50 @@ func (p *recorder) reject(reason string) {
 
 func (p *recorder) routes() []Route {
 	return []Route{
-		{Pattern: "/seat", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
-		{Pattern: "/seat", Methods: []string{"POST"}, Tier: SameUID, Handler: p},
-		{Pattern: "/seat/{id}", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
-		{Pattern: "/open", Methods: []string{"GET"}, Tier: AnyLocal, Handler: p},
-		{Pattern: "/alarm", Methods: []string{"POST"}, Tier: Token, Handler: p},
+		{
+			Pattern: "/seat",
+			Methods: []string{"GET"},
+			Tier:    SameUID,
+			Handler: p,
+		},
+		{
+			Pattern: "/seat",
+			Methods: []string{"POST"},
+			Tier:    SameUID,
+			Handler: p,
+		},
+		{
+			Pattern: "/seat/{id}",
+			Methods: []string{"GET"},
+			Tier:    SameUID,
+			Handler: p,
+		},
+		{
+			Pattern: "/open",
+			Methods: []string{"GET"},
+			Tier:    AnyLocal,
+			Handler: p,
+		},
+		{
+			Pattern: "/alarm",
+			Methods: []string{"POST"},
+			Tier:    Token,
+			Handler: p,
+		},
 		{Pattern: "/hidden", Methods: []string{"POST", "DELETE"}, Handler: p},
-		{Pattern: "/large", Methods: []string{"POST"}, Tier: SameUID, Body: 1 << 20, Handler: p},
-		{Pattern: "/{$}", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
+		{
+			Pattern: "/large",
+			Methods: []string{"POST"},
+			Tier:    SameUID,
+			Body:    1 << 20,
+			Handler: p,
+		},
+		{
+			Pattern: "/{$}",
+			Methods: []string{"GET"},
+			Tier:    SameUID,
+			Handler: p,
+		},
 	}
 }
 
@@ -100,7 +136,13 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 // serveTCP runs h as one of our servers; change may be nil.
 func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPAddr {
 	t.Helper()
-	listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), slog.New(slog.DiscardHandler))
+	listeners, err := ListenTCP(
+		t.Context(),
+		[]string{"127.0.0.1:0"},
+		nil,
+		NewShares(nil),
+		slog.New(slog.DiscardHandler),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +236,10 @@ func TestGateOrder(t *testing.T) {
 		func() { r["body"] = "{}" },
 	} {
 		correct()
-		got = append(got, newRawClient(t, a).code(fmt.Sprintf("%s /seat HTTP/1.1\r\nHost: %s\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		got = append(got, newRawClient(
+			t,
+			a,
+		).code(fmt.Sprintf("%s /seat HTTP/1.1\r\nHost: %s\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 			r["method"], r["host"], r["origin"], r["type"], len(r["body"]), r["body"])))
 	}
 	if diff := cmp.Diff([]int{405, 421, 403, 403, 415, 413, 200}, got); diff != "" {
@@ -214,7 +259,8 @@ func TestGateTiers(t *testing.T) {
 	unknown := strangerUID() + 7 // stands for a user that the system does not report
 	ask := func(h http.Handler, method, path, remote string, uid uint32) int {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
-		r.Host, r.RemoteAddr = "127.0.0.1:8420", remote
+		r.Host = "127.0.0.1:8420"
+		r.RemoteAddr = remote
 		r.Header.Set("Content-Type", "application/json")
 		ctx := context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{Port: 8420})
 		if uid != unknown {
@@ -224,7 +270,8 @@ func TestGateTiers(t *testing.T) {
 		h.ServeHTTP(w, r.WithContext(ctx))
 		return w.Code
 	}
-	near, far := "127.0.0.1:5000", "192.0.2.7:5000"
+	near := "127.0.0.1:5000"
+	far := "192.0.2.7:5000"
 	for _, tc := range []struct {
 		path, method, remote string
 		// as: our uid, a stranger, a configured uid, unknown
@@ -287,9 +334,15 @@ func TestGateRaw(t *testing.T) {
 		{"GET //seat HTTP/1.1\r\nHost: evil.com\r\n\r\n", 421},
 		// Refused at once, not after waiting for the announced body.
 		{"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n", 413},
-		{"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 65537\r\n\r\n", 413},
+		{
+			"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 65537\r\n\r\n",
+			413,
+		},
 		{"GET /seat/x%2Fy HTTP/1.1\r\n" + host + "\r\n", 200},
-		{"GET /seat HTTP/1.1\r\n" + host + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n", 200},
+		{
+			"GET /seat HTTP/1.1\r\n" + host + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
+			200,
+		},
 		{"GET /seat HTTP/1.1\r\n" + host + "X: " + strings.Repeat("x", 16<<10) + "\r\n\r\n", 431},
 	} {
 		if got := w.code(tc.request); got != tc.want {
@@ -311,7 +364,8 @@ func TestGateToken(t *testing.T) {
 	without := p.options()
 	without.Token = ""
 	_, none := NewHandlers(p.routes(), without)
-	a, b := serveTCP(t, h, nil), serveTCP(t, none, nil)
+	a := serveTCP(t, h, nil)
+	b := serveTCP(t, none, nil)
 	for auth, want := range map[string]int{
 		"":                                  401,
 		"Authorization: Bearer s3cret\r\n":  200,
@@ -324,7 +378,11 @@ func TestGateToken(t *testing.T) {
 		"Authorization: Bearer s3cret\r\nAuthorization: Bearer s3cret\r\n": 401,
 	} {
 		for addr, want := range map[*net.TCPAddr]int{a: want, b: 404} {
-			request := fmt.Sprintf("POST /alarm HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", addr, auth)
+			request := fmt.Sprintf(
+				"POST /alarm HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+				addr,
+				auth,
+			)
 			if got := newRawClient(t, addr).code(request); got != want {
 				t.Errorf("%q: %d, want %d", auth, got, want)
 			}
@@ -363,9 +421,27 @@ func TestGateSize(t *testing.T) {
 		}
 		for _, framed := range []string{plain, chunked} {
 			p.body.Store("untouched")
-			resp, _ := newRawClient(t, a).send(tc.method, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", tc.method, tc.path, a, framed))
+			resp, _ := newRawClient(t, a).send(
+				tc.method,
+				fmt.Sprintf(
+					"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s",
+					tc.method,
+					tc.path,
+					a,
+					framed,
+				),
+			)
 			if resp.StatusCode != tc.want || p.body.Load() != want {
-				t.Errorf("%s %s %d %.20q: %d with %d bytes read, want %d", tc.method, tc.path, tc.size, framed, resp.StatusCode, len(p.body.Load().(string)), tc.want)
+				t.Errorf(
+					"%s %s %d %.20q: %d with %d bytes read, want %d",
+					tc.method,
+					tc.path,
+					tc.size,
+					framed,
+					resp.StatusCode,
+					len(p.body.Load().(string)),
+					tc.want,
+				)
 			}
 		}
 	}
@@ -401,7 +477,12 @@ func TestGateSocket(t *testing.T) {
 		{"POST", "/hidden", json + "Referer: http://sm/\r\n", 403},
 		{"GET", "/seat", "Sec-Fetch-Site: none\r\n", 403},
 	} {
-		request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: sm\r\n%sContent-Length: 0\r\n\r\n", tc.method, tc.path, tc.headers)
+		request := fmt.Sprintf(
+			"%s %s HTTP/1.1\r\nHost: sm\r\n%sContent-Length: 0\r\n\r\n",
+			tc.method,
+			tc.path,
+			tc.headers,
+		)
 		if got := w.code(request); got != tc.want {
 			t.Errorf("%q: %d, want %d", request, got, tc.want)
 		}

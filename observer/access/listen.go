@@ -38,7 +38,11 @@ func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener,
 func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	switch {
 	case len(path) > socket.MaxPath:
-		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), socket.MaxPath)
+		return nil, fmt.Errorf(
+			"path has %d bytes and the system takes %d; set socket to a shorter one",
+			len(path),
+			socket.MaxPath,
+		)
 	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}
@@ -136,7 +140,10 @@ func clearStale(ctx context.Context, path string) error {
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "unix", path)
 	if err == nil {
-		return errors.Join(errors.New("something answers there already; stop the other observer, or set socket"), c.Close())
+		return errors.Join(
+			errors.New("something answers there already; stop the other observer, or set socket"),
+			c.Close(),
+		)
 	}
 	// Nothing but a refusal is proof: a busy owner fails in other ways.
 	if !errors.Is(err, syscall.ECONNREFUSED) {
@@ -148,7 +155,13 @@ func clearStale(ctx context.Context, path string) error {
 // ListenTCP listens on every address, or on none. Without IPv6 the address [::1] is
 // left out with a warning: no other process can listen on it either. Connections
 // count in s.
-func ListenTCP(ctx context.Context, addresses []string, passed *Passed, s *Shares, log *slog.Logger) (listeners []net.Listener, err error) {
+func ListenTCP(
+	ctx context.Context,
+	addresses []string,
+	passed *Passed,
+	s *Shares,
+	log *slog.Logger,
+) (listeners []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range listeners {

@@ -78,40 +78,71 @@ func TestListenUnixLayouts(t *testing.T) {
 		{name: "file for a directory", want: "is not a directory; move it away", prepare: func(t *testing.T, path string) {
 			noErrors(t, os.WriteFile(filepath.Dir(path), nil, 0o600))
 		}},
-		{name: "foreign directory", root: true, want: "belongs to uid 65534; set socket", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			noErrors(t, os.Chown(filepath.Dir(path), 65534, 65534))
-		}},
+		{
+			name: "foreign directory",
+			root: true,
+			want: "belongs to uid 65534; set socket",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				noErrors(t, os.Chown(filepath.Dir(path), 65534, 65534))
+			},
+		},
 		{name: "stale socket", prepare: func(t *testing.T, path string) {
 			own(t, path)
 			abandonSocket(t, path)
 		}},
-		{name: "foreign stale socket", root: true, kept: true, want: "belongs to uid 65534; set socket", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			abandonSocket(t, path)
-			noErrors(t, os.Chown(path, 65534, 65534))
-		}},
-		{name: "live socket", kept: true, want: "answers there already; stop the other observer", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			l, err := net.Listen("unix", path)
-			noErrors(t, err)
-			t.Cleanup(func() { _ = l.Close() })
-		}},
-		{name: "datagram socket", kept: true, want: "cannot tell whether it is in use; stop", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			c, err := net.ListenPacket("unixgram", path)
-			noErrors(t, err)
-			t.Cleanup(func() { _ = c.Close() })
-		}},
-		{name: "regular file", kept: true, want: "not a socket; move it away", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			noErrors(t, os.WriteFile(path, []byte("precious"), 0o600))
-		}},
-		{name: "link to a stale socket", kept: true, want: "not a socket; move it away", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			abandonSocket(t, path+"2")
-			noErrors(t, os.Symlink(path+"2", path))
-		}},
+		{
+			name: "foreign stale socket",
+			root: true,
+			kept: true,
+			want: "belongs to uid 65534; set socket",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				abandonSocket(t, path)
+				noErrors(t, os.Chown(path, 65534, 65534))
+			},
+		},
+		{
+			name: "live socket",
+			kept: true,
+			want: "answers there already; stop the other observer",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				l, err := net.Listen("unix", path)
+				noErrors(t, err)
+				t.Cleanup(func() { _ = l.Close() })
+			},
+		},
+		{
+			name: "datagram socket",
+			kept: true,
+			want: "cannot tell whether it is in use; stop",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				c, err := net.ListenPacket("unixgram", path)
+				noErrors(t, err)
+				t.Cleanup(func() { _ = c.Close() })
+			},
+		},
+		{
+			name: "regular file",
+			kept: true,
+			want: "not a socket; move it away",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				noErrors(t, os.WriteFile(path, []byte("precious"), 0o600))
+			},
+		},
+		{
+			name: "link to a stale socket",
+			kept: true,
+			want: "not a socket; move it away",
+			prepare: func(t *testing.T, path string) {
+				own(t, path)
+				abandonSocket(t, path+"2")
+				noErrors(t, os.Symlink(path+"2", path))
+			},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.root && os.Geteuid() != 0 {
@@ -162,7 +193,10 @@ func TestListenUnixPath(t *testing.T) {
 	dir := filepath.Dir(base)
 	for _, tc := range []struct{ path, want string }{
 		{filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir)-1)), ""},
-		{filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir))), "path has 104 bytes and the system takes 103; set socket"},
+		{
+			filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir))),
+			"path has 104 bytes and the system takes 103; set socket",
+		},
 		{"@sm", "not an absolute path; set socket"},
 		{"sm.sock", "not an absolute path; set socket"},
 		{"", "not an absolute path; set socket"},
@@ -206,14 +240,22 @@ func TestListenTCP(t *testing.T) {
 
 	_, err = ListenTCP(t.Context(), []string{address, taken[0].Addr().String()}, nil, NewShares(nil), log)
 	want := fmt.Sprintf("listen %s: already in use", taken[0].Addr())
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "; stop it or set listen") {
+	if err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.HasSuffix(err.Error(), "; stop it or set listen") {
 		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
 	}
 	again, err := ListenTCP(t.Context(), []string{address}, nil, NewShares(nil), log)
 	noErrors(t, err) // the failure before has let go of it
 	noErrors(t, again[0].Close())
 
-	if _, err := ListenTCP(t.Context(), []string{"127.0.0.1:x"}, nil, NewShares(nil), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := ListenTCP(
+		t.Context(),
+		[]string{"127.0.0.1:x"},
+		nil,
+		NewShares(nil),
+		log,
+	); err == nil ||
+		!strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
@@ -249,8 +291,11 @@ func TestServerSlow(t *testing.T) {
 		s.ConnContext = asUser(ownUID())
 	})
 	for name, tc := range map[string]struct{ sent, want string }{
-		"headers":  {"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nX: ", ""},
-		"body":     {"POST /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{", "HTTP/1.1 408 "},
+		"headers": {"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nX: ", ""},
+		"body": {
+			"POST /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+			"HTTP/1.1 408 ",
+		},
 		"refused":  {"POST /seat HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 9\r\n\r\n{", "HTTP/1.1 421 "},
 		"finished": {"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\n\r\n", "HTTP/1.1 200 "},
 	} {
@@ -284,8 +329,19 @@ func TestServerStream(t *testing.T) {
 		}
 	})
 	_, h := NewHandlers([]Route{
-		{Pattern: "/stream", Methods: []string{"GET", "POST"}, Tier: AnyLocal, Stream: true, Handler: slow},
-		{Pattern: "/plain", Methods: []string{"GET"}, Tier: AnyLocal, Handler: slow},
+		{
+			Pattern: "/stream",
+			Methods: []string{"GET", "POST"},
+			Tier:    AnyLocal,
+			Stream:  true,
+			Handler: slow,
+		},
+		{
+			Pattern: "/plain",
+			Methods: []string{"GET"},
+			Tier:    AnyLocal,
+			Handler: slow,
+		},
 	}, Options{})
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout = limit

@@ -63,7 +63,10 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 	}
 	var errs []error
 	for _, l := range p.listeners {
-		log.Warn("the service manager opened an address that is not configured: closed; run sm service install again", "address", l.Addr().String())
+		log.Warn(
+			"the service manager opened an address that is not configured: closed; run sm service install again",
+			"address", l.Addr().String(),
+		)
 		errs = append(errs, l.Close())
 	}
 	p.listeners = nil
@@ -82,7 +85,10 @@ func checkPassed(path string) error {
 	case ownerOf(info) != os.Geteuid():
 		return fmt.Errorf("the socket that was passed belongs to uid %d", ownerOf(info))
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("the socket that was passed is open to others (%v): set SocketMode=0600 in its unit", info.Mode().Perm())
+		return fmt.Errorf(
+			"the socket that was passed is open to others (%v): set SocketMode=0600 in its unit",
+			info.Mode().Perm(),
+		)
 	}
 	return nil
 }

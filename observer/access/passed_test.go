@@ -32,7 +32,9 @@ func handed(t *testing.T, network, address string) net.Listener {
 func TestPassed(t *testing.T) {
 	path := shortPath(t)
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	unix, tcp, stranger := handed(t, "unix", path), handed(t, "tcp", "127.0.0.1:0"), handed(t, "tcp", "127.0.0.1:0")
+	unix := handed(t, "unix", path)
+	tcp := handed(t, "tcp", "127.0.0.1:0")
+	stranger := handed(t, "tcp", "127.0.0.1:0")
 	noErrors(t, os.Chmod(path, 0o600))
 	manager, err := unix.(*net.UnixListener).File() // the manager's own descriptor stays open
 	noErrors(t, err)
@@ -41,7 +43,13 @@ func TestPassed(t *testing.T) {
 	passed := NewPassed([]net.Listener{nil, stranger, tcp, unix})
 
 	var log bytes.Buffer
-	listeners, err := ListenTCP(t.Context(), []string{address, "127.0.0.1:0"}, passed, NewShares(nil), slog.New(slog.DiscardHandler))
+	listeners, err := ListenTCP(
+		t.Context(),
+		[]string{address, "127.0.0.1:0"},
+		passed,
+		NewShares(nil),
+		slog.New(slog.DiscardHandler),
+	)
 	noErrors(t, err)
 	l, err := ListenUnix(t.Context(), path, passed)
 	noErrors(t, err)
@@ -72,7 +80,12 @@ func TestPassedOpenToOthers(t *testing.T) {
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	l := handed(t, "unix", path)
 	noErrors(t, os.Chmod(path, 0o666))
-	if _, err := ListenUnix(t.Context(), path, NewPassed([]net.Listener{l})); err == nil || !strings.Contains(err.Error(), "SocketMode=0600") {
+	if _, err := ListenUnix(
+		t.Context(),
+		path,
+		NewPassed([]net.Listener{l}),
+	); err == nil ||
+		!strings.Contains(err.Error(), "SocketMode=0600") {
 		t.Errorf("taken: %v", err)
 	}
 }

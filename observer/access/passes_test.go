@@ -38,7 +38,8 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	p := newPasses(t, t.TempDir())
-	first, second := p.Issue(now), p.Issue(now)
+	first := p.Issue(now)
+	second := p.Issue(now)
 	late := p.Issue(now)
 	for _, try := range []struct {
 		what, token string
@@ -75,7 +76,14 @@ func TestPass(t *testing.T) {
 	if !ok {
 		t.Fatal("no cookie")
 	}
-	want := http.Cookie{Name: cookie.Name, Value: cookie.Value, Path: cookie.Path, MaxAge: 12 * 60 * 60, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	want := http.Cookie{
+		Name:     cookie.Name,
+		Value:    cookie.Value,
+		Path:     cookie.Path,
+		MaxAge:   12 * 60 * 60,
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
 	if diff := cmp.Diff(want.String(), cookie.String()); diff != "" || !strings.HasPrefix(cookie.Name, "sm-") {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -188,11 +196,33 @@ func TestGatePass(t *testing.T) {
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	get := []string{http.MethodGet}
 	socket, tcp := NewHandlers([]Route{
-		{Pattern: "/{$}", Methods: get, Tier: SameUID, Page: true, Handler: ok},
-		{Pattern: "/open", Methods: get, Tier: SameUID, Opens: true, Handler: ok},
+		{
+			Pattern: "/{$}",
+			Methods: get,
+			Tier:    SameUID,
+			Page:    true,
+			Handler: ok,
+		},
+		{
+			Pattern: "/open",
+			Methods: get,
+			Tier:    SameUID,
+			Opens:   true,
+			Handler: ok,
+		},
 		{Pattern: "/open", Methods: []string{http.MethodPost}, Handler: ok},
-		{Pattern: "/sessions", Methods: get, Tier: SameUID, Handler: ok},
-		{Pattern: "/metrics", Methods: get, Tier: AnyLocal, Handler: ok},
+		{
+			Pattern: "/sessions",
+			Methods: get,
+			Tier:    SameUID,
+			Handler: ok,
+		},
+		{
+			Pattern: "/metrics",
+			Methods: get,
+			Tier:    AnyLocal,
+			Handler: ok,
+		},
 	}, Options{Passes: passes})
 	peers := map[string]*peer{
 		"unknown": {err: errPeerUnknown},

@@ -24,7 +24,11 @@ import (
 
 // tcpPair is a TCP connection of ours over network: the end that a server accepts,
 // and the client's.
-func tcpPair(t *testing.T, listen string, dial func(port int) (net.Conn, error)) (server *net.TCPConn, client net.Conn) {
+func tcpPair(
+	t *testing.T,
+	listen string,
+	dial func(port int) (net.Conn, error),
+) (server *net.TCPConn, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -35,7 +39,10 @@ func tcpPair(t *testing.T, listen string, dial func(port int) (net.Conn, error))
 	noErrors(t, err)
 	c, err := l.Accept()
 	noErrors(t, err)
-	t.Cleanup(func() { _, _ = c.Close(), client.Close() })
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = client.Close()
+	})
 	return c.(*net.TCPConn), client
 }
 
@@ -180,7 +187,8 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	noErrors(t, err)
 	serveUntilEnd(t, NewServer(socket, log), l)
 
-	tcp4, tcp6 := "tcp!"+four.String(), "tcp!"+six.String()
+	tcp4 := "tcp!" + four.String()
+	tcp6 := "tcp!" + six.String()
 	targets := []string{tcp4 + "!/seat", tcp4 + "!/open", tcp6 + "!/seat", tcp6 + "!/open", "unix!" + path + "!/open"}
 	want := []string{"403", "200", "403", "200", "permission denied"}
 	if diff := cmp.Diff(want, runAs(t, 65534, targets)); diff != "" {
@@ -193,7 +201,12 @@ func TestPeerOfAnotherUser(t *testing.T) {
 		t.Errorf("configured user (-want +got):\n%s", diff)
 	}
 	// With the file modes out of the way the credentials still keep others out.
-	noErrors(t, os.Chmod(path, 0o666), os.Chmod(filepath.Dir(path), 0o755), os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
+	noErrors(
+		t,
+		os.Chmod(path, 0o666),
+		os.Chmod(filepath.Dir(path), 0o755),
+		os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755),
+	)
 	if diff := cmp.Diff([]string{"403"}, runAs(t, 65534, targets[4:])); diff != "" {
 		t.Errorf("another user at an open socket (-want +got):\n%s", diff)
 	}

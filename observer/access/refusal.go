@@ -18,7 +18,8 @@ const refusalPage = `<!doctype html>
 
 // wantsPage reports whether a request is from a browser that opens an address.
 func wantsPage(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.HasPrefix(r.Header.Get("Accept"), "text/html")
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }
 
 // WriteRefusal answers a browser with a small page that has the remedy, and other clients like [WriteError].
@@ -27,7 +28,8 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		WriteError(w, code, text)
 		return
 	}
-	title, advice := "Not open to this browser", "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
+	title := "Not open to this browser"
+	advice := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
 	switch code {
 	case http.StatusMisdirectedRequest:
 		advice = "Open http://127.0.0.1 with the observer's port, 8420 unless it was changed, or run sm open."
@@ -36,7 +38,8 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		if r.URL.RawQuery != "" {
 			address += "?" + r.URL.RawQuery
 		}
-		title, advice = "Nothing is served at "+shown(address), "The page with all agents is at / of this address."
+		title = "Nothing is served at " + shown(address)
+		advice = "The page with all agents is at / of this address."
 	}
 	page := template.Must(template.New("refusal").Parse(refusalPage))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

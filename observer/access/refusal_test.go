@@ -14,17 +14,38 @@ func TestRefusalPage(t *testing.T) {
 	t.Parallel()
 	heading := regexp.MustCompile(`(?s)<title>sm: (.*?)</title>.*<h1>(.*?)</h1><p>(.*?)</p><p>(.*?)</p>`)
 	browsers := "Not open to this browser"
-	open, all := "Run sm open in a terminal of your own on this machine: it opens the page in your browser.", "The page with all agents is at / of this address."
+	open := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
+	all := "The page with all agents is at / of this address."
 	for _, tt := range []struct {
 		code       int
 		path, text string
 		want       []string
 	}{
 		{http.StatusForbidden, "/", "not you", []string{browsers, browsers, "Not you.", open}},
-		{http.StatusNotFound, "/agents", "no such path", []string{"Nothing is served at /agents", "Nothing is served at /agents", "No such path.", all}},
-		{http.StatusNotFound, "/?prometheus=x", "no server", []string{"Nothing is served at /?prometheus=x", "Nothing is served at /?prometheus=x", "No server.", all}},
-		{http.StatusNotFound, "/%3Cb%3E", "no", []string{"Nothing is served at /&lt;b&gt;", "Nothing is served at /&lt;b&gt;", "No.", all}},
-		{http.StatusNotFound, "/a%E2%80%AEb", "", []string{`Nothing is served at &#34;/a\u202eb&#34;`, `Nothing is served at &#34;/a\u202eb&#34;`, "", all}},
+		{
+			http.StatusNotFound,
+			"/agents",
+			"no such path",
+			[]string{"Nothing is served at /agents", "Nothing is served at /agents", "No such path.", all},
+		},
+		{
+			http.StatusNotFound,
+			"/?prometheus=x",
+			"no server",
+			[]string{"Nothing is served at /?prometheus=x", "Nothing is served at /?prometheus=x", "No server.", all},
+		},
+		{
+			http.StatusNotFound,
+			"/%3Cb%3E",
+			"no",
+			[]string{"Nothing is served at /&lt;b&gt;", "Nothing is served at /&lt;b&gt;", "No.", all},
+		},
+		{
+			http.StatusNotFound,
+			"/a%E2%80%AEb",
+			"",
+			[]string{`Nothing is served at &#34;/a\u202eb&#34;`, `Nothing is served at &#34;/a\u202eb&#34;`, "", all},
+		},
 	} {
 		r := httptest.NewRequest(http.MethodGet, tt.path, nil)
 		r.Header.Set("Accept", "text/html,*/*")

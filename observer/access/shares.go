@@ -112,7 +112,13 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	}
 
 	s.admitted++
-	conn := &sharedConn{TCPConn: c, shares: s, key: k, stranger: stranger, number: s.admitted}
+	conn := &sharedConn{
+		TCPConn:  c,
+		shares:   s,
+		key:      k,
+		stranger: stranger,
+		number:   s.admitted,
+	}
 	s.open[k] = append(s.open[k], conn)
 	if stranger {
 		s.strangers++

@@ -76,7 +76,13 @@ func Outcomes() []string { return []string{"answered", "failed"} }
 
 // NewPoller returns a poller that polls after the first begin of Prepare. Count is called with one of Outcomes for each request.
 func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
-	return &Poller{log: log, take: take, count: count, changed: make(chan struct{}, 1), next: &round{}}
+	return &Poller{
+		log:     log,
+		take:    take,
+		count:   count,
+		changed: make(chan struct{}, 1),
+		next:    &round{},
+	}
 }
 
 // Prepare reads what other options need. Once begin is called, the next round goes by them, at once.
@@ -152,7 +158,10 @@ func newRound(o *Options) (*round, error) {
 	for _, text := range o.URLs {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093", httpclient.Shown(text))
+			return nil, fmt.Errorf(
+				"alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093",
+				httpclient.Shown(text),
+			)
 		}
 		u = u.JoinPath("api/v2/alerts")
 		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
@@ -217,7 +226,12 @@ func (r *round) sort(all []alert) (in Notification, fires map[string]time.Time) 
 			found[a.Fingerprint] = at
 			continue
 		}
-		in.Alerts = append(in.Alerts, Alert{Status: "firing", Labels: a.Labels, StartsAt: a.StartsAt, Fingerprint: a.Fingerprint})
+		in.Alerts = append(in.Alerts, Alert{
+			Status:      "firing",
+			Labels:      a.Labels,
+			StartsAt:    a.StartsAt,
+			Fingerprint: a.Fingerprint,
+		})
 	}
 	r.taken = found
 	return in, fires
@@ -305,7 +319,8 @@ func (p *Poller) note(s *server, err error) (answered bool) {
 
 // ask asks all servers at once. An answer or an error is at the index of its server.
 func (r *round) ask(ctx context.Context) (answers [][]alert, errs []error) {
-	answers, errs = make([][]alert, len(r.servers)), make([]error, len(r.servers))
+	answers = make([][]alert, len(r.servers))
+	errs = make([]error, len(r.servers))
 	var all sync.WaitGroup
 	for i, s := range r.servers {
 		all.Go(func() { answers[i], errs[i] = r.get(ctx, s) })

@@ -49,12 +49,20 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, servers int) *cluster {
-	c := &cluster{t: t, answers: make([]atomic.Value, servers), unknown: map[string]bool{}, counted: map[string]int{}}
+	c := &cluster{
+		t:       t,
+		answers: make([]atomic.Value, servers),
+		unknown: map[string]bool{},
+		counted: map[string]int{},
+	}
 	var urls []string
 	for i := range c.answers {
 		c.answers[i].Store("[]")
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			c.asked.Store(r.URL.Path + " " + strings.Join(r.URL.Query()["filter"], " ") + " " + r.URL.Query().Get("silenced") + r.URL.Query().Get("inhibited"))
+			c.asked.Store(r.URL.Path + " " + strings.Join(
+				r.URL.Query()["filter"],
+				" ",
+			) + " " + r.URL.Query().Get("silenced") + r.URL.Query().Get("inhibited"))
 			text := c.answers[i].Load().(string)
 			if text == "" {
 				w.WriteHeader(http.StatusInternalServerError)
@@ -64,7 +72,11 @@ func newCluster(t *testing.T, servers int) *cluster {
 		t.Cleanup(web.Close)
 		urls = append(urls, web.URL+"/am/")
 	}
-	c.poller = NewPoller(slog.New(slog.NewTextHandler(&c.log, nil)), c.take, func(outcome string) { c.counted[outcome]++ })
+	c.poller = NewPoller(
+		slog.New(slog.NewTextHandler(&c.log, nil)),
+		c.take,
+		func(outcome string) { c.counted[outcome]++ },
+	)
 	var err error
 	if c.round, err = newRound(&Options{URLs: urls, Host: "one"}); err != nil {
 		t.Fatal(err)
@@ -128,7 +140,14 @@ func TestPoll(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"answered": 11, "failed": 7}, c.counted); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
-	if n, back := strings.Count(c.log.String(), "does not answer; see"), strings.Count(c.log.String(), "answers again"); n != 2 || back != 1 {
+	if n, back := strings.Count(
+		c.log.String(),
+		"does not answer; see",
+	), strings.Count(
+		c.log.String(),
+		"answers again",
+	); n != 2 ||
+		back != 1 {
 		t.Errorf("%d and %d lines of the log, want 2 and 1:\n%s", n, back, &c.log)
 	}
 }
@@ -168,14 +187,17 @@ func TestPollAgain(t *testing.T) {
 	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"))
 	c.broken = errors.New("busy")
 	c.asks("it cannot be stored")
-	c.broken, c.unknown["web"], c.unknown["db"] = nil, true, true
+	c.broken = nil
+	c.unknown["web"] = true
+	c.unknown["db"] = true
 	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"), alertOf("f3", "db", "warning"))
 	c.asks("two are not known", "api warning 0s")
 	c.asks("nor later")
 	if n := strings.Count(c.log.String(), `msg="alerts name unknown sessions" count=2`); n != 1 {
 		t.Errorf("%d lines of the log, want 1:\n%s", n, &c.log)
 	}
-	c.unknown["web"], c.unknown["db"] = false, false
+	c.unknown["web"] = false
+	c.unknown["db"] = false
 	c.asks("but then", "web critical 0s", "db warning 0s")
 	c.asks("once")
 }
@@ -249,8 +271,14 @@ func TestFailing(t *testing.T) {
 	}{
 		{nil, "[]"},
 		{[]string{web.URL + "/am"}, "[]"},
-		{[]string{web.URL + "/am", strings.Replace(web.URL, "http://", "http://me:secret@", 1)}, "[" + web.URL + "/api/v2/alerts: it answers 401 Unauthorized]"},
-		{[]string{"am"}, `[alertmanager.urls: "am" is no address of an Alertmanager; give one such as http://127.0.0.1:9093]`},
+		{
+			[]string{web.URL + "/am", strings.Replace(web.URL, "http://", "http://me:secret@", 1)},
+			"[" + web.URL + "/api/v2/alerts: it answers 401 Unauthorized]",
+		},
+		{
+			[]string{"am"},
+			`[alertmanager.urls: "am" is no address of an Alertmanager; give one such as http://127.0.0.1:9093]`,
+		},
 	} {
 		o := Options{URLs: c.urls, Host: "one"}
 		if got := fmt.Sprint(o.Failing(t.Context())); got != c.want {
@@ -301,14 +329,21 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte("authorization: {credentials: secret}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{URLs: []string{serve("first")}, Host: "one", Interval: time.Millisecond, HTTPConfig: file}
+	o := Options{
+		URLs:       []string{serve("first")},
+		Host:       "one",
+		Interval:   time.Millisecond,
+		HTTPConfig: file,
+	}
 	configure(o)
 	for range 3 {
 		if got := <-asked; got != "first Bearer secret" {
 			t.Errorf("asks %s", got)
 		}
 	}
-	o.URLs, o.HTTPConfig, o.Interval = []string{serve("second")}, "", time.Hour
+	o.URLs = []string{serve("second")}
+	o.HTTPConfig = ""
+	o.Interval = time.Hour
 	configure(o)
 	for got := range asked {
 		if got == "second " {
@@ -320,7 +355,12 @@ func TestRun(t *testing.T) {
 	}
 	cancel()
 	<-ended
-	want := Firing{Session: "web", Kind: alerts.KindCritical, Began: since, Fingerprint: "f1"}
+	want := Firing{
+		Session:     "web",
+		Kind:        alerts.KindCritical,
+		Began:       since,
+		Fingerprint: "f1",
+	}
 	if got := <-given; got != want || len(given) > 0 {
 		t.Errorf("given %+v and %d more, want %+v alone", got, len(given), want)
 	}
@@ -339,8 +379,15 @@ func TestCheck(t *testing.T) {
 		{Options{URLs: []string{"https://am.example"}}, "set it to the value of the label host"},
 		{Options{URLs: []string{"am:9093"}, Host: "one"}, "give one such as http://127.0.0.1:9093"},
 		{Options{URLs: []string{"https://am.example", "https://am.example/x", "http://am.example"}, Host: "one"}, ""},
-		{Options{URLs: []string{"https://am.example", "https://me:secret@AM.example/"}, Host: "one"}, "alertmanager.urls: https://am.example/api/v2/alerts is asked already; remove one of the two"},
-		{Options{URLs: []string{"https://am.example"}, Host: "one", HTTPConfig: "/nowhere"}, "such as 'authorization: {credentials_file: token}'"},
+		{Options{
+			URLs: []string{"https://am.example", "https://me:secret@AM.example/"},
+			Host: "one",
+		}, "alertmanager.urls: https://am.example/api/v2/alerts is asked already; remove one of the two"},
+		{Options{
+			URLs:       []string{"https://am.example"},
+			Host:       "one",
+			HTTPConfig: "/nowhere",
+		}, "such as 'authorization: {credentials_file: token}'"},
 	} {
 		if err := c.o.Check(); (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want … %s", c.o, err, c.want)

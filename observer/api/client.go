@@ -41,7 +41,10 @@ type Client struct {
 // NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
 func NewClient(sockets []string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, sockets) }
-	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: answerWithin}}
+	return &Client{http.Client{
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+		Timeout:   answerWithin,
+	}}
 }
 
 // Sessions asks for all sessions, the newest activity first.

@@ -63,7 +63,13 @@ func (r Run) Query() url.Values {
 
 // ParseRun reads what Query makes. Members that are missing are zero, but for can_restart: see [Run].
 func ParseRun(q url.Values) (r Run, err error) {
-	r = Run{Start: q.Get("start"), Restarting: q.Get("restarting"), Handled: q.Get("handled"), Outcome: q.Get("outcome"), Reason: q.Get("reason")}
+	r = Run{
+		Start:      q.Get("start"),
+		Restarting: q.Get("restarting"),
+		Handled:    q.Get("handled"),
+		Outcome:    q.Get("outcome"),
+		Reason:     q.Get("reason"),
+	}
 	for _, n := range []struct {
 		name string
 		to   *int
@@ -85,7 +91,8 @@ func ParseRun(q url.Values) (r Run, err error) {
 		return Run{}, fmt.Errorf("can_restart is %q; give true or false", can)
 	}
 	if r.Handled == "" {
-		r.Outcome, r.Reason = "", ""
+		r.Outcome = ""
+		r.Reason = ""
 		return r, nil
 	}
 	switch r.Outcome {

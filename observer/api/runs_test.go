@@ -16,10 +16,28 @@ func TestRunQueryRoundTrip(t *testing.T) {
 	for _, want := range []Run{
 		{},
 		{Client: 4711, Start: "123456", RestartsLeft: 10},
-		{Client: 4711, Start: "123456", RestartsLeft: 10, CanRestart: true},
+		{
+			Client:       4711,
+			Start:        "123456",
+			RestartsLeft: 10,
+			CanRestart:   true,
+		},
 		{RestartsLeft: 9, CanRestart: true, Restarting: "ro-1"},
-		{Client: 4711, Start: "123456", RestartsLeft: 10, Handled: "ro-2", Outcome: OutcomeRefused, Reason: "leave --print out"},
-		{Client: 4711, Start: "123456", Handled: "ro-1 & 2", Outcome: OutcomeExhausted, Reason: "no restart is left; a=b"},
+		{
+			Client:       4711,
+			Start:        "123456",
+			RestartsLeft: 10,
+			Handled:      "ro-2",
+			Outcome:      OutcomeRefused,
+			Reason:       "leave --print out",
+		},
+		{
+			Client:  4711,
+			Start:   "123456",
+			Handled: "ro-1 & 2",
+			Outcome: OutcomeExhausted,
+			Reason:  "no restart is left; a=b",
+		},
 	} {
 		got, err := ParseRun(want.Query())
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -29,7 +47,15 @@ func TestRunQueryRoundTrip(t *testing.T) {
 }
 
 func TestParseRunRefuses(t *testing.T) {
-	for _, query := range []string{"client=x", "client=-1", "restarts_left=1e3", "client=99999999999999999999", "handled=r1", "handled=r1&outcome=done", "can_restart=1"} {
+	for _, query := range []string{
+		"client=x",
+		"client=-1",
+		"restarts_left=1e3",
+		"client=99999999999999999999",
+		"handled=r1",
+		"handled=r1&outcome=done",
+		"can_restart=1",
+	} {
 		q, err := url.ParseQuery(query)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +69,12 @@ func TestParseRunRefuses(t *testing.T) {
 // TestParseRunOfOlderVersion: it says nothing of whether it can, and is taken for one that can while a restart is left.
 func TestParseRunOfOlderVersion(t *testing.T) {
 	for query, want := range map[string]Run{
-		"client=7&start=8&restarts_left=9": {Client: 7, Start: "8", RestartsLeft: 9, CanRestart: true},
+		"client=7&start=8&restarts_left=9": {
+			Client:       7,
+			Start:        "8",
+			RestartsLeft: 9,
+			CanRestart:   true,
+		},
 		"client=7&start=8&restarts_left=0": {Client: 7, Start: "8"},
 	} {
 		q, err := url.ParseQuery(query)
@@ -63,7 +94,13 @@ func TestNextInstruction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := Run{Client: 7, Start: "8", RestartsLeft: 9, Handled: "ro-0", Outcome: OutcomeRestarted}
+	run := Run{
+		Client:       7,
+		Start:        "8",
+		RestartsLeft: 9,
+		Handled:      "ro-0",
+		Outcome:      OutcomeRestarted,
+	}
 	answer := func(w http.ResponseWriter) {}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +128,12 @@ func TestNextInstruction(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write([]byte(`{"error":"no such agent"}`))
 		}, Instruction{}, "no such agent"},
-		{"half", func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"rotation":"ro-1`)) }, Instruction{}, "read the observer's answer: unexpected EOF"},
+		{
+			"half",
+			func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"rotation":"ro-1`)) },
+			Instruction{},
+			"read the observer's answer: unexpected EOF",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			answer = c.answer

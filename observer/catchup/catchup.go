@@ -50,8 +50,10 @@ func (u *Queue) Hold(c *transcript.Change) bool {
 // Release applies the changes that were kept, the originals first. The queue is empty then.
 func (u *Queue) Release(apply func(transcript.Change)) {
 	paths := slices.SortedFunc(maps.Keys(u.files), func(a, b string) int {
-		x, y := u.files[a], u.files[b]
-		c, d := &x.changes[0], &y.changes[0]
+		x := u.files[a]
+		y := u.files[b]
+		c := &x.changes[0]
+		d := &y.changes[0]
 		return cmp.Or(
 			rank(c.Parent != "")-rank(d.Parent != ""),
 			rank(x.copied)-rank(y.copied),

@@ -13,7 +13,8 @@ import (
 func TestCatchUp(t *testing.T) {
 	change := func(path string, f func(*transcript.Change)) transcript.Change {
 		c := transcript.Change{Whole: true, Cursor: transcript.Cursor{Path: path}}
-		c.Session.Started, c.Session.Active = 10, 20
+		c.Session.Started = 10
+		c.Session.Active = 20
 		f(&c)
 		return c
 	}
@@ -41,10 +42,16 @@ func TestCatchUp(t *testing.T) {
 		change("older", func(c *transcript.Change) { c.Session.Started = 5 }),
 		change("origin", plain),
 		change("gone", plain),
-		change("known moved", func(c *transcript.Change) { c.Whole, c.From = false, "before" }),
+		change("known moved", func(c *transcript.Change) {
+			c.Whole = false
+			c.From = "before"
+		}),
 		change("gone", func(c *transcript.Change) { *c = transcript.Change{Cursor: c.Cursor, Gone: true} }),
 		change("origin", grown), // it goes on
-		change("moved copy", func(c *transcript.Change) { c.Whole, c.From = false, "copy" }),
+		change("moved copy", func(c *transcript.Change) {
+			c.Whole = false
+			c.From = "copy"
+		}),
 	} {
 		if !u.Hold(&c) {
 			take(c)

@@ -98,7 +98,8 @@ func markName(kind uint8) string {
 
 // Read adds a reading. One that is older than the last is no news.
 func (h *Curve) Read(at time.Time, tokens int64) {
-	t, n := Seconds(at), len(h.points)
+	t := Seconds(at)
+	n := len(h.points)
 	if tokens <= 0 || t == 0 || t < h.opened || n > 0 && t < h.points[n-1].at {
 		return
 	}
@@ -117,7 +118,8 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 		if n == maxPoints {
 			h.thin() // first, so that no room for more is taken
 		}
-		h.points, h.fresh = append(h.points, p), false
+		h.points = append(h.points, p)
+		h.fresh = false
 	}
 	h.change(t)
 }
@@ -125,18 +127,22 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 // thin takes out the point that lies closest to the line between its neighbours. The
 // ends of cycles stay, as long as there is anything else.
 func (h *Curve) thin() {
-	least, at := -1.0, 0
+	least := -1.0
+	at := 0
 	for i := 1; i < len(h.points)-1; i++ {
 		if h.points[i].first() || h.points[i+1].first() {
 			continue
 		}
-		a, b, c := h.points[i-1], h.points[i], h.points[i+1]
+		a := h.points[i-1]
+		b := h.points[i]
+		c := h.points[i+1]
 		line := float64(a.tokens())
 		if c.at > a.at {
 			line += float64(c.tokens()-a.tokens()) * float64(b.at-a.at) / float64(c.at-a.at)
 		}
 		if d := max(line-float64(b.tokens()), float64(b.tokens())-line); least < 0 || d < least {
-			least, at = d, i
+			least = d
+			at = i
 		}
 	}
 	h.points = slices.Delete(h.points, at, at+1)
@@ -148,7 +154,8 @@ func (h *Curve) Open(at time.Time, kind, word uint8, tokens int64) {
 	if t == 0 {
 		return
 	}
-	h.opened, h.fresh = max(h.opened, t), true
+	h.opened = max(h.opened, t)
+	h.fresh = true
 	h.Note(at, kind, word, tokens)
 }
 
@@ -202,7 +209,9 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	h.depth, h.transcribed = depth, h.transcribed || len(earlier.points) > 0
 	since := h.since
 	if since == 0 { // nothing has been seen
-		since, h.opened, h.fresh = math.MaxUint32, earlier.opened, earlier.fresh
+		since = math.MaxUint32
+		h.opened = earlier.opened
+		h.fresh = earlier.fresh
 	}
 	h.points = joined(earlier.points, h.points, func(p point) bool { return p.at < since })
 	h.marks = joined(earlier.marks, h.marks, func(m mark) bool { return m.at < since })

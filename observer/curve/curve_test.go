@@ -117,7 +117,8 @@ func TestHistory(t *testing.T) {
 		}, "50:40 |100:20 [60 compaction auto]"},
 		{"deeper", func(h *Curve) {
 			h.Read(at(100), 50)
-			near, far := &Curve{}, &Curve{}
+			near := &Curve{}
+			far := &Curve{}
 			near.Read(at(90), 45)
 			far.Read(at(10), 5)
 			far.Read(at(90), 45)
@@ -140,7 +141,8 @@ func TestHistory(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	h := &Curve{}
-	size, now := 20_000, 0
+	size := 20_000
+	now := 0
 	var ends []point
 	for i := range 20_000 {
 		now += 1 + rng.IntN(60)
@@ -148,7 +150,8 @@ func TestHistoryIsBounded(t *testing.T) {
 		if size > 167_000 {
 			ends = append(ends, h.points[len(h.points)-1])
 			h.Open(at(now), Compaction, 0, int64(size))
-			size, now = 20_000, now+1
+			size = 20_000
+			now = now + 1
 		}
 		h.Read(at(now), int64(size))
 		if i%50 == 0 {
@@ -189,7 +192,8 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 	}
 	worst := int64(0)
 	for j := 1; j < len(h.points); j++ {
-		a, b := h.points[j-1], h.points[j]
+		a := h.points[j-1]
+		b := h.points[j]
 		for s := a.at; s <= b.at; s++ {
 			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(1, b.at-a.at))
 			worst = max(worst, line-curve(int(s-h.points[0].at)), curve(int(s-h.points[0].at))-line)
@@ -222,8 +226,33 @@ func TestReadEnd(t *testing.T) {
 	dir := t.TempDir()
 	stampAt := func(s int) string { return stamp(at(s)) }
 	own := []string{
-		reply(stampAt(0), "m1", 50_000, 1), reply(stampAt(10), "m2", 90_000, 1), reply(stampAt(10), "m2", 90_000, 1), boundary(stampAt(20), "b1", "auto", 91_000),
-		strings.Replace(reply(stampAt(25), "s1", 7_000, 1), `{"type"`, `{"isSidechain":true,"type"`, 1), "no JSON", `{"type":"user"`,
+		reply(
+			stampAt(0),
+			"m1",
+			50_000,
+			1,
+		), reply(
+			stampAt(10),
+			"m2",
+			90_000,
+			1,
+		), reply(
+			stampAt(10),
+			"m2",
+			90_000,
+			1,
+		), boundary(
+			stampAt(20),
+			"b1",
+			"auto",
+			91_000,
+		),
+		strings.Replace(
+			reply(stampAt(25), "s1", 7_000, 1),
+			`{"type"`,
+			`{"isSidechain":true,"type"`,
+			1,
+		), "no JSON", `{"type":"user"`,
 		reply(stampAt(30), "m3", 20_000, 1), reply(stampAt(5), "m4", 70_000, 1),
 	}
 	for _, c := range []struct {
@@ -232,14 +261,33 @@ func TestReadEnd(t *testing.T) {
 		depth int64
 		want  string
 	}{
-		{"all of it", strings.Join(own, "\n") + "\n", 1 << 20, "0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]"},
+		{
+			"all of it",
+			strings.Join(own, "\n") + "\n",
+			1 << 20,
+			"0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]",
+		},
 		{"a last line that is not whole", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
 		{"from within a line on", strings.Join(own[:2], "\n") + "\n", int64(len(own[1]) + 10), "10:90000"},
 		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
 		{"empty", "", 100, ""},
-		{"lines longer than a chunk", wide(own[0], 3*chunkBytes) + "\n" + wide("no JSON", maxLine+chunkBytes) + "\n" + own[1] + "\n" + wide(own[3], chunkBytes-1) + "\n", 16 << 20,
+		{"lines longer than a chunk", wide(
+			own[0],
+			3*chunkBytes,
+		) + "\n" + wide(
+			"no JSON",
+			maxLine+chunkBytes,
+		) + "\n" + own[1] + "\n" + wide(
+			own[3],
+			chunkBytes-1,
+		) + "\n", 16 << 20,
 			"0:50000 10:90000 [20 compaction auto]"},
-		{"lines longer than any that counts", own[0] + "\n" + wide(own[1], maxLine+1) + "\n" + wide(own[7], maxLine) + "\n", 16 << 20, "0:50000 30:20000"},
+		{
+			"lines longer than any that counts",
+			own[0] + "\n" + wide(own[1], maxLine+1) + "\n" + wide(own[7], maxLine) + "\n",
+			16 << 20,
+			"0:50000 30:20000",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, session+".jsonl")
@@ -280,7 +328,17 @@ func TestReadEndInBoundedMemory(t *testing.T) {
 }
 
 func FuzzReadEnd(f *testing.F) {
-	f.Add([]byte(reply("2026-03-02T12:00:00.000Z", "m1", 50_000, 1) + "\n" + boundary("2026-03-02T12:01:00.000Z", "b1", "auto", 91_000) + "\n"))
+	f.Add([]byte(reply(
+		"2026-03-02T12:00:00.000Z",
+		"m1",
+		50_000,
+		1,
+	) + "\n" + boundary(
+		"2026-03-02T12:01:00.000Z",
+		"b1",
+		"auto",
+		91_000,
+	) + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		h, err := ofLines("x", bytes.NewReader(text), false)
 		noErrors(t, err)

@@ -37,7 +37,11 @@ func ReadEnd(path string, depth int64) (*Curve, error) {
 	}
 	defer f.Close()
 	from := max(0, size-depth)
-	h, err := ofLines(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, size-from), from > 0)
+	h, err := ofLines(
+		strings.TrimSuffix(filepath.Base(path), ".jsonl"),
+		io.NewSectionReader(f, from, size-from),
+		from > 0,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
@@ -72,7 +76,8 @@ func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
 		word   transcript.Trigger
 	}
 	var all []found
-	fold, e := clients.FormatOf(name+".jsonl", nil).NewFold(transcript.File{Name: name}), transcript.Entry{}
+	fold := clients.FormatOf(name+".jsonl", nil).NewFold(transcript.File{Name: name})
+	e := transcript.Entry{}
 	err := eachLine(text, func(line []byte) {
 		if cut {
 			cut = false
@@ -111,7 +116,8 @@ func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
 // eachLine calls do for each whole line, without its newline, in memory that is used
 // again. Of one longer than maxLine it gets nothing.
 func eachLine(text io.Reader, do func(line []byte)) error {
-	r, long := bufio.NewReaderSize(text, chunkBytes), []byte(nil)
+	r := bufio.NewReaderSize(text, chunkBytes)
+	long := []byte(nil)
 	for {
 		part, err := r.ReadSlice('\n')
 		switch {

@@ -36,8 +36,10 @@ func TestScript(t *testing.T) {
 		t.Errorf("another time (-first +second):\n%s", diff)
 	}
 	seen := start.Add(Past)
-	last, longest := seen, time.Duration(0)
-	kinds, sessions := map[kind]int{}, map[string]int{}
+	last := seen
+	longest := time.Duration(0)
+	kinds := map[kind]int{}
+	sessions := map[string]int{}
 	compacts := time.Duration(0)
 	for i, e := range events {
 		if i > 0 && e.At.Before(events[i-1].At) {
@@ -51,7 +53,8 @@ func TestScript(t *testing.T) {
 		if e.At.Before(seen) {
 			continue
 		}
-		longest, last = max(longest, e.At.Sub(last)), e.At
+		longest = max(longest, e.At.Sub(last))
+		last = e.At
 		if e.Kind == kindCompacted && compacts == 0 {
 			compacts = e.At.Sub(seen)
 		}
@@ -110,7 +113,8 @@ func expected(events []event) map[string]*summary {
 			s.Messages++
 			s.Context, s.ContextKnown, s.Peak = e.Context, true, max(s.Peak, e.Context)
 		case kindCompacted:
-			s.Context, s.ContextKnown = 0, false
+			s.Context = 0
+			s.ContextKnown = false
 			if e.Trigger == "auto" {
 				s.Auto++
 			} else {
@@ -127,19 +131,30 @@ func expected(events []event) map[string]*summary {
 func found(t *testing.T, dir string) map[string]*summary {
 	t.Helper()
 	f := fleet.New(fleet.Options{}, fleet.Stored{})
-	err := history.Transcripts(t.Context(), history.Options{Logger: slog.New(slog.DiscardHandler)}, []string{dir}, func(c transcript.Change) { f.Apply(c) })
+	err := history.Transcripts(t.Context(), history.Options{
+		Logger: slog.New(slog.DiscardHandler),
+	}, []string{dir}, func(c transcript.Change) { f.Apply(c) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Settle(time.Now())
 	sessions := map[string]*summary{}
 	for _, v := range f.Views(time.Now()) {
-		s := &summary{Project: v.Project, ContextKnown: v.Known, Peak: v.Peak, Turns: v.Turns, Messages: v.Messages,
-			SubagentMessages: v.SubagentMessages, Bad: v.Bad, Others: v.Inherited[0] + v.Inherited[1] + v.Inherited[2]}
+		s := &summary{
+			Project:          v.Project,
+			ContextKnown:     v.Known,
+			Peak:             v.Peak,
+			Turns:            v.Turns,
+			Messages:         v.Messages,
+			SubagentMessages: v.SubagentMessages,
+			Bad:              v.Bad,
+			Others:           v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
+		}
 		if v.Known {
 			s.Context = v.Tokens
 		}
-		s.Auto, s.Manual = v.Compactions[transcript.Auto], v.Compactions[transcript.Manual]
+		s.Auto = v.Compactions[transcript.Auto]
+		s.Manual = v.Compactions[transcript.Manual]
 		s.Others += v.Compactions[transcript.Unknown]
 		sessions[v.SessionID] = s
 	}
@@ -165,10 +180,13 @@ func (h *recorder) Hook(_ context.Context, p *hook.Payload) (hook.Answer, error)
 }
 
 func (h *recorder) Status(_ context.Context, s *hook.Status) error {
-	if bill := h.bills[s.SessionID]; s.Cost.TotalUSD.Value <= bill || s.RateLimits.FiveHour.UsedPercentage.Value < h.used || s.RateLimits.SevenDay.UsedPercentage.Value > 100 {
+	if bill := h.bills[s.SessionID]; s.Cost.TotalUSD.Value <= bill ||
+		s.RateLimits.FiveHour.UsedPercentage.Value < h.used ||
+		s.RateLimits.SevenDay.UsedPercentage.Value > 100 {
 		h.odd++
 	}
-	h.bills[s.SessionID], h.used = s.Cost.TotalUSD.Value, s.RateLimits.FiveHour.UsedPercentage.Value
+	h.bills[s.SessionID] = s.Cost.TotalUSD.Value
+	h.used = s.RateLimits.FiveHour.UsedPercentage.Value
 	return nil
 }
 
@@ -177,7 +195,8 @@ func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	seen, end := start.Add(Past), start.Add(Past+10*time.Minute)
+	seen := start.Add(Past)
+	end := start.Add(Past + 10*time.Minute)
 	p := New(Seed, start, filepath.Join(dir, "projects"), slog.New(slog.DiscardHandler))
 	hooks := &recorder{bills: map[string]float64{}}
 	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
@@ -199,12 +218,24 @@ func TestTranscripts(t *testing.T) {
 	if len(hooks.bills) < 10 || hooks.odd > 0 {
 		t.Errorf("status lines of %d sessions, %d of them odd", len(hooks.bills), hooks.odd)
 	}
-	for _, event := range []string{"SessionEnd(clear)", "SessionStart(clear)", "SessionStart(compact)", "PreCompact()", "UserPromptSubmit()", "PostToolUse()", "Stop()", "Notification()"} {
+	for _, event := range []string{
+		"SessionEnd(clear)",
+		"SessionStart(clear)",
+		"SessionStart(compact)",
+		"PreCompact()",
+		"UserPromptSubmit()",
+		"PostToolUse()",
+		"Stop()",
+		"Notification()",
+	} {
 		if !slices.Contains(hooks.events, event) {
 			t.Errorf("hook %s is never called", event)
 		}
 	}
-	if diff := cmp.Diff(expected(scriptUntil(start, Past+10*time.Minute)), found(t, filepath.Join(dir, "projects"))); diff != "" {
+	if diff := cmp.Diff(
+		expected(scriptUntil(start, Past+10*time.Minute)),
+		found(t, filepath.Join(dir, "projects")),
+	); diff != "" {
 		t.Errorf("(-script +transcripts):\n%s", diff)
 	}
 }

@@ -38,7 +38,12 @@ type Player struct {
 
 // New returns a player whose script begins at start. Its transcripts go into a folder below projects.
 func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Player {
-	p := &Player{script: newScript(seed, start), dir: filepath.Join(projects, "-demo"), log: log, bills: map[string]float64{}}
+	p := &Player{
+		script: newScript(seed, start),
+		dir:    filepath.Join(projects, "-demo"),
+		log:    log,
+		bills:  map[string]float64{},
+	}
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
@@ -89,9 +94,17 @@ func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, st
 	dir := p.dir
 	p.dir = staging
 	for _, s := range p.script.agents {
-		p.call(ctx, a, event{At: now.Add(-Past), Agent: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
+		p.call(ctx, a, event{
+			At:      now.Add(-Past),
+			Agent:   s.index,
+			Session: s.session,
+		}, hook.Payload{
+			Event:  hook.SessionStart,
+			Source: "startup",
+		})
 	}
-	last, asks := map[string]time.Time{}, map[int]event{} // of each file; dialogs that are open, by agent
+	last := map[string]time.Time{}
+	asks := map[int]event{} // of each file; dialogs that are open, by agent
 	for p.script.peek().Before(now) {
 		e := p.script.next()
 		if e.Kind == kindClear {
@@ -127,7 +140,14 @@ func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, st
 // act carries out one event. An agent writes the answer to its hook into its transcript, as the client does.
 func (p *Player) act(ctx context.Context, a Observer, e event) error {
 	if e.Kind == kindClear {
-		p.call(ctx, a, event{At: e.At, Agent: e.Agent, Session: e.Before}, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+		p.call(ctx, a, event{
+			At:      e.At,
+			Agent:   e.Agent,
+			Session: e.Before,
+		}, hook.Payload{
+			Event:  hook.SessionEnd,
+			Reason: "clear",
+		})
 		p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 	}
 	scribe := p.scribes[e.Agent]
@@ -156,7 +176,11 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 		kindTurnEnd:    {Event: hook.Stop},
 		kindCompacting: {Event: hook.PreCompact, Trigger: e.Trigger},
 		kindCompacted:  {Event: hook.SessionStart, Source: "compact"},
-		kindAsk:        {Event: hook.Notification, NotificationType: "permission_prompt", Message: "Claude needs your permission to use Bash"},
+		kindAsk: {
+			Event:            hook.Notification,
+			NotificationType: "permission_prompt",
+			Message:          "Claude needs your permission to use Bash",
+		},
 	}[e.Kind]
 	return p, ok
 }
@@ -165,7 +189,12 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (heard string) {
 	temper := p.script.agents[e.Agent].temper
 	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(e.Session, "")
-	payload.SM = hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At}
+	payload.SM = hook.Origin{
+		Agent:    temper.name,
+		Name:     temper.name,
+		Provider: "claude",
+		At:       e.At,
+	}
 	if lead := p.script.agents[0].name; lead != temper.name && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
@@ -178,7 +207,13 @@ func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Pay
 
 func limit(percent float64, resets time.Time) hook.RateLimit {
 	return hook.RateLimit{
-		UsedPercentage: hook.Figure[float64]{Value: percent, Known: true}, ResetsAt: hook.Figure[int64]{Value: resets.Unix(), Known: true},
+		UsedPercentage: hook.Figure[float64]{
+			Value: percent,
+			Known: true,
+		}, ResetsAt: hook.Figure[int64]{
+			Value: resets.Unix(),
+			Known: true,
+		},
 	}
 }
 
@@ -191,9 +226,19 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 	}
 	temper := p.script.agents[e.Agent].temper
 	status := hook.Status{
-		SessionID: e.Session, TranscriptPath: p.path(e.Session, ""), CWD: folder, Version: clientVersion, Model: temper.model,
-		Cost: hook.Cost{TotalUSD: hook.Figure[float64]{Value: p.bills[e.Session], Known: true}}, RateLimits: p.limits,
-		SM: hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At},
+		SessionID:      e.Session,
+		TranscriptPath: p.path(e.Session, ""),
+		CWD:            folder,
+		Version:        clientVersion,
+		Model:          temper.model,
+		Cost:           hook.Cost{TotalUSD: hook.Figure[float64]{Value: p.bills[e.Session], Known: true}},
+		RateLimits:     p.limits,
+		SM: hook.Origin{
+			Agent:    temper.name,
+			Name:     temper.name,
+			Provider: "claude",
+			At:       e.At,
+		},
 	}
 	if e.Kind == kindReply {
 		size := int64(200_000)
@@ -202,9 +247,20 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		}
 		u := usageOf(e)
 		status.Window = hook.Window{
-			Size:           hook.Figure[int64]{Value: size, Known: true},
-			Usage:          hook.Figure[hook.Usage]{Value: hook.Usage{Input: u.Input, Output: u.Output, CacheCreation: u.Creation, CacheRead: u.Read}, Known: true},
-			UsedPercentage: hook.Figure[float64]{Value: min(100, math.Round(100*float64(e.Context)/float64(size))), Known: true},
+			Size: hook.Figure[int64]{Value: size, Known: true},
+			Usage: hook.Figure[hook.Usage]{
+				Value: hook.Usage{
+					Input:         u.Input,
+					Output:        u.Output,
+					CacheCreation: u.Creation,
+					CacheRead:     u.Read,
+				},
+				Known: true,
+			},
+			UsedPercentage: hook.Figure[float64]{
+				Value: min(100, math.Round(100*float64(e.Context)/float64(size))),
+				Known: true,
+			},
 		}
 	}
 	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {

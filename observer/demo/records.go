@@ -111,25 +111,36 @@ type scribe struct {
 // lines are the lines that an event adds to its session's transcript, or to that of the subagent that is named.
 func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	if e.Session != s.session {
-		s.session, s.last, s.tool = e.Session, "", ""
+		s.session = e.Session
+		s.last = ""
+		s.tool = ""
 	}
 	switch e.Kind {
 	case kindPrompt:
-		s.promptID, s.began = newUUID(s.rng), e.At
+		s.promptID = newUUID(s.rng)
+		s.began = e.At
 		return "", s.user(e.At, madeUpText)
 	case kindReply:
 		return "", s.reply(e)
 	case kindToolResult:
-		s.subagent, s.sideLast = "", ""
+		s.subagent = ""
+		s.sideLast = ""
 		return "", s.user(e.At, []block{{Type: "tool_result", ToolUse: s.tool, Content: madeUpText}})
 	case kindTurnEnd:
-		return "", s.write(e.At, record{Type: "system", Subtype: "turn_duration", Duration: max(1, e.At.Sub(s.began).Milliseconds())})
+		return "", s.write(e.At, record{
+			Type:     "system",
+			Subtype:  "turn_duration",
+			Duration: max(1, e.At.Sub(s.began).Milliseconds()),
+		})
 	case kindCompacting:
 		s.compactBegan = e.At
 	case kindCompacted:
 		return "", s.compaction(e)
 	case kindClear:
-		return "", append(s.user(e.At, "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"),
+		return "", append(s.user(
+			e.At,
+			"<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+		),
 			s.user(e.At, "<local-command-stdout></local-command-stdout>")...)
 	case kindSubagent:
 		return s.side(e)
@@ -140,7 +151,11 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 // heard is the record of the answer to a hook.
 func (s *scribe) heard(at time.Time, event, text string) []byte {
 	return s.write(at, record{Type: "attachment", Attachment: &attachment{
-		Type: "hook_additional_context", Content: []string{text}, Hook: event, ToolUse: s.tool, Event: event,
+		Type:    "hook_additional_context",
+		Content: []string{text},
+		Hook:    event,
+		ToolUse: s.tool,
+		Event:   event,
 	}})
 }
 
@@ -152,10 +167,17 @@ func (s *scribe) user(at time.Time, content any) []byte {
 func (s *scribe) reply(e event) []byte {
 	s.output = e.Output
 	id := fmt.Sprintf("msg_demo%016x", s.rng.Uint64())
-	blocks, stop := []block{{Type: "text", Text: madeUpText}}, "end_turn"
+	blocks := []block{{Type: "text", Text: madeUpText}}
+	stop := "end_turn"
 	if !e.Last {
-		s.tool, stop = fmt.Sprintf("toolu_demo%012x", s.rng.Uint64()>>16), "tool_use"
-		blocks = append(blocks, block{Type: "tool_use", ID: s.tool, Name: "Bash", Input: map[string]string{"command": "true"}})
+		s.tool = fmt.Sprintf("toolu_demo%012x", s.rng.Uint64()>>16)
+		stop = "tool_use"
+		blocks = append(blocks, block{
+			Type:  "tool_use",
+			ID:    s.tool,
+			Name:  "Bash",
+			Input: map[string]string{"command": "true"},
+		})
 	}
 	var lines []byte
 	for _, b := range blocks {
@@ -165,31 +187,68 @@ func (s *scribe) reply(e event) []byte {
 }
 
 func (s *scribe) message(id, stop string, b block, e event) *message {
-	return &message{ID: id, Type: "message", Role: "assistant", Model: s.temper.model, Content: []block{b}, Stop: stop, Usage: usageOf(e)}
+	return &message{
+		ID:      id,
+		Type:    "message",
+		Role:    "assistant",
+		Model:   s.temper.model,
+		Content: []block{b},
+		Stop:    stop,
+		Usage:   usageOf(e),
+	}
 }
 
 func usageOf(e event) *usage {
 	fresh := min(2000, e.Context/2)
-	return &usage{Input: 8, Creation: fresh, Read: e.Context - fresh - 8, Output: e.Output, Cache: cache{Minutes: fresh}, Tier: "standard"}
+	return &usage{
+		Input:    8,
+		Creation: fresh,
+		Read:     e.Context - fresh - 8,
+		Output:   e.Output,
+		Cache:    cache{Minutes: fresh},
+		Tier:     "standard",
+	}
 }
 
 // compaction writes the boundary and its summary, and the command where the agent asked for it.
 func (s *scribe) compaction(e event) []byte {
 	summary := newUUID(s.rng)
 	tail := s.last
-	boundary := record{Type: "system", Subtype: "compact_boundary", Content: "Conversation compacted", Level: "info", Logical: tail,
-		Compact: &compaction{Trigger: e.Trigger, PreTokens: e.Context + s.output, Duration: e.At.Sub(s.compactBegan).Milliseconds(),
-			Segment: preserved{tail, summary, tail}, After: 1000 + s.rng.Int64N(8000)}}
+	boundary := record{
+		Type:    "system",
+		Subtype: "compact_boundary",
+		Content: "Conversation compacted",
+		Level:   "info",
+		Logical: tail,
+		Compact: &compaction{
+			Trigger:   e.Trigger,
+			PreTokens: e.Context + s.output,
+			Duration:  e.At.Sub(s.compactBegan).Milliseconds(),
+			Segment:   preserved{tail, summary, tail},
+			After:     1000 + s.rng.Int64N(8000),
+		},
+	}
 	s.last = ""
 	lines := s.write(e.At, boundary)
 	// Long enough to prove where it is from, and like no other.
 	text := fmt.Sprintf("This session is being continued from a previous conversation that ran out of context. %s "+
 		"Nothing of what follows has happened: no agent has worked here, no file was changed and no command was run. "+
 		"The summary of a real session would stand in this place. Compaction %s.", madeUpText, summary)
-	lines = append(lines, s.line(e.At.Add(-time.Millisecond), summary, record{Type: "user", PromptID: s.promptID, Visible: true, Summary: true,
-		Message: &message{Role: "user", Content: text}})...)
+	lines = append(lines, s.line(e.At.Add(-time.Millisecond), summary, record{
+		Type:     "user",
+		PromptID: s.promptID,
+		Visible:  true,
+		Summary:  true,
+		Message:  &message{Role: "user", Content: text},
+	})...)
 	if e.Trigger == "manual" {
-		lines = append(lines, s.user(s.compactBegan, "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>")...)
+		lines = append(
+			lines,
+			s.user(
+				s.compactBegan,
+				"<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>",
+			)...,
+		)
 		lines = append(lines, s.user(e.At, "<local-command-stdout>Compacted</local-command-stdout>")...)
 	}
 	return lines
@@ -201,11 +260,20 @@ func (s *scribe) side(e event) (subagent string, lines []byte) {
 	if s.last = s.sideLast; s.subagent == "" {
 		s.subagent = fmt.Sprintf("a%016x", s.rng.Uint64())
 		s.last = ""
-		lines = s.write(e.At, record{Type: "user", Sidechain: true, AgentID: s.subagent, Message: &message{Role: "user", Content: madeUpText}})
+		lines = s.write(e.At, record{
+			Type:      "user",
+			Sidechain: true,
+			AgentID:   s.subagent,
+			Message:   &message{Role: "user", Content: madeUpText},
+		})
 	}
 	id := fmt.Sprintf("msg_demo%016x", s.rng.Uint64())
-	lines = append(lines, s.write(e.At, record{Type: "assistant", Sidechain: true, AgentID: s.subagent,
-		Message: s.message(id, "end_turn", block{Type: "text", Text: madeUpText}, e)})...)
+	lines = append(lines, s.write(e.At, record{
+		Type:      "assistant",
+		Sidechain: true,
+		AgentID:   s.subagent,
+		Message:   s.message(id, "end_turn", block{Type: "text", Text: madeUpText}, e),
+	})...)
 	s.last, s.sideLast = main, s.last
 	return s.subagent, lines
 }
@@ -220,7 +288,12 @@ func (s *scribe) line(at time.Time, uuid string, r record) []byte {
 	}
 	s.last = uuid
 	r.UUID, r.Timestamp = uuid, at.UTC().Format("2006-01-02T15:04:05.000Z")
-	r.UserType, r.Entrypoint, r.CWD, r.SessionID, r.Version, r.Branch = "external", "cli", folder, s.session, clientVersion, "main"
+	r.UserType = "external"
+	r.Entrypoint = "cli"
+	r.CWD = folder
+	r.SessionID = s.session
+	r.Version = clientVersion
+	r.Branch = "main"
 	line, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings and numbers: there is nothing that cannot be written

@@ -75,19 +75,142 @@ const (
 func tempers() []temper {
 	second := time.Second
 	return []temper{
-		{name: "demo-lead", model: smallModel, after: [2]int64{28e3, 34e3}, full: fullContext, grow: [2]int64{300, 1500}, pace: 2 * second, replies: [2]int64{3, 6}, rest: 6 * second},
-		{name: "demo-web", model: smallModel, after: [2]int64{38e3, 52e3}, full: fullContext, grow: [2]int64{700, 2200}, pace: 2 * second, replies: [2]int64{8, 20}, rest: 6 * second},
-		{name: "demo-api", model: smallModel, after: [2]int64{34e3, 46e3}, full: fullContext, grow: [2]int64{400, 1600}, pace: 3 * second, replies: [2]int64{6, 12}, rest: 8 * second},
-		{name: "demo-search", model: smallModel, after: [2]int64{31e3, 60e3}, full: fullContext, grow: [2]int64{300, 900}, spike: 15e3, pace: 2 * second, replies: [2]int64{2, 6}, rest: 6 * second},
-		{name: "demo-ingest", model: smallModel, after: [2]int64{112e3, 124e3}, full: fullContext, grow: [2]int64{4e3, 9e3}, pace: 2 * second, replies: [2]int64{12, 24}, rest: 4 * second},
-		{name: "demo-docs", model: quickModel, after: [2]int64{22e3, 30e3}, full: fullContext, grow: [2]int64{200, 700}, pace: 3 * second, replies: [2]int64{1, 3}, rest: 4 * time.Minute},
-		{name: "demo-review", model: largeModel, after: [2]int64{60e3, 80e3}, full: fullLargeContext, grow: [2]int64{3e3, 9e3}, pace: 2 * second, replies: [2]int64{4, 9}, rest: 8 * second, subagents: true},
-		{name: "demo-train", model: largeModel, after: [2]int64{598e3, 610e3}, full: fullLargeContext, manual: 668e3, grow: [2]int64{900, 2600}, pace: 3 * second, replies: [2]int64{4, 10}, rest: 7 * second},
-		{name: "demo-ops", model: smallModel, after: [2]int64{18e3, 24e3}, full: fullContext, grow: [2]int64{1500, 4e3}, pace: 2 * second, replies: [2]int64{3, 8}, rest: 6 * second, clears: 6},
-		{name: "demo-data", model: largeModel, after: [2]int64{70e3, 110e3}, full: fullLargeContext, grow: [2]int64{9e3, 24e3}, pace: 2 * second, replies: [2]int64{3, 7}, rest: 4 * second},
-		{name: "demo-mobile", model: quickModel, after: [2]int64{30e3, 50e3}, full: fullContext, grow: [2]int64{800, 2e3}, spike: 14e3, pace: 2 * second, replies: [2]int64{2, 6}, rest: 5 * second},
-		{name: "demo-archive", model: smallModel, after: [2]int64{71e3, 73e3}, full: fullContext, grow: [2]int64{300, 900}, pace: 2 * second, replies: [2]int64{9, 12}, rest: 24 * time.Hour},
-		{name: "demo-infra", model: smallModel, after: [2]int64{44e3, 52e3}, full: fullContext, grow: [2]int64{400, 1200}, pace: 2 * second, replies: [2]int64{3, 5}, rest: 6 * second, asks: 4 * time.Minute},
+		{
+			name:    "demo-lead",
+			model:   smallModel,
+			after:   [2]int64{28e3, 34e3},
+			full:    fullContext,
+			grow:    [2]int64{300, 1500},
+			pace:    2 * second,
+			replies: [2]int64{3, 6},
+			rest:    6 * second,
+		},
+		{
+			name:    "demo-web",
+			model:   smallModel,
+			after:   [2]int64{38e3, 52e3},
+			full:    fullContext,
+			grow:    [2]int64{700, 2200},
+			pace:    2 * second,
+			replies: [2]int64{8, 20},
+			rest:    6 * second,
+		},
+		{
+			name:    "demo-api",
+			model:   smallModel,
+			after:   [2]int64{34e3, 46e3},
+			full:    fullContext,
+			grow:    [2]int64{400, 1600},
+			pace:    3 * second,
+			replies: [2]int64{6, 12},
+			rest:    8 * second,
+		},
+		{
+			name:    "demo-search",
+			model:   smallModel,
+			after:   [2]int64{31e3, 60e3},
+			full:    fullContext,
+			grow:    [2]int64{300, 900},
+			spike:   15e3,
+			pace:    2 * second,
+			replies: [2]int64{2, 6},
+			rest:    6 * second,
+		},
+		{
+			name:    "demo-ingest",
+			model:   smallModel,
+			after:   [2]int64{112e3, 124e3},
+			full:    fullContext,
+			grow:    [2]int64{4e3, 9e3},
+			pace:    2 * second,
+			replies: [2]int64{12, 24},
+			rest:    4 * second,
+		},
+		{
+			name:    "demo-docs",
+			model:   quickModel,
+			after:   [2]int64{22e3, 30e3},
+			full:    fullContext,
+			grow:    [2]int64{200, 700},
+			pace:    3 * second,
+			replies: [2]int64{1, 3},
+			rest:    4 * time.Minute,
+		},
+		{
+			name:      "demo-review",
+			model:     largeModel,
+			after:     [2]int64{60e3, 80e3},
+			full:      fullLargeContext,
+			grow:      [2]int64{3e3, 9e3},
+			pace:      2 * second,
+			replies:   [2]int64{4, 9},
+			rest:      8 * second,
+			subagents: true,
+		},
+		{
+			name:    "demo-train",
+			model:   largeModel,
+			after:   [2]int64{598e3, 610e3},
+			full:    fullLargeContext,
+			manual:  668e3,
+			grow:    [2]int64{900, 2600},
+			pace:    3 * second,
+			replies: [2]int64{4, 10},
+			rest:    7 * second,
+		},
+		{
+			name:    "demo-ops",
+			model:   smallModel,
+			after:   [2]int64{18e3, 24e3},
+			full:    fullContext,
+			grow:    [2]int64{1500, 4e3},
+			pace:    2 * second,
+			replies: [2]int64{3, 8},
+			rest:    6 * second,
+			clears:  6,
+		},
+		{
+			name:    "demo-data",
+			model:   largeModel,
+			after:   [2]int64{70e3, 110e3},
+			full:    fullLargeContext,
+			grow:    [2]int64{9e3, 24e3},
+			pace:    2 * second,
+			replies: [2]int64{3, 7},
+			rest:    4 * second,
+		},
+		{
+			name:    "demo-mobile",
+			model:   quickModel,
+			after:   [2]int64{30e3, 50e3},
+			full:    fullContext,
+			grow:    [2]int64{800, 2e3},
+			spike:   14e3,
+			pace:    2 * second,
+			replies: [2]int64{2, 6},
+			rest:    5 * second,
+		},
+		{
+			name:    "demo-archive",
+			model:   smallModel,
+			after:   [2]int64{71e3, 73e3},
+			full:    fullContext,
+			grow:    [2]int64{300, 900},
+			pace:    2 * second,
+			replies: [2]int64{9, 12},
+			rest:    24 * time.Hour,
+		},
+		{
+			name:    "demo-infra",
+			model:   smallModel,
+			after:   [2]int64{44e3, 52e3},
+			full:    fullContext,
+			grow:    [2]int64{400, 1200},
+			pace:    2 * second,
+			replies: [2]int64{3, 5},
+			rest:    6 * second,
+			asks:    4 * time.Minute,
+		},
 	}
 }
 
@@ -149,7 +272,9 @@ func (s *agent) pass(d time.Duration) {
 }
 
 func (s *agent) add(e event) {
-	e.At, e.Agent, e.Session = s.now, s.index, s.session
+	e.At = s.now
+	e.Agent = s.index
+	e.Session = s.session
 	s.pending = append(s.pending, e)
 }
 
@@ -164,12 +289,21 @@ func (s *agent) turn() {
 		if s.context += s.between(s.grow); s.spike > 0 && s.rng.IntN(6) == 0 {
 			s.context += s.spike
 		}
-		s.add(event{Kind: kindReply, Context: s.context, Output: s.between([2]int64{80, 900}), Last: n == 1})
+		s.add(event{
+			Kind:    kindReply,
+			Context: s.context,
+			Output:  s.between([2]int64{80, 900}),
+			Last:    n == 1,
+		})
 		if n == 1 {
 			break
 		}
 		if s.pass(s.pace); s.subagents && s.rng.IntN(2) == 0 {
-			s.add(event{Kind: kindSubagent, Context: s.between([2]int64{9e3, 60e3}), Output: s.between([2]int64{80, 900})})
+			s.add(event{
+				Kind:    kindSubagent,
+				Context: s.between([2]int64{9e3, 60e3}),
+				Output:  s.between([2]int64{80, 900}),
+			})
 			s.pass(s.pace)
 		}
 		if s.asks > 0 {
@@ -209,6 +343,14 @@ const askAfter = 6 * time.Second
 
 // newUUID is a random UUID.
 func newUUID(rng *rand.Rand) string {
-	a, b := rng.Uint64(), rng.Uint64()
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff)
+	a := rng.Uint64()
+	b := rng.Uint64()
+	return fmt.Sprintf(
+		"%08x-%04x-4%03x-%04x-%012x",
+		a>>32,
+		a>>16&0xffff,
+		a&0xfff,
+		b>>48&0x3fff|0x8000,
+		b&0xffffffffffff,
+	)
 }

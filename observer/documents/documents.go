@@ -51,10 +51,21 @@ type Source struct {
 
 // Keep keeps a copy of what a handoff hands over, unless there is one, and gives the time when the file was last written.
 // A document of its own is for the agent alone; any other is for the next session of its project.
-func (d *Keeper) Keep(r *rotation.Rotation, from Source, own bool, now time.Time) (doc handoff.Document, written time.Time, err error) {
+func (d *Keeper) Keep(
+	r *rotation.Rotation,
+	from Source,
+	own bool,
+	now time.Time,
+) (doc handoff.Document, written time.Time, err error) {
 	n := handoff.NewDocument{
-		Channel: d.Channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: from.PID, WorkingDir: r.CWD,
-		Type: handoff.Manual, Path: r.Path, Reserved: own,
+		Channel:    d.Channel(r.CWD).Name,
+		Agent:      string(r.Agent),
+		SessionID:  r.Left,
+		PID:        from.PID,
+		WorkingDir: r.CWD,
+		Type:       handoff.Manual,
+		Path:       r.Path,
+		Reserved:   own,
 	}
 	if r.Auto() {
 		n.Type = handoff.Auto
@@ -67,9 +78,15 @@ func (d *Keeper) Keep(r *rotation.Rotation, from Source, own bool, now time.Time
 			return doc, written, err
 		}
 		if own && r.Document != "" && f.Modified.Equal(r.Written) { // as it was when the terminal refused
-			return handoff.Document{ID: r.Document, Channel: r.Channel, Path: r.Path, Body: string(f.Content)}, r.Written, nil
+			return handoff.Document{
+				ID:      r.Document,
+				Channel: r.Channel,
+				Path:    r.Path,
+				Body:    string(f.Content),
+			}, r.Written, nil
 		}
-		n.Body, written = string(f.Content), f.Modified
+		n.Body = string(f.Content)
+		written = f.Modified
 	}
 	doc, err = d.Store().Put(n, now)
 	return doc, written, err
@@ -108,7 +125,13 @@ func recentOf(path string, n *handoff.NewDocument, reread []string, now time.Tim
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
 	return handoff.AutoDocument(handoff.Summary{
-		At: now, Project: n.WorkingDir, Channel: n.Channel, SessionID: n.SessionID, Transcript: path, Recent: recent, Reread: reread,
+		At:         now,
+		Project:    n.WorkingDir,
+		Channel:    n.Channel,
+		SessionID:  n.SessionID,
+		Transcript: path,
+		Recent:     recent,
+		Reread:     reread,
 	}), nil
 }
 
@@ -136,7 +159,11 @@ func (d *Keeper) bodyOf(x *Request, now time.Time) (err error) {
 			x.New.Type, x.New.Path, x.New.Body = handoff.Manual, x.Own.Path, string(f.Content)
 			return nil
 		}
-		d.Log.Warn("an agent's own document is not fit; one is made of its transcript", "agent", x.New.Agent, "err", err)
+		d.Log.Warn(
+			"an agent's own document is not fit; one is made of its transcript",
+			"agent", x.New.Agent,
+			"err", err,
+		)
 	}
 	x.New.Body, err = recentOf(x.Path, &x.New, x.Reread, now)
 	return err

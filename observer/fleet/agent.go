@@ -111,7 +111,11 @@ type Limit = transcript.Limit
 
 func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{
-		Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(a.Session)),
+		Kind:  alerts.EventReset,
+		Agent: alerts.AgentID(a.ID),
+		At:    at.Time(),
+		Cause: cause,
+		Key:   transcript.KeyOf([]byte(a.Session)),
 	}
 }
 
@@ -134,5 +138,10 @@ func (a *Agent) inPane(tmux string, server int, pane string) bool {
 }
 
 func (a *Agent) seen() alerts.Event {
-	return alerts.Event{Kind: alerts.EventSeen, Agent: alerts.AgentID(a.ID), Parent: alerts.AgentID(a.Parent), Name: a.Name}
+	return alerts.Event{
+		Kind:   alerts.EventSeen,
+		Agent:  alerts.AgentID(a.ID),
+		Parent: alerts.AgentID(a.Parent),
+		Name:   a.Name,
+	}
 }

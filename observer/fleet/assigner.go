@@ -29,7 +29,9 @@ func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
 	set(&a.Project, o.Project)
 	if !as.stranger(a, o) {
 		if o.Pane != "" {
-			a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
+			a.Tmux = o.Tmux
+			a.Server = o.Server
+			a.Pane = o.Pane
 		}
 		if o.PID != 0 {
 			as.runs(a, process{o.PID, o.Start})
@@ -53,7 +55,8 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	if key == "" || a.Session == key {
 		return n
 	}
-	rec, late := as.records[key], at < a.Since
+	rec := as.records[key]
+	late := at < a.Since
 	switch {
 	case rec == nil: // a new session
 		rec = as.record(key, key)
@@ -69,11 +72,18 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	if late {
 		return n
 	}
-	before, first := as.lastSign(a), a.Session == "" && a.Since == 0
+	before := as.lastSign(a)
+	first := a.Session == "" && a.Since == 0
 	as.costs.carryTotals(a, rec)
 	as.billing.goOn(a.Session, rec)
-	a.Session, a.Since, a.Resumed = key, at, ""
-	a.Sample, a.Report, a.Mark, a.Ended, a.Asks = crosscheck.Sample{}, Report{}, 0, 0, ""
+	a.Session = key
+	a.Since = at
+	a.Resumed = ""
+	a.Sample = crosscheck.Sample{}
+	a.Report = Report{}
+	a.Mark = 0
+	a.Ended = 0
+	a.Asks = ""
 	delete(as.recent, a.ID)
 	as.changed.agent(a.ID)
 	if first {
@@ -113,11 +123,14 @@ func (as *assigner) continues(s *session, key string, at transcript.Instant) (n 
 			return n
 		}
 		as.runs(a, other.process())
-		a.Tmux, a.Server, a.Pane = other.Tmux, other.Server, other.Pane
+		a.Tmux = other.Tmux
+		a.Server = other.Server
+		a.Pane = other.Pane
 		a.HookedIn = other.HookedIn
 		n = as.merge(other, a)
 	}
-	a.Carried, a.Resumed = at, key
+	a.Carried = at
+	a.Resumed = key
 	n.add(as.take(a, key, at, alerts.CauseSession))
 	return n
 }
@@ -126,7 +139,8 @@ func (as *assigner) continues(s *session, key string, at transcript.Instant) (n 
 // A session that another agent has stays with that agent.
 func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {
 	other := as.agents[rec.Agent]
-	if rec.Agent == a.ID || rec.Agent != rec.SessionID || other != nil && (other.Session != rec.SessionID || !as.same(a, other)) {
+	if rec.Agent == a.ID || rec.Agent != rec.SessionID ||
+		other != nil && (other.Session != rec.SessionID || !as.same(a, other)) {
 		return n
 	}
 	first := a.Session != "" && !as.hasLeft(a)
@@ -141,7 +155,8 @@ func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {
 
 // leave takes a session from the agent that has it.
 func (as *assigner) leave(a *Agent, rec *SessionRecord) (n Update) {
-	key, other := rec.SessionID, as.agents[rec.Agent]
+	key := rec.SessionID
+	other := as.agents[rec.Agent]
 	switch {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:

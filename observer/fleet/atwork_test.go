@@ -29,17 +29,28 @@ func TestAtWorkMost(t *testing.T) {
 	for _, ev := range f.Settle(created).Events {
 		told[ev.Agent] = told[ev.Agent] || ev.Kind == alerts.EventReading
 	}
-	if len(told) != atWorkMost+1 || !told[alerts.AgentID(uuid(high))] || !told[alerts.AgentID(uuid(many-1))] || told[alerts.AgentID(uuid(hooked))] {
+	if len(told) != atWorkMost+1 || !told[alerts.AgentID(uuid(high))] || !told[alerts.AgentID(uuid(many-1))] ||
+		told[alerts.AgentID(uuid(hooked))] {
 		t.Errorf("the policy heard of %d; of the high one: %t", len(told), told[alerts.AgentID(uuid(high))])
 	}
-	f.Hook(&hook.Payload{SessionID: uuid(hooked), Event: hook.Stop, SM: hook.Origin{Agent: "em", At: created}}, transcript.InstantOf(created))
+	f.Hook(&hook.Payload{
+		SessionID: uuid(hooked),
+		Event:     hook.Stop,
+		SM:        hook.Origin{Agent: "em", At: created},
+	}, transcript.InstantOf(created))
 	f.Clients([]Client{client(7, listed)})
 	on := map[alerts.AgentID]bool{}
 	for _, ev := range f.Activity(created) {
 		on[ev.Agent] = ev.On
 	}
-	if len(on) != atWorkMost+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] || !on[alerts.AgentID(uuid(many-1))] || on[alerts.AgentID(uuid(0))] {
-		t.Errorf("%d are at work; the one with hooks: %t, in the registry: %t", len(on), on["em"], on[alerts.AgentID(uuid(listed))])
+	if len(on) != atWorkMost+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] || !on[alerts.AgentID(uuid(many-1))] ||
+		on[alerts.AgentID(uuid(0))] {
+		t.Errorf(
+			"%d are at work; the one with hooks: %t, in the registry: %t",
+			len(on),
+			on["em"],
+			on[alerts.AgentID(uuid(listed))],
+		)
 	}
 	if again := f.Activity(created.Add(time.Second)); len(again) > 0 {
 		t.Errorf("%d events without news", len(again))

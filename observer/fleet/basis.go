@@ -21,7 +21,8 @@ type basis struct {
 
 // Configure changes the windows and the thresholds by which sessions are shown.
 func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
-	b.options.Windows, b.options.Thresholds = windows, thresholds
+	b.options.Windows = windows
+	b.options.Thresholds = thresholds
 }
 
 // Counters are the fleet's figures that only grow.

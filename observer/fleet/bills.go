@@ -82,7 +82,8 @@ func (b *billing) before(x *file) *worked {
 	if w := b.worked[b.after[x.of.key]]; w != nil {
 		return w
 	}
-	dir, start := filepath.Dir(x.Cursor.Path), x.Session.Started
+	dir := filepath.Dir(x.Cursor.Path)
+	start := x.Session.Started
 	last := ""
 	for key, w := range b.worked {
 		if key == x.of.key || w.dir != dir || w.active > start || start-w.active > goesOnWithin || w.started >= start {
@@ -106,7 +107,8 @@ func (b *billing) bill(x *file, list []transcript.Bill, counts func(at transcrip
 	}
 	for i := range list {
 		v := list[i]
-		if v.Kind == transcript.BilledCompaction && slices.Contains(x.also().Copies, v.Key) || v.Kind != transcript.BilledCompaction && x.also().Inherited.Messages > 0 {
+		if v.Kind == transcript.BilledCompaction && slices.Contains(x.also().Copies, v.Key) ||
+			v.Kind != transcript.BilledCompaction && x.also().Inherited.Messages > 0 {
 			continue
 		}
 		if v.Kind != transcript.BilledCompaction && v.Before == 0 {
@@ -114,7 +116,8 @@ func (b *billing) bill(x *file, list []transcript.Bill, counts func(at transcrip
 				v = bills.Against(v, w.done, w.context, w.active)
 			}
 		}
-		v.Work, v.Grown = nil, nil
+		v.Work = nil
+		v.Grown = nil
 		b.keep(x.of.record, v, counts(v.At))
 	}
 }

@@ -24,7 +24,10 @@ func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session)
 		was = x.Session
 		x.grows(&c.Cursor)
 	}
-	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
+	x.Cursor = c.Cursor
+	x.Name = c.Name
+	x.Parent = c.Parent
+	x.Session = c.Session
 	x.setTitle(c.Title.Or(x.titleOf())) // the name of a thread is not in its transcript
 	switch sub := isSubagent(c.Name, c.Parent); {
 	case sub && c.Alone:
@@ -78,7 +81,12 @@ func (ct *catalog) attach(x *file) {
 	if s == nil {
 		s = ct.sessions[key]
 		if s == nil {
-			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), record: ct.records[key]}
+			s = &session{
+				key:    key,
+				uuid:   isUUID(key),
+				owner:  transcript.KeyOf([]byte(key)),
+				record: ct.records[key],
+			}
 			ct.sessions[key] = s
 		}
 		x.of = s
@@ -100,10 +108,12 @@ func (ct *catalog) attach(x *file) {
 }
 
 func (ct *catalog) detach(x *file) {
-	s, same := x.of, func(y *file) bool { return x == y }
+	s := x.of
+	same := func(y *file) bool { return x == y }
 	s.own = slices.DeleteFunc(s.own, same)
 	if s.side != nil {
-		s.side.list, s.side.stale = slices.DeleteFunc(s.side.list, same), true
+		s.side.list = slices.DeleteFunc(s.side.list, same)
+		s.side.stale = true
 		if len(s.side.list) == 0 {
 			s.side = nil
 		}

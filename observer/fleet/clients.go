@@ -16,7 +16,11 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 	before := as.clients
 	as.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {
-		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.PID, b.PID), strings.Compare(a.ProcStart, b.ProcStart))
+		return cmp.Or(
+			a.Updated.Compare(b.Updated),
+			cmp.Compare(a.PID, b.PID),
+			strings.Compare(a.ProcStart, b.ProcStart),
+		)
 	})
 	for _, c := range cs {
 		if c.SessionID != "" {
@@ -35,7 +39,8 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 		}
 	}
 	for _, c := range cs {
-		if c.Status == atPrompt && as.settled && as.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
+		if c.Status == atPrompt && as.settled && as.clients[c.SessionID].PID == c.PID &&
+			before[c.SessionID].Status != atPrompt {
 			if id := as.agentIDIn(c.SessionID); id != "" {
 				n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
 			}
@@ -66,14 +71,16 @@ func (as *assigner) hold(p process, id string, at transcript.Instant) (n Update)
 			}
 			n = as.take(a, id, at, alerts.CauseSession)
 		}
-		old.PID, old.ProcStart = 0, ""
+		old.PID = 0
+		old.ProcStart = ""
 		as.changed.record(old.SessionID)
 	} else {
 		n = as.resume(id, at)
 	}
 	rec := as.record(id, id)
 	delete(as.holders, process{rec.PID, rec.ProcStart}) // one process at a time
-	rec.PID, rec.ProcStart = p.pid, p.start
+	rec.PID = p.pid
+	rec.ProcStart = p.start
 	as.holders[p] = id
 	delete(as.gone, id)
 	as.changed.record(id)

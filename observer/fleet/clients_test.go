@@ -10,7 +10,13 @@ import (
 
 // client is process pid in the session uuid(n).
 func client(pid, n int) Client {
-	return Client{PID: pid, ProcStart: "100", SessionID: uuid(n), Name: "web-1a", Updated: created.Add(time.Duration(n) * time.Second)}
+	return Client{
+		PID:       pid,
+		ProcStart: "100",
+		SessionID: uuid(n),
+		Name:      "web-1a",
+		Updated:   created.Add(time.Duration(n) * time.Second),
+	}
 }
 
 func agents(f *Fleet) map[string]string {
@@ -61,7 +67,8 @@ func TestClients(t *testing.T) {
 // The registry names a new session before it has a transcript, and while the
 // observer is away.
 func TestClientsAcrossRestart(t *testing.T) {
-	f, disk := settled(ofSession(1, prompt(before(1), "p1"))), newStore()
+	f := settled(ofSession(1, prompt(before(1), "p1")))
+	disk := newStore()
 	f.Clients([]Client{client(7, 1)})
 	restart := func() {
 		d, _ := f.Take()
@@ -82,7 +89,11 @@ func TestClientsAcrossRestart(t *testing.T) {
 // Two processes in one session: the one that said so last holds it, and that does
 // not change with every look.
 func TestClientsShare(t *testing.T) {
-	f := settled(ofSession(1, prompt(before(1), "p1")), ofSession(2, prompt(before(1), "p2")), ofSession(3, prompt(before(1), "p3")))
+	f := settled(
+		ofSession(1, prompt(before(1), "p1")),
+		ofSession(2, prompt(before(1), "p2")),
+		ofSession(3, prompt(before(1), "p3")),
+	)
 	second := client(8, 1)
 	second.Updated = created.Add(time.Hour)
 	f.Clients([]Client{client(7, 1)})
@@ -109,8 +120,18 @@ func TestView(t *testing.T) {
 	}
 	f.Apply(newPaper("/p/x/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
 	f.Apply(newPaper("/p/y/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
-	f.Clients([]Client{{PID: 1, ProcStart: "1", SessionID: b, Name: "web-1a"}})
-	f.Clients([]Client{{PID: 1, ProcStart: "1", SessionID: c, Name: "web-1a"}}) // b and c are one agent
+	f.Clients([]Client{{
+		PID:       1,
+		ProcStart: "1",
+		SessionID: b,
+		Name:      "web-1a",
+	}})
+	f.Clients([]Client{{
+		PID:       1,
+		ProcStart: "1",
+		SessionID: c,
+		Name:      "web-1a",
+	}}) // b and c are one agent
 	for _, want := range []struct {
 		id, path string
 		err      error
@@ -148,7 +169,8 @@ func TestTake(t *testing.T) {
 	}
 	f.Settle(created)
 	d, ok := f.Take()
-	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 || d.Counters == nil {
+	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 ||
+		d.Counters == nil {
 		t.Fatalf("%v %+v", ok, d)
 	}
 	f.Apply(p.add(reply(after(1), "m2", 9_000, 10)).grown()) // while it is being stored
@@ -164,7 +186,13 @@ func TestTake(t *testing.T) {
 		t.Errorf("in memory: %d messages, %d compactions", f.messages.Len(), len(f.claims))
 	}
 	last, ok := f.Take()
-	if d := cmp.Diff(Delta{Number: 3, Settled: true, Files: []File{f.files[p.path].stored()}, Messages: last.Messages, Counters: last.Counters}, last); d != "" || len(last.Messages) != 1 {
+	if d := cmp.Diff(Delta{
+		Number:   3,
+		Settled:  true,
+		Files:    []File{f.files[p.path].stored()},
+		Messages: last.Messages,
+		Counters: last.Counters,
+	}, last); d != "" || len(last.Messages) != 1 {
 		t.Errorf("%v (-want +got):\n%s", ok, d)
 	}
 	disk.put(last)

@@ -23,7 +23,12 @@ func TestCopyIsNotAtWork(t *testing.T) {
 		{"copied a year later", year, nil, false},
 		{"read while it was being copied", year, []time.Duration{time.Millisecond, time.Second}, false},
 		{"its client's clock is a year late", year, []time.Duration{3 * time.Second}, true},
-		{"its client's clock is late, and it writes often", year, []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}, true},
+		{
+			"its client's clock is late, and it writes often",
+			year,
+			[]time.Duration{time.Second, 2 * time.Second, 5 * time.Second},
+			true,
+		},
 		{"records without times", 0, nil, true},
 	} {
 		stamp := before(test.active)

@@ -19,7 +19,8 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 	}
 	a.Report.Name = s.SessionName
 	if hit := s.PromptCache.HitRatio; hit.Null || hit.Known && hit.Value <= 1 {
-		a.Report.CacheHit, a.Report.CacheHitKnown = hit.Value, hit.Known
+		a.Report.CacheHit = hit.Value
+		a.Report.CacheHitKnown = hit.Known
 	}
 	if cache := s.PromptCache; cache.ExpiresAt.Known {
 		a.Report.CacheTTL = cache.TTL
@@ -30,7 +31,11 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 	}
 	for i, l := range [...]hook.RateLimit{s.RateLimits.FiveHour, s.RateLimits.SevenDay} {
 		if l.UsedPercentage.Known && l.ResetsAt.Known {
-			a.Limits[i] = Limit{At: at, Resets: transcript.InstantOf(time.Unix(l.ResetsAt.Value, 0)), Used: min(1, l.UsedPercentage.Value/100)}
+			a.Limits[i] = Limit{
+				At:     at,
+				Resets: transcript.InstantOf(time.Unix(l.ResetsAt.Value, 0)),
+				Used:   min(1, l.UsedPercentage.Value/100),
+			}
 		}
 	}
 }
@@ -40,7 +45,8 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
 	for _, a := range cs.agents {
 		for i, l := range a.Limits {
-			if l.Resets > transcript.InstantOf(now) && (l.At > limits[i].At || l.At == limits[i].At && l.Used > limits[i].Used) {
+			if l.Resets > transcript.InstantOf(now) &&
+				(l.At > limits[i].At || l.At == limits[i].At && l.Used > limits[i].Used) {
 				limits[i] = l
 			}
 		}
@@ -84,7 +90,8 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 	if rec.Totals != nil {
 		before = rec.Totals.List
 	}
-	own, base := -1, 0.0
+	own := -1
+	base := 0.0
 	for i, v := range before {
 		if (process{v.PID, v.Start}) == p {
 			own = i
@@ -134,7 +141,8 @@ func (cs *costs) count(spent float64) {
 // before: the client may go on counting. One that began with its client does not.
 func (cs *costs) carryTotals(a *Agent, to *SessionRecord) {
 	from := cs.records[a.Session]
-	if from == nil || from.Totals == nil || len(from.Totals.List) == 0 || to.Totals != nil && len(to.Totals.List) > 0 || a.Fresh == to.SessionID {
+	if from == nil || from.Totals == nil || len(from.Totals.List) == 0 || to.Totals != nil && len(to.Totals.List) > 0 ||
+		a.Fresh == to.SessionID {
 		return
 	}
 	to.Totals = &Totals{from.Totals.List, to.bills()}

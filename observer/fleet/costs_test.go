@@ -51,24 +51,110 @@ func restarted(s *scene) {
 
 func TestCostCountsOnce(t *testing.T) {
 	t.Parallel()
-	one, two := from("a", 1), from("a", 2)
+	one := from("a", 1)
+	two := from("a", 2)
 	for name, tt := range map[string]struct {
 		steps []step
 		want  float64
 	}{
-		"seen from its start":              {[]step{starts(0, 1, "startup", one), paid(1, 1, 0.25, one), paid(2, 1, 1, one)}, 1},
-		"known before":                     {[]step{paid(1, 1, 5, one), paid(2, 1, 5.5, one)}, 0.5},
-		"the same again":                   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 1, one), paid(3, 1, 1, one)}, 1},
-		"what comes late":                  {[]step{starts(0, 1, "startup", one), paid(5, 1, 1, one), paid(2, 1, 0.25, one), paid(6, 1, 1.5, one)}, 1.5},
-		"over a restart of the observer":   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), restarted, paid(2, 1, 1, one), paid(3, 1, 1.5, one)}, 1.5},
-		"resumed with its total":           {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(20, 1, 1, two), paid(21, 1, 1.5, two)}, 1.5},
-		"resumed from 0":                   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(20, 1, 0, two), paid(21, 1, 0.5, two)}, 1.5},
-		"resumed, 0 and then an old total": {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(9.5, 1, 0, two), paid(10, 1, 0.75, two), paid(21, 1, 1, two)}, 1},
-		"a fall in one client":             {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0.25, one), paid(3, 1, 0.5, one)}, 1.5},
-		"two clients in one session":       {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0, two), paid(3, 1, 1.5, one), paid(4, 1, 0.5, two), paid(5, 1, 2, one)}, 2.5},
-		"cleared, the client goes on":      {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "clear", one), paid(10, 2, 1, one), paid(11, 2, 1.5, one)}, 1.5},
-		"cleared, the client begins anew":  {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "clear", one), paid(10, 2, 0.25, one), paid(11, 2, 0.5, one)}, 1.5},
-		"another client in the pane":       {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "startup", two), paid(10, 2, 1.5, two)}, 2.5},
+		"seen from its start": {
+			[]step{starts(0, 1, "startup", one), paid(1, 1, 0.25, one), paid(2, 1, 1, one)},
+			1,
+		},
+		"known before": {[]step{paid(1, 1, 5, one), paid(2, 1, 5.5, one)}, 0.5},
+		"the same again": {
+			[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 1, one), paid(3, 1, 1, one)},
+			1,
+		},
+		"what comes late": {
+			[]step{starts(0, 1, "startup", one), paid(5, 1, 1, one), paid(2, 1, 0.25, one), paid(6, 1, 1.5, one)},
+			1.5,
+		},
+		"over a restart of the observer": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				restarted,
+				paid(2, 1, 1, one),
+				paid(3, 1, 1.5, one),
+			},
+			1.5,
+		},
+		"resumed with its total": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 1, "resume", two),
+				paid(20, 1, 1, two),
+				paid(21, 1, 1.5, two),
+			},
+			1.5,
+		},
+		"resumed from 0": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 1, "resume", two),
+				paid(20, 1, 0, two),
+				paid(21, 1, 0.5, two),
+			},
+			1.5,
+		},
+		"resumed, 0 and then an old total": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 1, "resume", two),
+				paid(9.5, 1, 0, two),
+				paid(10, 1, 0.75, two),
+				paid(21, 1, 1, two),
+			},
+			1,
+		},
+		"a fall in one client": {
+			[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0.25, one), paid(3, 1, 0.5, one)},
+			1.5,
+		},
+		"two clients in one session": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				paid(2, 1, 0, two),
+				paid(3, 1, 1.5, one),
+				paid(4, 1, 0.5, two),
+				paid(5, 1, 2, one),
+			},
+			2.5,
+		},
+		"cleared, the client goes on": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 2, "clear", one),
+				paid(10, 2, 1, one),
+				paid(11, 2, 1.5, one),
+			},
+			1.5,
+		},
+		"cleared, the client begins anew": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 2, "clear", one),
+				paid(10, 2, 0.25, one),
+				paid(11, 2, 0.5, one),
+			},
+			1.5,
+		},
+		"another client in the pane": {
+			[]step{
+				starts(0, 1, "startup", one),
+				paid(1, 1, 1, one),
+				starts(9, 2, "startup", two),
+				paid(10, 2, 1.5, two),
+			},
+			2.5,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +179,11 @@ func TestCostNeverTwice(t *testing.T) {
 			total   float64
 			late    step // one of its reports
 		}
-		spent, last, pid, at, sessions := 0.0, 0.0, 0, 0.0, 0
+		spent := 0.0
+		last := 0.0
+		pid := 0
+		at := 0.0
+		sessions := 0
 		saved := map[int]float64{} // what a client has left behind of its session
 		var clients []*client
 		begin := func(session int, total float64, source string) {
@@ -140,7 +230,8 @@ func TestCostNeverTwice(t *testing.T) {
 				continue
 			default:
 				usd := float64(r.IntN(100)) / 64
-				c.total, spent = c.total+usd, spent+usd
+				c.total = c.total + usd
+				spent = spent + usd
 			}
 			if !slices.Contains(clients, c) {
 				c = clients[len(clients)-1]
@@ -167,9 +258,15 @@ func TestLimits(t *testing.T) {
 	report := func(at float64, n int, five, seven float64) {
 		st := hook.Status{SessionID: uuid(n), SM: from("a"+strconv.Itoa(n), n)}
 		st.SM.At = second(at)
-		st.RateLimits.FiveHour = hook.RateLimit{UsedPercentage: hook.Figure[float64]{Value: five, Known: true}, ResetsAt: hook.Figure[int64]{Value: second(100).Unix(), Known: true}}
+		st.RateLimits.FiveHour = hook.RateLimit{
+			UsedPercentage: hook.Figure[float64]{Value: five, Known: true},
+			ResetsAt:       hook.Figure[int64]{Value: second(100).Unix(), Known: true},
+		}
 		if seven > 0 {
-			st.RateLimits.SevenDay = hook.RateLimit{UsedPercentage: hook.Figure[float64]{Value: seven, Known: true}, ResetsAt: hook.Figure[int64]{Value: second(1000).Unix(), Known: true}}
+			st.RateLimits.SevenDay = hook.RateLimit{
+				UsedPercentage: hook.Figure[float64]{Value: seven, Known: true},
+				ResetsAt:       hook.Figure[int64]{Value: second(1000).Unix(), Known: true},
+			}
 		}
 		s.f.Status(&st, transcript.InstantOf(second(at)))
 	}
@@ -221,7 +318,11 @@ func TestTodayHasItsHistory(t *testing.T) {
 	if created.Sub(midnight) < 2*time.Hour {
 		t.Fatal("the state is made too early in the day to tell")
 	}
-	past := []string{reply(at(-time.Minute), "m1", 1_000, 1), reply(at(time.Minute), "m2", 2_000, 10), reply(at(time.Hour), "m3", 3_000, 100)}
+	past := []string{
+		reply(at(-time.Minute), "m1", 1_000, 1),
+		reply(at(time.Minute), "m2", 2_000, 10),
+		reply(at(time.Hour), "m3", 3_000, 100),
+	}
 	const today = 2_010 + 3_100
 	for _, first := range []bool{true, false} {
 		f := New(Options{Created: created}, Stored{})
@@ -233,7 +334,13 @@ func TestTodayHasItsHistory(t *testing.T) {
 		f.Apply(ofSession(2, past...).whole()) // a copy
 		f.Settle(created)
 		if got := f.Counters(); got.Today.Tokens != today || got.Tokens != (tally.Tokens{}) {
-			t.Errorf("first start %v: %d today, %+v in all, want %d and none", first, got.Today.Tokens, got.Tokens, today)
+			t.Errorf(
+				"first start %v: %d today, %+v in all, want %d and none",
+				first,
+				got.Today.Tokens,
+				got.Tokens,
+				today,
+			)
 		}
 		p := ofSession(3)
 		f.Apply(p.whole())
@@ -262,7 +369,12 @@ func TestIdleCompactionForeseen(t *testing.T) {
 	off.AutoCompact.IdleOff = true
 
 	s := newScene(t).play(
-		hooked(1, 1, hook.Payload{Event: hook.SessionStart, Source: "resume", ContextTokens: 240_000, CacheWriteUSD: 1.25}, o),
+		hooked(1, 1, hook.Payload{
+			Event:         hook.SessionStart,
+			Source:        "resume",
+			ContextTokens: 240_000,
+			CacheWriteUSD: 1.25,
+		}, o),
 	)
 	v := s.f.Views(second(2))[0]
 	if v.CacheWriteUSD != 1.25 || v.Tokens != 240_000 || at(&v) != "" {
@@ -271,7 +383,12 @@ func TestIdleCompactionForeseen(t *testing.T) {
 
 	v = s.play(reports(3, 1, st, o), answers(4, 1, 250_000)).f.Views(second(5))[0]
 	if v.CacheWriteUSD != 0 || at(&v) != "54m0s" || !v.CacheExpires.Equal(second(3600)) {
-		t.Errorf("after a reply: %g USD to come, idle compaction at %q, the cache expires at %v", v.CacheWriteUSD, at(&v), v.CacheExpires)
+		t.Errorf(
+			"after a reply: %g USD to come, idle compaction at %q, the cache expires at %v",
+			v.CacheWriteUSD,
+			at(&v),
+			v.CacheExpires,
+		)
 	}
 
 	v = s.play(reports(6, 1, st, off)).f.Views(second(7))[0]

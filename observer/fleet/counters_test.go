@@ -22,7 +22,14 @@ func countedOf(f *Fleet) counted {
 		}
 		return n
 	}
-	return counted{c.Compactions, c.Tokens.Output, c.Lines.Good, c.Lines.Bad, sum(c.PreTokens.Counts), sum(c.Duration.Counts)}
+	return counted{
+		c.Compactions,
+		c.Tokens.Output,
+		c.Lines.Good,
+		c.Lines.Bad,
+		sum(c.PreTokens.Counts),
+		sum(c.Duration.Counts),
+	}
 }
 
 // TestCounters goes through the ways in which a record is met, before and after
@@ -33,7 +40,8 @@ func TestCounters(t *testing.T) {
 			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5))}
 	}
 	undated := []string{`{"type":"assistant","uuid":"u1","message":{"id":"m1","usage":{"input_tokens":2,"output_tokens":15}}}`}
-	all, none := counted{[4]uint64{1, 0, 0}, 15, 4, 1, 1, 1}, counted{Good: 4, Bad: 1}
+	all := counted{[4]uint64{1, 0, 0}, 15, 4, 1, 1, 1}
+	none := counted{Good: 4, Bad: 1}
 	for _, c := range []struct {
 		name   string
 		lines  []string
@@ -52,7 +60,8 @@ func TestCounters(t *testing.T) {
 		{"growth with old times", lines(before), false, false, all},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, p := New(Options{Created: created}, Stored{}), ofSession(1)
+			f := New(Options{Created: created}, Stored{})
+			p := ofSession(1)
 			if !c.before {
 				f.Settle(created)
 			}
@@ -81,7 +90,8 @@ func TestCounters(t *testing.T) {
 
 func TestGrowthOfMessages(t *testing.T) {
 	for _, before := range []bool{true, false} {
-		f, p := New(Options{Created: created}, Stored{}), ofSession(1, reply(after(-2), "m1", 9_000, 10))
+		f := New(Options{Created: created}, Stored{})
+		p := ofSession(1, reply(after(-2), "m1", 9_000, 10))
 		f.Apply(p.whole())
 		if !before {
 			f.Settle(created)
@@ -114,7 +124,8 @@ func TestRepeatedCompactions(t *testing.T) {
 	want := [4]uint64{2, 0, 2}
 	found := settled()
 	found.Apply(ofSession(1, lines...).whole())
-	grown, p := settled(), ofSession(1)
+	grown := settled()
+	p := ofSession(1)
 	grown.Apply(p.whole())
 	for _, line := range lines {
 		grown.Apply(p.add(line).grown())
@@ -127,7 +138,13 @@ func TestRepeatedCompactions(t *testing.T) {
 }
 
 func TestLinesOfMessageApart(t *testing.T) {
-	f, p := settled(), ofSession(1, reply(after(1), "m1", 9_000, 1), reply(after(2), "m2", 9_000, 2), reply(after(3), "m1", 9_000, 100))
+	f := settled()
+	p := ofSession(
+		1,
+		reply(after(1), "m1", 9_000, 1),
+		reply(after(2), "m2", 9_000, 2),
+		reply(after(3), "m1", 9_000, 100),
+	)
 	for range 3 {
 		f.Apply(p.whole())
 		if n := f.Counters().Tokens.Output; n != 102 {
@@ -138,7 +155,8 @@ func TestLinesOfMessageApart(t *testing.T) {
 
 // Whoever reads transcripts uses the memory of a change again.
 func TestChangeIsBorrowed(t *testing.T) {
-	f, p := New(Options{Created: created}, Stored{}), ofSession(1, reply(after(1), "m1", 9_000, 1), boundary(after(2), "b1", "auto", 9_000))
+	f := New(Options{Created: created}, Stored{})
+	p := ofSession(1, reply(after(1), "m1", 9_000, 1), boundary(after(2), "b1", "auto", 9_000))
 	whole := p.whole()
 	f.Apply(whole)
 	grown := p.add(reply(after(3), "m2", 9_000, 2), boundary(after(4), "b2", "manual", 9_000)).grown()
@@ -155,7 +173,8 @@ func TestChangeIsBorrowed(t *testing.T) {
 
 // A file that shrinks and is read again is counted as read, and never negatively.
 func TestLinesRead(t *testing.T) {
-	f, p := settled(), ofSession(1, prompt(after(1), "p1"), prompt(after(2), "p2"), "{")
+	f := settled()
+	p := ofSession(1, prompt(after(1), "p1"), prompt(after(2), "p2"), "{")
 	f.Apply(p.whole())
 	f.Apply(p.add("{", prompt(after(3), "p3")).grown())
 	diff(t, "grown", counted{Good: 3, Bad: 2}, countedOf(f))

@@ -28,50 +28,208 @@ func (s *scene) verdict(at float64) verdict {
 // verdict is asked for at a time.
 func TestCrossCheck(t *testing.T) {
 	em := from("em", 7)
-	agrees, lagging, none := verdict{crosscheck.Agrees, 0, true}, verdict{Check: crosscheck.Lagging}, verdict{}
+	agrees := verdict{crosscheck.Agrees, 0, true}
+	lagging := verdict{Check: crosscheck.Lagging}
+	none := verdict{}
 	drift := func(n int64) verdict { return verdict{crosscheck.Drift, n, true} }
 	for _, c := range []struct {
 		name  string
 		steps []step
 		want  map[float64]verdict
 	}{
-		{"the report after the reply", []step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em)}, map[float64]verdict{10.3: agrees, 99: agrees}},
-		{"the report before the transcript is read", []step{shows(10.3, 1, 60_000, em), answers(10, 1, 60_000)}, map[float64]verdict{10.4: agrees, 99: agrees}},
-		{"the report 5 s before the reply's record", []step{shows(10, 1, 60_000, em), answers(15, 1, 60_000)}, map[float64]verdict{15: agrees}},
-		{"the reply comes too late to be the report's", []step{answers(1, 1, 50_000), shows(10, 1, 60_000, em), answers(15.1, 1, 60_000)},
+		{
+			"the report after the reply",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em)},
+			map[float64]verdict{10.3: agrees, 99: agrees},
+		},
+		{
+			"the report before the transcript is read",
+			[]step{shows(10.3, 1, 60_000, em), answers(10, 1, 60_000)},
+			map[float64]verdict{10.4: agrees, 99: agrees},
+		},
+		{
+			"the report 5 s before the reply's record",
+			[]step{shows(10, 1, 60_000, em), answers(15, 1, 60_000)},
+			map[float64]verdict{15: agrees},
+		},
+		{"the reply comes too late to be the report's", []step{
+			answers(1, 1, 50_000),
+			shows(10, 1, 60_000, em),
+			answers(15.1, 1, 60_000),
+		},
 			map[float64]verdict{14.9: lagging, 15.2: drift(10_000)}},
-		{"more than the transcript", []step{answers(10, 1, 60_000), shows(10.3, 1, 61_234, em)}, map[float64]verdict{10.3: lagging, 15.2: lagging, 15.3: drift(1_234)}},
-		{"less than the transcript", []step{answers(10, 1, 60_000), shows(10.3, 1, 59_000, em)}, map[float64]verdict{15.2: lagging, 15.4: drift(-1_000)}},
-		{"by a single token", []step{answers(10, 1, 60_000), shows(10.3, 1, 60_001, em)}, map[float64]verdict{99: drift(1)}},
-		{"drawn anew, long after", []step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), shows(500, 1, 60_000, em)}, map[float64]verdict{500: agrees, 900: agrees}},
+		{
+			"more than the transcript",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 61_234, em)},
+			map[float64]verdict{10.3: lagging, 15.2: lagging, 15.3: drift(1_234)},
+		},
+		{
+			"less than the transcript",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 59_000, em)},
+			map[float64]verdict{15.2: lagging, 15.4: drift(-1_000)},
+		},
+		{
+			"by a single token",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 60_001, em)},
+			map[float64]verdict{99: drift(1)},
+		},
+		{
+			"drawn anew, long after",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), shows(500, 1, 60_000, em)},
+			map[float64]verdict{500: agrees, 900: agrees},
+		},
 		{"stuck at what was before", []step{
-			answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), answers(50, 1, 70_000), answers(90, 1, 80_000), shows(96, 1, 60_000, em),
+			answers(
+				10,
+				1,
+				60_000,
+			), shows(
+				10.3,
+				1,
+				60_000,
+				em,
+			), answers(
+				50,
+				1,
+				70_000,
+			), answers(
+				90,
+				1,
+				80_000,
+			), shows(
+				96,
+				1,
+				60_000,
+				em,
+			),
 		}, map[float64]verdict{97: lagging, 102: drift(-20_000)}},
-		{"stuck at the reply before", []step{answers(10, 1, 60_000), answers(50, 1, 70_000), shows(55.1, 1, 60_000, em)}, map[float64]verdict{61: drift(-10_000)}},
-		{"a moment behind", []step{answers(10, 1, 60_000), answers(50, 1, 70_000), shows(54.9, 1, 60_000, em)}, map[float64]verdict{55: agrees}},
-		{"the transcript goes on after the report", []step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), answers(50, 1, 70_000)}, map[float64]verdict{60: agrees}},
+		{
+			"stuck at the reply before",
+			[]step{answers(10, 1, 60_000), answers(50, 1, 70_000), shows(55.1, 1, 60_000, em)},
+			map[float64]verdict{61: drift(-10_000)},
+		},
+		{
+			"a moment behind",
+			[]step{answers(10, 1, 60_000), answers(50, 1, 70_000), shows(54.9, 1, 60_000, em)},
+			map[float64]verdict{55: agrees},
+		},
+		{
+			"the transcript goes on after the report",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), answers(50, 1, 70_000)},
+			map[float64]verdict{60: agrees},
+		},
 		{"records in the order of a fork", []step{
 			shows(100, 1, 61_000, em), answers(99, 1, 60_000), answers(10, 1, 30_000), answers(20, 1, 40_000),
 		}, map[float64]verdict{110: drift(1_000)}},
-		{"an older report, and records in that order", []step{shows(12, 1, 30_000, em), answers(99, 1, 60_000), answers(10, 1, 30_000)}, map[float64]verdict{110: agrees}},
-		{"null before the first reply", []step{shows(1, 1, 0, em), answers(2, 1, 60_000)}, map[float64]verdict{2: none, 9: none}},
+		{
+			"an older report, and records in that order",
+			[]step{shows(12, 1, 30_000, em), answers(99, 1, 60_000), answers(10, 1, 30_000)},
+			map[float64]verdict{110: agrees},
+		},
+		{
+			"null before the first reply",
+			[]step{shows(1, 1, 0, em), answers(2, 1, 60_000)},
+			map[float64]verdict{2: none, 9: none},
+		},
 		{"null after a compaction", []step{
-			answers(10, 1, 160_000), shows(10.3, 1, 160_000, em), writes(1, boundary(stampOf(20), "b1", "auto", 160_000)), shows(20.3, 1, 0, em),
+			answers(
+				10,
+				1,
+				160_000,
+			), shows(
+				10.3,
+				1,
+				160_000,
+				em,
+			), writes(
+				1,
+				boundary(stampOf(20), "b1", "auto", 160_000),
+			), shows(
+				20.3,
+				1,
+				0,
+				em,
+			),
 		}, map[float64]verdict{21: none, 90: none}},
 		{"zeros", []step{answers(10, 1, 60_000), reports(10.3, 1, zeros(), em)}, map[float64]verdict{99: none}},
 		{"without any transcript", []step{shows(10, 1, 60_000, em)}, map[float64]verdict{11: lagging, 16: none}},
-		{"an older report comes late", []step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), shows(9, 1, 10_000, em)}, map[float64]verdict{99: agrees}},
+		{
+			"an older report comes late",
+			[]step{answers(10, 1, 60_000), shows(10.3, 1, 60_000, em), shows(9, 1, 10_000, em)},
+			map[float64]verdict{99: agrees},
+		},
 		{"another session's report", []step{
-			starts(5, 2, "clear", em), answers(10, 2, 60_000), shows(10.3, 2, 60_000, em), shows(10.4, 1, 199_000, em), shows(10.5, 3, 199_000, from("em", 8)),
+			starts(
+				5,
+				2,
+				"clear",
+				em,
+			), answers(
+				10,
+				2,
+				60_000,
+			), shows(
+				10.3,
+				2,
+				60_000,
+				em,
+			), shows(
+				10.4,
+				1,
+				199_000,
+				em,
+			), shows(
+				10.5,
+				3,
+				199_000,
+				from("em", 8),
+			),
 		}, map[float64]verdict{99: agrees}},
-		{"after /clear", []step{answers(10, 1, 60_000), shows(10.3, 1, 61_000, em), starts(20, 2, "clear", em), answers(30, 2, 9_000)}, map[float64]verdict{99: none}},
-		{"percent alone, that agrees", []step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(30), em)}, map[float64]verdict{10.4: agrees}},
-		{"percent alone, off by a rounding", []step{answers(10, 1, 61_000), reports(10.3, 1, percentOnly(30), em)}, map[float64]verdict{10.4: agrees}},
-		{"percent alone, that does not", []step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(40), em)}, map[float64]verdict{10.4: lagging, 16: drift(20_000)}},
-		{"a script's percentage, that agrees", []step{answers(10, 1, 60_000), posts(10.3, 6.4, 0)}, map[float64]verdict{10.4: agrees}},
-		{"a script's percentage, that does not", []step{answers(10, 1, 60_000), posts(10.3, 8, 0)}, map[float64]verdict{10.4: lagging, 16: drift(20_000)}},
-		{"a script's tokens, that its percentage bears out", []step{answers(10, 1, 60_000), posts(10.3, 6, 60_321)}, map[float64]verdict{10.4: lagging, 16: drift(321)}},
-		{"the same tokens of another window", []step{answers(10, 1, 60_000), reports(10.3, 1, oddWindow(), em)}, map[float64]verdict{10.4: lagging, 16: drift(0)}},
+		{
+			"after /clear",
+			[]step{
+				answers(10, 1, 60_000),
+				shows(10.3, 1, 61_000, em),
+				starts(20, 2, "clear", em),
+				answers(30, 2, 9_000),
+			},
+			map[float64]verdict{99: none},
+		},
+		{
+			"percent alone, that agrees",
+			[]step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(30), em)},
+			map[float64]verdict{10.4: agrees},
+		},
+		{
+			"percent alone, off by a rounding",
+			[]step{answers(10, 1, 61_000), reports(10.3, 1, percentOnly(30), em)},
+			map[float64]verdict{10.4: agrees},
+		},
+		{
+			"percent alone, that does not",
+			[]step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(40), em)},
+			map[float64]verdict{10.4: lagging, 16: drift(20_000)},
+		},
+		{
+			"a script's percentage, that agrees",
+			[]step{answers(10, 1, 60_000), posts(10.3, 6.4, 0)},
+			map[float64]verdict{10.4: agrees},
+		},
+		{
+			"a script's percentage, that does not",
+			[]step{answers(10, 1, 60_000), posts(10.3, 8, 0)},
+			map[float64]verdict{10.4: lagging, 16: drift(20_000)},
+		},
+		{
+			"a script's tokens, that its percentage bears out",
+			[]step{answers(10, 1, 60_000), posts(10.3, 6, 60_321)},
+			map[float64]verdict{10.4: lagging, 16: drift(321)},
+		},
+		{
+			"the same tokens of another window",
+			[]step{answers(10, 1, 60_000), reports(10.3, 1, oddWindow(), em)},
+			map[float64]verdict{10.4: lagging, 16: drift(0)},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).play(starts(0.1, 1, "startup", em)).play(c.steps...)
@@ -89,7 +247,11 @@ func TestCrossCheck(t *testing.T) {
 // posts is a script that reports a percentage of any window, and a sum.
 func posts(at, percent float64, total int64) step {
 	return func(s *scene) {
-		news, _, err := s.f.Usage(&hook.ContextUsage{SessionID: "em", UsedPercentage: &percent, TotalInputTokens: &total}, transcript.InstantOf(second(at)))
+		news, _, err := s.f.Usage(&hook.ContextUsage{
+			SessionID:        "em",
+			UsedPercentage:   &percent,
+			TotalInputTokens: &total,
+		}, transcript.InstantOf(second(at)))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -100,7 +262,8 @@ func posts(at, percent float64, total int64) step {
 // zeros is what clients report right after /compact.
 func zeros() hook.Status {
 	st := status(0, 200_000)
-	st.Window.Usage, st.Window.UsedPercentage = hook.Figure[hook.Usage]{Known: true}, hook.Figure[float64]{Known: true}
+	st.Window.Usage = hook.Figure[hook.Usage]{Known: true}
+	st.Window.UsedPercentage = hook.Figure[float64]{Known: true}
 	return st
 }
 
@@ -122,8 +285,53 @@ func oddWindow() hook.Status {
 func TestReportsDropped(t *testing.T) {
 	em := from("em", 7)
 	s := newScene(t).play(
-		starts(1, 1, "startup", em), shows(10, 1, 60_000, em), shows(10, 1, 60_000, em), shows(9, 1, 199_000, em), // the second is drawn anew
-		starts(20, 2, "clear", em), shows(19, 1, 199_000, em), shows(21, 1, 199_000, em), shows(19, 2, 199_000, em), shows(22, 2, 9_000, em),
+		starts(
+			1,
+			1,
+			"startup",
+			em,
+		), shows(
+			10,
+			1,
+			60_000,
+			em,
+		), shows(
+			10,
+			1,
+			60_000,
+			em,
+		), shows(
+			9,
+			1,
+			199_000,
+			em,
+		), // the second is drawn anew
+		starts(
+			20,
+			2,
+			"clear",
+			em,
+		), shows(
+			19,
+			1,
+			199_000,
+			em,
+		), shows(
+			21,
+			1,
+			199_000,
+			em,
+		), shows(
+			19,
+			2,
+			199_000,
+			em,
+		), shows(
+			22,
+			2,
+			9_000,
+			em,
+		),
 	)
 	if n := s.f.Dropped(); n != 4 {
 		t.Errorf("%d dropped, want 4", n)
@@ -162,7 +370,12 @@ func TestWindowOfStatusLine(t *testing.T) {
 	}
 	// The model's own window is a million: the papers' replies are of such a model.
 	diff(t, "before", told{1_000_000, 15}, look())
-	diff(t, "the same tokens, judged anew", []int64{150_000, 200_000, 150_000, 200_000}, events(reports(11, 1, status(150_000, 200_000), em)))
+	diff(
+		t,
+		"the same tokens, judged anew",
+		[]int64{150_000, 200_000, 150_000, 200_000},
+		events(reports(11, 1, status(150_000, 200_000), em)),
+	)
 	diff(t, "at once", told{200_000, 75}, look())
 	diff(t, "nothing new", []int64{150_000, 200_000}, events(reports(12, 1, status(150_000, 200_000), em)))
 	diff(t, "with null", []int64{150_000, 1_000_000}, events(reports(13, 1, status(0, 1_000_000), em)))
@@ -186,18 +399,47 @@ func TestPostedReports(t *testing.T) {
 		tokens int64
 		of     int64
 	}{
-		{"as the client has it now", 0, hook.ContextUsage{UsedPercentage: percent(52), TotalInputTokens: number(104_321), ContextWindowSize: number(200_000)}, 104_321, 200_000},
-		{"sums over the session", 0, hook.ContextUsage{UsedPercentage: percent(30), TotalInputTokens: number(2_400_000), ContextWindowSize: number(200_000)}, 60_000, 200_000},
-		{"sums that fit into the window", 0, hook.ContextUsage{UsedPercentage: percent(30), TotalInputTokens: number(190_000), ContextWindowSize: number(200_000)}, 60_000, 200_000},
-		{"sums that are too small", 0, hook.ContextUsage{UsedPercentage: percent(30), TotalInputTokens: number(15_234), ContextWindowSize: number(200_000)}, 60_000, 200_000},
+		{"as the client has it now", 0, hook.ContextUsage{
+			UsedPercentage:    percent(52),
+			TotalInputTokens:  number(104_321),
+			ContextWindowSize: number(200_000),
+		}, 104_321, 200_000},
+		{"sums over the session", 0, hook.ContextUsage{
+			UsedPercentage:    percent(30),
+			TotalInputTokens:  number(2_400_000),
+			ContextWindowSize: number(200_000),
+		}, 60_000, 200_000},
+		{"sums that fit into the window", 0, hook.ContextUsage{
+			UsedPercentage:    percent(30),
+			TotalInputTokens:  number(190_000),
+			ContextWindowSize: number(200_000),
+		}, 60_000, 200_000},
+		{"sums that are too small", 0, hook.ContextUsage{
+			UsedPercentage:    percent(30),
+			TotalInputTokens:  number(15_234),
+			ContextWindowSize: number(200_000),
+		}, 60_000, 200_000},
 		{"a percentage and nothing else", 0, hook.ContextUsage{UsedPercentage: percent(30)}, 60_000, 200_000},
-		{"a percentage of the window that was told", 1_000_000, hook.ContextUsage{UsedPercentage: percent(30)}, 300_000, 1_000_000},
+		{"a percentage of the window that was told", 1_000_000, hook.ContextUsage{
+			UsedPercentage: percent(30),
+		}, 300_000, 1_000_000},
 		{"a fraction", 0, hook.ContextUsage{UsedPercentage: percent(30.5)}, 61_000, 200_000},
 		{"null", 0, hook.ContextUsage{TotalInputTokens: number(150_000), ContextWindowSize: number(200_000)}, 0, 0},
-		{"zero", 0, hook.ContextUsage{UsedPercentage: percent(0), TotalInputTokens: number(150_000), ContextWindowSize: number(200_000)}, 0, 0},
+		{"zero", 0, hook.ContextUsage{
+			UsedPercentage:    percent(0),
+			TotalInputTokens:  number(150_000),
+			ContextWindowSize: number(200_000),
+		}, 0, 0},
 		{"below zero", 0, hook.ContextUsage{UsedPercentage: percent(-3), ContextWindowSize: number(-7)}, 0, 0},
-		{"full", 0, hook.ContextUsage{UsedPercentage: percent(100), ContextWindowSize: number(200_000)}, 200_000, 200_000},
-		{"more than full is a sum, too", 0, hook.ContextUsage{UsedPercentage: percent(1_240), TotalInputTokens: number(2_480_000), ContextWindowSize: number(200_000)}, 0, 0},
+		{"full", 0, hook.ContextUsage{
+			UsedPercentage:    percent(100),
+			ContextWindowSize: number(200_000),
+		}, 200_000, 200_000},
+		{"more than full is a sum, too", 0, hook.ContextUsage{
+			UsedPercentage:    percent(1_240),
+			TotalInputTokens:  number(2_480_000),
+			ContextWindowSize: number(200_000),
+		}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).play(registers(1, Registration{ID: "em"}))
@@ -211,7 +453,8 @@ func TestPostedReports(t *testing.T) {
 			}
 			var tokens, window int64
 			for _, ev := range news.Events {
-				tokens, window = ev.Tokens, ev.Window
+				tokens = ev.Tokens
+				window = ev.Window
 			}
 			diff(t, "tokens and window", [2]int64{c.tokens, c.of}, [2]int64{tokens, window})
 		})

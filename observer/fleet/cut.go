@@ -39,9 +39,11 @@ func dropped(x *file, c *transcript.Change) transcript.Session {
 		if m.At > old.Active {
 			continue
 		}
-		n, sum := &t.Messages, &t.Tokens
+		n := &t.Messages
+		sum := &t.Tokens
 		if m.Side {
-			n, sum = &t.SideMessages, &t.SideTokens
+			n = &t.SideMessages
+			sum = &t.SideTokens
 		}
 		if m.Was == (transcript.Usage{}) {
 			*n--

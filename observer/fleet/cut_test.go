@@ -45,7 +45,12 @@ func TestDroppedRecords(t *testing.T) {
 	kept := `{"parentUuid":"dropped",` + reply(after(3), "m2", 160_000, 20)[1:]
 	p := ofSession(1, prompt(after(1), "p1"), reply(after(2), "m1", 90_000, 10), kept)
 	f.Apply(p.met())
-	check("before", totals{Turns: 1, Messages: 2, Output: 30, Peak: 160_000})
+	check("before", totals{
+		Turns:    1,
+		Messages: 2,
+		Output:   30,
+		Peak:     160_000,
+	})
 
 	p = rewritten(kept, boundary(after(4), "b1", "auto", 160_000), summary(after(4), "s1", "b1", "short"))
 	check("rewritten", totals{1, 2, 1, 30, 160_000})

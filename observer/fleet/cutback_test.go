@@ -18,8 +18,12 @@ func reading(name string, lines ...string) (transcript.Change, *claude.Fold) {
 	}
 	messages, compactions := f.Take()
 	return transcript.Change{
-		Cursor: transcript.Cursor{Path: "/p/" + name + ".jsonl"}, Name: name, Whole: true,
-		Session: f.Session, Messages: append([]transcript.Message(nil), messages...), Compactions: compactions,
+		Cursor:      transcript.Cursor{Path: "/p/" + name + ".jsonl"},
+		Name:        name,
+		Whole:       true,
+		Session:     f.Session,
+		Messages:    append([]transcript.Message(nil), messages...),
+		Compactions: compactions,
 	}, f
 }
 
@@ -27,7 +31,10 @@ func growth(c transcript.Change, f *claude.Fold, line string) transcript.Change 
 	var e transcript.Entry
 	f.Line([]byte(line), len(line)+1, &e)
 	messages, compactions := f.Take()
-	c.Whole, c.Session, c.Messages, c.Compactions = false, f.Session, append([]transcript.Message(nil), messages...), compactions
+	c.Whole, c.Session, c.Messages, c.Compactions = false, f.Session, append(
+		[]transcript.Message(nil),
+		messages...,
+	), compactions
 	return c
 }
 

@@ -11,14 +11,29 @@ import (
 // mine are the compactions of the change that happened in this session and are
 // new; known are compactions that were new before, of which only details changed.
 // again means that the file had been read before.
-func (g *gauge) fileEvents(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
+func (g *gauge) fileEvents(
+	x *file,
+	was transcript.Session,
+	c *transcript.Change,
+	mine, known []transcript.Compaction,
+	again bool,
+) (n Update) {
 	id, current := g.agentOf(x.of)
 	if x != x.of.own[0] {
 		current = false // a copy
 	}
 	a := g.currentAgent(x.of)
-	was.Version, was.Particulars = x.Session.Version, x.Session.Particulars
-	t := eventMaker{gauge: g, id: id, a: a, x: x, seen: was, mine: mine, known: known}
+	was.Version = x.Session.Version
+	was.Particulars = x.Session.Particulars
+	t := eventMaker{
+		gauge: g,
+		id:    id,
+		a:     a,
+		x:     x,
+		seen:  was,
+		mine:  mine,
+		known: known,
+	}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
 			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
@@ -141,9 +156,17 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	}
 	window := t.gauge.windowOf(t.a, s)
 	t.out = append(t.out, alerts.Event{
-		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: cmp.Or(e.Was, e.Key),
-		Trigger: e.Trigger, PreTokens: e.PreTokens, Model: s.Model,
-		Window: window, CompactsAt: t.gauge.compactsAt(t.a, s, window), History: history,
+		Kind:       alerts.EventCompacted,
+		Agent:      alerts.AgentID(t.id),
+		At:         e.At.Time(),
+		Sign:       alerts.SignBoundary,
+		Key:        cmp.Or(e.Was, e.Key),
+		Trigger:    e.Trigger,
+		PreTokens:  e.PreTokens,
+		Model:      s.Model,
+		Window:     window,
+		CompactsAt: t.gauge.compactsAt(t.a, s, window),
+		History:    history,
 	})
 }
 

@@ -58,7 +58,12 @@ func (x *file) more() *extra {
 
 // newFile takes a file that was stored.
 func newFile(s *File) *file {
-	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
+	x := &file{
+		Cursor:  s.Cursor,
+		Name:    s.Name,
+		Parent:  s.Parent,
+		Session: s.Session,
+	}
 	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known)+len(s.Undecided)+len(s.Earlier) > 0 {
 		x.extra = &extra{
 			Key:       s.Key,
@@ -157,7 +162,8 @@ func (s *session) whole() (*transcript.Session, *Inherited) {
 	if (len(s.own) == 1 || !s.uuid) && len(first.also().Earlier) == 0 {
 		return &first.Session, &first.also().Inherited
 	}
-	sum, in := first.Session, first.also().Inherited
+	sum := first.Session
+	in := first.also().Inherited
 	for i := range first.also().Earlier {
 		sum.Add(&first.also().Earlier[i])
 	}

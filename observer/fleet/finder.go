@@ -155,7 +155,8 @@ func (fd *finder) find(id string, least int) (found row, err error) {
 // named finds the row of an agent by its id. There is at most one: a record of a session names either an agent that is
 // known or its own session.
 func (fd *finder) named(id string) (r row, ok bool) {
-	a, key := fd.agents[id], id
+	a := fd.agents[id]
+	key := id
 	if a != nil {
 		key = a.Session
 	}
@@ -170,15 +171,19 @@ func (fd *finder) named(id string) (r row, ok bool) {
 }
 
 func (fd *finder) search(id string, least int) (found row, err error) {
-	best, several := fitsNot, false
+	best := fitsNot
+	several := false
 	for r := range fd.rows() {
 		switch rank := fd.fit(&r, id); {
 		case rank > best || rank > least:
 		case rank < best:
-			best, found, several = rank, r, false
+			best = rank
+			found = r
+			several = false
 		case fd.agentID(&found) != fd.agentID(&r):
 			several = true
-		case found.s == nil || r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
+		case found.s == nil ||
+			r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
 			found = r
 		}
 	}
@@ -225,7 +230,8 @@ func (fd *finder) names(r *row) (agent, name, session, label string) {
 	if r.s != nil {
 		agent, session, label = r.s.record.Agent, r.s.id(), r.s.record.Label
 		if r.of == nil && fd.agents[agent] != nil {
-			agent, label = "", "" // it has gone on
+			agent = ""
+			label = "" // it has gone on
 		}
 	}
 	if r.of != nil {

@@ -103,7 +103,9 @@ func (p *paper) grown() (c transcript.Change) {
 	}
 	p.read = len(p.lines)
 	c.Cursor = transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes}
-	c.Name, c.Parent, c.Session = p.name, p.parent, p.fold.Session
+	c.Name = p.name
+	c.Parent = p.parent
+	c.Session = p.fold.Session
 	c.Cut = p.fold.Facts().Cut
 	messages, compactions := p.fold.Take()
 	c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
@@ -111,7 +113,12 @@ func (p *paper) grown() (c transcript.Change) {
 }
 
 func (p *paper) gone() transcript.Change {
-	return transcript.Change{Gone: true, Name: p.name, Parent: p.parent, Cursor: transcript.Cursor{Path: p.path}}
+	return transcript.Change{
+		Gone:   true,
+		Name:   p.name,
+		Parent: p.parent,
+		Cursor: transcript.Cursor{Path: p.path},
+	}
 }
 
 // readPaper reads a transcript with known figures. A last line that is whole
@@ -159,7 +166,11 @@ func summary(at, id, parent, text string) string {
 }
 
 func prompt(at, id string) string {
-	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"content":"go on"}}`, id, at)
+	return fmt.Sprintf(
+		`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"content":"go on"}}`,
+		id,
+		at,
+	)
 }
 
 // store is what the state file does.
@@ -174,7 +185,12 @@ type store struct {
 }
 
 func newStore() *store {
-	return &store{files: map[string]File{}, records: map[string]SessionRecord{}, agents: map[string]Agent{}, messages: map[transcript.Key]transcript.Key{}}
+	return &store{
+		files:    map[string]File{},
+		records:  map[string]SessionRecord{},
+		agents:   map[string]Agent{},
+		messages: map[transcript.Key]transcript.Key{},
+	}
 }
 
 func (s *store) Owner(k transcript.Key) (transcript.Key, bool) {
@@ -212,9 +228,13 @@ func (s *store) put(d Delta) {
 func (s *store) stored(t *testing.T) (again Stored) {
 	t.Helper()
 	b, err := json.Marshal(Stored{
-		Created: created, Settled: s.settled, Claims: s.claims, Counters: s.counters,
-		Files: slices.Collect(maps.Values(s.files)), Records: slices.Collect(maps.Values(s.records)),
-		Agents: slices.Collect(maps.Values(s.agents)),
+		Created:  created,
+		Settled:  s.settled,
+		Claims:   s.claims,
+		Counters: s.counters,
+		Files:    slices.Collect(maps.Values(s.files)),
+		Records:  slices.Collect(maps.Values(s.records)),
+		Agents:   slices.Collect(maps.Values(s.agents)),
 	})
 	if err == nil {
 		err = json.Unmarshal(b, &again)

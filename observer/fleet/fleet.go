@@ -56,24 +56,59 @@ type Fleet struct {
 
 // newFleet makes an empty fleet.
 func newFleet(o Options, settled bool) *Fleet {
-	b := &basis{options: o, created: transcript.InstantOf(o.Created), settled: settled, changed: newChanges()}
+	b := &basis{
+		options: o,
+		created: transcript.InstantOf(o.Created),
+		settled: settled,
+		changed: newChanges(),
+	}
 	c := &catalog{
-		basis: b, files: map[string]*file{}, sessions: map[string]*session{}, records: map[string]*SessionRecord{},
-		labels: map[string]struct{}{}, shared: map[string]string{},
+		basis:    b,
+		files:    map[string]*file{},
+		sessions: map[string]*session{},
+		records:  map[string]*SessionRecord{},
+		labels:   map[string]struct{}{},
+		shared:   map[string]string{},
 	}
 	r := &roster{
-		catalog: c, agents: map[string]*Agent{}, clients: map[string]Client{}, holders: map[process]string{},
-		gone: map[string]transcript.Instant{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
-		recent: map[string][]transcript.Reading{},
+		catalog:  c,
+		agents:   map[string]*Agent{},
+		clients:  map[string]Client{},
+		holders:  map[process]string{},
+		gone:     map[string]transcript.Instant{},
+		running:  map[process]string{},
+		prompted: map[string]transcript.Instant{},
+		recent:   map[string][]transcript.Reading{},
 	}
-	g, cs, fd := &gauge{r}, &costs{r}, &finder{r}
+	g := &gauge{r}
+	cs := &costs{r}
+	fd := &finder{r}
 	bl := &billing{roster: r, worked: map[string]*worked{}, after: map[string]string{}}
 	lv := &liveness{finder: fd, active: map[string]bool{}}
 	return &Fleet{
-		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
-		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
-		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, undecided: map[*file]transcript.Instant{}},
-		finder:   fd, threads: threads.New(), liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
+		basis:    b,
+		catalog:  c,
+		roster:   r,
+		resolver: &resolver{r},
+		gauge:    g,
+		costs:    cs,
+		billing:  bl,
+		assigner: &assigner{
+			roster:  r,
+			gauge:   g,
+			costs:   cs,
+			billing: bl,
+		},
+		origins: &origins{
+			roster:    r,
+			gauge:     g,
+			claims:    map[transcript.Key]transcript.Key{},
+			undecided: map[*file]transcript.Instant{},
+		},
+		finder:   fd,
+		threads:  threads.New(),
+		liveness: lv,
+		viewer:   &viewer{liveness: lv, gauge: g},
 	}
 }
 

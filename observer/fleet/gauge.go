@@ -67,8 +67,16 @@ func (g *gauge) window(a *Agent) int64 {
 func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
 	window := g.windowOf(a, s)
 	return alerts.Event{
-		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
-		Window: window, Reserved: clients.WindowOf(s, 0, nil).Reserved, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
+		Kind:       alerts.EventReading,
+		Agent:      alerts.AgentID(id),
+		At:         r.At.Time(),
+		Tokens:     r.Tokens,
+		Cleared:    r.Cleared,
+		Window:     window,
+		Reserved:   clients.WindowOf(s, 0, nil).Reserved,
+		Model:      s.Model,
+		CompactsAt: g.compactsAt(a, s, window),
+		Source:     transcript.FromTranscript,
 	}
 }
 
@@ -93,7 +101,8 @@ func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 		return n
 	}
 	setting := autoCompact(&o.AutoCompact)
-	if a.AutoCompact == nil && setting.Equal(&claude.AutoCompact{}) || a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
+	if a.AutoCompact == nil && setting.Equal(&claude.AutoCompact{}) ||
+		a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
 		return n
 	}
 	a.AutoCompact = setting

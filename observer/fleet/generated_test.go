@@ -92,20 +92,28 @@ func generate(t *testing.T, o transcripttest.Options) (*transcripttest.Truth, []
 
 func TestGenerated(t *testing.T) {
 	for seed := range uint64(12) {
-		made, papers := generate(t, transcripttest.Options{Seed: seed, Traps: true, Copies: true, Subagents: true})
+		made, papers := generate(t, transcripttest.Options{
+			Seed:      seed,
+			Traps:     true,
+			Copies:    true,
+			Subagents: true,
+		})
 		rng := rand.New(rand.NewPCG(seed, 1))
 		rng.Shuffle(len(papers), func(i, j int) { papers[i], papers[j] = papers[j], papers[i] })
 		f := settled(papers...)
-		want, got := map[string]truth{}, map[string]truth{}
+		want := map[string]truth{}
+		got := map[string]truth{}
 		for v := range f.All(created) {
 			file := made.Files[v.Path[1:]]
 			if file == nil {
 				t.Fatal("unknown: ", v.Path)
 			}
-			w, g := want[file.Family], got[file.Family]
+			w := want[file.Family]
+			g := got[file.Family]
 			w.addTruth(file)
 			g.addView(&v)
-			want[file.Family], got[file.Family] = w, g
+			want[file.Family] = w
+			got[file.Family] = g
 		}
 		diff(t, "families", want, got)
 		if n := compactionsOf(f); n != made.DistinctCompactions {

@@ -37,7 +37,12 @@ func newScene(t *testing.T) *scene {
 // start makes the fleet of what was stored.
 func (s *scene) start(stored Stored) {
 	alive := func(pid int, _ string) bool { return !s.dead[pid] }
-	s.f = New(Options{Created: created, Thresholds: alerts.Defaults().Thresholds, Alive: alive, Estimate: true}, stored)
+	s.f = New(Options{
+		Created:    created,
+		Thresholds: alerts.Defaults().Thresholds,
+		Alive:      alive,
+		Estimate:   true,
+	}, stored)
 }
 
 func (s *scene) play(steps ...step) *scene {
@@ -63,7 +68,9 @@ func from(agent string, pid int) hook.Origin {
 // inPane is the origin of signals of a client in a pane that has no other name.
 func inPane(pane string, server, pid int) hook.Origin {
 	o := from(hook.TmuxAgent("/tmp/tmux-1/default", server, pane), pid)
-	o.Tmux, o.Server, o.Pane = "/tmp/tmux-1/default", server, pane
+	o.Tmux = "/tmp/tmux-1/default"
+	o.Server = server
+	o.Pane = pane
 	return o
 }
 
@@ -79,7 +86,8 @@ func starts(at float64, n int, source string, o hook.Origin) step {
 
 func hooked(at float64, n int, p hook.Payload, o hook.Origin) step {
 	return func(s *scene) {
-		p.SessionID, p.SM = uuid(n), o
+		p.SessionID = uuid(n)
+		p.SM = o
 		p.SM.At = second(at)
 		news, _ := s.f.Hook(&p, afterwards)
 		s.news.add(news)
@@ -93,7 +101,8 @@ func shows(at float64, n int, tokens int64, o hook.Origin) step {
 
 func reports(at float64, n int, st hook.Status, o hook.Origin) step {
 	return func(s *scene) {
-		st.SessionID, st.SM = uuid(n), o
+		st.SessionID = uuid(n)
+		st.SM = o
 		st.SM.At = second(at)
 		news, _ := s.f.Status(&st, afterwards)
 		s.news.add(news)
@@ -104,10 +113,14 @@ func reports(at float64, n int, st hook.Status, o hook.Origin) step {
 func status(tokens, window int64) hook.Status {
 	st := hook.Status{Version: "2.1.197", Model: "claude-haiku-4-5"}
 	st.Window.Size = hook.Figure[int64]{Value: window, Known: true}
-	st.Window.Usage, st.Window.UsedPercentage = hook.Figure[hook.Usage]{Null: true}, hook.Figure[float64]{Null: true}
+	st.Window.Usage = hook.Figure[hook.Usage]{Null: true}
+	st.Window.UsedPercentage = hook.Figure[float64]{Null: true}
 	if tokens > 0 {
 		st.Window.Usage = hook.Figure[hook.Usage]{Value: hook.Usage{Input: 2, CacheRead: tokens - 2}, Known: true}
-		st.Window.UsedPercentage = hook.Figure[float64]{Value: float64(transcript.Window{Tokens: window}.Percent(tokens)), Known: true}
+		st.Window.UsedPercentage = hook.Figure[float64]{
+			Value: float64(transcript.Window{Tokens: window}.Percent(tokens)),
+			Known: true,
+		}
 	}
 	return st
 }
@@ -118,7 +131,12 @@ func holds(at float64, pidsAndSessions ...int) step {
 		var cs []Client
 		for i := 0; i < len(pidsAndSessions); i += 2 {
 			pid := pidsAndSessions[i]
-			cs = append(cs, Client{PID: pid, ProcStart: strconv.Itoa(100 * pid), SessionID: uuid(pidsAndSessions[i+1]), Updated: second(at)})
+			cs = append(cs, Client{
+				PID:       pid,
+				ProcStart: strconv.Itoa(100 * pid),
+				SessionID: uuid(pidsAndSessions[i+1]),
+				Updated:   second(at),
+			})
 		}
 		s.news.add(s.f.Clients(cs))
 	}
@@ -147,7 +165,15 @@ func answers(at float64, n, tokens int) step {
 
 // continues is the end of session n, which goes on as another one.
 func continues(at float64, n, as int) step {
-	return writes(n, fmt.Sprintf(`{"type":"continued-in","timestamp":%q,"sessionId":%q,"continuedInSessionId":%q}`, stampOf(at), uuid(n), uuid(as)))
+	return writes(
+		n,
+		fmt.Sprintf(
+			`{"type":"continued-in","timestamp":%q,"sessionId":%q,"continuedInSessionId":%q}`,
+			stampOf(at),
+			uuid(n),
+			uuid(as),
+		),
+	)
 }
 
 func ends(pid int) step { return func(s *scene) { s.dead[pid] = true } }
@@ -165,7 +191,12 @@ func registers(at float64, r Registration) step {
 // restarts goes on from what was stored, as JSON.
 func restarts(s *scene) {
 	disk := newStore()
-	disk.put(Delta{Settled: true, Files: filesOf(s.f), Records: recordsOf(s.f), Agents: agentsOf(s.f)})
+	disk.put(Delta{
+		Settled: true,
+		Files:   filesOf(s.f),
+		Records: recordsOf(s.f),
+		Agents:  agentsOf(s.f),
+	})
 	s.start(disk.stored(s.t))
 }
 

@@ -25,7 +25,8 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 	}
 	n = f.meet(a, &own)
 	if a.Hooked < at {
-		a.Hooked, a.Client = at, p.SM.Client
+		a.Hooked = at
+		a.Client = p.SM.Client
 		f.changed.agent(a.ID)
 	}
 	switch p.Event {
@@ -60,7 +61,8 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 // presentHook takes in what a hook says of an agent's present session.
 func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n Update) {
 	if at >= a.Asked {
-		a.Asks, a.Asked = p.Asks(), at
+		a.Asks = p.Asks()
+		a.Asked = at
 		f.changed.agent(a.ID)
 	}
 	n.add(f.setAutoCompact(a, &p.SM))
@@ -96,8 +98,10 @@ func (f *Fleet) hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []a
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignPostCompact
 		ev.Trigger = triggerOf(p.Trigger)
-	case p.Event == hook.SessionStart && p.Source == "compact" && p.SM.Client != clients.Codex: // Codex sends it with the next prompt
-		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignSessionStart
+	case p.Event == hook.SessionStart && p.Source == "compact" &&
+		p.SM.Client != clients.Codex: // Codex sends it with the next prompt
+		ev.Kind = alerts.EventCompacted
+		ev.Sign = alerts.SignSessionStart
 	default:
 		return nil
 	}
@@ -152,7 +156,8 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 	}
 	x.Tokens, _ = s.Tokens()
 	if x.Tokens == 0 && x.Percent > 0 {
-		x.Tokens, x.Rough = x.Window*int64(x.Percent)/100, true
+		x.Tokens = x.Window * int64(x.Percent) / 100
+		x.Rough = true
 	}
 	n.add(f.sample(a, x))
 	return n, alerts.AgentID(a.ID)
@@ -176,11 +181,17 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 	case "compaction":
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
 	case "compaction_complete":
-		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignComplete
+		ev.Kind = alerts.EventCompacted
+		ev.Sign = alerts.SignComplete
 	case "context_reset":
-		ev.Kind, ev.Cause = alerts.EventReset, alerts.CauseClear
+		ev.Kind = alerts.EventReset
+		ev.Cause = alerts.CauseClear
 	default:
-		return n, alerts.AgentID(a.ID), fmt.Errorf("%w: %q; post compaction, compaction_complete or context_reset", ErrEvent, u.Event)
+		return n, alerts.AgentID(a.ID), fmt.Errorf(
+			"%w: %q; post compaction, compaction_complete or context_reset",
+			ErrEvent,
+			u.Event,
+		)
 	}
 	a.Hooked = max(a.Hooked, now)
 	f.changed.agent(a.ID)
@@ -206,10 +217,12 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) crossche
 	}
 	p := *u.UsedPercentage
 	x.Percent = int(p + 0.5)
-	x.Tokens, x.Rough = int64(p*float64(window)/100), true
+	x.Tokens = int64(p * float64(window) / 100)
+	x.Rough = true
 	if u.TotalInputTokens != nil {
 		if n := *u.TotalInputTokens; n > 0 && crosscheck.Near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
-			x.Tokens, x.Rough = n, false
+			x.Tokens = n
+			x.Rough = false
 		}
 	}
 	return x

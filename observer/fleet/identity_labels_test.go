@@ -18,17 +18,51 @@ func namedAs(agent, name string, pid int) hook.Origin {
 // other agent, and stays, with any change of its sessions and clients.
 func TestLabelsOfAgents(t *testing.T) {
 	s := newScene(t).play(
-		starts(1, 1, "startup", namedAs("a", "web", 7)), starts(2, 2, "startup", namedAs("b", "web", 8)), starts(3, 3, "startup", from("no-name-of-its-own", 9)),
+		starts(
+			1,
+			1,
+			"startup",
+			namedAs("a", "web", 7),
+		), starts(
+			2,
+			2,
+			"startup",
+			namedAs("b", "web", 8),
+		), starts(
+			3,
+			3,
+			"startup",
+			from("no-name-of-its-own", 9),
+		),
 		answers(4, 4, 9_000), fires(5, 4, prompted, from("", 10)), // known as its session before
 		registers(6, Registration{ID: "d", Name: "web"}), starts(7, 5, "startup", inPane("%3", 50, 11)),
 	)
-	want := map[string]string{"a": "web", "b": "web-2", "no-name-of-its-own": "no-name-", "#4": labelled(4), "d": "web-3", "tmux-3-" + paneHash: "tmux-3-" + paneHash[:1]}
+	want := map[string]string{
+		"a":                  "web",
+		"b":                  "web-2",
+		"no-name-of-its-own": "no-name-",
+		"#4":                 labelled(4),
+		"d":                  "web-3",
+		"tmux-3-" + paneHash: "tmux-3-" + paneHash[:1],
+	}
 	diff(t, "at first", want, s.labels())
 	s.play(
 		starts(11, 11, "clear", namedAs("a", "web", 7)), answers(12, 11, 9_000), // its transcript comes after it
 		ends(8), starts(12, 12, "startup", namedAs("b", "other", 18)),
 		answers(13, 13, 9_000), starts(13, 13, "clear", from("no-name-of-its-own", 9)),
-		answers(14, 14, 9_000), starts(14, 14, "clear", from("", 10)), writes(4, prompt(stampOf(14), "p9")), // a left one that is written to
+		answers(
+			14,
+			14,
+			9_000,
+		), starts(
+			14,
+			14,
+			"clear",
+			from("", 10),
+		), writes(
+			4,
+			prompt(stampOf(14), "p9"),
+		), // a left one that is written to
 	)
 	diff(t, "after /clear and a restart of a client", want, s.labels())
 	s.play(restarts, registers(20, Registration{ID: "c", Name: "web"}), starts(21, 21, "clear", namedAs("a", "web", 7)))
@@ -40,16 +74,44 @@ func TestLabelsOfAgents(t *testing.T) {
 func TestAgentsSurvive(t *testing.T) {
 	nested := from("em", 8)
 	pane := inPane("%3", 50, 7)
-	pane.Agent, pane.Name, pane.Parent, pane.Provider = "em", "web", "boss", "claude"
+	pane.Agent = "em"
+	pane.Name = "web"
+	pane.Parent = "boss"
+	pane.Provider = "claude"
 	s := newScene(t).play(
-		starts(1, 1, "startup", pane), answers(2, 1, 9_000), shows(3, 1, 9_000, pane), starts(4, 2, "startup", nested), starts(5, 3, "resume", pane),
+		starts(
+			1,
+			1,
+			"startup",
+			pane,
+		), answers(
+			2,
+			1,
+			9_000,
+		), shows(
+			3,
+			1,
+			9_000,
+			pane,
+		), starts(
+			4,
+			2,
+			"startup",
+			nested,
+		), starts(
+			5,
+			3,
+			"resume",
+			pane,
+		),
 		registers(6, Registration{ID: "reg", Pane: "%4"}), writes(1, boundary(stampOf(7), "b1", "auto", 150_000)),
 	)
 	before := map[string]Agent{}
 	for id, a := range s.f.agents {
 		before[id] = *a
 	}
-	if a := before["em"]; a.Sample.Tokens == 0 || a.Resumed == "" || a.Counted != one(auto) || before[uuid(2)].Host != "em" {
+	if a := before["em"]; a.Sample.Tokens == 0 || a.Resumed == "" || a.Counted != one(auto) ||
+		before[uuid(2)].Host != "em" {
 		t.Errorf("not all is there that could be lost: %+v", before)
 	}
 	s.play(restarts)
@@ -67,7 +129,23 @@ func TestAgentsSurvive(t *testing.T) {
 func TestPastSession(t *testing.T) {
 	em := namedAs("em", "web", 7)
 	s := newScene(t).play(
-		answers(1, 1, 60_000), fires(2, 1, prompted, em), writes(1, boundary(stampOf(3), "b1", "auto", 150_000)), answers(4, 1, 50_000),
+		answers(
+			1,
+			1,
+			60_000,
+		), fires(
+			2,
+			1,
+			prompted,
+			em,
+		), writes(
+			1,
+			boundary(stampOf(3), "b1", "auto", 150_000),
+		), answers(
+			4,
+			1,
+			50_000,
+		),
 		starts(10, 2, "clear", em), answers(11, 2, 9_000),
 	)
 	type told struct {
@@ -83,14 +161,28 @@ func TestPastSession(t *testing.T) {
 		}
 		return told{nameOf(v.Agent), v.Label, nameOf(v.SessionID), v.Left, v.Tokens, v.Compactions}
 	}
-	now := told{Agent: "em", Label: "web", Session: "#2", Tokens: 9_000}
+	now := told{
+		Agent:   "em",
+		Label:   "web",
+		Session: "#2",
+		Tokens:  9_000,
+	}
 	for _, id := range []string{"em", "web", uuid(2), uuid(2)[:12]} {
 		diff(t, id, now, look(id))
 	}
 	for _, id := range []string{uuid(1), uuid(1)[:13]} {
-		diff(t, id, told{Agent: "#1", Session: "#1", Past: true, Tokens: 50_000, Compactions: one(auto)}, look(id))
+		diff(t, id, told{
+			Agent:       "#1",
+			Session:     "#1",
+			Past:        true,
+			Tokens:      50_000,
+			Compactions: one(auto),
+		}, look(id))
 	}
-	if _, _, err := s.f.Usage(&hook.ContextUsage{SessionID: uuid(1), Event: "compaction"}, afterwards); !errors.Is(err, ErrUnknown) {
+	if _, _, err := s.f.Usage(&hook.ContextUsage{
+		SessionID: uuid(1),
+		Event:     "compaction",
+	}, afterwards); !errors.Is(err, ErrUnknown) {
 		t.Errorf("posted for the one that was left: %v", err)
 	}
 	for _, id := range []string{"em", "web", uuid(1), uuid(2), uuid(1)[:13]} {
@@ -101,14 +193,27 @@ func TestPastSession(t *testing.T) {
 	if n := len(s.f.Views(created)); n != 2 || s.f.agents[uuid(1)] != nil {
 		t.Errorf("%d views, agents %v", n, s.f.agents)
 	}
-	diff(t, "compactions of the agent", one(auto), func() transcript.TriggerCounts { v, _ := s.f.View("em", created); return v.Counted }())
+	diff(
+		t,
+		"compactions of the agent",
+		one(auto),
+		func() transcript.TriggerCounts { v, _ := s.f.View("em", created); return v.Counted }(),
+	)
 	s.news = Update{}
-	s.play(writes(1, prompt(stampOf(20), "p9"), reply(stampOf(21), "m9", 199_000, 10), boundary(stampOf(22), "b2", "auto", 199_000)))
+	s.play(writes(
+		1,
+		prompt(stampOf(20), "p9"),
+		reply(stampOf(21), "m9", 199_000, 10),
+		boundary(stampOf(22), "b2", "auto", 199_000),
+	))
 	if len(s.news.Events) > 0 {
 		t.Errorf("what is written to it says of the agent: %+v", s.news.Events)
 	}
 	// But what was heard there was meant for the agent.
-	s.play(writes(1, `{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`))
+	s.play(writes(
+		1,
+		`{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`,
+	))
 	diff(t, "heard", []Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}}, s.news.Heard)
 }
 
@@ -119,7 +224,12 @@ func TestParentOfMany(t *testing.T) {
 	o.Parent = "boss"
 	s := newScene(t).play(starts(1, 1, "startup", o), fires(2, 1, prompted, o), fires(3, 1, used, from("em", 7)))
 	o.Parent = "other"
-	s.play(fires(4, 1, prompted, o), fires(5, 1, prompted, hook.Origin{Agent: "em", Parent: "em", PID: 7, Start: "700"}))
+	s.play(fires(4, 1, prompted, o), fires(5, 1, prompted, hook.Origin{
+		Agent:  "em",
+		Parent: "em",
+		PID:    7,
+		Start:  "700",
+	}))
 	var got []string
 	for _, ev := range append(s.news.Events, s.f.Seen()...) {
 		if ev.Name != "" {

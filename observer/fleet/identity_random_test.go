@@ -55,7 +55,12 @@ func newThrong(seed uint64, wild bool) *throng {
 			w.agent(fmt.Sprintf("em%d", i), 100*w.Float64(), "", nil)
 		case i < 12:
 			pane := fmt.Sprintf("%%%d", i)
-			w.agent(inPane(pane, 50, 2).Agent, 100*w.Float64(), "", func(pid int) hook.Origin { return inPane(pane, 50, pid) })
+			w.agent(
+				inPane(pane, 50, 2).Agent,
+				100*w.Float64(),
+				"",
+				func(pid int) hook.Origin { return inPane(pane, 50, pid) },
+			)
 		case i < 16:
 			w.agent("", 100*w.Float64(), "", func(pid int) hook.Origin { return from("", pid) })
 		default: // started by em0 to em3, after these have spoken
@@ -99,7 +104,8 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 		origin = func(pid int) hook.Origin { return from(id, pid) }
 	}
 	w.pid++
-	pid, source := 1000+w.pid, "startup"
+	pid := 1000 + w.pid
+	source := "startup"
 	hosting := len(w.agents) <= 4
 	for range 1 + w.IntN(5) {
 		w.n++
@@ -119,7 +125,8 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 			w.entries = append(w.entries, entryTime{at, pid, 0})
 			w.told = append(w.told, telling{at, ends(pid)})
 			w.pid++
-			pid, source = 1000+w.pid, "startup"
+			pid = 1000 + w.pid
+			source = "startup"
 		}
 	}
 }
@@ -148,7 +155,8 @@ func (w *throng) session(n int, begin, end float64, source string, o hook.Origin
 // registry has the registry read from time to time, each reading after the one before.
 func (w *throng) registry() {
 	slices.SortStableFunc(w.entries, func(a, b entryTime) int { return btoi(a.at > b.at) - btoi(a.at < b.at) })
-	now, updated := map[int]int{}, map[int]float64{}
+	now := map[int]int{}
+	updated := map[int]float64{}
 	arrives := 0.0
 	for _, e := range w.entries {
 		if now[e.pid], updated[e.pid] = e.session, e.at; e.session == 0 {
@@ -159,7 +167,12 @@ func (w *throng) registry() {
 		}
 		var cs []Client
 		for pid, n := range now {
-			cs = append(cs, Client{PID: pid, ProcStart: fmt.Sprint(100 * pid), SessionID: uuid(n), Updated: second(updated[pid])})
+			cs = append(cs, Client{
+				PID:       pid,
+				ProcStart: fmt.Sprint(100 * pid),
+				SessionID: uuid(n),
+				Updated:   second(updated[pid]),
+			})
 		}
 		arrives = max(arrives, e.at+2*w.Float64())
 		w.told = append(w.told, telling{arrives, func(s *scene) { s.news.add(s.f.Clients(cs)) }})
@@ -178,7 +191,8 @@ func TestIdentityRandom(t *testing.T) {
 		for _, wild := range []bool{false, true} {
 			w := newThrong(seed, wild)
 			s := newScene(t)
-			again, been := w.IntN(len(w.told)), map[string]int{}
+			again := w.IntN(len(w.told))
+			been := map[string]int{}
 			for i, x := range w.told {
 				if i == again {
 					s.play(restarts)
@@ -238,7 +252,8 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 		}
 		owner[id] = i
 		now := s.f.agents[id]
-		if now == nil || number(now.Session) != a.sessions[len(a.sessions)-1] || now.Host != a.host || now.Parent != a.host {
+		if now == nil || number(now.Session) != a.sessions[len(a.sessions)-1] || now.Host != a.host ||
+			now.Parent != a.host {
 			t.Errorf("%s of %v: %+v", nameOf(id), a, now)
 		}
 		for _, n := range a.sessions {

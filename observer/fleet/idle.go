@@ -26,9 +26,16 @@ const (
 
 // place is where an agent's client runs: as which process, its own registry knows better.
 func (a *Agent) place(c *Client) Place {
-	at := Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: a.PID, Start: a.Start}
+	at := Place{
+		Socket: a.Tmux,
+		Server: a.Server,
+		Pane:   a.Pane,
+		PID:    a.PID,
+		Start:  a.Start,
+	}
 	if c.PID != 0 {
-		at.PID, at.Start = c.PID, c.ProcStart
+		at.PID = c.PID
+		at.Start = c.ProcStart
 	}
 	return at
 }

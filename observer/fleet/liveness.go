@@ -16,7 +16,12 @@ import (
 func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
 	on := lv.atWork(now)
 	report := func(id string, live bool) {
-		events = append(events, alerts.Event{Kind: alerts.EventActive, Agent: alerts.AgentID(id), At: now, On: live})
+		events = append(events, alerts.Event{
+			Kind:  alerts.EventActive,
+			Agent: alerts.AgentID(id),
+			At:    now,
+			On:    live,
+		})
 	}
 	for _, id := range slices.Sorted(maps.Keys(on)) {
 		if !lv.active[id] {
@@ -196,7 +201,8 @@ func (lv *liveness) runsNow(r *row) bool {
 // that the client went on.
 func (lv *liveness) waits(r *row) (reason string, waits bool) {
 	c := lv.clients[r.session()]
-	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked && (r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
+	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked &&
+		(r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
 		return a.Asks, true
 	}
 	return c.Waiting, c.Status == "waiting"
@@ -206,9 +212,11 @@ func (lv *liveness) waits(r *row) (reason string, waits bool) {
 // without activity of the session since. Records may be stamped a moment later
 // than the client's last hook.
 func (lv *liveness) ended(r *row) bool {
-	at, heard := lv.gone[r.session()], transcript.Instant(0)
+	at := lv.gone[r.session()]
+	heard := transcript.Instant(0)
 	if a := r.of; a != nil {
-		at, heard = max(at, a.Ended), max(a.Hooked, a.Spoke)
+		at = max(at, a.Ended)
+		heard = max(a.Hooked, a.Spoke)
 	}
 	if at == 0 {
 		return false
@@ -238,7 +246,9 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 			r.s = s
 		}
 		if a.Runs && lv.unheld(&r, now) && !lv.alive(a.PID, a.Start) {
-			a.Runs, a.Ended, news = false, at, true
+			a.Runs = false
+			a.Ended = at
+			news = true
 			lv.changed.agent(a.ID)
 		}
 	}
@@ -252,7 +262,8 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 			continue
 		}
 		if lv.unheld(&r, now) && !lv.alive(p.pid, p.start) {
-			lv.gone[key], news = at, true
+			lv.gone[key] = at
+			news = true
 		}
 	}
 	return news

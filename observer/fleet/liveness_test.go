@@ -12,9 +12,17 @@ import (
 
 // TestActivity: each change of activity is reported once, and agrees with views.
 func TestActivity(t *testing.T) {
-	f := settled(ofSession(1, prompt(before(1), "p1")), ofSession(2, prompt(before(90), "p2")), ofSession(3, prompt(before(90), "p3")))
+	f := settled(
+		ofSession(1, prompt(before(1), "p1")),
+		ofSession(2, prompt(before(90), "p2")),
+		ofSession(3, prompt(before(90), "p3")),
+	)
 	f.Clients([]Client{client(7, 3)})
-	f.Hook(&hook.Payload{SessionID: uuid(4), Event: hook.Stop, SM: hook.Origin{Agent: "w", At: created}}, transcript.InstantOf(created))
+	f.Hook(&hook.Payload{
+		SessionID: uuid(4),
+		Event:     hook.Stop,
+		SM:        hook.Origin{Agent: "w", At: created},
+	}, transcript.InstantOf(created))
 	check := func(what string, now time.Time, want ...string) {
 		t.Helper()
 		var got, live []string
@@ -43,7 +51,8 @@ func TestActivity(t *testing.T) {
 			t.Errorf("%s: %v show as live, %v as at work", what, live, f.active)
 		}
 	}
-	one, three := uuid(1), uuid(3)
+	one := uuid(1)
+	three := uuid(3)
 	first := []string{one, three, "w"}
 	slices.Sort(first)
 	check("at first", created, first...)
@@ -79,7 +88,13 @@ func TestBoundaryAfterItsSummary(t *testing.T) {
 	if live, history := opened(f.Apply(p.add(first).grown())); live != 1 || history != 0 {
 		t.Errorf("the summary: %d, and %d of the past", live, history)
 	}
-	if live, history := opened(f.Apply(p.add(boundary(after(2), "b1", "auto", 90_000)).grown())); live != 1 || history != 0 {
+	if live, history := opened(f.Apply(p.add(boundary(
+		after(2),
+		"b1",
+		"auto",
+		90_000,
+	)).grown())); live != 1 ||
+		history != 0 {
 		t.Errorf("its boundary: %d, and %d of the past", live, history)
 	}
 	if live, _ := opened(f.Apply(p.add(boundary(after(9), "b2", "auto", 90_000)).grown())); live != 1 {

@@ -29,7 +29,8 @@ type Location struct {
 
 // Location returns where an agent works, as far as that is known; ok is false for an unknown agent.
 func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
-	a, key := r.agents[string(agent)], string(agent)
+	a := r.agents[string(agent)]
+	key := string(agent)
 	if a == nil {
 		if r.sessions[key] == nil {
 			return s, false
@@ -38,10 +39,16 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	}
 	c := r.clients[a.Session]
 	s = Location{
-		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, a.Client, clients.Claude), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
-		At:   a.place(&c),
-		Open: c.Held, Daemon: c.Held && !c.Holder.Own,
-		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
+		Session:  a.Session,
+		Name:     a.Name,
+		Provider: cmp.Or(a.Provider, a.Client, clients.Claude),
+		Started:  a.Begun.Time(),
+		CWD:      cmp.Or(c.CWD, a.CWD),
+		At:       a.place(&c),
+		Open:     c.Held,
+		Daemon:   c.Held && !c.Holder.Own,
+		Heard:    a.Hooked != 0 || a.Spoke != 0,
+		Project:  cmp.Or(a.Project, c.CWD, a.CWD),
 	}
 	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session

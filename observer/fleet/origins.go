@@ -74,9 +74,11 @@ func (x *file) know(message transcript.Key) {
 }
 
 func (in *Inherited) message(m *transcript.Message, first bool) {
-	n, sum := &in.Messages, &in.Tokens
+	n := &in.Messages
+	sum := &in.Tokens
 	if m.Side {
-		n, sum = &in.SideMessages, &in.SideTokens
+		n = &in.SideMessages
+		sum = &in.SideTokens
 	}
 	if first {
 		*n++
@@ -252,7 +254,10 @@ type origins struct {
 }
 
 // settle claims what files held, in their order, and calls done after each of them with its bills.
-func (o *origins) settle(order []*file, done func(x *file, bills []transcript.Bill)) (observed []alerts.ObservedCompactions) {
+func (o *origins) settle(
+	order []*file,
+	done func(x *file, bills []transcript.Bill),
+) (observed []alerts.ObservedCompactions) {
 	history := make([]*backlog.Backlog, len(order))
 	for i, x := range order {
 		history[i] = x.backlog
@@ -277,7 +282,11 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	}
 	room := len(b.Compactions)
 	id, _ := o.agentOf(x.of)
-	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
+	seen := alerts.ObservedCompactions{
+		Agent:  alerts.AgentID(id),
+		Model:  x.Session.Model,
+		Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens,
+	}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		own, _ := o.compaction(x, e, room, counts)

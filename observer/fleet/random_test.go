@@ -28,8 +28,11 @@ type world struct {
 
 func newWorld(seed uint64, wild bool, apply func(transcript.Change)) *world {
 	return &world{
-		Rand: rand.New(rand.NewPCG(seed, 7)), wild: wild, apply: apply,
-		outputs: map[string]int{}, events: map[string]bool{},
+		Rand:    rand.New(rand.NewPCG(seed, 7)),
+		wild:    wild,
+		apply:   apply,
+		outputs: map[string]int{},
+		events:  map[string]bool{},
 	}
 }
 
@@ -90,7 +93,8 @@ func (w *world) begin() {
 }
 
 func (w *world) reply(p *paper, cut bool) {
-	msg, output := w.name("msg"), 1+w.IntN(50)
+	msg := w.name("msg")
+	output := 1 + w.IntN(50)
 	wrap := func(s string) string { return s }
 	if w.IntN(6) == 0 && !isSubagent(p.name, p.parent) {
 		wrap = sidechain
@@ -199,8 +203,16 @@ func (w *world) rough(p *paper) {
 
 // rename lets a process of the registry go on to another session, or begin.
 func (w *world) rename() {
-	c := Client{PID: 1 + w.IntN(5), ProcStart: "7", SessionID: w.own().name, Name: w.name("client")}
-	w.registry = slices.DeleteFunc(w.registry, func(o Client) bool { return o.PID == c.PID || o.SessionID == c.SessionID })
+	c := Client{
+		PID:       1 + w.IntN(5),
+		ProcStart: "7",
+		SessionID: w.own().name,
+		Name:      w.name("client"),
+	}
+	w.registry = slices.DeleteFunc(
+		w.registry,
+		func(o Client) bool { return o.PID == c.PID || o.SessionID == c.SessionID },
+	)
 	w.registry = append(w.registry, c)
 }
 
@@ -253,7 +265,13 @@ func (w *world) check(t *testing.T, f *Fleet) {
 		events += n
 	}
 	if c.Tokens.Output != output || events != uint64(len(w.events)) {
-		t.Errorf("counted %d output tokens and %d compactions, want %d and %d", c.Tokens.Output, events, output, len(w.events))
+		t.Errorf(
+			"counted %d output tokens and %d compactions, want %d and %d",
+			c.Tokens.Output,
+			events,
+			output,
+			len(w.events),
+		)
 	}
 	if w.wild {
 		return
@@ -276,7 +294,8 @@ func (w *world) check(t *testing.T, f *Fleet) {
 // fell reports whether a counter is less than before.
 func fell(was, is reflect.Value) bool {
 	for i := range is.NumField() {
-		a, b := was.Field(i), is.Field(i)
+		a := was.Field(i)
+		b := is.Field(i)
 		switch b.Kind() {
 		case reflect.Struct:
 			if fell(a, b) {
@@ -307,7 +326,8 @@ func fell(was, is reflect.Value) bool {
 // had stored, while all goes its way.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
-		live, disk := New(Options{Created: created}, Stored{}), newStore()
+		live := New(Options{Created: created}, Stored{})
+		disk := newStore()
 		mortal := New(Options{Created: created, Ledger: disk}, Stored{})
 		w := newWorld(seed, seed%2 == 1, func(c transcript.Change) {
 			live.Apply(c)

@@ -24,10 +24,36 @@ func TestReadUntil(t *testing.T) {
 		{"taken up again", []step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o)}, offered, 300, 50},
 		{"an offer from before", []step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o)}, 99, 300, 295},
 		{"an offer long after", []step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o)}, 120, 300, 295},
-		{"a newer record", []step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o), answers(110, 1, 9500)}, offered, 300, 295},
-		{"its client has gone", []step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o), ends(7)}, offered, 300, 295},
+		{
+			"a newer record",
+			[]step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o), answers(110, 1, 9500)},
+			offered,
+			300,
+			295,
+		},
+		{
+			"its client has gone",
+			[]step{first, answers(50, 1, 9000), starts(begun, 1, "resume", o), ends(7)},
+			offered,
+			300,
+			295,
+		},
 		{"another client goes on", []step{
-			first, answers(50, 1, 9000), starts(begun, 1, "resume", o), ends(7), starts(130, 1, "resume", from("web", 8)),
+			first, answers(
+				50,
+				1,
+				9000,
+			), starts(
+				begun,
+				1,
+				"resume",
+				o,
+			), ends(7), starts(
+				130,
+				1,
+				"resume",
+				from("web", 8),
+			),
 		}, offered, 300, 295},
 		{"before a clear", []step{first, answers(50, 1, 9000), starts(begun, 2, "clear", o)}, 60, 300, 295},
 		{"at a clear", []step{first, answers(50, 1, 9000), starts(begun, 2, "clear", o)}, offered, 300, 0},
@@ -53,7 +79,11 @@ func TestReadUntil(t *testing.T) {
 
 // What was typed shows at once, also while the client starts.
 func TestReadUntilOfWhatWasTyped(t *testing.T) {
-	s := newScene(t).play(starts(0, 1, "startup", from("web", 7)), answers(50, 1, 9000), starts(100, 1, "resume", from("web", 7)))
+	s := newScene(t).play(
+		starts(0, 1, "startup", from("web", 7)),
+		answers(50, 1, 9000),
+		starts(100, 1, "resume", from("web", 7)),
+	)
 	if until, any := s.f.ReadUntil("web", time.Time{}, second(300)); !until.Equal(second(295)) || !any {
 		t.Errorf("read until %v, %v", until, any)
 	}

@@ -11,13 +11,15 @@ import (
 
 // TestRecent: Recent shows what All does, but for those who are long gone.
 func TestRecent(t *testing.T) {
-	past, shown := 0, 0
+	past := 0
+	shown := 0
 	for seed := range uint64(10) {
 		s := newScene(t)
 		for _, x := range newThrong(seed, true).told {
 			s.play(x.do)
 		}
-		f, now := s.f, second(1_000)
+		f := s.f
+		now := second(1_000)
 		for _, ttl := range []time.Duration{0, time.Minute, 5 * time.Minute, 10 * time.Minute, time.Hour} {
 			var want []View
 			gone := 0

@@ -42,7 +42,9 @@ func (rs *resolver) own(a *Agent, o hook.Origin) hook.Origin {
 	if host == nil {
 		return o
 	}
-	o.Tmux, o.Server, o.Pane = "", 0, ""
+	o.Tmux = ""
+	o.Server = 0
+	o.Pane = ""
 	if o.Name == host.Name {
 		o.Name = ""
 	}

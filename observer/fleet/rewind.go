@@ -18,7 +18,8 @@ func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 	if s == nil || len(s.own) == 0 || x.Rough {
 		return false
 	}
-	was, t := &a.Sample, &s.own[0].Session
+	was := &a.Sample
+	t := &s.own[0].Session
 	if clients.Of(t) == clients.Codex { // it reports only responses, and its records contain rewinds
 		return false
 	}
@@ -39,17 +40,22 @@ func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 // of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
 	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
-	left, until := e.Left, e.Until
+	left := e.Left
+	until := e.Until
 	switch {
 	case e.Rewound:
 	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 && e.At > t.a.Sample.At:
-		left, until = 0, t.a.Sample.At
+		left = 0
+		until = t.a.Sample.At
 	default:
 		return
 	}
 	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 	ev := t.gauge.reading(t.id, &t.seen, t.a, r)
-	ev.Kind, ev.Cause, ev.Left, ev.Until = alerts.EventReset, alerts.CauseRewind, left, until
+	ev.Kind = alerts.EventReset
+	ev.Cause = alerts.CauseRewind
+	ev.Left = left
+	ev.Until = until
 	t.out = append(t.out, ev)
 	if t.a == nil {
 		return

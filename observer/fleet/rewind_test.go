@@ -15,7 +15,8 @@ import (
 // turn is a prompt behind a parent, its reply of so many tokens, and its end: p, r and e
 // with the number.
 func turn(at float64, n int, parent string, tokens int) []string {
-	p, r := fmt.Sprint("p", n), fmt.Sprint("r", n)
+	p := fmt.Sprint("p", n)
+	r := fmt.Sprint("r", n)
 	behind := func(parent, line string) string {
 		if parent == "" {
 			return line
@@ -25,7 +26,10 @@ func turn(at float64, n int, parent string, tokens int) []string {
 	return []string{
 		behind(parent, prompt(stampOf(at), p)),
 		behind(p, replyAs(stampOf(at+1), "m-"+r, r, tokens, 10)),
-		behind(r, fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"e%d","timestamp":%q}`, n, stampOf(at+2))),
+		behind(
+			r,
+			fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"e%d","timestamp":%q}`, n, stampOf(at+2)),
+		),
 	}
 }
 
@@ -56,20 +60,96 @@ func TestRewoundViews(t *testing.T) {
 	}{
 		{"by the status line", []step{shows(60, 1, 30_000, em)}, 60, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
 		{"right after the reply", []step{shows(22, 1, 30_000, em)}, 22, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
-		{"drawn anew", []step{shows(60, 1, 30_000, em), shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
-		{"after a restart", []step{shows(60, 1, 30_000, em), restarts, shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
-		{"by the next prompt", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
-		{"and its reply", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)...), shows(71.3, 1, 31_000, em)}, 72, shown{31_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
-		{"by the prompt alone", []step{writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
+		{
+			"drawn anew",
+			[]step{shows(60, 1, 30_000, em), shows(90, 1, 30_000, em)},
+			90,
+			shown{30_000, sl, crosscheck.Agrees, 0},
+			nil,
+		},
+		{
+			"after a restart",
+			[]step{shows(60, 1, 30_000, em), restarts, shows(90, 1, 30_000, em)},
+			90,
+			shown{30_000, sl, crosscheck.Agrees, 0},
+			nil,
+		},
+		{
+			"by the next prompt",
+			[]step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)[0])},
+			70,
+			shown{30_000, 0, crosscheck.Agrees, 0},
+			[]string{"30000 12..22"},
+		},
+		{
+			"and its reply",
+			[]step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)...), shows(71.3, 1, 31_000, em)},
+			72,
+			shown{31_000, 0, crosscheck.Agrees, 0},
+			[]string{"30000 12..22"},
+		},
+		{
+			"by the prompt alone",
+			[]step{writes(1, turn(70, 3, "e1", 31_000)[0])},
+			70,
+			shown{30_000, 0, crosscheck.Agrees, 0},
+			[]string{"30000 12..22"},
+		},
 		{"to the beginning", []step{shows(60, 1, 0, em)}, 60, shown{0, sl, crosscheck.None, 0}, nil},
-		{"to the beginning, with a note", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0]), note}, 70, shown{0, 0, crosscheck.None, 0}, []string{"0 ..60", "0 ..22"}},
-		{"to the beginning, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0])}, 70, shown{0, sl, crosscheck.None, 0}, []string{"0 ..60"}},
-		{"and its reply, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)...), shows(71.3, 1, 25_000, em)}, 72, shown{25_000, 0, crosscheck.Agrees, 0}, []string{"0 ..60"}},
-		{"within a turn", []step{writes(1, turn(70, 3, "e2", 150_000)[:2]...), shows(71.3, 1, 150_000, em), shows(80, 1, 140_000, em)}, 99, shown{150_000, 0, crosscheck.Drift, -10_000}, nil},
-		{"a client that has just started", []step{starts(60, 1, "resume", em), shows(61, 1, 0, em)}, 62, shown{140_000, 0, crosscheck.None, 0}, nil},
+		{
+			"to the beginning, with a note",
+			[]step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0]), note},
+			70,
+			shown{0, 0, crosscheck.None, 0},
+			[]string{"0 ..60", "0 ..22"},
+		},
+		{
+			"to the beginning, without one",
+			[]step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0])},
+			70,
+			shown{0, sl, crosscheck.None, 0},
+			[]string{"0 ..60"},
+		},
+		{
+			"and its reply, without one",
+			[]step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)...), shows(71.3, 1, 25_000, em)},
+			72,
+			shown{25_000, 0, crosscheck.Agrees, 0},
+			[]string{"0 ..60"},
+		},
+		{
+			"within a turn",
+			[]step{
+				writes(1, turn(70, 3, "e2", 150_000)[:2]...),
+				shows(71.3, 1, 150_000, em),
+				shows(80, 1, 140_000, em),
+			},
+			99,
+			shown{150_000, 0, crosscheck.Drift, -10_000},
+			nil,
+		},
+		{
+			"a client that has just started",
+			[]step{starts(60, 1, "resume", em), shows(61, 1, 0, em)},
+			62,
+			shown{140_000, 0, crosscheck.None, 0},
+			nil,
+		},
 		{"more than before", []step{shows(60, 1, 150_000, em)}, 99, shown{140_000, 0, crosscheck.Drift, 10_000}, nil},
-		{"a percentage alone", []step{reports(60, 1, percentage(15), em)}, 99, shown{140_000, 0, crosscheck.Drift, -110_000}, nil},
-		{"a report that comes late", []step{shows(11, 1, 30_000, em)}, 30, shown{140_000, 0, crosscheck.Agrees, 0}, nil},
+		{
+			"a percentage alone",
+			[]step{reports(60, 1, percentage(15), em)},
+			99,
+			shown{140_000, 0, crosscheck.Drift, -110_000},
+			nil,
+		},
+		{
+			"a report that comes late",
+			[]step{shows(11, 1, 30_000, em)},
+			30,
+			shown{140_000, 0, crosscheck.Agrees, 0},
+			nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).play(full)
@@ -132,7 +212,14 @@ func TestForkBeforeItsPrompt(t *testing.T) {
 			if c.want > 0 {
 				o = from("em", 8)
 			}
-			s := newScene(t).play(starts(1, 1, "startup", em), answers(10, 1, 50_000), shows(10.3, 1, 50_000, em), ends(7), c.step, shows(60, 2, 50_000, o))
+			s := newScene(t).play(
+				starts(1, 1, "startup", em),
+				answers(10, 1, 50_000),
+				shows(10.3, 1, 50_000, em),
+				ends(7),
+				c.step,
+				shows(60, 2, 50_000, o),
+			)
 			e, err := alerts.New(alerts.Defaults())
 			if err != nil {
 				t.Fatal(err)
@@ -157,8 +244,14 @@ func TestStampsAheadOfTheClock(t *testing.T) {
 	}{
 		{"in one batch", [][]string{{reply(stampOf(3610), "m1", 30_000, 1), reply(stampOf(11), "m2", 140_000, 1)}}},
 		{"in two", [][]string{{reply(stampOf(3610), "m1", 30_000, 1)}, {reply(stampOf(11), "m2", 140_000, 1)}}},
-		{"for ever", [][]string{{reply("2261-01-01T00:00:00.000Z", "m1", 30_000, 1)}, {reply(stampOf(11), "m2", 140_000, 1)}}},
-		{"a clock set back", [][]string{{reply(stampOf(10), "m1", 30_000, 1)}, {reply(stampOf(-3600), "m2", 140_000, 1)}}},
+		{
+			"for ever",
+			[][]string{{reply("2261-01-01T00:00:00.000Z", "m1", 30_000, 1)}, {reply(stampOf(11), "m2", 140_000, 1)}},
+		},
+		{
+			"a clock set back",
+			[][]string{{reply(stampOf(10), "m1", 30_000, 1)}, {reply(stampOf(-3600), "m2", 140_000, 1)}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)

@@ -9,8 +9,39 @@ import (
 // TestConversationWrittenOnceMore: an old client writes a conversation down once more in the same
 // file, with new uuids and the old stamps. Neither the level nor the cycle is another then.
 func TestConversationWrittenOnceMore(t *testing.T) {
-	first := []string{prompt(stampOf(10), "p1"), reply(stampOf(11), "m1", 100_000, 10), boundary(stampOf(20), "b1", "auto", 100_010),
-		summary(stampOf(20), "s1", "b1", "one"), reply(stampOf(100), "m2", 30_000, 20), prompt(stampOf(300), "p2"), reply(stampOf(301), "m3", 80_000, 20)}
+	first := []string{prompt(
+		stampOf(10),
+		"p1",
+	), reply(
+		stampOf(11),
+		"m1",
+		100_000,
+		10,
+	), boundary(
+		stampOf(20),
+		"b1",
+		"auto",
+		100_010,
+	),
+		summary(
+			stampOf(20),
+			"s1",
+			"b1",
+			"one",
+		), reply(
+			stampOf(100),
+			"m2",
+			30_000,
+			20,
+		), prompt(
+			stampOf(300),
+			"p2",
+		), reply(
+			stampOf(301),
+			"m3",
+			80_000,
+			20,
+		)}
 	em := from("em", 7)
 	s := newScene(t).play(starts(1, 1, "startup", em), writes(1, first...))
 	o := alerts.Defaults()

@@ -76,7 +76,9 @@ func (r *roster) agent(id string) *Agent {
 	}
 	a := &Agent{ID: id}
 	if rec := r.records[id]; rec != nil && rec.Agent == id {
-		a.Session, a.Label, a.Counted = id, rec.Label, rec.Counted
+		a.Session = id
+		a.Label = rec.Label
+		a.Counted = rec.Counted
 		r.runs(a, process{rec.PID, rec.ProcStart})
 		a.Ended = r.gone[id]
 	}
@@ -180,7 +182,8 @@ func (r *roster) same(a, other *Agent) bool {
 	}
 	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
 	ended := !r.alive(other.PID, other.Start)
-	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
+	return unheard || ended || other.PID == 0 || other.process() == a.process() ||
+		other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
 // stranger reports whether the process of a signal cannot be the agent's client,
@@ -238,7 +241,18 @@ func (r *roster) clock(now transcript.Instant) {
 	}
 	r.newest = now
 	for id, a := range r.agents {
-		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Asked, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
+		for _, t := range []*transcript.Instant{
+			&a.Since,
+			&a.Spoke,
+			&a.Hooked,
+			&a.Begun,
+			&a.Carried,
+			&a.Ended,
+			&a.Asked,
+			&a.Sample.At,
+			&a.Limits[0].At,
+			&a.Limits[1].At,
+		} {
 			*t = min(*t, now)
 		}
 		r.changed.agent(id)

@@ -28,8 +28,14 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		return n
 	}
 	ev := alerts.Event{
-		Kind: alerts.EventReading, Agent: alerts.AgentID(a.ID), At: x.At.Time(), Tokens: x.Tokens, Window: x.Window,
-		Model: x.Model, Source: transcript.FromStatusline, Back: x.Back,
+		Kind:   alerts.EventReading,
+		Agent:  alerts.AgentID(a.ID),
+		At:     x.At.Time(),
+		Tokens: x.Tokens,
+		Window: x.Window,
+		Model:  x.Model,
+		Source: transcript.FromStatusline,
+		Back:   x.Back,
 	}
 	t := a.unread()
 	if s != nil && len(s.own) > 0 {
@@ -93,5 +99,6 @@ func (g *gauge) remember(a *Agent, r transcript.Reading) {
 // not in the transcript yet.
 func (a *Agent) aheadOfTranscript(v *View) bool {
 	x := &a.Sample
-	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) && !(v.Known && v.Tokens == x.Tokens)
+	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
+		!(v.Known && v.Tokens == x.Tokens)
 }

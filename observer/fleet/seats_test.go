@@ -41,8 +41,12 @@ func TestLabels(t *testing.T) {
 // restart; no session that comes later gets it.
 func TestLabelsStay(t *testing.T) {
 	const a, b = "12345678-aaaa-4000-8000-000000000001", "12345678-bbbb-4000-8000-000000000001"
-	papers := []*paper{newPaper("/p/x/"+b+".jsonl", prompt(before(1), "p1")), newPaper("/p/x/"+a+".jsonl", prompt(before(2), "p2"))}
-	f, disk := inAllOrders(t, papers), newStore()
+	papers := []*paper{
+		newPaper("/p/x/"+b+".jsonl", prompt(before(1), "p1")),
+		newPaper("/p/x/"+a+".jsonl", prompt(before(2), "p2")),
+	}
+	f := inAllOrders(t, papers)
+	disk := newStore()
 	check := func(f *Fleet, id, want string) {
 		t.Helper()
 		if v, err := f.View(id, created); err != nil || v.Label != want {
@@ -72,7 +76,9 @@ func TestMove(t *testing.T) {
 		{"that takes the id away", "/p/a/" + uuid(1) + ".jsonl", "/p/a/" + uuid(1) + ".old.jsonl", labelled(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, disk, p := settled(), newStore(), newPaper(c.from, lines...)
+			f := settled()
+			disk := newStore()
+			p := newPaper(c.from, lines...)
 			f.Apply(p.whole())
 			want := map[string]figures{c.label: {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0}}
 			p.move(c.to)
@@ -103,11 +109,13 @@ func TestMove(t *testing.T) {
 // files and then one counts nothing twice either.
 func TestMoveOver(t *testing.T) {
 	f := settled()
-	a, b := ofSession(1, reply(after(1), "m1", 9_000, 10)), newPaper("/p/b/full.jsonl", reply(after(1), "m2", 9_000, 7))
+	a := ofSession(1, reply(after(1), "m1", 9_000, 10))
+	b := newPaper("/p/b/full.jsonl", reply(after(1), "m2", 9_000, 7))
 	f.Apply(a.whole())
 	f.Apply(b.whole())
 	c := b.grown()
-	c.From, c.Cursor.Path = b.path, a.path
+	c.From = b.path
+	c.Cursor.Path = a.path
 	c.Name = a.name
 	f.Apply(c)
 	diff(t, "moved over", map[string]figures{labelled(1): {Messages: 1, Output: 7}}, figuresOf(f))
@@ -118,14 +126,19 @@ func TestMoveOver(t *testing.T) {
 	f.Apply(late.add(reply(after(3), "m4", 9_000, 1)).whole())
 	f.Apply(gone)
 	f.Apply(gone)
-	if v, err := f.View(uuid(2), created); err != nil || v.Path != late.path || v.Messages != 2 || f.Counters().Tokens.Output != 26 {
+	if v, err := f.View(
+		uuid(2),
+		created,
+	); err != nil || v.Path != late.path || v.Messages != 2 ||
+		f.Counters().Tokens.Output != 26 {
 		t.Errorf("%+v %v, counted %d", v, err, f.Counters().Tokens.Output)
 	}
 }
 
 func TestTwins(t *testing.T) {
 	f := settled()
-	a, b := ofSession(1, reply(after(1), "m1", 9_000, 10)), newPaper("/p/z/"+uuid(1)+".jsonl", reply(after(1), "m1", 9_000, 10))
+	a := ofSession(1, reply(after(1), "m1", 9_000, 10))
+	b := newPaper("/p/z/"+uuid(1)+".jsonl", reply(after(1), "m1", 9_000, 10))
 	f.Apply(a.whole())
 	f.Apply(b.whole())
 	shown := func() string { return f.Views(created)[0].Path }

@@ -12,18 +12,43 @@ import (
 func part(path, id string, from time.Duration, tokens int64, compactions, turns int) transcript.Change {
 	at := transcript.InstantOf(created.Add(from))
 	s := transcript.Session{
-		ID: id, Model: "gpt-6-sol", Started: at, Active: at + 1e9, Compactions: transcript.TriggerCounts{compactions, 0, 0}, Turns: turns, Messages: turns,
-		Tokens: transcript.Usage{Input: 1000 * int64(turns)}, Bytes: 100, Lines: 10, Peak: tokens,
+		ID:          id,
+		Model:       "gpt-6-sol",
+		Started:     at,
+		Active:      at + 1e9,
+		Compactions: transcript.TriggerCounts{compactions, 0, 0},
+		Turns:       turns,
+		Messages:    turns,
+		Tokens:      transcript.Usage{Input: 1000 * int64(turns)},
+		Bytes:       100,
+		Lines:       10,
+		Peak:        tokens,
 	}
 	s.Reading = transcript.Reading{At: at, Tokens: tokens}
 	s.SetParticulars(transcript.Particulars{Client: clients.Codex, Window: 258_400})
-	c := transcript.Change{Cursor: transcript.Cursor{Path: path}, Client: clients.Codex, Name: id, Whole: true, Session: s}
+	c := transcript.Change{
+		Cursor:  transcript.Cursor{Path: path},
+		Client:  clients.Codex,
+		Name:    id,
+		Whole:   true,
+		Session: s,
+	}
 	for i := range turns {
-		c.Messages = append(c.Messages, transcript.Message{ID: transcript.Join(transcript.KeyOf([]byte(path[:len(path)-6])), transcript.Key(i+1)), At: at, Usage: transcript.Usage{Input: 1000}})
+		c.Messages = append(c.Messages, transcript.Message{
+			ID:    transcript.Join(transcript.KeyOf([]byte(path[:len(path)-6])), transcript.Key(i+1)),
+			At:    at,
+			Usage: transcript.Usage{Input: 1000},
+		})
 	}
 	for i := range compactions {
 		key := transcript.Join(7, transcript.KeyOf([]byte(path)), transcript.Key(i))
-		c.Compactions = append(c.Compactions, transcript.Compaction{Key: key, Own: key, At: at, Boundary: true, PreTokens: 240_000})
+		c.Compactions = append(c.Compactions, transcript.Compaction{
+			Key:       key,
+			Own:       key,
+			At:        at,
+			Boundary:  true,
+			PreTokens: 240_000,
+		})
 	}
 	return c
 }
@@ -32,7 +57,8 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 // of them add up, and a copy of one counts once.
 func TestSegments(t *testing.T) {
 	f := New(Options{}, Stored{})
-	id, day := uuid(1), "/h/sessions/2026/11/22/rollout-2026-11-22T00-00-00-"
+	id := uuid(1)
+	day := "/h/sessions/2026/11/22/rollout-2026-11-22T00-00-00-"
 	first := part(day+id+".jsonl", id, 0, 200_000, 2, 5)
 	f.Apply(first)
 	second := part(day+id+"_"+uuid(2)+".jsonl", id, time.Hour, 50_000, 1, 2)
@@ -48,8 +74,14 @@ func TestSegments(t *testing.T) {
 			t.Fatalf("%s: %d sessions", when, len(views))
 		}
 		v := views[0]
-		if v.SessionID != id || v.Program != clients.Codex || v.Provider != clients.Codex || v.Path != second.Cursor.Path || v.Tokens != 50_000 ||
-			v.Compactions != (transcript.TriggerCounts{3, 0, 0}) || v.Cycle != 4 || v.Turns != 7 || v.Messages != 7 || v.Cost.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
+		if v.SessionID != id || v.Program != clients.Codex || v.Provider != clients.Codex ||
+			v.Path != second.Cursor.Path ||
+			v.Tokens != 50_000 ||
+			v.Compactions != (transcript.TriggerCounts{
+				3,
+				0,
+				0,
+			}) || v.Cycle != 4 || v.Turns != 7 || v.Messages != 7 || v.Cost.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
 			!v.Started.Equal(created) {
 			t.Errorf("%s: %+v", when, v)
 		}

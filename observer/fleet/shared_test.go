@@ -103,8 +103,17 @@ func TestTranscripts(t *testing.T) {
 		t.Errorf("%d distinct compactions, want %d", n, want.Distinct)
 	}
 	got := figuresOf(inAllOrders(t, fork))
-	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != (transcript.TriggerCounts{3, 1, 0}) || a.Inherited != (transcript.TriggerCounts{}) ||
-		b.Compactions != (transcript.TriggerCounts{1, 0, 0}) || b.Inherited != (transcript.TriggerCounts{0, 1, 0}) || a.Messages != 24 {
+	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != (transcript.TriggerCounts{3, 1, 0}) ||
+		a.Inherited != (transcript.TriggerCounts{}) ||
+		b.Compactions != (transcript.TriggerCounts{
+			1,
+			0,
+			0,
+		}) || b.Inherited != (transcript.TriggerCounts{
+		0,
+		1,
+		0,
+	}) || a.Messages != 24 {
 		t.Errorf("the origin and its fork: %+v", got)
 	}
 }
@@ -130,7 +139,8 @@ func TestCorpus(t *testing.T) {
 	if n := compactionsOf(f); n != len(distinct) {
 		t.Errorf("%d compactions, want %d", n, len(distinct))
 	}
-	messages, orphans := 0, 0
+	messages := 0
+	orphans := 0
 	for v := range f.All(created) {
 		messages += v.Messages + v.SubagentMessages
 	}

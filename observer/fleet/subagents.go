@@ -40,12 +40,21 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 	if err != nil || r.s == nil || r.s.side == nil {
 		return nil
 	}
-	files := slices.DeleteFunc(slices.SortedFunc(r.s.side.each(), newestFirst), func(x *file) bool { return isInternal(x.Name) })
+	files := slices.DeleteFunc(
+		slices.SortedFunc(r.s.side.each(), newestFirst),
+		func(x *file) bool { return isInternal(x.Name) },
+	)
 	for _, x := range files[:min(len(files), MaxSubagents)] {
 		t := &x.Session
 		a := Subagent{
-			ID: strings.TrimPrefix(x.Name, "agent-"), Path: x.Cursor.Path, Bytes: t.Bytes, Peak: t.Peak, Window: clients.WindowOf(t, 0, vw.options.Windows),
-			Compactions: max(0, t.Total()-x.also().Inherited.Compactions.Total()), Reading: t.Reading.At.Time(), Active: t.Active.Time(),
+			ID:          strings.TrimPrefix(x.Name, "agent-"),
+			Path:        x.Cursor.Path,
+			Bytes:       t.Bytes,
+			Peak:        t.Peak,
+			Window:      clients.WindowOf(t, 0, vw.options.Windows),
+			Compactions: max(0, t.Total()-x.also().Inherited.Compactions.Total()),
+			Reading:     t.Reading.At.Time(),
+			Active:      t.Active.Time(),
 		}
 		a.Tokens, a.Known = t.Context()
 		all = append(all, a)

@@ -17,9 +17,20 @@ func subagentOf(n int, id string, lines ...string) *paper {
 
 // TestSubagents: each has its own figures, and none of them is the session's.
 func TestSubagents(t *testing.T) {
-	parent := ofSession(1, prompt(before(60), "p1"), reply(before(59), "m1", 100_000, 10), reply(before(1), "m2", 110_000, 20))
+	parent := ofSession(
+		1,
+		prompt(before(60), "p1"),
+		reply(before(59), "m1", 100_000, 10),
+		reply(before(1), "m2", 110_000, 20),
+	)
 	f := settled(parent,
-		subagentOf(1, "a1", reply(before(50), "s1", 90_000, 1), boundary(before(49), "b1", "auto", 95_000), reply(before(48), "s2", 20_000, 1)),
+		subagentOf(
+			1,
+			"a1",
+			reply(before(50), "s1", 90_000, 1),
+			boundary(before(49), "b1", "auto", 95_000),
+			reply(before(48), "s2", 20_000, 1),
+		),
 		subagentOf(1, "a2", reply(before(1), "s3", 30_000, 1)),
 		subagentOf(1, "a3", reply(before(0), "s4", 50_000, 1), boundary(before(0), "b2", "auto", 60_000)),
 		subagentOf(1, "acompact-1", reply(before(0), "s5", 100_000, 1)),
@@ -30,19 +41,51 @@ func TestSubagents(t *testing.T) {
 	window := transcript.Window{Tokens: 200_000, Source: transcript.WindowDefault}
 	path := func(id string) string { return "/p/-home-dev-web/" + uuid(1) + "/subagents/agent-" + id + ".jsonl" }
 	want := []Subagent{
-		{ID: "a3", Path: path("a3"), Tokens: 50_000, Peak: 50_000, Window: window, Compactions: 1, Reading: ago(0), Active: ago(0)},
-		{ID: "a2", Path: path("a2"), Tokens: 30_000, Known: true, Peak: 30_000, Window: window, Reading: ago(1), Active: ago(1)},
-		{ID: "a1", Path: path("a1"), Tokens: 20_000, Known: true, Peak: 90_000, Window: window, Compactions: 1, Reading: ago(48), Active: ago(48)},
+		{
+			ID:          "a3",
+			Path:        path("a3"),
+			Tokens:      50_000,
+			Peak:        50_000,
+			Window:      window,
+			Compactions: 1,
+			Reading:     ago(0),
+			Active:      ago(0),
+		},
+		{
+			ID:      "a2",
+			Path:    path("a2"),
+			Tokens:  30_000,
+			Known:   true,
+			Peak:    30_000,
+			Window:  window,
+			Reading: ago(1),
+			Active:  ago(1),
+		},
+		{
+			ID:          "a1",
+			Path:        path("a1"),
+			Tokens:      20_000,
+			Known:       true,
+			Peak:        90_000,
+			Window:      window,
+			Compactions: 1,
+			Reading:     ago(48),
+			Active:      ago(48),
+		},
 	}
 	got := f.Subagents(labelled(1))
 	for i := range got {
-		got[i].Window, got[i].Bytes = window, 0 // which are not of interest here
+		got[i].Window = window
+		got[i].Bytes = 0 // which are not of interest here
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	v, err := f.View(labelled(1), created)
-	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != (transcript.TriggerCounts{}) || v.SubagentFiles != 4 || v.SubagentsAtWork != 2 || v.SubagentContext != 30_000 {
+	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != (transcript.TriggerCounts{}) ||
+		v.SubagentFiles != 4 ||
+		v.SubagentsAtWork != 2 ||
+		v.SubagentContext != 30_000 {
 		t.Errorf("the session: %+v, %v", v, err)
 	}
 	if v, _ := f.View(labelled(1), created.Add(5*time.Minute)); v.SubagentsAtWork != 0 {
@@ -57,10 +100,14 @@ func TestSubagents(t *testing.T) {
 func TestSubagentsAreBounded(t *testing.T) {
 	papers := []*paper{ofSession(1, reply(before(59), "m1", 100_000, 10))}
 	for i := range MaxSubagents + 5 {
-		papers = append(papers, subagentOf(1, fmt.Sprintf("a%02d", i), reply(before(50-i), fmt.Sprint("s", i), 10_000+i, 1)))
+		papers = append(
+			papers,
+			subagentOf(1, fmt.Sprintf("a%02d", i), reply(before(50-i), fmt.Sprint("s", i), 10_000+i, 1)),
+		)
 	}
 	all := settled(papers...).Subagents(uuid(1))
-	if len(all) != MaxSubagents || all[0].ID != fmt.Sprintf("a%02d", MaxSubagents+4) || all[MaxSubagents-1].ID != "a05" {
+	if len(all) != MaxSubagents || all[0].ID != fmt.Sprintf("a%02d", MaxSubagents+4) ||
+		all[MaxSubagents-1].ID != "a05" {
 		t.Errorf("%d: %+v", len(all), all)
 	}
 }

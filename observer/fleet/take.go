@@ -17,7 +17,12 @@ type changes struct {
 }
 
 func newChanges() changes {
-	return changes{next: 1, files: map[string]uint64{}, records: map[string]uint64{}, agents: map[string]uint64{}}
+	return changes{
+		next:    1,
+		files:   map[string]uint64{},
+		records: map[string]uint64{},
+		agents:  map[string]uint64{},
+	}
 }
 
 func (c *changes) file(path string)  { c.files[path] = c.next }
@@ -27,7 +32,8 @@ func (c *changes) count()            { c.counters = c.next }
 func (c *changes) settle()           { c.settled = c.next }
 
 func (c *changes) none() bool {
-	return len(c.files)+len(c.records)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
+	return len(c.files)+len(c.records)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 &&
+		c.settled == 0
 }
 
 // Take returns the changes to store next, in one transaction; ok is false if there
@@ -39,7 +45,12 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	if !f.settled || c.none() {
 		return Delta{}, false
 	}
-	d = Delta{Number: c.next, Settled: true, Claims: slices.Clip(c.claims), Messages: slices.Clip(c.messages)}
+	d = Delta{
+		Number:   c.next,
+		Settled:  true,
+		Claims:   slices.Clip(c.claims),
+		Messages: slices.Clip(c.messages),
+	}
 	c.next++
 	c.taken.claims, c.taken.messages = len(c.claims), len(c.messages)
 	d.Files = slices.Grow(d.Files, len(c.files))
@@ -90,7 +101,8 @@ func (f *Fleet) Stored(d Delta) {
 		f.messages.Forget(c.messages[:c.taken.messages])
 	}
 	c.claims, c.messages = rest(c.claims, c.taken.claims), rest(c.messages, c.taken.messages)
-	c.taken.claims, c.taken.messages = 0, 0
+	c.taken.claims = 0
+	c.taken.messages = 0
 }
 
 // rest is what follows the first n, without their memory.

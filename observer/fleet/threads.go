@@ -50,7 +50,8 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		if f.options.Origin != nil {
 			o = f.options.Origin(p.PID)
 		}
-		o.PID, o.Start = p.PID, p.Start
+		o.PID = p.PID
+		o.Start = p.Start
 		a, own := f.resolve(id, o)
 		if a == nil {
 			continue
@@ -100,7 +101,8 @@ func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests
 	if a := lv.agents[key]; a != nil {
 		key = a.Session
 	}
-	s, c := lv.sessions[key], lv.clients[key]
+	s := lv.sessions[key]
+	c := lv.clients[key]
 	if s == nil || len(s.own) == 0 || !c.Held || clients.Of(&s.own[0].Session) != clients.Codex {
 		return t, false, false
 	}

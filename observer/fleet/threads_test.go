@@ -17,7 +17,8 @@ func open(pid, n int, own bool) Client {
 func ofParent(p *paper, parent string) transcript.Change {
 	c := p.whole()
 	also := c.Session.Also()
-	also.Parent, also.Client = parent, "codex"
+	also.Parent = parent
+	also.Client = "codex"
 	c.Session.SetParticulars(also)
 	return c
 }
@@ -57,7 +58,14 @@ func TestThreads(t *testing.T) {
 	diff(t, "a subagent", map[string]string{uuid(1): "worker", uuid(2): uuid(2), uuid(3): uuid(3)}, agents(f))
 
 	// At rest it is one that the user has begun: the same agent, in a new cycle.
-	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1"), `{"type":"system","subtype":"turn_duration","uuid":"e1","timestamp":"`+after(3)+`"}`), ""))
+	f.Apply(ofParent(
+		ofSession(
+			1,
+			prompt(after(1), "p1"),
+			`{"type":"system","subtype":"turn_duration","uuid":"e1","timestamp":"`+after(3)+`"}`,
+		),
+		"",
+	))
 	// No transcript has a later time: the new cycle begins now, not with the newest record.
 	later := created.Add(2 * time.Hour)
 	n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon)
@@ -92,7 +100,11 @@ func TestThreadHeard(t *testing.T) {
 	f.Clock(minute)
 	c := ofParent(ofSession(1, prompt(after(1), "p1")), "")
 	c.Whole = false
-	c.Entries = []transcript.Entry{{Kind: transcript.KindHeard, Text: "[sm x] #a1b2c3", At: transcript.InstantOf(created.Add(time.Minute))}}
+	c.Entries = []transcript.Entry{{
+		Kind: transcript.KindHeard,
+		Text: "[sm x] #a1b2c3",
+		At:   transcript.InstantOf(created.Add(time.Minute)),
+	}}
 	if n := f.Apply(c); len(n.Heard) != 1 || string(n.Heard[0].Agent) != uuid(1) {
 		t.Fatalf("%+v", n.Heard)
 	}

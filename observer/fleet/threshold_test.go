@@ -25,15 +25,22 @@ func told(o hook.Origin, a hook.AutoCompact) hook.Origin {
 }
 
 func TestAssumedThresholds(t *testing.T) {
-	web, small := from("web", 7), hook.AutoCompact{Percent: "50"} // the window is 1,000,000
+	web := from("web", 7)
+	small := hook.AutoCompact{Percent: "50"} // the window is 1,000,000
 	tests := []struct {
 		name  string
 		steps []step
 		want  []int64
 	}{
 		{"told nothing", []step{starts(0, 1, "startup", web), answers(1, 1, 9000)}, []int64{967_000}},
-		{"half of the window", []step{starts(0, 1, "startup", told(web, small)), answers(1, 1, 9000)}, []int64{490_000}},
-		{"off", []step{starts(0, 1, "startup", told(web, hook.AutoCompact{Off: true})), answers(1, 1, 9000)}, []int64{0}},
+		{
+			"half of the window",
+			[]step{starts(0, 1, "startup", told(web, small)), answers(1, 1, 9000)},
+			[]int64{490_000},
+		},
+		{"off", []step{starts(0, 1, "startup", told(web, hook.AutoCompact{
+			Off: true,
+		})), answers(1, 1, 9000)}, []int64{0}},
 		{"told while the context stays", []step{
 			starts(0, 1, "startup", web), answers(1, 1, 9000), fires(2, 1, hook.UserPromptSubmit, told(web, small)),
 			fires(3, 1, hook.UserPromptSubmit, told(web, small)),
@@ -50,7 +57,12 @@ func TestAssumedThresholds(t *testing.T) {
 			hooked(2, 1, hook.Payload{Event: hook.PostToolUse, AgentID: "x"}, told(web, small)),
 		}, []int64{967_000}},
 		{"another provider's", []step{
-			starts(0, 1, "startup", hook.Origin{Agent: "web", PID: 7, Start: "700", Provider: "codex"}), answers(1, 1, 9000),
+			starts(0, 1, "startup", hook.Origin{
+				Agent:    "web",
+				PID:      7,
+				Start:    "700",
+				Provider: "codex",
+			}), answers(1, 1, 9000),
 		}, []int64{0}},
 	}
 	for _, tt := range tests {
@@ -65,7 +77,10 @@ func TestAssumedThresholds(t *testing.T) {
 // Settings of a client are kept, and apply to its agent alone.
 func TestToldIsKept(t *testing.T) {
 	s := newScene(t).play(
-		starts(0, 1, "startup", told(from("web", 7), hook.AutoCompact{Percent: "50", Models: map[string]int64{"m": 0, "a": 5}})),
+		starts(0, 1, "startup", told(from("web", 7), hook.AutoCompact{
+			Percent: "50",
+			Models:  map[string]int64{"m": 0, "a": 5},
+		})),
 		starts(0, 2, "startup", from("api", 8)))
 	d, _ := s.f.Take()
 	s.start(Stored{Settled: true, Agents: d.Agents, Records: d.Records})

@@ -92,7 +92,9 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	if a := r.of; a != nil {
 		vw.viewAgent(a, now, v)
 	} else if r.s != nil && vw.agents[r.s.record.Agent] != nil {
-		v.Agent, v.Label, v.Left = r.s.key, "", true
+		v.Agent = r.s.key
+		v.Label = ""
+		v.Left = true
 	}
 	v.Title, v.Last = r.title(), r.last().Time()
 	v.Ended = !v.Left && !v.Client.Runs() && vw.ended(r)
@@ -116,18 +118,37 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		window = r.of.Window
 	}
 	*v = View{
-		Agent: s.record.Agent, Label: s.record.Label, SessionID: s.id(), ParentID: also.Parent, Provider: clients.Of(t), Program: clients.Of(t),
-		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
-		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: clients.WindowOf(t, window, vw.options.Windows),
-		Inherited: in.Compactions, Counted: s.record.Counted, Cycle: 1,
-		Turns: t.Turns, InTurn: t.InTurn,
-		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
+		Agent:            s.record.Agent,
+		Label:            s.record.Label,
+		SessionID:        s.id(),
+		ParentID:         also.Parent,
+		Provider:         clients.Of(t),
+		Program:          clients.Of(t),
+		Path:             x.Cursor.Path,
+		Project:          project(t.CWD, x.Cursor.Path),
+		CWD:              t.CWD,
+		Model:            t.Model,
+		Version:          t.Version,
+		Reading:          t.Reading.At.Time(),
+		Peak:             t.Peak,
+		Window:           clients.WindowOf(t, window, vw.options.Windows),
+		Inherited:        in.Compactions,
+		Counted:          s.record.Counted,
+		Cycle:            1,
+		Turns:            t.Turns,
+		InTurn:           t.InTurn,
+		Messages:         max(0, t.Messages-in.Messages),
+		Cost:             t.Tokens.Minus(in.Tokens),
 		SubagentFiles:    side.files,
 		SubagentMessages: side.messages + max(0, t.SideMessages-in.SideMessages),
 		SubagentTokens:   side.tokens.Plus(t.SideTokens.Minus(in.SideTokens)),
-		Bytes:            t.Bytes, Lines: t.Lines, Bad: t.Bad,
-		Started: t.Started.Time(), Active: t.Active.Time(), Written: written(x),
-		Client: vw.clients[s.key],
+		Bytes:            t.Bytes,
+		Lines:            t.Lines,
+		Bad:              t.Bad,
+		Started:          t.Started.Time(),
+		Active:           t.Active.Time(),
+		Written:          written(x),
+		Client:           vw.clients[s.key],
 	}
 	b := s.record.bills()
 	if v.DearBills = b.Dear; len(b.List) > 0 {
@@ -198,9 +219,15 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if v.Hooked = a.Hooked.Time(); v.Program != clients.Codex { // which has no status line: its hook spoke
 		v.Spoke = a.Spoke.Time()
 	}
-	v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
+	v.Paid = a.Report.Cost
+	v.CacheHit = a.Report.CacheHit
+	v.CacheHitKnown = a.Report.CacheHitKnown
 	v.CacheExpires = a.Report.CacheExpires.Time()
-	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
+	v.Tmux = a.Tmux
+	v.Server = a.Server
+	v.Pane = a.Pane
+	v.PID = a.PID
+	v.Start = a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.Sample.Check(transcript.InstantOf(now))
 	t := a.unread()
@@ -283,7 +310,10 @@ func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 		a := vw.currentAgent(p.s)
 		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
 		small := ev.Tokens < smallContext &&
-			vw.options.Thresholds.Level(ev.Tokens, transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
+			vw.options.Thresholds.Level(ev.Tokens, transcript.Window{
+				Tokens:   ev.Window,
+				Reserved: ev.Reserved,
+			}, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
 		if i >= atWorkMost && a == nil && small {
 			continue // nothing is due before its first event
 		}

@@ -17,25 +17,78 @@ func TestViewOf(t *testing.T) {
 		Windows:    []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
 		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
 	}, Stored{Created: created})
-	p := ofSession(1, prompt(after(0), "p1"), reply(after(1), "m1", 150_000, 10), boundary(after(2), "b1", "auto", 150_010),
+	p := ofSession(1, prompt(
+		after(0),
+		"p1",
+	), reply(
+		after(1),
+		"m1",
+		150_000,
+		10,
+	), boundary(
+		after(2),
+		"b1",
+		"auto",
+		150_010,
+	),
 		sidechain(reply(after(2), "m2", 9_000, 5)), "{", reply(after(3), "m3", 100_000, 20))
 	f.Apply(p.whole())
 	f.Apply(newPaper("/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl", reply(after(9), "m5", 9_000, 50)).whole())
 	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
-		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Program: Claude, Path: p.path, Project: "web",
-		CWD: "/home/dev/web", Model: "claude-opus-4-8", Version: "2.1.44",
-		Tokens: 100_000, Known: true, Reading: at, Peak: 150_000,
-		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn, Basis: claude.Assumed,
-		Compactions: one(auto), Counted: one(auto), Cycle: 2, Turns: 1, InTurn: true,
-		Messages: 2, Cost: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
-		SubagentFiles: 1, SubagentMessages: 2, SubagentTokens: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 17_796, Output: 55},
-		Bytes: p.fold.Session.Bytes, Lines: 6, Bad: 1, Started: created, Active: at, Last: at, Live: true,
+		Agent:       uuid(1),
+		Label:       labelled(1),
+		SessionID:   uuid(1),
+		Provider:    "claude",
+		Program:     Claude,
+		Path:        p.path,
+		Project:     "web",
+		CWD:         "/home/dev/web",
+		Model:       "claude-opus-4-8",
+		Version:     "2.1.44",
+		Tokens:      100_000,
+		Known:       true,
+		Reading:     at,
+		Peak:        150_000,
+		Window:      transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
+		Level:       alerts.Warn,
+		Basis:       claude.Assumed,
+		Compactions: one(auto),
+		Counted:     one(auto),
+		Cycle:       2,
+		Turns:       1,
+		InTurn:      true,
+		Messages:    2,
+		Cost: transcript.Usage{
+			Input:         4,
+			CacheCreation: 200,
+			CacheRead:     249_796,
+			Output:        30,
+		},
+		SubagentFiles:    1,
+		SubagentMessages: 2,
+		SubagentTokens: transcript.Usage{
+			Input:         4,
+			CacheCreation: 200,
+			CacheRead:     17_796,
+			Output:        55,
+		},
+		Bytes:   p.fold.Session.Bytes,
+		Lines:   6,
+		Bad:     1,
+		Started: created,
+		Active:  at,
+		Last:    at,
+		Live:    true,
 	}
 	diff(t, "view", []View{want}, f.Views(at.Add(10*time.Minute)))
 	f.Apply(p.add(boundary(after(4), "b2", "manual", 100_010)).grown())
-	want.Known, want.Level, want.Compactions[manual], want.Counted[manual], want.Cycle = false, alerts.OK, 1, 1, 3
+	want.Known = false
+	want.Level = alerts.OK
+	want.Compactions[manual] = 1
+	want.Counted[manual] = 1
+	want.Cycle = 3
 	want.Active, want.Last, want.Live, want.Bytes, want.Lines = at.Add(time.Minute), at.Add(time.Minute), false, p.fold.Session.Bytes, 7
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
@@ -59,7 +112,16 @@ func TestProject(t *testing.T) {
 }
 
 func TestViewsOrder(t *testing.T) {
-	f := settled(ofSession(3, prompt(before(1), "p1")), ofSession(1, prompt(before(1), "p2")), ofSession(2, prompt(before(9), "p3")),
+	f := settled(ofSession(
+		3,
+		prompt(before(1), "p1"),
+	), ofSession(
+		1,
+		prompt(before(1), "p2"),
+	), ofSession(
+		2,
+		prompt(before(9), "p3"),
+	),
 		newPaper("/p/x/new.jsonl", prompt(after(1), "p4")), newPaper("/p/x/none.jsonl", "{}"))
 	var got []string
 	for _, v := range f.Views(created) {
@@ -91,17 +153,33 @@ func idle(n int, keep func(Delta)) *Fleet {
 func idleChange(i int) transcript.Change {
 	path := fmt.Sprintf("/home/developer/.claude/projects/-home-developer-src-project-%03d/%s.jsonl", i%100, uuid(i))
 	c := transcript.Change{
-		Whole: true, Name: strings.Clone(uuid(i)), Cursor: transcript.Cursor{Path: path},
+		Whole:  true,
+		Name:   strings.Clone(uuid(i)),
+		Cursor: transcript.Cursor{Path: path},
 		Session: transcript.Session{
-			ID: uuid(i), Model: strings.Clone("claude-opus-4-8-20260101"), Version: strings.Clone("2.1.197"),
-			CWD:     fmt.Sprintf("/home/developer/src/project-%03d", i%100),
-			Started: 1, Active: transcript.Instant(i), Compactions: one(auto), Bytes: 1 << 20,
-			Reading: transcript.Reading{At: transcript.Instant(i), Tokens: 90_000}, Messages: 10,
+			ID:          uuid(i),
+			Model:       strings.Clone("claude-opus-4-8-20260101"),
+			Version:     strings.Clone("2.1.197"),
+			CWD:         fmt.Sprintf("/home/developer/src/project-%03d", i%100),
+			Started:     1,
+			Active:      transcript.Instant(i),
+			Compactions: one(auto),
+			Bytes:       1 << 20,
+			Reading:     transcript.Reading{At: transcript.Instant(i), Tokens: 90_000},
+			Messages:    10,
 		},
-		Compactions: []transcript.Compaction{{Key: transcript.Key(2*i + 1), Stamp: transcript.Key(2*i + 2), Digest: transcript.Key(i), Boundary: true}},
+		Compactions: []transcript.Compaction{{
+			Key:      transcript.Key(2*i + 1),
+			Stamp:    transcript.Key(2*i + 2),
+			Digest:   transcript.Key(i),
+			Boundary: true,
+		}},
 	}
 	for j := range 10 {
-		c.Messages = append(c.Messages, transcript.Message{ID: transcript.Key(i*10 + j + 1), Usage: transcript.Usage{Input: 5}})
+		c.Messages = append(c.Messages, transcript.Message{
+			ID:    transcript.Key(i*10 + j + 1),
+			Usage: transcript.Usage{Input: 5},
+		})
 	}
 	return c
 }

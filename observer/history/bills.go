@@ -25,7 +25,8 @@ func (h *History) Bills() []Bill {
 	places := map[transcript.Key]int{}
 	for i, p := range h.logs {
 		for _, b := range p.change.Bills {
-			key, agent := b.Key, p.agent
+			key := b.Key
+			agent := p.agent
 			if b.Kind == transcript.BilledCompaction {
 				if key = own[b.Key]; key == 0 {
 					continue // of a copy that the fleet does not report
@@ -53,7 +54,8 @@ func (h *History) Bills() []Bill {
 		}
 	}
 	for _, p := range h.logs {
-		p.change.Bills, p.change.Worked = nil, transcript.Worked{}
+		p.change.Bills = nil
+		p.change.Worked = transcript.Worked{}
 	}
 	return list
 }
@@ -69,7 +71,11 @@ func (h *History) ownNames() map[transcript.Key]transcript.Key {
 				name := transcript.Key(0)
 				if o, ok := h.own[nameOf(c)]; ok && o.log == int32(i) {
 					name = nameOf(c)
-				} else if k := slices.IndexFunc(keys[:], func(k transcript.Key) bool { return k != 0 && names[k] != 0 }); k >= 0 && !own {
+				} else if k := slices.IndexFunc(
+					keys[:],
+					func(k transcript.Key) bool { return k != 0 && names[k] != 0 },
+				); k >= 0 &&
+					!own {
 					name = names[keys[k]]
 				}
 				for _, k := range keys {

@@ -37,7 +37,11 @@ func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 		s.Compact("auto", 150)
 	}
 	work(s)
-	opening := []string{"", "<command-name>/clear</command-name>", "Read /home/dev/web/doc.md and continue from where you left off."}[rng.IntN(3)]
+	opening := []string{
+		"",
+		"<command-name>/clear</command-name>",
+		"Read /home/dev/web/doc.md and continue from where you left off.",
+	}[rng.IntN(3)]
 	if opening == "" {
 		return []*transcripttest.HandWritten{s}
 	}
@@ -49,7 +53,12 @@ func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 }
 
 // live has a fleet that follows sessions, a few lines at a time, and gives the newest bill of each.
-func live(all []*transcripttest.HandWritten, dir string, few int, o fleet.Options) (*fleet.Fleet, map[string]transcript.Bill) {
+func live(
+	all []*transcripttest.HandWritten,
+	dir string,
+	few int,
+	o fleet.Options,
+) (*fleet.Fleet, map[string]transcript.Bill) {
 	f := fleet.New(o, fleet.Stored{Settled: true})
 	for _, s := range all {
 		fold := claude.NewFold(s.ID, false)
@@ -58,10 +67,13 @@ func live(all []*transcripttest.HandWritten, dir string, few int, o fleet.Option
 		n := 0
 		flush := func() {
 			messages, compactions := fold.Take()
-			c.Session, c.Messages, c.Compactions = *fold.Sum(), messages, compactions
+			c.Session = *fold.Sum()
+			c.Messages = messages
+			c.Compactions = compactions
 			c.Bills, c.Worked = fold.Bills()
 			f.Apply(c)
-			c.Entries, n = nil, 0
+			c.Entries = nil
+			n = 0
 		}
 		var e transcript.Entry
 		for line := range bytes.Lines(s.Bytes()) {
@@ -95,7 +107,8 @@ func TestBillsLiveAndPast(t *testing.T) {
 		dir := t.TempDir()
 		all := append(busy(rng, 1), busy(rng, 3)...)
 		h := settled(t, transcripttest.Written(t, dir, all...))
-		past, sums := map[string]transcript.Bill{}, [3]tally.BillTotals{}
+		past := map[string]transcript.Bill{}
+		sums := [3]tally.BillTotals{}
 		for _, b := range h.Bills() {
 			kinds[b.Kind]++
 			sums[b.Kind].Reads += uint64(b.Reads)
@@ -113,7 +126,11 @@ func TestBillsLiveAndPast(t *testing.T) {
 			t.Fatalf("seed %d: counters (-past +live):\n%s", seed, d)
 		}
 	}
-	for kind, n := range map[transcript.Billed]int{transcript.BilledCompaction: 60, transcript.BilledHandoff: 5, transcript.BilledClear: 5} {
+	for kind, n := range map[transcript.Billed]int{
+		transcript.BilledCompaction: 60,
+		transcript.BilledHandoff:    5,
+		transcript.BilledClear:      5,
+	} {
 		if kinds[kind] < n {
 			t.Errorf("%d of %s", kinds[kind], kind)
 		}

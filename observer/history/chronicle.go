@@ -62,8 +62,19 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
 	if a := &t.asked; !a.known || a.window != ev.Window || a.model != ev.Model {
-		at := clients.CompactsAt(&t.Change.Session, new(claude.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
-		*a = assumed{known: true, window: ev.Window, model: ev.Model, at: at}
+		at := clients.CompactsAt(
+			&t.Change.Session,
+			new(claude.AutoCompact),
+			ev.Window,
+			ev.Model,
+			t.Change.Session.Version,
+		)
+		*a = assumed{
+			known:  true,
+			window: ev.Window,
+			model:  ev.Model,
+			at:     at,
+		}
 	}
 	return t.asked.at
 }

@@ -61,7 +61,8 @@ func (s *shared) of(k transcript.Key) *common {
 // bearsKey reports whether copies of a record have its key. Copies of compactions
 // are recognized in other ways.
 func (r *record) bearsKey() bool {
-	return r.key != 0 && (r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd)
+	return r.key != 0 &&
+		(r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd)
 }
 
 // trace finds the first origins of prompts that were copied from copies: each names only the one before. Two transcripts
@@ -101,7 +102,8 @@ func (h *History) share() {
 	for _, p := range h.logs {
 		count += len(p.records)
 	}
-	once, often := newBloomFilter(count), newBloomFilter(count)
+	once := newBloomFilter(count)
+	often := newBloomFilter(count)
 	for _, p := range h.logs {
 		for i := range p.records {
 			if r := &p.records[i]; !r.bearsKey() {
@@ -144,7 +146,9 @@ func (h *History) share() {
 // transcript is kept. Copies are adjacent: a single record may have the key of
 // another by chance.
 func (h *History) restoreOrder(p *log) {
-	timed, late, row := true, false, true
+	timed := true
+	late := false
+	row := true
 	for i := range p.records {
 		r := &p.records[i]
 		if r.bearsKey() {
@@ -157,7 +161,8 @@ func (h *History) restoreOrder(p *log) {
 			}
 			row = c != nil
 		}
-		timed, late = timed && r.at != 0, late || r.at < p.records[0].at
+		timed = timed && r.at != 0
+		late = late || r.at < p.records[0].at
 	}
 	if timed && late {
 		slices.SortStableFunc(p.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
@@ -165,7 +170,8 @@ func (h *History) restoreOrder(p *log) {
 	newest := transcript.Instant(0)
 	for i := range p.records {
 		if r := &p.records[i]; r.kind == transcript.KindReading && (r.at == 0 || r.at >= newest) {
-			newest, p.last = max(newest, r.at), r.key
+			newest = max(newest, r.at)
+			p.last = r.key
 		}
 	}
 }
@@ -174,9 +180,13 @@ func (h *History) restoreOrder(p *log) {
 // begin alike, as snapshots and resumes of one session do, the one comes first that was the first to have something of
 // its own, or never had.
 func (p *log) earlier(q *log) int {
-	a, b := &p.change, &q.change
+	a := &p.change
+	b := &q.change
 	number := map[bool]int{true: 1}
-	return cmp.Or(number[p.copied]-number[q.copied], cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
+	return cmp.Or(number[p.copied]-number[q.copied], cmp.Compare(
+		uint64(a.Session.Started)-1,
+		uint64(b.Session.Started)-1,
+	),
 		cmp.Compare(p.alone, q.alone), cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }
@@ -191,7 +201,8 @@ func (h *History) owners() {
 				continue
 			}
 			if c := h.shared.of(r.key); c != nil && (c.owner == none || c.copied && !r.copied) {
-				c.owner, c.copied = int32(i), r.copied
+				c.owner = int32(i)
+				c.copied = r.copied
 			}
 		}
 		if c := h.shared.of(p.last); c != nil {

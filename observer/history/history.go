@@ -119,13 +119,19 @@ func (h *History) note(p *log, e *transcript.Entry) {
 	}
 	if e.Rewound {
 		p.rewinds = append(p.rewinds, rewind{e.Left, e.Until, r.key})
-		p.append(record{at: e.At, key: transcript.Key(len(p.rewinds)), kind: transcript.KindRewind, tokens: r.tokens})
+		p.append(record{
+			at:     e.At,
+			key:    transcript.Key(len(p.rewinds)),
+			kind:   transcript.KindRewind,
+			tokens: r.tokens,
+		})
 	}
 }
 
 // append adds a record, in place of the one before where that says nothing that this one and its first line do not.
 func (p *log) append(r record) {
-	if n := len(p.records); n > 1 && p.records[n-1].repeats(&p.records[n-2]) && r.after(&p.records[n-1], &p.records[n-2]) {
+	if n := len(p.records); n > 1 && p.records[n-1].repeats(&p.records[n-2]) &&
+		r.after(&p.records[n-1], &p.records[n-2]) {
 		p.records[n-1] = r
 		return
 	}
@@ -140,22 +146,36 @@ func goesOn(e *transcript.Entry) bool {
 
 // repeats reports whether a reading repeats that of the line before.
 func (r *record) repeats(before *record) bool {
-	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key && r.model == before.model
+	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key &&
+		r.model == before.model
 }
 
 // after reports whether a record follows a repeated reading in order and without a
 // pause.
 func (r *record) after(last, first *record) bool {
 	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd
-	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at && r.at-first.at <= transcript.Instant(alerts.Pause)
+	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at &&
+		r.at-first.at <= transcript.Instant(alerts.Pause)
 }
 
 func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
-	r = record{at: e.At, key: e.UUID, kind: e.Kind, tokens: uint32(min(e.Context, math.MaxUint32)), copied: e.Origin != 0}
+	r = record{
+		at:     e.At,
+		key:    e.UUID,
+		kind:   e.Kind,
+		tokens: uint32(min(e.Context, math.MaxUint32)),
+		copied: e.Origin != 0,
+	}
 	switch e.Kind {
 	case transcript.KindReading:
 		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
-		r.key, r.model = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context)), h.modelOf(p, e.Model)
+		r.key, r.model = transcript.Join(
+			cmp.Or(e.Message, e.Origin, e.UUID),
+			transcript.Key(e.Context),
+		), h.modelOf(
+			p,
+			e.Model,
+		)
 		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
 			r.key = 0
 		}
@@ -194,6 +214,7 @@ func (h *History) modelOf(p *log, name []byte) uint16 {
 		h.models = append(h.models, string(name))
 		h.index[string(name)] = i
 	}
-	p.named, p.model = append(p.named[:0], name...), i
+	p.named = append(p.named[:0], name...)
+	p.model = i
 	return i
 }

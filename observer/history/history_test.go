@@ -95,7 +95,9 @@ func TestInTheirOrder(t *testing.T) {
 			dir := t.TempDir()
 			place(t, filepath.Join(dir, s.ID()+".jsonl"), origin.Bytes())
 			place(t, filepath.Join(dir, n.ID()+".jsonl"), copied.Bytes())
-			h, old, seen := settled(t, dir), 0, 0
+			h := settled(t, dir)
+			old := 0
+			seen := 0
 			err := h.Each(t.Context(), nil, func(s Timeline) {
 				if s.Change.Name != n.ID() {
 					return
@@ -127,7 +129,9 @@ func TestHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := settled(t, dir)
-		halves, weights, largest := map[string]int{}, [2]int{}, map[int]int{}
+		halves := map[string]int{}
+		weights := [2]int{}
+		largest := map[int]int{}
 		for i, p := range h.logs {
 			halves[p.change.Name] = p.half
 			for _, c := range p.change.Compactions {
@@ -146,9 +150,11 @@ func TestHalves(t *testing.T) {
 		}
 		together := 0
 		for path, f := range truth.Files {
-			name, home := filepath.Base(path), f.Origin
+			name := filepath.Base(path)
+			home := f.Origin
 			name = name[:len(name)-len(".jsonl")]
-			if f.AgentID != "" || home == "" || f.CopyKind == transcripttest.Anonymous || f.CopyKind == transcripttest.Continued {
+			if f.AgentID != "" || home == "" || f.CopyKind == transcripttest.Anonymous ||
+				f.CopyKind == transcripttest.Continued {
 				continue
 			}
 			half, ok := halves[home]
@@ -178,7 +184,11 @@ func TestOrderOfFiles(t *testing.T) {
 	}
 	for seed := range uint64(6) {
 		dir := t.TempDir()
-		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 500 + seed, Sessions: 30, Copies: true}); err != nil {
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{
+			Seed:     500 + seed,
+			Sessions: 30,
+			Copies:   true,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		var want map[string]finding
@@ -188,7 +198,8 @@ func TestOrderOfFiles(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, order))
 			random.Shuffle(len(h.logs), func(i, j int) { h.logs[i], h.logs[j] = h.logs[j], h.logs[i] })
 			h.Settle(nil, time.Now())
-			leaders, got := map[int]string{}, map[string]finding{}
+			leaders := map[int]string{}
+			got := map[string]finding{}
 			for i, p := range h.logs {
 				if leaders[p.group] == "" {
 					leaders[p.group] = p.change.Name
@@ -208,7 +219,12 @@ func TestOrderOfFiles(t *testing.T) {
 // TestRepeatedLines: of the lines of one reply those stay that say when work went on.
 func TestRepeatedLines(t *testing.T) {
 	line := func(message string, minute float64) *transcript.Entry {
-		return &transcript.Entry{Kind: transcript.KindReading, Message: transcript.KeyOf([]byte(message)), At: transcript.InstantOf(at(minute)), Context: 1000}
+		return &transcript.Entry{
+			Kind:    transcript.KindReading,
+			Message: transcript.KeyOf([]byte(message)),
+			At:      transcript.InstantOf(at(minute)),
+			Context: 1000,
+		}
 	}
 	turn := &transcript.Entry{Kind: transcript.KindTurnStart, UUID: 7, At: transcript.InstantOf(at(20))}
 	boundary := &transcript.Entry{Kind: transcript.KindBoundary, UUID: 8, At: transcript.InstantOf(at(3.1))}

@@ -92,7 +92,10 @@ func (w *watch) see(v alerts.View, reading bool) {
 	}
 	replies := v.Forecast.Replies
 	known := v.Pressure != alerts.PressureUnknown
-	w.holds = [2]bool{known && v.Ratio >= w.high, known && (v.Ratio >= w.imminent || replies.Known && (replies.Low < w.least || replies.Likely < w.few))}
+	w.holds = [2]bool{
+		known && v.Ratio >= w.high,
+		known && (v.Ratio >= w.imminent || replies.Known && (replies.Low < w.least || replies.Likely < w.few)),
+	}
 }
 
 // warned counts automatic compactions: all, those where the threshold was known within a tenth, and of these the ones before which
@@ -156,7 +159,13 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 
 func (n warned) log(t *testing.T, of string) {
 	t.Logf("%s: %d automatic compactions, %d near the threshold that is known; two replies ahead %d high, %d imminent (%.1f %%); %d replies ahead in the median",
-		of, n.all, n.known, n.high, n.imminent, 100*float64(n.imminent)/float64(max(1, n.known)), slices.Concat(n.leads, []int{0})[len(n.leads)/2])
+		of, n.all, n.known, n.high, n.imminent, 100*float64(n.imminent)/float64(max(
+			1,
+			n.known,
+		)), slices.Concat(
+			n.leads,
+			[]int{0},
+		)[len(n.leads)/2])
 }
 
 // TestImminentBeforeCompaction: with scrapes every 15 seconds the alerts on pressure come at least two replies before 19 of 20
@@ -168,13 +177,23 @@ func TestImminentBeforeCompaction(t *testing.T) {
 	}
 	r := rulesOf(t)
 	if r.high != alerts.HighFrom || r.imminent != alerts.ImminentFrom {
-		t.Errorf("the alerts begin at %v and %v, the pressures high and imminent at %v and %v", r.high, r.imminent, alerts.HighFrom, alerts.ImminentFrom)
+		t.Errorf(
+			"the alerts begin at %v and %v, the pressures high and imminent at %v and %v",
+			r.high,
+			r.imminent,
+			alerts.HighFrom,
+			alerts.ImminentFrom,
+		)
 	}
 	var dirs []string
 	const fleets = 4
 	for seed := range uint64(fleets) {
 		dir := t.TempDir()
-		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: seed + 1, Bytes: 16 << 20, LineBytes: 500}); err != nil {
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{
+			Seed:      seed + 1,
+			Bytes:     16 << 20,
+			LineBytes: 500,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, dir)

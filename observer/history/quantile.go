@@ -12,6 +12,7 @@ func NearestRank[T cmp.Ordered](sorted []T, q float64) T {
 
 // Median is the median of sorted figures.
 func Median[T int64 | float64](sorted []T) T {
-	a, b := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	a := sorted[(len(sorted)-1)/2]
+	b := sorted[len(sorted)/2]
 	return a + (b-a)/2
 }

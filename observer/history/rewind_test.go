@@ -34,7 +34,13 @@ func TestRewound(t *testing.T) {
 			case alerts.EventTurnStart:
 				line = fmt.Sprintf("turn %v", since(ev.At))
 			case alerts.EventReset:
-				line = fmt.Sprintf("back to %d at %v, without %v..%v", ev.Tokens, since(ev.At), since(ev.Left.Time()), since(ev.Until.Time()))
+				line = fmt.Sprintf(
+					"back to %d at %v, without %v..%v",
+					ev.Tokens,
+					since(ev.At),
+					since(ev.Left.Time()),
+					since(ev.Until.Time()),
+				)
 			}
 			if !l.First[i] {
 				line += " copied"
@@ -44,7 +50,17 @@ func TestRewound(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"00000001", "turn 0", "30000 10", "turn 40", "120000 50", "150000 60", "turn 90", "back to 30000 at 90, without 10..60", "40000 100"}
+	want := []string{
+		"00000001",
+		"turn 0",
+		"30000 10",
+		"turn 40",
+		"120000 50",
+		"150000 60",
+		"turn 90",
+		"back to 30000 at 90, without 10..60",
+		"40000 100",
+	}
 	for _, line := range slices.Clone(want)[1:] {
 		want = append(want, line+" copied")
 	}

@@ -104,7 +104,8 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 // sizeAt is the size of the context at a compaction that does not give it: the newest reading of its cycle that is
 // stamped no later, wherever it stands; 0 without any.
 func (p *log) sizeAt(name transcript.Key) (size int64) {
-	at, newest := transcript.Instant(0), transcript.Instant(-1)
+	at := transcript.Instant(0)
+	newest := transcript.Instant(-1)
 	over := false
 	for i := range p.records {
 		r := &p.records[i]
@@ -115,15 +116,18 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 			if over = nameOf(c) == name; over {
 				at = c.At
 			} else {
-				newest, size = -1, 0
+				newest = -1
+				size = 0
 			}
 			continue
 		}
-		if r.kind != transcript.KindReading && r.kind != transcript.KindRewind || over && (r.at == 0 || at == 0 || r.at > at) {
+		if r.kind != transcript.KindReading && r.kind != transcript.KindRewind ||
+			over && (r.at == 0 || at == 0 || r.at > at) {
 			continue
 		}
 		if r.at == 0 || r.at >= newest {
-			newest, size = max(newest, r.at), int64(r.tokens)
+			newest = max(newest, r.at)
+			size = int64(r.tokens)
 		}
 	}
 	return size
@@ -242,12 +246,21 @@ func (h *History) Each(ctx context.Context, rules []transcript.WindowRule, each 
 // unpack makes a log's records events.
 func (h *History) unpack(i int32, t *Timeline) {
 	p := h.logs[i]
-	*t = Timeline{Change: &p.change, Events: t.Events[:0], First: t.First[:0], Sizes: t.Sizes[:0], Open: !p.passed, Group: p.group, Half: p.half}
+	*t = Timeline{
+		Change: &p.change,
+		Events: t.Events[:0],
+		First:  t.First[:0],
+		Sizes:  t.Sizes[:0],
+		Open:   !p.passed,
+		Group:  p.group,
+		Half:   p.half,
+	}
 	model := ""
 	for j := range p.records {
 		r := &p.records[j]
 		ev := alerts.Event{Agent: p.agent, At: r.at.Time()}
-		first, size := true, int64(0)
+		first := true
+		size := int64(0)
 		if r.bearsKey() {
 			if c := h.shared.of(r.key); c != nil {
 				first = c.owner == i
@@ -256,15 +269,21 @@ func (h *History) unpack(i int32, t *Timeline) {
 		switch r.kind {
 		case transcript.KindReading:
 			model = cmp.Or(h.models[r.model], model)
-			ev.Kind, ev.Tokens, ev.Model = alerts.EventReading, int64(r.tokens), model
+			ev.Kind = alerts.EventReading
+			ev.Tokens = int64(r.tokens)
+			ev.Model = model
 		case transcript.KindTurnStart:
 			ev.Kind = alerts.EventTurnStart
 		case transcript.KindTurnEnd:
 			ev.Kind = alerts.EventTurnEnd
 		case transcript.KindRewind:
 			back := p.rewinds[r.key-1]
-			ev.Kind, ev.Cause, ev.Left, ev.Until = alerts.EventReset, alerts.CauseRewind, back.left, back.until
-			ev.Tokens, ev.Model = int64(r.tokens), model
+			ev.Kind = alerts.EventReset
+			ev.Cause = alerts.CauseRewind
+			ev.Left = back.left
+			ev.Until = back.until
+			ev.Tokens = int64(r.tokens)
+			ev.Model = model
 			if c := h.shared.of(back.prompt); c != nil {
 				first = c.owner == i
 			}
@@ -275,9 +294,13 @@ func (h *History) unpack(i int32, t *Timeline) {
 			}
 			own, ok := h.own[nameOf(c)]
 			first = ok && own.log == i
-			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.Model = alerts.EventCompacted, alerts.SignBoundary, nameOf(c), c.Trigger, cmp.Or(model, p.change.Session.Model)
+			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.Model = alerts.EventCompacted, alerts.SignBoundary, nameOf(c), c.Trigger, cmp.Or(
+				model,
+				p.change.Session.Model,
+			)
 			if first {
-				ev.PreTokens, size = c.PreTokens, own.size // what was copied has taught already
+				ev.PreTokens = c.PreTokens
+				size = own.size // what was copied has taught already
 			}
 		}
 		t.Events, t.First, t.Sizes = append(t.Events, ev), append(t.First, first), append(t.Sizes, size)
@@ -313,6 +336,7 @@ func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts
 			s.Model = ev.Model
 			window = clients.WindowOf(&s, 0, rules)
 		}
-		ev.Window, ev.Reserved = window.Tokens, window.Reserved
+		ev.Window = window.Tokens
+		ev.Reserved = window.Reserved
 	}
 }

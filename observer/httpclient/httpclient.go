@@ -33,11 +33,18 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 			err = c.Validate()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(WithoutValues(err)))
+			return nil, fmt.Errorf(
+				"read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
+				file,
+				OneLine(WithoutValues(err)),
+			)
 		}
 	}
 	if c.OAuth2 != nil {
-		return nil, fmt.Errorf("read %s: oauth2 is not supported; let something else fetch the token, and name it by 'authorization: {credentials_file: token}'", file)
+		return nil, fmt.Errorf(
+			"read %s: oauth2 is not supported; let something else fetch the token, and name it by 'authorization: {credentials_file: token}'",
+			file,
+		)
 	}
 	c.FollowRedirects = false
 	files := filesOf(c)

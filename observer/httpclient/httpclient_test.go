@@ -63,7 +63,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := New(path, 1)
-		if err == nil || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), "hun") || !strings.Contains(err.Error(), "; ") {
+		if err == nil || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), "hun") ||
+			!strings.Contains(err.Error(), "; ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

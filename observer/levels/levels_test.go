@@ -52,8 +52,18 @@ func TestChanges(t *testing.T) {
 	}
 	var c Changes
 	c.Take(func(*Changes) { t.Error("changes from the start") })
-	c.Set(alerts.SetLevel{Agent: "d", Percent: 1, Tokens: 3000, Known: true})
-	c.Set(alerts.SetLevel{Agent: "d", Percent: 2, Tokens: 4000, Known: true})
+	c.Set(alerts.SetLevel{
+		Agent:   "d",
+		Percent: 1,
+		Tokens:  3000,
+		Known:   true,
+	})
+	c.Set(alerts.SetLevel{
+		Agent:   "d",
+		Percent: 2,
+		Tokens:  4000,
+		Known:   true,
+	})
 	c.Set(alerts.SetLevel{Agent: "b"})
 	c.Keep(map[string]bool{"a": true, "b": true})
 	write(&c)
@@ -127,7 +137,8 @@ func TestNames(t *testing.T) {
 		strings.Repeat("x", 128), strings.Repeat("ü", 64), strings.Repeat("ü", 63) + "u",
 	} {
 		name := Name(agent)
-		if other, taken := seen[name]; taken || name != filepath.Base(name) || strings.HasPrefix(name, ".") || len(name) > 255 {
+		if other, taken := seen[name]; taken || name != filepath.Base(name) || strings.HasPrefix(name, ".") ||
+			len(name) > 255 {
 			t.Errorf("%q has the file %q; another one is %q", agent, name, other)
 		}
 		seen[name] = agent

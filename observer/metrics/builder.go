@@ -54,13 +54,20 @@ func (s *store[T]) next() *T {
 // reset forgets what was built. Nothing that was handed out may be in use any more.
 func (b *builder) reset() {
 	clear(b.families)
-	b.families, b.current, b.spare = b.families[:0], nil, nil
-	b.all.taken, b.gauges.taken, b.counters.taken, b.labels.taken, b.pairs.taken = 0, 0, 0, 0, 0
+	b.families = b.families[:0]
+	b.current = nil
+	b.spare = nil
+	b.all.taken = 0
+	b.gauges.taken = 0
+	b.counters.taken = 0
+	b.labels.taken = 0
+	b.pairs.taken = 0
 }
 
 func (b *builder) label(name, value string) *dto.LabelPair {
 	l := b.labels.next()
-	l.name, l.value = name, value
+	l.name = name
+	l.value = value
 	l.pair.Name, l.pair.Value = &l.name, &l.value
 	return &l.pair
 }

@@ -43,7 +43,16 @@ func (b *builder) info(rows []row, hideProject bool) {
 			project = tame(v.Project)
 		}
 		b.add(1, b.label("client", v.Program), b.label("model", tame(v.Model)), b.label("project", project), v.label,
-			b.label("session_id", tame(v.SessionID)), b.label("version", tame(v.Version)), b.label("window_source", v.Window.Source.String()))
+			b.label(
+				"session_id",
+				tame(v.SessionID),
+			), b.label(
+				"version",
+				tame(v.Version),
+			), b.label(
+				"window_source",
+				v.Window.Source.String(),
+			))
 	}
 }
 
@@ -71,7 +80,13 @@ func (b *builder) contexts(rows []row) {
 	b.each(rows, "agent_session_context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
 		func(v *row) (float64, bool) { return min(1, float64(v.Tokens)/float64(v.Window.Tokens)), v.Known })
 	b.gauge("agent_session_level", "1 for the level that the context has reached, 0 for the others.")
-	levels := b.labelsOf("level", alerts.Critical.String(), alerts.EarlyWarn.String(), alerts.OK.String(), alerts.Warn.String())
+	levels := b.labelsOf(
+		"level",
+		alerts.Critical.String(),
+		alerts.EarlyWarn.String(),
+		alerts.OK.String(),
+		alerts.Warn.String(),
+	)
 	for _, v := range rows {
 		is := v.level()
 		for _, level := range levels {
@@ -82,7 +97,10 @@ func (b *builder) contexts(rows []row) {
 
 // thresholds say how far the next compaction is.
 func (b *builder) thresholds(rows []row) {
-	b.gauge("agent_session_compaction_threshold_tokens", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed, refusal (when the API refuses a request), earliest (assumed, it may be later); absent while unknown.")
+	b.gauge(
+		"agent_session_compaction_threshold_tokens",
+		"Context size at which the client compacts by itself, and where that is from: configured, seen, assumed, refusal (when the API refuses a request), earliest (assumed, it may be later); absent while unknown.",
+	)
 	sources := map[string]*dto.LabelPair{}
 	for _, s := range []string{"assumed", "refusal", "earliest", "seen", "configured"} {
 		sources[s] = b.label("source", s)
@@ -132,7 +150,10 @@ func (b *builder) statuslines(rows []row) {
 
 // activity says when the sessions did something.
 func (b *builder) activity(rows []row) {
-	b.gauge("agent_session_sample_timestamp_seconds", "When a source last told of the session's context: time of its newest reading, report or hook.")
+	b.gauge(
+		"agent_session_sample_timestamp_seconds",
+		"When a source last told of the session's context: time of its newest reading, report or hook.",
+	)
 	sources := b.labelsOf("source", "estimate", "hook", "statusline", "transcript")
 	for _, v := range rows {
 		at := [...]time.Time{{}, v.Hooked, v.Spoke, {}}
@@ -199,7 +220,10 @@ func (b *builder) compactions(rows []row) {
 	}
 	b.each(rows, "agent_session_dear_compactions", "How many of the session's newest compactions in a row were followed by rereads of more tokens than after nine of ten compactions.",
 		always(func(v *row) float64 { return float64(v.DearBills) }))
-	b.gauge("agent_session_transcript_compactions", "Compactions of the session that its transcript holds, without those copied from another session.")
+	b.gauge(
+		"agent_session_transcript_compactions",
+		"Compactions of the session that its transcript holds, without those copied from another session.",
+	)
 	for _, v := range rows {
 		for i, trigger := range triggers {
 			b.add(float64(v.Compactions[i]), v.label, trigger)

@@ -43,7 +43,8 @@ func (e *Exporter) compressed(w http.ResponseWriter, r *http.Request) (to http.R
 		g, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
 		z = &zipper{Writer: bufio.NewWriterSize(g, 32<<10), gzip: g}
 	}
-	z.ResponseWriter, z.plain = w, false
+	z.ResponseWriter = w
+	z.plain = false
 	z.gzip.Reset(w)
 	z.Writer.Reset(z.gzip)
 	w.Header().Set("Content-Encoding", "gzip")
@@ -59,7 +60,8 @@ func (e *Exporter) compressed(w http.ResponseWriter, r *http.Request) (to http.R
 
 // takesGzip reports whether one of the values of Accept-Encoding accepts gzip.
 func takesGzip(accepted []string) bool {
-	takes, named := false, false
+	takes := false
+	named := false
 	for _, value := range accepted {
 		for one := range strings.SplitSeq(value, ",") {
 			coding, parameters, _ := strings.Cut(one, ";")
@@ -69,7 +71,8 @@ func takesGzip(accepted []string) bool {
 			}
 			switch strings.ToLower(strings.TrimSpace(coding)) {
 			case "gzip":
-				takes, named = q > 0, true
+				takes = q > 0
+				named = true
 			case "*":
 				if !named {
 					takes = q > 0

@@ -21,7 +21,8 @@ func TestServeCompressed(t *testing.T) {
 			"": false, "identity": false, "gzip": true, "zstd, GZIP": true, "gzip;q=0": false, "br, gzip;q=0.5": true, "*": true, "*, gzip;q=0": false, "gzip;q=0, *": false, "*;q=0": false,
 		} {
 			for _, sessions := range []int{100, 2} {
-				r, w := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+				r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+				w := httptest.NewRecorder()
 				r.Header.Set("Accept-Encoding", accept)
 				e.Serve(w, r, testSnapshot(sessions))
 				body := io.Reader(w.Body)
@@ -48,10 +49,12 @@ func TestServeFails(t *testing.T) {
 	t.Parallel()
 	e := testExporter()
 	e.registry.MustRegister(failing{prometheus.NewDesc("sm_x", "X.", nil, nil)})
-	r, w := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	w := httptest.NewRecorder()
 	r.Header.Set("Accept-Encoding", "gzip")
 	e.Serve(w, r, testSnapshot(1))
-	if w.Code != http.StatusInternalServerError || w.Header().Get("Content-Encoding") != "" || !strings.Contains(w.Body.String(), "not today") {
+	if w.Code != http.StatusInternalServerError || w.Header().Get("Content-Encoding") != "" ||
+		!strings.Contains(w.Body.String(), "not today") {
 		t.Errorf("%d %v %q", w.Code, w.Header(), w.Body)
 	}
 }

@@ -62,9 +62,17 @@ func New(o Options) *Exporter {
 		e.polls.WithLabelValues(outcome)
 	}
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) {
-		e.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
+		e.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        name,
+			Help:        help,
+			ConstLabels: labels,
+		}, value))
 	}
-	for state, n := range map[string]*atomic.Int64{"failed": &o.Transcripts.Failed, "live": &o.Transcripts.Live, "parked": &o.Transcripts.Parked} {
+	for state, n := range map[string]*atomic.Int64{
+		"failed": &o.Transcripts.Failed,
+		"live":   &o.Transcripts.Live,
+		"parked": &o.Transcripts.Parked,
+	} {
 		gauge("sm_transcripts", "Transcript files known, by how they are watched.", prometheus.Labels{"state": state},
 			func() float64 { return float64(n.Load()) })
 	}
@@ -75,8 +83,17 @@ func New(o Options) *Exporter {
 	gauge("sm_config_last_reload_success_timestamp_seconds", "When the configuration was last read and held; the start counts.", nil,
 		func() float64 { return float64(o.ReloadedAt.Load()) / 1000 })
 	gauge("sm_build_info", "What this observer was built from; always 1.",
-		prometheus.Labels{"commit": o.Commit, "goversion": runtime.Version(), "version": o.Version}, func() float64 { return 1 })
-	e.registry.MustRegister(e.refused, e.polls, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		prometheus.Labels{
+			"commit":    o.Commit,
+			"goversion": runtime.Version(),
+			"version":   o.Version,
+		}, func() float64 { return 1 })
+	e.registry.MustRegister(
+		e.refused,
+		e.polls,
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	return e
 }
 
@@ -93,10 +110,16 @@ func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 		b = new(builder)
 	}
 	defer func() { b.reset(); e.builders.Put(b) }()
-	open := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...).FormatType() == expfmt.TypeOpenMetrics
+	open := expfmt.NegotiateAccept(
+		r.Header,
+		expfmt.DefaultOpenMetricsAcceptedFormats()...,
+	).FormatType() == expfmt.TypeOpenMetrics
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(b, s, open) })
 	w, end := e.compressed(w, r)
-	promhttp.HandlerFor(gather, promhttp.HandlerOpts{EnableOpenMetrics: true, OfferedCompressions: []promhttp.Compression{promhttp.Identity}}).ServeHTTP(w, r)
+	promhttp.HandlerFor(gather, promhttp.HandlerOpts{
+		EnableOpenMetrics:   true,
+		OfferedCompressions: []promhttp.Compression{promhttp.Identity},
+	}).ServeHTTP(w, r)
 	end()
 }
 
@@ -122,7 +145,8 @@ func untype(families []*dto.MetricFamily, name string) {
 		}
 		f.Type = dto.MetricType_UNTYPED.Enum()
 		for _, m := range f.Metric {
-			m.Untyped, m.Counter = &dto.Untyped{Value: m.Counter.Value}, nil
+			m.Untyped = &dto.Untyped{Value: m.Counter.Value}
+			m.Counter = nil
 		}
 	}
 }

@@ -28,7 +28,14 @@ import (
 )
 
 func testExporter() *Exporter {
-	return New(Options{Version: "1", Commit: "c", Transcripts: new(follow.Stats), Reasons: []string{"host", "peer"}, ReloadFailed: new(atomic.Bool), ReloadedAt: new(atomic.Int64)})
+	return New(Options{
+		Version:      "1",
+		Commit:       "c",
+		Transcripts:  new(follow.Stats),
+		Reasons:      []string{"host", "peer"},
+		ReloadFailed: new(atomic.Bool),
+		ReloadedAt:   new(atomic.Int64),
+	})
 }
 
 // testSnapshot has so many sessions with every figure, and one without any.
@@ -41,14 +48,43 @@ func testSnapshot(sessions int) *Snapshot {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
 		s.Sessions = append(s.Sessions, &Session{
 			View: fleet.View{
-				Agent: id, Label: id[:8], SessionID: id, Program: fleet.Claude, Project: "web", CWD: "/home/dev/web", Model: "claude-haiku-4-5", Version: "2.1.197",
-				Tokens: 50_000 + int64(i), Known: true, Cleared: 1000, Reading: now, Window: transcript.Window{Tokens: 200_000},
-				Active: now, Live: true, Spoke: now, Hooked: now, DriftKnown: true, Sample: crosscheck.Sample{Percent: 25},
+				Agent:      id,
+				Label:      id[:8],
+				SessionID:  id,
+				Program:    fleet.Claude,
+				Project:    "web",
+				CWD:        "/home/dev/web",
+				Model:      "claude-haiku-4-5",
+				Version:    "2.1.197",
+				Tokens:     50_000 + int64(i),
+				Known:      true,
+				Cleared:    1000,
+				Reading:    now,
+				Window:     transcript.Window{Tokens: 200_000},
+				Active:     now,
+				Live:       true,
+				Spoke:      now,
+				Hooked:     now,
+				DriftKnown: true,
+				Sample:     crosscheck.Sample{Percent: 25},
 			},
 			State: "busy",
 			Policy: alerts.View{
-				Known: true, Threshold: 167_000, ThresholdSource: alerts.ThresholdAssumed, Ratio: 0.3, Pressure: alerts.Calm,
-				Forecast: alerts.Forecast{Replies: alerts.Range{Known: true, Low: 4, Likely: 9, High: 20}, Turns: alerts.Range{Known: true, Likely: 7}, Active: alerts.Range{Known: true, Likely: 400}},
+				Known:           true,
+				Threshold:       167_000,
+				ThresholdSource: alerts.ThresholdAssumed,
+				Ratio:           0.3,
+				Pressure:        alerts.Calm,
+				Forecast: alerts.Forecast{
+					Replies: alerts.Range{
+						Known:  true,
+						Low:    4,
+						Likely: 9,
+						High:   20,
+					},
+					Turns:  alerts.Range{Known: true, Likely: 7},
+					Active: alerts.Range{Known: true, Likely: 400},
+				},
 			},
 		})
 	}
@@ -61,9 +97,16 @@ func testSnapshot(sessions int) *Snapshot {
 // the order that a gatherer owes.
 func TestGatherConsistent(t *testing.T) {
 	t.Parallel()
-	e, s := testExporter(), testSnapshot(3)
+	e := testExporter()
+	s := testSnapshot(3)
 	for _, open := range []bool{false, true} {
-		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(new(builder), s, open) })
+		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			return e.gather(
+				new(builder),
+				s,
+				open,
+			)
+		})
 		families, err := prometheus.Gatherers{gather}.Gather()
 		if err != nil {
 			t.Error(err)
@@ -72,7 +115,10 @@ func TestGatherConsistent(t *testing.T) {
 		if err != nil || len(unchecked) != len(families) {
 			t.Errorf("%d families, checked %d, %v", len(unchecked), len(families), err)
 		}
-		if !slices.IsSortedFunc(unchecked, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) }) {
+		if !slices.IsSortedFunc(
+			unchecked,
+			func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) },
+		) {
 			t.Error("families are not in order")
 		}
 		for _, f := range unchecked {
@@ -135,7 +181,20 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var all []*Session
-	for _, v := range []fleet.View{{Label: "y", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "z", Active: now.Add(-1), Live: true}} {
+	for _, v := range []fleet.View{{
+		Label:  "y",
+		Active: now,
+	}, {
+		Label:  "b",
+		Active: now,
+	}, {
+		Label:  "c",
+		Active: now,
+	}, {
+		Label:  "z",
+		Active: now.Add(-1),
+		Live:   true,
+	}} {
 		all = append(all, &Session{View: v})
 	}
 	for range 24 {
@@ -165,7 +224,8 @@ func TestTame(t *testing.T) {
 			}
 		}
 		s := tame(string(b))
-		if !utf8.ValidString(s) || len(s) > longestValue || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
+		if !utf8.ValidString(s) || len(s) > longestValue ||
+			strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
 			t.Fatalf("%q becomes %q", b, s)
 		}
 		if again := tame(s); again != s {
@@ -219,7 +279,16 @@ func processorTime(b *testing.B) time.Duration {
 func TestState(t *testing.T) {
 	t.Parallel()
 	s := &Snapshot{Sessions: []*Session{
-		{View: fleet.View{Label: "a"}, State: "waiting", Queued: 2}, {View: fleet.View{Label: "b"}, State: "reticulating\nsplines"}, {View: fleet.View{Label: "c", Cycle: 3}},
+		{
+			View:   fleet.View{Label: "a"},
+			State:  "waiting",
+			Queued: 2,
+		}, {
+			View:  fleet.View{Label: "b"},
+			State: "reticulating\nsplines",
+		}, {
+			View: fleet.View{Label: "c", Cycle: 3},
+		},
 	}}
 	var b builder
 	b.sessions(s)

@@ -55,7 +55,11 @@ type Session struct {
 func (s *Snapshot) Limit(most int) {
 	if s.Unexported = 0; most > 0 && len(s.Sessions) > most {
 		slices.SortFunc(s.Sessions, func(x, y *Session) int {
-			return cmp.Or(int(truth(y.Live)-truth(x.Live)), y.Seen().Compare(x.Seen()), strings.Compare(x.Label, y.Label))
+			return cmp.Or(
+				int(truth(y.Live)-truth(x.Live)),
+				y.Seen().Compare(x.Seen()),
+				strings.Compare(x.Label, y.Label),
+			)
 		})
 		s.Unexported = len(s.Sessions) - most
 		s.Sessions = s.Sessions[:most]

@@ -29,7 +29,8 @@ func (b *builder) totals(s *Snapshot) {
 // one has what the others leave.
 func clientParts(s *Snapshot) []tally.Part {
 	parts := append([]tally.Part{s.Fleet.Rest()}, s.Fleet.Others...)
-	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms
+	parts[0].Attempts = s.Alerts.Attempts
+	parts[0].Storms = s.Alerts.Storms
 	for i := range s.Fleet.Others {
 		for k, n := range s.Fleet.Others[i].Attempts {
 			parts[0].Attempts[k] -= min(n, parts[0].Attempts[k])
@@ -51,7 +52,10 @@ func (b *builder) compactionTotals(s *Snapshot) {
 			b.add(float64(parts[k].Compactions[i]), labels[k], trigger)
 		}
 	}
-	b.counter("agent_compaction_attempts_total", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
+	b.counter(
+		"agent_compaction_attempts_total",
+		"Compactions that clients set out to make, by their hooks, since the state directory was made.",
+	)
 	for k := range parts {
 		for i, trigger := range b.triggers() {
 			b.add(float64(parts[k].Attempts[i]), labels[k], trigger)
@@ -61,7 +65,10 @@ func (b *builder) compactionTotals(s *Snapshot) {
 	for k := range parts {
 		b.add(float64(parts[k].Storms), labels[k])
 	}
-	b.histogram("agent_compaction_duration_seconds", "Duration of compactions since the state directory was made, where the transcript tells it.")
+	b.histogram(
+		"agent_compaction_duration_seconds",
+		"Duration of compactions since the state directory was made, where the transcript tells it.",
+	)
 	for k := range parts {
 		b.addHistogram(tally.DurationBounds(), parts[k].Duration.Counts, parts[k].Duration.Sum, labels[k])
 	}
@@ -69,7 +76,10 @@ func (b *builder) compactionTotals(s *Snapshot) {
 	for k := range parts {
 		b.addHistogram(tally.PreTokensBounds(), parts[k].PreTokens.Counts, parts[k].PreTokens.Sum, labels[k])
 	}
-	b.counter("agent_tokens_total", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
+	b.counter(
+		"agent_tokens_total",
+		"Tokens of API messages since the state directory was made, each message counted once; subagents included.",
+	)
 	for k := range parts {
 		t := &parts[k].Tokens
 		b.add(float64(t.CacheCreation), labels[k], b.label("kind", "cache_creation"))
@@ -82,8 +92,13 @@ func (b *builder) compactionTotals(s *Snapshot) {
 // accounts are what all sessions cost, and how far the rate limits of their account are used.
 func (b *builder) accounts(s *Snapshot) {
 	client := b.label("client", fleet.Claude)
-	for kind, name := range [...]string{transcript.BilledCompaction: "compaction", transcript.BilledHandoff: "handoff", transcript.BilledClear: "clear"} {
-		t, after := &s.Fleet.Bills[kind], " in the 25 replies after a "+name+", since the state directory was made."
+	for kind, name := range [...]string{
+		transcript.BilledCompaction: "compaction",
+		transcript.BilledHandoff:    "handoff",
+		transcript.BilledClear:      "clear",
+	} {
+		t := &s.Fleet.Bills[kind]
+		after := " in the 25 replies after a " + name + ", since the state directory was made."
 		b.counter("agent_"+name+"_reads_total", "Calls that read a file"+after)
 		b.add(float64(t.Reads), client)
 		b.counter("agent_"+name+"_rereads_total", "Calls that read a file which the agent had read before"+after)
@@ -92,7 +107,10 @@ func (b *builder) accounts(s *Snapshot) {
 		b.add(float64(t.Tokens), client)
 	}
 	if cost := s.Fleet.Cost; cost.Known {
-		b.counter("agent_cost_usd_total", "What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.")
+		b.counter(
+			"agent_cost_usd_total",
+			"What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.",
+		)
 		b.add(cost.USD, client)
 	}
 	type account struct {
@@ -114,7 +132,10 @@ func (b *builder) accounts(s *Snapshot) {
 			}
 		}
 	}
-	b.gauge("agent_rate_limit_used_ratio", "Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.")
+	b.gauge(
+		"agent_rate_limit_used_ratio",
+		"Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.",
+	)
 	each(func(l transcript.Limit) float64 { return l.Used })
 	b.gauge("agent_rate_limit_reset_timestamp_seconds", "When the window of that rate limit ends.")
 	each(func(l transcript.Limit) float64 { return seconds(l.Resets.Time()) })
@@ -131,7 +152,10 @@ func (b *builder) readTotals(c *tally.Counters) {
 
 // unknown counts what the transcripts of each client hold that their readers do not know.
 func (b *builder) unknown(s *Snapshot) {
-	b.counter("sm_transcript_unknown_total", "Records, subtypes and usage members in transcripts whose names are unknown, since the observer's start; their names are logged at the level debug.")
+	b.counter(
+		"sm_transcript_unknown_total",
+		"Records, subtypes and usage members in transcripts whose names are unknown, since the observer's start; their names are logged at the level debug.",
+	)
 	names := []string{fleet.Claude}
 	for i := range s.Fleet.Others {
 		names = append(names, s.Fleet.Others[i].Client)
@@ -154,22 +178,38 @@ func (b *builder) notices(s *Snapshot) {
 	for _, kind := range inOrder(kinds[:], alerts.Kind.String) {
 		b.add(float64(s.Alerts.Notices[kind]), b.label("kind", kind.String()))
 	}
-	b.counter("sm_messages_total", "Messages to agents that have ended, by the way they went last and by what became of them.")
-	outcomes, carriers := outbox.Outcomes(), outbox.Carriers()
+	b.counter(
+		"sm_messages_total",
+		"Messages to agents that have ended, by the way they went last and by what became of them.",
+	)
+	outcomes := outbox.Outcomes()
+	carriers := outbox.Carriers()
 	for _, outcome := range inOrder(outcomes[:], outbox.State.String) {
 		for _, via := range inOrder(carriers[:], outbox.Carrier.String) {
-			b.add(float64(s.Messages.Count(via, outcome)), b.label("outcome", outcome.String()), b.label("via", via.String()))
+			b.add(
+				float64(s.Messages.Count(via, outcome)),
+				b.label("outcome", outcome.String()),
+				b.label("via", via.String()),
+			)
 		}
 	}
 	b.gauge("sm_queue_messages", "Messages to agents that have not ended.")
 	b.add(float64(s.Queued))
-	b.counter("sm_handoffs_total", "Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.")
+	b.counter(
+		"sm_handoffs_total",
+		"Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.",
+	)
 	handoffs := rotation.Outcomes()
 	for _, outcome := range slices.Sorted(slices.Values(handoffs[:])) {
 		b.add(float64(s.Handoffs.Count(outcome)), b.label("outcome", outcome))
 	}
 	b.counter("sm_reminders_total", "Reminders that were due, by what became of them.")
-	for _, outcome := range []alerts.ReminderOutcome{alerts.ReminderCancelled, alerts.ReminderLate, alerts.ReminderSent, alerts.ReminderSkipped} {
+	for _, outcome := range []alerts.ReminderOutcome{
+		alerts.ReminderCancelled,
+		alerts.ReminderLate,
+		alerts.ReminderSent,
+		alerts.ReminderSkipped,
+	} {
 		b.add(float64(s.Alerts.Reminders[outcome]), b.label("outcome", outcome.String()))
 	}
 	b.counter("sm_hook_events_total", "Hooks of clients, by event; StatusLine is a report of the status line.")

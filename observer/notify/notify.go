@@ -31,7 +31,9 @@ func (c *Command) Run(ctx context.Context, argv []string, text string) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(atEnd, cancel) })()
 	cmd := exec.CommandContext(limit, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), io.Discard, io.Discard
+	cmd.Stdin = strings.NewReader(text + "\n")
+	cmd.Stdout = io.Discard
+	cmd.Stderr = io.Discard
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -16,7 +16,11 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var c Command
-	err := c.Run(t.Context(), []string{"/bin/sh", "-c", `printf '%s|' "$@" >"$0/argv"; cat >"$0/input"`, dir, "$(touch x)", "a b"}, "web: 90 %; `touch y`")
+	err := c.Run(
+		t.Context(),
+		[]string{"/bin/sh", "-c", `printf '%s|' "$@" >"$0/argv"; cat >"$0/input"`, dir, "$(touch x)", "a b"},
+		"web: 90 %; `touch y`",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +52,11 @@ func TestRunOneAtATime(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			// mkdir fails where another one is between mkdir and rmdir.
-			if err := c.Run(context.Background(), []string{"/bin/sh", "-c", `mkdir "$0/one" && cat && rmdir "$0/one"`, dir}, "x"); err != nil {
+			if err := c.Run(
+				context.Background(),
+				[]string{"/bin/sh", "-c", `mkdir "$0/one" && cat && rmdir "$0/one"`, dir},
+				"x",
+			); err != nil {
 				t.Error(err)
 			}
 		})

@@ -78,7 +78,9 @@ func (g *Guarding) DecideToolCall(ctx context.Context, p *hook.Payload) (answer 
 	within, cancel := context.WithTimeout(ctx, toolCallTimeout)
 	defer cancel()
 	j, err := g.Options().Check(within, guard.ToolCall{
-		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: g.Alive,
+		Dirs:   []string{p.SM.Project, p.CWD},
+		Client: guardClient(p.SessionID, &p.SM),
+		Alive:  g.Alive,
 		Exempt: func(dir string) bool { return g.Options().Exempt(dir, p) },
 		Usage: func(s *guard.State) (usage float64) {
 			usage, key = g.usage(ctx, p.SessionID, s)
@@ -86,12 +88,20 @@ func (g *Guarding) DecideToolCall(ctx context.Context, p *hook.Payload) (answer 
 		},
 	})
 	if err != nil {
-		g.Log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
+		g.Log.Error(
+			"a session is full, but that cannot be stored: its tool calls are not refused",
+			"session", p.SessionID,
+			"err", err,
+		)
 		return answer
 	}
 	if j.First {
 		key.Ref = "overflow"
-		g.notifyOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
+		g.notifyOperator(
+			ctx,
+			key,
+			filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.",
+		)
 	}
 	if !j.Refuse {
 		return answer
@@ -108,7 +118,8 @@ func (g *Guarding) StatusLine(ctx context.Context, status *hook.Status, now time
 	if !ok || s.Lifecycle == guard.SessionCompleted && !s.Overflowed {
 		return nil
 	}
-	usage, name := usageOf(status), filepath.Base(filepath.Dir(path))
+	usage := usageOf(status)
+	name := filepath.Base(filepath.Dir(path))
 	resumed := false
 	if s.Report(client, usage, now) {
 		waiting, cancel := context.WithTimeout(ctx, reportTimeout)
@@ -178,7 +189,8 @@ func (g *Guarding) Freshen(r *rotation.Rotation, pid int, start string) {
 		return // it is known already that it goes on
 	}
 	if pid == 0 {
-		pid, start = s.PID, s.PIDStart
+		pid = s.PID
+		start = s.PIDStart
 	}
 	if err := guard.Resumed(path, pid, start); err != nil {
 		g.Log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
@@ -207,7 +219,11 @@ func (g *Guarding) usage(ctx context.Context, session string, s *guard.State) (s
 
 // notifyOperator sends the operator a notice that is not one of the engine's.
 func (g *Guarding) notifyOperator(ctx context.Context, key alerts.Key, text string) {
-	if err := g.Loop.NotifyOperator(context.WithoutCancel(ctx), key, wording.Guard+text); err != nil { // the observer stops
+	if err := g.Loop.NotifyOperator(
+		context.WithoutCancel(ctx),
+		key,
+		wording.Guard+text,
+	); err != nil { // the observer stops
 		g.Log.Warn("notice for the operator", "key", key, "text", text)
 	}
 }

@@ -53,7 +53,11 @@ func Load(store *state.Store) (k Persisted, err error) {
 	var agents []*alerts.AgentState
 	err = store.Values("", func(v state.Value) error {
 		if err := k.read(v, &agents); err != nil {
-			return fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
+			return fmt.Errorf(
+				"read %s: %w; it was made by another sm: upgrade, or choose another directory with --state",
+				v.Name,
+				err,
+			)
 		}
 		return nil
 	})

@@ -42,7 +42,11 @@ type Folders struct {
 
 // New goes on from the folders learnt in earlier runs. Those that are not there any
 // more, or are no longer fit to be followed, are forgotten.
-func New(formats []*transcript.Format, configured, stored []string, log *slog.Logger) (r *Folders, learnt []follow.Root, forgotten []string) {
+func New(
+	formats []*transcript.Format,
+	configured, stored []string,
+	log *slog.Logger,
+) (r *Folders, learnt []follow.Root, forgotten []string) {
 	r = &Folders{formats: formats, log: log}
 	for _, dir := range configured {
 		dir = filepath.Clean(dir)
@@ -104,7 +108,13 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") || r.knows(path) {
 		return none, nil, false
 	}
-	root, ok := r.find(func(f *transcript.Format) (string, bool) { return follow.Elsewhere(f, path, session) }) // without the lock: a disk that does not answer delays this hook alone
+	root, ok := r.find(func(f *transcript.Format) (string, bool) {
+		return follow.Elsewhere(
+			f,
+			path,
+			session,
+		)
+	}) // without the lock: a disk that does not answer delays this hook alone
 	if !ok {
 		return none, nil, false
 	}
@@ -116,7 +126,10 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 	if !known && r.learnt == MaxLearnt {
 		if !r.warned {
 			r.warned = true
-			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR or CODEX_HOME of their own: the transcripts of further ones are not followed; name those of Claude Code in projects", "followed", MaxLearnt)
+			r.log.Warn(
+				"too many clients with a CLAUDE_CONFIG_DIR or CODEX_HOME of their own: the transcripts of further ones are not followed; name those of Claude Code in projects",
+				"followed", MaxLearnt,
+			)
 		}
 		return none, dropped, false
 	}

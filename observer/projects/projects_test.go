@@ -44,16 +44,31 @@ func TestRoots(t *testing.T) {
 		write(t, path)
 		return path
 	}
-	own, other := made("own"), made("other")
+	own := made("own")
+	other := made("other")
 	noErrors(t, os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "own-link")))
 	noErrors(t, os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "other-link")))
 	linked := func(path string) string { return strings.Replace(path, "/projects/", "-link/projects/", 1) }
-	r, learnt, forgotten := New(formats(), []string{filepath.Join(dir, "own-link", "projects")}, []string{filepath.Join(dir, "nowhere", "projects"), "/etc"}, slog.New(slog.DiscardHandler))
+	r, learnt, forgotten := New(
+		formats(),
+		[]string{filepath.Join(dir, "own-link", "projects")},
+		[]string{filepath.Join(dir, "nowhere", "projects"), "/etc"},
+		slog.New(slog.DiscardHandler),
+	)
 	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(forgotten)}); d != "" {
 		t.Errorf("stored (-want +got):\n%s", d)
 	}
 	var got []string
-	for _, path := range []string{own, linked(own), other, other, linked(other), linked(other), "", filepath.Join(dir, "nowhere")} {
+	for _, path := range []string{
+		own,
+		linked(own),
+		other,
+		other,
+		linked(other),
+		linked(other),
+		"",
+		filepath.Join(dir, "nowhere"),
+	} {
 		if root, _, fresh := r.Learn(path, session); fresh {
 			got = append(got, root.Path)
 		}
@@ -70,7 +85,12 @@ func TestRoots(t *testing.T) {
 	if n != MaxLearnt {
 		t.Errorf("%d folders were learnt, want %d", n, MaxLearnt)
 	}
-	if _, learnt, _ := New(formats(), nil, slices.Clone(r.real), slog.New(slog.DiscardHandler)); len(learnt) != MaxLearnt {
+	if _, learnt, _ := New(
+		formats(),
+		nil,
+		slices.Clone(r.real),
+		slog.New(slog.DiscardHandler),
+	); len(learnt) != MaxLearnt {
 		t.Errorf("%d of %d folders are remembered", len(learnt), len(r.real))
 	}
 }
@@ -104,7 +124,8 @@ func TestShortLivedRoots(t *testing.T) {
 	if dropped, fresh := hook(0); dropped != 0 || !fresh {
 		t.Errorf("come back: fresh %v, dropped %d", fresh, dropped)
 	}
-	if want := 1 + MaxLearnt - 1; len(r.real) != want || r.learnt != MaxLearnt-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
+	if want := 1 + MaxLearnt - 1; len(r.real) != want || r.learnt != MaxLearnt-1 ||
+		r.real[0] != filepath.Join(dir, "own", "projects") {
 		t.Errorf("%d folders, %d learnt, want %d", len(r.real), r.learnt, want)
 	}
 }
@@ -124,7 +145,11 @@ func TestRootsOfCodex(t *testing.T) {
 		t.Fatalf("learnt %v, %+v", fresh, got)
 	}
 	for _, home := range []string{"codex", "link"} {
-		if _, _, fresh := r.Learn(filepath.Join(day(filepath.Join(dir, home, "sessions")), name), session); fresh || !r.knows(filepath.Join(dir, home, "sessions")) {
+		if _, _, fresh := r.Learn(
+			filepath.Join(day(filepath.Join(dir, home, "sessions")), name),
+			session,
+		); fresh ||
+			!r.knows(filepath.Join(dir, home, "sessions")) {
 			t.Errorf("%s: fresh %v", home, fresh)
 		}
 	}

@@ -23,7 +23,8 @@ const (
 // Names are those of the files that an agent read again after its last compactions, those of most tokens first; where there
 // are none, those that other agents of its project did. all are the newest views of all agents.
 func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
-	own, others := map[string]int64{}, map[string]int64{}
+	own := map[string]int64{}
+	others := map[string]int64{}
 	for w := range all {
 		if w.Bill == nil || w.Bill.Kind != transcript.BilledCompaction {
 			continue
@@ -42,7 +43,10 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 		own = others
 		delete(own, "")
 	}
-	names := slices.SortedFunc(maps.Keys(own), func(a, b string) int { return cmp.Or(cmp.Compare(own[b], own[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(
+		maps.Keys(own),
+		func(a, b string) int { return cmp.Or(cmp.Compare(own[b], own[a]), cmp.Compare(a, b)) },
+	)
 	return names[:min(len(names), maxFiles)]
 }
 

@@ -36,13 +36,45 @@ func TestNames(t *testing.T) {
 			view("web", "/p", compaction, file("b.go", 5), file("a.go", 5), file("c.go", 50)),
 		}, []string{"c.go", "a.go", "b.go"}},
 		"sums over the sessions of an agent": {[]fleet.View{
-			view("web", "/p", compaction, file("a.go", 5), file("b.go", 9)), view("web", "/q", compaction, file("a.go", 5)),
+			view(
+				"web",
+				"/p",
+				compaction,
+				file("a.go", 5),
+				file("b.go", 9),
+			), view(
+				"web",
+				"/q",
+				compaction,
+				file("a.go", 5),
+			),
 		}, []string{"a.go", "b.go"}},
 		"free ones count": {[]fleet.View{
-			view("web", "/p", compaction, file("a.go", 0), file("b.go", 0)), view("web", "/p", compaction, file("b.go", 0)),
+			view(
+				"web",
+				"/p",
+				compaction,
+				file("a.go", 0),
+				file("b.go", 0),
+			), view(
+				"web",
+				"/p",
+				compaction,
+				file("b.go", 0),
+			),
 		}, []string{"b.go", "a.go"}},
 		"five at most": {[]fleet.View{
-			view("web", "/p", compaction, file("1", 7), file("2", 6), file("3", 5), file("4", 4), file("5", 3), file("6", 2)),
+			view(
+				"web",
+				"/p",
+				compaction,
+				file("1", 7),
+				file("2", 6),
+				file("3", 5),
+				file("4", 4),
+				file("5", 3),
+				file("6", 2),
+			),
 		}, []string{"1", "2", "3", "4", "5"}},
 		"its own before others'": {[]fleet.View{
 			view("web", "/p", compaction, file("a.go", 1)), view("api", "/p", compaction, file("b.go", 99)),

@@ -58,14 +58,26 @@ func Refuse(code int, text string) error { return With(code, errors.New(text)) }
 func statuses() map[int][]error {
 	return map[int][]error{
 		http.StatusForbidden: {ErrNotSelf},
-		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder},
+		http.StatusNotFound: {
+			fleet.ErrUnknown,
+			rotation.ErrUnknown,
+			handoff.ErrNoDocument,
+			outbox.ErrUnknown,
+			ErrNoReminder,
+		},
 		http.StatusConflict: {
 			fleet.ErrAmbiguous, ErrCodexApp, ErrDaemon, ErrNoWay, ErrDryRun, ErrForeignRun,
 			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,
 		},
-		http.StatusUnprocessableEntity: {alerts.ErrReminder, outbox.ErrTooLong, outbox.ErrEmpty, outbox.ErrText, outbox.ErrNobody},
-		http.StatusNotImplemented:      {ErrNoReload},
-		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, ErrManyReminders},
+		http.StatusUnprocessableEntity: {
+			alerts.ErrReminder,
+			outbox.ErrTooLong,
+			outbox.ErrEmpty,
+			outbox.ErrText,
+			outbox.ErrNobody,
+		},
+		http.StatusNotImplemented:  {ErrNoReload},
+		http.StatusTooManyRequests: {outbox.ErrFull, outbox.ErrRate, ErrManyReminders},
 		http.StatusServiceUnavailable: {
 			ErrStopped, ErrNotStored, ErrCatchingUp, context.Canceled, context.DeadlineExceeded,
 		},

@@ -44,22 +44,34 @@ func TestErrors(t *testing.T) {
 		err  error
 		want answer
 	}{
-		"not self":         {ErrNotSelf, answer{403, ErrNotSelf.Error()}},
-		"no document":      {handoff.ErrNoDocument, answer{404, handoff.ErrNoDocument.Error()}},
-		"unknown agent":    {fmt.Errorf("find it: %w", fleet.ErrUnknown), answer{404, "no such session; GET /sessions lists them"}},
-		"ambiguous agent":  {fleet.ErrAmbiguous, answer{409, "the id fits several sessions; give more of it"}},
-		"wrapped twice":    {fmt.Errorf("a: %w", fmt.Errorf("b: %w", rotation.ErrBusy)), answer{409, "a: b: " + rotation.ErrBusy.Error()}},
-		"too long":         {outbox.ErrTooLong, answer{422, outbox.ErrTooLong.Error()}},
-		"too many":         {ErrManyReminders, answer{429, "the agent has 50 reminders already: cancel some"}},
-		"no reload":        {ErrNoReload, answer{501, ErrNoReload.Error()}},
-		"stopped":          {ErrStopped, answer{503, ErrStopped.Error()}},
-		"client hung up":   {context.Canceled, answer{503, context.Canceled.Error()}},
-		"unforeseen":       {errors.New("what is this"), answer{500, "what is this"}},
-		"refused":          {Refuse(http.StatusTeapot, "use a pot"), answer{418, "use a pot"}},
-		"own code":         {With(http.StatusGone, ErrNoReminder), answer{410, ErrNoReminder.Error()}},
-		"own code, deeper": {fmt.Errorf("x: %w", With(http.StatusGone, fleet.ErrUnknown)), answer{410, "no such session; GET /sessions lists them"}},
+		"not self":    {ErrNotSelf, answer{403, ErrNotSelf.Error()}},
+		"no document": {handoff.ErrNoDocument, answer{404, handoff.ErrNoDocument.Error()}},
+		"unknown agent": {
+			fmt.Errorf("find it: %w", fleet.ErrUnknown),
+			answer{404, "no such session; GET /sessions lists them"},
+		},
+		"ambiguous agent": {fleet.ErrAmbiguous, answer{409, "the id fits several sessions; give more of it"}},
+		"wrapped twice": {
+			fmt.Errorf("a: %w", fmt.Errorf("b: %w", rotation.ErrBusy)),
+			answer{409, "a: b: " + rotation.ErrBusy.Error()},
+		},
+		"too long":       {outbox.ErrTooLong, answer{422, outbox.ErrTooLong.Error()}},
+		"too many":       {ErrManyReminders, answer{429, "the agent has 50 reminders already: cancel some"}},
+		"no reload":      {ErrNoReload, answer{501, ErrNoReload.Error()}},
+		"stopped":        {ErrStopped, answer{503, ErrStopped.Error()}},
+		"client hung up": {context.Canceled, answer{503, context.Canceled.Error()}},
+		"unforeseen":     {errors.New("what is this"), answer{500, "what is this"}},
+		"refused":        {Refuse(http.StatusTeapot, "use a pot"), answer{418, "use a pot"}},
+		"own code":       {With(http.StatusGone, ErrNoReminder), answer{410, ErrNoReminder.Error()}},
+		"own code, deeper": {
+			fmt.Errorf("x: %w", With(http.StatusGone, fleet.ErrUnknown)),
+			answer{410, "no such session; GET /sessions lists them"},
+		},
 	} {
-		if diff := cmp.Diff(c.want, ask(t, func(http.ResponseWriter, *http.Request) error { return c.err })); diff != "" {
+		if diff := cmp.Diff(
+			c.want,
+			ask(t, func(http.ResponseWriter, *http.Request) error { return c.err }),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -131,8 +143,14 @@ func TestWrite(t *testing.T) {
 		write func(http.ResponseWriter) error
 		want  written
 	}{
-		"JSON": {func(w http.ResponseWriter) error { return JSON(w, http.StatusCreated, []int{1, 2}) }, written{201, "application/json", "[1,2]\n"}},
-		"raw":  {func(w http.ResponseWriter) error { Raw(w, []byte(`{"a":1}`)); return nil }, written{200, "application/json", "{\"a\":1}\n"}},
+		"JSON": {
+			func(w http.ResponseWriter) error { return JSON(w, http.StatusCreated, []int{1, 2}) },
+			written{201, "application/json", "[1,2]\n"},
+		},
+		"raw": {
+			func(w http.ResponseWriter) error { Raw(w, []byte(`{"a":1}`)); return nil },
+			written{200, "application/json", "{\"a\":1}\n"},
+		},
 		"none": {func(w http.ResponseWriter) error { Raw(w, nil); return nil }, written{204, "", ""}},
 	} {
 		w := httptest.NewRecorder()

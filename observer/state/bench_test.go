@@ -38,7 +38,10 @@ func benchSave(b *testing.B, s *Store, d fleet.Delta) {
 func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
 	out := make([]fleet.Claim, n)
 	for i := range out {
-		out[i] = fleet.Claim{Key: transcript.Key(r.Uint64() | 1), Owner: transcript.Join(transcript.Key(r.IntN(sessions) + 1))}
+		out[i] = fleet.Claim{
+			Key:   transcript.Key(r.Uint64() | 1),
+			Owner: transcript.Join(transcript.Key(r.IntN(sessions) + 1)),
+		}
 	}
 	return out
 }
@@ -112,7 +115,11 @@ func BenchmarkRestart(b *testing.B) {
 			r := rand.New(rand.NewPCG(5, 6))
 			dir := b.TempDir()
 			s := benchOpen(b, dir)
-			d := fleet.Delta{Settled: true, Claims: randomClaims(r, 50_000, benchSessions), Messages: randomClaims(r, messages, benchSessions)}
+			d := fleet.Delta{
+				Settled:  true,
+				Claims:   randomClaims(r, 50_000, benchSessions),
+				Messages: randomClaims(r, messages, benchSessions),
+			}
 			for i := range benchSessions {
 				d.Files = append(d.Files, sampleFile(i))
 				d.Records = append(d.Records, sampleRecord(i))
@@ -141,7 +148,8 @@ func BenchmarkSave(b *testing.B) {
 		d.Files = append(d.Files, sampleFile(i))
 	}
 	benchSave(b, s, d)
-	all, n := d.Files, 0
+	all := d.Files
+	n := 0
 	for b.Loop() {
 		var d fleet.Delta
 		for range 30 {

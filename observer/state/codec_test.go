@@ -77,7 +77,13 @@ func TestStoredSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Agents = nil // they are values, which the observer writes
-	mustSave(t, s, fleet.Delta{Settled: want.Settled, Files: want.Files, Records: want.Records, Claims: want.Claims, Counters: &want.Counters})
+	mustSave(t, s, fleet.Delta{
+		Settled:  want.Settled,
+		Files:    want.Files,
+		Records:  want.Records,
+		Claims:   want.Claims,
+		Counters: &want.Counters,
+	})
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the same run (-want +got):\n%s", d)
 	}

@@ -28,7 +28,12 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[tally.Counters](t)}
 	messages = map[transcript.Key]transcript.Key{}
 	for i := range 20 {
-		d := fleet.Delta{Settled: true, Counters: &content.Counters, Files: []fleet.File{sampleFile(i)}, Records: []fleet.SessionRecord{sampleRecord(i)}}
+		d := fleet.Delta{
+			Settled:  true,
+			Counters: &content.Counters,
+			Files:    []fleet.File{sampleFile(i)},
+			Records:  []fleet.SessionRecord{sampleRecord(i)},
+		}
 		d.Claims, d.Messages = randomClaims(r, 8, 90), randomClaims(r, 16, 90)
 		content.Files, content.Records = append(content.Files, d.Files...), append(content.Records, d.Records...)
 		content.Claims = append(content.Claims, d.Claims...)
@@ -154,7 +159,11 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 	lost := want.Files[7]
 	want.Files = slices.Delete(slices.Clone(want.Files), 7, 8)
 	// Old versions of its page hold it too.
-	image = bytes.ReplaceAll(image, []byte(lost.Cursor.Path), []byte(strings.Replace(lost.Cursor.Path, "dev", "dew", 1)))
+	image = bytes.ReplaceAll(
+		image,
+		[]byte(lost.Cursor.Path),
+		[]byte(strings.Replace(lost.Cursor.Path, "dev", "dew", 1)),
+	)
 	dir := filepath.Join(t.TempDir(), "sm")
 	plant(t, dir, image)
 	var log bytes.Buffer
@@ -260,7 +269,11 @@ func TestUnfinishedFile(t *testing.T) {
 
 // The refusal says which sm made the file, where the file does.
 func TestNewerVersionIsRefused(t *testing.T) {
-	for maker, want := range map[string]string{"": "made by a newer one", "(devel)": "made by a newer one", "v9.8.7": "made by a newer one, sm v9.8.7"} {
+	for maker, want := range map[string]string{
+		"":        "made by a newer one",
+		"(devel)": "made by a newer one",
+		"v9.8.7":  "made by a newer one, sm v9.8.7",
+	} {
 		refuseNewer(t, maker, want)
 	}
 }
@@ -297,7 +310,12 @@ func refuseNewer(t *testing.T, maker, want string) {
 		t.Fatal(err)
 	}
 	info, _ := os.Stat(path)
-	testOpenError(t, dir, "state file has version 3 and this sm knows 2", want+"; upgrade sm, or choose another directory with --state")
+	testOpenError(
+		t,
+		dir,
+		"state file has version 3 and this sm knows 2",
+		want+"; upgrade sm, or choose another directory with --state",
+	)
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was touched: %v", err)

@@ -48,7 +48,12 @@ func checkDir(dir string, info fs.FileInfo) error {
 	case owner != uint32(os.Geteuid()):
 		return fmt.Errorf("state directory %s belongs to uid %d; choose another with --state", dir, owner)
 	case mode.Perm()&0o022 != 0:
-		return fmt.Errorf("state directory %s can be written by others (mode %04o); run: chmod 700 %s", dir, mode.Perm(), dir)
+		return fmt.Errorf(
+			"state directory %s can be written by others (mode %04o); run: chmod 700 %s",
+			dir,
+			mode.Perm(),
+			dir,
+		)
 	}
 	return nil
 }

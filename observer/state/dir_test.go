@@ -35,15 +35,45 @@ func TestDirectoryLayouts(t *testing.T) {
 		{"group-writable", mkdir(0o770), "can be written by others (mode 0770)", "; run: chmod 700 DIR"},
 		{"world-writable", mkdir(0o702), "can be written by others (mode 0702)", "; run: chmod 700 DIR"},
 		{"sticky", mkdir(fs.ModeSticky | 0o777), "can be written by others (mode 0777)", "; run: chmod 700 DIR"},
-		{"symbolic link", func(d string) error { return errors.Join(os.Mkdir(d+".real", 0o700), os.Symlink(d+".real", d)) },
+		{"symbolic link", func(d string) error {
+			return errors.Join(
+				os.Mkdir(d+".real", 0o700),
+				os.Symlink(d+".real", d),
+			)
+		},
 			"is a symbolic link", "; name the directory itself with --state"},
-		{"dangling link", func(d string) error { return os.Symlink(d+".real", d) }, "is a symbolic link", "; name the directory itself with --state"},
-		{"file", func(d string) error { return os.WriteFile(d, nil, 0o600) }, "is not a directory", "; move it away, or choose another with --state"},
-		{"below a file", func(d string) error { return os.WriteFile(filepath.Dir(d), nil, 0o600) }, "not a directory", "; choose another with --state"},
+		{
+			"dangling link",
+			func(d string) error { return os.Symlink(d+".real", d) },
+			"is a symbolic link",
+			"; name the directory itself with --state",
+		},
+		{
+			"file",
+			func(d string) error { return os.WriteFile(d, nil, 0o600) },
+			"is not a directory",
+			"; move it away, or choose another with --state",
+		},
+		{
+			"below a file",
+			func(d string) error { return os.WriteFile(filepath.Dir(d), nil, 0o600) },
+			"not a directory",
+			"; choose another with --state",
+		},
 		{"FIFO for a lock", within(lockName, fifo), "lock is not a regular file", "; choose another with --state"},
 		{"linked lock", within(lockName, link), "lock is not a regular file", "; choose another with --state"},
-		{"FIFO for a file", within(FileName, fifo), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
-		{"linked file", within(FileName, link), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{
+			"FIFO for a file",
+			within(FileName, fifo),
+			"state.db is not a regular file",
+			"; move it away, or choose another directory with --state",
+		},
+		{
+			"linked file",
+			within(FileName, link),
+			"state.db is not a regular file",
+			"; move it away, or choose another directory with --state",
+		},
 		{"directory for a file", within(FileName, func(p string) error { return os.Mkdir(p, 0o700) }),
 			"state.db is not a regular file", "; move it away, or choose another directory with --state"},
 	} {
@@ -106,7 +136,10 @@ func TestUmask(t *testing.T) {
 	for _, mask := range []string{"000", "022", "077", "777"} {
 		t.Run(mask, func(t *testing.T) {
 			base := t.TempDir()
-			if _, err := output(t, childCommand(t, nil, "open", mask, filepath.Join(base, "a", "b", "sm"))); err != nil {
+			if _, err := output(
+				t,
+				childCommand(t, nil, "open", mask, filepath.Join(base, "a", "b", "sm")),
+			); err != nil {
 				t.Fatal(err)
 			}
 			got := map[string]string{}

@@ -98,7 +98,13 @@ func (s *Store) exportTo(file string) (records int, err error) {
 // Import makes the state of a directory from an export, completely or not at all,
 // and returns the number of records. There must be no state yet. check returns why
 // the observer could not read a value.
-func Import(dir string, r io.Reader, check func(Value) error, log *slog.Logger, now time.Time) (records int, err error) {
+func Import(
+	dir string,
+	r io.Reader,
+	check func(Value) error,
+	log *slog.Logger,
+	now time.Time,
+) (records int, err error) {
 	s, err := openLocked(dir, log, now)
 	if err != nil {
 		return 0, err
@@ -127,7 +133,11 @@ func (s *Store) importAll(in *json.Decoder, check func(Value) error, put putFunc
 		return 0, errors.New("this is no export of a state: make one with sm state export")
 	}
 	if first.Schema > schema {
-		return 0, fmt.Errorf("the export has version %d and this sm knows %d: a newer sm made it; upgrade sm", first.Schema, schema)
+		return 0, fmt.Errorf(
+			"the export has version %d and this sm knows %d: a newer sm made it; upgrade sm",
+			first.Schema,
+			schema,
+		)
 	}
 	known := buckets()
 	if first.Schema == 1 {

@@ -22,8 +22,11 @@ func exported(t *testing.T) (fleet.Stored, []byte) {
 	s := mustOpen(t, t.TempDir())
 	defer s.Close()
 	mustSave(t, s, fleet.Delta{
-		Settled: true, Files: []fleet.File{sampleFile(1), sampleFile(2)}, Records: []fleet.SessionRecord{sampleRecord(1), sampleRecord(2)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &tally.Counters{Bytes: 5},
+		Settled:  true,
+		Files:    []fleet.File{sampleFile(1), sampleFile(2)},
+		Records:  []fleet.SessionRecord{sampleRecord(1), sampleRecord(2)},
+		Claims:   []fleet.Claim{{Key: 7, Owner: 70}},
+		Counters: &tally.Counters{Bytes: 5},
 	}, Value{"agent/a", []byte(`{"ID":"a"}`)})
 	var out bytes.Buffer
 	records, err := s.Export(&out)
@@ -68,7 +71,10 @@ func TestImportRefuses(t *testing.T) {
 	}
 	flipped := string(text[:value]) + string(other) + string(text[value+1:])
 	cases := map[string]string{
-		"nothing": "", "something else": `{"a":1}` + "\n", "no JSON": "\x00\xff", "no head": without(0), "no end": strings.Join(lines[:len(lines)-2], ""),
+		"nothing": "", "something else": `{"a":1}` + "\n", "no JSON": "\x00\xff", "no head": without(0), "no end": strings.Join(
+			lines[:len(lines)-2],
+			"",
+		),
 		"a record less": without(2), "a flipped byte": flipped,
 		"a newer one":       strings.Replace(string(text), `"schema":2`, `"schema":99`, 1),
 		"an unknown bucket": strings.Replace(string(text), `"bucket":"files"`, `"bucket":"x"`, 1),
@@ -89,7 +95,16 @@ func TestImportRefuses(t *testing.T) {
 		}
 	}
 	unreadable := errors.New("unexpected end of JSON input")
-	if _, err := Import(t.TempDir(), bytes.NewReader(text), func(Value) error { return unreadable }, quiet(), testNow()); !errors.Is(err, unreadable) {
+	if _, err := Import(
+		t.TempDir(),
+		bytes.NewReader(text),
+		func(Value) error { return unreadable },
+		quiet(),
+		testNow(),
+	); !errors.Is(
+		err,
+		unreadable,
+	) {
 		t.Errorf("a value that cannot be read: %v", err)
 	}
 
@@ -99,7 +114,14 @@ func TestImportRefuses(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow()); err == nil || !strings.Contains(err.Error(), "--state") {
+	if _, err := Import(
+		dir,
+		bytes.NewReader(text),
+		anyValue,
+		quiet(),
+		testNow(),
+	); err == nil ||
+		!strings.Contains(err.Error(), "--state") {
 		t.Errorf("over a state that exists: %v", err)
 	}
 	s = mustOpen(t, dir)

@@ -138,7 +138,8 @@ func TestFailingCalls(t *testing.T) {
 		{"renameat", "error=EIO", 1},
 	} {
 		t.Run(c.call, func(t *testing.T) {
-			failures, renewals := 0, 0
+			failures := 0
+			renewals := 0
 			for when := 1; when <= c.times; when += 1 + shortcut(3) {
 				dir := filepath.Join(t.TempDir(), "sm")
 				cmd := childCommand(t, strace(t, c.call, c.fault, when), "retry", dir, strconv.Itoa(faultSteps))
@@ -175,11 +176,20 @@ func shortcut(n int) int {
 
 // TestKillAtCalls kills at each of the calls that write.
 func TestKillAtCalls(t *testing.T) {
-	for call, times := range map[string]int{"fdatasync": 10, "pwrite64": 24, "ftruncate": 2, "fsync": 3, "renameat": 1} {
+	for call, times := range map[string]int{
+		"fdatasync": 10,
+		"pwrite64":  24,
+		"ftruncate": 2,
+		"fsync":     3,
+		"renameat":  1,
+	} {
 		t.Run(call, func(t *testing.T) {
 			for when := 1; when <= times; when += 1 + shortcut(3) {
 				dir := filepath.Join(t.TempDir(), "sm")
-				words, err := output(t, childCommand(t, strace(t, call, "signal=KILL", when), "retry", dir, strconv.Itoa(faultSteps)))
+				words, err := output(
+					t,
+					childCommand(t, strace(t, call, "signal=KILL", when), "retry", dir, strconv.Itoa(faultSteps)),
+				)
 				acked := 0
 				if err == nil {
 					acked = faultSteps // there were not as many calls

@@ -389,7 +389,16 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, errors.New("another program has it open; close it and start again")
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+	case errors.Is(
+		err,
+		berrors.ErrInvalid,
+	), errors.Is(
+		err,
+		berrors.ErrChecksum,
+	), errors.Is(
+		err,
+		berrors.ErrVersionMismatch,
+	):
 		return nil, &damage{err}
 	case err != nil:
 		return nil, err
@@ -400,8 +409,10 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 
 // drop closes the file if there is one; cause is what went wrong with it, if anything.
 func (s *Store) drop(cause error) error {
-	db, f := s.db, s.file
-	s.db, s.file = nil, nil
+	db := s.db
+	f := s.file
+	s.db = nil
+	s.file = nil
 	return discard(db, f, cause)
 }
 

@@ -39,7 +39,11 @@ func (h *harm) test(t *testing.T, what string, at int, image []byte) {
 		h.testContent(t, what, at, s, got)
 	}
 	file := sampleFile(1000 + at)
-	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{file}, Messages: []fleet.Claim{{Key: transcript.Key(at + 1), Owner: 1}}})
+	mustSave(t, s, fleet.Delta{
+		Settled:  true,
+		Files:    []fleet.File{file},
+		Messages: []fleet.Claim{{Key: transcript.Key(at + 1), Owner: 1}},
+	})
 	if after := mustLoad(t, s); len(after.Files) != len(got.Files)+1 {
 		t.Fatalf("%s at %d: %d files after saving one more to %d", what, at, len(after.Files), len(got.Files))
 	}

@@ -56,7 +56,9 @@ func killOnce(t *testing.T, dir string) int {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	acked, words, after := -1, rand.IntN(8), rand.N(4*time.Millisecond)
+	acked := -1
+	words := rand.IntN(8)
+	after := rand.N(4 * time.Millisecond)
 	timer := time.AfterFunc(time.Hour, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	lines := bufio.NewScanner(out)

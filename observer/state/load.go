@@ -137,7 +137,8 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 	if version > schema {
 		by := ""
 		maker, ok, _ := readRecord(tx, makerRecord, nil)
-		if _, n := binary.Varint(maker); ok && n > 0 && strings.HasPrefix(string(maker[n:]), "v") { // a checkout has none
+		if _, n := binary.Varint(maker); ok && n > 0 &&
+			strings.HasPrefix(string(maker[n:]), "v") { // a checkout has none
 			by = ", sm " + string(maker[n:])
 		}
 		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one%s; upgrade sm, or choose another directory with --state",
@@ -207,7 +208,8 @@ func (s *Store) Values(prefix string, each func(Value) error) error {
 	var failed error
 	err := s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket([]byte(valuesBucket)).Cursor()
-		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix) && failed == nil; k, v = c.Next() {
+		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix) &&
+			failed == nil; k, v = c.Next() {
 			if data, ok := unseal(valuesBucket, k, v); ok {
 				failed = each(Value{string(k), data})
 			}

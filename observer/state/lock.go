@@ -31,9 +31,16 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	if e.PID == 0 {
-		return fmt.Sprintf("state directory %s is in use by another observer; stop it, or choose another with --state", e.Dir)
+		return fmt.Sprintf(
+			"state directory %s is in use by another observer; stop it, or choose another with --state",
+			e.Dir,
+		)
 	}
-	return fmt.Sprintf("state directory %s is in use by the observer with pid %d; stop it, or choose another with --state", e.Dir, e.PID)
+	return fmt.Sprintf(
+		"state directory %s is in use by the observer with pid %d; stop it, or choose another with --state",
+		e.Dir,
+		e.PID,
+	)
 }
 
 // takeLock locks the directory for this process. The lock file is never

@@ -19,7 +19,11 @@ func TestSecondStart(t *testing.T) {
 	if !ok || locked.PID != os.Getpid() || locked.Dir != dir {
 		t.Fatalf("got %v, want a LockedError with pid %d", err, os.Getpid())
 	}
-	want := fmt.Sprintf("state directory %s is in use by the observer with pid %d; stop it, or choose another with --state", dir, os.Getpid())
+	want := fmt.Sprintf(
+		"state directory %s is in use by the observer with pid %d; stop it, or choose another with --state",
+		dir,
+		os.Getpid(),
+	)
 	if got := err.Error(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -33,7 +37,10 @@ func TestSecondStart(t *testing.T) {
 // A kill leaves a pid that says nothing any more.
 func TestDeadHolder(t *testing.T) {
 	for name, content := range map[string]string{
-		"dead": "4194305\n", "empty": "", "garbage": strings.Repeat("x", 100), "ours": fmt.Sprintln(os.Getpid()), "negative": "-1\n",
+		"dead": "4194305\n", "empty": "", "garbage": strings.Repeat(
+			"x",
+			100,
+		), "ours": fmt.Sprintln(os.Getpid()), "negative": "-1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -62,7 +69,10 @@ func TestNamelessHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(dir, quiet(), testNow())
-	want := fmt.Sprintf("state directory %s is in use by another observer; stop it, or choose another with --state", dir)
+	want := fmt.Sprintf(
+		"state directory %s is in use by another observer; stop it, or choose another with --state",
+		dir,
+	)
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -77,9 +87,16 @@ func TestCheckLock(t *testing.T) {
 		{"nothing", func(string) error { return nil }, ""},
 		{"lock removed", func(d string) error { return os.Remove(filepath.Join(d, lockName)) }, "lock was removed"},
 		{"lock replaced", func(d string) error {
-			return errors.Join(os.Remove(filepath.Join(d, lockName)), os.WriteFile(filepath.Join(d, lockName), nil, 0o600))
+			return errors.Join(
+				os.Remove(filepath.Join(d, lockName)),
+				os.WriteFile(filepath.Join(d, lockName), nil, 0o600),
+			)
 		}, "lock was replaced"},
-		{"file removed", func(d string) error { return os.Remove(filepath.Join(d, FileName)) }, FileName + " was removed"},
+		{
+			"file removed",
+			func(d string) error { return os.Remove(filepath.Join(d, FileName)) },
+			FileName + " was removed",
+		},
 		{"directory moved", func(d string) error { return os.Rename(d, d+".old") }, "lock was removed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +109,9 @@ func TestCheckLock(t *testing.T) {
 			if c.want == "" && err != nil {
 				t.Errorf("got %v, want nil", err)
 			}
-			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), "; restart the observer")) {
+			if c.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), c.want) ||
+					!strings.HasSuffix(err.Error(), "; restart the observer")) {
 				t.Errorf("got %v, want …%s; restart the observer", err, c.want)
 			}
 		})

@@ -16,7 +16,8 @@ import (
 const childRole = "SM_STATE_CHILD"
 
 func TestMain(m *testing.M) {
-	role, args := os.Getenv(childRole), os.Args[1:]
+	role := os.Getenv(childRole)
+	args := os.Args[1:]
 	if role == "" {
 		goleak.VerifyTestMain(m)
 		return

@@ -49,7 +49,13 @@ func TestMigration(t *testing.T) {
 	opened := filepath.Join(t.TempDir(), "sm")
 	plant(t, opened, schema1(t, "state.db.gz"))
 	imported := filepath.Join(t.TempDir(), "sm")
-	if _, err := Import(imported, bytes.NewReader(schema1(t, "export.jsonl.gz")), anyValue, quiet(), testNow()); err != nil {
+	if _, err := Import(
+		imported,
+		bytes.NewReader(schema1(t, "export.jsonl.gz")),
+		anyValue,
+		quiet(),
+		testNow(),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{opened, imported} {
@@ -105,7 +111,12 @@ func TestMigrationOfDamage(t *testing.T) {
 		s := mustOpen(t, dir)
 		got := mustLoad(t, s)
 		if lost := len(got.Files) + len(got.Records); lost < 6 && s.Dropped() == 0 && len(setAsideFiles(t, dir)) == 0 {
-			t.Fatalf("flip at %d: records are lost without a word: %d files, %d sessions", at, len(got.Files), len(got.Records))
+			t.Fatalf(
+				"flip at %d: records are lost without a word: %d files, %d sessions",
+				at,
+				len(got.Files),
+				len(got.Records),
+			)
 		}
 		mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(9)}})
 		s.Close()

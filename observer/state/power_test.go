@@ -156,7 +156,8 @@ func TestPowerLoss(t *testing.T) {
 	for i, c := range calls {
 		acked := max(before, c.acked)
 		if c.name == "fdatasync" || c.name == "fsync" {
-			o.durable, o.pending = o.kept(), nil
+			o.durable = o.kept()
+			o.pending = nil
 			o.test(t, "synced", i, o.durable, acked)
 			continue
 		}

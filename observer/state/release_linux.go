@@ -14,7 +14,12 @@ func (s *Store) Release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
-		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, tx.DB().Info().Data, uintptr(tx.Size()), unix.MADV_DONTNEED); errno != 0 {
+		if _, _, errno := unix.Syscall(
+			unix.SYS_MADVISE,
+			tx.DB().Info().Data,
+			uintptr(tx.Size()),
+			unix.MADV_DONTNEED,
+		); errno != 0 {
 			return errno
 		}
 		return nil

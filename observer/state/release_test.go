@@ -83,8 +83,15 @@ func TestFirstStart(t *testing.T) {
 // manyRecords is what a first start may find.
 func manyRecords() (d fleet.Delta) {
 	for n := range 3 * bulk {
-		d.Files = append(d.Files, fleet.File{Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)}, Name: strconv.Itoa(n)})
-		d.Records = append(d.Records, fleet.SessionRecord{SessionID: strconv.Itoa(n), Agent: strconv.Itoa(n), Label: strconv.Itoa(n)})
+		d.Files = append(d.Files, fleet.File{
+			Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)},
+			Name:   strconv.Itoa(n),
+		})
+		d.Records = append(d.Records, fleet.SessionRecord{
+			SessionID: strconv.Itoa(n),
+			Agent:     strconv.Itoa(n),
+			Label:     strconv.Itoa(n),
+		})
 	}
 	d.Settled = true
 	return d

@@ -16,7 +16,9 @@ func TestOwnerWhileSaving(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	const message, owner = transcript.Key(7), transcript.Key(8)
 	mustSave(t, s, fleet.Delta{Settled: true, Messages: []fleet.Claim{{Key: message, Owner: owner}}})
-	begun, asked, saved := make(chan struct{}), make(chan struct{}), make(chan error)
+	begun := make(chan struct{})
+	asked := make(chan struct{})
+	saved := make(chan error)
 	go func() {
 		saved <- updateLocked(s, func(*writer) {
 			close(begun)

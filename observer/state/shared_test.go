@@ -29,25 +29,50 @@ func sampleFile(i int) fleet.File {
 	cwd := fmt.Sprintf("/home/dev/projects/project-%d", i%50)
 	return fleet.File{
 		Cursor: transcript.Cursor{
-			Path: fmt.Sprintf("/home/dev/.claude/projects/-home-dev-projects-project-%d/%s.jsonl", i%50, id),
-			Dev:  2049, Ino: uint64(1_000_000 + i), Offset: int64(1_234_567 + i), Size: int64(1_234_600 + i),
-			Modified: 1_785_000_000_123_456_789 + int64(i), Head: transcript.KeyOf([]byte(id)), Tail: transcript.Join(transcript.Key(i)),
+			Path:     fmt.Sprintf("/home/dev/.claude/projects/-home-dev-projects-project-%d/%s.jsonl", i%50, id),
+			Dev:      2049,
+			Ino:      uint64(1_000_000 + i),
+			Offset:   int64(1_234_567 + i),
+			Size:     int64(1_234_600 + i),
+			Modified: 1_785_000_000_123_456_789 + int64(i),
+			Head:     transcript.KeyOf([]byte(id)),
+			Tail:     transcript.Join(transcript.Key(i)),
 		},
 		Name: id,
 		Session: transcript.Session{
-			Reading: transcript.Reading{At: transcript.Instant(1_785_000_000_123_000_000), Tokens: 123_456},
-			Peak:    154_000, Compactions: transcript.TriggerCounts{i % 3, 1, 0}, Turns: 40, Messages: 812,
-			Tokens: transcript.Usage{Input: 5_123, CacheCreation: 1_234_567, CacheRead: 98_765_432, Output: 234_567},
-			Model:  "claude-opus-4-8", Version: "2.1.197", CWD: cwd, ID: id,
-			Started: 1_784_000_000_123_000_000, Active: 1_785_000_000_123_000_000,
-			Bytes: 1_234_567, Lines: 2_345, Bad: int64(i % 2),
+			Reading:     transcript.Reading{At: transcript.Instant(1_785_000_000_123_000_000), Tokens: 123_456},
+			Peak:        154_000,
+			Compactions: transcript.TriggerCounts{i % 3, 1, 0},
+			Turns:       40,
+			Messages:    812,
+			Tokens: transcript.Usage{
+				Input:         5_123,
+				CacheCreation: 1_234_567,
+				CacheRead:     98_765_432,
+				Output:        234_567,
+			},
+			Model:   "claude-opus-4-8",
+			Version: "2.1.197",
+			CWD:     cwd,
+			ID:      id,
+			Started: 1_784_000_000_123_000_000,
+			Active:  1_785_000_000_123_000_000,
+			Bytes:   1_234_567,
+			Lines:   2_345,
+			Bad:     int64(i % 2),
 		},
 	}
 }
 
 func sampleRecord(i int) fleet.SessionRecord {
 	id := sampleID(i)
-	return fleet.SessionRecord{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: transcript.TriggerCounts{1, 0, i}}
+	return fleet.SessionRecord{
+		SessionID: id,
+		Agent:     id,
+		Label:     id[:8],
+		Seen:      testNow(),
+		Counted:   transcript.TriggerCounts{1, 0, i},
+	}
 }
 
 // sameStored compares without regard to order.
@@ -60,9 +85,18 @@ func sameStored(want, got fleet.Stored) string {
 }
 
 func sorted(s fleet.Stored) fleet.Stored {
-	s.Files = slices.SortedFunc(slices.Values(s.Files), func(a, b fleet.File) int { return strings.Compare(a.Cursor.Path, b.Cursor.Path) })
-	s.Records = slices.SortedFunc(slices.Values(s.Records), func(a, b fleet.SessionRecord) int { return strings.Compare(a.SessionID, b.SessionID) })
-	s.Claims = slices.SortedFunc(slices.Values(s.Claims), func(a, b fleet.Claim) int { return gocmp.Compare(a.Key, b.Key) })
+	s.Files = slices.SortedFunc(
+		slices.Values(s.Files),
+		func(a, b fleet.File) int { return strings.Compare(a.Cursor.Path, b.Cursor.Path) },
+	)
+	s.Records = slices.SortedFunc(
+		slices.Values(s.Records),
+		func(a, b fleet.SessionRecord) int { return strings.Compare(a.SessionID, b.SessionID) },
+	)
+	s.Claims = slices.SortedFunc(
+		slices.Values(s.Claims),
+		func(a, b fleet.Claim) int { return gocmp.Compare(a.Key, b.Key) },
+	)
 	return s
 }
 

@@ -17,8 +17,12 @@ const stepFiles = 10
 
 func stepDelta(n int) (fleet.Delta, Value) {
 	d := fleet.Delta{
-		Settled: true, Files: []fleet.File{stepFile(n, n), stepFile(n-1, n)}, Gone: []string{stepFile(n-stepFiles, 0).Cursor.Path},
-		Records: []fleet.SessionRecord{sampleRecord(n)}, Claims: []fleet.Claim{stepClaim(n, 0)}, Counters: &tally.Counters{Bytes: uint64(n)},
+		Settled:  true,
+		Files:    []fleet.File{stepFile(n, n), stepFile(n-1, n)},
+		Gone:     []string{stepFile(n-stepFiles, 0).Cursor.Path},
+		Records:  []fleet.SessionRecord{sampleRecord(n)},
+		Claims:   []fleet.Claim{stepClaim(n, 0)},
+		Counters: &tally.Counters{Bytes: uint64(n)},
 	}
 	for i := range 3 {
 		d.Messages = append(d.Messages, stepClaim(n, 1+i))

@@ -23,21 +23,32 @@ func TestLife(t *testing.T) {
 		t.Fatalf("at first (-want +got):\n%s", d)
 	}
 
-	a, b, c := sampleFile(1), sampleFile(2), sampleFile(3)
+	a := sampleFile(1)
+	b := sampleFile(2)
+	c := sampleFile(3)
 	mustSave(t, s, fleet.Delta{
-		Settled: true, Files: []fleet.File{a, b}, Records: []fleet.SessionRecord{sampleRecord(1)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &tally.Counters{Bytes: 1},
+		Settled:  true,
+		Files:    []fleet.File{a, b},
+		Records:  []fleet.SessionRecord{sampleRecord(1)},
+		Claims:   []fleet.Claim{{Key: 7, Owner: 70}},
+		Counters: &tally.Counters{Bytes: 1},
 	})
 	grown := a
 	grown.Cursor.Offset++
 	// A path that goes and comes again in one delta is there: gone comes first.
 	mustSave(t, s, fleet.Delta{
-		Files: []fleet.File{c, a, grown}, Gone: []string{b.Cursor.Path, a.Cursor.Path, "/never/seen"},
-		Claims: []fleet.Claim{{Key: 8, Owner: 80}, {Key: 7, Owner: 71}}, Counters: &tally.Counters{Bytes: 2},
+		Files:    []fleet.File{c, a, grown},
+		Gone:     []string{b.Cursor.Path, a.Cursor.Path, "/never/seen"},
+		Claims:   []fleet.Claim{{Key: 8, Owner: 80}, {Key: 7, Owner: 71}},
+		Counters: &tally.Counters{Bytes: 2},
 	})
 	want = fleet.Stored{
-		Created: testNow(), Settled: true, Files: []fleet.File{grown, c}, Records: []fleet.SessionRecord{sampleRecord(1)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 71}, {Key: 8, Owner: 80}}, Counters: tally.Counters{Bytes: 2},
+		Created:  testNow(),
+		Settled:  true,
+		Files:    []fleet.File{grown, c},
+		Records:  []fleet.SessionRecord{sampleRecord(1)},
+		Claims:   []fleet.Claim{{Key: 7, Owner: 71}, {Key: 8, Owner: 80}},
+		Counters: tally.Counters{Bytes: 2},
 	}
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the same run (-want +got):\n%s", d)
@@ -64,7 +75,11 @@ func TestUnsettledIsForgotten(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	messages := []fleet.Claim{{Key: 5, Owner: 50}}
-	mustSave(t, s, fleet.Delta{Files: []fleet.File{sampleFile(1)}, Messages: messages, Counters: &tally.Counters{Bytes: 1}},
+	mustSave(t, s, fleet.Delta{
+		Files:    []fleet.File{sampleFile(1)},
+		Messages: messages,
+		Counters: &tally.Counters{Bytes: 1},
+	},
 		Value{"queue/1", []byte("kept")})
 	s.Close()
 
@@ -82,7 +97,11 @@ func TestUnsettledIsForgotten(t *testing.T) {
 	mustSave(t, s, fleet.Delta{Files: []fleet.File{sampleFile(1)}})
 	s.Close()
 	s = mustOpen(t, dir)
-	if d := sameStored(fleet.Stored{Created: testNow(), Settled: true, Files: []fleet.File{sampleFile(1)}}, mustLoad(t, s)); d != "" {
+	if d := sameStored(fleet.Stored{
+		Created: testNow(),
+		Settled: true,
+		Files:   []fleet.File{sampleFile(1)},
+	}, mustLoad(t, s)); d != "" {
 		t.Errorf("settled (-want +got):\n%s", d)
 	}
 	if owner, ok := s.Owner(5); !ok || owner != 50 {
@@ -112,7 +131,9 @@ func testValues(t *testing.T, s *Store, prefix string, want ...Value) {
 func TestValues(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
-	one, two, empty := Value{"queue/1", []byte("one")}, Value{"queue/2", []byte{0}}, Value{"queuf", []byte{}}
+	one := Value{"queue/1", []byte("one")}
+	two := Value{"queue/2", []byte{0}}
+	empty := Value{"queuf", []byte{}}
 	mustSave(t, s, fleet.Delta{Settled: true}, two, one, empty, Value{"a", make([]byte, 100_000)})
 	testValues(t, s, "queue/", one, two)
 	testValues(t, s, "queue/2", two)
@@ -176,7 +197,11 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for i := range 20 {
 				n := w*100 + i
-				d := fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(n)}, Messages: []fleet.Claim{{Key: transcript.Key(n + 1), Owner: 9}}}
+				d := fleet.Delta{
+					Settled:  true,
+					Files:    []fleet.File{sampleFile(n)},
+					Messages: []fleet.Claim{{Key: transcript.Key(n + 1), Owner: 9}},
+				}
 				if err := s.Save(d, Value{fmt.Sprint(n), []byte("x")}); err != nil {
 					t.Error(err)
 				}

@@ -48,7 +48,8 @@ type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 // Clone copies, and gives histograms that never counted their buckets.
 func (c Counters) Clone() Counters {
 	all := c.sums().Clone()
-	c.PreTokens, c.Duration = all.PreTokens, all.Duration
+	c.PreTokens = all.PreTokens
+	c.Duration = all.Duration
 	c.Others = slices.Clone(c.Others)
 	for i := range c.Others {
 		c.Others[i] = c.Others[i].Clone()
@@ -58,7 +59,13 @@ func (c Counters) Clone() Counters {
 
 // sums are what all clients have together; the histograms are shared.
 func (c *Counters) sums() Part {
-	return Part{Client: clients.Claude, Compactions: c.Compactions, Tokens: c.Tokens, PreTokens: c.PreTokens, Duration: c.Duration}
+	return Part{
+		Client:      clients.Claude,
+		Compactions: c.Compactions,
+		Tokens:      c.Tokens,
+		PreTokens:   c.PreTokens,
+		Duration:    c.Duration,
+	}
 }
 
 // Rest is what no part of the others holds: that of [clients.Claude].
@@ -95,7 +102,9 @@ func (c *Counters) Spend(u transcript.Usage, client string) {
 func (c *Counters) Compacted(e *transcript.Compaction, client string) {
 	all := c.sums()
 	all.Compacted(e)
-	c.Compactions, c.PreTokens, c.Duration = all.Compactions, all.PreTokens, all.Duration
+	c.Compactions = all.Compactions
+	c.PreTokens = all.PreTokens
+	c.Duration = all.Duration
 	if p := c.Part(client); p != nil {
 		p.Compacted(e)
 	}

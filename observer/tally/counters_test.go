@@ -26,10 +26,16 @@ func TestHistograms(t *testing.T) {
 		c.Compacted(&e, clients.Claude)
 	}
 	tokens := make([]uint64, len(PreTokensBounds())+1)
-	tokens[0], tokens[1], tokens[len(tokens)-2], tokens[len(tokens)-1] = 2, 1, 1, 1
+	tokens[0] = 2
+	tokens[1] = 1
+	tokens[len(tokens)-2] = 1
+	tokens[len(tokens)-1] = 1
 	diff(t, "tokens", Histogram{Counts: tokens, Sum: 2_050_003}, c.PreTokens)
 	seconds := make([]uint64, len(DurationBounds())+1)
-	seconds[0], seconds[1], seconds[len(seconds)-2], seconds[len(seconds)-1] = 2, 1, 1, 1
+	seconds[0] = 2
+	seconds[1] = 1
+	seconds[len(seconds)-2] = 1
+	seconds[len(seconds)-1] = 1
 	diff(t, "seconds", Histogram{Counts: seconds, Sum: 603.5}, c.Duration)
 	if !slices.IsSorted(PreTokensBounds()) || !slices.IsSorted(DurationBounds()) {
 		t.Error("bounds in disorder")
@@ -44,7 +50,12 @@ func TestParts(t *testing.T) {
 	before := c.Rest()
 	before.Client = ""
 	copied := c.Clone()
-	sum := Part{Compactions: copied.Compactions, Tokens: copied.Tokens, PreTokens: copied.PreTokens, Duration: copied.Duration}
+	sum := Part{
+		Compactions: copied.Compactions,
+		Tokens:      copied.Tokens,
+		PreTokens:   copied.PreTokens,
+		Duration:    copied.Duration,
+	}
 	diff(t, "alone", sum, before)
 	c.Compacted(&transcript.Compaction{Trigger: transcript.Auto, PreTokens: 240_000}, "codex")
 	c.Compacted(&transcript.Compaction{Trigger: transcript.Auto, PreTokens: 240_000, Millis: 7000}, "codex")
@@ -54,7 +65,10 @@ func TestParts(t *testing.T) {
 	rest := again.Rest()
 	rest.Client = ""
 	diff(t, "the rest", sum, rest)
-	if p := again.Others; len(p) != 1 || p[0].Client != "codex" || p[0].Compactions != [4]uint64{2, 0, 0} || p[0].Tokens.Input != 10 || p[0].PreTokens.Sum != 480_000 || p[0].Duration.Sum != 7 {
+	if p := again.Others; len(p) != 1 || p[0].Client != "codex" || p[0].Compactions != [4]uint64{2, 0, 0} ||
+		p[0].Tokens.Input != 10 ||
+		p[0].PreTokens.Sum != 480_000 ||
+		p[0].Duration.Sum != 7 {
 		t.Errorf("the part: %+v", p)
 	}
 	if again.Compactions != [4]uint64{2, 1, 0} || again.Tokens.Input != 11 {

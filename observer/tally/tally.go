@@ -81,7 +81,8 @@ type Part struct {
 func (p *Part) Limited(limits [2]transcript.Limit) (news bool) {
 	for i, l := range limits {
 		if l.Resets != 0 && l.At >= p.Limits[i].At && l != p.Limits[i] {
-			p.Limits[i], news = l, true
+			p.Limits[i] = l
+			news = true
 		}
 	}
 	return news

@@ -8,8 +8,19 @@ import (
 // Handoff is a handoff in JSON.
 func Handoff(x rotation.Rotation) api.Handoff {
 	out := api.Handoff{
-		ID: string(x.ID), Agent: string(x.Agent), Path: x.Path, Auto: x.Auto(), State: x.State.String(), Reason: x.Reason, Detail: x.Detail, Way: x.Way.String(),
-		Document: x.Document, SessionID: x.Session, NextSession: x.Next, MadeAt: x.Made, ChangedAt: x.Changed,
+		ID:          string(x.ID),
+		Agent:       string(x.Agent),
+		Path:        x.Path,
+		Auto:        x.Auto(),
+		State:       x.State.String(),
+		Reason:      x.Reason,
+		Detail:      x.Detail,
+		Way:         x.Way.String(),
+		Document:    x.Document,
+		SessionID:   x.Session,
+		NextSession: x.Next,
+		MadeAt:      x.Made,
+		ChangedAt:   x.Changed,
 	}
 	if x.Auto() {
 		out.Path = x.Read

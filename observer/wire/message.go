@@ -11,8 +11,17 @@ import (
 // Message is a message in JSON.
 func Message(m outbox.Message) api.Message {
 	out := api.Message{
-		ID: string(m.ID), Ref: m.Ref, To: string(m.To), From: m.From, Mode: m.Mode.String(), Text: m.Text, Status: m.State.String(),
-		MadeAt: m.Made, Offers: m.Offers, OfferedAt: timeOrNil(m.Offered), EndedAt: timeOrNil(m.Ended),
+		ID:        string(m.ID),
+		Ref:       m.Ref,
+		To:        string(m.To),
+		From:      m.From,
+		Mode:      m.Mode.String(),
+		Text:      m.Text,
+		Status:    m.State.String(),
+		MadeAt:    m.Made,
+		Offers:    m.Offers,
+		OfferedAt: timeOrNil(m.Offered),
+		EndedAt:   timeOrNil(m.Ended),
 	}
 	if m.Notice() {
 		out.Key, out.Kind = m.Key.String(), m.Key.Kind.String()

@@ -16,8 +16,13 @@ import (
 // Reminder is a reminder in JSON.
 func Reminder(r alerts.Reminder) api.Reminder {
 	out := api.Reminder{
-		ID: r.ID, Agent: string(r.Agent), From: r.From, Text: r.Text, MadeAt: r.Made.Time(),
-		Soft: time.Duration(r.Soft).Seconds(), Hard: time.Duration(r.Hard).Seconds(),
+		ID:     r.ID,
+		Agent:  string(r.Agent),
+		From:   r.From,
+		Text:   r.Text,
+		MadeAt: r.Made.Time(),
+		Soft:   time.Duration(r.Soft).Seconds(),
+		Hard:   time.Duration(r.Hard).Seconds(),
 	}
 	if r.Periodic() {
 		out.ResetAt = new(r.Reset.Time())
@@ -51,7 +56,15 @@ func NewReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminde
 	}
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
-	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Reset: made, Soft: span(in.Soft), Hard: span(in.Hard)}
+	x = alerts.Reminder{
+		ID:    newID(),
+		From:  in.From,
+		Text:  in.Text,
+		Made:  made,
+		Reset: made,
+		Soft:  span(in.Soft),
+		Hard:  span(in.Hard),
+	}
 	if in.In > 0 {
 		x.Due = made + span(in.In)
 	}

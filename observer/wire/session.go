@@ -15,12 +15,32 @@ import (
 // Session converts a view of the fleet.
 func Session(v fleet.View) api.Session {
 	s := api.Session{
-		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Client: v.Program, Label: v.Label,
-		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
-		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
-		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v), WaitingFor: v.Reason,
-		Compactions: compactions(v.Compactions), Inherited: v.Inherited.Total(),
-		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
+		ID:             v.Agent,
+		Name:           cmp.Or(v.Name, v.Client.Name),
+		Title:          v.Title,
+		ParentID:       v.ParentID,
+		Provider:       v.Provider,
+		Client:         v.Program,
+		Label:          v.Label,
+		SessionID:      v.SessionID,
+		TranscriptPath: v.Path,
+		Project:        v.Project,
+		CWD:            v.CWD,
+		Model:          v.Model,
+		Version:        v.Version,
+		PeakTokens:     v.Peak,
+		WindowTokens:   v.Window.Tokens,
+		WindowSource:   v.Window.Source.String(),
+		Cycle:          v.Cycle,
+		IsIdle:         isIdle(v),
+		IsActive:       v.Live,
+		State:          StateOf(v),
+		WaitingFor:     v.Reason,
+		Compactions:    compactions(v.Compactions),
+		Inherited:      v.Inherited.Total(),
+		Turns:          v.Turns,
+		Messages:       v.Messages,
+		Tokens:         tokens(v.Cost),
 		Subagents: api.Subagents{
 			Files:      v.SubagentFiles,
 			Messages:   v.SubagentMessages,
@@ -28,11 +48,18 @@ func Session(v fleet.View) api.Session {
 			Active:     v.SubagentsAtWork,
 			MaxContext: v.SubagentContext,
 		},
-		LastRecord: lastRecord(&v),
-		StartedAt:  timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
-		CacheExpiresAt: timeOrNil(v.CacheExpires), IdleCompactionAt: timeOrNil(v.IdleCompaction),
-		CrossCheck: v.Check, Pane: v.Pane, TmuxSocket: v.Tmux, Enabled: true,
-		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
+		LastRecord:       lastRecord(&v),
+		StartedAt:        timeOrNil(v.Started),
+		LastActive:       timeOrNil(v.Active),
+		ReadingAt:        timeOrNil(v.Reading),
+		CacheExpiresAt:   timeOrNil(v.CacheExpires),
+		IdleCompactionAt: timeOrNil(v.IdleCompaction),
+		CrossCheck:       v.Check,
+		Pane:             v.Pane,
+		TmuxSocket:       v.Tmux,
+		Enabled:          true,
+		StatuslineAt:     timeOrNil(v.Spoke),
+		HookAt:           timeOrNil(v.Hooked),
 	}
 	if v.Known {
 		s.TokensUsed, s.UsedPercentage = &v.Tokens, new(v.Window.Percent(v.Tokens))
@@ -76,8 +103,16 @@ func billOf(b *transcript.Bill) *api.Bill {
 		return nil
 	}
 	w := &api.Bill{
-		Kind: b.Kind.String(), At: timeOrNil(b.At.Time()), Replies: b.Replies, Reads: b.Reads, Rereads: b.Rereads,
-		RereadBytes: b.Bytes, RereadTokens: b.Tokens, Reruns: b.Reruns, Reedits: b.Reedits, Restated: b.Restated,
+		Kind:         b.Kind.String(),
+		At:           timeOrNil(b.At.Time()),
+		Replies:      b.Replies,
+		Reads:        b.Reads,
+		Rereads:      b.Rereads,
+		RereadBytes:  b.Bytes,
+		RereadTokens: b.Tokens,
+		Reruns:       b.Reruns,
+		Reedits:      b.Reedits,
+		Restated:     b.Restated,
 	}
 	if b.Kind == transcript.BilledCompaction {
 		w.Trigger = b.Trigger.String()
@@ -150,11 +185,14 @@ type Policy struct {
 // Session converts a view of the fleet with the policy of its agent.
 func (p *Policy) Session(v fleet.View) api.Session {
 	s := Session(v)
-	s.Queued, s.HooksSeen, s.WaitForHooks = p.Queued, p.Hooks, p.Waiting
+	s.Queued = p.Queued
+	s.HooksSeen = p.Hooks
+	s.WaitForHooks = p.Waiting
 	if p.Last != "" {
 		s.LastHandoff = &p.Last
 	}
-	s.Handoff, s.Brake = p.Handoff, p.Brake
+	s.Handoff = p.Handoff
+	s.Brake = p.Brake
 	s.WarningTokens, s.CriticalTokens = p.Thresholds.Limits(v.Window, p.Threshold)
 	switch p.Level {
 	case alerts.Warn:
@@ -167,7 +205,9 @@ func (p *Policy) Session(v fleet.View) api.Session {
 	}
 	s.NoticeHeard = p.Heard
 	s.Storming = p.Storming
-	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting && !v.Ended, p.Enabled
+	s.Cycle = p.Cycle
+	s.IsCompacting = p.Compacting && !v.Ended
+	s.Enabled = p.Enabled
 	if !v.Known && p.FromStatusline() {
 		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
@@ -208,7 +248,12 @@ func compactions(c transcript.TriggerCounts) api.Compactions {
 }
 
 func tokens(u transcript.Usage) api.Tokens {
-	return api.Tokens{Input: u.Input, CacheCreation: u.CacheCreation, CacheRead: u.CacheRead, Output: u.Output}
+	return api.Tokens{
+		Input:         u.Input,
+		CacheCreation: u.CacheCreation,
+		CacheRead:     u.CacheRead,
+		Output:        u.Output,
+	}
 }
 
 func timeOrNil(t time.Time) *time.Time {

@@ -34,7 +34,8 @@ func Against(b transcript.Bill, done transcript.Worked, before int64, then trans
 		}
 	}
 	b.Regrown = regrown(b.Grown, b.Tokens)
-	b.Work, b.Grown = nil, nil
+	b.Work = nil
+	b.Grown = nil
 	return b
 }
 

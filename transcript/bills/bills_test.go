@@ -16,13 +16,33 @@ func TestAlike(t *testing.T) {
 		want       bool
 	}{
 		{"the same", long, long, true},
-		{"other case and signs", long, "please find out why the reader loses the last line of a file -- and write a test that shows it before you change anything; keep the change small", true},
+		{
+			"other case and signs",
+			long,
+			"please find out why the reader loses the last line of a file -- and write a test that shows it before you change anything; keep the change small",
+			true,
+		},
 		{"a word more", long, long + " Thanks", true},
-		{"another task", long, "Rename the folder of the parser and all that imports it, then run the tests and commit what has changed in small steps.", false},
-		{"half of it", long, "Please find out why the reader loses the last line of a file, then tell me what to do about the tests that fail on the other machine since monday", false},
+		{
+			"another task",
+			long,
+			"Rename the folder of the parser and all that imports it, then run the tests and commit what has changed in small steps.",
+			false,
+		},
+		{
+			"half of it",
+			long,
+			"Please find out why the reader loses the last line of a file, then tell me what to do about the tests that fail on the other machine since monday",
+			false,
+		},
 		{"short", "go on", "go on", false},
 		{"nothing", "", "", false},
-		{"letters of another script", "почему читатель теряет последнюю строку файла сегодня", "почему читатель теряет последнюю строку файла сегодня!", true},
+		{
+			"letters of another script",
+			"почему читатель теряет последнюю строку файла сегодня",
+			"почему читатель теряет последнюю строку файла сегодня!",
+			true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Alike(Sketch([]byte(c.a)), Sketch([]byte(c.b))); got != c.want {
@@ -52,9 +72,19 @@ func TestNames(t *testing.T) {
 
 // read is a line of a reply that reads files.
 func read(message, context int, paths ...string) *transcript.Entry {
-	e := &transcript.Entry{Kind: transcript.KindReading, Message: transcript.Key(message), Context: int64(context), CWD: []byte("/p")}
+	e := &transcript.Entry{
+		Kind:    transcript.KindReading,
+		Message: transcript.Key(message),
+		Context: int64(context),
+		CWD:     []byte("/p"),
+	}
 	for i, p := range paths {
-		e.Calls = append(e.Calls, transcript.Call{ID: fmt.Append(nil, message, "-", i), Name: []byte("Read"), Tool: transcript.ToolRead, On: []byte(p)})
+		e.Calls = append(e.Calls, transcript.Call{
+			ID:   fmt.Append(nil, message, "-", i),
+			Name: []byte("Read"),
+			Tool: transcript.ToolRead,
+			On:   []byte(p),
+		})
 	}
 	return e
 }
@@ -82,9 +112,17 @@ func TestOpenings(t *testing.T) {
 		want  []transcript.Billed
 	}{
 		{"clear", []*transcript.Entry{aside("/clear")}, []transcript.Billed{transcript.BilledClear}},
-		{"handoff by a clear", []*transcript.Entry{aside("/clear"), prompt(resume)}, []transcript.Billed{transcript.BilledHandoff}},
+		{
+			"handoff by a clear",
+			[]*transcript.Entry{aside("/clear"), prompt(resume)},
+			[]transcript.Billed{transcript.BilledHandoff},
+		},
 		{"handoff by a restart", []*transcript.Entry{document}, []transcript.Billed{transcript.BilledHandoff}},
-		{"handoff told twice", []*transcript.Entry{document, prompt(resume)}, []transcript.Billed{transcript.BilledHandoff}},
+		{
+			"handoff told twice",
+			[]*transcript.Entry{document, prompt(resume)},
+			[]transcript.Billed{transcript.BilledHandoff},
+		},
 		{"another command", []*transcript.Entry{aside("")}, nil},
 		{"a message", []*transcript.Entry{prompt("[sm from web] Hi. #a1b2c3")}, nil},
 	} {
@@ -123,8 +161,25 @@ func TestAgainst(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	got := Against(list[0], done, 1000, 0)
-	want := transcript.Bill{Kind: transcript.BilledClear, Key: 77, Before: 1000, After: 100, Replies: 3, Reads: 3, Rereads: 2, Bytes: 50, Tokens: 250, Restated: 1, Regrown: 2,
-		Files: []transcript.Reread{{Key: keyOf(transcript.ToolRead, transcript.KeyOf([]byte("/p/a.go"))), Name: "a.go", Reads: 2, Tokens: 250}}}
+	want := transcript.Bill{
+		Kind:     transcript.BilledClear,
+		Key:      77,
+		Before:   1000,
+		After:    100,
+		Replies:  3,
+		Reads:    3,
+		Rereads:  2,
+		Bytes:    50,
+		Tokens:   250,
+		Restated: 1,
+		Regrown:  2,
+		Files: []transcript.Reread{{
+			Key:    keyOf(transcript.ToolRead, transcript.KeyOf([]byte("/p/a.go"))),
+			Name:   "a.go",
+			Reads:  2,
+			Tokens: 250,
+		}},
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -190,16 +245,40 @@ func TestKept(t *testing.T) {
 			t.Fatal(i)
 		}
 	}
-	last := transcript.Bill{Key: 10, At: 10, Replies: 5, Rereads: 2}
+	last := transcript.Bill{
+		Key:     10,
+		At:      10,
+		Replies: 5,
+		Rereads: 2,
+	}
 	if k, _, ok = k.With(last); !ok || len(k.List) != most {
 		t.Fatalf("%+v", k)
 	}
-	for _, old := range []transcript.Bill{{Key: 3, At: 3, Replies: 9}, {Key: 10, At: 10, Replies: 4, Rereads: 2}, {Key: 10, At: 10, Replies: 6, Rereads: 1}} {
+	for _, old := range []transcript.Bill{{
+		Key:     3,
+		At:      3,
+		Replies: 9,
+	}, {
+		Key:     10,
+		At:      10,
+		Replies: 4,
+		Rereads: 2,
+	}, {
+		Key:     10,
+		At:      10,
+		Replies: 6,
+		Rereads: 1,
+	}} {
 		if same, _, ok := k.With(old); ok || len(same.List) != most {
 			t.Errorf("%+v is taken", old)
 		}
 	}
-	if _, was, ok := k.With(transcript.Bill{Key: 10, At: 10, Replies: 6, Rereads: 2}); !ok || was.Replies != 5 {
+	if _, was, ok := k.With(transcript.Bill{
+		Key:     10,
+		At:      10,
+		Replies: 6,
+		Rereads: 2,
+	}); !ok || was.Replies != 5 {
 		t.Errorf("%+v, %v", was, ok)
 	}
 }

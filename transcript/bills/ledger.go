@@ -55,7 +55,12 @@ type call struct {
 
 // Reset begins another transcript with the memory of this one.
 func (l *Ledger) Reset() {
-	*l = Ledger{done: l.done.emptied(), prompts: l.prompts.emptied(), accounts: l.accounts[:0], last: reply{calls: l.last.calls[:0]}}
+	*l = Ledger{
+		done:     l.done.emptied(),
+		prompts:  l.prompts.emptied(),
+		accounts: l.accounts[:0],
+		last:     reply{calls: l.last.calls[:0]},
+	}
 }
 
 // Reply adds a line of a reply, a reading. first marks the first line of its
@@ -63,7 +68,9 @@ func (l *Ledger) Reset() {
 func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	if first {
 		l.settle(e.Context - l.last.context - l.last.output)
-		l.last.context, l.last.output, l.begun = e.Context, e.Usage.Output, true
+		l.last.context = e.Context
+		l.last.output = e.Usage.Output
+		l.begun = true
 		if a := l.current(); a != nil {
 			a.reply(e.Context)
 		}
@@ -212,10 +219,22 @@ func (a *account) brought(c *call, tokens int64) {
 	switch {
 	case c.again && c.tool == transcript.ToolRead:
 		a.changed = true
-		reread(&a.bill, transcript.Work{Tool: c.tool, Key: c.key, Name: c.name, Bytes: c.size, Tokens: tokens})
+		reread(&a.bill, transcript.Work{
+			Tool:   c.tool,
+			Key:    c.key,
+			Name:   c.name,
+			Bytes:  c.size,
+			Tokens: tokens,
+		})
 	case !c.again && a.opening && len(a.bill.Work) < maxWork:
 		a.changed = true
-		a.bill.Work = append(a.bill.Work, transcript.Work{Tool: c.tool, Key: c.key, Name: c.name, Bytes: c.size, Tokens: tokens})
+		a.bill.Work = append(a.bill.Work, transcript.Work{
+			Tool:   c.tool,
+			Key:    c.key,
+			Name:   c.name,
+			Bytes:  c.size,
+			Tokens: tokens,
+		})
 	}
 }
 
@@ -259,11 +278,14 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 	switch {
 	case e.Kind == transcript.KindAside && e.Text == "/clear":
 		kind = transcript.BilledClear
-	case e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text), e.Kind == transcript.KindHeard && wording.IsDocument(e.Text):
+	case e.Kind == transcript.KindTurnStart &&
+		wording.MayResume(e.Text), e.Kind == transcript.KindHeard &&
+		wording.IsDocument(e.Text):
 	default:
 		return
 	}
-	if n := len(l.accounts); n > 0 && l.accounts[n-1].bill.Replies == 0 && l.accounts[n-1].bill.Kind != transcript.BilledCompaction {
+	if n := len(l.accounts); n > 0 && l.accounts[n-1].bill.Replies == 0 &&
+		l.accounts[n-1].bill.Kind != transcript.BilledCompaction {
 		l.accounts[n-1].bill.Kind = min(kind, l.accounts[n-1].bill.Kind) // a handoff may clear first
 		return
 	}
@@ -283,7 +305,8 @@ func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
 func (l *Ledger) open(b transcript.Bill) *account {
 	l.settle(0)
 	b.Before = cmp.Or(b.Before, l.last.context)
-	l.last.context, l.last.output = 0, 0
+	l.last.context = 0
+	l.last.output = 0
 	if a := l.current(); a != nil {
 		a.end()
 	}

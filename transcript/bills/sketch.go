@@ -16,7 +16,9 @@ const (
 // 0 means that the text has too few words.
 func Sketch(text []byte) transcript.Key {
 	var least [16]uint64
-	words, last, word := 0, uint64(0), uint64(0)
+	words := 0
+	last := uint64(0)
+	word := uint64(0)
 	end := func() {
 		if word == 0 {
 			return
@@ -27,7 +29,9 @@ func Sketch(text []byte) transcript.Key {
 				least[i] = h
 			}
 		}
-		words, last, word = words+1, word, 0
+		words = words + 1
+		last = word
+		word = 0
 	}
 	for _, c := range text[:min(len(text), sketchBytes)] {
 		switch {
@@ -59,7 +63,8 @@ func Alike(a, b transcript.Key) bool {
 	if a == 0 || b == 0 {
 		return false
 	}
-	same, used := 0, 0
+	same := 0
+	used := 0
 	for ; a|b != 0; a, b = a>>4, b>>4 {
 		if (a|b)&15 == 0 {
 			continue

@@ -22,8 +22,14 @@ func toolResult(late bool, size int) []byte {
 		head     = `{"parentUuid":"5d7a6047-8a6e-4070-9a4d-e6a33c8cf8f6","isSidechain":false,`
 		named    = `"uuid":"f7d3d45e-1ae0-4e2d-b6c7-9a2bebb318fe","timestamp":"2026-11-20T08:12:40.314Z"`
 	)
-	message := fmt.Sprintf(`"message":{"role":"user","content":[{"tool_use_id":"toolu_0000000001","type":"tool_result","content":"%s","is_error":false}]}`, code(size/2))
-	result := fmt.Sprintf(`"toolUseResult":{"stdout":"%s","stderr":"","interrupted":false,"isImage":false}`, code(size/2))
+	message := fmt.Sprintf(
+		`"message":{"role":"user","content":[{"tool_use_id":"toolu_0000000001","type":"tool_result","content":"%s","is_error":false}]}`,
+		code(size/2),
+	)
+	result := fmt.Sprintf(
+		`"toolUseResult":{"stdout":"%s","stderr":"","interrupted":false,"isImage":false}`,
+		code(size/2),
+	)
 	if late {
 		return []byte(head + `"promptId":"885e0701-be93-4a2c-84ed-19e5e48e470e",` + message + `,"type":"user",` + named + `,` + result +
 			`,"sourceToolAssistantUUID":"e1aae0a0-8377-4049-a2a2-f8210f51645c",` + envelope + `}`)
@@ -77,7 +83,10 @@ func BenchmarkFold(b *testing.B) {
 
 // TestCallsTakeNoMemory: an entry that is used again has room for its calls.
 func TestCallsTakeNoMemory(t *testing.T) {
-	lines := [][]byte{toolResult(true, 2000), []byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls \"a b\"\n"}}]}}`)}
+	lines := [][]byte{
+		toolResult(true, 2000),
+		[]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls \"a b\"\n"}}]}}`),
+	}
 	var e transcript.Entry
 	if n := testing.AllocsPerRun(10, func() {
 		for _, line := range lines {

@@ -23,7 +23,9 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 	}
 	return f.bills.Take(func(i int, b *transcript.Bill) {
 		c := &f.compactions[i]
-		b.Key, b.At, b.Trigger = c.Key, c.At, c.Trigger
+		b.Key = c.Key
+		b.At = c.At
+		b.Trigger = c.Trigger
 		if c.Millis > 0 {
 			b.Millis = c.Millis
 		}

@@ -46,7 +46,11 @@ func lineOf(b transcript.Bill) string {
 // TestBillsOfFiles: the shapes, what real clients have written, and a transcript with its bill counted by hand.
 func TestBillsOfFiles(t *testing.T) {
 	var got strings.Builder
-	for _, pattern := range []string{"testdata/bills/*.jsonl", "testdata/shapes/*.jsonl", "testdata/transcripts/*/*.jsonl"} {
+	for _, pattern := range []string{
+		"testdata/bills/*.jsonl",
+		"testdata/shapes/*.jsonl",
+		"testdata/transcripts/*/*.jsonl",
+	} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatal(pattern, err)
@@ -77,7 +81,10 @@ type work struct {
 func (w *work) record(kind string, rest map[string]any) {
 	w.n++
 	w.at = w.at.Add(time.Second)
-	rest["type"], rest["uuid"], rest["timestamp"], rest["cwd"] = kind, fmt.Sprintf("u%d", w.n), w.at.Format("2006-01-02T15:04:05.000Z"), "/p"
+	rest["type"], rest["uuid"], rest["timestamp"], rest["cwd"] = kind, fmt.Sprintf(
+		"u%d",
+		w.n,
+	), w.at.Format("2006-01-02T15:04:05.000Z"), "/p"
 	b, err := json.Marshal(rest)
 	if err != nil {
 		panic(err)
@@ -100,21 +107,36 @@ var (
 // reply is one message with its calls, a line each, and their results.
 func (w *work) reply() {
 	w.context += w.rng.IntN(500)
-	id, out := fmt.Sprintf("msg%d", w.n), 0
+	id := fmt.Sprintf("msg%d", w.n)
+	out := 0
 	grown := 0
 	for range 1 + w.rng.IntN(3) {
 		out += w.rng.IntN(50)
-		call, tool := fmt.Sprintf("t%d", w.n), workTools[w.rng.IntN(len(workTools))]
+		call := fmt.Sprintf("t%d", w.n)
+		tool := workTools[w.rng.IntN(len(workTools))]
 		on := fmt.Sprintf("/p/sub/\"%d\".go", w.rng.IntN(12))
 		input := map[string]any{"file_path": on}
 		if tool == "Bash" || tool == "Grep" {
 			input = map[string]any{"command": on}
 		}
-		w.record("assistant", map[string]any{"message": map[string]any{"id": id, "model": "m", "usage": map[string]any{"input_tokens": w.context, "output_tokens": out},
-			"content": []any{map[string]any{"type": "text", "text": "x"}, map[string]any{"type": "tool_use", "id": call, "name": tool, "input": input}}}})
+		w.record("assistant", map[string]any{"message": map[string]any{"id": id, "model": "m", "usage": map[string]any{
+			"input_tokens":  w.context,
+			"output_tokens": out,
+		},
+			"content": []any{
+				map[string]any{"type": "text", "text": "x"},
+				map[string]any{"type": "tool_use", "id": call, "name": tool, "input": input},
+			}}})
 		size := w.rng.IntN(300)
 		grown += size
-		w.record("user", map[string]any{"message": map[string]any{"content": []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": strings.Repeat("é", size/2)}}}})
+		w.record(
+			"user",
+			map[string]any{"message": map[string]any{"content": []any{map[string]any{
+				"type":        "tool_result",
+				"tool_use_id": call,
+				"content":     strings.Repeat("é", size/2),
+			}}}},
+		)
 	}
 	w.context += out + grown
 }
@@ -124,7 +146,17 @@ func someWork(rng *rand.Rand) []byte {
 	for range 40 + rng.IntN(120) {
 		switch rng.IntN(25) {
 		case 0:
-			w.record("system", map[string]any{"subtype": "compact_boundary", "compactMetadata": map[string]any{"trigger": "auto", "preTokens": w.context, "durationMs": 1 + rng.IntN(100)}})
+			w.record(
+				"system",
+				map[string]any{
+					"subtype": "compact_boundary",
+					"compactMetadata": map[string]any{
+						"trigger":    "auto",
+						"preTokens":  w.context,
+						"durationMs": 1 + rng.IntN(100),
+					},
+				},
+			)
 			w.context = 500
 		case 1, 2:
 			w.record("user", map[string]any{"message": map[string]any{"content": workTexts[rng.IntN(len(workTexts))]}})
@@ -138,7 +170,8 @@ func someWork(rng *rand.Rand) []byte {
 // TestBillsCountedNaively: the ledger, which sees each record once, agrees with a reading of the whole transcript for each
 // boundary.
 func TestBillsCountedNaively(t *testing.T) {
-	some, seeds := 0, uint64(150)
+	some := 0
+	seeds := uint64(150)
 	if testing.Short() {
 		seeds = 15
 	}
@@ -147,7 +180,9 @@ func TestBillsCountedNaively(t *testing.T) {
 		got, _ := billsOf(t, lines, "x")
 		want := naiveBills(t, lines)
 		for i := range got {
-			got[i].Key, got[i].At, got[i].Files = 0, 0, nil
+			got[i].Key = 0
+			got[i].At = 0
+			got[i].Files = nil
 			some += got[i].Rereads
 		}
 		if d := cmp.Diff(want, got); d != "" {
@@ -202,7 +237,13 @@ func naiveRecords(t *testing.T, lines []byte) (all []naive) {
 		}
 		known[r.UUID] = true
 		if r.Subtype == "compact_boundary" {
-			all = append(all, naive{boundary: &transcript.Bill{Trigger: transcript.Auto, Before: r.CompactMetadata.PreTokens, Millis: r.CompactMetadata.DurationMs}})
+			all = append(all, naive{
+				boundary: &transcript.Bill{
+					Trigger: transcript.Auto,
+					Before:  r.CompactMetadata.PreTokens,
+					Millis:  r.CompactMetadata.DurationMs,
+				},
+			})
 			continue
 		}
 		var text string
@@ -218,9 +259,12 @@ func naiveRecords(t *testing.T, lines []byte) (all []naive) {
 			n := naive{reply: r.Message.ID, context: r.Message.Usage.In, out: r.Message.Usage.Out}
 			switch b.Type {
 			case "tool_use":
-				n.tool, n.on, n.call = strings.Replace(b.Name, "Write", "Edit", 1), b.Input.Path+b.Input.Command, b.ID
+				n.tool = strings.Replace(b.Name, "Write", "Edit", 1)
+				n.on = b.Input.Path + b.Input.Command
+				n.call = b.ID
 			case "tool_result":
-				n.result, n.size = b.Of, int64(len(b.Content))
+				n.result = b.Of
+				n.size = int64(len(b.Content))
 			}
 			all = append(all, n)
 		}
@@ -241,14 +285,18 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 				break
 			}
 		}
-		replies, grown, reply, closed := map[string]bool{}, []int64{}, "", false
+		replies := map[string]bool{}
+		grown := []int64{}
+		reply := ""
+		closed := false
 		for i := at + 1; i < len(all); i++ {
 			r := all[i]
 			if closed = r.boundary != nil; closed {
 				break
 			}
 			if r.reply != "" && !replies[r.reply] {
-				replies[r.reply], reply = true, r.reply
+				replies[r.reply] = true
+				reply = r.reply
 				if b.After == 0 {
 					b.After = r.context
 				}
@@ -286,7 +334,8 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 				b.Reruns++
 			}
 		}
-		b.Replies, b.Done = min(transcript.BillReplies, len(replies)), closed || len(replies) > transcript.BillReplies
+		b.Replies = min(transcript.BillReplies, len(replies))
+		b.Done = closed || len(replies) > transcript.BillReplies
 		for i, n := range grown {
 			if b.Tokens > 0 && n >= b.Tokens {
 				b.Regrown = i + 1
@@ -300,7 +349,10 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 
 // naiveBrought is how much the i-th record's call brought, and by how much the context grew by it.
 func naiveBrought(all []naive, i int) (size, tokens int64) {
-	reply, total, calls, out := all[i].reply, int64(0), int64(0), int64(0)
+	reply := all[i].reply
+	total := int64(0)
+	calls := int64(0)
+	out := int64(0)
 	sizes := map[string]int64{}
 	for _, r := range all {
 		sizes[r.result] += r.size
@@ -314,7 +366,11 @@ func naiveBrought(all []naive, i int) (size, tokens int64) {
 			total += sizes[r.call]
 		}
 	}
-	grown, next := int64(0), slices.IndexFunc(all[i:], func(r naive) bool { return r.boundary != nil || r.reply != "" && r.reply != reply })
+	grown := int64(0)
+	next := slices.IndexFunc(
+		all[i:],
+		func(r naive) bool { return r.boundary != nil || r.reply != "" && r.reply != reply },
+	)
 	if next < 0 {
 		return 0, 0 // known once the next reply has come
 	}

@@ -47,7 +47,12 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	}
 	switch string(w.Decode(kind)) {
 	case "tool_use":
-		e.Calls = append(e.Calls, transcript.Call{ID: w.Raw(id), Name: w.Raw(name), Tool: toolOf(w.Raw(name)), On: w.on(&on)})
+		e.Calls = append(e.Calls, transcript.Call{
+			ID:   w.Raw(id),
+			Name: w.Raw(name),
+			Tool: toolOf(w.Raw(name)),
+			On:   w.on(&on),
+		})
 	case "tool_result":
 		e.Calls = append(e.Calls, transcript.Call{ID: w.Raw(of), Result: true, Size: size})
 		return true

@@ -61,11 +61,14 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		r.user(w, line, e)
 	case "summary":
 		e.Kind, e.Parent = transcript.KindTitle, w.key(r.leaf)
-		e.Title, e.Titled = w.Decode(r.summed), transcript.TitleSummary
+		e.Title = w.Decode(r.summed)
+		e.Titled = transcript.TitleSummary
 	case "custom-title":
-		e.Title, e.Titled = w.Decode(r.custom), transcript.TitleCustom
+		e.Title = w.Decode(r.custom)
+		e.Titled = transcript.TitleCustom
 	case "ai-title":
-		e.Title, e.Titled = w.Decode(r.generated), transcript.TitleGenerated
+		e.Title = w.Decode(r.generated)
+		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(w.heard(line))
@@ -80,7 +83,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		}
 	case "continued-in":
 		if id := w.Decode(r.continued); len(id) == uuidLength {
-			e.Kind, e.Text = transcript.KindContinued, string(id)
+			e.Kind = transcript.KindContinued
+			e.Text = string(id)
 		}
 	case "progress", "file-history-snapshot", "file-history-delta", "permission-mode", "mode",
 		"agent-color", "agent-name", "agent-setting", "api-request", "api-request-blob",
@@ -111,7 +115,8 @@ func (r *record) reading(w *walker, e *transcript.Entry) {
 func (r *record) boundary(w *walker, e *transcript.Entry) {
 	e.Kind = transcript.KindBoundary
 	e.Anchor = firstKey(w.key(r.segment), w.key(r.preserved))
-	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() && string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
+	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() &&
+		string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
 	e.PreTokens = r.pre
 	e.Precomputed = r.precomputed
 	if !r.precomputed { // else it is the time to swap in the summary
@@ -150,7 +155,8 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		body = prompt(r.content.Bytes(line))
 	}
 	if r.summary {
-		e.Kind, e.Trigger = transcript.KindSummary, transcript.Unknown
+		e.Kind = transcript.KindSummary
+		e.Trigger = transcript.Unknown
 		if len(body) >= digestBytes {
 			e.Digest = transcript.KeyOf(body)
 		}
@@ -173,14 +179,16 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		e.Kind = transcript.KindTurnEnd
 		return
 	}
-	e.Kind, e.Turn = transcript.KindTurnStart, r.turn
+	e.Kind = transcript.KindTurnStart
+	e.Turn = r.turn
 	if r.meta { // the client wraps such a message in words of its own
 		return
 	}
 	if own := unwrap(body); wording.IsOurs(own) {
 		e.Text = wording.Clip(own)
 	} else {
-		e.Title, e.Titled = own, transcript.TitlePrompt
+		e.Title = own
+		e.Titled = transcript.TitlePrompt
 	}
 }
 
@@ -271,7 +279,10 @@ func (w *walker) heard(line []byte) []byte {
 	said := w.said.Bytes(line)
 	var list jsonwalk.Walker
 	list.Begin(said)
-	text, n, own, whole := slices.Grow(w.text[:0], min(len(said), 4*wording.HeardBytes)+8), 0, false, false // once is enough for nearly all
+	text := slices.Grow(w.text[:0], min(len(said), 4*wording.HeardBytes)+8)
+	n := 0
+	own := false
+	whole := false // once is enough for nearly all
 	add := func(t jsonwalk.Text) {
 		before := len(text)
 		if n > 0 {
@@ -287,7 +298,9 @@ func (w *walker) heard(line []byte) []byte {
 		}
 		switch ours := wording.IsOurs(text[at:]); {
 		case ours && !own:
-			text, n, own = text[:copy(text, text[at:])], 0, true
+			text = text[:copy(text, text[at:])]
+			n = 0
+			own = true
 		case own && !ours:
 			text = text[:before]
 			return

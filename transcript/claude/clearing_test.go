@@ -34,19 +34,147 @@ func TestCleared(t *testing.T) {
 		lines []string
 		want  transcript.Reading
 	}{
-		"nothing":                        {[]string{full}, transcript.Reading{Tokens: 150}},
-		"by the API":                     {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "90")+`]}`)}, transcript.Reading{Tokens: 60, Cleared: 90}},
-		"by several edits":               {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "50")+`,`+edit("clear_thinking_20251015", "7")+`,`+edit(uses, "40")+`]}`)}, transcript.Reading{Tokens: 60, Cleared: 90}},
-		"no edits":                       {[]string{full, managed("b", at(2), 160, "end_turn", `{"applied_edits":[]}`)}, transcript.Reading{Tokens: 160}},
-		"by the client":                  {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[],"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`)}, transcript.Reading{Tokens: 60, Cleared: 80}},
-		"by the client, without figure":  {[]string{full, managed("b", at(2), 60, "end_turn", `{"client_cut_tool_uses":4}`)}, transcript.Reading{Tokens: 60}},
-		"less by the client's reckoning": {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "90")+`],"client_estimated_cleared_input_tokens":70}`)}, transcript.Reading{Tokens: 60, Cleared: 70}},
-		"more by the client's reckoning": {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "90")+`],"client_estimated_cleared_input_tokens":120}`)}, transcript.Reading{Tokens: 60, Cleared: 90}},
-		"more as the client measured":    {[]string{full, managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "90")+`],"client_estimated_cleared_input_tokens":120,"client_estimate_measured_from_prompts":true}`)}, transcript.Reading{Tokens: 60, Cleared: 120}},
-		"line of a message that goes on": {[]string{managed("a", at(1), 60, "tool_use", `{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`), managed("b", at(2), 70, "", "")}, transcript.Reading{Tokens: 70, Cleared: 80}},
-		"no more after that":             {[]string{managed("a", at(1), 60, "tool_use", `{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`), managed("b", at(2), 70, "end_turn", "")}, transcript.Reading{Tokens: 70}},
-		"not beyond a compaction":        {[]string{managed("a", at(1), 60, "tool_use", `{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`), boundary("c", at(2), "auto", 140, ""), managed("b", at(3), 30, "", "")}, transcript.Reading{Tokens: 30}},
-		"not of this form":               {[]string{managed("b", at(2), 60, "end_turn", `[{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}]`)}, transcript.Reading{Tokens: 60}},
+		"nothing": {[]string{full}, transcript.Reading{Tokens: 150}},
+		"by the API": {[]string{
+			full,
+			managed("b", at(2), 60, "end_turn", `{"applied_edits":[`+edit(uses, "90")+`]}`),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 90,
+		}},
+		"by several edits": {[]string{
+			full,
+			managed(
+				"b",
+				at(2),
+				60,
+				"end_turn",
+				`{"applied_edits":[`+edit(
+					uses,
+					"50",
+				)+`,`+edit(
+					"clear_thinking_20251015",
+					"7",
+				)+`,`+edit(
+					uses,
+					"40",
+				)+`]}`,
+			),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 90,
+		}},
+		"no edits": {[]string{full, managed("b", at(2), 160, "end_turn", `{"applied_edits":[]}`)}, transcript.Reading{
+			Tokens: 160,
+		}},
+		"by the client": {[]string{
+			full,
+			managed(
+				"b",
+				at(2),
+				60,
+				"end_turn",
+				`{"applied_edits":[],"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`,
+			),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 80,
+		}},
+		"by the client, without figure": {[]string{
+			full,
+			managed("b", at(2), 60, "end_turn", `{"client_cut_tool_uses":4}`),
+		}, transcript.Reading{
+			Tokens: 60,
+		}},
+		"less by the client's reckoning": {[]string{
+			full,
+			managed(
+				"b",
+				at(2),
+				60,
+				"end_turn",
+				`{"applied_edits":[`+edit(uses, "90")+`],"client_estimated_cleared_input_tokens":70}`,
+			),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 70,
+		}},
+		"more by the client's reckoning": {[]string{
+			full,
+			managed(
+				"b",
+				at(2),
+				60,
+				"end_turn",
+				`{"applied_edits":[`+edit(uses, "90")+`],"client_estimated_cleared_input_tokens":120}`,
+			),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 90,
+		}},
+		"more as the client measured": {[]string{
+			full,
+			managed(
+				"b",
+				at(2),
+				60,
+				"end_turn",
+				`{"applied_edits":[`+edit(
+					uses,
+					"90",
+				)+`],"client_estimated_cleared_input_tokens":120,"client_estimate_measured_from_prompts":true}`,
+			),
+		}, transcript.Reading{
+			Tokens:  60,
+			Cleared: 120,
+		}},
+		"line of a message that goes on": {[]string{
+			managed(
+				"a",
+				at(1),
+				60,
+				"tool_use",
+				`{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`,
+			),
+			managed("b", at(2), 70, "", ""),
+		}, transcript.Reading{
+			Tokens:  70,
+			Cleared: 80,
+		}},
+		"no more after that": {[]string{
+			managed(
+				"a",
+				at(1),
+				60,
+				"tool_use",
+				`{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`,
+			),
+			managed("b", at(2), 70, "end_turn", ""),
+		}, transcript.Reading{
+			Tokens: 70,
+		}},
+		"not beyond a compaction": {[]string{
+			managed(
+				"a",
+				at(1),
+				60,
+				"tool_use",
+				`{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}`,
+			),
+			boundary("c", at(2), "auto", 140, ""),
+			managed("b", at(3), 30, "", ""),
+		}, transcript.Reading{
+			Tokens: 30,
+		}},
+		"not of this form": {[]string{managed(
+			"b",
+			at(2),
+			60,
+			"end_turn",
+			`[{"client_cut_tool_uses":4,"client_estimated_cleared_input_tokens":80}]`,
+		)}, transcript.Reading{
+			Tokens: 60,
+		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,8 @@ func TestClientFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, got := NewFold(name, false), file{}
+		f := NewFold(name, false)
+		got := file{}
 		var e transcript.Entry
 		for line := range bytes.Lines(data) {
 			if _, err := f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &e); err != nil {

@@ -39,7 +39,9 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 		}
 		f.Session.Compactions[c.Trigger]--
 		f.Session.Compactions[ev.Trigger]++
-		ev.Digest, ev.summarised, ev.Was = c.Digest, true, c.Key
+		ev.Digest = c.Digest
+		ev.summarised = true
+		ev.Was = c.Key
 		*c = ev
 		f.change(i)
 		f.blank(now)
@@ -93,20 +95,31 @@ func (f *Fold) summary(e *transcript.Entry, now moment) {
 	if i := f.owner(e); i >= 0 {
 		c := &f.compactions[i]
 		if !c.summarised {
-			c.summarised, c.Digest = true, e.Digest
+			c.summarised = true
+			c.Digest = e.Digest
 			f.change(i)
 		}
 		return
 	}
 	if m := f.marker; m.uuid != 0 {
 		f.marker = event{}
-		m.summarised, m.Digest = true, e.Digest
+		m.summarised = true
+		m.Digest = e.Digest
 		f.compact(m, now)
 		return
 	}
 	f.compact(event{
-		Compaction: transcript.Compaction{Key: firstKey(e.Origin, e.UUID), Own: e.UUID, Digest: e.Digest, At: e.At, Trigger: transcript.Unknown, Copied: e.Origin != 0},
-		uuid:       e.UUID, parent: e.Parent, summarised: true,
+		Compaction: transcript.Compaction{
+			Key:     firstKey(e.Origin, e.UUID),
+			Own:     e.UUID,
+			Digest:  e.Digest,
+			At:      e.At,
+			Trigger: transcript.Unknown,
+			Copied:  e.Origin != 0,
+		},
+		uuid:       e.UUID,
+		parent:     e.Parent,
+		summarised: true,
 	}, now)
 }
 
@@ -158,7 +171,8 @@ func (f *Fold) blank(now moment) {
 	if now.after(f.boundary) {
 		f.boundary = now
 	}
-	f.chain.last, f.chain.place = transcript.Reading{}, moment{}
+	f.chain.last = transcript.Reading{}
+	f.chain.place = moment{}
 	f.Session.Blank = f.boundary.after(f.reading)
 }
 

@@ -53,7 +53,12 @@ type cost struct {
 }
 
 func (c cost) usage() transcript.Usage {
-	return transcript.Usage{Input: int64(c.input), CacheCreation: int64(c.creation), CacheRead: int64(c.read), Output: int64(c.output)}
+	return transcript.Usage{
+		Input:         int64(c.input),
+		CacheCreation: int64(c.creation),
+		CacheRead:     int64(c.read),
+		Output:        int64(c.output),
+	}
 }
 
 func costOf(u transcript.Usage) cost {
@@ -107,8 +112,13 @@ type event struct {
 // keys for records that have none of their own. In a subagent's file all records
 // are of a subagent and count as if they were not.
 func NewFold(name string, subagent bool) *Fold {
-	return &Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: map[transcript.Key]struct{}{}, costs: map[transcript.Key]cost{},
-		titles: titles{named: len(name) == uuidLength}}
+	return &Fold{
+		name:     transcript.KeyOf([]byte(name)),
+		subagent: subagent,
+		seen:     map[transcript.Key]struct{}{},
+		costs:    map[transcript.Key]cost{},
+		titles:   titles{named: len(name) == uuidLength},
+	}
 }
 
 // muchLess: a map that is so many times larger than what it held last is made anew, for clearing it takes the time of its
@@ -119,12 +129,25 @@ const muchLess = 16
 func (f *Fold) Reset(name string, subagent bool) {
 	most := max(f.most, len(f.seen))
 	if len(f.seen) < most/muchLess {
-		f.seen, f.costs, most = map[transcript.Key]struct{}{}, map[transcript.Key]cost{}, 0
+		f.seen = map[transcript.Key]struct{}{}
+		f.costs = map[transcript.Key]cost{}
+		most = 0
 	}
 	clear(f.seen)
 	clear(f.costs)
-	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs, most: most,
-		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}, titles: titles{named: len(name) == uuidLength}, bills: f.bills}
+	*f = Fold{
+		name:        transcript.KeyOf([]byte(name)),
+		subagent:    subagent,
+		seen:        f.seen,
+		costs:       f.costs,
+		most:        most,
+		messages:    f.messages[:0],
+		changed:     f.changed[:0],
+		compactions: f.compactions[:0],
+		chain:       chain{points: f.chain.points[:0]},
+		titles:      titles{named: len(name) == uuidLength},
+		bills:       f.bills,
+	}
 	if f.bills != nil {
 		f.bills.Reset()
 	}
@@ -271,7 +294,9 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 	if e.Kind == transcript.KindReading {
 		id := f.session.of(e.SessionID)
 		if id != 0 && f.domain != 0 && id != f.domain {
-			f.reading.at, f.boundary.at, f.clock = 0, 0, 0
+			f.reading.at = 0
+			f.boundary.at = 0
+			f.clock = 0
 		}
 		f.domain = firstKey(id, f.domain)
 	}
@@ -318,7 +343,8 @@ func (f *Fold) read(e *transcript.Entry, now moment) {
 	if e.Partial && !s.Blank {
 		e.Cleared = s.Reading.Cleared
 	}
-	f.chain.last, f.chain.place = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}, now
+	f.chain.last = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+	f.chain.place = now
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
 		s.Reading = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
@@ -339,7 +365,8 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		f.keyless++
 		id = transcript.Join(f.name, f.keyless)
 	}
-	c, known := f.newest.cost, f.newest.id == id // the lines of one message mostly stand together
+	c := f.newest.cost
+	known := f.newest.id == id // the lines of one message mostly stand together
 	if !known {
 		if c, known = f.costs[id]; known {
 			f.newest = priced{id, c}
@@ -360,7 +387,13 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		f.messages[i].Usage = e.Usage
 		return
 	}
-	f.messages = append(f.messages, transcript.Message{ID: id, At: e.At, Usage: e.Usage, Was: was, Side: side})
+	f.messages = append(f.messages, transcript.Message{
+		ID:    id,
+		At:    e.At,
+		Usage: e.Usage,
+		Was:   was,
+		Side:  side,
+	})
 }
 
 // dearer orders the lines of one message, whatever order they come in: by output,

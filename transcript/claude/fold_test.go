@@ -49,7 +49,9 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 		n := 0
 		orders(len(usages), func(p []int) {
 			n++
-			f, sum, messages := NewFold("x", false), transcript.Usage{}, 0
+			f := NewFold("x", false)
+			sum := transcript.Usage{}
+			messages := 0
 			for i, k := range p {
 				uuid := ""
 				if named {
@@ -70,7 +72,14 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 				}
 			}
 			if f.Session.Tokens != want || f.Session.Messages != 1 || sum != want || messages != 1 {
-				t.Fatalf("order %v, named %v: session %+v, taken %+v of %d messages", p, named, f.Session.Tokens, sum, messages)
+				t.Fatalf(
+					"order %v, named %v: session %+v, taken %+v of %d messages",
+					p,
+					named,
+					f.Session.Tokens,
+					sum,
+					messages,
+				)
 			}
 		})
 		if n != 720 {
@@ -83,9 +92,49 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 func history(t *testing.T) []string {
 	t.Helper()
 	lines := []string{
-		prompted("p1", `"hello"`), reading("r1", at(1), 1000), reading("r1", at(1), 1000), side(reading("r2", at(2), 700)),
-		boundary("b", at(3), "auto", 900, ""), summary("s", "b", at(3)), reading("r3", at(4), 300), "broken", "", reading("r4", at(2), 400),
-		`{"type":"assistant","message":{"usage":{"input_tokens":5}}}`, prompted("p2", `"[sm 3] more"`), summary("s2", "r4", at(6)),
+		prompted(
+			"p1",
+			`"hello"`,
+		), reading(
+			"r1",
+			at(1),
+			1000,
+		), reading(
+			"r1",
+			at(1),
+			1000,
+		), side(reading(
+			"r2",
+			at(2),
+			700,
+		)),
+		boundary(
+			"b",
+			at(3),
+			"auto",
+			900,
+			"",
+		), summary(
+			"s",
+			"b",
+			at(3),
+		), reading(
+			"r3",
+			at(4),
+			300,
+		), "broken", "", reading(
+			"r4",
+			at(2),
+			400,
+		),
+		`{"type":"assistant","message":{"usage":{"input_tokens":5}}}`, prompted(
+			"p2",
+			`"[sm 3] more"`,
+		), summary(
+			"s2",
+			"r4",
+			at(6),
+		),
 	}
 	b, err := os.ReadFile("testdata/records.jsonl")
 	if err != nil {
@@ -105,7 +154,8 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 		Last     map[transcript.Key]transcript.Compaction
 	}
 	run := func(cut func(i int) bool) total {
-		f, sum := NewFold("x", false), total{Messages: map[transcript.Key]transcript.Usage{}, Last: map[transcript.Key]transcript.Compaction{}}
+		f := NewFold("x", false)
+		sum := total{Messages: map[transcript.Key]transcript.Usage{}, Last: map[transcript.Key]transcript.Compaction{}}
 		buf := make([]byte, 0, 1<<16)
 		for i, line := range lines {
 			buf = append(buf[:0], line...)
@@ -143,8 +193,12 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 // each of the other lines would do.
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)
-	all := cmp.Options{cmp.AllowUnexported(Fold{}, priced{}, named{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{}), cmpopts.IgnoreTypes(walker{})}
-	asked, plain := NewFold("x", false), NewFold("x", false)
+	all := cmp.Options{
+		cmp.AllowUnexported(Fold{}, priced{}, named{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{}),
+		cmpopts.IgnoreTypes(walker{}),
+	}
+	asked := NewFold("x", false)
+	plain := NewFold("x", false)
 	for i, line := range lines {
 		for _, other := range lines {
 			asked.Peek([]byte(other))

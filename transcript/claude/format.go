@@ -58,7 +58,8 @@ func isProject(name string) bool { return strings.HasPrefix(name, "-") }
 // rootOf takes <config>/projects/<project>/<session>.jsonl apart.
 func rootOf(path, session string) (root string, ok bool) {
 	project := filepath.Dir(path)
-	return filepath.Dir(project), session != "" && filepath.Base(path) == session+".jsonl" && isProject(filepath.Base(project))
+	return filepath.Dir(project), session != "" && filepath.Base(path) == session+".jsonl" &&
+		isProject(filepath.Base(project))
 }
 
 func isClient(name string) bool {

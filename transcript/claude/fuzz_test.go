@@ -31,10 +31,27 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		err := w.scan(line, &got)
 		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
 			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID) &&
-			bytes.Equal(got.Branch, want.Branch) && bytes.Equal(got.Title, want.Title) && cmp.Equal(got.Calls, want.Calls, cmpopts.EquateEmpty())
-		x, y := got, want
+			bytes.Equal(
+				got.Branch,
+				want.Branch,
+			) && bytes.Equal(
+			got.Title,
+			want.Title,
+		) && cmp.Equal(
+			got.Calls,
+			want.Calls,
+			cmpopts.EquateEmpty(),
+		)
+		x := got
+		y := want
 		for _, e := range []*transcript.Entry{&x, &y} {
-			e.Model, e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls = nil, nil, nil, nil, nil, nil, nil
+			e.Model = nil
+			e.Version = nil
+			e.CWD = nil
+			e.SessionID = nil
+			e.Branch = nil
+			e.Title = nil
+			e.Calls = nil
 		}
 		if !same || !reflect.DeepEqual(x, y) {
 			t.Fatalf("%s: error %v, want %v; entry (-want +got):\n%s\nline %q", how, err, wantErr,
@@ -52,20 +69,43 @@ func checkScan(t *testing.T, line []byte, shift int) {
 }
 
 // after are lines that follow another; what they begin or end must not reach into it.
-var after = []string{"\n", "\n\n", "{}\n", "}\n", `"}` + "\n", `,"type":"user"}` + "\n", `u0041"]}` + "\n", strings.Repeat(`"`, 70) + "\n", strings.Repeat(" ", 70) + "\n", "\x00\\\n"}
+var after = []string{
+	"\n",
+	"\n\n",
+	"{}\n",
+	"}\n",
+	`"}` + "\n",
+	`,"type":"user"}` + "\n",
+	`u0041"]}` + "\n",
+	strings.Repeat(`"`, 70) + "\n",
+	strings.Repeat(" ", 70) + "\n",
+	"\x00\\\n",
+}
 
 // checkFirst compares First, on a line before others, with Line.
 func checkFirst(t *testing.T, line []byte, shift int) {
 	t.Helper()
 	line, _, _ = bytes.Cut(line, []byte{'\n'})
 	line = slices.Concat(bytes.Repeat([]byte{' '}, shift%64), line)
-	want, got := NewFold("x", false), NewFold("x", false)
+	want := NewFold("x", false)
+	got := NewFold("x", false)
 	var wantEntry, gotEntry transcript.Entry
 	wantFresh, wantErr := want.Line(line, len(line)+1, &wantEntry)
 	lines := append(append(slices.Clone(line), '\n'), after[shift%len(after)]...)
 	n, fresh, err := got.First(lines, &gotEntry)
-	if n != len(line) || fresh != wantFresh || err != wantErr || !reflect.DeepEqual(want.Session, got.Session) || !cmp.Equal(wantEntry, gotEntry, cmpopts.EquateEmpty()) {
-		t.Fatalf("%d bytes of %d, %t, want %t, error %v, want %v; entry (-want +got):\n%s\nlines %q", n, len(line), fresh, wantFresh, err, wantErr, cmp.Diff(wantEntry, gotEntry), lines)
+	if n != len(line) || fresh != wantFresh || err != wantErr || !reflect.DeepEqual(want.Session, got.Session) ||
+		!cmp.Equal(wantEntry, gotEntry, cmpopts.EquateEmpty()) {
+		t.Fatalf(
+			"%d bytes of %d, %t, want %t, error %v, want %v; entry (-want +got):\n%s\nlines %q",
+			n,
+			len(line),
+			fresh,
+			wantFresh,
+			err,
+			wantErr,
+			cmp.Diff(wantEntry, gotEntry),
+			lines,
+		)
 	}
 }
 
@@ -132,7 +172,16 @@ var pieces = []string{
 	`"content":"[sm hello",`, `"content":[{"type":"text","text":"x"}],`, `"cache_creation":{"ephemeral_5m_input_tokens":9},`,
 	`{"type":"tool_use","id":"t\"1","name":"Read","input":{"file_path":"/a/\u0062.go","limit":5}},`, `{"type":"tool_use","name":"Bash","input":{"command":"ls\n","path":"x"},"id":"t2"},`,
 	`{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"x"}]},`, `"tool_use_id":"t3","type":"tool_result",`, `"input":{"notebook_path":"n"},`, `"type":"tool_use",`, `"file_path":"","url":"u",`,
-	`"timestamp":"2024-02-29T23:59:59.999Z",`, `"uuid":"x",`, strings.Repeat("x", 64), strings.Repeat(`\\`, 33), strings.Repeat("[", 70),
+	`"timestamp":"2024-02-29T23:59:59.999Z",`, `"uuid":"x",`, strings.Repeat(
+		"x",
+		64,
+	), strings.Repeat(
+		`\\`,
+		33,
+	), strings.Repeat(
+		"[",
+		70,
+	),
 }
 
 // mutate changes a record at random places: bytes, ends, pieces, parts of another.
@@ -176,7 +225,14 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })
 	for i := range 25 { // lists that end in other places than those before
-		lines = append(lines, fmt.Appendf(nil, `{"type":"attachment","attachment":{"type":"hook_additional_context","content":[%s1]}}`, strings.Repeat(`"a\n",`, i)))
+		lines = append(
+			lines,
+			fmt.Appendf(
+				nil,
+				`{"type":"attachment","attachment":{"type":"hook_additional_context","content":[%s1]}}`,
+				strings.Repeat(`"a\n",`, i),
+			),
+		)
 	}
 	lines = append(lines, []byte(`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`))
 	var w walker
@@ -197,7 +253,8 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 
 // TestSoakScanMutations goes on for SM_SOAK where that is set.
 func TestSoakScanMutations(t *testing.T) {
-	rounds, seed := 40_000, uint64(1)
+	rounds := 40_000
+	seed := uint64(1)
 	if testing.Short() {
 		rounds = 3_000
 	}
@@ -207,7 +264,8 @@ func TestSoakScanMutations(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })
-	n, valid := 0, 0
+	n := 0
+	valid := 0
 	for ; n < rounds || time.Now().Before(until); n++ {
 		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
 		checkScan(t, b, n)

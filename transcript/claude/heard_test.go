@@ -22,30 +22,90 @@ func TestHeard(t *testing.T) {
 		line string
 		want want
 	}{
-		"hook's context in a list":    {`{"type":"attachment","attachment":{"type":"hook_additional_context","content":["one","t\u0077o"]}}`, want{transcript.KindHeard, "one\ntwo"}},
-		"hook's context as a string":  {`{"type":"attachment","attachment":{"content":"one","type":"hook_additional_context"}}`, want{transcript.KindHeard, "one"}},
-		"hook's context without any":  {`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`, want{transcript.KindHeard, ""}},
-		"hook's context, before type": {`{"attachment":{"type":"hook_additional_context","content":["one"]},"type":"attachment"}`, want{transcript.KindHeard, "one"}},
-		"long context":                {`{"type":"attachment","attachment":{"type":"hook_additional_context","content":["` + long + `"]}}`, want{transcript.KindHeard, long[:1024]}},
-		"other attachment":            {`{"type":"attachment","attachment":{"type":"skill_listing","content":["one"]}}`, want{}},
-		"attachment of no object":     {`{"type":"attachment","attachment":"hook_additional_context"}`, want{}},
-		"attachment of another type":  {`{"type":"user","attachment":{"type":"hook_additional_context","content":["one"]}}`, want{}},
-		"prompt of ours":              {prompted("a", `"[sm 7] time to write"`), want{transcript.KindTurnStart, "[sm 7] time to write"}},
-		"prompt of ours in blocks":    {prompted("a", `[{"type":"text","text":"[sm 7]"},{"type":"text","text":"more"}]`), want{transcript.KindTurnStart, "[sm 7]\nmore"}},
-		"prompt that mentions it":     {prompted("a", `"say [sm 7]"`), want{transcript.KindTurnStart, ""}},
-		"resume prompt":               {prompted("a", `"Read /home/dev/a b.md and continue from where you left off."`), want{transcript.KindTurnStart, "Read /home/dev/a b.md and continue from where you left off."}},
-		"resume prompt, newline":      {prompted("a", `"Read x and continue from where you left off.\n"`), want{transcript.KindTurnStart, "Read x and continue from where you left off.\n"}},
-		"resume prompt with more":     {prompted("a", `"Read x and continue from where you left off. Then stop."`), want{transcript.KindTurnStart, ""}},
-		"resume prompt with messages": {prompted("a", `"Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`), want{transcript.KindTurnStart, "Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"}},
-		"resume prompt with long messages": {prompted("a", `"Read /x and continue from where you left off.\n[sm from web] `+long+` #a1b2c3\n[sm from em] `+long+` #d4e5f6"`),
-			want{transcript.KindTurnStart, "Read /x and continue from where you left off.\n[sm from web] " + long[:38] + "xxxxxxxx #a1b2c3\n[sm from em] " + long[:39] + "xxxxxxxx #d4e5f6"}},
-		"long resume prompt with messages": {prompted("a", `"Read /`+long+` and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`),
-			want{transcript.KindTurnStart, "Read /" + long[:1002] + "re you left off." + "\n[sm from web] Hi. #a1b2c3"}},
-		"prompt of many messages": {prompted("a", `"[sm x]`+strings.Repeat(`\n[sm `+long[:300], 20)+`"`), want{transcript.KindTurnStart, "[sm x]" + strings.Repeat("\n[sm "+long[:64], 8)}},
-		"queued":                  {`{"type":"queue-operation","operation":"enqueue","content":"[sm 8] queued"}`, want{transcript.KindHeard, "[sm 8] queued"}},
-		"queued, not ours":        {`{"type":"queue-operation","operation":"enqueue","content":"hello"}`, want{}},
-		"taken from the queue":    {`{"type":"queue-operation","operation":"dequeue","content":"[sm 8] queued"}`, want{}},
-		"queue without content":   {`{"type":"queue-operation","operation":"enqueue"}`, want{}},
+		"hook's context in a list": {
+			`{"type":"attachment","attachment":{"type":"hook_additional_context","content":["one","t\u0077o"]}}`,
+			want{transcript.KindHeard, "one\ntwo"},
+		},
+		"hook's context as a string": {
+			`{"type":"attachment","attachment":{"content":"one","type":"hook_additional_context"}}`,
+			want{transcript.KindHeard, "one"},
+		},
+		"hook's context without any": {
+			`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`,
+			want{transcript.KindHeard, ""},
+		},
+		"hook's context, before type": {
+			`{"attachment":{"type":"hook_additional_context","content":["one"]},"type":"attachment"}`,
+			want{transcript.KindHeard, "one"},
+		},
+		"long context": {
+			`{"type":"attachment","attachment":{"type":"hook_additional_context","content":["` + long + `"]}}`,
+			want{transcript.KindHeard, long[:1024]},
+		},
+		"other attachment": {
+			`{"type":"attachment","attachment":{"type":"skill_listing","content":["one"]}}`,
+			want{},
+		},
+		"attachment of no object": {`{"type":"attachment","attachment":"hook_additional_context"}`, want{}},
+		"attachment of another type": {
+			`{"type":"user","attachment":{"type":"hook_additional_context","content":["one"]}}`,
+			want{},
+		},
+		"prompt of ours": {
+			prompted("a", `"[sm 7] time to write"`),
+			want{transcript.KindTurnStart, "[sm 7] time to write"},
+		},
+		"prompt of ours in blocks": {
+			prompted("a", `[{"type":"text","text":"[sm 7]"},{"type":"text","text":"more"}]`),
+			want{transcript.KindTurnStart, "[sm 7]\nmore"},
+		},
+		"prompt that mentions it": {prompted("a", `"say [sm 7]"`), want{transcript.KindTurnStart, ""}},
+		"resume prompt": {
+			prompted("a", `"Read /home/dev/a b.md and continue from where you left off."`),
+			want{transcript.KindTurnStart, "Read /home/dev/a b.md and continue from where you left off."},
+		},
+		"resume prompt, newline": {
+			prompted("a", `"Read x and continue from where you left off.\n"`),
+			want{transcript.KindTurnStart, "Read x and continue from where you left off.\n"},
+		},
+		"resume prompt with more": {
+			prompted("a", `"Read x and continue from where you left off. Then stop."`),
+			want{transcript.KindTurnStart, ""},
+		},
+		"resume prompt with messages": {
+			prompted("a", `"Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`),
+			want{transcript.KindTurnStart, "Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"},
+		},
+		"resume prompt with long messages": {prompted(
+			"a",
+			`"Read /x and continue from where you left off.\n[sm from web] `+long+` #a1b2c3\n[sm from em] `+long+` #d4e5f6"`,
+		),
+			want{
+				transcript.KindTurnStart,
+				"Read /x and continue from where you left off.\n[sm from web] " + long[:38] + "xxxxxxxx #a1b2c3\n[sm from em] " + long[:39] + "xxxxxxxx #d4e5f6",
+			}},
+		"long resume prompt with messages": {prompted(
+			"a",
+			`"Read /`+long+` and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`,
+		),
+			want{
+				transcript.KindTurnStart,
+				"Read /" + long[:1002] + "re you left off." + "\n[sm from web] Hi. #a1b2c3",
+			}},
+		"prompt of many messages": {
+			prompted("a", `"[sm x]`+strings.Repeat(`\n[sm `+long[:300], 20)+`"`),
+			want{transcript.KindTurnStart, "[sm x]" + strings.Repeat("\n[sm "+long[:64], 8)},
+		},
+		"queued": {
+			`{"type":"queue-operation","operation":"enqueue","content":"[sm 8] queued"}`,
+			want{transcript.KindHeard, "[sm 8] queued"},
+		},
+		"queued, not ours": {`{"type":"queue-operation","operation":"enqueue","content":"hello"}`, want{}},
+		"taken from the queue": {
+			`{"type":"queue-operation","operation":"dequeue","content":"[sm 8] queued"}`,
+			want{},
+		},
+		"queue without content": {`{"type":"queue-operation","operation":"enqueue"}`, want{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +137,35 @@ func TestHeardTextIsItsOwn(t *testing.T) {
 func TestHeardLongTexts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 0))
-	heads := []string{"[sm message] ", "=== HANDOFF LOADED (ID: ", "Read /x and continue from where you left off.", "Read /x", `\u005bsm `, "Rea", "x", "", `\n[sm `}
-	parts := []string{"plain words ", `\n`, `\\`, `\"`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00`, "é", "😀", "\xff", "\xf0\x9f", `\n[sm a] `, strings.Repeat("x", 90), strings.Repeat(`\t`, 40), strings.Repeat(`\u00e9`, 30)}
+	heads := []string{
+		"[sm message] ",
+		"=== HANDOFF LOADED (ID: ",
+		"Read /x and continue from where you left off.",
+		"Read /x",
+		`\u005bsm `,
+		"Rea",
+		"x",
+		"",
+		`\n[sm `,
+	}
+	parts := []string{
+		"plain words ",
+		`\n`,
+		`\\`,
+		`\"`,
+		`\u0041`,
+		`\ud83d\ude00`,
+		`\ud83d`,
+		`\ude00`,
+		"é",
+		"😀",
+		"\xff",
+		"\xf0\x9f",
+		`\n[sm a] `,
+		strings.Repeat("x", 90),
+		strings.Repeat(`\t`, 40),
+		strings.Repeat(`\u00e9`, 30),
+	}
 	text := func() string {
 		var b strings.Builder
 		b.WriteString(heads[r.IntN(len(heads))])
@@ -115,7 +202,11 @@ func TestHeardLongTexts(t *testing.T) {
 			short++
 		}
 		var e transcript.Entry
-		if err := Scan([]byte(`{"type":"attachment","attachment":{"type":"hook_additional_context","content":`+content+`}}`), &e); err != nil || e.Text != want {
+		if err := Scan(
+			[]byte(`{"type":"attachment","attachment":{"type":"hook_additional_context","content":`+content+`}}`),
+			&e,
+		); err != nil ||
+			e.Text != want {
 			t.Fatalf("%v (-want +got):\n%s\ncontent %s", err, cmp.Diff(want, e.Text), content)
 		}
 	}

@@ -13,8 +13,13 @@ import (
 
 // TestAttachmentTakesNoMemory: one of a type that says nothing costs nothing beside its line, however many strings it lists.
 func TestAttachmentTakesNoMemory(t *testing.T) {
-	line := fmt.Appendf(nil, `{"type":"attachment","attachment":{"type":"other","content":[%s""]}}`, strings.Repeat(`"",`, 1_000_000))
-	f, e := NewFold("x", false), transcript.Entry{}
+	line := fmt.Appendf(
+		nil,
+		`{"type":"attachment","attachment":{"type":"other","content":[%s""]}}`,
+		strings.Repeat(`"",`, 1_000_000),
+	)
+	f := NewFold("x", false)
+	e := transcript.Entry{}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := f.Line(line, len(line)+1, &e); err != nil {
@@ -47,9 +52,14 @@ func TestFoldKeepsNoLine(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			f := NewFold("x", false)
 			f.KeepBills()
-			line := fmt.Appendf(nil, `{"timestamp":"2026-11-20T08:13:30.067Z","uuid":"u","cwd":"/w","version":"2.1.0","type":`+record+`}`, strings.Repeat(`"said",`, 100_000)+`""`)
+			line := fmt.Appendf(
+				nil,
+				`{"timestamp":"2026-11-20T08:13:30.067Z","uuid":"u","cwd":"/w","version":"2.1.0","type":`+record+`}`,
+				strings.Repeat(`"said",`, 100_000)+`""`,
+			)
 			line = append(line, '\n')[:len(line)] // First wants it, in the same memory
-			begin, err := weak.Make(&line[0]), error(nil)
+			begin := weak.Make(&line[0])
+			err := error(nil)
 			if first {
 				_, _, err = f.First(line[:len(line)+1], &transcript.Entry{})
 			} else {
@@ -73,7 +83,8 @@ func TestFoldKeepsNoLine(t *testing.T) {
 func TestLongIdentifier(t *testing.T) {
 	t.Parallel()
 	var n named
-	short, long := []byte("s-1"), bytes.Repeat([]byte("s"), 1<<20)
+	short := []byte("s-1")
+	long := bytes.Repeat([]byte("s"), 1<<20)
 	for _, b := range [][]byte{short, long, long, short} {
 		if got, want := n.of(b), transcript.KeyOf(b); got != want {
 			t.Errorf("of %d bytes: %x, want %x", len(b), got, want)

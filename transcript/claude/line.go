@@ -24,7 +24,8 @@ type line struct {
 // from its neighbours. Only readings and compactions ask: what users typed may be
 // written down later.
 func (l *line) rules(e *transcript.Entry) bool {
-	if !l.begun && e.UUID != 0 && (e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart || e.Kind == transcript.KindAside) {
+	if !l.begun && e.UUID != 0 &&
+		(e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart || e.Kind == transcript.KindAside) {
 		l.begun = true
 		if l.torn = e.Parent != 0; l.torn {
 			l.head = e.At
@@ -37,5 +38,6 @@ func (l *line) rules(e *transcript.Entry) bool {
 			l.head = 0 // the fork goes on
 		}
 	}
-	return l.head == 0 && (e.Kind == transcript.KindReading || e.Kind == transcript.KindBoundary || e.Kind == transcript.KindSummary)
+	return l.head == 0 &&
+		(e.Kind == transcript.KindReading || e.Kind == transcript.KindBoundary || e.Kind == transcript.KindSummary)
 }

@@ -15,15 +15,34 @@ func reading(uuid, at string, tokens int) string {
 }
 
 func message(uuid, at, id, usage string) string {
-	return fmt.Sprintf(`{"type":"assistant","uuid":%q,"timestamp":%q,"version":"2.1.0","message":{"id":%q,"model":"claude-opus-4-8","usage":%s}}`, uuid, at, id, usage)
+	return fmt.Sprintf(
+		`{"type":"assistant","uuid":%q,"timestamp":%q,"version":"2.1.0","message":{"id":%q,"model":"claude-opus-4-8","usage":%s}}`,
+		uuid,
+		at,
+		id,
+		usage,
+	)
 }
 
 func boundary(uuid, at, trigger string, pre int, more string) string {
-	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.0","compactMetadata":{"trigger":%q,"preTokens":%d%s}}`, uuid, at, trigger, pre, more)
+	return fmt.Sprintf(
+		`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.0","compactMetadata":{"trigger":%q,"preTokens":%d%s}}`,
+		uuid,
+		at,
+		trigger,
+		pre,
+		more,
+	)
 }
 
 func summary(uuid, parent, at string) string {
-	return fmt.Sprintf(`{"type":"user","isCompactSummary":true,"uuid":%q,"parentUuid":%q,"timestamp":%q,"message":{"content":"%s"}}`, uuid, parent, at, strings.Repeat("what has been done. ", 20))
+	return fmt.Sprintf(
+		`{"type":"user","isCompactSummary":true,"uuid":%q,"parentUuid":%q,"timestamp":%q,"message":{"content":"%s"}}`,
+		uuid,
+		parent,
+		at,
+		strings.Repeat("what has been done. ", 20),
+	)
 }
 
 func prompted(uuid, content string) string {

@@ -23,9 +23,12 @@ func oracle(line []byte) (transcript.Entry, error) {
 		return transcript.Entry{}, jsonwalk.ErrNotJSON
 	}
 	e := transcript.Entry{
-		Side: o.isTrue("isSidechain"), At: when(o.text("timestamp")),
-		Version: []byte(o.text("version")), CWD: []byte(o.text("cwd")), SessionID: []byte(o.text("sessionId")),
-		Branch: []byte(o.text("gitBranch")),
+		Side:      o.isTrue("isSidechain"),
+		At:        when(o.text("timestamp")),
+		Version:   []byte(o.text("version")),
+		CWD:       []byte(o.text("cwd")),
+		SessionID: []byte(o.text("sessionId")),
+		Branch:    []byte(o.text("gitBranch")),
 	}
 	m := objectOf(o["message"])
 	e.Calls = callsOf(m["content"], o.text("type"))
@@ -38,7 +41,8 @@ func oracle(line []byte) (transcript.Entry, error) {
 			e.Parent = hash(o.text("parentUuid"))
 			_, stopped := textOf(m["stop_reason"])
 			c := objectOf(m["context_management"])
-			e.Cleared, e.Partial = clearedOf(c), c == nil && !stopped
+			e.Cleared = clearedOf(c)
+			e.Partial = c == nil && !stopped
 		}
 	case "system":
 		o.system(&e)
@@ -46,11 +50,14 @@ func oracle(line []byte) (transcript.Entry, error) {
 		o.user(m, &e)
 	case "summary":
 		e.Kind, e.Parent = transcript.KindTitle, hash(o.text("leafUuid"))
-		e.Title, e.Titled = []byte(o.text("summary")), transcript.TitleSummary
+		e.Title = []byte(o.text("summary"))
+		e.Titled = transcript.TitleSummary
 	case "custom-title":
-		e.Title, e.Titled = []byte(o.text("customTitle")), transcript.TitleCustom
+		e.Title = []byte(o.text("customTitle"))
+		e.Titled = transcript.TitleCustom
 	case "ai-title":
-		e.Title, e.Titled = []byte(o.text("aiTitle")), transcript.TitleGenerated
+		e.Title = []byte(o.text("aiTitle"))
+		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
@@ -78,7 +85,8 @@ func (o object) system(e *transcript.Entry) {
 		c := objectOf(o["compactMetadata"])
 		own, named := textOf(objectOf(c["preservedMessages"])["anchorUuid"])
 		took := c["durationMs"]
-		e.Marker = len(took) > 0 && took[0] >= '0' && took[0] <= '9' && figureOf(took) == 0 && named && own == o.text("uuid")
+		e.Marker = len(took) > 0 && took[0] >= '0' && took[0] <= '9' && figureOf(took) == 0 && named &&
+			own == o.text("uuid")
 		e.Kind, e.Trigger, e.PreTokens = transcript.KindBoundary, transcript.Unknown, figureOf(c["preTokens"])
 		e.Duration = time.Duration(figureOf(c["durationMs"])) * time.Millisecond
 		switch c.text("trigger") {
@@ -128,7 +136,8 @@ func (o object) user(m object, e *transcript.Entry) {
 	if own := unwrapped(body); ours(own) {
 		e.Text = ends(own)
 	} else {
-		e.Title, e.Titled = []byte(own), transcript.TitlePrompt
+		e.Title = []byte(own)
+		e.Titled = transcript.TitlePrompt
 	}
 }
 
@@ -171,7 +180,10 @@ func textsOf(raw json.RawMessage) []string {
 
 func ours(s string) bool {
 	return strings.HasPrefix(s, "[sm ") || strings.HasPrefix(s, "Read ") &&
-		strings.HasSuffix(strings.TrimRight(strings.Split(s, "\n[sm ")[0], "\r\n "), " and continue from where you left off.")
+		strings.HasSuffix(
+			strings.TrimRight(strings.Split(s, "\n[sm ")[0], "\r\n "),
+			" and continue from where you left off.",
+		)
 }
 
 func unwrapped(s string) string {
@@ -223,8 +235,10 @@ func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 		created := max(figureOf(o["cache_creation_input_tokens"]),
 			figureOf(nested["ephemeral_5m_input_tokens"])+figureOf(nested["ephemeral_1h_input_tokens"]))
 		return transcript.Usage{
-			Input: figureOf(o["input_tokens"]), CacheCreation: min(created, 1e9),
-			CacheRead: figureOf(o["cache_read_input_tokens"]), Output: figureOf(o["output_tokens"]),
+			Input:         figureOf(o["input_tokens"]),
+			CacheCreation: min(created, 1e9),
+			CacheRead:     figureOf(o["cache_read_input_tokens"]),
+			Output:        figureOf(o["output_tokens"]),
 		}
 	}
 	total = sum(o)
@@ -234,9 +248,16 @@ func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 		calls = slices.DeleteFunc(calls, func(raw json.RawMessage) bool {
 			return slices.Contains([]string{"advisor_message", "compaction"}, objectOf(raw).text("type"))
 		})
-		if n := len(calls); n > 0 && slices.Contains([]string{"message", "fallback_message"}, objectOf(calls[n-1]).text("type")) {
-			last, flat := objectOf(calls[n-1]), int64(0)
-			for i, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {
+		if n := len(calls); n > 0 &&
+			slices.Contains([]string{"message", "fallback_message"}, objectOf(calls[n-1]).text("type")) {
+			last := objectOf(calls[n-1])
+			flat := int64(0)
+			for i, name := range []string{
+				"input_tokens",
+				"cache_creation_input_tokens",
+				"cache_read_input_tokens",
+				"output_tokens",
+			} {
 				if raw := last[name]; len(raw) == 0 || !strings.ContainsRune("0123456789", rune(raw[0])) {
 					return total, context
 				} else if i < 3 {

@@ -41,7 +41,10 @@ const pointsKept = 256
 // conversation down once more, under new names.
 func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	c := &f.chain
-	c.replaced, c.step, c.before, c.at = false, f.order, before, e.At
+	c.replaced = false
+	c.step = f.order
+	c.before = before
+	c.at = e.At
 	if id := f.session.of(e.SessionID); id != 0 {
 		if c.session != 0 && c.session != id { // old clients clear the context in the same file
 			c.points = c.points[:0]
@@ -60,7 +63,9 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 				if c.place != q.place || c.heard >= q.order { // or nothing has happened since
 					f.rewind(e, q, before)
 				}
-				p.before, p.reading, p.place = q.before, q.reading, q.place
+				p.before = q.before
+				p.reading = q.reading
+				p.place = q.place
 				c.points = c.points[:i]
 			}
 		}
@@ -80,12 +85,19 @@ func (f *Fold) working() bool {
 
 // rewind goes back to a point.
 func (f *Fold) rewind(e *transcript.Entry, to point, until transcript.Instant) {
-	c, s := &f.chain, &f.Session
-	c.last, c.place = to.reading, to.place
-	s.Reading, f.reading = to.reading, to.place
-	s.Blank, f.boundary = false, moment{}
-	e.Rewound, e.Left, e.Until = true, to.before, until
-	e.Context, e.Cleared = to.reading.Tokens, to.reading.Cleared
+	c := &f.chain
+	s := &f.Session
+	c.last = to.reading
+	c.place = to.place
+	s.Reading = to.reading
+	f.reading = to.place
+	s.Blank = false
+	f.boundary = moment{}
+	e.Rewound = true
+	e.Left = to.before
+	e.Until = until
+	e.Context = to.reading.Tokens
+	e.Cleared = to.reading.Cleared
 }
 
 // rewindNoted takes the client's own note. It is needed where the conversation went back
@@ -96,11 +108,14 @@ func (f *Fold) rewindNoted(e *transcript.Entry) bool {
 	if c.step == 0 || c.replaced || c.place.order == 0 || c.place.order > c.step {
 		return false
 	}
-	e.At, c.replaced = c.at, true
+	e.At = c.at
+	c.replaced = true
 	f.rewind(e, point{}, c.before)
 	if n := len(c.points); n > 0 {
 		p := c.points[n-1]
-		p.before, p.reading, p.place = 0, transcript.Reading{}, moment{}
+		p.before = 0
+		p.reading = transcript.Reading{}
+		p.place = moment{}
 		c.points = append(c.points[:0], p)
 	}
 	return true

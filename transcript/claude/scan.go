@@ -161,8 +161,13 @@ func (w *walker) turnIndex(value jsonwalk.Text) (turn int64) {
 // one counts.
 func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
-	r.id, r.model, r.usage, r.content, r.prompt = jsonwalk.Text{}, jsonwalk.Text{}, usage{}, jsonwalk.Span{}, false
-	r.stop, r.clearing = jsonwalk.Text{}, clearing{}
+	r.id = jsonwalk.Text{}
+	r.model = jsonwalk.Text{}
+	r.usage = usage{}
+	r.content = jsonwalk.Span{}
+	r.prompt = false
+	r.stop = jsonwalk.Text{}
+	r.clearing = clearing{}
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "id":
@@ -208,7 +213,12 @@ func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 
 // compact reads what a boundary says of its compaction.
 func (r *record) compact(w *walker, value jsonwalk.Text) {
-	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = jsonwalk.Text{}, jsonwalk.Text{}, jsonwalk.Text{}, 0, 0, false
+	r.trigger = jsonwalk.Text{}
+	r.segment = jsonwalk.Text{}
+	r.preserved = jsonwalk.Text{}
+	r.pre = 0
+	r.duration = 0
+	r.instantly = false
 	r.precomputed = false
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {

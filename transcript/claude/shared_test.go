@@ -81,7 +81,14 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 		if w.Messages != nil && (*w.Messages != s.Messages || *w.Output != s.Tokens.Output) {
-			t.Errorf("%s: %d messages, output %d; want %d, %d", name, s.Messages, s.Tokens.Output, *w.Messages, *w.Output)
+			t.Errorf(
+				"%s: %d messages, output %d; want %d, %d",
+				name,
+				s.Messages,
+				s.Tokens.Output,
+				*w.Messages,
+				*w.Output,
+			)
 		}
 	}
 }
@@ -138,7 +145,16 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 		if w.Peak != s.Peak || w.Bad != s.Bad || w.Messages != s.Messages {
-			t.Errorf("%s: peak %d, bad %d, messages %d; want %d, %d, %d", name, s.Peak, s.Bad, s.Messages, w.Peak, w.Bad, w.Messages)
+			t.Errorf(
+				"%s: peak %d, bad %d, messages %d; want %d, %d, %d",
+				name,
+				s.Peak,
+				s.Bad,
+				s.Messages,
+				w.Peak,
+				w.Bad,
+				w.Messages,
+			)
 		}
 	}
 }
@@ -160,7 +176,9 @@ func TestContextAtEachLine(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintln(&got, name)
-			f, last, n := NewFold(filepath.Base(name), false), "", 0
+			f := NewFold(filepath.Base(name), false)
+			last := ""
+			n := 0
 			for line := range bytes.Lines(data) {
 				n++
 				f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &transcript.Entry{})

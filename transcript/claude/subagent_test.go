@@ -5,7 +5,11 @@ import "testing"
 func TestSubagentType(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, meta, want string }{
-		{"named", `{"agentType":"general-purpose","description":"Count files","toolUseId":"toolu_1"}`, "general-purpose"},
+		{
+			"named",
+			`{"agentType":"general-purpose","description":"Count files","toolUseId":"toolu_1"}`,
+			"general-purpose",
+		},
 		{"not named", `{"description":"Count files"}`, ""},
 		{"no text", `{"agentType":7}`, ""},
 		{"partly written", `{"agentType":"Expl`, ""},

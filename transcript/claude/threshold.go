@@ -160,9 +160,11 @@ func envWindow(text string, v version) int64 {
 
 // reserve is what the client keeps free for the next answer.
 func (a *AutoCompact) reserve(v version) int64 {
-	most, usual := int64(outputReserve), int64(outputReserve)
+	most := int64(outputReserve)
+	usual := int64(outputReserve)
 	if !v.atLeast(2, 1, 21) {
-		most, usual = mostOutput, oldOutputReserve
+		most = mostOutput
+		usual = oldOutputReserve
 	}
 	if n, err := strconv.ParseInt(number(a.Output, ""), 10, 64); err == nil && n > 0 {
 		return min(n, most)

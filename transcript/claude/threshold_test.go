@@ -52,14 +52,36 @@ func TestCompactsAt(t *testing.T) {
 		{"setting below the least", small, opus, "2.1.330", setting(99_999), 167_000},
 		{"setting larger than the window", small, opus, "2.1.330", setting(1_000_000), 167_000},
 		{"setting that is not known yet", small, opus, "2.1.75", setting(120_000), 167_000},
-		{"environment before settings", small, opus, "2.1.330", AutoCompact{Window: "150000", Setting: 120_000}, 117_000},
+		{"environment before settings", small, opus, "2.1.330", AutoCompact{
+			Window:  "150000",
+			Setting: 120_000,
+		}, 117_000},
 		{"environment that is ignored", small, opus, "2.1.330", AutoCompact{Window: "x", Setting: 120_000}, 87_000},
-		{"setting for the model", large, opus, "2.1.330", AutoCompact{Setting: 120_000, Models: []transcript.WindowRule{{Model: haiku, Tokens: 110_000}, {Model: opus, Tokens: 300_000}}}, 267_000},
-		{"model's own", large, opus, "2.1.330", AutoCompact{Setting: 120_000, Models: []transcript.WindowRule{{Model: opus, Tokens: 0}}}, 967_000},
-		{"setting for another model", large, opus, "2.1.330", AutoCompact{Setting: 120_000, Models: []transcript.WindowRule{{Model: haiku, Tokens: 300_000}}}, 87_000},
+		{"setting for the model", large, opus, "2.1.330", AutoCompact{
+			Setting: 120_000,
+			Models:  []transcript.WindowRule{{Model: haiku, Tokens: 110_000}, {Model: opus, Tokens: 300_000}},
+		}, 267_000},
+		{"model's own", large, opus, "2.1.330", AutoCompact{
+			Setting: 120_000,
+			Models:  []transcript.WindowRule{{Model: opus, Tokens: 0}},
+		}, 967_000},
+		{"setting for another model", large, opus, "2.1.330", AutoCompact{
+			Setting: 120_000,
+			Models:  []transcript.WindowRule{{Model: haiku, Tokens: 300_000}},
+		}, 87_000},
 		{"setting for the model and for a shorter name", large, opus, "2.1.330",
-			AutoCompact{Models: []transcript.WindowRule{{Model: "claude-opus-4", Tokens: 500_000}, {Model: opus, Tokens: 300_000}}}, 267_000},
-		{"model with a date", small, sonnet, "2.1.330", AutoCompact{Models: []transcript.WindowRule{{Model: "claude-sonnet-4-5", Tokens: 130_000}}}, 97_000},
+			AutoCompact{
+				Models: []transcript.WindowRule{{
+					Model:  "claude-opus-4",
+					Tokens: 500_000,
+				}, {
+					Model:  opus,
+					Tokens: 300_000,
+				}},
+			}, 267_000},
+		{"model with a date", small, sonnet, "2.1.330", AutoCompact{
+			Models: []transcript.WindowRule{{Model: "claude-sonnet-4-5", Tokens: 130_000}},
+		}, 97_000},
 
 		{"percent", small, opus, "2.1.330", percent("50"), 90_000},
 		{"percent of a fraction, in floating point", small, opus, "2.1.330", percent("33.3"), 59_939},

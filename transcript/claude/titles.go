@@ -44,10 +44,13 @@ func (f *Fold) retitle(e *transcript.Entry) {
 		}
 		return
 	}
-	own := len(e.SessionID) == 0 || transcript.KeyOf(e.SessionID) == f.name || !t.named && string(e.SessionID) == f.Session.ID
+	own := len(e.SessionID) == 0 || transcript.KeyOf(e.SessionID) == f.name ||
+		!t.named && string(e.SessionID) == f.Session.ID
 	switch {
 	case own && !t.own:
-		t.custom, t.generated, t.own = transcript.Title{}, transcript.Title{}, true
+		t.custom = transcript.Title{}
+		t.generated = transcript.Title{}
+		t.own = true
 	case !own && t.own:
 		return
 	}

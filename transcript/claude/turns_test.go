@@ -12,7 +12,11 @@ import (
 func TestTurnsFromOutside(t *testing.T) {
 	const turnEnd = `{"type":"system","subtype":"turn_duration","uuid":"e1"}`
 	said := func(uuid, fields string) string {
-		return fmt.Sprintf(`{"type":"user","uuid":%q,%s"message":{"content":"Another Claude session sent a message: hello"}}`, uuid, fields)
+		return fmt.Sprintf(
+			`{"type":"user","uuid":%q,%s"message":{"content":"Another Claude session sent a message: hello"}}`,
+			uuid,
+			fields,
+		)
 	}
 	const (
 		peer   = `"isMeta":true,"origin":{"kind":"peer","body":"hello"},`

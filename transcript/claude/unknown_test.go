@@ -38,7 +38,11 @@ func TestUnknownNames(t *testing.T) {
 
 // TestKnownNames: transcripts that clients wrote hold no unknown name.
 func TestKnownNames(t *testing.T) {
-	for _, pattern := range []string{"testdata/transcripts/*/*.jsonl", "testdata/idle/*.jsonl", "testdata/rewind-*.jsonl"} {
+	for _, pattern := range []string{
+		"testdata/transcripts/*/*.jsonl",
+		"testdata/idle/*.jsonl",
+		"testdata/rewind-*.jsonl",
+	} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)

@@ -14,7 +14,12 @@ type counts struct {
 // usage applies the rule of the context size: gateways report cache creation only
 // in the nested object, clients in both, so the larger one is true.
 func (c counts) usage() transcript.Usage {
-	return transcript.Usage{Input: c.input, CacheCreation: min(max(c.creation, c.nested), jsonwalk.MaxFigure), CacheRead: c.read, Output: c.output}
+	return transcript.Usage{
+		Input:         c.input,
+		CacheCreation: min(max(c.creation, c.nested), jsonwalk.MaxFigure),
+		CacheRead:     c.read,
+		Output:        c.output,
+	}
 }
 
 // usage reads a usage object. Where the message took several calls (iterations),

@@ -11,7 +11,11 @@ func TestFormatOf(t *testing.T) {
 	for _, c := range []struct{ path, head, want string }{
 		{"/x/rollout-2026-11-22T00-23-17-" + id + ".jsonl", "", Codex},
 		{"/x/rollout-2026-11-22T00-23-17-" + id + ".jsonl.zst", "", Codex},
-		{"/x/copy.jsonl", `{"timestamp":"2026-11-22T00:23:18.067Z","ordinal":0,"type":"session_meta","payload":{`, Codex},
+		{
+			"/x/copy.jsonl",
+			`{"timestamp":"2026-11-22T00:23:18.067Z","ordinal":0,"type":"session_meta","payload":{`,
+			Codex,
+		},
 		{"/x/copy.jsonl", `{"type":"user","message":{"content":"\"type\":\"session_meta\""}}`, Claude},
 		{"/x/" + id + ".jsonl", `{"type":"user"}`, Claude},
 		{"/x/" + id + ".jsonl", "", Claude},

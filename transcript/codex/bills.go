@@ -38,7 +38,8 @@ type billing struct {
 
 func (b *billing) reset() {
 	b.ledger.Reset()
-	b.calls, b.fed = b.calls[:0], 0
+	b.calls = b.calls[:0]
+	b.fed = 0
 }
 
 // asked is a call of a tool that waits for its result, or for the reply that it belongs to: clients write that before the
@@ -128,7 +129,8 @@ func (b *billing) answered(f *Fold, r *record) {
 		b.done(f, a.calls, r.output)
 		b.calls = slices.Delete(b.calls, i, i+1)
 	} else {
-		a.answered, a.calls[0].Size = true, r.output
+		a.answered = true
+		a.calls[0].Size = r.output
 	}
 }
 

@@ -18,7 +18,12 @@ type order struct {
 }
 
 func function(r *rollout, id, cmd string) {
-	r.add("response_item", `{"type":"function_call","name":"exec_command","arguments":%q,"call_id":%q}`, fmt.Sprintf(`{"cmd":%q}`, cmd), id)
+	r.add(
+		"response_item",
+		`{"type":"function_call","name":"exec_command","arguments":%q,"call_id":%q}`,
+		fmt.Sprintf(`{"cmd":%q}`, cmd),
+		id,
+	)
 }
 
 func output(r *rollout, id, text string) {
@@ -30,7 +35,14 @@ func orders() []order {
 	next := func(tokens int64) int64 { sum += tokens; return sum }
 	id := func(r *rollout, i int) string { return fmt.Sprintf("call_%d_%d", len(r.lines), i) }
 	cost := func(r *rollout, tokens int64) {
-		r.add("token_usage_record", `{"thread_id":%q,"turn_id":"t","response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":40,"total_tokens":%d}}`, idA, len(r.lines), tokens-40, tokens)
+		r.add(
+			"token_usage_record",
+			`{"thread_id":%q,"turn_id":"t","response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":40,"total_tokens":%d}}`,
+			idA,
+			len(r.lines),
+			tokens-40,
+			tokens,
+		)
 	}
 	return []order{
 		{"the size between call and result", true, func(r *rollout, tokens int64, calls ...[2]string) {
@@ -57,20 +69,43 @@ func orders() []order {
 			}
 			cost(r, tokens)
 			for i, c := range calls {
-				r.event("item_completed", `"item":{"type":"CommandExecution","id":%q,"command":["/bin/bash","-lc",%q],"aggregated_output":%q}`, fmt.Sprint(first, i), c[0], c[1])
+				r.event(
+					"item_completed",
+					`"item":{"type":"CommandExecution","id":%q,"command":["/bin/bash","-lc",%q],"aggregated_output":%q}`,
+					fmt.Sprint(first, i),
+					c[0],
+					c[1],
+				)
 				output(r, fmt.Sprint(first, i), c[1])
 			}
 			r.count(tokens, next(tokens))
 		}},
 		{"a script", false, func(r *rollout, tokens int64, calls ...[2]string) {
-			r.add("response_item", `{"type":"custom_tool_call","call_id":"c%d","name":"exec","input":"await tools.exec_command()"}`, len(r.lines))
+			r.add(
+				"response_item",
+				`{"type":"custom_tool_call","call_id":"c%d","name":"exec","input":"await tools.exec_command()"}`,
+				len(r.lines),
+			)
 			cost(r, tokens)
 			for i, c := range calls {
 				if _, patch, ok := strings.Cut(c[0], "*** Update File: "); ok {
-					r.event("item_completed", `"item":{"type":"FileChange","id":"exec-%d-%d","changes":{%q:{"type":"update"}}}`, len(r.lines), i, "/p/"+strings.TrimSpace(patch))
+					r.event(
+						"item_completed",
+						`"item":{"type":"FileChange","id":"exec-%d-%d","changes":{%q:{"type":"update"}}}`,
+						len(r.lines),
+						i,
+						"/p/"+strings.TrimSpace(patch),
+					)
 					continue
 				}
-				r.event("item_completed", `"item":{"type":"CommandExecution","id":"exec-%d-%d","command":["/bin/bash","-lc",%q],"aggregated_output":%q}`, len(r.lines), i, c[0], c[1])
+				r.event(
+					"item_completed",
+					`"item":{"type":"CommandExecution","id":"exec-%d-%d","command":["/bin/bash","-lc",%q],"aggregated_output":%q}`,
+					len(r.lines),
+					i,
+					c[0],
+					c[1],
+				)
 			}
 			r.count(tokens, next(tokens))
 		}},
@@ -123,9 +158,31 @@ func TestBills(t *testing.T) {
 			}
 			at := transcript.Instant(1795305600000+int64(compactedAt)) * 1e6
 			want := transcript.Bill{
-				Kind: transcript.BilledCompaction, Key: list[0].Key, At: at, Trigger: transcript.Auto, Before: 30_000, After: 8_000, Millis: 3,
-				Replies: 4, Reads: 3, Rereads: 2, Bytes: 6, Tokens: 1_000, Reruns: 1, Reedits: 1, Restated: 1, Regrown: 2,
-				Files: []transcript.Reread{{Name: "a.go", Reads: 1, Tokens: 500}, {Name: "sub/b.go", Reads: 1, Tokens: 500}},
+				Kind:     transcript.BilledCompaction,
+				Key:      list[0].Key,
+				At:       at,
+				Trigger:  transcript.Auto,
+				Before:   30_000,
+				After:    8_000,
+				Millis:   3,
+				Replies:  4,
+				Reads:    3,
+				Rereads:  2,
+				Bytes:    6,
+				Tokens:   1_000,
+				Reruns:   1,
+				Reedits:  1,
+				Restated: 1,
+				Regrown:  2,
+				Files: []transcript.Reread{{
+					Name:   "a.go",
+					Reads:  1,
+					Tokens: 500,
+				}, {
+					Name:   "sub/b.go",
+					Reads:  1,
+					Tokens: 500,
+				}},
 			}
 			if d := cmp.Diff(want, list[0]); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
@@ -154,18 +211,44 @@ func TestCallsOf(t *testing.T) {
 		On   string
 	}
 	quoted := func(s string) string { return strings.Trim(fmt.Sprintf("%q", s), `"`) }
-	read, edit, run := transcript.ToolRead, transcript.ToolEdit, transcript.ToolRun
+	read := transcript.ToolRead
+	edit := transcript.ToolEdit
+	run := transcript.ToolRun
 	for _, c := range []struct {
 		tool, input string
 		want        []call
 	}{
 		{"shell", quoted(`{"command":["bash","-lc","cat a.go"],"workdir":"sub"}`), []call{{read, "/p/sub/a.go"}}},
 		{"shell", quoted(`{"command":["git","diff"]}`), []call{{run, "git diff"}}},
-		{"shell", quoted(`{"command":["apply_patch","*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: /q/b\n"]}`), []call{{edit, "/p/a"}, {edit, "/q/b"}}},
+		{
+			"shell",
+			quoted(`{"command":["apply_patch","*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: /q/b\n"]}`),
+			[]call{{edit, "/p/a"}, {edit, "/q/b"}},
+		},
 		{"shell_command", quoted(`{"command":"make"}`), []call{{run, "make"}}},
-		{"local_shell", `{"type":"exec","command":["bash","-lc","cat a"],"working_directory":"/w"}`, []call{{read, "/w/a"}}},
+		{
+			"local_shell",
+			`{"type":"exec","command":["bash","-lc","cat a"],"working_directory":"/w"}`,
+			[]call{{read, "/w/a"}},
+		},
 		{"apply_patch", `*** Begin Patch\n*** Update File: a.go\n`, []call{{edit, "/p/a.go"}}},
-		{"exec", `await x()`, nil}, {"spawn_agent", quoted(`{"message":"x"}`), nil}, {"shell", "x", nil}, {"shell", quoted("{}"), nil},
+		{
+			"exec",
+			`await x()`,
+			nil,
+		}, {
+			"spawn_agent",
+			quoted(`{"message":"x"}`),
+			nil,
+		}, {
+			"shell",
+			"x",
+			nil,
+		}, {
+			"shell",
+			quoted("{}"),
+			nil,
+		},
 	} {
 		var got []call
 		for _, x := range callsOf(&record{kind: called, tool: []byte(c.tool), input: []byte(c.input)}, "/p") {

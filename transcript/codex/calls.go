@@ -30,7 +30,10 @@ func callsOf(r *record, folder string) []transcript.Call {
 		return worked(commandOf(r.input), folder)
 	case string(r.tool) == "apply_patch":
 		return worked(unquoted(r.input), folder)
-	case slices.Contains([]string{"shell", "shell_command", "exec_command", "container.exec", "local_shell"}, string(r.tool)):
+	case slices.Contains(
+		[]string{"shell", "shell_command", "exec_command", "container.exec", "local_shell"},
+		string(r.tool),
+	):
 		asked := r.input
 		if string(r.tool) != "local_shell" {
 			asked = []byte(unquoted(r.input))
@@ -73,7 +76,8 @@ func commandOf(value []byte) string {
 		return text
 	case json.Unmarshal(value, &words) != nil || len(words) == 0:
 		return ""
-	case len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-"), words[0] == "apply_patch":
+	case len(words) == 3 && strings.HasSuffix(words[0], "sh") &&
+		strings.HasPrefix(words[1], "-"), words[0] == "apply_patch":
 		return words[len(words)-1]
 	}
 	return strings.Join(words, " ")
@@ -139,7 +143,8 @@ func fileRead(command string) (name string, ok bool) {
 // shellWords parts a command into its words; plain is false for more than one simple command.
 func shellWords(command string) (words []string, plain bool) {
 	var word []rune
-	begun, quote := false, rune(0)
+	begun := false
+	quote := rune(0)
 	for _, c := range strings.TrimSpace(command) {
 		switch {
 		case c == quote:
@@ -147,15 +152,19 @@ func shellWords(command string) (words []string, plain bool) {
 		case quote == '\'' || quote == '"' && !strings.ContainsRune("$`\\", c):
 			word = append(word, c)
 		case quote == 0 && (c == '\'' || c == '"'):
-			quote, begun = c, true
+			quote = c
+			begun = true
 		case quote == 0 && (c == ' ' || c == '\t'):
 			if begun {
-				words, word, begun = append(words, string(word)), word[:0], false
+				words = append(words, string(word))
+				word = word[:0]
+				begun = false
 			}
 		case quote != 0 || strings.ContainsRune("|&;<>()$`*?[]{}~#!\\\n\r", c):
 			return nil, false
 		default:
-			word, begun = append(word, c), true
+			word = append(word, c)
+			begun = true
 		}
 	}
 	if begun {

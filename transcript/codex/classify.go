@@ -18,14 +18,16 @@ func (f *fields) classify(w *walker, line []byte, r *record) {
 	}
 	switch string(w.Decode(f.kind)) {
 	case "session_meta":
-		r.kind, r.start = meta, p.start
+		r.kind = meta
+		r.start = p.start
 		r.id, r.root, r.parent = w.Decode(p.id), w.Decode(p.root), w.Decode(p.parent)
 		r.origin, r.base = w.Decode(p.origin), w.Decode(p.base)
 		r.version, r.branch, r.cwd = w.Decode(p.version), w.Decode(p.branch), w.Decode(p.cwd)
 	case "turn_context":
 		r.kind, r.model, r.cwd = settings, w.Decode(p.model), w.Decode(p.cwd)
 	case "token_usage_record":
-		r.kind, r.last = spent, p.usage
+		r.kind = spent
+		r.last = p.usage
 		r.thread, r.turn, r.response = w.Decode(p.thread), w.Decode(p.turn), w.Decode(p.response)
 	case "compacted":
 		r.kind, r.windowID, r.response = compacted, w.Decode(p.windowID), w.Decode(p.compaction)
@@ -44,7 +46,10 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 	switch string(w.Decode(p.kind)) {
 	case "token_count":
 		if r.limits = p.limits; p.informed {
-			r.kind, r.last, r.sum, r.window = counted, p.info.last, p.info.sum, p.info.window
+			r.kind = counted
+			r.last = p.info.last
+			r.sum = p.info.sum
+			r.window = p.info.window
 		}
 	case "task_started":
 		r.kind, r.turn, r.attributed, r.window = started, w.Decode(p.turn), p.attributed, p.window

@@ -28,7 +28,8 @@ func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 
 // cost counts what one response cost.
 func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
-	s, c := &f.sum, u.cost()
+	s := &f.sum
+	c := u.cost()
 	s.Messages++
 	s.Tokens = s.Tokens.Plus(c)
 	f.messages = append(f.messages, transcript.Message{ID: id, At: at, Usage: c})
@@ -38,7 +39,8 @@ func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
 // old window. One that describes no response is the client's own estimate, or means
 // that a request was larger than the window.
 func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
-	s, now := &f.sum, count{r.sum.total, r.last.total}
+	s := &f.sum
+	now := count{r.sum.total, r.last.total}
 	if now == f.count || r.last.total == 0 {
 		return false
 	}
@@ -50,7 +52,10 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 		if !r.sum.none() || r.sum.total == 0 || r.sum.total != r.window {
 			return false
 		}
-		e.Kind, e.Context, e.InOrder, e.Model = transcript.KindReading, r.window, true, f.model
+		e.Kind = transcript.KindReading
+		e.Context = r.window
+		e.InOrder = true
+		e.Model = f.model
 		return true
 	case f.costs && known && tokens == r.last.total, f.costs && f.saysTrigger && f.turn.open && !f.turn.attributed:
 		return false
@@ -71,13 +76,17 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 // read takes a size of the context.
 func (f *Fold) read(tokens int64, response transcript.Key, e *transcript.Entry) {
 	s := &f.sum
-	f.before, f.reading = f.reading.tokens, reading{tokens, response}
+	f.before = f.reading.tokens
+	f.reading = reading{tokens, response}
 	s.Reading = transcript.Reading{At: e.At, Tokens: tokens}
 	if s.Peak = max(s.Peak, tokens); s.Blank {
 		f.blank(0)
 		s.Blank = false
 	}
-	e.Kind, e.Context, e.InOrder, e.Model = transcript.KindReading, tokens, true, f.model
+	e.Kind = transcript.KindReading
+	e.Context = tokens
+	e.InOrder = true
+	e.Model = f.model
 }
 
 // Name spaces of joined keys. They are stored: never renumber them.
@@ -116,8 +125,13 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	if !s.Blank { // else the client's estimate is from before the compaction
 		f.blank(0)
 	}
-	f.reading, f.before = reading{}, 0
-	e.Kind, e.UUID, e.Trigger, e.PreTokens, e.InOrder = transcript.KindBoundary, key, c.Trigger, c.PreTokens, true
+	f.reading = reading{}
+	f.before = 0
+	e.Kind = transcript.KindBoundary
+	e.UUID = key
+	e.Trigger = c.Trigger
+	e.PreTokens = c.PreTokens
+	e.InOrder = true
 	return true
 }
 

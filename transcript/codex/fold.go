@@ -79,8 +79,15 @@ func NewFold(file transcript.File) *Fold {
 
 // Restart begins another transcript with the memory of this one.
 func (f *Fold) Restart(file transcript.File) {
-	*f = Fold{messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], model: f.model[:0],
-		thread: append(f.thread[:0], file.Name...), key: transcript.KeyOf([]byte(file.Name)), bills: f.bills}
+	*f = Fold{
+		messages:    f.messages[:0],
+		changed:     f.changed[:0],
+		compactions: f.compactions[:0],
+		model:       f.model[:0],
+		thread:      append(f.thread[:0], file.Name...),
+		key:         transcript.KeyOf([]byte(file.Name)),
+		bills:       f.bills,
+	}
 	if f.bills != nil {
 		f.bills.reset()
 	}
@@ -205,7 +212,8 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 		return true
 	case ended:
 		f.decide(transcript.Manual)
-		f.turn.open, s.InTurn = false, false
+		f.turn.open = false
+		s.InTurn = false
 		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(f.key, 2); r.overflow && !s.Blank {
 			f.blank(s.Also().Window)
 		}
@@ -221,7 +229,11 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 func (f *Fold) limited(r *record) {
 	for i, l := range r.limits {
 		if l.resets >= 1 && l.resets < 1<<33 {
-			f.limits[i] = transcript.Limit{At: r.at, Resets: transcript.Instant(l.resets) * 1e9, Used: min(1, max(0, l.used/100))}
+			f.limits[i] = transcript.Limit{
+				At:     r.at,
+				Resets: transcript.Instant(l.resets) * 1e9,
+				Used:   min(1, max(0, l.used/100)),
+			}
 		}
 	}
 }
@@ -231,7 +243,8 @@ func (f *Fold) limited(r *record) {
 // was rewound.
 func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
-	f.begun, f.start = true, r.start
+	f.begun = true
+	f.start = r.start
 	if len(r.id) > 0 {
 		f.thread, f.key = append(f.thread[:0], r.id...), transcript.KeyOf(r.id)
 	}
@@ -279,7 +292,8 @@ func (f *Fold) sized(window int64) {
 // blank makes the context unknown, but for the client's own estimate.
 func (f *Fold) blank(estimate int64) {
 	p := f.sum.Also()
-	f.sum.Blank, p.Estimate = true, estimate
+	f.sum.Blank = true
+	p.Estimate = estimate
 	f.sum.SetParticulars(p)
 }
 

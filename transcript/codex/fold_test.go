@@ -31,7 +31,17 @@ type rollout struct {
 
 func (r *rollout) add(kind, payload string, v ...any) {
 	r.ms++
-	r.lines = append(r.lines, fmt.Sprintf(`{"timestamp":"2026-11-22T00:%02d:%02d.%03dZ","type":%q,"payload":%s}`, r.ms/60_000, r.ms/1000%60, r.ms%1000, kind, fmt.Sprintf(payload, v...)))
+	r.lines = append(
+		r.lines,
+		fmt.Sprintf(
+			`{"timestamp":"2026-11-22T00:%02d:%02d.%03dZ","type":%q,"payload":%s}`,
+			r.ms/60_000,
+			r.ms/1000%60,
+			r.ms%1000,
+			kind,
+			fmt.Sprintf(payload, v...),
+		),
+	)
 }
 
 func (r *rollout) event(kind, members string, v ...any) {
@@ -39,11 +49,22 @@ func (r *rollout) event(kind, members string, v ...any) {
 }
 
 func (r *rollout) count(last, sum int64) {
-	r.event("token_count", `"info":{"last_token_usage":{"input_tokens":%d,"output_tokens":40,"total_tokens":%d},"total_token_usage":{"input_tokens":%[3]d,"total_tokens":%[3]d},"model_context_window":258400}`, last-40, last, sum)
+	r.event(
+		"token_count",
+		`"info":{"last_token_usage":{"input_tokens":%d,"output_tokens":40,"total_tokens":%d},"total_token_usage":{"input_tokens":%[3]d,"total_tokens":%[3]d},"model_context_window":258400}`,
+		last-40,
+		last,
+		sum,
+	)
 }
 
 func (r *rollout) estimate(last, sum int64) {
-	r.event("token_count", `"info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"input_tokens":%[2]d,"total_tokens":%[2]d},"model_context_window":258400}`, last, sum)
+	r.event(
+		"token_count",
+		`"info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"input_tokens":%[2]d,"total_tokens":%[2]d},"model_context_window":258400}`,
+		last,
+		sum,
+	)
 }
 
 func (r *rollout) fold(t *testing.T) (f *Fold, entries []transcript.Entry) {
@@ -88,12 +109,15 @@ func TestLegacyFork(t *testing.T) {
 	r.event("task_complete", `"turn_id":"x"`)
 	f, entries := r.fold(t)
 	s := f.Sum()
-	if s.ID != idB || s.Messages != 0 || s.Turns != 0 || s.Tokens != (transcript.Usage{}) || len(entries) != 0 || !s.Blank || s.Also().Estimate != 5000 {
+	if s.ID != idB || s.Messages != 0 || s.Turns != 0 || s.Tokens != (transcript.Usage{}) || len(entries) != 0 ||
+		!s.Blank ||
+		s.Also().Estimate != 5000 {
 		t.Errorf("before it goes on: %+v, %d entries", s, len(entries))
 	}
 	_, compactions := f.Take()
 	origin := transcript.Join(transcript.KeyOf([]byte(idA)), nameless, 1)
-	if len(compactions) != 1 || !compactions[0].Copied || compactions[0].Key != origin || compactions[0].Trigger != transcript.Manual {
+	if len(compactions) != 1 || !compactions[0].Copied || compactions[0].Key != origin ||
+		compactions[0].Trigger != transcript.Manual {
 		t.Errorf("the copied compaction: %+v; want the key %x of the origin", compactions, origin)
 	}
 	r.event("task_started", `"turn_id":%q`, "01a200b1-ffff-7000-8000-000000000000")
@@ -120,9 +144,15 @@ func TestRewound(t *testing.T) {
 	const segment = "01a20546-4c3a-7c63-b7ef-d985f46264c0"
 	for _, base := range []string{idA, segment} {
 		var r rollout
-		r.add("session_meta", `{"id":%q,"cli_version":"0.169.0","history_base":{"thread_id":%q,"end_ordinal_exclusive":20}}`, idA, base)
+		r.add(
+			"session_meta",
+			`{"id":%q,"cli_version":"0.169.0","history_base":{"thread_id":%q,"end_ordinal_exclusive":20}}`,
+			idA,
+			base,
+		)
 		f, entries := r.fold(t)
-		if len(entries) != 1 || entries[0].Kind != transcript.KindRewind || !entries[0].Rewound || entries[0].Context != 0 {
+		if len(entries) != 1 || entries[0].Kind != transcript.KindRewind || !entries[0].Rewound ||
+			entries[0].Context != 0 {
 			t.Errorf("from %s: entries %+v", base, entries)
 		}
 		if _, known := f.Sum().Context(); known {
@@ -131,13 +161,24 @@ func TestRewound(t *testing.T) {
 	}
 	for _, base := range []string{idA, segment} {
 		fork := rollout{}
-		fork.add("session_meta", `{"id":%q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%q}}`, idB, idA, base)
+		fork.add(
+			"session_meta",
+			`{"id":%q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%q}}`,
+			idB,
+			idA,
+			base,
+		)
 		if _, entries := fork.fold(t); len(entries) != 0 {
 			t.Errorf("a fork from %s is no rewind: %+v", base, entries)
 		}
 	}
 	fork := rollout{}
-	fork.add("session_meta", `{"id":%[1]q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%[1]q}}`, idB, idA)
+	fork.add(
+		"session_meta",
+		`{"id":%[1]q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%[1]q}}`,
+		idB,
+		idA,
+	)
 	if _, entries := fork.fold(t); len(entries) != 1 {
 		t.Errorf("a fork that was rewound: %+v", entries)
 	}
@@ -150,7 +191,10 @@ func TestOverflow(t *testing.T) {
 	r.add("session_meta", `{"id":%q,"cli_version":"0.169.0"}`, idA)
 	r.event("task_started", `"turn_id":"t","turn_attribution":{},"model_context_window":258400`)
 	r.count(50_000, 50_000)
-	r.event("token_count", `"info":{"last_token_usage":{"total_tokens":208400},"total_token_usage":{"total_tokens":258400},"model_context_window":258400}`)
+	r.event(
+		"token_count",
+		`"info":{"last_token_usage":{"total_tokens":208400},"total_token_usage":{"total_tokens":258400},"model_context_window":258400}`,
+	)
 	r.event("task_complete", `"turn_id":"t","error":{"codex_error_info":"context_window_exceeded"}`)
 	f, entries := r.fold(t)
 	s := f.Sum()
@@ -245,8 +289,14 @@ func TestSizeBeforeCompaction(t *testing.T) {
 // figures of the context or without; windows of other lengths, and ends unknown, are left out.
 func TestLimits(t *testing.T) {
 	var r rollout
-	r.event("token_count", `"info":null,"rate_limits":{"primary":{"used_percent":12.5,"window_minutes":300,"resets_at":1795310598},"secondary":{"used_percent":140,"window_minutes":10080,"resets_at":1795900000}}`)
-	r.event("token_count", `"info":null,"rate_limits":{"primary":{"used_percent":99,"window_minutes":60,"resets_at":1795310598},"secondary":{"used_percent":41,"window_minutes":10080,"resets_at":null}}`)
+	r.event(
+		"token_count",
+		`"info":null,"rate_limits":{"primary":{"used_percent":12.5,"window_minutes":300,"resets_at":1795310598},"secondary":{"used_percent":140,"window_minutes":10080,"resets_at":1795900000}}`,
+	)
+	r.event(
+		"token_count",
+		`"info":null,"rate_limits":{"primary":{"used_percent":99,"window_minutes":60,"resets_at":1795310598},"secondary":{"used_percent":41,"window_minutes":10080,"resets_at":null}}`,
+	)
 	f, _ := r.fold(t)
 	at := transcript.InstantOf(time.Date(2026, 11, 22, 0, 0, 0, 1e6, time.UTC))
 	want := [2]transcript.Limit{{At: at, Resets: 1795310598e9, Used: 0.125}, {At: at, Resets: 1795900000e9, Used: 1}}
@@ -286,7 +336,8 @@ func TestIdentify(t *testing.T) {
 // cannot be read.
 func TestContent(t *testing.T) {
 	t.Parallel()
-	dir, text := t.TempDir(), strings.Repeat("{}\n", 5000)
+	dir := t.TempDir()
+	text := strings.Repeat("{}\n", 5000)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -82,5 +82,6 @@ func rootOf(path, session string) (root string, ok bool) {
 // its name.
 func Begins(head []byte) bool {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
-	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) || bytes.HasPrefix(head, zstdMagic())
+	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) ||
+		bytes.HasPrefix(head, zstdMagic())
 }

@@ -34,7 +34,13 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		if err == wantErr && reflect.DeepEqual(want, got) { // faster than cmp.Diff
 			return
 		}
-		if d := cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{}), cmpopts.EquateEmpty()); err != wantErr || d != "" {
+		if d := cmp.Diff(
+			want,
+			got,
+			cmp.AllowUnexported(record{}, usage{}, limit{}),
+			cmpopts.EquateEmpty(),
+		); err != wantErr ||
+			d != "" {
 			t.Fatalf("%s: error %v, want %v; record (-want +got):\n%s\nline %q", how, err, wantErr, d, line)
 		}
 	}
@@ -77,7 +83,10 @@ func FuzzScan(f *testing.F) {
 	for i, line := range records(f) {
 		f.Add(line, uint8(i))
 	}
-	f.Add([]byte(strings.Repeat(`{"payload":`, jsonwalk.MaxDepth-1)+"[]"+strings.Repeat("}", jsonwalk.MaxDepth-1)), uint8(0))
+	f.Add(
+		[]byte(strings.Repeat(`{"payload":`, jsonwalk.MaxDepth-1)+"[]"+strings.Repeat("}", jsonwalk.MaxDepth-1)),
+		uint8(0),
+	)
 	f.Fuzz(func(t *testing.T, line []byte, shift uint8) { checkScan(t, line, int(shift)) })
 }
 
@@ -99,7 +108,13 @@ var pieces = []string{
 	`"error":{"codex_error_info":"context_window_exceeded"},`, `"item":{"type":"UserMessage","content":[{"text":"x"}]},`, `"content":[{"type":"text","text":"[sm x"}],`,
 	`"content":"x",`, `"content":[[],3,{"text":4},{"text":"<hook_prompt>[sm y"}],`, `"role":"developer",`, `"role":"user",`, `"usage":{"total_tokens":8,"input_tokens":-1},`,
 	`"rate_limits":{"primary":{"used_percent":1.5e1,"window_minutes":300,"resets_at":1795310598},"secondary":null},`, `"window_minutes":300,`, `"used_percent":-1,`,
-	`"history_base":{"thread_id":"x"},`, `"forked_from_id":"x",`, `"git":{"branch":"b"},`, `"window_id":"w",`, `"timestamp":"2024-02-29T23:59:59.999Z",`, strings.Repeat("x", 64), strings.Repeat("[", 70),
+	`"history_base":{"thread_id":"x"},`, `"forked_from_id":"x",`, `"git":{"branch":"b"},`, `"window_id":"w",`, `"timestamp":"2024-02-29T23:59:59.999Z",`, strings.Repeat(
+		"x",
+		64,
+	), strings.Repeat(
+		"[",
+		70,
+	),
 }
 
 // mutate changes a record at random places: bytes, ends, pieces, parts of another.
@@ -144,14 +159,21 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 		wantErr := scan(b, &want)
 		w.Begin(b)
 		if err := w.scan(b, &got); err != wantErr || !reflect.DeepEqual(want, got) {
-			t.Fatalf("error %v, want %v; record (-want +got):\n%s\nline %q", err, wantErr, cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{})), b)
+			t.Fatalf(
+				"error %v, want %v; record (-want +got):\n%s\nline %q",
+				err,
+				wantErr,
+				cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{})),
+				b,
+			)
 		}
 	}
 }
 
 // TestSoakScanMutations goes on for SM_SOAK where that is set.
 func TestSoakScanMutations(t *testing.T) {
-	rounds, seed := 20_000, uint64(1)
+	rounds := 20_000
+	seed := uint64(1)
 	if testing.Short() {
 		rounds = 2_000
 	}
@@ -161,7 +183,8 @@ func TestSoakScanMutations(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	lines := records(t)
-	n, valid := 0, 0
+	n := 0
+	valid := 0
 	f := NewFold(transcript.File{Name: "x"})
 	for ; n < rounds || time.Now().Before(until); n++ {
 		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])

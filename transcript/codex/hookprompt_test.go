@@ -17,8 +17,14 @@ func TestHookPrompt(t *testing.T) {
 		in   string
 		want result
 	}{
-		"plain":    {`<hook_prompt id="1">[sm message] Go on. #a1b2c3</hook_prompt>`, result{"[sm message] Go on. #a1b2c3", true}},
-		"escaped":  {`<hook_prompt>Mind the &lt;gap&gt; &amp; "go" on</hook_prompt>`, result{`Mind the <gap> & "go" on`, true}},
+		"plain": {
+			`<hook_prompt id="1">[sm message] Go on. #a1b2c3</hook_prompt>`,
+			result{"[sm message] Go on. #a1b2c3", true},
+		},
+		"escaped": {
+			`<hook_prompt>Mind the &lt;gap&gt; &amp; "go" on</hook_prompt>`,
+			result{`Mind the <gap> & "go" on`, true},
+		},
 		"one pass": {`<hook_prompt>&amp;lt;</hook_prompt>`, result{"&lt;", true}},
 		"other":    {"Mind the <gap>", result{}},
 		"open tag": {"<hook_prompt id", result{}},

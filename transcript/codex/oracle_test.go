@@ -111,7 +111,18 @@ func (p object) told(r *record) {
 				continue
 			}
 			part = strings.TrimSuffix(part[strings.IndexByte(part, '>')+1:], "</hook_prompt>")
-			part = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&").Replace(part)
+			part = strings.NewReplacer(
+				"&lt;",
+				"<",
+				"&gt;",
+				">",
+				"&quot;",
+				`"`,
+				"&apos;",
+				"'",
+				"&amp;",
+				"&",
+			).Replace(part)
 		case "developer":
 		default:
 			continue
@@ -141,8 +152,11 @@ func textsOf(raw json.RawMessage) (all []string) {
 func usageOf(raw json.RawMessage) usage {
 	o := objectOf(raw)
 	return usage{
-		input: figureOf(o["input_tokens"]), cached: figureOf(o["cached_input_tokens"]), written: figureOf(o["cache_write_input_tokens"]),
-		output: figureOf(o["output_tokens"]), total: figureOf(o["total_tokens"]),
+		input:   figureOf(o["input_tokens"]),
+		cached:  figureOf(o["cached_input_tokens"]),
+		written: figureOf(o["cache_write_input_tokens"]),
+		output:  figureOf(o["output_tokens"]),
+		total:   figureOf(o["total_tokens"]),
 	}
 }
 

@@ -34,7 +34,12 @@ type usage struct{ input, cached, written, output, total int64 }
 func (u usage) none() bool { return u.input == 0 && u.output == 0 }
 
 func (u usage) cost() transcript.Usage {
-	return transcript.Usage{Input: max(0, u.input-u.cached-u.written), CacheCreation: u.written, CacheRead: u.cached, Output: u.output}
+	return transcript.Usage{
+		Input:         max(0, u.input-u.cached-u.written),
+		CacheCreation: u.written,
+		CacheRead:     u.cached,
+		Output:        u.output,
+	}
 }
 
 // record is what one line says. Its byte slices point into the line.

@@ -157,21 +157,34 @@ func TestScenarios(t *testing.T) {
 		sum := foldThread(t, dir, th, func(*Fold) {})
 		s := &sum
 		modern := th.Version == "0.169.0" // it says what began a turn
-		want := figures{ID: th.ID, Version: th.Version, Compactions: th.Compacted, Turns: th.Turns}
-		got := figures{ID: s.ID, Version: s.Version, Parent: s.Also().Parent, Compactions: s.Total(), Turns: s.Turns}
+		want := figures{
+			ID:          th.ID,
+			Version:     th.Version,
+			Compactions: th.Compacted,
+			Turns:       th.Turns,
+		}
+		got := figures{
+			ID:          s.ID,
+			Version:     s.Version,
+			Parent:      s.Also().Parent,
+			Compactions: s.Total(),
+			Turns:       s.Turns,
+		}
 		if got.Shown, got.Known = shownOf(s); !got.Known {
 			got.Shown = shown{}
 		} else {
 			got.Window = s.Also().Window
 		}
 		if want.Known = th.Context != nil; want.Known {
-			want.Shown, want.Window = shown{*th.PercentLeft, *th.Context}, *th.Window
+			want.Shown = shown{*th.PercentLeft, *th.Context}
+			want.Window = *th.Window
 		}
 		if th.Parent != nil {
 			want.Parent = *th.Parent
 		}
 		if len(th.Requests) > 0 {
-			want.Triggers, got.Triggers = th.Requests, map[string]int{}
+			want.Triggers = th.Requests
+			got.Triggers = map[string]int{}
 			for i, n := range s.Compactions {
 				if n > 0 {
 					got.Triggers[transcript.Trigger(i).String()] = n
@@ -179,7 +192,8 @@ func TestScenarios(t *testing.T) {
 			}
 		}
 		if !modern {
-			want.Turns, got.Turns = 0, 0
+			want.Turns = 0
+			got.Turns = 0
 		}
 		if sum := th.ThreadTotal; th.Kind != "fork" && (sum != nil || th.Total != nil && !modern) {
 			if sum == nil {
@@ -233,7 +247,8 @@ func TestShownByClient(t *testing.T) {
 				scale = 1000
 			}
 			i := 0
-			for i < len(states) && !(states[i].left == left && math.Abs(float64(states[i].used)/scale-used) <= 0.5001/digits) {
+			for i < len(states) &&
+				!(states[i].left == left && math.Abs(float64(states[i].used)/scale-used) <= 0.5001/digits) {
 				i++
 			}
 			if i == len(states) {

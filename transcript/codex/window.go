@@ -23,7 +23,8 @@ const (
 func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.Window {
 	w := transcript.Window{Tokens: usualWindow, Source: transcript.WindowDefault, Reserved: reserved}
 	if reported := s.Also().Window; reported > 0 {
-		w.Tokens, w.Source = reported, transcript.WindowTranscript
+		w.Tokens = reported
+		w.Source = transcript.WindowTranscript
 	}
 	var minor int
 	if n, _ := fmt.Sscanf(s.Version, "0.%d.", &minor); n == 1 {
@@ -31,7 +32,8 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 	}
 	for _, r := range rules {
 		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {
-			w.Tokens, w.Source = r.Tokens, transcript.WindowConfig
+			w.Tokens = r.Tokens
+			w.Source = transcript.WindowConfig
 			break
 		}
 	}

@@ -14,9 +14,27 @@ func TestWindowOf(t *testing.T) {
 		session transcript.Session
 		want    transcript.Window
 	}{
-		"records":     {transcript.Session{Model: "gpt-5.5", Particulars: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 95_000, Source: transcript.WindowTranscript, Reserved: reserved}},
-		"a rule":      {transcript.Session{Model: "gpt-6-sol", Particulars: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 300_000, Source: transcript.WindowConfig, Reserved: reserved}},
-		"nothing yet": {transcript.Session{}, transcript.Window{Tokens: 258_400, Source: transcript.WindowDefault, Reserved: reserved}},
+		"records": {transcript.Session{
+			Model:       "gpt-5.5",
+			Particulars: &transcript.Particulars{Window: 95_000},
+		}, transcript.Window{
+			Tokens:   95_000,
+			Source:   transcript.WindowTranscript,
+			Reserved: reserved,
+		}},
+		"a rule": {transcript.Session{
+			Model:       "gpt-6-sol",
+			Particulars: &transcript.Particulars{Window: 95_000},
+		}, transcript.Window{
+			Tokens:   300_000,
+			Source:   transcript.WindowConfig,
+			Reserved: reserved,
+		}},
+		"nothing yet": {transcript.Session{}, transcript.Window{
+			Tokens:   258_400,
+			Source:   transcript.WindowDefault,
+			Reserved: reserved,
+		}},
 	} {
 		if d := cmp.Diff(c.want, WindowOf(&c.session, rules)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
@@ -30,8 +48,60 @@ func TestPercentUsed(t *testing.T) {
 		window, tokens int64
 		want           int
 	}{
-		{258_400, 0, 0}, {258_400, 12_000, 0}, {258_400, 12_564, 0}, {258_400, 20_000, 3}, {258_400, 24_000, 5}, {258_400, 87_000, 30},
-		{258_400, 208_400, 80}, {258_400, 244_800, 94}, {258_400, 258_400, 100}, {258_400, 900_000, 100}, {95_000, 26_000, 17}, {12_000, 5, 100}, {0, 5, 100},
+		{
+			258_400,
+			0,
+			0,
+		}, {
+			258_400,
+			12_000,
+			0,
+		}, {
+			258_400,
+			12_564,
+			0,
+		}, {
+			258_400,
+			20_000,
+			3,
+		}, {
+			258_400,
+			24_000,
+			5,
+		}, {
+			258_400,
+			87_000,
+			30,
+		},
+		{
+			258_400,
+			208_400,
+			80,
+		}, {
+			258_400,
+			244_800,
+			94,
+		}, {
+			258_400,
+			258_400,
+			100,
+		}, {
+			258_400,
+			900_000,
+			100,
+		}, {
+			95_000,
+			26_000,
+			17,
+		}, {
+			12_000,
+			5,
+			100,
+		}, {
+			0,
+			5,
+			100,
+		},
 	} {
 		w := WindowOf(&transcript.Session{}, nil)
 		w.Tokens = c.window

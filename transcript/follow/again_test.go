@@ -22,8 +22,13 @@ func TestWrittenWhileRead(t *testing.T) {
 	index := newIndex(newWatcher(true, o.Logger), o.Logger, 1)
 	index.roots.add(o.Roots[0], false)
 	f := &follower{
-		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out}, exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]error{}, caught: true,
+		Options: o,
+		index:   index,
+		reader:  &fileReader{Options: o, roots: &index.roots, out: out},
+		exits:   make(chan exit),
+		live:    map[*file]struct{}{},
+		failing: map[*file]error{},
+		caught:  true,
 	}
 	fl := index.enter(path, 0)
 	fl.state = busy

@@ -19,7 +19,8 @@ func TestClients(t *testing.T) {
 	r := newRig(t)
 	r.o.Rescan = 0
 	entries := make(chan []transcript.Client)
-	r.o.Clients, r.o.Alive = entries, proc.Alive
+	r.o.Clients = entries
+	r.o.Alive = proc.Alive
 	dir := filepath.Join(filepath.Dir(r.root), "sessions")
 	pid := os.Getpid()
 	path := filepath.Join(dir, fmt.Sprint(pid, ".json"))
@@ -48,7 +49,8 @@ func TestClients(t *testing.T) {
 			}
 		}
 	}
-	idle, busy := transcript.Client{PID: pid, SessionID: idA, Status: "idle"}, transcript.Client{PID: pid, SessionID: idA, Status: "busy"}
+	idle := transcript.Client{PID: pid, SessionID: idA, Status: "idle"}
+	busy := transcript.Client{PID: pid, SessionID: idA, Status: "busy"}
 	r.start() // before the client has ever run
 	defer r.stop()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -69,7 +69,9 @@ func TestDenied(t *testing.T) {
 	unprivileged(t)
 	modes(t, func(t *testing.T, r *rig) {
 		r.o.Check = 0 // the default, which the promise is about
-		file, folder, good := r.path("-p", idA+".jsonl"), r.path("-q"), r.path("-r", idB+".jsonl")
+		file := r.path("-p", idA+".jsonl")
+		folder := r.path("-q")
+		good := r.path("-r", idB+".jsonl")
 		r.append(file, reply(1, 100))
 		r.append(r.path("-q", idA+".jsonl"), reply(2, 100))
 		r.append(good, reply(3, 100))
@@ -111,7 +113,8 @@ func TestDeniedWhileLive(t *testing.T) {
 	unprivileged(t)
 	modes(t, func(t *testing.T, r *rig) {
 		r.o.Check = 0
-		folder, good := r.path("-p"), r.path("-r", idB+".jsonl")
+		folder := r.path("-p")
+		good := r.path("-r", idB+".jsonl")
 		file := r.path("-p", idA+".jsonl")
 		r.append(file, reply(1, 100))
 		r.append(good, reply(2, 100))
@@ -159,7 +162,8 @@ func TestDeniedWhileLive(t *testing.T) {
 			}
 		}
 		// The file once a round, and the folder if it was searched meanwhile.
-		if lines := r.log.lines(); len(lines) > 3 || !strings.Contains(strings.Join(lines, ""), "session="+idA+` err="permission denied"`) {
+		if lines := r.log.lines(); len(lines) > 3 ||
+			!strings.Contains(strings.Join(lines, ""), "session="+idA+` err="permission denied"`) {
 			t.Errorf("logged:\n%s", strings.Join(lines, ""))
 		}
 	})
@@ -175,7 +179,8 @@ func TestMovedAndDenied(t *testing.T) {
 	unprivileged(t)
 	modes(t, func(t *testing.T, r *rig) {
 		r.o.ActiveFor = time.Nanosecond // a parked file is known by its inode alone
-		old, moved := r.path("-p", idA+".jsonl"), r.path("-q", idA+".jsonl")
+		old := r.path("-p", idA+".jsonl")
+		moved := r.path("-q", idA+".jsonl")
 		r.append(old, reply(1, 100))
 		r.append(r.path("-q", idB+".jsonl"), reply(2, 100))
 		r.start()

@@ -40,8 +40,13 @@ func (fl *file) inode() inode { return inode{fl.cursor.Dev, fl.cursor.Ino} }
 
 func newIndex(watch *watcher, log *slog.Logger, size int) *index {
 	return &index{
-		files: make(map[string]*file, size), inodes: make(map[inode]*file, size), watch: watch, log: log,
-		again: map[string]bool{}, leaving: map[string]bool{}, seen: map[string]string{},
+		files:   make(map[string]*file, size),
+		inodes:  make(map[inode]*file, size),
+		watch:   watch,
+		log:     log,
+		again:   map[string]bool{},
+		leaving: map[string]bool{},
+		seen:    map[string]string{},
 	}
 }
 
@@ -52,7 +57,8 @@ func (x *index) restore(from []transcript.Cursor) {
 	}
 	for _, c := range from {
 		fl := x.enter(c.Path, x.roots.format(c.Path))
-		fl.cursor, fl.known = c, true
+		fl.cursor = c
+		fl.known = true
 		x.inodes[fl.inode()] = fl
 	}
 }
@@ -68,7 +74,10 @@ func (x *index) enter(path string, format uint8) *file {
 // place says where a file is.
 func (fl *file) place(path string, roots *rootList) {
 	id, _ := roots.formats[fl.format].Identify(path)
-	fl.cursor.Path, fl.name, fl.parent, fl.subagent = path, id.Name, id.Parent, id.Subagent
+	fl.cursor.Path = path
+	fl.name = id.Name
+	fl.parent = id.Parent
+	fl.subagent = id.Subagent
 }
 
 // reached notes how far a file has been read, and which file that is by now.
@@ -76,7 +85,8 @@ func (x *index) reached(fl *file, to transcript.Cursor) {
 	if x.inodes[fl.inode()] == fl {
 		delete(x.inodes, fl.inode())
 	}
-	fl.cursor, fl.known = to, true
+	fl.cursor = to
+	fl.known = true
 	x.inodes[fl.inode()] = fl
 }
 
@@ -115,7 +125,8 @@ func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) boo
 
 // search searches a folder and returns the files in it that have news.
 func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
-	learnt, format := x.roots.isLearnt(dir), x.roots.formats[x.roots.format(dir)]
+	learnt := x.roots.isLearnt(dir)
+	format := x.roots.formats[x.roots.format(dir)]
 	if depth > maxFolders || !x.enterFolder(dir, learnt, visited) {
 		return nil
 	}

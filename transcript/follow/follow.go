@@ -196,10 +196,21 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		index.roots.add(root, true)
 	}
 	f := &follower{
-		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out},
-		clients: registries{roots: &index.roots, watch: index.watch, alive: o.Alive, to: o.Clients},
-		jobs:    make(chan *file), results: make(chan result), exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]error{}, lookers: newLookers(),
+		Options: o,
+		index:   index,
+		reader:  &fileReader{Options: o, roots: &index.roots, out: out},
+		clients: registries{
+			roots: &index.roots,
+			watch: index.watch,
+			alive: o.Alive,
+			to:    o.Clients,
+		},
+		jobs:    make(chan *file),
+		results: make(chan result),
+		exits:   make(chan exit),
+		live:    map[*file]struct{}{},
+		failing: map[*file]error{},
+		lookers: newLookers(),
 	}
 	guardTail()
 	var workers sync.WaitGroup
@@ -233,7 +244,8 @@ func (f *follower) loop(ctx context.Context) {
 		var jobs chan *file
 		var next *file
 		if n := len(f.queue); n > 0 {
-			jobs, next = f.jobs, f.queue[n-1]
+			jobs = f.jobs
+			next = f.queue[n-1]
 		}
 		clients, entries := f.clients.outbox()
 		select {
@@ -283,7 +295,8 @@ func (f *follower) enqueue(fl *file) {
 			return
 		}
 	}
-	fl.state, fl.again = busy, false
+	fl.state = busy
+	fl.again = false
 	if !f.caught {
 		f.pending++
 	}
@@ -329,7 +342,11 @@ func (f *follower) failed(fl *file, err error) {
 	last := f.failing[fl]
 	f.failing[fl] = err
 	if last == nil || err.Error() != last.Error() {
-		f.Logger.Warn("cannot read a transcript; trying again each second, or when it changes", "session", fl.name, "err", reason(err))
+		f.Logger.Warn(
+			"cannot read a transcript; trying again each second, or when it changes",
+			"session", fl.name,
+			"err", reason(err),
+		)
 	}
 }
 

@@ -56,7 +56,14 @@ func (l *logged) lines() []string {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, root: filepath.Join(t.TempDir(), "projects"), files: map[string]transcript.Change{}, fresh: map[string]int{}, whole: map[string]int{}, format: claude.Format()}
+	r := &rig{
+		t:      t,
+		root:   filepath.Join(t.TempDir(), "projects"),
+		files:  map[string]transcript.Change{},
+		fresh:  map[string]int{},
+		whole:  map[string]int{},
+		format: claude.Format(),
+	}
 	if err := os.MkdirAll(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +79,19 @@ func (r *rig) start() {
 // launch starts the follower and receives nothing yet.
 func (r *rig) launch() {
 	ctx, cancel := context.WithCancel(r.t.Context())
-	r.cancel, r.ended, r.out, r.caught = cancel, make(chan struct{}), make(chan transcript.Change), false
-	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{Level: r.level}))
+	r.cancel = cancel
+	r.ended = make(chan struct{})
+	r.out = make(chan transcript.Change)
+	r.caught = false
+	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{
+		Level: r.level,
+	}))
 	var from []transcript.Cursor
 	for _, c := range r.files {
 		from = append(from, c.Cursor)
 	}
-	out, ended := r.out, r.ended
+	out := r.out
+	ended := r.ended
 	go func() {
 		defer close(ended)
 		if err := Run(ctx, r.o, from, out); err != nil {
@@ -146,7 +159,9 @@ func (r *rig) take(c transcript.Change) {
 		r.whole[c.Cursor.Path]++
 	}
 	r.fresh[c.Cursor.Path] += len(c.Entries)
-	c.Entries, c.Messages, c.Compactions = nil, nil, nil
+	c.Entries = nil
+	c.Messages = nil
+	c.Compactions = nil
 	r.files[c.Cursor.Path] = c
 }
 
@@ -218,7 +233,8 @@ func textOf(format *transcript.Format, path string) ([]byte, error) {
 func (r *rig) right() bool { return r.wrong() == "" }
 
 func (r *rig) wrong() string {
-	want, broken := map[string]transcript.Session{}, map[string]bool{}
+	want := map[string]transcript.Session{}
+	broken := map[string]bool{}
 	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && isTranscript(r.format, path) {
 			s, ok := truth(r.format, path)
@@ -255,7 +271,14 @@ func (r *rig) settle(what string) {
 }
 
 func reply(n, tokens int) string {
-	return fmt.Sprintf(`{"type":"assistant","uuid":"u%d","timestamp":"2026-11-20T08:00:%02d.%03dZ","version":"2.1.197","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":5}}}`+"\n", n, n/1000%60, n%1000, n, tokens)
+	return fmt.Sprintf(
+		`{"type":"assistant","uuid":"u%d","timestamp":"2026-11-20T08:00:%02d.%03dZ","version":"2.1.197","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":5}}}`+"\n",
+		n,
+		n/1000%60,
+		n%1000,
+		n,
+		tokens,
+	)
 }
 
 const (

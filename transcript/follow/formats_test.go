@@ -66,7 +66,8 @@ func TestFormats(t *testing.T) {
 		sessions := filepath.Join(filepath.Dir(r.root), "other", "sessions")
 		r.o.Clients, r.o.Roots = clients, append(r.o.Roots, Root{sessions, other})
 		day := filepath.Join(sessions, "2026", "11", "20")
-		plain, packed := filepath.Join(day, "rollout-"+idA+".jsonl"), filepath.Join(day, "rollout-"+idA+"_2.jsonl.gz")
+		plain := filepath.Join(day, "rollout-"+idA+".jsonl")
+		packed := filepath.Join(day, "rollout-"+idA+"_2.jsonl.gz")
 		foreign := filepath.Join(day, idA+".jsonl")
 		pack := func(text string) {
 			t.Helper()
@@ -146,7 +147,8 @@ func TestFormats(t *testing.T) {
 func TestFormatsOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	one, two := filepath.Join(dir, "a", "-p", idA+".jsonl"), filepath.Join(dir, "b", "rollout-"+idB+".jsonl")
+	one := filepath.Join(dir, "a", "-p", idA+".jsonl")
+	two := filepath.Join(dir, "b", "rollout-"+idB+".jsonl")
 	for _, path := range []string{one, two} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

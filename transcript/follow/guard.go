@@ -39,7 +39,8 @@ func unwatched(message []byte) (path string, ok bool) {
 		if !bytes.HasPrefix(rest[i:], middle) {
 			continue
 		}
-		name, after := rest[:i], rest[i+len(middle):]
+		name := rest[:i]
+		after := rest[i+len(middle):]
 		if bytes.HasPrefix(after, name) && bytes.HasPrefix(after[len(name):], []byte(": ")) {
 			return string(name), true
 		}

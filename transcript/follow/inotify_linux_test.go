@@ -30,7 +30,9 @@ func TestOverflow(t *testing.T) {
 		t.Skipf("the kernel keeps %s events", b)
 	}
 	r := newRig(t)
-	r.o.Check, r.o.Rescan, r.level = 0, 0, slog.LevelDebug
+	r.o.Check = 0
+	r.o.Rescan = 0
+	r.level = slog.LevelDebug
 	paths := []string{r.path("-p", idA+".jsonl"), r.path("-q", idB+".jsonl")}
 	for i, path := range paths {
 		r.append(path, reply(i, 100))
@@ -88,7 +90,11 @@ func TestInotifyLimits(t *testing.T) {
 			inNamespace := func(cmd *exec.Cmd) {
 				root := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 				groups := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: root, GidMappings: groups}
+				cmd.SysProcAttr = &syscall.SysProcAttr{
+					Cloneflags:  syscall.CLONE_NEWUSER,
+					UidMappings: root,
+					GidMappings: groups,
+				}
 			}
 			if !alone(t, 1, inNamespace) {
 				return
@@ -174,7 +180,10 @@ func TestEndsUnheard(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ended, Options{Roots: Roots(claude.Format(), r.root), Logger: slog.New(slog.DiscardHandler)}, nil, r.out); err != nil {
+	if err := Run(ended, Options{
+		Roots:  Roots(claude.Format(), r.root),
+		Logger: slog.New(slog.DiscardHandler),
+	}, nil, r.out); err != nil {
 		t.Fatal(err)
 	}
 	goleak.VerifyNone(t, append(tracker(), before)...)

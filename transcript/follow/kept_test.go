@@ -16,7 +16,10 @@ import (
 // TestNoLineIsKept: neither a live file nor a worker keeps the memory of the last line.
 func TestNoLineIsKept(t *testing.T) {
 	line := fmt.Appendf(nil, `{"type":"assistant","uuid":"u","cwd":"/w","message":{"id":"m","model":"x","usage":{"input_tokens":7},`+
-		`"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]},"pad":%q}`, strings.Repeat("x", wideBytes))
+		`"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]},"pad":%q}`, strings.Repeat(
+		"x",
+		wideBytes,
+	))
 	t.Run("live", func(t *testing.T) {
 		live := tailer{fold: claude.NewFold("x", false)}
 		b := bytes.Clone(line)
@@ -37,7 +40,14 @@ func TestNoLineIsKept(t *testing.T) {
 		r.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
-		s := &source{r: r, file: &file{}, text: text, size: text.Size(), stored: text.Size(), whole: true}
+		s := &source{
+			r:      r,
+			file:   &file{},
+			text:   text,
+			size:   text.Size(),
+			stored: text.Size(),
+			whole:  true,
+		}
 		if err := s.readAll(context.Background(), w); err != nil || first == (weak.Pointer[byte]{}) {
 			t.Fatal(err)
 		}

@@ -52,10 +52,20 @@ func TestElsewhere(t *testing.T) {
 		name, path, session, want string
 	}{
 		{"as clients do it", good, idA, projects},
-		{"by a link to the whole configuration", filepath.Join(dir, "link", "projects", "-home-dev-web", idA+".jsonl"), idA, projects},
+		{
+			"by a link to the whole configuration",
+			filepath.Join(dir, "link", "projects", "-home-dev-web", idA+".jsonl"),
+			idA,
+			projects,
+		},
 		{"of another session", good, idB, ""},
 		{"of no session", good, "", ""},
-		{"not there", filepath.Join(project, "33333333-3333-4333-8333-333333333333.jsonl"), "33333333-3333-4333-8333-333333333333", ""},
+		{
+			"not there",
+			filepath.Join(project, "33333333-3333-4333-8333-333333333333.jsonl"),
+			"33333333-3333-4333-8333-333333333333",
+			"",
+		},
 		{"a link", filepath.Join(project, idB+".jsonl"), idB, ""},
 		{"a hard link", hard, idA, ""},
 		{"a pipe", pipe, idA, ""},
@@ -132,7 +142,8 @@ func TestLearn(t *testing.T) {
 		r.append(at("-q", idB), reply(4, 400))
 		hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
-			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") || within(outside, path) || filepath.Base(filepath.Dir(path)) == "-link" {
+			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") || within(outside, path) ||
+				filepath.Base(filepath.Dir(path)) == "-link" {
 				t.Errorf("%s is followed", path)
 			}
 		}

@@ -127,7 +127,8 @@ const pageBytes = 4096
 // were read keep their position within a page: the kernel copies aligned pages
 // faster, by an eighth.
 func (l *lines) place(base int64, room int) {
-	l.base, l.zero = base, int(base%pageBytes)
+	l.base = base
+	l.zero = int(base % pageBytes)
 	if l.zero+room >= len(l.buf) {
 		l.zero = 0
 	}

@@ -22,7 +22,18 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 // TestLinesOfAnyLength: each line comes once, whole, with its offset, between any others, and a larger buffer serves all
 // lines that fit into it with one read.
 func TestLinesOfAnyLength(t *testing.T) {
-	sizes := []int{0, 1, 100, 5000, bufferBytes - pageBytes, bufferBytes - 1, bufferBytes, bufferBytes + 1, 2*bufferBytes + 17, wideBytes - pageBytes}
+	sizes := []int{
+		0,
+		1,
+		100,
+		5000,
+		bufferBytes - pageBytes,
+		bufferBytes - 1,
+		bufferBytes,
+		bufferBytes + 1,
+		2*bufferBytes + 17,
+		wideBytes - pageBytes,
+	}
 	beyond := []int{wideBytes - 1, wideBytes, wideBytes + 1, wideBytes + bufferBytes}
 	r := rand.New(rand.NewPCG(5, 0))
 	for round := range 60 {
@@ -74,7 +85,8 @@ func TestAfterNewline(t *testing.T) {
 	for last := range b {
 		for _, before := range []int{last, last / 2, max(0, last-1), 0} {
 			line := bytes.Clone(b)
-			line[last], line[before] = '\n', '\n'
+			line[last] = '\n'
+			line[before] = '\n'
 			if got := afterNewline(line); got != last+1 {
 				t.Fatalf("newlines at %d and %d: %d", before, last, got)
 			}

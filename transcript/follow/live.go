@@ -37,22 +37,31 @@ func (w *watcher) canInotify() bool {
 // followLive starts a tail where a worker has stopped reading.
 func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
-		r: f.reader, exits: f.exits, stuck: &f.stuck, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
+		r:       f.reader,
+		exits:   f.exits,
+		stuck:   &f.stuck,
+		file:    fl,
+		tails:   f.tails < f.Tails,
+		fold:    r.fold,
+		cursor:  fl.cursor,
 		seen:    seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
-		lookers: f.lookers, quit: make(chan struct{}),
+		lookers: f.lookers,
+		quit:    make(chan struct{}),
 	}
 	t.offset.Store(fl.cursor.Offset)
 	t.looked.Store(fl.cursor.Modified)
 	t.told.Store(fl.cursor.Modified)
 	t.shown = fl.cursor.Size > fl.cursor.Offset // perhaps; to report once more does no harm
-	fl.state, fl.tail = live, t
+	fl.state = live
+	fl.tail = t
 	f.live[fl] = struct{}{}
 	if !t.tails {
 		t.poke() // for what was written since the last reading
 		return
 	}
 	f.tails++
-	t.pokes, t.ended = make(chan struct{}, 1), make(chan struct{})
+	t.pokes = make(chan struct{}, 1)
+	t.ended = make(chan struct{})
 	poll := fl.poll || !f.index.watch.canInotify()
 	go t.run(ctx, poll)
 }
@@ -98,7 +107,9 @@ func (f *follower) ended(x exit) {
 	if fl.tail.tails {
 		f.tails--
 	}
-	fl.state, fl.tail, fl.poll = parked, nil, x.deaf
+	fl.state = parked
+	fl.tail = nil
+	fl.poll = x.deaf
 	delete(f.live, fl)
 	f.reader.barred.Store(0)
 	if f.index.inodes[fl.inode()] == fl {
@@ -145,7 +156,8 @@ func (f *follower) checkDue(now time.Time) {
 		}
 	}
 	if f.due = f.due[n:]; len(f.due) == 0 {
-		f.due, f.more = nil, nil
+		f.due = nil
+		f.more = nil
 		return
 	}
 	next := f.due[0].part()
@@ -163,14 +175,19 @@ func (f *follower) check(fl *file, now time.Time) {
 	}
 	t.idle.Store(offset == t.seen.offset)
 	if !t.idle.Load() && f.index.watch.watches(fl.cursor.Path) && t.watchedOver(now, f.Check) {
-		t.seen.offset, t.seen.checked = offset, now
+		t.seen.offset = offset
+		t.seen.checked = now
 		return
 	}
 	info, err := os.Lstat(fl.cursor.Path)
 	switch {
 	case err != nil, inodeOf(info) != fl.inode(), info.Size() < offset:
 		t.poke()
-	case t.stale(info.ModTime().UnixNano(), info.Size() == offset), info.Size() > offset && offset == t.seen.offset && info.Size() != t.seen.poked:
+	case t.stale(
+		info.ModTime().UnixNano(),
+		info.Size() == offset,
+	), info.Size() > offset && offset == t.seen.offset &&
+		info.Size() != t.seen.poked:
 		t.seen.poked = info.Size()
 		if info.Size()-offset > farBytes {
 			t.interrupt()
@@ -179,6 +196,7 @@ func (f *follower) check(fl *file, now time.Time) {
 	case now.Sub(t.seen.quiet) > f.ActiveFor:
 		t.stop()
 	}
-	t.seen.offset, t.seen.checked = offset, now
+	t.seen.offset = offset
+	t.seen.checked = now
 	t.seen.written = err != nil || info.Size() != offset || now.Sub(t.seen.quiet) < evictAfter
 }

@@ -135,7 +135,10 @@ func TestLongLine(t *testing.T) {
 	} {
 		for _, where := range kind.where {
 			t.Run(kind.name+"_"+where, func(t *testing.T) {
-				if !alone(t, 8) { // a tail that is quicker than the loop has taken the line before it is told to end: one time in eight
+				if !alone(
+					t,
+					8,
+				) { // a tail that is quicker than the loop has taken the line before it is told to end: one time in eight
 					return
 				}
 				line := longLine(t, kind.before, kind.after)
@@ -214,7 +217,13 @@ func (m *measured) watch(long string, want, most int64) {
 	}
 	peak := status(m.t, "VmHWM") - m.before
 	m.stop()
-	fmt.Printf("peak +%d MB over %d MB, others delayed by %v at most in %d appends\n", peak>>20, m.before>>20, worst.Round(time.Millisecond), n)
+	fmt.Printf(
+		"peak +%d MB over %d MB, others delayed by %v at most in %d appends\n",
+		peak>>20,
+		m.before>>20,
+		worst.Round(time.Millisecond),
+		n,
+	)
 	if s := m.files[long].Session; s.Lines != 2 {
 		m.t.Errorf("the long line was not read: %+v", s)
 	}

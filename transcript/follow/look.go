@@ -35,9 +35,11 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	t.cursor.Tail = transcript.KeyOf(t.last)
 	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
 	messages, compactions := t.fold.Take()
-	c.Cursor, c.Session = t.cursor, session
+	c.Cursor = t.cursor
+	c.Session = session
 	t.r.sign(t.file, &c, t.fold.Facts())
-	c.Messages, c.Compactions = slices.Clone(messages), compactions
+	c.Messages = slices.Clone(messages)
+	c.Compactions = compactions
 	takeBills(&c, t.fold)
 	c.Unknown = t.fold.Unknown()
 	t.offset.Store(t.cursor.Offset)
@@ -85,14 +87,19 @@ func (t *tailer) look(ctx context.Context, room []byte) (reread bool) {
 		return true // a worker sees to it until it can be read again
 	}
 	defer glance.close()
-	size, before := glance.stat.Size, t.cursor.Offset
+	size := glance.stat.Size
+	before := t.cursor.Offset
 	if glance.inode() != (inode{t.cursor.Dev, t.cursor.Ino}) || size < before {
 		return true
 	}
 	if room == nil {
 		room = make([]byte, roomFor(size-before))
 	}
-	file := &near{glance: &glance, from: before - int64(len(t.last)), text: room[:min(int64(len(room)-headBytes)/2, size-before)+int64(len(t.last))]}
+	file := &near{
+		glance: &glance,
+		from:   before - int64(len(t.last)),
+		text:   room[:min(int64(len(room)-headBytes)/2, size-before)+int64(len(t.last))],
+	}
 	room = room[len(file.text):]
 	if !readFull(&glance, file.text, file.from) || !t.unchanged(file, room) {
 		return true
@@ -111,7 +118,12 @@ func (t *tailer) look(ctx context.Context, room []byte) (reread bool) {
 	if want := min(bufferBytes, size-before+2*pageBytes); want > int64(len(room)) {
 		room = make([]byte, want)
 	}
-	rest := lines{file: file, buf: room, base: before, bare: t.bare}
+	rest := lines{
+		file: file,
+		buf:  room,
+		base: before,
+		bare: t.bare,
+	}
 	end, err := rest.each(size, func(line []byte, end int64) bool {
 		t.add(line, end, &c)
 		return len(c.Entries) < flushEntries || t.report(ctx, c, *t.fold.Sum()) && resetEntries(&c)
@@ -119,8 +131,10 @@ func (t *tailer) look(ctx context.Context, room []byte) (reread bool) {
 	if err != nil {
 		return true
 	}
-	t.cursor.Size, t.bare = size, rest.bare
-	session, whole := *t.fold.Sum(), false
+	t.cursor.Size = size
+	t.bare = rest.bare
+	session := *t.fold.Sum()
+	whole := false
 	t.peeked = 0
 	if line := unfinished(file, end, size); line != nil {
 		t.peeked = size

@@ -13,7 +13,8 @@ import (
 // TestLookers: a tailer that was poked is taken once, and once more if it was poked after that; one that has ended is not.
 func TestLookers(t *testing.T) {
 	l := newLookers()
-	a, b := &tailer{lookers: l}, &tailer{lookers: l}
+	a := &tailer{lookers: l}
+	b := &tailer{lookers: l}
 	want := func(what string, want *tailer) {
 		t.Helper()
 		if got := l.take(); got != want {
@@ -42,7 +43,8 @@ func TestLookers(t *testing.T) {
 // TestWrittenWithoutTail: lines of a file without a tail are read when inotify reports them, and wait for no check.
 func TestWrittenWithoutTail(t *testing.T) {
 	r := newRig(t)
-	r.o.Tails, r.o.Check = 1, time.Hour
+	r.o.Tails = 1
+	r.o.Check = time.Hour
 	path := func(n int) string { return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)) }
 	for n := range 4 {
 		r.append(path(n), reply(1, 100))
@@ -89,10 +91,15 @@ func TestStale(t *testing.T) {
 
 // checked is a follower of so many live files, each of which a check has looked at.
 func checked(files int) *follower {
-	f := &follower{Options: Options{Check: time.Second}, index: newIndex(newWatcher(true, nil), nil, 0), live: map[*file]struct{}{}}
+	f := &follower{
+		Options: Options{Check: time.Second},
+		index:   newIndex(newWatcher(true, nil), nil, 0),
+		live:    map[*file]struct{}{},
+	}
 	for n := range files {
 		fl := &file{state: live, tail: &tailer{tails: true, pokes: make(chan struct{}, 1)}}
-		fl.cursor.Path, fl.cursor.Ino = fmt.Sprintf("/nowhere/%d", n), uint64(n) // there is none
+		fl.cursor.Path = fmt.Sprintf("/nowhere/%d", n)
+		fl.cursor.Ino = uint64(n) // there is none
 		f.live[fl] = struct{}{}
 	}
 	return f
@@ -149,7 +156,8 @@ func TestLostEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := checked(3)
 		f.Stats, f.lastAll = &Stats{}, time.Now()
-		f.index.watch.notify, f.index.watch.watched["/nowhere"] = &fsnotify.Watcher{}, true
+		f.index.watch.notify = &fsnotify.Watcher{}
+		f.index.watch.watched["/nowhere"] = true
 		for fl := range f.live {
 			fl.tail.seen.checked = time.Now()
 		}

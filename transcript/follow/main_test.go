@@ -39,7 +39,11 @@ func TestMain(m *testing.M) {
 // racing reports whether the race detector is on, which takes memory and time.
 func racing() bool {
 	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+	return ok &&
+		slices.ContainsFunc(
+			info.Settings,
+			func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" },
+		)
 }
 
 // childVariable is set in a process that a test has started to run it alone.

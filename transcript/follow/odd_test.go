@@ -33,7 +33,10 @@ func oddities(t *testing.T, dir string) (names []string) {
 	}
 	make("folder.jsonl", func(path string) error { return os.Mkdir(path, 0o700) })
 	make("pipe.jsonl", func(path string) error { return syscall.Mkfifo(path, 0o600) })
-	make("device.jsonl", func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|5) }) // as /dev/zero
+	make(
+		"device.jsonl",
+		func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|5) },
+	) // as /dev/zero
 	make("socket.jsonl", func(path string) error {
 		short := filepath.Join("/proc/self/cwd", path) // a socket's path has room for 107 bytes
 		if rel, err := filepath.Rel(".", path); err == nil && len(rel) < len(path) {
@@ -58,18 +61,32 @@ func oddities(t *testing.T, dir string) (names []string) {
 // strange are names of regular files that a terminal must not see, and others
 // that have broken programs.
 func strange() []string {
-	return []string{"esc\x1b]0;x\x07.jsonl", "new\nline.jsonl", "bad\xff\xfe.jsonl", "-rf.jsonl", " .jsonl", "..jsonl", "é\u202e.jsonl", strings.Repeat("n", 249) + ".jsonl"}
+	return []string{
+		"esc\x1b]0;x\x07.jsonl",
+		"new\nline.jsonl",
+		"bad\xff\xfe.jsonl",
+		"-rf.jsonl",
+		" .jsonl",
+		"..jsonl",
+		"é\u202e.jsonl",
+		strings.Repeat("n", 249) + ".jsonl",
+	}
 }
 
 // logOnce wants one line for each name, no folders in it, and no control characters.
 func (r *rig) logOnce(names []string) {
 	r.t.Helper()
-	want, got := map[string]int{}, map[string]int{}
+	want := map[string]int{}
+	got := map[string]int{}
 	for _, name := range names {
 		want[name] = 1
 	}
 	for _, line := range r.log.lines() {
-		if strings.Contains(line, filepath.Dir(r.root)) || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(c rune) bool { return c < ' ' || c == 0x7f || c == '\u202e' }) {
+		if strings.Contains(line, filepath.Dir(r.root)) ||
+			strings.ContainsFunc(
+				strings.TrimSuffix(line, "\n"),
+				func(c rune) bool { return c < ' ' || c == 0x7f || c == '\u202e' },
+			) {
 			r.t.Errorf("not for a log: %q", line)
 		}
 		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " name=")
@@ -153,7 +170,8 @@ func TestLinkedFolders(t *testing.T) {
 		link(r.path("-loop1"), "-loop2")
 		link(elsewhere, "-p", "deep")
 		r.start()
-		inLink, inFolder := r.path("-linked", idA+".jsonl"), r.path("-p", idB+".jsonl")
+		inLink := r.path("-linked", idA+".jsonl")
+		inFolder := r.path("-p", idB+".jsonl")
 		for n := range 3 {
 			r.append(filepath.Join(elsewhere, idA+".jsonl"), reply(10+n, 100))
 			r.append(inFolder, reply(20+n, 100))

@@ -32,11 +32,13 @@ func restarts(format *transcript.Format, text []byte) []restart {
 	lines = lines[:len(lines)-1] // what follows the last newline
 	all := make([]restart, 0, len(lines)+1)
 	for first, end := 0, 0; first <= len(lines); first++ {
-		f, r := format.NewFold(transcript.File{Name: idA}), restart{end: end}
+		f := format.NewFold(transcript.File{Name: idA})
+		r := restart{end: end}
 		keep := func(i int) {
 			r.sessions[i] = *f.Sum()
 			messages, events := f.Take()
-			r.messages[i], r.events[i] = slices.Clone(messages), events
+			r.messages[i] = slices.Clone(messages)
+			r.events[i] = events
 		}
 		var e transcript.Entry
 		for _, line := range lines[:first] {
@@ -69,14 +71,16 @@ func TestStories(t *testing.T) {
 			t.Parallel()
 			all := restarts(tt.format, tt.text)
 			whole := all[0].sessions[1]
-			if least := tt.least; whole.Total() < least.Total() || whole.Compactions[transcript.Auto] < least.Compactions[transcript.Auto] ||
+			if least := tt.least; whole.Total() < least.Total() ||
+				whole.Compactions[transcript.Auto] < least.Compactions[transcript.Auto] ||
 				whole.Compactions[transcript.Manual] < least.Compactions[transcript.Manual] || whole.Compactions[transcript.Unknown] < least.Compactions[transcript.Unknown] ||
 				whole.Bad < least.Bad || whole.SideMessages < least.SideMessages || whole.Turns < least.Turns || whole.Messages < least.Messages {
 				t.Errorf("the story is too dull: %+v", whole)
 			}
 			for _, r := range all {
 				var cost, costWhole transcript.Usage
-				firsts, keys := 0, map[transcript.Key]bool{}
+				firsts := 0
+				keys := map[transcript.Key]bool{}
 				for i := range 2 {
 					for _, m := range r.messages[i] {
 						cost = cost.Plus(m.Usage).Minus(m.Was)
@@ -89,8 +93,16 @@ func TestStories(t *testing.T) {
 					}
 				}
 				costWhole = whole.Tokens.Plus(whole.SideTokens)
-				if cost != costWhole || firsts != whole.Messages+whole.SideMessages || !cmp.Equal(r.sessions[1], whole) {
-					t.Fatalf("cut at %d: %d messages for %+v, want %d for %+v", r.end, firsts, cost, whole.Messages+whole.SideMessages, costWhole)
+				if cost != costWhole || firsts != whole.Messages+whole.SideMessages ||
+					!cmp.Equal(r.sessions[1], whole) {
+					t.Fatalf(
+						"cut at %d: %d messages for %+v, want %d for %+v",
+						r.end,
+						firsts,
+						cost,
+						whole.Messages+whole.SideMessages,
+						costWhole,
+					)
 				}
 				if len(keys) < whole.Total() {
 					t.Fatalf("cut at %d: %d compactions, want %d", r.end, len(keys), whole.Total())
@@ -147,10 +159,16 @@ type reader struct {
 }
 
 func newReader(t *testing.T, format *transcript.Format, name string, text []byte) *reader {
-	p := &reader{t: t, out: make(chan transcript.Change, 64), path: filepath.Join(t.TempDir(), name), text: text}
+	p := &reader{
+		t:    t,
+		out:  make(chan transcript.Change, 64),
+		path: filepath.Join(t.TempDir(), name),
+		text: text,
+	}
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
-	p.f, p.w = &fileReader{Options: o, roots: &rootList{}, out: p.out}, &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
+	p.f = &fileReader{Options: o, roots: &rootList{}, out: p.out}
+	p.w = &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
 	p.f.roots.number(format)
 	if err := os.WriteFile(p.path, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -168,7 +186,10 @@ func (p *reader) read(from transcript.Cursor, known bool) []transcript.Change {
 }
 
 // try is read, where the file may be refused.
-func (p *reader) try(from transcript.Cursor, known bool) (changes []transcript.Change, to transcript.Cursor, err error) {
+func (p *reader) try(
+	from transcript.Cursor,
+	known bool,
+) (changes []transcript.Change, to transcript.Cursor, err error) {
 	fl := &file{name: idA, cursor: from, known: known}
 	fl.cursor.Path = p.path
 	r := p.f.read(context.Background(), fl, p.w)
@@ -204,9 +225,16 @@ func (p *reader) restart(k int, want *restart) string {
 	if k < len(p.text) && p.text[k] == '\n' {
 		session = want.peeked
 	}
-	if !a.Whole || a.Cursor.Offset != int64(want.end) || !cmp.Equal(a.Session, session) || !slices.Equal(a.Messages, want.messages[0]) || !slices.Equal(a.Compactions, want.events[0]) {
+	if !a.Whole || a.Cursor.Offset != int64(want.end) || !cmp.Equal(a.Session, session) ||
+		!slices.Equal(a.Messages, want.messages[0]) ||
+		!slices.Equal(a.Compactions, want.events[0]) {
 		return "first (-want +got):\n" + cmp.Diff(transcript.Change{
-			Cursor: a.Cursor, Name: idA, Whole: true, Session: session, Messages: want.messages[0], Compactions: want.events[0],
+			Cursor:      a.Cursor,
+			Name:        idA,
+			Whole:       true,
+			Session:     session,
+			Messages:    want.messages[0],
+			Compactions: want.events[0],
 		}, a)
 	}
 	second := p.read(a.Cursor, true)
@@ -229,8 +257,14 @@ func (p *reader) restart(k int, want *restart) string {
 	same := func(a, b transcript.Entry) bool {
 		return a.Kind == b.Kind && a.UUID == b.UUID && a.At == b.At && a.Usage == b.Usage && a.Text == b.Text
 	}
-	if !cmp.Equal(got.sessions[1], want.sessions[1]) || !slices.Equal(got.messages[1], want.messages[1]) || !slices.Equal(got.events[1], want.events[1]) || !slices.EqualFunc(got.entries, want.entries, same) {
-		got.end, got.sessions[0], got.messages[0], got.events[0], got.peeked = want.end, want.sessions[0], want.messages[0], want.events[0], want.peeked
+	if !cmp.Equal(got.sessions[1], want.sessions[1]) || !slices.Equal(got.messages[1], want.messages[1]) ||
+		!slices.Equal(got.events[1], want.events[1]) ||
+		!slices.EqualFunc(got.entries, want.entries, same) {
+		got.end = want.end
+		got.sessions[0] = want.sessions[0]
+		got.messages[0] = want.messages[0]
+		got.events[0] = want.events[0]
+		got.peeked = want.peeked
 		return "second (-want +got):\n" + cmp.Diff(*want, got, cmp.AllowUnexported(restart{}))
 	}
 	return ""
@@ -269,7 +303,13 @@ func testRestarts(t *testing.T, format *transcript.Format, name string, text []b
 				r.settle(fmt.Sprintf("restart at byte %d", k))
 				r.stop()
 				if r.fresh[path] != len(all[next].entries) || r.whole[path] != 1 {
-					t.Fatalf("restart at byte %d: %d entries, want %d; %d whole readings", k, r.fresh[path], len(all[next].entries), r.whole[path])
+					t.Fatalf(
+						"restart at byte %d: %d entries, want %d; %d whole readings",
+						k,
+						r.fresh[path],
+						len(all[next].entries),
+						r.whole[path],
+					)
 				}
 			}
 		})

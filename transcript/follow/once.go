@@ -21,7 +21,12 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	o.defaults()
 	index := newIndex(newWatcher(true, o.Logger), o.Logger, 0)
 	index.once = true
-	reader := &fileReader{Options: o, roots: &index.roots, out: out, once: true}
+	reader := &fileReader{
+		Options: o,
+		roots:   &index.roots,
+		out:     out,
+		once:    true,
+	}
 	var list []*file
 	visited := map[inode]bool{}
 	for _, root := range roots { // all formats of a folder are known before it is searched
@@ -58,7 +63,10 @@ func (e *UnreadError) Error() string {
 	if len(e.Errs) == 1 {
 		return "a file or folder could not be read and is left out: see the line before, and make it readable"
 	}
-	return fmt.Sprintf("%d files or folders could not be read and are left out: see the lines before, and make them readable", len(e.Errs))
+	return fmt.Sprintf(
+		"%d files or folders could not be read and are left out: see the lines before, and make them readable",
+		len(e.Errs),
+	)
 }
 
 func (e *UnreadError) Unwrap() []error { return e.Errs }
@@ -77,7 +85,11 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 					w.fold = res.fold
 				}
 				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
-					r.Logger.Warn("cannot read a transcript", "name", filepath.Base(fl.cursor.Path), "err", reason(res.err))
+					r.Logger.Warn(
+						"cannot read a transcript",
+						"name", filepath.Base(fl.cursor.Path),
+						"err", reason(res.err),
+					)
 					mu.Lock()
 					errs = append(errs, res.err)
 					mu.Unlock()

@@ -52,7 +52,8 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
 	}
 	plain := codexStory("thread", 6000)
-	format, path := codex.Format(nil), filepath.Join("x", codexName)+packedEnd
+	format := codex.Format(nil)
+	path := filepath.Join("x", codexName) + packedEnd
 	text := []byte(pack(t, string(plain)))
 	p := newReader(t, format, filepath.Base(path), text)
 	want, messages := foldedWhole(format, plain)
@@ -61,7 +62,9 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, cursor, err := p.try(transcript.Cursor{}, false)
-		if len(first) > 1 || len(first) == 1 && (err != nil || len(first[0].Messages) > 0 || first[0].Session.Lines > 0) || k >= 4 && err == nil {
+		if len(first) > 1 ||
+			len(first) == 1 && (err != nil || len(first[0].Messages) > 0 || first[0].Session.Lines > 0) ||
+			k >= 4 && err == nil {
 			t.Fatalf("cut at byte %d of %d: error %v, %+v", k, len(text), err, first)
 		}
 		if err := os.WriteFile(p.path, text, 0o600); err != nil {
@@ -160,7 +163,9 @@ func TestLargePacked(t *testing.T) {
 		t.Fatalf("%d changes", len(changes))
 	}
 	once, _ := foldedWhole(p.f.roots.formats[0], []byte(story))
-	if s := changes[0].Session; s.Bytes != want || s.Messages != times*once.Messages || s.Tokens.Input != times*once.Tokens.Input || s.Bad != 0 {
+	if s := changes[0].Session; s.Bytes != want || s.Messages != times*once.Messages ||
+		s.Tokens.Input != times*once.Tokens.Input ||
+		s.Bad != 0 {
 		t.Errorf("%+v; want %d bytes, and %d times %+v", s, want, times, once)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > times*2*uint64(len(long))+32<<20 {

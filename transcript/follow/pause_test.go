@@ -49,10 +49,30 @@ func TestTold(t *testing.T) {
 		t.Skip("inotify is Linux's own")
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
-	linked, named := filepath.Join(t.TempDir(), "linked"), filepath.Join(t.TempDir(), "named")
+	linked := filepath.Join(t.TempDir(), "linked")
+	named := filepath.Join(t.TempDir(), "named")
 	for _, err := range []error{
-		os.Mkdir(named, 0o700), os.WriteFile(filepath.Join(named, idA+".jsonl"), nil, 0o600), os.Link(filepath.Join(named, idA+".jsonl"), named+"-twice"),
-		os.MkdirAll(filepath.Join(plain, "-p"), 0o700), os.Mkdir(linked, 0o700), os.Symlink(filepath.Join(plain, "-p"), filepath.Join(linked, "-p")),
+		os.Mkdir(
+			named,
+			0o700,
+		), os.WriteFile(
+			filepath.Join(named, idA+".jsonl"),
+			nil,
+			0o600,
+		), os.Link(
+			filepath.Join(named, idA+".jsonl"),
+			named+"-twice",
+		),
+		os.MkdirAll(
+			filepath.Join(plain, "-p"),
+			0o700,
+		), os.Mkdir(
+			linked,
+			0o700,
+		), os.Symlink(
+			filepath.Join(plain, "-p"),
+			filepath.Join(linked, "-p"),
+		),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +122,9 @@ func TestLostEventsWhereAllIsTold(t *testing.T) {
 			t.Errorf("lost %v: %d searches, want %d", x.lost, f.index.round, x.want)
 		}
 	}
-	f.lastAll, f.took, f.index.told = time.Now().Add(-time.Minute), time.Millisecond, false
+	f.lastAll = time.Now().Add(-time.Minute)
+	f.took = time.Millisecond
+	f.index.told = false
 	if f.sweep(false); f.index.round != 2 {
 		t.Error("where inotify does not tell of every change the search is put off")
 	}
@@ -112,7 +134,8 @@ func TestLostEventsWhereAllIsTold(t *testing.T) {
 func searching(roots ...string) *follower {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	f := &follower{index: newIndex(newWatcher(true, log), log, 0), live: map[*file]struct{}{}}
-	f.Stats, f.Check = &Stats{}, time.Second
+	f.Stats = &Stats{}
+	f.Check = time.Second
 	for _, root := range Roots(claude.Format(), roots...) {
 		f.index.roots.add(root, false)
 	}

@@ -17,7 +17,10 @@ func TestPressure(t *testing.T) {
 		t.Run(fmt.Sprintf("NoInotify %t", noInotify), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.o.Live, r.o.Tails, r.o.NoInotify, r.o.Stats = 8, 3, noInotify, &Stats{}
+			r.o.Live = 8
+			r.o.Tails = 3
+			r.o.NoInotify = noInotify
+			r.o.Stats = &Stats{}
 			const files = 60
 			path := func(n int) string { return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)) }
 			for n := range files {
@@ -52,7 +55,8 @@ func TestPressureDescriptors(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	r.o.Live, r.o.Tails = 40, 5
+	r.o.Live = 40
+	r.o.Tails = 5
 	for n := range 100 {
 		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(1, 100))
 	}

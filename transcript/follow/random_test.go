@@ -45,13 +45,15 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 			r := newRig(t)
 			r.speaks(format)
 			r.o.NoInotify = i%2 == 1
-			r.o.Check, r.o.Workers = 10*time.Millisecond, 2
+			r.o.Check = 10 * time.Millisecond
+			r.o.Workers = 2
 			r.o.Rescan = 24 * time.Hour // what inotify tells is all, if it serves
 			if i >= parallel/2 {
 				r.o.Tails = 1 // the lookers read most
 			}
 			if i%4 > 1 {
-				r.o.ActiveFor, r.o.Live = 60*time.Millisecond, 2 // park often
+				r.o.ActiveFor = 60 * time.Millisecond
+				r.o.Live = 2 // park often
 			}
 			r.start()
 			for s := range n {
@@ -186,11 +188,22 @@ func (m *mischief) text() string {
 		}
 		switch m.rand.IntN(8) {
 		case 0:
-			fmt.Fprintf(&b, `{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"2026-11-20T09:00:%02dZ","compactMetadata":{"trigger":"auto","preTokens":9}}`+"\n", n, m.rand.IntN(60))
+			fmt.Fprintf(
+				&b,
+				`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"2026-11-20T09:00:%02dZ","compactMetadata":{"trigger":"auto","preTokens":9}}`+"\n",
+				n,
+				m.rand.IntN(60),
+			)
 		case 1:
 			b.WriteString("{\"type\":\"assistant\",\n")
 		case 2:
-			fmt.Fprintf(&b, `{"type":"user","uuid":"p%d","timestamp":"2026-11-20T09:00:%02dZ","message":{"content":"%s"}}`+"\n", n, m.rand.IntN(60), strings.Repeat("x", m.rand.IntN(6000)))
+			fmt.Fprintf(
+				&b,
+				`{"type":"user","uuid":"p%d","timestamp":"2026-11-20T09:00:%02dZ","message":{"content":"%s"}}`+"\n",
+				n,
+				m.rand.IntN(60),
+				strings.Repeat("x", m.rand.IntN(6000)),
+			)
 		default:
 			b.WriteString(reply(n, 1+m.rand.IntN(1000)))
 		}
@@ -201,7 +214,12 @@ func (m *mischief) text() string {
 // codexLine is one line of a thread.
 func (m *mischief) codexLine(n int) string {
 	line := func(kind, payload string, v ...any) string {
-		return fmt.Sprintf(`{"timestamp":"2026-11-20T09:00:%02d.000Z","type":%q,"payload":%s}`+"\n", m.rand.IntN(60), kind, fmt.Sprintf(payload, v...))
+		return fmt.Sprintf(
+			`{"timestamp":"2026-11-20T09:00:%02d.000Z","type":%q,"payload":%s}`+"\n",
+			m.rand.IntN(60),
+			kind,
+			fmt.Sprintf(payload, v...),
+		)
 	}
 	switch m.rand.IntN(12) {
 	case 0:
@@ -212,23 +230,56 @@ func (m *mischief) codexLine(n int) string {
 			`{"id":%q,"parent_thread_id":%q,"subagent_history_start_ordinal":3}`,
 		}[m.rand.IntN(3)], idA, idB)
 	case 7: // a compaction of old clients, the client's estimate, and a prompt that has to wait
-		return line("compacted", `{"message":"SUMMARY"}`) + line("event_msg", `{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d}}}`, n%9000)
+		return line(
+			"compacted",
+			`{"message":"SUMMARY"}`,
+		) + line(
+			"event_msg",
+			`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d}}}`,
+			n%9000,
+		)
 	case 8:
-		return line("event_msg", `{"type":"task_complete","turn_id":"t","error":{"codex_error_info":"context_window_exceeded"}}`)
+		return line(
+			"event_msg",
+			`{"type":"task_complete","turn_id":"t","error":{"codex_error_info":"context_window_exceeded"}}`,
+		)
 	case 9:
-		return line("event_msg", `{"type":"thread_rolled_back","num_turns":1}`) + line("event_msg", `{"type":"turn_aborted","turn_id":"t%d"}`, n)
+		return line(
+			"event_msg",
+			`{"type":"thread_rolled_back","num_turns":1}`,
+		) + line(
+			"event_msg",
+			`{"type":"turn_aborted","turn_id":"t%d"}`,
+			n,
+		)
 	case 1:
 		return "{\"type\":\"event_msg\",\n"
 	case 2:
 		return line("event_msg", `{"type":"user_message","message":"%s"}`, strings.Repeat("x", m.rand.IntN(6000)))
 	case 3:
-		return line("event_msg", `{"type":"task_started","turn_id":"t%d","turn_attribution":{},"model_context_window":%d}`, n, 100_000+m.rand.IntN(9))
+		return line(
+			"event_msg",
+			`{"type":"task_started","turn_id":"t%d","turn_attribution":{},"model_context_window":%d}`,
+			n,
+			100_000+m.rand.IntN(9),
+		)
 	case 4:
 		return line("session_meta", `{"id":"%s","cli_version":"0.169.0"}`, idA)
 	case 5:
-		return line("event_msg", `{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"total_tokens":%d}}}`, 1+m.rand.IntN(1000), n)
+		return line(
+			"event_msg",
+			`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"total_tokens":%d}}}`,
+			1+m.rand.IntN(1000),
+			n,
+		)
 	}
-	return line("token_usage_record", `{"response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":5,"total_tokens":%d}}`, n, n%1000, n%1000+5)
+	return line(
+		"token_usage_record",
+		`{"response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":5,"total_tokens":%d}}`,
+		n,
+		n%1000,
+		n%1000+5,
+	)
 }
 
 func (m *mischief) step() {
@@ -268,7 +319,13 @@ func (m *mischief) step() {
 		{"restart", func(string) { m.stop(); m.start() }},
 	}
 	if m.codex() {
-		kinds = append(kinds, kind{"compress or unpack", m.unpacked}, kind{"compress or unpack", m.unpacked}, kind{"archive", func(p string) {
+		kinds = append(kinds, kind{
+			"compress or unpack",
+			m.unpacked,
+		}, kind{
+			"compress or unpack",
+			m.unpacked,
+		}, kind{"archive", func(p string) {
 			if _, err := os.Stat(p); err == nil {
 				m.must(os.MkdirAll(m.path("archived"), 0o700))
 				m.must(os.Rename(p, m.path("archived", filepath.Base(p))))

@@ -136,12 +136,17 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 
 // readOpen reads a file that has been opened, from its beginning.
 func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileInfo, w *workspace, res *result) error {
-	fl, c := res.file, res.file.cursor
+	fl := res.file
+	c := res.file.cursor
 	if fl.learnt && !ours(info) {
 		return errNotOurs
 	}
 	s := &source{
-		r: r, file: fl, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone}, cursor: c,
+		r:      r,
+		file:   fl,
+		stored: info.Size(),
+		change: transcript.Change{From: fl.moved, Alone: fl.alone},
+		cursor: c,
 	}
 	s.open(ctx, file)
 	s.whole = !fl.known || !s.continues(info)
@@ -171,7 +176,8 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 	// Before its first line is whole, a file may still become a compressed one.
 	asLines := s.packed == nil && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
 	if asLines && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
-		res.fold, w.fold = w.fold, nil
+		res.fold = w.fold
+		w.fold = nil
 	}
 	return nil
 }
@@ -179,7 +185,8 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 // sign says whose a change is.
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
 	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
-	c.Title, c.Limits = facts.Title, facts.Limits
+	c.Title = facts.Title
+	c.Limits = facts.Limits
 	c.Cut = facts.Cut
 }
 
@@ -265,7 +272,8 @@ func (s *source) open(ctx context.Context, file *os.File) {
 func (s *source) begin(w *workspace) {
 	id := transcript.File{Name: s.file.name, Parent: s.file.parent, Subagent: s.file.subagent}
 	if w.fold == nil || w.format != s.file.format {
-		w.fold, w.format = s.r.roots.formats[s.file.format].NewFold(id), s.file.format
+		w.fold = s.r.roots.formats[s.file.format].NewFold(id)
+		w.format = s.file.format
 	} else {
 		w.fold.Restart(id)
 	}
@@ -292,7 +300,8 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	e := &w.entry
 	var before int64
 	young := s.young()
-	read, fresh := false, false // what the line is about which each calls
+	read := false
+	fresh := false // what the line is about which each calls
 	if f, ok := s.fold.(firstLiner); ok {
 		s.lines.first = func(lines []byte) (n int) {
 			n, fresh, _ = f.First(lines, e)
@@ -304,7 +313,8 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		if !read {
 			fresh, _ = s.fold.Line(line, int(end-before), e)
 		}
-		read, before = false, end
+		read = false
+		before = end
 		switch {
 		case s.whole:
 			s.receive(e, fresh, young)
@@ -365,17 +375,23 @@ func (s *source) last(line []byte) transcript.Session {
 func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 	s, whole = f.Peek(line)
 	sum := f.Sum()
-	s.Compactions, s.Bytes, s.Lines, s.Bad = sum.Compactions, sum.Bytes, sum.Lines, sum.Bad
+	s.Compactions = sum.Compactions
+	s.Bytes = sum.Bytes
+	s.Lines = sum.Lines
+	s.Bad = sum.Bad
 	return s, whole
 }
 
 // flush sends what has been found since the last call, up to end. size is how much
 // of the file has been looked at.
 func (s *source) flush(ctx context.Context, end, size int64, session transcript.Session) bool {
-	s.cursor.Offset, s.cursor.Size = end, size
+	s.cursor.Offset = end
+	s.cursor.Size = size
 	s.cursor.Head, s.cursor.Tail = s.lines.marks()
 	c := &s.change
-	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
+	c.Cursor = s.cursor
+	c.Session = session
+	c.Whole = s.whole
 	s.r.sign(s.file, c, s.fold.Facts())
 	messages, compactions := s.fold.Take()
 	if s.record == nil {
@@ -385,7 +401,9 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	takeBills(c, s.fold)
 	c.Unknown = s.fold.Unknown()
 	ok := s.r.send(ctx, *c)
-	c.Entries, c.From, c.Worked = nil, "", transcript.Worked{}
+	c.Entries = nil
+	c.From = ""
+	c.Worked = transcript.Worked{}
 	return ok
 }
 
@@ -428,7 +446,12 @@ func (s *source) keep(e *transcript.Entry) {
 // plain is an entry without what points into the line's buffer, but for a reading's
 // model.
 func plain(e transcript.Entry) transcript.Entry {
-	e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls = nil, nil, nil, nil, nil, nil
+	e.Version = nil
+	e.CWD = nil
+	e.SessionID = nil
+	e.Branch = nil
+	e.Title = nil
+	e.Calls = nil
 	if e.Model = bytes.Clone(e.Model); e.Kind != transcript.KindReading {
 		e.Model = nil
 	}
@@ -450,7 +473,11 @@ func takeBills(c *transcript.Change, fold transcript.Fold) {
 	}
 	before := c.Worked
 	if c.Bills, c.Worked = b.Bills(); before.All {
-		c.Worked = transcript.Worked{Keys: append(before.Keys, c.Worked.Keys...), Prompts: append(before.Prompts, c.Worked.Prompts...), All: true}
+		c.Worked = transcript.Worked{
+			Keys:    append(before.Keys, c.Worked.Keys...),
+			Prompts: append(before.Prompts, c.Worked.Prompts...),
+			All:     true,
+		}
 	}
 }
 

@@ -18,12 +18,18 @@ import (
 // the changes are the same but for the lists.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 77, Sessions: 10, Traps: true, Copies: true}); err != nil {
+	if _, err := transcripttest.Generate(dir, transcripttest.Options{
+		Seed:     77,
+		Sessions: 10,
+		Traps:    true,
+		Copies:   true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	once := func(o Options) map[string]transcript.Change {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-		out, all := make(chan transcript.Change), map[string]transcript.Change{}
+		out := make(chan transcript.Change)
+		all := map[string]transcript.Change{}
 		done := make(chan error, 1)
 		go func() {
 			defer close(out)
@@ -38,7 +44,8 @@ func TestRecords(t *testing.T) {
 		return all
 	}
 	var mu sync.Mutex
-	told, clears := map[string][]transcript.Entry{}, 0
+	told := map[string][]transcript.Entry{}
+	clears := 0
 	got := once(Options{Records: func(path string) func(*transcript.Entry) {
 		name := filepath.Base(path)
 		return func(e *transcript.Entry) {
@@ -61,7 +68,8 @@ func TestRecords(t *testing.T) {
 		if n := len(got[name].Entries) + len(got[name].Messages); n > 0 {
 			t.Errorf("%s: %d listed all the same", name, n)
 		}
-		c.Entries, c.Messages = nil, nil
+		c.Entries = nil
+		c.Messages = nil
 		if d := cmp.Diff(c, got[name]); d != "" {
 			t.Errorf("%s (-with lists +without):\n%s", name, d)
 		}

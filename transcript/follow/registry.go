@@ -137,20 +137,24 @@ func (r *registries) read(path string, registry *transcript.Registry, index stri
 		c, whole = registry.Read(filepath.Base(path), text)
 	}
 	if !whole { // half written: look again
-		now, r.stale = stamp{}, true
+		now = stamp{}
+		r.stale = true
 	}
 	if e == nil {
 		e = &entry{registry: registry, index: index}
 		r.entries[path] = e
 	}
 	r.news = r.news || e.runs != whole || whole && c != e.Client
-	e.Client, e.stamp, e.runs = c, now, whole
+	e.Client = c
+	e.stamp = now
+	e.runs = whole
 }
 
 // check asks which entries hold: a client that was killed leaves its file behind.
 func (r *registries) check() {
 	for path, e := range r.entries {
-		now, runs := e.Client, e.runs
+		now := e.Client
+		runs := e.runs
 		switch {
 		case e.registry.Runs != nil:
 			now, runs = e.registry.Runs(path, e.Client)
@@ -161,7 +165,9 @@ func (r *registries) check() {
 			now.Name = r.names(e)[now.SessionID]
 		}
 		if runs != e.runs || runs && now != e.Client {
-			e.Client, e.runs, r.news = now, runs, true
+			e.Client = now
+			e.runs = runs
+			r.news = true
 		}
 	}
 }

@@ -121,7 +121,8 @@ func (l *rootList) number(format *transcript.Format) uint8 {
 func (l *rootList) of(path string) (root followed, ok bool) {
 	for _, r := range l.all {
 		if within(r.path, path) && (!ok || len(r.path) > len(root.path)) {
-			root, ok = r, true
+			root = r
+			ok = true
 		}
 	}
 	return root, ok

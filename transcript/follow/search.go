@@ -109,7 +109,8 @@ func (f *follower) appeared(path string) {
 	f.index.told = f.index.told && info.IsDir()
 	roots := &f.index.roots
 	learnt := roots.isLearnt(path)
-	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || learnt) || learnt && depth == 1 && !roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
+	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || learnt) ||
+		learnt && depth == 1 && !roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
 		return // as in a search of all folders
 	}
 	for _, fl := range f.index.search(path, depth, map[inode]bool{}) {

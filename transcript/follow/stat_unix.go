@@ -68,7 +68,8 @@ type fact struct {
 // statIn looks at a name in an open folder, or where that is nil at a path. It follows no link.
 func statIn(dir *os.File, name string) (fact, error) {
 	var st unix.Stat_t
-	at, err := unix.AT_FDCWD, error(unix.EINTR)
+	at := unix.AT_FDCWD
+	err := error(unix.EINTR)
 	if dir != nil {
 		at = int(dir.Fd())
 	}

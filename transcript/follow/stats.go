@@ -22,7 +22,8 @@ func (s *Stats) publish(f *follower) {
 	for fl := range f.live {
 		lag += max(0, fl.tail.seen.poked-fl.tail.seen.offset)
 	}
-	liveFiles, failed := int64(len(f.live)), int64(len(f.failing))
+	liveFiles := int64(len(f.live))
+	failed := int64(len(f.failing))
 	parkedFiles := int64(len(f.index.files)) - liveFiles - failed
 	s.Parked.Store(parkedFiles)
 	s.Live.Store(liveFiles)

@@ -31,19 +31,56 @@ func stories(t *testing.T) (all []told) {
 	t.Helper()
 	all = []told{{
 		"claude", claude.Format(), filepath.Join("-p", idA+".jsonl"), story(60_000), 1,
-		transcript.Session{Compactions: transcript.TriggerCounts{4, 4, 5}, Bad: 6, SideMessages: 3, Turns: 20, Messages: 20},
+		transcript.Session{
+			Compactions:  transcript.TriggerCounts{4, 4, 5},
+			Bad:          6,
+			SideMessages: 3,
+			Turns:        20,
+			Messages:     20,
+		},
 	}}
-	codexFormat, day := codex.Format(nil), filepath.Join("2026", "11", "20")
+	codexFormat := codex.Format(nil)
+	day := filepath.Join("2026", "11", "20")
 	for _, of := range []struct {
 		kind  codexKind
 		least transcript.Session
 	}{
-		{"thread", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
-		{"subagent", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
-		{"fork", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
-		{"old", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
+		{"thread", transcript.Session{
+			Compactions: transcript.TriggerCounts{3, 2, 1},
+			Bad:         3,
+			Turns:       9,
+			Messages:    15,
+		}},
+		{"subagent", transcript.Session{
+			Compactions: transcript.TriggerCounts{3, 2, 1},
+			Bad:         3,
+			Turns:       9,
+			Messages:    15,
+		}},
+		{"fork", transcript.Session{
+			Compactions: transcript.TriggerCounts{3, 2, 0},
+			Bad:         3,
+			Turns:       9,
+			Messages:    13,
+		}},
+		{"old", transcript.Session{
+			Compactions: transcript.TriggerCounts{3, 2, 0},
+			Bad:         3,
+			Turns:       9,
+			Messages:    13,
+		}},
 	} {
-		all = append(all, told{"codex/" + string(of.kind), codexFormat, filepath.Join(day, codexName), codexStory(of.kind, 30_000), 1, of.least})
+		all = append(
+			all,
+			told{
+				"codex/" + string(of.kind),
+				codexFormat,
+				filepath.Join(day, codexName),
+				codexStory(of.kind, 30_000),
+				1,
+				of.least,
+			},
+		)
 	}
 	for _, scenario := range []string{"manual-compact", "api-errors"} { // of the real client
 		names, err := filepath.Glob("../codex/testdata/transcripts/" + scenario + "/sessions/*/*/*/*.jsonl")
@@ -54,7 +91,10 @@ func stories(t *testing.T) (all []told) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, told{"codex/" + scenario, codexFormat, filepath.Join(day, codexName), text, 29, transcript.Session{}})
+		all = append(
+			all,
+			told{"codex/" + scenario, codexFormat, filepath.Join(day, codexName), text, 29, transcript.Session{}},
+		)
 	}
 	return all
 }
@@ -77,28 +117,74 @@ func story(n int) []byte {
 			line(`{"type":"assistant","uuid":"a%d-%d","timestamp":"%s","version":"2.1.197","sessionId":"s","message":{"id":"m%d","model":"claude-sonnet-4-5","content":[{"type":"text","text":"x\n"}],"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}}}`,
 				i, part, at(i, part), i, 3, 1000*i, 1+part*part)
 			if part == 1 && i%3 == 0 {
-				line(`{"type":"user","uuid":"r%d","timestamp":"%s","message":{"content":[{"type":"tool_result","content":"ok"}]}}`, i, stamp)
+				line(
+					`{"type":"user","uuid":"r%d","timestamp":"%s","message":{"content":[{"type":"tool_result","content":"ok"}]}}`,
+					i,
+					stamp,
+				)
 			}
 		}
 		switch i % 11 {
 		case 2:
-			line(`{"type":"assistant","uuid":"a%d-1","timestamp":"%s","message":{"id":"m%d","usage":{"input_tokens":9,"output_tokens":99}}}`, i-1, stamp, i-1) // a replay
+			line(
+				`{"type":"assistant","uuid":"a%d-1","timestamp":"%s","message":{"id":"m%d","usage":{"input_tokens":9,"output_tokens":99}}}`,
+				i-1,
+				stamp,
+				i-1,
+			) // a replay
 		case 3:
-			line(`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"auto","preTokens":%d}}`, i, at(i, 9), 1000*i)
-			line(`{"type":"user","isCompactSummary":true,"uuid":"s%d","parentUuid":"b%d","timestamp":"%s","message":{"content":"%s"}}`, i, i, at(i, 9), strings.Repeat("It went so. ", 30))
+			line(
+				`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"auto","preTokens":%d}}`,
+				i,
+				at(i, 9),
+				1000*i,
+			)
+			line(
+				`{"type":"user","isCompactSummary":true,"uuid":"s%d","parentUuid":"b%d","timestamp":"%s","message":{"content":"%s"}}`,
+				i,
+				i,
+				at(i, 9),
+				strings.Repeat("It went so. ", 30),
+			)
 		case 5: // the summary first
-			line(`{"type":"user","isCompactSummary":true,"uuid":"s%d","timestamp":"%s","message":{"content":"%s"}}`, i, at(i, 7), strings.Repeat("It went well. ", 30))
-			line(`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"manual","preTokens":%d,"preservedSegment":{"anchorUuid":"s%d"}}}`, i, at(i, 8), 1000*i, i)
+			line(
+				`{"type":"user","isCompactSummary":true,"uuid":"s%d","timestamp":"%s","message":{"content":"%s"}}`,
+				i,
+				at(i, 7),
+				strings.Repeat("It went well. ", 30),
+			)
+			line(
+				`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"manual","preTokens":%d,"preservedSegment":{"anchorUuid":"s%d"}}}`,
+				i,
+				at(i, 8),
+				1000*i,
+				i,
+			)
 		case 6:
 			line("{\"type\":\"assistant\",\nnot JSON\n\n \t \n[1]")
 		case 7:
 			line(`{"type":"summary","summary":"A title","leafUuid":"a%d-0"}`, i)
 		case 8:
-			line(`{"type":"assistant","isSidechain":true,"uuid":"c%d","timestamp":"%s","message":{"id":"mc%d","usage":{"input_tokens":50,"output_tokens":5}}}`, i, stamp, i)
+			line(
+				`{"type":"assistant","isSidechain":true,"uuid":"c%d","timestamp":"%s","message":{"id":"mc%d","usage":{"input_tokens":50,"output_tokens":5}}}`,
+				i,
+				stamp,
+				i,
+			)
 		case 9:
-			line(`{"type":"user","isCompactSummary":true,"uuid":"o%d","forkedFrom":{"sessionId":"x","messageUuid":"y%d"},"timestamp":"%s","message":{"content":"%s"}}`, i, i, at(i, 5), strings.Repeat("Once more. ", 30))
+			line(
+				`{"type":"user","isCompactSummary":true,"uuid":"o%d","forkedFrom":{"sessionId":"x","messageUuid":"y%d"},"timestamp":"%s","message":{"content":"%s"}}`,
+				i,
+				i,
+				at(i, 5),
+				strings.Repeat("Once more. ", 30),
+			)
 		default:
-			line(`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":"%s","durationMs":5}`, i, at(i, 10))
+			line(
+				`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":"%s","durationMs":5}`,
+				i,
+				at(i, 10),
+			)
 		}
 	}
 	return b.Bytes()
@@ -131,7 +217,13 @@ func codexStory(kind codexKind, n int) []byte {
 			`"rate_limits":{"primary":{"used_percent":%d.5,"window_minutes":300,"resets_at":1795310598}}`, last-40, last/2, last, sum, sum, sum%100)
 	}
 	estimate := func(last, sum int) {
-		event("token_count", `"info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"input_tokens":%d,"total_tokens":%d},"model_context_window":258400}`, last, sum, sum)
+		event(
+			"token_count",
+			`"info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"input_tokens":%d,"total_tokens":%d},"model_context_window":258400}`,
+			last,
+			sum,
+			sum,
+		)
 	}
 	copied := func() { // what is another thread's
 		line("session_meta", `{"id":"%s","cli_version":"0.125.0"}`, idB)
@@ -147,7 +239,12 @@ func codexStory(kind codexKind, n int) []byte {
 	}
 	switch kind {
 	case "subagent":
-		line("session_meta", `{"id":"%s","parent_thread_id":"%s","subagent_history_start_ordinal":6,"cli_version":"0.169.0","cwd":"/home/dev/w","git":{"branch":"fix"}}`, idA, idB)
+		line(
+			"session_meta",
+			`{"id":"%s","parent_thread_id":"%s","subagent_history_start_ordinal":6,"cli_version":"0.169.0","cwd":"/home/dev/w","git":{"branch":"fix"}}`,
+			idA,
+			idB,
+		)
 		copied()
 	case "fork":
 		line("session_meta", `{"id":"%s","forked_from_id":"%s","cli_version":"0.125.0"}`, idA, idB)
@@ -162,8 +259,20 @@ func codexStory(kind codexKind, n int) []byte {
 			line("token_usage_record", `{"thread_id":"%s","turn_id":"t%d","response_id":"r%d-%d","usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":40,"total_tokens":%d}}`,
 				idA, i, i, part, tokens-40, tokens/2, tokens)
 		}
-		line("response_item", `{"type":"custom_tool_call","call_id":"c%d-%d","name":"apply_patch","input":"*** Begin Patch\n*** Update File: x%d.go\n"}`, i, part, i)
-		line("response_item", `{"type":"custom_tool_call_output","call_id":"c%d-%d","output":"%s"}`, i, part, strings.Repeat("é\\n", i%30))
+		line(
+			"response_item",
+			`{"type":"custom_tool_call","call_id":"c%d-%d","name":"apply_patch","input":"*** Begin Patch\n*** Update File: x%d.go\n"}`,
+			i,
+			part,
+			i,
+		)
+		line(
+			"response_item",
+			`{"type":"custom_tool_call_output","call_id":"c%d-%d","output":"%s"}`,
+			i,
+			part,
+			strings.Repeat("é\\n", i%30),
+		)
 		count(tokens, sum)
 		if i%5 == 0 {
 			count(tokens, sum) // a repeat
@@ -181,14 +290,25 @@ func codexStory(kind codexKind, n int) []byte {
 		switch {
 		case manual:
 			if !old {
-				line("token_usage_record", `{"thread_id":"%s","turn_id":"t%d","response_id":"k%d","usage":{"input_tokens":90,"output_tokens":5,"total_tokens":95}}`, idA, i, i)
+				line(
+					"token_usage_record",
+					`{"thread_id":"%s","turn_id":"t%d","response_id":"k%d","usage":{"input_tokens":90,"output_tokens":5,"total_tokens":95}}`,
+					idA,
+					i,
+					i,
+				)
 			}
 			line("compacted", `{"message":"SUMMARY","window_id":"w%d","compaction_response_id":"k%d"}`, i, i)
 			estimate(5000+i, sum)
 		case old:
 			event("user_message", `"message":"do %s"`, strings.Repeat("it ", i%40))
 		default:
-			event("item_completed", `"turn_id":"t%d","item":{"type":"UserMessage","content":[{"type":"text","text":"do %s"}]}`, i, strings.Repeat("it ", i%40))
+			event(
+				"item_completed",
+				`"turn_id":"t%d","item":{"type":"UserMessage","content":[{"type":"text","text":"do %s"}]}`,
+				i,
+				strings.Repeat("it ", i%40),
+			)
 		}
 		if !manual {
 			response(i, 0, 20_000+1000*i)
@@ -198,7 +318,12 @@ func codexStory(kind codexKind, n int) []byte {
 		}
 		switch i % 11 {
 		case 0:
-			line("response_item", `{"type":"message","role":"developer","content":[{"text":"[sm context] at %d%% #%d"}]}`, i%100, i)
+			line(
+				"response_item",
+				`{"type":"message","role":"developer","content":[{"text":"[sm context] at %d%% #%d"}]}`,
+				i%100,
+				i,
+			)
 		case 2, 6: // by itself, in the middle of a turn; its record once more
 			for range 2 {
 				line("compacted", `{"message":"","window_id":"a%d"}`, i)
@@ -208,7 +333,10 @@ func codexStory(kind codexKind, n int) []byte {
 		case 4:
 			fmt.Fprint(&b, "{\"type\":\"event_msg\",\nnot JSON\n\n \t \n[1]\n")
 		case 5: // the API has refused it
-			event("token_count", `"info":{"last_token_usage":{"total_tokens":100},"total_token_usage":{"total_tokens":258400},"model_context_window":258400}`)
+			event(
+				"token_count",
+				`"info":{"last_token_usage":{"total_tokens":100},"total_token_usage":{"total_tokens":258400},"model_context_window":258400}`,
+			)
 			event("task_complete", `"turn_id":"t%d","error":{"codex_error_info":"context_window_exceeded"}`, i)
 		case 7:
 			event("thread_rolled_back", `"num_turns":1`)
@@ -221,7 +349,12 @@ func codexStory(kind codexKind, n int) []byte {
 				line("compacted", `{"message":"","window_id":"u%d"}`, i) // between two turns
 			}
 		case 10:
-			event("item_completed", `"item":{"type":"CommandExecution","id":"exec-%d","command":["bash","-lc","go test"],"aggregated_output":"%s"}`, i, strings.Repeat("ok ", 1400))
+			event(
+				"item_completed",
+				`"item":{"type":"CommandExecution","id":"exec-%d","command":["bash","-lc","go test"],"aggregated_output":"%s"}`,
+				i,
+				strings.Repeat("ok ", 1400),
+			)
 		}
 		event("task_complete", `"turn_id":"t%d"`, i)
 	}

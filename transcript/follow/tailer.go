@@ -142,7 +142,12 @@ func (t *tailer) run(ctx context.Context, poll bool) {
 
 // exit gives the file back to the loop.
 func (t *tailer) exit(ctx context.Context, reread bool) {
-	x := exit{file: t.file, cursor: t.cursor, reread: reread, deaf: t.deaf}
+	x := exit{
+		file:   t.file,
+		cursor: t.cursor,
+		reread: reread,
+		deaf:   t.deaf,
+	}
 	select {
 	case t.exits <- x:
 	case <-ctx.Done():
@@ -217,8 +222,12 @@ const (
 // newTail starts nxadm/tail behind what has been read.
 func (t *tailer) newTail(poll bool) (*tail.Tail, error) {
 	return tail.TailFile(t.cursor.Path, tail.Config{
-		Location: &tail.SeekInfo{Offset: t.cursor.Offset}, Follow: true, CompleteLines: true, MustExist: true,
-		Poll: poll, Logger: tail.DiscardingLogger,
+		Location:      &tail.SeekInfo{Offset: t.cursor.Offset},
+		Follow:        true,
+		CompleteLines: true,
+		MustExist:     true,
+		Poll:          poll,
+		Logger:        tail.DiscardingLogger,
 	})
 }
 
@@ -244,7 +253,8 @@ func (t *tailer) listen(ctx context.Context, poll bool) outcome {
 			if interrupted() {
 				return another
 			}
-			before, missed := t.cursor.Offset, t.missed
+			before := t.cursor.Offset
+			missed := t.missed
 			if t.look(ctx, nil) {
 				return anew
 			}

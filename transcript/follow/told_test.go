@@ -37,7 +37,11 @@ func TestToldOfAll(t *testing.T) {
 			r.settle("moved back")
 			r.append(r.path("-q", nested), reply(2, 100))
 		}},
-		{"a folder may be entered at last", func(r *rig) { r.chmod(r.path("-p"), 0o600) }, func(r *rig) { r.chmod(r.path("-p"), 0o700) }},
+		{
+			"a folder may be entered at last",
+			func(r *rig) { r.chmod(r.path("-p"), 0o600) },
+			func(r *rig) { r.chmod(r.path("-p"), 0o700) },
+		},
 		{"a folder may be entered again", nil, func(r *rig) {
 			file, err := os.OpenFile(r.path("-p", idA+".jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 			r.must(err)
@@ -51,7 +55,8 @@ func TestToldOfAll(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
-			r.o.Rescan, r.o.ActiveFor = 24*time.Hour, time.Nanosecond // a file that is not live is looked at when there is news alone
+			r.o.Rescan = 24 * time.Hour
+			r.o.ActiveFor = time.Nanosecond // a file that is not live is looked at when there is news alone
 			r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
 			r.append(r.path("-p", nested), reply(1, 100))
 			if c.before != nil {
@@ -78,7 +83,8 @@ func TestRegistryDenied(t *testing.T) {
 	unprivileged(t)
 	r := newRig(t)
 	entries := make(chan []transcript.Client)
-	r.o.Rescan, r.o.Clients = 24*time.Hour, entries
+	r.o.Rescan = 24 * time.Hour
+	r.o.Clients = entries
 	dir := filepath.Join(filepath.Dir(r.root), "sessions")
 	put := func(pid int) {
 		text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":"idle","procStart":""}`, pid, idA)

@@ -41,7 +41,10 @@ func newWatcher(poll bool, log *slog.Logger) *watcher {
 		return w
 	}
 	errs := make(chan error, 1)
-	w.notify, w.events, w.errors, w.ended = notify, notify.Events, errs, make(chan struct{})
+	w.notify = notify
+	w.events = notify.Events
+	w.errors = errs
+	w.ended = make(chan struct{})
 	// fsnotify may report an error while it holds what adding a folder waits for, so
 	// the goroutine that adds folders must not receive the errors. All errors mean the same:
 	// one is enough.
@@ -77,9 +80,16 @@ func (w *watcher) add(dir string) {
 		return // just now
 	}
 	w.failed[dir] = true
-	if denied := errors.Is(err, fs.ErrPermission); !denied && !w.warned { // to list it is denied too, and that is logged
+	if denied := errors.Is(
+		err,
+		fs.ErrPermission,
+	); !denied &&
+		!w.warned { // to list it is denied too, and that is logged
 		w.warned = true
-		w.log.Warn("cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches", "err", reason(err))
+		w.log.Warn(
+			"cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches",
+			"err", reason(err),
+		)
 	}
 }
 

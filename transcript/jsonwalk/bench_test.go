@@ -6,7 +6,10 @@ import (
 )
 
 func BenchmarkQuotes(b *testing.B) {
-	text := []byte(`"` + strings.Repeat(`\tw.depth++\n\tif w.depth > maxDepth {\n\t\treturn fmt.Errorf(\"too deep: %d\\n\", w.depth)\n`, 1000) + `"`)
+	text := []byte(`"` + strings.Repeat(
+		`\tw.depth++\n\tif w.depth > maxDepth {\n\t\treturn fmt.Errorf(\"too deep: %d\\n\", w.depth)\n`,
+		1000,
+	) + `"`)
 	for way, x := range ways() {
 		b.Run(way, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

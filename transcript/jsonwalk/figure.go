@@ -21,7 +21,9 @@ func (w *Walker) Figure(value Text) int64 {
 		return 0
 	}
 	// As clients write it, without spaces, and without zeros before it.
-	b, i, n := w.b, w.i, int64(0)
+	b := w.b
+	i := w.i
+	n := int64(0)
 	for i < len(b) && b[i]-'0' <= 9 && n <= MaxFigure {
 		n = n*10 + int64(b[i]-'0')
 		i++

@@ -29,7 +29,8 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 		return t.Instant(line)
 	}
 	b := line[t.From:t.To]
-	minute, rest := [2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, binary.LittleEndian.Uint64(b[16:])
+	minute := [2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+	rest := binary.LittleEndian.Uint64(b[16:])
 	d := rest&stampDigits - stampZeros
 	seconds := rest&^stampDigits == stampMarks // rest has them; the bytes before it name a minute
 	if seconds && minute == c.minute && (d|(d+pastNine))&highs == 0 && d>>8&0xff < 6 {
@@ -38,7 +39,8 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 	}
 	at := t.Instant(line)
 	if seconds && at != 0 {
-		c.minute, c.at = minute, at-at%60e9
+		c.minute = minute
+		c.at = at - at%60e9
 	}
 	return at
 }
@@ -75,7 +77,8 @@ func fixedInstant(b []byte) (transcript.Instant, bool) {
 	second, ok6 := twoDigits(b[17], b[18])
 	hundreds, ok7 := twoDigits('0', b[20])
 	millis, ok8 := twoDigits(b[21], b[22])
-	year, millis = year*100+rest, hundreds*100+millis
+	year = year*100 + rest
+	millis = hundreds*100 + millis
 	if !(ok0 && ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && ok8) ||
 		year < 1970 || year > 2261 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
 		return 0, false
@@ -88,7 +91,8 @@ func fixedInstant(b []byte) (transcript.Instant, bool) {
 }
 
 func twoDigits(a, b byte) (n int64, ok bool) {
-	a, b = a-'0', b-'0'
+	a = a - '0'
+	b = b - '0'
 	return int64(a)*10 + int64(b), a <= 9 && b <= 9
 }
 

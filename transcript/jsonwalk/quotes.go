@@ -37,9 +37,17 @@ type quotes struct {
 
 // start forgets all but the old positions: clearing them takes time, and n says how many count.
 func (x *quotes) start(b []byte) {
-	x.b, x.at, x.escaped, x.k, x.n = b, 0, 0, 0, 0
-	x.plain, x.half, x.unicode, x.open = false, false, false, false
-	x.clean, x.again = math.MaxUint32, 0
+	x.b = b
+	x.at = 0
+	x.escaped = 0
+	x.k = 0
+	x.n = 0
+	x.plain = false
+	x.half = false
+	x.unicode = false
+	x.open = false
+	x.clean = math.MaxUint32
+	x.again = 0
 }
 
 // Decode gives a string of the text, nil for none. Of most it is known that there is nothing to decode.
@@ -73,7 +81,8 @@ func (x *quotes) AppendEnds(buf []byte, t Text, n int) []byte {
 			k++
 		}
 		k = min(k, len(b))
-		buf, b = unquote(slices.Grow(buf, k+8), b[:k]), b[k:]
+		buf = unquote(slices.Grow(buf, k+8), b[:k])
+		b = b[k:]
 	}
 	rest := len(b) - n/32*6 // an escape of six bytes may give one
 	for rest > 0 && !parts(b, rest) {
@@ -98,11 +107,13 @@ func (x *quotes) more() bool {
 	x.k = 0
 	if !x.plain && !x.fillFast() {
 		x.cut()
-		x.plain, x.unicode = true, true
+		x.plain = true
+		x.unicode = true
 		x.at -= int(x.escaped) // an escape is seen from its backslash on
 	}
 	if x.plain {
-		x.clean, x.again = 0, math.MaxUint32 // any string may need decoding
+		x.clean = 0
+		x.again = math.MaxUint32 // any string may need decoding
 		x.fill()
 	}
 	return x.n >= 2
@@ -155,7 +166,8 @@ func stringEnd(b []byte, i int) int {
 	for {
 		for i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
-			quote, slash := x^(ones*'"'), x^(ones*'\\')
+			quote := x ^ (ones * '"')
+			slash := x ^ (ones * '\\')
 			// The lowest bit set marks the first quote, backslash or control
 			// character: borrows only spoil bytes above a true hit.
 			m := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*' ')&^x) & highs

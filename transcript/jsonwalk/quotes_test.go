@@ -22,14 +22,16 @@ func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 	t.Helper()
 	x := way
 	x.start(b)
-	x.plain, x.half = way.plain, way.half
+	x.plain = way.plain
+	x.half = way.half
 	for more := true; more; {
 		more = x.more()
 		n := x.n
 		if more {
 			n &^= 1
 		}
-		all, x.k = append(all, x.q[:n]...), n
+		all = append(all, x.q[:n]...)
+		x.k = n
 		for i := 0; i+1 < len(all); i += 2 {
 			s := Text{all[i] + 1, all[i+1]}
 			if got, want := x.Decode(s), s.Bytes(b); !bytes.Equal(got, want) {
@@ -47,7 +49,8 @@ func defined(b []byte) (all []uint32, loose bool) {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
 		case c == '"':
-			all, in = append(all, uint32(i)), !in
+			all = append(all, uint32(i))
+			in = !in
 		case c == '\\' && !in:
 			return all, true
 		case c == '\\':
@@ -76,7 +79,8 @@ func checkFirst(t *testing.T, lines []byte) {
 	for _, half := range []bool{false, true} {
 		var x quotes
 		x.start(lines)
-		x.half, x.open = half, true
+		x.half = half
+		x.open = true
 		var got []uint32
 		for more := true; more; x.k = x.n &^ 1 {
 			more = x.more()
@@ -87,7 +91,14 @@ func checkFirst(t *testing.T, lines []byte) {
 			got = got[:min(len(got), len(want))]
 		}
 		if n := x.EndLine(); n != len(line) || !slices.Equal(want, got) {
-			t.Fatalf("half %t: %d bytes, want %d, of %q (-want +got):\n%s", half, n, len(line), lines, cmp.Diff(want, got))
+			t.Fatalf(
+				"half %t: %d bytes, want %d, of %q (-want +got):\n%s",
+				half,
+				n,
+				len(line),
+				lines,
+				cmp.Diff(want, got),
+			)
 		}
 	}
 }
@@ -109,7 +120,16 @@ func checkQuotes(t *testing.T, b []byte) {
 // hits are what a string may hold that matters, right or wrong.
 var hits = []string{
 	`"`, `\"`, `\\`, `\\"`, `\\\"`, `\/`, `\b`, `\f`, `\n`, `\r`, `\t`, `\u0aF9`, `\u"`, `\u00g0`, `\u00`, `\`, `\x`, `\U`, `\"\"\\\\"`,
-	"\x00", "\x1f", "\n", "\x7f", "\x80", "\xff", "\xa2", "\xdc", strings.Repeat(`\`, 63), strings.Repeat(`\`, 64), strings.Repeat(`"`, 70),
+	"\x00", "\x1f", "\n", "\x7f", "\x80", "\xff", "\xa2", "\xdc", strings.Repeat(
+		`\`,
+		63,
+	), strings.Repeat(
+		`\`,
+		64,
+	), strings.Repeat(
+		`"`,
+		70,
+	),
 }
 
 func TestQuotesAtEveryPlace(t *testing.T) {
@@ -122,7 +142,10 @@ func TestQuotesAtEveryPlace(t *testing.T) {
 			for at := range n + 1 {
 				b := append(buf[:(n+at+i)%64], '"') // another alignment each time
 				start := len(b) - 1
-				b = append(append(append(b, bytes.Repeat([]byte{'x'}, at)...), hit...), bytes.Repeat([]byte{'y'}, n-at)...)
+				b = append(
+					append(append(b, bytes.Repeat([]byte{'x'}, at)...), hit...),
+					bytes.Repeat([]byte{'y'}, n-at)...,
+				)
 				checkQuotes(t, b[start:])
 				checkQuotes(t, append(b, '"')[start:])
 			}
@@ -135,7 +158,14 @@ func TestQuotesBehindEveryEscape(t *testing.T) {
 	for c := range 256 {
 		for _, rest := range []string{"", "0041", "0g41", strings.Repeat("x", 80)} {
 			for at := range 66 {
-				checkQuotes(t, slices.Concat([]byte(`"`+strings.Repeat("x", at)+`\`), []byte{byte(c)}, []byte(rest+`"`+strings.Repeat(" ", 64))))
+				checkQuotes(
+					t,
+					slices.Concat(
+						[]byte(`"`+strings.Repeat("x", at)+`\`),
+						[]byte{byte(c)},
+						[]byte(rest+`"`+strings.Repeat(" ", 64)),
+					),
+				)
 			}
 		}
 	}
@@ -168,7 +198,23 @@ func randomText(r *rand.Rand, n int) []byte {
 }
 
 func TestUnquoteIsThatOfJSON(t *testing.T) {
-	parts := []string{`\ud83d`, `\ude00`, `\uD83D\uDE00`, `\u0000`, `\uFFFD`, `\"`, `\\`, `\/`, `\b\f\n\r\t`, "é", "😀", "\xff", "\xed\xa0\x80", "abc", "12345678"}
+	parts := []string{
+		`\ud83d`,
+		`\ude00`,
+		`\uD83D\uDE00`,
+		`\u0000`,
+		`\uFFFD`,
+		`\"`,
+		`\\`,
+		`\/`,
+		`\b\f\n\r\t`,
+		"é",
+		"😀",
+		"\xff",
+		"\xed\xa0\x80",
+		"abc",
+		"12345678",
+	}
 	r := rand.New(rand.NewPCG(2, 0))
 	for range 50_000 {
 		raw := []byte{'"'}

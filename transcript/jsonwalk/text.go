@@ -72,10 +72,12 @@ func unquote(out, b []byte) []byte {
 			binary.LittleEndian.PutUint64(out[n:n+8:cap(out)], x)
 			if m := special8(x); m != 0 {
 				k := bits.TrailingZeros64(m) / 8
-				out, b = out[:n+k], b[k:]
+				out = out[:n+k]
+				b = b[k:]
 				break
 			}
-			out, b = out[:n+8], b[8:]
+			out = out[:n+8]
+			b = b[8:]
 		}
 		if len(b) > 0 {
 			out, b = unquoteOne(out, b)

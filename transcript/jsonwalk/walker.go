@@ -43,7 +43,10 @@ func (w *Walker) Begin(b []byte) { begin(w, b, false) }
 func (w *Walker) BeginLine(lines []byte) { begin(w, lines, true) }
 
 func begin(w *Walker, b []byte, open bool) {
-	w.i, w.depth, w.fresh, w.bad = 0, 0, false, false
+	w.i = 0
+	w.depth = 0
+	w.fresh = false
+	w.bad = false
 	w.start(b)
 	w.open = open
 	if uint64(len(b)) > math.MaxUint32 {
@@ -56,7 +59,8 @@ func begin(w *Walker, b []byte, open bool) {
 // Plain makes a walker that has just begun do without wide instructions, as on machines that lack them.
 func (w *Walker) Plain() {
 	w.start(w.b)
-	w.plain, w.unicode = true, true
+	w.plain = true
+	w.unicode = true
 }
 
 // Pos is the index of the next byte.
@@ -140,13 +144,15 @@ func (w *Walker) Next(end byte) bool {
 // Member steps to the next member of an object and returns its name. A value that
 // is a string is read too; others are left to be read.
 func (w *Walker) Member() (name []byte, value Text, ok bool) {
-	k, b := w.k, w.b
+	k := w.k
+	b := w.b
 	if k+2 > w.n || k > len(w.q)-4 || w.unicode {
 		return w.anyMember()
 	}
 	// As clients write it, without spaces: {"name": and ,"name":
 	q := (*[4]uint32)(w.q[k:])
-	start, end := int(q[0]), int(q[1])
+	start := int(q[0])
+	end := int(q[1])
 	begins := start == w.i && w.fresh || start == w.i+1 && !w.fresh && b[w.i] == ','
 	if !begins || end+2 >= len(b) || b[end+1] != ':' || b[end+2] <= ' ' {
 		return w.anyMember()
@@ -161,7 +167,8 @@ func (w *Walker) Member() (name []byte, value Text, ok bool) {
 		k += 2
 	}
 	w.fresh = false
-	w.i, w.k = next, k+2
+	w.i = next
+	w.k = k + 2
 	return b[start+1 : end], value, true
 }
 

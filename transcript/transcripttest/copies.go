@@ -203,7 +203,10 @@ func (s *Session) Sidechain(replies int) {
 	if !s.client.is("sidechains") {
 		return
 	}
-	last, context, output, calls := s.last, s.context, s.output, s.calls
+	last := s.last
+	context := s.context
+	output := s.output
+	calls := s.calls
 	s.side = true
 	s.last = ""
 	s.context = 6_000
@@ -212,7 +215,10 @@ func (s *Session) Sidechain(replies int) {
 		s.Reply(Reply{Model: "claude-3-5-haiku-20241022"})
 	}
 	s.side = false
-	s.last, s.context, s.output, s.calls = last, context, output, calls
+	s.last = last
+	s.context = context
+	s.output = output
+	s.calls = calls
 }
 
 // Subagent begins the file of a subagent, written to w; nil if the client has none.

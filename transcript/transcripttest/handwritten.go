@@ -21,14 +21,22 @@ type HandWritten struct {
 
 // NewHandWritten begins a session; n tells it from others and says how many days after 2026 began.
 func NewHandWritten(n int) *HandWritten {
-	return &HandWritten{ID: fmt.Sprintf("%08x-1111-4111-8111-111111111111", n), Folder: "-home-dev-web", Version: "2.1.197",
-		Now: time.Date(2026, 1, 1+n, 8, 0, 0, 0, time.UTC)}
+	return &HandWritten{
+		ID:      fmt.Sprintf("%08x-1111-4111-8111-111111111111", n),
+		Folder:  "-home-dev-web",
+		Version: "2.1.197",
+		Now:     time.Date(2026, 1, 1+n, 8, 0, 0, 0, time.UTC),
+	}
 }
 
 func (s *HandWritten) put(kind string, after time.Duration, members map[string]any) map[string]any {
 	s.Now = s.Now.Add(after)
 	s.count++
-	r := map[string]any{"type": kind, "uuid": fmt.Sprintf("%s-%d", s.ID, s.count), "timestamp": s.Now.Format(time.RFC3339Nano),
+	r := map[string]any{"type": kind, "uuid": fmt.Sprintf(
+		"%s-%d",
+		s.ID,
+		s.count,
+	), "timestamp": s.Now.Format(time.RFC3339Nano),
 		"sessionId": s.ID, "cwd": "/home/dev/web", "version": s.Version}
 	maps.Copy(r, members)
 	s.Records = append(s.Records, r)
@@ -67,7 +75,8 @@ func (s *HandWritten) GoBack(n int) {
 func Rewound(n int) *HandWritten {
 	s := NewHandWritten(n)
 	random := rand.New(rand.NewPCG(uint64(n), 7))
-	prompts, size := 0, 20
+	prompts := 0
+	size := 20
 	for range 20 + random.IntN(60) {
 		switch move := random.IntN(12); {
 		case size > 140 || move == 0 && size > 40:
@@ -91,7 +100,11 @@ func Rewound(n int) *HandWritten {
 // Read is a reply of so many thousand tokens.
 func (s *HandWritten) Read(thousands ...int) {
 	for _, n := range thousands {
-		s.put("assistant", 10*time.Second, map[string]any{"message": map[string]any{"id": fmt.Sprintf("msg-%s-%d", s.ID, s.count), "model": "claude-opus-4-6",
+		s.put("assistant", 10*time.Second, map[string]any{"message": map[string]any{"id": fmt.Sprintf(
+			"msg-%s-%d",
+			s.ID,
+			s.count,
+		), "model": "claude-opus-4-6",
 			"usage": map[string]any{"input_tokens": n * 1000}}})
 	}
 }
@@ -102,8 +115,24 @@ func (s *HandWritten) Work(tokens int, files ...string) {
 	for _, name := range files {
 		call := fmt.Sprintf("toolu-%s-%d", s.ID, s.count)
 		s.put("assistant", time.Second, map[string]any{"message": map[string]any{"id": id, "model": "claude-opus-4-6", "usage": map[string]any{"input_tokens": tokens},
-			"content": []any{map[string]any{"type": "tool_use", "id": call, "name": "Read", "input": map[string]any{"file_path": name}}}}})
-		s.put("user", time.Second, map[string]any{"message": map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": "what stands there"}}}})
+			"content": []any{map[string]any{
+				"type":  "tool_use",
+				"id":    call,
+				"name":  "Read",
+				"input": map[string]any{"file_path": name},
+			}}}})
+		s.put(
+			"user",
+			time.Second,
+			map[string]any{"message": map[string]any{
+				"role": "user",
+				"content": []any{map[string]any{
+					"type":        "tool_result",
+					"tool_use_id": call,
+					"content":     "what stands there",
+				}},
+			}},
+		)
 	}
 }
 
@@ -118,7 +147,14 @@ func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 
 // Summary is what a new file begins with after a compaction in early clients.
 func (s *HandWritten) Summary() {
-	s.put("user", 10*time.Second, map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": "What was done: " + s.ID}})
+	s.put(
+		"user",
+		10*time.Second,
+		map[string]any{
+			"isCompactSummary": true,
+			"message":          map[string]any{"role": "user", "content": "What was done: " + s.ID},
+		},
+	)
 }
 
 // Filled are turns of readings up to a size, the compaction, and the first reading after it.

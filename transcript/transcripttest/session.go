@@ -74,7 +74,12 @@ func NewSession(w io.Writer, seed uint64, o SessionOptions) *Session {
 }
 
 func newSession(w io.Writer, rng *rand.Rand, text *prose, o SessionOptions) *Session {
-	s := &Session{w: w, rng: rng, prose: text, client: newClient(o.Version)}
+	s := &Session{
+		w:      w,
+		rng:    rng,
+		prose:  text,
+		client: newClient(o.Version),
+	}
 	s.id = cmp.Or(o.ID, newUUID(rng))
 	s.cwd = cmp.Or(o.Cwd, "/home/dev/"+pick(rng, []string{"web", "api-server", "läden", "a_b.c"}))
 	s.project = folder(s.cwd)
@@ -358,7 +363,12 @@ func (s *Session) message(o Reply) *message {
 		m.stop = `"tool_use"`
 	}
 	if o.Shape == Iterated && slices.ContainsFunc(s.client.records["reply"][0], isIterations) {
-		m.first = Tokens{Input: 3, CacheCreation: 100, CacheRead: context / 2, Output: 5}
+		m.first = Tokens{
+			Input:         3,
+			CacheCreation: 100,
+			CacheRead:     context / 2,
+			Output:        5,
+		}
 	}
 	m.tokens = m.first.plus(m.last)
 	return m
@@ -366,7 +376,9 @@ func (s *Session) message(o Reply) *message {
 
 // reply returns the record of one line of a message.
 func (s *Session) reply(m *message, content string, last bool) *record {
-	kind, stop, tokens := "reply", m.stop, m.tokens
+	kind := "reply"
+	stop := m.stop
+	tokens := m.tokens
 	if !last && m.shape != Iterated && s.client.has("partial") {
 		kind = "partial"
 		stop = "null"
@@ -445,10 +457,12 @@ func iterated(t template, before, last Tokens) template {
 func (s *Session) toolUse(o Reply) string {
 	c := call{id: newID(s.rng, "toolu_01"), task: o.Task}
 	s.calls = append(s.calls, c)
-	name, input := "Bash", fmt.Sprintf(`"command":"go test ./...%d"`, s.rng.IntN(99))
+	name := "Bash"
+	input := fmt.Sprintf(`"command":"go test ./...%d"`, s.rng.IntN(99))
 	switch {
 	case o.Task:
-		name, input = "Task", `"description":"look","prompt":"look","subagent_type":"general-purpose"`
+		name = "Task"
+		input = `"description":"look","prompt":"look","subagent_type":"general-purpose"`
 	case o.Input > 0:
 		name, input = "Write", `"file_path":"/x.go","content":"`+s.prose.take(s.rng, o.Input)+`"`
 	}
@@ -465,7 +479,8 @@ type Result struct {
 func (s *Session) ToolResult(o Result) {
 	c := call{id: newID(s.rng, "toolu_01"), caller: newUUID(s.rng)}
 	if len(s.calls) > 0 {
-		c, s.calls = s.calls[0], s.calls[1:]
+		c = s.calls[0]
+		s.calls = s.calls[1:]
 	}
 	kind := "result"
 	if c.task && s.client.has("task") {

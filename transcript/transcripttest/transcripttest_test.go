@@ -31,7 +31,12 @@ func generated(t *testing.T, o Options) (*Truth, map[string][]byte) {
 // Whether the figures are right is for the tests of the readers.
 func TestGenerateIsDeterministic(t *testing.T) {
 	t.Parallel()
-	o := Options{Seed: 3, Traps: true, Copies: true, Subagents: true}
+	o := Options{
+		Seed:      3,
+		Traps:     true,
+		Copies:    true,
+		Subagents: true,
+	}
 	truth, files := generated(t, o)
 	sameTruth, sameFiles := generated(t, o)
 	if d := cmp.Diff(truth, sameTruth); d != "" {
@@ -81,9 +86,11 @@ func TestCopies(t *testing.T) {
 			if got.ContextTokens != 50_000 || !got.Known || got.Origin != s.ID() {
 				t.Errorf("%s %s: %+v", version, kind, got)
 			}
-			own, inherited := 0, 1
+			own := 0
+			inherited := 1
 			if kind == Continued {
-				own, inherited = 1, 0
+				own = 1
+				inherited = 0
 			}
 			if got.Compactions.Total() != own || got.Inherited != inherited {
 				t.Errorf("%s %s: %+v", version, kind, got)

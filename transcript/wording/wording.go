@@ -60,7 +60,8 @@ func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 // MayBeOurs reports whether a text may be one that IsOurs recognizes, or that Clip
 // keeps more of.
 func MayBeOurs(s []byte) bool {
-	return bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) || bytes.HasPrefix(s, []byte(resumeHead))
+	return bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) ||
+		bytes.HasPrefix(s, []byte(resumeHead))
 }
 
 // IsOurs knows the texts that sm itself sends: its heading, a document, and the prompt that

@@ -9,7 +9,8 @@ import (
 // and what only looks alike is not.
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
-	prompt, document := Resume("/home/dev/a b.md"), DocumentLine("2026-11-20-web")
+	prompt := Resume("/home/dev/a b.md")
+	document := DocumentLine("2026-11-20-web")
 	for _, h := range []string{Message, Context, Handoff, Remind, Guard} {
 		if !strings.HasPrefix(h, Heading) || !strings.HasSuffix(h, "] ") {
 			t.Errorf("%q is no heading", h)

@@ -26,7 +26,11 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 		files = append(files, path)
 	}
 	if filepath.IsAbs(project) {
-		files = append(files, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
+		files = append(
+			files,
+			filepath.Join(project, ".claude", "settings.json"),
+			filepath.Join(project, ".claude", "settings.local.json"),
+		)
 	}
 	for _, path := range append(files, ManagedSettings()) {
 		if data := hookSettings(path); data != nil {
@@ -57,7 +61,11 @@ func hookSettings(path string) []byte {
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	var info syscall.Stat_t
-	if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Size > maxHookSettings {
+	if err := syscall.Fstat(
+		fd,
+		&info,
+	); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG ||
+		info.Size > maxHookSettings {
 		return nil
 	}
 	data := make([]byte, info.Size)

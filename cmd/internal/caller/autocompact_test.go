@@ -23,33 +23,59 @@ func TestAutoCompactOfHook(t *testing.T) {
 	}{
 		"nothing": {},
 		"variables": {
-			vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000", "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "150000"},
-			want: hook.AutoCompact{Window: "100000", Percent: "50", Output: "8000", IdleMin: "150000"},
+			vars: map[string]string{
+				"CLAUDE_CODE_AUTO_COMPACT_WINDOW":     "100000",
+				"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE":     "50",
+				"CLAUDE_CODE_MAX_OUTPUT_TOKENS":       "8000",
+				"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "150000",
+			},
+			want: hook.AutoCompact{
+				Window:  "100000",
+				Percent: "50",
+				Output:  "8000",
+				IdleMin: "150000",
+			},
 		},
-		"long":        {vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat("1", 33)}},
-		"off":         {vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "}, want: hook.AutoCompact{Off: true}},
-		"all off":     {vars: map[string]string{"DISABLE_COMPACT": "1"}, want: hook.AutoCompact{Off: true}},
-		"not off":     {vars: map[string]string{"DISABLE_AUTO_COMPACT": "0", "DISABLE_COMPACT": "false"}},
-		"user":        {files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`}, want: hook.AutoCompact{Setting: 120_000}},
+		"long":    {vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat("1", 33)}},
+		"off":     {vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "}, want: hook.AutoCompact{Off: true}},
+		"all off": {vars: map[string]string{"DISABLE_COMPACT": "1"}, want: hook.AutoCompact{Off: true}},
+		"not off": {vars: map[string]string{"DISABLE_AUTO_COMPACT": "0", "DISABLE_COMPACT": "false"}},
+		"user": {
+			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`},
+			want:  hook.AutoCompact{Setting: 120_000},
+		},
 		"broken file": {files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000`}},
 		"project before user": {
-			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000,"autoCompactEnabled":false}`, "project/.claude/settings.json": `{"autoCompactWindow":130000}`},
-			want:  hook.AutoCompact{Setting: 130_000, Off: true},
+			files: map[string]string{
+				".claude/settings.json":         `{"autoCompactWindow":120000,"autoCompactEnabled":false}`,
+				"project/.claude/settings.json": `{"autoCompactWindow":130000}`,
+			},
+			want: hook.AutoCompact{Setting: 130_000, Off: true},
 		},
 		"folder before project": {
-			files: map[string]string{"project/.claude/settings.json": `{"autoCompactWindow":130000}`, "project/.claude/settings.local.json": `{"autoCompactWindow":140000}`},
-			want:  hook.AutoCompact{Setting: 140_000},
+			files: map[string]string{
+				"project/.claude/settings.json":       `{"autoCompactWindow":130000}`,
+				"project/.claude/settings.local.json": `{"autoCompactWindow":140000}`,
+			},
+			want: hook.AutoCompact{Setting: 140_000},
 		},
 		"another directory": {
-			vars:  map[string]string{"CLAUDE_CONFIG_DIR": "HOME/other"},
-			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`, "other/settings.json": `{"autoCompactWindow":150000}`},
-			want:  hook.AutoCompact{Setting: 150_000},
+			vars: map[string]string{"CLAUDE_CONFIG_DIR": "HOME/other"},
+			files: map[string]string{
+				".claude/settings.json": `{"autoCompactWindow":120000}`,
+				"other/settings.json":   `{"autoCompactWindow":150000}`,
+			},
+			want: hook.AutoCompact{Setting: 150_000},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			vars := map[string]string{"HOME": home, "CLAUDE_PROJECT_DIR": filepath.Join(home, "project"), "CLAUDE_PID": "2000000000"}
+			vars := map[string]string{
+				"HOME":               home,
+				"CLAUDE_PROJECT_DIR": filepath.Join(home, "project"),
+				"CLAUDE_PID":         "2000000000",
+			}
 			for key, value := range test.vars {
 				vars[key] = strings.Replace(value, "HOME", home, 1)
 			}

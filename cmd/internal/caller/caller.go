@@ -49,7 +49,8 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 	if pid, ok := by.supervisorPID(); ok {
 		if child, ok := clientOfRun(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
 			if p, err := proc.Stat("/proc", child); err == nil {
-				c.PID, c.Start = child, p.Start
+				c.PID = child
+				c.Start = p.Start
 			}
 		}
 	}
@@ -131,7 +132,8 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 		Session string `json:"sessionId"`
 		Start   string `json:"procStart"`
 	}
-	if err != nil || json.Unmarshal(text, &entry) != nil || entry.PID != pid || entry.Start != "" && entry.Start != start {
+	if err != nil || json.Unmarshal(text, &entry) != nil || entry.PID != pid ||
+		entry.Start != "" && entry.Start != start {
 		return ""
 	}
 	return entry.Session
@@ -148,7 +150,10 @@ func (by *Caller) supervisorPID() (pid int, ok bool) {
 func (by *Caller) Supervisor() (*os.Process, error) {
 	pid, ok := by.supervisorPID()
 	if !ok {
-		return nil, fmt.Errorf("not under sm run: %s is not set; start the client with 'sm run -- claude'", SupervisorVariable)
+		return nil, fmt.Errorf(
+			"not under sm run: %s is not set; start the client with 'sm run -- claude'",
+			SupervisorVariable,
+		)
 	}
 	// First a handle, which on Linux stays with this process, then the questions.
 	p, err := os.FindProcess(pid)
@@ -156,9 +161,15 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 		return nil, fmt.Errorf("not under sm run: process %d: %w; start the client with 'sm run -- claude'", pid, err)
 	}
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
-		err = fmt.Errorf("not under sm run: process %d has not started this client; start it with 'sm run -- claude'", pid)
+		err = fmt.Errorf(
+			"not under sm run: process %d has not started this client; start it with 'sm run -- claude'",
+			pid,
+		)
 	} else if !proc.Catches("/proc", pid, syscall.SIGUSR1) {
-		err = fmt.Errorf("not under sm run: process %d does not wait for SIGUSR1; start the client with 'sm run -- claude'", pid)
+		err = fmt.Errorf(
+			"not under sm run: process %d does not wait for SIGUSR1; start the client with 'sm run -- claude'",
+			pid,
+		)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Release())
@@ -168,7 +179,13 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 
 // Inside says by which variable, or which process, it shows that a client runs this command, if one does.
 func (by *Caller) Inside() (sign string, inside bool) {
-	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", SupervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
+	for _, name := range []string{
+		"CLAUDE_CODE_SESSION_ID",
+		"CLAUDECODE",
+		"CLAUDE_PID",
+		SupervisorVariable,
+		"CLAUDE_SESSION_MANAGER_ID",
+	} {
 		if value, _ := by.LookupEnv(name); value != "" {
 			return name, true
 		}
@@ -194,7 +211,13 @@ func (by *Caller) Origin(at time.Time) hook.Origin {
 func (by *Caller) origin(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
 	o := by.told(at, procDir, parent, line)
 	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Pane) != "" && served(procDir, line) {
-		o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Server, o.Pane = "", "", "", "", "", 0, ""
+		o.Agent = ""
+		o.Parent = ""
+		o.Name = ""
+		o.Provider = ""
+		o.Tmux = ""
+		o.Server = 0
+		o.Pane = ""
 	}
 	return o
 }
@@ -206,9 +229,13 @@ func (by *Caller) told(at time.Time, procDir string, parent int, line iter.Seq[p
 		return value
 	}
 	o := hook.Origin{
-		Agent: get("CLAUDE_SESSION_MANAGER_ID"), Parent: get("SM_PARENT_ID"), Name: get("SM_NAME"), Provider: get("SM_PROVIDER"),
-		Project: get("CLAUDE_PROJECT_DIR"),
-		PID:     proc.ClientPID(get("CLAUDE_PID"), parent, line), At: at.UTC(),
+		Agent:    get("CLAUDE_SESSION_MANAGER_ID"),
+		Parent:   get("SM_PARENT_ID"),
+		Name:     get("SM_NAME"),
+		Provider: get("SM_PROVIDER"),
+		Project:  get("CLAUDE_PROJECT_DIR"),
+		PID:      proc.ClientPID(get("CLAUDE_PID"), parent, line),
+		At:       at.UTC(),
 	}
 	if p, err := process(o.PID, procDir, line); err == nil {
 		o.Start = p.Start

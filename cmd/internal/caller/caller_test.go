@@ -26,7 +26,8 @@ func TestSupervisorIsAnAncestor(t *testing.T) {
 		fmt.Sprint(os.Getpid()): "has not started this client",
 	} {
 		p, err := testCaller(map[string]string{SupervisorVariable: value}).Supervisor()
-		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "not under sm run: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "not under sm run: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", value, p, err)
 		}
 	}
@@ -41,11 +42,30 @@ func TestOrigin(t *testing.T) {
 		vars map[string]string
 		want hook.Origin
 	}{
-		{"in a pane", pane, hook.Origin{Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", PID: 2000000000}},
-		{"in a project", map[string]string{"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/p"}, hook.Origin{PID: 2000000000, Project: "/p"}},
+		{"in a pane", pane, hook.Origin{
+			Agent:  hook.TmuxAgent("/tmp/t", 12, "%3"),
+			Tmux:   "/tmp/t",
+			Server: 12,
+			Pane:   "%3",
+			PID:    2000000000,
+		}},
+		{"in a project", map[string]string{"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/p"}, hook.Origin{
+			PID:     2000000000,
+			Project: "/p",
+		}},
 		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
-		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
-		{"an odd pane", map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x", "CLAUDE_PID": "2000000000"}, hook.Origin{Tmux: "/tmp/t", Server: 12, PID: 2000000000}},
+		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}, hook.Origin{
+			PID: 2000000000,
+		}},
+		{"an odd pane", map[string]string{
+			"TMUX":       "/tmp/t,12,0",
+			"TMUX_PANE":  "x",
+			"CLAUDE_PID": "2000000000",
+		}, hook.Origin{
+			Tmux:   "/tmp/t",
+			Server: 12,
+			PID:    2000000000,
+		}},
 	} {
 		tt.vars["HOME"] = t.TempDir()
 		tt.want.At = at.UTC()

@@ -20,16 +20,19 @@ func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
 }
 
 func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, parent int) hook.Origin {
-	o, line := hook.Origin{}, proc.Lineage(procDir, parent)
+	o := hook.Origin{}
+	line := proc.Lineage(procDir, parent)
 	pid := proc.ClientPID("", parent, line)
 	p, err := process(pid, procDir, line)
 	if err == nil && !subagent && !isServer(pid, procDir) {
 		o = by.origin(at, procDir, parent, line)
-		o.Project, o.AutoCompact = "", hook.AutoCompact{} // settings of Claude Code
+		o.Project = ""
+		o.AutoCompact = hook.AutoCompact{} // settings of Claude Code
 		if !strings.HasPrefix(o.Provider, "codex") {
 			o.Provider = ""
 		}
-		o.PID, o.Start = pid, p.Start
+		o.PID = pid
+		o.Start = p.Start
 	}
 	o.Client, o.At = "codex", at.UTC()
 	return o

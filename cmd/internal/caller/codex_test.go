@@ -55,7 +55,16 @@ func TestCodexOrigin(t *testing.T) {
 		"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "SM_NAME": "web", "SM_PARENT_ID": "em", "SM_PROVIDER": "claude", "HOME": t.TempDir(),
 		"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/elsewhere", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
 	}
-	own := hook.Origin{Client: "codex", Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", Name: "web", Parent: "em", At: at}
+	own := hook.Origin{
+		Client: "codex",
+		Agent:  hook.TmuxAgent("/tmp/t", 12, "%3"),
+		Tmux:   "/tmp/t",
+		Server: 12,
+		Pane:   "%3",
+		Name:   "web",
+		Parent: "em",
+		At:     at,
+	}
 	alone := hook.Origin{Client: "codex", At: at}
 	runs := func(o hook.Origin, pid int) hook.Origin {
 		o.PID, o.Start = pid, fmt.Sprint(7000+pid)
@@ -68,10 +77,25 @@ func TestCodexOrigin(t *testing.T) {
 		want      hook.Origin
 	}{
 		{"in a pane", []string{"bash", "codex --no-daemon"}, false, runs(own, 101)},
-		{"called by a shell", []string{"bash", "node /usr/bin/codex", "/opt/codex --no-daemon", "sh -c sm\thook"}, false, runs(own, 102)},
+		{
+			"called by a shell",
+			[]string{"bash", "node /usr/bin/codex", "/opt/codex --no-daemon", "sh -c sm\thook"},
+			false,
+			runs(own, 102),
+		},
 		{"behind the server", []string{"codex app-server --listen unix://", "sh -c sm\thook"}, false, alone},
-		{"started by what the server started", []string{"codex app-server --listen unix://", "bash", "codex exec hi"}, false, runs(alone, 102)},
-		{"behind a server for another program", []string{"codex mcp-server", "bash", "codex exec hi"}, false, runs(alone, 102)},
+		{
+			"started by what the server started",
+			[]string{"codex app-server --listen unix://", "bash", "codex exec hi"},
+			false,
+			runs(alone, 102),
+		},
+		{
+			"behind a server for another program",
+			[]string{"codex mcp-server", "bash", "codex exec hi"},
+			false,
+			runs(alone, 102),
+		},
 		{"a subagent", []string{"bash", "codex --no-daemon"}, true, alone},
 		{"a name that only resembles the server's", []string{"codex my-app-server"}, false, runs(own, 100)},
 	} {
@@ -99,9 +123,23 @@ func TestOriginBehindServer(t *testing.T) {
 		"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "SM_NAME": "web", "SM_PARENT_ID": "em", "SM_PROVIDER": "codex", "HOME": t.TempDir(),
 		"CLAUDE_SESSION_MANAGER_ID": "worker", "CLAUDE_PID": "2000000000",
 	})
-	own := hook.Origin{Agent: "worker", Tmux: "/tmp/t", Server: 12, Pane: "%3", Name: "web", Parent: "em", Provider: "codex", PID: 2000000000, At: at}
+	own := hook.Origin{
+		Agent:    "worker",
+		Tmux:     "/tmp/t",
+		Server:   12,
+		Pane:     "%3",
+		Name:     "web",
+		Parent:   "em",
+		Provider: "codex",
+		PID:      2000000000,
+		At:       at,
+	}
 	alone := hook.Origin{PID: 2000000000, At: at}
-	for command, want := range map[string]hook.Origin{"codex app-server": alone, "codex mcp-server": alone, "codex --no-daemon": own} {
+	for command, want := range map[string]hook.Origin{
+		"codex app-server":  alone,
+		"codex mcp-server":  alone,
+		"codex --no-daemon": own,
+	} {
 		dir, parent := processes(t, command, "bash")
 		if diff := cmp.Diff(want, by.origin(at, dir, parent, proc.Lineage(dir, parent))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", command, diff)
@@ -121,7 +159,13 @@ func TestOwnTerminal(t *testing.T) {
 		}
 	}
 	dir, pid := processes(t, "codex")
-	for name, p := range map[string]proc.Process{"no terminal": {PID: pid, Start: "7100"}, "not seen": {PID: pid, Terminal: 34816}} {
+	for name, p := range map[string]proc.Process{"no terminal": {
+		PID:   pid,
+		Start: "7100",
+	}, "not seen": {
+		PID:      pid,
+		Terminal: 34816,
+	}} {
 		if ownTerminal(p, dir) {
 			t.Error(name)
 		}

@@ -24,7 +24,8 @@ func OfProcess(pid int) hook.Origin {
 			env[string(name)] = string(value)
 		}
 	}
-	env["CLAUDE_PID"], env["CLAUDE_PROJECT_DIR"] = strconv.Itoa(pid), "" // of a client that has started this one
+	env["CLAUDE_PID"] = strconv.Itoa(pid)
+	env["CLAUDE_PROJECT_DIR"] = "" // of a client that has started this one
 	by := Caller{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
 	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
 	o.AutoCompact = hook.AutoCompact{}

@@ -25,7 +25,8 @@ func readAnswer(r *bufio.Reader) ([]byte, error) {
 	if !strings.HasPrefix(version, "HTTP/1.") || len(code) < 3 || code[0] != '2' {
 		return nil, errNoAnswer
 	}
-	length, chunked := "", false
+	length := ""
+	chunked := false
 	for {
 		header, err := readLine(r)
 		if err != nil {

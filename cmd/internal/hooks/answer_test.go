@@ -55,9 +55,12 @@ func TestReadAnswer(t *testing.T) {
 	for name, text := range map[string]string{
 		"to the end": ok + "\r\n" + strings.Repeat("x", maxAnswer+1),
 		"a length":   ok + "Content-Length: 131073\r\n\r\n" + strings.Repeat("x", maxAnswer+1),
-		"pieces":     ok + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8000\r\n"+strings.Repeat("x", 0x8000)+"\r\n", 5) + "0\r\n\r\n",
-		"huge":       ok + "Content-Length: 9223372036854775807\r\n\r\n{}",
-		"a header":   ok + "X: " + strings.Repeat("x", 5000) + "\r\n\r\n{}",
+		"pieces": ok + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat(
+			"8000\r\n"+strings.Repeat("x", 0x8000)+"\r\n",
+			5,
+		) + "0\r\n\r\n",
+		"huge":     ok + "Content-Length: 9223372036854775807\r\n\r\n{}",
+		"a header": ok + "X: " + strings.Repeat("x", 5000) + "\r\n\r\n{}",
 	} {
 		if got, err := readAnswer(bufio.NewReader(strings.NewReader(text))); err == nil {
 			t.Errorf("too long, %s: %d bytes", name, len(got))

@@ -34,7 +34,8 @@ func (p *Process) Hook(ctx context.Context, args []string) int {
 // hook is one event from the client's standard input to the client's standard output.
 func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	data := readObject(p.Stdin)
-	decode, codex := hook.Decode, ofCodex(args, data)
+	decode := hook.Decode
+	codex := ofCodex(args, data)
 	if codex {
 		decode = codexhook.Decode
 	}
@@ -84,7 +85,8 @@ func ofCodex(args []string, data []byte) bool {
 // to its end, for the sender's sake, and is nothing.
 func readObject(r io.Reader) []byte {
 	var frame hook.Frame
-	data, tooLarge := make([]byte, 0, 16<<10), false
+	data := make([]byte, 0, 16<<10)
+	tooLarge := false
 	for {
 		if len(data) == cap(data) {
 			data = slices.Grow(data, len(data))
@@ -93,7 +95,8 @@ func readObject(r io.Reader) []byte {
 		n, done := frame.Feed(data[len(data) : len(data)+n])
 		data = data[:len(data)+n]
 		if len(data) > maxPayload {
-			data, tooLarge = data[:0], true
+			data = data[:0]
+			tooLarge = true
 		}
 		switch {
 		case !done && err == nil:
@@ -112,9 +115,11 @@ func argument(args []string, name string) (value string, ok bool) {
 			break
 		}
 		if v, is := strings.CutPrefix(arg, name+"="); is {
-			value, ok = v, true
+			value = v
+			ok = true
 		} else if arg == name && i+1 < len(args) {
-			value, ok = args[i+1], true
+			value = args[i+1]
+			ok = true
 		}
 	}
 	return value, ok

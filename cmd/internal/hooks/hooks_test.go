@@ -72,7 +72,11 @@ func TestHookOfMegabytes(t *testing.T) {
 	e := newEar(t)
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
-	p := Process{Stdin: strings.NewReader(stdin), Stdout: new(bytes.Buffer), LookupEnv: func(string) (string, bool) { return "", false }}
+	p := Process{
+		Stdin:     strings.NewReader(stdin),
+		Stdout:    new(bytes.Buffer),
+		LookupEnv: func(string) (string, bool) { return "", false },
+	}
 	p.hook(t.Context(), []string{"--socket", e.socket}, time.Now()) // not Hook, which gives up on a slow machine
 	heard := e.all()
 	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
@@ -82,7 +86,11 @@ func TestHookOfMegabytes(t *testing.T) {
 	if err != nil || told.SessionID != "s" || string(told.ToolInput) != `{"file_path":"/a"}` {
 		t.Errorf("error %v, %+v", err, told)
 	}
-	if got := readObject(io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, maxPayload), strings.NewReader(`"}`))); got != nil {
+	if got := readObject(io.MultiReader(
+		strings.NewReader(`{"a":"`),
+		io.LimitReader(zeros{}, maxPayload),
+		strings.NewReader(`"}`),
+	)); got != nil {
 		t.Errorf("kept %d bytes", len(got))
 	}
 }
@@ -108,7 +116,13 @@ func TestHookTriesAllSockets(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, heard := Post(t.Context(), []string{dir + "/none", foreign, stale, e.socket}, []byte("{}"), true); !heard || len(e.all()) != 1 {
+	if _, heard := Post(
+		t.Context(),
+		[]string{dir + "/none", foreign, stale, e.socket},
+		[]byte("{}"),
+		true,
+	); !heard ||
+		len(e.all()) != 1 {
 		t.Errorf("heard %q", e.all())
 	}
 }

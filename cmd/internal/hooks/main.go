@@ -29,8 +29,14 @@ func Main(args []string, exit func(code int)) int {
 		return handOver(args)
 	}
 	p := &Process{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
-		Executable: beside, CalledAs: calledAs(args[0]), Exit: exit,
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		LookupEnv:  os.LookupEnv,
+		Vars:       os.Environ,
+		Executable: beside,
+		CalledAs:   calledAs(args[0]),
+		Exit:       exit,
 	}
 	if command == "hook" {
 		return p.Hook(context.Background(), args[2:])
@@ -60,7 +66,8 @@ func calledAs(name string) string {
 // would stop the agent.
 func handOver(args []string) int {
 	path, err := beside()
-	if err == nil && filepath.Base(args[0]) == wholeProgram { // it has become this very program, and would do so for ever
+	if err == nil &&
+		filepath.Base(args[0]) == wholeProgram { // it has become this very program, and would do so for ever
 		err = fmt.Errorf("%s is sm-hook itself", path)
 	}
 	if err == nil {

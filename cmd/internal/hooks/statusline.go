@@ -115,7 +115,8 @@ func join(ours, others string) string {
 func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) string {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(p.Vars(), InsideStatusline+"=1")
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), p.Stderr
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stderr = p.Stderr
 	out := &proc.Head{Left: maxStatusline}
 	cmd.Stdout = out
 	// What the shell started ends with it.

@@ -28,7 +28,8 @@ func (p *Process) within(ctx context.Context, from time.Duration, work func(cont
 	if from == 0 {
 		listen()
 	}
-	done, watched := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	watched := make(chan struct{})
 	watch := time.AfterFunc(from, func() {
 		defer close(watched)
 		if from > 0 {

@@ -166,7 +166,9 @@ func (env Env) runtimeDir() (dir string, ok bool) {
 // trustedLinks reports whether all symbolic links of an absolute path belong to
 // this user or to root.
 func trustedLinks(path string) bool {
-	at, rest, links := "/", strings.Split(path, "/"), 0
+	at := "/"
+	rest := strings.Split(path, "/")
+	links := 0
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]

@@ -9,7 +9,8 @@ import (
 // TestWatchedCodexDirs: where the folders to watch are named, Codex's is watched only if CODEX_HOME names it.
 func TestWatchedCodexDirs(t *testing.T) {
 	t.Parallel()
-	home, other := []string{"/h/.codex/sessions", "/h/.codex/archived_sessions"}, []string{"/c/sessions", "/c/archived_sessions"}
+	home := []string{"/h/.codex/sessions", "/h/.codex/archived_sessions"}
+	other := []string{"/c/sessions", "/c/archived_sessions"}
 	for _, c := range []struct {
 		vars  map[string]string
 		named bool

@@ -33,7 +33,15 @@ func TestOf(t *testing.T) {
 func TestLine(t *testing.T) {
 	t.Parallel()
 	built := func(revision, modified string) *debug.BuildInfo {
-		return &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}}
+		return &debug.BuildInfo{
+			Settings: []debug.BuildSetting{{
+				Key:   "vcs.revision",
+				Value: revision,
+			}, {
+				Key:   "vcs.modified",
+				Value: modified,
+			}},
+		}
 	}
 	for name, c := range map[string]struct {
 		info  *debug.BuildInfo

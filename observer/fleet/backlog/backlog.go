@@ -95,7 +95,15 @@ func (b *Backlog) Copied() bool {
 }
 
 func newRecord(m *transcript.Message, counts, today bool) Record {
-	r := Record{id: m.ID, usage: [4]uint32{figure(m.Usage.Input), figure(m.Usage.CacheCreation), figure(m.Usage.CacheRead), figure(m.Usage.Output)}}
+	r := Record{
+		id: m.ID,
+		usage: [4]uint32{
+			figure(m.Usage.Input),
+			figure(m.Usage.CacheCreation),
+			figure(m.Usage.CacheRead),
+			figure(m.Usage.Output),
+		},
+	}
 	if m.Side {
 		r.usage[0] |= markBit
 	}
@@ -119,7 +127,16 @@ func figure(n int64) uint32 { return uint32(max(0, min(n, figureBits))) }
 func (b *Backlog) Message(i int) (m transcript.Message, counts bool) {
 	r := &b.Messages[i]
 	u := func(i int) int64 { return int64(r.usage[i] & figureBits) }
-	m = transcript.Message{ID: r.id, At: longAgo, Usage: transcript.Usage{Input: u(0), CacheCreation: u(1), CacheRead: u(2), Output: u(3)}}
+	m = transcript.Message{
+		ID: r.id,
+		At: longAgo,
+		Usage: transcript.Usage{
+			Input:         u(0),
+			CacheCreation: u(1),
+			CacheRead:     u(2),
+			Output:        u(3),
+		},
+	}
 	m.Side = r.usage[0]&markBit != 0
 	if r.usage[2]&markBit != 0 {
 		m.At = b.today

@@ -25,11 +25,24 @@ func TestOnce(t *testing.T) {
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	messages := []transcript.Message{
-		{ID: 1, At: 10, Usage: transcript.Usage{Input: 1, CacheCreation: 2, CacheRead: 1 << 29, Output: 1 << 40}},
-		{ID: 2, At: 11, Side: true, Usage: transcript.Usage{Output: 3}},
+		{ID: 1, At: 10, Usage: transcript.Usage{
+			Input:         1,
+			CacheCreation: 2,
+			CacheRead:     1 << 29,
+			Output:        1 << 40,
+		}},
+		{
+			ID:    2,
+			At:    11,
+			Side:  true,
+			Usage: transcript.Usage{Output: 3},
+		},
 	}
 	var b Backlog
-	b.Begin(&transcript.Change{Messages: messages, Compactions: []transcript.Compaction{{At: 10}, {At: 11, Copied: true}}}, 10, 11)
+	b.Begin(&transcript.Change{
+		Messages:    messages,
+		Compactions: []transcript.Compaction{{At: 10}, {At: 11, Copied: true}},
+	}, 10, 11)
 	type kept struct {
 		Message transcript.Message
 		Counts  bool
@@ -40,8 +53,22 @@ func TestBegin(t *testing.T) {
 		got = append(got, kept{m, counts})
 	}
 	want := []kept{
-		{transcript.Message{ID: 1, At: longAgo, Usage: transcript.Usage{Input: 1, CacheCreation: 2, CacheRead: 1 << 29, Output: figureBits}}, false},
-		{transcript.Message{ID: 2, At: 11, Side: true, Usage: transcript.Usage{Output: 3}}, true},
+		{transcript.Message{
+			ID: 1,
+			At: longAgo,
+			Usage: transcript.Usage{
+				Input:         1,
+				CacheCreation: 2,
+				CacheRead:     1 << 29,
+				Output:        figureBits,
+			},
+		}, false},
+		{transcript.Message{
+			ID:    2,
+			At:    11,
+			Side:  true,
+			Usage: transcript.Usage{Output: 3},
+		}, true},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)

@@ -43,7 +43,10 @@ func (o *Owners) Expect(history []*Backlog) (n int) {
 }
 
 // Settle ends the history. The claims are those put since Expect; they are not written to.
-func (o *Owners) Settle(claims []Claim) { o.repeated, o.unlisted = nil, claims }
+func (o *Owners) Settle(claims []Claim) {
+	o.repeated = nil
+	o.unlisted = claims
+}
 
 // Of says whose a message is.
 func (o *Owners) Of(id transcript.Key) (owner transcript.Key, ok bool) {
@@ -106,7 +109,8 @@ func newRepeated(n int) *repeated {
 }
 
 func (r *repeated) add(id transcript.Key) {
-	i, bit := id>>6&r.mask, uint64(1)<<(id&63)
+	i := id >> 6 & r.mask
+	bit := uint64(1) << (id & 63)
 	r.again[i] |= r.once[i] & bit
 	r.once[i] |= bit
 }

@@ -15,7 +15,8 @@ func TestOwners(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		random := func() transcript.Key { return transcript.Join(transcript.Key(rng.IntN(60))) }
 		var o Owners
-		model, claims := map[transcript.Key]transcript.Key{}, []Claim(nil)
+		model := map[transcript.Key]transcript.Key{}
+		claims := []Claim(nil)
 		claim := func(id transcript.Key) {
 			owner, known := o.Of(id)
 			if want, ok := model[id]; ok != known || owner != want {
@@ -41,7 +42,10 @@ func TestOwners(t *testing.T) {
 		var history []*Backlog
 		var ids []transcript.Key
 		for range rng.IntN(8) {
-			b := &Backlog{Messages: make([]Record, rng.IntN(10)), Later: []Later{{Messages: make([]transcript.Message, rng.IntN(3))}}}
+			b := &Backlog{
+				Messages: make([]Record, rng.IntN(10)),
+				Later:    []Later{{Messages: make([]transcript.Message, rng.IntN(3))}},
+			}
 			for i := range b.Messages {
 				b.Messages[i].id = random()
 				ids = append(ids, b.Messages[i].id)

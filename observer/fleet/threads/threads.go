@@ -37,7 +37,11 @@ type Threads struct {
 
 // New returns an empty Threads.
 func New() *Threads {
-	return &Threads{opened: map[string]transcript.Instant{}, holder: map[string]transcript.Holder{}, heard: map[string][]Text{}}
+	return &Threads{
+		opened: map[string]transcript.Instant{},
+		holder: map[string]transcript.Holder{},
+		heard:  map[string][]Text{},
+	}
 }
 
 // Note takes in which threads are open at a time, by the clients of the registry.

@@ -54,7 +54,13 @@ type Event struct {
 // those without a time first. It drops the records of changes. The error means that
 // ctx has ended, or that the policy is invalid.
 func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, error) {
-	f := fleet.New(fleet.Options{Created: o.Now, Windows: o.Windows, Thresholds: o.Policy.Thresholds}, fleet.Stored{Settled: true})
+	f := fleet.New(fleet.Options{
+		Created:    o.Now,
+		Windows:    o.Windows,
+		Thresholds: o.Policy.Thresholds,
+	}, fleet.Stored{
+		Settled: true,
+	})
 	var all []Event
 	var learned []alerts.ObservedCompactions
 	for i := range changes {
@@ -77,7 +83,8 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 		p.play(engine, events)
 		all = append(all, p.events...)
 		learned = engine.Snapshot().Learned
-		c.Entries, c.Messages = nil, nil
+		c.Entries = nil
+		c.Messages = nil
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) })
 	return all, nil
@@ -118,8 +125,15 @@ func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 // copied after newer records.
 func (p *player) quiet(ev *alerts.Event) {
 	p.events = append(p.events, Event{
-		Session: p.session, Path: p.path, Project: p.project, At: recorded(ev.At), Event: "compaction", Cycle: p.cycle,
-		Trigger: ev.Trigger.String(), PreTokens: ev.PreTokens, Warned: new(false),
+		Session:   p.session,
+		Path:      p.path,
+		Project:   p.project,
+		At:        recorded(ev.At),
+		Event:     "compaction",
+		Cycle:     p.cycle,
+		Trigger:   ev.Trigger.String(),
+		PreTokens: ev.PreTokens,
+		Warned:    new(false),
 	})
 }
 

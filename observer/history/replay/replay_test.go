@@ -40,7 +40,8 @@ func options() Options {
 // TestRun: a session that grows slowly is warned before it is compacted, one that jumps is not.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	slow, jump := transcripttest.NewHandWritten(1), transcripttest.NewHandWritten(2)
+	slow := transcripttest.NewHandWritten(1)
+	jump := transcripttest.NewHandWritten(2)
 	for _, thousands := range []int{20, 60, 105, 110, 135, 140, 160} {
 		slow.Turn()
 		slow.Read(thousands)
@@ -66,14 +67,39 @@ func TestRun(t *testing.T) {
 	if len(got) != 2 || len(events) == 0 {
 		t.Fatalf("%d sessions, %d events", len(got), len(events))
 	}
-	yes, no := true, false
+	yes := true
+	no := false
 	want := [][]Event{
 		{
-			{Event: "notice", Cycle: 1, Kind: "warning", To: "self", Mode: "sequential"},
-			{Event: "notice", Cycle: 1, Kind: "critical", To: "self", Mode: "urgent"},
-			{Event: "compaction", Cycle: 1, Trigger: "auto", PreTokens: 165_000, Warned: &yes},
+			{
+				Event: "notice",
+				Cycle: 1,
+				Kind:  "warning",
+				To:    "self",
+				Mode:  "sequential",
+			},
+			{
+				Event: "notice",
+				Cycle: 1,
+				Kind:  "critical",
+				To:    "self",
+				Mode:  "urgent",
+			},
+			{
+				Event:     "compaction",
+				Cycle:     1,
+				Trigger:   "auto",
+				PreTokens: 165_000,
+				Warned:    &yes,
+			},
 		},
-		{{Event: "compaction", Cycle: 1, Trigger: "manual", PreTokens: 90_000, Warned: &no}},
+		{{
+			Event:     "compaction",
+			Cycle:     1,
+			Trigger:   "manual",
+			PreTokens: 90_000,
+			Warned:    &no,
+		}},
 	}
 	var lists [][]Event
 	for _, e := range events {
@@ -85,7 +111,11 @@ func TestRun(t *testing.T) {
 	if len(lists[0]) < len(lists[1]) {
 		lists[0], lists[1] = lists[1], lists[0]
 	}
-	if diff := cmp.Diff(want, lists, cmpopts.IgnoreFields(Event{}, "Session", "Path", "Project", "At", "Text", "Threshold", "ThresholdSource")); diff != "" {
+	if diff := cmp.Diff(
+		want,
+		lists,
+		cmpopts.IgnoreFields(Event{}, "Session", "Path", "Project", "At", "Text", "Threshold", "ThresholdSource"),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

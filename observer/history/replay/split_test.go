@@ -54,10 +54,16 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 		c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
 		c.Session, c.Title = *fold.Sum(), fold.Facts().Title
 		l.take(c)
-		c.Entries, c.Whole = nil, false
+		c.Entries = nil
+		c.Whole = false
 		for _, v := range l.engine.Agents() {
 			now = now.Add(time.Second)
-			l.engine.Step(alerts.Event{Kind: alerts.EventActive, Agent: v.Agent, At: now, On: !v.Active})
+			l.engine.Step(alerts.Event{
+				Kind:  alerts.EventActive,
+				Agent: v.Agent,
+				At:    now,
+				On:    !v.Active,
+			})
 		}
 	}
 	c.Whole = true
@@ -88,7 +94,12 @@ func TestSplitAnywhere(t *testing.T) {
 	}
 	for seed := range seeds {
 		dir := t.TempDir()
-		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: seed, Sessions: 12, Traps: true, Copies: true}); err != nil {
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{
+			Seed:     seed,
+			Sessions: 12,
+			Traps:    true,
+			Copies:   true,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		changes, err := history.Records(t.Context(), history.Options{}, []string{dir})
@@ -97,7 +108,13 @@ func TestSplitAnywhere(t *testing.T) {
 		}
 		var want []string
 		for _, lines := range []int{0, 1, 2, 3, 5, 7} {
-			l := &liveFleet{fleet: fleet.New(fleet.Options{Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}, fleet.Stored{Settled: true})}
+			l := &liveFleet{
+				fleet: fleet.New(fleet.Options{
+					Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
+				}, fleet.Stored{
+					Settled: true,
+				}),
+			}
 			if l.engine, err = alerts.New(o); err != nil {
 				t.Fatal(err)
 			}

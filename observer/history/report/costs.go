@@ -131,19 +131,30 @@ func (r *Report) costs(list []history.Bill, projects map[string]string) {
 	r.Costs.settle()
 	r.Dropped = r.Costs.Compactions.Dropped
 	r.Costs.Compactions.Count = r.Compactions.Total()
-	r.ProjectCosts, r.RereadFiles = []ProjectCosts{}, []RereadFile{}
+	r.ProjectCosts = []ProjectCosts{}
+	r.RereadFiles = []RereadFile{}
 	for _, p := range byProject {
 		p.settle()
 		r.ProjectCosts = append(r.ProjectCosts, *p)
 	}
 	slices.SortFunc(r.ProjectCosts, func(a, b ProjectCosts) int {
-		return cmp.Or(cmp.Compare(b.Compactions.Tokens, a.Compactions.Tokens), cmp.Compare(b.Compactions.Count, a.Compactions.Count), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(
+			cmp.Compare(b.Compactions.Tokens, a.Compactions.Tokens),
+			cmp.Compare(b.Compactions.Count, a.Compactions.Count),
+			cmp.Compare(a.Name, b.Name),
+		)
 	})
 	for _, f := range files {
 		r.RereadFiles = append(r.RereadFiles, *f)
 	}
 	slices.SortFunc(r.RereadFiles, func(a, b RereadFile) int {
-		return cmp.Or(cmp.Compare(b.Rereads, a.Rereads), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Name, b.Name), cmp.Compare(a.key, b.key))
+		return cmp.Or(
+			cmp.Compare(b.Rereads, a.Rereads),
+			cmp.Compare(b.Tokens, a.Tokens),
+			cmp.Compare(a.Project, b.Project),
+			cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.key, b.key),
+		)
 	})
 	r.RereadFiles = r.RereadFiles[:min(len(r.RereadFiles), maxFiles)]
 	r.Saved = r.saved()
@@ -165,7 +176,8 @@ func (r *Report) saved() (s Saved) {
 	for _, f := range r.RereadFiles {
 		s.ByFiles += f.Tokens
 	}
-	c, h := &r.Costs.Compactions, &r.Costs.Handoffs
+	c := &r.Costs.Compactions
+	h := &r.Costs.Handoffs
 	if h.Followed >= leastHandoffs {
 		s.ByHandoffs = new(max(0, c.Tokens-h.Tokens*int64(c.Followed)/int64(h.Followed)))
 	}

@@ -37,7 +37,8 @@ func DistributionOf(figures []int64, unknown int, width int64) Distribution {
 		return d
 	}
 	slices.Sort(figures)
-	d.Min, d.Max = &figures[0], &figures[len(figures)-1]
+	d.Min = &figures[0]
+	d.Max = &figures[len(figures)-1]
 	d.P10, d.P90 = new(history.NearestRank(figures, 0.1)), new(history.NearestRank(figures, 0.9))
 	d.Median = new(history.Median(figures))
 	d.Histogram = binsOf(figures, width)
@@ -45,7 +46,8 @@ func DistributionOf(figures []int64, unknown int, width int64) Distribution {
 }
 
 func binsOf(sorted []int64, width int64) []Bin {
-	lowest, highest := sorted[0], sorted[len(sorted)-1]
+	lowest := sorted[0]
+	highest := sorted[len(sorted)-1]
 	for i := 0; highest/width-lowest/width >= MaxBins; i++ {
 		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3] // 1, 2, 5, 10
 	}

@@ -16,10 +16,54 @@ func TestDistribution(t *testing.T) {
 		want    Distribution
 	}{
 		{"none", nil, 10, Distribution{Unknown: 2, Histogram: []Bin{}}},
-		{"one", []int64{7}, 10, Distribution{1, 2, new(int64(7)), new(int64(7)), new(int64(7)), new(int64(7)), new(int64(7)), []Bin{{0, 10, 1}}}},
-		{"two", []int64{25, 8}, 10, Distribution{2, 2, new(int64(8)), new(int64(8)), new(int64(16)), new(int64(25)), new(int64(25)), []Bin{{0, 10, 1}, {10, 20, 0}, {20, 30, 1}}}},
-		{"wide", []int64{0, 1, 1000}, 1, Distribution{3, 2, new(int64(0)), new(int64(0)), new(int64(1)), new(int64(1000)), new(int64(1000)),
-			[]Bin{{0, 100, 2}, {100, 200, 0}, {200, 300, 0}, {300, 400, 0}, {400, 500, 0}, {500, 600, 0}, {600, 700, 0}, {700, 800, 0}, {800, 900, 0}, {900, 1000, 0}, {1000, 1100, 1}}}},
+		{
+			"one",
+			[]int64{7},
+			10,
+			Distribution{
+				1,
+				2,
+				new(int64(7)),
+				new(int64(7)),
+				new(int64(7)),
+				new(int64(7)),
+				new(int64(7)),
+				[]Bin{{0, 10, 1}},
+			},
+		},
+		{
+			"two",
+			[]int64{25, 8},
+			10,
+			Distribution{
+				2,
+				2,
+				new(int64(8)),
+				new(int64(8)),
+				new(int64(16)),
+				new(int64(25)),
+				new(int64(25)),
+				[]Bin{{0, 10, 1}, {10, 20, 0}, {20, 30, 1}},
+			},
+		},
+		{"wide", []int64{
+			0,
+			1,
+			1000,
+		}, 1, Distribution{3, 2, new(int64(0)), new(int64(0)), new(int64(1)), new(int64(1000)), new(int64(1000)),
+			[]Bin{
+				{0, 100, 2},
+				{100, 200, 0},
+				{200, 300, 0},
+				{300, 400, 0},
+				{400, 500, 0},
+				{500, 600, 0},
+				{600, 700, 0},
+				{700, 800, 0},
+				{800, 900, 0},
+				{900, 1000, 0},
+				{1000, 1100, 1},
+			}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, DistributionOf(c.figures, 2, c.width)); d != "" {

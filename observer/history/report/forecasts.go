@@ -93,7 +93,8 @@ func (f *forecasts) score(a *foreseen) {
 		if i < 0 || !a.ranges[i].Known {
 			continue
 		}
-		r, truth := a.ranges[i], float64(left)
+		r := a.ranges[i]
+		truth := float64(left)
 		f.errors[q] = append(f.errors[q], math.Abs(r.Likely-truth)/truth)
 		width := 0.0
 		if r.Likely > 0 {

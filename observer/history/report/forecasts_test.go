@@ -14,7 +14,12 @@ import (
 func generated(t *testing.T, seed uint64, start time.Time) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: seed, Bytes: 8 << 20, LineBytes: 500, Start: start}); err != nil {
+	if _, err := transcripttest.Generate(dir, transcripttest.Options{
+		Seed:      seed,
+		Bytes:     8 << 20,
+		LineBytes: 500,
+		Start:     start,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -38,7 +43,9 @@ func TestForecastsOfThePast(t *testing.T) {
 	t.Parallel()
 	early := generated(t, 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
 	late := generated(t, 2, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
-	first, second, both := judged(t, early), judged(t, late), judged(t, early, late)
+	first := judged(t, early)
+	second := judged(t, late)
+	both := judged(t, early, late)
 	for q, left := range forecastsLeft() {
 		n := len(first.widths[q])
 		if len(both.widths[q]) != n+len(second.widths[q]) {

@@ -50,7 +50,12 @@ type sessionSums struct {
 
 func newSums(o alerts.Options) (*sums, error) {
 	engine, err := alerts.New(o)
-	return &sums{engine: engine, sessions: map[alerts.AgentID]*sessionSums{}, models: map[string]*Row{}, months: map[string]*Row{}}, err
+	return &sums{
+		engine:   engine,
+		sessions: map[alerts.AgentID]*sessionSums{},
+		models:   map[string]*Row{},
+		months:   map[string]*Row{},
+	}, err
 }
 
 // take adds a session's transcript.
@@ -88,11 +93,13 @@ func (s *sums) take(t history.Timeline) {
 			if t.First[i] {
 				s.compacted(one, ev, t.Sizes[i])
 			}
-			one.cycle, one.shown = 0, true // not seen is at most a first cycle: that of a transcript that begins with its end
+			one.cycle = 0
+			one.shown = true // not seen is at most a first cycle: that of a transcript that begins with its end
 		}
 	}
 	s.unread(one)
-	one.cycle, one.shown = 0, false
+	one.cycle = 0
+	one.shown = false
 	s.thin.Each(t.Own(&s.ours), func(ev *alerts.Event) { s.engine.Step(*ev) })
 	s.engine.Forget(id)
 }
@@ -120,7 +127,8 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 }
 
 func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
-	one.waiting, one.at = true, ev.At
+	one.waiting = true
+	one.at = ev.At
 	if one.shown {
 		s.turns = append(s.turns, int64(one.cycle))
 	} else {
@@ -130,12 +138,15 @@ func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
 	for _, row := range s.rows(ev.Model, ev.At) {
 		Count(&row.Compactions, ev.Trigger)
 	}
-	list, unknown := &s.pre, &s.noPre
+	list := &s.pre
+	unknown := &s.noPre
 	switch {
 	case ev.Trigger == transcript.Manual:
-		list, unknown = &s.manual, &s.noManual
+		list = &s.manual
+		unknown = &s.noManual
 	case ev.Trigger == transcript.Idle:
-		list, unknown = &s.idle, &s.noIdle
+		list = &s.idle
+		unknown = &s.noIdle
 	case size > 0:
 		one.pre = append(one.pre, size)
 	}
@@ -223,7 +234,15 @@ func (s *sums) spreads(r *Report) {
 	r.Pre = DistributionOf(s.pre, s.noPre, tokenBin)
 	r.ManualPre = DistributionOf(s.manual, s.noManual, tokenBin)
 	r.IdlePre = DistributionOf(s.idle, s.noIdle, tokenBin)
-	r.Post, r.PostPercentage = DistributionOf(s.post, s.noPost, tokenBin), DistributionOf(s.percent, s.noPost, percentBin)
+	r.Post, r.PostPercentage = DistributionOf(
+		s.post,
+		s.noPost,
+		tokenBin,
+	), DistributionOf(
+		s.percent,
+		s.noPost,
+		percentBin,
+	)
 	r.TurnsPerCycle = DistributionOf(s.turns, s.noTurns, turnBin)
 }
 
@@ -264,7 +283,11 @@ func busiest(rows map[string]*Row) []Row {
 		list = append(list, *rows[name])
 	}
 	slices.SortStableFunc(list, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Compactions.Total(), a.Compactions.Total()), cmp.Compare(b.Turns, a.Turns), cmp.Compare(b.Sessions, a.Sessions))
+		return cmp.Or(
+			cmp.Compare(b.Compactions.Total(), a.Compactions.Total()),
+			cmp.Compare(b.Turns, a.Turns),
+			cmp.Compare(b.Sessions, a.Sessions),
+		)
 	})
 	return list
 }
@@ -274,7 +297,11 @@ func (s *sums) threshold(most []Session) Threshold {
 	slices.SortStableFunc(most, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(b.Compactions, a.Compactions), cmp.Compare(a.SessionID, b.SessionID))
 	})
-	t := Threshold{Typical: rangeOf(s.pre), After: rangeOf(s.post), Sessions: append([]Session{}, most[:min(2, len(most))]...)}
+	t := Threshold{
+		Typical:  rangeOf(s.pre),
+		After:    rangeOf(s.post),
+		Sessions: append([]Session{}, most[:min(2, len(most))]...),
+	}
 	if len(s.pre) == 0 {
 		return t
 	}

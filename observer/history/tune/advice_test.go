@@ -13,7 +13,10 @@ import (
 
 func TestAdvise(t *testing.T) {
 	pair := func(warning, critical, compactions int, coverage float64) *Candidate {
-		return &Candidate{Checking: Figures{Compactions: compactions, Coverage: coverage}, thresholds: alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical}}
+		return &Candidate{
+			Checking:   Figures{Compactions: compactions, Coverage: coverage},
+			thresholds: alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical},
+		}
 	}
 	for _, c := range []struct {
 		name            string
@@ -64,7 +67,16 @@ func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		low, high, left float64
 		want            bool
-	}{{4, 6, 5, true}, {4, 6, 4, true}, {4, 6, 3.9, false}, {4, 6, 7, true}, {4, 6, 7.1, false}, {4, 6, 10, false}, {0, 0, 1, true}, {0, 0, 3, false}} {
+	}{
+		{4, 6, 5, true},
+		{4, 6, 4, true},
+		{4, 6, 3.9, false},
+		{4, 6, 7, true},
+		{4, 6, 7.1, false},
+		{4, 6, 10, false},
+		{0, 0, 1, true},
+		{0, 0, 3, false},
+	} {
 		if got := holds(alerts.Range{Low: c.low, High: c.high, Known: true}, c.left); got != c.want {
 			t.Errorf("%v..%v holds %v: %t", c.low, c.high, c.left, got)
 		}
@@ -88,8 +100,18 @@ func TestClustered(t *testing.T) {
 
 // TestChoiceOfNone: a pair that never gives a notice in time is not chosen, however little it costs.
 func TestChoiceOfNone(t *testing.T) {
-	never := Candidate{Unit: "percent", Warning: 30, Critical: 40, Choosing: Figures{Measure: 0}}
-	some := Candidate{Unit: "percent", Warning: 50, Critical: 60, Choosing: Figures{Measure: 0.1, StandardError: 0.2, Coverage: 0.3}}
+	never := Candidate{
+		Unit:     "percent",
+		Warning:  30,
+		Critical: 40,
+		Choosing: Figures{Measure: 0},
+	}
+	some := Candidate{
+		Unit:     "percent",
+		Warning:  50,
+		Critical: 60,
+		Choosing: Figures{Measure: 0.1, StandardError: 0.2, Coverage: 0.3},
+	}
 	if _, chosen, ok := choice([]Candidate{never, some}); !ok || chosen.Warning != some.Warning {
 		t.Errorf("chosen %+v", chosen)
 	}
@@ -126,7 +148,10 @@ func TestConfigurationLines(t *testing.T) {
 	}{
 		{alerts.Defaults().Thresholds, nil},
 		{alerts.Thresholds{CriticalTokens: 1}, []string{"  critical_tokens: 0"}},
-		{alerts.Thresholds{WarningTokens: 1, CriticalTokens: 1}, []string{"  warning_tokens: 0", "  critical_tokens: 0"}},
+		{alerts.Thresholds{
+			WarningTokens:  1,
+			CriticalTokens: 1,
+		}, []string{"  warning_tokens: 0", "  critical_tokens: 0"}},
 	} {
 		want := append([]string{"context_monitor:", "  warning_percentage: 60", "  critical_percentage: 65"}, c.want...)
 		if d := cmp.Diff(want, ConfigurationOf(percent, c.configured)); d != "" {

@@ -13,7 +13,19 @@ import (
 
 // TestMeasure: each part of the measure, by sessions simple enough to work it out by hand.
 func TestMeasure(t *testing.T) {
-	few := []any{"turn", 20, 100, 120, "turn", 128, 132, "turn", 150, "auto", 30} // warned at 100, 2 turns ahead, 5 replies
+	few := []any{
+		"turn",
+		20,
+		100,
+		120,
+		"turn",
+		128,
+		132,
+		"turn",
+		150,
+		"auto",
+		30,
+	} // warned at 100, 2 turns ahead, 5 replies
 	many := []any{"turn", 20, 60, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, "auto", 30}
 	for _, c := range []struct {
 		name     string
@@ -24,27 +36,135 @@ func TestMeasure(t *testing.T) {
 		{"nothing", nil, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
 		{"never said", [][]any{few}, alerts.Thresholds{WarningPercentage: 90}, Figures{Compactions: 1, Open: 1}},
 		{"a warning in time", [][]any{few}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 100. / 160, Open: 1, Measure: 100. / 160,
-				Turns: Lead{new(2.), new(2.)}, Replies: Lead{new(4.), new(4.)}, Minutes: Lead{new(7.), new(7.)}}},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Timely:      1,
+				Coverage:    1,
+				Used:        100. / 160,
+				Open:        1,
+				Measure:     100. / 160,
+				Turns:       Lead{new(2.), new(2.)},
+				Replies:     Lead{new(4.), new(4.)},
+				Minutes:     Lead{new(7.), new(7.)},
+			}},
 		{"a warning too late", [][]any{few}, alerts.Thresholds{WarningPercentage: 64},
-			Figures{Compactions: 1, Warned: 1, Open: 1, Turns: Lead{new(1.), new(1.)}, Replies: Lead{new(2.), new(2.)}, Minutes: Lead{new(4.), new(4.)}}},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Open:        1,
+				Turns:       Lead{new(1.), new(1.)},
+				Replies:     Lead{new(2.), new(2.)},
+				Minutes:     Lead{new(4.), new(4.)},
+			}},
 		{"a warning in a long turn", [][]any{many}, alerts.Thresholds{WarningPercentage: 60},
-			Figures{Compactions: 1, Warned: 1, Open: 1, Turns: Lead{new(0.), new(0.)}, Replies: Lead{new(10.), new(10.)}, Minutes: Lead{new(11.), new(11.)}}},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Open:        1,
+				Turns:       Lead{new(0.), new(0.)},
+				Replies:     Lead{new(10.), new(10.)},
+				Minutes:     Lead{new(11.), new(11.)},
+			}},
 		{"a critical notice in a long turn", [][]any{many}, alerts.Thresholds{CriticalPercentage: 60},
-			Figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 131. / 160, Open: 1, Measure: 131. / 160,
-				Turns: Lead{new(0.), new(0.)}, Replies: Lead{new(10.), new(10.)}, Minutes: Lead{new(11.), new(11.)}}},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Timely:      1,
+				Coverage:    1,
+				Used:        131. / 160,
+				Open:        1,
+				Measure:     131. / 160,
+				Turns:       Lead{new(0.), new(0.)},
+				Replies:     Lead{new(10.), new(10.)},
+				Minutes:     Lead{new(11.), new(11.)},
+			}},
 		{"a critical notice too late", [][]any{many}, alerts.Thresholds{CriticalTokens: 132_000},
-			Figures{Compactions: 1, Warned: 1, Open: 1, Turns: Lead{new(0.), new(0.)}, Replies: Lead{new(9.), new(9.)}, Minutes: Lead{new(10.), new(10.)}}},
-		{"warned in a part that was taken back", [][]any{{"turn", 20, "turn", 120, "turn", back{1, 20}, 30, 90, "turn", "auto", 30}}, alerts.Thresholds{WarningPercentage: 50},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Open:        1,
+				Turns:       Lead{new(0.), new(0.)},
+				Replies:     Lead{new(9.), new(9.)},
+				Minutes:     Lead{new(10.), new(10.)},
+			}},
+		{"warned in a part that was taken back", [][]any{{
+			"turn",
+			20,
+			"turn",
+			120,
+			"turn",
+			back{1, 20},
+			30,
+			90,
+			"turn",
+			"auto",
+			30,
+		}}, alerts.Thresholds{
+			WarningPercentage: 50,
+		},
 			Figures{Compactions: 1, Open: 1}},
-		{"and again behind it", [][]any{{"turn", 20, "turn", 120, "turn", back{1, 20}, 100, "turn", "turn", "auto", 30}}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 100. / 160, Open: 1, Measure: 100. / 160,
-				Turns: Lead{new(2.), new(2.)}, Replies: Lead{new(0.), new(0.)}, Minutes: Lead{new(3.), new(3.)}}},
-		{"warned before what was taken back", [][]any{{"turn", 20, 100, "turn", 120, "turn", back{2, 100}, 110, "auto", 30}}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 100. / 160, Open: 1, Measure: 100. / 160,
-				Turns: Lead{new(2.), new(2.)}, Replies: Lead{new(2.), new(2.)}, Minutes: Lead{new(6.), new(6.)}}},
+		{"and again behind it", [][]any{{
+			"turn",
+			20,
+			"turn",
+			120,
+			"turn",
+			back{1, 20},
+			100,
+			"turn",
+			"turn",
+			"auto",
+			30,
+		}}, alerts.Thresholds{
+			WarningPercentage: 50,
+		},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Timely:      1,
+				Coverage:    1,
+				Used:        100. / 160,
+				Open:        1,
+				Measure:     100. / 160,
+				Turns:       Lead{new(2.), new(2.)},
+				Replies:     Lead{new(0.), new(0.)},
+				Minutes:     Lead{new(3.), new(3.)},
+			}},
+		{"warned before what was taken back", [][]any{{
+			"turn",
+			20,
+			100,
+			"turn",
+			120,
+			"turn",
+			back{2, 100},
+			110,
+			"auto",
+			30,
+		}}, alerts.Thresholds{
+			WarningPercentage: 50,
+		},
+			Figures{
+				Compactions: 1,
+				Warned:      1,
+				Timely:      1,
+				Coverage:    1,
+				Used:        100. / 160,
+				Open:        1,
+				Measure:     100. / 160,
+				Turns:       Lead{new(2.), new(2.)},
+				Replies:     Lead{new(2.), new(2.)},
+				Minutes:     Lead{new(6.), new(6.)},
+			}},
 		{"in vain", [][]any{{"turn", 20, 100}, {"turn", 20, 40}}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{Open: 2, Vain: 1, VainShare: 0.5, Measure: -0.125, StandardError: 0.125}},
+			Figures{
+				Open:          2,
+				Vain:          1,
+				VainShare:     0.5,
+				Measure:       -0.125,
+				StandardError: 0.125,
+			}},
 		{"by hand", [][]any{{"turn", 20, 100, "manual"}}, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
 		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
 	} {
@@ -53,7 +173,13 @@ func TestMeasure(t *testing.T) {
 			r := newTrial(t.Context(), alerts.Defaults(), len(c.sessions))
 			for i, s := range c.sessions {
 				events := handMade(fmt.Sprint(i), s...)
-				r.add(l, &history.Timeline{Events: events, First: everyEvent(events), Open: true, Group: i, Half: history.Train})
+				r.add(l, &history.Timeline{
+					Events: events,
+					First:  everyEvent(events),
+					Open:   true,
+					Group:  i,
+					Half:   history.Train,
+				})
 			}
 			given, err := r.run(c.t)
 			if err != nil {
@@ -93,7 +219,12 @@ func TestKnee(t *testing.T) {
 
 func TestChoice(t *testing.T) {
 	pair := func(unit string, warning, critical int64, measure, deviation float64) Candidate {
-		return Candidate{Unit: unit, Warning: warning, Critical: critical, Choosing: Figures{Coverage: 1, Measure: measure, StandardError: deviation}}
+		return Candidate{
+			Unit:     unit,
+			Warning:  warning,
+			Critical: critical,
+			Choosing: Figures{Coverage: 1, Measure: measure, StandardError: deviation},
+		}
 	}
 	for _, c := range []struct {
 		name  string
@@ -102,10 +233,30 @@ func TestChoice(t *testing.T) {
 	}{
 		{"one", []Candidate{pair("percent", 50, 65, 0.5, 0.1)}, 0},
 		{"the best of many", []Candidate{pair("percent", 50, 65, 0.5, 0.01), pair("percent", 60, 70, 0.7, 0.01)}, 1},
-		{"an earlier one as good", []Candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 0},
-		{"the better warning", []Candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 65, 0.66, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 1},
-		{"percent where as good", []Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.1), pair("percent", 60, 70, 0.65, 0.1)}, 1},
-		{"tokens where better", []Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)}, 0},
+		{
+			"an earlier one as good",
+			[]Candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 70, 0.7, 0.1)},
+			0,
+		},
+		{
+			"the better warning",
+			[]Candidate{
+				pair("percent", 50, 65, 0.65, 0.1),
+				pair("percent", 60, 65, 0.66, 0.1),
+				pair("percent", 60, 70, 0.7, 0.1),
+			},
+			1,
+		},
+		{
+			"percent where as good",
+			[]Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.1), pair("percent", 60, 70, 0.65, 0.1)},
+			1,
+		},
+		{
+			"tokens where better",
+			[]Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)},
+			0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got, ok := choice(c.pairs)

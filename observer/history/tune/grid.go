@@ -131,21 +131,31 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Forecast, g.Strange = f.figures(), h.Strange
+	g.Forecast = f.figures()
+	g.Strange = h.Strange
 	return g, nil
 }
 
 // windowAlone are thresholds without those that depend on where a client compacts.
 func windowAlone(t alerts.Thresholds) alerts.Thresholds {
-	t.WarningOfThreshold, t.CriticalOfThreshold = 0, 0
+	t.WarningOfThreshold = 0
+	t.CriticalOfThreshold = 0
 	return t
 }
 
 // plainOptions leave nothing to do but what thresholds do.
 func plainOptions(o alerts.Options) alerts.Options {
 	p := alerts.Defaults()
-	p.Settle, p.Storm = o.Settle, alerts.Storm{}
-	p.Messages = alerts.Messages{Warning: "w", Critical: "c", Compacted: "d", Storm: "s", NoData: "n", Forecast: "f"}
+	p.Settle = o.Settle
+	p.Storm = alerts.Storm{}
+	p.Messages = alerts.Messages{
+		Warning:   "w",
+		Critical:  "c",
+		Compacted: "d",
+		Storm:     "s",
+		NoData:    "n",
+		Forecast:  "f",
+	}
 	return p
 }
 
@@ -157,7 +167,8 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 		l[inPercent] = append(l[inPercent], p)
 	}
 	if len(sizes) > 0 {
-		top, width := history.NearestRank(sizes, 0.9), int64(5000)
+		top := history.NearestRank(sizes, 0.9)
+		width := int64(5000)
 		for i := 0; top/width > tokenSteps; i++ {
 			width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
 		}
@@ -344,7 +355,10 @@ func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 	if slices.ContainsFunc(near, func(p Candidate) bool { return p.Unit == "percent" }) {
 		near = slices.DeleteFunc(near, func(p Candidate) bool { return p.Unit != "percent" })
 	}
-	return best, slices.MinFunc(near, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) }), true
+	return best, slices.MinFunc(
+		near,
+		func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) },
+	), true
 }
 
 // knees finds the knee of each notice alone.
@@ -379,9 +393,17 @@ func (r *trial) knees(l *ladder, kind int) (Knee, error) {
 func ConfigurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
 	if t.WarningTokens > 0 {
-		return append(lines, fmt.Sprintf("  warning_tokens: %d", t.WarningTokens), fmt.Sprintf("  critical_tokens: %d", t.CriticalTokens))
+		return append(
+			lines,
+			fmt.Sprintf("  warning_tokens: %d", t.WarningTokens),
+			fmt.Sprintf("  critical_tokens: %d", t.CriticalTokens),
+		)
 	}
-	lines = append(lines, fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage), fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage))
+	lines = append(
+		lines,
+		fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage),
+		fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage),
+	)
 	if configured.WarningTokens > 0 {
 		lines = append(lines, "  warning_tokens: 0")
 	}

@@ -24,9 +24,26 @@ func gridFleets(t *testing.T) map[string]string {
 	t.Helper()
 	fleets := map[string]string{}
 	for name, o := range map[string]transcripttest.Options{
-		"traps":  {Seed: 31, Sessions: 24, Traps: true, Copies: true, Subagents: true},
-		"traps2": {Seed: 32, Sessions: 24, Traps: true, Copies: true},
-		"large":  {Seed: 33, Sessions: 30, Bytes: 24 << 20, LineBytes: 500, Copies: true},
+		"traps": {
+			Seed:      31,
+			Sessions:  24,
+			Traps:     true,
+			Copies:    true,
+			Subagents: true,
+		},
+		"traps2": {
+			Seed:     32,
+			Sessions: 24,
+			Traps:    true,
+			Copies:   true,
+		},
+		"large": {
+			Seed:      33,
+			Sessions:  30,
+			Bytes:     24 << 20,
+			LineBytes: 500,
+			Copies:    true,
+		},
 	} {
 		fleets[name] = t.TempDir()
 		if _, err := transcripttest.Generate(fleets[name], o); err != nil {
@@ -104,7 +121,9 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sessions, h := toldSessions(t, dir)
 			l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
-			kept, events, compared := 0, 0, 0
+			kept := 0
+			events := 0
+			compared := 0
 			var n history.Thinner
 			for _, s := range sessions {
 				all := s.events
@@ -114,7 +133,8 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 				for _, p := range points {
 					few = append(few, p.event)
 				}
-				kept, events = kept+len(few), events+len(all)
+				kept = kept + len(few)
+				events = events + len(all)
 				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
 					for kind := range ladders {
 						if pair[1] >= len(l[kind]) {
@@ -180,9 +200,12 @@ func FuzzThinned(f *testing.F) {
 			}
 			switch b[i] % 8 {
 			default:
-				ev.Kind, ev.Tokens = alerts.EventReading, 1+int64(b[i+2])*1000
+				ev.Kind = alerts.EventReading
+				ev.Tokens = 1 + int64(b[i+2])*1000
 			case 1:
-				ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, 1+int64(b[i+2])*1000, 1_000_000
+				ev.Kind = alerts.EventReading
+				ev.Tokens = 1 + int64(b[i+2])*1000
+				ev.Window = 1_000_000
 			case 2:
 				ev.Kind = alerts.EventTurnStart
 			case 3:
@@ -235,9 +258,14 @@ func handMade(id string, list ...any) []alerts.Event {
 		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i))}
 		switch x := x.(type) {
 		case int:
-			ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, int64(x)*1000, 200_000
+			ev.Kind = alerts.EventReading
+			ev.Tokens = int64(x) * 1000
+			ev.Window = 200_000
 		case back:
-			ev.Kind, ev.Cause, ev.Tokens, ev.Window = alerts.EventReset, alerts.CauseRewind, int64(x.size)*1000, 200_000
+			ev.Kind = alerts.EventReset
+			ev.Cause = alerts.CauseRewind
+			ev.Tokens = int64(x.size) * 1000
+			ev.Window = 200_000
 			ev.Left, ev.Until = transcript.InstantOf(at(float64(x.to))), transcript.InstantOf(at(float64(i-1)))
 		case string:
 			ev.Kind = alerts.EventTurnStart

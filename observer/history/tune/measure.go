@@ -218,7 +218,13 @@ func standardError(list []cluster) (e float64, known bool) {
 			continue
 		}
 		n++
-		z := Share(c.won-won*float64(c.compactions), total.compactions) - vainCost*Share(c.vain-vain*float64(c.open), total.open)
+		z := Share(
+			c.won-won*float64(c.compactions),
+			total.compactions,
+		) - vainCost*Share(
+			c.vain-vain*float64(c.open),
+			total.open,
+		)
 		sum += z * z
 	}
 	if n < 2 {
@@ -266,7 +272,8 @@ func knee(steps []int64, curve []float64) (at int) {
 	for i := range steps {
 		x := float64(steps[i]-steps[0]) / float64(steps[last]-steps[0])
 		if above := curve[i] - curve[0] - x*(curve[last]-curve[0]); above > most {
-			at, most = i, above
+			at = i
+			most = above
 		}
 	}
 	return at

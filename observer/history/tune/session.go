@@ -132,7 +132,13 @@ func (p *progress) add(ev *alerts.Event) point {
 	kept.At = at.Time()
 	kept.Model = ""   // no compaction teaches where a model compacts
 	kept.Reserved = 0 // percentages are of the whole window
-	return point{event: kept, at: at, turns: p.turns, replies: p.replies, work: float32(p.work)}
+	return point{
+		event:   kept,
+		at:      at,
+		turns:   p.turns,
+		replies: p.replies,
+		work:    float32(p.work),
+	}
 }
 
 // reaches reports whether a reading is the first of its cycle to reach a step. The
@@ -144,7 +150,9 @@ func (p *progress) reaches(l *ladder, ev *alerts.Event) (first bool) {
 	}
 	for kind := range ladders {
 		n := p.reached[kind]
-		for n < len(l[kind]) && thresholds(kind, l[kind][n], 0).Level(ev.Tokens, transcript.Window{Tokens: ev.Window}, 0) >= alerts.Warn {
+		for n < len(l[kind]) && thresholds(kind, l[kind][n], 0).Level(ev.Tokens, transcript.Window{
+			Tokens: ev.Window,
+		}, 0) >= alerts.Warn {
 			n++
 		}
 		first = first || n > p.reached[kind]

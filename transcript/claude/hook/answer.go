@@ -75,7 +75,8 @@ func DecodeAnswer(data []byte) (a Answer, ok bool) {
 func Clip(s string, n int) string {
 	const mark = " …"
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	count, end := 0, 0 // end: of what leaves room for the mark
+	count := 0
+	end := 0 // end: of what leaves room for the mark
 	for i, r := range s {
 		count += utf16.RuneLen(r)
 		if count > n {

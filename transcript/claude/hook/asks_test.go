@@ -11,11 +11,21 @@ func TestAsks(t *testing.T) {
 	for _, tt := range []struct{ event, kind, message, want string }{
 		{"Notification", "permission_prompt", "Claude needs your permission to use Bash", "permission: Bash"},
 		{"Notification", "permission_prompt", "Claude needs your permission", "permission"},
-		{"Notification", "worker_permission_prompt", "web needs your permission to use Web Search", "permission: Web Search"},
+		{
+			"Notification",
+			"worker_permission_prompt",
+			"web needs your permission to use Web Search",
+			"permission: Web Search",
+		},
 		{"Notification", "permission_prompt", "Claude needs your permission to use AskUserQuestion", "question"},
 		{"Notification", "permission_prompt", "Claude Code needs your approval for the plan", "plan"},
 		{"Notification", "permission_prompt", "Claude needs your permission to use a\\nb", "permission"},
-		{"Notification", "permission_prompt", "Claude needs your permission to use " + strings.Repeat("x", 65), "permission"},
+		{
+			"Notification",
+			"permission_prompt",
+			"Claude needs your permission to use " + strings.Repeat("x", 65),
+			"permission",
+		},
 		{"Notification", "elicitation_dialog", "Claude Code needs your input", "question"},
 		{"Notification", "", "Claude needs your permission to use Write", "permission: Write"}, // 2.0.30
 		{"Notification", "", "Claude is waiting for your input", ""},
@@ -35,7 +45,23 @@ func TestAsks(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ client, tool, want string }{
-		{"codex", "Bash", "permission: Bash"}, {"codex", "", "permission"}, {"codex", "a\nb", "permission"}, {"", "Bash", ""},
+		{
+			"codex",
+			"Bash",
+			"permission: Bash",
+		}, {
+			"codex",
+			"",
+			"permission",
+		}, {
+			"codex",
+			"a\nb",
+			"permission",
+		}, {
+			"",
+			"Bash",
+			"",
+		},
 	} {
 		p := Payload{Event: PermissionRequest, ToolName: tt.tool, SM: Origin{Client: tt.client}}
 		if got := p.Asks(); got != tt.want {

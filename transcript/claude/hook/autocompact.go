@@ -92,7 +92,8 @@ func (a *AutoCompact) AddSettings(data []byte) {
 		a.IdleOff = !*idle
 	}
 	if window != nil { // for all models, whatever files before this one say
-		a.Setting, a.Models = *window, nil
+		a.Setting = *window
+		a.Models = nil
 	}
 	for _, model := range slices.Sorted(maps.Keys(models)) {
 		a.SetModel(model, models[model])

@@ -86,7 +86,12 @@ func TestCapturedStatus(t *testing.T) {
 func TestDecodeReport(t *testing.T) {
 	s := Status{SessionID: "s", Model: "m[1m]", SM: Origin{Agent: "web", Pane: "%3"}}
 	p, err := Decode(s.Encode())
-	want := Payload{SessionID: "s", Event: StatusLine, Model: "m[1m]", SM: s.SM}
+	want := Payload{
+		SessionID: "s",
+		Event:     StatusLine,
+		Model:     "m[1m]",
+		SM:        s.SM,
+	}
 	if diff := cmp.Diff(want, p); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
@@ -147,22 +152,35 @@ func TestDecodeTolerates(t *testing.T) {
 		want     Payload
 	}{
 		{"nothing", `{}`, Payload{}},
-		{"wrong types", `{"session_id":7,"cwd":[],"hook_event_name":"Stop","stop_hook_active":"yes","prompt":{},"tool_input":"x","sm":[1],"reason":null}`, Payload{Event: Stop}},
-		{"unknown event and member", `{"hook_event_name":"DirectoryAdded","new":[{"a":"}"}],"session_id":"s"}`, Payload{Event: "DirectoryAdded", SessionID: "s"}},
+		{"wrong types", `{"session_id":7,"cwd":[],"hook_event_name":"Stop","stop_hook_active":"yes","prompt":{},"tool_input":"x","sm":[1],"reason":null}`, Payload{
+			Event: Stop,
+		}},
+		{"unknown event and member", `{"hook_event_name":"DirectoryAdded","new":[{"a":"}"}],"session_id":"s"}`, Payload{
+			Event:     "DirectoryAdded",
+			SessionID: "s",
+		}},
 		{"other case", `{"Session_ID":"a","SESSION_ID":"b","session_id ":"c"}`, Payload{}},
 		{"escaped key", `{"session\u005fid":"s"}`, Payload{SessionID: "s"}},
 		{"the last of two", `{"cwd":"/a","cwd":"/b"}`, Payload{CWD: "/b"}},
 		{"broken inside", `{"tool_response":[01,nul],"tool_input":{1:2},"cwd":"/a"}`, Payload{CWD: "/a"}},
 		{"control characters", `{"session_id":"a\nb","tool_name":"a\u007f","prompt":"a\nb"}`, Payload{Prompt: "a\nb"}},
-		{"long id", `{"session_id":"` + strings.Repeat("s", 129) + `","cwd":"/` + strings.Repeat("d", 4096) + `"}`, Payload{}},
+		{
+			"long id",
+			`{"session_id":"` + strings.Repeat("s", 129) + `","cwd":"/` + strings.Repeat("d", 4096) + `"}`,
+			Payload{},
+		},
 		{"long text", `{"error":"` + strings.Repeat("é", 600) + `"}`, Payload{Error: strings.Repeat("é", 512)}},
 		{"subagent", `{"agent_id":"a1"}`, Payload{AgentID: "a1"}},
 		{"odd subagent", `{"agent_id":12}`, Payload{AgentID: "?"}},
 		{"no subagent", `{"agent_id":""}`, Payload{}},
 		{"null subagent", `{"agent_id":null}`, Payload{}},
-		{"origin", `{"sm":{"agent":"web","pane":"%12","pid":1,"server":0,"tmux":5,"at":"yesterday"}}`, Payload{SM: Origin{Agent: "web", Pane: "%12"}}},
+		{"origin", `{"sm":{"agent":"web","pane":"%12","pid":1,"server":0,"tmux":5,"at":"yesterday"}}`, Payload{
+			SM: Origin{Agent: "web", Pane: "%12"},
+		}},
 		{"pane that is a name", `{"sm":{"pane":"agent:0.1","pid":2.5}}`, Payload{}},
-		{"time in another zone", `{"sm":{"at":"2026-01-02T03:04:05.5+02:00"}}`, Payload{SM: Origin{At: time.Date(2026, 1, 2, 1, 4, 5, 5e8, time.UTC)}}},
+		{"time in another zone", `{"sm":{"at":"2026-01-02T03:04:05.5+02:00"}}`, Payload{
+			SM: Origin{At: time.Date(2026, 1, 2, 1, 4, 5, 5e8, time.UTC)},
+		}},
 		{"time before time", `{"sm":{"at":"0001-01-01T00:00:00Z"}}`, Payload{}},
 	}
 	for _, tt := range tests {
@@ -237,9 +255,18 @@ func TestContextUsage(t *testing.T) {
 	percent := func(n float64) *float64 { return &n }
 	for in, want := range map[string]ContextUsage{
 		`{"session_id":"a","used_percentage":52,"total_input_tokens":104000,"total_output_tokens":1,"context_window_size":200000}`: {
-			SessionID: "a", UsedPercentage: percent(52), TotalInputTokens: ptr(104000), TotalOutputTokens: ptr(1), ContextWindowSize: ptr(200000)},
-		`{"session_id":"a","event":"compaction","trigger":"auto"}`: {SessionID: "a", Event: "compaction", Trigger: "auto"},
-		`{"session_id":"a","event":"context_reset"}`:               {SessionID: "a", Event: "context_reset"},
+			SessionID:         "a",
+			UsedPercentage:    percent(52),
+			TotalInputTokens:  ptr(104000),
+			TotalOutputTokens: ptr(1),
+			ContextWindowSize: ptr(200000),
+		},
+		`{"session_id":"a","event":"compaction","trigger":"auto"}`: {
+			SessionID: "a",
+			Event:     "compaction",
+			Trigger:   "auto",
+		},
+		`{"session_id":"a","event":"context_reset"}`: {SessionID: "a", Event: "context_reset"},
 		`{"session_id":"a","used_percentage":null,"total_input_tokens":0}`: {
 			SessionID: "a", TotalInputTokens: ptr(0)},
 		`{"session_id":["a"],"used_percentage":"52","total_input_tokens":-1,"context_window_size":0.5}`: {},
@@ -260,11 +287,26 @@ func TestAnswer(t *testing.T) {
 		want   string
 	}{
 		{"nothing", Answer{Event: PostToolUse}, ""},
-		{"context", Answer{Event: PostToolUse, Context: "[sm context] <52%> #a1b2c3\n"}, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"[sm context] <52%> #a1b2c3\n"}}`},
-		{"prompt", Answer{Event: UserPromptSubmit, Context: "a"}, `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"a"}}`},
-		{"stop", Answer{Event: Stop, Context: "a"}, `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"a"}}`},
-		{"start", Answer{Event: SessionStart, Context: "a"}, `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"a"}}`},
-		{"deny", Answer{Event: PreToolUse, Deny: "full"}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"full"}}`},
+		{"context", Answer{
+			Event:   PostToolUse,
+			Context: "[sm context] <52%> #a1b2c3\n",
+		}, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"[sm context] <52%> #a1b2c3\n"}}`},
+		{"prompt", Answer{
+			Event:   UserPromptSubmit,
+			Context: "a",
+		}, `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"a"}}`},
+		{"stop", Answer{
+			Event:   Stop,
+			Context: "a",
+		}, `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"a"}}`},
+		{"start", Answer{
+			Event:   SessionStart,
+			Context: "a",
+		}, `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"a"}}`},
+		{"deny", Answer{
+			Event: PreToolUse,
+			Deny:  "full",
+		}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"full"}}`},
 		{"deny too late", Answer{Event: PostToolUse, Deny: "full"}, ""},
 		{"before a compaction", Answer{Event: PreCompact, Context: "a", Deny: "b"}, ""},
 		{"after it", Answer{Event: PostCompact, Context: "a"}, ""},
@@ -318,13 +360,29 @@ func TestKnownEvents(t *testing.T) {
 
 // An answer comes off the wire as it went in; what is no answer is none.
 func TestDecodeAnswer(t *testing.T) {
-	for _, a := range []Answer{{Event: Stop, Context: "go on <so>"}, {Event: SubagentStart, Context: "é"}, {Event: PreToolUse, Deny: "no"}} {
+	for _, a := range []Answer{{
+		Event:   Stop,
+		Context: "go on <so>",
+	}, {
+		Event:   SubagentStart,
+		Context: "é",
+	}, {
+		Event: PreToolUse,
+		Deny:  "no",
+	}} {
 		got, ok := DecodeAnswer(a.Encode())
 		if diff := cmp.Diff(a, got); diff != "" || !ok {
 			t.Errorf("ok %v (-sent +received):\n%s", ok, diff)
 		}
 	}
-	for _, s := range []string{"", "{}", "[]", `{"line":"x"}`, `{"hookSpecificOutput":{"hookEventName":"Stop"}}`, `{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"x"}}`} {
+	for _, s := range []string{
+		"",
+		"{}",
+		"[]",
+		`{"line":"x"}`,
+		`{"hookSpecificOutput":{"hookEventName":"Stop"}}`,
+		`{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"x"}}`,
+	} {
 		if a, ok := DecodeAnswer([]byte(s)); ok {
 			t.Errorf("%s is taken for %+v", s, a)
 		}

@@ -171,7 +171,8 @@ func (f *Frame) Feed(p []byte) (n int, done bool) {
 		case f.escaped:
 			f.escaped = false
 		case f.quoted:
-			f.escaped, f.quoted = c == '\\', c != '"'
+			f.escaped = c == '\\'
+			f.quoted = c != '"'
 		case c == '"' && f.depth > 0:
 			f.quoted = true
 		case c == '{', c == '[' && f.depth > 0:

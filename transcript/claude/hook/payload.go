@@ -298,7 +298,14 @@ func (p Payload) Encode() []byte {
 			return b
 		}
 		p.ToolInput = slim(p.ToolInput, 4*limit)
-		for _, s := range []*string{&p.Prompt, &p.LastAssistantMessage, &p.CompactSummary, &p.CustomInstructions, &p.Error, &p.Message} {
+		for _, s := range []*string{
+			&p.Prompt,
+			&p.LastAssistantMessage,
+			&p.CompactSummary,
+			&p.CustomInstructions,
+			&p.Error,
+			&p.Message,
+		} {
 			*s = cut(*s, limit)
 		}
 		for _, s := range []*string{&p.TranscriptPath, &p.CWD, &p.SM.Tmux, &p.SM.Project} {

@@ -102,7 +102,8 @@ func (s *Status) set(key string, raw []byte) {
 	case "workspace":
 		var w workspace
 		_ = decode(&w, raw, w.set)
-		s.ProjectDir, s.CurrentDir = w.ProjectDir, w.CurrentDir
+		s.ProjectDir = w.ProjectDir
+		s.CurrentDir = w.CurrentDir
 	case "context_window":
 		_ = decode(&s.Window, raw, s.Window.set)
 	case "cost":
@@ -166,7 +167,8 @@ func usageOf(raw []byte) (u Usage, ok bool) {
 			return
 		}
 		n, isNumber := Whole(raw)
-		*to, ok = n, ok && (isNumber || string(raw) == "null")
+		*to = n
+		ok = ok && (isNumber || string(raw) == "null")
 	})
 	if err != nil || !ok {
 		return Usage{}, false
@@ -219,7 +221,10 @@ func (s Status) Encode() []byte {
 		SM             Origin       `json:"sm,omitzero"`
 	}{
 		StatusLine, s.SessionID, s.SessionName, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
-		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Cost, s.RateLimits, s.PromptCache, s.Exceeds200k, s.SM,
+		model{s.Model}, workspace{
+			s.CurrentDir,
+			s.ProjectDir,
+		}, s.Window, s.Cost, s.RateLimits, s.PromptCache, s.Exceeds200k, s.SM,
 	}
 	return Marshal(wire) // six paths of 4 KiB at most, without control characters: it fits
 }

@@ -24,13 +24,28 @@ func TestStatusFigures(t *testing.T) {
 		{"zero after a compaction", `{"used_percentage":0,"current_usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`,
 			figures{Window: Window{Usage: Figure[Usage]{Known: true}, UsedPercentage: Figure[float64]{Known: true}}}},
 		{"output is not context", `{"context_window_size":200000,"used_percentage":8,"current_usage":{"input_tokens":8500,"output_tokens":1200,"cache_creation_input_tokens":5000,"cache_read_input_tokens":2000}}`,
-			figures{Window{Size: known(200000), Usage: Figure[Usage]{Value: Usage{8500, 1200, 5000, 2000}, Known: true}, UsedPercentage: Figure[float64]{Value: 8, Known: true}}, 15500, 8}},
-		{"totals are not context", `{"total_input_tokens":2000000,"context_window_size":200000}`, figures{Window: Window{TotalInput: known(2000000), Size: known(200000)}}},
-		{"wrong types", `{"used_percentage":"8","context_window_size":true,"current_usage":[],"total_output_tokens":-1}`, figures{}},
+			figures{Window{
+				Size:           known(200000),
+				Usage:          Figure[Usage]{Value: Usage{8500, 1200, 5000, 2000}, Known: true},
+				UsedPercentage: Figure[float64]{Value: 8, Known: true},
+			}, 15500, 8}},
+		{"totals are not context", `{"total_input_tokens":2000000,"context_window_size":200000}`, figures{
+			Window: Window{TotalInput: known(2000000), Size: known(200000)},
+		}},
+		{
+			"wrong types",
+			`{"used_percentage":"8","context_window_size":true,"current_usage":[],"total_output_tokens":-1}`,
+			figures{},
+		},
 		{"odd part of a usage", `{"current_usage":{"input_tokens":"8","cache_read_input_tokens":5}}`, figures{}},
 		{"no percentage", `{"context_window_size":200000,"current_usage":{"input_tokens":3000}}`,
-			figures{Window{Size: known(200000), Usage: Figure[Usage]{Value: Usage{Input: 3000}, Known: true}}, 3000, 2}},
-		{"more than all", `{"used_percentage":346}`, figures{Window{UsedPercentage: Figure[float64]{Value: 346, Known: true}}, 0, 100}},
+			figures{Window{
+				Size:  known(200000),
+				Usage: Figure[Usage]{Value: Usage{Input: 3000}, Known: true},
+			}, 3000, 2}},
+		{"more than all", `{"used_percentage":346}`, figures{Window{
+			UsedPercentage: Figure[float64]{Value: 346, Known: true},
+		}, 0, 100}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -40,7 +55,11 @@ func TestStatusFigures(t *testing.T) {
 			}
 			n, known := s.Tokens()
 			percent, has := s.Percent()
-			if diff := cmp.Diff(tt.want, figures{s.Window, n, percent}); diff != "" || known != (n > 0) || has != (percent > 0) {
+			if diff := cmp.Diff(
+				tt.want,
+				figures{s.Window, n, percent},
+			); diff != "" || known != (n > 0) ||
+				has != (percent > 0) {
 				t.Errorf("known %v %v (-want +got):\n%s", known, has, diff)
 			}
 		})
@@ -73,7 +92,8 @@ func TestTmux(t *testing.T) {
 			t.Errorf("%q: %q, %d; want %+v", in, socket, server, want)
 		}
 	}
-	a, b := TmuxAgent("/tmp/s", 10, "%3"), TmuxAgent("/tmp/s", 11, "%3")
+	a := TmuxAgent("/tmp/s", 10, "%3")
+	b := TmuxAgent("/tmp/s", 11, "%3")
 	if a != "tmux-3-d682871e03f9e8b2" || b == a {
 		t.Errorf("agents %q, %q", a, b)
 	}

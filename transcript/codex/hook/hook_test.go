@@ -108,12 +108,25 @@ func TestDecode(t *testing.T) {
 			hook.Payload{Event: hook.PostModelRequest}},
 		{"odd usage", `{"hook_event_name":"PostModelRequest","status":"completed","token_usage":{"total_tokens":"7"}}`,
 			hook.Payload{Event: hook.PostModelRequest}},
-		{"usage at another event", `{"hook_event_name":"Stop","status":"completed","token_usage":{"total_tokens":7}}`, hook.Payload{Event: hook.Stop}},
-		{"a subagent without a type", `{"session_id":"root","agent_id":"own"}`, hook.Payload{SessionID: "own", AgentType: "?"}},
+		{"usage at another event", `{"hook_event_name":"Stop","status":"completed","token_usage":{"total_tokens":7}}`, hook.Payload{
+			Event: hook.Stop,
+		}},
+		{"a subagent without a type", `{"session_id":"root","agent_id":"own"}`, hook.Payload{
+			SessionID: "own",
+			AgentType: "?",
+		}},
 		{"a type without a subagent", `{"session_id":"root","agent_type":"default"}`, hook.Payload{SessionID: "root"}},
 		{"a question to a person", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"may I?"}}`,
-			hook.Payload{Event: hook.PermissionRequest, ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"make","description":"may I?"}`)}},
-		{"what is only ours to say", `{"sm":{"agent":"em","pane":"%1"},"prompt_id":"p","context_tokens":5}`, hook.Payload{}},
+			hook.Payload{
+				Event:     hook.PermissionRequest,
+				ToolName:  "Bash",
+				ToolInput: json.RawMessage(`{"command":"make","description":"may I?"}`),
+			}},
+		{
+			"what is only ours to say",
+			`{"sm":{"agent":"em","pane":"%1"},"prompt_id":"p","context_tokens":5}`,
+			hook.Payload{},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +280,9 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("answer %q", b)
 			}
 			if sent, ok := hook.DecodeAnswer(a.Encode()); ok {
-				if a, b := Encode(a), Encode(sent); p.Event != hook.Stop && len(p.Prompt) < 1000 && utf8.ValidString(p.Prompt) && !bytes.Equal(a, b) {
+				if a, b := Encode(a), Encode(sent); p.Event != hook.Stop && len(p.Prompt) < 1000 &&
+					utf8.ValidString(p.Prompt) &&
+					!bytes.Equal(a, b) {
 					t.Fatalf("over the wire %q became %q", a, b)
 				}
 			}

@@ -42,10 +42,12 @@ func Decode(data []byte) (p hook.Payload, err error) {
 	}
 	var o own
 	_ = hook.Members(data, o.set) // it has been read above
-	p.SM, p.ContextTokens = hook.Origin{Client: files.Client}, 0
+	p.SM = hook.Origin{Client: files.Client}
+	p.ContextTokens = 0
 	p.PromptID = o.turn
 	if p.AgentID != "" {
-		p.SessionID, p.AgentID = p.AgentID, ""
+		p.SessionID = p.AgentID
+		p.AgentID = ""
 		if p.AgentType == "" {
 			p.AgentType = "?"
 		}

@@ -77,7 +77,12 @@ func (s setting) outside() string {
 	if words := s.tag.Get("oneof"); words != "" && !strings.Contains(","+words+",", ","+s.value.String()+",") {
 		list := strings.Split(words, ",")
 		last := len(list) - 1
-		return fmt.Sprintf("must be %s or %s, not %s", strings.Join(list[:last], ", "), list[last], plain.Quote(s.value.String()))
+		return fmt.Sprintf(
+			"must be %s or %s, not %s",
+			strings.Join(list[:last], ", "),
+			list[last],
+			plain.Quote(s.value.String()),
+		)
 	}
 	switch v := s.value.Interface().(type) {
 	case time.Duration:
@@ -153,7 +158,10 @@ func (c *Config) rules() map[string]func(setting) string {
 		"host": text(func(v string) bool { return v == "" || notHost(v) },
 			"must be a host, or host:port, as it stands in a URL, not %"),
 		"label": text(func(v string) bool {
-			return strings.ContainsFunc(v, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsGraphic(r) })
+			return strings.ContainsFunc(
+				v,
+				func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsGraphic(r) },
+			)
 		}, "must be the value of a label, without control characters, not %"),
 		"uid": func(s setting) string {
 			if uid := s.value.Int(); uid < 0 || uid > math.MaxUint32-1 {
@@ -257,7 +265,11 @@ func checkPath(s setting) string {
 	case !filepath.IsAbs(path):
 		return "must be an absolute path, or begin with ~/, not " + shown
 	case s.path == "socket" && len(path) > socket.MaxPath:
-		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), socket.MaxPath)
+		return fmt.Sprintf(
+			"is %d bytes long and a socket's path has room for %d; give a shorter one",
+			len(path),
+			socket.MaxPath,
+		)
 	}
 	return ""
 }
@@ -267,7 +279,8 @@ func checkChannel(s setting) string {
 	switch {
 	case name == "":
 		return "is empty; give the channel a name"
-	case strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || len(name) > 100 || strings.ContainsFunc(name, unicode.IsControl):
+	case strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || len(name) > 100 ||
+		strings.ContainsFunc(name, unicode.IsControl):
 		return "is part of file names, so it must be short, without slashes and without a dot in front, not " + plain.Quote(name)
 	}
 	return ""

@@ -23,7 +23,11 @@ func TestValidate(t *testing.T) {
 		{"all changed", func(c *Config) { *c = *changed() }, ""},
 		{"no Alertmanager", func(c *Config) { c.Alertmanager.URLs = []string{"am-1:9093"} },
 			`alertmanager.urls[0] must be an address such as http://127.0.0.1:9090, not "am-1:9093"`},
-		{"an Alertmanager asked all the time", func(c *Config) { c.Alertmanager.Interval = time.Millisecond }, "alertmanager.interval must be at least 5s, not 1ms"},
+		{
+			"an Alertmanager asked all the time",
+			func(c *Config) { c.Alertmanager.Interval = time.Millisecond },
+			"alertmanager.interval must be at least 5s, not 1ms",
+		},
 		{"an Alertmanager asked often", func(c *Config) { c.Alertmanager.Interval = 5 * time.Second }, ""},
 		{"a host of several lines", func(c *Config) { c.Alertmanager.Host = "one\ntwo\x1b" },
 			`alertmanager.host must be the value of a label, without control characters, not "one\ntwo\x1b"`},
@@ -32,7 +36,12 @@ func TestValidate(t *testing.T) {
 			`alertmanager.urls[0] must be an address such as http://127.0.0.1:9090, not "…@am-1:9093"`},
 		{"a server's name", func(c *Config) { c.Prometheus = []prometheusConfig{{"1", "http://a", ""}} },
 			`prometheus[0].name must be a name of letters, digits, dots and dashes, other than 1, not "1"`},
-		{"servers of one name", func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "http://a", ""}, {"a", "http://b", ""}} },
+		{"servers of one name", func(c *Config) {
+			c.Prometheus = []prometheusConfig{
+				{"a", "http://a", ""},
+				{"a", "http://b", ""},
+			}
+		},
 			`prometheus[1].name repeats "a"; remove one of the two`},
 		{"a server without an address", func(c *Config) { c.Prometheus = []prometheusConfig{{"Main-1.x_y", "", ""}} },
 			`prometheus[0].url must be an address such as http://127.0.0.1:9090, not ""`},
@@ -63,8 +72,15 @@ func TestValidate(t *testing.T) {
 			`metrics.listen repeats "127.0.0.1:8420" of listen; give it a port of its own`},
 		{"allowed host", func(c *Config) { c.HTTP.AllowedHosts = []string{"a.example", "https://b"} },
 			`http.allowed_hosts[1] must be a host, or host:port, as it stands in a URL, not "https://b"`},
-		{"uid", func(c *Config) { c.HTTP.AllowedUIDs = []int{0, -1} }, "http.allowed_uids[1] must be a user id of 0 or more, not -1"},
-		{"paths", func(c *Config) { c.Projects, c.State = []string{"/ok", ""}, "~other/x" },
+		{
+			"uid",
+			func(c *Config) { c.HTTP.AllowedUIDs = []int{0, -1} },
+			"http.allowed_uids[1] must be a user id of 0 or more, not -1",
+		},
+		{"paths", func(c *Config) {
+			c.Projects = []string{"/ok", ""}
+			c.State = "~other/x"
+		},
 			`projects[1] is empty; give a path; state must be an absolute path, or begin with ~/, not "~other/x"`},
 		{"long socket", func(c *Config) { c.Socket = "/" + strings.Repeat("a", 107) },
 			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one"},
@@ -77,28 +93,51 @@ func TestValidate(t *testing.T) {
 				`channels[1].path repeats "/a"; remove one of the two`},
 		{"channel path", func(c *Config) { c.Channels = []channelConfig{{"a", ""}, {"b", "rel"}} },
 			`channels[0].path is empty; give a path; channels[1].path must be an absolute path, or begin with ~/, not "rel"`},
-		{"percentages", func(c *Config) { c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 0, 101 },
+		{"percentages", func(c *Config) {
+			c.ContextMonitor.WarningPercentage = 0
+			c.ContextMonitor.CriticalPercentage = 101
+		},
 			"context_monitor.warning_percentage must be at least 1, not 0; context_monitor.critical_percentage must be at most 100, not 101"},
 		{"warning at critical", func(c *Config) { c.ContextMonitor.WarningPercentage = 65 },
 			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65"},
 		{"warning tokens alone", func(c *Config) { c.ContextMonitor.WarningTokens = 5 }, ""},
-		{"of the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = -1, 101 },
+		{"of the threshold", func(c *Config) {
+			c.ContextMonitor.WarningOfThreshold = -1
+			c.ContextMonitor.CriticalOfThreshold = 101
+		},
 			"context_monitor.warning_of_threshold must be at least 0, not -1; context_monitor.critical_of_threshold must be at most 100, not 101"},
 		{"warning at critical of the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold = 78 },
 			"context_monitor.warning_of_threshold is 78 and must be below critical_of_threshold, which is 78"},
-		{"no notice by the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = 0, 0 }, ""},
-		{"warning tokens above critical", func(c *Config) { c.ContextMonitor.WarningTokens, c.ContextMonitor.CriticalTokens = 9, 5 },
+		{"no notice by the threshold", func(c *Config) {
+			c.ContextMonitor.WarningOfThreshold = 0
+			c.ContextMonitor.CriticalOfThreshold = 0
+		}, ""},
+		{"warning tokens above critical", func(c *Config) {
+			c.ContextMonitor.WarningTokens = 9
+			c.ContextMonitor.CriticalTokens = 5
+		},
 			"context_monitor.warning_tokens is 9 and must be below critical_tokens, which is 5"},
-		{"ratios", func(c *Config) { c.ContextMonitor.EarlyWarnRatio, c.Guard.OverflowThreshold = -0.1, 1.1 },
+		{"ratios", func(c *Config) {
+			c.ContextMonitor.EarlyWarnRatio = -0.1
+			c.Guard.OverflowThreshold = 1.1
+		},
 			"context_monitor.early_warn_ratio must be from 0 to 1, not -0.1; guard.overflow_threshold must be above 0 and at most 1, not 1.1"},
-		{"counts", func(c *Config) { c.Queue.PerAgent, c.Handoff.BreakerCount = 0, 0 },
+		{"counts", func(c *Config) {
+			c.Queue.PerAgent = 0
+			c.Handoff.BreakerCount = 0
+		},
 			"queue.per_agent must be at least 1, not 0; handoff.breaker_count must be at least 1, not 0"},
 		{"no restarts", func(c *Config) { c.Supervise.Restarts = 0 }, ""},
 		{"durations", func(c *Config) {
-			c.Metrics.SessionTTL, c.Reminders.CompactionWait, c.Queue.TTL = 0, -time.Second, 20*365*24*time.Hour
+			c.Metrics.SessionTTL = 0
+			c.Reminders.CompactionWait = -time.Second
+			c.Queue.TTL = 20 * 365 * 24 * time.Hour
 		}, "metrics.session_ttl must be longer than 0; reminders.compaction_wait must not be negative, as -1s is; " +
 			"queue.ttl must be at most ten years, not 175200h"},
-		{"soft after hard", func(c *Config) { c.Reminders.Soft, c.Reminders.Hard = time.Hour, time.Minute },
+		{"soft after hard", func(c *Config) {
+			c.Reminders.Soft = time.Hour
+			c.Reminders.Hard = time.Minute
+		},
 			"reminders.soft is 1h and must be below hard, which is 1m"},
 		{"log", func(c *Config) { c.Log = logConfig{"trace", "xml"} },
 			`log.level must be debug, info, warn or error, not "trace"; log.format must be text or json, not "xml"`},
@@ -107,7 +146,10 @@ func TestValidate(t *testing.T) {
 			"messages.warning is not a template (2: missing value for if); correct what stands in {{ }}"},
 		{"long template", func(c *Config) { c.Messages.Resume = strings.Repeat("x", 4097) },
 			"messages.resume is 4097 bytes long; use at most 4096"},
-		{"tools and programs", func(c *Config) { c.Guard.Allow, c.Operator.Notify = []string{" "}, []string{""} },
+		{"tools and programs", func(c *Config) {
+			c.Guard.Allow = []string{" "}
+			c.Operator.Notify = []string{""}
+		},
 			`guard.allow[0] is empty; give the name of a tool; operator.notify[0] must be a program or its argument, not ""`},
 		{"very many", func(c *Config) { c.HTTP.AllowedUIDs = []int{-1, -1, -1, -1, -1, -1, -1} },
 			strings.Join([]string{
@@ -152,16 +194,34 @@ func TestPaths(t *testing.T) {
 		want answer
 	}{
 		{"home", nil, nil, home},
-		{"relative is ignored", map[string]string{"XDG_STATE_HOME": "s", "XDG_RUNTIME_DIR": "r", "CLAUDE_CONFIG_DIR": " , "}, nil, home},
-		{"XDG", map[string]string{"XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": run + "/", "CLAUDE_CONFIG_DIR": "/c, ~/d,"}, nil, answer{
+		{
+			"relative is ignored",
+			map[string]string{"XDG_STATE_HOME": "s", "XDG_RUNTIME_DIR": "r", "CLAUDE_CONFIG_DIR": " , "},
+			nil,
+			home,
+		},
+		{"XDG", map[string]string{
+			"XDG_STATE_HOME":    "/s",
+			"XDG_RUNTIME_DIR":   run + "/",
+			"CLAUDE_CONFIG_DIR": "/c, ~/d,",
+		}, nil, answer{
 			State: "/s/sm", Sockets: []string{run + "/sm/sm.sock", "/s/sm/run/sm.sock"},
 			Projects: []string{"/c/projects", "/home/u/d/projects"},
 		}},
-		{"configured", map[string]string{"SM_STATE": "~/s", "SM_PROJECTS": "~/a//b,~", "CLAUDE_CONFIG_DIR": "/c", "XDG_RUNTIME_DIR": run}, nil, answer{
+		{"configured", map[string]string{
+			"SM_STATE":          "~/s",
+			"SM_PROJECTS":       "~/a//b,~",
+			"CLAUDE_CONFIG_DIR": "/c",
+			"XDG_RUNTIME_DIR":   run,
+		}, nil, answer{
 			State: "/home/u/s", Sockets: []string{run + "/sm/sm.sock", "/home/u/s/run/sm.sock"},
 			Projects: []string{"/home/u/a/b", "/home/u"},
 		}},
-		{"flags", map[string]string{"XDG_RUNTIME_DIR": run}, []string{"--socket=rel/x.sock", "--state=~/s", "--projects=rel"}, answer{
+		{"flags", map[string]string{"XDG_RUNTIME_DIR": run}, []string{
+			"--socket=rel/x.sock",
+			"--state=~/s",
+			"--projects=rel",
+		}, answer{
 			State: "/home/u/s", Sockets: []string{"CWD/rel/x.sock"}, Projects: []string{"CWD/rel"},
 		}},
 		{"homeless", map[string]string{"HOME": "", "XDG_RUNTIME_DIR": run}, nil, answer{
@@ -176,7 +236,8 @@ func TestPaths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, env := mustLoad(t, "", tt.vars, tt.args...), testEnv(tt.vars)
+			c := mustLoad(t, "", tt.vars, tt.args...)
+			env := testEnv(tt.vars)
 			var got answer
 			var errs []string
 			collect := func(err error) {

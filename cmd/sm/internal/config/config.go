@@ -195,7 +195,8 @@ type messagesConfig struct {
 // Default returns the default configuration. testdata/defaults.yaml is the
 // published list of the values.
 func Default() *Config {
-	c, p := new(Config), &parser{from: origins{}}
+	c := new(Config)
+	p := &parser{from: origins{}}
 	for _, s := range c.settings() {
 		text, given := s.tag.Lookup("default")
 		switch {

@@ -70,17 +70,25 @@ func mustLoad(t testing.TB, text string, vars map[string]string, args ...string)
 // changed has another value than the default for every setting.
 func changed() *Config {
 	return &Config{
-		Projects:     []string{"/p/one", "/p/two"},
-		Listen:       []string{"127.0.0.1:9000"},
-		Socket:       "/run/x.sock",
-		State:        "/var/sm",
-		Log:          logConfig{"debug", "json"},
-		HTTP:         httpConfig{[]string{"a.example", "b.example:80"}, []int{0, 1000}, "/etc/token"},
-		Metrics:      metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
-		Alertmanager: alertmanagerConfig{[]string{"http://am-1:9093", "https://am-2.example/x"}, time.Minute, "one", "/etc/http.yml"},
-		Prometheus:   []prometheusConfig{{"main", "http://metrics:9090", ""}, {"two", "https://two.example", "/etc/two.yml"}},
-		Windows:      []windowConfig{{"m-1", 1000000}, {"m", 200000}},
-		Compaction:   compactionConfig{160000, time.Minute},
+		Projects: []string{"/p/one", "/p/two"},
+		Listen:   []string{"127.0.0.1:9000"},
+		Socket:   "/run/x.sock",
+		State:    "/var/sm",
+		Log:      logConfig{"debug", "json"},
+		HTTP:     httpConfig{[]string{"a.example", "b.example:80"}, []int{0, 1000}, "/etc/token"},
+		Metrics:  metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
+		Alertmanager: alertmanagerConfig{
+			[]string{"http://am-1:9093", "https://am-2.example/x"},
+			time.Minute,
+			"one",
+			"/etc/http.yml",
+		},
+		Prometheus: []prometheusConfig{
+			{"main", "http://metrics:9090", ""},
+			{"two", "https://two.example", "/etc/two.yml"},
+		},
+		Windows:    []windowConfig{{"m-1", 1000000}, {"m", 200000}},
+		Compaction: compactionConfig{160000, time.Minute},
 		ContextMonitor: contextMonitorConfig{
 			false, 40, 60, 400000, 600000, 55, 70, 0.5, true, 15, 4, 0,
 		},
@@ -166,7 +174,8 @@ func TestEveryVariable(t *testing.T) {
 	if diff := cmp.Diff(changed(), mustLoad(t, "", vars)); diff != "" {
 		t.Errorf("from variables (-want +got):\n%s", diff)
 	}
-	got, defaults := changed().settings(), Default().settings()
+	got := changed().settings()
+	defaults := Default().settings()
 	for i, s := range got {
 		if _, ok := vars[s.variable()]; !ok {
 			t.Errorf("%s: no test sets %s", s.path, s.variable())
@@ -205,18 +214,31 @@ func TestPrecedence(t *testing.T) {
 	}{
 		{"default", "", nil, nil, func(*Config) {}},
 		{"file", file, nil, nil, func(c *Config) {
-			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:1"}, time.Second, time.Hour
-			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 11, 22
+			c.Listen = []string{"127.0.0.1:1"}
+			c.Reminders.Soft = time.Second
+			c.Reminders.Hard = time.Hour
+			c.ContextMonitor.WarningPercentage = 11
+			c.ContextMonitor.CriticalPercentage = 22
 		}},
 		{"environment over file", file, vars, nil, func(c *Config) {
-			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:2", "127.0.0.1:3"}, 2*time.Second, time.Hour
-			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 12, 22
-			c.State, c.Socket, c.Projects = "/env", "/env.sock", []string{"/env/p"}
+			c.Listen = []string{"127.0.0.1:2", "127.0.0.1:3"}
+			c.Reminders.Soft = 2 * time.Second
+			c.Reminders.Hard = time.Hour
+			c.ContextMonitor.WarningPercentage = 12
+			c.ContextMonitor.CriticalPercentage = 22
+			c.State = "/env"
+			c.Socket = "/env.sock"
+			c.Projects = []string{"/env/p"}
 		}},
 		{"flags over all", file, vars, args, func(c *Config) {
-			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:4", "[::1]:4"}, 3*time.Second, time.Hour
-			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 13, 22
-			c.State, c.Socket, c.Projects = "/flag", "/flag.sock", []string{"/a,b", `/c "d"`}
+			c.Listen = []string{"127.0.0.1:4", "[::1]:4"}
+			c.Reminders.Soft = 3 * time.Second
+			c.Reminders.Hard = time.Hour
+			c.ContextMonitor.WarningPercentage = 13
+			c.ContextMonitor.CriticalPercentage = 22
+			c.State = "/flag"
+			c.Socket = "/flag.sock"
+			c.Projects = []string{"/a,b", `/c "d"`}
 		}},
 	}
 	for _, tt := range tests {
@@ -240,7 +262,12 @@ func TestFindConfig(t *testing.T) {
 		{"flag", map[string]string{"XDG_CONFIG_HOME": "/x"}, []string{"--config=a.yaml"}, Source{"a.yaml", true}},
 		{"flag with ~", nil, []string{"--config=~/a.yaml"}, Source{"/home/u/a.yaml", true}},
 		{"XDG", map[string]string{"XDG_CONFIG_HOME": "/x"}, nil, Source{"/x/sm/config.yaml", false}},
-		{"relative XDG is ignored", map[string]string{"XDG_CONFIG_HOME": "x"}, nil, Source{"/home/u/.config/sm/config.yaml", false}},
+		{
+			"relative XDG is ignored",
+			map[string]string{"XDG_CONFIG_HOME": "x"},
+			nil,
+			Source{"/home/u/.config/sm/config.yaml", false},
+		},
 		{"home", nil, nil, Source{"/home/u/.config/sm/config.yaml", false}},
 		{"nowhere", map[string]string{"HOME": ""}, nil, Source{}},
 	}
@@ -296,16 +323,33 @@ func TestReadConfig(t *testing.T) {
 
 // TestKeep: what needs a restart keeps its value and is named; all else is as it was read.
 func TestKeep(t *testing.T) {
-	started, read := Default(), changed()
+	started := Default()
+	read := changed()
 	want := changed()
-	want.Projects, want.Listen, want.Socket, want.State = started.Projects, started.Listen, started.Socket, started.State
-	want.Log.Format, want.Metrics.Listen, want.Metrics.WebConfigFile = started.Log.Format, started.Metrics.Listen, started.Metrics.WebConfigFile
-	want.Handoff.Directory, want.Prometheus = started.Handoff.Directory, started.Prometheus
+	want.Projects = started.Projects
+	want.Listen = started.Listen
+	want.Socket = started.Socket
+	want.State = started.State
+	want.Log.Format = started.Log.Format
+	want.Metrics.Listen = started.Metrics.Listen
+	want.Metrics.WebConfigFile = started.Metrics.WebConfigFile
+	want.Handoff.Directory = started.Handoff.Directory
+	want.Prometheus = started.Prometheus
 	restart := read.Keep(started)
 	if diff := cmp.Diff(want, read); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	all := []string{"projects", "listen", "socket", "state", "log.format", "metrics.listen", "metrics.web_config_file", "prometheus", "handoff.directory"}
+	all := []string{
+		"projects",
+		"listen",
+		"socket",
+		"state",
+		"log.format",
+		"metrics.listen",
+		"metrics.web_config_file",
+		"prometheus",
+		"handoff.directory",
+	}
 	if diff := cmp.Diff(all, restart); diff != "" {
 		t.Errorf("restart (-want +got):\n%s", diff)
 	}

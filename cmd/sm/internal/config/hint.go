@@ -33,7 +33,8 @@ func mayHoldSecret(typ reflect.Type, word, path string) bool {
 	if typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
-	return forSecrets(path) || path == "" && len(word) >= minToken || typ.Kind() == reflect.Struct && slices.ContainsFunc(keysOf(typ), forSecrets)
+	return forSecrets(path) || path == "" && len(word) >= minToken ||
+		typ.Kind() == reflect.Struct && slices.ContainsFunc(keysOf(typ), forSecrets)
 }
 
 // wanted words a type, with an example where the form matters.
@@ -100,7 +101,8 @@ func unknownKey(unknown string, group reflect.Type, path string) string {
 	}
 	best, distance := nearest(unknown, known)
 	like := max(2, len(leaf(unknown))/2)
-	secret := distance > like && len(unknown) >= minToken || distance > 2 && slices.ContainsFunc(keysOf(group), forSecrets)
+	secret := distance > like && len(unknown) >= minToken ||
+		distance > 2 && slices.ContainsFunc(keysOf(group), forSecrets)
 	name := plain.Quote(unknown)
 	if secret {
 		name = "in " + cmp.Or(path, "the file") + ", not shown as it may be a secret"
@@ -142,7 +144,8 @@ func nearest(unknown string, known []string) (best string, distance int) {
 	for _, k := range known {
 		d := min(looseDistance(unknown, k), 1+looseDistance(leaf(unknown), leaf(k)))
 		if distance < 0 || d < distance {
-			best, distance = k, d
+			best = k
+			distance = d
 		}
 	}
 	return best, distance
@@ -150,7 +153,8 @@ func nearest(unknown string, known []string) (best string, distance int) {
 
 func looseDistance(a, b string) int {
 	fold := strings.NewReplacer("-", "_", " ", "_")
-	la, lb := fold.Replace(strings.ToLower(a)), fold.Replace(strings.ToLower(b))
+	la := fold.Replace(strings.ToLower(a))
+	lb := fold.Replace(strings.ToLower(b))
 	d := edits(la, lb)
 	if d == 0 && a != b {
 		return 1
@@ -162,8 +166,10 @@ func looseDistance(a, b string) int {
 // beginnings only: no key is longer.
 func edits(a, b string) int {
 	const longest = 64
-	ra, rb := []rune(a), []rune(b)
-	ra, rb = ra[:min(longest, len(ra))], rb[:min(longest, len(rb))]
+	ra := []rune(a)
+	rb := []rune(b)
+	ra = ra[:min(longest, len(ra))]
+	rb = rb[:min(longest, len(rb))]
 	// rows[i][j] is for the first i characters of the one and the first j of the other.
 	rows := make([][]int, len(ra)+1)
 	for i := range rows {

@@ -228,7 +228,8 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 	}
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+		key := n.Content[i]
+		value := n.Content[i+1]
 		sub := strings.TrimPrefix(path+"."+key.Value, ".")
 		field, known := fields[key.Value]
 		switch {
@@ -355,7 +356,11 @@ func wholeNumber(s string) (int, error) {
 func ParseDuration(s string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "-.0123456789") == "" {
 		if seconds > maxDurationSeconds || seconds < -maxDurationSeconds {
-			return 0, fmt.Errorf("duration %s is too long; write at most %d seconds", plain.Quote(s), int64(maxDurationSeconds))
+			return 0, fmt.Errorf(
+				"duration %s is too long; write at most %d seconds",
+				plain.Quote(s),
+				int64(maxDurationSeconds),
+			)
 		}
 		return time.Duration(seconds * float64(time.Second)), nil
 	}

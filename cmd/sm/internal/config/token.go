@@ -30,8 +30,14 @@ func (c *Config) WebhookToken() (string, error) {
 		return "", fmt.Errorf("http.webhook_token_file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < minToken || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, minToken, maxToken)
+	if len(token) < minToken || len(token) > maxToken ||
+		strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf(
+			"http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there",
+			path,
+			minToken,
+			maxToken,
+		)
 	}
 	return token, nil
 }
@@ -45,11 +51,25 @@ func readToken(path string) ([]byte, error) {
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file, %w; put the token into one of mode 0600", path, ErrTokenExposed)
+		return nil, fmt.Errorf(
+			"%s is not a regular file, %w; put the token into one of mode 0600",
+			path,
+			ErrTokenExposed,
+		)
 	case !places.OwnedBy(info, os.Geteuid()):
-		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there", path, os.Geteuid(), ErrTokenExposed)
+		return nil, fmt.Errorf(
+			"%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there",
+			path,
+			os.Geteuid(),
+			ErrTokenExposed,
+		)
 	case mode.Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), ErrTokenExposed)
+		return nil, fmt.Errorf(
+			"%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there",
+			path,
+			mode.Perm(),
+			ErrTokenExposed,
+		)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxToken+3)) // and the end of a line; what is longer is no token
 	if err != nil {

@@ -35,12 +35,22 @@ func New(log *slog.Logger) *Prompts {
 }
 
 // Type types a line and presses Enter, see [sm/observer.Terminal].
-func (t *Prompts) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+func (t *Prompts) Type(
+	ctx context.Context,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	return t.act(ctx, t.server.Type, at, text, idle)
 }
 
 // Finish presses Enter where the line stands already.
-func (t *Prompts) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+func (t *Prompts) Finish(
+	ctx context.Context,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
+) (typed bool, err error) {
 	return t.act(ctx, t.server.Finish, at, text, idle)
 }
 

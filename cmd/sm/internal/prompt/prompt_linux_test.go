@@ -54,13 +54,19 @@ func TestPaneOf(t *testing.T) {
 		vars []string
 		want pane // none: an error
 	}{
-		"in tmux":             {[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=%5"}, pane{"/tmp/tmux-1/default", 4711, "%5"}},
-		"a comma in the path": {[]string{"TMUX_PANE=%12", "TMUX=/tmp/a,b/default,4711,3"}, pane{"/tmp/a,b/default", 4711, "%12"}},
-		"nothing":             {nil, pane{}},
-		"no pane":             {[]string{"TMUX=/tmp/tmux-1/default,4711,0"}, pane{}},
-		"no server":           {[]string{"TMUX_PANE=%5"}, pane{}},
-		"an odd pane":         {[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"}, pane{}},
-		"a relative socket":   {[]string{"TMUX=default,4711,0", "TMUX_PANE=%5"}, pane{}},
+		"in tmux": {
+			[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=%5"},
+			pane{"/tmp/tmux-1/default", 4711, "%5"},
+		},
+		"a comma in the path": {
+			[]string{"TMUX_PANE=%12", "TMUX=/tmp/a,b/default,4711,3"},
+			pane{"/tmp/a,b/default", 4711, "%12"},
+		},
+		"nothing":           {nil, pane{}},
+		"no pane":           {[]string{"TMUX=/tmp/tmux-1/default,4711,0"}, pane{}},
+		"no server":         {[]string{"TMUX_PANE=%5"}, pane{}},
+		"an odd pane":       {[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"}, pane{}},
+		"a relative socket": {[]string{"TMUX=default,4711,0", "TMUX_PANE=%5"}, pane{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,10 +88,14 @@ func TestTypeWithoutPane(t *testing.T) {
 			return nil
 		})
 	}
-	if typed, err := act(fleet.Place{PID: start(t)}); typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
+	if typed, err := act(fleet.Place{
+		PID: start(t),
+	}); typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
 		t.Errorf("got %t, %v", typed, err)
 	}
-	if typed, err := act(fleet.Place{PID: 1 << 30}); typed || err == nil || !strings.Contains(err.Error(), "install sm's hooks") {
+	if typed, err := act(fleet.Place{
+		PID: 1 << 30,
+	}); typed || err == nil || !strings.Contains(err.Error(), "install sm's hooks") {
 		t.Errorf("a process that is not there: %t, %v", typed, err)
 	}
 }

@@ -26,7 +26,13 @@ func TestEnqueue(t *testing.T) {
 		"another thread": {ID: strings.Replace(id, "01", "02", 1), Path: path},
 		"no year":        {ID: id, Path: filepath.Join(home, filepath.Base(path))},
 	} {
-		if placed, err := q.Enqueue(t.Context(), to, "m1", "hello"); placed || err == nil || !strings.Contains(err.Error(), "its queue is not known") {
+		if placed, err := q.Enqueue(
+			t.Context(),
+			to,
+			"m1",
+			"hello",
+		); placed || err == nil ||
+			!strings.Contains(err.Error(), "its queue is not known") {
 			t.Errorf("%s: %t, %v", name, placed, err)
 		}
 	}

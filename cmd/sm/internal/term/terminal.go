@@ -83,7 +83,8 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 	if !IsTerminal(w) {
 		return func() {}
 	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		start := time.Now()

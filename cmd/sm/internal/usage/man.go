@@ -40,7 +40,11 @@ func page(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
-	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(roff(cmp.Or(cmd.Long, cmd.Short+".")), "\n\n", "\n.PP\n"))
+	fmt.Fprintf(
+		&b,
+		".SH DESCRIPTION\n%s\n",
+		strings.ReplaceAll(roff(cmp.Or(cmd.Long, cmd.Short+".")), "\n\n", "\n.PP\n"),
+	)
 	flags := func(title string, set *pflag.FlagSet) {
 		if !set.HasAvailableFlags() {
 			return

@@ -40,7 +40,8 @@ func Explain(cmd *cobra.Command) {
 func wrongArgs(cmd *cobra.Command, args []string) error {
 	needed := neededArgs(cmd.Use)
 	if len(args) < len(needed) {
-		missing, verb := needed[len(args):], "is"
+		missing := needed[len(args):]
+		verb := "is"
 		if len(missing) > 1 {
 			verb = "are"
 		}

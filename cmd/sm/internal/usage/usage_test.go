@@ -12,13 +12,31 @@ import (
 )
 
 func tree() *cobra.Command {
-	root := &cobra.Command{Use: "sm", Short: "Watch", SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
+	root := &cobra.Command{
+		Use:               "sm",
+		Short:             "Watch",
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
 	run := func(*cobra.Command, []string) error { return nil }
-	send := &cobra.Command{Use: "send [--loud] ID TEXT|-", Short: "Send a message", Long: "Send it.\n\n.hidden no\\more", Example: "  sm send a b", Args: cobra.ExactArgs(2), RunE: run}
+	send := &cobra.Command{
+		Use:     "send [--loud] ID TEXT|-",
+		Short:   "Send a message",
+		Long:    "Send it.\n\n.hidden no\\more",
+		Example: "  sm send a b",
+		Args:    cobra.ExactArgs(2),
+		RunE:    run,
+	}
 	send.Flags().Bool("loud", false, "say it loudly")
 	send.Flags().Int("times", 0, "say it `N` times")
 	root.AddCommand(send, &cobra.Command{Use: "secret", Hidden: true, RunE: run})
-	list := &cobra.Command{Use: "list", Hidden: true, Args: cobra.NoArgs, RunE: run}
+	list := &cobra.Command{
+		Use:    "list",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   run,
+	}
 	list.AddCommand(&cobra.Command{Use: "cancel ID", Hidden: true, RunE: run})
 	root.AddCommand(list)
 	root.SetFlagErrorFunc(FlagError)

@@ -17,12 +17,20 @@ func leadOf(c *report.Costs) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s cost %s tokens", counted(c.Compactions.Count, "compaction"), screen.Tokens(c.Compactions.Dropped))
+	fmt.Fprintf(
+		&b,
+		"%s cost %s tokens",
+		counted(c.Compactions.Count, "compaction"),
+		screen.Tokens(c.Compactions.Dropped),
+	)
 	if c.Compactions.Seconds > 0 {
 		b.WriteString(" and " + lasted(c.Compactions.Seconds))
 	}
 	if c.Compactions.Reads > 0 {
-		fmt.Fprintf(&b, "; %d%% of the reads after %s were repeats", share(&c.Compactions), map[bool]string{true: "it", false: "them"}[c.Compactions.Count == 1])
+		fmt.Fprintf(&b, "; %d%% of the reads after %s were repeats", share(&c.Compactions), map[bool]string{
+			true:  "it",
+			false: "them",
+		}[c.Compactions.Count == 1])
 		for _, other := range []struct {
 			name string
 			cost *report.Cost
@@ -57,12 +65,24 @@ func lasted(seconds int64) string {
 // writeCosts prints what boundaries cost, of all and by project, and which files were read again.
 func (to *Printer) writeCosts(b *strings.Builder, r *report.Report) {
 	g := to.Glyphs
-	t := term.Table{Headers: []string{"COST OF", " COUNT", " FOLLOWED", " READS", " AGAIN", " TOKENS AGAIN", " DROPPED", " TIME"}, Colour: to.Colour}
+	t := term.Table{
+		Headers: []string{"COST OF", " COUNT", " FOLLOWED", " READS", " AGAIN", " TOKENS AGAIN", " DROPPED", " TIME"},
+		Colour:  to.Colour,
+	}
 	add := func(name string, c *report.Cost) {
 		if c.Count == 0 {
 			return
 		}
-		t.Add(term.Text(name, ""), g.count(c.Count), g.count(c.Followed), g.count(c.Reads), g.count(c.Rereads), g.figure(c.Tokens, screen.Tokens), g.figure(c.Dropped, screen.Tokens), g.figure(c.Seconds, lasted))
+		t.Add(
+			term.Text(name, ""),
+			g.count(c.Count),
+			g.count(c.Followed),
+			g.count(c.Reads),
+			g.count(c.Rereads),
+			g.figure(c.Tokens, screen.Tokens),
+			g.figure(c.Dropped, screen.Tokens),
+			g.figure(c.Seconds, lasted),
+		)
 	}
 	add("compactions", &r.Costs.Compactions)
 	add("handoffs", &r.Costs.Handoffs)
@@ -83,14 +103,30 @@ func (to *Printer) writeFiles(b *strings.Builder, r *report.Report) {
 		return
 	}
 	if r.RereadFiles[0].Name == "" {
-		fmt.Fprintf(b, "\n%s brought %s tokens back after compactions; --files names them\n", counted(len(r.RereadFiles), "file"), screen.Tokens(r.Saved.ByFiles))
+		fmt.Fprintf(
+			b,
+			"\n%s brought %s tokens back after compactions; --files names them\n",
+			counted(len(r.RereadFiles), "file"),
+			screen.Tokens(r.Saved.ByFiles),
+		)
 	} else {
 		fmt.Fprintf(b, "\nMost often read again after compactions: put these into your handoff document or CLAUDE.md\n")
 		for _, f := range r.RereadFiles {
-			fmt.Fprintf(b, "  %4d times, %5s tokens  %s\n", f.Rereads, screen.Tokens(f.Tokens), to.Glyphs.short(f.Project+": "+f.Name, 50))
+			fmt.Fprintf(
+				b,
+				"  %4d times, %5s tokens  %s\n",
+				f.Rereads,
+				screen.Tokens(f.Tokens),
+				to.Glyphs.short(f.Project+": "+f.Name, 50),
+			)
 		}
 	}
 	if r.Saved.ByHandoffs != nil {
-		fmt.Fprintf(b, "Handoffs instead would have saved %s of the %s tokens that were read again\n", screen.Tokens(*r.Saved.ByHandoffs), screen.Tokens(r.Costs.Compactions.Tokens))
+		fmt.Fprintf(
+			b,
+			"Handoffs instead would have saved %s of the %s tokens that were read again\n",
+			screen.Tokens(*r.Saved.ByHandoffs),
+			screen.Tokens(r.Costs.Compactions.Tokens),
+		)
 	}
 }

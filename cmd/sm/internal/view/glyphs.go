@@ -25,11 +25,22 @@ func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
 			continue
 		}
 		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") && !strings.Contains(upper, "UTF8") {
-			return Glyphs{full: "#", dash: "-", none: "-", more: "~"}
+			return Glyphs{
+				full: "#",
+				dash: "-",
+				none: "-",
+				more: "~",
+			}
 		}
 		break
 	}
-	return Glyphs{full: "█", parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, dash: "–", none: "–", more: "…"}
+	return Glyphs{
+		full:  "█",
+		parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
+		dash:  "–",
+		none:  "–",
+		more:  "…",
+	}
 }
 
 // bar draws a part of a whole in at most so many characters. What is more than nothing shows.
@@ -51,10 +62,12 @@ func (g Glyphs) histogram(list []report.Bin, label func(report.Bin) string) stri
 	const width = 40
 	var b strings.Builder
 	names := make([]string, len(list))
-	longest, most := 0, 0
+	longest := 0
+	most := 0
 	for i, x := range list {
 		names[i] = label(x)
-		longest, most = max(longest, utf8.RuneCountInString(names[i])), max(most, x.Count)
+		longest = max(longest, utf8.RuneCountInString(names[i]))
+		most = max(most, x.Count)
 	}
 	for i, x := range list {
 		drawn := g.bar(x.Count, most, width)

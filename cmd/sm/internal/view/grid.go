@@ -42,9 +42,19 @@ func (to *Printer) WriteGrid(g *tune.Grid, verbose bool) error {
 
 func (to *Printer) writeGrid(b *strings.Builder, g *tune.Grid, verbose bool) {
 	writeSentences(b, verdictOf(g))
-	fmt.Fprintf(b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
+	fmt.Fprintf(
+		b,
+		"%s, %s\n%s\n",
+		counted(g.Sessions, "session"),
+		counted(g.Cycles, "cycle"),
+		compactionsOf(g.Compactions),
+	)
 	if g.Unseen > 0 {
-		fmt.Fprintf(b, "%s at the very start of a transcript: left out of what follows\n", counted(g.Unseen, "compaction"))
+		fmt.Fprintf(
+			b,
+			"%s at the very start of a transcript: left out of what follows\n",
+			counted(g.Unseen, "compaction"),
+		)
 	}
 	writeStrange(b, g.Strange)
 	switch {
@@ -66,17 +76,31 @@ func (to *Printer) writeGrid(b *strings.Builder, g *tune.Grid, verbose bool) {
 
 // writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
 func (to *Printer) writeCurrent(b *strings.Builder, g *tune.Grid) {
-	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", candidateName(&g.Current), counted(g.Overall.Compactions, "compaction"))
+	fmt.Fprintf(
+		b,
+		"\n%s on all sessions, with %s\n",
+		candidateName(&g.Current),
+		counted(g.Overall.Compactions, "compaction"),
+	)
 	to.writeCandidates(b, []*tune.Candidate{&g.Current}, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
 func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid) {
-	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
+	fmt.Fprintf(
+		b,
+		"\nOn the half that chooses, with %s: each warning, its best critical\n",
+		counted(g.Current.Choosing.Compactions, "compaction"),
+	)
 	to.writeCandidates(b, candidateRows(g), func(c *tune.Candidate) *tune.Figures { return &c.Choosing })
 	for _, k := range g.Knees {
 		if k.Unit == g.Chosen.Unit && k.Warning != nil && k.Critical != nil {
-			fmt.Fprintf(b, "knee of the coverage: warning %s, critical %s, each for itself\n", thresholdText(*k.Warning, k.Unit), thresholdText(*k.Critical, k.Unit))
+			fmt.Fprintf(
+				b,
+				"knee of the coverage: warning %s, critical %s, each for itself\n",
+				thresholdText(*k.Warning, k.Unit),
+				thresholdText(*k.Critical, k.Unit),
+			)
 		}
 	}
 	fmt.Fprintf(b, "best: %s, measure %.2f with a standard error of %.2f\n"+
@@ -117,7 +141,22 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 }
 
 func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, of func(*tune.Candidate) *tune.Figures) {
-	t := term.Table{Colour: to.Colour, Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
+	t := term.Table{
+		Colour: to.Colour,
+		Headers: []string{
+			" WARN",
+			" CRIT",
+			" WARNED",
+			" TIMELY",
+			" USED",
+			" TURNS",
+			" WORST",
+			" MINUTES",
+			" WORST",
+			" VAIN",
+			" MEASURE",
+		},
+	}
 	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
 	figure := func(x *float64) term.Cell {
 		if x == nil {
@@ -127,7 +166,16 @@ func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, o
 	}
 	for _, c := range list {
 		f := of(c)
-		t.Add(term.Text(thresholdText(c.Warning, c.Unit), ""), term.Text(thresholdText(c.Critical, c.Unit), ""), percent(tune.Share(float64(f.Warned), f.Compactions)),
+		t.Add(term.Text(
+			thresholdText(c.Warning, c.Unit),
+			"",
+		), term.Text(
+			thresholdText(c.Critical, c.Unit),
+			"",
+		), percent(tune.Share(
+			float64(f.Warned),
+			f.Compactions,
+		)),
 			percent(f.Coverage), percent(f.Used), figure(f.Turns.Median), figure(f.Turns.Worst), figure(f.Minutes.Median), figure(f.Minutes.Worst),
 			percent(f.VainShare), term.Text(fmt.Sprintf("%.2f", f.Measure), ""))
 	}
@@ -152,7 +200,17 @@ func (to *Printer) writeForecast(b *strings.Builder, g *tune.Grid) {
 	var parts []string
 	for _, f := range g.Forecast {
 		if f.Error != nil {
-			parts = append(parts, fmt.Sprintf("%d left: %.0f%%, %.0f%%, %d of %d", f.Left, 100**f.Error, 100*f.Within, f.Known, f.Forecasts))
+			parts = append(
+				parts,
+				fmt.Sprintf(
+					"%d left: %.0f%%, %.0f%%, %d of %d",
+					f.Left,
+					100**f.Error,
+					100*f.Within,
+					f.Known,
+					f.Forecasts,
+				),
+			)
 		}
 	}
 	b.WriteString("\nForecast, by turns left: median error, truth within its range, forecasts made\n  " +
@@ -178,7 +236,11 @@ func verdictOf(g *tune.Grid) string {
 	case tune.AdviceNone:
 		return fmt.Sprintf("%sno threshold announces these compactions in time.", kept)
 	case tune.AdviceUnchecked:
-		return fmt.Sprintf("Try %s: %s, in the sessions that it was chosen by; too few others check it.", pairName(g.Chosen), inTime(&g.Chosen.Choosing))
+		return fmt.Sprintf(
+			"Try %s: %s, in the sessions that it was chosen by; too few others check it.",
+			pairName(g.Chosen),
+			inTime(&g.Chosen.Choosing),
+		)
 	case tune.AdviceChange:
 		return fmt.Sprintf("Change to %s: %s where it was not chosen, %d with %s.",
 			pairName(g.Chosen), inTime(&g.Chosen.Checking), g.Current.Checking.Timely, pairName(&g.Current))
@@ -202,7 +264,11 @@ func writeAdvice(b *strings.Builder, g *tune.Grid) {
 			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", tune.Enough, g.Current.Choosing.Compactions, candidateName(&g.Current))
 		return
 	case tune.AdviceNone:
-		fmt.Fprintf(b, "No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n", candidateName(&g.Current))
+		fmt.Fprintf(
+			b,
+			"No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n",
+			candidateName(&g.Current),
+		)
 		return
 	case tune.AdviceKeep:
 		if g.Chosen.Same(&g.Current) {
@@ -221,7 +287,13 @@ func writeAdvice(b *strings.Builder, g *tune.Grid) {
 			fmt.Fprintf(b, "%s is what this session calls for.", candidateName(g.Chosen))
 			break
 		}
-		fmt.Fprintf(b, "%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.", candidateName(g.Chosen), counted(g.Chosen.Checking.Compactions, "compaction"), tune.Enough)
+		fmt.Fprintf(
+			b,
+			"%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.",
+			candidateName(g.Chosen),
+			counted(g.Chosen.Checking.Compactions, "compaction"),
+			tune.Enough,
+		)
 	case tune.AdviceChange:
 		fmt.Fprintf(b, "Change to %s: where it was not chosen its measure is %.2f, that of\n%s %.2f; the difference is %.2f with a standard error of %.2f.",
 			candidateName(g.Chosen), g.Chosen.Checking.Measure, candidateName(&g.Current), g.Current.Checking.Measure, g.Difference.Measure, g.Difference.StandardError)
@@ -237,5 +309,10 @@ func writeAdvice(b *strings.Builder, g *tune.Grid) {
 // writeConfiguration prints the lines with which the chosen pair is in force.
 func writeConfiguration(b *strings.Builder, g *tune.Grid) {
 	verb := map[tune.Advice]string{tune.AdviceChange: "use", tune.AdviceUnchecked: "try"}[g.Advice]
-	fmt.Fprintf(b, "To %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n", verb, strings.Join(g.Configuration, "\n"))
+	fmt.Fprintf(
+		b,
+		"To %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n",
+		verb,
+		strings.Join(g.Configuration, "\n"),
+	)
 }

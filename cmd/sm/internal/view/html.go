@@ -14,7 +14,14 @@ import (
 // WriteHTML writes what a report says of costs as one page to pass on: no path above a project's folder is in it, and no
 // file's name that the report itself does not have.
 func WriteHTML(w io.Writer, r *report.Report, build string) error {
-	p := page.Report{Build: build, Lead: leadOf(&r.Costs), Span: counted(r.Sessions, "session"), Sizes: binsOf(r.Pre), After: binsOf(r.Post), Zone: time.Local}
+	p := page.Report{
+		Build: build,
+		Lead:  leadOf(&r.Costs),
+		Span:  counted(r.Sessions, "session"),
+		Sizes: binsOf(r.Pre),
+		After: binsOf(r.Post),
+		Zone:  time.Local,
+	}
 	if r.From != nil {
 		p.Span += fmt.Sprintf(", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
 	}
@@ -36,7 +43,12 @@ func WriteHTML(w io.Writer, r *report.Report, build string) error {
 	}
 	for _, f := range r.Forecast {
 		if f.Forecasts > 0 {
-			p.Forecasts = append(p.Forecasts, page.Forecast{Left: f.Left, Count: f.Forecasts, Error: *f.Error, Within: *f.Within})
+			p.Forecasts = append(p.Forecasts, page.Forecast{
+				Left:   f.Left,
+				Count:  f.Forecasts,
+				Error:  *f.Error,
+				Within: *f.Within,
+			})
 		}
 	}
 	for _, f := range r.RereadFiles {
@@ -45,13 +57,25 @@ func WriteHTML(w io.Writer, r *report.Report, build string) error {
 		}
 	}
 	if s := r.Saved.ByHandoffs; s != nil {
-		p.Saved = fmt.Sprintf("Handoffs instead would have saved %s of the %s tokens that were read again.", screen.Tokens(*s), screen.Tokens(r.Costs.Compactions.Tokens))
+		p.Saved = fmt.Sprintf(
+			"Handoffs instead would have saved %s of the %s tokens that were read again.",
+			screen.Tokens(*s),
+			screen.Tokens(r.Costs.Compactions.Tokens),
+		)
 	}
 	return page.WriteReport(w, &p)
 }
 
 func costOf(name string, c *report.Cost) page.Cost {
-	p := page.Cost{Name: name, Count: c.Count, Followed: c.Followed, Reads: c.Reads, Rereads: c.Rereads, RereadTokens: c.Tokens, DroppedTokens: c.Dropped}
+	p := page.Cost{
+		Name:          name,
+		Count:         c.Count,
+		Followed:      c.Followed,
+		Reads:         c.Reads,
+		Rereads:       c.Rereads,
+		RereadTokens:  c.Tokens,
+		DroppedTokens: c.Dropped,
+	}
 	if c.Seconds > 0 {
 		p.Took = lasted(c.Seconds)
 	}

@@ -18,7 +18,16 @@ import (
 func (to *Printer) WriteReplay(all []replay.Event) error {
 	t := term.Table{Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, Colour: to.Colour}
 	for _, x := range all {
-		t.Add(term.Text(timeText(x.At), screen.Dim), term.Text(screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), ""), term.Text(fmt.Sprint(x.Cycle), ""),
+		t.Add(term.Text(
+			timeText(x.At),
+			screen.Dim,
+		), term.Text(
+			screen.FitEnd(x.Session[:min(8, len(x.Session))], 8),
+			"",
+		), term.Text(
+			fmt.Sprint(x.Cycle),
+			"",
+		),
 			what(x), term.Text(screen.OneLine(textOf(x)), ""))
 	}
 	text := summary(all)
@@ -88,7 +97,9 @@ func thresholdsText(all []replay.Event) string {
 // summary counts the events of a replay.
 func summary(all []replay.Event) string {
 	kinds := map[string]int{}
-	compactions, unwarned, idle := 0, 0, 0
+	compactions := 0
+	unwarned := 0
+	idle := 0
 	for _, t := range all {
 		switch {
 		case t.Event == "notice":
@@ -111,7 +122,12 @@ func summary(all []replay.Event) string {
 	if len(said) == 0 {
 		said = []string{"none"}
 	}
-	text := fmt.Sprintf("notices: %s; compactions: %d, %d of them unwarned", strings.Join(said, ", "), compactions, unwarned)
+	text := fmt.Sprintf(
+		"notices: %s; compactions: %d, %d of them unwarned",
+		strings.Join(said, ", "),
+		compactions,
+		unwarned,
+	)
 	if idle > 0 {
 		text += fmt.Sprintf("; %d more while idle", idle)
 	}

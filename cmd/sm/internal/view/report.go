@@ -83,7 +83,12 @@ func struckAt(r *report.Report, g Glyphs) string {
 	if r.Pre.Known == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Those not made by hand came at %s tokens (p10%sp90 %s)", screen.Tokens(*r.Pre.Median), g.dash, g.tokens(*r.Pre.P10, *r.Pre.P90))
+	text := fmt.Sprintf(
+		"Those not made by hand came at %s tokens (p10%sp90 %s)",
+		screen.Tokens(*r.Pre.Median),
+		g.dash,
+		g.tokens(*r.Pre.P10, *r.Pre.P90),
+	)
 	if r.Post.Known > 0 {
 		text += fmt.Sprintf("; %s were left", screen.Tokens(*r.Post.Median))
 	}
@@ -119,7 +124,11 @@ func compactionsOf(c api.Compactions) string {
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
 func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Row) {
-	g, t := to.Glyphs, term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " IDLE", " UNKNOWN"}, Colour: to.Colour}
+	g := to.Glyphs
+	t := term.Table{
+		Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " IDLE", " UNKNOWN"},
+		Colour:  to.Colour,
+	}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -132,7 +141,15 @@ func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Ro
 			name = strings.TrimPrefix(name, "claude-")
 		}
 		c := r.Compactions
-		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Idle), g.count(c.Unknown))
+		t.Add(
+			term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""),
+			g.count(r.Sessions),
+			g.count(r.Turns),
+			g.count(c.Auto),
+			g.count(c.Manual),
+			g.count(c.Idle),
+			g.count(c.Unknown),
+		)
 	}
 	b.WriteString(t.String())
 	if more := len(rows) - len(shown); more > 0 {
@@ -202,7 +219,14 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 			}
 			return part.label(x.From, x.To)
 		}))
-		fmt.Fprintf(b, "  median %s; p10%sp90 %s, all within %s", part.label(*d.Median, *d.Median), g.dash, part.label(*d.P10, *d.P90), part.label(*d.Min, *d.Max))
+		fmt.Fprintf(
+			b,
+			"  median %s; p10%sp90 %s, all within %s",
+			part.label(*d.Median, *d.Median),
+			g.dash,
+			part.label(*d.P10, *d.P90),
+			part.label(*d.Min, *d.Max),
+		)
 		if part.d.Unknown > 0 {
 			fmt.Fprintf(b, "; %d unknown", part.d.Unknown)
 		}
@@ -241,6 +265,9 @@ func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
 	row("Most common range", between(t.MostCommon))
 	row("Size after compaction (p10"+g.dash+"p90)", between(t.After))
 	for _, s := range t.Sessions {
-		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&report.Range{From: s.MinPre, To: s.MaxPre}))
+		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&report.Range{
+			From: s.MinPre,
+			To:   s.MaxPre,
+		}))
 	}
 }

@@ -19,7 +19,11 @@ const narrowMessages = 76
 // WriteMessages prints messages, the newest first.
 func (to *Printer) WriteMessages(list []api.Message, now time.Time) error {
 	narrow := to.Columns < narrowMessages
-	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: to.Colour, Width: to.Columns}
+	t := term.Table{
+		Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"},
+		Colour:  to.Colour,
+		Width:   to.Columns,
+	}
 	if narrow {
 		t.Headers = []string{"ID", "TO", "STATUS", "MADE", "TEXT"}
 	}
@@ -41,7 +45,19 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time) error {
 		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
 			text = rest // its tag says no more than its kind
 		}
-		row := []term.Cell{term.Text(m.ID, ""), term.Text(shortAgent(m.To), ""), term.Text(kind, ""), term.Text(status, ""),
+		row := []term.Cell{term.Text(
+			m.ID,
+			"",
+		), term.Text(
+			shortAgent(m.To),
+			"",
+		), term.Text(
+			kind,
+			"",
+		), term.Text(
+			status,
+			"",
+		),
 			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
 		if narrow {
 			row = slices.Delete(row, 2, 3) // most texts name their kind
@@ -51,7 +67,11 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time) error {
 	if err := t.Write(to); err != nil || waiting == 0 {
 		return err
 	}
-	note := fmt.Sprintf("%d wait for hooks: none of the agent's present session has come yet; %s", waiting, doctor.HooksRemedy)
+	note := fmt.Sprintf(
+		"%d wait for hooks: none of the agent's present session has come yet; %s",
+		waiting,
+		doctor.HooksRemedy,
+	)
 	if to.Wrap > 0 {
 		note = strings.Join(screen.Wrap(note, to.Wrap), "\n")
 	}
@@ -70,7 +90,11 @@ func shortAgent(id string) string {
 
 // WriteHandoffs prints handoffs in the order in which they come.
 func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
-	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: to.Colour, Wrap: to.Wrap}
+	t := term.Table{
+		Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"},
+		Colour:  to.Colour,
+		Wrap:    to.Wrap,
+	}
 	for _, h := range list {
 		state := h.State
 		switch {
@@ -87,7 +111,14 @@ func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
 		if h.State == "failed" {
 			tint = screen.Red
 		}
-		t.Add(term.Text(h.ID, ""), term.Text(shortAgent(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
+		t.Add(
+			term.Text(h.ID, ""),
+			term.Text(shortAgent(h.Agent), ""),
+			term.Text(screen.OneLine(state), tint),
+			term.Text(h.Way, screen.Dim),
+			term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim),
+			term.Text(screen.OneLine(file), ""),
+		)
 	}
 	return t.Write(to)
 }

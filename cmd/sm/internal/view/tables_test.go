@@ -15,8 +15,23 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	list := []api.Message{
-		{ID: "a1b2c3", To: "w1", Mode: "sequential", Status: "waiting", MadeAt: now, Text: "x", WaitsFor: api.WaitsForHooks},
-		{ID: "d4e5f6", To: "w1", Mode: "sequential", Status: "waiting", MadeAt: now, Text: "y"},
+		{
+			ID:       "a1b2c3",
+			To:       "w1",
+			Mode:     "sequential",
+			Status:   "waiting",
+			MadeAt:   now,
+			Text:     "x",
+			WaitsFor: api.WaitsForHooks,
+		},
+		{
+			ID:     "d4e5f6",
+			To:     "w1",
+			Mode:   "sequential",
+			Status: "waiting",
+			MadeAt: now,
+			Text:   "y",
+		},
 	}
 	for _, c := range []struct {
 		list []api.Message
@@ -26,7 +41,9 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		if err := (&Printer{Writer: &out, Columns: 80}).WriteMessages(c.list, now); err != nil {
 			t.Fatal(err)
 		}
-		says := strings.Contains(out.String(), "waiting for hooks") && strings.Contains(out.String(), "1 wait for hooks: ") && strings.Contains(out.String(), doctor.HooksRemedy)
+		says := strings.Contains(out.String(), "waiting for hooks") &&
+			strings.Contains(out.String(), "1 wait for hooks: ") &&
+			strings.Contains(out.String(), doctor.HooksRemedy)
 		if says != c.want || !c.want && strings.Contains(out.String(), "hooks") {
 			t.Errorf("%d messages:\n%s", len(c.list), &out)
 		}
@@ -40,8 +57,13 @@ func TestMessagesFit(t *testing.T) {
 	var list []api.Message // the oldest first, as the observer answers
 	for i, status := range []string{"waiting", "unconfirmed", "confirmed", "withdrawn"} {
 		list = append(list, api.Message{
-			ID: "a1b2c" + string(rune('0'+i)), To: "an-agent-with-a-long-name", Kind: "compacted", Status: status, Via: "restart",
-			MadeAt: now.Add(time.Duration(i-100) * time.Minute), Text: "[sm context] " + strings.Repeat("長いtext ", 40),
+			ID:     "a1b2c" + string(rune('0'+i)),
+			To:     "an-agent-with-a-long-name",
+			Kind:   "compacted",
+			Status: status,
+			Via:    "restart",
+			MadeAt: now.Add(time.Duration(i-100) * time.Minute),
+			Text:   "[sm context] " + strings.Repeat("長いtext ", 40),
 		})
 	}
 	for _, width := range []int{60, 80, 120, 200} {
@@ -50,7 +72,8 @@ func TestMessagesFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		if len(lines) != len(list)+1 || !strings.HasPrefix(lines[1], "a1b2c3") || !strings.HasPrefix(lines[4], "a1b2c0") {
+		if len(lines) != len(list)+1 || !strings.HasPrefix(lines[1], "a1b2c3") ||
+			!strings.HasPrefix(lines[4], "a1b2c0") {
 			t.Errorf("in %d cells:\n%s", width, &out)
 		}
 		for _, line := range lines {

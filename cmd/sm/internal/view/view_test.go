@@ -30,7 +30,10 @@ func FuzzHistogram(f *testing.F) {
 		}
 		d := report.DistributionOf(slices.Clone(figures), 0, width)
 		for _, g := range []Glyphs{GlyphsOf(os.LookupEnv), {full: "#", dash: "-"}} {
-			for line := range strings.Lines(g.histogram(d.Histogram, func(b report.Bin) string { return screen.Tokens(b.From) })) {
+			for line := range strings.Lines(g.histogram(
+				d.Histogram,
+				func(b report.Bin) string { return screen.Tokens(b.From) },
+			)) {
 				if utf8.RuneCountInString(line) > 80 {
 					t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 				}
@@ -47,7 +50,15 @@ func TestRows(t *testing.T) {
 		c.Choosing.Measure = measure
 		return c
 	}
-	g := tune.Grid{Pairs: []tune.Candidate{pair(50, 55, 0.5), pair(50, 60, 0.6), pair(50, 65, 0.7), pair(55, 60, 0.6), pair(55, 65, 0.4)}}
+	g := tune.Grid{
+		Pairs: []tune.Candidate{
+			pair(50, 55, 0.5),
+			pair(50, 60, 0.6),
+			pair(50, 65, 0.7),
+			pair(55, 60, 0.6),
+			pair(55, 65, 0.4),
+		},
+	}
 	for _, c := range []struct{ chosen, first, second int }{{0, 0, 3}, {1, 1, 3}, {2, 2, 3}, {3, 2, 3}, {4, 2, 4}} {
 		g.Chosen = &g.Pairs[c.chosen]
 		rows := candidateRows(&g)
