@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -13,7 +12,6 @@ import (
 	"sm/observer/levels"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // begin lets the policy speak: all that existed has been read.
@@ -114,8 +112,8 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 		after.Attempts[i] -= n
 	}
 	v, _ := c.fleet.View(string(agent), now)
-	if v.Path == "" && strings.HasPrefix(v.Provider, clients.Codex) { // there is no transcript yet
-		v.Program = clients.Codex
+	if v.Path == "" { // there is no transcript yet
+		v.Program = c.clients.OfProvider(v.Provider).Client
 	}
 	c.fleet.Attempted(v.Program, after.Attempts, after.Storms-before.Storms)
 }

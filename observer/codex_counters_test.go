@@ -15,7 +15,7 @@ func TestCodexCounters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := filepath.Join(t.TempDir(), "sessions")
-	r.o.CodexDirs = []string{dir}
+	r.o.Clients[0].Dirs = []string{dir}
 	r.start()
 	counters := regexp.MustCompile(`(?m)^(agent_compactions_total|agent_compaction_attempts_total|agent_compaction_storms_total)\{client="codex"(?:,trigger="auto")?\} (\d+)$`)
 	got := func() map[string]string {

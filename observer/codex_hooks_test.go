@@ -25,7 +25,7 @@ type codexDesk struct {
 
 func newCodexDesk(t *testing.T, agent string) *codexDesk {
 	r := newWatched(t)
-	r.o.CodexDirs = []string{filepath.Join(r.dir, "codex", "sessions")}
+	r.o.Clients[0].Dirs = []string{filepath.Join(r.dir, "codex", "sessions")}
 	r.o.Queue.PerSenderMinute = 0
 	d := &codexDesk{rig: r.start(), agent: agent}
 	d.record(codexThread, "session_meta", `{"id":"`+codexThread+`","cwd":"/home/dev/api","cli_version":"0.169.0"}`)

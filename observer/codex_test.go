@@ -12,6 +12,7 @@ import (
 
 	"sm/observer/api"
 	"sm/transcript"
+	"sm/transcript/codex"
 )
 
 const codexThread = "01a200a2-c691-7de0-a325-4ece90591c2c"
@@ -23,8 +24,8 @@ func TestCodexBesideClaude(t *testing.T) {
 	r := newRig(t)
 	home := filepath.Join(r.dir, "codex")
 	var held atomic.Bool
-	r.o.CodexDirs = []string{filepath.Join(home, "sessions")}
-	r.o.Held = func(string) (transcript.Holder, bool) { return transcript.Holder{}, held.Load() }
+	isHeld := func(string) (transcript.Holder, bool) { return transcript.Holder{}, held.Load() }
+	r.o.Clients[0] = codex.New(isHeld, filepath.Join(home, "sessions"))
 	r.write(uuid(1), prompt("2026-05-01T12:00:00Z", "p1", "go on"), reply("2026-05-01T12:00:01Z", "m1", 50_000, 300))
 	r.start()
 	path := filepath.Join(home, "sessions/2026/05/01/rollout-2026-05-01T12-00-00-"+codexThread+".jsonl")

@@ -13,11 +13,13 @@ import (
 	"sm/observer/levels"
 	"sm/observer/metrics"
 	"sm/observer/persist"
+	"sm/transcript/clients"
 )
 
 // parts is what the loop and its collaborators work on. Only the loop's goroutine sees it.
 type parts struct {
 	settings  *Settings // at this event
+	clients   clients.Table
 	fleet     *fleet.Fleet
 	engine    *alerts.Engine
 	queue     *outbox.Queue

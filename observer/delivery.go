@@ -10,7 +10,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/wire"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // maxStops is how many answers to Stop hooks in a row make the client go on.
@@ -40,10 +39,8 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 		return m, false
 	}
 	least := alerts.Important
-	stopHeard := hook.StopHeard(d.fleet.ClientVersion(p.SessionID))
-	if p.SM.Client == clients.Codex { // a subagent's end is not held up, for few go on after it
-		stopHeard = p.AgentType == ""
-	}
+	client := d.clients.Named(p.SM.Client)
+	stopHeard := client.StopAnswered(d.fleet.ClientVersion(p.SessionID), p.AgentType)
 	switch {
 	case p.Event == hook.SessionStart || p.Event == hook.SubagentStart:
 		least = alerts.Sequential

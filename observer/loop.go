@@ -8,8 +8,6 @@ import (
 
 	"sm/observer/metrics"
 	"sm/transcript"
-	"sm/transcript/claude"
-	"sm/transcript/codex"
 	"sm/transcript/follow"
 )
 
@@ -85,10 +83,10 @@ func (a *App) loop(ctx context.Context) {
 // runFollower sends what happens in the transcripts to the loop until ctx ends.
 func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	defer close(a.changes)
-	roots := append(
-		follow.Roots(claude.Format(), a.o.Projects...),
-		follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...,
-	)
+	var roots []follow.Root
+	for _, c := range a.o.Clients {
+		roots = append(roots, follow.Roots(c.Format, c.Dirs...)...)
+	}
 	err := follow.Run(ctx, follow.Options{
 		Roots:     roots,
 		ActiveFor: activeFor,

@@ -33,7 +33,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +50,6 @@ import (
 	"sm/observer/projects"
 	"sm/observer/state"
 	"sm/transcript"
-	"sm/transcript/clients"
 	"sm/transcript/follow"
 )
 
@@ -374,6 +372,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
 	p := &parts{
+		clients:   a.o.Clients,
 		settings:  o,
 		rotations: rotation.New(o.Handoff.Rotations),
 		queue:     outbox.New(o.Queue),
@@ -406,6 +405,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.fleet = fleet.New(fleet.Options{
 		Created:    stored.Created,
 		Windows:    o.Windows,
+		Clients:    a.o.Clients,
 		Thresholds: o.Alerts.Thresholds,
 		Ledger:     ledger,
 		ActiveFor:  activeFor,
@@ -422,8 +422,8 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.hooks = persisted.Hooks
 	var gone []string
 	a.roots, a.remembered, gone = projects.New(
-		clients.Formats(a.o.Held),
-		slices.Concat(a.o.Projects, a.o.CodexDirs),
+		a.o.Clients.Formats(),
+		a.o.Clients.Dirs(),
 		persisted.Roots,
 		a.log,
 	)

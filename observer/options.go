@@ -23,20 +23,18 @@ import (
 	"sm/observer/overflow"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 	"sm/transcript/follow"
 )
 
 // Options are the settings of an App.
 type Options struct {
-	// Projects are the folders with transcripts of Claude Code, CodexDirs those of Codex, State
-	// the folder of our own.
-	Projects  []string
-	CodexDirs []string
-	State     string
-	// Held returns the process that holds a lock on a file, which identifies open
-	// threads of Codex; nil if the system does not show it. Origin returns the agent
-	// and pane in the environment of a client's process; nil for none.
-	Held   func(path string) (transcript.Holder, bool)
+	// Clients are all clients, with the folders of their transcripts.
+	Clients clients.Table
+	// State is the folder of the observer's state.
+	State string
+	// Origin returns the agent and pane in the environment of a client's process; nil
+	// for none.
 	Origin func(pid int) hook.Origin
 	// Enqueuer gives messages to idle threads of Codex; nil for none.
 	Enqueuer Enqueuer
@@ -52,7 +50,7 @@ type Options struct {
 	DryRun bool
 	// Passed are sockets that the service manager has opened for these addresses; nil for none.
 	Passed *access.Passed
-	// Demo means that the sessions in Projects are simulated. Answers are marked, and
+	// Demo means that the sessions are simulated. Answers are marked, and
 	// only App.Hook takes input from agents.
 	Demo bool
 	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
@@ -214,4 +212,14 @@ type Terminal interface {
 	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
 	// else does nothing. The results are those of Type.
 	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
+}
+
+// Watched returns the folders of transcripts: those of the default client, and those
+// of the others that exist.
+func (o *Options) Watched() []string {
+	dirs := slices.Clone(o.Clients.Default().Dirs)
+	for _, c := range o.Clients[:len(o.Clients)-1] {
+		dirs = append(dirs, slices.DeleteFunc(slices.Clone(c.Dirs), func(dir string) bool { return !isDir(dir) })...)
+	}
+	return dirs
 }

@@ -12,7 +12,8 @@ import (
 	"sm/alerts/outbox"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/clients"
+	"sm/transcript/clients/clientstest"
+	"sm/transcript/codex"
 )
 
 // slowQueue takes a second for each text, and notes how many it was given at once.
@@ -41,7 +42,7 @@ func queueCore(t *testing.T, n int) (c *core, effects []queueEffect) {
 	now := time.Now()
 	p := &parts{
 		queue:  outbox.New(outbox.Defaults()),
-		fleet:  fleet.New(fleet.Options{Created: now}, fleet.Stored{}),
+		fleet:  fleet.New(fleet.Options{Clients: clientstest.Table(), Created: now}, fleet.Stored{}),
 		agents: agents{},
 	}
 	c = &core{parts: p, delivery: &delivery{parts: p}}
@@ -53,7 +54,7 @@ func queueCore(t *testing.T, n int) (c *core, effects []queueEffect) {
 			Cursor:  transcript.Cursor{Path: "/p/" + uuid(i) + ".jsonl"},
 			Session: transcript.Session{ID: uuid(i)},
 		}
-		x.Session.SetParticulars(transcript.Particulars{Client: clients.Codex})
+		x.Session.SetParticulars(transcript.Particulars{Client: codex.Client})
 		p.fleet.Apply(x)
 		open = append(open, fleet.Client{SessionID: uuid(i), Held: true})
 	}

@@ -21,6 +21,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	webpage "sm/dashboards/page"
+	"sm/transcript/clients/clientstest"
 )
 
 // rig is an observer on folders of its own.
@@ -49,12 +50,12 @@ func newRig(t testing.TB) *rig {
 		log:      new(lockedBuffer),
 	}
 	r.o = Options{
-		Projects: []string{r.projects},
-		State:    filepath.Join(dir, "state"),
-		Socket:   filepath.Join(dir, "run", "sm.sock"),
-		Listen:   []string{"127.0.0.1:0"},
-		Version:  "1.2.3",
-		Commit:   "abcdef0",
+		Clients: clientstest.Table(r.projects),
+		State:   filepath.Join(dir, "state"),
+		Socket:  filepath.Join(dir, "run", "sm.sock"),
+		Listen:  []string{"127.0.0.1:0"},
+		Version: "1.2.3",
+		Commit:  "abcdef0",
 		Settings: Settings{
 			SessionTTL:  time.Hour,
 			MaxSessions: 500,

@@ -11,7 +11,6 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/clients"
 	"sm/transcript/wording"
 )
 
@@ -122,7 +121,7 @@ func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rota
 		return rotation.WayRestart
 	case h.delivery.terminal == nil || at.PID == 0:
 		return rotation.WayNone
-	case s.Provider == clients.Codex && !s.Open: // its state is unknown
+	case h.clients.OfProvider(s.Provider).Threads && !s.Open: // its state is unknown
 		return rotation.WayNew
 	}
 	return rotation.WayClear

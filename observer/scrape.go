@@ -14,7 +14,6 @@ import (
 	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // scrapeTimeout bounds the wait for the loop.
@@ -65,8 +64,10 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(a.o.CodexDirs, isDir) { // so that its counters begin at 0
-		s.Fleet.Part(clients.Codex)
+	for _, c := range a.o.Clients {
+		if slices.ContainsFunc(c.Dirs, isDir) { // so that its counters begin at 0
+			s.Fleet.Part(c.Client)
+		}
 	}
 	s.Limit(settings.MaxSessions)
 	return s, nil

@@ -16,7 +16,6 @@ import (
 	"sm/observer/respond"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // postHook takes the payload of a hook, or a report of the status line, from sm
@@ -39,12 +38,12 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		return s.postStatus(w, r, body, now)
 	}
 	s.learn(r.Context(), p.TranscriptPath, p.SessionID)
-	codex := p.SM.Client == clients.Codex
-	if p.Event == hook.Stop && !p.Subagent() && !codex { // Codex has written the size of the reply by then
+	client := s.o.Clients.Named(p.SM.Client)
+	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
 		s.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := s.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && !codex && s.guard.On() {
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && s.guard.On() {
 		answer = s.guard.DecideToolCall(r.Context(), &p)
 	}
 	if err != nil {
@@ -182,7 +181,7 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
-		reg.SessionID = clients.SessionOf(reg.TranscriptPath)
+		reg.SessionID = s.o.Clients.SessionOf(reg.TranscriptPath)
 	}
 	var answer api.Session
 	err := s.update(r.Context(), func(c *core) error {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"sm/alerts"
@@ -42,7 +41,7 @@ func (a *App) List(
 		}
 	}
 	l.Head.Demo = a.o.Demo
-	l.Projects = append(slices.Clone(a.o.Projects), a.o.CodexDirs[:min(1, len(a.o.CodexDirs))]...)
+	l.Projects = a.o.Watched()
 	l.Done, l.Files = a.stats.FilesDone.Load(), a.stats.Files.Load()
 	return l, nil
 }
@@ -97,7 +96,7 @@ func (a *App) fill(ctx context.Context, x unread, depth int64) {
 	case <-ctx.Done():
 		return
 	}
-	earlier, err := curve.ReadEnd(x.path, depth)
+	earlier, err := curve.ReadEnd(x.path, a.o.Clients.FormatOf(x.path, nil), depth)
 	<-a.filling
 	if err != nil {
 		a.log.Debug("no history to show", "err", err)

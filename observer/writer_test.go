@@ -12,6 +12,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // failing is a disk that refuses some times, and keeps what it takes.
@@ -44,7 +45,7 @@ func applied(t *testing.T, paths ...string) *core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fleet.New(fleet.Options{}, fleet.Stored{Created: time.Unix(1, 0)})
+	f := fleet.New(fleet.Options{Clients: clientstest.Table()}, fleet.Stored{Created: time.Unix(1, 0)})
 	f.Settle(time.Unix(1, 0))
 	for _, p := range paths {
 		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: p}, Name: p, Whole: true})

@@ -17,6 +17,7 @@ import (
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/demo"
+	"sm/transcript/codex"
 )
 
 // demoNotice heads what is shown of a demo.
@@ -66,9 +67,9 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 // observe runs the observer and the agents beside it.
 func (env demoRun) observe(ctx context.Context, o observer.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Projects[0], o.Logger)
+	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Clients.Default().Dirs[0], o.Logger)
 	// So that all that has happened can appear at once.
-	staging := filepath.Join(filepath.Dir(o.Projects[0]), "past")
+	staging := filepath.Join(filepath.Dir(o.Clients.Default().Dirs[0]), "past")
 	var failed error
 	var playing sync.WaitGroup
 	end := func() {}
@@ -121,7 +122,7 @@ func (env demoRun) options(
 	o.Terminal = nil
 	o.Enqueuer = nil
 	o.Ancestry = nil
-	o.CodexDirs = nil
+	o.Clients.Named(codex.Client).Dirs = nil
 	o.Alive = func(int, string) bool { return false }
 	return o, nil
 }

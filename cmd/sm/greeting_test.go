@@ -20,13 +20,17 @@ func TestGreeting(t *testing.T) {
 	stats := &follow.Stats{}
 	stats.Files.Store(812)
 	addrs := []net.Addr{&net.UnixAddr{Name: "/r/sm.sock"}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8420}}
-	o := observer.Options{Projects: []string{"/home/u/.claude/projects"}, Stats: stats, Socket: "/tmp/x/sm.sock"}
+	o := observer.Options{
+		Clients: clientTable(nil, []string{"/home/u/.claude/projects"}, nil),
+		Stats:   stats,
+		Socket:  "/tmp/x/sm.sock",
+	}
 	want := "Watching 812 transcripts in /home/u/.claude/projects\nhttp://127.0.0.1:8420 (or: sm open)\nsm top in another terminal\n"
 	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	codex := t.TempDir() // the archive is not there
-	o.CodexDirs = []string{codex, codex + "/archived_sessions"}
+	o.Clients[0].Dirs = []string{codex, codex + "/archived_sessions"}
 	if got, want := greeting(
 		addrs,
 		o,

@@ -21,6 +21,7 @@ import (
 	"sm/deploy/service"
 	"sm/observer"
 	"sm/observer/access"
+	"sm/transcript/codex"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -70,7 +71,9 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
-	o.CodexDirs = env.LookupEnv.WatchedCodexDirs(flags.Changed("projects"))
+	if flags.Changed("projects") {
+		o.Clients.Named(codex.Client).Dirs = env.LookupEnv.WatchedCodexDirs(true)
+	}
 	quiet(env.Stderr, &o, false)
 	source, err := findConfig(flags, env)
 	if err != nil {
@@ -134,11 +137,7 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 // greeting returns what is watched, and where to look at it.
 func greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
-	dirs := append(
-		slices.Clone(o.Projects),
-		slices.DeleteFunc(slices.Clone(o.CodexDirs), func(dir string) bool { return !isDir(dir) })...,
-	)
-	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(dirs, ", "))
+	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(o.Watched(), ", "))
 	if o.Demo {
 		socket = " --socket " + o.Socket
 		what = "Demo: all agents are simulated; Ctrl-C ends it"

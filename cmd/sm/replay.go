@@ -150,6 +150,11 @@ func (r historyReader) replay(
 	if history.Fatal(err) {
 		return nil, err
 	}
-	events, bad := replay.Run(ctx, changes, replay.Options{Policy: o, Windows: windowRules(cfg), Now: time.Now()})
+	events, bad := replay.Run(ctx, changes, replay.Options{
+		Policy:  o,
+		Windows: windowRules(cfg),
+		Clients: clientTable(nil, nil, nil),
+		Now:     time.Now(),
+	})
 	return events, cmp.Or(bad, err)
 }

@@ -165,7 +165,7 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 // replayOrder is the order in which a replay takes the files.
 func replayOrder(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	changes, err := history.Records(t.Context(), history.Options{}, []string{dir})
+	changes, err := history.Records(t.Context(), history.Options{Clients: clientTable(nil, nil, nil)}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,6 @@ import (
 	"sm/handoff/guard"
 	"sm/handoff/supervise"
 	"sm/observer/api"
-	"sm/transcript/clients"
 )
 
 // registerWithin is how long the start of a client waits for the observer to know its agent.
@@ -88,8 +87,13 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if !cmd.Flags().Changed("provider") && supervise.StartsCodex(argv) {
-		reg.Provider = clients.Codex
+	table := clientTable(nil, nil, nil)
+	if !cmd.Flags().Changed("provider") {
+		for _, c := range table {
+			if c.Starts != nil && c.Starts(argv) {
+				reg.Provider = c.Client
+			}
+		}
 	}
 	if reg, err = env.registration(reg); err != nil {
 		return nil, err
@@ -102,7 +106,6 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	r.options = supervise.Options{
 		Argv:      argv,
 		Env:       agentVars(env.Vars(), reg, os.Getpid(), socket),
-		Again:     supervise.Again,
 		Guardian:  []string{"sm", caller.GuardianCommand},
 		Restarts:  cfg.Supervise.Restarts,
 		TermAfter: cfg.Supervise.TermAfter,
@@ -115,10 +118,9 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	r.options.Prompt = g.prompt
 	r.options.Resumed = g.resumed
 	r.options.Refused = g.refused
-	switch {
-	case reg.Provider == clients.Codex && supervise.StartsCodex(argv):
-		r.options.Again = supervise.AgainCodex
-	case reg.Provider != clients.Claude:
+	client := table.Named(reg.Provider)
+	r.options.Again = client.Again
+	if client.Client != reg.Provider || client.Starts != nil && !client.Starts(argv) {
 		r.options.Again = supervise.Unknown(reg.Provider)
 	}
 	for i, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {

@@ -178,10 +178,10 @@ func observed(t *testing.T, dir string) (socket, base string) {
 		Web: func(a *observer.App) (observer.Web, error) {
 			return webpage.New(webpage.Options{Source: a, Log: slog.New(slog.DiscardHandler)})
 		},
-		Projects: []string{filepath.Join(dir, "projects")},
-		State:    filepath.Join(dir, "state"),
-		Socket:   socket,
-		Listen:   []string{"127.0.0.1:0"},
+		Clients: clientTable(nil, []string{filepath.Join(dir, "projects")}, nil),
+		State:   filepath.Join(dir, "state"),
+		Socket:  socket,
+		Listen:  []string{"127.0.0.1:0"},
 		Settings: observer.Settings{
 			SessionTTL:  time.Hour,
 			MaxSessions: 500,

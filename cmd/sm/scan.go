@@ -50,6 +50,7 @@ func (r historyReader) scan(ctx context.Context, cfg *config.Config, paths []str
 	f := fleet.New(fleet.Options{
 		Created:    time.Now(),
 		Windows:    windowRules(cfg),
+		Clients:    clientTable(nil, nil, nil),
 		Thresholds: thresholds(cfg),
 	}, fleet.Stored{})
 	err := r.reading(func(o history.Options) error {

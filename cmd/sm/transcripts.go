@@ -84,7 +84,7 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 func (r historyReader) reading(read func(history.Options) error) error {
 	stats := &follow.Stats{}
 	defer term.ShowProgress(r.stderr, progressText(stats))()
-	return read(history.Options{Logger: plainLog(r.stderr), Stats: stats})
+	return read(history.Options{Logger: plainLog(r.stderr), Clients: clientTable(nil, nil, nil), Stats: stats})
 }
 
 // readHistory reads all transcripts in paths once.

@@ -109,9 +109,11 @@ type wiring struct{ *environ }
 
 // observerOptions turns the configuration into what the observer takes.
 func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err error) {
-	if o.Projects, err = cfg.ProjectDirs(env.LookupEnv); err != nil {
+	projects, err := cfg.ProjectDirs(env.LookupEnv)
+	if err != nil {
 		return o, err
 	}
+	o.Clients = clientTable(caller.Holder(proc.NewLocks("/proc")), projects, env.LookupEnv.CodexDirs())
 	if o.State, err = cfg.StateDir(env.LookupEnv); err != nil {
 		return o, err
 	}
@@ -122,9 +124,9 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.MetricsListen = cfg.Metrics.Listen
 	o.WebConfigFile = cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
-	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, caller.Holder(proc.NewLocks("/proc"))
+	o.Alive = proc.Alive
+	o.Ancestry = ancestry
 	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
-	o.CodexDirs = env.LookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := version.Of(info)
 		o.Version = build.Version

@@ -14,6 +14,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 const session = "11111111-1111-4111-8111-111111111111"
@@ -292,7 +293,7 @@ func TestReadEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, session+".jsonl")
 			noErrors(t, os.WriteFile(path, []byte(c.text), 0o600))
-			h, err := ReadEnd(path, c.depth)
+			h, err := ReadEnd(path, clientstest.Table().FormatOf(path, nil), c.depth)
 			noErrors(t, err)
 			if got := written(h); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -300,7 +301,7 @@ func TestReadEnd(t *testing.T) {
 		})
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "none")} {
-		if _, err := ReadEnd(path, 100); err == nil {
+		if _, err := ReadEnd(path, nil, 100); err == nil {
 			t.Errorf("%s is no transcript", path)
 		}
 	}
@@ -316,7 +317,7 @@ func TestReadEndInBoundedMemory(t *testing.T) {
 	noErrors(t, os.WriteFile(path, []byte(strings.Repeat(line, DetailDepth/len(line))), 0o600))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	h, err := ReadEnd(path, DetailDepth)
+	h, err := ReadEnd(path, clientstest.Table().FormatOf("x.jsonl", nil), DetailDepth)
 	runtime.ReadMemStats(&after)
 	noErrors(t, err)
 	if got := written(h); got != "0:50000" {
@@ -340,7 +341,7 @@ func FuzzReadEnd(f *testing.F) {
 		91_000,
 	) + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, err := ofLines("x", bytes.NewReader(text), false)
+		h, err := ofLines("x", clientstest.Table().FormatOf("x.jsonl", nil), bytes.NewReader(text), false)
 		noErrors(t, err)
 		var last Point
 		for _, p := range h.Shown().Points {

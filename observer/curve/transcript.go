@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 const (
@@ -30,7 +29,7 @@ const (
 
 // ReadEnd makes a history of a transcript's last bytes: what was before the observer
 // began to look, or what it no longer remembers.
-func ReadEnd(path string, depth int64) (*Curve, error) {
+func ReadEnd(path string, format *transcript.Format, depth int64) (*Curve, error) {
 	f, size, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -39,6 +38,7 @@ func ReadEnd(path string, depth int64) (*Curve, error) {
 	from := max(0, size-depth)
 	h, err := ofLines(
 		strings.TrimSuffix(filepath.Base(path), ".jsonl"),
+		format,
 		io.NewSectionReader(f, from, size-from),
 		from > 0,
 	)
@@ -68,7 +68,7 @@ func Open(path string) (f *os.File, size int64, err error) {
 
 // ofLines makes a history of lines, but for the first where that is cut. They need not
 // be in the order of time: a fork holds what it copied after what is its own.
-func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
+func ofLines(name string, format *transcript.Format, text io.Reader, cut bool) (*Curve, error) {
 	type found struct {
 		at     transcript.Instant
 		tokens int64
@@ -76,7 +76,7 @@ func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
 		word   transcript.Trigger
 	}
 	var all []found
-	fold := clients.FormatOf(name+".jsonl", nil).NewFold(transcript.File{Name: name})
+	fold := format.NewFold(transcript.File{Name: name})
 	e := transcript.Entry{}
 	err := eachLine(text, func(line []byte) {
 		if cut {

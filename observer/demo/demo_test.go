@@ -15,6 +15,7 @@ import (
 	"sm/observer/history"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients/clientstest"
 )
 
 // scriptUntil is what happens in a demo from its start until a time after that.
@@ -130,9 +131,10 @@ func expected(events []event) map[string]*summary {
 // found reads transcripts as sm scan does.
 func found(t *testing.T, dir string) map[string]*summary {
 	t.Helper()
-	f := fleet.New(fleet.Options{}, fleet.Stored{})
+	f := fleet.New(fleet.Options{Clients: clientstest.Table()}, fleet.Stored{})
 	err := history.Transcripts(t.Context(), history.Options{
-		Logger: slog.New(slog.DiscardHandler),
+		Clients: clientstest.Table(),
+		Logger:  slog.New(slog.DiscardHandler),
 	}, []string{dir}, func(c transcript.Change) { f.Apply(c) })
 	if err != nil {
 		t.Fatal(err)

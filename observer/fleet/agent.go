@@ -5,7 +5,7 @@ import (
 	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // Agent is what is kept of an agent when more is known than one transcript: hooks or reports have
@@ -52,7 +52,7 @@ type Agent struct {
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction, nil if unknown.
 	// The value is never changed in place.
-	AutoCompact *claude.AutoCompact
+	AutoCompact *clients.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
 	Sample        crosscheck.Sample

@@ -7,13 +7,18 @@ import (
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients/clientstest"
 )
 
 // TestAtWorkMost: of very many sessions with fresh transcripts the newest count as at work,
 // and so does each session that a hook or the client's registry has named. At a first start the
 // policy gets these, and sessions whose context is not small.
 func TestAtWorkMost(t *testing.T) {
-	f := New(Options{Created: created, Thresholds: alerts.Defaults().Thresholds}, Stored{})
+	f := New(Options{
+		Clients:    clientstest.Table(),
+		Created:    created,
+		Thresholds: alerts.Defaults().Thresholds,
+	}, Stored{})
 	const many, hooked, listed, high = atWorkMost + 50, 3, 5, 7
 	at := func(n int) string { // the first are the oldest
 		return created.Add(-time.Minute + time.Duration(n)*time.Millisecond).Format("2006-01-02T15:04:05.000Z")

@@ -6,6 +6,7 @@ import (
 	"sm/alerts"
 	"sm/observer/tally"
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 // basis is what all parts of a fleet share.
@@ -18,6 +19,9 @@ type basis struct {
 	dropped  uint64 // reports of the status line that were too old, or of another session
 	changed  changes
 }
+
+// client returns the client that wrote a session.
+func (b *basis) client(s *transcript.Session) *clients.Client { return b.options.Clients.Of(s) }
 
 // Configure changes the windows and the thresholds by which sessions are shown.
 func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // TestFollowsIsBounded: an agent that goes from session to session for ever, or back and on, takes no more memory.
 func TestFollowsIsBounded(t *testing.T) {
-	f := New(Options{}, Stored{Settled: true})
+	f := New(Options{Clients: clientstest.Table()}, Stored{Settled: true})
 	f.worked["kept"] = &worked{done: transcript.Worked{}}
 	for i := range 10 * workedKept {
 		f.goOn(fmt.Sprint(i), &SessionRecord{SessionID: fmt.Sprint(i + 1)})

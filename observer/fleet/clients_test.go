@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/clients/clientstest"
 )
 
 // client is process pid in the session uuid(n).
@@ -32,7 +34,7 @@ func agents(f *Fleet) map[string]string {
 
 func TestClients(t *testing.T) {
 	for _, early := range []bool{true, false} {
-		f := New(Options{Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		if !early {
 			f.Settle(created)
 		}
@@ -74,7 +76,7 @@ func TestClientsAcrossRestart(t *testing.T) {
 		d, _ := f.Take()
 		disk.put(d)
 		f.Stored(d)
-		f = New(Options{Ledger: disk}, disk.stored(t))
+		f = New(Options{Clients: clientstest.Table(), Ledger: disk}, disk.stored(t))
 	}
 	restart()
 	f.Clients([]Client{client(7, 2)})
@@ -113,7 +115,7 @@ func TestClientsShare(t *testing.T) {
 
 func TestView(t *testing.T) {
 	const a, b, c = "12345678-aaaa-4000-8000-000000000001", "12345678-aaaa-4000-8000-000000000002", "87654321-cccc-4000-8000-000000000001"
-	f := New(Options{Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	f.Settle(created)
 	for i, id := range []string{a, b, c} {
 		f.Apply(newPaper("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
@@ -161,7 +163,7 @@ func TestView(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	disk := newStore()
-	f := New(Options{Created: created, Ledger: disk}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
 	p := ofSession(1, reply(before(1), "m1", 9_000, 10), boundary(before(1), "b1", "auto", 9_000))
 	f.Apply(p.whole())
 	if _, ok := f.Take(); ok || f.Settled() || len(f.Views(created)) != 0 {

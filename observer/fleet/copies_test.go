@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 func one(trigger int) (n transcript.TriggerCounts) {
@@ -416,7 +417,7 @@ func TestSubagentAlone(t *testing.T) {
 	)
 	c := p.whole()
 	c.Alone = true
-	f := New(Options{}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{})
 	f.Apply(c)
 	f.Apply(transcript.Change{CaughtUp: true})
 	f.Settle(created)

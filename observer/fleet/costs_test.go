@@ -14,6 +14,7 @@ import (
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients/clientstest"
 )
 
 // paid reports the total of a client of session n.
@@ -325,7 +326,7 @@ func TestTodayHasItsHistory(t *testing.T) {
 	}
 	const today = 2_010 + 3_100
 	for _, first := range []bool{true, false} {
-		f := New(Options{Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		f.Clock(created)
 		if !first {
 			f.Settle(created)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // counted is what Counters says, of histograms only how often they observed.
@@ -60,7 +61,7 @@ func TestCounters(t *testing.T) {
 		{"growth with old times", lines(before), false, false, all},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := New(Options{Created: created}, Stored{})
+			f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 			p := ofSession(1)
 			if !c.before {
 				f.Settle(created)
@@ -90,7 +91,7 @@ func TestCounters(t *testing.T) {
 
 func TestGrowthOfMessages(t *testing.T) {
 	for _, before := range []bool{true, false} {
-		f := New(Options{Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		p := ofSession(1, reply(after(-2), "m1", 9_000, 10))
 		f.Apply(p.whole())
 		if !before {
@@ -155,7 +156,7 @@ func TestLinesOfMessageApart(t *testing.T) {
 
 // Whoever reads transcripts uses the memory of a change again.
 func TestChangeIsBorrowed(t *testing.T) {
-	f := New(Options{Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	p := ofSession(1, reply(after(1), "m1", 9_000, 1), boundary(after(2), "b1", "auto", 9_000))
 	whole := p.whole()
 	f.Apply(whole)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // TestDroppedRecords: a session keeps the totals of records that its client has
@@ -19,7 +20,7 @@ func TestDroppedRecords(t *testing.T) {
 		Peak                         int64
 	}
 	s := newStore()
-	f := New(Options{Created: created, Ledger: s}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, Stored{})
 	f.Settle(created)
 	check := func(what string, want totals) {
 		t.Helper()
@@ -59,7 +60,7 @@ func TestDroppedRecords(t *testing.T) {
 
 	d, _ := f.Take()
 	s.put(d)
-	f = New(Options{Created: created, Ledger: s}, s.stored(t))
+	f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, s.stored(t))
 	check("after a restart", totals{2, 3, 1, 35, 160_000})
 	f.Apply(p.met())
 	check("read again", totals{2, 3, 1, 35, 160_000})

@@ -6,6 +6,7 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/clients/clientstest"
 )
 
 // reading folds a file from its beginning, as news of one that is no longer what
@@ -49,7 +50,7 @@ const (
 func TestMessageGrowsOnce(t *testing.T) {
 	created := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	disk := ledger{}
-	f := New(Options{Created: created, Ledger: disk}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
 	f.Settle(created)
 	c, fold := reading(twice, partial)
 	f.Apply(c)
@@ -61,7 +62,7 @@ func TestMessageGrowsOnce(t *testing.T) {
 		for _, m := range d.Messages {
 			disk[m.Key] = m.Owner
 		}
-		f = New(Options{Created: created, Ledger: disk}, stored(f))
+		f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, stored(f))
 		f.Apply(growth(c, fold, whole))
 		c, fold = reading(twice)
 		f.Apply(c)

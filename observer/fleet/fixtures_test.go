@@ -20,6 +20,7 @@ import (
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/clients/clientstest"
 )
 
 // samples is the folder of transcripts with known figures: "shapes", "transcripts" or "corpus". The corpus is not part of
@@ -247,7 +248,7 @@ func (s *store) stored(t *testing.T) (again Stored) {
 
 // settled makes a fleet whose history is those papers.
 func settled(history ...*paper) *Fleet {
-	f := New(Options{Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	for _, p := range history {
 		f.Apply(p.whole())
 	}

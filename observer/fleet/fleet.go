@@ -8,14 +8,17 @@ import (
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // Options are the settings of a Fleet.
 type Options struct {
 	// Created is when the state directory was made: counters count nothing that is
 	// stamped before it, except what was seen being appended.
-	Created    time.Time
-	Windows    []transcript.WindowRule
+	Created time.Time
+	Windows []transcript.WindowRule
+	// Clients are all clients.
+	Clients    clients.Table
 	Thresholds alerts.Thresholds
 	// Ledger finds the messages that were claimed in earlier runs; nil for none:
 	// then all claims stay in memory.

@@ -7,7 +7,6 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
@@ -21,29 +20,35 @@ func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
 	if a != nil {
 		reported = a.Window
 	}
-	return clients.WindowOf(s, reported, g.options.Windows).Tokens
+	return g.client(s).WindowOf(s, reported, g.options.Windows).Tokens
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	if a != nil && strings.HasPrefix(a.Provider, "codex") && clients.Of(s) != clients.Codex {
-		return 0
+	client := g.client(s)
+	if a != nil && a.Provider != "" {
+		provider := g.options.Clients.OfProvider(a.Provider)
+		if provider != client && provider != g.options.Clients.Default() {
+			return 0
+		}
 	}
 	setting, version := g.autoCompact(a, s)
-	return clients.CompactsAt(s, setting, window, s.Model, version)
+	tokens, _ := client.CompactsAt(setting, window, s.Model, version)
+	return tokens
 }
 
 // basis is how the size is known that compactsAt returns.
-func (g *gauge) basis(a *Agent, s *transcript.Session) claude.Basis {
+func (g *gauge) basis(a *Agent, s *transcript.Session) clients.Basis {
 	setting, version := g.autoCompact(a, s)
-	return clients.BasisOf(s, setting, s.Model, version)
+	_, basis := g.client(s).CompactsAt(setting, 0, s.Model, version)
+	return basis
 }
 
 // autoCompact returns the compaction settings of an agent's client, and its
 // version.
-func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *claude.AutoCompact, version string) {
-	setting = new(claude.AutoCompact)
+func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *clients.AutoCompact, version string) {
+	setting = new(clients.AutoCompact)
 	if a == nil {
 		return setting, s.Version
 	}
@@ -73,7 +78,7 @@ func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript
 		Tokens:     r.Tokens,
 		Cleared:    r.Cleared,
 		Window:     window,
-		Reserved:   clients.WindowOf(s, 0, nil).Reserved,
+		Reserved:   g.client(s).WindowOf(s, 0, nil).Reserved,
 		Model:      s.Model,
 		CompactsAt: g.compactsAt(a, s, window),
 		Source:     transcript.FromTranscript,
@@ -101,7 +106,7 @@ func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 		return n
 	}
 	setting := autoCompact(&o.AutoCompact)
-	if a.AutoCompact == nil && setting.Equal(&claude.AutoCompact{}) ||
+	if a.AutoCompact == nil && setting.Equal(&clients.AutoCompact{}) ||
 		a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
 		return n
 	}
@@ -110,8 +115,8 @@ func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 	return g.again(a)
 }
 
-func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
-	setting := &claude.AutoCompact{
+func autoCompact(x *hook.AutoCompact) *clients.AutoCompact {
+	setting := &clients.AutoCompact{
 		Off:     x.Off,
 		Window:  x.Window,
 		Percent: x.Percent,

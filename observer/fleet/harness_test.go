@@ -12,6 +12,7 @@ import (
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients/clientstest"
 )
 
 // scene plays the reports of the clients of a machine, each with its own time, and
@@ -38,6 +39,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) start(stored Stored) {
 	alive := func(pid int, _ string) bool { return !s.dead[pid] }
 	s.f = New(Options{
+		Clients:    clientstest.Table(),
 		Created:    created,
 		Thresholds: alerts.Defaults().Thresholds,
 		Alive:      alive,

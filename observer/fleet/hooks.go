@@ -8,7 +8,6 @@ import (
 	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // Hook applies a hook of the client, as of the payload's time, at most now. The
@@ -99,7 +98,7 @@ func (f *Fleet) hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []a
 		ev.Sign = alerts.SignPostCompact
 		ev.Trigger = triggerOf(p.Trigger)
 	case p.Event == hook.SessionStart && p.Source == "compact" &&
-		p.SM.Client != clients.Codex: // Codex sends it with the next prompt
+		f.options.Clients.Named(p.SM.Client).CompactStarts:
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignSessionStart
 	default:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // TestUndecidedCompactions: the counter of an automatic compaction waits for the
@@ -33,7 +34,7 @@ func TestUndecidedCompactions(t *testing.T) {
 			t.Parallel()
 			s := newStore()
 			p := ofSession(1, reads)
-			f := New(Options{Created: created, Ledger: s}, Stored{})
+			f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, Stored{})
 			f.Settle(created)
 			f.Apply(p.met())
 			f.Clock(created.Add(2 * time.Minute))
@@ -45,7 +46,7 @@ func TestUndecidedCompactions(t *testing.T) {
 			if test.restart {
 				d, _ := f.Take()
 				s.put(d)
-				f = New(Options{Created: created, Ledger: s}, s.stored(t))
+				f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, s.stored(t))
 			}
 
 			if test.next == "" {

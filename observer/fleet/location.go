@@ -52,7 +52,7 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	}
 	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session
-		s.Path, s.CWD, s.Provider = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD), cmp.Or(a.Provider, clients.Of(t))
+		s.Path, s.CWD, s.Provider = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD), cmp.Or(a.Provider, r.client(t).Client)
 		s.Project = cmp.Or(a.Project, s.CWD)
 		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
 			s.Started = at

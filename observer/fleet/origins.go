@@ -7,7 +7,6 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet/backlog"
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // Name spaces of joined keys. They are stored: never renumber them.
@@ -53,7 +52,7 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 		return
 	}
 	if counts {
-		o.counters.Spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
+		o.counters.Spend(m.Usage.Minus(m.Was), o.client(&x.Session).Client)
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		o.counters.SpentToday(m)
@@ -149,7 +148,7 @@ func (x *file) inherit(e *transcript.Compaction) {
 
 // count adds a compaction to the counters.
 func (o *origins) count(x *file, e *transcript.Compaction) {
-	o.counters.Compacted(e, clients.Of(&x.Session))
+	o.counters.Compacted(e, o.client(&x.Session).Client)
 	o.changed.count()
 	x.of.record.Counted[e.Trigger]++
 	o.changed.record(x.of.key)
@@ -285,7 +284,7 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	seen := alerts.ObservedCompactions{
 		Agent:  alerts.AgentID(id),
 		Model:  x.Session.Model,
-		Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens,
+		Window: o.client(&x.Session).WindowOf(&x.Session, 0, o.options.Windows).Tokens,
 	}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 // world makes up what clients write and in which pieces it is read, and knows what
@@ -326,9 +327,9 @@ func fell(was, is reflect.Value) bool {
 // had stored, while all goes its way.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
-		live := New(Options{Created: created}, Stored{})
+		live := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		disk := newStore()
-		mortal := New(Options{Created: created, Ledger: disk}, Stored{})
+		mortal := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
 		w := newWorld(seed, seed%2 == 1, func(c transcript.Change) {
 			live.Apply(c)
 			mortal.Apply(c)
@@ -351,7 +352,7 @@ func TestRandom(t *testing.T) {
 				disk.put(d)
 				mortal.Stored(d)
 				if w.IntN(6) == 0 {
-					mortal = New(Options{Created: created, Ledger: disk}, disk.stored(t))
+					mortal = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, disk.stored(t))
 					mortal.Clients(w.registry)
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // wentBack reports whether a report of the status line shows a rewound
@@ -14,13 +13,13 @@ import (
 // has less, and between turns only a rewind makes a context smaller without a
 // record. A report without a figure means the very beginning, if it is from the
 // same run of the client: one that has just started has no figure either.
-func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
+func (g *gauge) wentBack(a *Agent, s *session, x *crosscheck.Sample) bool {
 	if s == nil || len(s.own) == 0 || x.Rough {
 		return false
 	}
 	was := &a.Sample
 	t := &s.own[0].Session
-	if clients.Of(t) == clients.Codex { // it reports only responses, and its records contain rewinds
+	if !g.client(t).StatusLine { // the transcript has the rewinds
 		return false
 	}
 	tokens, known := t.Context()

@@ -4,7 +4,6 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // sample takes in a report of an agent's present session. One that is older
@@ -21,7 +20,7 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		a.Window = x.Window
 		n.add(g.again(a)) // it is another share of the window now
 	}
-	x.Back = a.wentBack(s, &x)
+	x.Back = g.wentBack(a, s, &x)
 	x.Shown = x.Back && a.Sample.Shown
 	a.Sample = x
 	if x.Tokens == 0 && !x.Back {
@@ -50,18 +49,18 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		if !x.Back {
 			a.Sample.Compare(g.readings(a))
 		}
-		if clients.Of(t) == clients.Codex && known && tokens == ev.Tokens && x.At <= t.Reading.At+crosscheck.Lag {
+		if !g.client(t).StatusLine && known && tokens == ev.Tokens && x.At <= t.Reading.At+crosscheck.Lag {
 			return n
 		}
 	}
-	if clients.Of(t) == clients.Codex {
-		// Its hook reports one response with the figure of the record; the first of the two counts.
+	if !g.client(t).StatusLine {
+		// A hook reports one response with the figure of the record; the first of the two counts.
 		ev.Source = transcript.FromTranscript
 	}
 	if ev.Window == 0 {
 		ev.Window = g.windowOf(a, t)
 	}
-	ev.Reserved, ev.CompactsAt = clients.WindowOf(t, 0, nil).Reserved, g.compactsAt(a, t, ev.Window)
+	ev.Reserved, ev.CompactsAt = g.client(t).WindowOf(t, 0, nil).Reserved, g.compactsAt(a, t, ev.Window)
 	n.event(ev)
 	return n
 }
@@ -95,10 +94,10 @@ func (g *gauge) remember(a *Agent, r transcript.Reading) {
 	}
 }
 
-// aheadOfTranscript reports whether a hook of Codex reported a response that is
-// not in the transcript yet.
-func (a *Agent) aheadOfTranscript(v *View) bool {
+// aheadOfTranscript reports whether a hook reported a response that is not in the
+// transcript yet.
+func (g *gauge) aheadOfTranscript(a *Agent, v *View) bool {
 	x := &a.Sample
-	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
+	return !g.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
 		!(v.Known && v.Tokens == x.Tokens)
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 	"testing"
 	"time"
 )
@@ -60,7 +61,7 @@ func TestLabelsStay(t *testing.T) {
 	check(f, "12345678-cccc-4000-8000-000000000001", "12345678-ccc")
 	d, _ := f.Take()
 	disk.put(d)
-	f = New(Options{}, disk.stored(t))
+	f = New(Options{Clients: clientstest.Table()}, disk.stored(t))
 	f.Apply(papers[1].whole())
 	check(f, a, "12345678")
 	if seen := f.records[a].Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
@@ -91,7 +92,7 @@ func TestMove(t *testing.T) {
 			if len(disk.files) != 1 || disk.files[c.to].Cursor.Path != c.to {
 				t.Errorf("stored: %+v", disk.files)
 			}
-			f = New(Options{Created: created, Ledger: disk}, disk.stored(t))
+			f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, disk.stored(t))
 			diff(t, "figures after a restart", want, figuresOf(f))
 			f.Apply(p.whole())
 			diff(t, "figures read again", want, figuresOf(f))

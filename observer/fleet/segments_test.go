@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"sm/transcript"
-	"sm/transcript/clients"
+	"sm/transcript/clients/clientstest"
+	"sm/transcript/codex"
 )
 
 // part is a file of one thread, read whole.
@@ -25,10 +26,10 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 		Peak:        tokens,
 	}
 	s.Reading = transcript.Reading{At: at, Tokens: tokens}
-	s.SetParticulars(transcript.Particulars{Client: clients.Codex, Window: 258_400})
+	s.SetParticulars(transcript.Particulars{Client: codex.Client, Window: 258_400})
 	c := transcript.Change{
 		Cursor:  transcript.Cursor{Path: path},
-		Client:  clients.Codex,
+		Client:  codex.Client,
 		Name:    id,
 		Whole:   true,
 		Session: s,
@@ -56,7 +57,7 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 // TestSegments: a rewound thread goes on in another file: the newest has the context, all
 // of them add up, and a copy of one counts once.
 func TestSegments(t *testing.T) {
-	f := New(Options{}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{})
 	id := uuid(1)
 	day := "/h/sessions/2026/11/22/rollout-2026-11-22T00-00-00-"
 	first := part(day+id+".jsonl", id, 0, 200_000, 2, 5)
@@ -74,7 +75,7 @@ func TestSegments(t *testing.T) {
 			t.Fatalf("%s: %d sessions", when, len(views))
 		}
 		v := views[0]
-		if v.SessionID != id || v.Program != clients.Codex || v.Provider != clients.Codex ||
+		if v.SessionID != id || v.Program != codex.Client || v.Provider != codex.Client ||
 			v.Path != second.Cursor.Path ||
 			v.Tokens != 50_000 ||
 			v.Compactions != (transcript.TriggerCounts{
@@ -87,6 +88,6 @@ func TestSegments(t *testing.T) {
 		}
 	}
 	check("read")
-	f = New(Options{}, stored(f))
+	f = New(Options{Clients: clientstest.Table()}, stored(f))
 	check("after a restart")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 )
 
 func readExpected(t *testing.T, dir string, v any) {
@@ -32,7 +33,7 @@ func inAllOrders(t *testing.T, papers []*paper) *Fleet {
 	}
 	var first *Fleet
 	for order := range orders(len(papers)) {
-		f := New(Options{Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		for _, i := range order {
 			f.Apply(changes[i])
 		}

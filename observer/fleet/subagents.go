@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // Subagent is one of a session's subagents, by its own transcript. Nothing of it is in the session's context.
@@ -51,7 +50,7 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 			Path:        x.Cursor.Path,
 			Bytes:       t.Bytes,
 			Peak:        t.Peak,
-			Window:      clients.WindowOf(t, 0, vw.options.Windows),
+			Window:      vw.client(t).WindowOf(t, 0, vw.options.Windows),
 			Compactions: max(0, t.Total()-x.also().Inherited.Compactions.Total()),
 			Reading:     t.Reading.At.Time(),
 			Active:      t.Active.Time(),

@@ -7,12 +7,11 @@ import (
 	"sm/observer/fleet/threads"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
-// threadKept keeps what was heard in a thread of Codex whose agent is not known yet.
+// threadKept keeps the texts of a thread whose agent is not known yet.
 func (f *Fleet) threadKept(x *file, heard []Heard) {
-	if len(heard) > 0 && clients.Of(&x.Session) == clients.Codex && f.currentAgent(x.of) == nil {
+	if len(heard) > 0 && f.client(&x.Session).Threads && f.currentAgent(x.of) == nil {
 		for _, h := range heard {
 			f.threads.Keep(x.of.key, threads.Text{Text: h.Text, At: h.At})
 		}
@@ -103,7 +102,7 @@ func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests
 	}
 	s := lv.sessions[key]
 	c := lv.clients[key]
-	if s == nil || len(s.own) == 0 || !c.Held || clients.Of(&s.own[0].Session) != clients.Codex {
+	if s == nil || len(s.own) == 0 || !c.Held || !lv.client(&s.own[0].Session).Threads {
 		return t, false, false
 	}
 	x := s.own[0]

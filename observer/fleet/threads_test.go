@@ -7,6 +7,7 @@ import (
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients/clientstest"
 )
 
 // open is an open thread, in a process with a terminal of its own or in a daemon.
@@ -36,10 +37,15 @@ func takeThreads(f *Fleet, now time.Time, open ...Client) (n Update) {
 // environment names; subagents' threads and a daemon's are agents of their own.
 func TestThreads(t *testing.T) {
 	var asked []int
-	f := New(Options{Created: created, Alive: func(int, string) bool { return true }, Origin: func(pid int) hook.Origin {
-		asked = append(asked, pid)
-		return hook.Origin{Agent: "worker", Name: "worker"}
-	}}, Stored{})
+	f := New(Options{
+		Clients: clientstest.Table(),
+		Created: created,
+		Alive:   func(int, string) bool { return true },
+		Origin: func(pid int) hook.Origin {
+			asked = append(asked, pid)
+			return hook.Origin{Agent: "worker", Name: "worker"}
+		},
+	}, Stored{})
 	f.Settle(created)
 	hour := created.Add(time.Hour)
 	f.Clock(hour)
@@ -92,9 +98,14 @@ func TestThreads(t *testing.T) {
 // TestThreadHeard: what a new client's first prompt said is not lost when its transcript is read before its process is
 // looked at.
 func TestThreadHeard(t *testing.T) {
-	f := New(Options{Created: created, Alive: func(int, string) bool { return true }, Origin: func(int) hook.Origin {
-		return hook.Origin{Agent: "worker"}
-	}}, Stored{})
+	f := New(Options{
+		Clients: clientstest.Table(),
+		Created: created,
+		Alive:   func(int, string) bool { return true },
+		Origin: func(int) hook.Origin {
+			return hook.Origin{Agent: "worker"}
+		},
+	}, Stored{})
 	f.Settle(created)
 	minute := created.Add(time.Minute)
 	f.Clock(minute)
@@ -118,7 +129,7 @@ func TestThreadHeard(t *testing.T) {
 // TestThread: an agent's thread is that which its client has open; a subagent has none of its own, though its thread stays
 // open when it has finished.
 func TestThread(t *testing.T) {
-	f := New(Options{Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {
 		c := ofParent(ofSession(n, reply(before(1), "m1", 9_000, 10)), parent)
 		c.Session.InTurn = false

@@ -7,7 +7,6 @@ import (
 	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
-	"sm/transcript/claude"
 	"sm/transcript/clients"
 )
 
@@ -43,7 +42,7 @@ type View struct {
 	CacheWriteUSD  float64
 	ParentID       string // the agent's parent, "" for none
 	Provider       string // the same unless registered otherwise
-	Program        string // the client that wrote the session, see [clients.Of]
+	Program        string // the client that wrote the session, see [clients.Table.Of]
 	Path           string // of the transcript
 	Project        string // last element of the working directory, else of the folder's name
 	CWD            string
@@ -61,7 +60,7 @@ type View struct {
 	Window   transcript.Window
 	Level    alerts.Level
 	// Basis is how the size is known at which the client is assumed to compact.
-	Basis claude.Basis
+	Basis clients.Basis
 
 	// Compactions happened in this session; Inherited were copied into its file
 	// from another one. Both by trigger.

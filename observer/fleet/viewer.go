@@ -8,6 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/clients"
 )
 
@@ -122,8 +123,8 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		Label:            s.record.Label,
 		SessionID:        s.id(),
 		ParentID:         also.Parent,
-		Provider:         clients.Of(t),
-		Program:          clients.Of(t),
+		Provider:         vw.client(t).Client,
+		Program:          vw.client(t).Client,
 		Path:             x.Cursor.Path,
 		Project:          project(t.CWD, x.Cursor.Path),
 		CWD:              t.CWD,
@@ -131,7 +132,7 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		Version:          t.Version,
 		Reading:          t.Reading.At.Time(),
 		Peak:             t.Peak,
-		Window:           clients.WindowOf(t, window, vw.options.Windows),
+		Window:           vw.client(t).WindowOf(t, window, vw.options.Windows),
 		Inherited:        in.Compactions,
 		Counted:          s.record.Counted,
 		Cycle:            1,
@@ -198,25 +199,26 @@ func (r *row) title() string {
 }
 
 // program is the client that wrote the session, or of an agent without a transcript the one that its hooks name.
-func (r *row) program() string {
+func (vw *viewer) program(r *row) string {
 	if r.s != nil {
 		t, _ := r.s.whole()
-		return clients.Of(t)
+		return vw.client(t).Client
 	}
-	return clients.Of(r.of.unread())
+	return vw.client(r.of.unread()).Client
 }
 
 // viewAgent adds what is known of the agent besides its transcript.
 func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if v.SessionID == "" {
 		t := a.unread()
-		v.SessionID, v.Model, v.Client, v.Provider, v.Program = a.Session, t.Model, vw.clients[a.Session], clients.Of(t), clients.Of(t)
-		v.Window = clients.WindowOf(t, a.Window, vw.options.Windows)
+		v.SessionID, v.Model, v.Client, v.Provider, v.Program = a.Session, t.Model, vw.clients[a.Session], vw.client(t).Client, vw.client(t).Client
+		v.Window = vw.client(t).WindowOf(t, a.Window, vw.options.Windows)
 	}
 	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, cmp.Or(a.Parent, v.ParentID), cmp.Or(a.Provider, v.Provider)
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
-	if v.Hooked = a.Hooked.Time(); v.Program != clients.Codex { // which has no status line: its hook spoke
+	v.Hooked = a.Hooked.Time()
+	if vw.options.Clients.Named(v.Program).StatusLine {
 		v.Spoke = a.Spoke.Time()
 	}
 	v.Paid = a.Report.Cost
@@ -237,7 +239,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 		t = &s.own[0].Session
 	}
 	v.Basis = vw.gauge.basis(a, t)
-	if read && a.Sample.Back && v.Known || a.aheadOfTranscript(v) {
+	if read && a.Sample.Back && v.Known || vw.gauge.aheadOfTranscript(a, v) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(a, t, v.Window.Tokens))
 	}
@@ -253,7 +255,12 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	}
 
 	setting, _ := vw.gauge.autoCompact(a, t)
-	if at := setting.IdleCompaction(v.Tokens, a.Report.CacheTTL, v.CacheExpires); at.After(now) && !t.InTurn {
+	if at := (*claude.AutoCompact)(setting).IdleCompaction(
+		v.Tokens,
+		a.Report.CacheTTL,
+		v.CacheExpires,
+	); at.After(now) &&
+		!t.InTurn {
 		v.IdleCompaction = at
 	}
 }
@@ -285,7 +292,7 @@ type viewer struct {
 // it costs almost nothing for old sessions.
 func (vw *viewer) Recent(now time.Time, ttl time.Duration, client string) (views []View, others int) {
 	for r := range vw.rows() {
-		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil || client != "" && r.program() != client {
+		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil || client != "" && vw.program(&r) != client {
 			continue
 		}
 		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.last().Time()) > ttl {

@@ -9,11 +9,13 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
+	"sm/transcript/clients/clientstest"
 )
 
 func TestViewOf(t *testing.T) {
 	f := New(Options{
+		Clients:    clientstest.Table(),
 		Windows:    []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
 		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
 	}, Stored{Created: created})
@@ -53,7 +55,7 @@ func TestViewOf(t *testing.T) {
 		Peak:        150_000,
 		Window:      transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
 		Level:       alerts.Warn,
-		Basis:       claude.Assumed,
+		Basis:       clients.Assumed,
 		Compactions: one(auto),
 		Counted:     one(auto),
 		Cycle:       2,
@@ -138,7 +140,7 @@ func TestViewsOrder(t *testing.T) {
 
 // idle makes a fleet of n sessions where nothing is new.
 func idle(n int, keep func(Delta)) *Fleet {
-	f := New(Options{Created: created, Ledger: newStore()}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: newStore()}, Stored{})
 	for i := range n {
 		f.Apply(idleChange(i))
 	}
@@ -202,7 +204,12 @@ func TestMemory(t *testing.T) {
 		make func() *Fleet
 	}{
 		{"read", func() *Fleet { return idle(n, func(Delta) {}) }},
-		{"restarted", func() *Fleet { return New(Options{Ledger: disk}, disk.stored(t)) }},
+		{"restarted", func() *Fleet {
+			return New(Options{
+				Clients: clientstest.Table(),
+				Ledger:  disk,
+			}, disk.stored(t))
+		}},
 	} {
 		before := heap()
 		f := c.make()
@@ -239,7 +246,7 @@ func BenchmarkHistory(b *testing.B) {
 		changes[i] = idleChange(i)
 	}
 	for b.Loop() {
-		f := New(Options{Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		for _, c := range changes {
 			f.Apply(c)
 		}

@@ -14,6 +14,7 @@ import (
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/clients/clientstest"
 	"sm/transcript/transcripttest"
 )
 
@@ -118,7 +119,7 @@ func TestBillsLiveAndPast(t *testing.T) {
 				past[string(b.Agent)] = b.Bill
 			}
 		}
-		f, followed := live(all, dir, 1+rng.IntN(9), fleet.Options{})
+		f, followed := live(all, dir, 1+rng.IntN(9), fleet.Options{Clients: clientstest.Table()})
 		if d := cmp.Diff(past, followed); d != "" {
 			t.Fatalf("seed %d (-past +live):\n%s", seed, d)
 		}

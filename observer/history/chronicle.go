@@ -9,7 +9,6 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
 	"sm/transcript/clients"
 )
 
@@ -39,7 +38,7 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 			p := &openLog{log: starts[0].log, at: starts[0].at}
 			starts = starts[1:]
 			h.unpack(p.log, &p.timeline)
-			settle(p.timeline.Change, rules, p.timeline.Events)
+			h.settle(p.timeline.Change, rules, p.timeline.Events)
 			if len(p.timeline.Events) > 0 {
 				heap.Push(&open, p)
 			}
@@ -62,9 +61,8 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
 	if a := &t.asked; !a.known || a.window != ev.Window || a.model != ev.Model {
-		at := clients.CompactsAt(
-			&t.Change.Session,
-			new(claude.AutoCompact),
+		at, _ := t.client.CompactsAt(
+			new(clients.AutoCompact),
 			ev.Window,
 			ev.Model,
 			t.Change.Session.Version,

@@ -21,6 +21,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients"
 	"sm/transcript/wording"
 )
 
@@ -28,7 +29,8 @@ import (
 // transcript.Entry: all records are needed to decide which transcript was copied.
 type History struct {
 	logs    []*log // once settled, origins before their copies
-	Strange int    // files without a single record: no transcripts
+	clients clients.Table
+	Strange int // files without a single record: no transcripts
 	shared  shared
 	own     map[transcript.Key]ownCompaction
 	Groups  int // of logs that hang together

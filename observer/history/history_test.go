@@ -15,6 +15,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 	"sm/transcript/transcripttest"
 )
 
@@ -37,7 +38,7 @@ func settled(t *testing.T, dir string) *History {
 // unsettled has read all transcripts of a folder, and not compared them yet.
 func unsettled(t *testing.T, dir string) *History {
 	t.Helper()
-	h, err := Read(t.Context(), Options{}, []string{dir})
+	h, err := Read(t.Context(), Options{Clients: clientstest.Table()}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

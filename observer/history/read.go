@@ -15,14 +15,20 @@ import (
 
 // Options say where reading reports what it does.
 type Options struct {
-	Logger *slog.Logger  // of files that cannot be read; nil discards
-	Stats  *follow.Stats // is kept up to date while transcripts are read, may be nil
+	Logger  *slog.Logger // of files that cannot be read; nil discards
+	Clients clients.Table
+	Stats   *follow.Stats // is kept up to date while transcripts are read, may be nil
 }
 
 // Read reads all transcripts in paths once. Transcripts of subagents are left out. The error may be one with which the
 // rest is read: see Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
-	h := &History{reading: map[string]*log{}, models: []string{""}, index: map[string]uint16{"": 0}}
+	h := &History{
+		clients: o.Clients,
+		reading: map[string]*log{},
+		models:  []string{""},
+		index:   map[string]uint16{"": 0},
+	}
 	err := o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
 	return h, err
 }
@@ -63,7 +69,7 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 	read := make(chan error, 1)
 	go func() {
 		defer close(changes)
-		read <- follow.Once(ctx, what, roots(paths), changes)
+		read <- follow.Once(ctx, what, o.roots(paths), changes)
 	}()
 	for c := range changes {
 		take(c)
@@ -73,11 +79,11 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 
 // roots says in which formats the files in each path may be: a folder may hold the formats of all clients, a file has the
 // format that its beginning shows.
-func roots(paths []string) (all []follow.Root) {
+func (o Options) roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
-		formats := clients.Formats(nil)
+		formats := o.Clients.Formats()
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			formats = []*transcript.Format{clients.FormatOf(path, head(path))}
+			formats = []*transcript.Format{o.Clients.FormatOf(path, head(path))}
 		}
 		for _, format := range formats {
 			all = append(all, follow.Root{Path: path, Format: format})

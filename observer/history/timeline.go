@@ -28,10 +28,11 @@ type Timeline struct {
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
 	// Open means that the last cycle is over and counts: nothing else ended it, and no other transcript continues it.
-	Open  bool
-	Group int // sessions that belong together have the same
-	Half  int // Train, Holdout
-	asked assumed
+	Open   bool
+	Group  int // sessions that belong together have the same
+	Half   int // Train, Holdout
+	asked  assumed
+	client *clients.Client
 }
 
 // The halves of the sessions.
@@ -52,7 +53,7 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	}
 	slices.SortStableFunc(h.logs, (*log).earlier)
 	h.owners()
-	f := fleet.New(fleet.Options{Created: now, Windows: rules}, fleet.Stored{Settled: true})
+	f := fleet.New(fleet.Options{Created: now, Windows: rules, Clients: h.clients}, fleet.Stored{Settled: true})
 	h.own = map[transcript.Key]ownCompaction{}
 	for i := range h.logs {
 		h.claim(f, i)
@@ -234,7 +235,7 @@ func (h *History) Each(ctx context.Context, rules []transcript.WindowRule, each 
 		if p.agent != "" {
 			h.unpack(int32(i), &t)
 			if len(t.Events) > 0 {
-				settle(&p.change, rules, t.Events)
+				h.settle(&p.change, rules, t.Events)
 				each(t)
 			}
 		}
@@ -254,6 +255,7 @@ func (h *History) unpack(i int32, t *Timeline) {
 		Open:   !p.passed,
 		Group:  p.group,
 		Half:   p.half,
+		client: h.clients.Of(&p.change.Session),
 	}
 	model := ""
 	for j := range p.records {
@@ -324,7 +326,7 @@ func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
 // settle gives each event the final window of its model, as the status line would
 // have reported from the beginning: a transcript shows a large window only once it
 // is used.
-func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
+func (h *History) settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
 	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Particulars: c.Session.Particulars}
 	var window transcript.Window
 	for i := range events {
@@ -334,7 +336,7 @@ func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts
 		}
 		if ev.Model != s.Model {
 			s.Model = ev.Model
-			window = clients.WindowOf(&s, 0, rules)
+			window = h.clients.Of(&s).WindowOf(&s, 0, rules)
 		}
 		ev.Window = window.Tokens
 		ev.Reserved = window.Reserved

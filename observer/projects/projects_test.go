@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
-	"sm/transcript/clients"
+	"sm/transcript/clients/clientstest"
+	"sm/transcript/codex"
 )
 
 const session = "00000000-0000-4000-8000-000000000001"
 
-func formats() []*transcript.Format { return clients.Formats(nil) }
+func formats() []*transcript.Format { return clientstest.Table().Formats() }
 
 // write makes an empty transcript.
 func write(t *testing.T, path string) {
@@ -141,7 +142,7 @@ func TestRootsOfCodex(t *testing.T) {
 	noErrors(t, os.Symlink(filepath.Join(dir, "codex"), filepath.Join(dir, "link")))
 	r, _, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
 	got, _, fresh := r.Learn(filepath.Join(day(filepath.Join(dir, "link", "sessions")), name), session)
-	if !fresh || got.Path != root || got.Format.Client != clients.Codex {
+	if !fresh || got.Path != root || got.Format.Client != codex.Client {
 		t.Fatalf("learnt %v, %+v", fresh, got)
 	}
 	for _, home := range []string{"codex", "link"} {
@@ -154,7 +155,7 @@ func TestRootsOfCodex(t *testing.T) {
 		}
 	}
 	_, learnt, forgotten := New(formats(), nil, []string{root}, slog.New(slog.DiscardHandler))
-	if len(learnt) != 1 || len(forgotten) != 0 || learnt[0].Format.Client != clients.Codex {
+	if len(learnt) != 1 || len(forgotten) != 0 || learnt[0].Format.Client != codex.Client {
 		t.Errorf("remembered %+v, forgotten %q", learnt, forgotten)
 	}
 	if _, learnt, _ := New(formats(), []string{root}, []string{root}, slog.New(slog.DiscardHandler)); len(learnt) != 0 {

@@ -2,38 +2,14 @@ package claude
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"sm/transcript"
+	"sm/transcript/clients"
 )
 
-// AutoCompact has a client's settings for automatic compaction. The zero value has
-// none. The texts are as in the client's environment: their meaning depends on its
-// version.
-type AutoCompact struct {
-	// Off means that the client compacts only on request.
-	Off bool `json:",omitempty"`
-	// Window is CLAUDE_CODE_AUTO_COMPACT_WINDOW, Percent CLAUDE_AUTOCOMPACT_PCT_OVERRIDE,
-	// Output CLAUDE_CODE_MAX_OUTPUT_TOKENS; "" where they are not set.
-	Window, Percent, Output string `json:",omitempty"`
-	// Setting is autoCompactWindow of the settings in tokens, 0 for none. Models are the
-	// windows that the settings give to single models by name; 0 tokens mean the
-	// model's own window.
-	Setting int64                   `json:",omitempty"`
-	Models  []transcript.WindowRule `json:",omitempty"`
-	// IdleOff turns compaction of idle conversations off. IdleMin is
-	// CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" if it is not set.
-	IdleOff bool   `json:",omitempty"`
-	IdleMin string `json:",omitempty"`
-}
-
-// Equal reports whether two clients have the same settings.
-func (a *AutoCompact) Equal(b *AutoCompact) bool {
-	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
-		a.Setting == b.Setting && slices.Equal(a.Models, b.Models) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
-}
+// AutoCompact computes the automatic compaction of a client with these settings.
+type AutoCompact clients.AutoCompact
 
 // How clients compute the size at which they compact, read in their programs and held
 // against running ones from 2.0.30 to 2.1.330.
@@ -50,34 +26,21 @@ const (
 	leastAutoWindow = 100_000
 )
 
-// Basis is how the size is known at which a client is assumed to compact.
-type Basis string
-
-// The bases.
-const (
-	// Assumed: the client compares the context with the size that it computes.
-	Assumed Basis = "assumed"
-	// Refusal: the client compacts when the API refuses a request, near the window.
-	Refusal Basis = "refusal"
-	// Earliest: it is not known which of the two, and the computed size is the smaller.
-	Earliest Basis = "earliest"
-)
-
 // Basis returns how a client of that version and model decides to compact. Since
 // 2.1.197 a client compares with the computed size only where a window is configured,
 // or where the model has a default window of its own: claude-sonnet-4-6 has one,
 // claude-sonnet-4-5 has none. An account's server may set one for any model.
-func (a *AutoCompact) Basis(model, version string) Basis {
+func (a *AutoCompact) Basis(model, version string) clients.Basis {
 	v := versionOf(version)
 	switch {
 	case version == "":
-		return Earliest
+		return clients.Earliest
 	case !v.atLeast(2, 1, 197), a.window(model, v) > 0, strings.HasPrefix(model, "claude-sonnet-4-6"):
-		return Assumed
+		return clients.Assumed
 	case strings.HasPrefix(model, "claude-sonnet-4-5"):
-		return Refusal
+		return clients.Refusal
 	}
-	return Earliest
+	return clients.Earliest
 }
 
 // CompactsAt returns the context size in tokens at which a client of that version
@@ -88,7 +51,7 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	if a.Off || window <= 0 {
 		return 0
 	}
-	if a.Basis(model, version) == Refusal {
+	if a.Basis(model, version) == clients.Refusal {
 		return window
 	}
 	if own := a.window(model, v); own > 0 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 func TestCompactsAt(t *testing.T) {
@@ -113,18 +114,18 @@ func TestBasis(t *testing.T) {
 	for _, tt := range []struct {
 		model, version string
 		setting        AutoCompact
-		want           Basis
+		want           clients.Basis
 		at             int64 // of a window of 200,000
 	}{
-		{"claude-sonnet-4-5", "2.1.100", AutoCompact{}, Assumed, 167_000},
-		{"claude-sonnet-4-5", "2.1.197", AutoCompact{}, Refusal, 200_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Window: "150000"}, Assumed, 117_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 120_000}, Assumed, 87_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 60_000}, Refusal, 200_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Off: true}, Refusal, 0},
-		{"claude-sonnet-4-5", "", AutoCompact{}, Earliest, 167_000},
-		{"claude-sonnet-4-6", "2.1.330", AutoCompact{}, Assumed, 167_000},
-		{"claude-opus-4-8", "2.1.330", AutoCompact{}, Earliest, 167_000},
+		{"claude-sonnet-4-5", "2.1.100", AutoCompact{}, clients.Assumed, 167_000},
+		{"claude-sonnet-4-5", "2.1.197", AutoCompact{}, clients.Refusal, 200_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Window: "150000"}, clients.Assumed, 117_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 120_000}, clients.Assumed, 87_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 60_000}, clients.Refusal, 200_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Off: true}, clients.Refusal, 0},
+		{"claude-sonnet-4-5", "", AutoCompact{}, clients.Earliest, 167_000},
+		{"claude-sonnet-4-6", "2.1.330", AutoCompact{}, clients.Assumed, 167_000},
+		{"claude-opus-4-8", "2.1.330", AutoCompact{}, clients.Earliest, 167_000},
 	} {
 		if got := tt.setting.Basis(tt.model, tt.version); got != tt.want {
 			t.Errorf("%s, %s, %+v: %s, want %s", tt.model, tt.version, tt.setting, got, tt.want)

@@ -1,81 +1,169 @@
-// Package clients knows all clients whose transcripts are read: their formats, and what
-// follows from who wrote a session.
-//
-// Invariants: a session whose client is not known counts as Claude Code's, the first client
-// that sm knew; each client is asked about its own sessions alone.
-//
-// It reads nothing and keeps nothing. What the records of a client mean is for that client's
-// package.
+// Package clients describes the programs whose sessions sm reads. One Client per
+// program holds everything that differs between them; the package of each client
+// makes its value, and cmd/sm lists all in one Table.
 package clients
 
 import (
-	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sm/transcript"
-	"sm/transcript/claude"
-	"sm/transcript/codex"
-	"sm/transcript/codex/files"
 )
 
-// Names of the clients, as metrics and JSON write them.
+// Claude names Claude Code in metrics and JSON. Sessions from before sm recorded
+// the client are Claude Code's.
+const Claude = "claude"
+
+// Client describes a client program. Its functions may be called concurrently.
+type Client struct {
+	// Format describes the client's transcripts. Its Client field is the name of the
+	// client in metrics and JSON.
+	*transcript.Format
+	// Dirs are the folders where the client keeps transcripts.
+	Dirs []string
+	// Begins reports whether a transcript that was renamed is the client's, by its
+	// first bytes. It is nil for the last client of a table.
+	Begins func(head []byte) bool
+
+	// WindowOf returns the context window of a session. reported is the window of
+	// the status line in tokens, 0 for none.
+	WindowOf func(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window
+	// CompactsAt returns the context size in tokens at which the client is assumed to
+	// compact automatically, 0 if unknown or never, and how that is known.
+	CompactsAt func(a *AutoCompact, window int64, model, version string) (int64, Basis)
+	// StopAnswered reports whether the answer to a Stop hook reaches the model. agentType
+	// is that of the hook, "" for the main agent.
+	StopAnswered func(version, agentType string) bool
+
+	// Starts reports whether a command starts the client. It is nil for the last client
+	// of a table.
+	Starts func(argv []string) bool
+	// Again returns the command that starts the client again with a prompt, in place of
+	// a conversation that argv began.
+	Again func(argv []string, prompt string) ([]string, error)
+
+	// StatusLine is true if the client runs a status line command. Other clients
+	// report context sizes by hooks, one per response.
+	StatusLine bool
+	// CompactStarts is true if SessionStart follows a compaction immediately, not with
+	// the next prompt.
+	CompactStarts bool
+	// WritesAfterStop is true if the last reply of a turn may be written to the
+	// transcript after the Stop hook.
+	WritesAfterStop bool
+	// GuardsTools is true if the guard decides PreToolUse hooks.
+	GuardsTools bool
+	// Threads is true if the client keeps a message queue for each of its threads,
+	// and locks the threads that are open. Without the lock, the state of its screen
+	// is unknown.
+	Threads bool
+}
+
+// Basis is how the size is known at which a client is assumed to compact.
+type Basis string
+
 const (
-	Claude = "claude"
-	Codex  = codex.Client
+	// Assumed means that the client compares the context with the computed size.
+	Assumed Basis = "assumed"
+	// Refusal means that the client compacts when the API refuses a request, near the
+	// window.
+	Refusal Basis = "refusal"
+	// Earliest means that either may hold; the computed size is the smaller.
+	Earliest Basis = "earliest"
 )
 
-// Of names the client that wrote a session.
-func Of(s *transcript.Session) string {
-	return cmp.Or(s.Also().Client, Claude)
+// AutoCompact holds a client's settings for automatic compaction. The texts are as in
+// the client's environment: their meaning depends on its version. The zero value has
+// no settings.
+type AutoCompact struct {
+	// Off means that the client compacts only on request.
+	Off bool `json:",omitempty"`
+	// Window is CLAUDE_CODE_AUTO_COMPACT_WINDOW, Percent CLAUDE_AUTOCOMPACT_PCT_OVERRIDE,
+	// Output CLAUDE_CODE_MAX_OUTPUT_TOKENS; "" where they are not set.
+	Window, Percent, Output string `json:",omitempty"`
+	// Setting is autoCompactWindow of the settings in tokens, 0 for none. Models are the
+	// windows that the settings give to single models by name; 0 tokens mean the
+	// model's own window.
+	Setting int64                   `json:",omitempty"`
+	Models  []transcript.WindowRule `json:",omitempty"`
+	// IdleOff turns compaction of idle conversations off. IdleMin is
+	// CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" if it is not set.
+	IdleOff bool   `json:",omitempty"`
+	IdleMin string `json:",omitempty"`
 }
 
-// WindowOf returns the window of a session; reported is the window of its status
-// line, 0 for none.
-func WindowOf(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window {
-	if Of(s) == Codex {
-		return codex.WindowOf(s, rules)
+// Equal reports whether two clients have the same settings.
+func (a *AutoCompact) Equal(b *AutoCompact) bool {
+	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
+		a.Setting == b.Setting && slices.Equal(a.Models, b.Models) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
+}
+
+// Table lists all clients. The last one is the default: it gets the transcripts that
+// no other client claims, and the sessions of unknown clients.
+type Table []Client
+
+// Default returns the last client.
+func (t Table) Default() *Client { return &t[len(t)-1] }
+
+// Named returns the client with the name, else the default.
+func (t Table) Named(name string) *Client {
+	for i := range t {
+		if t[i].Client == name {
+			return &t[i]
+		}
 	}
-	return claude.WindowOf(s, reported, rules)
+	return t.Default()
 }
 
-// CompactsAt returns the assumed size in tokens at which a client compacts
-// automatically, 0 if unknown or never. setting has the settings of Claude Code.
-func CompactsAt(s *transcript.Session, setting *claude.AutoCompact, window int64, model, version string) int64 {
-	if Of(s) == Codex {
-		return codex.CompactsAt(window)
+// Of returns the client that wrote a session.
+func (t Table) Of(s *transcript.Session) *Client { return t.Named(s.Also().Client) }
+
+// OfProvider returns the client whose name a provider begins with, such as
+// "codex-app", else the default.
+func (t Table) OfProvider(provider string) *Client {
+	for i := range t {
+		if strings.HasPrefix(provider, t[i].Client) {
+			return &t[i]
+		}
 	}
-	return setting.CompactsAt(window, model, version)
+	return t.Default()
 }
 
-// BasisOf is how the size is known that CompactsAt returns.
-func BasisOf(s *transcript.Session, setting *claude.AutoCompact, model, version string) claude.Basis {
-	if Of(s) == Codex {
-		return claude.Assumed
+// Formats returns the formats of all clients.
+func (t Table) Formats() (all []*transcript.Format) {
+	for _, c := range t {
+		all = append(all, c.Format)
 	}
-	return setting.Basis(model, version)
+	return all
 }
 
-// Formats are those of all clients, each with names that none before it claims. held is for
-// [codex.Format].
-func Formats(held func(path string) (transcript.Holder, bool)) []*transcript.Format {
-	return []*transcript.Format{codex.Format(held), claude.Format()}
-}
-
-// FormatOf is the format of a transcript of that name which begins with head; nil or any part
-// of it will do for one that has its client's own name.
-func FormatOf(path string, head []byte) *transcript.Format {
-	f := codex.Format(nil)
-	if _, named := f.Identify(path); named || codex.Begins(head) {
-		return f
+// Dirs returns the folders of all clients.
+func (t Table) Dirs() (all []string) {
+	for _, c := range t {
+		all = append(all, c.Dirs...)
 	}
-	return claude.Format()
+	return all
 }
 
-// SessionOf is the id of the session that a transcript of that path is of, by its name alone.
-func SessionOf(path string) string {
-	if thread, ok := files.Thread(path); ok {
-		return thread
+// FormatOf returns the format of a transcript by its path and its first bytes, which
+// may be nil.
+func (t Table) FormatOf(path string, head []byte) *transcript.Format {
+	for _, c := range t {
+		if c.Begins == nil || c.Begins(head) {
+			return c.Format
+		}
+		if _, ok := c.Identify(path); ok {
+			return c.Format
+		}
+	}
+	return t.Default().Format
+}
+
+// SessionOf returns the id of the session of a transcript, by its path.
+func (t Table) SessionOf(path string) string {
+	if f, ok := t.FormatOf(path, nil).Identify(path); ok {
+		return f.Name
 	}
 	return strings.TrimSuffix(filepath.Base(path), ".jsonl")
 }

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"sm/observer/history"
+	"sm/transcript/clients/clientstest"
 )
 
 // Settled reads the transcripts in some folders and settles what counts where, as of 2030. It ends the test where that fails.
 func Settled(t *testing.T, dirs ...string) *history.History {
 	t.Helper()
-	h, err := history.Read(t.Context(), history.Options{}, dirs)
+	h, err := history.Read(t.Context(), history.Options{Clients: clientstest.Table()}, dirs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,14 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 // Options say by which rules to replay.
 type Options struct {
 	Policy  alerts.Options
 	Windows []transcript.WindowRule
+	Clients clients.Table
 	Now     time.Time // when the made-up state directory begins
 }
 
@@ -57,6 +59,7 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 	f := fleet.New(fleet.Options{
 		Created:    o.Now,
 		Windows:    o.Windows,
+		Clients:    o.Clients,
 		Thresholds: o.Policy.Thresholds,
 	}, fleet.Stored{
 		Settled: true,

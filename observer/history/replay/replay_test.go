@@ -12,6 +12,7 @@ import (
 	"sm/alerts"
 	"sm/observer/history"
 	"sm/transcript"
+	"sm/transcript/clients/clientstest"
 	"sm/transcript/transcripttest"
 )
 
@@ -24,7 +25,7 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 			t.Fatal(err)
 		}
 	}
-	changes, err := history.Records(t.Context(), history.Options{}, []string{dir})
+	changes, err := history.Records(t.Context(), history.Options{Clients: clientstest.Table()}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 func options() Options {
 	o := alerts.Defaults()
 	o.Thresholds = alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65}
-	return Options{Policy: o, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return Options{Clients: clientstest.Table(), Policy: o, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
 // TestRun: a session that grows slowly is warned before it is compacted, one that jumps is not.

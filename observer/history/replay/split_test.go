@@ -17,6 +17,7 @@ import (
 	"sm/observer/history"
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/clients/clientstest"
 	"sm/transcript/transcripttest"
 )
 
@@ -102,7 +103,7 @@ func TestSplitAnywhere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		changes, err := history.Records(t.Context(), history.Options{}, []string{dir})
+		changes, err := history.Records(t.Context(), history.Options{Clients: clientstest.Table()}, []string{dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,6 +111,7 @@ func TestSplitAnywhere(t *testing.T) {
 		for _, lines := range []int{0, 1, 2, 3, 5, 7} {
 			l := &liveFleet{
 				fleet: fleet.New(fleet.Options{
+					Clients: clientstest.Table(),
 					Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
 				}, fleet.Stored{
 					Settled: true,

@@ -1,0 +1,24 @@
+package codex
+
+import (
+	"sm/transcript"
+	"sm/transcript/clients"
+)
+
+// New describes Codex, with its transcripts in these folders. held is for [Format].
+func New(held func(path string) (transcript.Holder, bool), dirs ...string) clients.Client {
+	return clients.Client{
+		Format: Format(held),
+		Dirs:   dirs,
+		Begins: Begins,
+		WindowOf: func(s *transcript.Session, _ int64, rules []transcript.WindowRule) transcript.Window {
+			return WindowOf(s, rules)
+		},
+		CompactsAt: func(_ *clients.AutoCompact, window int64, _, _ string) (int64, clients.Basis) {
+			return CompactsAt(window), clients.Assumed
+		},
+		// A subagent is not continued by the answer to its Stop hook.
+		StopAnswered: func(_, agentType string) bool { return agentType == "" },
+		Threads:      true,
+	}
+}
