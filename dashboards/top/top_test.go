@@ -203,21 +203,22 @@ func TestTopScreens(t *testing.T) {
 		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
 		for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {
-			for _, colour := range []bool{false, true} {
-				name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
-				if colour {
-					name += "-colour"
-				}
-				t.Run(name, func(t *testing.T) {
+			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				var screens [2]string
+				for i, colour := range []bool{false, true} {
 					x := topScene(size[0], size[1], colour)
 					if c.with != nil {
 						c.with(x)
 					}
-					got := x.screen()
-					checkScreen(t, x, got)
-					goldenScreen(t, name, got)
-				})
-			}
+					screens[i] = x.screen()
+					checkScreen(t, x, screens[i])
+				}
+				if plain := ansi.Strip(screens[1]); plain != screens[0] {
+					t.Errorf("without colour it is another screen (-coloured +plain):\n%s", cmp.Diff(plain, screens[0]))
+				}
+				goldenScreen(t, name, screens[1])
+			})
 		}
 	}
 }
