@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -47,68 +46,39 @@ func (p *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *recorder) reject(reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.rejected == nil {
-		p.rejected = map[string]int{}
-	}
 	p.rejected[reason]++
 }
 
-func (p *recorder) routes() []Route {
-	return []Route{
-		{
-			Pattern: "/seat",
-			Methods: []string{"GET"},
-			Tier:    SameUID,
+// newGate returns a recorder and its handlers.
+func newGate() (p *recorder, socket, tcp http.Handler) {
+	p = &recorder{rejected: map[string]int{}}
+	route := func(pattern string, tier Tier, methods ...string) Route {
+		return Route{
+			Pattern: pattern,
+			Methods: methods,
+			Tier:    tier,
 			Handler: p,
-		},
-		{
-			Pattern: "/seat",
-			Methods: []string{"POST"},
-			Tier:    SameUID,
-			Handler: p,
-		},
-		{
-			Pattern: "/seat/{id}",
-			Methods: []string{"GET"},
-			Tier:    SameUID,
-			Handler: p,
-		},
-		{
-			Pattern: "/open",
-			Methods: []string{"GET"},
-			Tier:    AnyLocal,
-			Handler: p,
-		},
-		{
-			Pattern: "/alarm",
-			Methods: []string{"POST"},
-			Tier:    Token,
-			Handler: p,
-		},
-		{Pattern: "/hidden", Methods: []string{"POST", "DELETE"}, Handler: p},
-		{
-			Pattern: "/large",
-			Methods: []string{"POST"},
-			Tier:    SameUID,
-			Body:    1 << 20,
-			Handler: p,
-		},
-		{
-			Pattern: "/{$}",
-			Methods: []string{"GET"},
-			Tier:    SameUID,
-			Handler: p,
-		},
+		}
 	}
-}
-
-func (p *recorder) options() Options {
-	return Options{
+	large := route("/large", SameUID, "POST")
+	large.Body = 1 << 20
+	routes := []Route{
+		route("/seat", SameUID, "GET"),
+		route("/seat", SameUID, "POST"),
+		route("/seat/{id}", SameUID, "GET"),
+		route("/open", AnyLocal, "GET"),
+		route("/alarm", Token, "POST"),
+		route("/hidden", SocketOnly, "POST", "DELETE"),
+		route("/{$}", SameUID, "GET"),
+		large,
+	}
+	socket, tcp = NewHandlers(routes, Options{
 		AllowedHosts: []string{"box.lan", "fixed.lan:99"},
 		AllowedUIDs:  []uint32{allowedUID()},
 		Token:        "s3cret",
 		Rejected:     p.reject,
-	}
+	})
+	return p, socket, tcp
 }
 
 func ownUID() uint32      { return uint32(os.Geteuid()) }
@@ -134,37 +104,35 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 }
 
 // serveTCP runs h as one of our servers; change may be nil.
-func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPAddr {
+func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) net.Addr {
 	t.Helper()
-	listeners, err := ListenTCP(
-		t.Context(),
-		[]string{"127.0.0.1:0"},
-		nil,
-		NewShares(nil),
-		slog.New(slog.DiscardHandler),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listenTCP(t, NewShares(nil))
 	srv := NewServer(h, slog.New(slog.DiscardHandler))
 	if change != nil {
 		change(srv)
 	}
-	serveUntilEnd(t, srv, listeners[0])
-	return listeners[0].Addr().(*net.TCPAddr)
+	serveUntilEnd(t, srv, l)
+	return l.Addr()
+}
+
+// listenTCP returns a listener on any port of loopback.
+func listenTCP(t *testing.T, s *Shares) net.Listener {
+	t.Helper()
+	all, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, s, slog.New(slog.DiscardHandler))
+	noErrors(t, err)
+	return all[0]
 }
 
 // A rawClient sends requests as they are, over one connection while it lasts.
 type rawClient struct {
 	t       *testing.T
-	network string
-	address string
+	address net.Addr
 	conn    net.Conn
 	in      *bufio.Reader
 }
 
 func newRawClient(t *testing.T, a net.Addr) *rawClient {
-	w := &rawClient{t: t, network: a.Network(), address: a.String()}
+	w := &rawClient{t: t, address: a}
 	t.Cleanup(w.hangUp)
 	return w
 }
@@ -176,73 +144,84 @@ func (w *rawClient) hangUp() {
 	}
 }
 
-func (w *rawClient) send(method, request string) (*http.Response, string) {
+// send sends a request in which " | " ends a line, " || " the headers, and HOST and
+// PORT are those of the server.
+func (w *rawClient) send(text string) (*http.Response, string) {
 	w.t.Helper()
 	if w.conn == nil {
-		c, err := net.Dial(w.network, w.address)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.conn, w.in = c, bufio.NewReader(c)
+		c, err := net.Dial(w.address.Network(), w.address.String())
+		noErrors(w.t, err)
+		w.conn = c
+		w.in = bufio.NewReader(c)
 	}
+	if !strings.Contains(text, " || ") {
+		text += " || "
+	}
+	_, port, _ := strings.Cut(w.address.String(), ":")
+	request := strings.NewReplacer(
+		" || ", "\r\n\r\n", " | ", "\r\n", "HOST", w.address.String(), "PORT", port,
+		"JSON", "Content-Type: application/json", "LENGTH", "Content-Length",
+	).Replace(text)
+	method, _, _ := strings.Cut(request, " ")
 	_ = w.conn.SetDeadline(time.Now().Add(20 * time.Second))
-	if _, err := io.WriteString(w.conn, request); err != nil {
-		w.t.Fatalf("send %q: %v", request, err)
-	}
+	_, err := io.WriteString(w.conn, request)
+	noErrors(w.t, err)
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
 	if err != nil {
-		w.t.Fatalf("answer to %.200q: %v", request, err)
+		w.t.Fatalf("answer to %.200q: %v", text, err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatalf("answer to %.200q: %v", request, err)
-	}
+	noErrors(w.t, err)
 	if resp.Close {
 		w.hangUp()
 	}
 	return resp, string(body)
 }
 
-func (w *rawClient) code(request string) int {
-	w.t.Helper()
-	method, _, _ := strings.Cut(request, " ")
-	resp, _ := w.send(method, request)
-	return resp.StatusCode
+// checkCodes sends the requests of a table, whose lines begin with the code of the
+// answer, each over a connection of its own.
+func checkCodes(t *testing.T, a net.Addr, table string) {
+	t.Helper()
+	w := newRawClient(t, a)
+	for line := range strings.Lines(table) {
+		code, request, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if resp, _ := w.send(request); fmt.Sprint(resp.StatusCode) != code {
+			t.Errorf("%.100q: %d, want %s", request, resp.StatusCode, code)
+		}
+		w.hangUp()
+	}
 }
 
 // TestGateOrder starts with a request that fails every check and corrects one fault
 // at a time.
 func TestGateOrder(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
+	p, _, h := newGate()
 	var uid atomic.Uint32
 	uid.Store(strangerUID())
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return asUser(uid.Load())(ctx, c) }
 	})
-	r := map[string]string{
-		"method": "PUT", "host": "evil.com", "origin": "Origin: http://evil.com\r\n", "type": "text/plain",
-		"body": strings.Repeat("x", defaultBodyBytes+1),
-	}
-	var got []int
-	for _, correct := range []func(){
-		func() {},
-		func() { r["method"] = "POST" },
-		func() { r["host"] = a.String() },
-		func() { r["origin"] = "" },
-		func() { uid.Store(ownUID()) },
-		func() { r["type"] = "application/json" },
-		func() { r["body"] = "{}" },
+	large := fmt.Sprintf("%d || %s", defaultBodyBytes+1, strings.Repeat("x", defaultBodyBytes+1))
+	request := "PUT /seat HTTP/1.1 | Host: evil.com | Origin: http://evil.com | Content-Type: text/plain | LENGTH: " + large
+	got := []string{}
+	for _, correct := range [][2]string{
+		{},
+		{"PUT", "POST"},
+		{"evil.com", "HOST"},
+		{"Origin", "X"},
+		{"uid"},
+		{"text/plain", "application/json"},
+		{large, "2 || {}"},
 	} {
-		correct()
-		got = append(got, newRawClient(
-			t,
-			a,
-		).code(fmt.Sprintf("%s /seat HTTP/1.1\r\nHost: %s\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
-			r["method"], r["host"], r["origin"], r["type"], len(r["body"]), r["body"])))
+		request = strings.Replace(request, correct[0], correct[1], 1)
+		if correct[0] == "uid" {
+			uid.Store(ownUID())
+		}
+		resp, _ := newRawClient(t, a).send(request)
+		got = append(got, fmt.Sprint(resp.StatusCode))
 	}
-	if diff := cmp.Diff([]int{405, 421, 403, 403, 415, 413, 200}, got); diff != "" {
+	if diff := cmp.Diff("405 421 403 403 415 413 200", strings.Join(got, " ")); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
 	want := map[string]int{"method": 1, "host": 1, "browser": 1, "peer": 1, "type": 1, "size": 1}
@@ -251,107 +230,69 @@ func TestGateOrder(t *testing.T) {
 	}
 }
 
-// TestGateTiers requests each tier on both kinds of listeners as each kind of user.
+// TestGateTiers requests each tier on both kinds of listeners as each kind of user:
+// ours, a stranger, a configured one, and one that the system does not report.
 func TestGateTiers(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	socket, tcp := NewHandlers(p.routes(), p.options())
-	unknown := strangerUID() + 7 // stands for a user that the system does not report
-	ask := func(h http.Handler, method, path, remote string, uid uint32) int {
-		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
-		r.Host = "127.0.0.1:8420"
-		r.RemoteAddr = remote
-		r.Header.Set("Content-Type", "application/json")
-		ctx := context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{Port: 8420})
-		if uid != unknown {
-			ctx = asUser(uid)(ctx, nil)
+	_, socket, tcp := newGate()
+	peers := []*peer{{uid: ownUID()}, {uid: strangerUID()}, {uid: allowedUID()}, {err: errPeerUnknown}}
+	for line := range strings.Lines(`GET /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
+POST /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
+GET /open 127.0.0.1: 200 403 403 403, 200 200 200 200
+GET /open [::1]: 200 403 403 403, 200 200 200 200
+GET /open 192.0.2.7: 200 403 403 403, 200 200 200 403
+POST /alarm 192.0.2.7: 200 403 403 403, 401 401 401 401
+POST /hidden 127.0.0.1: 200 403 403 403, 404 404 404 404
+DELETE /hidden 127.0.0.1: 200 403 403 403, 405 405 405 405
+POST /nothing 127.0.0.1: 404 404 404 404, 404 404 404 404
+`) {
+		words := strings.Fields(line)
+		got := strings.Join(words[:3], " ")
+		for i, h := range []http.Handler{socket, tcp} {
+			got += ","[:i]
+			for _, p := range peers {
+				header := http.Header{"Content-Type": {"application/json"}}
+				got += fmt.Sprint(" ", askAs(h, words[0], words[1], words[2]+"5000", p, header))
+			}
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r.WithContext(ctx))
-		return w.Code
-	}
-	near := "127.0.0.1:5000"
-	far := "192.0.2.7:5000"
-	for _, tc := range []struct {
-		path, method, remote string
-		// as: our uid, a stranger, a configured uid, unknown
-		socket, tcp [4]int
-	}{
-		{"/seat", "GET", near, [4]int{200, 403, 403, 403}, [4]int{200, 403, 200, 403}},
-		{"/seat", "POST", near, [4]int{200, 403, 403, 403}, [4]int{200, 403, 200, 403}},
-		{"/open", "GET", near, [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 200}},
-		{"/open", "GET", "[::1]:5000", [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 200}},
-		{"/open", "GET", far, [4]int{200, 403, 403, 403}, [4]int{200, 200, 200, 403}},
-		{"/alarm", "POST", far, [4]int{200, 403, 403, 403}, [4]int{401, 401, 401, 401}},
-		{"/hidden", "POST", near, [4]int{200, 403, 403, 403}, [4]int{404, 404, 404, 404}},
-		{"/hidden", "DELETE", near, [4]int{200, 403, 403, 403}, [4]int{405, 405, 405, 405}},
-		{"/nothing", "POST", near, [4]int{404, 404, 404, 404}, [4]int{404, 404, 404, 404}},
-	} {
-		t.Run(strings.Join([]string{tc.method, tc.path, tc.remote}, " "), func(t *testing.T) {
-			var gotSocket, gotTCP [4]int
-			for i, uid := range []uint32{ownUID(), strangerUID(), allowedUID(), unknown} {
-				gotSocket[i] = ask(socket, tc.method, tc.path, tc.remote, uid)
-				gotTCP[i] = ask(tcp, tc.method, tc.path, tc.remote, uid)
-			}
-			if diff := cmp.Diff(tc.socket, gotSocket); diff != "" {
-				t.Errorf("socket (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.tcp, gotTCP); diff != "" {
-				t.Errorf("TCP (-want +got):\n%s", diff)
-			}
-		})
+		if diff := cmp.Diff(strings.TrimSpace(line), got); diff != "" {
+			t.Errorf("on the socket, over TCP (-want +got):\n%s", diff)
+		}
 	}
 }
 
 // TestGateRaw has requests that no HTTP client sends: with several hosts or none, with
-// targets that are not paths, and with paths that are not clean.
+// targets that are not paths, and with paths that are not clean. An announced body
+// that is too large is refused at once.
 func TestGateRaw(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
+	_, _, h := newGate()
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
+	checkCodes(t, a, `400 GET /seat HTTP/1.1 | Host: HOST | Host: HOST
+400 GET /seat HTTP/1.1
+400 GET /seat HTTP/1.1 | Host: me@HOST
+421 GET /seat HTTP/1.0
+400 GET /seat HTTP/1.1 | Host: HOST | Origin : http://evil.com
+403 GET /seat HTTP/1.1 | Host: HOST | Origin: http://HOST |  , http://evil.com
+421 GET http://evil.com/seat HTTP/1.1 | Host: HOST
+421 GET http://HOST/seat HTTP/1.1 | Host: evil.com
+405 CONNECT HOST HTTP/1.1 | Host: HOST
+405 OPTIONS * HTTP/1.1 | Host: HOST
+405 TRACE /seat HTTP/1.1 | Host: HOST
+404 GET //seat HTTP/1.1 | Host: HOST
+404 GET //evil.com/seat HTTP/1.1 | Host: HOST
+404 GET /a/../seat HTTP/1.1 | Host: HOST
+404 GET /seat/ HTTP/1.1 | Host: HOST
+421 GET //seat HTTP/1.1 | Host: evil.com
+413 POST /seat HTTP/1.1 | Host: HOST | JSON | LENGTH: 999999999
+413 POST /seat HTTP/1.1 | Host: HOST | JSON | Expect: 100-continue | LENGTH: 65537
+200 GET /seat/x%2Fy HTTP/1.1 | Host: HOST
+200 GET /seat HTTP/1.1 | Host: HOST | Connection: Upgrade, HTTP2-Settings | Upgrade: h2c | HTTP2-Settings: AA
+431 GET /seat HTTP/1.1 | Host: HOST | X: `+strings.Repeat("x", 16<<10))
+
 	w := newRawClient(t, a)
-	host := "Host: " + a.String() + "\r\n"
-	for _, tc := range []struct {
-		request string
-		want    int
-	}{
-		{"GET /seat HTTP/1.1\r\n" + host + host + "\r\n", 400},
-		{"GET /seat HTTP/1.1\r\n\r\n", 400},
-		{"GET /seat HTTP/1.1\r\nHost: me@" + a.String() + "\r\n\r\n", 400},
-		{"GET /seat HTTP/1.0\r\n\r\n", 421},
-		{"GET /seat HTTP/1.1\r\n" + host + "Origin : http://evil.com\r\n\r\n", 400},
-		{"GET /seat HTTP/1.1\r\n" + host + "Origin: http://" + a.String() + "\r\n , http://evil.com\r\n\r\n", 403},
-		{"GET http://evil.com/seat HTTP/1.1\r\n" + host + "\r\n", 421},
-		{"GET http://" + a.String() + "/seat HTTP/1.1\r\nHost: evil.com\r\n\r\n", 421},
-		{"CONNECT " + a.String() + " HTTP/1.1\r\n" + host + "\r\n", 405},
-		{"OPTIONS * HTTP/1.1\r\n" + host + "\r\n", 405},
-		{"TRACE /seat HTTP/1.1\r\n" + host + "\r\n", 405},
-		{"GET //seat HTTP/1.1\r\n" + host + "\r\n", 404},
-		{"GET //evil.com/seat HTTP/1.1\r\n" + host + "\r\n", 404},
-		{"GET /a/../seat HTTP/1.1\r\n" + host + "\r\n", 404},
-		{"GET /seat/ HTTP/1.1\r\n" + host + "\r\n", 404},
-		{"GET //seat HTTP/1.1\r\nHost: evil.com\r\n\r\n", 421},
-		// Refused at once, not after waiting for the announced body.
-		{"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n", 413},
-		{
-			"POST /seat HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 65537\r\n\r\n",
-			413,
-		},
-		{"GET /seat/x%2Fy HTTP/1.1\r\n" + host + "\r\n", 200},
-		{
-			"GET /seat HTTP/1.1\r\n" + host + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
-			200,
-		},
-		{"GET /seat HTTP/1.1\r\n" + host + "X: " + strings.Repeat("x", 16<<10) + "\r\n\r\n", 431},
-	} {
-		if got := w.code(tc.request); got != tc.want {
-			t.Errorf("%.100q: %d, want %d", tc.request, got, tc.want)
-		}
-		w.hangUp()
-	}
-	_, hidden := w.send("POST", "POST /hidden HTTP/1.1\r\n"+host+"Content-Length: 0\r\n\r\n")
-	_, nothing := w.send("POST", "POST /nothing HTTP/1.1\r\n"+host+"Content-Length: 0\r\n\r\n")
+	_, hidden := w.send("POST /hidden HTTP/1.1 | Host: HOST | LENGTH: 0")
+	_, nothing := w.send("POST /nothing HTTP/1.1 | Host: HOST | LENGTH: 0")
 	if diff := cmp.Diff(nothing, hidden); diff != "" {
 		t.Errorf("hidden path (-path that does not exist +got):\n%s", diff)
 	}
@@ -359,89 +300,59 @@ func TestGateRaw(t *testing.T) {
 
 func TestGateToken(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
-	without := p.options()
-	without.Token = ""
-	_, none := NewHandlers(p.routes(), without)
-	a := serveTCP(t, h, nil)
-	b := serveTCP(t, none, nil)
-	for auth, want := range map[string]int{
-		"":                                  401,
-		"Authorization: Bearer s3cret\r\n":  200,
-		"Authorization: bearer s3cret\r\n":  200,
-		"Authorization: Bearer s3cretx\r\n": 401,
-		"Authorization: Bearer S3CRET\r\n":  401,
-		"Authorization: Bearer \r\n":        401,
-		"Authorization: Basic s3cret\r\n":   401,
-		"Authorization: s3cret\r\n":         401,
-		"Authorization: Bearer s3cret\r\nAuthorization: Bearer s3cret\r\n": 401,
-	} {
-		for addr, want := range map[*net.TCPAddr]int{a: want, b: 404} {
-			request := fmt.Sprintf(
-				"POST /alarm HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-				addr,
-				auth,
-			)
-			if got := newRawClient(t, addr).code(request); got != want {
-				t.Errorf("%q: %d, want %d", auth, got, want)
-			}
-		}
-	}
+	p, _, h := newGate()
+	table := `401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0
+200 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Bearer s3cret
+200 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: bearer s3cret
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Bearer s3cretx
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Bearer S3CRET
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Bearer` + " " + `
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Basic s3cret
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: s3cret
+401 POST /alarm HTTP/1.1 | Host: HOST | JSON | LENGTH: 0 | Authorization: Bearer s3cret | Authorization: Bearer s3cret
+`
+	checkCodes(t, serveTCP(t, h, nil), table)
 	if got := p.rejected["token"]; got != 7 {
 		t.Errorf("counted %d wrong tokens, want 7", got)
 	}
+	_, none := NewHandlers([]Route{{
+		Pattern: "/alarm",
+		Methods: []string{"POST"},
+		Tier:    Token,
+		Handler: p,
+	}}, Options{})
+	checkCodes(t, serveTCP(t, none, nil), strings.NewReplacer("401 P", "405 P", "200 P", "405 P").Replace(table))
 }
 
 func TestGateSize(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
+	p, _, h := newGate()
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
 	for _, tc := range []struct {
-		method, path string
-		size         int
-		want         int
+		target string
+		size   int
+		want   int
 	}{
-		{"POST", "/seat", 0, 200},
-		{"POST", "/seat", defaultBodyBytes, 200},
-		{"POST", "/seat", defaultBodyBytes + 1, 413},
-		{"POST", "/large", 10 * defaultBodyBytes, 200},
-		{"GET", "/seat", defaultBodyBytes + 1, 413},
+		{"POST /seat", 0, 200},
+		{"POST /seat", defaultBodyBytes, 200},
+		{"POST /seat", defaultBodyBytes + 1, 413},
+		{"POST /large", 10 * defaultBodyBytes, 200},
+		{"GET /seat", defaultBodyBytes + 1, 413},
 	} {
 		body := strings.Repeat("x", tc.size)
-		plain := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", tc.size, body)
-		chunked := "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+		chunked := "Transfer-Encoding: chunked || 0\r\n\r\n"
 		if tc.size > 0 {
-			chunked = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", tc.size, body)
+			chunked = fmt.Sprintf("Transfer-Encoding: chunked || %x\r\n%s\r\n0\r\n\r\n", tc.size, body)
 		}
 		want := body
 		if tc.want != 200 {
 			want = "untouched"
 		}
-		for _, framed := range []string{plain, chunked} {
+		for _, framed := range []string{fmt.Sprintf("LENGTH: %d || %s", tc.size, body), chunked} {
 			p.body.Store("untouched")
-			resp, _ := newRawClient(t, a).send(
-				tc.method,
-				fmt.Sprintf(
-					"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s",
-					tc.method,
-					tc.path,
-					a,
-					framed,
-				),
-			)
-			if resp.StatusCode != tc.want || p.body.Load() != want {
-				t.Errorf(
-					"%s %s %d %.20q: %d with %d bytes read, want %d",
-					tc.method,
-					tc.path,
-					tc.size,
-					framed,
-					resp.StatusCode,
-					len(p.body.Load().(string)),
-					tc.want,
-				)
+			resp, _ := newRawClient(t, a).send(tc.target + " HTTP/1.1 | Host: HOST | JSON | " + framed)
+			if got := p.body.Load().(string); resp.StatusCode != tc.want || got != want {
+				t.Errorf("%v, %.20q: %d with %d bytes read", tc, framed, resp.StatusCode, len(got))
 			}
 		}
 	}
@@ -451,40 +362,141 @@ func TestGateSize(t *testing.T) {
 // host name, but not to a browser that was forwarded by a proxy.
 func TestGateSocket(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	h, _ := NewHandlers(p.routes(), p.options())
+	_, h, _ := newGate()
 	l, err := ListenUnix(t.Context(), shortPath(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), l)
-	w := newRawClient(t, l.Addr())
-	json := "Content-Type: application/json\r\n"
-	for _, tc := range []struct {
-		method, path, headers string
-		want                  int
-	}{
-		{"GET", "/seat", "", 200},
-		{"HEAD", "/seat", "", 200},
-		{"GET", "/open", "", 200},
-		{"POST", "/alarm", json, 200},
-		{"POST", "/hidden", json, 200},
-		{"POST", "/hidden", "", 415},
-		{"DELETE", "/hidden", "", 200},
-		{"DELETE", "/seat", "", 405},
-		{"GET", "/nothing", "", 404},
-		{"POST", "/hidden", json + "Origin: http://sm\r\n", 403},
-		{"POST", "/hidden", json + "Referer: http://sm/\r\n", 403},
-		{"GET", "/seat", "Sec-Fetch-Site: none\r\n", 403},
-	} {
-		request := fmt.Sprintf(
-			"%s %s HTTP/1.1\r\nHost: sm\r\n%sContent-Length: 0\r\n\r\n",
-			tc.method,
-			tc.path,
-			tc.headers,
-		)
-		if got := w.code(request); got != tc.want {
-			t.Errorf("%q: %d, want %d", request, got, tc.want)
+	checkCodes(t, l.Addr(), `200 GET /seat HTTP/1.1 | Host: sm
+200 HEAD /seat HTTP/1.1 | Host: sm
+200 GET /open HTTP/1.1 | Host: sm
+200 POST /alarm HTTP/1.1 | Host: sm | JSON | LENGTH: 0
+200 POST /hidden HTTP/1.1 | Host: sm | JSON | LENGTH: 0
+415 POST /hidden HTTP/1.1 | Host: sm | LENGTH: 0
+200 DELETE /hidden HTTP/1.1 | Host: sm
+405 DELETE /seat HTTP/1.1 | Host: sm
+404 GET /nothing HTTP/1.1 | Host: sm
+403 POST /hidden HTTP/1.1 | Host: sm | JSON | LENGTH: 0 | Origin: http://sm
+403 POST /hidden HTTP/1.1 | Host: sm | JSON | LENGTH: 0 | Referer: http://sm/
+403 GET /seat HTTP/1.1 | Host: sm | Sec-Fetch-Site: none`)
+}
+
+// TestGateForeign: a request with a host of another site, with headers that a browser
+// adds for another site, or of a type that a page can send without asking first,
+// reaches no handler, and no answer allows another origin to read it.
+func TestGateForeign(t *testing.T) {
+	t.Parallel()
+	p, _, h := newGate()
+	w := newRawClient(t, serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) }))
+	check := func(method, headers string, want int) {
+		t.Helper()
+		before := p.changes.Load()
+		resp, body := w.send(method + " /seat HTTP/1.1 | LENGTH: 2 | " + headers + " || {}")
+		if resp.StatusCode != want {
+			t.Errorf("%s %q: %d, want %d", method, headers, resp.StatusCode, want)
 		}
+		if changed := p.changes.Load() != before; changed != (want == 200 && method == "POST") {
+			t.Errorf("%s %q: changed something: %v", method, headers, changed)
+		}
+		if leaked := strings.Contains(body, gateCanary); leaked != (want == 200 && method != "HEAD") {
+			t.Errorf("%s %q: body %q", method, headers, body)
+		}
+		checkAnswer(t, resp, body)
+	}
+	for _, method := range []string{"GET", "HEAD", "POST"} {
+		for code, hosts := range map[int]string{
+			200: "127.0.0.1:PORT localhost:PORT [::1]:PORT box.lan box.lan:PORT fixed.lan:99",
+			421: "evil.com:PORT evil.com 127.0.0.1 localhost 127.0.0.1:1 127.0.0.1:0PORT 0.0.0.0:PORT [::]:PORT " +
+				"[::ffff:127.0.0.1]:PORT [0:0:0:0:0:0:0:1]:PORT [::1%25lo]:PORT LOCALHOST:PORT localhost.:PORT " +
+				"127.0.0.1.:PORT 127.1:PORT 2130706433:PORT 127.0.0.1:PORT,evil.com box.lan:99 fixed.lan " +
+				"fixed.lan:PORT a.box.lan",
+		} {
+			for _, host := range strings.Fields(hosts) {
+				check(method, "JSON | Host: "+host, code)
+			}
+		}
+		check(method, "JSON | Host:", 421)
+		for code, lines := range map[int]string{200: ownHeaders, 403: foreignHeaders} {
+			for headers := range strings.Lines(lines) {
+				check(method, "JSON | Host: HOST | "+strings.TrimSuffix(headers, "\n"), code)
+			}
+		}
+	}
+	check("GET", "Host: HOST | Sec-Fetch-Site: none", 200)
+	check("POST", "JSON | Host: HOST | Sec-Fetch-Site: none", 403)
+	for kind := range strings.Lines(`text/plain
+text/plain; a=application/json
+application/json, text/plain
+application/jsonx
+application/json; =
+application/x-www-form-urlencoded
+multipart/form-data; boundary=b
+text/plain | JSON
+`) {
+		check("POST", "Host: HOST | Content-Type: "+strings.TrimSpace(kind), 415)
+	}
+	check("POST", "Host: HOST", 415)
+	check("POST", "Host: HOST | Content-Type: application/json; charset=utf-8", 200)
+	for _, method := range []string{"PUT", "DELETE", "OPTIONS", "get"} {
+		check(method, "Host: evil.com", 405)
+	}
+}
+
+// The headers of a browser that is, and that is not, on a page of the server.
+const (
+	ownHeaders = `Sec-Fetch-Mode: cors
+Sec-Fetch-Dest: empty
+Origin: http://HOST
+origin: http://HOST
+Origin: http://HOST | Referer: http://HOST/x | Sec-Fetch-Site: same-origin
+Referer: http://HOST
+Referer: http://HOST/events?x=1
+Sec-Fetch-Site: same-origin
+`
+	foreignHeaders = `Origin: null
+Origin:
+Origin: http://evil.com
+Origin: http://localhost:3000
+Origin: https://HOST
+Origin: HTTP://HOST
+Origin: http://HOST/
+Origin: http://HOST.
+Origin: http://me@HOST
+Origin: http://HOST | Origin: http://HOST
+Origin: http://HOST http://HOST
+Origin: http://HOST | Sec-Fetch-Site: cross-site
+Referer: http://evil.com/
+Referer: http://HOST@evil.com/
+Referer: http://HOST.evil.com/
+Referer: http://HOST0/
+Referer: about:blank
+Sec-Fetch-Site: cross-site
+Sec-Fetch-Site: same-site
+Sec-Fetch-Site: Same-Origin
+Sec-Fetch-Site: same-origin | Sec-Fetch-Site: none
+Access-Control-Request-Method: POST
+Access-Control-Request-Headers: content-type
+Access-Control-Request-Private-Network: true
+Connection: Upgrade | Upgrade: websocket | Sec-WebSocket-Version: 13 | Sec-WebSocket-Key: eA==
+`
+)
+
+func checkAnswer(t *testing.T, resp *http.Response, body string) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
+	} {
+		if got := resp.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("answer has %s", name)
+		}
+	}
+	if resp.StatusCode != 200 && resp.Request.Method != "HEAD" &&
+		(!strings.HasPrefix(body, `{"error":"`) || strings.Count(body, "\n") != 1 || !strings.HasSuffix(body, "\n")) {
+		t.Errorf("%d with body %q", resp.StatusCode, body)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,19 +32,6 @@ func shortPath(t *testing.T) string {
 	return filepath.Join(dir, "run", "sm.sock")
 }
 
-// abandonSocket leaves a socket at path that nothing listens on.
-func abandonSocket(t *testing.T, path string) {
-	t.Helper()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func noErrors(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -51,105 +39,53 @@ func noErrors(t testing.TB, errs ...error) {
 	}
 }
 
-// TestListenUnixLayouts has each thing that may be in the place of the socket.
+// TestListenUnixLayouts has each thing that may be in the place of the socket. What
+// is there stays, unless it is a stale socket of ours.
 func TestListenUnixLayouts(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
-	own := func(t *testing.T, path string) { noErrors(t, os.Mkdir(filepath.Dir(path), 0o700)) }
 	for _, tc := range []struct {
-		name    string
-		prepare func(t *testing.T, path string)
-		root    bool
-		want    string // what the error says; empty: it works
-		kept    bool   // what lies at the path must still lie there
+		socket string // stale, live or datagram; a file for any other
+		script string // then, in the parent of its directory
+		want   string // in the error; "" if it works
 	}{
-		{name: "nothing", prepare: func(*testing.T, string) {}},
-		{name: "own directory", prepare: own},
-		{name: "readable directory", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			noErrors(t, os.Chmod(filepath.Dir(path), 0o755))
-		}},
-		{name: "group-writable directory", want: "writable to others; run chmod 700", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			noErrors(t, os.Chmod(filepath.Dir(path), 0o770))
-		}},
-		{name: "symlinked directory", want: "is a symbolic link; remove it", prepare: func(t *testing.T, path string) {
-			noErrors(t, os.Symlink(t.TempDir(), filepath.Dir(path)))
-		}},
-		{name: "file for a directory", want: "is not a directory; move it away", prepare: func(t *testing.T, path string) {
-			noErrors(t, os.WriteFile(filepath.Dir(path), nil, 0o600))
-		}},
-		{
-			name: "foreign directory",
-			root: true,
-			want: "belongs to uid 65534; set socket",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				noErrors(t, os.Chown(filepath.Dir(path), 65534, 65534))
-			},
-		},
-		{name: "stale socket", prepare: func(t *testing.T, path string) {
-			own(t, path)
-			abandonSocket(t, path)
-		}},
-		{
-			name: "foreign stale socket",
-			root: true,
-			kept: true,
-			want: "belongs to uid 65534; set socket",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				abandonSocket(t, path)
-				noErrors(t, os.Chown(path, 65534, 65534))
-			},
-		},
-		{
-			name: "live socket",
-			kept: true,
-			want: "answers there already; stop the other observer",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				l, err := net.Listen("unix", path)
-				noErrors(t, err)
-				t.Cleanup(func() { _ = l.Close() })
-			},
-		},
-		{
-			name: "datagram socket",
-			kept: true,
-			want: "cannot tell whether it is in use; stop",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				c, err := net.ListenPacket("unixgram", path)
-				noErrors(t, err)
-				t.Cleanup(func() { _ = c.Close() })
-			},
-		},
-		{
-			name: "regular file",
-			kept: true,
-			want: "not a socket; move it away",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				noErrors(t, os.WriteFile(path, []byte("precious"), 0o600))
-			},
-		},
-		{
-			name: "link to a stale socket",
-			kept: true,
-			want: "not a socket; move it away",
-			prepare: func(t *testing.T, path string) {
-				own(t, path)
-				abandonSocket(t, path+"2")
-				noErrors(t, os.Symlink(path+"2", path))
-			},
-		},
+		{"", "rmdir run", ""},
+		{"", "true", ""},
+		{"", "chmod 755 run", ""},
+		{"", "chmod 770 run", "writable to others; run chmod 700"},
+		{"", "rmdir run; ln -s / run", "is a symbolic link; remove it"},
+		{"", "rmdir run; touch run", "is not a directory; move it away"},
+		{"", "chown 65534 run", "belongs to uid 65534; set socket"},
+		{"stale", "true", ""},
+		{"stale", "chown 65534 run/sm.sock", "belongs to uid 65534; set socket"},
+		{"live", "true", "answers there already; stop the other observer"},
+		{"datagram", "true", "cannot tell whether it is in use; stop"},
+		{"", "echo precious >run/sm.sock", "not a socket; move it away"},
+		{"stale", "cd run; mv sm.sock 2; ln -s 2 sm.sock", "not a socket; move it away"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if tc.root && os.Geteuid() != 0 {
+		t.Run(tc.socket+" "+tc.script, func(t *testing.T) {
+			if strings.Contains(tc.script, "chown") && os.Geteuid() != 0 {
 				t.Skip("only root can give a file away")
 			}
 			path := shortPath(t)
-			tc.prepare(t, path)
+			noErrors(t, os.Mkdir(filepath.Dir(path), 0o700))
+			switch tc.socket {
+			case "stale", "live":
+				l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+				noErrors(t, err)
+				t.Cleanup(func() { _ = l.Close() })
+				if tc.socket == "stale" {
+					l.SetUnlinkOnClose(false)
+					noErrors(t, l.Close())
+				}
+			case "datagram":
+				c, err := net.ListenPacket("unixgram", path)
+				noErrors(t, err)
+				t.Cleanup(func() { _ = c.Close() })
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", tc.script)
+			cmd.Dir = filepath.Dir(filepath.Dir(path))
+			noErrors(t, cmd.Run())
+
 			before, _ := os.Lstat(path)
 			l, err := ListenUnix(t.Context(), path, nil)
 			if tc.want == "" {
@@ -159,7 +95,7 @@ func TestListenUnixLayouts(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 				t.Fatalf("error %v, want one of %s with %q", err, path, tc.want)
 			}
-			if after, _ := os.Lstat(path); tc.kept && !os.SameFile(before, after) {
+			if after, _ := os.Lstat(path); before != nil && !os.SameFile(before, after) {
 				t.Error("the file that was there is gone")
 			}
 		})
@@ -225,37 +161,28 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 
 func TestListenTCP(t *testing.T) {
 	t.Parallel()
-	log := slog.New(slog.DiscardHandler)
-	none, err := ListenTCP(t.Context(), nil, nil, NewShares(nil), log)
-	if err != nil || len(none) != 0 {
+	listen := func(addresses ...string) ([]net.Listener, error) {
+		return ListenTCP(t.Context(), addresses, nil, NewShares(nil), slog.New(slog.DiscardHandler))
+	}
+	if none, err := listen(); err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)
 	}
-	taken, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), log)
-	noErrors(t, err)
-	defer taken[0].Close()
-	free, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), log)
-	noErrors(t, err)
-	address := free[0].Addr().String()
-	noErrors(t, free[0].Close())
+	taken := listenTCP(t, NewShares(nil))
+	defer taken.Close()
+	free := listenTCP(t, NewShares(nil))
+	address := free.Addr().String()
+	noErrors(t, free.Close())
 
-	_, err = ListenTCP(t.Context(), []string{address, taken[0].Addr().String()}, nil, NewShares(nil), log)
-	want := fmt.Sprintf("listen %s: already in use", taken[0].Addr())
+	_, err := listen(address, taken.Addr().String())
+	want := fmt.Sprintf("listen %s: already in use", taken.Addr())
 	if err == nil || !strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), "; stop it or set listen") {
 		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
 	}
-	again, err := ListenTCP(t.Context(), []string{address}, nil, NewShares(nil), log)
-	noErrors(t, err) // the failure before has let go of it
+	again, err := listen(address)
+	noErrors(t, err) // the failure before has closed it
 	noErrors(t, again[0].Close())
-
-	if _, err := ListenTCP(
-		t.Context(),
-		[]string{"127.0.0.1:x"},
-		nil,
-		NewShares(nil),
-		log,
-	); err == nil ||
-		!strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := listen("127.0.0.1:x"); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
@@ -281,8 +208,7 @@ func TestListenNoIPv6(t *testing.T) {
 // TestServerSlow: a client that does not finish its request is cut off.
 func TestServerSlow(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
+	p, _, h := newGate()
 	short := 100 * time.Millisecond
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout = short
@@ -290,26 +216,22 @@ func TestServerSlow(t *testing.T) {
 		s.IdleTimeout = short
 		s.ConnContext = asUser(ownUID())
 	})
-	for name, tc := range map[string]struct{ sent, want string }{
-		"headers": {"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nX: ", ""},
-		"body": {
-			"POST /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
-			"HTTP/1.1 408 ",
-		},
-		"refused":  {"POST /seat HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 9\r\n\r\n{", "HTTP/1.1 421 "},
-		"finished": {"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\n\r\n", "HTTP/1.1 200 "},
+	post := "POST /seat HTTP/1.1\r\nContent-Length: 9\r\nContent-Type: application/json\r\nHost: "
+	for sent, want := range map[string]string{
+		"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\nX: ":  "",
+		post + a.String() + "\r\n\r\n{":                          "HTTP/1.1 408 ",
+		post + "evil.com\r\n\r\n{":                               "HTTP/1.1 421 ",
+		"GET /seat HTTP/1.1\r\nHost: " + a.String() + "\r\n\r\n": "HTTP/1.1 200 ",
 	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := net.Dial("tcp", a.String())
-			noErrors(t, err)
-			defer c.Close()
-			_, err = io.WriteString(c, tc.sent)
-			noErrors(t, err, c.SetReadDeadline(time.Now().Add(20*time.Second)))
-			got, err := io.ReadAll(c)
-			if err != nil || !strings.HasPrefix(string(got), tc.want) || tc.want == "" && len(got) != 0 {
-				t.Errorf("got %.80q, %v; want %q and the end", got, err, tc.want)
-			}
-		})
+		c, err := net.Dial("tcp", a.String())
+		noErrors(t, err)
+		_, err = io.WriteString(c, sent)
+		noErrors(t, err, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+		got, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(got), want) || want == "" && len(got) != 0 {
+			t.Errorf("%q: got %.80q, %v; want %q and the end", sent, got, err, want)
+		}
+		noErrors(t, c.Close())
 	}
 	if n := p.changes.Load(); n != 0 {
 		t.Errorf("%d changes by requests that never ended", n)
@@ -328,41 +250,36 @@ func TestServerStream(t *testing.T) {
 			t.Errorf("%s: %v", r.URL.Path, context.Cause(r.Context()))
 		}
 	})
-	_, h := NewHandlers([]Route{
-		{
-			Pattern: "/stream",
-			Methods: []string{"GET", "POST"},
-			Tier:    AnyLocal,
-			Stream:  true,
-			Handler: slow,
-		},
-		{
-			Pattern: "/plain",
-			Methods: []string{"GET"},
-			Tier:    AnyLocal,
-			Handler: slow,
-		},
-	}, Options{})
+	stream := Route{
+		Pattern: "/stream",
+		Methods: []string{"GET", "POST"},
+		Tier:    AnyLocal,
+		Stream:  true,
+		Handler: slow,
+	}
+	plain := stream
+	plain.Pattern = "/plain"
+	plain.Stream = false
+	_, h := NewHandlers([]Route{stream, plain}, Options{})
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout = limit
 		s.ReadTimeout = limit
 		s.WriteTimeout = limit
 	})
 	w := newRawClient(t, a)
-	host := "Host: " + a.String() + "\r\n"
 	for _, request := range []string{
-		"GET /stream HTTP/1.1\r\n" + host + "\r\n",
-		"POST /stream HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-		"GET /stream HTTP/1.1\r\n" + host + "\r\n",
+		"GET /stream HTTP/1.1 | Host: HOST",
+		"POST /stream HTTP/1.1 | Host: HOST | JSON | LENGTH: 2 || {}",
+		"GET /stream HTTP/1.1 | Host: HOST",
 	} {
-		if resp, body := w.send("GET", request); resp.StatusCode != 200 || body != "late" {
+		if resp, body := w.send(request); resp.StatusCode != 200 || body != "late" {
 			t.Errorf("%q: %d %q", request, resp.StatusCode, body)
 		}
 	}
 	c, err := net.Dial("tcp", a.String())
 	noErrors(t, err)
 	defer c.Close()
-	_, err = io.WriteString(c, "GET /plain HTTP/1.1\r\n"+host+"\r\n")
+	_, err = io.WriteString(c, "GET /plain HTTP/1.1\r\nHost: "+a.String()+"\r\n\r\n")
 	noErrors(t, err)
 	if got, err := io.ReadAll(c); err != nil || len(got) != 0 {
 		t.Errorf("an answer after the deadline: %q, %v", got, err)

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -194,90 +195,87 @@ func TestGatePass(t *testing.T) {
 	passes := newPasses(t, t.TempDir())
 	cookie, _ := passes.Redeem(passes.Issue(time.Now()), time.Now())
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	get := []string{http.MethodGet}
-	socket, tcp := NewHandlers([]Route{
-		{
-			Pattern: "/{$}",
-			Methods: get,
-			Tier:    SameUID,
-			Page:    true,
+	route := func(method, pattern string, tier Tier) Route {
+		return Route{
+			Pattern: pattern,
+			Methods: []string{method},
+			Tier:    tier,
 			Handler: ok,
-		},
-		{
-			Pattern: "/open",
-			Methods: get,
-			Tier:    SameUID,
-			Opens:   true,
-			Handler: ok,
-		},
-		{Pattern: "/open", Methods: []string{http.MethodPost}, Handler: ok},
-		{
-			Pattern: "/sessions",
-			Methods: get,
-			Tier:    SameUID,
-			Handler: ok,
-		},
-		{
-			Pattern: "/metrics",
-			Methods: get,
-			Tier:    AnyLocal,
-			Handler: ok,
-		},
-	}, Options{Passes: passes})
-	peers := map[string]*peer{
-		"unknown": {err: errPeerUnknown},
-		"ours":    {uid: ownUID()},
-		"foreign": {uid: strangerUID()},
-	}
-	do := func(h http.Handler, method, path string, p *peer, header http.Header) int {
-		r := httptest.NewRequest(method, path, nil)
-		r.Host = "127.0.0.1:8420"
-		r.RemoteAddr = "127.0.0.1:999"
-		r.Header = header.Clone()
-		r.Header.Set("Content-Type", "application/json")
-		ctx := context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{Port: 8420})
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, peerKey{}, p)))
-		return w.Code
-	}
-	pass := http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}
-	type answer struct{ Page, Folder, Open, Mint, Sessions, Inner, Metrics int }
-	all := map[string]answer{}
-	for peerName, p := range peers {
-		for with, header := range map[string]http.Header{"no cookie": {}, "cookie": pass} {
-			for listener, h := range map[string]http.Handler{"tcp": tcp, "socket": socket} {
-				all[listener+", peer "+peerName+", "+with] = answer{
-					Page:     do(h, "GET", "/", p, header),
-					Folder:   do(h, "GET", cookie.Path, p, header),
-					Open:     do(h, "GET", "/open", p, header),
-					Mint:     do(h, "POST", "/open", p, header),
-					Sessions: do(h, "GET", "/sessions", p, header),
-					Inner:    do(h, "GET", cookie.Path+"sessions", p, header),
-					Metrics:  do(h, "GET", "/metrics", p, header),
-				}
-			}
 		}
 	}
-	want := map[string]answer{
-		"tcp, peer unknown, no cookie":    {403, 403, 200, 405, 403, 403, 200},
-		"tcp, peer unknown, cookie":       {200, 200, 200, 405, 403, 403, 200},
-		"tcp, peer ours, no cookie":       {200, 200, 200, 405, 200, 200, 200},
-		"tcp, peer ours, cookie":          {200, 200, 200, 405, 200, 200, 200},
-		"tcp, peer foreign, no cookie":    {403, 403, 403, 405, 403, 403, 200},
-		"tcp, peer foreign, cookie":       {403, 403, 403, 405, 403, 403, 200},
-		"socket, peer unknown, no cookie": {403, 404, 403, 403, 403, 404, 403},
-		"socket, peer unknown, cookie":    {403, 404, 403, 403, 403, 404, 403},
-		"socket, peer ours, no cookie":    {200, 404, 200, 200, 200, 404, 200},
-		"socket, peer ours, cookie":       {200, 404, 200, 200, 200, 404, 200},
-		"socket, peer foreign, no cookie": {403, 404, 403, 403, 403, 404, 403},
-		"socket, peer foreign, cookie":    {403, 404, 403, 403, 403, 404, 403},
+	routes := []Route{
+		route("GET", "/{$}", SameUID),
+		route("GET", "/open", SameUID),
+		route("POST", "/open", SocketOnly),
+		route("GET", "/sessions", SameUID),
+		route("GET", "/metrics", AnyLocal),
 	}
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	routes[0].Page = true
+	routes[1].Opens = true
+	socket, tcp := NewHandlers(routes, Options{Passes: passes})
+	pass := cookie.Name + "=" + cookie.Value
+
+	// The columns: the page, the page in the cookie's folder, GET and POST /open,
+	// /sessions, /sessions in the folder, /metrics.
+	for line := range strings.Lines(`tcp unknown -      403 403 200 405 403 403 200
+tcp unknown cookie 200 200 200 405 403 403 200
+tcp ours -      200 200 200 405 200 200 200
+tcp ours cookie 200 200 200 405 200 200 200
+tcp foreign -      403 403 403 405 403 403 200
+tcp foreign cookie 403 403 403 405 403 403 200
+socket unknown cookie 403 404 403 403 403 404 403
+socket ours -      200 404 200 200 200 404 200
+socket foreign cookie 403 404 403 403 403 404 403
+`) {
+		words := strings.Fields(line)
+		h := map[string]http.Handler{"tcp": tcp, "socket": socket}[words[0]]
+		p := map[string]*peer{
+			"unknown": {err: errPeerUnknown},
+			"ours":    {uid: ownUID()},
+			"foreign": {uid: strangerUID()},
+		}[words[1]]
+		header := http.Header{"Content-Type": {"application/json"}}
+		if words[2] == "cookie" {
+			header.Set("Cookie", pass)
+		}
+		got := words[:3:3]
+		for _, path := range []string{
+			"/",
+			cookie.Path,
+			"/open",
+			"POST",
+			"/sessions",
+			cookie.Path + "sessions",
+			"/metrics",
+		} {
+			method := "GET"
+			if path == "POST" {
+				method = path
+				path = "/open"
+			}
+			got = append(got, fmt.Sprint(askAs(h, method, path, "127.0.0.1:999", p, header)))
+		}
+		if diff := cmp.Diff(words, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
 	}
 
-	pass.Set("Origin", "http://evil.com")
-	if got := do(tcp, "GET", "/", peers["unknown"], pass); got != http.StatusForbidden {
+	foreign := http.Header{"Cookie": {pass}, "Origin": {"http://evil.com"}}
+	if got := askAs(tcp, "GET", "/", "127.0.0.1:999", &peer{
+		err: errPeerUnknown,
+	}, foreign); got != http.StatusForbidden {
 		t.Errorf("page with a pass from another site: %d", got)
 	}
+}
+
+// askAs requests a path as a peer and returns the code of the answer.
+func askAs(h http.Handler, method, path, remote string, p *peer, header http.Header) int {
+	r := httptest.NewRequest(method, path, strings.NewReader("{}"))
+	r.Host = "127.0.0.1:8420"
+	r.RemoteAddr = remote
+	r.Header = header
+	ctx := context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{Port: 8420})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, peerKey{}, p)))
+	return w.Code
 }

@@ -164,7 +164,7 @@ const childTargets = "SM_TEST_PEER_TARGETS"
 // TestPeerOfAnotherUser sends requests from a process of another uid.
 func TestPeerOfAnotherUser(t *testing.T) {
 	if targets := os.Getenv(childTargets); targets != "" {
-		askAs(t, strings.Split(targets, ","))
+		sendAll(t, strings.Split(targets, ","))
 		return
 	}
 	if os.Geteuid() != 0 {
@@ -173,14 +173,13 @@ func TestPeerOfAnotherUser(t *testing.T) {
 		}
 		t.Skip("needs root to run a process as another user")
 	}
-	p := new(recorder)
-	socket, tcp := NewHandlers(p.routes(), p.options())
+	_, socket, tcp := newGate()
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
 	if l, err := ListenTCP(t.Context(), []string{"[::1]:0"}, nil, NewShares(nil), log); err == nil {
 		serveUntilEnd(t, NewServer(tcp, log), l[0])
-		six = l[0].Addr().(*net.TCPAddr)
+		six = l[0].Addr()
 	}
 	path := shortPath(t)
 	l, err := ListenUnix(t.Context(), path, nil)
@@ -238,7 +237,7 @@ func runAs(t *testing.T, uid uint32, targets []string) []string {
 	return said
 }
 
-func askAs(t *testing.T, targets []string) {
+func sendAll(t *testing.T, targets []string) {
 	for _, target := range targets {
 		part := strings.Split(target, "!")
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

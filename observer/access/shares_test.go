@@ -132,17 +132,14 @@ func TestSharesRate(t *testing.T) {
 // TestSharesKeepAlive: a stranger's connection ends with its answer; ours does not.
 func TestSharesKeepAlive(t *testing.T) {
 	t.Parallel()
-	p := new(recorder)
-	_, h := NewHandlers(p.routes(), p.options())
+	_, _, h := newGate()
 	for _, trusted := range [][]uint32{nil, {ownUID()}} {
 		shares := NewShares(nil)
 		shares.trusted = trusted
-		listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, shares, slog.New(slog.DiscardHandler))
-		noErrors(t, err)
-		serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), listeners[0])
-		a := listeners[0].Addr()
+		l := listenTCP(t, shares)
+		serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), l)
 		for path, code := range map[string]int{"/open": 200, "/nothing": 404} {
-			resp, _ := newRawClient(t, a).send("GET", "GET "+path+" HTTP/1.1\r\nHost: "+a.String()+"\r\n\r\n")
+			resp, _ := newRawClient(t, l.Addr()).send("GET " + path + " HTTP/1.1 | Host: HOST")
 			known := runtime.GOOS == "linux" // elsewhere we are strangers to ourselves
 			if resp.StatusCode != code || resp.Close != (trusted == nil || !known) {
 				t.Errorf("%s for a stranger %v: %d, closed %v", path, trusted == nil, resp.StatusCode, resp.Close)
