@@ -90,7 +90,7 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 		}
 	}
 	for i := range int64(5) {
-		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: Short(top * i / 4)})
+		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: short(top * i / 4)})
 	}
 	c.limits(s, top, y)
 	for i := range h.Marks {
@@ -115,7 +115,7 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 	) + " to " + clock(
 		to,
 		zone,
-	) + "; largest " + Short(peak) + " tokens, last " + Short(end.Tokens) + "."
+	) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
 	c.Data = plotData(h, plot{
 		From:      from,
 		To:        to,
@@ -160,7 +160,7 @@ func (c *chart) limits(s *api.Session, top int64, y func(int64) float64) {
 		if l.at <= 0 || l.at > top {
 			continue
 		}
-		text := l.text + " " + Short(l.at)
+		text := l.text + " " + short(l.at)
 		if l.class == "compacts" && assumed(s.ThresholdSource) {
 			text += " (assumed)"
 		}
@@ -293,7 +293,7 @@ func markTitle(m *curve.Mark) string {
 		text = "notice: " + words(m.Kind)
 	}
 	if m.Tokens > 0 {
-		text += " at " + Short(m.Tokens)
+		text += " at " + short(m.Tokens)
 	}
 	return text
 }

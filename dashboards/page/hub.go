@@ -100,7 +100,7 @@ func (s *snapshot) after(mark string) uint64 {
 
 // New prepares the page. Nothing runs until Run.
 func New(o Options) (*Hub, error) {
-	p, err := newRenderer()
+	p, err := newRenderer(time.Local)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
@@ -375,7 +375,7 @@ func (h *Hub) drawRow(x *wire.Agent, old *drawn) (d *drawn, same bool, err error
 		history: history,
 		version: x.Version,
 	}
-	d.html = sync.OnceValues(func() (string, error) { return h.page.draw("row", rowOf(d.session, history, h.view)) })
+	d.html = sync.OnceValues(func() (string, error) { return h.page.draw("row", row{d.session, h.view, sparkOf(d.session, history)}) })
 	if old == nil || x.History != nil || d.data != old.data {
 		return d, false, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"sm/observer/api"
 	"sm/observer/wire"
 )
 
@@ -84,22 +85,19 @@ func (h *Hub) detail(ctx context.Context, id string) (string, error) {
 		return "", fmt.Errorf("look at an agent: %w", err)
 	}
 
-	v := detailOf(&d, id, h.view, time.Local)
-	switch {
-	case d.Problem != "":
-	case h.remote != nil:
-		v.Facts = remoteFactsOf(&d.Session, h.remote.server.Name(), time.Local)
-		v.addCommands(remoteCommandsOf(&d.Session))
-	default:
-		v.Facts = factsOf(&d, time.Local)
-		v.Under = append(h.under(&d), v.Under...)
-		v.addCommands(commandsOf(&d.Session))
+	v := h.page.detailOf(&d)
+	v.Asked = id
+	v.View = h.view
+	if h.remote != nil {
+		v.Server = h.remote.server.Name()
+	} else {
+		v.Under = h.under(&d)
 	}
 	return h.page.draw("detail", v)
 }
 
 // under returns the listed agents that work for another.
-func (h *Hub) under(of *wire.Detail) (all []under) {
+func (h *Hub) under(of *wire.Detail) (all []*api.Session) {
 	now := h.newest()
 	if now == nil {
 		return nil
@@ -107,7 +105,7 @@ func (h *Hub) under(of *wire.Detail) (all []under) {
 	for _, d := range now.rows {
 		parent := d.session.ParentID
 		if parent != "" && d.session.ID != of.ID && (parent == of.ID || parent == name(&of.Session)) {
-			all = append(all, agentUnder(d.session, time.Local))
+			all = append(all, d.session)
 		}
 	}
 	return all

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/urgency"
 	"sm/observer/api"
-	"sm/observer/curve"
 	"sm/observer/wire"
 )
 
@@ -29,32 +29,37 @@ type renderer struct {
 	templates *template.Template
 	style     template.CSS
 	script    template.JS
+	zone      *time.Location
 	policy    string
 	build     string
 }
 
-// newRenderer parses the page that is embedded in the program.
-func newRenderer() (*renderer, error) {
-	text := map[string]string{}
-	for _, name := range [...]string{"page.html", "page.css", "base.js", "list.js", "detail.js", "page.js"} {
-		b, err := files.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		text[name] = string(b)
+// newRenderer parses the page that is embedded in the program. It shows times of a
+// zone.
+func newRenderer(zone *time.Location) (*renderer, error) {
+	text := func(name string) string {
+		b, _ := files.ReadFile(name) // it is embedded
+		return string(b)
 	}
 	// One function, so that nothing of it can be reached from elsewhere.
-	script := "'use strict';\n(() => {\n" + text["base.js"] + text["list.js"] + text["detail.js"] + text["page.js"] + "})();\n"
-	p := &renderer{style: template.CSS(text["page.css"]), script: template.JS(script)}
-	var err error
-	if p.templates, err = template.New("page").Parse(text["page.html"]); err != nil {
+	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("page.js") + "})();\n"
+	style := text("page.css")
+	html := text("page.html")
+	templates, err := template.New("page").Funcs(functions(zone)).Parse(html)
+	if err != nil {
 		return nil, fmt.Errorf("parse page.html: %w", err)
 	}
-	sum := sha256.Sum256([]byte(text["page.html"] + "\x00" + text["page.css"] + "\x00" + script))
-	p.build = fmt.Sprintf("%x", sum[:6])
-	p.policy = "default-src 'none'; style-src " + hashOf(text["page.css"]) + "; script-src " + hashOf(script) +
-		"; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	return p, nil
+
+	sum := sha256.Sum256([]byte(html + "\x00" + style + "\x00" + script))
+	return &renderer{
+		templates: templates,
+		style:     template.CSS(style),
+		script:    template.JS(script),
+		zone:      zone,
+		build:     fmt.Sprintf("%x", sum[:6]),
+		policy: "default-src 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script) +
+			"; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}, nil
 }
 
 // hashOf is how a Content-Security-Policy names an inline text.
@@ -136,39 +141,83 @@ func Key(id string) string {
 	return fmt.Sprintf("a%016x", h.Sum64())
 }
 
+// functions are what the templates call. Times are seconds since 1970.
+func functions(zone *time.Location) template.FuncMap {
+	in := func(zone *time.Location) func(int64) string {
+		return func(at int64) string { return clock(at, zone) }
+	}
+	return template.FuncMap{
+		"assumed":        assumed,
+		"bill":           billText,
+		"clock":          in(zone),
+		"compactsAt":     CompactsAt,
+		"count":          value[int64],
+		"counted":        counted,
+		"figure":         value[float64],
+		"heading":        heading,
+		"hundredths":     hundredths,
+		"idleCompaction": func(at *time.Time) string { return IdleCompaction(*at) },
+		"key":            Key,
+		"known":          func(s *api.Session) bool { return share(s) >= 0 },
+		"limit":          limit,
+		"markClass":      markClass,
+		"markTitle":      markTitle,
+		"min":            func(a, b int64) int64 { return min(a, b) },
+		"model":          modelOf,
+		"name":           name,
+		"notes":          notes,
+		"outlook":        outlookOf,
+		"pair":           newPair,
+		"part":           part,
+		"percent":        percent,
+		"pressure":       pressureOf,
+		"quote":          quote,
+		"reached":        reached,
+		"rest":           func(share float64) string { return percent(1 - share) },
+		"resting":        func(s *api.Session) bool { return need(s) >= urgency.Idles },
+		"seen":           seen,
+		"share":          share,
+		"short":          short,
+		"signed":         signed,
+		"stamp":          stamp,
+		"tame":           tame,
+		"thousands":      thousands,
+		"today":          today,
+		"told":           told,
+		"tokens":         tokens,
+		"triggers":       triggers,
+		"unix":           func(at *time.Time) int64 { return max(0, value(at).Unix()) },
+		"utc":            in(time.UTC),
+		"words":          words,
+	}
+}
+
+// pair is what one template gives to another: a name and one or two values.
+type pair struct {
+	Name          string
+	First, Second any
+}
+
+func newPair(name string, first any, second ...any) pair {
+	p := pair{Name: name, First: first}
+	if len(second) > 0 {
+		p.Second = second[0]
+	}
+	return p
+}
+
 // head is what is above the rows.
 type head struct {
-	Agents, Hidden    int
+	*wire.List
 	States, Pressures []chip
 	Clients           []chip // none where all are of one
 
-	CatchingUp  bool
-	Done, Files int64
-	Progress    string
-
-	Watched   []string // folders
-	Demo      bool
-	NotWarned bool
-	Today     string
-	Limits    []limit
-
-	// The rest is about a central server: its name, the number of hosts, those whose
-	// observers do not answer, and why it has not answered itself since Since.
+	// The rest is about a central server: its name, and why it has not answered since
+	// a time.
 	Server     string
-	Hosts      int
-	Down       []string
 	Problem    string
 	Since      int64
-	Away       string
 	Unanswered bool // true until the first query is over
-}
-
-// limit is the rate limit of an account.
-type limit struct {
-	Name, Used   string
-	Stamp, Clock string
-	At           int64
-	Near         bool
 }
 
 // chip is a state, a pressure or a client, with the number of its agents.
@@ -178,63 +227,13 @@ type chip struct {
 }
 
 func headOf(l *wire.List) head {
-	h := &l.Head
-	d := head{
-		Agents:     len(l.Agents),
-		Hidden:     h.Others,
-		CatchingUp: h.CatchingUp,
-		Done:       l.Done,
-		Files:      l.Files,
-		Demo:       h.Demo,
-		NotWarned:  h.NotWarned,
-		Hosts:      h.Hosts,
-	}
-	d.count(l.Agents)
-	for _, dir := range l.Projects {
-		d.Watched = append(d.Watched, tame(dir))
-	}
-	if h.CatchingUp {
-		d.Progress = "Catching up: reading what existed before"
-		if l.Files > 0 {
-			d.Progress = fmt.Sprintf(
-				"Catching up: %s of %s transcripts read",
-				Thousands(min(l.Done, l.Files)),
-				Thousands(l.Files),
-			)
-		}
-	}
-
-	d.addLimit("5 h", h.RateLimits.FiveHour)
-	d.addLimit("7 d", h.RateLimits.SevenDay)
-	if codex := h.RateLimits.Codex; codex != nil {
-		d.addLimit("Codex 5 h", codex.FiveHour)
-		d.addLimit("Codex 7 d", codex.SevenDay)
-	}
-	for _, host := range h.Down {
-		d.Down = append(d.Down, tame(host))
-	}
-
-	if h.Today.Tokens > 0 {
-		d.Today = Short(int64(h.Today.Tokens)) + " tokens"
-	}
-	if cost := h.Today.CostUSD; cost != nil && *cost > 0 {
-		d.Today += fmt.Sprintf(" · $%.2f", *cost)
-		if since := h.Today.CostSince; since != nil {
-			d.Today += " since " + since.Local().Format("15:04")
-		}
-	}
-	return d
-}
-
-// count fills in the chips.
-func (d *head) count(agents []wire.Agent) {
+	d := head{List: l}
 	counts := map[string]int{}
-	pressures := map[string]int{}
 	clients := map[string]int{}
-	for i := range agents {
-		s := &agents[i].Session
+	for i := range l.Agents {
+		s := &l.Agents[i].Session
 		counts[stateOf(s)]++
-		pressures[pressureOf(s)]++
+		counts["pressure "+pressureOf(s)]++
 		if s.Client != "" {
 			clients[s.Client]++
 		}
@@ -245,27 +244,26 @@ func (d *head) count(agents []wire.Agent) {
 		d.States = append(d.States, chip{state, cmp.Or(names[state], state), counts[state]})
 	}
 	for _, pressure := range [...]string{"imminent", "high", "rising", "calm", "unknown"} {
-		d.Pressures = append(d.Pressures, chip{pressure, pressure, pressures[pressure]})
+		d.Pressures = append(d.Pressures, chip{pressure, pressure, counts["pressure "+pressure]})
 	}
-	if len(clients) < 2 {
-		return
+	if len(clients) > 1 {
+		for _, name := range slices.Sorted(maps.Keys(clients)) {
+			d.Clients = append(d.Clients, chip{name, tame(name), clients[name]})
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		d.Clients = append(d.Clients, chip{name, tame(name), clients[name]})
-	}
+	return d
 }
 
-func (d *head) addLimit(name string, l *api.RateLimit) {
-	if l == nil {
-		return
+// today describes the usage of a day, "" for none.
+func today(t api.Today) (text string) {
+	if t.Tokens > 0 {
+		text = short(int64(t.Tokens)) + " tokens"
 	}
-	at := int64(curve.Seconds(l.ResetsAt))
-	d.Limits = append(d.Limits, limit{
-		Name:  name,
-		Used:  fmt.Sprintf("%.0f%%", 100*l.UsedRatio),
-		Stamp: stamp(at),
-		Clock: clock(at, time.UTC),
-		At:    at,
-		Near:  l.UsedRatio >= 0.8,
-	})
+	if value(t.CostUSD) > 0 {
+		text += fmt.Sprintf(" · $%.2f", *t.CostUSD)
+		if t.CostSince != nil {
+			text += " since " + t.CostSince.Local().Format("15:04")
+		}
+	}
+	return text
 }

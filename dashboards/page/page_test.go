@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"flag"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,7 +49,7 @@ func golden(t *testing.T, name, got string) {
 
 func newPage(t testing.TB) *renderer {
 	t.Helper()
-	p, err := newRenderer()
+	p, err := newRenderer(time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestRow(t *testing.T) {
 		{"an estimate", estimate, &curve.History{Points: past.Points[:1]}},
 		{"more than the window holds", beyond, past},
 	} {
-		html, err := p.draw("row", rowOf(c.session, c.past, ""))
+		html, err := p.draw("row", row{c.session, "", sparkOf(c.session, c.past)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,20 +242,16 @@ func TestDetail(t *testing.T) {
 		messages[i].MadeAt = time.Unix(noon+60, 0)
 	}
 	d := wire.Detail{Session: *s, History: *h, Messages: messages}
-	known := detailOf(&d, "em", "", time.UTC)
-	known.Facts = factsOf(&d, time.UTC)
 	kid, _ := full()
 	kid.ID = "kid"
 	kid.Name = "tests"
-	known.Under = append([]under{agentUnder(kid, time.UTC)}, known.Under...)
-	known.addCommands([]Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}})
+	known := p.detailOf(&d)
+	known.Under = []*api.Session{kid}
+	unknown := p.detailOf(&wire.Detail{Problem: "No such agent"})
+	unknown.Asked = "nobody"
 
 	var b strings.Builder
-	for _, v := range []detail{
-		known,
-		detailOf(&wire.Detail{Session: *s}, "em", "", time.UTC),
-		detailOf(&wire.Detail{Problem: "No such agent"}, "nobody", "", time.UTC),
-	} {
+	for _, v := range []detail{known, p.detailOf(&wire.Detail{Session: *s}), unknown} {
 		html, err := p.draw("detail", v)
 		if err != nil {
 			t.Fatal(err)
@@ -268,6 +265,7 @@ func TestDetail(t *testing.T) {
 // values give no command.
 func TestCommands(t *testing.T) {
 	t.Parallel()
+	p := newPage(t)
 	for _, c := range []struct {
 		name    string
 		session api.Session
@@ -291,9 +289,13 @@ func TestCommands(t *testing.T) {
 			SessionID: "s1",
 		}, []string{"sm send id 'TEXT'", "sm handoffs"}},
 	} {
+		page, err := p.draw("commands", &c.session)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
-		for _, x := range commandsOf(&c.session) {
-			got = append(got, x.Text)
+		for _, x := range regexp.MustCompile(`<code>(.*?)</code>`).FindAllStringSubmatch(page, -1) {
+			got = append(got, html.UnescapeString(x[1]))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -207,7 +207,6 @@ func (r *remote) describe(d *head) {
 	d.Unanswered = !r.answered()
 	if !r.gone.IsZero() {
 		d.Since = r.gone.Unix()
-		d.Away = stamp(d.Since)
 	}
 }
 

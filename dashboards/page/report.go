@@ -116,8 +116,8 @@ func costsOf(all []Cost) (list []cost) {
 	for _, c := range all {
 		d := cost{
 			Cost:    c,
-			Tokens:  Short(c.RereadTokens),
-			Dropped: Short(c.DroppedTokens),
+			Tokens:  short(c.RereadTokens),
+			Dropped: short(c.DroppedTokens),
 			Known:   c.Reads > 0,
 		}
 		if d.Name = tame(c.Name); d.Known {
@@ -130,7 +130,7 @@ func costsOf(all []Cost) (list []cost) {
 
 func filesOf(all []File) (list []map[string]any) {
 	for _, f := range all {
-		list = append(list, map[string]any{"Name": tame(f.Name), "Reads": f.Reads, "Tokens": Short(f.Tokens)})
+		list = append(list, map[string]any{"Name": tame(f.Name), "Reads": f.Reads, "Tokens": short(f.Tokens)})
 	}
 	return list
 }
@@ -143,7 +143,7 @@ func columnsOf(bins []Bin) *columns {
 	}
 	return bars("Histogram", len(bins), func(i int) (share float64, text, figure string) {
 		b := &bins[i]
-		return float64(b.Count) / float64(most), Short(b.From) + "–" + Short(b.To), strconv.Itoa(b.Count)
+		return float64(b.Count) / float64(most), short(b.From) + "–" + short(b.To), strconv.Itoa(b.Count)
 	})
 }
 
@@ -215,17 +215,17 @@ func sticksOf(all []Reread, zone *time.Location) *sticks {
 	top := ceiling(peak, 0)
 	s := &sticks{
 		Times:       times(from, to, zone),
-		Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), Short(peak)),
+		Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), short(peak)),
 	}
 	for i := range int64(5) {
-		s.Grid = append(s.Grid, ruler{At: percent(1 - float64(i)/4), Text: Short(top * i / 4)})
+		s.Grid = append(s.Grid, ruler{At: percent(1 - float64(i)/4), Text: short(top * i / 4)})
 	}
 	for _, b := range all {
 		s.List = append(s.List, stick{
 			X:     percent(float64(b.At-from) / float64(to-from)),
 			Y:     percent(1 - min(1, float64(b.Tokens)/float64(top))),
 			Kind:  b.Kind,
-			Title: b.Kind + ", " + clock(b.At, zone) + ": " + Short(b.Tokens) + " tokens read again",
+			Title: b.Kind + ", " + clock(b.At, zone) + ": " + short(b.Tokens) + " tokens read again",
 		})
 	}
 	return s

@@ -7,86 +7,13 @@ import (
 
 	"sm/dashboards/urgency"
 	"sm/observer/api"
-	"sm/observer/curve"
 )
 
-// row is a session in words and lengths.
+// row is a session as the list shows it.
 type row struct {
-	ID, View, Host       string
-	Project, Model       string
-	Parent               string
-	Key, Heading, Second string
-	Pressure             string
-	Reached              string // the pressure in percent, "" while unknown
-	Told                 string
-	Used                 string // "" while unknown
-	Size, Of             string
-	Fill, Limit, Rest    string // of the bar
-	Bar, Way             string // the whole, and what follows Reached
-	Spark                spark
-	Left, Between, Why   string
-	Minutes              string // of work until then
-	Sum                  int
-	Triggers             string
-	Doing, Note          string
-	StateKey             string
-	Seen                 int64
-	Stamp, Clock         string
-	Check                string
-	Drifts               string
-	DriftNote            string
-	Dim                  bool
-	Assumed              bool // the threshold was neither seen nor configured
-}
-
-func rowOf(s *api.Session, h *curve.History, view string) row {
-	d := row{
-		ID:       s.ID,
-		View:     view,
-		Host:     tame(s.Host),
-		Project:  tame(s.Project),
-		Model:    modelOf(s),
-		Parent:   tame(s.ParentID),
-		Key:      Key(s.ID),
-		Heading:  tame(heading(s)),
-		Pressure: pressureOf(s),
-		Told:     told(s),
-		Left:     replies(forecast(s)),
-		Between:  between(forecast(s)),
-		Spark:    sparkOf(s, h),
-		Sum:      s.Compactions.Total(),
-		Triggers: triggers(s.Compactions),
-		Seen:     seen(s),
-		Check:    s.CrossCheck,
-		Dim:      need(s) >= urgency.Idles,
-		Assumed:  assumed(s.ThresholdSource),
-	}
-	if name(s) != heading(s) {
-		d.Second = tame(name(s))
-	}
-	d.context(s)
-	d.forecast(s)
-	d.state(s)
-	if d.Seen > 0 {
-		d.Stamp = stamp(d.Seen)
-		d.Clock = clock(d.Seen, time.UTC)
-	}
-
-	switch s.CrossCheck {
-	case "agrees":
-		d.Drifts = "0"
-		d.DriftNote = "status line agrees"
-	case "lagging":
-		d.Drifts = "…"
-		d.DriftNote = "status line lags"
-	case "drift":
-		d.Drifts = signed(value(s.DriftTokens))
-		d.DriftNote = "status line differs"
-	default:
-		d.Drifts = "–"
-		d.DriftNote = "no status line"
-	}
-	return d
+	*api.Session
+	View  string
+	Spark spark
 }
 
 // told returns the threshold that the context has reached, and whether the agent
@@ -96,7 +23,7 @@ func told(s *api.Session) string {
 	if limit <= 0 || !s.Enabled || tokens(s) == 0 {
 		return ""
 	}
-	at := Short(limit)
+	at := short(limit)
 	if s.NoticePercent > 0 {
 		at = fmt.Sprintf("%d %%", s.NoticePercent)
 	}
@@ -106,40 +33,29 @@ func told(s *api.Session) string {
 	return "at " + at
 }
 
-func signed(n int64) string {
-	if n > 0 {
-		return "+" + Short(n)
+// signed formats a drift.
+func signed(n *int64) string {
+	if value(n) > 0 {
+		return "+" + short(*n)
 	}
-	return Short(n)
+	return short(value(n))
 }
 
-// context fills in how full the window is, and how near the compaction.
-func (d *row) context(s *api.Session) {
-	d.Fill, d.Of = "0", Short(s.WindowTokens)
-	threshold := value(s.ThresholdTokens)
-	if threshold > 0 && threshold < s.WindowTokens {
-		at := float64(threshold) / float64(s.WindowTokens)
-		d.Limit, d.Rest = percent(at), percent(1-at)
+// limit returns where the client compacts, as a share of the window; 0 for nowhere
+// within it.
+func limit(s *api.Session) float64 {
+	if threshold := value(s.ThresholdTokens); threshold > 0 && threshold < s.WindowTokens {
+		return float64(threshold) / float64(s.WindowTokens)
 	}
-	if s.PressureLevel != "" {
-		d.Reached = fmt.Sprintf("%d%%", int(100*min(value(s.Pressure), 10)))
-	}
-	share := share(s)
-	if share < 0 {
-		return
-	}
+	return 0
+}
 
-	d.Fill = percent(share)
-	d.Used = fmt.Sprint(*s.UsedPercentage, "%")
-	d.Size = Short(tokens(s))
-	if s.ContextSource == "estimate" {
-		d.Size = "about " + d.Size
+// reached returns the pressure in percent, "" while unknown.
+func reached(s *api.Session) string {
+	if s.PressureLevel == "" {
+		return ""
 	}
-	d.Way = "where the client compacts is not known"
-	if d.Reached != "" {
-		d.Way = "of the way to compaction " + CompactsAt(threshold, s.ThresholdSource)
-	}
-	d.Bar = strings.TrimSpace(d.Reached + " " + d.Way)
+	return fmt.Sprintf("%d%%", int(100*min(value(s.Pressure), 10)))
 }
 
 // assumed reports whether a threshold with that source was neither seen nor configured.
@@ -149,7 +65,7 @@ func assumed(source string) bool {
 
 // CompactsAt describes a compaction threshold and its source, as "at 167k (assumed)".
 func CompactsAt(threshold int64, source string) string {
-	size := Short(threshold)
+	size := short(threshold)
 	switch source {
 	case "":
 		return "at " + size
@@ -168,60 +84,82 @@ func IdleCompaction(at time.Time) string {
 	return "idle compaction at " + at.Local().Format("15:04")
 }
 
-// forecast fills in the time until the compaction, or why there is none.
-func (d *row) forecast(s *api.Session) {
+// outlook is a forecast in words, or why there is none.
+type outlook struct{ Replies, Between, Minutes, Why string }
+
+func outlookOf(s *api.Session) outlook {
+	r := forecast(s)
+	o := outlook{Replies: replies(r)}
 	switch {
-	case forecast(s) != nil:
-		if r := s.Forecast.Turns; r != nil {
-			d.Why = turns(r)
+	case r != nil:
+		if n := urgency.Replies(r.Likely); n != 0 && n != urgency.ManyReplies {
+			o.Between = urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
+			if seconds := s.Forecast.Seconds; seconds != nil {
+				o.Minutes = work(max(60, seconds.Likely))
+			}
 		}
-		if r := s.Forecast.Seconds; r != nil && d.Between != "" {
-			d.Minutes = work(max(60, r.Likely))
+		if turns := s.Forecast.Turns; turns != nil {
+			o.Why = "in this turn or the next"
+			if turns.Likely >= 1.5 {
+				o.Why = fmt.Sprintf("≈ %.0f turns", turns.Likely)
+			}
 		}
 	case tokens(s) <= 0:
-		d.Between = "no reading"
-		d.Why = "The size of the context is unknown until the next reply."
+		o.Between = "no reading"
+		o.Why = "The size of the context is unknown until the next reply."
 	case value(s.ThresholdTokens) <= 0:
-		d.Between = "no threshold"
-		d.Why = "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
+		o.Between = "no threshold"
+		o.Why = "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
 	default:
-		d.Between = "too far"
-		d.Why = "At its present growth it does not come to the threshold."
+		o.Between = "too far"
+		o.Why = "At its present growth it does not come to the threshold."
 	}
+	return o
 }
 
-// state fills in what the agent does.
-func (d *row) state(s *api.Session) {
-	d.Doing = tame(words(s.State))
-	d.StateKey = s.State
-	var notes []string
-	switch {
-	case s.IsCompacting:
-		d.Doing = "compacting"
-		d.StateKey = "compacting"
-	case s.State == "waiting" && s.WaitingFor != "":
-		notes = append(notes, tame(s.WaitingFor))
+// notes returns what a person should notice about what the agent does.
+func notes(s *api.Session) string {
+	var all []string
+	if !s.IsCompacting && s.State == "waiting" && s.WaitingFor != "" {
+		all = append(all, tame(s.WaitingFor))
 	}
-	switch d.StateKey {
-	case "ended": // there is nothing else to show
-		d.StateKey = "quiet"
-	case "busy", "idle", "waiting", "quiet", "compacting":
-	default:
-		d.StateKey = "other"
-	}
-
 	if n := s.Subagents.Active; n > 0 {
 		note := counted(n, "subagent")
 		if s.Subagents.MaxContext > 0 {
-			note += ", " + Short(s.Subagents.MaxContext)
+			note += ", " + short(s.Subagents.MaxContext)
 		}
-		notes = append(notes, note)
+		all = append(all, note)
 	}
 	if s.Storming {
-		notes = append(notes, "compaction storm")
+		all = append(all, "compaction storm")
 	}
 	if !s.Enabled {
-		notes = append(notes, "muted")
+		all = append(all, "muted")
 	}
-	d.Note = strings.Join(notes, " · ")
+	return strings.Join(all, " · ")
+}
+
+// billText describes the cost of the last boundary of a context.
+func billText(b *api.Bill) string {
+	var parts []string
+	if b.TokensDropped != nil {
+		parts = append(parts, short(*b.TokensDropped)+" tokens dropped")
+	}
+	if b.Seconds != nil {
+		parts = append(parts, fmt.Sprintf("%.0f s", *b.Seconds))
+	}
+	again := fmt.Sprintf("%d of %d reads again", b.Rereads, b.Reads)
+	if b.Rereads > 0 {
+		again += " (" + short(b.RereadTokens) + " tokens)"
+	}
+	parts = append(parts, again)
+	for _, other := range []struct {
+		n    int
+		what string
+	}{{b.Reruns, "commands"}, {b.Reedits, "edits"}, {b.Restated, "prompts"}} {
+		if other.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s again", other.n, other.what))
+		}
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf(", in %d replies", b.Replies)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/api"
-	"sm/observer/curve"
 )
 
 // agent is a session in a state, with so many replies left; below 0 for unknown.
@@ -90,7 +89,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 	} {
 		s := agent("x", "busy", "", 0, c.likely)
 		data := dataOf(s)
-		if got := replies(forecast(s)); got != c.want || data.Left != c.left ||
+		if got := outlookOf(s).Replies; got != c.want || data.Left != c.left ||
 			math.Mod(data.Order, 2*repliesNever) != c.left {
 			t.Errorf(
 				"%v: shows %q and sorts by %v and %v, want %q and %v",
@@ -149,7 +148,7 @@ func TestNoBareSeparator(t *testing.T) {
 		}, "<small><bdi>x</bdi> · of <bdi>lead</bdi></small>"},
 		{api.Session{ID: "a", Title: "tests", ParentID: "lead"}, "<small><bdi>a</bdi> · of <bdi>lead</bdi></small>"},
 	} {
-		html, err := p.draw("row", rowOf(&c.of, &curve.History{}, ""))
+		html, err := p.draw("row", row{Session: &c.of})
 		if err != nil || !strings.Contains(html, c.want) {
 			t.Errorf("%v: no %q in %s", err, c.want, html)
 		}

@@ -78,7 +78,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		d.Label = "no reading in this cycle yet"
 		return d
 	}
-	d.Label = "this cycle from " + Short(points[last].Tokens) + " to " + Short(points[len(points)-1].Tokens) + " tokens"
+	d.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
 	return d
 }
 

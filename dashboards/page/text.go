@@ -35,11 +35,11 @@ func tame(s string) string {
 	return b.String()
 }
 
-// Short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
-func Short(n int64) string {
+// short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
+func short(n int64) string {
 	switch {
 	case n < 0:
-		return "−" + Short(-n)
+		return "−" + short(-n)
 	case n < 1000:
 		return strconv.FormatInt(n, 10)
 	case n < 9_950:
@@ -50,17 +50,17 @@ func Short(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
 }
 
-// Thousands writes a figure with its thousands apart.
-func Thousands(n int64) string {
-	if n < 0 {
-		return "−" + Thousands(-n)
-	}
-	s := strconv.FormatInt(n, 10)
+// thousands writes a count with its thousands apart.
+func thousands(n any) string {
+	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
 }
+
+// hundredths writes a share in percent, without the sign.
+func hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
 // number writes a coordinate.
 func number(x float64) string {
@@ -83,25 +83,6 @@ func replies(r *api.Range) string {
 		return urgency.ReplyCount(r.Likely) + " replies"
 	}
 	return "≈ " + urgency.ReplyCount(r.Likely) + " replies"
-}
-
-// turns is the same in turns.
-func turns(r *api.Range) string {
-	if r.Likely < 1.5 {
-		return "in this turn or the next"
-	}
-	return fmt.Sprintf("≈ %.0f turns", r.Likely)
-}
-
-// between are the bounds of a forecast.
-func between(r *api.Range) string {
-	if r == nil {
-		return ""
-	}
-	if n := urgency.Replies(r.Likely); n == 0 || n == urgency.ManyReplies {
-		return ""
-	}
-	return urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
 }
 
 // work is a time of work in few words.
@@ -150,4 +131,20 @@ func stamp(at int64) string { return time.Unix(at, 0).UTC().Format(time.RFC3339)
 // clock is a time as people read it.
 func clock(at int64, zone *time.Location) string {
 	return time.Unix(at, 0).In(zone).Format("Jan 2, 15:04:05")
+}
+
+// part returns the width of a bar of tokens in a window.
+func part(tokens, window int64) string {
+	if window <= 0 {
+		return "0"
+	}
+	return percent(min(1, float64(tokens)/float64(window)))
+}
+
+// quote writes a text as one word of a shell.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -12,14 +12,14 @@ import (
 func TestTexts(t *testing.T) {
 	got := map[string]string{}
 	for _, n := range []int64{0, 950, 1_000, 9_949, 9_950, 104_000, 999_499, 999_500, 1_000_000, 1_250_000, -2_150} {
-		got[fmt.Sprint(n)] = Short(n) + " " + Thousands(n)
+		got[fmt.Sprint(n)] = short(n) + " " + thousands(n)
 	}
 	for _, s := range []float64{30, 600, 6_100, 200_000} {
 		got[fmt.Sprint(s, "s")] = work(s)
 	}
 	want := map[string]string{
 		"0": "0 0", "950": "950 950", "1000": "1k 1,000", "9949": "9.9k 9,949", "9950": "10k 9,950", "104000": "104k 104,000",
-		"999499": "999k 999,499", "999500": "1M 999,500", "1000000": "1M 1,000,000", "1250000": "1.2M 1,250,000", "-2150": "−2.1k −2,150",
+		"999499": "999k 999,499", "999500": "1M 999,500", "1000000": "1M 1,000,000", "1250000": "1.2M 1,250,000", "-2150": "−2.1k -2,150",
 		"30s": "under a minute", "600s": "10 min", "6100s": "1.7 h", "200000s": "2 days",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -29,7 +29,7 @@ func TestTexts(t *testing.T) {
 
 // TestQuote: what is copied is one word of a shell, whatever it is.
 func TestQuote(t *testing.T) {
-	got := []string{Quote("em-1"), Quote(""), Quote("a b"), Quote("it's"), Quote("$(x)`y`;z\n")}
+	got := []string{quote("em-1"), quote(""), quote("a b"), quote("it's"), quote("$(x)`y`;z\n")}
 	want := []string{"em-1", "''", "'a b'", `'it'\''s'`, "'$(x)`y`;z\n'"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
