@@ -76,7 +76,7 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 	y := func(tokens int64) float64 { return 1 - min(1, float64(tokens)/float64(top)) }
 	left := func(i int) string { return number(100 * x(h.Points[i].At)) }
 	place := func(i int) string { return left(i) + " " + number(100*y(h.Points[i].Tokens)) }
-	c := chart{Most: len(h.Points) - 1, Times: times(from, to, zone)}
+	c := chart{Most: len(h.Points) - 1, Grid: gridOf(top), Times: times(from, to, zone)}
 	blank := blankOf(h)
 	for _, stretch := range cyclesOf(h) {
 		line := path(stretch, "h0.01", place)
@@ -88,9 +88,6 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 			c.Now = line
 			c.NowArea = area
 		}
-	}
-	for i := range int64(5) {
-		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: short(top * i / 4)})
 	}
 	c.limits(s, top, y)
 	for i := range h.Marks {

@@ -2,13 +2,18 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"sm/observer/history/report"
 )
 
 func reported(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
+	r.Took = func(seconds int64) string { return fmt.Sprint(seconds/60, " min") }
 	if err := WriteReport(&b, r); err != nil {
 		t.Fatal(err)
 	}
@@ -19,32 +24,56 @@ func reported(t *testing.T, r *Report) string {
 // TestReport: all figures are drawn, and names are escaped.
 func TestReport(t *testing.T) {
 	got := reported(t, &Report{
+		Report: &report.Report{
+			Costs: report.Costs{
+				Compactions: report.Cost{
+					Count:   2,
+					Reads:   3,
+					Rereads: 2,
+					Tokens:  1500,
+					Dropped: 10_000,
+					Seconds: 120,
+				},
+				Clears: report.Cost{Count: 1},
+			},
+			ProjectCosts: []report.ProjectCosts{{
+				Name:  "<b>web</b>",
+				Costs: report.Costs{Compactions: report.Cost{Count: 2, Reads: 4, Rereads: 1}},
+			}},
+			Pre: report.Distribution{
+				Histogram: []report.Bin{{From: 150_000, To: 160_000, Count: 1}, {From: 160_000, To: 170_000}, {From: 170_000, To: 180_000, Count: 3}},
+			},
+			Boundaries: []report.Boundary{
+				{At: time.Unix(1_700_000_600, 0), Kind: "handoff"},
+				{At: time.Unix(1_700_000_000, 0), Kind: "compaction", Tokens: 1500},
+			},
+			Forecast: []report.Forecast{
+				{
+					Left:      10,
+					Forecasts: 18,
+					Error:     new(0.53),
+					Within:    new(0.89),
+				},
+				{
+					Left:      20,
+					Forecasts: 3,
+					Error:     new(1.2),
+					Within:    new(0.5),
+				},
+				{Left: 40},
+			},
+			RereadFiles: []report.RereadFile{{
+				Project: "web",
+				Name:    "a\u202e.go",
+				Rereads: 2,
+				Tokens:  1500,
+			}},
+		},
 		Build: "sm 1",
 		Lead:  "2 compactions cost 10k tokens.",
 		Span:  "3 sessions",
-		Kinds: []Cost{{
-			Name:          "compactions",
-			Count:         2,
-			Reads:         3,
-			Rereads:       2,
-			RereadTokens:  1500,
-			DroppedTokens: 10_000,
-			Took:          "2 min",
-		}, {
-			Name:  "clears",
-			Count: 1,
-		}},
-		Projects: []Cost{{
-			Name:    "<b>web</b>",
-			Count:   2,
-			Reads:   4,
-			Rereads: 1,
-		}},
-		Sizes:     []Bin{{150_000, 160_000, 1}, {160_000, 170_000, 0}, {170_000, 180_000, 3}},
-		Each:      []Reread{{1_700_000_600, 0, "handoff"}, {1_700_000_000, 1500, "compaction"}},
-		Forecasts: []Forecast{{10, 18, 0.53, 0.89}, {20, 3, 1.2, 0.5}},
-		Files:     []File{{"web: a\u202e.go", 2, 1500}},
-		Saved:     "Much.",
+		Saved: "Much.",
+		Zone:  time.UTC,
 	})
 	golden(t, "report.golden.html", got)
 	if strings.Contains(got, "<b>web") || strings.Contains(got, "\u202e") {
@@ -54,7 +83,7 @@ func TestReport(t *testing.T) {
 
 // TestReportOfNothing: without a compaction there is one sentence.
 func TestReportOfNothing(t *testing.T) {
-	got := reported(t, &Report{Build: "sm 1"})
+	got := reported(t, &Report{Report: &report.Report{}, Build: "sm 1"})
 	if !strings.Contains(got, "No compaction in these transcripts.") || strings.Contains(got, "<section") {
 		t.Error(got)
 	}
