@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -61,90 +62,63 @@ func documentsOfTest() []document {
 	}
 }
 
-// asked is an action that a key asked for.
-type asked struct {
-	Does verb
-	ID   string
-	Text string
-}
-
-// TestActKeys checks what keys ask for, and that no message is sent without
-// confirmation.
+// TestActKeys checks what keys ask for, and the lowest line unless it is the footer:
+// no message is sent without confirmation.
 func TestActKeys(t *testing.T) {
 	t.Parallel()
-	type outcome struct {
-		Asked  []asked
-		Bottom string // the lowest line, unless it is the footer
+	verbs := map[verb]string{
+		sendText:     "send",
+		copyID:       "copy",
+		openPage:     "page",
+		attachPane:   "pane",
+		readHandoffs: "handoffs",
 	}
-	for _, c := range []struct {
-		name string
-		keys []string
-		want outcome
-	}{
-		{"a message, confirmed", []string{"s", "h", "i", "enter", "y"}, outcome{
-			Asked: []asked{{sendText, "agent-asks", "hi"}},
-		}},
-		{"a message, not confirmed yet", []string{"s", "h", "i", "enter"}, outcome{
-			Bottom: "send this to asks?  y sends, esc leaves",
-		}},
-		{"Enter twice sends nothing", []string{"s", "h", "i", "enter", "enter", "q", "n"}, outcome{
-			Bottom: "send this to asks?  y sends, esc leaves",
-		}},
-		{"left while it is typed", []string{"s", "h", "i", "esc", "y"}, outcome{
-			Asked: []asked{{copyID, "agent-asks", ""}},
-		}},
-		{"left when asked", []string{"s", "h", "i", "enter", "esc"}, outcome{}},
-		{"nothing typed is nothing to send", []string{"s", " ", "enter", "y"}, outcome{
-			Bottom: "to asks: y▏  enter goes on, esc leaves",
-		}},
-		{"corrected", []string{"s", "h", "x", "backspace", "o", "enter", "y"}, outcome{
-			Asked: []asked{{sendText, "agent-asks", "ho"}},
-		}},
-		{"begun anew", []string{"s", "h", "x", "ctrl+u", "n", "o", "enter", "y"}, outcome{
-			Asked: []asked{{sendText, "agent-asks", "no"}},
-		}},
-		{"to the agent that was selected", []string{"j", "s", "h", "i", "enter", "y"}, outcome{
-			Asked: []asked{{sendText, "agent-api", "hi"}},
-		}},
-		{"from the detail", []string{"enter", "s", "h", "i", "enter", "y"}, outcome{
-			Asked: []asked{{sendText, "agent-asks", "hi"}},
-		}},
-		{"a handoff is asked for by a message", []string{"h", "h", "enter", "y"}, outcome{
-			Asked: []asked{{readHandoffs, "agent-asks", ""}, {sendText, "agent-asks", handoffRequest}},
-		}},
-		{"the id", []string{"y"}, outcome{Asked: []asked{{copyID, "agent-asks", ""}}}},
-		{"the page", []string{"o"}, outcome{Asked: []asked{{openPage, "agent-asks", ""}}}},
-		{"the pane", []string{"j", "a"}, outcome{Asked: []asked{{attachPane, "agent-api", ""}}}},
-		{"no pane", []string{"a"}, outcome{Bottom: "no tmux pane of asks is known; see 'sm register --help'"}},
-		{"a note goes with the next key", []string{"a", "k"}, outcome{}},
-		{"no selection", []string{"/", "x", "x", "enter", "s"}, outcome{
-			Bottom: "no agent is selected; choose one with j and k",
-		}},
-		{"while the help is shown nothing is asked", []string{"?", "y"}, outcome{}},
-		{"while a filter is typed neither", []string{"/", "a", "y"}, outcome{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			x := topScene(80, 24, false)
-			fleet := topFleet()
-			fleet.Sessions[1].Pane = "%3" // api's
-			x.poll(fleet, nil, topNow)
-			var got outcome
-			for _, k := range c.keys {
-				if x.keys(k) {
-					t.Error("it ends")
-				}
-				if a := x.take(); a.does != nothing {
-					got.Asked = append(got.Asked, asked{a.does, a.about.ID, a.text})
-				}
+	for line := range strings.Lines(`s h i enter y → send agent-asks hi # a message, confirmed
+s h i enter → send this to asks?  y sends, esc leaves # a message, not confirmed yet
+s h i enter enter q n → send this to asks?  y sends, esc leaves # Enter twice sends nothing
+s h i esc y → copy agent-asks # left while it is typed
+s h i enter esc →  # left when asked
+s space enter y → to asks: y▏  enter goes on, esc leaves # nothing typed is nothing to send
+s h x backspace o enter y → send agent-asks ho # corrected
+s h x ctrl+u n o enter y → send agent-asks no # begun anew
+j s h i enter y → send agent-api hi # to the agent that was selected
+enter s h i enter y → send agent-asks hi # from the detail
+h h enter y → handoffs agent-asks; send agent-asks handoffRequest # a handoff is asked for by a message
+y → copy agent-asks # the id
+o → page agent-asks # the page
+j a → pane agent-api # the pane
+a → no tmux pane of asks is known; see 'sm register --help' # no pane
+a k →  # a note goes with the next key
+/ x x enter s → no agent is selected; choose one with j and k # no selection
+? y →  # while the help is shown nothing is asked
+/ a y →  # while a filter is typed neither
+`) {
+		line, name, _ := strings.Cut(line, " # ")
+		keys, want, _ := strings.Cut(line, "→ ")
+		x := topScene(80, 24, false)
+		fleet := topFleet()
+		fleet.Sessions[1].Pane = "%3" // api's
+		x.poll(fleet, nil, topNow)
+		var got []string
+		for _, k := range strings.Fields(keys) {
+			if k == "space" {
+				k = " "
 			}
-			if bottom := x.bottom(); len(bottom) > 0 {
-				got.Bottom = ansi.Strip(bottom[len(bottom)-1])
+			if x.keys(k) {
+				t.Errorf("%s it ends", name)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			if a := x.take(); a.does != nothing {
+				got = append(got, strings.TrimSpace(fmt.Sprint(verbs[a.does], " ", a.about.ID, " ", a.text)))
 			}
-			checkScreen(t, x, x.screen())
-		})
+		}
+		if bottom := x.bottom(); len(bottom) > 0 {
+			got = append(got, ansi.Strip(bottom[len(bottom)-1]))
+		}
+		want = strings.Replace(want, "handoffRequest", handoffRequest, 1)
+		if diff := cmp.Diff(want, strings.Join(got, "; ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		checkScreen(t, x, x.screen())
 	}
 }
 

@@ -19,124 +19,64 @@ type column struct {
 	min   int // cells
 	max   int
 	rank  int // columns with the highest rank go first when there is no room
-	cell  func(l *list, s *api.Session, width int) string
+	cell  cell
 }
 
-func columns() []column {
-	return []column{
-		{
-			title: "PROJECT",
-			min:   8,
-			max:   16,
-			rank:  8,
-			cell:  projectCell,
-		},
-		{
-			title: "NAME",
-			min:   12,
-			max:   40,
-			rank:  0,
-			cell:  nameCell,
-		},
-		{
-			title: "ID",
-			min:   shortestID,
-			max:   16,
-			rank:  12,
-			cell:  idCell,
-		},
-		{
-			title: "CONTEXT",
-			min:   10,
-			max:   36,
-			rank:  1,
-			cell:  barCell,
-		},
-		{
-			title: "USED",
-			right: true,
-			min:   4,
-			max:   4,
-			rank:  2,
-			cell:  usedCell,
-		},
-		{
-			title: "TOKENS",
-			right: true,
-			min:   9,
-			max:   11,
-			rank:  11,
-			cell:  tokensCell,
-		},
-		{
-			title: "TREND",
-			min:   8,
-			max:   30,
-			rank:  7,
-			cell:  trendCell,
-		},
-		{
-			title: "REPLIES",
-			right: true,
-			min:   7,
-			max:   21,
-			rank:  3,
-			cell:  repliesCell,
-		},
-		{
-			title: "CMP",
-			right: true,
-			min:   3,
-			max:   4,
-			rank:  5,
-			cell:  compactionsCell,
-		},
-		{
-			title: "STATE",
-			min:   10,
-			max:   widestState,
-			rank:  4,
-			cell:  stateCell,
-		},
-		{
-			title: "CYCLE",
-			right: true,
-			min:   5,
-			max:   5,
-			rank:  13,
-			cell:  cycleCell,
-		},
-		{
-			title: "FLAGS",
-			min:   5,
-			max:   22,
-			rank:  6,
-			cell:  flagsCell,
-		},
-		{
-			title: "SEEN",
-			right: true,
-			min:   4,
-			max:   4,
-			rank:  9,
-			cell:  seenCell,
-		},
-		{
-			title: "COST",
-			right: true,
-			min:   6,
-			max:   7,
-			rank:  10,
-			cell:  costCell,
-		},
-		{
-			title: "MODEL",
-			min:   10,
-			max:   16,
-			rank:  14,
-			cell:  modelCell,
+// cell returns the text of a session in a column of width cells.
+type cell func(l *list, s *api.Session, width int) string
+
+// columnLines has the columns in their order: title, min, max, rank, and whether it is
+// flush right. HOST is for the sessions of several machines.
+const columnLines = `HOST 6 16 -1 left
+PROJECT 8 16 8 left
+NAME 12 40 0 left
+ID 8 16 12 left
+CONTEXT 10 36 1 left
+USED 4 4 2 right
+TOKENS 9 11 11 right
+TREND 8 30 7 left
+REPLIES 7 21 3 right
+CMP 3 4 5 right
+STATE 10 30 4 left
+CYCLE 5 5 13 right
+FLAGS 5 22 6 left
+SEEN 4 4 9 right
+COST 6 7 10 right
+MODEL 10 16 14 left
+`
+
+func columns() (all []column) {
+	cells := map[string]cell{
+		"HOST":    func(_ *list, s *api.Session, _ int) string { return screen.Text(s.Host) },
+		"PROJECT": func(_ *list, s *api.Session, width int) string { return screen.FitEnd(s.Project, width) },
+		"NAME":    nameCell,
+		"ID":      func(l *list, s *api.Session, _ int) string { return styled(screen.Dim, screen.Text(l.ids[s.ID])) },
+		"CONTEXT": barCell,
+		"USED":    usedCell,
+		"TOKENS":  tokensCell,
+		"TREND":   trendCell,
+		"REPLIES": repliesCell,
+		"CMP":     func(_ *list, s *api.Session, _ int) string { return countText(s.Compactions.Total()) },
+		"STATE":   stateCell,
+		"CYCLE":   func(_ *list, s *api.Session, _ int) string { return countText(s.Cycle) },
+		"FLAGS":   flagsCell,
+		"SEEN":    seenCell,
+		"COST":    costCell,
+		"MODEL": func(_ *list, s *api.Session, _ int) string {
+			return styled(screen.Dim, screen.Text(strings.TrimPrefix(s.Model, "claude-")))
 		},
 	}
+	for line := range strings.Lines(columnLines) {
+		var c column
+		side := ""
+		if _, err := fmt.Sscan(line, &c.title, &c.min, &c.max, &c.rank, &side); err != nil {
+			panic(err) // a mistake in the line
+		}
+		c.right = side == "right"
+		c.cell = cells[c.title]
+		all = append(all, c)
+	}
+	return all
 }
 
 // list holds what the cells of several rows share.
@@ -146,24 +86,22 @@ type list struct {
 	ids        map[string]string // by agent: what to type for it, where its name is not enough
 	omit       []string          // titles of columns
 	stateWidth int               // of the widest state
-	hosts      bool              // the sessions are of several machines
 }
 
 // newList returns the list of sessions for lines of width cells.
 func newList(sessions []api.Session, now time.Time, width int) *list {
 	l := &list{now: now, ids: idsOf(sessions, width)}
-	costs := false
+	shown := map[string]bool{"ID": len(l.ids) > 0}
 	for i := range sessions {
 		s := &sessions[i]
-		l.hosts = l.hosts || s.Host != ""
-		costs = costs || s.CostUSD != nil
+		shown["HOST"] = shown["HOST"] || s.Host != ""
+		shown["COST"] = shown["COST"] || s.CostUSD != nil
 		l.stateWidth = max(l.stateWidth, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
 	}
-	if len(l.ids) == 0 {
-		l.omit = append(l.omit, "ID")
-	}
-	if !costs {
-		l.omit = append(l.omit, "COST")
+	for _, title := range []string{"HOST", "ID", "COST"} {
+		if !shown[title] {
+			l.omit = append(l.omit, title)
+		}
 	}
 	return l
 }
@@ -270,16 +208,6 @@ func (l *list) columns() []column {
 			c.max = max(c.min, l.stateWidth)
 		}
 	}
-	if l.hosts {
-		host := column{
-			title: "HOST",
-			min:   6,
-			max:   16,
-			rank:  -1,
-			cell:  hostCell,
-		}
-		all = slices.Insert(all, 0, host)
-	}
 	return all
 }
 
@@ -310,20 +238,6 @@ func joinCells(columns []placed, gap int, cell func(placed) string) string {
 	return strings.Join(cells, strings.Repeat(" ", gap))
 }
 
-func hostCell(_ *list, s *api.Session, width int) string {
-	return screen.FitStart(screen.Text(s.Host), width)
-}
-
-func projectCell(_ *list, s *api.Session, width int) string { return screen.FitEnd(s.Project, width) }
-
-func modelCell(_ *list, s *api.Session, _ int) string {
-	return styled(screen.Dim, screen.Text(strings.TrimPrefix(s.Model, "claude-")))
-}
-
-func compactionsCell(_ *list, s *api.Session, _ int) string { return countText(s.Compactions.Total()) }
-
-func cycleCell(_ *list, s *api.Session, _ int) string { return countText(s.Cycle) }
-
 func nameCell(l *list, s *api.Session, width int) string {
 	colour := ""
 	switch {
@@ -337,10 +251,6 @@ func nameCell(l *list, s *api.Session, width int) string {
 		name = screen.FitStart(screen.Text(s.Title), width)
 	}
 	return styled(colour, name)
-}
-
-func idCell(l *list, s *api.Session, _ int) string {
-	return styled(screen.Dim, screen.Text(l.ids[s.ID]))
 }
 
 // unknown is the cell of a figure that is missing.

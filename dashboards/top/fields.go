@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
+	"text/template"
 	"time"
 
 	"sm/dashboards/page"
@@ -13,61 +15,84 @@ import (
 	"sm/observer/api"
 )
 
-// fields are names and values of a session.
-type fields [][2]string
-
-// add adds a field that has a value.
-func (f *fields) add(name, value string) {
-	if value != "" {
-		*f = append(*f, [2]string{name, value})
-	}
-}
-
-func (f *fields) addf(name, format string, args ...any) { f.add(name, fmt.Sprintf(format, args...)) }
+// fieldLines has a field of a session a line: its name, and the template of its
+// value. A central server has fewer figures than an observer.
+const fieldLines = `agent: {{.ID}}
+host: {{.Host}}
+title: {{.Title}}
+name: {{.Name}}
+in metrics: {{.Label}}
+parent: {{.ParentID}}
+provider: {{.Provider}}
+client: {{if ne .Client .Provider}}{{.Client}}{{end}}
+pane: {{.Pane}}
+session: {{.SessionID}}
+project: {{.Project}}
+directory: {{.CWD}}
+transcript: {{.TranscriptPath}}
+model: {{.Model}}
+client version: {{.Version}}
+state: {{wait .State .WaitingFor}}
+notices: {{if not .Enabled}}off{{end}}
+context: {{context .}}
+pressure: {{with .Pressure}}{{$.PressureLevel}}, {{percent .}}% of where it compacts{{end}}
+window: {{.WindowTokens}} tokens, by {{.WindowSource}}
+largest context: {{if not .Host}}{{.PeakTokens}} tokens{{end}}
+last reading: {{with .ReadingAt}}{{ago .}}, by {{source $}}{{end}}
+cross-check: {{crossCheck .}}
+status line: {{if not .Host}}{{ago .StatuslineAt}}{{end}}
+last hook: {{if not .Host}}{{ago .HookAt}}{{end}}
+compactions: {{compactions .}}
+compacting: {{if .IsCompacting}}now{{end}}
+compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}
+when idle: {{with .IdleCompactionAt}}{{idleCompaction (value .)}}{{end}}
+forecast: {{forecast .Forecast}}
+cycle: {{.Cycle}}
+handoff: {{handoff .}}
+messages waiting: {{with .Queued}}{{.}}{{end}}
+turns: {{if not .Host}}{{.Turns}}{{end}}
+messages: {{if not .Host}}{{.Messages}}: {{tokens .Tokens}}{{end}}
+subagents: {{with .Subagents}}{{if or .Messages .Files}}{{.Files}} files, {{.Messages}} messages: {{tokens .Tokens}}{{end}}{{end}}
+cost: {{with .CostUSD}}{{dollars (value .)}} by the client's own figures{{end}}
+first request: {{with .CacheWriteUSD}}{{dollars (value .)}} to write the context into the cache, by the client's estimate{{end}}
+from the cache: {{with .CacheHitRatio}}{{hundredths .}}% of all input{{end}}
+started: {{with .StartedAt}}{{.Local.Format "2006-01-02 15:04:05"}}{{end}}
+last activity: {{ago .LastActive}}
+`
 
 // Fields returns the names and values of everything about a session, the
-// agent's id first. Values are not made fit for a terminal.
-func Fields(s api.Session, now time.Time) [][2]string {
-	f := fields{{"agent", s.ID}}
-	f.add("host", s.Host)
-	f.add("title", s.Title)
-	f.add("name", s.Name)
-	f.add("in metrics", s.Label)
-	f.add("parent", s.ParentID)
-	f.add("provider", s.Provider)
-	if s.Client != s.Provider {
-		f.add("client", s.Client)
+// agent's id first; fields without a value are left out. Values are not made fit
+// for a terminal.
+func Fields(s api.Session, now time.Time) (fields [][2]string) {
+	lines := template.New("").Funcs(template.FuncMap{
+		"ago":            func(at *time.Time) string { return screen.Ago(at, now) },
+		"compactions":    Compactions,
+		"compactsAt":     page.CompactsAt,
+		"context":        contextText,
+		"crossCheck":     crossCheckText,
+		"dollars":        dollars,
+		"forecast":       forecastText,
+		"handoff":        handoffText,
+		"hundredths":     func(share *float64) string { return fmt.Sprintf("%.0f", 100**share) },
+		"idleCompaction": page.IdleCompaction,
+		"percent":        func(share *float64) int { return int(100 * *share) }, // cut, as on the page
+		"source":         readingSource,
+		"tokens":         tokensText,
+		"value":          reflect.Indirect,
+		"wait":           func(state, reason string) string { return waitText(state, reason, math.MaxInt) },
+	})
+	for line := range strings.Lines(fieldLines) {
+		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		var value strings.Builder
+		t := template.Must(lines.New(name).Parse(text))
+		if err := t.Execute(&value, &s); err != nil {
+			panic(err) // a mistake in the line, which any session shows
+		}
+		if value.Len() > 0 || name == "agent" {
+			fields = append(fields, [2]string{name, value.String()})
+		}
 	}
-	f.add("pane", s.Pane)
-	f.add("session", s.SessionID)
-	f.add("project", s.Project)
-	f.add("directory", s.CWD)
-	f.add("transcript", s.TranscriptPath)
-	f.add("model", s.Model)
-	f.add("client version", s.Version)
-	f.add("state", waitText(s.State, s.WaitingFor, math.MaxInt))
-	if !s.Enabled {
-		f.add("notices", "off")
-	}
-	f.addContext(&s, now)
-	f.addHistory(&s, now)
-	return f
-}
-
-func (f *fields) addContext(s *api.Session, now time.Time) {
-	f.add("context", contextText(s))
-	if s.Pressure != nil {
-		percent := int(100 * *s.Pressure) // cut, as on the page
-		f.addf("pressure", "%s, %d%% of where it compacts", s.PressureLevel, percent)
-	}
-	f.addf("window", "%d tokens, by %s", s.WindowTokens, s.WindowSource)
-	if s.Host == "" {
-		f.addf("largest context", "%d tokens", s.PeakTokens)
-	}
-	if s.ReadingAt != nil {
-		f.addf("last reading", "%s, by %s", screen.Ago(s.ReadingAt, now), readingSource(s))
-	}
-	f.add("cross-check", crossCheckText(s))
+	return fields
 }
 
 func contextText(s *api.Session) string {
@@ -89,55 +114,6 @@ func readingSource(s *api.Session) string {
 		return "a hook"
 	}
 	return source
-}
-
-// addHistory adds what a session has done, and what is ahead.
-func (f *fields) addHistory(s *api.Session, now time.Time) {
-	local := s.Host == "" // a central server has fewer figures
-	if local {
-		f.add("status line", screen.Ago(s.StatuslineAt, now))
-		f.add("last hook", screen.Ago(s.HookAt, now))
-	}
-	f.add("compactions", Compactions(*s))
-	if s.IsCompacting {
-		f.add("compacting", "now")
-	}
-	if s.ThresholdTokens != nil {
-		f.add("compacts", page.CompactsAt(*s.ThresholdTokens, s.ThresholdSource))
-	}
-	if s.IdleCompactionAt != nil {
-		f.add("when idle", page.IdleCompaction(*s.IdleCompactionAt))
-	}
-	f.add("forecast", forecastText(s.Forecast))
-	f.addf("cycle", "%d", s.Cycle)
-	f.add("handoff", handoffText(s))
-	if s.Queued > 0 {
-		f.addf("messages waiting", "%d", s.Queued)
-	}
-	if local {
-		f.addf("turns", "%d", s.Turns)
-		f.addf("messages", "%d: %s", s.Messages, tokensText(s.Tokens))
-	}
-	if sub := s.Subagents; sub.Messages > 0 || sub.Files > 0 {
-		f.addf("subagents", "%d files, %d messages: %s", sub.Files, sub.Messages, tokensText(sub.Tokens))
-	}
-	if s.CostUSD != nil {
-		f.addf("cost", "%s by the client's own figures", dollars(*s.CostUSD))
-	}
-	if s.CacheWriteUSD != nil {
-		f.addf(
-			"first request",
-			"%s to write the context into the cache, by the client's estimate",
-			dollars(*s.CacheWriteUSD),
-		)
-	}
-	if s.CacheHitRatio != nil {
-		f.addf("from the cache", "%.0f%% of all input", 100**s.CacheHitRatio)
-	}
-	if s.StartedAt != nil {
-		f.add("started", s.StartedAt.Local().Format(time.DateTime))
-	}
-	f.add("last activity", screen.Ago(s.LastActive, now))
 }
 
 // crossCheckText returns how the status line agrees with the transcript.
@@ -196,7 +172,7 @@ func tokensText(t api.Tokens) string {
 }
 
 // Compactions formats counts as "3 auto, 1 manual"; "–" for none.
-func Compactions(s api.Session) string {
+func Compactions(s *api.Session) string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {

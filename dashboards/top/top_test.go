@@ -317,51 +317,42 @@ func (t *model) listed() string {
 // TestTopKeys checks what keys do to the list.
 func TestTopKeys(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name string
-		keys []string
-		want string
-	}{
-		{
-			"who waits, who works by the replies left, the idle, the quiet; left never",
-			nil,
-			"[asks] api web fresh train docs night",
-		},
-		{"backwards", []string{"r"}, "night docs fresh train web api [asks]"},
-		{"by name", []string{"n"}, "api [asks] docs fresh night train web"},
-		{"an order begins forwards", []string{"r", "n"}, "api [asks] docs fresh night train web"},
-		{"by name, backwards", []string{"n", "r"}, "web train night fresh docs [asks] api"},
-		{"by pressure; unknown last", []string{"p"}, "api docs web [asks] fresh night train"},
-		{"by replies left; unknown last", []string{"p", "l"}, "api docs web [asks] fresh night train"},
-		{"by urgency again", []string{"n", "u"}, "[asks] api web fresh train docs night"},
-		{"by activity", []string{"t"}, "api [asks] docs fresh train web night"},
-		{"by compactions", []string{"c"}, "api web [asks] docs fresh night train"},
-		{"down", []string{"j", "down"}, "asks api [web] fresh train docs night"},
-		{"up, and no further", []string{"j", "k", "up"}, "[asks] api web fresh train docs night"},
-		{"to the end, and no further", []string{"G", "j"}, "asks api web fresh train docs [night]"},
-		{"by pages", []string{"pgdown", "pgdown", "pgup"}, "[asks] api web fresh train docs night"},
-		{"the selection stays with its agent", []string{"j", "n"}, "[api] asks docs fresh night train web"},
-		{"without the quiet", []string{"x"}, "[asks] api web fresh train docs"},
-		{"with them again", []string{"x", "x"}, "[asks] api web fresh train docs night"},
-		{"filter by name", []string{"/", "o", "C"}, "[docs]"},
-		{"keys type while a filter is typed", []string{"/", "q", "u", "i"}, "[night]"},
-		{"filter by title", []string{"/", "c", "l", "i", "c", "k", "enter"}, "[train]"},
-		{"filter by model", []string{"/", "o", "p", "u", "s", "enter"}, "[train]"},
-		{"filter by pressure", []string{"/", "i", "m", "m", "i", "enter"}, "[api]"},
-		{"a filter corrected", []string{"/", "o", "x", "backspace", "p"}, "[train]"},
-		{"a filter given up", []string{"/", "x", "esc"}, "[asks] api web fresh train docs night"},
-		{"a filter cleared later", []string{"/", "x", "enter", "esc"}, "[asks] api web fresh train docs night"},
-		{"what is unknown does nothing", []string{"z", "f5"}, "[asks] api web fresh train docs night"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			x := topScene(80, 24, false)
-			if x.keys(c.keys...) {
-				t.Error("it ends")
-			}
-			if got := x.listed(); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
-		})
+	for line := range strings.Lines(` → [asks] api web fresh train docs night # who waits, who works by the replies left, the idle, the quiet; left never
+r → night docs fresh train web api [asks] # backwards
+n → api [asks] docs fresh night train web # by name
+r n → api [asks] docs fresh night train web # an order begins forwards
+n r → web train night fresh docs [asks] api # by name, backwards
+p → api docs web [asks] fresh night train # by pressure; unknown last
+p l → api docs web [asks] fresh night train # by replies left; unknown last
+n u → [asks] api web fresh train docs night # by urgency again
+t → api [asks] docs fresh train web night # by activity
+c → api web [asks] docs fresh night train # by compactions
+j down → asks api [web] fresh train docs night # down
+j k up → [asks] api web fresh train docs night # up, and no further
+G j → asks api web fresh train docs [night] # to the end, and no further
+pgdown pgdown pgup → [asks] api web fresh train docs night # by pages
+j n → [api] asks docs fresh night train web # the selection stays with its agent
+x → [asks] api web fresh train docs # without the quiet
+x x → [asks] api web fresh train docs night # with them again
+/ o C → [docs] # filter by name
+/ q u i → [night] # keys type while a filter is typed
+/ c l i c k enter → [train] # filter by title
+/ o p u s enter → [train] # filter by model
+/ i m m i enter → [api] # filter by pressure
+/ o x backspace p → [train] # a filter corrected
+/ x esc → [asks] api web fresh train docs night # a filter given up
+/ x enter esc → [asks] api web fresh train docs night # a filter cleared later
+z f5 → [asks] api web fresh train docs night # what is unknown does nothing
+`) {
+		line, name, _ := strings.Cut(line, " # ")
+		keys, want, _ := strings.Cut(line, "→ ")
+		x := topScene(80, 24, false)
+		if x.keys(strings.Fields(keys)...) {
+			t.Errorf("%s it ends", name)
+		}
+		if got := x.listed(); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
+		}
 	}
 }
 
@@ -369,27 +360,18 @@ func TestTopKeys(t *testing.T) {
 // can be typed into a filter.
 func TestTopQuits(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		keys []string
-		want bool
-	}{
-		{[]string{"q"}, true}, {[]string{"ctrl+c"}, true}, {[]string{"enter", "q"}, true}, {[]string{"?", "q"}, true},
-		{
-			[]string{"/", "q"},
-			false,
-		}, {
-			[]string{"/", "ctrl+c"},
-			true,
-		}, {
-			[]string{"esc"},
-			false,
-		}, {
-			[]string{"?", "x"},
-			false,
-		},
+	for keys, want := range map[string]bool{
+		"q":        true,
+		"ctrl+c":   true,
+		"enter q":  true,
+		"? q":      true,
+		"/ q":      false,
+		"/ ctrl+c": true,
+		"esc":      false,
+		"? x":      false,
 	} {
-		if got := topScene(80, 24, false).keys(c.keys...); got != c.want {
-			t.Errorf("%v: %v, want %v", c.keys, got, c.want)
+		if got := topScene(80, 24, false).keys(strings.Fields(keys)...); got != want {
+			t.Errorf("%v: %v, want %v", keys, got, want)
 		}
 	}
 }

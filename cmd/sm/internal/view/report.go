@@ -119,7 +119,7 @@ func compactionsOf(c api.Compactions) string {
 	if c.Total() == 0 {
 		return text
 	}
-	return text + " (" + top.Compactions(api.Session{Compactions: c}) + ")"
+	return text + " (" + top.Compactions(&api.Session{Compactions: c}) + ")"
 }
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
