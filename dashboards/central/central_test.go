@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // answers is a server that knows these series, of any host, as lines 'NAME{LABELS} VALUE' have them.
 type answers struct {
-	figures, targets, trends []string
+	figures, targets, trends string
 	asked                    atomic.Int64
 }
 
@@ -46,8 +46,8 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Values [][]any           `json:"values,omitempty"`
 	}
 	result := []series{}
-	for _, line := range lines {
-		name, rest, _ := strings.Cut(line, "{")
+	for line := range strings.Lines(lines) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "{")
 		labels, value, _ := strings.Cut(rest, "} ")
 		s := series{Metric: map[string]string{"__name__": name}}
 		for pair := range strings.SplitSeq(labels, ",") {
@@ -84,92 +84,72 @@ func serve(t *testing.T, h http.Handler) *Server {
 	return s
 }
 
+func parsed[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // TestSessions: sessions of hosts with the same names are separate, missing figures are unknown, and each poll takes two
 // queries.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	const one, two, pulled = "host=one,instance=127.0.0.1:8420,job=sm,session=web", "host=two,instance=127.0.0.1:8420,job=sm,session=web", "instance=three:9464,job=sm,session=api"
+	of := strings.NewReplacer(
+		"ONE", "host=one,instance=127.0.0.1:8420,job=sm,session=web",
+		"TWO", "host=two,instance=127.0.0.1:8420,job=sm,session=web",
+		"PULLED", "instance=three:9464,job=sm,session=api",
+	)
 	a := &answers{
-		figures: []string{
-			"agent_session_info{" + one + ",session_id=1111,project=shop,model=claude-opus-4-8,client=claude,version=2.1.197,window_source=statusline} 1",
-			"agent_session_context_tokens{" + one + "} 160000", "agent_session_context_window_tokens{" + one + "} 200000",
-			"agent_session_compaction_threshold_tokens{" + one + ",source=seen} 167000", "agent_session_cleared_tokens{" + one + "} 7000",
-			"agent_session_forecast_replies_low{" + one + "} 1", "agent_session_forecast_replies{" + one + "} 2.5", "agent_session_forecast_replies_high{" + one + "} 6",
-			"agent_session_forecast_seconds{" + one + "} 60", "agent_session_state{" + one + ",state=waiting} 1", "agent_session_cycle{" + one + "} 4",
-			"agent_session_queued_messages{" + one + "} 2", "agent_session_active{" + one + "} 1", "agent_session_compacting{" + one + "} 0",
-			"agent_session_transcript_compactions{" + one + ",trigger=auto} 3", "agent_session_transcript_compactions{" + one + ",trigger=manual} 1",
-			"agent_session_transcript_compactions{" + one + ",trigger=unknown} 0", "agent_session_cost_usd{" + one + "} 1.25",
-			"agent_session_drift_tokens{" + one + "} -30", "agent_session_last_activity_timestamp_seconds{" + one + "} 1700000000.5",
-			"agent_session_context_window_tokens{" + two + "} 200000", "agent_session_active{" + two + "} 1", "agent_session_context_tokens{" + two + "} NaN",
-			"agent_session_context_window_tokens{" + pulled + "} 1000000", "agent_session_context_tokens{" + pulled + "} 5000", "agent_session_state{" + pulled + ",state=idle} 1",
-			"agent_session_context_tokens{host=nobody} 5000",
-		},
-		targets: []string{
-			"up{host=one,instance=127.0.0.1:8420,job=sm} 1",
-			"up{host=four,instance=127.0.0.1:8420,job=sm} 0",
-		},
-		trends: []string{"agent_session_context_ratio{" + one + "} 0.5 0.6 0.8"},
+		figures: of.Replace(`agent_session_info{ONE,session_id=1111,project=shop,model=claude-opus-4-8,client=claude,version=2.1.197,window_source=statusline} 1
+agent_session_context_tokens{ONE} 160000
+agent_session_context_window_tokens{ONE} 200000
+agent_session_compaction_threshold_tokens{ONE,source=seen} 167000
+agent_session_cleared_tokens{ONE} 7000
+agent_session_forecast_replies_low{ONE} 1
+agent_session_forecast_replies{ONE} 2.5
+agent_session_forecast_replies_high{ONE} 6
+agent_session_forecast_seconds{ONE} 60
+agent_session_state{ONE,state=waiting} 1
+agent_session_cycle{ONE} 4
+agent_session_queued_messages{ONE} 2
+agent_session_active{ONE} 1
+agent_session_compacting{ONE} 0
+agent_session_transcript_compactions{ONE,trigger=auto} 3
+agent_session_transcript_compactions{ONE,trigger=manual} 1
+agent_session_transcript_compactions{ONE,trigger=unknown} 0
+agent_session_cost_usd{ONE} 1.25
+agent_session_drift_tokens{ONE} -30
+agent_session_last_activity_timestamp_seconds{ONE} 1700000000.5
+agent_session_context_window_tokens{TWO} 200000
+agent_session_active{TWO} 1
+agent_session_context_tokens{TWO} NaN
+agent_session_context_window_tokens{PULLED} 1000000
+agent_session_context_tokens{PULLED} 5000
+agent_session_state{PULLED,state=idle} 1
+agent_session_context_tokens{host=nobody} 5000
+`),
+		targets: "up{host=one,instance=127.0.0.1:8420,job=sm} 1\nup{host=four,instance=127.0.0.1:8420,job=sm} 0\n",
+		trends:  of.Replace("agent_session_context_ratio{ONE} 0.5 0.6 0.8"),
 	}
 	s := serve(t, a)
-	want := api.Sessions{Hosts: 4, Down: []string{"four"}, Sessions: []api.Session{
-		{
-			Host:            "one",
-			ID:              "one/web",
-			Label:           "web",
-			Client:          "claude",
-			Provider:        "claude",
-			SessionID:       "1111",
-			Project:         "shop",
-			Model:           "claude-opus-4-8",
-			Version:         "2.1.197",
-			TokensUsed:      new(int64(160_000)),
-			UsedPercentage:  new(80),
-			WindowTokens:    200_000,
-			WindowSource:    "statusline",
-			Cycle:           4,
-			IsActive:        true,
-			State:           "waiting",
-			Compactions:     api.Compactions{Auto: 3, Manual: 1},
-			DriftTokens:     new(int64(-30)),
-			CrossCheck:      "drift",
-			ContextSource:   "transcript",
-			ClearedTokens:   7000,
-			ThresholdTokens: new(int64(167_000)),
-			ThresholdSource: "seen",
-			Pressure:        new(1.0),
-			PressureLevel:   "imminent",
-			Forecast: &api.Forecast{
-				Replies: &api.Range{Low: 1, Likely: 2.5, High: 6},
-				Seconds: &api.Range{Low: 60, Likely: 60, High: 60},
-			},
-			Trend:      []float64{0.5, 0.6, 0.8},
-			Enabled:    true,
-			Queued:     2,
-			LastActive: new(time.UnixMilli(1_700_000_000_500)),
-			CostUSD:    new(1.25),
-		},
-		{
-			Host:           "three:9464",
-			ID:             "three:9464/api",
-			Label:          "api",
-			TokensUsed:     new(int64(5000)),
-			UsedPercentage: new(1),
-			WindowTokens:   1_000_000,
-			IsIdle:         true,
-			State:          "idle",
-			ContextSource:  "transcript",
-			Enabled:        true,
-		},
-		{
-			Host:         "two",
-			ID:           "two/web",
-			Label:        "web",
-			WindowTokens: 200_000,
-			IsActive:     true,
-			State:        "active",
-			Enabled:      true,
-		},
-	}}
+	want := parsed[api.Sessions](t, `{"sessions": [
+{"host": "one", "id": "one/web", "session": "web", "client": "claude", "provider": "claude", "session_id": "1111",
+ "project": "shop", "model": "claude-opus-4-8", "version": "2.1.197", "tokens_used": 160000, "used_percentage": 80,
+ "window_tokens": 200000, "window_source": "statusline", "cycle": 4, "is_active": true, "state": "waiting",
+ "compactions": {"auto": 3, "manual": 1}, "drift_tokens": -30, "cross_check": "drift",
+ "context_source": "transcript", "cleared_tokens": 7000, "compaction_threshold_tokens": 167000,
+ "compaction_threshold_source": "seen", "pressure": 1, "pressure_level": "imminent",
+ "forecast": {"replies": {"low": 1, "likely": 2.5, "high": 6}, "seconds": {"low": 60, "likely": 60, "high": 60}},
+ "trend": [0.5, 0.6, 0.8], "enabled": true, "queued_messages": 2,
+ "last_activity_at": "2023-11-14T22:13:20.5Z", "cost_usd": 1.25},
+{"host": "three:9464", "id": "three:9464/api", "session": "api", "tokens_used": 5000, "used_percentage": 1,
+ "window_tokens": 1000000, "is_idle": true, "state": "idle", "context_source": "transcript", "enabled": true},
+{"host": "two", "id": "two/web", "session": "web", "window_tokens": 200000, "is_active": true, "state": "active",
+ "enabled": true}]}`)
+	want.Hosts = 4
+	want.Down = []string{"four"}
 	for look := range 3 {
 		got, err := s.Sessions(t.Context())
 		if err != nil {
@@ -190,38 +170,17 @@ func TestHostileLabels(t *testing.T) {
 	const tame = "a\ufffd[31m\ufffd\ufffd\ufffdz"
 	long := strings.Repeat("é", 100_000)
 	cut := strings.Repeat("é", maxLabel) + "…"
-	s := serve(t, &answers{figures: []string{
-		"agent_session_info{host=one,session=" + odd + ",session_id=" + odd + ",project=" + odd + ",model=" + odd + ",client=" + odd + ",version=" + odd + ",window_source=" + odd + "} 1",
-		"agent_session_compaction_threshold_tokens{host=one,session=" + odd + ",source=" + long + "} 167000",
-		"agent_session_state{host=one,session=" + odd + ",state=" + long + "} 1",
-		"agent_session_active{host=" + long + ",session=" + long + "} 1",
-	}})
-	want := []api.Session{
-		{
-			Host:            "one",
-			ID:              "one/" + tame,
-			Label:           tame,
-			SessionID:       tame,
-			Project:         tame,
-			Model:           tame,
-			Client:          tame,
-			Provider:        tame,
-			Version:         tame,
-			WindowSource:    tame,
-			ThresholdTokens: new(int64(167_000)),
-			ThresholdSource: cut,
-			State:           cut,
-			Enabled:         true,
-		},
-		{
-			Host:     cut,
-			ID:       cut + "/" + cut,
-			Label:    cut,
-			State:    "active",
-			IsActive: true,
-			Enabled:  true,
-		},
-	}
+	s := serve(t, &answers{figures: strings.NewReplacer("ODD", odd, "LONG", long).Replace(
+		`agent_session_info{host=one,session=ODD,session_id=ODD,project=ODD,model=ODD,client=ODD,version=ODD,window_source=ODD} 1
+agent_session_compaction_threshold_tokens{host=one,session=ODD,source=LONG} 167000
+agent_session_state{host=one,session=ODD,state=LONG} 1
+agent_session_active{host=LONG,session=LONG} 1
+`)})
+	want := parsed[[]api.Session](t, strings.NewReplacer("TAME", tame, "CUT", cut).Replace(`[
+{"host": "one", "id": "one/TAME", "session": "TAME", "session_id": "TAME", "project": "TAME", "model": "TAME",
+ "client": "TAME", "provider": "TAME", "version": "TAME", "window_source": "TAME",
+ "compaction_threshold_tokens": 167000, "compaction_threshold_source": "CUT", "state": "CUT", "enabled": true},
+{"host": "CUT", "id": "CUT/CUT", "session": "CUT", "state": "active", "is_active": true, "enabled": true}]`))
 	got, err := s.Sessions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -235,25 +194,18 @@ func TestHostileLabels(t *testing.T) {
 func TestImplausible(t *testing.T) {
 	t.Parallel()
 	const of = "{host=one,session=web} "
-	names := []string{
-		"cache_hit_ratio", "cleared_tokens", "compaction_threshold_tokens", "context_tokens", "context_window_tokens", "cost_usd", "cycle", "drift_tokens", "forecast_replies",
-		"forecast_replies_low", "forecast_replies_high", "forecast_seconds", "forecast_turns", "last_activity_timestamp_seconds", "queued_messages", "transcript_compactions",
-	}
-	want := []api.Session{{
-		Host:     "one",
-		ID:       "one/web",
-		Label:    "web",
-		State:    "active",
-		IsActive: true,
-		Enabled:  true,
-	}}
+	names := "cache_hit_ratio cleared_tokens compaction_threshold_tokens context_tokens context_window_tokens cost_usd " +
+		"cycle drift_tokens forecast_replies forecast_replies_low forecast_replies_high forecast_seconds " +
+		"forecast_turns last_activity_timestamp_seconds queued_messages transcript_compactions"
+	want := parsed[[]api.Session](t,
+		`[{"host": "one", "id": "one/web", "session": "web", "state": "active", "is_active": true, "enabled": true}]`)
 	for _, value := range []string{"1e18", "1e19", "1e300", "-1e10", "-1e300", "NaN", "+Inf", "-Inf"} {
 		a := &answers{
-			figures: []string{"agent_session_active" + of + "1"},
-			trends:  []string{"agent_session_context_ratio" + of + value},
+			figures: "agent_session_active" + of + "1",
+			trends:  "agent_session_context_ratio" + of + value,
 		}
-		for _, name := range names {
-			a.figures = append(a.figures, "agent_session_"+name+of+value)
+		for name := range strings.FieldsSeq(names) {
+			a.figures += "\nagent_session_" + name + of + value
 		}
 		got, err := serve(t, a).Sessions(t.Context())
 		if err != nil {
@@ -268,10 +220,10 @@ func TestImplausible(t *testing.T) {
 // TestOneHostSeveralObservers: users of one machine have observers of their own.
 func TestOneHostSeveralObservers(t *testing.T) {
 	t.Parallel()
-	s := serve(t, &answers{figures: []string{
-		"agent_session_context_tokens{host=one,instance=127.0.0.1:8420,session=web} 1", "agent_session_context_tokens{host=one,instance=127.0.0.1:8421,session=web} 2",
-		"agent_session_context_tokens{host=two,instance=127.0.0.1:8421,session=web} 3",
-	}})
+	s := serve(t, &answers{figures: `agent_session_context_tokens{host=one,instance=127.0.0.1:8420,session=web} 1
+agent_session_context_tokens{host=one,instance=127.0.0.1:8421,session=web} 2
+agent_session_context_tokens{host=two,instance=127.0.0.1:8421,session=web} 3
+`})
 	all, err := s.Sessions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -292,52 +244,40 @@ func TestOneHostSeveralObservers(t *testing.T) {
 // TestErrors: what is wrong is one line, which ends with what to do, and shows no password.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	text := func(code int, body string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(code)
-			_, _ = fmt.Fprint(w, body)
-		})
-	}
+	const (
+		credentials = "give it a token or password that it takes, in the file for its HTTP client"
+		address     = "give the address below which it serves /api/v1/query"
+	)
 	for _, c := range []struct {
-		name    string
-		handler http.Handler
-		want    string
+		code int
+		body string
+		want string
 	}{
+		{401, "who\nare you", ": status 401; " + credentials},
+		{403, "", ": status 403; " + credentials},
+		{200, "<html>\n", address},
+		{404, "404 page not found\n", address},
+		{302, "", ": status 302; " + address},
+		{500, "disk\nfull", ": status 500; see its log"},
 		{
-			"no token",
-			text(401, "who\nare you"),
-			": status 401; give it a token or password that it takes, in the file for its HTTP client",
-		},
-		{
-			"not allowed",
-			text(403, ""),
-			": status 403; give it a token or password that it takes, in the file for its HTTP client",
-		},
-		{"something else", text(200, "<html>\n"), "give the address below which it serves /api/v1/query"},
-		{"no such path", text(404, "404 page not found\n"), "give the address below which it serves /api/v1/query"},
-		{
-			"elsewhere",
-			http.RedirectHandler("/login", http.StatusFound),
-			": status 302; give the address below which it serves /api/v1/query",
-		},
-		{"ill", text(500, "disk\nfull"), ": status 500; see its log"},
-		{
-			"refuses the query",
-			text(422, `{"status":"error","errorType":"execution","error":"too many\nsamples"}`),
+			422,
+			`{"status":"error","errorType":"execution","error":"too many\nsamples"}`,
 			": too many samples; see its log",
 		},
 		{
-			"another kind of answer",
-			text(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`),
-			"its answer is no result of a query; give the address below which it serves /api/v1/query",
+			200,
+			`{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`,
+			"its answer is no result of a query; " + address,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := serve(t, c.handler).Sessions(t.Context())
-			if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v\nwant … %s", err, c.want)
-			}
-		})
+		_, err := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/login")
+			w.WriteHeader(c.code)
+			_, _ = fmt.Fprint(w, c.body)
+		})).Sessions(t.Context())
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%d %q: %v\nwant … %s", c.code, c.body, err, c.want)
+		}
 	}
 	for _, address := range []string{"", "metrics.example:9090", "ftp://metrics.example", "http://", "http://[::1"} {
 		if _, err := New(Options{
@@ -421,29 +361,20 @@ func TestHTTPConfig(t *testing.T) {
 	if _, err := s.Sessions(t.Context()); err == nil || elsewhere.Load() != nil {
 		t.Errorf("%v; the stranger got %v", err, elsewhere.Load())
 	}
-	for name, want := range map[string]string{
-		write(
-			"typo.yml",
-			"autorization: {}\n",
-		): "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
-		filepath.Join(
-			dir,
-			"missing.yml",
-		): "no such file or directory; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
-		write(
-			"noca.yml",
-			"tls_config: {ca_file: nowhere.pem}\n",
-		): "see the files that it names",
-		write(
-			"both.yml",
-			"basic_auth: {username: a}\nauthorization: {credentials: b}\n",
-		): "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'",
+	const asPrometheus = "write it as Prometheus has it, such as 'authorization: {credentials_file: token}'"
+	for text, want := range map[string]string{
+		"autorization: {}\n":                   asPrometheus,
+		"":                                     "no such file or directory; " + asPrometheus,
+		"tls_config: {ca_file: nowhere.pem}\n": "see the files that it names",
+		"basic_auth: {username: a}\nauthorization: {credentials: b}\n": asPrometheus,
 	} {
-		if _, err := New(Options{
-			URL:        web.URL,
-			HTTPConfig: name,
-		}); err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", filepath.Base(name), err)
+		name := filepath.Join(dir, "missing.yml")
+		if text != "" {
+			name = write("wrong.yml", text)
+		}
+		_, err := New(Options{URL: web.URL, HTTPConfig: name})
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
