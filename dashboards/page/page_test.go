@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"html"
@@ -75,37 +76,23 @@ func mark(at int64, kind, cause string, tokens int64) curve.Mark {
 }
 
 func full() (*api.Session, *curve.History) {
-	s := &api.Session{
-		ID:              "em",
-		Name:            "em",
-		Project:         "shop",
-		Model:           "claude-sonnet-4-5",
-		ParentID:        "lead",
-		Enabled:         true,
-		Level:           "critical",
-		NoticePercent:   65,
-		NoticeHeard:     true,
-		PressureLevel:   "high",
-		Pressure:        new(132_000.0 / 167_000),
-		ThresholdSource: "seen",
-		TokensUsed:      new(int64(132_000)),
-		UsedPercentage:  new(66),
-		WindowTokens:    200_000,
-		WindowSource:    "model",
-		ThresholdTokens: new(int64(167_000)),
-		WarningTokens:   100_000,
-		CriticalTokens:  130_000,
-		Forecast: &api.Forecast{
-			Replies: &api.Range{Low: 12, Likely: 21.6, High: 40},
-			Turns:   &api.Range{Low: 2, Likely: 3.4, High: 6},
-			Seconds: &api.Range{Low: 200, Likely: 600, High: 900},
-		},
-		Compactions: api.Compactions{Auto: 2, Manual: 1},
-		State:       "busy",
-		CrossCheck:  "drift",
-		DriftTokens: new(int64(-2_150)),
-		LastRecord:  time.Unix(noon+3600, 0),
+	s := &api.Session{}
+	err := json.Unmarshal([]byte(`{"id": "em", "name": "em", "project": "shop", "model": "claude-sonnet-4-5",
+"parent_session_id": "lead", "enabled": true, "level": "critical", "pressure_level": "high",
+"compaction_threshold_source": "seen", "compaction_threshold_tokens": 167000, "tokens_used": 132000,
+"used_percentage": 66, "window_tokens": 200000, "window_source": "model", "compactions": {"auto": 2, "manual": 1},
+"forecast": {"replies": {"low": 12, "likely": 21.6, "high": 40}, "turns": {"low": 2, "likely": 3.4, "high": 6},
+"seconds": {"low": 200, "likely": 600, "high": 900}}, "state": "busy", "cross_check": "drift",
+"drift_tokens": -2150}`), s)
+	if err != nil {
+		panic(err)
 	}
+	s.Pressure = new(132_000.0 / 167_000)
+	s.NoticePercent = 65
+	s.NoticeHeard = true
+	s.WarningTokens = 100_000
+	s.CriticalTokens = 130_000
+	s.LastRecord = time.Unix(noon+3600, 0)
 	h := &curve.History{
 		Points: []curve.Point{
 			point(noon, 20_000),
@@ -114,23 +101,13 @@ func full() (*api.Session, *curve.History) {
 			first(noon+1800, 31_000),
 			point(noon+3600, 132_000),
 		},
-		Marks: []curve.Mark{mark(
-			noon+600,
-			"warning",
-			"",
-			104_000,
-		), mark(
-			noon+1300,
-			"compaction",
-			"auto",
-			167_400,
-		), mark(
-			noon+2000,
-			"handoff",
-			"",
-			0,
-		),
-			mark(noon+3000, "no_data", "", 0), mark(noon+3600, "critical", "", 132_000)},
+		Marks: []curve.Mark{
+			mark(noon+600, "warning", "", 104_000),
+			mark(noon+1300, "compaction", "auto", 167_400),
+			mark(noon+2000, "handoff", "", 0),
+			mark(noon+3000, "no_data", "", 0),
+			mark(noon+3600, "critical", "", 132_000),
+		},
 	}
 	return s, h
 }
@@ -210,33 +187,16 @@ func TestDetail(t *testing.T) {
 		},
 		{ID: "a8f3eb11", WindowTokens: 200_000, Compactions: 2},
 	}
-	messages := []api.Message{
-		{Mode: "urgent", Status: "expired"},
-		{
-			Mode:   "sequential",
-			Text:   "Go.",
-			Status: "offered",
-			Via:    "restart",
-		},
-		{
-			Kind:   "warning",
-			Text:   "50 %",
-			Status: "unconfirmed",
-			Via:    "tmux",
-		},
-		{
-			Kind:   "critical",
-			Text:   "65 %",
-			Status: "confirmed",
-			Via:    "hook",
-		},
-		{
-			From:     "lead",
-			Mode:     "important",
-			Text:     "Look at the tests.",
-			Status:   "waiting",
-			WaitsFor: "hooks",
-		},
+	var messages []api.Message
+	err := json.Unmarshal([]byte(`[
+{"delivery_mode": "urgent", "status": "expired"},
+{"delivery_mode": "sequential", "text": "Go.", "status": "offered", "via": "restart"},
+{"kind": "warning", "text": "50 %", "status": "unconfirmed", "via": "tmux"},
+{"kind": "critical", "text": "65 %", "status": "confirmed", "via": "hook"},
+{"from": "lead", "delivery_mode": "important", "text": "Look at the tests.", "status": "waiting", "waits_for": "hooks"}
+]`), &messages)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for i := range messages {
 		messages[i].MadeAt = time.Unix(noon+60, 0)
@@ -266,30 +226,20 @@ func TestDetail(t *testing.T) {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
-	for _, c := range []struct {
-		name    string
-		session api.Session
-		want    []string
-	}{
-		{"all is known", api.Session{
-			ID:         "id",
-			Name:       "em's",
-			SessionID:  "s1",
-			CWD:        "/home/a b",
-			TmuxSocket: "/tmp/tmux-0/default",
-			Pane:       "%3",
-		}, []string{
-			`sm send 'em'\''s' 'TEXT'`, "sm handoffs", "tmux -S /tmp/tmux-0/default attach -t %3", "cd '/home/a b' && claude --resume s1",
-		}},
-		{"little is known", api.Session{ID: "id"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-		{"a name like a flag", api.Session{ID: "id", Name: "--help"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-		{"another client", api.Session{
-			ID:        "id",
-			Provider:  "codex-app",
-			SessionID: "s1",
-		}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+	for text, want := range map[string]string{
+		`{"id": "id", "name": "em's", "session_id": "s1", "cwd": "/home/a b", "tmux_socket": "/tmp/tmux-0/default", "pane": "%3"}`: `sm send 'em'\''s' 'TEXT'
+sm handoffs
+tmux -S /tmp/tmux-0/default attach -t %3
+cd '/home/a b' && claude --resume s1`,
+		`{"id": "id"}`:                   "sm send id 'TEXT'\nsm handoffs",
+		`{"id": "id", "name": "--help"}`: "sm send id 'TEXT'\nsm handoffs",
+		`{"id": "id", "provider": "codex-app", "session_id": "s1"}`: "sm send id 'TEXT'\nsm handoffs",
 	} {
-		page, err := p.draw("commands", &c.session)
+		var session api.Session
+		if err := json.Unmarshal([]byte(text), &session); err != nil {
+			t.Fatal(err)
+		}
+		page, err := p.draw("commands", &session)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,8 +247,8 @@ func TestCommands(t *testing.T) {
 		for _, x := range regexp.MustCompile(`<code>(.*?)</code>`).FindAllStringSubmatch(page, -1) {
 			got = append(got, html.UnescapeString(x[1]))
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }
