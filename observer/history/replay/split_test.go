@@ -89,7 +89,7 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
 	o := options().Policy
-	seeds := uint64(60)
+	seeds := uint64(20)
 	if testing.Short() {
 		seeds = 5
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,66 +11,28 @@ import (
 
 func TestDistribution(t *testing.T) {
 	for _, c := range []struct {
-		name    string
 		figures []int64
 		width   int64
-		want    Distribution
+		want    string
 	}{
-		{"none", nil, 10, Distribution{Unknown: 2, Histogram: []Bin{}}},
-		{
-			"one",
-			[]int64{7},
-			10,
-			Distribution{
-				1,
-				2,
-				new(int64(7)),
-				new(int64(7)),
-				new(int64(7)),
-				new(int64(7)),
-				new(int64(7)),
-				[]Bin{{0, 10, 1}},
-			},
-		},
-		{
-			"two",
-			[]int64{25, 8},
-			10,
-			Distribution{
-				2,
-				2,
-				new(int64(8)),
-				new(int64(8)),
-				new(int64(16)),
-				new(int64(25)),
-				new(int64(25)),
-				[]Bin{{0, 10, 1}, {10, 20, 0}, {20, 30, 1}},
-			},
-		},
-		{"wide", []int64{
-			0,
-			1,
-			1000,
-		}, 1, Distribution{3, 2, new(int64(0)), new(int64(0)), new(int64(1)), new(int64(1000)), new(int64(1000)),
-			[]Bin{
-				{0, 100, 2},
-				{100, 200, 0},
-				{200, 300, 0},
-				{300, 400, 0},
-				{400, 500, 0},
-				{500, 600, 0},
-				{600, 700, 0},
-				{700, 800, 0},
-				{800, 900, 0},
-				{900, 1000, 0},
-				{1000, 1100, 1},
-			}}},
+		{nil, 10, `{"known":0,"unknown":2,"min":null,"p10":null,"median":null,"p90":null,"max":null,"histogram":[]}`},
+		{[]int64{7}, 10, `{"known":1,"unknown":2,"min":7,"p10":7,"median":7,"p90":7,"max":7,` +
+			`"histogram":[{"from":0,"to":10,"count":1}]}`},
+		{[]int64{25, 8}, 10, `{"known":2,"unknown":2,"min":8,"p10":8,"median":16,"p90":25,"max":25,"histogram":[` +
+			`{"from":0,"to":10,"count":1},{"from":10,"to":20,"count":0},{"from":20,"to":30,"count":1}]}`},
+		{[]int64{0, 1, 199}, 1, `{"known":3,"unknown":2,"min":0,"p10":0,"median":1,"p90":199,"max":199,"histogram":[` +
+			`{"from":0,"to":20,"count":2},{"from":20,"to":40,"count":0},{"from":40,"to":60,"count":0},` +
+			`{"from":60,"to":80,"count":0},{"from":80,"to":100,"count":0},{"from":100,"to":120,"count":0},` +
+			`{"from":120,"to":140,"count":0},{"from":140,"to":160,"count":0},{"from":160,"to":180,"count":0},` +
+			`{"from":180,"to":200,"count":1}]}`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, DistributionOf(c.figures, 2, c.width)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
+		got, err := json.Marshal(DistributionOf(c.figures, 2, c.width))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, string(got)); d != "" {
+			t.Errorf("%v (-want +got):\n%s", c.figures, d)
+		}
 	}
 }
 

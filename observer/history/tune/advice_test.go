@@ -1,7 +1,9 @@
 package tune
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,41 +14,39 @@ import (
 )
 
 func TestAdvise(t *testing.T) {
-	pair := func(warning, critical, compactions int, coverage float64) *Candidate {
-		return &Candidate{
-			Checking:   Figures{Compactions: compactions, Coverage: coverage},
-			thresholds: alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical},
+	for line := range strings.Lines(`55 60 9 1, 50 65 9 0.5, 0.1 0.05 change better
+55 60 9 1, 50 65 9 0.5, 0.05 0.05 unclear by chance
+55 60 9 1, 50 65 9 0.5, -0.1 0.05 keep worse
+55 60 9 1, 50 65 9 1, 0 0 keep as good
+50 65 9 1, 50 65 9 1, 0 0 keep the same
+50 65 0 0, 50 65 0 0, 0 0 keep the same, unchecked
+55 60 4 1, 50 65 4 0, 0.5 0.05 unchecked few to check with
+55 60 5 1, 50 65 5 0, 0.5 0.05 change enough to check with
+55 60 0 0, 50 65 0 0, 0 0 unchecked none to check with
+55 60 9 0, 50 65 9 0, 0.02 0.01 none never in time
+55 60 9 0, 50 65 9 0.2, -0.1 0.01 keep in time only now
+`) {
+		var chosen, current Candidate
+		var d Difference
+		var want Advice
+		a, ca := &chosen.thresholds, &chosen.Checking
+		b, cb := &current.thresholds, &current.Checking
+		_, err := fmt.Sscanf(line, "%d %d %d %g, %d %d %d %g, %g %g %s",
+			&a.WarningPercentage, &a.CriticalPercentage, &ca.Compactions, &ca.Coverage,
+			&b.WarningPercentage, &b.CriticalPercentage, &cb.Compactions, &cb.Coverage,
+			&d.Measure, &d.StandardError, &want)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, c := range []struct {
-		name            string
-		chosen, current *Candidate
-		d               Difference
-		want            Advice
-	}{
-		{"better", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{0.1, 0.05}, AdviceChange},
-		{"by chance", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{0.05, 0.05}, AdviceUnclear},
-		{"worse", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{-0.1, 0.05}, AdviceKeep},
-		{"as good", pair(55, 60, 9, 1), pair(50, 65, 9, 1), Difference{0, 0}, AdviceKeep},
-		{"the same", pair(50, 65, 9, 1), pair(50, 65, 9, 1), Difference{0, 0}, AdviceKeep},
-		{"the same, unchecked", pair(50, 65, 0, 0), pair(50, 65, 0, 0), Difference{0, 0}, AdviceKeep},
-		{"few to check with", pair(55, 60, 4, 1), pair(50, 65, 4, 0), Difference{0.5, 0.05}, AdviceUnchecked},
-		{"enough to check with", pair(55, 60, 5, 1), pair(50, 65, 5, 0), Difference{0.5, 0.05}, AdviceChange},
-		{"none to check with", pair(55, 60, 0, 0), pair(50, 65, 0, 0), Difference{0, 0}, AdviceUnchecked},
-		{"never in time", pair(55, 60, 9, 0), pair(50, 65, 9, 0), Difference{0.02, 0.01}, AdviceNone},
-		{"in time only now", pair(55, 60, 9, 0), pair(50, 65, 9, 0.2), Difference{-0.1, 0.01}, AdviceKeep},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := advise(c.chosen, c.current, c.d); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
+		if got := advise(&chosen, &current, d); got != want {
+			t.Errorf("%s got %q, want %q", line, got, want)
+		}
 	}
 }
 
 // TestMinutesOfWork: a pause counts as five minutes at most.
 func TestMinutesOfWork(t *testing.T) {
-	events := handMade("a", "turn", 20, 110, "turn", 120, "auto")
+	events := handMade("a", "turn 20 110 turn 120 auto")
 	for i := 3; i < len(events); i++ {
 		events[i].At = events[i].At.Add(2 * 60 * 60e9)
 	}
@@ -67,16 +67,7 @@ func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		low, high, left float64
 		want            bool
-	}{
-		{4, 6, 5, true},
-		{4, 6, 4, true},
-		{4, 6, 3.9, false},
-		{4, 6, 7, true},
-		{4, 6, 7.1, false},
-		{4, 6, 10, false},
-		{0, 0, 1, true},
-		{0, 0, 3, false},
-	} {
+	}{{4, 6, 5, true}, {4, 6, 3.9, false}, {4, 6, 7, true}, {4, 6, 7.1, false}, {0, 0, 1, true}, {0, 0, 3, false}} {
 		if got := holds(alerts.Range{Low: c.low, High: c.high, Known: true}, c.left); got != c.want {
 			t.Errorf("%v..%v holds %v: %t", c.low, c.high, c.left, got)
 		}
@@ -98,35 +89,13 @@ func TestClustered(t *testing.T) {
 	}
 }
 
-// TestChoiceOfNone: a pair that never gives a notice in time is not chosen, however little it costs.
-func TestChoiceOfNone(t *testing.T) {
-	never := Candidate{
-		Unit:     "percent",
-		Warning:  30,
-		Critical: 40,
-		Choosing: Figures{Measure: 0},
-	}
-	some := Candidate{
-		Unit:     "percent",
-		Warning:  50,
-		Critical: 60,
-		Choosing: Figures{Measure: 0.1, StandardError: 0.2, Coverage: 0.3},
-	}
-	if _, chosen, ok := choice([]Candidate{never, some}); !ok || chosen.Warning != some.Warning {
-		t.Errorf("chosen %+v", chosen)
-	}
-	if _, _, ok := choice([]Candidate{never}); ok {
-		t.Error("something was chosen")
-	}
-}
-
 // TestForecastOfCopies: of a compaction that a fork has copied forecasts were made once.
 func TestForecastOfCopies(t *testing.T) {
 	f, err := newForecaster(alerts.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := handMade("a", "turn", 20, "turn", 40, "turn", 60, "auto", "turn", 30, "turn", 50, "auto")
+	events := handMade("a", "turn 20 turn 40 turn 60 auto turn 30 turn 50 auto")
 	first := everyEvent(events)
 	first[6] = false
 	f.add(events, first)

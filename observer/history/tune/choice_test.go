@@ -1,7 +1,9 @@
 package tune
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,167 +15,63 @@ import (
 
 // TestMeasure: each part of the measure, by sessions simple enough to work it out by hand.
 func TestMeasure(t *testing.T) {
-	few := []any{
-		"turn",
-		20,
-		100,
-		120,
-		"turn",
-		128,
-		132,
-		"turn",
-		150,
-		"auto",
-		30,
-	} // warned at 100, 2 turns ahead, 5 replies
-	many := []any{"turn", 20, 60, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, "auto", 30}
+	const (
+		few  = "turn 20 100 120 turn 128 132 turn 150 auto 30" // warned at 100, 2 turns ahead, 5 replies
+		many = "turn 20 60 131 132 133 134 135 136 137 138 139 140 141 auto 30"
+	)
+	warning := func(percent int) alerts.Thresholds { return alerts.Thresholds{WarningPercentage: percent} }
 	for _, c := range []struct {
 		name     string
-		sessions [][]any
+		sessions string // divided by semicolons
 		t        alerts.Thresholds
-		want     Figures
+		want     string // the Figures that are not zero
 	}{
-		{"nothing", nil, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
-		{"never said", [][]any{few}, alerts.Thresholds{WarningPercentage: 90}, Figures{Compactions: 1, Open: 1}},
-		{"a warning in time", [][]any{few}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Timely:      1,
-				Coverage:    1,
-				Used:        100. / 160,
-				Open:        1,
-				Measure:     100. / 160,
-				Turns:       Lead{new(2.), new(2.)},
-				Replies:     Lead{new(4.), new(4.)},
-				Minutes:     Lead{new(7.), new(7.)},
-			}},
-		{"a warning too late", [][]any{few}, alerts.Thresholds{WarningPercentage: 64},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Open:        1,
-				Turns:       Lead{new(1.), new(1.)},
-				Replies:     Lead{new(2.), new(2.)},
-				Minutes:     Lead{new(4.), new(4.)},
-			}},
-		{"a warning in a long turn", [][]any{many}, alerts.Thresholds{WarningPercentage: 60},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Open:        1,
-				Turns:       Lead{new(0.), new(0.)},
-				Replies:     Lead{new(10.), new(10.)},
-				Minutes:     Lead{new(11.), new(11.)},
-			}},
-		{"a critical notice in a long turn", [][]any{many}, alerts.Thresholds{CriticalPercentage: 60},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Timely:      1,
-				Coverage:    1,
-				Used:        131. / 160,
-				Open:        1,
-				Measure:     131. / 160,
-				Turns:       Lead{new(0.), new(0.)},
-				Replies:     Lead{new(10.), new(10.)},
-				Minutes:     Lead{new(11.), new(11.)},
-			}},
-		{"a critical notice too late", [][]any{many}, alerts.Thresholds{CriticalTokens: 132_000},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Open:        1,
-				Turns:       Lead{new(0.), new(0.)},
-				Replies:     Lead{new(9.), new(9.)},
-				Minutes:     Lead{new(10.), new(10.)},
-			}},
-		{"warned in a part that was taken back", [][]any{{
-			"turn",
-			20,
-			"turn",
-			120,
-			"turn",
-			back{1, 20},
-			30,
-			90,
-			"turn",
-			"auto",
-			30,
-		}}, alerts.Thresholds{
-			WarningPercentage: 50,
+		{"nothing", "", warning(50), `{}`},
+		{"never said", few, warning(90), `{"compactions": 1, "open_cycles": 1}`},
+		{"a warning in time", few, warning(50), `{"compactions": 1, "warned": 1, "timely": 1, "coverage": 1,
+			"used": 0.625, "open_cycles": 1, "measure": 0.625, "turns_ahead": {"median": 2, "worst": 2},
+			"replies_ahead": {"median": 4, "worst": 4}, "minutes_ahead": {"median": 7, "worst": 7}}`},
+		{"a warning too late", few, warning(64), `{"compactions": 1, "warned": 1, "open_cycles": 1,
+			"turns_ahead": {"median": 1, "worst": 1}, "replies_ahead": {"median": 2, "worst": 2},
+			"minutes_ahead": {"median": 4, "worst": 4}}`},
+		{"a warning in a long turn", many, warning(60), `{"compactions": 1, "warned": 1, "open_cycles": 1,
+			"turns_ahead": {"median": 0, "worst": 0}, "replies_ahead": {"median": 10, "worst": 10},
+			"minutes_ahead": {"median": 11, "worst": 11}}`},
+		{"a critical notice in a long turn", many, alerts.Thresholds{CriticalPercentage: 60}, `{"compactions": 1,
+			"warned": 1, "timely": 1, "coverage": 1, "used": 0.81875, "open_cycles": 1, "measure": 0.81875,
+			"turns_ahead": {"median": 0, "worst": 0}, "replies_ahead": {"median": 10, "worst": 10},
+			"minutes_ahead": {"median": 11, "worst": 11}}`},
+		{"a critical notice too late", many, alerts.Thresholds{CriticalTokens: 132_000}, `{"compactions": 1,
+			"warned": 1, "open_cycles": 1, "turns_ahead": {"median": 0, "worst": 0},
+			"replies_ahead": {"median": 9, "worst": 9}, "minutes_ahead": {"median": 10, "worst": 10}}`},
+		{
+			"warned in a part that was taken back",
+			"turn 20 turn 120 turn back:1:20 30 90 turn auto 30",
+			warning(50),
+			`{"compactions": 1, "open_cycles": 1}`,
 		},
-			Figures{Compactions: 1, Open: 1}},
-		{"and again behind it", [][]any{{
-			"turn",
-			20,
-			"turn",
-			120,
-			"turn",
-			back{1, 20},
-			100,
-			"turn",
-			"turn",
-			"auto",
-			30,
-		}}, alerts.Thresholds{
-			WarningPercentage: 50,
-		},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Timely:      1,
-				Coverage:    1,
-				Used:        100. / 160,
-				Open:        1,
-				Measure:     100. / 160,
-				Turns:       Lead{new(2.), new(2.)},
-				Replies:     Lead{new(0.), new(0.)},
-				Minutes:     Lead{new(3.), new(3.)},
-			}},
-		{"warned before what was taken back", [][]any{{
-			"turn",
-			20,
-			100,
-			"turn",
-			120,
-			"turn",
-			back{2, 100},
-			110,
-			"auto",
-			30,
-		}}, alerts.Thresholds{
-			WarningPercentage: 50,
-		},
-			Figures{
-				Compactions: 1,
-				Warned:      1,
-				Timely:      1,
-				Coverage:    1,
-				Used:        100. / 160,
-				Open:        1,
-				Measure:     100. / 160,
-				Turns:       Lead{new(2.), new(2.)},
-				Replies:     Lead{new(2.), new(2.)},
-				Minutes:     Lead{new(6.), new(6.)},
-			}},
-		{"in vain", [][]any{{"turn", 20, 100}, {"turn", 20, 40}}, alerts.Thresholds{WarningPercentage: 50},
-			Figures{
-				Open:          2,
-				Vain:          1,
-				VainShare:     0.5,
-				Measure:       -0.125,
-				StandardError: 0.125,
-			}},
-		{"by hand", [][]any{{"turn", 20, 100, "manual"}}, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
-		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, Figures{}},
+		{"and again behind it", "turn 20 turn 120 turn back:1:20 100 turn turn auto 30", warning(50), `{
+			"compactions": 1, "warned": 1, "timely": 1, "coverage": 1, "used": 0.625, "open_cycles": 1,
+			"measure": 0.625, "turns_ahead": {"median": 2, "worst": 2}, "replies_ahead": {"median": 0, "worst": 0},
+			"minutes_ahead": {"median": 3, "worst": 3}}`},
+		{"warned before what was taken back", "turn 20 100 turn 120 turn back:2:100 110 auto 30", warning(50), `{
+			"compactions": 1, "warned": 1, "timely": 1, "coverage": 1, "used": 0.625, "open_cycles": 1,
+			"measure": 0.625, "turns_ahead": {"median": 2, "worst": 2}, "replies_ahead": {"median": 2, "worst": 2},
+			"minutes_ahead": {"median": 6, "worst": 6}}`},
+		{"in vain", "turn 20 100; turn 20 40", warning(50), `{"open_cycles": 2, "warned_in_vain": 1,
+			"vain_share": 0.5, "measure": -0.125, "standard_error": 0.125}`},
+		{"by hand", "turn 20 100 manual", warning(50), `{}`},
+		{"no reading at all", "turn auto", warning(50), `{}`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := ladderOf(nil, c.t)
-			r := newTrial(t.Context(), alerts.Defaults(), len(c.sessions))
-			for i, s := range c.sessions {
-				events := handMade(fmt.Sprint(i), s...)
-				r.add(l, &history.Timeline{
+		var want Figures
+		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		sessions := strings.Split(c.sessions, ";")
+		r := newTrial(t.Context(), alerts.Defaults(), len(sessions))
+		for i, s := range sessions {
+			if events := handMade(fmt.Sprint(i), s); len(events) > 0 {
+				r.add(ladderOf(nil, c.t), &history.Timeline{
 					Events: events,
 					First:  everyEvent(events),
 					Open:   true,
@@ -181,17 +79,17 @@ func TestMeasure(t *testing.T) {
 					Half:   history.Train,
 				})
 			}
-			given, err := r.run(c.t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, r.measure(given, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-			if d := cmp.Diff(Figures{}, r.measure(given, history.Holdout)); d != "" {
-				t.Errorf("the other half (-want +got):\n%s", d)
-			}
-		})
+		}
+		given, err := r.run(c.t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, r.measure(given, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+		if d := cmp.Diff(Figures{}, r.measure(given, history.Holdout)); d != "" {
+			t.Errorf("%s, the other half (-want +got):\n%s", c.name, d)
+		}
 	}
 }
 
@@ -218,70 +116,53 @@ func TestKnee(t *testing.T) {
 }
 
 func TestChoice(t *testing.T) {
-	pair := func(unit string, warning, critical int64, measure, deviation float64) Candidate {
-		return Candidate{
-			Unit:     unit,
-			Warning:  warning,
-			Critical: critical,
-			Choosing: Figures{Coverage: 1, Measure: measure, StandardError: deviation},
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		pairs []Candidate
+	for name, c := range map[string]struct {
+		pairs string // unit, warning, critical, measure, standard error, coverage
 		want  int
 	}{
-		{"one", []Candidate{pair("percent", 50, 65, 0.5, 0.1)}, 0},
-		{"the best of many", []Candidate{pair("percent", 50, 65, 0.5, 0.01), pair("percent", 60, 70, 0.7, 0.01)}, 1},
-		{
-			"an earlier one as good",
-			[]Candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 70, 0.7, 0.1)},
-			0,
-		},
-		{
-			"the better warning",
-			[]Candidate{
-				pair("percent", 50, 65, 0.65, 0.1),
-				pair("percent", 60, 65, 0.66, 0.1),
-				pair("percent", 60, 70, 0.7, 0.1),
-			},
-			1,
-		},
-		{
-			"percent where as good",
-			[]Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.1), pair("percent", 60, 70, 0.65, 0.1)},
-			1,
-		},
-		{
-			"tokens where better",
-			[]Candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)},
-			0,
-		},
+		"one":                    {"percent 50 65 0.5 0.1 1", 0},
+		"the best of many":       {"percent 50 65 0.5 0.01 1; percent 60 70 0.7 0.01 1", 1},
+		"an earlier one as good": {"percent 50 65 0.65 0.1 1; percent 60 70 0.7 0.1 1", 0},
+		"the better warning":     {"percent 50 65 0.65 0.1 1; percent 60 65 0.66 0.1 1; percent 60 70 0.7 0.1 1", 1},
+		"percent where as good":  {"tokens 60000 65000 0.7 0.1 1; percent 60 70 0.65 0.1 1", 1},
+		"tokens where better":    {"tokens 60000 65000 0.7 0.01 1; percent 60 70 0.65 0.1 1", 0},
+		"none that never comes":  {"percent 30 40 0 0 0; percent 50 60 0.1 0.2 0.3", 1},
+		"none at all":            {"percent 30 40 0 0 0", -1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, got, ok := choice(c.pairs)
-			if d := cmp.Diff(c.pairs[c.want], got, cmpopts.IgnoreUnexported(Candidate{})); d != "" || !ok {
-				t.Errorf("(-want +got):\n%s", d)
+		var pairs []Candidate
+		for text := range strings.SplitSeq(c.pairs, ";") {
+			var p Candidate
+			f := &p.Choosing
+			_, err := fmt.Sscan(text, &p.Unit, &p.Warning, &p.Critical, &f.Measure, &f.StandardError, &f.Coverage)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			pairs = append(pairs, p)
+		}
+		_, got, ok := choice(pairs)
+		var want Candidate
+		if c.want >= 0 {
+			want = pairs[c.want]
+		}
+		if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Candidate{})); d != "" || ok != (c.want >= 0) {
+			t.Errorf("%s: %t (-want +got):\n%s", name, ok, d)
+		}
 	}
 }
 
 // TestForecastsOfARegularSession: of a session that is compacted again and again after as many equal turns, forecasts
 // are known from the fourth cycle on, and one turn off.
 func TestForecastsOfARegularSession(t *testing.T) {
-	var list []any
-	for range 8 {
-		for size := 20; size < 160; size += 10 {
-			list = append(list, "turn", size, size+9)
-		}
-		list = append(list, "auto")
+	cycle := ""
+	for size := 20; size < 160; size += 10 {
+		cycle += fmt.Sprintf("turn %d %d ", size, size+9)
 	}
+	list := strings.Repeat(cycle+"auto ", 8)
 	f, err := newForecaster(alerts.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := handMade("a", list...)
+	events := handMade("a", list)
 	f.add(events, everyEvent(events))
 	for _, x := range f.figures() {
 		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 1.25/float64(x.Left) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,28 +24,21 @@ import (
 func gridFleets(t *testing.T) map[string]string {
 	t.Helper()
 	fleets := map[string]string{}
-	for name, o := range map[string]transcripttest.Options{
-		"traps": {
-			Seed:      31,
-			Sessions:  24,
-			Traps:     true,
-			Copies:    true,
-			Subagents: true,
-		},
-		"traps2": {
-			Seed:     32,
-			Sessions: 24,
-			Traps:    true,
-			Copies:   true,
-		},
-		"large": {
-			Seed:      33,
-			Sessions:  30,
-			Bytes:     24 << 20,
-			LineBytes: 500,
-			Copies:    true,
-		},
-	} {
+	traps := transcripttest.Options{
+		Seed:      31,
+		Sessions:  24,
+		Traps:     true,
+		Copies:    true,
+		Subagents: true,
+	}
+	large := transcripttest.Options{
+		Seed:      33,
+		Sessions:  30,
+		Bytes:     24 << 20,
+		LineBytes: 500,
+		Copies:    true,
+	}
+	for name, o := range map[string]transcripttest.Options{"traps": traps, "large": large} {
 		fleets[name] = t.TempDir()
 		if _, err := transcripttest.Generate(fleets[name], o); err != nil {
 			t.Fatal(err)
@@ -165,7 +159,7 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 
 // TestThinnedLateReading: a reading that is written late is not judged, so that it is a later one that reaches a step.
 func TestThinnedLateReading(t *testing.T) {
-	events := handMade("a", 20, 30, 60, 61, 110, 105, 106, 107, 108, 109)
+	events := handMade("a", "20 30 60 61 110 105 106 107 108 109")
 	events[4].At = at(1.5)
 	o := plainOptions(alerts.Defaults())
 	o.Thresholds = alerts.Thresholds{WarningPercentage: 50}
@@ -209,7 +203,10 @@ func FuzzThinned(f *testing.F) {
 			case 2:
 				ev.Kind = alerts.EventTurnStart
 			case 3:
-				ev.Kind, ev.Sign, ev.Key, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), int64(b[i+2])*1000
+				ev.Kind = alerts.EventCompacted
+				ev.Sign = alerts.SignBoundary
+				ev.Key = transcript.Key(i + 1)
+				ev.PreTokens = int64(b[i+2]) * 1000
 				ev.Trigger = transcript.Trigger(b[i+2] % 3)
 			case 4:
 				ev.Kind = alerts.EventTurnEnd
@@ -248,31 +245,34 @@ func at(minutes float64) time.Time {
 	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// back is a rewind: to the event of this number, with this size in thousands of tokens.
-type back struct{ to, size int }
-
-// handMade is a session by its events: "turn", a size, "auto", "manual", or a rewind, one a minute.
-func handMade(id string, list ...any) []alerts.Event {
+// handMade is a session by its events, one a minute: turn, a size in thousands of
+// tokens, auto, manual, or back:TO:SIZE, a rewind to an event.
+func handMade(id, list string) []alerts.Event {
 	var events []alerts.Event
-	for i, x := range list {
-		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i))}
-		switch x := x.(type) {
-		case int:
-			ev.Kind = alerts.EventReading
-			ev.Tokens = int64(x) * 1000
-			ev.Window = 200_000
-		case back:
-			ev.Kind = alerts.EventReset
-			ev.Cause = alerts.CauseRewind
-			ev.Tokens = int64(x.size) * 1000
-			ev.Window = 200_000
-			ev.Left, ev.Until = transcript.InstantOf(at(float64(x.to))), transcript.InstantOf(at(float64(i-1)))
-		case string:
+	for i, word := range strings.Fields(list) {
+		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i)), Window: 200_000}
+		var to float64
+		switch word {
+		case "turn":
 			ev.Kind = alerts.EventTurnStart
-			if x != "turn" {
-				ev.Kind, ev.Sign, ev.Key, ev.Window, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), 200_000, 160_000
-				ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x]
+			ev.Window = 0
+		case "auto", "manual":
+			ev.Kind = alerts.EventCompacted
+			ev.Sign = alerts.SignBoundary
+			ev.Key = transcript.Key(i + 1)
+			ev.PreTokens = 160_000
+			ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[word]
+		default:
+			ev.Kind = alerts.EventReading
+			if _, err := fmt.Sscanf(word, "back:%g:%d", &to, &ev.Tokens); err == nil {
+				ev.Kind = alerts.EventReset
+				ev.Cause = alerts.CauseRewind
+				ev.Left = transcript.InstantOf(at(to))
+				ev.Until = transcript.InstantOf(at(float64(i - 1)))
+			} else if _, err := fmt.Sscan(word, &ev.Tokens); err != nil {
+				panic(err)
 			}
+			ev.Tokens *= 1000
 		}
 		events = append(events, ev)
 	}
