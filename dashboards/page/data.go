@@ -124,37 +124,16 @@ func seen(s *api.Session) int64 {
 // states are the names of needs, in their order.
 func states() [4]string { return [4]string{"waiting", "work", "idle", "quiet"} }
 
-func need(s *api.Session) urgency.Need { return urgency.Of(s.State, s.IsCompacting) }
-
-func stateOf(s *api.Session) string { return states()[need(s)] }
-
-// forecast returns the likely number of replies until a compaction, nil while
-// unknown.
-func forecast(s *api.Session) *api.Range {
-	if s.Forecast == nil {
-		return nil
-	}
-	return s.Forecast.Replies
-}
+func stateOf(s *api.Session) string { return states()[urgency.Of(s)] }
 
 // repliesNever is the number of replies where no forecast is possible.
 const repliesNever = 100_000
 
-// left is in how many replies a compaction is due, as the row shows it: by the
-// forecast, else by the pressure alone.
-func left(s *api.Session) float64 {
-	switch r := forecast(s); {
-	case r != nil:
-		return float64(urgency.Replies(r.Likely))
-	case s.PressureLevel != "":
-		return urgency.RepliesAt(value(s.Pressure))
-	}
-	return repliesNever
-}
+func left(s *api.Session) float64 { return min(urgency.Left(s), repliesNever) }
 
 // order is one number for the order of the rows: agents that wait for a person come
 // first, and among equals those with the fewest replies left.
-func order(s *api.Session) float64 { return float64(need(s))*2*repliesNever + left(s) }
+func order(s *api.Session) float64 { return float64(urgency.Of(s))*2*repliesNever + left(s) }
 
 // compare orders rows by need: agents that wait for a person, working ones by what
 // is left until the compaction, then the idle and the quiet.

@@ -174,7 +174,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"quote":          quote,
 		"reached":        reached,
 		"rest":           func(share float64) string { return percent(1 - share) },
-		"resting":        func(s *api.Session) bool { return need(s) >= urgency.Idles },
+		"resting":        urgency.Resting,
 		"seen":           seen,
 		"share":          share,
 		"short":          short,

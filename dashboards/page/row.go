@@ -88,7 +88,7 @@ func IdleCompaction(at time.Time) string {
 type outlook struct{ Replies, Between, Minutes, Why string }
 
 func outlookOf(s *api.Session) outlook {
-	r := forecast(s)
+	r := urgency.Forecast(s)
 	o := outlook{Replies: replies(r)}
 	switch {
 	case r != nil:

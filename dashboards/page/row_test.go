@@ -19,7 +19,9 @@ func agent(name, state, pressure string, ratio, left float64) *api.Session {
 		State:         state,
 		Enabled:       true,
 		PressureLevel: pressure,
-		Pressure:      &ratio,
+	}
+	if pressure != "" {
+		s.Pressure = &ratio
 	}
 	if left >= 0 {
 		s.Forecast = &api.Forecast{Replies: &api.Range{Low: left / 2, Likely: left, High: left * 2}}

@@ -22,44 +22,25 @@ import (
 )
 
 func handoffsOfTest() []api.Handoff {
-	return []api.Handoff{
-		{
-			Agent:     "agent-asks",
-			State:     "failed",
-			Reason:    "no_pane",
-			Path:      "/home/dev/web/handoff-1.md",
-			ChangedAt: topNow.Add(-time.Hour),
-		},
-		{Agent: "agent-web", State: "confirmed", ChangedAt: topNow},
-		{
-			Agent:     "agent-asks",
-			State:     "scheduled",
-			Waiting:   "draft",
-			Path:      "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md",
-			ChangedAt: topNow.Add(-time.Minute),
-		},
-	}
+	failed := api.Handoff{Agent: "agent-asks", State: "failed", Reason: "no_pane"}
+	failed.Path = "/home/dev/web/handoff-1.md"
+	failed.ChangedAt = topNow.Add(-time.Hour)
+	scheduled := api.Handoff{Agent: "agent-asks", State: "scheduled", Waiting: "draft"}
+	scheduled.Path = "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md"
+	scheduled.ChangedAt = topNow.Add(-time.Minute)
+	return []api.Handoff{failed, {Agent: "agent-web", State: "confirmed", ChangedAt: topNow}, scheduled}
 }
 
-func documentsOfTest() []document {
-	return []document{
-		{
-			ID:        "d1",
-			Agent:     "agent-web",
-			ClaimedBy: "agent-asks",
-			CreatedAt: topNow.Add(-48 * time.Hour),
-			Type:      "manual",
-			Status:    "consumed",
-			File:      "/state/d1.md",
-		},
-		{
-			ID:        "d2",
-			Agent:     "agent-web",
-			CreatedAt: topNow,
-			Type:      "manual",
-			Status:    "active",
-		},
+func documentsOfTest() (all []document) {
+	err := json.Unmarshal([]byte(`[
+		{"id": "d1", "agent": "agent-web", "claimed_by": "agent-asks", "created_at": "2026-04-29T12:00:00Z",
+			"type": "manual", "status": "consumed", "file": "/state/d1.md"},
+		{"id": "d2", "agent": "agent-web", "created_at": "2026-05-01T12:00:00Z", "type": "manual", "status": "active"}
+	]`), &all)
+	if err != nil {
+		panic(err)
 	}
+	return all
 }
 
 // TestActKeys checks what keys ask for, and the lowest line unless it is the footer:
@@ -128,7 +109,7 @@ func TestDraftStaysWithItsAgent(t *testing.T) {
 	t.Parallel()
 	x := topScene(80, 24, false)
 	x.keys("s", "h", "i", "enter")
-	x.poll(api.Sessions{Sessions: []api.Session{topSession("other", 10, nil)}}, nil, topNow)
+	x.poll(api.Sessions{Sessions: []api.Session{topSession("other", 10, "{}")}}, nil, topNow)
 	x.keys("y")
 	if a := x.take(); a.about.ID != "agent-asks" || a.text != "hi" {
 		t.Errorf("%q to %s", a.text, a.about.ID)
@@ -216,62 +197,37 @@ func TestActs(t *testing.T) {
 	t.Parallel()
 	browsed := ""
 	browse := func(_ context.Context, address string) error { browsed = address; return nil }
+	handoffs := []api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}
+	documents := []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}
 	for _, c := range []struct {
-		name   string
 		does   verb
 		agent  string
 		browse func(context.Context, string) error
 		want   tea.Msg
 		asked  string
 	}{
-		{"a message", sendText, "web", nil, note{
-			text: "queued for web; it arrives at the end of its turn",
-		}, "POST /sessions/agent-web/messages"},
-		{"without hooks", sendText, "unhooked", nil, note{
+		{sendText, "web", nil, note{text: "queued for web; it arrives at the end of its turn"}, ""},
+		{sendText, "unhooked", nil, note{
 			text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'",
-		}, "POST /sessions/agent-unhooked/messages"},
-		{
-			"a full queue",
-			sendText,
-			"full",
-			nil,
-			note{"50 messages wait for it already; wait, or cancel some", true},
-			"POST /sessions/agent-full/messages",
-		},
-		{
-			"an agent that is gone",
-			sendText,
-			"gone",
-			nil,
-			note{"the observer no longer has this agent; choose another", true},
-			"POST /sessions/agent-gone/messages",
-		},
-		{"the page", openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
-		{
-			"no browser",
-			openPage,
-			"web",
-			nil,
-			note{"no browser can be started here; 'sm open web' prints the address", true},
-			"POST /open",
-		},
-		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{
-			ID:    "h1",
-			Agent: "agent-web",
-			State: "confirmed",
-		}}, []document{{
-			ID:        "d1",
-			Agent:     "agent-web",
-			CreatedAt: topNow,
-		}}}}, "GET /handoffs GET /documents"},
+		}, ""},
+		{sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, ""},
+		{sendText, "gone", nil, note{"the observer no longer has this agent; choose another", true}, ""},
+		{openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
+		{openPage, "web", nil, note{
+			"no browser can be started here; 'sm open web' prints the address", true,
+		}, "POST /open"},
+		{readHandoffs, "web", nil, handedOver{"agent-web", &handed{handoffs, documents}}, "GET /handoffs GET /documents"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.does, c.agent), func(t *testing.T) {
 			d, in := newActor(t)
 			d.o.Browse = c.browse
 			d.o.From = "tmux-1"
-			got := d.do(action{does: c.does, about: topSession(c.agent, 0, nil), text: "hi"})()
+			got := d.do(action{does: c.does, about: topSession(c.agent, 0, "{}"), text: "hi"})()
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(note{}, handedOver{}, handed{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if c.does == sendText {
+				c.asked = "POST /sessions/agent-" + c.agent + "/messages"
 			}
 			if got := strings.Join(in.asked, " "); got != c.asked {
 				t.Errorf("asked %s, want %s", got, c.asked)
@@ -296,10 +252,7 @@ func TestActs(t *testing.T) {
 func TestAttachRefused(t *testing.T) {
 	t.Parallel()
 	d := actor{ctx: t.Context()}
-	s := topSession("web", 0, func(s *api.Session) {
-		s.Pane = "%3"
-		s.TmuxSocket = "/tmp/s"
-	})
+	s := topSession("web", 0, `{"pane": "%3", "tmux_socket": "/tmp/s"}`)
 	if got := d.do(action{
 		does:  attachPane,
 		about: s,

@@ -243,7 +243,7 @@ func nameCell(l *list, s *api.Session, width int) string {
 	switch {
 	case s.ID == l.selected:
 		colour = screen.Reverse
-	case resting(s):
+	case urgency.Resting(s):
 		colour = screen.Dim
 	}
 	name := screen.FitEnd(nameOf(s), width)
@@ -324,7 +324,7 @@ func usedShare(s *api.Session) float64 {
 // pressureColour returns the colour of a context. It is dim while the agent
 // rests, as nothing changes then.
 func pressureColour(s *api.Session) string {
-	if !resting(s) {
+	if !urgency.Resting(s) {
 		switch s.PressureLevel {
 		case "calm":
 			return screen.Green
@@ -369,12 +369,12 @@ func trendCell(_ *list, s *api.Session, width int) string {
 
 // repliesCell shows in about how many replies of the model the client compacts.
 func repliesCell(_ *list, s *api.Session, width int) string {
-	replies := repliesOf(s)
+	replies := urgency.Forecast(s)
 	if replies == nil {
 		return unknown()
 	}
 	colour := ""
-	if replies.Likely < 3 && !resting(s) {
+	if replies.Likely < 3 && !urgency.Resting(s) {
 		colour = screen.Orange
 	}
 	if urgency.Replies(replies.Likely) == 0 {
@@ -414,14 +414,6 @@ func workText(r *api.Range) string {
 	return fmt.Sprintf("%.0f days", r.Likely/(24*3600))
 }
 
-// repliesOf returns in how many replies the next compaction is due, or nil.
-func repliesOf(s *api.Session) *api.Range {
-	if s.Forecast == nil {
-		return nil
-	}
-	return s.Forecast.Replies
-}
-
 // countText formats a count in at most four characters.
 func countText(n int) string {
 	switch {
@@ -442,7 +434,7 @@ func stateCell(_ *list, s *api.Session, width int) string {
 		colour = screen.Magenta
 	case state == "busy":
 		colour = screen.Green
-	case resting(s):
+	case urgency.Resting(s):
 		colour = screen.Dim
 	}
 	return styled(colour, screen.FitEnd(waitText(state, s.WaitingFor, width), width))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -61,39 +62,17 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		want   string
 		left   float64
 	}{
-		{
-			0.4,
-			"due now",
-			0,
-		}, {
-			1.4,
-			"≈1",
-			1,
-		}, {
-			21.6,
-			"≈22",
-			22,
-		}, {
-			43.2,
-			"≈43",
-			43,
-		}, {
-			999.4,
-			"≈999",
-			999,
-		}, {
-			999.6,
-			"≈1000+",
-			1000,
-		}, {
-			1e9,
-			"≈1000+",
-			1000,
-		},
+		{0.4, "due now", 0},
+		{1.4, "≈1", 1},
+		{21.6, "≈22", 22},
+		{43.2, "≈43", 43},
+		{999.4, "≈999", 999},
+		{999.6, "≈1000+", 1000},
+		{1e9, "≈1000+", 1000},
 	} {
 		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
-		if got := ansi.Strip(repliesCell(nil, s, 7)); got != c.want || left(s) != c.left {
-			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, left(s), c.want, c.left)
+		if got := ansi.Strip(repliesCell(nil, s, 7)); got != c.want || urgency.Left(s) != c.left {
+			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, urgency.Left(s), c.want, c.left)
 		}
 	}
 }

@@ -28,14 +28,14 @@ func TestTopHostileNames(t *testing.T) {
 	t.Parallel()
 	var all api.Sessions
 	for i, name := range hostileNames() {
-		all.Sessions = append(all.Sessions, topSession(fmt.Sprint(i), int64(i)*10_000, func(s *api.Session) {
-			for _, field := range []*string{
-				&s.Title, &s.Label, &s.Name, &s.Project, &s.Model,
-				&s.State, &s.Handoff, &s.CWD, &s.TranscriptPath, &s.Host,
-			} {
-				*field = name
-			}
-		}))
+		s := topSession(fmt.Sprint(i), int64(i)*10_000, "{}")
+		for _, field := range []*string{
+			&s.Title, &s.Label, &s.Name, &s.Project, &s.Model,
+			&s.State, &s.Handoff, &s.CWD, &s.TranscriptPath, &s.Host,
+		} {
+			*field = name
+		}
+		all.Sessions = append(all.Sessions, s)
 	}
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
 		x := newModel(size[0]%2 == 0)
@@ -60,11 +60,11 @@ func FuzzTopScreen(f *testing.F) {
 		x := newModel(colour)
 		x.width = int(width)
 		x.height = int(height)
-		s := topSession("a", 50_000, nil)
+		s := topSession("a", 50_000, "{}")
 		for _, field := range []*string{&s.Label, &s.Name, &s.Project, &s.State, &s.Model, &s.Host} {
 			*field = name
 		}
-		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, nil)}, Demo: colour}, nil, topNow)
+		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, "{}")}, Demo: colour}, nil, topNow)
 		checkScreen(t, x, x.screen())
 		x.keys("G", "enter")
 		checkScreen(t, x, x.screen())

@@ -3,7 +3,6 @@ package top
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -68,11 +67,11 @@ func (o Order) compare(a, b *api.Session) int {
 	case ByCompactions:
 		return b.Compactions.Total() - a.Compactions.Total()
 	case ByReplies:
-		return cmp.Compare(left(a), left(b))
+		return cmp.Compare(urgency.Left(a), urgency.Left(b))
 	case ByUrgency:
 		return cmp.Or(
-			cmp.Compare(needOf(a), needOf(b)),
-			cmp.Compare(left(a), left(b)),
+			cmp.Compare(urgency.Of(a), urgency.Of(b)),
+			cmp.Compare(urgency.Left(a), urgency.Left(b)),
 			cmp.Compare(pressure(b), pressure(a)),
 		)
 	}
@@ -93,23 +92,6 @@ func pressure(s *api.Session) float64 {
 	}
 	return *s.Pressure
 }
-
-// left returns in how many replies a compaction is due, rounded as it is shown:
-// by the forecast, else by the pressure.
-func left(s *api.Session) float64 {
-	if replies := repliesOf(s); replies != nil {
-		return float64(urgency.Replies(replies.Likely))
-	}
-	if s.Pressure != nil {
-		return urgency.RepliesAt(*s.Pressure)
-	}
-	return math.Inf(1)
-}
-
-func needOf(s *api.Session) urgency.Need { return urgency.Of(s.State, s.IsCompacting) }
-
-// resting reports whether a session is idle or quiet.
-func resting(s *api.Session) bool { return needOf(s) >= urgency.Idles }
 
 // Clients returns the names that [OnlyClient] accepts.
 func Clients() []string { return []string{"claude", "codex"} }

@@ -43,40 +43,31 @@ func TestTable(t *testing.T) {
 // in a command, whatever the session is called.
 func TestTableIDs(t *testing.T) {
 	t.Parallel()
-	session := func(id, label, name, title string) api.Session {
-		return topSession("x", 10_000, func(s *api.Session) {
-			s.ID = id
-			s.SessionID = id
-			s.Name = name
-			s.Label = label
-			s.Title = title
-		})
-	}
-	all := []api.Session{
-		session(
-			"12345678-1111-4111-8111-111111111111",
-			"12345678",
-			"",
-			"Train the ranking model on last week's clicks",
-		),
-		session("abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"),
-		session(
-			"abcdef01-23bb-4111-8111-111111111111",
-			"the-agent-that-mends-the-build",
-			"the-agent-that-mends-the-build",
-			"",
-		),
-		session("99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"),
-		session("88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""),
-		session("short", "", "", "No label and a short id"),
-		session("77777777-1111-4111-8111-111111111111", "two\nlines", "two\nlines", ""),
-	}
-	for width, want := range map[int][]string{
-		60:  {"12345678", "abcdef01-23a", "abcdef01-23b", "", "", "short", "77777777"},
-		80:  {"12345678", "abcdef01-23a", "abcdef01-23b", "", "", "short", "77777777"},
-		120: {"12345678", "abcdef01-2", "abcdef01-23b", "", "", "short", "77777777"},
-		200: {"12345678", "abcdef01-2", "abcdef01-23b", "", "", "short", "77777777"},
+	var all []api.Session
+	for _, names := range [][4]string{ // id, label, name, title
+		{"12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"},
+		{"abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"},
+		{"abcdef01-23bb-4111-8111-111111111111", "the-agent-that-mends-the-build", "the-agent-that-mends-the-build", ""},
+		{"99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"},
+		{"88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""},
+		{"short", "", "", "No label and a short id"},
+		{"77777777-1111-4111-8111-111111111111", "two\nlines", "two\nlines", ""},
 	} {
+		s := topSession("x", 10_000, "{}")
+		s.ID = names[0]
+		s.SessionID = names[0]
+		s.Label = names[1]
+		s.Name = names[2]
+		s.Title = names[3]
+		all = append(all, s)
+	}
+	for width, want := range map[int]string{
+		60:  "12345678,abcdef01-23a,abcdef01-23b,,,short,77777777",
+		80:  "12345678,abcdef01-23a,abcdef01-23b,,,short,77777777",
+		120: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
+		200: "12345678,abcdef01-2,abcdef01-23b,,,short,77777777",
+	} {
+		want := strings.Split(want, ",")
 		var b strings.Builder
 		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
 			t.Fatal(err)

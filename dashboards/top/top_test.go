@@ -1,6 +1,7 @@
 package top
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,31 +24,22 @@ var update = flag.Bool("update", false, "write the screens in testdata anew")
 // topNow is the present in these tests.
 var topNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// topSession returns a session at work.
-func topSession(name string, tokens int64, with func(*api.Session)) api.Session {
-	percent := int(tokens * 100 / 200_000)
-	active := topNow.Add(-3 * time.Second)
+// topSession returns a session at work, with more fields in JSON.
+func topSession(name string, tokens int64, more string) api.Session {
 	s := api.Session{
 		ID:             "agent-" + name,
 		Name:           name,
 		Label:          name,
-		SessionID:      "11111111-1111-4111-8111-111111111111",
-		Project:        "web",
-		Model:          "claude-sonnet-4-5",
 		TokensUsed:     &tokens,
-		UsedPercentage: &percent,
-		WindowTokens:   200_000,
-		WindowSource:   "model",
-		Level:          "ok",
-		Cycle:          1,
-		IsActive:       true,
-		State:          "busy",
-		Enabled:        true,
-		LastActive:     &active,
-		ContextSource:  "transcript",
+		UsedPercentage: new(int(tokens * 100 / 200_000)),
+		LastActive:     new(topNow.Add(-3 * time.Second)),
 	}
-	if with != nil {
-		with(&s)
+	for _, text := range []string{`{"session_id": "11111111-1111-4111-8111-111111111111", "project": "web",
+		"model": "claude-sonnet-4-5", "window_tokens": 200000, "window_source": "model", "level": "ok", "cycle": 1,
+		"is_active": true, "state": "busy", "enabled": true, "context_source": "transcript"}`, more} {
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			panic(err)
+		}
 	}
 	if s.ThresholdTokens != nil && s.TokensUsed != nil {
 		s.Pressure = new(float64(*s.TokensUsed) / float64(*s.ThresholdTokens))
@@ -72,65 +64,23 @@ func topSession(name string, tokens int64, with func(*api.Session)) api.Session 
 
 // topFleet returns a session of each kind that the list distinguishes.
 func topFleet() api.Sessions {
-	threshold := new(int64(167_000))
-	between := func(low, likely, high float64) *api.Range {
-		return &api.Range{Low: low, Likely: likely, High: high}
-	}
 	return api.Sessions{Sessions: []api.Session{
-		topSession("web", 104_000, func(s *api.Session) {
-			s.Level = "warn"
-			s.ThresholdTokens = threshold
-			s.Compactions = api.Compactions{Auto: 3, Manual: 1}
-			s.Cycle = 5
-			s.CostUSD = new(4.2)
-			s.Forecast = &api.Forecast{
-				Replies: between(25, 40.4, 70),
-				Turns:   between(2, 2.4, 9),
-				Seconds: between(450, 720, 1260),
-			}
-		}),
-		topSession("api", 160_000, func(s *api.Session) {
-			s.Level = "critical"
-			s.ThresholdTokens = threshold
-			s.Queued = 2
-			s.Handoff = "clearing"
-			s.Project = "api"
-			s.Compactions.Auto = 12
-			s.Cycle = 13
-			s.Forecast = &api.Forecast{Replies: between(1, 1, 3), Turns: between(1, 1, 1)}
-		}),
-		topSession("train", 720_000, func(s *api.Session) {
-			s.Name = ""
-			s.Title = "Train the ranking model on last week's clicks"
-			s.WindowTokens = 1_000_000
-			s.UsedPercentage = new(72)
-			s.Level = "critical"
-			s.Model = "claude-opus-4-8"
-			s.Brake = "breaker"
-		}),
-		topSession("docs", 150_000, func(s *api.Session) {
-			s.ThresholdTokens = threshold
-			s.State = "idle"
-			s.IsIdle = true
-		}),
-		topSession("fresh", 0, func(s *api.Session) {
-			s.TokensUsed = nil
-			s.UsedPercentage = nil
-			s.Level = ""
-			s.IsCompacting = true
-		}),
-		topSession("asks", 30_000, func(s *api.Session) {
-			s.State = "waiting"
-			s.WaitingFor = "permission: Bash"
-			s.Enabled = false
-		}),
-		topSession("night", 66_000, func(s *api.Session) {
-			s.State = "quiet"
-			s.IsIdle = true
-			s.IsActive = false
-			s.LastActive = new(topNow.Add(-2 * time.Hour))
-		}),
-		topSession("gone", 190_000, func(s *api.Session) { s.State = "left" }),
+		topSession("web", 104_000, `{"level": "warn", "compaction_threshold_tokens": 167000,
+			"compactions": {"auto": 3, "manual": 1}, "cycle": 5, "cost_usd": 4.2, "forecast": {
+			"replies": {"low": 25, "likely": 40.4, "high": 70}, "turns": {"low": 2, "likely": 2.4, "high": 9},
+			"seconds": {"low": 450, "likely": 720, "high": 1260}}}`),
+		topSession("api", 160_000, `{"level": "critical", "compaction_threshold_tokens": 167000, "queued_messages": 2,
+			"handoff": "clearing", "project": "api", "compactions": {"auto": 12}, "cycle": 13, "forecast": {
+			"replies": {"low": 1, "likely": 1, "high": 3}, "turns": {"low": 1, "likely": 1, "high": 1}}}`),
+		topSession("train", 720_000, `{"name": "", "title": "Train the ranking model on last week's clicks",
+			"window_tokens": 1000000, "used_percentage": 72, "level": "critical", "model": "claude-opus-4-8",
+			"handoff_brake": "breaker"}`),
+		topSession("docs", 150_000, `{"compaction_threshold_tokens": 167000, "state": "idle", "is_idle": true}`),
+		topSession("fresh", 0, `{"tokens_used": null, "used_percentage": null, "level": "", "is_compacting": true}`),
+		topSession("asks", 30_000, `{"state": "waiting", "waiting_for": "permission: Bash", "enabled": false}`),
+		topSession("night", 66_000, `{"state": "quiet", "is_idle": true, "is_active": false,
+			"last_activity_at": "2026-05-01T10:00:00Z"}`),
+		topSession("gone", 190_000, `{"state": "left"}`),
 	}}
 }
 
@@ -407,7 +357,7 @@ func TestTopScrolls(t *testing.T) {
 	x.height = 10
 	var all api.Sessions
 	for i := range 40 {
-		all.Sessions = append(all.Sessions, topSession(fmt.Sprintf("n%02d", i), 1000, nil))
+		all.Sessions = append(all.Sessions, topSession(fmt.Sprintf("n%02d", i), 1000, "{}"))
 	}
 	x.poll(all, nil, topNow)
 	for i := range 40 {

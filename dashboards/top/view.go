@@ -156,8 +156,8 @@ func (t *model) summary() string {
 		agents++
 		compactions += s.Compactions.Total()
 		queued += s.Queued
-		needs[needOf(s)]++
-		if s.PressureLevel == "imminent" && !resting(s) {
+		needs[urgency.Of(s)]++
+		if s.PressureLevel == "imminent" && !urgency.Resting(s) {
 			imminent++
 		}
 	}
@@ -279,34 +279,35 @@ func (t *model) help() []string {
 	return t.scrolled([]string{styled(screen.Bold, "sm top") + styled(screen.Dim, hint), ""}, body)
 }
 
-func helpLines() []string {
-	var lines []string
-	for _, h := range [][2]string{
-		{"up down j k", "choose an agent; pgup pgdown g G go further"},
-		{"enter", "all about one agent; esc goes back"},
-		{"s", "send it a message; asks before it goes out"},
-		{"h", "its handoffs; h again asks it for one"},
-		{"a", "go to its tmux pane"},
-		{"o", "open the page at it in the browser"},
-		{"y", "copy its id"},
-		{"/", "filter by name, project, model or state"},
-		{"u p l", "sort by urgency, pressure, replies left"},
-		{"n t c", "sort by name, time of activity, compactions"},
-		{"r", "reverse the order"},
-		{"x", "hide quiet sessions, or show them again"},
-		{"q ctrl+c", "quit"},
-		{"", ""},
-		{"CONTEXT", "how full; ┃ is where the client compacts"},
-		{"", "green to red: how near; dim: it does nothing"},
-		{"TREND", "its last sizes, the height is the window"},
-		{"REPLIES", "until a compaction comes, about"},
-		{"CMP", "compactions of the session"},
-		{"CYCLE", "from one compaction, clear, handoff to another"},
-		{"FLAGS", "q2: two messages wait; H: handoff under way;"},
-		{"", "B: another would be refused; -: notices are off"},
-		{"SEEN", "how long ago it did anything"},
-	} {
-		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", h[0]))+h[1])
+const helpText = `up down j k: choose an agent; pgup pgdown g G go further
+enter: all about one agent; esc goes back
+s: send it a message; asks before it goes out
+h: its handoffs; h again asks it for one
+a: go to its tmux pane
+o: open the page at it in the browser
+y: copy its id
+/: filter by name, project, model or state
+u p l: sort by urgency, pressure, replies left
+n t c: sort by name, time of activity, compactions
+r: reverse the order
+x: hide quiet sessions, or show them again
+q ctrl+c: quit
+
+CONTEXT: how full; ┃ is where the client compacts
+: green to red: how near; dim: it does nothing
+TREND: its last sizes, the height is the window
+REPLIES: until a compaction comes, about
+CMP: compactions of the session
+CYCLE: from one compaction, clear, handoff to another
+FLAGS: q2: two messages wait; H: handoff under way;
+: B: another would be refused; -: notices are off
+SEEN: how long ago it did anything
+`
+
+func helpLines() (lines []string) {
+	for line := range strings.Lines(helpText) {
+		key, does, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", key))+does)
 	}
 	return lines
 }

@@ -1,12 +1,14 @@
 // Package urgency orders agents by how soon they need a person, and rounds
 // forecasts in replies, so that all views have the same order and figures.
 //
-// It is pure, and has no type of a session: each view brings its own.
+// It is pure.
 package urgency
 
 import (
 	"fmt"
 	"math"
+
+	"sm/observer/api"
 )
 
 // Need orders agents: those that wait for a person come first.
@@ -20,12 +22,12 @@ const (
 	Rests
 )
 
-// Of returns the need of an agent in a state.
-func Of(state string, compacting bool) Need {
-	if compacting {
+// Of returns the need of a session.
+func Of(s *api.Session) Need {
+	if s.IsCompacting {
 		return Works
 	}
-	switch state {
+	switch s.State {
 	case "waiting":
 		return Waits
 	case "idle":
@@ -34,6 +36,32 @@ func Of(state string, compacting bool) Need {
 		return Rests
 	}
 	return Works
+}
+
+// Resting reports whether a session is idle or quiet.
+func Resting(s *api.Session) bool { return Of(s) >= Idles }
+
+// Forecast returns in how many replies the next compaction is due, or nil.
+func Forecast(s *api.Session) *api.Range {
+	if s.Forecast == nil {
+		return nil
+	}
+	return s.Forecast.Replies
+}
+
+// wholeCycle is the assumed length of a cycle, in replies, without a forecast.
+const wholeCycle = 100
+
+// Left returns in how many replies a compaction is due, rounded as it is shown: by
+// the forecast, else by the pressure, infinite while both are unknown.
+func Left(s *api.Session) float64 {
+	switch r := Forecast(s); {
+	case r != nil:
+		return float64(Replies(r.Likely))
+	case s.Pressure != nil:
+		return math.Round(wholeCycle * max(0, 1-*s.Pressure))
+	}
+	return math.Inf(1)
 }
 
 // ManyReplies is the largest forecast that is shown.
@@ -51,9 +79,3 @@ func ReplyCount(likely float64) string {
 	}
 	return fmt.Sprint(n)
 }
-
-// wholeCycle is the assumed length of a cycle, in replies, without a forecast.
-const wholeCycle = 100
-
-// RepliesAt estimates from the pressure in how many replies a compaction is due.
-func RepliesAt(pressure float64) float64 { return math.Round(wholeCycle * max(0, 1-pressure)) }
