@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,27 +26,44 @@ func path(c cycle, stroke string, place func(i int) string) string {
 	return b.String()
 }
 
-// chart is a context's curve over time. Lines and words stand at percentages of its
-// size, so that nothing is distorted; the curve is a square of 100 by 100, stretched.
+// plane is where charts over time are drawn. Places on it are percentages of its size,
+// so that nothing is distorted; a curve is a square of 100 by 100, stretched.
+type plane struct {
+	From, To int64 // seconds since 1970
+	Top      int64 // tokens at the upper edge
+	zone     *time.Location
+}
+
+// X and Y return the place of a time and of a size.
+func (p *plane) X(at int64) string { return percent(p.x(at)) }
+func (p *plane) Y(tokens int64) string {
+	return percent(1 - min(1, float64(tokens)/float64(p.Top)))
+}
+
+func (p *plane) x(at int64) float64 { return float64(at-p.From) / float64(p.To-p.From) }
+
+// Grid returns the sizes that are marked at the left.
+func (p *plane) Grid() []int64 { return []int64{0, p.Top / 4, p.Top * 2 / 4, p.Top * 3 / 4, p.Top} }
+
+// Clock formats a time.
+func (p *plane) Clock(at int64) string { return clock(at, p.zone) }
+
+// chart is a context's curve over time.
 type chart struct {
-	Empty             bool
+	plane
+	*curve.History
+	session           *api.Session
 	Now, NowArea      string // of the present cycle
 	Earlier, PastArea string
-	Grid              []ruler // sizes
-	Limits            []ruler // from where notices are due and clients compact
-	Times             []ruler
-	Marks             []glyph
 	Description       string
 	Most              int    // the number of the last point
 	Data              string // what the script reads out, as JSON
 }
 
-type ruler struct{ At, Text, Day, Class string }
-
-// glyph is a mark on the curve.
-type glyph struct {
-	X, Y, Class, Title string
-	Opens              bool
+// threshold is a size from which notices are due or clients compact.
+type threshold struct {
+	At          int64
+	Text, Class string
 }
 
 // plot is what the script needs to say what lies below a pointer. Times are seconds since 1970.
@@ -65,18 +83,20 @@ type plotEvent struct {
 	Text string `json:"text"`
 }
 
-// chartOf draws all that is remembered.
-func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
+// chartOf draws all that is remembered, nil for nothing.
+func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	if len(h.Points) == 0 {
-		return chart{Empty: true}
+		return nil
 	}
 	from, to, peak := span(h)
-	top := ceiling(peak, s.WindowTokens)
-	x := func(at int64) float64 { return float64(at-from) / float64(to-from) }
-	y := func(tokens int64) float64 { return 1 - min(1, float64(tokens)/float64(top)) }
-	left := func(i int) string { return number(100 * x(h.Points[i].At)) }
-	place := func(i int) string { return left(i) + " " + number(100*y(h.Points[i].Tokens)) }
-	c := chart{Most: len(h.Points) - 1, Grid: gridOf(top), Times: times(from, to, zone)}
+	c := &chart{
+		plane:   plane{from, to, ceiling(peak, s.WindowTokens), zone},
+		History: h,
+		session: s,
+		Most:    len(h.Points) - 1,
+	}
+	left := func(i int) string { return number(100 * c.x(h.Points[i].At)) }
+	place := func(i int) string { return left(i) + " " + strings.TrimSuffix(c.Y(h.Points[i].Tokens), "%") }
 	blank := blankOf(h)
 	for _, stretch := range cyclesOf(h) {
 		line := path(stretch, "h0.01", place)
@@ -89,34 +109,12 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) chart {
 			c.NowArea = area
 		}
 	}
-	c.limits(s, top, y)
-	for i := range h.Marks {
-		m := &h.Marks[i]
-		if size := sizeAt(h, m); size > 0 || m.Opens() {
-			c.Marks = append(
-				c.Marks,
-				glyph{
-					percent(x(m.At)),
-					percent(y(size)),
-					markClass(m),
-					markTitle(m) + ", " + clock(m.At, zone),
-					m.Opens(),
-				},
-			)
-		}
-	}
-	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(
-		from,
-		zone,
-	) + " to " + clock(
-		to,
-		zone,
-	) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
+	c.Description = "Context over time, from " + c.Clock(from) + " to " + c.Clock(to) +
+		"; largest " + short(peak) + " tokens, last " + short(h.Points[c.Most].Tokens) + "."
 	c.Data = plotData(h, plot{
 		From:      from,
 		To:        to,
-		Top:       top,
+		Top:       c.Top,
 		Window:    s.WindowTokens,
 		Threshold: value(s.ThresholdTokens),
 		Marks:     []plotEvent{},
@@ -137,57 +135,44 @@ func plotData(h *curve.History, p plot, zone *time.Location) string {
 	return string(b)
 }
 
-// sizeAt is the context that a mark is about. A notice about a context that was just emptied is about what came before.
-func sizeAt(h *curve.History, m *curve.Mark) int64 {
+// SizeAt returns the context that a mark is about. A notice about a context that was
+// just emptied is about what came before.
+func (c *chart) SizeAt(m *curve.Mark) int64 {
 	if m.Tokens == 0 && !m.Opens() {
-		return sizeBefore(h, m.At)
+		return sizeBefore(c.History, m.At)
 	}
 	return m.Tokens
 }
 
-func (c *chart) limits(s *api.Session, top int64, y func(int64) float64) {
-	for _, l := range [...]struct {
-		at          int64
-		text, class string
-	}{
-		{s.WarningTokens, "notice at", "notice"},
-		{s.CriticalTokens, "critical notice at", "notice"},
-		{value(s.ThresholdTokens), "compacts at", "compacts"},
-	} {
-		if l.at <= 0 || l.at > top {
-			continue
+// Limits returns the thresholds that are drawn.
+func (c *chart) Limits() []threshold {
+	compacts := "compacts at"
+	if at := value(c.session.ThresholdTokens); at > 0 {
+		compacts += " " + short(at)
+		if assumed(c.session.ThresholdSource) {
+			compacts += " (assumed)"
 		}
-		text := l.text + " " + short(l.at)
-		if l.class == "compacts" && assumed(s.ThresholdSource) {
-			text += " (assumed)"
-		}
-		c.Limits = append(c.Limits, ruler{At: percent(y(l.at)), Text: text, Class: l.class})
 	}
+	all := []threshold{
+		{c.session.WarningTokens, "notice at " + short(c.session.WarningTokens), "notice"},
+		{c.session.CriticalTokens, "critical notice at " + short(c.session.CriticalTokens), "notice"},
+		{value(c.session.ThresholdTokens), compacts, "compacts"},
+	}
+	return slices.DeleteFunc(all, func(l threshold) bool { return l.At <= 0 || l.At > c.Top })
 }
 
-// times are at most six round times between two, with the day where that is another than before.
-func times(from, to int64, zone *time.Location) (all []ruler) {
+// ruler is a time below a chart.
+type ruler struct{ At, Text, Day, Class string }
+
+// Times returns at most six round times, with the day where that is another than before.
+func (p *plane) Times() (all []ruler) {
 	step := int64(1)
-	for _, step = range [...]int64{
-		1,
-		5,
-		10,
-		30,
-		60,
-		5 * 60,
-		10 * 60,
-		30 * 60,
-		3600,
-		2 * 3600,
-		6 * 3600,
-		12 * 3600,
-		86400,
-		2 * 86400,
-		7 * 86400,
-		30 * 86400,
-		365 * 86400,
+	const minute, hour, day = 60, 3600, 86400
+	for _, step = range []int64{
+		1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 6 * hour, 12 * hour,
+		day, 2 * day, 7 * day, 30 * day, 365 * day,
 	} {
-		if (to-from)/step < 6 {
+		if (p.To-p.From)/step < 6 {
 			break
 		}
 	}
@@ -195,19 +180,20 @@ func times(from, to int64, zone *time.Location) (all []ruler) {
 	if step < 60 {
 		form = "15:04:05"
 	}
-	_, shift := time.Unix(from, 0).In(zone).Zone() // so that round is what is round there
-	day := ""
-	for at := (from+int64(shift)+step-1)/step*step - int64(shift); at <= to && len(all) < 8; at += step {
-		t := time.Unix(at, 0).In(zone)
-		r := ruler{At: percent(float64(at-from) / float64(to-from)), Text: t.Format(form), Class: "middle"}
-		switch share := float64(at-from) / float64(to-from); {
+	_, shift := time.Unix(p.From, 0).In(p.zone).Zone() // so that round is what is round there
+	today := ""
+	at := (p.From+int64(shift)+step-1)/step*step - int64(shift)
+	for ; at <= p.To && len(all) < 8; at += step {
+		t := time.Unix(at, 0).In(p.zone)
+		r := ruler{At: p.X(at), Text: t.Format(form), Class: "middle"}
+		switch share := p.x(at); {
 		case share < 0.03:
 			r.Class = "start"
 		case share > 0.97:
 			r.Class = "end"
 		}
-		if d := t.Format("Jan 2"); d != day {
-			day = d
+		if d := t.Format("Jan 2"); d != today {
+			today = d
 			r.Day = d
 		}
 		all = append(all, r)

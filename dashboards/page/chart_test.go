@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,10 +35,11 @@ func TestMarksStandOnTheCurve(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, m := range chartOf(&api.Session{WindowTokens: 200_000}, h, time.UTC).Marks {
-		got = append(got, m.Class+" "+m.Y)
+	c := chartOf(&api.Session{WindowTokens: 200_000}, h, time.UTC)
+	for _, m := range h.Marks {
+		got = append(got, fmt.Sprint(m.Kind, " ", c.SizeAt(&m)))
 	}
-	if diff := cmp.Diff([]string{"storm 50%", "clear 100%", "warning 50%"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"storm 0", "storm 100000", "clear 0", "warning 100000"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -77,7 +79,7 @@ func TestChartTime(t *testing.T) {
 		{noon, noon + 4*24*3600, []string{"00:00 Mar 3", "00:00 Mar 4", "00:00 Mar 5", "00:00 Mar 6"}},
 	} {
 		var got []string
-		for _, r := range times(c.from, c.to, time.UTC) {
+		for _, r := range (&plane{From: c.from, To: c.to, zone: time.UTC}).Times() {
 			got = append(got, strings.TrimSpace(r.Text+" "+r.Day))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -14,8 +14,8 @@ type detail struct {
 	Session *api.Session
 	Asked   string // the id
 	View    string
-	Server  string // the central server that has the agent, "" for this machine
-	Chart   chart
+	Server  string         // the central server that has the agent, "" for this machine
+	Chart   *chart         // nil without readings
 	Latest  []api.Message  // the newest first
 	Under   []*api.Session // agents that work for this one
 	Events  []curve.Mark   // the newest first

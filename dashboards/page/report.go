@@ -30,14 +30,12 @@ type Report struct {
 // maxProjects limits the rows of projects.
 const maxProjects = 12
 
-// sticks is a chart of single figures over time, drawn as the page draws contexts.
+// sticks is a chart of single figures over time.
 type sticks struct {
-	Grid, Times []ruler
-	List        []stick
+	plane
+	List        []report.Boundary
 	Description string
 }
-
-type stick struct{ X, Y, Kind, Title string }
 
 // columns are a histogram, or shares with what they should be.
 type columns struct {
@@ -156,29 +154,9 @@ func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 		peak = max(peak, b.Tokens)
 	}
 	edge := max(30, (to-from)/50) // so that no figure is at the edge
-	from -= edge
-	to += edge
-	top := ceiling(peak, 0)
-	s := &sticks{
-		Grid:        gridOf(top),
-		Times:       times(from, to, zone),
+	return &sticks{
+		plane:       plane{from - edge, to + edge, ceiling(peak, 0), zone},
+		List:        all,
 		Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), short(peak)),
 	}
-	for _, b := range all {
-		s.List = append(s.List, stick{
-			X:     percent(float64(b.At.Unix()-from) / float64(to-from)),
-			Y:     percent(1 - min(1, float64(b.Tokens)/float64(top))),
-			Kind:  b.Kind,
-			Title: b.Kind + ", " + clock(b.At.Unix(), zone) + ": " + short(b.Tokens) + " tokens read again",
-		})
-	}
-	return s
-}
-
-// gridOf returns the sizes up to top that are marked at the left.
-func gridOf(top int64) (grid []ruler) {
-	for i := range int64(5) {
-		grid = append(grid, ruler{At: percent(1 - float64(top*i/4)/float64(top)), Text: short(top * i / 4)})
-	}
-	return grid
 }
