@@ -93,7 +93,9 @@ func (c *Costs) add(b *transcript.Bill) {
 	if b.Rereads > 0 {
 		x.WithRereads++
 	}
-	x.Reads, x.Rereads, x.Tokens = x.Reads+b.Reads, x.Rereads+b.Rereads, x.Tokens+b.Tokens
+	x.Reads += b.Reads
+	x.Rereads += b.Rereads
+	x.Tokens += b.Tokens
 }
 
 // settle turns milliseconds into seconds.
@@ -168,7 +170,9 @@ func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcr
 			f = &RereadFile{Project: project, Name: x.Name, key: key}
 			files[key] = f
 		}
-		f.Rereads, f.Tokens, f.After = f.Rereads+x.Reads, f.Tokens+x.Tokens, f.After+1
+		f.Rereads += x.Reads
+		f.Tokens += x.Tokens
+		f.After++
 	}
 }
 

@@ -30,8 +30,26 @@ type sums struct {
 	months   map[string]*Row
 	total    Row
 
-	pre, manual, idle, post, percent, turns  []int64
-	noPre, noManual, noIdle, noPost, noTurns int
+	pre, manual, idle, post, percent, turns figures
+}
+
+// figures are those of a distribution, and how many are not known.
+type figures struct {
+	known   []int64
+	unknown int
+}
+
+// add adds a figure, known or not.
+func (f *figures) add(x int64, known bool) {
+	if known {
+		f.known = append(f.known, x)
+	} else {
+		f.unknown++
+	}
+}
+
+func (f *figures) distribution(width int64) Distribution {
+	return DistributionOf(f.known, f.unknown, width)
 }
 
 // sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
@@ -122,45 +140,36 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 		return // or it is of the cycle before, and was only written late
 	}
 	one.waiting = false
-	s.post = append(s.post, ev.Tokens)
-	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}.Percent(ev.Tokens)))
+	s.post.add(ev.Tokens, true)
+	s.percent.add(int64(transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}.Percent(ev.Tokens)), true)
 }
 
 func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
 	one.waiting = true
 	one.at = ev.At
-	if one.shown {
-		s.turns = append(s.turns, int64(one.cycle))
-	} else {
-		s.noTurns++
-	}
+	s.turns.add(int64(one.cycle), one.shown)
 	Count(&one.compactions, ev.Trigger)
 	for _, row := range s.rows(ev.Model, ev.At) {
 		Count(&row.Compactions, ev.Trigger)
 	}
-	list := &s.pre
-	unknown := &s.noPre
 	switch {
 	case ev.Trigger == transcript.Manual:
-		list = &s.manual
-		unknown = &s.noManual
+		s.manual.add(size, size > 0)
 	case ev.Trigger == transcript.Idle:
-		list = &s.idle
-		unknown = &s.noIdle
-	case size > 0:
-		one.pre = append(one.pre, size)
-	}
-	if size > 0 {
-		*list = append(*list, size)
-	} else {
-		*unknown++
+		s.idle.add(size, size > 0)
+	default:
+		s.pre.add(size, size > 0)
+		if size > 0 {
+			one.pre = append(one.pre, size)
+		}
 	}
 }
 
 // unread counts a compaction that no reading followed.
 func (s *sums) unread(one *sessionSums) {
 	if one.waiting {
-		s.noPost++
+		s.post.add(0, false)
+		s.percent.add(0, false)
 	}
 	one.waiting = false
 }
@@ -211,7 +220,14 @@ func (s *sums) report(views []fleet.View) *Report {
 			x.Sessions++
 		}
 		r.Sessions++
-		r.From, r.To = widened(r.From, r.To, v)
+		if !v.Started.IsZero() {
+			if r.From == nil || v.Started.Before(*r.From) {
+				r.From = &v.Started
+			}
+			if r.To == nil || v.Active.After(*r.To) {
+				r.To = &v.Active
+			}
+		}
 		one := s.sessions[alerts.AgentID(v.Agent)]
 		if one == nil {
 			continue
@@ -222,36 +238,20 @@ func (s *sums) report(views []fleet.View) *Report {
 			most = append(most, Session{v.SessionID, v.Project, len(one.pre), slices.Min(one.pre), slices.Max(one.pre)})
 		}
 	}
-	s.spreads(r)
+	r.Pre = s.pre.distribution(tokenBin)
+	r.ManualPre = s.manual.distribution(tokenBin)
+	r.IdlePre = s.idle.distribution(tokenBin)
+	r.Post = s.post.distribution(tokenBin)
+	r.PostPercentage = s.percent.distribution(percentBin)
+	r.TurnsPerCycle = s.turns.distribution(turnBin)
 	r.Threshold = s.threshold(most)
-	r.Projects, r.Models, r.Months = busiest(projects), busiest(s.models), busiest(s.months)
-	slices.SortFunc(r.Months, func(a, b Row) int { return compareMonths(a.Name, b.Name) })
+	r.Projects = busiest(projects)
+	r.Models = busiest(s.models)
+	r.Months = busiest(s.months)
+	slices.SortFunc(r.Months, func(a, b Row) int { // what has no month comes last
+		return cmp.Compare(cmp.Or(a.Name, "z"), cmp.Or(b.Name, "z"))
+	})
 	return r
-}
-
-// spreads fills in the distributions.
-func (s *sums) spreads(r *Report) {
-	r.Pre = DistributionOf(s.pre, s.noPre, tokenBin)
-	r.ManualPre = DistributionOf(s.manual, s.noManual, tokenBin)
-	r.IdlePre = DistributionOf(s.idle, s.noIdle, tokenBin)
-	r.Post, r.PostPercentage = DistributionOf(
-		s.post,
-		s.noPost,
-		tokenBin,
-	), DistributionOf(
-		s.percent,
-		s.noPost,
-		percentBin,
-	)
-	r.TurnsPerCycle = DistributionOf(s.turns, s.noTurns, turnBin)
-}
-
-// compareMonths puts what has no month last.
-func compareMonths(a, b string) int {
-	if (a == "") != (b == "") {
-		return cmp.Compare(b, a)
-	}
-	return cmp.Compare(a, b)
 }
 
 // Add adds counts to others.
@@ -260,20 +260,6 @@ func Add(to *api.Compactions, c api.Compactions) {
 	to.Manual += c.Manual
 	to.Idle += c.Idle
 	to.Unknown += c.Unknown
-}
-
-// widened is a span of time that takes in that of a session.
-func widened(from, to *time.Time, v *fleet.View) (*time.Time, *time.Time) {
-	if v.Started.IsZero() {
-		return from, to
-	}
-	if from == nil || v.Started.Before(*from) {
-		from = &v.Started
-	}
-	if to == nil || v.Active.After(*to) {
-		to = &v.Active
-	}
-	return from, to
 }
 
 // busiest lists rows by their compactions, then by turns and sessions.
@@ -293,29 +279,24 @@ func busiest(rows map[string]*Row) []Row {
 }
 
 // threshold answers where clients compact.
-func (s *sums) threshold(most []Session) Threshold {
-	slices.SortStableFunc(most, func(a, b Session) int {
+func (s *sums) threshold(sessions []Session) Threshold {
+	slices.SortStableFunc(sessions, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(b.Compactions, a.Compactions), cmp.Compare(a.SessionID, b.SessionID))
 	})
 	t := Threshold{
-		Typical:  rangeOf(s.pre),
-		After:    rangeOf(s.post),
-		Sessions: append([]Session{}, most[:min(2, len(most))]...),
+		Typical:  rangeOf(s.pre.known),
+		After:    rangeOf(s.post.known),
+		Sessions: append([]Session{}, sessions[:min(2, len(sessions))]...),
 	}
-	if len(s.pre) == 0 {
+	if len(s.pre.known) == 0 {
 		return t
 	}
 	counts := map[int64]int{}
-	for _, x := range s.pre {
+	for _, x := range s.pre.known {
 		counts[x/tokenBin*tokenBin]++
 	}
-	best := int64(0)
-	for _, from := range slices.Sorted(maps.Keys(counts)) {
-		if counts[from] > counts[best] {
-			best = from
-		}
-	}
-	t.MostCommon = &Range{best, best + tokenBin}
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(a, b int64) int { return counts[a] - counts[b] })
+	t.MostCommon = &Range{most, most + tokenBin}
 	return t
 }
 
