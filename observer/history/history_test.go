@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,46 +219,50 @@ func TestOrderOfFiles(t *testing.T) {
 	}
 }
 
-// TestRepeatedLines: of the lines of one reply those stay that say when work went on.
+// TestRepeatedLines: of the lines of one reply those stay that show when work went on.
 func TestRepeatedLines(t *testing.T) {
-	line := func(message string, minute float64) *transcript.Entry {
-		return &transcript.Entry{
-			Kind:    transcript.KindReading,
-			Message: transcript.KeyOf([]byte(message)),
-			At:      transcript.InstantOf(at(minute)),
-			Context: 1000,
-		}
-	}
-	turn := &transcript.Entry{Kind: transcript.KindTurnStart, UUID: 7, At: transcript.InstantOf(at(20))}
-	boundary := &transcript.Entry{Kind: transcript.KindBoundary, UUID: 8, At: transcript.InstantOf(at(3.1))}
-	for _, c := range []struct {
-		name string
-		list []*transcript.Entry
-		want []float64
-	}{
-		{"three lines", []*transcript.Entry{line("a", 1), line("a", 2), line("a", 3)}, []float64{1, 3}},
-		{"another reply", []*transcript.Entry{line("a", 1), line("a", 2), line("a", 3), line("b", 4)}, []float64{1, 4}},
-		{"after a pause", []*transcript.Entry{line("a", 1), line("a", 3), turn}, []float64{1, 3, 20}},
-		{"a pause of just so long", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 6)}, []float64{1, 6}},
-		{"and longer", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 6.1)}, []float64{1, 3, 6.1}},
-		{"out of order", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 2)}, []float64{1, 3, 2}},
-		{"a compaction", []*transcript.Entry{line("a", 1), line("a", 3), boundary}, []float64{1, 3, 3.1}},
-		{"two replies alike", []*transcript.Entry{line("a", 1), line("b", 2), line("c", 3)}, []float64{1, 2, 3}},
+	// A line of a reply is a letter and its minute.
+	for list, want := range map[string]string{
+		"a1 a2 a3":          "a1 a3",
+		"a1 a2 a3 b4":       "a1 b4",
+		"a1 a3 turn20":      "a1 a3 turn20", // after a pause
+		"a1 a3 b6":          "a1 b6",
+		"a1 a3 b6.1":        "a1 a3 b6.1", // after a pause
+		"a1 a3 b2":          "a1 a3 b2",
+		"a1 a3 boundary3.1": "a1 a3 boundary3.1",
+		"a1 b2 c3":          "a1 b2 c3",
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			h := &History{models: []string{""}, index: map[string]uint16{"": 0}}
-			p := &log{}
-			for _, e := range c.list {
-				h.note(p, e)
+		h := &History{models: []string{""}, index: map[string]uint16{"": 0}}
+		p := &log{}
+		words := map[transcript.Instant]string{}
+		for word := range strings.FieldsSeq(list) {
+			name := strings.TrimRight(word, "0123456789.")
+			minute, err := strconv.ParseFloat(word[len(name):], 64)
+			if err != nil {
+				t.Fatal(err)
 			}
-			var got []float64
-			for _, r := range p.records {
-				got = append(got, r.at.Time().Sub(at(0)).Minutes())
+			e := &transcript.Entry{At: transcript.InstantOf(at(minute)), Context: 1000}
+			switch name {
+			case "turn":
+				e.Kind = transcript.KindTurnStart
+				e.UUID = 7
+			case "boundary":
+				e.Kind = transcript.KindBoundary
+				e.UUID = 8
+			default:
+				e.Kind = transcript.KindReading
+				e.Message = transcript.KeyOf([]byte(name))
 			}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
+			words[e.At] = word
+			h.note(p, e)
+		}
+		var got []string
+		for _, r := range p.records {
+			got = append(got, words[r.at])
+		}
+		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
 	}
 }
 
