@@ -16,7 +16,8 @@ import (
 )
 
 // fieldLines has a field of a session a line: its name, and the template of its
-// value. A central server has fewer figures than an observer.
+// value. A central server has fewer figures than an observer, and Codex has no status
+// line.
 const fieldLines = `agent: {{.ID}}
 host: {{.Host}}
 title: {{.Title}}
@@ -34,12 +35,12 @@ model: {{.Model}}
 client version: {{.Version}}
 state: {{wait .State .WaitingFor}}
 notices: {{if not .Enabled}}off{{end}}
-context: {{context .}}
+context: {{if and .TokensUsed .UsedPercentage}}{{bar (value .UsedPercentage)}} {{.UsedPercentage}}%, {{.TokensUsed}} of {{.WindowTokens}} tokens{{else}}unknown until the next reply{{end}}
 pressure: {{with .Pressure}}{{$.PressureLevel}}, {{percent .}}% of where it compacts{{end}}
 window: {{.WindowTokens}} tokens, by {{.WindowSource}}
 largest context: {{if not .Host}}{{.PeakTokens}} tokens{{end}}
-last reading: {{with .ReadingAt}}{{ago .}}, by {{source $}}{{end}}
-cross-check: {{crossCheck .}}
+last reading: {{with .ReadingAt}}{{ago .}}, by {{if and (eq $.Client "codex") (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
+cross-check: {{if and (eq .CrossCheck "drift") .DriftTokens}}the status line has {{printf "%+d" (value .DriftTokens)}} tokens; see sm doctor{{else}}{{or .CrossCheck "–"}}{{end}}
 status line: {{if not .Host}}{{ago .StatuslineAt}}{{end}}
 last hook: {{if not .Host}}{{ago .HookAt}}{{end}}
 compactions: {{compactions .}}
@@ -48,11 +49,11 @@ compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{e
 when idle: {{with .IdleCompactionAt}}{{idleCompaction (value .)}}{{end}}
 forecast: {{forecast .Forecast}}
 cycle: {{.Cycle}}
-handoff: {{handoff .}}
+handoff: {{$and := ""}}{{with .Handoff}}{{.}}{{$and = "; "}}{{end}}{{with .LastHandoff}}{{$and}}last with {{.}}{{$and = "; "}}{{end}}{{if eq .Brake "breaker"}}{{$and}}the next would be refused: too many in a short time{{else if eq .Brake "futile"}}{{$and}}another would be refused: this context was above the warning from its start{{end}}
 messages waiting: {{with .Queued}}{{.}}{{end}}
 turns: {{if not .Host}}{{.Turns}}{{end}}
-messages: {{if not .Host}}{{.Messages}}: {{tokens .Tokens}}{{end}}
-subagents: {{with .Subagents}}{{if or .Messages .Files}}{{.Files}} files, {{.Messages}} messages: {{tokens .Tokens}}{{end}}{{end}}
+messages: {{if not .Host}}{{.Messages}}: {{template "tokens" .Tokens}}{{end}}
+subagents: {{with .Subagents}}{{if or .Messages .Files}}{{.Files}} files, {{.Messages}} messages: {{template "tokens" .Tokens}}{{end}}{{end}}
 cost: {{with .CostUSD}}{{dollars (value .)}} by the client's own figures{{end}}
 first request: {{with .CacheWriteUSD}}{{dollars (value .)}} to write the context into the cache, by the client's estimate{{end}}
 from the cache: {{with .CacheHitRatio}}{{hundredths .}}% of all input{{end}}
@@ -65,22 +66,21 @@ last activity: {{ago .LastActive}}
 // for a terminal.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	lines := template.New("").Funcs(template.FuncMap{
+		"bar":            screen.Bar,
 		"ago":            func(at *time.Time) string { return screen.Ago(at, now) },
 		"compactions":    Compactions,
 		"compactsAt":     page.CompactsAt,
-		"context":        contextText,
-		"crossCheck":     crossCheckText,
 		"dollars":        dollars,
 		"forecast":       forecastText,
-		"handoff":        handoffText,
 		"hundredths":     func(share *float64) string { return fmt.Sprintf("%.0f", 100**share) },
 		"idleCompaction": page.IdleCompaction,
 		"percent":        func(share *float64) int { return int(100 * *share) }, // cut, as on the page
-		"source":         readingSource,
-		"tokens":         tokensText,
+		"tokens":         screen.Tokens,
 		"value":          reflect.Indirect,
 		"wait":           func(state, reason string) string { return waitText(state, reason, math.MaxInt) },
 	})
+	template.Must(lines.Parse(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, ` +
+		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`))
 	for line := range strings.Lines(fieldLines) {
 		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		var value strings.Builder
@@ -93,53 +93,6 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		}
 	}
 	return fields
-}
-
-func contextText(s *api.Session) string {
-	if s.TokensUsed == nil || s.UsedPercentage == nil {
-		return "unknown until the next reply"
-	}
-	return fmt.Sprintf(
-		"%s %d%%, %d of %d tokens",
-		screen.Bar(*s.UsedPercentage),
-		*s.UsedPercentage,
-		*s.TokensUsed,
-		s.WindowTokens,
-	)
-}
-
-func readingSource(s *api.Session) string {
-	source := cmp.Or(s.ContextSource, "transcript")
-	if s.Client == "codex" && source == "statusline" { // Codex has no status line
-		return "a hook"
-	}
-	return source
-}
-
-// crossCheckText returns how the status line agrees with the transcript.
-func crossCheckText(s *api.Session) string {
-	if s.CrossCheck == "drift" && s.DriftTokens != nil {
-		return fmt.Sprintf("the status line has %+d tokens; see sm doctor", *s.DriftTokens)
-	}
-	return cmp.Or(s.CrossCheck, "–")
-}
-
-// handoffText returns the state of handoffs, and what prevents another.
-func handoffText(s *api.Session) string {
-	var parts []string
-	if s.Handoff != "" {
-		parts = append(parts, s.Handoff)
-	}
-	if s.LastHandoff != nil {
-		parts = append(parts, "last with "+*s.LastHandoff)
-	}
-	switch s.Brake {
-	case "breaker":
-		parts = append(parts, "the next would be refused: too many in a short time")
-	case "futile":
-		parts = append(parts, "another would be refused: this context was above the warning from its start")
-	}
-	return strings.Join(parts, "; ")
 }
 
 // forecastText formats a forecast as "≈ 40 replies, 25–70; about 12 min; 3 turns".
@@ -164,11 +117,6 @@ func forecastText(f *api.Forecast) string {
 		parts = append(parts, urgency.ReplyCount(f.Turns.Likely)+unit(f.Turns, " turn", " turns"))
 	}
 	return strings.Join(parts, "; ")
-}
-
-func tokensText(t api.Tokens) string {
-	return fmt.Sprintf("%s input, %s cache creation, %s cache read, %s output",
-		screen.Tokens(t.Input), screen.Tokens(t.CacheCreation), screen.Tokens(t.CacheRead), screen.Tokens(t.Output))
 }
 
 // Compactions formats counts as "3 auto, 1 manual"; "–" for none.
