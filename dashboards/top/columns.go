@@ -22,8 +22,15 @@ type column struct {
 	cell  cell
 }
 
-// cell returns the text of a session in a column of width cells.
-type cell func(l *list, s *api.Session, width int) string
+// place is where a column shows a session.
+type place struct {
+	*api.Session
+	list  *list
+	width int // cells
+}
+
+// cell returns the text of a place.
+type cell func(c place) string
 
 // columnLines has the columns in their order: title, min, max, rank, and whether it is
 // flush right. HOST is for the sessions of several machines.
@@ -47,23 +54,23 @@ MODEL 10 16 14 left
 
 func columns() (all []column) {
 	cells := map[string]cell{
-		"HOST":    func(_ *list, s *api.Session, _ int) string { return screen.Text(s.Host) },
-		"PROJECT": func(_ *list, s *api.Session, width int) string { return screen.FitEnd(s.Project, width) },
+		"HOST":    func(c place) string { return screen.Text(c.Host) },
+		"PROJECT": func(c place) string { return screen.FitEnd(c.Project, c.width) },
 		"NAME":    nameCell,
-		"ID":      func(l *list, s *api.Session, _ int) string { return styled(screen.Dim, screen.Text(l.ids[s.ID])) },
+		"ID":      func(c place) string { return styled(screen.Dim, screen.Text(c.list.ids[c.ID])) },
 		"CONTEXT": barCell,
 		"USED":    usedCell,
 		"TOKENS":  tokensCell,
 		"TREND":   trendCell,
 		"REPLIES": repliesCell,
-		"CMP":     func(_ *list, s *api.Session, _ int) string { return countText(s.Compactions.Total()) },
+		"CMP":     func(c place) string { return countText(c.Compactions.Total()) },
 		"STATE":   stateCell,
-		"CYCLE":   func(_ *list, s *api.Session, _ int) string { return countText(s.Cycle) },
+		"CYCLE":   func(c place) string { return countText(c.Cycle) },
 		"FLAGS":   flagsCell,
 		"SEEN":    seenCell,
 		"COST":    costCell,
-		"MODEL": func(_ *list, s *api.Session, _ int) string {
-			return styled(screen.Dim, screen.Text(strings.TrimPrefix(s.Model, "claude-")))
+		"MODEL": func(c place) string {
+			return styled(screen.Dim, screen.Text(strings.TrimPrefix(c.Model, "claude-")))
 		},
 	}
 	for line := range strings.Lines(columnLines) {
@@ -220,7 +227,7 @@ func titles(columns []placed, gap int) string {
 
 // row returns the line of one session.
 func (l *list) row(s *api.Session, columns []placed, gap int) string {
-	return joinCells(columns, gap, func(c placed) string { return c.cell(l, s, c.width) })
+	return joinCells(columns, gap, func(c placed) string { return c.cell(place{s, l, c.width}) })
 }
 
 // joinCells makes a line of a cell for each column.
@@ -238,17 +245,17 @@ func joinCells(columns []placed, gap int, cell func(placed) string) string {
 	return strings.Join(cells, strings.Repeat(" ", gap))
 }
 
-func nameCell(l *list, s *api.Session, width int) string {
+func nameCell(c place) string {
 	colour := ""
 	switch {
-	case s.ID == l.selected:
+	case c.ID == c.list.selected:
 		colour = screen.Reverse
-	case urgency.Resting(s):
+	case urgency.Resting(c.Session):
 		colour = screen.Dim
 	}
-	name := screen.FitEnd(nameOf(s), width)
-	if titled(s) { // the beginning of a title says most
-		name = screen.FitStart(screen.Text(s.Title), width)
+	name := screen.FitEnd(nameOf(c.Session), c.width)
+	if titled(c.Session) { // the beginning of a title says most
+		name = screen.FitStart(screen.Text(c.Title), c.width)
 	}
 	return styled(colour, name)
 }
@@ -257,11 +264,11 @@ func nameCell(l *list, s *api.Session, width int) string {
 func unknown() string { return styled(screen.Dim, "–") }
 
 // costCell shows the client's own estimate.
-func costCell(_ *list, s *api.Session, _ int) string {
-	if s.CostUSD == nil {
+func costCell(c place) string {
+	if c.CostUSD == nil {
 		return unknown()
 	}
-	return dollars(*s.CostUSD)
+	return dollars(*c.CostUSD)
 }
 
 // dollars formats an amount in at most seven characters.
@@ -284,21 +291,21 @@ func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 
 // barCell shows how full the context is, with a mark at the size at which the
 // client compacts.
-func barCell(_ *list, s *api.Session, width int) string {
+func barCell(c place) string {
 	mark := -1
-	if s.ThresholdTokens != nil && s.WindowTokens > 0 && *s.ThresholdTokens > 0 {
-		share := float64(*s.ThresholdTokens) / float64(s.WindowTokens)
-		mark = min(width-1, int(share*float64(width)))
+	if c.ThresholdTokens != nil && c.WindowTokens > 0 && *c.ThresholdTokens > 0 {
+		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
+		mark = min(c.width-1, int(share*float64(c.width)))
 	}
-	eighths := int(usedShare(s)*float64(width)*8 + 0.5)
+	eighths := int(usedShare(c.Session)*float64(c.width)*8 + 0.5)
 
 	var bar, filled, empty strings.Builder
 	flush := func() {
-		bar.WriteString(styled(pressureColour(s), filled.String()) + styled(screen.Dim, empty.String()))
+		bar.WriteString(styled(pressureColour(c.Session), filled.String()) + styled(screen.Dim, empty.String()))
 		filled.Reset()
 		empty.Reset()
 	}
-	for i := range width {
+	for i := range c.width {
 		switch n := eighths - 8*i; {
 		case i == mark:
 			flush()
@@ -339,51 +346,51 @@ func pressureColour(s *api.Session) string {
 	return screen.Dim
 }
 
-func usedCell(_ *list, s *api.Session, _ int) string {
-	if s.UsedPercentage == nil {
+func usedCell(c place) string {
+	if c.UsedPercentage == nil {
 		return unknown()
 	}
-	return styled(pressureColour(s), fmt.Sprintf("%d%%", *s.UsedPercentage))
+	return styled(pressureColour(c.Session), fmt.Sprintf("%d%%", *c.UsedPercentage))
 }
 
-func tokensCell(_ *list, s *api.Session, _ int) string {
+func tokensCell(c place) string {
 	used := "–"
-	if s.TokensUsed != nil {
-		used = screen.Tokens(*s.TokensUsed)
+	if c.TokensUsed != nil {
+		used = screen.Tokens(*c.TokensUsed)
 	}
-	return used + "/" + screen.Tokens(s.WindowTokens)
+	return used + "/" + screen.Tokens(c.WindowTokens)
 }
 
 // trendCell draws the last sizes of the context, the newest at the right. The
 // whole height is the window.
-func trendCell(_ *list, s *api.Session, width int) string {
+func trendCell(c place) string {
 	marks := []rune("▁▂▃▄▅▆▇█")
-	newest := s.Trend[max(0, len(s.Trend)-max(0, width)):]
-	text := strings.Repeat(" ", max(0, width-len(newest)))
+	newest := c.Trend[max(0, len(c.Trend)-max(0, c.width)):]
+	text := strings.Repeat(" ", max(0, c.width-len(newest)))
 	for _, share := range newest {
 		height := int(share*float64(len(marks)) + 0.999)
 		text += string(marks[min(max(height, 1), len(marks))-1])
 	}
-	return styled(pressureColour(s), text)
+	return styled(pressureColour(c.Session), text)
 }
 
 // repliesCell shows in about how many replies of the model the client compacts.
-func repliesCell(_ *list, s *api.Session, width int) string {
-	replies := urgency.Forecast(s)
+func repliesCell(c place) string {
+	replies := urgency.Forecast(c.Session)
 	if replies == nil {
 		return unknown()
 	}
 	colour := ""
-	if replies.Likely < 3 && !urgency.Resting(s) {
+	if replies.Likely < 3 && !urgency.Resting(c.Session) {
 		colour = screen.Orange
 	}
 	if urgency.Replies(replies.Likely) == 0 {
 		return styled(colour, "due now")
 	}
 	text := "≈" + urgency.ReplyCount(replies.Likely)
-	if longer := repliesText(replies, ""); screen.Cells(longer) <= width {
+	if longer := repliesText(replies, ""); screen.Cells(longer) <= c.width {
 		text = longer
-		if work := workText(s.Forecast.Seconds); work != "" && screen.Cells(text+"; "+work) <= width {
+		if work := workText(c.Forecast.Seconds); work != "" && screen.Cells(text+"; "+work) <= c.width {
 			text += "; " + work
 		}
 	}
@@ -425,19 +432,19 @@ func countText(n int) string {
 	return "many"
 }
 
-func stateCell(_ *list, s *api.Session, width int) string {
-	state := s.State
+func stateCell(c place) string {
+	state := c.State
 	colour := screen.Yellow
 	switch {
-	case s.IsCompacting:
+	case c.IsCompacting:
 		state = "compacting"
 		colour = screen.Magenta
 	case state == "busy":
 		colour = screen.Green
-	case urgency.Resting(s):
+	case urgency.Resting(c.Session):
 		colour = screen.Dim
 	}
-	return styled(colour, screen.FitEnd(waitText(state, s.WaitingFor, width), width))
+	return styled(colour, screen.FitEnd(waitText(state, c.WaitingFor, c.width), c.width))
 }
 
 // waitText returns a state with what the agent waits for. Where there is no room
@@ -457,7 +464,7 @@ func waitText(state, reason string, width int) string {
 
 // flagsCell shows messages that wait, a handoff, what prevents one, and that
 // notices are off: in letters where there is no room for words.
-func flagsCell(_ *list, s *api.Session, width int) string {
+func flagsCell(c place) string {
 	var words []string
 	letters := ""
 	flag := func(set bool, word, letter string) {
@@ -466,23 +473,23 @@ func flagsCell(_ *list, s *api.Session, width int) string {
 			letters += letter
 		}
 	}
-	queued := "q" + countText(s.Queued)
-	flag(s.Queued > 0, queued, queued)
-	flag(s.Handoff != "", "handoff "+s.Handoff, "H")
-	flag(s.Brake != "", s.Brake, "B")
-	flag(!s.Enabled, "off", "-")
+	queued := "q" + countText(c.Queued)
+	flag(c.Queued > 0, queued, queued)
+	flag(c.Handoff != "", "handoff "+c.Handoff, "H")
+	flag(c.Brake != "", c.Brake, "B")
+	flag(!c.Enabled, "off", "-")
 
 	text := screen.Text(strings.Join(words, " "))
-	if screen.Cells(text) > width {
-		text = screen.FitStart(letters, width)
+	if screen.Cells(text) > c.width {
+		text = screen.FitStart(letters, c.width)
 	}
 	return styled(screen.Yellow, text)
 }
 
 // seenCell shows how long ago the session did anything.
-func seenCell(l *list, s *api.Session, width int) string {
-	text := strings.TrimSuffix(screen.Ago(s.LastActive, l.now), " ago")
-	if screen.Cells(text) > width { // a time in the future
+func seenCell(c place) string {
+	text := strings.TrimSuffix(screen.Ago(c.LastActive, c.list.now), " ago")
+	if screen.Cells(text) > c.width { // a time in the future
 		return unknown()
 	}
 	return styled(screen.Dim, text)

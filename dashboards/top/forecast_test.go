@@ -47,7 +47,7 @@ func TestForecastTexts(t *testing.T) {
 		18: "≈ 40, 25–70",
 		19: "≈ 40, 25–70; 12 min",
 	} {
-		if got := ansi.Strip(repliesCell(nil, &api.Session{Forecast: f}, width)); got != want {
+		if got := ansi.Strip(repliesCell(place{Session: &api.Session{Forecast: f}, width: width})); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		{1e9, "≈1000+", 1000},
 	} {
 		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
-		if got := ansi.Strip(repliesCell(nil, s, 7)); got != c.want || urgency.Left(s) != c.left {
+		if got := ansi.Strip(repliesCell(place{Session: s, width: 7})); got != c.want || urgency.Left(s) != c.left {
 			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, urgency.Left(s), c.want, c.left)
 		}
 	}

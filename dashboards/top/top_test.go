@@ -409,7 +409,7 @@ func TestTrend(t *testing.T) {
 		{3, nil, "   "},
 		{0, []float64{1}, ""},
 	} {
-		if got := ansi.Strip(trendCell(nil, &api.Session{Trend: c.trend}, c.width)); got != c.want {
+		if got := ansi.Strip(trendCell(place{Session: &api.Session{Trend: c.trend}, width: c.width})); got != c.want {
 			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
 		}
 	}

@@ -356,8 +356,8 @@ func facts(s *api.Session, now time.Time, width int) []string {
 	}
 	lines := []string{
 		"",
-		label("context") + barCell(nil, s, bar),
-		label("trend") + trendCell(nil, s, min(30, bar)),
+		label("context") + barCell(place{Session: s, width: bar}),
+		label("trend") + trendCell(place{Session: s, width: min(30, bar)}),
 		"",
 	}
 	rows := (len(all) + columns - 1) / columns
