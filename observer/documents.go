@@ -47,9 +47,6 @@ func (h *handoffs) rereadBy(r rotation.Rotation) []string {
 	return h.reread(r.Agent, time.Now())
 }
 
-// sweepEffect removes old copies of documents under plain names.
-type sweepEffect struct{}
-
 // fitWithin is how long a file may take to be looked at while its agent waits.
 const fitWithin = 3 * time.Second
 

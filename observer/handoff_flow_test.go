@@ -323,7 +323,10 @@ func TestHandoff_FileValidation(t *testing.T) {
 	for path, want := range map[string]string{
 		r.dir + "/none.md": "there is no such file; write the document first",
 		"doc.md":           "the path is not absolute",
-		c.doc("large.md", strings.Repeat("x", 4097)): "4097 bytes, and the limit is 4096; shorten the document",
+		c.doc(
+			"large.md",
+			strings.Repeat("x", 4097),
+		): "4097 bytes, and the limit is 4096: it is too large; shorten the document",
 	} {
 		if x := r.asksHandoff(
 			"w1",

@@ -150,7 +150,10 @@ func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
 		in.Read = doc.File
 	}
 	if typed := e.rotation.Way != rotation.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
-		in.Plain, err = r.documents.Store().Plain(string(in.ID), doc.Body, now)
+		in.Plain = doc.File
+		if !alerts.Plain(in.Plain) {
+			err = documents.ErrNotPlain
+		}
 	}
 	if err != nil {
 		r.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
@@ -167,15 +170,6 @@ func (o prepared) apply(c *core, now time.Time) {
 		o.Messages = c.delivery.carried(&r, now)
 	}
 	c.handoffs.step(o.Prepared, now)
-}
-
-func (sweepEffect) run(_ context.Context, r *effectRunner) outcome {
-	if docs := r.documents.Store(); docs != nil {
-		if err := docs.SweepPlain(time.Now()); err != nil {
-			r.log.Debug("old copies of documents cannot be removed", "err", err)
-		}
-	}
-	return nil
 }
 
 func (e consumeEffect) run(_ context.Context, r *effectRunner) outcome {

@@ -159,9 +159,6 @@ func (h *handoffs) resume() {
 			h.order(r)
 		}
 	}
-	if !h.dryRun {
-		h.effects.add(sweepEffect{})
-	}
 	heard := map[alerts.AgentID]rotation.Rotation{}
 	for _, r := range h.rotations.All() { // the oldest first
 		if r.State == rotation.Confirmed {

@@ -1,8 +1,7 @@
-// Package files holds what handoff documents and the states of guarded sessions share: a
-// lock between processes, files that appear whole or not at all, damaged files that are set
-// aside, and JSON objects that keep members of other programs.
+// Package files reads and replaces the small files that handoff documents and guarded
+// sessions are kept in, under a lock between processes.
 //
-// Invariants: a lock ends with its process; what Put has written is on disk when it returns;
+// Invariants: a lock ends with its process; what Write has written is on disk when it returns;
 // SetAside deletes nothing. Names are relative to an os.Root, so that no link leads out of
 // the folder.
 package files
@@ -11,88 +10,101 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
 	"time"
 )
 
-// ErrIrregular means that a name is not that of a regular file.
-var ErrIrregular = errors.New("it is not a regular file")
+// ErrDamaged means that a file is not one that this program has written.
+var ErrDamaged = errors.New("not a valid file")
 
-const (
-	// lockPause is the first pause before a taken lock is tried again, maxLockPause the
-	// longest: a change takes about as long as a disk needs to sync.
-	lockPause    = time.Millisecond
-	maxLockPause = 16 * time.Millisecond
-)
+// Read reads a regular file of this user of at most limit bytes. It follows no link and waits
+// for no pipe. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
+func Read(path string, limit int64) ([]byte, error) {
+	damaged := func(why string) ([]byte, error) { return nil, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why) }
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket
+		return damaged("it is not a regular file")
+	case err != nil:
+		return nil, err
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return damaged("it is not a regular file")
+	case !Own(info):
+		return damaged("it belongs to another user")
+	case info.Size() > limit:
+		return damaged(fmt.Sprintf("it is larger than %d bytes", limit))
+	}
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// Own reports whether a file belongs to the user of this process.
+func Own(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// lockPause is between two tries to take a lock; a change takes about as long as a disk needs
+// to sync.
+const lockPause = 4 * time.Millisecond
 
 // Lock waits for the lock on a file in root, until ctx ends. The system releases it when
 // its process ends. The file is never removed: the next process would lock another one.
 func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
-	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
-		f, err := tryLock(root, name)
-		if f != nil || err != nil {
-			return f, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// tryLock returns nil when another process has the lock, or when the file was removed
-// meanwhile.
-func tryLock(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	held, err := f.Stat()
-	if err == nil {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	if err == nil {
-		var named fs.FileInfo
-		named, err = root.Lstat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			err = nil // it is created again
-		case err != nil:
-		case !named.Mode().IsRegular():
-			err = fmt.Errorf("%s: %w", name, ErrIrregular)
-		case os.SameFile(held, named):
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
 			return f, nil
 		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(err, f.Close())
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), f.Close())
+		}
 	}
-	_ = f.Close() // nothing was written
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-		err = nil
-	}
-	return nil, err
 }
 
-// Put creates a file whose content is on disk when it returns. There must be no file of
-// that name. A rename then publishes it.
-func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// Write replaces a file in one step. The caller has a lock, so the new file can have a fixed
+// name, and one that a kill has left is replaced.
+func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	fresh := name + ".new"
+	if err := root.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if mode != 0o600 {
-		err = errors.Join(err, f.Chmod(mode))
-	}
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
-		err = f.Sync()
+		err = root.Rename(fresh, name)
 	}
-	return errors.Join(err, f.Close())
+	if err != nil {
+		_ = root.Remove(fresh) // else the next Write does
+		return err
+	}
+	return sync(root)
 }
 
-// Sync makes the names in a folder durable. Some network file systems cannot.
-func Sync(root *os.Root) error {
+// sync makes the names in a folder durable. Some network file systems cannot.
+func sync(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {
 		return err
@@ -104,12 +116,9 @@ func Sync(root *os.Root) error {
 	return nil
 }
 
-// asideLayout is the time in the name of a file that was set aside.
-const asideLayout = "20060102-150405"
-
 // SetAside renames a damaged file, so that only a human finds it.
 func SetAside(root *os.Root, name string, now time.Time) (string, error) {
-	base := name + ".damaged-" + now.UTC().Format(asideLayout) // at most 238 bytes
+	base := name + ".damaged-" + now.UTC().Format("20060102-150405")
 	aside := base
 	for n := 2; ; n++ {
 		_, err := root.Lstat(aside)
@@ -122,10 +131,4 @@ func SetAside(root *os.Root, name string, now time.Time) (string, error) {
 		aside = fmt.Sprintf("%s-%d", base, n)
 	}
 	return aside, root.Rename(name, aside)
-}
-
-// Own reports whether a file belongs to the user of this process.
-func Own(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
 }

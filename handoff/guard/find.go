@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"sm/handoff/files"
 )
 
 // Client identifies a client. Unknown fields are zero.
@@ -86,7 +88,7 @@ func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 		for _, folder := range guardFolders(dirs) {
 			for _, name := range guardSessions(folder) {
 				path := filepath.Join(folder, name, StateFile)
-				text, err := readOwn(path)
+				text, err := files.Read(path, maxGuardFile)
 				if err != nil || !c.mayBeIn(text) {
 					continue
 				}

@@ -1,14 +1,13 @@
 package guard
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/handoff/files"
 )
 
 func testGuard() *Guard {
@@ -271,7 +270,7 @@ func TestGuardSet(t *testing.T) {
 		{
 			"lastheartbeat",
 			"x",
-			`no field "lastheartbeat"; there are pid, pidStart, sessionId,`,
+			`no field "lastheartbeat"; there are contextUsage, currentPhase,`,
 		}, {
 			"",
 			"",
@@ -326,7 +325,7 @@ func TestGuardSetWhileFull(t *testing.T) {
 		DehydratingSince: now,
 		RestartRefused:   "x",
 	}
-	names, _ := files.Fields(&full)
+	names := slices.Sorted(maps.Keys(full.fields()))
 	for _, field := range names {
 		value, known := values[field]
 		if !known {

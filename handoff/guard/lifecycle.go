@@ -53,7 +53,7 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 			s = new(State)
 			aside, err := files.SetAside(root, filepath.Base(path), a.Now)
 			if err != nil {
-				return guardError("set aside", path, err)
+				return fmt.Errorf("set aside %s: %w", path, err)
 			}
 			done.SetAside = filepath.Join(a.Dir, aside)
 		case err != nil:

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"sm/handoff/files"
 )
 
 // maxText bounds a text in the state, in bytes.
@@ -42,12 +41,13 @@ func (s *State) Set(field, value string, now time.Time) error {
 
 // Override is Set for a person, who may release a full session.
 func (s *State) Override(field, value string, now time.Time) error {
-	names, fields := files.Fields(s)
-	i := slices.Index(names, field)
-	if i < 0 {
+	fields := s.fields()
+	to, ok := fields[field]
+	if !ok {
+		names := slices.Sorted(maps.Keys(fields))
 		return fmt.Errorf("no field %q; there are %s", field, strings.Join(names, ", "))
 	}
-	if err := setText(fields[i], field, value); err != nil {
+	if err := setText(to, field, value); err != nil {
 		return err
 	}
 	switch field {

@@ -82,7 +82,7 @@ func (d *Keeper) Keep(
 				ID:      r.Document,
 				Channel: r.Channel,
 				Path:    r.Path,
-				Body:    string(f.Content),
+				File:    d.Store().File(r.Document),
 			}, r.Written, nil
 		}
 		n.Body = string(f.Content)
@@ -92,6 +92,10 @@ func (d *Keeper) Keep(
 	return doc, written, err
 }
 
+// ErrNotPlain means that a document has no name that may be typed.
+var ErrNotPlain = errors.New("its name has characters with a meaning in a shell, and so has handoff.directory; " +
+	"write the document under a plain name")
+
 // Reason is the word for a document that cannot be handed over.
 func Reason(err error) string {
 	e, ok := errors.AsType[*handoff.FileError](err)
@@ -100,7 +104,7 @@ func Reason(err error) string {
 		return rotation.ReasonFileGone
 	case ok:
 		return "file_" + string(e.Reason)
-	case errors.Is(err, handoff.ErrNotPlain):
+	case errors.Is(err, ErrNotPlain):
 		return rotation.ReasonNotPlain
 	}
 	return "document_not_stored"
@@ -120,7 +124,7 @@ func recentOf(path string, n *handoff.NewDocument, reread []string, now time.Tim
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
-	recent, err := handoff.Recent(f, info.Size(), handoff.Limits{})
+	recent, err := handoff.Recent(f, info.Size())
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
