@@ -77,7 +77,9 @@ func (d *delivery) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Mes
 		m, ok = d.queue.Call(agent, now)
 		return m, m.Call(), ok
 	}
-	m, ok = d.queue.OfferTyped(agent, d.settings.TypeTexts, now)
+	m, ok = d.queue.OfferOf(agent, outbox.Tmux, alerts.Sequential, now, func(m *outbox.Message) bool {
+		return m.Typeable(d.settings.TypeTexts)
+	})
 	return m, m.Typed(), ok
 }
 

@@ -40,12 +40,6 @@ func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 	return *best, true
 }
 
-// OfferTyped is Offer by Tmux, limited to messages that may be typed whole: all
-// with texts, else those with a Plain line.
-func (q *Queue) OfferTyped(to alerts.AgentID, texts bool, now time.Time) (m Message, ok bool) {
-	return q.OfferOf(to, Tmux, alerts.Sequential, now, func(m *Message) bool { return m.Typeable(texts) })
-}
-
 // Answer takes the message that a client asks for after a call; the reply to its
 // hook must deliver its Line. ok is false if the message is unknown, another
 // agent's, ended, given to another carrier since, possibly in the client's
@@ -67,7 +61,6 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 		p.Calls--
 		p.Calling = false
 		p.Offered = stamp(now)
-		q.seen(p.Offered)
 		q.touch(p)
 	} else {
 		q.offer(p, Tmux, now)

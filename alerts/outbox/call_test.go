@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +23,11 @@ func TestCalled(t *testing.T) {
 	if got, ok := Called(m.Call()); got != m.ID || !ok || !alerts.Plain("[sm message] ") {
 		t.Errorf("%q: %q, %v", m.Call(), got, ok)
 	}
+}
+
+// typed is an offer of a message that may be typed whole.
+func typed(q *Queue, texts bool, s float64) (Message, bool) {
+	return q.OfferOf("a", Tmux, alerts.Sequential, sec(s), func(m *Message) bool { return m.Typeable(texts) })
 }
 
 // TestCallIsNoProof: a typed line confirms nothing; the text is confirmed by the
@@ -67,46 +71,6 @@ func TestCallIsNoProof(t *testing.T) {
 	}
 }
 
-// TestTextThatEndsWithTheHeadingOfCalls is heard all the same: only a line that is nothing but a
-// call is one.
-func TestTextThatEndsWithTheHeadingOfCalls(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		heard int
-	}{
-		{
-			"LINE",
-			1,
-		}, {
-			"earlier\nLINE",
-			1,
-		}, {
-			"CALL",
-			0,
-		}, {
-			" CALL",
-			0,
-		}, {
-			"earlier\nCALL",
-			0,
-		}, {
-			"earlier\r\nCALL",
-			0,
-		}, {
-			"CALL\nLINE",
-			1,
-		},
-	} {
-		q := New(Defaults())
-		m := put(t, q, Message{To: "a", Text: "mind what ends with [sm message]"}, 0)
-		m, _ = q.Offer("a", Hook, alerts.Sequential, sec(1))
-		text := strings.NewReplacer("LINE", m.Line(), "CALL", m.Call()).Replace(test.text)
-		if got := q.Heard("a", text, sec(2)); len(got) != test.heard {
-			t.Errorf("%q: heard %d, want %d", text, len(got), test.heard)
-		}
-	}
-}
-
 // TestCallWithoutAnswer: the text has certainly not left, whatever the transcript says, so
 // that it waits again, and is no repetition. It is not unconfirmed either, however often it was
 // called for: it expires.
@@ -147,28 +111,6 @@ func TestCallWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestCallsAreNoOffersOfTheText: of offers and calls in turn only the offers count for
-// Options.Offers.
-func TestCallsAreNoOffersOfTheText(t *testing.T) {
-	q := New(Options{Offers: 2})
-	id := put(t, q, Message{To: "a", Text: "x"}, 0).ID
-	var got []string
-	for i := range 4 {
-		at := float64(100 * i)
-		if i%2 == 0 {
-			q.Call("a", sec(at))
-		} else {
-			q.Offer("a", Hook, alerts.Sequential, sec(at))
-		}
-		q.Check(sec(at+30), readUpTo(1000))
-		got = append(got, state(q, id))
-	}
-	want := []string{"waiting tmux 1", "waiting hook 2", "waiting tmux 3", "unconfirmed hook 4"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestCallWaitsForOthers: until the text is asked for, a hook may take it, and the call
 // comes too late then.
 func TestCallWaitsForOthers(t *testing.T) {
@@ -178,7 +120,7 @@ func TestCallWaitsForOthers(t *testing.T) {
 	if _, ok := q.Call("a", sec(1)); ok {
 		t.Error("called twice at once")
 	}
-	if _, ok := q.OfferTyped("a", true, sec(1)); ok {
+	if _, ok := typed(q, true, 1); ok {
 		t.Error("called and typed at once")
 	}
 	m, ok := q.Offer("a", Hook, alerts.Sequential, sec(2))
@@ -239,13 +181,13 @@ func TestTypeable(t *testing.T) {
 	q := New(Defaults())
 	put(t, q, Message{To: "a", Text: "x", Mode: alerts.Urgent}, 0)
 	id := put(t, q, Message{To: "a", Text: "Context.", Key: notice}, 0).ID
-	if m, ok := q.OfferTyped("a", false, sec(1)); !ok || m.ID != id || m.Calling {
+	if m, ok := typed(q, false, 1); !ok || m.ID != id || m.Calling {
 		t.Errorf("%v %+v", ok, m)
 	}
-	if m, ok := q.OfferTyped("a", false, sec(1)); ok {
+	if m, ok := typed(q, false, 1); ok {
 		t.Errorf("%+v", m)
 	}
-	if _, ok := q.OfferTyped("a", true, sec(time.Second.Seconds())); !ok {
+	if _, ok := typed(q, true, 1); !ok {
 		t.Error("not with texts")
 	}
 }

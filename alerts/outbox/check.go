@@ -7,13 +7,8 @@ import (
 	"sm/alerts"
 )
 
-const (
-	// skew is how far stamps may run ahead of the clock before the clock counts as set
-	// back.
-	skew = 30 * time.Second
-	// pace is how soon to ask again, at the earliest, whether a transcript has been read.
-	pace = time.Second
-)
+// pace is how soon to ask again, at the earliest, whether a transcript has been read.
+const pace = time.Second
 
 // ReadUntil returns up to when the transcript of an agent has been read; see
 // [Queue.Check]. answered is when the message was delivered by a reply to a
@@ -38,31 +33,27 @@ type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any
 //     the message ends unconfirmed.
 //
 // Messages that have waited for Options.TTL expire, and those that ended that long ago
-// are forgotten. If the clock was set back by more than 30 s, what was stamped later
-// than now counts as stamped now, or else it would wait for the clock.
+// are forgotten.
 func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
-	q.setClock(now)
-	sooner := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
+	ttl := q.options.TTL
+	q.remove(func(m *Message) bool { return m.State.Ended() && !now.Before(m.Ended.Add(ttl)) })
+	for _, m := range q.order {
+		var at time.Time
+		if m.State == Offered {
+			at = q.decide(m, now, read)
 		}
-	}
-	for _, open := range q.open {
-		// Backward: ending one moves only those behind it.
-		for _, m := range slices.Backward(open) {
-			if m.State == Offered {
-				sooner(q.decide(m, now, read))
-			}
-			if m.State == Waiting && q.stale(m, now) {
-				q.end(m, Expired, now)
-			} else if m.State == Waiting {
-				sooner(m.Made.Add(q.options.TTL))
-			}
+		if m.State == Waiting && q.stale(m, now) {
+			q.end(m, Expired, now)
 		}
-	}
-	q.drop(now)
-	if !q.forget.IsZero() {
-		sooner(q.forget.Add(q.options.TTL))
+		switch {
+		case m.State == Waiting:
+			at = m.Made.Add(ttl)
+		case m.State.Ended():
+			at = m.Ended.Add(ttl)
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
 	}
 	return next
 }
@@ -172,18 +163,4 @@ func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
 		}
 	}
 	q.remove(of)
-}
-
-// drop forgets messages that ended long ago.
-func (q *Queue) drop(now time.Time) {
-	if !q.forget.IsZero() && !now.Before(q.forget.Add(q.options.TTL)) {
-		q.remove(func(m *Message) bool { return m.State.Ended() && !now.Before(m.Ended.Add(q.options.TTL)) })
-	}
-}
-
-// trim removes old messages from a list, and an empty list from its map.
-func trim(lists byAgent, to alerts.AgentID, old func(*Message) bool) {
-	if lists[to] = slices.DeleteFunc(lists[to], old); len(lists[to]) == 0 {
-		delete(lists, to)
-	}
 }

@@ -195,47 +195,12 @@ func TestCheckExpires(t *testing.T) {
 	if next := q.Check(sec(7200), noTranscript); !next.IsZero() || len(q.All()) != 0 {
 		t.Errorf("%s, next %v", state(q, m.ID), next)
 	}
-	if n := len(q.ids) + len(q.agents) + len(q.open) + len(q.changed); n != 0 {
+	if n := len(q.ids) + len(q.open) + len(q.changed); n != 0 {
 		t.Errorf("%d traces are left", n)
 	}
 	want := Delta{Gone: []ID{m.ID}, Counters: q.Counters()}
 	if d, ok := q.Take(); !ok || !cmp.Equal(want, d) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, d))
-	}
-}
-
-// TestClockSetBack: a message neither waits for the clock to come back, nor is it
-// offered again because its proof is stamped before the offer.
-func TestClockSetBack(t *testing.T) {
-	const back = -10 * 365 * 86400
-	q := New(Options{TTL: time.Hour})
-	heard := put(t, q, Message{To: "a", Text: "1"}, 0)
-	lost := put(t, q, Message{To: "a", Text: "2"}, 0)
-	waits := put(t, q, Message{To: "a", Text: "3"}, 0)
-	ended := put(t, q, Message{To: "a", Text: "4"}, 0)
-	offer(t, q, "a", Hook, 0)
-	offer(t, q, "a", Hook, 0)
-	q.Cancel("a", ended.ID, sec(0))
-	q.Take()
-	if q.Check(sec(-20), noTranscript); len(first(q.Take()).Messages) != 0 {
-		t.Error("stamps of 20 s ahead count as a clock that was set back")
-	}
-	if next := q.Check(sec(back), noTranscript); next != sec(back+30) {
-		t.Errorf("next %v", next)
-	}
-	if d := first(q.Take()); len(d.Messages) != 4 {
-		t.Errorf("%d messages are to be stored", len(d.Messages))
-	}
-	if got := q.Heard("a", heard.Line(), sec(back+1)); len(got) != 1 {
-		t.Error("not heard")
-	}
-	q.Check(sec(back+30), readUpTo(back+30))
-	if got := state(q, lost.ID); got != "waiting hook 1" {
-		t.Errorf("the lost one is %s", got)
-	}
-	q.Check(sec(back+3600), noTranscript)
-	if got := state(q, waits.ID) + ", " + state(q, ended.ID); got != "expired none 0, gone" {
-		t.Error(got)
 	}
 }
 
@@ -303,11 +268,6 @@ func TestCancel(t *testing.T) {
 			nil,
 			func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), noTranscript) },
 		},
-		{"withdrawn while it waits again", "withdrawn hook 1", nil, func(id ID) {
-			offer(t, q, "a", Hook, 1)
-			q.Check(sec(31), noTranscript)
-			q.Cancel("a", id, sec(32))
-		}},
 		{
 			"unconfirmed",
 			"unconfirmed hook 1",
@@ -336,53 +296,6 @@ func TestCancel(t *testing.T) {
 	}
 	if _, err := q.Cancel("a", "000000", sec(0)); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
-	}
-}
-
-// TestCountersOfOddValues: what a later version has stored is counted somewhere, or nowhere.
-func TestCountersOfOddValues(t *testing.T) {
-	var c Counters
-	c.add(None, Refused)
-	c.add(9, Refused)
-	if c.Count(None, Refused) != 2 || c.Count(None, Waiting) != 0 || c.Count(9, Refused) != 0 ||
-		c.Count(None, 99) != 0 {
-		t.Errorf("a count is wrong: %+v", c)
-	}
-}
-
-// TestClockSetBackJudgesEachStamp: what is left alone must not depend on a message that
-// may have been forgotten.
-func TestClockSetBackJudgesEachStamp(t *testing.T) {
-	q := New(Defaults())
-	near := put(t, q, Message{To: "a", Text: "1"}, 20)
-	far := put(t, q, Message{To: "a", Text: "2"}, 40)
-	q.Check(sec(0), noTranscript)
-	offer(t, q, "a", Hook, 90)
-	q.Check(sec(50), noTranscript)
-	var got []time.Time
-	for _, m := range []Message{first(q.Find(near.ID)), first(q.Find(far.ID))} {
-		got = append(got, m.Made, m.Offered)
-	}
-	if diff := cmp.Diff([]time.Time{sec(20), sec(50), sec(0), {}}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestTakeGone: what was forgotten is not stored, unless its id has been given anew.
-func TestTakeGone(t *testing.T) {
-	q := New(Options{TTL: time.Hour})
-	other := New(Options{})
-	m := put(t, q, Message{To: "a", Text: "1"}, 0)
-	q.Cancel("a", m.ID, sec(0))
-	q.Check(sec(3600), noTranscript)
-	if d := first(q.Take()); len(d.Messages) != 0 || !cmp.Equal([]ID{m.ID}, d.Gone) {
-		t.Errorf("%+v", d)
-	}
-	next := Message{To: "a", Text: "2"}
-	q.gone[put(t, other, next, 0).ID] = struct{}{}
-	m = put(t, q, next, 0)
-	if d := first(q.Take()); !cmp.Equal([]Message{m}, d.Messages) || len(d.Gone) != 0 {
-		t.Errorf("%+v", d)
 	}
 }
 
@@ -416,24 +329,5 @@ func TestForget(t *testing.T) {
 	}
 	if next := q.Check(sec(9), noTranscript); next != about.Made.Add(Defaults().TTL) {
 		t.Errorf("next %v", next)
-	}
-}
-
-// How far a transcript has been read may depend on when the offer was made: what shows
-// late in it is not offered again for that.
-func TestCheckAsksForTheOffer(t *testing.T) {
-	q := New(Defaults())
-	late := put(t, q, Message{To: "a", Text: "one"}, 0)
-	offer(t, q, "a", Hook, 1)
-	early := put(t, q, Message{To: "a", Text: "two"}, 2)
-	offer(t, q, "a", Hook, 5)
-	q.Check(sec(60), func(_ alerts.AgentID, offered time.Time) (time.Time, bool) {
-		if offered.Equal(sec(1)) {
-			return sec(1), true
-		}
-		return sec(59), true
-	})
-	if got := state(q, late.ID) + ", " + state(q, early.ID); got != "offered hook 1, waiting hook 1" {
-		t.Error(got)
 	}
 }

@@ -51,7 +51,6 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	if m.Offers++; m.Offers == 1 {
 		m.First = m.Offered
 	}
-	q.seen(m.Offered)
 	q.touch(m)
 }
 

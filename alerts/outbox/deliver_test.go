@@ -77,16 +77,6 @@ func TestOfferOrderAtAPrompt(t *testing.T) {
 	}
 }
 
-func TestOfferByNobody(t *testing.T) {
-	q := New(Options{})
-	put(t, q, Message{To: "a", Text: "x"}, 0)
-	for _, by := range []Carrier{None, carriers, 200} {
-		if _, ok := q.Offer("a", by, alerts.Sequential, sec(0)); ok {
-			t.Errorf("offered by carrier %d", by)
-		}
-	}
-}
-
 func TestHold(t *testing.T) {
 	q := New(Defaults())
 	put(t, q, Message{To: "a", Text: "x"}, 0)
@@ -258,19 +248,6 @@ func TestHeardWhen(t *testing.T) {
 	}
 }
 
-func TestHeardWhileItWaitsAgain(t *testing.T) {
-	q := New(Defaults())
-	m := put(t, q, Message{To: "a", Text: "x"}, 0)
-	offer(t, q, "a", Tmux, 1)
-	q.Check(sec(31), noTranscript)
-	if got := q.Heard("a", m.Line(), sec(2)); len(got) != 1 {
-		t.Error("not heard")
-	}
-	if _, ok := q.Offer("a", Tmux, alerts.Sequential, sec(40)); ok {
-		t.Error("offered again after it was heard")
-	}
-}
-
 // TestHeardWithProgram: the answer to a hook names sm by its path where the agent does
 // not find it.
 func TestHeardWithProgram(t *testing.T) {
@@ -311,17 +288,4 @@ func FuzzHeard(f *testing.F) {
 			t.Errorf("%v is heard in %q and its line", after, text)
 		}
 	})
-}
-
-// BenchmarkOffer offers to one of 500 agents with 50 messages each.
-func BenchmarkOffer(b *testing.B) {
-	q := New(Options{})
-	for i := range 500 * 50 {
-		put(b, q, Message{To: alerts.AgentID(fmt.Sprint(i % 500)), Text: "x"}, 0)
-	}
-	for b.Loop() {
-		m := offer(b, q, "77", Hook, 1)
-		q.Unoffer(m.ID, sec(1))
-		q.HasWaiting("78")
-	}
 }

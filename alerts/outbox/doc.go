@@ -23,8 +23,7 @@
 //   - The same calls give the same answers, ids among them. They depend on the messages
 //     alone, so that a queue that is restored from its messages goes on as if nothing
 //     had happened; only holds must be set again.
-//   - The order is that of Put, whatever the clock does. When [Queue.Check] finds the
-//     clock set back, what was stamped later than now counts as stamped now.
+//   - The order is that of Put, whatever the clock does.
 //
 // It does not clean texts for a terminal, does not choose the carrier or the moment,
 // and does not decide about notices, apart from refusing a known key.

@@ -14,27 +14,13 @@ import (
 // byAgent holds messages by recipient.
 type byAgent map[alerts.AgentID][]*Message
 
-// reset drops all messages.
-func (q *Queue) reset() {
-	q.order = nil
-	q.ids = map[ID]*Message{}
-	q.keys = map[alerts.Key]*Message{}
-	q.agents = byAgent{}
-	q.open = byAgent{}
-	q.newest = time.Time{}
-	q.forget = time.Time{}
-	q.changed = map[*Message]struct{}{}
-	q.gone = map[ID]struct{}{}
-	q.held = map[alerts.AgentID]struct{}{}
-}
-
 // known returns the message with the same key or ref.
 func (q *Queue) known(m *Message) *Message {
 	if m.Notice() {
 		return q.keys[m.Key]
 	}
-	for _, o := range q.agents[m.To] {
-		if m.Ref != "" && o.Ref == m.Ref && !o.Notice() {
+	for _, o := range q.order {
+		if m.Ref != "" && o.Ref == m.Ref && o.To == m.To && !o.Notice() {
 			return o
 		}
 	}
@@ -62,27 +48,8 @@ func (q *Queue) add(m *Message) {
 	if m.Notice() {
 		q.keys[m.Key] = m
 	}
-	q.agents[m.To] = append(q.agents[m.To], m)
 	if !m.State.Ended() {
 		q.open[m.To] = append(q.open[m.To], m)
-	}
-	q.remember(m)
-	for _, t := range m.stamps() {
-		q.seen(*t)
-	}
-}
-
-// remember records when an ended message is to be forgotten.
-func (q *Queue) remember(m *Message) {
-	if m.State.Ended() && (q.forget.IsZero() || m.Ended.Before(q.forget)) {
-		q.forget = m.Ended
-	}
-}
-
-// seen records a stamp.
-func (q *Queue) seen(t time.Time) {
-	if t.After(q.newest) {
-		q.newest = t
 	}
 }
 
@@ -116,55 +83,33 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	m.Calling = false
 	m.Text = strings.Clone(cut(m.Text, endedLength))
 	m.Plain = "" // lets go of the rest
-	trim(q.open, m.To, func(o *Message) bool { return o == m })
-	q.remember(m)
-	q.seen(m.Ended)
+	q.close(m)
 	q.touch(m)
+}
+
+// close removes a message from those that have not ended.
+func (q *Queue) close(m *Message) {
+	open := slices.DeleteFunc(q.open[m.To], func(o *Message) bool { return o == m })
+	if q.open[m.To] = open; len(open) == 0 {
+		delete(q.open, m.To)
+	}
 }
 
 // remove forgets messages.
 func (q *Queue) remove(old func(*Message) bool) {
-	agents := map[alerts.AgentID]struct{}{}
-	q.forget = time.Time{}
-	for _, m := range q.order {
+	q.order = slices.DeleteFunc(q.order, func(m *Message) bool {
 		if !old(m) {
-			q.remember(m)
-			continue
+			return false
 		}
 		delete(q.ids, m.ID)
 		delete(q.changed, m)
 		q.gone[m.ID] = struct{}{}
-		agents[m.To] = struct{}{}
 		if m.Notice() {
 			delete(q.keys, m.Key)
 		}
-	}
-	q.order = slices.DeleteFunc(q.order, old)
-	for to := range agents {
-		trim(q.agents, to, old)
-		trim(q.open, to, old)
-	}
-}
-
-// setClock corrects stamps if the clock was set back. Each stamp is compared
-// alone, so that the result does not depend on forgotten messages.
-func (q *Queue) setClock(now time.Time) {
-	limit := now.Add(skew)
-	if !q.newest.After(limit) {
-		return
-	}
-	q.newest = time.Time{}
-	q.forget = time.Time{}
-	for _, m := range q.order {
-		for _, t := range m.stamps() {
-			if t.After(limit) {
-				*t = stamp(now)
-				q.touch(m)
-			}
-			q.seen(*t)
-		}
-		q.remember(m)
-	}
+		q.close(m)
+		return true
+	})
 }
 
 // Find returns one message.
@@ -176,7 +121,14 @@ func (q *Queue) Find(id ID) (Message, bool) {
 }
 
 // Of returns all known messages to one agent, in the order of Put.
-func (q *Queue) Of(to alerts.AgentID) []Message { return values(q.agents[to]) }
+func (q *Queue) Of(to alerts.AgentID) (all []Message) {
+	for _, m := range q.order {
+		if m.To == to {
+			all = append(all, *m)
+		}
+	}
+	return all
+}
 
 // All returns all known messages, in the order of Put.
 func (q *Queue) All() []Message { return values(q.order) }
@@ -257,7 +209,7 @@ type Delta struct {
 // Take returns what has changed since the last Take; ok is false if nothing has.
 // A caller that cannot store it must keep it, or store All.
 func (q *Queue) Take() (d Delta, ok bool) {
-	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), bySeq))
+	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), func(a, b *Message) int { return bySeq(*a, *b) }))
 	d.Gone = slices.Sorted(maps.Keys(q.gone))
 	d.Counters = q.counters
 	clear(q.changed)
@@ -268,20 +220,11 @@ func (q *Queue) Take() (d Delta, ok bool) {
 // Restore replaces all messages by stored ones, in any order, and clears holds.
 // A message without an ID, or with a repeated one, is left out.
 func (q *Queue) Restore(messages []Message, c Counters) {
-	q.reset()
+	*q = *New(q.options)
 	q.counters = c
-	all := make([]*Message, len(messages))
-	for i := range messages {
-		m := messages[i]
-		for _, t := range m.stamps() {
-			*t = stamp(*t)
-		}
-		all[i] = &m
-	}
-	slices.SortStableFunc(all, bySeq)
-	for _, m := range all {
+	for _, m := range slices.SortedStableFunc(slices.Values(messages), bySeq) {
 		if m.ID != "" && q.ids[m.ID] == nil {
-			q.add(m)
+			q.add(&m)
 		}
 	}
 }

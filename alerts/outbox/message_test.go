@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -56,82 +55,5 @@ func TestLine(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestWords(t *testing.T) {
-	var words []string
-	for _, c := range Carriers() {
-		words = append(words, c.String())
-	}
-	for s := range states + 1 {
-		words = append(words, s.String())
-	}
-	for _, s := range Outcomes() {
-		words = append(words, s.String())
-		if !s.Ended() {
-			t.Errorf("%s has not ended", s)
-		}
-	}
-	words = append(words, carriers.String())
-	want := "none hook tmux restart queue waiting offered confirmed unconfirmed expired withdrawn refused unknown " +
-		"confirmed unconfirmed expired withdrawn refused unknown"
-	if diff := cmp.Diff(want, strings.Join(words, " ")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestMessageJSON pins how messages are stored: what was stored before must be read.
-func TestMessageJSON(t *testing.T) {
-	for _, c := range []struct {
-		m    Message
-		want string
-	}{
-		{Message{
-			ID:   "a1b2c3",
-			Seq:  7,
-			To:   "a",
-			Text: "<\u2028>",
-			Made: sec(0),
-		}, `{"ID":"a1b2c3","Seq":7,"To":"a","Text":"\u003c\u2028\u003e","Made":"2026-08-01T12:00:00Z"}`},
-		{
-			Message{
-				ID:  "a1b2c3",
-				Seq: 7,
-				Key: alerts.Key{
-					Agent: "b",
-					Cycle: 3,
-					Kind:  alerts.KindStorm,
-					Ref:   "operator",
-				},
-				Ref:     "r",
-				To:      "a",
-				From:    "web",
-				Mode:    alerts.Urgent,
-				Text:    "x",
-				Made:    sec(0.000000001),
-				State:   Confirmed,
-				Offers:  2,
-				First:   sec(1),
-				Offered: sec(2),
-				Via:     Tmux,
-				Ended:   sec(3),
-			},
-			`{"ID":"a1b2c3","Seq":7,"Key":{"Agent":"b","Cycle":3,"Kind":3,"Ref":"operator"},"Ref":"r","To":"a","From":"web","Mode":2,"Text":"x",` +
-				`"Made":"2026-08-01T12:00:00.000000001Z","State":2,"Offers":2,"First":"2026-08-01T12:00:01Z","Offered":"2026-08-01T12:00:02Z","Via":2,` +
-				`"Ended":"2026-08-01T12:00:03Z"}`,
-		},
-	} {
-		b, err := json.Marshal(c.m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, string(b)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		var back Message
-		if err := json.Unmarshal(b, &back); err != nil || back != c.m {
-			t.Errorf("%v, (-want +got):\n%s", err, cmp.Diff(c.m, back))
-		}
 	}
 }

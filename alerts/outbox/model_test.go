@@ -27,7 +27,6 @@ type model struct {
 	held   map[alerts.AgentID]bool
 	stored map[ID]Message // what the deltas add up to
 	before map[ID]Message
-	moved  bool // Check may have moved stamps in this step
 
 	accepted, ended uint64
 }
@@ -120,7 +119,15 @@ func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.T
 		offer = func(q *Queue) (Message, bool) { return q.Call(a, at) }
 	case 1:
 		by = Tmux
-		offer = func(q *Queue) (Message, bool) { return q.OfferTyped(a, false, at) }
+		offer = func(q *Queue) (Message, bool) {
+			return q.OfferOf(
+				a,
+				Tmux,
+				alerts.Sequential,
+				at,
+				func(m *Message) bool { return m.Typeable(false) },
+			)
+		}
 	}
 	m.both("Offer", func(q *Queue) any { offered, _ = offer(q); return offered })
 	if offered.ID != "" && m.held[a] && by != Restart {
@@ -144,7 +151,6 @@ func (m *model) check(at time.Time) {
 		}
 		return next
 	})
-	m.moved = true
 }
 
 // rare does what happens seldom.
@@ -245,7 +251,6 @@ func (m *model) verify() {
 		again.Hold(a, on)
 	}
 	m.twin = again
-	m.moved = false
 }
 
 // store applies what Take says.
@@ -283,12 +288,6 @@ func (m *model) compare(all []Message) {
 			m.accepted++
 		case was.State.Ended():
 			was.To, msg.To, was.Key.Agent = "", "", msg.Key.Agent // Rename
-			if m.moved {
-				was.Made = msg.Made
-				was.First = msg.First
-				was.Offered = msg.Offered
-				was.Ended = msg.Ended
-			}
 			if was != msg {
 				t.Fatalf("changed after its end (-before +after):\n%s", cmp.Diff(was, msg))
 			}
@@ -369,71 +368,5 @@ func TestModel(t *testing.T) {
 		if sum.Count(Hook, s)+sum.Count(Tmux, s)+sum.Count(None, s) < 10 {
 			t.Errorf("the model came to %s only %d times: %v", s, sum.Count(Hook, s), sum)
 		}
-	}
-}
-
-func TestRestoreSkips(t *testing.T) {
-	q := New(Options{})
-	put(t, q, Message{To: "gone", Text: "x"}, 0)
-	q.Hold("a", true)
-	local := sec(0).In(time.FixedZone("", 3600))
-	q.Restore([]Message{
-		{
-			ID:   "a1b2c3",
-			Seq:  9,
-			To:   "a",
-			Text: "second",
-			Made: local,
-		},
-		{Seq: 3, To: "a", Text: "without an id"},
-		{
-			ID:    "00000f",
-			Seq:   2,
-			To:    "a",
-			Text:  "of a later version",
-			Made:  local,
-			State: 77,
-			Via:   77,
-		},
-		{
-			ID:     "00000e",
-			Seq:    2,
-			To:     "a",
-			Text:   "first",
-			Made:   local,
-			State:  Offered,
-			Via:    77,
-			Offers: 1,
-		},
-		{
-			ID:   "a1b2c3",
-			Seq:  10,
-			To:   "a",
-			Text: "the same id",
-			Made: local,
-		},
-	}, Counters{})
-	var texts []string
-	for _, m := range q.All() {
-		texts = append(texts, m.Text)
-		if m.Made != sec(0) {
-			t.Errorf("made %v", m.Made)
-		}
-	}
-	if diff := cmp.Diff([]string{"of a later version", "first", "second"}, texts); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if _, ok := q.Take(); ok {
-		t.Error("what was restored is to be stored")
-	}
-	if m := offer(t, q, "a", Hook, 1); m.Text != "second" {
-		t.Errorf("%q is offered", m.Text)
-	}
-	q.Check(sec(100000), readUpTo(100000))
-	if got := q.Counters().Count(None, Expired); got != 1 {
-		t.Errorf("a carrier of a later version is not counted: %+v", q.Counters())
-	}
-	if m := put(t, q, Message{To: "a", Text: "x"}, 100001); m.Seq != 10 {
-		t.Errorf("the next has number %d", m.Seq)
 	}
 }

@@ -12,25 +12,28 @@ import (
 // it returns are copies.
 type Queue struct {
 	options Options
-	order   []*Message // all, by Seq, as are the lists below
+	order   []*Message // all, by Seq
 	ids     map[ID]*Message
 	keys    map[alerts.Key]*Message
-	agents  byAgent
-	open    byAgent // messages that have not ended
+	open    byAgent // messages that have not ended, by Seq
 	held    map[alerts.AgentID]struct{}
 
 	counters Counters
-	newest   time.Time // no stamp is later
-	forget   time.Time // no Ended is earlier; zero if no message has ended
 	changed  map[*Message]struct{}
 	gone     map[ID]struct{}
 }
 
 // New returns an empty queue.
 func New(o Options) *Queue {
-	q := &Queue{}
+	q := &Queue{
+		ids:     map[ID]*Message{},
+		keys:    map[alerts.Key]*Message{},
+		open:    byAgent{},
+		held:    map[alerts.AgentID]struct{}{},
+		changed: map[*Message]struct{}{},
+		gone:    map[ID]struct{}{},
+	}
 	q.Configure(o)
-	q.reset()
 	return q
 }
 
@@ -98,28 +101,23 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 		q.Hold(from, false)
 		q.Hold(to, true)
 	}
-	for _, m := range q.agents[from] {
-		m.To = to
-		q.touch(m)
+	for _, m := range q.order {
+		if m.To == from {
+			m.To = to
+			q.touch(m)
+		}
 	}
-	merge(q.agents, from, to)
-	merge(q.open, from, to)
-}
-
-// merge moves a list to another one, in the order of Put.
-func merge(lists byAgent, from, to alerts.AgentID) {
-	if len(lists[from]) > 0 {
-		lists[to] = slices.Concat(lists[to], lists[from])
-		slices.SortStableFunc(lists[to], bySeq)
-		delete(lists, from)
+	if open := q.open[from]; len(open) > 0 {
+		q.open[to] = slices.Concat(q.open[to], open)
+		slices.SortFunc(q.open[to], func(a, b *Message) int { return bySeq(*a, *b) })
+		delete(q.open, from)
 	}
 }
 
-func bySeq(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) }
+func bySeq(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) }
 
 // values copies messages; of none it is nil.
 func values(list []*Message) (all []Message) {
-	all = slices.Grow(all, len(list))
 	for _, m := range list {
 		all = append(all, *m)
 	}
@@ -128,7 +126,3 @@ func values(list []*Message) (all []Message) {
 
 // stamp is a time as a store gives it back.
 func stamp(t time.Time) time.Time { return t.Round(0).UTC() }
-
-func (m *Message) stamps() [4]*time.Time {
-	return [...]*time.Time{&m.Made, &m.First, &m.Offered, &m.Ended}
-}

@@ -203,16 +203,6 @@ func TestPutRate(t *testing.T) {
 	put(t, q, Message{To: "a", From: "n", Text: "x"}, 0)
 }
 
-func TestPutUnlimited(t *testing.T) {
-	q := New(Options{})
-	for range 200 {
-		put(t, q, Message{To: "a", Text: strings.Repeat("x", 5000)}, 0)
-	}
-	if _, next := q.Waiting(), q.Check(sec(0), noTranscript); next != sec(24*3600) {
-		t.Errorf("the zero TTL is not 24 h: %v", next)
-	}
-}
-
 func TestPutKnown(t *testing.T) {
 	q := New(Options{
 		TTL:             time.Hour,
@@ -271,117 +261,6 @@ func TestPutKnown(t *testing.T) {
 	q.Check(sec(3603), noTranscript) // the hour after the end is over
 	if got := again(Message{To: "a", Ref: "r", Text: "abc"}, 3604); got == send.ID {
 		t.Error("the message is still remembered")
-	}
-}
-
-func TestIDsAreUnique(t *testing.T) {
-	a := New(Options{})
-	b := New(Options{})
-	seen := map[ID]bool{}
-	for i := range 5000 {
-		m := Message{To: "a", Text: fmt.Sprint(i % 10)}
-		id := put(t, a, m, 0).ID
-		if seen[id] {
-			t.Fatalf("%s is given twice", id)
-		}
-		seen[id] = true
-		if other := put(t, b, m, 0).ID; other != id {
-			t.Fatalf("another run gives %s instead of %s", other, id)
-		}
-	}
-}
-
-func TestLists(t *testing.T) {
-	q := New(Defaults())
-	var want []Message
-	for i, to := range []alerts.AgentID{"b", "a", "b"} {
-		want = append(want, put(t, q, Message{To: to, Text: "x"}, float64(-i))) // against the clock
-	}
-	if diff := cmp.Diff(want, q.All()); diff != "" {
-		t.Errorf("all (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]Message{want[0], want[2]}, q.Of("b")); diff != "" {
-		t.Errorf("of b (-want +got):\n%s", diff)
-	}
-	if q.Of("c") != nil || q.HasWaiting("c") || !q.HasWaiting("a") || q.Waiting() != 3 {
-		t.Error("c has messages, or a has none")
-	}
-	offer(t, q, "a", Hook, 0)
-	if q.HasWaiting("a") || q.Waiting() != 3 {
-		t.Error("an offered message waits, or counts as ended")
-	}
-	q.All()[0].Text = "changed"
-	if q.All()[0].Text != "x" {
-		t.Error("All shares its messages")
-	}
-}
-
-func TestRename(t *testing.T) {
-	q := New(Defaults())
-	first := put(t, q, Message{
-		To:   "old",
-		Ref:  "r",
-		From: "old",
-		Text: "1",
-	}, 0)
-	second := put(t, q, Message{To: "new", Ref: "r", Text: "2"}, 1)
-	third := put(t, q, Message{
-		To:   "old",
-		Ref:  "s",
-		Key:  key(1, 0),
-		Text: "3",
-	}, 2)
-	fourth := put(t, q, Message{To: "old", Ref: "u", Text: "4"}, 3)
-	q.Hold("old", true)
-	q.Take()
-	q.Rename("old", "old")
-	q.Rename("old", "")
-	q.Rename("nobody", "new")
-	q.Rename("old", "new")
-	first.To = "new"
-	third.To = "new"
-	fourth.To = "new"
-	if diff := cmp.Diff([]Message{first, second, third, fourth}, q.Of("new")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if q.Of("old") != nil {
-		t.Error("old still has messages")
-	}
-	if d, _ := q.Take(); len(d.Messages) != 3 {
-		t.Errorf("%d messages are to be stored", len(d.Messages))
-	}
-	if _, ok := q.Offer("new", Hook, alerts.Sequential, sec(3)); ok {
-		t.Error("the hold was lost")
-	}
-	q.Hold("new", false)
-	if m := offer(t, q, "new", Hook, 3); m.ID != first.ID {
-		t.Errorf("%q is offered first", m.Text)
-	}
-	for ref, want := range map[string]ID{"r": first.ID, "u": fourth.ID} {
-		if m := put(t, q, Message{To: "new", Ref: ref, Text: "x"}, 4); m.ID != want {
-			t.Errorf("ref %s is known as %q", ref, m.Text)
-		}
-	}
-	if m := put(t, q, Message{To: "old", Ref: "r", Text: "x"}, 4); m.ID == first.ID {
-		t.Error("the old id still knows the ref")
-	}
-	if got := q.Heard("new", first.Line(), sec(5)); len(got) != 1 {
-		t.Error("the renamed agent is not heard")
-	}
-}
-
-func TestConfigure(t *testing.T) {
-	q := New(Defaults())
-	m := put(t, q, Message{To: "a", Text: "long"}, 0)
-	q.Configure(Options{MessageBytes: 3, TTL: time.Minute})
-	if _, err := q.Put(Message{To: "a", Text: "long"}, sec(0)); !errors.Is(err, ErrTooLong) {
-		t.Error(err)
-	}
-	if next := q.Check(sec(59), noTranscript); next != sec(60) || state(q, m.ID) != "waiting none 0" {
-		t.Errorf("%s, next %v", state(q, m.ID), next)
-	}
-	if next := q.Check(sec(60), noTranscript); next != sec(120) || state(q, m.ID) != "expired none 0" {
-		t.Errorf("%s, next %v", state(q, m.ID), next)
 	}
 }
 
@@ -461,5 +340,37 @@ func TestRenameKeys(t *testing.T) {
 	}
 	if got := q.Withdraw([]alerts.Key{key("new")}, sec(3)); len(got) != 1 || got[0].ID != first.ID {
 		t.Errorf("withdrawn %+v", got)
+	}
+}
+
+// TestRename: messages, refs and a hold of the old id are those of the new one, in order.
+func TestRename(t *testing.T) {
+	q := New(Defaults())
+	first := put(t, q, Message{To: "old", Ref: "r", Text: "1"}, 0)
+	second := put(t, q, Message{To: "new", Ref: "s", Text: "2"}, 1)
+	q.Hold("old", true)
+	q.Take()
+	q.Rename("old", "")
+	q.Rename("nobody", "new")
+	q.Rename("old", "new")
+	first.To = "new"
+	if diff := cmp.Diff([]Message{first, second}, q.Of("new")); diff != "" || q.Of("old") != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if d, _ := q.Take(); len(d.Messages) != 1 {
+		t.Errorf("%d messages are to be stored", len(d.Messages))
+	}
+	if _, ok := q.Offer("new", Hook, alerts.Sequential, sec(3)); ok {
+		t.Error("the hold was lost")
+	}
+	q.Hold("new", false)
+	if m := offer(t, q, "new", Hook, 3); m.ID != first.ID {
+		t.Errorf("%q is offered first", m.Text)
+	}
+	if m := put(t, q, Message{To: "new", Ref: "r", Text: "x"}, 4); m.ID != first.ID {
+		t.Errorf("the ref is of %q", m.Text)
+	}
+	if got := q.Heard("new", first.Line(), sec(5)); len(got) != 1 {
+		t.Error("the renamed agent's transcript confirms nothing")
 	}
 }

@@ -61,19 +61,6 @@ func TestQueued(t *testing.T) {
 	}
 }
 
-// TestQueuedRefused: what the client's queue has refused goes any way.
-func TestQueuedRefused(t *testing.T) {
-	q := New(Options{})
-	id := put(t, q, Message{To: "a", Text: "x"}, 0).ID
-	if _, ok := q.Enqueue("a", "one", sec(1)); !ok {
-		t.Fatal("it is not offered")
-	}
-	q.Unoffer(id, sec(2))
-	if offer(t, q, "a", Hook, 3); state(q, id) != "offered hook 1" {
-		t.Error(state(q, id))
-	}
-}
-
 // TestQueuedLeft: what lies in the queue of a thread that its agent has left waits again, for any carrier; in the next
 // thread's queue it is looked for by another mark.
 func TestQueuedLeft(t *testing.T) {
