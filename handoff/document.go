@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"sm/transcript/wording"
 )
 
 // Status is the state of a document.
@@ -130,7 +132,7 @@ func comment(s string) string {
 // visible replaces invisible characters by question marks.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if !printed(r) {
+		if !wording.Printable(r) {
 			return '?'
 		}
 		return r

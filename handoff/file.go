@@ -12,12 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
 	"sm/handoff/files"
+	"sm/transcript/wording"
 )
 
 // DefaultLimit is the default size limit of a document, in bytes.
@@ -142,16 +142,7 @@ func older(modified, since time.Time) bool {
 // showable reports whether a name can be shown and typed unchanged: a human must see which file
 // an agent is asked to read.
 func showable(name string) bool {
-	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !printed(r) })
-}
-
-// printed reports whether a character is a space or a visible letter, mark, number,
-// punctuation or symbol.
-func printed(r rune) bool {
-	if r < unicode.MaxASCII {
-		return r >= ' '
-	}
-	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !wording.Printable(r) })
 }
 
 // FileReason is why a file is not handed over: a single word, used as a label.
@@ -219,7 +210,7 @@ func quoted(path string) string {
 	}
 	var b strings.Builder
 	for _, r := range path { // %q alone keeps fillers and selectors
-		if quotedRune := fmt.Sprintf("%q", string(r)); printed(r) {
+		if quotedRune := fmt.Sprintf("%q", string(r)); wording.Printable(r) {
 			b.WriteString(quotedRune[1 : len(quotedRune)-1])
 		} else {
 			fmt.Fprintf(&b, "\\u%04x", r)

@@ -158,7 +158,7 @@ func refused(t *testing.T, path string, since time.Time, want FileReason) {
 		t.Errorf("%d bytes of a refused file came back", len(got.Content))
 	}
 	line := err.Error()
-	if strings.ContainsFunc(line, func(r rune) bool { return !printed(r) }) ||
+	if strings.ContainsFunc(line, func(r rune) bool { return !wording.Printable(r) }) ||
 		!strings.HasSuffix(line, fileReasonTexts[want]) ||
 		len(line) > 2000 {
 		t.Errorf("%d bytes: %q", len(line), line)

@@ -109,7 +109,7 @@ func Clean(text string) string {
 			return '\n'
 		case unicode.IsSpace(r):
 			return ' '
-		case printed(r):
+		case wording.Printable(r):
 			return r
 		}
 		return -1

@@ -8,35 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
 // input is something to put into a pane. Its bytes fill a buffer. tmux goes on only if
-// that buffer exists, so the bytes are the go-ahead as well.
-type input struct {
-	bytes string
-	// tmux commands, in which $buffer and $pane are replaced: the first is run always,
-	// the others when the guard holds and when it does not.
-	first, then, otherwise string
-}
+// that buffer exists, so the bytes are the go-ahead as well. If the guard holds, tmux runs the
+// command, in which $buffer and $pane are replaced.
+type input struct{ bytes, command string }
 
 // pasted is a text as one bracketed paste.
-func pasted(text string) input {
-	return input{
-		bytes:     text,
-		then:      "paste-buffer -p -r -d -b $buffer -t $pane",
-		otherwise: "delete-buffer -b $buffer",
-	}
-}
+func pasted(text string) input { return input{text, "paste-buffer -p -r -d -b $buffer -t $pane"} }
 
 // pressed is a key by tmux's name for it.
 func pressed(key string) input {
-	return input{
-		bytes: "go",
-		first: "delete-buffer -b $buffer",
-		then:  "send-keys -t $pane " + key,
-	}
+	return input{"go", "delete-buffer -b $buffer ; send-keys -t $pane " + key}
 }
 
 // What tmux prints before it waits for the go-ahead, and after the act.
@@ -51,23 +36,15 @@ func (s *Server) act(ctx context.Context, v view, what input, last func() error)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	buffer := "sm-" + rand.Text() // all users of the server share the buffers
-	fill := func(command string) string {
-		return strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(command)
-	}
+	command := strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(what.command)
 
 	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
 	// rest fails, so nothing happens either if this process ends before the go-ahead.
-	args := []string{"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";"}
-	if what.first != "" {
-		args = slices.Concat(args, strings.Fields(fill(what.first)), []string{";"})
-	}
-	then := fill(what.then) + " ; display-message -p " + finished
-	args = append(args, "if-shell", "-F", "-t", v.Pane.ID, v.guard(), then)
-	if what.otherwise != "" {
-		args = append(args, fill(what.otherwise))
-	}
-
-	out, sent, err := s.exchange(ctx, v.Pane.Socket, what.bytes, last, args)
+	out, sent, err := s.exchange(ctx, v.Pane.Socket, what.bytes, last, []string{
+		"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";",
+		"if-shell", "-F", "-t", v.Pane.ID, v.guard(),
+		command + " ; display-message -p " + finished, "delete-buffer -b " + buffer,
+	})
 	if err == nil {
 		return strings.TrimSpace(out) == finished, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -47,10 +47,7 @@ func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 
 // sameFile reports whether two paths lead to one socket.
 func sameFile(a, b string) bool {
-	if a == b {
-		return true
-	}
-	a, errA := filepath.EvalSymlinks(a)
-	b, errB := filepath.EvalSymlinks(b)
-	return errA == nil && errB == nil && a == b
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }

@@ -1,45 +1,44 @@
 package tmux
 
 import (
-	"iter"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // box is an input box: rows between two rules, the first of which begins with a
-// glyph. Up to version 1.0 of Claude Code it has sides as well:
+// glyph:
 //
-//	────────────────────      ╭──────────────────╮
-//	❯ what was typed          │ > what was typed │
-//	  goes on here            ╰──────────────────╯
+//	────────────────────
+//	❯ what was typed
+//	  goes on here
 //	────────────────────
 type box struct {
 	bottom int    // row of the lower rule
 	first  Cursor // where its text begins
 	glyph  rune   // 0 when the first row is not on the screen
-	rows   []Row  // without glyph, sides and indentation
+	rows   []Row  // without glyph and indentation
 	hidden int    // rows that are scrolled out; -1 when the box begins above the screen
 }
 
 const (
-	// glyphs are ❯ since 2.1 of Claude Code, > before, and ! for the shell mode.
-	glyphs = "❯>!"
+	// glyphs are those of Claude Code since 2.1; ! is for the shell mode.
+	glyphs = "❯!"
 	// codexGlyph begins the box of Codex CLI.
 	codexGlyph = '›'
 )
 
-// findBox finds the lowest box whose first row is on the screen, between two rules
-// without another between them. What looks like a box above it is output of the
-// agent; below it only a status line can draw rules.
+// findBox finds the lowest box whose first row is on the screen. What looks like a box above
+// it is output of the agent; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
-	for b := range boxes(s) {
-		if b.glyph == codexGlyph || b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
-			return b, true
-		}
+	all := boxes(s)
+	i := slices.IndexFunc(all, func(b box) bool { return b.glyph != 0 })
+	if i < 0 {
+		return box{}, false
 	}
-	return box{}, false
+	return all[i], true
 }
 
 // codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph
@@ -80,36 +79,35 @@ func codexBox(s Screen) (box, bool) {
 
 func isBlank(row Row) bool { return strings.TrimSpace(row.String()) == "" }
 
-// boxes yields what could be the box, from the lowest up and the smaller ones first:
-// typed text can look like a rule. Boxes that begin above the screen come last.
-func boxes(s Screen) iter.Seq[box] {
-	return func(yield func(box) bool) {
-		if b, ok := codexBox(s); ok {
-			yield(b)
-			return
-		}
-		var rules, hidden []int // lowest first
-		for y, row := range slices.Backward(s.Rows) {
-			if n, ok := rule(row); ok {
-				rules = append(rules, y)
-				hidden = append(hidden, n)
-			}
-		}
-		rules = append(rules, -1)
-		hidden = append(hidden, -1)
-		for i, bottom := range rules[:len(rules)-1] {
-			for j, top := range rules[i+1:] {
-				if b, ok := boxOf(s, top, bottom, hidden[i+1+j]); ok && !yield(b) {
-					return
-				}
-			}
-		}
+// boxes returns what could be the box, from the lowest up. A box that begins above the screen
+// comes last.
+func boxes(s Screen) (all []box) {
+	if b, ok := codexBox(s); ok {
+		return []box{b}
 	}
+	bottom := -1
+	for y, row := range slices.Backward(s.Rows) {
+		hidden, ok := rule(row)
+		if !ok {
+			continue
+		}
+		if b, ok := boxOf(s, y, bottom, hidden); ok {
+			all = append(all, b)
+		}
+		bottom = y
+	}
+	if b, ok := boxOf(s, -1, bottom, -1); ok {
+		all = append(all, b)
+	}
+	return all
 }
 
 // boxOf reads the box between two rules.
 func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 	b := box{bottom: bottom, hidden: hidden}
+	if bottom < 0 {
+		return b, false
+	}
 	for i, row := range s.Rows[top+1 : bottom] {
 		row, indent := inside(row)
 		if i == 0 && hidden == 0 {
@@ -135,13 +133,9 @@ func lead(row Row) (glyph rune, after int) {
 	return row[0].Rune, 2
 }
 
-// inside removes sides and indentation from a row.
+// inside removes the indentation of a row.
 func inside(row Row) (inner Row, indent int) {
-	side := func(c Cell) bool { return c.Rune == '│' }
-	if len(row) > 0 && side(row[len(row)-1]) {
-		row = row[:len(row)-1]
-	}
-	for len(row) > indent && indent < 3 && (side(row[indent]) || blank(row[indent]) && !row[indent].Reverse) {
+	for len(row) > indent && indent < 3 && blank(row[indent]) && !row[indent].Reverse {
 		indent++
 	}
 	return row[indent:], indent
@@ -149,27 +143,19 @@ func inside(row Row) (inner Row, indent int) {
 
 func blank(c Cell) bool { return unicode.IsSpace(c.Rune) }
 
-// rule reports whether a row is a horizontal line, with or without corners and words
-// in it, and returns the number in "↑ 5 more", or 0.
+// rule reports whether a row is a horizontal line, maybe with words in it, and returns the
+// number in "↑ 5 more", or 0.
 func rule(row Row) (hidden int, ok bool) {
 	text := strings.TrimSpace(row.String())
-	runes := []rune(text)
-	if len(runes) < 8 || !strings.ContainsRune("─╭╰", runes[0]) || !strings.ContainsRune("─╮╯", runes[len(runes)-1]) {
+	length := utf8.RuneCountInString(text)
+	if length < 8 || strings.Count(text, "─")*2 < length || !strings.HasPrefix(text, "─") ||
+		!strings.HasSuffix(text, "─") {
 		return 0, false
 	}
-	if strings.Count(text, "─")*2 < len(runes) {
-		return 0, false
-	}
-	words := strings.Fields(text)
-	if i := slices.Index(words, "↑"); i >= 0 && i+2 < len(words) && words[i+2] == "more" {
-		hidden, _ = strconv.Atoi(words[i+1])
+	if _, after, found := strings.Cut(text, "↑ "); found {
+		_, _ = fmt.Sscanf(after, "%d more", &hidden) // other words are a name
 	}
 	return hidden, true
-}
-
-func isRule(row Row) bool {
-	_, ok := rule(row)
-	return ok
 }
 
 // content returns what was typed into the box, without placeholders and hints, and

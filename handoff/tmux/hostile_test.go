@@ -59,27 +59,6 @@ func wire(texts []string) []byte {
 	return b.Bytes()
 }
 
-// tally counts the signs that a paste was broken out of.
-func tally(raw []byte) string {
-	return fmt.Sprintf("%d opens, %d closes, %d returns, %d escapes, %d interrupts", bytes.Count(
-		raw,
-		[]byte("\x1b[200~"),
-	),
-		bytes.Count(
-			raw,
-			[]byte("\x1b[201~"),
-		), bytes.Count(
-			raw,
-			[]byte("\r"),
-		), bytes.Count(
-			raw,
-			[]byte("\x1b"),
-		), bytes.Count(
-			raw,
-			[]byte("\x03"),
-		))
-}
-
 func (a *agent) bytes() []byte {
 	a.r.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(a.dir, "raw"))
@@ -119,7 +98,7 @@ func TestHostileTexts(t *testing.T) {
 			}
 			a.r.until("all are read", func() bool { return bytes.Count(a.bytes(), []byte("\r")) >= len(texts) })
 			if got, want := a.bytes(), wire(texts); !bytes.Equal(got, want) {
-				t.Errorf("%d texts came otherwise: %s, want %s", len(texts), tally(got), tally(want))
+				t.Errorf("%d texts came otherwise: %.300q, want %.300q", len(texts), got, want)
 			}
 		})
 	}
@@ -131,32 +110,4 @@ func TestHostileTexts(t *testing.T) {
 	if _, err := os.Stat("PWN"); err == nil { // here tmux was started
 		t.Error("part of a text was run as a command")
 	}
-}
-
-// The control: what TestHostileTexts looks for does happen to texts as they are.
-func TestHostileTextsUnsanitised(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{})
-	a := r.startWindow()
-	a.reaches(ReasonNone)
-	random := rand.New(rand.NewPCG(1, 0))
-	var texts []string
-	for range 20 {
-		text := "[sm from x] " + hostile(random)
-		texts = append(texts, text)
-		r.pasteUnchecked(a.pane.ID, text)
-		r.tmux("send-keys", "-t", a.pane.ID, "Enter")
-	}
-	r.tmux("send-keys", "-t", a.pane.ID, "-l", "end of the control")
-	r.until("all are read", func() bool { return bytes.HasSuffix(a.bytes(), []byte("end of the control")) })
-	got := bytes.TrimSuffix(a.bytes(), []byte("end of the control"))
-	opens := bytes.Count(got, []byte("\x1b[200~"))
-	closes := bytes.Count(got, []byte("\x1b[201~"))
-	if bytes.Equal(got, wire(texts)) && opens == closes && bytes.Count(got, []byte("\r")) == len(texts) {
-		t.Error("20 hostile texts did no harm: the test could not fail")
-	}
-	if len(a.submitted()) == len(texts) {
-		t.Error("20 hostile texts were submitted as 20")
-	}
-	t.Logf("of 20: %s, %d submitted", tally(got), len(a.submitted()))
 }

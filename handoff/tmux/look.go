@@ -32,10 +32,7 @@ func (s *Server) refuse(v view, r Reason) error {
 	if r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
 	}
-	if r == ReasonNone {
-		return nil
-	}
-	return &Error{Op: "type", Pane: v.Pane, Reason: r}
+	return refusal("type", v.Pane, r, nil)
 }
 
 // The first words of the lines before the screen. The screen comes last, since it
@@ -51,12 +48,7 @@ const (
 // look asks for everything in one command, so that it is all of the same moment.
 func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 	if err := p.check(); err != nil {
-		return view{}, &Error{
-			Op:     op,
-			Pane:   p,
-			Reason: ReasonUnknown,
-			Err:    err,
-		}
+		return view{}, refusal(op, p, ReasonUnknown, err)
 	}
 	out, err := s.run(ctx, p.Socket,
 		"display-message", "-p", "-t", p.ID, stateFormat,

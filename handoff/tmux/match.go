@@ -1,10 +1,11 @@
 package tmux
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // collapsible is the length, in UTF-16 units, from which a paste may be shown as
@@ -70,44 +71,24 @@ func squeeze(text string) string {
 	}, text)
 }
 
-// glyph is a character of a text as a screen may show it.
-type glyph struct {
-	base rune
-	// loose characters may show as another one, or not at all: terminals drop what they
-	// do not know, and the client composes accents. All but plain ASCII is loose.
-	loose bool
-}
-
-// shows reports whether a screen shows the whole text and nothing else. With tail it
-// may show the end of the text only: the client has scrolled the rest out of its box.
+// shows reports whether a screen shows the whole text and nothing else, or with tail the
+// end of it: the client has scrolled the rest out of its box. Only ASCII is compared, of
+// decomposed letters: terminals drop what they do not know, and the client composes accents.
 func shows(screen, text string, tail bool) bool {
-	got := split(screen)
-	want := split(text)
-	if tail {
-		slices.Reverse(got)
-		slices.Reverse(want)
-	}
-	for _, g := range got {
-		for len(want) > 0 && want[0].loose && want[0].base != g.base && g.base <= unicode.MaxASCII {
-			want = want[1:]
-		}
-		if len(want) == 0 || !want[0].loose && want[0] != g {
-			return false
-		}
-		want = want[1:]
-	}
-	return tail && len(got) > 0 || !slices.ContainsFunc(want, func(g glyph) bool { return !g.loose })
+	got, gotOthers := ascii(screen)
+	want, wantOthers := ascii(text)
+	whole := got == want || tail && got != "" && strings.HasSuffix(want, got)
+	return whole && gotOthers <= wantOthers
 }
 
-// split returns the characters of a text without blanks and marks.
-func split(text string) []glyph {
-	var all []glyph
-	for _, r := range squeeze(text) {
-		if !unicode.IsMark(r) {
-			all = append(all, glyph{base: r, loose: r > unicode.MaxASCII})
-		} else if len(all) > 0 {
-			all[len(all)-1].loose = true
+// ascii returns the visible ASCII characters of a text, and the number of its others.
+func ascii(text string) (visible string, others int) {
+	visible = strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			others++
+			return -1
 		}
-	}
-	return all
+		return r
+	}, norm.NFD.String(squeeze(text)))
+	return visible, others
 }

@@ -34,33 +34,30 @@ const (
 )
 
 // reasonTexts has the problem and its remedy for each reason.
-var reasonTexts = map[Reason]struct{ problem, remedy string }{
-	ReasonUnknown: {
-		"the pane could not be checked",
-		"see that tmux answers and /proc is readable, then try again",
-	},
-	ReasonGone:          {"the server, pane or client no longer exists", "find the pane anew"},
-	ReasonServerChanged: {"another tmux server has the socket now", "find the pane anew"},
-	ReasonDead:          {"the pane's process has ended", "find the pane anew"},
-	ReasonMode:          {"the pane is in copy mode or the like", "try again once it has ended"},
-	ReasonInputOff:      {"the pane takes no input", "try again after select-pane -e"},
-	ReasonSynchronized:  {"the pane shares its keys with others", "try again once synchronize-panes is off"},
-	ReasonReused:        {"the pane or pid belongs to another process", "find the pane anew"},
-	ReasonStopped:       {"the client is suspended", "try again once it runs"},
-	ReasonForeground:    {"the client is not in the foreground", "try again once it is"},
-	ReasonEnding:        {"the client is ending, or reads no keys", "try again if it goes on"},
-	ReasonTyping:        {"somebody is using the pane", "try again in a few seconds"},
-	ReasonDialog:        {"a dialog is open", "try again once it is answered"},
-	ReasonMenu:          {"a list or view is open", "try again once it is closed"},
-	ReasonVim:           {"vim's keys are on", "try again in INSERT mode"},
-	ReasonShellMode:     {"the input box runs shell commands", "try again once it does not"},
-	ReasonDraft:         {"a draft is in the input box", "try again once it is sent or removed"},
-	ReasonShell:         {"a shell is in the foreground", "try again once the client is"},
-	ReasonNoBox:         {"there is no input box", "try again once there is"},
-	ReasonUnclear:       {"the input box is not clearly empty", "try again"},
-	ReasonMerged:        {"somebody else's text is in the input box too", "send or remove it by hand"},
-	ReasonUnseen:        {"the client did not show what was pasted", "look at the pane before trying again"},
-	ReasonBusy:          {"the client shows that it works", "try again at the end of the turn"},
+var reasonTexts = map[Reason]string{
+	ReasonUnknown:       "the pane could not be checked; see that tmux answers and /proc is readable, then try again",
+	ReasonGone:          "the server, pane or client no longer exists; find the pane anew",
+	ReasonServerChanged: "another tmux server has the socket now; find the pane anew",
+	ReasonDead:          "the pane's process has ended; find the pane anew",
+	ReasonMode:          "the pane is in copy mode or the like; try again once it has ended",
+	ReasonInputOff:      "the pane takes no input; try again after select-pane -e",
+	ReasonSynchronized:  "the pane shares its keys with others; try again once synchronize-panes is off",
+	ReasonReused:        "the pane or pid belongs to another process; find the pane anew",
+	ReasonStopped:       "the client is suspended; try again once it runs",
+	ReasonForeground:    "the client is not in the foreground; try again once it is",
+	ReasonEnding:        "the client is ending, or reads no keys; try again if it goes on",
+	ReasonTyping:        "somebody is using the pane; try again in a few seconds",
+	ReasonDialog:        "a dialog is open; try again once it is answered",
+	ReasonMenu:          "a list or view is open; try again once it is closed",
+	ReasonVim:           "vim's keys are on; try again in INSERT mode",
+	ReasonShellMode:     "the input box runs shell commands; try again once it does not",
+	ReasonDraft:         "a draft is in the input box; try again once it is sent or removed",
+	ReasonShell:         "a shell is in the foreground; try again once the client is",
+	ReasonNoBox:         "there is no input box; try again once there is",
+	ReasonUnclear:       "the input box is not clearly empty; try again",
+	ReasonMerged:        "somebody else's text is in the input box too; send or remove it by hand",
+	ReasonUnseen:        "the client did not show what was pasted; look at the pane before trying again",
+	ReasonBusy:          "the client shows that it works; try again at the end of the turn",
 }
 
 // Final reports whether the pane will not be that client's again.
@@ -88,42 +85,52 @@ func (e *Error) Error() string {
 	if e.Pane.ID != "" {
 		line += " in pane " + e.Pane.ID
 	}
-	text := reasonTexts[e.Reason]
-	line += ": " + text.problem
+	line += ": " + reasonTexts[e.Reason]
 	if e.Erased {
-		line += ", and the text was taken back"
+		line += "; the text was taken back"
 	}
 	if e.Err != nil {
 		line += ": " + e.Err.Error()
 	}
-	return line + ": " + text.remedy
+	return line
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// refusal returns an Error for a reason, nil for none.
+func refusal(op string, p Pane, reason Reason, err error) error {
+	if reason == ReasonNone {
+		return nil
+	}
+	return &Error{
+		Op:     op,
+		Pane:   p,
+		Reason: reason,
+		Err:    err,
+	}
+}
 
 // Word is the reason in one word.
 func (e *Error) Word() string { return string(e.Reason) }
 
 // ReasonOf returns the reason in an error, ReasonUnknown when it has none.
 func ReasonOf(err error) Reason {
-	if err == nil {
-		return ReasonNone
-	}
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e := errorIn(err); err == nil || e.Reason != ReasonNone {
 		return e.Reason
 	}
 	return ReasonUnknown
 }
 
 // ErasedIn reports whether the text of a failed attempt was taken back, see [Error].
-func ErasedIn(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Erased
-}
+func ErasedIn(err error) bool { return errorIn(err).Erased }
 
 // PastedIn reports whether a failed attempt may have left its text in the input
 // box, see [Error].
-func PastedIn(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Pasted
+func PastedIn(err error) bool { return errorIn(err).Pasted }
+
+func errorIn(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{}
 }

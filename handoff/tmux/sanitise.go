@@ -30,10 +30,11 @@ var ErrText = errors.New("the text is not fit to be typed: pass it through Sanit
 //   - Line breaks, tabs and other blanks become one space each.
 //   - Removed are controls, and characters that are invisible or change the order of
 //     what is shown: C0, C1, DEL, bidi and zero-width, private and unassigned ones, and
-//     variation selectors, unless one of the common kind follows its character.
+//     variation selectors.
 //   - A byte that is not UTF-8 becomes U+FFFD.
 //   - Spaces at both ends are removed, and backslashes at the end, which would turn
 //     Enter into a line break.
+//   - A ─, with which the client draws its box, becomes a -.
 //   - An @ that begins a word becomes (at): the client would insert a file.
 //   - A text that does not begin with Prefix gets a heading that does.
 //   - A longer text is cut before the id at its end, such as " #a1b2c3".
@@ -78,30 +79,19 @@ func own(text string) bool {
 // isCommand reports whether a text is a command that clears a context.
 func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 
-// clean keeps printable characters only.
+// clean keeps printable characters only, and U+FFFD for a byte that is not UTF-8.
 func clean(text string) string {
-	var b strings.Builder
-	base := false // a variation selector may follow
-	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
-			b.WriteByte(' ')
-			base = false
-		case r >= 0xFE00 && r <= 0xFE0F && base:
-			b.WriteRune(r)
-			base = false
-		case printed(r):
-			b.WriteRune(r) // U+FFFD for a byte that is not UTF-8
-			base = true
+			return ' '
+		case r == '─': // it could look like the edge of the client's box
+			return '-'
+		case wording.Printable(r):
+			return r
 		}
-	}
-	return b.String()
-}
-
-// printed reports whether a character is a visible letter, mark, number, punctuation
-// or symbol.
-func printed(r rune) bool {
-	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+		return -1
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
 // mentions replaces each @ that begins a word.

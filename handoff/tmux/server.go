@@ -15,8 +15,6 @@ import (
 
 // Options are the settings of a Server. The zero value has the defaults.
 type Options struct {
-	// Binary is the tmux command, a name or a path; "" for tmux.
-	Binary string
 	// Timeout limits one tmux command; 0 for 2 s. A suspended server makes each
 	// command take all of it.
 	Timeout time.Duration
@@ -45,7 +43,7 @@ type lockKey struct{ socket, id string }
 
 // New finds the tmux command.
 func New(o Options) (*Server, error) {
-	path, err := exec.LookPath(cmp.Or(o.Binary, "tmux"))
+	path, err := exec.LookPath("tmux")
 	if err != nil {
 		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
 	}

@@ -28,12 +28,10 @@ const (
 type place int
 
 const (
-	nowhere    place = iota
-	unclear          // it cannot be seen, or other text is beside it
-	unread           // in the kernel's queue, alone
-	kernelLine       // in the line that the kernel edits
-	inputBox         // in the client's box, alone
-	shellLine        // before the cursor of another program
+	nowhere place = iota
+	unclear       // it cannot be seen, or other text is beside it
+	kernel        // in the kernel's queue or line
+	shown         // in the client's box, alone, or before the cursor of another program
 )
 
 // takeBack removes a text that was pasted and not submitted, and reports whether
@@ -41,7 +39,7 @@ const (
 // has been used since the paste, and where other text is beside it, everything stays.
 //
 // Ctrl-U erases in the client's box (one row) and in the line editors of shells, and has
-// no other effect there. In line mode the kernel's own kill character erases. Enter is
+// no other effect there. What no program has read is dropped from the kernel. Enter is
 // never pressed, nor Ctrl-C, which ends clients.
 func (s *Server) takeBack(ctx context.Context, before view, c Client, text string) (erased bool) {
 	deadline := time.Now().Add(s.echo)
@@ -89,7 +87,7 @@ var constantLine = sync.OnceValue(func() *regexp.Regexp {
 // abandoned returns a constant line in the box, "" for none. Another text is to be typed,
 // so its own attempt will not be repeated.
 func (v view) abandoned() string {
-	for b := range v.candidates() {
+	for _, b := range v.candidates() {
 		if typed, _ := b.content(); constantLine().MatchString(typed) {
 			return typed
 		}
@@ -130,7 +128,7 @@ func (v view) find(r reader, text string, keys int) place {
 	case v.Dead:
 		return nowhere
 	case !r.client && r.hasNotRead(text):
-		return unread
+		return kernel
 	case r.unread > 0:
 		return unclear
 	case r.client:
@@ -139,10 +137,10 @@ func (v view) find(r reader, text string, keys int) place {
 
 	at, followed := v.beforeCursor(text)
 	switch {
-	case r.lines && (keys == 0 || keys < 3 && at): // without echo it is invisible
-		return kernelLine
+	case r.lines && keys == 0: // without echo it is invisible
+		return kernel
 	case !r.lines && at:
-		return shellLine
+		return shown
 	case !r.lines && followed:
 		return unclear
 	}
@@ -152,7 +150,7 @@ func (v view) find(r reader, text string, keys int) place {
 // findInBox looks for a text in the client's box. After the first key a part of it may
 // be left.
 func (v view) findInBox(text string, begun bool) place {
-	for b := range v.candidates() {
+	for _, b := range v.candidates() {
 		r := below(v.screen.Rows[b.bottom+1:])
 		if r != ReasonNone && r != ReasonEnding || !b.cursorIn(v.screen) {
 			continue
@@ -160,7 +158,7 @@ func (v view) findInBox(text string, begun bool) place {
 		typed, _ := b.content()
 		switch {
 		case b.match(text) == matchText, begun && typed != "" && strings.HasPrefix(squeeze(text), squeeze(typed)):
-			return inputBox
+			return shown
 		case begun && typed == "":
 			return nowhere
 		}
@@ -207,26 +205,14 @@ var errChanged = errors.New("the terminal has changed")
 
 // erase removes a text, or a part of it, from its place, unless the reader has changed.
 func (s *Server) erase(ctx context.Context, v view, c Client, at place, r reader) bool {
-	key := "C-u"
-	if at == kernelLine {
-		key = controlKey(r.kill)
-	}
-	if at == unread || key == "" {
+	if at == kernel {
 		return flush(v.TTY) == nil
 	}
-	done, err := s.act(ctx, v, pressed(key), func() error {
+	done, err := s.act(ctx, v, pressed("C-u"), func() error {
 		if !r.same(v.reader(c)) {
 			return errChanged
 		}
 		return nil
 	})
 	return done || PastedIn(err)
-}
-
-// controlKey returns tmux's name for Ctrl and a letter, "" for other characters.
-func controlKey(b byte) string {
-	if b < 1 || b > 26 {
-		return ""
-	}
-	return "C-" + string('a'+rune(b)-1)
 }

@@ -44,78 +44,6 @@ func TestBeforeCursor(t *testing.T) {
 	}
 }
 
-func TestFindText(t *testing.T) {
-	t.Parallel()
-	const text = "[sm message] #a1b2c3"
-	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
-	at := func(x, y int) Cursor { return Cursor{x, y} }
-	raw := terminal{}
-	for _, c := range []struct {
-		name   string
-		reader reader
-		state  State
-		screen string
-		cursor Cursor
-		keys   int
-		want   place
-	}{
-		{"in the box", reader{true, true, raw}, State{}, box(text), at(22, 1), 0, inputBox},
-		{"in the box with more", reader{true, true, raw}, State{}, box(text + "x"), at(23, 1), 0, unclear},
-		{"not shown yet", reader{true, true, raw}, State{}, box(""), at(2, 1), 0, unclear},
-		{"erased", reader{true, true, raw}, State{}, box(""), at(2, 1), 1, nowhere},
-		{"erased in part", reader{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 1, inputBox},
-		{"somebody's, begun alike", reader{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 0, unclear},
-		{
-			"in the box, a dialog below",
-			reader{true, true, raw},
-			State{},
-			box(text) + " ❯ 1. Yes\n",
-			at(22, 1),
-			0,
-			unclear,
-		},
-		{"in the box, the cursor below", reader{true, true, raw}, State{}, box(text), at(0, 4), 0, unclear},
-		{"hidden by a mode", reader{true, true, raw}, State{InMode: true}, box(text), at(22, 1), 0, unclear},
-		{"a client that hangs", reader{true, true, terminal{
-			unread: len(text) + brackets,
-		}}, State{}, box(""), at(2, 1), 0, unclear},
-		{"nobody reads", reader{true, false, terminal{
-			unread: len(text) + brackets,
-		}}, State{}, box(""), at(2, 1), 0, unread},
-		{"nobody reads, no brackets", reader{true, false, terminal{
-			unread: len(text),
-		}}, State{}, box(""), at(2, 1), 0, unread},
-		{"something else is unread, too", reader{true, false, terminal{
-			unread: len(text) + 1,
-		}}, State{}, box(""), at(2, 1), 0, unclear},
-		{"in line mode", reader{true, false, terminal{
-			lines: true,
-			echo:  true,
-		}}, State{}, box(""), at(2, 1), 0, kernelLine},
-		{"in line mode, erased", reader{true, false, terminal{
-			lines: true,
-			echo:  true,
-		}}, State{}, box(""), at(2, 1), 1, nowhere},
-		{"in line mode, to be erased again", reader{true, false, terminal{
-			lines: true,
-			echo:  true,
-		}}, State{}, box(text), at(22, 1), 1, kernelLine},
-		{"on a shell's line", reader{true, false, raw}, State{}, "$ " + text, at(22, 0), 0, shellLine},
-		{"on a shell's line with more", reader{true, false, raw}, State{}, "$ " + text + " x", at(24, 0), 0, unclear},
-		{"an empty line", reader{true, false, raw}, State{}, "$ ", at(2, 0), 0, nowhere},
-		{"a dead pane", reader{true, false, raw}, State{Dead: true}, text, at(0, 0), 0, nowhere},
-		{"a terminal that cannot be read", reader{}, State{}, "$ " + text, at(22, 0), 0, unclear},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.state.Cursor = c.cursor
-			v := view{State: c.state, screen: ParseScreen(c.screen, c.cursor)}
-			if got := v.find(c.reader, text, c.keys); got != c.want {
-				t.Errorf("find = %d, want %d", got, c.want)
-			}
-		})
-	}
-}
-
 // A client that ends right after the last check: the text is taken back from
 // where it is.
 func TestTakeBack(t *testing.T) {
@@ -133,7 +61,6 @@ func TestTakeBack(t *testing.T) {
 		{name: "on bash's line without bracketed paste", leave: "kill", rc: "bind 'set enable-bracketed-paste off'\n"},
 		{name: "in line mode", leave: "60000"},
 		{name: "in line mode without brackets", leave: "60000 off"},
-		{name: "in line mode without a kill character", leave: "60000 off", rc: "stty kill undef\n"},
 		{name: "before a draft", leave: "kill", draft: "echo x"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {

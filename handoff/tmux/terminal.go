@@ -10,7 +10,6 @@ type terminal struct {
 	device uint64
 	lines  bool // the kernel edits lines; off for a program that reads keys
 	echo   bool // the kernel shows what is typed; off likewise
-	kill   byte // the key that erases the kernel's line, 0 for none
 	unread int  // bytes that no program has read, without those of the kernel's line
 }
 

@@ -44,7 +44,6 @@ func readTerminal(path string) (t terminal, err error) {
 			device: proc.Device(unix.Major(st.Rdev), unix.Minor(st.Rdev)),
 			lines:  mode.Lflag&unix.ICANON != 0,
 			echo:   mode.Lflag&unix.ECHO != 0,
-			kill:   mode.Cc[unix.VKILL],
 			unread: unread,
 		}
 		return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -97,7 +96,7 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 
 	_, left, err := s.ready(ctx, p, c, func(b box) bool { return b.holds(text) })
 	if err == nil && !left {
-		err = &Error{Op: op, Pane: p, Reason: ReasonUnseen}
+		err = refusal(op, p, ReasonUnseen, nil)
 	}
 	if err == nil {
 		err = call(ctx, check)
@@ -115,12 +114,7 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 // begin checks pane and text and locks the pane.
 func (s *Server) begin(ctx context.Context, op string, p Pane, text string) (unlock func(), err error) {
 	if err := p.check(); err != nil {
-		return nil, &Error{
-			Op:     op,
-			Pane:   p,
-			Reason: ReasonUnknown,
-			Err:    err,
-		}
+		return nil, refusal(op, p, ReasonUnknown, err)
 	}
 	if err := Check(text); err != nil {
 		return nil, fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
@@ -156,7 +150,7 @@ func (s *Server) ready(ctx context.Context, p Pane, c Client, isLeft func(box) b
 	}
 	r := Refusal(v.screen)
 	if r == ReasonDraft && isLeft != nil {
-		for b := range v.candidates() {
+		for _, b := range v.candidates() {
 			left = left || isLeft(b)
 		}
 	}
@@ -189,12 +183,7 @@ func (s *Server) paste(
 }
 
 func changing(p Pane) error {
-	return &Error{
-		Op:     "type",
-		Pane:   p,
-		Reason: ReasonUnclear,
-		Err:    errors.New("the screen keeps changing"),
-	}
+	return refusal("type", p, ReasonUnclear, errors.New("the screen keeps changing"))
 }
 
 // still checks once more that keys go to the client, last before an act.
@@ -228,24 +217,23 @@ func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left 
 	}
 }
 
-// candidates yields what could be the input box, whose text may look like a rule. Above
-// the lowest certain box an earlier prompt can look like one.
-func (v view) candidates() iter.Seq[box] {
-	return func(yield func(box) bool) {
-		lowest, ok := findBox(v.screen)
-		for b := range boxes(v.screen) {
-			if ok && b.bottom < lowest.bottom || !yield(b) {
-				return
-			}
+// candidates returns what could be the input box. Above the lowest certain box an earlier
+// prompt can look like one.
+func (v view) candidates() []box {
+	all := boxes(v.screen)
+	for i, b := range all {
+		if b.glyph != 0 {
+			return all[:i+1]
 		}
 	}
+	return all
 }
 
 // shows returns nil if the box holds the text, or that of an earlier attempt, and
 // nothing else.
 func (v view) shows(text string, left bool) error {
 	reason := ReasonNoBox
-	for b := range v.candidates() {
+	for _, b := range v.candidates() {
 		r := b.shows(text, left)
 		if r == ReasonNone {
 			r = below(v.screen.Rows[b.bottom+1:])
@@ -263,7 +251,7 @@ func (v view) shows(text string, left bool) error {
 	if reason == ReasonNoBox {
 		reason = withoutBox(v.screen)
 	}
-	return &Error{Op: "type", Pane: v.Pane, Reason: reason}
+	return refusal("type", v.Pane, reason, nil)
 }
 
 // shows checks one box. In the shell mode Enter would run its text.

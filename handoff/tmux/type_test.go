@@ -184,20 +184,6 @@ func TestTypeWaitsForHumans(t *testing.T) {
 	}
 }
 
-func TestTypeUponSuggestion(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{})
-	a := r.startWindow()
-	a.order("ghost run the tests again")
-	a.reaches(ReasonNone)
-	if err := a.typed(testText); err != nil {
-		t.Fatal(err)
-	}
-	if got := a.wait("submit", 1).Text; got != testText {
-		t.Errorf("submitted %q", got)
-	}
-}
-
 // A user types while the client takes the paste: Enter is not pressed.
 func TestTypeLeavesMergedText(t *testing.T) {
 	t.Parallel()

@@ -15,15 +15,7 @@ func (s State) verify(c Client) error {
 	if reason == ReasonNone {
 		reason, err = s.holds(c)
 	}
-	if reason == ReasonNone {
-		return nil
-	}
-	return &Error{
-		Op:     "type",
-		Pane:   s.Pane,
-		Reason: reason,
-		Err:    err,
-	}
+	return refusal("type", s.Pane, reason, err)
 }
 
 // unfit returns why keys would not reach the pane's program.
@@ -37,7 +29,7 @@ func (s State) unfit() Reason {
 		return ReasonInputOff
 	case s.Synchronized:
 		return ReasonSynchronized
-	case s.BracketedKnown && !s.Bracketed: // every version of the clients asks for it
+	case s.Plain: // every version of the clients asks for it
 		return ReasonUnclear
 	}
 	return ReasonNone

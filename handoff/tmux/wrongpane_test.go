@@ -3,7 +3,6 @@ package tmux
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,22 +68,6 @@ func TestReusedID(t *testing.T) {
 	if err := b.typed(testText); err != nil {
 		t.Error(err)
 	}
-}
-
-// Another client in the same pane of the same server.
-func TestRespawnedPane(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{})
-	a := r.startWindow()
-	a.reaches(ReasonNone)
-	b, argv := r.standIn()
-	r.tmux(slices.Concat([]string{"respawn-pane", "-k", "-t", a.pane.ID}, argv)...)
-	b.met(a.pane.ID)
-	b.reaches(ReasonNone)
-	if err := a.typed(testText); ReasonOf(err) != ReasonGone {
-		t.Errorf("Type = %v", err)
-	}
-	b.untouched()
 }
 
 // A pane that changes between check and paste, however late.
@@ -178,7 +161,8 @@ func TestNoDataInArguments(t *testing.T) {
 	}
 	t.Setenv("TMUX", "/nowhere,1,1")
 	t.Setenv("SM_TEST_SECRET", "secret")
-	r := newRig(t, Options{Binary: path})
+	r := newRig(t, Options{})
+	r.Server.binary = path
 	if err := os.Symlink(r.binary, path+".tmux"); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +214,6 @@ func TestNoDataInArguments(t *testing.T) {
 		"list-clients":    true,
 		"capture-pane":    true,
 		"load-buffer":     true,
-		"delete-buffer":   true,
 		"if-shell":        true,
 	}
 	if diff := cmp.Diff(want, verbs); diff != "" {
