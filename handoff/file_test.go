@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sm/transcript/wording"
 )
 
 // write makes a file and returns its path.
