@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,109 +145,6 @@ func TestRealClientHandoffClear(t *testing.T) {
 	}
 }
 
-// TestRealClientHandoffObstacles: a draft, copy mode, a slow Stop hook and a document that was deleted.
-func TestRealClientHandoffObstacles(t *testing.T) {
-	r := newHandoffRun(t)
-	r.slowStop(3)
-	r.begin(20_000)
-	r.turn("the first turn", modelStep{grow: 10})
-	doc := filepath.Join(r.home.project, "doc.md")
-
-	for i, obstacle := range []struct {
-		name       string
-		begin, end func()
-	}{
-		{"a draft", func() { r.keys("-l", "half typed") }, func() { r.keys("C-u") }},
-		{"copy mode", func() { r.home.do("", "copy-mode", "-t", "agent") }, func() { r.keys("-X", "cancel") }},
-	} {
-		r.handsOver(doc, modelStep{
-			grow:  100,
-			tools: 1,
-			bash:  "true",
-			hold:  true,
-		})
-		r.held()
-		obstacle.begin()
-		r.stub.letGo()
-		r.ended(obstacle.name)
-		eventually(t, obstacle.name+": the handoff waits", func() string {
-			all := r.handoffs()
-			if h := all[len(all)-1]; h.Waiting == "" {
-				return h.State
-			}
-			return ""
-		})
-		if n := r.records("<command-name>/clear</command-name>"); n != i {
-			t.Errorf("%s: /clear was typed %d times", obstacle.name, n)
-		}
-		r.stub.resize(15_000)
-		obstacle.end()
-		r.rotated(obstacle.name, r.handoffIs("confirmed"), i+1)
-		r.ended(obstacle.name + ", the new context")
-		doc = filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
-	}
-
-	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "rm " + doc})
-	r.ended("a deleted document")
-	if h := r.handoffIs("failed"); h.Reason != "file_gone" {
-		t.Errorf("%+v", h)
-	}
-	eventually(t, "the agent is told", func() string {
-		if n := r.records("did not take place: file gone"); n == 0 {
-			return "it is not"
-		}
-		return ""
-	})
-	if n := r.records("<command-name>/clear</command-name>"); n != 2 {
-		t.Errorf("/clear stands there %d times", n)
-	}
-}
-
-// slowStop adds a Stop hook that takes seconds to the settings.
-func (r *policyRun) slowStop(seconds int) {
-	r.t.Helper()
-	path := filepath.Join(r.home.home, ".claude", "settings.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	text = bytes.Replace(
-		text,
-		[]byte(`"Stop": [`),
-		fmt.Appendf(nil, `"Stop": [{"hooks":[{"type":"command","command":"sleep %d"}]},`, seconds),
-		1,
-	)
-	r.home.write(path, string(text))
-}
-
-// TestRealClientHandoffRefused: what is no agent's own document is refused in the agent's own tool call.
-func TestRealClientHandoffRefused(t *testing.T) {
-	r := newHandoffRun(t)
-	r.begin(20_000)
-	other := r.sm.command(t.Context(), "handoff", filepath.Join(r.home.project, "README"))
-	other.Env = append(other.Env, "SM_SOCKET="+r.sm.socket, "CLAUDE_SESSION_MANAGER_ID="+r.agent)
-	if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "for itself alone") {
-		t.Errorf("from outside: %v, %s", err, out)
-	}
-	bare := r.sm.command(context.Background(), "handoff", filepath.Join(r.home.project, "README"))
-	if out, _ := bare.CombinedOutput(); bare.ProcessState.ExitCode() != 2 {
-		t.Errorf("from a bare shell: %d, %s", bare.ProcessState.ExitCode(), out)
-	}
-	r.turn("refused", modelStep{
-		grow:  10,
-		tools: 1,
-		bash:  r.sm.program + " handoff README; echo code $?",
-	}, modelStep{
-		grow: 10,
-	})
-	if n := r.records("last written before this session began", "code 1"); n == 0 {
-		t.Error("a file that is older than the session is taken")
-	}
-	if all := r.handoffs(); len(all) != 0 {
-		t.Errorf("%+v", all)
-	}
-}
-
 // TestRealClientHandoffRestart: under sm run the client is restarted with the prompt. The agent keeps its name.
 func TestRealClientHandoffRestart(t *testing.T) {
 	r := newHandoffRun(t, "CLAUDE_SESSION_MANAGER_ID=em")
@@ -310,68 +206,6 @@ func TestRealClientHandoffRestart(t *testing.T) {
 			"#{pane_dead}",
 		)); dead != "1" {
 			return "the pane is alive"
-		}
-		return ""
-	})
-}
-
-// TestRealClientGuardRestart: a guarded session is refused its tools, writes its document, and sm session restart brings
-// up a fresh client that knows it.
-func TestRealClientGuardRestart(t *testing.T) {
-	r := newHandoffRun(t)
-	config := filepath.Join(r.home.dir, "config.yaml")
-	r.home.write(config, "guard: {enabled: true}\n")
-	r.sm.stop()
-	r.sm.config = config
-	r.sm.start()
-	install := r.sm.command(t.Context(), "install", "--guard", "--socket", r.sm.socket)
-	install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home.home}
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r.home.wrapper = []string{r.sm.program, "run", "--name", "worker", "--"}
-	r.agent = "worker"
-	r.begin(20_000)
-	folder := filepath.Join(r.home.project, "sessions", "WORK")
-	r.turn("activated", modelStep{
-		grow:  10,
-		tools: 1,
-		bash:  r.sm.program + " session activate " + folder + " implement",
-	}, modelStep{
-		grow: 10,
-	})
-	r.turn("to 80 %", modelStep{grow: 140_000, tools: 1}, modelStep{grow: 100})
-	r.turn("refused", modelStep{grow: 10, tools: 1, bash: "touch " + r.home.project + "/made"}, modelStep{grow: 10})
-	if _, err := os.Stat(r.home.project + "/made"); err == nil {
-		t.Error("the tool ran above the threshold")
-	}
-	r.turn("dehydrating", modelStep{
-		grow:  10,
-		tools: 1,
-		bash:  r.sm.program + " session dehydrate " + folder,
-	}, modelStep{
-		grow: 10,
-	})
-	// Write itself is tried in another test; here a human writes.
-	r.home.write(filepath.Join(folder, "DEHYDRATED_CONTEXT.md"), "# Where we are\n")
-	old := r.home.pid
-	r.prompt(modelStep{grow: 10, tools: 1, bash: r.sm.program + " session restart " + folder})
-	r.stub.resize(15_000)
-	r.home.nextClient()
-	if r.home.pid == old {
-		t.Fatal("the client was not restarted")
-	}
-	eventually(t, "the new client knows its document", func() string {
-		if n := r.records(`"type":"user"`, "DEHYDRATED_CONTEXT.md"); n == 0 {
-			return "no prompt names it"
-		}
-		return ""
-	})
-	eventually(t, "the session is bound to the new client", func() string {
-		text, _ := os.ReadFile(filepath.Join(folder, ".state.json"))
-		if !bytes.Contains(text, fmt.Appendf(nil, `"pid": %d`, r.home.pid)) ||
-			bytes.Contains(text, []byte(`"overflowed": true`)) {
-			return string(text)
 		}
 		return ""
 	})

@@ -231,36 +231,6 @@ func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestGrouped: a command whose time is over leaves no process behind.
-func TestGrouped(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	cmd := grouped(ctx, "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var started int
-	if _, err := fmt.Fscan(out, &started); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	_ = cmd.Wait() // it was killed
-	eventually(t, "what it has started ends", func() string {
-		if stat, err := os.ReadFile(fmt.Sprintf(
-			"/proc/%d/stat",
-			started,
-		)); err == nil &&
-			!strings.Contains(string(stat), ") Z ") {
-			return string(stat)
-		}
-		return ""
-	})
-}
-
 // headless runs one prompt without a terminal, and returns the session.
 func (h *clientHome) headless(args ...string) string {
 	h.t.Helper()
@@ -500,4 +470,15 @@ func (h *clientHome) another(than string) (session string) {
 		return ""
 	})
 	return session
+}
+
+func readJSONFile(t *testing.T, path string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
 }

@@ -137,6 +137,15 @@ func (r *offersRun) ways() []offerWay {
 			offered()
 			r.killed()
 		}},
+		{"PostToolUse, observer killed", func(name string) {
+			r.begun(many, step, end)
+			r.send(name, "urgent", 2)
+			offered := r.nextOffer()
+			r.stub.letGo()
+			offered()
+			r.restart(nil)
+			done(name)
+		}},
 		{"UserPromptSubmit, plain", func(name string) {
 			r.send(name, "urgent", 1)
 			r.prompt(step, end)

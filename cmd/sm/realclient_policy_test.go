@@ -3,12 +3,10 @@
 package main_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -130,52 +128,6 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	}
 }
 
-// TestRealClientPolicyParallelTools lets many hooks of one agent ask at once.
-func TestRealClientPolicyParallelTools(t *testing.T) {
-	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
-	r.begin(20_000)
-	hooks := func() float64 { return r.sm.metrics()[`sm_hook_events_total{event="PostToolUse"}`] }
-	var want []string
-	for cycle := 1; cycle <= 4; cycle++ {
-		r.turn("low", modelStep{grow: 5000, tools: 6}, modelStep{grow: 500})
-		r.turn("to 52 %", modelStep{
-			grow:  102_500 - r.context(),
-			tools: 6,
-		}, modelStep{
-			grow:  500,
-			tools: 6,
-		}, modelStep{
-			grow: 500,
-		})
-		before := hooks()
-		r.prompt(modelStep{
-			grow:  28_000,
-			tools: 6,
-		}, modelStep{
-			grow:  500,
-			tools: 8,
-			hold:  true,
-		}, modelStep{
-			grow:  500,
-			tools: 6,
-		}, modelStep{
-			grow: 500,
-		})
-		r.held()
-		r.noticed("critical", "waiting", "offered", "confirmed")
-		r.stub.letGo()
-		r.ended("to 66 %")
-		r.agree("to 66 %")
-		if n := hooks() - before; n != 20 {
-			t.Errorf("%v hooks of 20 tool calls", n)
-		}
-		want = append(want, fmt.Sprintf("a%d warning", cycle), fmt.Sprintf("a%d critical", cycle))
-		r.once("parallel tools", want...)
-		r.compact()
-	}
-	r.report()
-}
-
 // TestRealClientPolicySubagent crosses the thresholds while subagents work: their hooks get nothing.
 func TestRealClientPolicySubagent(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
@@ -209,101 +161,6 @@ func TestRealClientPolicySubagent(t *testing.T) {
 			t.Errorf("lost to a subagent: %+v", m)
 		}
 	}
-	r.report()
-}
-
-// TestRealClientPolicyEscape interrupts turns before, while and after something is said.
-func TestRealClientPolicyEscape(t *testing.T) {
-	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
-	r.begin(20_000)
-	end := modelStep{grow: 500}
-	r.prompt(modelStep{grow: 83_000, tools: 1}, modelStep{grow: 500, tools: 1, hold: true})
-	r.held()
-	r.noticed("warning", "waiting")
-	r.home.interrupt()
-	r.agree("a warning waits")
-	r.once("a warning waits")
-	r.turn("the next turn", modelStep{grow: 500, tools: 2}, end)
-	r.once("the next turn", "a1 warning")
-
-	r.prompt(modelStep{grow: 28_000, tools: 1, bash: "sleep 30"})
-	r.noticed("critical", "waiting")
-	r.home.interrupt()
-	r.agree("a tool runs")
-	r.turn("the turn after a tool", modelStep{grow: 500, tools: 2}, end)
-	r.once("the turn after a tool", "a1 warning", "a1 critical")
-	r.compact()
-
-	r.prompt(modelStep{grow: 73_000}, modelStep{grow: 500, hold: true}) // the client goes on after its Stop hook
-	r.held()
-	r.noticed("warning", "offered", "confirmed")
-	r.home.interrupt()
-	r.agree("a warning is being read")
-	r.turn("the turn after it", modelStep{grow: 500, tools: 2}, end)
-	r.prompt(modelStep{
-		grow:  28_000,
-		tools: 1,
-	}, modelStep{
-		grow:  500,
-		tools: 1,
-	}, modelStep{
-		grow:  500,
-		tools: 1,
-	}, modelStep{
-		grow: 500,
-		hold: true,
-	})
-	r.held()
-	r.noticed("critical", "offered", "confirmed")
-	r.home.interrupt()
-	r.agree("a critical notice is being read")
-	r.turn("the last turn", modelStep{grow: 500, tools: 2}, end)
-	r.heardOf("a2 warning", "a2 critical")
-	r.once("at the end", "a1 warning", "a1 critical", "a2 warning", "a2 critical")
-	r.report()
-}
-
-// TestRealClientPolicyAway: after a message with a SessionStart no prompt comes for long. The client records the message
-// with the next prompt.
-func TestRealClientPolicyAway(t *testing.T) {
-	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
-	r.begin(20_000)
-	work := []modelStep{{grow: 500, tools: 2}, {grow: 500}}
-	r.turn("the first session", work...)
-	away := func(id string) {
-		t.Helper()
-		began := time.Now()
-		eventually(t, "nobody comes", func() string {
-			if left := 40*time.Second - time.Since(began); left > 0 {
-				return fmt.Sprintf("%v are left", left)
-			}
-			return ""
-		})
-		if m, _ := r.message(id); m.Status != "offered" || m.Offers != 1 {
-			t.Errorf("nobody has come, and it is %+v", m)
-		}
-	}
-	r.home.quit()
-	var m api.Message
-	body := r.post("/sessions/worker/messages", api.NewMessage{Text: "Welcome.", Mode: "urgent"}, 202)
-	if err := json.Unmarshal(body, &m); err != nil {
-		t.Fatal(err)
-	}
-	r.begin(20_000) // a new session has no transcript yet
-	away(m.ID)
-	r.turn("somebody comes", work...)
-	r.once("somebody comes", "b1 send")
-
-	r.torn(modelStep{grow: 112_000, cut: true})
-	r.home.interrupt()
-	r.noticed("critical", "waiting")
-	r.home.quit()
-	r.begin(r.context(), "--resume", r.current)
-	m = r.noticed("critical", "offered")
-	r.restart(nil)
-	away(m.ID)
-	r.turn("somebody comes back", work...)
-	r.once("somebody comes back", "b1 send", "b1 critical")
 	r.report()
 }
 

@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -127,34 +126,4 @@ func (r *policyRun) compactionsCount(n int) {
 	if c := r.me().Compactions; c.Auto+c.Manual+c.Unknown != n {
 		r.t.Errorf("%+v compactions, wanted %d", c, n)
 	}
-}
-
-// TestRealClientForkBeforePrompt: a fork shows the context that it has taken over before anybody has said a word in it.
-func TestRealClientForkBeforePrompt(t *testing.T) {
-	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
-	r.begin(20_000)
-	r.turn("to 21 %", modelStep{grow: 20_000, tools: 1}, modelStep{grow: 1000})
-	first := r.current
-	r.home.quit()
-	r.begin(41_000, "--resume", first, "--fork-session")
-	if r.current == first {
-		t.Fatal("the client has not forked")
-	}
-	eventually(t, "the fork shows its context", func() string {
-		last := r.home.lastOf(r.current)
-		s := r.me()
-		if s.TokensUsed == nil || *s.TokensUsed != last.total() || text(s.UsedPercentage) != text(last.Window.Used) ||
-			s.ContextSource != "statusline" {
-			return fmt.Sprintf(
-				"%s tokens, %s %%, by %q; the status line tells %d",
-				text(s.TokensUsed),
-				text(s.UsedPercentage),
-				s.ContextSource,
-				last.total(),
-			)
-		}
-		return ""
-	})
-	r.turn("the fork to 22 %", modelStep{grow: 1000, tools: 1}, modelStep{grow: 1000})
-	r.report()
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"testing"
 
-	"sm/observer/api"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
@@ -135,32 +134,4 @@ func compactionsAt(t *testing.T, model string, size int64, vars []string, settin
 		t.Fatalf("wrong: %q", wrong)
 	}
 	return said.Compactions
-}
-
-// TestRealClientSmallWindow: a client that compacts at 67,000 of 200,000 tokens is warned, and warned urgently, before it
-// does so for the first time.
-func TestRealClientSmallWindow(t *testing.T) {
-	r := newPolicyRun(
-		t,
-		"CLAUDE_SESSION_MANAGER_ID=worker",
-		"SM_PARENT_ID=em",
-		"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000",
-	)
-	r.post("/sessions", api.Registration{ID: "em"}, 201)
-	r.begin(20_000)
-	end := modelStep{grow: 100}
-	r.turn("to 39,000", modelStep{grow: 18_900, tools: 1}, end)
-	r.once("below")
-	if s := r.me(); s.ThresholdTokens == nil || *s.ThresholdTokens != 67_000 || s.ThresholdSource != "assumed" {
-		t.Errorf("the threshold: %v (%s), want 67000 (assumed)", s.ThresholdTokens, s.ThresholdSource)
-	}
-	r.turn("to 42,000", modelStep{grow: 2900, tools: 1}, end)
-	r.once("to 42,000", "a1 warning")
-	r.turn("to 54,000", modelStep{grow: 11_900, tools: 2}, modelStep{grow: 100, tools: 1}, end)
-	r.once("to 54,000", "a1 warning", "a1 critical")
-	r.compactions("before any", 0, 0)
-	r.turn("automatic compaction", modelStep{grow: 15_000, tools: 1}, end)
-	r.compactions("automatic compaction", 1, 0)
-	r.once("automatic compaction", "a1 warning", "a1 critical")
-	r.report()
 }

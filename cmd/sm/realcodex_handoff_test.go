@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,8 +73,20 @@ func (r *codexRun) agent() api.Session {
 	return r.sm.sessions()[r.current]
 }
 
+// settledAgent is the agent once the observer knows its pane, by which it is called.
+func (r *codexRun) settledAgent() (s api.Session) {
+	r.t.Helper()
+	eventually(r.t, "the client's process is known", func() string {
+		if s = r.agent(); s.Pane == "" {
+			return fmt.Sprintf("%+v", s)
+		}
+		return ""
+	})
+	return s
+}
+
 // TestRealCodexHandoffClear: in tmux, the agent's own context is cleared by /clear, and the new thread, which is the same agent's,
-// reads the document. What waits for the agent follows.
+// reads the document. What waits for the agent follows. The second handoff survives a kill of the observer.
 func TestRealCodexHandoffClear(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
@@ -84,6 +95,10 @@ func TestRealCodexHandoffClear(t *testing.T) {
 	doc := filepath.Join(r.home.project, "doc.md")
 	for i := range 2 {
 		r.tool("the handoff", fmt.Sprintf("echo work %d > %s && %s", i, doc, r.program("handoff", doc)))
+		if i == 1 { // the handoff is under way
+			r.sm.kill()
+			r.sm.start()
+		}
 		id := r.sends(before.ID, fmt.Sprintf("After handoff %d.", i))
 		if h := r.confirmed(); h.Way != "clear" || h.SessionID != before.SessionID {
 			t.Errorf("%+v", h)
@@ -96,7 +111,8 @@ func TestRealCodexHandoffClear(t *testing.T) {
 	eventually(t, "the figures", r.wrong)
 }
 
-// TestRealCodexHandoffRestart: under sm run the client is started again, with the prompt; the agent keeps its name.
+// TestRealCodexHandoffRestart: under sm run the client is started again with the prompt, even if the observer
+// is killed meanwhile; the agent keeps its name.
 func TestRealCodexHandoffRestart(t *testing.T) {
 	r := newCodexRun(t)
 	r.home.wrapper = []string{r.sm.program, "--socket", r.sm.socket, "run", "--name", "worker", "--"}
@@ -108,40 +124,13 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	}
 	doc := filepath.Join(r.home.project, "doc.md")
 	r.tool("the handoff", "echo work > "+doc+" && "+r.program("handoff", doc))
+	r.sm.kill()
+	r.sm.start()
 	if h := r.confirmed(); h.Way != "restart" {
 		t.Errorf("%+v", h)
 	}
 	r.goesOn(before, doc)
 	r.home.pid = r.home.native()
 	r.heard("worker", r.sends("worker", "After the handoff."))
-	r.home.quit()
-}
-
-// TestRealCodexHandoffRefused: no agent hands over for another, by any variable; and a client in the daemon gets the remedy.
-func TestRealCodexHandoffRefused(t *testing.T) {
-	r := newCodexRun(t)
-	r.begin()
-	r.turn("the first turn", codexStep{grow: 1000})
-	doc := filepath.Join(r.home.project, "doc.md")
-	if err := os.WriteFile(doc, []byte("work\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.settledAgent()
-	forged := r.sm.command(t.Context(), "handoff", doc)
-	forged.Env = append(forged.Env, "SM_SOCKET="+r.sm.socket, "CODEX_THREAD_ID="+r.current)
-	if out, err := forged.CombinedOutput(); err == nil || !strings.Contains(string(out), "for itself alone") {
-		t.Errorf("from outside, with a forged variable: %v, %s", err, out)
-	}
-	out := filepath.Join(r.home.dir, "out")
-	r.tool(
-		"another's thread",
-		"CODEX_THREAD_ID=01a200a2-c691-7de0-a325-4ece90591c2c TMUX= "+r.program("handoff", doc)+" >"+out+" 2>&1",
-	)
-	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "knows no agent") {
-		t.Errorf("for a thread that is not there: %s", text)
-	}
-	if all, err := r.sm.client.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
-		t.Errorf("%+v, %v", all, err)
-	}
 	r.home.quit()
 }

@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -273,18 +272,4 @@ func (h *codexHome) records(texts ...string) (n int) {
 // ends counts the turns that have ended.
 func (h *codexHome) ends() int {
 	return h.records(`"type":"task_complete"`) + h.records(`"type":"turn_aborted"`, `"event_msg"`)
-}
-
-// run lets the client run to its end, without a terminal.
-func (h *codexHome) run(args ...string) string {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
-	defer cancel()
-	cmd := grouped(ctx, h.client, args...)
-	cmd.Dir, cmd.Env = h.project, append(h.environ(), h.extra...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		h.t.Fatalf("codex %s: %v\n%s", args[0], err, out)
-	}
-	return string(out)
 }

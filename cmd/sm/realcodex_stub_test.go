@@ -85,13 +85,6 @@ func (s *codexStub) script(steps ...codexStep) {
 	s.plan = slices.Clone(steps)
 }
 
-// forget drops what is left of the plan: the turn was cut short.
-func (s *codexStub) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plan = nil
-}
-
 // letGo ends what holds requests back.
 func (s *codexStub) letGo() {
 	s.mu.Lock()
