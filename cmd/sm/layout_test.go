@@ -3,235 +3,162 @@ package main_test
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-const layoutModule = "sm"
+const layoutRoot = "../.."
 
-// layoutLayers are in the order in which they build on each other: a package
-// imports its own layer and those before it.
-func layoutLayers() []string {
-	return strings.Fields("transcript alerts handoff observer dashboards deploy cmd")
-}
-
-// layoutRule limits who may import a package and what is below it.
-type layoutRule struct {
-	path      string
-	importers []string // with what is below them
-	tests     bool     // and every test
-}
-
-func layoutRules() []layoutRule {
-	return []layoutRule{
-		{path: "sm/transcript/transcripttest", importers: []string{"sm/cmd/bench"}, tests: true},
-		{path: "sm/observer/history/historytest", tests: true},
-		{path: "github.com/nxadm/tail", importers: []string{"sm/transcript/follow"}},
-		{path: "github.com/spf13/viper", importers: []string{"sm/cmd/sm/internal/config"}},
-		{path: "github.com/spf13/cobra", importers: []string{"sm/cmd/sm"}},
-	}
-}
-
-// layoutPure are packages that decide, and so reach neither files nor processes
-// nor the network.
-func layoutPure() []string {
-	return []string{
-		"sm/transcript",
-		"sm/transcript/jsonwalk",
-		"sm/transcript/claude",
-		"sm/transcript/codex",
-		"sm/alerts",
-		"sm/alerts/outbox",
-	}
-}
-
-// layoutJudge returns what is wrong with an import, "" for nothing.
-func layoutJudge(from, to string, test bool) string {
-	edge := from + " imports " + to
-	for _, rule := range layoutRules() {
-		allowed := rule.tests && test || layoutBelow(from, rule.path)
-		for _, importer := range rule.importers {
-			allowed = allowed || layoutBelow(from, importer)
-		}
-		if layoutBelow(to, rule.path) && !allowed {
-			return edge + ": only for " + cmp.Or(strings.Join(rule.importers, " and "), "tests")
-		}
-	}
-	if test {
-		return ""
-	}
-
-	outside := []string{"os/exec", "os/signal", "net", "syscall"}
-	if slices.Contains(layoutPure(), from) &&
-		(to == "os" || slices.ContainsFunc(outside, func(o string) bool { return layoutBelow(to, o) })) {
-		return edge + ": the package is pure"
-	}
-	if layoutLevel(to) > layoutLevel(from) {
-		return edge + ": against the order of layers"
-	}
-	return ""
-}
-
-func layoutBelow(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
-
-// layoutLevel returns the index of a package's layer, -1 for packages that are
-// not ours.
-func layoutLevel(p string) int {
-	return slices.IndexFunc(layoutLayers(), func(layer string) bool { return layoutBelow(p, layoutModule+"/"+layer) })
-}
-
-// layoutFile is one Go source file, whatever its build constraints: a rule that holds on one platform
-// holds on all.
-type layoutFile struct {
-	name  string // slash-separated, from the repository's root
-	ast   *ast.File
-	lines int
-}
-
-func (f layoutFile) test() bool { return strings.HasSuffix(f.name, "_test.go") }
-
-func (f layoutFile) pkg() string { return path.Join(layoutModule, path.Dir(f.name)) }
-
-func (f layoutFile) imports() []string {
-	var paths []string
-	for _, spec := range f.ast.Imports {
-		paths = append(paths, layoutUnquote(spec))
-	}
-	return paths
-}
-
-// local returns the name under which the file knows the package, "" if it does not import it.
-func (f layoutFile) local(importPath string) string {
-	for _, spec := range f.ast.Imports {
-		if layoutUnquote(spec) != importPath {
-			continue
-		}
-		if spec.Name != nil {
-			return spec.Name.Name
-		}
-		return path.Base(importPath)
-	}
-	return ""
-}
-
-func layoutUnquote(spec *ast.ImportSpec) string {
-	p, _ := strconv.Unquote(spec.Path.Value) // the parser has seen that it is a string
-	return p
-}
-
-func layoutParse(name string, source []byte) (layoutFile, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments|parser.SkipObjectResolution)
-	return layoutFile{name: name, ast: f, lines: bytes.Count(source, []byte{'\n'})}, err
-}
-
-// layoutSources reads the Go files that ./... would match, and those that build constraints hide.
-func layoutSources(t *testing.T, root string) []layoutFile {
+// layoutFiles lists the files of the repository by git, or of its folder without git.
+func layoutFiles(t *testing.T) []string {
 	t.Helper()
-	var files []layoutFile
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	if out, err := exec.Command("git", "-C", layoutRoot, "ls-files", "-z").Output(); err == nil && len(out) > 0 {
+		return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	}
+	var names []string
+	err := filepath.WalkDir(layoutRoot, func(name string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			name, err = filepath.Rel(layoutRoot, name)
+			names = append(names, filepath.ToSlash(name))
 		}
-		base := d.Name()
-		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(base) != ".go" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
-			return nil
-		}
-		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		f, err := layoutParse(name, source)
-		files = append(files, f)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return names
 }
 
-func layoutRoot(t *testing.T) string {
+// layoutRead returns a file of the repository, nil for one that was deleted and is not committed yet.
+func layoutRead(t *testing.T, name string) []byte {
 	t.Helper()
-	dir, err := os.Getwd()
-	for ; err == nil; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			err = errors.New("no go.mod above the working directory")
-		}
+	text, err := os.ReadFile(filepath.Join(layoutRoot, name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
 	}
-	t.Fatal(err)
-	return ""
+	return text
 }
 
-// layoutReport fails the test with every problem at once: they are fixed together.
-func layoutReport(t *testing.T, wrong []string) {
-	t.Helper()
-	for _, w := range wrong {
-		t.Error(w)
-	}
-}
+func below(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
-// TestLayoutImports has the direction of imports; .golangci.yml has it for editors.
+// TestLayoutImports: a package imports its own layer and those before it; some packages are for
+// few importers, with test meaning all tests; and pure packages reach no files, processes or network.
 func TestLayoutImports(t *testing.T) {
 	t.Parallel()
-	for _, f := range layoutSources(t, layoutRoot(t)) {
-		for _, to := range f.imports() {
-			if wrong := layoutJudge(f.pkg(), to, f.test()); wrong != "" {
-				t.Errorf("%s: %s", f.name, wrong)
+	layers := strings.Fields("transcript alerts handoff observer dashboards deploy cmd")
+	level := func(p string) int {
+		return slices.IndexFunc(layers, func(layer string) bool { return below(p, "sm/"+layer) })
+	}
+	limited := map[string][]string{
+		"sm/transcript/transcripttest":    {"sm/cmd/bench", "test"},
+		"sm/observer/history/historytest": {"test"},
+		"github.com/nxadm/tail":           {"sm/transcript/follow"},
+		"github.com/spf13/viper":          {"sm/cmd/sm/internal/config"},
+		"github.com/spf13/cobra":          {"sm/cmd/sm"},
+	}
+	pure := strings.Fields("sm/transcript sm/transcript/jsonwalk sm/transcript/claude sm/transcript/codex sm/alerts sm/alerts/outbox")
+	impure := strings.Fields("os os/exec os/signal net syscall")
+	for _, name := range layoutFiles(t) {
+		if path.Ext(name) != ".go" || strings.Contains(name, "testdata/") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, layoutRead(t, name), parser.ImportsOnly)
+		if err != nil {
+			continue // deleted, or the compiler reports it
+		}
+		from := path.Join("sm", path.Dir(name))
+		test := strings.HasSuffix(name, "_test.go")
+		for _, spec := range f.Imports {
+			to, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+			for limit, importers := range limited {
+				allowed := below(from, limit) || test && slices.Contains(importers, "test")
+				for _, importer := range importers {
+					allowed = allowed || below(from, importer)
+				}
+				if below(to, limit) && !allowed {
+					t.Errorf("%s imports %s, which is for %v", name, to, importers)
+				}
+			}
+			if !test && level(to) > level(from) {
+				t.Errorf("%s imports %s: against the order of layers", name, to)
+			}
+			if !test && slices.Contains(pure, from) &&
+				(slices.Contains(impure, to) || below(to, "net")) {
+				t.Errorf("%s imports %s: the package is pure", name, to)
 			}
 		}
 	}
 }
 
-func TestLayoutImportsBite(t *testing.T) {
+// TestLayoutReadmes: the first page is short and shows a picture, each layer has a page, and links
+// between pages lead to files and headings that exist.
+func TestLayoutReadmes(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		from, to string
-		test     bool
-		want     string
-	}{
-		{from: "sm/alerts", to: "sm/transcript"},
-		{from: "sm/alerts", to: "time"},
-		{from: "sm/transcript", to: "sm/alerts", want: ": against the order of layers"},
-		{from: "sm/transcript", to: "sm/alerts", test: true},
-		{from: "sm/dashboards", to: "sm/deploy/install", want: ": against the order of layers"},
-		{from: "sm/transcript", to: "net/http", want: ": the package is pure"},
-		{from: "sm/transcript/follow", to: "os"},
-		{from: "sm/transcript/follow", to: "github.com/nxadm/tail"},
-		{
-			from: "sm/observer",
-			to:   "github.com/nxadm/tail/watch",
-			test: true,
-			want: ": only for sm/transcript/follow",
-		},
-		{from: "sm/cmd/bench", to: "github.com/nxadm/tailor"},
-		{from: "sm/alerts", to: "sm/transcript/transcripttest", want: ": only for sm/cmd/bench"},
-		{from: "sm/alerts", to: "sm/transcript/transcripttest", test: true},
-	} {
-		want := c.want
-		if want != "" {
-			want = c.from + " imports " + c.to + want
+	first := layoutRead(t, "README.md")
+	picture := bytes.Index(first, []byte("!["))
+	if bytes.Count(first, []byte("\n")) > 200 || picture < 0 || bytes.Count(first[:picture], []byte("\n")) > 24 {
+		t.Error("README.md has more than 200 lines, or no picture on its first screen")
+	}
+	for _, folder := range strings.Fields("alerts cmd dashboards deploy handoff observer transcript") {
+		if layoutRead(t, folder+"/README.md") == nil {
+			t.Errorf("%s has no README.md", folder)
 		}
-		if got := layoutJudge(c.from, c.to, c.test); got != want {
-			t.Errorf("%s → %s: got %q, want %q", c.from, c.to, got, want)
+	}
+	link := regexp.MustCompile(`\]\(([^)\s#]*)#?([^)\s]*)\)`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, name := range layoutFiles(t) {
+		if path.Ext(name) != ".md" || strings.Contains(name, "testdata/") {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(layoutRead(t, name)), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target := cmp.Or(m[1], path.Base(name))
+			target = path.Join(path.Dir(name), target)
+			if _, err := os.Stat(filepath.Join(layoutRoot, target)); err != nil {
+				t.Errorf("%s leads to %s, which does not exist", name, m[1])
+			}
+			if m[2] == "" {
+				continue
+			}
+			var anchors []string
+			for _, h := range heading.FindAllStringSubmatch(string(layoutRead(t, target)), -1) {
+				anchor := dropped.ReplaceAllString(strings.ToLower(h[1]), "")
+				anchors = append(anchors, strings.ReplaceAll(anchor, " ", "-"))
+			}
+			if !slices.Contains(anchors, m[2]) {
+				t.Errorf("%s leads to %s#%s, and there is no such heading", name, m[1], m[2])
+			}
+		}
+	}
+}
+
+// TestLayoutNoCheckoutPath: no file contains the path of this checkout.
+func TestLayoutNoCheckoutPath(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs(layoutRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(filepath.ToSlash(root), "/") < 2 || strings.HasPrefix(root, os.TempDir()) {
+		t.Skipf("%s may stand in an example", root)
+	}
+	whole := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(root) + `($|[^\w-])`)
+	for _, name := range layoutFiles(t) {
+		info, err := os.Lstat(filepath.Join(layoutRoot, name))
+		if err == nil && info.Mode().IsRegular() && whole.Match(layoutRead(t, name)) {
+			t.Errorf("%s contains %s, which exists on this machine alone", name, root)
 		}
 	}
 }
