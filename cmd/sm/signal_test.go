@@ -6,12 +6,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestSecondObserver: one state directory has one observer, and the second one names
@@ -56,67 +53,11 @@ func TestSecondObserver(t *testing.T) {
 	d.start()
 }
 
-// TestSignals guards that an observer stops when it is asked to, with exit code 0,
-// and that the next one reads only what is new.
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		t.Run(signal.String(), func(t *testing.T) {
-			t.Parallel()
-			d := newDaemon(t)
-			a := newAgents(t, d.projects, 1)
-			a.history(500)
-			since := time.Now()
-			d.start()
-			a.run()
-			for range 3 {
-				<-time.After(50 * time.Millisecond)
-				if code := d.end(signal); code != 0 {
-					t.Fatalf("exit code %d", code)
-				}
-				if _, err := os.Lstat(d.socket()); err == nil {
-					t.Error("it has left its socket")
-				}
-				d.start()
-			}
-			a.finish()
-			want := a.tally(since)
-			var got tally
-			d.eventually("all read", func() string {
-				got = d.tally()
-				return cmp.Diff(want, got, unexported)
-			})
-			for range 3 {
-				if code := d.end(signal); code != 0 {
-					t.Fatalf("exit code %d", code)
-				}
-				d.start()
-				if diff := cmp.Diff(got, d.tally(), cmp.AllowUnexported(tally{})); diff != "" {
-					t.Errorf("after a restart (-want +got):\n%s", diff)
-				}
-			}
-			log := strings.TrimSpace(d.log(1 << 20))
-			if last := log[strings.LastIndex(
-				log,
-				`msg="caught up"`,
-			):]; !strings.HasPrefix(
-				last,
-				`msg="caught up" files=0 bytes=0`,
-			) {
-				t.Errorf("a restart reads what it has read: %s", last)
-			}
-			if strings.Contains(log, "level=ERROR") {
-				t.Errorf("its log:\n%s", log)
-			}
-		})
-	}
-}
-
 // A signal that comes while the observer starts is obeyed like any other.
 func TestSignalAtStart(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
-	for i := range 40 {
+	for i := range 20 {
 		d.launch()
 		<-time.After(rand.N(40 * time.Millisecond))
 		if code := d.end(syscall.SIGTERM); code > 0 { // below 0: it had not begun to listen to signals

@@ -1,45 +1,216 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"maps"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/transcripttest"
 )
 
-// sideBySide is an observer of two clients at work, and what it has used.
-type sideBySide struct {
-	*daemon
-	loads   map[string]*load // by client
-	cpu     time.Duration    // of the processes that have ended
-	peak    int              // of memory, in KB
-	scrapes int
+// growth lets transcripts of both clients grow: generated ones of Claude Code and recorded ones of
+// Codex, with other ids and times in each round.
+type growth struct {
+	d      *daemon
+	rand   *rand.Rand
+	rounds int
+	lines  int
+	open   []*growing
 }
 
-// TestSoakClients: of both clients side by side, each under load, everything counts once, whatever becomes of the observer
-// meanwhile. It goes on for SM_SOAK, at SM_SOAK_RATE lines a second of each client (100).
-func TestSoakClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
+// growing is a transcript, and what is still to be written to it.
+type growing struct {
+	path string
+	text []byte
+}
+
+var (
+	recordTime = regexp.MustCompile(`(?m)^\{"timestamp":"([^"]+)"`)
+	recordID   = regexp.MustCompile(`(01a2[0-9a-f]{4}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-)[0-9a-f]{4}`)
+)
+
+// add begins the transcripts of another round, whose records are of a time from that on.
+func (g *growth) add(from time.Time) {
+	t := g.d.t
+	t.Helper()
+	g.rounds++
+	dir := t.TempDir()
+	o := transcripttest.Options{Seed: g.rand.Uint64(), Start: from, Copies: true, Subagents: true}
+	if _, err := transcripttest.Generate(dir, o); err != nil {
+		t.Fatal(err)
 	}
+	g.files(dir, func(rel string, text []byte) {
+		g.open = append(g.open, &growing{filepath.Join(g.d.projects, rel), text})
+	})
+
+	recorded := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	id := fmt.Appendf(nil, "${1}%04x", g.rounds)
+	g.files(codexScenarios, func(rel string, text []byte) {
+		_, day, threads := strings.Cut(rel, "/sessions/")
+		if !threads || strings.Contains(rel, "rollback-fork") { // whose copies count elsewhere
+			return
+		}
+		text = recordTime.ReplaceAllFunc(text, func(found []byte) []byte {
+			at, err := time.Parse(time.RFC3339Nano, string(recordTime.FindSubmatch(found)[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = from.Add(at.Sub(recorded)).UTC()
+			return fmt.Appendf(nil, `{"timestamp":%q`, at.Format("2006-01-02T15:04:05.000Z"))
+		})
+		path := filepath.Join(g.d.dir, ".codex", "sessions", string(recordID.ReplaceAll([]byte(day), id)))
+		g.open = append(g.open, &growing{path, recordID.ReplaceAll(text, id)})
+	})
+}
+
+func (g *growth) files(root string, add func(rel string, text []byte)) {
+	g.d.t.Helper()
+	err := fs.WalkDir(os.DirFS(root), ".", func(rel string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(rel) != ".jsonl" {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(root, rel))
+		add(rel, text)
+		return err
+	})
+	if err != nil {
+		g.d.t.Fatal(err)
+	}
+}
+
+// write appends to a transcript, which may end within a line then.
+func (g *growth) write(f *growing, n int) {
+	err := os.MkdirAll(filepath.Dir(f.path), 0o700)
+	if err == nil {
+		var file *os.File
+		if file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
+			_, err = file.Write(f.text[:n])
+			file.Close()
+		}
+	}
+	if err != nil {
+		g.d.t.Error(err)
+	}
+	g.lines += bytes.Count(f.text[:n], []byte("\n"))
+	f.text = f.text[n:]
+}
+
+// run writes so many lines a second until it is stopped, and then all that was begun.
+func (g *growth) run(stop <-chan struct{}, rate int) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for begun := time.Now(); ; {
+		select {
+		case <-stop:
+			g.finish()
+			return
+		case <-tick.C:
+		}
+		for float64(g.lines) < time.Since(begun).Seconds()*float64(rate) {
+			if len(g.open) == 0 {
+				g.add(time.Now().Add(time.Second))
+			}
+			i := g.rand.IntN(min(len(g.open), 60))
+			f := g.open[i]
+			g.write(f, min(len(f.text), 1+g.rand.IntN(8000)))
+			if len(f.text) == 0 {
+				g.open = append(g.open[:i], g.open[i+1:]...)
+			}
+		}
+	}
+}
+
+func (g *growth) finish() {
+	for _, f := range g.open {
+		g.write(f, len(f.text))
+	}
+	g.open = nil
+}
+
+// clientFigures are what an observer must find in the transcripts of both clients.
+type clientFigures struct {
+	Counters map[string]float64  // by client and kind of token, or compactions of all triggers
+	Sessions map[string][4]int64 // context, peak, turns, and compactions with inherited ones
+}
+
+// read scans all transcripts in a process of its own.
+func (g *growth) read() (all clientFigures) {
+	g.d.t.Helper()
+	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
+	out, err := g.d.command("scan", "--json", g.d.projects, filepath.Join(g.d.dir, ".codex")).Output()
+	if err != nil {
+		g.d.t.Fatal(err)
+	}
+	for j := json.NewDecoder(bytes.NewReader(out)); j.More(); {
+		var s scanned
+		if err := j.Decode(&s); err != nil {
+			g.d.t.Fatal(err)
+		}
+		side := s.Subagents.Tokens
+		all.Counters[s.Client+" input"] += float64(s.Tokens.Input + side.Input)
+		all.Counters[s.Client+" output"] += float64(s.Tokens.Output + side.Output)
+		all.Counters[s.Client+" cache_read"] += float64(s.Tokens.CacheRead + side.CacheRead)
+		all.Counters[s.Client+" cache_creation"] += float64(s.Tokens.CacheCreation + side.CacheCreation)
+		all.Counters[s.Client+" compactions"] += float64(s.Compactions.Total())
+		all.Sessions[s.SessionID] = figuresOfSession(s.Context, s.Peak, s.Turns, s.Compactions.Total()+s.Inherited)
+	}
+	return all
+}
+
+func figuresOfSession(context *int64, peak int64, turns, compactions int) [4]int64 {
+	if context == nil {
+		context = new(int64)
+	}
+	return [4]int64{*context, peak, int64(turns), int64(compactions)}
+}
+
+var clientSeries = regexp.MustCompile(`^agent_(tokens|compactions)_total\{client="(\w+)",\w+="(\w+)"\}$`)
+
+// shown is what the observer shows of them.
+func (g *growth) shown() (all clientFigures, err error) {
+	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
+	for series, v := range g.d.series() {
+		m := clientSeries.FindStringSubmatch(series)
+		switch {
+		case m == nil:
+		case m[1] == "tokens":
+			all.Counters[m[2]+" "+m[3]] = v
+		default: // a trigger that is recorded after its compaction counts as unknown
+			all.Counters[m[2]+" compactions"] += v
+		}
+	}
+	answer, err := g.d.api.Sessions(g.d.t.Context())
+	for _, s := range answer.Sessions {
+		n := s.Compactions.Total() + s.Inherited
+		all.Sessions[s.SessionID] = figuresOfSession(s.TokensUsed, s.PeakTokens, s.Turns, n)
+	}
+	return all, err
+}
+
+// TestSoakClients: what the transcripts of both clients add up to counts once, though the observer
+// ends again and again while it reads history and while they grow: by kills within transactions or
+// at any moment, and in order, with exit code 0. SM_KILLS is how often it ends, SM_SOAK how long it
+// goes on, and SM_SOAK_RATE how many lines are written in a second.
+func TestSoakClients(t *testing.T) {
 	t.Parallel()
-	length := 4 * time.Second
-	rate := 300
-	width := 20
+	ends := killsOf(t, "SM_KILLS", 40)
+	length := time.Duration(ends) * 200 * time.Millisecond
+	rate := 2000
 	if d, err := time.ParseDuration(os.Getenv("SM_SOAK")); err == nil {
 		length = d
-		rate = 100
-		width = 120
+		rate = 200
 	}
 	if n, err := strconv.Atoi(os.Getenv("SM_SOAK_RATE")); err == nil {
 		rate = n
@@ -48,178 +219,114 @@ func TestSoakClients(t *testing.T) {
 	d.vars = []string{"SM_METRICS_MAX_SESSIONS=100000", "SM_METRICS_SESSION_TTL=1000h"}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	s := &sideBySide{daemon: d, loads: map[string]*load{
-		"claude": newLoad(t, seed, rate, width, claudeSessions(d.projects)),
-		"codex":  newLoad(t, seed, rate, width, codexSessions(filepath.Join(d.dir, ".codex"))),
-	}}
-	d.start()
-	stop := make(chan struct{})
-	var writing sync.WaitGroup
-	for _, l := range s.loads {
-		writing.Go(func() { l.run(stop) })
-	}
-	halt := sync.OnceFunc(func() { close(stop); writing.Wait() })
-	defer halt() // where the test ends early
-	s.watch(length)
-	halt()
-
-	s.settled("at the end")
-	s.told()
-	s.used()
-	if code := d.end(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	d.start()
-	s.settled("after an orderly restart")
-	if log := d.log(1 << 20); strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {
-		t.Errorf("its log:\n%s", log)
-	}
-	for client, l := range s.loads {
-		t.Logf(
-			"FIGURES: %s: %d lines, %.1f MB, %d sessions; %v",
-			client,
-			l.lines,
-			float64(l.bytes)/1e6,
-			len(l.truth.Sessions),
-			l.truth.Counters,
-		)
-	}
-	t.Logf("FIGURES: %v, %d scrapes; CPU %v, %.1f %% of one; at most %.1f MB of memory", length, s.scrapes,
-		s.cpu.Round(time.Millisecond), 100*s.cpu.Seconds()/length.Seconds(), float64(s.peak)/1024)
-}
-
-// watch scrapes the observer as Prometheus does, and ends it six times: by a kill, and in order.
-func (s *sideBySide) watch(length time.Duration) {
-	const ends = 6
-	begun := time.Now()
-	tick := time.NewTicker(min(5*time.Second, length/40))
-	defer tick.Stop()
-	for n := 0; time.Since(begun) < length; {
-		<-tick.C
-		s.exceeded()
-		if n < ends && time.Since(begun) > time.Duration(n+1)*length/(ends+1) {
-			s.used()
-			if n++; n%3 == 0 {
-				if code := s.end(syscall.SIGTERM); code != 0 {
-					s.t.Errorf("exit code %d", code)
-				}
-			} else if !s.kill() {
-				s.t.Fatal("it had ended by itself")
-			}
-			s.start()
-		}
-	}
-}
-
-// counters are those totals of one client that a load knows.
-func (s *sideBySide) counters(client string) map[string]float64 {
-	all := s.series()
-	maps.DeleteFunc(all, func(series string, v float64) bool {
-		return v == 0 ||
-			!strings.HasPrefix(series, `agent_compactions_total{client="`+client+`"`) &&
-				!strings.HasPrefix(series, `agent_tokens_total{client="`+client+`"`)
+	g := &growth{d: d, rand: rand.New(rand.NewPCG(seed, 2))}
+	g.add(time.Now().Add(-1000 * time.Hour))
+	g.finish()
+	history := g.read()
+	d.launch()
+	d.eventually("the state exists", func() string {
+		_, err := d.get("/-/healthy")
+		return message(err)
 	})
-	return all
-}
 
-// exceeded checks that no more was counted than was written.
-func (s *sideBySide) exceeded() {
-	s.scrapes++
-	for client, l := range s.loads {
-		got := s.counters(client)
-		l.mu.Lock()
-		for series, v := range got {
-			if v > l.truth.Counters[series] {
-				s.t.Errorf("%s is %v, and what is written adds up to %v", series, v, l.truth.Counters[series])
+	stop := make(chan struct{})
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		g.run(stop, rate)
+	}()
+	cpu := time.Duration(0)
+	peak := 0
+	for i := range ends {
+		<-time.After(rand.N(2 * length / time.Duration(ends)))
+		now, memory := d.used()
+		cpu += now
+		peak = max(peak, memory)
+		switch i % 4 {
+		case 0:
+			d.stored(time.After(time.Second))
+			<-time.After(rand.N(4 * time.Millisecond))
+			fallthrough
+		case 1, 2:
+			if !d.kill() {
+				t.Fatalf("end %d: it had ended by itself", i)
+			}
+		default:
+			signal := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[i/4%2]
+			if code := d.end(signal); code > 0 { // below 0: it had not begun to listen to signals
+				t.Fatalf("end %d: exit code %d after %v", i, code, signal)
 			}
 		}
-		l.mu.Unlock()
+		d.launch()
 	}
-}
+	close(stop)
+	<-written
 
-// settled waits until the observer says of both clients what was written.
-func (s *sideBySide) settled(what string) {
-	s.t.Helper()
-	for client, l := range s.loads {
-		s.within(5*time.Minute, client+", "+what, func() string {
-			answer, err := s.api.Sessions(s.t.Context())
-			if err != nil {
+	want := g.read()
+	for series, v := range history.Counters {
+		want.Counters[series] -= v // it moves no counter
+	}
+	for _, when := range []string{"at the end", "after an orderly restart"} {
+		d.within(5*time.Minute, when, func() string {
+			if _, err := d.get("/-/ready"); err != nil {
 				return err.Error()
 			}
-			sessions := map[string]seat{}
-			for _, x := range answer.Sessions {
-				if x.Client != client {
-					continue
-				}
-				now := seat{
-					Compactions: x.Compactions.Auto + x.Compactions.Manual + x.Compactions.Unknown + x.Inherited,
-				}
-				if x.TokensUsed != nil {
-					now.Context = *x.TokensUsed
-				}
-				sessions[x.SessionID] = now
-			}
-			return cmp.Diff(l.truth.Counters, s.counters(client)) + cmp.Diff(l.truth.Sessions, sessions)
+			got, err := g.shown()
+			return message(err) + cmp.Diff(want, got)
 		})
+		if code := d.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if _, err := os.Lstat(d.socket()); err == nil {
+			t.Error("it has left its socket")
+		}
+		d.start()
 	}
+	log := d.log(1 << 22)
+	if _, last, _ := strings.Cut(log[strings.LastIndex(log, `msg="caught up"`):], "up\" "); !strings.HasPrefix(last, "files=0 bytes=0") {
+		t.Errorf("a restart reads what was read: %s", last)
+	}
+	if strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {
+		t.Errorf("its log:\n%s", log)
+	}
+	t.Logf("FIGURES: %d ends in %v, %d lines, %d sessions, %v; CPU %v, at most %.1f MB of memory",
+		ends, length, g.lines, len(want.Sessions), want.Counters, cpu, float64(peak)/1024)
 }
 
-// told compares the notices to the agents with how often their contexts began anew: at most one of each level from one
-// beginning to the next.
-func (s *sideBySide) told() {
-	answer, err := s.api.Sessions(s.t.Context())
+// stored waits until the state file is written to, or for the timeout.
+func (d *daemon) stored(timeout <-chan time.Time) {
+	path := filepath.Join(d.state(), "state.db")
+	before, err := os.Stat(path)
 	if err != nil {
-		s.t.Fatal(err)
+		d.t.Fatal(err)
 	}
-	total := map[string]int{}
-	for _, x := range answer.Sessions {
-		list, err := s.api.Messages(s.t.Context(), x.ID)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		counts := map[string]int{}
-		for _, m := range list.Messages {
-			level := m.Key[strings.LastIndexByte(m.Key, '/')+1:]
-			counts[level]++
-			total[x.Client+" "+level]++
-		}
-		for _, level := range []string{"warning", "critical"} {
-			if cycles := s.loads[x.Client].truth.cycles[x.SessionID]; counts[level] > cycles {
-				s.t.Errorf(
-					"%s was told %d times that its context is at %s, in %d cycles",
-					x.SessionID,
-					counts[level],
-					level,
-					cycles,
-				)
+	tick := time.NewTicker(500 * time.Microsecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-timeout:
+			return
+		case <-tick.C:
+			if now, err := os.Stat(path); err == nil && now.ModTime() != before.ModTime() {
+				return
 			}
 		}
 	}
-	s.t.Logf("FIGURES: notices %v", total)
 }
 
-// used adds the CPU time of the present process, where the system reports it.
-func (s *sideBySide) used() {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)) // not everywhere
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	memory := map[string]int{}
-	for line := range strings.Lines(string(status)) {
-		if f := strings.Fields(line); len(f) == 3 && slices.Contains([]string{"VmHWM:", "VmRSS:"}, f[0]) {
-			memory[f[0]], _ = strconv.Atoi(f[1])
-		}
-	}
-	cpu := time.Duration(0)
+// used is the CPU time of the process and the most memory in KB that it had, 0 where the system does
+// not report them.
+func (d *daemon) used() (cpu time.Duration, peak int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.cmd.Process.Pid))
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {
 		for _, field := range strings.Fields(rest)[11:13] { // in user and in system mode
 			ticks, _ := strconv.Atoi(field)
 			cpu += time.Duration(ticks) * 10 * time.Millisecond
 		}
 	}
-	s.cpu, s.peak = s.cpu+cpu, max(s.peak, memory["VmHWM:"])
-	s.t.Logf(
-		"FIGURES: of one process: CPU %v, memory %.1f MB, at most %.1f MB",
-		cpu,
-		float64(memory["VmRSS:"])/1024,
-		float64(memory["VmHWM:"])/1024,
-	)
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.cmd.Process.Pid))
+	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		_, _ = fmt.Sscan(rest, &peak)
+	}
+	return cpu, peak
 }
