@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -137,41 +136,6 @@ func TestRuntimeDir(t *testing.T) {
 			asked, err := config.Default().SocketPaths(env.LookupEnv)
 			if hook := hooks.Sockets(env.LookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
 				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
-			}
-		})
-	}
-}
-
-// TestSocketPathLimit: one limit for what check-config allows, what an observer serves and what is asked.
-func TestSocketPathLimit(t *testing.T) {
-	t.Parallel()
-	fits := "/" + strings.Repeat("x", api.MaxSocketPath-1)
-	long := "/" + strings.Repeat("x", api.MaxSocketPath)
-	stateOf := func(socket string) string { return socket[:len(socket)-len("/run/sm.sock")] }
-	for _, tt := range []struct{ name, variable, value, want string }{
-		{"longest", "SM_SOCKET", fits, ""},
-		{
-			"too long",
-			"SM_SOCKET",
-			long,
-			"sm: SM_SOCKET: socket is 104 bytes long and a socket's path has room for 103; give a shorter one\n",
-		},
-		{"longest state", "SM_STATE", stateOf(fits), ""},
-		{"state too long", "SM_STATE", stateOf(long),
-			"sm: " + stateOf(long) + "/run/sm.sock is 104 bytes long and a socket's path has room for 103; give a shorter one with --socket\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			commands := [][]string{{"check-config"}}
-			if tt.want != "" {
-				commands = append(commands, []string{"observe"}, []string{"status"})
-			}
-			for _, args := range commands {
-				env := testEnv(map[string]string{tt.variable: tt.value, "HOME": privateTemp(t)})
-				env.Executable = os.Executable
-				code := env.execute(t.Context(), args)
-				if got := env.Stderr.(*bytes.Buffer).String(); got != tt.want || (code == exitDone) != (tt.want == "") {
-					t.Errorf("%q: code %d, %q; want %q", args, code, got, tt.want)
-				}
 			}
 		})
 	}

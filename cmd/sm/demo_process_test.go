@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
@@ -106,17 +104,4 @@ func newDemo(t *testing.T, beside *daemon, bySocketVariable bool) *daemon {
 	d.exited = exited
 	go func() { exited <- cmd.Wait() }()
 	return d
-}
-
-// TestMissingDirs: what is made for a socket is known, and nothing else.
-func TestMissingDirs(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	want := []string{filepath.Join(dir, "a", "b"), filepath.Join(dir, "a")}
-	if diff := cmp.Diff(want, missingDirs(want[0])); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := missingDirs(dir); got != nil {
-		t.Errorf("%v", got)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -87,40 +86,6 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTurnsOfCopies: the turns of a fork of a fork count where they happened first.
-func TestTurnsOfCopies(t *testing.T) {
-	a := transcripttest.NewHandWritten(1)
-	a.Turn()
-	a.Read(20)
-	a.Turn()
-	a.Read(40)
-	a.Now = a.Now.Add(time.Hour)
-	a.Turn()
-	b := a.Copied(2, true)
-	b.Turn()
-	b.Read(50)
-	c := b.Copied(3, true)
-	c.Turn()
-	c.Read(60)
-	b.Now = b.Now.Add(time.Hour)
-	b.Turn()
-	b.Read(70)
-	var dirs []string
-	for _, s := range []*transcripttest.HandWritten{a, b, c} {
-		for _, r := range s.Records[len(s.Records)-1:] {
-			r["cwd"] = "/home/dev/" + s.ID[7:8] // the last one names the project
-			dirs = append(dirs, s.ID[7:8])
-		}
-	}
-	turns := map[string]int{}
-	for _, row := range reported(t, transcripttest.Written(t, t.TempDir(), a, b, c)).Projects {
-		turns[row.Name] = row.Turns
-	}
-	if d := cmp.Diff(map[string]int{"1": 3, "2": 2, "3": 1}, turns); d != "" {
-		t.Errorf("turns of %v (-want +got):\n%s", dirs, d)
 	}
 }
 
@@ -298,24 +263,5 @@ func TestStrangeFiles(t *testing.T) {
 		if text := output(t, args...); !bytes.Contains(text, []byte("left out\n")) {
 			t.Errorf("%v says nothing of them:\n%s", args, text)
 		}
-	}
-}
-
-// TestInterruptedReport: a report that the user interrupts ends before all has been read.
-func TestInterruptedReport(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	dir := transcripttest.Written(t, t.TempDir(), transcripttest.NewHandWritten(1))
-	var stderr bytes.Buffer
-	if code := run(
-		ctx,
-		[]string{"report", dir},
-		nil,
-		&bytes.Buffer{},
-		&stderr,
-	); code != exitFailed ||
-		!bytes.Contains(stderr.Bytes(), []byte("interrupted")) {
-		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }

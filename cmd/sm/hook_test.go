@@ -162,53 +162,6 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	}
 }
 
-// What the client would misread must not be printed, whatever the observer says.
-func TestHookPrintsOnlyAnswers(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name, event string
-		answer      http.HandlerFunc
-		want        string
-	}{
-		{"an answer", "PostToolUse", say(" {\"a\":1}\n"), "{\"a\":1}\n"},
-		{"nothing", "PostToolUse", say(""), ""},
-		{"before a compaction", "PreCompact", say(toldAgent), ""},
-		{"a notification", "Notification", say(toldAgent), ""},
-		{"an unknown event", "DirectoryAdded", say(toldAgent), ""},
-		{"no object", "Stop", say(`"text"`), ""},
-		{"broken", "Stop", say(`{"a":`), ""},
-		{"too long", "Stop", say(`{"a":"` + strings.Repeat("x", 128<<10) + `"}`), ""},
-		{
-			"a refusal",
-			"Stop",
-			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) },
-			"",
-		},
-		{"hung up", "Stop", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e := newEar(t, tt.answer)
-			got := callHook(t, nil, strings.NewReader(`{"hook_event_name":"`+tt.event+`"}`), "--socket", e.socket)
-			if got != tt.want || len(e.all()) != 1 {
-				t.Errorf("printed %q, want %q; heard %q", got, tt.want, e.all())
-			}
-		})
-	}
-}
-
-func TestHookOfNothing(t *testing.T) {
-	t.Parallel()
-	e := newEar(t, say(toldAgent))
-	for _, stdin := range []string{"", " ", "null", "x", "{", `{"hook_event_name":"Stop"`, "[]", "\x00"} {
-		if got := callHook(t, nil, strings.NewReader(stdin), "--socket="+e.socket); got != "" {
-			t.Errorf("%q: printed %q", stdin, got)
-		}
-	}
-	if heard := e.all(); len(heard) > 0 {
-		t.Errorf("heard %q", heard)
-	}
-}
-
 // A client that keeps the pipe open must not be waited for (rivals' lesson L27).
 func TestHookWithoutEndOfInput(t *testing.T) {
 	t.Parallel()
@@ -327,53 +280,6 @@ func TestHookProcess(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestHookHelp(t *testing.T) {
-	t.Parallel()
-	for _, command := range []string{"hook", "statusline"} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{command, "--help"}, strings.NewReader(""), &out, &errOut)
-		if code != 0 || !strings.Contains(out.String(), "Usage:\n  sm "+command) {
-			t.Errorf("code %d, %s%s", code, &out, &errOut)
-		}
-	}
-}
-
-func TestHookByWayOfCobra(t *testing.T) {
-	t.Parallel()
-	e := newEar(t, say(""))
-	env := testEnv(nil)
-	env.Stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
-	if code := env.execute(t.Context(), []string{"--socket", e.socket, "hook"}); code != 0 || len(e.all()) != 1 {
-		t.Errorf("code %d, heard %q", code, e.all())
-	}
-}
-
-func BenchmarkHook(b *testing.B) {
-	e := newEar(b, say(toldAgent))
-	payload := []byte(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"echo hi"},"tool_response":{"stdout":"hi"}}`)
-	script := `INPUT=$(cat); ID=$(echo "$INPUT" | jq -r .session_id); curl -s --max-time 0.5 --unix-socket "$SM_SOCKET" ` +
-		`-H 'Content-Type: application/json' -d "$(jq -n --arg sid "$ID" '{session_id: $sid}')" http://localhost/hooks/claude`
-	for _, bb := range []struct {
-		name string
-		argv []string
-	}{{"sm", []string{"sm", "hook"}}, {"bash, jq and curl", []string{"bash", "-c", script}}} {
-		b.Run(bb.name, func(b *testing.B) {
-			for _, tool := range []string{"bash", "jq", "curl"} {
-				if _, err := exec.LookPath(tool); err != nil {
-					b.Skip("no " + tool)
-				}
-			}
-			for b.Loop() {
-				cmd := exec.CommandContext(b.Context(), bb.argv[0], bb.argv[1:]...)
-				cmd.Env, cmd.Stdin = append(os.Environ(), "SM_SOCKET="+e.socket), bytes.NewReader(payload)
-				if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "52%") {
-					b.Fatalf("error %v, %s", err, out)
-				}
-			}
-		})
 	}
 }
 

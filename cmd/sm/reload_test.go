@@ -148,49 +148,6 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReloadKeepsPriority: a variable stays stronger than the file that is read again.
-func TestReloadKeepsPriority(t *testing.T) {
-	t.Parallel()
-	vars := map[string]string{"HOME": privateTemp(t), "SM_QUEUE_PER_AGENT": "7"}
-	env := testEnv(vars)
-	env.Executable = os.Executable
-	path := filepath.Join(vars["HOME"], "sm.yaml")
-	root := newRootCommand(env)
-	cmd, _, err := root.Find([]string{"observe"})
-	if err == nil {
-		err = cmd.ParseFlags([]string{"--config", path, "--listen", "127.0.0.1:5"})
-	}
-	if err == nil {
-		err = os.WriteFile(path, nil, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := findConfig(cmd.Flags(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	started, err := source.Load(cmd.Flags(), env.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reload := env.reload(source, cmd.Flags(), started, slog.New(slog.DiscardHandler))
-	if err := os.WriteFile(
-		path,
-		[]byte("queue: {per_agent: 9, message_bytes: 99}\nlisten: ['127.0.0.1:6']\nstate: /s\n"),
-		0o600,
-	); err != nil {
-		t.Fatal(err)
-	}
-	got, err := reload()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if q := got.Queue; q.PerAgent != 7 || q.MessageBytes != 99 || fmt.Sprint(got.Restart) != "[state]" {
-		t.Errorf("queue %+v, restart %v", q, got.Restart)
-	}
-}
-
 // TestConfigWatcher: events that come together make one reload, those that leave the text as it is make none, and a file
 // that has gone is waited for.
 func TestConfigWatcher(t *testing.T) {
@@ -263,36 +220,5 @@ func TestConfigWatcherTerminal(t *testing.T) {
 	defer w.run(t.Context(), func(context.Context) error { t.Error("reloaded"); return nil })()
 	if err := <-ended; err != errTerminalGone {
 		t.Error(err)
-	}
-}
-
-// TestWatchFolders: a file that is a link is watched where it stands and where it leads.
-func TestWatchFolders(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, name := range []string{"here", "there"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	target := filepath.Join(dir, "there", "a.yaml")
-	link := filepath.Join(dir, "here", "sm.yaml")
-	if err := os.WriteFile(target, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	files, err := fsnotify.NewWatcher()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer files.Close()
-	if err := watchFolders(files, link); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(files.WatchList()); !strings.Contains(got, filepath.Dir(link)) ||
-		!strings.Contains(got, filepath.Dir(target)) {
-		t.Errorf("watches %s", got)
 	}
 }

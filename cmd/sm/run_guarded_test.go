@@ -5,12 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -52,67 +47,6 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 	r.until("it resumes", func() bool { return state().Lifecycle == guard.SessionResuming })
 	if s := state(); s.PID != second.PID || s.Overflowed || s.KillRequested {
-		t.Errorf("%+v", s)
-	}
-}
-
-// TestRunGuardedRefused: a restart that is not possible leaves the session as it was, and returns the reason.
-func TestRunGuardedRefused(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, want string
-		vars, args []string
-	}{
-		{"no restart is left", "no restart of 0 is left", []string{"SM_SUPERVISE_RESTARTS=0"}, nil},
-		{"it prints", printsOnly, nil, []string{"-p"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := newRunRig(t, c.vars...)
-			r.args = c.args
-			_, state := r.guardedClient()
-			for range 2 {
-				r.order("call " + handOver + "! sm session restart 2>refused")
-				text, err := os.ReadFile(filepath.Join(r.dir, "refused"))
-				want := "sm: not restarted: " + c.want + "; tell the user where the document is, and ask for a fresh session that reads it\n"
-				if diff := cmp.Diff(want, string(text)); diff != "" || err != nil {
-					t.Errorf("error %v (-want +got):\n%s", err, diff)
-				}
-				got := state()
-				if diff := cmp.Diff(&guard.State{
-					PID:            got.PID,
-					PIDStart:       got.PIDStart,
-					Skill:          "x",
-					Lifecycle:      guard.SessionDehydrating,
-					Overflowed:     true,
-					RestartRefused: c.want,
-				}, got, cmpopts.IgnoreUnexported(*got), cmpopts.IgnoreTypes(time.Time{})); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			}
-			r.order("exit 0")
-			if got := r.code(); got != 0 || len(r.events("start")) != 1 {
-				t.Errorf("code %d, started %d times", got, len(r.events("start")))
-			}
-		})
-	}
-}
-
-const printsOnly = "a client that prints one answer is not started again; leave --print out"
-
-// TestRunGuardedCompleted: what is completed does not come back with the next client.
-func TestRunGuardedCompleted(t *testing.T) {
-	t.Parallel()
-	r := newRunRig(t)
-	first, state := r.guardedClient()
-	r.order("call cd $" + runClientDir + " && sm session update sessions/A lifecycle completed")
-	r.signal(syscall.SIGUSR1)
-	r.wait("start", 2)
-	r.signal(syscall.SIGTERM) // it is heard after the restart has been dealt with
-	if got := r.code(); got != 143 {
-		t.Errorf("code %d", got)
-	}
-	if s := state(); s.Lifecycle != guard.SessionCompleted || s.PID != first.PID {
 		t.Errorf("%+v", s)
 	}
 }

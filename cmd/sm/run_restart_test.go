@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,58 +109,6 @@ func TestRunRotates(t *testing.T) {
 	r.order("exit 0")
 	if got := r.code(); got != 0 || len(r.events("start")) != 2 {
 		t.Errorf("code %d, started %d times", got, len(r.events("start")))
-	}
-	r.nobody()
-}
-
-// TestRunBudget: the tenth restart happens, the eleventh is refused, by the observer and by SIGUSR1 alike, and the client lives.
-func TestRunBudget(t *testing.T) {
-	t.Parallel()
-	r := newRunRig(t)
-	o := r.observer()
-	r.client()
-	for n := 1; n <= 10; n++ {
-		if n%2 == 0 {
-			r.signal(syscall.SIGUSR1)
-		} else {
-			o.instruct(api.Instruction{Rotation: fmt.Sprint("ro-", n), Action: api.ActionRestart, Prompt: "Go on."})
-		}
-		// An instruction that answers a question of the old client is not for the new one.
-		now := r.wait("start", n+1)
-		o.heard(
-			r,
-			"the new budget",
-			func(run api.Run) bool { return run.RestartsLeft == 10-n && run.Client == now.PID },
-		)
-	}
-	o.instruct(api.Instruction{Rotation: "ro-11", Action: api.ActionRestart, Prompt: "Go on."})
-	got := o.outcome(r, "ro-11")
-	tenth := r.wait("start", 11)
-	want := api.Run{
-		Client:  tenth.PID,
-		Start:   got.Start,
-		Handled: "ro-11",
-		Outcome: api.OutcomeExhausted,
-		Reason:  "no restart of 10 is left",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	r.signal(syscall.SIGUSR1)
-	r.order("deaf") // it lives
-	r.signal(syscall.SIGTERM)
-	if last := r.wait("SIGTERM", 11); last.PID != tenth.PID {
-		t.Errorf("%+v, not the tenth", last)
-	}
-	r.signal(syscall.SIGINT)
-	if got := r.code(); got != 130 || len(r.events("start")) != 11 {
-		t.Errorf("code %d, started %d times", got, len(r.events("start")))
-	}
-	if diff := cmp.Diff(
-		"sm: restarted the client 10 of 10 times\nsm: did not restart the client: no restart of 10 is left\n",
-		r.stderr.String(),
-	); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.nobody()
 }
@@ -277,40 +224,6 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	r.nobody()
 }
 
-// TestRunObserverComesAndGoes: the client goes on, and the result of a rotation is reported until it is acknowledged.
-func TestRunObserverComesAndGoes(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
-	r := newRunRig(t)
-	r.client()
-	o := r.observer()
-	o.unknown = true
-	first := o.heard(r, "a question", func(api.Run) bool { return true })
-	r.until("it registers", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.registered) == 1
-	})
-	o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
-	second := r.wait("start", 2)
-	o.stop()
-	o = r.observer()
-	told := o.outcome(r, "ro-1")
-	if told.Client != second.PID || told.Outcome != api.OutcomeRestarted || first.Client == second.PID {
-		t.Errorf("got %+v", told)
-	}
-	r.order("exit 0")
-	if got := r.code(); got != 0 {
-		t.Errorf("got %d", got)
-	}
-	want := "sm: no observer is running, and none can rotate this agent until one does; start it with 'sm observe'\nsm: restarted the client 1 of 10 times\n"
-	if diff := cmp.Diff(want, r.stderr.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestRunInterruptedRestart: who presses Ctrl-C while the client is being ended wants no other.
 func TestRunInterruptedRestart(t *testing.T) {
 	t.Parallel()
@@ -324,25 +237,4 @@ func TestRunInterruptedRestart(t *testing.T) {
 		t.Errorf("code %d, started %d times", got, len(r.events("start")))
 	}
 	r.nobody()
-}
-
-// TestRunStaysPresent: while one client follows another, the observer is asked on.
-func TestRunStaysPresent(t *testing.T) {
-	t.Parallel()
-	r := newRunRig(t)
-	o := r.observer()
-	first := r.client()
-	o.heard(r, "a question", func(run api.Run) bool { return run.Client == first.PID })
-	r.order("spawn trap '' TERM HUP; sleep 1000 & sleep 1000") // it takes a while to end that
-	r.signal(syscall.SIGUSR1)
-	second := r.wait("start", 2)
-	o.heard(r, "the new client", func(run api.Run) bool { return run.Client == second.PID })
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !slices.ContainsFunc(
-		o.polls,
-		func(run api.Run) bool { return run.Client == 0 && run.RestartsLeft == 9 && run.CanRestart },
-	) {
-		t.Errorf("asked only %+v", o.polls)
-	}
 }

@@ -147,23 +147,6 @@ func TestRunTerminalSuspend(t *testing.T) {
 	}
 }
 
-func TestRunTerminalResize(t *testing.T) {
-	t.Parallel()
-	p := newRunPane(t)
-	p.begin(1, runLine)
-	p.do("resize-window", "-t", "run", "-x", "90", "-y", "17")
-	p.until("the client hears of the size", func() bool {
-		for _, e := range p.events("SIGWINCH") {
-			if e.Rows == 17 {
-				return true
-			}
-		}
-		return false
-	})
-	p.order("exit 0")
-	p.says("$?", "0")
-}
-
 // TestRunTerminalIsSane: a killed client leaves an unusable terminal; the next one, and the shell, get it as it was.
 func TestRunTerminalIsSane(t *testing.T) {
 	t.Parallel()
@@ -185,29 +168,6 @@ func TestRunTerminalIsSane(t *testing.T) {
 	p.says("$?", "137")
 	p.sane()
 	p.shows("sm: restarted the client 1 of 10 times")
-}
-
-func TestRunTerminalKilled(t *testing.T) {
-	t.Parallel()
-	p := newRunPane(t)
-	client, supervisor := p.begin(1, runLine)
-	p.order("deaf")
-	p.order("raw")
-	if err := syscall.Kill(supervisor, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	p.until("the client ends", func() bool { return !proc.Alive(client.PID, "") })
-	p.says("$?", "137")
-}
-
-// TestRunTerminalPipeline: the other programs of the job go on, and Ctrl-C ends them all.
-func TestRunTerminalPipeline(t *testing.T) {
-	t.Parallel()
-	p := newRunPane(t)
-	p.begin(1, runLine+" | (trap '' INT; cat)")
-	p.order("interrupt 6")
-	p.keys("C-c")
-	p.says("${PIPESTATUS[0]}", "6")
 }
 
 // TestRunTerminalCloses: the client ends with its window, when there is no shell either.

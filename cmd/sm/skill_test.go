@@ -128,25 +128,3 @@ func TestInstallSkillOfOthers(t *testing.T) {
 		r.want(outcome{Out: uninstalledLine}, "uninstall")
 	})
 }
-
-// The commands in the skill exist, and a guard allows them.
-func TestSkillTeachesWhatThereIs(t *testing.T) {
-	t.Parallel()
-	text := shippedSkill(t)
-	if !strings.HasPrefix(text, "---\nname: session\ndescription: ") || strings.ContainsAny(text, "\t\r") {
-		t.Error("no front matter")
-	}
-	for _, want := range []string{
-		"sm session activate",
-		"sm session phase",
-		"sm session dehydrate",
-		"sm session restart",
-		"DEHYDRATED_CONTEXT.md",
-		"CONTEXT OVERFLOW",
-		"## continue",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it does not tell of %s", want)
-		}
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -200,57 +199,4 @@ func TestTopOnARealScreen(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestTopColours: colours where the terminal takes them and NO_COLOR is not set.
-func TestTopColours(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		vars []string
-		want bool
-	}{
-		{"a terminal", []string{"TERM=screen-256color", "NO_COLOR="}, true},
-		{"NO_COLOR", []string{"TERM=screen-256color", "NO_COLOR=1"}, false},
-		{"a dumb terminal", []string{"TERM=dumb", "NO_COLOR="}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := newDaemon(t)
-			(&topPane{daemon: d}).write(1, 150_000)
-			d.start()
-			p := newTopPane(t, d, 80, 24, c.vars...)
-			p.shows(`^› web +00000001 .* 75% `)
-			if got := strings.Contains(p.do("capture-pane", "-p", "-e"), "\x1b["); got != c.want {
-				t.Errorf("colours: %v\n%q", got, p.do("capture-pane", "-p", "-e"))
-			}
-		})
-	}
-}
-
-// TestTopEnds: a signal ends it as q does, and gives the screen back.
-func TestTopEnds(t *testing.T) {
-	t.Parallel()
-	d := newDaemon(t)
-	d.start()
-	p := newTopPane(t, d, 80, 24)
-	p.shows(`no sessions yet`)
-	text, err := os.ReadFile(p.pid())
-	if err == nil {
-		err = syscall.Kill(int(p.number(strings.TrimSpace(string(text)))), syscall.SIGTERM)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if screen := p.shows(`^ended with 0`); strings.Contains(screen, "sm top") {
-		t.Errorf("it leaves its screen behind:\n%s", screen)
-	}
-}
-
-// TestTopWithoutObserver: what is not there at the start is an error.
-func TestTopWithoutObserver(t *testing.T) {
-	t.Parallel()
-	d := newDaemon(t)
-	d.start() // the pane's patience is the daemon's, which looks whether that still runs
-	p := newTopPane(t, d, 80, 24, "SM_SOCKET="+filepath.Join(d.dir, "nowhere"))
-	p.shows(`^sm: no observer is running; start it with 'sm observe'`, `^ended with 2`)
 }
