@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type daemon struct {
 	dir      string // home, with state and socket in it
 	projects string
 	vars     []string   // of its environment, besides the least
-	as       []string   // what runs "observe" and its arguments, by default sm
+	bin      string     // the program, by default sm
+	as       []string   // what runs "observe" and its arguments, by default the program
 	listen   string     // its address on TCP
 	passed   []*os.File // sockets that it is given from descriptor 3 on
 	cmd      *exec.Cmd
@@ -84,7 +86,9 @@ func (d *daemon) log(n int) string {
 }
 
 // command is sm, as it is called on a machine where nothing else is set.
-func (d *daemon) command(args ...string) *exec.Cmd { return d.program(append([]string{"sm"}, args...)) }
+func (d *daemon) command(args ...string) *exec.Cmd {
+	return d.program(append([]string{cmp.Or(d.bin, "sm")}, args...))
+}
 
 func (d *daemon) program(argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), argv[0], argv[1:]...)
@@ -111,7 +115,7 @@ func (d *daemon) launch() {
 	defer log.Close()
 	as := d.as
 	if as == nil {
-		as = []string{"sm"}
+		as = []string{cmp.Or(d.bin, "sm")}
 	}
 	cmd := d.program(slices.Concat(
 		as,

@@ -1,9 +1,8 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -53,23 +52,10 @@ func (r *policyRun) typed(id string, turns int) {
 	if !r.stub.toldOf(id) {
 		r.t.Errorf("the model was never told of %s", id)
 	}
-	prompts := 0
-	for _, path := range transcripts(r.t, r.home.projects) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		for line := range bytes.Lines(text) {
-			if bytes.Contains(line, []byte(`"type":"user"`)) && bytes.Contains(line, []byte("#"+id)) {
-				prompts++
-				if !bytes.Contains(line, []byte(`"content":"[sm message] #`+id+`"`)) {
-					r.t.Errorf("the prompt is no call: %s", line)
-				}
-			}
-		}
-	}
-	if prompts != 1 {
-		r.t.Errorf("%s stands in %d prompts", id, prompts)
+	call := `"content":"[sm message] #` + id + `"`
+	prompts := r.records(`"type":"user"`, "#"+id)
+	if calls := r.records(`"type":"user"`, call); prompts != 1 || calls != 1 {
+		r.t.Errorf("%s is in %d prompts, %d of them calls", id, prompts, calls)
 	}
 }
 
@@ -86,11 +72,6 @@ func (r *policyRun) untouched(id string) {
 	if m, _ := r.message(id); m.Status != "waiting" {
 		r.t.Errorf("%+v", m)
 	}
-}
-
-func (r *policyRun) keys(keys ...string) {
-	r.t.Helper()
-	r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...)
 }
 
 // TestRealClientDeliveryToIdle: an agent that sits at its prompt gets a message and answers it; a human's draft, copy

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"context"
@@ -19,13 +19,13 @@ func TestRealClientEnds(t *testing.T) {
 		t.Helper()
 		var s api.Session
 		eventually(t, what+": the session has ended", func() string {
-			if s = r.sm.sessions()[session]; s.State != "ended" || s.IsActive || !s.IsIdle {
+			if s = r.sm.byID()[session]; s.State != "ended" || s.IsActive || !s.IsIdle {
 				return fmt.Sprintf("it is %q, active: %t, idle: %t", s.State, s.IsActive, s.IsIdle)
 			}
 			return ""
 		})
 		took := time.Since(since)
-		if active, there := r.sm.metrics()[fmt.Sprintf(
+		if active, there := r.sm.series()[fmt.Sprintf(
 			"agent_session_active{session=%q}",
 			s.Label,
 		)]; !there ||
@@ -52,7 +52,7 @@ func TestRealClientEnds(t *testing.T) {
 
 	r.begin(21_000, "--resume", r.current)
 	eventually(t, "--resume: it is at work again", func() string {
-		if s := r.sm.sessions()[r.current]; s.State != "idle" || !s.IsActive {
+		if s := r.sm.byID()[r.current]; s.State != "idle" || !s.IsActive {
 			return s.State
 		}
 		return ""
@@ -60,7 +60,7 @@ func TestRealClientEnds(t *testing.T) {
 	r.prompt(modelStep{grow: 1000, tools: 1}, modelStep{grow: 500, hold: true}, modelStep{grow: 500})
 	r.held()
 	eventually(t, "in a turn", func() string { // the client's registry is looked at once a second
-		if s := r.sm.sessions()[r.current]; s.State != "busy" || s.IsIdle {
+		if s := r.sm.byID()[r.current]; s.State != "busy" || s.IsIdle {
 			return fmt.Sprintf("it is %q, idle: %t", s.State, s.IsIdle)
 		}
 		return ""
@@ -94,7 +94,7 @@ func TestRealClientEnds(t *testing.T) {
 	r.held()
 	session = "11111111-2222-4333-8444-555555555555"
 	eventually(t, "--print: it is at work", func() string {
-		if s := r.sm.sessions()[session]; s.State != "busy" {
+		if s := r.sm.byID()[session]; s.State != "busy" {
 			return s.State
 		}
 		return ""

@@ -1,14 +1,11 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,37 +17,16 @@ import (
 func (r *policyRun) guards() {
 	r.t.Helper()
 	r.sm.stop()
-	r.home.write(filepath.Join(filepath.Dir(r.sm.state), ".config", "sm", "config.yaml"), "guard: {enabled: true}\n")
+	r.sm.configure("guard: {enabled: true}\n")
 	settings := filepath.Join(r.home.home, ".claude", "settings.json")
 	text, err := os.ReadFile(settings)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.home.write(settings, strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1))
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	defer cancel()
-	install := exec.CommandContext(ctx, r.sm.program, "install", "--guard", "--socket", r.sm.socket)
-	install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home.home}
-	if out, err := install.CombinedOutput(); err != nil {
-		r.t.Fatalf("sm install: %v\n%s", err, out)
-	}
-	r.home.extra = append(r.home.extra, "PATH="+filepath.Dir(r.sm.program)+":"+os.Getenv("PATH"))
+	r.install("--guard")
+	r.home.extra = append(r.home.extra, "PATH="+filepath.Dir(r.sm.bin)+":"+os.Getenv("PATH"))
 	r.sm.start()
-}
-
-// saw reports whether the client's transcripts contain a text.
-func (r *policyRun) saw(text string) bool {
-	r.t.Helper()
-	for _, path := range transcripts(r.t, r.home.projects) {
-		all, err := os.ReadFile(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if bytes.Contains(all, []byte(text)) {
-			return true
-		}
-	}
-	return false
 }
 
 // TestRealClientGuard: above the threshold the client makes no tool call but those that hand over, also with another
@@ -95,7 +71,7 @@ func TestRealClientGuard(t *testing.T) {
 	})
 
 	r.turn("refused", bash("touch above"), modelStep{grow: 10})
-	if s := state(); !s.Overflowed || !r.saw("CONTEXT OVERFLOW") {
+	if s := state(); !s.Overflowed || r.records("CONTEXT OVERFLOW") == 0 {
 		t.Errorf("nothing was refused: %+v", s)
 	}
 	r.restart(nil)
@@ -120,7 +96,7 @@ func TestRealClientGuard(t *testing.T) {
 		"A fresh context will have this file",
 		"not under sm run: CLAUDE_SUPERVISOR_PID is not set",
 	} {
-		if !r.saw(want) {
+		if r.records(want) == 0 {
 			t.Errorf("the agent has not seen %q", want)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ func newHandoffRun(t *testing.T, vars ...string) *policyRun {
 	t.Helper()
 	t.Setenv("SM_TMUX", "1")
 	r := newPolicyRun(t, vars...)
-	r.home.extra = append(r.home.extra, "SM_SOCKET="+r.sm.socket)
+	r.home.extra = append(r.home.extra, "SM_SOCKET="+r.sm.socket())
 	return r
 }
 
 // handsOver lets the agent write a document and call sm handoff, as the last thing of its turn.
 func (r *policyRun) handsOver(doc string, more ...modelStep) {
 	r.t.Helper()
-	command := fmt.Sprintf("echo 'Next: look at CI.' >%s && %s handoff %s", doc, r.sm.program, doc)
+	command := fmt.Sprintf("echo 'Next: look at CI.' >%s && %s handoff %s", doc, r.sm.bin, doc)
 	r.prompt(append([]modelStep{{grow: 1000, tools: 1, bash: command}}, append(more, modelStep{grow: 100})...)...)
 }
 
 // handoffs lists what the observer knows.
 func (r *policyRun) handoffs() []api.Handoff {
 	r.t.Helper()
-	list, err := r.sm.client.Handoffs(r.t.Context())
+	list, err := r.sm.api.Handoffs(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -57,15 +57,20 @@ func (r *policyRun) handoffIs(state string) (h api.Handoff) {
 }
 
 // records counts the lines of all transcripts that hold all of these.
-func (r *policyRun) records(parts ...string) (n int) {
+func (r *policyRun) records(parts ...string) int {
 	r.t.Helper()
-	for _, path := range transcripts(r.t, r.home.projects) {
+	return countRecords(r.t, transcripts(r.t, r.home.projects), parts...)
+}
+
+func countRecords(t *testing.T, paths []string, parts ...string) (n int) {
+	t.Helper()
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			r.t.Fatal(err)
+			t.Fatal(err)
 		}
-		for line := range bytes.Lines(text) {
-			if !slices.ContainsFunc(parts, func(p string) bool { return !bytes.Contains(line, []byte(p)) }) {
+		for line := range strings.Lines(string(text)) {
+			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
 				n++
 			}
 		}
@@ -128,7 +133,7 @@ func TestRealClientHandoffClear(t *testing.T) {
 		t.Errorf("label %q, before %q; cycle %d", s.Label, label, s.Cycle)
 	}
 	eventually(t, "metrics are of the new session", func() string {
-		m := r.sm.metrics()
+		m := r.sm.series()
 		tokens := m[fmt.Sprintf("agent_session_context_tokens{session=%q}", label)]
 		if tokens <= 0 || tokens > 30_000 || m[`sm_handoffs_total{outcome="confirmed"}`] != 1 {
 			return fmt.Sprintf("%v tokens, %v handoffs", tokens, m[`sm_handoffs_total{outcome="confirmed"}`])
@@ -148,7 +153,7 @@ func TestRealClientHandoffClear(t *testing.T) {
 // TestRealClientHandoffRestart: under sm run the client is restarted with the prompt. The agent keeps its name.
 func TestRealClientHandoffRestart(t *testing.T) {
 	r := newHandoffRun(t, "CLAUDE_SESSION_MANAGER_ID=em")
-	r.home.wrapper = []string{r.sm.program, "run", "--name", "worker", "--"}
+	r.home.wrapper = []string{r.sm.bin, "run", "--name", "worker", "--"}
 	r.agent = "worker"
 	r.begin(20_000)
 	r.turn("to 45 %", modelStep{grow: 70_000, tools: 2}, modelStep{grow: 500})
@@ -216,10 +221,9 @@ func TestRealClientHandoffRestart(t *testing.T) {
 func TestRealClientHandoffAutomatic(t *testing.T) {
 	r := newHandoffRun(t)
 	r.sm.stop()
-	r.sm.config = filepath.Join(r.home.dir, "config.yaml")
-	r.home.write(r.sm.config, "handoff: {auto_document: true, auto_rotate: true}\n")
+	r.sm.configure("handoff: {auto_document: true, auto_rotate: true}\n")
 	r.sm.start()
-	r.home.wrapper = []string{r.sm.program, "run", "--name", "worker", "--"}
+	r.home.wrapper = []string{r.sm.bin, "run", "--name", "worker", "--"}
 	r.agent = "worker"
 	r.begin(20_000)
 	r.turn("to 31 %", modelStep{grow: 40_000, tools: 2}, modelStep{grow: 1000})

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"bytes"
@@ -192,20 +192,9 @@ func (h *clientHome) start(args ...string) sample {
 func (h *clientHome) nextClient() {
 	h.t.Helper()
 	old := h.pid
-	children := func(pid int) (all []int) {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // of the thread that has started it
-		for _, task := range tasks {
-			text, _ := os.ReadFile(task)
-			for _, word := range strings.Fields(string(text)) {
-				child, _ := strconv.Atoi(word)
-				all = append(all, child)
-			}
-		}
-		return all
-	}
 	eventually(h.t, "the wrapper has a client", func() string {
-		for _, guardian := range children(h.outer) {
-			for _, pid := range children(guardian) {
+		for _, guardian := range childrenOf(h.outer) {
+			for _, pid := range childrenOf(guardian) {
 				argv, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 				if pid != old && strings.Contains(string(argv), "\x00--model\x00"+h.model) {
 					h.pid = pid

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"context"
@@ -105,7 +105,6 @@ func TestRealClientIdleCompaction(t *testing.T) {
 	r.turn("the morning", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 	r.idle(nights)
 	knownNames(t, r.home.projects)
-	r.report()
 }
 
 // idle holds what sm shows against a number of idle compactions.
@@ -114,9 +113,9 @@ func (r *policyRun) idle(n int) {
 	made := api.Compactions{Idle: n}
 	r.compacted("idle", made, made)
 	if s := r.me(); s.ThresholdSource == "seen" {
-		r.t.Errorf("%s tokens are taken for the threshold", text(s.ThresholdTokens))
+		r.t.Errorf("%s tokens are taken for the threshold", orNone(s.ThresholdTokens))
 	}
-	if n := r.sm.metrics()[`agent_compaction_storms_total{client="claude"}`]; n != 0 {
+	if n := r.sm.series()[`agent_compaction_storms_total{client="claude"}`]; n != 0 {
 		r.t.Errorf("%v storms", n)
 	}
 	r.once("idle")
@@ -140,7 +139,7 @@ func (r *policyRun) compacted(what string, made, attempts api.Compactions) {
 		r.t.Errorf("%s: cycle %d, compacting %t; want cycle %d", what, s.Cycle, s.IsCompacting, want)
 	}
 
-	all := r.sm.metrics()
+	all := r.sm.series()
 	counted := func(name string) (c api.Compactions) {
 		series := func(trigger string) int {
 			return int(all[fmt.Sprintf("%s{client=%q,trigger=%q}", name, "claude", trigger)])

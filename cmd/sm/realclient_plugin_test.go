@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"context"
@@ -18,13 +18,14 @@ func TestRealClientPlugin(t *testing.T) {
 	stub.spare = true
 	h := newClientHome(t, stub)
 	program := buildProgram(t, h.dir)
+	o := h.watched(program)
 	run := func(program string, args ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		defer cancel()
 		cmd := grouped(ctx, program, args...)
 		cmd.Dir = h.project
-		cmd.Env = append(h.environ(), "PATH="+filepath.Dir(h.client)+":/usr/bin:/bin", "SM_SOCKET="+h.dir+"/o/sm.sock")
+		cmd.Env = append(h.environ(), "PATH="+filepath.Dir(h.client)+":/usr/bin:/bin", "SM_SOCKET="+o.socket())
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %q: %v\n%s", program, args, err, out)
@@ -39,7 +40,6 @@ func TestRealClientPlugin(t *testing.T) {
 		t.Log(run(h.client, "plugin", "validate", "--strict", dir))
 	}
 
-	o := newObserverProcess(t, program, h.dir+"/o", h.projects)
 	o.start()
 	hooked := func(event string) string { return fmt.Sprintf("sm_hook_events_total{event=%q}", event) }
 	for _, c := range []struct {
@@ -65,9 +65,9 @@ func TestRealClientPlugin(t *testing.T) {
 		) != c.plugin {
 			t.Errorf("sm %q: the client has %s", c.args, list)
 		}
-		before := o.metrics()
+		before := o.series()
 		h.headless()
-		after := o.metrics()
+		after := o.series()
 		for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"} {
 			if got := after[hooked(event)] - before[hooked(event)]; got != c.hooks {
 				t.Errorf("sm %q: %v times %s, want %v", c.args, got, event, c.hooks)

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"fmt"
@@ -76,7 +76,6 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 			t.Errorf("of a cycle that is over: told %v, %+v", r.stub.toldOf(id), m)
 		}
 	}
-	r.report()
 }
 
 // compactions holds counters, cycle and the parent's messages against the transcript's boundaries.
@@ -86,9 +85,9 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	for _, b := range boundaries(r.t, r.home.projects, r.current) {
 		made[b.Metadata.Trigger]++
 	}
-	m := metricValues{}
-	want := metricValues{}
-	all := r.sm.metrics()
+	m := map[string]float64{}
+	want := map[string]float64{}
+	all := r.sm.series()
 	label := r.me().Label
 	for trigger, n := range map[string]int{"auto": auto, "manual": manual, "unknown": 0} {
 		if made[trigger] != n {
@@ -153,7 +152,7 @@ func TestRealClientPolicySubagent(t *testing.T) {
 		r.once("subagents", want...)
 		r.compact()
 	}
-	if n := r.sm.metrics()[`sm_hook_events_total{event="PostToolUse"}`]; n != 3*(6+12) {
+	if n := r.sm.series()[`sm_hook_events_total{event="PostToolUse"}`]; n != 3*(6+12) {
 		t.Errorf("%v hooks of 18 tool calls in 3 cycles, 12 of them by subagents", n)
 	}
 	for _, m := range r.messages(nil) {
@@ -161,7 +160,6 @@ func TestRealClientPolicySubagent(t *testing.T) {
 			t.Errorf("lost to a subagent: %+v", m)
 		}
 	}
-	r.report()
 }
 
 // TestRealClientPolicyClear follows an agent through /clear, --resume, --fork-session and a client that its own Bash
@@ -185,7 +183,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 			t.Errorf("%s: label %q, was %q; cycle %d, wanted %d", what, s.Label, label, s.Cycle, cycle)
 		}
 		infos := 0
-		for series := range r.sm.metrics() {
+		for series := range r.sm.series() {
 			if strings.HasPrefix(series, "agent_session_info{") &&
 				strings.Contains(series, fmt.Sprintf("session=%q", label)) &&
 				strings.Contains(series, r.current) {
@@ -257,9 +255,9 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		t.Errorf("the client in the agent's tool has its seat: %+v", s)
 	}
 	var other string
-	for id, s := range r.sm.sessions() {
+	for id, s := range r.sm.byID() {
 		if !slices.Contains(r.sessions, id) {
-			t.Logf("nested: agent %s, parent %s, cycle %d, %s tokens", s.ID, s.ParentID, s.Cycle, text(s.TokensUsed))
+			t.Logf("nested: agent %s, parent %s, cycle %d, %s tokens", s.ID, s.ParentID, s.Cycle, orNone(s.TokensUsed))
 			if other = id; s.ParentID != r.agent || s.ID == r.agent || s.Label == label || s.Cycle != 1 {
 				t.Errorf("nested: %+v", s)
 			}
@@ -268,9 +266,8 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.sessions = append(r.sessions, other)
 	r.heardOf("c1 critical")
 	r.once("at the end", "a1 warning", "b1 warning", "a1 critical", "c1 warning", "c1 critical", "d1 critical")
-	m := r.sm.metrics()
+	m := r.sm.series()
 	if n := m[`agent_compactions_total{client="claude",trigger="auto"}`]; n != 1 {
 		t.Errorf("%v compactions, wanted 1", n)
 	}
-	r.report()
 }

@@ -1,363 +1,478 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"math"
+	"io/fs"
+	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"sm/transcript"
+	"sm/observer/api"
 )
 
-// watchedRun is a client at work, an observer that watches it, and what both must come to.
-type watchedRun struct {
+// clientRun is a client at work, and an observer that watches it.
+type clientRun struct {
 	t       *testing.T
 	stub    *modelStub
 	home    *clientHome
-	sm      *observerProcess
-	current string // the session that the client is in
-	known   map[string]*knownSession
-	order   []string          // of the sessions' beginnings
-	label   map[string]string // of a session's agent: the first session that it was in
-	sits    map[string]string // the session that an agent is in, by its label
-	spent   truth             // what has been put down to sessions
-	auto    int               // compactions that the client was made to do by itself
-	manual  int
-	byHand  bool // the next one is asked for
+	sm      *daemon
+	current string         // the session that the client is in
+	turns   map[string]int // by session
 }
 
-// knownSession is what must be true of a session, by what the model has said.
-type knownSession struct {
-	context              int64 // 0: unknown
-	turns                int
-	messages, side       int
-	tokens, sideTokens   transcript.Usage
-	auto, manual, copied int // compactions
-}
-
-func newWatchedRun(t *testing.T) *watchedRun {
+// newClientRun is a run of this client, whose observer is to be started.
+func newClientRun(t *testing.T, client, program string) *clientRun {
 	t.Helper()
 	stub := newModelStub(t)
-	home := newClientHome(t, stub)
-	r := &watchedRun{
-		t:     t,
-		stub:  stub,
-		home:  home,
-		known: map[string]*knownSession{},
-		label: map[string]string{},
-		sits:  map[string]string{},
+	home := newHomeOf(t, client, stub)
+	if program == "" {
+		program = buildProgram(t, home.dir)
 	}
-	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
-	return r
+	return &clientRun{t: t, stub: stub, home: home, sm: home.watched(program), turns: map[string]int{}}
 }
 
-// begin starts the client, which goes on in a session that is known or begins one, whose context has that size.
-func (r *watchedRun) begin(tokens int64, args ...string) {
-	r.t.Helper()
-	r.enter(r.home.start(args...).SessionID)
-	r.stub.resize(tokens)
-}
-
-// enter goes on in a session: in the one that its agent was in before, or as an agent of its own.
-func (r *watchedRun) enter(id string) {
-	r.current = id
-	if r.label[id] == "" {
-		r.label[id] = id
-	}
-	r.sits[r.label[id]] = id
-	if r.known[id] == nil {
-		r.known[id] = &knownSession{}
-		r.order = append(r.order, id)
-	}
-}
-
-// follow goes on in a session that the client has begun in the place of the present one: the agent is the same.
-func (r *watchedRun) follow(id string) {
-	r.label[id] = r.label[r.current]
-	r.enter(id)
-}
-
-// turn lets the client take a prompt to its end, and holds all against each other.
-func (r *watchedRun) turn(what string, steps ...modelStep) {
-	r.t.Helper()
-	r.prompt(steps...)
-	r.finish(what)
-}
-
-func (r *watchedRun) prompt(steps ...modelStep) {
+func (r *clientRun) prompt(steps ...modelStep) {
 	r.t.Helper()
 	r.stub.script(steps...)
 	r.home.say("Go on.")
-	r.known[r.current].turns++
+	r.turns[r.current]++
 }
 
-// held waits for a request that is held back, and puts down what was said before it.
-func (r *watchedRun) held() {
+// held waits for a request that is held back.
+func (r *clientRun) held() {
 	r.t.Helper()
 	select {
 	case <-r.stub.started:
 	case <-time.After(patience):
 		r.t.Fatalf("no request to hold: %s", r.unsaid())
 	}
-	r.put()
-	r.state("busy")
 }
 
-func (r *watchedRun) unsaid() string {
+// unsaid is what speaks against all being said, "" for nothing.
+func (r *clientRun) unsaid() string {
 	said, left, wrong := r.stub.said()
-	return fmt.Sprintf("%d answers are planned; wrong: %q; said: %+v", left, wrong, said)
+	if left > 0 || said.Busy > 0 || len(wrong) > 0 {
+		return fmt.Sprintf("%d answers are planned; wrong: %q; said: %+v", left, wrong, said)
+	}
+	return ""
 }
 
-// finish waits for the end of a turn and holds all against each other.
-func (r *watchedRun) finish(what string) {
-	r.t.Helper()
-	r.ended(what)
-	r.agree(what)
-	r.state("idle")
-}
+// silence is how long a client that says it is idle writes nothing before it is believed.
+const silence = 3 * time.Second
 
-// state waits until the observer knows what the client is at.
-func (r *watchedRun) state(want string) {
+// ended waits for the end of a turn: the client writes it down, or, rarely, falls silent without a word.
+func (r *clientRun) ended(what string) {
 	r.t.Helper()
-	eventually(r.t, "the session is "+want, func() string {
-		if state := r.sm.sessions()[r.current].State; state != want {
-			return "it is " + state
-		}
-		return ""
-	})
-}
-
-// ended waits for the end of a turn.
-func (r *watchedRun) ended(what string) {
-	r.t.Helper()
+	var last string
+	since := time.Now()
 	eventually(r.t, what+": the turn ends", func() string {
-		said, left, wrong := r.stub.said()
-		if left > 0 || said.Busy > 0 || len(wrong) > 0 {
-			return r.unsaid()
+		if unsaid := r.unsaid(); unsaid != "" {
+			return unsaid
 		}
-		return r.home.busy()
-	})
-	r.put()
-}
-
-// put puts down to the current session what the model has said since.
-func (r *watchedRun) put() {
-	said, _, _ := r.stub.said()
-	k := r.known[r.current]
-	k.messages += said.Messages - r.spent.Messages
-	k.side += said.SideMessages - r.spent.SideMessages
-	k.tokens = k.tokens.Plus(said.Tokens.Minus(r.spent.Tokens))
-	k.sideTokens = k.sideTokens.Plus(said.SideTokens.Minus(r.spent.SideTokens))
-	n := said.Compactions - r.spent.Compactions
-	if r.byHand {
-		k.manual = k.manual + n
-		r.manual = r.manual + n
-	} else {
-		k.auto = k.auto + n
-		r.auto = r.auto + n
-	}
-	switch {
-	case said.Blank && n > 0:
-		k.context = 0
-	case said.Messages > r.spent.Messages:
-		k.context = said.Context
-	}
-	r.spent = said
-}
-
-// headless lets a client without a terminal, and so without a status line, take a prompt.
-func (r *watchedRun) headless(what string, tokens int64, steps []modelStep, args ...string) {
-	r.t.Helper()
-	r.stub.resize(tokens)
-	r.stub.script(steps...)
-	r.enter(r.home.headless(args...))
-	r.known[r.current].turns++
-	if said, left, wrong := r.stub.said(); left > 0 || said.Busy > 0 || len(wrong) > 0 {
-		r.t.Errorf("%s: %s", what, r.unsaid())
-	}
-	r.put()
-	r.show(what)
-	r.t.Logf(
-		"%-40s %s  no status line       gauge %6.0f",
-		what,
-		r.current[:8],
-		r.sm.metrics()[r.series("agent_session_context_tokens")],
-	)
-}
-
-// compact compacts by hand.
-func (r *watchedRun) compact(what string) {
-	r.t.Helper()
-	before, _, _ := r.stub.said()
-	r.home.say("/compact")
-	eventually(r.t, what+": the client compacts", func() string {
-		if said, _, _ := r.stub.said(); said.Compactions == before.Compactions {
-			return r.unsaid()
+		busy := r.home.busy()
+		_, size := volume(r.t, r.home.projects)
+		status, _ := r.home.status()
+		if now := fmt.Sprint(size, status); now != last {
+			last = now
+			since = time.Now()
 		}
-		return ""
+		if status == "idle" && time.Since(since) > silence {
+			return ""
+		}
+		return busy
 	})
-	r.byHand = true
-	r.put()
-	r.byHand = false
-	r.agree(what)
 }
 
 // torn begins a turn with an answer that does not come to its end, and waits until the client has taken note of it.
 // (What the client has not shown yet when it is interrupted it takes back, and may write down or not.)
-func (r *watchedRun) torn(what string, steps ...modelStep) {
+func (r *clientRun) torn(steps ...modelStep) {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
 	r.prompt(steps...)
-	eventually(r.t, what+": the client takes note of what it has", func() string {
+	eventually(r.t, "the client takes note of what it has", func() string {
 		said, _, _ := r.stub.said()
 		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts || last.total() != said.Context {
-			return r.unsaid()
+			return fmt.Sprintf("%d in the status line; said: %+v", last.total(), said)
 		}
 		return ""
 	})
 }
 
-// agree waits until the observer shows what the client's status line and the model say of each session, and holds the
-// other ways to ask against it.
-func (r *watchedRun) agree(what string) {
+func (r *clientRun) keys(keys ...string) {
 	r.t.Helper()
-	k := r.known[r.current]
-	var last sample
-	eventually(r.t, what+": the status line", func() string {
-		last = r.home.lastOf(r.current)
-		if k.context != last.total() {
-			return fmt.Sprintf("it says %d tokens, the model %d", last.total(), k.context)
-		}
-		return ""
-	})
-	r.show(what)
-	m := r.sm.metrics()
-	gauge, ok := m[r.series("agent_session_context_tokens")]
-	if drift := int64(gauge) - last.total(); drift != 0 || ok != (last.total() > 0) {
-		r.t.Errorf("%s: drift of %d tokens", what, drift)
-	}
-	used := r.sm.sessions()[r.current].UsedPercentage
-	want := last.Window.Used
-	if (want == nil || *want == 0) != (used == nil) || used != nil && *used != *want {
-		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(used), text(want))
-	}
-	if size := m[r.series("agent_session_context_window_tokens")]; int64(size) != last.Window.Size {
-		r.t.Errorf("%s: a window of %v tokens, in the status line %d", what, size, last.Window.Size)
-	}
-	shown := "absent"
-	if ok {
-		shown = fmt.Sprint(gauge)
-	}
-	r.t.Logf("%-40s %s  status line %6d (%3s %%)  gauge %6s (%3s %%)  compactions: auto %.0f, manual %.0f", what, r.current[:8],
-		last.total(), text(want), shown, text(used), m[`agent_compactions_total{client="claude",trigger="auto"}`], m[`agent_compactions_total{client="claude",trigger="manual"}`])
+	r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...)
 }
 
-func text[T any](p *T) string {
+// install runs sm install, as its user does.
+func (r *clientRun) install(args ...string) {
+	r.t.Helper()
+	cmd := r.sm.command(append([]string{"install", "--socket", r.sm.socket()}, args...)...)
+	cmd.Env = []string{
+		"PATH=" + filepath.Dir(r.home.client) + ":" + os.Getenv("PATH"),
+		"HOME=" + r.home.home,
+		"TMPDIR=" + r.home.dir,
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("sm install: %v\n%s", err, out)
+	}
+}
+
+// orNone is what a pointer leads to, as text.
+func orNone[T any](p *T) string {
 	if p == nil {
 		return "-"
 	}
 	return fmt.Sprint(*p)
 }
 
-// series names a metric of the current agent; its label is the beginning of its first session's id, for none here are alike.
-func (r *watchedRun) series(name string) string { return sessionSeries(name, r.label[r.current], "") }
-
-func sessionSeries(name, id, more string) string {
-	return fmt.Sprintf("%s{session=%q%s}", name, id[:8], more)
-}
-
-// show waits until the observer shows what it must, in /metrics, in /sessions and in a scan.
-func (r *watchedRun) show(what string) {
-	r.t.Helper()
-	r.measure(what)
-	eventually(r.t, what+": sm status against sm scan", func() string {
-		scan := r.sm.scan()
-		status := map[string]scanned{}
-		for id, s := range r.sm.sessions() {
-			status[id] = asScanned(s)
+// volume adds up the lines of all transcripts. The client never rewrites one, so each was read once.
+func volume(t *testing.T, projects string) (lines, size float64) {
+	t.Helper()
+	err := filepath.WalkDir(projects, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+			return err
 		}
-		return cmp.Diff(scan, status)
+		text, err := os.ReadFile(path)
+		lines += float64(bytes.Count(text, []byte("\n")))
+		size += float64(len(text))
+		return err
 	})
-	eventually(r.t, what+": the last activity", r.activity)
-	r.sums(what)
-}
-
-// measure waits until /metrics shows what it must.
-func (r *watchedRun) measure(what string) {
-	r.t.Helper()
-	eventually(r.t, what+": /metrics", func() string {
-		want := r.wanted()
-		return cmp.Diff(want, r.sm.metrics().like(want))
-	})
-}
-
-// activity compares the time of the current session's last activity with that of its transcript, which is looked at
-// each second: what was written between the last look and a kill is known by the time in its records.
-func (r *watchedRun) activity() string {
-	s := r.sm.sessions()[r.current]
-	info, err := os.Stat(s.TranscriptPath)
 	if err != nil {
-		return err.Error()
+		t.Fatal(err)
 	}
-	want := info.ModTime().UnixMilli()
-	if s.LastActive != nil { // not all records tell the time
-		want = max(want, s.LastActive.UnixMilli())
-	}
-	if got := r.sm.metrics()[r.series("agent_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 2000 {
-		return fmt.Sprintf("it is %.3f, of the transcript %d", got, want)
-	}
-	return ""
+	return lines, size
 }
 
-// restart kills the observer without warning, lets meanwhile happen, and starts it again. Where nothing has happened
-// all must be as it was.
-func (r *watchedRun) restart(what string, meanwhile func()) {
-	r.t.Helper()
-	before := r.sm.metrics().lasting()
-	r.sm.kill()
-	if meanwhile != nil {
-		meanwhile()
-		r.sm.start()
-		return
+// boundary is a compaction as a transcript gives it.
+type boundary struct {
+	Subtype  string `json:"subtype"`
+	UUID     string `json:"uuid"`
+	Metadata struct {
+		Trigger     string `json:"trigger"`
+		Precomputed bool   `json:"precomputed"`
+	} `json:"compactMetadata"`
+}
+
+// boundaries reads a session's compactions with nothing of ours; each uuid once.
+func boundaries(t *testing.T, projects, id string) (found []boundary) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(projects, "*", id+".jsonl"))
+	if err != nil || len(paths) > 1 {
+		t.Fatalf("transcripts of %s: %q, %v", id, paths, err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var b boundary
+			if json.Unmarshal(line, &b) != nil || b.Subtype != "compact_boundary" {
+				continue
+			}
+			if !slices.ContainsFunc(found, func(x boundary) bool { return x.UUID == b.UUID }) {
+				found = append(found, b)
+			}
+		}
+	}
+	return found
+}
+
+// policyRun is a client with sm's hooks and status line in its settings, and the observer that answers them. Messages to
+// the agent are read from the client's transcripts, and from the requests to the model.
+type policyRun struct {
+	*clientRun
+	agent     string        // its id
+	sessions  []string      // all that it was in
+	drifts    map[int64]int // how often each was seen at the end of a turn
+	kills     int           // of the observer
+	unwritten bool          // the client has not written a compaction down
+}
+
+// newPolicyRun installs sm into the settings and starts the observer. The client is to have these variables.
+func newPolicyRun(t *testing.T, vars ...string) *policyRun {
+	t.Helper()
+	return newPolicyRunOf(t, realClient(t), vars...)
+}
+
+// newPolicyRunOf is the same for a given client.
+func newPolicyRunOf(t *testing.T, client string, vars ...string) *policyRun {
+	t.Helper()
+	r := &policyRun{clientRun: newClientRun(t, client, ""), drifts: map[int64]int{}}
+	r.stub.spare = true
+	r.home.pane = true
+	r.home.extra = vars
+	if os.Getenv("SM_TMUX") == "" {
+		r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux hooks alone speak to the agent
+	}
+	r.install()
+	for _, v := range vars {
+		if id, ok := strings.CutPrefix(v, "CLAUDE_SESSION_MANAGER_ID="); ok {
+			r.agent = id
+		}
 	}
 	r.sm.start()
-	eventually(
-		r.t,
-		what+": the same after the restart",
-		func() string { return cmp.Diff(before, r.sm.metrics().lasting()) },
-	)
+	return r
 }
 
-// late lets another observer come when all is over: it shows the same sessions, and has counted nothing.
-func (r *watchedRun) late() {
+// begin starts the client with a context of that size.
+func (r *policyRun) begin(tokens int64, args ...string) {
 	r.t.Helper()
-	late := newObserverProcess(r.t, r.sm.program, r.home.dir+"/late", r.home.projects)
-	late.start()
-	defer late.stop()
-	// Which sessions followed each other in one client it cannot know: each is an agent of its own.
-	all := *r
-	all.label = map[string]string{}
-	all.sits = map[string]string{}
-	for id := range r.known {
-		all.label[id] = id
-		all.sits[id] = id
+	last := r.home.start(args...)
+	eventually(r.t, "the client says where it is", func() string {
+		_, session := r.home.status()
+		if last = r.home.lastOf(session); session == "" || last.SessionID != session {
+			return "its status line is not of " + session // but of the client before it
+		}
+		return ""
+	})
+	r.enter(last.SessionID)
+	r.stub.resize(tokens)
+	if r.agent == "" {
+		eventually(r.t, "the observer knows the agent", func() string {
+			s, there := r.sm.byID()[r.current]
+			if r.agent = s.ID; !there || s.Pane == "" {
+				return "it does not"
+			}
+			return ""
+		})
 	}
-	want := all.wanted()
-	for series := range want {
-		name, _, _ := strings.Cut(series, "{")
-		if strings.HasPrefix(name, "agent_") &&
-			(strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {
-			want[series] = 0
+}
+
+func (r *policyRun) enter(session string) {
+	r.current = session
+	if !slices.Contains(r.sessions, session) {
+		r.sessions = append(r.sessions, session)
+	}
+}
+
+// restart kills the observer without warning, lets meanwhile happen, and starts it again.
+func (r *policyRun) restart(meanwhile func()) {
+	r.t.Helper()
+	r.sm.kill()
+	r.kills++
+	if meanwhile != nil {
+		meanwhile()
+	}
+	r.sm.start()
+}
+
+// turn lets the client take a prompt to its end.
+func (r *policyRun) turn(what string, steps ...modelStep) {
+	r.t.Helper()
+	r.prompt(steps...)
+	r.ended(what)
+	r.agree(what)
+}
+
+// me is what the observer shows of the agent.
+func (r *policyRun) me() api.Session {
+	r.t.Helper()
+	s, err := r.sm.api.Session(r.t.Context(), r.agent)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// agree waits until the status line has the model's figures, and compares the observer with both.
+func (r *policyRun) agree(what string) {
+	r.t.Helper()
+	said, _, _ := r.stub.said()
+	want := said.Context
+	if said.Blank {
+		want = 0
+	}
+	var last sample
+	var s api.Session
+	eventually(r.t, what+": status line and observer", func() string {
+		if last = r.home.lastOf(r.current); last.total() != want {
+			return fmt.Sprintf("the status line tells %d tokens, the model %d", last.total(), want)
+		}
+		switch s = r.me(); {
+		case s.SessionID != r.current:
+			return "the agent is in " + s.SessionID
+		case want > 0 && s.DriftTokens == nil:
+			return "nothing is known of drift: " + s.CrossCheck
+		case orNone(s.TokensUsed) != orNone(nonZero(want)) && !r.unwritten:
+			return "tokens_used is " + orNone(s.TokensUsed)
+		}
+		return ""
+	})
+	if s.DriftTokens != nil {
+		r.drifts[*s.DriftTokens]++
+		if *s.DriftTokens != 0 {
+			r.t.Errorf("%s: drift of %d tokens", what, *s.DriftTokens)
 		}
 	}
-	got := late.metrics().like(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		r.t.Errorf("an observer that comes late (-want +got):\n%s", diff)
+	if want > 0 && orNone(s.UsedPercentage) != orNone(last.Window.Used) {
+		r.t.Errorf(
+			"%s: used_percentage is %s, in the status line %s",
+			what,
+			orNone(s.UsedPercentage),
+			orNone(last.Window.Used),
+		)
 	}
+}
+
+// notice is the queue's word on the notice of the present cycle.
+func (r *policyRun) notice(kind string) (m api.Message, there bool) {
+	r.t.Helper()
+	key := fmt.Sprintf("%s/%d/%s", r.agent, r.me().Cycle, kind)
+	found := r.messages(func(m api.Message) bool { return m.Key == key })
+	if len(found) == 0 {
+		return m, false
+	}
+	return found[0], true
+}
+
+func (r *policyRun) message(id string) (m api.Message, there bool) {
+	r.t.Helper()
+	found := r.messages(func(m api.Message) bool { return m.ID == id })
+	if len(found) == 0 {
+		return m, false
+	}
+	return found[0], true
+}
+
+// noticed waits until the notice of the present cycle is in the queue in one of these states.
+func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
+	r.t.Helper()
+	eventually(r.t, "the "+kind+" is "+strings.Join(as, " or "), func() string {
+		var there bool
+		if m, there = r.notice(kind); !there {
+			return "there is none"
+		}
+		if !slices.Contains(as, m.Status) {
+			return "it is " + m.Status
+		}
+		return ""
+	})
+	return m
+}
+
+// messages lists what the observer's queue knows.
+func (r *policyRun) messages(query func(api.Message) bool) (found []api.Message) {
+	r.t.Helper()
+	text, err := r.sm.get("/messages")
+	var all api.Messages
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &all)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, m := range all.Messages {
+		if query == nil || query(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// post sends JSON to the observer.
+func (r *policyRun) post(path string, body any, want int) []byte {
+	r.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	resp, err := r.sm.http.Post("http://localhost"+path, "application/json", bytes.NewReader(data))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out bytes.Buffer
+	_, _ = out.ReadFrom(resp.Body)
+	if resp.StatusCode != want {
+		r.t.Fatalf("POST %s: %s: %s; wanted %d %s", path, resp.Status, &out, want, http.StatusText(want))
+	}
+	return out.Bytes()
+}
+
+// compact compacts by hand. Sometimes the client writes its boundary no sooner than with the next prompt.
+func (r *policyRun) compact() {
+	r.t.Helper()
+	before, _, _ := r.stub.said()
+	made := len(boundaries(r.t, r.home.projects, r.current))
+	since := time.Now()
+	r.home.say("/compact")
+	r.unwritten = false
+	eventually(r.t, "/compact: the client compacts", func() string {
+		switch said, _, _ := r.stub.said(); {
+		case said.Compactions == before.Compactions:
+			return "no summary"
+		case len(boundaries(r.t, r.home.projects, r.current)) > made:
+		case time.Since(since) < 2*silence:
+			return "no boundary"
+		default:
+			r.t.Log("/compact: the client has not written its boundary")
+			r.unwritten = true
+		}
+		return ""
+	})
+	r.agree("/compact")
+	r.unwritten = false
+}
+
+// context is the size of the context.
+func (r *policyRun) context() int64 {
+	r.stub.mu.Lock()
+	defer r.stub.mu.Unlock()
+	return r.stub.context
+}
+
+// heardOf waits until these have been heard, with as many turns as that takes: what was lost on its way is offered
+// again when it is certain, at a hook after that.
+func (r *policyRun) heardOf(want ...string) {
+	r.t.Helper()
+	for range 10 {
+		open := r.messages(func(m api.Message) bool {
+			return m.To == r.agent &&
+				(m.Status == "waiting" || m.Status == "offered")
+		})
+		eventually(r.t, "what was offered was heard or is to be offered again", func() string {
+			for i, m := range open {
+				if open[i], _ = r.message(m.ID); open[i].Status == "offered" {
+					return fmt.Sprintf("%+v", open[i])
+				}
+			}
+			return ""
+		})
+		tally := r.tally()
+		if !slices.ContainsFunc(want, func(w string) bool { return tally[w] == 0 }) {
+			return
+		}
+		r.turn("once more", modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
+	}
+	r.t.Fatalf("of %v was heard %v", want, r.tally())
+}
+
+// launch is the tmux command that runs the client, by env's arguments, in a pane of its own or in the one for all.
+func (h *clientHome) launch(words []string) []string {
+	newPane := []string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project}
+	if !h.pane {
+		return slices.Concat(newPane, []string{"env", "-i"}, words)
+	}
+	argv := slices.Concat([]string{"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, words)
+	if _, err := h.command("", "has-session", "-t", "agent"); err == nil {
+		return slices.Concat([]string{"respawn-pane", "-k", "-t", "agent", "-c", h.project}, argv)
+	}
+	return slices.Concat(newPane, argv, []string{";", "set-option", "-w", "-t", "agent", "remain-on-exit", "on"})
+}
+
+// nonZero is a pointer to n, nil for 0.
+func nonZero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }

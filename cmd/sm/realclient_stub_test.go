@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"cmp"
@@ -8,14 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"sm/transcript"
 )
@@ -37,6 +36,75 @@ type modelStep struct {
 	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
+// stubServer is what stubs of both clients' models have: a plan for the next prompts, and requests that are held.
+type stubServer struct {
+	url     string
+	started chan struct{} // gets a token for each request that is held
+	mu      sync.Mutex
+	plan    []modelStep
+	release chan struct{} // closed to let the held requests go
+	n       int           // requests so far
+	wrong   []string
+}
+
+// serve answers requests until the test ends.
+func (s *stubServer) serve(t *testing.T, handler http.Handler) {
+	t.Helper()
+	s.started = make(chan struct{}, 16)
+	s.release = make(chan struct{})
+	server := httptest.NewServer(handler)
+	s.url = server.URL
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+}
+
+// script plans the answers to the next prompt.
+func (s *stubServer) script(steps ...modelStep) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.plan) > 0 {
+		s.wrong = append(s.wrong, fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)))
+	}
+	s.plan = slices.Clone(steps)
+}
+
+// forget drops what is left of the plan: the turn was cut short.
+func (s *stubServer) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = nil
+	for len(s.started) > 0 {
+		<-s.started
+	}
+}
+
+// letGo ends what holds requests back.
+func (s *stubServer) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.release)
+	s.release = make(chan struct{})
+}
+
+// waits holds a request back; false if the client has gone meanwhile.
+func (s *stubServer) waits(r *http.Request, hold chan struct{}) bool {
+	s.started <- struct{}{}
+	select {
+	case <-hold:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func (s *stubServer) report(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
 // truth is what the model has answered, so what the client can have written down: each message once.
 type truth struct {
 	Context                int64 // of the main conversation's newest message
@@ -50,23 +118,17 @@ type truth struct {
 // modelStub is a Messages API. Main conversations follow the plan that the test makes before each prompt; subagents follow
 // the call that started them; all else gets a word and counts nowhere.
 type modelStub struct {
-	url     string
-	started chan struct{} // gets a token for each request that is held
-	spare   bool          // what no plan foresees ends the turn: hooks make the client go on
-	hourly  bool          // all that is written to the cache stays for an hour
-	early   bool          // summaries are for later: the context stays as it is
-	mu      sync.Mutex
-	plan    []modelStep
+	stubServer
+	spare   bool            // what no plan foresees ends the turn: hooks make the client go on
+	hourly  bool            // all that is written to the cache stays for an hour
+	early   bool            // summaries are for later: the context stays as it is
 	failing bool            // until the next plan
 	summary chan struct{}   // the next summary waits for this, if not nil
 	told    map[string]bool // ids of messages that stood in a request
-	release chan struct{}   // closed to let the held requests go
 	context int64           // tokens of the main conversation
 	truth   truth
-	n       int              // requests so far
 	subs    map[string][]int // rounds left, by subagent
 	sizes   map[string]int64 // tokens in the context, by subagent
-	wrong   []string
 }
 
 const (
@@ -78,33 +140,9 @@ const (
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
-	s := &modelStub{
-		started: make(chan struct{}, 16),
-		release: make(chan struct{}),
-		subs:    map[string][]int{},
-		sizes:   map[string]int64{},
-		told:    map[string]bool{},
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.url = "http://" + l.Addr().String()
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) }) // ends by Close
-	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	s := &modelStub{subs: map[string][]int{}, sizes: map[string]int64{}, told: map[string]bool{}}
+	s.serve(t, s)
 	return s
-}
-
-// script plans the answers to the next prompt. Where the context begins anew, it needs its size.
-func (s *modelStub) script(steps ...modelStep) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.plan) > 0 {
-		s.wrong = append(s.wrong, fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)))
-	}
-	s.plan = slices.Clone(steps)
 }
 
 // resize sets the size of the main conversation, for one that begins anew or is another one.
@@ -123,14 +161,6 @@ func (s *modelStub) goBack(tokens int64) {
 	s.context = max(tokens, 20_000)
 	s.truth.Context = tokens
 	s.truth.Blank = tokens == 0
-}
-
-// letGo ends what holds requests back.
-func (s *modelStub) letGo() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.release)
-	s.release = make(chan struct{})
 }
 
 // holdSummary holds the next summary back.
@@ -226,10 +256,7 @@ func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.hold != nil && !a.drop { // else it is told in the midst of the stream
-		s.started <- struct{}{}
-		select {
-		case <-a.hold:
-		case <-r.Context().Done():
+		if !s.waits(r, a.hold) {
 			return
 		}
 	}
@@ -242,12 +269,6 @@ func (s *modelStub) count(f func(*truth)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.truth)
-}
-
-func (s *modelStub) report(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
 var subtask = regexp.MustCompile(`subtask-(\d+)`)
@@ -483,20 +504,6 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 	return e.err
 }
 
-// forget drops what is left of the plan: the turn was cut short.
-func (s *modelStub) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plan = nil
-	for {
-		select {
-		case <-s.started:
-		default:
-			return
-		}
-	}
-}
-
 // begin lets the main conversation begin anew with a context of that size, which no answer has shown yet.
 func (s *modelStub) begin(tokens int64) {
 	s.resize(tokens)
@@ -511,4 +518,56 @@ func (s *modelStub) subtask(tokens int64, rounds ...int) (name string) {
 	s.subs[name] = rounds
 	s.sizes[name] = tokens
 	return name
+}
+
+// eventStream writes server-sent events.
+type eventStream struct {
+	w   http.ResponseWriter
+	err error
+}
+
+func (e *eventStream) send(kind string, data map[string]any) {
+	data["type"] = kind
+	text, err := json.Marshal(data)
+	if err == nil && e.err == nil {
+		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", kind, text)
+	}
+	if e.err == nil {
+		e.err = err
+	}
+	if e.err == nil {
+		e.err = http.NewResponseController(e.w).Flush()
+	}
+}
+
+func (e *eventStream) block(i int, b modelBlock) {
+	start := map[string]any{"type": b.Type}
+	delta := map[string]any{}
+	switch b.Type {
+	case "thinking":
+		start["thinking"] = ""
+		start["signature"] = ""
+		delta["type"] = "thinking_delta"
+		delta["thinking"] = b.Thinking
+	case "text":
+		start["text"] = ""
+		delta["type"] = "text_delta"
+		delta["text"] = b.Text
+	default:
+		input, _ := json.Marshal(b.Input) // strings alone
+		start["id"] = b.ID
+		start["name"] = b.Name
+		start["input"] = struct{}{}
+		delta["type"] = "input_json_delta"
+		delta["partial_json"] = string(input)
+	}
+	e.send("content_block_start", map[string]any{"index": i, "content_block": start})
+	e.send("content_block_delta", map[string]any{"index": i, "delta": delta})
+	if b.Type == "thinking" {
+		e.send(
+			"content_block_delta",
+			map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}},
+		)
+	}
+	e.send("content_block_stop", map[string]any{"index": i})
 }

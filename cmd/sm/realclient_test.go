@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"testing"
@@ -77,7 +77,7 @@ func TestRealClient(t *testing.T) {
 	r.turn("tools after /compact", modelStep{grow: 2000, tools: 3}, modelStep{grow: 500})
 
 	r.turn("an error of the API", modelStep{fail: true})
-	r.torn("a busy API and a broken connection", modelStep{
+	r.torn(modelStep{
 		busy: true,
 	}, modelStep{
 		grow:  800,
@@ -88,19 +88,19 @@ func TestRealClient(t *testing.T) {
 	})
 	r.stub.letGo()
 	r.finish("a busy API and a broken connection")
-	r.torn("interrupted", modelStep{grow: 3000, cut: true})
+	r.torn(modelStep{grow: 3000, cut: true})
 	r.home.interrupt()
 	r.finish("interrupted")
 	r.turn("after the interruption", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 
-	old := r.sm.metrics()[r.series("agent_session_context_tokens")]
+	old := r.sm.series()[r.series("agent_session_context_tokens")]
 	r.home.say("/clear")
 	r.follow(r.home.another(first))
 	r.stub.resize(15_000)
 	r.agree("/clear")
 	r.turn("tools after /clear", modelStep{grow: 3000, tools: 1}, modelStep{grow: 500})
-	if s := r.sm.sessions()[first]; s.State != "left" || s.TokensUsed == nil || float64(*s.TokensUsed) != old {
-		t.Errorf("/clear: the old session is %s and has %s tokens, had %v", s.State, text(s.TokensUsed), old)
+	if s := r.sm.byID()[first]; s.State != "left" || s.TokensUsed == nil || float64(*s.TokensUsed) != old {
+		t.Errorf("/clear: the old session is %s and has %s tokens, had %v", s.State, orNone(s.TokensUsed), old)
 	}
 
 	r.home.quit()
@@ -163,17 +163,17 @@ func TestRealClient(t *testing.T) {
 	}
 	r.late()
 	eventually(t, "the last client has ended", func() string {
-		if r.sm.metrics()[r.series("agent_session_active")] != 0 {
+		if r.sm.series()[r.series("agent_session_active")] != 0 {
 			return "its session is active"
 		}
 		return ""
 	})
-	before := r.sm.metrics().lasting()
+	before := r.sm.lasting()
 	r.sm.stop()
 	r.sm.start()
 	eventually(
 		t,
 		"the same after an orderly restart",
-		func() string { return cmp.Diff(before, r.sm.metrics().lasting()) },
+		func() string { return cmp.Diff(before, r.sm.lasting()) },
 	)
 }

@@ -1,15 +1,13 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,59 +17,10 @@ import (
 	"sm/transcript/claude"
 )
 
-// versionRun is a home of one version of the client, and the program under test.
-type versionRun struct {
-	t       *testing.T
-	stub    *modelStub
-	home    *clientHome
-	sm      *observerProcess
-	version string
-}
-
-func newVersionRun(t *testing.T, program, version string) *versionRun {
-	t.Helper()
-	stub := newModelStub(t)
-	stub.spare = true
-	r := &versionRun{
-		t:       t,
-		stub:    stub,
-		home:    newHomeOf(t, installClient(t, "", version), stub),
-		version: version,
-	}
-	r.sm = newObserverProcess(t, program, r.home.dir+"/watch", r.home.projects)
-	r.sm.path = r.home.dir // without tmux hooks alone speak to the agent
-	return r
-}
-
-func (r *versionRun) settings() string { return r.home.home + "/.claude/settings.json" }
-
-// install runs sm install with the client in its PATH, and gives what it says on standard error and the exit code.
-func (r *versionRun) install(args ...string) (said string, code int) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, r.sm.program, append([]string{"install", "--socket", r.sm.socket}, args...)...)
-	cmd.Env = []string{
-		"PATH=" + filepath.Dir(r.home.client) + ":" + os.Getenv("PATH"),
-		"HOME=" + r.home.home,
-		"TMPDIR=" + r.home.dir,
-	}
-	var errOut bytes.Buffer
-	cmd.Stderr = &errOut
-	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return errOut.String(), exit.ExitCode()
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return errOut.String(), 0
-}
-
 // hooked are the events that the settings have hooks for.
-func (r *versionRun) hooked() (events []string) {
+func (r *clientRun) hooked() (events []string) {
 	r.t.Helper()
-	text, err := os.ReadFile(r.settings())
+	text, err := os.ReadFile(r.home.home + "/.claude/settings.json")
 	var all struct {
 		Hooks map[string]json.RawMessage `json:"hooks"`
 	}
@@ -91,16 +40,10 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
 	for _, version := range []string{newestClient, "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
 		t.Run(version, func(t *testing.T) {
-			r := newVersionRun(t, program, version)
-			said, code := r.install("--guard")
-			for line := range strings.Lines(said) { // such as that no observer runs yet
-				if !strings.HasPrefix(line, "sm: note: ") {
-					t.Errorf("sm install says %q", line)
-				}
-			}
-			if code != 0 {
-				t.Fatalf("sm install: %d", code)
-			}
+			r := newClientRun(t, installClient(t, "", version), program)
+			r.stub.spare = true
+			r.sm.vars = []string{"PATH=" + r.home.dir} // without tmux hooks alone speak to the agent
+			r.install("--guard")
 			if events := r.hooked(); len(events) != 9 {
 				t.Errorf("hooks for %q", events)
 			}
@@ -200,7 +143,7 @@ func knownNames(t *testing.T, projects string) {
 }
 
 // wrongWarnings holds the warnings that the transcripts show to have been heard against their number.
-func (r *versionRun) wrongWarnings(want int) string {
+func (r *clientRun) wrongWarnings(want int) string {
 	n := 0
 	for _, path := range transcripts(r.t, r.home.projects) {
 		text, err := os.ReadFile(path)

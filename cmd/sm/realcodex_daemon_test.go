@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"bytes"
@@ -79,23 +79,23 @@ func TestRealCodexDaemon(t *testing.T) {
 		t.Fatal("the client has no daemon")
 	}
 	r.current = first.status().Session
-	r.turn("the first turn", codexStep{grow: 50_000})
+	r.turn("the first turn", modelStep{grow: 50_000})
 	r.settled()
-	r.turn("tools", codexStep{grow: 1000, tools: 1, bash: "env >" + first.dir + "/tool"}, codexStep{grow: 1000})
+	r.turn("tools", modelStep{grow: 1000, tools: 1, bash: "env >" + first.dir + "/tool"}, modelStep{grow: 1000})
 	r.settled()
 	r.compact("/compact")
-	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.turn("after /compact", modelStep{grow: 900, tools: 1}, modelStep{grow: 300})
 	one := r.current
 
 	// The daemon has the variables of the first terminal for the threads of the second.
 	second := first.beside()
 	r.home = second
 	r.begin()
-	r.turn("the second terminal", codexStep{
+	r.turn("the second terminal", modelStep{
 		grow:  1000,
 		tools: 1,
 		bash:  "env >" + first.dir + "/tool2",
-	}, codexStep{
+	}, modelStep{
 		grow: 1000,
 	})
 	two := r.current
@@ -124,7 +124,7 @@ func TestRealCodexDaemon(t *testing.T) {
 		!strings.Contains(string(text), "codex --no-daemon") {
 		t.Errorf("a handoff is answered %q", text)
 	}
-	if all, err := r.sm.client.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
+	if all, err := r.sm.api.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	r.agree("the second terminal, at the end")
@@ -140,7 +140,7 @@ func TestRealCodexDaemon(t *testing.T) {
 // unseated holds that the observer knows the agents of these threads by their hooks, and no terminal of theirs.
 func (r *codexRun) unseated(threads ...string) {
 	r.t.Helper()
-	all := r.sm.sessions()
+	all := r.sm.byID()
 	for _, id := range threads {
 		if s := all[id]; s.ID != id || s.Pane != "" || s.TmuxSocket != "" || !s.HooksSeen {
 			r.t.Errorf("a thread behind the daemon: %+v", s)
@@ -152,7 +152,7 @@ func (r *codexRun) unseated(threads ...string) {
 func (r *codexRun) queued(agent, id string) {
 	r.t.Helper()
 	eventually(r.t, "message "+id+" is heard", func() string {
-		all, err := r.sm.client.Messages(r.t.Context(), agent)
+		all, err := r.sm.api.Messages(r.t.Context(), agent)
 		if err != nil {
 			return err.Error()
 		}

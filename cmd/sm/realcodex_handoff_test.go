@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"fmt"
@@ -15,20 +15,20 @@ import (
 // tool lets the agent run a command of its own as its only tool call of a turn.
 func (r *codexRun) tool(what, command string) {
 	r.t.Helper()
-	r.prompt(codexStep{grow: 100, tools: 1, bash: command}, codexStep{grow: 100})
+	r.prompt(modelStep{grow: 100, tools: 1, bash: command}, modelStep{grow: 100})
 	r.ended(what)
 }
 
 // sm is this program as agents call it.
 func (r *codexRun) program(args ...string) string {
-	return "SM_SOCKET=" + r.sm.socket + " " + r.sm.program + " " + strings.Join(args, " ")
+	return "SM_SOCKET=" + r.sm.socket() + " " + r.sm.bin + " " + strings.Join(args, " ")
 }
 
 // confirmed waits for the newest handoff to be confirmed.
 func (r *codexRun) confirmed() (h api.Handoff) {
 	r.t.Helper()
 	eventually(r.t, "the handoff is confirmed", func() string {
-		all, err := r.sm.client.Handoffs(r.t.Context())
+		all, err := r.sm.api.Handoffs(r.t.Context())
 		if err != nil || len(all.Handoffs) == 0 {
 			return fmt.Sprintf("%+v, %v", all, err)
 		}
@@ -49,13 +49,13 @@ func (r *codexRun) goesOn(before api.Session, doc string) {
 	r.t.Helper()
 	var now api.Session
 	eventually(r.t, "the agent is in its new thread", func() string {
-		for _, s := range r.sm.sessions() {
+		for _, s := range r.sm.byID() {
 			if s.ID == before.ID && s.SessionID != before.SessionID && s.TokensUsed != nil {
 				now = s
 				return ""
 			}
 		}
-		return fmt.Sprintf("%+v", r.sm.sessions())
+		return fmt.Sprintf("%+v", r.sm.byID())
 	})
 	if now.Label != before.Label || now.Cycle != before.Cycle+1 {
 		r.t.Errorf("it was %+v, and is %+v", before, now)
@@ -70,7 +70,7 @@ func (r *codexRun) goesOn(before api.Session, doc string) {
 // agent is what the observer says of the agent that is in the present thread.
 func (r *codexRun) agent() api.Session {
 	r.t.Helper()
-	return r.sm.sessions()[r.current]
+	return r.sm.byID()[r.current]
 }
 
 // settledAgent is the agent once the observer knows its pane, by which it is called.
@@ -90,7 +90,7 @@ func (r *codexRun) settledAgent() (s api.Session) {
 func TestRealCodexHandoffClear(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
-	r.turn("the first turn", codexStep{grow: 50_000})
+	r.turn("the first turn", modelStep{grow: 50_000})
 	before := r.settledAgent()
 	doc := filepath.Join(r.home.project, "doc.md")
 	for i := range 2 {
@@ -115,9 +115,9 @@ func TestRealCodexHandoffClear(t *testing.T) {
 // is killed meanwhile; the agent keeps its name.
 func TestRealCodexHandoffRestart(t *testing.T) {
 	r := newCodexRun(t)
-	r.home.wrapper = []string{r.sm.program, "--socket", r.sm.socket, "run", "--name", "worker", "--"}
+	r.home.wrapper = []string{r.sm.bin, "--socket", r.sm.socket(), "run", "--name", "worker", "--"}
 	r.begin()
-	r.turn("the first turn", codexStep{grow: 50_000})
+	r.turn("the first turn", modelStep{grow: 50_000})
 	before := r.settledAgent()
 	if before.ID != "worker" || before.Name != "worker" || before.Client != "codex" {
 		t.Errorf("%+v", before)

@@ -1,9 +1,8 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,12 +32,10 @@ func (h *codexHome) trusts() {
 // installs puts sm's hooks into the client's hooks.json.
 func (r *codexRun) installs() {
 	r.t.Helper()
-	if out, err := r.sm.command(
-		r.t.Context(),
-		"install",
+	if out, err := r.sm.command("install",
 		"--codex",
 		"--socket",
-		r.sm.socket,
+		r.sm.socket(),
 	).CombinedOutput(); err != nil {
 		r.t.Fatalf("install: %v\n%s", err, out)
 	}
@@ -47,12 +44,10 @@ func (r *codexRun) installs() {
 // diagnosis is what the doctor says of the client's hooks.
 func (r *codexRun) diagnosis() (status doctor.Status, text string) {
 	r.t.Helper()
-	out, _ := r.sm.command(
-		r.t.Context(),
-		"doctor",
+	out, _ := r.sm.command("doctor",
 		"--json",
 		"--socket",
-		r.sm.socket,
+		r.sm.socket(),
 	).Output() // other findings may be broken
 	var all struct{ Findings []doctor.Finding }
 	if err := json.Unmarshal(out, &all); err != nil {
@@ -70,7 +65,7 @@ func (r *codexRun) diagnosis() (status doctor.Status, text string) {
 func (r *codexRun) message(agent, what string, is func(*api.Message) bool) (m api.Message) {
 	r.t.Helper()
 	eventually(r.t, what+" is heard", func() string {
-		all, err := r.sm.client.Messages(r.t.Context(), agent)
+		all, err := r.sm.api.Messages(r.t.Context(), agent)
 		if err != nil {
 			return err.Error()
 		}
@@ -95,23 +90,13 @@ func notice(kind string) func(*api.Message) bool {
 func (r *codexRun) shows(m api.Message, role string) {
 	r.t.Helper()
 	for _, path := range r.home.rollouts("") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		n := 0
-		for line := range bytes.Lines(text) {
-			if bytes.Contains(line, []byte("#"+m.ID)) && bytes.Contains(line, []byte(`"type":"response_item"`)) &&
-				bytes.Contains(line, []byte(`"role":"`+role+`"`)) {
-				n++
-			}
-		}
+		n := countRecords(r.t, []string{path}, "#"+m.ID, `"type":"response_item"`, `"role":"`+role+`"`)
 		want := 0
 		if strings.Contains(filepath.Base(path), r.current) {
 			want = 1
 		}
 		if n != want {
-			r.t.Errorf("message %s stands %d times in %s, want %d", m.ID, n, filepath.Base(path), want)
+			r.t.Errorf("message %s is %d times in %s, want %d", m.ID, n, filepath.Base(path), want)
 		}
 	}
 }
@@ -119,7 +104,7 @@ func (r *codexRun) shows(m api.Message, role string) {
 // hooks counts the hooks of an event that the observer has heard of.
 func (r *codexRun) hooks(event string) int {
 	r.t.Helper()
-	return int(r.sm.metrics()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
+	return int(r.sm.series()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
 }
 
 // settled waits until the client shows the end of each turn: its transcript comes first, and after a turn that was held up it
@@ -153,9 +138,9 @@ func TestRealCodexHooks(t *testing.T) {
 		return ""
 	})
 	r.current = r.home.status().Session
-	r.turn("the first turn", codexStep{grow: 1000})
-	r.turn("subagents", codexStep{grow: 2000, agents: 2}, codexStep{grow: 500})
-	for id, s := range r.sm.sessions() {
+	r.turn("the first turn", modelStep{grow: 1000})
+	r.turn("subagents", modelStep{grow: 2000, agents: make([][]int, 2)}, modelStep{grow: 500})
+	for id, s := range r.sm.byID() {
 		if !s.HooksSeen {
 			t.Errorf("no hook of %s: %+v", id, s)
 		}
@@ -168,23 +153,23 @@ func TestRealCodexHooks(t *testing.T) {
 	}
 
 	threads, _ := r.stub.said()
-	r.turn("half full", codexStep{grow: 140_000 - threads[r.current].Context})
+	r.turn("half full", modelStep{grow: 140_000 - threads[r.current].Context})
 	r.shows(r.message(r.current, "the warning", notice("warning")), "user")
 	r.settled()
 
-	r.prompt(codexStep{
+	r.prompt(modelStep{
 		grow:  1000,
 		tools: 1,
 		bash:  "sleep 1",
-	}, codexStep{
+	}, modelStep{
 		grow:  30_000,
 		tools: 1,
-	}, codexStep{
+	}, modelStep{
 		grow: 500,
 		hold: true,
 	})
 	r.held()
-	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{
+	sent, err := r.sm.api.Send(t.Context(), r.current, api.NewMessage{
 		Text: `Mind the <gap> & "go" on, it's é.`,
 		Mode: "sequential",
 	})
@@ -198,19 +183,19 @@ func TestRealCodexHooks(t *testing.T) {
 
 	r.settled()
 	r.compact("/compact")
-	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.turn("after /compact", modelStep{grow: 900, tools: 1}, modelStep{grow: 300})
 	r.settled()
 	r.fills("automatic compaction", 245_000)
 	r.settled()
 	if before, after := r.hooks("PreCompact"), r.hooks("PostCompact"); before != 2 || after != 2 {
 		t.Errorf("%d compactions begin, %d end", before, after)
 	}
-	s := r.sm.sessions()[r.current]
+	s := r.sm.byID()[r.current]
 	if s.Cycle != 3 {
 		t.Errorf("cycle %d", s.Cycle)
 	}
 
-	r.prompt(codexStep{grow: 3000, tools: 1}, codexStep{grow: 100, hold: true})
+	r.prompt(modelStep{grow: 3000, tools: 1}, modelStep{grow: 100, hold: true})
 	r.held()
 	r.home.do("", "send-keys", "-t", "agent", "Escape")
 	eventually(t, "the turn is interrupted", func() string {
@@ -222,12 +207,12 @@ func TestRealCodexHooks(t *testing.T) {
 	r.agree("interrupted")
 	r.home.quit()
 	eventually(t, "the session has ended", func() string {
-		if s := r.sm.sessions()[r.current]; s.State != "ended" {
+		if s := r.sm.byID()[r.current]; s.State != "ended" {
 			return s.State
 		}
 		return ""
 	})
-	all, err := r.sm.client.Messages(t.Context(), r.current)
+	all, err := r.sm.api.Messages(t.Context(), r.current)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +221,7 @@ func TestRealCodexHooks(t *testing.T) {
 			t.Errorf("offered again: %+v", m)
 		}
 	}
-	if out, err := r.sm.command(t.Context(), "uninstall", "--codex").CombinedOutput(); err != nil {
+	if out, err := r.sm.command("uninstall", "--codex").CombinedOutput(); err != nil {
 		t.Errorf("uninstall: %v\n%s", err, out)
 	}
 	if _, err := os.Stat(r.home.codex + "/hooks.json"); err == nil {

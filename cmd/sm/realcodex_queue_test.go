@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // sends puts a message into the queue of an agent.
 func (r *codexRun) sends(agent, text string) (id string) {
 	r.t.Helper()
-	m, err := r.sm.client.Send(r.t.Context(), agent, api.NewMessage{Text: text})
+	m, err := r.sm.api.Send(r.t.Context(), agent, api.NewMessage{Text: text})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func (r *codexRun) sends(agent, text string) (id string) {
 func (r *codexRun) heard(agent, id string) {
 	r.t.Helper()
 	eventually(r.t, "message "+id+" is heard", func() string {
-		all, err := r.sm.client.Messages(r.t.Context(), agent)
+		all, err := r.sm.api.Messages(r.t.Context(), agent)
 		if err != nil {
 			return err.Error()
 		}
@@ -62,7 +62,7 @@ func (r *codexRun) rests() {
 func TestRealCodexQueue(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
-	r.turn("the first turn", codexStep{grow: 1000})
+	r.turn("the first turn", modelStep{grow: 1000})
 	r.heard(r.current, r.sends(r.current, `Look at $(CI); "quoted" \ and é.`))
 
 	r.home.do("", "send-keys", "-t", "agent", "-l", "half typed")

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"fmt"
@@ -49,9 +49,9 @@ func TestRealCodexRewind(t *testing.T) {
 	r.kills = 24
 	r.begin()
 	first := r.current
-	r.turn("to 35 000", codexStep{grow: 20_000})
-	r.turn("to 55 000", codexStep{grow: 10_000, tools: 1}, codexStep{grow: 10_000})
-	r.turn("to 75 000", codexStep{grow: 20_000})
+	r.turn("to 35 000", modelStep{grow: 20_000})
+	r.turn("to 55 000", modelStep{grow: 10_000, tools: 1}, modelStep{grow: 10_000})
+	r.turn("to 75 000", modelStep{grow: 20_000})
 	before := r.agent()
 	// same holds that the agent goes on in the thread, whose conversation has so many prompts, in so many files.
 	same := func(prompts, files int) {
@@ -67,19 +67,19 @@ func TestRealCodexRewind(t *testing.T) {
 		}
 	}
 	r.rewind("back by a prompt", 1, 55_000)
-	r.turn("on to 56 000", codexStep{grow: 500, tools: 1}, codexStep{grow: 500})
+	r.turn("on to 56 000", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 	same(3, 2)
 	r.rewind("back by two", 2, 35_000)
-	r.turn("on to 40 000", codexStep{grow: 5000})
+	r.turn("on to 40 000", modelStep{grow: 5000})
 	same(2, 3)
 
 	r.fills("automatic compaction", 245_000)
 	r.rewind("back before the compaction", 2, 40_000)
-	r.turn("on to 41 000", codexStep{grow: 1000})
+	r.turn("on to 41 000", modelStep{grow: 1000})
 	same(3, 4)
 	r.fills("automatic compaction of what was rewound", 245_000)
 	r.compact("/compact")
-	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.turn("after /compact", modelStep{grow: 900, tools: 1}, modelStep{grow: 300})
 	eventually(t, "the cycles", func() string {
 		if s := r.agent(); s.Cycle != 7 { // after three rewinds and three compactions
 			return fmt.Sprint(s.Cycle)
@@ -92,14 +92,14 @@ func TestRealCodexRewind(t *testing.T) {
 	r.home.quit()
 
 	r.begin("resume", first)
-	r.turn("resumed", codexStep{grow: 900})
+	r.turn("resumed", modelStep{grow: 900})
 	before = r.agent() // the pane is another one, of another server
 	same(7, 4)         // compactions keep the prompts
 	r.home.quit()
 	for ; r.kills > 0; r.killed() {
 	}
 	eventually(t, "all of it once more", r.wrong)
-	if s := r.sm.sessions(); len(s) != 1 {
+	if s := r.sm.byID(); len(s) != 1 {
 		t.Errorf("%d sessions: %+v", len(s), s)
 	}
 	t.Logf("FIGURES: %d displays of the client agree", r.shown)

@@ -1,9 +1,8 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -36,33 +35,13 @@ type codexHome struct {
 
 func newCodexHome(t *testing.T) *codexHome {
 	t.Helper()
-	client := realCodex(t)
-	tmux := need(t, "tmux")
-	dir, err := os.MkdirTemp("/tmp", "sm-rx-") // sockets have short paths, which t.TempDir does not promise
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := &codexHome{
-		clientHome: &clientHome{
-			t:        t,
-			dir:      dir,
-			home:     dir + "/home",
-			project:  dir + "/proj",
-			projects: dir + "/home/.claude/projects",
-			client:   client,
-			tmux:     tmux,
-			socket:   dir + "/tmux",
-			pane:     true,
-		},
-		stub:  newCodexStub(t),
-		codex: dir + "/home/.codex",
-		args:  []string{"--no-daemon"},
+		clientHome: newHomeOf(t, realCodex(t), nil),
+		stub:       newCodexStub(t),
+		args:       []string{"--no-daemon"},
 	}
-	t.Cleanup(h.end)
-	h.write(h.project+"/README", "A project.\n")
+	h.pane = true
+	h.codex = h.home + "/.codex"
 	h.write(h.codex+"/config.toml", fmt.Sprintf(`model = "gpt-6-sol"
 model_provider = "stub"
 approval_policy = "never"
@@ -138,19 +117,6 @@ func (h *codexHome) native() (pid int) {
 		return "none"
 	})
 	return pid
-}
-
-// childrenOf are the processes that a process has started.
-func childrenOf(pid int) (all []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // of the thread that has started it
-	for _, task := range tasks {
-		text, _ := os.ReadFile(task)
-		for _, word := range strings.Fields(string(text)) {
-			child, _ := strconv.Atoi(word)
-			all = append(all, child)
-		}
-	}
-	return all
 }
 
 // input is the content of the prompt's box, "" also for the placeholder.
@@ -253,20 +219,9 @@ func (h *codexHome) rollouts(thread string) []string {
 }
 
 // records counts the lines of all transcripts that hold all of these texts.
-func (h *codexHome) records(texts ...string) (n int) {
+func (h *codexHome) records(texts ...string) int {
 	h.t.Helper()
-	for _, path := range h.rollouts("") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		for line := range bytes.Lines(text) {
-			if !slices.ContainsFunc(texts, func(s string) bool { return !bytes.Contains(line, []byte(s)) }) {
-				n++
-			}
-		}
-	}
-	return n
+	return countRecords(h.t, h.rollouts(""), texts...)
 }
 
 // ends counts the turns that have ended.

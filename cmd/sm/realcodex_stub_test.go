@@ -1,29 +1,17 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
-
-// codexStep is what the model does with one request of a conversation.
-type codexStep struct {
-	grow   int64  // the context grows by this
-	tools  int    // a call of a tool, which runs so many commands after each other; 0 ends the turn
-	bash   string // what they run, "" for an echo; one is meant
-	agents int    // subagents to start; each runs a command
-	hold   bool   // the answer waits for letGo
-	fail   string // an error of the API, by its code
-}
 
 // codexTruth is what the model has answered a thread.
 type codexTruth struct {
@@ -36,16 +24,11 @@ type codexTruth struct {
 // codexStub is a Responses API. Threads of users follow the plan that the test makes before each prompt, subagents run one
 // command, and a compaction leaves codexCompacted tokens.
 type codexStub struct {
-	url     string
-	started chan struct{} // gets a token for each request that is held
-	mu      sync.Mutex
-	plan    []codexStep
-	release chan struct{}
+	stubServer
 	sizes   map[string]int64 // of contexts, by thread
 	threads map[string]*codexTruth
 	heard   map[string]int // the user's messages in the newest request, all threads together
-	n, busy int
-	wrong   []string
+	busy    int
 }
 
 const (
@@ -56,41 +39,9 @@ const (
 
 func newCodexStub(t *testing.T) *codexStub {
 	t.Helper()
-	s := &codexStub{
-		started: make(chan struct{}, 16),
-		release: make(chan struct{}),
-		sizes:   map[string]int64{},
-		threads: map[string]*codexTruth{},
-		heard:   map[string]int{},
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.url = "http://" + l.Addr().String()
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) }) // ends by Close
-	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	s := &codexStub{sizes: map[string]int64{}, threads: map[string]*codexTruth{}, heard: map[string]int{}}
+	s.serve(t, s)
 	return s
-}
-
-// script plans the answers to the next prompt.
-func (s *codexStub) script(steps ...codexStep) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.plan) > 0 {
-		s.wrong = append(s.wrong, fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)))
-	}
-	s.plan = slices.Clone(steps)
-}
-
-// letGo ends what holds requests back.
-func (s *codexStub) letGo() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.release)
-	s.release = make(chan struct{})
 }
 
 // goOn lets a thread that begins at another one have its context.
@@ -171,15 +122,10 @@ func (s *codexStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.count(1)
 	defer s.count(-1)
 	a := s.answer(&q)
-	if a.hold != nil {
-		s.started <- struct{}{}
-		select {
-		case <-a.hold:
-		case <-r.Context().Done():
-			return
-		}
+	if a.hold != nil && !s.waits(r, a.hold) {
+		return
 	}
-	if a.send(w, q.Model) == nil && a.fail == "" {
+	if a.send(w, q.Model) == nil {
 		s.mu.Lock()
 		t := s.thread(&q)
 		t.Output += codexOutput
@@ -192,12 +138,6 @@ func (s *codexStub) count(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy += n
-}
-
-func (s *codexStub) report(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
 func (s *codexStub) thread(q *codexRequest) *codexTruth {
@@ -218,7 +158,6 @@ type codexAnswer struct {
 	id     string
 	items  []codexItem
 	tokens int64
-	fail   string
 	sent   func(*codexTruth)
 	hold   chan struct{}
 }
@@ -265,16 +204,13 @@ func (s *codexStub) answer(q *codexRequest) codexAnswer {
 
 // planned answers as the plan says, and with a word where there is none: messages of sm begin turns of their own.
 func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
-	step := codexStep{grow: 100}
+	step := modelStep{grow: 100}
 	if len(s.plan) > 0 {
 		step = s.plan[0]
 		s.plan = s.plan[1:]
 	}
 	if step.hold {
 		a.hold = s.release
-	}
-	if a.fail = step.fail; a.fail != "" {
-		return
 	}
 	s.sizes[q.turn.Thread] += step.grow
 	a.grown(s.sizes[q.turn.Thread])
@@ -283,37 +219,13 @@ func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 		a.run(s.n, step.bash)
 	case step.tools > 0:
 		a.run(s.n, "echo "+strings.Repeat("again ", step.tools))
-	case step.agents > 0:
+	case len(step.agents) > 0:
 		for i := range step.agents {
-			a.items = append(a.items, codexItem{
-				"type": "function_call", "id": fmt.Sprintf(
-					"fc_%06d%d",
-					s.n,
-					i,
-				), "call_id": fmt.Sprintf(
-					"call_%06d%d",
-					s.n,
-					i,
-				), "name": "spawn_agent",
-				"namespace": "collaboration", "arguments": fmt.Sprintf(
-					`{"message":"Please help.","task_name":"sub_%d_%d"}`,
-					s.n,
-					i,
-				),
-			})
+			a.call(fmt.Sprintf("%06d%d", s.n, i), "spawn_agent", fmt.Sprintf(`{"message":"Please help.","task_name":"sub_%d_%d"}`, s.n, i))
 		}
-		s.plan = slices.Insert(s.plan, 0, codexStep{grow: 100, agents: -1})
-	case step.agents < 0:
-		a.items = append(a.items, codexItem{
-			"type": "function_call", "id": fmt.Sprintf(
-				"fc_%06d",
-				s.n,
-			), "call_id": fmt.Sprintf(
-				"call_%06d",
-				s.n,
-			), "name": "wait_agent",
-			"namespace": "collaboration", "arguments": `{"timeout_ms":20000}`,
-		})
+		s.plan = slices.Insert(s.plan, 0, modelStep{grow: 100, other: "wait_agent"})
+	case step.other != "":
+		a.call(fmt.Sprintf("%06d", s.n), "wait_agent", `{"timeout_ms":20000}`)
 	default:
 		a.say(s.n, fmt.Sprintf("Answer %d.", s.n))
 	}
@@ -335,6 +247,17 @@ func (s *codexStub) listen(q *codexRequest) {
 func (a *codexAnswer) grown(tokens int64) {
 	a.tokens = tokens
 	a.sent = func(t *codexTruth) { t.Context = tokens }
+}
+
+func (a *codexAnswer) call(id, name, arguments string) {
+	a.items = append(a.items, codexItem{
+		"type":      "function_call",
+		"id":        "fc_" + id,
+		"call_id":   "call_" + id,
+		"name":      name,
+		"namespace": "collaboration",
+		"arguments": arguments,
+	})
 }
 
 func (a *codexAnswer) say(n int, text string) {
@@ -373,12 +296,6 @@ func (a *codexAnswer) send(w http.ResponseWriter, model string) error {
 		return map[string]any{"id": a.id, "object": "response", "status": status, "model": model}
 	}
 	e.send("response.created", map[string]any{"response": response("in_progress")})
-	if a.fail != "" {
-		failed := response("failed")
-		failed["error"] = map[string]string{"code": a.fail, "message": "asked to fail"}
-		e.send("response.failed", map[string]any{"response": failed})
-		return e.err
-	}
 	for i, item := range a.items {
 		e.send("response.output_item.added", map[string]any{"output_index": i, "item": item})
 		e.send("response.output_item.done", map[string]any{"output_index": i, "item": item})

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main_test
+package main
 
 import (
 	"fmt"
@@ -19,22 +19,21 @@ type codexRun struct {
 	t       *testing.T
 	stub    *codexStub
 	home    *codexHome
-	sm      *observerProcess
+	sm      *daemon
 	current string // the thread that the client is in
 	before  int    // turns that had ended when the last prompt was sent
 	kills   int    // of the observer that are still to come
 	shown   int    // displays of the client that were compared
 }
 
-func newCodexRun(t *testing.T, configure ...func(*observerProcess)) *codexRun {
+func newCodexRun(t *testing.T, configure ...func(*daemon)) *codexRun {
 	t.Helper()
 	home := newCodexHome(t)
 	r := &codexRun{t: t, stub: home.stub, home: home}
 	if err := os.MkdirAll(home.projects, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
-	r.sm.codex = home.codex
+	r.sm = home.watched(buildProgram(t, home.dir), "CODEX_HOME="+home.codex)
 	for _, f := range configure {
 		f(r.sm)
 	}
@@ -49,7 +48,7 @@ func (r *codexRun) begin(args ...string) {
 	r.current = r.home.status().Session
 }
 
-func (r *codexRun) prompt(steps ...codexStep) {
+func (r *codexRun) prompt(steps ...modelStep) {
 	r.t.Helper()
 	r.stub.script(steps...)
 	r.before = r.home.ends()
@@ -85,7 +84,7 @@ func (r *codexRun) ended(what string) {
 }
 
 // turn lets the client take a prompt to its end, and holds all against each other.
-func (r *codexRun) turn(what string, steps ...codexStep) {
+func (r *codexRun) turn(what string, steps ...modelStep) {
 	r.t.Helper()
 	r.prompt(steps...)
 	r.finish(what)
@@ -121,12 +120,12 @@ func (r *codexRun) agree(what string) {
 			status, asked = r.home.status(), time.Now()
 			r.current = status.Session
 		}
-		s = r.sm.sessions()[r.current]
+		s = r.sm.byID()[r.current]
 		used := "-"
 		if status.Left >= 0 {
 			used = fmt.Sprint(100 - status.Left)
 		}
-		if got := text(s.UsedPercentage); got != used {
+		if got := orNone(s.UsedPercentage); got != used {
 			return fmt.Sprintf("%s %% used, by the client %s", got, used)
 		}
 		return r.wrong()
@@ -139,8 +138,8 @@ func (r *codexRun) agree(what string) {
 		what,
 		r.current[:13],
 		status.Left,
-		text(s.TokensUsed),
-		text(s.UsedPercentage),
+		orNone(s.TokensUsed),
+		orNone(s.UsedPercentage),
 		s.Compactions,
 	)
 }
@@ -161,8 +160,8 @@ func (r *codexRun) wrong() string {
 		output += float64(t.Output)
 		compactions += float64(t.Auto + t.Manual)
 	}
-	m := r.sm.metrics()
-	for id, s := range r.sm.sessions() {
+	m := r.sm.series()
+	for id, s := range r.sm.byID() {
 		if _, known := want[id]; !known {
 			continue // the client has opened it, and no model was asked yet
 		}
@@ -205,8 +204,8 @@ func (r *codexRun) fills(what string, tokens int64) {
 	r.t.Helper()
 	threads, _ := r.stub.said()
 	was := threads[r.current]
-	r.turn(what+", full", codexStep{grow: tokens - was.Context})
-	r.turn(what, codexStep{grow: 3000, tools: 1}, codexStep{grow: 1000})
+	r.turn(what+", full", modelStep{grow: tokens - was.Context})
+	r.turn(what, modelStep{grow: 3000, tools: 1}, modelStep{grow: 1000})
 	threads, _ = r.stub.said()
 	if n := threads[r.current].Auto - was.Auto; n != 1 {
 		r.t.Errorf("%s: the client has compacted %d times", what, n)
@@ -220,19 +219,19 @@ func TestRealCodex(t *testing.T) {
 	r.kills = 20
 	r.begin()
 	first := r.current
-	r.turn("the first turn", codexStep{grow: 1000})
-	r.turn("tools", codexStep{grow: 9000, tools: 1}, codexStep{grow: 9000, tools: 2}, codexStep{grow: 500})
-	r.prompt(codexStep{grow: 20_000, tools: 1}, codexStep{grow: 700, hold: true})
+	r.turn("the first turn", modelStep{grow: 1000})
+	r.turn("tools", modelStep{grow: 9000, tools: 1}, modelStep{grow: 9000, tools: 2}, modelStep{grow: 500})
+	r.prompt(modelStep{grow: 20_000, tools: 1}, modelStep{grow: 700, hold: true})
 	r.held()
 	r.agree("within a turn")
 	r.stub.letGo()
 	r.finish("the same turn")
 	r.fills("automatic compaction", 245_000)
 	r.compact("/compact")
-	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
-	r.turn("subagents", codexStep{grow: 2000, agents: 2}, codexStep{grow: 500})
+	r.turn("after /compact", modelStep{grow: 900, tools: 1}, modelStep{grow: 300})
+	r.turn("subagents", modelStep{grow: 2000, agents: make([][]int, 2)}, modelStep{grow: 500})
 
-	r.prompt(codexStep{grow: 3000, tools: 1}, codexStep{grow: 100, hold: true})
+	r.prompt(modelStep{grow: 3000, tools: 1}, modelStep{grow: 100, hold: true})
 	r.held()
 	r.home.do("", "send-keys", "-t", "agent", "Escape")
 	eventually(t, "the turn is interrupted", func() string {
@@ -242,21 +241,21 @@ func TestRealCodex(t *testing.T) {
 		return ""
 	})
 	r.agree("interrupted")
-	r.turn("after the interruption", codexStep{grow: 500, tools: 1}, codexStep{grow: 500})
+	r.turn("after the interruption", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 	r.home.quit()
 
 	r.begin("resume", first)
 	if r.current != first {
 		t.Errorf("resume goes on in %s, not in %s", r.current, first)
 	}
-	r.turn("resumed", codexStep{grow: 900, tools: 1}, codexStep{grow: 500})
+	r.turn("resumed", modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	threads, _ := r.stub.said()
 	r.home.quit()
 
 	r.begin("fork", first)
 	fork := r.current
 	r.stub.goOn(fork, threads[first].Context)
-	r.turn("forked", codexStep{grow: 900, tools: 1}, codexStep{grow: 500})
+	r.turn("forked", modelStep{grow: 900, tools: 1}, modelStep{grow: 500})
 	if fork == first {
 		t.Error("the fork is the thread itself")
 	}
