@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,29 +24,126 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// standIn is a client that works by itself: it writes its transcript, sends each hook to
-// the observer as `sm hook` does, and records the answer, as the real client
-// does. Its context grows until it compacts. It never waits for an observer.
+// scribe writes what a client writes: its transcript, its entry in the registry, and in the transcript what hooks were
+// answered.
+type scribe struct {
+	home, socket  string
+	project       string // the last element of its working directory
+	session, path string
+	origin        hook.Origin
+}
+
+// opens goes on in another session.
+func (s *scribe) opens() {
+	s.session = randomUUID()
+	s.path = filepath.Join(s.home, "projects", "-home-dev-"+s.project, s.session+".jsonl")
+}
+
+func randomUUID() string {
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x",
+		rand.Uint32(), rand.IntN(1<<16), rand.IntN(1<<12), rand.IntN(1<<12), rand.Uint64()>>16)
+}
+
+// register says in the client's registry which session it has and what it does.
+func (s *scribe) register(status string) error {
+	path := filepath.Join(s.home, "sessions", strconv.Itoa(s.origin.PID)+".json")
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/%s","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
+		s.origin.PID, s.session, s.project, s.origin.Start, status, time.Now().UnixMilli())
+	return errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path+".new", []byte(entry), 0o600),
+		os.Rename(path+".new", path),
+	)
+}
+
+// write appends one record.
+func (s *scribe) write(format string, args ...any) error {
+	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%s","version":"2.1.197","cwd":"/home/dev/%s","timestamp":"%s",`+format+"}\n",
+		append([]any{s.session, randomUUID(), s.project, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, args...)...)
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(line)
+	return err
+}
+
+// prompts writes what the user said.
+func (s *scribe) prompts(text string) error {
+	quoted, err := json.Marshal(text)
+	return errors.Join(err, s.write(`"type":"user","message":{"role":"user","content":%s}`, quoted))
+}
+
+// replies writes a message of the model, after which the context has that size.
+func (s *scribe) replies(context int) error {
+	return s.write(`"type":"assistant","isSidechain":false,"message":{"id":"msg_%s","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_creation_input_tokens":997,"cache_read_input_tokens":%d,"output_tokens":7}}`,
+		randomUUID(), context-1000)
+}
+
+func (s *scribe) turnEnds() error {
+	return s.write(`"type":"system","subtype":"turn_duration","durationMs":50`)
+}
+
+// asks runs a hook, by a command or as that would, and returns the text of its answer.
+func (s *scribe) asks(cmd *exec.Cmd, p hook.Payload) (text string, err error) {
+	p.SessionID = s.session
+	p.TranscriptPath = s.path
+	p.CWD = "/home/dev/" + s.project
+	var answer []byte
+	if cmd != nil {
+		cmd.Stdin = bytes.NewReader(p.Encode())
+		answer, err = cmd.Output()
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), hooks.Work)
+		defer cancel()
+		p.SM = s.origin
+		p.SM.At = time.Now().UTC()
+		answer = answerOf(ctx, []string{s.socket}, p.Encode())
+	}
+	if err != nil || len(answer) == 0 {
+		return "", err
+	}
+	var a struct {
+		Output struct {
+			Event   hook.Event `json:"hookEventName"`
+			Context string     `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if err := json.Unmarshal(answer, &a); err != nil || a.Output.Event != p.Event || a.Output.Context == "" {
+		return "", fmt.Errorf("%s: a client cannot use the answer %q", p.Event, answer)
+	}
+	return a.Output.Context, nil
+}
+
+// hears writes down what a hook was answered.
+func (s *scribe) hears(event hook.Event, text string) error {
+	content, err := json.Marshal([]string{text})
+	return errors.Join(err, s.write(
+		`"type":"attachment","isSidechain":false,"attachment":{"type":"hook_additional_context","content":%s,"hookName":"%s","hookEvent":"%[2]s"}`,
+		content,
+		event,
+	))
+}
+
+// standIn is a client that works by itself. Its context grows until it compacts. It never waits for an observer.
 type standIn struct {
+	*scribe
 	t             *testing.T
 	d             *daemon
 	agent, parent string
-	process       *exec.Cmd // whose pid is the client's
-	origin        hook.Origin
 	rand          *rand.Rand
 	lose          float64       // how likely it is that the client is gone before it writes an answer down
 	answered      chan struct{} // gets a value for each answer with a message
 	calm          func() bool   // no more compactions and losses
-
-	session, path string
-	context, n    int
+	context       int
 
 	mu        sync.Mutex
 	heard     []heard
-	lost      int // answers that were not recorded
 	compacted []compacted
-	clears    int
-	hooks     int
 }
 
 // compacted is a compaction. Its parent gets a message, unless the session is cleared
@@ -76,71 +172,28 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 		d.t.Skip("needs /proc: ", err)
 	}
 	s := &standIn{
-		t:       d.t,
-		d:       d,
-		agent:   agent,
-		parent:  parent,
-		process: process,
-		rand:    rand.New(rand.NewPCG(rand.Uint64(), 1)),
-		lose:    lose,
-		origin: hook.Origin{
-			Agent:  agent,
-			Parent: parent,
-			PID:    process.Process.Pid,
-			Start:  stat.Start,
-		},
+		scribe:   &scribe{home: d.dir, socket: d.socket(), project: agent},
+		t:        d.t,
+		d:        d,
+		agent:    agent,
+		parent:   parent,
+		rand:     rand.New(rand.NewPCG(rand.Uint64(), 1)),
+		lose:     lose,
 		answered: make(chan struct{}),
 	}
+	s.origin = hook.Origin{Agent: agent, Parent: parent, PID: process.Process.Pid, Start: stat.Start}
 	s.begin()
 	return s
 }
 
 // begin opens another session.
 func (s *standIn) begin() {
-	s.session = s.uuid()
+	s.opens()
 	s.context = 20_000
-	s.path = filepath.Join(s.d.projects, "-home-dev-"+s.agent, s.session+".jsonl")
-	s.register("busy")
+	s.must(s.register("busy"))
 }
 
-// register says in the client's registry which session it has and what it does.
-func (s *standIn) register(status string) {
-	path := filepath.Join(s.d.dir, "sessions", strconv.Itoa(s.origin.PID)+".json")
-	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/%s","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
-		s.origin.PID, s.session, s.agent, s.origin.Start, status, time.Now().UnixMilli())
-	err := errors.Join(
-		os.MkdirAll(filepath.Dir(path), 0o700),
-		os.WriteFile(path+".new", []byte(entry), 0o600),
-		os.Rename(path+".new", path),
-	)
-	if err != nil {
-		s.t.Error(err)
-	}
-}
-
-func (s *standIn) uuid() string {
-	return fmt.Sprintf(
-		"%08x-%04x-4%03x-8%03x-%012x",
-		s.rand.Uint32(),
-		s.rand.IntN(1<<16),
-		s.rand.IntN(1<<12),
-		s.rand.IntN(1<<12),
-		s.rand.Uint64()>>16,
-	)
-}
-
-// write appends one record.
-func (s *standIn) write(format string, args ...any) {
-	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%s","version":"2.1.197","cwd":"/home/dev/%s","timestamp":"%s",`+format+"}\n",
-		append([]any{s.session, s.uuid(), s.agent, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, args...)...)
-	err := os.MkdirAll(filepath.Dir(s.path), 0o700)
-	if err == nil {
-		var file *os.File
-		if file, err = os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
-			_, err = file.WriteString(line)
-			file.Close()
-		}
-	}
+func (s *standIn) must(err error) {
 	if err != nil {
 		s.t.Error(err)
 	}
@@ -149,44 +202,15 @@ func (s *standIn) write(format string, args ...any) {
 // tell runs a hook, and returns whether its answer had a message. Every tenth hook is a
 // process.
 func (s *standIn) tell(p hook.Payload) bool {
-	p.SessionID = s.session
-	p.TranscriptPath = s.path
-	p.CWD = "/home/dev/" + s.agent
-	s.mu.Lock()
-	s.hooks++
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), hooks.Work)
-	defer cancel()
-	var answer []byte
+	var cmd *exec.Cmd
 	if s.rand.IntN(10) == 0 {
-		cmd := s.d.command("hook")
-		cmd.Stdin = bytes.NewReader(p.Encode())
-		cmd.Env = append(
-			cmd.Env,
-			"CLAUDE_SESSION_MANAGER_ID="+s.agent,
-			"SM_PARENT_ID="+s.parent,
-			"CLAUDE_PID="+strconv.Itoa(s.origin.PID),
-		)
-		var err error
-		if answer, err = cmd.Output(); err != nil {
-			s.t.Errorf("sm hook: %v", err)
-		}
-	} else {
-		p.SM = s.origin
-		p.SM.At = time.Now().UTC()
-		answer = answerOf(ctx, []string{s.d.socket()}, p.Encode())
+		cmd = s.d.command("hook")
+		pid := strconv.Itoa(s.origin.PID)
+		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+s.agent, "SM_PARENT_ID="+s.parent, "CLAUDE_PID="+pid)
 	}
-	var a struct {
-		Output struct {
-			Event   hook.Event `json:"hookEventName"`
-			Context string     `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-	}
-	if len(answer) == 0 {
-		return false
-	}
-	if err := json.Unmarshal(answer, &a); err != nil || a.Output.Event != p.Event || a.Output.Context == "" {
-		s.t.Errorf("%s: a client cannot use the answer %q", p.Event, answer)
+	text, err := s.asks(cmd, p)
+	s.must(err)
+	if text == "" {
 		return false
 	}
 	lost := s.rand.Float64() < s.lose && !s.calm()
@@ -194,22 +218,13 @@ func (s *standIn) tell(p hook.Payload) bool {
 	case s.answered <- struct{}{}:
 	default:
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if lost {
-		s.lost++
 		return false
 	}
-	content, err := json.Marshal([]string{a.Output.Context})
-	if err != nil {
-		s.t.Error(err)
-	}
-	s.write(
-		`"type":"attachment","isSidechain":false,"attachment":{"type":"hook_additional_context","content":%s,"hookName":"%s","hookEvent":"%[2]s"}`,
-		content,
-		p.Event,
-	)
-	s.heard = append(s.heard, heard{s.agent, a.Output.Context})
+	s.must(s.hears(p.Event, text))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = append(s.heard, heard{s.agent, text})
 	return true
 }
 
@@ -227,9 +242,9 @@ func (s *standIn) work(ctx context.Context, pace time.Duration) {
 	}
 	s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	for step() {
-		s.register("busy")
+		s.must(s.register("busy"))
 		s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: "Go on."})
-		s.write(`"type":"user","message":{"role":"user","content":"Go on."}`)
+		s.must(s.prompts("Go on."))
 		for range 1 + s.rand.IntN(5) {
 			if !step() {
 				return
@@ -244,8 +259,8 @@ func (s *standIn) work(ctx context.Context, pace time.Duration) {
 		for active := false; s.tell(hook.Payload{Event: hook.Stop, StopHookActive: active}) && step(); active = true {
 			s.reply() // the client answers to what a Stop hook says
 		}
-		s.write(`"type":"system","subtype":"turn_duration","durationMs":50`)
-		s.register("idle")
+		s.must(s.turnEnds())
+		s.must(s.register("idle"))
 		if !s.calm() && s.rand.IntN(150) == 0 {
 			s.clear()
 		}
@@ -258,9 +273,7 @@ func (s *standIn) reply() {
 	if s.calm() {
 		s.context = min(s.context, 145_000)
 	}
-	s.n++
-	s.write(`"type":"assistant","isSidechain":false,"message":{"id":"msg_%s_%d","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":7},"content":[{"type":"text","text":"Well."}]}`,
-		s.session, s.n, 997, s.context-1000)
+	s.must(s.replies(s.context))
 }
 
 func (s *standIn) compact() {
@@ -269,11 +282,11 @@ func (s *standIn) compact() {
 	s.mu.Lock()
 	s.compacted = append(s.compacted, compacted{at: time.Now()})
 	s.mu.Unlock()
-	s.write(
+	s.must(s.write(
 		`"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"%s","preTokens":%d,"durationMs":81}`,
 		trigger,
 		s.context,
-	)
+	))
 	s.context = 20_000
 	s.tell(hook.Payload{Event: hook.SessionStart, Source: "compact"})
 	s.tell(hook.Payload{Event: hook.PostCompact, Trigger: trigger})
@@ -282,10 +295,9 @@ func (s *standIn) compact() {
 func (s *standIn) clear() {
 	s.tell(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
 	s.mu.Lock()
-	s.clears++
 	for i := range s.compacted {
 		// The observer may not have run since.
-		if c := &s.compacted[i]; time.Since(c.at) < 3*time.Second {
+		if c := &s.compacted[i]; time.Since(c.at) < 10*time.Second {
 			c.cleared = true
 		}
 	}
@@ -321,8 +333,7 @@ type sender struct {
 
 	mu      sync.Mutex
 	sent    map[string]sent // by the first word of the text
-	repeats int
-	answers map[int]int // by status
+	answers map[int]int     // by status
 }
 
 // sent is a message of whose acceptance the sender has heard.
@@ -357,7 +368,7 @@ func (s *sender) work(ctx context.Context, pace time.Duration) {
 			Text: text,
 			Mode: []string{"sequential", "important", "urgent"}[s.rand.IntN(3)],
 		}
-		for first := true; !s.send(to, m, first); first = false {
+		for !s.send(to, m) {
 			if s.d.t.Context().Err() != nil {
 				return // the test has failed
 			}
@@ -367,14 +378,11 @@ func (s *sender) work(ctx context.Context, pace time.Duration) {
 	}
 }
 
-func (s *sender) send(to string, m api.NewMessage, first bool) (accepted bool) {
+func (s *sender) send(to string, m api.NewMessage) (accepted bool) {
 	status := s.d.post("/sessions/"+to+"/messages", m)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[status]++
-	if !first {
-		s.repeats++
-	}
 	if status != http.StatusAccepted {
 		return false
 	}
@@ -388,93 +396,74 @@ func (s *sender) send(to string, m api.NewMessage, first bool) (accepted bool) {
 
 // verdict is what became of all that was sent and said.
 type verdict struct {
-	Accepted, HeardOnce, HeardTwice, Lost, Merged int
-	Marked                                        int // of those heard, how many were marked as repeated
-	Notices, HeardNotices, DuplicateNotices       int
-	problems                                      []string
+	Accepted, HeardOnce, HeardTwice, Notices int
+	problems                                 []string
 }
 
 func (o *verdict) problem(format string, args ...any) {
 	o.problems = append(o.problems, fmt.Sprintf(format, args...))
 }
 
+func (o *verdict) report(t *testing.T) {
+	t.Helper()
+	for _, p := range o.problems[:min(len(o.problems), 20)] {
+		t.Error(p)
+	}
+	t.Logf("accepted %d, heard once %d, heard twice %d; notices heard %d; problems %d",
+		o.Accepted, o.HeardOnce, o.HeardTwice, o.Notices, len(o.problems))
+}
+
 // judge compares what was sent with what the transcripts show, and with what the queue
-// knows.
+// knows: a message is heard once, or twice with the second text marked, and a notice once.
 func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 	byID := map[string]api.Message{}
-	keys := map[string]string{}
+	keys := map[string]bool{}
 	for _, m := range queue {
 		byID[m.ID] = m
-		if m.Key == "" {
-			continue
+		if m.Key != "" && keys[m.Key] {
+			o.problem("the notice %s is in the queue twice", m.Key)
 		}
-		o.Notices++
-		if other := keys[m.Key]; other != "" {
-			o.problem("the notice %s is in the queue twice: %s and %s", m.Key, other, m.ID)
-		}
-		keys[m.Key] = m.ID
+		keys[m.Key] = true
 	}
-	sends := map[string][]string{}
-	notices := map[string]int{}
+	texts := map[string][]string{} // by the message's id
 	for _, h := range list {
 		m, known := byID[h.text[strings.LastIndexByte(h.text, '#')+1:]]
-		switch {
-		case !known:
-			o.problem("%s has heard what the queue does not know: %q", h.agent, h.text)
-		case m.To != h.agent:
-			o.problem("%s has heard what was for %s: %q", h.agent, m.To, h.text)
-		case m.Key != "":
-			notices[m.Key]++
-		default:
-			sends[m.Ref] = append(sends[m.Ref], h.text)
+		if !known || m.To != h.agent {
+			o.problem("%s has heard what was not for it: %q", h.agent, h.text)
 		}
+		texts[m.ID] = append(texts[m.ID], h.text)
 	}
+	sends := map[string][]string{} // by the sender's id
 	for _, m := range queue {
-		n := len(sends[m.Ref])
-		if m.Key != "" {
-			n = notices[m.Key]
+		n := len(texts[m.ID])
+		if m.Key == "" {
+			sends[m.Ref] = append(sends[m.Ref], texts[m.ID]...)
+		} else if n > 0 {
+			o.Notices++
 		}
-		if (m.Status == "confirmed") != (n > 0) && m.Status != "withdrawn" {
+		if (m.Status == "confirmed") != (n > 0) && m.Status != "withdrawn" || m.Key != "" && n > 1 {
 			o.problem("%s is %s and was heard %d times", m.ID+" "+m.Ref+m.Key, m.Status, n)
-		}
-	}
-	for key, n := range notices {
-		o.HeardNotices++
-		if n > 1 {
-			o.DuplicateNotices++
-			o.problem("the notice %s was heard %d times", key, n)
 		}
 	}
 	for _, s := range senders {
 		for word, m := range s.sent {
 			o.Accepted++
-			o.send(word, m, sends[word])
+			heard := sends[word]
+			for i, text := range heard {
+				marked := strings.Contains(text, ", repeated] ")
+				if !strings.Contains(text, m.text) || strings.Count(text, "[sm ") != 1 || i > 0 && !marked {
+					o.problem("%s was heard as %.200q", word, text)
+				}
+			}
+			switch len(heard) {
+			case 1:
+				o.HeardOnce++
+			case 2:
+				o.HeardTwice++
+			default:
+				o.problem("%s was accepted and heard %d times", word, len(heard))
+			}
 		}
 	}
 	return o
-}
-
-// send judges one message by what was heard of it.
-func (o *verdict) send(word string, m sent, texts []string) {
-	for _, text := range texts {
-		if !strings.Contains(text, m.text) || strings.Count(text, "[sm ") != 1 {
-			o.problem("%s was heard as %.200q", word, text)
-		}
-	}
-	repeated := func(text string) bool { return strings.Contains(text, ", repeated] ") }
-	if slices.ContainsFunc(texts, repeated) {
-		o.Marked++
-	}
-	switch {
-	case len(texts) == 0:
-		o.Lost++
-		o.problem("%s was accepted and never heard", word)
-	case len(texts) == 1:
-		o.HeardOnce++
-	default:
-		o.HeardTwice++
-		if len(texts) > 2 || !repeated(texts[1]) {
-			o.problem("%s was heard %d times: %.80q", word, len(texts), texts)
-		}
-	}
 }

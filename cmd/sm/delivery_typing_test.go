@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,36 +31,41 @@ import (
 
 const (
 	paneName = "sm-pane"
-	// paneHome, paneSession and paneHooks are variables of a paneClient: the folder of all,
-	// its session, and whether it has hooks; without any, it is known by its name alone.
-	paneHome, paneSession, paneHooks = "SM_TEST_HOME", "SM_TEST_SESSION", "SM_TEST_HOOKS"
+	// paneHome and paneHooks are variables of a paneClient: the folder of all, and whether it
+	// has hooks; without any, it is known by its name alone.
+	paneHome, paneHooks = "SM_TEST_HOME", "SM_TEST_HOOKS"
 )
 
 // paneScreen is a client in a pane, as far as sm can say: it draws an input box, takes
 // pastes and Enter, and writes down what was submitted to it.
 type paneScreen struct {
-	home, session, path string
-	origin              hook.Origin
-	hooks               bool
-	// begin is done once the observer knows the client, turn with what was submitted instead
-	// of an ordinary turn, pasted before what was pasted is drawn.
-	begin  func() error
-	turn   func(text string) error
-	pasted func(text string)
+	*scribe
+	hooks bool
+	// command runs a hook, without one it is sent as that would; begin is done once the observer knows the client, turn
+	// with what was submitted instead of an ordinary turn, act as the last of a turn, told with the answer of a hook,
+	// pasted before what was pasted is drawn.
+	command func() *exec.Cmd
+	begin   func() error
+	turn    func(text string) error
+	act     func() error
+	told    func(text string)
+	pasted  func(text string)
 
 	draft, shown string
 	pastes       int
 	paste        *strings.Builder // within the brackets of one
 	pending      []byte
-	unlisted     bool // no registry knows it
 }
 
 // paneClient is its process.
 func paneClient() { newPaneScreen().main() }
 
 func newPaneScreen() *paneScreen {
-	s := &paneScreen{home: os.Getenv(paneHome), session: os.Getenv(paneSession), hooks: os.Getenv(paneHooks) != ""}
-	s.path = filepath.Join(s.home, "projects", "-home-dev-web", s.session+".jsonl")
+	s := &paneScreen{
+		scribe: &scribe{home: os.Getenv(paneHome), socket: os.Getenv("SM_SOCKET"), project: "web"},
+		hooks:  os.Getenv(paneHooks) != "",
+	}
+	s.opens()
 	return s
 }
 
@@ -83,8 +87,7 @@ func (s *paneScreen) main() {
 func (s *paneScreen) run() error {
 	fmt.Print("\x1b[?2004h")
 	s.draw()
-	err := errors.Join(s.register("idle"), s.write(`"type":"user","message":{"role":"user","content":"Go."}`), s.reply(),
-		s.write(`"type":"system","subtype":"turn_duration","durationMs":50`))
+	err := errors.Join(s.register("idle"), s.prompts("Go."), s.replies(31_000), s.turnEnds())
 	for err == nil && !s.start() {
 		<-time.After(20 * time.Millisecond) // without an observer
 	}
@@ -103,51 +106,11 @@ func (s *paneScreen) run() error {
 	return err
 }
 
-func (s *paneScreen) write(format string, args ...any) error {
-	var id [16]byte
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
-	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%x","version":"2.1.197","cwd":"/home/dev/web","timestamp":"%s",`+format+"}\n",
-		append([]any{s.session, id, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, args...)...)
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = f.WriteString(line)
-	return err
-}
-
-func (s *paneScreen) reply() error {
-	return s.write(
-		`"type":"assistant","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_read_input_tokens":30000,"output_tokens":7}}`,
-		time.Now().UnixNano(),
-	)
-}
-
-func (s *paneScreen) register(status string) error {
-	if s.unlisted {
-		return nil
-	}
-	path := filepath.Join(s.home, "sessions", strconv.Itoa(os.Getpid())+".json")
-	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/web","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
-		os.Getpid(), s.session, s.origin.Start, status, time.Now().UnixMilli())
-	return errors.Join(
-		os.MkdirAll(filepath.Dir(path), 0o700),
-		os.WriteFile(path+".new", []byte(entry), 0o600),
-		os.Rename(path+".new", path),
-	)
-}
-
 // start sends SessionStart; false without an answer.
 func (s *paneScreen) start() bool {
-	client := api.NewClient([]string{os.Getenv("SM_SOCKET")})
-	if s.hooks || s.begin != nil {
-		s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+	client := api.NewClient([]string{s.socket})
+	if s.hooks {
+		_, _ = s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	} else if _, err := client.Register(context.Background(), api.Registration{
 		ID:        s.origin.Agent,
 		SessionID: s.session,
@@ -159,49 +122,40 @@ func (s *paneScreen) start() bool {
 	return err == nil
 }
 
-// tell runs a hook, and records its answer.
+// tell runs a hook, and writes its answer down. Without an observer a command says nothing.
 func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
-	p.SessionID = s.session
-	p.TranscriptPath = s.path
-	p.CWD = "/home/dev/web"
-	p.SM = s.origin
-	p.SM.At = time.Now().UTC()
-	ctx, cancel := context.WithTimeout(context.Background(), hooks.Work)
-	defer cancel()
-	var a struct {
-		Output struct {
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-	}
-	if json.Unmarshal(answerOf(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil ||
-		a.Output.Context == "" {
+	if !s.hooks {
 		return false, nil
 	}
-	content, err := json.Marshal([]string{a.Output.Context})
-	return true, errors.Join(
-		err,
-		s.write(
-			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`,
-			content,
-			p.Event,
-		),
-	)
+	var cmd *exec.Cmd
+	if s.command != nil {
+		cmd = s.command()
+	}
+	text, err := s.asks(cmd, p)
+	if err != nil || text == "" {
+		return false, err
+	}
+	if s.told != nil {
+		s.told(text)
+	}
+	return true, s.hears(p.Event, text)
 }
 
 // submit is a turn.
 func (s *paneScreen) submit(text string) error {
-	content, err := json.Marshal(text)
-	err = errors.Join(err, s.register("busy"))
-	if s.hooks {
-		_, told := s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
-		err = errors.Join(err, told)
+	err := s.register("busy")
+	if err == nil {
+		_, err = s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
 	}
-	err = errors.Join(err, s.write(`"type":"user","message":{"role":"user","content":%s}`, content), s.reply())
+	err = errors.Join(err, s.prompts(text), s.replies(31_000))
+	if s.act != nil {
+		err = errors.Join(err, s.act())
+	}
 	for active, spoken := false, s.hooks; spoken && err == nil; active = true {
 		spoken, err = s.tell(hook.Payload{Event: hook.Stop, StopHookActive: active})
-		err = errors.Join(err, s.reply())
+		err = errors.Join(err, s.replies(31_000))
 	}
-	return errors.Join(err, s.write(`"type":"system","subtype":"turn_duration","durationMs":50`), s.register("idle"))
+	return errors.Join(err, s.turnEnds(), s.register("idle"))
 }
 
 // read takes keys and pastes from what is pending.
@@ -297,7 +251,6 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 		agent := fmt.Sprintf("p%d", i+1)
 		vars := []string{
 			"env", "GOMAXPROCS=1", "SM_SOCKET=" + d.socket(), "CLAUDE_SESSION_MANAGER_ID=" + agent, paneHome + "=" + d.dir,
-			paneSession + "=" + fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), i),
 		}
 		if i%2 == 0 {
 			vars = append(vars, paneHooks+"=1")
@@ -468,35 +421,12 @@ func TestDeliveryTypingKills(t *testing.T) {
 			}
 		}
 	}()
-	var queue api.Messages
-	d.within(time.Minute+time.Duration(n)*time.Second, "all is heard", func() string {
-		var err error
-		if queue, err = d.api.Messages(t.Context(), ""); err != nil {
-			return err.Error()
-		}
-		for _, m := range queue.Messages {
-			if m.Status == "waiting" || m.Status == "offered" {
-				return fmt.Sprintf("%+v", m)
-			}
-		}
-		return ""
-	})
+	queue := d.heardAll(time.Minute+time.Duration(n)*time.Second, func(api.Message) bool { return true })
 	list, calls := p.heard(sessions)
-	o := judge([]*sender{s}, list, queue.Messages)
-	for _, problem := range o.problems {
-		t.Error(problem)
-	}
+	o := judge([]*sender{s}, list, queue)
+	o.report(t)
 	if calls == 0 || calls == o.Accepted {
 		t.Errorf("%d of %d messages were called for: one of the ways was not tried", calls, o.Accepted)
 	}
-	via := map[string]int{}
-	for _, m := range queue.Messages {
-		via[cmp.Or(m.Via, "nothing")]++
-	}
-	buffers, err := p.tmux("list-buffers")
-	if err != nil {
-		t.Error(err)
-	}
-	t.Logf("%d kills, %d of them after an offer to type; accepted %d by way of %v, %d calls, heard once %d (of those heard marked as repeated: %d), heard twice %d, lost %d; buffers left in tmux: %d",
-		n, aimed, o.Accepted, via, calls, o.HeardOnce, o.Marked, o.HeardTwice, o.Lost, strings.Count(buffers, "\n"))
+	t.Logf("%d kills, %d of them after an offer to type", n, aimed)
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,8 +48,12 @@ func seatClient() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	s.begin = func() error { return s.works("Begin.") }
+	s.hooks = true
+	s.command = func() *exec.Cmd { return exec.Command("sm", "hook") }
+	s.begin = func() error { return s.submit("Begin.") }
 	s.turn = s.obeys
+	s.act = s.handsOver
+	s.told = func(text string) { s.notes("told", text) }
 	s.pasted = func(text string) {
 		s.notes("pasted", text)
 		<-time.After(pasteShows)
@@ -75,51 +79,16 @@ func (s *seatScreen) notes(kind, text string) {
 func (s *seatScreen) obeys(text string) error {
 	s.notes("entered", text)
 	if text != "/clear" {
-		return s.works(text)
+		return s.submit(text)
 	}
-	s.runs(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
-	s.session = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint64()>>16)
-	s.path = filepath.Join(filepath.Dir(s.path), s.session+".jsonl")
-	if err := s.register("idle"); err != nil {
-		return err
-	}
+	_, ended := s.tell(hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+	s.opens()
+	err := errors.Join(ended, s.register("idle"))
 	if rand.IntN(2) == 0 {
-		if err := s.write(`"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}`); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.prompts("<command-name>/clear</command-name>"))
 	}
-	s.runs(hook.Payload{Event: hook.SessionStart, Source: "clear"})
-	return nil
-}
-
-// works is a turn, with a handoff as its last act.
-func (s *seatScreen) works(text string) error {
-	content, err := json.Marshal(text)
-	if err != nil {
-		return err
-	}
-	if err := s.register("busy"); err != nil {
-		return err
-	}
-	s.runs(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
-	if err := s.write(`"type":"user","message":{"role":"user","content":%s}`, content); err != nil {
-		return err
-	}
-	if err := s.reply(); err != nil {
-		return err
-	}
-	if err := s.handsOver(); err != nil {
-		return err
-	}
-	for active := false; s.runs(hook.Payload{Event: hook.Stop, StopHookActive: active}); active = true {
-		if err := s.reply(); err != nil {
-			return err
-		}
-	}
-	if err := s.write(`"type":"system","subtype":"turn_duration","durationMs":50`); err != nil {
-		return err
-	}
-	return s.register("idle")
+	_, began := s.tell(hook.Payload{Event: hook.SessionStart, Source: "clear"})
+	return errors.Join(err, began)
 }
 
 // handsOver calls sm handoff until it is accepted: the observer may be gone, or not done with
@@ -144,32 +113,4 @@ func (s *seatScreen) handsOver() error {
 		}
 		<-time.After(50 * time.Millisecond)
 	}
-}
-
-// runs runs a hook as the client does, and reports whether its answer had a message.
-func (s *seatScreen) runs(p hook.Payload) bool {
-	p.SessionID = s.session
-	p.TranscriptPath = s.path
-	p.CWD = "/home/dev/web"
-	cmd := exec.Command("sm", "hook")
-	cmd.Stdin = bytes.NewReader(p.Encode())
-	out, _ := cmd.Output() // without an observer it says nothing
-	var a struct {
-		Output struct {
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-	}
-	if json.Unmarshal(out, &a) != nil || a.Output.Context == "" {
-		return false
-	}
-	s.notes("told", a.Output.Context)
-	content, err := json.Marshal([]string{a.Output.Context})
-	if err == nil {
-		err = s.write(
-			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`,
-			content,
-			p.Event,
-		)
-	}
-	return err == nil
 }

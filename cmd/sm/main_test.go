@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(hooks.Main(os.Args, os.Exit))
 	}
 	testscript.Main(m, map[string]func(){"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
-		runClientName: runStandIn, seatName: seatClient, heirName: heirClient, pluginClientName: pluginClient,
+		runClientName: runStandIn, seatName: seatClient, pluginClientName: pluginClient,
 		asUserName: smAsUser, foreignServer: serveForeign})
 }
 
