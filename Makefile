@@ -33,10 +33,13 @@ CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# HTTP/2 is half a megabyte of net/http, and neither the page nor scrapes need it.
+TAGS := nethttpomithttp2
+
 # Both are stamped with a hash of what hooks are made of: an sm-hook of other sources is then known where no commit tells.
 build: ## compile bin/sm, and bin/sm-hook for the hooks of clients
 	hooks=$$($(GO) list -trimpath -export -f '{{.BuildID}}' ./cmd/internal/hooks) && \
-	$(GO) build -trimpath -ldflags "-s -w -X sm/cmd/internal/version.hooks=$${hooks##*/}" -o bin/ ./cmd/sm ./cmd/sm-hook
+	$(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X sm/cmd/internal/version.hooks=$${hooks##*/}" -o bin/ ./cmd/sm ./cmd/sm-hook
 
 run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 	bin/sm observe $(ARGS)
