@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"sm/transcript"
 )
 
@@ -29,11 +31,8 @@ type index struct {
 	seen    map[string]string // oddities that have been logged
 	unread  []error           // folders that could not be searched, for Once
 	once    bool              // nothing will be followed
-	told    bool              // inotify reports every change in the folders found since the last search of all began
 	log     *slog.Logger
 }
-
-type inode struct{ dev, ino uint64 }
 
 // inode is the number of the file that was read last.
 func (fl *file) inode() inode { return inode{fl.cursor.Dev, fl.cursor.Ino} }
@@ -71,13 +70,10 @@ func (x *index) enter(path string, format uint8) *file {
 	return fl
 }
 
-// place says where a file is.
+// place sets where a file is.
 func (fl *file) place(path string, roots *rootList) {
-	id, _ := roots.formats[fl.format].Identify(path)
 	fl.cursor.Path = path
-	fl.name = id.Name
-	fl.parent = id.Parent
-	fl.subagent = id.Subagent
+	fl.id, _ = roots.formats[fl.format].Identify(path)
 }
 
 // reached notes how far a file has been read, and which file that is by now.
@@ -104,22 +100,21 @@ func (x *index) forget(fl *file) {
 // enterFolder reports whether a folder is to be searched: it exists and was not
 // visited under this name or another. Below a learnt root no link is followed.
 func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) bool {
-	stat := os.Stat
+	look := stat
 	if learnt {
-		stat = os.Lstat
+		look = lstat
 	}
-	info, err := stat(dir)
+	is, err := look(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			x.denied(dir, err)
 		}
 		return false
 	}
-	id := inodeOf(info)
-	if !info.IsDir() || visited[id] {
+	if !is.isDir() || visited[is.inode] {
 		return false
 	}
-	visited[id] = true
+	visited[is.inode] = true
 	return true
 }
 
@@ -136,8 +131,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.denied(dir, err)
 	}
-	defer open.Close() // of nil it does nothing
-	x.told = x.told && (open == nil || tellsAll(open))
+	defer open.Close() // nil does no harm
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		_, named := x.roots.identify(path)
@@ -150,7 +144,6 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 			found = append(found, x.search(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
 			// A folder of a root may be elsewhere; visited ends loops. A changed link is not reported.
-			x.told = false
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
@@ -170,23 +163,21 @@ func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
 
 // lookIn is look for a name in an open folder, which the kernel finds sooner than a path; nil for none.
 func (x *index) lookIn(dir *os.File, name, path string) *file {
-	info, err := statIn(dir, name)
-	if err != nil || !info.regular {
+	is, err := statIn(dir, name, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || !is.isRegular() {
 		return nil
 	}
-	x.told = x.told && !info.linked // the other name may be in a folder without a watch
-	if x.roots.isLearnt(path) && !info.ours {
-		x.odd(path, "not this user's own")
+	if x.roots.isLearnt(path) && !is.ours {
+		x.odd(path, errNotOurs.Error())
 		return nil
 	}
-	id := info.inode
 	fl := x.files[path]
 	if fl == nil {
 		if x.leaving[path] {
 			x.again[path] = true // first what was here has to be reported as moved
 			return nil
 		}
-		if fl = x.movedHere(path, id); fl == nil {
+		if fl = x.movedHere(path, is.inode); fl == nil {
 			if x.again[path] {
 				return nil
 			}
@@ -197,11 +188,11 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 	if fl.state == live {
 		return nil
 	}
-	if fl.known && fl.moved == "" && id == fl.inode() &&
-		info.size == fl.cursor.Size && info.modified == fl.cursor.Modified {
+	if fl.known && fl.moved == "" && is.inode == fl.inode() &&
+		is.size == fl.cursor.Size && is.modified == fl.cursor.Modified {
 		return nil
 	}
-	fl.modified = info.modified
+	fl.stamp = is.stamp
 	return fl
 }
 
@@ -213,7 +204,7 @@ func (x *index) movedHere(path string, id inode) *file {
 	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) {
 		return nil
 	}
-	if _, err := os.Lstat(old.cursor.Path); !errors.Is(err, fs.ErrNotExist) {
+	if !isGone(old.cursor.Path) {
 		return nil
 	}
 	if old.state != parked {
@@ -254,15 +245,15 @@ func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", root.Path, err)
 	}
-	info, err := os.Stat(path)
+	is, err := stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, reason(err))
+		return nil, fmt.Errorf("find %s: %w", path, err)
 	}
-	if info.IsDir() {
+	if is.isDir() {
 		return x.search(path, 0, visited), nil
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file", path)
+	if !is.isRegular() {
+		return nil, fmt.Errorf("read %s: %w", path, errNotRegular)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -272,12 +263,8 @@ func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
 	}
 	fl := x.enter(path, x.roots.number(root.Format))
 	fl.alone = true
+	fl.stamp = is.stamp
 	return []*file{fl}, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // odd logs, once for a path, why it is left alone.
@@ -289,7 +276,7 @@ func (x *index) odd(path, why string) {
 	name := filepath.Base(path)
 	_, named := x.roots.identify(path)
 	switch {
-	case x.once: // to who asked for it
+	case x.once: // for the user who named it
 		x.log.Warn("left alone: "+why, "path", path)
 	case named:
 		x.log.Warn("left alone: "+why, "name", name)
@@ -301,7 +288,6 @@ func (x *index) odd(path, why string) {
 
 // denied notes a folder that cannot be searched.
 func (x *index) denied(dir string, err error) {
-	x.told = false // a later success may not be reported
 	if err = reason(err); x.seen[dir] != err.Error() {
 		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}

@@ -29,7 +29,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -55,8 +54,7 @@ type Options struct {
 	Check time.Duration
 	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
 	// for what inotify does not report, as on network file systems. Where a search takes
-	// long it comes more seldom, so that it takes about one percent of the time, or a hundredth
-	// of that where all folders are on file systems that this machine alone writes, but at
+	// long it comes more seldom, so that it takes about one percent of the time, but at
 	// least every 5 minutes. Lost events have all folders searched at once all the same.
 	Rescan time.Duration
 	// Live bounds the live files, 1000. Beyond, the longest quiet is parked for one that
@@ -128,22 +126,18 @@ const (
 // while a worker or a tail has it. There are as many as transcripts: what only a live one
 // needs is its tailer's.
 type file struct {
-	cursor   transcript.Cursor
-	name     string // of the session or agent
-	parent   string // the session of a subagent's file, if the path contains it
-	moved    string // the path before, while that has not been reported
-	tail     *tailer
-	modified int64 // as seen by the last look, in nanoseconds since 1970
-	expected int64 // size when it was found, for the order and for progress
-	round    int32 // of findAll in which it was last found
-	state    state
-	again    bool // something happened while it was busy
-	known    bool // the cursor was reached in this run or given at its start
-	poll     bool // inotify has failed its tail
-	subagent bool // all of its records are
-	format   uint8
-	alone    bool // asked for by name
-	learnt   bool // it lies in a root that a client has named
+	cursor transcript.Cursor
+	id     transcript.File
+	moved  string // the path before, while that has not been reported
+	tail   *tailer
+	stamp  stamp // as seen by the last look that found news
+	round  int32 // of findAll in which it was last found
+	state  state
+	again  bool // something happened while it was busy
+	known  bool // the cursor was reached in this run or given at its start
+	format uint8
+	alone  bool // asked for by name
+	learnt bool // it lies in a root that a client has named
 }
 
 // lookAgain has the worker or the tail that reads a file look at it once more.
@@ -166,18 +160,14 @@ type follower struct {
 	queue   []*file // to be read, newest last
 	jobs    chan *file
 	results chan result
-	exits   chan exit
+	exits   chan *tailer
 	pending int // jobs not yet finished that belong to the first catch-up
 	caught  bool
 	live    map[*file]struct{}
-	due     []*file          // live files to be checked before the next sweep, part by part
-	part    int              // the next one
-	more    <-chan time.Time // when the next part is checked; nil for none
-	tails   int              // of the live files
-	failing map[*file]error  // those that cannot be read, with the failure that has been logged
-	stuck   atomic.Bool      // tails get no events any more
+	tails   int             // live files that may have one
+	failing map[*file]error // those that cannot be read, with the failure that has been logged
 	lastAll time.Time
-	took    time.Duration // by the last search of all folders; 0 after a first one that network file systems may have held up
+	took    time.Duration // by the last search of all folders but the first
 }
 
 // Run finds and follows until ctx ends, then returns nil after all its goroutines
@@ -207,12 +197,13 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		},
 		jobs:    make(chan *file),
 		results: make(chan result),
-		exits:   make(chan exit),
+		exits:   make(chan *tailer),
 		live:    map[*file]struct{}{},
 		failing: map[*file]error{},
-		lookers: newLookers(),
+		lookers: &lookers{wake: make(chan struct{}, 1)},
 	}
-	guardTail()
+	f.lookers.deaf.Store(index.watch.notify == nil)
+	f.lookers.guardTail()
 	var workers sync.WaitGroup
 	for range o.Workers {
 		workers.Go(func() { f.reader.work(ctx, f.jobs, f.results) })
@@ -223,8 +214,8 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 	index.restore(from)
 	f.loop(ctx)
 	cancel()
-	f.drain()
 	workers.Wait()
+	f.lookers.tails.Wait()
 	index.watch.close()
 	return nil
 }
@@ -232,9 +223,6 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 // loop owns everything; it never waits for anyone but all at once.
 func (f *follower) loop(ctx context.Context) {
 	f.findAll(true)
-	if f.index.told {
-		f.took = time.Since(f.lastAll)
-	}
 	f.missing()
 	f.clients.readAll()
 	tick := time.NewTicker(f.Check)
@@ -255,8 +243,8 @@ func (f *follower) loop(ctx context.Context) {
 			f.queue = f.queue[:len(f.queue)-1]
 		case r := <-f.results:
 			f.done(ctx, r)
-		case x := <-f.exits:
-			f.ended(x)
+		case t := <-f.exits:
+			f.ended(t)
 		case ev := <-f.index.watch.events:
 			f.event(ev)
 		case err := <-f.index.watch.errors:
@@ -268,8 +256,6 @@ func (f *follower) loop(ctx context.Context) {
 			f.learn(root)
 		case <-tick.C:
 			f.sweep(false)
-		case now := <-f.more:
-			f.checkDue(now)
 		}
 	}
 }
@@ -280,7 +266,7 @@ func (f *follower) checkCaughtUp(ctx context.Context) {
 		return
 	}
 	f.caught = true
-	f.Stats.publish(f)
+	f.publish()
 	f.reader.send(ctx, transcript.Change{CaughtUp: true})
 }
 
@@ -291,7 +277,7 @@ func (f *follower) enqueue(fl *file) {
 		return
 	}
 	if e, ok := errors.AsType[contentError](f.failing[fl]); ok {
-		if info, err := os.Stat(fl.cursor.Path); err == nil && versionOf(info) == e.of {
+		if is, err := lstat(fl.cursor.Path); err == nil && is.stamp == e.of {
 			return
 		}
 	}
@@ -323,10 +309,9 @@ func (f *follower) done(ctx context.Context, r result) {
 		return
 	}
 	f.index.reached(fl, r.cursor)
-	fl.modified = r.cursor.Modified
 	switch {
-	case r.fold != nil && ctx.Err() == nil && f.makeRoom(r.written):
-		f.followLive(ctx, fl, r) // which first looks for what has happened meanwhile
+	case r.live != nil && f.makeRoom(r.written):
+		f.followLive(fl, r) // which first looks for what has happened meanwhile
 	case fl.again:
 		f.enqueue(fl)
 	}
@@ -344,17 +329,39 @@ func (f *follower) failed(fl *file, err error) {
 	if last == nil || err.Error() != last.Error() {
 		f.Logger.Warn(
 			"cannot read a transcript; trying again each second, or when it changes",
-			"session", fl.name,
+			"session", fl.id.Name,
 			"err", reason(err),
 		)
 	}
 }
 
-// drain waits for the tails, after ctx has ended.
-func (f *follower) drain() {
-	for fl := range f.live {
-		if fl.tail.tails {
-			<-fl.tail.ended
-		}
+// Stats shows how the following goes; it may be read at any time.
+type Stats struct {
+	// Files and Bytes are what the first search has found to read; FilesDone and
+	// BytesDone what has been read, wakings and healings included.
+	Files, Bytes, FilesDone, BytesDone atomic.Int64
+	// Parked, Live and Failed count the files known, Lag the bytes that live files
+	// hold beyond what has been read, as of the last check.
+	Parked, Live, Failed, Lag atomic.Int64
+}
+
+// expect adds what is about to be read to the totals that progress is shown by.
+func (s *Stats) expect(files []*file) {
+	for _, fl := range files {
+		s.Files.Add(1)
+		s.Bytes.Add(fl.stamp.size)
 	}
+}
+
+// publish counts the files.
+func (f *follower) publish() {
+	var lag int64
+	for fl := range f.live {
+		lag += fl.tail.unread
+	}
+	s := f.Stats
+	s.Parked.Store(int64(len(f.index.files) - len(f.live) - len(f.failing)))
+	s.Live.Store(int64(len(f.live)))
+	s.Failed.Store(int64(len(f.failing)))
+	s.Lag.Store(lag)
 }

@@ -21,10 +21,10 @@ func TestNoLineIsKept(t *testing.T) {
 		wideBytes,
 	))
 	t.Run("live", func(t *testing.T) {
-		live := tailer{fold: claude.NewFold("x", false)}
+		live := reading{fold: claude.NewFold("x", false)}
 		b := bytes.Clone(line)
 		first := weak.Make(&b[0])
-		live.add(b, int64(len(b)), &transcript.Change{})
+		live.add(b, int64(len(b)))
 		b = nil
 		if runtime.GC(); first.Value() != nil {
 			t.Error("it is kept")
@@ -41,12 +41,11 @@ func TestNoLineIsKept(t *testing.T) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
 		s := &source{
-			r:      r,
-			file:   &file{},
-			text:   text,
-			size:   text.Size(),
-			stored: text.Size(),
-			whole:  true,
+			reading: reading{r: r, file: &file{}},
+			text:    text,
+			size:    text.Size(),
+			stored:  text.Size(),
+			whole:   true,
 		}
 		if err := s.readAll(context.Background(), w); err != nil || first == (weak.Pointer[byte]{}) {
 			t.Fatal(err)

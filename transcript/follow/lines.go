@@ -8,19 +8,40 @@ import (
 	"sm/transcript"
 )
 
-// lines hands out the complete lines of a file, and makes a cursor's marks of what
-// it has handed out: the file may be another by the time it could be asked.
+// marks are the first and the last bytes of what has been read, by which a file is known
+// again: it may be another by the time that it could be read once more.
+type marks struct{ head, last []byte }
+
+func (m *marks) add(line []byte) {
+	if room := headBytes - len(m.head); room > 0 {
+		m.head = append(m.head, line[:min(room, len(line))]...)
+		if len(m.head) < headBytes {
+			m.head = append(m.head, '\n')
+		}
+	}
+	m.last = append(m.last, line[max(0, len(line)-tailBytes):]...)
+	m.last = append(m.last, '\n')
+	if n := len(m.last) - tailBytes; n > 0 {
+		m.last = append(m.last[:0], m.last[n:]...)
+	}
+}
+
+func (m *marks) keys() (head, tail transcript.Key) {
+	return transcript.KeyOf(m.head), transcript.KeyOf(m.last)
+}
+
+// lines hands out the complete lines of a file.
 type lines struct {
-	file io.ReaderAt
-	buf  []byte
-	wide *[]byte // a larger buffer, made when a line needs it; nil for none
-	base int64   // offset in the file of buf[zero]
-	zero int     // where in buf the text begins
-	end  int     // in buf, behind the last line handed out
-	last []byte  // the bytes before base, at most tailBytes
-	head []byte  // the first headBytes handed out
-	bare int64   // an offset up to which no newline follows base, when it is far off
-	// first says how long the first of some lines is, without its newline: each has one. nil looks for the newline.
+	marks *marks // of what has been handed out
+	file  io.ReaderAt
+	buf   []byte
+	wide  *[]byte // a larger buffer, made when a line needs it; nil for none
+	base  int64   // offset in the file of buf[zero]
+	zero  int     // where in buf the text begins
+	end   int     // in buf, behind the last line handed out
+	bare  int64   // an offset up to which no newline follows base, when it is far off
+	// first gives the length of the first of some lines, without its newline: each has
+	// one. nil looks for the newline.
 	first func(lines []byte) int
 }
 
@@ -62,13 +83,12 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 				line = line[:bytes.IndexByte(line, '\n')]
 			}
 			l.end += len(line) + 1
-			l.begin(line)
+			l.marks.add(line)
 			if !do(line, l.offset(l.end)) {
 				return l.offset(l.end), nil
 			}
 		}
 		if l.end > l.zero {
-			l.last = l.tail()
 			rest := l.buf[l.end:fill]
 			l.place(l.offset(l.end), len(rest))
 			fill = l.zero + copy(l.buf[l.zero:], rest)
@@ -149,9 +169,8 @@ func (l *lines) long(to int64, do func([]byte, int64) bool) error {
 			if line == nil {
 				return nil
 			}
-			l.begin(line)
+			l.marks.add(line)
 			l.base = at + int64(i) + 1
-			l.last = append(bytes.Clone(line[max(0, len(line)-tailBytes+1):]), '\n')
 			do(line, l.base)
 			return nil
 		}
@@ -192,29 +211,4 @@ func (l *lines) one(end int64) []byte {
 		return nil
 	}
 	return line
-}
-
-// begin keeps the first bytes.
-func (l *lines) begin(line []byte) {
-	if room := headBytes - len(l.head); room > 0 {
-		l.head = append(l.head, line[:min(room, len(line))]...)
-		if len(l.head) < headBytes {
-			l.head = append(l.head, '\n')
-		}
-	}
-}
-
-// tail returns the bytes before the end of the last line, at most tailBytes.
-func (l *lines) tail() []byte {
-	before := l.buf[max(l.zero, l.end-tailBytes):l.end]
-	if n := min(len(l.last), tailBytes-len(before)); n > 0 {
-		return append(bytes.Clone(l.last[len(l.last)-n:]), before...)
-	}
-	return bytes.Clone(before)
-}
-
-// marks are the keys by which a file is known again that was read from its
-// beginning up to the last line handed out.
-func (l *lines) marks() (head, tail transcript.Key) {
-	return transcript.KeyOf(l.head), transcript.KeyOf(l.tail())
 }

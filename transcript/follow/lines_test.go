@@ -51,7 +51,12 @@ func TestLinesOfAnyLength(t *testing.T) {
 		var wide []byte
 		for _, kept := range []*[]byte{nil, &wide, &wide} { // the buffer is used again for another file
 			file := &reads{Reader: bytes.NewReader(text)}
-			l := lines{file: file, buf: make([]byte, bufferBytes), wide: kept}
+			l := lines{
+				file:  file,
+				buf:   make([]byte, bufferBytes),
+				wide:  kept,
+				marks: &marks{},
+			}
 			if kept != nil {
 				l.first = func(lines []byte) int {
 					if lines[len(lines)-1] != '\n' {

@@ -2,201 +2,424 @@ package follow
 
 import (
 	"context"
-	"os"
-	"slices"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/nxadm/tail"
+	"github.com/nxadm/tail/util"
+	"gopkg.in/tomb.v1"
 
 	"sm/transcript"
 )
 
-// exit is what a tailer leaves behind.
-type exit struct {
-	file   *file
-	cursor transcript.Cursor
-	reread bool // the file is not what it was, or no more
-	deaf   bool // the next tail has to poll
+const (
+	// youth is how long after its start a tail may miss what was appended while it
+	// started; until then each event of the folder has the file looked at.
+	youth = 2 * time.Second
+	// farBytes is how much a tail may be behind. It takes several times the memory
+	// that a long line has, where a look takes it once.
+	farBytes = 1 << 20
+	// evictAfter is how long a live file must have been quiet to make room for
+	// another. With more at work than there is room for, each would else drive out
+	// the next one.
+	evictAfter = 5 * time.Second
+)
+
+// tailer follows one live file. A looker reads it whenever it is poked, and a tail, if
+// it has one, delivers lines in between; each holds mu meanwhile.
+type tailer struct {
+	mu sync.Mutex
+	reading
+	peeked int64 // size at which the unfinished last line was looked at
+	bare   int64 // no newline follows the offset up to here, as far as is known
+	shown  bool  // the last report counts an unfinished line
+	tailed bool  // it may have a tail
+	missed int   // looks in a row that found what the tail should have delivered
+	told   int64 // the time of the file in the last report
+	over   bool  // it is to be given back to the loop
+	reread bool  // because the file is not what it was, or no more
+	left   bool  // it has been given back
+
+	lookers *lookers
+	exits   chan<- *tailer
+	queued  bool // poked; lookers guard it, and the next one
+	taken   bool // a looker has it
+
+	offset  atomic.Int64 // of the cursor
+	looked  atomic.Int64 // the time of the file at the last look, as the cursor has it
+	size    atomic.Int64 // of the file at the last look
+	tail    atomic.Pointer[tail.Tail]
+	started atomic.Int64 // when the tail was, in nanoseconds since 1970
+	stopped atomic.Bool
+
+	// The loop's.
+	slot    bool  // it counts among the files with tails
+	written int64 // when the file was, as of the last check
+	unread  int64 // bytes, as of the last check
 }
 
-// canInotify reports whether nxadm/tail can have the inotify instance that it
-// takes for itself.
-func (w *watcher) canInotify() bool {
-	if w.notify == nil || w.probed {
-		return w.probed
+func (t *tailer) poke() { t.lookers.add(t) }
+
+// stop has the file given back to the loop.
+func (t *tailer) stop() {
+	t.stopped.Store(true)
+	t.poke()
+}
+
+func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
+
+// grown has a file of this size read, if its tail might not do it.
+func (t *tailer) grown(size int64) {
+	tl := t.tail.Load()
+	switch {
+	case tl != nil && size-t.offset.Load() > farBytes:
+		tl.Kill(nil) // it stops once it has read what is there, and keeps none of it
+		t.poke()
+	case tl == nil || t.lookers.deaf.Load() || t.young():
+		t.poke()
 	}
-	probe, err := fsnotify.NewWatcher()
+}
+
+// lookers are the few goroutines that read live files. One for each file would cost a
+// stack each, and a switch between goroutines for every line.
+//
+// One looker at a time has a tailer; one that was poked is looked at after that, and no
+// goroutine that pokes waits.
+type lookers struct {
+	mu    sync.Mutex
+	due   []*tailer     // poked, in that order; none twice
+	wake  chan struct{} // an element has a looker take what is due
+	deaf  atomic.Bool   // tails get no events
+	tails sync.WaitGroup
+}
+
+func (l *lookers) add(t *tailer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !t.queued {
+		t.queued = true
+		l.push(t)
+	}
+}
+
+// push is for the holder of mu.
+func (l *lookers) push(t *tailer) {
+	if !t.taken {
+		l.due = append(l.due, t)
+		l.call()
+	}
+}
+
+func (l *lookers) call() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take gives the next tailer, nil for none, and calls another looker if there are more.
+func (l *lookers) take() *tailer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.due) == 0 {
+		l.due = nil
+		return nil
+	}
+	t := l.due[0]
+	l.due[0] = nil
+	if l.due = l.due[1:]; len(l.due) > 0 {
+		l.call()
+	}
+	t.queued = false
+	t.taken = true
+	return t
+}
+
+func (l *lookers) giveBack(t *tailer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.taken = false
+	if t.queued {
+		l.push(t)
+	}
+}
+
+// work looks at what is due until ctx ends.
+func (l *lookers) work(ctx context.Context) {
+	buf := make([]byte, bufferBytes)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		}
+		for t := l.take(); t != nil && ctx.Err() == nil; t = l.take() {
+			t.turn(ctx, buf)
+			l.giveBack(t)
+		}
+	}
+}
+
+// turn looks at a file once. When the tailer is over, and its tail has ended, it goes
+// back to the loop.
+func (t *tailer) turn(ctx context.Context, buf []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.reread = !t.stopped.Load() && t.look(ctx, buf)
+		t.over = t.reread || t.stopped.Load()
+	}
+	tl := t.tail.Load()
+	switch {
+	case !t.over && tl == nil:
+		t.startTail(ctx)
+	case t.over && tl != nil:
+		tl.Kill(nil) // when it has ended it is this file's turn again
+	case t.over && !t.left:
+		t.left = true
+		select {
+		case t.exits <- t:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// look compares the file with the cursor, and reads what follows. It reports whether
+// the file has to be read anew.
+func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
+	file, is, err := open(t.cursor.Path)
 	if err != nil {
+		return true // a worker tries until it can be read again
+	}
+	defer file.Close()
+	if !t.continues(file, is.inode, is.size) {
+		return true
+	}
+	before := t.cursor.Offset
+	t.cursor.Modified = is.settled()
+	t.looked.Store(t.cursor.Modified)
+	t.size.Store(is.size)
+	if is.size == t.peeked || is.size == before && !t.shown {
+		t.cursor.Size = is.size
+		if is.size == before && t.cursor.Modified != t.told {
+			t.report(ctx, *t.fold.Sum())
+		}
 		return false
 	}
-	probe.Close()
-	w.probed = true // from the first tail on it keeps its instance
-	return true
+	rest := lines{
+		file:  file,
+		buf:   buf,
+		base:  before,
+		bare:  t.bare,
+		marks: &t.marks,
+	}
+	end, err := rest.each(is.size, func(line []byte, end int64) bool {
+		t.add(line, end)
+		return len(t.change.Entries) < flushEntries || t.report(ctx, *t.fold.Sum())
+	})
+	if err != nil {
+		return true
+	}
+	t.cursor.Size = is.size
+	t.bare = rest.bare
+	session := *t.fold.Sum()
+	whole := false
+	t.peeked = 0
+	if line := unfinished(file, end, is.size); line != nil {
+		t.peeked = is.size
+		session, whole = shown(t.fold, line)
+	}
+	if end > before || whole || t.shown {
+		t.report(ctx, session)
+	}
+	t.shown = whole
+	if tl := t.tail.Load(); tl != nil && end > before && !t.young() {
+		if t.missed++; t.missed > 1 {
+			t.tailed = false
+			tl.Kill(nil)
+		}
+	}
+	return false
 }
 
-// followLive starts a tail where a worker has stopped reading.
-func (f *follower) followLive(ctx context.Context, fl *file, r result) {
-	t := &tailer{
-		r:       f.reader,
-		exits:   f.exits,
-		stuck:   &f.stuck,
-		file:    fl,
-		tails:   f.tails < f.Tails,
-		fold:    r.fold,
-		cursor:  fl.cursor,
-		seen:    seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
-		lookers: f.lookers,
-		quit:    make(chan struct{}),
+func (t *tailer) report(ctx context.Context, session transcript.Session) bool {
+	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
+	t.offset.Store(t.cursor.Offset)
+	t.told = t.cursor.Modified
+	return t.reading.report(ctx, session)
+}
+
+// startTail starts nxadm/tail behind what has been read, but not before the end of a
+// long line: it would keep what there is of it.
+func (t *tailer) startTail(ctx context.Context) {
+	if !t.tailed || t.cursor.Size-t.cursor.Offset > farBytes || t.lookers.deaf.Load() {
+		return
 	}
-	t.offset.Store(fl.cursor.Offset)
-	t.looked.Store(fl.cursor.Modified)
-	t.told.Store(fl.cursor.Modified)
-	t.shown = fl.cursor.Size > fl.cursor.Offset // perhaps; to report once more does no harm
+	tl, err := tail.TailFile(t.cursor.Path, tail.Config{
+		Location:      &tail.SeekInfo{Offset: t.cursor.Offset},
+		Follow:        true,
+		CompleteLines: true,
+		MustExist:     true,
+		Logger:        tail.DiscardingLogger,
+	})
+	if err != nil {
+		return // the next look finds out why
+	}
+	t.started.Store(time.Now().UnixNano())
+	t.tail.Store(tl)
+	t.lookers.tails.Go(func() { t.listen(ctx, tl) })
+}
+
+// listen takes what a tail delivers until it ends, and ends it.
+func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
+	for more := true; more; {
+		select {
+		case <-ctx.Done():
+			more = false
+		case <-tl.Dying():
+			more = false
+		case line, ok := <-tl.Lines:
+			more = ok && t.deliver(ctx, line)
+		}
+	}
+	tl.Kill(nil) // and no Cleanup, after which the next tail of the path gets no events
+	select {
+	case <-tl.Dead():
+	case <-time.After(time.Second):
+		// It waits for the tracker that all tails share, which has come to a standstill: it
+		// may, by the lock that newWatcher describes.
+		t.lookers.deaf.Store(true)
+	}
+	t.mu.Lock()
+	if err := tl.Err(); err != nil && err != tomb.ErrStillAlive {
+		t.tailed = false // say, for want of inotify watches
+	}
+	t.tail.Store(nil)
+	t.mu.Unlock()
+	t.poke()
+}
+
+// deliver adds a line that the tail has read. It returns false when the tail is of no
+// more use.
+func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	end := l.SeekInfo.Offset
+	switch {
+	case t.over:
+		return false
+	case l.Err == nil && end <= t.cursor.Offset:
+		// Either a look was faster, or the file was truncated and the tail restarts: a look
+		// finds out.
+		t.poke()
+		return true
+	case l.Err != nil || end != t.cursor.Offset+int64(len(l.Text))+1:
+		t.tailed = false
+		return false
+	}
+	t.missed = 0
+	// The line is only read, and a copy of a long one would be expensive.
+	line := unsafe.Slice(unsafe.StringData(l.Text), len(l.Text))
+	t.marks.add(line)
+	t.add(line, end)
+	return t.report(ctx, *t.fold.Sum())
+}
+
+// guardTail keeps nxadm/tail from ending the process: when a stat fails or there is no
+// inotify, it writes to this logger and then calls os.Exit. A writer that ends the
+// goroutine comes first. As all tails wait for that goroutine's answer from then on, the
+// lookers do their work.
+func (l *lookers) guardTail() { util.LOGGER.SetOutput(l) }
+
+func (l *lookers) Write([]byte) (int, error) {
+	l.deaf.Store(true)
+	runtime.Goexit()
+	return 0, nil
+}
+
+// followLive follows a file where a worker has stopped reading.
+func (f *follower) followLive(fl *file, r result) {
+	t := &tailer{
+		reading: *r.live,
+		exits:   f.exits,
+		lookers: f.lookers,
+		slot:    f.tails < f.Tails,
+		written: r.written,
+	}
+	t.tailed = t.slot
+	t.told = t.cursor.Modified
+	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; to report once more does no harm
+	t.offset.Store(t.cursor.Offset)
+	t.looked.Store(t.cursor.Modified)
 	fl.state = live
 	fl.tail = t
 	f.live[fl] = struct{}{}
-	if !t.tails {
-		t.poke() // for what was written since the last reading
-		return
+	if t.slot {
+		f.tails++
 	}
-	f.tails++
-	t.pokes = make(chan struct{}, 1)
-	t.ended = make(chan struct{})
-	poll := fl.poll || !f.index.watch.canInotify()
-	go t.run(ctx, poll)
+	t.poke() // for what was written since the last reading
 }
 
-// evictAfter is how long a live file must have been quiet to make room for another. With
-// more at work than there is room for, each would else drive out the next one.
-const evictAfter = 5 * time.Second
-
-// makeRoom reports whether one more file, written at a time, can be live. Where there are too many it parks
-// the file that has been quiet longest, if that is longer than the new one.
-func (f *follower) makeRoom(written time.Time) bool {
-	if len(f.live) < f.Live {
-		return true
-	}
+// makeRoom reports whether one more file, written at a time, can be live. Where there
+// are too many it parks the one that was written longest ago, if that is before the new
+// one.
+func (f *follower) makeRoom(written int64) bool {
 	leaving := 0
-	var oldest *file
+	var oldest *tailer
 	for fl := range f.live {
-		switch {
-		case fl.tail.leaving:
+		switch t := fl.tail; {
+		case t.stopped.Load():
 			leaving++
-		case oldest == nil || fl.tail.seen.quiet.Before(oldest.tail.seen.quiet):
-			oldest = fl
+		case oldest == nil || t.written < oldest.written:
+			oldest = t
 		}
 	}
+	if len(f.live)-leaving >= f.Live {
+		if oldest.written >= min(written, time.Now().Add(-evictAfter).UnixNano()) {
+			return false
+		}
+		oldest.stop()
+	}
 	// Leaving ones take a moment to stop.
-	if len(f.live)-leaving < f.Live {
-		return len(f.live) < f.Live+f.Live/8+1
-	}
-	if oldest == nil || time.Since(oldest.tail.seen.quiet) < evictAfter {
-		return false
-	}
-	if !oldest.tail.seen.quiet.Before(written) {
-		f.reader.barred.Store(written.UnixNano())
-		return false
-	}
-	oldest.tail.stop()
-	return len(f.live) < f.Live+f.Live/8+1
+	return len(f.live) < f.Live || len(f.live) < f.Live+f.Live/8+1
 }
 
 // ended takes a file back from its tailer.
-func (f *follower) ended(x exit) {
-	fl := x.file
-	if fl.tail.tails {
+func (f *follower) ended(t *tailer) {
+	fl := t.file
+	if t.slot {
 		f.tails--
 	}
 	fl.state = parked
 	fl.tail = nil
-	fl.poll = x.deaf
 	delete(f.live, fl)
-	f.reader.barred.Store(0)
-	if f.index.inodes[fl.inode()] == fl {
-		f.index.inodes[inode{x.cursor.Dev, x.cursor.Ino}] = fl
-	}
-	fl.cursor = x.cursor
-	// Between the tailer's last look and now the file may have grown.
-	if info, err := os.Lstat(fl.cursor.Path); x.reread || err != nil ||
-		info.Size() != fl.cursor.Size || info.ModTime().UnixNano() != fl.cursor.Modified {
+	fl.cursor = t.cursor
+	// Between the last look and now the file may have grown.
+	is, err := lstat(fl.cursor.Path)
+	if t.reread || err != nil || is.size != fl.cursor.Size || is.modified != fl.cursor.Modified {
 		f.enqueue(fl)
 	}
 }
 
-// checkParts is in how many parts the live files are checked, spread over the time between two sweeps: looks at a
-// thousand files at once would hold up the lines of all others.
-const checkParts = 16
-
-// part is in which of them a file is checked, always the same: in the order of a map, one could wait for two sweeps. Inodes
-// may all be multiples of a number, so their bits are mixed.
-func (fl *file) part() int {
-	return int(fl.cursor.Ino * 0x9e3779b97f4a7c15 >> 32 * checkParts >> 32)
-}
-
-// checkLive begins to check the live files that are due. What the last sweep has left of them comes first, at once.
-func (f *follower) checkLive(now time.Time) {
-	f.part = checkParts
-	f.checkDue(now)
-	for fl := range f.live {
-		if fl.tail.seen.due(now, f.Check, f.index.watch.watches(fl.cursor.Path)) {
-			f.due = append(f.due, fl)
-		}
-	}
-	slices.SortFunc(f.due, func(a, b *file) int { return a.part() - b.part() })
-	f.part = 0
-	f.checkDue(now)
-}
-
-// checkDue checks the live files that are due in this part or one before.
-func (f *follower) checkDue(now time.Time) {
-	n := 0
-	for ; n < len(f.due) && f.due[n].part() <= f.part; n++ {
-		if fl := f.due[n]; fl.state == live {
-			f.check(fl, now)
-		}
-	}
-	if f.due = f.due[n:]; len(f.due) == 0 {
-		f.due = nil
-		f.more = nil
-		return
-	}
-	next := f.due[0].part()
-	f.more = time.After(f.Check * time.Duration(next-f.part) / (checkParts + 1))
-	f.part = next
-}
-
-// check is the loop's look at a live file: one stat. What it finds odd, the tailer
-// has to look into.
+// check is the loop's look at a live file: one stat. What differs from the last look has
+// the file looked at.
 func (f *follower) check(fl *file, now time.Time) {
 	t := fl.tail
-	offset := t.offset.Load()
-	if offset != t.seen.offset {
-		t.seen.quiet = now
-	}
-	t.idle.Store(offset == t.seen.offset)
-	if !t.idle.Load() && f.index.watch.watches(fl.cursor.Path) && t.watchedOver(now, f.Check) {
-		t.seen.offset = offset
-		t.seen.checked = now
+	is, err := lstat(fl.cursor.Path)
+	if err != nil || is.inode != fl.inode() {
+		t.poke()
 		return
 	}
-	info, err := os.Lstat(fl.cursor.Path)
+	t.written = min(is.modified, now.UnixNano())
+	t.unread = max(0, is.size-t.offset.Load())
 	switch {
-	case err != nil, inodeOf(info) != fl.inode(), info.Size() < offset:
+	case is.modified != t.looked.Load() || is.size != t.size.Load():
+		t.grown(is.size)
 		t.poke()
-	case t.stale(
-		info.ModTime().UnixNano(),
-		info.Size() == offset,
-	), info.Size() > offset && offset == t.seen.offset &&
-		info.Size() != t.seen.poked:
-		t.seen.poked = info.Size()
-		if info.Size()-offset > farBytes {
-			t.interrupt()
-		}
-		t.poke()
-	case now.Sub(t.seen.quiet) > f.ActiveFor:
+	case now.UnixNano()-t.written > int64(f.ActiveFor):
 		t.stop()
 	}
-	t.seen.offset = offset
-	t.seen.checked = now
-	t.seen.written = err != nil || info.Size() != offset || now.Sub(t.seen.quiet) < evictAfter
 }

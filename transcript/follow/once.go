@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,10 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	var list []*file
 	visited := map[inode]bool{}
 	for _, root := range roots { // all formats of a folder are known before it is searched
-		if path, err := filepath.Abs(root.Path); err == nil && isDir(path) {
-			index.roots.add(Root{path, root.Format}, false)
+		if path, err := filepath.Abs(root.Path); err == nil {
+			if is, err := stat(path); err == nil && is.isDir() {
+				index.roots.add(Root{path, root.Format}, false)
+			}
 		}
 	}
 	for _, root := range roots {
@@ -44,7 +47,7 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	o.Stats.expect(list)
 	// Large files first: the last one read is then a small one, and no processor
 	// waits long for another.
-	slices.SortStableFunc(list, func(a, b *file) int { return int(b.expected>>10 - a.expected>>10) })
+	slices.SortStableFunc(list, func(a, b *file) int { return cmp.Compare(b.stamp.size>>10, a.stamp.size>>10) })
 	errs := append(index.unread, reader.readList(ctx, list)...)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -81,8 +84,8 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 			w := &workspace{buf: make([]byte, bufferBytes)}
 			for fl := range jobs {
 				res := r.read(ctx, fl, w)
-				if res.fold != nil {
-					w.fold = res.fold
+				if res.live != nil {
+					w.fold = res.live.fold
 				}
 				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
 					r.Logger.Warn(

@@ -25,7 +25,7 @@ import (
 func TestPackedInPlace(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.speaks(codex.Format(nil))
-		text := pack(t, string(codexStory("thread", 3000)))
+		text := pack(t, string(thread(t, "plain")))
 		for _, name := range []string{codexName + packedEnd, codexName} {
 			path := r.path("2026", "11", "20", name)
 			for _, k := range []int{0, 1, 3} {
@@ -51,7 +51,7 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
 	}
-	plain := codexStory("thread", 6000)
+	plain := thread(t, "plain")
 	format := codex.Format(nil)
 	path := filepath.Join("x", codexName) + packedEnd
 	text := []byte(pack(t, string(plain)))
@@ -102,7 +102,7 @@ func TestDamagedOnce(t *testing.T) {
 			return unpack(ctx, path, file, size)
 		}
 		r.speaks(format)
-		text := pack(t, string(codexStory("thread", 3000)))
+		text := pack(t, string(thread(t, "plain")))
 		path := r.path("2026", "11", "20", codexName+packedEnd)
 		r.write(path, text[:len(text)/2], os.O_TRUNC)
 		old := time.Now().Add(-time.Hour)
@@ -138,7 +138,7 @@ func TestLargePacked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	story := string(codexStory("thread", 3000))
+	story := string(thread(t, "plain"))
 	short := strings.Repeat(fmt.Sprintf(output, strings.Repeat("short ", 1000)), 1000)
 	long := fmt.Sprintf(output, strings.Repeat("long ", 1<<20))
 	const times = 2

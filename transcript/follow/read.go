@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"sm/transcript"
@@ -32,20 +31,10 @@ var (
 	errRewritten  = errors.New("rewritten while it was read")
 )
 
-// version identifies the content of a file.
-type version struct {
-	inode          inode
-	size, modified int64
-}
-
-func versionOf(info fs.FileInfo) version {
-	return version{inodeOf(info), info.Size(), modified(info)}
-}
-
 // contentError is the failure to unpack a file. It stays until the file changes.
 type contentError struct {
 	error
-	of version
+	of stamp
 }
 
 func (e contentError) Unwrap() error { return e.error }
@@ -60,11 +49,10 @@ func reason(err error) error {
 
 // result is what a worker gives back with a file.
 type result struct {
-	file   *file
-	cursor transcript.Cursor
-	fold   transcript.Fold // for a file that is to be live
-	// written is when the file was written last, at the latest now.
-	written time.Time
+	file    *file
+	cursor  transcript.Cursor
+	live    *reading // of a file that is to be live
+	written int64    // when it was, at the latest now, in nanoseconds since 1970
 	gone    bool
 	err     error
 }
@@ -75,18 +63,15 @@ type workspace struct {
 	wide   []byte // for files with long lines, once there was one
 	fold   transcript.Fold
 	format uint8 // of the fold
-	entry  transcript.Entry
 }
 
-// fileReader turns files into changes. All workers and tailers share it: it holds nothing of one
-// file, and what the loop changes in it is atomic.
+// fileReader turns files into changes. All workers and tailers share it: it holds nothing
+// of one file.
 type fileReader struct {
 	Options
 	roots *rootList
 	out   chan<- transcript.Change
 	once  bool // nothing will be followed
-	// barred: files written no later than this find no room among the live, in nanoseconds since 1970.
-	barred atomic.Int64
 }
 
 // work reads the files that the loop hands out.
@@ -106,11 +91,10 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 	}
 }
 
-// read reads a file from its beginning and reports what is new. It returns the fold
-// if the file was written recently.
+// read reads a file from its beginning and reports what is new.
 func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	res := result{file: fl}
-	file, info, err := open(fl.cursor.Path)
+	file, is, err := open(fl.cursor.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		res.gone = true
@@ -118,7 +102,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 		return res
 	case err == nil:
 		defer file.Close()
-		err = r.readOpen(ctx, file, info, w, &res)
+		err = r.readOpen(ctx, file, is, w, &res)
 	}
 	res.err = err
 	return res
@@ -135,23 +119,23 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 }
 
 // readOpen reads a file that has been opened, from its beginning.
-func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileInfo, w *workspace, res *result) error {
+func (r *fileReader) readOpen(ctx context.Context, file *os.File, is fact, w *workspace, res *result) error {
 	fl := res.file
-	c := res.file.cursor
-	if fl.learnt && !ours(info) {
+	c := fl.cursor
+	if fl.learnt && !is.ours {
 		return errNotOurs
 	}
 	s := &source{
-		r:      r,
-		file:   fl,
-		stored: info.Size(),
-		change: transcript.Change{From: fl.moved, Alone: fl.alone},
-		cursor: c,
+		reading: reading{r: r, file: fl, cursor: c},
+		stored:  is.size,
 	}
 	s.open(ctx, file)
-	s.whole = !fl.known || !s.continues(info)
-	id := inodeOf(info)
-	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = id.dev, id.ino, modified(info)
+	if s.packed != nil { // reading it shows whether it is the same
+		s.whole = !fl.known || is.inode != fl.inode() || c.Offset == 0
+	} else {
+		s.whole = !fl.known || !s.continues(file, is.inode, is.size)
+	}
+	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = is.dev, is.ino, is.settled()
 	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
 		s.cursor.Size = s.size
 		res.cursor = s.cursor
@@ -165,92 +149,93 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 	}
 	switch {
 	case err != nil && s.packed != nil:
-		return contentError{err, versionOf(info)}
+		return contentError{err, is.stamp}
 	case err != nil:
 		return err
 	}
 	res.cursor = s.cursor
-	if res.written = time.Now(); info.ModTime().Before(res.written) {
-		res.written = info.ModTime()
-	}
+	now := time.Now().UnixNano()
+	res.written = min(is.modified, now)
 	// Before its first line is whole, a file may still become a compressed one.
 	asLines := s.packed == nil && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
-	if asLines && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
-		res.fold = w.fold
+	if asLines && now-is.modified < int64(r.ActiveFor) {
+		res.live = &s.reading
 		w.fold = nil
 	}
 	return nil
 }
 
-// sign says whose a change is.
+// sign puts into a change whose it is.
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
+	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.id.Name, cmp.Or(fl.id.Parent, facts.Parent)
 	c.Title = facts.Title
 	c.Limits = facts.Limits
 	c.Cut = facts.Cut
 }
 
-// freshFor is how long a file's modification time may hide another change: file
-// systems stamp with the resolution of the kernel's tick.
-const freshFor = 20 * time.Millisecond
-
-// modified is the modification time to remember: negative, and so never the same
-// again, when the file has been written so lately that it may be written once more
-// under the same time.
-func modified(info fs.FileInfo) int64 {
-	t := info.ModTime()
-	if time.Since(t) > freshFor {
-		return t.UnixNano()
-	}
-	return -t.UnixNano()
-}
-
-// continues reports whether the file still begins with what its cursor covers. For a
-// compressed one, reading it shows that.
-func (s *source) continues(info fs.FileInfo) bool {
-	c := &s.cursor
-	switch {
-	case inodeOf(info) != (inode{c.Dev, c.Ino}):
-		return false
-	case s.packed != nil:
-		return c.Offset > 0
-	case s.size < c.Offset:
-		return false
-	}
-	head, tail, err := marks(s.text, c.Offset)
-	return err == nil && head == c.Head && tail == c.Tail
-}
-
-// marks computes the keys by which a file that has been read up to offset is known
-// again.
-func marks(file io.ReaderAt, offset int64) (head, tail transcript.Key, err error) {
-	var buf [headBytes]byte
-	read := func(from, to int64) (transcript.Key, error) {
-		b := buf[:to-from]
-		if _, err := file.ReadAt(b, from); err != nil {
-			return 0, err
-		}
-		return transcript.KeyOf(b), nil
-	}
-	if head, err = read(0, min(offset, headBytes)); err != nil {
-		return 0, 0, err
-	}
-	tail, err = read(max(0, offset-tailBytes), offset)
-	return head, tail, err
-}
-
-// source is one reading of a file.
-type source struct {
+// reading is how far a file has been read.
+type reading struct {
 	r      *fileReader
 	file   *file
+	fold   transcript.Fold
+	cursor transcript.Cursor
+	marks  marks
+	entry  transcript.Entry  // of the last line
+	change transcript.Change // what the lines since the last report have brought
+}
+
+// continues reports whether a file still begins with what the cursor covers.
+func (s *reading) continues(file io.ReaderAt, id inode, size int64) bool {
+	c := &s.cursor
+	if id != (inode{c.Dev, c.Ino}) || size < c.Offset {
+		return false
+	}
+	var buf [headBytes]byte
+	key := func(from, to int64) transcript.Key {
+		if b := buf[:to-from]; readFull(file, b, from) {
+			return transcript.KeyOf(b)
+		}
+		return ^c.Head // of no file with this cursor
+	}
+	return key(0, min(c.Offset, headBytes)) == c.Head && key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
+}
+
+// add folds one line; end is the offset behind it.
+func (s *reading) add(line []byte, end int64) {
+	if fresh, _ := s.fold.Line(line, int(end-s.cursor.Offset), &s.entry); fresh {
+		s.change.Entries = append(s.change.Entries, plain(s.entry))
+	}
+	s.entry = transcript.Entry{} // a long line's memory goes with it
+	s.cursor.Offset = end
+}
+
+// report sends what the lines since the last report have brought.
+func (s *reading) report(ctx context.Context, session transcript.Session) bool {
+	s.cursor.Head, s.cursor.Tail = s.marks.keys()
+	c := &s.change
+	c.Cursor = s.cursor
+	c.Session = session
+	s.r.sign(s.file, c, s.fold.Facts())
+	messages, compactions := s.fold.Take()
+	if s.r.Records == nil {
+		c.Messages = slices.Clone(messages)
+	}
+	c.Compactions = compactions
+	takeBills(c, s.fold)
+	c.Unknown = s.fold.Unknown()
+	ok := s.r.send(ctx, *c)
+	s.change = transcript.Change{}
+	return ok
+}
+
+// source is one reading of a file from its beginning.
+type source struct {
+	reading
 	text   io.ReaderAt
 	packed transcript.Text // the text of a compressed file; else nil
 	size   int64           // of the text at the opening, or math.MaxInt64
 	stored int64           // of the file, which is another where the text is compressed
 	whole  bool
-	cursor transcript.Cursor
-	change transcript.Change
-	fold   transcript.Fold
 	lines  lines
 	record func(*transcript.Entry) // nil for none
 }
@@ -270,7 +255,7 @@ func (s *source) open(ctx context.Context, file *os.File) {
 
 // begin makes the fold ready for the file.
 func (s *source) begin(w *workspace) {
-	id := transcript.File{Name: s.file.name, Parent: s.file.parent, Subagent: s.file.subagent}
+	id := s.file.id
 	if w.fold == nil || w.format != s.file.format {
 		w.fold = s.r.roots.formats[s.file.format].NewFold(id)
 		w.format = s.file.format
@@ -282,7 +267,14 @@ func (s *source) begin(w *workspace) {
 	if s.r.Records != nil {
 		s.record = s.r.Records(s.cursor.Path)
 	}
-	s.lines = lines{file: s.text, buf: w.buf, wide: &w.wide}
+	s.change = transcript.Change{From: s.file.moved, Alone: s.file.alone, Whole: s.whole}
+	s.marks = marks{}
+	s.lines = lines{
+		file:  s.text,
+		buf:   w.buf,
+		wide:  &w.wide,
+		marks: &s.marks,
+	}
 }
 
 // firstLiner is a fold that finds by itself where a line ends.
@@ -297,7 +289,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	s.begin(w)
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
-	e := &w.entry
+	e := &s.entry
 	var before int64
 	young := s.young()
 	read := false
@@ -323,7 +315,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 			s.fold.Take()
 			takeBills(&s.change, s.fold)
 			s.fold.Unknown()
-			head, tail := s.lines.marks()
+			head, tail := s.marks.keys()
 			met = head == s.cursor.Head && tail == s.cursor.Tail
 			return met
 		case !met:
@@ -387,30 +379,13 @@ func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 func (s *source) flush(ctx context.Context, end, size int64, session transcript.Session) bool {
 	s.cursor.Offset = end
 	s.cursor.Size = size
-	s.cursor.Head, s.cursor.Tail = s.lines.marks()
-	c := &s.change
-	c.Cursor = s.cursor
-	c.Session = session
-	c.Whole = s.whole
-	s.r.sign(s.file, c, s.fold.Facts())
-	messages, compactions := s.fold.Take()
-	if s.record == nil {
-		c.Messages = slices.Clone(messages)
-	}
-	c.Compactions = compactions
-	takeBills(c, s.fold)
-	c.Unknown = s.fold.Unknown()
-	ok := s.r.send(ctx, *c)
-	c.Entries = nil
-	c.From = ""
-	c.Worked = transcript.Worked{}
-	return ok
+	return s.report(ctx, session)
 }
 
 // wholeEntries bounds the entries of a file that is read whole.
 const wholeEntries = 4096
 
-// young is the oldest time of entries worth telling of a file that is read whole: what
+// young is the oldest time of the entries to report of a file that is read whole: what
 // is older is history. A caller that reads files once wants none.
 func (s *source) young() transcript.Instant {
 	switch {
@@ -490,8 +465,8 @@ func (r *fileReader) send(ctx context.Context, c transcript.Change) bool {
 	}
 }
 
-// unfinished reads the last line of a file, which begins at end and lacks its newline; nil where there is none, where it
-// is too long, or where the file has become shorter.
+// unfinished reads the last line of a file, which begins at end and lacks its newline;
+// nil where there is none, where it is too long, or where the file has become shorter.
 func unfinished(file io.ReaderAt, end, size int64) []byte {
 	if n := size - end; n > 0 && n <= peekBytes {
 		if b := make([]byte, n); readFull(file, b, end) {

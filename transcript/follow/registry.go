@@ -16,9 +16,6 @@ const (
 	indexBytes = 16 << 20
 )
 
-// stamp identifies a state of a file.
-type stamp struct{ modified, size int64 }
-
 // entry is one file of a registry.
 type entry struct {
 	transcript.Client
@@ -98,21 +95,21 @@ func (r *registries) readAll() {
 		if registry.Index != nil {
 			index = registry.Index(root.path)
 		}
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		if is, err := stat(dir); err == nil && is.isDir() {
 			r.watch.add(dir)
 		}
 		files, _ := os.ReadDir(dir)
 		for _, file := range files {
-			if !registry.Entry(file.Name()) || !file.Type().IsRegular() {
+			if !registry.Entry(file.Name()) {
 				continue
 			}
 			path := filepath.Join(dir, file.Name())
-			info, err := file.Info()
-			if err != nil || info.Size() > clientBytes {
+			is, err := lstat(path)
+			if err != nil || !is.isRegular() || is.size > clientBytes {
 				continue
 			}
 			present[path] = true
-			r.read(path, registry, index, stamp{info.ModTime().UnixNano(), info.Size()})
+			r.read(path, registry, index, is.stamp)
 		}
 	}
 	for path, e := range r.entries {
@@ -175,19 +172,18 @@ func (r *registries) check() {
 // names returns the names of sessions in an index, which is read again if it has
 // changed.
 func (r *registries) names(e *entry) map[string]string {
-	info, err := os.Stat(e.index)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > indexBytes {
+	is, err := stat(e.index)
+	if err != nil || !is.isRegular() || is.size > indexBytes {
 		return nil
 	}
 
-	now := stamp{info.ModTime().UnixNano(), info.Size()}
 	known := r.indexes[e.index]
-	if known == nil || known.stamp != now {
+	if known == nil || known.stamp != is.stamp {
 		text, err := os.ReadFile(e.index)
 		if err != nil {
 			return nil
 		}
-		known = &nameIndex{now, e.registry.Names(text)}
+		known = &nameIndex{is.stamp, e.registry.Names(text)}
 		r.indexes[e.index] = known
 	}
 	return known.names

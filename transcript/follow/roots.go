@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,8 +42,8 @@ func Elsewhere(format *transcript.Format, path, session string) (root string, ok
 	if root, ok = format.RootOf(real, session); !ok {
 		return "", false
 	}
-	info, err := os.Lstat(real)
-	if err != nil || !info.Mode().IsRegular() || !ours(info) {
+	is, err := lstat(real)
+	if err != nil || !is.isRegular() || !is.ours {
 		return "", false
 	}
 	return IsRoot(format, root)
@@ -63,8 +62,8 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 			return "", false
 		}
 	}
-	info, err := os.Lstat(real)
-	return real, err == nil && info.IsDir() && ours(info)
+	is, err := lstat(real)
+	return real, err == nil && is.isDir() && is.ours
 }
 
 // within reports whether a path is a folder or in it.

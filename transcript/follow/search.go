@@ -1,11 +1,12 @@
 package follow
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,14 +18,13 @@ import (
 func (f *follower) findAll(start bool) {
 	f.lastAll = time.Now()
 	f.index.round++
-	f.index.told = true
 	var found []*file
 	visited := map[inode]bool{}
 	for _, root := range f.index.roots.all {
 		found = append(found, f.index.search(root.path, 0, visited)...)
 	}
 	if start {
-		sortByAge(found)
+		slices.SortFunc(found, func(a, b *file) int { return cmp.Compare(a.stamp.modified, b.stamp.modified) })
 		f.Stats.expect(found)
 	}
 	for _, fl := range found {
@@ -38,7 +38,7 @@ func (f *follower) missing() {
 		if fl.round == f.index.round || fl.state != parked {
 			continue
 		}
-		if _, err := os.Lstat(fl.cursor.Path); errors.Is(err, fs.ErrNotExist) {
+		if isGone(fl.cursor.Path) {
 			f.enqueue(fl)
 		}
 	}
@@ -72,10 +72,8 @@ func (f *follower) event(ev fsnotify.Event) {
 	}
 	fl := f.index.files[ev.Name]
 	if fl != nil && fl.state == live {
-		if fl.tail.seen.written = true; !fl.tail.tails {
-			fl.tail.poke()
-		} else if info, err := os.Lstat(ev.Name); err == nil {
-			fl.tail.written(info.Size())
+		if is, err := lstat(ev.Name); err == nil {
+			fl.tail.grown(is.size)
 		}
 		return
 	}
@@ -85,31 +83,30 @@ func (f *follower) event(ev fsnotify.Event) {
 		}
 		return
 	}
-	info, err := os.Lstat(ev.Name)
+	is, err := lstat(ev.Name)
 	switch {
 	case err != nil:
-	case info.Mode().IsRegular():
+	case is.isRegular():
 		if fl := f.index.look(ev.Name); fl != nil {
 			f.enqueue(fl)
 		}
-	case info.IsDir():
+	case is.isDir():
 		f.appeared(ev.Name)
 	default:
-		f.index.odd(ev.Name, "not a regular file")
+		f.index.odd(ev.Name, errNotRegular.Error())
 	}
 }
 
 // appeared searches what may be a new folder.
 func (f *follower) appeared(path string) {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
+	is, err := lstat(path)
+	if err != nil || !is.isDir() && !is.isLink() {
 		return
 	}
 	depth := f.index.depth(path)
-	f.index.told = f.index.told && info.IsDir()
 	roots := &f.index.roots
 	learnt := roots.isLearnt(path)
-	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || learnt) ||
+	if is.isLink() && (depth > 1 || learnt) ||
 		learnt && depth == 1 && !roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
 		return // as in a search of all folders
 	}
@@ -149,31 +146,26 @@ func (f *follower) findUnwatched() {
 		if fl.state != parked || !f.index.watch.failed[filepath.Dir(path)] {
 			continue
 		}
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if isGone(path) {
 			f.enqueue(fl)
 		}
 	}
 	for dir := range maps.Clone(f.index.watch.failed) {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if _, err := stat(dir); errors.Is(err, fs.ErrNotExist) {
 			f.index.watch.forget(dir, dir+string(filepath.Separator))
 		}
 	}
 }
 
 const (
-	rescanShare = 100    // a search may take one part in so many of the time,
-	toldShare   = 10_000 // or in so many if inotify reports every change: it would find nothing
+	rescanShare = 100 // a search may take one part in so many of the time
 	rescanMost  = 5 * time.Minute
 )
 
-// pause returns the time from the beginning of a search to the next one, by the time
-// that it took and whether inotify reports every change.
-func pause(rescan, took time.Duration, told bool) time.Duration {
-	share := time.Duration(rescanShare)
-	if told {
-		share = toldShare
-	}
-	return max(rescan, min(share*took, rescanMost))
+// pause is the time from the beginning of a search to the next one, by the time that it
+// took.
+func pause(rescan, took time.Duration) time.Duration {
+	return max(rescan, min(rescanShare*took, rescanMost))
 }
 
 // sweep checks what cannot be left to inotify alone.
@@ -182,8 +174,8 @@ func (f *follower) sweep(all bool) {
 	for i := range f.index.roots.all {
 		var id inode
 		root := &f.index.roots.all[i]
-		if info, err := os.Stat(root.path); err == nil {
-			id = inodeOf(info)
+		if is, err := stat(root.path); err == nil {
+			id = is.inode
 		}
 		if root.inode != id {
 			root.inode = id
@@ -196,16 +188,13 @@ func (f *follower) sweep(all bool) {
 			f.enqueue(fl)
 		}
 	}
-	if all {
-		for fl := range f.live {
-			fl.tail.seen.written = true // perhaps, with no event to say so
-		}
+	for fl := range f.live {
+		f.check(fl, now)
 	}
-	f.checkLive(now)
 	for fl := range f.failing {
 		f.enqueue(fl)
 	}
-	if all || f.index.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took, f.index.told) {
+	if all || f.index.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took) {
 		all = true
 		f.findAll(false)
 		f.missing()
@@ -217,7 +206,7 @@ func (f *follower) sweep(all bool) {
 		f.clients.readAll()
 	}
 	f.clients.check()
-	f.Stats.publish(f)
+	f.publish()
 }
 
 // learn follows one more root.
@@ -226,8 +215,8 @@ func (f *follower) learn(root Root) {
 	if !fresh {
 		return
 	}
-	if info, err := os.Lstat(path); err == nil {
-		f.index.roots.all[len(f.index.roots.all)-1].inode = inodeOf(info)
+	if is, err := lstat(path); err == nil {
+		f.index.roots.all[len(f.index.roots.all)-1].inode = is.inode
 	}
 	for _, fl := range f.index.search(path, 0, map[inode]bool{}) {
 		f.enqueue(fl)

@@ -3,7 +3,7 @@
 package follow
 
 import (
-	"io"
+	"errors"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,36 +14,97 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func inodeOf(info fs.FileInfo) inode {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return inode{uint64(st.Dev), uint64(st.Ino)}
-	}
-	return inode{}
+type inode struct{ dev, ino uint64 }
+
+// stamp identifies the content of a file.
+type stamp struct {
+	inode
+	size     int64
+	modified int64 // in nanoseconds since 1970
 }
 
-// ours reports whether a file belongs to this user, under no second name: of another
-// user's file that would be a hard link.
-func ours(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid() && (info.IsDir() || st.Nlink == 1)
+// freshFor is how long a file's modification time may hide another change: file
+// systems stamp with the resolution of the kernel's tick.
+const freshFor = 20 * time.Millisecond
+
+// settled is the modification time to remember: negative, and so never the same
+// again, when the file has been written so lately that it may be written once more
+// under the same time.
+func (s stamp) settled() int64 {
+	if time.Now().UnixNano()-s.modified > int64(freshFor) {
+		return s.modified
+	}
+	return -s.modified
+}
+
+// fact is what stat shows of a file.
+type fact struct {
+	stamp
+	kind uint32 // S_IFREG and others
+	// ours means that it belongs to this user, under no second name: of another user's
+	// file that would be a hard link.
+	ours bool
+}
+
+func factOf(st *unix.Stat_t) fact {
+	kind := uint32(st.Mode) & unix.S_IFMT
+	return fact{
+		stamp: stamp{
+			inode:    inode{uint64(st.Dev), uint64(st.Ino)},
+			size:     st.Size,
+			modified: unix.TimespecToNsec(st.Mtim),
+		},
+		kind: kind,
+		ours: int(st.Uid) == os.Geteuid() && (kind == unix.S_IFDIR || st.Nlink == 1),
+	}
+}
+
+func (f fact) isRegular() bool { return f.kind == unix.S_IFREG }
+func (f fact) isDir() bool     { return f.kind == unix.S_IFDIR }
+func (f fact) isLink() bool    { return f.kind == unix.S_IFLNK }
+
+func stat(path string) (fact, error)  { return statIn(nil, path, 0) }
+func lstat(path string) (fact, error) { return statIn(nil, path, unix.AT_SYMLINK_NOFOLLOW) }
+
+// statIn is stat of a name in an open folder, which the kernel finds sooner than a path;
+// nil for none.
+func statIn(dir *os.File, name string, flags int) (fact, error) {
+	var st unix.Stat_t
+	at := unix.AT_FDCWD
+	if dir != nil {
+		at = int(dir.Fd())
+	}
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		err = unix.Fstatat(at, name, &st, flags)
+	}
+	return factOf(&st), err
+}
+
+// isGone reports whether nothing has a path any more.
+func isGone(path string) bool {
+	_, err := lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // open opens a regular file for reading, and nothing else: not a link, and without
 // waiting for the other end of a pipe.
-func open(path string) (*os.File, fs.FileInfo, error) {
+func open(path string) (*os.File, fact, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, fact{}, err
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	var st unix.Stat_t
+	err = unix.Fstat(int(file.Fd()), &st)
+	is := factOf(&st)
+	if err == nil && !is.isRegular() {
 		err = errNotRegular
 	}
 	if err != nil {
 		file.Close()
-		return nil, nil, err
+		return nil, fact{}, err
 	}
-	return file, info, nil
+	return file, is, nil
 }
 
 // list opens a folder, and gives what is in it in the order of names. What was read before an error is given, too.
@@ -55,82 +116,4 @@ func list(dir string) (*os.File, []fs.DirEntry, error) {
 	entries, err := open.ReadDir(-1)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return open, entries, err
-}
-
-// fact has the results of stat that a search of thousands of files needs.
-type fact struct {
-	inode          inode
-	size, modified int64 // modified is in nanoseconds since 1970
-	regular, ours  bool
-	linked         bool // it has another name
-}
-
-// statIn looks at a name in an open folder, or where that is nil at a path. It follows no link.
-func statIn(dir *os.File, name string) (fact, error) {
-	var st unix.Stat_t
-	at := unix.AT_FDCWD
-	err := error(unix.EINTR)
-	if dir != nil {
-		at = int(dir.Fd())
-	}
-	for err == unix.EINTR {
-		err = unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	}
-	return fact{
-		inode{uint64(st.Dev), uint64(st.Ino)}, st.Size, unix.TimespecToNsec(st.Mtim),
-		st.Mode&unix.S_IFMT == unix.S_IFREG, int(st.Uid) == os.Geteuid() && st.Nlink == 1, st.Nlink > 1,
-	}, err
-}
-
-// glance is a regular file opened for one look: a descriptor without what an os.File has for pipes and deadlines.
-type glance struct {
-	fd   int
-	stat unix.Stat_t
-}
-
-// glanceAt opens a file as open does; the error is no more than that this failed.
-func glanceAt(path string) (g glance, err error) {
-	for err = unix.EINTR; err == unix.EINTR; {
-		g.fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	}
-	if err != nil {
-		return g, err
-	}
-	if err = unix.Fstat(g.fd, &g.stat); err == nil && g.stat.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = errNotRegular
-	}
-	if err != nil {
-		g.close()
-	}
-	return g, err
-}
-
-func (g *glance) close() { _ = unix.Close(g.fd) } // nothing was written
-
-func (g *glance) inode() inode { return inode{uint64(g.stat.Dev), uint64(g.stat.Ino)} }
-
-// modified is the time of the file as [modified] has it.
-func (g *glance) modified() int64 {
-	t := unix.TimespecToNsec(g.stat.Mtim)
-	if time.Now().UnixNano()-t > int64(freshFor) {
-		return t
-	}
-	return -t
-}
-
-// ReadAt reads as an os.File does.
-func (g *glance) ReadAt(b []byte, at int64) (n int, err error) {
-	for n < len(b) {
-		m, err := unix.Pread(g.fd, b[n:], at+int64(n))
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return n, err
-		case m == 0:
-			return n, io.EOF
-		default:
-			n += m
-		}
-	}
-	return n, nil
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
@@ -23,7 +22,6 @@ type watcher struct {
 	ended   chan struct{} // closed when no more errors come
 	watched map[string]bool
 	failed  map[string]bool // folders that must be searched instead
-	probed  bool            // nxadm/tail can have its instance
 	warned  bool
 	log     *slog.Logger
 }
@@ -91,11 +89,6 @@ func (w *watcher) add(dir string) {
 			"err", reason(err),
 		)
 	}
-}
-
-// watches reports whether the folder of a file is watched.
-func (w *watcher) watches(path string) bool {
-	return w.notify != nil && (len(w.failed) == 0 || w.watched[filepath.Dir(path)])
 }
 
 // forget drops a folder that is no more, and those below it.
