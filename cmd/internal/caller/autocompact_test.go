@@ -105,7 +105,7 @@ func TestAutoCompactOfPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !got.IsZero() {
+	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !cmp.Equal(got, hook.AutoCompact{}) {
 		t.Errorf("%+v", got)
 	}
 }

