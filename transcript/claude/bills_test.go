@@ -5,18 +5,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sm/transcript"
-	"sm/transcript/bills"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -167,218 +164,74 @@ func someWork(rng *rand.Rand) []byte {
 	return w.Bytes()
 }
 
-// TestBillsCountedNaively: the ledger, which sees each record once, agrees with a reading of the whole transcript for each
-// boundary.
-func TestBillsCountedNaively(t *testing.T) {
-	some := 0
-	seeds := uint64(150)
-	if testing.Short() {
-		seeds = 15
-	}
-	for seed := range seeds {
+// TestBillsOfWork: bills of generated sessions. The golden file was checked with a count
+// that looks through the whole transcript for each boundary, as this one does for calls.
+func TestBillsOfWork(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for seed := range uint64(20) {
 		lines := someWork(rand.New(rand.NewPCG(seed, 1)))
-		got, _ := billsOf(t, lines, "x")
-		want := naiveBills(t, lines)
-		for i := range got {
-			got[i].Key = 0
-			got[i].At = 0
-			got[i].Files = nil
-			some += got[i].Rereads
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Fatalf("seed %d (-want +got):\n%s", seed, d)
+		list, _ := billsOf(t, lines, "x")
+		for i, want := range naiveBills(t, lines) {
+			b := list[i]
+			b.Files = nil
+			fmt.Fprintf(&got, "seed %d: %s done %v\n", seed, lineOf(b), b.Done)
+			if [4]int{b.Reads, b.Rereads, b.Reruns, b.Reedits} != want {
+				t.Errorf("seed %d, bill %d: %+v, want %v", seed, i, b, want)
+			}
 		}
 	}
-	if some == 0 {
-		t.Error("nothing was read again")
-	}
+	checkGolden(t, "testdata/bills/work.txt", got.String())
 }
 
-// naive is what the naive count keeps of a record.
-type naive struct {
-	boundary       *transcript.Bill
-	reply          string
-	context, out   int64
-	prompt         transcript.Key
-	tool, on, call string // of a call
-	result         string // the id of the call
-	size           int64
-}
-
-func naiveRecords(t *testing.T, lines []byte) (all []naive) {
+// naiveBills are the numbers of reads, and of reads, commands and edits done again, in the
+// replies behind each boundary.
+func naiveBills(t *testing.T, lines []byte) (list [][4]int) {
 	t.Helper()
-	type block struct {
-		Type, ID, Name, Content string
-		Of                      string `json:"tool_use_id"`
-		Input                   struct {
-			Path    string `json:"file_path"`
-			Command string
-		}
+	type call struct {
+		tool transcript.Tool
+		on   string
 	}
-	known := map[string]bool{}
+	done := map[call]bool{}   // since the session began
+	before := map[call]bool{} // the last boundary
+	seen := map[transcript.Key]bool{}
+	replies := map[transcript.Key]bool{}
 	for line := range bytes.Lines(lines) {
-		var r struct {
-			UUID, Type, Subtype string
-			CompactMetadata     struct{ PreTokens, DurationMs int64 }
-			Message             struct {
-				ID      string
-				Content json.RawMessage
-				Usage   struct {
-					In  int64 `json:"input_tokens"`
-					Out int64 `json:"output_tokens"`
-				}
-			}
-		}
-		if err := json.Unmarshal(line, &r); err != nil {
+		var e transcript.Entry
+		if err := Scan(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if known[r.UUID] {
+		if seen[e.UUID] && e.UUID != 0 {
 			continue
 		}
-		known[r.UUID] = true
-		if r.Subtype == "compact_boundary" {
-			all = append(all, naive{
-				boundary: &transcript.Bill{
-					Trigger: transcript.Auto,
-					Before:  r.CompactMetadata.PreTokens,
-					Millis:  r.CompactMetadata.DurationMs,
-				},
-			})
-			continue
+		seen[e.UUID] = true
+		switch e.Kind {
+		case transcript.KindBoundary:
+			list = append(list, [4]int{})
+			before = maps.Clone(done)
+			clear(replies)
+		case transcript.KindReading:
+			replies[e.Message] = true
 		}
-		var text string
-		var blocks []block
-		if json.Unmarshal(r.Message.Content, &text) == nil {
-			all = append(all, naive{prompt: bills.Sketch([]byte(text))})
-			continue
-		}
-		if err := json.Unmarshal(r.Message.Content, &blocks); err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range blocks {
-			n := naive{reply: r.Message.ID, context: r.Message.Usage.In, out: r.Message.Usage.Out}
-			switch b.Type {
-			case "tool_use":
-				n.tool = strings.Replace(b.Name, "Write", "Edit", 1)
-				n.on = b.Input.Path + b.Input.Command
-				n.call = b.ID
-			case "tool_result":
-				n.result = b.Of
-				n.size = int64(len(b.Content))
-			}
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
-	all := naiveRecords(t, lines)
-	for at := range all {
-		if all[at].boundary == nil {
-			continue
-		}
-		b := *all[at].boundary
-		for i := at - 1; i >= 0 && all[i].boundary == nil; i-- {
-			if all[i].reply != "" {
-				b.Before = all[i].context
-				break
-			}
-		}
-		replies := map[string]bool{}
-		grown := []int64{}
-		reply := ""
-		closed := false
-		for i := at + 1; i < len(all); i++ {
-			r := all[i]
-			if closed = r.boundary != nil; closed {
-				break
-			}
-			if r.reply != "" && !replies[r.reply] {
-				replies[r.reply] = true
-				reply = r.reply
-				if b.After == 0 {
-					b.After = r.context
-				}
-				if len(grown) < transcript.BillReplies {
-					grown = append(grown, r.context-b.After)
-				}
-			}
-			if r.prompt != 0 && len(replies) < transcript.BillReplies {
-				for _, before := range all[:at] {
-					if bills.Alike(before.prompt, r.prompt) {
-						b.Restated++
-						break
-					}
-				}
-			}
-			if r.tool == "" || len(replies) > transcript.BillReplies || reply == "" {
+		for _, c := range e.Calls {
+			if c.Result {
 				continue
 			}
-			again := false
-			for _, before := range all[:at] {
-				again = again || before.tool == r.tool && before.on == r.on
+			one := call{c.Tool, string(c.On)}
+			done[one] = true
+			if len(list) == 0 || len(replies) > transcript.BillReplies {
+				continue
 			}
-			if r.tool == "Read" {
-				b.Reads++
+			counts := &list[len(list)-1]
+			if c.Tool == transcript.ToolRead {
+				counts[0]++
 			}
-			switch {
-			case !again:
-			case r.tool == "Read":
-				b.Rereads++
-				size, tokens := naiveBrought(all, i)
-				b.Bytes, b.Tokens = b.Bytes+size, b.Tokens+tokens
-			case r.tool == "Edit":
-				b.Reedits++
-			case r.tool == "Bash":
-				b.Reruns++
+			if i := map[transcript.Tool]int{
+				transcript.ToolRead: 1, transcript.ToolRun: 2, transcript.ToolEdit: 3,
+			}[c.Tool]; before[one] && i > 0 {
+				counts[i]++
 			}
 		}
-		b.Replies = min(transcript.BillReplies, len(replies))
-		b.Done = closed || len(replies) > transcript.BillReplies
-		for i, n := range grown {
-			if b.Tokens > 0 && n >= b.Tokens {
-				b.Regrown = i + 1
-				break
-			}
-		}
-		list = append(list, b)
 	}
 	return list
-}
-
-// naiveBrought is how much the i-th record's call brought, and by how much the context grew by it.
-func naiveBrought(all []naive, i int) (size, tokens int64) {
-	reply := all[i].reply
-	total := int64(0)
-	calls := int64(0)
-	out := int64(0)
-	sizes := map[string]int64{}
-	for _, r := range all {
-		sizes[r.result] += r.size
-		if r.reply == reply {
-			out = max(out, r.out)
-		}
-	}
-	for _, r := range all {
-		if r.reply == reply && r.tool != "" && r.tool != "Grep" {
-			calls++
-			total += sizes[r.call]
-		}
-	}
-	grown := int64(0)
-	next := slices.IndexFunc(
-		all[i:],
-		func(r naive) bool { return r.boundary != nil || r.reply != "" && r.reply != reply },
-	)
-	if next < 0 {
-		return 0, 0 // known once the next reply has come
-	}
-	if r := all[i+next]; r.boundary == nil {
-		grown = max(0, r.context-all[i].context-out)
-	}
-	if size = sizes[all[i].call]; total > 0 {
-		return size, int64(float64(grown) * float64(size) / float64(total))
-	}
-	return size, grown / calls
 }

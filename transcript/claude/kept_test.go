@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -28,16 +27,6 @@ func TestAttachmentTakesNoMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
 		t.Errorf("it took %d bytes", n)
-	}
-}
-
-// TestKeyOfNamed: an identifier's key is its own, whatever was asked for before it.
-func TestKeyOfNamed(t *testing.T) {
-	var n named
-	for _, id := range []string{"", "a", "a", "b", "", "b", "a", ""} {
-		if got, want := n.of([]byte(id)), transcript.KeyOf([]byte(id)); got != want {
-			t.Errorf("%q: %d, want %d", id, got, want)
-		}
 	}
 }
 
@@ -79,15 +68,15 @@ func TestFoldKeepsNoLine(t *testing.T) {
 	}
 }
 
-// TestLongIdentifier: what a transcript gives as its session's id may be as long as a line, and is not kept.
-func TestLongIdentifier(t *testing.T) {
+// TestNamed: the key of an identifier does not depend on the one before it, and one
+// that is as long as a line is not kept.
+func TestNamed(t *testing.T) {
 	t.Parallel()
 	var n named
-	short := []byte("s-1")
-	long := bytes.Repeat([]byte("s"), 1<<20)
-	for _, b := range [][]byte{short, long, long, short} {
-		if got, want := n.of(b), transcript.KeyOf(b); got != want {
-			t.Errorf("of %d bytes: %x, want %x", len(b), got, want)
+	long := strings.Repeat("s", 1<<20)
+	for _, id := range []string{"", "a", "a", "b", "", "b", long, long, "a", ""} {
+		if got, want := n.of([]byte(id)), transcript.KeyOf([]byte(id)); got != want {
+			t.Errorf("%.9q: %d, want %d", id, got, want)
 		}
 		if len(n.text) > identifierKept {
 			t.Errorf("%d bytes are kept", len(n.text))

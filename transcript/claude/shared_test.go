@@ -181,8 +181,11 @@ func TestContextAtEachLine(t *testing.T) {
 			n := 0
 			for line := range bytes.Lines(data) {
 				n++
-				f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &transcript.Entry{})
-				now := fmt.Sprintf("%d tokens, %d compactions", known(&f.Session), f.Session.Total())
+				var e transcript.Entry
+				f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &e)
+				s := &f.Session
+				now := fmt.Sprintf("%d tokens, %d cleared, peak %d, %d compactions, rewound %t",
+					known(s), s.Reading.Cleared, s.Peak, s.Total(), e.Rewound)
 				if now != last {
 					fmt.Fprintf(&got, "  line %d: %s\n", n, now)
 				}
