@@ -1,0 +1,89 @@
+package codex
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	idA = "01a200a2-c691-7de0-a325-4ece90591c2c"
+	idB = "01a200b1-9e64-74a2-8e73-ca8d66571072"
+)
+
+// TestCases folds the short transcripts of testdata/cases.txt, each of which shows a rule:
+// below a name, records, what each new one means, and their sum. The results were checked
+// against figures that were counted by hand; -update writes them anew. At each line, Peek
+// gives the session that the line then leads to.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	const name = "testdata/cases.txt"
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for one := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		heading, lines, _ := strings.Cut(one, "\n")
+		fmt.Fprintln(&got, heading)
+		f := NewFold(transcript.File{Name: idA})
+		f.KeepBills()
+		for line := range strings.SplitSeq(lines, "\n") {
+			if strings.HasPrefix(line, "=") {
+				continue
+			}
+			fmt.Fprintln(&got, line)
+			peeked, ok := f.Peek([]byte(line))
+			var e transcript.Entry
+			fresh, err := f.Line([]byte(line), len(line)+1, &e)
+			peeked.Bytes++
+			if d := cmp.Diff(peeked, *f.Sum()); d != "" || !ok || err != nil {
+				t.Errorf("%s: error %v, peeked %t (-peek +line):\n%s\n%s", heading, err, ok, d, line)
+			}
+			if fresh {
+				fmt.Fprintf(&got, "= kind %d, context %d, before %d, %s, rewound %t\n",
+					e.Kind, e.Context, e.PreTokens, e.Trigger, e.Rewound)
+			}
+		}
+		writeSum(&got, f)
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(text), got.String()); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+func writeSum(got *strings.Builder, f *Fold) {
+	s := f.Sum()
+	context, known := s.Context()
+	fmt.Fprintf(got, "= %s of %q: context %d (%t), estimate %d, peak %d, window %d, turns %d (%t), messages %d, tokens %v\n",
+		s.ID, s.Also().Parent, context, known, s.Also().Estimate, s.Peak, s.Also().Window, s.Turns, s.InTurn, s.Messages, s.Tokens)
+	_, compactions := f.Take()
+	for _, c := range compactions {
+		fmt.Fprintf(got, "= compaction %x: %s, before %d, copied %t\n", c.Key, c.Trigger, c.PreTokens, c.Copied)
+	}
+	if limits := f.Facts().Limits; limits != [2]transcript.Limit{} {
+		fmt.Fprintf(got, "= limits %v\n", limits)
+	}
+	if unknown := f.Unknown(); unknown != nil {
+		fmt.Fprintf(got, "= unknown %v\n", unknown)
+	}
+	bills, worked := f.Bills()
+	for _, b := range bills {
+		fmt.Fprintf(got, "= bill %+v\n", b)
+	}
+	fmt.Fprintf(got, "= %d keys, %d prompts\n\n", len(worked.Keys), len(worked.Prompts))
+}
