@@ -88,7 +88,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 			parts = append(parts, func(*core) []fleet.View { return views })
 			return
 		}
-		for keys := range slices.Chunk(c.fleet.Keys(), sessionsAtOnce) {
+		for keys := range slices.Chunk(c.fleet.Rows(), sessionsAtOnce) {
 			parts = append(parts, func(c *core) []fleet.View { return c.views(keys, now, client) })
 		}
 	})
@@ -127,7 +127,7 @@ func flagOf(r *http.Request, name, without string) (bool, error) {
 }
 
 // views are those of some sessions, of one client unless that is "".
-func (c *core) views(keys []fleet.Key, now time.Time, client string) []fleet.View {
+func (c *core) views(keys []fleet.Row, now time.Time, client string) []fleet.View {
 	views := make([]fleet.View, 0, len(keys))
 	for _, key := range keys {
 		if v, ok := c.fleet.ViewOf(key, now); ok && (client == "" || v.Program == client) {

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/clients"
@@ -55,7 +54,7 @@ type Agent struct {
 	AutoCompact *clients.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
-	Sample        crosscheck.Sample
+	Sample        Sample
 	Spoke, Hooked transcript.Instant
 	// Report is what else the status line said of this session.
 	Report Report
@@ -79,6 +78,13 @@ type Agent struct {
 	Counted transcript.TriggerCounts
 	// Mark is what the transcript held, in bytes, at the last compaction.
 	Mark int64
+}
+
+// agent is an Agent with what is not stored.
+type agent struct {
+	Agent
+	prompted transcript.Instant   // its newest prompt
+	recent   []transcript.Reading // the newest readings of its session
 }
 
 // Report is what the status line said of the present session besides its context.
@@ -109,7 +115,7 @@ type Opening struct {
 // Limit is one window of an account's rate limits.
 type Limit = transcript.Limit
 
-func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
+func reset(a *agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{
 		Kind:  alerts.EventReset,
 		Agent: alerts.AgentID(a.ID),
@@ -119,25 +125,15 @@ func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	}
 }
 
-// unread returns a session of the agent whose transcript has not been read. It has
-// only the values that hooks reported.
-func (a *Agent) unread() *transcript.Session {
-	t := &transcript.Session{Model: a.Sample.Model}
-	if a.Client != "" {
-		t.SetParticulars(transcript.Particulars{Client: a.Client})
-	}
-	return t
-}
-
-func (a *Agent) process() process { return process{a.PID, a.Start} }
+func (a *agent) process() process { return process{a.PID, a.Start} }
 
 // inPane reports whether the agent is in that pane, as far as both are known.
-func (a *Agent) inPane(tmux string, server int, pane string) bool {
+func (a *agent) inPane(tmux string, server int, pane string) bool {
 	return a.Pane != "" && a.Pane == pane && (a.Tmux == "" || tmux == "" || a.Tmux == tmux) &&
 		(a.Server == 0 || server == 0 || a.Server == server)
 }
 
-func (a *Agent) seen() alerts.Event {
+func (a *agent) seen() alerts.Event {
 	return alerts.Event{
 		Kind:   alerts.EventSeen,
 		Agent:  alerts.AgentID(a.ID),

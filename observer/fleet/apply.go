@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/observer/fleet/backlog"
 	"sm/transcript"
 )
 
@@ -39,9 +38,9 @@ func (n *Update) add(m Update) {
 
 func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
 
-// Apply takes in news of one transcript. What c points to may be used again
-// afterwards. That reading has caught up is for the caller to know: then is the
-// time to call Settle; until then there is no news.
+// Apply takes in a change of one transcript. What c points to may be used again
+// afterwards. There are no events before Settle, which the caller calls when
+// reading has caught up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	if c.CaughtUp {
 		return n
@@ -57,8 +56,8 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		earlier = []transcript.Session{dropped(old, &c)}
 	}
 	x, was := f.place(&c)
-	if c.Whole && (len(earlier) > 0 || x.extra != nil) {
-		x.more().Earlier = earlier
+	if c.Whole {
+		x.Earlier = earlier
 	}
 	f.counters.Read(&was, &x.Session)
 	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
@@ -66,62 +65,48 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	f.changed.count()
 	f.changed.file(c.Cursor.Path)
-	if !f.settled {
-		f.keep(x, &was, &c)
-		return n
-	}
-	return f.news(x, &was, &c, again)
-}
-
-// keep puts a change of a file into its backlog: only Settle can say what of it is news.
-func (f *Fleet) keep(x *file, was *transcript.Session, c *transcript.Change) {
-	if x.backlog == nil || c.Whole {
-		x.backlog = &backlog.Backlog{}
+	p := past{
+		messages:    c.Messages,
+		compactions: c.Compactions,
+		bills:       c.Bills,
+		fresh:       x.Session.Total() - was.Total(),
+		whole:       c.Whole,
 	}
 	if c.Whole {
-		x.backlog.Begin(c, f.created, f.counters.Today.Begins)
-	} else {
-		x.backlog.Grow(c, x.Session.Total()-was.Total())
+		p.messages = once(c.Messages)
+		x.backlog = nil
 	}
-	if !x.sub && x.of != nil {
-		x.backlog.Billed(c.Bills)
-		f.did(x, c)
+	if f.settled {
+		return f.news(x, &was, &c, &p, again)
 	}
+	x.backlog = append(x.backlog, p.clone())
+	if !x.sub {
+		f.did(x, &c)
+	}
+	return n
 }
 
 // news counts the changes of a file and returns the resulting events. again means
 // that the file was known before.
-func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, again bool) (n Update) {
-	fresh := x.Session.Total() - was.Total()
+func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *past, again bool) (n Update) {
 	f.giveRecord(x)
 	if c.Whole {
 		x.stamped = 0
-		if x.extra != nil {
-			*x.extra = extra{Key: x.extra.Key, Undecided: x.extra.Undecided, Earlier: x.extra.Earlier}
-		}
-		c.Messages = backlog.Once(c.Messages)
+		x.ahead = 0
+		x.Inherited = Inherited{}
+		x.Copies = nil
+		x.Known = nil
 	}
 	f.temper(x, c.Entries)
-	for i := range c.Messages {
-		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
-	}
-	var mine, known []transcript.Compaction
-	for i := range c.Compactions {
-		switch own, isNew := f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At)); {
-		case isNew:
-			mine = append(mine, c.Compactions[i])
-		case own:
-			known = append(known, c.Compactions[i])
-		}
-	}
-	x.clamp()
+	counts := func(at transcript.Instant) bool { return !c.Whole || at == 0 || at >= f.created }
+	mine, known := f.claim(x, p, counts)
 	if x.sub {
 		return n
 	}
 	f.did(x, c)
-	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
+	f.bill(x, c.Bills, counts)
 	n = f.fileEvents(x, *was, c, mine, known, again)
-	f.threadKept(x, n.Heard)
+	f.keepHeard(x, n.Heard)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
 			n.add(f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest)))
@@ -142,9 +127,9 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	for _, x := range order {
 		f.giveRecord(x)
 	}
-	n.Observed = f.origins.settle(order, func(x *file, bills []transcript.Bill) {
-		f.bill(x, bills, func(at transcript.Instant) bool { return at > f.created })
-	})
+	for _, x := range order {
+		n.Observed = append(n.Observed, f.claimBacklog(x)...)
+	}
 	f.settled = true
 	f.changed.settle()
 	f.changed.count()

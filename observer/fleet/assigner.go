@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -14,8 +13,8 @@ import (
 // meet applies what a signal reports about an agent besides its event. Only the
 // agent's own process reports its place; the next process does so once that has
 // ended.
-func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
-	before := *a
+func (f *Fleet) meet(a *agent, o *hook.Origin) (n Update) {
+	before := a.Agent
 	set := func(to *string, value string) {
 		if value != "" {
 			*to = value
@@ -27,82 +26,75 @@ func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
 	set(&a.Name, o.Name)
 	set(&a.Provider, o.Provider)
 	set(&a.Project, o.Project)
-	if !as.stranger(a, o) {
+	if !f.stranger(a, o) {
 		if o.Pane != "" {
 			a.Tmux = o.Tmux
 			a.Server = o.Server
 			a.Pane = o.Pane
 		}
 		if o.PID != 0 {
-			as.runs(a, process{o.PID, o.Start})
+			f.runs(a, process{o.PID, o.Start})
 		}
 	}
 	if a.Label == "" {
-		a.Label = as.agentLabel(a)
+		a.Label = f.agentLabel(a)
 	}
 	if a.Parent != before.Parent || a.Name != before.Name {
 		n.event(a.seen())
 	}
-	if *a != before {
-		as.changed.agent(a.ID)
+	if a.Agent != before {
+		f.changed.agent(a.ID)
 	}
 	return n
 }
 
 // take makes a session the present one of an agent: a new session, or one that the agent had before and has
 // been seen to take up again. What comes late opens nothing.
-func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
+func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
 	if key == "" || a.Session == key {
 		return n
 	}
-	rec := as.records[key]
+	rec := f.recordOf(key)
 	late := at < a.Since
 	switch {
 	case rec == nil: // a new session
-		rec = as.record(key, key)
+		rec = f.record(key, key)
 	case late:
-		return as.adopt(a, rec)
+		return f.adopt(a, rec)
 	case rec.Agent == a.ID && a.Session != "" && a.Resumed != key:
 		return n // a session that it has left
 	default:
-		n = as.leave(a, rec)
+		n = f.leave(a, rec)
 	}
 	rec.Agent = a.ID
-	as.changed.record(key)
+	f.changed.record(key)
 	if late {
 		return n
 	}
-	before := as.lastSign(a)
+	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
-	as.costs.carryTotals(a, rec)
-	as.billing.goOn(a.Session, rec)
+	f.carryTotals(a, rec)
+	f.goOn(a.Session, rec)
 	a.Session = key
 	a.Since = at
 	a.Resumed = ""
-	a.Sample = crosscheck.Sample{}
+	a.Sample = Sample{}
 	a.Report = Report{}
 	a.Mark = 0
 	a.Ended = 0
 	a.Asks = ""
-	delete(as.recent, a.ID)
-	as.changed.agent(a.ID)
+	a.recent = nil
+	f.changed.agent(a.ID)
 	if first {
 		return n
 	}
 	ev := reset(a, at, cause)
 	ev.Carried = a.Carried != 0 && at >= a.Carried && at <= a.Carried+carriedFor
-	if s := as.sessions[key]; s != nil && len(s.own) > 0 {
-		x := &s.own[0].Session
-		if x.Started != 0 { // its records may have been there before the signal
-			ev.At = min(at, max(x.Started, before+1)).Time()
-		}
-		n.event(ev)
-		if _, known := x.Context(); known {
-			n.event(as.gauge.reading(a.ID, x, a, x.Reading))
-		}
-		return n
+	if started := f.sessionOf(a).Started; started != 0 { // its records may have been there before the signal
+		ev.At = min(at, max(started, before+1)).Time()
 	}
 	n.event(ev)
+	n.add(f.again(a))
 	return n
 }
 
@@ -112,41 +104,41 @@ const carriedFor = transcript.Instant(time.Minute)
 
 // continues makes the session with that key the present one of the agent that is in s:
 // the client's records link the two. The process of the new session is the agent's.
-func (as *assigner) continues(s *session, key string, at transcript.Instant) (n Update) {
-	id, current := as.agentOf(s)
+func (f *Fleet) continues(s *session, key string, at transcript.Instant) (n Update) {
+	id, current := f.agentOf(s)
 	if !current || key == s.key || !isUUID(key) {
 		return n
 	}
-	a := as.agent(id)
-	if other := as.agentIn(key); other != nil && other != a {
+	a := f.agent(id)
+	if other := f.currentAgent(f.sessions[key]); other != nil && other != a {
 		if other.Registered || other.ID != key { // it has a name of its own
 			return n
 		}
-		as.runs(a, other.process())
+		f.runs(a, other.process())
 		a.Tmux = other.Tmux
 		a.Server = other.Server
 		a.Pane = other.Pane
 		a.HookedIn = other.HookedIn
-		n = as.merge(other, a)
+		n = f.merge(other, a)
 	}
 	a.Carried = at
 	a.Resumed = key
-	n.add(as.take(a, key, at, alerts.CauseSession))
+	n.add(f.take(a, key, at, alerts.CauseSession))
 	return n
 }
 
 // adopt gives an agent a session that it must have left already, for the news of it came late.
 // A session that another agent has stays with that agent.
-func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {
-	other := as.agents[rec.Agent]
+func (f *Fleet) adopt(a *agent, rec *SessionRecord) (n Update) {
+	other := f.agents[rec.Agent]
 	if rec.Agent == a.ID || rec.Agent != rec.SessionID ||
-		other != nil && (other.Session != rec.SessionID || !as.same(a, other)) {
+		other != nil && (other.Session != rec.SessionID || !f.same(a, other)) {
 		return n
 	}
-	first := a.Session != "" && !as.hasLeft(a)
-	n = as.leave(a, rec)
+	first := a.Session != "" && !f.hasLeft(a)
+	n = f.leave(a, rec)
 	rec.Agent = a.ID
-	as.changed.record(rec.SessionID)
+	f.changed.record(rec.SessionID)
 	if first { // until now it seemed to have begun with the session that it is in
 		n.event(reset(a, a.Since, alerts.CauseSession))
 	}
@@ -154,19 +146,19 @@ func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {
 }
 
 // leave takes a session from the agent that has it.
-func (as *assigner) leave(a *Agent, rec *SessionRecord) (n Update) {
+func (f *Fleet) leave(a *agent, rec *SessionRecord) (n Update) {
 	key := rec.SessionID
-	other := as.agents[rec.Agent]
+	other := f.agents[rec.Agent]
 	switch {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
 		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
-	case other != nil && other.Session == key && !other.Registered && as.same(a, other):
+	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
-		n = as.merge(other, a)
+		n = f.merge(other, a)
 	case other != nil && other.Session == key:
 		other.Session = ""
-		as.changed.agent(other.ID)
+		f.changed.agent(other.ID)
 	}
 	return n
 }
@@ -182,38 +174,28 @@ func isAgent(id string) bool {
 	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// assigner decides which session an agent is in, by hooks, reports and the
-// client's registry.
-type assigner struct {
-	*roster
-	gauge   *gauge
-	costs   *costs
-	billing *billing
-	early   []Client // what the registry said before Settle
-}
-
 // change makes the session that a hook names the present one of the agent.
-func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
+func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) Update {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
 		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
 			return Update{}
 		}
-	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+crosscheck.Lag &&
+	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
 		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
 		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
 		a.Carried = max(a.Carried, at)
-		as.changed.agent(a.ID)
+		f.changed.agent(a.ID)
 		if at >= a.Since && a.Session != p.SessionID {
 			a.Resumed = p.SessionID
-			as.changed.agent(a.ID)
+			f.changed.agent(a.ID)
 		}
 		return Update{}
 	case p.Event == hook.SessionStart && p.Source == "clear":
 		cause = alerts.CauseClear
 	}
-	return as.take(a, p.SessionID, at, cause)
+	return f.take(a, p.SessionID, at, cause)
 }

@@ -17,13 +17,6 @@ const (
 	goesOnWithin = transcript.Instant(3600e9)
 )
 
-// billing knows what boundaries cost, and what sessions did before theirs.
-type billing struct {
-	*roster
-	worked map[string]*worked // by session
-	after  map[string]string  // by session: the session that the agent had before
-}
-
 // worked is what a session did.
 type worked struct {
 	done    transcript.Worked
@@ -34,114 +27,114 @@ type worked struct {
 }
 
 // did keeps what a change says was done.
-func (b *billing) did(x *file, c *transcript.Change) {
-	w := b.worked[x.of.key]
+func (f *Fleet) did(x *file, c *transcript.Change) {
+	w := f.worked[x.of.key]
 	if w == nil {
 		w = &worked{}
-		b.worked[x.of.key] = w
+		f.worked[x.of.key] = w
 	}
 	w.done = bills.Extend(w.done, c.Worked)
 	w.started, w.active, w.dir = x.Session.Started, x.Session.Active, filepath.Dir(x.Cursor.Path)
 	w.context, _ = x.Session.Context()
-	if len(b.worked) > workedKept {
-		keys := slices.SortedFunc(maps.Keys(b.worked), func(p, q string) int {
-			return cmp.Or(cmp.Compare(b.worked[q].active, b.worked[p].active), cmp.Compare(p, q))
+	if len(f.worked) > workedKept {
+		keys := slices.SortedFunc(maps.Keys(f.worked), func(p, q string) int {
+			return cmp.Or(cmp.Compare(f.worked[q].active, f.worked[p].active), cmp.Compare(p, q))
 		})
 		for _, key := range keys[workedKept/2:] {
-			delete(b.worked, key)
-			delete(b.after, key)
+			delete(f.worked, key)
+			delete(f.after, key)
 		}
 	}
 }
 
 // goOn records that an agent continues in another session.
-func (b *billing) goOn(from string, to *SessionRecord) {
+func (f *Fleet) goOn(from string, to *SessionRecord) {
 	if from == "" || from == to.SessionID {
 		return
 	}
-	b.follows(to.SessionID, from)
-	if rec := b.records[from]; rec != nil && rec.bills().Dear > 0 && len(to.bills().List) == 0 {
+	f.follows(to.SessionID, from)
+	if rec := f.recordOf(from); rec != nil && rec.bills().Dear > 0 && len(to.bills().List) == 0 {
 		to.bill(bills.Kept{Dear: rec.bills().Dear})
 	}
 }
 
 // follows notes which session another one goes on from. Of many that are known those are forgotten whose work is.
-func (b *billing) follows(to, from string) {
-	if len(b.after) >= workedKept {
-		maps.DeleteFunc(b.after, func(_, from string) bool { return b.worked[from] == nil })
+func (f *Fleet) follows(to, from string) {
+	if len(f.after) >= workedKept {
+		maps.DeleteFunc(f.after, func(_, from string) bool { return f.worked[from] == nil })
 	}
-	if len(b.after) >= workedKept {
-		clear(b.after) // sessions that are resumed again and again: the folder says which one came before
+	if len(f.after) >= workedKept {
+		clear(f.after) // sessions that are resumed again and again: the folder says which one came before
 	}
-	b.after[to] = from
+	f.after[to] = from
 }
 
 // before is what the session did that another one goes on from: the agent's own, else the one of the same
 // folder that was last active.
-func (b *billing) before(x *file) *worked {
-	if w := b.worked[b.after[x.of.key]]; w != nil {
+func (f *Fleet) before(x *file) *worked {
+	if w := f.worked[f.after[x.of.key]]; w != nil {
 		return w
 	}
 	dir := filepath.Dir(x.Cursor.Path)
 	start := x.Session.Started
 	last := ""
-	for key, w := range b.worked {
+	for key, w := range f.worked {
 		if key == x.of.key || w.dir != dir || w.active > start || start-w.active > goesOnWithin || w.started >= start {
 			continue
 		}
-		if last == "" || w.active > b.worked[last].active || w.active == b.worked[last].active && key < last {
+		if last == "" || w.active > f.worked[last].active || w.active == f.worked[last].active && key < last {
 			last = key
 		}
 	}
 	if last != "" {
-		b.follows(x.of.key, last)
+		f.follows(x.of.key, last)
 	}
-	return b.worked[last]
+	return f.worked[last]
 }
 
 // bill takes the bills of a change of a session's own file. What was copied from another session
 // is on that one's bill.
-func (b *billing) bill(x *file, list []transcript.Bill, counts func(at transcript.Instant) bool) {
+func (f *Fleet) bill(x *file, list []transcript.Bill, counts func(at transcript.Instant) bool) {
 	if x.sub || x.of.record == nil || x != x.of.own[0] {
 		return
 	}
 	for i := range list {
 		v := list[i]
-		if v.Kind == transcript.BilledCompaction && slices.Contains(x.also().Copies, v.Key) ||
-			v.Kind != transcript.BilledCompaction && x.also().Inherited.Messages > 0 {
+		if v.Kind == transcript.BilledCompaction && slices.Contains(x.Copies, v.Key) ||
+			v.Kind != transcript.BilledCompaction && x.Inherited.Messages > 0 {
 			continue
 		}
 		if v.Kind != transcript.BilledCompaction && v.Before == 0 {
-			if w := b.before(x); w != nil {
+			if w := f.before(x); w != nil {
 				v = bills.Against(v, w.done, w.context, w.active)
 			}
 		}
 		v.Work = nil
 		v.Grown = nil
-		b.keep(x.of.record, v, counts(v.At))
+		f.keepBill(x.of.record, v, counts(v.At))
 	}
 }
 
-// keep adds a bill to a session and counts its growth. History decides what is
+// keepBill adds a bill to a session and counts its growth. History decides what is
 // expensive, and starts no row.
-func (b *billing) keep(rec *SessionRecord, v transcript.Bill, counts bool) {
+func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 	kept, was, ok := rec.bills().With(v)
 	if !ok {
 		return
 	}
-	if counts && b.counters.Billed(&was, &v) {
-		b.changed.count()
+	if counts && f.counters.Billed(&was, &v) {
+		f.changed.count()
 	}
 	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction && v.Trigger != transcript.Idle {
 		dear := false
-		b.counters.Dear, dear = bills.Dear(b.counters.Dear, v.Tokens)
+		f.counters.Dear, dear = bills.Dear(f.counters.Dear, v.Tokens)
 		if kept.Dear++; !dear || !counts {
 			kept.Dear = 0
 		}
-		b.changed.count()
+		f.changed.count()
 	}
 	rec.bill(kept)
-	b.changed.record(rec.SessionID)
+	f.changed.record(rec.SessionID)
 }
 
 // bills are those of a session.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,10 +13,10 @@ import (
 
 // place finds or makes the file of a change and brings it up to date. It returns
 // what the file was before, nothing if it was read from its beginning.
-func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session) {
+func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	path := c.Cursor.Path
-	if x = ct.moved(c.From, path); x == nil {
-		x = ct.files[path]
+	if x = f.moved(c.From, path); x == nil {
+		x = f.files[path]
 	}
 	if x == nil {
 		x = &file{}
@@ -28,67 +29,58 @@ func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session)
 	x.Name = c.Name
 	x.Parent = c.Parent
 	x.Session = c.Session
-	x.setTitle(c.Title.Or(x.titleOf())) // the name of a thread is not in its transcript
+	x.Title = c.Title.Or(x.Title) // the name of a thread is not in its transcript
 	switch sub := isSubagent(c.Name, c.Parent); {
 	case sub && c.Alone:
 		x.sub = false
-		x.setKey(cmp.Or(x.also().Key, path))
+		x.Key = cmp.Or(x.Key, path)
 	case sub || isUUID(c.Name):
 		x.sub = sub
-		x.setKey("")
+		x.Key = ""
 	default:
 		x.sub = false
 	}
-	ct.files[path] = x
-	ct.share(x)
-	ct.attach(x)
+	f.files[path] = x
+	f.share(x)
+	f.attach(x)
 	return x, was
 }
 
 // moved takes a file from its old path; nil when nothing is known there. A file
 // that has no session's id for a name stays in the session that it was in.
-func (ct *catalog) moved(from, to string) *file {
-	x := ct.files[from]
+func (f *Fleet) moved(from, to string) *file {
+	x := f.files[from]
 	if x == nil || from == to {
 		return nil
 	}
-	ct.drop(to) // what was there has been overwritten
-	if !x.sub && x.also().Key == "" {
-		x.setKey(x.of.key)
+	f.drop(to) // what was there has been overwritten
+	if !x.sub && x.Key == "" {
+		x.Key = x.of.key
 	}
-	delete(ct.files, from)
-	ct.changed.file(from)
+	delete(f.files, from)
+	f.changed.file(from)
 	return x
 }
 
 // drop forgets a file. What it claimed stays claimed, and the session keeps its
 // record.
-func (ct *catalog) drop(path string) {
-	if x := ct.files[path]; x != nil {
-		ct.detach(x)
-		delete(ct.files, path)
-		ct.changed.file(path)
+func (f *Fleet) drop(path string) {
+	if x := f.files[path]; x != nil {
+		f.detach(x)
+		delete(f.files, path)
+		f.changed.file(path)
 	}
 }
 
 // attach puts a file with its session, after each change.
-func (ct *catalog) attach(x *file) {
+func (f *Fleet) attach(x *file) {
 	key := x.key()
 	if x.of != nil && x.of.key != key {
-		ct.detach(x)
+		f.detach(x)
 	}
 	s := x.of
 	if s == nil {
-		s = ct.sessions[key]
-		if s == nil {
-			s = &session{
-				key:    key,
-				uuid:   isUUID(key),
-				owner:  transcript.KeyOf([]byte(key)),
-				record: ct.records[key],
-			}
-			ct.sessions[key] = s
-		}
+		s = f.session(key)
 		x.of = s
 		if x.sub {
 			if s.side == nil {
@@ -107,7 +99,7 @@ func (ct *catalog) attach(x *file) {
 	}
 }
 
-func (ct *catalog) detach(x *file) {
+func (f *Fleet) detach(x *file) {
 	s := x.of
 	same := func(y *file) bool { return x == y }
 	s.own = slices.DeleteFunc(s.own, same)
@@ -119,14 +111,14 @@ func (ct *catalog) detach(x *file) {
 		}
 	}
 	x.of = nil
-	if len(s.own) == 0 && s.side == nil {
-		delete(ct.sessions, s.key)
+	if len(s.own) == 0 && s.side == nil && s.record == nil {
+		delete(f.sessions, s.key)
 	}
 }
 
 // share lets strings that say the same be the same, for most sessions differ in
 // nothing but path and id.
-func (ct *catalog) share(x *file) {
+func (f *Fleet) share(x *file) {
 	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}
@@ -135,42 +127,32 @@ func (ct *catalog) share(x *file) {
 	case x.Name:
 		s.ID = x.Name
 	default:
-		s.ID = ct.intern(s.ID)
+		s.ID = f.intern(s.ID)
 	}
-	x.Parent = ct.intern(x.Parent)
-	s.Model, s.Version, s.CWD = ct.intern(s.Model), ct.intern(s.Version), ct.intern(s.CWD)
+	x.Parent = f.intern(x.Parent)
+	s.Model, s.Version, s.CWD = f.intern(s.Model), f.intern(s.Version), f.intern(s.CWD)
 }
 
 // intern forgets all when it knows too many: then it serves badly, whatever the
 // transcripts hold, but never fills the memory.
-func (ct *catalog) intern(s string) string {
+func (f *Fleet) intern(s string) string {
 	const most = 1 << 14
-	if have, ok := ct.shared[s]; ok || s == "" {
+	if have, ok := f.shared[s]; ok || s == "" {
 		return have
 	}
-	if len(ct.shared) >= most {
-		clear(ct.shared)
+	if len(f.shared) >= most {
+		clear(f.shared)
 	}
-	ct.shared[s] = s
+	f.shared[s] = s
 	return s
-}
-
-// catalog knows the transcripts and the sessions that they belong to. Each session gets a label once.
-type catalog struct {
-	*basis
-	files    map[string]*file          // by path
-	sessions map[string]*session       // by key, those with files
-	records  map[string]*SessionRecord // by key, of all sessions ever seen
-	labels   map[string]struct{}       // ever given
-	shared   map[string]string         // strings that many sessions have in common
 }
 
 // claimOrder puts origins before copies, as far as they can be told apart: a
 // session's own records before those of subagents, which may repeat them; files
 // without an origin before files with one; then by time. Files of subagents that
 // were copied with their session follow its order.
-func (ct *catalog) claimOrder() []*file {
-	order := slices.SortedFunc(maps.Values(ct.files), func(a, b *file) int {
+func (f *Fleet) claimOrder() []*file {
+	order := slices.SortedFunc(maps.Values(f.files), func(a, b *file) int {
 		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 	})
 	ranks := map[*session]int{}
@@ -186,16 +168,16 @@ func (ct *catalog) claimOrder() []*file {
 }
 
 // Cursors says where reading goes on, by path.
-func (ct *catalog) Cursors() []transcript.Cursor {
-	cursors := make([]transcript.Cursor, 0, len(ct.files))
-	for _, path := range slices.Sorted(maps.Keys(ct.files)) {
-		cursors = append(cursors, ct.files[path].Cursor)
+func (f *Fleet) Cursors() []transcript.Cursor {
+	cursors := make([]transcript.Cursor, 0, len(f.files))
+	for _, path := range slices.Sorted(maps.Keys(f.files)) {
+		cursors = append(cursors, f.files[path].Cursor)
 	}
 	return cursors
 }
 
 // giveRecord gives the session of a file its record, once. A subagent's file gives none.
-func (ct *catalog) giveRecord(x *file) {
+func (f *Fleet) giveRecord(x *file) {
 	s := x.of
 	if x.sub {
 		return
@@ -205,47 +187,84 @@ func (ct *catalog) giveRecord(x *file) {
 		if !s.uuid {
 			name = cmp.Or(x.Session.ID, x.Name)
 		}
-		s.record = ct.record(s.key, name)
+		s.record = f.record(s.key, name)
 	}
 	if s.record.Seen.IsZero() && x.Session.Active != 0 {
 		s.record.Seen = x.Session.Active.Time()
-		ct.changed.record(s.key)
+		f.changed.record(s.key)
 	}
 }
 
 // record finds or makes the record of a session, whose label begins like the name.
-func (ct *catalog) record(key, name string) *SessionRecord {
-	rec := ct.records[key]
-	if rec == nil {
-		rec = &SessionRecord{SessionID: key, Agent: key, Label: ct.label(name, labelLength)}
-		ct.records[key] = rec
-		ct.changed.record(key)
+func (f *Fleet) record(key, name string) *SessionRecord {
+	s := f.session(key)
+	if s.record == nil {
+		s.record = &SessionRecord{SessionID: key, Agent: key, Label: f.label(name, labelLength)}
+		f.changed.record(key)
 	}
-	return rec
+	return s.record
+}
+
+// recordOf returns the record of a session, nil if it has none.
+func (f *Fleet) recordOf(key string) *SessionRecord {
+	if s := f.sessions[key]; s != nil {
+		return s.record
+	}
+	return nil
+}
+
+// recordsOf iterates over the records of all sessions of an agent.
+func (f *Fleet) recordsOf(agent string) iter.Seq[*SessionRecord] {
+	return func(yield func(*SessionRecord) bool) {
+		for _, s := range f.sessions {
+			if s.record != nil && s.record.Agent == agent && !yield(s.record) {
+				return
+			}
+		}
+	}
+}
+
+// session finds or makes a session.
+func (f *Fleet) session(key string) *session {
+	s := f.sessions[key]
+	if s == nil {
+		s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key))}
+		f.sessions[key] = s
+	}
+	return s
+}
+
+// transcript returns the file whose figures count for a session, nil if none has
+// been read.
+func (f *Fleet) transcript(key string) *file {
+	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
+		return s.own[0]
+	}
+	return nil
 }
 
 // label finds a name for metrics that was never given before: the first n characters,
 // more of them when others begin alike, else with a number.
-func (ct *catalog) label(name string, n int) string {
+func (f *Fleet) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
 	label := name
 	for ; n < len(name); n += 4 {
-		if label = name[:n]; !ct.given(label) {
+		if label = name[:n]; !f.given(label) {
 			break
 		}
 	}
 	if n >= len(name) {
 		label = name
 	}
-	for i := 2; ct.given(label); i++ {
+	for i := 2; f.given(label); i++ {
 		label = name + "-" + strconv.Itoa(i)
 	}
-	ct.labels[label] = struct{}{}
+	f.labels[label] = struct{}{}
 	return label
 }
 
-func (ct *catalog) given(label string) bool {
-	_, given := ct.labels[label]
+func (f *Fleet) given(label string) bool {
+	_, given := f.labels[label]
 	return given
 }
 

@@ -12,9 +12,9 @@ import (
 // Clients takes in the client's registry as it is now. Sessions that follow each
 // other in one process belong to one agent. A client that has come to rest has ended
 // its turn.
-func (as *assigner) Clients(cs []Client) (n Update) {
-	before := as.clients
-	as.clients = make(map[string]Client, len(cs))
+func (f *Fleet) Clients(cs []Client) (n Update) {
+	before := f.clients
+	f.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {
 		return cmp.Or(
 			a.Updated.Compare(b.Updated),
@@ -24,24 +24,24 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 	})
 	for _, c := range cs {
 		if c.SessionID != "" {
-			as.clients[c.SessionID] = c // of several processes the one that said so last
+			f.clients[c.SessionID] = c // of several processes the one that said so last
 		}
 	}
 	for _, c := range cs {
 		switch p := processOf(c); {
-		case !p.known(), !isUUID(c.SessionID), as.holders[p] == c.SessionID:
-		case as.clients[c.SessionID].PID != c.PID:
-		case as.settled:
-			n.add(as.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
+		case !p.known(), !isUUID(c.SessionID), f.holders[p] == c.SessionID:
+		case f.clients[c.SessionID].PID != c.PID:
+		case f.settled:
+			n.add(f.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
 		default: // records are given in the order of Settle; until then it is kept who held what
-			as.holders[p] = c.SessionID
-			as.early = append(as.early, c)
+			f.holders[p] = c.SessionID
+			f.early = append(f.early, c)
 		}
 	}
 	for _, c := range cs {
-		if c.Status == atPrompt && as.settled && as.clients[c.SessionID].PID == c.PID &&
+		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID &&
 			before[c.SessionID].Status != atPrompt {
-			if id := as.agentIDIn(c.SessionID); id != "" {
+			if id := f.agentIDIn(c.SessionID); id != "" {
 				n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
 			}
 		}
@@ -52,62 +52,62 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its record now.
-func (as *assigner) hold(p process, id string, at transcript.Instant) (n Update) {
-	if old := as.records[as.holders[p]]; old != nil {
-		switch a := as.agentIn(id); {
+func (f *Fleet) hold(p process, id string, at transcript.Instant) (n Update) {
+	if old := f.recordOf(f.holders[p]); old != nil {
+		switch a := f.currentAgent(f.sessions[id]); {
 		case a != nil && a.process() == p: // its own signals came first
-			n = as.adopt(a, old)
+			n = f.adopt(a, old)
 		default:
-			a = as.agent(old.Agent)
-			if rec := as.records[id]; rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
+			a = f.agent(old.Agent)
+			if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
 				return n // an entry from before it went on
 			}
 			// The registry does not lag behind, but says when the client's status changed
 			// last: the session did so after all that was heard of the one before.
 			a.Resumed = id
-			before := max(as.lastSign(a), a.Hooked)
+			before := max(f.lastSign(a), a.Hooked)
 			if before != 0 {
 				at = max(at, before+1)
 			}
-			n = as.take(a, id, at, alerts.CauseSession)
+			n = f.take(a, id, at, alerts.CauseSession)
 		}
 		old.PID = 0
 		old.ProcStart = ""
-		as.changed.record(old.SessionID)
+		f.changed.record(old.SessionID)
 	} else {
-		n = as.resume(id, at)
+		n = f.resume(id, at)
 	}
-	rec := as.record(id, id)
-	delete(as.holders, process{rec.PID, rec.ProcStart}) // one process at a time
+	rec := f.record(id, id)
+	delete(f.holders, process{rec.PID, rec.ProcStart}) // one process at a time
 	rec.PID = p.pid
 	rec.ProcStart = p.start
-	as.holders[p] = id
-	delete(as.gone, id)
-	as.changed.record(id)
+	f.holders[p] = id
+	f.sessions[id].gone = 0
+	f.changed.record(id)
 	return n
 }
 
 // resume notes that a new process holds a session that its agent had left, as after --resume: with no client in the session
 // that came after it the agent goes back there.
-func (as *assigner) resume(id string, at transcript.Instant) (n Update) {
-	rec := as.records[id]
+func (f *Fleet) resume(id string, at transcript.Instant) (n Update) {
+	rec := f.recordOf(id)
 	if rec == nil {
 		return n
 	}
-	a := as.agents[rec.Agent]
-	if a == nil || a.Session == "" || a.Session == id || as.inClient(a) {
+	a := f.agents[rec.Agent]
+	if a == nil || a.Session == "" || a.Session == id || f.inClient(a) {
 		return n
 	}
 	a.Resumed = id
-	return as.take(a, id, max(at, as.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
+	return f.take(a, id, max(at, f.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
 }
 
 // holdEarly goes through what the registry said before there were records.
-func (as *assigner) holdEarly() (n Update) {
-	clear(as.holders)
-	for _, c := range as.early {
-		n.add(as.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))
+func (f *Fleet) holdEarly() (n Update) {
+	clear(f.holders)
+	for _, c := range f.early {
+		n.add(f.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))
 	}
-	as.early = nil
+	f.early = nil
 	return n
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/bills"
@@ -13,7 +12,7 @@ import (
 
 // report takes from a report of the status line what it says of the session besides the
 // context. One that is older than another before it, or than the session, says nothing.
-func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
+func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Spoke || at < a.Since {
 		return
 	}
@@ -27,7 +26,7 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 		a.Report.CacheExpires = transcript.InstantOf(time.Unix(cache.ExpiresAt.Value, 0))
 	}
 	if total := s.Cost.TotalUSD; total.Known {
-		cs.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
+		f.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
 	}
 	for i, l := range [...]hook.RateLimit{s.RateLimits.FiveHour, s.RateLimits.SevenDay} {
 		if l.UsedPercentage.Known && l.ResetsAt.Known {
@@ -42,8 +41,8 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 
 // Limits returns the newest rate limits that clients of an account reported: five
 // hours, seven days. A limit that was reset since, or never reported, is zero.
-func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
-	for _, a := range cs.agents {
+func (f *Fleet) Limits(now time.Time) (limits [2]Limit) {
+	for _, a := range f.agents {
 		for i, l := range a.Limits {
 			if l.Resets > transcript.InstantOf(now) &&
 				(l.At > limits[i].At || l.At == limits[i].At && l.Used > limits[i].Used) {
@@ -81,8 +80,8 @@ const (
 // report is where counting begins, unless the session began with it. A total that falls in
 // one process has begun anew. No part of a total counts that any client reported before,
 // so that the sum is never more than was spent.
-func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
-	rec := cs.records[a.Session]
+func (f *Fleet) pay(a *agent, usd float64, p process, at transcript.Instant) {
+	rec := f.recordOf(a.Session)
 	if rec == nil {
 		return
 	}
@@ -102,14 +101,14 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 	}
 	spent := 0.0
 	switch {
-	case a.Carried != 0 && at <= a.Carried+crosscheck.Lag: // it may show 0 before it has read the session's total
+	case a.Carried != 0 && at <= a.Carried+lag: // it may show 0 before it has read the session's total
 	case own < 0:
-		if len(before) == 0 && cs.begun(a, at) {
+		if len(before) == 0 && f.begun(a, at) {
 			spent = usd
 		}
 	case usd >= before[own].USD:
 		spent = usd - base
-	case p.known() && (a.Report.Cost.Known || cs.isNew(a, at)):
+	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
 		spent = usd
 	}
 	if own < 0 || usd != before[own].USD {
@@ -119,53 +118,45 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 		}
 		totals = append(totals, Total{usd, p.pid, p.start})
 		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):], rec.bills()}
-		cs.changed.record(rec.SessionID)
+		f.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
-	cs.count(spent)
+	f.spend(spent)
 }
 
-// count adds what was spent to the counters.
-func (cs *costs) count(spent float64) {
-	known := cs.counters.Cost.Known
-	cs.counters.Cost = tally.Cost{USD: cs.counters.Cost.USD + spent, Known: true}
-	if today := &cs.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before
+// spend adds what was spent to the counters.
+func (f *Fleet) spend(spent float64) {
+	known := f.counters.Cost.Known
+	f.counters.Cost = tally.Cost{USD: f.counters.Cost.USD + spent, Known: true}
+	if today := &f.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before
 		*today = tally.Cost{USD: today.USD + spent, Known: true}
 	}
-	if cs.settled && (spent > 0 || !known) {
-		cs.changed.count()
+	if f.settled && (spent > 0 || !known) {
+		f.changed.count()
 	}
 }
 
 // carryTotals lets the session that an agent goes on to begin with the totals of the one
 // before: the client may go on counting. One that began with its client does not.
-func (cs *costs) carryTotals(a *Agent, to *SessionRecord) {
-	from := cs.records[a.Session]
+func (f *Fleet) carryTotals(a *agent, to *SessionRecord) {
+	from := f.recordOf(a.Session)
 	if from == nil || from.Totals == nil || len(from.Totals.List) == 0 || to.Totals != nil && len(to.Totals.List) > 0 ||
 		a.Fresh == to.SessionID {
 		return
 	}
 	to.Totals = &Totals{from.Totals.List, to.bills()}
-	cs.changed.record(to.SessionID)
+	f.changed.record(to.SessionID)
 }
 
 // begun reports whether an agent's session began with its client, and all of it
 // was observed or has just happened.
-func (cs *costs) begun(a *Agent, at transcript.Instant) bool {
-	s := cs.sessions[a.Session]
-	return a.Fresh == a.Session || s != nil && len(s.own) > 0 && !cs.hasLeft(a) && cs.isNew(a, at)
+func (f *Fleet) begun(a *agent, at transcript.Instant) bool {
+	return a.Fresh == a.Session || f.transcript(a.Session) != nil && !f.hasLeft(a) && f.isNew(a, at)
 }
 
 // isNew reports whether a session is young by its transcript and has no copied
 // records.
-func (cs *costs) isNew(a *Agent, at transcript.Instant) bool {
-	s := cs.sessions[a.Session]
-	if s == nil || len(s.own) == 0 {
-		return true
-	}
-	x := s.own[0]
-	return x.Session.Started != 0 && at-x.Session.Started <= young && x.also().Inherited == Inherited{}
+func (f *Fleet) isNew(a *agent, at transcript.Instant) bool {
+	x := f.transcript(a.Session)
+	return x == nil || x.Session.Started != 0 && at-x.Session.Started <= young && x.Inherited == Inherited{}
 }
-
-// costs adds up what clients reported that sessions cost.
-type costs struct{ *roster }

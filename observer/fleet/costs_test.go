@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -24,146 +22,6 @@ func paid(at float64, n int, usd float64, o hook.Origin) step {
 		st := hook.Status{SessionID: uuid(n), SM: o}
 		st.Cost.TotalUSD = hook.Figure[float64]{Value: usd, Known: true}
 		s.f.Status(&st, max(s.f.newest, transcript.InstantOf(second(at))))
-	}
-}
-
-// restarted goes on from what was stored.
-func restarted(s *scene) {
-	d, _ := s.f.Take()
-	counters := s.f.Counters()
-	stored := Stored{Created: created, Settled: true, Counters: counters}
-	for _, rec := range s.f.records {
-		stored.Records = append(stored.Records, *rec)
-	}
-	for _, a := range s.f.agents { // they are kept as JSON
-		var kept Agent
-		data, err := json.Marshal(a)
-		if err == nil {
-			err = json.Unmarshal(data, &kept)
-		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		stored.Agents = append(stored.Agents, kept)
-	}
-	s.f.Stored(d)
-	s.start(stored)
-}
-
-func TestCostCountsOnce(t *testing.T) {
-	t.Parallel()
-	one := from("a", 1)
-	two := from("a", 2)
-	for name, tt := range map[string]struct {
-		steps []step
-		want  float64
-	}{
-		"seen from its start": {
-			[]step{starts(0, 1, "startup", one), paid(1, 1, 0.25, one), paid(2, 1, 1, one)},
-			1,
-		},
-		"known before": {[]step{paid(1, 1, 5, one), paid(2, 1, 5.5, one)}, 0.5},
-		"the same again": {
-			[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 1, one), paid(3, 1, 1, one)},
-			1,
-		},
-		"what comes late": {
-			[]step{starts(0, 1, "startup", one), paid(5, 1, 1, one), paid(2, 1, 0.25, one), paid(6, 1, 1.5, one)},
-			1.5,
-		},
-		"over a restart of the observer": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				restarted,
-				paid(2, 1, 1, one),
-				paid(3, 1, 1.5, one),
-			},
-			1.5,
-		},
-		"resumed with its total": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 1, "resume", two),
-				paid(20, 1, 1, two),
-				paid(21, 1, 1.5, two),
-			},
-			1.5,
-		},
-		"resumed from 0": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 1, "resume", two),
-				paid(20, 1, 0, two),
-				paid(21, 1, 0.5, two),
-			},
-			1.5,
-		},
-		"resumed, 0 and then an old total": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 1, "resume", two),
-				paid(9.5, 1, 0, two),
-				paid(10, 1, 0.75, two),
-				paid(21, 1, 1, two),
-			},
-			1,
-		},
-		"a fall in one client": {
-			[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0.25, one), paid(3, 1, 0.5, one)},
-			1.5,
-		},
-		"two clients in one session": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				paid(2, 1, 0, two),
-				paid(3, 1, 1.5, one),
-				paid(4, 1, 0.5, two),
-				paid(5, 1, 2, one),
-			},
-			2.5,
-		},
-		"cleared, the client goes on": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 2, "clear", one),
-				paid(10, 2, 1, one),
-				paid(11, 2, 1.5, one),
-			},
-			1.5,
-		},
-		"cleared, the client begins anew": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 2, "clear", one),
-				paid(10, 2, 0.25, one),
-				paid(11, 2, 0.5, one),
-			},
-			1.5,
-		},
-		"another client in the pane": {
-			[]step{
-				starts(0, 1, "startup", one),
-				paid(1, 1, 1, one),
-				starts(9, 2, "startup", two),
-				paid(10, 2, 1.5, two),
-			},
-			2.5,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t).play(tt.steps...)
-			if got := s.f.Counters().Cost; math.Abs(got.USD-tt.want) > 1e-9 || !got.Known {
-				t.Errorf("%+v, want %v", got, tt.want)
-			}
-		})
 	}
 }
 
@@ -212,7 +70,7 @@ func TestCostNeverTwice(t *testing.T) {
 			c := clients[r.IntN(len(clients))]
 			switch r.IntN(10) {
 			case 0:
-				restarted(s)
+				restarts(s)
 			case 1: // it ends, and somebody resumes the session: with the total that it left, with an old one, or from 0
 				if r.IntN(2) == 0 {
 					saved[c.session] = c.total

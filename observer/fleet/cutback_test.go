@@ -62,7 +62,7 @@ func TestMessageGrowsOnce(t *testing.T) {
 		for _, m := range d.Messages {
 			disk[m.Key] = m.Owner
 		}
-		f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, stored(f))
+		f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, stored(t, f))
 		f.Apply(growth(c, fold, whole))
 		c, fold = reading(twice)
 		f.Apply(c)
@@ -82,22 +82,4 @@ type ledger map[transcript.Key]transcript.Key
 func (l ledger) Owner(message transcript.Key) (transcript.Key, bool) {
 	owner, ok := l[message]
 	return owner, ok
-}
-
-// stored is what a restart finds after everything of f has been stored.
-func stored(f *Fleet) Stored {
-	s := Stored{Created: f.created.Time(), Settled: true, Counters: f.Counters()}
-	for _, x := range f.files {
-		s.Files = append(s.Files, x.stored())
-	}
-	for _, rec := range f.records {
-		s.Records = append(s.Records, *rec)
-	}
-	for _, a := range f.agents {
-		s.Agents = append(s.Agents, *a)
-	}
-	for k, owner := range f.claims {
-		s.Claims = append(s.Claims, Claim{Key: k, Owner: owner})
-	}
-	return s
 }

@@ -6,11 +6,5 @@
 // and count nothing from before the state directory was created. The label of a
 // session is assigned once and to no other session.
 //
-// A Fleet has parts, each in the file of its name. A part owns some of the data
-// and uses the parts below it: basis (settings, clock, counters) is used by
-// catalog (files, sessions, labels), catalog by roster (agents), roster by
-// resolver, gauge, costs and finder, and these by assigner, origins, liveness and
-// viewer.
-//
 // The fleet does not store anything: Take returns the changes for observer/state.
 package fleet

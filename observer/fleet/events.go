@@ -11,22 +11,22 @@ import (
 // mine are the compactions of the change that happened in this session and are
 // new; known are compactions that were new before, of which only details changed.
 // again means that the file had been read before.
-func (g *gauge) fileEvents(
+func (f *Fleet) fileEvents(
 	x *file,
 	was transcript.Session,
 	c *transcript.Change,
 	mine, known []transcript.Compaction,
 	again bool,
 ) (n Update) {
-	id, current := g.agentOf(x.of)
+	id, current := f.agentOf(x.of)
 	if x != x.of.own[0] {
 		current = false // a copy
 	}
-	a := g.currentAgent(x.of)
+	a := f.currentAgent(x.of)
 	was.Version = x.Session.Version
 	was.Particulars = x.Session.Particulars
 	t := eventMaker{
-		gauge: g,
+		f:     f,
 		id:    id,
 		a:     a,
 		x:     x,
@@ -59,11 +59,11 @@ func (g *gauge) fileEvents(
 	return n
 }
 
-// teller turns the entries of one change into events.
+// eventMaker turns the entries of one change into events.
 type eventMaker struct {
-	gauge *gauge
+	f     *Fleet
 	id    string
-	a     *Agent // nil when no more is known than the session
+	a     *agent // nil when no more is known than the session
 	x     *file
 	seen  transcript.Session      // what the window depends on, as it was at the entry
 	mine  []transcript.Compaction // without an event yet
@@ -91,7 +91,7 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	}
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
-		ev := t.gauge.reading(t.id, s, t.a, s.Reading)
+		ev := t.f.reading(t.id, s, t.a, s.Reading)
 		ev.History, ev.Cycle = history, 1+s.Total()
 		t.out = append(t.out, ev)
 	}
@@ -107,9 +107,9 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		}
 		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 		if t.a != nil {
-			t.gauge.remember(t.a, r)
+			t.f.remember(t.a, r)
 		}
-		t.out = append(t.out, t.gauge.reading(t.id, &t.seen, t.a, r))
+		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		for i := range t.mine {
@@ -146,7 +146,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 // compaction emits the i-th compaction of a list and removes it.
 func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
 	e := (*list)[i]
-	if now := t.gauge.newest; now != 0 && e.At > now+skew {
+	if now := t.f.newest; now != 0 && e.At > now+skew {
 		e.At = now
 	}
 	*list = append((*list)[:i:i], (*list)[i+1:]...)
@@ -154,7 +154,7 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	if s.Model == "" {
 		s = &t.x.Session
 	}
-	window := t.gauge.windowOf(t.a, s)
+	window := t.f.windowOf(t.a, s).Tokens
 	t.out = append(t.out, alerts.Event{
 		Kind:       alerts.EventCompacted,
 		Agent:      alerts.AgentID(t.id),
@@ -165,7 +165,7 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 		PreTokens:  e.PreTokens,
 		Model:      s.Model,
 		Window:     window,
-		CompactsAt: t.gauge.compactsAt(t.a, s, window),
+		CompactsAt: t.f.compactsAt(t.a, s, window),
 		History:    history,
 	})
 }
@@ -173,17 +173,17 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 // estimate guesses the context of a session whose provider reports no usage at all.
 func (t *eventMaker) estimate(compacted bool) {
 	s := &t.x.Session
-	if s.Peak > 0 || s.Turns == 0 || !t.gauge.options.Estimate {
+	if s.Peak > 0 || s.Turns == 0 || !t.f.options.Estimate {
 		return
 	}
 	if compacted {
-		a := t.gauge.agent(t.id)
+		a := t.f.agent(t.id)
 		a.Mark = s.Bytes
-		t.gauge.changed.agent(a.ID)
+		t.f.changed.agent(a.ID)
 		t.a = a
 	}
-	if tokens := t.gauge.estimate(t.x, t.a); tokens > 0 {
-		ev := t.gauge.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
+	if tokens := t.f.estimate(t.x, t.a); tokens > 0 {
+		ev := t.f.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.out = append(t.out, ev)
 	}

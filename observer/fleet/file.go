@@ -6,112 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"sm/observer/fleet/backlog"
 	"sm/transcript"
 )
 
 // file is one transcript with the session that it belongs to.
-// There are as many as transcripts, so that what few have is behind pointers.
 type file struct {
-	Cursor       transcript.Cursor
-	Name, Parent string
-	Session      transcript.Session
-	extra        *extra // nil for most
-	of           *session
-	backlog      *backlog.Backlog // nil once the fleet is settled
-	// stamped is the time for which the newest reading or compaction was stamped.
-	stamped transcript.Instant
-	title   *transcript.Title // nil for none; what it points to never changes
-	sub     bool              // a subagent's
-	grew    bool              // while it was watched, so that somebody writes it: see grows
-}
-
-// extra is what few files have: the fields of File by these names, and ahead, the newest
-// time for which a stamp was taken that could not be.
-type extra struct {
-	Key           string
-	Inherited     Inherited
-	Copies, Known []transcript.Key
-	Undecided     []transcript.Compaction
-	Earlier       []transcript.Session
-	ahead         transcript.Instant
-}
-
-// nothing is the extra of all other files, to be read alone.
-var nothing = &extra{}
-
-// also is a file's extra to read, never nil.
-func (x *file) also() *extra {
-	if x.extra == nil {
-		return nothing
-	}
-	return x.extra
-}
-
-// more is a file's extra to write.
-func (x *file) more() *extra {
-	if x.extra == nil {
-		x.extra = &extra{}
-	}
-	return x.extra
-}
-
-// newFile takes a file that was stored.
-func newFile(s *File) *file {
-	x := &file{
-		Cursor:  s.Cursor,
-		Name:    s.Name,
-		Parent:  s.Parent,
-		Session: s.Session,
-	}
-	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known)+len(s.Undecided)+len(s.Earlier) > 0 {
-		x.extra = &extra{
-			Key:       s.Key,
-			Inherited: s.Inherited,
-			Copies:    s.Copies,
-			Known:     s.Known,
-			Undecided: s.Undecided,
-			Earlier:   s.Earlier,
-		}
-	}
-	x.setTitle(s.Title)
-	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
-	return x
-}
-
-// stored is a file as it is to be stored.
-func (x *file) stored() File {
-	e := x.also()
-	return File{
-		Cursor:    x.Cursor,
-		Name:      x.Name,
-		Parent:    x.Parent,
-		Key:       e.Key,
-		Session:   x.Session,
-		Inherited: e.Inherited,
-		Copies:    e.Copies,
-		Known:     e.Known,
-		Title:     x.titleOf(),
-		Undecided: e.Undecided,
-		Earlier:   e.Earlier,
-	}
-}
-
-// setTitle keeps the title that the file gives its session.
-func (x *file) setTitle(t transcript.Title) {
-	switch {
-	case t == transcript.Title{}:
-		x.title = nil
-	case x.title == nil || *x.title != t:
-		x.title = &t
-	}
-}
-
-func (x *file) titleOf() transcript.Title {
-	if x.title == nil {
-		return transcript.Title{}
-	}
-	return *x.title
+	File
+	of      *session
+	backlog []past             // until Settle
+	stamped transcript.Instant // the time of the newest reading or compaction
+	ahead   transcript.Instant // the newest time that replaced one which could not be
+	sub     bool               // a subagent's
+	grew    bool               // while it was watched: see grows
 }
 
 // key returns the key of the session of a file: the session's id if the name
@@ -123,28 +29,26 @@ func (x *file) key() string {
 		return x.Parent
 	case x.sub:
 		return x.Session.ID
-	case x.also().Key == "" && isUUID(x.Name):
+	case x.Key == "" && isUUID(x.Name):
 		return x.Name
 	}
-	return cmp.Or(x.also().Key, x.Cursor.Path)
-}
-
-func (x *file) setKey(key string) {
-	if x.also().Key != key {
-		x.more().Key = key
-	}
+	return cmp.Or(x.Key, x.Cursor.Path)
 }
 
 // session is what belongs together under one key. One without files of its own
-// waits for them, and shows nowhere.
+// waits for them, and has no views.
 type session struct {
 	key    string
 	uuid   bool // the key is one, else a path
 	owner  transcript.Key
-	record *SessionRecord
-	own    []*file    // the first is the one whose figures count
-	side   *subagents // nil without files of subagents
+	record *SessionRecord     // nil before Settle, and for a session with subagents' files alone
+	gone   transcript.Instant // when the process of its client was found gone
+	own    []*file            // the first is the one whose figures count
+	side   *subagents         // nil without files of subagents
 }
+
+// read reports whether a session has a transcript.
+func (s *session) read() bool { return s != nil && len(s.own) > 0 }
 
 // id is what the session is called to the outside.
 func (s *session) id() string {
@@ -159,13 +63,13 @@ func (s *session) id() string {
 // and all of them add up. Files of the same name are copies: the newest counts.
 func (s *session) whole() (*transcript.Session, *Inherited) {
 	first := s.own[0]
-	if (len(s.own) == 1 || !s.uuid) && len(first.also().Earlier) == 0 {
-		return &first.Session, &first.also().Inherited
+	if (len(s.own) == 1 || !s.uuid) && len(first.Earlier) == 0 {
+		return &first.Session, &first.Inherited
 	}
 	sum := first.Session
-	in := first.also().Inherited
-	for i := range first.also().Earlier {
-		sum.Add(&first.also().Earlier[i])
+	in := first.Inherited
+	for i := range first.Earlier {
+		sum.Add(&first.Earlier[i])
 	}
 	if !s.uuid {
 		return &sum, &in
@@ -175,10 +79,10 @@ func (s *session) whole() (*transcript.Session, *Inherited) {
 			continue
 		}
 		sum.Add(&x.Session)
-		for j := range x.also().Earlier {
-			sum.Add(&x.also().Earlier[j])
+		for j := range x.Earlier {
+			sum.Add(&x.Earlier[j])
 		}
-		in.add(&x.also().Inherited)
+		in.add(&x.Inherited)
 	}
 	return &sum, &in
 }
@@ -248,9 +152,6 @@ func changedAt(c *transcript.Cursor) transcript.Instant {
 	return transcript.Instant(max(c.Modified, -c.Modified))
 }
 
-// written is when the file was last changed.
-func written(x *file) time.Time { return changedAt(&x.Cursor).Time() }
-
 // lastWritten is when a session's client last wrote, by its newest record. The time of the file counts once it has grown
 // since it is known, for the client may have a wrong clock and some records have no time; until then it may be that of a
 // copy.
@@ -261,22 +162,77 @@ func lastWritten(x *file) transcript.Instant {
 	return max(x.Session.Active, changedAt(&x.Cursor))
 }
 
+// compareOrigin sorts originals before copies.
 func compareOrigin(a, b *file) int {
 	return cmp.Or(
-		compareBool(a.sub, b.sub),
-		compareBool(a.backlog.Copied(), b.backlog.Copied()),
+		a.copyRank()-b.copyRank(),
 		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
 		cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name),
 	)
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
+// copyRank is higher for subagents and for files with compactions that were copied.
+func (x *file) copyRank() (rank int) {
+	if x.sub {
+		rank = 2
 	}
-	return 1
+	for _, p := range x.backlog {
+		if slices.ContainsFunc(p.compactions, func(e transcript.Compaction) bool { return e.Copied }) {
+			return rank + 1
+		}
+	}
+	return rank
+}
+
+// dropped returns the totals of a transcript as it was, before its client dropped
+// the records before a compaction, less those that the remaining records repeat.
+// Records that are newer than all of the old ones are no repetition.
+func dropped(x *file, c *transcript.Change) transcript.Session {
+	old, _ := (&session{own: []*file{x}}).whole()
+	in := x.Inherited
+	t := transcript.Session{
+		Peak:         old.Peak,
+		Compactions:  old.Compactions,
+		Turns:        old.Turns - c.Session.Turns,
+		Messages:     old.Messages - in.Messages,
+		SideMessages: old.SideMessages - in.SideMessages,
+		Tokens:       old.Tokens.Minus(in.Tokens),
+		SideTokens:   old.SideTokens.Minus(in.SideTokens),
+		Started:      old.Started,
+	}
+
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Kind == transcript.KindTurnStart && e.At > old.Active {
+			t.Turns++
+		}
+	}
+
+	for i, n := range in.Compactions {
+		t.Compactions[i] -= n
+	}
+	for i := range c.Compactions {
+		if e := &c.Compactions[i]; e.At <= old.Active {
+			t.Compactions[e.Trigger]--
+		}
+	}
+
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if m.At > old.Active {
+			continue
+		}
+		n := &t.Messages
+		sum := &t.Tokens
+		if m.Side {
+			n = &t.SideMessages
+			sum = &t.SideTokens
+		}
+		if m.Was == (transcript.Usage{}) {
+			*n--
+		}
+		*sum = sum.Minus(m.Usage.Minus(m.Was))
+	}
+
+	return t
 }

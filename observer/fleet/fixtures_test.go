@@ -246,6 +246,29 @@ func (s *store) stored(t *testing.T) (again Stored) {
 	return again
 }
 
+// stored is what a restart finds once everything has been stored.
+func stored(t *testing.T, f *Fleet) Stored {
+	t.Helper()
+	d := Delta{Settled: true, Counters: &f.counters}
+	for _, x := range f.files {
+		d.Files = append(d.Files, x.File)
+	}
+	for _, x := range f.sessions {
+		if x.record != nil {
+			d.Records = append(d.Records, *x.record)
+		}
+	}
+	for _, a := range f.agents {
+		d.Agents = append(d.Agents, a.Agent)
+	}
+	for k, owner := range f.claims {
+		d.Claims = append(d.Claims, Claim{Key: k, Owner: owner})
+	}
+	disk := newStore()
+	disk.put(d)
+	return disk.stored(t)
+}
+
 // settled makes a fleet whose history is those papers.
 func settled(history ...*paper) *Fleet {
 	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/observer/fleet/threads"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -37,81 +36,62 @@ type Options struct {
 	Location *time.Location
 }
 
-// Fleet is all sessions of a machine. It is for one goroutine at a time.
-//
-// Each part owns some of what is known, and uses only the parts that are listed before it.
+// Fleet has all sessions of a machine. It is for one goroutine at a time.
 type Fleet struct {
-	*basis    // settings, the clock, counters, what is to be stored
-	*catalog  // files, sessions, labels
-	*roster   // agents, their processes and sessions
-	*resolver // whose a hook or report is
-	*gauge    // context sizes, windows
-	*costs    // what clients reported to have cost
-	*billing  // what boundaries of contexts cost
-	*assigner // which agent has which session
-	*origins  // in which session a message or compaction first happened
-	*finder   // which session or agent an id means
-	*liveness // who is at work, at rest, or has ended
-	*viewer   // what others see
+	options  Options
+	created  transcript.Instant
+	settled  bool
+	newest   transcript.Instant // the newest time of any record or signal
+	counters tally.Counters
+	dropped  uint64 // status line reports that were too old, or of another session
+	changed  changes
 
-	threads *threads.Threads // which thread of Codex a client is in
+	files    map[string]*file    // by path
+	sessions map[string]*session // by key, all that were ever seen
+	labels   map[string]struct{} // all that were ever assigned
+	shared   map[string]string   // strings that many sessions have in common
+
+	agents  map[string]*agent  // by id, those with more than a transcript
+	clients map[string]Client  // the registry of the client, by session
+	early   []Client           // registry entries from before Settle
+	holders map[process]string // sessions, by the process that holds them
+	running map[process]string // agents, by their signals
+	active  map[string]bool    // as Activity reported last, by agent
+
+	claims    map[transcript.Key]transcript.Key // owners of compactions
+	messages  map[transcript.Key]transcript.Key // owners of messages that the Ledger does not have yet
+	undecided map[*file]transcript.Instant      // files with undecided compactions, and since when
+
+	worked map[string]*worked // by session
+	after  map[string]string  // the session that an agent had before, by session
+
+	opened map[string]transcript.Instant // when a thread of Codex was first seen open, by session
+	heard  map[string][]Heard            // of threads whose agents are not known yet, by session
 }
 
 // newFleet makes an empty fleet.
 func newFleet(o Options, settled bool) *Fleet {
-	b := &basis{
-		options: o,
-		created: transcript.InstantOf(o.Created),
-		settled: settled,
-		changed: newChanges(),
-	}
-	c := &catalog{
-		basis:    b,
-		files:    map[string]*file{},
-		sessions: map[string]*session{},
-		records:  map[string]*SessionRecord{},
-		labels:   map[string]struct{}{},
-		shared:   map[string]string{},
-	}
-	r := &roster{
-		catalog:  c,
-		agents:   map[string]*Agent{},
-		clients:  map[string]Client{},
-		holders:  map[process]string{},
-		gone:     map[string]transcript.Instant{},
-		running:  map[process]string{},
-		prompted: map[string]transcript.Instant{},
-		recent:   map[string][]transcript.Reading{},
-	}
-	g := &gauge{r}
-	cs := &costs{r}
-	fd := &finder{r}
-	bl := &billing{roster: r, worked: map[string]*worked{}, after: map[string]string{}}
-	lv := &liveness{finder: fd, active: map[string]bool{}}
 	return &Fleet{
-		basis:    b,
-		catalog:  c,
-		roster:   r,
-		resolver: &resolver{r},
-		gauge:    g,
-		costs:    cs,
-		billing:  bl,
-		assigner: &assigner{
-			roster:  r,
-			gauge:   g,
-			costs:   cs,
-			billing: bl,
-		},
-		origins: &origins{
-			roster:    r,
-			gauge:     g,
-			claims:    map[transcript.Key]transcript.Key{},
-			undecided: map[*file]transcript.Instant{},
-		},
-		finder:   fd,
-		threads:  threads.New(),
-		liveness: lv,
-		viewer:   &viewer{liveness: lv, gauge: g},
+		options:   o,
+		created:   transcript.InstantOf(o.Created),
+		settled:   settled,
+		changed:   newChanges(),
+		files:     map[string]*file{},
+		sessions:  map[string]*session{},
+		labels:    map[string]struct{}{},
+		shared:    map[string]string{},
+		agents:    map[string]*agent{},
+		clients:   map[string]Client{},
+		holders:   map[process]string{},
+		running:   map[process]string{},
+		active:    map[string]bool{},
+		claims:    map[transcript.Key]transcript.Key{},
+		messages:  map[transcript.Key]transcript.Key{},
+		undecided: map[*file]transcript.Instant{},
+		worked:    map[string]*worked{},
+		after:     map[string]string{},
+		opened:    map[string]transcript.Instant{},
+		heard:     map[string][]Heard{},
 	}
 }
 
@@ -126,8 +106,8 @@ func New(o Options, s Stored) *Fleet {
 	}
 	f := newFleet(o, s.Settled)
 	for _, a := range s.Agents {
-		f.agents[a.ID] = &a
-		if p := a.process(); p.known() {
+		f.agents[a.ID] = &agent{Agent: a}
+		if p := f.agents[a.ID].process(); p.known() {
 			f.running[p] = a.ID
 		}
 		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
@@ -143,14 +123,15 @@ func New(o Options, s Stored) *Fleet {
 	}
 	for _, rec := range s.Records {
 		rec.shrink()
-		f.records[rec.SessionID] = &rec
+		f.session(rec.SessionID).record = &rec
 		f.labels[rec.Label] = struct{}{}
 		if rec.PID != 0 {
 			f.holders[process{rec.PID, rec.ProcStart}] = rec.SessionID
 		}
 	}
 	for i := range s.Files {
-		x := newFile(&s.Files[i])
+		x := &file{File: s.Files[i]}
+		x.sub = x.Key == "" && isSubagent(x.Name, x.Parent)
 		f.files[x.Cursor.Path] = x
 		f.share(x)
 		f.attach(x)
@@ -164,8 +145,8 @@ func New(o Options, s Stored) *Fleet {
 
 // Forget drops what is kept of an agent besides its transcripts, unless it was made known
 // by name or is at work. Each of its sessions is an agent of its own then.
-func (f *Fleet) Forget(agent alerts.AgentID) bool {
-	id := string(agent)
+func (f *Fleet) Forget(which alerts.AgentID) bool {
+	id := string(which)
 	a := f.agents[id]
 	switch {
 	case f.active[id], a != nil && a.Registered:
@@ -177,14 +158,78 @@ func (f *Fleet) Forget(agent alerts.AgentID) bool {
 		delete(f.running, p)
 	}
 	delete(f.agents, id)
-	delete(f.recent, id)
-	delete(f.prompted, id)
 	f.changed.agent(id)
-	for key, rec := range f.records {
-		if rec.Agent == id && key != id {
-			rec.Agent = key
-			f.changed.record(key)
+	for rec := range f.recordsOf(id) {
+		if rec.SessionID != id {
+			rec.Agent = rec.SessionID
+			f.changed.record(rec.SessionID)
 		}
 	}
 	return true
+}
+
+// Configure changes the windows and the thresholds by which sessions are shown.
+func (f *Fleet) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
+	f.options.Windows = windows
+	f.options.Thresholds = thresholds
+}
+
+// Counters are the fleet's figures that only grow.
+func (f *Fleet) Counters() tally.Counters { return f.counters.Clone() }
+
+// Created is when the state directory was made.
+func (f *Fleet) Created() time.Time { return f.created.Time() }
+
+// Attempted counts compactions that an agent of a client began, by trigger, and its storms: the engine has counted them.
+func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
+	f.counters.Attempted(client, attempts, storms)
+	f.changed.count()
+}
+
+// Settled reports whether the history found at the first start is complete.
+func (f *Fleet) Settled() bool { return f.settled }
+
+// Dropped counts the reports of the status line that said nothing any more.
+func (f *Fleet) Dropped() uint64 { return f.dropped }
+
+func (f *Fleet) alive(pid int, start string) bool {
+	return f.options.Alive != nil && f.options.Alive(pid, start)
+}
+
+// temper mends the stamps of new records of a file that lie ahead of the clock, or ahead
+// of records that were written after them: they count as written now, or just before
+// those. One far behind what was written before it, as after the clock was set back,
+// counts as written now, too. Else one such stamp would make all that follows look old.
+func (f *Fleet) temper(x *file, entries []transcript.Entry) {
+	latest := f.newest
+	if latest == 0 {
+		return // no time is known
+	}
+	ahead := func(at transcript.Instant) bool { return at > latest+skew }
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &entries[i]
+		if e.At == 0 {
+			continue
+		}
+		if ahead(e.At) {
+			e.At = latest
+			x.ahead = max(x.ahead, latest)
+		}
+		if e.InOrder && e.At < latest {
+			latest = e.At
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case !e.InOrder || e.At == 0:
+			continue
+		case e.At+skew < x.stamped:
+			e.At = f.newest
+			x.ahead = max(x.ahead, e.At)
+		case e.At < x.ahead && x.ahead-e.At <= skew:
+			e.At = x.ahead // earlier records stay earlier
+		}
+		x.stamped = e.At
+	}
 }

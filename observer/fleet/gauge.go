@@ -11,43 +11,57 @@ import (
 	"sm/transcript/clients"
 )
 
-// gauge reads the size of contexts and windows, from transcripts and from the status line.
-type gauge struct{ *roster }
+// sessionOf is the transcript of an agent's session, or a value with what its hooks
+// reported while none has been read.
+func (f *Fleet) sessionOf(a *agent) *transcript.Session {
+	if x := f.transcript(a.Session); x != nil {
+		return &x.Session
+	}
+	t := &transcript.Session{Model: a.Sample.Model}
+	if a.Client != "" {
+		t.SetParticulars(transcript.Particulars{Client: a.Client})
+	}
+	return t
+}
 
-// windowOf is the window of a session; a is nil when no more is known than the session.
-func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
+// client returns the client that wrote a session.
+func (f *Fleet) client(s *transcript.Session) *clients.Client { return f.options.Clients.Of(s) }
+
+// windowOf is the window of a session; a is nil when only the session is known.
+func (f *Fleet) windowOf(a *agent, s *transcript.Session) transcript.Window {
 	reported := int64(0)
 	if a != nil {
 		reported = a.Window
 	}
-	return g.client(s).WindowOf(s, reported, g.options.Windows).Tokens
+	return f.client(s).WindowOf(s, reported, f.options.Windows)
 }
 
-// compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
-// does, and when its model and version are unknown. a is nil when only the session is known.
-func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	client := g.client(s)
+// compactsAt is the size in tokens at which a client is assumed to compact by
+// itself. It is 0 when the client never does, and when its model and version are
+// unknown. a is nil when only the session is known.
+func (f *Fleet) compactsAt(a *agent, s *transcript.Session, window int64) int64 {
+	client := f.client(s)
 	if a != nil && a.Provider != "" {
-		provider := g.options.Clients.OfProvider(a.Provider)
-		if provider != client && provider != g.options.Clients.Default() {
+		provider := f.options.Clients.OfProvider(a.Provider)
+		if provider != client && provider != f.options.Clients.Default() {
 			return 0
 		}
 	}
-	setting, version := g.autoCompact(a, s)
+	setting, version := f.autoCompact(a, s)
 	tokens, _ := client.CompactsAt(setting, window, s.Model, version)
 	return tokens
 }
 
 // basis is how the size is known that compactsAt returns.
-func (g *gauge) basis(a *Agent, s *transcript.Session) clients.Basis {
-	setting, version := g.autoCompact(a, s)
-	_, basis := g.client(s).CompactsAt(setting, 0, s.Model, version)
+func (f *Fleet) basis(a *agent, s *transcript.Session) clients.Basis {
+	setting, version := f.autoCompact(a, s)
+	_, basis := f.client(s).CompactsAt(setting, 0, s.Model, version)
 	return basis
 }
 
 // autoCompact returns the compaction settings of an agent's client, and its
 // version.
-func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *clients.AutoCompact, version string) {
+func (f *Fleet) autoCompact(a *agent, s *transcript.Session) (setting *clients.AutoCompact, version string) {
 	setting = new(clients.AutoCompact)
 	if a == nil {
 		return setting, s.Version
@@ -55,53 +69,40 @@ func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *clients.A
 	if a.AutoCompact != nil {
 		setting = a.AutoCompact
 	}
-	return setting, cmp.Or(s.Version, g.clients[a.Session].Version)
-}
-
-// window is the size of an agent's window, as far as it is known without a report.
-func (g *gauge) window(a *Agent) int64 {
-	t := a.unread()
-	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
-		t = &s.own[0].Session
-	}
-	return g.windowOf(a, t)
+	return setting, cmp.Or(s.Version, f.clients[a.Session].Version)
 }
 
 // reading returns the event of a context size in a transcript. a is nil if only
 // the session is known.
-func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
-	window := g.windowOf(a, s)
+func (f *Fleet) reading(id string, s *transcript.Session, a *agent, r transcript.Reading) alerts.Event {
+	window := f.windowOf(a, s)
 	return alerts.Event{
 		Kind:       alerts.EventReading,
 		Agent:      alerts.AgentID(id),
 		At:         r.At.Time(),
 		Tokens:     r.Tokens,
 		Cleared:    r.Cleared,
-		Window:     window,
-		Reserved:   g.client(s).WindowOf(s, 0, nil).Reserved,
+		Window:     window.Tokens,
+		Reserved:   window.Reserved,
 		Model:      s.Model,
-		CompactsAt: g.compactsAt(a, s, window),
+		CompactsAt: f.compactsAt(a, s, window.Tokens),
 		Source:     transcript.FromTranscript,
 	}
 }
 
 // again repeats the reading of an agent's session after a change of the values
 // that it is compared with.
-func (g *gauge) again(a *Agent) (n Update) {
-	s := g.sessions[a.Session]
-	if s == nil || len(s.own) == 0 {
-		return n
-	}
-	t := &s.own[0].Session
+func (f *Fleet) again(a *agent) (n Update) {
+	t := f.sessionOf(a)
 	if _, known := t.Context(); known {
-		n.event(g.reading(a.ID, t, a, t.Reading))
+		n.event(f.reading(a.ID, t, a, t.Reading))
 	}
 	return n
 }
 
 // setAutoCompact applies the compaction settings of an agent's client, which sm
 // hook and sm statusline report with their time.
-func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
+func (f *Fleet) setAutoCompact(a *agent, o *hook.Origin) (n Update) {
 	if o.At.IsZero() {
 		return n
 	}
@@ -111,8 +112,8 @@ func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 		return n
 	}
 	a.AutoCompact = setting
-	g.changed.agent(a.ID)
-	return g.again(a)
+	f.changed.agent(a.ID)
+	return f.again(a)
 }
 
 func autoCompact(x *hook.AutoCompact) *clients.AutoCompact {
@@ -145,9 +146,9 @@ const (
 )
 
 // estimate is the guess for a session, 0 when there is no need of one.
-func (g *gauge) estimate(x *file, a *Agent) int64 {
+func (f *Fleet) estimate(x *file, a *agent) int64 {
 	s := &x.Session
-	if !g.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
+	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
 		return 0
 	}
 	bytes := s.Bytes

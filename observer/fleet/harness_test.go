@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -190,91 +188,8 @@ func registers(at float64, r Registration) step {
 	}
 }
 
-// restarts goes on from what was stored, as JSON.
-func restarts(s *scene) {
-	disk := newStore()
-	disk.put(Delta{
-		Settled: true,
-		Files:   filesOf(s.f),
-		Records: recordsOf(s.f),
-		Agents:  agentsOf(s.f),
-	})
-	s.start(disk.stored(s.t))
-}
-
-func filesOf(f *Fleet) (list []File) {
-	for _, x := range f.files {
-		list = append(list, x.stored())
-	}
-	return list
-}
-
-func recordsOf(f *Fleet) (list []SessionRecord) {
-	for _, x := range f.records {
-		list = append(list, *x)
-	}
-	return list
-}
-
-func agentsOf(f *Fleet) (list []Agent) {
-	for _, x := range f.agents {
-		list = append(list, *x)
-	}
-	return list
-}
-
-// standing is who sits where. An agent that has no name of its own is called #n after
-// its session.
-type standing struct {
-	Sits    map[string]int    // agents with the session that they are in, 0 for none
-	Left    map[int]string    // sessions that an agent has left
-	Parents map[string]string // of those that have one
-	Resets  []string          // agent, cause and new session, in the order of the reports
-	Renamed []string
-}
-
-func (s *scene) standing() standing {
-	st := standing{Sits: map[string]int{}, Left: map[int]string{}, Parents: map[string]string{}}
-	for _, rec := range s.f.records {
-		if s.f.agents[rec.Agent] == nil {
-			st.Sits[nameOf(rec.Agent)] = number(rec.SessionID)
-		} else if s.f.agents[rec.Agent].Session != rec.SessionID {
-			st.Left[number(rec.SessionID)] = nameOf(rec.Agent)
-		}
-	}
-	for id, a := range s.f.agents {
-		st.Sits[nameOf(id)] = number(a.Session)
-		if a.Parent != "" {
-			st.Parents[nameOf(id)] = nameOf(a.Parent)
-		}
-	}
-	for _, ev := range s.news.Events {
-		if ev.Kind == alerts.EventReset {
-			st.Resets = append(st.Resets, fmt.Sprintf("%s %s %d", nameOf(string(ev.Agent)), ev.Cause, keyed(ev.Key)))
-		}
-	}
-	for _, r := range s.news.Renamed {
-		st.Renamed = append(st.Renamed, nameOf(string(r.From))+" to "+nameOf(string(r.To)))
-	}
-	return st
-}
-
-// check compares; what is empty in want must be empty.
-func (s *scene) check(want standing) {
-	s.t.Helper()
-	got := s.standing()
-	for _, m := range []*standing{&want, &got} {
-		if len(m.Left) == 0 {
-			m.Left = nil
-		}
-		if len(m.Parents) == 0 {
-			m.Parents = nil
-		}
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		s.t.Errorf("(-want +got):\n%s", d)
-	}
-}
+// restarts goes on from what was stored.
+func restarts(s *scene) { s.start(stored(s.t, s.f)) }
 
 // number is that of a session's id, 0 for none.
 func number(id string) int { return sessionNumbers()[id] }
@@ -302,17 +217,4 @@ func nameOf(id string) string {
 		return "#" + strconv.Itoa(n)
 	}
 	return id
-}
-
-// labels are those of the agents.
-func (s *scene) labels() map[string]string {
-	m := map[string]string{}
-	for v := range s.f.All(created) {
-		if !v.Left {
-			m[nameOf(v.Agent)] = v.Label
-		} else if v.Label != "" {
-			s.t.Errorf("%s has been left and is called %q", nameOf(v.SessionID), v.Label)
-		}
-	}
-	return m
 }

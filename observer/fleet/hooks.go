@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -30,7 +29,7 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 	}
 	switch p.Event {
 	case hook.UserPromptSubmit:
-		f.prompted[a.ID] = max(f.prompted[a.ID], at)
+		a.prompted = max(a.prompted, at)
 	case hook.SessionStart:
 		a.Begun = max(a.Begun, at)
 		a.Opening = Opening{At: at, Tokens: p.ContextTokens, CacheWriteUSD: p.CacheWriteUSD}
@@ -58,7 +57,7 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 }
 
 // presentHook takes in what a hook says of an agent's present session.
-func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n Update) {
+func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) (n Update) {
 	if at >= a.Asked {
 		a.Asks = p.Asks()
 		a.Asked = at
@@ -67,8 +66,8 @@ func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n
 	n.add(f.setAutoCompact(a, &p.SM))
 	n.Events = append(n.Events, f.hookEvents(a, p, at)...)
 	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
-	if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
-		n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
+	if p.ContextTokens > 0 && (f.transcript(a.Session) != nil || p.TranscriptPath == "") {
+		n.add(f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
 	}
 	return n
 }
@@ -82,7 +81,7 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 }
 
 // hookEvents are what a hook means for the engine.
-func (f *Fleet) hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
+func (f *Fleet) hookEvents(a *agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
 	switch {
 	case p.Event == hook.UserPromptSubmit:
@@ -115,12 +114,8 @@ func (f *Fleet) BetweenTurns(agent alerts.AgentID) bool {
 	if a == nil {
 		return false
 	}
-	s := f.sessions[a.Session]
-	if s == nil || len(s.own) == 0 {
-		return false
-	}
-	t := &s.own[0].Session
-	return t.Turns > 0 && !t.InTurn && f.prompted[a.ID] <= t.Active
+	t := f.sessionOf(a)
+	return t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
 }
 
 func triggerOf(s string) transcript.Trigger {
@@ -149,7 +144,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 	}
 	n.add(f.setAutoCompact(a, &s.SM))
 	f.report(a, s, at)
-	x := crosscheck.Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
+	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
 		x.Percent, _ = s.Percent()
 	}
@@ -176,7 +171,7 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: now.Time()}
 	switch u.Event {
 	case "":
-		return f.sample(a, posted(u, f.window(a), now)), alerts.AgentID(a.ID), nil
+		return f.sample(a, posted(u, f.windowOf(a, f.sessionOf(a)).Tokens, now)), alerts.AgentID(a.ID), nil
 	case "compaction":
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
 	case "compaction_complete":
@@ -205,8 +200,8 @@ const full = 100
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
 // clients, which the script does not say: it counts only where the percentage says
 // the same.
-func posted(u *hook.ContextUsage, window int64, now transcript.Instant) crosscheck.Sample {
-	x := crosscheck.Sample{At: now}
+func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
+	x := Sample{At: now}
 	if u.ContextWindowSize != nil && *u.ContextWindowSize > 0 {
 		x.Window = *u.ContextWindowSize
 		window = x.Window
@@ -219,7 +214,7 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) crossche
 	x.Tokens = int64(p * float64(window) / 100)
 	x.Rough = true
 	if u.TotalInputTokens != nil {
-		if n := *u.TotalInputTokens; n > 0 && crosscheck.Near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
+		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
 			x.Tokens = n
 			x.Rough = false
 		}

@@ -14,62 +14,6 @@ func namedAs(agent, name string, pid int) hook.Origin {
 	return o
 }
 
-// TestLabelsOfAgents: an agent's name in metrics is given at first sight, belongs to no
-// other agent, and stays, with any change of its sessions and clients.
-func TestLabelsOfAgents(t *testing.T) {
-	s := newScene(t).play(
-		starts(
-			1,
-			1,
-			"startup",
-			namedAs("a", "web", 7),
-		), starts(
-			2,
-			2,
-			"startup",
-			namedAs("b", "web", 8),
-		), starts(
-			3,
-			3,
-			"startup",
-			from("no-name-of-its-own", 9),
-		),
-		answers(4, 4, 9_000), fires(5, 4, prompted, from("", 10)), // known as its session before
-		registers(6, Registration{ID: "d", Name: "web"}), starts(7, 5, "startup", inPane("%3", 50, 11)),
-	)
-	want := map[string]string{
-		"a":                  "web",
-		"b":                  "web-2",
-		"no-name-of-its-own": "no-name-",
-		"#4":                 labelled(4),
-		"d":                  "web-3",
-		"tmux-3-" + paneHash: "tmux-3-" + paneHash[:1],
-	}
-	diff(t, "at first", want, s.labels())
-	s.play(
-		starts(11, 11, "clear", namedAs("a", "web", 7)), answers(12, 11, 9_000), // its transcript comes after it
-		ends(8), starts(12, 12, "startup", namedAs("b", "other", 18)),
-		answers(13, 13, 9_000), starts(13, 13, "clear", from("no-name-of-its-own", 9)),
-		answers(
-			14,
-			14,
-			9_000,
-		), starts(
-			14,
-			14,
-			"clear",
-			from("", 10),
-		), writes(
-			4,
-			prompt(stampOf(14), "p9"),
-		), // a left one that is written to
-	)
-	diff(t, "after /clear and a restart of a client", want, s.labels())
-	s.play(restarts, registers(20, Registration{ID: "c", Name: "web"}), starts(21, 21, "clear", namedAs("a", "web", 7)))
-	want["c"] = "web-4"
-	diff(t, "after a restart of the observer", want, s.labels())
-}
-
 // TestAgentsSurvive: all that is kept of agents comes back as it was.
 func TestAgentsSurvive(t *testing.T) {
 	nested := from("em", 8)
@@ -108,7 +52,7 @@ func TestAgentsSurvive(t *testing.T) {
 	)
 	before := map[string]Agent{}
 	for id, a := range s.f.agents {
-		before[id] = *a
+		before[id] = a.Agent
 	}
 	if a := before["em"]; a.Sample.Tokens == 0 || a.Resumed == "" || a.Counted != one(auto) ||
 		before[uuid(2)].Host != "em" {
@@ -117,7 +61,7 @@ func TestAgentsSurvive(t *testing.T) {
 	s.play(restarts)
 	after := map[string]Agent{}
 	for id, a := range s.f.agents {
-		after[id] = *a
+		after[id] = a.Agent
 	}
 	diff(t, "agents", before, after)
 	s.play(fires(20, 2, used, nested)) // that it is another process is known still
@@ -215,26 +159,4 @@ func TestPastSession(t *testing.T) {
 		`{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`,
 	))
 	diff(t, "heard", []Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}}, s.news.Heard)
-}
-
-// TestParentOfMany: events give the engine the parent of an agent once each time it
-// changes, and again at a start.
-func TestParentOfMany(t *testing.T) {
-	o := namedAs("em", "web", 7)
-	o.Parent = "boss"
-	s := newScene(t).play(starts(1, 1, "startup", o), fires(2, 1, prompted, o), fires(3, 1, used, from("em", 7)))
-	o.Parent = "other"
-	s.play(fires(4, 1, prompted, o), fires(5, 1, prompted, hook.Origin{
-		Agent:  "em",
-		Parent: "em",
-		PID:    7,
-		Start:  "700",
-	}))
-	var got []string
-	for _, ev := range append(s.news.Events, s.f.Seen()...) {
-		if ev.Name != "" {
-			got = append(got, string(ev.Agent)+" "+ev.Name+" of "+string(ev.Parent))
-		}
-	}
-	diff(t, "seen", []string{"em web of boss", "em web of other", "em web of other"}, got)
 }

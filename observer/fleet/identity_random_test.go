@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -199,28 +198,12 @@ func TestIdentityRandom(t *testing.T) {
 				}
 				s.play(x.do)
 				w.checkForward(t, s, been)
-				checkFound(t, s.f)
 			}
 			w.checkEnd(t, s)
 			w.checkResets(t, s)
 			if t.Failed() {
 				t.Fatalf("seed %d, wild %v", seed, wild)
 			}
-		}
-	}
-}
-
-// checkFound: what is found by an agent's id at once is what a look at all rows finds.
-func checkFound(t *testing.T, f *Fleet) {
-	t.Helper()
-	ids := append(slices.Collect(maps.Keys(f.agents)), slices.Collect(maps.Keys(f.records))...)
-	for _, id := range ids {
-		if got, ok := f.named(id); ok {
-			if want, err := f.search(id, fitsAgent); err != nil || got != want {
-				t.Fatalf("%s: found %+v, want %+v, %v", nameOf(id), got, want, err)
-			}
-		} else if want, err := f.search(id, fitsAgent); err == nil {
-			t.Fatalf("%s: not found, want %+v", nameOf(id), want)
 		}
 	}
 }
@@ -245,7 +228,7 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 	for i, a := range w.agents {
 		id := a.id
 		if id == "" {
-			id = s.f.records[uuid(a.sessions[len(a.sessions)-1])].Agent
+			id = s.f.recordOf(uuid(a.sessions[len(a.sessions)-1])).Agent
 		}
 		if j, taken := owner[id]; taken {
 			t.Errorf("agents %d and %d are one: %s", i, j, nameOf(id))
@@ -257,13 +240,13 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 			t.Errorf("%s of %v: %+v", nameOf(id), a, now)
 		}
 		for _, n := range a.sessions {
-			if rec := s.f.records[uuid(n)]; rec == nil || rec.Agent != id {
+			if rec := s.f.recordOf(uuid(n)); rec == nil || rec.Agent != id {
 				t.Errorf("session %d of %s: %+v", n, nameOf(id), rec)
 			}
 		}
 	}
 	if n := len(s.f.agents); n != len(w.agents) {
-		t.Errorf("%d agents, want %d: %v", n, len(w.agents), s.standing().Sits)
+		t.Errorf("%d agents, want %d: %v", n, len(w.agents), s.standing())
 	}
 }
 

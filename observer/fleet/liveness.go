@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 )
 
 // Activity returns the agents that started or stopped working since the last call.
-// Of those known only by their transcript it takes the newest atWorkMost.
-func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
-	on := lv.atWork(now)
+// Of those known only by their transcript it takes the newest maxUnconfirmed.
+func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
+	on := f.atWork(now)
 	report := func(id string, live bool) {
 		events = append(events, alerts.Event{
 			Kind:  alerts.EventActive,
@@ -24,110 +24,77 @@ func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
 		})
 	}
 	for _, id := range slices.Sorted(maps.Keys(on)) {
-		if !lv.active[id] {
+		if !f.active[id] {
 			report(id, true)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(lv.active)) {
+	for _, id := range slices.Sorted(maps.Keys(f.active)) {
 		if !on[id] {
 			report(id, false)
 		}
 	}
-	lv.active = on
+	f.active = on
 	return events
 }
 
-// atWorkMost bounds for how many sessions it is believed that they are at work only since
-// their transcripts are fresh. Of a restored backup all are, and what is kept of an agent at
-// work takes several times the memory of a session at rest.
-const atWorkMost = 2000
+// maxUnconfirmed limits how many agents count as active on the evidence of their
+// transcript alone. Restoring a backup makes every transcript look fresh, and an
+// active agent takes several times the memory of an inactive one.
+const maxUnconfirmed = 2000
 
-// atWork finds the agents at work.
-func (lv *liveness) atWork(now time.Time) map[string]bool {
+// atWork returns the agents that are active. Agents with a running client or a
+// signal always count; of the others, the maxUnconfirmed newest.
+func (f *Fleet) atWork(now time.Time) map[string]bool {
 	on := map[string]bool{}
-	var others newest
-	for r := range lv.rows() {
-		known := r.of != nil || len(lv.clients) > 0 && lv.clients[r.session()].Runs()
+	var unconfirmed []Row
+	for r := range f.rows() {
 		switch {
-		case !known && !others.room(lastWritten(r.s.own[0])): // of very many most end here
-		case !lv.live(&r, now):
-		case known:
-			on[lv.agentID(&r)] = true
+		case !f.live(&r, now):
+		case r.of != nil || f.clients[r.session()].Runs():
+			on[f.agentID(&r)] = true
 		default:
-			others.add(silent{lastWritten(r.s.own[0]), lv.agentID(&r)})
+			unconfirmed = append(unconfirmed, r)
 		}
 	}
-	others.cut()
-	for _, s := range others.list {
-		on[s.id] = true
+	slices.SortFunc(unconfirmed, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.last(), a.last()), strings.Compare(f.agentID(&a), f.agentID(&b)))
+	})
+	for _, r := range unconfirmed[:min(len(unconfirmed), maxUnconfirmed)] {
+		on[f.agentID(&r)] = true
 	}
 	return on
 }
 
-// silent is a session that is known from its transcript alone.
-type silent struct {
-	last transcript.Instant
-	id   string
-}
-
-// newest keeps the atWorkMost that wrote last; of equal ones the first by id. It holds up
-// to twice as many, so that to sort them all is not needed.
-type newest struct {
-	list []silent
-	from transcript.Instant // what wrote before it has no room, once there are enough
-}
-
-func (n *newest) room(last transcript.Instant) bool { return n.from == 0 || last >= n.from }
-
-func (n *newest) add(s silent) {
-	if n.list = append(n.list, s); len(n.list) == 2*atWorkMost {
-		n.cut()
-	}
-}
-
-func (n *newest) cut() {
-	if len(n.list) <= atWorkMost {
-		return
-	}
-	slices.SortFunc(n.list, func(a, b silent) int {
-		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.id, b.id))
-	})
-	n.list = n.list[:atWorkMost]
-	n.from = n.list[atWorkMost-1].last
-}
-
-// live reports whether the agent of a row is working, as in views. It is called
-// often, for many agents of which few are working.
-func (lv *liveness) live(r *row, now time.Time) bool {
-	runs := len(lv.clients) > 0 && lv.clients[r.session()].Runs()
-	if !runs && (!lv.lately(r, now) || lv.ended(r)) {
+// live reports whether the agent of a row is working, as in views.
+func (f *Fleet) live(r *Row, now time.Time) bool {
+	if !f.clients[r.session()].Runs() && (!f.lately(r, now) || f.ended(r)) {
 		return false
 	}
 	if r.s == nil {
 		return true
 	}
-	id, current := lv.agentOf(r.s)
-	return current && id != ""
+	_, current := f.agentOf(r.s)
+	return current
 }
 
 // lately reports whether a row had activity within ActiveFor.
-func (lv *liveness) lately(r *row, now time.Time) bool {
-	return now.Sub(r.last().Time()) <= lv.options.ActiveFor
+func (f *Fleet) lately(r *Row, now time.Time) bool {
+	return now.Sub(r.last().Time()) <= f.options.ActiveFor
 }
 
 // WereAtWork sets the agents that were working before a restart, so that Activity
 // reports those that stopped.
-func (lv *liveness) WereAtWork(ids []alerts.AgentID) {
+func (f *Fleet) WereAtWork(ids []alerts.AgentID) {
 	for _, id := range ids {
-		lv.active[string(id)] = true
+		f.active[string(id)] = true
 	}
 }
 
-// Resting gives the end of the turn of all clients that wait at their prompt.
-func (lv *liveness) Resting(now time.Time) (events []alerts.Event) {
-	for _, id := range slices.Sorted(maps.Keys(lv.clients)) {
-		c := lv.clients[id]
-		agent := lv.agentIDIn(id)
+// Resting returns the end of the turn of all clients that wait at their prompt.
+func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(f.clients)) {
+		c := f.clients[id]
+		agent := f.agentIDIn(id)
 		if c.Status != atPrompt || agent == "" {
 			continue
 		}
@@ -140,67 +107,47 @@ func (lv *liveness) Resting(now time.Time) (events []alerts.Event) {
 	return events
 }
 
-// ReadUntil says up to when it is known what an agent has heard, for an offer by which a
-// hook was answered at a time, zero for another: the time of the newest record of its
-// transcript, or for one that is at rest, has gone or has cleared its context, when nothing
-// more is to come, a moment before now. Any is false without a transcript.
+// ReadUntil returns up to when it is known what an agent has received, for an
+// offer in the answer to a hook at a time, zero for another: the time of the newest
+// record of its transcript; or a moment before now for an agent that is at rest,
+// has ended or has cleared its context, when nothing more is to come. known is
+// false without a transcript.
 //
-// What SessionStart was answered clients write down with the next prompt, be it days later.
-// Of an answer at that time nothing is known until there is a newer record.
-func (lv *liveness) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, any bool) {
-	id := string(agent)
-	a := lv.agents[id]
-	if a != nil {
-		id = a.Session
-	}
-	c := lv.clients[id]
-	gone := !c.Runs() && (a == nil || a.PID == 0 || lv.options.Alive == nil || !lv.options.Alive(a.PID, a.Start))
+// Clients write the answer to SessionStart with the next prompt, which may be days
+// later. Until there is a newer record nothing is known of it.
+func (f *Fleet) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, known bool) {
+	a := f.orSession(agent)
+	c := f.clients[a.Session]
+	gone := !c.Runs() && (a.PID == 0 || !f.alive(a.PID, a.Start))
 	at := transcript.InstantOf(answered)
-	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+crosscheck.Lag
-	s := lv.sessions[id]
-	if s == nil || len(s.own) == 0 {
-		if !starting && a != nil && lv.hasWritten(a) { // and will again, with the next prompt
-			return now.Add(-tailDelay), true
+	starting := !gone && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
+	until = now.Add(-tailDelay)
+	x := f.transcript(a.Session)
+	if x == nil {
+		if !starting && f.hasWritten(a) { // and will again, with the next prompt
+			return until, true
 		}
-		return until, starting
+		return time.Time{}, starting
 	}
-	t := &s.own[0].Session
+	t := &x.Session
 	starting = starting && t.Active <= at
 	if gone || !starting && (c.Status == atPrompt || c.Status == "" && !t.InTurn) {
-		return now.Add(-tailDelay), true
+		return until, true
 	}
-	return earlier(t.Active.Time(), now.Add(-tailDelay)), true // stamps of the future prove nothing
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
+	if active := t.Active.Time(); active.Before(until) { // stamps of the future prove nothing
+		until = active
 	}
-	return a
+	return until, true
 }
 
 // tailDelay is how long a record may take from the transcript to here.
 const tailDelay = 5 * time.Second
 
-// liveness decides which agents are working, idle or ended.
-type liveness struct {
-	*finder
-	active map[string]bool // as last reported to the engine, by agent
-}
-
-// runsNow reports whether the client's registry has a process with the session.
-func (lv *liveness) runsNow(r *row) bool {
-	if r.s != nil {
-		return lv.clients[r.s.key].Runs()
-	}
-	return lv.clients[r.of.Session].Runs()
-}
-
 // waits reports whether a client waits for a person, and the reason if known: by
 // its registry or a hook, whichever is newer. A record newer than the hook shows
 // that the client went on.
-func (lv *liveness) waits(r *row) (reason string, waits bool) {
-	c := lv.clients[r.session()]
+func (f *Fleet) waits(r *Row) (reason string, waits bool) {
+	c := f.clients[r.session()]
 	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked &&
 		(r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
 		return a.Asks, true
@@ -211,8 +158,11 @@ func (lv *liveness) waits(r *row) (reason string, waits bool) {
 // ended reports whether the client of a row that is not in the registry has ended,
 // without activity of the session since. Records may be stamped a moment later
 // than the client's last hook.
-func (lv *liveness) ended(r *row) bool {
-	at := lv.gone[r.session()]
+func (f *Fleet) ended(r *Row) bool {
+	at := transcript.Instant(0)
+	if s := f.sessions[r.session()]; s != nil {
+		at = s.gone
+	}
 	heard := transcript.Instant(0)
 	if a := r.of; a != nil {
 		at = max(at, a.Ended)
@@ -227,51 +177,117 @@ func (lv *liveness) ended(r *row) bool {
 		if wrote == 0 { // records without stamps
 			wrote = max(transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
 		}
-		heard = max(heard, wrote-crosscheck.Lag)
+		heard = max(heard, wrote-lag)
 	}
 	return heard <= at
 }
 
-// Bury looks whose process has ended without a word, as after a kill, and reports whether
-// there is any. It looks at those alone that were heard of lately and that the registry
-// does not list: its entries are known to run.
-func (lv *liveness) Bury(now time.Time) (news bool) {
-	if lv.options.Alive == nil || !lv.settled {
+// Bury finds clients that have ended without a hook, as after a kill, and reports
+// whether there are any. It checks only those with recent activity that are not in
+// the registry, whose entries are known to run.
+func (f *Fleet) Bury(now time.Time) (found bool) {
+	if f.options.Alive == nil || !f.settled {
 		return false
 	}
 	at := transcript.InstantOf(now)
-	for _, a := range lv.agents {
-		r := row{of: a}
-		if s := lv.sessions[a.Session]; s != nil && len(s.own) > 0 {
-			r.s = s
-		}
-		if a.Runs && lv.unheld(&r, now) && !lv.alive(a.PID, a.Start) {
+	for _, a := range f.agents {
+		r := f.agentRow(a)
+		r.of = a
+		if a.Runs && f.unheld(&r, now) && !f.alive(a.PID, a.Start) {
 			a.Runs = false
 			a.Ended = at
-			news = true
-			lv.changed.agent(a.ID)
+			found = true
+			f.changed.agent(a.ID)
 		}
 	}
-	for p, key := range lv.holders {
-		s := lv.sessions[key]
-		if s == nil || len(s.own) == 0 || lv.gone[key] != 0 {
+	for p, key := range f.holders {
+		s := f.sessions[key]
+		if !s.read() || s.gone != 0 {
 			continue
 		}
-		r := row{s: s, of: lv.currentAgent(s)}
+		r := Row{s, f.currentAgent(s)}
 		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
-		if lv.unheld(&r, now) && !lv.alive(p.pid, p.start) {
-			lv.gone[key] = at
-			news = true
+		if f.unheld(&r, now) && !f.alive(p.pid, p.start) {
+			s.gone = at
+			found = true
 		}
 	}
-	return news
+	return found
 }
 
 // unheld reports whether a row counts as working although it is not in the
 // registry.
-func (lv *liveness) unheld(r *row, now time.Time) bool {
+func (f *Fleet) unheld(r *Row, now time.Time) bool {
 	key := r.session()
-	return key != "" && !lv.clients[key].Runs() && lv.lately(r, now) && !lv.ended(r)
+	return key != "" && !f.clients[key].Runs() && f.lately(r, now) && !f.ended(r)
+}
+
+// Place is where an agent's client runs: its process, its tmux server and its pane there.
+// Without a hook the pane is unknown, and has to be found by the process.
+type Place struct {
+	Socket string
+	Server int
+	Pane   string
+	PID    int
+	Start  string
+}
+
+const (
+	// restFor is how long a client must have sat at its prompt: after a turn its hooks
+	// may still speak, and a human may be about to go on.
+	restFor = time.Second
+	// silentFor is the same for a client without a registry.
+	silentFor = 5 * time.Second
+)
+
+// place is where an agent's client runs: as which process, its own registry knows better.
+func (a *agent) place(c *Client) Place {
+	at := Place{
+		Socket: a.Tmux,
+		Server: a.Server,
+		Pane:   a.Pane,
+		PID:    a.PID,
+		Start:  a.Start,
+	}
+	if c.PID != 0 {
+		at.PID = c.PID
+		at.Start = c.ProcStart
+	}
+	return at
+}
+
+// AtPrompt reports whether the client's registry shows the agent's client at its
+// prompt since before or earlier.
+func (f *Fleet) AtPrompt(agent alerts.AgentID, before time.Time) bool {
+	c := f.clients[f.orSession(agent).Session]
+	return c.PID != 0 && c.Status == atPrompt && !c.Updated.After(before)
+}
+
+// Idle reports whether an agent's client waits at its prompt, and where. The
+// client's registry decides, and hooks that are newer; without a registry, an
+// ended turn and no activity since. A client that is not known to run is not
+// idle.
+func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
+	a := f.orSession(agent)
+	c := f.clients[a.Session]
+	at = a.place(&c)
+	if at.PID == 0 || at.Start == "" {
+		return at, false
+	}
+	if c.PID != 0 {
+		busy := !c.Updated.IsZero() && a.prompted.Time().After(c.Updated) // the registry will show it soon
+		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
+	}
+	last := a.Since
+	least := restFor
+	switch x := f.transcript(a.Session); {
+	case x != nil && !x.Session.InTurn:
+		last = max(x.Session.Active, changedAt(&x.Cursor), a.Hooked, a.prompted)
+		least = silentFor
+	case x != nil || !c.Held: // else it is a thread without a prompt so far
+		return at, false
+	}
+	return at, now.Sub(last.Time()) >= least && f.alive(at.PID, at.Start)
 }

@@ -28,16 +28,12 @@ type Location struct {
 }
 
 // Location returns where an agent works, as far as that is known; ok is false for an unknown agent.
-func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
-	a := r.agents[string(agent)]
-	key := string(agent)
-	if a == nil {
-		if r.sessions[key] == nil {
-			return s, false
-		}
-		a = &Agent{ID: key, Session: key}
+func (f *Fleet) Location(agent alerts.AgentID) (s Location, ok bool) {
+	a := f.orSession(agent)
+	if f.agents[a.ID] == nil && f.transcript(a.ID) == nil {
+		return s, false
 	}
-	c := r.clients[a.Session]
+	c := f.clients[a.Session]
 	s = Location{
 		Session:  a.Session,
 		Name:     a.Name,
@@ -50,9 +46,11 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 		Heard:    a.Hooked != 0 || a.Spoke != 0,
 		Project:  cmp.Or(a.Project, c.CWD, a.CWD),
 	}
-	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
-		t := &x.own[0].Session
-		s.Path, s.CWD, s.Provider = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD), cmp.Or(a.Provider, r.client(t).Client)
+	if x := f.transcript(a.Session); x != nil {
+		t := &x.Session
+		s.Path = x.Cursor.Path
+		s.CWD = cmp.Or(s.CWD, t.CWD)
+		s.Provider = cmp.Or(a.Provider, f.client(t).Client)
 		s.Project = cmp.Or(a.Project, s.CWD)
 		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
 			s.Started = at
@@ -63,9 +61,9 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 
 // HooksSeen reports whether a hook of the agent's present session was received, so
 // that its hooks work.
-func (r *roster) HooksSeen(agent alerts.AgentID) bool {
-	a := r.agents[string(agent)]
-	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
+func (f *Fleet) HooksSeen(agent alerts.AgentID) bool {
+	a := f.orSession(agent)
+	return a.HookedIn != "" && a.HookedIn == a.Session
 }
 
 // Reachable reports whether messages can reach agents at all: a hook was seen, an
@@ -86,9 +84,9 @@ func (f *Fleet) Reachable(now time.Time) bool {
 }
 
 // Gone reports whether an agent's client is known and has ended.
-func (r *roster) Gone(agent alerts.AgentID) bool {
-	s, ok := r.Location(agent)
-	return ok && s.At.PID != 0 && r.options.Alive != nil && !r.alive(s.At.PID, s.At.Start)
+func (f *Fleet) Gone(agent alerts.AgentID) bool {
+	s, ok := f.Location(agent)
+	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.PID, s.At.Start)
 }
 
 // Process is one process of this machine. Start distinguishes reused pids.
@@ -100,13 +98,13 @@ type Process struct {
 // Caller finds the agent whose client has started a process, by that process and those
 // that it descends from, the nearest first. A client that an agent's client has started
 // is nearer than the agent's.
-func (r *roster) Caller(line []Process) (agent alerts.AgentID, ok bool) {
+func (f *Fleet) Caller(line []Process) (agent alerts.AgentID, ok bool) {
 	for _, p := range line {
 		q := process{p.PID, p.Start}
-		if id := r.running[q]; id != "" {
+		if id := f.running[q]; id != "" {
 			return alerts.AgentID(id), true
 		}
-		if rec := r.records[r.holders[q]]; rec != nil {
+		if rec := f.recordOf(f.holders[q]); rec != nil {
 			return alerts.AgentID(rec.Agent), true
 		}
 	}

@@ -280,8 +280,7 @@ func (w *world) check(t *testing.T, f *Fleet) {
 	messages := 0
 	for _, s := range f.sessions {
 		if len(s.own) > 0 {
-			var v View
-			f.view(&row{s: s, of: f.currentAgent(s)}, created, &v)
+			v := f.view(Row{s, f.currentAgent(s)}, created)
 			messages += v.Messages + v.SubagentMessages
 		} else {
 			messages += s.subagents().messages

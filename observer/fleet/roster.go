@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -10,98 +11,84 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// roster knows the agents, and what their hooks and the registry of their clients said of them.
-type roster struct {
-	*catalog
-	agents   map[string]*Agent               // by id, those with more than a transcript
-	clients  map[string]Client               // the registry, by session
-	holders  map[process]string              // sessions, by the process that holds them
-	gone     map[string]transcript.Instant   // when the client's process was found gone, by session
-	running  map[process]string              // agents, by their signals
-	prompted map[string]transcript.Instant   // the newest prompt, by agent
-	recent   map[string][]transcript.Reading // by agent
-}
-
 // agentOf is the id of the agent that a session belongs to, and whether it is the agent's present session: a session that
 // the agent has left says nothing about it.
-func (r *roster) agentOf(s *session) (id string, current bool) {
+func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	if s.record == nil {
 		return s.key, true
 	}
-	a := r.agents[s.record.Agent]
+	a := f.agents[s.record.Agent]
 	return s.record.Agent, a == nil || a.Session == s.key
 }
 
 // currentAgent finds the agent whose present session this is, nil when no more is known of it
 // than the session.
-func (r *roster) currentAgent(s *session) *Agent {
+func (f *Fleet) currentAgent(s *session) *agent {
 	if s == nil || s.record == nil {
 		return nil
 	}
-	if a := r.agents[s.record.Agent]; a != nil && a.Session == s.key {
+	if a := f.agents[s.record.Agent]; a != nil && a.Session == s.key {
 		return a
-	}
-	return nil
-}
-
-// agentIn is currentAgent by the session's key.
-func (r *roster) agentIn(key string) *Agent {
-	if rec := r.records[key]; rec != nil {
-		if a := r.agents[rec.Agent]; a != nil && a.Session == key {
-			return a
-		}
 	}
 	return nil
 }
 
 // agentIDIn is the id of the agent whose present session this is, "" for none.
-func (r *roster) agentIDIn(id string) string {
-	if s := r.sessions[id]; s != nil && len(s.own) > 0 {
-		if agent, current := r.agentOf(s); current {
-			return agent
-		}
-		return ""
-	}
-	if a := r.agentIn(id); a != nil {
+func (f *Fleet) agentIDIn(key string) string {
+	s := f.sessions[key]
+	if a := f.currentAgent(s); a != nil {
 		return a.ID
+	}
+	if f.transcript(key) != nil {
+		if id, current := f.agentOf(s); current {
+			return id
+		}
 	}
 	return ""
 }
 
-// agent finds or makes what is kept of an agent. One that has been its session alone
-// keeps the session's label and counts.
-func (r *roster) agent(id string) *Agent {
-	if a := r.agents[id]; a != nil {
+// orSession returns an agent. One that is only its session has no more than the id.
+func (f *Fleet) orSession(id alerts.AgentID) *agent {
+	if a := f.agents[string(id)]; a != nil {
 		return a
 	}
-	a := &Agent{ID: id}
-	if rec := r.records[id]; rec != nil && rec.Agent == id {
+	return &agent{Agent: Agent{ID: string(id), Session: string(id)}}
+}
+
+// agent finds or makes what is kept of an agent. One that has been its session alone
+// keeps the session's label and counts.
+func (f *Fleet) agent(id string) *agent {
+	if a := f.agents[id]; a != nil {
+		return a
+	}
+	a := &agent{Agent: Agent{ID: id}}
+	if rec := f.recordOf(id); rec != nil && rec.Agent == id {
 		a.Session = id
 		a.Label = rec.Label
 		a.Counted = rec.Counted
-		r.runs(a, process{rec.PID, rec.ProcStart})
-		a.Ended = r.gone[id]
+		f.runs(a, process{rec.PID, rec.ProcStart})
+		a.Ended = f.sessions[id].gone
 	}
-	r.agents[id] = a
-	r.changed.agent(id)
+	f.agents[id] = a
+	f.changed.agent(id)
 	return a
 }
 
 // agentLabel is the agent's name, else the beginning of its id.
-func (r *roster) agentLabel(a *Agent) string {
-	if rec := r.records[a.ID]; rec != nil && rec.Agent == a.ID {
+func (f *Fleet) agentLabel(a *agent) string {
+	if rec := f.recordOf(a.ID); rec != nil && rec.Agent == a.ID {
 		return rec.Label
 	}
 	if a.Name == "" {
-		return r.label(a.ID, labelLength)
+		return f.label(a.ID, labelLength)
 	}
-	return r.label(a.Name, len(a.Name))
+	return f.label(a.Name, len(a.Name))
 }
 
 // hasLeft reports whether an agent had another session before.
-func (r *roster) hasLeft(a *Agent) bool {
-	for key, rec := range r.records {
-		if rec.Agent == a.ID && key != a.Session {
+func (f *Fleet) hasLeft(a *agent) bool {
+	for rec := range f.recordsOf(a.ID) {
+		if rec.SessionID != a.Session {
 			return true
 		}
 	}
@@ -109,9 +96,9 @@ func (r *roster) hasLeft(a *Agent) bool {
 }
 
 // hasWritten reports whether any session of an agent has a transcript.
-func (r *roster) hasWritten(a *Agent) bool {
-	for key, rec := range r.records {
-		if s := r.sessions[key]; rec.Agent == a.ID && s != nil && len(s.own) > 0 {
+func (f *Fleet) hasWritten(a *agent) bool {
+	for rec := range f.recordsOf(a.ID) {
+		if f.transcript(rec.SessionID) != nil {
 			return true
 		}
 	}
@@ -119,31 +106,27 @@ func (r *roster) hasWritten(a *Agent) bool {
 }
 
 // merge drops an agent that has turned out to be another.
-func (r *roster) merge(from, to *Agent) (n Update) {
-	if p := from.process(); r.running[p] == from.ID {
-		r.running[p] = to.ID
+func (f *Fleet) merge(from, to *agent) (n Update) {
+	if p := from.process(); f.running[p] == from.ID {
+		f.running[p] = to.ID
 	}
-	r.prompted[to.ID] = max(r.prompted[to.ID], r.prompted[from.ID])
-	delete(r.agents, from.ID)
-	delete(r.recent, from.ID)
-	delete(r.prompted, from.ID)
-	r.changed.agent(from.ID)
-	for key, rec := range r.records {
-		if rec.Agent == from.ID {
-			rec.Agent = to.ID
-			r.changed.record(key)
-		}
+	to.prompted = max(to.prompted, from.prompted)
+	delete(f.agents, from.ID)
+	f.changed.agent(from.ID)
+	for rec := range f.recordsOf(from.ID) {
+		rec.Agent = to.ID
+		f.changed.record(rec.SessionID)
 	}
 	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
-	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
-		if a := r.agents[id]; a.Parent == from.ID && a != to {
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent == from.ID && a != to {
 			a.Parent = to.ID
 			n.event(a.seen())
-			r.changed.agent(id)
+			f.changed.agent(id)
 		}
-		if a := r.agents[id]; a.Host == from.ID {
+		if a := f.agents[id]; a.Host == from.ID {
 			a.Host = to.ID
-			r.changed.agent(id)
+			f.changed.agent(id)
 		}
 	}
 	return n
@@ -163,61 +146,57 @@ func (p process) known() bool { return p.pid > 0 && p.start != "" }
 const atPrompt = "idle"
 
 // runs notes in which process an agent runs.
-func (r *roster) runs(a *Agent, p process) {
+func (f *Fleet) runs(a *agent, p process) {
 	if !a.Runs || a.process() != p {
-		a.Runs = p.known() && r.alive(p.pid, p.start)
+		a.Runs = p.known() && f.alive(p.pid, p.start)
 	}
 	if a.PID, a.Start = p.pid, p.start; p.known() {
-		r.running[p] = a.ID
+		f.running[p] = a.ID
 	}
 }
 
 // same reports whether other is the same agent as a: it runs in the same process
 // or pane, or was only the last session of a client that has ended. An agent with
 // a name of its own is a different one.
-func (r *roster) same(a, other *Agent) bool {
-	session := r.records[other.ID] != nil
+func (f *Fleet) same(a, other *agent) bool {
+	session := f.recordOf(other.ID) != nil
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
 		return false
 	}
 	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
-	ended := !r.alive(other.PID, other.Start)
+	ended := !f.alive(other.PID, other.Start)
 	return unheard || ended || other.PID == 0 || other.process() == a.process() ||
 		other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
 // stranger reports whether the process of a signal cannot be the agent's client,
 // which is another process that still runs.
-func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
+func (f *Fleet) stranger(a *agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
 	}
-	return r.alive(a.PID, a.Start)
+	return f.alive(a.PID, a.Start)
 }
 
 // inClient reports whether the client of an agent's present session runs,
 // according to registry, hooks and processes.
-func (r *roster) inClient(a *Agent) bool {
-	if r.clients[a.Session].Runs() || a.Runs && r.alive(a.PID, a.Start) {
+func (f *Fleet) inClient(a *agent) bool {
+	if f.clients[a.Session].Runs() || a.Runs && f.alive(a.PID, a.Start) {
 		return true
 	}
-	rec := r.records[a.Session]
-	return rec != nil && r.alive(rec.PID, rec.ProcStart)
+	rec := f.recordOf(a.Session)
+	return rec != nil && f.alive(rec.PID, rec.ProcStart)
 }
 
 // lastSign is the last sign of life of an agent's present session.
-func (r *roster) lastSign(a *Agent) transcript.Instant {
-	last := max(a.Since, a.Spoke)
-	if s := r.sessions[a.Session]; s != nil && len(s.own) > 0 {
-		last = max(last, s.own[0].Session.Active)
-	}
-	return last
+func (f *Fleet) lastSign(a *agent) transcript.Instant {
+	return max(a.Since, a.Spoke, f.sessionOf(a).Active)
 }
 
 // Seen are the events by which an engine knows who is whose parent.
-func (r *roster) Seen() (events []alerts.Event) {
-	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
-		if a := r.agents[id]; a.Parent != "" || a.Name != "" {
+func (f *Fleet) Seen() (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent != "" || a.Name != "" {
 			events = append(events, a.seen())
 		}
 	}
@@ -226,21 +205,21 @@ func (r *roster) Seen() (events []alerts.Event) {
 
 // Clock takes note of the time, before what has just been read is applied: a record that
 // is stamped later counts as written now.
-func (r *roster) Clock(now time.Time) { r.clock(transcript.InstantOf(now)) }
+func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 
 // clock takes note of the time. Where it was set back, what was stamped later than now
 // counts as stamped now: or else nothing that happens from now on would count as newer.
-func (r *roster) clock(now transcript.Instant) {
-	if r.counters.Midnight(now, r.options.Location) && r.settled {
-		r.changed.count()
+func (f *Fleet) clock(now transcript.Instant) {
+	if f.counters.Midnight(now, f.options.Location) && f.settled {
+		f.changed.count()
 	}
-	back := r.newest > now+skew
-	r.newest = max(r.newest, now)
+	back := f.newest > now+skew
+	f.newest = max(f.newest, now)
 	if !back {
 		return
 	}
-	r.newest = now
-	for id, a := range r.agents {
+	f.newest = now
+	for id, a := range f.agents {
 		for _, t := range []*transcript.Instant{
 			&a.Since,
 			&a.Spoke,
@@ -250,18 +229,16 @@ func (r *roster) clock(now transcript.Instant) {
 			&a.Ended,
 			&a.Asked,
 			&a.Sample.At,
+			&a.prompted,
 			&a.Limits[0].At,
 			&a.Limits[1].At,
 		} {
 			*t = min(*t, now)
 		}
-		r.changed.agent(id)
+		f.changed.agent(id)
 	}
-	for id, t := range r.prompted {
-		r.prompted[id] = min(t, now)
-	}
-	for id, t := range r.gone {
-		r.gone[id] = min(t, now)
+	for _, s := range f.sessions {
+		s.gone = min(s.gone, now)
 	}
 }
 
@@ -270,24 +247,114 @@ const skew = transcript.Instant(30 * time.Second)
 
 // ReplyRead reports whether the transcript shows a reply that is newer than the agent's
 // hooks before this one, or there is none to wait for.
-func (r *roster) ReplyRead(p *hook.Payload) bool {
-	s := r.sessions[p.SessionID]
-	a := r.currentAgent(s)
-	if a == nil || len(s.own) == 0 {
+func (f *Fleet) ReplyRead(p *hook.Payload) bool {
+	x := f.transcript(p.SessionID)
+	if x == nil {
 		return true
 	}
-	t := &s.own[0].Session
-	return t.Reading.At > a.Hooked || t.Peak == 0
+	t := &x.Session
+	a := f.currentAgent(x.of)
+	return a == nil || t.Reading.At > a.Hooked || t.Peak == 0
 }
 
 // ClientVersion is the version of the client that a session runs in: by the client's
 // registry, else by the newest record that names one; "" while neither does.
-func (r *roster) ClientVersion(session string) string {
-	if version := r.clients[session].Version; version != "" {
-		return version
+func (f *Fleet) ClientVersion(session string) string {
+	version := f.clients[session].Version
+	if x := f.transcript(session); x != nil {
+		version = cmp.Or(version, x.Session.Version)
 	}
-	if s := r.sessions[session]; s != nil && len(s.own) > 0 {
-		return s.own[0].Session.Version
+	return version
+}
+
+// resolve says whose hook or report it is, and what of its origin is that agent's own.
+// An agent that names itself, or its pane, may yet be another: what an agent starts
+// inherits its environment.
+func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
+	id := o.Agent
+	if !isAgent(id) {
+		id = ""
+	}
+	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
+		id = cmp.Or(f.registered(session, &o), id)
+	}
+	if a := f.agents[f.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+		return a, f.own(a, o)
+	}
+	if id == "" {
+		id = f.byProcess(session, &o)
+	}
+	if id == "" {
+		return nil, o
+	}
+	a := f.agent(id)
+	if session != "" && f.stranger(a, &o) {
+		a = f.nested(a, session, &o)
+	}
+	return a, f.own(a, o)
+}
+
+// own is an origin without what the agent has inherited from its host.
+func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
+	host := f.agents[a.Host]
+	if host == nil {
+		return o
+	}
+	o.Tmux = ""
+	o.Server = 0
+	o.Pane = ""
+	if o.Name == host.Name {
+		o.Name = ""
+	}
+	if o.Parent == host.Parent {
+		o.Parent = ""
+	}
+	return o
+}
+
+// registered finds the agent that was made known by name for a session or a pane.
+func (f *Fleet) registered(session string, o *hook.Origin) string {
+	for id, a := range f.agents {
+		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
+			return id
+		}
 	}
 	return ""
+}
+
+// byProcess finds an agent that does not name itself: the agent that ran in the process before,
+// else the agent that had the session, else the session's own id.
+func (f *Fleet) byProcess(session string, o *hook.Origin) string {
+	p := process{o.PID, o.Start}
+	if id := f.running[p]; id != "" {
+		return id
+	}
+	if rec := f.recordOf(f.holders[p]); rec != nil && p.known() {
+		return rec.Agent
+	}
+	if rec := f.recordOf(session); rec != nil {
+		return rec.Agent
+	}
+	return session
+}
+
+// nested is the agent of a client that another agent has started: its session's own.
+func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
+	rec := f.recordOf(session)
+	switch {
+	case parent.Session == session:
+		return parent // the same session in two processes: the first one's
+	case rec != nil && rec.Agent != parent.ID:
+		session = rec.Agent
+	case rec != nil && !f.alive(o.PID, o.Start):
+		return parent // what comes late of a client that it had before
+	}
+	a := f.agent(session)
+	if a.PID == 0 {
+		a.Host = parent.ID
+	}
+	if a.Parent == "" {
+		a.Parent = parent.ID
+	}
+	return a
 }

@@ -1,103 +1,241 @@
 package fleet
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 )
 
-// sample takes in a report of an agent's present session. One that is older
-// than another before it, or than the session, says nothing any more.
-func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
+// Sample is one report of the status line, and what became of the comparison with the
+// transcript.
+type Sample struct {
+	At transcript.Instant
+	// Tokens and Percent are 0 where the report did not know them, as before the first
+	// reply.
+	Tokens, Window int64
+	Percent        int
+	Model          string
+	// Rough means that Tokens are computed from the percentage.
+	Rough bool
+	// Agrees means that the transcript had the same size. Near is the size in the
+	// transcript within 5 s of the sample, 0 for none.
+	Agrees bool
+	Near   int64
+	// Back means that the client had shown the newest reading before and shows less
+	// since: its conversation was rewound. Shown means that the transcript has the
+	// rewind, which it gets with the next prompt. Without Tokens the client went back
+	// to the very beginning.
+	Back, Shown bool
+}
+
+// lag is how far apart sample and transcript may speak of one reply.
+const lag = transcript.Instant(5 * time.Second)
+
+// compare ties the sample to readings of the transcript, and reports whether that says
+// something new. It speaks of one that was the newest at a time within 5 s of its own.
+func (x *Sample) compare(readings []transcript.Reading) (news bool) {
+	was := *x
+	if x.Tokens == 0 || x.Agrees || x.Back {
+		return false
+	}
+	// Forks hold their own records before those that they copy.
+	all := slices.SortedStableFunc(slices.Values(readings), func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) })
+	for i, r := range all {
+		if r.At > x.At+lag {
+			break
+		}
+		if i+1 < len(all) && all[i+1].At != 0 && all[i+1].At < x.At-lag {
+			continue
+		}
+		x.Near = r.Tokens
+		x.Agrees = x.Agrees || x.is(r)
+	}
+	return *x != was
+}
+
+// is reports whether sample and reading have the same figures.
+func (x *Sample) is(r transcript.Reading) bool {
+	window := x.Window
+	if window == 0 && x.Rough {
+		window = 100 * x.Tokens / int64(max(1, x.Percent))
+	}
+	return (x.Rough || r.Tokens == x.Tokens) && near(transcript.Window{Tokens: window}.Percent(r.Tokens), x.Percent)
+}
+
+// near reports whether two percentages are equal but for rounding; 0 is unknown.
+func near(a, b int) bool { return a == 0 || b == 0 || max(a-b, b-a) <= 1 }
+
+// Results of comparing a sample with the transcript.
+const (
+	None    = ""        // there is nothing to compare
+	Agrees  = "agrees"  // both have the same figure
+	Lagging = "lagging" // one of them may be about to get it
+	Drift   = "drift"   // they differ
+)
+
+// check compares the sample with the transcript. The drift is the number of tokens
+// that the sample has more; it is known for agreement (0) and drift.
+func (x *Sample) check(now transcript.Instant) (state string, drift int64, known bool) {
+	switch {
+	case x.Tokens == 0:
+		return None, 0, false
+	case x.Agrees || x.Back:
+		return Agrees, 0, true
+	case now < x.At+lag:
+		return Lagging, 0, false
+	case x.Near == 0:
+		return None, 0, false
+	}
+	return Drift, x.Tokens - x.Near, true
+}
+
+// sample takes in a report of an agent's present session. One that is older than
+// another before it, or than the session, is dropped.
+func (f *Fleet) sample(a *agent, x Sample) (n Update) {
 	if x.At < a.Spoke || x.At < a.Since {
-		g.dropped++
+		f.dropped++
 		return n
 	}
 	a.Spoke = x.At
-	g.changed.agent(a.ID)
-	s := g.sessions[a.Session]
+	f.changed.agent(a.ID)
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
-		n.add(g.again(a)) // it is another share of the window now
+		n.add(f.again(a)) // it is another share of the window now
 	}
-	x.Back = g.wentBack(a, s, &x)
+	x.Back = f.wentBack(a, &x)
 	x.Shown = x.Back && a.Sample.Shown
 	a.Sample = x
 	if x.Tokens == 0 && !x.Back {
 		return n
 	}
-	ev := alerts.Event{
-		Kind:   alerts.EventReading,
-		Agent:  alerts.AgentID(a.ID),
-		At:     x.At.Time(),
-		Tokens: x.Tokens,
-		Window: x.Window,
-		Model:  x.Model,
-		Source: transcript.FromStatusline,
-		Back:   x.Back,
+	t := f.sessionOf(a)
+	ev := f.reading(a.ID, t, a, transcript.Reading{At: x.At, Tokens: x.Tokens})
+	ev.Source = transcript.FromStatusline
+	ev.Back = x.Back
+	ev.Model = cmp.Or(t.Model, x.Model) // transcripts do not have its suffix
+	if x.Window > 0 {
+		ev.Window = x.Window
+		ev.CompactsAt = f.compactsAt(a, t, x.Window)
 	}
-	t := a.unread()
-	if s != nil && len(s.own) > 0 {
-		t = &s.own[0].Session
-		if t.Model != "" { // without the suffix that transcripts do not have
-			ev.Model = t.Model
-		}
-		tokens, known := t.Context()
-		if known && tokens == ev.Tokens { // it speaks of that reading
-			ev.Cleared = t.Reading.Cleared
-		}
-		if !x.Back {
-			a.Sample.Compare(g.readings(a))
-		}
-		if !g.client(t).StatusLine && known && tokens == ev.Tokens && x.At <= t.Reading.At+crosscheck.Lag {
+	tokens, known := t.Context()
+	same := known && tokens == x.Tokens
+	if same {
+		ev.Cleared = t.Reading.Cleared
+	}
+	if !x.Back {
+		a.Sample.compare(f.readings(a))
+	}
+	if !f.client(t).StatusLine {
+		// A hook reports one response with the figure of the record; the first of the two counts.
+		if same && x.At <= t.Reading.At+lag {
 			return n
 		}
-	}
-	if !g.client(t).StatusLine {
-		// A hook reports one response with the figure of the record; the first of the two counts.
 		ev.Source = transcript.FromTranscript
 	}
-	if ev.Window == 0 {
-		ev.Window = g.windowOf(a, t)
-	}
-	ev.Reserved, ev.CompactsAt = g.client(t).WindowOf(t, 0, nil).Reserved, g.compactsAt(a, t, ev.Window)
 	n.event(ev)
 	return n
 }
 
-// recentReadings is how many of an agent's readings samples are compared with.
-const recentReadings = 8
+// maxRecent is how many of an agent's readings samples are compared with.
+const maxRecent = 8
 
 // readings are the newest readings of the session, the current one last.
-func (g *gauge) readings(a *Agent) []transcript.Reading {
-	all := g.recent[a.ID]
-	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
-		if t := &s.own[0].Session; !t.Blank && t.Reading.Tokens > 0 {
-			all = append(all[:len(all):len(all)], t.Reading)
-		}
+func (f *Fleet) readings(a *agent) []transcript.Reading {
+	all := slices.Clone(a.recent)
+	if t := f.sessionOf(a); !t.Blank && t.Reading.Tokens > 0 {
+		all = append(all, t.Reading)
 	}
 	return all
 }
 
 // remember keeps a reading to compare samples with.
-func (g *gauge) remember(a *Agent, r transcript.Reading) {
-	all := append(g.recent[a.ID], r)
-	if len(all) > recentReadings {
-		all = append(all[:0], all[1:]...)
-	}
-	g.recent[a.ID] = all
+func (f *Fleet) remember(a *agent, r transcript.Reading) {
+	a.recent = append(a.recent, r)
+	a.recent = a.recent[max(0, len(a.recent)-maxRecent):]
 	if a.Sample.Back && r.At >= a.Sample.At {
 		a.Sample.Back = false
 	}
-	if a.Sample.Compare(g.readings(a)) {
-		g.changed.agent(a.ID)
+	if a.Sample.compare(f.readings(a)) {
+		f.changed.agent(a.ID)
 	}
 }
 
 // aheadOfTranscript reports whether a hook reported a response that is not in the
 // transcript yet.
-func (g *gauge) aheadOfTranscript(a *Agent, v *View) bool {
+func (f *Fleet) aheadOfTranscript(a *agent, v *View) bool {
 	x := &a.Sample
-	return !g.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
+	return !f.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
 		!(v.Known && v.Tokens == x.Tokens)
+}
+
+// wentBack reports whether a report of the status line shows a rewound
+// conversation: the report before had the transcript's newest reading, this one
+// has less, and between turns only a rewind makes a context smaller without a
+// record. A report without a figure means the very beginning, if it is from the
+// same run of the client: one that has just started has no figure either.
+func (f *Fleet) wentBack(a *agent, x *Sample) bool {
+	was := &a.Sample
+	t := f.sessionOf(a)
+	if x.Rough || !f.client(t).StatusLine { // the transcript has the rewinds
+		return false
+	}
+	tokens, known := t.Context()
+	switch {
+	case !known || t.InTurn && !was.Back || x.At <= t.Reading.At:
+		return false
+	case was.Back && x.Tokens == was.Tokens:
+		return true
+	case x.Tokens == 0 && (a.Begun == 0 || a.Begun > was.At):
+		return false
+	}
+	return (was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
+}
+
+// rewound emits that the conversation was rewound before a prompt: by the
+// transcript, or by the status line alone if an old client writes the first prompt
+// of a restarted conversation like any other.
+func (t *eventMaker) rewound(e *transcript.Entry) {
+	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
+	left := e.Left
+	until := e.Until
+	switch {
+	case e.Rewound:
+	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 && e.At > t.a.Sample.At:
+		left = 0
+		until = t.a.Sample.At
+	default:
+		return
+	}
+	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+	ev := t.f.reading(t.id, &t.seen, t.a, r)
+	ev.Kind = alerts.EventReset
+	ev.Cause = alerts.CauseRewind
+	ev.Left = left
+	ev.Until = until
+	t.out = append(t.out, ev)
+	if t.a == nil {
+		return
+	}
+	if back {
+		t.a.Sample.Shown = true
+		t.f.changed.agent(t.a.ID)
+	}
+	if e.Rewound {
+		t.f.forsake(t.a, left, until)
+	}
+}
+
+// forsake drops the readings of the part of a conversation that it has lost.
+func (f *Fleet) forsake(a *agent, left, until transcript.Instant) {
+	a.recent = slices.DeleteFunc(a.recent, func(r transcript.Reading) bool {
+		return r.At > left && r.At <= until
+	})
+	if a.Sample.Back {
+		a.Sample.Back = a.Sample.Tokens == 0
+		a.Sample.compare(f.readings(a))
+		f.changed.agent(a.ID)
+	}
 }

@@ -64,7 +64,7 @@ func TestLabelsStay(t *testing.T) {
 	f = New(Options{Clients: clientstest.Table()}, disk.stored(t))
 	f.Apply(papers[1].whole())
 	check(f, a, "12345678")
-	if seen := f.records[a].Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
+	if seen := f.recordOf(a).Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
 		t.Error("first seen", seen)
 	}
 }
@@ -159,7 +159,7 @@ func TestTwins(t *testing.T) {
 		t.Error(v)
 	}
 	f.Apply(b.gone())
-	if len(f.Views(created)) != 0 || len(f.sessions) != 0 || f.Counters().Tokens.Output != 15 {
+	if len(f.Views(created)) != 0 || f.Counters().Tokens.Output != 15 {
 		t.Error("something is left")
 	}
 }

@@ -88,6 +88,6 @@ func TestSegments(t *testing.T) {
 		}
 	}
 	check("read")
-	f = New(Options{Clients: clientstest.Table()}, stored(f))
+	f = New(Options{Clients: clientstest.Table()}, stored(t, f))
 	check("after a restart")
 }

@@ -150,7 +150,7 @@ func TestCorpus(t *testing.T) {
 			orphans += s.subagents().messages
 		}
 	}
-	if messages+orphans != f.messages.Len() {
-		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, f.messages.Len())
+	if messages+orphans != len(f.messages) {
+		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, len(f.messages))
 	}
 }

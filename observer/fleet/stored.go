@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/observer/fleet/backlog"
 	"sm/observer/tally"
 	"sm/transcript"
 )
@@ -67,7 +66,7 @@ type SessionRecord struct {
 // Claim says which session a compaction or message belongs to: the one in which it
 // first happened. Owner is the key of that session's id, joined with a constant for
 // messages of its subagents' files. A store must not read anything from either.
-type Claim = backlog.Claim
+type Claim struct{ Key, Owner transcript.Key }
 
 // Stored is all that a fleet needs to go on after a restart.
 type Stored struct {

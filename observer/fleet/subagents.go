@@ -34,8 +34,8 @@ const (
 
 // Subagents are the latest MaxSubagents of the session that an id names, as View reads it; the newest first. The client's
 // own helpers, which repeat the session's records, are not among them.
-func (vw *viewer) Subagents(id string) (all []Subagent) {
-	r, err := vw.find(id, fitsBeginning)
+func (f *Fleet) Subagents(id string) (all []Subagent) {
+	r, err := f.find(id, fitsBeginning)
 	if err != nil || r.s == nil || r.s.side == nil {
 		return nil
 	}
@@ -50,8 +50,8 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 			Path:        x.Cursor.Path,
 			Bytes:       t.Bytes,
 			Peak:        t.Peak,
-			Window:      vw.client(t).WindowOf(t, 0, vw.options.Windows),
-			Compactions: max(0, t.Total()-x.also().Inherited.Compactions.Total()),
+			Window:      f.client(t).WindowOf(t, 0, f.options.Windows),
+			Compactions: max(0, t.Total()-x.Inherited.Compactions.Total()),
 			Reading:     t.Reading.At.Time(),
 			Active:      t.Active.Time(),
 		}
@@ -134,8 +134,8 @@ func (s *session) subagents() *subagents {
 		if !isInternal(x.Name) {
 			s.side.newest = max(s.side.newest, x.Session.Active)
 		}
-		s.side.messages += max(0, x.Session.Messages-x.also().Inherited.Messages)
-		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.also().Inherited.Tokens))
+		s.side.messages += max(0, x.Session.Messages-x.Inherited.Messages)
+		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.Inherited.Tokens))
 	}
 	return s.side
 }

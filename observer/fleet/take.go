@@ -3,6 +3,8 @@ package fleet
 import (
 	"maps"
 	"slices"
+
+	"sm/transcript"
 )
 
 // changes is what has not been stored yet. What can change again while a Delta is
@@ -56,17 +58,17 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	d.Files = slices.Grow(d.Files, len(c.files))
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
 		if x := f.files[path]; x != nil {
-			d.Files = append(d.Files, x.stored())
+			d.Files = append(d.Files, x.File)
 		} else {
 			d.Gone = append(d.Gone, path)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.records)) {
-		d.Records = append(d.Records, *f.records[key])
+		d.Records = append(d.Records, *f.recordOf(key))
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
 		if a := f.agents[id]; a != nil {
-			d.Agents = append(d.Agents, *a)
+			d.Agents = append(d.Agents, a.Agent)
 		} else {
 			d.Left = append(d.Left, id)
 		}
@@ -98,7 +100,12 @@ func (f *Fleet) Stored(d Delta) {
 		c.settled = 0
 	}
 	if f.options.Ledger != nil {
-		f.messages.Forget(c.messages[:c.taken.messages])
+		for _, m := range c.messages[:c.taken.messages] {
+			delete(f.messages, m.Key)
+		}
+		if len(f.messages) == 0 {
+			f.messages = map[transcript.Key]transcript.Key{} // a map keeps the memory of its largest size
+		}
 	}
 	c.claims, c.messages = rest(c.claims, c.taken.claims), rest(c.messages, c.taken.messages)
 	c.taken.claims = 0

@@ -1,56 +1,86 @@
 package fleet
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"sm/alerts"
-	"sm/observer/fleet/threads"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
 
-// threadKept keeps the texts of a thread whose agent is not known yet.
-func (f *Fleet) threadKept(x *file, heard []Heard) {
+const (
+	// maxKept is how many texts are kept of a thread whose agent is not known yet,
+	// keptFor how long.
+	maxKept = 8
+	keptFor = transcript.Instant(time.Minute)
+)
+
+// keepHeard keeps what was heard in a thread whose agent is not known yet:
+// a new client's first prompt may be read before its process is found.
+func (f *Fleet) keepHeard(x *file, heard []Heard) {
 	if len(heard) > 0 && f.client(&x.Session).Threads && f.currentAgent(x.of) == nil {
-		for _, h := range heard {
-			f.threads.Keep(x.of.key, threads.Text{Text: h.Text, At: h.At})
-		}
+		all := append(f.heard[x.of.key], heard...)
+		f.heard[x.of.key] = all[max(0, len(all)-maxKept):]
 	}
 }
 
 // mayShow reports whether a thread may be the one that the user of its process
 // sees. A thread without a transcript was started by the user, which is not
 // possible during a turn, or is a subagent's, which starts only during one.
-func (f *Fleet) mayShow(id string, in transcript.Holder) bool {
-	if s := f.sessions[id]; s != nil && len(s.own) > 0 {
-		return s.own[0].Session.Also().Parent == ""
+func (f *Fleet) mayShow(id string, in process) bool {
+	if x := f.transcript(id); x != nil {
+		return x.Session.Also().Parent == ""
 	}
-	a := f.agents[f.running[process{in.PID, in.Start}]]
+	a := f.agents[f.running[in]]
 	if a == nil {
 		return true
 	}
-	s := f.sessions[a.Session]
-	return s == nil || len(s.own) == 0 || !s.own[0].Session.InTurn
+	x := f.transcript(a.Session)
+	return x == nil || !x.Session.InTurn
 }
 
-// Threads finds out which agents are in which threads of Codex now. What the environment of
-// a client's process says of its agent is asked for once for each thread. The updates are in their order.
+// presentThreads returns the thread that the user sees of each process of Codex
+// that serves one terminal: the newest that it has open. Threads of a daemon,
+// which serves several users, are not attributed.
+func (f *Fleet) presentThreads() map[process]string {
+	for id, c := range f.clients {
+		if _, known := f.opened[id]; c.Held && !known {
+			f.opened[id] = f.newest
+		}
+	}
+	maps.DeleteFunc(f.opened, func(id string, _ transcript.Instant) bool { return !f.clients[id].Held })
+	maps.DeleteFunc(f.heard, func(_ string, heard []Heard) bool { return heard[len(heard)-1].At < f.newest-keptFor })
+
+	of := map[process]string{}
+	for _, id := range slices.Sorted(maps.Keys(f.opened)) {
+		h := f.clients[id].Holder
+		p := process{h.PID, h.Start}
+		if h.Own && p.known() && f.mayShow(id, p) && (of[p] == "" || f.opened[id] >= f.opened[of[p]]) {
+			of[p] = id // of those that were there already the newest: their ids begin with their time
+		}
+	}
+	return of
+}
+
+// Threads finds out which agents are in which threads of Codex now. The environment
+// of a client's process names its agent, and is read once for each thread.
 func (f *Fleet) Threads(now time.Time) (updates []Update) {
 	if !f.settled {
 		return nil
 	}
 	f.Clock(now) // there may be no record since the start
-	f.threads.Note(f.clients, f.newest)
-	for p, id := range f.threads.Present(f.mayShow) {
-		if a := f.agents[f.running[process{p.PID, p.Start}]]; a != nil && a.Session == id {
+	for p, id := range f.presentThreads() {
+		if a := f.agents[f.running[p]]; a != nil && a.Session == id {
 			continue
 		}
 		var o hook.Origin
 		if f.options.Origin != nil {
-			o = f.options.Origin(p.PID)
+			o = f.options.Origin(p.pid)
 		}
-		o.PID = p.PID
-		o.Start = p.Start
+		o.PID = p.pid
+		o.Start = p.start
 		a, own := f.resolve(id, o)
 		if a == nil {
 			continue
@@ -58,9 +88,10 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		n := f.meet(a, &own)
 		a.Resumed = id // whatever it was in before: that is where its client is
 		n.add(f.take(a, id, f.newest, alerts.CauseSession))
-		var late Update
-		for _, h := range f.threads.Heard(id) {
-			late.Heard = append(late.Heard, Heard{alerts.AgentID(a.ID), h.Text, h.At})
+		late := Update{Heard: f.heard[id]}
+		delete(f.heard, id)
+		for i := range late.Heard {
+			late.Heard[i].Agent = alerts.AgentID(a.ID)
 		}
 		updates = append(updates, n, late)
 	}
@@ -71,14 +102,12 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 // nameThreads gives open threads the names of the client's index as titles.
 func (f *Fleet) nameThreads() {
 	for id, c := range f.clients {
-		s := f.sessions[id]
-		if !c.Held || c.Name == "" || s == nil || len(s.own) == 0 {
+		x := f.transcript(id)
+		if !c.Held || c.Name == "" || x == nil {
 			continue
 		}
-
-		x := s.own[0]
-		if t := transcript.NewTitle(c.Name, transcript.TitleCustom); t != x.titleOf() {
-			x.setTitle(t)
+		if t := transcript.NewTitle(c.Name, transcript.TitleCustom); t != x.Title {
+			x.Title = t
 			f.changed.file(x.Cursor.Path)
 		}
 	}
@@ -95,20 +124,13 @@ type Thread struct {
 // has it open, and for subagents: their process is the root's, which keeps the
 // thread open after the subagent has finished. rests means that no turn is open
 // and there was no activity for a while.
-func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok bool) {
-	key := string(agent)
-	if a := lv.agents[key]; a != nil {
-		key = a.Session
-	}
-	s := lv.sessions[key]
-	c := lv.clients[key]
-	if s == nil || len(s.own) == 0 || !c.Held || !lv.client(&s.own[0].Session).Threads {
+func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok bool) {
+	a := f.orSession(agent)
+	x := f.transcript(a.Session)
+	c := f.clients[a.Session]
+	if x == nil || !c.Held || !f.client(&x.Session).Threads || x.Session.Also().Parent != "" {
 		return t, false, false
 	}
-	x := s.own[0]
-	if x.Session.Also().Parent != "" {
-		return t, false, false
-	}
-	last := max(x.Session.Active, changedAt(&x.Cursor), lv.prompted[string(agent)])
-	return Thread{s.id(), x.Cursor.Path, c.Holder.PID}, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
+	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)
+	return Thread{x.of.id(), x.Cursor.Path, c.Holder.PID}, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
 }

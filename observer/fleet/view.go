@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/clients"
@@ -116,9 +115,9 @@ type View struct {
 	Left bool
 
 	// Sample is the newest report of the status line, Check the result of comparing it
-	// with the transcript: crosscheck.None and so on; Drift is the number of tokens that
+	// with the transcript: None and so on; Drift is the number of tokens that
 	// it has more, if DriftKnown.
-	Sample     crosscheck.Sample
+	Sample     Sample
 	Check      string
 	Drift      int64
 	DriftKnown bool

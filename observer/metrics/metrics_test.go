@@ -20,7 +20,6 @@ import (
 
 	"sm/alerts"
 	"sm/observer/fleet"
-	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -66,7 +65,7 @@ func testSnapshot(sessions int) *Snapshot {
 				Spoke:      now,
 				Hooked:     now,
 				DriftKnown: true,
-				Sample:     crosscheck.Sample{Percent: 25},
+				Sample:     fleet.Sample{Percent: 25},
 			},
 			State: "busy",
 			Policy: alerts.View{
