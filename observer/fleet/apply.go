@@ -29,19 +29,21 @@ type Heard struct {
 // it turned out to be.
 type Renamed struct{ From, To alerts.AgentID }
 
-func (n *Update) add(m Update) {
-	n.Events = append(n.Events, m.Events...)
-	n.Heard = append(n.Heard, m.Heard...)
-	n.Renamed = append(n.Renamed, m.Renamed...)
-	n.Observed = append(n.Observed, m.Observed...)
-}
+// emit adds an event to the update that is returned next.
+func (f *Fleet) emit(ev alerts.Event) { f.out.Events = append(f.out.Events, ev) }
 
-func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
+// updates returns what was collected since the last call.
+func (f *Fleet) updates() Update {
+	n := f.out
+	f.out = Update{}
+	return n
+}
 
 // Apply takes in a change of one transcript. What c points to may be used again
 // afterwards. There are no events before Settle, which the caller calls when
 // reading has caught up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
+	defer func() { n = f.updates() }()
 	if c.CaughtUp {
 		return n
 	}
@@ -77,7 +79,8 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		x.backlog = nil
 	}
 	if f.settled {
-		return f.news(x, &was, &c, &p, again)
+		f.news(x, &was, &c, &p, again)
+		return n
 	}
 	x.backlog = append(x.backlog, p.clone())
 	if !x.sub {
@@ -88,7 +91,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 
 // news counts the changes of a file and returns the resulting events. again means
 // that the file was known before.
-func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *past, again bool) (n Update) {
+func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *past, again bool) {
 	f.giveRecord(x)
 	if c.Whole {
 		x.stamped = 0
@@ -101,18 +104,17 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *
 	counts := func(at transcript.Instant) bool { return !c.Whole || at == 0 || at >= f.created }
 	mine, known := f.claim(x, p, counts)
 	if x.sub {
-		return n
+		return
 	}
 	f.did(x, c)
 	f.bill(x, c.Bills, counts)
-	n = f.fileEvents(x, *was, c, mine, known, again)
-	f.keepHeard(x, n.Heard)
+	f.fileEvents(x, *was, c, mine, known, again)
+	f.keepHeard(x, f.out.Heard)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
-			n.add(f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest)))
+			f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest))
 		}
 	}
-	return n
 }
 
 // Settle ends the first reading: it decides for all history which file was first,
@@ -120,6 +122,7 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *
 // no views, and nothing to store. It returns the present contexts of recently
 // active agents, and the compactions of all.
 func (f *Fleet) Settle(now time.Time) (n Update) {
+	defer func() { n = f.updates() }()
 	if f.settled {
 		return n
 	}
@@ -128,13 +131,12 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 		f.giveRecord(x)
 	}
 	for _, x := range order {
-		n.Observed = append(n.Observed, f.claimBacklog(x)...)
+		f.out.Observed = append(f.out.Observed, f.claimBacklog(x)...)
 	}
 	f.settled = true
-	f.changed.settle()
 	f.changed.count()
-	n.add(f.holdEarly())
-	n.Events = append(n.Events, f.present(now)...)
+	f.holdEarly()
+	f.out.Events = append(f.out.Events, f.present(now)...)
 	return n
 }
 

@@ -13,8 +13,9 @@ import (
 // meet applies what a signal reports about an agent besides its event. Only the
 // agent's own process reports its place; the next process does so once that has
 // ended.
-func (f *Fleet) meet(a *agent, o *hook.Origin) (n Update) {
-	before := a.Agent
+func (f *Fleet) meet(a *agent, o *hook.Origin) {
+	parent := a.Parent
+	name := a.Name
 	set := func(to *string, value string) {
 		if value != "" {
 			*to = value
@@ -39,20 +40,16 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) (n Update) {
 	if a.Label == "" {
 		a.Label = f.agentLabel(a)
 	}
-	if a.Parent != before.Parent || a.Name != before.Name {
-		n.event(a.seen())
+	if a.Parent != parent || a.Name != name {
+		f.emit(a.seen())
 	}
-	if a.Agent != before {
-		f.changed.agent(a.ID)
-	}
-	return n
 }
 
 // take makes a session the present one of an agent: a new session, or one that the agent had before and has
 // been seen to take up again. What comes late opens nothing.
-func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
+func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.Cause) {
 	if key == "" || a.Session == key {
-		return n
+		return
 	}
 	rec := f.recordOf(key)
 	late := at < a.Since
@@ -60,16 +57,17 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	case rec == nil: // a new session
 		rec = f.record(key, key)
 	case late:
-		return f.adopt(a, rec)
+		f.adopt(a, rec)
+		return
 	case rec.Agent == a.ID && a.Session != "" && a.Resumed != key:
-		return n // a session that it has left
+		return // a session that it has left
 	default:
-		n = f.leave(a, rec)
+		f.leave(a, rec)
 	}
 	rec.Agent = a.ID
 	f.changed.record(key)
 	if late {
-		return n
+		return
 	}
 	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
@@ -86,16 +84,15 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	a.recent = nil
 	f.changed.agent(a.ID)
 	if first {
-		return n
+		return
 	}
 	ev := reset(a, at, cause)
 	ev.Carried = a.Carried != 0 && at >= a.Carried && at <= a.Carried+carriedFor
 	if started := f.sessionOf(a).Started; started != 0 { // its records may have been there before the signal
 		ev.At = min(at, max(started, before+1)).Time()
 	}
-	n.event(ev)
-	n.add(f.again(a))
-	return n
+	f.emit(ev)
+	f.again(a)
 }
 
 // carriedFor is how long after the start of a client its first signal under the new
@@ -104,63 +101,60 @@ const carriedFor = transcript.Instant(time.Minute)
 
 // continues makes the session with that key the present one of the agent that is in s:
 // the client's records link the two. The process of the new session is the agent's.
-func (f *Fleet) continues(s *session, key string, at transcript.Instant) (n Update) {
+func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 	id, current := f.agentOf(s)
 	if !current || key == s.key || !isUUID(key) {
-		return n
+		return
 	}
 	a := f.agent(id)
 	if other := f.currentAgent(f.sessions[key]); other != nil && other != a {
 		if other.Registered || other.ID != key { // it has a name of its own
-			return n
+			return
 		}
 		f.runs(a, other.process())
 		a.Tmux = other.Tmux
 		a.Server = other.Server
 		a.Pane = other.Pane
 		a.HookedIn = other.HookedIn
-		n = f.merge(other, a)
+		f.merge(other, a)
 	}
 	a.Carried = at
 	a.Resumed = key
-	n.add(f.take(a, key, at, alerts.CauseSession))
-	return n
+	f.take(a, key, at, alerts.CauseSession)
 }
 
 // adopt gives an agent a session that it must have left already, for the news of it came late.
 // A session that another agent has stays with that agent.
-func (f *Fleet) adopt(a *agent, rec *SessionRecord) (n Update) {
+func (f *Fleet) adopt(a *agent, rec *SessionRecord) {
 	other := f.agents[rec.Agent]
 	if rec.Agent == a.ID || rec.Agent != rec.SessionID ||
 		other != nil && (other.Session != rec.SessionID || !f.same(a, other)) {
-		return n
+		return
 	}
 	first := a.Session != "" && !f.hasLeft(a)
-	n = f.leave(a, rec)
+	f.leave(a, rec)
 	rec.Agent = a.ID
 	f.changed.record(rec.SessionID)
 	if first { // until now it seemed to have begun with the session that it is in
-		n.event(reset(a, a.Since, alerts.CauseSession))
+		f.emit(reset(a, a.Since, alerts.CauseSession))
 	}
-	return n
 }
 
 // leave takes a session from the agent that has it.
-func (f *Fleet) leave(a *agent, rec *SessionRecord) (n Update) {
+func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	key := rec.SessionID
 	other := f.agents[rec.Agent]
 	switch {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
-		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
+		f.out.Renamed = append(f.out.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
 	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
-		n = f.merge(other, a)
+		f.merge(other, a)
 	case other != nil && other.Session == key:
 		other.Session = ""
 		f.changed.agent(other.ID)
 	}
-	return n
 }
 
 // isLine reports whether a text fits into a table and a notice.
@@ -175,12 +169,12 @@ func isAgent(id string) bool {
 }
 
 // change makes the session that a hook names the present one of the agent.
-func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) Update {
+func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
 		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
-			return Update{}
+			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
 		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
@@ -188,14 +182,12 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) Update 
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
 		a.Carried = max(a.Carried, at)
-		f.changed.agent(a.ID)
 		if at >= a.Since && a.Session != p.SessionID {
 			a.Resumed = p.SessionID
-			f.changed.agent(a.ID)
 		}
-		return Update{}
+		return
 	case p.Event == hook.SessionStart && p.Source == "clear":
 		cause = alerts.CauseClear
 	}
-	return f.take(a, p.SessionID, at, cause)
+	f.take(a, p.SessionID, at, cause)
 }

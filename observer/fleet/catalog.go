@@ -83,35 +83,25 @@ func (f *Fleet) attach(x *file) {
 		s = f.session(key)
 		x.of = s
 		if x.sub {
-			if s.side == nil {
-				s.side = &subagents{}
-			}
-			i, _ := slices.BinarySearchFunc(s.side.list, x, byName)
-			s.side.list = slices.Insert(s.side.list, i, x)
+			s.side = append(s.side, x)
 		} else {
 			s.own = append(s.own, x)
 		}
 	}
-	if x.sub && s.side != nil {
-		s.side.stale = true
-	} else if len(s.own) > 1 {
+	if !x.sub {
 		slices.SortFunc(s.own, newestFirst)
+		return
 	}
+	slices.SortFunc(s.side, func(a, b *file) int { return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(b, a)) })
 }
 
 func (f *Fleet) detach(x *file) {
 	s := x.of
 	same := func(y *file) bool { return x == y }
 	s.own = slices.DeleteFunc(s.own, same)
-	if s.side != nil {
-		s.side.list = slices.DeleteFunc(s.side.list, same)
-		s.side.stale = true
-		if len(s.side.list) == 0 {
-			s.side = nil
-		}
-	}
+	s.side = slices.DeleteFunc(s.side, same)
 	x.of = nil
-	if len(s.own) == 0 && s.side == nil && s.record == nil {
+	if len(s.own)+len(s.side) == 0 && s.record == nil {
 		delete(f.sessions, s.key)
 	}
 }

@@ -17,7 +17,7 @@ func (f *Fleet) fileEvents(
 	c *transcript.Change,
 	mine, known []transcript.Compaction,
 	again bool,
-) (n Update) {
+) {
 	id, current := f.agentOf(x.of)
 	if x != x.of.own[0] {
 		current = false // a copy
@@ -26,7 +26,7 @@ func (f *Fleet) fileEvents(
 	was.Version = x.Session.Version
 	was.Particulars = x.Session.Particulars
 	t := eventMaker{
-		f:     f,
+		Fleet: f,
 		id:    id,
 		a:     a,
 		x:     x,
@@ -36,11 +36,11 @@ func (f *Fleet) fileEvents(
 	}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
-			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
+			f.out.Heard = append(f.out.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
 		}
 	}
 	if !current {
-		return n
+		return
 	}
 	if c.Whole {
 		t.begin(c, !again)
@@ -55,20 +55,17 @@ func (f *Fleet) fileEvents(
 		t.compaction(&t.known, 0, t.known[0].Was == 0)
 	}
 	t.estimate(len(c.Compactions) > 0)
-	n.Events = t.out
-	return n
 }
 
 // eventMaker turns the entries of one change into events.
 type eventMaker struct {
-	f     *Fleet
+	*Fleet
 	id    string
 	a     *agent // nil when no more is known than the session
 	x     *file
 	seen  transcript.Session      // what the window depends on, as it was at the entry
 	mine  []transcript.Compaction // without an event yet
 	known []transcript.Compaction // whose details have no event yet
-	out   []alerts.Event
 }
 
 // begin emits the content of a file before the listed entries. It is history,
@@ -91,9 +88,9 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	}
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
-		ev := t.f.reading(t.id, s, t.a, s.Reading)
+		ev := t.reading(t.id, s, t.a, s.Reading)
 		ev.History, ev.Cycle = history, 1+s.Total()
-		t.out = append(t.out, ev)
+		t.emit(ev)
 	}
 }
 
@@ -107,9 +104,9 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		}
 		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 		if t.a != nil {
-			t.f.remember(t.a, r)
+			t.remember(t.a, r)
 		}
-		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.a, r))
+		t.emit(t.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		for i := range t.mine {
@@ -137,7 +134,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 	default:
 		return
 	}
-	t.out = append(t.out, ev)
+	t.emit(ev)
 	if e.Kind == transcript.KindTurnStart {
 		t.rewound(e)
 	}
@@ -146,7 +143,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 // compaction emits the i-th compaction of a list and removes it.
 func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
 	e := (*list)[i]
-	if now := t.f.newest; now != 0 && e.At > now+skew {
+	if now := t.newest; now != 0 && e.At > now+skew {
 		e.At = now
 	}
 	*list = append((*list)[:i:i], (*list)[i+1:]...)
@@ -154,8 +151,8 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	if s.Model == "" {
 		s = &t.x.Session
 	}
-	window := t.f.windowOf(t.a, s).Tokens
-	t.out = append(t.out, alerts.Event{
+	window := t.windowOf(t.a, s).Tokens
+	t.emit(alerts.Event{
 		Kind:       alerts.EventCompacted,
 		Agent:      alerts.AgentID(t.id),
 		At:         e.At.Time(),
@@ -165,7 +162,7 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 		PreTokens:  e.PreTokens,
 		Model:      s.Model,
 		Window:     window,
-		CompactsAt: t.f.compactsAt(t.a, s, window),
+		CompactsAt: t.compactsAt(t.a, s, window),
 		History:    history,
 	})
 }
@@ -173,18 +170,18 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 // estimate guesses the context of a session whose provider reports no usage at all.
 func (t *eventMaker) estimate(compacted bool) {
 	s := &t.x.Session
-	if s.Peak > 0 || s.Turns == 0 || !t.f.options.Estimate {
+	if s.Peak > 0 || s.Turns == 0 || !t.options.Estimate {
 		return
 	}
 	if compacted {
-		a := t.f.agent(t.id)
+		a := t.agent(t.id)
 		a.Mark = s.Bytes
-		t.f.changed.agent(a.ID)
+		t.changed.agent(a.ID)
 		t.a = a
 	}
-	if tokens := t.f.estimate(t.x, t.a); tokens > 0 {
-		ev := t.f.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
+	if tokens := t.Fleet.estimate(t.x, t.a); tokens > 0 {
+		ev := t.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
-		t.out = append(t.out, ev)
+		t.emit(ev)
 	}
 }

@@ -44,7 +44,7 @@ type session struct {
 	record *SessionRecord     // nil before Settle, and for a session with subagents' files alone
 	gone   transcript.Instant // when the process of its client was found gone
 	own    []*file            // the first is the one whose figures count
-	side   *subagents         // nil without files of subagents
+	side   []*file            // of subagents, by name, the newest of a name last
 }
 
 // read reports whether a session has a transcript.
@@ -101,8 +101,6 @@ func (in *Inherited) add(more *Inherited) {
 		in.Compactions[i] += n
 	}
 }
-
-func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
 
 // newestFirst sorts the most complete copy of a session's transcript first.
 func newestFirst(a, b *file) int {

@@ -45,6 +45,7 @@ type Fleet struct {
 	counters tally.Counters
 	dropped  uint64 // status line reports that were too old, or of another session
 	changed  changes
+	out      Update // until the public method returns
 
 	files    map[string]*file    // by path
 	sessions map[string]*session // by key, all that were ever seen
@@ -75,7 +76,7 @@ func newFleet(o Options, settled bool) *Fleet {
 		options:   o,
 		created:   transcript.InstantOf(o.Created),
 		settled:   settled,
-		changed:   newChanges(),
+		changed:   changes{next: 1, items: map[item]uint64{}},
 		files:     map[string]*file{},
 		sessions:  map[string]*session{},
 		labels:    map[string]struct{}{},

@@ -92,28 +92,26 @@ func (f *Fleet) reading(id string, s *transcript.Session, a *agent, r transcript
 
 // again repeats the reading of an agent's session after a change of the values
 // that it is compared with.
-func (f *Fleet) again(a *agent) (n Update) {
+func (f *Fleet) again(a *agent) {
 	t := f.sessionOf(a)
 	if _, known := t.Context(); known {
-		n.event(f.reading(a.ID, t, a, t.Reading))
+		f.emit(f.reading(a.ID, t, a, t.Reading))
 	}
-	return n
 }
 
 // setAutoCompact applies the compaction settings of an agent's client, which sm
 // hook and sm statusline report with their time.
-func (f *Fleet) setAutoCompact(a *agent, o *hook.Origin) (n Update) {
+func (f *Fleet) setAutoCompact(a *agent, o *hook.Origin) {
 	if o.At.IsZero() {
-		return n
+		return
 	}
 	setting := autoCompact(&o.AutoCompact)
 	if a.AutoCompact == nil && setting.Equal(&clients.AutoCompact{}) ||
 		a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
-		return n
+		return
 	}
 	a.AutoCompact = setting
-	f.changed.agent(a.ID)
-	return f.again(a)
+	f.again(a)
 }
 
 func autoCompact(x *hook.AutoCompact) *clients.AutoCompact {

@@ -23,6 +23,12 @@ type scene struct {
 	news   Update
 }
 
+func (n *Update) add(m Update) {
+	n.Events = append(n.Events, m.Events...)
+	n.Heard = append(n.Heard, m.Heard...)
+	n.Renamed = append(n.Renamed, m.Renamed...)
+}
+
 // step is one report or event.
 type step func(*scene)
 

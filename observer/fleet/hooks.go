@@ -12,6 +12,7 @@ import (
 // Hook applies a hook of the client, as of the payload's time, at most now. The
 // agent is "" if the hook identifies none. Hooks of subagents change nothing.
 func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent alerts.AgentID) {
+	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&p.SM, now)
 	if p.Subagent() {
@@ -21,11 +22,11 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 	if a == nil {
 		return n, ""
 	}
-	n = f.meet(a, &own)
+	f.changed.agent(a.ID)
+	f.meet(a, &own)
 	if a.Hooked < at {
 		a.Hooked = at
 		a.Client = p.SM.Client
-		f.changed.agent(a.ID)
 	}
 	switch p.Event {
 	case hook.UserPromptSubmit:
@@ -39,37 +40,33 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		if a.CWD == "" || p.Source == "startup" || p.Source == "resume" { // at others it may have moved
 			a.CWD = p.CWD
 		}
-		f.changed.agent(a.ID)
 	}
-	n.add(f.change(a, p, at))
-	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && a.Session == p.SessionID {
+	f.change(a, p, at)
+	present := a.Session == p.SessionID
+	if present && p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" {
 		a.Ended = max(a.Ended, at)
-		f.changed.agent(a.ID)
 	}
-	if p.SessionID != "" && a.HookedIn != p.SessionID && (p.SessionID == a.Session || p.SessionID == a.Resumed) {
+	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
-		f.changed.agent(a.ID)
 	}
-	if p.SessionID == "" || a.Session == p.SessionID {
-		n.add(f.presentHook(a, p, at))
+	if p.SessionID == "" || present {
+		f.presentHook(a, p, at)
 	}
 	return n, alerts.AgentID(a.ID)
 }
 
-// presentHook takes in what a hook says of an agent's present session.
-func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) (n Update) {
+// presentHook takes in a hook of an agent's present session.
+func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) {
 	if at >= a.Asked {
 		a.Asks = p.Asks()
 		a.Asked = at
-		f.changed.agent(a.ID)
 	}
-	n.add(f.setAutoCompact(a, &p.SM))
-	n.Events = append(n.Events, f.hookEvents(a, p, at)...)
+	f.setAutoCompact(a, &p.SM)
+	f.hookEvent(a, p, at)
 	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
 	if p.ContextTokens > 0 && (f.transcript(a.Session) != nil || p.TranscriptPath == "") {
-		n.add(f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
+		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
 	}
-	return n
 }
 
 // stamp is when a signal was true: never later than now.
@@ -80,42 +77,41 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 	return now
 }
 
-// hookEvents are what a hook means for the engine.
-func (f *Fleet) hookEvents(a *agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
+// hookEvent emits what a hook means for the engine.
+func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
-	switch {
-	case p.Event == hook.UserPromptSubmit:
+	switch p.Event {
+	case hook.UserPromptSubmit:
 		ev.Kind = alerts.EventTurnStart
-	case p.Event == hook.PreCompact:
+	case hook.PreCompact:
 		ev.Kind = alerts.EventCompacting
 		ev.Trigger = triggerOf(p.Trigger)
-		if ev.Trigger == transcript.Auto && f.BetweenTurns(alerts.AgentID(a.ID)) {
+		if ev.Trigger == transcript.Auto && f.BetweenTurns(ev.Agent) {
 			ev.Trigger = transcript.Idle
 		}
-	case p.Event == hook.PostCompact:
+	case hook.PostCompact:
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignPostCompact
 		ev.Trigger = triggerOf(p.Trigger)
-	case p.Event == hook.SessionStart && p.Source == "compact" &&
-		f.options.Clients.Named(p.SM.Client).CompactStarts:
+	case hook.SessionStart:
+		if p.Source != "compact" || !f.options.Clients.Named(p.SM.Client).CompactStarts {
+			return
+		}
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignSessionStart
 	default:
-		return nil
+		return
 	}
-	return []alerts.Event{ev}
+	f.emit(ev)
 }
 
 // BetweenTurns reports whether no turn of the agent's session is open: the
 // transcript has the end of the last one, and no prompt came since. A compaction
 // that begins then is idle, or writes a summary for later.
 func (f *Fleet) BetweenTurns(agent alerts.AgentID) bool {
-	a := f.agents[string(agent)]
-	if a == nil {
-		return false
-	}
+	a := f.orSession(agent)
 	t := f.sessionOf(a)
-	return t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
+	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
 }
 
 func triggerOf(s string) transcript.Trigger {
@@ -130,19 +126,21 @@ func triggerOf(s string) transcript.Trigger {
 
 // Status takes in a report of the status line.
 func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent alerts.AgentID) {
+	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&s.SM, now)
 	a, own := f.resolve(s.SessionID, s.SM)
 	if a == nil {
 		return n, ""
 	}
-	n = f.meet(a, &own)
-	n.add(f.take(a, s.SessionID, at, alerts.CauseSession))
+	f.changed.agent(a.ID)
+	f.meet(a, &own)
+	f.take(a, s.SessionID, at, alerts.CauseSession)
 	if s.SessionID != "" && a.Session != s.SessionID {
 		f.dropped++
 		return n, alerts.AgentID(a.ID)
 	}
-	n.add(f.setAutoCompact(a, &s.SM))
+	f.setAutoCompact(a, &s.SM)
 	f.report(a, s, at)
 	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
@@ -153,7 +151,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 		x.Tokens = x.Window * int64(x.Percent) / 100
 		x.Rough = true
 	}
-	n.add(f.sample(a, x))
+	f.sample(a, x)
 	return n, alerts.AgentID(a.ID)
 }
 
@@ -163,6 +161,7 @@ var ErrEvent = errors.New("unknown event")
 // Usage takes in what a script posts for an agent, by the agent's id or name or the
 // session's id; known is false when there is none. The error wraps [ErrEvent].
 func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, agent alerts.AgentID, err error) {
+	defer func() { n = f.updates() }()
 	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
@@ -171,7 +170,8 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: now.Time()}
 	switch u.Event {
 	case "":
-		return f.sample(a, posted(u, f.windowOf(a, f.sessionOf(a)).Tokens, now)), alerts.AgentID(a.ID), nil
+		f.sample(a, posted(u, f.windowOf(a, f.sessionOf(a)).Tokens, now))
+		return n, alerts.AgentID(a.ID), nil
 	case "compaction":
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
 	case "compaction_complete":
@@ -189,7 +189,7 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 	}
 	a.Hooked = max(a.Hooked, now)
 	f.changed.agent(a.ID)
-	n.event(ev)
+	f.emit(ev)
 	return n, alerts.AgentID(a.ID), nil
 }
 
@@ -231,6 +231,7 @@ type Registration struct {
 
 // Register takes in a registration, which may repeat an earlier one with more.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
+	defer func() { n = f.updates() }()
 	switch {
 	case !isAgent(r.ID):
 		return n, fmt.Errorf("id %q: not one word of at most 128 bytes; give another", r.ID)
@@ -248,13 +249,13 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	a := f.agent(r.ID)
 	a.Registered = true
 	f.changed.agent(a.ID)
-	n = f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
+	f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
 	if r.Pane != "" {
 		a.Pane = r.Pane
 	}
 	if r.Session != "" {
 		a.Resumed = r.Session
-		n.add(f.take(a, r.Session, now, alerts.CauseSession))
+		f.take(a, r.Session, now, alerts.CauseSession)
 	}
 	return n, nil
 }

@@ -283,12 +283,20 @@ func (w *world) check(t *testing.T, f *Fleet) {
 			v := f.view(Row{s, f.currentAgent(s)}, created)
 			messages += v.Messages + v.SubagentMessages
 		} else {
-			messages += s.subagents().messages
+			messages += orphans(s)
 		}
 	}
 	if messages != len(w.outputs) {
 		t.Errorf("the views show %d messages, want %d", messages, len(w.outputs))
 	}
+}
+
+// orphans are the messages of subagents without the session's own transcript.
+func orphans(s *session) (n int) {
+	for x := range s.subagents() {
+		n += x.Session.Messages - x.Inherited.Messages
+	}
+	return n
 }
 
 // fell reports whether a counter is less than before.

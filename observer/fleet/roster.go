@@ -106,7 +106,7 @@ func (f *Fleet) hasWritten(a *agent) bool {
 }
 
 // merge drops an agent that has turned out to be another.
-func (f *Fleet) merge(from, to *agent) (n Update) {
+func (f *Fleet) merge(from, to *agent) {
 	if p := from.process(); f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}
@@ -117,11 +117,11 @@ func (f *Fleet) merge(from, to *agent) (n Update) {
 		rec.Agent = to.ID
 		f.changed.record(rec.SessionID)
 	}
-	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
+	f.out.Renamed = append(f.out.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		if a := f.agents[id]; a.Parent == from.ID && a != to {
 			a.Parent = to.ID
-			n.event(a.seen())
+			f.emit(a.seen())
 			f.changed.agent(id)
 		}
 		if a := f.agents[id]; a.Host == from.ID {
@@ -129,7 +129,6 @@ func (f *Fleet) merge(from, to *agent) (n Update) {
 			f.changed.agent(id)
 		}
 	}
-	return n
 }
 
 // process names a process for ever: pids come again, start times do not.

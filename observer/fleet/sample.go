@@ -94,22 +94,21 @@ func (x *Sample) check(now transcript.Instant) (state string, drift int64, known
 
 // sample takes in a report of an agent's present session. One that is older than
 // another before it, or than the session, is dropped.
-func (f *Fleet) sample(a *agent, x Sample) (n Update) {
+func (f *Fleet) sample(a *agent, x Sample) {
 	if x.At < a.Spoke || x.At < a.Since {
 		f.dropped++
-		return n
+		return
 	}
 	a.Spoke = x.At
-	f.changed.agent(a.ID)
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
-		n.add(f.again(a)) // it is another share of the window now
+		f.again(a) // it is another share of the window now
 	}
 	x.Back = f.wentBack(a, &x)
 	x.Shown = x.Back && a.Sample.Shown
 	a.Sample = x
 	if x.Tokens == 0 && !x.Back {
-		return n
+		return
 	}
 	t := f.sessionOf(a)
 	ev := f.reading(a.ID, t, a, transcript.Reading{At: x.At, Tokens: x.Tokens})
@@ -131,12 +130,11 @@ func (f *Fleet) sample(a *agent, x Sample) (n Update) {
 	if !f.client(t).StatusLine {
 		// A hook reports one response with the figure of the record; the first of the two counts.
 		if same && x.At <= t.Reading.At+lag {
-			return n
+			return
 		}
 		ev.Source = transcript.FromTranscript
 	}
-	n.event(ev)
-	return n
+	f.emit(ev)
 }
 
 // maxRecent is how many of an agent's readings samples are compared with.
@@ -210,21 +208,21 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 		return
 	}
 	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-	ev := t.f.reading(t.id, &t.seen, t.a, r)
+	ev := t.reading(t.id, &t.seen, t.a, r)
 	ev.Kind = alerts.EventReset
 	ev.Cause = alerts.CauseRewind
 	ev.Left = left
 	ev.Until = until
-	t.out = append(t.out, ev)
+	t.emit(ev)
 	if t.a == nil {
 		return
 	}
 	if back {
 		t.a.Sample.Shown = true
-		t.f.changed.agent(t.a.ID)
+		t.changed.agent(t.a.ID)
 	}
 	if e.Rewound {
-		t.f.forsake(t.a, left, until)
+		t.forsake(t.a, left, until)
 	}
 }
 

@@ -141,16 +141,16 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("%d compactions, want %d", n, len(distinct))
 	}
 	messages := 0
-	orphans := 0
+	unclaimed := 0
 	for v := range f.All(created) {
 		messages += v.Messages + v.SubagentMessages
 	}
 	for _, s := range f.sessions {
 		if len(s.own) == 0 {
-			orphans += s.subagents().messages
+			unclaimed += orphans(s)
 		}
 	}
-	if messages+orphans != len(f.messages) {
-		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, len(f.messages))
+	if messages+unclaimed != len(f.messages) {
+		t.Errorf("views show %d messages and orphans have %d, want %d", messages, unclaimed, len(f.messages))
 	}
 }

@@ -36,11 +36,11 @@ const (
 // own helpers, which repeat the session's records, are not among them.
 func (f *Fleet) Subagents(id string) (all []Subagent) {
 	r, err := f.find(id, fitsBeginning)
-	if err != nil || r.s == nil || r.s.side == nil {
+	if err != nil || r.s == nil {
 		return nil
 	}
 	files := slices.DeleteFunc(
-		slices.SortedFunc(r.s.side.each(), newestFirst),
+		slices.SortedFunc(r.s.subagents(), newestFirst),
 		func(x *file) bool { return isInternal(x.Name) },
 	)
 	for _, x := range files[:min(len(files), MaxSubagents)] {
@@ -68,14 +68,12 @@ func isInternal(name string) bool {
 	return slices.ContainsFunc(helpers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// atWork counts a session's subagents with a record of late, and says how large the largest context of them is.
+// atWork counts a session's subagents with a recent record, and returns the largest
+// of their contexts.
 func (s *session) atWork(now time.Time) (n int, largest int64) {
-	late := transcript.InstantOf(now.Add(-subagentFor))
-	if s.side == nil || s.subagents().newest < late {
-		return 0, 0
-	}
-	for x := range s.side.each() {
-		if x.Session.Active >= late && !isInternal(x.Name) {
+	recent := transcript.InstantOf(now.Add(-subagentFor))
+	for x := range s.subagents() {
+		if x.Session.Active >= recent && !isInternal(x.Name) {
 			n++
 			if tokens, known := x.Session.Context(); known {
 				largest = max(largest, tokens)
@@ -85,57 +83,16 @@ func (s *session) atWork(now time.Time) (n int, largest int64) {
 	return n, largest
 }
 
-// subagents are a session's files of subagents, and what they add up to; stale when one
-// of them has changed.
-type subagents struct {
-	list     []*file // by name
-	stale    bool
-	files    int
-	messages int
-	tokens   transcript.Usage
-	newest   transcript.Instant // the last record of one
-}
-
-// each gives the files, of those of one name the newest.
-func (s *subagents) each() iter.Seq[*file] {
+// subagents iterates over the files of a session's subagents. Of files of the same
+// name it yields the newest, as with sessions.
+func (s *session) subagents() iter.Seq[*file] {
 	return func(yield func(*file) bool) {
-		for i, x := range s.list {
-			if i > 0 && s.list[i-1].Name == x.Name {
-				continue
-			}
-			for _, y := range s.list[i+1:] {
-				if y.Name != x.Name {
-					break
+		for i, x := range s.side {
+			if i+1 == len(s.side) || s.side[i+1].Name != x.Name {
+				if !yield(x) {
+					return
 				}
-				if newestFirst(y, x) < 0 {
-					x = y
-				}
-			}
-			if !yield(x) {
-				return
 			}
 		}
 	}
-}
-
-// subagents adds up the files of the session's subagents. Of files of the same name
-// the newest counts, as with sessions.
-func (s *session) subagents() *subagents {
-	if s.side == nil {
-		return &subagents{}
-	}
-	if !s.side.stale {
-		return s.side
-	}
-	list := s.side.list
-	*s.side = subagents{list: list}
-	for x := range s.side.each() {
-		s.side.files++
-		if !isInternal(x.Name) {
-			s.side.newest = max(s.side.newest, x.Session.Active)
-		}
-		s.side.messages += max(0, x.Session.Messages-x.Inherited.Messages)
-		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.Inherited.Tokens))
-	}
-	return s.side
 }

@@ -3,40 +3,40 @@ package fleet
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"sm/transcript"
 )
 
 // changes is what has not been stored yet. What can change again while a Delta is
-// being stored is on the list with the number of the Take that will hold it.
+// being stored has the number of the Take that will hold it.
 type changes struct {
-	next              uint64 // the number of the next Take
-	files, records    map[string]uint64
-	agents            map[string]uint64
-	counters, settled uint64  // 0: nothing to store
-	claims, messages  []Claim // in the order in which they were made
-	taken             struct{ claims, messages int }
+	next             uint64 // the number of the next Take
+	items            map[item]uint64
+	claims, messages []Claim // in the order in which they were made
+	taken            struct{ claims, messages int }
 }
 
-func newChanges() changes {
-	return changes{
-		next:    1,
-		files:   map[string]uint64{},
-		records: map[string]uint64{},
-		agents:  map[string]uint64{},
-	}
+// item is what is stored under a key: a file by its path, a record by its session,
+// an agent by its id, or the counters.
+type item struct {
+	kind itemKind
+	key  string
 }
 
-func (c *changes) file(path string)  { c.files[path] = c.next }
-func (c *changes) record(key string) { c.records[key] = c.next }
-func (c *changes) agent(id string)   { c.agents[id] = c.next }
-func (c *changes) count()            { c.counters = c.next }
-func (c *changes) settle()           { c.settled = c.next }
+type itemKind uint8
 
-func (c *changes) none() bool {
-	return len(c.files)+len(c.records)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 &&
-		c.settled == 0
-}
+const (
+	fileItem itemKind = iota
+	recordItem
+	agentItem
+	countersItem
+)
+
+func (c *changes) file(path string)  { c.items[item{fileItem, path}] = c.next }
+func (c *changes) record(key string) { c.items[item{recordItem, key}] = c.next }
+func (c *changes) agent(id string)   { c.items[item{agentItem, id}] = c.next }
+func (c *changes) count()            { c.items[item{kind: countersItem}] = c.next }
 
 // Take returns the changes to store next, in one transaction; ok is false if there
 // are none, and always before Settle. Until Stored is called for a Delta, the next
@@ -44,7 +44,7 @@ func (c *changes) none() bool {
 // caller may read the Delta.
 func (f *Fleet) Take() (d Delta, ok bool) {
 	c := &f.changed
-	if !f.settled || c.none() {
+	if !f.settled || len(c.items)+len(c.claims)+len(c.messages) == 0 {
 		return Delta{}, false
 	}
 	d = Delta{
@@ -54,28 +54,29 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 		Messages: slices.Clip(c.messages),
 	}
 	c.next++
-	c.taken.claims, c.taken.messages = len(c.claims), len(c.messages)
-	d.Files = slices.Grow(d.Files, len(c.files))
-	for _, path := range slices.Sorted(maps.Keys(c.files)) {
-		if x := f.files[path]; x != nil {
-			d.Files = append(d.Files, x.File)
-		} else {
-			d.Gone = append(d.Gone, path)
+	c.taken.claims = len(c.claims)
+	c.taken.messages = len(c.messages)
+	order := slices.SortedFunc(maps.Keys(c.items), func(a, b item) int { return strings.Compare(a.key, b.key) })
+	for _, i := range order {
+		switch i.kind {
+		case fileItem:
+			if x := f.files[i.key]; x != nil {
+				d.Files = append(d.Files, x.File)
+			} else {
+				d.Gone = append(d.Gone, i.key)
+			}
+		case recordItem:
+			d.Records = append(d.Records, *f.recordOf(i.key))
+		case agentItem:
+			if a := f.agents[i.key]; a != nil {
+				d.Agents = append(d.Agents, a.Agent)
+			} else {
+				d.Left = append(d.Left, i.key)
+			}
+		case countersItem:
+			counters := f.counters.Clone()
+			d.Counters = &counters
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(c.records)) {
-		d.Records = append(d.Records, *f.recordOf(key))
-	}
-	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
-		if a := f.agents[id]; a != nil {
-			d.Agents = append(d.Agents, a.Agent)
-		} else {
-			d.Left = append(d.Left, id)
-		}
-	}
-	if c.counters != 0 {
-		counters := f.counters.Clone()
-		d.Counters = &counters
 	}
 	return d, true
 }
@@ -87,17 +88,9 @@ func (f *Fleet) Stored(d Delta) {
 	if d.Number == 0 || d.Number+1 != c.next {
 		return
 	}
-	done := func(_ string, number uint64) bool { return number <= d.Number }
-	for _, m := range []*map[string]uint64{&c.files, &c.records, &c.agents} {
-		if maps.DeleteFunc(*m, done); len(*m) == 0 {
-			*m = map[string]uint64{} // a map keeps the memory of its largest time
-		}
-	}
-	if done("", c.counters) {
-		c.counters = 0
-	}
-	if done("", c.settled) {
-		c.settled = 0
+	maps.DeleteFunc(c.items, func(_ item, number uint64) bool { return number <= d.Number })
+	if len(c.items) == 0 {
+		c.items = map[item]uint64{} // a map keeps the memory of its largest size
 	}
 	if f.options.Ledger != nil {
 		for _, m := range c.messages[:c.taken.messages] {
@@ -107,15 +100,8 @@ func (f *Fleet) Stored(d Delta) {
 			f.messages = map[transcript.Key]transcript.Key{} // a map keeps the memory of its largest size
 		}
 	}
-	c.claims, c.messages = rest(c.claims, c.taken.claims), rest(c.messages, c.taken.messages)
+	c.claims = append([]Claim(nil), c.claims[c.taken.claims:]...) // not a part, which would keep the memory
+	c.messages = append([]Claim(nil), c.messages[c.taken.messages:]...)
 	c.taken.claims = 0
 	c.taken.messages = 0
-}
-
-// rest is what follows the first n, without their memory.
-func rest(claims []Claim, n int) []Claim {
-	if n == len(claims) {
-		return nil
-	}
-	return slices.Clone(claims[n:])
 }

@@ -85,15 +85,16 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		if a == nil {
 			continue
 		}
-		n := f.meet(a, &own)
+		f.meet(a, &own)
+		f.changed.agent(a.ID)
 		a.Resumed = id // whatever it was in before: that is where its client is
-		n.add(f.take(a, id, f.newest, alerts.CauseSession))
+		f.take(a, id, f.newest, alerts.CauseSession)
 		late := Update{Heard: f.heard[id]}
 		delete(f.heard, id)
 		for i := range late.Heard {
 			late.Heard[i].Agent = alerts.AgentID(a.ID)
 		}
-		updates = append(updates, n, late)
+		updates = append(updates, f.updates(), late)
 	}
 	f.nameThreads()
 	return updates

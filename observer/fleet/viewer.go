@@ -136,10 +136,11 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	v.Project = project(v.CWD, v.Path)
 	v.Counted = s.record.Counted
 	v.Written = changedAt(&x.Cursor).Time()
-	side := s.subagents()
-	v.SubagentFiles = side.files
-	v.SubagentMessages = side.messages
-	v.SubagentTokens = side.tokens
+	for y := range s.subagents() {
+		v.SubagentFiles++
+		v.SubagentMessages += max(0, y.Session.Messages-y.Inherited.Messages)
+		v.SubagentTokens = v.SubagentTokens.Plus(y.Session.Tokens.Minus(y.Inherited.Tokens))
+	}
 	b := s.record.bills()
 	v.DearBills = b.Dear
 	if len(b.List) > 0 {
