@@ -60,7 +60,7 @@ func TestInstallKilledAnywhere(t *testing.T) {
 						killed := r.killedRun(call, n, args...)
 						text, err := os.ReadFile(r.path)
 						if err != nil && !errors.Is(err, fs.ErrNotExist) ||
-							err == nil && string(text) != shape && strings.Count(string(text), "\"hook\"") != 9 {
+							err == nil && string(text) != shape && strings.Count(string(text), " hook\"") != 9 {
 							t.Errorf("%s %d: half written: %s, %v", call, n, text, err)
 						}
 						if !undo {

@@ -111,7 +111,6 @@ const (
 	installedLine   = "~/.claude/settings.json: installed: new sessions report to the observer\n"
 	uninstalledLine = "~/.claude/settings.json: uninstalled\n"
 	unchangedLine   = "~/.claude/settings.json: nothing to change\n"
-	assumedLine     = "sm: no version of the client is known from the PATH, running clients or transcripts: writing for 2.1.139 and later\n"
 )
 
 func TestInstallFindsItself(t *testing.T) {
@@ -132,7 +131,8 @@ func TestInstallFindsItself(t *testing.T) {
 		if got := r.run("install"); got.Code != 0 {
 			t.Errorf("%+v", got)
 		}
-		if text := r.read(r.path); strings.Count(text, `"`+want+`"`) != 8 || strings.Count(text, "statusline") != 1 {
+		if text := r.read(r.path); strings.Count(text, `"`+want+` hook"`) != 8 ||
+			strings.Count(text, "statusline") != 1 {
 			t.Errorf("called as %s: %s", called, text)
 		}
 	}

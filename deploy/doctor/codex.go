@@ -37,7 +37,7 @@ func (d *doctor) codex(ctx context.Context) {
 	}
 
 	path := install.CodexHooks(d.Codex)
-	e, _, err := d.editor(path, install.NewCodexEditor)
+	e, _, err := d.editor(path)
 	if err != nil {
 		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
 		return

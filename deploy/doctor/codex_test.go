@@ -29,7 +29,7 @@ func TestCodexTrust(t *testing.T) {
 	if err := toml.Unmarshal(read("codex-trusted.toml"), &c); err != nil {
 		t.Fatal(err)
 	}
-	e := install.NewCodexEditor(doc, "", "")
+	e := install.NewEditor(doc, "", "")
 	n := 0
 	for _, event := range []hook.Event{
 		hook.Stop,

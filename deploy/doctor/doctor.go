@@ -13,8 +13,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"sm/deploy/install"
 )
 
 // A Status is the result of a check.
@@ -69,7 +67,6 @@ type Options struct {
 // doctor collects findings.
 type doctor struct {
 	Options
-	clients  []install.Client // in the PATH and running
 	findings []Finding
 }
 

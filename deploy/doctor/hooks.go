@@ -60,7 +60,7 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 
 	var own []ownHook
 	var missing, twice []hook.Event
-	events := install.HookEvents("", false)
+	events := install.HookEvents(false)
 	for _, event := range events {
 		found := ownHooks(layers, event)
 		own = append(own, found...)
@@ -95,10 +95,6 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 	}
 
 	own = append(own, guard...)
-	direct := func(h ownHook) bool { return h.value().At("args") != nil }
-	if c, old := d.withoutArgs(); old && slices.ContainsFunc(own, direct) {
-		d.broken("hooks", remedy, "they need client %s or later, and one is %s", install.ArgsClient, c)
-	}
 	d.programs(ctx, "hooks", own)
 }
 
@@ -194,9 +190,9 @@ func (d *doctor) program(ctx context.Context, check, program string) {
 	whole := filepath.Join(filepath.Dir(path), "sm")
 	where := install.PassingPlace(path, d.Temporary)
 	switch {
-	case !runnable(path):
+	case !install.Runnable(path):
 		d.broken(check, programRemedy, "they call %s, %s", program, missingProgram)
-	case small && !runnable(whole):
+	case small && !install.Runnable(whole):
 		d.broken(check, "put sm there, for example with make install, or "+programRemedy,
 			"they call %s, which needs %s, %s", program, whole, missingProgram)
 	case where != "":
@@ -207,12 +203,6 @@ func (d *doctor) program(ctx context.Context, check, program string) {
 	default:
 		d.smallBeside(ctx, check, program, path)
 	}
-}
-
-// runnable reports whether a path is a program.
-func runnable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
 // smallBeside notes a small program that hooks could call in place of sm.

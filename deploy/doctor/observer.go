@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -135,7 +136,7 @@ func clockSkew(path string) (skew time.Duration) {
 		return 0
 	}
 	var e transcript.Entry
-	for line := range bytes.Lines(install.ReadTail(path)) {
+	for line := range bytes.Lines(readTail(path)) {
 		// Records without a stamp may be much later: after one, nothing counts as behind.
 		if err := claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
 			skew = max(skew, 0)
@@ -144,4 +145,21 @@ func clockSkew(path string) (skew time.Duration) {
 		}
 	}
 	return skew
+}
+
+// tailSize is how much of the end of a transcript is read.
+const tailSize = int64(256 << 10)
+
+// readTail reads the end of a file, nothing of one that cannot be read.
+func readTail(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > tailSize {
+		_, _ = f.Seek(-tailSize, io.SeekEnd) // else it is read from its beginning
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, tailSize))
+	return text
 }

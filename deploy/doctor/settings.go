@@ -43,10 +43,7 @@ func (d *doctor) settings(ctx context.Context) {
 }
 
 // editor reads a settings file that has to be editable. Errors leave out its path.
-func (d *doctor) editor(
-	path string,
-	edit func(doc *jsonedit.Text, program, home string) *install.Editor,
-) (*install.Editor, *install.File, error) {
+func (d *doctor) editor(path string) (*install.Editor, *install.File, error) {
 	file, err := install.ReadFile(path)
 	var doc *jsonedit.Text
 	if err == nil {
@@ -55,13 +52,13 @@ func (d *doctor) editor(
 	if err != nil {
 		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), path+": "))
 	}
-	e := edit(doc, d.Program, d.Home)
+	e := install.NewEditor(doc, d.Program, d.Home)
 	return e, file, e.Check()
 }
 
 func (d *doctor) readLayer(name, path string) settingsLayer {
 	l := settingsLayer{name: name, path: path}
-	e, file, err := d.editor(path, install.NewEditor)
+	e, file, err := d.editor(path)
 	if err != nil {
 		d.broken("settings", "correct the file; the client may ignore all of it", "%v (%s)", err, path)
 		return l
@@ -132,7 +129,7 @@ func (d *doctor) statusLine(layers []settingsLayer) {
 	case !own:
 		d.note(check, "remove it there, or put sm statusline -- before its command",
 			"%s in %s hides ours", plain.Quote(command), l.path)
-	case program != "" && !runnable(program):
+	case program != "" && !install.Runnable(program):
 		d.broken(check, programRemedy, "it calls %s, %s", program, missingProgram)
 	case wraps:
 		d.ok(check, "ours, with %s in it", plain.Quote(original))

@@ -17,6 +17,37 @@ import (
 	"sm/handoff/proc"
 )
 
+// client checks the client in the PATH and those that run.
+func (d *doctor) client(ctx context.Context) {
+	var clients []install.Client
+	switch c, ok, err := install.ClientInPath(ctx, d.Path, d.Environ); {
+	case err != nil:
+		d.note("client", "run claude --version", "%v", err)
+	case ok:
+		clients = append(clients, c)
+	}
+	for _, dir := range d.Projects { // the clock reports that there are none
+		clients = append(clients, install.RunningClients(filepath.Dir(dir))...)
+	}
+	if len(clients) == 0 {
+		d.note("client", "install it, or put claude into the PATH", "no claude in the PATH, and none is running")
+	}
+	for i, c := range clients {
+		d.memoryOf(c)
+		if !install.Older(c.Version, install.OldestClient) {
+			if i == 0 {
+				d.ok("client", "%s", c)
+			}
+			continue
+		}
+		remedy := "run claude update"
+		if c.PID != 0 {
+			remedy = "end it, and start it anew after claude update"
+		}
+		d.broken("client", remedy, "%s: hooks do not work before %s", c, install.OldestClient)
+	}
+}
+
 func (d *doctor) tmux(ctx context.Context) {
 	path := proc.LookPath(d.Path, "tmux")
 	if path == "" {

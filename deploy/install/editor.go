@@ -1,7 +1,6 @@
 package install
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,41 +14,29 @@ import (
 // them. It changes nothing else there.
 type Editor struct {
 	Doc     *jsonedit.Text
+	self    string // the running sm, "" if unknown
 	program string // what hooks and status line call
 	socket  string // of the observer, "" for the default
-	client  string // the version of the client, "" for a current one
 	codex   bool   // the file has Codex's hooks
 	home    string
-	before  *jsonedit.Text // the settings before the installation, nil if unknown
-	isOwn   func(program string) bool
-	err     error // of the first edit that failed; none follows it
 }
 
-// NewEditor returns an editor of the settings in d. program is the running sm, which
+// NewEditor returns an editor of the settings in d. self is the running sm, which
 // helps to recognize own entries (see isOwnProgram); "" if unknown. home is the
 // meaning of ~ in commands.
-func NewEditor(d *jsonedit.Text, program, home string) *Editor {
+func NewEditor(d *jsonedit.Text, self, home string) *Editor {
 	return &Editor{
 		Doc:     d,
-		program: program,
+		self:    self,
+		program: self,
 		home:    home,
-		isOwn:   func(name string) bool { return isOwnProgram(name, program) },
 	}
 }
 
-// NewCodexEditor is [NewEditor] for Codex's hooks.json.
-func NewCodexEditor(d *jsonedit.Text, program, home string) *Editor {
-	e := NewEditor(d, program, home)
-	e.codex = true
-	return e
-}
-
-// handler is a hook. Without Args the client runs Command by a shell.
 type handler struct {
-	Type    string   `json:"type"`
-	Command string   `json:"command"`
-	Args    []string `json:"args,omitempty"`
-	Timeout int      `json:"timeout,omitempty"` // in seconds
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty"` // in seconds
 }
 
 type handlerGroup struct {
@@ -61,49 +48,45 @@ type statusCommand struct {
 	Command string `json:"command"`
 }
 
-// handler returns the hook for an event in the form that the client supports.
+// handler returns the hook for an event. The client runs it by a shell: those that can
+// do without one are as fast, and older ones cannot.
 func (e *Editor) handler(event hook.Event) handler {
-	args := []string{"hook"}
+	words := []string{e.program, "hook"}
 	if e.codex {
-		args = append(args, "--client", "codex")
+		words = append(words, "--client", "codex")
 	}
-	if e.socket != "" {
-		args = append(args, "--socket", e.socket)
-	}
-	h := handler{Type: "command", Command: e.program, Args: args}
-	if e.codex || !TakesArgs(e.client) {
-		h.Command = shellLine(append([]string{e.program}, args...))
-		h.Args = nil
-	}
+	h := handler{Type: "command", Command: e.commandLine(words...)}
 	if e.codex {
 		h.Timeout = min(codexTimeout, CodexMost(event))
 	}
 	return h
 }
 
-// install adds the hooks and the status line.
-func (e *Editor) install(guard bool) error {
-	if err := e.Check(); err != nil {
-		return err
+func (e *Editor) commandLine(words ...string) string {
+	if e.socket != "" {
+		words = append(words, "--socket", e.socket)
 	}
-	_ = e.installHooks(guard) // its error is e.err
+	return shellLine(words)
+}
+
+// install adds the hooks and the status line.
+func (e *Editor) install(guard bool) {
+	e.installHooks(guard)
 	e.installStatusLine()
-	return e.err
 }
 
 // installBeside adds the status line and removes the hooks, which the plugin has.
-func (e *Editor) installBeside() error {
-	if err := e.Check(); err != nil {
-		return err
-	}
+func (e *Editor) installBeside() {
 	e.removeAllHooks()
 	e.installStatusLine()
-	return e.err
 }
 
 // installHooks makes each event of the client have one hook of ours.
-func (e *Editor) installHooks(guard bool) error {
-	wanted := e.wantedEvents(e.client, guard)
+func (e *Editor) installHooks(guard bool) {
+	wanted := HookEvents(guard)
+	if e.codex {
+		wanted = CodexEvents()
+	}
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
 			e.removeHooks(event, 0)
@@ -112,26 +95,6 @@ func (e *Editor) installHooks(guard bool) error {
 	for _, event := range wanted {
 		e.installHook(event)
 	}
-	return e.err
-}
-
-func (e *Editor) put(value any, path ...string) {
-	if e.err == nil {
-		e.err = e.Doc.Put(value, path...)
-	}
-}
-
-func (e *Editor) remove(path ...string) {
-	if e.err == nil {
-		e.err = e.Doc.Remove(path...)
-	}
-}
-
-func (e *Editor) wantedEvents(version string, guard bool) []hook.Event {
-	if e.codex {
-		return CodexEvents()
-	}
-	return HookEvents(version, guard)
 }
 
 // guarded reports whether the hook of the guard is installed.
@@ -147,7 +110,7 @@ func (e *Editor) Check() error {
 	if hooks != nil && !hooks.IsObject() {
 		return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched", e.Doc.Line(hooks.From))
 	}
-	for _, event := range e.wantedEvents("", true) {
+	for _, event := range slices.Concat(HookEvents(true), CodexEvents()) {
 		if v := hooks.At(string(event)); v != nil && !v.IsArray() {
 			return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
 				e.Doc.Line(v.From), event)
@@ -185,7 +148,7 @@ func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
 			continue
 		}
 		for _, h := range handlers.Children {
-			if _, own := ownCommand(e.hookWords(h.Value), "hook", e.isOwn); own {
+			if _, own := ownCommand(e.hookWords(h.Value), "hook", e.self); own {
 				paths = append(paths, []string{"hooks", string(event), group.Key, "hooks", h.Key})
 			}
 		}
@@ -223,31 +186,23 @@ func (e *Editor) installHook(event hook.Event) {
 		e.addHook(event)
 		return
 	}
-	// The user may have added a timeout or a matcher: only command and args are ours.
-	want := e.handler(event)
-	v := e.Doc.At(own[0]...)
-	command, _ := v.At("command").Text()
-	args, isList := v.At("args").Texts()
-	if command != want.Command {
-		e.put(want.Command, append(own[0], "command")...)
+	// The user may have added a timeout or a matcher: only the command is ours.
+	want := e.handler(event).Command
+	if command, _ := e.Doc.At(own[0]...).At("command").Text(); command != want {
+		e.Doc.Put(want, append(own[0], "command")...)
 	}
-	switch {
-	case want.Args == nil:
-		e.remove(append(own[0], "args")...)
-	case !isList || !slices.Equal(args, want.Args):
-		e.put(want.Args, append(own[0], "args")...)
-	}
+	e.Doc.Remove(append(own[0], "args")...) // of an sm that called hooks without a shell
 }
 
 func (e *Editor) addHook(event hook.Event) {
 	if e.Doc.At("hooks") == nil {
-		e.put(struct{}{}, "hooks")
+		e.Doc.Put(struct{}{}, "hooks")
 	}
 	group := handlerGroup{[]handler{e.handler(event)}}
 	if groups := e.Doc.At("hooks", string(event)); groups != nil {
-		e.put(group, "hooks", string(event), fmt.Sprint(len(groups.Children)))
+		e.Doc.Put(group, "hooks", string(event), fmt.Sprint(len(groups.Children)))
 	} else {
-		e.put([]handlerGroup{group}, "hooks", string(event))
+		e.Doc.Put([]handlerGroup{group}, "hooks", string(event))
 	}
 }
 
@@ -256,27 +211,18 @@ func (e *Editor) addHook(event hook.Event) {
 func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
 	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // the indexes before stay valid
-		e.remove(path...)
+		e.Doc.Remove(path...)
 		for _, n := range []int{3, 2, 1} { // the group, the event, all hooks
 			inside := path[:n]
 			if n == 3 {
 				inside = path[:4] // the handlers of the group
 			}
-			if e.err != nil || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
+			if len(e.Doc.At(inside...).Children) > 0 {
 				break
 			}
-			e.remove(path[:n]...)
+			e.Doc.Remove(path[:n]...)
 		}
 	}
-}
-
-// wasEmpty reports whether the value at a path was empty before the installation.
-func (e *Editor) wasEmpty(path []string) bool {
-	if e.before == nil || len(path) > 2 { // the index of a group may have changed
-		return false
-	}
-	v := e.before.At(path...)
-	return v != nil && len(v.Children) == 0
 }
 
 func (e *Editor) removeAllHooks() {
@@ -286,34 +232,17 @@ func (e *Editor) removeAllHooks() {
 }
 
 // uninstall removes the hooks, and restores the status line that ours runs.
-func (e *Editor) uninstall() error {
-	if !e.Doc.Root.IsObject() {
-		return nil
-	}
+func (e *Editor) uninstall() {
 	e.removeAllHooks()
 	command, _ := e.Doc.At("statusLine", "command").Text()
 	original, wraps, own := e.Unwrap(command)
 	switch {
 	case !own:
 	case !wraps:
-		e.remove("statusLine")
+		e.Doc.Remove("statusLine")
 	default:
-		e.put(e.asSpelled(original), "statusLine", "command")
+		e.Doc.Put(original, "statusLine", "command")
 	}
-	return e.err
-}
-
-// asSpelled returns the command of the status line with its escapes of before the
-// installation.
-func (e *Editor) asSpelled(command string) any {
-	if e.before == nil {
-		return command
-	}
-	v := e.before.At("statusLine", "command")
-	if text, ok := v.Text(); !ok || text != command {
-		return command
-	}
-	return json.RawMessage(v.Raw)
 }
 
 func (e *Editor) installStatusLine() {
@@ -323,20 +252,16 @@ func (e *Editor) installStatusLine() {
 		original = command
 		wraps = exists
 	}
-	words := []string{e.program, "statusline"}
-	if e.socket != "" {
-		words = append(words, "--socket", e.socket)
-	}
+	want := e.commandLine(e.program, "statusline")
 	if wraps {
-		words = append(words, "--", original)
+		want += " -- " + ShellQuote(original)
 	}
-	want := shellLine(words)
 	switch {
 	case command == want:
 	case exists:
-		e.put(want, "statusLine", "command")
+		e.Doc.Put(want, "statusLine", "command")
 	default:
-		e.put(statusCommand{"command", want}, "statusLine")
+		e.Doc.Put(statusCommand{"command", want}, "statusLine")
 	}
 }
 
@@ -344,7 +269,7 @@ func (e *Editor) installStatusLine() {
 // in ours it returns the innermost.
 func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	for {
-		args, isOwn := ownCommand(shellWords(command, e.home), "statusline", e.isOwn)
+		args, isOwn := ownCommand(shellWords(command, e.home), "statusline", e.self)
 		if !isOwn {
 			return original, wraps, own
 		}

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"sm/deploy/jsonedit"
+	"sm/handoff/files"
 )
 
 // maxSettings limits the size of a settings file.
@@ -23,43 +23,47 @@ const maxSettings = 16 << 20
 type File struct {
 	path   string // of the client
 	target string // path without links
-	text   []byte
-	info   fs.FileInfo // nil if it does not exist
+	text   []byte // nil if it does not exist
+	info   fs.FileInfo
 }
 
 // ReadFile reads a settings file. One that does not exist is empty.
 func ReadFile(path string) (*File, error) {
 	f := &File{path: path, target: path}
 	target, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil:
-		f.target = target
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w; check the path", path, PlainError(err))
-	default:
-		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
 			return nil, fmt.Errorf("%s is a link to nothing; remove it, or restore what it points to", path)
 		}
 		return f, nil
 	}
-	if f.info, err = os.Stat(f.target); err != nil {
-		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
+	if err == nil {
+		f.target = target
+		f.info, err = os.Stat(target)
 	}
-	if !f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
+	if err == nil && !f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
 		return nil, fmt.Errorf("%s is not a file; move it away", path)
 	}
-	file, err := os.Open(f.target)
+	if err == nil {
+		f.text, err = readHead(target, maxSettings+1)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
-	}
-	defer file.Close()
-	if f.text, err = io.ReadAll(io.LimitReader(file, maxSettings+1)); err != nil {
-		return nil, fmt.Errorf("%s: %w; check the disk", path, PlainError(err))
 	}
 	if len(f.text) > maxSettings {
 		return nil, fmt.Errorf("%s is larger than %d bytes; is it the settings file?", path, maxSettings)
 	}
 	return f, nil
+}
+
+// readHead reads the beginning of a file.
+func readHead(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // PlainError returns an error without the path, which the caller names.
@@ -69,6 +73,9 @@ func PlainError(err error) error {
 	}
 	return err
 }
+
+// Exists reports whether the file existed when it was read.
+func (f *File) Exists() bool { return f.text != nil }
 
 // byteOrderMark is at the beginning of files of some editors; JSON has none.
 const byteOrderMark = "\uFEFF"
@@ -103,15 +110,15 @@ func (f *File) edited(edit func(*jsonedit.Text) error) ([]byte, error) {
 
 // Writable returns why the file cannot be replaced. A read-only mode counts for root as well.
 func (f *File) Writable() error {
-	dir := filepath.Dir(f.target)
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
 			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, ShellQuote(f.target))
 		}
-		if owner := ownerOf(f.info); owner != os.Geteuid() {
-			return fmt.Errorf("%s belongs to uid %d; run sm as that user", f.path, owner)
+		if !files.Own(f.info) {
+			return fmt.Errorf("%s belongs to another user; run sm as that user", f.path)
 		}
 	}
+	dir := filepath.Dir(f.target)
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it will be made
@@ -129,18 +136,18 @@ func (f *File) Writable() error {
 	return nil
 }
 
-func ownerOf(info fs.FileInfo) int {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(stat.Uid)
-	}
-	return -1
-}
-
 // errChanged reports that the file was written by another program since it was read.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// write replaces the file, unless it has changed.
-func (f *File) write(text []byte) error {
+// replace replaces the file, or removes it for a text that is nil, unless it has changed.
+func (f *File) replace(text []byte) error {
+	if text == nil {
+		err := f.unchanged()
+		if err == nil {
+			err = os.Remove(f.target) // its error has the path
+		}
+		return err
+	}
 	mode := fs.FileMode(0o600)
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
@@ -151,30 +158,40 @@ func (f *File) write(text []byte) error {
 // unchanged returns an error if the file is not as it was read.
 func (f *File) unchanged() error {
 	now, err := ReadFile(f.path)
-	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || (now.info == nil) != (f.info == nil) {
+	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || now.Exists() != f.Exists() {
 		return errors.Join(errChanged, err)
 	}
 	return nil
 }
 
-// remove removes the file, unless it has changed.
-func (f *File) remove() error {
-	if err := f.unchanged(); err != nil {
-		return err
-	}
-	if err := os.Remove(f.target); err != nil {
-		return fmt.Errorf("remove %s: %w; check its owner and mode", f.target, PlainError(err))
-	}
-	return nil
-}
+// tempFile is the name of a file that is to replace another in its folder. The run after
+// one that was killed writes it again.
+const tempFile = ".settings.json.sm-new"
 
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
+// writeWhole replaces a file at once, also in a power failure. unchanged may still
+// refuse right before; it may be nil.
+func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() error) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w; check its owner and mode", dir, PlainError(err))
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("open %s: %w; check its owner and mode", dir, PlainError(err))
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer root.Close()
+	_ = root.Remove(tempFile)
+	defer func() { _ = root.Remove(tempFile) }() // it is there after an error
+	if err := files.Put(root, tempFile, text, mode); err != nil {
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, PlainError(err))
+	}
+	if unchanged != nil {
+		if err := unchanged(); err != nil {
+			return err
+		}
+	}
+	if err := root.Rename(tempFile, filepath.Base(path)); err != nil {
+		return fmt.Errorf("replace %s: %w; check its owner and mode", path, err)
+	}
+	return files.Sync(root)
 }
-
-// Exists reports whether the file existed when it was read.
-func (f *File) Exists() bool { return f.info != nil }

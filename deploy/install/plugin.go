@@ -32,12 +32,6 @@ type plugin struct {
 	dir string // the marketplace's folder, ours alone
 }
 
-// A pluginStep is a part of an installation that is not an edit of the settings.
-type pluginStep struct {
-	text string
-	do   func() error
-}
-
 func (in *installation) plugin() *plugin {
 	return &plugin{in, filepath.Join(in.Data, "sm", "plugin")}
 }
@@ -63,9 +57,7 @@ func (p *plugin) files(e *Editor, guard bool) (map[string][]byte, error) {
 	}
 	hooks := *e
 	hooks.Doc = doc
-	if err := hooks.installHooks(guard); err != nil {
-		return nil, err
-	}
+	hooks.installHooks(guard)
 	all[deploy.PluginHooks] = hooks.Doc.Bytes
 	return all, nil
 }
@@ -103,46 +95,27 @@ func filesIn(folder fs.FS) (map[string][]byte, error) {
 
 // write replaces the folder, which is unfinished then.
 func (p *plugin) write(files map[string][]byte) error {
-	parent := filepath.Dir(p.dir)
-	if err := p.replace(parent, files); err != nil {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", parent, PlainError(err))
+	fresh := p.dir + ".new"
+	err := os.RemoveAll(fresh)
+	for name, text := range files {
+		path := filepath.Join(fresh, filepath.FromSlash(name))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600))
+	}
+	err = errors.Join(err, os.WriteFile(filepath.Join(fresh, pluginUnfinished), nil, 0o600))
+	if err == nil {
+		err = errors.Join(os.RemoveAll(p.dir), os.Rename(fresh, p.dir))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w; check its owner, mode and free space", p.dir, err)
 	}
 	return nil
 }
 
-func (p *plugin) replace(parent string, files map[string][]byte) (err error) {
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return err
-	}
-	fresh, err := os.MkdirTemp(parent, tempPattern(tempFolder))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(fresh))
-		}
-	}()
-	for name, text := range files {
-		path := filepath.Join(fresh, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(fresh, pluginUnfinished), nil, 0o600); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(p.dir); err != nil {
-		return err
-	}
-	return os.Rename(fresh, p.dir)
-}
-
 // run returns a step that runs the client.
-func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
+func (p *plugin) run(ctx context.Context, args ...string) step {
 	args = append([]string{"plugin"}, args...)
 	line := shellLine(append([]string{"claude"}, args...))
-	return pluginStep{"run " + line, func() error {
+	return step{"run " + line, func() error {
 		client := proc.LookPath(p.in.Path, "claude")
 		if client == "" {
 			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again", line)
@@ -160,16 +133,16 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 }
 
 // install returns the steps to install these files, none if they are installed.
-func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string][]byte) []pluginStep {
+func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string][]byte) []step {
 	place, known := marketplaceKnown(d)
 	installed := pluginInstalled(d)
 	if d.At("enabledPlugins", deploy.PluginID).IsTrue() && known && place == p.dir && p.holds(files) {
 		return nil
 	}
-	write := pluginStep{"write the plugin into " + p.dir, func() error { return p.write(files) }}
+	write := step{"write the plugin into " + p.dir, func() error { return p.write(files) }}
 	add := p.run(ctx, "marketplace", "add", p.dir)
 	last := p.run(ctx, "install", deploy.PluginID, "--scope", "user")
-	install := pluginStep{last.text, func() error {
+	install := step{last.text, func() error {
 		if err := last.do(); err != nil {
 			return err
 		}
@@ -181,19 +154,19 @@ func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string
 	// The client copies a plugin when it installs it, and keeps the copy while the
 	// version is the same. An older one goes as late as possible: without it events
 	// are missed.
-	var gone []pluginStep
+	var gone []step
 	if installed {
 		gone = append(gone, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
 	if known && place != p.dir { // without its marketplace a plugin may go, so ours goes before
 		gone = append(gone, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
-		return append(append([]pluginStep{write}, gone...), add, install)
+		return append(append([]step{write}, gone...), add, install)
 	}
-	return append(append([]pluginStep{write, add}, gone...), install)
+	return append(append([]step{write, add}, gone...), install)
 }
 
 // uninstall returns the steps to remove the plugin, none without one.
-func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []pluginStep) {
+func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []step) {
 	if pluginInstalled(d) {
 		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
@@ -201,7 +174,7 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []plugi
 		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
 	}
 	if _, err := os.Lstat(p.dir); err == nil {
-		steps = append(steps, pluginStep{"remove " + p.dir, func() error {
+		steps = append(steps, step{"remove " + p.dir, func() error {
 			if err := os.RemoveAll(p.dir); err != nil {
 				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, PlainError(err))
 			}
@@ -212,36 +185,17 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []plugi
 }
 
 // removeEntries removes what the client has written into the settings for the plugin,
-// also the empty objects that it leaves, unless they were there before.
-func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
-	paths := [][]string{{"enabledPlugins", deploy.PluginID}}
+// also the empty objects that it leaves.
+func (p *plugin) removeEntries(d *jsonedit.Text) {
+	d.Remove("enabledPlugins", deploy.PluginID)
 	if place, known := marketplaceKnown(d); known && place == p.dir {
-		paths = append(paths, []string{"extraKnownMarketplaces", deploy.Marketplace})
+		d.Remove("extraKnownMarketplaces", deploy.Marketplace)
 	}
-	for _, path := range append(paths, []string{"enabledPlugins"}, []string{"extraKnownMarketplaces"}) {
-		v := d.At(path...)
-		if len(path) == 1 && (before == nil || before.At(path...) != nil || !v.IsObject() || len(v.Children) > 0) {
-			continue
-		}
-		if err := d.Remove(path...); err != nil {
-			return err
+	for _, name := range []string{"enabledPlugins", "extraKnownMarketplaces"} {
+		if v := d.At(name); v.IsObject() && len(v.Children) == 0 {
+			d.Remove(name)
 		}
 	}
-	return nil
-}
-
-// take runs steps, or prints them.
-func (in *installation) take(steps []pluginStep) error {
-	for _, s := range steps {
-		do := s.do
-		if in.DryRun {
-			do = func() error { return in.print("would %s\n", s.text) }
-		}
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func lastLine(text []byte) string {

@@ -77,14 +77,10 @@ func (in *installation) changeSkill(c *skillChange) error {
 	case c.text == nil:
 		return in.removeSkill(c.file.path)
 	}
-	record := in.record()
-	if missing := missingFolders(filepath.Dir(c.file.path)); len(missing) > 0 {
-		record.note(missing)
-		if err := record.store(); err != nil {
-			return err
-		}
+	if err := in.record().note(filepath.Dir(c.file.path)); err != nil {
+		return err
 	}
-	if err := c.file.write(c.text); err != nil {
+	if err := c.file.replace(c.text); err != nil {
 		return err
 	}
 	return in.print("%s: the skill /session is installed\n", c.file.path)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,92 +39,60 @@ func shellLine(words []string) string {
 // returns nil for a command with anything else that is special to a shell, such as a
 // pipe.
 func shellWords(command, home string) (words []string) {
-	s := &wordScanner{rest: strings.Trim(command, " \t\n"), home: home}
-	for s.rest != "" {
-		word, ok := s.word()
-		if !ok {
-			return nil
+	const variable = `\$HOME\b|\$\{HOME\}` // the values of others are unknown
+	escaped := regexp.MustCompile("\\\\[\"\\\\$`]|" + variable)
+	parts := []string{
+		`'([^']*)'`,
+		"\"((?:[^\"\\\\$`]|\\\\[^\\n]|" + variable + ")*)\"",
+		`\\([^\n])`,
+		`(` + variable + `)`,
+		"([^ \\t\\n'\"\\\\$`|&;<>()*?\\[\\]#~{}!]+)",
+	}
+	next := regexp.MustCompile("^(?:" + strings.Join(parts, "|") + ")")
+	for rest := strings.Trim(command, " \t\n"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
+		word := ""
+		if rest == "~" || strings.HasPrefix(rest, "~/") || strings.HasPrefix(rest, "~ ") {
+			word = home
+			rest = rest[1:]
+		}
+		for rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+			part := next.FindStringSubmatch(rest)
+			if part == nil {
+				return nil
+			}
+			rest = rest[len(part[0]):]
+			quoted := escaped.ReplaceAllStringFunc(part[2], func(s string) string {
+				if s[0] == '$' {
+					return home
+				}
+				return s[1:]
+			})
+			if part[4] != "" {
+				word += home
+			}
+			word += part[1] + quoted + part[3] + part[5]
 		}
 		words = append(words, word)
-		s.rest = strings.TrimLeft(s.rest, " \t")
 	}
 	return words
 }
 
-type wordScanner struct{ rest, home string }
-
-func (s *wordScanner) word() (word string, ok bool) {
-	var b strings.Builder
-	if s.rest == "~" || strings.HasPrefix(s.rest, "~/") || strings.HasPrefix(s.rest, "~ ") {
-		b.WriteString(s.home)
-		s.rest = s.rest[1:]
-	}
-	quoted := false // by double quotes
-	for s.rest != "" {
-		c := s.rest[0]
-		escaped := c == '\\' && len(s.rest) > 1 &&
-			(strings.IndexByte("\"\\$`", s.rest[1]) >= 0 || !quoted && s.rest[1] != '\n')
-		switch {
-		case !quoted && (c == ' ' || c == '\t'):
-			return b.String(), true
-		case !quoted && c == '\'':
-			text, rest, closed := strings.Cut(s.rest[1:], "'")
-			if !closed {
-				return "", false
-			}
-			b.WriteString(text)
-			s.rest = rest
-		case c == '"':
-			quoted = !quoted
-			s.rest = s.rest[1:]
-		case escaped:
-			b.WriteByte(s.rest[1])
-			s.rest = s.rest[2:]
-		case c == '$':
-			if !s.variable(&b) {
-				return "", false
-			}
-		case c == '`' || strings.HasPrefix(s.rest, "\\\n") ||
-			!quoted && strings.IndexByte("|&;<>()\n*?[]#~{}!\\", c) >= 0:
-			return "", false
-		default:
-			b.WriteByte(c)
-			s.rest = s.rest[1:]
-		}
-	}
-	return b.String(), !quoted
-}
-
-// variable expands HOME. The values of others are unknown.
-func (s *wordScanner) variable(b *strings.Builder) bool {
-	for _, name := range []string{"$HOME", "${HOME}"} {
-		rest, ok := strings.CutPrefix(s.rest, name)
-		if ok && (name == "${HOME}" || rest == "" || strings.IndexByte(" \t/\"'", rest[0]) >= 0) {
-			b.WriteString(s.home)
-			s.rest = rest
-			return true
-		}
-	}
-	return false
-}
-
 // ownCommand reports whether words call sm with this subcommand, after whatever prefix,
-// and returns the arguments. isOwn recognizes sm.
-func ownCommand(words []string, subcommand string, isOwn func(program string) bool) (args []string, ok bool) {
+// and returns the arguments. self is the running sm, see isOwnProgram.
+func ownCommand(words []string, subcommand, self string) (args []string, ok bool) {
 	for len(words) > 0 {
 		name, _, assignment := strings.Cut(words[0], "=")
-		if !slices.Contains([]string{"exec", "command", "env"}, words[0]) && !(assignment && isVariable(name)) {
+		variable := assignment && name != "" && strings.Trim(name, wordLetters) == ""
+		if !variable && !slices.Contains([]string{"exec", "command", "env"}, words[0]) {
 			break
 		}
 		words = words[1:]
 	}
-	if len(words) < 2 || words[1] != subcommand || !isOwn(words[0]) {
+	if len(words) < 2 || words[1] != subcommand || !isOwnProgram(words[0], self) {
 		return nil, false
 	}
 	return words[2:], true
 }
-
-func isVariable(name string) bool { return name != "" && strings.Trim(name, wordLetters) == "" }
 
 // isOwnProgram reports whether a program is sm or its small program: by its name, or as
 // the same file as self, the running sm, which may have another name.
@@ -165,7 +134,7 @@ func sameFile(a, b string) bool {
 // the path of its package into it. Package debug/buildinfo would make sm larger by
 // half a megabyte.
 func builtFromSources(program string) bool {
-	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() { // not a pipe, which would wait
 		return false
 	}
 	text, err := readHead(program, maxProgram)

@@ -85,7 +85,6 @@ b"`, "a=b c"} {
 
 func TestOwnCommand(t *testing.T) {
 	t.Parallel()
-	own := func(program string) bool { return isOwnProgram(program, "") }
 	for in, want := range map[string][]string{
 		"sm statusline": {},
 		"/a/b/sm statusline --socket /s -- 'x y'": {"--socket", "/s", "--", "x y"},
@@ -97,7 +96,7 @@ func TestOwnCommand(t *testing.T) {
 		"a-b=1 sm statusline":                     nil,
 		"x sm statusline":                         nil,
 	} {
-		got, ok := ownCommand(shellWords(in, "/h"), "statusline", own)
+		got, ok := ownCommand(shellWords(in, "/h"), "statusline", "")
 		if diff := cmp.Diff(want, got); diff != "" || ok != (want != nil) {
 			t.Errorf("%s: %v (-want +got):\n%s", in, ok, diff)
 		}

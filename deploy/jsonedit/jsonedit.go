@@ -166,65 +166,68 @@ func (v *Value) index(key string) int {
 func (d *Text) At(path ...string) *Value { return d.Root.At(path...) }
 
 // Put sets the value at a path. A new one becomes the last of its container, which
-// must exist.
-func (d *Text) Put(value any, path ...string) error {
+// must be an object or an array.
+func (d *Text) Put(value any, path ...string) {
 	last := len(path) - 1
 	container := d.At(path[:last]...)
 	if old := container.At(path[last]); old != nil {
 		wide := bytes.Contains(old.Raw, []byte("\n"))
-		return d.splice(old.From, old.to, d.format(value, d.indentOf(old.From), wide))
+		d.splice(old.From, old.to, d.format(value, d.indentOf(old.From), wide))
+		return
 	}
 	var name string
-	switch {
-	case container.IsObject():
+	if container.IsObject() {
 		name = d.format(path[last], "", false) + d.colon()
-	case !container.IsArray():
-		return fmt.Errorf("no place for %v", path)
 	}
 	if len(container.Children) == 0 {
-		return d.putFirst(container, name, value)
+		d.putFirst(container, name, value)
+		return
 	}
 	before := container.Children[len(container.Children)-1]
 	space := d.spaceBefore(before.from)
 	lineEnd := strings.LastIndex(space, "\n")
-	return d.splice(before.Value.to, before.Value.to, ","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0))
+	d.splice(before.Value.to, before.Value.to, ","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0))
 }
 
 // putFirst puts a value into an empty container.
-func (d *Text) putFirst(container *Value, name string, value any) error {
+func (d *Text) putFirst(container *Value, name string, value any) {
 	from := container.From + 1
 	to := container.to - 1
 	// A text without any line break is laid out that way, unless it is empty.
 	if d.Root != container && !bytes.Contains(bytes.TrimSpace(d.Bytes), []byte("\n")) {
-		return d.splice(from, to, name+d.format(value, "", false))
+		d.splice(from, to, name+d.format(value, "", false))
+		return
 	}
 	outer := d.newline() + d.indentOf(container.From)
 	inner := d.indentOf(container.From) + d.unit()
-	return d.splice(from, to, d.newline()+inner+name+d.format(value, inner, true)+outer)
+	d.splice(from, to, d.newline()+inner+name+d.format(value, inner, true)+outer)
 }
 
 // Remove removes the value at a path, if there is one.
-func (d *Text) Remove(path ...string) error {
+func (d *Text) Remove(path ...string) {
 	last := len(path) - 1
 	container := d.At(path[:last]...)
 	i := container.index(path[last])
 	if i < 0 {
-		return nil
+		return
 	}
 	all := container.Children
 	switch {
 	case len(all) == 1:
-		return d.splice(container.From+1, container.to-1, "")
+		d.splice(container.From+1, container.to-1, "")
 	case i == len(all)-1:
-		return d.splice(all[i-1].Value.to, all[i].Value.to, "")
+		d.splice(all[i-1].Value.to, all[i].Value.to, "")
+	default:
+		d.splice(all[i].from, all[i+1].from, "")
 	}
-	return d.splice(all[i].from, all[i+1].from, "")
 }
 
 // splice replaces text[from:to].
-func (d *Text) splice(from, to int, with string) error {
+func (d *Text) splice(from, to int, with string) {
 	d.Bytes = slices.Concat(d.Bytes[:from], []byte(with), d.Bytes[to:])
-	return d.parse()
+	if err := d.parse(); err != nil {
+		panic(err) // each edit leaves JSON
+	}
 }
 
 // format encodes a value with the line ends and the indentation of the text; on one

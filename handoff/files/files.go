@@ -87,12 +87,7 @@ func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	if err := root.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	err := Put(root, fresh, data, mode)
 	if err == nil {
 		err = root.Rename(fresh, name)
 	}
@@ -100,11 +95,21 @@ func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 		_ = root.Remove(fresh) // else the next Write does
 		return err
 	}
-	return sync(root)
+	return Sync(root)
 }
 
-// sync makes the names in a folder durable. Some network file systems cannot.
-func sync(root *os.Root) error {
+// Put writes a new file to disk. The file must not exist.
+func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}
+
+// Sync makes the names in a folder durable. Some network file systems cannot.
+func Sync(root *os.Root) error {
 	d, err := root.Open(".")
 	if err != nil {
 		return err
