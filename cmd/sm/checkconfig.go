@@ -11,7 +11,6 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/page"
-	"sm/dashboards/screen"
 	"sm/observer"
 )
 
@@ -39,13 +38,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			}
 			if len(cfg.Operator.Notify) > 0 {
 				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-					fmt.Fprintln(
-						env.Stderr,
-						screen.OneLine(fmt.Sprintf(
-							"sm: warning: operator.notify: %v; no notification would be sent: give an existing program",
-							err,
-						)),
-					)
+					env.warn("operator.notify: %v; no notification would be sent: give an existing program", err)
 				}
 			}
 			if show {
@@ -98,13 +91,10 @@ func checkedSource(cmd *cobra.Command, env *environ, args []string) (config.Sour
 func warnStray(env *environ) {
 	// Those that name an agent to the commands run inside it set no key.
 	for _, v := range config.Stray(env.Vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", hooks.InsideStatusline) {
-		fmt.Fprintln(
-			env.Stderr,
-			screen.OneLine(fmt.Sprintf(
-				"sm: warning: variable %s sets nothing; the nearest known one is %s",
-				v[0],
-				v[1],
-			)),
-		)
+		hint := ""
+		if v[1] != "" {
+			hint = "; did you mean " + v[1] + "?"
+		}
+		env.warn("variable %s sets nothing%s", v[0], hint)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
+	"sm/dashboards/screen"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -60,6 +61,14 @@ func usagef(format string, args ...any) error {
 func absentf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
+
+// say prints a line to standard error.
+func (env *environ) say(format string, args ...any) {
+	fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// warn prints a warning to standard error.
+func (env *environ) warn(format string, args ...any) { env.say("warning: "+format, args...) }
 
 // colours reports whether to colour what goes to a stream: on terminals, unless NO_COLOR says otherwise.
 func (env *environ) colours(stream any) bool {

@@ -7,9 +7,9 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,13 +21,9 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"sm/observer/httpclient"
 )
-
-// maxConfigBytes bounds a configuration file; a name given by mistake may be a device without an end.
-const maxConfigBytes = 1 << 20
-
-// viperDelimiter joins keys inside viper. Its usual dot would split map keys that hold one.
-const viperDelimiter = "::"
 
 // flagKeyAnnotation marks a flag that sets a key of the configuration.
 const flagKeyAnnotation = "sm_config_key"
@@ -35,11 +31,11 @@ const flagKeyAnnotation = "sm_config_key"
 // Config is the whole configuration. This type and its tags are the one table of keys: what the file may hold, the
 // environment variables, defaults, bounds, the hints for mistyped keys and `check-config --print` are all read off it.
 //
-//	default  as a variable would say it; else 0, false, "" or an empty list
-//	bounds   "1..100" for numbers; ">0" or "5s.." for a duration, which is 0 or more and at most ten years elsewhere
+//	default  as a variable has it; else 0, false, "" or an empty list
+//	bounds   "1..100", ">0..1", or "5s.." and ">0" for a duration; any duration is from 0 to ten years
 //	below    a key of the same group that must be larger, unless that is 0
 //	oneof    the words that it takes
-//	is       what a text, or each entry of a list, is: see rules
+//	is       the kind of a text, or of each entry of a list: see problem
 //	optional the path of an entry may be empty
 //	unique   no two entries of the list may be equal
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
@@ -75,7 +71,7 @@ type logConfig struct {
 
 type httpConfig struct {
 	AllowedHosts     []string `yaml:"allowed_hosts" is:"host"`
-	AllowedUIDs      []int    `yaml:"allowed_uids" is:"uid"`
+	AllowedUIDs      []int    `yaml:"allowed_uids" bounds:"0..4294967294"`
 	WebhookTokenFile string   `yaml:"webhook_token_file" is:"path"`
 }
 
@@ -101,7 +97,7 @@ type prometheusConfig struct {
 }
 
 type windowConfig struct {
-	Model  string `yaml:"model" is:"model" unique:"true"`
+	Model  string `yaml:"model" is:"name" unique:"true"`
 	Tokens int    `yaml:"tokens" bounds:"1..1000000000"`
 }
 
@@ -168,7 +164,7 @@ type channelConfig struct {
 type guardConfig struct {
 	Enabled           bool     `yaml:"enabled"`
 	OverflowThreshold float64  `yaml:"overflow_threshold" default:"0.76" bounds:">0..1"`
-	Allow             []string `yaml:"allow" is:"tool" default:"Write,Edit,Read"`
+	Allow             []string `yaml:"allow" is:"name" default:"Write,Edit,Read"`
 }
 
 type superviseConfig struct {
@@ -195,19 +191,9 @@ type messagesConfig struct {
 // Default returns the default configuration. testdata/defaults.yaml is the
 // published list of the values.
 func Default() *Config {
-	c := new(Config)
-	p := &parser{from: origins{}}
-	for _, s := range c.settings() {
-		text, given := s.tag.Lookup("default")
-		switch {
-		case s.value.Kind() != reflect.Slice && given:
-			v, _ := p.plain(s.value.Type(), text, s.path) // a test compares it
-			s.value.Set(reflect.ValueOf(v))
-		case given:
-			s.value.Set(reflect.ValueOf(strings.Split(text, ",")))
-		case s.value.Kind() == reflect.Slice:
-			s.value.Set(reflect.MakeSlice(s.value.Type(), 0, 0))
-		}
+	c, err := Parse("", nil, new(pflag.FlagSet), func(string) (string, bool) { return "", false })
+	if err != nil {
+		panic(err) // the tags of Config are wrong
 	}
 	return c
 }
@@ -264,8 +250,6 @@ func (s setting) variable() string {
 	return "SM_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 }
 
-func viperKey(path string) string { return strings.ReplaceAll(path, ".", viperDelimiter) }
-
 // BindFlag lets a flag of that name, once given, decide the key of that path.
 func BindFlag(flags *pflag.FlagSet, name, path string) {
 	// The only error is a missing flag, which the first run of a test shows.
@@ -311,126 +295,77 @@ func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	return Parse(s.Path, text, flags, env)
 }
 
-// Read gives the text of the file, at most 1 MiB; nil for one that need not exist.
+// Read returns the text of the file, nil for one that need not exist.
 func (s Source) Read() ([]byte, error) {
-	if s.Path == "" {
+	if s.Path == "" || s.Path == os.DevNull {
 		return nil, nil
 	}
-	f, info, err := open(s.Path)
-	if absent(err) && !s.Required {
+	text, err := httpclient.ReadFile(s.Path)
+	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	switch {
+	case missing && !s.Required:
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory; give the file itself, such as %s",
-			s.Path, filepath.Join(s.Path, "config.yaml"))
-	}
-	if info.Mode().Type()&^fs.ModeDevice&^fs.ModeCharDevice != 0 {
-		return nil, fmt.Errorf("%s is not a regular file; give a configuration file", s.Path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: read configuration: %w; give a readable file", s.Path, cause(err))
-	}
-	if len(text) > maxConfigBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB; give a configuration file", s.Path)
+	case missing:
+		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.Path, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w; give a configuration file that this user can read", s.Path, err)
 	}
 	return text, nil
 }
 
-// open opens what the user has named, whatever it is.
-func open(path string) (*os.File, fs.FileInfo, error) {
-	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if absent(err) {
-		return nil, nil, fmt.Errorf("%s: %w; give the name of an existing file", path, cause(err))
+// Verdict describes a source that was loaded.
+func (s Source) Verdict() string {
+	switch {
+	case s.Path == "":
+		return "no configuration file; the defaults are ok"
+	case !s.Required && !s.Exists():
+		return s.Path + ": not there; the defaults are ok"
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w; make the file readable for this user", path, cause(err))
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close() // it was only to be read
-		return nil, nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
-	}
-	return f, info, nil
-}
-
-// absent reports whether an error means that a file, or a directory of its
-// path, does not exist.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// cause takes the operation and name off an error of package os, where the message has them already.
-func cause(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
+	return s.Path + ": ok"
 }
 
 // Parse layers defaults, the text of the file, environment and flags. Each layer is checked on its own
 // before viper merges it, so that an error can name the line or variable; viper would let typos pass.
 func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
-	v := viper.NewWithOptions(viper.KeyDelimiter(viperDelimiter))
-	for _, s := range Default().settings() {
-		v.SetDefault(viperKey(s.path), s.value.Interface())
-	}
+	v := viper.New()
 	from := origins{}
-	fileValues, err := parseFile(name, text, from)
-	if err != nil {
-		return nil, err
+	keys := new(Config).settings()
+	for _, s := range keys {
+		text, given := s.tag.Lookup("default")
+		if given || s.value.Kind() == reflect.Slice {
+			value, _ := (&parser{from: from}).plain(s.value.Type(), text, s.path) // a test compares it
+			v.SetDefault(s.path, value)
+		}
 	}
-	envValues, err := parseEnv(env, from)
+	clear(from)
+	fileValues, err := parseFile(name, text, from)
 	if err != nil {
 		return nil, err
 	}
 	// The environment shares viper's file layer: its own environment layer cannot read a given list of variables
 	// and would take every value as text.
-	for _, layer := range []map[string]any{fileValues, envValues} {
-		if err := v.MergeConfigMap(layer); err != nil {
-			return nil, fmt.Errorf("merge configuration: %w", err)
-		}
+	envValues, err := parseEnv(keys, env, from)
+	if err == nil {
+		err = cmp.Or(v.MergeConfigMap(fileValues), v.MergeConfigMap(envValues))
 	}
-	if err := bindFlags(v, flags, from); err != nil {
-		return nil, fmt.Errorf("bind flags: %w", err)
-	}
-	cfg := new(Config)
-	if err := v.UnmarshalExact(cfg, decoding); err != nil {
-		return nil, fmt.Errorf("decode configuration: %w", err)
-	}
-	if err := cfg.resolvePaths(env, from); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return cfg, cfg.check(from)
-}
-
-// bindFlags gives the flags that were marked by BindFlag the last word on their keys.
-func bindFlags(v *viper.Viper, flags *pflag.FlagSet, from origins) error {
-	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		for _, path := range f.Annotations[flagKeyAnnotation] {
-			errs = append(errs, v.BindPFlag(viperKey(path), f))
+			err = errors.Join(err, v.BindPFlag(path, f))
 			if f.Changed {
 				from.set(path, "--"+f.Name)
 			}
 		}
 	})
-	return errors.Join(errs...)
-}
-
-// decoding makes viper's decoder use the tags of config and read durations; they come as text from flags only.
-func decoding(c *mapstructure.DecoderConfig) {
-	c.TagName = "yaml"
-	c.DecodeHook = func(_, to reflect.Type, data any) (any, error) {
-		text, ok := data.(string)
-		if !ok || to != reflect.TypeFor[time.Duration]() {
-			return data, nil
-		}
-		return ParseDuration(text)
+	cfg := new(Config)
+	err = cmp.Or(err, v.UnmarshalExact(cfg, func(c *mapstructure.DecoderConfig) { c.TagName = "yaml" }))
+	if err != nil {
+		return nil, fmt.Errorf("merge configuration: %w", err)
 	}
+	if err := cfg.resolvePaths(env, from); err != nil {
+		return nil, err
+	}
+	return cfg, cfg.check(from)
 }

@@ -2,29 +2,31 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
 )
 
-// maxDurationSeconds bounds what a duration may say before it is checked against its key: about 31 years, far
+// maxDurationSeconds bounds a duration before it is checked against its key: about 31 years, far
 // from the overflow of time.Duration.
 const maxDurationSeconds = 1e9
 
-// origins says where each setting was made, as messages name it: FILE:LINE, a variable or a flag. List entries
-// have their own: windows[0].tokens.
+// origins are the places where settings were made, as messages name them: FILE:LINE, a variable or a flag. List
+// entries have their own: windows[0].tokens.
 type origins map[string]string
 
 // set records where a setting was made last, and forgets where the entries of an earlier list were.
@@ -44,7 +46,8 @@ func (o origins) of(path string) string {
 	return ""
 }
 
-// A parser turns YAML into the typed values of a config and collects what is wrong with it.
+// A parser turns YAML into the typed values of a config and collects what is wrong with it. What it reports has no
+// values: a token may be in the wrong place.
 type parser struct {
 	name     string // of the file or variable
 	variable bool   // a variable has no lines worth naming
@@ -61,41 +64,47 @@ func parseFile(name string, text []byte, from origins) (map[string]any, error) {
 		return nil, err
 	}
 	values, _ := p.group(reflect.TypeFor[Config](), root, "")
-	return values, p.err()
+	return values, firstOf(p.faults)
 }
 
 // parseEnv reads the variables of all settings. An empty one counts as not set, which is how shells and service
 // managers leave a variable out.
-func parseEnv(env Env, from origins) (map[string]any, error) {
-	values := map[string]any{}
-	for _, s := range Default().settings() {
+func parseEnv(keys []setting, env Env, from origins) (map[string]any, error) {
+	all := map[string]any{}
+	for _, s := range keys {
 		text, ok := env(s.variable())
 		if !ok || text == "" {
 			continue
 		}
 		p := &parser{name: s.variable(), variable: true, from: from}
 		value, ok := p.plain(s.value.Type(), text, s.path)
-		if err := p.err(); err != nil {
-			return nil, err
+		if !ok || len(p.faults) > 0 {
+			return nil, firstOf(p.faults)
 		}
-		if ok {
-			put(values, strings.Split(s.path, "."), value)
+		values := all
+		group, key, grouped := strings.Cut(s.path, ".")
+		if grouped {
+			values, _ = all[group].(map[string]any)
+			if values == nil {
+				values = map[string]any{}
+				all[group] = values
+			}
 		}
+		values[cmp.Or(key, group)] = value
 	}
-	return values, nil
+	return all, nil
 }
 
-// put stores a value below nested maps.
-func put(values map[string]any, path []string, value any) {
-	for _, group := range path[:len(path)-1] {
-		next, ok := values[group].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			values[group] = next
-		}
-		values = next
+// firstOf returns the first fault: one mistake often makes more, and a line has room for one.
+func firstOf(faults []string) error {
+	switch n := len(faults); n {
+	case 0:
+		return nil
+	case 1:
+		return errors.New(faults[0])
+	default:
+		return fmt.Errorf("%s (and %d more to correct)", faults[0], n-1)
 	}
-	values[path[len(path)-1]] = value
 }
 
 // at names a place: FILE:LINE, or the file or variable alone when the line is not known.
@@ -110,76 +119,25 @@ func (p *parser) fail(line int, format string, args ...any) {
 	p.faults = append(p.faults, p.at(line)+": "+fmt.Sprintf(format, args...))
 }
 
-// err is the first fault in the order of the text: one mistake often makes more, and a line has room for one.
-func (p *parser) err() error {
-	switch n := len(p.faults); n {
-	case 0:
-		return nil
-	case 1:
-		return errors.New(p.faults[0])
-	default:
-		return fmt.Errorf("%s (and %d more to correct)", p.faults[0], n-1)
-	}
-}
-
 // document parses YAML as far as its tree of nodes: keys, duplicates and lines are lost after that. The root is
 // nil for a text without content.
 func (p *parser) document(text []byte) (*yaml.Node, error) {
-	if i := bytes.IndexByte(text, 0); i >= 0 {
-		return nil, fmt.Errorf("%s: holds a NUL byte; save it as plain UTF-8 text", p.at(lineAt(text, i)))
-	}
-	if i := invalidUTF8(text); i >= 0 {
-		return nil, fmt.Errorf("%s: is not UTF-8; save it as plain UTF-8 text", p.at(lineAt(text, i)))
-	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root, more yaml.Node
-	if err := decoder.Decode(&root); err == io.EOF {
+	err := decoder.Decode(&root)
+	if err == io.EOF {
 		return nil, nil
-	} else if err != nil {
-		return nil, p.syntax(text, err)
 	}
-	if err := decoder.Decode(&more); err == nil {
-		return nil, fmt.Errorf("%s: a second document begins; keep one and remove the line ---", p.at(more.Line))
-	} else if err != io.EOF {
-		return nil, p.syntax(text, err)
+	if err == nil {
+		if err = decoder.Decode(&more); err == nil {
+			return nil, fmt.Errorf("%s: a second document begins; keep one and remove the line ---", p.at(more.Line))
+		}
+	}
+	if err != io.EOF {
+		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation, which is of spaces alone, quotes or brackets there",
+			p.name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	return root.Content[0], nil
-}
-
-// syntax rewords an error of the YAML parser, whose message about tabs is
-// obscure.
-func (p *parser) syntax(text []byte, err error) error {
-	if line := tabbedLine(text); line > 0 && !p.variable {
-		return fmt.Errorf("%s: indented with a tab; YAML takes spaces only", p.at(line))
-	}
-	return fmt.Errorf("%s: not valid YAML: %s; correct the indentation, quotes or brackets there",
-		p.name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
-}
-
-func lineAt(text []byte, i int) int { return 1 + bytes.Count(text[:i], []byte("\n")) }
-
-func invalidUTF8(text []byte) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-// tabbedLine is the first line with a tab in its indentation, or 0.
-func tabbedLine(text []byte) int {
-	n := 0
-	for line := range bytes.Lines(text) {
-		n++
-		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
-		if bytes.IndexByte(indent, '\t') >= 0 && len(bytes.TrimSpace(line)) > 0 {
-			return n
-		}
-	}
-	return 0
 }
 
 // resolve follows an alias to its anchor. An alias never points to an alias.
@@ -201,10 +159,8 @@ func (p *parser) value(typ reflect.Type, n *yaml.Node, path string) (any, bool) 
 	case reflect.Slice:
 		return p.list(typ, n, path)
 	}
-	if n.Kind == yaml.ScalarNode {
-		if v, ok := scalar(typ, n); ok {
-			return v, true
-		}
+	if v, ok := scalar(typ, n); ok && n.Kind == yaml.ScalarNode {
+		return v, true
 	}
 	p.mistyped(typ, n, path)
 	return nil, false
@@ -229,21 +185,16 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		value := n.Content[i+1]
 		sub := strings.TrimPrefix(path+"."+key.Value, ".")
 		field, known := fields[key.Value]
 		switch {
-		case key.Kind != yaml.ScalarNode:
-			p.fail(key.Line, "%s is used as a key; write a plain word", describe(resolve(key)))
-		case key.ShortTag() == "!!merge":
-			p.fail(key.Line, "merge keys (<<) are not read; write the keys out")
-		case !known:
-			p.fail(key.Line, "unknown key %s", unknownKey(sub, typ, path))
+		case !known || key.Kind != yaml.ScalarNode:
+			p.fail(key.Line, "unknown key %s", unknownKey(key.Value, typ, path))
 		case lines[key.Value] > 0:
-			p.fail(key.Line, "key %q stands at line %d already; keep one of the two", sub, lines[key.Value])
+			p.fail(key.Line, "key %q is at line %d already; keep one of the two", sub, lines[key.Value])
 		default:
 			lines[key.Value] = key.Line
-			if v, ok := p.value(field, value, sub); ok {
+			if v, ok := p.value(field, n.Content[i+1], sub); ok {
 				values[key.Value] = v
 			}
 		}
@@ -266,7 +217,7 @@ func (p *parser) list(typ reflect.Type, n *yaml.Node, path string) (any, bool) {
 	return values, true
 }
 
-// plain reads the text of a variable: text as it stands, lists separated by commas, lists of groups and any list
+// plain reads the text of a variable: a text as it is, lists separated by commas, lists of groups and any list
 // in brackets as YAML, and so JSON.
 func (p *parser) plain(typ reflect.Type, text, path string) (any, bool) {
 	p.from.set(path, p.name)
@@ -280,15 +231,10 @@ func (p *parser) plain(typ reflect.Type, text, path string) (any, bool) {
 		}
 	case reflect.Slice:
 		bracketed := strings.HasPrefix(trimmed, "[") && strings.HasSuffix(trimmed, "]")
-		if !bracketed && typ.Elem().Kind() != reflect.Struct {
+		if trimmed == "" || !bracketed && typ.Elem().Kind() != reflect.Struct {
 			return p.list(typ, commaSeparated(typ.Elem(), trimmed), path)
 		}
-		n, err := p.document([]byte(text))
-		if err != nil {
-			p.fail(0, "%s must be %s, and this is not valid YAML", path, wanted(typ))
-			return nil, false
-		}
-		if n != nil {
+		if n, err := p.document([]byte(text)); err == nil && n != nil {
 			return p.value(typ, n, path)
 		}
 	}
@@ -311,8 +257,8 @@ func commaSeparated(elem reflect.Type, text string) *yaml.Node {
 	return list
 }
 
-// scalar reads one value. It takes what YAML calls the value's type at its word: text stays text, so that a
-// model named 4 or a path named true must be quoted and nothing is guessed.
+// scalar reads one value. Its type is the one that YAML gives it: text stays text, so that a model named 4 or a path
+// named true must be quoted and nothing is guessed.
 func scalar(typ reflect.Type, n *yaml.Node) (any, bool) {
 	tag := n.ShortTag()
 	if typ == reflect.TypeFor[time.Duration]() {
@@ -323,7 +269,7 @@ func scalar(typ reflect.Type, n *yaml.Node) (any, bool) {
 	case reflect.String:
 		return n.Value, tag == "!!str"
 	case reflect.Bool:
-		return n.Value == "true", tag == "!!bool" && (n.Value == "true" || n.Value == "false")
+		return n.Value == "true", n.Value == "true" || n.Value == "false"
 	case reflect.Int:
 		i, err := wholeNumber(n.Value)
 		return i, err == nil && (tag == "!!int" || tag == "!!float")
@@ -338,8 +284,11 @@ func scalar(typ reflect.Type, n *yaml.Node) (any, bool) {
 // fifty or forty.
 func wholeNumber(s string) (int, error) {
 	s = strings.ReplaceAll(s, "_", "")
-	digits := strings.TrimLeft(s, "+-")
-	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+	if digits := strings.TrimLeft(
+		s,
+		"+-",
+	); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' &&
+		digits[1] <= '9' {
 		return 0, strconv.ErrSyntax
 	}
 	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
@@ -355,18 +304,105 @@ func wholeNumber(s string) (int, error) {
 // ParseDuration reads 90, 0.5, 3m or 1h30m; a bare number is seconds.
 func ParseDuration(s string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "-.0123456789") == "" {
-		if seconds > maxDurationSeconds || seconds < -maxDurationSeconds {
-			return 0, fmt.Errorf(
-				"duration %s is too long; write at most %d seconds",
-				plain.Quote(s),
-				int64(maxDurationSeconds),
-			)
+		if math.Abs(seconds) > maxDurationSeconds {
+			return 0, fmt.Errorf("duration %s is too long", plain.Quote(s))
 		}
 		return time.Duration(seconds * float64(time.Second)), nil
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return 0, fmt.Errorf("%s is no duration; write seconds, or such as 3m or 1h30m", plain.Quote(s))
+	return time.ParseDuration(s)
+}
+
+// mistyped reports a value of the wrong type and the type that the key takes.
+func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
+	advice := ""
+	if typ.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
+		advice = "; put it in quotes"
 	}
-	return d, nil
+	p.fail(n.Line, "%s must be %s%s", cmp.Or(path, "the file"), wanted(typ), advice)
+}
+
+// wanted words a type, with an example where the form matters.
+func wanted(typ reflect.Type) string {
+	if typ == reflect.TypeFor[time.Duration]() {
+		return "a duration such as 90, 3m or 1h30m"
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Struct:
+		return "a group of the keys " + strings.Join(keysOf(typ), ", ")
+	}
+	if typ.Elem().Kind() == reflect.Struct {
+		return "a list such as [{" + strings.Join(keysOf(typ.Elem()), ": …, ") + ": …}]"
+	}
+	return "a list such as [a, b]"
+}
+
+func keysOf(typ reflect.Type) []string {
+	var keys []string
+	for f := range typ.Fields() {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
+}
+
+// unknownKey describes an unknown key of a group by the key that was probably meant. One that resembles none may be
+// a misplaced token, and is not shown.
+func unknownKey(unknown string, group reflect.Type, path string) string {
+	prefix := ""
+	if path != "" {
+		prefix = path + "."
+	}
+	if near := Nearest(unknown, keysOf(group)); near != "" {
+		return fmt.Sprintf("%s; did you mean %q?", plain.Quote(prefix+unknown), prefix+near)
+	}
+	for _, s := range new(Config).settings() {
+		group, leaf, grouped := strings.Cut(s.path, ".")
+		switch {
+		case s.path == unknown:
+			return fmt.Sprintf("%q; write %q below a line %q", unknown, leaf, group+":")
+		case grouped && Nearest(unknown, []string{leaf}) != "":
+			return fmt.Sprintf("%s; did you mean %q?", plain.Quote(prefix+unknown), s.path)
+		}
+	}
+	return fmt.Sprintf("in %s, whose keys are %s", cmp.Or(path, "the file"), strings.Join(keysOf(group), ", "))
+}
+
+// Nearest returns the one of the known names that an unknown one is likely to mean, "" for none.
+func Nearest(unknown string, known []string) string {
+	names := new(cobra.Command)
+	for _, name := range known {
+		names.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	away := func(name string) int { return max(len(name)-len(unknown), len(unknown)-len(name)) }
+	for most := 1; most <= (len(unknown)+2)/3; most++ {
+		names.SuggestionsMinimumDistance = most
+		if list := names.SuggestionsFor(unknown); len(list) > 0 {
+			// Letters that changed places are more likely than missing ones.
+			return slices.MinFunc(list, func(a, b string) int { return away(a) - away(b) })
+		}
+	}
+	return ""
+}
+
+// Stray lists the variables with our prefix that set nothing, each with the nearest one that does, or "". They are no
+// error, since other programs may use the prefix. vars are those of the process, as NAME=value, known the names of ours
+// that set no key.
+func Stray(vars []string, known ...string) (stray [][2]string) {
+	for _, s := range new(Config).settings() {
+		known = append(known, s.variable())
+	}
+	for _, v := range slices.Sorted(slices.Values(vars)) {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "SM_") && !slices.Contains(known, name) {
+			stray = append(stray, [2]string{name, Nearest(name, known)})
+		}
+	}
+	return stray
 }

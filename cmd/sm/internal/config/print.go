@@ -3,42 +3,12 @@ package config
 import (
 	"fmt"
 	"io"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 )
-
-// Verdict says of a source that has been loaded what was there.
-func (s Source) Verdict() string {
-	if s.Path == "" {
-		return "no configuration file; the defaults are ok"
-	}
-	if _, err := os.Stat(s.Path); !s.Required && err != nil && absent(err) {
-		return s.Path + ": not there; the defaults are ok"
-	}
-	return s.Path + ": ok"
-}
-
-// Stray lists the variables that look like ours and set nothing, each with the nearest one that does. They are no error,
-// since other programs may use the prefix. vars are those of the process, as NAME=value, known the names of ours that
-// set no key.
-func Stray(vars []string, known ...string) (stray [][2]string) {
-	for _, s := range Default().settings() {
-		known = append(known, s.variable())
-	}
-	for _, v := range slices.Sorted(slices.Values(vars)) {
-		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "SM_") && !slices.Contains(known, name) {
-			near, _ := nearest(name, known)
-			stray = append(stray, [2]string{name, near})
-		}
-	}
-	return stray
-}
 
 // Print writes a configuration as a file that loads to the same one.
 func (c *Config) Print(w io.Writer) error {

@@ -3,11 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"sm/cmd/internal/places"
+	"sm/observer/httpclient"
 )
 
 // maxToken and minToken limit the length of a token, in bytes.
@@ -43,11 +43,11 @@ func (c *Config) WebhookToken() (string, error) {
 }
 
 func readToken(path string) ([]byte, error) {
-	f, info, err := open(path)
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; give the name of an existing file", path, errors.Unwrap(err))
 	}
-	defer f.Close()
+	self := os.Geteuid()
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
@@ -56,24 +56,16 @@ func readToken(path string) ([]byte, error) {
 			path,
 			ErrTokenExposed,
 		)
-	case !places.OwnedBy(info, os.Geteuid()):
-		return nil, fmt.Errorf(
-			"%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there",
-			path,
-			os.Geteuid(),
-			ErrTokenExposed,
-		)
+	case !places.OwnedBy(info, self):
+		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there",
+			path, self, ErrTokenExposed)
 	case mode.Perm()&0o077 != 0:
-		return nil, fmt.Errorf(
-			"%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there",
-			path,
-			mode.Perm(),
-			ErrTokenExposed,
-		)
+		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there",
+			path, mode.Perm(), ErrTokenExposed)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxToken+3)) // and the end of a line; what is longer is no token
+	text, err := httpclient.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
+		return nil, fmt.Errorf("%s: %w; give a readable file", path, err)
 	}
 	return text, nil
 }

@@ -8,7 +8,6 @@ package usage
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,11 +46,7 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 		}
 		return fmt.Errorf("%s %s missing: %s", strings.Join(missing, " and "), verb, usageOf(cmd))
 	}
-	var below []string
-	for _, sub := range cmd.Commands() {
-		below = append(below, sub.Name())
-	}
-	if near := config.Nearest(args[0], below); near != "" {
+	if near := NearCommand(cmd, args[0]); near != "" {
 		return fmt.Errorf("unknown command %s (did you mean %q?)", plain.Quote(cmd.CommandPath()+" "+args[0]), near)
 	}
 	return fmt.Errorf("%s is one argument too many: %s", plain.Quote(args[len(args)-1]), usageOf(cmd))
@@ -73,27 +68,13 @@ func neededArgs(use string) (names []string) {
 	return names
 }
 
-// NearCommand is the command that was meant: the one that alone begins like that, of several with 3 letters or more in
-// common the shortest that does something by itself, else the one with the fewest letters changed, else "".
+// NearCommand returns the command that was meant, "" for none.
 func NearCommand(root *cobra.Command, name string) string {
-	var known, longer, alone []string
+	var known []string
 	for _, c := range root.Commands() {
-		if c.Hidden {
-			continue
+		if !c.Hidden {
+			known = append(known, c.Name())
 		}
-		known = append(known, c.Name())
-		if strings.HasPrefix(c.Name(), name) {
-			longer = append(longer, c.Name())
-			if !c.HasSubCommands() {
-				alone = append(alone, c.Name())
-			}
-		}
-	}
-	if len(longer) == 1 {
-		return longer[0]
-	}
-	if len(alone) > 0 && len(name) >= 3 {
-		return slices.MinFunc(alone, func(a, b string) int { return len(a) - len(b) })
 	}
 	return config.Nearest(name, known)
 }

@@ -37,7 +37,7 @@ func tree() *cobra.Command {
 		Args:   cobra.NoArgs,
 		RunE:   run,
 	}
-	list.AddCommand(&cobra.Command{Use: "cancel ID", Hidden: true, RunE: run})
+	list.AddCommand(&cobra.Command{Use: "cancel ID", RunE: run})
 	root.AddCommand(list)
 	root.SetFlagErrorFunc(FlagError)
 	Explain(root)

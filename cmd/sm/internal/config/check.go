@@ -1,0 +1,218 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template/parse"
+	"time"
+	"unicode"
+
+	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
+	"sm/observer/socket"
+)
+
+// maxTexts bounds a message template.
+const maxTexts = 4096
+
+// check holds every value to its tags. The error names where the first that is wrong was set and what it must be.
+func (c *Config) check(from origins) error {
+	var faults []string
+	for _, key := range c.settings() {
+		seen := map[string]bool{}
+		for _, s := range key.values() {
+			fault := s.problem()
+			if value := s.show(); fault == "" && s.tag.Get("unique") != "" {
+				if seen[value] {
+					fault = "repeats " + value + "; remove one of the two"
+				}
+				seen[value] = true
+			}
+			if fault == "" {
+				continue
+			}
+			fault = s.path + " " + fault
+			if at := from.of(s.path); at != "" {
+				fault = at + ": " + fault
+			}
+			faults = append(faults, fault)
+		}
+	}
+	return firstOf(faults)
+}
+
+// show words a value. Addresses may have a password, and a path of a secret may be the secret itself.
+func (s setting) show() string {
+	if strings.HasSuffix(s.path, "_file") || s.tag.Get("is") == "url" {
+		return "the present one"
+	}
+	return shown(s.value)
+}
+
+func shown(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return shortDuration(x)
+	case string:
+		return plain.Quote(x)
+	}
+	return fmt.Sprint(v)
+}
+
+// problem describes what is wrong with a value, "" for nothing.
+func (s setting) problem() string {
+	text := ""
+	if s.value.Kind() == reflect.String {
+		text = s.value.String()
+	}
+	if words := s.tag.Get("oneof"); words != "" && !slices.Contains(strings.Split(words, ","), text) {
+		return fmt.Sprintf("must be one of %s, not %s", strings.ReplaceAll(words, ",", ", "), s.show())
+	}
+	if fault := s.outside(); fault != "" {
+		return fault
+	}
+	switch s.tag.Get("is") {
+	case "path":
+		return s.wrongPath(text)
+	case "template":
+		return wrongTemplate(text)
+	case "loopback":
+		if !loopback(text) {
+			return "must be a loopback address with its port such as 127.0.0.1:8420, not " + s.show() +
+				"; use metrics.listen for scrapes from elsewhere"
+		}
+	case "url":
+		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "must be an address such as http://127.0.0.1:9090"
+		}
+	}
+	for _, rule := range []struct{ is, pattern, must string }{
+		{"address", `^(|[^\s/@?#*\pC]*:[0-9]{1,5})$`, "an address with its port such as 0.0.0.0:9464"},
+		{"host", `^[^\s/@?#*\pC]+$`, "a host, or host:port, as in a URL"},
+		{"label", `^\PC*$`, "the value of a label, without control characters"},
+		{
+			"server",
+			`^([-_.A-Za-z0-9]{2,}|[-_.A-Za-z02-9])$`,
+			"a name of letters, digits, dots and dashes, other than 1",
+		},
+		{"name", `\S`, "a name, which is not empty"},
+		{"argument", `^[^\x00]*$`, "a program or its argument"},
+		{
+			"channel",
+			`^[^./\\\pC][^/\\\pC]{0,99}$`,
+			"short, without slashes and without a dot in front, as it is part of file names",
+		},
+	} {
+		if s.tag.Get("is") == rule.is && !regexp.MustCompile(rule.pattern).MatchString(text) {
+			return "must be " + rule.must + ", not " + s.show()
+		}
+	}
+	if strings.HasSuffix(s.path, "notify[0]") && text == "" {
+		return "is empty; give a program"
+	}
+	return s.above()
+}
+
+// outside describes how a number or a duration is out of its bounds, "" for one that is not.
+func (s setting) outside() string {
+	bounds := s.tag.Get("bounds")
+	least, strict := strings.CutPrefix(bounds, ">")
+	low, high, _ := strings.Cut(least, "..")
+	number := func(text string) float64 {
+		f, _ := strconv.ParseFloat(text, 64)
+		return f
+	}
+	var v float64
+	switch {
+	case s.value.Type() == reflect.TypeFor[time.Duration]():
+		number = func(text string) float64 {
+			d, _ := ParseDuration(text)
+			return float64(d)
+		}
+		high = "87600h"
+		v = float64(s.value.Int())
+	case bounds == "":
+		return ""
+	case s.value.CanInt():
+		v = float64(s.value.Int())
+	case s.value.CanFloat():
+		v = s.value.Float()
+	default:
+		return ""
+	}
+	if low == "" {
+		low = "0"
+	}
+	if v >= number(low) && v <= number(high) && !(strict && v == number(low)) {
+		return ""
+	}
+	if strict {
+		low = "above " + low
+	} else {
+		low = "at least " + low
+	}
+	return fmt.Sprintf("must be %s and at most %s, not %s", low, high, s.show())
+}
+
+// above describes a value that is not below the key that limits it. A limit of 0 is none.
+func (s setting) above() string {
+	name := s.tag.Get("below")
+	if name == "" {
+		return ""
+	}
+	for field, limit := range s.group.Fields() {
+		if field.Tag.Get("yaml") == name && limit.Int() > 0 && s.value.Int() >= limit.Int() {
+			return fmt.Sprintf("is %s and must be below %s, which is %s", s.show(), name, shown(limit))
+		}
+	}
+	return ""
+}
+
+// loopback reports whether an address can only mean this machine. A name other than localhost may resolve to anything.
+// Ports are numbers: names differ between machines.
+func loopback(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
+}
+
+// wrongPath accepts an empty path for the default, or for none, but not in a list, unless it is optional there.
+func (s setting) wrongPath(path string) string {
+	switch {
+	case path == "" && (!s.entry || s.tag.Get("optional") != ""):
+	case !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsControl):
+		return "must be an absolute path, or begin with ~/, not " + s.show()
+	case s.path == "socket" && len(path) > socket.MaxPath:
+		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one",
+			len(path), socket.MaxPath)
+	}
+	return ""
+}
+
+// wrongTemplate checks the form alone. Which names a template may use is known where it is executed.
+func wrongTemplate(text string) string {
+	if len(text) > maxTexts {
+		return fmt.Sprintf("is %d bytes long; use at most %d", len(text), maxTexts)
+	}
+	tree := parse.New("")
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
+		return fmt.Sprintf("is not a template (%s); correct what is in {{ }}",
+			screen.OneLine(strings.TrimPrefix(err.Error(), "template: :")))
+	}
+	return ""
+}
