@@ -58,14 +58,15 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 			_ = os.Remove(d) // one that is in use by now is not empty, and stays
 		}
 	}()
-	if quiet(env.Stderr, &o, true); !term.IsTerminal(env.Stderr) {
+	loud := quiet(env.Stderr, &o)
+	if !term.IsTerminal(env.Stderr) {
 		o.Logger.Warn("demo mode: all agents are simulated", "dir", dir, "socket", o.Socket)
 	}
-	return env.observe(ctx, o)
+	return env.observe(ctx, o, loud)
 }
 
 // observe runs the observer and the agents beside it.
-func (env demoRun) observe(ctx context.Context, o observer.Options) error {
+func (env demoRun) observe(ctx context.Context, o observer.Options, greeted func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Clients.Default().Dirs[0], o.Logger)
 	// So that all that has happened can appear at once.
@@ -74,7 +75,7 @@ func (env demoRun) observe(ctx context.Context, o observer.Options) error {
 	var playing sync.WaitGroup
 	end := func() {}
 	err := observer.Run(ctx, o, func(a *observer.App) {
-		end = env.greet(a, o)
+		end = env.greet(a, o, greeted)
 		playing.Go(func() {
 			if failed = player.Play(ctx, a, staging); failed != nil {
 				cancel(failed)

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"log/slog"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,29 +52,5 @@ func TestGreeting(t *testing.T) {
 		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
 	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
 		t.Errorf("a demo (-want +got):\n%s", diff)
-	}
-}
-
-// TestQuietStart: warnings are always said, the rest once the history has been read; in a demo never, nor what is about its
-// agents.
-func TestQuietStart(t *testing.T) {
-	t.Parallel()
-	for demo, want := range map[bool]string{false: "bad agent later", true: "bad"} {
-		var out bytes.Buffer
-		log := slog.New(quietStart{slog.NewTextHandler(&out, nil), new(atomic.Bool), demo}).With("a", 1).WithGroup("g")
-		log.Info("early")
-		log.Warn("bad")
-		log.Warn("agent", "agent", "demo-web")
-		log.Info(caughtUp)
-		log.Info("later")
-		var got []string
-		for _, line := range strings.Split(out.String(), "\n") {
-			if _, rest, ok := strings.Cut(line, "msg="); ok {
-				got = append(got, strings.Fields(rest)[0])
-			}
-		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("demo %v: %q, want %q", demo, s, want)
-		}
 	}
 }

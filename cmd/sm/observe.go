@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +74,7 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if flags.Changed("projects") {
 		o.Clients.Named(codex.Client).Dirs = env.LookupEnv.WatchedCodexDirs(true)
 	}
-	quiet(env.Stderr, &o, false)
+	loud := quiet(env.Stderr, &o)
 	source, err := findConfig(flags, env)
 	if err != nil {
 		return err
@@ -85,11 +85,12 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	o.DryRun, o.Reload = dryRun, env.reload(source, flags, cfg, o.Logger)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watcher := env.watchConfig(source.Path, o.Logger, cancel)
+	watcher := env.watchConfig(source.Path, cancel)
+	defer signal.Stop(watcher.hangups)
 	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
-	ends := []func(){watcher.close}
+	var ends []func()
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		ends = append(ends, env.greet(a, o), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
+		ends = append(ends, env.greet(a, o, loud), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
 	})
 	for _, end := range slices.Backward(ends) {
 		end()
@@ -110,8 +111,8 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 }
 
 // greet shows a user at a terminal how far the reading has come, and where to look once all transcripts are known.
-// The returned function ends that.
-func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
+// After that it calls greeted. The returned function ends it.
+func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (end func()) {
 	if !term.IsTerminal(env.Stderr) {
 		return func() {}
 	}
@@ -124,6 +125,7 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 		case <-a.Ready():
 			wipe()
 			fmt.Fprint(env.Stderr, greeting(a.Addrs(), o))
+			greeted()
 		case <-stop:
 			wipe()
 		}
@@ -155,53 +157,19 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 	return text + "sm top" + socket + " in another terminal\n"
 }
 
-// quietStart keeps from a terminal what is no warning: until the history has been read, and in a demo always, together with
-// the warnings about single agents.
-type quietStart struct {
-	slog.Handler
-	over *atomic.Bool
-	demo bool
-}
-
-// caughtUp is what the observer logs when the history has been read.
-const caughtUp = "caught up"
-
-func (h quietStart) Handle(ctx context.Context, r slog.Record) error {
-	if h.demo && r.Level <= slog.LevelWarn && ofAgent(r) {
-		return nil
+// quiet keeps from a terminal what the greeting shows: until it is there all but warnings, and in a demo all but
+// errors. The returned function ends that.
+func quiet(stderr io.Writer, o *observer.Options) (end func()) {
+	usual := o.Level.Level()
+	if !term.IsTerminal(stderr) || usual < slog.LevelInfo {
+		return func() {}
 	}
-	if r.Level < slog.LevelWarn && !h.over.Load() {
-		if r.Message == caughtUp && !h.demo {
-			h.over.Store(true)
-		}
-		return nil
+	if o.Demo {
+		o.Level.Set(slog.LevelError)
+		return func() {}
 	}
-	return h.Handler.Handle(ctx, r)
-}
-
-// ofAgent reports whether a log line is about one agent. In a demo the page and
-// top show those.
-func ofAgent(r slog.Record) (is bool) {
-	r.Attrs(func(a slog.Attr) bool {
-		is = a.Key == "agent" || a.Key == "key"
-		return !is
-	})
-	return is
-}
-
-func (h quietStart) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quietStart{h.Handler.WithAttrs(attrs), h.over, h.demo}
-}
-
-func (h quietStart) WithGroup(name string) slog.Handler {
-	return quietStart{h.Handler.WithGroup(name), h.over, h.demo}
-}
-
-// quiet is the logger for a user at a terminal: it leaves out what the greeting says.
-func quiet(stderr io.Writer, o *observer.Options, demo bool) {
-	if term.IsTerminal(stderr) && o.Level.Level() >= slog.LevelInfo {
-		o.Logger = slog.New(quietStart{o.Logger.Handler(), new(atomic.Bool), demo})
-	}
+	o.Level.Set(max(usual, slog.LevelWarn))
+	return func() { o.Level.Set(usual) }
 }
 
 func isDir(path string) bool {

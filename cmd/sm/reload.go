@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
@@ -42,8 +40,9 @@ func (env *environ) reload(
 	}
 }
 
-// configSettles is how long a file must stay as it is before it is read: an editor may write it in several steps.
-const configSettles = 200 * time.Millisecond
+// configPause is the time between two looks at the configuration file. A text counts when two looks find the same: an
+// editor may write it in several steps.
+const configPause = 500 * time.Millisecond
 
 // errTerminalGone ends an observer whose terminal was closed, which also sends
 // SIGHUP.
@@ -51,64 +50,28 @@ var errTerminalGone = errors.New("the terminal was closed")
 
 // configWatcher reloads the configuration on SIGHUP and when the file changes.
 type configWatcher struct {
-	path    string
-	log     *slog.Logger
+	path    string // "" for none
 	hangups chan os.Signal
-	events  <-chan fsnotify.Event // nil: the file is not watched
-	close   func()
 	gone    func() bool // reports whether the terminal of the observer was closed
 	end     func(cause error)
-	text    []byte // of the file when it was last read
 }
 
-// watchConfig begins to take note of signals and of changes to the file. end is called when the terminal is gone.
-func (env *environ) watchConfig(path string, log *slog.Logger, end func(error)) *configWatcher {
-	w := &configWatcher{
-		path:    path,
-		log:     log,
-		hangups: make(chan os.Signal, 1),
-		end:     end,
-	}
+// watchConfig begins to take note of signals. end is called when the terminal is gone.
+func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
 	terminals := slices.DeleteFunc(
 		[]any{env.Stdin, env.Stdout, env.Stderr},
 		func(stream any) bool { return !term.IsTerminal(stream) },
 	)
+	w := &configWatcher{path: path, hangups: make(chan os.Signal, 1), end: end}
 	w.gone = func() bool {
 		return slices.ContainsFunc(terminals, func(stream any) bool { return !term.IsTerminal(stream) })
 	}
 	signal.Notify(w.hangups, syscall.SIGHUP)
-	w.close = func() { signal.Stop(w.hangups) }
-	if path == "" {
-		return w
-	}
-	files, err := fsnotify.NewWatcher()
-	if err == nil {
-		w.close = func() {
-			signal.Stop(w.hangups)
-			_ = files.Close() // its watches end with it
-		}
-		w.events = files.Events
-		err = watchFolders(files, path)
-	}
-	if err != nil {
-		log.Debug("the configuration file is not watched: SIGHUP has it read again", "path", path, "err", err)
-	}
-	_ = w.changed() // remember the present text
 	return w
 }
 
-// watchFolders watches the folder of a file and, where it is a link, that of what it leads to: editors, and those who
-// deploy, put another file in its place.
-func watchFolders(files *fsnotify.Watcher, path string) error {
-	err := files.Add(filepath.Dir(path))
-	if target, e := filepath.EvalSymlinks(path); e == nil && filepath.Dir(target) != filepath.Dir(path) {
-		err = errors.Join(err, files.Add(filepath.Dir(target)))
-	}
-	return err
-}
-
-// run calls reload until ctx ends or the returned function is called, which waits for it. What comes of a reload is said
-// by the observer.
+// run calls reload until ctx ends or the returned function is called, which waits for it. The observer logs the result
+// of a reload.
 func (w *configWatcher) run(ctx context.Context, reload func(context.Context) error) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -120,10 +83,10 @@ func (w *configWatcher) run(ctx context.Context, reload func(context.Context) er
 }
 
 func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) error) {
-	settled := time.NewTimer(0)
-	settled.Stop()
-	defer settled.Stop()
-	events := w.events
+	look := time.NewTicker(configPause)
+	defer look.Stop()
+	loaded := w.read(nil)
+	seen := loaded
 	for {
 		select {
 		case <-ctx.Done():
@@ -133,29 +96,24 @@ func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) e
 				w.end(errTerminalGone)
 				return
 			}
-			_ = w.changed() // a text that was just read is no change
+			loaded = w.read(loaded) // a text that was just read is no change
 			_ = reload(ctx)
-		case _, open := <-events:
-			if !open {
-				events = nil
-				continue
-			}
-			settled.Reset(configSettles)
-		case <-settled.C:
-			if w.changed() {
+		case <-look.C:
+			text := w.read(loaded)
+			if bytes.Equal(text, seen) && !bytes.Equal(text, loaded) {
+				loaded = text
 				_ = reload(ctx)
 			}
+			seen = text
 		}
 	}
 }
 
-// changed reports whether the text of the file differs from the last call. A
-// missing file is no change: it is about to be replaced.
-func (w *configWatcher) changed() bool {
+// read returns the text of the file, or that of before: a missing file is about to be replaced.
+func (w *configWatcher) read(before []byte) []byte {
 	text, err := config.Source{Path: w.path, Required: true}.Read()
-	if err != nil || bytes.Equal(text, w.text) {
-		return false
+	if err != nil {
+		return before
 	}
-	w.text = text
-	return true
+	return text
 }

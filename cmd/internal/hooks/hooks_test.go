@@ -206,7 +206,7 @@ func TestPostHangsUp(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n{}"); err != nil {
+		if _, err := io.WriteString(conn, "HTTP/1.0 200 OK\r\n\r\n{}"); err != nil {
 			t.Error(err)
 		}
 		cancel()

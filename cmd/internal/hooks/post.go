@@ -1,11 +1,10 @@
 package hooks
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"sm/cmd/internal/places"
 	"sm/observer/socket"
@@ -46,17 +45,13 @@ func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 	defer conn.Close()
 	// Neither the end of its time nor a signal waits for the observer.
 	stop := context.AfterFunc(ctx, func() { socket.HangUp(conn) })
-	var request bytes.Buffer
-	request.WriteString("POST /hooks/claude HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n")
-	request.WriteString("Content-Length: ")
-	request.WriteString(strconv.Itoa(len(body)))
-	request.WriteString("\r\n\r\n")
-	request.Write(body)
-	if _, err := conn.Write(request.Bytes()); err != nil || !wait {
+	request := fmt.Appendf(nil, "POST /hooks/claude HTTP/1.0\r\nHost: localhost\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if _, err := conn.Write(request); err != nil || !wait {
 		stop()
 		return nil, false
 	}
-	answer, err = readAnswer(bufio.NewReader(conn))
+	answer, err = readAnswer(conn)
 	if !stop() || err != nil { // the deadline has not closed the connection: the sender ended the answer
 		return nil, false
 	}
