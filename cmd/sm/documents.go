@@ -164,29 +164,14 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 		if d.Current {
 			mark = " (current)"
 		}
-		t.Add(term.Text(
-			screen.OneLine(d.Channel),
-			"",
-		), term.Text(
+		t.Add(d.Channel, term.Text(
 			screen.OneLine(string(d.Status)),
 			colours[d.Status],
-		), term.Text(
-			screen.OneLine(string(d.Type)),
-			"",
-		),
-			term.Text(
-				screen.FitEnd(cmp.Or(d.Agent, "–"), 20),
-				"",
-			), term.Text(
-				screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20),
-				"",
-			), term.Text(
+		), string(d.Type),
+			screen.FitEnd(cmp.Or(d.Agent, "–"), 20), screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20), term.Text(
 				screen.Ago(&d.CreatedAt, now),
 				screen.Dim,
-			), term.Text(
-				screen.OneLine(d.ID)+mark,
-				"",
-			))
+			), screen.OneLine(d.ID)+mark)
 	}
 	return t.Write(to.Writer)
 }

@@ -117,10 +117,10 @@ func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour, Width: to.Columns}
 	for _, r := range list {
 		t.Add(
-			term.Text(r.ID, ""),
-			term.Text(screen.OneLine(r.Agent), ""),
-			term.Text(whenText(r, now), ""),
-			term.Text(screen.Text(r.Text), ""),
+			r.ID,
+			r.Agent,
+			whenText(r, now),
+			screen.Text(r.Text),
 		)
 	}
 	return t.Write(to.Writer)

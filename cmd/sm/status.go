@@ -329,7 +329,7 @@ func writeJSON(w io.Writer, v any) error {
 func (to *printer) writeSession(s api.Session, now time.Time) error {
 	t := term.Table{Headers: []string{"agent", s.ID}, Wrap: to.Wrap}
 	for _, f := range top.Fields(s, now)[1:] {
-		t.Add(term.Text(f[0], ""), term.Text(screen.OneLine(f[1]), ""))
+		t.Add(f[0], f[1])
 	}
 	return t.Write(to)
 }

@@ -25,7 +25,19 @@ type Table struct {
 	Wrap    int // the same
 }
 
-func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
+// Add adds a row of texts and cells. All are shown on one line.
+func (t *Table) Add(fields ...any) {
+	row := make([]Cell, len(fields))
+	for i, field := range fields {
+		c, ok := field.(Cell)
+		if !ok {
+			c.text = field.(string)
+		}
+		c.text = screen.OneLine(c.text)
+		row[i] = c
+	}
+	t.rows = append(t.rows, row)
+}
 
 func (t *Table) Write(w io.Writer) error {
 	_, err := io.WriteString(w, t.String())

@@ -20,7 +20,7 @@ func TestTableFits(t *testing.T) {
 		{5, "ID      TEXT\n長長    a text th…\n"},
 	} {
 		table := Table{Headers: []string{"ID    ", "TEXT"}, Width: c.width}
-		table.Add(Text("長長", ""), Text("a text that is long", ""))
+		table.Add("長長", "a text that is long")
 		var got strings.Builder
 		if err := table.Write(&got); err != nil {
 			t.Fatal(err)
@@ -43,8 +43,8 @@ func TestTableWraps(t *testing.T) {
 		{5, "ID  TEXT\na   a text\n    that is\n    long\nb   \n"},
 	} {
 		table := Table{Headers: []string{"ID", "TEXT"}, Wrap: c.width}
-		table.Add(Text("a", ""), Text("a text that is long", ""))
-		table.Add(Text("b", ""), Text("", ""))
+		table.Add("a", "a text that is long")
+		table.Add("b", "")
 		var got strings.Builder
 		if err := table.Write(&got); err != nil {
 			t.Fatal(err)

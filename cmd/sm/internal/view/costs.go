@@ -74,7 +74,7 @@ func (to *Printer) writeCosts(b *strings.Builder, r *report.Report) {
 			return
 		}
 		t.Add(
-			term.Text(name, ""),
+			name,
 			g.count(c.Count),
 			g.count(c.Followed),
 			g.count(c.Reads),

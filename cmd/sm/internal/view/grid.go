@@ -157,27 +157,21 @@ func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, o
 			" MEASURE",
 		},
 	}
-	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
-	figure := func(x *float64) term.Cell {
+	percent := func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
+	figure := func(x *float64) any {
 		if x == nil {
 			return term.Text(to.Glyphs.none, screen.Dim)
 		}
-		return term.Text(strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0"), "")
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0")
 	}
 	for _, c := range list {
 		f := of(c)
-		t.Add(term.Text(
-			thresholdText(c.Warning, c.Unit),
-			"",
-		), term.Text(
-			thresholdText(c.Critical, c.Unit),
-			"",
-		), percent(tune.Share(
+		t.Add(thresholdText(c.Warning, c.Unit), thresholdText(c.Critical, c.Unit), percent(tune.Share(
 			float64(f.Warned),
 			f.Compactions,
 		)),
 			percent(f.Coverage), percent(f.Used), figure(f.Turns.Median), figure(f.Turns.Worst), figure(f.Minutes.Median), figure(f.Minutes.Worst),
-			percent(f.VainShare), term.Text(fmt.Sprintf("%.2f", f.Measure), ""))
+			percent(f.VainShare), fmt.Sprintf("%.2f", f.Measure))
 	}
 	b.WriteString(t.String())
 }
@@ -256,54 +250,20 @@ func pairName(c *tune.Candidate) string {
 	return thresholdText(c.Warning, c.Unit) + " / " + thresholdText(c.Critical, c.Unit)
 }
 
+// writeAdvice prints what the verdict rests on, and the lines to paste.
 func writeAdvice(b *strings.Builder, g *tune.Grid) {
-	b.WriteByte('\n')
-	switch g.Advice {
-	case tune.AdviceTooFew:
-		fmt.Fprintf(b, "Too few to choose thresholds by: the half of the sessions that chooses needs\n"+
-			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", tune.Enough, g.Current.Choosing.Compactions, candidateName(&g.Current))
-		return
-	case tune.AdviceNone:
-		fmt.Fprintf(
-			b,
-			"No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n",
-			candidateName(&g.Current),
-		)
-		return
-	case tune.AdviceKeep:
-		if g.Chosen.Same(&g.Current) {
-			fmt.Fprintf(b, "Chosen is what is in force: %s. Nothing to change.\n", candidateName(&g.Current))
-			return
-		}
-		fmt.Fprintf(b, "Keep %s: %s is no better where it was not chosen\n(measure %.2f against %.2f).\n",
-			candidateName(&g.Current), candidateName(g.Chosen), g.Chosen.Checking.Measure, g.Current.Checking.Measure)
-		return
-	case tune.AdviceUnclear:
-		fmt.Fprintf(b, "Keep %s: where it was not chosen %s is better\nby %.2f only, with a standard error of %.2f.\n",
-			candidateName(&g.Current), candidateName(g.Chosen), g.Difference.Measure, g.Difference.StandardError)
-		return
-	case tune.AdviceUnchecked:
-		if g.Groups < 2 {
-			fmt.Fprintf(b, "%s is what this session calls for.", candidateName(g.Chosen))
-			break
-		}
-		fmt.Fprintf(
-			b,
-			"%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.",
-			candidateName(g.Chosen),
-			counted(g.Chosen.Checking.Compactions, "compaction"),
-			tune.Enough,
-		)
-	case tune.AdviceChange:
-		fmt.Fprintf(b, "Change to %s: where it was not chosen its measure is %.2f, that of\n%s %.2f; the difference is %.2f with a standard error of %.2f.",
-			candidateName(g.Chosen), g.Chosen.Checking.Measure, candidateName(&g.Current), g.Current.Checking.Measure, g.Difference.Measure, g.Difference.StandardError)
+	if g.Chosen != nil && g.Groups > 1 {
+		fmt.Fprintf(b, "\nMeasure where it was not chosen: %s %.2f, %s %.2f;\nthe difference has a standard error of %.2f\n",
+			candidateName(g.Chosen), g.Chosen.Checking.Measure, candidateName(&g.Current), g.Current.Checking.Measure,
+			g.Difference.StandardError)
 	}
-	if len(g.Configuration) == 0 {
+	switch {
+	case len(g.Configuration) > 0:
+		b.WriteByte('\n')
+		writeConfiguration(b, g)
+	case g.Advice == tune.AdviceChange || g.Advice == tune.AdviceUnchecked:
 		b.WriteString("\nThe configuration has it already.\n")
-		return
 	}
-	b.WriteByte('\n')
-	writeConfiguration(b, g)
 }
 
 // writeConfiguration prints the lines with which the chosen pair is in force.
@@ -311,7 +271,7 @@ func writeConfiguration(b *strings.Builder, g *tune.Grid) {
 	verb := map[tune.Advice]string{tune.AdviceChange: "use", tune.AdviceUnchecked: "try"}[g.Advice]
 	fmt.Fprintf(
 		b,
-		"To %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n",
+		"To %s it, have these lines under context_monitor: in the configuration, beside\nthe others there:\n\n%s\n",
 		verb,
 		strings.Join(g.Configuration, "\n"),
 	)

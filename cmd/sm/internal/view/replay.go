@@ -21,14 +21,8 @@ func (to *Printer) WriteReplay(all []replay.Event) error {
 		t.Add(term.Text(
 			timeText(x.At),
 			screen.Dim,
-		), term.Text(
-			screen.FitEnd(x.Session[:min(8, len(x.Session))], 8),
-			"",
-		), term.Text(
-			fmt.Sprint(x.Cycle),
-			"",
-		),
-			what(x), term.Text(screen.OneLine(textOf(x)), ""))
+		), screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), fmt.Sprint(x.Cycle),
+			what(x), textOf(x))
 	}
 	text := summary(all)
 	if len(all) > 0 {

@@ -142,7 +142,7 @@ func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Ro
 		}
 		c := r.Compactions
 		t.Add(
-			term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""),
+			g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)),
 			g.count(r.Sessions),
 			g.count(r.Turns),
 			g.count(c.Auto),

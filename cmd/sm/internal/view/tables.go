@@ -45,20 +45,8 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time) error {
 		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
 			text = rest // its tag says no more than its kind
 		}
-		row := []term.Cell{term.Text(
-			m.ID,
-			"",
-		), term.Text(
-			shortAgent(m.To),
-			"",
-		), term.Text(
-			kind,
-			"",
-		), term.Text(
-			status,
-			"",
-		),
-			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
+		row := []any{m.ID, shortAgent(m.To), kind, status,
+			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), text}
 		if narrow {
 			row = slices.Delete(row, 2, 3) // most texts name their kind
 		}
@@ -112,12 +100,12 @@ func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
 			tint = screen.Red
 		}
 		t.Add(
-			term.Text(h.ID, ""),
-			term.Text(shortAgent(h.Agent), ""),
-			term.Text(screen.OneLine(state), tint),
+			h.ID,
+			shortAgent(h.Agent),
+			term.Text(state, tint),
 			term.Text(h.Way, screen.Dim),
 			term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim),
-			term.Text(screen.OneLine(file), ""),
+			file,
 		)
 	}
 	return t.Write(to)
@@ -128,7 +116,7 @@ func (to *Printer) WriteFindings(findings []doctor.Finding) error {
 	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: to.Colour, Wrap: to.Wrap}
 	for _, f := range findings {
 		colour := map[doctor.Status]string{doctor.Noted: screen.Yellow, doctor.Broken: screen.Red}[f.Status]
-		t.Add(term.Text(string(f.Status), colour), term.Text(f.Check, ""), term.Text(screen.OneLine(f.Text), ""))
+		t.Add(term.Text(string(f.Status), colour), f.Check, f.Text)
 		if f.Remedy != "" {
 			t.Add(term.Cell{}, term.Cell{}, term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim))
 		}
