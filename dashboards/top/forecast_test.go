@@ -1,6 +1,7 @@
 package top
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -13,31 +14,24 @@ import (
 // shorter in a narrow column.
 func TestForecastTexts(t *testing.T) {
 	t.Parallel()
-	f := &api.Forecast{
-		Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.6, High: 9},
-		Seconds: &api.Range{Low: 450, Likely: 720, High: 1260},
+	forty := `"replies": {"low": 25, "likely": 40.4, "high": 70}`
+	all := "{" + forty + `, "turns": {"low": 2, "likely": 2.6, "high": 9}, "seconds": {"likely": 720}}`
+	parsed := func(text string) (f *api.Forecast) {
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		return f
 	}
-	one := &api.Forecast{
-		Replies: &api.Range{Low: 0.3, Likely: 1, High: 3},
-		Turns:   &api.Range{Likely: 1},
-		Seconds: &api.Range{Likely: 12},
-	}
-	for _, c := range []struct {
-		of   *api.Forecast
-		want string
-	}{
-		{f, "≈ 40 replies, 25–70; about 12 min; 3 turns"},
-		{one, "≈ 1 reply, 0–3; about 1 min; 1 turn"},
-		{&api.Forecast{Replies: f.Replies}, "≈ 40 replies, 25–70"},
-		{&api.Forecast{Replies: f.Replies, Seconds: &api.Range{Likely: 3 * 3600}}, "≈ 40 replies, 25–70; about 3 h"},
-		{&api.Forecast{
-			Replies: f.Replies,
-			Seconds: &api.Range{Likely: 72 * 3600},
-		}, "≈ 40 replies, 25–70; about 3 days"},
-		{nil, ""},
+	for text, want := range map[string]string{
+		all: "≈ 40 replies, 25–70; about 12 min; 3 turns",
+		`{"replies": {"low": 0.3, "likely": 1, "high": 3}, "turns": {"likely": 1}, "seconds": {"likely": 12}}`: "≈ 1 reply, 0–3; about 1 min; 1 turn",
+		"{" + forty + "}": "≈ 40 replies, 25–70",
+		"{" + forty + `, "seconds": {"likely": 10800}}`:  "≈ 40 replies, 25–70; about 3 h",
+		"{" + forty + `, "seconds": {"likely": 259200}}`: "≈ 40 replies, 25–70; about 3 days",
+		"null": "",
 	} {
-		if got := forecastText(c.of); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
+		if got := forecastText(parsed(text)); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 	for width, want := range map[int]string{
@@ -47,7 +41,7 @@ func TestForecastTexts(t *testing.T) {
 		18: "≈ 40, 25–70",
 		19: "≈ 40, 25–70; 12 min",
 	} {
-		if got := ansi.Strip(repliesCell(place{Session: &api.Session{Forecast: f}, width: width})); got != want {
+		if got := ansi.Strip(repliesCell(place{Session: &api.Session{Forecast: parsed(all)}, width: width})); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}

@@ -1,8 +1,9 @@
 package top
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
-	"time"
 
 	"sm/observer/api"
 )
@@ -11,61 +12,54 @@ import (
 // is no room.
 func TestSpent(t *testing.T) {
 	t.Setenv("TZ", "UTC")
-	five := &api.RateLimit{UsedRatio: 0.424, ResetsAt: topNow.Add(time.Hour)}
-	seven := &api.RateLimit{UsedRatio: 0.96, ResetsAt: topNow.Add(50 * time.Hour)}
+	limits := strings.NewReplacer(
+		"FIVE", `{"used_ratio": 0.424, "resets_at": "2026-05-01T13:00:00Z"}`,
+		"SEVEN", `{"used_ratio": 0.96, "resets_at": "2026-05-03T14:00:00Z"}`,
+	)
 	for _, c := range []struct {
-		name   string
-		of     api.Sessions
-		width  int
-		colour bool
-		want   string
+		of    string
+		width int
+		want  string
 	}{
-		{"nothing", api.Sessions{}, 80, false, ""},
-		{"tokens alone", api.Sessions{Today: api.Today{Tokens: 950}}, 80, false, "today 950 tokens"},
-		{"a cost of nothing yet", api.Sessions{
-			Today: api.Today{Tokens: 950, CostUSD: new(0.0)},
-		}, 80, false, "today 950 tokens $0.00"},
-		{"a cost of part of the day", api.Sessions{
-			Today: api.Today{Tokens: 950, CostUSD: new(3.2), CostSince: new(topNow.Add(time.Hour))},
-		}, 80, false, "today 950 tokens $3.20 since 13:00"},
-		{"a limit alone", api.Sessions{
-			RateLimits: api.RateLimits{FiveHour: five},
-		}, 80, false, "5 h limit 42% until 13:00"},
-		{"all", api.Sessions{
-			Today:      api.Today{Tokens: 5e6, CostUSD: new(123.4)},
-			RateLimits: api.RateLimits{FiveHour: five, SevenDay: seven},
-		}, 90, false,
-			"today 5M tokens $123  5 h limit 42% until 13:00  7 d limit 96% until Sun 14:00"},
-		{"of both clients", api.Sessions{
-			RateLimits: api.RateLimits{FiveHour: five, Codex: &api.RateLimits{FiveHour: seven, SevenDay: five}},
-		}, 120, false,
-			"5 h limit 42% until 13:00  Codex 5 h limit 96% until Sun 14:00  Codex 7 d limit 42% until 13:00"},
-		{"of both clients in less room", api.Sessions{
-			RateLimits: api.RateLimits{
-				FiveHour: five,
-				SevenDay: seven,
-				Codex:    &api.RateLimits{FiveHour: seven, SevenDay: five},
-			},
-		}, 60, false,
-			"5 h 42%  7 d 96%  Codex 5 h 96%  Codex 7 d 42%"},
-		{"in less room", api.Sessions{
-			Today:      api.Today{Tokens: 5e6, CostUSD: new(123.4)},
-			RateLimits: api.RateLimits{FiveHour: five, SevenDay: seven},
-		}, 60, false,
-			"today 5M tokens $123  5 h limit 42%  7 d limit 96%"},
-		{"in hardly any", api.Sessions{
-			Today:      api.Today{Tokens: 5e6},
-			RateLimits: api.RateLimits{SevenDay: seven},
-		}, 12, false, "today 5M to…"},
-		{"in colour", api.Sessions{
-			RateLimits: api.RateLimits{SevenDay: seven},
-		}, 20, true, "\x1b[2m7 d limit \x1b[m\x1b[31m96%\x1b[m"},
-		{"more tokens than there can be", api.Sessions{
-			Today: api.Today{Tokens: 1 << 63},
-		}, 80, false, "today 4611686018427.4M tokens"},
+		{`{}`, 80, ""},
+		{`{"today": {"tokens": 950}}`, 80, "today 950 tokens"},
+		{`{"today": {"tokens": 950, "cost_usd": 0}}`, 80, "today 950 tokens $0.00"},
+		{
+			`{"today": {"tokens": 950, "cost_usd": 3.2, "cost_since": "2026-05-01T13:00:00Z"}}`,
+			80,
+			"today 950 tokens $3.20 since 13:00",
+		},
+		{`{"rate_limits": {"five_hour": FIVE}}`, 80, "5 h limit 42% until 13:00"},
+		{
+			`{"today": {"tokens": 5000000, "cost_usd": 123.4}, "rate_limits": {"five_hour": FIVE, "seven_day": SEVEN}}`,
+			90,
+			"today 5M tokens $123  5 h limit 42% until 13:00  7 d limit 96% until Sun 14:00",
+		},
+		{
+			`{"rate_limits": {"five_hour": FIVE, "codex": {"five_hour": SEVEN, "seven_day": FIVE}}}`,
+			120,
+			"5 h limit 42% until 13:00  Codex 5 h limit 96% until Sun 14:00  Codex 7 d limit 42% until 13:00",
+		},
+		{
+			`{"rate_limits": {"five_hour": FIVE, "seven_day": SEVEN, "codex": {"five_hour": SEVEN, "seven_day": FIVE}}}`,
+			60,
+			"5 h 42%  7 d 96%  Codex 5 h 96%  Codex 7 d 42%",
+		},
+		{
+			`{"today": {"tokens": 5000000, "cost_usd": 123.4}, "rate_limits": {"five_hour": FIVE, "seven_day": SEVEN}}`,
+			60,
+			"today 5M tokens $123  5 h limit 42%  7 d limit 96%",
+		},
+		{`{"today": {"tokens": 5000000}, "rate_limits": {"seven_day": SEVEN}}`, 12, "today 5M to…"},
+		{`{"rate_limits": {"seven_day": SEVEN}}`, 20, "\x1b[2m7 d limit \x1b[m\x1b[31m96%\x1b[m"},
+		{`{"today": {"tokens": 9223372036854775808}}`, 80, "today 4611686018427.4M tokens"},
 	} {
-		if got := Spent(&c.of, topNow, c.width, c.colour); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		var of api.Sessions
+		if err := json.Unmarshal([]byte(limits.Replace(c.of)), &of); err != nil {
+			t.Fatal(err)
+		}
+		if got := Spent(&of, topNow, c.width, strings.Contains(c.want, "\x1b")); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.of, got, c.want)
 		}
 	}
 }

@@ -34,18 +34,11 @@ func TestWaitText(t *testing.T) {
 // TestOnlyClient checks that the sessions of one client are listed alone.
 func TestOnlyClient(t *testing.T) {
 	t.Parallel()
-	all := []api.Session{{
-		ID:     "a",
-		Client: "claude",
-		State:  "busy",
-	}, {
-		ID:     "b",
-		Client: "codex",
-		State:  "busy",
-	}, {
-		ID:    "c",
-		State: "idle",
-	}}
+	all := []api.Session{
+		{ID: "a", Client: "claude", State: "busy"},
+		{ID: "b", Client: "codex", State: "busy"},
+		{ID: "c", State: "idle"},
+	}
 	for client, want := range map[string]string{"": "a b c", "claude": "a c", "codex": "b"} {
 		x := newModel(false)
 		x.width = 80

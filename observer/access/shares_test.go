@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,25 +28,24 @@ func shareOf(name string) shareKey {
 }
 
 // TestSharesAdmit: every connection gets in, and the oldest of a full share is closed.
+// A line has the shares of new connections, where -N closes the Nth, and the numbers of
+// those that are closed for others.
 func TestSharesAdmit(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name    string
-		come    string // the shares of new connections; -N closes the Nth
-		dropped string // the numbers of those that are closed for others
-	}{
-		{"room for all", "1 1 1 2 2 2 3 3 4 ?", ""},
-		{"our own beyond its share", "1 1 1 1 1", "1 2"},
-		{"a stranger beyond his share", "3 3 3 3", "1 2"},
-		{"the unknown beyond theirs", "? ? ?", "1"},
-		{"another machine beyond its share", "10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.1", "1"},
-		{"ours connect in spite of strangers", "3 3 4 4 1 2 1 2 1 2", ""},
-		{"strangers take nothing of ours", "1 2 3 3 3 3 4 4 4 4 ? ? ?", "3 4 5 7 8 9 11"},
-		{"many users", "3 4 5 6 7 8 9", "1 2 3"},
-		{"the largest gives way", "3 4 4 5 6", "2"},
-		{"those that end leave room", "3 3 -1 3 -2 -3 3 3", ""},
-		{"one that ends twice leaves room once", "3 3 -1 -1 3 3", "2"},
-	} {
+	for line := range strings.Lines(`1 1 1 2 2 2 3 3 4 ?, - # room for all
+1 1 1 1 1, 1 2 # our own beyond its share
+3 3 3 3, 1 2 # a stranger beyond his share
+? ? ?, 1 # the unknown beyond theirs
+10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.1, 1 # another machine beyond its share
+3 3 4 4 1 2 1 2 1 2, - # ours connect in spite of strangers
+1 2 3 3 3 3 4 4 4 4 ? ? ?, 3 4 5 7 8 9 11 # strangers take nothing of ours
+3 4 5 6 7 8 9, 1 2 3 # many users
+3 4 4 5 6, 2 # the largest gives way
+3 3 -1 3 -2 -3 3 3, - # those that end leave room
+3 3 -1 -1 3 3, 2 # one that ends twice leaves room once
+`) {
+		line, name, _ := strings.Cut(line, " # ")
+		come, want, _ := strings.Cut(line, ", ")
 		s := NewShares(nil)
 		s.trusted = []uint32{1, 2}
 		s.own = 3
@@ -54,7 +54,7 @@ func TestSharesAdmit(t *testing.T) {
 		s.all = 4
 		var conns []*sharedConn
 		closed := map[int]bool{}
-		for word := range strings.FieldsSeq(tt.come) {
+		for word := range strings.FieldsSeq(come) {
 			if i, ok := strings.CutPrefix(word, "-"); ok {
 				k, _ := strconv.Atoi(i)
 				_ = conns[k-1].Close()
@@ -70,11 +70,11 @@ func TestSharesAdmit(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-		if got := strings.Join(dropped, " "); got != tt.dropped {
-			t.Errorf("%s: dropped %q, want %q", tt.name, got, tt.dropped)
+		if got := cmp.Or(strings.Join(dropped, " "), "-"); got != want {
+			t.Errorf("%s dropped %q, want %q", name, got, want)
 		}
 		if len(s.open) != 0 || s.strangers != 0 {
-			t.Errorf("%s: after all have ended: %d shares, %d strangers", tt.name, len(s.open), s.strangers)
+			t.Errorf("%s after all have ended: %d shares, %d strangers", name, len(s.open), s.strangers)
 		}
 	}
 }
