@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -46,9 +45,6 @@ func gridFleets(t *testing.T) map[string]string {
 	}
 	fleets["rewinds"] = rewound(t)
 	fleets["transcripts"] = "../../../transcript/claude/testdata/transcripts"
-	if dir := os.Getenv("SM_CORPUS"); dir != "" {
-		fleets["corpus"] = dir
-	}
 	return fleets
 }
 
@@ -65,24 +61,6 @@ func rewound(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// toldSession is a session with all its events.
-type toldSession struct {
-	events []alerts.Event
-	first  []bool
-}
-
-// toldSessions are the sessions of a folder.
-func toldSessions(t *testing.T, dir string) (all []toldSession, h *history.History) {
-	t.Helper()
-	h = historytest.Settled(t, dir)
-	if err := h.Each(t.Context(), nil, func(s history.Timeline) {
-		all = append(all, toldSession{slices.Clone(s.Events), slices.Clone(s.First)})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all, h
 }
 
 // everyEvent says of events that all of them happened where they stand.
@@ -113,22 +91,20 @@ func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []str
 func TestThinnedDecidesTheSame(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
-			sessions, h := toldSessions(t, dir)
+			h := historytest.Settled(t, dir)
 			l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
-			kept := 0
-			events := 0
+			sessions := 0
 			compared := 0
 			var n history.Thinner
-			for _, s := range sessions {
-				all := s.events
-				points := l.points(&n, all, s.first)
+			err := h.Each(t.Context(), nil, func(s history.Timeline) {
+				sessions++
+				all := s.Events
+				points := l.points(&n, all, s.First)
 				var few, some []alerts.Event
 				n.Each(all, func(ev *alerts.Event) { some = append(some, *ev) })
 				for _, p := range points {
 					few = append(few, p.event)
 				}
-				kept = kept + len(few)
-				events = events + len(all)
 				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
 					for kind := range ladders {
 						if pair[1] >= len(l[kind]) {
@@ -139,19 +115,18 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 						want := decisions(t, o, all)
 						compared += len(want)
 						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
-							t.Fatalf("%s at %+v (-told all +told few):\n%s", all[0].Agent, o.Thresholds, d)
+							t.Fatalf("%s at %+v (-all +few):\n%s", all[0].Agent, o.Thresholds, d)
 						}
 					}
 				}
 				o := alerts.Defaults()
 				o.Thresholds = alerts.Thresholds{}
 				if d := cmp.Diff(decisions(t, o, all), decisions(t, o, some)); d != "" {
-					t.Fatalf("%s, storms (-told all +told some):\n%s", all[0].Agent, d)
+					t.Fatalf("%s, storms (-all +some):\n%s", all[0].Agent, d)
 				}
-			}
-			t.Logf("%d of %d events kept, %d decisions", kept, events, compared)
-			if compared < len(sessions) {
-				t.Error("nothing was compared")
+			})
+			if err != nil || compared < sessions {
+				t.Errorf("%v, compared %d decisions of %d sessions", err, compared, sessions)
 			}
 		})
 	}
@@ -210,13 +185,13 @@ func FuzzThinned(f *testing.F) {
 		} {
 			o.Thresholds = limits
 			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
-				t.Fatalf("%+v (-told all +told few):\n%s", limits, d)
+				t.Fatalf("%+v (-all +few):\n%s", limits, d)
 			}
 		}
 		o = alerts.Defaults()
 		o.Thresholds = alerts.Thresholds{}
 		if d := cmp.Diff(decisions(t, o, events), decisions(t, o, some)); d != "" {
-			t.Fatalf("storms (-told all +told some):\n%s", d)
+			t.Fatalf("storms (-all +some):\n%s", d)
 		}
 	})
 }
