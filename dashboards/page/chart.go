@@ -244,16 +244,7 @@ func ceiling(peak, window int64) int64 {
 	return peak * 2
 }
 
-// class says how a mark is drawn.
-func markClass(m *curve.Mark) string {
-	switch m.Kind {
-	case "warning", "critical", "storm", "compaction", "clear", "session", "handoff", "rewind":
-		return m.Kind
-	}
-	return "other"
-}
-
-// title is what a mark says.
+// markTitle describes a mark.
 func markTitle(m *curve.Mark) string {
 	text := ""
 	switch m.Kind {

@@ -148,7 +148,6 @@ func functions(zone *time.Location) template.FuncMap {
 	}
 	return template.FuncMap{
 		"assumed":        assumed,
-		"bill":           billText,
 		"clock":          in(zone),
 		"compactsAt":     CompactsAt,
 		"count":          value[int64],
@@ -157,10 +156,10 @@ func functions(zone *time.Location) template.FuncMap {
 		"heading":        heading,
 		"hundredths":     hundredths,
 		"idleCompaction": func(at *time.Time) string { return IdleCompaction(*at) },
+		"int":            func(n uint64) int64 { return int64(n) },
 		"key":            Key,
 		"known":          func(s *api.Session) bool { return share(s) >= 0 },
 		"limit":          limit,
-		"markClass":      markClass,
 		"markTitle":      markTitle,
 		"min":            func(a, b int64) int64 { return min(a, b) },
 		"model":          modelOf,
@@ -182,10 +181,8 @@ func functions(zone *time.Location) template.FuncMap {
 		"stamp":          stamp,
 		"tame":           tame,
 		"thousands":      thousands,
-		"today":          today,
 		"told":           told,
 		"tokens":         tokens,
-		"triggers":       triggers,
 		"unix":           func(at *time.Time) int64 { return max(0, value(at).Unix()) },
 		"utc":            in(time.UTC),
 		"words":          words,
@@ -252,18 +249,4 @@ func headOf(l *wire.List) head {
 		}
 	}
 	return d
-}
-
-// today describes the usage of a day, "" for none.
-func today(t api.Today) (text string) {
-	if t.Tokens > 0 {
-		text = short(int64(t.Tokens)) + " tokens"
-	}
-	if value(t.CostUSD) > 0 {
-		text += fmt.Sprintf(" · $%.2f", *t.CostUSD)
-		if t.CostSince != nil {
-			text += " since " + t.CostSince.Local().Format("15:04")
-		}
-	}
-	return text
 }

@@ -138,28 +138,3 @@ func notes(s *api.Session) string {
 	}
 	return strings.Join(all, " · ")
 }
-
-// billText describes the cost of the last boundary of a context.
-func billText(b *api.Bill) string {
-	var parts []string
-	if b.TokensDropped != nil {
-		parts = append(parts, short(*b.TokensDropped)+" tokens dropped")
-	}
-	if b.Seconds != nil {
-		parts = append(parts, fmt.Sprintf("%.0f s", *b.Seconds))
-	}
-	again := fmt.Sprintf("%d of %d reads again", b.Rereads, b.Reads)
-	if b.Rereads > 0 {
-		again += " (" + short(b.RereadTokens) + " tokens)"
-	}
-	parts = append(parts, again)
-	for _, other := range []struct {
-		n    int
-		what string
-	}{{b.Reruns, "commands"}, {b.Reedits, "edits"}, {b.Restated, "prompts"}} {
-		if other.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s again", other.n, other.what))
-		}
-	}
-	return strings.Join(parts, ", ") + fmt.Sprintf(", in %d replies", b.Replies)
-}

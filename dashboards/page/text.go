@@ -99,21 +99,6 @@ func work(seconds float64) string {
 	}
 }
 
-// triggers counts compactions by what made the client compact, "" for none.
-func triggers(c api.Compactions) string {
-	var parts []string
-	add := func(n int, name string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprint(n, " ", name))
-		}
-	}
-	add(c.Auto, "auto")
-	add(c.Manual, "manual")
-	add(c.Unknown, "unknown")
-	add(c.Idle, "idle")
-	return strings.Join(parts, " · ")
-}
-
 // counted writes a number of things.
 func counted(n int, thing string) string {
 	if n == 1 {
