@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,72 +49,61 @@ func TestGuardExempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}, Program: program}
-	file := func(path string) map[string]any { return map[string]any{"file_path": path, "content": "x"} }
-	bash := func(command string) map[string]any { return map[string]any{"command": command} }
+	const file, command = `{"file_path":"%s","content":"x"}`, `{"command":"%s"}`
 	for _, tt := range []struct {
-		name, tool, dir string
-		input           any
-		want            bool
+		name, tool, input, value string // value is for the %s
+		want                     bool
 	}{
-		{"write the document", "Write", dir, file(doc), true},
-		{"edit it", "Edit", dir, file(doc), true},
-		{"read it", "Read", dir, file(doc), true},
-		{"spelled otherwise", "Write", dir, file(dir + "//./" + DocumentFile), true},
-		{"relative", "Write", dir, file("sessions/A/" + DocumentFile), true},
-		{"by a link to the folder", "Write", dir, file(filepath.Join(top, "link", DocumentFile)), true},
-		{"another tool", "MultiEdit", dir, file(doc), false},
-		{"another file", "Write", dir, file(filepath.Join(dir, "notes.md")), false},
-		{"the state", "Write", dir, file(filepath.Join(dir, StateFile)), false},
-		{"another session's", "Write", dir, file(filepath.Join(other, DocumentFile)), false},
-		{"below the folder", "Write", dir, file(filepath.Join(dir, "sub", DocumentFile)), false},
-		{"up and down", "Write", dir, file(other + "/../A/" + DocumentFile), false},
-		{"a folder of that name", "Write", dir, file(doc + "/x"), false},
-		{"longer name", "Write", dir, file(doc + ".bak"), false},
-		{"with a NUL", "Write", dir, file(doc + "\x00"), false},
-		{"the document is a link", "Write", other, file(filepath.Join(other, DocumentFile)), false},
-		{"the document is another name of a file", "Write", hard, file(filepath.Join(hard, DocumentFile)), false},
-		{"edit it so", "Edit", hard, file(filepath.Join(hard, DocumentFile)), false},
-		{"no path", "Write", dir, bash("x"), false},
-		{"a path that is no text", "Write", dir, map[string]any{"file_path": []string{doc}}, false},
-		{
-			"a name in capitals besides",
-			"Write",
-			dir,
-			map[string]any{"FILE_PATH": doc, "file_path": "/etc/passwd"},
-			false,
-		},
-		{"no input", "Write", dir, nil, false},
-		{"sm", "Bash", dir, bash("sm session dehydrate"), true},
-		{"sm by its path", "Bash", dir, bash(program + " session restart"), true},
-		{"another sm", "Bash", dir, bash(filepath.Join(top, "p", "sm") + " session restart"), false},
-		{"another sm here", "Bash", dir, bash("./sm session restart"), false},
-		{"a variable that looks like it", "Bash", dir, bash("A=/sm session restart"), false},
-		{"a command of the shell", "Bash", dir, bash("ls"), false},
-		{"sm and more", "Bash", dir, bash("sm session dehydrate; ls"), false},
-		{"the skill", "Skill", dir, map[string]any{"skill": "session", "args": "dehydrate restart"}, true},
-		{"the skill of a plugin", "Skill", dir, map[string]any{"skill": "sm:session"}, true},
-		{"the skill as older clients call it", "Skill", dir, map[string]any{"command": "session"}, true},
-		{"another skill", "Skill", dir, map[string]any{"skill": "implement"}, false},
-		{"a skill in disguise", "Skill", dir, map[string]any{"skill": "implement", "command": "session"}, false},
-		{"a skill with a longer name", "Skill", dir, map[string]any{"skill": "sessions"}, false},
-		{"a slash command", "SlashCommand", dir, map[string]any{"command": "/session dehydrate restart"}, true},
-		{"another slash command", "SlashCommand", dir, map[string]any{"command": "/compact"}, false},
-		{"an agent", "Task", dir, map[string]any{"prompt": "session"}, false},
-		{"an MCP tool", "mcp__x__Write", dir, file(doc), false},
+		{"write the document", "Write", file, doc, true},
+		{"edit it", "Edit", file, doc, true},
+		{"read it", "Read", file, doc, true},
+		{"spelled otherwise", "Write", file, dir + "//./" + DocumentFile, true},
+		{"relative", "Write", file, "sessions/A/" + DocumentFile, true},
+		{"by a link to the folder", "Write", file, filepath.Join(top, "link", DocumentFile), true},
+		{"another tool", "MultiEdit", file, doc, false},
+		{"another file", "Write", file, filepath.Join(dir, "notes.md"), false},
+		{"the state", "Write", file, filepath.Join(dir, StateFile), false},
+		{"another session's", "Write", file, filepath.Join(other, DocumentFile), false},
+		{"below the folder", "Write", file, filepath.Join(dir, "sub", DocumentFile), false},
+		{"up and down", "Write", file, other + "/../A/" + DocumentFile, false},
+		{"a folder of that name", "Write", file, doc + "/x", false},
+		{"longer name", "Write", file, doc + ".bak", false},
+		{"with a NUL", "Write", file, doc + `\u0000`, false},
+		{"no path", "Write", command, "x", false},
+		{"a path that is no text", "Write", `{"file_path":["%s"]}`, doc, false},
+		{"a name in capitals besides", "Write", `{"FILE_PATH":"%s","file_path":"/etc/passwd"}`, doc, false},
+		{"no input", "Write", "", "", false},
+		{"sm", "Bash", command, "sm session dehydrate", true},
+		{"sm by its path", "Bash", command, program + " session restart", true},
+		{"another sm", "Bash", command, filepath.Join(top, "p", "sm") + " session restart", false},
+		{"another sm here", "Bash", command, "./sm session restart", false},
+		{"a variable that looks like it", "Bash", command, "A=/sm session restart", false},
+		{"a command of the shell", "Bash", command, "ls", false},
+		{"sm and more", "Bash", command, "sm session dehydrate; ls", false},
+		{"the skill", "Skill", `{"skill":"session","args":"dehydrate restart"}`, "", true},
+		{"the skill of a plugin", "Skill", `{"skill":"sm:session"}`, "", true},
+		{"the skill as older clients call it", "Skill", command, "session", true},
+		{"another skill", "Skill", `{"skill":"implement"}`, "", false},
+		{"a skill in disguise", "Skill", `{"skill":"implement","command":"session"}`, "", false},
+		{"a skill with a longer name", "Skill", `{"skill":"sessions"}`, "", false},
+		{"a slash command", "SlashCommand", command, "/session dehydrate restart", true},
+		{"another slash command", "SlashCommand", command, "/compact", false},
+		{"an agent", "Task", `{"prompt":"session"}`, "", false},
+		{"an MCP tool", "mcp__x__Write", file, doc, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p := &hook.Payload{ToolName: tt.tool, CWD: filepath.Join(top, "p")}
-			if tt.input != nil {
-				raw, err := json.Marshal(tt.input)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.ToolInput = raw
-			}
-			if got := g.Exempt(tt.dir, p); got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
+		p := &hook.Payload{ToolName: tt.tool, CWD: filepath.Join(top, "p")}
+		p.ToolInput = []byte(strings.Replace(tt.input, "%s", tt.value, 1))
+		if got := g.Exempt(dir, p); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	// The document is a link, or another name of a file.
+	for _, folder := range []string{other, hard} {
+		p := &hook.Payload{ToolName: "Edit", CWD: top}
+		p.ToolInput = []byte(strings.Replace(file, "%s", filepath.Join(folder, DocumentFile), 1))
+		if g.Exempt(folder, p) {
+			t.Errorf("%s is exempt", folder)
+		}
 	}
 }
 

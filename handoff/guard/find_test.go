@@ -1,91 +1,48 @@
 package guard
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // By the session first, by the process second.
 func TestGuardFinds(t *testing.T) {
-	early := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	late := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	const (
+		session = "sessionId=s "
+		process = "pid=7 pidStart=100 "
+		early   = "startedAt=0s "
+		late    = "startedAt=1h "
+		full    = "overflowed=true "
+		over    = "lifecycle=completed "
+	)
 	client := Client{"s", 7, "100"}
 	for _, tt := range []struct {
-		name   string
-		states map[string]State
-		client Client
-		want   string
+		name, a, b string
+		client     Client
+		want       string
 	}{
-		{"none", nil, client, ""},
-		{"by the session", map[string]State{"A": {SessionID: "s"}, "B": {SessionID: "t"}}, client, "A"},
-		{"by the process", map[string]State{"A": {
-			PID:      7,
-			PIDStart: "100",
-		}, "B": {
-			PID:      8,
-			PIDStart: "100",
-		}}, client, "A"},
-		{"the session counts for more", map[string]State{"A": {
-			SessionID: "s",
-		}, "B": {
-			PID:       7,
-			PIDStart:  "100",
-			StartedAt: late,
-		}}, client, "A"},
-		{"a resumed client", map[string]State{"A": {SessionID: "s", PID: 8, PIDStart: "90"}}, client, "A"},
-		{"after a clear", map[string]State{"A": {SessionID: "old", PID: 7, PIDStart: "100"}}, client, "A"},
-		{"a used pid", map[string]State{"A": {PID: 7, PIDStart: "99"}}, client, ""},
-		{"a used pid, start not told", map[string]State{"A": {PID: 7, PIDStart: "99"}}, Client{PID: 7}, ""},
-		{"a file of another program", map[string]State{"A": {PID: 7}}, client, "A"},
-		{"nobody asks", map[string]State{"A": {}, "B": {PID: 1}}, Client{}, ""},
-		{"init asks", map[string]State{"B": {PID: 1}}, Client{PID: 1}, ""},
-		{"two of one session: the last started", map[string]State{"A": {
-			SessionID: "s",
-			StartedAt: late,
-		}, "B": {
-			SessionID: "s",
-			StartedAt: early,
-		}}, client, "A"},
-		{"two of one process: not the completed one", map[string]State{"A": {
-			PID:       7,
-			Lifecycle: SessionCompleted,
-			StartedAt: late,
-		}, "B": {
-			PID:       7,
-			StartedAt: early,
-		}}, client, "B"},
-		{"two of one process: the full one", map[string]State{"A": {
-			PID:        7,
-			Overflowed: true,
-			StartedAt:  early,
-		}, "B": {
-			PID:       7,
-			StartedAt: late,
-		}}, client, "A"},
-		{"two of one session: the full one", map[string]State{"A": {
-			SessionID:  "s",
-			Overflowed: true,
-		}, "B": {
-			SessionID: "s",
-			PID:       7,
-			StartedAt: late,
-		}}, client, "A"},
-		{"full, but of another session", map[string]State{"A": {
-			PID:        7,
-			SessionID:  "old",
-			Overflowed: true,
-		}, "B": {
-			SessionID: "s",
-		}}, client, "B"},
-		{"a completed one", map[string]State{"A": {PID: 7, Lifecycle: SessionCompleted}}, client, "A"},
+		{"none", "skill=x", "skill=x", client, ""},
+		{"by the session", session, "sessionId=t", client, "A"},
+		{"by the process", process, "pid=8 pidStart=100", client, "A"},
+		{"the session counts for more", session, process + late, client, "A"},
+		{"a resumed client", session + "pid=8 pidStart=90", "", client, "A"},
+		{"after a clear", process + "sessionId=old", "", client, "A"},
+		{"a used pid", "pid=7 pidStart=99", "", client, ""},
+		{"a used pid, start unknown", "pid=7 pidStart=99", "", Client{PID: 7}, ""},
+		{"a file of another program", "pid=7", "", client, "A"},
+		{"no client", "skill=x", "pid=7", Client{}, ""},
+		{"two of one session: the last started", session + late, session + early, client, "A"},
+		{"two of one process: not the completed one", "pid=7 " + over + late, "pid=7 " + early, client, "B"},
+		{"two of one process: the full one", "pid=7 " + full + early, "pid=7 " + late, client, "A"},
+		{"two of one session: the full one", session + full, session + process + late, client, "A"},
+		{"full, but of another session", "pid=7 sessionId=old " + full, session, client, "B"},
+		{"a completed one", "pid=7 " + over, "", client, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			p := newProject(t)
-			for name, s := range tt.states {
-				p.put(name, s)
-			}
+			p.put("A", state(t, tt.a))
+			p.put("B", state(t, tt.b))
 			path, s, ok := Find([]string{filepath.Join(p.dir, "deep", "down")}, tt.client)
 			if ok != (tt.want != "") || ok && (path != p.state(tt.want) || s == nil) {
 				t.Errorf("found %q", path)
@@ -123,19 +80,5 @@ func TestGuardAny(t *testing.T) {
 	p.put("B", State{})
 	if !Any(deep) || Any(deep[:2]) {
 		t.Error("there is one above the last folder")
-	}
-}
-
-func BenchmarkFindGuarded(b *testing.B) {
-	for _, n := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p := newProject(b)
-			for i := range n {
-				p.write(p.state(fmt.Sprintf("2026_01_%04d", i)), seedState)
-			}
-			for b.Loop() {
-				Find([]string{p.dir, filepath.Join(p.dir, "a", "b")}, Client{"none", 98765, "1"})
-			}
-		})
 	}
 }

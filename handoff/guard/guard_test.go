@@ -131,36 +131,30 @@ func TestGuardLine(t *testing.T) {
 // The process of the activation leads to the session.
 func TestGuardBinds(t *testing.T) {
 	client := Client{"new", 7, "100"}
+	const mine = "pid=7 pidStart=100 contextUsage=0.5 "
 	for _, tt := range []struct {
-		name  string
-		state State
-		want  string
-		news  bool
+		name, state, want string
+		news              bool
 	}{
-		{"the first report", State{PID: 7, PIDStart: "100"}, "new", true},
-		{"after a clear", State{PID: 7, PIDStart: "100", SessionID: "old"}, "new", true},
-		{"a later report", State{PID: 7, PIDStart: "100", SessionID: "new"}, "new", false},
-		{"another process", State{PID: 8, PIDStart: "100"}, "", false},
-		{"a process with the used pid", State{PID: 7, PIDStart: "99"}, "", false},
-		{"a file without a start time", State{PID: 7}, "new", true},
-		{"being ended: kill requested", State{PID: 7, PIDStart: "100", KillRequested: true}, "", false},
-		{"being ended: overflowed", State{PID: 7, PIDStart: "100", Overflowed: true}, "", false},
-		{"being ended: dehydrating", State{PID: 7, PIDStart: "100", Lifecycle: SessionDehydrating}, "", false},
-		{"resuming", State{PID: 7, PIDStart: "100", Lifecycle: SessionResuming}, "new", true},
+		{"the first report", mine, "new", true},
+		{"after a clear", mine + "sessionId=old", "new", true},
+		{"a later report", mine + "sessionId=new", "new", false},
+		{"another process", mine + "pid=8", "", false},
+		{"a process with the used pid", mine + "pidStart=99", "", false},
+		{"a file without a start time", "pid=7 contextUsage=0.5", "new", true},
+		{"being ended: kill requested", mine + "killRequested=true", "", false},
+		{"being ended: overflowed", mine + "overflowed=true", "", false},
+		{"being ended: dehydrating", mine + "lifecycle=dehydrating", "", false},
+		{"resuming", mine + "lifecycle=resuming", "new", true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := tt.state
-			s.ContextUsage = 0.5
-			if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
-				t.Errorf("news %v, session %q; want %v, %q", news, s.SessionID, tt.news, tt.want)
-			}
-			if left := tt.state.SessionID != "" && tt.news; (s.ContextUsage == 0) != left {
-				t.Errorf("usage %v: that of a session which was left does not count", s.ContextUsage)
-			}
-			if tt.news && s.PIDStart != "100" {
-				t.Errorf("start time %q", s.PIDStart)
-			}
-		})
+		s := state(t, tt.state)
+		old := s.SessionID
+		if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
+			t.Errorf("%s: news %v, session %q; want %v, %q", tt.name, news, s.SessionID, tt.news, tt.want)
+		}
+		if left := old != "" && tt.news; (s.ContextUsage == 0) != left || tt.news && s.PIDStart != "100" {
+			t.Errorf("%s: usage %v, start %q", tt.name, s.ContextUsage, s.PIDStart)
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -19,172 +21,92 @@ var (
 
 func nobodyLives(int, string) bool { return false }
 
+// state is a state with fields by their names in the file; times are seconds before or after
+// guardNow.
+func state(t testing.TB, text string) State {
+	t.Helper()
+	var s State
+	for field := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(field, "=")
+		to := s.fields()[name]
+		if offset, err := time.ParseDuration(value); err == nil && to.Type() == reflect.TypeFor[time.Time]() {
+			value = guardNow.Add(offset).Format(time.RFC3339)
+		}
+		if err := setText(to, name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// activate assigns a session of a project to a client.
+func (p *project) activate(name string, c Client, lives func(int, string) bool) (Activated, error) {
+	return Activate(p.t.Context(), Activation{
+		Dir:    p.session(name),
+		Skill:  "implement",
+		Client: c,
+		Proven: true,
+		Now:    guardNow,
+		Alive:  lives,
+	})
+}
+
 func TestGuardActivates(t *testing.T) {
-	client := Client{"new", 7, "100"}
-	begun := State{
-		PID:       7,
-		PIDStart:  "100",
-		Skill:     "implement",
-		Lifecycle: SessionActive,
-		StartedAt: guardNow,
-	}
-	going := State{
-		PID:           7,
-		PIDStart:      "100",
-		SessionID:     "new",
-		Skill:         "implement",
-		Lifecycle:     SessionActive,
-		StartedAt:     guardStart,
-		ContextUsage:  0.5,
-		CurrentPhase:  "Phase 2",
-		LastHeartbeat: guardStart,
-	}
-	with := func(s State, f func(*State)) State { f(&s); return s }
-	full := func(s *State) {
-		s.Overflowed = true
-		s.ContextUsage = 0.8
-	}
-	for _, tt := range []struct {
-		name   string
-		before *State
-		client Client
-		want   State
-		full   bool
-	}{
-		{"a new session", nil, client, begun, false},
-		{"once more", &going, client, going, false},
-		{"once more, session not told", &going, Client{"", 7, "100"}, going, false},
-		{"another skill", new(with(going, func(s *State) { s.Skill = "test" })), client,
-			with(going, func(s *State) { s.CurrentPhase = "" }), false},
-		{"after dehydrating in vain", new(with(going, func(s *State) {
-			s.Lifecycle = SessionDehydrating
-			s.DehydratingSince = guardNow
-		})), client, going, false},
-		{"after a clear", new(with(going, func(s *State) { s.SessionID = "old" })), client,
-			with(going, func(s *State) {
-				s.SessionID = ""
-				s.ContextUsage = 0
-				s.StartedAt = guardNow
-			}), false},
-		{"fresh: another session of the process", new(with(
-			going,
-			func(s *State) { full(s); s.SessionID = "old" },
-		)), client,
-			with(going, func(s *State) {
-				s.SessionID = ""
-				s.ContextUsage = 0
-				s.StartedAt = guardNow
-			}), false},
-		{"fresh: another client", new(with(going, func(s *State) {
-			full(s)
-			s.SessionID = "old"
-			s.PID = 6
-		})), client,
-			with(going, func(s *State) {
-				s.SessionID = ""
-				s.ContextUsage = 0
-				s.StartedAt = guardNow
-			}), false},
-		{"fresh: not bound since the restart", new(with(going, func(s *State) {
-			full(s)
-			s.SessionID = ""
-			s.Lifecycle = SessionRestarting
-			s.KillRequested = true
-		})),
-			Client{"new", 8, "200"},
-			with(going, func(s *State) {
-				s.SessionID = ""
-				s.ContextUsage = 0
-				s.StartedAt = guardNow
-				s.PID = 8
-				s.PIDStart = "200"
-			}), false},
-		{"full: the same session", new(with(going, full)), client, with(going, full), true},
-		{"full: resumed in another client", new(with(going, func(s *State) {
-			full(s)
-			s.PID = 6
-			s.PIDStart = "90"
-		})), client, with(going, full), true},
-		{"full: session not told", new(with(going, full)), Client{"", 8, "200"},
-			with(going, func(s *State) {
-				full(s)
-				s.PID = 8
-				s.PIDStart = "200"
-			}), true},
-		{"full: never bound", new(with(going, func(s *State) { full(s); s.SessionID = "" })), client,
-			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
-		{"full: never bound, for another process", new(with(
-			going,
-			func(s *State) { full(s); s.SessionID = "" },
-		)), Client{
-			"",
-			9,
-			"300",
+	t.Parallel()
+	const (
+		mine  = "pid=7 pidStart=100 skill=implement "
+		rest  = "startedAt=-1h contextUsage=0.5 currentPhase=Phase-2 lastHeartbeat=-1h "
+		going = mine + "sessionId=new lifecycle=active " + rest
+		fresh = mine + "lifecycle=active startedAt=0s currentPhase=Phase-2 lastHeartbeat=-1h "
+		full  = going + "overflowed=true "
+		// never bound to a session
+		unbound    = mine + "lifecycle=active overflowed=true " + rest
+		restarting = "lifecycle=restarting killRequested=true "
+	)
+	for _, tt := range []struct{ name, before, client, want string }{
+		{"a new session", "", "new 7 100", mine + "lifecycle=active startedAt=0s"},
+		{"once more", going, "new 7 100", going},
+		{"once more, session unknown", going, "- 7 100", going},
+		{"another skill", going + "skill=test", "new 7 100", going + "currentPhase="},
+		{"after dehydrating in vain", going + "lifecycle=dehydrating dehydratingSince=0s", "new 7 100", going},
+		{"after a clear", going + "sessionId=old", "new 7 100", fresh},
+		{"fresh: another session of the process", full + "sessionId=old", "new 7 100", fresh},
+		{"fresh: another client", full + "sessionId=old pid=6", "new 7 100", fresh},
+		{"fresh: not bound since the restart", unbound + restarting, "new 8 200", fresh + "pid=8 pidStart=200"},
+		{"full: the same session", full, "new 7 100", full},
+		{"full: resumed in another client", full + "pid=6 pidStart=90", "new 7 100", full},
+		{"full: session unknown", full, "- 8 200", full + "pid=8 pidStart=200"},
+		{"full: never bound", unbound, "new 7 100", unbound},
+		{"full: never bound, for another process", unbound, "- 9 300", unbound},
+		{"full: never bound, to be restarted", unbound + restarting, "new 7 100", unbound + restarting},
+		{"full: to be restarted", full + restarting, "new 7 100", full + restarting},
+		{
+			"full: dehydrating", full + "lifecycle=dehydrating dehydratingSince=0s", "new 7 100",
+			full + "lifecycle=dehydrating dehydratingSince=0s",
 		},
-			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
-		{"full: never bound, to be restarted", new(with(going, func(s *State) {
-			full(s)
-			s.SessionID = ""
-			s.Lifecycle = SessionRestarting
-			s.KillRequested = true
-		})), client,
-			with(going, func(s *State) {
-				full(s)
-				s.SessionID = ""
-				s.Lifecycle = SessionRestarting
-				s.KillRequested = true
-			}), true},
-		{"full: to be restarted", new(with(going, func(s *State) {
-			full(s)
-			s.Lifecycle = SessionRestarting
-			s.KillRequested = true
-		})), client,
-			with(going, func(s *State) {
-				full(s)
-				s.Lifecycle = SessionRestarting
-				s.KillRequested = true
-			}), true},
-		{"full: dehydrating", new(with(going, func(s *State) { full(s); s.Dehydrate(guardNow) })), client,
-			with(going, func(s *State) { full(s); s.Dehydrate(guardNow) }), true},
-		{"after sm run has resumed it", &State{
-			PID:          7,
-			PIDStart:     "100",
-			Skill:        "implement",
-			Lifecycle:    SessionResuming,
-			StartedAt:    guardStart,
-			CurrentPhase: "Phase 2",
-		}, client,
-			State{
-				PID:          7,
-				PIDStart:     "100",
-				Skill:        "implement",
-				Lifecycle:    SessionActive,
-				StartedAt:    guardStart,
-				CurrentPhase: "Phase 2",
-			}, false},
-		{"completed before", &State{
-			Skill:     "implement",
-			Lifecycle: SessionCompleted,
-			StartedAt: guardStart,
-		}, client, begun, false},
+		{
+			"after sm run has resumed it", mine + "lifecycle=resuming startedAt=-1h currentPhase=Phase-2", "new 7 100",
+			mine + "lifecycle=active startedAt=-1h currentPhase=Phase-2",
+		},
+		{
+			"completed before", "skill=implement lifecycle=completed startedAt=-1h", "new 7 100",
+			mine + "lifecycle=active startedAt=0s",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			p := newProject(t)
-			if tt.before != nil {
-				p.put("A", *tt.before)
+			if tt.before != "" {
+				p.put("A", state(t, tt.before))
 			}
-			done, err := Activate(t.Context(), Activation{
-				Dir:    p.session("A"),
-				Skill:  "implement",
-				Client: tt.client,
-				Proven: true,
-				Now:    guardNow,
-				Alive:  nobodyLives,
-			})
-			if err != nil || done.Full != tt.full || done.SetAside != "" {
+			var c Client
+			fmt.Sscan(tt.client, &c.SessionID, &c.PID, &c.Start)
+			c.SessionID = strings.Trim(c.SessionID, "-")
+			done, err := p.activate("A", c, nobodyLives)
+			if err != nil || done.Full != strings.HasPrefix(tt.name, "full") || done.SetAside != "" {
 				t.Errorf("%+v, %v", done, err)
 			}
-			p.want("A", tt.want)
+			p.want("A", state(t, tt.want))
 		})
 	}
 }
@@ -194,14 +116,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	p := newProject(t)
 	lives := func(pid int, start string) bool { return pid == 7 && start == "100" || pid == 8 && start == "200" }
 	activate := func(name string, c Client) error {
-		_, err := Activate(t.Context(), Activation{
-			Dir:    p.session(name),
-			Skill:  "x",
-			Client: c,
-			Proven: true,
-			Now:    guardNow,
-			Alive:  lives,
-		})
+		_, err := p.activate(name, c, lives)
 		return err
 	}
 	one := Client{"s1", 7, "100"}
@@ -217,26 +132,15 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	if err := activate("C", other); err != nil {
 		t.Fatal(err)
 	}
-	p.want("B", State{Skill: "x", Lifecycle: SessionCompleted, StartedAt: guardNow})
-	p.want("A", State{
-		PID:       7,
-		PIDStart:  "100",
-		Skill:     "x",
-		Lifecycle: SessionActive,
-		StartedAt: guardNow,
-	})
+	p.want("B", state(t, "skill=implement lifecycle=completed startedAt=0s"))
+	p.want("A", state(t, "pid=7 pidStart=100 skill=implement lifecycle=active startedAt=0s"))
 	for c, want := range map[Client]string{one: "A", other: "C"} {
 		if path, _, _ := Find([]string{p.dir}, c); path != p.state(want) {
 			t.Errorf("%v: found %q", c, path)
 		}
 	}
 	// Nor is a full session left by moving to another folder.
-	p.put("C", State{
-		PID:        8,
-		PIDStart:   "200",
-		SessionID:  "s2",
-		Overflowed: true,
-	})
+	p.put("C", state(t, "pid=8 pidStart=200 sessionId=s2 overflowed=true"))
 	if err := activate("D", other); err == nil || !strings.Contains(err.Error(), "has overflowed") {
 		t.Errorf("leaving a full session: %v", err)
 	}
@@ -245,44 +149,24 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	// In this state it has no owner, and any client may take it.
 	p.want("C", State{Lifecycle: SessionCompleted})
-	if done, err := Activate(t.Context(), Activation{
-		Dir:    p.session("C"),
-		Skill:  "x",
-		Client: Client{"s4", 9, "1"},
-		Proven: true,
-		Now:    guardNow,
-		Alive:  lives,
-	}); err != nil || done.Full {
+	if done, err := p.activate("C", Client{"s4", 9, "1"}, lives); err != nil || done.Full {
 		t.Errorf("a session that was full once: %+v, %v", done, err)
 	}
 	// If the full session is unknown, its process must have ended.
 	for alive, want := range map[bool]bool{true: true, false: false} {
 		p.put("K", State{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
-		done, err := Activate(t.Context(), Activation{
-			Dir:    p.session("K"),
-			Skill:  "x",
-			Client: Client{"s5", 10, "1"},
-			Proven: true,
-			Now:    guardNow,
-			Alive:  func(int, string) bool { return alive },
-		})
+		done, err := p.activate("K", Client{"s5", 10, "1"}, func(int, string) bool { return alive })
 		if err != nil || done.Full != want {
 			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
 		}
 	}
 	// Nor by moving to another project, nor under a process of its own.
 	q := newProject(t)
-	for name, s := range map[string]State{"by its process": {
-		PID:        8,
-		PIDStart:   "200",
-		SessionID:  "s3",
-		Overflowed: true,
-	}, "resumed": {
-		PID:        5,
-		SessionID:  "s3",
-		Overflowed: true,
-	}} {
-		p.put("F", s)
+	for name, text := range map[string]string{
+		"by its process": "pid=8 pidStart=200 sessionId=s3 overflowed=true",
+		"resumed":        "pid=5 sessionId=s3 overflowed=true",
+	} {
+		p.put("F", state(t, text))
 		a := Activation{
 			Dir:    q.session("G"),
 			Skill:  "x",
@@ -302,12 +186,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
 	// A process with the used pid of an agent that died is another one.
-	p.put("E", State{
-		PID:       7,
-		PIDStart:  "1",
-		Skill:     "x",
-		Lifecycle: SessionActive,
-	})
+	p.put("E", state(t, "pid=7 pidStart=1 skill=x lifecycle=active"))
 	if err := activate("E", other); err != nil {
 		t.Errorf("a dead agent's session: %v", err)
 	}
@@ -342,15 +221,7 @@ func TestGuardActivationRefuses(t *testing.T) {
 // There is no restart without a handover of this very work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := Client{"s", 7, "100"}
-	was := State{
-		PID:        7,
-		PIDStart:   "100",
-		SessionID:  "s",
-		Skill:      "implement",
-		Lifecycle:  SessionActive,
-		StartedAt:  guardStart,
-		Overflowed: true,
-	}
+	was := state(t, "pid=7 pidStart=100 sessionId=s skill=implement lifecycle=active startedAt=-1h overflowed=true")
 	dehydrating := was
 	dehydrating.Dehydrate(guardNow)
 	for _, tt := range []struct {
@@ -404,14 +275,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	fresh := Client{"t", 9, "300"}
 	activate := func(c Client) {
 		t.Helper()
-		if _, err := Activate(t.Context(), Activation{
-			Dir:    dir,
-			Skill:  "implement",
-			Client: c,
-			Proven: true,
-			Now:    time.Now(),
-			Alive:  nobodyLives,
-		}); err != nil {
+		if _, err := p.activate("2026_02_05 A", c, nobodyLives); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,62 +5,31 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A restart that the supervisor refuses leaves a session that can hand over once more, and knows why.
 func TestGuardRestartRefused(t *testing.T) {
 	client := Client{"s", 7, "100"}
-	full := State{
-		PID:              7,
-		PIDStart:         "100",
-		SessionID:        "s",
-		Skill:            "implement",
-		Lifecycle:        SessionDehydrating,
-		DehydratingSince: guardStart,
-		StartedAt:        guardStart,
-		Overflowed:       true,
-		ContextUsage:     0.8,
-	}
-	with := func(f func(*State)) State { s := full; f(&s); return s }
-	refused := func(s *State) { s.RestartRefused = "no restart of 10 is left" }
-	for _, tt := range []struct {
-		name         string
-		before, want State
-	}{
-		{"full", full, with(refused)},
-		{"full, not dehydrated", with(func(s *State) {
-			s.Lifecycle = SessionActive
-			s.DehydratingSince = time.Time{}
-		}),
-			with(func(s *State) { refused(s); s.DehydratingSince = time.Time{} })},
-		{"neither", with(func(s *State) {
-			s.Lifecycle = SessionActive
-			s.Overflowed = false
-			s.DehydratingSince = time.Time{}
-		}),
-			with(func(s *State) {
-				refused(s)
-				s.Lifecycle = SessionActive
-				s.Overflowed = false
-				s.DehydratingSince = time.Time{}
-			})},
+	const (
+		full = "pid=7 pidStart=100 sessionId=s skill=implement lifecycle=dehydrating dehydratingSince=-1h " +
+			"startedAt=-1h overflowed=true contextUsage=0.8 "
+		never = " dehydratingSince=0001-01-01T00:00:00Z"
+	)
+	for _, tt := range []struct{ name, before, want string }{
+		{"full", full, full},
+		{"full, not dehydrated", full + "lifecycle=active" + never, full + never},
 		{
-			"a prompt of somebody's",
-			with(func(s *State) { s.RestartPrompt = "go on" }),
-			with(func(s *State) { refused(s); s.RestartPrompt = "go on" }),
+			"neither", full + "lifecycle=active overflowed=false" + never,
+			full + "lifecycle=active overflowed=false" + never,
 		},
-		{"refused before", with(func(s *State) { s.RestartRefused = "of before" }), with(refused)},
+		{"a prompt of a person", full + "restartPrompt=x", full + "restartPrompt=x"},
+		{"refused before", full + "restartRefused=before", full},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProject(t)
-			p.put("A", tt.before)
-			other := p.put("B", State{
-				PID:           8,
-				PIDStart:      "100",
-				KillRequested: true,
-				Lifecycle:     SessionRestarting,
-			})
+			p.put("A", state(t, tt.before))
+			want := state(t, tt.want)
+			other := p.put("B", state(t, "pid=8 pidStart=100 killRequested=true lifecycle=restarting"))
 			p.write(filepath.Join(p.session("A"), DocumentFile), "x")
 			for range 2 { // the document does for another try
 				if err := AskRestart(t.Context(), p.session("A"), client, func() error { return nil }); err != nil {
@@ -77,8 +46,8 @@ func TestGuardRestartRefused(t *testing.T) {
 				); err != nil {
 					t.Fatal(err)
 				}
-				tt.want.RestartRefused = "no restart of 10  is left"
-				p.want("A", tt.want)
+				want.RestartRefused = "no restart of 10  is left"
+				p.want("A", want)
 			}
 			if err := RestartRefused(
 				p.dir,
@@ -86,7 +55,7 @@ func TestGuardRestartRefused(t *testing.T) {
 				"100",
 				"nobody has asked",
 			); err != nil ||
-				p.read("A").RestartRefused != tt.want.RestartRefused {
+				p.read("A").RestartRefused != want.RestartRefused {
 				t.Errorf("error %v, %+v", err, p.read("A"))
 			}
 			if s, err := Read(other); err != nil || !s.KillRequested {
@@ -104,14 +73,7 @@ func TestGuardRestartRefused(t *testing.T) {
 // Neither a restart nor a handoff brings back what is completed; a full one goes on in the fresh context.
 func TestGuardResumedLeavesCompleted(t *testing.T) {
 	p := newProject(t)
-	done := State{
-		PID:          7,
-		PIDStart:     "100",
-		SessionID:    "s",
-		Lifecycle:    SessionCompleted,
-		StartedAt:    guardStart,
-		ContextUsage: 0.5,
-	}
+	done := state(t, "pid=7 pidStart=100 sessionId=s lifecycle=completed startedAt=-1h contextUsage=0.5")
 	p.put("A", done)
 	if err := Resumed(p.state("A"), 9, "300"); err != nil {
 		t.Error(err)
