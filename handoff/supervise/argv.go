@@ -8,25 +8,10 @@ import (
 	"strings"
 )
 
-// values is how many values an option takes.
-type values int
-
 const (
-	none  values = iota
-	one          // whatever it looks like
-	maybe        // one that does not begin with a dash
-	named        // the same, and without it there is no other client
-	many         // one, and all that follow up to the next with a dash
-)
-
-// option describes an option of the client.
-type option struct {
-	values values
-	drop   bool   // it would restore the old context, or set the first prompt
-	alone  string // why a client with this option is not started again
-}
-
-const (
+	newTree = "a worktree would be another one, and the work would stay in the old; " +
+		"start the client in a worktree, without --worktree"
+	inDaemon     = "its threads live on in Codex's daemon; start it with codex --no-daemon"
 	printsOnly   = "a client that prints one answer is not started again; leave --print out"
 	endsAtOnce   = "this client has no conversation to go on with; start one without it"
 	runsAfar     = "this client's session does not run here; start one that does"
@@ -36,66 +21,89 @@ const (
 	unknownWords = "it cannot be told which words are the client's own; write the client by its own name, as claude or codex"
 )
 
-// options are those of client 2.1.197, hidden ones included. Flags without a value are listed
-// so that the word after them is recognized as a prompt.
-func options() map[string]option {
-	table := map[string]option{
-		"print":      {alone: printsOnly},
-		"background": {alone: endsAtOnce},
-		"bg":         {alone: endsAtOnce},
-		"init-only":  {alone: endsAtOnce},
-		"help":       {alone: endsAtOnce},
-		"version":    {alone: endsAtOnce},
-		"remote":     {alone: runsAfar},
-		"cloud":      {alone: runsAfar},
-	}
-	add(table, true, map[values]string{
-		none:  "continue fork-session reply-on-resume",
-		one:   "session-id resume-session-at rewind-files prefill prefill-b64",
-		maybe: "resume from-pr teleport",
-	})
-	add(table, false, map[values]string{
-		none: "allow-dangerously-skip-permissions ax-screen-reader bare brief chrome cowork dangerously-skip-permissions " +
-			"debug-to-stderr deep-link-origin disable-slash-commands enable-auth-status enable-auto-mode " +
-			"exclude-dynamic-system-prompt-sections ide include-hook-events include-partial-messages init maintenance " +
-			"mcp-debug no-chrome no-session-persistence plan-mode-required replay-user-messages safe-mode session-mirror " +
-			"strict-mcp-config tmux verbose xaa",
-		one: "advisor agent agent-color agent-id agent-name agent-type agents append-system-prompt append-system-prompt-file " +
-			"debug-file deep-link-cwd-b64 deep-link-last-fetch deep-link-repo effort fallback-model input-format json-schema " +
-			"managed-settings max-budget-usd max-thinking-tokens max-turns model name output-format parent-session-id " +
-			"permission-mode permission-prompt-tool plan-mode-instructions plugin-dir plugin-dir-no-mcp plugin-url " +
-			"remote-control-session-name-prefix sdk-url setting-sources settings system-prompt system-prompt-file task-budget " +
-			"team-name teammate-mode thinking thinking-display workload",
-		maybe: "debug prompt-suggestions rc remote-control",
-		named: "worktree",
-		many: "add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools " +
-			"disallowedTools file mcp-config tools",
-	})
-	return table
+// grammar describes a client's command line.
+type grammar struct {
+	names []string // of the client
+	// options has a line for each kind, with the names after a colon. The kinds say how many
+	// values an option takes: none; one, whatever it looks like; maybe one that does not begin
+	// with a dash; the same for named, but without it there is no other client; or many, one and
+	// all that follow up to the next with a dash. Dropped ones would restore the old context, or
+	// set the first prompt. Other kinds are keys of refused.
+	options    string
+	refused    map[string]string // why a client with an option of this kind is not started again
+	letters    string            // short names
+	commands   string            // subcommands, which end at once
+	foreground string            // an option without which a daemon does the work, "" for none
 }
 
-// add adds options by the values that they take.
-func add(table map[string]option, drop bool, names map[values]string) {
-	for takes, list := range names {
-		for name := range strings.FieldsSeq(list) {
-			table[name] = option{values: takes, drop: drop}
+// claude is the grammar of client 2.1.197, hidden options included. Flags without a value are
+// listed so that the word after them is recognized as a prompt.
+func claude() *grammar {
+	return &grammar{
+		names: []string{"claude", "claude-code"},
+		options: `print: print
+end: background bg init-only help version
+remote: remote cloud
+none dropped: continue fork-session reply-on-resume
+one dropped: session-id resume-session-at rewind-files prefill prefill-b64
+maybe dropped: resume from-pr teleport
+none: allow-dangerously-skip-permissions ax-screen-reader bare brief chrome cowork dangerously-skip-permissions debug-to-stderr deep-link-origin disable-slash-commands enable-auth-status enable-auto-mode exclude-dynamic-system-prompt-sections ide include-hook-events include-partial-messages init maintenance mcp-debug no-chrome no-session-persistence plan-mode-required replay-user-messages safe-mode session-mirror strict-mcp-config tmux verbose xaa
+one: advisor agent agent-color agent-id agent-name agent-type agents append-system-prompt append-system-prompt-file debug-file deep-link-cwd-b64 deep-link-last-fetch deep-link-repo effort fallback-model input-format json-schema managed-settings max-budget-usd max-thinking-tokens max-turns model name output-format parent-session-id permission-mode permission-prompt-tool plan-mode-instructions plugin-dir plugin-dir-no-mcp plugin-url remote-control-session-name-prefix sdk-url setting-sources settings system-prompt system-prompt-file task-budget team-name teammate-mode thinking thinking-display workload
+maybe: debug prompt-suggestions rc remote-control
+named: worktree
+many: add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools disallowedTools file mcp-config tools
+`,
+		refused:  map[string]string{"print": printsOnly, "end": endsAtOnce, "remote": runsAfar},
+		letters:  "c=continue d=debug h=help n=name p=print r=resume v=version w=worktree",
+		commands: "agents auth auto-mode config doctor gateway install mcp plugin plugins project remote-control setup-token ultrareview update upgrade",
+	}
+}
+
+// codex is the grammar of client 0.169.0.
+func codex() *grammar {
+	return &grammar{
+		names: []string{"codex"},
+		options: `remote: remote
+tree: worktree
+end: help version
+none dropped: last all include-non-interactive
+many dropped: image
+none: strict-config oss approve-for-me dangerously-bypass-approvals-and-sandbox dangerously-bypass-hook-trust full-auto search no-alt-screen no-daemon
+one: config enable disable remote-auth-token-env model local-provider profile sandbox cd add-dir ask-for-approval
+`,
+		refused: map[string]string{"remote": runsAfar, "tree": newTree, "end": endsAtOnce},
+		letters: "c=config i=image m=model p=profile s=sandbox C=cd a=ask-for-approval h=help V=version",
+		commands: "agents exec e review login logout mcp plugin app-server remote-control completion update doctor sandbox debug apply a queue archive " +
+			"delete migrate-rollouts migrate-nfs-db unarchive cloud exec-server features help mcp-server proto",
+		foreground: "--no-daemon",
+	}
+}
+
+// option looks up the kind of an option. An unknown one may have a value.
+func (g *grammar) option(name string) (kind string, drop bool) {
+	for line := range strings.Lines(g.options) {
+		head, names, _ := strings.Cut(line, ":")
+		if slices.Contains(strings.Fields(names), name) {
+			return strings.CutSuffix(head, " dropped")
 		}
 	}
+	return "maybe", false
 }
 
-// letters are the short names.
-func letters() map[byte]string {
-	return map[byte]string{
-		'c': "continue", 'd': "debug", 'h': "help", 'n': "name", 'p': "print", 'r': "resume", 'v': "version", 'w': "worktree",
+// long is the name of an option with one letter, "" if unknown.
+func (g *grammar) long(letter byte) string {
+	for pair := range strings.FieldsSeq(g.letters) {
+		if pair[0] == letter {
+			return pair[2:]
+		}
 	}
+	return ""
 }
 
-// commands are the client's subcommands, from its help.
-func commands() []string {
-	return []string{
-		"agents", "auth", "auto-mode", "config", "doctor", "gateway", "install", "mcp", "plugin", "plugins", "project",
-		"remote-control", "setup-token", "ultrareview", "update", "upgrade",
-	}
+// is reports whether a word is one of the client's names, maybe with a path and a version.
+func (g *grammar) is(word string) bool {
+	base, _, _ := strings.Cut(path.Base(word), "@")
+	return !strings.Contains(word, "=") && slices.Contains(g.names, base)
 }
 
 // Again turns the arguments that started a Claude Code client into those that start another
@@ -109,21 +117,29 @@ func commands() []string {
 //
 // The client may follow a program that starts it, such as env or node. A command for a shell
 // is refused.
-func Again(argv []string, prompt string) ([]string, error) {
-	r := reader{options: options(), letters: letters(), commands: commands()}
-	return r.again(argv, prompt, isClaude)
+func Again(argv []string, prompt string) ([]string, error) { return claude().again(argv, prompt) }
+
+// AgainCodex is [Again] for clients of Codex CLI. A client that uses the daemon is not started
+// again, since its threads do not end with it.
+func AgainCodex(argv []string, prompt string) ([]string, error) { return codex().again(argv, prompt) }
+
+// StartsCodex reports whether a command starts the Codex client, directly or by another program.
+func StartsCodex(argv []string) bool {
+	g := codex()
+	at, err := clientIn(argv, g.is)
+	return err == nil && g.is(argv[at])
 }
 
-func (r *reader) again(argv []string, prompt string, is func(word string) bool) ([]string, error) {
-	at, err := clientIn(argv, is)
+func (g *grammar) again(argv []string, prompt string) ([]string, error) {
+	at, err := clientIn(argv, g.is)
 	if err != nil {
 		return nil, err
 	}
-	r.words = argv[at+1:]
+	r := reader{grammar: g, words: argv[at+1:]}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	if r.foreground != "" && !slices.Contains(r.kept, r.foreground) {
+	if g.foreground != "" && !slices.Contains(r.kept, g.foreground) {
 		return nil, errors.New(inDaemon)
 	}
 	again := slices.Concat(argv[:at+1], r.kept)
@@ -163,22 +179,11 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 	return 0, errors.New(unknownWords)
 }
 
-func isClaude(word string) bool { return names(word, "claude", "claude-code") }
-
-// names reports whether a word is one of a client's names, maybe with a path and a version.
-func names(word string, client ...string) bool {
-	base, _, _ := strings.Cut(path.Base(word), "@")
-	return !strings.Contains(word, "=") && slices.Contains(client, base)
-}
-
 // reader reads the client's arguments.
 type reader struct {
-	words      []string
-	options    map[string]option
-	letters    map[byte]string
-	commands   []string // subcommands, which end at once
-	foreground string   // an option without which a daemon does the work, "" for none
-	kept       []string
+	*grammar
+	words []string
+	kept  []string
 }
 
 func (r *reader) read() error {
@@ -186,17 +191,28 @@ func (r *reader) read() error {
 		word := r.words[0]
 		r.words = r.words[1:]
 		var err error
+		name, value, holds := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		switch {
 		case word == "--":
 			return nil // what follows is the prompt
 		case !isOption(word):
-			if slices.Contains(r.commands, word) {
-				return errors.New(endsAtOnce)
+			if slices.Contains(strings.Fields(r.commands), word) {
+				err = errors.New(endsAtOnce)
 			}
+		case strings.HasPrefix(word, "--") && !holds:
+			err = r.keep(name, word, nil)
 		case strings.HasPrefix(word, "--"):
-			err = r.long(word)
+			err = r.keep(name, word, &value)
+		case len(word) == 2:
+			err = r.keep(r.long(word[1]), word, nil)
 		default:
-			err = r.short(word)
+			// The rest is the value of a letter that takes one, else letters.
+			name, value := r.long(word[1]), word[2:]
+			if kind, _ := r.option(name); kind == "none" {
+				r.words = append([]string{"-" + value}, r.words...)
+				word = word[:2]
+			}
+			err = r.keep(name, word, &value)
 		}
 		if err != nil {
 			return err
@@ -208,79 +224,45 @@ func (r *reader) read() error {
 // isOption is the client's own test: a dash alone is a word.
 func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 
-func (r *reader) long(word string) error {
-	name, value, holds := strings.Cut(word[2:], "=")
-	o := r.option(name)
-	switch {
-	case o.alone != "":
-		return errors.New(o.alone)
-	case holds && value == "" && o.values == named:
+// keep keeps an option that may be, with the values that follow it unless the word holds one.
+func (r *reader) keep(name, word string, value *string) error {
+	kind, drop := r.option(name)
+	if why := r.refused[kind]; why != "" {
+		return errors.New(why)
+	}
+	var values []string
+	if value == nil {
+		values = r.take(kind)
+	} else {
+		values = []string{*value}
+	}
+	switch empty := len(values) == 0 || values[0] == "" && value != nil; {
+	case empty && kind == "named":
 		return errors.New(namelessTree)
-	case holds:
-		r.keep(o, word)
+	case len(values) == 0 && (kind == "one" || kind == "many"):
+		return fmt.Errorf("%.40s has no value; give it one", word) // it would take our prompt
+	}
+	if drop {
 		return nil
 	}
-	return r.keepTaken(o, word)
-}
-
-// option looks up an option. An unknown one may have a value.
-func (r *reader) option(name string) option {
-	if o, known := r.options[name]; known {
-		return o
-	}
-	return option{values: maybe}
-}
-
-// short reads letters after one dash. The rest is the value of a letter that takes one, else
-// it is read as a word of its own.
-func (r *reader) short(word string) error {
-	o := r.option(r.letters[word[1]])
-	switch {
-	case o.alone != "":
-		return errors.New(o.alone)
-	case len(word) == 2:
-		return r.keepTaken(o, word)
-	case o.values == none:
-		r.keep(o, word[:2])
-		r.words = append([]string{"-" + word[2:]}, r.words...)
-	default:
-		r.keep(o, word)
+	r.kept = append(r.kept, word)
+	if value == nil {
+		r.kept = append(r.kept, values...)
 	}
 	return nil
 }
 
 // take removes an option's values from the words.
-func (r *reader) take(v values) (taken []string) {
-	for len(r.words) > 0 {
-		switch {
-		case v == none, (v == maybe || v == named) && (len(taken) == 1 || isOption(r.words[0])),
-			v == one && len(taken) == 1,
-			v == many && len(taken) > 0 && isOption(r.words[0]):
-			return taken
+func (r *reader) take(kind string) (taken []string) {
+	for len(r.words) > 0 && kind != "none" {
+		option := isOption(r.words[0])
+		if len(taken) > 0 && (kind != "many" || option) || option && (kind == "maybe" || kind == "named") {
+			break
 		}
 		taken = append(taken, r.words[0])
 		r.words = r.words[1:]
 	}
 	return taken
-}
-
-// keepTaken keeps an option with its values.
-func (r *reader) keepTaken(o option, word string) error {
-	taken := r.take(o.values)
-	if len(taken) == 0 && o.values == named {
-		return errors.New(namelessTree)
-	}
-	if len(taken) == 0 && (o.values == one || o.values == many) {
-		return fmt.Errorf("%.40s has no value; give it one", word) // it would take our prompt
-	}
-	r.keep(o, word, taken...)
-	return nil
-}
-
-func (r *reader) keep(o option, word string, values ...string) {
-	if !o.drop {
-		r.kept = append(append(r.kept, word), values...)
-	}
 }
 
 // Unknown is [Again] for clients of other providers, whose arguments are unknown.
