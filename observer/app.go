@@ -12,9 +12,7 @@ import (
 
 	"sm/observer/access"
 	"sm/observer/alertmanager"
-	"sm/observer/documents"
 	"sm/observer/metrics"
-	"sm/observer/overflow"
 	"sm/observer/projects"
 	"sm/observer/respond"
 	"sm/observer/state"
@@ -43,8 +41,8 @@ type App struct {
 	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
-	documents *documents.Keeper
-	guard     *overflow.Guarding
+	effects   sync.WaitGroup
+	queueing  chan struct{} // has a place for each that may put a message into a queue of Codex
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
@@ -68,12 +66,6 @@ type listener struct {
 	serve   func(net.Listener) error
 	foreign bool // for other machines
 }
-
-// server answers requests about an App.
-type server struct{ *App }
-
-// signals takes what clients, hooks and scripts post about sessions.
-type signals struct{ *App }
 
 // reloads says how reading the configuration went last. The start counts as the first time.
 type reloads struct {

@@ -83,6 +83,7 @@ func TestLevelFilesAgain(t *testing.T) {
 			}
 			want := map[string]string{"a": "warn:52:104000\n", "b": "warn:52:104000\n", "c": "warn:52:104000\n"}
 			r.untilLevels("at first", want)
+			r.joins("c", "") // answered once all before it is stored
 			end(r)
 			dir := filepath.Join(r.o.State, "context-status")
 			noErrors(t, os.Remove(filepath.Join(

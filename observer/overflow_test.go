@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sm/handoff/guard"
+	"sm/observer/notify"
 	"sm/transcript/claude/hook"
 )
 
@@ -30,7 +31,7 @@ func newGuarded(t testing.TB) *guarded {
 		Enabled: true,
 		Guard:   guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
 	}
-	g.o.Notify = []string{"tee", "-a", filepath.Join(g.rig.dir, "notified")}
+	g.o.Notifiers = []notify.Notifier{notify.NewCommand("tee", "-a", filepath.Join(g.rig.dir, "notified"))}
 	return g
 }
 

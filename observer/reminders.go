@@ -12,27 +12,27 @@ import (
 	"sm/observer/wire"
 )
 
-func (s *server) getReminders(w http.ResponseWriter, r *http.Request) error {
-	return s.listReminders(
+func (a *App) getReminders(w http.ResponseWriter, r *http.Request) error {
+	return a.listReminders(
 		w,
 		r,
 		func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) },
 	)
 }
 
-func (s *server) getAllReminders(w http.ResponseWriter, r *http.Request) error {
-	return s.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
+func (a *App) getAllReminders(w http.ResponseWriter, r *http.Request) error {
+	return a.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
 }
 
-func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) error {
+func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) error {
 	answer := api.Reminders{Reminders: []api.Reminder{}}
-	err := s.ask(r.Context(), func(c *core) error {
+	err := a.ask(r.Context(), func(c *core) error {
 		agent, err := of(c)
 		if err != nil {
 			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
-			answer.Reminders = append(answer.Reminders, c.rules.reminder(x, time.Now()))
+			answer.Reminders = append(answer.Reminders, c.reminderOf(x, time.Now()))
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 }
 
 // postReminder adds a reminder. The status 201 means that it is stored.
-func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
 	if err := respond.ReadJSON(
@@ -53,11 +53,11 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	); err != nil {
 		return err
 	}
-	x, text := wire.NewReminder(&in, s.settings.Load().Queue.MessageBytes, now)
+	x, text := wire.NewReminder(&in, a.settings.Load().Queue.MessageBytes, now)
 	if text != "" {
 		return respond.Refuse(http.StatusUnprocessableEntity, text)
 	}
-	err := s.update(r.Context(), func(c *core) (err error) {
+	err := a.update(r.Context(), func(c *core) (err error) {
 		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
 			return err
 		}
@@ -65,11 +65,11 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 			return respond.ErrManyReminders
 		}
 		err = c.engine.Remind(x)
-		c.rules.next = now // ask it soon
+		c.next = now // ask it soon
 		return err
 	})
 	if errors.Is(err, respond.ErrNotStored) { // the caller does not have its id
-		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
+		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
 	}
 	if err != nil {
 		return err
@@ -78,18 +78,18 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
+func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	id := r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
-	err := s.update(r.Context(), func(c *core) error {
+	err := a.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
 			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if id == "all" || id == x.ID {
-				c.rules.unsay(agent, x.ID, now)
+				c.unsay(agent, x.ID, now)
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, wire.Reminder(gone))
 				}
@@ -107,17 +107,17 @@ func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
+func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	n := 0
-	err := s.update(r.Context(), func(c *core) error {
+	err := a.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
 			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if x.Periodic() {
-				c.rules.unsay(agent, x.ID, now)
+				c.unsay(agent, x.ID, now)
 			}
 		}
 		n = c.engine.ResetReminders(agent, now)

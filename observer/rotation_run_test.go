@@ -277,7 +277,7 @@ func TestRotation_BetweenTwoClients(t *testing.T) {
 				r.until("the client is known to have ended", func() bool {
 					gone := false
 					noErrors(t, r.app.do(t.Context(), func(c *core) {
-						_, idle := c.delivery.idle("w1", time.Now())
+						_, idle := c.idle("w1", time.Now())
 						gone = !idle || listed == "left"
 					}))
 					return gone

@@ -20,12 +20,12 @@ import (
 const scrapeTimeout = 5 * time.Second
 
 // getMetrics answers a scrape.
-func (s *server) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.snapshot(r.Context(), time.Now())
+func (a *App) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.snapshot(r.Context(), time.Now())
 	if err != nil {
 		return err
 	}
-	s.metrics.Serve(w, r, all)
+	a.metrics.Serve(w, r, all)
 	return nil
 }
 

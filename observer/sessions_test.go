@@ -223,7 +223,7 @@ func TestNotReady(t *testing.T) {
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
 	defer app.Stop(t.Context())
-	site := httptest.NewServer((&server{app}).metricsRoutes())
+	site := httptest.NewServer(app.metricsRoutes())
 	defer site.Close()
 	want := map[string]answer{
 		"/-/healthy": {Code: 200, Body: "healthy\n"},
@@ -247,9 +247,9 @@ func TestNotReady(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for path, h := range map[string]http.Handler{
-		"/metrics":    respond.Handler((&server{app}).getMetrics),
-		"/sessions":   respond.Handler((&server{app}).getSessions),
-		"/sessions/x": respond.Handler((&server{app}).getSession),
+		"/metrics":    respond.Handler(app.getMetrics),
+		"/sessions":   respond.Handler(app.getSessions),
+		"/sessions/x": respond.Handler(app.getSession),
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))

@@ -177,7 +177,7 @@ func TestApply(t *testing.T) {
 		{"windows", func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) }, "200000", "1000000"},
 		{
 			"channels",
-			func() string { return r.app.documents.Channel("/home/dev/web/src").Name },
+			func() string { return handoff.ChannelOf(r.app.handoffs().Channels, "/home/dev/web/src").Name },
 			"-home-dev-web-src",
 			"site",
 		},

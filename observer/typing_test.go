@@ -415,7 +415,7 @@ func TestRenameKeepsTyping(t *testing.T) {
 func TestCalledForWhenACycleOpens(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	c := &handoffs{parts: &parts{queue: outbox.New(outbox.Defaults())}}
+	c := &core{queue: outbox.New(outbox.Defaults())}
 	m, err := c.queue.Put(outbox.Message{
 		To:       "a",
 		Ref:      handoffRef + "1/failed",

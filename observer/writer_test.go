@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,12 +52,11 @@ func applied(t *testing.T, paths ...string) *core {
 		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: p}, Name: p, Whole: true})
 	}
 	return &core{
-		parts: &parts{
-			fleet:     f,
-			engine:    e,
-			queue:     outbox.New(outbox.Defaults()),
-			rotations: rotation.New(rotation.Options{}),
-		},
+		fleet:     f,
+		engine:    e,
+		queue:     outbox.New(outbox.Defaults()),
+		rotations: rotation.New(rotation.Options{}),
+		edits:     new(atomic.Uint64),
 	}
 }
 
@@ -97,32 +97,5 @@ func TestWriterLastFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no space left") ||
 		!strings.HasSuffix(err.Error(), "read again at the next start") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestWriterDue: what something or somebody waits for is stored at once, the rest a second after the last transaction.
-func TestWriterDue(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1000, 0)
-	for _, c := range []struct {
-		name  string
-		began time.Time
-		core  core
-		retry *batch
-		want  bool
-	}{
-		{"nothing waits", now.Add(-restEvery + 1), core{parts: &parts{}}, nil, false},
-		{"nothing waits, for a second", now.Add(-restEvery), core{parts: &parts{}}, nil, true},
-		{"an effect waits", now.Add(-storeEvery), core{
-			parts: &parts{effects: effectList{operatorEffect{}}},
-		}, nil, true},
-		{"a request waits", now.Add(-storeEvery), core{parts: &parts{}, waiting: make([]chan<- error, 1)}, nil, true},
-		{"somebody has told something", now.Add(-storeEvery), core{parts: &parts{}, signaled: true}, nil, true},
-		{"a batch was refused", now.Add(-storeEvery), core{parts: &parts{}}, &batch{}, true},
-	} {
-		w := writer{began: c.began, retry: c.retry}
-		if got := w.due(&c.core, now); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
 	}
 }
