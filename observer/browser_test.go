@@ -90,7 +90,6 @@ func TestBrowser(t *testing.T) {
 		"hostile":               browserHostile,
 		"hosts":                 browserHosts,
 		"keyboard":              browserKeyboard,
-		"many":                  browserMany,
 		"names":                 browserNames,
 		"narrow":                browserNarrow,
 		"readout":               browserReadout,

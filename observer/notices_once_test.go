@@ -64,27 +64,6 @@ func TestNotices_OnceACycle(t *testing.T) {
 	r.stop()
 }
 
-func TestNotices_TheParentHearsOnceThatItStillRuns(t *testing.T) {
-	t.Parallel()
-	r := newSeed(t)
-	r.uses("em", 30)
-	for _, event := range []string{"compaction", "compaction", "compaction_complete", "compaction_complete"} {
-		r.happens("em", event)
-	}
-	r.checkMail("", "em/2/compacted waiting to boss")
-	line := r.fire("boss", uuid(2), "Stop", "")
-	if want := "[sm context] web was compacted, auto, 60,000 tokens, and is still running. #" + idOf(line); line != want {
-		t.Errorf("the parent hears %q, want %q", line, want)
-	}
-	if s := r.session("em"); s.IsCompacting || s.Cycle != 2 {
-		t.Errorf("%+v", s)
-	}
-	if n := r.scrape()[`agent_compaction_attempts_total{client="claude",trigger="auto"}`]; n != 1 {
-		t.Errorf("%v attempts counted, want 1", n)
-	}
-	r.stop()
-}
-
 func TestNotices_TextsAndModes(t *testing.T) {
 	t.Parallel()
 	r := newSeed(t)
@@ -271,25 +250,5 @@ func TestNotices_TheLastHandoffAfterACompaction(t *testing.T) {
 		}
 		r.until("the transcript is read", func() bool { return r.session("w1").CWD == a.dir })
 	}
-	r.ends()
-}
-
-// TestNotices_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
-func TestNotices_BothAgainAfterAHandoff(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	a.context = 131_000
-	a.works("Grow.")
-	r.untilMail("critical", "w1/1/critical waiting")
-	a.context = 20_000
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	a.ends()
-	r.handoffIs(id, "confirmed")
-	a.context = 104_000
-	a.works("Grow.")
-	r.untilMail("warned again", "w1/1/critical withdrawn", "w1/2/warning waiting")
-	a.context = 132_000
-	a.works("Grow.")
-	r.untilMail("critical again", "w1/1/critical withdrawn", "w1/2/warning withdrawn", "w1/2/critical waiting")
 	r.ends()
 }

@@ -229,27 +229,3 @@ func TestGuard_OverflowSticks(t *testing.T) {
 		})
 	}
 }
-
-// The status line shows the session of its own client or none.
-func TestGuard_StatusLineOfTheRightSession(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.start()
-	if got := g.shows(50); got != "" {
-		t.Errorf("not activated: %q", got)
-	}
-	g.activate()
-	g.client.Start = "10"
-	if got := g.shows(50); got != "" {
-		t.Errorf("a process with the used pid: %q", got)
-	}
-	g.client = guard.Client{SessionID: uuid(3), PID: 4711, Start: "9"}
-	if got := g.shows(50); !strings.HasSuffix(got, "66%") {
-		t.Errorf("activated: %q", got)
-	}
-	g.update("lifecycle", "completed")
-	if got := g.shows(60); got != "" || g.state().ContextUsage != 0.5 {
-		t.Errorf("completed: %q, %+v", got, g.state())
-	}
-	g.stop()
-}

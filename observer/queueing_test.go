@@ -84,34 +84,6 @@ func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, firs
 	return c, effects, first
 }
 
-// TestQueueingStill: right before a message goes into a queue, the loop is asked
-// whether it still belongs there.
-func TestQueueingStill(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(*core, outbox.ID){
-		"nothing has changed": func(*core, outbox.ID) {},
-		"taken back":          func(c *core, id outbox.ID) { c.queue.Unoffer(id, time.Now()) },
-		"left": func(c *core, _ outbox.ID) {
-			c.queue.Leave(func(alerts.AgentID) string { return "another" })
-		},
-		"closed": func(c *core, _ outbox.ID) {
-			c.fleet.Clients([]fleet.Client{{SessionID: uuid(9), Held: true}})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var to slowQueue
-				c, effects, id := queueing(t, 1, &to)
-				noErrors(t, c.app.do(t.Context(), func(c *core) { change(c, id) }))
-				effects[0](t.Context())
-				if goes := name == "nothing has changed"; (len(to.marks) == 1) != goes {
-					t.Errorf("asked for %v", to.marks)
-				}
-			})
-		})
-	}
-}
-
 // TestQueueingFew: few messages are put into queues at the same time, and those that
 // wait for their turn end with the observer.
 func TestQueueingFew(t *testing.T) {

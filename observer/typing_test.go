@@ -18,7 +18,6 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
-	"sm/observer/curve"
 	"sm/observer/fleet"
 )
 
@@ -216,47 +215,6 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 	}
 }
 
-func TestNotTypedToABusyAgentUntilItRests(t *testing.T) {
-	t.Parallel()
-	s := &stage{asks: true}
-	r := newStage(t, s)
-	r.pane("w1", uuid(1), "UserPromptSubmit") // newer than what the registry says
-	id := r.send("w1", "Later.")
-	other := r.registered("other")
-	r.until(
-		"others are looked at",
-		func() bool { _, tries := s.typed(); return tries == 0 && r.message(other).Status == "waiting" },
-	)
-	if lines, tries := s.typed(); tries != 0 {
-		t.Fatalf("typed %q to a busy agent", lines)
-	}
-	r.client(7, uuid(1), fmt.Sprintf(`,"status":"idle","statusUpdatedAt":%d`, time.Now().UnixMilli()))
-	r.until("typed", func() bool { return r.message(id).Status == "offered" })
-}
-
-// registered makes an agent known that runs nowhere, with a message that waits.
-func (r *rig) registered(agent string) (id string) {
-	r.t.Helper()
-	if code := r.onSocket(http.MethodPost, "/sessions", api.Registration{ID: agent}, nil); code != http.StatusCreated {
-		r.t.Fatalf("register: %d", code)
-	}
-	return r.send(agent, "Waits.")
-}
-
-func TestRefusedByTheScreenAndTypedOnceLater(t *testing.T) {
-	t.Parallel()
-	s := &stage{refuse: errors.New("a draft is in the input box")}
-	r := newStage(t, s)
-	id := r.send("w1", "After the draft.")
-	r.until("tried", func() bool { _, tries := s.typed(); return tries > 0 })
-	r.until("waits again", func() bool { m := r.message(id); return m.Status == "waiting" && m.Offers == 0 })
-	s.set(func(s *stage) { s.refuse = nil })
-	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == 1 })
-	if lines, _ := s.typed(); strings.Contains(lines[0], "repeated") {
-		t.Errorf("typed %q: what was never typed is no repetition", lines[0])
-	}
-}
-
 func TestAgentThatWorksAgainIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := &stage{asks: true}
@@ -313,16 +271,6 @@ func (s slow) Type(
 
 func (s slow) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
 	return false, errors.New("the box is empty")
-}
-
-// TestStopWhileTyping: who is typing does not keep the observer from ending.
-func TestStopWhileTyping(t *testing.T) {
-	t.Parallel()
-	s := slow{make(chan struct{})}
-	r := newStage(t, s)
-	r.send("w1", "While it stops.")
-	<-s.begun
-	r.stop()
 }
 
 // hookless is newStage with an agent that no hook has named.
@@ -388,25 +336,6 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	r.onSocket(http.MethodGet, "/sessions/"+uuid(1), nil, &x)
 	if x.HooksSeen || x.WaitForHooks != 1 {
 		t.Errorf("%+v", x)
-	}
-}
-
-// TestRenameKeepsTyping: an agent that gets another id while something is typed to it is not
-// typed to a second time meanwhile, and is afterwards.
-func TestRenameKeepsTyping(t *testing.T) {
-	t.Parallel()
-	run := &run{}
-	past := &curve.Curve{}
-	all := agents{"a": {
-		typing: typingState{busy: true, calls: 2},
-		stops:  3,
-		run:    run,
-		curve:  past,
-	}, "b": {stops: 1}}
-	all.rename("a", "b")
-	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != past ||
-		len(all) != 1 {
-		t.Errorf("%+v, %d agents", b, len(all))
 	}
 }
 
