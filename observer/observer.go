@@ -104,13 +104,11 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.metrics = metrics.New(metrics.Options{
-		Version:      a.o.Version,
-		Commit:       a.o.Commit,
-		Transcripts:  a.stats,
-		Reasons:      access.Reasons(),
-		Polls:        alertmanager.Outcomes(),
-		ReloadFailed: &a.reloads.failed,
-		ReloadedAt:   &a.reloads.at,
+		Version:     a.o.Version,
+		Commit:      a.o.Commit,
+		Transcripts: a.stats,
+		Reasons:     access.Reasons(),
+		Polls:       alertmanager.Outcomes(),
 	})
 	if a.o.Web != nil {
 		if a.web, err = a.o.Web(a); err != nil {

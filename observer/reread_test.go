@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // TestCriticalNoticeNamesFiles: the critical notice names the files that the agent read again after its last compaction,
