@@ -275,28 +275,3 @@ func TestEventsSlow(t *testing.T) {
 	noErrors(t, c.Close())
 	r.stop()
 }
-
-// TestDetailFollowsTheQueue: changes that show only in an agent's detail are sent too.
-func TestDetailFollowsTheQueue(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t)
-	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
-	r.start()
-	r.fire("em", uuid(1), "UserPromptSubmit", "")
-	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: 500 * time.Millisecond, Write: patience})
-	l := r.listen("?session=em")
-	if first := l.next("detail"); strings.Contains(first, "message waits") {
-		t.Fatalf("%s", first)
-	}
-	l.next("beat")
-	l.next("beat") // by now the changes of the hook have been sent
-	r.sends("em", "sequential", "text")
-	for !strings.Contains(l.next("detail"), "1 message waits") {
-	}
-	var all struct{ Messages []struct{ ID string } }
-	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/sessions/em/messages", "").Body), &all))
-	r.ask(http.MethodDelete, "/sessions/em/messages/"+all.Messages[0].ID, "")
-	for strings.Contains(l.next("detail"), "message waits") {
-	}
-	r.stop()
-}

@@ -118,31 +118,6 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	r.ends()
 }
 
-func TestHandoff_CodexAppIsRefused(t *testing.T) {
-	t.Parallel()
-	r, c, _ := newHandoffRig(t)
-	r.joins("app", `,"provider":"codex-app"`)
-	x := r.asksHandoff("app", "app", c.doc("doc.md", "Next: CI."))
-	if x.Code != http.StatusForbidden && x.Code != http.StatusConflict {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	b := c.hire("app2", 6)
-	b.provider = "codex-app"
-	b.starts("startup")
-	if x := r.asksHandoff(
-		"app2",
-		"app2",
-		c.doc("doc.md", "Next: CI."),
-	); x.Code != http.StatusConflict ||
-		!strings.Contains(x.Body, "codex-app has no terminal to clear") {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	if n := len(r.handoffs()); n != 0 {
-		t.Errorf("%d are scheduled", n)
-	}
-	r.ends()
-}
-
 func TestHandoff_Codex_GetsNew(t *testing.T) {
 	t.Parallel()
 	c := newCast(t)
@@ -159,36 +134,6 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 	}
 	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
 	c.r.ends()
-}
-
-// TestHandoff_SkipFence: the reports of /clear itself, its SessionStart and the late Stop
-// of the old session, open one cycle and cause no notice.
-func TestHandoff_SkipFence(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	r.joins("boss", "")
-	a.context = 110_000 // above the warning, which waits for the end of the turn
-	a.works("Grow.")
-	a.context = 20_000
-	r.untilMail("warned", "w1/1/warning waiting")
-	left := a.session
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	r.handoffIs(id, "confirmed")
-	late := *a
-	late.session = left
-	late.hook("Stop", "")
-	r.happens("w1", "context_reset") // a script of the seed's posts it as well
-	a.checkHeard("nothing but the handoff", "typed: /clear", "typed: "+resume(doc))
-	r.checkMail("the old context's notice is withdrawn, and no other made", "w1/1/warning withdrawn")
-	if n := strings.Count(r.log.String(), `msg="new cycle" agent=w1`); n != 1 {
-		t.Errorf("%d cycles were opened:\n%s", n, r.log)
-	}
-	if !strings.Contains(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`) {
-		t.Error("the handoff opened none")
-	}
-	r.ends()
 }
 
 // TestHandoff_QueuedMessages: what waits follows after the handoff; nothing comes

@@ -3,7 +3,6 @@ package observer
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,24 +60,6 @@ func TestNotices_OnceACycle(t *testing.T) {
 	r.happens("em", "compaction")
 	report(55, 55, 66)
 	r.checkMail("after a compaction", append(first, "em/2/warning withdrawn", "em/2/critical waiting")...)
-	r.stop()
-}
-
-func TestNotices_TextsAndModes(t *testing.T) {
-	t.Parallel()
-	r := newSeed(t)
-	r.uses("em", 52)
-	line := r.fire("em", uuid(1), "Stop", "")
-	want := []string{"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH. #" + idOf(line)}
-	r.uses("em", 66)
-	got := []string{line, r.fire("em", uuid(1), "PostToolUse", "")} // urgent: it does not wait for the end of the turn
-	want = append(
-		want,
-		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"+idOf(got[1]),
-	)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 	r.stop()
 }
 
@@ -201,54 +182,4 @@ func TestPostSession(t *testing.T) {
 		t.Errorf("after a restart: %+v", s)
 	}
 	r.stop()
-}
-
-// TestNotices_TheLastHandoffAfterACompaction: the seed's script asks for
-// last_handoff_path and reads the file; the hook's answer gives the document itself, as it
-// was handed over, with its age. Both do so after each compaction.
-func TestNotices_TheLastHandoffAfterACompaction(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	doc := c.doc("doc.md", "Next: CI.\n")
-	if text := a.hook("SessionStart", `,"source":"compact"`); text != "" {
-		t.Errorf("with no prior handoff it hears %q", text)
-	}
-	id := a.hands(doc)
-	a.ends()
-	h := r.handoffIs(id, "confirmed")
-	noErrors(t, os.WriteFile(doc, []byte("Written over since."), 0o600))
-	for range 2 {
-		a.hook("PreCompact", `,"trigger":"auto"`)
-		a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":160000,"durationMs":81}`)
-		text := a.hook("SessionStart", `,"source":"compact"`)
-		for _, want := range []string{
-			"=== HANDOFF LOADED (ID: " + h.Document + ") ===",
-			"Origin: " + doc,
-			"Age: ",
-			"\nNext: CI.\n=== END HANDOFF ===",
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("told %q, which lacks %q", text, want)
-			}
-		}
-		if answer := r.askTCP(
-			http.MethodGet,
-			"/sessions/w1",
-			"",
-		); answer.Code != 200 ||
-			!strings.Contains(answer.Body, fmt.Sprintf(`"last_handoff_path":%q`, doc)) {
-			t.Errorf("%d %s", answer.Code, answer.Body)
-		}
-	}
-	r.kill()
-	r.start()
-	a.dir = "/home/dev/web/deep/below" // a cd in a tool call
-	a.works("Go on.")
-	for _, when := range []string{"after a restart of the observer", "once that is known"} {
-		if text := a.hook("SessionStart", `,"source":"compact"`); !strings.Contains(text, h.Document) {
-			t.Errorf("%s it hears %q", when, text)
-		}
-		r.until("the transcript is read", func() bool { return r.session("w1").CWD == a.dir })
-	}
-	r.ends()
 }

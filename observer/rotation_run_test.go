@@ -126,54 +126,6 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_NotByItself: without auto_rotate, and without a run, no agent rotates that
-// has not asked for it.
-func TestRotation_NotByItself(t *testing.T) {
-	t.Parallel()
-	for name, on := range map[string]bool{"switched off": false, "no run": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoRotate = on })
-			if !on {
-				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-			}
-			a.context = 131_000
-			a.works("Grow.")
-			r.until("critical", func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "w1/1/critical") })
-			a.ends()
-			if n := len(r.handoffs()); n != 0 {
-				t.Errorf("%d handoffs", n)
-			}
-			r.ends()
-		})
-	}
-}
-
-// TestRotation_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
-func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	c.enter("w2", 5)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	run.order()
-	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
-		r.polls("w2", api.Run{
-			CanRestart:   true,
-			RestartsLeft: 10,
-			Handled:      id,
-			Outcome:      outcome,
-			Reason:       "x",
-		}).hangUp()
-		r.handoffIs(id, "clearing")
-	}
-	a.restarts(4, resume(doc))
-	r.handoffIs(id, "confirmed")
-	r.ends()
-}
-
 // TestRotation_TheSameOrderOnce: an observer that ends while an order is out gives the
 // same one again, which a run carries out once however often it is said; when it has been
 // carried out there is none.
