@@ -135,3 +135,30 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 		return respond.ErrStopped
 	}
 }
+
+// respondWith runs f in the loop and writes what it returns.
+func respondWith[T any](a *App, w http.ResponseWriter, r *http.Request, f func(*core) (T, error)) error {
+	var out T
+	err := a.ask(r.Context(), func(c *core) (err error) {
+		out, err = f(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return respond.JSON(w, http.StatusOK, out)
+}
+
+// respondStored is respondWith for an f whose changes are stored before they are
+// acknowledged with the status.
+func respondStored[T any](a *App, w http.ResponseWriter, r *http.Request, status int, f func(*core) (T, error)) error {
+	var out T
+	err := a.update(r.Context(), func(c *core) (err error) {
+		out, err = f(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return respond.JSON(w, status, out)
+}

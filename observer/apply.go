@@ -90,7 +90,9 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		if ev.Kind == alerts.EventReset {
 			c.resetHandoff(&ev, now)
 		}
-		c.agents.event(&ev, now)
+		if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
+			c.agents.curve(ev.Agent, now).Event(&ev)
+		}
 		c.checkFirstReading(
 			&ev,
 			now,
@@ -120,42 +122,48 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 const (
 	// askEvery is how often the engine is asked at least what time has done.
 	askEvery = 5 * time.Second
-	// lookEvery is how often it is looked at who is at work.
+	// lookEvery is how often the agents at work are looked for.
 	lookEvery = 10 * time.Second
-	// buryEvery is how often it is looked whose process has ended without a word.
+	// buryEvery is how often processes that have ended without a hook are looked for.
 	buryEvery = 4 * time.Second
 )
 
-// pass takes note of the passing of time.
+// every reports whether so much time has passed since it last did for this name.
+func (c *core) every(d time.Duration, name string, now time.Time) bool {
+	if now.Sub(c.passed[name]) < d {
+		return false
+	}
+	c.passed[name] = now
+	return true
+}
+
+// pass is called as time passes.
 func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
 	}
-	if now.Sub(c.buried) >= buryEvery {
-		c.buried = now
+	if c.every(buryEvery, "bury", now) {
 		if c.fleet.Bury(now) {
 			c.edits.Add(1)
-			c.activity = time.Time{}
+			delete(c.passed, "look")
 		}
 		if c.fleet.Decide(now) {
 			c.edits.Add(1)
 		}
 	}
 	c.dismissCompactions(now)
-	if now.Sub(c.activity) >= lookEvery {
-		c.activity = now
+	if c.every(lookEvery, "look", now) {
 		for _, ev := range c.fleet.Activity(now) {
 			c.act(c.engine.Step(ev), now)
 		}
 	}
-	if now.Sub(c.forgot) >= forgetEvery {
+	if c.every(forgetEvery, "forget", now) {
 		c.forget(now)
 	}
 	if now.Sub(c.ticked) >= askEvery || !c.next.IsZero() && !now.Before(c.next) {
 		c.tick(now)
 	}
-	if now.Sub(c.threads) >= typeEvery {
-		c.threads = now
+	if c.every(typeEvery, "threads", now) {
 		for _, n := range c.fleet.Threads(now) {
 			c.apply(n, now)
 		}
@@ -164,7 +172,9 @@ func (c *core) pass(now time.Time) {
 	for _, h := range c.rotations.Recall(sessionOf) {
 		c.apply(fleet.Update{Heard: []fleet.Heard{{Agent: h.Agent, Text: h.Text, At: transcript.InstantOf(h.At)}}}, now)
 	}
-	c.passHandoffs(now)
+	if !c.dryRun && c.every(rotateEvery, "rotate", now) {
+		c.passHandoffs(now)
+	}
 	c.queue.Leave(sessionOf)
 	c.typeToIdle(now)
 	if !now.Before(c.check) {
@@ -213,8 +223,7 @@ const (
 // forget drops agents that have been away for long: machines where scripts start clients
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
-	c.forgot = now
-	c.agents.forgetCurves(now.Add(-curvesKept), maxCurves)
+	c.agents.forgetCurves(now.Add(-curvesKept))
 	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 ||
@@ -224,7 +233,7 @@ func (c *core) forget(now time.Time) {
 		c.rotations.Forget(id)
 		c.engine.Forget(id)
 		c.queue.Forget(id, now)
-		c.agents.forget(id)
+		delete(c.agents, id)
 		c.levels.Remove(string(id))
 	}
 }

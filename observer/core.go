@@ -50,16 +50,10 @@ type core struct {
 	levels   levels.Changes  // level files to write; they do not wait for the batch
 	writing  bool            // level files are being written
 
-	// When the parts of pass last ran, and when they are due.
-	check    time.Time // the queue wants to be asked
-	activity time.Time // activity was looked at
-	buried   time.Time // ended processes were looked for
-	threads  time.Time // threads of Codex were looked at
-	forgot   time.Time // old agents were forgotten
-	typed    time.Time // prompts were looked at
-	rotated  time.Time // it was looked whether handoffs can go on
-	ticked   time.Time // the engine was asked, and
-	next     time.Time // when it wants to be asked
+	passed map[string]time.Time // when the parts of pass last ran
+	check  time.Time            // when the queue wants to be asked
+	ticked time.Time            // when the engine was asked, and
+	next   time.Time            // when it wants to be asked
 
 	began    time.Time
 	registry bool // what happens now was read in the client's registry

@@ -61,34 +61,25 @@ func (a *App) line(r *http.Request) (l callers) {
 }
 
 func (a *App) getHandoffs(w http.ResponseWriter, r *http.Request) error {
-	answer := api.Handoffs{Handoffs: []api.Handoff{}}
-	err := a.do(r.Context(), func(c *core) {
+	return respondWith(a, w, r, func(c *core) (api.Handoffs, error) {
+		all := api.Handoffs{Handoffs: []api.Handoff{}}
 		for _, x := range c.rotations.All() {
-			answer.Handoffs = append(answer.Handoffs, wire.Handoff(x))
+			all.Handoffs = append(all.Handoffs, wire.Handoff(x))
 		}
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
 func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	var x rotation.Rotation
-	err := a.update(r.Context(), func(c *core) (err error) {
-		var effects []rotation.Effect
-		x, effects, err = c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Handoff, error) {
+		x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
 		c.perform(effects, now)
-		return err
+		if errors.Is(err, rotation.ErrBusy) {
+			err = respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+		}
+		return wire.Handoff(x), err
 	})
-	switch {
-	case errors.Is(err, rotation.ErrBusy):
-		return respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
-	case err != nil:
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, wire.Handoff(x))
 }
 
 // getRun is the long poll of `sm run`.

@@ -16,32 +16,23 @@ import (
 	"sm/transcript/wording"
 )
 
-// getMessages lists the messages of an agent.
+// getMessages lists the messages of an agent, or all without one.
 func (a *App) getMessages(w http.ResponseWriter, r *http.Request) error {
-	return a.listMessages(w, r, func(c *core) ([]outbox.Message, error) {
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		return c.queue.Of(agent), err
-	})
-}
-
-// getAllMessages lists what the queue knows.
-func (a *App) getAllMessages(w http.ResponseWriter, r *http.Request) error {
-	return a.listMessages(w, r, func(c *core) ([]outbox.Message, error) { return c.queue.All(), nil })
-}
-
-func (a *App) listMessages(w http.ResponseWriter, r *http.Request, of func(*core) ([]outbox.Message, error)) error {
-	answer := api.Messages{Messages: []api.Message{}}
-	err := a.ask(r.Context(), func(c *core) error {
-		list, err := of(c)
-		for _, m := range list {
-			answer.Messages = append(answer.Messages, c.messageOf(m))
+	return respondWith(a, w, r, func(c *core) (api.Messages, error) {
+		list := c.queue.All
+		if id := r.PathValue("id"); id != "" {
+			agent, err := c.fleet.Agent(id, false)
+			if err != nil {
+				return api.Messages{}, err
+			}
+			list = func() []outbox.Message { return c.queue.Of(agent) }
 		}
-		return err
+		all := api.Messages{Messages: []api.Message{}}
+		for _, m := range list() {
+			all.Messages = append(all.Messages, c.messageOf(m))
+		}
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postMessage queues a message for an agent. The status 202 means that it is
@@ -135,16 +126,12 @@ func (c *core) sender(id string) string {
 
 // deleteMessage withdraws a message that no agent can have read.
 func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) error {
-	var m outbox.Message
-	err := a.update(r.Context(), func(c *core) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Message, error) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err == nil {
-			m, err = c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
+		if err != nil {
+			return api.Message{}, err
 		}
-		return err
+		m, err := c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
+		return wire.Message(m), err
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, wire.Message(m))
 }

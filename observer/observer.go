@@ -379,6 +379,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		agents:    agents{},
 		edits:     &a.edits,
 		refused:   map[string]refusedRestart{},
+		passed:    map[string]time.Time{},
 		unknown:   map[metrics.Unknown]uint64{},
 		began:     now,
 	}

@@ -2,8 +2,6 @@ package observer
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -47,34 +45,6 @@ func (a *App) putInto(thread fleet.Thread, m outbox.Message, text string) effect
 		if err == nil {
 			placed, err = a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
 		}
-		return func(c *core, now time.Time) { c.enqueued(m, thread.ID, placed, err, now) }
+		return func(c *core, now time.Time) { c.delivered(&m, placed, err, now) }
 	}
-}
-
-// enqueued records what became of a message: it is in the queue, and the transcript
-// will show it; or it is not.
-func (c *core) enqueued(m outbox.Message, thread string, placed bool, err error, now time.Time) {
-	m.To = c.addressee(&m)
-	state := c.agents.of(m.To)
-	k := typingState{calls: state.typing.calls}
-	if !placed && c.offered(&m) {
-		c.queue.Unoffer(m.ID, now)
-	}
-	log := c.log.With("agent", m.To, "id", m.ID, "thread", thread)
-	switch {
-	case placed:
-		c.queue.Placed(m.ID)
-		log.Info("message queued", "offers", m.Offers)
-	case errors.Is(err, errBusy):
-		log.Debug("a message no longer belongs into the queue")
-	default:
-		level := slog.LevelWarn
-		if state.typing.pause > 0 { // it has been logged
-			level = slog.LevelDebug
-		}
-		k.pause = longer(state.typing.pause)
-		log.Log(context.Background(), level, "a message is not queued", "err", err)
-	}
-	k.after = now.Add(k.pause)
-	state.typing = k
 }

@@ -12,34 +12,21 @@ import (
 	"sm/observer/wire"
 )
 
+// getReminders lists the reminders of an agent, or all without one.
 func (a *App) getReminders(w http.ResponseWriter, r *http.Request) error {
-	return a.listReminders(
-		w,
-		r,
-		func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) },
-	)
-}
-
-func (a *App) getAllReminders(w http.ResponseWriter, r *http.Request) error {
-	return a.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
-}
-
-func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) error {
-	answer := api.Reminders{Reminders: []api.Reminder{}}
-	err := a.ask(r.Context(), func(c *core) error {
-		agent, err := of(c)
-		if err != nil {
-			return err
+	return respondWith(a, w, r, func(c *core) (all api.Reminders, err error) {
+		var agent alerts.AgentID
+		if id := r.PathValue("id"); id != "" {
+			if agent, err = c.fleet.Agent(id, false); err != nil {
+				return all, err
+			}
 		}
+		all.Reminders = []api.Reminder{}
 		for _, x := range c.engine.Reminders(agent) {
-			answer.Reminders = append(answer.Reminders, c.reminderOf(x, time.Now()))
+			all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
 		}
-		return nil
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postReminder adds a reminder. The status 201 means that it is stored.
@@ -79,52 +66,41 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
 func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
 	id := r.PathValue("reminder")
-	dropped := api.Reminders{Reminders: []api.Reminder{}}
-	err := a.update(r.Context(), func(c *core) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Reminders, error) {
+		dropped := api.Reminders{Reminders: []api.Reminder{}}
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
-			return err
+			return dropped, err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if id == "all" || id == x.ID {
-				c.unsay(agent, x.ID, now)
+				c.unsay(agent, x.ID, time.Now())
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, wire.Reminder(gone))
 				}
 			}
 		}
 		if len(dropped.Reminders) == 0 && id != "all" {
-			return respond.ErrNoReminder
+			return dropped, respond.ErrNoReminder
 		}
-		return nil
+		return dropped, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, dropped)
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
 func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	n := 0
-	err := a.update(r.Context(), func(c *core) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (n api.Reset, err error) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
-			return err
+			return n, err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if x.Periodic() {
 				c.unsay(agent, x.ID, now)
 			}
 		}
-		n = c.engine.ResetReminders(agent, now)
-		return nil
+		return api.Reset{Reset: c.engine.ResetReminders(agent, now)}, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, api.Reset{Reset: n})
 }

@@ -80,10 +80,6 @@ func (c *core) perform(effects []rotation.Effect, now time.Time) {
 
 // pass lets handoffs go on that wait for their agent's prompt.
 func (c *core) passHandoffs(now time.Time) {
-	if c.dryRun || now.Sub(c.rotated) < rotateEvery {
-		return
-	}
-	c.rotated = now
 	for _, agent := range c.rotations.Opens() {
 		switch place, idle := c.idle(agent, now); {
 		case idle && c.awaitsRun(agent, now):

@@ -30,7 +30,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 			c.skip(&x, now)
 		case alerts.Opened:
 			c.opened(&x, now)
-			c.agents.opened(&x, now)
+			c.agents.curve(x.Agent, now).Cycle(&x)
 			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
 		}
@@ -109,11 +109,14 @@ func madeAt(s *alerts.Say, now time.Time) time.Time {
 	return s.At
 }
 
-// note marks a notice on the curve of whom it is about.
+// note marks a notice on the curve of the agent that it is about. That of a
+// compaction has a mark already.
 func (c *core) note(s *alerts.Say, now time.Time) {
 	c.edits.Add(1)
-	v, _ := c.engine.Agent(s.Key.Agent)
-	c.agents.said(s, v.Tokens, now)
+	if s.Key.Kind != alerts.KindCompacted {
+		v, _ := c.engine.Agent(s.Key.Agent)
+		c.agents.curve(s.Key.Agent, now).Note(s.At, uint8(s.Key.Kind), 0, v.Tokens)
+	}
 }
 
 func (c *core) tick(now time.Time) {

@@ -2,6 +2,8 @@ package observer
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 
 	"sm/alerts"
@@ -19,11 +21,6 @@ const (
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
 )
 
-// longer is the pause after one that was not long enough.
-func longer(pause time.Duration) time.Duration {
-	return min(max(firstRefusal, 2*pause), longestRefusal)
-}
-
 // maxCalls is how many calls without a hook say that the hooks of a session do not work,
 // or not any more.
 const maxCalls = 3
@@ -31,10 +28,9 @@ const maxCalls = 3
 // typeToIdle offers waiting messages to the agents that wait at their prompt.
 func (c *core) typeToIdle(now time.Time) {
 	if c.app.o.Terminal == nil && c.app.o.Enqueuer == nil || c.dryRun || c.queue.Waiting() == 0 ||
-		now.Sub(c.typed) < typeEvery {
+		!c.every(typeEvery, "type", now) {
 		return
 	}
-	c.typed = now
 	for _, agent := range c.queue.Waits() {
 		k := &c.agents.of(agent).typing
 		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
@@ -161,7 +157,7 @@ func (a *App) typeMessage(m outbox.Message, text string, place fleet.Place) effe
 				return idle && at == place && c.offered(&m)
 			})
 		})
-		return func(c *core, now time.Time) { c.hasTyped(&m, typed, err, now) }
+		return func(c *core, now time.Time) { c.delivered(&m, typed, err, now) }
 	}
 }
 
@@ -180,27 +176,36 @@ func (c *core) addressee(as *outbox.Message) alerts.AgentID {
 	return as.To
 }
 
-// hasTyped takes note of what became of a message: it was typed, and the transcript will
-// show it; it may have been, and the transcript decides; or nothing has happened.
-func (c *core) hasTyped(m *outbox.Message, typed bool, err error, now time.Time) {
-	agent := c.addressee(m)
-	state := c.agents.of(agent)
+// delivered records what became of a message that was offered to a terminal or
+// queue: it is there, and the transcript will show it; it may be there, and the
+// transcript decides; or nothing has happened.
+func (c *core) delivered(m *outbox.Message, there bool, err error, now time.Time) {
+	m.To = c.addressee(m)
+	state := c.agents.of(m.To)
 	k := typingState{calls: state.typing.calls}
-	if typed && m.Calling {
+	if there && m.Calling {
 		k.calls++ // until a hook comes
 	}
+	log := c.log.With("agent", m.To, "id", m.ID, "via", m.Via, "offers", m.Offers)
 	switch {
-	case err == nil:
-		c.log.Info("message typed", "agent", agent, "id", m.ID, "offers", m.Offers)
-	case typed:
-		c.log.Warn("a message may have been typed", "agent", agent, "id", m.ID, "err", err)
+	case there && (err == nil || m.Via == outbox.Queued):
+		if m.Via == outbox.Queued {
+			c.queue.Placed(m.ID)
+		}
+		log.Info("message delivered")
+	case there:
+		log.Warn("a message may have been typed", "err", err)
 		k.pause = longestRefusal
 	default:
 		if c.offered(m) {
 			c.queue.Unoffer(m.ID, now)
 		}
-		k.pause = longer(state.typing.pause)
-		c.log.Debug("a message waits for the prompt", "agent", agent, "id", m.ID, "err", err)
+		level := slog.LevelDebug // a prompt is often not free
+		if m.Via == outbox.Queued && state.typing.pause == 0 && !errors.Is(err, errBusy) {
+			level = slog.LevelWarn
+		}
+		k.pause = min(max(firstRefusal, 2*state.typing.pause), longestRefusal)
+		log.Log(context.Background(), level, "a message is not delivered yet", "err", err)
 	}
 	k.after = now.Add(k.pause)
 	state.typing = k
