@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"sm/alerts"
@@ -19,11 +17,8 @@ type agentState struct {
 	curve  *curve.Curve // nil for none
 }
 
-const (
-	// curvesKept is for how long after the last news of an agent its curve is kept, maxCurves of how many agents.
-	curvesKept = 6 * time.Hour
-	maxCurves  = api.MaxListed
-)
+// curvesKept is for how long after the last news of an agent its curve is kept.
+const curvesKept = 6 * time.Hour
 
 // agents are the states of all agents that have one.
 type agents map[alerts.AgentID]*agentState
@@ -64,8 +59,6 @@ func (as agents) rename(from, to alerts.AgentID) {
 	}
 }
 
-func (as agents) forget(id alerts.AgentID) { delete(as, id) }
-
 // curve finds the history of an agent, to add to it.
 func (as agents) curve(agent alerts.AgentID, now time.Time) *curve.Curve {
 	x := as.of(agent)
@@ -76,50 +69,15 @@ func (as agents) curve(agent alerts.AgentID, now time.Time) *curve.Curve {
 	return x.curve
 }
 
-// event takes from an event what the curve is made of.
-func (as agents) event(ev *alerts.Event, now time.Time) {
-	if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
-		as.curve(ev.Agent, now).Event(ev)
-	}
-}
-
-// opened takes note of a new cycle.
-func (as agents) opened(o *alerts.Opened, now time.Time) { as.curve(o.Agent, now).Cycle(o) }
-
-// said takes note of a notice; that of a compaction says no more than its mark.
-func (as agents) said(s *alerts.Say, tokens int64, now time.Time) {
-	if s.Key.Kind != alerts.KindCompacted {
-		as.curve(s.Key.Agent, now).Note(s.At, uint8(s.Key.Kind), 0, tokens)
-	}
-}
-
-// forgetCurves drops the curves of agents that were quiet for so long, and beyond most the oldest.
-func (as agents) forgetCurves(before time.Time, most int) {
-	var kept []alerts.AgentID
+// forgetCurves drops the curves of agents that have been quiet since a time.
+func (as agents) forgetCurves(before time.Time) {
 	for agent, x := range as {
-		switch {
-		case x.curve == nil:
-		case x.curve.Touched().Before(before):
-			as.forgetCurve(agent)
-		default:
-			kept = append(kept, agent)
+		if x.curve != nil && x.curve.Touched().Before(before) {
+			x.curve = nil
+			if *x == (agentState{}) {
+				delete(as, agent)
+			}
 		}
-	}
-	if most <= 0 || len(kept) <= most {
-		return
-	}
-	slices.SortFunc(kept, func(a, b alerts.AgentID) int {
-		return cmp.Or(as[b].curve.Touched().Compare(as[a].curve.Touched()), cmp.Compare(a, b))
-	})
-	for _, agent := range kept[most:] {
-		as.forgetCurve(agent)
-	}
-}
-
-func (as agents) forgetCurve(agent alerts.AgentID) {
-	x := as[agent]
-	if x.curve = nil; *x == (agentState{}) {
-		as.forget(agent)
 	}
 }
 
@@ -132,7 +90,8 @@ type typingState struct {
 	calls int
 }
 
-// with joins the states of one agent that was taken for two. other is the state under the id that it keeps.
+// with joins the states of one agent that was taken for two. other is the state
+// under the id that it keeps.
 func (t typingState) with(other typingState) typingState {
 	t.busy = t.busy || other.busy
 	t.calls = max(t.calls, other.calls)

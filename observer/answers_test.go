@@ -2,7 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +141,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		// Nothing runs yet that could use the state too.
 		now := began.Add(time.Duration(i) * time.Millisecond)
 		agent, _ := app.core.hook(&p, now)
-		if a, offered := app.core.delivery.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
+		if a, offered := app.core.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
 			t.Errorf("%s is answered with %+v", p.Event, a)
 		}
 	}
@@ -157,69 +156,6 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	r.checkMail("afterwards, with none about the session that was left", "urgent waiting")
 	if line := r.fire("em", uuid(2), "PostToolUse", ""); !strings.HasPrefix(line, "[sm message] urgent #") {
 		t.Errorf("the agent hears %q", line)
-	}
-	r.stop()
-}
-
-// TestHookRefused: what is no payload changes nothing; what is not known is counted.
-func TestHookRefused(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t).start()
-	for _, c := range []struct {
-		method, body string
-		code         int
-	}{
-		{
-			http.MethodPost,
-			"",
-			415,
-		}, {
-			http.MethodPost,
-			"Done.",
-			400,
-		}, {
-			http.MethodPost,
-			`["a"]`,
-			400,
-		}, {
-			http.MethodPost,
-			`{"session_id":"x"`,
-			400,
-		},
-		{http.MethodPost, `{"hook_event_name":"StatusLine","session_id":"` + uuid(1) + `","context_window":[}`, 400},
-		{http.MethodGet, "", 405},
-		{
-			http.MethodPost,
-			`{}`,
-			204,
-		}, {
-			http.MethodPost,
-			`{"hook_event_name":"Stop"}`,
-			204,
-		}, {
-			http.MethodPost,
-			`{"hook_event_name":"Brandnew","session_id":"` + uuid(2) + `"}`,
-			204,
-		},
-		{
-			http.MethodPost,
-			`{"hook_event_name":["Stop"],"session_id":7,"sm":{"agent":{},"pid":"x","at":"yesterday"}}`,
-			204,
-		},
-	} {
-		if a := r.ask(c.method, "/hooks/claude", c.body); a.Code != c.code {
-			t.Errorf("%s %.80s: %d %s, want %d", c.method, c.body, a.Code, a.Body, c.code)
-		}
-	}
-	var ids []string
-	for _, s := range r.sessions() {
-		ids = append(ids, s.ID)
-	}
-	if diff := cmp.Diff([]string{uuid(2)}, ids); diff != "" {
-		t.Errorf("agents (-want +got):\n%s", diff)
-	}
-	if v := r.scrape(); v[`sm_hook_events_total{event="other"}`] != 3 || v[`sm_hook_events_total{event="Stop"}`] != 1 {
-		t.Errorf("counted: %v", having(v, "sm_hook_events_total"))
 	}
 	r.stop()
 }

@@ -12,9 +12,7 @@ import (
 
 	"sm/observer/access"
 	"sm/observer/alertmanager"
-	"sm/observer/documents"
 	"sm/observer/metrics"
-	"sm/observer/overflow"
 	"sm/observer/projects"
 	"sm/observer/respond"
 	"sm/observer/state"
@@ -43,8 +41,8 @@ type App struct {
 	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
-	documents *documents.Keeper
-	guard     *overflow.Guarding
+	effects   sync.WaitGroup
+	queueing  chan struct{} // has a place for each that may put a message into a queue of Codex
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
@@ -68,12 +66,6 @@ type listener struct {
 	serve   func(net.Listener) error
 	foreign bool // for other machines
 }
-
-// server answers requests about an App.
-type server struct{ *App }
-
-// signals takes what clients, hooks and scripts post about sessions.
-type signals struct{ *App }
 
 // reloads says how reading the configuration went last. The start counts as the first time.
 type reloads struct {
@@ -142,4 +134,31 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 	default:
 		return respond.ErrStopped
 	}
+}
+
+// respondWith runs f in the loop and writes what it returns.
+func respondWith[T any](a *App, w http.ResponseWriter, r *http.Request, f func(*core) (T, error)) error {
+	var out T
+	err := a.ask(r.Context(), func(c *core) (err error) {
+		out, err = f(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return respond.JSON(w, http.StatusOK, out)
+}
+
+// respondStored is respondWith for an f whose changes are stored before they are
+// acknowledged with the status.
+func respondStored[T any](a *App, w http.ResponseWriter, r *http.Request, status int, f func(*core) (T, error)) error {
+	var out T
+	err := a.update(r.Context(), func(c *core) (err error) {
+		out, err = f(c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return respond.JSON(w, status, out)
 }

@@ -4,15 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -124,110 +118,6 @@ func scrapeOf(t *testing.T, base string) map[string]float64 {
 	return values
 }
 
-// connect opens connections that keep a server waiting: one that is silent, two with
-// a part of a request, one that does not read its answer.
-func connect(t *testing.T, a net.Addr) {
-	t.Helper()
-	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		var err error
-		return errors.Join(
-			c.Control(func(fd uintptr) {
-				err = syscall.SetsockoptInt(
-					int(fd),
-					syscall.SOL_SOCKET,
-					syscall.SO_RCVBUF,
-					4096,
-				)
-			}),
-			err,
-		)
-	}}
-	host := a.String()
-	if a.Network() == "unix" {
-		host = "sm"
-	}
-	request := "GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n"
-	for _, sent := range []string{"", "GET /metr", strings.TrimSuffix(request, "\r\n"), request} {
-		c, err := small.Dial(a.Network(), a.String())
-		noErrors(t, err)
-		t.Cleanup(func() { _ = c.Close() })
-		_, err = io.WriteString(c, sent)
-		noErrors(t, err)
-		if sent == request {
-			_, err = c.Read(make([]byte, 1)) // the answer is on its way
-			noErrors(t, err)
-		}
-	}
-}
-
-// scrapeUntilStopped has an observer scraped by several at once until it answers no
-// more, and returns when the first has been answered.
-func scrapeUntilStopped(t *testing.T, base string) (wait func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var askers sync.WaitGroup
-	answered := make(chan struct{}, 1)
-	for range 4 {
-		askers.Go(func() {
-			for ctx.Err() == nil {
-				a, err := fetch(ctx, base+"/metrics")
-				if err != nil {
-					return // it has stopped
-				}
-				if a.Code != 200 && a.Code != 503 {
-					t.Errorf("%d: %s", a.Code, a.Body)
-				}
-				select {
-				case answered <- struct{}{}:
-				default:
-				}
-			}
-		})
-	}
-	select {
-	case <-answered:
-	case <-time.After(patience):
-		t.Error("no answer")
-	}
-	return func() { cancel(); askers.Wait() }
-}
-
-// TestStopUnderLoad: neither scrapes nor peers that hold connections open keep an
-// observer from stopping in good order, and soon.
-func TestStopUnderLoad(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	for i := range 400 { // more than the system keeps for who does not read
-		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 50_000, 1))
-	}
-	r.start()
-	wait := scrapeUntilStopped(t, "http://"+r.tcp().String())
-	for _, a := range r.app.Addrs() {
-		connect(t, a)
-	}
-	var stops sync.WaitGroup
-	for range 3 {
-		stops.Go(func() {
-			// The timeout cuts off a stop that waits for ever, and reports it.
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			if err := r.app.Stop(ctx); err != nil {
-				t.Errorf("stop: %v", err)
-			}
-		})
-	}
-	stops.Wait()
-	wait()
-	if _, err := os.Lstat(r.o.Socket); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the socket is left: %v", err)
-	}
-	r.start()
-	if n := len(having(r.scrape(), "agent_session_info")); n != 400 {
-		t.Errorf("after a restart there are %d sessions, want 400", n)
-	}
-	r.stop()
-}
-
 // TestStopEarly: an observer may be stopped at any time of its life.
 func TestStopEarly(t *testing.T) {
 	t.Parallel()
@@ -264,90 +154,5 @@ func TestRunFails(t *testing.T) {
 	})
 	if !errors.Is(err, want) {
 		t.Errorf("run ends with %v", err)
-	}
-}
-
-// TestNewFails: what cannot be had is said, and all that was taken is given back.
-func TestNewFails(t *testing.T) {
-	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	noErrors(t, err)
-	defer taken.Close()
-	for _, tc := range []struct {
-		name   string
-		change func(r *rig)
-		want   []string
-	}{
-		{
-			"address",
-			func(r *rig) { r.o.Listen = append(r.o.Listen, taken.Addr().String()) },
-			[]string{taken.Addr().String(), "already in use", "set listen"},
-		},
-		{
-			"metrics address",
-			func(r *rig) { r.o.MetricsListen = taken.Addr().String() },
-			[]string{taken.Addr().String(), "in use", "set metrics.listen"},
-		},
-		{"web config", func(r *rig) {
-			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "none.yaml")
-		}, []string{"none.yaml", "see metrics.web_config_file"}},
-		{"a FIFO for a web config", func(r *rig) {
-			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.fifo")
-			noErrors(t, syscall.Mkfifo(r.o.WebConfigFile, 0o600))
-		}, []string{"web.fifo", "not a regular file"}},
-		{"a FIFO for a certificate", func(r *rig) {
-			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
-			text := []byte("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
-			noErrors(
-				t,
-				os.WriteFile(r.o.WebConfigFile, text, 0o600),
-				syscall.Mkfifo(filepath.Join(r.dir, "cert.pem"), 0o600),
-			)
-		}, []string{"cert.pem", "not a regular file"}},
-		{"a password for a key", func(r *rig) {
-			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
-			noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("hunter2: 1\n"), 0o600))
-		}, []string{"line 1: field … not found", "see metrics.web_config_file"}},
-		{"socket", func(r *rig) { r.o.Socket = "sm.sock" }, []string{"not an absolute path"}},
-		{"state", func(r *rig) {
-			noErrors(t, os.WriteFile(filepath.Join(r.dir, "file"), nil, 0o600))
-			r.o.State = filepath.Join(r.dir, "file")
-		}, []string{"file"}},
-		{
-			"socket's folder",
-			func(r *rig) { r.o.Socket = filepath.Join(r.o.State, "x", strings.Repeat("y", 200)) },
-			[]string{"set socket"},
-		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t)
-			free, err := net.Listen("tcp", "127.0.0.1:0")
-			noErrors(t, err, free.Close())
-			r.o.Listen = []string{free.Addr().String()}
-			good := r.o
-			tc.change(r)
-			app, err := New(t.Context(), r.o)
-			if err == nil {
-				t.Fatal(errors.Join(errors.New("no error"), app.Stop(t.Context())))
-			}
-			for _, part := range tc.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not say %q", err, part)
-				}
-			}
-			if _, err := os.Lstat(good.Socket); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the socket is left: %v", err)
-			}
-			app, err = New(t.Context(), good) // the lock and the addresses are free
-			noErrors(t, err)
-			if _, err := New(
-				t.Context(),
-				good,
-			); err == nil ||
-				!strings.Contains(err.Error(), "in use by the observer with pid") {
-				t.Errorf("a second observer: %v", err)
-			}
-			noErrors(t, app.Stop(t.Context()))
-		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
-	"sm/observer/levels"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -18,13 +17,13 @@ import (
 func (c *core) begin(now time.Time) {
 	c.caughtUp = true
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
-		c.rules.act(c.engine.Step(ev), now)
+		c.act(c.engine.Step(ev), now)
 	}
 	for _, n := range c.held {
 		c.apply(n, now)
 	}
 	c.held = nil
-	c.rules.writeLevels()
+	c.setLevels()
 	c.pass(now)
 }
 
@@ -46,9 +45,9 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			c.queue.Forget(r.From, now)
 		}
 		c.queue.Rename(r.From, r.To)
-		c.handoffs.rename(r.From, r.To, now)
+		c.renameHandoff(r.From, r.To, now)
 		c.levels.Remove(string(r.From))
-		c.rules.level(r.To)
+		c.setLevel(r.To)
 	}
 	for _, l := range n.Observed {
 		c.engine.Learn(l)
@@ -57,7 +56,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {
-				c.rules.act(c.engine.Step(alerts.Event{
+				c.act(c.engine.Step(alerts.Event{
 					Kind:   alerts.EventHeard,
 					Agent:  h.Agent,
 					At:     at,
@@ -69,7 +68,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		s, _ := c.fleet.Location(h.Agent)
 		r, _ := c.rotations.Open(h.Agent)
-		c.handoffs.step(rotation.Heard{
+		c.rotate(rotation.Heard{
 			Agent:   h.Agent,
 			Session: s.Session,
 			Text:    h.Text,
@@ -85,19 +84,21 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 				Key:     transcript.KeyOf([]byte(s.Session)),
 			}}, n.Events...)
 		}
-		c.handoffs.consume(h.Agent, h.Text)
+		c.readDocument(h.Agent, h.Text)
 	}
 	for _, ev := range n.Events {
 		if ev.Kind == alerts.EventReset {
-			c.handoffs.reset(&ev, now)
+			c.resetHandoff(&ev, now)
 		}
-		c.agents.event(&ev, now)
-		c.handoffs.checkFirstReading(
+		if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
+			c.agents.curve(ev.Agent, now).Event(&ev)
+		}
+		c.checkFirstReading(
 			&ev,
 			now,
 		) // before what the policy makes of it: a full context may be one that a handoff has begun
 		before := c.engine.Counters()
-		c.rules.act(c.engine.Step(ev), now)
+		c.act(c.engine.Step(ev), now)
 		c.attempted(ev.Agent, &before, now)
 	}
 }
@@ -121,42 +122,48 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 const (
 	// askEvery is how often the engine is asked at least what time has done.
 	askEvery = 5 * time.Second
-	// lookEvery is how often it is looked at who is at work.
+	// lookEvery is how often the agents at work are looked for.
 	lookEvery = 10 * time.Second
-	// buryEvery is how often it is looked whose process has ended without a word.
+	// buryEvery is how often processes that have ended without a hook are looked for.
 	buryEvery = 4 * time.Second
 )
 
-// pass takes note of the passing of time.
+// every reports whether so much time has passed since it last did for this name.
+func (c *core) every(d time.Duration, name string, now time.Time) bool {
+	if now.Sub(c.passed[name]) < d {
+		return false
+	}
+	c.passed[name] = now
+	return true
+}
+
+// pass is called as time passes.
 func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
 	}
-	if now.Sub(c.buried) >= buryEvery {
-		c.buried = now
+	if c.every(buryEvery, "bury", now) {
 		if c.fleet.Bury(now) {
 			c.edits.Add(1)
-			c.activity = time.Time{}
+			delete(c.passed, "look")
 		}
 		if c.fleet.Decide(now) {
 			c.edits.Add(1)
 		}
 	}
 	c.dismissCompactions(now)
-	if now.Sub(c.activity) >= lookEvery {
-		c.activity = now
+	if c.every(lookEvery, "look", now) {
 		for _, ev := range c.fleet.Activity(now) {
-			c.rules.act(c.engine.Step(ev), now)
+			c.act(c.engine.Step(ev), now)
 		}
 	}
-	if now.Sub(c.forgot) >= forgetEvery {
+	if c.every(forgetEvery, "forget", now) {
 		c.forget(now)
 	}
-	if now.Sub(c.rules.ticked) >= askEvery || !c.rules.next.IsZero() && !now.Before(c.rules.next) {
-		c.rules.ask(now)
+	if now.Sub(c.ticked) >= askEvery || !c.next.IsZero() && !now.Before(c.next) {
+		c.tick(now)
 	}
-	if now.Sub(c.threads) >= typeEvery {
-		c.threads = now
+	if c.every(typeEvery, "threads", now) {
 		for _, n := range c.fleet.Threads(now) {
 			c.apply(n, now)
 		}
@@ -165,9 +172,11 @@ func (c *core) pass(now time.Time) {
 	for _, h := range c.rotations.Recall(sessionOf) {
 		c.apply(fleet.Update{Heard: []fleet.Heard{{Agent: h.Agent, Text: h.Text, At: transcript.InstantOf(h.At)}}}, now)
 	}
-	c.handoffs.pass(now)
+	if !c.dryRun && c.every(rotateEvery, "rotate", now) {
+		c.passHandoffs(now)
+	}
 	c.queue.Leave(sessionOf)
-	c.delivery.typeToIdle(now)
+	c.typeToIdle(now)
 	if !now.Before(c.check) {
 		c.checkQueue(now)
 	}
@@ -192,7 +201,7 @@ func (c *core) dismissCompactions(now time.Time) {
 // checkQueue looks which messages transcripts show as read, and when to look again.
 func (c *core) checkQueue(now time.Time) {
 	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
-		if c.handoffs.restarting(agent) {
+		if c.restarting(agent) {
 			return time.Time{}, true
 		}
 		return c.fleet.ReadUntil(agent, answered, now)
@@ -214,8 +223,7 @@ const (
 // forget drops agents that have been away for long: machines where scripts start clients
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
-	c.forgot = now
-	c.agents.forgetCurves(now.Add(-curvesKept), maxCurves)
+	c.agents.forgetCurves(now.Add(-curvesKept))
 	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 ||
@@ -225,7 +233,7 @@ func (c *core) forget(now time.Time) {
 		c.rotations.Forget(id)
 		c.engine.Forget(id)
 		c.queue.Forget(id, now)
-		c.agents.forget(id)
+		delete(c.agents, id)
 		c.levels.Remove(string(id))
 	}
 }
@@ -234,7 +242,7 @@ func (c *core) forget(now time.Time) {
 // could be reached.
 func (c *core) repeatNotices(now time.Time) {
 	if c.reachable(now) {
-		c.rules.act(c.engine.Repeat(now), now)
+		c.act(c.engine.Repeat(now), now)
 	}
 }
 
@@ -247,12 +255,12 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	if !reachable {
 		c.repeatNotices(now)
 	}
-	c.delivery.hookCame(agent)
+	c.hookCame(agent)
 	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() && !c.fleet.BetweenTurns(agent) {
-		c.delivery.compacting(agent, p.Trigger)
+		c.compacting(agent, p.Trigger)
 	}
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
-		c.handoffs.step(rotation.Started{
+		c.rotate(rotation.Started{
 			Agent:   agent,
 			Session: p.SessionID,
 			Cleared: p.Source == "clear",
@@ -310,15 +318,18 @@ func (c *core) configure(s *Settings) error {
 	if c.caughtUp { // what follows for agents that are known
 		now := time.Now()
 		c.clock(now)
-		c.rules.ask(now)
-		c.rules.writeLevels()
+		c.tick(now)
+		c.setLevels()
 	}
 	return nil
 }
 
 // take collects what has changed since the last batch; ok is false for nothing.
 func (c *core) take() (b *batch, ok bool) {
-	c.levels.Take(func(changes *levels.Changes) { c.effects.add(levelEffect{changes}) })
+	if len(c.notices) > 0 {
+		c.effect(c.app.notifyOperator(c.notices))
+		c.notices = nil
+	}
 	b = &batch{effects: c.effects, waiting: c.waiting}
 	c.effects = nil
 	c.waiting = nil

@@ -97,31 +97,3 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 	b.quiet()
 	r.stop()
 }
-
-func browserUpdatesInPlace(t *testing.T, c chromium) {
-	r := someAgents(t)
-	b := c.open(t, r, "/?session="+uuid(3), 1280, 1200)
-	b.live()
-	elements := fmt.Sprintf(
-		`['#%[1]s', '#%[1]s .c-context .used span', '#%[1]s .bar .fill', '.chip[data-pressure="high"] b', '#detail .big p', '#detail .events', '#detail .copy']`,
-		webpage.Key(uuid(3)),
-	)
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
-		window.was = %s.map((s) => document.querySelector(s));
-		getSelection().selectAllChildren(document.querySelector('#%s a'));
-		document.querySelector('#detail .copy').focus();
-	}`, elements, webpage.Key(uuid(3)))))
-
-	r.write(uuid(3), reply(ago(0), "n3", 159_000, 1))
-	b.until("the row changes", says(uuid(3), "159k of 200k"))
-	b.until("the counts change", `document.querySelector('.chip[data-pressure="high"] b').textContent === '0'`)
-	b.until("the detail changes", `document.querySelector('#detail .big').textContent.includes('159k of 200k')`)
-	if got := eval[int](b, elements+`.findIndex((s, i) => !was[i] || document.querySelector(s) !== was[i])`); got >= 0 {
-		t.Errorf("element %d was replaced", got)
-	}
-	if got := eval[string](b, `getSelection() + ' ' + document.activeElement.className`); got != "d copy" {
-		t.Errorf("selection and focus are %q, want %q", got, "d copy")
-	}
-	b.quiet()
-	r.stop()
-}

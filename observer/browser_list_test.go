@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -143,29 +142,6 @@ func browserReadout(t *testing.T, c chromium) {
 	); !strings.HasPrefix(got, "140k tokens") ||
 		!strings.HasSuffix(got, "reader") {
 		t.Errorf("news move what is read to %q", got)
-	}
-	b.quiet()
-	r.stop()
-}
-
-// browserCopy: ids and commands are copied unchanged, quoted for a shell.
-func browserCopy(t *testing.T, c chromium) {
-	r := someAgents(t)
-	r.joins(uuid(1), `,"name":"it's b"`)
-	b := c.open(t, r, "/?session="+uuid(1), 1280, 1200)
-	b.live()
-	b.until("the commands are there", `document.querySelectorAll('.copy').length > 3`)
-	b.do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = (text) => { (window.copied ||= []).push(text); return Promise.resolve(); }`))
-	for i := range eval[int](b, `document.querySelectorAll('.copy').length`) {
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelectorAll('.copy')[%d].click()`, i)))
-	}
-	b.until("it says so", `document.querySelector('#said').textContent.startsWith('Copied: ')`)
-	want := []string{
-		`sm send 'it'\''s b' 'TEXT'`, "sm handoffs", "cd /home/dev/web && claude --resume " + uuid(1),
-		uuid(1), uuid(1), "/home/dev/web", r.transcript(uuid(1)),
-	}
-	if diff := cmp.Diff(want, eval[[]string](b, `copied`)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b.quiet()
 	r.stop()

@@ -83,18 +83,13 @@ func TestBrowser(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, chromium){
 		"address":               browserAddress,
 		"clicks during updates": browserClicksDuringUpdates,
-		"contrast":              browserContrast,
-		"copy":                  browserCopy,
 		"empty":                 browserEmpty,
 		"gone":                  browserGone,
 		"hostile":               browserHostile,
-		"hosts":                 browserHosts,
 		"keyboard":              browserKeyboard,
-		"many":                  browserMany,
 		"names":                 browserNames,
 		"narrow":                browserNarrow,
 		"readout":               browserReadout,
-		"updates in place":      browserUpdatesInPlace,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, c) })
 	}

@@ -46,24 +46,3 @@ func TestPreCompactIsLogged(t *testing.T) {
 		})
 	}
 }
-
-// TestOperatorCompactions tests that the operator gets a notice of each compaction
-// of an agent without a parent.
-func TestOperatorCompactions(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t)
-	r.o.Alerts.OperatorCompactions = true
-	r.start()
-	r.joins("boss", "")
-	r.joins("em", `,"parent_session_id":"boss"`)
-	for _, agent := range []string{"boss", "em"} {
-		r.uses(agent, 78)
-		r.happens(agent, "compaction")
-		r.happens(agent, "compaction_complete")
-	}
-	r.stop()
-	if log := r.log.String(); strings.Count(log, "was compacted") != 1 ||
-		!strings.Contains(log, `text="[sm context] boss was compacted, auto, 156,000 tokens, and is still running."`) {
-		t.Errorf("the log:\n%s", log)
-	}
-}

@@ -17,30 +17,30 @@ const maxStops = 8
 
 // answer returns the reply to a hook, with at most one message, which then counts
 // as offered. A prompt that calls for a message gets that message.
-func (d *delivery) answer(
+func (c *core) answer(
 	agent alerts.AgentID,
 	p *hook.Payload,
 	now time.Time,
 ) (answer hook.Answer, offered outbox.ID) {
-	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !d.dryRun && agent != "" &&
+	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !c.dryRun && agent != "" &&
 		!p.Subagent() {
-		return d.answerCall(agent, id, now)
+		return c.answerCall(agent, id, now)
 	}
-	if m, ok := d.offer(agent, p, now); ok {
-		return hook.Answer{Event: p.Event, Context: d.sanitise(m.Line())}, m.ID
+	if m, ok := c.offer(agent, p, now); ok {
+		return hook.Answer{Event: p.Event, Context: c.app.o.sanitise(m.Line())}, m.ID
 	}
 	return hook.Answer{}, ""
 }
 
 // offer finds the message that the answer to a hook carries to its agent. A subagent's
 // goes nowhere, and a client that compacts would give it to the summariser.
-func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m outbox.Message, ok bool) {
-	if !d.caughtUp || d.dryRun || agent == "" || p.Subagent() || !p.Event.TakesContext() {
+func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m outbox.Message, ok bool) {
+	if !c.caughtUp || c.dryRun || agent == "" || p.Subagent() || !p.Event.TakesContext() {
 		return m, false
 	}
 	least := alerts.Important
-	client := d.clients.Named(p.SM.Client)
-	stopHeard := client.StopAnswered(d.fleet.ClientVersion(p.SessionID), p.AgentType)
+	client := c.clients.Named(p.SM.Client)
+	stopHeard := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
 	switch {
 	case p.Event == hook.SessionStart || p.Event == hook.SubagentStart:
 		least = alerts.Sequential
@@ -50,26 +50,26 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 		least = alerts.Sequential
 	case p.Event == hook.Stop:
 		if !p.StopHookActive {
-			d.agents.of(agent).stops = 0
+			c.agents.of(agent).stops = 0
 		}
-		if _, pending := d.rotations.Open(agent); pending || d.agents.look(agent).stops >= maxStops {
+		if _, pending := c.rotations.Open(agent); pending || c.agents.look(agent).stops >= maxStops {
 			return m, false // what waits for the end of the turn would not come to it
 		}
 		least = alerts.Sequential
 	}
-	if m, ok = d.queue.Offer(agent, outbox.Hook, least, now); !ok {
+	if m, ok = c.queue.Offer(agent, outbox.Hook, least, now); !ok {
 		return m, false
 	}
 	if p.Event == hook.Stop {
-		d.agents.of(agent).stops++
+		c.agents.of(agent).stops++
 	}
-	d.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", p.Event, "offers", m.Offers)
+	c.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", p.Event, "offers", m.Offers)
 	return m, true
 }
 
 // messageID finds a message by its id, or by the id that its sender gave.
-func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
-	for _, m := range d.queue.Of(agent) {
+func (c *core) messageID(agent alerts.AgentID, id string) outbox.ID {
+	for _, m := range c.queue.Of(agent) {
 		if m.Ref == id && !m.Notice() {
 			return m.ID
 		}
@@ -78,9 +78,9 @@ func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
 }
 
 // message is a message as the API gives it, with what it waits for.
-func (d *delivery) message(m outbox.Message) api.Message {
+func (c *core) messageOf(m outbox.Message) api.Message {
 	out := wire.Message(m)
-	out.WaitsFor = d.waitsFor(&m)
+	out.WaitsFor = c.waitsFor(&m)
 	return out
 }
 
@@ -91,37 +91,37 @@ const maxCarried = 4
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
 // each a line. No shell reads that prompt. What was said of the context that goes, or of
 // handoffs, is no news in the next one.
-func (d *delivery) carried(r *rotation.Rotation, now time.Time) (lines []string) {
-	if r.Way != rotation.WayRestart || d.dryRun {
+func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
+	if r.Way != rotation.WayRestart || c.dryRun {
 		return nil
 	}
 	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef) }
 	for len(lines) < maxCarried {
-		m, ok := d.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
 		if !ok {
 			break
 		}
-		d.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
-		lines = append(lines, d.sanitise(m.Line()))
+		c.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
+		lines = append(lines, c.app.o.sanitise(m.Line()))
 	}
 	return lines
 }
 
 // notCarried takes back what a prompt was to carry whose client was not started.
-func (d *delivery) notCarried(agent alerts.AgentID, now time.Time) {
-	for _, m := range d.queue.Of(agent) {
+func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
+	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {
-			d.queue.Unoffer(m.ID, now)
+			c.queue.Unoffer(m.ID, now)
 		}
 	}
 }
 
 // compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent had heard
 // of that in time to hand over.
-func (d *delivery) compacting(agent alerts.AgentID, trigger string) {
-	v, _ := d.engine.Agent(agent) // of one that is not known nothing is
+func (c *core) compacting(agent alerts.AgentID, trigger string) {
+	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"
-	for _, m := range d.queue.Of(agent) {
+	for _, m := range c.queue.Of(agent) {
 		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle &&
 			(m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
 		switch {
@@ -136,5 +136,5 @@ func (d *delivery) compacting(agent alerts.AgentID, trigger string) {
 	if v.Known {
 		usage = append(usage, "tokens", v.Tokens, "window", v.Window, "used_percentage", v.Percent)
 	}
-	d.log.Warn("a compaction begins", usage...)
+	c.log.Warn("a compaction begins", usage...)
 }

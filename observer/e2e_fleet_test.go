@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,11 +29,6 @@ type machine struct {
 	agent *tool
 }
 
-func newMachine(t *testing.T, host, write string) *machine {
-	t.Helper()
-	return newWatched(t).machine(host, write)
-}
-
 // machine makes a machine of an observer, which it starts.
 func (r *rig) machine(host, write string) *machine {
 	t := r.t.(*testing.T)
@@ -49,23 +43,6 @@ func (r *rig) machine(host, write string) *machine {
 	m.agent = startTool(t, dir, "prometheus", []string{"prometheus", "--enable-feature=agent,expand-external-labels", "--config.file=agent.yml",
 		"--storage.agent.path=data", "--web.listen-address=127.0.0.1:0"}, "HOST="+host)
 	return m
-}
-
-// scrapes is how often the agent has scraped, at least.
-func (m *machine) scrapes() int {
-	m.t.Helper()
-	const name = `prometheus_target_interval_length_seconds_count`
-	a, err := fetch(m.t.Context(), m.agent.base+"/metrics")
-	noErrors(m.t, err)
-	for line := range strings.Lines(a.Body) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			_, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			n, err := strconv.Atoi(value)
-			noErrors(m.t, err)
-			return n + 1 // it counts what lies between two
-		}
-	}
-	return 0
 }
 
 // totals adds up what these machines' observers expose: for each name the sum over all its
@@ -163,64 +140,5 @@ func (c *central) agrees(machines ...*machine) {
 	})
 	if diff := cmp.Diff(want, got, rounded); diff != "" {
 		c.t.Fatalf("what the observers expose, and what has arrived (-want +got):\n%s", diff)
-	}
-}
-
-// outage is how many scrapes of each machine the central server misses: 20 seconds of them.
-const outage = 40
-
-// TestE2EFleet: two machines write to one server, which then has the figures of both,
-// also of the time in which it was down.
-func TestE2EFleet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
-	c := startCentral(t)
-	hosts := []*machine{newMachine(t, "one", c.base+"/api/v1/write"), newMachine(t, "two", c.base+"/api/v1/write")}
-	for i, m := range hosts {
-		id := uuid(i + 1)
-		m.write(id, prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 50_000+i, 100))
-	}
-	c.agrees(hosts...)
-
-	// Ended in good order, as what it has taken may be in memory only.
-	c.stop()
-	before := make([]int, len(hosts))
-	for i, m := range hosts {
-		before[i] = m.scrapes()
-	}
-	for step := range 3 {
-		for i, m := range hosts {
-			m.write(
-				uuid(i+1),
-				boundary(ago(0), fmt.Sprint("b", step), "auto", 150_000+step),
-				reply(ago(0), fmt.Sprint("n", step), 40_000+step, 10),
-			)
-			enough := max(
-				before[i]+(step+1)*outage/3,
-				m.scrapes()+3,
-			) // one may be under way, and the reading after that
-			m.look(looks, "scrapes of it", func() bool { return m.scrapes() >= enough })
-		}
-	}
-	made := make([]int, len(hosts))
-	for i, m := range hosts {
-		made[i] = m.scrapes()
-	}
-	back := time.Now()
-	c.start()
-	c.agrees(hosts...)
-	for i, m := range hosts {
-		m.look(looks, fmt.Sprintf("all %d scrapes of %s until then have arrived", made[i], m.host), func() bool {
-			return len(c.series(m.host, "up", "", back)) >= made[i]
-		})
-		// A value for each step, and not only the last one.
-		compactions := slices.Compact(c.series(m.host, "agent_compactions_total", `, trigger="auto"`, back))
-		if diff := cmp.Diff([]float64{0, 1, 2, 3}, compactions); diff != "" {
-			t.Errorf("compactions of %s (-want +got):\n%s", m.host, diff)
-		}
-	}
-	for _, m := range hosts {
-		m.stop()
 	}
 }

@@ -87,69 +87,6 @@ func (s *scraper) until(r *rig, expression string, want map[string]string) {
 	}
 }
 
-// TestPrometheus lets a real Prometheus scrape, and asks it what it has seen.
-func TestPrometheus(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
-	r := newRig(t)
-	one := uuid(1)
-	two := uuid(2)
-	name := one[:8]
-	r.write(one, reply(ago(2*time.Minute), "m1", 50_123, 300))
-	r.write(
-		two,
-		strings.Replace(reply(ago(time.Minute), "m2", 60_000, 1), "/home/dev/web", `/x/\"} 1\n`+"\xff\\u0000", 1),
-	)
-	r.start()
-	s := startPrometheus(t, r.tcp().String())
-	s.until(
-		r,
-		`agent_session_context_tokens`,
-		map[string]string{"session=" + name: "50123", "session=" + two[:8]: "60000"},
-	)
-	s.until(
-		r,
-		`agent_session_info{session="`+two[:8]+`"}`,
-		map[string]string{"session=" + two[:8] + ` project="} 1` + "\uFFFD\uFFFD\uFFFD": "1"},
-	)
-	s.until(r, `agent_compactions_total{client="claude",trigger="auto"}`, map[string]string{"trigger=auto": "0"})
-	s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"})
-
-	r.write(one, boundary(ago(0), "b1", "auto", 50_423))
-	s.until(r, `agent_compactions_total{client="claude",trigger="auto"}`, map[string]string{"trigger=auto": "1"})
-	s.until(
-		r,
-		`agent_session_compactions_total{trigger="auto"} > 0`,
-		map[string]string{"session=" + name + " trigger=auto": "1"},
-	)
-	s.until(r, `agent_session_context_tokens`, map[string]string{"session=" + two[:8]: "60000"}) // the series ends
-	for _, expression := range []string{
-		`increase(agent_compactions_total{client="claude",trigger="auto"}[1m]) > bool 0`,
-		`increase(agent_session_compactions_total{trigger="auto",session="` + name + `"}[1m]) > bool 0`,
-		`increase(agent_compaction_pre_tokens_count[1m]) > bool 0`,
-	} {
-		for labels, v := range s.query(expression) {
-			if v != "1" {
-				t.Errorf("%s: %s is %s", expression, labels, v)
-			}
-		}
-		if n := len(s.query(expression)); n != 1 {
-			t.Errorf("%s: %d series", expression, n)
-		}
-	}
-	r.write(one, reply(ago(0), "m3", 20_000, 7))
-	s.until(r, `agent_session_context_tokens{session="`+name+`"}`, map[string]string{"session=" + name: "20000"})
-	s.until(r, `max(agent_compactions_total)`, map[string]string{"": "1"})
-	for line := range strings.Lines(s.log.String()) {
-		if strings.Contains(line, "level=warn") || strings.Contains(line, "level=error") {
-			t.Errorf("prometheus complains: %s", line)
-		}
-	}
-	r.stop()
-	s.until(r, `up`, map[string]string{"": "0"})
-}
-
 // TestStranger: another user's processes get figures, and nothing of sessions.
 func TestStranger(t *testing.T) {
 	r := newRig(t)

@@ -2,132 +2,41 @@ package observer
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"sm/observer/documents"
 	"sm/observer/levels"
 	"sm/observer/notify"
-	"sm/observer/overflow"
 )
 
-type quickEffect interface{ do(r *effectRunner) }
+// An effect is done beside the loop, once all that led to it is stored. The loop
+// applies what it returns; nil is nothing.
+type effect func(ctx context.Context) (apply func(*core, time.Time))
 
-type slowEffect interface {
-	// run does the effect; the outcome is nil when the loop need not know.
-	run(ctx context.Context, r *effectRunner) outcome
-}
-
-// outcome is what has become of an effect. The loop takes note of it.
-type outcome interface{ apply(c *core, now time.Time) }
-
-// effectRunner does effects beside the loop: quick ones in their order.
-type effectRunner struct {
-	log       *slog.Logger
-	levels    string // the folder of level files
-	settings  *atomic.Pointer[Settings]
-	terminal  Terminal
-	enqueuer  Enqueuer
-	queueing  chan struct{} // has a place for each that may put a message into a queue at the same time
-	documents *documents.Keeper
-	guard     *overflow.Guarding
-	ask       func(context.Context, func(*core) error) error // the loop, which knows whether an effect still fits
-	report    func(context.Context, outcome)                 // to the loop
-	ctx       context.Context                                // ends with the observer
-	slow      sync.WaitGroup
-
-	notify  notify.Command
-	mu      sync.Mutex
-	waiting []effect
-	news    chan struct{}
-	ended   chan struct{}
-}
-
-// startEffects begins to do effects; end waits for the last.
-func (a *App) startEffects(ctx context.Context) *effectRunner {
-	r := &effectRunner{
-		log: a.log, levels: filepath.Join(
-			a.o.State,
-			"context-status",
-		), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
-		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(
-			chan struct{},
-			1,
-		), ended: make(chan struct{}),
-		queueing: make(chan struct{}, 2),
-		report: func(ctx context.Context, o outcome) {
-			now := time.Now()
-			// The loop has stopped; the result is dropped. A typed text stays offered until the
-			// transcript decides, and the next observer continues a handoff.
-			_ = a.update(ctx, func(c *core) error { o.apply(c, now); return nil })
-		},
-	}
-	go r.run()
-	return r
-}
-
-// do takes effects over and never blocks.
-func (r *effectRunner) do(list []effect) {
-	if len(list) == 0 {
-		return
-	}
-	r.mu.Lock()
-	r.waiting = append(r.waiting, list...)
-	r.mu.Unlock()
-	select {
-	case r.news <- struct{}{}:
-	default:
-	}
-}
-
-// writeLevels writes what transcripts alone have changed of level files; what is being stored may hold older ones.
-func (r *effectRunner) writeLevels(c *core, w *writer) {
-	if !w.busy && w.retry == nil {
-		c.levels.Take(func(changes *levels.Changes) { r.do([]effect{levelEffect{changes}}) })
-	}
-}
-
-// end does what is left and ends the runner.
-func (r *effectRunner) end() {
-	close(r.news)
-	<-r.ended
-}
-
-func (r *effectRunner) run() {
-	defer close(r.ended)
-	defer r.slow.Wait()
-	for more := true; more; {
-		_, more = <-r.news
-		r.mu.Lock()
-		list := r.waiting
-		r.waiting = nil
-		r.mu.Unlock()
-		for _, e := range list {
-			r.begin(e)
-		}
-	}
-}
-
-// begin does a quick effect, and begins a slow one: it may take seconds, and no other waits for that.
-func (r *effectRunner) begin(e effect) {
-	switch e := e.(type) {
-	case quickEffect:
-		e.do(r)
-	case slowEffect:
-		r.slow.Go(func() {
-			if o := e.run(r.ctx, r); o != nil {
-				r.report(r.ctx, o)
+// begin starts effects. Each has its own goroutine, as one may take seconds.
+func (a *App) begin(ctx context.Context, list []effect) {
+	for _, e := range list {
+		a.effects.Go(func() {
+			apply := e(ctx)
+			if apply == nil {
+				return
 			}
+			now := time.Now()
+			// If the loop has stopped, the result is dropped. A typed text stays offered until
+			// the transcript decides, and the next observer continues a handoff.
+			_ = a.update(ctx, func(c *core) error { apply(c, now); return nil })
 		})
 	}
 }
 
+// errBusy means that an agent is at work again.
+var errBusy = errors.New("the agent is at work again; it gets the text between its tool calls")
+
 // still asks the loop whether an effect may go on. errBusy means that it may not.
-func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
-	return r.ask(ctx, func(c *core) error {
+func (a *App) still(ctx context.Context, fits func(*core) bool) error {
+	return a.ask(ctx, func(c *core) error {
 		if !fits(c) {
 			return errBusy
 		}
@@ -135,22 +44,38 @@ func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
 	})
 }
 
-func (e levelEffect) do(r *effectRunner) {
-	e.Write(
-		r.levels,
-		func(agent string, err error) { r.log.Warn("cannot write a level file", "agent", agent, "err", err) },
-	)
-}
-
-// do logs the notice and passes it to the operator's command, without waiting
-// for it. A kill in between loses the notice: it is sent at most once.
-func (o operatorEffect) do(r *effectRunner) {
-	r.log.Warn("notice for the operator", "key", o.key, "text", o.text)
-	if argv := r.settings.Load().Notify; len(argv) > 0 {
-		r.slow.Go(func() {
-			if err := r.notify.Run(r.ctx, argv, o.text); err != nil {
-				r.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
-			}
-		})
+// notifyOperator passes notices to the log and to each notifier. A kill in between
+// loses them: they are sent at most once.
+func (a *App) notifyOperator(notices []notify.Notice) effect {
+	return func(ctx context.Context) func(*core, time.Time) {
+		var all sync.WaitGroup
+		for _, n := range append([]notify.Notifier{notify.Log{Logger: a.log}}, a.settings.Load().Notifiers...) {
+			all.Go(func() {
+				for _, notice := range notices {
+					if err := n.Notify(ctx, notice); err != nil {
+						a.log.Warn("a notice has not reached the operator", "key", notice.Key, "err", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		return nil
 	}
 }
+
+// writeLevels writes the level files that have changed, unless some are being
+// written: the newest line has to come last.
+func (a *App) writeLevels(ctx context.Context, c *core) {
+	if c.writing || c.levels.Empty() {
+		return
+	}
+	c.writing = true
+	changes := c.levels
+	c.levels = levels.Changes{}
+	a.effects.Go(func() {
+		changes.Write(a.levelDir(), a.log)
+		_ = a.do(ctx, func(c *core) { c.writing = false }) // or the loop has ended
+	})
+}
+
+func (a *App) levelDir() string { return filepath.Join(a.o.State, "context-status") }

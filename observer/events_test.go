@@ -167,9 +167,7 @@ func TestEvents(t *testing.T) {
 	}
 	// Who comes and who goes.
 	r.write(uuid(7), reply(ago(0), "n7", 1_000, 1))
-	if s := l.until(uuid(7), "1k of 200k"); len(s.Keys) != 4 {
-		t.Errorf("keys %v", s.Keys)
-	}
+	l.until(uuid(7), "1k of 200k")
 	noErrors(t, os.Remove(r.transcript(uuid(7))))
 	for {
 		if s := l.state(); s.Keys != nil && !slices.Contains(s.Keys, webpage.Key(uuid(7))) {
@@ -215,58 +213,6 @@ func TestEventsOfOne(t *testing.T) {
 	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41k") {
 		t.Errorf("%d: without events: %s", a.Code, a.Body)
 	}
-	r.stop()
-}
-
-// TestEventsBeat: an observer without changes sends beats, and keeps nothing after the
-// last page has gone.
-func TestEventsBeat(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	app, err := New(t.Context(), r.o)
-	noErrors(t, err)
-	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: 50 * time.Millisecond, Write: patience})
-	r.app = app
-	app.Start()
-	<-app.Ready()
-	l := r.listen("")
-	for range 3 {
-		l.next("beat")
-	}
-	l.end()
-	r.until("nothing is kept", func() bool {
-		open, kept := r.hub.Open()
-		return open == 0 && !kept
-	})
-	if s := r.listen("").state(); s.Head == "" {
-		t.Error("who comes later is told nothing")
-	}
-	r.stop()
-}
-
-// TestEventsCrowd: so many pages and no more, and those that are open go on.
-func TestEventsCrowd(t *testing.T) {
-	t.Parallel()
-	r := newRig(t).start()
-	var open []*eventStream
-	for range webpage.MaxPages {
-		open = append(open, r.listen(""))
-	}
-	a := r.get("/events")
-	if a.Code != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, "close one of them") {
-		t.Errorf("%d %v %s", a.Code, a.Header, a.Body)
-	}
-	if a := r.get("/"); a.Code != 200 {
-		t.Errorf("the page itself: %d", a.Code)
-	}
-	open[0].end()
-	r.until("there is room", func() bool {
-		open, _ := r.hub.Open()
-		return open < webpage.MaxPages
-	})
-	r.listen("").state()
-	r.write(uuid(1), reply(ago(0), "m1", 40_000, 1))
-	open[5].until(uuid(1), "40k of 200k")
 	r.stop()
 }
 
@@ -327,30 +273,5 @@ func TestEventsSlow(t *testing.T) {
 		t.Fatal("the slow page is never told the newest")
 	}
 	noErrors(t, c.Close())
-	r.stop()
-}
-
-// TestDetailFollowsTheQueue: changes that show only in an agent's detail are sent too.
-func TestDetailFollowsTheQueue(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t)
-	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
-	r.start()
-	r.fire("em", uuid(1), "UserPromptSubmit", "")
-	r.hub.SetLimits(webpage.Limits{Pages: webpage.MaxPages, Beat: 500 * time.Millisecond, Write: patience})
-	l := r.listen("?session=em")
-	if first := l.next("detail"); strings.Contains(first, "message waits") {
-		t.Fatalf("%s", first)
-	}
-	l.next("beat")
-	l.next("beat") // by now the changes of the hook have been sent
-	r.sends("em", "sequential", "text")
-	for !strings.Contains(l.next("detail"), "1 message waits") {
-	}
-	var all struct{ Messages []struct{ ID string } }
-	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/sessions/em/messages", "").Body), &all))
-	r.ask(http.MethodDelete, "/sessions/em/messages/"+all.Messages[0].ID, "")
-	for strings.Contains(l.next("detail"), "message waits") {
-	}
 	r.stop()
 }

@@ -35,9 +35,7 @@ type actor struct {
 	entries  int
 	nap      chan struct{} // closed to let a typing go on; nil for at once
 	lines    []string
-	box      string // what stands at the prompt
-	cut      bool   // the next text stays there, without Enter
-	context  int    // tokens of the next reply
+	context  int // tokens of the next reply
 }
 
 // cast is the terminal of all actors.
@@ -234,22 +232,9 @@ func (c *cast) Type(
 	text string,
 	idle func(context.Context) error,
 ) (typed bool, err error) {
-	return c.act(ctx, at, text, "", idle)
-}
-
-// act types if the box contains the text.
-func (c *cast) act(
-	ctx context.Context,
-	at fleet.Place,
-	text, box string,
-	idle func(context.Context) error,
-) (typed bool, err error) {
 	c.mu.Lock()
 	a := c.all[at.Pane]
 	refuse := c.refuse
-	if a.box != box {
-		refuse = errDraft
-	}
 	busy := c.typing[at.Pane]
 	c.typing[at.Pane] = true
 	nap := a.nap
@@ -278,10 +263,6 @@ func (c *cast) act(
 	if nap != nil {
 		<-nap
 	}
-	if a.cutOff(text) {
-		return true, errCut
-	}
-	c.set(func() { a.box = "" })
 	a.hears("typed: %s", text)
 	if text == "/clear" || text == "/new" {
 		a.clears()
@@ -292,30 +273,9 @@ func (c *cast) act(
 	return true, nil
 }
 
-func (a *actor) cutOff(text string) bool {
-	a.cast.mu.Lock()
-	defer a.cast.mu.Unlock()
-	cut := a.cut
-	if a.cut = false; cut {
-		a.box = text
-	}
-	return cut
-}
-
-// Finish has an Enter for what stands at the actor's prompt.
-func (c *cast) Finish(
-	ctx context.Context,
-	at fleet.Place,
-	text string,
-	idle func(context.Context) error,
-) (typed bool, err error) {
-	c.mu.Lock()
-	stands := c.all[at.Pane].box == text
-	c.mu.Unlock()
-	if !stands {
-		return false, errEmpty
-	}
-	return c.act(ctx, at, text, text, idle)
+// Finish finds no text at a prompt.
+func (c *cast) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
+	return false, errEmpty
 }
 
 // set changes what keeps typing back.
@@ -398,7 +358,6 @@ func (r *rig) untilTyped() {
 var (
 	errDraft = errors.New("a draft is in the input box")
 	errEmpty = errors.New("the box is empty")
-	errCut   = errors.New("no answer from tmux")
 )
 
 // ends stops the observer when no client is being typed at: a client in the middle

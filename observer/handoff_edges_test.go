@@ -12,65 +12,6 @@ import (
 
 // The tests of this file are the edge cases of a handoff, with clients that obey what is typed.
 
-// TestHandoff_Edge_ObserverRestarts: a pending handoff outlives its
-// observer, however that ends.
-func TestHandoff_Edge_ObserverRestarts(t *testing.T) {
-	t.Parallel()
-	for name, end := range restarts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, c, a := newHandoffRig(t)
-			doc := c.doc("doc.md", "Next: CI.")
-			id := a.hands(doc)
-			end(r)
-			r.start()
-			r.handoffIs(id, "scheduled")
-			a.ends()
-			r.handoffIs(id, "confirmed")
-			a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
-			if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc {
-				t.Errorf("%+v", s)
-			}
-			end(r)
-			r.start()
-			if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc || s.Handoff != "" {
-				t.Errorf("after another restart: %+v", s)
-			}
-			a.checkHeard("nothing more", "typed: /clear", "typed: "+resume(doc))
-			r.ends()
-		})
-	}
-}
-
-// TestHandoff_Edge_CutOffBeforeEnter: a text that stands at the prompt since its observer was
-// killed, or tmux failed, is finished by Enter, and not typed again.
-func TestHandoff_Edge_CutOffBeforeEnter(t *testing.T) {
-	t.Parallel()
-	for name, kill := range map[string]bool{"the observer is killed": true, "tmux fails": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, c, a := newHandoffRig(t)
-			doc := c.doc("doc.md", "Next: CI.")
-			c.set(func() { a.cut = true })
-			id := a.hands(doc)
-			a.ends()
-			r.until("/clear stands there", func() bool {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				return a.box == "/clear"
-			})
-			r.handoffIs(id, "clearing")
-			if kill {
-				r.kill()
-				r.start()
-			}
-			r.handoffIs(id, "confirmed")
-			a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
-			r.ends()
-		})
-	}
-}
-
 // TestHandoff_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
 // typed over it. The handoff waits.
 func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {

@@ -118,31 +118,6 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	r.ends()
 }
 
-func TestHandoff_CodexAppIsRefused(t *testing.T) {
-	t.Parallel()
-	r, c, _ := newHandoffRig(t)
-	r.joins("app", `,"provider":"codex-app"`)
-	x := r.asksHandoff("app", "app", c.doc("doc.md", "Next: CI."))
-	if x.Code != http.StatusForbidden && x.Code != http.StatusConflict {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	b := c.hire("app2", 6)
-	b.provider = "codex-app"
-	b.starts("startup")
-	if x := r.asksHandoff(
-		"app2",
-		"app2",
-		c.doc("doc.md", "Next: CI."),
-	); x.Code != http.StatusConflict ||
-		!strings.Contains(x.Body, "codex-app has no terminal to clear") {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	if n := len(r.handoffs()); n != 0 {
-		t.Errorf("%d are scheduled", n)
-	}
-	r.ends()
-}
-
 func TestHandoff_Codex_GetsNew(t *testing.T) {
 	t.Parallel()
 	c := newCast(t)
@@ -159,57 +134,6 @@ func TestHandoff_Codex_GetsNew(t *testing.T) {
 	}
 	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
 	c.r.ends()
-}
-
-func TestHandoff_NoSession(t *testing.T) {
-	t.Parallel()
-	r, c, _ := newHandoffRig(t)
-	doc := c.doc("doc.md", "Next: CI.")
-	if x := r.asksHandoff("nobody", "nobody", doc); x.Code != http.StatusNotFound {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	// A client that runs outside tmux and sm run has a session, and no way to clear it.
-	c.set(func() { c.line = nil })
-	r.fire("lonely", uuid(77), "SessionStart", `,"source":"startup"`)
-	if x := r.asksHandoff(
-		"lonely",
-		"lonely",
-		doc,
-	); x.Code != http.StatusConflict ||
-		!strings.Contains(x.Body, "start it as sm run -- claude") {
-		t.Errorf("%d %s", x.Code, x.Body)
-	}
-	r.ends()
-}
-
-// TestHandoff_SkipFence: the reports of /clear itself, its SessionStart and the late Stop
-// of the old session, open one cycle and cause no notice.
-func TestHandoff_SkipFence(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	r.joins("boss", "")
-	a.context = 110_000 // above the warning, which waits for the end of the turn
-	a.works("Grow.")
-	a.context = 20_000
-	r.untilMail("warned", "w1/1/warning waiting")
-	left := a.session
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	r.handoffIs(id, "confirmed")
-	late := *a
-	late.session = left
-	late.hook("Stop", "")
-	r.happens("w1", "context_reset") // a script of the seed's posts it as well
-	a.checkHeard("nothing but the handoff", "typed: /clear", "typed: "+resume(doc))
-	r.checkMail("the old context's notice is withdrawn, and no other made", "w1/1/warning withdrawn")
-	if n := strings.Count(r.log.String(), `msg="new cycle" agent=w1`); n != 1 {
-		t.Errorf("%d cycles were opened:\n%s", n, r.log)
-	}
-	if !strings.Contains(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`) {
-		t.Error("the handoff opened none")
-	}
-	r.ends()
 }
 
 // TestHandoff_QueuedMessages: what waits follows after the handoff; nothing comes
@@ -248,40 +172,6 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 	r.ends()
 }
 
-// TestHandoff_DeliveryLock: one text at a time is typed into a pane (the cast sees to
-// that), and a rotation that has begun keeps all carriers away from its agent until it ends.
-func TestHandoff_DeliveryLock(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	nap := make(chan struct{})
-	c.set(func() { a.nap = nap })
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	<-c.begun
-	m := r.sends("w1", "urgent", "Now.")
-	for _, event := range []string{"PostToolUse", "UserPromptSubmit", "Stop"} {
-		if text := a.hook(event, ""); text != "" {
-			t.Errorf("%s is answered with %q while /clear is typed", event, text)
-		}
-	}
-	if x := r.asksHandoff("w1", "w1", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "under way") {
-		t.Errorf("another handoff: %d %s", x.Code, x.Body)
-	}
-	if x := r.ask(http.MethodDelete, "/handoffs/"+id, ""); x.Code != http.StatusConflict {
-		t.Errorf("taken back: %d %s", x.Code, x.Body)
-	}
-	if got := r.message(m).Status; got != "waiting" {
-		t.Errorf("the message is %s", got)
-	}
-	a.rests("idle") // those hooks were no turn
-	c.set(func() { a.nap = nil })
-	close(nap)
-	r.handoffIs(id, "confirmed")
-	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
-	r.ends()
-}
-
 // TestHandoff_FailureRecovery: the document is deleted after the call. The agent keeps
 // its context, gets its messages, and is notified.
 func TestHandoff_FailureRecovery(t *testing.T) {
@@ -313,39 +203,5 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 	again := a.hands(doc)
 	a.ends()
 	r.handoffIs(again, "confirmed")
-	r.ends()
-}
-
-// TestHandoff_FileValidation tests that a file that is not fit is refused.
-func TestHandoff_FileValidation(t *testing.T) {
-	t.Parallel()
-	r, c, _ := newHandoffRig(t)
-	for path, want := range map[string]string{
-		r.dir + "/none.md": "there is no such file; write the document first",
-		"doc.md":           "the path is not absolute",
-		c.doc(
-			"large.md",
-			strings.Repeat("x", 4097),
-		): "4097 bytes, and the limit is 4096: it is too large; shorten the document",
-	} {
-		if x := r.asksHandoff(
-			"w1",
-			"w1",
-			path,
-		); x.Code != http.StatusUnprocessableEntity ||
-			!strings.Contains(x.Body, want) {
-			t.Errorf("%s: %d %s", path, x.Code, x.Body)
-		}
-	}
-	if x := r.ask(
-		http.MethodPost,
-		"/sessions/w1/handoff",
-		`{"requester_session_id":"w1"}`,
-	); x.Code != http.StatusBadRequest {
-		t.Errorf("without a path: %d %s", x.Code, x.Body)
-	}
-	if n := len(r.handoffs()); n != 0 {
-		t.Errorf("%d are scheduled", n)
-	}
 	r.ends()
 }

@@ -16,96 +16,87 @@ import (
 )
 
 // postHandoff schedules a handoff. The status 200 means that it is stored.
-func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
 	if err := respond.ReadJSON(r, &in, hint); err != nil || in.Path == "" || in.Requester == "" {
 		return respond.Refuse(http.StatusBadRequest, hint)
 	}
-	line := s.line(r)
+	line := a.line(r)
 	var x rotation.Rotation
-	err := s.ask(r.Context(), func(c *core) (err error) {
-		x, err = c.handoffs.request(r.PathValue("id"), in, line, now)
+	err := a.ask(r.Context(), func(c *core) (err error) {
+		x, err = c.requestHandoff(r.PathValue("id"), in, line, now)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if unfit := s.fit(r.Context(), &x); unfit != nil {
-		if err := s.do(r.Context(), func(c *core) { c.rotations.Refuse() }); err != nil {
+	if unfit := a.fit(r.Context(), &x); unfit != nil {
+		if err := a.do(r.Context(), func(c *core) { c.rotations.Refuse() }); err != nil {
 			return err
 		}
 		return unfit
 	}
-	err = s.update(r.Context(), func(c *core) (err error) {
-		x, err = c.handoffs.schedule(x, now)
+	err = a.update(r.Context(), func(c *core) (err error) {
+		x, err = c.scheduleHandoff(x, now)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
+	a.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
 	return respond.JSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
 }
 
-func (s *server) line(r *http.Request) (l callers) {
-	if s.o.Ancestry == nil {
+func (a *App) line(r *http.Request) (l callers) {
+	if a.o.Ancestry == nil {
 		return l
 	}
 	pid, err := access.PeerPID(r.Context())
 	if err != nil {
 		return l
 	}
-	return callers{s.o.Ancestry(pid), true}
+	return callers{a.o.Ancestry(pid), true}
 }
 
-func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
-	answer := api.Handoffs{Handoffs: []api.Handoff{}}
-	err := s.do(r.Context(), func(c *core) {
+func (a *App) getHandoffs(w http.ResponseWriter, r *http.Request) error {
+	return respondWith(a, w, r, func(c *core) (api.Handoffs, error) {
+		all := api.Handoffs{Handoffs: []api.Handoff{}}
 		for _, x := range c.rotations.All() {
-			answer.Handoffs = append(answer.Handoffs, wire.Handoff(x))
+			all.Handoffs = append(all.Handoffs, wire.Handoff(x))
 		}
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
-func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
+func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	var x rotation.Rotation
-	err := s.update(r.Context(), func(c *core) (err error) {
-		var effects []rotation.Effect
-		x, effects, err = c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
-		c.handoffs.perform(effects, now)
-		return err
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Handoff, error) {
+		x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
+		c.perform(effects, now)
+		if errors.Is(err, rotation.ErrBusy) {
+			err = respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+		}
+		return wire.Handoff(x), err
 	})
-	switch {
-	case errors.Is(err, rotation.ErrBusy):
-		return respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
-	case err != nil:
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, wire.Handoff(x))
 }
 
 // getRun is the long poll of `sm run`.
-func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
+func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
 		return respond.With(http.StatusUnprocessableEntity, err)
 	}
-	if s.foreignRun(r) {
+	if a.foreignRun(r) {
 		return respond.ErrForeignRun
 	}
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
 		var p polled
-		err := s.change(r.Context(), func(c *core) (durable bool, err error) {
-			p, err = c.handoffs.polled(r.PathValue("id"), asked, first, time.Now())
+		err := a.change(r.Context(), func(c *core) (durable bool, err error) {
+			p, err = c.polled(r.PathValue("id"), asked, first, time.Now())
 			return asked.Handled != "" && first, err // the run forgets what it has done once it has an answer
 		})
 		switch {
@@ -119,10 +110,10 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 			continue
 		case <-wait.Done():
 			if r.Context().Err() != nil {
-				s.hungUp(r.Context(), r.PathValue("id"), p.number)
+				a.hungUp(r.Context(), r.PathValue("id"), p.number)
 				return nil
 			}
-		case <-s.closing:
+		case <-a.closing:
 		}
 		respond.Raw(w, nil)
 		return nil
@@ -131,13 +122,13 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 
 // foreignRun reports whether the caller did not start the agent's client, as far
 // as the system shows: two runs may have the same name.
-func (s *server) foreignRun(r *http.Request) bool {
+func (a *App) foreignRun(r *http.Request) bool {
 	pid, err := access.PeerPID(r.Context())
-	if s.o.Ancestry == nil || err != nil {
+	if a.o.Ancestry == nil || err != nil {
 		return false
 	}
 	client := 0
-	err = s.do(r.Context(), func(c *core) {
+	err = a.do(r.Context(), func(c *core) {
 		if agent, err := c.fleet.Agent(r.PathValue("id"), true); err == nil && !c.fleet.Gone(agent) {
 			at, _ := c.fleet.Location(agent)
 			client = at.At.PID
@@ -146,14 +137,14 @@ func (s *server) foreignRun(r *http.Request) bool {
 	if err != nil || client == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(s.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
+	return !slices.ContainsFunc(a.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
-func (s *server) hungUp(ctx context.Context, id string, number int) {
-	_ = s.do(context.WithoutCancel(ctx), func(c *core) { // if the loop has stopped, there is nothing to update
-		if agent, err := c.fleet.Agent(id, true); err == nil && c.handoffs.run(agent).polls == number {
-			c.handoffs.run(agent).seen = time.Time{}
+func (a *App) hungUp(ctx context.Context, id string, number int) {
+	_ = a.do(context.WithoutCancel(ctx), func(c *core) { // if the loop has stopped, there is nothing to update
+		if agent, err := c.fleet.Agent(id, true); err == nil && c.runOf(agent).polls == number {
+			c.runOf(agent).seen = time.Time{}
 		}
 	})
 }

@@ -12,9 +12,7 @@ import (
 )
 
 // routes lists what is served, and to whom over TCP.
-func (s *server) routes() []access.Route {
-	in := &signals{s.App}
-	docs := documentRoutes{s.documents}
+func (a *App) routes() []access.Route {
 	var all []access.Route
 	add := func(method, pattern string, r access.Route, h respond.Handler) {
 		r.Pattern = pattern
@@ -32,50 +30,50 @@ func (s *server) routes() []access.Route {
 	opens := access.Route{Tier: access.SameUID, Opens: true}
 	webhook := access.Route{Tier: access.Token, Body: maxNotificationBytes}
 
-	add(get, "/open", opens, s.getOpen)
-	add(post, "/open", socket, s.postOpen)
-	add(get, "/sessions", own, s.getSessions)
-	add(post, "/sessions", own, in.postSession)
-	add(get, "/sessions/{id}", own, s.getSession)
-	add(get, "/sessions/{id}/messages", socket, s.getMessages)
-	add(post, "/sessions/{id}/messages", socket, s.postMessage)
-	add(del, "/sessions/{id}/messages/{message}", socket, s.deleteMessage)
-	add(get, "/sessions/{id}/reminders", socket, s.getReminders)
-	add(post, "/sessions/{id}/reminders", socket, s.postReminder)
-	add(del, "/sessions/{id}/reminders/{reminder}", socket, s.deleteReminder)
-	add(post, "/sessions/{id}/reminders/reset", socket, s.resetReminders)
-	add(get, "/reminders", socket, s.getAllReminders)
-	add(post, "/sessions/{id}/handoff", socket, s.postHandoff)
-	add(get, "/handoffs", socket, s.getHandoffs)
-	add(del, "/handoffs/{handoff}", socket, s.deleteHandoff)
-	add(get, "/documents", socket, docs.getDocuments)
-	add(get, "/documents/{channel}", socket, docs.getDocument)
-	add(del, "/documents/{channel}", socket, docs.deleteDocuments)
-	add(get, "/runs/{id}/next", stream, s.getRun)
-	add(get, "/messages", socket, s.getAllMessages)
-	add(post, "/hooks/claude", socket, in.postHook)
-	add(post, "/hooks/context-usage", own, in.postUsage)
-	add(post, "/alerts/webhook", webhook, s.postAlerts)
-	add(post, "/-/reload", access.Route{NoBody: true}, s.postReload)
-	add(get, "/metrics", local, s.getMetrics)
+	add(get, "/open", opens, a.getOpen)
+	add(post, "/open", socket, a.postOpen)
+	add(get, "/sessions", own, a.getSessions)
+	add(post, "/sessions", own, a.postSession)
+	add(get, "/sessions/{id}", own, a.getSession)
+	add(get, "/sessions/{id}/messages", socket, a.getMessages)
+	add(post, "/sessions/{id}/messages", socket, a.postMessage)
+	add(del, "/sessions/{id}/messages/{message}", socket, a.deleteMessage)
+	add(get, "/sessions/{id}/reminders", socket, a.getReminders)
+	add(post, "/sessions/{id}/reminders", socket, a.postReminder)
+	add(del, "/sessions/{id}/reminders/{reminder}", socket, a.deleteReminder)
+	add(post, "/sessions/{id}/reminders/reset", socket, a.resetReminders)
+	add(get, "/reminders", socket, a.getReminders)
+	add(post, "/sessions/{id}/handoff", socket, a.postHandoff)
+	add(get, "/handoffs", socket, a.getHandoffs)
+	add(del, "/handoffs/{handoff}", socket, a.deleteHandoff)
+	add(get, "/documents", socket, a.getDocuments)
+	add(get, "/documents/{channel}", socket, a.getDocument)
+	add(del, "/documents/{channel}", socket, a.deleteDocuments)
+	add(get, "/runs/{id}/next", stream, a.getRun)
+	add(get, "/messages", socket, a.getMessages)
+	add(post, "/hooks/claude", socket, a.postHook)
+	add(post, "/hooks/context-usage", own, a.postUsage)
+	add(post, "/alerts/webhook", webhook, a.postAlerts)
+	add(post, "/-/reload", access.Route{NoBody: true}, a.postReload)
+	add(get, "/metrics", local, a.getMetrics)
 	add(get, "/-/healthy", local, getHealthy)
-	add(get, "/-/ready", local, s.getReady)
-	if s.web != nil {
-		add(get, "/{$}", page, s.web.Page)
-		add(get, "/events", events, s.web.Events)
+	add(get, "/-/ready", local, a.getReady)
+	if a.web != nil {
+		add(get, "/{$}", page, a.web.Page)
+		add(get, "/events", events, a.web.Events)
 	}
-	if s.o.Demo {
+	if a.o.Demo {
 		closeToAgents(all)
 	}
 	return all
 }
 
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
-func (s *server) metricsRoutes() http.Handler {
+func (a *App) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", respond.Handler(s.getMetrics))
+	mux.Handle("GET /metrics", respond.Handler(a.getMetrics))
 	mux.Handle("GET /-/healthy", respond.Handler(getHealthy))
-	mux.Handle("GET /-/ready", respond.Handler(s.getReady))
+	mux.Handle("GET /-/ready", respond.Handler(a.getReady))
 	return mux
 }
 
@@ -85,9 +83,9 @@ func getHealthy(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
+func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 	select {
-	case <-s.ready:
+	case <-a.ready:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "ready\n")
 	default:

@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -83,6 +82,7 @@ func TestLevelFilesAgain(t *testing.T) {
 			}
 			want := map[string]string{"a": "warn:52:104000\n", "b": "warn:52:104000\n", "c": "warn:52:104000\n"}
 			r.untilLevels("at first", want)
+			r.joins("c", "") // answered once all before it is stored
 			end(r)
 			dir := filepath.Join(r.o.State, "context-status")
 			noErrors(t, os.Remove(filepath.Join(
@@ -99,40 +99,6 @@ func TestLevelFilesAgain(t *testing.T) {
 			r.stop()
 		})
 	}
-}
-
-// TestSessionTurnsOutToBeAKnownAgents: what was said of a session before its agent was
-// known is said of the agent instead, once.
-func TestSessionTurnsOutToBeAKnownAgents(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t).start()
-	r.ask(
-		"POST",
-		"/hooks/claude",
-		fmt.Sprintf(
-			`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`,
-			uuid(1),
-			ago(4*time.Minute),
-		),
-	)
-	r.write(uuid(1), prompt(ago(3*time.Minute), "p0", "Go."), reply(ago(2*time.Minute), "m0", 140_000, 10))
-	r.untilMail("in its first session", "em/1/critical waiting")
-	r.write(uuid(2), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 104_000, 10))
-	r.untilMail("its transcript comes before its hook", "em/1/critical waiting", uuid(2)+"/1/warning waiting")
-	if line := r.fire(
-		"em",
-		uuid(2),
-		"SessionStart",
-		`,"source":"clear"`,
-	); !strings.HasPrefix(
-		line,
-		"[sm context] Context at 52%",
-	) {
-		t.Errorf("heard %q", line)
-	}
-	r.checkMail("afterwards", "em/1/critical withdrawn", "em/2/warning offered")
-	r.untilLevels("of the agent alone", map[string]string{"em": "warn:52:104000\n"})
-	r.stop()
 }
 
 // TestLevelFilesOfADryRun: levels are written; no notice is sent.

@@ -31,7 +31,6 @@ const (
 // has still sent, and stores it.
 func (a *App) loop(ctx context.Context) {
 	c := a.core
-	effects := a.startEffects(ctx)
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() { runFollower(ctx, a, cursors) })
@@ -51,16 +50,16 @@ func (a *App) loop(ctx context.Context) {
 		case entries := <-a.clients:
 			at := time.Now()
 			reachable := c.reachable(at)
-			c.handoffs.registry = true
+			c.registry = true
 			c.applyOrDefer(c.fleet.Clients(entries), at)
-			c.handoffs.registry = false
+			c.registry = false
 			if !reachable {
 				c.repeatNotices(at)
 			}
 		case now := <-store.C:
 			c.pass(now)
+			a.writeLevels(ctx, c)
 			if !w.due(c, now) && now.Sub(heard) < storeEvery {
-				effects.writeLevels(c, w)
 				break
 			}
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(heard) > litterAfter {
@@ -69,15 +68,16 @@ func (a *App) loop(ctx context.Context) {
 			}
 		case done := <-w.done:
 			litter += len(done.batch.Values) / litterValues
-			effects.do(w.saved(c, done))
+			a.begin(ctx, w.saved(c, done))
 		}
 		if len(c.waiting) > 0 {
 			w.offer(c)
 		}
 	}
 	follower.Wait()
-	a.lastErr = w.last(c, effects.do)
-	effects.end()
+	a.lastErr = w.last(c, func(list []effect) { a.begin(ctx, list) })
+	a.effects.Wait()
+	c.levels.Write(a.levelDir(), a.log)
 }
 
 // runFollower sends what happens in the transcripts to the loop until ctx ends.

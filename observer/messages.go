@@ -16,37 +16,28 @@ import (
 	"sm/transcript/wording"
 )
 
-// getMessages lists the messages of an agent.
-func (s *server) getMessages(w http.ResponseWriter, r *http.Request) error {
-	return s.listMessages(w, r, func(c *core) ([]outbox.Message, error) {
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		return c.queue.Of(agent), err
-	})
-}
-
-// getAllMessages lists what the queue knows.
-func (s *server) getAllMessages(w http.ResponseWriter, r *http.Request) error {
-	return s.listMessages(w, r, func(c *core) ([]outbox.Message, error) { return c.queue.All(), nil })
-}
-
-func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*core) ([]outbox.Message, error)) error {
-	answer := api.Messages{Messages: []api.Message{}}
-	err := s.ask(r.Context(), func(c *core) error {
-		list, err := of(c)
-		for _, m := range list {
-			answer.Messages = append(answer.Messages, c.delivery.message(m))
+// getMessages lists the messages of an agent, or all without one.
+func (a *App) getMessages(w http.ResponseWriter, r *http.Request) error {
+	return respondWith(a, w, r, func(c *core) (api.Messages, error) {
+		list := c.queue.All
+		if id := r.PathValue("id"); id != "" {
+			agent, err := c.fleet.Agent(id, false)
+			if err != nil {
+				return api.Messages{}, err
+			}
+			list = func() []outbox.Message { return c.queue.Of(agent) }
 		}
-		return err
+		all := api.Messages{Messages: []api.Message{}}
+		for _, m := range list() {
+			all.Messages = append(all.Messages, c.messageOf(m))
+		}
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postMessage queues a message for an agent. The status 202 means that it is
 // stored.
-func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postMessage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewMessage
 	if err := respond.ReadJSON(
@@ -63,7 +54,7 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	var m outbox.Message
 	var answer api.Message
 	fresh := false
-	err = s.update(r.Context(), func(c *core) error {
+	err = a.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
 			return err
@@ -81,13 +72,13 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 			Mode: mode,
 			Text: in.Text,
 		}, now)
-		fresh, answer = m.Made.Equal(now), c.delivery.message(m)
+		fresh, answer = m.Made.Equal(now), c.messageOf(m)
 		return err
 	})
 	// Or it would be there twice when it is sent again. What was there before may have been
 	// acknowledged before.
 	if errors.Is(err, respond.ErrNotStored) && fresh {
-		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
+		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
 	}
 	if err != nil {
 		return err
@@ -134,17 +125,13 @@ func (c *core) sender(id string) string {
 }
 
 // deleteMessage withdraws a message that no agent can have read.
-func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
-	var m outbox.Message
-	err := s.update(r.Context(), func(c *core) error {
+func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Message, error) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err == nil {
-			m, err = c.queue.Cancel(agent, c.delivery.messageID(agent, r.PathValue("message")), time.Now())
+		if err != nil {
+			return api.Message{}, err
 		}
-		return err
+		m, err := c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
+		return wire.Message(m), err
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, wire.Message(m))
 }

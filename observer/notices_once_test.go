@@ -3,7 +3,6 @@ package observer
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,45 +60,6 @@ func TestNotices_OnceACycle(t *testing.T) {
 	r.happens("em", "compaction")
 	report(55, 55, 66)
 	r.checkMail("after a compaction", append(first, "em/2/warning withdrawn", "em/2/critical waiting")...)
-	r.stop()
-}
-
-func TestNotices_TheParentHearsOnceThatItStillRuns(t *testing.T) {
-	t.Parallel()
-	r := newSeed(t)
-	r.uses("em", 30)
-	for _, event := range []string{"compaction", "compaction", "compaction_complete", "compaction_complete"} {
-		r.happens("em", event)
-	}
-	r.checkMail("", "em/2/compacted waiting to boss")
-	line := r.fire("boss", uuid(2), "Stop", "")
-	if want := "[sm context] web was compacted, auto, 60,000 tokens, and is still running. #" + idOf(line); line != want {
-		t.Errorf("the parent hears %q, want %q", line, want)
-	}
-	if s := r.session("em"); s.IsCompacting || s.Cycle != 2 {
-		t.Errorf("%+v", s)
-	}
-	if n := r.scrape()[`agent_compaction_attempts_total{client="claude",trigger="auto"}`]; n != 1 {
-		t.Errorf("%v attempts counted, want 1", n)
-	}
-	r.stop()
-}
-
-func TestNotices_TextsAndModes(t *testing.T) {
-	t.Parallel()
-	r := newSeed(t)
-	r.uses("em", 52)
-	line := r.fire("em", uuid(1), "Stop", "")
-	want := []string{"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH. #" + idOf(line)}
-	r.uses("em", 66)
-	got := []string{line, r.fire("em", uuid(1), "PostToolUse", "")} // urgent: it does not wait for the end of the turn
-	want = append(
-		want,
-		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"+idOf(got[1]),
-	)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 	r.stop()
 }
 
@@ -222,74 +182,4 @@ func TestPostSession(t *testing.T) {
 		t.Errorf("after a restart: %+v", s)
 	}
 	r.stop()
-}
-
-// TestNotices_TheLastHandoffAfterACompaction: the seed's script asks for
-// last_handoff_path and reads the file; the hook's answer gives the document itself, as it
-// was handed over, with its age. Both do so after each compaction.
-func TestNotices_TheLastHandoffAfterACompaction(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	doc := c.doc("doc.md", "Next: CI.\n")
-	if text := a.hook("SessionStart", `,"source":"compact"`); text != "" {
-		t.Errorf("with no prior handoff it hears %q", text)
-	}
-	id := a.hands(doc)
-	a.ends()
-	h := r.handoffIs(id, "confirmed")
-	noErrors(t, os.WriteFile(doc, []byte("Written over since."), 0o600))
-	for range 2 {
-		a.hook("PreCompact", `,"trigger":"auto"`)
-		a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":160000,"durationMs":81}`)
-		text := a.hook("SessionStart", `,"source":"compact"`)
-		for _, want := range []string{
-			"=== HANDOFF LOADED (ID: " + h.Document + ") ===",
-			"Origin: " + doc,
-			"Age: ",
-			"\nNext: CI.\n=== END HANDOFF ===",
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("told %q, which lacks %q", text, want)
-			}
-		}
-		if answer := r.askTCP(
-			http.MethodGet,
-			"/sessions/w1",
-			"",
-		); answer.Code != 200 ||
-			!strings.Contains(answer.Body, fmt.Sprintf(`"last_handoff_path":%q`, doc)) {
-			t.Errorf("%d %s", answer.Code, answer.Body)
-		}
-	}
-	r.kill()
-	r.start()
-	a.dir = "/home/dev/web/deep/below" // a cd in a tool call
-	a.works("Go on.")
-	for _, when := range []string{"after a restart of the observer", "once that is known"} {
-		if text := a.hook("SessionStart", `,"source":"compact"`); !strings.Contains(text, h.Document) {
-			t.Errorf("%s it hears %q", when, text)
-		}
-		r.until("the transcript is read", func() bool { return r.session("w1").CWD == a.dir })
-	}
-	r.ends()
-}
-
-// TestNotices_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
-func TestNotices_BothAgainAfterAHandoff(t *testing.T) {
-	t.Parallel()
-	r, c, a := newHandoffRig(t)
-	a.context = 131_000
-	a.works("Grow.")
-	r.untilMail("critical", "w1/1/critical waiting")
-	a.context = 20_000
-	id := a.hands(c.doc("doc.md", "Next: CI."))
-	a.ends()
-	r.handoffIs(id, "confirmed")
-	a.context = 104_000
-	a.works("Grow.")
-	r.untilMail("warned again", "w1/1/critical withdrawn", "w1/2/warning waiting")
-	a.context = 132_000
-	a.works("Grow.")
-	r.untilMail("critical again", "w1/1/critical withdrawn", "w1/2/warning withdrawn", "w1/2/critical waiting")
-	r.ends()
 }

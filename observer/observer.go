@@ -72,6 +72,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		loopEnded: make(chan struct{}),
 		failed:    make(chan error, 1),
 		filling:   make(chan struct{}, 1),
+		queueing:  make(chan struct{}, 2),
 	}
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
@@ -103,16 +104,12 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.metrics = metrics.New(metrics.Options{
-		Version:      a.o.Version,
-		Commit:       a.o.Commit,
-		Transcripts:  a.stats,
-		Reasons:      access.Reasons(),
-		Polls:        alertmanager.Outcomes(),
-		ReloadFailed: &a.reloads.failed,
-		ReloadedAt:   &a.reloads.at,
+		Version:     a.o.Version,
+		Commit:      a.o.Commit,
+		Transcripts: a.stats,
+		Reasons:     access.Reasons(),
+		Polls:       alertmanager.Outcomes(),
 	})
-	a.documents = newDocuments(a)
-	a.guard = newGuarding(a)
 	if a.o.Web != nil {
 		if a.web, err = a.o.Web(a); err != nil {
 			return err
@@ -123,7 +120,7 @@ func (a *App) setUp(ctx context.Context) error {
 	}
 	a.poller = alertmanager.NewPoller(
 		a.log.With("component", "alertmanager"),
-		(&signals{a}).takeAlerts,
+		a.takeAlerts,
 		a.metrics.Polled,
 	)
 	poll, err := prepareToPoll(a, a.settings.Load())
@@ -181,7 +178,7 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
-	server := access.NewServer((&server{a}).metricsRoutes(), a.log)
+	server := access.NewServer(a.metricsRoutes(), a.log)
 	a.listeners = append(a.listeners, listener{
 		foreign:  true,
 		Listener: a.shares[1].Listener(l),
@@ -371,27 +368,20 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 // newCore goes on from what has been stored.
 func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
-	p := &parts{
+	c := &core{
+		app:       a,
+		log:       a.log,
+		dryRun:    a.o.DryRun,
 		clients:   a.o.Clients,
 		settings:  o,
 		rotations: rotation.New(o.Handoff.Rotations),
 		queue:     outbox.New(o.Queue),
 		agents:    agents{},
-		log:       a.log,
-		dryRun:    a.o.DryRun,
-		demo:      a.o.Demo,
-		sanitise:  a.o.sanitise,
 		edits:     &a.edits,
-	}
-	d := &delivery{parts: p, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer}
-	h := &handoffs{parts: p, delivery: d, began: now}
-	c := &core{
-		parts:    p,
-		delivery: d,
-		handoffs: h,
-		rules:    &rules{parts: p, handoffs: h},
-		refused:  map[string]refusedRestart{},
-		unknown:  map[metrics.Unknown]uint64{},
+		refused:   map[string]refusedRestart{},
+		passed:    map[string]time.Time{},
+		unknown:   map[metrics.Unknown]uint64{},
+		began:     now,
 	}
 	persisted, err := persist.Load(a.store)
 	if err != nil {
@@ -431,7 +421,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		c.roots = append(c.roots, rootChange{path: root})
 	}
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
-	c.handoffs.resume()
+	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())
 	c.engine.SetClock(now) // what is due waits until the history is known
 	return c, nil
@@ -440,7 +430,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 // guarded puts the guard in front of all routes: anew for TCP, where the settings say who may come in. The socket's is
 // returned; it is open to our own uid whatever they say.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
-	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
+	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
 		AllowedHosts: s.AllowedHosts,
 		AllowedUIDs:  s.AllowedUIDs,
 		Token:        s.WebhookToken,

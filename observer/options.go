@@ -20,7 +20,7 @@ import (
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
 	"sm/observer/httpclient"
-	"sm/observer/overflow"
+	"sm/observer/notify"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
@@ -147,8 +147,8 @@ type Settings struct {
 	// Alerts are the settings of the policy, Queue those of the messages.
 	Alerts alerts.Options
 	Queue  outbox.Options
-	// Notify is a command that gets each notice to the operator on its standard input; empty for none.
-	Notify []string
+	// Notifiers get each notice to the operator, besides the log.
+	Notifiers []notify.Notifier
 	// Guard refuses the tool calls of sessions whose context is full; the zero value is off.
 	Guard GuardOptions
 	// TypeTexts lets texts of others be typed whole where no hook of the client works; else they wait for one.
@@ -174,9 +174,6 @@ type HandoffOptions struct {
 	// under `sm run` whose context is critical.
 	AutoDocument, AutoRotate bool
 }
-
-// GuardOptions are the settings of the guard.
-type GuardOptions = overflow.Options
 
 // Reloaded is what Options.Reload has read.
 type Reloaded struct {

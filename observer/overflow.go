@@ -2,74 +2,213 @@ package observer
 
 import (
 	"context"
+	"encoding/json"
+	"path/filepath"
 	"time"
 
 	"sm/alerts"
 	"sm/handoff/guard"
-	"sm/observer/overflow"
+	"sm/handoff/rotation"
 	"sm/transcript"
+	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
-// newGuarding makes what refuses the tool calls of full sessions. A dry run changes nothing for anybody.
-func newGuarding(a *App) *overflow.Guarding {
-	return &overflow.Guarding{
-		Options: func() *GuardOptions {
-			o := a.settings.Load().Guard
-			o.Enabled = o.Enabled && !a.o.DryRun
-			return &o
+// The guard refuses the tool calls of sessions whose context is full, by the state
+// that handoff/guard keeps in their project. These files are read and written by the
+// goroutine that serves the request, never by the loop.
+
+// GuardOptions are the settings of the guard.
+type GuardOptions struct {
+	Enabled bool
+	guard.Guard
+}
+
+// guarding reports whether tool calls are checked. A dry run refuses none.
+func (a *App) guarding() bool { return a.settings.Load().Guard.Enabled && !a.o.DryRun }
+
+const (
+	// toolCallTimeout bounds how long a tool call waits for another writer of the state, and
+	// reportTimeout how long a report does, whose successor is a moment away.
+	toolCallTimeout = time.Second
+	reportTimeout   = 100 * time.Millisecond
+)
+
+// decideToolCall reports whether the main agent's tool call is refused. The refusal is
+// stored before the answer. If it cannot be stored, the call is allowed: an agent
+// whose calls are all refused while sm cannot write could not hand over either.
+func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
+	var key alerts.Key
+	o := &a.settings.Load().Guard
+	within, cancel := context.WithTimeout(ctx, toolCallTimeout)
+	defer cancel()
+	j, err := o.Check(within, guard.ToolCall{
+		Dirs:   []string{p.SM.Project, p.CWD},
+		Client: guardClient(p.SessionID, &p.SM),
+		Alive:  a.o.Alive,
+		Exempt: func(dir string) bool { return o.Exempt(dir, p) },
+		Usage: func(s *guard.State) (usage float64) {
+			usage, key = a.usageNow(ctx, p.SessionID, s)
+			return usage
 		},
-		Alive: a.o.Alive,
-		Log:   a.log,
-		Loop:  overflowLoop{a.do},
+	})
+	if err != nil {
+		a.log.Error("a session is full, but that cannot be stored: its tool calls are not refused",
+			"session", p.SessionID, "err", err)
+		return answer
 	}
+	if j.First {
+		key.Ref = "overflow"
+		a.notifyOfGuard(ctx, key,
+			filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
+	}
+	if !j.Refuse {
+		return answer
+	}
+	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
+	return hook.Answer{Event: p.Event, Deny: o.Refusal(j.Dir, j.State)}
 }
 
-// overflowLoop is what the guarding asks of the loop.
-type overflowLoop struct {
-	do func(context.Context, func(*core)) error
+// guardedLine takes a report into the state of its session and returns what the
+// status line shows, nothing for a session without a state.
+func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
+	client := guardClient(status.SessionID, &status.SM)
+	path, s, ok := guard.Find([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
+	if !ok || s.Lifecycle == guard.SessionCompleted && !s.Overflowed {
+		return nil
+	}
+	usage := usageOf(status)
+	name := filepath.Base(filepath.Dir(path))
+	resumed := false
+	if s.Report(client, usage, now) {
+		waiting, cancel := context.WithTimeout(ctx, reportTimeout)
+		defer cancel()
+		err := guard.Update(waiting, path, func(s *guard.State) error {
+			bound := s.SessionID
+			s.Report(client, usage, now)
+			resumed = s.SessionID != bound && s.Lifecycle == guard.SessionResuming
+			return nil
+		})
+		if err != nil { // the next report does
+			a.log.Debug("a report is not stored in the session's state", "session", status.SessionID, "err", err)
+			resumed = false
+		}
+	}
+	a.notifyNotRestarted(ctx, status.SessionID, path, s)
+	if resumed { // once: from now on the session is bound
+		_, key := a.usageNow(ctx, status.SessionID, s)
+		key.Ref = "restarted"
+		a.notifyOfGuard(ctx, key, name+" goes on in a fresh context.")
+	}
+	line, _ := json.Marshal(hook.StatusAnswer{Line: a.settings.Load().Guard.Line(name, s)}) // a text has no error
+	return line
 }
 
-func (l overflowLoop) Context(ctx context.Context, session string) (x overflow.Context, err error) {
-	x.Share = guard.UsageUnknown
-	err = l.do(ctx, func(c *core) {
-		x.Key.Agent = alerts.AgentID(session)
-		x.Key.Cycle = 1
-		x.Key.Kind = alerts.KindCritical
+func guardClient(session string, o *hook.Origin) guard.Client {
+	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
+}
+
+// usageOf returns the used share of the window in a report, from its tokens if it has
+// them: its percentage is rounded.
+func usageOf(s *hook.Status) float64 {
+	window := s.Window.Size.Value
+	if tokens, known := s.Tokens(); known && window > 0 {
+		return float64(tokens) / float64(window)
+	}
+	if percent, known := s.Percent(); known {
+		return float64(percent) / 100
+	}
+	return guard.UsageUnknown
+}
+
+// notifyNotRestarted notifies the operator, once for each reason, that a full session
+// does not get its requested restart.
+func (a *App) notifyNotRestarted(ctx context.Context, session, path string, s *guard.State) {
+	_, key := a.usageNow(ctx, session, s)
+	key.Ref = "not restarted"
+	// An error means that the observer stops; the next one gets another report.
+	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
+		if !s.Overflowed || s.RestartRefused == "" {
+			delete(c.refused, path)
+			return
+		}
+		known := c.refused[path].reason == s.RestartRefused
+		c.refused[path] = refusedRestart{s.RestartRefused, time.Now()}
+		if !known {
+			c.operator(key.String(), wording.Guard+filepath.Base(filepath.Dir(path))+
+				" is full and was not restarted: "+s.RestartRefused)
+		}
+	})
+}
+
+// freshen lets a guarded session go on whose context a handoff has renewed. Its client is the process pid, which began at
+// start; with a pid of 0 it is the process that the session is known by.
+func (c *core) freshen(r rotation.Rotation, pid int, start string) {
+	a := c.app
+	c.effect(func(context.Context) func(*core, time.Time) {
+		if !a.guarding() {
+			return nil
+		}
+		path, s, ok := guard.Find([]string{r.CWD}, guard.Client{SessionID: r.Left, PID: pid, Start: start})
+		if !ok || s.SessionID == r.Next && r.Next != "" {
+			return nil // it goes on already
+		}
+		if pid == 0 {
+			pid = s.PID
+			start = s.PIDStart
+		}
+		if err := guard.Resumed(path, pid, start); err != nil {
+			a.log.Error("a guarded session cannot be marked as fresh: activate it anew", "path", path, "err", err)
+		}
+		return nil
+	})
+}
+
+// usageNow returns the used share of a session's window: from its transcript, else from
+// the engine, else from its state file, whose figure also counts if it is the newest.
+// Figures from before a compaction do not count. The key is that of a notice now.
+func (a *App) usageNow(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
+	share = guard.UsageUnknown
+	var at, opened time.Time
+	err := a.do(ctx, func(c *core) {
+		key = alerts.Key{Agent: alerts.AgentID(session), Cycle: 1, Kind: alerts.KindCritical}
 		v, err := c.fleet.View(session, time.Now())
 		if err != nil || v.SessionID != "" && v.SessionID != session {
 			return
 		}
 		p := c.policy(&v)
-		if x.Key.Agent = alerts.AgentID(v.Agent); p.Found {
-			x.Key.Cycle = p.Cycle
-			x.Opened = p.Opened
+		if key.Agent = alerts.AgentID(v.Agent); p.Found {
+			key.Cycle = p.Cycle
+			opened = p.Opened
 		}
 		switch {
 		case v.Known && v.Window.Tokens > 0 && v.Source != transcript.FromEstimate:
-			x.Share = float64(v.Tokens) / float64(v.Window.Tokens)
-			x.At = v.Reading
+			share = float64(v.Tokens) / float64(v.Window.Tokens)
+			at = v.Reading
 		case p.FromStatusline() && p.Window > 0:
-			x.Share = float64(p.Tokens) / float64(p.Window)
-			x.At = p.Read
+			share = float64(p.Tokens) / float64(p.Window)
+			at = p.Read
 		}
 	})
-	return x, err
+	if err != nil { // the loop has ended, or is late
+		a.log.Debug("a session's context is not known", "session", session, "err", err)
+	}
+	seen := s.LastHeartbeat
+	switch second := at.Truncate(time.Second); {
+	case seen.Before(opened), share >= 0 && seen.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
+	case share < 0 || seen.After(second):
+		share = s.ContextUsage
+	case seen.Equal(second): // whichever came first
+		share = max(share, s.ContextUsage)
+	}
+	return share, key
 }
 
-func (l overflowLoop) NotifyOperator(ctx context.Context, key alerts.Key, text string) error {
-	return l.do(ctx, func(c *core) { c.operator(key.String(), text) })
-}
-
-func (l overflowLoop) RestartRefused(ctx context.Context, path, reason string, key alerts.Key, text string) error {
-	return l.do(ctx, func(c *core) {
-		known := c.refused[path].reason == reason
-		c.refused[path] = refusedRestart{reason, time.Now()}
-		if !known {
-			c.operator(key.String(), text)
-		}
-	})
-}
-
-func (l overflowLoop) RestartAllowed(ctx context.Context, path string) error {
-	return l.do(ctx, func(c *core) { delete(c.refused, path) })
+// notifyOfGuard sends the operator a notice that is not one of the engine's.
+func (a *App) notifyOfGuard(ctx context.Context, key alerts.Key, text string) {
+	text = wording.Guard + text
+	err := a.do(context.WithoutCancel(ctx), func(c *core) { c.operator(key.String(), text) })
+	if err != nil { // the observer stops
+		a.log.Warn("notice for the operator", "key", key, "text", text)
+	}
 }

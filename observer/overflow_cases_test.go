@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // The figure is the transcript's, and the state file's where that is newer or alone.
@@ -33,50 +30,6 @@ func TestGuardUsage(t *testing.T) {
 	at("0.5", time.Minute)
 	g.refused("the transcript", true)
 	g.stop()
-}
-
-// Subagents have a context of their own; other sessions were never activated.
-func TestGuardLeavesOthersAlone(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.start()
-	g.shows(90)
-	g.refused("not activated", false)
-	g.activate()
-	g.shows(90)
-	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" || g.state().Overflowed {
-		t.Errorf("a subagent: %q, %+v", got, g.state())
-	}
-	g.refused("its agent", true)
-	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" {
-		t.Errorf("a subagent of a full session: %q", got)
-	}
-	g.stop()
-}
-
-func TestGuardOff(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]func(*Options){
-		"off":     func(o *Options) { o.Guard.Enabled = false },
-		"dry run": func(o *Options) { o.DryRun = true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g := newGuarded(t)
-			off(&g.o)
-			g.start()
-			g.activate()
-			before := g.state()
-			if got := g.shows(90); got != "" {
-				t.Errorf("shows %q", got)
-			}
-			g.refused("full", false)
-			if diff := cmp.Diff(before, g.state(), cmpopts.IgnoreUnexported(*before)); diff != "" {
-				t.Errorf("(-before +after):\n%s", diff)
-			}
-			g.stop()
-		})
-	}
 }
 
 // A refusal that cannot be stored is none: the agent could not hand over either.

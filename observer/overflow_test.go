@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sm/handoff/guard"
+	"sm/observer/notify"
 	"sm/transcript/claude/hook"
 )
 
@@ -30,7 +31,7 @@ func newGuarded(t testing.TB) *guarded {
 		Enabled: true,
 		Guard:   guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
 	}
-	g.o.Notify = []string{"tee", "-a", filepath.Join(g.rig.dir, "notified")}
+	g.o.Notifiers = []notify.Notifier{notify.NewCommand("tee", "-a", filepath.Join(g.rig.dir, "notified"))}
 	return g
 }
 
@@ -227,28 +228,4 @@ func TestGuard_OverflowSticks(t *testing.T) {
 			g.stop()
 		})
 	}
-}
-
-// The status line shows the session of its own client or none.
-func TestGuard_StatusLineOfTheRightSession(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.start()
-	if got := g.shows(50); got != "" {
-		t.Errorf("not activated: %q", got)
-	}
-	g.activate()
-	g.client.Start = "10"
-	if got := g.shows(50); got != "" {
-		t.Errorf("a process with the used pid: %q", got)
-	}
-	g.client = guard.Client{SessionID: uuid(3), PID: 4711, Start: "9"}
-	if got := g.shows(50); !strings.HasSuffix(got, "66%") {
-		t.Errorf("activated: %q", got)
-	}
-	g.update("lifecycle", "completed")
-	if got := g.shows(60); got != "" || g.state().ContextUsage != 0.5 {
-		t.Errorf("completed: %q, %+v", got, g.state())
-	}
-	g.stop()
 }

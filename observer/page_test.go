@@ -1,33 +1,9 @@
 package observer
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 )
-
-// TestDetailHasThoseUnderIt: the agents that work for one stand under it, and lead to their own.
-func TestDetailHasThoseUnderIt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.write(uuid(1), reply(ago(time.Minute), "m1", 40_000, 1))
-	r.write(uuid(2), reply(ago(time.Minute), "m2", 150_000, 1))
-	r.start()
-	r.joins(uuid(1), `,"name":"lead"`)
-	r.joins(uuid(2), fmt.Sprintf(`,"name":"tests","parent_session_id":%q`, uuid(1)))
-	r.get("/")
-	r.until("the parent is known", func() bool { return r.session(uuid(2)).ParentID == uuid(1) })
-	r.until("it stands there", func() bool {
-		r.get("/")
-		return strings.Contains(r.get("/?session=lead").Body, `<a href="./?session=`+uuid(2)+`"><bdi>tests</bdi></a>`)
-	})
-	if a := r.get("/?session=tests"); a.Code != 200 || strings.Contains(a.Body, `data-part="under"`) {
-		t.Errorf("%d: somebody works for one without anybody: %s", a.Code, a.Body)
-	}
-	r.stop()
-}
 
 // TestPageRoutes tests that the routes of the page are for our own user's browser,
 // and for no other site.

@@ -2,7 +2,6 @@ package observer
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -13,77 +12,39 @@ import (
 
 // enqueue offers the best message that waits for an agent to the queue of its client. Any text may go there: nothing is
 // typed, and no shell reads it.
-func (d *delivery) enqueue(agent alerts.AgentID, thread fleet.Thread, now time.Time) {
-	if v, known := d.engine.Agent(agent); known && v.Compacting {
+func (c *core) enqueue(agent alerts.AgentID, thread fleet.Thread, now time.Time) {
+	if v, known := c.engine.Agent(agent); known && v.Compacting {
 		return
 	}
-	m, ok := d.queue.Enqueue(agent, thread.ID, now)
+	m, ok := c.queue.Enqueue(agent, thread.ID, now)
 	if !ok {
 		return
 	}
-	d.agents.of(agent).typing.busy = true
-	d.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
-	text := d.sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
-	d.effects.add(queueEffect{message: m, text: text, thread: thread})
+	c.agents.of(agent).typing.busy = true
+	c.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
+	text := c.app.o.sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
+	c.effect(c.app.putInto(thread, m, text))
 }
 
-// queueEffect puts a message into the queue of a client.
-type queueEffect struct {
-	message outbox.Message
-	text    string
-	thread  fleet.Thread
-}
-
-// run puts the text there, if the offer still stands, and the agent is still in the thread. The client's command takes half a
-// second of a core: few run at a time.
-func (e queueEffect) run(ctx context.Context, r *effectRunner) outcome {
-	select {
-	case r.queueing <- struct{}{}:
-		defer func() { <-r.queueing }()
-	case <-ctx.Done():
-		return nil
-	}
-	fits := func(c *core) bool {
-		thread, _, ok := c.fleet.Thread(c.delivery.addressee(&e.message), time.Now())
-		return ok && thread.ID == e.thread.ID && c.delivery.offered(&e.message)
-	}
-	if err := r.still(ctx, fits); err != nil {
-		return enqueued{e, false, err}
-	}
-	placed, err := r.enqueuer.Enqueue(ctx, e.thread, e.message.Mark(), e.text)
-	return enqueued{e, placed, err}
-}
-
-// enqueued is the outcome of a queueEffect.
-type enqueued struct {
-	queueEffect
-	placed bool
-	err    error
-}
-
-// apply takes note of what became of a message: it is in the queue, and the transcript will show it; or it is not.
-func (o enqueued) apply(c *core, now time.Time) {
-	m := o.message
-	m.To = c.delivery.addressee(&m)
-	state := c.agents.of(m.To)
-	k := typingState{calls: state.typing.calls}
-	if !o.placed && c.delivery.offered(&m) {
-		c.queue.Unoffer(m.ID, now)
-	}
-	switch {
-	case o.placed:
-		c.queue.Placed(m.ID)
-		c.log.Info("message queued", "agent", m.To, "id", m.ID, "thread", o.thread.ID, "offers", m.Offers)
-	case errors.Is(o.err, errBusy):
-		c.log.Debug("a message is not to go into the queue any more", "agent", m.To, "id", m.ID, "thread", o.thread.ID)
-	default:
-		level := c.log.Warn
-		if state.typing.pause > 0 { // it has been said
-			level = c.log.Debug
+// putInto puts a message into the queue of a client, if the offer still holds and
+// the agent is still in the thread. The client's command takes half a second of a
+// core: few run at a time.
+func (a *App) putInto(thread fleet.Thread, m outbox.Message, text string) effect {
+	return func(ctx context.Context) func(*core, time.Time) {
+		select {
+		case a.queueing <- struct{}{}:
+			defer func() { <-a.queueing }()
+		case <-ctx.Done():
+			return nil
 		}
-		k.pause = min(max(firstRefusal, 2*state.typing.pause), longestRefusal)
-		level("a message is not queued", "agent", m.To, "id", m.ID, "thread", o.thread.ID, "err", o.err)
+		placed := false
+		err := a.still(ctx, func(c *core) bool {
+			now, _, ok := c.fleet.Thread(c.addressee(&m), time.Now())
+			return ok && now.ID == thread.ID && c.offered(&m)
+		})
+		if err == nil {
+			placed, err = a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
+		}
+		return func(c *core, now time.Time) { c.delivered(&m, placed, err, now) }
 	}
-	k.after = now.Add(k.pause)
-	state.typing = k
 }

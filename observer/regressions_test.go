@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // The tests of this file are bugs that others had in the same features, by their numbers
@@ -28,37 +26,5 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 		strings.Count(r.log.String(), "notice for the operator") != 1 {
 		t.Errorf("%v notices:\n%s", n, r.log)
 	}
-	r.stop()
-}
-
-func TestSubagentsMoveNothing(t *testing.T) {
-	t.Parallel()
-	r := newSeed(t)
-	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
-	r.sends("em", "urgent", "text")
-	before := r.session("em")
-	for _, event := range []string{
-		"PreCompact",
-		"PostCompact",
-		"SessionStart",
-		"UserPromptSubmit",
-		"PostToolUse",
-		"Stop",
-		"SubagentStop",
-		"SessionEnd",
-	} {
-		if line := r.fire(
-			"em",
-			uuid(7),
-			event,
-			`,"agent_id":"abf77f2542a28b344","source":"compact","trigger":"auto"`,
-		); line != "" {
-			t.Errorf("%s is answered with %q", event, line)
-		}
-	}
-	if diff := cmp.Diff(before, r.session("em")); diff != "" {
-		t.Errorf("the agent (-before +after):\n%s", diff)
-	}
-	r.checkMail("", "text waiting")
 	r.stop()
 }

@@ -12,38 +12,25 @@ import (
 	"sm/observer/wire"
 )
 
-func (s *server) getReminders(w http.ResponseWriter, r *http.Request) error {
-	return s.listReminders(
-		w,
-		r,
-		func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) },
-	)
-}
-
-func (s *server) getAllReminders(w http.ResponseWriter, r *http.Request) error {
-	return s.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
-}
-
-func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) error {
-	answer := api.Reminders{Reminders: []api.Reminder{}}
-	err := s.ask(r.Context(), func(c *core) error {
-		agent, err := of(c)
-		if err != nil {
-			return err
+// getReminders lists the reminders of an agent, or all without one.
+func (a *App) getReminders(w http.ResponseWriter, r *http.Request) error {
+	return respondWith(a, w, r, func(c *core) (all api.Reminders, err error) {
+		var agent alerts.AgentID
+		if id := r.PathValue("id"); id != "" {
+			if agent, err = c.fleet.Agent(id, false); err != nil {
+				return all, err
+			}
 		}
+		all.Reminders = []api.Reminder{}
 		for _, x := range c.engine.Reminders(agent) {
-			answer.Reminders = append(answer.Reminders, c.rules.reminder(x, time.Now()))
+			all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
 		}
-		return nil
+		return all, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postReminder adds a reminder. The status 201 means that it is stored.
-func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
 	if err := respond.ReadJSON(
@@ -53,11 +40,11 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	); err != nil {
 		return err
 	}
-	x, text := wire.NewReminder(&in, s.settings.Load().Queue.MessageBytes, now)
+	x, text := wire.NewReminder(&in, a.settings.Load().Queue.MessageBytes, now)
 	if text != "" {
 		return respond.Refuse(http.StatusUnprocessableEntity, text)
 	}
-	err := s.update(r.Context(), func(c *core) (err error) {
+	err := a.update(r.Context(), func(c *core) (err error) {
 		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
 			return err
 		}
@@ -65,11 +52,11 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 			return respond.ErrManyReminders
 		}
 		err = c.engine.Remind(x)
-		c.rules.next = now // ask it soon
+		c.next = now // ask it soon
 		return err
 	})
 	if errors.Is(err, respond.ErrNotStored) { // the caller does not have its id
-		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
+		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
 	}
 	if err != nil {
 		return err
@@ -78,53 +65,42 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
+func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("reminder")
-	dropped := api.Reminders{Reminders: []api.Reminder{}}
-	err := s.update(r.Context(), func(c *core) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Reminders, error) {
+		dropped := api.Reminders{Reminders: []api.Reminder{}}
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
-			return err
+			return dropped, err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if id == "all" || id == x.ID {
-				c.rules.unsay(agent, x.ID, now)
+				c.unsay(agent, x.ID, time.Now())
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, wire.Reminder(gone))
 				}
 			}
 		}
 		if len(dropped.Reminders) == 0 && id != "all" {
-			return respond.ErrNoReminder
+			return dropped, respond.ErrNoReminder
 		}
-		return nil
+		return dropped, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, dropped)
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
+func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	n := 0
-	err := s.update(r.Context(), func(c *core) error {
+	return respondStored(a, w, r, http.StatusOK, func(c *core) (n api.Reset, err error) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err != nil {
-			return err
+			return n, err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if x.Periodic() {
-				c.rules.unsay(agent, x.ID, now)
+				c.unsay(agent, x.ID, now)
 			}
 		}
-		n = c.engine.ResetReminders(agent, now)
-		return nil
+		return api.Reset{Reset: c.engine.ResetReminders(agent, now)}, nil
 	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, api.Reset{Reset: n})
 }

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"context"
 	"strings"
 	"time"
 	"unicode"
@@ -20,28 +21,33 @@ type callers struct {
 
 // request looks at who asks for whom, and what for. The document has not been looked at
 // then.
-func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.Time) (x rotation.Rotation, err error) {
-	agent, err := h.fleet.Agent(id, false)
+func (c *core) requestHandoff(
+	id string,
+	in api.NewHandoff,
+	line callers,
+	now time.Time,
+) (x rotation.Rotation, err error) {
+	agent, err := c.fleet.Agent(id, false)
 	if err != nil {
 		return x, err
 	}
-	s, _ := h.fleet.Location(agent)
-	asks, err := h.fleet.Agent(in.Requester, false)
-	caller, known := h.fleet.Caller(line.list)
+	s, _ := c.fleet.Location(agent)
+	asks, err := c.fleet.Agent(in.Requester, false)
+	caller, known := c.fleet.Caller(line.list)
 	switch {
 	case err != nil || asks != agent, known && caller != agent, !known && line.ok && s.At.PID != 0:
 		err = respond.ErrNotSelf
 	case s.Provider == codexApp:
 		err = respond.ErrCodexApp
-	case h.dryRun:
+	case c.dryRun:
 		err = respond.ErrDryRun
-	case s.Daemon && !h.agents.look(agent).run.restarts(now):
+	case s.Daemon && !c.agents.look(agent).run.restarts(now):
 		err = respond.ErrDaemon
-	case (s.Heard || s.Open) && s.At.Pane == "" && !h.agents.look(agent).run.restarts(now):
+	case (s.Heard || s.Open) && s.At.Pane == "" && !c.agents.look(agent).run.restarts(now):
 		err = respond.ErrNoWay
 	}
 	if err != nil {
-		h.rotations.Refuse()
+		c.rotations.Refuse()
 		return x, err
 	}
 	x = rotation.Rotation{
@@ -58,53 +64,61 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 	return x, nil
 }
 
-func (h *handoffs) schedule(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
-	r, effects, err := h.rotations.Schedule(r, now)
-	h.perform(effects, now)
+func (c *core) scheduleHandoff(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
+	r, effects, err := c.rotations.Schedule(r, now)
+	c.perform(effects, now)
 	return r, err
 }
 
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
-func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
-	if !h.settings.Handoff.AutoRotate || h.dryRun || !h.agents.look(agent).run.restarts(now) {
+func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
+	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.agents.look(agent).run.restarts(now) {
 		return
 	}
-	s, ok := h.fleet.Location(agent)
-	if _, open := h.rotations.Open(agent); open || !ok || s.Path == "" {
+	s, ok := c.fleet.Location(agent)
+	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := h.schedule(rotation.Rotation{
+	x, err := c.scheduleHandoff(rotation.Rotation{
 		ID:      rotation.NewID(),
 		Agent:   agent,
 		Session: s.Session,
 		CWD:     s.Project,
 	}, now)
 	if err != nil {
-		h.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
+		c.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
 		return
 	}
-	h.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
+	c.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
 }
 
 // order gives a run its order, and wakes the poll that waits for it.
-func (h *handoffs) order(r rotation.Rotation) {
-	x := h.run(r.Agent)
+func (c *core) order(r rotation.Rotation) {
+	x := c.runOf(r.Agent)
 	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
 	close(x.news)
 	x.news = make(chan struct{})
 }
 
-func (h *handoffs) run(agent alerts.AgentID) *run {
-	x := h.agents.of(agent)
+func (c *core) runOf(agent alerts.AgentID) *run {
+	x := c.agents.of(agent)
 	if x.run == nil {
 		x.run = &run{news: make(chan struct{})}
 	}
 	return x.run
 }
 
-// issueEffect gives a run its order once that is stored.
-type issueEffect struct{ rotation rotation.Rotation }
+// issue gives a run its order once that is stored.
+func (c *core) issue(id rotation.ID) {
+	c.effect(func(context.Context) func(*core, time.Time) {
+		return func(c *core, _ time.Time) {
+			if r, ok := c.rotations.Find(id); ok && r.State == rotation.Clearing {
+				c.order(r)
+			}
+		}
+	})
+}
 
 // polled is what a poll has found: an order, or the channel on which one will come.
 type polled struct {
@@ -114,40 +128,40 @@ type polled struct {
 }
 
 // polled records a poll and returns the instruction for its run.
-func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
-	agent, err := h.fleet.Agent(id, true)
+func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
+	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
 		return p, err
 	}
-	x := h.run(agent)
+	x := c.runOf(agent)
 	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
-	open, ok := h.rotations.Open(agent)
+	open, ok := c.rotations.Open(agent)
 	if first && ok &&
 		string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
 			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
 		}
-		h.step(in, now)
+		c.rotate(in, now)
 		if in.Untouched {
-			h.delivery.notCarried(agent, now)
+			c.notCarried(agent, now)
 		}
-		open, ok = h.rotations.Open(agent)
+		open, ok = c.rotations.Open(agent)
 	}
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
 	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing &&
 		asked.Restarting != x.order.Rotation {
-		s, _ := h.fleet.Location(agent)
-		switch _, idle := h.delivery.idle(agent, now); {
+		s, _ := c.fleet.Location(agent)
+		switch _, idle := c.idle(agent, now); {
 		case idle && s.Session == open.Left:
 			p.order = x.order
-		case h.fleet.Gone(agent): // an older run between two clients does not say for which order
+		case c.fleet.Gone(agent): // an older run between two clients does not say for which order
 		default: // it works on: this run has not carried the order out, or else it would say so
 			x.order = api.Instruction{}
-			h.step(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
-			h.delivery.notCarried(agent, now)
+			c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
+			c.notCarried(agent, now)
 		}
 	}
 	p.news = x.news
@@ -157,8 +171,8 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 
 // restarting reports whether a client is being restarted or has not shown its
 // prompt yet. Until then no transcript shows what it lacks.
-func (h *handoffs) restarting(agent alerts.AgentID) bool {
-	r, open := h.rotations.Open(agent)
+func (c *core) restarting(agent alerts.AgentID) bool {
+	r, open := c.rotations.Open(agent)
 	return open && r.Way == rotation.WayRestart && r.State.Touched()
 }
 

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sm/alerts"
-	"sm/transcript"
 )
 
 // TestCriticalNoticeNamesFiles: the critical notice names the files that the agent read again after its last compaction,
@@ -86,43 +83,5 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 			}
 			r.stop()
 		})
-	}
-}
-
-// TestRereadOfTheProject: an agent that has read nothing again gets the files of others in its project, at most five,
-// those of most tokens first.
-func TestRereadOfTheProject(t *testing.T) {
-	t.Parallel()
-	c := applied(t)
-	c.settings = &Settings{Rereads: true}
-	for i, s := range []struct {
-		cwd   string
-		files int
-	}{{"/home/dev/web", 0}, {"/home/dev/web", 7}, {"/home/dev/api", 2}} {
-		b := transcript.Bill{Key: transcript.Key(i + 1), At: 1, Replies: 3}
-		for n := range s.files {
-			b.Files = append(b.Files, transcript.Reread{
-				Key:    transcript.Key(n),
-				Name:   fmt.Sprintf("%s/%d.go", s.cwd[10:], n),
-				Reads:  1,
-				Tokens: int64(100 * n),
-			})
-		}
-		c.fleet.Apply(transcript.Change{
-			Cursor: transcript.Cursor{Path: fmt.Sprintf("/x/%s.jsonl", uuid(i))},
-			Name:   uuid(i),
-			Whole:  true,
-			Session: transcript.Session{
-				CWD:     s.cwd,
-				Lines:   1,
-				Active:  5,
-				Started: 1,
-			},
-			Bills: []transcript.Bill{b},
-		})
-	}
-	got := strings.Join(c.reread(alerts.AgentID(uuid(0)), time.Unix(1, 0)), " ")
-	if want := "web/6.go web/5.go web/4.go web/3.go web/2.go"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

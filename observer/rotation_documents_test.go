@@ -87,44 +87,6 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 	}
 }
 
-// TestRotation_Document_ConsumedByTheTranscriptAlone: a client that is gone before it writes
-// the answer down has not heard it; the next one of the agent does.
-func TestRotation_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
-	t.Parallel()
-	r, _, a := newRotationRig(t, nil)
-	d := r.leaves("w1", "Next: CI.", time.Minute)
-	for range 2 {
-		text := r.fire("w1", uuid(50), "SessionStart", `,"source":"startup","cwd":"/home/dev/web"`) // and no transcript
-		if !strings.Contains(text, d.ID) {
-			t.Fatalf("told %q", text)
-		}
-	}
-	r.documentIs(d.ID, handoff.StatusActive)
-	a.starts("startup")
-	if got := a.heard(); len(got) != 1 || !strings.Contains(got[0], d.ID) {
-		t.Errorf("heard %q", got)
-	}
-	r.documentIs(d.ID, handoff.StatusConsumed)
-	r.ends()
-}
-
-func TestRotation_Document_NoneBesideTheResumePrompt(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	left := r.leaves("w1", "Of an earlier one.", time.Minute)
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	h := r.handoffIs(id, "confirmed")
-	a.checkHeard("the prompt, and no document besides", "typed: /clear", "typed: "+resume(doc))
-	r.documentIs(h.Document, handoff.StatusConsumed)
-	a.starts("resume")
-	if got := strings.Join(a.heard(), "\n"); strings.Contains(got, h.Document) || strings.Contains(got, left.ID) {
-		t.Errorf("heard %s", got)
-	}
-	r.ends()
-}
-
 func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })

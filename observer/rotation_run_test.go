@@ -2,9 +2,7 @@ package observer
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -128,80 +126,6 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_NotByItself: without auto_rotate, and without a run, no agent rotates that
-// has not asked for it.
-func TestRotation_NotByItself(t *testing.T) {
-	t.Parallel()
-	for name, on := range map[string]bool{"switched off": false, "no run": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoRotate = on })
-			if !on {
-				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-			}
-			a.context = 131_000
-			a.works("Grow.")
-			r.until("critical", func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "w1/1/critical") })
-			a.ends()
-			if n := len(r.handoffs()); n != 0 {
-				t.Errorf("%d handoffs", n)
-			}
-			r.ends()
-		})
-	}
-}
-
-// TestRotation_Safety_NoRestartIsLeft: the budget is checked before anything is ended. The
-// client goes on, its messages come, and it gets the reason.
-func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	in := run.order()
-	m := r.sends("w1", "sequential", "Look at CI.")
-	r.polls("w1", api.Run{Handled: in.Rotation, Outcome: api.OutcomeExhausted, Reason: "no restart is left"})
-	r.handoffIs(id, "failed: restarts_exhausted")
-	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
-	r.until("the agent is told", func() bool {
-		return strings.Contains(
-			strings.Join(a.heard(), "\n"),
-			doc+" did not take place: restarts exhausted: no restart is left. Your context is as it was",
-		)
-	})
-	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
-		t.Errorf("%+v", s)
-	}
-	r.ends()
-}
-
-// TestRotation_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
-func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
-	t.Parallel()
-	r, c, a := newRotationRig(t, nil)
-	c.enter("w2", 5)
-	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
-	doc := c.doc("doc.md", "Next: CI.")
-	id := a.hands(doc)
-	a.ends()
-	run.order()
-	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
-		r.polls("w2", api.Run{
-			CanRestart:   true,
-			RestartsLeft: 10,
-			Handled:      id,
-			Outcome:      outcome,
-			Reason:       "x",
-		}).hangUp()
-		r.handoffIs(id, "clearing")
-	}
-	a.restarts(4, resume(doc))
-	r.handoffIs(id, "confirmed")
-	r.ends()
-}
-
 // TestRotation_TheSameOrderOnce: an observer that ends while an order is out gives the
 // same one again, which a run carries out once however often it is said; when it has been
 // carried out there is none.
@@ -247,59 +171,5 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 			}
 			r.ends()
 		})
-	}
-}
-
-// TestRotation_BetweenTwoClients: while one client follows another, the run's questions take no order back, be
-// there no registry at all or one that has forgotten the first client. A run of an older version does not say what it
-// is about.
-func TestRotation_BetweenTwoClients(t *testing.T) {
-	t.Parallel()
-	for _, restarting := range []bool{true, false} {
-		for _, listed := range []string{"no registry", "forgotten", "left"} {
-			t.Run(fmt.Sprintf("it says so %v, %s", restarting, listed), func(t *testing.T) {
-				t.Parallel()
-				r, c, a := newRotationRig(t, nil)
-				entry := filepath.Join(r.dir, "sessions", "3.json")
-				run := r.polls("w1", api.Run{Client: 1, CanRestart: true, RestartsLeft: 10})
-				doc := c.doc("doc.md", "Next: CI.")
-				id := a.hands(doc)
-				a.ends()
-				in := run.order()
-				between := api.Run{CanRestart: true, RestartsLeft: 9}
-				if restarting {
-					between.Restarting = id
-				}
-				if listed != "left" {
-					noErrors(t, os.Remove(entry))
-				}
-				a.cast.set(func() { a.cast.dead[a.start] = true })
-				r.until("the client is known to have ended", func() bool {
-					gone := false
-					noErrors(t, r.app.do(t.Context(), func(c *core) {
-						_, idle := c.delivery.idle("w1", time.Now())
-						gone = !idle || listed == "left"
-					}))
-					return gone
-				})
-				asks := r.polls("w1", between)
-				r.handoffIs(id, "clearing")
-				b := a.restarts(4, in.Prompt)
-				r.polls("w1", api.Run{
-					Client:       2,
-					CanRestart:   true,
-					RestartsLeft: 9,
-					Handled:      id,
-					Outcome:      api.OutcomeRestarted,
-				})
-				r.handoffIs(id, "confirmed")
-				b.checkHeard("no document besides the prompt")
-				if len(asks.orders) > 0 &&
-					(restarting || listed != "left") { // the same order again is carried out once
-					t.Errorf("another order: %+v", <-asks.orders)
-				}
-				r.ends()
-			})
-		}
 	}
 }

@@ -15,68 +15,68 @@ import (
 )
 
 // act does what the engine decided.
-func (p *rules) act(actions []alerts.Action, now time.Time) {
+func (c *core) act(actions []alerts.Action, now time.Time) {
 	for _, action := range actions {
 		switch x := action.(type) {
 		case alerts.Say:
-			p.say(x, now)
+			c.say(x, now)
 		case alerts.Withdraw:
-			p.queue.Withdraw(x.Keys, now)
+			c.queue.Withdraw(x.Keys, now)
 		case alerts.SetLevel:
-			p.levels.Set(x)
+			c.levels.Set(x)
 		case alerts.Remind:
-			p.remind(&x, now)
+			c.remind(&x, now)
 		case alerts.Skip:
-			p.skip(&x, now)
+			c.skip(&x, now)
 		case alerts.Opened:
-			p.handoffs.opened(&x, now)
-			p.agents.opened(&x, now)
-			p.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
+			c.opened(&x, now)
+			c.agents.curve(x.Agent, now).Cycle(&x)
+			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
 		}
 	}
 }
 
 // say delivers a notice to its recipient.
-func (p *rules) say(s alerts.Say, now time.Time) {
-	p.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "at", s.At, "dry_run", p.dryRun)
-	if p.dryRun {
+func (c *core) say(s alerts.Say, now time.Time) {
+	c.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "at", s.At, "dry_run", c.dryRun)
+	if c.dryRun {
 		return
 	}
-	p.note(&s, now)
-	p.withReread(&s, now)
+	c.note(&s, now)
+	c.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
-		p.operator(s.Key.String(), s.Text)
+		c.operator(s.Key.String(), s.Text)
 		return
 	}
-	if !p.reachable(now) {
-		p.log.Debug("no hook was ever seen; the notice is dropped", "key", s.Key)
+	if !c.reachable(now) {
+		c.log.Debug("no hook was ever seen; the notice is dropped", "key", s.Key)
 		return
 	}
 	if s.Key.Kind == alerts.KindCritical {
-		p.handoffs.rotateByItself(s.To.Agent, now)
+		c.rotateByItself(s.To.Agent, now)
 	}
 	to := s.To.Agent
-	if agent, err := p.fleet.Agent(string(to), true); err == nil {
+	if agent, err := c.fleet.Agent(string(to), true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
-	if _, err := p.queue.Put(outbox.Message{
+	if _, err := c.queue.Put(outbox.Message{
 		Key:   s.Key,
 		To:    to,
 		Mode:  s.Mode,
 		Text:  s.Text,
 		Plain: s.Plain,
 	}, madeAt(&s, now)); err != nil {
-		p.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
+		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
 }
 
 // withReread adds the files to the agent's own critical notice.
-func (p *rules) withReread(s *alerts.Say, now time.Time) {
+func (c *core) withReread(s *alerts.Say, now time.Time) {
 	if s.Key.Kind != alerts.KindCritical || s.To.Role != alerts.Self {
 		return
 	}
-	names := p.reread(s.To.Agent, now)
+	names := c.reread(s.To.Agent, now)
 	if len(names) == 0 {
 		return
 	}
@@ -87,15 +87,15 @@ func (p *rules) withReread(s *alerts.Say, now time.Time) {
 }
 
 // reread names the files that an agent may need again, if the settings allow it.
-func (p *parts) reread(agent alerts.AgentID, now time.Time) []string {
-	if !p.settings.Rereads {
+func (c *core) reread(agent alerts.AgentID, now time.Time) []string {
+	if !c.settings.Rereads {
 		return nil
 	}
-	v, err := p.fleet.View(string(agent), now)
+	v, err := c.fleet.View(string(agent), now)
 	if err != nil {
 		return nil
 	}
-	return rereads.Names(&v, p.fleet.All(now))
+	return rereads.Names(&v, c.fleet.All(now))
 }
 
 // replayedWithin bounds how old what a notice is about may be for the notice to count as made then.
@@ -109,34 +109,37 @@ func madeAt(s *alerts.Say, now time.Time) time.Time {
 	return s.At
 }
 
-// note marks a notice on the curve of whom it is about.
-func (p *rules) note(s *alerts.Say, now time.Time) {
-	p.edits.Add(1)
-	v, _ := p.engine.Agent(s.Key.Agent)
-	p.agents.said(s, v.Tokens, now)
-}
-
-func (p *rules) ask(now time.Time) {
-	p.ticked = now
-	var actions []alerts.Action
-	actions, p.next = p.engine.Tick(now)
-	p.act(actions, now)
-}
-
-// writeLevels writes all level files anew: they are no more than a picture of the state.
-func (p *rules) writeLevels() {
-	known := map[string]bool{}
-	for _, id := range p.engine.IDs() {
-		known[levels.Name(string(id))] = true
-		p.level(id)
+// note marks a notice on the curve of the agent that it is about. That of a
+// compaction has a mark already.
+func (c *core) note(s *alerts.Say, now time.Time) {
+	c.edits.Add(1)
+	if s.Key.Kind != alerts.KindCompacted {
+		v, _ := c.engine.Agent(s.Key.Agent)
+		c.agents.curve(s.Key.Agent, now).Note(s.At, uint8(s.Key.Kind), 0, v.Tokens)
 	}
-	p.levels.Keep(known)
+}
+
+func (c *core) tick(now time.Time) {
+	c.ticked = now
+	var actions []alerts.Action
+	actions, c.next = c.engine.Tick(now)
+	c.act(actions, now)
+}
+
+// setLevels writes all level files anew: they are no more than a picture of the state.
+func (c *core) setLevels() {
+	known := map[string]bool{}
+	for _, id := range c.engine.IDs() {
+		known[levels.Name(string(id))] = true
+		c.setLevel(id)
+	}
+	c.levels.Keep(known)
 }
 
 // level writes the level file of an agent anew.
-func (p *rules) level(agent alerts.AgentID) {
-	if v, known := p.engine.Agent(agent); known {
-		p.levels.Set(alerts.SetLevel{
+func (c *core) setLevel(agent alerts.AgentID) {
+	if v, known := c.engine.Agent(agent); known {
+		c.levels.Set(alerts.SetLevel{
 			Agent:   v.Agent,
 			Level:   v.Level,
 			Percent: v.Percent,
@@ -146,29 +149,26 @@ func (p *rules) level(agent alerts.AgentID) {
 	}
 }
 
-// levelEffect writes level files, for scripts.
-type levelEffect struct{ *levels.Changes }
-
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.
-func (p *rules) remind(r *alerts.Remind, now time.Time) {
+func (c *core) remind(r *alerts.Remind, now time.Time) {
 	if r.Forced {
-		p.log.Warn(
+		c.log.Warn(
 			"a reminder does not wait any longer for the end of a compaction",
 			"agent", r.Reminder.Agent,
 			"id", r.Reminder.ID,
 			"late", r.Late,
 		)
 	}
-	if p.dryRun {
-		p.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
+	if c.dryRun {
+		c.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
 		return
 	}
-	if agent, err := p.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
+	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
 		r.Reminder.Agent = agent
 	}
-	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // a new text replaces earlier ones
-	_, err := p.queue.Put(outbox.Message{
+	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // a new text replaces earlier ones
+	_, err := c.queue.Put(outbox.Message{
 		To:        r.Reminder.Agent,
 		From:      r.Reminder.From,
 		Ref:       saying(&r.Reminder),
@@ -178,7 +178,7 @@ func (p *rules) remind(r *alerts.Remind, now time.Time) {
 		Unmetered: true,
 	}, now)
 	if err != nil {
-		p.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
+		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
 	}
 }
 
@@ -188,18 +188,18 @@ const sayings = "reminder/"
 func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
 
 // skip takes back what periodic reminders have said: their agent begins to compact.
-func (p *rules) skip(s *alerts.Skip, now time.Time) {
+func (c *core) skip(s *alerts.Skip, now time.Time) {
 	for _, id := range s.Reminders {
-		p.engine.Skipped(p.unsay(s.Agent, id, now))
+		c.engine.Skipped(c.unsay(s.Agent, id, now))
 	}
 }
 
 // unsay withdraws the texts of a reminder that were not delivered yet.
-func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
-	for _, m := range p.queue.Of(agent) {
+func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
+	for _, m := range c.queue.Of(agent) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {
-			if _, err := p.queue.Cancel(agent, m.ID, now); err != nil {
-				p.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
+			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
+				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
 				continue
 			}
 			n++
@@ -209,9 +209,9 @@ func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 }
 
 // reminder is a reminder as the API gives it, with what keeps it back.
-func (p *rules) reminder(r alerts.Reminder, now time.Time) api.Reminder {
+func (c *core) reminderOf(r alerts.Reminder, now time.Time) api.Reminder {
 	out := wire.Reminder(r)
-	v, known := p.engine.Agent(r.Agent)
+	v, known := c.engine.Agent(r.Agent)
 	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
 		out.State = api.ReminderHeld
 	}

@@ -8,10 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/metrics"
 	"sm/observer/persist"
-	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -20,12 +18,12 @@ import (
 const scrapeTimeout = 5 * time.Second
 
 // getMetrics answers a scrape.
-func (s *server) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.snapshot(r.Context(), time.Now())
+func (a *App) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.snapshot(r.Context(), time.Now())
 	if err != nil {
 		return err
 	}
-	s.metrics.Serve(w, r, all)
+	a.metrics.Serve(w, r, all)
 	return nil
 }
 
@@ -34,32 +32,34 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	settings := a.settings.Load()
-	s := &metrics.Snapshot{HideProject: settings.HideProject, Hooks: map[hook.Event]uint64{persist.OtherHook: 0}}
+	s := &metrics.Snapshot{
+		HideProject:  settings.HideProject,
+		ReloadFailed: a.reloads.failed.Load(),
+		ReloadedAt:   time.UnixMilli(a.reloads.at.Load()),
+		Hooks:        map[hook.Event]uint64{persist.OtherHook: 0},
+	}
 	for _, event := range hook.Events() {
 		s.Hooks[event] = 0
 	}
-	s.Unknown = map[metrics.Unknown]uint64{}
 	err := a.do(ctx, func(c *core) {
 		ttl := settings.SessionTTL
 		for v := range c.fleet.All(now) {
 			if v.Left || !v.Client.Runs() && ttl > 0 && now.Sub(v.Seen()) > ttl {
 				continue
 			}
-			policy, _ := c.engine.Agent(alerts.AgentID(v.Agent))
-			s.Sessions = append(s.Sessions, &metrics.Session{
-				View:   v,
-				Policy: policy,
-				State:  wire.StateOf(v),
-				Queued: c.queue.WaitingFor(alerts.AgentID(v.Agent)),
-			})
+			s.Sessions = append(s.Sessions, c.session(&v))
 		}
-		s.Fleet, s.Alerts, s.Messages, s.Handoffs = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.rotations.Counters()
-		s.Queued, s.Limits = c.queue.Waiting(), c.fleet.Limits(now)
+		s.Fleet = c.fleet.Counters()
+		s.Alerts = c.engine.Counters()
+		s.Messages = c.queue.Counters()
+		s.Handoffs = c.rotations.Counters()
+		s.Queued = c.queue.Waiting()
+		s.Limits = c.fleet.Limits(now)
 		for i := range s.Fleet.Others {
 			s.Fleet.Others[i].Expire(transcript.InstantOf(now))
 		}
 		maps.Copy(s.Hooks, c.hooks.By)
-		maps.Copy(s.Unknown, c.unknown)
+		s.Unknown = maps.Clone(c.unknown)
 	})
 	if err != nil {
 		return nil, err

@@ -32,13 +32,13 @@ func (c *core) policy(v *fleet.View) (p wire.Policy) {
 	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
 		p.Handoff = r.State.String()
 	}
-	p.Hooks = c.delivery.hooksWork(alerts.AgentID(v.Agent))
+	p.Hooks = c.hooksWork(alerts.AgentID(v.Agent))
 	if p.Found || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
 		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
 			if m.State == outbox.Waiting || m.State == outbox.Offered {
 				p.Queued++
 			}
-			if c.delivery.waitsFor(&m) != "" {
+			if c.waitsFor(&m) != "" {
 				p.Waiting++
 			}
 		}
@@ -65,7 +65,7 @@ func (c *core) head(now time.Time) api.Sessions {
 // getSessions returns all sessions, with recent=1 only those that the page shows.
 // With client=codex it returns only those of that client, with trend=1 each has
 // the recent sizes of its context.
-func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
+func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	recent, err := flagOf(r, "recent", "all sessions")
 	if err != nil {
 		return err
@@ -78,13 +78,13 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var head api.Sessions
 	var parts []part
-	err = s.do(r.Context(), func(c *core) {
+	err = a.do(r.Context(), func(c *core) {
 		head = c.head(now)
-		head.Demo = s.o.Demo
+		head.Demo = a.o.Demo
 		head.Sessions = []api.Session{}
 		if recent {
 			var views []fleet.View
-			views, head.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
+			views, head.Others = c.recent(now, a.settings.Load().SessionTTL, a.settings.Load().MaxSessions, client)
 			parts = append(parts, func(*core) []fleet.View { return views })
 			return
 		}
@@ -97,7 +97,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	return respond.Stream(w, &head, func(yield func(any, error) bool) {
 		for _, part := range parts {
-			sessions, err := s.sessions(r.Context(), now, part, trend)
+			sessions, err := a.sessions(r.Context(), now, part, trend)
 			for i := range sessions {
 				if !yield(&sessions[i], nil) {
 					return
@@ -139,10 +139,10 @@ func (c *core) views(keys []fleet.Row, now time.Time, client string) []fleet.Vie
 
 // sessions returns one part of the sessions. With their trends it reads the ends of
 // transcripts that are not in their curves yet, for a limited time since began.
-func (s *server) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
+func (a *App) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
 	for filled := false; ; filled = true {
 		var left []unread
-		err = s.do(ctx, func(c *core) {
+		err = a.do(ctx, func(c *core) {
 			all = nil
 			left = nil
 			for _, v := range of(c) {
@@ -160,17 +160,17 @@ func (s *server) sessions(ctx context.Context, began time.Time, of part, trend b
 		if err != nil || filled {
 			return all, err
 		}
-		if _, some := s.fillAll(ctx, left, began); !some {
+		if _, some := a.fillAll(ctx, left, began); !some {
 			return all, nil
 		}
 	}
 }
 
-func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
+func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var answer api.Session
 	var latest []fleet.Subagent
-	err := s.ask(r.Context(), func(c *core) error {
+	err := a.ask(r.Context(), func(c *core) error {
 		v, err := c.fleet.View(r.PathValue("id"), now)
 		if err == nil {
 			answer, latest = c.session(&v), c.fleet.Subagents(v.Agent)

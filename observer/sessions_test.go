@@ -223,7 +223,7 @@ func TestNotReady(t *testing.T) {
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
 	defer app.Stop(t.Context())
-	site := httptest.NewServer((&server{app}).metricsRoutes())
+	site := httptest.NewServer(app.metricsRoutes())
 	defer site.Close()
 	want := map[string]answer{
 		"/-/healthy": {Code: 200, Body: "healthy\n"},
@@ -247,9 +247,9 @@ func TestNotReady(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for path, h := range map[string]http.Handler{
-		"/metrics":    respond.Handler((&server{app}).getMetrics),
-		"/sessions":   respond.Handler((&server{app}).getSessions),
-		"/sessions/x": respond.Handler((&server{app}).getSession),
+		"/metrics":    respond.Handler(app.getMetrics),
+		"/sessions":   respond.Handler(app.getSessions),
+		"/sessions/x": respond.Handler(app.getSession),
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
@@ -264,44 +264,4 @@ func TestNotReady(t *testing.T) {
 	if diff := cmp.Diff(want, ask()); diff != "" {
 		t.Errorf("when ready (-want +got):\n%s", diff)
 	}
-}
-
-// TestSessionFound tests the ids by which a session is found.
-func TestSessionFound(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ids := []string{
-		"aaaaaaaa-0000-4000-8000-000000000001",
-		"aaaaaaaa-0000-4000-8000-000000000002",
-		"bbbbbbbb-0000-4000-8000-000000000003",
-	}
-	for i, id := range ids {
-		r.write(id, reply(ago(time.Duration(i)*time.Minute), fmt.Sprint("m", i), 50_000+i, 1))
-	}
-	r.client(4711, ids[2], `,"name":"web frontend/ü"`)
-	r.start()
-	r.until(
-		"the client is known",
-		func() bool { return r.get("/sessions/web%20frontend%2F%C3%BC").Code == http.StatusOK },
-	)
-	for path, want := range map[string]int{
-		ids[2]:                     200,
-		"bbbbbbbb":                 200,
-		"bbbbbbb":                  404,
-		"aaaaaaaa-":                409,
-		"%2F":                      404,
-		"..%2F..%2Fetc%2Fpasswd":   404,
-		"bbbbbbbb%00":              404,
-		"%ff%fe":                   404,
-		"..":                       404,
-		"bbbbbbbb/x":               404,
-		strings.Repeat("b", 6000):  404,
-		strings.Repeat("b", 14000): 431,
-	} {
-		a := sendRaw(t, r.tcp(), "GET /sessions/"+path+" HTTP/1.1\r\nHost: "+r.tcp().String()+"\r\n\r\n")
-		if a.Code != want || len(a.Body) > 4000 {
-			t.Errorf("%.40s: %d with %d bytes, want %d", path, a.Code, len(a.Body), want)
-		}
-	}
-	r.stop()
 }

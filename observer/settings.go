@@ -79,8 +79,8 @@ func (a *App) Reload(ctx context.Context) error {
 }
 
 // postReload is POST /-/reload.
-func (s *server) postReload(w http.ResponseWriter, r *http.Request) error {
-	err := s.Reload(r.Context())
+func (a *App) postReload(w http.ResponseWriter, r *http.Request) error {
+	err := a.Reload(r.Context())
 	if _, bad := errors.AsType[*BadSettingsError](err); bad {
 		return respond.Refuse(http.StatusUnprocessableEntity, err.Error())
 	}

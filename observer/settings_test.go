@@ -14,24 +14,6 @@ import (
 	"sm/transcript"
 )
 
-// TestApplyTypeTexts: a text that has waited for a hook is typed once it may be.
-func TestApplyTypeTexts(t *testing.T) {
-	t.Parallel()
-	s := &stage{asks: true}
-	r := hookless(t, s, func(*Options) {})
-	r.send(uuid(1), "Look at CI.")
-	if lines, _ := s.typed(); len(lines) > 0 {
-		t.Fatalf("typed %q", lines)
-	}
-	to := r.o.Settings
-	to.TypeTexts = true
-	noErrors(t, r.app.Apply(t.Context(), to))
-	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
-	if lines, _ := s.typed(); !strings.HasPrefix(lines[0], "[sm message] Look at CI. #") {
-		t.Errorf("typed %q", lines)
-	}
-}
-
 // TestApplyRefused: settings that do not hold change nothing, the good ones among them neither.
 func TestApplyRefused(t *testing.T) {
 	t.Parallel()
@@ -177,7 +159,7 @@ func TestApply(t *testing.T) {
 		{"windows", func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) }, "200000", "1000000"},
 		{
 			"channels",
-			func() string { return r.app.documents.Channel("/home/dev/web/src").Name },
+			func() string { return handoff.ChannelOf(r.app.handoffs().Channels, "/home/dev/web/src").Name },
 			"-home-dev-web-src",
 			"site",
 		},

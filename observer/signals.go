@@ -11,7 +11,6 @@ import (
 	"sm/alerts/outbox"
 	"sm/observer/alertmanager"
 	"sm/observer/api"
-	"sm/observer/documents"
 	"sm/observer/fleet"
 	"sm/observer/respond"
 	"sm/transcript"
@@ -24,7 +23,7 @@ import (
 // A signal that only shows activity is answered before it is stored: nothing
 // depends on it, and the client waits for the answer. Signals that open cycles,
 // and messages in answers, are stored first.
-func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	body, err := respond.ReadBody(r)
 	if err != nil {
@@ -35,20 +34,20 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
 	}
 	if p.Event == hook.StatusLine {
-		return s.postStatus(w, r, body, now)
+		return a.postStatus(w, r, body, now)
 	}
-	s.learn(r.Context(), p.TranscriptPath, p.SessionID)
-	client := s.o.Clients.Named(p.SM.Client)
+	a.learn(r.Context(), p.TranscriptPath, p.SessionID)
+	client := a.o.Clients.Named(p.SM.Client)
 	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
-		s.awaitReply(r.Context(), &p)
+		a.awaitReply(r.Context(), &p)
 	}
-	answer, offered, err := s.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && s.guard.On() {
-		answer = s.guard.DecideToolCall(r.Context(), &p)
+	answer, offered, err := a.answerHook(r.Context(), &p, now)
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && a.guarding() {
+		answer = a.decideToolCall(r.Context(), &p)
 	}
 	if err != nil {
 		if offered != "" { // it was not delivered; if the loop has stopped, the next start corrects this
-			_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
+			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
 		}
 		return err
 	}
@@ -58,57 +57,48 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 
 // answerHook finds what a hook is answered, and returns when all that the answer builds on
 // is stored. Documents are files: they are looked at beside the loop.
-func (s *signals) answerHook(
+func (a *App) answerHook(
 	ctx context.Context,
 	p *hook.Payload,
 	now time.Time,
 ) (answer hook.Answer, offered outbox.ID, err error) {
 	var agent alerts.AgentID
-	var need *documents.Request
-	err = s.change(ctx, func(c *core) (durable bool, _ error) {
+	var need *documentRequest
+	err = a.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
-		if need = c.handoffs.documentsFor(agent, p); need == nil {
-			answer, offered = c.delivery.answer(agent, p, now)
+		if need = c.documentsFor(agent, p); need == nil {
+			answer, offered = c.answer(agent, p, now)
 		}
 		return durable || offered != "", nil
 	})
 	if err != nil || need == nil {
 		return answer, offered, err
 	}
-	document := s.documents.Answer(need, now, func(owner string) bool { return s.free(ctx, owner) })
+	document := a.answerDocument(ctx, need, now)
 	if document != "" {
 		return hook.Answer{Event: p.Event, Context: document}, "", nil
 	}
-	err = s.change(ctx, func(c *core) (durable bool, _ error) {
-		answer, offered = c.delivery.answer(agent, p, now)
+	err = a.change(ctx, func(c *core) (durable bool, _ error) {
+		answer, offered = c.answer(agent, p, now)
 		return offered != "", nil
 	})
 	return answer, offered, err
 }
 
-// free reports whether the owner of a document has no running client any more.
-func (s *signals) free(ctx context.Context, owner string) (free bool) {
-	err := s.do(ctx, func(c *core) {
-		at, known := c.fleet.Location(alerts.AgentID(owner))
-		free = owner != "" && (!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
-	})
-	return err == nil && free
-}
-
-func (s *signals) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
+func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
 		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
 	}
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
-	s.learn(ctx, report.TranscriptPath, report.SessionID)
-	if err := s.do(ctx, func(c *core) { c.status(&report, now) }); err != nil {
+	a.learn(ctx, report.TranscriptPath, report.SessionID)
+	if err := a.do(ctx, func(c *core) { c.status(&report, now) }); err != nil {
 		return err
 	}
 	var line []byte
-	if s.guard.On() {
-		line = s.guard.StatusLine(ctx, &report, now)
+	if a.guarding() {
+		line = a.guardedLine(ctx, &report, now)
 	}
 	respond.Raw(w, line)
 	return nil
@@ -123,13 +113,13 @@ const (
 
 // awaitReply waits until the reply that ended a turn has been read: if it has made the
 // context too large, this is the moment to say so, and the next turn may be far off.
-func (s *signals) awaitReply(ctx context.Context, p *hook.Payload) {
+func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	ctx, cancel := context.WithTimeout(ctx, replyWithin)
 	defer cancel()
 	tick := time.NewTicker(replyEvery)
 	defer tick.Stop()
 	for read := false; ; {
-		if err := s.do(ctx, func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) }); err != nil || read {
+		if err := a.do(ctx, func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) }); err != nil || read {
 			return
 		}
 		select {
@@ -141,7 +131,7 @@ func (s *signals) awaitReply(ctx context.Context, p *hook.Payload) {
 }
 
 // postUsage takes what scripts of their own post: a report, or an event.
-func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	body, err := respond.ReadBody(r)
 	if err != nil {
@@ -151,11 +141,11 @@ func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
 	}
-	err = s.change(r.Context(), func(c *core) (durable bool, err error) {
+	err = a.change(r.Context(), func(c *core) (durable bool, err error) {
 		n, agent, err := c.fleet.Usage(&u, transcript.InstantOf(now))
 		c.applyOrDefer(n, now)
 		if err == nil && u.Event == "compaction" {
-			c.delivery.compacting(agent, u.Trigger)
+			c.compacting(agent, u.Trigger)
 		}
 		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			err = respond.With(http.StatusBadRequest, err)
@@ -174,17 +164,17 @@ func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postSession makes an agent known by name.
-func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var reg api.Registration
 	if err := respond.ReadJSON(r, &reg, "not a registration; send JSON such as {\"id\":\"em\"}"); err != nil {
 		return err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
-		reg.SessionID = s.o.Clients.SessionOf(reg.TranscriptPath)
+		reg.SessionID = a.o.Clients.SessionOf(reg.TranscriptPath)
 	}
 	var answer api.Session
-	err := s.update(r.Context(), func(c *core) error {
+	err := a.update(r.Context(), func(c *core) error {
 		if !c.fleet.Settled() { // nothing is stored before the history is complete
 			return respond.Refuse(
 				http.StatusServiceUnavailable,
@@ -248,7 +238,7 @@ func (a *App) learn(ctx context.Context, path, session string) {
 // has stopped.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 	now := time.Now()
-	answer, offered, err := (&signals{a}).answerHook(ctx, p, now)
+	answer, offered, err := a.answerHook(ctx, p, now)
 	if err != nil && offered != "" {
 		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
 	}
@@ -259,7 +249,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 // a session and a kind of notice are said to the agent, unless the engine has said that in
 // this episode. Others, and those that are resolved, are taken and change nothing: an answer
 // other than 200 would have them sent again.
-func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
+func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in alertmanager.Notification
 	if err := respond.ReadJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
@@ -268,7 +258,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	list := alertmanager.Firings(&in, now)
 	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
 	if len(list) > 0 {
-		err := s.update(r.Context(), func(c *core) error {
+		err := a.update(r.Context(), func(c *core) error {
 			taken, unknown := c.alert(list, now)
 			alertmanager.LogUnknown(c.log, unknown)
 			answer.Told = taken
@@ -299,17 +289,17 @@ func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unkno
 		if slices.ContainsFunc(actions, isSay) {
 			said++
 		}
-		c.rules.act(actions, now)
+		c.act(actions, now)
 	}
 	return said, unknown
 }
 
 // takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; what is said is stored when it returns.
-func (s *signals) takeAlerts(
+func (a *App) takeAlerts(
 	ctx context.Context,
 	list []alertmanager.Firing,
 ) (unknown []alertmanager.Firing, err error) {
-	err = s.change(ctx, func(c *core) (changed bool, _ error) {
+	err = a.change(ctx, func(c *core) (changed bool, _ error) {
 		var n int
 		n, unknown = c.alert(list, time.Now())
 		return n > 0, nil

@@ -1,6 +1,9 @@
 package observer
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"time"
 
 	"sm/alerts"
@@ -23,32 +26,32 @@ const (
 const maxCalls = 3
 
 // typeToIdle offers waiting messages to the agents that wait at their prompt.
-func (d *delivery) typeToIdle(now time.Time) {
-	if d.terminal == nil && d.enqueuer == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery {
+func (c *core) typeToIdle(now time.Time) {
+	if c.app.o.Terminal == nil && c.app.o.Enqueuer == nil || c.dryRun || c.queue.Waiting() == 0 ||
+		!c.every(typeEvery, "type", now) {
 		return
 	}
-	d.typed = now
-	for _, agent := range d.queue.Waits() {
-		k := &d.agents.of(agent).typing
-		if _, pending := d.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
+	for _, agent := range c.queue.Waits() {
+		k := &c.agents.of(agent).typing
+		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
 			continue // a message would begin another turn before the handoff
 		}
-		if thread, rests, ok := d.fleet.Thread(agent, now); ok && d.enqueuer != nil {
+		if thread, rests, ok := c.fleet.Thread(agent, now); ok && c.app.o.Enqueuer != nil {
 			if rests {
-				d.enqueue(agent, thread, now)
+				c.enqueue(agent, thread, now)
 			}
 			continue
 		}
-		place, idle := d.idle(agent, now)
-		if !idle || d.terminal == nil {
+		place, idle := c.idle(agent, now)
+		if !idle || c.app.o.Terminal == nil {
 			continue
 		}
-		m, text, ok := d.offerTyped(agent, now)
+		m, text, ok := c.offerTyped(agent, now)
 		if !ok {
 			continue
 		}
 		k.busy = true
-		d.log.Debug(
+		c.log.Debug(
 			"message offered",
 			"agent", agent,
 			"id", m.ID,
@@ -56,42 +59,42 @@ func (d *delivery) typeToIdle(now time.Time) {
 			"called", m.Calling,
 			"offers", m.Offers,
 		)
-		d.effects.add(typeEffect{message: m, text: text, place: place})
+		c.effect(c.app.typeMessage(m, text, place))
 	}
 }
 
 // idle reports whether an agent waits at its prompt, and where.
-func (d *delivery) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
-	if v, known := d.engine.Agent(agent); known && v.Compacting {
+func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
+	if v, known := c.engine.Agent(agent); known && v.Compacting {
 		return place, false
 	}
-	return d.fleet.Idle(agent, now)
+	return c.fleet.Idle(agent, now)
 }
 
 // offerTyped finds what is typed to an agent. Where its hooks work that is a call, whose text
 // the hook asks for: so nothing that somebody wrote can come to a shell that stands where the
 // client was a moment ago. Where they do not, what is typed whole is in sm's own words, unless
 // the configuration allows all texts.
-func (d *delivery) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message, text string, ok bool) {
-	if d.hooksWork(agent) {
-		m, ok = d.queue.Call(agent, now)
+func (c *core) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message, text string, ok bool) {
+	if c.hooksWork(agent) {
+		m, ok = c.queue.Call(agent, now)
 		return m, m.Call(), ok
 	}
-	m, ok = d.queue.OfferOf(agent, outbox.Tmux, alerts.Sequential, now, func(m *outbox.Message) bool {
-		return m.Typeable(d.settings.TypeTexts)
+	m, ok = c.queue.OfferOf(agent, outbox.Tmux, alerts.Sequential, now, func(m *outbox.Message) bool {
+		return m.Typeable(c.settings.TypeTexts)
 	})
 	return m, m.Typed(), ok
 }
 
 // hooksWork reports whether the agent's session has sent a hook, and not many
 // tool calls have come without one since.
-func (d *delivery) hooksWork(agent alerts.AgentID) bool {
-	return d.fleet.HooksSeen(agent) && d.agents.look(agent).typing.calls < maxCalls
+func (c *core) hooksWork(agent alerts.AgentID) bool {
+	return c.fleet.HooksSeen(agent) && c.agents.look(agent).typing.calls < maxCalls
 }
 
 // hookCame takes note of a hook of an agent's client.
-func (d *delivery) hookCame(agent alerts.AgentID) {
-	if x := d.agents[agent]; x != nil {
+func (c *core) hookCame(agent alerts.AgentID) {
+	if x := c.agents[agent]; x != nil {
 		x.typing.calls = 0
 	}
 }
@@ -99,13 +102,13 @@ func (d *delivery) hookCame(agent alerts.AgentID) {
 // waitsFor returns what a waiting message needs besides the right moment:
 // "hooks" if no hook of the agent's session is known to work, and the text is not
 // typed.
-func (d *delivery) waitsFor(m *outbox.Message) string {
-	if _, _, open := d.fleet.Thread(m.To, time.Now()); open && d.enqueuer != nil {
+func (c *core) waitsFor(m *outbox.Message) string {
+	if _, _, open := c.fleet.Thread(m.To, time.Now()); open && c.app.o.Enqueuer != nil {
 		return ""
 	}
-	s, known := d.fleet.Location(m.To)
-	if m.State != outbox.Waiting || !known || s.Session == "" || d.hooksWork(m.To) ||
-		d.terminal != nil && m.Typeable(d.settings.TypeTexts) {
+	s, known := c.fleet.Location(m.To)
+	if m.State != outbox.Waiting || !known || s.Session == "" || c.hooksWork(m.To) ||
+		c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts) {
 		return ""
 	}
 	return api.WaitsForHooks
@@ -119,17 +122,17 @@ const (
 
 // answerCall returns the message that a call names, once. A call in vain gets an
 // explanation, as its prompt would be a riddle to the agent.
-func (d *delivery) answerCall(
+func (c *core) answerCall(
 	agent alerts.AgentID,
 	id outbox.ID,
 	now time.Time,
 ) (answer hook.Answer, offered outbox.ID) {
 	answer = hook.Answer{Event: hook.UserPromptSubmit, Context: callLater}
-	if !d.caughtUp {
+	if !c.caughtUp {
 		return answer, "" // what has been heard is not known yet
 	}
-	if m, ok := d.queue.Answer(agent, id, now); ok {
-		d.log.Info(
+	if m, ok := c.queue.Answer(agent, id, now); ok {
+		c.log.Info(
 			"message offered",
 			"agent", agent,
 			"id", m.ID,
@@ -137,58 +140,74 @@ func (d *delivery) answerCall(
 			"event", answer.Event,
 			"offers", m.Offers,
 		)
-		answer.Context = d.sanitise(m.Line())
+		answer.Context = c.app.o.sanitise(m.Line())
 		return answer, m.ID
 	}
-	if m, known := d.queue.Find(id); !known || m.To != agent || m.State.Ended() {
+	if m, known := c.queue.Find(id); !known || m.To != agent || m.State.Ended() {
 		answer.Context = callOver
 	}
 	return answer, ""
 }
 
-// typeEffect types a message.
-type typeEffect struct {
-	message outbox.Message
-	text    string
-	place   fleet.Place
+// typeMessage types a message, if its agent still runs where it ran when the message
+// was offered.
+func (a *App) typeMessage(m outbox.Message, text string, place fleet.Place) effect {
+	return func(ctx context.Context) func(*core, time.Time) {
+		typed, err := a.o.Terminal.Type(ctx, place, text, func(ctx context.Context) error {
+			return a.still(ctx, func(c *core) bool {
+				at, idle := c.idle(c.addressee(&m), time.Now())
+				return idle && at == place && c.offered(&m)
+			})
+		})
+		return func(c *core, now time.Time) { c.delivered(&m, typed, err, now) }
+	}
 }
 
 // offered reports whether an offer to a terminal or queue still holds. It may
 // have been given up, withdrawn, or replaced by the answer to a hook.
-func (d *delivery) offered(as *outbox.Message) bool {
-	m, known := d.queue.Find(as.ID)
+func (c *core) offered(as *outbox.Message) bool {
+	m, known := c.queue.Find(as.ID)
 	return known && m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers && m.Calling == as.Calling
 }
 
 // addressee is whom a message is for: the agent may have got another id since it was offered.
-func (d *delivery) addressee(as *outbox.Message) alerts.AgentID {
-	if m, known := d.queue.Find(as.ID); known {
+func (c *core) addressee(as *outbox.Message) alerts.AgentID {
+	if m, known := c.queue.Find(as.ID); known {
 		return m.To
 	}
 	return as.To
 }
 
-// hasTyped takes note of what became of a message: it was typed, and the transcript will
-// show it; it may have been, and the transcript decides; or nothing has happened.
-func (d *delivery) hasTyped(e typeEffect, typed bool, err error, now time.Time) {
-	agent := d.addressee(&e.message)
-	state := d.agents.of(agent)
+// delivered records what became of a message that was offered to a terminal or
+// queue: it is there, and the transcript will show it; it may be there, and the
+// transcript decides; or nothing has happened.
+func (c *core) delivered(m *outbox.Message, there bool, err error, now time.Time) {
+	m.To = c.addressee(m)
+	state := c.agents.of(m.To)
 	k := typingState{calls: state.typing.calls}
-	if typed && e.message.Calling {
+	if there && m.Calling {
 		k.calls++ // until a hook comes
 	}
+	log := c.log.With("agent", m.To, "id", m.ID, "via", m.Via, "offers", m.Offers)
 	switch {
-	case err == nil:
-		d.log.Info("message typed", "agent", agent, "id", e.message.ID, "offers", e.message.Offers)
-	case typed:
-		d.log.Warn("a message may have been typed", "agent", agent, "id", e.message.ID, "err", err)
+	case there && (err == nil || m.Via == outbox.Queued):
+		if m.Via == outbox.Queued {
+			c.queue.Placed(m.ID)
+		}
+		log.Info("message delivered")
+	case there:
+		log.Warn("a message may have been typed", "err", err)
 		k.pause = longestRefusal
 	default:
-		if d.offered(&e.message) {
-			d.queue.Unoffer(e.message.ID, now)
+		if c.offered(m) {
+			c.queue.Unoffer(m.ID, now)
+		}
+		level := slog.LevelDebug // a prompt is often not free
+		if m.Via == outbox.Queued && state.typing.pause == 0 && !errors.Is(err, errBusy) {
+			level = slog.LevelWarn
 		}
 		k.pause = min(max(firstRefusal, 2*state.typing.pause), longestRefusal)
-		d.log.Debug("a message waits for the prompt", "agent", agent, "id", e.message.ID, "err", err)
+		log.Log(context.Background(), level, "a message is not delivered yet", "err", err)
 	}
 	k.after = now.Add(k.pause)
 	state.typing = k

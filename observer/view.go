@@ -149,7 +149,7 @@ func (c *core) detail(id string, now time.Time) (d wire.Detail, subagents []flee
 	d.History = *h.Shown()
 	d.Began = int64(h.Began())
 	for _, m := range c.queue.Of(agent) {
-		d.Messages = append(d.Messages, c.delivery.message(m))
+		d.Messages = append(d.Messages, c.messageOf(m))
 	}
 	return d, c.fleet.Subagents(v.Agent), h.Depth()
 }
@@ -167,13 +167,13 @@ func pageQuery(agent string) string {
 }
 
 // getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
-func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
+func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // a preview of the link must not use it up
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 
-	cookie, ok := s.passes.Redeem(r.URL.Query().Get("token"), time.Now())
+	cookie, ok := a.passes.Redeem(r.URL.Query().Get("token"), time.Now())
 	if !ok {
 		access.WriteRefusal(
 			w,
@@ -190,8 +190,8 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
-func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	address := pageAddress(tcpOf(s.Addrs()))
+func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
+	address := pageAddress(tcpOf(a.Addrs()))
 	if address == "" {
 		return respond.Refuse(
 			http.StatusConflict,
@@ -202,7 +202,7 @@ func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
 		Scheme:   "http",
 		Host:     address,
 		Path:     "/open",
-		RawQuery: url.Values{"token": {s.passes.Issue(time.Now())}}.Encode(),
+		RawQuery: url.Values{"token": {a.passes.Issue(time.Now())}}.Encode(),
 	}
 	return respond.JSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
 }

@@ -35,7 +35,7 @@ func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 
 // due reports whether changes have to be stored now.
 func (w *writer) due(c *core, now time.Time) bool {
-	return c.signaled || len(c.effects)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil ||
+	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil ||
 		now.Sub(w.began) >= restEvery
 }
 

@@ -27,6 +27,7 @@ import (
 	"sm/observer"
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
+	"sm/observer/notify"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -191,7 +192,12 @@ func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Set
 	s.SessionTTL = cfg.Metrics.SessionTTL
 	s.MaxSessions = cfg.Metrics.MaxSessions
 	s.HideProject = !cfg.Metrics.Project
-	s.Windows, s.Alerts, s.Queue, s.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
+	s.Windows = windowRules(cfg)
+	s.Alerts = alertOptions(cfg)
+	s.Queue = queueOptions(cfg)
+	if argv := cfg.Operator.Notify; len(argv) > 0 {
+		s.Notifiers = append(s.Notifiers, notify.NewCommand(argv...))
+	}
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard.Enabled = cfg.Guard.Enabled
 	s.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}

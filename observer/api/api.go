@@ -125,6 +125,18 @@ type Session struct {
 	Storming       bool  `json:"-"`
 	// LastRecord is the time of the newest record or signal.
 	LastRecord time.Time `json:"-"`
+
+	// The fields below are for metrics only. TranscriptAt and EstimateAt are when these
+	// sources had their newest reading, SeenAt also counts the time of the file.
+	TranscriptAt time.Time `json:"-"`
+	EstimateAt   time.Time `json:"-"`
+	SeenAt       time.Time `json:"-"`
+	// StatuslineRatio is the used share of the window by the status line, 0 while unknown.
+	StatuslineRatio float64 `json:"-"`
+	// Counted are the compactions since the state directory was made, DearCompactions the
+	// newest ones in a row that were followed by unusually many rereads.
+	Counted         Compactions `json:"-"`
+	DearCompactions int         `json:"-"`
 }
 
 // Bill is what a boundary of a context cost: what the context lost there, and what of the next 25 replies had been done

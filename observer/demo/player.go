@@ -47,7 +47,7 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
-		p.scribes = append(p.scribes, &scribe{temper: s.temper, rng: rand.New(rand.NewPCG(seed, uint64(i)|1<<32))})
+		p.scribes = append(p.scribes, &scribe{model: s.model, rng: rand.New(rand.NewPCG(seed, uint64(i)|1<<32))})
 	}
 	return p
 }
@@ -205,16 +205,10 @@ func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Pay
 	return answer.Context
 }
 
+func known[T comparable](v T) hook.Figure[T] { return hook.Figure[T]{Value: v, Known: true} }
+
 func limit(percent float64, resets time.Time) hook.RateLimit {
-	return hook.RateLimit{
-		UsedPercentage: hook.Figure[float64]{
-			Value: percent,
-			Known: true,
-		}, ResetsAt: hook.Figure[int64]{
-			Value: resets.Unix(),
-			Known: true,
-		},
-	}
+	return hook.RateLimit{UsedPercentage: known(percent), ResetsAt: known(resets.Unix())}
 }
 
 // report is what the status line of an event's agent says of cost and limits. The prices are made up, as all else.
@@ -231,7 +225,7 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		CWD:            folder,
 		Version:        clientVersion,
 		Model:          temper.model,
-		Cost:           hook.Cost{TotalUSD: hook.Figure[float64]{Value: p.bills[e.Session], Known: true}},
+		Cost:           hook.Cost{TotalUSD: known(p.bills[e.Session])},
 		RateLimits:     p.limits,
 		SM: hook.Origin{
 			Agent:    temper.name,
@@ -241,26 +235,11 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		},
 	}
 	if e.Kind == kindReply {
-		size := int64(200_000)
-		if temper.model == largeModel {
-			size = 1_000_000
-		}
-		u := usageOf(e)
+		size := window(temper.model)
 		status.Window = hook.Window{
-			Size: hook.Figure[int64]{Value: size, Known: true},
-			Usage: hook.Figure[hook.Usage]{
-				Value: hook.Usage{
-					Input:         u.Input,
-					Output:        u.Output,
-					CacheCreation: u.Creation,
-					CacheRead:     u.Read,
-				},
-				Known: true,
-			},
-			UsedPercentage: hook.Figure[float64]{
-				Value: min(100, math.Round(100*float64(e.Context)/float64(size))),
-				Known: true,
-			},
+			Size:           known(size),
+			Usage:          known(hook.Usage{Output: e.Output, CacheRead: e.Context}),
+			UsedPercentage: known(min(100, math.Round(100*float64(e.Context)/float64(size)))),
 		}
 	}
 	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {

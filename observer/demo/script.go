@@ -1,3 +1,6 @@
+// Package demo makes up agents for sm observe --demo: their transcripts, hooks and
+// status lines. What they do is a script that is the same each time, acted out from
+// minutes before the start, so that there is something to see at once.
 package demo
 
 import (
@@ -7,7 +10,7 @@ import (
 )
 
 const (
-	// Seed decides what happens: the same each time. With this one an agent compacts five seconds after the demo begins.
+	// Seed decides what happens: the same each time. With this one an agent compacts soon after the demo begins.
 	Seed = 9
 	// Past is how much has happened when a demo begins.
 	Past = 15 * time.Minute
@@ -37,33 +40,23 @@ type event struct {
 	Session, Before string
 	// Context is the size of the context in tokens: of a reply with it, of a compaction before it.
 	Context, Output int64
-	Trigger         string // of a compaction: auto, manual
-	Last            bool   // the reply ends its turn
+	Trigger         string        // of a compaction: auto, manual
+	Took            time.Duration // of a compaction
+	Last            bool          // the reply ends its turn
 }
 
 // temper is how an agent works. Token counts are ranges [from, to].
 type temper struct {
 	name, model string
-	// after is the context that a compaction or a clear leaves, full the context that makes the client compact, manual
-	// the context at which the agent does it itself, 0 for never.
-	after        [2]int64
-	full, manual int64
-	grow         [2]int64 // what a reply adds
-	spike        int64    // what one reply in six adds besides
-	pace         time.Duration
-	replies      [2]int64 // of a turn
-	rest         time.Duration
-	clears       int // after how many turns the agent clears, 0 for never
-	subagents    bool
-	asks         time.Duration // how long the dialog before each tool waits for a person, 0 for no dialogs
+	// after is the context that a compaction or a clear leaves, grow what a reply adds.
+	after, grow [2]int64
+	replies     [2]int64 // of a turn
+	rest        time.Duration
+	manual      int64         // the context at which the agent compacts by itself, 0 for never
+	clears      int           // after how many turns the agent clears, 0 for never
+	subagents   bool          // every other tool is one
+	asks        time.Duration // how long the dialog before each tool waits for a person, 0 for no dialogs
 }
-
-// The sizes, in tokens, at which clients of 2.1.25 and later compact by themselves: the smallest that transcripts with
-// windows of 200,000 show, and by the vendor's documentation where the window is a million.
-const (
-	fullContext      = 167_000
-	fullLargeContext = 967_000
-)
 
 const (
 	smallModel = "claude-sonnet-4-5"
@@ -71,150 +64,119 @@ const (
 	quickModel = "claude-haiku-4-5"
 )
 
+// window is the size of a model's context window.
+func window(model string) int64 {
+	if model == largeModel {
+		return 1_000_000
+	}
+	return 200_000
+}
+
+// pace is about how long a reply takes, or a tool.
+const pace = 2 * time.Second
+
 // tempers are the agents of the demo. The first is the parent of all others.
 func tempers() []temper {
-	second := time.Second
+	short := 6 * time.Second
+	const k = 1000
+	type of = [2]int64
 	return []temper{
 		{
 			name:    "demo-lead",
 			model:   smallModel,
-			after:   [2]int64{28e3, 34e3},
-			full:    fullContext,
-			grow:    [2]int64{300, 1500},
-			pace:    2 * second,
-			replies: [2]int64{3, 6},
-			rest:    6 * second,
+			after:   of{28 * k, 34 * k},
+			grow:    of{300, 1500},
+			replies: of{3, 6},
+			rest:    short,
 		},
 		{
 			name:    "demo-web",
 			model:   smallModel,
-			after:   [2]int64{38e3, 52e3},
-			full:    fullContext,
-			grow:    [2]int64{700, 2200},
-			pace:    2 * second,
-			replies: [2]int64{8, 20},
-			rest:    6 * second,
+			after:   of{38 * k, 52 * k},
+			grow:    of{700, 2200},
+			replies: of{8, 20},
+			rest:    short,
 		},
 		{
 			name:    "demo-api",
 			model:   smallModel,
-			after:   [2]int64{34e3, 46e3},
-			full:    fullContext,
-			grow:    [2]int64{400, 1600},
-			pace:    3 * second,
-			replies: [2]int64{6, 12},
-			rest:    8 * second,
-		},
-		{
-			name:    "demo-search",
-			model:   smallModel,
-			after:   [2]int64{31e3, 60e3},
-			full:    fullContext,
-			grow:    [2]int64{300, 900},
-			spike:   15e3,
-			pace:    2 * second,
-			replies: [2]int64{2, 6},
-			rest:    6 * second,
+			after:   of{34 * k, 46 * k},
+			grow:    of{400, 1600},
+			replies: of{6, 12},
+			rest:    short,
 		},
 		{
 			name:    "demo-ingest",
 			model:   smallModel,
-			after:   [2]int64{112e3, 124e3},
-			full:    fullContext,
-			grow:    [2]int64{4e3, 9e3},
-			pace:    2 * second,
-			replies: [2]int64{12, 24},
-			rest:    4 * second,
+			after:   of{112 * k, 124 * k},
+			grow:    of{4 * k, 9 * k},
+			replies: of{12, 24},
+			rest:    short,
 		},
 		{
 			name:    "demo-docs",
 			model:   quickModel,
-			after:   [2]int64{22e3, 30e3},
-			full:    fullContext,
-			grow:    [2]int64{200, 700},
-			pace:    3 * second,
-			replies: [2]int64{1, 3},
+			after:   of{22 * k, 30 * k},
+			grow:    of{200, 700},
+			replies: of{1, 3},
 			rest:    4 * time.Minute,
 		},
 		{
 			name:      "demo-review",
 			model:     largeModel,
-			after:     [2]int64{60e3, 80e3},
-			full:      fullLargeContext,
-			grow:      [2]int64{3e3, 9e3},
-			pace:      2 * second,
-			replies:   [2]int64{4, 9},
-			rest:      8 * second,
+			after:     of{60 * k, 80 * k},
+			grow:      of{3 * k, 9 * k},
+			replies:   of{4, 9},
+			rest:      short,
 			subagents: true,
 		},
 		{
 			name:    "demo-train",
 			model:   largeModel,
-			after:   [2]int64{598e3, 610e3},
-			full:    fullLargeContext,
-			manual:  668e3,
-			grow:    [2]int64{900, 2600},
-			pace:    3 * second,
-			replies: [2]int64{4, 10},
-			rest:    7 * second,
+			after:   of{598 * k, 610 * k},
+			grow:    of{900, 2600},
+			replies: of{4, 10},
+			rest:    short,
+			manual:  668 * k,
 		},
 		{
 			name:    "demo-ops",
 			model:   smallModel,
-			after:   [2]int64{18e3, 24e3},
-			full:    fullContext,
-			grow:    [2]int64{1500, 4e3},
-			pace:    2 * second,
-			replies: [2]int64{3, 8},
-			rest:    6 * second,
+			after:   of{18 * k, 24 * k},
+			grow:    of{1500, 4 * k},
+			replies: of{3, 8},
+			rest:    short,
 			clears:  6,
 		},
 		{
 			name:    "demo-data",
 			model:   largeModel,
-			after:   [2]int64{70e3, 110e3},
-			full:    fullLargeContext,
-			grow:    [2]int64{9e3, 24e3},
-			pace:    2 * second,
-			replies: [2]int64{3, 7},
-			rest:    4 * second,
-		},
-		{
-			name:    "demo-mobile",
-			model:   quickModel,
-			after:   [2]int64{30e3, 50e3},
-			full:    fullContext,
-			grow:    [2]int64{800, 2e3},
-			spike:   14e3,
-			pace:    2 * second,
-			replies: [2]int64{2, 6},
-			rest:    5 * second,
+			after:   of{70 * k, 110 * k},
+			grow:    of{9 * k, 24 * k},
+			replies: of{3, 7},
+			rest:    short,
 		},
 		{
 			name:    "demo-archive",
 			model:   smallModel,
-			after:   [2]int64{71e3, 73e3},
-			full:    fullContext,
-			grow:    [2]int64{300, 900},
-			pace:    2 * second,
-			replies: [2]int64{9, 12},
+			after:   of{71 * k, 73 * k},
+			grow:    of{300, 900},
+			replies: of{9, 12},
 			rest:    24 * time.Hour,
 		},
 		{
 			name:    "demo-infra",
 			model:   smallModel,
-			after:   [2]int64{44e3, 52e3},
-			full:    fullContext,
-			grow:    [2]int64{400, 1200},
-			pace:    2 * second,
-			replies: [2]int64{3, 5},
-			rest:    6 * second,
+			after:   of{44 * k, 52 * k},
+			grow:    of{400, 1200},
+			replies: of{3, 5},
+			rest:    short,
 			asks:    4 * time.Minute,
 		},
 	}
 }
 
-// script is the script of a demo: all that happens, in order, and the same for the same seed and start.
+// script is all that happens in a demo, in order, and the same for the same seed and start.
 type script struct{ agents []*agent }
 
 // newScript makes the script that begins at a time.
@@ -222,7 +184,8 @@ func newScript(seed uint64, start time.Time) *script {
 	f := &script{}
 	for i, temper := range tempers() {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
-		s.session, s.context = newUUID(s.rng), s.between(s.after)
+		s.session = newUUID(s.rng)
+		s.context = s.between(s.after)
 		s.now = start.Add(time.Duration(s.rng.Int64N(int64(5 * time.Second))))
 		f.agents = append(f.agents, s)
 	}
@@ -282,32 +245,27 @@ func (s *agent) add(e event) {
 func (s *agent) turn() {
 	s.add(event{Kind: kindPrompt})
 	for n := s.between(s.replies); n > 0; n-- {
-		s.pass(s.pace)
-		if s.context >= s.full {
+		s.pass(pace)
+		if s.context >= window(s.model)-33_000 { // where clients of 2.1.25 and later compact
 			s.compact("auto")
 		}
-		if s.context += s.between(s.grow); s.spike > 0 && s.rng.IntN(6) == 0 {
-			s.context += s.spike
-		}
+		s.context += s.between(s.grow)
+		output := s.between([2]int64{80, 900})
 		s.add(event{
 			Kind:    kindReply,
 			Context: s.context,
-			Output:  s.between([2]int64{80, 900}),
+			Output:  output,
 			Last:    n == 1,
 		})
 		if n == 1 {
 			break
 		}
-		if s.pass(s.pace); s.subagents && s.rng.IntN(2) == 0 {
-			s.add(event{
-				Kind:    kindSubagent,
-				Context: s.between([2]int64{9e3, 60e3}),
-				Output:  s.between([2]int64{80, 900}),
-			})
-			s.pass(s.pace)
+		s.pass(pace)
+		if s.subagents && s.rng.IntN(2) == 0 {
+			s.add(event{Kind: kindSubagent, Context: s.between([2]int64{9e3, 60e3}), Output: output})
+			s.pass(pace)
 		}
 		if s.asks > 0 {
-			s.now = s.now.Add(askAfter)
 			s.add(event{Kind: kindAsk})
 			s.pass(s.asks)
 		}
@@ -320,7 +278,8 @@ func (s *agent) turn() {
 	switch {
 	case s.clears > 0 && s.turns%s.clears == 0:
 		before := s.session
-		s.session, s.context = newUUID(s.rng), s.between(s.after)
+		s.session = newUUID(s.rng)
+		s.context = s.between(s.after)
 		s.add(event{Kind: kindClear, Before: before})
 	case s.manual > 0 && s.context >= s.manual:
 		s.compact("manual")
@@ -331,15 +290,14 @@ func (s *agent) turn() {
 func (s *agent) compact(trigger string) {
 	e := event{Kind: kindCompacting, Context: s.context, Trigger: trigger}
 	s.add(e)
+	began := s.now
 	s.pass(5 * time.Second)
 	e.Kind = kindCompacted
+	e.Took = s.now.Sub(began)
 	s.add(e)
 	s.context = s.between(s.after)
-	s.pass(s.pace)
+	s.pass(pace)
 }
-
-// askAfter is the delay between a dialog and the client's hook about it.
-const askAfter = 6 * time.Second
 
 // newUUID is a random UUID.
 func newUUID(rng *rand.Rand) string {

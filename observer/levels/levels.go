@@ -12,6 +12,7 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -46,48 +47,40 @@ func Line(s alerts.SetLevel) string {
 	return s.Level.String() + "::"
 }
 
-// Changes are level files that are to be written: of each agent the newest level alone. The zero value has none.
+// Changes are level files that are to be written, with the newest level of each
+// agent. The zero value has none.
 type Changes struct {
-	files map[string]*alerts.SetLevel // by agent; nil for one whose file is to be removed
-	known map[string]bool             // names: the files of all others are removed first; nil for none
+	lines map[string]string // by agent; "" for a file that is to be removed
+	known map[string]bool   // names: the files of all others are removed first; nil for none
 }
 
 // Set gives an agent a level.
-func (c *Changes) Set(s alerts.SetLevel) { c.put(string(s.Agent), &s) }
+func (c *Changes) Set(s alerts.SetLevel) { c.put(string(s.Agent), Line(s)) }
 
 // Remove takes an agent's file away.
-func (c *Changes) Remove(agent string) { c.put(agent, nil) }
+func (c *Changes) Remove(agent string) { c.put(agent, "") }
 
-func (c *Changes) put(agent string, s *alerts.SetLevel) {
-	if c.files == nil {
-		c.files = map[string]*alerts.SetLevel{}
+func (c *Changes) put(agent, line string) {
+	if c.lines == nil {
+		c.lines = map[string]string{}
 	}
-	c.files[agent] = s
+	c.lines[agent] = line
 }
 
 // Keep removes all files but those with these names, before any is written.
 func (c *Changes) Keep(known map[string]bool) { c.known = known }
 
-// Take hands the changes over, if there are any, and leaves none.
-func (c *Changes) Take(to func(*Changes)) {
-	if taken := *c; len(c.files) > 0 || c.known != nil {
-		*c = Changes{}
-		to(&taken)
-	}
-}
+// Empty reports whether there is nothing to write.
+func (c *Changes) Empty() bool { return len(c.lines) == 0 && c.known == nil }
 
-// Write writes the files in the folder dir; failed is called for each that cannot be written.
-func (c *Changes) Write(dir string, failed func(agent string, err error)) {
+// Write writes the files in the folder dir.
+func (c *Changes) Write(dir string, log *slog.Logger) {
 	if c.known != nil {
 		Keep(dir, c.known)
 	}
-	for agent, s := range c.files {
-		line := ""
-		if s != nil {
-			line = Line(*s)
-		}
+	for agent, line := range c.lines {
 		if err := Write(dir, agent, line); err != nil {
-			failed(agent, err)
+			log.Warn("cannot write a level file", "agent", agent, "err", err)
 		}
 	}
 }

@@ -1,188 +1,197 @@
 package metrics
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-
 	"sm/alerts"
-	"sm/transcript"
+	"sm/observer/api"
 )
 
-// row is a session with the label that all its series have.
-type row struct {
-	*Session
-	label *dto.LabelPair
+// sessionGauge is a metric with at most one series for each session.
+type sessionGauge struct {
+	name, help string
+	// value returns false while the figure is unknown; the session then has no series.
+	value func(s *api.Session) (n float64, known bool)
+}
+
+func sessionGauges() []sessionGauge {
+	return []sessionGauge{
+		{"context_tokens", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.",
+			func(s *api.Session) (float64, bool) { return of(s.TokensUsed) }},
+		{"context_window_tokens", "Size of the context window.",
+			func(s *api.Session) (float64, bool) { return float64(s.WindowTokens), true }},
+		{"context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
+			func(s *api.Session) (float64, bool) {
+				n, known := of(s.TokensUsed)
+				return min(1, n/float64(s.WindowTokens)), known && s.ContextSource != "statusline"
+			}},
+		{"cleared_tokens", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.",
+			func(s *api.Session) (float64, bool) {
+				return float64(s.ClearedTokens), s.ClearedTokens > 0 && s.TokensUsed != nil && s.ThresholdTokens != nil
+			}},
+		{"pressure_ratio", "Share of the compaction threshold that context and cleared tool results have reached, above 1 for a client that is late; absent while either is unknown.",
+			func(s *api.Session) (float64, bool) { return of(s.Pressure) }},
+		{"compacting", "1 while the client compacts.",
+			func(s *api.Session) (float64, bool) { return truth(s.IsCompacting), true }},
+		{"forecast_replies", "Replies of the model until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
+			func(s *api.Session) (float64, bool) { r := forecast(s).Replies; return likely(r), r != nil }},
+		{"forecast_replies_low", "Lower bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
+			func(s *api.Session) (float64, bool) {
+				if r := forecast(s).Replies; r != nil {
+					return r.Low, true
+				}
+				return 0, false
+			}},
+		{"forecast_replies_high", "Upper bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
+			func(s *api.Session) (float64, bool) {
+				if r := forecast(s).Replies; r != nil {
+					return r.High, true
+				}
+				return 0, false
+			}},
+		{"forecast_turns", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
+			func(s *api.Session) (float64, bool) { r := forecast(s).Turns; return likely(r), r != nil }},
+		{"forecast_seconds", "The same in seconds of work.",
+			func(s *api.Session) (float64, bool) { r := forecast(s).Seconds; return likely(r), r != nil }},
+		{"statusline_ratio", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.",
+			func(s *api.Session) (float64, bool) { return s.StatuslineRatio, s.StatuslineRatio > 0 }},
+		{"drift_tokens", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.",
+			func(s *api.Session) (float64, bool) { return of(s.DriftTokens) }},
+		{"last_activity_timestamp_seconds", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.",
+			func(s *api.Session) (float64, bool) { return seconds(s.SeenAt), !s.SeenAt.IsZero() }},
+		{"active", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.",
+			func(s *api.Session) (float64, bool) { return truth(s.IsActive), true }},
+		{"cycle", "Number of the session's present cycle, the stretch between two compactions, clears or handoffs of its agent.",
+			func(s *api.Session) (float64, bool) { return float64(s.Cycle), s.Cycle > 0 }},
+		{"queued_messages", "Messages to the session's agent that have not ended; absent for none.",
+			func(s *api.Session) (float64, bool) { return float64(s.Queued), s.Queued > 0 }},
+		{"dear_compactions", "How many of the session's newest compactions in a row were followed by rereads of more tokens than after nine of ten compactions.",
+			func(s *api.Session) (float64, bool) { return float64(s.DearCompactions), true }},
+		{"cost_usd", "What the client reckons that the session has cost, in US dollars, by the status line; absent without one.",
+			func(s *api.Session) (float64, bool) { return of(s.CostUSD) }},
+		{"cache_hit_ratio", "Share of all input that was read from the cache, 0 to 1: by the status line, else by the transcript's tokens; absent while unknown.",
+			func(s *api.Session) (float64, bool) { return of(s.CacheHitRatio) }},
+		{"cache_expires_timestamp_seconds", "When the newest entry of the session's prompt cache expires, by the status line; absent while unknown.",
+			func(s *api.Session) (float64, bool) {
+				if s.CacheExpiresAt == nil {
+					return 0, false
+				}
+				return float64(s.CacheExpiresAt.Unix()), true
+			}},
+	}
+}
+
+// of is a figure that is nil while unknown.
+func of[T int64 | float64](n *T) (float64, bool) {
+	if n == nil {
+		return 0, false
+	}
+	return float64(*n), true
+}
+
+func forecast(s *api.Session) api.Forecast {
+	if s.Forecast == nil {
+		return api.Forecast{}
+	}
+	return *s.Forecast
+}
+
+func likely(r *api.Range) float64 {
+	if r == nil {
+		return 0
+	}
+	return r.Likely
 }
 
 // sessions adds the families that have series for each session.
-func (b *builder) sessions(s *Snapshot) {
-	rows := make([]row, len(s.Sessions))
-	for i, v := range s.Sessions {
-		rows[i] = row{v, b.label("session", v.Label)}
-	}
-	b.info(rows, s.HideProject)
-	b.contexts(rows)
-	b.thresholds(rows)
-	b.statuslines(rows)
-	b.activity(rows)
-	b.compactions(rows)
-	b.money(rows)
-}
-
-// info describes the sessions in words.
-func (b *builder) info(rows []row, hideProject bool) {
-	b.gauge("agent_session_info", "What is known of a session besides figures; always 1.")
-	for _, v := range rows {
-		project := ""
-		// Without a working directory the project would be the folder of the transcript, whose name holds all its parents.
-		if !hideProject && strings.Trim(v.CWD, `/\`) != "" {
-			project = tame(v.Project)
-		}
-		b.add(1, b.label("client", v.Program), b.label("model", tame(v.Model)), b.label("project", project), v.label,
-			b.label(
-				"session_id",
-				tame(v.SessionID),
-			), b.label(
-				"version",
-				tame(v.Version),
-			), b.label(
-				"window_source",
-				v.Window.Source.String(),
-			))
-	}
-}
-
-// each adds a gauge with a series for each session whose value is known.
-func (b *builder) each(rows []row, name, help string, value func(v *row) (n float64, known bool)) {
-	b.gauge(name, help)
-	for i := range rows {
-		if n, known := value(&rows[i]); known {
-			b.add(n, rows[i].label)
+func (b *builder) sessions(all []api.Session, hideProject bool) {
+	const prefix = "agent_session_"
+	for _, g := range sessionGauges() {
+		b.gauge(prefix+g.name, g.help)
+		for i := range all {
+			if n, known := g.value(&all[i]); known {
+				b.add(n, "session", all[i].Label)
+			}
 		}
 	}
-}
-
-// always is a value that is known of every session.
-func always(value func(v *row) float64) func(*row) (float64, bool) {
-	return func(v *row) (float64, bool) { return value(v), true }
-}
-
-// contexts are the figures of the sessions' contexts.
-func (b *builder) contexts(rows []row) {
-	b.each(rows, "agent_session_context_tokens", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.",
-		func(v *row) (float64, bool) { n := v.tokens(); return float64(n), n > 0 })
-	b.each(rows, "agent_session_context_window_tokens", "Size of the context window.",
-		always(func(v *row) float64 { return float64(v.Window.Tokens) }))
-	b.each(rows, "agent_session_context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
-		func(v *row) (float64, bool) { return min(1, float64(v.Tokens)/float64(v.Window.Tokens)), v.Known })
-	b.gauge("agent_session_level", "1 for the level that the context has reached, 0 for the others.")
-	levels := b.labelsOf(
-		"level",
-		alerts.Critical.String(),
-		alerts.EarlyWarn.String(),
-		alerts.OK.String(),
-		alerts.Warn.String(),
-	)
-	for _, v := range rows {
-		is := v.level()
-		for _, level := range levels {
-			b.add(truth(is == level.GetValue()), level, v.label)
+	b.gauge(prefix+"info", "What is known of a session besides figures; always 1.")
+	for i := range all {
+		b.info(&all[i], hideProject)
+	}
+	b.gauge(prefix+"level", "1 for the level that the context has reached, 0 for the others.")
+	for i := range all {
+		for _, level := range []alerts.Level{alerts.Critical, alerts.EarlyWarn, alerts.OK, alerts.Warn} {
+			b.add(truth(all[i].Level == level.String()), "level", level.String(), "session", all[i].Label)
 		}
 	}
-}
-
-// thresholds say how far the next compaction is.
-func (b *builder) thresholds(rows []row) {
 	b.gauge(
-		"agent_session_compaction_threshold_tokens",
+		prefix+"compaction_threshold_tokens",
 		"Context size at which the client compacts by itself, and where that is from: configured, seen, assumed, refusal (when the API refuses a request), earliest (assumed, it may be later); absent while unknown.",
 	)
-	sources := map[string]*dto.LabelPair{}
-	for _, s := range []string{"assumed", "refusal", "earliest", "seen", "configured"} {
-		sources[s] = b.label("source", s)
-	}
-	for _, v := range rows {
-		if v.Policy.Threshold <= 0 {
-			continue
+	for i := range all {
+		if n, known := of(all[i].ThresholdTokens); known {
+			b.add(n, "session", all[i].Label, "source", all[i].ThresholdSource)
 		}
-		source := v.Policy.ThresholdSource.String()
-		if v.Policy.ThresholdSource == alerts.ThresholdAssumed {
-			source = cmp.Or(string(v.Basis), source)
-		}
-		b.add(float64(v.Policy.Threshold), v.label, sources[source])
 	}
-	b.each(rows, "agent_session_cleared_tokens", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.",
-		func(v *row) (float64, bool) {
-			return float64(v.Cleared), v.Cleared > 0 && v.tokens() > 0 && v.Policy.Threshold > 0
-		})
-	b.each(rows, "agent_session_pressure_ratio", "Share of the compaction threshold that context and cleared tool results have reached, above 1 for a client that is late; absent while either is unknown.",
-		func(v *row) (float64, bool) { return v.Policy.Ratio, v.Policy.Pressure != alerts.PressureUnknown })
-	b.each(rows, "agent_session_compacting", "1 while the client compacts.",
-		always(func(v *row) float64 { return truth(v.Policy.Compacting && !v.Ended) }))
-	b.each(rows, "agent_session_forecast_replies", "Replies of the model until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
-		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Likely, v.Policy.Forecast.Replies.Known })
-	b.each(rows, "agent_session_forecast_replies_low", "Lower bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
-		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Low, v.Policy.Forecast.Replies.Known })
-	b.each(rows, "agent_session_forecast_replies_high", "Upper bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
-		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.High, v.Policy.Forecast.Replies.Known })
-	b.each(rows, "agent_session_forecast_turns", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
-		func(v *row) (float64, bool) { return v.Policy.Forecast.Turns.Likely, v.Policy.Forecast.Turns.Known })
-	b.each(rows, "agent_session_forecast_seconds", "The same in seconds of work.",
-		func(v *row) (float64, bool) { return v.Policy.Forecast.Active.Likely, v.Policy.Forecast.Active.Known })
-}
-
-// statuslines say how the status line agrees.
-func (b *builder) statuslines(rows []row) {
-	b.each(rows, "agent_session_statusline_ratio", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.",
-		func(v *row) (float64, bool) {
-			if x := v.Sample; x.Tokens > 0 && x.Window > 0 {
-				return min(1, float64(x.Tokens)/float64(x.Window)), true
-			}
-			return float64(v.Sample.Percent) / 100, v.Sample.Percent > 0
-		})
-	b.each(rows, "agent_session_drift_tokens", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.",
-		func(v *row) (float64, bool) { return float64(v.Drift), v.DriftKnown })
-}
-
-// activity says when the sessions did something.
-func (b *builder) activity(rows []row) {
 	b.gauge(
-		"agent_session_sample_timestamp_seconds",
+		prefix+"sample_timestamp_seconds",
 		"When a source last told of the session's context: time of its newest reading, report or hook.",
 	)
-	sources := b.labelsOf("source", "estimate", "hook", "statusline", "transcript")
-	for _, v := range rows {
-		at := [...]time.Time{{}, v.Hooked, v.Spoke, {}}
-		switch v.Source {
-		case transcript.FromEstimate:
-			at[0] = v.Reading
-		case transcript.FromTranscript:
-			at[3] = v.Reading
-		}
-		for i, source := range sources {
-			if !at[i].IsZero() {
-				b.add(seconds(at[i]), v.label, source)
-			}
+	for i := range all {
+		b.samples(&all[i])
+	}
+	b.gauge(prefix+"state", "What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.")
+	for i := range all {
+		if state := all[i].State; state != "" {
+			b.add(1, "session", all[i].Label, "state", stateOf(state))
 		}
 	}
-	b.each(rows, "agent_session_last_activity_timestamp_seconds", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.",
-		func(v *row) (float64, bool) { seen := v.Seen(); return seconds(seen), !seen.IsZero() })
-	b.each(rows, "agent_session_active", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.",
-		always(func(v *row) float64 { return truth(v.Live) }))
-	b.gauge("agent_session_state", "What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.")
-	for _, v := range rows {
-		if v.State != "" {
-			b.add(1, v.label, b.label("state", stateOf(v.State)))
+	b.counter(prefix+"compactions_total", "Compactions of the session since the state directory was made.")
+	for i := range all {
+		b.triggers(&all[i].Counted, all[i].Label)
+	}
+	b.gauge(
+		prefix+"transcript_compactions",
+		"Compactions of the session that its transcript holds, without those copied from another session.",
+	)
+	for i := range all {
+		b.triggers(&all[i].Compactions, all[i].Label)
+	}
+}
+
+// info describes a session in words.
+func (b *builder) info(s *api.Session, hideProject bool) {
+	project := ""
+	// Without a working directory the project would be the folder of the transcript, whose name holds all its parents.
+	if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
+		project = tame(s.Project)
+	}
+	b.add(1, "client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
+		"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
+}
+
+func (b *builder) samples(s *api.Session) {
+	add := func(at time.Time, source string) {
+		if !at.IsZero() {
+			b.add(seconds(at), "session", s.Label, "source", source)
 		}
 	}
-	b.each(rows, "agent_session_cycle", "Number of the session's present cycle, the stretch between two compactions, clears or handoffs of its agent.",
-		func(v *row) (float64, bool) { n := cmp.Or(v.Policy.Cycle, v.Cycle); return float64(n), n > 0 })
-	b.each(rows, "agent_session_queued_messages", "Messages to the session's agent that have not ended; absent for none.",
-		func(v *row) (float64, bool) { return float64(v.Queued), v.Queued > 0 })
+	add(s.EstimateAt, "estimate")
+	if s.HookAt != nil {
+		add(*s.HookAt, "hook")
+	}
+	if s.StatuslineAt != nil {
+		add(*s.StatuslineAt, "statusline")
+	}
+	add(s.TranscriptAt, "transcript")
+}
+
+func (b *builder) triggers(c *api.Compactions, session string) {
+	b.add(float64(c.Auto), "session", session, "trigger", "auto")
+	b.add(float64(c.Manual), "session", session, "trigger", "manual")
+	b.add(float64(c.Unknown), "session", session, "trigger", "unknown")
+	b.add(float64(c.Idle), "session", session, "trigger", "idle")
 }
 
 // stateOf bounds the values of the label: the client's registry may have any word.
@@ -194,48 +203,4 @@ func stateOf(state string) string {
 	return "other"
 }
 
-// money is what the sessions cost, and how well their caches serve.
-func (b *builder) money(rows []row) {
-	b.each(rows, "agent_session_cost_usd", "What the client reckons that the session has cost, in US dollars, by the status line; absent without one.",
-		func(v *row) (float64, bool) { return v.Paid.USD, v.Paid.Known })
-	b.each(rows, "agent_session_cache_hit_ratio", "Share of all input that was read from the cache, 0 to 1: by the status line, else by the transcript's tokens; absent while unknown.",
-		func(v *row) (float64, bool) { return v.CacheHits() })
-	b.each(rows, "agent_session_cache_expires_timestamp_seconds", "When the newest entry of the session's prompt cache expires, by the status line; absent while unknown.",
-		func(v *row) (float64, bool) { return float64(v.CacheExpires.Unix()), !v.CacheExpires.IsZero() })
-}
-
-// triggers are the labels of what is counted by [transcript.Trigger].
-func (b *builder) triggers() []*dto.LabelPair {
-	return b.labelsOf("trigger", "auto", "manual", "unknown", "idle")
-}
-
-// compactions are those of each session.
-func (b *builder) compactions(rows []row) {
-	triggers := b.triggers()
-	b.counter("agent_session_compactions_total", "Compactions of the session since the state directory was made.")
-	for _, v := range rows {
-		for i, trigger := range triggers {
-			b.add(float64(v.Counted[i]), v.label, trigger)
-		}
-	}
-	b.each(rows, "agent_session_dear_compactions", "How many of the session's newest compactions in a row were followed by rereads of more tokens than after nine of ten compactions.",
-		always(func(v *row) float64 { return float64(v.DearBills) }))
-	b.gauge(
-		"agent_session_transcript_compactions",
-		"Compactions of the session that its transcript holds, without those copied from another session.",
-	)
-	for _, v := range rows {
-		for i, trigger := range triggers {
-			b.add(float64(v.Compactions[i]), v.label, trigger)
-		}
-	}
-}
-
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
-
-// inOrder gives a copy that is sorted by what its elements are called.
-func inOrder[T any](all []T, name func(T) string) []T {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(x, y T) int { return strings.Compare(name(x), name(y)) })
-	return all
-}

@@ -3,11 +3,10 @@
 // A scrape shows one Snapshot, so all figures are of the same moment. The figures of
 // a snapshot are stored in the state directory and survive a restart. They become
 // families in a gatherer of this package, since constant metrics of client_golang
-// cost six times as much, which matters with thousands of sessions. Figures of this
-// process alone (build, followed transcripts, refused requests) are ordinary metrics
-// in a registry of the Exporter. Formats and answers are by client_golang. Compression
-// is done here: promhttp's takes as long as all the rest.
+// cost several times as much. Figures that this process alone counts are ordinary
+// metrics in a registry of the Exporter.
 //
+// To add a figure of sessions that api.Session has, add a row to sessionGauges.
 // Names, types and labels are stable, see testdata/metrics.golden. Label values from
 // transcripts are limited in length and printable.
 package metrics
@@ -17,8 +16,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -35,65 +32,38 @@ type Options struct {
 	Transcripts     *follow.Stats // figures of the transcripts that are followed
 	Reasons         []string      // all that Refused is called with
 	Polls           []string      // all that Polled is called with
-	ReloadFailed    *atomic.Bool  // the newest configuration does not hold
-	ReloadedAt      *atomic.Int64 // when the configuration was last read and held, in Unix milliseconds
 }
 
 // Exporter answers scrapes. Its methods can be called from any goroutine.
 type Exporter struct {
+	o        Options
 	registry *prometheus.Registry
 	refused  *prometheus.CounterVec
 	polls    *prometheus.CounterVec
-	builders sync.Pool // of *builder
-	zippers  sync.Pool // of *zipper
 }
 
 // New makes an exporter with a registry of its own.
 func New(o Options) *Exporter {
-	e := &Exporter{registry: prometheus.NewRegistry(), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sm_http_refused_total", Help: "Requests that the guard turned away, by reason.",
-	}, []string{"reason"}), polls: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sm_alertmanager_polls_total", Help: "Requests for alerts to Alertmanagers that are configured, by outcome.",
-	}, []string{"outcome"})}
-	for _, reason := range o.Reasons {
-		e.refused.WithLabelValues(reason)
+	vec := func(name, help, label string, values []string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		for _, value := range values {
+			v.WithLabelValues(value)
+		}
+		return v
 	}
-	for _, outcome := range o.Polls {
-		e.polls.WithLabelValues(outcome)
+	e := &Exporter{
+		o:        o,
+		registry: prometheus.NewRegistry(),
+		refused:  vec("sm_http_refused_total", "Requests that the guard turned away, by reason.", "reason", o.Reasons),
+		polls: vec(
+			"sm_alertmanager_polls_total",
+			"Requests for alerts to Alertmanagers that are configured, by outcome.",
+			"outcome",
+			o.Polls,
+		),
 	}
-	gauge := func(name, help string, labels prometheus.Labels, value func() float64) {
-		e.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name:        name,
-			Help:        help,
-			ConstLabels: labels,
-		}, value))
-	}
-	for state, n := range map[string]*atomic.Int64{
-		"failed": &o.Transcripts.Failed,
-		"live":   &o.Transcripts.Live,
-		"parked": &o.Transcripts.Parked,
-	} {
-		gauge("sm_transcripts", "Transcript files known, by how they are watched.", prometheus.Labels{"state": state},
-			func() float64 { return float64(n.Load()) })
-	}
-	gauge("sm_read_lag_bytes", "Bytes of live transcripts not read yet, as of the last check.", nil,
-		func() float64 { return float64(o.Transcripts.Lag.Load()) })
-	gauge("sm_config_last_reload_successful", "1 while the newest configuration is in effect, 0 after one that does not hold.", nil,
-		func() float64 { return truth(!o.ReloadFailed.Load()) })
-	gauge("sm_config_last_reload_success_timestamp_seconds", "When the configuration was last read and held; the start counts.", nil,
-		func() float64 { return float64(o.ReloadedAt.Load()) / 1000 })
-	gauge("sm_build_info", "What this observer was built from; always 1.",
-		prometheus.Labels{
-			"commit":    o.Commit,
-			"goversion": runtime.Version(),
-			"version":   o.Version,
-		}, func() float64 { return 1 })
-	e.registry.MustRegister(
-		e.refused,
-		e.polls,
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	e.registry.MustRegister(e.refused, e.polls, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return e
 }
 
@@ -105,35 +75,56 @@ func (e *Exporter) Polled(outcome string) { e.polls.WithLabelValues(outcome).Inc
 
 // Serve answers a scrape with a snapshot, in the format that the request asks for, compressed if it takes that.
 func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
-	b, _ := e.builders.Get().(*builder)
-	if b == nil {
-		b = new(builder)
-	}
-	defer func() { b.reset(); e.builders.Put(b) }()
-	open := expfmt.NegotiateAccept(
-		r.Header,
-		expfmt.DefaultOpenMetricsAcceptedFormats()...,
-	).FormatType() == expfmt.TypeOpenMetrics
-	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(b, s, open) })
-	w, end := e.compressed(w, r)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		return e.gather(s, format.FormatType() == expfmt.TypeOpenMetrics)
+	})
 	promhttp.HandlerFor(gather, promhttp.HandlerOpts{
 		EnableOpenMetrics:   true,
-		OfferedCompressions: []promhttp.Compression{promhttp.Identity},
+		OfferedCompressions: []promhttp.Compression{promhttp.Identity, promhttp.Gzip},
 	}).ServeHTTP(w, r)
-	end()
 }
 
-// gather gives all families in the order of their names. They hold until the builder is reset.
-func (e *Exporter) gather(b *builder, s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
+// gather gives all families in the order of their names.
+func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	families, err := e.registry.Gather()
 	if open {
 		untype(families, "go_memstats_alloc_bytes_total")
 	}
-	b.sessions(s)
-	b.totals(s)
-	families = append(families, b.families...)
-	slices.SortFunc(families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
-	return families, err
+	b := &builder{families: families}
+	parts := clientParts(s)
+	b.sessions(s.Sessions, s.HideProject)
+	b.clients(parts)
+	b.costs(&s.Fleet)
+	b.read(s, parts)
+	b.messages(s)
+	b.process(s, &e.o)
+	slices.SortFunc(b.families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return b.families, err
+}
+
+// process adds the figures of this observer.
+func (b *builder) process(s *Snapshot, o *Options) {
+	b.gauge("sm_sessions_unexported", "Sessions beyond metrics.max_sessions, which have no series here.")
+	b.add(float64(s.Unexported))
+	b.gauge("sm_transcripts", "Transcript files known, by how they are watched.")
+	b.add(float64(o.Transcripts.Failed.Load()), "state", "failed")
+	b.add(float64(o.Transcripts.Live.Load()), "state", "live")
+	b.add(float64(o.Transcripts.Parked.Load()), "state", "parked")
+	b.gauge("sm_read_lag_bytes", "Bytes of live transcripts not read yet, as of the last check.")
+	b.add(float64(o.Transcripts.Lag.Load()))
+	b.gauge(
+		"sm_config_last_reload_successful",
+		"1 while the newest configuration is in effect, 0 after one that does not hold.",
+	)
+	b.add(truth(!s.ReloadFailed))
+	b.gauge(
+		"sm_config_last_reload_success_timestamp_seconds",
+		"When the configuration was last read and held; the start counts.",
+	)
+	b.add(seconds(s.ReloadedAt))
+	b.gauge("sm_build_info", "What this observer was built from; always 1.")
+	b.add(1, "commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
 }
 
 // untype makes a counter untyped. In OpenMetrics a counter's family is called without _total, and so this one of the Go

@@ -1,41 +1,31 @@
-// Package notify gives texts to the operator's command.
+// Package notify passes notices to the operator.
 //
-// The command is run by no shell, one at a time, and with a limit: it is not ours, and may hang or start others.
+// A notifier is a value with one method. Those of the configuration are listed by
+// cmd/sm, in settings.
 package notify
 
 import (
 	"context"
-	"io"
-	"os/exec"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
+	"log/slog"
 )
 
-// within bounds a command, atEnd what it has once the observer ends.
-const (
-	within = 10 * time.Second
-	atEnd  = time.Second
-)
+// Notice is a text for the operator.
+type Notice struct {
+	Key  string // the same for the same cause
+	Text string
+}
 
-// A Command is run once at a time.
-type Command struct{ running sync.Mutex }
+// Notifier passes a notice on and waits until that is done. When ctx ends, as with
+// the observer, it has a second left.
+type Notifier interface {
+	Notify(ctx context.Context, n Notice) error
+}
 
-// Run runs argv with a text as a line of its standard input, and waits for it. When ctx ends, as with the observer, the
-// command has a second left.
-func (c *Command) Run(ctx context.Context, argv []string, text string) error {
-	c.running.Lock()
-	defer c.running.Unlock()
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(atEnd, cancel) })()
-	cmd := exec.CommandContext(limit, argv[0], argv[1:]...)
-	cmd.Stdin = strings.NewReader(text + "\n")
-	cmd.Stdout = io.Discard
-	cmd.Stderr = io.Discard
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	return cmd.Run()
+// Log writes notices to a log.
+type Log struct{ *slog.Logger }
+
+// Notify logs the notice.
+func (l Log) Notify(_ context.Context, n Notice) error {
+	l.Warn("notice for the operator", "key", n.Key, "text", n.Text)
+	return nil
 }

@@ -11,57 +11,32 @@ import (
 	"testing"
 )
 
-// TestRun: the arguments reach the program as they are, and the text is one line of its input.
-func TestRun(t *testing.T) {
+// TestCommand: the arguments reach the program as they are, the text is one line of
+// its input, and a program never meets another one of its own.
+func TestCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var c Command
-	err := c.Run(
-		t.Context(),
-		[]string{"/bin/sh", "-c", `printf '%s|' "$@" >"$0/argv"; cat >"$0/input"`, dir, "$(touch x)", "a b"},
-		"web: 90 %; `touch y`",
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"argv": "$(touch x)|a b|", "input": "web: 90 %; `touch y`\n"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil {
-			t.Errorf("%s: got %q, want %q, %v", name, got, want, err)
-		}
-	}
-}
-
-func TestRunFails(t *testing.T) {
-	t.Parallel()
-	var c Command
-	if err := c.Run(t.Context(), []string{filepath.Join(t.TempDir(), "none")}, "x"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a program that is not there: %v", err)
-	}
-	err := c.Run(t.Context(), []string{"/bin/sh", "-c", "exit 3"}, "x")
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 {
-		t.Errorf("a program that fails: %v", err)
-	}
-}
-
-// TestRunOneAtATime: a command never meets another one of its own.
-func TestRunOneAtATime(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var c Command
+	// mkdir fails where another one is between mkdir and rmdir.
+	c := NewCommand("/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
+		dir, "$(touch x)", "a b")
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			// mkdir fails where another one is between mkdir and rmdir.
-			if err := c.Run(
-				context.Background(),
-				[]string{"/bin/sh", "-c", `mkdir "$0/one" && cat && rmdir "$0/one"`, dir},
-				"x",
-			); err != nil {
+			if err := c.Notify(t.Context(), Notice{Text: "web: 90 %; `touch y`"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
+	for name, want := range map[string]string{"argv": "$(touch x)|a b|", "input": "web: 90 %; `touch y`\n"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil {
+			t.Errorf("%s: got %q, want %q, %v", name, got, want, err)
+		}
+	}
+	err := NewCommand("/bin/sh", "-c", "exit 3").Notify(t.Context(), Notice{})
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 {
+		t.Errorf("a program that fails: %v", err)
+	}
 }
 
 // TestRunEndsWithTheObserver: a command that hangs, and what it has started, are killed once the observer ends.
@@ -74,10 +49,11 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	var c Command
 	// Both the shell and its child have the pipe open for writing: it ends when both are gone.
 	go func() {
-		ended <- c.Run(ctx, []string{"/bin/sh", "-c", `exec 3>"$0"; echo up >&3; sleep 600 & wait`, pipe}, "x")
+		ended <- NewCommand("/bin/sh", "-c", `exec 3>"$0"; echo up >&3; sleep 600 & wait`, pipe).Notify(ctx, Notice{
+			Text: "x",
+		})
 	}()
 	f, err := os.Open(pipe)
 	if err != nil {

@@ -55,58 +55,6 @@ func fileSize(b *testing.B, dir string) float64 {
 	return float64(info.Size())
 }
 
-// BenchmarkBulk is the first start: very many claims of messages in one delta.
-func BenchmarkBulk(b *testing.B) {
-	for _, n := range []int{75_000, benchClaims} {
-		claims := randomClaims(rand.New(rand.NewPCG(1, 2)), n, benchSessions)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			var size float64
-			for b.Loop() {
-				b.StopTimer()
-				dir := b.TempDir()
-				s := benchOpen(b, dir)
-				b.StartTimer()
-				benchSave(b, s, fleet.Delta{Messages: claims})
-				b.StopTimer()
-				size = fileSize(b, dir)
-				s.Close()
-				b.StartTimer()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/claim")
-			b.ReportMetric(size/float64(n), "B/claim")
-		})
-	}
-}
-
-// BenchmarkRandom is a busy quarter of a second: 300 claims anywhere in a ledger of a
-// million.
-func BenchmarkRandom(b *testing.B) {
-	r := rand.New(rand.NewPCG(3, 4))
-	dir := b.TempDir()
-	s := benchOpen(b, dir)
-	defer s.Close()
-	benchSave(b, s, fleet.Delta{Messages: randomClaims(r, benchClaims, benchSessions)})
-	for b.Loop() {
-		benchSave(b, s, fleet.Delta{Messages: randomClaims(r, 300, benchSessions)})
-	}
-	b.ReportMetric(fileSize(b, dir)/1e6, "MB")
-}
-
-func BenchmarkOwner(b *testing.B) {
-	r := rand.New(rand.NewPCG(3, 4))
-	s := benchOpen(b, b.TempDir())
-	defer s.Close()
-	claims := randomClaims(r, benchClaims, benchSessions)
-	benchSave(b, s, fleet.Delta{Messages: claims})
-	i := 0
-	for b.Loop() {
-		if _, ok := s.Owner(claims[i%len(claims)].Key); !ok {
-			b.Fatal("a claim is missing")
-		}
-		i++
-	}
-}
-
 // BenchmarkRestart opens and loads what 10 000 transcripts leave behind, with a ledger
 // of their messages beside it.
 func BenchmarkRestart(b *testing.B) {

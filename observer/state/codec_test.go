@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/fleet"
 	"sm/observer/tally"
+
+	"github.com/fxamacker/cbor/v2"
 )
 
 // fill sets every field to a value of its own that is not zero.

@@ -226,47 +226,6 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 	}
 }
 
-// Somebody looks into the file with a tool of bbolt's.
-func TestFileIsOpenElsewhere(t *testing.T) {
-	dir := t.TempDir()
-	mustOpen(t, dir).Close()
-	f, err := os.Open(filepath.Join(dir, FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := flock(f); err != nil {
-		t.Fatal(err)
-	}
-	testOpenError(t, dir, "another program has it open", "; close it and start again")
-}
-
-// Several in one second are all kept.
-func TestSetAsideTwice(t *testing.T) {
-	dir := t.TempDir()
-	for n := 1; n <= 3; n++ {
-		if err := os.WriteFile(filepath.Join(dir, FileName), []byte("damaged"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		mustOpen(t, dir).Close()
-		if got := len(setAsideFiles(t, dir)); got != n {
-			t.Errorf("%d set aside, want %d", got, n)
-		}
-	}
-}
-
-// An unfinished file of a kill is no state.
-func TestUnfinishedFile(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, freshName), []byte("half a file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	mustOpen(t, dir)
-	if names := setAsideFiles(t, dir); len(names) > 0 {
-		t.Errorf("set aside: %q", names)
-	}
-}
-
 // The refusal says which sm made the file, where the file does.
 func TestNewerVersionIsRefused(t *testing.T) {
 	for maker, want := range map[string]string{
@@ -325,22 +284,6 @@ func refuseNewer(t *testing.T, maker, want string) {
 	}
 	if names := setAsideFiles(t, dir); len(names) > 0 {
 		t.Errorf("set aside: %q", names)
-	}
-}
-
-// The newest meta page is lost: the one before leads to a whole state.
-func TestOneMetaIsEnough(t *testing.T) {
-	image, want, _ := sampleState(t)
-	size := os.Getpagesize()
-	for page := range 2 {
-		dir := filepath.Join(t.TempDir(), "sm")
-		damaged := bytes.Clone(image)
-		clear(damaged[page*size : (page+1)*size])
-		plant(t, dir, damaged)
-		s := mustOpen(t, dir)
-		if d := sameStored(want, mustLoad(t, s)); d != "" {
-			t.Errorf("without meta %d (-want +got):\n%s", page, d)
-		}
 	}
 }
 

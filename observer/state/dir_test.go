@@ -2,16 +2,12 @@ package state
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestDirectoryLayouts(t *testing.T) {
@@ -116,53 +112,6 @@ func TestForeignDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	testOpenError(t, dir, "belongs to uid 12345", "; choose another with --state")
-}
-
-// openChild opens a directory under a umask.
-func openChild(args []string) error {
-	mask, err := strconv.ParseInt(args[0], 8, 32)
-	if err != nil {
-		return err
-	}
-	syscall.Umask(int(mask))
-	s, err := Open(args[1], quiet(), testNow())
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
-func TestUmask(t *testing.T) {
-	for _, mask := range []string{"000", "022", "077", "777"} {
-		t.Run(mask, func(t *testing.T) {
-			base := t.TempDir()
-			if _, err := output(
-				t,
-				childCommand(t, nil, "open", mask, filepath.Join(base, "a", "b", "sm")),
-			); err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]string{}
-			err := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || path == base {
-					return err
-				}
-				info, err := d.Info()
-				got[strings.TrimPrefix(path, base)] = fmt.Sprint(info.Mode())
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[string]string{
-				"/a": "drwx------", "/a/b": "drwx------", "/a/b/sm": "drwx------",
-				"/a/b/sm/lock": "-rw-------", "/a/b/sm/state.db": "-rw-------",
-			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
 }
 
 // A file that others may read, from a backup say, is made private again.

@@ -1,10 +1,8 @@
 package state
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,113 +113,5 @@ func TestCheckLock(t *testing.T) {
 				t.Errorf("got %v, want …%s; restart the observer", err, c.want)
 			}
 		})
-	}
-}
-
-// lockChild takes and gives up locks on request.
-func lockChild([]string) error {
-	var root *os.Root
-	var lock *os.File
-	for next := orders(); ; {
-		order, ok := next()
-		if !ok {
-			return nil
-		}
-		if order == "drop" {
-			if err := errors.Join(releaseLock(lock), root.Close()); err != nil {
-				return err
-			}
-			say("dropped")
-			continue
-		}
-		var err error
-		if root, err = openDir(order); err != nil {
-			return err
-		}
-		lock, err = takeLock(root, order)
-		locked, lost := errors.AsType[*LockedError](err)
-		switch {
-		case lost:
-			root.Close()
-			say("lost %d", locked.PID)
-		case err != nil:
-			return err
-		default:
-			say("won")
-		}
-	}
-}
-
-// racer is a process that races for locks.
-type racer struct {
-	pid int
-	in  io.Writer
-	out *bufio.Scanner
-}
-
-func (r *racer) ask(t *testing.T, order string) {
-	t.Helper()
-	if _, err := fmt.Fprintln(r.in, order); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (r *racer) answer(t *testing.T) string {
-	t.Helper()
-	if !r.out.Scan() {
-		t.Fatal("a racer has ended")
-	}
-	return r.out.Text()
-}
-
-func startRacers(t *testing.T, n int) []*racer {
-	t.Helper()
-	racers := make([]*racer, n)
-	for i := range racers {
-		cmd := childCommand(t, nil, "lock")
-		in, inErr := cmd.StdinPipe()
-		out, outErr := cmd.StdoutPipe()
-		if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
-			t.Fatal(err)
-		}
-		racers[i] = &racer{cmd.Process.Pid, in, bufio.NewScanner(out)}
-		t.Cleanup(func() {
-			in.Close()
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	return racers
-}
-
-func TestStartRaces(t *testing.T) {
-	racers := startRacers(t, 6)
-	base := t.TempDir()
-	for round := range 1000 {
-		// Every third directory is new; the others carry the marks of earlier rounds.
-		dir := filepath.Join(base, fmt.Sprint(round%3*round))
-		for i := range racers {
-			racers[(i+round)%len(racers)].ask(t, dir)
-		}
-		var winner *racer
-		losers := map[string]int{}
-		for _, r := range racers {
-			if answer := r.answer(t); answer != "won" {
-				losers[answer]++
-			} else if winner != nil {
-				t.Fatalf("round %d: pids %d and %d both have the lock", round, winner.pid, r.pid)
-			} else {
-				winner = r
-			}
-		}
-		if winner == nil {
-			t.Fatalf("round %d: nobody has the lock: %v", round, losers)
-		}
-		if n := losers[fmt.Sprint("lost ", winner.pid)]; n != len(racers)-1 {
-			t.Fatalf("round %d: %v, want all to name %d", round, losers, winner.pid)
-		}
-		winner.ask(t, "drop")
-		winner.answer(t)
 	}
 }

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	// Faults are counted by thread, so there should be one.
 	runtime.LockOSThread()
 	child, ok := map[string]func([]string) error{
-		"lock": lockChild, "open": openChild, "save": saveChild, "retry": retryChild, "full": fullChild, "limit": limitChild,
+		"save": saveChild, "retry": retryChild, "full": fullChild, "limit": limitChild,
 	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such child:", role)
@@ -61,12 +60,3 @@ func output(t *testing.T, cmd *exec.Cmd) ([]string, error) {
 
 // say is a child's line to its parent.
 func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
-
-// orders are the lines that a parent sends.
-func orders() func() (string, bool) {
-	in := bufio.NewScanner(os.Stdin)
-	return func() (string, bool) {
-		ok := in.Scan()
-		return in.Text(), ok
-	}
-}

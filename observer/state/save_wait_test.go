@@ -1,8 +1,6 @@
 package state
 
 import (
-	"errors"
-	"runtime"
 	"testing"
 
 	"sm/observer/fleet"
@@ -32,27 +30,5 @@ func TestOwnerWhileSaving(t *testing.T) {
 	close(asked)
 	if err := <-saved; err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestCloseWhileSaveFails: Close and a failing transaction do not deadlock.
-func TestCloseWhileSaveFails(t *testing.T) {
-	t.Parallel()
-	s := mustOpen(t, t.TempDir())
-	refused := errors.New("refused")
-	closed := make(chan error, 1)
-	err := updateLocked(s, func(w *writer) {
-		go func() { closed <- s.Close() }()
-		for s.mu.TryLock() { // until Close has it
-			s.mu.Unlock()
-			runtime.Gosched()
-		}
-		w.err = refused
-	})
-	if !errors.Is(err, refused) {
-		t.Errorf("error %v", err)
-	}
-	if err := <-closed; err != nil {
-		t.Error(err)
 	}
 }

@@ -132,3 +132,26 @@ func updateLocked(s *Store, f func(*writer)) error {
 	defer s.mu.Unlock()
 	return s.update(f)
 }
+func learn(model map[transcript.Key]transcript.Key, claims []fleet.Claim) {
+	for _, c := range claims {
+		model[c.Key] = c.Owner
+	}
+}
+
+// testOwners looks up what is there, and the neighbours that are not.
+func testOwners(t *testing.T, s *Store, model map[transcript.Key]transcript.Key) {
+	t.Helper()
+	for k, want := range model {
+		if owner, ok := s.Owner(k); !ok || owner != want {
+			t.Fatalf("%016x belongs to %x, %v; want %x", k, owner, ok, want)
+		}
+		for _, near := range []transcript.Key{k - 1, k + 1, k ^ 1<<63, k ^ 1<<31, k & 0xffffffff} {
+			if _, known := model[near]; known {
+				continue
+			}
+			if owner, ok := s.Owner(near); ok {
+				t.Fatalf("%016x, next to %016x, belongs to %x; want nobody", near, k, owner)
+			}
+		}
+	}
+}

@@ -60,6 +60,19 @@ func Session(v fleet.View) api.Session {
 		Enabled:          true,
 		StatuslineAt:     timeOrNil(v.Spoke),
 		HookAt:           timeOrNil(v.Hooked),
+		SeenAt:           v.Seen(),
+		Counted:          compactions(v.Counted),
+		DearCompactions:  v.DearBills,
+		StatuslineRatio:  float64(v.Sample.Percent) / 100,
+	}
+	if x := v.Sample; x.Tokens > 0 && x.Window > 0 {
+		s.StatuslineRatio = min(1, float64(x.Tokens)/float64(x.Window))
+	}
+	switch v.Source {
+	case transcript.FromTranscript:
+		s.TranscriptAt = v.Reading
+	case transcript.FromEstimate:
+		s.EstimateAt = v.Reading
 	}
 	if v.Known {
 		s.TokensUsed, s.UsedPercentage = &v.Tokens, new(v.Window.Percent(v.Tokens))
