@@ -1,6 +1,10 @@
 package main
 
 import (
+	"slices"
+	"sm/cmd/internal/caller"
+	"sm/cmd/sm/internal/config"
+	"sm/handoff/proc"
 	"sm/handoff/supervise"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -20,4 +24,24 @@ func clientTable(held func(path string) (transcript.Holder, bool), claudeDirs, c
 	table[0].Again = supervise.AgainCodex
 	table[1].Again = supervise.Again
 	return table
+}
+
+// clientNames lists the names of all clients, the default first.
+func clientNames() (names []string) {
+	for _, c := range slices.Backward(clientTable(nil, nil, nil)) {
+		names = append(names, c.Client)
+	}
+	return names
+}
+
+// watchedClients lists all clients with the folders that this user's configuration
+// names. only means that the user has named the folders to watch: those of Codex are
+// then watched only if CODEX_HOME is set.
+func (env *environ) watchedClients(cfg *config.Config, only bool) (clients.Table, error) {
+	projects, err := cfg.ProjectDirs(env.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	held := caller.Holder(proc.NewLocks("/proc"))
+	return clientTable(held, projects, env.LookupEnv.WatchedCodexDirs(only)), nil
 }

@@ -17,7 +17,6 @@ import (
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/demo"
-	"sm/transcript/codex"
 )
 
 // demoNotice heads what is shown of a demo.
@@ -123,7 +122,7 @@ func (env demoRun) options(
 	o.Terminal = nil
 	o.Enqueuer = nil
 	o.Ancestry = nil
-	o.Clients.Named(codex.Client).Dirs = nil
+	o.Clients = clientTable(nil, cfg.Projects, nil)
 	o.Alive = func(int, string) bool { return false }
 	return o, nil
 }

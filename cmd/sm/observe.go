@@ -21,7 +21,6 @@ import (
 	"sm/deploy/service"
 	"sm/observer"
 	"sm/observer/access"
-	"sm/transcript/codex"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -72,7 +71,9 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 		return err
 	}
 	if flags.Changed("projects") {
-		o.Clients.Named(codex.Client).Dirs = env.LookupEnv.WatchedCodexDirs(true)
+		if o.Clients, err = env.watchedClients(cfg, true); err != nil {
+			return err
+		}
 	}
 	loud := quiet(env.Stderr, &o)
 	source, err := findConfig(flags, env)

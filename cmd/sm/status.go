@@ -39,8 +39,8 @@ func (o *statusOptions) check(flags *pflag.FlagSet, one bool, stdout io.Writer) 
 		return order, usagef("--sort: %w", err)
 	case emptyFlag(flags) != "":
 		return order, usagef("--%s is empty", emptyFlag(flags))
-	case top.ParseClient(o.client) != nil:
-		return order, usagef("--client: %w", top.ParseClient(o.client))
+	case top.ParseClient(o.client, clientNames()) != nil:
+		return order, usagef("--client: %w", top.ParseClient(o.client, clientNames()))
 	case o.client != "" && one:
 		return order, usagef("--client is for the list; leave out it or ID")
 	case o.limit < 0:

@@ -55,7 +55,7 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 	if name := emptyFlag(cmd.Flags()); name != "" {
 		return usagef("--%s is empty", name)
 	}
-	if err := top.ParseClient(only); err != nil {
+	if err := top.ParseClient(only, clientNames()); err != nil {
 		return usagef("--client: %w", err)
 	}
 	o := top.Options{
@@ -112,7 +112,7 @@ func clientFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "client", "", "show only the sessions of `CLIENT`: claude or codex")
 	_ = cmd.RegisterFlagCompletionFunc(
 		"client",
-		cobra.FixedCompletions(top.Clients(), cobra.ShellCompDirectiveNoFileComp),
+		cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp),
 	)
 }
 

@@ -110,11 +110,9 @@ type wiring struct{ *environ }
 
 // observerOptions turns the configuration into what the observer takes.
 func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err error) {
-	projects, err := cfg.ProjectDirs(env.LookupEnv)
-	if err != nil {
+	if o.Clients, err = env.watchedClients(cfg, false); err != nil {
 		return o, err
 	}
-	o.Clients = clientTable(caller.Holder(proc.NewLocks("/proc")), projects, env.LookupEnv.CodexDirs())
 	if o.State, err = cfg.StateDir(env.LookupEnv); err != nil {
 		return o, err
 	}
@@ -127,7 +125,7 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive = proc.Alive
 	o.Ancestry = ancestry
-	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
+	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue(o.Clients)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := version.Of(info)
 		o.Version = build.Version

@@ -93,15 +93,12 @@ func pressure(s *api.Session) float64 {
 	return *s.Pressure
 }
 
-// Clients returns the names that [OnlyClient] accepts.
-func Clients() []string { return []string{"claude", "codex"} }
-
 // ParseClient checks the name of a client, "" for any; its error lists all.
-func ParseClient(name string) error {
-	if name == "" || slices.Contains(Clients(), name) {
+func ParseClient(name string, all []string) error {
+	if name == "" || slices.Contains(all, name) {
 		return nil
 	}
-	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(Clients(), ", "))
+	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(all, ", "))
 }
 
 // OnlyClient returns the sessions of one client, or all for "". An older observer
@@ -112,6 +109,6 @@ func OnlyClient(sessions []api.Session, client string) []api.Session {
 	}
 	return slices.DeleteFunc(
 		slices.Clone(sessions),
-		func(s api.Session) bool { return cmp.Or(s.Client, Clients()[0]) != client },
+		func(s api.Session) bool { return cmp.Or(s.Client, "claude") != client },
 	)
 }

@@ -51,12 +51,7 @@ func spentText(all *api.Sessions, now time.Time, words int) string {
 		}
 		parts = append(parts, part)
 	}
-	add("5 h", all.RateLimits.FiveHour)
-	add("7 d", all.RateLimits.SevenDay)
-	if codex := all.RateLimits.Codex; codex != nil {
-		add("Codex 5 h", codex.FiveHour)
-		add("Codex 7 d", codex.SevenDay)
-	}
+	all.RateLimits.Each(add)
 	return strings.Join(parts, "  ")
 }
 

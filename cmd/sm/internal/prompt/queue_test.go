@@ -8,6 +8,7 @@ import (
 
 	"sm/handoff/queue"
 	"sm/observer/fleet"
+	"sm/transcript/clients/clientstest"
 )
 
 // TestEnqueue: the text goes to the client of the folder in which the thread's transcript lies, and to none for any other.
@@ -19,7 +20,10 @@ func TestEnqueue(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >\"$CODEX_HOME/argv\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	q := Queue{&queue.Queue{Look: func(string) (string, error) { return program, nil }}}
+	q := Queue{
+		queue:   &queue.Queue{Look: func(string) (string, error) { return program, nil }},
+		clients: clientstest.Table(),
+	}
 	path := filepath.Join(home, "sessions/2026/01/02/rollout-2026-01-02T03-04-05-"+id+".jsonl")
 	for name, to := range map[string]fleet.Thread{
 		"another name":   {ID: id, Path: filepath.Join(home, "notes.jsonl")},
