@@ -98,7 +98,7 @@ func (d *doctor) session(s *api.Session) {
 
 	const restart = "start that session anew if it is older than sm install, and "
 	trouble := restart + "look at /hooks in it"
-	if s.Client != clients.Claude {
+	if s.Client != "" && s.Client != clients.Claude {
 		trouble = restart + "see above whether the hooks are trusted"
 	} else if s.StatuslineAt == nil { // Codex has none
 		add("trust the folder in that session, and see above whether the status line is ours", "status line never")
