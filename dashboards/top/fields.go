@@ -39,7 +39,7 @@ context: {{if and .TokensUsed .UsedPercentage}}{{bar (value .UsedPercentage)}} {
 pressure: {{with .Pressure}}{{$.PressureLevel}}, {{percent .}}% of where it compacts{{end}}
 window: {{.WindowTokens}} tokens, by {{.WindowSource}}
 largest context: {{if not .Host}}{{.PeakTokens}} tokens{{end}}
-last reading: {{with .ReadingAt}}{{ago .}}, by {{if and (not $.StatuslineAt) (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
+last reading: {{with .ReadingAt}}{{ago .}}, by {{if and $.Client (ne $.Client "claude") (eq $.ContextSource "statusline")}}a hook{{else}}{{or $.ContextSource "transcript"}}{{end}}{{end}}
 cross-check: {{if and (eq .CrossCheck "drift") .DriftTokens}}the status line has {{printf "%+d" (value .DriftTokens)}} tokens; see sm doctor{{else}}{{or .CrossCheck "–"}}{{end}}
 status line: {{if not .Host}}{{ago .StatuslineAt}}{{end}}
 last hook: {{if not .Host}}{{ago .HookAt}}{{end}}
