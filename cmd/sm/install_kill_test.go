@@ -88,7 +88,7 @@ func TestInstallKilledAnywhere(t *testing.T) {
 func (r *installRig) noTemporaries(when string) {
 	r.t.Helper()
 	for name := range r.tree() {
-		if strings.Contains(name, ".settings.json.sm-") || strings.Contains(name, "/.plugin-") {
+		if strings.HasSuffix(name, ".new") {
 			r.t.Errorf("%s: %s is left", when, name)
 		}
 	}

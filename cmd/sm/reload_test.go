@@ -165,7 +165,7 @@ func TestConfigWatcher(t *testing.T) {
 		end := w.run(t.Context(), func(context.Context) error { reloads.Add(1); return nil })
 		settle := func(what string, want int32) {
 			t.Helper()
-			<-time.After(3 * configPause) // of the bubble's clock
+			<-time.After(3*configPause + configPause/8) // of the bubble's clock, beside a look
 			synctest.Wait()
 			if got := reloads.Load(); got != want {
 				t.Errorf("%s: %d reloads, want %d", what, got, want)
@@ -174,7 +174,7 @@ func TestConfigWatcher(t *testing.T) {
 		settle("unchanged", 0)
 		for n := range 10 {
 			write(fmt.Sprint("# two ", n, "\n"))
-			<-time.After(configPause)
+			<-time.After(configPause / 2)
 		}
 		synctest.Wait()
 		if reloads.Load() != 0 {

@@ -141,57 +141,33 @@ var errChanged = errors.New("the file has changed meanwhile")
 
 // replace replaces the file, or removes it for a text that is nil, unless it has changed.
 func (f *File) replace(text []byte) error {
+	now, err := ReadFile(f.path)
+	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || now.Exists() != f.Exists() {
+		return errors.Join(errChanged, err)
+	}
 	if text == nil {
-		err := f.unchanged()
-		if err == nil {
-			err = os.Remove(f.target) // its error has the path
-		}
-		return err
+		return os.Remove(f.target) // its error has the path
 	}
 	mode := fs.FileMode(0o600)
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
 	}
-	return writeWhole(f.target, text, mode, f.unchanged)
+	return writeWhole(f.target, text, mode)
 }
 
-// unchanged returns an error if the file is not as it was read.
-func (f *File) unchanged() error {
-	now, err := ReadFile(f.path)
-	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || now.Exists() != f.Exists() {
-		return errors.Join(errChanged, err)
-	}
-	return nil
-}
-
-// tempFile is the name of a file that is to replace another in its folder. The run after
-// one that was killed writes it again.
-const tempFile = ".settings.json.sm-new"
-
-// writeWhole replaces a file at once, also in a power failure. unchanged may still
-// refuse right before; it may be nil.
-func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() error) error {
+// writeWhole replaces a file at once, also in a power failure.
+func writeWhole(path string, text []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w; check its owner and mode", dir, PlainError(err))
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("open %s: %w; check its owner and mode", dir, PlainError(err))
-	}
-	defer root.Close()
-	_ = root.Remove(tempFile)
-	defer func() { _ = root.Remove(tempFile) }() // it is there after an error
-	if err := files.Put(root, tempFile, text, mode); err != nil {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, PlainError(err))
-	}
-	if unchanged != nil {
-		if err := unchanged(); err != nil {
-			return err
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil {
+			defer root.Close()
+			err = files.Write(root, filepath.Base(path), text, mode)
 		}
 	}
-	if err := root.Rename(tempFile, filepath.Base(path)); err != nil {
-		return fmt.Errorf("replace %s: %w; check its owner and mode", path, err)
+	if err != nil {
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, PlainError(err))
 	}
-	return files.Sync(root)
+	return nil
 }

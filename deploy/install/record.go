@@ -91,7 +91,7 @@ func (r *record) note(folders ...string) error {
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
-		err = writeWhole(r.path, append(text, '\n'), 0o600, nil)
+		err = writeWhole(r.path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("remember what %s was: %w", r.Settings, err)
