@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,23 +32,16 @@ func (b *bench) measureReading(ctx context.Context) error {
 	b.figure("catch-up CPU, to grep -c", ratio(took[0], took[1]), "1.4")
 	b.figure("catch-up CPU", fmt.Sprintf("%.2f s/GB", took[0].Seconds()/float64(b.bytes)*1e9), "")
 
-	short := filepath.Join(b.dir, "short")
-	if err := generateShort(short, b.bytes); err != nil {
+	took, err = b.inTurn(ctx, [][]string{
+		{b.sm, "scan", "--json", large},
+		{b.sm, "report", "--json", large},
+		{b.sm, "replay", "--grid", "--json", large},
+	})
+	if err != nil {
 		return err
 	}
-	for _, dir := range []string{large, short} {
-		took, err := b.inTurn(ctx, [][]string{
-			{b.sm, "scan", "--json", dir},
-			{b.sm, "report", "--json", dir},
-			{b.sm, "replay", "--grid", "--json", dir},
-		})
-		if err != nil {
-			return err
-		}
-		name := filepath.Base(dir)
-		b.figure("report CPU, to scan, "+name+" lines", ratio(took[1], took[0]), "2")
-		b.figure("replay --grid CPU, to scan, "+name+" lines", ratio(took[2], took[0]), "2")
-	}
+	b.figure("report CPU, to scan", ratio(took[1], took[0]), "2")
+	b.figure("replay --grid CPU, to scan", ratio(took[2], took[0]), "2")
 	return nil
 }
 
@@ -112,52 +104,3 @@ func quantile(list []time.Duration, q float64) time.Duration {
 	slices.Sort(list)
 	return list[min(len(list)-1, int(q*float64(len(list))))]
 }
-
-// generateShort writes transcripts whose lines have some 600 bytes, a fraction of
-// those of the large corpus: a report remembers each record.
-func generateShort(dir string, bytes int64) error {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for n := 0; bytes > 0; n++ {
-		var text strings.Builder
-		at := time.Date(2026, 1, 1+n%300, n%24, 0, 0, 0, time.UTC)
-		write := func(format string, args ...any) {
-			at = at.Add(time.Duration(1+rng.IntN(9000)) * time.Millisecond)
-			fmt.Fprintf(&text, `{"parentUuid":"%016x","cwd":"/home/dev/web","sessionId":"%s","version":"2.1.44","uuid":"%016x","timestamp":"%s",`,
-				rng.Uint64(), sessionID(n), rng.Uint64(), at.Format("2006-01-02T15:04:05.000Z"))
-			fmt.Fprintf(&text, format+"}\n", args...)
-		}
-
-		size := 20_000
-		for text.Len() < 2<<20 {
-			write(`"type":"user","message":{"role":"user","content":"go on"}`)
-			for range 1 + rng.IntN(8) {
-				size += 200 + rng.IntN(2500)
-				message := rng.Uint64()
-				for range 3 {
-					write(`"type":"assistant","message":{"id":"msg_%x","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"%s"}],`+
-						`"usage":{"input_tokens":3,"cache_creation_input_tokens":500,"cache_read_input_tokens":%d,"output_tokens":50}}`,
-						message, words(rng.IntN(10)), size)
-				}
-				write(
-					`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"%s"}]}`,
-					words(rng.IntN(32)),
-				)
-			}
-			if size > 165_000 {
-				write(
-					`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":%d}`,
-					size,
-				)
-				write(`"type":"user","isCompactSummary":true,"message":{"role":"user","content":"%s"}`, words(160))
-				size = 35_000 + rng.IntN(20_000)
-			}
-		}
-		if err := appendTo(transcriptPath(dir, n), text.String()); err != nil {
-			return err
-		}
-		bytes -= int64(text.Len())
-	}
-	return nil
-}
-
-func words(n int) string { return strings.Repeat("lorem ipsum ", 1+n) }

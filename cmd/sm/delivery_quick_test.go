@@ -43,7 +43,7 @@ func quick() {
 		os.Exit(exitUsage)
 	}
 	observe.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(cmd.Flags(), env)
+		cfg, err := env.config(cmd)
 		if err != nil {
 			return err
 		}

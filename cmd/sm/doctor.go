@@ -22,7 +22,7 @@ func newDoctorCommand(env *environ) *cobra.Command {
 		Example: "  sm doctor\n  sm doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, err := env.config(cmd)
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ type documentSource interface {
 // documents are those that the observer has: it may run with another folder than this command would find. Without an
 // observer, and with --state, they are those of the configured folder.
 func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
-	cfg, err := loadConfig(cmd.Flags(), env)
+	cfg, err := env.config(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	_, err = asked.List(time.Now())
 	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) ||
 		is && older.Code == http.StatusNotFound {
-		fmt.Fprintf(
-			env.Stderr,
-			"sm: no observer answers for its documents; these are the files in %s\n",
-			screen.OneLine(dir),
-		)
+		env.say("no observer answers for its documents; these are the files in %s", dir)
 		return files, nil
 	}
 	return asked, nil
@@ -208,8 +204,7 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.Stdout, "cleared %d\n", n)
-		return err
+		return env.print("cleared %d", n)
 	})
 }
 

@@ -67,6 +67,12 @@ func (env *environ) say(format string, args ...any) {
 	fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
 }
 
+// print prints a line to standard output.
+func (env *environ) print(format string, args ...any) error {
+	_, err := fmt.Fprintln(env.Stdout, screen.OneLine(fmt.Sprintf(format, args...)))
+	return err
+}
+
 // warn prints a warning to standard error.
 func (env *environ) warn(format string, args ...any) { env.say("warning: "+format, args...) }
 

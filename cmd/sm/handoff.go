@@ -51,8 +51,7 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 	if err := scheduleHandoff(cmd.Context(), client, ids, path); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Stdout, "Handoff scheduled; it runs when this turn ends")
-	return nil
+	return env.print("Handoff scheduled; it runs when this turn ends")
 }
 
 // scheduleHandoff asks under each of the ids until one is the caller's: a client that an agent's client has started
@@ -95,8 +94,7 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 			case asJSON:
 				return writeJSON(env.Stdout, list)
 			case len(list.Handoffs) == 0:
-				fmt.Fprintln(env.Stdout, "no handoffs")
-				return nil
+				return env.print("no handoffs")
 			}
 			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
 		}),
@@ -126,8 +124,7 @@ func (env *environ) cancelHandoff(cmd *cobra.Command, client *api.Client, args [
 		}
 		return statusError(err)
 	}
-	fmt.Fprintf(env.Stdout, "%s %s\n", h.ID, h.State)
-	return nil
+	return env.print("%s %s", h.ID, h.State)
 }
 
 // ownHandoff finds the one that the caller has scheduled.

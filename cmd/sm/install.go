@@ -14,7 +14,6 @@ import (
 
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
-	"sm/dashboards/screen"
 	"sm/deploy/install"
 	"sm/observer/api"
 )
@@ -53,11 +52,8 @@ func newInstallCommand(env *environ) *cobra.Command {
 				) // what calls another program has to be trusted anew in Codex
 			}
 			if stale != "" {
-				fmt.Fprintf(
-					env.Stderr,
-					"sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n",
-					quote(stale),
-				)
+				env.say("note: %s belongs to another version of sm, so hooks call sm itself: "+
+					"put the two of one version there, and install again", quote(stale))
 			}
 			if err := installClients(cmd.Context(), env, o, codexAlone); err != nil || o.DryRun {
 				return err
@@ -104,15 +100,15 @@ func installClients(ctx context.Context, env *environ, o install.Options, codexA
 		return err
 	}
 	if err := o.CheckCodex(ctx); err != nil {
-		_, err = fmt.Fprintln(o.Stderr, "sm: note: no hooks for Codex: "+screen.OneLine(err.Error()))
-		return err
+		env.say("note: no hooks for Codex: %v", err)
+		return nil
 	}
 	return o.InstallCodex()
 }
 
 // noteAfter prints what is left to do after an installation.
 func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
-	cfg, err := loadConfig(cmd.Flags(), env)
+	cfg, err := env.config(cmd)
 	if err != nil {
 		return err
 	}
@@ -132,7 +128,7 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 		err = nil
 	}
 	for _, note := range o.Notes(around) {
-		fmt.Fprintln(env.Stderr, "sm: note: "+screen.OneLine(note))
+		env.say("note: %s", note)
 	}
 	return err
 }
@@ -200,7 +196,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 // unusualSocket is what --socket of the hooks must say: the observer's socket, unless the hooks find it by themselves.
 // They do not read the configuration.
 func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
-	cfg, err := loadConfig(cmd.Flags(), env)
+	cfg, err := env.config(cmd)
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -30,7 +29,6 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/usage"
-	"sm/dashboards/screen"
 	"sm/handoff/supervise"
 )
 
@@ -92,7 +90,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(err.Error()))
+		env.say("%v", err)
 	}
 	return exit.code
 }

@@ -85,8 +85,7 @@ func newMessagesCommand(env *environ) *cobra.Command {
 				return writeJSON(env.Stdout, list)
 			}
 			if len(list.Messages) == 0 {
-				fmt.Fprintln(env.Stdout, "no messages")
-				return nil
+				return env.print("no messages")
 			}
 			return env.printer().WriteMessages(list.Messages, time.Now())
 		}),
@@ -110,8 +109,7 @@ func newRegisterCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.Stdout, "registered %s\n", screen.OneLine(s.ID))
-			return nil
+			return env.print("registered %s", s.ID)
 		}),
 	}
 	flags := cmd.Flags()

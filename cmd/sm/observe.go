@@ -37,7 +37,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if name := emptyFlag(cmd.Flags()); name != "" {
 				return usagef("--%s is empty", name)
 			}
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, err := env.config(cmd)
 			if err != nil {
 				return err
 			}

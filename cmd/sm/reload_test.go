@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 // configFile is the file that a daemon reads.

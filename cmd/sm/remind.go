@@ -50,8 +50,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err, args[0])
 			}
-			fmt.Fprintf(env.Stdout, "reminder %s for %s\n", set.ID, screen.OneLine(set.Agent))
-			return nil
+			return env.print("reminder %s for %s", set.ID, set.Agent)
 		},
 	}
 	flags := cmd.Flags()
@@ -176,8 +175,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 			if len(gone.Reminders) == 0 {
 				return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
 			}
-			fmt.Fprintf(env.Stdout, "cancelled %d\n", len(gone.Reminders))
-			return nil
+			return env.print("cancelled %d", len(gone.Reminders))
 		}),
 	}
 }
@@ -194,8 +192,7 @@ func newResetRemindersCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.Stdout, "reset %d\n", n.Reset)
-			return nil
+			return env.print("reset %d", n.Reset)
 		}),
 	}
 }

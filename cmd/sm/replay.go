@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"sm/observer/history"
 	"sm/observer/history/replay"
 	"sm/observer/history/tune"
-	"sm/transcript"
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
@@ -40,9 +38,20 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
 			}
-			events, err := historyReader{env.Stderr}.replay(cmd.Context(), cfg, o, paths)
+			ro, end := env.reading()
+			changes, err := history.Records(cmd.Context(), ro, paths)
+			end()
 			if history.Fatal(err) {
-				return fmt.Errorf("%w; check the paths and thresholds", err)
+				return unread(err)
+			}
+			events, bad := replay.Run(cmd.Context(), changes, replay.Options{
+				Policy:  o,
+				Windows: windowRules(cfg),
+				Clients: ro.Clients,
+				Now:     time.Now(),
+			})
+			if bad != nil {
+				return fmt.Errorf("%w; check the thresholds", bad)
 			}
 			if !asJSON {
 				return errors.Join(env.printer().WriteReplay(events), err)
@@ -96,7 +105,7 @@ func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical
 	return nil
 }
 
-// runGrid tries thresholds and prints what came of it.
+// runGrid tries thresholds on all transcripts in paths and prints the result.
 func (env *environ) runGrid(
 	ctx context.Context,
 	cfg *config.Config,
@@ -104,27 +113,9 @@ func (env *environ) runGrid(
 	paths []string,
 	asJSON, verbose bool,
 ) error {
-	sparing()
-	g, err := historyReader{env.Stderr}.grid(ctx, cfg, o, paths)
-	if history.Fatal(err) {
-		return fmt.Errorf("%w; check the paths and thresholds", err)
-	}
-	if asJSON {
-		return errors.Join(writeJSON(env.Stdout, g), err)
-	}
-	return errors.Join(env.printer().WriteGrid(g, verbose), err)
-}
-
-// grid tries thresholds on all transcripts in paths.
-func (r historyReader) grid(
-	ctx context.Context,
-	cfg *config.Config,
-	o alerts.Options,
-	paths []string,
-) (*tune.Grid, error) {
-	h, err := r.readHistory(ctx, paths)
-	if history.Fatal(err) {
-		return nil, err
+	h, err := env.history(ctx, paths)
+	if h == nil {
+		return err
 	}
 	g, bad := tune.Try(ctx, h, tune.Options{
 		Policy:     o,
@@ -132,29 +123,11 @@ func (r historyReader) grid(
 		Windows:    windowRules(cfg),
 		Now:        time.Now(),
 	})
-	return g, cmp.Or(bad, err)
-}
-
-// replay runs the policy over each session in paths.
-func (r historyReader) replay(
-	ctx context.Context,
-	cfg *config.Config,
-	o alerts.Options,
-	paths []string,
-) ([]replay.Event, error) {
-	var changes []transcript.Change
-	err := r.reading(func(o history.Options) (err error) {
-		changes, err = history.Records(ctx, o, paths)
-		return err
-	})
-	if history.Fatal(err) {
-		return nil, err
+	switch {
+	case bad != nil:
+		return fmt.Errorf("%w; check the thresholds", bad)
+	case asJSON:
+		return errors.Join(writeJSON(env.Stdout, g), err)
 	}
-	events, bad := replay.Run(ctx, changes, replay.Options{
-		Policy:  o,
-		Windows: windowRules(cfg),
-		Clients: clientTable(nil, nil, nil),
-		Now:     time.Now(),
-	})
-	return events, cmp.Or(bad, err)
+	return errors.Join(env.printer().WriteGrid(g, verbose), err)
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
-	"sm/observer/history"
 	"sm/observer/history/report"
 )
 
@@ -37,10 +33,17 @@ func newReportCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sparing()
-			r, err := historyReader{env.Stderr}.report(cmd.Context(), cfg, paths)
-			if history.Fatal(err) {
-				return fmt.Errorf("%w; check the path", err)
+			h, err := env.history(cmd.Context(), paths)
+			if h == nil {
+				return err
+			}
+			r, bad := report.Of(cmd.Context(), h, report.Options{
+				Policy:  alertOptions(cfg),
+				Windows: windowRules(cfg),
+				Now:     time.Now(),
+			})
+			if bad != nil {
+				return bad
 			}
 			if !files {
 				r.Unnamed()
@@ -71,21 +74,5 @@ func (env *environ) writePage(path string, r *report.Report) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%w; name a file that can be written", err)
 	}
-	fmt.Fprintf(
-		env.Stdout,
-		"%s: one page, %d kB, without the text of any transcript\n",
-		screen.Text(path),
-		(b.Len()+999)/1000,
-	)
-	return nil
-}
-
-// report sums up all transcripts in paths.
-func (hr historyReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
-	h, err := hr.readHistory(ctx, paths)
-	if history.Fatal(err) {
-		return nil, err
-	}
-	r, bad := report.Of(ctx, h, report.Options{Policy: alertOptions(cfg), Windows: windowRules(cfg), Now: time.Now()})
-	return r, cmp.Or(bad, err)
+	return env.print("%s: one page, %d kB, without the text of any transcript", screen.Text(path), (b.Len()+999)/1000)
 }

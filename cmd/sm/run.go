@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/internal/caller"
-	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/handoff/supervise"
 	"sm/observer/api"
@@ -79,11 +78,7 @@ type agentRun struct {
 }
 
 func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv []string) (*agentRun, error) {
-	cfg, err := loadConfig(cmd.Flags(), env)
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
-	sockets, err := cfg.SocketPaths(env.LookupEnv)
+	cfg, observer, err := env.reach(cmd)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -102,7 +97,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	if cmd.Flags().Changed("socket") {
 		socket = cfg.Socket // its hooks must find the same observer
 	}
-	r := &agentRun{env: env, registration: reg, observer: api.NewClient(sockets)}
+	r := &agentRun{env: env, registration: reg, observer: observer}
 	r.options = supervise.Options{
 		Argv:      argv,
 		Env:       agentVars(env.Vars(), reg, os.Getpid(), socket),
@@ -223,19 +218,19 @@ func (r *agentRun) run(ctx context.Context) error {
 	registered := r.register(ctx)
 	if _, err := r.options.Again(r.options.Argv, ""); err == nil {
 		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil && errors.Is(registered, api.ErrNoObserver) {
-			r.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
+			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 		}
 	}
 	r.options.Observer = r
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {
-		r.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
+		r.env.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
 	}
 	for _, reason := range result.Refused {
-		r.say("did not restart the client: %s", reason)
+		r.env.say("did not restart the client: %s", reason)
 	}
 	if result.Left > 0 {
-		r.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
+		r.env.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
 	}
 	switch {
 	case err != nil:
@@ -244,10 +239,6 @@ func (r *agentRun) run(ctx context.Context) error {
 		return &exitError{code: result.Code}
 	}
 	return nil
-}
-
-func (r *agentRun) say(format string, args ...any) {
-	fmt.Fprintln(r.env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
 }
 
 func (r *agentRun) register(ctx context.Context) error {

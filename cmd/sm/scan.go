@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/config"
 	"sm/dashboards/top"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -32,35 +29,24 @@ func newScanCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A scan is over soon: what it would collect on the way is mostly still needed.
-			debug.SetGCPercent(400)
-			views, err := historyReader{env.Stderr}.scan(cmd.Context(), cfg, paths)
+			o, end := env.reading()
+			f := fleet.New(fleet.Options{
+				Created:    time.Now(),
+				Windows:    windowRules(cfg),
+				Clients:    o.Clients,
+				Thresholds: thresholds(cfg),
+			}, fleet.Stored{})
+			err = history.Transcripts(cmd.Context(), o, paths, func(c transcript.Change) { f.Apply(c) })
+			end()
 			if history.Fatal(err) {
-				return fmt.Errorf("%w; check the path", err)
+				return unread(err)
 			}
-			return errors.Join(env.printer().writeScan(views, asJSON), err)
+			f.Settle(time.Now())
+			return errors.Join(env.printer().writeScan(f.Views(time.Now()), asJSON), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line for each session")
 	return cmd
-}
-
-// scan reads all transcripts in paths and settles what counts where.
-func (r historyReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
-	f := fleet.New(fleet.Options{
-		Created:    time.Now(),
-		Windows:    windowRules(cfg),
-		Clients:    clientTable(nil, nil, nil),
-		Thresholds: thresholds(cfg),
-	}, fleet.Stored{})
-	err := r.reading(func(o history.Options) error {
-		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
-	})
-	if history.Fatal(err) {
-		return nil, err
-	}
-	f.Settle(time.Now())
-	return f.Views(time.Now()), err
 }
 
 func (to *printer) writeScan(views []fleet.View, asJSON bool) error {

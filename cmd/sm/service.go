@@ -57,7 +57,7 @@ func serviceStep(
 		Example: "  sm service " + name,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, err := env.config(cmd)
 			if err != nil {
 				return err
 			}

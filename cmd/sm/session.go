@@ -97,7 +97,7 @@ func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) err
 	defer cancel()
 	done, err := guard.Activate(ctx, a)
 	if done.SetAside != "" {
-		fmt.Fprintf(env.Stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
+		env.say("the damaged state is kept as %s", done.SetAside)
 	}
 	if err != nil {
 		return sessionError(err)

@@ -43,7 +43,7 @@ func stateStep(
 		Example: "  sm state " + name + " state.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, err := env.config(cmd)
 			if err != nil {
 				return err
 			}

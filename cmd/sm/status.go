@@ -108,17 +108,13 @@ const completeWithin = 500 * time.Millisecond
 func completeAgents(env *environ) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		cfg, err := loadConfig(cmd.Flags(), env)
+		_, client, err := env.reach(cmd)
 		if err != nil || len(args) > 0 {
-			return nil, how
-		}
-		sockets, err := cfg.SocketPaths(env.LookupEnv)
-		if err != nil {
 			return nil, how
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 		defer cancel()
-		all, err := api.NewClient(sockets).RecentSessions(ctx, "")
+		all, err := client.RecentSessions(ctx, "")
 		if err != nil {
 			return nil, how
 		}
@@ -136,15 +132,10 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 
 // client is how a command asks the observer. An agent that asks shows that it is at work: its reminders begin anew.
 func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
-	cfg, err := loadConfig(cmd.Flags(), env)
+	_, client, err := env.reach(cmd)
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := cfg.SocketPaths(env.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
-	client := api.NewClient(sockets)
 	if agent := env.caller().Origin(time.Now()).Agent; agent != "" {
 		_, _ = client.ResetReminders(cmd.Context(), agent) // the command itself reports a missing observer or agent
 	}
@@ -196,7 +187,7 @@ func (st statusRun) all(ctx context.Context) error {
 		return nil
 	}
 	if all.CatchingUp {
-		fmt.Fprintln(st.Stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
+		st.say("the observer is still reading what existed when it started; ask again in a moment")
 	}
 	return st.printer().writeStatus(all, st.order, o.limit)
 }

@@ -91,7 +91,7 @@ func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
 	if strings.ContainsAny(o.URL, ":/") {
 		return nil
 	}
-	cfg, err := loadConfig(cmd.Flags(), env)
+	cfg, err := env.config(cmd)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 // transcripts are the files and folders that a command line names, without any the projects of this user, and the
 // configuration that says where those are.
 func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Config, []string, error) {
-	cfg, err := loadConfig(cmd.Flags(), env)
+	cfg, err := env.config(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,27 +80,28 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	return there, nil
 }
 
-// reading reads transcripts while a line on the terminal says how far it is.
-func (r historyReader) reading(read func(history.Options) error) error {
-	stats := &follow.Stats{}
-	defer term.ShowProgress(r.stderr, progressText(stats))()
-	return read(history.Options{Logger: plainLog(r.stderr), Clients: clientTable(nil, nil, nil), Stats: stats})
+// reading returns the options to read transcripts, and shows on the terminal how far it is until end is called.
+// Garbage may grow, as the command is over soon, but not far beyond 128 MiB in all.
+func (env *environ) reading() (o history.Options, end func()) {
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(128 << 20)
+	o = history.Options{Logger: plainLog(env.Stderr), Clients: clientTable(nil, nil, nil), Stats: &follow.Stats{}}
+	return o, term.ShowProgress(env.Stderr, progressText(o.Stats))
 }
 
-// readHistory reads all transcripts in paths once.
-func (r historyReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
-	err = r.reading(func(o history.Options) (err error) {
-		h, err = history.Read(ctx, o, paths)
-		return err
-	})
+// history reads all transcripts in paths once. Without a history the error is why.
+func (env *environ) history(ctx context.Context, paths []string) (*history.History, error) {
+	o, end := env.reading()
+	defer end()
+	h, err := history.Read(ctx, o, paths)
+	if history.Fatal(err) {
+		return nil, unread(err)
+	}
 	return h, err
 }
 
-// sparing lets garbage grow, as a command may that is over soon, but not far beyond 128 MiB in all.
-func sparing() {
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(128 << 20)
-}
+// unread adds the remedy to the error of a reading that failed.
+func unread(err error) error { return fmt.Errorf("%w; check the path", err) }
 
 // plainLog writes warnings as lines for people.
 func plainLog(stderr io.Writer) *slog.Logger {
@@ -112,10 +113,7 @@ func plainLog(stderr io.Writer) *slog.Logger {
 	}}))
 }
 
-// A historyReader reads transcripts that exist, and shows on stderr how far it is.
-type historyReader struct{ stderr io.Writer }
-
-// progressText says how far the reading of transcripts is.
+// progressText describes how far the reading of transcripts is.
 func progressText(s *follow.Stats) func(passed time.Duration) string {
 	return func(passed time.Duration) string {
 		done := float64(s.BytesDone.Load())

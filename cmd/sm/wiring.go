@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"sm/alerts"
@@ -26,6 +27,7 @@ import (
 	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/observer/alertmanager"
+	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/notify"
 	"sm/transcript"
@@ -33,13 +35,23 @@ import (
 	"sm/transcript/follow"
 )
 
-// loadConfig reads the configuration for a command with these flags.
-func loadConfig(flags *pflag.FlagSet, env *environ) (*config.Config, error) {
-	source, err := findConfig(flags, env)
+// config reads the configuration for a command.
+func (env *environ) config(cmd *cobra.Command) (*config.Config, error) {
+	source, err := findConfig(cmd.Flags(), env)
 	if err != nil {
 		return nil, err
 	}
-	return source.Load(flags, env.LookupEnv)
+	return source.Load(cmd.Flags(), env.LookupEnv)
+}
+
+// reach returns the configuration, and a client of the observer that it names.
+func (env *environ) reach(cmd *cobra.Command) (*config.Config, *api.Client, error) {
+	cfg, err := env.config(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	sockets, err := cfg.SocketPaths(env.LookupEnv)
+	return cfg, api.NewClient(sockets), err
 }
 
 // findConfig says where the configuration is.

@@ -21,25 +21,8 @@ func TestMemoryLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, value := range []string{
-		"",
-		"off",
-		"0",
-		"4096",
-		"4096B",
-		"512KiB",
-		"4GiB",
-		"1TiB",
-		"4G",
-		"4GB",
-		"4gib",
-		"-1",
-		"1.5GiB",
-		" 4GiB",
-		"x",
-		"9223372036854775807",
-		"9223372036854775808",
-		"8388607TiB",
-		"8388608TiB",
+		"", "off", "4096", "4096B", "4GiB", "4G", "4gib", "-1", "1.5GiB", " 4GiB", "x",
+		"9223372036854775808", "8388607TiB", "8388608TiB",
 	} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^$")
 		cmd.Env = append(cmd.Environ(), memoryLimit+"="+value)

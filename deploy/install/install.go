@@ -82,11 +82,7 @@ func (o Options) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := ReadFile(in.Settings)
-	if err != nil {
-		return err
-	}
-	doc, err := file.Parse()
+	doc, err := in.settings()
 	if err != nil {
 		return err
 	}
@@ -123,11 +119,7 @@ func (o Options) Uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := ReadFile(in.Settings)
-	if err != nil {
-		return err
-	}
-	doc, err := file.Parse()
+	doc, err := in.settings()
 	if err != nil {
 		return err
 	}
@@ -138,6 +130,14 @@ func (o Options) Uninstall(ctx context.Context) error {
 		return err
 	}
 	return in.record().forget()
+}
+
+func (in *installation) settings() (*jsonedit.Text, error) {
+	file, err := ReadFile(in.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return file.Parse()
 }
 
 // editor returns an editor of d.

@@ -45,6 +45,29 @@ const mark = "Written by sm service install; sm service remove takes it away."
 // A file is read by the service manager.
 type file struct{ path, text string }
 
+// The states of a file, as Status prints them.
+const (
+	missing  = "missing; sm service install writes it"
+	foreign  = "not written by sm service install"
+	outdated = "not as this sm and its configuration would have it; run sm service install again"
+	current  = "in place"
+)
+
+func (f file) state() (string, error) {
+	text, err := os.ReadFile(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing, nil
+	case err != nil:
+		return "", err
+	case string(text) == f.text:
+		return current, nil
+	case !strings.Contains(string(text), mark):
+		return foreign, nil
+	}
+	return outdated, nil
+}
+
 // A manager starts services. A command that begins with a hyphen may fail, as in
 // systemd's units.
 type manager struct {
@@ -97,14 +120,12 @@ func Remove(ctx context.Context, o Options) error {
 	}
 	var own []file
 	for _, f := range m.files {
-		text, err := os.ReadFile(f.path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		switch state, err := f.state(); {
 		case err != nil:
 			return err
-		case !strings.Contains(string(text), mark):
+		case state == foreign:
 			o.print("leave %s, which sm service install did not write", f.path)
-		default:
+		case state != missing:
 			own = append(own, f)
 		}
 	}
@@ -139,19 +160,11 @@ func Status(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, f := range m.files {
-		text, err := os.ReadFile(f.path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			o.print("%s: missing; sm service install writes it", f.path)
-		case err != nil:
+		state, err := f.state()
+		if err != nil {
 			return err
-		case !strings.Contains(string(text), mark):
-			o.print("%s: not written by sm service install", f.path)
-		case string(text) != f.text:
-			o.print("%s: not as this sm and its configuration would have it; run sm service install again", f.path)
-		default:
-			o.print("%s: in place", f.path)
 		}
+		o.print("%s: %s", f.path, state)
 	}
 	state, err := m.state(ctx)
 	if err != nil {
@@ -192,14 +205,13 @@ func (o Options) print(format string, args ...any) { fmt.Fprintf(o.Out, format+"
 
 // write puts a file in place, unless it is there already.
 func (o Options) write(f file) (wrote bool, err error) {
-	old, err := os.ReadFile(f.path)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	switch state, err := f.state(); {
+	case err != nil:
 		return false, err
-	case err == nil && string(old) == f.text:
+	case state == current:
 		o.print("unchanged %s", f.path)
 		return false, nil
-	case err == nil && !strings.Contains(string(old), mark):
+	case state == foreign:
 		return false, fmt.Errorf(
 			"%s exists, and sm service install did not write it: move it away, then try again",
 			f.path,

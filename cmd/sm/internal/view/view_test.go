@@ -67,12 +67,3 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
-
-func TestNameCells(t *testing.T) {
-	t.Parallel()
-	for columns, want := range map[int]int{200: 30, 80: 30, 70: 20, 60: 10, 40: 8, 1: 8} {
-		if got := nameCells(columns); got != want {
-			t.Errorf("%d of %d, want %d", got, columns, want)
-		}
-	}
-}
