@@ -131,7 +131,7 @@ type file struct {
 	moved  string // the path before, while that has not been reported
 	tail   *tailer
 	stamp  stamp // as seen by the last look that found news
-	round  int32 // of findAll in which it was last found
+	round  int32 // of the search of all folders in which it was last found
 	state  state
 	again  bool // something happened while it was busy
 	known  bool // the cursor was reached in this run or given at its start
@@ -222,8 +222,7 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 
 // loop owns everything; it never waits for anyone but all at once.
 func (f *follower) loop(ctx context.Context) {
-	f.findAll(true)
-	f.missing()
+	f.searchAll(true)
 	f.clients.readAll()
 	tick := time.NewTicker(f.Check)
 	defer tick.Stop()

@@ -13,9 +13,24 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// findAll searches all roots. At the start the files found are read
-// newest first.
-func (f *follower) findAll(start bool) {
+// missing looks after files that may be no more.
+func (f *follower) missing(among func(path string, fl *file) bool) {
+	for path, fl := range f.index.files {
+		if among(path, fl) && (fl.state != parked || isGone(path)) {
+			f.enqueue(fl)
+		}
+	}
+}
+
+// missingBelow looks after the files in a folder.
+func (f *follower) missingBelow(dir string) {
+	dir += string(filepath.Separator)
+	f.missing(func(path string, _ *file) bool { return strings.HasPrefix(path, dir) })
+}
+
+// searchAll searches all roots, and looks after the files that this did not find. At the
+// start the files found are read newest first.
+func (f *follower) searchAll(start bool) {
 	f.lastAll = time.Now()
 	f.index.round++
 	var found []*file
@@ -30,18 +45,7 @@ func (f *follower) findAll(start bool) {
 	for _, fl := range found {
 		f.enqueue(fl)
 	}
-}
-
-// missing looks after the files that the last search did not find.
-func (f *follower) missing() {
-	for _, fl := range f.index.files {
-		if fl.round == f.index.round || fl.state != parked {
-			continue
-		}
-		if isGone(fl.cursor.Path) {
-			f.enqueue(fl)
-		}
-	}
+	f.missing(func(_ string, fl *file) bool { return fl.round != f.index.round })
 }
 
 // moved ends the waiting of what is new under the old name of a file. One that could
@@ -113,6 +117,7 @@ func (f *follower) appeared(path string) {
 	for _, fl := range f.index.search(path, depth, map[inode]bool{}) {
 		f.enqueue(fl)
 	}
+	f.missingBelow(path) // what was known of it before it was watched
 }
 
 // removed looks after a file, or after all files of a folder, that lost its name.
@@ -121,13 +126,8 @@ func (f *follower) removed(path string) {
 		f.enqueue(fl)
 		return
 	}
-	below := path + string(filepath.Separator)
-	f.index.watch.forget(path, below)
-	for name, fl := range f.index.files {
-		if strings.HasPrefix(name, below) {
-			f.enqueue(fl)
-		}
-	}
+	f.index.watch.forget(path)
+	f.missingBelow(path)
 }
 
 // findUnwatched searches the folders that inotify had no room for, and looks after
@@ -142,17 +142,10 @@ func (f *follower) findUnwatched() {
 			f.enqueue(fl)
 		}
 	}
-	for path, fl := range f.index.files {
-		if fl.state != parked || !f.index.watch.failed[filepath.Dir(path)] {
-			continue
-		}
-		if isGone(path) {
-			f.enqueue(fl)
-		}
-	}
+	f.missing(func(path string, _ *file) bool { return f.index.watch.failed[filepath.Dir(path)] })
 	for dir := range maps.Clone(f.index.watch.failed) {
 		if _, err := stat(dir); errors.Is(err, fs.ErrNotExist) {
-			f.index.watch.forget(dir, dir+string(filepath.Separator))
+			f.index.watch.forget(dir)
 		}
 	}
 }
@@ -196,8 +189,7 @@ func (f *follower) sweep(all bool) {
 	}
 	if all || f.index.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took) {
 		all = true
-		f.findAll(false)
-		f.missing()
+		f.searchAll(false)
 		f.took = time.Since(now)
 	} else {
 		f.findUnwatched()

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"strings"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -92,11 +91,11 @@ func (w *watcher) add(dir string) {
 }
 
 // forget drops a folder that is no more, and those below it.
-func (w *watcher) forget(dir, below string) {
+func (w *watcher) forget(dir string) {
 	if !w.watched[dir] && !w.failed[dir] {
 		return
 	}
-	gone := func(path string, _ bool) bool { return path == dir || strings.HasPrefix(path, below) }
+	gone := func(path string, _ bool) bool { return within(dir, path) }
 	for path := range w.watched {
 		if gone(path, true) {
 			_ = w.notify.Remove(path) // else a folder that has only moved is watched under its old name; it may be gone

@@ -1,0 +1,44 @@
+package follow
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sm/transcript/claude"
+)
+
+// TestPause: a search of all folders takes at most a percent of the time, unless that would
+// put off the next one for longer than 5 minutes.
+func TestPause(t *testing.T) {
+	for _, x := range []struct{ rescan, took, want time.Duration }{
+		{30 * time.Second, 300 * time.Millisecond, 30 * time.Second},
+		{30 * time.Second, 400 * time.Millisecond, 40 * time.Second},
+		{30 * time.Second, time.Hour, 300 * time.Second},
+		{time.Hour, 10 * time.Second, time.Hour},
+	} {
+		if got := pause(x.rescan, x.took); got != x.want {
+			t.Errorf("every %v, took %v: again after %v, want %v", x.rescan, x.took, got, x.want)
+		}
+	}
+}
+
+// TestMissingInNewFolder: a file that was found in a folder before that was watched, and is
+// gone when the folder is searched, is looked after: no event will show it.
+func TestMissingInNewFolder(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	f := &follower{index: newIndex(newWatcher(true, log), log, 0)}
+	root := t.TempDir()
+	f.index.roots.add(Root{root, claude.Format()}, false)
+	gone := f.index.enter(filepath.Join(root, "-p", idA+".jsonl"), 0)
+	if err := os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.appeared(filepath.Dir(gone.cursor.Path))
+	if !slices.Contains(f.queue, gone) {
+		t.Error("it is not looked after")
+	}
+}
