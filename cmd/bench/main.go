@@ -101,7 +101,6 @@ func generate(dir string, bytes int64) error {
 		Seed:      1,
 		Bytes:     bytes,
 		Subagents: true,
-		GoSources: true,
 	})
 	return err
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"sm/handoff/proc"
 	"sm/transcript"
@@ -35,19 +33,7 @@ func TestClients(t *testing.T) {
 	}
 	want := func(what string, list ...transcript.Client) {
 		t.Helper()
-		timeout := time.After(patience)
-		var got []transcript.Client
-		for {
-			select {
-			case got = <-entries:
-				if len(list) == 0 && len(got) == 0 || cmp.Equal(list, got) {
-					return
-				}
-			case <-r.out:
-			case <-timeout:
-				t.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(list, got))
-			}
-		}
+		r.registered(entries, what, func(got []transcript.Client) bool { return slices.Equal(list, got) })
 	}
 	idle := transcript.Client{PID: pid, SessionID: idA, Status: "idle"}
 	busy := transcript.Client{PID: pid, SessionID: idA, Status: "busy"}

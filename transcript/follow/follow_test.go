@@ -131,6 +131,38 @@ func (r *rig) until(what string, holds func() bool) {
 	}
 }
 
+// hold waits until the files have so many lines.
+func (r *rig) hold(what string, lines map[string]int64) {
+	r.t.Helper()
+	r.until(what, func() bool {
+		for path, n := range lines {
+			if r.files[path].Session.Lines != n {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// registered waits for a list of registered clients.
+func (r *rig) registered(lists <-chan []transcript.Client, what string, holds func([]transcript.Client) bool) {
+	r.t.Helper()
+	timeout := time.After(patience)
+	var got []transcript.Client
+	for {
+		select {
+		case got = <-lists:
+			if holds(got) {
+				return
+			}
+		case c := <-r.out:
+			r.take(c)
+		case <-timeout:
+			r.t.Fatalf("waited in vain: %s; got %+v", what, got)
+		}
+	}
+}
+
 // idle takes changes for a while in which nothing is expected.
 func (r *rig) idle(d time.Duration) {
 	end := time.After(d)

@@ -5,13 +5,11 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -87,21 +85,10 @@ func TestFormats(t *testing.T) {
 		r.must(os.MkdirAll(filepath.Dir(lock), 0o700))
 		r.must(os.WriteFile(lock, nil, 0o600))
 		r.start()
-		lines := func(what string, want map[string]int64) {
-			t.Helper()
-			r.until(what, func() bool {
-				for path, n := range want {
-					if r.files[path].Session.Lines != n {
-						return false
-					}
-				}
-				return true
-			})
-		}
-		lines("found", map[string]int64{own: 1, plain: 1, packed: 2})
+		r.hold("found", map[string]int64{own: 1, plain: 1, packed: 2})
 		r.append(plain, reply(4, 400))
 		pack(reply(2, 200) + reply(3, 300) + reply(5, 500))
-		lines("grown", map[string]int64{plain: 2, packed: 3})
+		r.hold("grown", map[string]int64{plain: 2, packed: 3})
 		for path, want := range map[string]transcript.Change{
 			own:    {Client: "claude", Name: idB},
 			plain:  {Client: "other", Name: idA, Parent: idB},
@@ -114,20 +101,9 @@ func TestFormats(t *testing.T) {
 		if _, there := r.files[foreign]; there {
 			t.Error("a file that the other client's format does not know is followed")
 		}
-		registered := func(want int) {
+		registered := func(n int) {
 			t.Helper()
-			for timeout := time.After(patience); ; {
-				select {
-				case got := <-clients:
-					if len(got) == want {
-						return
-					}
-				case c := <-r.out:
-					r.take(c)
-				case <-timeout:
-					t.Fatalf("%d clients never registered", want)
-				}
-			}
+			r.registered(clients, "entries", func(got []transcript.Client) bool { return len(got) == n })
 		}
 		registered(1)
 		held.Store(false)
@@ -141,34 +117,4 @@ func TestFormats(t *testing.T) {
 			t.Errorf("the cursor of a compressed file of %d bytes: %+v", info.Size(), cursor)
 		}
 	})
-}
-
-// TestFormatsOnce: paths of two clients are read together.
-func TestFormatsOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	one := filepath.Join(dir, "a", "-p", idA+".jsonl")
-	two := filepath.Join(dir, "b", "rollout-"+idB+".jsonl")
-	for _, path := range []string{one, two} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(reply(1, 100)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out := make(chan transcript.Change, 2)
-	var held atomic.Bool
-	roots := []Root{{filepath.Dir(filepath.Dir(one)), claude.Format()}, {two, otherFormat(&held)}}
-	if err := Once(t.Context(), Options{Logger: slog.New(slog.DiscardHandler)}, roots, out); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for range 2 {
-		c := <-out
-		got[c.Client] = c.Name
-	}
-	if got["claude"] != idA || got["other"] != idB {
-		t.Errorf("got %v", got)
-	}
 }

@@ -112,20 +112,9 @@ func TestLearn(t *testing.T) {
 		r.must(os.MkdirAll(filepath.Join(other, "code"), 0o700))
 		r.must(os.WriteFile(at("code", idB), []byte(reply(1, 100)), 0o600))
 		r.start()
-		hold := func(what string, want map[string]int64) {
-			t.Helper()
-			r.until(what, func() bool {
-				for path, lines := range want {
-					if r.files[path].Session.Lines != lines {
-						return false
-					}
-				}
-				return true
-			})
-		}
 		const idC = "33333333-3333-4333-8333-333333333333"
 		learn <- Root{other, claude.Format()}
-		hold("learnt", map[string]int64{at("-q", idB): 1})
+		r.hold("learnt", map[string]int64{at("-q", idB): 1})
 		r.chmod(filepath.Dir(at("code", idB)), 0o755) // inotify has an event for these
 		r.must(os.MkdirAll(filepath.Dir(at("code2", idB)), 0o700))
 		r.must(os.WriteFile(at("code2", idB), []byte(reply(1, 100)), 0o600))
@@ -133,14 +122,14 @@ func TestLearn(t *testing.T) {
 		r.append(at("-later", idC), reply(1, 100))
 		agent := filepath.Join(other, "-q", idB, "subagents", "agent-1.jsonl")
 		r.append(agent, reply(1, 100))
-		hold("a later session and a subagent", map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1})
+		r.hold("a later session and a subagent", map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1})
 		r.stop()
 		r.append(at("-q", idB), reply(3, 300))
 		r.o.Learnt = Roots(claude.Format(), other)
 		r.start()
-		hold("after a restart", map[string]int64{at("-q", idB): 3})
+		r.hold("after a restart", map[string]int64{at("-q", idB): 3})
 		r.append(at("-q", idB), reply(4, 400))
-		hold("and on", map[string]int64{at("-q", idB): 4})
+		r.hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
 			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") || within(outside, path) ||
 				filepath.Base(filepath.Dir(path)) == "-link" {

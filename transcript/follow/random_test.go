@@ -1,11 +1,13 @@
 package follow
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +58,10 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 				r.o.Live = 2 // park often
 			}
 			r.start()
+			lines := bytes.SplitAfter(read(t, "../codex/testdata/transcripts/*/sessions/*/*/*/*.jsonl"), []byte{'\n'})
+			lines = slices.DeleteFunc(lines, func(line []byte) bool { return len(line) > 6000 })
 			for s := range n {
-				m := mischief{rig: r, rand: rand.New(rand.NewPCG(uint64(i), uint64(s)))}
+				m := mischief{rig: r, rand: rand.New(rand.NewPCG(uint64(i), uint64(s))), lines: lines}
 				m.run()
 				r.settle(fmt.Sprintf("sequence %d of %d: %s", s, i, strings.Join(m.did, ", ")))
 				m.clean()
@@ -70,9 +74,10 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 // mischief is one random sequence.
 type mischief struct {
 	*rig
-	rand *rand.Rand
-	did  []string
-	n    int
+	rand  *rand.Rand
+	lines [][]byte // of Codex
+	did   []string
+	n     int
 }
 
 func (m *mischief) run() {
@@ -175,15 +180,14 @@ func (m *mischief) pick() string {
 	return filepath.Join(project, id+".jsonl")
 }
 
-// text is some lines that have never been written before; now and then a
-// compaction, a bad line, a long one.
+// text is some lines; now and then a compaction, a bad line, a long one.
 func (m *mischief) text() string {
 	var b strings.Builder
 	for range 1 + m.rand.IntN(4) {
 		m.n++
 		n := int(m.rand.Uint32()>>8)*100 + m.n
 		if m.codex() {
-			b.WriteString(m.codexLine(n))
+			b.Write(m.lines[m.rand.IntN(len(m.lines))])
 			continue
 		}
 		switch m.rand.IntN(8) {
@@ -209,77 +213,6 @@ func (m *mischief) text() string {
 		}
 	}
 	return b.String()
-}
-
-// codexLine is one line of a thread.
-func (m *mischief) codexLine(n int) string {
-	line := func(kind, payload string, v ...any) string {
-		return fmt.Sprintf(
-			`{"timestamp":"2026-11-20T09:00:%02d.000Z","type":%q,"payload":%s}`+"\n",
-			m.rand.IntN(60),
-			kind,
-			fmt.Sprintf(payload, v...),
-		)
-	}
-	switch m.rand.IntN(12) {
-	case 0:
-		return line("compacted", `{"window_id":"w%d"}`, n)
-	case 6: // as a file of the thread that was rewound, a fork and a subagent begin
-		return line("session_meta", []string{
-			`{"id":%q,"history_base":{"thread_id":%[1]q,"end_ordinal_exclusive":5}}`, `{"id":%q,"forked_from_id":"%[2]s","history_base":{"thread_id":"%[2]s"}}`,
-			`{"id":%q,"parent_thread_id":%q,"subagent_history_start_ordinal":3}`,
-		}[m.rand.IntN(3)], idA, idB)
-	case 7: // a compaction of old clients, the client's estimate, and a prompt that has to wait
-		return line(
-			"compacted",
-			`{"message":"SUMMARY"}`,
-		) + line(
-			"event_msg",
-			`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d}}}`,
-			n%9000,
-		)
-	case 8:
-		return line(
-			"event_msg",
-			`{"type":"task_complete","turn_id":"t","error":{"codex_error_info":"context_window_exceeded"}}`,
-		)
-	case 9:
-		return line(
-			"event_msg",
-			`{"type":"thread_rolled_back","num_turns":1}`,
-		) + line(
-			"event_msg",
-			`{"type":"turn_aborted","turn_id":"t%d"}`,
-			n,
-		)
-	case 1:
-		return "{\"type\":\"event_msg\",\n"
-	case 2:
-		return line("event_msg", `{"type":"user_message","message":"%s"}`, strings.Repeat("x", m.rand.IntN(6000)))
-	case 3:
-		return line(
-			"event_msg",
-			`{"type":"task_started","turn_id":"t%d","turn_attribution":{},"model_context_window":%d}`,
-			n,
-			100_000+m.rand.IntN(9),
-		)
-	case 4:
-		return line("session_meta", `{"id":"%s","cli_version":"0.169.0"}`, idA)
-	case 5:
-		return line(
-			"event_msg",
-			`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"total_tokens":%d}}}`,
-			1+m.rand.IntN(1000),
-			n,
-		)
-	}
-	return line(
-		"token_usage_record",
-		`{"response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":5,"total_tokens":%d}}`,
-		n,
-		n%1000,
-		n%1000+5,
-	)
 }
 
 func (m *mischief) step() {

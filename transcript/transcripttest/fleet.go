@@ -34,8 +34,6 @@ type Options struct {
 	// LineBytes is the median size of a line with a tool's result; 0: 900 in short
 	// sessions, 3200 otherwise.
 	LineBytes int
-	// GoSources takes text from the Go tree of the machine.
-	GoSources bool
 }
 
 const (
@@ -70,7 +68,7 @@ func Generate(dir string, o Options) (*Truth, error) {
 		Options: o,
 		dir:     dir,
 		rng:     rng,
-		prose:   newProse(rng, stock, o.GoSources),
+		prose:   newProse(rng, stock),
 		truth:   &Truth{Files: map[string]*FileTruth{}},
 	}
 	for _, size := range f.sizes() {

@@ -70,7 +70,7 @@ type call struct {
 // NewSession begins a transcript that is written to w.
 func NewSession(w io.Writer, seed uint64, o SessionOptions) *Session {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	return newSession(w, rng, newProse(rng, 32<<10, false), o)
+	return newSession(w, rng, newProse(rng, 32<<10), o)
 }
 
 func newSession(w io.Writer, rng *rand.Rand, text *prose, o SessionOptions) *Session {
@@ -370,7 +370,7 @@ func (s *Session) message(o Reply) *message {
 			Output:        5,
 		}
 	}
-	m.tokens = m.first.plus(m.last)
+	m.tokens = m.first.Plus(m.last)
 	return m
 }
 

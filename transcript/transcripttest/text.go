@@ -2,10 +2,7 @@ package transcripttest
 
 import (
 	"fmt"
-	"go/build"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -16,21 +13,12 @@ type prose struct {
 	starts  []int // of lines
 }
 
-func newProse(rng *rand.Rand, size int, sources bool) *prose {
-	var lines []string
-	if sources {
-		lines = goSources()
-	}
-
+func newProse(rng *rand.Rand, size int) *prose {
 	var b strings.Builder
 	p := &prose{}
-	for i := 0; b.Len() < size; i++ {
-		line := invented(rng)
-		if i < len(lines) {
-			line = lines[i]
-		}
+	for b.Len() < size {
 		p.starts = append(p.starts, b.Len())
-		encoded := quote(line)
+		encoded := quote(invented(rng))
 		b.WriteString(encoded[1 : len(encoded)-1])
 	}
 	p.encoded = b.String()
@@ -79,16 +67,4 @@ func invented(rng *rand.Rand) string {
 		return fmt.Sprintf("%d→%s{\"usage\": {\"input_tokens\": %d}}\n", rng.IntN(9999), indent, rng.IntN(1<<20))
 	}
 	return indent + "}\n\n"
-}
-
-// goSources returns lines of the Go tree's own sources, if there is one.
-func goSources() []string {
-	files, _ := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "[gnr]*", "*", "*.go"))
-	var b strings.Builder
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && b.Len() < 8<<20 {
-			b.Write(text)
-		}
-	}
-	return strings.SplitAfter(b.String(), "\n")
 }

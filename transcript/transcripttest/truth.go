@@ -10,24 +10,14 @@
 // the generator writes; it never reads its own output.
 package transcripttest
 
-import "time"
+import (
+	"time"
+
+	"sm/transcript"
+)
 
 // Tokens are token counts of API messages.
-type Tokens struct {
-	Input, CacheCreation, CacheRead, Output int64
-}
-
-// Context is the size of the context: all input, no output.
-func (t Tokens) Context() int64 { return t.Input + t.CacheCreation + t.CacheRead }
-
-func (t Tokens) plus(u Tokens) Tokens {
-	return Tokens{
-		Input:         t.Input + u.Input,
-		CacheCreation: t.CacheCreation + u.CacheCreation,
-		CacheRead:     t.CacheRead + u.CacheRead,
-		Output:        t.Output + u.Output,
-	}
-}
+type Tokens = transcript.Usage
 
 // Spent counts API messages, each id once, and their tokens.
 type Spent struct {
@@ -37,7 +27,7 @@ type Spent struct {
 
 func (s *Spent) add(o Spent) {
 	s.Messages += o.Messages
-	s.Tokens = s.Tokens.plus(o.Tokens)
+	s.Tokens = s.Tokens.Plus(o.Tokens)
 }
 
 // Trigger is the cause of a compaction.

@@ -10,8 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestToldOfAll: inotify alone finds what the search of all folders would find only minutes later.
-func TestToldOfAll(t *testing.T) {
+// TestEventsAlone: inotify alone finds what the search of all folders would find only minutes later.
+func TestEventsAlone(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {
 		return
@@ -92,16 +92,7 @@ func TestRegistryDenied(t *testing.T) {
 	}
 	want := func(what string, n int) {
 		t.Helper()
-		timeout := time.After(patience)
-		for got := -1; got != n; {
-			select {
-			case list := <-entries:
-				got = len(list)
-			case <-r.out:
-			case <-timeout:
-				t.Fatalf("%s: %d entries, want %d", what, got, n)
-			}
-		}
+		r.registered(entries, what, func(got []transcript.Client) bool { return len(got) == n })
 	}
 	r.must(os.MkdirAll(dir, 0o700))
 	put(101)
