@@ -7,32 +7,27 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
-// longest bounds what is shown of a text that somebody else has made up, in characters.
+// longest limits what is shown of a foreign text, in characters.
 const longest = 200
 
-// tame makes a text fit to be shown: characters that cannot be seen, or that turn the
-// direction of what stands around them, become visible ones; one that is too long is cut.
+// tame makes a text fit to be shown: a long one is cut, and characters that cannot be
+// seen, or that turn the direction of those around them, become visible ones.
 func tame(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		if n++; n > longest {
-			b.WriteRune('…')
-			break
-		}
-		switch {
-		case r == ' ':
-		case !unicode.IsGraphic(r), unicode.Is(unicode.Zs, r), unicode.Is(unicode.Cf, r):
-			r = unicode.ReplacementChar
-		}
-		b.WriteRune(r)
+	if utf8.RuneCountInString(s) > longest {
+		s = string([]rune(s)[:longest]) + "…"
 	}
-	return b.String()
+	return strings.Map(func(r rune) rune {
+		if r != ' ' && (!unicode.IsGraphic(r) || unicode.In(r, unicode.Zs, unicode.Cf)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
