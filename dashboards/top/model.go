@@ -1,6 +1,7 @@
 package top
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -190,17 +191,10 @@ func oneLineTyped(text string) string {
 }
 
 func (t *model) listKey(key string) {
+	if rows, known := lines(key, t.room()); known {
+		t.selectRow(t.index() + rows)
+	}
 	switch key {
-	case "up", "k":
-		t.selectRow(t.index() - 1)
-	case "down", "j":
-		t.selectRow(t.index() + 1)
-	case "pgup", "ctrl+b":
-		t.selectRow(t.index() - t.room())
-	case "pgdown", "ctrl+f":
-		t.selectRow(t.index() + t.room())
-	case "home", "g":
-		t.selectRow(0)
 	case "end", "G":
 		t.selectRow(len(t.rows) - 1)
 	case "enter":
@@ -258,19 +252,24 @@ func (t *model) detailKey(key string) {
 
 // scrollKey scrolls a view with more lines than the screen.
 func (t *model) scrollKey(key string) (known bool) {
+	n, known := lines(key, t.height-2)
+	t.line = max(0, t.line+n)
+	return known
+}
+
+// lines returns by how many lines a key moves, on a screen with room for so many.
+func lines(key string, room int) (n int, known bool) {
 	switch key {
 	case "up", "k":
-		t.line--
+		return -1, true
 	case "down", "j":
-		t.line++
+		return 1, true
 	case "pgup", "ctrl+b":
-		t.line -= t.height - 2
+		return -room, true
 	case "pgdown", "ctrl+f":
-		t.line += t.height - 2
+		return room, true
 	case "home", "g":
-		t.line = 0
-	default:
-		return false
+		return math.MinInt32, true
 	}
-	return true
+	return 0, false
 }
