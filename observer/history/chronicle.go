@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 	"time"
@@ -18,42 +17,41 @@ import (
 // gets a session and the index of an event; only overlapping sessions are unpacked
 // at a time.
 func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, each func(t *Timeline, i int)) error {
-	type start struct {
-		log int32
-		at  time.Time
-	}
-	var starts []start
+	var starts, open []*openLog
 	for i, p := range h.logs {
 		if p.agent != "" && len(p.records) > 0 {
-			starts = append(starts, start{int32(i), p.records[0].at.Time()})
+			starts = append(starts, &openLog{log: int32(i), at: p.records[0].at.Time()})
 		}
 	}
-	slices.SortStableFunc(starts, func(a, b start) int { return a.at.Compare(b.at) })
-	var open openLogs
+	slices.SortFunc(starts, (*openLog).compare)
+	insert := func(p *openLog) {
+		i, _ := slices.BinarySearchFunc(open, p, (*openLog).compare)
+		open = slices.Insert(open, i, p)
+	}
 	for len(open)+len(starts) > 0 {
 		if len(starts) > 0 && (len(open) == 0 || !starts[0].at.After(open[0].at)) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			p := &openLog{log: starts[0].log, at: starts[0].at}
+			p := starts[0]
+			starts[0] = nil
 			starts = starts[1:]
 			h.unpack(p.log, &p.timeline)
 			h.settle(p.timeline.Change, rules, p.timeline.Events)
 			if len(p.timeline.Events) > 0 {
-				heap.Push(&open, p)
+				insert(p)
 			}
 			continue
 		}
 		p := open[0]
+		open = slices.Delete(open, 0, 1)
 		each(&p.timeline, p.next)
-		if p.next++; p.next == len(p.timeline.Events) {
-			heap.Pop(&open)
-			continue
+		if p.next++; p.next < len(p.timeline.Events) {
+			if at := p.timeline.Events[p.next].At; at.After(p.at) {
+				p.at = at
+			}
+			insert(p)
 		}
-		if at := p.timeline.Events[p.next].At; at.After(p.at) {
-			p.at = at
-		}
-		heap.Fix(&open, 0)
 	}
 	return nil
 }
@@ -85,7 +83,7 @@ type assumed struct {
 	at     int64
 }
 
-// openLog is a session whose first events have been given out, and whose others follow.
+// openLog is a session with the event that comes next.
 type openLog struct {
 	log      int32
 	timeline Timeline
@@ -93,19 +91,7 @@ type openLog struct {
 	at       time.Time // of the next event
 }
 
-// openLogs is a heap, the log with the oldest next event on top.
-type openLogs []*openLog
-
-func (o openLogs) Len() int { return len(o) }
-func (o openLogs) Less(i, j int) bool {
-	return cmp.Or(o[i].at.Compare(o[j].at), cmp.Compare(o[i].log, o[j].log)) < 0
-}
-func (o openLogs) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
-func (o *openLogs) Push(x any)   { *o = append(*o, x.(*openLog)) }
-
-func (o *openLogs) Pop() any {
-	last := (*o)[len(*o)-1]
-	(*o)[len(*o)-1] = nil
-	*o = (*o)[:len(*o)-1]
-	return last
+// compare orders logs by their next event.
+func (p *openLog) compare(q *openLog) int {
+	return cmp.Or(p.at.Compare(q.at), cmp.Compare(p.log, q.log))
 }
