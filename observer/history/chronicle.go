@@ -58,29 +58,11 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
-	if a := &t.asked; !a.known || a.window != ev.Window || a.model != ev.Model {
-		at, _ := t.client.CompactsAt(
-			new(clients.AutoCompact),
-			ev.Window,
-			ev.Model,
-			t.Change.Session.Version,
-		)
-		*a = assumed{
-			known:  true,
-			window: ev.Window,
-			model:  ev.Model,
-			at:     at,
-		}
+	if ev.Window != t.asked.Window || ev.Model != t.asked.Model { // most events of a session ask the same
+		t.asked = *ev
+		t.compactsAt, _ = t.client.CompactsAt(new(clients.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
 	}
-	return t.asked.at
-}
-
-// assumed is the newest answer of CompactsAt: most events of a session ask the same.
-type assumed struct {
-	known  bool
-	window int64
-	model  string
-	at     int64
+	return t.compactsAt
 }
 
 // openLog is a session with the event that comes next.

@@ -28,11 +28,12 @@ type Timeline struct {
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
 	// Open means that the last cycle is over and counts: nothing else ended it, and no other transcript continues it.
-	Open   bool
-	Group  int // sessions that belong together have the same
-	Half   int // Train, Holdout
-	asked  assumed
-	client *clients.Client
+	Open       bool
+	Group      int          // sessions that belong together have the same
+	Half       int          // Train, Holdout
+	asked      alerts.Event // the newest one that CompactsAt was asked for, and the answer
+	compactsAt int64
+	client     *clients.Client
 }
 
 // The halves of the sessions.
