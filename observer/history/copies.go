@@ -218,17 +218,9 @@ func (h *History) owners() {
 	}
 }
 
-// disjointSets are sets of numbers, each set known by its least number: the union-find structure.
+// disjointSets are sets of numbers, each identified by its least number: the union-find
+// structure. At first each number is a set of its own.
 type disjointSets []int
-
-// newDisjointSets makes a set of its own for each number below n.
-func newDisjointSets(n int) disjointSets {
-	sets := make(disjointSets, n)
-	for i := range sets {
-		sets[i] = i
-	}
-	return sets
-}
 
 // find is the least number of the set that i is in.
 func (s disjointSets) find(i int) int {
@@ -249,7 +241,10 @@ func (s disjointSets) join(i, j int) {
 // groupCopies numbers the groups of logs that have something in common: a record, a compaction, a session, or that one goes
 // on from the other.
 func (h *History) groupCopies() {
-	sets := newDisjointSets(len(h.logs))
+	sets := make(disjointSets, len(h.logs))
+	for i := range sets {
+		sets[i] = i
+	}
 	named := map[transcript.Key]int{}
 	name := func(k transcript.Key, i int) {
 		if first, ok := named[k]; ok && k != 0 {

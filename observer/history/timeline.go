@@ -182,14 +182,7 @@ func (h *History) splitHoldout() {
 			g.hash = transcript.KeyOf([]byte(cmp.Or(p.change.Session.ID, p.change.Name)))
 		}
 	}
-	for i, p := range h.logs {
-		for j := range p.change.Compactions {
-			c := &p.change.Compactions[j]
-			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger.Forced() {
-				groups[p.group].weight++
-			}
-		}
-	}
+	h.forced(func(p *log, _ ownCompaction) { groups[p.group].weight++ })
 	order := make([]*group, len(groups))
 	for i := range groups {
 		order[i] = &groups[i]
@@ -210,19 +203,29 @@ func (h *History) splitHoldout() {
 	}
 }
 
-// Sizes are those of the contexts of one half when they were compacted, as far as transcripts say, rising.
+// Sizes are those of the contexts of one half when they were compacted, where transcripts
+// have them, rising.
 func (h *History) Sizes(half int) (all []int64) {
+	h.forced(func(p *log, own ownCompaction) {
+		if own.size > 0 && p.half == half {
+			all = append(all, own.size)
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// forced calls each for the compactions that were not manual, in the transcripts in which
+// they happened.
+func (h *History) forced(each func(*log, ownCompaction)) {
 	for i, p := range h.logs {
 		for j := range p.change.Compactions {
 			c := &p.change.Compactions[j]
-			own, ok := h.own[nameOf(c)]
-			if ok && own.log == int32(i) && own.size > 0 && p.half == half && c.Trigger.Forced() {
-				all = append(all, own.size)
+			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger.Forced() {
+				each(p, own)
 			}
 		}
 	}
-	slices.Sort(all)
-	return all
 }
 
 // Each calls each for one session after the other, origins before copies. The
@@ -297,16 +300,19 @@ func (h *History) unpack(i int32, t *Timeline) {
 			}
 			own, ok := h.own[nameOf(c)]
 			first = ok && own.log == i
-			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.Model = alerts.EventCompacted, alerts.SignBoundary, nameOf(c), c.Trigger, cmp.Or(
-				model,
-				p.change.Session.Model,
-			)
+			ev.Kind = alerts.EventCompacted
+			ev.Sign = alerts.SignBoundary
+			ev.Key = nameOf(c)
+			ev.Trigger = c.Trigger
+			ev.Model = cmp.Or(model, p.change.Session.Model)
 			if first {
 				ev.PreTokens = c.PreTokens
 				size = own.size // what was copied has taught already
 			}
 		}
-		t.Events, t.First, t.Sizes = append(t.Events, ev), append(t.First, first), append(t.Sizes, size)
+		t.Events = append(t.Events, ev)
+		t.First = append(t.First, first)
+		t.Sizes = append(t.Sizes, size)
 	}
 }
 
