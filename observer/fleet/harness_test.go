@@ -19,7 +19,9 @@ type scene struct {
 	t      *testing.T
 	f      *Fleet
 	dead   map[int]bool // processes that have ended
-	papers map[int]*paper
+	disk   *store
+	papers map[string]*paper // by session's number or path
+	found  []*paper          // see TestScenes
 	news   Update
 }
 
@@ -33,7 +35,7 @@ func (n *Update) add(m Update) {
 type step func(*scene)
 
 func newScene(t *testing.T) *scene {
-	s := &scene{t: t, dead: map[int]bool{}, papers: map[int]*paper{}}
+	s := &scene{t: t, dead: map[int]bool{}, papers: map[string]*paper{}, disk: newStore()}
 	s.start(Stored{})
 	s.f.Settle(created)
 	return s
@@ -45,6 +47,7 @@ func (s *scene) start(stored Stored) {
 	s.f = New(Options{
 		Clients:    clientstest.Table(),
 		Created:    created,
+		Ledger:     s.disk,
 		Thresholds: alerts.Defaults().Thresholds,
 		Alive:      alive,
 		Estimate:   true,
@@ -150,17 +153,19 @@ func holds(at float64, pidsAndSessions ...int) step {
 
 // writes appends to the transcript of session n, which is read at once.
 func writes(n int, lines ...string) step {
-	return func(s *scene) {
-		p, known := s.papers[n]
-		if !known {
-			p = ofSession(n)
-			s.papers[n] = p
-		}
-		if p.add(lines...); known {
-			s.news.add(s.f.Apply(p.grown()))
-		} else {
-			s.news.add(s.f.Apply(p.met()))
-		}
+	return func(s *scene) { s.write(strconv.Itoa(n), lines...) }
+}
+
+func (s *scene) write(key string, lines ...string) {
+	p, known := s.papers[key]
+	if !known {
+		p = newPaper(pathOf(key))
+		s.papers[key] = p
+	}
+	if p.add(lines...); known {
+		s.news.add(s.f.Apply(p.grown()))
+	} else {
+		s.news.add(s.f.Apply(p.met()))
 	}
 }
 
@@ -195,7 +200,12 @@ func registers(at float64, r Registration) step {
 }
 
 // restarts goes on from what was stored.
-func restarts(s *scene) { s.start(stored(s.t, s.f)) }
+func restarts(s *scene) {
+	if d, ok := s.f.Take(); ok {
+		s.disk.put(d)
+	}
+	s.start(s.disk.stored(s.t))
+}
 
 // number is that of a session's id, 0 for none.
 func number(id string) int { return sessionNumbers()[id] }

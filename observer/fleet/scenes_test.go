@@ -86,12 +86,35 @@ func stepOf(words []string) step {
 			held = append(held, n(i+2))
 		}
 		return holds(number64(words[1]), held...)
-	case "writes":
+	case "writes", "rewrites", "file":
 		var lines []string
 		for record := range strings.SplitSeq(strings.Join(words[2:], " "), " ; ") {
 			lines = append(lines, linesOf(strings.Fields(record))...)
 		}
-		return writes(n(1), lines...)
+		return func(s *scene) {
+			switch words[0] {
+			case "file": // for "any order"
+				s.found = append(s.found, newPaper(pathOf(words[1]), lines...))
+			case "writes":
+				s.write(words[1], lines...)
+			default:
+				s.papers[words[1]].lines = nil
+				s.news.add(s.f.Apply(s.papers[words[1]].add(lines...).met()))
+			}
+		}
+	case "rereads":
+		return func(s *scene) { s.news.add(s.f.Apply(s.papers[words[1]].met())) }
+	case "gone":
+		return func(s *scene) { s.f.Apply(s.papers[words[1]].gone()) }
+	case "moves":
+		return func(s *scene) {
+			p := s.papers[words[1]]
+			c := transcript.Change{From: p.path}
+			p.move(pathOf(words[2]))
+			grown := p.add(linesOf(words[3:])...).grown()
+			grown.From = c.From
+			s.news.add(s.f.Apply(grown))
+		}
 	}
 
 	at := number64(words[1])
@@ -146,25 +169,87 @@ func stepOf(words []string) step {
 
 // linesOf are the lines of one record of a transcript.
 func linesOf(words []string) []string {
-	if words[0] == "last-prompt" {
-		return []string{`{"type":"last-prompt","leafUuid":"00000000-0000-0000-0000-000000000000","explicit":true}`}
+	if len(words) == 0 {
+		return nil
 	}
-	at := number64(words[1])
+	wrapped := func(skip int, start string) []string {
+		return []string{start + linesOf(words[skip:])[0][1:]}
+	}
+	switch kind, n, _ := strings.Cut(words[0], "-"); kind {
+	case "last":
+		return []string{`{"type":"last-prompt","leafUuid":"00000000-0000-0000-0000-000000000000","explicit":true}`}
+	case "raw":
+		return []string{strings.Join(words[1:], " ")}
+	case "side":
+		return wrapped(1, `{"isSidechain":true,`)
+	case "in": // a session's
+		return wrapped(2, fmt.Sprintf(`{"sessionId":%q,`, idOf(words[1])))
+	case "behind":
+		return wrapped(2, fmt.Sprintf(`{"parentUuid":%q,`, words[1]))
+	case "origin": // copied by a fork that names it
+		return wrapped(2, fmt.Sprintf(`{"forkedFrom":{"sessionId":"x","messageUuid":%q},`, words[1]))
+	case "copy": // copied with another uuid
+		return []string{strings.Replace(linesOf(words[1:])[0], `"uuid":"`, `"uuid":"copy-`+n+`-`, 1)}
+	}
+
+	at := 0.0
+	stamp := ""
+	if words[1] != "-" {
+		at = number64(words[1])
+		stamp = stampOf(at)
+	}
+	n := func(i int) int { return int(number64(words[i])) }
 	switch words[0] {
 	case "prompt":
-		return []string{prompt(stampOf(at), words[2])}
+		return []string{prompt(stamp, words[2])}
 	case "reply":
-		return []string{reply(stampOf(at), words[2], int(number64(words[3])), 10)}
+		output := 10
+		if len(words) > 4 {
+			output = n(4)
+		}
+		return []string{reply(stamp, words[2], n(3), output)}
+	case "replyas":
+		return []string{replyAs(stamp, words[2], words[3], n(4), n(5))}
 	case "boundary":
-		return []string{boundary(stampOf(at), words[2], words[3], int(number64(words[4])))}
+		return []string{boundary(stamp, words[2], words[3], n(4))}
+	case "summary": // AT ID PARENT TEXT, - for a short one
+		line := summary(stamp, words[2], strings.Trim(words[3], "-"), words[4])
+		return []string{strings.ReplaceAll(line, "This session is being continued: -. ", "")}
 	case "turn": // AT NUMBER PARENT TOKENS [RECORDS]
-		lines := turn(at, int(number64(words[2])), strings.Trim(words[3], "-"), int(number64(words[4])))
+		lines := turn(at, n(2), strings.Trim(words[3], "-"), n(4))
 		if len(words) > 5 {
-			lines = lines[:int(number64(words[5]))]
+			lines = lines[:n(5)]
 		}
 		return lines
 	}
 	panic("unknown record " + words[0])
+}
+
+// pathOf is the path of a transcript: of session n for n, else as it is, with #n for
+// the id of session n.
+func pathOf(word string) string {
+	if _, err := strconv.Atoi(word); err == nil {
+		word = "#" + word + ".jsonl"
+	}
+	if before, after, ok := strings.Cut(word, "#"); ok {
+		end := strings.IndexAny(after, "./")
+		word = before + idOf("#"+after[:end]) + after[end:]
+	}
+	if !strings.HasPrefix(word, "/") {
+		word = "/p/-home-dev-web/" + word
+	}
+	return word
+}
+
+// figuresText are the figures of all sessions, by label.
+func figuresText(f *Fleet) string {
+	var out []string
+	for v := range f.All(created) {
+		out = append(out, fmt.Sprintf("%s: %v inherited %v, %d messages, output %d, %d subagents %d",
+			v.Label, v.Compactions, v.Inherited, v.Messages, v.Cost.Output, v.SubagentFiles, v.SubagentMessages))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
 }
 
 func pairs(words []string) map[string]string {
@@ -329,6 +414,21 @@ func (s *scene) answer(words []string) string {
 			s.t.Errorf("after a restart %q, want %q", again, got)
 		}
 		return got
+	case "any": // order of the files
+		return figuresText(inAllOrders(s.t, s.found))
+	case "figures":
+		return figuresText(s.f)
+	case "counted":
+		c := s.f.Counters()
+		return fmt.Sprint("output=", c.Tokens.Output, " compactions=", c.Compactions)
+	case "totals": // of session 1
+		v, err := s.f.View(uuid(1), at)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return fmt.Sprintf("%d turns, peak %d, %d tokens", v.Turns, v.Peak, v.Tokens)
+	case "path":
+		return s.f.Views(at)[0].Path
 	case "said":
 		return strings.Join(s.said(), " ")
 	case "context":
@@ -358,7 +458,7 @@ func (s *scene) answer(words []string) string {
 			e.Step(ev)
 		}
 		a, _ := e.Agent(alerts.AgentID(idOf(words[1])))
-		return fmt.Sprint(a.Tokens)
+		return fmt.Sprintf("%d tokens in cycle %d", a.Tokens, a.Cycle)
 	case "dropped":
 		return fmt.Sprint(s.f.Dropped())
 	case "readings": // tokens and window of each event
