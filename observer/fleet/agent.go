@@ -125,7 +125,7 @@ func reset(a *agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	}
 }
 
-func (a *agent) process() process { return process{a.PID, a.Start} }
+func (a *agent) process() Process { return Process{a.PID, a.Start} }
 
 // inPane reports whether the agent is in that pane, as far as both are known.
 func (a *agent) inPane(tmux string, server int, pane string) bool {

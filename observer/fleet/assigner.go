@@ -34,7 +34,7 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 			a.Pane = o.Pane
 		}
 		if o.PID != 0 {
-			f.runs(a, process{o.PID, o.Start})
+			f.runs(a, Process{o.PID, o.Start})
 		}
 	}
 	if a.Label == "" {
@@ -72,7 +72,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
 	f.carryTotals(a, rec)
-	f.goOn(a.Session, rec)
+	f.goOn(f.sessions[a.Session], f.sessions[key])
 	a.Session = key
 	a.Since = at
 	a.Resumed = ""
@@ -177,7 +177,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
-		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
+		a.process().known() && a.process() == Process{p.SM.PID, p.SM.Start}:
 		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.

@@ -5,19 +5,20 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sm/transcript"
 	"sm/transcript/bills"
 )
 
 const (
-	// workedKept bounds the sessions whose work is kept for the session that goes on from
+	// maxWorked is the number of sessions whose work is kept for the session that continues
 	// them; goesOnWithin is how long it is kept.
-	workedKept   = 256
+	maxWorked    = 256
 	goesOnWithin = transcript.Instant(3600e9)
 )
 
-// worked is what a session did.
+// worked is what a session did. dir and started tell which sessions may follow it.
 type worked struct {
 	done    transcript.Worked
 	started transcript.Instant
@@ -26,69 +27,57 @@ type worked struct {
 	dir     string
 }
 
-// did keeps what a change says was done.
+// did keeps what was done in a change, of the newest sessions.
 func (f *Fleet) did(x *file, c *transcript.Change) {
-	w := f.worked[x.of.key]
+	w := f.worked[x.of]
 	if w == nil {
 		w = &worked{}
-		f.worked[x.of.key] = w
+		f.worked[x.of] = w
 	}
 	w.done = bills.Extend(w.done, c.Worked)
-	w.started, w.active, w.dir = x.Session.Started, x.Session.Active, filepath.Dir(x.Cursor.Path)
+	w.started = x.Session.Started
+	w.active = x.Session.Active
+	w.dir = filepath.Dir(x.Cursor.Path)
 	w.context, _ = x.Session.Context()
-	if len(f.worked) > workedKept {
-		keys := slices.SortedFunc(maps.Keys(f.worked), func(p, q string) int {
-			return cmp.Or(cmp.Compare(f.worked[q].active, f.worked[p].active), cmp.Compare(p, q))
+	if len(f.worked) > maxWorked {
+		oldest := slices.SortedFunc(maps.Keys(f.worked), func(a, b *session) int {
+			return cmp.Or(cmp.Compare(f.worked[b].active, f.worked[a].active), strings.Compare(a.key, b.key))
 		})
-		for _, key := range keys[workedKept/2:] {
-			delete(f.worked, key)
-			delete(f.after, key)
+		for _, s := range oldest[maxWorked/2:] {
+			delete(f.worked, s)
 		}
 	}
 }
 
 // goOn records that an agent continues in another session.
-func (f *Fleet) goOn(from string, to *SessionRecord) {
-	if from == "" || from == to.SessionID {
+func (f *Fleet) goOn(from *session, to *session) {
+	if from == nil || from == to {
 		return
 	}
-	f.follows(to.SessionID, from)
-	if rec := f.recordOf(from); rec != nil && rec.bills().Dear > 0 && len(to.bills().List) == 0 {
-		to.bill(bills.Kept{Dear: rec.bills().Dear})
+	to.after = from
+	if from.record != nil && len(to.record.Totals.Bills.List) == 0 {
+		to.record.Totals.Bills.Dear = from.record.Totals.Bills.Dear
 	}
 }
 
-// follows notes which session another one goes on from. Of many that are known those are forgotten whose work is.
-func (f *Fleet) follows(to, from string) {
-	if len(f.after) >= workedKept {
-		maps.DeleteFunc(f.after, func(_, from string) bool { return f.worked[from] == nil })
-	}
-	if len(f.after) >= workedKept {
-		clear(f.after) // sessions that are resumed again and again: the folder says which one came before
-	}
-	f.after[to] = from
-}
-
-// before is what the session did that another one goes on from: the agent's own, else the one of the same
-// folder that was last active.
+// before is what the session did that another one continues: the agent's own, else
+// the one of the same folder that was last active.
 func (f *Fleet) before(x *file) *worked {
-	if w := f.worked[f.after[x.of.key]]; w != nil {
+	if w := f.worked[x.of.after]; w != nil {
 		return w
 	}
 	dir := filepath.Dir(x.Cursor.Path)
 	start := x.Session.Started
-	last := ""
-	for key, w := range f.worked {
-		if key == x.of.key || w.dir != dir || w.active > start || start-w.active > goesOnWithin || w.started >= start {
+	var last *session
+	for s, w := range f.worked {
+		if s == x.of || w.dir != dir || w.active > start || start-w.active > goesOnWithin || w.started >= start {
 			continue
 		}
-		if last == "" || w.active > f.worked[last].active || w.active == f.worked[last].active && key < last {
-			last = key
+		if last == nil || w.active > f.worked[last].active || w.active == f.worked[last].active && s.key < last.key {
+			last = s
 		}
 	}
-	if last != "" {
-		f.follows(x.of.key, last)
-	}
+	x.of.after = last
 	return f.worked[last]
 }
 
@@ -118,7 +107,7 @@ func (f *Fleet) bill(x *file, list []transcript.Bill, counts func(at transcript.
 // keepBill adds a bill to a session and counts its growth. History decides what is
 // expensive, and starts no row.
 func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
-	kept, was, ok := rec.bills().With(v)
+	kept, was, ok := rec.Totals.Bills.With(v)
 	if !ok {
 		return
 	}
@@ -133,23 +122,6 @@ func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 		}
 		f.changed.count()
 	}
-	rec.bill(kept)
+	rec.Totals.Bills = kept
 	f.changed.record(rec.SessionID)
-}
-
-// bills are those of a session.
-func (s *SessionRecord) bills() bills.Kept {
-	if s.Totals == nil {
-		return bills.Kept{}
-	}
-	return s.Totals.Bills
-}
-
-// bill gives a session other bills.
-func (s *SessionRecord) bill(b bills.Kept) {
-	t := Totals{Bills: b}
-	if s.Totals != nil {
-		t.List = s.Totals.List
-	}
-	s.Totals = &t
 }

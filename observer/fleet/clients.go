@@ -53,7 +53,7 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its record now.
-func (f *Fleet) hold(p process, id string, at transcript.Instant) {
+func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 	if old := f.recordOf(f.holders[p]); old != nil {
 		switch a := f.currentAgent(f.sessions[id]); {
 		case a != nil && a.process() == p: // its own signals came first
@@ -79,9 +79,9 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) {
 		f.resume(id, at)
 	}
 	rec := f.record(id, id)
-	delete(f.holders, process{rec.PID, rec.ProcStart}) // one process at a time
-	rec.PID = p.pid
-	rec.ProcStart = p.start
+	delete(f.holders, Process{rec.PID, rec.ProcStart}) // one process at a time
+	rec.PID = p.PID
+	rec.ProcStart = p.Start
 	f.holders[p] = id
 	f.sessions[id].gone = 0
 	f.changed.record(id)

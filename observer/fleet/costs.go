@@ -26,7 +26,7 @@ func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 		a.Report.CacheExpires = transcript.InstantOf(time.Unix(cache.ExpiresAt.Value, 0))
 	}
 	if total := s.Cost.TotalUSD; total.Known {
-		f.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
+		f.pay(a, total.Value, Process{s.SM.PID, s.SM.Start}, at)
 	}
 	for i, l := range [...]hook.RateLimit{s.RateLimits.FiveHour, s.RateLimits.SevenDay} {
 		if l.UsedPercentage.Known && l.ResetsAt.Known {
@@ -69,8 +69,8 @@ type Total struct {
 }
 
 const (
-	// totalsMost bounds how many are kept of a session.
-	totalsMost = 16
+	// maxTotals bounds how many are kept of a session.
+	maxTotals = 16
 	// young is the maximum age of a session whose first report has all of its cost.
 	young = transcript.Instant(5 * time.Minute)
 )
@@ -80,19 +80,16 @@ const (
 // report is where counting begins, unless the session began with it. A total that falls in
 // one process has begun anew. No part of a total counts that any client reported before,
 // so that the sum is never more than was spent.
-func (f *Fleet) pay(a *agent, usd float64, p process, at transcript.Instant) {
+func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	rec := f.recordOf(a.Session)
 	if rec == nil {
 		return
 	}
-	var before []Total
-	if rec.Totals != nil {
-		before = rec.Totals.List
-	}
+	before := rec.Totals.List
 	own := -1
 	base := 0.0
 	for i, v := range before {
-		if (process{v.PID, v.Start}) == p {
+		if (Process{v.PID, v.Start}) == p {
 			own = i
 		}
 		if v.USD <= usd {
@@ -116,8 +113,8 @@ func (f *Fleet) pay(a *agent, usd float64, p process, at transcript.Instant) {
 		if own >= 0 {
 			totals = slices.Delete(totals, own, own+1)
 		}
-		totals = append(totals, Total{usd, p.pid, p.start})
-		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):], rec.bills()}
+		totals = append(totals, Total{usd, p.PID, p.Start})
+		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
 		f.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
@@ -139,13 +136,9 @@ func (f *Fleet) spend(spent float64) {
 // carryTotals lets the session that an agent goes on to begin with the totals of the one
 // before: the client may go on counting. One that began with its client does not.
 func (f *Fleet) carryTotals(a *agent, to *SessionRecord) {
-	from := f.recordOf(a.Session)
-	if from == nil || from.Totals == nil || len(from.Totals.List) == 0 || to.Totals != nil && len(to.Totals.List) > 0 ||
-		a.Fresh == to.SessionID {
-		return
+	if from := f.recordOf(a.Session); from != nil && len(to.Totals.List) == 0 && a.Fresh != to.SessionID {
+		to.Totals.List = from.Totals.List
 	}
-	to.Totals = &Totals{from.Totals.List, to.bills()}
-	f.changed.record(to.SessionID)
 }
 
 // begun reports whether an agent's session began with its client, and all of it

@@ -43,6 +43,7 @@ type session struct {
 	owner  transcript.Key
 	record *SessionRecord     // nil before Settle, and for a session with subagents' files alone
 	gone   transcript.Instant // when the process of its client was found gone
+	after  *session           // that the agent had before
 	own    []*file            // the first is the one whose figures count
 	side   []*file            // of subagents, by name, the newest of a name last
 }

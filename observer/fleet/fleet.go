@@ -55,16 +55,15 @@ type Fleet struct {
 	agents  map[string]*agent  // by id, those with more than a transcript
 	clients map[string]Client  // the registry of the client, by session
 	early   []Client           // registry entries from before Settle
-	holders map[process]string // sessions, by the process that holds them
-	running map[process]string // agents, by their signals
+	holders map[Process]string // sessions, by the process that holds them
+	running map[Process]string // agents, by their signals
 	active  map[string]bool    // as Activity reported last, by agent
 
 	claims    map[transcript.Key]transcript.Key // owners of compactions
 	messages  map[transcript.Key]transcript.Key // owners of messages that the Ledger does not have yet
 	undecided map[*file]transcript.Instant      // files with undecided compactions, and since when
 
-	worked map[string]*worked // by session
-	after  map[string]string  // the session that an agent had before, by session
+	worked map[*session]*worked
 
 	opened map[string]transcript.Instant // when a thread of Codex was first seen open, by session
 	heard  map[string][]Heard            // of threads whose agents are not known yet, by session
@@ -83,14 +82,13 @@ func newFleet(o Options, settled bool) *Fleet {
 		shared:    map[string]string{},
 		agents:    map[string]*agent{},
 		clients:   map[string]Client{},
-		holders:   map[process]string{},
-		running:   map[process]string{},
+		holders:   map[Process]string{},
+		running:   map[Process]string{},
 		active:    map[string]bool{},
 		claims:    map[transcript.Key]transcript.Key{},
 		messages:  map[transcript.Key]transcript.Key{},
 		undecided: map[*file]transcript.Instant{},
-		worked:    map[string]*worked{},
-		after:     map[string]string{},
+		worked:    map[*session]*worked{},
 		opened:    map[string]transcript.Instant{},
 		heard:     map[string][]Heard{},
 	}
@@ -127,7 +125,7 @@ func New(o Options, s Stored) *Fleet {
 		f.session(rec.SessionID).record = &rec
 		f.labels[rec.Label] = struct{}{}
 		if rec.PID != 0 {
-			f.holders[process{rec.PID, rec.ProcStart}] = rec.SessionID
+			f.holders[Process{rec.PID, rec.ProcStart}] = rec.SessionID
 		}
 	}
 	for i := range s.Files {

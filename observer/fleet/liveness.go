@@ -209,7 +209,7 @@ func (f *Fleet) Bury(now time.Time) (found bool) {
 		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
-		if f.unheld(&r, now) && !f.alive(p.pid, p.start) {
+		if f.unheld(&r, now) && !f.alive(p.PID, p.Start) {
 			s.gone = at
 			found = true
 		}

@@ -100,11 +100,10 @@ type Process struct {
 // is nearer than the agent's.
 func (f *Fleet) Caller(line []Process) (agent alerts.AgentID, ok bool) {
 	for _, p := range line {
-		q := process{p.PID, p.Start}
-		if id := f.running[q]; id != "" {
+		if id := f.running[p]; id != "" {
 			return alerts.AgentID(id), true
 		}
-		if rec := f.recordOf(f.holders[q]); rec != nil {
+		if rec := f.recordOf(f.holders[p]); rec != nil {
 			return alerts.AgentID(rec.Agent), true
 		}
 	}

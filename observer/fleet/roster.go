@@ -66,7 +66,7 @@ func (f *Fleet) agent(id string) *agent {
 		a.Session = id
 		a.Label = rec.Label
 		a.Counted = rec.Counted
-		f.runs(a, process{rec.PID, rec.ProcStart})
+		f.runs(a, Process{rec.PID, rec.ProcStart})
 		a.Ended = f.sessions[id].gone
 	}
 	f.agents[id] = a
@@ -131,25 +131,19 @@ func (f *Fleet) merge(from, to *agent) {
 	}
 }
 
-// process names a process for ever: pids come again, start times do not.
-type process struct {
-	pid   int
-	start string
-}
+func processOf(c Client) Process { return Process{c.PID, c.ProcStart} }
 
-func processOf(c Client) process { return process{c.PID, c.ProcStart} }
-
-func (p process) known() bool { return p.pid > 0 && p.start != "" }
+func (p Process) known() bool { return p.PID > 0 && p.Start != "" }
 
 // atPrompt is the status of a client that waits for its user.
 const atPrompt = "idle"
 
 // runs notes in which process an agent runs.
-func (f *Fleet) runs(a *agent, p process) {
+func (f *Fleet) runs(a *agent, p Process) {
 	if !a.Runs || a.process() != p {
-		a.Runs = p.known() && f.alive(p.pid, p.start)
+		a.Runs = p.known() && f.alive(p.PID, p.Start)
 	}
-	if a.PID, a.Start = p.pid, p.start; p.known() {
+	if a.PID, a.Start = p.PID, p.Start; p.known() {
 		f.running[p] = a.ID
 	}
 }
@@ -277,7 +271,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
-	if a := f.agents[f.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+	if a := f.agents[f.running[Process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
 		return a, f.own(a, o)
 	}
 	if id == "" {
@@ -324,7 +318,7 @@ func (f *Fleet) registered(session string, o *hook.Origin) string {
 // byProcess finds an agent that does not name itself: the agent that ran in the process before,
 // else the agent that had the session, else the session's own id.
 func (f *Fleet) byProcess(session string, o *hook.Origin) string {
-	p := process{o.PID, o.Start}
+	p := Process{o.PID, o.Start}
 	if id := f.running[p]; id != "" {
 		return id
 	}

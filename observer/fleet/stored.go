@@ -58,9 +58,9 @@ type SessionRecord struct {
 	// to hold it; 0 and "" when that process has gone on to another session.
 	PID       int
 	ProcStart string
-	// Totals are what clients reported that the session cost, and what its boundaries cost, nil for
-	// nothing. What it points to never changes.
-	Totals *Totals `cbor:",omitempty"`
+	// Totals are what clients reported that the session cost, and what its boundaries
+	// cost. Its lists are never changed in place.
+	Totals Totals `cbor:",omitzero"`
 }
 
 // Claim says which session a compaction or message belongs to: the one in which it

@@ -29,7 +29,7 @@ func (f *Fleet) keepHeard(x *file, heard []Heard) {
 // mayShow reports whether a thread may be the one that the user of its process
 // sees. A thread without a transcript was started by the user, which is not
 // possible during a turn, or is a subagent's, which starts only during one.
-func (f *Fleet) mayShow(id string, in process) bool {
+func (f *Fleet) mayShow(id string, in Process) bool {
 	if x := f.transcript(id); x != nil {
 		return x.Session.Also().Parent == ""
 	}
@@ -44,7 +44,7 @@ func (f *Fleet) mayShow(id string, in process) bool {
 // presentThreads returns the thread that the user sees of each process of Codex
 // that serves one terminal: the newest that it has open. Threads of a daemon,
 // which serves several users, are not attributed.
-func (f *Fleet) presentThreads() map[process]string {
+func (f *Fleet) presentThreads() map[Process]string {
 	for id, c := range f.clients {
 		if _, known := f.opened[id]; c.Held && !known {
 			f.opened[id] = f.newest
@@ -53,10 +53,10 @@ func (f *Fleet) presentThreads() map[process]string {
 	maps.DeleteFunc(f.opened, func(id string, _ transcript.Instant) bool { return !f.clients[id].Held })
 	maps.DeleteFunc(f.heard, func(_ string, heard []Heard) bool { return heard[len(heard)-1].At < f.newest-keptFor })
 
-	of := map[process]string{}
+	of := map[Process]string{}
 	for _, id := range slices.Sorted(maps.Keys(f.opened)) {
 		h := f.clients[id].Holder
-		p := process{h.PID, h.Start}
+		p := Process{h.PID, h.Start}
 		if h.Own && p.known() && f.mayShow(id, p) && (of[p] == "" || f.opened[id] >= f.opened[of[p]]) {
 			of[p] = id // of those that were there already the newest: their ids begin with their time
 		}
@@ -77,10 +77,10 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		}
 		var o hook.Origin
 		if f.options.Origin != nil {
-			o = f.options.Origin(p.pid)
+			o = f.options.Origin(p.PID)
 		}
-		o.PID = p.pid
-		o.Start = p.start
+		o.PID = p.PID
+		o.Start = p.Start
 		a, own := f.resolve(id, o)
 		if a == nil {
 			continue

@@ -141,7 +141,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 		v.SubagentMessages += max(0, y.Session.Messages-y.Inherited.Messages)
 		v.SubagentTokens = v.SubagentTokens.Plus(y.Session.Tokens.Minus(y.Inherited.Tokens))
 	}
-	b := s.record.bills()
+	b := s.record.Totals.Bills
 	v.DearBills = b.Dear
 	if len(b.List) > 0 {
 		v.Bill = &b.List[len(b.List)-1]
