@@ -1,11 +1,358 @@
 package fleet
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
 	"sm/alerts"
 	"sm/observer/tally"
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
+
+// agentOf is the id of the agent that a session belongs to, and whether it is the agent's present session: a session that
+// the agent has left says nothing about it.
+func (f *Fleet) agentOf(s *session) (id string, current bool) {
+	if s.record == nil {
+		return s.key, true
+	}
+	a := f.agents[s.record.Agent]
+	return s.record.Agent, a == nil || a.Session == s.key
+}
+
+// currentAgent finds the agent whose present session this is, nil when no more is known of it
+// than the session.
+func (f *Fleet) currentAgent(s *session) *agent {
+	if s == nil || s.record == nil {
+		return nil
+	}
+	if a := f.agents[s.record.Agent]; a != nil && a.Session == s.key {
+		return a
+	}
+	return nil
+}
+
+// agentIDIn is the id of the agent whose present session this is, "" for none.
+func (f *Fleet) agentIDIn(key string) string {
+	s := f.sessions[key]
+	if a := f.currentAgent(s); a != nil {
+		return a.ID
+	}
+	if f.transcript(key) != nil {
+		if id, current := f.agentOf(s); current {
+			return id
+		}
+	}
+	return ""
+}
+
+// orSession returns an agent. One that is only its session has no more than the id.
+func (f *Fleet) orSession(id alerts.AgentID) *agent {
+	if a := f.agents[string(id)]; a != nil {
+		return a
+	}
+	return &agent{Agent: Agent{ID: string(id), Session: string(id)}}
+}
+
+// agent finds or makes what is kept of an agent. One that has been its session alone
+// keeps the session's label and counts.
+func (f *Fleet) agent(id string) *agent {
+	if a := f.agents[id]; a != nil {
+		return a
+	}
+	a := &agent{Agent: Agent{ID: id}}
+	if rec := f.recordOf(id); rec != nil && rec.Agent == id {
+		a.Session = id
+		a.Label = rec.Label
+		a.Counted = rec.Counted
+		f.runs(a, Process{rec.PID, rec.ProcStart})
+		a.Ended = f.sessions[id].gone
+	}
+	f.agents[id] = a
+	f.changed.agent(id)
+	return a
+}
+
+// agentLabel is the agent's name, else the beginning of its id.
+func (f *Fleet) agentLabel(a *agent) string {
+	if rec := f.recordOf(a.ID); rec != nil && rec.Agent == a.ID {
+		return rec.Label
+	}
+	if a.Name == "" {
+		return f.label(a.ID, labelLength)
+	}
+	return f.label(a.Name, len(a.Name))
+}
+
+// hasLeft reports whether an agent had another session before.
+func (f *Fleet) hasLeft(a *agent) bool {
+	for rec := range f.recordsOf(a.ID) {
+		if rec.SessionID != a.Session {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWritten reports whether any session of an agent has a transcript.
+func (f *Fleet) hasWritten(a *agent) bool {
+	for rec := range f.recordsOf(a.ID) {
+		if f.transcript(rec.SessionID) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// merge drops an agent that has turned out to be another.
+func (f *Fleet) merge(from, to *agent) {
+	if p := from.process(); f.running[p] == from.ID {
+		f.running[p] = to.ID
+	}
+	to.prompted = max(to.prompted, from.prompted)
+	delete(f.agents, from.ID)
+	f.changed.agent(from.ID)
+	for rec := range f.recordsOf(from.ID) {
+		rec.Agent = to.ID
+		f.changed.record(rec.SessionID)
+	}
+	f.out.Renamed = append(f.out.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent == from.ID && a != to {
+			a.Parent = to.ID
+			f.emit(a.seen())
+			f.changed.agent(id)
+		}
+		if a := f.agents[id]; a.Host == from.ID {
+			a.Host = to.ID
+			f.changed.agent(id)
+		}
+	}
+}
+
+func processOf(c Client) Process { return Process{c.PID, c.ProcStart} }
+
+func (p Process) known() bool { return p.PID > 0 && p.Start != "" }
+
+// atPrompt is the status of a client that waits for its user.
+const atPrompt = "idle"
+
+// runs notes in which process an agent runs.
+func (f *Fleet) runs(a *agent, p Process) {
+	if !a.Runs || a.process() != p {
+		a.Runs = p.known() && f.alive(p.PID, p.Start)
+	}
+	if a.PID, a.Start = p.PID, p.Start; p.known() {
+		f.running[p] = a.ID
+	}
+}
+
+// same reports whether other is the same agent as a: it runs in the same process
+// or pane, or was only the last session of a client that has ended. An agent with
+// a name of its own is a different one.
+func (f *Fleet) same(a, other *agent) bool {
+	session := f.recordOf(other.ID) != nil
+	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
+		return false
+	}
+	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
+	ended := !f.alive(other.PID, other.Start)
+	return unheard || ended || other.PID == 0 || other.process() == a.process() ||
+		other.inPane(a.Tmux, a.Server, a.Pane)
+}
+
+// stranger reports whether the process of a signal cannot be the agent's client,
+// which is another process that still runs.
+func (f *Fleet) stranger(a *agent, o *hook.Origin) bool {
+	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
+		return false
+	}
+	return f.alive(a.PID, a.Start)
+}
+
+// inClient reports whether the client of an agent's present session runs,
+// according to registry, hooks and processes.
+func (f *Fleet) inClient(a *agent) bool {
+	if f.clients[a.Session].Runs() || a.Runs && f.alive(a.PID, a.Start) {
+		return true
+	}
+	rec := f.recordOf(a.Session)
+	return rec != nil && f.alive(rec.PID, rec.ProcStart)
+}
+
+// lastSign is the last sign of life of an agent's present session.
+func (f *Fleet) lastSign(a *agent) transcript.Instant {
+	return max(a.Since, a.Spoke, f.sessionOf(a).Active)
+}
+
+// Seen are the events by which an engine knows who is whose parent.
+func (f *Fleet) Seen() (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent != "" || a.Name != "" {
+			events = append(events, a.seen())
+		}
+	}
+	return events
+}
+
+// Clock takes note of the time, before what has just been read is applied: a record that
+// is stamped later counts as written now.
+func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
+
+// clock takes note of the time. Where it was set back, what was stamped later than now
+// counts as stamped now: or else nothing that happens from now on would count as newer.
+func (f *Fleet) clock(now transcript.Instant) {
+	if f.counters.Midnight(now, f.options.Location) && f.settled {
+		f.changed.count()
+	}
+	back := f.newest > now+skew
+	f.newest = max(f.newest, now)
+	if !back {
+		return
+	}
+	f.newest = now
+	for id, a := range f.agents {
+		for _, t := range []*transcript.Instant{
+			&a.Since,
+			&a.Spoke,
+			&a.Hooked,
+			&a.Begun,
+			&a.Carried,
+			&a.Ended,
+			&a.Asked,
+			&a.Sample.At,
+			&a.prompted,
+			&a.Limits[0].At,
+			&a.Limits[1].At,
+		} {
+			*t = min(*t, now)
+		}
+		f.changed.agent(id)
+	}
+	for _, s := range f.sessions {
+		s.gone = min(s.gone, now)
+	}
+}
+
+// skew is how far stamps may lie in the future before the clock counts as set back.
+const skew = transcript.Instant(30 * time.Second)
+
+// ReplyRead reports whether the transcript shows a reply that is newer than the agent's
+// hooks before this one, or there is none to wait for.
+func (f *Fleet) ReplyRead(p *hook.Payload) bool {
+	x := f.transcript(p.SessionID)
+	if x == nil {
+		return true
+	}
+	t := &x.Session
+	a := f.currentAgent(x.of)
+	return a == nil || t.Reading.At > a.Hooked || t.Peak == 0
+}
+
+// ClientVersion is the version of the client that a session runs in: by the client's
+// registry, else by the newest record that names one; "" while neither does.
+func (f *Fleet) ClientVersion(session string) string {
+	version := f.clients[session].Version
+	if x := f.transcript(session); x != nil {
+		version = cmp.Or(version, x.Session.Version)
+	}
+	return version
+}
+
+// resolve says whose hook or report it is, and what of its origin is that agent's own.
+// An agent that names itself, or its pane, may yet be another: what an agent starts
+// inherits its environment.
+func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
+	id := o.Agent
+	if !isAgent(id) {
+		id = ""
+	}
+	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
+		id = cmp.Or(f.registered(session, &o), id)
+	}
+	if a := f.agents[f.running[Process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+		return a, f.own(a, o)
+	}
+	if id == "" {
+		id = f.byProcess(session, &o)
+	}
+	if id == "" {
+		return nil, o
+	}
+	a := f.agent(id)
+	if session != "" && f.stranger(a, &o) {
+		a = f.nested(a, session, &o)
+	}
+	return a, f.own(a, o)
+}
+
+// own is an origin without what the agent has inherited from its host.
+func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
+	host := f.agents[a.Host]
+	if host == nil {
+		return o
+	}
+	o.Tmux = ""
+	o.Server = 0
+	o.Pane = ""
+	if o.Name == host.Name {
+		o.Name = ""
+	}
+	if o.Parent == host.Parent {
+		o.Parent = ""
+	}
+	return o
+}
+
+// registered finds the agent that was made known by name for a session or a pane.
+func (f *Fleet) registered(session string, o *hook.Origin) string {
+	for id, a := range f.agents {
+		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
+			return id
+		}
+	}
+	return ""
+}
+
+// byProcess finds an agent that does not name itself: the agent that ran in the process before,
+// else the agent that had the session, else the session's own id.
+func (f *Fleet) byProcess(session string, o *hook.Origin) string {
+	p := Process{o.PID, o.Start}
+	if id := f.running[p]; id != "" {
+		return id
+	}
+	if rec := f.recordOf(f.holders[p]); rec != nil && p.known() {
+		return rec.Agent
+	}
+	if rec := f.recordOf(session); rec != nil {
+		return rec.Agent
+	}
+	return session
+}
+
+// nested is the agent of a client that another agent has started: its session's own.
+func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
+	rec := f.recordOf(session)
+	switch {
+	case parent.Session == session:
+		return parent // the same session in two processes: the first one's
+	case rec != nil && rec.Agent != parent.ID:
+		session = rec.Agent
+	case rec != nil && !f.alive(o.PID, o.Start):
+		return parent // what comes late of a client that it had before
+	}
+	a := f.agent(session)
+	if a.PID == 0 {
+		a.Host = parent.ID
+	}
+	if a.Parent == "" {
+		a.Parent = parent.ID
+	}
+	return a
+}
 
 // Agent is what is kept of an agent when more is known than one transcript: hooks or reports have
 // come from it, it was registered, or it was seen in more than one session. Any

@@ -2,12 +2,273 @@ package fleet
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"sm/transcript"
 )
+
+// place finds or makes the file of a change and brings it up to date. It returns
+// what the file was before, nothing if it was read from its beginning.
+func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
+	path := c.Cursor.Path
+	if x = f.moved(c.From, path); x == nil {
+		x = f.files[path]
+	}
+	if x == nil {
+		x = &file{}
+	}
+	if !c.Whole {
+		was = x.Session
+		x.grows(&c.Cursor)
+	}
+	x.Cursor = c.Cursor
+	x.Name = c.Name
+	x.Parent = c.Parent
+	x.Session = c.Session
+	x.Title = c.Title.Or(x.Title) // the name of a thread is not in its transcript
+	switch sub := isSubagent(c.Name, c.Parent); {
+	case sub && c.Alone:
+		x.sub = false
+		x.Key = cmp.Or(x.Key, path)
+	case sub || isUUID(c.Name):
+		x.sub = sub
+		x.Key = ""
+	default:
+		x.sub = false
+	}
+	f.files[path] = x
+	f.share(x)
+	f.attach(x)
+	return x, was
+}
+
+// moved takes a file from its old path; nil when nothing is known there. A file
+// that has no session's id for a name stays in the session that it was in.
+func (f *Fleet) moved(from, to string) *file {
+	x := f.files[from]
+	if x == nil || from == to {
+		return nil
+	}
+	f.drop(to) // what was there has been overwritten
+	if !x.sub && x.Key == "" {
+		x.Key = x.of.key
+	}
+	delete(f.files, from)
+	f.changed.file(from)
+	return x
+}
+
+// drop forgets a file. What it claimed stays claimed, and the session keeps its
+// record.
+func (f *Fleet) drop(path string) {
+	if x := f.files[path]; x != nil {
+		f.detach(x)
+		delete(f.files, path)
+		f.changed.file(path)
+	}
+}
+
+// attach puts a file with its session, after each change.
+func (f *Fleet) attach(x *file) {
+	key := x.key()
+	if x.of != nil && x.of.key != key {
+		f.detach(x)
+	}
+	s := x.of
+	if s == nil {
+		s = f.session(key)
+		x.of = s
+		if x.sub {
+			s.side = append(s.side, x)
+		} else {
+			s.own = append(s.own, x)
+		}
+	}
+	if !x.sub {
+		slices.SortFunc(s.own, newestFirst)
+		return
+	}
+	slices.SortFunc(s.side, func(a, b *file) int { return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(b, a)) })
+}
+
+func (f *Fleet) detach(x *file) {
+	s := x.of
+	same := func(y *file) bool { return x == y }
+	s.own = slices.DeleteFunc(s.own, same)
+	s.side = slices.DeleteFunc(s.side, same)
+	x.of = nil
+	if len(s.own)+len(s.side) == 0 && s.record == nil {
+		delete(f.sessions, s.key)
+	}
+}
+
+// share lets strings that say the same be the same, for most sessions differ in
+// nothing but path and id.
+func (f *Fleet) share(x *file) {
+	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
+		x.Name = rest[len(rest)-len(x.Name):]
+	}
+	s := &x.Session
+	switch s.ID {
+	case x.Name:
+		s.ID = x.Name
+	default:
+		s.ID = f.intern(s.ID)
+	}
+	x.Parent = f.intern(x.Parent)
+	s.Model, s.Version, s.CWD = f.intern(s.Model), f.intern(s.Version), f.intern(s.CWD)
+}
+
+// intern forgets all when it knows too many: then it serves badly, whatever the
+// transcripts hold, but never fills the memory.
+func (f *Fleet) intern(s string) string {
+	const most = 1 << 14
+	if have, ok := f.shared[s]; ok || s == "" {
+		return have
+	}
+	if len(f.shared) >= most {
+		clear(f.shared)
+	}
+	f.shared[s] = s
+	return s
+}
+
+// claimOrder puts origins before copies, as far as they can be told apart: a
+// session's own records before those of subagents, which may repeat them; files
+// without an origin before files with one; then by time. Files of subagents that
+// were copied with their session follow its order.
+func (f *Fleet) claimOrder() []*file {
+	order := slices.SortedFunc(maps.Values(f.files), func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	})
+	ranks := map[*session]int{}
+	for i, x := range order {
+		if _, ranked := ranks[x.of]; !ranked && !x.sub {
+			ranks[x.of] = i - len(order) // below that of orphans, which is 0
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), cmp.Compare(ranks[a.of], ranks[b.of]))
+	})
+	return order
+}
+
+// Cursors says where reading goes on, by path.
+func (f *Fleet) Cursors() []transcript.Cursor {
+	cursors := make([]transcript.Cursor, 0, len(f.files))
+	for _, path := range slices.Sorted(maps.Keys(f.files)) {
+		cursors = append(cursors, f.files[path].Cursor)
+	}
+	return cursors
+}
+
+// giveRecord gives the session of a file its record, once. A subagent's file gives none.
+func (f *Fleet) giveRecord(x *file) {
+	s := x.of
+	if x.sub {
+		return
+	}
+	if s.record == nil {
+		name := s.key
+		if !s.uuid {
+			name = cmp.Or(x.Session.ID, x.Name)
+		}
+		s.record = f.record(s.key, name)
+	}
+	if s.record.Seen.IsZero() && x.Session.Active != 0 {
+		s.record.Seen = x.Session.Active.Time()
+		f.changed.record(s.key)
+	}
+}
+
+// record finds or makes the record of a session, whose label begins like the name.
+func (f *Fleet) record(key, name string) *SessionRecord {
+	s := f.session(key)
+	if s.record == nil {
+		s.record = &SessionRecord{SessionID: key, Agent: key, Label: f.label(name, labelLength)}
+		f.changed.record(key)
+	}
+	return s.record
+}
+
+// recordOf returns the record of a session, nil if it has none.
+func (f *Fleet) recordOf(key string) *SessionRecord {
+	if s := f.sessions[key]; s != nil {
+		return s.record
+	}
+	return nil
+}
+
+// recordsOf iterates over the records of all sessions of an agent.
+func (f *Fleet) recordsOf(agent string) iter.Seq[*SessionRecord] {
+	return func(yield func(*SessionRecord) bool) {
+		for _, s := range f.sessions {
+			if s.record != nil && s.record.Agent == agent && !yield(s.record) {
+				return
+			}
+		}
+	}
+}
+
+// session finds or makes a session.
+func (f *Fleet) session(key string) *session {
+	s := f.sessions[key]
+	if s == nil {
+		s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key))}
+		f.sessions[key] = s
+	}
+	return s
+}
+
+// transcript returns the file whose figures count for a session, nil if none has
+// been read.
+func (f *Fleet) transcript(key string) *file {
+	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
+		return s.own[0]
+	}
+	return nil
+}
+
+// label finds a name for metrics that was never given before: the first n characters,
+// more of them when others begin alike, else with a number.
+func (f *Fleet) label(name string, n int) string {
+	name = cmp.Or(strings.Map(labelRune, name), "session")
+	label := name
+	for ; n < len(name); n += 4 {
+		if label = name[:n]; !f.given(label) {
+			break
+		}
+	}
+	if n >= len(name) {
+		label = name
+	}
+	for i := 2; f.given(label); i++ {
+		label = name + "-" + strconv.Itoa(i)
+	}
+	f.labels[label] = struct{}{}
+	return label
+}
+
+func (f *Fleet) given(label string) bool {
+	_, given := f.labels[label]
+	return given
+}
+
+// labelLength is how much of an id names its owner in metrics.
+const labelLength = 8
+
+func labelRune(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '-':
+		return r
+	}
+	return '_'
+}
 
 // file is one transcript with the session that it belongs to.
 type file struct {
