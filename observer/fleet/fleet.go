@@ -44,7 +44,6 @@ type Fleet struct {
 	settled  bool
 	newest   transcript.Instant // the newest time of any record or signal
 	counters tally.Counters
-	dropped  uint64 // status line reports that were too old, or of another session
 	changed  changes
 	out      Update // until the public method returns
 
@@ -182,9 +181,6 @@ func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 
 // Settled reports whether the history found at the first start is complete.
 func (f *Fleet) Settled() bool { return f.settled }
-
-// Dropped counts the reports of the status line that said nothing any more.
-func (f *Fleet) Dropped() uint64 { return f.dropped }
 
 func (f *Fleet) alive(pid int, start string) bool {
 	return f.options.Alive != nil && f.options.Alive(pid, start)

@@ -137,7 +137,6 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 	f.meet(a, &own)
 	f.take(a, s.SessionID, at, alerts.CauseSession)
 	if s.SessionID != "" && a.Session != s.SessionID {
-		f.dropped++
 		return n, alerts.AgentID(a.ID)
 	}
 	f.setAutoCompact(a, &s.SM)

@@ -459,8 +459,6 @@ func (s *scene) answer(words []string) string {
 		}
 		a, _ := e.Agent(alerts.AgentID(idOf(words[1])))
 		return fmt.Sprintf("%d tokens in cycle %d", a.Tokens, a.Cycle)
-	case "dropped":
-		return fmt.Sprint(s.f.Dropped())
 	case "readings": // tokens and window of each event
 		var got []string
 		for _, ev := range s.news.Events {

@@ -220,36 +220,3 @@ func TestMemory(t *testing.T) {
 		runtime.KeepAlive(f)
 	}
 }
-
-func BenchmarkViews(b *testing.B) {
-	f := idle(10_000, func(Delta) {})
-	for b.Loop() {
-		if len(f.Views(created)) != 10_000 {
-			b.Fatal("not all of them")
-		}
-	}
-}
-
-func BenchmarkView(b *testing.B) {
-	f := idle(10_000, func(Delta) {})
-	for b.Loop() {
-		if _, err := f.View(uuid(9_999), created); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkHistory is a first start on a gigabyte.
-func BenchmarkHistory(b *testing.B) {
-	changes := make([]transcript.Change, 7_500)
-	for i := range changes {
-		changes[i] = idleChange(i)
-	}
-	for b.Loop() {
-		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
-		for _, c := range changes {
-			f.Apply(c)
-		}
-		f.Settle(created)
-	}
-}
