@@ -38,33 +38,12 @@ func TestInstallNotes(t *testing.T) {
 			)
 		}, []string{"install"},
 			strings.NewReplacer("PROGRAM", "~/src/sm/bin/sm", "WHERE", "the checkout ~/src/sm").Replace(buildNote)},
-		{"a temporary folder with sm-hook", "/tmp/x/sm", func(r *installRig) { r.small("") }, []string{"install"},
-			strings.NewReplacer(
-				"PROGRAM",
-				"~/tmp/x/sm-hook",
-				"WHERE",
-				"the temporary folder ~/tmp",
-			).Replace(buildNote)},
-		{
-			"another module's bin",
-			"/src/x/bin/sm",
-			func(r *installRig) { r.write(r.home+"/src/x/go.mod", "module smx\n", 0o600) },
-			[]string{"install"},
-			"",
-		},
 		{
 			"a temporary folder",
 			"/tmp/x/sm",
 			nil,
 			[]string{"install"},
 			strings.NewReplacer("PROGRAM", "~/tmp/x/sm", "WHERE", "the temporary folder ~/tmp").Replace(buildNote),
-		},
-		{
-			"go's cache",
-			"/go-build123/b001/exe/sm",
-			nil,
-			[]string{"install"},
-			strings.NewReplacer("PROGRAM", "~/go-build123/b001/exe/sm", "WHERE", "go's build cache").Replace(buildNote),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
