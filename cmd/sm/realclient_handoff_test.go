@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -214,41 +213,4 @@ func TestRealClientHandoffRestart(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-// TestRealClientHandoffAutomatic: a critical context is restarted at the end of its turn with a document made of its
-// transcript, and a document made before a compaction comes back after it.
-func TestRealClientHandoffAutomatic(t *testing.T) {
-	r := newHandoffRun(t)
-	r.sm.stop()
-	r.sm.configure("handoff: {auto_document: true, auto_rotate: true}\n")
-	r.sm.start()
-	r.home.wrapper = []string{r.sm.bin, "run", "--name", "worker", "--"}
-	r.agent = "worker"
-	r.begin(20_000)
-	r.turn("to 31 %", modelStep{grow: 40_000, tools: 2}, modelStep{grow: 1000})
-	if n := len(r.handoffs()); n != 0 {
-		t.Errorf("%d handoffs of a context that is not full", n)
-	}
-	r.prompt(modelStep{grow: 75_000, tools: 1}, modelStep{grow: 1000})
-	r.ended("to 68 %")
-	r.stub.resize(15_000)
-	h := r.handoffIs("confirmed")
-	if !h.Auto || h.Way != "restart" {
-		t.Errorf("%+v", h)
-	}
-	r.home.nextClient()
-	text, err := os.ReadFile(h.Path)
-	if err != nil || !bytes.Contains(text, []byte("Go on.")) || !bytes.Contains(text, []byte("<!-- TYPE: auto -->")) {
-		t.Errorf("the document: %v\n%s", err, text)
-	}
-	r.rotated("by itself", h, 0)
-	r.ended("the first turn of the new client")
-	r.turn("the second turn", modelStep{grow: 1000, tools: 2}, modelStep{grow: 100})
-	r.turn("the third turn", modelStep{grow: 1000, tools: 2}, modelStep{grow: 100})
-	r.compact()
-	r.turn("after the compaction", modelStep{grow: 100})
-	if n := r.records("hook_additional_context", "HANDOFF LOADED (ID: HO-", "Type: auto"); n != 1 {
-		t.Errorf("a document stands in %d records after the compaction", n)
-	}
 }

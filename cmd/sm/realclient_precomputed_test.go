@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -126,5 +127,39 @@ func (r *policyRun) swaps(what string, n int) {
 	auto := strings.Count(log, " was compacted, auto, ")
 	if notices != n || auto != n {
 		r.t.Errorf("%s: %d notices of compactions, %d of them auto; want %d", what, notices, auto, n)
+	}
+}
+
+// compacted holds what sm shows of the agent, of its transcript and in the
+// counters against the compactions and the attempts at one, by trigger.
+func (r *policyRun) compacted(what string, made, attempts api.Compactions) {
+	r.t.Helper()
+	s := r.me()
+	if s.Compactions != made {
+		r.t.Errorf("%s: %+v compactions, want %+v", what, s.Compactions, made)
+	}
+	if got := r.sm.scan()[r.current].Compactions; got != made {
+		r.t.Errorf("%s: sm scan: %+v compactions, want %+v", what, got, made)
+	}
+	if want := made.Total() + 1; s.Cycle != want || s.IsCompacting {
+		r.t.Errorf("%s: cycle %d, compacting %t; want cycle %d", what, s.Cycle, s.IsCompacting, want)
+	}
+
+	all := r.sm.series()
+	counted := func(name string) (c api.Compactions) {
+		series := func(trigger string) int {
+			return int(all[fmt.Sprintf("%s{client=%q,trigger=%q}", name, "claude", trigger)])
+		}
+		c.Auto = series("auto")
+		c.Manual = series("manual")
+		c.Idle = series("idle")
+		c.Unknown = series("unknown")
+		return c
+	}
+	if got := counted("agent_compactions_total"); got != made {
+		r.t.Errorf("%s: %+v compactions are counted, want %+v", what, got, made)
+	}
+	if got := counted("agent_compaction_attempts_total"); got != attempts {
+		r.t.Errorf("%s: %+v attempts are counted, want %+v", what, got, attempts)
 	}
 }

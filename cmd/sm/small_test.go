@@ -73,65 +73,6 @@ func TestSmallHandsOver(t *testing.T) {
 	alone("without sm")
 }
 
-// TestInstallForeignSmall: a program of others that is called sm-hook as well stays where it is, in whatever file, and is
-// wrapped as a status line; one that was built from sm's sources is ours wherever it is, and so is one that is gone.
-func TestInstallForeignSmall(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tt := range map[string]struct {
-		place func(t *testing.T, r *installRig, path string)
-		ours  bool
-	}{
-		"a script of others": {
-			func(_ *testing.T, r *installRig, path string) { r.write(path, "#!/bin/sh\n", 0o700) },
-			false,
-		},
-		"one that is gone": {func(*testing.T, *installRig, string) {}, true},
-		"beside an old sm": {func(_ *testing.T, r *installRig, path string) {
-			r.write(path, "", 0o700)
-			r.write(r.home+"/x/sm", "", 0o700)
-		}, true},
-		"built from sm's code": {func(t *testing.T, r *installRig, path string) { link(t, self, path) }, true},
-		"a link to ours":       {func(t *testing.T, r *installRig, path string) { link(t, r.small(""), path) }, true},
-		"a link to others'": {func(t *testing.T, r *installRig, path string) {
-			r.write(r.home+"/y/sm-hook", "", 0o700)
-			link(t, r.home+"/y/sm-hook", path)
-		}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, codex := newCodexRig(t)
-			path := r.home + "/x/sm-hook"
-			tt.place(t, r, path)
-			text := strings.ReplaceAll(
-				`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "PATH hook"}]}]}`,
-				"PATH",
-				path,
-			)
-			r.write(codex, text+"}", 0o600)
-			r.write(r.path, text+`, "statusLine": {"type": "command", "command": "`+path+` statusline"}}`, 0o600)
-			before := r.tree()
-			r.done("install")
-			want := 3
-			if tt.ours {
-				want = 0
-			}
-			if text := r.read(r.path) + r.read(codex); strings.Count(text, path) != want {
-				t.Errorf("it is not called %d times: %s", want, text)
-			}
-			r.done("uninstall")
-			if !tt.ours {
-				r.checkTree("after uninstall", before)
-			} else if text := r.read(r.path) + r.read(codex); strings.Contains(text, "hook") {
-				t.Errorf("after uninstall: %s", text)
-			}
-		})
-	}
-}
-
 // link makes a symbolic link, and the folder that it is in.
 func link(t *testing.T, to, path string) {
 	t.Helper()
