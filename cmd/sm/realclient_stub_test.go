@@ -32,7 +32,6 @@ type modelStep struct {
 	busy   bool    // "overloaded": the client asks again by itself
 	hold   bool    // the answer waits for letGo
 	cut    bool    // the answer stops before its end, until the client gives up
-	clear  int64   // the API has left out so many tokens of tool results, by which the context is smaller
 	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
@@ -120,7 +119,6 @@ type truth struct {
 type modelStub struct {
 	stubServer
 	spare   bool            // what no plan foresees ends the turn: hooks make the client go on
-	hourly  bool            // all that is written to the cache stays for an hour
 	early   bool            // summaries are for later: the context stays as it is
 	failing bool            // until the next plan
 	summary chan struct{}   // the next summary waits for this, if not nil
@@ -219,7 +217,6 @@ type modelAnswer struct {
 	hold   chan struct{} // nil for an answer at once
 	cut    bool
 	drop   bool
-	clear  int64
 }
 
 // modelRefusal is an error of the API.
@@ -344,8 +341,7 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	case step.busy:
 		return &modelRefusal{529, "overloaded_error", "Overloaded"}
 	}
-	s.context += step.grow - step.clear
-	a.clear = step.clear
+	s.context += step.grow
 	a.usage = s.usage(s.context)
 	a.cut = step.cut
 	a.drop = step.drop
@@ -446,9 +442,6 @@ func (s *modelStub) usage(tokens int64) transcript.Usage {
 // wireUsage is the usage in the API's form; output grows while a message streams.
 func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	hour := u.CacheCreation / 3
-	if s.hourly {
-		hour = u.CacheCreation
-	}
 	return map[string]any{
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheCreation, "cache_read_input_tokens": u.CacheRead, "output_tokens": output,
 		"cache_creation": map[string]int64{
@@ -494,10 +487,6 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 	delta := map[string]any{
 		"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil},
 		"usage": s.wireUsage(a.usage, a.usage.Output),
-	}
-	if a.clear > 0 {
-		delta["context_management"] = map[string]any{"applied_edits": []any{map[string]any{
-			"type": "clear_tool_uses_20250919", "cleared_tool_uses": 5, "cleared_input_tokens": a.clear}}}
 	}
 	e.send("message_delta", delta)
 	e.send("message_stop", map[string]any{})

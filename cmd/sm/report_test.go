@@ -82,7 +82,7 @@ func addsUp(t *testing.T, r *report.Report) {
 // TestReportAgreesWithScan: over fleets with forks, resumes, subagents and all that a reader must survive, a report
 // counts the compactions that a scan counts, and that the generator meant.
 func TestReportAgreesWithScan(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()
 			truth, err := transcripttest.Generate(dir, transcripttest.Options{

@@ -230,7 +230,6 @@ type fakeObserver struct {
 	mu         sync.Mutex
 	registered []api.Registration
 	polls      []api.Run
-	unknown    bool              // until the agent is registered
 	next       []api.Instruction // given in this order
 	given      *api.Instruction  // until a question shows that it has arrived: an answer may be lost
 	wake       chan struct{}
@@ -272,7 +271,6 @@ func (o *fakeObserver) register(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.registered = append(o.registered, reg)
-	o.unknown = false
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(api.Session{ID: reg.ID}) // the other end may have gone
 }
@@ -287,16 +285,10 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	if o.given != nil && (run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
 		o.given = nil
 	}
-	unknown := o.unknown
 	again := o.given
 	o.mu.Unlock()
 	if again != nil {
 		_ = json.NewEncoder(w).Encode(again)
-		return
-	}
-	if unknown {
-		w.WriteHeader(http.StatusNotFound)
-		_ = json.NewEncoder(w).Encode(api.Error{Error: "no such agent"})
 		return
 	}
 	for {
