@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,27 +38,6 @@ func TestConfigExample(t *testing.T) {
 	}
 	if diff := cmp.Diff(ours, example); diff != "" {
 		t.Errorf("the defaults, and what the example says (-want +got):\n%s", diff)
-	}
-}
-
-// TestConfigExampleExplains: each key of the example has a comment, of its own or shared with the key before.
-func TestConfigExampleExplains(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(exampleConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	together := []string{
-		"critical_percentage", "critical_tokens", "critical_of_threshold", "hard", "breaker_within", "inject_characters", "count", "within", "turns",
-		"warning", "critical", "compacted", "storm", "no_data", "forecast", "resume",
-	}
-	key := regexp.MustCompile(`^ *([a-z_]+): \S`)
-	explained := false
-	for line := range strings.Lines(string(text)) {
-		if m := key.FindStringSubmatch(line); m != nil && !explained && !slices.Contains(together, m[1]) {
-			t.Errorf("nothing explains %s", m[1])
-		}
-		explained = strings.HasPrefix(strings.TrimSpace(line), "#")
 	}
 }
 

@@ -214,25 +214,21 @@ func (d *daemon) get(path string) (string, error) {
 // series are the lines of /metrics: values by name and labels.
 func (d *daemon) series() map[string]float64 {
 	d.t.Helper()
-	text, err := d.get("/metrics")
+	values, err := d.scrape()
 	if err != nil {
 		d.t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && line[0] != '#' {
-			values[name+"}"] = d.number(value)
-		} else if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && line[0] != '#' {
-			values[name] = d.number(value)
-		}
 	}
 	return values
 }
 
-func (d *daemon) number(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		d.t.Fatal(err)
+func (d *daemon) scrape() (map[string]float64, error) {
+	text, err := d.get("/metrics")
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if i := strings.LastIndexByte(line, ' '); i > 0 && line[0] != '#' && err == nil {
+			values[line[:i]], err = strconv.ParseFloat(line[i+1:], 64)
+		}
 	}
-	return v
+	return values, err
 }

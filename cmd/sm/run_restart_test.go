@@ -223,18 +223,3 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	}
 	r.nobody()
 }
-
-// TestRunInterruptedRestart: who presses Ctrl-C while the client is being ended wants no other.
-func TestRunInterruptedRestart(t *testing.T) {
-	t.Parallel()
-	r := newRunRig(t)
-	r.client()
-	r.order("deaf")
-	r.signal(syscall.SIGUSR1)
-	r.wait("SIGTERM", 1)
-	r.signal(syscall.SIGINT)
-	if got := r.code(); got != 130 || len(r.events("start")) != 1 {
-		t.Errorf("code %d, started %d times", got, len(r.events("start")))
-	}
-	r.nobody()
-}

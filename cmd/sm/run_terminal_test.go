@@ -169,20 +169,3 @@ func TestRunTerminalIsSane(t *testing.T) {
 	p.sane()
 	p.shows("sm: restarted the client 1 of 10 times")
 }
-
-// TestRunTerminalCloses: the client ends with its window, when there is no shell either.
-func TestRunTerminalCloses(t *testing.T) {
-	t.Parallel()
-	p := newRunPane(t)
-	p.do("new-window", "-d", "-n", "agent", "-t", "run", runLine)
-	client := p.wait("start", 1)
-	if p.do("list-panes", "-t", "run:agent", "-F", "#{pane_pid}") != fmt.Sprint(client.Parent) {
-		t.Error("sm run is not the first process of the pane")
-	}
-	p.order("suspend") // has no shell to go to, and does nothing
-	p.wait("done", 1)
-	p.order("interrupt 0")
-	p.do("kill-window", "-t", "run:agent")
-	p.wait("SIGHUP", 1)
-	p.until("both end", func() bool { return !proc.Alive(client.PID, "") && !proc.Alive(client.Parent, "") })
-}

@@ -181,7 +181,11 @@ var clientSeries = regexp.MustCompile(`^agent_(tokens|compactions)_total\{client
 // shown is what the observer shows of them.
 func (g *growth) shown() (all clientFigures, err error) {
 	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
-	for series, v := range g.d.series() {
+	metrics, err := g.d.scrape()
+	if err != nil {
+		return all, err
+	}
+	for series, v := range metrics {
 		m := clientSeries.FindStringSubmatch(series)
 		switch {
 		case m == nil:

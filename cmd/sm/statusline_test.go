@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sm/transcript/claude/hook"
 )
 
@@ -25,66 +23,6 @@ func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...
 		t.Errorf("exit code %d", code)
 	}
 	return env.Stdout.(*bytes.Buffer).String()
-}
-
-func TestStatuslineText(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		`{"context_window":{"used_percentage":42}}`:      "42% ctx\n",
-		`{"context_window":{"used_percentage":8.6}}`:     "9% ctx\n",
-		`{"context_window":{"used_percentage":100}}`:     "100% ctx\n",
-		`{"context_window":{"used_percentage":null}}`:    "–% ctx\n",
-		`{"context_window":{"used_percentage":0}}`:       "–% ctx\n",
-		`{"context_window":{"total_input_tokens":9999}}`: "–% ctx\n",
-		`{}`: "–% ctx\n", `{"context_window":`: "–% ctx\n", ``: "–% ctx\n",
-	} {
-		if got := callStatusline(t, nil, in); got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestStatuslineWraps(t *testing.T) {
-	const in = `{"model":{"id":"m"},"context_window":{"used_percentage":42}}`
-	dir := t.TempDir()
-	t.Chdir(dir)
-	if err := os.WriteFile(filepath.Join(dir, "sm"), []byte("#!/bin/sh\necho other\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name string
-		args []string
-		want string
-	}{
-		{"one line", []string{"--", "echo mine"}, "42% ctx · mine\n"},
-		{"several lines", []string{"--socket", "/none", "--", `printf 'a\nb\n\n'`}, "42% ctx · a\nb\n"},
-		{"the same input", []string{"--", "cat"}, "42% ctx · " + in + "\n"},
-		{"input not read", []string{"--", "exec 0<&-; echo a"}, "42% ctx · a\n"},
-		{"nothing", []string{"--", "true"}, "42% ctx\n"},
-		{"no command", []string{"--", ""}, "42% ctx\n"},
-		{"failure", []string{"--", "echo a; exit 3"}, "42% ctx · a\n"},
-		{"not there", []string{"--", "exec 2>/dev/null; /none"}, "42% ctx\n"},
-		{"words of a person", []string{"--", "echo", "a b"}, "42% ctx · a b\n"},
-		{
-			"quotes and colours",
-			[]string{"--", `printf '\033[1m%s\033[0m' "it's \"x\""`},
-			"42% ctx · \x1b[1mit's \"x\"\x1b[0m\n",
-		},
-		{"something in the background", []string{"--", "cat /dev/zero | sleep 60 & echo a"}, "42% ctx · a\n"},
-		{
-			"a flood",
-			[]string{"--", "printf a; head -c 200000 /dev/zero"},
-			"42% ctx · a" + strings.Repeat("\x00", 64<<10-1) + "\n",
-		},
-		{"another program of our name", []string{"--", "./sm statusline"}, "42% ctx · other\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, callStatusline(t, nil, in, tt.args...)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 // However they came to wrap each other, there is one of us, and one report (rivals' lesson L12).

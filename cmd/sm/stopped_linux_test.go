@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -65,47 +63,6 @@ func TestStoppedObserver(t *testing.T) {
 					t.Errorf("error %v, printed %q, want %q", err, out, tt.want)
 				}
 			})
-		}
-	}
-}
-
-// A client that has no more use for an answer ends its hooks by a signal.
-func TestHookEndsOnSignal(t *testing.T) {
-	t.Parallel()
-	small := hookPaths(smallPath(t))[1]
-	for _, args := range [][]string{{"sm", "hook"}, {"sm", "statusline"}, {small, "hook"}, {small, "statusline"}} {
-		if args[1] == "statusline" {
-			args = append(args, "--", "echo started >&2; exec sleep 60")
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		cmd.Env = []string{quickRace, "HOME=/none", "PATH=/usr/bin:/bin"}
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if args[1] == "statusline" {
-			if _, err := stdin.Write([]byte("{}")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := stderr.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		// Before the handler is there, the signal has its usual effect.
-		if err := cmd.Wait(); err != nil && args[1] == "statusline" {
-			t.Errorf("%v: %v", args, err)
 		}
 	}
 }
