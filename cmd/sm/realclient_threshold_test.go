@@ -4,10 +4,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"testing"
 
-	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
 )
@@ -19,64 +19,54 @@ func TestRealClientThreshold(t *testing.T) {
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	waits := hook.AtLeast(version, 2, 1, 197)
 	const plain, tuned, large = "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-4-5[1m]"
-	window := func(n string) (string, claude.AutoCompact) {
-		return "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n, claude.AutoCompact{Window: n}
-	}
 	type client struct {
 		model    string
-		vars     []string
+		variable string
 		settings map[string]any
 		told     claude.AutoCompact
 		waits    bool
+		off      bool
 	}
 	tests := map[string]client{
-		"default":      {model: plain, waits: waits},
-		"tuned model":  {model: tuned},
-		"large window": {model: large, waits: waits},
-		"setting": {
-			model:    plain,
-			settings: map[string]any{"autoCompactWindow": 120_000},
-			told:     claude.AutoCompact{Setting: 120_000},
-		},
-		"setting below the least": {
-			model:    tuned,
-			settings: map[string]any{"autoCompactWindow": 60_000},
-			told:     claude.AutoCompact{Setting: 60_000},
-		},
-		"percent": {
-			model: tuned,
-			vars:  []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"},
-			told:  claude.AutoCompact{Percent: "50"},
-		},
-		"percent above the buffer": {
-			model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=99"}, told: claude.AutoCompact{Percent: "99"},
-		},
+		"default":            {model: plain, waits: waits},
+		"tuned model":        {model: tuned},
+		"large window":       {model: large, waits: waits},
+		"off by environment": {model: tuned, variable: "DISABLE_AUTO_COMPACT=1", off: true},
+		"off altogether":     {model: tuned, variable: "DISABLE_COMPACT=true", off: true},
 		"shorter answers": {
-			model: tuned,
-			vars:  []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000"},
-			told:  claude.AutoCompact{Output: "8000"},
+			model:    tuned,
+			variable: "CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000",
+			told:     claude.AutoCompact{Output: "8000"},
 		},
 	}
-	if hook.AtLeast(version, 2, 1, 300) {
-		tests["setting for the model"] = client{
-			model: plain,
-			settings: map[string]any{"autoCompactWindow": 150_000, "modelSettings": map[string]any{
-				plain: map[string]any{"autoCompactWindow": 110_000},
-			}},
-			told: claude.AutoCompact{
-				Setting: 150_000,
-				Models:  []transcript.WindowRule{{Model: plain, Tokens: 110_000}},
-			},
+	for _, n := range []int64{120_000, 60_000} {
+		tests[fmt.Sprint("setting of ", n)] = client{
+			model:    tuned,
+			settings: map[string]any{"autoCompactWindow": n},
+			told:     claude.AutoCompact{Setting: n},
 		}
 	}
-	for _, n := range []string{"100000", "140000", "60000", "150k"} {
-		v, told := window(n)
-		tests["window of "+n] = client{model: plain, vars: []string{v}, told: told}
+	for _, p := range []string{"50", "99"} {
+		tests[p+" percent"] = client{
+			model:    tuned,
+			variable: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=" + p,
+			told:     claude.AutoCompact{Percent: p},
+		}
 	}
-	v, told := window("400000")
-	tests["window larger than the model's"] = client{model: plain, vars: []string{v}, told: told}
-	v, told = window("1000000")
-	tests["window as large as a large one"] = client{model: large, vars: []string{v}, told: told}
+	for _, n := range []string{"100000", "140000", "60000", "150k", "400000", "1000000"} {
+		model := plain
+		if n == "1000000" {
+			model = large
+		}
+		tests["window of "+n] = client{
+			model:    model,
+			variable: "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n,
+			told:     claude.AutoCompact{Window: n},
+		}
+	}
+	if waits { // 2.1.100 has the setting in ~/.claude.json
+		tests["off by settings"] = client{model: tuned, settings: map[string]any{"autoCompactEnabled": false}, off: true}
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			full := int64(200_000)
@@ -86,27 +76,13 @@ func TestRealClientThreshold(t *testing.T) {
 			at := test.told.CompactsAt(full, test.model, version)
 			const margin = 1500 // answer and tool result come on top of the usage, by the client's estimate
 			wants := map[int64]int{at - margin: 0, at: 1}
-			if test.waits {
+			if test.waits || test.off {
 				wants[at] = 0
 			}
 			for size, want := range wants {
-				if got := compactionsAt(t, test.model, size, test.vars, test.settings); got != want {
+				if got := compactionsAt(t, test.model, size, test.variable, test.settings); got != want {
 					t.Errorf("%d automatic compactions at %d, want %d: assumed is %d", got, size, want, at)
 				}
-			}
-		})
-	}
-	off := map[string]client{
-		"off by environment": {vars: []string{"DISABLE_AUTO_COMPACT=1"}},
-		"off altogether":     {vars: []string{"DISABLE_COMPACT=true"}},
-	}
-	if waits { // 2.1.100 has the setting in ~/.claude.json
-		off["off by settings"] = client{settings: map[string]any{"autoCompactEnabled": false}}
-	}
-	for name, test := range off {
-		t.Run(name, func(t *testing.T) {
-			if got := compactionsAt(t, tuned, 175_000, test.vars, test.settings); got != 0 {
-				t.Errorf("%d automatic compactions", got)
 			}
 		})
 	}
@@ -114,12 +90,14 @@ func TestRealClientThreshold(t *testing.T) {
 
 // compactionsAt lets a client go on after an answer that brings its context to size, and counts how often it compacts
 // before it asks again.
-func compactionsAt(t *testing.T, model string, size int64, vars []string, settings map[string]any) int {
+func compactionsAt(t *testing.T, model string, size int64, variable string, settings map[string]any) int {
 	t.Helper()
 	stub := newModelStub(t)
 	stub.spare = true
 	h := newClientHome(t, stub)
-	h.extra = vars
+	if variable != "" {
+		h.extra = []string{variable}
+	}
 	h.model = model
 	all := map[string]any{"permissions": map[string]any{"allow": []string{"Bash"}}}
 	for k, v := range settings {

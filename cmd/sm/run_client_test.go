@@ -34,7 +34,6 @@ type runEvent struct {
 	Argv   []string
 	Env    map[string]string
 	Cooked bool // the terminal gives whole lines
-	Rows   int
 	Text   string
 }
 
@@ -55,7 +54,6 @@ func runStandIn() {
 		syscall.SIGQUIT,
 		syscall.SIGINT,
 		syscall.SIGCONT,
-		syscall.SIGWINCH,
 	)
 	var err error
 	if c.log, err = os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
@@ -91,7 +89,6 @@ func (c *runClient) note(e runEvent) {
 	if t, err := unix.IoctlGetTermios(0, ioctlGetTermios); err == nil {
 		e.Cooked = t.Lflag&unix.ICANON != 0 && t.Lflag&unix.ECHO != 0
 	}
-	_, e.Rows, _ = term.GetSize(0) // none without a terminal
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = c.log.Write(append(line, '\n'))
@@ -117,7 +114,7 @@ func (c *runClient) hear(sig syscall.Signal) {
 	switch {
 	case sig == syscall.SIGINT:
 		os.Exit(c.on)
-	case sig == syscall.SIGTERM && c.deaf, sig == syscall.SIGCONT, sig == syscall.SIGWINCH:
+	case sig == syscall.SIGTERM && c.deaf, sig == syscall.SIGCONT:
 	default:
 		os.Exit(128 + int(sig))
 	}
