@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,82 +24,43 @@ func privateTemp(t *testing.T) string {
 	return dir
 }
 
+// shellIn runs a script in a folder, and skips the test where the script gives files away and this user may not.
+func shellIn(t *testing.T, dir, script string) {
+	t.Helper()
+	if strings.Contains(script, "chown") && os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // TestRuntimeDir: observer and clients look into the same XDG_RUNTIME_DIR, or neither does.
 func TestRuntimeDir(t *testing.T) {
 	t.Parallel()
-	const stranger = 65534
-	folder := func(t *testing.T, path string, mode os.FileMode) {
-		t.Helper()
-		if err := errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link := func(t *testing.T, path, target string, owner int) {
-		t.Helper()
-		err := os.Symlink(target, path)
-		if owner >= 0 {
-			err = errors.Join(err, os.Lchown(path, owner, owner))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, tt := range []struct {
-		name string
-		make func(t *testing.T, dir string) (runtime string)
-		root bool // only root can make it
-		want bool
+		name    string
+		script  string // makes it; chown is for root alone
+		runtime string
+		want    bool
 	}{
-		{
-			name: "ours",
-			want: true,
-			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/r" },
-		},
-		{name: "own link", want: true, make: func(t *testing.T, dir string) string {
-			folder(t, dir+"/r", 0o700)
-			link(t, dir+"/l", "r", -1)
-			return dir + "/l"
-		}},
-		{name: "not there", make: func(_ *testing.T, dir string) string { return dir + "/r" }},
-		{
-			name: "open to the group",
-			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o750); return dir + "/r" },
-		},
-		{
-			name: "open to others",
-			make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o1777); return dir + "/r" },
-		},
-		{name: "too long", make: func(t *testing.T, dir string) string {
-			dir += "/" + strings.Repeat("x", api.MaxSocketPath)
-			folder(t, dir, 0o700)
-			return dir
-		}},
-		{name: "a stranger's", root: true, make: func(t *testing.T, dir string) string {
-			folder(t, dir+"/r", 0o700)
-			if err := os.Chown(dir+"/r", stranger, stranger); err != nil {
-				t.Fatal(err)
-			}
-			return dir + "/r"
-		}},
-		{name: "a stranger's link to ours", root: true, make: func(t *testing.T, dir string) string {
-			folder(t, dir+"/r", 0o700)
-			link(t, dir+"/l", "r", stranger)
-			return dir + "/l"
-		}},
-		{name: "a stranger's link on the way", root: true, make: func(t *testing.T, dir string) string {
-			folder(t, dir+"/d", 0o755)
-			folder(t, dir+"/d/r", 0o700)
-			link(t, dir+"/l", "d", stranger)
-			link(t, dir+"/m", "l", -1)
-			return dir + "/m/r"
-		}},
+		{"ours", "mkdir -m 700 r", "r", true},
+		{"own link", "mkdir -m 700 r; ln -s r l", "l", true},
+		{"not there", "", "r", false},
+		{"open to the group", "mkdir -m 750 r", "r", false},
+		{"open to others", "mkdir -m 1777 r", "r", false},
+		{"too long", "mkdir -m 700 " + strings.Repeat("x", api.MaxSocketPath), strings.Repeat("x", api.MaxSocketPath), false},
+		{"a stranger's", "mkdir -m 700 r; chown 65534 r", "r", false},
+		{"a stranger's link to ours", "mkdir -m 700 r; ln -s r l; chown -h 65534 l", "l", false},
+		{"a stranger's link on the way", "mkdir -p -m 700 d/r; ln -s d l; chown -h 65534 l; ln -s l m", "m/r", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.root && os.Geteuid() != 0 {
-				t.Skip("only root can give a file away")
-			}
+			dir := privateTemp(t)
+			shellIn(t, dir, tt.script)
 			const state = "/home/u/.local/state/sm/run/sm.sock"
-			runtime := tt.make(t, privateTemp(t))
+			runtime := filepath.Join(dir, tt.runtime)
 			want := state
 			if tt.want {
 				want = filepath.Join(runtime, "sm", config.SocketName)

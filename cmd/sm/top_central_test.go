@@ -80,17 +80,8 @@ func TestTopOfAllHosts(t *testing.T) {
 			`^sm: ask http://127.0.0.1:1: .*connection refused; see whether it runs and whether the address is right`,
 		},
 		{
-			[]string{"--prometheus", server.URL, "--prometheus-config", "/nowhere.yml"},
-			`^sm: read /nowhere.yml: .*no such file or directory; write it as Prometheus has it`,
-		},
-		{
 			[]string{"--prometheus", "main"},
 			`^sm: "main" is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090`,
-		},
-		{[]string{"--prometheus", ""}, `^sm: --prometheus is empty; see 'sm --help'`},
-		{
-			[]string{"--prometheus-config", "x"},
-			`^sm: --prometheus-config is for --prometheus, which is not given; see 'sm --help'`,
 		},
 	} {
 		p.do(append(

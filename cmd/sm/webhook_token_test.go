@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"sm/deploy/doctor"
@@ -17,45 +15,43 @@ import (
 func TestWebhookToken(t *testing.T) {
 	t.Parallel()
 	const token = "correct-horse-battery"
-	file := func(mode os.FileMode) func(*testing.T, string) error {
-		return func(_ *testing.T, path string) error {
-			return errors.Join(os.WriteFile(path, []byte(token+"\n"), 0o600), os.Chmod(path, mode))
-		}
-	}
-	mends := "; run chmod 600 FILE and put a new token there"
 	for _, tt := range []struct {
-		name string
-		make func(t *testing.T, path string) error
-		off  string // what is said when the observer runs without the route
-		fail string // what is said when it does not run
-		root bool
+		name   string
+		script string
+		off    string // what is said when the observer runs without the route
+		fail   string // what is said when it does not run
 	}{
-		{name: "private", make: file(0o600)},
-		{name: "for all to read", make: file(0o644), off: "FILE has mode 0644, others may know it" + mends},
+		{"private", "umask 077; echo " + token + " >token", "", ""},
 		{
-			name: "a stranger's",
-			root: true,
-			off:  "FILE belongs to another user than uid 0, others may know it; run chown 0 FILE and put a new token there",
-			make: func(t *testing.T, path string) error {
-				return errors.Join(file(0o600)(t, path), os.Chown(path, 65534, 65534))
-			},
+			"for all to read",
+			"umask 022; echo " + token + " >token",
+			"FILE has mode 0644, others may know it; run chmod 600 FILE and put a new token there",
+			"",
 		},
-		{name: "a pipe", off: "FILE is not a regular file, others may know it; put the token into one of mode 0600",
-			make: func(_ *testing.T, path string) error { return syscall.Mkfifo(path, 0o600) }},
-		{name: "not there", fail: "FILE: no such file or directory; give the name of an existing file",
-			make: func(*testing.T, string) error { return nil }},
-		{name: "no token", fail: "FILE holds no token; put one line of 16 to 4096 printable ASCII characters there",
-			make: func(_ *testing.T, path string) error { return os.WriteFile(path, []byte("short"), 0o600) }},
+		{
+			"a stranger's",
+			"umask 077; echo " + token + " >token; chown 65534 token",
+			"FILE belongs to another user than uid 0, others may know it; run chown 0 FILE and put a new token there",
+			"",
+		},
+		{
+			"a pipe",
+			"mkfifo -m 600 token",
+			"FILE is not a regular file, others may know it; put the token into one of mode 0600",
+			"",
+		},
+		{"not there", "", "", "FILE: no such file or directory; give the name of an existing file"},
+		{
+			"no token",
+			"umask 077; echo short >token",
+			"",
+			"FILE holds no token; put one line of 16 to 4096 printable ASCII characters there",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.root && os.Geteuid() != 0 {
-				t.Skip("only root can give a file away")
-			}
 			home := privateTemp(t)
 			path := filepath.Join(home, "token")
-			if err := tt.make(t, path); err != nil {
-				t.Fatal(err)
-			}
+			shellIn(t, home, tt.script)
 			want := ""
 			if text := tt.off + tt.fail; text != "" {
 				want = "http.webhook_token_file: " + strings.ReplaceAll(text, "FILE", path)
