@@ -2,7 +2,6 @@ package observer
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -39,15 +38,9 @@ func (a *App) configure(c *core, s *Settings) error {
 	return nil
 }
 
-// A BadSettingsError is a configuration that does not hold. The old one stays in effect.
-type BadSettingsError struct{ Err error }
-
-func (e *BadSettingsError) Error() string { return e.Err.Error() }
-func (e *BadSettingsError) Unwrap() error { return e.Err }
-
 // Reload reads the configuration with Options.Reload and applies it. The log and
-// /metrics have the result. The error is a *BadSettingsError, or means that there
-// is no configuration, or that the loop or ctx has ended.
+// /metrics have the result. With an error the old settings stay
+// in effect.
 func (a *App) Reload(ctx context.Context) error {
 	if a.o.Reload == nil {
 		return respond.ErrNoReload
@@ -61,7 +54,7 @@ func (a *App) Reload(ctx context.Context) error {
 		err = o.Check()
 	}
 	if err != nil {
-		err = &BadSettingsError{err}
+		err = respond.With(http.StatusUnprocessableEntity, err)
 	} else {
 		err = a.Apply(ctx, read.Settings)
 	}
@@ -80,11 +73,7 @@ func (a *App) Reload(ctx context.Context) error {
 
 // postReload is POST /-/reload.
 func (a *App) postReload(w http.ResponseWriter, r *http.Request) error {
-	err := a.Reload(r.Context())
-	if _, bad := errors.AsType[*BadSettingsError](err); bad {
-		return respond.Refuse(http.StatusUnprocessableEntity, err.Error())
-	}
-	if err != nil {
+	if err := a.Reload(r.Context()); err != nil {
 		return err
 	}
 	return respond.JSON(w, http.StatusOK, map[string]string{"status": "reloaded"})

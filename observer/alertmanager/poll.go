@@ -144,7 +144,6 @@ type server struct {
 	name  string // without what is secret
 	query string
 	fails bool
-	said  []string // the causes that the log has, since it answered last
 }
 
 func newRound(o *Options) (*round, error) {
@@ -285,35 +284,21 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 	}
 }
 
-// mostCauses bounds how many causes the log has of one failure: a cause may have a text that changes each time.
-const mostCauses = 8
-
-// causeOf is the text by which causes are compared: without digits, for the port of a connection differs each time.
-func causeOf(err error) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
-		}
-		return r
-	}, err.Error())
-}
-
-// note counts a request, and says when a server begins to fail, when it fails for another cause, and when it answers again.
+// note counts a request, and logs when a server begins to fail and when it answers
+// again.
 func (p *Poller) note(s *server, err error) (answered bool) {
-	outcome := Outcomes()[0]
 	switch {
-	case err != nil:
-		outcome = Outcomes()[1]
-		if cause := causeOf(err); len(s.said) < mostCauses && !slices.Contains(s.said, cause) {
-			s.said = append(s.said, cause)
-			p.log.Warn("an Alertmanager does not answer; see alertmanager.urls", "server", s.name, "err", err)
-		}
-	case s.fails:
-		s.said = nil
+	case err != nil && !s.fails:
+		p.log.Warn("an Alertmanager does not answer; see alertmanager.urls", "server", s.name, "err", err)
+	case err == nil && s.fails:
 		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}
-	p.count(outcome)
 	s.fails = err != nil
+	outcome := "answered"
+	if s.fails {
+		outcome = "failed"
+	}
+	p.count(outcome)
 	return err == nil
 }
 

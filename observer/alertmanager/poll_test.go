@@ -222,39 +222,6 @@ func TestPollNonsense(t *testing.T) {
 	}
 }
 
-// TestCauses: the log has each cause of a failure once, until the server answers again, and not all of very many.
-func TestCauses(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, 1)
-	s := c.round.servers[0]
-	refused := errors.New("dial tcp 127.0.0.1:9093: connect: connection refused")
-	for i, step := range []struct {
-		err   error
-		lines int // that the log has then
-	}{
-		{refused, 1},
-		{refused, 1},
-		{errors.New("it answers 401 Unauthorized"), 2},
-		{errors.New("read tcp 127.0.0.1:40001->127.0.0.1:9093: connection reset by peer"), 3},
-		{errors.New("read tcp 127.0.0.1:40002->127.0.0.1:9093: connection reset by peer"), 3},
-		{refused, 3},
-		{nil, 4},
-		{nil, 4},
-		{refused, 5},
-	} {
-		c.poller.note(s, step.err)
-		if n := strings.Count(c.log.String(), "\n"); n != step.lines {
-			t.Fatalf("step %d: %d lines of the log, want %d:\n%s", i, n, step.lines, &c.log)
-		}
-	}
-	for i := range 100 {
-		c.poller.note(s, errors.New(strings.Repeat("x", i)))
-	}
-	if n := strings.Count(c.log.String(), "\n"); n != 4+mostCauses {
-		t.Errorf("%d lines of the log, want %d", n, 4+mostCauses)
-	}
-}
-
 // TestFailing: each server that gives no alerts is named, without its password.
 func TestFailing(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"testing"
 
@@ -42,48 +41,6 @@ func TestRunQueryRoundTrip(t *testing.T) {
 		got, err := ParseRun(want.Query())
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
-		}
-	}
-}
-
-func TestParseRunRefuses(t *testing.T) {
-	for _, query := range []string{
-		"client=x",
-		"client=-1",
-		"restarts_left=1e3",
-		"client=99999999999999999999",
-		"handled=r1",
-		"handled=r1&outcome=done",
-		"can_restart=1",
-	} {
-		q, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, err := ParseRun(q); err == nil {
-			t.Errorf("%s: got %+v", query, r)
-		}
-	}
-}
-
-// TestParseRunOfOlderVersion: it says nothing of whether it can, and is taken for one that can while a restart is left.
-func TestParseRunOfOlderVersion(t *testing.T) {
-	for query, want := range map[string]Run{
-		"client=7&start=8&restarts_left=9": {
-			Client:       7,
-			Start:        "8",
-			RestartsLeft: 9,
-			CanRestart:   true,
-		},
-		"client=7&start=8&restarts_left=0": {Client: 7, Start: "8"},
-	} {
-		q, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ParseRun(q)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", query, err, diff)
 		}
 	}
 }

@@ -121,15 +121,3 @@ func TestNamedFiles(t *testing.T) {
 		t.Errorf("with a FIFO for a token: %v, want 'not a regular file'", err)
 	}
 }
-
-// TestShown: an error names an address without what may be a password.
-func TestShown(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"metrics:9090": "metrics:9090", "http://u:secret@x/": "…@x/", "u:p@ss@x": "…@x", "": "",
-	} {
-		if got := Shown(address); got != want {
-			t.Errorf("%q is shown as %q, want %q", address, got, want)
-		}
-	}
-}

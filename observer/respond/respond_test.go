@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -88,84 +87,9 @@ func TestNotFoundInBrowser(t *testing.T) {
 	}
 }
 
-// TestStatuses: an error has one status code.
-func TestStatuses(t *testing.T) {
-	t.Parallel()
-	seen := map[string]int{}
-	for code, list := range statuses() {
-		for _, err := range list {
-			if before, twice := seen[err.Error()]; twice {
-				t.Errorf("%v: both %d and %d", err, before, code)
-			}
-			seen[err.Error()] = code
-			if got := statusOf(fmt.Errorf("do: %w", err)); got != code {
-				t.Errorf("%v: got %d, want %d", err, got, code)
-			}
-		}
-	}
-}
-
-func TestRead(t *testing.T) {
-	t.Parallel()
-	var got struct{ Name string }
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"name":"web"}`))
-	if err := ReadJSON(r, &got, "send a name"); err != nil || got.Name != "web" {
-		t.Errorf("got %q, %v", got.Name, err)
-	}
-	for _, body := range []string{"", "{", "[]", `{"name":5}`} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
-		err := ReadJSON(r, &got, "send a name")
-		if err == nil || statusOf(err) != http.StatusBadRequest || err.Error() != "send a name" {
-			t.Errorf("%q: %v", body, err)
-		}
-	}
-	r = httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("all\nof it"))
-	if body, err := ReadBody(r); string(body) != "all\nof it" || err != nil {
-		t.Errorf("got %q, %v", body, err)
-	}
-	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("half"), failing{}))
-	if body, err := ReadBody(r); body != nil || err == nil || statusOf(err) != http.StatusBadRequest {
-		t.Errorf("a body that breaks off: %q, %v", body, err)
-	}
-}
-
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-func TestWrite(t *testing.T) {
-	t.Parallel()
-	type written struct {
-		Code       int
-		Type, Body string
-	}
-	for name, c := range map[string]struct {
-		write func(http.ResponseWriter) error
-		want  written
-	}{
-		"JSON": {
-			func(w http.ResponseWriter) error { return JSON(w, http.StatusCreated, []int{1, 2}) },
-			written{201, "application/json", "[1,2]\n"},
-		},
-		"raw": {
-			func(w http.ResponseWriter) error { Raw(w, []byte(`{"a":1}`)); return nil },
-			written{200, "application/json", "{\"a\":1}\n"},
-		},
-		"none": {func(w http.ResponseWriter) error { Raw(w, nil); return nil }, written{204, "", ""}},
-	} {
-		w := httptest.NewRecorder()
-		if err := c.write(w); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(c.want, written{w.Code, w.Header().Get("Content-Type"), w.Body.String()}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	got := ask(t, func(w http.ResponseWriter, _ *http.Request) error { return JSON(w, http.StatusOK, math.NaN()) })
-	if want := (answer{500, "the answer cannot be written as JSON; report this"}); got != want {
-		t.Errorf("no JSON: got %v, want %v", got, want)
-	}
-}
 
 // TestStream: an answer in pieces is one JSON object; an error before the first item is returned, a later one breaks the
 // answer off.
