@@ -68,7 +68,6 @@ func TestAnswersCarry(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
 			}
-			r.stop()
 		})
 	}
 }
@@ -95,7 +94,6 @@ func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	if first, second, third := turn(), turn(), turn(); first != 8 || second != 4 || third != 0 {
 		t.Errorf("%d, %d and %d answers in a row, want 8, 4 and 0", first, second, third)
 	}
-	r.stop()
 }
 
 // idle reports that nothing is to be stored.
@@ -157,5 +155,4 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	if line := r.fire("em", uuid(2), "PostToolUse", ""); !strings.HasPrefix(line, "[sm message] urgent #") {
 		t.Errorf("the agent hears %q", line)
 	}
-	r.stop()
 }

@@ -102,7 +102,6 @@ func TestScrapeWhileChanging(t *testing.T) {
 	if diff := cmp.Diff(want, counted()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	r.stop()
 }
 
 func scrapeOf(t *testing.T, base string) map[string]float64 {
@@ -139,7 +138,6 @@ func TestStopEarly(t *testing.T) {
 	if n := len(having(r.scrape(), "agent_session_info")); n != 50 {
 		t.Errorf("%d sessions, want 50", n)
 	}
-	r.stop()
 }
 
 // TestRunFails: an observer whose lock has been taken away ends by itself.

@@ -95,5 +95,4 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 		}
 	}
 	b.quiet()
-	r.stop()
 }

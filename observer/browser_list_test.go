@@ -62,7 +62,6 @@ func browserAddress(t *testing.T, c chromium) {
 	b.until("back closes it", `document.querySelector('#detail').hidden`)
 	want("and leaves the rest", "?find=wait&sort=-name", "e")
 	b.quiet()
-	r.stop()
 }
 
 // browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
@@ -144,5 +143,4 @@ func browserReadout(t *testing.T, c chromium) {
 		t.Errorf("news move what is read to %q", got)
 	}
 	b.quiet()
-	r.stop()
 }

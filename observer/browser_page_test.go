@@ -157,7 +157,6 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.live()
 	step("kept", `document.documentElement.dataset.theme`, "dark")
 	b.quiet()
-	r.stop()
 }
 
 // browserGone: the page says when its observer has gone, and finds the next one.
@@ -190,7 +189,6 @@ func browserGone(t *testing.T, c chromium) {
 	r.start()
 	b.until("it is live again", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
 	b.until("and up to date", says(uuid(0), "133k of 200k"))
-	r.stop()
 }
 
 // browserEmpty: without agents the page shows the next step, and the first agent when it comes.
@@ -226,7 +224,6 @@ func browserEmpty(t *testing.T, c chromium) {
 		)+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`,
 	)
 	b.quiet()
-	r.stop()
 }
 
 // browserHostile: texts of strangers stay texts.
@@ -271,5 +268,4 @@ func browserHostile(t *testing.T, c chromium) {
 		b.fitsWidth(path)
 		b.quiet()
 	}
-	r.stop()
 }

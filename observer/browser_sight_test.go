@@ -75,7 +75,6 @@ func browserNames(t *testing.T, c chromium) {
 		t.Errorf("the language is %q", lang)
 	}
 	b.quiet()
-	r.stop()
 }
 
 // browserNarrow: on a telephone's screen nothing has to be pushed sideways, and what
@@ -110,5 +109,4 @@ func browserNarrow(t *testing.T, c chromium) {
 		t.Errorf("%d cells: it is no table any more", cells)
 	}
 	b.quiet()
-	r.stop()
 }

@@ -211,7 +211,6 @@ func TestE2EAlerts(t *testing.T) {
 			if odd := w.refused(); len(odd) > 0 {
 				t.Errorf("not taken: %q", odd)
 			}
-			r.stop()
 		})
 	}
 }

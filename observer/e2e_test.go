@@ -125,5 +125,4 @@ func TestStranger(t *testing.T) {
 	if got := r.scrape()[`sm_http_refused_total{reason="peer"}`]; got != 5 {
 		t.Errorf("%v refusals counted, want 5", got)
 	}
-	r.stop()
 }

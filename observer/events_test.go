@@ -213,7 +213,6 @@ func TestEventsOfOne(t *testing.T) {
 	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41k") {
 		t.Errorf("%d: without events: %s", a.Code, a.Body)
 	}
-	r.stop()
 }
 
 // TestEventsSlow: a page that does not read delays no other, and gets the newest state
@@ -273,5 +272,4 @@ func TestEventsSlow(t *testing.T) {
 		t.Fatal("the slow page is never told the newest")
 	}
 	noErrors(t, c.Close())
-	r.stop()
 }

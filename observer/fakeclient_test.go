@@ -365,5 +365,4 @@ var (
 func (r *rig) ends() {
 	r.t.Helper()
 	r.untilTyped()
-	r.stop()
 }

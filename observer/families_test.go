@@ -162,5 +162,4 @@ func TestFamiliesOfSignals(t *testing.T) {
 		end(r)
 		r.start()
 	}
-	r.stop()
 }

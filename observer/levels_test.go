@@ -65,7 +65,6 @@ func TestLevelFiles(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	r.stop()
 }
 
 // TestLevelFilesAgain: level files follow from the state: missing, wrong and foreign ones
@@ -96,7 +95,6 @@ func TestLevelFilesAgain(t *testing.T) {
 				os.WriteFile(filepath.Join(dir, "nobody"), []byte("warn:52:104000\n"), 0o600))
 			r.start()
 			r.untilLevels("after the start", want)
-			r.stop()
 		})
 	}
 }
@@ -115,5 +113,4 @@ func TestLevelFilesOfADryRun(t *testing.T) {
 	if line := r.fire("em", uuid(1), "Stop", ""); line != "" || !strings.Contains(r.log.String(), "key=em/1/warning") {
 		t.Errorf("heard %q\n%s", line, r.log)
 	}
-	r.stop()
 }

@@ -154,5 +154,4 @@ func TestMetricsListenPassword(t *testing.T) {
 	if got := r.get("/metrics").Code; got != http.StatusOK {
 		t.Errorf("the local address wants a password too: %d", got)
 	}
-	r.stop()
 }

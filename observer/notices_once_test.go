@@ -60,7 +60,6 @@ func TestNotices_OnceACycle(t *testing.T) {
 	r.happens("em", "compaction")
 	report(55, 55, 66)
 	r.checkMail("after a compaction", append(first, "em/2/warning withdrawn", "em/2/critical waiting")...)
-	r.stop()
 }
 
 // TestNotices_Answers: the route's bodies and answers are promises to scripts.
@@ -112,7 +111,6 @@ func TestNotices_Answers(t *testing.T) {
 	if a := r.ask(http.MethodGet, "/hooks/context-usage", ""); a.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", a.Code)
 	}
-	r.stop()
 }
 
 // TestPostSession: an agent becomes known by name, and what is no name is refused.
@@ -181,5 +179,4 @@ func TestPostSession(t *testing.T) {
 	if s := r.session("web"); s.ID != "em" || s.SessionID != uuid(1) {
 		t.Errorf("after a restart: %+v", s)
 	}
-	r.stop()
 }

@@ -45,5 +45,4 @@ func TestOpen(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	r.stop()
 }

@@ -29,7 +29,6 @@ func TestGuardUsage(t *testing.T) {
 	g.refused("a new figure", false)
 	at("0.5", time.Minute)
 	g.refused("the transcript", true)
-	g.stop()
 }
 
 // A refusal that cannot be stored is none: the agent could not hand over either.
@@ -46,5 +45,4 @@ func TestGuardCannotStore(t *testing.T) {
 	if !strings.Contains(g.log.String(), "a session is full, but that cannot be stored") {
 		t.Error("nobody is told")
 	}
-	g.stop()
 }

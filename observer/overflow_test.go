@@ -225,7 +225,6 @@ func TestGuard_OverflowSticks(t *testing.T) {
 			if s := g.state(); s.Overflowed || s.SessionID != "" {
 				t.Errorf("%+v", s)
 			}
-			g.stop()
 		})
 	}
 }

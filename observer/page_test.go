@@ -35,5 +35,4 @@ func TestPageRoutes(t *testing.T) {
 			}
 		}
 	}
-	r.stop()
 }

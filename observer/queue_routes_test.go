@@ -58,7 +58,6 @@ func TestMessageRefused(t *testing.T) {
 			t.Errorf("%s: %d %.200s, want %d %s", c.name, a.Code, a.Body, c.code, c.want)
 		}
 	}
-	r.stop()
 }
 
 // TestMessageTold: what a message looks like on the wire, alone and in lists, from when it
@@ -129,7 +128,6 @@ func TestMessageTold(t *testing.T) {
 	if a := r.ask(http.MethodGet, "/sessions/lonely/messages", ""); a.Body != `{"messages":[]}`+"\n" {
 		t.Errorf("of one without any: %s", a.Body)
 	}
-	r.stop()
 }
 
 // TestRoutesNotOnTCP: what puts words into an agent's ear, and hooks, are for the socket
@@ -158,5 +156,4 @@ func TestRoutesNotOnTCP(t *testing.T) {
 		}
 	}
 	r.checkMail("", "Done. waiting")
-	r.stop()
 }

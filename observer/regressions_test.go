@@ -26,5 +26,4 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 		strings.Count(r.log.String(), "notice for the operator") != 1 {
 		t.Errorf("%v notices:\n%s", n, r.log)
 	}
-	r.stop()
 }

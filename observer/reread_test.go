@@ -81,7 +81,6 @@ func TestCriticalNoticeNamesFiles(t *testing.T) {
 			if line := r.fire("em", uuid(1), "Stop", ""); !strings.Contains(line, want) {
 				t.Errorf("heard %q, want %q", line, want)
 			}
-			r.stop()
 		})
 	}
 }

@@ -124,7 +124,6 @@ func TestNothingTwiceOverRestarts(t *testing.T) {
 				r.checkMail(c.name+", after a restart", c.want...)
 			}
 			r.checkLife()
-			r.stop()
 		})
 	}
 }

@@ -1,13 +1,10 @@
 package observer
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,36 +26,15 @@ func (r *rig) ask(method, path, body string) answer {
 
 // try is ask for goroutines beside the test's own.
 func (r *rig) try(method, path, body string) (answer, error) {
-	return request(r.t.Context(), &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", r.o.Socket)
-	}}, method, "http://localhost"+path, body)
+	return request(r.t.Context(), r.o.Socket, method, "http://localhost"+path, body)
 }
 
 // askTCP asks over TCP.
 func (r *rig) askTCP(method, path, body string) answer {
 	r.t.Helper()
-	a, err := request(r.t.Context(), &http.Transport{
-		DisableKeepAlives: true,
-	}, method, "http://"+r.tcp().String()+path, body)
+	a, err := request(r.t.Context(), "", method, "http://"+r.tcp().String()+path, body)
 	noErrors(r.t, err)
 	return a
-}
-
-func request(ctx context.Context, transport http.RoundTripper, method, url, body string) (a answer, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return a, err
-	}
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := (&http.Client{Transport: transport, Timeout: patience}).Do(req)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, string(text)}, err
 }
 
 // usage posts a script's report or event, which the observer must take.

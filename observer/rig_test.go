@@ -85,7 +85,11 @@ func (r *rig) start() *rig {
 		r.t.Fatal(err)
 	}
 	r.app = app
-	r.t.Cleanup(func() { _ = app.Stop(context.Background()) })
+	r.t.Cleanup(func() {
+		if err := app.Stop(context.Background()); err != nil {
+			r.t.Error(err)
+		}
+	})
 	app.Start()
 	select {
 	case <-app.Ready():
@@ -191,31 +195,39 @@ type answer struct {
 func (r *rig) get(path string, headers ...string) answer {
 	r.t.Helper()
 	a, err := fetch(r.t.Context(), "http://"+r.tcp().String()+path, headers...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noErrors(r.t, err)
 	return a
 }
 
 func fetch(ctx context.Context, url string, headers ...string) (answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	return request(ctx, "", http.MethodGet, url, "", headers...)
+}
+
+// request asks over the socket at a path, or without one over TCP.
+func request(ctx context.Context, socket, method, url, body string, headers ...string) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	client := http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-		Timeout:   patience,
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+	if socket != "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}
 	}
-	resp, err := client.Do(req)
+	resp, err := (&http.Client{Transport: transport, Timeout: patience}).Do(req)
 	if err != nil {
 		return answer{}, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, string(body)}, err
+	text, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(text)}, err
 }
 
 // lockedBuffer is a log that may be read while it is written.

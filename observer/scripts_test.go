@@ -165,5 +165,4 @@ func TestNotices_Scripts(t *testing.T) {
 	if x := r.session("em"); x.Cycle != 2 {
 		t.Errorf("%+v", x)
 	}
-	r.stop()
 }

@@ -67,5 +67,4 @@ func TestSeriesLeave(t *testing.T) {
 	if n := len(r.sessions()); n != 3 {
 		t.Errorf("GET /sessions has %d, want 3", n)
 	}
-	r.stop()
 }

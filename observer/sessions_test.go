@@ -161,7 +161,6 @@ func TestRecentSessions(t *testing.T) {
 	if got.Others != 2 {
 		t.Errorf("%d others", got.Others)
 	}
-	r.stop()
 }
 
 // TestSessionTrend: with trend a session has its context sizes, also of its transcript before the observer's start.
@@ -187,7 +186,6 @@ func TestSessionTrend(t *testing.T) {
 	if a := r.get("/sessions?trend=perhaps"); a.Code != http.StatusBadRequest {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
-	r.stop()
 }
 
 // TestSessionsEmpty: no sessions are an empty list, never null.

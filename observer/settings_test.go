@@ -186,5 +186,4 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s after: %q, want %q", c.name, got, c.after)
 		}
 	}
-	r.stop()
 }

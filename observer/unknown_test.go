@@ -31,5 +31,4 @@ func TestUnknownNames(t *testing.T) {
 	if n := r.scrape()[series]; n != 1 {
 		t.Errorf("%v unknown records after a restart, want 1", n)
 	}
-	r.stop()
 }

@@ -39,5 +39,4 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	if sessions := r.ask(http.MethodGet, "/sessions", "").Body; strings.Contains(sessions, "agents_not_warned") {
 		t.Errorf("after a hook: %s", sessions)
 	}
-	r.stop()
 }

@@ -73,5 +73,4 @@ func TestWebhookTellsOnce(t *testing.T) {
 	r.until("the next cycle is known", func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil })
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical withdrawn")
-	r.stop()
 }
