@@ -99,7 +99,6 @@ func TestNotices_Answers(t *testing.T) {
 			400,
 		},
 		{`not JSON`, `{"error":"context usage: not a JSON object; send a JSON object"}`, 400},
-		{`{"session_id":"em"`, `{"error":"context usage: the JSON object is not complete; send a JSON object"}`, 400},
 	} {
 		for way, ask := range map[string]func(string, string, string) answer{"socket": r.ask, "TCP": r.askTCP} {
 			a := ask(http.MethodPost, "/hooks/context-usage", c.body)

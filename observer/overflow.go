@@ -176,8 +176,13 @@ func (a *App) usageNow(ctx context.Context, session string, s *guard.State) (sha
 		if err != nil || v.SessionID != "" && v.SessionID != session {
 			return
 		}
-		p := c.policy(&v)
-		if key.Agent = alerts.AgentID(v.Agent); p.Found {
+		key.Agent = alerts.AgentID(v.Agent)
+		var p alerts.View
+		found := false
+		if !v.Left {
+			p, found = c.engine.Agent(key.Agent)
+		}
+		if found {
 			key.Cycle = p.Cycle
 			opened = p.Opened
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
@@ -18,37 +17,41 @@ import (
 	"sm/observer/wire"
 )
 
-// policy returns what engine, queue and rotations have for the agent of a view.
-func (c *core) policy(v *fleet.View) (p wire.Policy) {
-	p.Thresholds = c.settings.Alerts.Thresholds
+// session is a session with what engine, queue and rotations have for its agent.
+func (c *core) session(v *fleet.View) api.Session {
+	s := wire.Session(*v)
+	agent := alerts.AgentID(v.Agent)
+	p, found := c.engine.Agent(agent)
+	thresholds := c.settings.Alerts.Thresholds
 	if v.Left {
-		return p
+		s.WarningTokens, s.CriticalTokens = thresholds.Limits(v.Window, 0)
+		return s
 	}
-	p.View, p.Found = c.engine.Agent(alerts.AgentID(v.Agent))
-	if record, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
-		p.Last = record.Path
-		p.Brake = c.rotations.Brake(record.Agent, v.SessionID, time.Now())
+	s.WarningTokens, s.CriticalTokens = thresholds.Limits(v.Window, p.Threshold)
+	if found {
+		wire.AddPolicy(&s, v, &p)
 	}
-	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
-		p.Handoff = r.State.String()
+	if record, ok := c.rotations.Agent(agent); ok {
+		s.Brake = c.rotations.Brake(agent, v.SessionID, time.Now())
+		if record.Path != "" {
+			s.LastHandoff = &record.Path
+		}
 	}
-	p.Hooks = c.hooksWork(alerts.AgentID(v.Agent))
-	if p.Found || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
-		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
-			if m.State == outbox.Waiting || m.State == outbox.Offered {
-				p.Queued++
+	if r, ok := c.rotations.Open(agent); ok {
+		s.Handoff = r.State.String()
+	}
+	s.HooksSeen = c.hooksWork(agent)
+	if found || c.queue.HasWaiting(agent) {
+		for _, m := range c.queue.Of(agent) {
+			if !m.State.Ended() {
+				s.Queued++
 			}
 			if c.waitsFor(&m) != "" {
-				p.Waiting++
+				s.WaitForHooks++
 			}
 		}
 	}
-	return p
-}
-
-func (c *core) session(v *fleet.View) api.Session {
-	p := c.policy(v)
-	return p.Session(*v)
+	return s
 }
 
 // head returns what all sessions share.

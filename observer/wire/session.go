@@ -179,42 +179,13 @@ func sourceName(s transcript.Source) string {
 	return [...]string{"transcript", "statusline", "estimate"}[s]
 }
 
-// Policy has the data of engine, queue and rotations about an agent.
-type Policy struct {
-	alerts.View
-	// Found means that the engine has the agent: else View is zero.
-	Found bool
-	// Queued counts the messages that are on their way, Waiting those of them that wait for a hook of the session.
-	Queued, Waiting int
-	// Hooks means that the hooks of the present session work.
-	Hooks bool
-	// Thresholds are the settings by which levels begin.
-	Thresholds alerts.Thresholds
-	// Last is the path of the last handoff that was carried out, Handoff the state of a handoff that is under way, Brake
-	// what keeps the agent from another; "" for none.
-	Last, Handoff, Brake string
-}
-
-// Session converts a view of the fleet with the policy of its agent.
-func (p *Policy) Session(v fleet.View) api.Session {
-	s := Session(v)
-	s.Queued = p.Queued
-	s.HooksSeen = p.Hooks
-	s.WaitForHooks = p.Waiting
-	if p.Last != "" {
-		s.LastHandoff = &p.Last
-	}
-	s.Handoff = p.Handoff
-	s.Brake = p.Brake
-	s.WarningTokens, s.CriticalTokens = p.Thresholds.Limits(v.Window, p.Threshold)
+// AddPolicy adds what the engine has about the agent of a session.
+func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 	switch p.Level {
 	case alerts.Warn:
 		s.NoticePercent = v.Window.Percent(s.WarningTokens)
 	case alerts.Critical:
 		s.NoticePercent = v.Window.Percent(s.CriticalTokens)
-	}
-	if !p.Found {
-		return s
 	}
 	s.NoticeHeard = p.Heard
 	s.Storming = p.Storming
@@ -222,7 +193,10 @@ func (p *Policy) Session(v fleet.View) api.Session {
 	s.IsCompacting = p.Compacting && !v.Ended
 	s.Enabled = p.Enabled
 	if !v.Known && p.FromStatusline() {
-		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
+		s.TokensUsed = &p.Tokens
+		s.UsedPercentage = &p.Percent
+		s.ContextSource = sourceName(p.Source)
+		s.ReadingAt = timeOrNil(p.Read)
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
 	}
 	if s.TokensUsed != nil && p.Known {
@@ -236,12 +210,12 @@ func (p *Policy) Session(v fleet.View) api.Session {
 		}
 	}
 	if p.Pressure != alerts.PressureUnknown {
-		s.Pressure, s.PressureLevel = &p.Ratio, p.Pressure.String()
+		s.Pressure = &p.Ratio
+		s.PressureLevel = p.Pressure.String()
 	}
 	if f := p.Forecast; f.Replies.Known || f.Turns.Known || f.Active.Known {
 		s.Forecast = &api.Forecast{Replies: rangeOf(f.Replies), Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
 	}
-	return s
 }
 
 func rangeOf(r alerts.Range) *api.Range {
