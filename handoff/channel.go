@@ -3,10 +3,12 @@ package handoff
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
+
+	"sm/transcript/wording"
 )
 
 // Channel is a project that documents belong to.
@@ -66,22 +68,77 @@ func ProjectName(dir string) string {
 		}
 		b.WriteString(strings.Repeat("-", max(1, utf16.RuneLen(r))))
 	}
-	return shorten(b.String(), dir)
+	return shorten(b.String(), dir, maxName)
 }
 
 func alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// shorten cuts an ASCII name to maxName bytes, the last 17 of them from a hash of the whole.
-func shorten(name, whole string) string {
-	if len(name) <= maxName {
+// shorten cuts a name to at most most bytes, the last 17 of them a hash of the whole.
+func shorten(name, whole string, most int) string {
+	if len(name) <= most {
 		return name
 	}
-	return fmt.Sprintf("%s-%x", name[:maxName-17], sha256.Sum256([]byte(whole)))[:maxName]
+	end := max(0, most-17)
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s-%x", name[:end], sha256.Sum256([]byte(whole)))[:end+17]
 }
 
-// manifestFile is the name of a channel's manifest.
-func manifestFile(channel string) string {
-	return shorten(url.PathEscape(channel), channel) + ".manifest.json"
+// safe returns a distinct path element for each name: invisible characters, /, \, %, ~ and a
+// dot at the beginning become %XX, byte for byte.
+func safe(name string) string {
+	if name == "" {
+		return "%"
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		broken := r == utf8.RuneError && size == 1
+		if broken || i == 0 && r == '.' || !wording.Printable(r) || strings.ContainsRune(`/\%~`, r) {
+			for _, c := range []byte(name[i : i+size]) {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		} else {
+			b.WriteString(name[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
 }
+
+// channelFile is what the names of a channel's files begin with.
+func channelFile(channel string) string { return shorten(safe(channel), channel, maxName) }
+
+func manifestFile(channel string) string { return channelFile(channel) + ".manifest.json" }
+
+func currentFile(channel string) string { return channelFile(channel) + "-CURRENT.md" }
+
+// nameRoom limits a file's name, in bytes: file systems allow 255, and temporary files have
+// longer names.
+const nameRoom = 240
+
+// agentFile is the file of an agent's document. The mark distinguishes kinds of documents; it
+// cannot be part of an agent's name.
+func agentFile(channel, agent, mark string) string {
+	name := safe(agent)
+	const reserved = "CURRENT"
+	if i := len(name) - len(reserved); i >= 0 &&
+		strings.EqualFold(name[i:], reserved) { // a file system may take cases for one
+		name = fmt.Sprintf("%s%%%02X%s", name[:i], name[i], name[i+1:])
+	}
+	head := channelFile(channel) + "-"
+	return head + shorten(name, agent, nameRoom-len(head)-len(executedMark)-len(".md")) + mark + ".md"
+}
+
+// besides is the file to use if agentFile is another channel's: channel a with agent b-c and
+// channel a-b with agent c have the same name.
+func besides(channel, agent, mark string) string {
+	sum := sha256.Sum256([]byte(channel + "\x00" + agent))
+	return fmt.Sprintf("%s-~%x%s.md", channelFile(channel), sum[:8], mark)
+}
+
+// executedMark marks the document of an agent's last handoff, or the last one it got.
+const executedMark = "~executed"

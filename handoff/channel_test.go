@@ -3,6 +3,7 @@ package handoff
 import (
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func TestChannelOf(t *testing.T) {
@@ -69,4 +70,51 @@ func TestProjectName(t *testing.T) {
 	if len(long) != maxName || len(longer) != maxName || long == longer {
 		t.Errorf("%d and %d bytes", len(long), len(longer))
 	}
+}
+
+// FuzzNames: any channel and agent have a file that is one element of a path.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{
+		"",
+		".",
+		"..",
+		"-home-dev",
+		"a/b",
+		"\x00",
+		"\xff",
+		"current",
+		"x-CURRENT",
+		"~",
+		"%7E",
+		strings.Repeat("日", 99),
+	} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, channel, agent string) {
+		if safe(channel) == safe(agent) && channel != agent {
+			t.Fatalf("%q and %q have one name", channel, agent)
+		}
+		for _, name := range []string{
+			manifestFile(channel), currentFile(channel), agentFile(
+				channel,
+				agent,
+				"",
+			), agentFile(
+				channel,
+				agent,
+				executedMark,
+			), besides(
+				channel,
+				agent,
+				executedMark,
+			),
+		} {
+			if len(name) > nameRoom || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
+				return r == '/' || unicode.IsControl(r) ||
+					r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name
+			}) {
+				t.Fatalf("%q, %q: %d bytes: %q", channel, agent, len(name), name)
+			}
+		}
+	})
 }

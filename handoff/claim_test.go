@@ -11,7 +11,6 @@ import (
 
 // TestClaim is the life of a document: made, given, given again, heard.
 func TestClaim(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	s.gets("worker", "", noon) // no folder yet
 	d := s.put("worker", "one", noon)
@@ -32,8 +31,8 @@ func TestClaim(t *testing.T) {
 		`"consumed_by_pid": 44`,
 		`"consumed_at": "2026-02-02T12:04:00Z"`,
 	} {
-		if text := s.read(web + ".manifest.json"); strings.Count(text, part) != 1 {
-			t.Errorf("%s is not in %s", part, text)
+		if text := s.read(web + ".manifest.json"); strings.Count(text, part) != 3 { // current, agents, executed
+			t.Errorf("%s is not everywhere in %s", part, text)
 		}
 	}
 	noError(t, s.Consume(web, d.ID, "next-worker", 99, noon.Add(time.Hour))) // once
@@ -43,7 +42,6 @@ func TestClaim(t *testing.T) {
 }
 
 func TestClaimCurrent(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.put("old", "left behind", noon)
 	asked := ""
@@ -56,12 +54,12 @@ func TestClaimCurrent(t *testing.T) {
 		t.Fatalf("given while its owner %q runs", asked)
 	}
 	got := s.gets("new", "left behind", noon)
-	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" {
+	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" || got.File != s.path(web+"-new.md") {
 		t.Errorf("got %+v", got)
 	}
 	s.gets("old", "", noon)
 	s.gets("third", "", noon)
-	s.put("third", "another", noon.Add(time.Second))
+	s.put("third", "another", noon.Add(time.Second)) // takes the current file
 	s.gets("new", "left behind", noon.Add(time.Second))
 	s.gets("third", "another", noon.Add(time.Second))
 	noError(t, s.Consume(web, d.ID, "next-new", 1, noon))
@@ -72,7 +70,6 @@ func TestClaimCurrent(t *testing.T) {
 
 // TestClaimNameless: a document without an owner is given to no agent.
 func TestClaimNameless(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	s.put("old", "plan", noon)
 	for _, c := range []Claimant{{
@@ -95,7 +92,6 @@ func TestClaimNameless(t *testing.T) {
 
 // TestClaimOwn: an agent that has had a document is not new to the channel.
 func TestClaimOwn(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.put("worker", "mine", noon)
 	s.gets("worker", "mine", noon)
@@ -106,7 +102,6 @@ func TestClaimOwn(t *testing.T) {
 }
 
 func TestNewestWins(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	s.put("worker", "first", noon)
 	s.put("worker", "second", noon)
@@ -121,23 +116,39 @@ func TestNewestWins(t *testing.T) {
 }
 
 func TestDocumentID(t *testing.T) {
-	t.Parallel()
-	taken := func(id string) bool { return id == "HO-20260202-120000-d85dd191" }
-	for session, want := range map[string]string{
-		"c74cc080-94b9-4841-b82f-a62cfb8efdc0": "HO-20260202-120000-c74cc080",
-		"d85dd191-94b9":                        "HO-20260202-120001-d85dd191",
-		"ab":                                   "HO-20260202-120000-ab000000",
-		"":                                     "HO-20260202-120000-00000000",
-		"../\n../é":                            "HO-20260202-120000-00000000",
+	const first = "HO-20260202-120000-c74cc080"
+	for _, c := range []struct {
+		name, session string
+		taken         []string
+		want          string
+	}{
+		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
+		{"another session's", "c74cc080-94b9", []string{"HO-20260202-120000-d85dd191"}, first},
+		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
+		{
+			"later ones taken",
+			"c74cc080-94b9",
+			[]string{"HO-20260202-120005-c74cc080", first},
+			"HO-20260202-120006-c74cc080",
+		},
+		{
+			"by a clock ahead",
+			"c74cc080-94b9",
+			[]string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"},
+			first,
+		},
+		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},
+		{"short", "ab", nil, "HO-20260202-120000-ab000000"},
+		{"none", "", nil, "HO-20260202-120000-00000000"},
+		{"hostile", "../\n../é", nil, "HO-20260202-120000-00000000"},
 	} {
-		if got := documentID(session, noon.In(time.FixedZone("", 3600)), taken); got != want {
-			t.Errorf("%q: got %s, want %s", session, got, want)
+		if got := documentID(c.session, noon.In(time.FixedZone("", 3600)), c.taken); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
 func TestExecuted(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "by handoff"}, noon)
 	s.gets("new", "", noon) // its own agent's from the start
@@ -153,7 +164,6 @@ func TestExecuted(t *testing.T) {
 
 // TestExecutedLate: the proof may come when another document is the agent's already.
 func TestExecutedLate(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	first := s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "first"}, noon)
 	second := s.put("worker", "second", noon.Add(time.Second))
@@ -166,13 +176,12 @@ func TestExecutedLate(t *testing.T) {
 
 // TestHandoffExpiry is a safety limit: nothing older than two hours is given.
 func TestHandoffExpiry(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.put("worker", "old", noon)
 	s.gets("worker", "old", noon.Add(2*time.Hour))
 	s.gets("worker", "", noon.Add(2*time.Hour+time.Second))
 	s.gets("new", "", noon.Add(2*time.Hour+time.Second))
-	if got := strings.Count(s.read(web+".manifest.json"), `"status": "expired"`); got != 1 {
+	if got := strings.Count(s.read(web+".manifest.json"), `"status": "expired"`); got != 2 {
 		t.Errorf("%d entries are marked as expired", got)
 	}
 	s.gets("worker", "", noon) // for good
@@ -186,7 +195,6 @@ func TestHandoffExpiry(t *testing.T) {
 // TestSessionIDMismatch: the word of a session that was not given the document last does
 // not count.
 func TestSessionIDMismatch(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)
 	s.gets("worker", "plan", noon)

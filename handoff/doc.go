@@ -7,8 +7,9 @@
 //   - No file blocks [Examine], and a refused file was not read.
 //   - A document is given to one agent, the one that claims it under the lock. That agent gets
 //     it again until it is consumed.
-//   - A document's file is written once, before the manifest names it. A kill at any point
-//     leaves the old manifest or the new one. Damaged manifests are set aside, never deleted.
+//   - A kill at any point leaves the old manifest with its documents, or the new one with its
+//     own. Damaged files are set aside, never deleted.
+//   - Unknown members of a manifest are kept.
 //   - No body ends or begins the frame around it, see [Inject].
 //
 // When a document is made or given is decided in handoff/rotation; typing and restarting are in

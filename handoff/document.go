@@ -2,8 +2,9 @@ package handoff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ const (
 // the output of sm documents --json.
 type Document struct {
 	ID string `json:"id"`
-	// Not stored in the manifest:
+	// Not part of an entry:
 	Channel string `json:"channel,omitempty"`
 	File    string `json:"file,omitempty"`    // path of the copy
 	Current bool   `json:"current,omitempty"` // it is the channel's newest
@@ -68,44 +69,52 @@ type Document struct {
 // owner is the agent that has the document.
 func (d *Document) owner() string { return cmp.Or(d.ClaimedBy, d.Agent) }
 
-// handedOver reports whether the owner gets the document again after a compaction.
-func (d *Document) handedOver() bool { return d.Executed || d.Status == StatusConsumed }
-
-// claim marks a document as given.
-func (d *Document) claim(c Claimant, now time.Time) {
-	d.ClaimedBy = c.Agent
-	d.ClaimedBySession = c.SessionID
-	d.ClaimedByPID = c.PID
-	d.ClaimedAt = second(now)
+// expired reports whether an active document is too old to be given. One from the future,
+// made with a wrong clock, counts as old.
+func (d *Document) expired(now time.Time, expiry time.Duration) bool {
+	age := now.Sub(d.CreatedAt)
+	return age > expiry || age < -expiry
 }
 
-func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+const (
+	idLayout = "20060102-150405"
+	idPrefix = 8 // of the session's id
+)
 
-// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC, with the next
-// second while that id is taken.
-func documentID(session string, now time.Time, taken func(id string) bool) string {
+// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC. If the session has
+// an id with that second or a later one, it is the next second.
+func documentID(session string, now time.Time, taken []string) string {
 	prefix := strings.Map(func(r rune) rune {
 		if alphanumeric(r) {
 			return r
 		}
 		return -1
 	}, session)
-	for at := now.UTC(); ; at = at.Add(time.Second) {
-		if id := "HO-" + at.Format("20060102-150405") + "-" + (prefix + "00000000")[:8]; !taken(id) {
+	prefix = (prefix + "00000000")[:idPrefix]
+	at := now.UTC().Truncate(time.Second)
+	for _, id := range taken {
+		t, of, ok := parseID(id)
+		if ok && of == prefix && !t.Before(at) && t.Sub(at) < 24*time.Hour { // else the clock was wrong
+			at = t.Add(time.Second)
+		}
+	}
+	for {
+		id := "HO-" + at.Format(idLayout) + "-" + prefix
+		if !slices.Contains(taken, id) {
 			return id
 		}
+		at = at.Add(time.Second)
 	}
 }
 
-// follows reports whether a document's id is of the same session and day, and not before id,
-// which may be that of a document that was dropped.
-func (d *Document) follows(id string) bool {
-	const day = len("HO-20060102")
-	return len(d.ID) == len(id) && d.ID[:day] == id[:day] && d.ID[len(id)-8:] == id[len(id)-8:] && d.ID >= id
+func parseID(id string) (at time.Time, session string, ok bool) {
+	const begin = len("HO-")
+	if len(id) != begin+len(idLayout)+1+idPrefix || id[:begin] != "HO-" || id[begin+len(idLayout)] != '-' {
+		return time.Time{}, "", false
+	}
+	at, err := time.Parse(idLayout, id[begin:begin+len(idLayout)])
+	return at, id[begin+len(idLayout)+1:], err == nil
 }
-
-// fileOf is the path of a document's copy.
-func fileOf(dir, id string) string { return filepath.Join(dir, id+".md") }
 
 // header returns the comments that begin a document's file.
 func (d *Document) header() string {
@@ -137,4 +146,43 @@ func visible(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// errNoHeader means that a file does not begin like a document.
+var errNoHeader = errors.New("it does not begin with HANDOFF-ID")
+
+// parseFile returns the values of the comments of a document's file, and the body.
+func parseFile(text string) (id, channel, body string, err error) {
+	for rest := text; ; {
+		line, after, found := strings.Cut(rest, "\n")
+		name, value, ok := parseComment(line)
+		if !ok {
+			body = rest
+			if line == "" && found {
+				body = after
+			}
+			break
+		}
+		switch {
+		case name == "HANDOFF-ID" && id == "":
+			id = value
+		case name == "CHANNEL" && channel == "":
+			channel = value
+		}
+		if rest = after; name == "WORKING-DIR" { // the last comment
+			body = strings.TrimPrefix(rest, "\n")
+			break
+		}
+	}
+	if id == "" {
+		return "", "", "", errNoHeader
+	}
+	return id, channel, body, nil
+}
+
+func parseComment(line string) (name, value string, ok bool) {
+	inner, begins := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "<!-- ")
+	inner, ends := strings.CutSuffix(inner, " -->")
+	name, value, ok = strings.Cut(inner, ": ")
+	return name, value, begins && ends && ok
 }

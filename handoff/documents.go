@@ -4,16 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
-
-	"sm/handoff/files"
 )
 
 // DefaultExpiry is how long a document waits for a session: this afternoon's session should not
@@ -25,21 +19,23 @@ const (
 	maxBody = 16 << 20
 	// maxFile limits its file, which begins with comments with two paths at most.
 	maxFile = maxBody + 64<<10
-	// maxNames limits all fields but the body together, in bytes.
-	maxNames = 32 << 10
 )
 
 // Documents are the documents in one folder:
 //
-//	{channel}.manifest.json   the list, with statuses
-//	{id}.md                   a document
+//	{channel}.manifest.json         the list, with statuses
+//	{channel}-CURRENT.md            the newest document
+//	{channel}-{agent}.md            the newest one of an agent, or the one it claimed
+//	{channel}-{agent}~executed.md   that of its last handoff, or the last one it got
 //
-// Any number of goroutines and processes may use one folder: functions hold its lock and wait
-// for it at most 5 s (ErrLocked).
+// Characters that cannot be in file names are written as %XX; long names end in a hash. Any
+// number of goroutines and processes may use one folder: functions hold its lock and wait for
+// it at most 5 s (ErrLocked).
 type Documents struct {
 	dir    string
 	expiry time.Duration
 	log    *slog.Logger
+	step   func(string) // for tests that end the process here; nil for none
 }
 
 // NewDocuments keeps documents in dir, an absolute path. The first Put creates the folder. An
@@ -51,15 +47,32 @@ func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents
 	return &Documents{dir: dir, expiry: cmp.Or(expiry, DefaultExpiry), log: log}
 }
 
-// File returns the path of the stored copy of a document. Its last element has only letters,
-// digits, dashes and a dot.
-func (d *Documents) File(id string) string { return fileOf(d.dir, id) }
-
 // ErrNoDocument means that there is no such document or channel.
 var ErrNoDocument = errors.New("no such handoff document; 'sm documents' lists them")
 
 // ErrOtherSession means that the document was given to another session since.
 var ErrOtherSession = errors.New("another session was given this handoff document; it will report that itself")
+
+// RejectedError means that a document is not given because its file does not match the
+// manifest.
+type RejectedError struct {
+	Channel string
+	ID      string // in the manifest
+	Found   string // the id in the file, if there is one
+	File    string
+	Err     error // why there is none
+}
+
+func (e *RejectedError) Error() string {
+	what := "holds " + quoted(e.Found)
+	if e.Err != nil {
+		what = "cannot be read (" + e.Err.Error() + ")"
+	}
+	return fmt.Sprintf("handoff document %s of channel %s is rejected: %s %s; see to the file, or run sm documents clear",
+		quoted(e.ID), quoted(e.Channel), quoted(e.File), what)
+}
+
+func (e *RejectedError) Unwrap() error { return e.Err }
 
 // NewDocument is a document for Put.
 type NewDocument struct {
@@ -75,14 +88,52 @@ type NewDocument struct {
 	Body       string
 }
 
+// maxNames limits all fields but the body together, in bytes.
+const maxNames = 32 << 10
+
+func (n *NewDocument) namesLength() int {
+	return len(n.Channel) + len(n.Agent) + len(n.SessionID) + len(n.WorkingDir) + len(n.Path) + len(n.Type)
+}
+
+// with runs f with the folder locked. Without create and without a folder it returns
+// errNoFolder.
+func (d *Documents) with(create bool, f func(*store) error) error {
+	s, err := openStore(d.dir, create, d.log)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if d.step != nil {
+		s.step = d.step
+	}
+	return f(s)
+}
+
+// locked runs f on the manifest of a channel with the folder locked, and adds op to errors.
+// Without a folder it returns the error absent.
+func (d *Documents) locked(op, channel string, now time.Time, absent error, f func(*store, *manifest) error) error {
+	err := d.with(false, func(s *store) error {
+		m, err := s.load(channel, now)
+		if err != nil {
+			return err
+		}
+		return f(s, m)
+	})
+	if errors.Is(err, errNoFolder) {
+		err = absent
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
 // check returns why a document cannot be stored.
 func (n *NewDocument) check() error {
-	names := []string{n.Channel, n.Agent, n.SessionID, n.WorkingDir, n.Path, string(n.Type)}
-	all := strings.Join(names, "")
 	switch {
 	case n.Channel == "" || n.Agent == "":
 		return errors.New("a handoff document needs a channel and an agent; name both")
-	case !utf8.ValidString(all) || len(all) > maxNames:
+	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > maxNames:
 		return errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
 	case len(n.Body) > maxBody:
 		return fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), maxBody)
@@ -94,22 +145,19 @@ func (n *NewDocument) check() error {
 
 // Put stores a document. It becomes the channel's current one and replaces its agent's.
 func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) {
-	err = n.check()
-	if err == nil {
-		err = makeDir(d.dir)
+	if err := n.check(); err != nil {
+		return doc, err
 	}
-	if err != nil {
-		return doc, fmt.Errorf("put handoff document: %w", err)
-	}
-	err = d.edit("put handoff document", n.Channel, now, func(root *os.Root, m *manifest) error {
-		stored := &Document{
-			ID: documentID(n.SessionID, now, func(id string) bool {
-				_, err := os.Lstat(d.File(id))
-				return err == nil || m.last(func(d *Document) bool { return d.follows(id) }) != nil
-			}),
+	err = d.with(true, func(s *store) error {
+		m, err := s.load(n.Channel, now)
+		if err != nil {
+			return err
+		}
+		doc = Document{
+			ID:           documentID(n.SessionID, now, m.ids()),
 			SessionID:    n.SessionID,
 			Agent:        n.Agent,
-			CreatedAt:    second(now),
+			CreatedAt:    now.UTC().Truncate(time.Second),
 			CreatedByPID: n.PID,
 			WorkingDir:   n.WorkingDir,
 			Type:         n.Type,
@@ -117,227 +165,125 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 			Path:         n.Path,
 			Executed:     n.Executed,
 		}
-		if n.Reserved || n.Executed {
-			stored.ClaimedBy = n.Agent
-			stored.ClaimedAt = stored.CreatedAt
+		if n.Reserved {
+			doc.ClaimedBy = n.Agent
+			doc.ClaimedAt = doc.CreatedAt
 		}
 		if n.Executed {
-			stored.ClaimedBySession = n.SessionID
-			stored.ClaimedByPID = n.PID
+			doc.claim(Claimant{Agent: n.Agent, SessionID: n.SessionID, PID: n.PID}, now)
 		}
-		m.Documents = append(m.Documents, stored)
-		m.prune(now)
-		doc = d.described(m, stored)
+		m.Current = &entry{Document: doc}
+		m.set(&m.Agents, n.Agent, doc)
+		doc.Channel = n.Channel
 		doc.Body = n.Body
-		return files.Write(root, filepath.Base(doc.File), []byte(doc.header()+n.Body), 0o600)
+		text := doc.header() + n.Body
+		files := map[string]string{currentFile(n.Channel): text}
+		doc.File = s.place(files, &doc, n.Agent, "", text)
+		if n.Executed {
+			stored := doc
+			m.set(&m.Executed, n.Agent, stored)
+			s.place(files, &doc, n.Agent, executedMark, text)
+		}
+		s.removeExpired(m, now, d.expiry)
+		return s.commit(m, files)
 	})
 	if err != nil {
-		return Document{}, err
+		return Document{}, fmt.Errorf("put handoff document: %w", err)
 	}
+	doc.Current = true
 	return doc, nil
 }
 
-// described returns a document with the fields that are not stored, without its body.
-func (d *Documents) described(m *manifest, stored *Document) Document {
-	doc := *stored
-	doc.Channel = m.Channel
-	doc.File = d.File(doc.ID)
-	doc.Current = stored == m.current()
-	return doc
+// set puts a document into one of the manifest's lists.
+func (m *manifest) set(list *map[string]*entry, agent string, d Document) {
+	if *list == nil {
+		*list = map[string]*entry{}
+	}
+	(*list)[agent] = &entry{Document: d}
 }
 
-// read returns a document with its body.
-func (d *Documents) read(m *manifest, stored *Document) (Document, error) {
-	doc := d.described(m, stored)
-	text, err := files.Read(doc.File, maxFile)
-	body, ok := strings.CutPrefix(string(text), doc.header())
-	if err == nil && !ok {
-		err = errors.New("it does not begin with the comments of this document")
+// body reads an entry's document from the first of the files that holds it.
+func (s *store) body(channel string, e *entry, homes ...string) (Document, error) {
+	var names []string
+	for _, home := range homes {
+		if home == "" {
+			names = append(names, currentFile(channel))
+		} else {
+			names = append(names, agentFile(channel, home, ""), besides(channel, home, ""))
+		}
 	}
+	return s.firstOf(channel, e, names...)
+}
+
+func (s *store) firstOf(channel string, e *entry, names ...string) (Document, error) {
+	var why *RejectedError
+	for _, name := range names {
+		doc, rejected := s.file(channel, e, name)
+		if rejected == nil {
+			return doc, nil
+		}
+		if why == nil || why.Found == "" && rejected.Found != "" {
+			why = rejected // a file with another document is the better explanation
+		}
+	}
+	return Document{}, why
+}
+
+// file reads an entry's document from a file, or returns why it is not in it.
+func (s *store) file(channel string, e *entry, name string) (Document, *RejectedError) {
+	rejected := &RejectedError{Channel: channel, ID: e.ID, File: filepath.Join(s.dir, name)}
+	text, err := s.read(name, maxFile)
 	if err != nil {
-		return Document{}, fmt.Errorf("handoff document %s is rejected: %w; see to the file, or run sm documents clear",
-			quoted(doc.File), err)
+		rejected.Err = err
+		return Document{}, rejected
 	}
+	id, of, body, err := parseFile(string(text))
+	if err != nil || id != comment(e.ID) || of != "" && of != comment(channel) {
+		rejected.Found = id
+		rejected.Err = err
+		return Document{}, rejected
+	}
+	doc := e.Document
+	doc.Channel = channel
+	doc.File = rejected.File
 	doc.Body = body
 	return doc, nil
 }
 
-// Claimant is a starting session that asks for a document.
-type Claimant struct {
-	Channel   Channel
-	Agent     string
-	SessionID string
-	PID       int
-}
-
-// Claim gives a starting session (startup, resume, clear) its document, if there is one. It is
-// the agent's own active document. An agent without any entry gets the channel's current one,
-// if that is active, not claimed by another agent and from within the channel's path, and if
-// the client of the agent that left it ("" for unknown) has ended, as free reports; with a nil
-// free it has not. From then on the document is this agent's alone: its next session gets it
-// again until it is consumed. Documents older than the expiry are marked as expired.
-//
-// After any error the session starts without a document. free is called with the documents
-// locked and must not use them.
-func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) bool) (doc Document, ok bool, err error) {
-	if c.Agent == "" || c.Channel.Name == "" {
-		return doc, false, errors.New("a handoff document is for an agent in a channel; name both")
+// place adds a document to the files to be written, under the agent's name, and returns its
+// path. A name that another channel uses is left to it.
+func (s *store) place(files map[string]string, d *Document, agent, mark, text string) string {
+	name := agentFile(d.Channel, agent, mark)
+	for _, there := range []string{name, redoPrefix + name + redoSuffix} {
+		if channel, ok := s.channelOf(there); ok && channel != comment(d.Channel) {
+			name = besides(d.Channel, agent, mark)
+			break
+		}
 	}
-	err = d.edit("claim handoff document", c.Channel.Name, now, func(_ *os.Root, m *manifest) (err error) {
-		found := m.of(c.Agent)
-		if found == nil {
-			found = m.unclaimed(c, free)
-		}
-		if found == nil || found.Status != StatusActive || found.ClaimedBy != "" && found.ClaimedBy != c.Agent {
-			return nil
-		}
-		found.claim(c, now)
-		doc, err = d.read(m, found)
-		ok = err == nil
-		return err
-	})
-	return doc, ok && err == nil, err
+	files[name] = text
+	return filepath.Join(s.dir, name)
 }
 
-// unclaimed returns the current document if an agent without one may have it.
-func (m *manifest) unclaimed(c Claimant, free func(string) bool) *Document {
-	doc := m.current()
-	if doc == nil || doc.ClaimedBy != "" || free == nil {
-		return nil
+// channelOf is the channel that a document's file names.
+func (s *store) channelOf(name string) (channel string, ok bool) {
+	text, err := s.read(name, maxFile)
+	if err != nil {
+		return "", false
 	}
-	if c.Channel.Path != "" && doc.WorkingDir != "" &&
-		!within(filepath.Clean(doc.WorkingDir), filepath.Clean(c.Channel.Path)) {
-		return nil // another project with the same name
-	}
-	if doc.Status != StatusActive || !free(doc.Agent) {
-		return nil
-	}
-	return doc
+	_, channel, _, err = parseFile(string(text))
+	return channel, err == nil && channel != ""
 }
 
-// Consume records that a session's transcript has the document. A second time nothing changes,
-// nor for a cleared document.
-//
-// It must be the session that was given the document last, else the error is ErrOtherSession.
-// That does not hold for an executed one, which its agent gets in a new session.
-func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
-	return d.edit("consume handoff document", channel, now, func(_ *os.Root, m *manifest) error {
-		doc := m.find(id)
-		switch {
-		case doc == nil:
-			return fmt.Errorf("%s: %w", quoted(id), ErrNoDocument)
-		case doc.Status == StatusConsumed || doc.Status == StatusCleared:
-			return nil
-		case !doc.Executed && doc.ClaimedBySession != "" && doc.ClaimedBySession != session:
-			return fmt.Errorf("%s, read by session %s: %w", quoted(id), quoted(session), ErrOtherSession)
-		}
-		doc.Status = StatusConsumed
-		doc.ConsumedByPID = pid
-		doc.ConsumedBySession = session
-		doc.ConsumedAt = second(now)
-		return nil
-	})
-}
-
-// Withdraw clears an active document whose handoff has not run.
-func (d *Documents) Withdraw(channel, id string, now time.Time) error {
-	return d.edit("withdraw handoff document", channel, now, func(_ *os.Root, m *manifest) error {
-		if doc := m.find(id); doc != nil && doc.Status == StatusActive && !doc.Executed {
-			doc.Status = StatusCleared
-		}
-		return nil
-	})
-}
-
-// Last returns, for a session whose context was compacted, the document of the agent's last
-// handoff or the last one it got, of any age, unless it was cleared.
-func (d *Documents) Last(channel, agent string, now time.Time) (doc Document, ok bool, err error) {
-	return d.show(channel, now, func(m *manifest) *Document {
-		return m.last(func(doc *Document) bool {
-			return doc.owner() == agent && doc.handedOver() && doc.Status != StatusCleared
-		})
-	})
-}
-
-// Current returns the channel's newest document, whatever its status.
-func (d *Documents) Current(channel string, now time.Time) (doc Document, ok bool, err error) {
-	return d.show(channel, now, (*manifest).current)
-}
-
-func (d *Documents) show(
-	channel string, now time.Time, choose func(*manifest) *Document,
-) (doc Document, ok bool, err error) {
-	err = d.edit("read handoff document", channel, now, func(_ *os.Root, m *manifest) (err error) {
-		if found := choose(m); found != nil {
-			doc, err = d.read(m, found)
-			ok = err == nil
-		}
-		return err
-	})
-	return doc, ok, err
-}
-
-// Clear clears the channel's documents: none will be given, nor given again after a
-// compaction. It returns how many were active. Without a manifest the error is ErrNoDocument.
-func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
-	err = d.edit("clear channel "+quoted(channel), channel, now, func(_ *os.Root, m *manifest) error {
-		if len(m.Documents) == 0 {
-			return ErrNoDocument
-		}
-		for _, doc := range m.Documents {
-			if doc.Status == StatusActive {
-				n++
-			}
-			if doc.Status == StatusActive || doc.handedOver() {
-				doc.Status = StatusCleared
+// removeExpired removes agents whose documents will not be given any more. It runs before the
+// manifest is stored: after a kill they are found and removed again.
+func (s *store) removeExpired(m *manifest, now time.Time, expiry time.Duration) {
+	for _, agent := range m.prune(now, expiry) {
+		for _, mark := range []string{"", executedMark} {
+			for _, name := range []string{agentFile(m.Channel, agent, mark), besides(m.Channel, agent, mark)} {
+				if channel, ok := s.channelOf(name); ok && channel == comment(m.Channel) {
+					_ = s.root.Remove(name) // one that stays does no harm
+				}
 			}
 		}
-		return nil
-	})
-	return n, err
-}
-
-// List returns the documents of all channels, by channel, the newest first, without their
-// bodies. It changes nothing. The error names what could not be read.
-func (d *Documents) List(now time.Time) (all []Document, err error) {
-	root, err := openDir(d.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list handoff documents: %w", err)
-	}
-	defer root.Close()
-	paths, err := fs.Glob(root.FS(), "*.manifest.json")
-	for _, path := range paths {
-		m, unread := d.manifestAt(path)
-		if unread != nil {
-			err = errors.Join(err, fmt.Errorf(
-				"read %s: %w; a damaged one is set aside when its channel is used next", quoted(path), unread))
-			continue
-		}
-		m.expire(now, d.expiry)
-		for _, doc := range m.Documents {
-			all = append(all, d.described(m, doc))
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Document) int {
-		return cmp.Or(
-			strings.Compare(a.Channel, b.Channel),
-			b.CreatedAt.Compare(a.CreatedAt),
-			strings.Compare(b.ID, a.ID),
-		)
-	})
-	if err != nil {
-		return all, fmt.Errorf("list handoff documents: %w", err)
-	}
-	return all, nil
-}
-
-func (d *Documents) manifestAt(name string) (*manifest, error) {
-	data, err := files.Read(filepath.Join(d.dir, name), maxManifest)
-	if err != nil {
-		return nil, err
-	}
-	return decodeManifest(data)
 }

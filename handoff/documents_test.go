@@ -101,7 +101,6 @@ func (s *shelf) statuses() map[string]Status {
 }
 
 func TestPut(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	d := s.putNew(NewDocument{
 		Agent: "worker",
@@ -111,7 +110,7 @@ func TestPut(t *testing.T) {
 	want := Document{
 		ID:           "HO-20260202-120000-worker00",
 		Channel:      web,
-		File:         s.path("HO-20260202-120000-worker00.md"),
+		File:         s.path(web + "-worker.md"),
 		Current:      true,
 		SessionID:    sessionOf("worker"),
 		Agent:        "worker",
@@ -138,26 +137,24 @@ func TestPut(t *testing.T) {
 <!-- CHANNEL: mine -->
 next
 `
-	if diff := cmp.Diff(file, s.read("HO-20260202-120000-worker00.md")); diff != "" {
-		t.Errorf("file (-want +got):\n%s", diff)
+	for _, name := range []string{web + "-CURRENT.md", web + "-worker.md"} {
+		if diff := cmp.Diff(file, s.read(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
-	const manifest = `{
-  "channel": "-home-dev-web",
-  "documents": [
-    {
-      "id": "HO-20260202-120000-worker00",
-      "session_id": "worker00-0000-4000-8000-000000000000",
-      "agent": "worker",
-      "created_at": "2026-02-02T12:00:00Z",
-      "created_by_pid": 42,
-      "working_dir": "/home/dev/web",
-      "type": "manual",
-      "status": "active",
-      "original_path": "/home/dev/web/PLAN.md"
-    }
-  ]
-}
-`
+	const entry = `{
+    "id": "HO-20260202-120000-worker00",
+    "session_id": "worker00-0000-4000-8000-000000000000",
+    "agent": "worker",
+    "created_at": "2026-02-02T12:00:00Z",
+    "created_by_pid": 42,
+    "working_dir": "/home/dev/web",
+    "type": "manual",
+    "status": "active",
+    "original_path": "/home/dev/web/PLAN.md"
+  }`
+	manifest := "{\n  \"channel\": \"-home-dev-web\",\n  \"current\": " + entry + ",\n  \"agents\": {\n    \"worker\": " +
+		strings.ReplaceAll(entry, "\n", "\n  ") + "\n  }\n}\n"
 	if diff := cmp.Diff(manifest, s.read(web+".manifest.json")); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
@@ -175,7 +172,6 @@ next
 }
 
 func TestPutRefuses(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	for name, n := range map[string]NewDocument{
 		"no channel":      {Agent: "a"},
@@ -196,7 +192,6 @@ func TestPutRefuses(t *testing.T) {
 }
 
 func TestClear(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	if _, err := s.Clear(web, noon); !errors.Is(err, ErrNoDocument) {
 		t.Errorf("without a folder: %v", err)
@@ -224,7 +219,6 @@ func TestClear(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	if all, err := s.List(noon); len(all) != 0 || err != nil {
 		t.Errorf("without a folder: %v, %v", all, err)
@@ -253,14 +247,14 @@ func TestList(t *testing.T) {
 			ClaimedBy: "c",
 			Status:    StatusActive,
 			Current:   true,
-			File:      s.path("HO-20260202-120000-b0000000.md"),
+			File:      s.path(web + "-c.md"),
 		},
 		{
 			ID:      "HO-20260202-090000-a0000000",
 			Channel: web,
 			Agent:   "a",
 			Status:  StatusExpired,
-			File:    s.path("HO-20260202-090000-a0000000.md"),
+			File:    s.path(web + "-a.md"),
 		},
 		{
 			ID:      "HO-20260202-120000-x0000000",
@@ -268,7 +262,7 @@ func TestList(t *testing.T) {
 			Agent:   "a",
 			Status:  StatusActive,
 			Current: true,
-			File:    s.path("HO-20260202-120000-x0000000.md"),
+			File:    s.path("api-a.md"),
 		},
 	}
 	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(Document{}, "SessionID", "CreatedAt", "CreatedByPID", "WorkingDir", "Type",
@@ -281,7 +275,6 @@ func TestList(t *testing.T) {
 }
 
 func TestCurrent(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	if _, ok, err := s.Current(web, noon); ok || err != nil {
 		t.Errorf("without a folder: %v, %v", ok, err)
@@ -293,9 +286,45 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
+// TestNamesRunTogether: channel a with agent b-c, and channel a-b with agent c.
+func TestNamesRunTogether(t *testing.T) {
+	s := newShelf(t)
+	pairs := [][2]string{
+		{"a", "b-c"},
+		{"a-b", "c"},
+		{"a", "b-CURRENT"},
+		{"a-b", "d"},
+		{"a", "CURRENT"},
+		{"a", "current"},
+		{"a", "b-c~executed"},
+	}
+	for _, p := range pairs {
+		_, err := s.Put(NewDocument{
+			Channel:   p[0],
+			Agent:     p[1],
+			SessionID: p[1],
+			Executed:  true,
+			Body:      p[0] + "|" + p[1],
+		}, noon)
+		noError(t, err)
+	}
+	for _, p := range pairs {
+		d, ok, err := s.Claim(Claimant{Channel{Name: p[0]}, p[1], "s", 1}, noon, nobody)
+		if !ok || err != nil || d.Body != p[0]+"|"+p[1] {
+			t.Errorf("%q: got %q, %v, %v", p, d.Body, ok, err)
+		}
+		d, ok, err = s.Last(p[0], p[1], noon)
+		if !ok || err != nil || d.Body != p[0]+"|"+p[1] {
+			t.Errorf("last of %q: got %q, %v, %v", p, d.Body, ok, err)
+		}
+	}
+}
+
 // TestHostileNames: any channel and any agent have files of their own in the folder.
 func TestHostileNames(t *testing.T) {
-	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	s := newShelf(t)
 	names := []string{
 		"..", ".", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, ".hidden", "%2e", "~", "new\nline", "esc\x1b[2J", "\u202egpj", " ",
@@ -310,25 +339,31 @@ func TestHostileNames(t *testing.T) {
 			200,
 		), "CON", "a\x00b", "-rf", "x.manifest.json",
 	}
-	for _, name := range names {
-		_, err := s.Put(NewDocument{
-			Channel:   name,
-			Agent:     name,
-			SessionID: name,
-			Body:      name,
-		}, noon)
-		noError(t, err)
+	for _, channel := range names {
+		for _, agent := range names {
+			_, err := s.Put(NewDocument{
+				Channel:   channel,
+				Agent:     agent,
+				SessionID: "s",
+				Body:      channel + "|" + agent,
+			}, noon)
+			noError(t, err)
+		}
 	}
-	for _, name := range names {
-		d, ok, err := s.Claim(Claimant{Channel{Name: name}, name, "s", 1}, noon, nobody)
-		if !ok || err != nil || d.Body != name || filepath.Dir(d.File) != s.dir {
-			t.Fatalf("%q: got %q in %s, %v, %v", name, d.Body, d.File, ok, err)
+	for _, channel := range names {
+		for _, agent := range names {
+			d, ok, err := s.Claim(Claimant{Channel{Name: channel}, agent, "s", 1}, noon, nobody)
+			if !ok || err != nil || d.Body != channel+"|"+agent {
+				t.Fatalf("%q %q: got %q, %v, %v", channel, agent, d.Body, ok, err)
+			}
+			if filepath.Dir(d.File) != s.dir {
+				t.Errorf("%q %q is kept in %q", channel, agent, d.File)
+			}
 		}
 	}
 }
 
 func TestAnotherProject(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
 	_, err := s.Put(NewDocument{
 		Channel:    "-a-b",
@@ -346,42 +381,34 @@ func TestAnotherProject(t *testing.T) {
 	}
 }
 
-// TestPast: replaced documents are removed with their files, and those that will not be given
-// any more when they are old or many.
 func TestPast(t *testing.T) {
-	t.Parallel()
 	s := newShelf(t)
-	old := s.put("long ago", "x", noon)
+	s.put("long ago", "x", noon)
 	s.putNew(NewDocument{Agent: "recent", Executed: true, Body: "y"}, noon.Add(24*time.Hour))
-	late := noon.Add(keepFor + time.Hour)
-	replaced := s.put("now", "z", late)
-	s.put("now", "newer", late)
-	for _, gone := range []Document{old, replaced} {
-		if _, err := os.Lstat(gone.File); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", gone.ID, err)
-		}
+	s.put("now", "z", noon.Add(keepFor+time.Hour))
+	if _, err := os.Lstat(s.path(web + "-long ago.md")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("still there: %v", err)
 	}
-	s.last("recent", "y", late)
+	s.last("recent", "y", noon.Add(keepFor+time.Hour))
 	s.last("long ago", "", noon)
-
-	m := &manifest{}
-	for i := range keepCount + 10 {
-		m.Documents = append(m.Documents, &Document{
-			ID:        fmt.Sprint(i),
-			Agent:     fmt.Sprint(i),
+	m := &manifest{Agents: map[string]*entry{}}
+	for i := range keepAgents + 10 {
+		m.set(&m.Agents, fmt.Sprint(i), Document{
 			Status:    StatusConsumed,
 			CreatedAt: noon.Add(time.Duration(i) * time.Second),
 		})
 	}
-	m.Documents[0].Status = StatusActive
-	m.prune(noon.Add(time.Hour))
-	if m.find("0") == nil || m.find("9") != nil || m.find("10") == nil {
-		t.Errorf("%d stay", len(m.Documents))
+	m.Agents["0"].Status = StatusActive
+	if got := m.prune(
+		noon.Add(time.Hour),
+		DefaultExpiry,
+	); len(got) != 10 || got[0] != "1" ||
+		len(m.Agents) != keepAgents {
+		t.Errorf("pruned %v, %d stay", got, len(m.Agents))
 	}
 }
 
 func TestFolder(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	open := filepath.Join(dir, "open")
 	noError(t, os.Mkdir(open, 0o700))

@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,12 +40,56 @@ const fileTick = 10 * time.Millisecond
 // byte to limit bytes of text (0 for DefaultLimit), written since the session began (a zero time
 // for any), with a name that can be shown and typed. The error is a [*FileError].
 //
-// It does not wait: the file is opened without blocking and read only if it is regular and not
-// too large. Files of the kernel are empty or another user's. Network file systems may block.
+// It does not wait: the file is opened without blocking and read only if it is regular, not too
+// large and not on a file system of the kernel. Network file systems may still block.
 func Examine(path string, since time.Time, limit int64) (File, error) {
-	content, info, reason, err := examine(path, since, cmp.Or(max(limit, 0), DefaultLimit))
-	if reason != FileFit || err != nil {
-		return File{}, &FileError{Path: path, Reason: cmp.Or(reason, reasonOf(err)), Err: err}
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	refuse := func(r FileReason, err error) (File, error) {
+		return File{}, &FileError{Path: path, Reason: r, Err: err}
+	}
+	switch {
+	case !filepath.IsAbs(path):
+		return refuse(FileRelative, nil)
+	case !showable(path):
+		return refuse(FileName, nil)
+	}
+	named, err := os.Lstat(path)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	if r := checkMode(named); r != FileFit {
+		return refuse(r, nil)
+	}
+	// Another file may take the name before the open: hence the flags and the second check. The
+	// first check counts as well: removing a name since leaves a file with one name less.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return refuse(FileUnreadable, err)
+	case !os.SameFile(named, info):
+		return refuse(FileSwapped, nil)
+	}
+	if r := checkOpened(f, info, since, limit); r == FileLarge {
+		return refuse(r, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit))
+	} else if r != FileFit {
+		return refuse(r, nil)
+	}
+	content, err := readStill(f, info)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	if !stillNamed(f, path) { // the one name that was counted is another name
+		return refuse(FileSwapped, nil)
+	}
+	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
+		return refuse(FileEncoding, nil)
 	}
 	return File{
 		Path:     path,
@@ -56,79 +99,39 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	}, nil
 }
 
-func examine(
-	path string, since time.Time, limit int64,
-) (content []byte, info fs.FileInfo, reason FileReason, err error) {
-	switch {
-	case !filepath.IsAbs(path):
-		return nil, nil, FileRelative, nil
-	case !showable(path):
-		return nil, nil, FileName, nil
-	}
-	// A device is not opened, nor a pipe that takes the name meanwhile waited for.
-	if info, err = os.Lstat(path); err != nil {
-		return nil, nil, FileFit, err
-	}
-	if r, err := checkInfo(info, since, limit); r != FileFit {
-		return nil, nil, r, err
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, nil, FileFit, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, FileFit, err
-	}
-	if r, err := checkInfo(info, since, limit); r != FileFit {
-		return nil, nil, r, err
-	}
-	content, err = io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, nil, FileFit, err
-	}
-	// The path is still the only name of the file: a name that was removed since does not count.
-	after, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil, nil, FileFit, err
-	case !os.SameFile(info, after):
-		return nil, nil, FileSwapped, nil
-	}
-	if r, err := checkInfo(after, since, limit); r != FileFit {
-		return nil, nil, r, err
-	}
-	switch {
-	case int64(len(content)) != info.Size() || after.Size() != info.Size() ||
-		!after.ModTime().Equal(info.ModTime()):
-		return nil, nil, FileSwapped, nil
-	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
-		return nil, nil, FileEncoding, nil
-	}
-	return content, info, FileFit, nil
-}
-
-func checkInfo(info fs.FileInfo, since time.Time, limit int64) (FileReason, error) {
+func checkMode(info fs.FileInfo) FileReason {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return FileSymlink, nil
+		return FileSymlink
 	case !info.Mode().IsRegular():
-		return FileIrregular, nil
+		return FileIrregular
 	case !ok || stat.Nlink == 0: // removed meanwhile
-		return FileSwapped, nil
+		return FileSwapped
 	case stat.Nlink > 1:
-		return FileLinked, nil
-	case !files.Own(info):
-		return FileForeign, nil
-	case info.Size() == 0:
-		return FileEmpty, nil
-	case info.Size() > limit:
-		return FileLarge, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit)
-	case !since.IsZero() && older(info.ModTime(), since):
-		return FileStale, nil
+		return FileLinked
 	}
-	return FileFit, nil
+	return FileFit
+}
+
+// checkOpened checks an open file without reading it.
+func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
+	if r := checkMode(info); r != FileFit {
+		return r
+	}
+	switch {
+	case !holdsFiles(f):
+		return FileSystem
+	case !files.Own(info):
+		return FileForeign
+	case info.Size() == 0:
+		return FileEmpty
+	case info.Size() > limit:
+		return FileLarge
+	case !since.IsZero() && older(info.ModTime(), since):
+		return FileStale
+	}
+	return FileFit
 }
 
 // older allows for coarse time stamps; some file systems keep whole seconds.
@@ -137,6 +140,26 @@ func older(modified, since time.Time) bool {
 		since = since.Truncate(time.Second)
 	}
 	return modified.Before(since.Add(-fileTick))
+}
+
+// errChanged means that a file was written to while it was read.
+var errChanged = errors.New("it changed while it was read")
+
+// readStill reads a file that does not change meanwhile.
+func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(f, before.Size()+1))
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) != before.Size() || after.Size() != before.Size() ||
+		!after.ModTime().Equal(before.ModTime()) {
+		return nil, errChanged
+	}
+	return content, nil
 }
 
 // showable reports whether a name can be shown and typed unchanged: a human must see which file
@@ -159,6 +182,7 @@ const (
 	FileIrregular  FileReason = "irregular"
 	FileLinked     FileReason = "linked" // another name may be where the agent may not write
 	FileSwapped    FileReason = "swapped"
+	FileSystem     FileReason = "filesystem"
 	FileForeign    FileReason = "foreign"
 	FileEmpty      FileReason = "empty"
 	FileLarge      FileReason = "large"
@@ -167,20 +191,24 @@ const (
 )
 
 // fileReasonTexts has the problem and its remedy for each reason.
-var fileReasonTexts = map[FileReason]string{
-	FileRelative:   "the path is not absolute; give the path from the root on",
-	FileName:       "the path is too long or has invisible or invalid characters; write the document under a plain name",
-	FileMissing:    "there is no such file; write the document first",
-	FileUnreadable: "it cannot be read; make it readable, or write the document elsewhere",
-	FileSymlink:    "it is a symbolic link; name the file itself",
-	FileIrregular:  "it is not a regular file; write the document into a file",
-	FileLinked:     "it has several names (hard links); copy it, and name the copy",
-	FileSwapped:    "it changed while it was read; finish writing, then try again",
-	FileForeign:    "it belongs to another user; write a document of your own",
-	FileEmpty:      "it is empty; write the document first",
-	FileLarge:      "it is too large; shorten the document to what the next session needs",
-	FileStale:      "it was last written before this session began; write the document anew",
-	FileEncoding:   "it is not UTF-8 text; write the document as UTF-8",
+var fileReasonTexts = map[FileReason]struct{ problem, remedy string }{
+	FileRelative: {"the path is not absolute", "give the path from the root on"},
+	FileName: {
+		"the path is too long or has invisible or invalid characters",
+		"write the document under a plain name",
+	},
+	FileMissing:    {"there is no such file", "write the document first"},
+	FileUnreadable: {"it cannot be read", "make it readable, or write the document elsewhere"},
+	FileSymlink:    {"it is a symbolic link", "name the file itself"},
+	FileIrregular:  {"it is not a regular file", "write the document into a file"},
+	FileLinked:     {"it has several names (hard links)", "copy it, and name the copy"},
+	FileSwapped:    {"it changed while it was looked at", "finish writing, then try again"},
+	FileSystem:     {"it is on a file system of the kernel's own", "write the document below your project"},
+	FileForeign:    {"it belongs to another user", "write a document of your own"},
+	FileEmpty:      {"it is empty", "write the document first"},
+	FileLarge:      {"it is too large", "shorten the document to what the next session needs"},
+	FileStale:      {"it was last written before this session began", "write the document anew"},
+	FileEncoding:   {"it is not UTF-8 text", "write the document as UTF-8"},
 }
 
 // FileError is why a file is not handed over, in one line that ends with the remedy.
@@ -191,11 +219,16 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	cause := ""
-	if e.Err != nil && (e.Reason == FileUnreadable || e.Reason == FileLarge) {
-		cause = e.Err.Error() + ": "
+	text := fileReasonTexts[e.Reason]
+	problem := text.problem
+	if e.Reason == FileUnreadable || e.Reason == FileLarge {
+		if cause, ok := errors.AsType[*fs.PathError](e.Err); ok { // which names the path once more
+			problem += ": " + cause.Err.Error()
+		} else if e.Err != nil {
+			problem += ": " + e.Err.Error()
+		}
 	}
-	return fmt.Sprintf("hand over %s: %s%s", quoted(e.Path), cause, fileReasonTexts[e.Reason])
+	return fmt.Sprintf("hand over %s: %s; %s", quoted(e.Path), problem, text.remedy)
 }
 
 func (e *FileError) Unwrap() error { return e.Err }
@@ -222,6 +255,8 @@ func quoted(path string) string {
 // reasonOf is the reason for an error of the system.
 func reasonOf(err error) FileReason {
 	switch {
+	case errors.Is(err, errChanged):
+		return FileSwapped
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return FileMissing
 	case errors.Is(err, syscall.ENAMETOOLONG):

@@ -6,9 +6,64 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzInject: whatever the body and the names are, the frame is there once.
+// FuzzManifest: any bytes give an error, or a manifest that is written and read again as
+// the same.
+func FuzzManifest(f *testing.F) {
+	for _, s := range []string{
+		`{"channel":"c","current":{"id":"HO-20260202-064530-c74cc080","session_id":"s","created_at":"2026-02-02T06:45:30Z","created_by_pid":1,"working_dir":"/","type":"auto","status":"active"}}`,
+		`{"channel":"c","agents":{"a":{"id":"x","weight":[1e400]},"b":null},"executed":{"":{"id":"y"}},"new":{"a":1},"Channel":2}`,
+		`{"channel":"c","current":null}`, `{}`, `[]`, "null", "\xff", `{"channel":"c","a":1,"a":2}`, `{"channel":"c","current":{"id":"x","created_at":"9999-12-31T23:59:59.5+23:59"}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := decodeManifest(data, "c")
+		if err != nil {
+			return
+		}
+		m.expire(noon, DefaultExpiry)
+		once, err := m.encode()
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		again, err := decodeManifest(once, "c")
+		if err != nil {
+			t.Fatalf("%q became %q: %v", data, once, err)
+		}
+		twice, err := again.encode()
+		if err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%q became %q, then %q: %v", data, once, twice, err)
+		}
+	})
+}
+
+// FuzzFile: a document's body comes back byte for byte, whatever is said of it.
+func FuzzFile(f *testing.F) {
+	f.Add("/home/dev", "c", "body\n")
+	f.Add("-->\n<!-- HANDOFF-ID: x -->", "a\nb", "<!-- WORKING-DIR: x -->\n\n\nbody")
+	f.Add("", "", "")
+	f.Fuzz(func(t *testing.T, dir, channel, body string) {
+		d := Document{
+			ID:         "HO-20260202-064530-c74cc080",
+			SessionID:  dir,
+			Channel:    channel,
+			WorkingDir: dir,
+			CreatedAt:  noon,
+			Type:       Manual,
+		}
+		id, of, got, err := parseFile(d.header() + body)
+		if err != nil || id != d.ID || of != comment(channel) || got != body {
+			t.Fatalf("%q: %q, %q, %v; body %q", d.header()+body, id, of, err, got)
+		}
+		_, _, _, _ = parseFile(body)
+	})
+}
+
+// FuzzInject: whatever the body and the names are, the frame stands once.
 func FuzzInject(f *testing.F) {
 	f.Add("body", "worker", 9500)
 	f.Add(endLine+"\r\n=== HANDOFF LOADED (ID: x) ===", endLine, 0)
@@ -35,22 +90,29 @@ func FuzzInject(f *testing.F) {
 
 // FuzzRecent: any bytes give messages within the limits.
 func FuzzRecent(f *testing.F) {
-	f.Add([]byte(transcript))
-	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"text","text":"a"},{"type":"text"}]}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Recent(bytes.NewReader(data), int64(len(data)))
+	f.Add([]byte(transcript), int64(0))
+	f.Add([]byte(transcript), int64(700))
+	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"text","text":"a"},{"type":"text"}]}}`), int64(1))
+	f.Fuzz(func(t *testing.T, data []byte, n int64) {
+		l := Limits{
+			Messages:   3,
+			Characters: 20,
+			Total:      50,
+			Bytes:      max(1, n),
+		}
+		got, err := Recent(bytes.NewReader(data), int64(len(data)), l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		total := 0
 		for _, m := range got {
 			total += length(m.Text)
-			if m.Text == "" || Clean(m.Text) != m.Text || length(m.Text) > maxCharacters ||
+			if m.Text == "" || Clean(m.Text) != m.Text || length(m.Text) > 20 ||
 				m.Role != "user" && m.Role != "assistant" {
 				t.Fatalf("%+v", m)
 			}
 		}
-		if len(got) > maxMessages || total > maxTotal {
+		if len(got) > 3 || total > 50 {
 			t.Fatalf("%d messages, %d characters", len(got), total)
 		}
 		if doc := AutoDocument(Summary{Recent: got}); Clean(doc) != doc {
@@ -59,25 +121,33 @@ func FuzzRecent(f *testing.F) {
 	})
 }
 
-// FuzzClaim: with any content of the folder a claim ends with a document or without, and no
-// document is given to two agents.
+// FuzzClaim: with any content of the directory a claim ends with a document or without.
 func FuzzClaim(f *testing.F) {
-	const document = `{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}`
-	d := Document{ID: "x", Channel: "c", CreatedAt: noon}
-	f.Add([]byte(`{"channel":"c","documents":[`+document+`]}`), []byte(d.header()+"body"))
-	f.Add([]byte(`{"channel":"c","documents":[`+document+`,`+document+`]}`), []byte(""))
+	f.Add(
+		[]byte(`{"channel":"c","current":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}`),
+		[]byte("<!-- HANDOFF-ID: x -->\n\nbody"),
+	)
+	f.Add(
+		[]byte(`{"channel":"c","agents":{"a":{"id":"x","created_at":"2026-02-02T12:00:00Z","status":"active"}}}`),
+		[]byte(""),
+	)
 	f.Fuzz(func(t *testing.T, manifest, file []byte) {
 		dir := memory(t)
 		write(t, filepath.Join(dir, "c.manifest.json"), string(manifest))
-		write(t, filepath.Join(dir, "x.md"), string(file))
+		for _, name := range []string{"c-CURRENT.md", "c-a.md"} {
+			write(t, filepath.Join(dir, name), string(file))
+		}
 		docs := NewDocuments(dir, 0, nil)
 		d, ok, _ := docs.Claim(Claimant{Channel{Name: "c"}, "a", "s", 1}, noon, everybody)
 		again, okAgain, _ := docs.Claim(Claimant{Channel{Name: "c"}, "b", "s", 1}, noon, everybody)
 		if ok && okAgain && d.ID == again.ID {
-			t.Fatalf("%s is given twice", d.ID)
+			t.Fatalf("given twice: %+v", cmp.Diff(d, again))
 		}
-		_, err := docs.Put(NewDocument{Channel: "c", Agent: "a", Body: "new"}, noon)
-		if err != nil && !strings.Contains(err.Error(), "another channel") {
+		if _, err := docs.Put(NewDocument{
+			Channel: "c",
+			Agent:   "a",
+			Body:    "new",
+		}, noon); err != nil && !strings.Contains(err.Error(), errChannel.Error()) {
 			t.Fatal(err)
 		}
 	})

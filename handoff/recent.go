@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,25 +21,40 @@ type Message struct {
 	At   time.Time // zero where the record does not say
 }
 
-// Limits of what is read of a transcript and what is kept of it. Characters are UTF-16
-// units, as the client counts them.
+// Limits bound what is read of a transcript and what is kept of it. A limit of 0 is its
+// default. Characters are UTF-16 units, as the client counts them.
+type Limits struct {
+	Messages   int   // the newest, 20
+	Characters int   // of one message, 600
+	Total      int   // characters of all, 7 000: fits into what a hook may say
+	Bytes      int64 // read from the end of the transcript at most, 16 MiB
+}
+
 const (
-	maxMessages   = 20   // the newest
-	maxCharacters = 600  // of one message
-	maxTotal      = 7000 // characters of all: fits into what a hook may say
-	maxBytes      = 16 << 20
-	// firstBytes are read first. More are only when they hold no message, as after a large
-	// tool result.
+	defaultMessages   = 20
+	defaultCharacters = 600
+	defaultTotal      = 7000
+	defaultBytes      = 16 << 20
+	// firstBytes are read first. More are only when they hold no message, as when a large
+	// tool result stands at the end.
 	firstBytes = 1 << 20
 )
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		cmp.Or(l.Messages, defaultMessages), cmp.Or(l.Characters, defaultCharacters),
+		cmp.Or(l.Total, defaultTotal), cmp.Or(l.Bytes, defaultBytes),
+	}
+}
 
 // Recent reads the newest messages of user and agent from the end of a transcript of size
 // bytes, oldest first. Tool calls and their results, subagents, commands, summaries and
 // what the client says by itself are left out. Lines that are no records are skipped, so
 // the only error is that of reading.
-func Recent(r io.ReaderAt, size int64) ([]Message, error) {
+func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
+	l = l.orDefault()
 	for n := int64(firstBytes); ; n *= 4 {
-		from := max(0, size-min(n, maxBytes))
+		from := max(0, size-min(n, l.Bytes))
 		tail := make([]byte, size-from)
 		got, err := r.ReadAt(tail, from)
 		if err != nil && !errors.Is(err, io.EOF) { // EOF: it has shrunk meanwhile
@@ -48,7 +64,7 @@ func Recent(r io.ReaderAt, size int64) ([]Message, error) {
 		if from > 0 { // most likely in the middle of a line
 			_, tail, _ = bytes.Cut(tail, []byte("\n"))
 		}
-		if found := newest(messagesIn(tail)); len(found) > 0 || from == 0 || n >= maxBytes {
+		if found := l.newest(messagesIn(tail)); len(found) > 0 || from == 0 || n >= l.Bytes {
 			return found, nil
 		}
 	}
@@ -146,13 +162,13 @@ func prompted(text string) bool {
 	}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }
 
-// newest returns the last messages, as many as the limits allow.
-func newest(all []Message) []Message {
+// newest returns as many of the last messages as the limits allow.
+func (l Limits) newest(all []Message) []Message {
 	from := len(all)
-	room := maxTotal
-	for from > 0 && len(all)-from < maxMessages {
+	room := l.Total
+	for from > 0 && len(all)-from < l.Messages {
 		m := &all[from-1]
-		m.Text = hook.Clip(m.Text, maxCharacters)
+		m.Text = hook.Clip(m.Text, l.Characters)
 		if room -= length(m.Text); room < 0 {
 			break
 		}

@@ -67,7 +67,7 @@ func (a *App) keep(
 				ID:      r.Document,
 				Channel: r.Channel,
 				Path:    r.Path,
-				File:    o.Documents.File(r.Document),
+				Body:    string(f.Content),
 			}, r.Written, nil
 		}
 		n.Body = string(f.Content)
@@ -77,10 +77,6 @@ func (a *App) keep(
 	return doc, written, err
 }
 
-// errNotPlain means that a document has no name that may be typed.
-var errNotPlain = errors.New("its name has characters with a meaning in a shell, and so has handoff.directory; " +
-	"write the document under a plain name")
-
 // documentReason is the word for a document that cannot be handed over.
 func documentReason(err error) string {
 	e, ok := errors.AsType[*handoff.FileError](err)
@@ -89,7 +85,7 @@ func documentReason(err error) string {
 		return rotation.ReasonFileGone
 	case ok:
 		return "file_" + string(e.Reason)
-	case errors.Is(err, errNotPlain):
+	case errors.Is(err, handoff.ErrNotPlain):
 		return rotation.ReasonNotPlain
 	}
 	return "document_not_stored"
@@ -108,7 +104,7 @@ func recentOf(from source, n *handoff.NewDocument, now time.Time) (string, error
 	}
 	var recent []handoff.Message
 	if err == nil {
-		recent, err = handoff.Recent(f, info.Size())
+		recent, err = handoff.Recent(f, info.Size(), handoff.Limits{})
 	}
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
@@ -147,10 +143,7 @@ func (c *core) prepare(r rotation.Rotation) {
 			in.Read = doc.File
 		}
 		if err == nil && r.Way != rotation.WayRestart && !alerts.Plain(in.Read) { // it is typed
-			in.Plain = doc.File
-			if !alerts.Plain(in.Plain) {
-				err = errNotPlain
-			}
+			in.Plain, err = a.handoffs().Documents.Plain(string(in.ID), doc.Body, now)
 		}
 		if err != nil {
 			a.log.Warn("the document of a handoff is not fit", "agent", r.Agent, "id", r.ID, "err", err)
@@ -176,6 +169,9 @@ func (c *core) leave(r rotation.Rotation) {
 		return nil
 	})
 }
+
+// sweepEffect removes old copies of documents under plain names.
+type sweepEffect struct{}
 
 // fitWithin is how long a file may take to be looked at while its agent waits.
 const fitWithin = 3 * time.Second
@@ -340,6 +336,16 @@ func (a *App) free(ctx context.Context, owner string) (free bool) {
 		free = owner != "" && (!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
 	})
 	return err == nil && free
+}
+
+// sweep removes old copies of documents under plain names.
+func (a *App) sweep(context.Context) func(*core, time.Time) {
+	if docs := a.handoffs().Documents; docs != nil {
+		if err := docs.SweepPlain(time.Now()); err != nil {
+			a.log.Debug("old copies of documents cannot be removed", "err", err)
+		}
+	}
+	return nil
 }
 
 // readDocument marks a document as read when the transcript shows it.

@@ -153,6 +153,9 @@ func (c *core) resumeHandoffs() {
 			c.order(r)
 		}
 	}
+	if !c.dryRun {
+		c.effect(c.app.sweep)
+	}
 	heard := map[alerts.AgentID]rotation.Rotation{}
 	for _, r := range c.rotations.All() { // the oldest first
 		if r.State == rotation.Confirmed {

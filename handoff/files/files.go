@@ -17,6 +17,9 @@ import (
 	"time"
 )
 
+// ErrIrregular means that a name is not that of a regular file.
+var ErrIrregular = errors.New("it is not a regular file")
+
 // ErrDamaged means that a file is not one that this program has written.
 var ErrDamaged = errors.New("not a valid file")
 

@@ -1,0 +1,86 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Fields returns the fields of a struct by their names in JSON.
+func Fields(v any) (names []string, values []reflect.Value) {
+	for field, value := range reflect.ValueOf(v).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names = append(names, name)
+			values = append(values, value)
+		}
+	}
+	return names, values
+}
+
+// Decode reads a JSON object into the struct to which v points and returns the members
+// that the struct lacks. Unlike encoding/json it needs exact names. A member of the wrong
+// type leaves its field zero and makes an error. Without an object rest is nil.
+func Decode(data []byte, v any) (rest map[string]json.RawMessage, err error) {
+	if err := json.Unmarshal(data, &rest); err != nil {
+		return nil, err
+	}
+	if rest == nil {
+		return nil, errors.New("null is not an object")
+	}
+	names, values := Fields(v)
+	for i, name := range names {
+		raw, ok := rest[name]
+		if !ok {
+			continue
+		}
+		delete(rest, name)
+		if wrong := json.Unmarshal(raw, values[i].Addr().Interface()); wrong != nil {
+			values[i].SetZero()
+			err = fmt.Errorf("%s: %w", name, wrong)
+		}
+	}
+	return rest, err
+}
+
+// Encode writes a struct as JSON and adds the members that Decode has returned. It does
+// not escape <, > and &: people read these files.
+func Encode(v any, rest map[string]json.RawMessage) ([]byte, error) {
+	data, err := marshal(v)
+	if err != nil || len(rest) == 0 {
+		return data, err
+	}
+	data = data[:len(data)-1]
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		key, err := marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(data) > 1 {
+			data = append(data, ',')
+		}
+		data = slices.Concat(data, key, []byte{':'}, rest[name])
+	}
+	return append(data, '}'), nil
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// Indent returns JSON as people read it.
+func Indent(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, data, "", "  ")
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}

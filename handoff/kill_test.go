@@ -1,0 +1,154 @@
+package handoff
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// putChild puts a document and kills itself before the nth step, or says how many there
+// were.
+func putChild(args []string) error {
+	last, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	d := NewDocuments(args[0], 0, nil)
+	n := 0
+	d.step = func(string) {
+		if n++; n == last {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	_, err = d.Put(NewDocument{
+		Channel:    web,
+		Agent:      "worker",
+		SessionID:  sessionOf("worker"),
+		WorkingDir: "/home/dev/web",
+		Executed:   true,
+		Body:       "new",
+	}, noon)
+	fmt.Println(n)
+	return err
+}
+
+// TestKillPut kills a process before each step of a Put. What is found then is the old
+// document or the new one, whole, and never a damaged manifest.
+func TestKillPut(t *testing.T) {
+	steps := 0
+	out, err := childCommand(t, "put", newShelf(t).dir, "0").Output()
+	noError(t, err)
+	_, err = fmt.Sscan(string(out), &steps)
+	noError(t, err)
+	if steps < 8 {
+		t.Fatalf("only %d steps", steps)
+	}
+	heard := map[string]int{}
+	for n := 1; n <= steps; n++ {
+		s := newShelf(t)
+		old := s.put("worker", "old", noon)
+		cmd := childCommand(t, "put", s.dir, strconv.Itoa(n))
+		cmd.Stderr = io.Discard
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() >= 0 {
+			t.Fatalf("step %d: the child ended by itself: %v", n, err)
+		}
+		d, ok := s.claimFree("worker", noon, nobody)
+		if !ok || d.Body != "old" && d.Body != "new" || (d.Body == "old") != (d.ID == old.ID) {
+			t.Fatalf("step %d: heard %+v, %v", n, d, ok)
+		}
+		heard[d.Body]++
+		last, ok, err := s.Last(web, "worker", noon)
+		if err != nil || ok != (d.Body == "new") || ok && last.Body != "new" {
+			t.Errorf("step %d: the last is %+v, %v, %v", n, last, ok, err)
+		}
+		if current, ok, err := s.Current(web, noon); !ok || err != nil || current.ID != d.ID || current.Body != d.Body {
+			t.Errorf("step %d: current is %+v, %v, %v", n, current, ok, err)
+		}
+		s.put("worker", "after", noon)
+		s.gets("worker", "after", noon)
+		s.onlyKnown(n)
+		if s.log.Len() > 0 {
+			t.Errorf("step %d: %s", n, s.log)
+		}
+	}
+	if heard["old"] == 0 || heard["new"] == 0 {
+		t.Errorf("heard %v in %d steps", heard, steps)
+	}
+	t.Logf("%d steps: %v", steps, heard)
+}
+
+// onlyKnown wants nothing to be left over.
+func (s *shelf) onlyKnown(step int) {
+	s.t.Helper()
+	list, err := os.ReadDir(s.dir)
+	noError(s.t, err)
+	known := map[string]bool{
+		lockFile:                    true,
+		web + ".manifest.json":      true,
+		web + "-CURRENT.md":         true,
+		web + "-worker.md":          true,
+		web + "-worker~executed.md": true,
+	}
+	var others []string
+	for _, e := range list {
+		if !known[e.Name()] {
+			others = append(others, e.Name())
+		}
+	}
+	if diff := cmp.Diff([]string(nil), others); diff != "" {
+		s.t.Errorf("step %d: left over (-want +got):\n%s", step, diff)
+	}
+}
+
+// TestMovedFolder: the folder is the one that was opened, wherever it goes meanwhile.
+func TestMovedFolder(t *testing.T) {
+	s := newShelf(t)
+	s.put("worker", "old", noon)
+	moved := s.dir + " moved"
+	s.step = func(step string) {
+		if step == "write manifest" {
+			noError(t, os.Rename(s.dir, moved))
+		}
+	}
+	s.put("worker", "new", noon)
+	s.step = nil
+	noError(t, os.Rename(moved, s.dir))
+	s.gets("worker", "new", noon)
+}
+
+// TestNotStored: what cannot be stored changes nothing.
+func TestNotStored(t *testing.T) {
+	s := newShelf(t)
+	s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "old"}, noon)
+	before := s.read(web + ".manifest.json")
+	s.step = func(step string) {
+		if step == "rename manifest" {
+			noError(t, os.Remove(s.path("."+web+".manifest.json.tmp")))
+		}
+	}
+	d, err := s.Put(NewDocument{
+		Channel:  web,
+		Agent:    "worker",
+		Executed: true,
+		Body:     "new",
+	}, noon)
+	if err == nil || d.ID != "" {
+		t.Errorf("stored %+v", d)
+	}
+	if _, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, nobody); err == nil {
+		t.Error("claimed, and nobody will know")
+	}
+	s.step = nil
+	if diff := cmp.Diff(before, s.read(web+".manifest.json")); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	s.onlyKnown(0)
+	s.gets("worker", "old", noon)
+	s.last("worker", "old", noon)
+}
