@@ -116,51 +116,38 @@ func full() (*api.Session, *curve.History) {
 func TestRow(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
-	known, past := full()
-	estimate, _ := full()
-	estimate.ContextSource = "estimate"
-	estimate.ThresholdTokens = nil
-	estimate.CrossCheck = "agrees"
-	estimate.Forecast = nil
-	estimate.PressureLevel = ""
-	estimate.State = "waiting"
-	estimate.WaitingFor = "permission prompt"
-	estimate.Enabled = false
-	estimate.Storming = true
-	beyond, _ := full()
-	beyond.Subagents.Active = 3
-	beyond.Subagents.MaxContext = 84_000
-	beyond.TokensUsed = new(int64(230_000))
-	beyond.Forecast.Replies = &api.Range{}
-	beyond.IsCompacting = true
-	beyond.CrossCheck = "lagging"
-
+	_, past := full()
 	var b strings.Builder
 	for _, c := range []struct {
-		name    string
-		session *api.Session
-		past    *curve.History
+		name string
+		base string // full or empty
+		text string // what differs, in JSON
+		past *curve.History
 	}{
-		{"all is known", known, past},
-		{"little is known", &api.Session{
-			ID:      "x",
-			Name:    "x",
-			State:   "quiet",
-			Enabled: true,
-		}, &curve.History{}},
-		{"unknown since a compaction", &api.Session{
-			ID:              "y",
-			Name:            "y",
-			WindowTokens:    200_000,
-			ThresholdTokens: new(int64(150_000)),
-			State:           "idle",
-			Enabled:         true,
-		},
+		{"all is known", "full", `{}`, past},
+		{"little is known", "", `{"id": "x", "name": "x", "state": "quiet", "enabled": true}`, &curve.History{}},
+		{"unknown since a compaction", "", `{"id": "y", "name": "y", "window_tokens": 200000,
+			"compaction_threshold_tokens": 150000, "state": "idle", "enabled": true}`,
 			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
-		{"an estimate", estimate, &curve.History{Points: past.Points[:1]}},
-		{"more than the window holds", beyond, past},
+		{"an estimate", "full", `{"context_source": "estimate", "compaction_threshold_tokens": null,
+			"cross_check": "agrees", "forecast": null, "pressure_level": "", "state": "waiting",
+			"waiting_for": "permission prompt", "enabled": false}`, &curve.History{Points: past.Points[:1]}},
+		{"more than the window holds", "full", `{"tokens_used": 230000, "is_compacting": true, "cross_check": "lagging",
+			"forecast": {"replies": {"low": 0, "likely": 0, "high": 0}}}`, past},
 	} {
-		html, err := p.draw("row", row{c.session, "", sparkOf(c.session, c.past)})
+		session := &api.Session{}
+		if c.base == "full" {
+			session, _ = full()
+		}
+		if err := json.Unmarshal([]byte(c.text), session); err != nil {
+			t.Fatal(err)
+		}
+		session.Storming = c.name == "an estimate"
+		if session.IsCompacting {
+			session.Subagents.Active = 3
+			session.Subagents.MaxContext = 84_000
+		}
+		html, err := p.draw("row", row{session, "", sparkOf(session, c.past)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,27 +309,16 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%s is not in %s", want, p.policy)
 		}
 	}
-	for _, part := range []string{
-		"default-src 'none'",
-		"connect-src 'self'",
-		"frame-ancestors 'none'",
-		"base-uri 'none'",
-		"form-action 'none'",
-	} {
-		if !strings.Contains(p.policy, part) {
-			t.Errorf("%s lacks %s", p.policy, part)
+	for part := range strings.FieldsSeq("default-src frame-ancestors base-uri form-action") {
+		if !strings.Contains(p.policy, part+" 'none'") {
+			t.Errorf("%s lacks %s 'none'", p.policy, part)
 		}
 	}
+	if !strings.Contains(p.policy, "connect-src 'self'") {
+		t.Errorf("%s lets it connect elsewhere", p.policy)
+	}
 	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(b.String(), "")
-	for _, odd := range []string{
-		" style=",
-		" onclick=",
-		"javascript:",
-		"https://",
-		"//cdn",
-		"<link rel=\"stylesheet",
-		"@import",
-	} {
+	for odd := range strings.FieldsSeq("style= onclick= javascript: https:// //cdn rel=\"stylesheet @import") {
 		if strings.Contains(html, odd) {
 			t.Errorf("the page has %q", odd)
 		}
