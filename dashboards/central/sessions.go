@@ -76,7 +76,8 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 		}
 		for _, p := range trends[k] {
 			if plausible("context_ratio", p.Share) {
-				all.Curves[s.ID], s.Trend = append(all.Curves[s.ID], p), append(s.Trend, p.Share)
+				all.Curves[s.ID] = append(all.Curves[s.ID], p)
+				s.Trend = append(s.Trend, p.Share)
 			}
 		}
 		s.conclude()
@@ -147,17 +148,12 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	n := int64(v)
 	switch name {
 	case "info":
-		s.SessionID, s.Project, s.Model = label(labels, "session_id"), label(labels, "project"), label(labels, "model")
-		s.Client, s.Version, s.WindowSource = label(
-			labels,
-			"client",
-		), label(
-			labels,
-			"version",
-		), label(
-			labels,
-			"window_source",
-		)
+		s.SessionID = label(labels, "session_id")
+		s.Project = label(labels, "project")
+		s.Model = label(labels, "model")
+		s.Client = label(labels, "client")
+		s.Version = label(labels, "version")
+		s.WindowSource = label(labels, "window_source")
 		s.Provider = s.Client
 	case "active":
 		s.IsActive = v > 0
@@ -168,7 +164,8 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	case "compacting":
 		s.IsCompacting = v > 0
 	case "compaction_threshold_tokens":
-		s.ThresholdTokens, s.ThresholdSource = &n, label(labels, "source")
+		s.ThresholdTokens = &n
+		s.ThresholdSource = label(labels, "source")
 	case "context_tokens":
 		s.TokensUsed = &n
 	case "context_window_tokens":
@@ -180,7 +177,8 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	case "drift_tokens":
 		s.DriftTokens = &n
 	case "forecast_replies":
-		s.forecast().Replies, s.likely = &api.Range{}, &v
+		s.forecast().Replies = &api.Range{}
+		s.likely = &v
 	case "forecast_replies_low":
 		s.low = v
 	case "forecast_replies_high":
@@ -248,7 +246,8 @@ func (s *session) conclude() {
 			s.ClearedTokens,
 			*s.ThresholdTokens,
 		); p != alerts.PressureUnknown {
-			s.Pressure, s.PressureLevel = &ratio, p.String()
+			s.Pressure = &ratio
+			s.PressureLevel = p.String()
 		}
 	}
 }

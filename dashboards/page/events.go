@@ -127,7 +127,8 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) er
 	if now.headAt > s.since || s.since == 0 {
 		news.Head = now.html
 	}
-	keys, same := make(map[string]bool, len(now.rows)), len(now.rows) == len(s.keys)
+	keys := make(map[string]bool, len(now.rows))
+	same := len(now.rows) == len(s.keys)
 	for _, d := range now.rows {
 		keys[d.data.Key] = true
 		same = same && s.keys[d.data.Key]
@@ -156,7 +157,8 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) er
 			}); err != nil {
 				return err
 			}
-			news.Head, news.Rows = "", news.Rows[rowsAtOnce:]
+			news.Head = ""
+			news.Rows = news.Rows[rowsAtOnce:]
 		}
 		if err := s.send("state", news); err != nil {
 			return err

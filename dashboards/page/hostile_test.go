@@ -20,7 +20,13 @@ func hostile() []string {
 	return []string{
 		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "' onmouseover='alert(1)", "</style><svg/onload=alert(1)>",
 		"javascript:alert(1)", "{{.}}", "\u202egpj.exe\u202c", "a\u200bb\u2066c\u2069", "\x00\x01\x1b[31m", "\xff\xfe\xc0", "\u2028\u2029\r\n\t",
-		strings.Repeat("long ", 20_000), strings.Repeat("\U0001F4A9", 5_000), "&lt;b&gt; &amp;", "<!--", "]]>", "`${alert(1)}`", "שלום", "",
+		strings.Repeat(
+			"long ",
+			20_000,
+		), strings.Repeat(
+			"\U0001F4A9",
+			5_000,
+		), "&lt;b&gt; &amp;", "<!--", "]]>", "`${alert(1)}`", "שלום", "",
 	}
 }
 

@@ -375,7 +375,12 @@ func (h *Hub) drawRow(x *wire.Agent, old *drawn) (d *drawn, same bool, err error
 		history: history,
 		version: x.Version,
 	}
-	d.html = sync.OnceValues(func() (string, error) { return h.page.draw("row", row{d.session, h.view, sparkOf(d.session, history)}) })
+	d.html = sync.OnceValues(func() (string, error) {
+		return h.page.draw(
+			"row",
+			row{d.session, h.view, sparkOf(d.session, history)},
+		)
+	})
 	if old == nil || x.History != nil || d.data != old.data {
 		return d, false, nil
 	}

@@ -72,7 +72,10 @@ func WriteReport(w io.Writer, r *Report) error {
 		"Errors":   errorsOf(forecasts),
 		"Ranges":   rangesOf(forecasts),
 		"Each":     sticksOf(r.Boundaries, r.Zone),
-		"Files":    slices.DeleteFunc(slices.Clone(r.RereadFiles), func(f report.RereadFile) bool { return f.Name == "" }),
+		"Files": slices.DeleteFunc(
+			slices.Clone(r.RereadFiles),
+			func(f report.RereadFile) bool { return f.Name == "" },
+		),
 	})
 	if err != nil {
 		return fmt.Errorf("draw the report: %w", err)

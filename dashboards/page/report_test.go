@@ -41,7 +41,18 @@ func TestReport(t *testing.T) {
 				Costs: report.Costs{Compactions: report.Cost{Count: 2, Reads: 4, Rereads: 1}},
 			}},
 			Pre: report.Distribution{
-				Histogram: []report.Bin{{From: 150_000, To: 160_000, Count: 1}, {From: 160_000, To: 170_000}, {From: 170_000, To: 180_000, Count: 3}},
+				Histogram: []report.Bin{{
+					From:  150_000,
+					To:    160_000,
+					Count: 1,
+				}, {
+					From: 160_000,
+					To:   170_000,
+				}, {
+					From:  170_000,
+					To:    180_000,
+					Count: 3,
+				}},
 			},
 			Boundaries: []report.Boundary{
 				{At: time.Unix(1_700_000_600, 0), Kind: "handoff"},

@@ -70,7 +70,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		if last = c.from; c.to < len(points) || blank {
 			d.Earlier += line
 		} else {
-			d.Now, d.Area = line, line+"V98H"+x(c.from)+"Z"
+			d.Now = line
+			d.Area = line + "V98H" + x(c.from) + "Z"
 		}
 	}
 	if blank {

@@ -216,7 +216,13 @@ func TestActs(t *testing.T) {
 		{openPage, "web", nil, note{
 			"no browser can be started here; 'sm open web' prints the address", true,
 		}, "POST /open"},
-		{readHandoffs, "web", nil, handedOver{"agent-web", &handed{handoffs, documents}}, "GET /handoffs GET /documents"},
+		{
+			readHandoffs,
+			"web",
+			nil,
+			handedOver{"agent-web", &handed{handoffs, documents}},
+			"GET /handoffs GET /documents",
+		},
 	} {
 		t.Run(fmt.Sprint(c.does, c.agent), func(t *testing.T) {
 			d, in := newActor(t)

@@ -41,7 +41,10 @@ func TestForecastTexts(t *testing.T) {
 		18: "≈ 40, 25–70",
 		19: "≈ 40, 25–70; 12 min",
 	} {
-		if got := ansi.Strip(repliesCell(place{Session: &api.Session{Forecast: parsed(all)}, width: width})); got != want {
+		if got := ansi.Strip(repliesCell(place{
+			Session: &api.Session{Forecast: parsed(all)},
+			width:   width,
+		})); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
 	}

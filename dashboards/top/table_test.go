@@ -47,7 +47,12 @@ func TestTableIDs(t *testing.T) {
 	for _, names := range [][4]string{ // id, label, name, title
 		{"12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"},
 		{"abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"},
-		{"abcdef01-23bb-4111-8111-111111111111", "the-agent-that-mends-the-build", "the-agent-that-mends-the-build", ""},
+		{
+			"abcdef01-23bb-4111-8111-111111111111",
+			"the-agent-that-mends-the-build",
+			"the-agent-that-mends-the-build",
+			"",
+		},
 		{"99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"},
 		{"88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""},
 		{"short", "", "", "No label and a short id"},

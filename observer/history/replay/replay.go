@@ -81,8 +81,10 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 			return nil, err
 		}
 		engine.Restore(alerts.State{Learned: learned})
-		p := player{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, cycle: 1}
-		p.project = c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
+		p := player{cycle: 1}
+		p.session.Session = cmp.Or(c.Session.ID, c.Name)
+		p.session.Path = c.Cursor.Path
+		p.session.Project = c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 		p.play(engine, events)
 		all = append(all, p.events...)
 		learned = engine.Snapshot().Learned
@@ -95,10 +97,10 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 
 // A player gives the events of one session to an engine, and keeps what the engine does.
 type player struct {
-	session, path, project string
-	events                 []Event
-	now                    time.Time
-	cycle                  int // the present one
+	session Event // without what happened
+	events  []Event
+	now     time.Time
+	cycle   int // the present one
 }
 
 // play gives the events to the engine, and the time that passes between them.
@@ -118,47 +120,50 @@ func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 			tick(ev.At)
 		}
 		before := p.cycle
-		if p.note(engine, engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {
-			p.quiet(&ev)
+		p.note(engine, engine.Step(ev))
+		if ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {
+			// It opened no cycle and had no notice before it: a fork writes the
+			// compactions that it has copied after newer records.
+			p.compacted(ev.At, p.cycle, ev.Trigger, ev.PreTokens, false)
 		}
 	}
 }
 
-// quiet notes a compaction that opened no cycle and had no notice before it: a fork writes the compactions that it has
-// copied after newer records.
-func (p *player) quiet(ev *alerts.Event) {
-	p.events = append(p.events, Event{
-		Session:   p.session,
-		Path:      p.path,
-		Project:   p.project,
-		At:        recorded(ev.At),
-		Event:     "compaction",
-		Cycle:     p.cycle,
-		Trigger:   ev.Trigger.String(),
-		PreTokens: ev.PreTokens,
-		Warned:    new(false),
-	})
+func (p *player) add(event string, at time.Time, cycle int) *Event {
+	e := p.session
+	e.Event = event
+	e.At = recorded(at)
+	e.Cycle = cycle
+	p.events = append(p.events, e)
+	return &p.events[len(p.events)-1]
+}
+
+func (p *player) compacted(at time.Time, cycle int, trigger alerts.Trigger, tokens int64, warned bool) {
+	e := p.add("compaction", at, cycle)
+	e.Trigger = trigger.String()
+	e.PreTokens = tokens
+	e.Warned = &warned
 }
 
 func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 	for _, action := range actions {
-		t := Event{Session: p.session, Path: p.path, Project: p.project}
 		switch x := action.(type) {
 		case alerts.Say:
+			e := p.add("notice", x.At, x.Key.Cycle)
 			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self && v.Threshold > 0 {
-				t.Threshold, t.ThresholdSource = v.Threshold, v.ThresholdSource.String()
+				e.Threshold = v.Threshold
+				e.ThresholdSource = v.ThresholdSource.String()
 			}
-			t.At, t.Event, t.Cycle, t.Kind = recorded(x.At), "notice", x.Key.Cycle, x.Key.Kind.String()
-			t.To, t.Mode, t.Text = x.To.Role.String(), x.Mode.String(), x.Text
+			e.Kind = x.Key.Kind.String()
+			e.To = x.To.Role.String()
+			e.Mode = x.Mode.String()
+			e.Text = x.Text
 		case alerts.Opened:
-			if p.cycle = x.Cycle; x.Cause != alerts.CauseCompaction {
-				continue
+			p.cycle = x.Cycle
+			if x.Cause == alerts.CauseCompaction {
+				p.compacted(x.At, x.Cycle-1, x.Trigger, x.PreTokens, x.Warned)
 			}
-			t.At, t.Event, t.Cycle, t.Trigger, t.PreTokens, t.Warned = recorded(x.At), "compaction", x.Cycle-1, x.Trigger.String(), x.PreTokens, &x.Warned
-		default:
-			continue
 		}
-		p.events = append(p.events, t)
 	}
 }
 

@@ -73,7 +73,8 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 	for line := range bytes.Lines(content) {
 		var e transcript.Entry
 		if fresh, _ := fold.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e); fresh {
-			e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls, e.Model = nil, nil, nil, nil, nil, nil, bytes.Clone(e.Model)
+			e.Calls = nil
+			e.Model = bytes.Clone(e.Model)
 			c.Entries = append(c.Entries, e)
 		}
 		c.Cursor.Offset += int64(len(line))

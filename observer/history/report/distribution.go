@@ -39,7 +39,8 @@ func DistributionOf(figures []int64, unknown int, width int64) Distribution {
 	slices.Sort(figures)
 	d.Min = &figures[0]
 	d.Max = &figures[len(figures)-1]
-	d.P10, d.P90 = new(history.NearestRank(figures, 0.1)), new(history.NearestRank(figures, 0.9))
+	d.P10 = new(history.NearestRank(figures, 0.1))
+	d.P90 = new(history.NearestRank(figures, 0.9))
 	d.Median = new(history.Median(figures))
 	d.Histogram = binsOf(figures, width)
 	return d

@@ -114,7 +114,8 @@ func (f *forecasts) figures() []Forecast {
 		if x.Forecasts > 0 {
 			slices.Sort(f.errors[q])
 			slices.Sort(f.widths[q])
-			x.Error, x.Width = new(history.Median(f.errors[q])), new(history.Median(f.widths[q]))
+			x.Error = new(history.Median(f.errors[q]))
+			x.Width = new(history.Median(f.widths[q]))
 			x.Within = new(float64(f.within[q]) / float64(x.Forecasts))
 		}
 		all = append(all, x)

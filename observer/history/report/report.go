@@ -43,7 +43,8 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := s.report(views)
-	r.Strange, r.Forecast = h.Strange, forecasts.figures()
+	r.Strange = h.Strange
+	r.Forecast = forecasts.figures()
 	projects := make(map[string]string, len(views))
 	for i := range views {
 		projects[views[i].Agent] = views[i].Project

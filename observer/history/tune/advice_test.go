@@ -29,8 +29,10 @@ func TestAdvise(t *testing.T) {
 		var chosen, current Candidate
 		var d Difference
 		var want Advice
-		a, ca := &chosen.thresholds, &chosen.Checking
-		b, cb := &current.thresholds, &current.Checking
+		a := &chosen.thresholds
+		ca := &chosen.Checking
+		b := &current.thresholds
+		cb := &current.Checking
 		_, err := fmt.Sscanf(line, "%d %d %d %g, %d %d %d %g, %g %g %s",
 			&a.WarningPercentage, &a.CriticalPercentage, &ca.Compactions, &ca.Coverage,
 			&b.WarningPercentage, &b.CriticalPercentage, &cb.Compactions, &cb.Coverage,
