@@ -152,7 +152,13 @@ func TestTopScreens(t *testing.T) {
 		}},
 		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
-		for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {
+		sizes := [][2]int{{60, 20}, {80, 24}, {200, 50}}
+		switch c.name {
+		case "list", "detail", "message", "money", "central", "handoffs":
+		default: // wide, the other views differ in nothing that these do not show
+			sizes = sizes[:2]
+		}
+		for _, size := range sizes {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {
 				var screens [2]string
