@@ -83,9 +83,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 		return nil, err
 	}
 	asked := &askedDocuments{ctx: cmd.Context(), client: client}
-	_, err = asked.List(time.Now())
-	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) ||
-		is && older.Code == http.StatusNotFound {
+	if _, err := asked.List(time.Now()); errors.Is(err, api.ErrNoObserver) {
 		env.say("no observer answers for its documents; these are the files in %s", dir)
 		return files, nil
 	}

@@ -88,14 +88,14 @@ func (o Options) Install(ctx context.Context) error {
 	}
 	e := in.editor(doc)
 	p := in.plugin()
-	guard := in.Guard || !in.NoGuard && (e.guarded() || p.guarded(e))
+	guard := in.Guard || !in.NoGuard && (e.guarded() || p.guarded())
 
 	// There are always either hooks in the settings or those of the plugin: what is
 	// replaced goes last, as an event that comes twice does less harm than one that
 	// is missed.
 	c := change{done: "installed: new sessions report to the observer"}
 	if in.Plugin {
-		files, err := p.files(e, guard)
+		files, err := p.files(guard)
 		if err != nil {
 			return err
 		}

@@ -45,34 +45,38 @@ func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
 	return path, d.At("extraKnownMarketplaces", deploy.Marketplace) != nil
 }
 
-// files returns the files of the marketplace, with hooks as e would install them.
-func (p *plugin) files(e *Editor, guard bool) (map[string][]byte, error) {
+// editor returns an editor of the plugin's hooks.
+func (p *plugin) editor(text []byte) (*Editor, error) {
+	doc, err := jsonedit.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the plugin's hooks: %w; build sm again", err)
+	}
+	return p.in.editor(doc), nil
+}
+
+// files returns the files of the marketplace, with hooks for this installation.
+func (p *plugin) files(guard bool) (map[string][]byte, error) {
 	all, err := filesIn(deploy.Plugin())
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin: %w; build sm again", err)
 	}
-	doc, err := jsonedit.Parse(all[deploy.PluginHooks])
+	e, err := p.editor(all[deploy.PluginHooks])
 	if err != nil {
-		return nil, fmt.Errorf("read the plugin's hooks: %w; build sm again", err)
+		return nil, err
 	}
-	hooks := *e
-	hooks.Doc = doc
-	hooks.installHooks(guard)
-	all[deploy.PluginHooks] = hooks.Doc.Bytes
+	e.installHooks(guard)
+	all[deploy.PluginHooks] = e.Doc.Bytes
 	return all, nil
 }
 
 // guarded reports whether the marketplace has the guard's hook.
-func (p *plugin) guarded(e *Editor) bool {
+func (p *plugin) guarded() bool {
 	text, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(deploy.PluginHooks)))
 	if err != nil {
 		return false
 	}
-	hooks := *e
-	if hooks.Doc, err = jsonedit.Parse(text); err != nil {
-		return false
-	}
-	return hooks.guarded()
+	e, err := p.editor(text)
+	return err == nil && e.guarded()
 }
 
 // holds reports whether the folder has just these files.
@@ -146,23 +150,23 @@ func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string
 		if err := last.do(); err != nil {
 			return err
 		}
-		if err := os.Remove(filepath.Join(p.dir, pluginUnfinished)); err != nil {
-			return fmt.Errorf("finish the plugin: %w; check the folder's owner and mode", err)
-		}
-		return nil
+		return os.Remove(filepath.Join(p.dir, pluginUnfinished)) // its error has the path
 	}}
 	// The client copies a plugin when it installs it, and keeps the copy while the
 	// version is the same. An older one goes as late as possible: without it events
-	// are missed.
-	var gone []step
+	// are missed. Without its marketplace a plugin may go, so ours goes before.
+	steps := []step{write}
+	other := known && place != p.dir
+	if !other {
+		steps = append(steps, add)
+	}
 	if installed {
-		gone = append(gone, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
+		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
-	if known && place != p.dir { // without its marketplace a plugin may go, so ours goes before
-		gone = append(gone, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
-		return append(append([]step{write}, gone...), add, install)
+	if other {
+		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace), add)
 	}
-	return append(append([]step{write, add}, gone...), install)
+	return append(steps, install)
 }
 
 // uninstall returns the steps to remove the plugin, none without one.
