@@ -36,7 +36,7 @@ func TestEnqueue(t *testing.T) {
 			"m1",
 			"hello",
 		); placed || err == nil ||
-			!strings.Contains(err.Error(), "its queue is not known") {
+			!strings.Contains(err.Error(), "its queue is unknown") {
 			t.Errorf("%s: %t, %v", name, placed, err)
 		}
 	}
