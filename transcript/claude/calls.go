@@ -27,7 +27,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	var kind, id, name, of jsonwalk.Text
 	var on targets
 	size := int64(0)
-	for key, value, in := w.Object(jsonwalk.Text{}); in; key, value, in = w.Member() {
+	for key, value := range w.Members(jsonwalk.Text{}) {
 		switch string(key) {
 		case "type":
 			kind = w.Str(value)
@@ -41,8 +41,6 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 			of = w.Str(value)
 		case "content":
 			size = jsonwalk.Size(&w.Walker, value)
-		default:
-			w.Str(value)
 		}
 	}
 	switch string(w.Decode(kind)) {
@@ -63,7 +61,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 // input reads what a tool was asked.
 func (w *walker) input(value jsonwalk.Text, on *targets) {
 	*on = targets{}
-	for key, value, in := w.Object(value); in; key, value, in = w.Member() {
+	for key, value := range w.Members(value) {
 		value = w.Str(value)
 		switch string(key) {
 		case "file_path":

@@ -239,7 +239,7 @@ func prompt(content []byte) (body []byte) {
 // block reads one block of a content array, and returns the text of a text block.
 func block(w *walker) jsonwalk.Text {
 	var kind, t jsonwalk.Text
-	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch value = w.Str(value); string(name) {
 		case "type":
 			kind = value
@@ -257,7 +257,7 @@ func block(w *walker) jsonwalk.Text {
 // say nothing.
 func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 	w.said = jsonwalk.Span{}
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			kind = w.Str(value)
@@ -265,8 +265,6 @@ func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 			if w.said = w.Span(value); !value.None() {
 				w.said = jsonwalk.Span{From: int(value.From) - 1, To: int(value.To) + 1}
 			}
-		default:
-			w.Str(value)
 		}
 	}
 	return kind

@@ -34,7 +34,7 @@ func (c clearing) tokens() int64 {
 
 func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
 	c.reported = value.None() && w.Peek() == '{'
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "client_cut_tool_uses":
 			c.cut = w.Figure(value)
@@ -45,8 +45,6 @@ func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
 			c.measured = w.IsTrue(value)
 		case "applied_edits":
 			c.edits, c.edited = w.edits(value)
-		default:
-			w.Str(value)
 		}
 	}
 	return c
@@ -58,14 +56,12 @@ func (w *walker) edits(value jsonwalk.Text) (any bool, tokens int64) {
 	for in := w.Enter(value, '['); in && w.Next(']'); {
 		var kind jsonwalk.Text
 		var cleared int64
-		for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+		for name, value := range w.Members(jsonwalk.Text{}) {
 			switch string(name) {
 			case "type":
 				kind = w.Str(value)
 			case "cleared_input_tokens":
 				cleared = w.Figure(value)
-			default:
-				w.Str(value)
 			}
 		}
 		if string(w.Decode(kind)) == "clear_tool_uses_20250919" {

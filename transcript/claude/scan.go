@@ -83,7 +83,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 // read walks over the top level of a record. What e holds as plain values is
 // stored at once, the rest in r.
 func (r *record) read(w *walker, e *transcript.Entry) {
-	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
 			r.kind = w.Str(value)
@@ -139,19 +139,15 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.continued = w.Str(value)
 		case "explicit":
 			r.explicit = w.IsTrue(value)
-		default:
-			w.Str(value)
 		}
 	}
 }
 
 // turnIndex returns the number of the turn that a position names, 0 for none.
 func (w *walker) turnIndex(value jsonwalk.Text) (turn int64) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		if string(name) == "turnIndex" {
 			turn = w.Figure(value)
-		} else {
-			w.Str(value)
 		}
 	}
 	return turn
@@ -168,7 +164,7 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	r.prompt = false
 	r.stop = jsonwalk.Text{}
 	r.clearing = clearing{}
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "id":
 			r.id = w.Str(value)
@@ -182,8 +178,6 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 			r.stop = w.Str(value)
 		case "context_management":
 			r.clearing = w.clearing(value)
-		default:
-			w.Str(value)
 		}
 	}
 }
@@ -220,7 +214,7 @@ func (r *record) compact(w *walker, value jsonwalk.Text) {
 	r.duration = 0
 	r.instantly = false
 	r.precomputed = false
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "trigger":
 			r.trigger = w.Str(value)
@@ -235,8 +229,6 @@ func (r *record) compact(w *walker, value jsonwalk.Text) {
 			r.segment = w.Only(value, "anchorUuid")
 		case "preservedMessages":
 			r.preserved = w.Only(value, "anchorUuid")
-		default:
-			w.Str(value)
 		}
 	}
 }

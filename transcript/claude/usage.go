@@ -28,7 +28,7 @@ func (c counts) usage() transcript.Usage {
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
 	var c counts
 	var calls iterations
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		if string(name) == "iterations" {
 			calls = w.iterations(value)
 		} else {
@@ -56,10 +56,7 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 		c.output = w.Figure(value)
 	case "cache_creation":
 		var short, long int64
-		for in := w.Enter(value, '{'); in; {
-			if name, value, in = w.Member(); !in {
-				break
-			}
+		for name, value := range w.Members(value) {
 			switch string(name) {
 			case "ephemeral_5m_input_tokens":
 				short = w.Figure(value)
@@ -67,16 +64,13 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 				long = w.Figure(value)
 			default:
 				w.unknown.Add(transcript.UnknownUsage, name)
-				w.Str(value)
 			}
 		}
 		c.nested = short + long
 	case "service_tier", "inference_geo", "server_tool_use", "speed", "output_tokens_details",
 		"fallback_credit":
-		w.Str(value)
 	default:
 		w.unknown.Add(transcript.UnknownUsage, name)
-		w.Str(value)
 	}
 }
 
@@ -107,7 +101,7 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 // number that is not negative.
 func (w *walker) call() (c counts, kind jsonwalk.Text, whole bool) {
 	var input, output, creation, read bool
-	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
 			kind = w.Str(value)

@@ -138,7 +138,7 @@ func (w *walker) scan(line []byte, r *record) error {
 }
 
 func (w *walker) line(f *fields) {
-	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
 			f.kind = w.Str(value)
@@ -150,14 +150,12 @@ func (w *walker) line(f *fields) {
 		case "payload":
 			f.payload = payload{}
 			w.payload(value, &f.payload)
-		default:
-			w.Str(value)
 		}
 	}
 }
 
 func (w *walker) payload(value jsonwalk.Text, p *payload) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			p.kind = w.Str(value)
@@ -223,8 +221,6 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 			p.action = w.Span(value)
 		case "output":
 			p.output = jsonwalk.Size(&w.Walker, value)
-		default:
-			w.Str(value)
 		}
 	}
 }
@@ -237,7 +233,7 @@ func (w *walker) object(value jsonwalk.Text) bool {
 }
 
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "input_tokens":
 			u.input = w.Figure(value)
@@ -250,10 +246,8 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 		case "total_tokens":
 			u.total = w.Figure(value)
 		case "reasoning_output_tokens":
-			w.Str(value)
 		default:
 			w.unknown.Add(transcript.UnknownUsage, name)
-			w.Str(value)
 		}
 	}
 	return u
@@ -261,7 +255,7 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 
 func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
 	known = value.None() && w.Peek() == '{'
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "last_token_usage":
 			i.last = w.usage(value)
@@ -269,8 +263,6 @@ func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
 			i.sum = w.usage(value)
 		case "model_context_window":
 			i.window = w.Figure(value)
-		default:
-			w.Str(value)
 		}
 	}
 	return i, known
@@ -281,14 +273,12 @@ func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
 func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
 	var found [2]limit
 	var minutes [2]int64
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "primary":
 			found[0], minutes[0] = w.limit(value)
 		case "secondary":
 			found[1], minutes[1] = w.limit(value)
-		default:
-			w.Str(value)
 		}
 	}
 	for i, l := range found {
@@ -303,7 +293,7 @@ func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
 }
 
 func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "used_percent":
 			l.used = w.Real(value)
@@ -311,8 +301,6 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 			minutes = w.Figure(value)
 		case "resets_at":
 			l.resets = w.Real(value)
-		default:
-			w.Str(value)
 		}
 	}
 	return l, minutes
@@ -320,7 +308,7 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 
 // item reads the kind of an item, and the place of its action.
 func (w *walker) item(value jsonwalk.Text) (i item) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			i.kind = w.Str(value)
@@ -334,8 +322,6 @@ func (w *walker) item(value jsonwalk.Text) (i item) {
 			i.changes = w.Span(value)
 		case "aggregated_output":
 			i.output = jsonwalk.Size(&w.Walker, value)
-		default:
-			w.Str(value)
 		}
 	}
 	return i

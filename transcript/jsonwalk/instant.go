@@ -47,6 +47,9 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 
 // Instant reads a timestamp in any form of RFC 3339; 0 when it is none.
 func (t Text) Instant(line []byte) transcript.Instant {
+	if t.None() {
+		return 0
+	}
 	at, err := time.Parse(time.RFC3339Nano, string(t.Bytes(line)))
 	if err != nil {
 		return 0

@@ -17,6 +17,7 @@ package jsonwalk
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"math"
 )
 
@@ -259,9 +260,25 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	return false
 }
 
-// Object enters a member's value if it is an object, and returns its first member as Member does the others:
-//
-//	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+// Members steps through the members of a value if it is an object, as Member does. What
+// the loop does not read of them is skipped.
+func (w *Walker) Members(value Text) iter.Seq2[[]byte, Text] {
+	return func(yield func([]byte, Text) bool) { w.members(value, yield) } // small enough to take no memory
+}
+
+func (w *Walker) members(value Text, yield func([]byte, Text) bool) {
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+		at := w.i
+		if !yield(name, value) {
+			return
+		}
+		if value.None() && w.i == at {
+			w.Skip()
+		}
+	}
+}
+
+// Object enters a member's value if it is an object, and returns its first member as Member does the others.
 func (w *Walker) Object(value Text) (name []byte, first Text, ok bool) {
 	if !w.Enter(value, '{') {
 		return nil, Text{}, false
@@ -388,7 +405,7 @@ func digits(w *Walker) (n int) {
 
 // Only reads one string of an object and skips the rest.
 func (w *Walker) Only(value Text, wanted string) (t Text) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	for name, value := range w.Members(value) {
 		if value = w.Str(value); string(name) == wanted {
 			t = value
 		}

@@ -24,7 +24,7 @@ func members(data []byte, f func(key string, value []byte)) error {
 	var w jsonwalk.Walker
 	w.Begin(data)
 	err := jsonwalk.Record(&w, func() {
-		for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+		for name, value := range w.Members(jsonwalk.Text{}) {
 			if value.None() {
 				f(string(name), w.Span(value).Bytes(data))
 			} else {
