@@ -101,7 +101,8 @@ func TestDenied(t *testing.T) {
 }
 
 // TestDeniedWhileLive guards against nxadm/tail, which ends the process when a stat
-// fails, and whose tracker serves no tail any more when one of them is gone.
+// fails, and none of whose tails gets events any more when one of them is gone: the
+// lookers then read all files.
 func TestDeniedWhileLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -146,7 +147,6 @@ func TestDeniedWhileLive(t *testing.T) {
 			return
 		}
 		r.idle(youth + 100*time.Millisecond)
-		// From here on lines come through tails alone, or a second later.
 		for _, path := range []string{file, good} {
 			var slow int
 			for n := range 10 {
@@ -158,7 +158,7 @@ func TestDeniedWhileLive(t *testing.T) {
 				}
 			}
 			if slow > 2 {
-				t.Errorf("%d of 10 lines came late: the tail is deaf", slow)
+				t.Errorf("%d of 10 lines came late", slow)
 			}
 		}
 		// The file once a round, and the folder if it was searched meanwhile.

@@ -5,14 +5,13 @@
 // client's transcripts; roots of several clients are followed side by side.
 //
 // A file that is not written is parked: a cursor in memory, without goroutine and
-// descriptor. A recently written file is live: nxadm/tail wakes for each of its
-// lines, and a stat each second finds what tail misses (appends while it starts, a
-// rename over the file, rewriting in place, a lost or overflowing inotify). Live
-// files beyond a number have no tail: a few goroutines read them after inotify or a
-// stat. When a line of megabytes comes, the tail is interrupted, as it takes several
-// times the memory. Catch-up, waking and healing use one read loop, which reads a
-// file from its beginning, because the state that recognizes repeated records is not
-// kept for parked files.
+// descriptor. A recently written file is live: a few goroutines, the lookers, read what
+// is new in it when inotify or a stat each second shows that it was written. Some live
+// files have a tail of nxadm/tail besides, which delivers lines as they are written; what
+// a tail misses, a look finds. When a line of megabytes comes, the tail is ended, as it
+// takes several times the memory. Catch-up, waking and healing use one read loop, which
+// reads a file from its beginning, because the state that recognizes repeated records is
+// not kept for parked files.
 //
 // The last change of a file has the totals of exactly the complete lines before its
 // cursor, and the context after one more line that only lacks its newline. A line is
@@ -26,6 +25,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -91,23 +91,12 @@ type Options struct {
 }
 
 func (o *Options) defaults() {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&o.ActiveFor, 10*time.Minute)
-	def(&o.Check, time.Second)
-	def(&o.Rescan, 30*time.Second)
-	if o.Live <= 0 {
-		o.Live = 1000
-	}
-	if o.Tails <= 0 {
-		o.Tails = 64
-	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.ActiveFor = cmp.Or(o.ActiveFor, 10*time.Minute)
+	o.Check = cmp.Or(o.Check, time.Second)
+	o.Rescan = cmp.Or(o.Rescan, 30*time.Second)
+	o.Live = cmp.Or(o.Live, 1000)
+	o.Tails = cmp.Or(o.Tails, 64)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	if o.Stats == nil {
 		o.Stats = &Stats{}
 	}

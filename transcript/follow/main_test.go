@@ -20,7 +20,6 @@ func tracker() []goleak.Option {
 		goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"),
 		// A tail that gave up, as those of the tests of denied files do, can leave that tracker
 		// waiting for good, and with it each goroutine that asks it to watch or to leave a file.
-		// The checks of each second do the work then, which is what the tests see.
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.watch"),
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.remove"),
 	}
