@@ -44,7 +44,14 @@ func TestCases(t *testing.T) {
 		}
 		s := f.Session
 		context, known := s.Context()
-		fmt.Fprintf(&got, "= context %d (%t), cleared %d, peak %d; compactions", context, known, s.Reading.Cleared, s.Peak)
+		fmt.Fprintf(
+			&got,
+			"= context %d (%t), cleared %d, peak %d; compactions",
+			context,
+			known,
+			s.Reading.Cleared,
+			s.Peak,
+		)
 		for trigger, n := range s.Compactions {
 			fmt.Fprintf(&got, " %s %d", transcript.Trigger(trigger), n)
 		}

@@ -28,7 +28,11 @@ func stories(t *testing.T) (all []told) {
 	t.Helper()
 	var shapes []byte
 	for _, pattern := range []string{"*", "shapes/s0[34]*", "shapes/s0[89]*", "shapes/s1[0-7]*"} {
-		shapes = slices.Concat(shapes, read(t, "../claude/testdata/"+pattern+".jsonl"), []byte("not JSON\n\n \t \n[1]\n"))
+		shapes = slices.Concat(
+			shapes,
+			read(t, "../claude/testdata/"+pattern+".jsonl"),
+			[]byte("not JSON\n\n \t \n[1]\n"),
+		)
 	}
 	all = append(all, told{
 		name:   "claude",
