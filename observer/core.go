@@ -8,7 +8,6 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
-	"sm/observer/catchup"
 	"sm/observer/fleet"
 	"sm/observer/levels"
 	"sm/observer/metrics"
@@ -32,7 +31,7 @@ type core struct {
 	edits     *atomic.Uint64 // grows with whatever the page may have to show
 
 	caughtUp bool
-	early    catchup.Queue
+	early    fleet.Arrivals
 	// held has updates from signals received during catch-up. They are applied when
 	// it ends, after the history.
 	held []fleet.Update

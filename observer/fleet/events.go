@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"slices"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -89,7 +90,8 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
 		ev := t.reading(t.id, s, t.a, s.Reading)
-		ev.History, ev.Cycle = history, 1+s.Total()
+		ev.History = history
+		ev.Cycle = 1 + s.Total()
 		t.emit(ev)
 	}
 }
@@ -109,19 +111,18 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		t.emit(t.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
-		for i := range t.mine {
-			if m := &t.mine[i]; m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At {
-				m.At = e.At
-				t.compaction(&t.mine, i, false)
-				return
-			}
+		i := slices.IndexFunc(t.mine, func(m transcript.Compaction) bool {
+			return m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At
+		})
+		if i >= 0 {
+			t.mine[i].At = e.At
+			t.compaction(&t.mine, i, false)
+			return
 		}
 		// Particulars belong to the cycle that the compaction has opened, not to one that another compaction of this change opens.
-		for i := range t.known {
-			if k := &t.known[i]; k.Was != 0 && k.Own == e.UUID {
-				t.compaction(&t.known, i, false)
-				return
-			}
+		i = slices.IndexFunc(t.known, func(k transcript.Compaction) bool { return k.Was != 0 && k.Own == e.UUID })
+		if i >= 0 {
+			t.compaction(&t.known, i, false)
 		}
 		return
 	case transcript.KindTurnStart:
@@ -146,7 +147,7 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	if now := t.newest; now != 0 && e.At > now+skew {
 		e.At = now
 	}
-	*list = append((*list)[:i:i], (*list)[i+1:]...)
+	*list = slices.Delete(*list, i, i+1)
 	s := &t.seen
 	if s.Model == "" {
 		s = &t.x.Session

@@ -114,14 +114,14 @@ func (f *Fleet) share(x *file) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}
 	s := &x.Session
-	switch s.ID {
-	case x.Name:
+	if s.ID == x.Name {
 		s.ID = x.Name
-	default:
+	} else {
 		s.ID = f.intern(s.ID)
 	}
-	x.Parent = f.intern(x.Parent)
-	s.Model, s.Version, s.CWD = f.intern(s.Model), f.intern(s.Version), f.intern(s.CWD)
+	for _, text := range []*string{&x.Parent, &s.Model, &s.Version, &s.CWD} {
+		*text = f.intern(*text)
+	}
 }
 
 // intern forgets all when it knows too many: then it serves badly, whatever the
@@ -173,15 +173,12 @@ func (f *Fleet) giveRecord(x *file) {
 	if x.sub {
 		return
 	}
-	if s.record == nil {
-		name := s.key
-		if !s.uuid {
-			name = cmp.Or(x.Session.ID, x.Name)
-		}
-		s.record = f.record(s.key, name)
+	name := s.key
+	if !s.uuid {
+		name = cmp.Or(x.Session.ID, x.Name)
 	}
-	if s.record.Seen.IsZero() && x.Session.Active != 0 {
-		s.record.Seen = x.Session.Active.Time()
+	if rec := f.record(s.key, name); rec.Seen.IsZero() && x.Session.Active != 0 {
+		rec.Seen = x.Session.Active.Time()
 		f.changed.record(s.key)
 	}
 }
@@ -240,23 +237,18 @@ func (f *Fleet) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
 	label := name
 	for ; n < len(name); n += 4 {
-		if label = name[:n]; !f.given(label) {
+		if label = name[:n]; !f.labels[label] {
 			break
 		}
 	}
 	if n >= len(name) {
 		label = name
 	}
-	for i := 2; f.given(label); i++ {
+	for i := 2; f.labels[label]; i++ {
 		label = name + "-" + strconv.Itoa(i)
 	}
-	f.labels[label] = struct{}{}
+	f.labels[label] = true
 	return label
-}
-
-func (f *Fleet) given(label string) bool {
-	_, given := f.labels[label]
-	return given
 }
 
 // labelLength is how much of an id names its owner in metrics.

@@ -49,7 +49,7 @@ type Fleet struct {
 
 	files    map[string]*file    // by path
 	sessions map[string]*session // by key, all that were ever seen
-	labels   map[string]struct{} // all that were ever assigned
+	labels   map[string]bool     // all that were ever assigned
 	shared   map[string]string   // strings that many sessions have in common
 
 	agents  map[string]*agent  // by id, those with more than a transcript
@@ -85,7 +85,7 @@ func New(o Options, s Stored) *Fleet {
 		changed:   changes{next: 1, items: map[item]uint64{}},
 		files:     map[string]*file{},
 		sessions:  map[string]*session{},
-		labels:    map[string]struct{}{},
+		labels:    map[string]bool{},
 		shared:    map[string]string{},
 		agents:    map[string]*agent{},
 		clients:   map[string]Client{},
@@ -105,7 +105,7 @@ func New(o Options, s Stored) *Fleet {
 			f.running[p] = a.ID
 		}
 		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
-		f.labels[a.Label] = struct{}{}
+		f.labels[a.Label] = true
 	}
 	if !s.Settled {
 		f.counters = tally.Counters{}.Clone()
@@ -117,7 +117,7 @@ func New(o Options, s Stored) *Fleet {
 	}
 	for _, rec := range s.Records {
 		f.session(rec.SessionID).record = &rec
-		f.labels[rec.Label] = struct{}{}
+		f.labels[rec.Label] = true
 		if rec.PID != 0 {
 			f.holders[Process{rec.PID, rec.ProcStart}] = rec.SessionID
 		}

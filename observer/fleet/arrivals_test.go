@@ -1,4 +1,4 @@
-package catchup
+package fleet
 
 import (
 	"testing"
@@ -21,7 +21,7 @@ func TestCatchUp(t *testing.T) {
 	copied := func(c *transcript.Change) { c.Compactions = []transcript.Compaction{{Key: 1, Copied: true}} }
 	plain := func(*transcript.Change) {}
 	grown := func(c *transcript.Change) { c.Whole = false }
-	var u Queue
+	var u Arrivals
 	var got []string
 	take := func(c transcript.Change) {
 		name := c.Cursor.Path
