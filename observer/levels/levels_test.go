@@ -45,19 +45,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestWriteFails: what went wrong with a level file comes with its path.
-func TestWriteFails(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(dir, "a", "ok::"); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v", err)
-	}
-}
-
 // TestWriteReplaces checks that a reader of the old file keeps the old line, and
 // that a link in the place of the file is replaced and not followed.
 func TestWriteReplaces(t *testing.T) {
