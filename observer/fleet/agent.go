@@ -14,7 +14,7 @@ import (
 )
 
 // agentOf is the id of the agent that a session belongs to, and whether it is the agent's present session: a session that
-// the agent has left says nothing about it.
+// the agent has left does not describe it.
 func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	if s.record == nil {
 		return s.key, true
@@ -158,7 +158,7 @@ func (f *Fleet) same(a, other *agent) bool {
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
 		return false
 	}
-	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
+	unheard := a.PID == 0 && a.Pane == "" // it was registered, without a signal so far
 	ended := !f.alive(other.PID, other.Start)
 	return unheard || ended || other.PID == 0 || other.process() == a.process() ||
 		other.inPane(a.Tmux, a.Server, a.Pane)
@@ -262,7 +262,7 @@ func (f *Fleet) ClientVersion(session string) string {
 	return version
 }
 
-// resolve says whose hook or report it is, and what of its origin is that agent's own.
+// resolve returns the agent of a hook or report, and the part of its origin that is the agent's own.
 // An agent that names itself, or its pane, may yet be another: what an agent starts
 // inherits its environment.
 func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
@@ -377,7 +377,7 @@ type Agent struct {
 	// Registered agents were made known by name, not by a signal.
 	Registered bool
 	// Host is the agent that has started this one's client, which has inherited its
-	// environment: what it says of itself there is the host's.
+	// environment: the name and parent there are the host's.
 	Host string
 	// Project is the directory in which its client was started.
 	Project string
@@ -391,8 +391,8 @@ type Agent struct {
 	Start string
 	Runs  bool
 	// Ended is when the client of this session ended, by its last hook or because its
-	// process was found to be gone; 0 for a client that may run. What is heard of the
-	// session later shows that another client has taken it up.
+	// process was found to be gone; 0 for a client that may run. A later signal of the
+	// session shows that another client has taken it up.
 	Ended transcript.Instant
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64

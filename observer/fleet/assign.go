@@ -248,8 +248,8 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 			if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
 				return // an entry from before it went on
 			}
-			// The registry does not lag behind, but says when the client's status changed
-			// last: the session did so after all that was heard of the one before.
+			// The registry does not lag behind, but has the time when the client's status changed
+			// last: the session did so after all signals of the one before.
 			a.Resumed = id
 			before := max(f.lastSign(a), a.Hooked)
 			if before != 0 {

@@ -76,7 +76,7 @@ func (in *Inherited) message(m *transcript.Message, first bool) {
 	*sum = sum.Plus(m.Usage.Minus(m.Was))
 }
 
-// compaction claims a compaction for its session, or finds it to be a copy. It says
+// compaction claims a compaction for its session, or finds it to be a copy. It returns
 // whether it is the session's own, and whether that is new: of an old one more has become
 // known. Room is how many of a change's compactions can be new; the others never count
 // again.

@@ -182,8 +182,8 @@ type Sample struct {
 // lag is how far apart sample and transcript may speak of one reply.
 const lag = transcript.Instant(5 * time.Second)
 
-// compare ties the sample to readings of the transcript, and reports whether that says
-// something new. It speaks of one that was the newest at a time within 5 s of its own.
+// compare ties the sample to readings of the transcript, and reports whether that is
+// new. It belongs to one that was the newest at a time within 5 s of its own.
 func (x *Sample) compare(readings []transcript.Reading) (news bool) {
 	was := *x
 	if x.Tokens == 0 || x.Agrees || x.Back {

@@ -14,8 +14,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// report takes from a report of the status line what it says of the session besides the
-// context. One that is older than another before it, or than the session, says nothing.
+// report takes from a report of the status line what it has of the session besides the
+// context. One that is older than another before it, or than the session, is ignored.
 func (f *Fleet) report(a *agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Spoke || at < a.Since {
 		return

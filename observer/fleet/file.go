@@ -158,7 +158,7 @@ func (f *Fleet) claimOrder() []*file {
 	return order
 }
 
-// Cursors says where reading goes on, by path.
+// Cursors returns where reading goes on, by path.
 func (f *Fleet) Cursors() []transcript.Cursor {
 	cursors := make([]transcript.Cursor, 0, len(f.files))
 	for _, path := range slices.Sorted(maps.Keys(f.files)) {

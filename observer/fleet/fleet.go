@@ -31,9 +31,9 @@ type Options struct {
 	// Alive reports whether a process runs; nil if the system does not show it. An
 	// empty start time matches any.
 	Alive func(pid int, start string) bool
-	// Origin is what the environment of a client's process says of its agent; nil for nothing.
+	// Origin reads the agent from the environment of a client's process; nil for none.
 	Origin func(pid int) hook.Origin
-	// Location says where midnight is; nil for UTC.
+	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location
 }
 

@@ -197,7 +197,7 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 const full = 100
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
-// clients, which the script does not say: it counts only where the percentage says
+// clients, which the script does not show: it counts only where the percentage is
 // the same.
 func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x := Sample{At: now}

@@ -30,7 +30,7 @@ type File struct {
 	// reading of the file began: how far cannot be told, so that nothing of them
 	// counts again.
 	Known []transcript.Key `cbor:",omitempty"`
-	// Title is what the file says of its session's title.
+	// Title is the session's title by the file.
 	Title transcript.Title `cbor:",omitzero"`
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
@@ -65,7 +65,7 @@ type SessionRecord struct {
 	Totals Totals `cbor:",omitzero"`
 }
 
-// Claim says which session a compaction or message belongs to: the one in which it
+// Claim is the session that a compaction or message belongs to: the one in which it
 // first happened. Owner is the key of that session's id, joined with a constant for
 // messages of its subagents' files. A store must not read anything from either.
 type Claim struct{ Key, Owner transcript.Key }
@@ -74,7 +74,7 @@ type Claim struct{ Key, Owner transcript.Key }
 type Stored struct {
 	// Created is when the state directory was made.
 	Created time.Time
-	// Settled says that the history found at the first start has been read to its
+	// Settled means that the history found at the first start has been read to its
 	// end; until then a restart begins anew.
 	Settled  bool
 	Files    []File

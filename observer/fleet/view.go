@@ -365,7 +365,7 @@ type View struct {
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript
-	// Last is when the session was last heard of: by its newest record or a signal of its client, and by the time of its
+	// Last is when the session was last active: by its newest record or a signal of its client, and by the time of its
 	// file once that has grown. A fresh copy of an old transcript has an old one.
 	Last time.Time
 	// Live means that the session's client runs, or had activity within
@@ -386,8 +386,8 @@ type View struct {
 	Bill      *transcript.Bill
 	DearBills int
 
-	// Client is what the client's own registry says of the process that holds the
-	// session; Client.Runs is false when it says nothing.
+	// Client is the entry of the client's own registry for the process that holds the
+	// session; Client.Runs is false without one.
 	Client Client
 
 	// Left means that the agent of this session has gone on to another: it is shown by
