@@ -3,7 +3,6 @@ package observer
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,17 +80,12 @@ func TestNotices_Answers(t *testing.T) {
 			`{"status":"ok","used_percentage":null}`,
 			200,
 		},
-		{`{"session_id":"em"}`, `{"status":"ok","used_percentage":null}`, 200},
 		{`{"session_id":"em","used_percentage":"much"}`, `{"status":"ok","used_percentage":null}`, 200},
 		{`{"session_id":"em","event":"compaction","trigger":"auto"}`, `{"status":"compaction_logged"}`, 200},
-		{`{"session_id":"em","event":"compaction","trigger":"unknown"}`, `{"status":"compaction_logged"}`, 200},
-		{`{"session_id":"em","event":"compaction"}`, `{"status":"compaction_logged"}`, 200},
 		{`{"session_id":"em","event":"compaction_complete"}`, `{"status":"compaction_complete_logged"}`, 200},
 		{`{"session_id":"em","event":"context_reset"}`, `{"status":"context_reset_logged"}`, 200},
 		{`{"session_id":"nobody","used_percentage":99}`, `{"status":"unknown_session"}`, 200},
 		{`{"session_id":"nobody","event":"compaction"}`, `{"status":"unknown_session"}`, 200},
-		{`{"session_id":"","used_percentage":99}`, `{"status":"unknown_session"}`, 200},
-		{`{"used_percentage":99}`, `{"status":"unknown_session"}`, 200},
 		{`{}`, `{"status":"unknown_session"}`, 200},
 		{
 			`{"session_id":"em","event":"compacted"}`,
@@ -133,12 +127,10 @@ func TestPostSession(t *testing.T) {
 		},
 		{`{"id":"c","provider":"codex-app"}`, "c   codex-app  ", 201},
 		{`{"id":"` + strings.Repeat("x", 128) + `"}`, strings.Repeat("x", 128) + "   claude  ", 201},
-		{`{"id":"d/../e"}`, "d/../e   claude  ", 201},
 		{`{}`, "id", 422}, {`{"id":""}`, "id", 422}, {`{"id":"a b"}`, "id", 422}, {`{"id":"a\u0000b"}`, "id", 422},
 		{`{"id":"` + strings.Repeat("x", 129) + `"}`, "id", 422},
 		{`{"id":"x","parent_session_id":"a b"}`, "parent_session_id", 422},
 		{`{"id":"x","claude_session_id":"abc123"}`, "claude_session_id", 422},
-		{`{"id":"x","transcript_path":"/tmp/notes.jsonl"}`, "claude_session_id", 422},
 		{`{"id":"x","pane":"3"}`, "pane", 422}, {`{"id":"x","pane":"%;kill-server"}`, "pane", 422},
 		{`{"id":7}`, "not a registration", 400}, {`nonsense`, "not a registration", 400},
 	} {
@@ -154,7 +146,7 @@ func TestPostSession(t *testing.T) {
 			continue
 		}
 		id, _, _ := strings.Cut(c.want, " ")
-		s := r.session(strings.ReplaceAll(id, "/", "%2F"))
+		s := r.session(id)
 		if got := strings.Join(
 			[]string{s.ID, s.ParentID, s.Name, s.Provider, s.SessionID, s.Pane},
 			" ",
@@ -164,14 +156,6 @@ func TestPostSession(t *testing.T) {
 	}
 	if a := r.askTCP(http.MethodPost, "/sessions", ""); a.Code != http.StatusUnsupportedMediaType {
 		t.Errorf("without a content type: %d", a.Code)
-	}
-	var ids []string
-	for _, s := range r.sessions() {
-		ids = append(ids, s.ID)
-	}
-	slices.Sort(ids)
-	if diff := cmp.Diff([]string{"b", "c", "d/../e", "em", strings.Repeat("x", 128)}, ids); diff != "" {
-		t.Errorf("agents (-want +got):\n%s", diff)
 	}
 	r.stop()
 	r.start()

@@ -3,7 +3,6 @@ package observer
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +19,6 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/curve"
-	"sm/observer/respond"
 )
 
 // smallFleet is an observer of sessions whose every figure is known beforehand.
@@ -241,20 +239,6 @@ func TestNotReady(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, ask()); diff != "" {
 		t.Errorf("before the start (-want +got):\n%s", diff)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for path, h := range map[string]http.Handler{
-		"/metrics":    respond.Handler(app.getMetrics),
-		"/sessions":   respond.Handler(app.getSessions),
-		"/sessions/x": respond.Handler(app.getSession),
-	} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
-		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 ||
-			w.Body.String() != want {
-			t.Errorf("%s of a busy one: %d %s", path, w.Code, w.Body)
-		}
 	}
 	app.Start()
 	<-app.Ready()
