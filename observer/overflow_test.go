@@ -194,37 +194,3 @@ func (g *guarded) notified() string {
 	}
 	return string(text)
 }
-
-// The flag sticks until fresh activation, over smaller readings,
-// compactions, --resume and restarts of the observer.
-func TestGuard_OverflowSticks(t *testing.T) {
-	t.Parallel()
-	for name, end := range restarts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g := newGuarded(t)
-			g.start()
-			g.activate()
-			g.shows(80)
-			g.refused("full", true)
-			g.shows(10)
-			g.refused("a smaller reading", true)
-			end(g.rig)
-			g.start()
-			g.refused("another observer", true)
-			g.client.PID = 4712
-			g.client.Start = "10"
-			g.refused("a resumed client", true)
-			g.activate()
-			g.refused("a resumed client that activates", true)
-			g.client.SessionID = uuid(2)
-			g.shows(10)
-			g.refused("after a clear", true)
-			g.activate()
-			g.refused("a fresh activation", false)
-			if s := g.state(); s.Overflowed || s.SessionID != "" {
-				t.Errorf("%+v", s)
-			}
-		})
-	}
-}

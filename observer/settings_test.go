@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -48,75 +47,6 @@ func TestApplyRefused(t *testing.T) {
 		`{"text":"more than one","delivery_mode":"urgent"}`,
 	); a.Code != http.StatusAccepted {
 		t.Errorf("the queue takes other messages: %d %s", a.Code, a.Body)
-	}
-}
-
-// TestReload: the answer of the route, the log, and /metrics.
-func TestReload(t *testing.T) {
-	t.Parallel()
-	r := newWatched(t)
-	var read Reloaded
-	var bad error
-	r.o.Reload = func() (Reloaded, error) { return read, bad }
-	r.start()
-	defer r.stop()
-	read = Reloaded{Settings: r.o.Settings, Restart: []string{"listen", "state"}}
-	read.MaxSessions = 7
-	metrics := func() (successful, at float64) {
-		all := r.scrape()
-		return all["sm_config_last_reload_successful"], all["sm_config_last_reload_success_timestamp_seconds"]
-	}
-	ok, started := metrics()
-	if age := time.Since(time.UnixMilli(int64(started * 1000))); ok != 1 || age < 0 || age > patience {
-		t.Errorf("at the start %v, %v ago", ok, age)
-	}
-	if a := r.askTCP(
-		http.MethodPost,
-		"/-/reload",
-		"{}",
-	); a.Code != http.StatusNotFound &&
-		a.Code != http.StatusMethodNotAllowed {
-		t.Errorf("over TCP: %d %s", a.Code, a.Body)
-	}
-	if got := r.app.settings.Load().MaxSessions; got != 500 {
-		t.Errorf("TCP has it reloaded: %d", got)
-	}
-	a := r.ask(http.MethodPost, "/-/reload", "{}")
-	if a.Code != http.StatusOK || a.Body != `{"status":"reloaded"}`+"\n" || r.app.settings.Load().MaxSessions != 7 {
-		t.Errorf("over the socket: %d %s %d", a.Code, a.Body, r.app.settings.Load().MaxSessions)
-	}
-	if log := r.log.String(); !strings.Contains(
-		log,
-		`level=WARN msg="changed keys that need a restart" keys=listen,state`,
-	) {
-		t.Errorf("its log:\n%s", log)
-	}
-	ok, applied := metrics()
-	if ok != 1 || applied < started {
-		t.Errorf("after a reload %v at %v; it was started at %v", ok, applied, started)
-	}
-	bad = errors.New("sm.yaml:3: that is wrong; correct it")
-	if a := r.ask(
-		http.MethodPost,
-		"/-/reload",
-		"{}",
-	); a.Code != http.StatusUnprocessableEntity ||
-		a.Body != `{"error":"sm.yaml:3: that is wrong; correct it"}`+"\n" {
-		t.Errorf("a bad file: %d %s", a.Code, a.Body)
-	}
-	if log := r.log.String(); !strings.Contains(
-		log,
-		`level=ERROR msg="configuration not reloaded: the old one stays in effect" err="sm.yaml:3: that is wrong; correct it"`,
-	) {
-		t.Errorf("its log:\n%s", log)
-	}
-	if ok, at := metrics(); ok != 0 || at != applied {
-		t.Errorf("after a bad file %v at %v, want 0 at %v", ok, at, applied)
-	}
-	bad = nil
-	read.Alerts.Messages.Storm = "{{"
-	if a := r.ask(http.MethodPost, "/-/reload", "{}"); a.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a bad text: %d %s", a.Code, a.Body)
 	}
 }
 
