@@ -52,7 +52,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	for _, l := range n.Observed {
 		c.engine.Learn(l)
 	}
-	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
+	for _, h := range n.Heard { // first: a message that was read is no longer withdrawn
 		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {

@@ -89,8 +89,8 @@ func (c *core) messageOf(m outbox.Message) api.Message {
 const maxCarried = 4
 
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
-// each a line. No shell reads that prompt. What was said of the context that goes, or of
-// handoffs, is no news in the next one.
+// each a line. No shell reads that prompt. Notices about the context that ends, and
+// those about handoffs, do not concern the next one.
 func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	if r.Way != rotation.WayRestart || c.dryRun {
 		return nil
@@ -116,8 +116,8 @@ func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
 	}
 }
 
-// compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent had heard
-// of that in time to hand over.
+// compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent
+// had read a notice about it in time to hand over.
 func (c *core) compacting(agent alerts.AgentID, trigger string) {
 	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"

@@ -38,12 +38,12 @@ func (a *App) loop(ctx context.Context) {
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	litter := litterMany + 1
-	heard := time.Time{} // loading the state leaves some, too
+	changed := time.Time{} // loading the state leaves some, too
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
-				litter, heard = litter+a.apply(c, change), time.Now()
+				litter, changed = litter+a.apply(c, change), time.Now()
 			}
 		case f := <-a.calls:
 			f(c)
@@ -59,10 +59,10 @@ func (a *App) loop(ctx context.Context) {
 		case now := <-store.C:
 			c.pass(now)
 			a.writeLevels(ctx, c)
-			if !w.due(c, now) && now.Sub(heard) < storeEvery {
+			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break
 			}
-			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(heard) > litterAfter {
+			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(changed) > litterAfter {
 				litter = 0
 				a.work.Go(a.releaseMemory)
 			}
@@ -104,7 +104,7 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	}
 }
 
-// saveBatch stores a batch. A dry run stores nothing: what it did not say is said by the next observer.
+// saveBatch stores a batch. A dry run stores nothing: the next observer sends the notices.
 func saveBatch(a *App, b *batch) error {
 	if a.o.DryRun {
 		return nil

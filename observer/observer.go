@@ -255,7 +255,7 @@ func (a *App) fail(err error) {
 	}
 }
 
-// watchLock stops the observer when somebody has removed its lock: another one
+// watchLock stops the observer when its lock has been removed: another one
 // could then take the same state.
 func (a *App) watchLock(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)

@@ -164,7 +164,7 @@ func (c *core) resumeHandoffs() {
 			c.withdraw(r.Channel, r.Document)
 		}
 	}
-	for _, r := range heard { // it may not have come to that; twice is as good as once
+	for _, r := range heard { // it may not have been marked yet; twice is as good as once
 		c.consume(r.Channel, r.Document, r.Next, 0)
 		if s, _ := c.fleet.Location(r.Agent); r.Next != "" && s.Session == r.Next {
 			c.freshen(r, 0, "")
@@ -193,7 +193,7 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 	c.rotate(rotation.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
 }
 
-// handoffRef begins the names of what is said about handoffs.
+// handoffRef begins the names of messages about handoffs.
 const handoffRef = "handoff/"
 
 // notifyAgent puts what a handoff has to say into the agent's queue, once under each name.
@@ -246,7 +246,7 @@ func (c *core) reportFailure(x rotation.Report, now time.Time) {
 	}
 }
 
-// opened takes back what was said of the context that is over, and lets one that was
+// opened takes back messages about the context that is over, and lets one that was
 // compacted hand over again.
 func (c *core) opened(x *alerts.Opened, now time.Time) {
 	if x.Cause == alerts.CauseCompaction {
@@ -262,7 +262,7 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 	}
 }
 
-// lostName ends the name of what is said of a context that may have been cleared.
+// lostName ends the name of the message about a context that may have been cleared.
 const lostName = "/lost"
 
 // unhelpful notifies an agent whose new context is full from the start.

@@ -182,12 +182,12 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 	}
 }
 
-// sayings begin the names of what reminders have said.
+// sayings begins the names of messages from reminders.
 const sayings = "reminder/"
 
 func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
 
-// skip takes back what periodic reminders have said: their agent begins to compact.
+// skip takes back messages of periodic reminders: their agent begins to compact.
 func (c *core) skip(s *alerts.Skip, now time.Time) {
 	for _, id := range s.Reminders {
 		c.engine.Skipped(c.unsay(s.Agent, id, now))

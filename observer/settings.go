@@ -9,33 +9,31 @@ import (
 	"sm/observer/respond"
 )
 
-// Apply lets the observer go on with other settings: all of them between two events of the loop, or, with an error, none.
+// Apply lets the observer go on with other settings: all of them between two events
+// of the loop, or, with an error, none.
 func (a *App) Apply(ctx context.Context, s Settings) error {
-	var refused error
-	if err := a.do(ctx, func(c *core) { refused = a.configure(c, &s) }); err != nil {
-		return err
-	}
-	return refused
-}
-
-func (a *App) configure(c *core, s *Settings) error {
-	poll, err := prepareToPoll(a, s) // first, for it may fail although Check has found nothing: a file has gone since
-	if err != nil {
-		return err
-	}
-	if err := c.configure(s); err != nil {
-		return err
-	}
-	poll()
-	a.settings.Store(s)
-	a.guarded(s)
-	for _, shares := range a.shares {
-		shares.Allow(s.AllowedUIDs)
-	}
-	if a.o.Level != nil {
-		a.o.Level.Set(s.LogLevel)
-	}
-	return nil
+	return a.ask(ctx, func(c *core) error {
+		poll, err := prepareToPoll(
+			a,
+			&s,
+		) // first, for it may fail although Check has found nothing: a file has gone since
+		if err != nil {
+			return err
+		}
+		if err := c.configure(&s); err != nil {
+			return err
+		}
+		poll()
+		a.settings.Store(&s)
+		a.guarded(&s)
+		for _, shares := range a.shares {
+			shares.Allow(s.AllowedUIDs)
+		}
+		if a.o.Level != nil {
+			a.o.Level.Set(s.LogLevel)
+		}
+		return nil
+	})
 }
 
 // Reload reads the configuration with Options.Reload and applies it. The log and

@@ -246,7 +246,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 }
 
 // postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name
-// a session and a kind of notice are said to the agent, unless the engine has said that in
+// a session and a kind of notice become notices for the agent, unless the engine has given them in
 // this episode. Others, and those that are resolved, are taken and change nothing: an answer
 // other than 200 would have them sent again.
 func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
@@ -271,9 +271,9 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
-// alert passes alerts to the engine. said counts those that gave a notice;
+// alert passes alerts to the engine. given counts those that gave a notice;
 // unknown has those of agents that are not known, or not yet.
-func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unknown []alertmanager.Firing) {
+func (c *core) alert(list []alertmanager.Firing, now time.Time) (given int, unknown []alertmanager.Firing) {
 	for _, x := range list {
 		agent, err := c.fleet.Agent(x.Session, true)
 		if err != nil || !c.caughtUp {
@@ -287,14 +287,14 @@ func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unkno
 			Notice: x.Kind,
 		})
 		if slices.ContainsFunc(actions, isSay) {
-			said++
+			given++
 		}
 		c.act(actions, now)
 	}
-	return said, unknown
+	return given, unknown
 }
 
-// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; what is said is stored when it returns.
+// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; notices are stored when it returns.
 func (a *App) takeAlerts(
 	ctx context.Context,
 	list []alertmanager.Firing,

@@ -72,7 +72,7 @@ func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok 
 }
 
 // offerTyped finds what is typed to an agent. Where its hooks work that is a call, whose text
-// the hook asks for: so nothing that somebody wrote can come to a shell that stands where the
+// the hook asks for: so no text of others can come to a shell that stands where the
 // client was a moment ago. Where they do not, what is typed whole is in sm's own words, unless
 // the configuration allows all texts.
 func (c *core) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message, text string, ok bool) {
@@ -129,7 +129,7 @@ func (c *core) answerCall(
 ) (answer hook.Answer, offered outbox.ID) {
 	answer = hook.Answer{Event: hook.UserPromptSubmit, Context: callLater}
 	if !c.caughtUp {
-		return answer, "" // what has been heard is not known yet
+		return answer, "" // which messages were read is not known yet
 	}
 	if m, ok := c.queue.Answer(agent, id, now); ok {
 		c.log.Info(

@@ -169,7 +169,8 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	r.happens("w1", "compaction")
 	id := r.sends("w1", "sequential", "After the compaction.")
 	before := time.Now()
-	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
+	// Less than promptGrace, after which a compaction of a client at its prompt is dismissed.
+	r.until("a look has passed", func() bool { return time.Since(before) > typeEvery+typeEvery/4 })
 	if lines, tries := s.typed(); tries != 0 || r.message(id).Status != "waiting" {
 		t.Fatalf("typed %q while compacting", lines)
 	}

@@ -88,8 +88,8 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 const settleTime = 2 * time.Second
 
 // writeHistory writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
-// it grow would take agents that rest for ones at work. Who sits where is said before, or agents would be called by
-// their sessions; all other hooks would speak of what is over.
+// it grow would take agents that rest for ones at work. Agents are named before, or they would be called by
+// their sessions; all other hooks would be about the past.
 func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
