@@ -147,6 +147,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		t.Errorf("told before the past was known: %+v", v)
 	}
 	app.Start()
+	defer r.stop()
 	<-app.Ready()
 	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 2 || !s.IsCompacting {
 		t.Errorf("afterwards: %+v", s)
