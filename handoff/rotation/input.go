@@ -8,7 +8,7 @@ import (
 
 // Input is an event: [Idle], [Prepared], [Typed], [Answered], [Started], [Heard], [Gone],
 // [First] or [Compacted].
-type Input interface{ input() }
+type Input any
 
 // Idle means that an agent waits at its prompt.
 type Idle struct {
@@ -83,20 +83,9 @@ type First struct {
 	High    bool // above the warning
 }
 
-func (Idle) input()     {}
-func (Prepared) input() {}
-func (Typed) input()    {}
-func (Answered) input() {}
-func (Started) input()  {}
-func (Heard) input()    {}
-func (Gone) input()     {}
-func (First) input()    {}
-
-func (Compacted) input() {}
-
 // Effect is what to do once the state is stored: [Hold], [Prepare], [Clear], [Restart],
 // [Resume], [Finish], [Release], [Report], [Withdraw], [Executed] or [Unhelpful].
-type Effect interface{ effect() }
+type Effect any
 
 // Hold keeps back the messages to an agent, whose context is about to be cleared.
 type Hold struct{ Agent alerts.AgentID }
@@ -143,15 +132,3 @@ type Executed struct{ Rotation Rotation }
 
 // Unhelpful means that a context begun by a rotation is above the warning from its start.
 type Unhelpful struct{ Agent AgentRecord }
-
-func (Hold) effect()      {}
-func (Prepare) effect()   {}
-func (Clear) effect()     {}
-func (Restart) effect()   {}
-func (Resume) effect()    {}
-func (Finish) effect()    {}
-func (Release) effect()   {}
-func (Report) effect()    {}
-func (Withdraw) effect()  {}
-func (Executed) effect()  {}
-func (Unhelpful) effect() {}

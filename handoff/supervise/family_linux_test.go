@@ -3,35 +3,11 @@ package supervise
 import (
 	"os"
 	"os/exec"
-	"runtime"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 )
-
-// headlessVariable makes this binary a process whose first thread has ended.
-const headlessVariable = "SM_TEST_HEADLESS"
-
-// endFirstThread ends the thread that gives the process its number; the others go on.
-func endFirstThread() {
-	for {
-		locked := make(chan struct{})
-		go func() {
-			runtime.LockOSThread() // keeps the thread, so that each goroutine gets another one
-			if unix.Gettid() == os.Getpid() {
-				go close(locked)
-				_, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // does not return
-			}
-			close(locked)
-			select {}
-		}()
-		<-locked
-		time.Sleep(time.Millisecond) // the goroutine that waits may hold the first thread itself
-	}
-}
 
 // eventually waits for something that other processes do.
 func eventually(t *testing.T, what string, done func() bool) {
@@ -62,20 +38,6 @@ func started(t *testing.T, env []string, argv ...string) Process {
 		_ = cmd.Wait()
 	})
 	return Process{cmd.Process.Pid, startOf(cmd.Process.Pid)}
-}
-
-// TestFamilyWithoutFirstThread: a process whose first thread has ended looks like one that has ended, and has its
-// children still.
-func TestFamilyWithoutFirstThread(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := started(t, []string{headlessVariable + "=1", "GOMAXPROCS=2"}, exe)
-	eventually(t, "its first thread ends", func() bool { s, ok := readStat(p.PID); return ok && s.State == "Z" })
-	if !slices.ContainsFunc(family(os.Getpid()), func(c child) bool { return c.Process == p }) {
-		t.Error("it is not in the family, and has not ended")
-	}
 }
 
 // TestChildrenOfEndingClientAreNotDetached: what a client has started becomes ours as it ends. A look at that moment does

@@ -97,20 +97,6 @@ func TestPollBacksOff(t *testing.T) {
 	})
 }
 
-// TestPollInAHurry: an observer that answers at once is not asked all the time.
-func TestPollInAHurry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){nothing(0)}, 100)}
-		polling(t, s, func(p *poller) {
-			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
-			time.Sleep(9500 * time.Millisecond)
-		})
-		if got := len(s.asked); got != 10 {
-			t.Errorf("asked %d times in 9.5 s, want 10", got)
-		}
-	})
-}
-
 func TestPollAsksForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -215,48 +214,6 @@ func TestRefusal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
 				t.Errorf("Refusal = %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
-func TestParseScreen(t *testing.T) {
-	t.Parallel()
-	plain := func(s string) (r Row) {
-		for _, c := range s {
-			r = append(r, Cell{Rune: c})
-		}
-		return r
-	}
-	for _, c := range []struct {
-		name, capture string
-		want          []Row
-	}{
-		{"nothing", "", nil},
-		{"rows", "ab\n\nc", []Row{plain("ab"), nil, plain("c")}},
-		{
-			"attributes go on in the next row",
-			"\x1b[2ma\nb\x1b[22mc\n",
-			[]Row{{{'a', true, false}}, {{'b', true, false}, {'c', false, false}}},
-		},
-		{"a cursor that was cut off", "a\x1b[7m\n", []Row{{{'a', false, false}, {' ', false, true}}}},
-		{"no cursor", "\x1b[7ma\n\x1b[0mb\n", []Row{{{'a', false, true}}, plain("b")}},
-		{
-			"colours are no attributes",
-			"\x1b[38;5;2ma\x1b[48;2;7;2;7mb\x1b[58;5;7;2mc\n",
-			[]Row{{{'a', false, false}, {'b', false, false}, {'c', true, false}}},
-		},
-		{
-			"links, other sequences, shifts",
-			"\x1b]8;;http://x\x1b\\a\x1b]8;;\x1b\\\x0eq\x0f\x1b[3Kb\n",
-			[]Row{plain("aqb")},
-		},
-		{"cut sequences", "a\x1b[3", []Row{plain("a")}},
-		{"escape at the end", "a\x1b", []Row{plain("a")}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, ParseScreen(c.capture, Cursor{}).Rows); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -114,42 +114,6 @@ func TestTypeWaitsForHumans(t *testing.T) {
 			end:   []string{"show idle"},
 			want:  ReasonDialog,
 		},
-		{
-			name:  "rewind",
-			begin: []string{"show rewind"},
-			end:   []string{"show idle"},
-			want:  ReasonMenu,
-		},
-		{
-			name:  "vim",
-			begin: []string{"show vim"},
-			end:   []string{"show idle"},
-			want:  ReasonVim,
-		},
-		{
-			name:  "agents",
-			begin: []string{"show agents"},
-			end:   []string{"show idle"},
-			want:  ReasonMenu,
-		},
-		{
-			name:  "another's box",
-			begin: []string{"ghost Message @web…"},
-			end:   []string{"ghost "},
-			want:  ReasonMenu,
-		},
-		{
-			name:  "shell mode",
-			begin: []string{"show shell"},
-			end:   []string{"show idle"},
-			want:  ReasonShellMode,
-		},
-		{
-			name:  "blank",
-			begin: []string{"show blank"},
-			end:   []string{"show idle"},
-			want:  ReasonNoBox,
-		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()

@@ -10,42 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"sm/handoff/proc"
 )
-
-func TestParseState(t *testing.T) {
-	t.Parallel()
-	const line = "4711 %3 4712 00 01 00 00 = 100 24 2 20 /dev/pts/3"
-	want := State{
-		Pane:   Pane{"/s", 4711, "%3"},
-		PID:    4712,
-		TTY:    "/dev/pts/3",
-		InMode: true,
-		Width:  100,
-		Height: 24,
-		Cursor: Cursor{2, 20},
-	}
-	got, err := parseState("/s", line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("parseState (-want +got):\n%s", diff)
-	}
-	for _, line := range []string{
-		"",
-		" ",
-		"4711   0 0 0 0 =     ",
-		strings.Replace(line, "%3", "", 1),
-		strings.Replace(line, "4712", "x", 1),
-	} {
-		if got, err := parseState("/s", line); err == nil {
-			t.Errorf("parseState(%q) = %+v", line, got)
-		}
-	}
-}
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
@@ -106,26 +73,6 @@ func TestVerify(t *testing.T) {
 	}
 	a.untouched()
 	r.noBuffers()
-}
-
-// A client in another terminal than the pane's, though it descends from the pane.
-func TestVerifyTerminal(t *testing.T) {
-	t.Parallel()
-	newIdleRig(t, Options{}) // for its conditions
-	self, err := proc.Stat("/proc", os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/ptmx"}
-	if err := s.verify(Client{os.Getpid(), self.Start}); ReasonOf(err) != ReasonForeground {
-		t.Errorf("verify = %v", err)
-	}
-	for _, tty := range []string{"", "/dev/nothing", "/dev/null", t.TempDir()} {
-		s.TTY = tty
-		if err := s.verify(Client{os.Getpid(), self.Start}); ReasonOf(err) == ReasonNone {
-			t.Errorf("verify of terminal %q succeeds", tty)
-		}
-	}
 }
 
 // What runs in the pane is a shell's child: then the shell is in front when it is

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/handoff/proc"
 )
 
 // tmux takes a name that is no more for another that begins with it.
@@ -29,45 +28,6 @@ func TestPrefixNames(t *testing.T) {
 	// The control: by name it would have come to the other.
 	r.tmux("send-keys", "-t", "agent", "-l", "x")
 	r.until("the other gets it", func() bool { return string(b.bytes()) == "x" })
-}
-
-// The next server counts its panes from 0 again.
-func TestReusedID(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{})
-	a := r.startWindow()
-	a.reaches(ReasonNone)
-	r.kill()
-	r.until("the client ends", func() bool {
-		p, err := proc.Stat("/proc", a.client.PID)
-		return err != nil || p.Ended()
-	})
-	r.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
-	b := r.startWindow()
-	b.reaches(ReasonNone)
-	if a.pane.ID != b.pane.ID {
-		t.Fatalf("%s is not %s: the test shows nothing", a.pane.ID, b.pane.ID)
-	}
-	anyServer := Pane{r.socket, 0, a.pane.ID}
-	for _, c := range []struct {
-		name   string
-		pane   Pane
-		client Client
-		want   Reason
-	}{
-		{"the old one", a.pane, a.client, ReasonServerChanged},
-		{"without its server's pid", anyServer, a.client, ReasonGone},
-		{"and with its pid used again", anyServer, Client{b.client.PID, a.client.Start + "0"}, ReasonReused},
-	} {
-		if err := r.Type(t.Context(), c.pane, c.client, testText, nil); ReasonOf(err) != c.want {
-			t.Errorf("%s: Type = %v, want %v", c.name, err, c.want)
-		}
-	}
-	b.untouched()
-	r.noBuffers()
-	if err := b.typed(testText); err != nil {
-		t.Error(err)
-	}
 }
 
 // A pane that changes between check and paste, however late.
