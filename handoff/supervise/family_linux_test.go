@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
 )
 
 // eventually waits for something that other processes do.

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-
 	"sm/handoff/proc"
 )
 
