@@ -56,6 +56,13 @@ func Own(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
+// Same reports whether two paths lead to one file.
+func Same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
 // lockPause is between two tries to take a lock; a change takes about as long as a disk needs
 // to sync.
 const lockPause = 4 * time.Millisecond

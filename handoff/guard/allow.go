@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sm/handoff/files"
 	"sm/transcript/claude/hook"
 )
 
@@ -58,7 +59,7 @@ func isDocument(path, cwd, dir string) bool {
 	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || links(info) != 1) {
 		return false
 	}
-	return sameFile(filepath.Dir(path), dir)
+	return files.Same(filepath.Dir(path), dir)
 }
 
 // links returns how many names a file has, 0 when unknown.
@@ -68,15 +69,6 @@ func links(info fs.FileInfo) uint64 {
 		return 0
 	}
 	return uint64(stat.Nlink) // its type differs between systems
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // forceFlag makes `sm session update` release a full session, for a person.
@@ -110,7 +102,7 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	if !filepath.IsAbs(program) {
 		program = filepath.Join(cwd, program)
 	}
-	return filepath.IsAbs(program) && sameFile(program, g.Program)
+	return filepath.IsAbs(program) && files.Same(program, g.Program)
 }
 
 // plainWords splits a command that consists of words and quotes only. A character that is

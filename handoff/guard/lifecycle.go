@@ -104,7 +104,7 @@ func (a *Activation) leaves(s *State) bool {
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	var leave []string
 	for path, s := range guardFiles(append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...), a.Client) {
-		if sameFile(filepath.Dir(path), a.Dir) || !s.BelongsTo(a.Client) {
+		if files.Same(filepath.Dir(path), a.Dir) || !s.BelongsTo(a.Client) {
 			continue
 		}
 		if err := a.mayLeave(path, s); err != nil {

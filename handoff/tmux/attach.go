@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
+
+	"sm/handoff/files"
 )
 
 // Attach returns the command that shows a pane on this terminal. Inside the pane's own
@@ -35,7 +36,7 @@ func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 		inside, _, _ = strings.Cut(environ[i][len("TMUX="):], ",")
 	}
 	verb := "switch-client"
-	if inside == "" || server != nil && !sameFile(inside, p.Socket) {
+	if inside == "" || server != nil && !files.Same(inside, p.Socket) {
 		verb = "attach-session"
 		// tmux refuses a client that has the variable of another server.
 		environ = slices.DeleteFunc(slices.Clone(environ), isTMUX)
@@ -43,11 +44,4 @@ func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, binary, append(server, verb, "-t", p.ID)...)
 	cmd.Env = environ
 	return cmd, nil
-}
-
-// sameFile reports whether two paths lead to one socket.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
