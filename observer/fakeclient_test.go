@@ -161,7 +161,10 @@ func (a *actor) heard() (list []string) {
 func (a *actor) hook(event, fields string) (text string) {
 	body := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":%q,"hook_event_name":%q,`+
 		`"sm":{"agent":%q,"provider":%q,"client":%q,"tmux":"/tmp/tmux","server":77,"pane":%q,"pid":%d,"start":%q}%s}`,
-		a.session, a.path(), cmp.Or(a.dir, a.cwd), event, a.agent, a.provider, a.client, a.pane, os.Getpid(), a.start, fields)
+		a.session, a.path(), cmp.Or(
+			a.dir,
+			a.cwd,
+		), event, a.agent, a.provider, a.client, a.pane, os.Getpid(), a.start, fields)
 	answer, err := a.cast.r.try(http.MethodPost, "/hooks/claude", body)
 	if err != nil || answer.Code/100 != 2 {
 		a.cast.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)

@@ -51,7 +51,12 @@ func TestRuntimeDir(t *testing.T) {
 		{"not there", "", "r", false},
 		{"open to the group", "mkdir -m 750 r", "r", false},
 		{"open to others", "mkdir -m 1777 r", "r", false},
-		{"too long", "mkdir -m 700 " + strings.Repeat("x", api.MaxSocketPath), strings.Repeat("x", api.MaxSocketPath), false},
+		{
+			"too long",
+			"mkdir -m 700 " + strings.Repeat("x", api.MaxSocketPath),
+			strings.Repeat("x", api.MaxSocketPath),
+			false,
+		},
 		{"a stranger's", "mkdir -m 700 r; chown 65534 r", "r", false},
 		{"a stranger's link to ours", "mkdir -m 700 r; ln -s r l; chown -h 65534 l", "l", false},
 		{"a stranger's link on the way", "mkdir -p -m 700 d/r; ln -s d l; chown -h 65534 l; ln -s l m", "m/r", false},

@@ -37,7 +37,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 	send := func() bool {
 		word := fmt.Sprintf("s-%d", n)
 		text := word + strings.Repeat(" and more", 400)
-		return s.send("w1", api.NewMessage{ID: word, From: "s", Text: text, Mode: "urgent"})
+		return s.send("w1", api.NewMessage{
+			ID:   word,
+			From: "s",
+			Text: text,
+			Mode: "urgent",
+		})
 	}
 	accepted := func() {
 		t.Helper()

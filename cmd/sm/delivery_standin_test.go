@@ -59,7 +59,10 @@ func (s *scribe) register(status string) error {
 // write appends one record.
 func (s *scribe) write(format string, args ...any) error {
 	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%s","version":"2.1.197","cwd":"/home/dev/%s","timestamp":"%s",`+format+"}\n",
-		append([]any{s.session, randomUUID(), s.project, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, args...)...)
+		append(
+			[]any{s.session, randomUUID(), s.project, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")},
+			args...,
+		)...)
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
@@ -181,7 +184,12 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 		lose:     lose,
 		answered: make(chan struct{}),
 	}
-	s.origin = hook.Origin{Agent: agent, Parent: parent, PID: process.Process.Pid, Start: stat.Start}
+	s.origin = hook.Origin{
+		Agent:  agent,
+		Parent: parent,
+		PID:    process.Process.Pid,
+		Start:  stat.Start,
+	}
 	s.begin()
 	return s
 }

@@ -36,7 +36,13 @@ func newClientRun(t *testing.T, client, program string) *clientRun {
 	if program == "" {
 		program = buildProgram(t, home.dir)
 	}
-	return &clientRun{t: t, stub: stub, home: home, sm: home.watched(program), turns: map[string]int{}}
+	return &clientRun{
+		t:     t,
+		stub:  stub,
+		home:  home,
+		sm:    home.watched(program),
+		turns: map[string]int{},
+	}
 }
 
 func (r *clientRun) prompt(steps ...modelStep) {

@@ -65,7 +65,11 @@ func TestRealClientThreshold(t *testing.T) {
 		}
 	}
 	if waits { // 2.1.100 has the setting in ~/.claude.json
-		tests["off by settings"] = client{model: tuned, settings: map[string]any{"autoCompactEnabled": false}, off: true}
+		tests["off by settings"] = client{
+			model:    tuned,
+			settings: map[string]any{"autoCompactEnabled": false},
+			off:      true,
+		}
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

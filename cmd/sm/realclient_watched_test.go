@@ -283,7 +283,11 @@ func (r *watchedRun) late() {
 		r.t.Errorf("an observer that comes late (-scan +it):\n%s", diff)
 	}
 	for series, v := range late.series() {
-		if name, _, _ := strings.Cut(series, "{"); strings.HasPrefix(name, "agent_") && strings.HasSuffix(name, "_total") && v != 0 {
+		if name, _, _ := strings.Cut(
+			series,
+			"{",
+		); strings.HasPrefix(name, "agent_") && strings.HasSuffix(name, "_total") &&
+			v != 0 {
 			r.t.Errorf("an observer that comes late has counted %s: %v", series, v)
 		}
 	}

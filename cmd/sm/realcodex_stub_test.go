@@ -221,7 +221,11 @@ func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 		a.run(s.n, "echo "+strings.Repeat("again ", step.tools))
 	case len(step.agents) > 0:
 		for i := range step.agents {
-			a.call(fmt.Sprintf("%06d%d", s.n, i), "spawn_agent", fmt.Sprintf(`{"message":"Please help.","task_name":"sub_%d_%d"}`, s.n, i))
+			a.call(
+				fmt.Sprintf("%06d%d", s.n, i),
+				"spawn_agent",
+				fmt.Sprintf(`{"message":"Please help.","task_name":"sub_%d_%d"}`, s.n, i),
+			)
 		}
 		s.plan = slices.Insert(s.plan, 0, modelStep{grow: 100, other: "wait_agent"})
 	case step.other != "":

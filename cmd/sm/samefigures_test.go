@@ -50,7 +50,11 @@ func TestSameFigures(t *testing.T) {
 	unknown := 0
 	for _, s := range all.Sessions {
 		var one api.Session
-		if status(&one, s.ID); cmp.Diff(s.TokensUsed, one.TokensUsed) != "" || cmp.Diff(s.Pressure, one.Pressure) != "" {
+		if status(
+			&one,
+			s.ID,
+		); cmp.Diff(s.TokensUsed, one.TokensUsed) != "" ||
+			cmp.Diff(s.Pressure, one.Pressure) != "" {
 			t.Errorf("sm status has %+v, and of it alone %+v", s, one)
 		}
 		want := map[string]float64{}

@@ -47,7 +47,12 @@ func (g *growth) add(from time.Time) {
 	t.Helper()
 	g.rounds++
 	dir := t.TempDir()
-	o := transcripttest.Options{Seed: g.rand.Uint64(), Start: from, Copies: true, Subagents: true}
+	o := transcripttest.Options{
+		Seed:      g.rand.Uint64(),
+		Start:     from,
+		Copies:    true,
+		Subagents: true,
+	}
 	if _, err := transcripttest.Generate(dir, o); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +292,13 @@ func TestSoakClients(t *testing.T) {
 		d.start()
 	}
 	log := d.log(1 << 22)
-	if _, last, _ := strings.Cut(log[strings.LastIndex(log, `msg="caught up"`):], "up\" "); !strings.HasPrefix(last, "files=0 bytes=0") {
+	if _, last, _ := strings.Cut(
+		log[strings.LastIndex(log, `msg="caught up"`):],
+		"up\" ",
+	); !strings.HasPrefix(
+		last,
+		"files=0 bytes=0",
+	) {
 		t.Errorf("a restart reads what was read: %s", last)
 	}
 	if strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {

@@ -53,7 +53,11 @@ func TestOnlyClient(t *testing.T) {
 			t.Errorf("%q: %q, want %q, in\n%s", client, got, want, x.screen())
 		}
 	}
-	if err := ParseClient("gemini", []string{"claude", "codex"}); err == nil || !strings.HasSuffix(err.Error(), "give one of claude, codex") {
+	if err := ParseClient(
+		"gemini",
+		[]string{"claude", "codex"},
+	); err == nil ||
+		!strings.HasSuffix(err.Error(), "give one of claude, codex") {
 		t.Error(err)
 	}
 }

@@ -207,7 +207,8 @@ func (r *reader) read() error {
 			err = r.keep(r.long(word[1]), word, nil)
 		default:
 			// The rest is the value of a letter that takes one, else letters.
-			name, value := r.long(word[1]), word[2:]
+			name := r.long(word[1])
+			value := word[2:]
 			if kind, _ := r.option(name); kind == "none" {
 				r.words = append([]string{"-" + value}, r.words...)
 				word = word[:2]

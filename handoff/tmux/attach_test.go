@@ -32,8 +32,20 @@ func TestAttach(t *testing.T) {
 	}{
 		{"outside of tmux", Pane{socket, 0, "%3"}, "", "-S " + socket + " attach-session -t %3", false},
 		{"in its own server", Pane{socket, 0, "%3"}, socket + ",12,0", "-S " + socket + " switch-client -t %3", true},
-		{"in its own server, by another path", Pane{socket, 0, "%3"}, link + ",12,0", "-S " + socket + " switch-client -t %3", true},
-		{"in another server", Pane{socket, 0, "%3"}, "/tmp/other,12,0", "-S " + socket + " attach-session -t %3", false},
+		{
+			"in its own server, by another path",
+			Pane{socket, 0, "%3"},
+			link + ",12,0",
+			"-S " + socket + " switch-client -t %3",
+			true,
+		},
+		{
+			"in another server",
+			Pane{socket, 0, "%3"},
+			"/tmp/other,12,0",
+			"-S " + socket + " attach-session -t %3",
+			false,
+		},
 		{"no socket is known, outside", Pane{ID: "%3"}, "", "attach-session -t %3", false},
 		{"no socket is known, inside", Pane{ID: "%3"}, "/tmp/other,12,0", "switch-client -t %3", true},
 		{"no pane", Pane{Socket: socket}, "", "", false},
@@ -68,7 +80,12 @@ func TestAttach(t *testing.T) {
 		})
 	}
 	t.Setenv("PATH", filepath.Join(dir, "none"))
-	if _, err := Attach(t.Context(), Pane{socket, 0, "%3"}, nil); err == nil || !strings.Contains(err.Error(), "install it") {
+	if _, err := Attach(
+		t.Context(),
+		Pane{socket, 0, "%3"},
+		nil,
+	); err == nil ||
+		!strings.Contains(err.Error(), "install it") {
 		t.Errorf("without tmux: %v", err)
 	}
 }

@@ -14,7 +14,11 @@ import (
 // and so does each session that a hook or the client's registry has named. At a first start the
 // policy gets these, and sessions whose context is not small.
 func TestAtWorkMost(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table(), Created: created, Thresholds: alerts.Defaults().Thresholds}, Stored{})
+	f := New(Options{
+		Clients:    clientstest.Table(),
+		Created:    created,
+		Thresholds: alerts.Defaults().Thresholds,
+	}, Stored{})
 	const many, hooked, listed, high = maxUnconfirmed + 50, 3, 5, 7
 	at := func(n int) string { // the first are the oldest
 		return created.Add(-time.Minute + time.Duration(n)*time.Millisecond).Format("2006-01-02T15:04:05.000Z")
@@ -44,7 +48,8 @@ func TestAtWorkMost(t *testing.T) {
 	for _, ev := range f.Activity(created) {
 		on[ev.Agent] = ev.On
 	}
-	if len(on) != maxUnconfirmed+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] || !on[alerts.AgentID(uuid(many-1))] ||
+	if len(on) != maxUnconfirmed+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] ||
+		!on[alerts.AgentID(uuid(many-1))] ||
 		on[alerts.AgentID(uuid(0))] {
 		t.Errorf(
 			"%d are at work; the one with hooks: %t, in the registry: %t",

@@ -190,7 +190,10 @@ func (x *Sample) compare(readings []transcript.Reading) (news bool) {
 		return false
 	}
 	// Forks hold their own records before those that they copy.
-	all := slices.SortedStableFunc(slices.Values(readings), func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) })
+	all := slices.SortedStableFunc(
+		slices.Values(readings),
+		func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) },
+	)
 	for i, r := range all {
 		if r.At > x.At+lag {
 			break

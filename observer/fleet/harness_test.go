@@ -35,7 +35,12 @@ func (n *Update) add(m Update) {
 type step func(*scene)
 
 func newScene(t *testing.T) *scene {
-	s := &scene{t: t, dead: map[int]bool{}, papers: map[string]*paper{}, disk: newStore()}
+	s := &scene{
+		t:      t,
+		dead:   map[int]bool{},
+		papers: map[string]*paper{},
+		disk:   newStore(),
+	}
 	s.start(Stored{})
 	s.f.Settle(created)
 	return s

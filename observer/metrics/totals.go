@@ -92,7 +92,10 @@ func (b *builder) clients(parts []tally.Part) {
 			b.add(float64(p.Compactions[i]), "client", p.Client, "trigger", trigger)
 		}
 	}
-	b.counter("agent_compaction_attempts_total", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
+	b.counter(
+		"agent_compaction_attempts_total",
+		"Compactions that clients set out to make, by their hooks, since the state directory was made.",
+	)
 	for _, p := range parts {
 		for i, trigger := range triggers {
 			b.add(float64(p.Attempts[i]), "client", p.Client, "trigger", trigger)
@@ -102,7 +105,10 @@ func (b *builder) clients(parts []tally.Part) {
 	for _, p := range parts {
 		b.add(float64(p.Storms), "client", p.Client)
 	}
-	b.histogram("agent_compaction_duration_seconds", "Duration of compactions since the state directory was made, where the transcript tells it.")
+	b.histogram(
+		"agent_compaction_duration_seconds",
+		"Duration of compactions since the state directory was made, where the transcript tells it.",
+	)
 	for _, p := range parts {
 		b.addHistogram(tally.DurationBounds(), p.Duration.Counts, p.Duration.Sum, "client", p.Client)
 	}
@@ -110,14 +116,20 @@ func (b *builder) clients(parts []tally.Part) {
 	for _, p := range parts {
 		b.addHistogram(tally.PreTokensBounds(), p.PreTokens.Counts, p.PreTokens.Sum, "client", p.Client)
 	}
-	b.counter("agent_tokens_total", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
+	b.counter(
+		"agent_tokens_total",
+		"Tokens of API messages since the state directory was made, each message counted once; subagents included.",
+	)
 	for _, p := range parts {
 		b.add(float64(p.Tokens.CacheCreation), "client", p.Client, "kind", "cache_creation")
 		b.add(float64(p.Tokens.CacheRead), "client", p.Client, "kind", "cache_read")
 		b.add(float64(p.Tokens.Input), "client", p.Client, "kind", "input")
 		b.add(float64(p.Tokens.Output), "client", p.Client, "kind", "output")
 	}
-	b.gauge("agent_rate_limit_used_ratio", "Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.")
+	b.gauge(
+		"agent_rate_limit_used_ratio",
+		"Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.",
+	)
 	b.limits(parts, func(l transcript.Limit) float64 { return l.Used })
 	b.gauge("agent_rate_limit_reset_timestamp_seconds", "When the window of that rate limit ends.")
 	b.limits(parts, func(l transcript.Limit) float64 { return seconds(l.Resets.Time()) })
@@ -150,7 +162,10 @@ func (b *builder) costs(c *tally.Counters) {
 		b.add(float64(t.Tokens), "client", fleet.Claude)
 	}
 	if c.Cost.Known {
-		b.counter("agent_cost_usd_total", "What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.")
+		b.counter(
+			"agent_cost_usd_total",
+			"What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.",
+		)
 		b.add(c.Cost.USD, "client", fleet.Claude)
 	}
 }
@@ -162,7 +177,10 @@ func (b *builder) read(s *Snapshot, parts []tally.Part) {
 	b.add(float64(s.Fleet.Lines.Good), "result", "ok")
 	b.counter("sm_transcript_bytes_total", "Bytes of transcript lines read, history included.")
 	b.add(float64(s.Fleet.Bytes))
-	b.counter("sm_transcript_unknown_total", "Records, subtypes and usage members in transcripts whose names are unknown, since the observer's start; their names are logged at the level debug.")
+	b.counter(
+		"sm_transcript_unknown_total",
+		"Records, subtypes and usage members in transcripts whose names are unknown, since the observer's start; their names are logged at the level debug.",
+	)
 	clients := map[string]bool{}
 	for _, p := range parts {
 		clients[p.Client] = true
@@ -183,7 +201,10 @@ func (b *builder) messages(s *Snapshot) {
 	for _, kind := range alerts.Kinds() {
 		b.add(float64(s.Alerts.Notices[kind]), "kind", kind.String())
 	}
-	b.counter("sm_messages_total", "Messages to agents that have ended, by the way they went last and by what became of them.")
+	b.counter(
+		"sm_messages_total",
+		"Messages to agents that have ended, by the way they went last and by what became of them.",
+	)
 	for _, outcome := range outbox.Outcomes() {
 		for _, via := range outbox.Carriers() {
 			b.add(float64(s.Messages.Count(via, outcome)), "outcome", outcome.String(), "via", via.String())
@@ -191,7 +212,10 @@ func (b *builder) messages(s *Snapshot) {
 	}
 	b.gauge("sm_queue_messages", "Messages to agents that have not ended.")
 	b.add(float64(s.Queued))
-	b.counter("sm_handoffs_total", "Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.")
+	b.counter(
+		"sm_handoffs_total",
+		"Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.",
+	)
 	for _, outcome := range rotation.Outcomes() {
 		b.add(float64(s.Handoffs.Count(outcome)), "outcome", outcome)
 	}
