@@ -220,23 +220,6 @@ func reminderIDs(e *Engine, agents ...AgentID) (ids []string) {
 	return ids
 }
 
-func TestTickNext(t *testing.T) {
-	e := newEngine(t)
-	if _, next := e.Tick(sec(0)); !next.IsZero() {
-		t.Errorf("nothing can follow, at %v", next)
-	}
-	play(e, active(10, true), preCompact(20))
-	if _, next := e.Tick(sec(30)); next != sec(320) {
-		t.Errorf("the compaction lapses at %v", next)
-	}
-	if _, next := e.Tick(sec(320)); next != sec(620) {
-		t.Errorf("no data at %v", next)
-	}
-	if _, next := e.Tick(sec(620)); !next.IsZero() {
-		t.Errorf("all is said, but ask at %v", next)
-	}
-}
-
 // FuzzEngine steps through any events: nothing panics, no key is said twice, at most
 // one warning and critical notice goes out a cycle, and a restored engine does the
 // same.

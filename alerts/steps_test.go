@@ -84,12 +84,6 @@ func boundary(s float64, key transcript.Key) Event {
 	}
 }
 
-func manualBoundary(s float64, key transcript.Key) Event {
-	ev := boundary(s, key)
-	ev.Trigger = transcript.Manual
-	return ev
-}
-
 func hookSign(s float64, sign Sign) Event {
 	return Event{
 		Kind:    EventCompacted,
@@ -108,13 +102,6 @@ func reset(s float64, cause Cause, session transcript.Key) Event {
 		Cause: cause,
 		Key:   session,
 	}
-}
-
-// handedOver is a sign of a handoff.
-func handedOver(s float64, handoff, session transcript.Key) Event {
-	ev := reset(s, CauseHandoff, session)
-	ev.Handoff = handoff
-	return ev
 }
 
 func plain(s float64, k EventKind) Event { return Event{Kind: k, Agent: "a", At: sec(s)} }
@@ -172,6 +159,9 @@ func lines(actions []Action) []string {
 			got = append(got, "withdraw "+strings.Join(keys, " "))
 		case Opened:
 			line := fmt.Sprintf("open %d %s", act.Cycle, act.Cause)
+			if act.Cause == CauseCompaction {
+				line += " " + act.Trigger.String()
+			}
 			if act.Unconfirmed {
 				line += " unconfirmed"
 			}
@@ -246,4 +236,13 @@ func stepAll(e *Engine, events ...Event) (all []Action) {
 		all = append(all, once(e, ev)...)
 	}
 	return all
+}
+
+func instant(s float64) Instant { return transcript.InstantOf(sec(s)) }
+
+// rewind goes back at s to a context of so many tokens; what was heard after left is lost.
+func rewind(s float64, tokens int64, left float64) Event {
+	ev := reset(s, CauseRewind, 0)
+	ev.Tokens, ev.Window, ev.Model, ev.Left, ev.Until = tokens, window, "m", instant(left), instant(s-0.5)
+	return ev
 }

@@ -30,40 +30,6 @@ func compacts(at float64, agent AgentID, key transcript.Key, pre, compactsAt int
 	return ev
 }
 
-func TestNoticesByTheThreshold(t *testing.T) {
-	warning := "say a/1/warning to self"
-	critical := "say a/1/critical to self"
-	tests := []struct {
-		name       string
-		compactsAt int64
-		sizes      []int64
-		want       []string
-	}{
-		{"below", 67_000, []int64{40_199}, nil},
-		{"at the warning", 67_000, []int64{40_200}, []string{warning}},
-		{"both", 67_000, []int64{40_200, 52_259, 52_260, 66_000}, []string{warning, "withdraw a/1/warning", critical}},
-		{"critical at once", 67_000, []int64{52_260, 53_000}, []string{critical}},
-		{
-			"default window",
-			167_000,
-			[]int64{98_999, 99_000, 128_999, 129_000},
-			[]string{warning, "withdraw a/1/warning", critical},
-		},
-		{"default window, below", 167_000, []int64{98_999}, nil},
-		{"never compacts", 0, []int64{98_999, 99_000}, []string{warning}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			e := newEngine(t)
-			var actions []Action
-			for i, size := range test.sizes {
-				actions = append(actions, e.Step(sized(float64(i), "a", size, test.compactsAt))...)
-			}
-			check(t, test.want, lines(actions))
-		})
-	}
-}
-
 func TestThresholdSources(t *testing.T) {
 	const normal, small = 167_000, 67_000
 	e := newEngine(t)
@@ -193,61 +159,3 @@ func TestHistoryOfOtherThresholds(t *testing.T) {
 	}
 }
 
-// A client that is told of a smaller window while its context stays is judged anew.
-func TestThresholdFalls(t *testing.T) {
-	e := newEngine(t)
-	actions := e.Step(sized(0, "a", 60_000, 167_000))
-	actions = append(actions, e.Step(sized(0, "a", 60_000, 67_000))...)
-	check(t, []string{"say a/1/critical to self"}, lines(actions))
-	sample := sized(20, "b", 60_000, 167_000)
-	sample.Source = transcript.FromStatusline
-	actions = e.Step(sample)
-	sample.At = sec(21)
-	sample.CompactsAt = 67_000
-	actions = append(actions, e.Step(sample)...)
-	check(t, []string{"say b/1/critical to self"}, lines(actions))
-}
-
-// What the client has cleared from its requests counts on the way to its compaction, not for the window.
-func TestClearedCountsByTheThreshold(t *testing.T) {
-	for _, test := range []struct {
-		name                        string
-		tokens, cleared, compactsAt int64
-		want                        []string
-	}{
-		{"below", 90_000, 10_199, 167_000, nil},
-		{"at the warning", 90_000, 10_200, 167_000, []string{"say a/1/warning to self"}},
-		{"at the critical notice", 90_000, 40_260, 167_000, []string{"say a/1/critical to self"}},
-		{"no threshold", 90_000, 90_000, 0, nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			e := newEngine(t)
-			ev := sized(0, "a", test.tokens, test.compactsAt)
-			ev.Cleared = test.cleared
-			check(t, test.want, lines(e.Step(ev)))
-			o := Defaults() // the same where thresholds of the window are given in tokens
-			o.Thresholds.WarningPercentage = 0
-			o.Thresholds.CriticalPercentage = 0
-			o.Thresholds.WarningTokens = 100_000
-			o.Thresholds.CriticalTokens = 130_000
-			e, err := New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			check(t, test.want, lines(e.Step(ev)))
-		})
-	}
-}
-
-// A forecast goes by the assumed threshold until one was seen.
-func TestForecastByAssumption(t *testing.T) {
-	e := newEngine(t)
-	for _, ev := range steady(0, 20_000, 6_000, 12) {
-		ev.CompactsAt = 67_000
-		e.Step(ev)
-	}
-	v := view(t, e)
-	if v.ThresholdSource != ThresholdAssumed || !v.Forecast.Turns.Known {
-		t.Errorf("%s, %+v", v.ThresholdSource, v.Forecast.Turns)
-	}
-}

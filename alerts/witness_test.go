@@ -1,12 +1,10 @@
 package alerts
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 )
 
 // witness checks what an engine does, action by action.
@@ -154,49 +152,3 @@ func (w *witness) judge(e *Engine, clean bool) {
 	}
 }
 
-// TestRestoreAtEachStep has a second engine that is made anew, from what would be
-// stored, before each event: it must do the same.
-func TestRestoreAtEachStep(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
-	}
-	_, mail := simulate(6, 4, 2, faults{
-		lost:     0.2,
-		doubled:  0.2,
-		late:     0.3,
-		lateness: 60,
-	})
-	e := newEngine(t, timeOnly)
-	stored := map[AgentID]*AgentState{}
-	for i, d := range mail {
-		taken, _ := e.Take()
-		for _, a := range taken.Agents {
-			stored[a.Agent] = a
-		}
-		taken.Agents = nil
-		for _, a := range stored {
-			taken.Agents = append(taken.Agents, a)
-		}
-		b, err := json.Marshal(taken)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back State
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
-		again := newEngine(t, timeOnly)
-		again.Restore(back)
-		for _, x := range []*Engine{e, again} {
-			x.Tick(sec(d.at))
-		}
-		if diff := cmp.Diff(e.Step(d.ev), again.Step(d.ev)); diff != "" {
-			t.Fatalf("event %d, %+v (-kept +restored):\n%s", i, d.ev, diff)
-		}
-		if i%200 == 0 {
-			if diff := cmp.Diff(e.Snapshot(), again.Snapshot()); diff != "" {
-				t.Fatalf("event %d (-kept +restored):\n%s", i, diff)
-			}
-		}
-	}
-}
