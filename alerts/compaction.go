@@ -71,13 +71,7 @@ func (e *Engine) dismiss(a *AgentState) {
 // Compacting returns the agents that began to compact at or before the given
 // time and have shown no result.
 func (e *Engine) Compacting(before time.Time) []AgentID {
-	var ids []AgentID
-	for _, a := range e.order {
-		if a.Compacting && !a.Begun.Time().After(before) {
-			ids = append(ids, a.Agent)
-		}
-	}
-	return ids
+	return e.where(func(a *AgentState) bool { return a.Compacting && !a.Begun.Time().After(before) })
 }
 
 // lapses returns when a compaction without result is given up, 0 for none.

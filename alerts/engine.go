@@ -40,11 +40,7 @@ type Engine struct {
 	changed  map[AgentID]struct{}
 	out      []Action // of the current step
 
-	// Sizes before automatic compactions, and the statistics of those clients that
-	// have compacted often enough.
-	learned map[client][]int64
-	typical map[client]sizes
-	lastHit lookup
+	learned map[client][]int64 // sizes before automatic compactions
 
 	reminders []Reminder // sorted by id
 	reminded  bool       // reminders have changed since the last Take
@@ -274,8 +270,6 @@ func (e *Engine) Restore(s State) {
 	e.reminders = slices.Clone(s.Reminders)
 	e.reminded = false
 	e.learned = map[client][]int64{}
-	e.typical = map[client]sizes{}
-	e.lastHit = lookup{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}
@@ -334,18 +328,15 @@ func (e *Engine) Agents() []*AgentState {
 }
 
 // IDs returns the ids of all agents.
-func (e *Engine) IDs() []AgentID {
-	ids := make([]AgentID, len(e.order))
-	for i, a := range e.order {
-		ids[i] = a.Agent
-	}
-	return ids
-}
+func (e *Engine) IDs() []AgentID { return e.where(func(*AgentState) bool { return true }) }
 
 // AtWork returns the agents whose clients run.
-func (e *Engine) AtWork() (ids []AgentID) {
+func (e *Engine) AtWork() []AgentID { return e.where(func(a *AgentState) bool { return a.Active }) }
+
+// where returns the ids of the agents for which is is true.
+func (e *Engine) where(is func(*AgentState) bool) (ids []AgentID) {
 	for _, a := range e.order {
-		if a.Active {
+		if is(a) {
 			ids = append(ids, a.Agent)
 		}
 	}
@@ -369,12 +360,7 @@ func (e *Engine) Open(id AgentID) (keys []Key) {
 
 // Forgotten returns the agents without an event since the given time whose
 // clients do not run.
-func (e *Engine) Forgotten(since time.Time) (ids []AgentID) {
+func (e *Engine) Forgotten(since time.Time) []AgentID {
 	cut := transcript.InstantOf(since)
-	for _, a := range e.order {
-		if a.Clock < cut && !a.Active {
-			ids = append(ids, a.Agent)
-		}
-	}
-	return ids
+	return e.where(func(a *AgentState) bool { return a.Clock < cut && !a.Active })
 }

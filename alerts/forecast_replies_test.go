@@ -145,11 +145,10 @@ func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []st
 			if n := len(now); n > 0 && now[n-1].size == ev.Tokens {
 				continue
 			}
-			_, live, _ := e.Replies(ev.Agent)
 			now = append(now, replyPoint{
 				size:   ev.Tokens,
 				growth: e.agents[ev.Agent].Growth,
-				live:   live,
+				live:   viewOf(t, e, ev.Agent).Forecast.Replies,
 			})
 		}
 		end(false)

@@ -3,7 +3,6 @@ package alerts
 import (
 	"encoding/json"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -287,31 +286,6 @@ func TestRest(t *testing.T) {
 	}
 	if rest := e.rest(a); rest != 55_100 {
 		t.Errorf("a forecast goes by %v tokens more", rest)
-	}
-}
-
-// TestRepliesAlone: Replies agrees with the view.
-func TestRepliesAlone(t *testing.T) {
-	t.Parallel()
-	type answer struct {
-		Tokens  int64
-		Replies Range
-		Known   bool
-	}
-	e := newEngine(t)
-	for _, ev := range wild(rand.New(rand.NewPCG(3, 4)), 2) {
-		ev.CompactsAt = 167_000
-		e.Step(ev)
-		v := viewOf(t, e, "a")
-		want := answer{v.Tokens, v.Forecast.Replies, v.Known}
-		var got answer
-		got.Tokens, got.Replies, got.Known = e.Replies("a")
-		if d := cmp.Diff(want, got); d != "" {
-			t.Fatalf("after %+v (-view +alone):\n%s", ev, d)
-		}
-	}
-	if _, _, ok := e.Replies("b"); ok {
-		t.Error("an agent is known that was never seen")
 	}
 }
 

@@ -7,13 +7,6 @@ import (
 	"sm/transcript"
 )
 
-// lookup caches the last result of seen: each reading asks for one client several times.
-type lookup struct {
-	valid bool
-	by    client
-	seen  sizes
-}
-
 // sizes are the median of the sizes before automatic compactions, in tokens, and
 // one of the smallest.
 type sizes struct{ median, early int64 }
@@ -84,7 +77,6 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 	for c, all := range e.learned {
 		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model &&
 			(c.agent == "" || c.agent == a.Agent) {
-			delete(e.typical, c)
 			e.keep(c, all[:i:i])
 			return
 		}
@@ -109,19 +101,9 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 
 // seen returns what was observed for the agent alone, else for all such clients.
 func (e *Engine) seen(id AgentID, r Reading) sizes {
-	if len(e.typical) == 0 {
-		return sizes{}
-	}
-	if c := (client{r.Model, r.Window, r.CompactsAt, id}); !e.lastHit.valid || e.lastHit.by != c {
-		e.lastHit = lookup{valid: true, by: c, seen: e.find(c)}
-	}
-	return e.lastHit.seen
-}
-
-func (e *Engine) find(c client) sizes {
-	for _, who := range [2]AgentID{c.agent, ""} {
-		c.agent = who
-		if seen := e.typical[c]; seen.median > 0 {
+	c := client{r.Model, r.Window, r.CompactsAt, id}
+	for _, c.agent = range [...]AgentID{id, ""} {
+		if seen := e.typical(c); seen.median > 0 {
 			return seen
 		}
 	}
@@ -129,12 +111,22 @@ func (e *Engine) find(c client) sizes {
 	return seen
 }
 
+// typical returns the sizes of clients that have compacted often enough.
+func (e *Engine) typical(c client) sizes {
+	all := slices.Sorted(slices.Values(e.learned[c]))
+	n := len(all)
+	if n < sizesNeeded {
+		return sizes{}
+	}
+	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
+}
+
 // unassumed returns what was learned for a model and window without an assumed
 // size, which earlier versions did not store. It applies to clients with a
 // similar assumed size: those with other settings compact elsewhere.
 func (e *Engine) unassumed(c client) (seen sizes, key client) {
 	key = client{c.model, c.window, 0, ""}
-	seen = e.typical[key]
+	seen = e.typical(key)
 	if c.assumed <= 0 || seen.median < c.assumed*minShare/100 || c.assumed < seen.median*minShare/100 {
 		return sizes{}, key
 	}
@@ -178,13 +170,9 @@ func (e *Engine) Learn(l ObservedCompactions) {
 func (e *Engine) keep(c client, all []int64) {
 	all = newest(all, sizesKept)
 	e.learned[c] = all
-	e.lastHit = lookup{}
-	if n := len(all); n >= sizesNeeded {
-		sorted := slices.Sorted(slices.Values(all))
-		e.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
+	if len(all) >= sizesNeeded {
 		if old, key := e.unassumed(c); old.median > 0 && c.agent == "" {
 			delete(e.learned, key)
-			delete(e.typical, key)
 		}
 	}
 }
@@ -197,8 +185,6 @@ func (e *Engine) unlearn(from, to AgentID) {
 			continue
 		}
 		delete(e.learned, c)
-		delete(e.typical, c)
-		e.lastHit = lookup{}
 		if c.agent = to; to != "" {
 			e.keep(c, all)
 		}

@@ -158,4 +158,3 @@ func TestHistoryOfOtherThresholds(t *testing.T) {
 		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)
 	}
 }
-

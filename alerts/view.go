@@ -87,14 +87,3 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	v.Forecast = e.forecast(a)
 	return v, true
 }
-
-// Replies returns the size of an agent's context in tokens and how many replies
-// it still takes, as View does. known is false without a context.
-func (e *Engine) Replies(id AgentID) (tokens int64, replies Range, known bool) {
-	a := e.agents[id]
-	if a == nil {
-		return 0, Range{}, false
-	}
-	r, known := a.current()
-	return r.Tokens, e.forecast(a).Replies, known
-}

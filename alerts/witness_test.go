@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
 )
 
 // witness checks what an engine does, action by action.
@@ -151,4 +150,3 @@ func (w *witness) judge(e *Engine, clean bool) {
 		w.t.Errorf("%d times no data, though nothing was lost", silent)
 	}
 }
-

@@ -74,16 +74,16 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 
 // ask keeps what is forecast after a reply.
 func (f *forecasts) ask(a *foreseen, id alerts.AgentID) {
-	tokens, replies, known := f.engine.Replies(id)
-	if !known || tokens == a.tokens {
+	v, _ := f.engine.Agent(id)
+	if !v.Known || v.Tokens == a.tokens {
 		return
 	}
-	a.tokens = tokens
+	a.tokens = v.Tokens
 	left := forecastsLeft()
 	if most := left[len(left)-1] + 1; len(a.ranges) == most {
 		a.ranges = slices.Delete(a.ranges, 0, 1)
 	}
-	a.ranges = append(a.ranges, replies)
+	a.ranges = append(a.ranges, v.Forecast.Replies)
 }
 
 // score compares what was forecast with what has come.
