@@ -96,35 +96,30 @@ func (e *Engine) lapse(a *AgentState, now Instant) {
 
 // compacted handles a sign of a finished compaction.
 func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
-	o := &opening{
-		sign:    ev.Sign,
-		cause:   CauseCompaction,
-		at:      t,
-		trigger: ev.Trigger,
-		pre:     ev.PreTokens,
-	}
+	o := &opening{*ev, t}
+	o.Cause = CauseCompaction
 	switch ev.Sign {
 	case SignBoundary:
-		if o.key = ev.Key; o.key != 0 {
-			if slices.Contains(a.Boundaries, o.key) {
-				if o.key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
+		if o.Key != 0 {
+			if slices.Contains(a.Boundaries, o.Key) {
+				if o.Key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
 					e.forget(a, ev)
 					e.learn(a, ev)
 					e.count(a, o, ev.Trigger)
 				}
 				return
 			}
-			a.Boundaries = newest(append(a.Boundaries, o.key), boundariesKept)
+			a.Boundaries = newest(append(a.Boundaries, o.Key), boundariesKept)
 		}
 		e.learn(a, ev)
 		if ev.History {
 			return
 		}
 	case SignSessionStart, SignComplete:
-		o.trigger = transcript.Unknown
+		o.Trigger = transcript.Unknown
 	case SignPostCompact:
-		if o.trigger == transcript.Auto && a.Begun == 0 {
-			o.trigger = transcript.Unknown // the boundary shows whether it was idle
+		if o.Trigger == transcript.Auto && a.Begun == 0 {
+			o.Trigger = transcript.Unknown // the boundary shows whether it was idle
 		}
 	default:
 		return
@@ -134,10 +129,10 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 
 // triggerOf returns the trigger of a compaction, or else that of its attempt.
 func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
+	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
 		return a.Trigger
 	}
-	return o.trigger
+	return o.Trigger
 }
 
 // shrunk reports whether a reading shows a compaction before any sign of it has
@@ -173,12 +168,7 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = append(a.Guesses, t)
 	e.counters.Guessed++
 	begun := a.Begun
-	e.open(a, &opening{
-		sign:    signGuess,
-		cause:   CauseCompaction,
-		at:      t,
-		trigger: transcript.Unknown,
-	})
+	e.open(a, &opening{Event{Sign: signGuess, Cause: CauseCompaction, Trigger: transcript.Unknown}, t})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -195,22 +185,12 @@ func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
 	}
-	if trigger == transcript.Unknown && (o.sign == SignSessionStart || o.sign == SignPostCompact) {
+	if trigger == transcript.Unknown && (o.Sign == SignSessionStart || o.Sign == SignPostCompact) {
 		return // the boundary has the trigger
 	}
 	d := a.data()
 	d.Trigger = trigger.String()
-	d.PreTokens = thousands(cmp.Or(o.pre, a.Before.Tokens))
-	n := notice{
-		kind:   KindCompacted,
-		at:     o.at,
-		parent: true,
-		data:   d,
-	}
-	if a.Parent == "" || a.Parent == a.Agent {
-		n.parent = false
-		n.operator = e.options.OperatorCompactions
-	}
-	e.send(a, n)
+	d.PreTokens = thousands(cmp.Or(o.PreTokens, a.Before.Tokens))
+	e.send(a, KindCompacted, o.at, d)
 	a.cover(KindCompacted, o.at) // also without a recipient: a later parent is not notified
 }

@@ -6,24 +6,13 @@ import (
 	"sm/transcript"
 )
 
-// opening is a sign that the context began anew.
+// opening is a sign that the context began anew, at a time.
 type opening struct {
-	sign  Sign
-	cause Cause
-	at    Instant
-	// key is that of the boundary or of the new session, 0 for other signs.
-	key transcript.Key
-	// handoff is the key of the handoff that it is a sign of, 0 for none.
-	handoff transcript.Key
-	// trigger and pre belong to compactions.
-	trigger Trigger
-	pre     int64
-	carried bool
-	// left and until belong to a rewind.
-	left, until Instant
+	Event
+	at Instant
 }
 
-func (o *opening) compacted() bool { return o.cause == CauseCompaction }
+func (o *opening) compacted() bool { return o.Cause == CauseCompaction }
 
 // belongs reports whether a sign belongs to the current cycle or an earlier one, so
 // that it opens no cycle.
@@ -32,19 +21,19 @@ func (e *Engine) belongs(a *AgentState, o *opening) bool {
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
-	case o.handoff != 0 && o.handoff == a.Handoff && (o.key == 0 || !a.Keyed):
+	case o.Handoff != 0 && o.Handoff == a.Handoff && (o.Key == 0 || !a.Keyed):
 		return true // however late: while a human types the prompt waits for minutes
 	case o.at > a.Opened+e.settle:
 		return false
-	case o.sign == SignBoundary && a.Boundary != 0 && o.key != 0:
+	case o.Sign == SignBoundary && a.Boundary != 0 && o.Key != 0:
 		return false // two boundaries are two, however close
-	case !o.compacted() && o.key != 0 && a.Keyed:
+	case !o.compacted() && o.Key != 0 && a.Keyed:
 		return false // and so are two sessions
-	case o.handoff != 0: // another one, unless an older version has seen it begin, which kept no key
+	case o.Handoff != 0: // another one, unless an older version has seen it begin, which kept no key
 		return a.Handoff == 0 && a.Cause == CauseHandoff
 	case a.Cause == CauseNone:
 		return false
-	case a.Cause == CauseCompaction && (o.sign == signClear || o.sign == signHandoff):
+	case a.Cause == CauseCompaction && (o.Sign == signClear || o.Sign == signHandoff):
 		return false // but a new session may be how an old client compacts
 	case fresh:
 		return true
@@ -56,7 +45,7 @@ func (e *Engine) belongs(a *AgentState, o *opening) bool {
 		return false
 	}
 	// A straggler, unless its like has been here.
-	seen := a.Signs[o.sign]
+	seen := a.Signs[o.Sign]
 	return seen == 0 || max(seen-o.at, o.at-seen) <= duplicate
 }
 
@@ -92,23 +81,23 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 
 // join adds a sign to the opening of the current cycle.
 func (e *Engine) join(a *AgentState, o *opening) {
-	a.Signs[o.sign] = cmp.Or(a.Signs[o.sign], o.at)
+	a.Signs[o.Sign] = cmp.Or(a.Signs[o.Sign], o.at)
 	if !o.compacted() {
-		if o.key != 0 {
-			a.Session = o.key
+		if o.Key != 0 {
+			a.Session = o.Key
 			a.Keyed = true
 		}
-		a.Handoff = cmp.Or(a.Handoff, o.handoff)
+		a.Handoff = cmp.Or(a.Handoff, o.Handoff)
 		if o.at >= a.Begun {
 			e.countAttempt(a)
 			a.endCompaction()
 		}
 		return
 	}
-	if o.sign == SignBoundary {
+	if o.Sign == SignBoundary {
 		a.Unconfirmed = false
 		a.Guesses = nil
-		a.Boundary = cmp.Or(a.Boundary, o.key)
+		a.Boundary = cmp.Or(a.Boundary, o.Key)
 	}
 	trigger := e.triggerOf(a, o)
 	if o.at >= a.Begun {
@@ -125,16 +114,16 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	act := Opened{
 		Agent:       a.Agent,
 		Cycle:       a.Cycle + 1,
-		Cause:       o.cause,
-		Unconfirmed: o.sign == signGuess,
+		Cause:       o.Cause,
+		Unconfirmed: o.Sign == signGuess,
 		Trigger:     transcript.Unknown,
 		At:          o.at.Time(),
 	}
 	if o.compacted() {
 		act.Trigger = e.triggerOf(a, o)
-		act.PreTokens = cmp.Or(o.pre, before.Tokens)
+		act.PreTokens = cmp.Or(o.PreTokens, before.Tokens)
 	}
-	if o.cause != CauseRewind { // samples show a rewind before the transcript does
+	if o.Cause != CauseRewind { // samples show a rewind before the transcript does
 		e.dateBackEcho(a, o.at)
 	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
@@ -143,7 +132,7 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	e.out = append(e.out, act)
 	a.Cycle = a.Cycle + 1
 	a.Opened = o.at
-	a.Cause = o.cause
+	a.Cause = o.Cause
 	a.Unconfirmed = act.Unconfirmed
 	a.Signs = [signs]Instant{}
 	a.Boundary = 0
@@ -154,7 +143,7 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	e.withdrawOld(a, o)
 	a.Beyond = 0
 	a.splitReadings(o.at)
-	if o.carried {
+	if o.Carried {
 		a.Before = Reading{}
 	}
 	e.levelOf(a)
@@ -189,7 +178,7 @@ func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 // that is newer than the opening belong to the new cycle and stay.
 func (e *Engine) withdrawOld(a *AgentState, o *opening) {
 	old := contextKinds()
-	if !o.compacted() && o.cause != CauseRewind {
+	if !o.compacted() && o.Cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
 		old = append(old, KindCompacted)
 	}
@@ -203,7 +192,7 @@ func (e *Engine) withdrawOld(a *AgentState, o *opening) {
 	for _, k := range gone {
 		a.Said[k] = Said{}
 	}
-	if o.cause != CauseRewind {
+	if o.Cause != CauseRewind {
 		a.Said[KindCompacted] = Said{}
 		a.Said[KindStorm] = Said{}
 	}
@@ -230,34 +219,29 @@ func (a *AgentState) splitReadings(at Instant) {
 
 // reset handles a sign that the context was discarded.
 func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
-	o := &opening{
-		cause:   ev.Cause,
-		at:      t,
-		key:     ev.Key,
-		handoff: ev.Handoff,
-		carried: ev.Carried,
-	}
+	o := &opening{*ev, t}
 	switch ev.Cause {
 	case CauseClear:
-		o.sign = signClear
+		o.Sign = signClear
 	case CauseSession:
-		o.sign = signSession
+		o.Sign = signSession
 	case CauseHandoff:
-		o.sign = signHandoff
+		o.Sign = signHandoff
 	case CauseRewind:
-		e.rewound(a, ev, t)
+		o.Sign = signRewind
+		e.rewound(a, o)
 		return
 	default:
 		return
 	}
-	if o.key != 0 && o.key == a.Session {
+	if o.Key != 0 && o.Key == a.Session {
 		return
 	}
 	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone {
 		// Nothing has been read yet: the agent's first session, and its first cycle.
 		a.Opened = max(a.Opened, t)
-		a.Session = o.key
-		a.Keyed = o.key != 0
+		a.Session = o.Key
+		a.Keyed = o.Key != 0
 		return
 	}
 	e.sign(a, o)
@@ -272,21 +256,15 @@ func (a *AgentState) endCompaction() {
 
 // rewound opens a cycle after the client has gone back in its conversation. The
 // transcript shows this exactly, so that no other sign belongs to it.
-func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
-	if t <= a.Opened {
+func (e *Engine) rewound(a *AgentState, o *opening) {
+	if o.at <= a.Opened {
 		return // of an earlier cycle, or a duplicate
 	}
-	e.open(a, &opening{
-		sign:  signRewind,
-		cause: CauseRewind,
-		at:    t,
-		left:  ev.Left,
-		until: ev.Until,
-	})
-	if ev.Tokens <= 0 {
+	e.open(a, o)
+	if o.Tokens <= 0 {
 		return
 	}
-	e.take(a, ev.reading(t, transcript.FromTranscript))
+	e.take(a, o.reading(o.at, transcript.FromTranscript))
 	e.decide(a)
 }
 
@@ -313,12 +291,12 @@ func (a *AgentState) markRead(k Kind, cycle int, t Instant) {
 // was covered by the critical one goes with that.
 func (a *AgentState) stillValid(k Kind, o *opening) bool {
 	s := a.Said[k]
-	if o.cause != CauseRewind || s.At == 0 {
+	if o.Cause != CauseRewind || s.At == 0 {
 		return false
 	}
 	if s.Key.Agent == "" && k != KindCritical {
 		return a.stillValid(KindCritical, o)
 	}
 	at := cmp.Or(s.Heard, s.At) // not known to be read: the time of its cause counts
-	return at <= o.left || at > o.until
+	return at <= o.Left || at > o.Until
 }

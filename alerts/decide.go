@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,60 +12,65 @@ import (
 // operatorCopy is the Ref of the operator's copy of a notice to the parent.
 const operatorCopy = "operator"
 
-// notice is a notice with its recipients.
-type notice struct {
-	kind                   Kind
-	ref                    string
-	at                     Instant
-	mode                   Mode
-	self, parent, operator bool
-	data                   Data
-}
-
-// send sends a notice to its recipients unless the agent is muted. The caller has
-// checked that it was not sent before.
-func (e *Engine) send(a *AgentState, n notice) {
+// send sends a notice unless the agent is muted: about its context to the agent,
+// about a compaction to its parent or else, if configured, to the operator, about
+// a storm to both, and about missing data to the operator. The caller has checked
+// that it was not sent before.
+func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if a.Muted {
 		return
 	}
 	key := Key{
 		Agent: a.Agent,
 		Cycle: a.Cycle,
-		Kind:  n.kind,
-		Ref:   n.ref,
+		Kind:  k,
 	}
-	said := false
-	send := func(key Key, to Target) {
-		text, plain := e.text(n.kind, n.data)
-		e.out = append(e.out, Say{
-			Key:   key,
-			To:    to,
-			Mode:  n.mode,
-			Text:  text,
-			Plain: plain,
-			At:    n.at.Time(),
-		})
-		said = true
+	parent := Target{Parent, a.Parent}
+	if a.Parent == a.Agent {
+		parent.Agent = ""
 	}
-	if n.self {
-		send(key, Target{Self, a.Agent})
-	}
-	if n.parent && a.Parent != "" && a.Parent != a.Agent {
-		send(key, Target{Parent, a.Parent})
-	}
-	if n.operator {
-		copied := key
-		if n.parent {
-			copied.Ref = operatorCopy
+	var to []Target
+	mode := Sequential
+	switch k {
+	case KindNoData:
+		key.Ref = strconv.Itoa(a.Episodes)
+		to = []Target{{Role: Operator}}
+	case KindStorm:
+		mode = Important
+		to = []Target{parent, {Role: Operator}}
+	case KindCompacted:
+		to = []Target{parent}
+		if parent.Agent == "" && e.options.OperatorCompactions {
+			to = []Target{{Role: Operator}}
 		}
-		send(copied, Target{Role: Operator})
+	case KindCritical:
+		mode = Urgent
+		fallthrough
+	default:
+		to = []Target{{Self, a.Agent}}
 	}
-	if !said {
+	to = slices.DeleteFunc(to, func(t Target) bool { return t == Target{Role: Parent} })
+	if len(to) == 0 {
 		return
 	}
-	e.counters.Notices[n.kind]++
-	if n.kind != KindNoData {
-		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
+	text, plain := e.text(k, d)
+	for _, t := range to {
+		say := Say{
+			Key:   key,
+			To:    t,
+			Mode:  mode,
+			Text:  text,
+			Plain: plain,
+			At:    at.Time(),
+		}
+		if k == KindStorm && t.Role == Operator {
+			say.Key.Ref = operatorCopy
+		}
+		e.out = append(e.out, say)
+	}
+	e.counters.Notices[k]++
+	if k != KindNoData {
+		a.Said[k] = Said{At: at, Key: key, Open: true}
 	}
 }
 
@@ -207,13 +213,6 @@ func (e *Engine) noDataDue(a *AgentState) Instant {
 // lastSign returns the last event about work or rest, from which silence counts.
 func (a *AgentState) lastSign() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
 
-// checkNoData warns the operator about an active agent without readings.
-func (e *Engine) checkNoData(a *AgentState) {
-	if t := e.noDataDue(a); t != 0 && e.now >= t {
-		e.sendNoData(a, t)
-	}
-}
-
 // sendNoData begins an episode without data.
 func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	a.Silent = true
@@ -225,13 +224,7 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	} else {
 		d.Minutes = minutes(Instant(e.options.NoDataAfter))
 	}
-	e.send(a, notice{
-		kind:     KindNoData,
-		ref:      strconv.Itoa(a.Episodes),
-		at:       t,
-		operator: true,
-		data:     d,
-	})
+	e.send(a, KindNoData, t, d)
 }
 
 // minutes rounds, to at least 1.
@@ -244,10 +237,10 @@ const burstsKept = 16
 // A compaction may have another trigger than its attempt, so that a sign with
 // the trigger corrects one without.
 func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
-	if a.Made != transcript.Unknown && o.trigger != transcript.Idle {
+	if a.Made != transcript.Unknown && o.Trigger != transcript.Idle {
 		return
 	}
-	a.Made = o.trigger
+	a.Made = o.Trigger
 	switch {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true
@@ -306,13 +299,6 @@ func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	if n := len(a.Bursts); count > 0 && count <= n {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
-	e.send(a, notice{
-		kind:     KindStorm,
-		at:       at,
-		mode:     Important,
-		parent:   true,
-		operator: true,
-		data:     d,
-	})
+	e.send(a, KindStorm, at, d)
 	a.cover(KindStorm, at)
 }

@@ -140,7 +140,9 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 		}
 		e.updateMuted(a, e.now)
 		e.lapse(a, e.now)
-		e.checkNoData(a)
+		if t := e.noDataDue(a); t != 0 && e.now >= t {
+			e.sendNoData(a, t)
+		}
 		first = sooner(first, sooner(e.lapses(a), e.noDataDue(a)))
 	}
 	e.revised = false

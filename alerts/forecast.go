@@ -145,10 +145,5 @@ func (e *Engine) sendForecast(a *AgentState, r Reading, f Forecast) {
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	e.send(a, notice{
-		kind: KindForecast,
-		at:   r.At,
-		self: true,
-		data: d,
-	})
+	e.send(a, KindForecast, r.At, d)
 }

@@ -143,19 +143,12 @@ func (e *Engine) decide(a *AgentState) {
 // warn notifies the agent about its own context. The critical notice replaces
 // the milder ones.
 func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
-	n := notice{
-		kind: k,
-		at:   r.At,
-		self: true,
-		data: a.data(),
-	}
 	if k == KindCritical {
-		n.mode = Urgent
 		e.withdraw(a, KindWarning, KindForecast)
 		a.cover(KindWarning, r.At)
 		a.cover(KindForecast, r.At)
 	}
-	e.send(a, n)
+	e.send(a, k, r.At, a.data())
 }
 
 // levelOf returns the level of the current context and reports a change of it.
