@@ -16,13 +16,16 @@ const (
 	boundariesKept = 32
 )
 
+// settle is the maximum duration of a compaction.
+func (e *Engine) settle() Instant { return Instant(e.options.Settle) }
+
 // begin handles the start of a compaction. The attempt may fail, be blocked, or
 // only write a summary for later, so that it opens no cycle yet.
 func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
 	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > duplicate || again
 	a.Attempted = max(a.Attempted, t)
-	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle
+	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle()
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
 		if fresh {
 			e.attempted(a, ev.Trigger)
@@ -79,7 +82,7 @@ func (e *Engine) lapses(a *AgentState) Instant {
 	if !a.Compacting {
 		return 0
 	}
-	return a.Begun + e.settle
+	return a.Begun + e.settle()
 }
 
 // lapse gives up a compaction that has shown no result for too long, so that a
@@ -129,7 +132,7 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 
 // triggerOf returns the trigger of a compaction, or else that of its attempt.
 func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
+	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle() {
 		return a.Trigger
 	}
 	return o.Trigger
@@ -142,7 +145,7 @@ func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 // compacting.
 func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
-	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
+	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle() || !known || r.At < before.At {
 		return false
 	}
 	if r.Source == transcript.FromStatusline && a.Readings[transcript.FromTranscript].At != 0 && r.At <= a.Begun+lag {

@@ -23,7 +23,7 @@ func (e *Engine) belongs(a *AgentState, o *opening) bool {
 		return true
 	case o.Handoff != 0 && o.Handoff == a.Handoff && (o.Key == 0 || !a.Keyed):
 		return true // however late: while a human types the prompt waits for minutes
-	case o.at > a.Opened+e.settle:
+	case o.at > a.Opened+e.settle():
 		return false
 	case o.Sign == SignBoundary && a.Boundary != 0 && o.Key != 0:
 		return false // two boundaries are two, however close
@@ -66,7 +66,7 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 	// A sign from before the last reading of the cycle before is of that cycle, too.
 	// Samples show the old context for a while even after the sign.
 	older := o.at <= a.Before.At && (a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
-	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle) {
+	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle()) {
 		return
 	}
 	if a.Cause == CauseNone {

@@ -28,7 +28,6 @@ const (
 type Engine struct {
 	options Options
 	texts   [kinds]*Template
-	settle  Instant
 
 	agents map[AgentID]*AgentState
 	order  []*AgentState // sorted by id, so that every run ticks in the same order
@@ -61,9 +60,6 @@ func New(o Options) (*Engine, error) {
 // muting, and thresholds that are no longer reached, withdraw queued notices;
 // otherwise the current level is checked.
 func (e *Engine) Configure(o Options) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	texts, err := o.Messages.templates()
 	if err != nil {
 		return err
@@ -72,7 +68,6 @@ func (e *Engine) Configure(o Options) error {
 	o.Reminders.Wait = cmp.Or(o.Reminders.Wait, defaultSettle)
 	e.options = o
 	e.texts = texts
-	e.settle = Instant(o.Settle)
 	e.revised = true
 	return nil
 }
@@ -221,7 +216,9 @@ func (e *Engine) Rename(from, to AgentID) bool {
 // Snapshot returns the whole state.
 func (e *Engine) Snapshot() State {
 	s := e.state()
-	s.Agents = e.Agents()
+	for _, a := range e.order {
+		s.Agents = append(s.Agents, a.clone())
+	}
 	return s
 }
 
@@ -319,15 +316,6 @@ func (e *Engine) present(a *AgentState, t Instant) bool {
 
 // Counters returns the counters.
 func (e *Engine) Counters() Counters { return e.counters }
-
-// Agents returns the state of all agents, sorted by id.
-func (e *Engine) Agents() []*AgentState {
-	all := make([]*AgentState, len(e.order))
-	for i, a := range e.order {
-		all[i] = a.clone()
-	}
-	return all
-}
 
 // IDs returns the ids of all agents.
 func (e *Engine) IDs() []AgentID { return e.where(func(*AgentState) bool { return true }) }

@@ -19,16 +19,6 @@ func TestNewRefuses(t *testing.T) {
 		{"messages.warning", func(o *Options) { o.Messages.Warning = "{{.Percent" }},
 		{"messages.no_data", func(o *Options) { o.Messages.NoData = "{{.Secret}}" }},
 		{"messages.forecast", func(o *Options) { o.Messages.Forecast = "{{nothing .Turns}}" }},
-		{"percentage", func(o *Options) { o.Thresholds.WarningPercentage = 101 }},
-		{"percentage", func(o *Options) { o.Thresholds.CriticalPercentage = -1 }},
-		{"tokens", func(o *Options) { o.Thresholds.CriticalTokens = -1 }},
-		{"early_warn_ratio", func(o *Options) { o.Thresholds.EarlyRatio = 2 }},
-		{"settle", func(o *Options) { o.Settle = -time.Second }},
-		{"storm", func(o *Options) { o.Storm.Count = -3 }},
-		{"forecast_turns", func(o *Options) { o.ForecastTurns = -3 }},
-		{"forecast_replies", func(o *Options) { o.ForecastReplies = -3 }},
-		{"reminders", func(o *Options) { o.Reminders.Soft = -time.Second }},
-		{"reminders", func(o *Options) { o.Reminders = Reminders{Soft: time.Hour, Hard: time.Minute} }},
 	} {
 		o := Defaults()
 		c.change(&o)
@@ -171,7 +161,7 @@ func TestTakeAndForget(t *testing.T) {
 	play(e, reading(500, 21_000))
 	e.Forget("a")
 	e.Forget("nobody")
-	if _, ok := e.Agent("a"); ok || names() != "-a" || len(e.Agents()) != 1 {
+	if _, ok := e.Agent("a"); ok || names() != "-a" || len(e.IDs()) != 1 {
 		t.Error("a is still known")
 	}
 	if play(e, Event{

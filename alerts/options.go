@@ -1,12 +1,9 @@
 package alerts
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Options are the settings of an Engine: context_monitor, compaction, storm,
-// reminders and messages.
+// reminders and messages. The configuration has checked them.
 type Options struct {
 	// Disabled silences the engine for all agents: levels and cycles go on.
 	Disabled   bool
@@ -67,29 +64,4 @@ func Defaults() Options {
 		Storm:       Storm{Count: 3, Within: 30 * time.Minute, Turns: 5},
 		Reminders:   Reminders{Wait: 5 * time.Minute},
 	}
-}
-
-func (o *Options) check() error {
-	var errs []error
-	bad := func(wrong bool, text string) {
-		if wrong {
-			errs = append(errs, errors.New(text))
-		}
-	}
-	t := o.Thresholds
-	for _, p := range []int{t.WarningPercentage, t.CriticalPercentage, t.WarningOfThreshold, t.CriticalOfThreshold} {
-		bad(p < 0 || p > 100, "context_monitor: a percentage must lie in 0..100")
-	}
-	bad(t.WarningTokens < 0 || t.CriticalTokens < 0, "context_monitor: a threshold in tokens must not be negative")
-	bad(t.EarlyRatio < 0 || t.EarlyRatio > 1, "context_monitor: early_warn_ratio must lie in 0..1")
-	bad(
-		o.ForecastReplies < 0 || o.ForecastTurns < 0 || o.NoDataAfter < 0,
-		"context_monitor: forecast_replies, forecast_turns and no_data_after must not be negative",
-	)
-	bad(o.CompactionThreshold < 0 || o.Settle < 0, "compaction: threshold_tokens and settle must not be negative")
-	r := o.Reminders
-	bad(r.Soft < 0 || r.Hard < 0 || r.Wait < 0, "reminders: no interval may be negative")
-	bad(r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft, "reminders: hard must not come before soft")
-	bad(o.Storm.Count < 0 || o.Storm.Within < 0 || o.Storm.Turns < 0, "storm: no figure may be negative")
-	return errors.Join(errs...)
 }

@@ -115,7 +115,7 @@ func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 	more := sample.Tokens - before.Tokens
 	wide := margin(sample.Window)
 	switch {
-	case before.Tokens == 0 || sample.At > opened+e.settle || more < -wide:
+	case before.Tokens == 0 || sample.At > opened+e.settle() || more < -wide:
 		return false
 	case more <= wide:
 		return true

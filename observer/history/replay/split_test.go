@@ -57,7 +57,7 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 		l.take(c)
 		c.Entries = nil
 		c.Whole = false
-		for _, v := range l.engine.Agents() {
+		for _, v := range l.engine.Snapshot().Agents {
 			now = now.Add(time.Second)
 			l.engine.Step(alerts.Event{
 				Kind:  alerts.EventActive,
