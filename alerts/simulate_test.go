@@ -23,12 +23,6 @@ type faults struct {
 	lateness            float64
 }
 
-// opened is what truly happened: a cycle began, by an automatic compaction or not.
-type opened struct {
-	at   float64
-	auto bool
-}
-
 // life is one simulated agent with the truth about it.
 type life struct {
 	id         AgentID
@@ -41,9 +35,9 @@ type life struct {
 	failed     float64 // when a compaction last came to nothing
 	turns      int
 	mail       []delivery
-	openings   []opened
-	top        []int64 // the largest reading of each cycle
-	mild       []bool  // whether one called for a warning before any was critical
+	openings   []float64 // when cycles truly began
+	top        []int64   // the largest reading of each cycle
+	mild       []bool    // whether one called for a warning before any was critical
 	key        transcript.Key
 }
 
@@ -110,8 +104,8 @@ func (l *life) redraw() {
 	l.hook(ev)
 }
 
-func (l *life) open(auto bool) {
-	l.openings = append(l.openings, opened{l.now, auto})
+func (l *life) open() {
+	l.openings = append(l.openings, l.now)
 	l.top, l.mild = append(l.top, 0), append(l.mild, false)
 	l.key++
 }
@@ -137,7 +131,7 @@ func (l *life) compact(auto, fails bool) {
 		l.hook(ev)
 		l.pass(0.1 * l.rng.Float64())
 	}
-	l.open(auto)
+	l.open()
 	for i, s := range l.rng.Perm(4) {
 		if Sign(s) == SignBoundary {
 			ev.Kind, ev.Sign, ev.At, ev.PreTokens, ev.Key = EventCompacted, SignBoundary, sec(l.now), was, l.key
@@ -151,7 +145,7 @@ func (l *life) compact(auto, fails bool) {
 			l.redraw() // the client may not know better yet
 		}
 	}
-	l.openings[len(l.openings)-1].at = l.now + 0.01 // what is stamped until now shows the old context
+	l.openings[len(l.openings)-1] = l.now + 0.01 // what is stamped until now shows the old context
 	l.size = int64(window * (0.15 + 0.45*l.rng.Float64()))
 	l.size = min(l.size, was*3/4)
 	l.pass(3 + 10*l.rng.Float64())
@@ -160,7 +154,7 @@ func (l *life) compact(auto, fails bool) {
 
 // forget is /clear: another session in the same seat.
 func (l *life) forget() {
-	l.open(false)
+	l.open()
 	ev := l.event(EventReset)
 	ev.Cause = CauseClear
 	ev.Key = 1000 + l.key
@@ -232,34 +226,11 @@ func (l *life) live(until float64) {
 func (l *life) cycleAt(t time.Time) int {
 	n := 0
 	for _, o := range l.openings {
-		if !sec(o.at).After(t) {
+		if !sec(o).After(t) {
 			n++
 		}
 	}
 	return n
-}
-
-// storms counts the episodes that truly were.
-func (l *life) storms(s Storm) (episodes int) {
-	var autos []float64
-	in := false
-	for _, o := range l.openings {
-		if !o.auto {
-			continue
-		}
-		autos = append(autos, o.at)
-		n := 0
-		for _, at := range autos {
-			if at > o.at-s.Within.Seconds() {
-				n++
-			}
-		}
-		if n >= s.Count && !in {
-			episodes++
-		}
-		in = n >= s.Count
-	}
-	return episodes
 }
 
 // simulate makes the lives of a fleet and all that arrives, in the order in which it

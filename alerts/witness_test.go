@@ -12,12 +12,11 @@ type witness struct {
 	keys     map[Key]bool
 	standing map[Key]time.Time // context notices that have not been withdrawn
 	heard    map[string]int    // by agent, kind and true cycle
-	storms   map[AgentID]int
 	lives    map[AgentID]*life
 }
 
 func newWitness(t *testing.T, lives []*life) *witness {
-	w := &witness{t, map[Key]bool{}, map[Key]time.Time{}, map[string]int{}, map[AgentID]int{}, map[AgentID]*life{}}
+	w := &witness{t, map[Key]bool{}, map[Key]time.Time{}, map[string]int{}, map[AgentID]*life{}}
 	for _, l := range lives {
 		w.lives[l.id] = l
 	}
@@ -37,10 +36,6 @@ func (w *witness) see(actions []Action) {
 				w.standing[act.Key] = act.At
 				cycle := w.lives[act.Key.Agent].cycleAt(act.At)
 				w.heard[fmt.Sprintf("%s %s %d", act.Key.Agent, act.Key.Kind, cycle)]++
-			case KindStorm:
-				if act.To.Role == Operator {
-					w.storms[act.Key.Agent]++
-				}
 			}
 		case Withdraw:
 			for _, k := range act.Keys {
@@ -126,9 +121,6 @@ func (w *witness) judge(e *Engine, clean bool) {
 		truth := len(l.openings) + 1
 		if v.Cycle > truth || (l.transcript || clean) && v.Cycle < truth {
 			w.t.Errorf("%s (transcript: %v) is in cycle %d, in truth in %d", id, l.transcript, v.Cycle, truth)
-		}
-		if storms := l.storms(e.options.Storm); (l.transcript || clean) && w.storms[id] != storms {
-			w.t.Errorf("%s has heard of %d storms, in truth %d", id, w.storms[id], storms)
 		}
 		for k, at := range w.standing {
 			if k.Agent == id && at.Before(v.Opened) {
