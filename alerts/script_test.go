@@ -118,6 +118,7 @@ func shown(t *testing.T, e *Engine) string {
 	add(v.Turns > 0, "%d turns", v.Turns)
 	add(v.InTurn, "in a turn")
 	add(v.Attempts.Total() > 0, "attempts %v", v.Attempts)
+	add(e.counters.Reminders[ReminderLate] > 0, "%d late reminders", e.counters.Reminders[ReminderLate])
 	add(v.Forecast.Turns.Known, "turns known")
 	return s
 }
@@ -143,6 +144,19 @@ func scriptLine(t *testing.T, e *Engine, line string) string {
 			return "never"
 		}
 		return fmt.Sprintf("at %.0f", next.Sub(epoch).Seconds())
+	case "remind": // NAME DUE, or NAME SOFT HARD
+		var name string
+		var first, hard float64
+		n, _ := fmt.Sscan(args, &name, &first, &hard)
+		r := Reminder{ID: name, Agent: "a", Made: at(0)}
+		if n == 2 {
+			r.Due = at(first)
+		} else {
+			r.Soft = seconds(first)
+			r.Hard = seconds(hard)
+		}
+		mustRemind(t, e, r)
+		return "done"
 	case "dismiss":
 		e.Dismiss("a")
 		return "done"
