@@ -74,21 +74,14 @@ func TestProjectName(t *testing.T) {
 
 // FuzzNames: any channel and agent have a file that is one element of a path.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{
-		"",
-		".",
-		"..",
-		"-home-dev",
-		"a/b",
-		"\x00",
-		"\xff",
-		"current",
-		"x-CURRENT",
-		"~",
-		"%7E",
-		strings.Repeat("日", 99),
-	} {
-		f.Add(s, s)
+	names := []string{
+		"", ".", "..", "../../etc/passwd", `a\b`, "-home-dev", "a/b", "new\nline", "\u202egpj", "\x00", "\xff",
+		"current", "x-CURRENT", "~", "%7E", strings.Repeat("x", 500), strings.Repeat("x", 501), strings.Repeat("日", 99),
+	}
+	for _, channel := range names {
+		for _, agent := range names {
+			f.Add(channel, agent)
+		}
 	}
 	f.Fuzz(func(t *testing.T, channel, agent string) {
 		if safe(channel) == safe(agent) && channel != agent {

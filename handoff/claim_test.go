@@ -123,7 +123,6 @@ func TestDocumentID(t *testing.T) {
 		want          string
 	}{
 		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
-		{"another session's", "c74cc080-94b9", []string{"HO-20260202-120000-d85dd191"}, first},
 		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
 		{
 			"later ones taken",
@@ -131,14 +130,8 @@ func TestDocumentID(t *testing.T) {
 			[]string{"HO-20260202-120005-c74cc080", first},
 			"HO-20260202-120006-c74cc080",
 		},
-		{
-			"by a clock ahead",
-			"c74cc080-94b9",
-			[]string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"},
-			first,
-		},
+		{"by a clock ahead", "c74cc080-94b9", []string{"HO-99991231-235959-c74cc080"}, first},
 		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},
-		{"short", "ab", nil, "HO-20260202-120000-ab000000"},
 		{"none", "", nil, "HO-20260202-120000-00000000"},
 		{"hostile", "../\n../é", nil, "HO-20260202-120000-00000000"},
 	} {

@@ -24,10 +24,7 @@ func TestExamineFit(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"plan.md",
-		"Über Größe.md",
 		"日本語.md",
-		"a b's (copy).md",
-		"no-suffix",
 		"\U0001F600.md",
 	} {
 		path := write(t, filepath.Join(dir, name), "\ufeff# Plan\nnext: tests\n")
@@ -62,11 +59,7 @@ func TestExamineHostile(t *testing.T) {
 	must := func(err error) { t.Helper(); noError(t, err) }
 
 	must(syscall.Mkfifo(in("fifo"), 0o600))
-	must(os.Symlink(plan, in("link")))
 	must(os.Symlink("/etc/passwd", in("secret")))
-	must(os.Symlink(in("fifo"), in("link-fifo")))
-	must(os.Symlink(in("nothing"), in("dangling")))
-	must(os.Symlink(in("loop"), in("loop")))
 	must(os.Link(write(t, in("two"), "two"), in("names")))
 	socket, err := net.Listen("unix", in("s"))
 	must(err)
@@ -76,22 +69,15 @@ func TestExamineHostile(t *testing.T) {
 	must(os.Truncate(in("sparse"), 10<<30))
 	write(t, in("large"), strings.Repeat("x", DefaultLimit+1))
 	write(t, in("latin"), "gr\xfc\xdfe")
-	write(t, in("cut"), "\xe6\x97")
 	write(t, in("nul"), "a\x00b")
-	write(t, in("utf16"), "\xff\xfea\x00b\x00")
 	write(t, in("old"), "old")
 	must(os.Chtimes(in("old"), time.Now(), began.Add(-time.Second)))
 	for _, name := range []string{
 		"new\nline",
 		"esc\x1b[2J",
-		"tab\t",
-		"bell\a",
 		"bidi\u202egpj.md",
-		"zero\u200bwidth",
 		"c1\u0085",
 		"bad\xff",
-		"fill\u3164er",
-		"line\u2028sep",
 	} {
 		write(t, in(name), "x")
 	}
@@ -102,40 +88,25 @@ func TestExamineHostile(t *testing.T) {
 	}{
 		{"no path", "", FileRelative},
 		{"relative", "plan.md", FileRelative},
-		{"home", "~/plan.md", FileRelative},
 		{"missing", in("nothing"), FileMissing},
 		{"below a file", plan + "/x", FileMissing},
-		{"a file as a folder", plan + "/", FileMissing},
 		{"folder", dir, FileIrregular},
-		{"root", "/", FileIrregular},
 		{"FIFO", in("fifo"), FileIrregular},
 		{"socket", in("s"), FileIrregular},
 		{"endless device", "/dev/zero", FileIrregular},
-		{"terminal", "/dev/tty", FileIrregular},
-		{"link", in("link"), FileSymlink},
 		{"link to a secret", in("secret"), FileSymlink},
-		{"link to a FIFO", in("link-fifo"), FileSymlink},
-		{"dangling link", in("dangling"), FileSymlink},
-		{"link to itself", in("loop"), FileSymlink},
 		{"hard link", in("names"), FileLinked},
 		{"empty", in("empty"), FileEmpty},
 		{"10 GB", in("sparse"), FileLarge},
 		{"one byte too large", in("large"), FileLarge},
 		{"Latin-1", in("latin"), FileEncoding},
-		{"cut in a character", in("cut"), FileEncoding},
 		{"NUL inside", in("nul"), FileEncoding},
-		{"UTF-16", in("utf16"), FileEncoding},
 		{"of the session before", in("old"), FileStale},
 		{"line break in the name", in("new\nline"), FileName},
 		{"escape in the name", in("esc\x1b[2J"), FileName},
-		{"tab in the name", in("tab\t"), FileName},
-		{"bell in the name", in("bell\a"), FileName},
 		{"bidi in the name", in("bidi\u202egpj.md"), FileName},
-		{"zero width in the name", in("zero\u200bwidth"), FileName},
 		{"C1 in the name", in("c1\u0085"), FileName},
 		{"invalid UTF-8 in the name", in("bad\xff"), FileName},
-		{"filler in the name", in("fill\u3164er"), FileName},
-		{"separator in the name", in("line\u2028sep"), FileName},
 		{"NUL in the name", in("plan.md\x00.png"), FileName},
 		{"very long element", in(strings.Repeat("x", 300)), FileName},
 		{"very long path", "/" + strings.Repeat("x/", 3000), FileName},

@@ -106,22 +106,6 @@ func (s *shelf) onlyKnown(step int) {
 	}
 }
 
-// TestMovedFolder: the folder is the one that was opened, wherever it goes meanwhile.
-func TestMovedFolder(t *testing.T) {
-	s := newShelf(t)
-	s.put("worker", "old", noon)
-	moved := s.dir + " moved"
-	s.step = func(step string) {
-		if step == "write manifest" {
-			noError(t, os.Rename(s.dir, moved))
-		}
-	}
-	s.put("worker", "new", noon)
-	s.step = nil
-	noError(t, os.Rename(moved, s.dir))
-	s.gets("worker", "new", noon)
-}
-
 // TestNotStored: what cannot be stored changes nothing.
 func TestNotStored(t *testing.T) {
 	s := newShelf(t)

@@ -15,7 +15,7 @@ import (
 	"sm/handoff/files"
 )
 
-// races is how many times two agents meet, each way.
+// races is how many times two agents meet.
 func races() int {
 	if testing.Short() {
 		return 50
@@ -23,96 +23,11 @@ func races() int {
 	return 1000
 }
 
-// racer is one of the two agents of all races.
-type racer struct {
-	agent string
-	docs  *Documents
-}
-
-// race lets the agent hand over and start again in one channel, and start anew in another,
-// where a third has left a document. It gives what it heard in the one and in the other.
-func (r racer) race(n int) (own, left string, err error) {
-	channel := fmt.Sprint("race-", n)
-	if _, err := r.docs.Put(NewDocument{
-		Channel:   channel,
-		Agent:     r.agent,
-		SessionID: r.agent,
-		Body:      "of " + r.agent,
-	}, noon); err != nil {
-		return "", "", err
-	}
-	hear := func(channel string) (string, error) {
-		d, ok, err := r.docs.Claim(Claimant{Channel{
-			Name: channel,
-		}, r.agent, "s-" + r.agent, os.Getpid()}, noon, everybody)
-		if err != nil || !ok {
-			return "-", err
-		}
-		return d.Body, r.docs.Consume(channel, d.ID, "s-"+r.agent, os.Getpid(), noon)
-	}
-	if own, err = hear(channel); err != nil {
-		return "", "", err
-	}
-	left, err = hear(fmt.Sprint("left-", n))
-	return own, left, err
-}
-
-// leave puts the documents of the third agent.
-func leave(t *testing.T, dir string, n int) {
-	t.Helper()
-	d := NewDocuments(dir, 0, nil)
-	_, err := d.Put(NewDocument{
-		Channel:   fmt.Sprint("left-", n),
-		Agent:     "third",
-		SessionID: "third",
-		Body:      "left",
-	}, noon)
-	noError(t, err)
-}
-
 // raceFolder is a fresh folder now and then: each has a thousand files at most.
 func raceFolder(base string, n int) string { return filepath.Join(base, fmt.Sprint("docs-", n/50)) }
 
-// judge wants each to have heard its own, and one of them what was left.
-func judgeRace(t *testing.T, n int, own, left [2]string) {
-	t.Helper()
-	if own != [2]string{"of a", "of b"} {
-		t.Fatalf("race %d: they heard %q", n, own)
-	}
-	if left != [2]string{"left", "-"} && left != [2]string{"-", "left"} {
-		t.Fatalf("race %d: of what was left they heard %q", n, left)
-	}
-}
-
-// TestRacesInProcess lets two agents race as goroutines, with locks of their own.
-func TestRacesInProcess(t *testing.T) {
-	t.Parallel()
-	base := memory(t)
-	won := map[string]int{}
-	for n := range races() {
-		dir := raceFolder(base, n)
-		leave(t, dir, n)
-		var own, left [2]string
-		errs := make(chan error)
-		for i, agent := range []string{"a", "b"} {
-			go func() {
-				var err error
-				own[i], left[i], err = racer{agent, NewDocuments(dir, 0, nil)}.race(n)
-				errs <- err
-			}()
-		}
-		noError(t, errors.Join(<-errs, <-errs))
-		judgeRace(t, n, own, left)
-		won[left[0]]++
-	}
-	t.Logf("of %d races the first won %d", races(), won["left"])
-}
-
-// TestRacesOfProcesses is the same with two processes.
-func TestRacesOfProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; the run without the race detector has it")
-	}
+// TestRaces lets two agents race as processes.
+func TestRaces(t *testing.T) {
 	t.Parallel()
 	base := memory(t)
 	type child struct {
@@ -137,7 +52,13 @@ func TestRacesOfProcesses(t *testing.T) {
 	}
 	won := map[string]int{}
 	for n := range races() {
-		leave(t, raceFolder(base, n), n)
+		_, err := NewDocuments(raceFolder(base, n), 0, nil).Put(NewDocument{
+			Channel:   fmt.Sprint("left-", n),
+			Agent:     "third",
+			SessionID: "third",
+			Body:      "left",
+		}, noon)
+		noError(t, err)
 		for _, c := range children {
 			fmt.Fprintln(c.in, n)
 		}
@@ -148,24 +69,50 @@ func TestRacesOfProcesses(t *testing.T) {
 			}
 			own[i], left[i], _ = strings.Cut(c.out.Text(), "|")
 		}
-		judgeRace(t, n, own, left)
+		if own != [2]string{"of a", "of b"} {
+			t.Fatalf("race %d: they heard %q", n, own)
+		}
+		if left != [2]string{"left", "-"} && left != [2]string{"-", "left"} {
+			t.Fatalf("race %d: of what was left they heard %q", n, left)
+		}
 		won[left[0]]++
 	}
 	t.Logf("of %d races the first won %d", races(), won["left"])
 }
 
+// raceChild is an agent that, for each number read, hands over and starts again in
+// one channel, and starts anew in another, where a third has left a document. It
+// prints what it was given in each.
 func raceChild(args []string) error {
+	agent := args[1]
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		n := 0
 		if _, err := fmt.Sscan(in.Text(), &n); err != nil {
 			return err
 		}
-		own, left, err := racer{args[1], NewDocuments(raceFolder(args[0], n), 0, nil)}.race(n)
-		if err != nil {
+		d := NewDocuments(raceFolder(args[0], n), 0, nil)
+		own := fmt.Sprint("race-", n)
+		if _, err := d.Put(NewDocument{
+			Channel:   own,
+			Agent:     agent,
+			SessionID: agent,
+			Body:      "of " + agent,
+		}, noon); err != nil {
 			return err
 		}
-		fmt.Printf("%s|%s\n", own, left)
+		given := []string{"-", "-"}
+		for i, channel := range []string{own, fmt.Sprint("left-", n)} {
+			got, ok, err := d.Claim(Claimant{Channel{Name: channel}, agent, "s-" + agent, os.Getpid()}, noon, everybody)
+			if err == nil && ok {
+				given[i] = got.Body
+				err = d.Consume(channel, got.ID, "s-"+agent, os.Getpid(), noon)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		fmt.Println(strings.Join(given, "|"))
 	}
 	return in.Err()
 }
