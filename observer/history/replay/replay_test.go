@@ -94,7 +94,7 @@ func TestRunEnds(t *testing.T) {
 		t.Errorf("%v, %v", events, err)
 	}
 	o := options()
-	o.Policy.Thresholds.WarningPercentage = 200
+	o.Policy.Messages.Warning = "{{"
 	if events, err := Run(t.Context(), records(t, s), o); err == nil {
 		t.Errorf("no error, %d events", len(events))
 	}
