@@ -82,27 +82,23 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 // join adds a sign to the opening of the current cycle.
 func (e *Engine) join(a *AgentState, o *opening) {
 	a.Signs[o.Sign] = cmp.Or(a.Signs[o.Sign], o.at)
+	trigger := e.triggerOf(a, o)
+	if o.at >= a.Begun {
+		e.countAttempt(a)
+		a.endCompaction()
+	}
 	if !o.compacted() {
 		if o.Key != 0 {
 			a.Session = o.Key
 			a.Keyed = true
 		}
 		a.Handoff = cmp.Or(a.Handoff, o.Handoff)
-		if o.at >= a.Begun {
-			e.countAttempt(a)
-			a.endCompaction()
-		}
 		return
 	}
 	if o.Sign == SignBoundary {
 		a.Unconfirmed = false
 		a.Guesses = nil
 		a.Boundary = cmp.Or(a.Boundary, o.Key)
-	}
-	trigger := e.triggerOf(a, o)
-	if o.at >= a.Begun {
-		e.countAttempt(a)
-		a.endCompaction()
 	}
 	e.noticeCompacted(a, o, trigger)
 	e.count(a, o, trigger)
