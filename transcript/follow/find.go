@@ -167,7 +167,7 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 	if err != nil || !is.isRegular() {
 		return nil
 	}
-	if x.roots.isLearnt(path) && !is.ours {
+	if x.roots.isLearnt(path) && !is.ours() {
 		x.odd(path, errNotOurs.Error())
 		return nil
 	}

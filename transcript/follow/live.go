@@ -56,9 +56,10 @@ type tailer struct {
 	stopped atomic.Bool
 
 	// The loop's.
-	slot    bool  // it counts among the files with tails
-	written int64 // when the file was, as of the last check
-	unread  int64 // bytes, as of the last check
+	slot    bool      // it counts among the files with tails
+	written int64     // when the file was, as of the last check
+	checked time.Time // by the loop
+	unread  int64     // bytes, as of the last check
 }
 
 func (t *tailer) poke() { t.lookers.add(t) }
@@ -404,10 +405,22 @@ func (f *follower) ended(t *tailer) {
 	}
 }
 
+const (
+	// calmAfter is how long after its last write a file that inotify watches is checked
+	// less often, once in calmChecks. A check finds what inotify never reports.
+	calmAfter  = 10 * time.Second
+	calmChecks = 10
+)
+
 // check is the loop's look at a live file: one stat. What differs from the last look has
 // the file looked at.
 func (f *follower) check(fl *file, now time.Time) {
 	t := fl.tail
+	calm := f.index.watch.notify != nil && now.UnixNano()-t.written > int64(calmAfter)
+	if calm && now.Sub(t.checked) < calmChecks*f.Check {
+		return
+	}
+	t.checked = now
 	is, err := lstat(fl.cursor.Path)
 	if err != nil || is.inode != fl.inode() {
 		t.poke()

@@ -122,7 +122,7 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 func (r *fileReader) readOpen(ctx context.Context, file *os.File, is fact, w *workspace, res *result) error {
 	fl := res.file
 	c := fl.cursor
-	if fl.learnt && !is.ours {
+	if fl.learnt && !is.ours() {
 		return errNotOurs
 	}
 	s := &source{

@@ -41,9 +41,9 @@ func (s stamp) settled() int64 {
 type fact struct {
 	stamp
 	kind uint32 // S_IFREG and others
-	// ours means that it belongs to this user, under no second name: of another user's
-	// file that would be a hard link.
-	ours bool
+	uid  int
+	// alone means that a file has no second name.
+	alone bool
 }
 
 func factOf(st *unix.Stat_t) fact {
@@ -54,10 +54,15 @@ func factOf(st *unix.Stat_t) fact {
 			size:     st.Size,
 			modified: unix.TimespecToNsec(st.Mtim),
 		},
-		kind: kind,
-		ours: int(st.Uid) == os.Geteuid() && (kind == unix.S_IFDIR || st.Nlink == 1),
+		kind:  kind,
+		uid:   int(st.Uid),
+		alone: kind == unix.S_IFDIR || st.Nlink == 1,
 	}
 }
+
+// ours reports whether it belongs to this user, under no second name: of another
+// user's file that would be a hard link.
+func (f fact) ours() bool { return f.alone && f.uid == os.Geteuid() }
 
 func (f fact) isRegular() bool { return f.kind == unix.S_IFREG }
 func (f fact) isDir() bool     { return f.kind == unix.S_IFDIR }
