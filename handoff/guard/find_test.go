@@ -21,20 +21,16 @@ func TestGuardFinds(t *testing.T) {
 		client     Client
 		want       string
 	}{
-		{"none", "skill=x", "skill=x", client, ""},
 		{"by the session", session, "sessionId=t", client, "A"},
 		{"by the process", process, "pid=8 pidStart=100", client, "A"},
 		{"the session counts for more", session, process + late, client, "A"},
-		{"a resumed client", session + "pid=8 pidStart=90", "", client, "A"},
 		{"after a clear", process + "sessionId=old", "", client, "A"},
 		{"a used pid", "pid=7 pidStart=99", "", client, ""},
-		{"a used pid, start unknown", "pid=7 pidStart=99", "", Client{PID: 7}, ""},
 		{"a file of another program", "pid=7", "", client, "A"},
 		{"no client", "skill=x", "pid=7", Client{}, ""},
 		{"two of one session: the last started", session + late, session + early, client, "A"},
 		{"two of one process: not the completed one", "pid=7 " + over + late, "pid=7 " + early, client, "B"},
 		{"two of one process: the full one", "pid=7 " + full + early, "pid=7 " + late, client, "A"},
-		{"two of one session: the full one", session + full, session + process + late, client, "A"},
 		{"full, but of another session", "pid=7 sessionId=old " + full, session, client, "B"},
 		{"a completed one", "pid=7 " + over, "", client, "A"},
 	} {

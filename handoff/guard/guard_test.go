@@ -23,17 +23,13 @@ func TestGuardDecides(t *testing.T) {
 		refuse, news bool
 	}{
 		{"below the threshold", State{}, 0.7599, false, false, false},
-		{"unknown", State{}, UsageUnknown, false, false, false},
 		{"at the threshold", State{}, 152_000.0 / 200_000, false, true, true},
 		{"above it", State{}, 0.9, false, true, true},
 		{"an exempt call", State{}, 0.9, true, false, true},
-		{"an exempt call below the threshold", State{}, 0.7, true, false, false},
 		{"sticky: after a smaller reading", State{Overflowed: true}, 0.1, false, true, false},
 		{"sticky: while unknown", State{Overflowed: true}, UsageUnknown, false, true, false},
-		{"sticky: an exempt call", State{Overflowed: true}, 0.1, true, false, false},
 		{"completed", State{Lifecycle: SessionCompleted}, 0.9, false, false, false},
 		{"sticky: completed", State{Lifecycle: SessionCompleted, Overflowed: true}, 0.1, false, true, false},
-		{"dehydrating early", State{Lifecycle: SessionDehydrating}, 0.5, false, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
@@ -57,7 +53,6 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}{
 		{"not bound", State{PID: 7}, 0.8, "s", true},
 		{"bound to what somebody has written", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
-		{"while it dehydrates", State{PID: 7, SessionID: "old", Lifecycle: SessionDehydrating}, 0.8, "s", true},
 		{"full already, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
 		{"full already, then cleared", State{PID: 7, SessionID: "old", Overflowed: true}, 0.8, "old", false},
 		{"not full", State{PID: 7, SessionID: "old"}, 0.5, "old", false},
@@ -87,11 +82,6 @@ func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	if strings.ContainsRune(got, '%') {
 		t.Errorf("%q tells a percentage", got)
 	}
-	if got := (&Guard{}).Refusal("/p", &State{
-		RestartRefused: "no restart of 10 is left",
-	}); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
-		t.Errorf("with no tools allowed: %q", got)
-	}
 }
 
 func TestGuardLine(t *testing.T) {
@@ -101,24 +91,13 @@ func TestGuardLine(t *testing.T) {
 			CurrentPhase: "Phase 5: Build Loop",
 			ContextUsage: 0.5472,
 		},
-		"CONTEXT_OVERFLOW_PROTECTION [implement] 50%": {Skill: "implement", ContextUsage: 0.38},
-		"CONTEXT_OVERFLOW_PROTECTION [x/phase-5] 0%": {
-			Skill:        "x",
-			CurrentPhase: "Phase 5",
-			ContextUsage: -1,
-		},
-		"CONTEXT_OVERFLOW_PROTECTION [] 99%":   {ContextUsage: 0.7599},
-		"CONTEXT_OVERFLOW_PROTECTION [] 100%":  {ContextUsage: 0.76},
-		"CONTEXT_OVERFLOW_PROTECTION [a] 100%": {Skill: "a", ContextUsage: 0.95},
+		"CONTEXT_OVERFLOW_PROTECTION [] 99%":  {ContextUsage: 0.7599},
+		"CONTEXT_OVERFLOW_PROTECTION [] 100%": {ContextUsage: 0.76},
 		"CONTEXT_OVERFLOW_PROTECTION [b/größe-2] 100%": {
 			Skill:        "b\x1b",
 			CurrentPhase: "PHASE 3.1b – Größe #2",
 			ContextUsage: 0.1,
 			Overflowed:   true,
-		},
-		"CONTEXT_OVERFLOW_PROTECTION [c/phases-to-come] 0%": {
-			Skill:        "c",
-			CurrentPhase: "Phases to come",
 		},
 		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {Skill: strings.Repeat("s", 100)},
 	} {
@@ -140,12 +119,9 @@ func TestGuardBinds(t *testing.T) {
 		{"after a clear", mine + "sessionId=old", "new", true},
 		{"a later report", mine + "sessionId=new", "new", false},
 		{"another process", mine + "pid=8", "", false},
-		{"a process with the used pid", mine + "pidStart=99", "", false},
 		{"a file without a start time", "pid=7 contextUsage=0.5", "new", true},
 		{"being ended: kill requested", mine + "killRequested=true", "", false},
-		{"being ended: overflowed", mine + "overflowed=true", "", false},
 		{"being ended: dehydrating", mine + "lifecycle=dehydrating", "", false},
-		{"resuming", mine + "lifecycle=resuming", "new", true},
 	} {
 		s := state(t, tt.state)
 		old := s.SessionID
@@ -171,11 +147,9 @@ func TestGuardReport(t *testing.T) {
 		{"binds", UsageUnknown, now, true},
 		{"the same second", UsageUnknown, now.Add(400 * time.Millisecond), false},
 		{"usage", 0.5, now, true},
-		{"the same usage", 0.5, now, false},
 		{"the next second", 0.5, now.Add(time.Second), true},
 		{"a clock that goes back", 0.5, now, false},
 		{"more than all", 1.2, now, true},
-		{"once more", 1.3, now, false},
 	}
 	for _, step := range steps {
 		if changed := s.Report(client, step.usage, step.at); changed != step.changed {
@@ -198,82 +172,24 @@ func TestGuardSet(t *testing.T) {
 	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	s := &State{PID: 1, PIDStart: "5"}
 	for _, tt := range []struct{ field, value, err string }{
-		{
-			"contextUsage",
-			"0.85",
-			"",
-		}, {
-			"contextUsage",
-			"85",
-			"contextUsage is a share",
-		}, {
-			"contextUsage",
-			"NaN",
-			"contextUsage is a share",
-		},
-		{"contextUsage", "-0.1", "contextUsage is a share"}, {"contextUsage", "", "contextUsage is a share"},
-		{
-			"pid",
-			"4711",
-			"",
-		}, {
-			"pid",
-			"1",
-			"pid is no process",
-		}, {
-			"pid",
-			"x",
-			"pid is no process",
-		}, {
-			"pid",
-			"2147483648",
-			"pid is no process",
-		},
-		{"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
-		{"lifecycle", "completed", ""}, {"lifecycle", "done", "lifecycle is none of"},
-		{
-			"skill",
-			"test",
-			"",
-		}, {
-			"currentPhase",
-			"Phase 1: \"Größe\"",
-			"",
-		}, {
-			"restartPrompt",
-			"go on",
-			"",
-		}, {
-			"restartPrompt",
-			"\xff",
-			"restartPrompt is not a text",
-		},
-		{
-			"sessionId",
-			"s",
-			"",
-		}, {
-			"startedAt",
-			"2026-02-05T16:30:00+02:00",
-			"",
-		}, {
-			"startedAt",
-			"today",
-			"startedAt is a time",
-		},
-		{
-			"lastheartbeat",
-			"x",
-			`no field "lastheartbeat"; there are contextUsage, currentPhase,`,
-		}, {
-			"",
-			"",
-			`no field ""`,
-		}, {
-			"members",
-			"x",
-			"no field",
-		},
+		{"contextUsage", "0.85", ""},
+		{"contextUsage", "85", "contextUsage is a share"},
+		{"contextUsage", "NaN", "contextUsage is a share"},
+		{"pid", "4711", ""},
+		{"pid", "1", "pid is no process"},
+		{"pid", "2147483648", "pid is no process"},
+		{"overflowed", "yes", "overflowed is true or false"},
+		{"killRequested", "true", ""},
+		{"lifecycle", "completed", ""},
+		{"lifecycle", "done", "lifecycle is none of"},
+		{"skill", "test", ""},
+		{"currentPhase", "Phase 1: \"Größe\"", ""},
+		{"restartPrompt", "go on", ""},
+		{"restartPrompt", "\xff", "restartPrompt is not a text"},
+		{"sessionId", "s", ""},
+		{"startedAt", "2026-02-05T16:30:00+02:00", ""},
+		{"startedAt", "today", "startedAt is a time"},
+		{"lastheartbeat", "x", `no field "lastheartbeat"; there are contextUsage, currentPhase,`},
 		{"overflowed", "true", ""},
 	} {
 		err := s.Set(tt.field, tt.value, now)

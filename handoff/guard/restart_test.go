@@ -18,10 +18,6 @@ func TestGuardRestartRefused(t *testing.T) {
 	for _, tt := range []struct{ name, before, want string }{
 		{"full", full, full},
 		{"full, not dehydrated", full + "lifecycle=active" + never, full + never},
-		{
-			"neither", full + "lifecycle=active overflowed=false" + never,
-			full + "lifecycle=active overflowed=false" + never,
-		},
 		{"a prompt of a person", full + "restartPrompt=x", full + "restartPrompt=x"},
 		{"refused before", full + "restartRefused=before", full},
 	} {

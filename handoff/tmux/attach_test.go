@@ -46,11 +46,8 @@ func TestAttach(t *testing.T) {
 			"-S " + socket + " attach-session -t %3",
 			false,
 		},
-		{"no socket is known, outside", Pane{ID: "%3"}, "", "attach-session -t %3", false},
 		{"no socket is known, inside", Pane{ID: "%3"}, "/tmp/other,12,0", "switch-client -t %3", true},
-		{"no pane", Pane{Socket: socket}, "", "", false},
 		{"no pane's id", Pane{Socket: socket, ID: "%3;kill-server"}, "", "", false},
-		{"no path", Pane{Socket: "s", ID: "%3"}, "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			environ := []string{"HOME=/x", "TMUX=" + c.inside}

@@ -28,17 +28,17 @@ func count(t *testing.T, variable string, usual int) int {
 // hostile makes texts of what has hurt terminals, shells, tmux and clients.
 func hostile(random *rand.Rand) string {
 	pieces := []string{
-		"\x1b[201~", "\x1b[200~", "\x1b[201~\r", "\u009b201~", "\r", "\n", "\r\n", "\x03", "\x04", "\x1a", "\x1b", "\x1b\x1b", "\x7f", "\b\b\b",
-		"\x00", "\x0e", "\x1b]0;title\x07", "\x1b[2J", "\x1bc", "\x1b[c", "\u0085", "\u2028", "\u2029", "\t", "\v", "\f",
-		"\u202eabc\u202c", "\u2066", "\u200b", "\u200d", "\ufeff", "\u00ad", "\U000e0041", "\ue000", "\uffff", "\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\ufe0f",
-		"!ls", "/exit", "#", "@/etc/passwd", "&", "\\", "\\\\", "; kill-server", ";", "#(touch PWN)", "#{pane_pid}", "#[fg=red]", "$(touch PWN)", "`touch PWN`",
-		"%0", "-t", "--", "'", "\"", "{", "}", "||", "~", "C-c", "Enter", "Escape", "Space", "M-x",
-		"[Pasted text #1]", "[Image #1]", "❯ 1. Yes", "Enter to confirm · Esc to cancel", "-- NORMAL --", strings.Repeat(
+		"\x1b[201~", "\x1b[200~", "\u009b201~", "\r", "\n", "\x03", "\x1a", "\x1b", "\x7f",
+		"\x00", "\x1b]0;title\x07", "\x1b[c", "\u0085", "\u2028", "\t", "\f",
+		"\u202eabc\u202c", "\u200b", "\u200d", "\U000e0041", "\ue000", "\xff\xfe", "\xed\xa0\x80", "\ufe0f",
+		"!ls", "/exit", "@/etc/passwd", "\\", "; kill-server", ";", "#(touch PWN)", "#{pane_pid}", "$(touch PWN)", "`touch PWN`",
+		"%0", "-t", "--", "'", "\"", "||", "~", "C-c", "Enter",
+		"[Pasted text #1]", "❯ 1. Yes", "Enter to confirm · Esc to cancel", "-- NORMAL --", strings.Repeat(
 			"─",
 			90,
 		), "│", "╰───────────╯",
-		"naïve", "nai\u0308ve", "a\u0301\u0302\u0303", " \u0301", "文字列です", "한국어", "עברית", "العربية", "हिन्दी", "ไทย", "🙂", "👩\u200d💻", "🇩🇪", "☂\ufe0f", "👍🏽",
-		"a", "word", "two words", "   ", "0123456789", strings.Repeat("x", 300), strings.Repeat("long ", 200),
+		"naïve", "nai\u0308ve", " \u0301", "文字列です", "עברית", "ไทย", "🙂", "👩\u200d💻", "☂\ufe0f",
+		"a", "word", "   ", "0123456789", strings.Repeat("x", 300), strings.Repeat("long ", 200),
 	}
 	var b strings.Builder
 	for range 1 + random.IntN(12) {

@@ -16,7 +16,6 @@ func TestSanitise(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 	}{
-		{"nothing", "", ""},
 		{"nothing left", " \x00\u200b\n\\", ""},
 		{
 			"as it is",
@@ -26,9 +25,7 @@ func TestSanitise(t *testing.T) {
 		{"no heading", "hello", "[sm message] hello"},
 		{"shell", "!rm -rf build", "[sm message] !rm -rf build"},
 		{"command", "/compact", "[sm message] /compact"},
-		{"memory", "# remember", "[sm message] # remember"},
 		{"ours", "/clear", "/clear"},
-		{"ours of codex", " /new\n", "/new"},
 		{"ours to resume", resume, resume},
 		{"not quite ours", "/clear now", "[sm message] /clear now"},
 		{
@@ -36,15 +33,12 @@ func TestSanitise(t *testing.T) {
 			"Read this and continue from where you left off.",
 			"[sm message] Read this and continue from where you left off.",
 		},
-		{"half a heading", "[sm]", "[sm message] [sm]"},
 		{"line breaks", "[sm x] a\r\nb\rc\nd\u2028e\u2029f\vg\fh\u0085i", "[sm x] a b c d e f g h i"},
-		{"other blanks", "[sm x] a\tb\u00a0c\u3000d", "[sm x] a b c d"},
 		{"end of the paste", "[sm x] a\x1b[201~\r/exit\r", "[sm x] a[201~ /exit"},
 		{"the same in C1", "[sm x] a\u009b201~b\u0090c", "[sm x] a201~bc"},
 		{"C0 and DEL", "[sm x] a\x03\x04\x1a\x00\x7f\bb", "[sm x] ab"},
 		{"bidi", "[sm x] a\u202e\u061c\u200e\u200f\u2066b\u2069", "[sm x] ab"},
 		{"zero width", "[sm x] a\u200b\u200c\u200d\u2060\ufeff\u00adb\u034f\u115f\u3164", "[sm x] ab"},
-		{"tags", "[sm x] a\U000e0041\U000e007f\U000e0101b", "[sm x] ab"},
 		{"private, unassigned, none at all", "[sm x] a\ue000\U0010ffff\ufffe\u0378b", "[sm x] ab"},
 		{"not UTF-8", "[sm x] a\xff\xc3b\xed\xa0\x80", "[sm x] a\ufffd\ufffdb\ufffd\ufffd\ufffd"},
 		{"variation selectors", "[sm x] ☂\ufe0f\ufe0f b \ufe0f\u180b", "[sm x] ☂ b"},
@@ -80,7 +74,6 @@ func TestSanitiseLength(t *testing.T) {
 		want       string
 	}{
 		{"just fits", "[sm x] " + strings.Repeat("a", 57), 64, "[sm x] " + strings.Repeat("a", 57)},
-		{"without an id", "[sm x] " + strings.Repeat("a", 58), 64, "[sm x] " + strings.Repeat("a", 54) + "…"},
 		{
 			"the id stays",
 			"[sm x] " + strings.Repeat("a", 80) + " #a1b2c3",
@@ -92,12 +85,6 @@ func TestSanitiseLength(t *testing.T) {
 			"[sm x] " + strings.Repeat("é", 40) + " #a1b2c3",
 			64,
 			"[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3",
-		},
-		{
-			"no blank before the mark",
-			"[sm x] " + strings.Repeat("a", 45) + "  b b b #a1b2c3",
-			64,
-			"[sm x] " + strings.Repeat("a", 45) + "… #a1b2c3",
 		},
 		{"at least", strings.Repeat("a", 100), 1, "[sm message] " + strings.Repeat("a", 48) + "…"},
 		{"at most", "[sm x] " + strings.Repeat("a", 9000), 9000, "[sm x] " + strings.Repeat("a", MaxBytes-10) + "…"},

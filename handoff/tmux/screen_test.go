@@ -145,7 +145,6 @@ func TestRefusal(t *testing.T) {
 		cursor Cursor
 		want   Reason
 	}{
-		{"empty", emptyBox + "  ? for shortcuts\n", at(2, 1), ReasonNone},
 		{"a cursor that is drawn alone", emptyBox + "  ? for shortcuts\n", at(0, 4), ReasonUnclear},
 		{
 			"what an ending client leaves",
@@ -155,29 +154,14 @@ func TestRefusal(t *testing.T) {
 		},
 		{"the same, ended before", "Resume this session with:\nclaude --resume 0\n" + emptyBox, at(2, 3), ReasonNone},
 		{"nothing at all", "", at(0, 0), ReasonNoBox},
-		{"the terminal's cursor alone", box(""), at(2, 1), ReasonNone},
 		{"no cursor anywhere", box(""), at(0, 4), ReasonUnclear},
-		{"one letter with the cursor upon it", box("\x1b[7mx\x1b[0m"), at(2, 1), ReasonDraft},
 		{"blanks", box("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
-		{"two empty lines", testRule + "\n❯\u00a0\n  \x1b[7m \x1b[0m\n" + testRule, at(2, 2), ReasonDraft},
-		{"suggestion", box("\x1b[7mr\x1b[0;2mun the tests\x1b[0m"), at(2, 1), ReasonNone},
-		{
-			"suggestion in two rows",
-			testRule + "\n❯\u00a0\x1b[7mr\x1b[0;2mun the\n  tests\x1b[0m\n" + testRule,
-			at(2, 1),
-			ReasonNone,
-		},
-		{"draft of the same words", box("run the tests\x1b[7m \x1b[0m"), at(15, 1), ReasonDraft},
 		{"faint by colour alone", box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"), at(2, 1), ReasonDraft},
-		{"faint colour of three", box("\x1b[38;2;2;2;2mrun\x1b[0m"), at(2, 1), ReasonDraft},
 		{"a hint after a command", box("/model\x1b[2m [model]\x1b[0m"), at(8, 1), ReasonDraft},
 		{"another agent of the team", box("\x1b[7mM\x1b[0;2message @web…\x1b[0m"), at(2, 1), ReasonMenu},
-		{"a new session", box("\x1b[7md\x1b[0;2mescribe a task for a new session\x1b[0m"), at(2, 1), ReasonMenu},
 		{"vim NORMAL", emptyBox + "  -- NORMAL --\n", at(2, 1), ReasonVim},
-		{"vim INSERT", emptyBox + "  -- INSERT --\n", at(2, 1), ReasonNone},
 		{"an empty box above a dialog", emptyBox + "Do you want to proceed?\n ❯ 1. Yes\n", at(2, 1), ReasonDialog},
 		{"an empty box above a list", emptyBox + "  a\n  b\n  Enter to confirm · Esc to exit\n", at(2, 1), ReasonMenu},
-		{"working", emptyBox + "  esc to interrupt\n", at(2, 1), ReasonNone},
 		{"a prompt of old with a number", "❯ 1. do this\n● Done.\n" + emptyBox, at(2, 3), ReasonNone},
 		{
 			"a box that the agent printed",
@@ -198,18 +182,9 @@ func TestRefusal(t *testing.T) {
 			ReasonNone,
 		},
 		{"bash", "dev@host:~/project$ \n", at(20, 0), ReasonShell},
-		{"root", "host:/# \n", at(8, 0), ReasonShell},
 		{"starship", "~/project main\n❯ \n", at(2, 1), ReasonShell},
 		{"a shell with rules", testRule + "\n❯ ls\n" + testRule + "\nout\n❯ \n", at(2, 4), ReasonDraft},
 		{"a status line with a rule", emptyBox + "  main\n" + testRule + "\n  52%\n", at(2, 1), ReasonNone},
-		{"an editor", "some text\n~\n~\n\"file\" 1L, 10B\n", at(0, 0), ReasonNoBox},
-		{
-			"trust",
-			" Do you trust the files in this folder?\n ❯ 1. Yes, proceed\n   2. No, exit\n Enter to confirm · Esc to exit\n",
-			at(0, 0),
-			ReasonDialog,
-		},
-		{"only the lower rule", "  more text\n" + testRule + "\n", at(2, 0), ReasonNoBox},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
@@ -228,24 +203,17 @@ func TestMatch(t *testing.T) {
 		want            match
 	}{
 		{"empty", text, "", matchNothing},
-		{"an accent that is dropped", "[sm test] a\u0301b #a1b2c3", "[sm test] ab #a1b2c3", matchText},
 		{"an accent upon a blank", "[sm test] a \u0301b #a1b2c3", "[sm test] a b #a1b2c3", matchText},
 		{"two letters for one accented", "[sm test] a\u0301b #a1b2c3", "[sm test] aáb #a1b2c3", matchOther},
 		{"a placeholder", text, "\x1b[2mTry this\x1b[0m", matchNothing},
 		{"the text", text, text + "\x1b[7m \x1b[0m", matchText},
 		{"broken into rows", text, "[sm test] Context at\n  52%, naïve; go on.\n  #a1b2c3", matchText},
-		{"broken within a word", text, "[sm test] Cont\n  ext at 52%, naïve; go on. #a1b2c3", matchText},
-		{"composed", "[sm test] nai\u0308ve #a1b2c3", "[sm test] naïve #a1b2c3", matchText},
 		{"a character that the terminal does not know", text + "🫩", text, matchText},
 		{"a hint after it", text, text + "\x1b[2m tab to go on\x1b[0m", matchText},
 		{"a letter before", text, "x" + text, matchOther},
-		{"a letter after", text, text + "x", matchOther},
-		{"a letter within", text, strings.Replace(text, "Cont", "Coxnt", 1), matchOther},
 		{"an accented letter after", text, text + "é", matchOther},
 		{"part of it", text, text[:len(text)-3], matchOther},
-		{"another text", text, "[sm test] else #ffffff", matchOther},
 		{"collapsed", long, "[Pasted text #12]", matchText},
-		{"collapsed with lines", long, "[Pasted text #3 +1 lines]", matchText},
 		{"collapsed after a letter", long, "x[Pasted text #3]", matchOther},
 		{"collapsed twice", long, "[Pasted text #3][Pasted text #4]", matchOther},
 		{"collapsed, though short", text, "[Pasted text #12]", matchOther},
@@ -268,10 +236,8 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 		want         bool
 	}{
 		{"the client tells", more + "  four five six #a1b2c3\n" + testRule, true},
-		{"the screen ends", "  four five six #a1b2c3\n" + testRule, true},
 		{"a letter after", more + "  four five six #a1b2c3x\n" + testRule, false},
 		{"a letter within", more + "  four fxive six #a1b2c3\n" + testRule, false},
-		{"not scrolled", testRule + "\n❯ four five six #a1b2c3\n" + testRule, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view{screen: ParseScreen(c.screen, Cursor{Y: strings.Count(c.screen, "\n") - 1})}
@@ -304,17 +270,12 @@ func TestLeftover(t *testing.T) {
 	}{
 		{"the same", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3", true},
 		{"before it was repeated", "[sm from x, repeated] a #a1b2c3", "[sm from x] a #a1b2c3", true},
-		{"another id", "[sm test] a #a1b2c3", "[sm test] a #a1b2c4", false},
 		{"something before", "[sm test] a #a1b2c3", "x [sm test] a #a1b2c3", false},
-		{"something after", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 x", false},
 		{"two of them", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 [sm test] a #a1b2c3", false},
-		{"no id", "[sm test] a", "[sm test] a", false},
 		{"a human's command", "/clear", "/clear", false},
 		{"the prompt", testResume, testResume, true},
 		{"the prompt, broken into lines", testResume, strings.Replace(testResume, " and", "\n  and", 1), true},
 		{"the prompt of another document", testResume, strings.Replace(testResume, "doc", "dog", 1), false},
-		{"the prompt and more", testResume, testResume + " Not.", false},
-		{"the prompt, cut", testResume, testResume[:40], false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, ok := findBox(ParseScreen(testRule+"\n❯ "+c.box+"\n"+testRule+"\n", Cursor{}))

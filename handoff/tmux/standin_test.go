@@ -63,8 +63,7 @@ type fake struct {
 	paste   *strings.Builder // within the brackets of one
 	pending []byte           // not yet understood
 
-	screen  string      // idle, dialog, rewind, vim, agents, blank
-	ghost   string      // shown faintly in the empty box
+	screen  string      // idle or dialog
 	held    bool        // nothing is drawn until released
 	garbled bool        // a letter is added to each paste
 	deaf    atomic.Bool // no keys are read
@@ -205,8 +204,6 @@ func (f *fake) obey(order string) {
 	switch verb {
 	case "show":
 		f.screen = rest
-	case "ghost":
-		f.ghost = rest
 	case "hold":
 		f.held = true
 	case "release":
@@ -305,34 +302,11 @@ func (f *fake) draw() {
 	rule := "\x1b[38;5;244m" + strings.Repeat("─", width) + "\x1b[39m\r\n"
 	var b strings.Builder
 	b.WriteString("\x1b[H\x1b[2J● Answer.\r\n")
-	box := func(glyph string) {
-		b.WriteString(rule + glyph + "\u00a0")
-		text := strings.NewReplacer("\n", "\r\n  ", "\r", "\r\n  ", "\x1b", "?").Replace(f.shown)
-		if text == "" && f.ghost != "" {
-			g := []rune(f.ghost)
-			b.WriteString("\x1b7\x1b[7m" + string(g[0]) + "\x1b[27m\x1b[2m" + string(g[1:]) + "\x1b[0m")
-		} else {
-			b.WriteString(text + "\x1b7\x1b[7m \x1b[0m")
-		}
-		b.WriteString("\r\n" + rule)
-	}
-	switch f.screen {
-	case "idle":
-		box("❯")
-		b.WriteString("  ? for shortcuts\x1b8")
-	case "vim":
-		box("❯")
-		b.WriteString("  -- NORMAL --\x1b8")
-	case "agents":
-		box("❯")
-		b.WriteString("  enter to open · space to reply\x1b8")
-	case "shell":
-		box("!")
-		b.WriteString("  ! for shell mode\x1b8")
-	case "dialog":
+	if f.screen == "dialog" {
 		b.WriteString(rule + " Bash command\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel")
-	case "rewind":
-		b.WriteString(rule + "  Rewind\r\n\r\n  ❯ (current)\r\n\r\n  Enter to continue · Esc to cancel")
+	} else {
+		text := strings.NewReplacer("\n", "\r\n  ", "\r", "\r\n  ", "\x1b", "?").Replace(f.shown)
+		b.WriteString(rule + "❯\u00a0" + text + "\x1b7\x1b[7m \x1b[0m\r\n" + rule + "  ? for shortcuts\x1b8")
 	}
 	f.tty.WriteString(b.String())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,41 +38,62 @@ func TestVerify(t *testing.T) {
 	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.Start}, ReasonReused)
 	verify("no process", a.pane, Client{0, "1"}, ReasonGone)
 
+	look := func() view {
+		v, err := r.look(t.Context(), "test", a.pane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	// The guard is what the server itself checks right before the paste.
+	holds := func(v view) bool {
+		return r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes") == "yes"
+	}
 	for _, c := range []struct {
-		name    string
-		on, off []string
+		on, off string // commands, without the pane
 		want    Reason
 	}{
-		{
-			"copy mode",
-			[]string{"copy-mode", "-t", a.pane.ID},
-			[]string{"send-keys", "-t", a.pane.ID, "-X", "cancel"},
-			ReasonMode,
-		},
-		{"clock", []string{"clock-mode", "-t", a.pane.ID}, []string{"copy-mode", "-q", "-t", a.pane.ID}, ReasonMode},
-		{
-			"input off",
-			[]string{"select-pane", "-d", "-t", a.pane.ID},
-			[]string{"select-pane", "-e", "-t", a.pane.ID},
-			ReasonInputOff,
-		},
-		{
-			"synchronized",
-			[]string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"},
-			[]string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "off"},
-			ReasonSynchronized,
-		},
+		{"copy-mode", "copy-mode -q", ReasonMode},
+		{"clock-mode", "copy-mode -q", ReasonMode},
+		{"select-pane -d", "select-pane -e", ReasonInputOff},
+		{"set -w synchronize-panes on", "set -w -u synchronize-panes", ReasonSynchronized},
 	} {
-		a.reaches(ReasonNone)
-		r.tmux(c.on...)
-		verify(c.name, a.pane, a.client, c.want)
-		if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
-			t.Errorf("%s: Type = %v", c.name, err)
+		target := func(command string) []string {
+			words := strings.Fields(command)
+			return slices.Insert(words, 1, "-t", a.pane.ID)
 		}
-		r.tmux(c.off...)
+		a.reaches(ReasonNone)
+		before := look()
+		if !holds(before) {
+			t.Fatalf("the guard does not hold: %s", before.guard())
+		}
+		r.tmux(target(c.on)...)
+		if holds(before) {
+			t.Errorf("%s: the guard holds", c.on)
+		}
+		verify(c.on, a.pane, a.client, c.want)
+		if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
+			t.Errorf("%s: Type = %v", c.on, err)
+		}
+		r.tmux(target(c.off)...)
 	}
 	a.untouched()
 	r.noBuffers()
+
+	for _, change := range [][]string{
+		{"resize-window", "-x", "90", "-t", a.pane.ID},
+		{"send-keys", "-l", "-t", a.pane.ID, "x"},
+		{"respawn-pane", "-k", "-t", a.pane.ID, "cat"},
+		{"kill-pane", "-t", a.pane.ID},
+	} {
+		var before view
+		r.until("nothing changes", func() bool {
+			before = look()
+			return holds(before)
+		})
+		r.tmux(change...)
+		r.until(change[0]+": the guard does not hold", func() bool { return !holds(before) })
+	}
 }
 
 // What runs in the pane is a shell's child: then the shell is in front when it is
@@ -233,4 +255,30 @@ func TestServerHangs(t *testing.T) {
 		t.Errorf("Type = %v", err)
 	}
 	a.untouched()
+}
+
+// attach is a terminal in which somebody looks at a pane: a pane of another server.
+func (r *rig) attach(a *agent) (outer *rig) {
+	r.t.Helper()
+	outer = newIdleRig(r.t, Options{})
+	outer.tmux(
+		"new-session",
+		"-d",
+		"-x",
+		"80",
+		"-y",
+		"24",
+		"env",
+		"TMUX=",
+		r.binary,
+		"-u",
+		"-S",
+		r.socket,
+		"attach",
+		"-t",
+		"keep:",
+	)
+	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
+	r.tmux("select-window", "-t", a.pane.ID)
+	return outer
 }
