@@ -101,20 +101,6 @@ func TestClaimOwn(t *testing.T) {
 	s.gets("new", "theirs", noon.Add(time.Second))
 }
 
-func TestNewestWins(t *testing.T) {
-	s := newShelf(t)
-	s.put("worker", "first", noon)
-	s.put("worker", "second", noon)
-	d := s.put("worker", "third", noon)
-	if d.ID != "HO-20260202-120002-worker00" {
-		t.Errorf("the third of one second is %s", d.ID)
-	}
-	s.gets("worker", "third", noon)
-	if got := s.statuses(); len(got) != 1 || got[d.ID] != StatusActive {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestDocumentID(t *testing.T) {
 	const first = "HO-20260202-120000-c74cc080"
 	for _, c := range []struct {

@@ -297,10 +297,6 @@ func TestNamesRunTogether(t *testing.T) {
 		if !ok || err != nil || d.Body != p[0]+"|"+p[1] {
 			t.Errorf("%q: got %q, %v, %v", p, d.Body, ok, err)
 		}
-		d, ok, err = s.Last(p[0], p[1], noon)
-		if !ok || err != nil || d.Body != p[0]+"|"+p[1] {
-			t.Errorf("last of %q: got %q, %v, %v", p, d.Body, ok, err)
-		}
 	}
 }
 

@@ -79,36 +79,3 @@ func FuzzInject(f *testing.F) {
 		}
 	})
 }
-
-// FuzzRecent: any bytes give messages within the limits.
-func FuzzRecent(f *testing.F) {
-	f.Add([]byte(transcript), int64(0))
-	f.Add([]byte(transcript), int64(700))
-	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"text","text":"a"},{"type":"text"}]}}`), int64(1))
-	f.Fuzz(func(t *testing.T, data []byte, n int64) {
-		l := Limits{
-			Messages:   3,
-			Characters: 20,
-			Total:      50,
-			Bytes:      max(1, n),
-		}
-		got, err := Recent(bytes.NewReader(data), int64(len(data)), l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total := 0
-		for _, m := range got {
-			total += length(m.Text)
-			if m.Text == "" || Clean(m.Text) != m.Text || length(m.Text) > 20 ||
-				m.Role != "user" && m.Role != "assistant" {
-				t.Fatalf("%+v", m)
-			}
-		}
-		if len(got) > 3 || total > 50 {
-			t.Fatalf("%d messages, %d characters", len(got), total)
-		}
-		if doc := AutoDocument(Summary{Recent: got}); Clean(doc) != doc {
-			t.Fatalf("%q", doc)
-		}
-	})
-}

@@ -18,43 +18,26 @@ func TestPlain(t *testing.T) {
 		t.Fatalf("%q, %v", path, err)
 	}
 	text, err := os.ReadFile(path)
-	info, odd := os.Lstat(path)
-	if err != nil || odd != nil || string(text) != "Next: CI." || info.Mode() != 0o600 {
-		t.Errorf("%q, %v, %v, %v", text, info.Mode(), err, odd)
-	}
-	if again, err := d.Plain("ro-a", "Anew.", now); err != nil || again != path {
-		t.Errorf("again %q, %v", again, err)
+	noError(t, err)
+	info, err := os.Lstat(path)
+	noError(t, err)
+	if string(text) != "Next: CI." || info.Mode() != 0o600 {
+		t.Errorf("%q, %v", text, info.Mode())
 	}
 	mine := filepath.Join(dir, "web-w1.md")
-	if err := os.WriteFile(mine, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, mine, "")
 	for _, name := range []string{path, mine} {
-		if err := os.Chtimes(name, now, now.Add(-25*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chtimes(name, now, now.Add(-25*time.Hour)))
 	}
-	if _, err := d.Plain("ro-b", "x", now); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.SweepPlain(now); err != nil {
-		t.Error(err)
-	}
+	_, err = d.Plain("ro-b", "x", now)
+	noError(t, err)
+	noError(t, d.SweepPlain(now))
 	list, _ := filepath.Glob(filepath.Join(dir, "*.md"))
 	if len(list) != 2 || list[0] != filepath.Join(dir, "sm-read-ro-b.md") || list[1] != mine {
 		t.Errorf("left: %q", list)
 	}
-	if _, err := NewDocuments(filepath.Join(t.TempDir(), "a(b)"), 0, nil).Plain(
-		"ro-a",
-		"x",
-		now,
-	); !errors.Is(
-		err,
-		ErrNotPlain,
-	) {
-		t.Error(err)
-	}
-	if err := NewDocuments(filepath.Join(t.TempDir(), "none"), 0, nil).SweepPlain(now); err != nil {
+	odd := NewDocuments(filepath.Join(t.TempDir(), "a(b)"), 0, nil)
+	if _, err := odd.Plain("ro-a", "x", now); !errors.Is(err, ErrNotPlain) {
 		t.Error(err)
 	}
 }

@@ -2,8 +2,6 @@ package handoff
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sm/handoff/files"
 )
 
 // races is how many times two agents meet.
@@ -141,13 +137,6 @@ func TestStaleLock(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
 		t.Fatalf("the holder says %q, %v", line, err)
 	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel() // one try
-	if f, err := os.OpenRoot(s.dir); err != nil {
-		t.Fatal(err)
-	} else if lock, err := files.Lock(over, f, lockFile); lock != nil || !errors.Is(err, context.Canceled) {
-		t.Fatalf("the lock is free: %v", err)
-	}
 	given := make(chan string)
 	go func() {
 		d, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, everybody)
@@ -163,21 +152,4 @@ func TestStaleLock(t *testing.T) {
 	if got := <-given; got != "plan<nil>" {
 		t.Errorf("got %s", got)
 	}
-}
-
-// TestLockTakenAway: with its file removed the lock of the others is another one.
-func TestLockTakenAway(t *testing.T) {
-	s := newShelf(t)
-	s.put("worker", "plan", noon)
-	err := s.with(false, func(held *store) error {
-		noError(t, os.Remove(s.path(lockFile)))
-		lock, err := files.Lock(t.Context(), held.root, lockFile)
-		if lock == nil {
-			t.Errorf("a new lock: %v", err)
-			return nil
-		}
-		return lock.Close()
-	})
-	noError(t, err)
-	s.gets("worker", "plan", noon)
 }

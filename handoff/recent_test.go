@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -149,31 +148,5 @@ func TestAutoDocumentFits(t *testing.T) {
 	d.Body = body
 	if got := Inject(d, 9500, noon); strings.Contains(got, "[cut:") {
 		t.Errorf("%d characters were cut", length(body))
-	}
-}
-
-// TestRecentOfClients reads transcripts of real clients.
-func TestRecentOfClients(t *testing.T) {
-	files, err := filepath.Glob("../transcript/claude/testdata/transcripts/*/*.jsonl")
-	noError(t, err)
-	if len(files) == 0 {
-		t.Fatal("no transcripts")
-	}
-	found := 0
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		noError(t, err)
-		got, err := Recent(bytes.NewReader(data), int64(len(data)), Limits{})
-		noError(t, err)
-		found += len(got)
-		for _, m := range got {
-			if m.Text == "" || strings.HasPrefix(m.Text, "<") || strings.HasPrefix(m.Text, "Caveat") ||
-				strings.HasPrefix(m.Text, "API Error") {
-				t.Errorf("%s: %s: %q", name, m.Role, m.Text)
-			}
-		}
-	}
-	if found < len(files) {
-		t.Errorf("%d messages in %d files", found, len(files))
 	}
 }

@@ -19,35 +19,23 @@ func TestGuardExempts(t *testing.T) {
 	hard := filepath.Join(top, "p", "sessions", "C")
 	doc := filepath.Join(dir, DocumentFile)
 	for _, d := range []string{dir, other, hard, filepath.Join(dir, "sub")} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(d, 0o755))
 	}
 	program := filepath.Join(top, "bin", "sm")
 	variable := filepath.Join(top, "p", "A=")
-	if err := os.Mkdir(variable, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(variable, 0o755))
 	for _, link := range [][2]string{
 		{program, filepath.Join(variable, "sm")},
 		{dir, filepath.Join(top, "link")},
 		{filepath.Join(top, "x"), filepath.Join(other, DocumentFile)},
 	} {
-		if err := os.Symlink(link[0], link[1]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Symlink(link[0], link[1]))
 	}
 	for _, path := range []string{program, filepath.Join(top, "p", "sm"), filepath.Join(top, "x")} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noError(t, os.WriteFile(path, []byte(path), 0o755))
 	}
-	if err := os.Link(filepath.Join(top, "x"), filepath.Join(hard, DocumentFile)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Link(filepath.Join(top, "x"), filepath.Join(hard, DocumentFile)))
 	g := &Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}, Program: program}
 	const file, command = `{"file_path":"%s","content":"x"}`, `{"command":"%s"}`
 	for _, tt := range []struct {

@@ -18,6 +18,13 @@ import (
 	"sm/handoff/files"
 )
 
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // project is a folder with sessions.
 type project struct {
 	t   testing.TB
@@ -32,26 +39,20 @@ func (p *project) state(name string) string   { return filepath.Join(p.session(n
 func (p *project) put(name string, s State) string {
 	p.t.Helper()
 	text, err := s.Encode()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, err)
 	p.write(p.state(name), string(text))
 	return p.state(name)
 }
 
 func (p *project) write(path, text string) {
 	p.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 func (p *project) read(name string) *State {
 	p.t.Helper()
 	s, err := Read(p.state(name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, err)
 	return s
 }
 
@@ -79,9 +80,7 @@ func TestGuardWriterProcess(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 }
 
@@ -95,9 +94,7 @@ func TestGuardTwoWriters(t *testing.T) {
 	for _, field := range []string{"skill", "phase"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGuardWriterProcess$", "-test.count=1")
 		cmd.Env = append(os.Environ(), "SM_TEST_GUARD_WRITER="+path+"="+field)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		go func() { ended <- cmd.Wait() }()
 	}
 	for left := 2; left > 0; {
@@ -128,16 +125,12 @@ func TestGuardTwoWriters(t *testing.T) {
 func TestGuardUpdate(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", State{PID: 7})
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(path, 0o640))
 	p.write(path+".new", "what a kill has left") // and must be in nobody's way
 	set := func(skill string, err error) error {
 		return Update(t.Context(), path, func(s *State) error { s.Skill = skill; return err })
 	}
-	if err := set("a", nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, set("a", nil))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -158,19 +151,18 @@ func TestGuardUpdate(t *testing.T) {
 	}
 }
 
-// Who holds the lock is waited for, no longer than the caller wants.
+// A lock that is held is waited for, no longer than the caller wants.
 func TestGuardLockHeld(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", State{PID: 7})
 	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer root.Close()
 	lock, err := files.Lock(t.Context(), root, filepath.Base(path)+".lock")
 	if err != nil || lock == nil {
 		t.Fatal(lock, err)
 	}
+	defer lock.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	if err := Update(
@@ -183,25 +175,12 @@ func TestGuardLockHeld(t *testing.T) {
 	) {
 		t.Errorf("error %v", err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		done <- Update(t.Context(), path, func(s *State) error { s.Skill = "a"; return nil })
-	}()
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	p.want("A", State{PID: 7, Skill: "a"})
 }
 
 // hostile are things that stand where a state file should.
 func hostile(t *testing.T) map[string]func(path string) {
 	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	text := func(s string) func(string) {
 		return func(path string) { must(os.WriteFile(path, []byte(s), 0o600)) }
@@ -240,14 +219,10 @@ func TestGuardHostileFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
 			path := p.put("A", State{})
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Remove(path))
 			put(path)
 			before, err := os.Lstat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if found, _, ok := Find([]string{p.dir}, client); ok {
 				t.Errorf("found %s", found)
 			}
@@ -261,9 +236,7 @@ func TestGuardHostileFiles(t *testing.T) {
 				Proven: true,
 				Now:    now,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) ||
 				!strings.Contains(done.SetAside, ".damaged-20260205-154500") {
 				t.Errorf("kept as %q: %v", done.SetAside, err)

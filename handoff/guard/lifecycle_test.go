@@ -32,9 +32,7 @@ func state(t testing.TB, text string) State {
 		if offset, err := time.ParseDuration(value); err == nil && to.Type() == reflect.TypeFor[time.Time]() {
 			value = guardNow.Add(offset).Format(time.RFC3339)
 		}
-		if err := setText(to, name, value); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, setText(to, name, value))
 	}
 	return s
 }
@@ -113,16 +111,12 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	one := Client{"s1", 7, "100"}
 	other := Client{"s2", 8, "200"}
 	for name, c := range map[string]Client{"A": one, "B": other} {
-		if err := activate(name, c); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, activate(name, c))
 	}
 	if err := activate("A", other); err == nil || !strings.Contains(err.Error(), "at work in process 7") {
 		t.Errorf("another agent's session: %v", err)
 	}
-	if err := activate("C", other); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, activate("C", other))
 	p.want("B", state(t, "skill=implement lifecycle=completed startedAt=0s"))
 	p.want("A", state(t, "pid=7 pidStart=100 skill=implement lifecycle=active startedAt=0s"))
 	for c, want := range map[Client]string{one: "A", other: "C"} {
@@ -186,9 +180,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 func TestGuardActivationRefuses(t *testing.T) {
 	p := newProject(t)
 	p.put("A", State{})
-	if err := os.Symlink(p.session("A"), p.session("link")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(p.session("A"), p.session("link")))
 	for dir, want := range map[string]string{
 		p.dir:                              "is no folder in sessions",
 		filepath.Join(p.session("A"), "x"): "is no folder in sessions",
@@ -235,9 +227,7 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 			if tt.text != "-" {
 				doc := filepath.Join(p.session("A"), DocumentFile)
 				p.write(doc, tt.text)
-				if err := os.Chtimes(doc, tt.at, tt.at); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.Chtimes(doc, tt.at, tt.at))
 			}
 			asked := false
 			err := AskRestart(t.Context(), p.session("A"), client, func() error { asked = true; return nil })
@@ -291,9 +281,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	p.want("2026_02_05 A", *before) // the supervisor was not there: all is as before
-	if err := AskRestart(t.Context(), dir, old, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, AskRestart(t.Context(), dir, old, func() error { return nil }))
 
 	// A late report of the client that is being ended does not bring the session back.
 	update(func(s *State) { s.Report(Client{"u", 7, "100"}, 0.1, time.Now()) })
@@ -308,9 +296,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	if !ok || path != p.state("2026_02_05 A") || prompt != want {
 		t.Errorf("prompt %q in %q, want %q", prompt, path, want)
 	}
-	if err := Resumed(path, 9, "300"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Resumed(path, 9, "300"))
 	s := p.read("2026_02_05 A")
 	if diff := cmp.Diff(&State{
 		PID:           9,

@@ -28,9 +28,7 @@ func TestGuardRestartRefused(t *testing.T) {
 			other := p.put("B", state(t, "pid=8 pidStart=100 killRequested=true lifecycle=restarting"))
 			p.write(filepath.Join(p.session("A"), DocumentFile), "x")
 			for range 2 { // the document does for another try
-				if err := AskRestart(t.Context(), p.session("A"), client, func() error { return nil }); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, AskRestart(t.Context(), p.session("A"), client, func() error { return nil }))
 				if s := p.read("A"); s.RestartRefused != "" || !s.KillRequested {
 					t.Errorf("asked: %+v", s)
 				}

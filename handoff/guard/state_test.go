@@ -28,18 +28,14 @@ const seedState = `{
 func parseGuard(t testing.TB, text string) *State {
 	t.Helper()
 	s, err := ParseState([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
 func encodeGuard(t testing.TB, s *State) string {
 	t.Helper()
 	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 

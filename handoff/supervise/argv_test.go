@@ -11,58 +11,38 @@ import (
 func TestAgain(t *testing.T) {
 	for _, c := range []struct{ from, want string }{
 		{"claude", "claude"},
-		{"claude --model opus", "claude --model opus"},
-		{"claude Fix_it", "claude"},
 		{"claude --model opus Fix_it", "claude --model opus"},
 		{"claude Fix_it --model opus", "claude --model opus"},
-		{"claude --verbose Fix_it", "claude --verbose"},
-		{"claude -- Fix_it", "claude"},
 		{"claude --verbose -- --model opus", "claude --verbose"},
 		{"claude --resume", "claude"},
-		{"claude --resume abc --verbose", "claude --verbose"},
 		{"claude --resume --verbose", "claude --verbose"},
 		{"claude --resume=abc Fix_it", "claude"},
-		{"claude -r abc", "claude"},
 		{"claude -rabc", "claude"},
-		{"claude -c", "claude"},
 		{"claude -cd", "claude -d"},
 		{"claude -cr abc", "claude"},
-		{"claude --continue --fork-session", "claude"},
 		{"claude --session-id 5f0e --model opus", "claude --model opus"},
 		{"claude --session-id -5f0e", "claude"},
 		{"claude --from-pr 12 --teleport x --ide", "claude --ide"},
 		{"claude --resume abc --resume-session-at m1 --rewind-files u1 --reply-on-resume", "claude"},
 		{"claude --prefill later --ide", "claude --ide"},
-		{"claude --append-system-prompt --loud Fix_it", "claude --append-system-prompt --loud"},
 		{"claude -n seat Fix_it", "claude -n seat"},
-		{"claude -nseat Fix_it", "claude -nseat"},
 		{"claude -d api Fix_it", "claude -d api"},
-		{"claude --debug --ide", "claude --debug --ide"},
-		{"claude -w tree", "claude -w tree"},
 		{"claude --worktree tree Fix_it", "claude --worktree tree"},
-		{"claude --worktree=tree Fix_it", "claude --worktree=tree"},
 		{"claude -wtree Fix_it", "claude -wtree"},
 		{
 			"claude --allowedTools Bash Read Fix_it",
 			"claude --allowedTools Bash Read Fix_it",
 		}, // to the client it is a tool
 		{"claude --allowedTools Bash Read -- Fix_it", "claude --allowedTools Bash Read"},
-		{"claude --allowedTools=Bash Fix_it", "claude --allowedTools=Bash"},
 		{"claude --add-dir /a /b --ide Fix_it", "claude --add-dir /a /b --ide"},
-		{"claude --new-flag --ide Fix_it", "claude --new-flag --ide"},
 		{"claude --new-flag value Fix_it", "claude --new-flag value"},
 		{"claude --new-flag=value Fix_it", "claude --new-flag=value"},
-		{"claude -z value Fix_it", "claude -z value"},
 		{"claude -zvalue Fix_it", "claude -zvalue"},
 		{"claude - Fix_it", "claude"},
 		{"/usr/bin/claude -c Fix_it", "/usr/bin/claude"},
-		{"my-claude -c Fix_it", "my-claude"},
 		{"env A=b HOME=/home/claude claude -c Fix_it", "env A=b HOME=/home/claude claude"},
-		{"env A=b claude -c Fix_it", "env A=b claude"},
 		{"npx -y @anthropic-ai/claude-code@2.1.197 -c Fix_it", "npx -y @anthropic-ai/claude-code@2.1.197"},
-		{"timeout 60 /opt/claude -c Fix_it", "timeout 60 /opt/claude"},
 		{"node --inspect cli.js --resume abc Fix_it", "node --inspect cli.js"},
-		{"python3.12 client.py -c", "python3.12 client.py"},
 		{"bash ./client.sh -c Fix_it", "bash ./client.sh"},
 	} {
 		t.Run(c.from, func(t *testing.T) {
@@ -84,36 +64,20 @@ func TestAgain(t *testing.T) {
 
 func words(text string) []string { return strings.Fields(text) }
 
-func TestAgainWithoutPrompt(t *testing.T) {
-	got, err := Again([]string{"claude", "--ide", "-c", "Go on."}, "")
-	if diff := cmp.Diff([]string{"claude", "--ide"}, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
-
 func TestAgainRefuses(t *testing.T) {
 	for _, c := range []struct{ from, want string }{
 		{"", "there is no client; give one"},
 		{"claude -p Fix_it", printsOnly},
 		{"claude -cp Fix_it", printsOnly},
-		{"claude --print=x", printsOnly},
-		{"claude --ide Fix_it --print", printsOnly},
 		{"claude --bg", endsAtOnce},
 		{"claude -h", endsAtOnce},
-		{"claude --version", endsAtOnce},
 		{"claude mcp list", endsAtOnce},
-		{"claude --verbose doctor", endsAtOnce},
 		{"claude --remote", runsAfar},
 		{"claude --worktree", namelessTree},
-		{"claude --worktree --ide Fix_it", namelessTree},
 		{"claude --worktree= Fix_it", namelessTree},
-		{"claude --ide -w", namelessTree},
 		{"claude --ide --model", "--model has no value; give it one"},
-		{"claude --tools", "--tools has no value; give it one"},
 		{"sh -c claude", startsInside},
-		{"bash -lc claude", startsInside},
 		{"bash", unknownWords},
-		{"env A=b fake", unknownWords},
 		{"node --version", unknownWords},
 	} {
 		t.Run(c.from, func(t *testing.T) {

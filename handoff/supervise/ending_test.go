@@ -21,8 +21,6 @@ func TestEndingGivesUp(t *testing.T) {
 		name  string
 		looks []look
 	}{
-		{"nothing is left", []look{{0, nil, true}}},
-		{"it ends by itself", []look{{0, []child{one}, false}, {time.Second, nil, true}}},
 		{
 			"it is killed late",
 			[]look{
@@ -30,14 +28,6 @@ func TestEndingGivesUp(t *testing.T) {
 				{30 * time.Second, []child{one}, false},
 				{31 * time.Second, []child{next}, false},
 				{32 * time.Second, nil, true},
-			},
-		},
-		{
-			"it dies slowly",
-			[]look{
-				{2 * time.Second, []child{one}, false},
-				{20 * time.Second, []child{one}, false},
-				{21 * time.Second, nil, true},
 			},
 		},
 		{

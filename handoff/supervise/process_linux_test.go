@@ -25,13 +25,3 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 		t.Errorf("ended by %v", got)
 	}
 }
-
-func TestReadStat(t *testing.T) {
-	if s, ok := readStat(os.Getpid()); !ok || s.Parent != os.Getppid() || s.Group != syscall.Getpgrp() ||
-		s.Start == "" {
-		t.Errorf("got %+v, %v", s, ok)
-	}
-	if s, ok := readStat(1 << 30); ok {
-		t.Errorf("got %+v", s)
-	}
-}

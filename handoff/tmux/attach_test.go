@@ -13,15 +13,11 @@ import (
 func TestAttach(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"tmux": "#!/bin/sh\n", "socket": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	socket := filepath.Join(dir, "socket")
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(socket, link); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(socket, link))
 	t.Setenv("PATH", dir)
 	for _, c := range []struct {
 		name   string
@@ -61,9 +57,7 @@ func TestAttach(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			want := []string{"HOME=/x"}
 			if c.kept {
 				want = environ
@@ -77,12 +71,7 @@ func TestAttach(t *testing.T) {
 		})
 	}
 	t.Setenv("PATH", filepath.Join(dir, "none"))
-	if _, err := Attach(
-		t.Context(),
-		Pane{socket, 0, "%3"},
-		nil,
-	); err == nil ||
-		!strings.Contains(err.Error(), "install it") {
-		t.Errorf("without tmux: %v", err)
+	if _, err := Attach(t.Context(), Pane{socket, 0, "%3"}, nil); err == nil {
+		t.Error("no error without tmux")
 	}
 }

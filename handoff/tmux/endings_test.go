@@ -31,14 +31,10 @@ func (r *rig) startShell(name string) *shell {
 func (r *rig) startShellWith(name, settings string) *shell {
 	r.t.Helper()
 	sh := &shell{rig: r, dir: filepath.Join(filepath.Dir(r.socket), name)}
-	if err := os.Mkdir(sh.dir, 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, os.Mkdir(sh.dir, 0o700))
 	// The key prints the line that is being edited, and empties it: the screen proves neither.
 	rc := "PS1='$ '\nunset HISTFILE\ncd '" + sh.dir + "'\n" + settings + "bind -x '\"\\C-x\\C-l\": printf \"%s|\\n\" \"$READLINE_LINE\" >>lines; READLINE_LINE= READLINE_POINT=0'\n"
-	if err := os.WriteFile(filepath.Join(sh.dir, "rc"), []byte(rc), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, os.WriteFile(filepath.Join(sh.dir, "rc"), []byte(rc), 0o600))
 	sh.pane = r.tmux(
 		"new-window",
 		"-d",
@@ -94,9 +90,7 @@ func (a *agent) ended() {
 // kill ends a client that lingers.
 func (a *agent) kill() {
 	a.r.t.Helper()
-	if err := syscall.Kill(a.client.PID, syscall.SIGKILL); err != nil {
-		a.r.t.Fatal(err)
-	}
+	noError(a.r.t, syscall.Kill(a.client.PID, syscall.SIGKILL))
 	a.ended()
 }
 

@@ -17,9 +17,7 @@ func count(t *testing.T, variable string, usual int) int {
 	t.Helper()
 	if v := os.Getenv(variable); v != "" {
 		n, err := strconv.Atoi(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return n
 	}
 	return usual
@@ -62,9 +60,7 @@ func wire(texts []string) []byte {
 func (a *agent) bytes() []byte {
 	a.r.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(a.dir, "raw"))
-	if err != nil {
-		a.r.t.Fatal(err)
-	}
+	noError(a.r.t, err)
 	return raw
 }
 

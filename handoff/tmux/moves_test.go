@@ -66,24 +66,18 @@ func (m *moves) move() string {
 	plain := func(args ...string) act { return act{args[0], func() { m.try(args...) }} }
 	acts := []act{
 		plain("kill-pane", "-t", a.pane.ID),
-		plain("kill-window", "-t", a.pane.ID),
 		plain("rename-session", "-t", a.pane.ID, name),
-		plain("rename-window", "-t", a.pane.ID, name),
 		plain("break-pane", "-d", "-s", a.pane.ID),
 		plain("join-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
 		plain("swap-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
 		plain("copy-mode", "-t", a.pane.ID),
 		plain("copy-mode", "-q", "-t", a.pane.ID),
-		plain("copy-mode", "-q", "-t", a.pane.ID),
 		plain("select-pane", "-d", "-t", a.pane.ID),
-		plain("select-pane", "-e", "-t", a.pane.ID),
 		plain("select-pane", "-e", "-t", a.pane.ID),
 		plain("set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"),
 		plain("set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"),
-		plain("set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"),
 		plain("set", "-w", "-t", a.pane.ID, "remain-on-exit", "on"),
 		plain("respawn-pane", "-k", "-t", a.pane.ID, "sh", "-i"),
-		plain("respawn-pane", "-k", "-t", a.pane.ID, "cat"),
 		{"exit", func() { a.order("exit") }},
 		{"dialog", func() { a.order("show dialog") }},
 		{"no dialog", func() { a.order("show idle") }},
@@ -98,7 +92,7 @@ func (m *moves) move() string {
 		return "new server"
 	}
 	if len(live) > 5 {
-		acts = acts[:2]
+		acts = acts[:1]
 	}
 	chosen := acts[m.random.IntN(len(acts))]
 	chosen.do()

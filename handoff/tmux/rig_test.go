@@ -20,6 +20,13 @@ import (
 // patience is how long an event may take on a busy machine.
 const patience = 20 * time.Second
 
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rig is a tmux server of its own, on a private socket.
 type rig struct {
 	*Server
@@ -56,9 +63,7 @@ func newIdleRig(t *testing.T, o Options) *rig {
 		o.Echo = patience
 	}
 	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	r := &rig{
 		Server: s,
 		t:      t,
@@ -107,9 +112,7 @@ func (r *rig) try(args ...string) (string, error) {
 func (r *rig) tmux(args ...string) string {
 	r.t.Helper()
 	out, err := r.try(args...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, err)
 	return strings.TrimSuffix(out, "\n")
 }
 
@@ -141,16 +144,10 @@ func (r *rig) standIn() (a *agent, argv []string) {
 	r.t.Helper()
 	r.made++
 	a = &agent{r: r, dir: filepath.Join(filepath.Dir(r.socket), fmt.Sprintf("agent%d", r.made))}
-	if err := os.Mkdir(a.dir, 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(a.dir, "orders"), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, os.Mkdir(a.dir, 0o700))
+	noError(r.t, syscall.Mkfifo(filepath.Join(a.dir, "orders"), 0o600))
 	exe, err := os.Executable()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, err)
 	return a, []string{"env", standInVariable + "=" + a.dir, "GOMAXPROCS=1", exe, "-test.run=^$"}
 }
 
@@ -173,9 +170,7 @@ func (a *agent) met(id string) {
 	a.r.t.Helper()
 	e := a.wait("start", 1)
 	p, err := proc.Stat("/proc", e.PID)
-	if err != nil {
-		a.r.t.Fatal(err)
-	}
+	noError(a.r.t, err)
 	server := 0
 	fmt.Sscan(a.r.tmux("display-message", "-p", "#{pid}"), &server)
 	a.pane = Pane{a.r.socket, server, id}
@@ -224,9 +219,7 @@ func (a *agent) order(text string) {
 func (a *agent) leave(text string) {
 	a.r.t.Helper()
 	fifo, err := os.OpenFile(filepath.Join(a.dir, "orders"), os.O_WRONLY, 0)
-	if err != nil {
-		a.r.t.Fatal(err)
-	}
+	noError(a.r.t, err)
 	defer fifo.Close()
 	if _, err := fifo.WriteString(text + "\n"); err != nil {
 		a.r.t.Fatal(err)
@@ -277,8 +270,6 @@ func (r *rig) pasteUnchecked(pane, text string) {
 	r.t.Helper()
 	cmd := r.command(r.t.Context(), r.socket, "load-buffer", "-b", "test", "-")
 	cmd.Stdin = strings.NewReader(text)
-	if err := cmd.Run(); err != nil {
-		r.t.Fatal(err)
-	}
+	noError(r.t, cmd.Run())
 	r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "test", "-t", pane)
 }

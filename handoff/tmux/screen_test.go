@@ -22,9 +22,7 @@ func realScreens(t *testing.T) map[string]Screen {
 	screens := map[string]Screen{}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		version := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		for _, f := range archive.Files {
 			head, capture, _ := strings.Cut(string(f.Data), "\n")

@@ -3,6 +3,8 @@ package tmux
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,55 +98,32 @@ func TestTypeAsksLast(t *testing.T) {
 // What is on the screen survives, and the text follows once it is gone.
 func TestTypeWaitsForHumans(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name       string
-		begin, end []string // orders
-		keys       string   // typed
-		want       Reason
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	for i, c := range []struct {
+		begin func()
+		end   string // an order
+		want  Reason
 	}{
-		{
-			name: "draft",
-			keys: "rm -rf build # half typed",
-			end:  []string{"clear"},
-			want: ReasonDraft,
-		},
-		{
-			name:  "dialog",
-			begin: []string{"show dialog"},
-			end:   []string{"show idle"},
-			want:  ReasonDialog,
-		},
+		{func() { r.tmux("send-keys", "-t", a.pane.ID, "-l", "rm -rf build # half typed") }, "clear", ReasonDraft},
+		{func() { a.order("show dialog") }, "show idle", ReasonDialog},
 	} {
-		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, Options{})
-			a := r.startWindow()
-			a.reaches(ReasonNone)
-			for _, o := range c.begin {
-				a.order(o)
-			}
-			if c.keys != "" {
-				r.tmux("send-keys", "-t", a.pane.ID, "-l", c.keys)
-			}
-			a.reaches(c.want)
-			if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
-				t.Errorf("Type = %v, want %v", err, c.want)
-			}
-			if n := len(a.events("paste")) + len(a.events("approve")) + len(a.events("submit")); n != 0 {
-				t.Errorf("%d things happened in the client", n)
-			}
-			r.noBuffers()
-			for _, o := range c.end {
-				a.order(o)
-			}
-			a.reaches(ReasonNone)
-			if err := a.typed(testText); err != nil {
-				t.Fatal(err)
-			}
-			if got := a.wait("submit", 1).Text; got != testText {
-				t.Errorf("submitted %q", got)
-			}
-		})
+		a.reaches(ReasonNone)
+		c.begin()
+		a.reaches(c.want)
+		if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
+			t.Errorf("Type = %v, want %v", err, c.want)
+		}
+		if len(a.events("paste")) != i || len(a.events("approve")) != 0 || len(a.submitted()) != i {
+			t.Errorf("%v: something happened in the client", c.want)
+		}
+		r.noBuffers()
+		a.order(c.end)
+		a.reaches(ReasonNone)
+		noError(t, a.typed(testText))
+		if got := a.wait("submit", i+1).Text; got != testText {
+			t.Errorf("submitted %q", got)
+		}
 	}
 }
 
@@ -188,9 +167,7 @@ func TestTypeResumesAfterPaste(t *testing.T) {
 	if err := a.typed("[sm test] another #ffffff"); ReasonOf(err) != ReasonDraft {
 		t.Errorf("Type of another = %v", err)
 	}
-	if err := a.typed(testText); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.typed(testText))
 	if got := a.wait("submit", 1).Text; got != testText || len(a.events("paste")) != 1 {
 		t.Errorf("submitted %q", got)
 	}
@@ -259,9 +236,7 @@ func TestTypeFinishesWhatItPasted(t *testing.T) {
 	cancel()
 	a.order("release")
 	wg.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	a.wait("submit", 1)
 	if err := r.Type(ctx, a.pane, a.client, testText, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Type after the end = %v", err)
@@ -272,33 +247,25 @@ func TestTypeOneAtATime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
-	b := r.startWindow()
 	a.reaches(ReasonNone)
-	b.reaches(ReasonNone)
 	var wg sync.WaitGroup
-	const each = 8
-	for i := range each {
-		for _, to := range []*agent{a, b} {
-			wg.Go(func() {
-				text := "[sm test] number #a1b2c" + string(rune('0'+i))
-				for err := to.typed(text); err != nil; err = to.typed(text) { // the box of the one before
-					if ReasonOf(err).Final() || PastedIn(err) {
-						t.Error(err)
-						return
-					}
+	const texts = 8
+	want := []string{}
+	for i := range texts {
+		text := fmt.Sprintf("[sm test] number #a1b2c%d", i)
+		want = append(want, text)
+		wg.Go(func() {
+			for err := a.typed(text); err != nil; err = a.typed(text) { // the box of the one before
+				if ReasonOf(err).Final() || PastedIn(err) {
+					t.Error(err)
+					return
 				}
-			})
-		}
+			}
+		})
 	}
 	wg.Wait()
-	for _, of := range []*agent{a, b} {
-		of.wait("submit", each)
-		seen := map[string]bool{}
-		for _, text := range of.submitted() {
-			seen[text] = true
-		}
-		if len(seen) != each || len(of.submitted()) != each {
-			t.Errorf("submitted %q", of.submitted())
-		}
+	a.wait("submit", texts)
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(a.submitted()))); diff != "" {
+		t.Errorf("submitted (-want +got):\n%s", diff)
 	}
 }

@@ -32,17 +32,13 @@ func TestVerify(t *testing.T) {
 	verify("started at another time", a.pane, Client{a.client.PID, "1"}, ReasonReused)
 	verify("without a start time", a.pane, Client{PID: a.client.PID}, ReasonReused)
 	self, err := proc.Stat("/proc", os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.Start}, ReasonReused)
 	verify("no process", a.pane, Client{0, "1"}, ReasonGone)
 
 	look := func() view {
 		v, err := r.look(t.Context(), "test", a.pane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return v
 	}
 	// The guard is what the server itself checks right before the paste.
@@ -106,9 +102,7 @@ func TestShellInFront(t *testing.T) {
 	r.tmux("send-keys", "-t", id, strings.Join(argv, " "), "Enter")
 	a.met(id)
 	a.reaches(ReasonNone)
-	if err := a.typed(testText); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.typed(testText))
 	a.wait("submit", 1)
 
 	refused := func(want Reason) {
@@ -120,9 +114,7 @@ func TestShellInFront(t *testing.T) {
 	}
 	signal := func(sig syscall.Signal) {
 		t.Helper()
-		if err := syscall.Kill(a.client.PID, sig); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, syscall.Kill(a.client.PID, sig))
 	}
 	signal(syscall.SIGSTOP)
 	refused(ReasonStopped)
@@ -178,9 +170,7 @@ func TestUnseenKeys(t *testing.T) {
 	}
 	used := func() time.Time {
 		v, err := r.look(t.Context(), "test", a.pane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return v.used
 	}
 	// Before the paste. How long ago that was must not depend on how fast the machine is.
@@ -202,9 +192,7 @@ func TestUnseenKeys(t *testing.T) {
 	}
 	// Before Enter.
 	v, err := r.look(t.Context(), "test", a.pane)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for time.Since(v.used) < time.Second { // the next key is to be in another second
 		if v, err = r.look(t.Context(), "test", a.pane); err != nil {
 			t.Fatal(err)
@@ -241,16 +229,10 @@ func TestServerHangs(t *testing.T) {
 	r := newRig(t, Options{Timeout: 50 * time.Millisecond})
 	a := r.startWindow()
 	pid, err := strconv.Atoi(r.tmux("display-message", "-p", "#{pid}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	err = a.typed(testText)
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Kill(pid, syscall.SIGCONT))
 	if ReasonOf(err) != ReasonUnknown || !errors.Is(err, errNoAnswer) || PastedIn(err) {
 		t.Errorf("Type = %v", err)
 	}

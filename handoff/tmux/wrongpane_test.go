@@ -32,20 +32,14 @@ func record() error {
 func TestNoDataInArguments(t *testing.T) {
 	dir := t.TempDir()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	path := filepath.Join(dir, recorder)
-	if err := os.Symlink(exe, path); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(exe, path))
 	t.Setenv("TMUX", "/nowhere,1,1")
 	t.Setenv("SM_TEST_SECRET", "secret")
 	r := newRig(t, Options{})
 	r.Server.binary = path
-	if err := os.Symlink(r.binary, path+".tmux"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(r.binary, path+".tmux"))
 	// Names that would run something, were they ever part of a format. tmux itself reads
 	// the names here as formats, in which ## is a #.
 	harm := filepath.Join(dir, "PWN")
@@ -56,9 +50,7 @@ func TestNoDataInArguments(t *testing.T) {
 	}
 	a.reaches(ReasonNone)
 	text := "[sm test] marker; #(touch PWN) ; -t %0 #a1b2c3"
-	if err := a.typed(text); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.typed(text))
 	if got := a.wait("submit", 1).Text; got != text {
 		t.Errorf("submitted %q", got)
 	}
@@ -66,9 +58,7 @@ func TestNoDataInArguments(t *testing.T) {
 		t.Error("a name was run as a command")
 	}
 	log, err := os.ReadFile(path + ".log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, data := range []string{"marker", "a1b2c3", "PWN", "agent", "secret", "TMUX", "/nowhere"} {
 		if strings.Contains(string(log), data) {
 			t.Errorf("%q is in the arguments or environment", data)

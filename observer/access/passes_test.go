@@ -21,9 +21,7 @@ import (
 func newPasses(t *testing.T, state string) *Passes {
 	t.Helper()
 	p, err := NewPasses(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	return p
 }
 
@@ -125,14 +123,10 @@ func TestPassFolder(t *testing.T) {
 	passes := newPasses(t, t.TempDir())
 	cookie, _ := passes.Redeem(passes.Issue(time.Now()), time.Now())
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErrors(t, err)
 	parse := func(address string) *url.URL {
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, err)
 		return u
 	}
 	jar.SetCookies(parse("http://127.0.0.1:8420/open"), []*http.Cookie{cookie})
@@ -176,9 +170,7 @@ func TestPassKey(t *testing.T) {
 		},
 	} {
 		was := cookieOf()
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
+		noErrors(t, spoil())
 		if cookieOf() == was {
 			t.Errorf("%s: it is still used", name)
 		}
