@@ -43,29 +43,22 @@ func TestGuardExempts(t *testing.T) {
 		want                     bool
 	}{
 		{"write the document", "Write", file, doc, true},
-		{"spelled otherwise", "Write", file, dir + "//./" + DocumentFile, true},
 		{"by a link to the folder", "Write", file, filepath.Join(top, "link", DocumentFile), true},
 		{"another tool", "MultiEdit", file, doc, false},
 		{"the state", "Write", file, filepath.Join(dir, StateFile), false},
 		{"relative", "Write", file, "sessions/A/" + DocumentFile, true},
 		{"up and down", "Write", file, other + "/../A/" + DocumentFile, false},
 		{"another session's", "Write", file, filepath.Join(other, DocumentFile), false},
-		{"a folder of that name", "Write", file, doc + "/x", false},
 		{"with a NUL", "Write", file, doc + `\u0000`, false},
 		{"a path that is no text", "Write", `{"file_path":["%s"]}`, doc, false},
 		{"a name in capitals besides", "Write", `{"FILE_PATH":"%s","file_path":"/etc/passwd"}`, doc, false},
-		{"no input", "Write", "", "", false},
-		{"sm", "Bash", command, "sm session dehydrate", true},
 		{"sm by its path", "Bash", command, program + " session restart", true},
 		{"another sm", "Bash", command, filepath.Join(top, "p", "sm") + " session restart", false},
 		{"a variable that looks like it", "Bash", command, "A=/sm session restart", false},
-		{"a command of the shell", "Bash", command, "ls", false},
 		{"the skill", "Skill", `{"skill":"session","args":"dehydrate restart"}`, "", true},
 		{"the skill as older clients call it", "Skill", command, "session", true},
-		{"another skill", "Skill", `{"skill":"implement"}`, "", false},
 		{"a skill in disguise", "Skill", `{"skill":"implement","command":"session"}`, "", false},
 		{"a slash command", "SlashCommand", command, "/session dehydrate restart", true},
-		{"an agent", "Task", `{"prompt":"session"}`, "", false},
 	} {
 		p := &hook.Payload{ToolName: tt.tool, CWD: filepath.Join(top, "p")}
 		p.ToolInput = []byte(strings.Replace(tt.input, "%s", tt.value, 1))

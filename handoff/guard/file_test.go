@@ -139,9 +139,7 @@ func TestGuardUpdate(t *testing.T) {
 	if err := set("b", odd); !errors.Is(err, odd) {
 		t.Errorf("error %v", err)
 	}
-	if err := set("c", errUnchanged); err != nil {
-		t.Error(err)
-	}
+	noError(t, set("c", errUnchanged))
 	p.want("A", State{PID: 7, Skill: "a"})
 	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) {
 		t.Errorf("written without need: %v", err)
@@ -199,7 +197,6 @@ func hostile(t *testing.T) map[string]func(path string) {
 		"nothing":  text(""),
 		"no JSON":  text("pid: 12345\n"),
 		"10 MB":    text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
-		"brackets": text(`{"a":` + strings.Repeat("[", 900_000)),
 		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat(
 			"[",
 			100_000,

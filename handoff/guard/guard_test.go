@@ -69,11 +69,12 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 
 // A message with the remedy and the allowed tools, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
-	got := testGuard().Refusal("/p/sessions/A", new(State))
+	got := testGuard().Refusal("/p/sessions/A", &State{RestartRefused: "no restart of 10 is left"})
 	for _, want := range []string{
 		"/session dehydrate restart",
 		"Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md",
 		"sm commands",
+		"The restart that was asked for did not come: no restart of 10 is left.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
@@ -251,9 +252,7 @@ func TestGuardSetWhileFull(t *testing.T) {
 			t.Errorf("%s, by a person: error %v", field, err)
 		}
 	}
-	if err := full.Set("overflowed", "true", now); err != nil {
-		t.Error(err)
-	}
+	noError(t, full.Set("overflowed", "true", now))
 }
 
 func errorText(err error) string {

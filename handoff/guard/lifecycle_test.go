@@ -166,9 +166,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 		}
 	}
 	p.put("F", State{PID: 5, SessionID: "s3", Lifecycle: SessionActive})
-	if err := activate("H", Client{"s3", 8, "200"}); err != nil {
-		t.Error(err)
-	}
+	noError(t, activate("H", Client{"s3", 8, "200"}))
 	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
 	// A process with the used pid of an agent that died is another one.
 	p.put("E", state(t, "pid=7 pidStart=1 skill=x lifecycle=active"))

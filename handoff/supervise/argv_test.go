@@ -102,38 +102,3 @@ func TestUnknownRefuses(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
-
-// FuzzAgain: nothing is added but the prompt, the order stays, and a second time changes nothing more.
-func FuzzAgain(f *testing.F) {
-	for _, line := range []string{
-		"claude -c --model opus x", "claude --resume a -- -p", "env claude -nr", "claude --tools a b --x y", "bash -- -c", "claude -c-",
-	} {
-		f.Add(strings.ReplaceAll(line, " ", "\x00"))
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		argv := strings.Split(line, "\x00")
-		again, err := Again(argv, "Read it.")
-		if err != nil {
-			return
-		}
-		kept, ok := strings.CutSuffix(strings.Join(again, "\x00"), "\x00--\x00Read it.")
-		if !ok || again[0] != argv[0] {
-			t.Fatalf("%q becomes %q", argv, again)
-		}
-		rest := argv
-		for word := range strings.SplitSeq(kept, "\x00") {
-			if strings.HasPrefix(word, "-") {
-				continue // it may be what is left of a bundle
-			}
-			i := slices.Index(rest, word)
-			if i < 0 {
-				t.Fatalf("%q becomes %q: where is %q from?", argv, again, word)
-			}
-			rest = rest[i+1:]
-		}
-		twice, err := Again(again, "Read it.")
-		if diff := cmp.Diff(again, twice); err != nil || diff != "" {
-			t.Errorf("%q, again: %v (-once +twice):\n%s", argv, err, diff)
-		}
-	})
-}

@@ -63,21 +63,24 @@ func (m *moves) move() string {
 		name string
 		do   func()
 	}
-	plain := func(args ...string) act { return act{args[0], func() { m.try(args...) }} }
+	plain := func(command string) act {
+		words := strings.NewReplacer("AGENT", a.pane.ID, "OTHER", b.pane.ID, "NAME", name).Replace(command)
+		return act{command, func() { m.try(strings.Fields(words)...) }}
+	}
 	acts := []act{
-		plain("kill-pane", "-t", a.pane.ID),
-		plain("rename-session", "-t", a.pane.ID, name),
-		plain("break-pane", "-d", "-s", a.pane.ID),
-		plain("join-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
-		plain("swap-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
-		plain("copy-mode", "-t", a.pane.ID),
-		plain("copy-mode", "-q", "-t", a.pane.ID),
-		plain("select-pane", "-d", "-t", a.pane.ID),
-		plain("select-pane", "-e", "-t", a.pane.ID),
-		plain("set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"),
-		plain("set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"),
-		plain("set", "-w", "-t", a.pane.ID, "remain-on-exit", "on"),
-		plain("respawn-pane", "-k", "-t", a.pane.ID, "sh", "-i"),
+		plain("kill-pane -t AGENT"),
+		plain("rename-session -t AGENT NAME"),
+		plain("break-pane -d -s AGENT"),
+		plain("join-pane -d -s AGENT -t OTHER"),
+		plain("swap-pane -d -s AGENT -t OTHER"),
+		plain("copy-mode -t AGENT"),
+		plain("copy-mode -q -t AGENT"),
+		plain("select-pane -d -t AGENT"),
+		plain("select-pane -e -t AGENT"),
+		plain("set -w -t AGENT synchronize-panes on"),
+		plain("set -w -t AGENT -u synchronize-panes"),
+		plain("set -w -t AGENT remain-on-exit on"),
+		plain("respawn-pane -k -t AGENT sh -i"),
 		{"exit", func() { a.order("exit") }},
 		{"dialog", func() { a.order("show dialog") }},
 		{"no dialog", func() { a.order("show idle") }},

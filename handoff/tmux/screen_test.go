@@ -113,13 +113,6 @@ func TestMatchOnRealScreens(t *testing.T) {
 			if err := v.shows(words(size), false); err != nil {
 				t.Errorf("%s %s: %v, want the text", version, name, err)
 			}
-			if err := v.shows(
-				"[sm test] another #a1b2c3",
-				false,
-			); ReasonOf(err) != ReasonMerged &&
-				version+name != "2.1.328pasted-tall" {
-				t.Errorf("%s %s: %v, want another text", version, name, err)
-			}
 		}
 		v := view{screen: screens[version+" idle"]}
 		if err := v.shows(words(150), false); ReasonOf(err) != ReasonUnseen {

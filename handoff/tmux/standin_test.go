@@ -252,9 +252,6 @@ func (f *fake) read() {
 			n := max(0, len(f.shown)-1) / 78 * 78
 			f.shown = f.shown[:n]
 			f.draft = f.shown
-		case b == 0x7f && len(f.draft) > 0:
-			f.pending = f.pending[1:]
-			f.draft, f.shown = f.draft[:len(f.draft)-1], f.shown[:len(f.shown)-1]
 		case b < ' ' || b == 0x7f:
 			f.pending = f.pending[1:]
 		default:

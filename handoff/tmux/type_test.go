@@ -147,75 +147,47 @@ func TestTypeLeavesMergedText(t *testing.T) {
 	r.noBuffers()
 }
 
-// A client that hangs shows nothing: the text stays, and only Enter follows later.
-func TestTypeResumesAfterPaste(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{Echo: 300 * time.Millisecond})
-	a := r.startWindow()
-	a.reaches(ReasonNone)
-	a.order("hold")
-	if err := a.typed(testText); ReasonOf(err) != ReasonUnseen || !PastedIn(err) {
-		t.Errorf("Type = %v", err)
-	}
-	a.wait("paste", 1)
-	if got := a.submitted(); len(got) != 0 {
-		t.Errorf("submitted %q", got)
-	}
-	a.order("release")
-	a.reaches(ReasonDraft)
-	r.echo = patience
-	if err := a.typed("[sm test] another #ffffff"); ReasonOf(err) != ReasonDraft {
-		t.Errorf("Type of another = %v", err)
-	}
-	noError(t, a.typed(testText))
-	if got := a.wait("submit", 1).Text; got != testText || len(a.events("paste")) != 1 {
-		t.Errorf("submitted %q", got)
-	}
-}
-
-// TestFinish: Enter alone completes a text whose typist was cut off, and nothing else is
-// touched.
+// TestFinish: a client that hangs shows nothing. The text stays, and later Enter alone
+// completes it, by Finish or, for a message, by Type; nothing else is touched.
 func TestFinish(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"/clear", testResume} {
+	for _, text := range []string{"/clear", testResume, testText} {
 		r := newRig(t, Options{Echo: 300 * time.Millisecond})
 		a := r.startWindow()
 		a.reaches(ReasonNone)
-		finish := func() error { return r.Finish(t.Context(), a.pane, a.client, text, nil) }
-		if err := finish(); ReasonOf(err) != ReasonUnseen || PastedIn(err) {
+		finish := func(text string, check func(context.Context) error) error {
+			return r.Finish(t.Context(), a.pane, a.client, text, check)
+		}
+		if err := finish(text, nil); ReasonOf(err) != ReasonUnseen || PastedIn(err) {
 			t.Errorf("%q: Finish of an empty box = %v", text, err)
 		}
 		a.order("hold")
-		if err := a.typed(text); !PastedIn(err) {
+		if err := a.typed(text); ReasonOf(err) != ReasonUnseen || !PastedIn(err) {
 			t.Errorf("%q: Type = %v", text, err)
 		}
 		a.order("release")
 		a.reaches(ReasonDraft)
 		r.echo = patience
-		if err := r.Finish(t.Context(), a.pane, a.client, "/new", nil); ReasonOf(err) != ReasonDraft {
+		if err := a.typed("[sm test] another #ffffff"); ReasonOf(err) != ReasonDraft {
+			t.Errorf("%q: Type of another text = %v", text, err)
+		}
+		if err := finish("/new", nil); ReasonOf(err) != ReasonDraft {
 			t.Errorf("%q: Finish of another text = %v", text, err)
 		}
 		busy := errors.New("busy")
-		if err := r.Finish(
-			t.Context(),
-			a.pane,
-			a.client,
-			text,
-			func(context.Context) error { return busy },
-		); !errors.Is(
-			err,
-			busy,
-		) {
+		if err := finish(text, func(context.Context) error { return busy }); !errors.Is(err, busy) {
 			t.Errorf("%q: Finish for an agent at work = %v", text, err)
 		}
-		if err := finish(); err != nil {
-			t.Fatalf("%q: %v", text, err)
+		if text == testText {
+			noError(t, a.typed(text))
+		} else {
+			noError(t, finish(text, nil))
 		}
 		if got := a.wait("submit", 1).Text; got != text || len(a.events("paste")) != 1 {
 			t.Errorf("submitted %q, after %d pastes", got, len(a.events("paste")))
 		}
 		a.reaches(ReasonNone)
-		if err := finish(); ReasonOf(err) != ReasonUnseen || len(a.submitted()) != 1 {
+		if err := finish(text, nil); ReasonOf(err) != ReasonUnseen || len(a.submitted()) != 1 {
 			t.Errorf("%q: Finish once more = %v, submitted %q", text, err, a.submitted())
 		}
 	}
