@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,60 +48,43 @@ func (r *installRig) checkTree(when string, want map[string]string) {
 	}
 }
 
-// settingsShapes are settings in the ways in which people, editors and clients write them.
+// settingsShapes are settings in the ways in which people, editors and clients
+// write them.
 func settingsShapes() map[string]string {
 	const other = `{"type":"command","command":"mine"}`
-	shapes := map[string]string{
-		"empty file": "", "a line end": "\n", "blanks": " \t\n \n", "a mark alone": byteOrderMark, "a mark and blanks": byteOrderMark + " \n",
-		"empty": "{}", "empty with a space": "{ }", "empty with spaces": "{  }", "empty over lines": "{\n}\n", "empty, indented": "  {}", "empty with a blank line": "{\n\n}\n",
-		"empty hooks": `{"hooks":{}}`, "empty hooks, wide": "{\n  \"hooks\": {}\n}\n", "empty hooks with spaces": "{\n  \"hooks\": {  }\n}\n", "empty hooks over lines": "{\n  \"hooks\": {\n  }\n}",
-		"empty event": `{"hooks":{"Stop":[]}}`, "empty event, wide": "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n", "empty event with spaces": `{"hooks": {"Stop": [ ]}}`,
-		"two empty events": `{"hooks":{"Stop":[],"PreCompact":[]}}`, "an empty event of others": `{"hooks":{"Setup":[]}}`, "all events empty": `{"hooks":{"Stop":[],"PreToolUse":[],"PostCompact":[ ]},"a":1}`,
-		"empty group": `{"hooks":{"Stop":[{}]}}`, "empty handlers": `{"hooks":{"Stop":[{"hooks":[]}]}}`, "empty handlers and a matcher": `{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
-		"other hooks": `{"hooks":{"Stop":[{"hooks":[` + other + `]}]}}`, "other hooks of ours events": `{"hooks":{"Stop":[{"hooks":[` + other + `]}],"PreToolUse":[{"matcher":"Bash","hooks":[` + other + `,` + other + `]}]}}`,
-		"other groups": `{"hooks":{"Stop":[{"hooks":[` + other + `]},{"hooks":[` + other + `]}]}}`, "a hook by http": `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://localhost/x"}]}]}}`,
-		"a status line": `{"statusLine":{"type":"command","command":"mine"}}`, "a status line with padding": "{\n  \"statusLine\": {\"command\": \"mine\", \"type\": \"command\", \"padding\": 0}\n}\n",
-		"a status line with letters as escapes": `{"statusLine":{"type":"command","command":"\u006dine \u00e9"}}`, "a status line with escaped slashes": `{"statusLine":{"type":"command","command":"\/usr\/bin\/mine"}}`,
-		"a status line with an escaped ampersand": `{"statusLine":{"type":"command","command":"a \u0026\u0026 b"}}`, "a status line with a surrogate pair": `{"statusLine":{"type":"command","command":"echo \ud83d\ude00"}}`,
-		"a status line with quotes": `{"statusLine":{"type":"command","command":"echo \"it's\""}}`, "a status line with lines": `{"statusLine":{"type":"command","command":"a\nb\tc"}}`,
-		"an empty status line": `{"statusLine":{"type":"command","command":""}}`, "a status line first": `{"statusLine":{"type":"command","command":"x"},"a":1}`,
-		"one line": `{"a": 1, "b": [1, 2], "c": {"d": null}}`, "one line and its end": `{"a": 1}` + "\n", "compact": `{"a":1,"b":[1,2],"c":{"d":null}}`,
-		"as the client writes it": "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": {}\n}", "tabs": "{\n\t\"a\": 1,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t]\n\t}\n}\n",
-		"four blanks": "{\n    \"a\": 1\n}\n", "no indentation": "{\n\"a\": 1,\n\"hooks\": {}\n}\n", "odd indentation": "{\n   \"a\": {\n \"b\": 1},\n        \"c\": [\n1]\n  }\n", "mixed": "{\"a\": 1,\n  \"b\": 2, \"c\": 3\n}",
-		"commas first": "{\n  \"a\": 1\n, \"b\": 2\n}\n", "blank lines": "\n\n{\n\n  \"a\": 1\n\n}\n\n\n", "blanks at ends": "{ \n  \"a\": 1 \n} \n", "blanks before colons": "{\n  \"a\" : 1,\n  \"hooks\" : { }\n}\n",
-		"numbers": `{"a":1.0,"b":1e3,"c":-0,"d":12345678901234567890}`, "escapes": `{"\u0061":"\/\u00e9\u2028","é":"\ud800"}`, "a key without letters": `{"":{"":0}}`, "deep": `{"a":{"b":{"c":[[[{"d":[{}]}]]]}}}`,
-		"switches": `{"disableAllHooks":false,"hooks":{},"statusLine":{"type":"command","command":"x"}}`, "another order": `{"statusLine":{"command":"x","type":"command"},"hooks":{"Stop":[]},"a":1}`,
-		"plugins": `{"enabledPlugins":{},"extraKnownMarketplaces":{}}`, "plugins of others": `{"enabledPlugins":{"x@y":true}}`,
+	const tabs = "{\n\t\"a\": 1,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t]\n\t}\n}\n"
+	const compact = `{"a":1,"b":[1,2],"c":{"d":null}}`
+	const line = `{"statusLine":{"type":"command","command":"%s"}}`
+	return map[string]string{
+		"empty file":          "",
+		"a mark and blanks":   byteOrderMark + " \n",
+		"empty with spaces":   "{  }",
+		"empty over lines":    "{\n}\n",
+		"empty hooks":         "{\n  \"hooks\": {  \n  }\n}",
+		"all events empty":    `{"hooks":{"Stop":[],"Setup":[],"PostCompact":[ ]},"a":1}`,
+		"empty group":         `{"hooks":{"Stop":[{}]}}`,
+		"empty handlers":      `{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
+		"other groups":        `{"hooks":{"Stop":[{"hooks":[` + other + `]},{"hooks":[` + other + `,` + other + `]}]}}`,
+		"a hook by http":      `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://localhost/x"}]}]}}`,
+		"a status line":       "{\n  \"statusLine\": {\"command\": \"mine\", \"type\": \"command\", \"padding\": 0}\n}\n",
+		"letters as escapes":  fmt.Sprintf(line, `\u006dine \u00e9 \ud83d\ude00 a \u0026\u0026 b`),
+		"escaped slashes":     fmt.Sprintf(line, `\/usr\/bin\/mine`),
+		"quotes and lines":    fmt.Sprintf(line, `echo \"it's\"\nb\tc`),
+		"an empty command":    fmt.Sprintf(line, ""),
+		"as the client":       "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": {}\n}",
+		"tabs":                tabs,
+		"tabs, Windows":       strings.ReplaceAll(tabs, "\n", "\r\n"),
+		"compact":             compact,
+		"compact, marked":     byteOrderMark + compact,
+		"compact, two ends":   compact + "\n\n",
+		"no indentation":      "{\n\"a\": 1,\n\"hooks\": {}\n}\n",
+		"odd indentation":     "{\n   \"a\": {\n \"b\": 1},\n        \"c\": [\n1]\n  }\n",
+		"commas first":        "{\n  \"a\": 1\n, \"b\": 2\n}\n",
+		"blank lines":         "\n\n{ \n\n  \"a\" : 1 \n\n} \n\n\n",
+		"numbers and escapes": `{"a":1.0,"b":1e3,"c":-0,"d":12345678901234567890,"\u0065":"\/\u2028","":{"é":"\ud800"}}`,
+		"switches":            `{"disableAllHooks":false,"hooks":{},"statusLine":{"type":"command","command":"x"},"a":1}`,
+		"plugins of others":   `{"enabledPlugins":{"x@y":true},"extraKnownMarketplaces":{}}`,
 	}
-	for _, name := range []string{
-		"as the client writes it",
-		"empty hooks over lines",
-		"empty event, wide",
-		"tabs",
-		"empty over lines",
-		"a status line with padding",
-		"odd indentation",
-		"commas first",
-		"blank lines",
-		"mixed",
-	} {
-		shapes[name+", lines of Windows"] = strings.ReplaceAll(shapes[name], "\n", "\r\n")
-	}
-	for _, name := range []string{
-		"as the client writes it",
-		"empty",
-		"empty hooks",
-		"compact",
-		"a status line with letters as escapes",
-		"tabs",
-	} {
-		shapes[name+", marked"] = byteOrderMark + shapes[name]
-	}
-	for _, name := range []string{"four blanks", "empty event, wide", "numbers", "other hooks"} {
-		shapes[name+", no end"] = strings.TrimRight(shapes[name], "\n")
-		shapes[name+", two ends"] = strings.TrimRight(shapes[name], "\n") + "\n\n"
-	}
-	return shapes
 }
 
 // TestInstallGivesBackEveryByte: whatever shape the settings have, dry runs show what is done, and after the installation
@@ -108,7 +92,7 @@ func settingsShapes() map[string]string {
 func TestInstallGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("hundreds of installations")
+		t.Skip("many installations")
 	}
 	for name, shape := range settingsShapes() {
 		r := newInstallRig(t)
@@ -133,8 +117,8 @@ func TestPluginGivesBackEveryByte(t *testing.T) {
 		t.Skip("many processes")
 	}
 	all := settingsShapes()
-	for _, name := range []string{"no file", "empty with spaces", "all events empty", "tabs, lines of Windows",
-		"a status line with letters as escapes", "other groups", "odd indentation", "plugins of others"} {
+	for _, name := range []string{"no file", "empty with spaces", "all events empty", "tabs, Windows",
+		"letters as escapes", "other groups", "odd indentation", "plugins of others"} {
 		r := newPluginRig(t)
 		if name != "no file" {
 			r.write(r.path, all[name], 0o600)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,17 +19,8 @@ func newDeliveryRun(t *testing.T) *policyRun {
 	return newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 }
 
-// sends puts a message into the agent's queue.
-func (r *policyRun) sends(text string) (id string) {
-	r.t.Helper()
-	var m api.Message
-	if err := json.Unmarshal(r.post("/sessions/"+r.agent+"/messages", api.NewMessage{
-		Text: text,
-	}, 202), &m); err != nil {
-		r.t.Fatal(err)
-	}
-	return m.ID
-}
+// sends sends the agent a text.
+func (r *policyRun) sends(text string) (id string) { return r.send(api.NewMessage{Text: text}) }
 
 // typed waits until the transcript contains the message's text, the turn that its call began has ended, and the model
 // got it. The call alone, without the text, is the prompt.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,11 +54,7 @@ func (r *clientRun) prompt(steps ...modelStep) {
 // held waits for a request that is held back.
 func (r *clientRun) held() {
 	r.t.Helper()
-	select {
-	case <-r.stub.started:
-	case <-time.After(patience):
-		r.t.Fatalf("no request to hold: %s", r.unsaid())
-	}
+	r.stub.awaitHeld(r.t)
 }
 
 // unsaid is what speaks against all being said, "" for nothing.
@@ -333,16 +328,17 @@ func (r *policyRun) agree(what string) {
 func (r *policyRun) notice(kind string) (m api.Message, there bool) {
 	r.t.Helper()
 	key := fmt.Sprintf("%s/%d/%s", r.agent, r.me().Cycle, kind)
-	found := r.messages(func(m api.Message) bool { return m.Key == key })
-	if len(found) == 0 {
-		return m, false
-	}
-	return found[0], true
+	return r.find(func(m api.Message) bool { return m.Key == key })
 }
 
 func (r *policyRun) message(id string) (m api.Message, there bool) {
 	r.t.Helper()
-	found := r.messages(func(m api.Message) bool { return m.ID == id })
+	return r.find(func(m api.Message) bool { return m.ID == id })
+}
+
+func (r *policyRun) find(is func(api.Message) bool) (m api.Message, there bool) {
+	r.t.Helper()
+	found := r.messages(is)
 	if len(found) == 0 {
 		return m, false
 	}
@@ -365,43 +361,24 @@ func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
 	return m
 }
 
-// messages lists what the observer's queue knows.
-func (r *policyRun) messages(query func(api.Message) bool) (found []api.Message) {
+// messages lists the messages in the observer's queue, all of them for nil.
+func (r *policyRun) messages(is func(api.Message) bool) []api.Message {
 	r.t.Helper()
-	text, err := r.sm.get("/messages")
-	var all api.Messages
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &all)
-	}
+	all, err := r.sm.api.Messages(r.t.Context(), "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, m := range all.Messages {
-		if query == nil || query(m) {
-			found = append(found, m)
-		}
-	}
-	return found
+	return slices.DeleteFunc(all.Messages, func(m api.Message) bool { return is != nil && !is(m) })
 }
 
-// post sends JSON to the observer.
-func (r *policyRun) post(path string, body any, want int) []byte {
+// send puts a message into the agent's queue.
+func (r *policyRun) send(m api.NewMessage) (id string) {
 	r.t.Helper()
-	data, err := json.Marshal(body)
+	sent, err := r.sm.api.Send(r.t.Context(), r.agent, m)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	resp, err := r.sm.http.Post("http://localhost"+path, "application/json", bytes.NewReader(data))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var out bytes.Buffer
-	_, _ = out.ReadFrom(resp.Body)
-	if resp.StatusCode != want {
-		r.t.Fatalf("POST %s: %s: %s; wanted %d %s", path, resp.Status, &out, want, http.StatusText(want))
-	}
-	return out.Bytes()
+	return sent.ID
 }
 
 // compact compacts by hand. Sometimes the client writes its boundary no sooner than with the next prompt.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sm/transcript"
 )
@@ -95,6 +96,18 @@ func (s *stubServer) waits(r *http.Request, hold chan struct{}) bool {
 		return true
 	case <-r.Context().Done():
 		return false
+	}
+}
+
+// awaitHeld waits until a request is held back.
+func (s *stubServer) awaitHeld(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.started:
+	case <-time.After(patience):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.Fatalf("no request to hold; %d answers are planned; wrong: %q", len(s.plan), s.wrong)
 	}
 }
 

@@ -100,12 +100,7 @@ func (r *codexRun) finish(what string) {
 // held waits for a request that is held back.
 func (r *codexRun) held() {
 	r.t.Helper()
-	select {
-	case <-r.stub.started:
-	case <-time.After(patience):
-		_, unsaid := r.stub.said()
-		r.t.Fatal("no request to hold: " + unsaid)
-	}
+	r.stub.awaitHeld(r.t)
 }
 
 // agree waits until the observer shows what the client shows, and what the model has said. On a busy machine the client's

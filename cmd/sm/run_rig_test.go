@@ -230,9 +230,9 @@ type fakeObserver struct {
 	mu         sync.Mutex
 	registered []api.Registration
 	polls      []api.Run
-	next       []api.Instruction // given in this order
-	given      *api.Instruction  // until a question shows that it has arrived: an answer may be lost
-	wake       chan struct{}
+	given      *api.Instruction // until a question shows that it has arrived: an answer may be lost
+
+	next chan api.Instruction // given in this order
 }
 
 func (r *runRig) observer() *fakeObserver {
@@ -242,7 +242,7 @@ func (r *runRig) observer() *fakeObserver {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o := &fakeObserver{t: r.t, wake: make(chan struct{}), stopped: make(chan struct{})}
+	o := &fakeObserver{t: r.t, next: make(chan api.Instruction, 8), stopped: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sessions", o.register)
 	mux.HandleFunc("GET /runs/{id}/next", o.poll)
@@ -285,41 +285,29 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	if o.given != nil && (run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
 		o.given = nil
 	}
-	again := o.given
-	o.mu.Unlock()
-	if again != nil {
-		_ = json.NewEncoder(w).Encode(again)
-		return
-	}
-	for {
-		o.mu.Lock()
-		if len(o.next) > 0 {
-			in := o.next[0]
-			o.next = o.next[1:]
-			o.given = &in
-			o.mu.Unlock()
-			_ = json.NewEncoder(w).Encode(in)
-			return
-		}
-		wake := o.wake
+	if o.given == nil {
 		o.mu.Unlock()
+		var in api.Instruction
 		select {
-		case <-wake:
+		case in = <-o.next:
 		case <-r.Context().Done():
 			return
 		case <-time.After(api.RunWait):
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+		o.mu.Lock()
+		o.given = &in
 	}
+	in := *o.given
+	o.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(in)
 }
 
-func (o *fakeObserver) instruct(in ...api.Instruction) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.next = append(o.next, in...)
-	close(o.wake)
-	o.wake = make(chan struct{})
+func (o *fakeObserver) instruct(all ...api.Instruction) {
+	for _, in := range all {
+		o.next <- in
+	}
 }
 
 // heard waits for a question that is as it should be, and returns it.

@@ -34,20 +34,6 @@ func scanJSON(t *testing.T, paths ...string) map[string]scanned {
 	return got
 }
 
-// told is the content of one file, whatever was copied to or from it.
-type told struct {
-	Context               *int64
-	Peak                  int64
-	Turns                 int
-	Lines, Bad            int64
-	Model, Version, CWD   string
-	Started, Active       string
-	SubFiles              int
-	SessionID             string
-	Messages, Compactions int // with those inherited only where the file stands alone
-	Tokens                api.Tokens
-}
-
 func stamp(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -55,47 +41,25 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-func toldByScan(s scanned) told {
-	return told{
-		Context:     s.Context,
-		Peak:        s.Peak,
-		Turns:       s.Turns,
-		Lines:       s.Lines,
-		Bad:         s.BadLines,
-		Model:       s.Model,
-		Version:     s.Version,
-		CWD:         s.CWD,
-		Started:     stamp(s.StartedAt),
-		Active:      stamp(s.LastActivity),
-		SubFiles:    s.Subagents.Files,
-		SessionID:   s.SessionID,
-		Messages:    s.Messages,
-		Tokens:      s.Tokens,
-		Compactions: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown,
-	}
-}
-
-func toldByTruth(f *transcripttest.FileTruth, spent transcripttest.Figures) told {
-	w := told{
-		Peak:        f.Peak,
-		Turns:       f.Turns,
-		Lines:       int64(f.Lines),
-		Bad:         int64(f.BadLines),
-		Model:       f.Model,
-		Version:     f.Version,
-		CWD:         f.Cwd,
-		Started:     stamp(&f.Started),
-		Active:      stamp(&f.LastActivity),
-		SubFiles:    f.Subagents.Files,
-		SessionID:   f.SessionID,
-		Messages:    spent.Messages,
-		Tokens:      api.Tokens(spent.Tokens),
-		Compactions: spent.Compactions.Total(),
-	}
+// meant returns what a scan has of a file, with the generator's figures in place
+// of those it read.
+func meant(got scanned, f *transcripttest.FileTruth) scanned {
+	got.Context = nil
 	if f.Known {
-		w.Context = &f.ContextTokens
+		got.Context = &f.ContextTokens
 	}
-	return w
+	got.Peak = f.Peak
+	got.Turns = f.Turns
+	got.Lines = int64(f.Lines)
+	got.BadLines = int64(f.BadLines)
+	got.Model = f.Model
+	got.Version = f.Version
+	got.CWD = f.Cwd
+	got.SessionID = f.SessionID
+	got.Messages = f.Alone.Messages
+	got.Tokens = api.Tokens(f.Alone.Tokens)
+	got.Subagents.Files = 0 // the others are not read here
+	return got
 }
 
 // wholeEnds reports whether a file ends in a whole record that only lacks its
@@ -159,11 +123,20 @@ func TestScanGeneratedFleets(t *testing.T) {
 					continue // an unterminated end counts for a scan when it is whole; subagents' files belong to their session
 				}
 				alone++
-				got := toldByScan(scanJSON(t, full)[full])
-				w := toldByTruth(f, f.Alone)
-				w.SubFiles = 0 // the others are not read here
-				if d := cmp.Diff(w, got); d != "" {
+				got := scanJSON(t, full)[full]
+				if d := cmp.Diff(meant(got, f), got); d != "" {
 					t.Errorf("%s alone (-want +got):\n%s", path, d)
+				}
+				if n := f.Alone.Compactions.Total(); got.Compactions.Total() != n ||
+					stamp(got.StartedAt) != stamp(&f.Started) || stamp(got.LastActivity) != stamp(&f.LastActivity) {
+					t.Errorf(
+						"%s alone: %+v, want %d compactions from %v to %v",
+						path,
+						got,
+						n,
+						f.Started,
+						f.LastActivity,
+					)
 				}
 			}
 			if alone < 5 {

@@ -28,7 +28,7 @@ type truth struct {
 }
 
 func (t *truth) addTruth(f *transcripttest.FileTruth) {
-	for i, n := range []int{f.Compactions.Auto, f.Compactions.Manual, f.Compactions.Unknown} {
+	for i, n := range f.Compactions {
 		t.Compactions[i] += n
 	}
 	t.Inherited += f.Inherited

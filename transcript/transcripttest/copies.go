@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"sm/transcript"
 )
 
 // CopyKind is a way in which a transcript gets records of another one.
@@ -126,6 +128,7 @@ func (s *Session) continueIn(n *Session) {
 	n.Pass(10 * time.Second)
 	r := n.summary()
 	r.effect.deed = compacts
+	r.effect.trigger = transcript.Unknown
 	n.head = r.clone()
 	n.write(r)
 	n.context = min(s.context, 25_000)

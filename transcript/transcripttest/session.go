@@ -11,13 +11,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sm/transcript"
 )
 
 // SessionOptions describe a session. Zero fields are drawn from the seed, except
 // for Version, which is one of [Versions].
 type SessionOptions struct {
-	ID, Cwd, Model, Version string
-	Start                   time.Time
+	Cwd, Model, Version string
+	Start               time.Time
 }
 
 // Session writes one transcript, each line with one call of its writer's Write, and
@@ -80,7 +82,7 @@ func newSession(w io.Writer, rng *rand.Rand, text *prose, o SessionOptions) *Ses
 		prose:  text,
 		client: newClient(o.Version),
 	}
-	s.id = cmp.Or(o.ID, newUUID(rng))
+	s.id = newUUID(rng)
 	s.cwd = cmp.Or(o.Cwd, "/home/dev/"+pick(rng, []string{"web", "api-server", "läden", "a_b.c"}))
 	s.project = folder(s.cwd)
 	s.model = cmp.Or(o.Model, pick(rng, s.client.models))
@@ -116,9 +118,6 @@ func (s *Session) Pass(d time.Duration) { s.now = s.now.Add(d).Truncate(time.Mil
 
 // Err is the first error of the writer; nothing is written after it.
 func (s *Session) Err() error { return s.err }
-
-// Context is the size of the newest reading.
-func (s *Session) Context() int64 { return s.context }
 
 // Truth returns the figures of the file so far.
 func (s *Session) Truth() FileTruth {
@@ -514,7 +513,7 @@ func (s *Session) writeKind(kind string, values map[string]string) {
 // Compaction describes a compaction. Clients before 1.0.120 write a summary and no
 // boundary.
 type Compaction struct {
-	Trigger Trigger
+	Trigger transcript.Trigger
 	// SummaryFirst writes the summary before its boundary, SummaryLate after the
 	// first line of the next reply.
 	SummaryFirst, SummaryLate bool
@@ -531,11 +530,13 @@ func (s *Session) Compact(o Compaction) {
 	case !s.client.has("user"):
 		r := s.record("summary", map[string]string{"text": words(s.rng, 3)})
 		r.effect.deed = titles
+		r.effect.trigger = transcript.Unknown
 		s.write(r)
 	case !s.client.has("boundary"):
 		r := s.summary()
 		r.parent = ""
 		r.effect.deed = compacts
+		r.effect.trigger = transcript.Unknown
 		s.write(r)
 	default:
 		s.boundary(o)
@@ -560,7 +561,7 @@ func (s *Session) boundary(o Compaction) {
 	summary.parent = boundary.uuid
 	summary.boundary = boundary.uuid
 	boundary.values = map[string]string{
-		"trigger": string(o.Trigger),
+		"trigger": o.Trigger.String(),
 		"size":    strconv.FormatInt(s.context+s.output, 10),
 		"logical": boundary.parent,
 		"anchor":  summary.uuid,
@@ -578,6 +579,7 @@ func (s *Session) boundary(o Compaction) {
 	switch {
 	case o.SummaryFirst:
 		summary.effect.deed = compacts
+		summary.effect.trigger = transcript.Unknown
 		boundary.effect.deed = merges
 		s.write(summary)
 		s.write(boundary)

@@ -30,41 +30,18 @@ func (s *Spent) add(o Spent) {
 	s.Tokens = s.Tokens.Plus(o.Tokens)
 }
 
-// Trigger is the cause of a compaction.
-type Trigger string
-
-// The triggers. Clients that write no boundary do not record a trigger.
+// The triggers that a compaction is made with.
 const (
-	UnknownTrigger Trigger = ""
-	Auto           Trigger = "auto"
-	Manual         Trigger = "manual"
+	Auto   = transcript.Auto
+	Manual = transcript.Manual
 )
-
-// Compactions counts compactions by trigger.
-type Compactions struct {
-	Auto, Manual, Unknown int
-}
-
-// Total is the sum.
-func (c Compactions) Total() int { return c.Auto + c.Manual + c.Unknown }
-
-func (c *Compactions) add(t Trigger, n int) {
-	switch t {
-	case Auto:
-		c.Auto += n
-	case Manual:
-		c.Manual += n
-	default:
-		c.Unknown += n
-	}
-}
 
 // Figures are the counts of a file that depend on the other files: records copied
 // from another file count only there.
 type Figures struct {
 	Spent             // of the session's own records
 	Sidechain   Spent // of subagents' records in the file
-	Compactions Compactions
+	Compactions transcript.TriggerCounts
 }
 
 // FileTruth holds the figures of one transcript.
@@ -134,7 +111,7 @@ type effect struct {
 	tokens  Tokens
 	context int64
 	model   string
-	trigger Trigger
+	trigger transcript.Trigger
 	side    bool // of a subagent
 	copied  bool // counts where it was copied from
 }
@@ -226,16 +203,16 @@ func (l *ledger) compact(e effect, now instant) {
 	l.file.Known = l.reading.order > 0 && l.latest.before(l.reading)
 	l.count(e, e.trigger, 1)
 	if e.deed == merges {
-		l.count(e, UnknownTrigger, -1)
+		l.count(e, transcript.Unknown, -1)
 	} else if e.copied {
 		l.file.Inherited++
 	}
 }
 
-func (l *ledger) count(e effect, t Trigger, n int) {
-	l.file.Alone.Compactions.add(t, n)
+func (l *ledger) count(e effect, t transcript.Trigger, n int) {
+	l.file.Alone.Compactions[t] += n
 	if !e.copied {
-		l.file.Compactions.add(t, n)
+		l.file.Compactions[t] += n
 	}
 }
 
