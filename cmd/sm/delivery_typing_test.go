@@ -272,17 +272,12 @@ func (p *panes) end() {
 	if err != nil {
 		p.d.t.Error(err)
 	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	timeout := time.After(2 * time.Minute)
 	for text := range strings.FieldsSeq(pids) {
-		for pid, err := strconv.Atoi(text); err == nil && proc.Alive(pid, ""); {
-			select {
-			case <-tick.C:
-			case <-timeout:
-				p.d.t.Errorf("the client %d does not end", pid)
-				return
-			}
+		pid, err := strconv.Atoi(text)
+		if err != nil || !comes(5*time.Millisecond, timeout, func() bool { return !proc.Alive(pid, "") }) {
+			p.d.t.Errorf("the client %s does not end", text)
+			return
 		}
 	}
 }
@@ -351,18 +346,10 @@ func (d *daemon) offered(timeout <-chan time.Time) bool {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	tick := time.NewTicker(3 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-timeout:
-			return false
-		case <-tick.C:
-			if log, err := os.ReadFile(path); err == nil && bytes.Contains(log[before.Size():], []byte("via=tmux")) {
-				return true
-			}
-		}
-	}
+	return comes(3*time.Millisecond, timeout, func() bool {
+		log, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(log[before.Size():], []byte("via=tmux"))
+	})
 }
 
 // TestDeliveryTypingKills guards the same as TestDeliveryKills where messages are typed at

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -152,7 +153,10 @@ func (r *foreignRig) count() (n int) {
 // run runs sm as the user. It returns what stands on standard error.
 func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	r.t.Helper()
-	cmd := exec.Command(asUserName, args...)
+	// Long after every command has given up; a hang shows as a killed one.
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, asUserName, args...)
 	cmd.Dir = r.home
 	cmd.Env = append([]string{
 		quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TERM=xterm", "CLAUDE_SESSION_MANAGER_ID=em",
@@ -161,13 +165,7 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	var errOut bytes.Buffer
 	cmd.Stdin = strings.NewReader(`{"hook_event_name":"Stop","session_id":"s"}`)
 	cmd.Stderr = &errOut
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	// Long after every command has given up; a hang shows as a killed one.
-	stop := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() < 0 {
+	if err := cmd.Run(); ctx.Err() != nil || cmd.ProcessState == nil {
 		r.t.Errorf("%q: %v: %s", args, err, &errOut)
 	}
 	return errOut.String()

@@ -73,9 +73,7 @@ func (m *moment) comes(timeout <-chan time.Time) bool {
 		return all
 	}
 	before := read()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for {
+	return comes(time.Millisecond, timeout, func() bool {
 		for i, text := range read() {
 			if len(m.parts) == 0 && !bytes.Equal(text, before[i]) {
 				return true
@@ -87,12 +85,8 @@ func (m *moment) comes(timeout <-chan time.Time) bool {
 				}
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-timeout:
-			return false
-		}
-	}
+		return false
+	})
 }
 
 // killRound is a seat's journal of one handoff.

@@ -76,18 +76,10 @@ func (e *ear) all() []string {
 // wait waits for the first report, whose sender may not wait itself.
 func (e *ear) wait(t testing.TB) string {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for timeout := time.After(2 * time.Minute); ; {
-		if heard := e.all(); len(heard) > 0 {
-			return heard[0]
-		}
-		select {
-		case <-tick.C:
-		case <-timeout:
-			t.Fatal("nothing was heard")
-		}
+	if !comes(5*time.Millisecond, time.After(2*time.Minute), func() bool { return len(e.all()) > 0 }) {
+		t.Fatal("nothing was heard")
 	}
+	return e.all()[0]
 }
 
 func say(text string) http.HandlerFunc {

@@ -49,12 +49,7 @@ func newDaemon(t *testing.T) *daemon {
 		projects: filepath.Join(dir, "projects"),
 		listen:   "127.0.0.1:0",
 	}
-	d.http = http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", d.socket())
-		},
-		DisableKeepAlives: true,
-	}}
+	d.http = socketClient(d.socket())
 	d.api = api.NewClient([]string{d.socket()})
 	t.Cleanup(func() {
 		if d.cmd != nil {
@@ -71,6 +66,16 @@ func newDaemon(t *testing.T) *daemon {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// socketClient asks an observer over its socket.
+func socketClient(path string) http.Client {
+	return http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+		DisableKeepAlives: true,
+	}}
 }
 
 func (d *daemon) socket() string { return filepath.Join(d.dir, "s") }
@@ -174,6 +179,20 @@ func message(err error) string {
 func (d *daemon) eventually(what string, problem func() string) {
 	d.t.Helper()
 	d.within(2*time.Minute, what, problem)
+}
+
+// comes reports whether done holds before the timeout. It asks at each tick.
+func comes(every time.Duration, timeout <-chan time.Time, done func() bool) bool {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			return false
+		}
+	}
+	return true
 }
 
 // within is eventually with a patience of its own.

@@ -29,26 +29,17 @@ func (r *policyRun) handsOver(doc string, more ...modelStep) {
 	r.prompt(append([]modelStep{{grow: 1000, tools: 1, bash: command}}, append(more, modelStep{grow: 100})...)...)
 }
 
-// handoffs lists what the observer knows.
-func (r *policyRun) handoffs() []api.Handoff {
-	r.t.Helper()
-	list, err := r.sm.api.Handoffs(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return list.Handoffs
-}
-
-// confirmed waits until the newest handoff has come to a state.
-func (r *policyRun) handoffIs(state string) (h api.Handoff) {
-	r.t.Helper()
-	eventually(r.t, "the handoff is "+state, func() string {
-		all := r.handoffs()
-		if len(all) == 0 {
-			return "there is none"
+// handoffIs waits until the newest handoff has come to a state.
+func (d *daemon) handoffIs(state string) (h api.Handoff) {
+	d.t.Helper()
+	eventually(d.t, "the handoff is "+state, func() string {
+		list, err := d.api.Handoffs(d.t.Context())
+		if err != nil || len(list.Handoffs) == 0 {
+			return fmt.Sprintf("%+v, %v", list, err)
 		}
-		if h = all[len(all)-1]; h.State != state {
-			return fmt.Sprintf("it is %s %s %s", h.State, h.Reason, h.Waiting)
+		h = slices.MaxFunc(list.Handoffs, func(a, b api.Handoff) int { return a.MadeAt.Compare(b.MadeAt) })
+		if h.State != state {
+			return fmt.Sprintf("%+v", h)
 		}
 		return ""
 	})
@@ -120,7 +111,7 @@ func TestRealClientHandoffClear(t *testing.T) {
 	r.stub.letGo()
 	r.ended("the turn of the handoff")
 	r.stub.resize(15_000)
-	h := r.handoffIs("confirmed")
+	h := r.sm.handoffIs("confirmed")
 	r.rotated("by /clear", h, 1)
 	eventually(t, "the message follows", func() string {
 		if m, _ := r.message(id); m.Status != "confirmed" {
@@ -175,7 +166,7 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	r.stub.letGo()
 	r.ended("the turn of the handoff")
 	r.stub.resize(15_000)
-	h := r.handoffIs("confirmed")
+	h := r.sm.handoffIs("confirmed")
 	if h.Way != "restart" || h.SessionID != first {
 		t.Errorf("%+v", h)
 	}

@@ -127,15 +127,11 @@ func (h *clientHome) end() {
 
 // gone waits for the end of the client, which writes to its home until then.
 func (h *clientHome) gone(within time.Duration) bool {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); <-tick.C {
-		if h.over() {
-			h.pid = 0
-			return true
-		}
+	gone := comes(look, time.After(within), h.over)
+	if gone {
+		h.pid = 0
 	}
-	return false
+	return gone
 }
 
 // over reports that no client runs. One that has ended may stay a zombie in a pane that is kept: this tmux does not always

@@ -105,29 +105,3 @@ func (d *daemon) scan() map[string]scanned {
 	}
 	return all
 }
-
-// asScanned returns an observer's figures of a session in the form of sm scan.
-func asScanned(s api.Session) scanned {
-	return scanned{
-		SessionID:    s.SessionID,
-		Client:       s.Client,
-		Path:         s.TranscriptPath,
-		Project:      s.Project,
-		CWD:          s.CWD,
-		Model:        s.Model,
-		Version:      s.Version,
-		StartedAt:    s.StartedAt,
-		LastActivity: s.LastActive,
-		Context:      s.TokensUsed,
-		Window:       s.WindowTokens,
-		WindowSource: s.WindowSource,
-		Used:         s.UsedPercentage,
-		Peak:         s.PeakTokens,
-		Compactions:  s.Compactions,
-		Inherited:    s.Inherited,
-		Turns:        s.Turns,
-		Messages:     s.Messages,
-		Tokens:       s.Tokens,
-		Subagents:    s.Subagents,
-	}
-}

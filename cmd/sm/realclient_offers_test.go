@@ -215,15 +215,11 @@ func (r *offersRun) nextOffer() (offered func()) {
 		return strings.Count(r.sm.log(1<<28), "message offered")
 	}
 	before := count()
-	deadline := time.Now().Add(patience)
+	timeout := time.After(patience)
 	return func() {
 		r.t.Helper()
-		tick := time.NewTicker(200 * time.Microsecond)
-		defer tick.Stop()
-		for ; count() == before; <-tick.C {
-			if time.Now().After(deadline) {
-				r.t.Fatal("nothing is offered")
-			}
+		if !comes(200*time.Microsecond, timeout, func() bool { return count() > before }) {
+			r.t.Fatal("nothing is offered")
 		}
 	}
 }

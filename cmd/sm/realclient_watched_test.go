@@ -215,7 +215,7 @@ func (r *watchedRun) show(what string) {
 		scan := r.sm.scan()
 		status := map[string]scanned{}
 		for id, s := range r.sm.byID() {
-			status[id] = asScanned(s)
+			status[id] = scannedOf(s)
 		}
 		return cmp.Diff(scan, status)
 	})
@@ -277,7 +277,7 @@ func (r *watchedRun) late() {
 	defer late.stop()
 	status := map[string]scanned{}
 	for id, s := range late.byID() {
-		status[id] = asScanned(s)
+		status[id] = scannedOf(s)
 	}
 	if diff := cmp.Diff(r.sm.scan(), status); diff != "" {
 		r.t.Errorf("an observer that comes late (-scan +it):\n%s", diff)

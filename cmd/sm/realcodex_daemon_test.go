@@ -113,7 +113,7 @@ func TestRealCodexDaemon(t *testing.T) {
 	for i, thread := range []string{one, two, one, two} {
 		id := r.sends(thread, fmt.Sprintf("Message %d.", i))
 		r.killed()
-		r.queued(thread, id)
+		r.heard(thread, id)
 	}
 	r.unseated(one, two)
 
@@ -129,7 +129,7 @@ func TestRealCodexDaemon(t *testing.T) {
 	}
 	r.agree("the second terminal, at the end")
 	second.quit()
-	r.queued(two, r.sends(two, "The terminal is closed."))
+	r.heard(two, r.sends(two, "The terminal is closed."))
 	r.home = first
 	r.agree("the first terminal, at the end")
 	first.quit()
@@ -145,26 +145,5 @@ func (r *codexRun) unseated(threads ...string) {
 		if s := all[id]; s.ID != id || s.Pane != "" || s.TmuxSocket != "" || !s.HooksSeen {
 			r.t.Errorf("a thread behind the daemon: %+v", s)
 		}
-	}
-}
-
-// queued waits until a message is confirmed by the queue, once.
-func (r *codexRun) queued(agent, id string) {
-	r.t.Helper()
-	eventually(r.t, "message "+id+" is heard", func() string {
-		all, err := r.sm.api.Messages(r.t.Context(), agent)
-		if err != nil {
-			return err.Error()
-		}
-		for _, m := range all.Messages {
-			if m.ID == id && m.Status == "confirmed" && m.Via == "queue" &&
-				r.home.records(`"type":"task_started"`) == r.home.ends() {
-				return ""
-			}
-		}
-		return fmt.Sprintf("%+v", all)
-	})
-	if n := r.home.records(`"type":"UserMessage"`, "#"+id); n != 1 {
-		r.t.Errorf("message %s stands in %d prompts", id, n)
 	}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,26 +21,6 @@ func (r *codexRun) tool(what, command string) {
 // sm is this program as agents call it.
 func (r *codexRun) program(args ...string) string {
 	return "SM_SOCKET=" + r.sm.socket() + " " + r.sm.bin + " " + strings.Join(args, " ")
-}
-
-// confirmed waits for the newest handoff to be confirmed.
-func (r *codexRun) confirmed() (h api.Handoff) {
-	r.t.Helper()
-	eventually(r.t, "the handoff is confirmed", func() string {
-		all, err := r.sm.api.Handoffs(r.t.Context())
-		if err != nil || len(all.Handoffs) == 0 {
-			return fmt.Sprintf("%+v, %v", all, err)
-		}
-		if h = newestOf(all.Handoffs); h.State != "confirmed" {
-			return fmt.Sprintf("%+v; the screen:\n%s", h, r.home.screen())
-		}
-		return ""
-	})
-	return h
-}
-
-func newestOf(all []api.Handoff) api.Handoff {
-	return slices.MaxFunc(all, func(a, b api.Handoff) int { return a.MadeAt.Compare(b.MadeAt) })
 }
 
 // goesOn holds that the agent is the same in its new thread, and is asked to read the document once.
@@ -100,7 +79,7 @@ func TestRealCodexHandoffClear(t *testing.T) {
 			r.sm.start()
 		}
 		id := r.sends(before.ID, fmt.Sprintf("After handoff %d.", i))
-		if h := r.confirmed(); h.Way != "clear" || h.SessionID != before.SessionID {
+		if h := r.sm.handoffIs("confirmed"); h.Way != "clear" || h.SessionID != before.SessionID {
 			t.Errorf("%+v", h)
 		}
 		r.goesOn(before, doc)
@@ -126,7 +105,7 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	r.tool("the handoff", "echo work > "+doc+" && "+r.program("handoff", doc))
 	r.sm.kill()
 	r.sm.start()
-	if h := r.confirmed(); h.Way != "restart" {
+	if h := r.sm.handoffIs("confirmed"); h.Way != "restart" {
 		t.Errorf("%+v", h)
 	}
 	r.goesOn(before, doc)

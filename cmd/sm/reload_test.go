@@ -44,19 +44,6 @@ func (d *daemon) logged(text string, times int) {
 	})
 }
 
-// reload asks for a reload over the socket.
-func (d *daemon) reload() int {
-	d.t.Helper()
-	resp, err := d.http.Post("http://localhost/-/reload", "", nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		d.t.Fatal(err)
-	}
-	return resp.StatusCode
-}
-
 // hangUp sends SIGHUP.
 func (d *daemon) hangUp() {
 	d.t.Helper()
@@ -105,7 +92,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("it does not say %q", want)
 	}
 	shown("0")
-	if code := d.reload(); code != http.StatusUnprocessableEntity {
+	if code := d.post("/-/reload", nil); code != http.StatusUnprocessableEntity {
 		t.Errorf("POST /-/reload of a bad file: %d", code)
 	}
 	d.logged(failed, 2)
@@ -119,7 +106,7 @@ func TestReload(t *testing.T) {
 	shown("1")
 	d.hangUp()
 	d.logged(done, 3)
-	if code := d.reload(); code != http.StatusOK {
+	if code := d.post("/-/reload", nil); code != http.StatusOK {
 		t.Errorf("POST /-/reload: %d", code)
 	}
 	d.logged(done, 4)
@@ -127,7 +114,7 @@ func TestReload(t *testing.T) {
 	if err := os.Remove(d.configFile()); err != nil {
 		t.Fatal(err)
 	}
-	if code := d.reload(); code != http.StatusUnprocessableEntity {
+	if code := d.post("/-/reload", nil); code != http.StatusUnprocessableEntity {
 		t.Errorf("POST /-/reload without the file: %d", code)
 	}
 	if code := d.end(syscall.SIGTERM); code != 0 {

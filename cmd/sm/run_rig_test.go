@@ -148,14 +148,8 @@ func (r *runRig) wait(kind string, n int) (e runEvent) {
 
 func (r *runRig) until(what string, done func() bool) {
 	r.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for timeout := time.After(runPatience); !done(); {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			r.t.Fatalf("waited in vain: %s; there are:\n%s", what, r.listing())
-		}
+	if !comes(5*time.Millisecond, time.After(runPatience), done) {
+		r.t.Fatalf("waited in vain: %s; there are:\n%s", what, r.listing())
 	}
 }
 

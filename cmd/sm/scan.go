@@ -108,7 +108,14 @@ type scanned struct {
 }
 
 func scanOf(v fleet.View) scanned {
-	s := wire.Session(v)
+	s := scannedOf(wire.Session(v))
+	s.Bytes = v.Bytes
+	s.Lines = v.Lines
+	s.BadLines = v.Bad
+	return s
+}
+
+func scannedOf(s api.Session) scanned {
 	return scanned{
 		SessionID:    s.SessionID,
 		Client:       s.Client,
@@ -130,8 +137,5 @@ func scanOf(v fleet.View) scanned {
 		Messages:     s.Messages,
 		Tokens:       s.Tokens,
 		Subagents:    s.Subagents,
-		Bytes:        v.Bytes,
-		Lines:        v.Lines,
-		BadLines:     v.Bad,
 	}
 }

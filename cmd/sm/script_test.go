@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,18 +58,13 @@ func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + args[0])
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for timeout := time.After(2 * time.Minute); ; {
-		out, err := scriptOutput(ts, args[1:])
-		if err == nil && pattern.MatchString(out) {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-timeout:
-			ts.Fatalf("waited in vain for %q: %v", args[0], err)
-		}
+	var out string
+	var err error
+	if !comes(20*time.Millisecond, time.After(2*time.Minute), func() bool {
+		out, err = scriptOutput(ts, args[1:])
+		return err == nil && pattern.MatchString(out)
+	}) {
+		ts.Fatalf("waited in vain for %q: %q, %v", args[0], out, err)
 	}
 }
 
@@ -87,12 +79,7 @@ func scriptOutput(ts *testscript.TestScript, args []string) (string, error) {
 }
 
 func scriptFetch(ts *testscript.TestScript, _ bool, args []string) {
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", ts.Getenv("SM_SOCKET"))
-		},
-		DisableKeepAlives: true,
-	}}
+	client := socketClient(ts.Getenv("SM_SOCKET"))
 	resp, err := client.Get("http://localhost" + args[0])
 	ts.Check(err)
 	defer resp.Body.Close()

@@ -315,18 +315,10 @@ func (d *daemon) stored(timeout <-chan time.Time) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	tick := time.NewTicker(500 * time.Microsecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-timeout:
-			return
-		case <-tick.C:
-			if now, err := os.Stat(path); err == nil && now.ModTime() != before.ModTime() {
-				return
-			}
-		}
-	}
+	comes(500*time.Microsecond, timeout, func() bool {
+		now, err := os.Stat(path)
+		return err == nil && now.ModTime() != before.ModTime()
+	})
 }
 
 // used is the CPU time of the process and the most memory in KB that it had, 0 where the system does
