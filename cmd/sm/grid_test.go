@@ -37,9 +37,7 @@ func TestGridAgreesWithReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 60 {
-		if err := transcripttest.Rewound(n).Write(dir); err != nil {
-			t.Fatal(err)
-		}
+		transcripttest.Written(t, dir, transcripttest.Rewound(n))
 	}
 	plainEnvironment(t)
 	args := []string{"--warning", "50", "--critical", "65", dir} // by the window alone, as the grid

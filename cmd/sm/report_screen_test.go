@@ -30,28 +30,26 @@ func TestReportFitsATerminal(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir} {
-		for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
-			plainEnvironment(t)
-			t.Setenv("LC_ALL", locale)
-			text := string(outputHere(
-				t,
-				"report",
-				"--verbose",
-				path,
-			)) + string(outputHere(
-				t,
-				"replay",
-				"--grid",
-				"--verbose",
-				path,
-			))
-			fitsWidth(t, text)
-			ascii := locale == "C" || locale == "de_DE.ISO-8859-1"
-			if strings.Contains(text, "█") == ascii || strings.Contains(text, "–") == ascii ||
-				strings.Contains(text, "#") != ascii {
-				t.Errorf("wrong characters for %q:\n%s", locale, text)
-			}
+	for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
+		plainEnvironment(t)
+		t.Setenv("LC_ALL", locale)
+		text := string(outputHere(
+			t,
+			"report",
+			"--verbose",
+			dir,
+		)) + string(outputHere(
+			t,
+			"replay",
+			"--grid",
+			"--verbose",
+			dir,
+		))
+		fitsWidth(t, text)
+		ascii := locale == "C" || locale == "de_DE.ISO-8859-1"
+		if strings.Contains(text, "█") == ascii || strings.Contains(text, "–") == ascii ||
+			strings.Contains(text, "#") != ascii {
+			t.Errorf("wrong characters for %q:\n%s", locale, text)
 		}
 	}
 }

@@ -75,19 +75,14 @@ func TestForgedVariablesFreeNobody(t *testing.T) {
 	const activate = "sm session activate sessions/A x; true"
 	for _, listed := range []bool{true, false} {
 		for name, call := range map[string]string{
-			"session":                           "CLAUDE_CODE_SESSION_ID=x " + activate,
-			"session and pid":                   "CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=$$ " + activate,
-			"another registry":                  "mkdir -p forged/sessions; CLAUDE_CONFIG_DIR=$PWD/forged HOME=$PWD/forged CLAUDE_CODE_SESSION_ID=x " + activate,
-			"no variables":                      "env -i PATH=$PATH " + activate,
-			"only forged ones":                  "env -i PATH=$PATH CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=1 " + activate,
-			"session of its own":                "setsid env CLAUDE_CODE_SESSION_ID=x " + activate,
-			"a pid":                             "CLAUDE_CODE_SESSION_ID=x sm session activate sessions/A x --pid $$; true",
-			"by force":                          "env -i PATH=$PATH sm session update sessions/A overflowed false --force; true",
-			"by force, in a session of its own": "setsid env -i PATH=$PATH sm session update sessions/A overflowed false --force; true",
-			"orphan":                            orphan("CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=1 " + activate),
-			"orphan with the client's pid":      orphan("CLAUDE_CODE_SESSION_ID=x " + activate),
-			"orphan with nothing":               orphan("env -i PATH=$PATH CLAUDE_CODE_SESSION_ID=x " + activate),
-			"orphan by force":                   orphan("env -i PATH=$PATH sm session update sessions/A overflowed false --force"),
+			"session":            "CLAUDE_CODE_SESSION_ID=x " + activate,
+			"another registry":   "mkdir -p forged/sessions; CLAUDE_CONFIG_DIR=$PWD/forged HOME=$PWD/forged CLAUDE_CODE_SESSION_ID=x " + activate,
+			"no variables":       "env -i PATH=$PATH " + activate,
+			"session of its own": "setsid env CLAUDE_CODE_SESSION_ID=x " + activate,
+			"a pid":              "CLAUDE_CODE_SESSION_ID=x sm session activate sessions/A x --pid $$; true",
+			"by force":           "env -i PATH=$PATH sm session update sessions/A overflowed false --force; true",
+			"orphan":             orphan("CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=1 " + activate),
+			"orphan by force":    orphan("env -i PATH=$PATH sm session update sessions/A overflowed false --force"),
 		} {
 			t.Run(fmt.Sprintf("%s, listed %v", name, listed), func(t *testing.T) {
 				t.Parallel()

@@ -34,15 +34,6 @@ func (r *rig) chmod(path string, mode os.FileMode) {
 	}
 }
 
-// within waits and says how long it took. The promise is two seconds, which a busy
-// machine may miss: that it comes at all is what until demands.
-func (r *rig) within(what string, holds func() bool) {
-	r.t.Helper()
-	since := time.Now()
-	r.until(what, holds)
-	r.t.Logf("%s: after %v", what, time.Since(since).Round(time.Millisecond))
-}
-
 // logged wants exactly these lines, in any order, without time and level.
 func (r *rig) logged(want ...string) {
 	r.t.Helper()
@@ -81,7 +72,7 @@ func TestDenied(t *testing.T) {
 		r.start()
 		for n := range 3 {
 			r.append(good, reply(10+n, 100))
-			r.within("append to another file", func() bool { return r.files[good].Session.Messages == 2+n })
+			r.until("append to another file", func() bool { return r.files[good].Session.Messages == 2+n })
 			r.idle(time.Second) // the others are tried again
 		}
 		denied := []string{
@@ -90,12 +81,12 @@ func TestDenied(t *testing.T) {
 		}
 		r.logged(denied...)
 		r.chmod(file, 0o600)
-		r.within("a file that may be read now", func() bool { return r.files[file].Session.Messages == 1 })
+		r.until("a file that may be read now", func() bool { return r.files[file].Session.Messages == 1 })
 		r.chmod(folder, 0o700)
-		r.within("a folder that may be read now", r.right)
+		r.until("a folder that may be read now", r.right)
 		r.append(r.path("-q", idA+".jsonl"), reply(5, 100))
 		r.append(file, reply(6, 100))
-		r.within("appends to both", r.right)
+		r.until("appends to both", r.right)
 		r.logged(denied...)
 	})
 }
@@ -141,7 +132,7 @@ func TestDeniedWhileLive(t *testing.T) {
 			r.idle(1500 * time.Millisecond)
 			write(100*round + 70)
 			r.chmod(folder, 0o700)
-			r.within("the live file may be read again", r.right)
+			r.until("the live file may be read again", r.right)
 		}
 		if r.o.NoInotify {
 			return

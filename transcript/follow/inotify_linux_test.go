@@ -59,7 +59,7 @@ func TestOverflow(t *testing.T) {
 	unheard := r.path("-r", idA, "subagents", "agent-1.jsonl") // the event of its folder is lost
 	r.append(unheard, reply(1, 5))
 	all := func(path string) bool { return r.files[path].Session.Messages == 1+writes/2 }
-	r.within("totals after an overflow", func() bool {
+	r.until("totals after an overflow", func() bool {
 		return all(paths[0]) && all(paths[1]) && r.files[unheard].Session.Messages == 1
 	})
 	if !r.right() {
@@ -109,20 +109,20 @@ func TestInotifyLimits(t *testing.T) {
 				r.append(r.path(project, idA[:35]+fmt.Sprint(i)+".jsonl"), reply(i, 100))
 			}
 			r.start()
-			r.within("history", r.right)
+			r.until("history", r.right)
 			for i, project := range []string{"-p", "-q", "-r", "-s"} {
 				path := r.path(project, idA[:35]+fmt.Sprint(i)+".jsonl")
 				r.append(path, reply(10+i, 100))
 				r.append(r.path(project, idA, "subagents", "agent-1.jsonl"), reply(20+i, 100))
-				r.within("append, new folder and file in "+project, r.right)
+				r.until("append, new folder and file in "+project, r.right)
 				r.append(path, reply(30+i, 100)+reply(40+i, 100)[:50])
 				r.append(path, reply(40+i, 100)[50:])
-				r.within("append", r.right)
+				r.until("append", r.right)
 			}
 			if err := os.RemoveAll(r.path("-q")); err != nil {
 				t.Fatal(err)
 			}
-			r.within("a folder removed", r.right)
+			r.until("a folder removed", r.right)
 			r.stop()
 			want := 1
 			if tt.log == "" {

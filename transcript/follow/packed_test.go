@@ -115,7 +115,7 @@ func TestDamagedOnce(t *testing.T) {
 			t.Errorf("a damaged file is unpacked %d times, want 1", n)
 		}
 		r.write(path, text, os.O_TRUNC)
-		r.within("the whole file", func() bool { return r.files[path].Session.Messages > 1 })
+		r.until("the whole file", func() bool { return r.files[path].Session.Messages > 1 })
 	})
 }
 

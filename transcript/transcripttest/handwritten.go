@@ -186,15 +186,6 @@ func (s *HandWritten) Copied(n int, named bool) *HandWritten {
 	return c
 }
 
-// Write puts the transcript into its folder below dir.
-func (s *HandWritten) Write(dir string) error {
-	dir = filepath.Join(dir, s.Folder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, s.ID+".jsonl"), s.Bytes(), 0o600)
-}
-
 // Bytes is the transcript.
 func (s *HandWritten) Bytes() []byte {
 	var b bytes.Buffer
@@ -208,14 +199,18 @@ func (s *HandWritten) Bytes() []byte {
 	return b.Bytes()
 }
 
-// Written puts sessions into a folder, and returns that.
+// Written writes sessions into their folders below dir, and returns dir.
 func Written(t interface {
 	Helper()
 	Fatal(args ...any)
 }, dir string, all ...*HandWritten) string {
 	t.Helper()
 	for _, s := range all {
-		if err := s.Write(dir); err != nil {
+		path := filepath.Join(dir, s.Folder, s.ID+".jsonl")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, s.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,9 +21,7 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 	t.Helper()
 	dir := t.TempDir()
 	for _, s := range all {
-		if err := s.Write(dir); err != nil {
-			t.Fatal(err)
-		}
+		transcripttest.Written(t, dir, s)
 	}
 	changes, err := history.Records(t.Context(), history.Options{Clients: clientstest.Table()}, []string{dir})
 	if err != nil {

@@ -55,9 +55,7 @@ func rewound(t *testing.T) string {
 	for n := range 40 {
 		s := transcripttest.Rewound(n)
 		for _, x := range []*transcripttest.HandWritten{s, s.Copied(100+n, n%2 == 0)} {
-			if err := x.Write(dir); err != nil {
-				t.Fatal(err)
-			}
+			transcripttest.Written(t, dir, x)
 		}
 	}
 	return dir
