@@ -74,7 +74,10 @@ func (e *Engine) dismiss(a *AgentState) {
 // Compacting returns the agents that began to compact at or before the given
 // time and have shown no result.
 func (e *Engine) Compacting(before time.Time) []AgentID {
-	return e.where(func(a *AgentState) bool { return a.Compacting && !a.Begun.Time().After(before) })
+	return e.where(func(a *AgentState) bool {
+		return a.Compacting &&
+			!a.Begun.Time().After(before)
+	})
 }
 
 // lapses returns when a compaction without result is given up, 0 for none.
@@ -132,7 +135,8 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 
 // triggerOf returns the trigger of a compaction, or else that of its attempt.
 func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle() {
+	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun &&
+		o.at <= a.Begun+e.settle() {
 		return a.Trigger
 	}
 	return o.Trigger
@@ -145,10 +149,13 @@ func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 // compacting.
 func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
-	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle() || !known || r.At < before.At {
+	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle() || !known ||
+		r.At < before.At {
 		return false
 	}
-	if r.Source == transcript.FromStatusline && a.Readings[transcript.FromTranscript].At != 0 && r.At <= a.Begun+lag {
+	if r.Source == transcript.FromStatusline &&
+		a.Readings[transcript.FromTranscript].At != 0 &&
+		r.At <= a.Begun+lag {
 		return false // may speak of a reading from before that is still to come
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
@@ -171,7 +178,11 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = append(a.Guesses, t)
 	e.counters.Guessed++
 	begun := a.Begun
-	e.open(a, &opening{Event{Sign: signGuess, Cause: CauseCompaction, Trigger: transcript.Unknown}, t})
+	e.open(a, &opening{Event{
+		Sign:    signGuess,
+		Cause:   CauseCompaction,
+		Trigger: transcript.Unknown,
+	}, t})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -188,7 +199,8 @@ func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
 	}
-	if trigger == transcript.Unknown && (o.Sign == SignSessionStart || o.Sign == SignPostCompact) {
+	if trigger == transcript.Unknown &&
+		(o.Sign == SignSessionStart || o.Sign == SignPostCompact) {
 		return // the boundary has the trigger
 	}
 	d := a.data()

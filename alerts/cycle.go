@@ -37,7 +37,8 @@ func (e *Engine) belongs(a *AgentState, o *opening) bool {
 		return false // but a new session may be how an old client compacts
 	case fresh:
 		return true
-	case o.compacted() != (a.Cause == CauseCompaction), !o.compacted() && o.at > a.Opened+skew:
+	case o.compacted() != (a.Cause == CauseCompaction), !o.compacted() &&
+		o.at > a.Opened+skew:
 		return false
 	case a.Begun > a.First && o.at >= a.Begun:
 		return false // the client has begun anew since
@@ -65,7 +66,8 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 	other := o.compacted() != (a.Cause == CauseCompaction)
 	// A sign from before the last reading of the cycle before is of that cycle, too.
 	// Samples show the old context for a while even after the sign.
-	older := o.at <= a.Before.At && (a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
+	older := o.at <= a.Before.At &&
+		(a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
 	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle()) {
 		return
 	}
@@ -180,7 +182,8 @@ func (e *Engine) withdrawOld(a *AgentState, o *opening) {
 	}
 	var gone []Kind
 	for _, k := range old {
-		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) && !a.stillValid(k, o) {
+		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) &&
+			!a.stillValid(k, o) {
 			gone = append(gone, k)
 		}
 	}

@@ -211,7 +211,14 @@ func (e *Engine) noDataDue(a *AgentState) Instant {
 }
 
 // lastSign returns the last event about work or rest, from which silence counts.
-func (a *AgentState) lastSign() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
+func (a *AgentState) lastSign() Instant {
+	return max(
+		a.Data,
+		a.Turned,
+		a.Started,
+		a.Attempted,
+	)
+}
 
 // sendNoData begins an episode without data.
 func (e *Engine) sendNoData(a *AgentState, t Instant) {
@@ -228,7 +235,12 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 }
 
 // minutes rounds, to at least 1.
-func minutes(d Instant) int { return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute)) }
+func minutes(d Instant) int {
+	return int(max(
+		1,
+		time.Duration(d).Round(time.Minute)/time.Minute,
+	))
+}
 
 // burstsKept is the minimum number of automatic compactions kept for storms.
 const burstsKept = 16
@@ -253,7 +265,10 @@ func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
 
 // burst records an automatic compaction and checks for a storm.
 func (e *Engine) burst(a *AgentState, at Instant) {
-	a.Bursts = newest(append(a.Bursts, Burst{At: at, Turn: a.Turns}), max(burstsKept, e.options.Storm.Count))
+	a.Bursts = newest(append(a.Bursts, Burst{
+		At:   at,
+		Turn: a.Turns,
+	}), max(burstsKept, e.options.Storm.Count))
 	count, turns := e.stormOf(a)
 	switch {
 	case count == 0:

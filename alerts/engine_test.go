@@ -18,7 +18,10 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"messages.warning", func(o *Options) { o.Messages.Warning = "{{.Percent" }},
 		{"messages.no_data", func(o *Options) { o.Messages.NoData = "{{.Secret}}" }},
-		{"messages.forecast", func(o *Options) { o.Messages.Forecast = "{{nothing .Turns}}" }},
+		{
+			"messages.forecast",
+			func(o *Options) { o.Messages.Forecast = "{{nothing .Turns}}" },
+		},
 	} {
 		o := Defaults()
 		c.change(&o)

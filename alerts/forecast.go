@@ -126,7 +126,10 @@ func (e *Engine) noticeForecast(a *AgentState, r Reading) {
 	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.isNew(KindForecast) {
 		return
 	}
-	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
+	within := func(r Range, most int) bool {
+		return most > 0 && r.Known &&
+			r.Low <= float64(most)
+	}
 	f := e.forecast(a)
 	if within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
 		e.sendForecast(a, r, f)

@@ -26,7 +26,12 @@ func script(b []byte, name string) trace {
 	var e transcript.Entry
 	f := claude.NewFold(name, false)
 	for line := range bytes.Lines(b) {
-		if fresh, err := f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &e); err != nil || !fresh {
+		if fresh, err := f.Line(
+			bytes.TrimSuffix(line, []byte{'\n'}),
+			len(line),
+			&e,
+		); err != nil ||
+			!fresh {
 			continue
 		}
 		ev := Event{Agent: "a", At: e.At.Time()}
@@ -63,7 +68,8 @@ func scripts(t *testing.T, dir string) (all []trace) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name := filepath.Base(path)
-		if err != nil || !strings.HasSuffix(name, ".jsonl") || strings.HasPrefix(name, "agent-") {
+		if err != nil || !strings.HasSuffix(name, ".jsonl") ||
+			strings.HasPrefix(name, "agent-") {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -266,7 +272,13 @@ func TestForecastReplies(t *testing.T) {
 			s := measure(b.left)
 			t.Logf("%s, %d left: %s", name, b.left, s)
 			if got := median(s.errors); !(got <= b.error) {
-				t.Errorf("%s, %d left: median error %.2f, want at most %.2f", name, b.left, got, b.error)
+				t.Errorf(
+					"%s, %d left: median error %.2f, want at most %.2f",
+					name,
+					b.left,
+					got,
+					b.error,
+				)
 			}
 			if got := s.share(); !(got >= 0.7 && got <= 0.9) {
 				t.Errorf("%s, %d left: %.2f are within", name, b.left, got)

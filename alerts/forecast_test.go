@@ -18,7 +18,10 @@ func steady(start float64, from, growth int64, turns int) (events []Event) {
 		at := start + 3600*float64(i)
 		events = append(events, plain(at, EventTurnStart))
 		for j := range 3 {
-			events = append(events, reading(at+20*float64(j+1), from+growth*int64(i)+growth*int64(j+1)/3))
+			events = append(
+				events,
+				reading(at+20*float64(j+1), from+growth*int64(i)+growth*int64(j+1)/3),
+			)
 		}
 		events = append(events, plain(at+60, EventTurnEnd))
 	}
@@ -79,7 +82,11 @@ func TestForecastAbsent(t *testing.T) {
 		events []Event
 	}{
 		{"without a threshold", func(*Options) {}, steady(0, 20_000, 6_000, 5)},
-		{"without readings", at160, []Event{plain(0, EventTurnStart), plain(10, EventTurnStart)}},
+		{
+			"without readings",
+			at160,
+			[]Event{plain(0, EventTurnStart), plain(10, EventTurnStart)},
+		},
 		{"after one turn", at160, steady(0, 20_000, 3_000, 1)[:3]},
 		{"while it stands", at160, steady(0, 90_000, 0, 5)},
 	} {
@@ -109,11 +116,27 @@ func TestActiveTime(t *testing.T) {
 		60,
 		EventTurnEnd,
 	),
-		reading(90, 12_000), plain(5000, EventTurnStart), reading(5010, 13_000), reading(9000, 14_000))
+		reading(
+			90,
+			12_000,
+		), plain(
+			5000,
+			EventTurnStart,
+		), reading(
+			5010,
+			13_000,
+		), reading(
+			9000,
+			14_000,
+		))
 	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an
 	// hour what a reply has taken so far.
 	want := Mean{N: 4, Value: 50.0 / 3}
-	if d := cmp.Diff(want, e.agents["a"].Growth.Work, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+	if d := cmp.Diff(
+		want,
+		e.agents["a"].Growth.Work,
+		cmpopts.EquateApprox(1e-9, 0),
+	); d != "" {
 		t.Errorf("seconds of work per reply (-want +got):\n%s", d)
 	}
 }
@@ -133,7 +156,12 @@ func TestIdleGaps(t *testing.T) {
 		return f.Active.Likely / f.Replies.Likely
 	}
 	near(t, "at work", seconds(func(int) float64 { return 0 }), 10)
-	near(t, "with idle hours", seconds(func(i int) float64 { return float64(i%15/14) * 3600 }), 10)
+	near(
+		t,
+		"with idle hours",
+		seconds(func(i int) float64 { return float64(i%15/14) * 3600 }),
+		10,
+	)
 }
 
 // TestForecastOneHugeStep has one turn read a large file: the forecast is of turns
@@ -188,7 +216,11 @@ func TestForecastNotice(t *testing.T) {
 			if len(c.want) > 1 {
 				check(
 					t,
-					[]string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"},
+					[]string{
+						"say a/1/forecast to self",
+						"withdraw a/1/forecast",
+						"say a/1/critical to self",
+					},
 					lines(actions),
 				)
 			}
@@ -207,7 +239,11 @@ func TestForecastNoticeUnknown(t *testing.T) {
 		Notice: KindForecast,
 		At:     reading(2, 1).At,
 	})
-	check(t, []string{"[sm context] Context at 50%, 100,000 tokens. It is compacted soon."}, texts(got))
+	check(
+		t,
+		[]string{"[sm context] Context at 50%, 100,000 tokens. It is compacted soon."},
+		texts(got),
+	)
 }
 
 func TestLearnedThreshold(t *testing.T) {
@@ -248,7 +284,8 @@ func TestLearnedThreshold(t *testing.T) {
 	}
 	configured := newEngine(t, func(o *Options) { o.CompactionThreshold = 155_000 })
 	configured.Restore(s)
-	if v, _ := configured.Agent("a"); v.Threshold != 155_000 || v.ThresholdSource != ThresholdConfigured {
+	if v, _ := configured.Agent("a"); v.Threshold != 155_000 ||
+		v.ThresholdSource != ThresholdConfigured {
 		t.Errorf("configured: %d, %s", v.Threshold, v.ThresholdSource)
 	}
 }

@@ -48,23 +48,50 @@ func (t Thresholds) Level(tokens int64, window transcript.Window, compactsAt int
 
 // Limits returns the sizes in tokens from which Warn and Critical apply, 0 for
 // never. A percentage of the window is reached when the client shows it.
-func (t Thresholds) Limits(window transcript.Window, compactsAt int64) (warning, critical int64) {
-	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
-		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
+func (t Thresholds) Limits(
+	window transcript.Window,
+	compactsAt int64,
+) (warning, critical int64) {
+	return limit(
+			t.WarningTokens,
+			t.WarningPercentage,
+			window,
+			t.WarningOfThreshold,
+			compactsAt,
+		),
+		limit(
+			t.CriticalTokens,
+			t.CriticalPercentage,
+			window,
+			t.CriticalOfThreshold,
+			compactsAt,
+		)
 }
 
 // byThreshold returns only the thresholds relative to the size at which the
 // client compacts, for a window of 0. Levels that are switched off stay so.
 func (t Thresholds) byThreshold() Thresholds {
-	t.WarningTokens, t.WarningPercentage = 0, max(t.WarningPercentage, int(min(t.WarningTokens, 1)))
-	t.CriticalTokens, t.CriticalPercentage = 0, max(t.CriticalPercentage, int(min(t.CriticalTokens, 1)))
+	t.WarningTokens, t.WarningPercentage = 0, max(
+		t.WarningPercentage,
+		int(min(t.WarningTokens, 1)),
+	)
+	t.CriticalTokens, t.CriticalPercentage = 0, max(
+		t.CriticalPercentage,
+		int(min(t.CriticalTokens, 1)),
+	)
 	return t
 }
 
 // limit returns the smaller of a threshold in tokens or percent of the window,
 // and one in percent of the size at which the client compacts; 0 for none.
 // Without either of the first two a level is switched off.
-func limit(tokens int64, percentage int, window transcript.Window, latest int, compactsAt int64) int64 {
+func limit(
+	tokens int64,
+	percentage int,
+	window transcript.Window,
+	latest int,
+	compactsAt int64,
+) int64 {
 	if tokens <= 0 && percentage <= 0 {
 		return 0
 	}

@@ -69,7 +69,25 @@ func TestLevel(t *testing.T) {
 			Warn,
 		},
 		{percent, 2, 3, 0, Critical}, {percent, 1, 3, 0, OK}, {percent, 150_000, 0, 0, OK},
-		{tokens, 89_999, 1_000_000, 0, OK}, {tokens, 90_000, 0, 0, Warn}, {tokens, 95_000, 200_000, 0, Critical},
+		{
+			tokens,
+			89_999,
+			1_000_000,
+			0,
+			OK,
+		}, {
+			tokens,
+			90_000,
+			0,
+			0,
+			Warn,
+		}, {
+			tokens,
+			95_000,
+			200_000,
+			0,
+			Critical,
+		},
 		{both, 98_999, 200_000, 167_000, EarlyWarn}, {both, 99_000, 200_000, 167_000, Warn},
 		{both, 128_999, 200_000, 167_000, Warn}, {both, 129_000, 200_000, 167_000, Critical},
 		{both, 32_159, 200_000, 67_000, OK}, {both, 32_160, 200_000, 67_000, EarlyWarn},
@@ -113,7 +131,31 @@ func TestLevel(t *testing.T) {
 			967_000,
 			Critical,
 		},
-		{both, 60, 0, 100, Warn}, {both, 59, 0, 99, EarlyWarn}, {both, 60, 0, 99, Warn}, {both, 150_000, 0, 0, OK},
+		{
+			both,
+			60,
+			0,
+			100,
+			Warn,
+		}, {
+			both,
+			59,
+			0,
+			99,
+			EarlyWarn,
+		}, {
+			both,
+			60,
+			0,
+			99,
+			Warn,
+		}, {
+			both,
+			150_000,
+			0,
+			0,
+			OK,
+		},
 		{
 			late,
 			40_199,
@@ -139,7 +181,9 @@ func TestLevel(t *testing.T) {
 		}, 99, 100, 100, OK},
 		{Thresholds{CriticalTokens: 10}, 9, 0, 0, OK}, {Thresholds{}, 1e9, 200_000, 0, OK},
 	} {
-		if got := c.t.Level(c.tokens, transcript.Window{Tokens: c.window}, c.at); got != c.want {
+		if got := c.t.Level(c.tokens, transcript.Window{
+			Tokens: c.window,
+		}, c.at); got != c.want {
 			t.Errorf("%+v: %d of %d is %s, want %s", c.t, c.tokens, c.window, got, c.want)
 		}
 	}

@@ -56,7 +56,14 @@ func defaultTexts() [kinds]string {
 // templates parses the texts and tries each of them.
 func (m Messages) templates() (t [kinds]*Template, err error) {
 	texts := defaultTexts()
-	for k, own := range [kinds]string{m.Warning, m.Critical, m.Compacted, m.Storm, m.NoData, m.Forecast} {
+	for k, own := range [kinds]string{
+		m.Warning,
+		m.Critical,
+		m.Compacted,
+		m.Storm,
+		m.NoData,
+		m.Forecast,
+	} {
 		if own != "" {
 			texts[k] = own
 		}
@@ -80,7 +87,10 @@ func (e *Engine) text(k Kind, d Data) (text, plain string) {
 		return text, ""
 	}
 	var usual strings.Builder
-	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(&usual, d) // it has been tried
+	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(
+		&usual,
+		d,
+	) // it has been tried
 	if err != nil {
 		return usual.String(), ""
 	}
@@ -97,7 +107,8 @@ func Plain(text string) bool {
 	if heading, ok := strings.CutPrefix(text, wording.Heading); ok {
 		text = strings.Replace(heading, "] ", " ", 1)
 	}
-	return !strings.ContainsAny(text, special) && !strings.ContainsFunc(text, unicode.IsControl)
+	return !strings.ContainsAny(text, special) &&
+		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // data returns what every notice about an agent can show.

@@ -24,7 +24,14 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() [kinds]Kind {
-	return [...]Kind{KindWarning, KindCritical, KindCompacted, KindStorm, KindNoData, KindForecast}
+	return [...]Kind{
+		KindWarning,
+		KindCritical,
+		KindCompacted,
+		KindStorm,
+		KindNoData,
+		KindForecast,
+	}
 }
 
 // String is the kind as metrics, JSON and the configuration write it.

@@ -37,7 +37,8 @@ func TestNoticesNameTheAgent(t *testing.T) {
 			strings.Contains(s.Text, "\n") {
 			t.Errorf("%s to %s: %s", s.Key, s.To.Role, s.Text)
 		}
-		if s.To.Role == Parent && s.To.Agent != "boss" || s.To.Role == Self && s.To.Agent != "a" {
+		if s.To.Role == Parent && s.To.Agent != "boss" ||
+			s.To.Role == Self && s.To.Agent != "a" {
 			t.Errorf("%s goes to %s", s.Key, s.To.Agent)
 		}
 	}
@@ -87,7 +88,13 @@ func TestLevels(t *testing.T) {
 		if l, ok := act.(SetLevel); ok {
 			got = append(
 				got,
-				fmt.Sprintf("%s:%d:%d %v", strings.ToUpper(l.Level.String()), l.Percent, l.Tokens, l.Known),
+				fmt.Sprintf(
+					"%s:%d:%d %v",
+					strings.ToUpper(l.Level.String()),
+					l.Percent,
+					l.Tokens,
+					l.Known,
+				),
 			)
 		}
 	}

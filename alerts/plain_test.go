@@ -8,7 +8,13 @@ import (
 // TestDefaultTextsAreNothingToAShell: where hooks do not work a notice is typed whole, and a
 // shell may stand where the client was.
 func TestDefaultTextsAreNothingToAShell(t *testing.T) {
-	for _, name := range []string{"web", "a;rm -rf $HOME", "`id` & <x> | 'y' \"z\" \\", "#!~*?[a]{b}(c)\n@d", ""} {
+	for _, name := range []string{
+		"web",
+		"a;rm -rf $HOME",
+		"`id` & <x> | 'y' \"z\" \\",
+		"#!~*?[a]{b}(c)\n@d",
+		"",
+	} {
 		a := &AgentState{Agent: "an agent; id", Name: name}
 		d := Data{
 			Name:      a.title(),
@@ -42,7 +48,11 @@ func TestTextOfTheUserHasAPlainOne(t *testing.T) {
 		"At {{.Percent}}%. Hand over now.": "", "At {{.Percent}}% (hand over)": usual, "Now!": usual, "a\nb": usual, "[sm x] It's late.": usual,
 		"[sm x; id] Late.": usual, "[sm x] Late.": "", "[sm x] [y] Late.": usual,
 	} {
-		if _, plain := must(t, Messages{Critical: own}).text(KindCritical, Data{Percent: 66}); plain != want {
+		if _, plain := must(t, Messages{
+			Critical: own,
+		}).text(KindCritical, Data{
+			Percent: 66,
+		}); plain != want {
 			t.Errorf("%q: %q, want %q", own, plain, want)
 		}
 	}

@@ -26,7 +26,12 @@ func TestPressureOf(t *testing.T) {
 		"late":                    {120, 0, 100, result{1.2, "imminent"}},
 		"no threshold":            {120, 0, 0, result{0, ""}},
 		"nonsense":                {-1, 0, 100, result{0, ""}},
-		"as large as can be":      {math.MaxInt64, math.MaxInt64, 1, result{2 * float64(math.MaxInt64), "imminent"}},
+		"as large as can be": {
+			math.MaxInt64,
+			math.MaxInt64,
+			1,
+			result{2 * float64(math.MaxInt64), "imminent"},
+		},
 	} {
 		ratio, is := PressureOf(test.context, test.cleared, test.threshold)
 		if diff := cmp.Diff(test.want, result{ratio, is.String()}); diff != "" {

@@ -29,7 +29,8 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 		}
 		return
 	}
-	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone && ev.Cycle > 1 {
+	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone &&
+		ev.Cycle > 1 {
 		a.Cycle = ev.Cycle
 	}
 	if e.shrunk(a, &r) {
@@ -65,7 +66,8 @@ func (e *Engine) take(a *AgentState, r Reading) {
 		return
 	}
 	if r.Source == transcript.FromStatusline {
-		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window && last.At >= a.Back {
+		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window &&
+			last.At >= a.Back {
 			a.Readings[r.Source].CompactsAt = r.CompactsAt // its settings may have changed
 			return                                         // drawn anew
 		}
@@ -180,7 +182,14 @@ func (e *Engine) level(id AgentID, r Reading) Level {
 	at, _ := e.threshold(id, r)
 	level := e.options.Thresholds.Level(r.Tokens, r.window(), at)
 	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
-		level = max(level, e.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, transcript.Window{}, at))
+		level = max(
+			level,
+			e.options.Thresholds.byThreshold().Level(
+				r.Tokens+r.Cleared,
+				transcript.Window{},
+				at,
+			),
+		)
 	}
 	return level
 }

@@ -59,7 +59,8 @@ var ErrReminder = errors.New("a reminder is either at a time to come or has a so
 // it is due.
 func (e *Engine) Remind(r Reminder) error {
 	periodic := r.Soft > 0 || r.Hard > 0
-	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) ||
+	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 ||
+		periodic == (r.Due > 0) ||
 		r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
 		return ErrReminder
 	}
@@ -279,7 +280,8 @@ func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint6
 func (e *Engine) skipReminders(a *AgentState) {
 	var skipped []string
 	for i := range e.reminders {
-		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() && (r.SoftSaid || r.HardSaid) {
+		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() &&
+			(r.SoftSaid || r.HardSaid) {
 			skipped = append(skipped, r.ID)
 		}
 	}

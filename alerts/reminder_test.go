@@ -93,7 +93,12 @@ func TestRemindersReset(t *testing.T) {
 	e.ResetReminders("a", sec(50))
 	wants(t, "reset by the agent", []string{"p important"}, ticked(e, 61, 109, 110))
 	stepAll(e, reset(115, CauseClear, 8))
-	wants(t, "reset by a new cycle", []string{"p important", "p urgent"}, ticked(e, 140, 174, 175.5, 204, 206))
+	wants(
+		t,
+		"reset by a new cycle",
+		[]string{"p important", "p urgent"},
+		ticked(e, 140, 174, 175.5, 204, 206),
+	)
 	if all, others := e.Reminders("a"), e.Reminders("b"); len(all) != 1 || others != nil {
 		t.Errorf("reminders of a: %v, of b: %v", all, others)
 	}
@@ -166,7 +171,11 @@ func TestRemindersInRandomOrder(t *testing.T) {
 			length := 5 + 400*rng.Float64()
 			begun, ended = append(begun, s), append(ended, min(s+length, s+300))
 			events = append(events, preCompact(s))
-			events = append(events, reading(s-1, 150_000), reading(s+length+1, 20_000)) // the client works in between
+			events = append(
+				events,
+				reading(s-1, 150_000),
+				reading(s+length+1, 20_000),
+			) // the client works in between
 			for _, sign := range []Event{
 				boundary(s+length, transcript.Key(len(begun))),
 				hookSign(s+length+0.1, SignSessionStart),

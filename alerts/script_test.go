@@ -118,7 +118,11 @@ func shown(t *testing.T, e *Engine) string {
 	add(v.Turns > 0, "%d turns", v.Turns)
 	add(v.InTurn, "in a turn")
 	add(v.Attempts.Total() > 0, "attempts %v", v.Attempts)
-	add(e.counters.Reminders[ReminderLate] > 0, "%d late reminders", e.counters.Reminders[ReminderLate])
+	add(
+		e.counters.Reminders[ReminderLate] > 0,
+		"%d late reminders",
+		e.counters.Reminders[ReminderLate],
+	)
 	add(v.Forecast.Turns.Known, "turns known")
 	return s
 }

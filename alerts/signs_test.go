@@ -10,7 +10,16 @@ import (
 // readings and samples of the cycles on both sides: it is one compaction.
 func TestSignsInAnyOrder(t *testing.T) {
 	signs := []Event{
-		preCompact(100), hookSign(160, SignSessionStart), boundary(160.01, 1), hookSign(160.02, SignPostCompact),
+		preCompact(100), hookSign(
+			160,
+			SignSessionStart,
+		), boundary(
+			160.01,
+			1,
+		), hookSign(
+			160.02,
+			SignPostCompact,
+		),
 		hookSign(160.5, SignComplete), reading(166, 105_000), sample(166.3, 105_000),
 	}
 	n := 0

@@ -256,7 +256,10 @@ func simulate(seed uint64, agents int, hours float64, f faults) ([]*life, []deli
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(mail[a].at, mail[b].at), a-b) })
+	slices.SortFunc(
+		order,
+		func(a, b int) int { return cmp.Or(cmp.Compare(mail[a].at, mail[b].at), a-b) },
+	)
 	sorted := make([]delivery, len(mail))
 	for i, j := range order {
 		sorted[i] = mail[j]

@@ -127,7 +127,8 @@ func (e *Engine) typical(c client) sizes {
 func (e *Engine) unassumed(c client) (seen sizes, key client) {
 	key = client{c.model, c.window, 0, ""}
 	seen = e.typical(key)
-	if c.assumed <= 0 || seen.median < c.assumed*minShare/100 || c.assumed < seen.median*minShare/100 {
+	if c.assumed <= 0 || seen.median < c.assumed*minShare/100 ||
+		c.assumed < seen.median*minShare/100 {
 		return sizes{}, key
 	}
 	return seen, key
@@ -136,7 +137,10 @@ func (e *Engine) unassumed(c client) (seen sizes, key client) {
 func learnedList(learned map[client][]int64) []ObservedCompactions {
 	all := make([]ObservedCompactions, 0, len(learned))
 	for c, tokens := range learned {
-		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)})
+		all = append(
+			all,
+			ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)},
+		)
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
 		return cmp.Or(

@@ -112,7 +112,15 @@ func TestThresholdsOfEarlierVersions(t *testing.T) {
 		t.Helper()
 		r := Reading{Model: model, Window: 200_000, CompactsAt: compactsAt}
 		if got, from := e.threshold("a", r); got != tokens || from != source {
-			t.Errorf("%s at %d: %d (%s), want %d (%s)", model, compactsAt, got, from, tokens, source)
+			t.Errorf(
+				"%s at %d: %d (%s), want %d (%s)",
+				model,
+				compactsAt,
+				got,
+				from,
+				tokens,
+				source,
+			)
 		}
 	}
 	expect("m", 167_000, 161_000, ThresholdSeen)

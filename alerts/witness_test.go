@@ -16,7 +16,13 @@ type witness struct {
 }
 
 func newWitness(t *testing.T, lives []*life) *witness {
-	w := &witness{t, map[Key]bool{}, map[Key]time.Time{}, map[string]int{}, map[AgentID]*life{}}
+	w := &witness{
+		t,
+		map[Key]bool{},
+		map[Key]time.Time{},
+		map[string]int{},
+		map[AgentID]*life{},
+	}
 	for _, l := range lives {
 		w.lives[l.id] = l
 	}
@@ -104,7 +110,13 @@ func TestDayOfFiftyAgents(t *testing.T) {
 			w := newWitness(t, lives)
 			run(e, mail, w.see)
 			w.judge(e, c.faults == faults{})
-			t.Logf("%d events, %d notices %v, %+v", len(mail), len(w.keys), e.Counters().Notices, e.Counters())
+			t.Logf(
+				"%d events, %d notices %v, %+v",
+				len(mail),
+				len(w.keys),
+				e.Counters().Notices,
+				e.Counters(),
+			)
 		})
 	}
 }
@@ -120,7 +132,13 @@ func (w *witness) judge(e *Engine, clean bool) {
 		v, _ := e.Agent(id)
 		truth := len(l.openings) + 1
 		if v.Cycle > truth || (l.transcript || clean) && v.Cycle < truth {
-			w.t.Errorf("%s (transcript: %v) is in cycle %d, in truth in %d", id, l.transcript, v.Cycle, truth)
+			w.t.Errorf(
+				"%s (transcript: %v) is in cycle %d, in truth in %d",
+				id,
+				l.transcript,
+				v.Cycle,
+				truth,
+			)
 		}
 		for k, at := range w.standing {
 			if k.Agent == id && at.Before(v.Opened) {
@@ -131,9 +149,20 @@ func (w *witness) judge(e *Engine, clean bool) {
 			continue
 		}
 		for cycle, top := range l.top {
-			for k, due := range map[Kind]bool{KindWarning: l.mild[cycle], KindCritical: top >= window*645/1000} {
+			for k, due := range map[Kind]bool{
+				KindWarning:  l.mild[cycle],
+				KindCritical: top >= window*645/1000,
+			} {
 				if said := w.heard[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; said != due {
-					w.t.Errorf("%s reached %d in cycle %d; %s is due: %v, said: %v", id, top, cycle, k, due, said)
+					w.t.Errorf(
+						"%s reached %d in cycle %d; %s is due: %v, said: %v",
+						id,
+						top,
+						cycle,
+						k,
+						due,
+						said,
+					)
 				}
 			}
 		}

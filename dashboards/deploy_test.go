@@ -36,9 +36,22 @@ func write(t *testing.T, dir, name, text string) {
 func TestDeployPrometheus(t *testing.T) {
 	t.Parallel()
 	promtool := needs(t, "promtool", "prometheus")
-	paths := append([]string{"../deploy/prometheus/prometheus.yml"}, files(t, "prometheus/*.rules.yml")...)
+	paths := append(
+		[]string{"../deploy/prometheus/prometheus.yml"},
+		files(t, "prometheus/*.rules.yml")...,
+	)
 	dir, name := installed(t, paths...)
-	if out := run(t, dir, promtool, "check", "config", name); strings.Count(out, "rules found") != len(paths)-1 {
+	if out := run(
+		t,
+		dir,
+		promtool,
+		"check",
+		"config",
+		name,
+	); strings.Count(
+		out,
+		"rules found",
+	) != len(paths)-1 {
 		t.Errorf("not all of %v are read:\n%s", paths, out)
 	}
 
@@ -51,7 +64,10 @@ func TestDeployPrometheus(t *testing.T) {
 // that the agent adds the label host.
 func TestDeployJobs(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"../deploy/prometheus/prometheus.yml", "../deploy/prometheus/agent.yml"} {
+	for _, path := range []string{
+		"../deploy/prometheus/prometheus.yml",
+		"../deploy/prometheus/agent.yml",
+	} {
 		var c struct {
 			Global struct {
 				Labels map[string]string `yaml:"external_labels"`
@@ -103,11 +119,15 @@ func TestDeployAlertmanager(t *testing.T) {
 		t.Fatalf("%d webhooks", len(webhooks))
 	}
 	w := webhooks[0]
-	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send || a.Type != "Bearer" ||
+	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send ||
+		a.Type != "Bearer" ||
 		a.File == "" {
 		t.Errorf("webhook %+v", w)
 	}
-	if diff := cmp.Diff([]string{"session", "job", "instance", "host"}, c.Route.By); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"session", "job", "instance", "host"},
+		c.Route.By,
+	); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 	for _, i := range c.Inhibit {
@@ -164,7 +184,12 @@ func TestDeploySamples(t *testing.T) {
 	samples := strings.Count(receivers, "    # ")
 
 	dir := t.TempDir()
-	write(t, dir, "alertmanager.yml", head+first+strings.ReplaceAll(receivers, "    # ", "    "))
+	write(
+		t,
+		dir,
+		"alertmanager.yml",
+		head+first+strings.ReplaceAll(receivers, "    # ", "    "),
+	)
 	for _, secret := range []string{"webhook.token", "smtp.password", "slack.url"} {
 		write(t, dir, secret, "https://hooks.example/x\n")
 	}

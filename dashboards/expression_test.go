@@ -38,8 +38,14 @@ func exported(t *testing.T) map[string]family {
 		"process_cpu_seconds_total":     {"counter", nil},
 		"process_resident_memory_bytes": {"gauge", nil},
 		"process_start_time_seconds":    {"gauge", nil},
-		"ALERTS":                        {"gauge", []string{"alertname", "alertstate", "session", "severity"}},
-		"ALERTS_FOR_STATE":              {"gauge", []string{"alertname", "session", "severity"}},
+		"ALERTS": {
+			"gauge",
+			[]string{"alertname", "alertstate", "session", "severity"},
+		},
+		"ALERTS_FOR_STATE": {
+			"gauge",
+			[]string{"alertname", "session", "severity"},
+		},
 	}
 	for line := range strings.Lines(string(golden)) {
 		m := regexp.MustCompile(`^(\w+)\{([\w,]*)\} (\w+)\n$`).FindStringSubmatch(line)
@@ -47,7 +53,10 @@ func exported(t *testing.T) map[string]family {
 			t.Fatalf("the golden file has %q", line)
 		}
 		name := m[1]
-		f := family{kind: m[3], labels: strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' })}
+		f := family{
+			kind:   m[3],
+			labels: strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' }),
+		}
 		all[name] = f
 		if f.kind == "histogram" {
 			all[name+"_bucket"] = family{"counter", append(slices.Clone(f.labels), "le")}
@@ -80,7 +89,10 @@ func misnamed(known map[string]family, expr string) []string {
 			report("no metric %s", name)
 		}
 		labels = append(labels, f.labels...)
-		for _, l := range regexp.MustCompile(`(\w+) *[=!]`).FindAllStringSubmatch(matchers, -1) {
+		for _, l := range regexp.MustCompile(`(\w+) *[=!]`).FindAllStringSubmatch(
+			matchers,
+			-1,
+		) {
 			if !slices.Contains(append(targetLabels(), f.labels...), l[1]) {
 				report("no label %s in %s", l[1], name)
 			}
@@ -100,7 +112,8 @@ func misnamed(known map[string]family, expr string) []string {
 	ofGauges := []string{"deriv", "delta", "idelta", "predict_linear", "changes"}
 	for _, m := range ranged.FindAllStringSubmatch(expr, -1) {
 		counter := known[m[2]].kind == "counter"
-		if slices.Contains(ofCounters, m[1]) && !counter || slices.Contains(ofGauges, m[1]) && counter {
+		if slices.Contains(ofCounters, m[1]) && !counter ||
+			slices.Contains(ofGauges, m[1]) && counter {
 			report("%s of the %s %s", m[1], known[m[2]].kind, m[2])
 		}
 	}
@@ -134,7 +147,10 @@ func evaluate(t *testing.T, exprs ...string) map[string]answer {
 
 	var cases []map[string]any
 	for _, expr := range exprs {
-		cases = append(cases, map[string]any{"expr": expr, "eval_time": "20m", "exp_samples": []any{}})
+		cases = append(
+			cases,
+			map[string]any{"expr": expr, "eval_time": "20m", "exp_samples": []any{}},
+		)
 	}
 	var rules []string
 	for _, path := range files(t, "prometheus/*.rules.yml") {
@@ -162,7 +178,13 @@ func evaluate(t *testing.T, exprs ...string) map[string]answer {
 	}
 
 	// No samples are expected, so promtool reports every result as a failure.
-	out, _ := exec.CommandContext(t.Context(), promtool, "test", "rules", path).CombinedOutput()
+	out, _ := exec.CommandContext(
+		t.Context(),
+		promtool,
+		"test",
+		"rules",
+		path,
+	).CombinedOutput()
 	if !strings.Contains(string(out), "got:") {
 		t.Fatalf("promtool did not evaluate: %s", out)
 	}
@@ -258,20 +280,30 @@ func TestExpressionsBite(t *testing.T) {
 	const joined = `agent_session_active * on (session, job, instance, host) group_left (project) agent_session_info`
 	known := exported(t)
 	want := map[string]string{
-		`sum(agent_session_context_tokens)`:                                       "",
-		`sum(agent_session_context_token)`:                                        "no metric agent_session_context_token",
-		`agent_session_context_tokens or agent_session_context_token`:             "no metric agent_session_context_token",
-		`agent_session_level{state="warn"}`:                                       "no label state in agent_session_level",
-		`sum by (kind) (agent_session_level)`:                                     "no label kind in",
-		`max without (source) (agent_session_level)`:                              "no label source in",
-		`rate(agent_session_context_tokens[5m])`:                                  "rate of the gauge agent_session_context_tokens",
-		`deriv(agent_tokens_total{kind="input"}[5m])`:                             "deriv of the counter agent_tokens_total",
-		`rate(agent_compaction_pre_tokens_bucket{le="1000"}[5m])`:                 "",
-		`agent_session_context_tokens / agent_session_info`:                       "no series",
-		`sum by (session) (agent_session_active`:                                  "unclosed left parenthesis",
-		joined:                                                                    "",
-		strings.Replace(joined, ", host)", ")", 1):                                "found duplicate series",
-		strings.Replace(joined, "(project)", "(cwd)", 1):                          "no label cwd in",
+		`sum(agent_session_context_tokens)`:                           "",
+		`sum(agent_session_context_token)`:                            "no metric agent_session_context_token",
+		`agent_session_context_tokens or agent_session_context_token`: "no metric agent_session_context_token",
+		`agent_session_level{state="warn"}`:                           "no label state in agent_session_level",
+		`sum by (kind) (agent_session_level)`:                         "no label kind in",
+		`max without (source) (agent_session_level)`:                  "no label source in",
+		`rate(agent_session_context_tokens[5m])`:                      "rate of the gauge agent_session_context_tokens",
+		`deriv(agent_tokens_total{kind="input"}[5m])`:                 "deriv of the counter agent_tokens_total",
+		`rate(agent_compaction_pre_tokens_bucket{le="1000"}[5m])`:     "",
+		`agent_session_context_tokens / agent_session_info`:           "no series",
+		`sum by (session) (agent_session_active`:                      "unclosed left parenthesis",
+		joined:                                                        "",
+		strings.Replace(
+			joined,
+			", host)",
+			")",
+			1,
+		): "found duplicate series",
+		strings.Replace(
+			joined,
+			"(project)",
+			"(cwd)",
+			1,
+		): "no label cwd in",
 		`agent_session_level == 1 and agent_session_active == 1`:                  "no series",
 		`agent_session_level == 1 and ignoring (level) agent_session_active == 1`: "",
 	}
@@ -283,7 +315,10 @@ func TestExpressionsBite(t *testing.T) {
 		}
 	}
 	labels := slices.Sorted(maps.Keys(answers[joined].labels))
-	if diff := cmp.Diff([]string{"host", "instance", "job", "project", "session"}, labels); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"host", "instance", "job", "project", "session"},
+		labels,
+	); diff != "" {
 		t.Errorf("labels of the answer (-want +got):\n%s", diff)
 	}
 }

@@ -134,8 +134,16 @@ func TestGrafanaDashboards(t *testing.T) {
 	t.Parallel()
 	type identity struct{ UID, Title, Link string }
 	want := map[string]identity{
-		"fleet-pressure.json": {"sm-fleet-pressure", "Agents: fleet pressure", "/d/sm-one-session"},
-		"one-session.json":    {"sm-one-session", "Agents: one session", "/d/sm-fleet-pressure"},
+		"fleet-pressure.json": {
+			"sm-fleet-pressure",
+			"Agents: fleet pressure",
+			"/d/sm-one-session",
+		},
+		"one-session.json": {
+			"sm-one-session",
+			"Agents: one session",
+			"/d/sm-fleet-pressure",
+		},
 	}
 	got := map[string]identity{}
 	uids := map[string]bool{}
@@ -146,7 +154,11 @@ func TestGrafanaDashboards(t *testing.T) {
 		got[name] = identity{b.UID, b.Title, b.Links[0].URL}
 		uids[b.UID] = true
 		if b.SchemaVersion > 41 {
-			t.Errorf("%s: schemaVersion %d, which Grafana 11 cannot read", name, b.SchemaVersion)
+			t.Errorf(
+				"%s: schemaVersion %d, which Grafana 11 cannot read",
+				name,
+				b.SchemaVersion,
+			)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -154,7 +166,10 @@ func TestGrafanaDashboards(t *testing.T) {
 	}
 
 	for name, b := range boards(t) {
-		for _, m := range regexp.MustCompile(`/d/([a-z0-9-]+)`).FindAllStringSubmatch(b.text, -1) {
+		for _, m := range regexp.MustCompile(`/d/([a-z0-9-]+)`).FindAllStringSubmatch(
+			b.text,
+			-1,
+		) {
 			if !uids[m[1]] {
 				t.Errorf("%s links to %s, which is missing", name, m[1])
 			}
@@ -178,7 +193,8 @@ func TestGrafanaPanels(t *testing.T) {
 				checkGrid(t, name+": "+p.Title, p.Panels)
 				continue
 			}
-			if p.Title == "" || !strings.HasSuffix(p.Description, ".") || p.FieldConfig.Defaults.Unit == "" {
+			if p.Title == "" || !strings.HasSuffix(p.Description, ".") ||
+				p.FieldConfig.Defaults.Unit == "" {
 				t.Errorf("%s: %s: no title, description or unit", name, p.Title)
 			}
 			if len(p.Targets) == 0 || p.Datasource != chosen() {
@@ -189,7 +205,14 @@ func TestGrafanaPanels(t *testing.T) {
 					t.Errorf("%s: %s: query %s asks %v", name, p.Title, q.RefID, q.Datasource)
 				}
 				if q.Instant != (p.Type == "stat" || p.Type == "table") {
-					t.Errorf("%s: %s: query %s: instant is %v in a %s", name, p.Title, q.RefID, q.Instant, p.Type)
+					t.Errorf(
+						"%s: %s: query %s: instant is %v in a %s",
+						name,
+						p.Title,
+						q.RefID,
+						q.Instant,
+						p.Type,
+					)
 				}
 			}
 		}
@@ -245,7 +268,10 @@ func TestGrafanaVariables(t *testing.T) {
 		if diff := cmp.Diff(want, all); diff != "" {
 			t.Errorf("%s: values of All (-want +got):\n%s", name, diff)
 		}
-		for _, m := range regexp.MustCompile(`\$(?:\{(\w+)[:}]|(\w+))`).FindAllStringSubmatch(b.text, -1) {
+		for _, m := range regexp.MustCompile(`\$(?:\{(\w+)[:}]|(\w+))`).FindAllStringSubmatch(
+			b.text,
+			-1,
+		) {
 			if used := m[1] + m[2]; !defined[used] && !strings.HasPrefix(used, "__") {
 				t.Errorf("%s uses the variable %s, which is not defined", name, used)
 			}
@@ -268,7 +294,10 @@ func TestGrafanaQueries(t *testing.T) {
 				for _, w := range misnamed(known, withoutVariables(expr)) {
 					t.Errorf("%s: %s: %s: %s", name, title, expr, w)
 				}
-				for _, m := range regexp.MustCompile(`(\w{2,})\{([^}]*)\}`).FindAllStringSubmatch(expr, -1) {
+				for _, m := range regexp.MustCompile(`(\w{2,})\{([^}]*)\}`).FindAllStringSubmatch(
+					expr,
+					-1,
+				) {
 					asked[m[1]] = true
 					asked[strings.TrimSuffix(m[1], "_bucket")] = true
 					selection := selectedObservers
@@ -283,7 +312,10 @@ func TestGrafanaQueries(t *testing.T) {
 		}
 	}
 	for metric := range known {
-		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(metric, "_sum"), "_count"), "_bucket")
+		base := strings.TrimSuffix(
+			strings.TrimSuffix(strings.TrimSuffix(metric, "_sum"), "_count"),
+			"_bucket",
+		)
 		if !asked[metric] && !asked[base] {
 			t.Errorf("no dashboard shows %s", metric)
 		}
@@ -344,9 +376,18 @@ func TestGrafanaAnswers(t *testing.T) {
 				} else {
 					columns["Value #"+q.RefID] = true
 				}
-				for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
+				for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(
+					q.LegendFormat,
+					-1,
+				) {
 					if !labels[m[1]] {
-						t.Errorf("%s: %s: no label %s for %q", name, p.Title, m[1], q.LegendFormat)
+						t.Errorf(
+							"%s: %s: no label %s for %q",
+							name,
+							p.Title,
+							m[1],
+							q.LegendFormat,
+						)
 					}
 				}
 			}

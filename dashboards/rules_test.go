@@ -89,7 +89,9 @@ func TestRules(t *testing.T) {
 	known := exported(t)
 	for _, r := range rules(t) {
 		if r.Record != "" {
-			known[r.Record] = family{labels: slices.Collect(maps.Keys(answers[r.Record].labels))}
+			known[r.Record] = family{
+				labels: slices.Collect(maps.Keys(answers[r.Record].labels)),
+			}
 		}
 	}
 
@@ -101,7 +103,8 @@ func TestRules(t *testing.T) {
 		for _, w := range wrong {
 			t.Errorf("%s%s: %s", r.Record, r.Alert, w)
 		}
-		if r.Record != "" && !regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(r.Record) {
+		if r.Record != "" &&
+			!regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(r.Record) {
 			t.Errorf("%s is not level:metric:operations", r.Record)
 		}
 	}
@@ -116,7 +119,10 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	var runbooks []string
-	for _, m := range regexp.MustCompile(`(?m)^#+ (Runbook: .*)$`).FindAllStringSubmatch(string(readme), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (Runbook: .*)$`).FindAllStringSubmatch(
+		string(readme),
+		-1,
+	) {
 		runbooks = append(runbooks, m[1])
 	}
 	slices.Sort(want)
@@ -158,15 +164,24 @@ func checkAlert(t *testing.T, r rule, labels map[string]bool) {
 		if !strings.HasSuffix(text, ".") {
 			t.Errorf("%s: %s: %q", r.Alert, name, text)
 		}
-		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(
+			text,
+			-1,
+		) {
 			if !labels[m[1]] {
 				t.Errorf("%s: %s names the label %s", r.Alert, name, m[1])
 			}
 		}
 	}
 	link := "{{ with $externalLabels.runbooks }}{{ . }}#runbook-" + strings.ToLower(r.Alert) + "{{ end }}"
-	if r.Annotations["runbook"] != "Runbook: "+r.Alert || r.Annotations["runbook_url"] != link {
-		t.Errorf("%s: runbook %q at %q", r.Alert, r.Annotations["runbook"], r.Annotations["runbook_url"])
+	if r.Annotations["runbook"] != "Runbook: "+r.Alert ||
+		r.Annotations["runbook_url"] != link {
+		t.Errorf(
+			"%s: runbook %q at %q",
+			r.Alert,
+			r.Annotations["runbook"],
+			r.Annotations["runbook_url"],
+		)
 	}
 }
 
@@ -198,7 +213,12 @@ func TestRulesTested(t *testing.T) {
 	}
 	for _, r := range alerts(t) {
 		if !fires[r.Alert] || !silent[r.Alert] {
-			t.Errorf("%s: tested that it fires: %v, that it does not: %v", r.Alert, fires[r.Alert], silent[r.Alert])
+			t.Errorf(
+				"%s: tested that it fires: %v, that it does not: %v",
+				r.Alert,
+				fires[r.Alert],
+				silent[r.Alert],
+			)
 		}
 	}
 }
@@ -218,7 +238,10 @@ func TestRulesLikeDashboards(t *testing.T) {
 	}
 	for name, b := range boards(t) {
 		for title, exprs := range b.queries() {
-			expr := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(strings.Join(exprs, "\n"), "")
+			expr := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(
+				strings.Join(exprs, "\n"),
+				"",
+			)
 			if !strings.Contains(expr, conditions[title]) {
 				t.Errorf("%s: %s does not count %s", name, title, conditions[title])
 			}
@@ -286,7 +309,10 @@ func TestPromtoolRules(t *testing.T) {
 		t,
 		".",
 		promtool,
-		append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, files(t, "prometheus/*.rules.yml")...)...,
+		append(
+			[]string{"check", "rules", "--lint=all", "--lint-fatal"},
+			files(t, "prometheus/*.rules.yml")...,
+		)...,
 	)
 	for _, path := range files(t, "prometheus/*_test.yml") {
 		run(t, ".", promtool, "test", "rules", path)

@@ -49,7 +49,11 @@ func load(t *testing.T, name string, v any) {
 }
 
 // mounts are the files and folders of a service, by where they are in the container. Each has to be there.
-func (c *composition) mounts(t *testing.T, service string, volumes map[string]any) map[string]string {
+func (c *composition) mounts(
+	t *testing.T,
+	service string,
+	volumes map[string]any,
+) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, v := range c.Services[service].Volumes {
@@ -101,7 +105,10 @@ func TestCompose(t *testing.T) {
 				t.Errorf("%s mounts at %s only in the machine's network", name, to)
 			}
 		}
-		loopback := strings.Contains(strings.Join(over.Command, " "), "--web.listen-address=127.0.0.1:") ||
+		loopback := strings.Contains(
+			strings.Join(over.Command, " "),
+			"--web.listen-address=127.0.0.1:",
+		) ||
 			over.Environment["GF_SERVER_HTTP_ADDR"] == "127.0.0.1"
 		if !loopback {
 			t.Errorf("%s listens for others in the machine's network", name)
@@ -140,7 +147,8 @@ func TestComposeGrafana(t *testing.T) {
 		} `yaml:"datasources"`
 	}
 	load(t, at["/etc/grafana/provisioning/datasources/sm.yml"], &sources)
-	if len(sources.Sources) != 1 || sources.Sources[0].Type != "prometheus" || !sources.Sources[0].Default {
+	if len(sources.Sources) != 1 || sources.Sources[0].Type != "prometheus" ||
+		!sources.Sources[0].Default {
 		t.Fatalf("%+v", sources)
 	}
 	variable := strings.TrimPrefix(sources.Sources[0].URL, "$")
@@ -216,7 +224,12 @@ func TestComposePrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer("127.0.0.1:9093", "alertmanager:9093", "127.0.0.1:8420", "host.docker.internal:8421")
+	names := strings.NewReplacer(
+		"127.0.0.1:9093",
+		"alertmanager:9093",
+		"127.0.0.1:8420",
+		"host.docker.internal:8421",
+	)
 	if err := yaml.Unmarshal([]byte(names.Replace(string(text))), &want); err != nil {
 		t.Fatal(err)
 	}
@@ -236,12 +249,20 @@ func TestComposeAlertmanager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Replace(string(shipped), "http://127.0.0.1:8420", "http://host.docker.internal:8420", 1)
+	want := strings.Replace(
+		string(shipped),
+		"http://127.0.0.1:8420",
+		"http://host.docker.internal:8420",
+		1,
+	)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("compose/alertmanager.yml (-want +got):\n%s", diff)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"alertmanager.yml": string(got), "webhook.token": "token\n"} {
+	for name, text := range map[string]string{
+		"alertmanager.yml": string(got),
+		"webhook.token":    "token\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +280,8 @@ func TestComposeAlertmanager(t *testing.T) {
 // above read them too.
 func TestComposeItself(t *testing.T) {
 	docker, err := exec.LookPath("docker")
-	if err != nil || exec.CommandContext(t.Context(), docker, "compose", "version").Run() != nil {
+	if err != nil ||
+		exec.CommandContext(t.Context(), docker, "compose", "version").Run() != nil {
 		t.Skip("there is no docker compose")
 	}
 	for _, files := range [][]string{

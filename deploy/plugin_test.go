@@ -35,7 +35,8 @@ func TestPluginManifests(t *testing.T) {
 		Plugins           []struct{ Name, Source, Description string }
 	}
 	decode(t, ".claude-plugin/marketplace.json", &market)
-	if market.Name != Marketplace || market.Description == "" || market.Owner.Name == "" || len(market.Plugins) != 1 {
+	if market.Name != Marketplace || market.Description == "" || market.Owner.Name == "" ||
+		len(market.Plugins) != 1 {
 		t.Fatalf("%+v", market)
 	}
 	var plugin struct {
@@ -45,10 +46,12 @@ func TestPluginManifests(t *testing.T) {
 	}
 	entry := market.Plugins[0]
 	decode(t, strings.TrimPrefix(entry.Source, "./")+"/.claude-plugin/plugin.json", &plugin)
-	if entry.Name != PluginName || entry.Source != "./"+PluginName || plugin.Name != PluginName {
+	if entry.Name != PluginName || entry.Source != "./"+PluginName ||
+		plugin.Name != PluginName {
 		t.Errorf("it is called %+v and %+v", entry, plugin)
 	}
-	if plugin.Version == "" || plugin.Description != entry.Description || plugin.License != "Apache-2.0" ||
+	if plugin.Version == "" || plugin.Description != entry.Description ||
+		plugin.License != "Apache-2.0" ||
 		plugin.Author.Name == "" {
 		t.Errorf("%+v", plugin)
 	}

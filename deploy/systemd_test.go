@@ -52,7 +52,13 @@ func TestService(t *testing.T) {
 	unit := filepath.Join(home, ".config", "systemd", "user", "sm.service")
 	program := filepath.Join(home, ".local", "bin", "sm")
 	text, err := os.ReadFile("systemd/sm.service")
-	if err := errors.Join(err, os.MkdirAll(filepath.Dir(unit), 0o700), os.MkdirAll(filepath.Dir(program), 0o700),
+	if err := errors.Join(err, os.MkdirAll(
+		filepath.Dir(unit),
+		0o700,
+	), os.MkdirAll(
+		filepath.Dir(program),
+		0o700,
+	),
 		os.WriteFile(
 			unit,
 			text,
@@ -79,10 +85,24 @@ func TestServiceVerifyBites(t *testing.T) {
 	analyze := needs(t, "systemd-analyze", "systemd")
 	home := t.TempDir()
 	unit := filepath.Join(home, "sm.service")
-	if err := os.WriteFile(unit, []byte("[Service]\nExecStart=/bin/true\nWatchdogSeconds=3\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		unit,
+		[]byte("[Service]\nExecStart=/bin/true\nWatchdogSeconds=3\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if out := run(t, home, analyze, "--user", "verify", unit); !strings.Contains(out, "WatchdogSeconds") {
+	if out := run(
+		t,
+		home,
+		analyze,
+		"--user",
+		"verify",
+		unit,
+	); !strings.Contains(
+		out,
+		"WatchdogSeconds",
+	) {
 		t.Errorf("it says:\n%s", out)
 	}
 }

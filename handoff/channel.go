@@ -97,7 +97,8 @@ func safe(name string) string {
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
 		broken := r == utf8.RuneError && size == 1
-		if broken || i == 0 && r == '.' || !wording.Printable(r) || strings.ContainsRune(`/\%~`, r) {
+		if broken || i == 0 && r == '.' || !wording.Printable(r) ||
+			strings.ContainsRune(`/\%~`, r) {
 			for _, c := range []byte(name[i : i+size]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}
@@ -130,7 +131,11 @@ func agentFile(channel, agent, mark string) string {
 		name = fmt.Sprintf("%s%%%02X%s", name[:i], name[i], name[i+1:])
 	}
 	head := channelFile(channel) + "-"
-	return head + shorten(name, agent, nameRoom-len(head)-len(executedMark)-len(".md")) + mark + ".md"
+	return head + shorten(
+		name,
+		agent,
+		nameRoom-len(head)-len(executedMark)-len(".md"),
+	) + mark + ".md"
 }
 
 // besides is the file to use if agentFile is another channel's: channel a with agent b-c and

@@ -76,7 +76,16 @@ func TestProjectName(t *testing.T) {
 func FuzzNames(f *testing.F) {
 	names := []string{
 		"", ".", "..", "../../etc/passwd", `a\b`, "-home-dev", "a/b", "new\nline", "\u202egpj", "\x00", "\xff",
-		"current", "x-CURRENT", "~", "%7E", strings.Repeat("x", 500), strings.Repeat("x", 501), strings.Repeat("日", 99),
+		"current", "x-CURRENT", "~", "%7E", strings.Repeat(
+			"x",
+			500,
+		), strings.Repeat(
+			"x",
+			501,
+		), strings.Repeat(
+			"日",
+			99,
+		),
 	}
 	for _, channel := range names {
 		for _, agent := range names {
@@ -102,7 +111,8 @@ func FuzzNames(f *testing.F) {
 				executedMark,
 			),
 		} {
-			if len(name) > nameRoom || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
+			if len(name) > nameRoom ||
+				name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
 				return r == '/' || unicode.IsControl(r) ||
 					r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name
 			}) {

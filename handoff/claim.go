@@ -24,7 +24,11 @@ type Claimant struct {
 //
 // After any error the session starts without a document. free is called with the documents
 // locked and must not use them.
-func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) bool) (doc Document, ok bool, err error) {
+func (d *Documents) Claim(
+	c Claimant,
+	now time.Time,
+	free func(agent string) bool,
+) (doc Document, ok bool, err error) {
 	if c.Agent == "" || c.Channel.Name == "" {
 		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
 	}
@@ -39,7 +43,8 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 		if !own {
 			e = m.unclaimed(c, free)
 		}
-		if e == nil || e.Status != StatusActive || own && e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
+		if e == nil || e.Status != StatusActive ||
+			own && e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
 			return nil
 		}
 		doc, err = s.claim(m, e, own, c, now)
@@ -58,8 +63,18 @@ func (d *Document) claim(c Claimant, now time.Time) {
 }
 
 // claim gives an entry's document to an agent; own means that it is the agent's already.
-func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time) (Document, error) {
-	homes := []string{"", e.Agent, c.Agent} // agents whose files may have it; "" is the current file
+func (s *store) claim(
+	m *manifest,
+	e *entry,
+	own bool,
+	c Claimant,
+	now time.Time,
+) (Document, error) {
+	homes := []string{
+		"",
+		e.Agent,
+		c.Agent,
+	} // agents whose files may have it; "" is the current file
 	if own {
 		homes = []string{c.Agent}
 	}
@@ -123,8 +138,14 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 			return fmt.Errorf("%s: %w", quoted(id), ErrNoDocument)
 		case known.Status == StatusConsumed || known.Status == StatusCleared:
 			return nil
-		case !known.Executed && known.ClaimedBySession != "" && known.ClaimedBySession != session:
-			return fmt.Errorf("%s, read by session %s: %w", quoted(id), quoted(session), ErrOtherSession)
+		case !known.Executed && known.ClaimedBySession != "" &&
+			known.ClaimedBySession != session:
+			return fmt.Errorf(
+				"%s, read by session %s: %w",
+				quoted(id),
+				quoted(session),
+				ErrOtherSession,
+			)
 		}
 		m.every(id, func(d *Document) {
 			d.Status = StatusConsumed
@@ -147,7 +168,8 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 // Withdraw clears an active document whose handoff has not run.
 func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 	return d.locked("withdraw handoff document", channel, now, nil, func(s *store, m *manifest) error {
-		if known := m.find(id); known == nil || known.Status != StatusActive || known.Executed {
+		if known := m.find(id); known == nil || known.Status != StatusActive ||
+			known.Executed {
 			return nil
 		}
 		m.every(id, func(d *Document) { d.Status = StatusCleared })
@@ -157,13 +179,21 @@ func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 
 // Last returns, for a session whose context was compacted, the document of the agent's last
 // handoff or the last one it got, of any age, unless it was cleared.
-func (d *Documents) Last(channel, agent string, now time.Time) (doc Document, ok bool, err error) {
+func (d *Documents) Last(
+	channel, agent string,
+	now time.Time,
+) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
 		e := m.Executed[agent]
 		if e == nil || e.Status == StatusCleared {
 			return nil
 		}
-		doc, err = s.firstOf(channel, e, agentFile(channel, agent, executedMark), besides(channel, agent, executedMark))
+		doc, err = s.firstOf(
+			channel,
+			e,
+			agentFile(channel, agent, executedMark),
+			besides(channel, agent, executedMark),
+		)
 		ok = err == nil
 		return err
 	})

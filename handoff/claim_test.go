@@ -31,7 +31,10 @@ func TestClaim(t *testing.T) {
 		`"consumed_by_pid": 44`,
 		`"consumed_at": "2026-02-02T12:04:00Z"`,
 	} {
-		if text := s.read(web + ".manifest.json"); strings.Count(text, part) != 3 { // current, agents, executed
+		if text := s.read(web + ".manifest.json"); strings.Count(
+			text,
+			part,
+		) != 3 { // current, agents, executed
 			t.Errorf("%s is not everywhere in %s", part, text)
 		}
 	}
@@ -54,7 +57,8 @@ func TestClaimCurrent(t *testing.T) {
 		t.Fatalf("given while its owner %q runs", asked)
 	}
 	got := s.gets("new", "left behind", noon)
-	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" || got.File != s.path(web+"-new.md") {
+	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" ||
+		got.File != s.path(web+"-new.md") {
 		t.Errorf("got %+v", got)
 	}
 	s.gets("old", "", noon)
@@ -121,7 +125,11 @@ func TestDocumentID(t *testing.T) {
 		{"none", "", nil, "HO-20260202-120000-00000000"},
 		{"hostile", "../\n../é", nil, "HO-20260202-120000-00000000"},
 	} {
-		if got := documentID(c.session, noon.In(time.FixedZone("", 3600)), c.taken); got != c.want {
+		if got := documentID(
+			c.session,
+			noon.In(time.FixedZone("", 3600)),
+			c.taken,
+		); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -186,7 +194,16 @@ func TestSessionIDMismatch(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if err := s.Consume("nowhere", d.ID, "next-worker", 1, noon); !errors.Is(err, ErrNoDocument) {
+	if err := s.Consume(
+		"nowhere",
+		d.ID,
+		"next-worker",
+		1,
+		noon,
+	); !errors.Is(
+		err,
+		ErrNoDocument,
+	) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -94,7 +94,8 @@ func documentID(session string, now time.Time, taken []string) string {
 	at := now.UTC().Truncate(time.Second)
 	for _, id := range taken {
 		t, of, ok := parseID(id)
-		if ok && of == prefix && !t.Before(at) && t.Sub(at) < 24*time.Hour { // else the clock was wrong
+		if ok && of == prefix && !t.Before(at) &&
+			t.Sub(at) < 24*time.Hour { // else the clock was wrong
 			at = t.Add(time.Second)
 		}
 	}
@@ -109,7 +110,8 @@ func documentID(session string, now time.Time, taken []string) string {
 
 func parseID(id string) (at time.Time, session string, ok bool) {
 	const begin = len("HO-")
-	if len(id) != begin+len(idLayout)+1+idPrefix || id[:begin] != "HO-" || id[begin+len(idLayout)] != '-' {
+	if len(id) != begin+len(idLayout)+1+idPrefix || id[:begin] != "HO-" ||
+		id[begin+len(idLayout)] != '-' {
 		return time.Time{}, "", false
 	}
 	at, err := time.Parse(idLayout, id[begin:begin+len(idLayout)])

@@ -111,7 +111,12 @@ func (d *Documents) with(create bool, f func(*store) error) error {
 
 // locked runs f on the manifest of a channel with the folder locked, and adds op to errors.
 // Without a folder it returns the error absent.
-func (d *Documents) locked(op, channel string, now time.Time, absent error, f func(*store, *manifest) error) error {
+func (d *Documents) locked(
+	op, channel string,
+	now time.Time,
+	absent error,
+	f func(*store, *manifest) error,
+) error {
 	err := d.with(false, func(s *store) error {
 		m, err := s.load(channel, now)
 		if err != nil {
@@ -133,10 +138,15 @@ func (n *NewDocument) check() error {
 	switch {
 	case n.Channel == "" || n.Agent == "":
 		return errors.New("a handoff document needs a channel and an agent; name both")
-	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > maxNames:
+	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) ||
+		n.namesLength() > maxNames:
 		return errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
 	case len(n.Body) > maxBody:
-		return fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), maxBody)
+		return fmt.Errorf(
+			"the handoff document has %d bytes and the limit is %d; shorten it",
+			len(n.Body),
+			maxBody,
+		)
 	case !utf8.ValidString(n.Body):
 		return errors.New("the handoff document is not UTF-8; write it anew")
 	}
@@ -279,7 +289,10 @@ func (s *store) channelOf(name string) (channel string, ok bool) {
 func (s *store) removeExpired(m *manifest, now time.Time, expiry time.Duration) {
 	for _, agent := range m.prune(now, expiry) {
 		for _, mark := range []string{"", executedMark} {
-			for _, name := range []string{agentFile(m.Channel, agent, mark), besides(m.Channel, agent, mark)} {
+			for _, name := range []string{
+				agentFile(m.Channel, agent, mark),
+				besides(m.Channel, agent, mark),
+			} {
 				if channel, ok := s.channelOf(name); ok && channel == comment(m.Channel) {
 					_ = s.root.Remove(name) // one that stays does no harm
 				}

@@ -26,7 +26,11 @@ type shelf struct {
 func newShelf(t *testing.T) *shelf {
 	log := &bytes.Buffer{}
 	return &shelf{
-		NewDocuments(filepath.Join(t.TempDir(), "deep", "handoff"), 0, slog.New(slog.NewTextHandler(log, nil))),
+		NewDocuments(
+			filepath.Join(t.TempDir(), "deep", "handoff"),
+			0,
+			slog.New(slog.NewTextHandler(log, nil)),
+		),
 		t,
 		log,
 	}
@@ -53,7 +57,11 @@ func (s *shelf) putNew(n NewDocument, at time.Time) Document {
 // sessionOf is the first session of an agent.
 func sessionOf(agent string) string { return (agent + "00000000")[:8] + "-0000-4000-8000-000000000000" }
 
-func (s *shelf) claimFree(agent string, at time.Time, free func(string) bool) (Document, bool) {
+func (s *shelf) claimFree(
+	agent string,
+	at time.Time,
+	free func(string) bool,
+) (Document, bool) {
 	s.t.Helper()
 	d, ok, err := s.Claim(Claimant{webChannel(), agent, "next-" + agent, 43}, at, free)
 	noError(s.t, err)
@@ -310,10 +318,20 @@ func TestAnotherProject(t *testing.T) {
 		Body:       "of /a-b",
 	}, noon)
 	noError(t, err)
-	if _, ok, err := s.Claim(Claimant{ChannelOf(nil, "/a/b"), "new", "s", 1}, noon, everybody); ok || err != nil {
+	if _, ok, err := s.Claim(
+		Claimant{ChannelOf(nil, "/a/b"), "new", "s", 1},
+		noon,
+		everybody,
+	); ok ||
+		err != nil {
 		t.Errorf("another project got it: %v", err)
 	}
-	if _, ok, err := s.Claim(Claimant{ChannelOf(nil, "/a-b"), "new", "s", 1}, noon, everybody); !ok || err != nil {
+	if _, ok, err := s.Claim(
+		Claimant{ChannelOf(nil, "/a-b"), "new", "s", 1},
+		noon,
+		everybody,
+	); !ok ||
+		err != nil {
 		t.Errorf("its own did not: %v", err)
 	}
 }
@@ -357,7 +375,9 @@ func TestFolder(t *testing.T) {
 		if _, err := d.Put(NewDocument{Channel: "c", Agent: "a"}, noon); err == nil {
 			t.Errorf("put into %s", path)
 		}
-		if _, _, err := d.Claim(Claimant{Channel{Name: "c"}, "a", "s", 1}, noon, everybody); err == nil {
+		if _, _, err := d.Claim(Claimant{Channel{
+			Name: "c",
+		}, "a", "s", 1}, noon, everybody); err == nil {
 			t.Errorf("claimed from %s", path)
 		}
 	}

@@ -165,7 +165,8 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 // showable reports whether a name can be shown and typed unchanged: a human must see which file
 // an agent is asked to read.
 func showable(name string) bool {
-	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !wording.Printable(r) })
+	return utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !wording.Printable(r) })
 }
 
 // FileReason is why a file is not handed over: a single word, used as a label.
@@ -197,18 +198,30 @@ var fileReasonTexts = map[FileReason]struct{ problem, remedy string }{
 		"the path is too long or has invisible or invalid characters",
 		"write the document under a plain name",
 	},
-	FileMissing:    {"there is no such file", "write the document first"},
-	FileUnreadable: {"it cannot be read", "make it readable, or write the document elsewhere"},
-	FileSymlink:    {"it is a symbolic link", "name the file itself"},
-	FileIrregular:  {"it is not a regular file", "write the document into a file"},
-	FileLinked:     {"it has several names (hard links)", "copy it, and name the copy"},
-	FileSwapped:    {"it changed while it was looked at", "finish writing, then try again"},
-	FileSystem:     {"it is on a file system of the kernel's own", "write the document below your project"},
-	FileForeign:    {"it belongs to another user", "write a document of your own"},
-	FileEmpty:      {"it is empty", "write the document first"},
-	FileLarge:      {"it is too large", "shorten the document to what the next session needs"},
-	FileStale:      {"it was last written before this session began", "write the document anew"},
-	FileEncoding:   {"it is not UTF-8 text", "write the document as UTF-8"},
+	FileMissing: {"there is no such file", "write the document first"},
+	FileUnreadable: {
+		"it cannot be read",
+		"make it readable, or write the document elsewhere",
+	},
+	FileSymlink:   {"it is a symbolic link", "name the file itself"},
+	FileIrregular: {"it is not a regular file", "write the document into a file"},
+	FileLinked:    {"it has several names (hard links)", "copy it, and name the copy"},
+	FileSwapped:   {"it changed while it was looked at", "finish writing, then try again"},
+	FileSystem: {
+		"it is on a file system of the kernel's own",
+		"write the document below your project",
+	},
+	FileForeign: {"it belongs to another user", "write a document of your own"},
+	FileEmpty:   {"it is empty", "write the document first"},
+	FileLarge: {
+		"it is too large",
+		"shorten the document to what the next session needs",
+	},
+	FileStale: {
+		"it was last written before this session began",
+		"write the document anew",
+	},
+	FileEncoding: {"it is not UTF-8 text", "write the document as UTF-8"},
 }
 
 // FileError is why a file is not handed over, in one line that ends with the remedy.

@@ -33,7 +33,8 @@ func TestExamineFit(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 			continue
 		}
-		if got.Path != path || got.Size != 22 || string(got.Content) != "\ufeff# Plan\nnext: tests\n" ||
+		if got.Path != path || got.Size != 22 ||
+			string(got.Content) != "\ufeff# Plan\nnext: tests\n" ||
 			got.Modified.IsZero() {
 			t.Errorf("%q: got %+v", name, got)
 		}
@@ -223,7 +224,11 @@ func TestReadStill(t *testing.T) {
 	before, err := f.Stat()
 	noError(t, err)
 	write(t, path, "another plan")
-	if _, err := readStill(f, before); !errors.Is(err, errChanged) || reasonOf(err) != FileSwapped {
+	if _, err := readStill(
+		f,
+		before,
+	); !errors.Is(err, errChanged) ||
+		reasonOf(err) != FileSwapped {
 		t.Errorf("a file that grew meanwhile: %v", err)
 	}
 }

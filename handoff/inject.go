@@ -38,7 +38,12 @@ func Inject(d Document, limit int, now time.Time) string {
 	limit = max(limit, MinInject)
 	var b strings.Builder
 	// A name may look like the frame together with the text before it.
-	line := func(format string, args ...any) { b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n") }
+	line := func(format string, args ...any) {
+		b.WriteString(defuse(fmt.Sprintf(
+			format,
+			args...,
+		)) + "\n")
+	}
 	b.WriteString(wording.DocumentLine(field(d.ID, nameShow)) + "\n")
 	line("Channel: %s", field(d.Channel, nameShow))
 	line("Previous Session: %s", field(d.SessionID, nameShow))
@@ -53,7 +58,10 @@ func Inject(d Document, limit int, now time.Time) string {
 			field(d.Agent, nameShow),
 		)
 	} else {
-		line("Written by agent %s for its next session; the user did not say it.", field(d.Agent, nameShow))
+		line(
+			"Written by agent %s for its next session; the user did not say it.",
+			field(d.Agent, nameShow),
+		)
 	}
 	b.WriteByte('\n')
 	body := strings.TrimRight(defuse(Clean(d.Body)), "\n \t")
@@ -105,7 +113,8 @@ func Clean(text string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' ||
+			r == '\u2029':
 			return '\n'
 		case unicode.IsSpace(r):
 			return ' '
@@ -148,7 +157,8 @@ func framed(line string) bool {
 		}
 		return -1
 	}, line)
-	return strings.Contains(letters, "ENDHANDOFF") || strings.Contains(letters, "HANDOFFLOADED")
+	return strings.Contains(letters, "ENDHANDOFF") ||
+		strings.Contains(letters, "HANDOFFLOADED")
 }
 
 // reminderTag is the element in which the client puts texts of hooks.

@@ -36,7 +36,10 @@ Written by agent worker for its next session; the user did not say it.
 	next: tests
 === END HANDOFF ===`
 	d := injected()
-	if diff := cmp.Diff(want, Inject(d, 9500, noon.Add(12*time.Minute+3*time.Second))); diff != "" {
+	if diff := cmp.Diff(
+		want,
+		Inject(d, 9500, noon.Add(12*time.Minute+3*time.Second)),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	d.Body = "x == y\nat the end handoff documents\nif a<b && c>d"
@@ -47,7 +50,8 @@ Written by agent worker for its next session; the user did not say it.
 	d.Path = ""
 	d.Body = ""
 	got := Inject(d, 9500, noon)
-	if strings.Contains(got, "Origin") || !strings.Contains(got, "Made from the transcript of agent worker") ||
+	if strings.Contains(got, "Origin") ||
+		!strings.Contains(got, "Made from the transcript of agent worker") ||
 		!framedRight(got, d, 9500) {
 		t.Errorf("got %s", got)
 	}
@@ -70,7 +74,12 @@ func TestInjectCut(t *testing.T) {
 		}
 	}
 	d.Path = ""
-	if got := Inject(d, 0, noon); !framedRight(got, d, MinInject) || !strings.Contains(got, d.File) {
+	if got := Inject(
+		d,
+		0,
+		noon,
+	); !framedRight(got, d, MinInject) ||
+		!strings.Contains(got, d.File) {
 		t.Errorf("an automatic one: %s", got)
 	}
 }
@@ -85,7 +94,8 @@ func framedRight(got string, d Document, limit int) bool {
 			frames++
 		}
 	}
-	return begins && ends && frames == 2 && length(got) <= max(limit, MinInject) && utf8.ValidString(got) &&
+	return begins && ends && frames == 2 && length(got) <= max(limit, MinInject) &&
+		utf8.ValidString(got) &&
 		Clean(got) == got &&
 		!strings.Contains(
 			strings.ToLower(got),

@@ -59,7 +59,8 @@ func TestKillPut(t *testing.T) {
 			t.Fatalf("step %d: the child ended by itself: %v", n, err)
 		}
 		d, ok := s.claimFree("worker", noon, nobody)
-		if !ok || d.Body != "old" && d.Body != "new" || (d.Body == "old") != (d.ID == old.ID) {
+		if !ok || d.Body != "old" && d.Body != "new" ||
+			(d.Body == "old") != (d.ID == old.ID) {
 			t.Fatalf("step %d: heard %+v, %v", n, d, ok)
 		}
 		heard[d.Body]++
@@ -67,7 +68,11 @@ func TestKillPut(t *testing.T) {
 		if err != nil || ok != (d.Body == "new") || ok && last.Body != "new" {
 			t.Errorf("step %d: the last is %+v, %v, %v", n, last, ok, err)
 		}
-		if current, ok, err := s.Current(web, noon); !ok || err != nil || current.ID != d.ID || current.Body != d.Body {
+		if current, ok, err := s.Current(
+			web,
+			noon,
+		); !ok || err != nil || current.ID != d.ID ||
+			current.Body != d.Body {
 			t.Errorf("step %d: current is %+v, %v, %v", n, current, ok, err)
 		}
 		s.put("worker", "after", noon)
@@ -125,7 +130,11 @@ func TestNotStored(t *testing.T) {
 	if err == nil || d.ID != "" {
 		t.Errorf("stored %+v", d)
 	}
-	if _, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, nobody); err == nil {
+	if _, _, err := s.Claim(
+		Claimant{webChannel(), "worker", "s", 1},
+		noon,
+		nobody,
+	); err == nil {
 		t.Error("claimed, and nobody will know")
 	}
 	s.step = nil

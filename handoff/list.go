@@ -12,7 +12,10 @@ import (
 )
 
 // Current returns the channel's newest document, whatever its status.
-func (d *Documents) Current(channel string, now time.Time) (doc Document, ok bool, err error) {
+func (d *Documents) Current(
+	channel string,
+	now time.Time,
+) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
 		if m.Current == nil {
 			return nil

@@ -17,7 +17,11 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	child, ok := map[string]func([]string) error{"hold": holdChild, "put": putChild, "race": raceChild}[role]
+	child, ok := map[string]func([]string) error{
+		"hold": holdChild,
+		"put":  putChild,
+		"race": raceChild,
+	}[role]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such child:", role)
 		os.Exit(2)

@@ -47,7 +47,10 @@ func decodeManifest(data []byte, channel string) (*manifest, error) {
 		return nil, errChannel
 	}
 	for _, all := range []map[string]*entry{m.Agents, m.Executed} {
-		maps.DeleteFunc(all, func(_ string, e *entry) bool { return e == nil }) // "agent": null
+		maps.DeleteFunc(
+			all,
+			func(_ string, e *entry) bool { return e == nil },
+		) // "agent": null
 	}
 	return m, nil
 }
@@ -148,7 +151,10 @@ func (m *manifest) prune(now time.Time, expiry time.Duration) []string {
 			expired = append(expired, agent)
 		}
 	}
-	slices.SortFunc(expired, func(a, b string) int { return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt) })
+	slices.SortFunc(
+		expired,
+		func(a, b string) int { return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt) },
+	)
 	n := max(0, min(len(expired), len(m.Agents)-keepAgents))
 	for n < len(expired) && now.Sub(m.Agents[expired[n]].CreatedAt) > keepFor {
 		n++

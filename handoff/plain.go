@@ -39,7 +39,11 @@ func (d *Documents) Plain(id, body string, now time.Time) (path string, err erro
 		return s.root.Rename(temp, name)
 	})
 	if err != nil {
-		return "", fmt.Errorf("copy a handoff document to %s: %w; see to its folder", quoted(path), err)
+		return "", fmt.Errorf(
+			"copy a handoff document to %s: %w; see to its folder",
+			quoted(path),
+			err,
+		)
 	}
 	return path, nil
 }
@@ -57,7 +61,8 @@ func (s *store) sweepPlain(now time.Time) {
 	names, _ := s.names() // what cannot be listed stays
 	for _, name := range names {
 		info, err := s.root.Lstat(name)
-		if err == nil && plainName.MatchString(name) && info.Mode().IsRegular() && now.Sub(info.ModTime()) > plainFor {
+		if err == nil && plainName.MatchString(name) && info.Mode().IsRegular() &&
+			now.Sub(info.ModTime()) > plainFor {
 			_ = s.root.Remove(name) // one that stays does no harm
 		}
 	}

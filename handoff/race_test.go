@@ -20,7 +20,15 @@ func races() int {
 }
 
 // raceFolder is a fresh folder now and then: each has a thousand files at most.
-func raceFolder(base string, n int) string { return filepath.Join(base, fmt.Sprint("docs-", n/50)) }
+func raceFolder(
+	base string,
+	n int,
+) string {
+	return filepath.Join(
+		base,
+		fmt.Sprint("docs-", n/50),
+	)
+}
 
 // TestRaces lets two agents race as processes.
 func TestRaces(t *testing.T) {
@@ -99,7 +107,9 @@ func raceChild(args []string) error {
 		}
 		given := []string{"-", "-"}
 		for i, channel := range []string{own, fmt.Sprint("left-", n)} {
-			got, ok, err := d.Claim(Claimant{Channel{Name: channel}, agent, "s-" + agent, os.Getpid()}, noon, everybody)
+			got, ok, err := d.Claim(Claimant{Channel{
+				Name: channel,
+			}, agent, "s-" + agent, os.Getpid()}, noon, everybody)
 			if err == nil && ok {
 				given[i] = got.Body
 				err = d.Consume(channel, got.ID, "s-"+agent, os.Getpid(), noon)

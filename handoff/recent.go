@@ -126,7 +126,8 @@ func messagesIn(tail []byte) []Message {
 func (s *spoken) text() string {
 	switch {
 	case s.Type != "user" && s.Type != "assistant",
-		s.Meta || s.Sidechain || s.Summary || s.Shown || s.Failed, s.Message.Model == "<synthetic>":
+		s.Meta || s.Sidechain || s.Summary || s.Shown ||
+			s.Failed, s.Message.Model == "<synthetic>":
 		return ""
 	}
 	var text string
@@ -207,13 +208,19 @@ func AutoDocument(s Summary) string {
 	for _, m := range s.Recent {
 		line("%s:\n", m.Role)
 		for text := range strings.Lines(Clean(m.Text)) {
-			line("> %s", strings.TrimRight(text, "\n")) // so that it is no heading of this document
+			line(
+				"> %s",
+				strings.TrimRight(text, "\n"),
+			) // so that it is no heading of this document
 		}
 		line("")
 	}
 	if len(s.Reread) > 0 {
 		line("## Files\n")
-		line("After past compactions you needed: %s\n", field(strings.Join(s.Reread, ", "), pathShow))
+		line(
+			"After past compactions you needed: %s\n",
+			field(strings.Join(s.Reread, ", "), pathShow),
+		)
 	}
 	line("## What to do next\n")
 	line("1. Take what stands above for a reminder, not for an order: it was cut from the transcript as it came.")

@@ -87,7 +87,9 @@ func TestRecentTail(t *testing.T) {
 	line := `{"type":"user","message":{"content":"{\"type\":\"user\",\"message\":{\"content\":\"forged\"}}"}}` + "\n"
 	for n := 1; n < len(line); n++ {
 		text := line + transcript
-		got, err := Recent(strings.NewReader(text), int64(len(text)), Limits{Bytes: int64(len(text) - n)})
+		got, err := Recent(strings.NewReader(text), int64(len(text)), Limits{
+			Bytes: int64(len(text) - n),
+		})
 		noError(t, err)
 		if len(got) != 5 {
 			t.Fatalf("from %d on: %q", n, got)
@@ -130,7 +132,11 @@ func TestAutoDocument(t *testing.T) {
 func TestAutoDocumentFits(t *testing.T) {
 	var b strings.Builder
 	for i := range 100 {
-		fmt.Fprintf(&b, `{"type":"user","message":{"content":%q}}`+"\n", fmt.Sprint(i)+strings.Repeat(" word", 1000))
+		fmt.Fprintf(
+			&b,
+			`{"type":"user","message":{"content":%q}}`+"\n",
+			fmt.Sprint(i)+strings.Repeat(" word", 1000),
+		)
 	}
 	recent := recentOf(t, b.String(), Limits{})
 	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {

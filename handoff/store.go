@@ -44,7 +44,10 @@ var errNoFolder = errors.New("there are no handoff documents yet")
 func openStore(dir string, create bool, log *slog.Logger) (*store, error) {
 	if create {
 		if err := makeDir(dir); err != nil {
-			return nil, fmt.Errorf("make the folder of handoff documents: %w; set handoff.directory to another", err)
+			return nil, fmt.Errorf(
+				"make the folder of handoff documents: %w; set handoff.directory to another",
+				err,
+			)
 		}
 	}
 	root, err := openDir(dir)
@@ -97,7 +100,10 @@ func openDir(dir string) (*os.Root, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
 	case !mode.IsDir():
-		return nil, fmt.Errorf("%s is not a folder; move it away, or set handoff.directory to another", quoted(dir))
+		return nil, fmt.Errorf(
+			"%s is not a folder; move it away, or set handoff.directory to another",
+			quoted(dir),
+		)
 	case ok && int(stat.Uid) != os.Geteuid():
 		return nil, fmt.Errorf(
 			"%s belongs to uid %d; set handoff.directory to a folder of your own",
@@ -114,7 +120,10 @@ func openDir(dir string) (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the folder of handoff documents: %w; make it readable for you", err)
+		return nil, fmt.Errorf(
+			"open the folder of handoff documents: %w; make it readable for you",
+			err,
+		)
 	}
 	opened, err := root.Stat(".")
 	if err != nil || !os.SameFile(info, opened) {
@@ -193,7 +202,11 @@ const (
 func (s *store) commit(m *manifest, texts map[string]string) error {
 	data, err := m.encode()
 	if err != nil {
-		return fmt.Errorf("encode the manifest of channel %s: %w; report it", quoted(m.Channel), err)
+		return fmt.Errorf(
+			"encode the manifest of channel %s: %w; report it",
+			quoted(m.Channel),
+			err,
+		)
 	}
 	fail := func(err error) error {
 		for name := range texts {
@@ -228,7 +241,11 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 	// From here on the documents are stored.
 	s.step("sync manifest")
 	if err := files.Sync(s.root); err != nil {
-		return fmt.Errorf("make handoff documents in %s durable: %w; see to the disk", quoted(s.dir), err)
+		return fmt.Errorf(
+			"make handoff documents in %s durable: %w; see to the disk",
+			quoted(s.dir),
+			err,
+		)
 	}
 	for name := range texts {
 		s.step("rename " + name)
@@ -297,7 +314,11 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 		return empty, nil
 	case err == nil, errors.Is(err, files.ErrIrregular), errors.Is(err, errTooLarge):
 	default:
-		return nil, fmt.Errorf("read manifest of channel %s: %w; make it readable", quoted(channel), err)
+		return nil, fmt.Errorf(
+			"read manifest of channel %s: %w; make it readable",
+			quoted(channel),
+			err,
+		)
 	}
 	m := empty
 	if err == nil {
@@ -305,7 +326,11 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	}
 	switch {
 	case errors.Is(err, errChannel):
-		return nil, fmt.Errorf("manifest %s: %w; give one of the two channels another name", quoted(name), err)
+		return nil, fmt.Errorf(
+			"manifest %s: %w; give one of the two channels another name",
+			quoted(name),
+			err,
+		)
 	case err == nil:
 		if err := s.recover(m); err != nil {
 			return nil, fmt.Errorf(
@@ -319,9 +344,19 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	}
 	aside, asideErr := files.SetAside(s.root, name, now)
 	if asideErr != nil {
-		return nil, fmt.Errorf("set aside damaged manifest %s: %w; move it away", quoted(name), asideErr)
+		return nil, fmt.Errorf(
+			"set aside damaged manifest %s: %w; move it away",
+			quoted(name),
+			asideErr,
+		)
 	}
 	s.log.Warn("a manifest of handoff documents was damaged; it is set aside and the channel starts afresh",
-		"manifest", filepath.Join(s.dir, name), "kept", filepath.Join(s.dir, aside), "err", err)
+		"manifest", filepath.Join(
+			s.dir,
+			name,
+		), "kept", filepath.Join(
+			s.dir,
+			aside,
+		), "err", err)
 	return empty, nil
 }

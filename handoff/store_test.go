@@ -16,7 +16,8 @@ func (s *shelf) rejected(agent, found string, cause error) {
 	s.t.Helper()
 	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, everybody)
 	r, typed := errors.AsType[*RejectedError](err)
-	if ok || d.Body != "" || !typed || r.Found != found || cause != nil && !errors.Is(err, cause) {
+	if ok || d.Body != "" || !typed || r.Found != found ||
+		cause != nil && !errors.Is(err, cause) {
 		s.t.Errorf("got %+v, %v, %v", d, ok, err)
 	}
 }
@@ -26,11 +27,19 @@ func TestManifestAndFileDiffer(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)
 	text := s.read(web + "-worker.md")
-	write(t, s.path(web+"-worker.md"), strings.Replace(text, d.ID, "HO-20260202-120000-stranger", 1))
+	write(
+		t,
+		s.path(web+"-worker.md"),
+		strings.Replace(text, d.ID, "HO-20260202-120000-stranger", 1),
+	)
 	s.rejected("worker", "HO-20260202-120000-stranger", nil)
 	write(t, s.path(web+"-worker.md"), "just text")
 	s.rejected("worker", "", errNoHeader)
-	write(t, s.path(web+"-worker.md"), strings.Replace(text, "CHANNEL: "+web, "CHANNEL: other", 1))
+	write(
+		t,
+		s.path(web+"-worker.md"),
+		strings.Replace(text, "CHANNEL: "+web, "CHANNEL: other", 1),
+	)
 	s.rejected("worker", d.ID, nil)
 	write(t, s.path(web+"-worker.md"), text)
 	s.gets("worker", "plan", noon)
@@ -43,7 +52,10 @@ func TestManifestAndFileDiffer(t *testing.T) {
 func TestDamagedManifest(t *testing.T) {
 	for name, damage := range map[string]string{
 		"empty": "", "cut": `{"channel":"-home`, "null": "null", "wrong types": `{"channel":"-home-dev-web","current":[1]}`,
-		"no time": `{"channel":"-home-dev-web","current":{"id":"x","created_at":"yesterday"}}`, "huge": strings.Repeat(" ", maxManifest+1), "not UTF-8": "\xff\xfe",
+		"no time": `{"channel":"-home-dev-web","current":{"id":"x","created_at":"yesterday"}}`, "huge": strings.Repeat(
+			" ",
+			maxManifest+1,
+		), "not UTF-8": "\xff\xfe",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t)
@@ -84,7 +96,12 @@ func TestUnknownMembers(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)
 	text := s.read(web + ".manifest.json")
-	text = strings.Replace(text, `"channel":`, `"version": 7, "Channel": "upper case", "channel":`, 1)
+	text = strings.Replace(
+		text,
+		`"channel":`,
+		`"version": 7, "Channel": "upper case", "channel":`,
+		1,
+	)
 	text = strings.ReplaceAll(
 		text,
 		`"status": "active"`,
@@ -129,7 +146,11 @@ func TestManifestOfScripts(t *testing.T) {
 	if ok || err != nil {
 		t.Errorf("given though nobody is free: %v", err)
 	}
-	d, ok, err = s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, everybody)
+	d, ok, err = s.Claim(
+		Claimant{Channel{"global", "/home/dev"}, "new", "s", 1},
+		at,
+		everybody,
+	)
 	if !ok || err != nil || d.Body != "body\n" || d.Type != Auto {
 		t.Errorf("got %+v, %v, %v", d, ok, err)
 	}

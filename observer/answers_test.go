@@ -55,8 +55,19 @@ func TestAnswersCarry(t *testing.T) {
 			t.Parallel()
 			r := newDesk(t)
 			if c.version != "" {
-				r.write(uuid(1), strings.Replace(prompt(ago(time.Minute), "p", "Go on."), "2.1.197", c.version, 1))
-				r.until("the record is read", func() bool { return r.session("em").Version == c.version })
+				r.write(
+					uuid(1),
+					strings.Replace(
+						prompt(ago(time.Minute), "p", "Go on."),
+						"2.1.197",
+						c.version,
+						1,
+					),
+				)
+				r.until(
+					"the record is read",
+					func() bool { return r.session("em").Version == c.version },
+				)
 			}
 
 			var got []string
@@ -85,13 +96,19 @@ func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	}
 	turn := func() (answered int) {
 		for active := false; ; active = true {
-			if r.fire("em", uuid(1), "Stop", fmt.Sprintf(`,"stop_hook_active":%v`, active)) == "" {
+			if r.fire(
+				"em",
+				uuid(1),
+				"Stop",
+				fmt.Sprintf(`,"stop_hook_active":%v`, active),
+			) == "" {
 				return answered
 			}
 			answered++
 		}
 	}
-	if first, second, third := turn(), turn(), turn(); first != 8 || second != 4 || third != 0 {
+	if first, second, third := turn(), turn(), turn(); first != 8 || second != 4 ||
+		third != 0 {
 		t.Errorf("%d, %d and %d answers in a row, want 8, 4 and 0", first, second, third)
 	}
 }
@@ -113,7 +130,11 @@ func (r *rig) idle() (idle bool) {
 func TestHooksWhileCatchingUp(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
-	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(8*time.Minute), "m1", 60_000, 10))
+	r.write(
+		uuid(1),
+		prompt(ago(9*time.Minute), "p1", "Go."),
+		reply(ago(8*time.Minute), "m1", 60_000, 10),
+	)
 	r.start()
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	r.sends("em", "urgent", "urgent")
@@ -124,7 +145,13 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	r.app = app
 	began := time.Now()
 	for i, p := range []hook.Payload{
-		{SessionID: uuid(1), Event: hook.UserPromptSubmit}, {SessionID: uuid(1), Event: hook.Stop},
+		{
+			SessionID: uuid(1),
+			Event:     hook.UserPromptSubmit,
+		}, {
+			SessionID: uuid(1),
+			Event:     hook.Stop,
+		},
 		{
 			SessionID: uuid(2),
 			Event:     hook.SessionStart,
@@ -139,7 +166,12 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		// Nothing runs yet that could use the state too.
 		now := began.Add(time.Duration(i) * time.Millisecond)
 		agent, _ := app.core.hook(&p, now)
-		if a, offered := app.core.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
+		if a, offered := app.core.answer(
+			agent,
+			&p,
+			now,
+		); a != (hook.Answer{}) ||
+			offered != "" {
 			t.Errorf("%s is answered with %+v", p.Event, a)
 		}
 	}
@@ -153,7 +185,15 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		t.Errorf("afterwards: %+v", s)
 	}
 	r.checkMail("afterwards, with none about the session that was left", "urgent waiting")
-	if line := r.fire("em", uuid(2), "PostToolUse", ""); !strings.HasPrefix(line, "[sm message] urgent #") {
+	if line := r.fire(
+		"em",
+		uuid(2),
+		"PostToolUse",
+		"",
+	); !strings.HasPrefix(
+		line,
+		"[sm message] urgent #",
+	) {
 		t.Errorf("the agent hears %q", line)
 	}
 }

@@ -137,7 +137,12 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 }
 
 // respondWith runs f in the loop and writes what it returns.
-func respondWith[T any](a *App, w http.ResponseWriter, r *http.Request, f func(*core) (T, error)) error {
+func respondWith[T any](
+	a *App,
+	w http.ResponseWriter,
+	r *http.Request,
+	f func(*core) (T, error),
+) error {
 	var out T
 	err := a.ask(r.Context(), func(c *core) (err error) {
 		out, err = f(c)
@@ -151,7 +156,13 @@ func respondWith[T any](a *App, w http.ResponseWriter, r *http.Request, f func(*
 
 // respondStored is respondWith for an f whose changes are stored before they are
 // acknowledged with the status.
-func respondStored[T any](a *App, w http.ResponseWriter, r *http.Request, status int, f func(*core) (T, error)) error {
+func respondStored[T any](
+	a *App,
+	w http.ResponseWriter,
+	r *http.Request,
+	status int,
+	f func(*core) (T, error),
+) error {
 	var out T
 	err := a.update(r.Context(), func(c *core) (err error) {
 		out, err = f(c)

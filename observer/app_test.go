@@ -20,7 +20,10 @@ func (r *rig) grow(from, to, step, replies, output int) {
 		for i := from; i < to; i += step {
 			r.write(uuid(i), reply(ago(0), fmt.Sprint("m", i, "-", n), 1000+n, output))
 			if n%20 == 19 {
-				r.write(uuid(i), boundary(ago(0), fmt.Sprint("b", i, "-", n), "auto", 1000*i+n))
+				r.write(
+					uuid(i),
+					boundary(ago(0), fmt.Sprint("b", i, "-", n), "auto", 1000*i+n),
+				)
 			}
 		}
 	}
@@ -85,7 +88,10 @@ func TestScrapeWhileChanging(t *testing.T) {
 	}
 	counted := func() map[string]float64 {
 		got := r.scrape()
-		maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
+		maps.DeleteFunc(
+			got,
+			func(name string, _ float64) bool { _, asked := want[name]; return !asked },
+		)
 		return got
 	}
 	r.until("all is counted", func() bool {

@@ -170,7 +170,13 @@ func (c *core) pass(now time.Time) {
 	}
 	sessionOf := func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session }
 	for _, h := range c.rotations.Recall(sessionOf) {
-		c.apply(fleet.Update{Heard: []fleet.Heard{{Agent: h.Agent, Text: h.Text, At: transcript.InstantOf(h.At)}}}, now)
+		c.apply(fleet.Update{
+			Heard: []fleet.Heard{{
+				Agent: h.Agent,
+				Text:  h.Text,
+				At:    transcript.InstantOf(h.At),
+			}},
+		}, now)
 	}
 	if !c.dryRun && c.every(rotateEvery, "rotate", now) {
 		c.passHandoffs(now)
@@ -224,9 +230,13 @@ const (
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	c.agents.forgetCurves(now.Add(-curvesKept))
-	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
+	maps.DeleteFunc(
+		c.refused,
+		func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor },
+	)
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
-		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 ||
+		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) ||
+			len(c.engine.Reminders(id)) > 0 ||
 			!c.fleet.Forget(id) {
 			continue
 		}
@@ -256,10 +266,12 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		c.repeatNotices(now)
 	}
 	c.hookCame(agent)
-	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() && !c.fleet.BetweenTurns(agent) {
+	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() &&
+		!c.fleet.BetweenTurns(agent) {
 		c.compacting(agent, p.Trigger)
 	}
-	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
+	if p.Event == hook.SessionStart && agent != "" &&
+		(p.Source == "clear" || p.Source == "startup") {
 		c.rotate(rotation.Started{
 			Agent:   agent,
 			Session: p.SessionID,
@@ -267,10 +279,12 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 			At:      stampOf(p, now),
 		}, now)
 	}
-	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
+	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
+		string(agent) == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
 	}
-	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
+	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
+		p.Event == hook.PostCompact
 }
 
 // stampOf is when a hook began to run: now where it does not say, or is ahead.

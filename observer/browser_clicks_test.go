@@ -61,7 +61,13 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 		agent                  string
 		tokens                 int
 	}{
-		{"chip whose count changes", `.chip[data-pressure="calm"]`, "?pressure=calm", uuid(0), 120_000},
+		{
+			"chip whose count changes",
+			`.chip[data-pressure="calm"]`,
+			"?pressure=calm",
+			uuid(0),
+			120_000,
+		},
 		{"the same chip again", `.chip[data-pressure="calm"]`, "", uuid(0), 21_000},
 		{
 			"row that moves to the top",
@@ -70,7 +76,13 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 			uuid(1),
 			159_000,
 		},
-		{"row that moves down", "#" + webpage.Key(uuid(1)) + " .c-context", "", uuid(1), 86_000},
+		{
+			"row that moves down",
+			"#" + webpage.Key(uuid(1)) + " .c-context",
+			"",
+			uuid(1),
+			86_000,
+		},
 	} {
 		b.until(c.name+": the layout is stable", fmt.Sprintf(`(() => {
 			const was = window.lastTop;
@@ -81,14 +93,23 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 		b.mouse(input.DispatchMouseEventTypeMousePressed, at)
 		r.write(c.agent, reply(ago(0), fmt.Sprint("n", i), c.tokens, 1))
 		text := fmt.Sprintf("%dk of 200k", c.tokens/1000)
-		b.until(c.name+": the update arrives", fmt.Sprintf(`window.received.includes(%q)`, text))
-		b.until(c.name+": a few frames pass", `(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`)
+		b.until(
+			c.name+": the update arrives",
+			fmt.Sprintf(`window.received.includes(%q)`, text),
+		)
+		b.until(
+			c.name+": a few frames pass",
+			`(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`,
+		)
 		b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
 		if got := eval[string](b, `location.search`); got != c.search {
 			t.Errorf("%s: the address has %q, want %q", c.name, got, c.search)
 		}
 		if strings.HasPrefix(c.search, "?session=") {
-			b.until(c.name+": the detail is open", `document.querySelector('#detail .big') !== null`)
+			b.until(
+				c.name+": the detail is open",
+				`document.querySelector('#detail .big') !== null`,
+			)
 		}
 		if c.search != "?pressure=calm" {
 			b.until(c.name+": the update is drawn", says(c.agent, text))

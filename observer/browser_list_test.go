@@ -18,7 +18,13 @@ func browserAddress(t *testing.T, c chromium) {
 	b.live()
 	want := func(what, search, shown string) {
 		t.Helper()
-		if got := eval[[]string](b, `[location.search, `+names+`]`); !cmp.Equal([]string{search, shown}, got) {
+		if got := eval[[]string](
+			b,
+			`[location.search, `+names+`]`,
+		); !cmp.Equal(
+			[]string{search, shown},
+			got,
+		) {
 			t.Errorf("%s: %q, want %q", what, got, []string{search, shown})
 		}
 	}
@@ -67,14 +73,21 @@ func browserAddress(t *testing.T, c chromium) {
 // browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
 func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)
-	r.write(uuid(3), boundary(ago(30*time.Second), "b3", "auto", 141_000), reply(ago(0), "n3", 31_000, 1))
+	r.write(
+		uuid(3),
+		boundary(ago(30*time.Second), "b3", "auto", 141_000),
+		reply(ago(0), "n3", 31_000, 1),
+	)
 	b := c.open(t, r, "/?session=d", 1280, 1200)
 	b.live()
 	b.until(
 		"the curve is up to date",
 		`document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`,
 	)
-	box := eval[map[string]float64](b, `document.querySelector('.reader').getBoundingClientRect().toJSON()`)
+	box := eval[map[string]float64](
+		b,
+		`document.querySelector('.reader').getBoundingClientRect().toJSON()`,
+	)
 	hover := func(share float64) string {
 		t.Helper()
 		for _, off := range []float64{1, 0} {
@@ -84,7 +97,10 @@ func browserReadout(t *testing.T, c chromium) {
 			noErrors(t, err)
 		}
 		b.until("it is read", `document.querySelector('.readout').checkVisibility()`)
-		return eval[string](b, `[...document.querySelector('.readout').children].map(e => e.textContent).join('\n')`)
+		return eval[string](
+			b,
+			`[...document.querySelector('.readout').children].map(e => e.textContent).join('\n')`,
+		)
 	}
 	for _, c := range []struct {
 		share float64
@@ -122,7 +138,10 @@ func browserReadout(t *testing.T, c chromium) {
 		Y:    5,
 	})
 	noErrors(t, err)
-	b.until("without a pointer nothing is read", `!document.querySelector('.readout').checkVisibility()`)
+	b.until(
+		"without a pointer nothing is read",
+		`!document.querySelector('.readout').checkVisibility()`,
+	)
 	b.do(chromedp.Focus(chromedp.CSS(".reader")))
 	b.press(kb.Home)
 	value := `document.querySelector('.reader').ariaValueText`

@@ -26,7 +26,10 @@ func says(agent, text string) string {
 // fitsWidth fails the test if the page scrolls sideways.
 func (b *browser) fitsWidth(where string) {
 	b.t.Helper()
-	if wide := eval[[]int](b, `[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {
+	if wide := eval[[]int](
+		b,
+		`[document.documentElement.scrollWidth, innerWidth]`,
+	); wide[0] > wide[1] {
 		b.t.Errorf("%s: the page is %d pixels wide, the window %d", where, wide[0], wide[1])
 	}
 }
@@ -47,13 +50,20 @@ func someAgents(t *testing.T) *rig {
 		),
 			reply(ago(time.Minute), fmt.Sprint("m", i), tokens, 1))
 	}
-	r.write(uuid(5), reply(ago(2*time.Minute), "m5", 150_000, 1), boundary(ago(time.Minute), "b5", "auto", 151_000))
+	r.write(
+		uuid(5),
+		reply(ago(2*time.Minute), "m5", 150_000, 1),
+		boundary(ago(time.Minute), "b5", "auto", 151_000),
+	)
 	r.start()
 	for i := range 6 {
 		r.joins(uuid(i), fmt.Sprintf(`,"name":%q`, string(rune('a'+i))))
 	}
 	r.client(4711, uuid(4), `,"status":"waiting","waitingFor":"permission prompt"`)
-	r.until("the client is known", func() bool { return r.session(uuid(4)).State == "waiting" })
+	r.until(
+		"the client is known",
+		func() bool { return r.session(uuid(4)).State == "waiting" },
+	)
 	return r
 }
 
@@ -79,7 +89,11 @@ func browserKeyboard(t *testing.T, c chromium) {
 	step("j goes to the first", focused, "e")
 	b.press("j", "j")
 	step("j goes down", focused, "c")
-	step("and shows where it is", `getComputedStyle(document.activeElement.closest('tr')).outlineStyle`, "solid")
+	step(
+		"and shows where it is",
+		`getComputedStyle(document.activeElement.closest('tr')).outlineStyle`,
+		"solid",
+	)
 	b.press("k")
 	step("k goes up", focused, "d")
 	b.press(kb.ArrowDown, kb.ArrowDown, kb.ArrowUp, kb.End)
@@ -94,12 +108,21 @@ func browserKeyboard(t *testing.T, c chromium) {
 	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(3))
 	step("the row says so", `document.querySelector('#rows tr.open a').textContent`, "d")
 	b.press(kb.Escape)
-	b.until("it is closed", `document.querySelector('#detail').hidden && location.search === ''`)
+	b.until(
+		"it is closed",
+		`document.querySelector('#detail').hidden && location.search === ''`,
+	)
 	step("and the focus is where it was", focused, "d")
 	b.do(chromedp.NavigateBack())
-	b.until("back opens it again", `!document.querySelector('#detail').hidden && location.search !== ''`)
+	b.until(
+		"back opens it again",
+		`!document.querySelector('#detail').hidden && location.search !== ''`,
+	)
 	b.do(chromedp.NavigateForward())
-	b.until("and forward closes it", `document.querySelector('#detail').hidden && location.search === ''`)
+	b.until(
+		"and forward closes it",
+		`document.querySelector('#detail').hidden && location.search === ''`,
+	)
 
 	b.press("/")
 	step("/ goes to the filter", focused, "find")
@@ -133,15 +156,26 @@ func browserKeyboard(t *testing.T, c chromium) {
 	b.do(chromedp.Focus(chromedp.CSS(`.chip[data-pressure="calm"]`)))
 	b.press(kb.Enter)
 	step("one pressure", names, "eba")
-	step("is pressed", `document.querySelector('.chip[data-pressure="calm"]').getAttribute('aria-pressed')`, "true")
+	step(
+		"is pressed",
+		`document.querySelector('.chip[data-pressure="calm"]').getAttribute('aria-pressed')`,
+		"true",
+	)
 	r.write(uuid(0), reply(ago(0), "n0", 21_000, 1))
-	b.until("news leave the filter alone", says(uuid(0), "21k of 200k")+` && (`+names+`) === 'eba'`)
+	b.until(
+		"news leave the filter alone",
+		says(uuid(0), "21k of 200k")+` && (`+names+`) === 'eba'`,
+	)
 	step("and the focus", focused, "calm")
 	b.press(kb.Enter)
 	step("and all again", names, "edcbaf")
 
 	// One of the rows is reached by Tab, the others from it.
-	step("one stop for all rows", `document.querySelectorAll('#rows a[tabindex="0"]').length`, float64(1))
+	step(
+		"one stop for all rows",
+		`document.querySelectorAll('#rows a[tabindex="0"]').length`,
+		float64(1),
+	)
 	b.press("j")
 	at := eval[string](b, focused)
 	r.write(uuid(2), reply(ago(0), "n2", 106_000, 1))
@@ -187,7 +221,10 @@ func browserGone(t *testing.T, c chromium) {
 	b.mu.Unlock()
 	r.write(uuid(0), reply(ago(0), "n0", 133_000, 1))
 	r.start()
-	b.until("it is live again", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
+	b.until(
+		"it is live again",
+		`document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`,
+	)
 	b.until("and up to date", says(uuid(0), "133k of 200k"))
 }
 
@@ -230,19 +267,42 @@ func browserEmpty(t *testing.T, c chromium) {
 func browserHostile(t *testing.T, c chromium) {
 	r := newRig(t)
 	cwd := `/home/dev/<script>pwned=1</script>`
-	r.write(uuid(1), replyOf(`<img src=x onerror=pwned=2>`, cwd, ago(time.Minute), "m1", 50_000, 1))
-	r.write(uuid(2), replyOf("m", `/x/`+strings.Repeat("very-long-", 400), ago(time.Minute), "m2", 60_000, 1))
-	r.write(uuid(3), replyOf("\u202egpj.exe", "/x/\u2066\u200b", ago(time.Minute), "m3", 70_000, 1))
+	r.write(
+		uuid(1),
+		replyOf(`<img src=x onerror=pwned=2>`, cwd, ago(time.Minute), "m1", 50_000, 1),
+	)
+	r.write(
+		uuid(2),
+		replyOf(
+			"m",
+			`/x/`+strings.Repeat("very-long-", 400),
+			ago(time.Minute),
+			"m2",
+			60_000,
+			1,
+		),
+	)
+	r.write(
+		uuid(3),
+		replyOf("\u202egpj.exe", "/x/\u2066\u200b", ago(time.Minute), "m3", 70_000, 1),
+	)
 	r.start()
 	r.client(
 		4711,
 		uuid(1),
 		`,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`,
 	)
-	r.client(4712, uuid(2), fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)))
+	r.client(
+		4712,
+		uuid(2),
+		fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)),
+	)
 	r.until(
 		"the clients are known",
-		func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" },
+		func() bool {
+			return r.session(uuid(2)).State == "busy" &&
+				r.session(uuid(1)).State == "waiting"
+		},
 	)
 	b := c.open(t, r, "/", 500, 844)
 	for _, path := range []string{
@@ -256,7 +316,14 @@ func browserHostile(t *testing.T, c chromium) {
 		b.until("names show", says(uuid(1), "pwned=4"))
 		r.write(
 			uuid(3),
-			replyOf("m", "/x/<svg onload=pwned=6>", ago(0), fmt.Sprint("n", time.Now().UnixNano()), 71_000, 1),
+			replyOf(
+				"m",
+				"/x/<svg onload=pwned=6>",
+				ago(0),
+				fmt.Sprint("n", time.Now().UnixNano()),
+				71_000,
+				1,
+			),
 		)
 		b.until("news come", says(uuid(3), "71k of 200k"))
 		if got := eval[string](

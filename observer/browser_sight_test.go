@@ -15,7 +15,11 @@ func browserNames(t *testing.T, c chromium) {
 	b := c.open(t, r, "/?session=d", 1280, 800)
 	b.live()
 	b.until("one is shown", `!document.querySelector('#detail').hidden`)
-	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	tree, err := chromedp.Call(
+		b.ctx,
+		accessibility.GetFullAXTree,
+		accessibility.GetFullAXTreeParams{},
+	)
 	noErrors(t, err)
 	text := func(v *accessibility.Value) string {
 		if v == nil {
@@ -50,7 +54,8 @@ func browserNames(t *testing.T, c chromium) {
 		if named[role] && name == "" {
 			t.Errorf("a %s has no name: %+v", role, n.Properties)
 		}
-		if role == "image" && strings.Contains(name, "of the window") && !strings.Contains(name, "%") {
+		if role == "image" && strings.Contains(name, "of the window") &&
+			!strings.Contains(name, "%") {
 			t.Errorf("a bar is called %q", name)
 		}
 	}
@@ -86,7 +91,10 @@ func browserNarrow(t *testing.T, c chromium) {
 	b.live()
 	b.fitsWidth("all")
 	b.do(chromedp.Click(chromedp.CSS("#rows tr a")))
-	b.until("one is shown", `!document.querySelector('#detail').hidden && document.querySelector('.chart') !== null`)
+	b.until(
+		"one is shown",
+		`!document.querySelector('#detail').hidden && document.querySelector('.chart') !== null`,
+	)
 	b.fitsWidth("one")
 	for _, small := range eval[[]string](
 		b,
@@ -94,10 +102,17 @@ func browserNarrow(t *testing.T, c chromium) {
 	) {
 		t.Errorf("too small to be touched: %s", small)
 	}
-	if role := eval[string](b, `getComputedStyle(document.querySelector('#rows tr')).display`); role != "grid" {
+	if role := eval[string](
+		b,
+		`getComputedStyle(document.querySelector('#rows tr')).display`,
+	); role != "grid" {
 		t.Errorf("rows are laid out as %s", role)
 	}
-	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	tree, err := chromedp.Call(
+		b.ctx,
+		accessibility.GetFullAXTree,
+		accessibility.GetFullAXTreeParams{},
+	)
 	noErrors(t, err)
 	cells := 0
 	for _, n := range tree.Nodes {

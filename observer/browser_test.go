@@ -159,15 +159,27 @@ func (b *browser) until(what, expression string) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience)))
+		_, err := chromedp.Run(
+			ctx,
+			chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience)),
+		)
 		if err == nil {
 			return
 		}
 		if pageReplaced(err) && ctx.Err() == nil {
 			continue
 		}
-		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText.slice(0, 2000)`))
-		b.t.Fatalf("waited in vain: %s: %v\n%s\n%s", what, err, strings.Join(b.complaints, "\n"), text)
+		text, _ := chromedp.Run(
+			b.ctx,
+			chromedp.Evaluate[string](`document.body.innerText.slice(0, 2000)`),
+		)
+		b.t.Fatalf(
+			"waited in vain: %s: %v\n%s\n%s",
+			what,
+			err,
+			strings.Join(b.complaints, "\n"),
+			text,
+		)
 	}
 }
 

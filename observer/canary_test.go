@@ -68,7 +68,10 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	if err := os.Mkdir(filepath.Join(folder, uuid(10*n+2)+".jsonl"), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(folder, uuid(10*n+3)+".jsonl"), 0o600); err != nil {
+	if err := syscall.Mkfifo(
+		filepath.Join(folder, uuid(10*n+3)+".jsonl"),
+		0o600,
+	); err != nil {
 		r.t.Fatal(err)
 	}
 	r.client(
@@ -115,12 +118,20 @@ func TestCanaries(t *testing.T) {
 		t.Helper()
 		for _, secret := range secrets {
 			if i := strings.Index(text, secret); i >= 0 {
-				t.Errorf("%s tells %s: …%s…", where, secret, text[max(0, i-80):min(len(text), i+40)])
+				t.Errorf(
+					"%s tells %s: …%s…",
+					where,
+					secret,
+					text[max(0, i-80):min(len(text), i+40)],
+				)
 			}
 		}
 	}
 	refuse("/metrics", r.get("/metrics").Body)
-	refuse("/metrics in OpenMetrics", r.get("/metrics", "Accept", "application/openmetrics-text;version=1.0.0").Body)
+	refuse(
+		"/metrics in OpenMetrics",
+		r.get("/metrics", "Accept", "application/openmetrics-text;version=1.0.0").Body,
+	)
 	projects := map[string]string{}
 	for id, info := range r.infos() {
 		projects[id] = info["project"]
@@ -141,7 +152,11 @@ func TestCanaries(t *testing.T) {
 			"/sessions/" + uuid(10)[:8],
 			"/none",
 		} {
-			urls = append(urls, "http://"+r.tcp().String()+path, "http://"+r.metricsAddr().String()+path)
+			urls = append(
+				urls,
+				"http://"+r.tcp().String()+path,
+				"http://"+r.metricsAddr().String()+path,
+			)
 		}
 		for i, a := range fetchAsStranger(t, urls...) {
 			refuse(urls[i], fmt.Sprint(a))

@@ -11,7 +11,14 @@ import (
 // held sends messages to an agent whose handoff keeps them back.
 func (r *rig) held(agent string, n int) (ids []string) {
 	for i := range n {
-		ids = append(ids, r.sends(agent, "important", fmt.Sprintf("Message %d; with a shell's $(characters).", i)))
+		ids = append(
+			ids,
+			r.sends(
+				agent,
+				"important",
+				fmt.Sprintf("Message %d; with a shell's $(characters).", i),
+			),
+		)
 	}
 	return ids
 }
@@ -32,14 +39,21 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	for i, line := range lines[1:] {
-		if want := fmt.Sprintf("[sm message] Message %d; with a shell's $(characters). #%s", i, ids[i]); line != want {
+		if want := fmt.Sprintf(
+			"[sm message] Message %d; with a shell's $(characters). #%s",
+			i,
+			ids[i],
+		); line != want {
 			t.Errorf("%q, want %q", line, want)
 		}
 		if m := r.message(ids[i]); m.Status != "offered" || m.Via != "restart" {
 			t.Errorf("%+v", m)
 		}
 	}
-	again := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}) // as after a restart of the observer
+	again := r.polls("w1", api.Run{
+		CanRestart:   true,
+		RestartsLeft: 10,
+	}) // as after a restart of the observer
 	if other := again.order(); other != in {
 		t.Errorf("%+v, and again %+v", in, other)
 	}

@@ -27,7 +27,11 @@ func newCodexDesk(t *testing.T, agent string) *codexDesk {
 	r.o.Clients[0].Dirs = []string{filepath.Join(r.dir, "codex", "sessions")}
 	r.o.Queue.PerSenderMinute = 0
 	d := &codexDesk{rig: r.start(), agent: agent}
-	d.record(codexThread, "session_meta", `{"id":"`+codexThread+`","cwd":"/home/dev/api","cli_version":"0.169.0"}`)
+	d.record(
+		codexThread,
+		"session_meta",
+		`{"id":"`+codexThread+`","cwd":"/home/dev/api","cli_version":"0.169.0"}`,
+	)
 	d.record(codexThread, "turn_context", `{"model":"gpt-6-sol"}`)
 	d.record(
 		codexThread,
@@ -38,7 +42,10 @@ func newCodexDesk(t *testing.T, agent string) *codexDesk {
 }
 
 func (d *codexDesk) path(thread string) string {
-	return filepath.Join(d.dir, "codex/sessions/2026/05/01/rollout-2026-05-01T12-00-00-"+thread+".jsonl")
+	return filepath.Join(
+		d.dir,
+		"codex/sessions/2026/05/01/rollout-2026-05-01T12-00-00-"+thread+".jsonl",
+	)
 }
 
 // record writes one record.
@@ -49,7 +56,13 @@ func (d *codexDesk) record(thread, kind, payload string) {
 	appendLines(
 		d.t,
 		d.path(thread),
-		fmt.Sprintf(`{"timestamp":%q,"ordinal":%d,"type":%q,"payload":%s}`, at, d.n, kind, payload),
+		fmt.Sprintf(
+			`{"timestamp":%q,"ordinal":%d,"type":%q,"payload":%s}`,
+			at,
+			d.n,
+			kind,
+			payload,
+		),
 	)
 }
 
@@ -61,7 +74,11 @@ func (d *codexDesk) tells(thread, role, text string) {
 	}
 	content, err := json.Marshal([]map[string]string{{"type": "input_text", "text": text}})
 	noErrors(d.t, err)
-	d.record(thread, "response_item", fmt.Sprintf(`{"type":"message","role":%q,"content":%s}`, role, content))
+	d.record(
+		thread,
+		"response_item",
+		fmt.Sprintf(`{"type":"message","role":%q,"content":%s}`, role, content),
+	)
 	if role == "user" {
 		d.record(
 			thread,
@@ -144,7 +161,8 @@ func TestCodexHooks(t *testing.T) {
 			}
 			d.fires("PostModelRequest", fmt.Sprintf(response, 140_000, 140_000))
 			d.checkMail("by the hook alone", id+"/1/warning waiting")
-			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 || s.Client != "codex" ||
+			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 ||
+				s.Client != "codex" ||
 				!s.HooksSeen ||
 				s.StatuslineAt != nil {
 				t.Errorf("%+v", s)
@@ -173,7 +191,11 @@ func TestCodexHooks(t *testing.T) {
 			d.fires("PostModelRequest", fmt.Sprintf(response, 180_000, 180_000))
 			line = contextIn(t, "PostToolUse", d.fires("PostToolUse", `,"tool_name":"Bash"`))
 			d.tells(codexThread, "developer", line)
-			d.untilMail("the developer record", id+"/1/warning confirmed", id+"/1/critical confirmed")
+			d.untilMail(
+				"the developer record",
+				id+"/1/warning confirmed",
+				id+"/1/critical confirmed",
+			)
 
 			d.fires("PreCompact", `,"trigger":"auto"`)
 			if s := d.session(id); !s.IsCompacting {
@@ -183,11 +205,16 @@ func TestCodexHooks(t *testing.T) {
 			d.record(codexThread, "compacted", `{"window_id":"w1"}`)
 			d.until(
 				"one compaction",
-				func() bool { s := d.session(id); return s.Compactions.Auto == 1 && s.Cycle == 2 && !s.IsCompacting },
+				func() bool {
+					s := d.session(id)
+					return s.Compactions.Auto == 1 && s.Cycle == 2 &&
+						!s.IsCompacting
+				},
 			)
 			d.fires("SessionStart", `,"source":"compact"`)
 			d.fires("PostModelRequest", fmt.Sprintf(response, 20_000, 20_000))
-			if s := d.session(id); s.Cycle != 2 || s.TokensUsed == nil || *s.TokensUsed != 20_000 {
+			if s := d.session(id); s.Cycle != 2 || s.TokensUsed == nil ||
+				*s.TokensUsed != 20_000 {
 				t.Errorf("after the compaction: %+v", s)
 			}
 			d.fires("Interrupt", "")

@@ -22,7 +22,12 @@ func TestPreCompactIsLogged(t *testing.T) {
 			r.write(uuid(1), attachment(ago(0), r.fire("em", uuid(1), "PostToolUse", "")))
 			r.until(
 				"it was heard",
-				func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "critical confirmed") },
+				func() bool {
+					return strings.Contains(
+						strings.Join(r.mail(), "\n"),
+						"critical confirmed",
+					)
+				},
 			)
 		},
 	} {
@@ -33,7 +38,15 @@ func TestPreCompactIsLogged(t *testing.T) {
 			r.joins("em", "")
 			r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 			r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 136_000, 10))
-			r.until("it is critical", func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "critical") })
+			r.until(
+				"it is critical",
+				func() bool {
+					return strings.Contains(
+						strings.Join(r.mail(), "\n"),
+						"critical",
+					)
+				},
+			)
 			step(r)
 			r.fire("em", uuid(1), "PreCompact", `,"trigger":"auto"`)
 			r.stop()

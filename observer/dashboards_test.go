@@ -46,7 +46,11 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 	meanwhile(r)
 	r.write(
 		uuid(1),
-		fmt.Sprintf(`{"type":"record-of-a-later-version","sessionId":%q,"timestamp":%q}`, uuid(1), stamp(last)),
+		fmt.Sprintf(
+			`{"type":"record-of-a-later-version","sessionId":%q,"timestamp":%q}`,
+			uuid(1),
+			stamp(last),
+		),
 	)
 	for i := range 3 {
 		then := last.Add(time.Duration(5+5*i) * time.Second)
@@ -72,14 +76,22 @@ func TestDashboards(t *testing.T) {
 	var s *scraper
 	r := story(t, func(r *rig) {
 		s = startPrometheus(t, r.tcp().String(), rules...)
-		s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
+		s.until(
+			r,
+			`sum(agent_session_compactions_total)`,
+			map[string]string{"": "0"},
+		) // counters are seen at 0
 	})
 	s.until(
 		r,
 		`ALERTS{alertname="AgentCompactionStorm",alertstate="firing"}`,
 		map[string]string{"session=em kind=storm": "1"},
 	)
-	s.until(r, `session:agent_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
+	s.until(
+		r,
+		`session:agent_compactions_auto:increase30m`,
+		map[string]string{"session=em": "3"},
+	)
 	s.until(r, `agent_session_pressure_ratio`, map[string]string{"session=em": "0.6375"})
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })
 	r.sends("em", "sequential", "text")
@@ -152,7 +164,12 @@ func collectExprs(v any, found func(string)) {
 // strays asks for a page by a name that is not ours, and is turned away.
 func (r *rig) strays() {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+r.tcp().String()+"/", nil)
+	req, err := http.NewRequestWithContext(
+		r.t.Context(),
+		http.MethodGet,
+		"http://"+r.tcp().String()+"/",
+		nil,
+	)
 	noErrors(r.t, err)
 	req.Host = "evil.example"
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)

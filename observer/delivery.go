@@ -22,7 +22,9 @@ func (c *core) answer(
 	p *hook.Payload,
 	now time.Time,
 ) (answer hook.Answer, offered outbox.ID) {
-	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !c.dryRun && agent != "" &&
+	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit &&
+		!c.dryRun &&
+		agent != "" &&
 		!p.Subagent() {
 		return c.answerCall(agent, id, now)
 	}
@@ -34,7 +36,11 @@ func (c *core) answer(
 
 // offer finds the message that the answer to a hook carries to its agent. A subagent's
 // goes nowhere, and a client that compacts would give it to the summariser.
-func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m outbox.Message, ok bool) {
+func (c *core) offer(
+	agent alerts.AgentID,
+	p *hook.Payload,
+	now time.Time,
+) (m outbox.Message, ok bool) {
 	if !c.caughtUp || c.dryRun || agent == "" || p.Subagent() || !p.Event.TakesContext() {
 		return m, false
 	}
@@ -52,7 +58,8 @@ func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m ou
 		if !p.StopHookActive {
 			c.agents.of(agent).stops = 0
 		}
-		if _, pending := c.rotations.Open(agent); pending || c.agents.look(agent).stops >= maxStops {
+		if _, pending := c.rotations.Open(agent); pending ||
+			c.agents.look(agent).stops >= maxStops {
 			return m, false // what waits for the end of the turn would not come to it
 		}
 		least = alerts.Sequential
@@ -63,7 +70,14 @@ func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m ou
 	if p.Event == hook.Stop {
 		c.agents.of(agent).stops++
 	}
-	c.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", p.Event, "offers", m.Offers)
+	c.log.Info(
+		"message offered",
+		"agent", agent,
+		"id", m.ID,
+		"via", m.Via,
+		"event", p.Event,
+		"offers", m.Offers,
+	)
 	return m, true
 }
 
@@ -95,13 +109,23 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 	if r.Way != rotation.WayRestart || c.dryRun {
 		return nil
 	}
-	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef) }
+	lasting := func(m *outbox.Message) bool {
+		return m.Key.Agent != r.Agent &&
+			!strings.HasPrefix(m.Ref, handoffRef)
+	}
 	for len(lines) < maxCarried {
 		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
 		if !ok {
 			break
 		}
-		c.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
+		c.log.Info(
+			"message offered",
+			"agent", r.Agent,
+			"id", m.ID,
+			"via", m.Via,
+			"rotation", r.ID,
+			"offers", m.Offers,
+		)
 		lines = append(lines, c.app.o.sanitise(m.Line()))
 	}
 	return lines
@@ -134,7 +158,15 @@ func (c *core) compacting(agent alerts.AgentID, trigger string) {
 	}
 	usage := []any{"agent", agent, "trigger", oneLine(trigger), "notice", notice}
 	if v.Known {
-		usage = append(usage, "tokens", v.Tokens, "window", v.Window, "used_percentage", v.Percent)
+		usage = append(
+			usage,
+			"tokens",
+			v.Tokens,
+			"window",
+			v.Window,
+			"used_percentage",
+			v.Percent,
+		)
 	}
 	c.log.Warn("a compaction begins", usage...)
 }

@@ -62,7 +62,8 @@ func (a *App) keep(
 		if err != nil {
 			return doc, written, err
 		}
-		if own && r.Document != "" && f.Modified.Equal(r.Written) { // as it was when the terminal refused
+		if own && r.Document != "" &&
+			f.Modified.Equal(r.Written) { // as it was when the terminal refused
 			return handoff.Document{
 				ID:      r.Document,
 				Channel: r.Channel,
@@ -93,7 +94,11 @@ func documentReason(err error) string {
 
 // recentOf makes a document of the newest texts of a transcript.
 func recentOf(from source, n *handoff.NewDocument, now time.Time) (string, error) {
-	f, err := os.OpenFile(from.transcript, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a hook may name anything
+	f, err := os.OpenFile(
+		from.transcript,
+		os.O_RDONLY|syscall.O_NONBLOCK,
+		0,
+	) // a hook may name anything
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
@@ -142,15 +147,22 @@ func (c *core) prepare(r rotation.Rotation) {
 		if r.Auto() {
 			in.Read = doc.File
 		}
-		if err == nil && r.Way != rotation.WayRestart && !alerts.Plain(in.Read) { // it is typed
+		if err == nil && r.Way != rotation.WayRestart &&
+			!alerts.Plain(in.Read) { // it is typed
 			in.Plain, err = a.handoffs().Documents.Plain(string(in.ID), doc.Body, now)
 		}
 		if err != nil {
-			a.log.Warn("the document of a handoff is not fit", "agent", r.Agent, "id", r.ID, "err", err)
+			a.log.Warn(
+				"the document of a handoff is not fit",
+				"agent", r.Agent,
+				"id", r.ID,
+				"err", err,
+			)
 			in.Reason = documentReason(err)
 		}
 		return func(c *core, now time.Time) {
-			if r, known := c.rotations.Find(in.ID); known && r.State == rotation.Reserved && in.Reason == "" {
+			if r, known := c.rotations.Find(in.ID); known && r.State == rotation.Reserved &&
+				in.Reason == "" {
 				in.Messages = c.carried(&r, now)
 			}
 			c.rotate(in, now)
@@ -164,7 +176,11 @@ func (c *core) leave(r rotation.Rotation) {
 	a := c.app
 	c.effect(func(context.Context) func(*core, time.Time) {
 		if _, _, err := a.keep(&r, source{}, false, time.Now()); err != nil {
-			a.log.Warn("the document of an agent that has ended is not kept", "agent", r.Agent, "err", err)
+			a.log.Warn(
+				"the document of an agent that has ended is not kept",
+				"agent", r.Agent,
+				"err", err,
+			)
 		}
 		return nil
 	})
@@ -254,7 +270,10 @@ func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequ
 			Type:       handoff.Auto,
 			Executed:   true,
 		}
-		x.from = source{transcript: cmp.Or(s.Path, p.TranscriptPath), reread: c.reread(agent, time.Now())}
+		x.from = source{
+			transcript: cmp.Or(s.Path, p.TranscriptPath),
+			reread:     c.reread(agent, time.Now()),
+		}
 		x.own = c.written(agent)
 		return x
 	case p.Event != hook.SessionStart:
@@ -270,7 +289,8 @@ func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequ
 func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 	v, _ := c.engine.Agent(agent)
 	for _, r := range c.rotations.All() { // the oldest first
-		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed && !r.Made.Before(v.Opened) {
+		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed &&
+			!r.Made.Before(v.Opened) {
 			last = r
 		}
 	}
@@ -282,7 +302,11 @@ func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.Time) string {
 	if x.keep {
 		if err := a.keepBefore(x, now); err != nil {
-			a.log.Warn("no document was made before a compaction", "agent", x.new.Agent, "err", err)
+			a.log.Warn(
+				"no document was made before a compaction",
+				"agent", x.new.Agent,
+				"err", err,
+			)
 		}
 		return ""
 	}
@@ -293,15 +317,28 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	if x.last {
 		doc, ok, err = o.Documents.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
 	} else {
-		doc, ok, err = o.Documents.Claim(x.claimant, now, func(owner string) bool { return a.free(ctx, owner) })
+		doc, ok, err = o.Documents.Claim(
+			x.claimant,
+			now,
+			func(owner string) bool { return a.free(ctx, owner) },
+		)
 	}
 	if err != nil {
-		a.log.Warn("a session starts without its document", "agent", x.claimant.Agent, "err", err)
+		a.log.Warn(
+			"a session starts without its document",
+			"agent", x.claimant.Agent,
+			"err", err,
+		)
 	}
 	if !ok || err != nil {
 		return ""
 	}
-	a.log.Info("document given", "agent", x.claimant.Agent, "id", doc.ID, "session", x.claimant.SessionID)
+	a.log.Info(
+		"document given",
+		"agent", x.claimant.Agent,
+		"id", doc.ID,
+		"session", x.claimant.SessionID,
+	)
 	return handoff.Inject(doc, o.Characters, now)
 }
 
@@ -333,7 +370,8 @@ func (a *App) keepBefore(x *documentRequest, now time.Time) (err error) {
 func (a *App) free(ctx context.Context, owner string) (free bool) {
 	err := a.do(ctx, func(c *core) {
 		at, known := c.fleet.Location(alerts.AgentID(owner))
-		free = owner != "" && (!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
+		free = owner != "" &&
+			(!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
 	})
 	return err == nil && free
 }
@@ -352,7 +390,12 @@ func (a *App) sweep(context.Context) func(*core, time.Time) {
 func (c *core) readDocument(agent alerts.AgentID, text string) {
 	id, ok := wording.DocumentID(text)
 	if s, known := c.fleet.Location(agent); ok && known && !c.dryRun {
-		c.consume(handoff.ChannelOf(c.settings.Handoff.Channels, s.Project).Name, id, s.Session, s.At.PID)
+		c.consume(
+			handoff.ChannelOf(c.settings.Handoff.Channels, s.Project).Name,
+			id,
+			s.Session,
+			s.At.PID,
+		)
 	}
 }
 
@@ -377,7 +420,11 @@ func (c *core) withdraw(channel, document string) {
 	a := c.app
 	c.effect(func(context.Context) func(*core, time.Time) {
 		if err := a.handoffs().Documents.Withdraw(channel, document, time.Now()); err != nil {
-			a.log.Warn("the copy of a document that is not needed cannot be withdrawn", "id", document, "err", err)
+			a.log.Warn(
+				"the copy of a document that is not needed cannot be withdrawn",
+				"id", document,
+				"err", err,
+			)
 		}
 		return nil
 	})
@@ -417,7 +464,10 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 		return respond.With(http.StatusInternalServerError, err)
 	case !ok:
 		return respond.Refuse(http.StatusNotFound,
-			fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
+			fmt.Sprintf(
+				"channel %q has no handoff document; 'sm documents' lists them",
+				channel,
+			))
 	}
 	return respond.JSON(w, http.StatusOK, struct {
 		handoff.Document

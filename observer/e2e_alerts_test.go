@@ -134,9 +134,20 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 	t.Helper()
 	w := newWire(t, r.tcp().String())
 	dir := toolDir(t)
-	noErrors(t, os.WriteFile(filepath.Join(dir, "webhook.token"), []byte(webhookSecret+"\n"), 0o644),
-		os.WriteFile(filepath.Join(dir, "alertmanager.yml"), shipped(t, "../deploy/alertmanager/alertmanager.yml",
-			map[string]string{"group_wait": "200ms", "group_interval": "500ms", "repeat_interval": "1s"},
+	noErrors(t, os.WriteFile(
+		filepath.Join(dir, "webhook.token"),
+		[]byte(webhookSecret+"\n"),
+		0o644,
+	),
+		os.WriteFile(filepath.Join(
+			dir,
+			"alertmanager.yml",
+		), shipped(t, "../deploy/alertmanager/alertmanager.yml",
+			map[string]string{
+				"group_wait":      "200ms",
+				"group_interval":  "500ms",
+				"repeat_interval": "1s",
+			},
 			"http://127.0.0.1:8420", w.URL), 0o644))
 	manager := startTool(t, dir, "prometheus-alertmanager", []string{"prometheus-alertmanager", "--config.file=alertmanager.yml",
 		"--storage.path=data", "--web.listen-address=127.0.0.1:0", "--cluster.listen-address="})
@@ -147,7 +158,10 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 		dir,
 		"prometheus.yml",
 	), shipped(t, "../deploy/prometheus/prometheus.yml", intervals,
-		"127.0.0.1:9093", strings.TrimPrefix(manager.base, "http://"), "127.0.0.1:8420", r.tcp().String()), 0o644))
+		"127.0.0.1:9093", strings.TrimPrefix(
+			manager.base,
+			"http://",
+		), "127.0.0.1:8420", r.tcp().String()), 0o644))
 	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
 	noErrors(t, err)
 	for _, path := range rules {
@@ -161,7 +175,10 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 		)
 	}
 	s := runPrometheus(t, dir, "--storage.tsdb.path=data")
-	r.until("the rules are there", func() bool { return len(s.query("up")) > 0 && s.healthy(rules) })
+	r.until(
+		"the rules are there",
+		func() bool { return len(s.query("up")) > 0 && s.healthy(rules) },
+	)
 	return s, w
 }
 
@@ -178,13 +195,19 @@ func TestE2EAlerts(t *testing.T) {
 	itself.Thresholds.CriticalPercentage = 76
 	told.Thresholds.WarningPercentage = 99
 	told.Thresholds.CriticalPercentage = 100
-	for _, o := range []*alerts.Options{&itself, &told} { // by the window alone, as the rule's levels are set here
+	for _, o := range []*alerts.Options{
+		&itself,
+		&told,
+	} { // by the window alone, as the rule's levels are set here
 		o.Thresholds.WarningOfThreshold = 0
 		o.Thresholds.CriticalOfThreshold = 0
 	}
 	itself.Storm.Turns = 0
 	told.Storm = alerts.Storm{} // the rule knows no turns
-	for name, policy := range map[string]alerts.Options{"the observer finds it": itself, "the alerts tell it": told} {
+	for name, policy := range map[string]alerts.Options{
+		"the observer finds it": itself,
+		"the alerts tell it":    told,
+	} {
 		t.Run(name, func(t *testing.T) {
 			checkAppLeaks(t)
 			policy.CompactionThreshold = 160_000
@@ -203,7 +226,10 @@ func TestE2EAlerts(t *testing.T) {
 			s.until(
 				r,
 				`agent_session_compactions_total{trigger="auto"}`,
-				map[string]string{"session=em trigger=auto": "0", "session=small trigger=auto": "0"},
+				map[string]string{
+					"session=em trigger=auto":    "0",
+					"session=small trigger=auto": "0",
+				},
 			)
 			early(r, w)
 			compact(r, w, fill(r, w, name == "the observer finds it"))
@@ -234,18 +260,33 @@ func fill(r *rig, w *relay, itself bool) []string {
 	r.t.Helper()
 	fires := func(alert string) {
 		r.t.Helper()
-		r.until(alert+" is repeated", func() bool { return w.passed(alert, "em", "firing") >= 2 })
+		r.until(
+			alert+" is repeated",
+			func() bool { return w.passed(alert, "em", "firing") >= 2 },
+		)
 	}
 
-	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of the threshold
+	r.write(
+		uuid(1),
+		reply(ago(0), "m2", 125_500, 10),
+	) // 63 % of the window, 78 % of the threshold
 	fires("AgentContextPressureHigh")
 	wantMail(r, "small/1/forecast waiting", "em/1/warning waiting")
 
 	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 % and 97 %
 	fires("AgentCompactionImminent")
 	if !itself {
-		wantMail(r, "small/1/forecast waiting", "em/1/warning waiting", "em/1/forecast waiting")
-		return []string{"small/1/forecast waiting", "em/1/warning withdrawn", "em/1/forecast withdrawn"}
+		wantMail(
+			r,
+			"small/1/forecast waiting",
+			"em/1/warning waiting",
+			"em/1/forecast waiting",
+		)
+		return []string{
+			"small/1/forecast waiting",
+			"em/1/warning withdrawn",
+			"em/1/forecast withdrawn",
+		}
 	}
 
 	wantMail(r, "small/1/forecast waiting", "em/1/warning withdrawn", "em/1/critical waiting")
@@ -254,12 +295,18 @@ func fill(r *rig, w *relay, itself bool) []string {
 		r.t.Errorf("the agent heard %q", heard)
 	}
 	r.write(uuid(1), attachment(ago(0), heard))
-	r.until("it was heard", func() bool { return slices.Contains(r.mail(), "em/1/critical confirmed") })
+	r.until(
+		"it was heard",
+		func() bool { return slices.Contains(r.mail(), "em/1/critical confirmed") },
+	)
 	if again := r.fire("em", uuid(1), "PostToolUse", ""); again != "" {
 		r.t.Errorf("and heard again %q", again)
 	}
 
-	r.write(uuid(2), reply(ago(0), "s9", 155_000, 10)) // its own threshold, the alert still fires
+	r.write(
+		uuid(2),
+		reply(ago(0), "s9", 155_000, 10),
+	) // its own threshold, the alert still fires
 	want := []string{
 		"small/1/forecast withdrawn",
 		"em/1/warning withdrawn",
@@ -288,13 +335,29 @@ func compact(r *rig, w *relay, before []string) {
 			boundary(stamp(at), fmt.Sprint("b", i), "auto", 155_000),
 			reply(stamp(at.Add(time.Millisecond)), fmt.Sprint("n", i), 40_000, 10),
 		)
-		r.until("the next cycle", func() bool { v := r.session("em"); return v.Cycle == i+2 && v.TokensUsed != nil })
+		r.until(
+			"the next cycle",
+			func() bool {
+				v := r.session("em")
+				return v.Cycle == i+2 &&
+					v.TokensUsed != nil
+			},
+		)
 		// While there is a storm, nothing is said of a warning, not even that it is over.
-		for _, alert := range []string{"AgentContextPressureHigh", "AgentCompactionImminent"} {
-			r.until(alert+" is resolved", func() bool { return w.passed(alert, "em", "resolved") > 0 })
+		for _, alert := range []string{
+			"AgentContextPressureHigh",
+			"AgentCompactionImminent",
+		} {
+			r.until(
+				alert+" is resolved",
+				func() bool { return w.passed(alert, "em", "resolved") > 0 },
+			)
 		}
 	}
-	r.until("the storm is repeated", func() bool { return w.passed("AgentCompactionStorm", "em", "firing") >= 2 })
+	r.until(
+		"the storm is repeated",
+		func() bool { return w.passed("AgentCompactionStorm", "em", "firing") >= 2 },
+	)
 	wantMail(r, append(before,
 		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")...)
 }
@@ -309,7 +372,10 @@ func rest(r *rig, w *relay) {
 	r.o.Listen = []string{listen}
 	r.o.SessionTTL = time.Millisecond
 	r.start()
-	r.until("the storm is resolved", func() bool { return w.passed("AgentCompactionStorm", "em", "resolved") > 0 })
+	r.until(
+		"the storm is resolved",
+		func() bool { return w.passed("AgentCompactionStorm", "em", "resolved") > 0 },
+	)
 	wantMail(r, before...)
 }
 

@@ -127,7 +127,8 @@ func TestE2ECentral(t *testing.T) {
 		}
 		slices.SortFunc(want, byName)
 		slices.SortFunc(got, byName)
-		return all.Hosts == 2 && len(all.Down) == 0 && gocmp.Equal(want, got, rounded) || time.Now().After(end)
+		return all.Hosts == 2 && len(all.Down) == 0 && gocmp.Equal(want, got, rounded) ||
+			time.Now().After(end)
 	})
 	if diff := gocmp.Diff(want, got, rounded); diff != "" {
 		t.Fatalf("what the observers tell, and what the server has (-want +got):\n%s", diff)
@@ -138,11 +139,13 @@ func TestE2ECentral(t *testing.T) {
 	l := r.listen("?prometheus=main")
 	news := l.state()
 	rows := len(news.Rows)
-	for rows < len(news.Keys) || len(news.Keys) == 0 { // the first come by themselves where there are many
+	for rows < len(news.Keys) ||
+		len(news.Keys) == 0 { // the first come by themselves where there are many
 		news = l.state()
 		rows += len(news.Rows)
 	}
-	if rows != len(want) || !strings.Contains(news.Head+r.get("/?prometheus=1").Body, "on <b>2</b> hosts") {
+	if rows != len(want) ||
+		!strings.Contains(news.Head+r.get("/?prometheus=1").Body, "on <b>2</b> hosts") {
 		t.Errorf("%d rows, want %d; head %s", rows, len(want), news.Head)
 	}
 	page := r.get("/?prometheus=main&session=two%2F" + r.label(machines[1], 1))
@@ -156,7 +159,10 @@ func TestE2ECentral(t *testing.T) {
 	}
 	for _, name := range []string{"", "2", "http://127.0.0.1:1", c.base} {
 		if a := r.get("/?prometheus=" + name); a.Code != http.StatusNotFound ||
-			!strings.Contains(a.Body, "no server has this name; see prometheus in the configuration") {
+			!strings.Contains(
+				a.Body,
+				"no server has this name; see prometheus in the configuration",
+			) {
 			t.Errorf("%q: %d %s", name, a.Code, a.Body)
 		}
 		if a := r.get("/events?prometheus=" + name); a.Code != http.StatusNotFound {
@@ -168,7 +174,10 @@ func TestE2ECentral(t *testing.T) {
 	for !strings.Contains(l.state().Head, c.base+" has not answered since") {
 	}
 	if _, err := server.Sessions(t.Context()); err == nil ||
-		!strings.HasSuffix(err.Error(), "see whether it runs and whether the address is right") {
+		!strings.HasSuffix(
+			err.Error(),
+			"see whether it runs and whether the address is right",
+		) {
 		t.Errorf("while it is gone: %v", err)
 	}
 	c.start()

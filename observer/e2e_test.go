@@ -29,7 +29,11 @@ func startPrometheus(t *testing.T, target string, rules ...string) *scraper {
 		text, err := os.ReadFile(from)
 		noErrors(t, err, os.WriteFile(filepath.Join(dir, filepath.Base(from)), text, 0o644))
 	}
-	return runPrometheus(t, dir, "--storage.tsdb.path=data") // or else Debian's takes the machine's own
+	return runPrometheus(
+		t,
+		dir,
+		"--storage.tsdb.path=data",
+	) // or else Debian's takes the machine's own
 }
 
 // runPrometheus runs it in a folder with its configuration.
@@ -54,7 +58,11 @@ func (s *scraper) query(expression string) map[string]string {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || answer.Status != "success" {
+	if err := json.Unmarshal(
+		[]byte(a.Body),
+		&answer,
+	); err != nil ||
+		answer.Status != "success" {
 		if a.Code == 503 { // not ready yet
 			return nil
 		}

@@ -49,11 +49,17 @@ func (a *App) still(ctx context.Context, fits func(*core) bool) error {
 func (a *App) notifyOperator(notices []notify.Notice) effect {
 	return func(ctx context.Context) func(*core, time.Time) {
 		var all sync.WaitGroup
-		for _, n := range append([]notify.Notifier{notify.Log{Logger: a.log}}, a.settings.Load().Notifiers...) {
+		for _, n := range append([]notify.Notifier{notify.Log{
+			Logger: a.log,
+		}}, a.settings.Load().Notifiers...) {
 			all.Go(func() {
 				for _, notice := range notices {
 					if err := n.Notify(ctx, notice); err != nil {
-						a.log.Warn("a notice has not reached the operator", "key", notice.Key, "err", err)
+						a.log.Warn(
+							"a notice has not reached the operator",
+							"key", notice.Key,
+							"err", err,
+						)
 					}
 				}
 			})

@@ -32,11 +32,17 @@ type event struct{ name, data string }
 func (r *rig) listen(query string) *eventStream {
 	r.t.Helper()
 	ctx, end := context.WithCancel(context.Background())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.tcp().String()+"/events"+query, nil)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		"http://"+r.tcp().String()+"/events"+query,
+		nil,
+	)
 	noErrors(r.t, err)
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	noErrors(r.t, err)
-	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream; charset=utf-8" {
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 ||
+		kind != "text/event-stream; charset=utf-8" {
 		r.t.Fatalf("%d %s", resp.StatusCode, kind)
 	}
 	l := &eventStream{
@@ -144,13 +150,15 @@ func TestEvents(t *testing.T) {
 	r.start()
 	l := r.listen("")
 	first := l.state()
-	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") ||
+	if len(first.Rows) != 3 || len(first.Keys) != 3 ||
+		!strings.Contains(first.Head, "<b>3</b> agents") ||
 		first.Page != r.hub.Build() {
 		t.Errorf("%d rows, keys %v, head %s", len(first.Rows), first.Keys, first.Head)
 	}
 	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
 	news := l.until(uuid(1), "120k of 200k")
-	if len(news.Rows) != 1 || !strings.Contains(news.Head, `data-pressure="rising" data-count="1"`) {
+	if len(news.Rows) != 1 ||
+		!strings.Contains(news.Head, `data-pressure="rising" data-count="1"`) {
 		t.Errorf("%d rows, head %s", len(news.Rows), news.Head)
 	}
 	// A page that reconnects gets only the rows that have changed.
@@ -207,10 +215,14 @@ func TestEventsOfOne(t *testing.T) {
 	for got := html(); !strings.Contains(got, "notice: critical at 131k"); got = html() {
 	}
 	none := r.listen("?session=%3Cb%3E")
-	if got := none.next("detail"); !strings.Contains(got, "No such agent") || strings.Contains(got, "<b>") {
+	if got := none.next("detail"); !strings.Contains(got, "No such agent") ||
+		strings.Contains(got, "<b>") {
 		t.Errorf("%s", got)
 	}
-	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41k") {
+	if a := r.get("/?session=" + uuid(1)); !strings.Contains(
+		a.Body,
+		"compacted (auto) at 41k",
+	) {
 		t.Errorf("%d: without events: %s", a.Code, a.Body)
 	}
 }

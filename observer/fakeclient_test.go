@@ -133,7 +133,12 @@ func (a *actor) rests(status string) {
 	a.cast.r.client(
 		a.number(),
 		a.session,
-		fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`, status, time.Now().UnixMilli()+1, pad),
+		fmt.Sprintf(
+			`,"status":%q,"statusUpdatedAt":%d,"pad":%q`,
+			status,
+			time.Now().UnixMilli()+1,
+			pad,
+		),
 	)
 }
 
@@ -213,7 +218,10 @@ func (a *actor) works(prompt string) {
 
 // ends is the end of a turn: a Stop hook that is answered makes the client go on.
 func (a *actor) ends() {
-	for active := false; a.hook("Stop", fmt.Sprintf(`,"stop_hook_active":%v`, active)) != ""; {
+	for active := false; a.hook(
+		"Stop",
+		fmt.Sprintf(`,"stop_hook_active":%v`, active),
+	) != ""; {
 		active = true
 	}
 	a.record(`"type":"system","subtype":"turn_duration","durationMs":50`)
@@ -278,7 +286,12 @@ func (c *cast) Type(
 }
 
 // Finish finds no text at a prompt.
-func (c *cast) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
+func (c *cast) Finish(
+	context.Context,
+	fleet.Place,
+	string,
+	func(context.Context) error,
+) (bool, error) {
 	return false, errEmpty
 }
 
@@ -337,7 +350,8 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 			return false
 		}
 		h = all[i]
-		return h.State == state || h.State+": "+h.Reason == state || h.State+", waiting: "+h.Waiting == state
+		return h.State == state || h.State+": "+h.Reason == state ||
+			h.State+", waiting: "+h.Waiting == state
 	})
 	if state == "confirmed" {
 		r.untilTyped() // the prompt of the handoff is a turn, which ends by itself

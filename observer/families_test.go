@@ -30,7 +30,13 @@ func (r *rig) figures() map[string]float64 {
 	got := map[string]float64{}
 	for _, family := range signalled() {
 		part := having(all, family)
-		maps.DeleteFunc(part, func(name string, _ float64) bool { return name != family && name[len(family)] != '{' })
+		maps.DeleteFunc(
+			part,
+			func(name string, _ float64) bool {
+				return name != family &&
+					name[len(family)] != '{'
+			},
+		)
 		if len(part) == 0 {
 			r.t.Errorf("%s has no series", family)
 		}
@@ -150,7 +156,10 @@ func TestFamiliesOfSignals(t *testing.T) {
 	}
 	for name, end := range restarts() {
 		got := r.figures()
-		maps.DeleteFunc(got, func(name string, _ float64) bool { return !strings.Contains(name, "_total") })
+		maps.DeleteFunc(
+			got,
+			func(name string, _ float64) bool { return !strings.Contains(name, "_total") },
+		)
 		if diff := cmp.Diff(counters, got); diff != "" {
 			t.Errorf("counters, before it was %s (-want +got):\n%s", name, diff)
 		}

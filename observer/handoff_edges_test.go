@@ -37,7 +37,10 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	c.set(func() { c.refuse = nil })
 	r.handoffIs(id, "confirmed")
 	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
-	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, a.heard()[:2]); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"typed: /clear", "typed: " + resume(doc)},
+		a.heard()[:2],
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.ends()

@@ -47,12 +47,15 @@ func TestHandoff_HappyPath(t *testing.T) {
 	h := r.handoffIs(id, "confirmed")
 	a.checkHeard("the new context reads the document", "typed: /clear", "typed: "+resume(doc))
 	s := r.session("w1")
-	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first || s.Handoff != "" ||
+	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first ||
+		s.Handoff != "" ||
 		s.LastHandoff == nil ||
 		*s.LastHandoff != doc {
 		t.Errorf("%+v", s)
 	}
-	if h.Path != doc || h.Way != "clear" || h.SessionID != first || h.NextSession != a.session || h.Document == "" {
+	if h.Path != doc || h.Way != "clear" || h.SessionID != first ||
+		h.NextSession != a.session ||
+		h.Document == "" {
 		t.Errorf("%+v", h)
 	}
 	if n := r.scrape()[`sm_handoffs_total{outcome="confirmed"}`]; n != 1 {
@@ -72,7 +75,12 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	nested.hook("SessionStart", `,"source":"startup"`)
 	r.until(
 		"the nested client is known",
-		func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, nested.session) },
+		func() bool {
+			return strings.Contains(
+				r.ask(http.MethodGet, "/sessions", "").Body,
+				nested.session,
+			)
+		},
 	)
 	doc := c.doc("doc.md", "Next: CI.")
 	self := fleet.Process{PID: os.Getpid(), Start: a.start}
@@ -82,12 +90,18 @@ func TestHandoff_SelfOnly(t *testing.T) {
 		line              []fleet.Process
 		code              int
 	}{
-		{"for another agent", "w1", "w2", []fleet.Process{{PID: os.Getpid(), Start: other.start}}, 403},
+		{"for another agent", "w1", "w2", []fleet.Process{{
+			PID:   os.Getpid(),
+			Start: other.start,
+		}}, 403},
 		{"another agent that says it is this one", "w1", "w1", []fleet.Process{{
 			PID:   os.Getpid(),
 			Start: other.start,
 		}}, 403},
-		{"a process that no client has started", "w1", "w1", []fleet.Process{{PID: 4711, Start: "1"}}, 403},
+		{"a process that no client has started", "w1", "w1", []fleet.Process{{
+			PID:   4711,
+			Start: "1",
+		}}, 403},
 		{"nobody knows whose process it is", "w1", "w1", []fleet.Process{}, 403},
 		{"a nested client for its host", "w1", "w1", []fleet.Process{{
 			PID:   4712,
@@ -97,7 +111,10 @@ func TestHandoff_SelfOnly(t *testing.T) {
 			Start: nested.start,
 		}, self}, 403},
 		{"a requester that is unknown", "w1", "nobody", []fleet.Process{self}, 403},
-		{"by its session's id", a.session, "w1", []fleet.Process{{PID: 4713, Start: "3"}, self}, 200},
+		{"by its session's id", a.session, "w1", []fleet.Process{{
+			PID:   4713,
+			Start: "3",
+		}, self}, 200},
 		{"the agent itself, from deep below", "w1", "w1", []fleet.Process{{
 			PID:   4714,
 			Start: "4",
@@ -108,7 +125,9 @@ func TestHandoff_SelfOnly(t *testing.T) {
 	} {
 		c.set(func() { c.line = tt.line })
 		x := r.asksHandoff(tt.target, tt.requester, doc)
-		if x.Code != tt.code || tt.code == 403 && !strings.Contains(x.Body, "an agent hands over for itself alone") {
+		if x.Code != tt.code ||
+			tt.code == 403 &&
+				!strings.Contains(x.Body, "an agent hands over for itself alone") {
 			t.Errorf("%s: %d %s", tt.name, x.Code, x.Body)
 		}
 	}
@@ -150,18 +169,30 @@ func TestHandoff_QueuedMessages(t *testing.T) {
 	if text := <-c.begun; text != "/clear" {
 		t.Fatalf("%q is typed first", text)
 	}
-	for _, mode := range []string{"urgent", "important", "sequential"} { // while /clear is on its way
+	for _, mode := range []string{
+		"urgent",
+		"important",
+		"sequential",
+	} { // while /clear is on its way
 		r.sends("w1", mode, mode)
 	}
 	c.set(func() { a.nap = nil })
 	close(nap)
 	r.handoffIs(id, "confirmed")
-	said := func(text string) int { return strings.Count(strings.Join(a.heard(), "\n"), "[sm message] "+text+" #") }
+	said := func(text string) int {
+		return strings.Count(
+			strings.Join(a.heard(), "\n"),
+			"[sm message] "+text+" #",
+		)
+	}
 	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
 		r.until(text+" is heard", func() bool { return said(text) > 0 })
 	}
 	got := a.heard()
-	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, got[:2]); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"typed: /clear", "typed: " + resume(doc)},
+		got[:2],
+	); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
@@ -191,7 +222,11 @@ func TestHandoff_FailureRecovery(t *testing.T) {
 			"[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was. Call sm handoff again once that is mended. #",
 		)
 	})
-	if got := strings.Join(a.heard(), "\n"); strings.Contains(got, "/clear") || a.session != left {
+	if got := strings.Join(
+		a.heard(),
+		"\n",
+	); strings.Contains(got, "/clear") ||
+		a.session != left {
 		t.Errorf("heard %s", got)
 	}
 	if s := r.session("w1"); s.LastHandoff != nil || s.Cycle != 1 {

@@ -20,7 +20,12 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
-	if err := respond.ReadJSON(r, &in, hint); err != nil || in.Path == "" || in.Requester == "" {
+	if err := respond.ReadJSON(
+		r,
+		&in,
+		hint,
+	); err != nil || in.Path == "" ||
+		in.Requester == "" {
 		return respond.Refuse(http.StatusBadRequest, hint)
 	}
 	line := a.line(r)
@@ -46,7 +51,10 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
-	return respond.JSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
+	return respond.JSON(w, http.StatusOK, api.Scheduled{
+		Status: "scheduled",
+		ID:     string(x.ID),
+	})
 }
 
 func (a *App) line(r *http.Request) (l callers) {
@@ -76,7 +84,10 @@ func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 		x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
 		c.perform(effects, now)
 		if errors.Is(err, rotation.ErrBusy) {
-			err = respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+			err = respond.Refuse(
+				http.StatusConflict,
+				"this handoff is under way; it can no longer be taken back",
+			)
 		}
 		return wire.Handoff(x), err
 	})
@@ -97,7 +108,8 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 		var p polled
 		err := a.change(r.Context(), func(c *core) (durable bool, err error) {
 			p, err = c.polled(r.PathValue("id"), asked, first, time.Now())
-			return asked.Handled != "" && first, err // the run forgets what it has done once it has an answer
+			return asked.Handled != "" &&
+				first, err // the run forgets what it has done once it has an answer
 		})
 		switch {
 		case err != nil:
@@ -129,7 +141,11 @@ func (a *App) foreignRun(r *http.Request) bool {
 	}
 	client := 0
 	err = a.do(r.Context(), func(c *core) {
-		if agent, err := c.fleet.Agent(r.PathValue("id"), true); err == nil && !c.fleet.Gone(agent) {
+		if agent, err := c.fleet.Agent(
+			r.PathValue("id"),
+			true,
+		); err == nil &&
+			!c.fleet.Gone(agent) {
 			at, _ := c.fleet.Location(agent)
 			client = at.At.PID
 		}
@@ -137,13 +153,20 @@ func (a *App) foreignRun(r *http.Request) bool {
 	if err != nil || client == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(a.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
+	return !slices.ContainsFunc(
+		a.o.Ancestry(client),
+		func(p fleet.Process) bool { return p.PID == pid },
+	)
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
 func (a *App) hungUp(ctx context.Context, id string, number int) {
 	_ = a.do(context.WithoutCancel(ctx), func(c *core) { // if the loop has stopped, there is nothing to update
-		if agent, err := c.fleet.Agent(id, true); err == nil && c.runOf(agent).polls == number {
+		if agent, err := c.fleet.Agent(
+			id,
+			true,
+		); err == nil &&
+			c.runOf(agent).polls == number {
 			c.runOf(agent).seen = time.Time{}
 		}
 	})

@@ -100,7 +100,10 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 // requests are refused.
 func closeToAgents(routes []access.Route) {
 	for i, r := range routes {
-		reads := !slices.ContainsFunc(r.Methods, func(m string) bool { return m != http.MethodGet })
+		reads := !slices.ContainsFunc(
+			r.Methods,
+			func(m string) bool { return m != http.MethodGet },
+		)
 		switch {
 		case r.Pattern == "/hooks/claude":
 			routes[i].Handler = respond.Handler(func(w http.ResponseWriter, _ *http.Request) error {

@@ -51,7 +51,12 @@ func TestLevelFiles(t *testing.T) {
 	for _, c := range []struct {
 		percent int
 		want    string
-	}{{8, "ok:8:16000\n"}, {40, "early_warn:40:80000\n"}, {52, "warn:52:104000\n"}, {66, "critical:66:132000\n"}} {
+	}{
+		{8, "ok:8:16000\n"},
+		{40, "early_warn:40:80000\n"},
+		{52, "warn:52:104000\n"},
+		{66, "critical:66:132000\n"},
+	} {
 		r.uses("em", c.percent)
 		r.untilLevels(c.want, map[string]string{"em": c.want})
 	}
@@ -79,7 +84,11 @@ func TestLevelFilesAgain(t *testing.T) {
 				r.joins(id, "")
 				r.uses(id, 52)
 			}
-			want := map[string]string{"a": "warn:52:104000\n", "b": "warn:52:104000\n", "c": "warn:52:104000\n"}
+			want := map[string]string{
+				"a": "warn:52:104000\n",
+				"b": "warn:52:104000\n",
+				"c": "warn:52:104000\n",
+			}
 			r.untilLevels("at first", want)
 			r.joins("c", "") // answered once all before it is stored
 			end(r)
@@ -110,7 +119,13 @@ func TestLevelFilesOfADryRun(t *testing.T) {
 	r.uses("em", 52)
 	r.untilLevels("of a dry run", map[string]string{"em": "warn:52:104000\n"})
 	r.checkMail("of a dry run")
-	if line := r.fire("em", uuid(1), "Stop", ""); line != "" || !strings.Contains(r.log.String(), "key=em/1/warning") {
+	if line := r.fire(
+		"em",
+		uuid(1),
+		"Stop",
+		"",
+	); line != "" ||
+		!strings.Contains(r.log.String(), "key=em/1/warning") {
 		t.Errorf("heard %q\n%s", line, r.log)
 	}
 }

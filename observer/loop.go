@@ -62,7 +62,8 @@ func (a *App) loop(ctx context.Context) {
 			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break
 			}
-			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(changed) > litterAfter {
+			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp &&
+				now.Sub(changed) > litterAfter {
 				litter = 0
 				a.work.Go(a.releaseMemory)
 			}
@@ -173,6 +174,10 @@ func (a *App) caughtUp(c *core) {
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))
 	}
-	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
+	a.log.Info(
+		"caught up",
+		"files", a.stats.FilesDone.Load(),
+		"bytes", a.stats.BytesDone.Load(),
+	)
 	close(a.ready)
 }

@@ -55,7 +55,11 @@ func golden(t *testing.T, name, got string) {
 	want, err := os.ReadFile(path)
 	noErrors(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got); if that is meant, run go test -update and write a changelog line:\n%s", path, diff)
+		t.Errorf(
+			"%s (-want +got); if that is meant, run go test -update and write a changelog line:\n%s",
+			path,
+			diff,
+		)
 	}
 }
 

@@ -93,7 +93,8 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	switch {
 	case !ok:
 		text = "unknown delivery_mode; use sequential, important or urgent"
-	case len(in.ID) > maxWord || len(in.From) > maxWord || strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
+	case len(in.ID) > maxWord || len(in.From) > maxWord ||
+		strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
 		text = "id or from: not one line of at most 128 bytes; give another"
 	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffRef):
 		text = "ids that begin with " + sayings + " or " + handoffRef + " are sm's own; choose another"
@@ -131,7 +132,11 @@ func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return api.Message{}, err
 		}
-		m, err := c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
+		m, err := c.queue.Cancel(
+			agent,
+			c.messageID(agent, r.PathValue("message")),
+			time.Now(),
+		)
 		return wire.Message(m), err
 	})
 }

@@ -63,7 +63,10 @@ func TestMetricsListen(t *testing.T) {
 			delete(got, path)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"/metrics": 200, "/-/healthy": 200, "/-/ready": 200}, got); diff != "" {
+	if diff := cmp.Diff(
+		map[string]int{"/metrics": 200, "/-/healthy": 200, "/-/ready": 200},
+		got,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"} {
@@ -72,7 +75,10 @@ func TestMetricsListen(t *testing.T) {
 		}
 	}
 	body := send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").Body
-	if !strings.Contains(body, `agent_session_context_tokens{session="`+uuid(1)[:8]+`"} 50123`) {
+	if !strings.Contains(
+		body,
+		`agent_session_context_tokens{session="`+uuid(1)[:8]+`"} 50123`,
+	) {
 		t.Error("no sessions there")
 	}
 	r.stop()

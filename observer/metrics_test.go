@@ -18,19 +18,45 @@ import (
 func varied(t *testing.T) *rig {
 	r := newRig(t)
 	r.o.Alerts.CompactionThreshold = 160_000
-	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "go on"), reply(ago(8*time.Minute), "m1", 50_123, 300))
-	r.write(uuid(2), reply(ago(7*time.Minute), "m2", 120_000, 70), boundary(ago(6*time.Minute), "b2", "auto", 120_070))
+	r.write(
+		uuid(1),
+		prompt(ago(9*time.Minute), "p1", "go on"),
+		reply(ago(8*time.Minute), "m1", 50_123, 300),
+	)
+	r.write(
+		uuid(2),
+		reply(ago(7*time.Minute), "m2", 120_000, 70),
+		boundary(ago(6*time.Minute), "b2", "auto", 120_070),
+	)
 	r.write(uuid(3), prompt(ago(5*time.Minute), "p3", "nothing yet"))
 	r.write(uuid(4), reply(ago(4*time.Minute), "m4", 190_000, 70), "no JSON")
 	r.write(
 		"not-an-id",
-		cut(40_000, replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1)),
+		cut(
+			40_000,
+			replyOf(
+				"claude \"x\"\\y",
+				"/home/dev/a\\b\n\"c\"",
+				ago(3*time.Minute),
+				"m5",
+				700_000,
+				1,
+			),
+		),
 	)
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.start()
-	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
+	r.write(
+		uuid(1),
+		boundary(ago(0), "b3", "manual", 50_123),
+		boundary(ago(0), "b4", "other", 1),
+	)
 	last := ago(0) // of both: a reply that is older than the boundary before it shows no context
-	r.write(uuid(4), boundary(last, "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
+	r.write(
+		uuid(4),
+		boundary(last, "b5", "auto", 190_070),
+		reply(last, "m6", 40_000, 1_234_567),
+	)
 	r.until(
 		"compactions are counted",
 		func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="auto"}`] == 1 },
@@ -41,7 +67,10 @@ func varied(t *testing.T) *rig {
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"at":%q},"context_window":{"context_window_size":200000,`+
 		`"used_percentage":20,"current_usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":39898}},"cost":{"total_cost_usd":1.5},`+
 		`"rate_limits":{"five_hour":{"used_percentage":42,"resets_at":%d},"seven_day":{"used_percentage":7,"resets_at":%[3]d}}}`, uuid(4), last, time.Now().Add(time.Hour).Unix()))
-	r.until("the status line agrees", func() bool { return len(having(r.scrape(), "agent_session_drift_tokens")) == 1 })
+	r.until(
+		"the status line agrees",
+		func() bool { return len(having(r.scrape(), "agent_session_drift_tokens")) == 1 },
+	)
 	return r
 }
 
@@ -71,7 +100,13 @@ func TestMetricsContract(t *testing.T) {
 		if !strings.HasSuffix(f.GetHelp(), ".") || strings.Contains(f.GetHelp(), "\n") {
 			t.Errorf("%s: help %q", name, f.GetHelp())
 		}
-		fmt.Fprintf(&contract, "%s{%s} %s\n", name, strings.Join(labels, ","), strings.ToLower(f.GetType().String()))
+		fmt.Fprintf(
+			&contract,
+			"%s{%s} %s\n",
+			name,
+			strings.Join(labels, ","),
+			strings.ToLower(f.GetType().String()),
+		)
 	}
 	golden(t, "metrics.golden", contract.String())
 	problems, err := promlint.NewWithMetricFamilies(list).Lint()
@@ -101,7 +136,10 @@ func TestMetricsEmpty(t *testing.T) {
 		`sm_http_refused_total{reason="host"}`: 0, `sm_http_refused_total{reason="peer"}`: 0,
 	}
 	got := maps.Clone(values)
-	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
+	maps.DeleteFunc(
+		got,
+		func(name string, _ float64) bool { _, asked := want[name]; return !asked },
+	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -36,7 +36,12 @@ func (r *rig) status(agent, session, window string) {
 		window,
 		agent,
 	)
-	if a := r.ask(http.MethodPost, "/hooks/claude", body); a.Code != http.StatusNoContent || a.Body != "" {
+	if a := r.ask(
+		http.MethodPost,
+		"/hooks/claude",
+		body,
+	); a.Code != http.StatusNoContent ||
+		a.Body != "" {
 		r.t.Fatalf("%s: %d %s", body, a.Code, a.Body)
 	}
 }
@@ -55,10 +60,17 @@ func TestNotices_OnceACycle(t *testing.T) {
 	report(49, 50, 64, 10, 50)
 	r.checkMail("after a warning", "em/1/warning waiting")
 	report(65, 99, 3, 70)
-	first := []string{"em/1/warning withdrawn", "em/1/critical withdrawn", "em/2/compacted waiting to boss"}
+	first := []string{
+		"em/1/warning withdrawn",
+		"em/1/critical withdrawn",
+		"em/2/compacted waiting to boss",
+	}
 	r.happens("em", "compaction")
 	report(55, 55, 66)
-	r.checkMail("after a compaction", append(first, "em/2/warning withdrawn", "em/2/critical waiting")...)
+	r.checkMail(
+		"after a compaction",
+		append(first, "em/2/warning withdrawn", "em/2/critical waiting")...,
+	)
 }
 
 // TestNotices_Answers: the route's bodies and answers are promises to scripts.
@@ -74,16 +86,36 @@ func TestNotices_Answers(t *testing.T) {
 			`{"status":"ok","used_percentage":8}`,
 			200,
 		},
-		{`{"session_id":"web","used_percentage":8.5}`, `{"status":"ok","used_percentage":8.5}`, 200},
+		{
+			`{"session_id":"web","used_percentage":8.5}`,
+			`{"status":"ok","used_percentage":8.5}`,
+			200,
+		},
 		{
 			`{"session_id":"em","used_percentage":null,"total_input_tokens":0}`,
 			`{"status":"ok","used_percentage":null}`,
 			200,
 		},
-		{`{"session_id":"em","used_percentage":"much"}`, `{"status":"ok","used_percentage":null}`, 200},
-		{`{"session_id":"em","event":"compaction","trigger":"auto"}`, `{"status":"compaction_logged"}`, 200},
-		{`{"session_id":"em","event":"compaction_complete"}`, `{"status":"compaction_complete_logged"}`, 200},
-		{`{"session_id":"em","event":"context_reset"}`, `{"status":"context_reset_logged"}`, 200},
+		{
+			`{"session_id":"em","used_percentage":"much"}`,
+			`{"status":"ok","used_percentage":null}`,
+			200,
+		},
+		{
+			`{"session_id":"em","event":"compaction","trigger":"auto"}`,
+			`{"status":"compaction_logged"}`,
+			200,
+		},
+		{
+			`{"session_id":"em","event":"compaction_complete"}`,
+			`{"status":"compaction_complete_logged"}`,
+			200,
+		},
+		{
+			`{"session_id":"em","event":"context_reset"}`,
+			`{"status":"context_reset_logged"}`,
+			200,
+		},
 		{`{"session_id":"nobody","used_percentage":99}`, `{"status":"unknown_session"}`, 200},
 		{`{"session_id":"nobody","event":"compaction"}`, `{"status":"unknown_session"}`, 200},
 		{`{}`, `{"status":"unknown_session"}`, 200},
@@ -94,14 +126,29 @@ func TestNotices_Answers(t *testing.T) {
 		},
 		{`not JSON`, `{"error":"context usage: not a JSON object; send a JSON object"}`, 400},
 	} {
-		for way, ask := range map[string]func(string, string, string) answer{"socket": r.ask, "TCP": r.askTCP} {
+		for way, ask := range map[string]func(string, string, string) answer{
+			"socket": r.ask,
+			"TCP":    r.askTCP,
+		} {
 			a := ask(http.MethodPost, "/hooks/context-usage", c.body)
 			if got := strings.TrimSuffix(a.Body, "\n"); got != c.want || a.Code != c.code {
-				t.Errorf("%s, over %s: %d %s, want %d %s", c.body, way, a.Code, got, c.code, c.want)
+				t.Errorf(
+					"%s, over %s: %d %s, want %d %s",
+					c.body,
+					way,
+					a.Code,
+					got,
+					c.code,
+					c.want,
+				)
 			}
 		}
 	}
-	if a := r.ask(http.MethodGet, "/hooks/context-usage", ""); a.Code != http.StatusMethodNotAllowed {
+	if a := r.ask(
+		http.MethodGet,
+		"/hooks/context-usage",
+		"",
+	); a.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", a.Code)
 	}
 }
@@ -126,12 +173,40 @@ func TestPostSession(t *testing.T) {
 			201,
 		},
 		{`{"id":"c","provider":"codex-app"}`, "c   codex-app  ", 201},
-		{`{"id":"` + strings.Repeat("x", 128) + `"}`, strings.Repeat("x", 128) + "   claude  ", 201},
-		{`{}`, "id", 422}, {`{"id":""}`, "id", 422}, {`{"id":"a b"}`, "id", 422}, {`{"id":"a\u0000b"}`, "id", 422},
+		{
+			`{"id":"` + strings.Repeat("x", 128) + `"}`,
+			strings.Repeat("x", 128) + "   claude  ",
+			201,
+		},
+		{
+			`{}`,
+			"id",
+			422,
+		}, {
+			`{"id":""}`,
+			"id",
+			422,
+		}, {
+			`{"id":"a b"}`,
+			"id",
+			422,
+		}, {
+			`{"id":"a\u0000b"}`,
+			"id",
+			422,
+		},
 		{`{"id":"` + strings.Repeat("x", 129) + `"}`, "id", 422},
 		{`{"id":"x","parent_session_id":"a b"}`, "parent_session_id", 422},
 		{`{"id":"x","claude_session_id":"abc123"}`, "claude_session_id", 422},
-		{`{"id":"x","pane":"3"}`, "pane", 422}, {`{"id":"x","pane":"%;kill-server"}`, "pane", 422},
+		{
+			`{"id":"x","pane":"3"}`,
+			"pane",
+			422,
+		}, {
+			`{"id":"x","pane":"%;kill-server"}`,
+			"pane",
+			422,
+		},
 		{`{"id":7}`, "not a registration", 400}, {`nonsense`, "not a registration", 400},
 	} {
 		a := r.askTCP(http.MethodPost, "/sessions", c.body)
@@ -154,7 +229,11 @@ func TestPostSession(t *testing.T) {
 			t.Errorf("%.80s: %q, want %q", c.body, got, c.want)
 		}
 	}
-	if a := r.askTCP(http.MethodPost, "/sessions", ""); a.Code != http.StatusUnsupportedMediaType {
+	if a := r.askTCP(
+		http.MethodPost,
+		"/sessions",
+		"",
+	); a.Code != http.StatusUnsupportedMediaType {
 		t.Errorf("without a content type: %d", a.Code)
 	}
 	r.stop()

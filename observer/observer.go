@@ -146,7 +146,10 @@ const activeFor = 10 * time.Minute
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
 	settings := a.settings.Load()
-	a.shares = [2]*access.Shares{access.NewShares(settings.AllowedUIDs), access.NewShares(settings.AllowedUIDs)}
+	a.shares = [2]*access.Shares{
+		access.NewShares(settings.AllowedUIDs),
+		access.NewShares(settings.AllowedUIDs),
+	}
 	onSocket := a.guarded(settings)
 	socket, err := access.ListenUnix(ctx, a.o.Socket, a.o.Passed)
 	if err != nil {
@@ -158,14 +161,26 @@ func (a *App) listen(ctx context.Context) error {
 		return err
 	}
 	for _, l := range tcp {
-		a.open(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*a.onTCP.Load()).ServeHTTP(w, r) }))
+		a.open(
+			l,
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				(*a.onTCP.Load()).ServeHTTP(
+					w,
+					r,
+				)
+			}),
+		)
 	}
 	return errors.Join(a.listenMetrics(ctx), a.o.Passed.CloseRest(a.log))
 }
 
 func (a *App) open(l net.Listener, h http.Handler) {
 	server := access.NewServer(h, a.log)
-	a.listeners = append(a.listeners, listener{Listener: l, server: server, serve: server.Serve})
+	a.listeners = append(a.listeners, listener{
+		Listener: l,
+		server:   server,
+		serve:    server.Serve,
+	})
 }
 
 // listenMetrics opens the address for other machines, behind the passwords and TLS
@@ -313,7 +328,11 @@ func (a *App) hangUp(ctx context.Context) {
 	for _, l := range a.listeners {
 		all.Go(func() {
 			if err := l.server.Shutdown(ctx); err != nil {
-				a.log.Debug("cut off connections", "address", l.Addr(), "err", errors.Join(err, l.server.Close()))
+				a.log.Debug(
+					"cut off connections",
+					"address", l.Addr(),
+					"err", errors.Join(err, l.server.Close()),
+				)
 			}
 		})
 	}
@@ -324,7 +343,8 @@ func (a *App) hangUp(ctx context.Context) {
 func (a *App) release() error {
 	var errs []error
 	for _, l := range a.listeners {
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) &&
+			!errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -350,7 +370,11 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	a.log.Info("observer started", "listen", strings.Join(tcpOf(a.Addrs()), ","), "version", o.Version)
+	a.log.Info(
+		"observer started",
+		"listen", strings.Join(tcpOf(a.Addrs()), ","),
+		"version", o.Version,
+	)
 	if started != nil {
 		started(a)
 	}

@@ -118,7 +118,11 @@ func checkWebConfig(path string) error {
 	var c web.Config
 	if err := yaml.Unmarshal(text, &c); err == nil { // else Validate returns the error
 		c.TLSConfig.SetDirectory(filepath.Dir(path))
-		files := []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs}
+		files := []string{
+			c.TLSConfig.TLSCertPath,
+			c.TLSConfig.TLSKeyPath,
+			c.TLSConfig.ClientCAs,
+		}
 		files = slices.DeleteFunc(files, func(file string) bool { return file == "" })
 		if err := httpclient.CheckFiles(files...); err != nil {
 			return err
@@ -216,7 +220,13 @@ type Terminal interface {
 func (o *Options) Watched() []string {
 	dirs := slices.Clone(o.Clients.Default().Dirs)
 	for _, c := range o.Clients[:len(o.Clients)-1] {
-		dirs = append(dirs, slices.DeleteFunc(slices.Clone(c.Dirs), func(dir string) bool { return !isDir(dir) })...)
+		dirs = append(
+			dirs,
+			slices.DeleteFunc(
+				slices.Clone(c.Dirs),
+				func(dir string) bool { return !isDir(dir) },
+			)...,
+		)
 	}
 	return dirs
 }

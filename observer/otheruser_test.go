@@ -28,7 +28,11 @@ func needs(t *testing.T, what string, met bool) {
 // stranger is a user that is not us; only root can be others.
 func stranger(t *testing.T) (uid uint32, credential *syscall.SysProcAttr) {
 	t.Helper()
-	needs(t, "root on Linux, to run a process as another user", os.Geteuid() == 0 && runtime.GOOS == "linux")
+	needs(
+		t,
+		"root on Linux, to run a process as another user",
+		os.Geteuid() == 0 && runtime.GOOS == "linux",
+	)
 	id := uint64(65534)
 	for _, name := range []string{"prometheus", "nobody"} {
 		if u, err := user.Lookup(name); err == nil {
@@ -37,7 +41,9 @@ func stranger(t *testing.T) (uid uint32, credential *syscall.SysProcAttr) {
 			}
 		}
 	}
-	return uint32(id), &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}}
+	return uint32(id), &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)},
+	}
 }
 
 // fetchAsStranger is what another user gets from these addresses.

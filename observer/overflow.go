@@ -65,7 +65,12 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 	if !j.Refuse {
 		return answer
 	}
-	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
+	a.log.Info(
+		"tool call refused",
+		"session", p.SessionID,
+		"tool", p.ToolName,
+		"first", j.First,
+	)
 	return hook.Answer{Event: p.Event, Deny: o.Refusal(j.Dir, j.State)}
 }
 
@@ -73,7 +78,10 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 // status line shows, nothing for a session without a state.
 func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
 	client := guardClient(status.SessionID, &status.SM)
-	path, s, ok := guard.Find([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
+	path, s, ok := guard.Find(
+		[]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD},
+		client,
+	)
 	if !ok || s.Lifecycle == guard.SessionCompleted && !s.Overflowed {
 		return nil
 	}
@@ -90,7 +98,11 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 			return nil
 		})
 		if err != nil { // the next report does
-			a.log.Debug("a report is not stored in the session's state", "session", status.SessionID, "err", err)
+			a.log.Debug(
+				"a report is not stored in the session's state",
+				"session", status.SessionID,
+				"err", err,
+			)
 			resumed = false
 		}
 	}
@@ -100,7 +112,9 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 		key.Ref = "restarted"
 		a.notifyOfGuard(ctx, key, name+" goes on in a fresh context.")
 	}
-	line, _ := json.Marshal(hook.StatusAnswer{Line: a.settings.Load().Guard.Line(name, s)}) // a text has no error
+	line, _ := json.Marshal(hook.StatusAnswer{
+		Line: a.settings.Load().Guard.Line(name, s),
+	}) // a text has no error
 	return line
 }
 
@@ -149,7 +163,11 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 		if !a.guarding() {
 			return nil
 		}
-		path, s, ok := guard.Find([]string{r.CWD}, guard.Client{SessionID: r.Left, PID: pid, Start: start})
+		path, s, ok := guard.Find([]string{r.CWD}, guard.Client{
+			SessionID: r.Left,
+			PID:       pid,
+			Start:     start,
+		})
 		if !ok || s.SessionID == r.Next && r.Next != "" {
 			return nil // it goes on already
 		}
@@ -158,7 +176,11 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 			start = s.PIDStart
 		}
 		if err := guard.Resumed(path, pid, start); err != nil {
-			a.log.Error("a guarded session cannot be marked as fresh: activate it anew", "path", path, "err", err)
+			a.log.Error(
+				"a guarded session cannot be marked as fresh: activate it anew",
+				"path", path,
+				"err", err,
+			)
 		}
 		return nil
 	})
@@ -167,7 +189,11 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 // usageNow returns the used share of a session's window: from its transcript, else from
 // the engine, else from its state file, whose figure also counts if it is the newest.
 // Figures from before a compaction do not count. The key is that of a notice now.
-func (a *App) usageNow(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
+func (a *App) usageNow(
+	ctx context.Context,
+	session string,
+	s *guard.State,
+) (share float64, key alerts.Key) {
 	share = guard.UsageUnknown
 	var at, opened time.Time
 	err := a.do(ctx, func(c *core) {
@@ -200,7 +226,8 @@ func (a *App) usageNow(ctx context.Context, session string, s *guard.State) (sha
 	}
 	seen := s.LastHeartbeat
 	switch second := at.Truncate(time.Second); {
-	case seen.Before(opened), share >= 0 && seen.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
+	case seen.Before(opened), share >= 0 &&
+		seen.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
 	case share < 0 || seen.After(second):
 		share = s.ContextUsage
 	case seen.Equal(second): // whichever came first

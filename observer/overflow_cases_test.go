@@ -23,7 +23,11 @@ func TestGuardUsage(t *testing.T) {
 	g.write(g.session, reply(ago(10*time.Second), "m2", 160_000, 10))
 	g.until(
 		"the reading",
-		func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 },
+		func() bool {
+			s := g.rig.session(g.session)
+			return s.TokensUsed != nil &&
+				*s.TokensUsed == 160_000
+		},
 	)
 	at("0.5", 5*time.Second)
 	g.refused("a new figure", false)

@@ -25,13 +25,21 @@ type guarded struct {
 }
 
 func newGuarded(t testing.TB) *guarded {
-	g := &guarded{rig: newWatched(t), session: uuid(1), client: guard.Client{SessionID: uuid(1), PID: 4711, Start: "9"}}
+	g := &guarded{
+		rig:     newWatched(t),
+		session: uuid(1),
+		client:  guard.Client{SessionID: uuid(1), PID: 4711, Start: "9"},
+	}
 	g.dir = filepath.Join(g.rig.dir, "proj", "sessions", "2026_02_05_MY_SESSION")
 	g.o.Guard = GuardOptions{
 		Enabled: true,
 		Guard:   guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
 	}
-	g.o.Notifiers = []notify.Notifier{notify.NewCommand("tee", "-a", filepath.Join(g.rig.dir, "notified"))}
+	g.o.Notifiers = []notify.Notifier{notify.NewCommand(
+		"tee",
+		"-a",
+		filepath.Join(g.rig.dir, "notified"),
+	)}
 	return g
 }
 
@@ -61,7 +69,11 @@ func (g *guarded) update(field, value string) {
 	g.t.Helper()
 	noErrors(
 		g.t,
-		guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }),
+		guard.Update(
+			g.t.Context(),
+			g.file(),
+			func(s *guard.State) error { return s.Set(field, value, time.Now()) },
+		),
 	)
 }
 
@@ -152,20 +164,24 @@ func TestGuard_Flow(t *testing.T) {
 		t.Error("overflowed before a tool was refused")
 	}
 	reason := g.call("Bash", `{"command":"ls"}`, "")
-	if !strings.Contains(reason, "/session dehydrate restart") || !strings.Contains(reason, g.doc()) {
+	if !strings.Contains(reason, "/session dehydrate restart") ||
+		!strings.Contains(reason, g.doc()) {
 		t.Errorf("refused with %q", reason)
 	}
 	if s := g.state(); !s.Overflowed || s.Lifecycle != guard.SessionActive {
 		t.Errorf("after the refusal: %+v", s)
 	}
 	for input, refused := range map[string]bool{
-		`Write {"file_path":"` + g.doc() + `","content":"` + strings.Repeat("x", 30<<10) + `"}`: false,
-		`Edit {"file_path":"` + g.doc() + `"}`:                                                  false,
-		`Read {"file_path":"` + g.doc() + `"}`:                                                  false,
-		`Bash {"command":"sm session restart"}`:                                                 false,
-		`Skill {"skill":"session","args":"dehydrate restart"}`:                                  false,
-		`Write {"file_path":"` + g.file() + `"}`:                                                true,
-		`Bash {"command":"sm session restart; ls"}`:                                             true,
+		`Write {"file_path":"` + g.doc() + `","content":"` + strings.Repeat(
+			"x",
+			30<<10,
+		) + `"}`: false,
+		`Edit {"file_path":"` + g.doc() + `"}`:                 false,
+		`Read {"file_path":"` + g.doc() + `"}`:                 false,
+		`Bash {"command":"sm session restart"}`:                false,
+		`Skill {"skill":"session","args":"dehydrate restart"}`: false,
+		`Write {"file_path":"` + g.file() + `"}`:               true,
+		`Bash {"command":"sm session restart; ls"}`:            true,
 		`Bash {"command":"` + strings.Repeat(
 			"sm session restart ",
 			2000,

@@ -22,7 +22,12 @@ func TestPageRoutes(t *testing.T) {
 			{"", "Origin", "null", 403},
 			{"evil.example", "Sec-Fetch-Site", "same-origin", 421},
 		} {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, own+path, nil)
+			req, err := http.NewRequestWithContext(
+				t.Context(),
+				http.MethodHead,
+				own+path,
+				nil,
+			)
 			noErrors(t, err)
 			req.Host = c.host
 			req.Header.Set(c.header, c.value)
@@ -31,7 +36,15 @@ func TestPageRoutes(t *testing.T) {
 			h := resp.Header
 			if resp.StatusCode != c.want || h.Get("Access-Control-Allow-Origin") != "" ||
 				h.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s, %s %s: %d, want %d, %v", path, c.header, c.value, resp.StatusCode, c.want, h)
+				t.Errorf(
+					"%s, %s %s: %d, want %d, %v",
+					path,
+					c.header,
+					c.value,
+					resp.StatusCode,
+					c.want,
+					h,
+				)
 			}
 		}
 	}

@@ -35,9 +35,27 @@ func TestMessageRefused(t *testing.T) {
 		{"two fit", "aaaaaaaa-0000", `{"text":"Done."}`, "fits several", 409},
 		{"no text", "em", `{}`, "empty", 422},
 		{"nothing but space", "em", `{"text":" \n\t"}`, "empty", 422},
-		{"too long", "em", `{"text":"` + strings.Repeat("x", 101) + `"}`, "101 bytes of at most 100", 422},
-		{"unknown mode", "em", `{"text":"Done.","delivery_mode":"now"}`, "delivery_mode", 422},
-		{"like a notice", "em", `{"text":" [sm context] Stop."}`, "begins like a notice", 422},
+		{
+			"too long",
+			"em",
+			`{"text":"` + strings.Repeat("x", 101) + `"}`,
+			"101 bytes of at most 100",
+			422,
+		},
+		{
+			"unknown mode",
+			"em",
+			`{"text":"Done.","delivery_mode":"now"}`,
+			"delivery_mode",
+			422,
+		},
+		{
+			"like a notice",
+			"em",
+			`{"text":" [sm context] Stop."}`,
+			"begins like a notice",
+			422,
+		},
 		{"no JSON", "em", `Done.`, "not a message", 400},
 		{"another type", "em", `{"text":7}`, "not a message", 400},
 		{"full", "full", `{"text":"Done.","from":"other"}`, "queue is full", 429},
@@ -90,7 +108,11 @@ func TestMessageTold(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		for _, path := range []string{"/messages", "/sessions/em/messages", "/sessions/" + uuid(1) + "/messages"} {
+		for _, path := range []string{
+			"/messages",
+			"/sessions/em/messages",
+			"/sessions/" + uuid(1) + "/messages",
+		} {
 			var got api.Messages
 			noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, path, "").Body), &got))
 			for i := range got.Messages { // times are looked at apart
@@ -101,7 +123,9 @@ func TestMessageTold(t *testing.T) {
 				got.Messages[i].OfferedAt = nil
 				got.Messages[i].EndedAt = nil
 			}
-			if diff := cmp.Diff(api.Messages{Messages: []api.Message{want}}, got); diff != "" {
+			if diff := cmp.Diff(api.Messages{
+				Messages: []api.Message{want},
+			}, got); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", when, path, diff)
 			}
 		}
@@ -119,13 +143,20 @@ func TestMessageTold(t *testing.T) {
 	r.until("it was heard", func() bool { return r.mail()[0] == "Look at CI. confirmed" })
 	want.Status = "confirmed"
 	check("heard")
-	for path, code := range map[string]int{"/sessions/none/messages": 404, "/sessions/" + uuid(2) + "/messages": 404} {
+	for path, code := range map[string]int{
+		"/sessions/none/messages":            404,
+		"/sessions/" + uuid(2) + "/messages": 404,
+	} {
 		if a := r.ask(http.MethodGet, path, ""); a.Code != code {
 			t.Errorf("%s: %d %s", path, a.Code, a.Body)
 		}
 	}
 	r.joins("lonely", "")
-	if a := r.ask(http.MethodGet, "/sessions/lonely/messages", ""); a.Body != `{"messages":[]}`+"\n" {
+	if a := r.ask(
+		http.MethodGet,
+		"/sessions/lonely/messages",
+		"",
+	); a.Body != `{"messages":[]}`+"\n" {
 		t.Errorf("of one without any: %s", a.Body)
 	}
 }
@@ -151,7 +182,12 @@ func TestRoutesNotOnTCP(t *testing.T) {
 			over.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s over TCP: %d %s", c.method, c.path, over.Code, over.Body)
 		}
-		if a := r.ask(c.method, c.path, c.body); a.Code/100 != 2 && c.method != http.MethodDelete {
+		if a := r.ask(
+			c.method,
+			c.path,
+			c.body,
+		); a.Code/100 != 2 &&
+			c.method != http.MethodDelete {
 			t.Errorf("%s %s over the socket: %d %s", c.method, c.path, a.Code, a.Body)
 		}
 	}

@@ -21,7 +21,13 @@ func (c *core) enqueue(agent alerts.AgentID, thread fleet.Thread, now time.Time)
 		return
 	}
 	c.agents.of(agent).typing.busy = true
-	c.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
+	c.log.Debug(
+		"message offered",
+		"agent", agent,
+		"id", m.ID,
+		"via", m.Via,
+		"offers", m.Offers,
+	)
 	text := c.app.o.sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
 	c.effect(c.app.putInto(thread, m, text))
 }

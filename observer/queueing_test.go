@@ -42,11 +42,18 @@ func (s *slowQueue) Enqueue(_ context.Context, _ fleet.Thread, id, _ string) (bo
 func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, first outbox.ID) {
 	t.Helper()
 	now := time.Now()
-	app := &App{calls: make(chan func(*core)), queueing: make(chan struct{}, 2), o: Options{Enqueuer: to}}
+	app := &App{
+		calls:    make(chan func(*core)),
+		queueing: make(chan struct{}, 2),
+		o:        Options{Enqueuer: to},
+	}
 	c = &core{
-		app:    app,
-		queue:  outbox.New(outbox.Defaults()),
-		fleet:  fleet.New(fleet.Options{Clients: clientstest.Table(), Created: now}, fleet.Stored{}),
+		app:   app,
+		queue: outbox.New(outbox.Defaults()),
+		fleet: fleet.New(fleet.Options{
+			Clients: clientstest.Table(),
+			Created: now,
+		}, fleet.Stored{}),
 		agents: agents{},
 	}
 	var open []fleet.Client

@@ -18,10 +18,16 @@ func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	for _, minutes := range []int{1, 9, 12, 20} { // the clock runs, and nothing is heard
 		noErrors(
 			t,
-			r.app.do(t.Context(), func(c *core) { c.pass(time.Now().Add(time.Duration(minutes) * time.Minute)) }),
+			r.app.do(
+				t.Context(),
+				func(c *core) { c.pass(time.Now().Add(time.Duration(minutes) * time.Minute)) },
+			),
 		)
 	}
-	r.until("it is told", func() bool { return strings.Contains(r.log.String(), "notice for the operator") })
+	r.until(
+		"it is told",
+		func() bool { return strings.Contains(r.log.String(), "notice for the operator") },
+	)
 	if n := r.scrape()[`sm_notices_total{kind="no_data"}`]; n != 1 ||
 		strings.Count(r.log.String(), "notice for the operator") != 1 {
 		t.Errorf("%v notices:\n%s", n, r.log)

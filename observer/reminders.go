@@ -56,7 +56,10 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
 		return err
 	})
 	if errors.Is(err, respond.ErrNotStored) { // the caller does not have its id
-		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
+		_ = a.do(
+			context.WithoutCancel(r.Context()),
+			func(c *core) { c.engine.CancelReminder(x.ID, "") },
+		)
 	}
 	if err != nil {
 		return err

@@ -35,7 +35,10 @@ func (c *core) requestHandoff(
 	asks, err := c.fleet.Agent(in.Requester, false)
 	caller, known := c.fleet.Caller(line.list)
 	switch {
-	case err != nil || asks != agent, known && caller != agent, !known && line.ok && s.At.PID != 0:
+	case err != nil ||
+		asks != agent, known &&
+		caller != agent, !known && line.ok &&
+		s.At.PID != 0:
 		err = respond.ErrNotSelf
 	case s.Provider == codexApp:
 		err = respond.ErrCodexApp
@@ -64,7 +67,10 @@ func (c *core) requestHandoff(
 	return x, nil
 }
 
-func (c *core) scheduleHandoff(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
+func (c *core) scheduleHandoff(
+	r rotation.Rotation,
+	now time.Time,
+) (rotation.Rotation, error) {
 	r, effects, err := c.rotations.Schedule(r, now)
 	c.perform(effects, now)
 	return r, err
@@ -96,7 +102,11 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 // order gives a run its order, and wakes the poll that waits for it.
 func (c *core) order(r rotation.Rotation) {
 	x := c.runOf(r.Agent)
-	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
+	x.order = api.Instruction{
+		Rotation: string(r.ID),
+		Action:   api.ActionRestart,
+		Prompt:   r.Prompt,
+	}
 	close(x.news)
 	x.news = make(chan struct{})
 }
@@ -128,13 +138,19 @@ type polled struct {
 }
 
 // polled records a poll and returns the instruction for its run.
-func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
+func (c *core) polled(
+	id string,
+	asked api.Run,
+	first bool,
+	now time.Time,
+) (p polled, err error) {
 	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
 		return p, err
 	}
 	x := c.runOf(agent)
-	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
+	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart &&
+		asked.RestartsLeft > 0, x.polls+1
 	open, ok := c.rotations.Open(agent)
 	if first && ok &&
 		string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
@@ -192,6 +208,12 @@ const maxLine = 200
 
 // oneLine is what another process says, fit for a log and a message.
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
+	s = strings.Join(
+		strings.FieldsFunc(
+			s,
+			func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) },
+		),
+		" ",
+	)
 	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }

@@ -59,14 +59,34 @@ func life() []chapter {
 		}, nil},
 		{
 			"warned",
-			writes(one, func() string { return prompt(ago(0), "p1", "Go.") }, replies("m1", 104_000)),
+			writes(
+				one,
+				func() string { return prompt(ago(0), "p1", "Go.") },
+				replies("m1", 104_000),
+			),
 			[]string{"em/1/warning waiting"},
 		},
 		{"told so", hook("Stop", one, ""), []string{"em/1/warning offered"}},
-		{"has heard it", writes(one, func() string { return attachment(ago(0), heard) }), []string{warned}},
-		{"critical", writes(one, replies("m2", 132_000)), []string{warned, "em/1/critical waiting"}},
-		{"told so, too", hook("PostToolUse", one, ""), []string{warned, "em/1/critical offered"}},
-		{"compacting", hook("PreCompact", one, `,"trigger":"auto"`), []string{warned, "em/1/critical offered"}},
+		{
+			"has heard it",
+			writes(one, func() string { return attachment(ago(0), heard) }),
+			[]string{warned},
+		},
+		{
+			"critical",
+			writes(one, replies("m2", 132_000)),
+			[]string{warned, "em/1/critical waiting"},
+		},
+		{
+			"told so, too",
+			hook("PostToolUse", one, ""),
+			[]string{warned, "em/1/critical offered"},
+		},
+		{
+			"compacting",
+			hook("PreCompact", one, `,"trigger":"auto"`),
+			[]string{warned, "em/1/critical offered"},
+		},
 		{
 			"compacted",
 			writes(one, func() string { return boundary(ago(0), "b1", "auto", 160_000) }),
@@ -82,7 +102,11 @@ func life() []chapter {
 			hook("PostCompact", one, `,"trigger":"auto"`),
 			[]string{warned, critical, "em/2/compacted waiting to boss"},
 		},
-		{"its parent hears", func(r *rig) { r.fire("boss", uuid(9), "Stop", "") }, []string{warned, critical, parent}},
+		{
+			"its parent hears",
+			func(r *rig) { r.fire("boss", uuid(9), "Stop", "") },
+			[]string{warned, critical, parent},
+		},
 		{
 			"grown again",
 			writes(one, replies("m3", 30_000), replies("m4", 110_000)),
@@ -91,7 +115,12 @@ func life() []chapter {
 		{
 			"cleared",
 			hook("SessionStart", two, `,"source":"clear","agent_id":null`),
-			[]string{warned, critical, "em/2/compacted withdrawn to boss", "em/2/warning withdrawn"},
+			[]string{
+				warned,
+				critical,
+				"em/2/compacted withdrawn to boss",
+				"em/2/warning withdrawn",
+			},
 		},
 		{"warned in the next session", writes(
 			two,
@@ -143,7 +172,8 @@ func (r *rig) checkLife() {
 	got := r.scrape()
 	maps.DeleteFunc(got, func(name string, v float64) bool {
 		_, asked := want[name]
-		counter := strings.Contains(name, "_total{") && v > 0 && !strings.HasPrefix(name, "process_") &&
+		counter := strings.Contains(name, "_total{") && v > 0 &&
+			!strings.HasPrefix(name, "process_") &&
 			!strings.HasPrefix(name, "go_") &&
 			!strings.HasPrefix(name, "agent_tokens")
 		return !asked && !counter
@@ -151,7 +181,8 @@ func (r *rig) checkLife() {
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Errorf("counted (-want +got):\n%s", diff)
 	}
-	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 3 || s.IsCompacting || s.TokensUsed == nil ||
+	if s := r.session("em"); s.SessionID != uuid(2) || s.Cycle != 3 || s.IsCompacting ||
+		s.TokensUsed == nil ||
 		*s.TokensUsed != 104_000 {
 		r.t.Errorf("in the end: %+v", s)
 	}

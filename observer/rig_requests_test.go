@@ -67,14 +67,24 @@ func (r *rig) happens(agent, event string) {
 // joins makes an agent known by name.
 func (r *rig) joins(id, fields string) {
 	r.t.Helper()
-	if a := r.ask(http.MethodPost, "/sessions", fmt.Sprintf(`{"id":%q%s}`, id, fields)); a.Code != http.StatusCreated {
+	if a := r.ask(
+		http.MethodPost,
+		"/sessions",
+		fmt.Sprintf(`{"id":%q%s}`, id, fields),
+	); a.Code != http.StatusCreated {
 		r.t.Fatalf("%s: %d %s", id, a.Code, a.Body)
 	}
 }
 
 // payload is a hook's, with whatever fields follow.
 func payload(agent, session, event, fields string) string {
-	return fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":%q}%s}`, session, event, agent, fields)
+	return fmt.Sprintf(
+		`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":%q}%s}`,
+		session,
+		event,
+		agent,
+		fields,
+	)
 }
 
 // fire posts a hook and returns the text in its answer, "" for none.
@@ -103,7 +113,11 @@ func (r *rig) fire(agent, session, event, fields string) string {
 // sends puts a message into an agent's queue and returns its id.
 func (r *rig) sends(to, mode, text string) string {
 	r.t.Helper()
-	a := r.ask(http.MethodPost, "/sessions/"+to+"/messages", fmt.Sprintf(`{"text":%q,"delivery_mode":%q}`, text, mode))
+	a := r.ask(
+		http.MethodPost,
+		"/sessions/"+to+"/messages",
+		fmt.Sprintf(`{"text":%q,"delivery_mode":%q}`, text, mode),
+	)
 	var m api.Message
 	noErrors(r.t, json.Unmarshal([]byte(a.Body), &m))
 	if a.Code != http.StatusAccepted {

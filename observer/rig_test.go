@@ -38,7 +38,10 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "sm") // those of t.TempDir are too long for a socket on macOS
+	dir, err := os.MkdirTemp(
+		"/tmp",
+		"sm",
+	) // those of t.TempDir are too long for a socket on macOS
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +171,17 @@ func (r *rig) client(pid int, id, fields string) {
 		r.t.Fatal(err)
 	}
 	// A running process with a start time that cannot be compared.
-	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`, os.Getpid(), id, pid, fields)
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // a client's turn and the test may write at once
+	entry := fmt.Sprintf(
+		`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`,
+		os.Getpid(),
+		id,
+		pid,
+		fields,
+	)
+	f, err := os.CreateTemp(
+		filepath.Dir(path),
+		".new-",
+	) // a client's turn and the test may write at once
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -204,7 +216,11 @@ func fetch(ctx context.Context, url string, headers ...string) (answer, error) {
 }
 
 // request asks over the socket at a path, or without one over TCP.
-func request(ctx context.Context, socket, method, url, body string, headers ...string) (answer, error) {
+func request(
+	ctx context.Context,
+	socket, method, url, body string,
+	headers ...string,
+) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
@@ -265,7 +281,13 @@ func lastingGoroutines() []goleak.Option {
 }
 
 // uuid is the id of the nth session.
-func uuid(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(n)*2654435761, n) }
+func uuid(n int) string {
+	return fmt.Sprintf(
+		"%08x-0000-4000-8000-%012x",
+		uint32(n)*2654435761,
+		n,
+	)
+}
 
 // ago is a time as records write it.
 func ago(d time.Duration) string { return stamp(time.Now().Add(-d)) }

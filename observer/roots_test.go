@@ -19,7 +19,14 @@ func TestElsewhere(t *testing.T) {
 	real, err := filepath.EvalSymlinks(r.dir)
 	noErrors(t, err)
 	config := filepath.Join(real, "elsewhere")
-	path := func(n int) string { return filepath.Join(config, "projects", "-home-dev-api", uuid(n)+".jsonl") }
+	path := func(n int) string {
+		return filepath.Join(
+			config,
+			"projects",
+			"-home-dev-api",
+			uuid(n)+".jsonl",
+		)
+	}
 	appendLines(
 		t,
 		path(1),
@@ -29,7 +36,14 @@ func TestElsewhere(t *testing.T) {
 	)
 	appendLines(
 		t,
-		filepath.Join(config, "projects", "-home-dev-api", uuid(1), "subagents", "agent-a1.jsonl"),
+		filepath.Join(
+			config,
+			"projects",
+			"-home-dev-api",
+			uuid(1),
+			"subagents",
+			"agent-a1.jsonl",
+		),
 		reply(ago(time.Hour), "s1", 5000, 10),
 	)
 	appendLines(t, path(2), reply(ago(time.Hour), "n1", 20_000, 10))
@@ -43,7 +57,10 @@ func TestElsewhere(t *testing.T) {
 	}
 	has := func(what, series string) {
 		t.Helper()
-		r.until(what+": "+series, func() bool { return strings.Contains(r.get("/metrics").Body, series+"\n") })
+		r.until(
+			what+": "+series,
+			func() bool { return strings.Contains(r.get("/metrics").Body, series+"\n") },
+		)
 	}
 	fire(1, "UserPromptSubmit")
 	has("history", `agent_session_transcript_compactions{session="em",trigger="auto"} 1`)
@@ -61,16 +78,30 @@ func TestElsewhere(t *testing.T) {
 			uuid(1),
 		), 0o600))
 	r.until("its registry", func() bool {
-		return strings.Contains(r.ask(http.MethodGet, "/sessions/em", "").Body, `"state":"waiting"`)
+		return strings.Contains(
+			r.ask(http.MethodGet, "/sessions/em", "").Body,
+			`"state":"waiting"`,
+		)
 	})
-	appendLines(t, path(3), reply(ago(0), "l1", 33_000, 10), boundary(ago(0), "b3", "auto", 170_000))
-	has("a later session without hooks", `agent_compactions_total{client="claude",trigger="auto"} 1`)
+	appendLines(
+		t,
+		path(3),
+		reply(ago(0), "l1", 33_000, 10),
+		boundary(ago(0), "b3", "auto", 170_000),
+	)
+	has(
+		"a later session without hooks",
+		`agent_compactions_total{client="claude",trigger="auto"} 1`,
+	)
 	r.stop()
 	appendLines(t, path(3), boundary(ago(0), "b4", "auto", 171_000))
 	r.start()
 	has("after a restart", `agent_compactions_total{client="claude",trigger="auto"} 2`)
 	appendLines(t, path(1), boundary(ago(0), "b5", "manual", 91_000))
-	has("after a restart, live", `agent_compactions_total{client="claude",trigger="manual"} 2`)
+	has(
+		"after a restart, live",
+		`agent_compactions_total{client="claude",trigger="manual"} 2`,
+	)
 	r.stop()
 
 	noErrors(t, os.Rename(config, config+"-gone"))

@@ -102,7 +102,8 @@ func (c *core) passHandoffs(now time.Time) {
 // observer started. A handoff from before waits for the poll.
 func (c *core) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 	r, _ := c.rotations.Open(agent)
-	return r.State == rotation.Scheduled && r.Made.Before(c.began) && now.Sub(c.began) < runsWithin &&
+	return r.State == rotation.Scheduled && r.Made.Before(c.began) &&
+		now.Sub(c.began) < runsWithin &&
 		!c.agents.look(agent).run.present(now)
 }
 
@@ -197,7 +198,12 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 const handoffRef = "handoff/"
 
 // notifyAgent puts what a handoff has to say into the agent's queue, once under each name.
-func (c *core) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.Mode, now time.Time) {
+func (c *core) notifyAgent(
+	agent alerts.AgentID,
+	name, text string,
+	mode alerts.Mode,
+	now time.Time,
+) {
 	if c.dryRun {
 		return
 	}
@@ -218,7 +224,14 @@ func (c *core) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.
 // may have lost its context without a document to read.
 func (c *core) reportFailure(x rotation.Report, now time.Time) {
 	r := &x.Rotation
-	c.log.Warn("handoff failed", "agent", r.Agent, "id", r.ID, "reason", r.Reason, "lost", x.Lost, "path", r.Path)
+	c.log.Warn(
+		"handoff failed",
+		"agent", r.Agent,
+		"id", r.ID,
+		"reason", r.Reason,
+		"lost", x.Lost,
+		"path", r.Path,
+	)
 	what := "It keeps its context."
 	if x.Lost {
 		what = "Its context may have been cleared: look at it."
@@ -227,9 +240,13 @@ func (c *core) reportFailure(x rotation.Report, now time.Time) {
 	if r.Detail != "" {
 		why += ": " + r.Detail
 	}
-	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.nameOf(r.Agent), why, what))
+	c.operator(
+		"handoff/"+string(r.ID),
+		fmt.Sprintf("The handoff of %s failed: %s. %s", c.nameOf(r.Agent), why, what),
+	)
 	switch {
-	case r.Reason == rotation.ReasonGone && !x.Lost && !r.Auto(): // the next session is given it
+	case r.Reason == rotation.ReasonGone && !x.Lost &&
+		!r.Auto(): // the next session is given it
 		c.leave(*r)
 	case r.Reason == rotation.ReasonGone, !x.Lost && r.Auto():
 	case !x.Lost:
@@ -256,7 +273,11 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffRef) &&
 			!strings.HasSuffix(m.Ref, lostName) {
 			if _, err := c.queue.Cancel(x.Agent, m.ID, now); err != nil {
-				c.log.Debug("what was said of a handoff cannot be taken back", "id", m.ID, "err", err)
+				c.log.Debug(
+					"what was said of a handoff cannot be taken back",
+					"id", m.ID,
+					"err", err,
+				)
 			}
 		}
 	}
@@ -270,7 +291,10 @@ func (c *core) unhelpful(s rotation.AgentRecord, now time.Time) {
 	c.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
 	c.operator(
 		"handoff/"+s.Session+"/futile",
-		fmt.Sprintf("The context of %s stands above the warning right after a handoff.", c.nameOf(s.Agent)),
+		fmt.Sprintf(
+			"The context of %s stands above the warning right after a handoff.",
+			c.nameOf(s.Agent),
+		),
 	)
 	c.notifyAgent(s.Agent, s.Session+"/futile",
 		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",

@@ -72,7 +72,13 @@ func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 					got[0],
 					"SessionStart: === HANDOFF LOADED (ID: "+d.ID+") ===\nChannel: "+webChannel+"\nPrevious Session: "+uuid(9)+"\nType: manual\n",
 				) ||
-				!strings.Contains(got[0], "\nNext: CI.\n") || !strings.HasSuffix(got[0], "\n=== END HANDOFF ===") {
+				!strings.Contains(
+					got[0],
+					"\nNext: CI.\n",
+				) || !strings.HasSuffix(
+				got[0],
+				"\n=== END HANDOFF ===",
+			) {
 				t.Fatalf("heard %q", got)
 			}
 			r.documentIs(d.ID, handoff.StatusConsumed)
@@ -116,8 +122,11 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 		change func(r *rig, a *actor, doc string)
 		own    bool
 	}{
-		"as it was":  {func(*rig, *actor, string) {}, true},
-		"it is gone": {func(r *rig, _ *actor, doc string) { noErrors(r.t, os.Remove(doc)) }, false},
+		"as it was": {func(*rig, *actor, string) {}, true},
+		"it is gone": {
+			func(r *rig, _ *actor, doc string) { noErrors(r.t, os.Remove(doc)) },
+			false,
+		},
 		"of an earlier cycle": {func(r *rig, a *actor, _ string) {
 			a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":150000,"durationMs":1700}`)
 			r.until("the next cycle", func() bool { return r.session("w1").Cycle == 2 })

@@ -41,7 +41,10 @@ func (r *rig) polls(agent string, run api.Run) *supervisor {
 		}
 	}()
 	r.t.Cleanup(s.hangUp)
-	r.until("the observer knows of the run", func() bool { return r.polled(agent) > before || len(s.orders) > 0 })
+	r.until(
+		"the observer knows of the run",
+		func() bool { return r.polled(agent) > before || len(s.orders) > 0 },
+	)
 	return s
 }
 
@@ -94,13 +97,15 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	a.ends()
 	in := run.order()
 	h := r.handoffs()[0]
-	if in.Rotation != id || in.Action != api.ActionRestart || in.Prompt != resume(h.Path) || !h.Auto ||
+	if in.Rotation != id || in.Action != api.ActionRestart || in.Prompt != resume(h.Path) ||
+		!h.Auto ||
 		h.Way != "restart" {
 		t.Errorf("%+v of %+v", in, h)
 	}
 	text, err := os.ReadFile(h.Path)
 	noErrors(t, err)
-	if !strings.Contains(string(text), "Grow.") || !strings.Contains(string(text), "<!-- TYPE: auto -->") {
+	if !strings.Contains(string(text), "Grow.") ||
+		!strings.Contains(string(text), "<!-- TYPE: auto -->") {
 		t.Errorf("the document:\n%s", text)
 	}
 	b := a.restarts(4, in.Prompt)
@@ -116,7 +121,8 @@ func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
 	}
 	b.checkHeard("no document besides the prompt")
 	a.checkHeard("nothing is typed")
-	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 || s.LastHandoff == nil ||
+	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 ||
+		s.LastHandoff == nil ||
 		*s.LastHandoff != h.Path {
 		t.Errorf("%+v", s)
 	}
@@ -162,7 +168,10 @@ func TestRotation_TheSameOrderOnce(t *testing.T) {
 				Handled:      id,
 				Outcome:      api.OutcomeRestarted,
 			})
-			r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
+			r.until(
+				"the message follows",
+				func() bool { return r.message(m).Status == "confirmed" },
+			)
 			if len(late.orders) != 0 {
 				t.Errorf("another order: %+v", <-late.orders)
 			}

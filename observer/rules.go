@@ -39,7 +39,14 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 
 // say delivers a notice to its recipient.
 func (c *core) say(s alerts.Say, now time.Time) {
-	c.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "at", s.At, "dry_run", c.dryRun)
+	c.log.Info(
+		"notice",
+		"key", s.Key,
+		"to", s.To.Role,
+		"mode", s.Mode,
+		"at", s.At,
+		"dry_run", c.dryRun,
+	)
 	if c.dryRun {
 		return
 	}
@@ -161,7 +168,13 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 		)
 	}
 	if c.dryRun {
-		c.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
+		c.log.Info(
+			"reminder",
+			"agent", r.Reminder.Agent,
+			"id", r.Reminder.ID,
+			"mode", r.Mode,
+			"dry_run", true,
+		)
 		return
 	}
 	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
@@ -178,14 +191,26 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 		Unmetered: true,
 	}, now)
 	if err != nil {
-		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
+		c.log.Error(
+			"a reminder cannot be queued",
+			"agent", r.Reminder.Agent,
+			"id", r.Reminder.ID,
+			"err", err,
+		)
 	}
 }
 
 // sayings begins the names of messages from reminders.
 const sayings = "reminder/"
 
-func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
+func saying(r *alerts.Reminder) string {
+	return fmt.Sprintf(
+		"%s%s/%d",
+		sayings,
+		r.ID,
+		r.Times,
+	)
+}
 
 // skip takes back messages of periodic reminders: their agent begins to compact.
 func (c *core) skip(s *alerts.Skip, now time.Time) {
@@ -197,7 +222,8 @@ func (c *core) skip(s *alerts.Skip, now time.Time) {
 // unsay withdraws the texts of a reminder that were not delivered yet.
 func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	for _, m := range c.queue.Of(agent) {
-		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {
+		if (m.State == outbox.Waiting || m.Calling) &&
+			strings.HasPrefix(m.Ref, sayings+id+"/") {
 			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
 				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
 				continue

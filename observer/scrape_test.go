@@ -48,7 +48,10 @@ func valuesOf(exposition string) (map[string]float64, error) {
 // having keeps the series whose name begins so.
 func having(values map[string]float64, prefix string) map[string]float64 {
 	values = maps.Clone(values)
-	maps.DeleteFunc(values, func(name string, _ float64) bool { return !strings.HasPrefix(name, prefix) })
+	maps.DeleteFunc(
+		values,
+		func(name string, _ float64) bool { return !strings.HasPrefix(name, prefix) },
+	)
 	return values
 }
 

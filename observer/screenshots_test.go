@@ -50,13 +50,32 @@ func crowded(t testing.TB, agents int) *rig {
 		"Cache the search results", "Bring the docs up to date", "Split the billing job", "Review the payment form", "Load-test the gateway", "Drop the old importer",
 	}
 	for i := range agents {
-		cwd := "/home/dev/" + [...]string{"shop", "ledger", "handbook", "web", "infra", "search", "mobile"}[i%7]
-		lines := []string{prompt(ago(40*time.Minute), fmt.Sprint("p", i), tasks[i*5%len(tasks)])}
+		cwd := "/home/dev/" + [...]string{
+			"shop",
+			"ledger",
+			"handbook",
+			"web",
+			"infra",
+			"search",
+			"mobile",
+		}[i%7]
+		lines := []string{prompt(
+			ago(40*time.Minute),
+			fmt.Sprint("p", i),
+			tasks[i*5%len(tasks)],
+		)}
 		for k := range 24 {
 			at := ago(time.Duration(24-k)*90*time.Second + time.Duration(i%17)*time.Minute)
 			lines = append(
 				lines,
-				replyOf("claude-sonnet-4-5", cwd, at, fmt.Sprint("m", i, "-", k), 18_000+(1_000+i*7919%5_000)*(k+1), 1),
+				replyOf(
+					"claude-sonnet-4-5",
+					cwd,
+					at,
+					fmt.Sprint("m", i, "-", k),
+					18_000+(1_000+i*7919%5_000)*(k+1),
+					1,
+				),
 			)
 		}
 		if i%(agents/25) != 0 {
@@ -73,11 +92,16 @@ func crowded(t testing.TB, agents int) *rig {
 	}
 	r.start()
 	for i := range 24 {
-		r.client(6000+i, uuid(i*(agents/25)), `,"status":"`+[...]string{"busy", "busy", "idle"}[i%3]+`"`)
+		r.client(
+			6000+i,
+			uuid(i*(agents/25)),
+			`,"status":"`+[...]string{"busy", "busy", "idle"}[i%3]+`"`,
+		)
 	}
 	r.client(6100, uuid(7), `,"status":"waiting","waitingFor":"dialog open"`)
 	r.until("the clients are known", func() bool {
-		return r.session(uuid(7)).State == "waiting" && r.session(uuid(23*(agents/25))).State == "idle"
+		return r.session(uuid(7)).State == "waiting" &&
+			r.session(uuid(23*(agents/25))).State == "idle"
 	})
 	return r
 }
@@ -95,11 +119,25 @@ func TestScreenshots(t *testing.T) {
 	fleet.picture(t, c, dir, "light", "/", 800, "")
 	fleet.picture(t, c, dir, "session", "/?session="+fleet.sessions()[0].ID, 1100, `const box = document.querySelector('.reader').getBoundingClientRect();
 		document.querySelector('.reader').dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.left + .88 * box.width}))`)
-	crowded(t, 500).picture(t, c, dir, "crowd", "/?group=project", 800, `document.querySelector('#dense').click()`)
+	crowded(t, 500).picture(
+		t,
+		c,
+		dir,
+		"crowd",
+		"/?group=project",
+		800,
+		`document.querySelector('#dense').click()`,
+	)
 }
 
 // picture opens the page, runs a script, and keeps how it looks.
-func (r *rig) picture(t *testing.T, c chromium, dir, name, path string, height int64, script string) {
+func (r *rig) picture(
+	t *testing.T,
+	c chromium,
+	dir, name, path string,
+	height int64,
+	script string,
+) {
 	t.Helper()
 	b := c.open(t, r, path, 1280, height)
 	b.live()

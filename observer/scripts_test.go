@@ -65,7 +65,12 @@ func newScripts(t *testing.T, port int) *scripts {
 		err,
 		os.WriteFile(
 			filepath.Join(s.dir, "curl"),
-			fmt.Appendf(nil, "#!/bin/sh\n%s \"$@\"\ncode=$?\necho >>%s/ended\nexit $code\n", curl, s.dir),
+			fmt.Appendf(
+				nil,
+				"#!/bin/sh\n%s \"$@\"\ncode=$?\necho >>%s/ended\nexit $code\n",
+				curl,
+				s.dir,
+			),
 			0o700,
 		),
 	)
@@ -86,10 +91,18 @@ func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
 		s.posts += strings.Count(script, "curl ")
 	}
 	path := filepath.Join(s.dir, "script.sh")
-	noErrors(s.t, os.WriteFile(path, []byte(strings.ReplaceAll(script, "PORT", strconv.Itoa(s.port))), 0o700))
+	noErrors(
+		s.t,
+		os.WriteFile(
+			path,
+			[]byte(strings.ReplaceAll(script, "PORT", strconv.Itoa(s.port))),
+			0o700,
+		),
+	)
 	cmd := exec.CommandContext(s.t.Context(), "sh", path)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "CLAUDE_") || strings.Contains(strings.ToLower(v), "_proxy=")
+		return strings.HasPrefix(v, "CLAUDE_") ||
+			strings.Contains(strings.ToLower(v), "_proxy=")
 	})
 	cmd.Env = append(cmd.Env, "PATH="+s.dir+":"+os.Getenv("PATH"))
 	if agent != "" {
@@ -119,7 +132,12 @@ func TestNotices_Scripts(t *testing.T) {
 	s := newScripts(t, r.tcp().Port)
 	report := func(percentage string, tokens int, text string) func() bool {
 		return func() bool { // as often as the client calls it: a post may take too long
-			if got := s.run(r, statusScript, "em", reported(percentage, tokens)); got != text {
+			if got := s.run(
+				r,
+				statusScript,
+				"em",
+				reported(percentage, tokens),
+			); got != text {
 				t.Fatalf("the status line shows %q, want %q", got, text)
 			}
 			x := r.session("em")

@@ -87,12 +87,20 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 		head.Sessions = []api.Session{}
 		if recent {
 			var views []fleet.View
-			views, head.Others = c.recent(now, a.settings.Load().SessionTTL, a.settings.Load().MaxSessions, client)
+			views, head.Others = c.recent(
+				now,
+				a.settings.Load().SessionTTL,
+				a.settings.Load().MaxSessions,
+				client,
+			)
 			parts = append(parts, func(*core) []fleet.View { return views })
 			return
 		}
 		for keys := range slices.Chunk(c.fleet.Rows(), sessionsAtOnce) {
-			parts = append(parts, func(c *core) []fleet.View { return c.views(keys, now, client) })
+			parts = append(
+				parts,
+				func(c *core) []fleet.View { return c.views(keys, now, client) },
+			)
 		}
 	})
 	if err != nil {
@@ -124,7 +132,10 @@ const sessionsAtOnce = 256
 func flagOf(r *http.Request, name, without string) (bool, error) {
 	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
 	if err != nil {
-		return false, respond.Refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
+		return false, respond.Refuse(
+			http.StatusBadRequest,
+			name+" is neither 1 nor 0; leave it out for "+without,
+		)
 	}
 	return on, nil
 }
@@ -142,7 +153,12 @@ func (c *core) views(keys []fleet.Row, now time.Time, client string) []fleet.Vie
 
 // sessions returns one part of the sessions. With their trends it reads the ends of
 // transcripts that are not in their curves yet, for a limited time since began.
-func (a *App) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
+func (a *App) sessions(
+	ctx context.Context,
+	began time.Time,
+	of part,
+	trend bool,
+) (all []api.Session, err error) {
 	for filled := false; ; filled = true {
 		var left []unread
 		err = a.do(ctx, func(c *core) {
@@ -154,7 +170,10 @@ func (a *App) sessions(ctx context.Context, began time.Time, of part, trend bool
 					h := c.agents.look(alerts.AgentID(v.Agent)).curve
 					x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
 					if v.Path != "" && h.Depth() < curve.ListDepth {
-						left = append(left, unread{agent: alerts.AgentID(v.Agent), path: v.Path})
+						left = append(left, unread{
+							agent: alerts.AgentID(v.Agent),
+							path:  v.Path,
+						})
 					}
 				}
 				all = append(all, x)
@@ -189,13 +208,22 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 
 // recent returns the sessions with a running client, then the rest of
 // fleet.Recent, newest activity first, up to a limit; others counts the rest.
-func (c *core) recent(now time.Time, ttl time.Duration, most int, client string) (views []fleet.View, others int) {
+func (c *core) recent(
+	now time.Time,
+	ttl time.Duration,
+	most int,
+	client string,
+) (views []fleet.View, others int) {
 	views, others = c.fleet.Recent(now, ttl, client)
 	if most <= 0 || most > api.MaxListed {
 		most = api.MaxListed
 	}
 	slices.SortFunc(views, func(a, b fleet.View) int {
-		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Last.Compare(a.Last), strings.Compare(a.Agent, b.Agent))
+		return cmp.Or(
+			btoi(b.Live)-btoi(a.Live),
+			b.Last.Compare(a.Last),
+			strings.Compare(a.Agent, b.Agent),
+		)
 	})
 	if len(views) > most {
 		others += len(views) - most

@@ -46,7 +46,12 @@ func smallFleet(t *testing.T) *rig {
 	appendLines(
 		t,
 		r.subagent(uuid(1), "agent-7"),
-		strings.Replace(reply(at(2), "s1", 9_000, 40), `{"type"`, `{"isSidechain":true,"agentId":"7","type"`, 1),
+		strings.Replace(
+			reply(at(2), "s1", 9_000, 40),
+			`{"type"`,
+			`{"isSidechain":true,"agentId":"7","type"`,
+			1,
+		),
 	)
 	r.write(
 		uuid(2),
@@ -59,7 +64,11 @@ func smallFleet(t *testing.T) *rig {
 		replyOf("claude-opus-4-8", "/home/dev/api", at(5), "m4", 700_000, 5),
 		`{"type":"system","subtype":"turn_duration","uuid":"d1","timestamp":"`+at(6)+`"}`,
 	)
-	r.client(4711, uuid(3), `,"status":"waiting","waitingFor":"permission prompt","name":"api"`)
+	r.client(
+		4711,
+		uuid(3),
+		`,"status":"waiting","waitingFor":"permission prompt","name":"api"`,
+	)
 	old := time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)
 	for _, path := range []string{
 		r.transcript(uuid(1)),
@@ -70,7 +79,10 @@ func smallFleet(t *testing.T) *rig {
 		noErrors(t, os.Chtimes(path, old, old))
 	}
 	r.start()
-	r.until("the client is known", func() bool { return strings.Contains(r.get("/sessions").Body, "waiting") })
+	r.until(
+		"the client is known",
+		func() bool { return strings.Contains(r.get("/sessions").Body, "waiting") },
+	)
 	return r
 }
 
@@ -89,7 +101,10 @@ func TestSessionsAnswer(t *testing.T) {
 		t.Errorf("%d, %v, %q", a.Code, a.Header, a.Body)
 	}
 	var pretty bytes.Buffer
-	noErrors(t, json.Indent(&pretty, []byte(strings.ReplaceAll(a.Body, r.dir, "/DIR")), "", "  "))
+	noErrors(
+		t,
+		json.Indent(&pretty, []byte(strings.ReplaceAll(a.Body, r.dir, "/DIR")), "", "  "),
+	)
 	golden(t, "sessions.golden.json", pretty.String())
 
 	var all api.Sessions
@@ -115,7 +130,12 @@ func TestRecentSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.o.SessionTTL = time.Hour
-	for i, since := range []time.Duration{3 * time.Hour, 2 * time.Hour, 20 * time.Minute, 10 * time.Minute} {
+	for i, since := range []time.Duration{
+		3 * time.Hour,
+		2 * time.Hour,
+		20 * time.Minute,
+		10 * time.Minute,
+	} {
 		r.write(uuid(i+1), reply(ago(since), fmt.Sprint("m", i), 10_000, 1))
 		at := time.Now().Add(-since)
 		noErrors(t, os.Chtimes(r.transcript(uuid(i+1)), at, at))
@@ -134,13 +154,20 @@ func TestRecentSessions(t *testing.T) {
 		return ids
 	}
 	r.until("the client is known", func() bool { return len(told()) == 3 })
-	if diff := cmp.Diff([]string{uuid(1), uuid(4), uuid(3)}, told()); diff != "" || got.Others != 1 || got.CatchingUp {
+	if diff := cmp.Diff(
+		[]string{uuid(1), uuid(4), uuid(3)},
+		told(),
+	); diff != "" || got.Others != 1 ||
+		got.CatchingUp {
 		t.Errorf("%d others (-want +got):\n%s", got.Others, diff)
 	}
 	all, err := client.Sessions(t.Context())
 	noErrors(t, err)
 	for _, s := range got.Sessions {
-		whole := slices.IndexFunc(all.Sessions, func(x api.Session) bool { return x.ID == s.ID })
+		whole := slices.IndexFunc(
+			all.Sessions,
+			func(x api.Session) bool { return x.ID == s.ID },
+		)
 		if diff := cmp.Diff(all.Sessions[whole], s); diff != "" {
 			t.Errorf("%s is told otherwise (-all +recent):\n%s", s.ID, diff)
 		}
@@ -155,7 +182,10 @@ func TestRecentSessions(t *testing.T) {
 	r.stop()
 	r.o.MaxSessions = 2
 	r.start()
-	r.until("the client is known", func() bool { ids := told(); return len(ids) == 2 && ids[0] == uuid(1) })
+	r.until(
+		"the client is known",
+		func() bool { ids := told(); return len(ids) == 2 && ids[0] == uuid(1) },
+	)
 	if got.Others != 2 {
 		t.Errorf("%d others", got.Others)
 	}
@@ -166,7 +196,15 @@ func TestSessionTrend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i := range curve.MaxTrend + 4 {
-		r.write(uuid(1), reply(ago(time.Hour-time.Duration(i)*time.Minute), fmt.Sprint("m", i), 2000*(i+1), 1))
+		r.write(
+			uuid(1),
+			reply(
+				ago(time.Hour-time.Duration(i)*time.Minute),
+				fmt.Sprint("m", i),
+				2000*(i+1),
+				1,
+			),
+		)
 	}
 	r.start()
 	client := api.NewClient([]string{r.o.Socket})
@@ -178,7 +216,11 @@ func TestSessionTrend(t *testing.T) {
 	for i := 5; i <= curve.MaxTrend+4; i++ {
 		want = append(want, float64(i)/100)
 	}
-	if diff := cmp.Diff(want, trending.Sessions[0].Trend); diff != "" || plain.Sessions[0].Trend != nil {
+	if diff := cmp.Diff(
+		want,
+		trending.Sessions[0].Trend,
+	); diff != "" ||
+		plain.Sessions[0].Trend != nil {
 		t.Errorf("unasked %v; (-want +got):\n%s", plain.Sessions[0].Trend, diff)
 	}
 	if a := r.get("/sessions?trend=perhaps"); a.Code != http.StatusBadRequest {

@@ -32,12 +32,17 @@ func TestApplyRefused(t *testing.T) {
 		s.MaxSessions = 1
 		s.Queue.MessageBytes = 1
 		spoil(&s)
-		if err := r.app.Apply(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.app.Apply(
+			t.Context(),
+			s,
+		); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	now := *r.app.settings.Load()
-	if now.MaxSessions != 500 || now.Queue.MessageBytes != r.o.Queue.MessageBytes || now.Alerts.Messages.Warning != "" {
+	if now.MaxSessions != 500 || now.Queue.MessageBytes != r.o.Queue.MessageBytes ||
+		now.Alerts.Messages.Warning != "" {
 		t.Errorf("settings have changed: %+v", now)
 	}
 	r.joins("em", "")
@@ -56,7 +61,11 @@ func TestApply(t *testing.T) {
 	r := newWatched(t)
 	r.o.Level = new(slog.LevelVar)
 	for i := range 2 {
-		r.write(uuid(i), prompt(ago(time.Minute), "p", "Go."), reply(ago(time.Minute), fmt.Sprint("m", i), 30_000, 10))
+		r.write(
+			uuid(i),
+			prompt(ago(time.Minute), "p", "Go."),
+			reply(ago(time.Minute), fmt.Sprint("m", i), 30_000, 10),
+		)
 	}
 	r.start()
 	r.joins("em", "")
@@ -84,25 +93,65 @@ func TestApply(t *testing.T) {
 		before, after string
 	}{
 		{"level", func() string { return r.session("em").Level }, "warn", "early_warn"},
-		{"notices", func() string { return r.mail()[0] }, "em/1/warning waiting", "em/1/warning withdrawn"},
-		{"queue", func() string { return post("/sessions/em/messages", `{"text":"longer than five"}`) }, "202", "422"},
-		{"windows", func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) }, "200000", "1000000"},
+		{
+			"notices",
+			func() string { return r.mail()[0] },
+			"em/1/warning waiting",
+			"em/1/warning withdrawn",
+		},
+		{
+			"queue",
+			func() string {
+				return post(
+					"/sessions/em/messages",
+					`{"text":"longer than five"}`,
+				)
+			},
+			"202",
+			"422",
+		},
+		{
+			"windows",
+			func() string { return fmt.Sprint(r.session(uuid(1)).WindowTokens) },
+			"200000",
+			"1000000",
+		},
 		{
 			"channels",
-			func() string { return handoff.ChannelOf(r.app.handoffs().Channels, "/home/dev/web/src").Name },
+			func() string {
+				return handoff.ChannelOf(
+					r.app.handoffs().Channels,
+					"/home/dev/web/src",
+				).Name
+			},
 			"-home-dev-web-src",
 			"site",
 		},
 		{"hosts", func() string {
-			return fmt.Sprint(sendRaw(t, r.tcp(), "GET /-/healthy HTTP/1.1\r\nHost: box.lan\r\n\r\n").Code)
+			return fmt.Sprint(sendRaw(
+				t,
+				r.tcp(),
+				"GET /-/healthy HTTP/1.1\r\nHost: box.lan\r\n\r\n",
+			).Code)
 		}, "421", "200"},
 		{
 			"webhook",
-			func() string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) },
+			func() string {
+				return fmt.Sprint(r.askTCP(
+					http.MethodPost,
+					"/alerts/webhook",
+					"{}",
+				).Code)
+			},
 			"404",
 			"401",
 		},
-		{"metrics", func() string { return fmt.Sprint(r.scrape()["sm_sessions_unexported"]) }, "0", "2"},
+		{
+			"metrics",
+			func() string { return fmt.Sprint(r.scrape()["sm_sessions_unexported"]) },
+			"0",
+			"2",
+		},
 		{"log", func() string { return r.o.Level.Level().String() }, "INFO", "DEBUG"},
 	}
 	for _, c := range checks {

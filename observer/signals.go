@@ -31,7 +31,10 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	}
 	p, err := hook.Decode(body)
 	if err != nil {
-		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
+		return respond.Refuse(
+			http.StatusBadRequest,
+			err.Error()+"; send what the client gives to hooks",
+		)
 	}
 	if p.Event == hook.StatusLine {
 		return a.postStatus(w, r, body, now)
@@ -42,12 +45,16 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 		a.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := a.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && a.guarding() {
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools &&
+		a.guarding() {
 		answer = a.decideToolCall(r.Context(), &p)
 	}
 	if err != nil {
 		if offered != "" { // it was not delivered; if the loop has stopped, the next start corrects this
-			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
+			_ = a.do(
+				context.WithoutCancel(r.Context()),
+				func(c *core) { c.queue.Unoffer(offered, now) },
+			)
 		}
 		return err
 	}
@@ -85,10 +92,18 @@ func (a *App) answerHook(
 	return answer, offered, err
 }
 
-func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
+func (a *App) postStatus(
+	w http.ResponseWriter,
+	r *http.Request,
+	body []byte,
+	now time.Time,
+) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
-		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
+		return respond.Refuse(
+			http.StatusBadRequest,
+			err.Error()+"; send what the client gives to status lines",
+		)
 	}
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
@@ -119,7 +134,11 @@ func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	tick := time.NewTicker(replyEvery)
 	defer tick.Stop()
 	for read := false; ; {
-		if err := a.do(ctx, func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) }); err != nil || read {
+		if err := a.do(
+			ctx,
+			func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) },
+		); err != nil ||
+			read {
 			return
 		}
 		select {
@@ -160,14 +179,21 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	case u.Event != "":
 		return respond.JSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
 	}
-	return respond.JSON(w, http.StatusOK, api.UsageSample{Status: "ok", UsedPercentage: u.UsedPercentage})
+	return respond.JSON(w, http.StatusOK, api.UsageSample{
+		Status:         "ok",
+		UsedPercentage: u.UsedPercentage,
+	})
 }
 
 // postSession makes an agent known by name.
 func (a *App) postSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var reg api.Registration
-	if err := respond.ReadJSON(r, &reg, "not a registration; send JSON such as {\"id\":\"em\"}"); err != nil {
+	if err := respond.ReadJSON(
+		r,
+		&reg,
+		"not a registration; send JSON such as {\"id\":\"em\"}",
+	); err != nil {
 		return err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
@@ -227,7 +253,10 @@ func (a *App) learn(ctx context.Context, path, session string) {
 		return
 	}
 	// The change counts even if the caller has closed the connection.
-	if err := a.do(context.WithoutCancel(ctx), func(c *core) { c.roots = append(c.roots, changes...) }); err != nil {
+	if err := a.do(
+		context.WithoutCancel(ctx),
+		func(c *core) { c.roots = append(c.roots, changes...) },
+	); err != nil {
 		a.log.Debug("a projects folder is not remembered", "err", err)
 	}
 }
@@ -252,7 +281,11 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in alertmanager.Notification
-	if err := respond.ReadJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
+	if err := respond.ReadJSON(
+		r,
+		&in,
+		"not a notification of Alertmanager; use its webhook_configs",
+	); err != nil {
 		return err
 	}
 	list := alertmanager.Firings(&in, now)
@@ -273,7 +306,10 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
 
 // alert passes alerts to the engine. given counts those that gave a notice;
 // unknown has those of agents that are not known, or not yet.
-func (c *core) alert(list []alertmanager.Firing, now time.Time) (given int, unknown []alertmanager.Firing) {
+func (c *core) alert(
+	list []alertmanager.Firing,
+	now time.Time,
+) (given int, unknown []alertmanager.Firing) {
 	for _, x := range list {
 		agent, err := c.fleet.Agent(x.Session, true)
 		if err != nil || !c.caughtUp {

@@ -54,10 +54,23 @@ func TestThirdClient(t *testing.T) {
 	r.until("the reading is shown", func() bool { return r.session("w1").TokensUsed != nil })
 
 	s := r.session("w1")
-	if s.Client != "pi" || s.WindowTokens != 40_000 || *s.UsedPercentage != 85 || *s.ThresholdTokens != 36_000 {
-		t.Errorf("%s: %d of %d tokens, threshold %d", s.Client, *s.TokensUsed, s.WindowTokens, *s.ThresholdTokens)
+	if s.Client != "pi" || s.WindowTokens != 40_000 || *s.UsedPercentage != 85 ||
+		*s.ThresholdTokens != 36_000 {
+		t.Errorf(
+			"%s: %d of %d tokens, threshold %d",
+			s.Client,
+			*s.TokensUsed,
+			s.WindowTokens,
+			*s.ThresholdTokens,
+		)
 	}
-	if text := a.hook("UserPromptSubmit", `,"prompt":"next"`); !strings.Contains(text, "[sm context]") {
+	if text := a.hook(
+		"UserPromptSubmit",
+		`,"prompt":"next"`,
+	); !strings.Contains(
+		text,
+		"[sm context]",
+	) {
 		t.Errorf("warned with %q", text)
 	}
 	id := a.hands(c.doc("doc.md", "Next: CI.\n"))

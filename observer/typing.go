@@ -27,7 +27,8 @@ const maxCalls = 3
 
 // typeToIdle offers waiting messages to the agents that wait at their prompt.
 func (c *core) typeToIdle(now time.Time) {
-	if c.app.o.Terminal == nil && c.app.o.Enqueuer == nil || c.dryRun || c.queue.Waiting() == 0 ||
+	if c.app.o.Terminal == nil && c.app.o.Enqueuer == nil || c.dryRun ||
+		c.queue.Waiting() == 0 ||
 		!c.every(typeEvery, "type", now) {
 		return
 	}
@@ -75,7 +76,10 @@ func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok 
 // the hook asks for: so no text of others can come to a shell that stands where the
 // client was a moment ago. Where they do not, what is typed whole is in sm's own words, unless
 // the configuration allows all texts.
-func (c *core) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message, text string, ok bool) {
+func (c *core) offerTyped(
+	agent alerts.AgentID,
+	now time.Time,
+) (m outbox.Message, text string, ok bool) {
 	if c.hooksWork(agent) {
 		m, ok = c.queue.Call(agent, now)
 		return m, m.Call(), ok
@@ -167,7 +171,8 @@ func (a *App) typeMessage(m outbox.Message, text string, place fleet.Place) effe
 // have been given up, withdrawn, or replaced by the answer to a hook.
 func (c *core) offered(as *outbox.Message) bool {
 	m, known := c.queue.Find(as.ID)
-	return known && m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers && m.Calling == as.Calling
+	return known && m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers &&
+		m.Calling == as.Calling
 }
 
 // addressee is whom a message is for: the agent may have got another id since it was offered.

@@ -46,7 +46,12 @@ func (s *stage) Type(
 	return true, nil
 }
 
-func (s *stage) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
+func (s *stage) Finish(
+	context.Context,
+	fleet.Place,
+	string,
+	func(context.Context) error,
+) (bool, error) {
 	return false, errors.New("the box is empty")
 }
 
@@ -92,7 +97,11 @@ func (r *rig) submits(line string) (text string) {
 func (r *rig) prompts(line string) (text string) {
 	r.t.Helper()
 	text = r.submits(line)
-	r.write(uuid(1), prompt(stamp(time.Now()), "p-"+line, line), attachment(stamp(time.Now()), text))
+	r.write(
+		uuid(1),
+		prompt(stamp(time.Now()), "p-"+line, line),
+		attachment(stamp(time.Now()), text),
+	)
 	return text
 }
 
@@ -115,8 +124,19 @@ func newStage(t *testing.T) (*rig, *stage) {
 	r := newRig(t)
 	r.o.Terminal = s
 	r.o.Alive = func(int, string) bool { return true }
-	r.client(7, uuid(1), fmt.Sprintf(`,"status":"idle","statusUpdatedAt":%d`, time.Now().Add(-time.Minute).UnixMilli()))
-	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
+	r.client(
+		7,
+		uuid(1),
+		fmt.Sprintf(
+			`,"status":"idle","statusUpdatedAt":%d`,
+			time.Now().Add(-time.Minute).UnixMilli(),
+		),
+	)
+	r.write(
+		uuid(1),
+		prompt(ago(time.Minute), "p1", "Go."),
+		reply(ago(50*time.Second), "m1", 20_000, 5),
+	)
 	return r.start(), s
 }
 
@@ -170,7 +190,10 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	id := r.sends("w1", "sequential", "After the compaction.")
 	before := time.Now()
 	// Less than promptGrace, after which a compaction of a client at its prompt is dismissed.
-	r.until("a look has passed", func() bool { return time.Since(before) > typeEvery+typeEvery/4 })
+	r.until(
+		"a look has passed",
+		func() bool { return time.Since(before) > typeEvery+typeEvery/4 },
+	)
 	if lines, tries := s.typed(); tries != 0 || r.message(id).Status != "waiting" {
 		t.Fatalf("typed %q while compacting", lines)
 	}
@@ -191,7 +214,15 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 	r.write(uuid(1), attachment(stamp(time.Now()), got[0]))
 	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
 	got = append(got, r.prompts(call))
-	if want := []string{"[sm message] The first. #" + id, callLater, callOver, callOver}; !slices.Equal(got, want) {
+	if want := []string{
+		"[sm message] The first. #" + id,
+		callLater,
+		callOver,
+		callOver,
+	}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("answered %q, want %q", got, want)
 	}
 	if text := r.prompts("Go on."); !strings.HasPrefix(text, "[sm message] Urgent. #") {
@@ -207,7 +238,10 @@ func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	r.joins("other", "") // messages are accepted from here on
 	id := r.sends(uuid(1), "urgent", "hi; touch x; $(touch x)")
 	r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
-	if line := s.untilTyped(r); !strings.HasPrefix(line, "[sm context] Context at 75%, critically high. ") {
+	if line := s.untilTyped(r); !strings.HasPrefix(
+		line,
+		"[sm context] Context at 75%, critically high. ",
+	) {
 		t.Errorf("typed %q", line)
 	}
 	if m := r.message(id); m.WaitsFor != "hooks" || m.Status != "waiting" {

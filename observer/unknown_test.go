@@ -11,9 +11,16 @@ import (
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+	}))
 	const series = `sm_transcript_unknown_total{client="claude",kind="record"}`
-	r.write(uuid(1), reply(ago(0), "m1", 1000, 1), `{"type":"new-record"}`, `{"type":"new-record"}`)
+	r.write(
+		uuid(1),
+		reply(ago(0), "m1", 1000, 1),
+		`{"type":"new-record"}`,
+		`{"type":"new-record"}`,
+	)
 	r.start()
 	if n := r.scrape()[series]; n != 2 {
 		t.Errorf("%v unknown records, want 2", n)

@@ -47,7 +47,11 @@ func (a *App) List(
 }
 
 // Detail returns a session with all that belongs to it, or a Problem with its id.
-func (a *App) Detail(ctx context.Context, id string, now time.Time) (d wire.Detail, err error) {
+func (a *App) Detail(
+	ctx context.Context,
+	id string,
+	now time.Time,
+) (d wire.Detail, err error) {
 	var subagents []fleet.Subagent
 	var depth int64
 	look := func() error {
@@ -57,7 +61,10 @@ func (a *App) Detail(ctx context.Context, id string, now time.Time) (d wire.Deta
 		return d, err
 	}
 	if d.TranscriptPath != "" && depth < curve.DetailDepth {
-		a.fill(ctx, unread{agent: alerts.AgentID(d.ID), path: d.TranscriptPath}, curve.DetailDepth)
+		a.fill(ctx, unread{
+			agent: alerts.AgentID(d.ID),
+			path:  d.TranscriptPath,
+		}, curve.DetailDepth)
 		if err := look(); err != nil {
 			return d, err
 		}
@@ -108,7 +115,11 @@ func (a *App) fill(ctx context.Context, x unread, depth int64) {
 
 // list returns the recent sessions, and those whose transcripts are not in their
 // curves yet.
-func (c *core) list(now time.Time, s *Settings, known func(string) (uint32, bool)) (l wire.List, left []unread) {
+func (c *core) list(
+	now time.Time,
+	s *Settings,
+	known func(string) (uint32, bool),
+) (l wire.List, left []unread) {
 	views, others := c.recent(now, s.SessionTTL, s.MaxSessions, "")
 	l.Head = c.head(now)
 	l.Head.Others = others
@@ -129,7 +140,10 @@ func (c *core) list(now time.Time, s *Settings, known func(string) (uint32, bool
 
 // detail returns a session and its subagents. depth is how much of the transcript's
 // end is in its curve.
-func (c *core) detail(id string, now time.Time) (d wire.Detail, subagents []fleet.Subagent, depth int64) {
+func (c *core) detail(
+	id string,
+	now time.Time,
+) (d wire.Detail, subagents []fleet.Subagent, depth int64) {
 	v, err := c.fleet.View(id, now)
 	switch {
 	case errors.Is(err, fleet.ErrAmbiguous):
@@ -204,7 +218,10 @@ func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 		Path:     "/open",
 		RawQuery: url.Values{"token": {a.passes.Issue(time.Now())}}.Encode(),
 	}
-	return respond.JSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
+	return respond.JSON(w, http.StatusCreated, api.Page{
+		URL:     u.String(),
+		Seconds: int(access.TokenLife / time.Second),
+	})
 }
 
 // pageAddress returns the address of the page for a browser of this machine, ""

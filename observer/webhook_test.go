@@ -30,7 +30,11 @@ func notification(status string, since time.Time, pairs ...string) string {
 func TestWebhookTellsOnce(t *testing.T) {
 	t.Parallel()
 	r := newWatched(t)
-	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 110_000, 10))
+	r.write(
+		uuid(1),
+		prompt(ago(9*time.Minute), "p1", "Go."),
+		reply(ago(time.Minute), "m1", 110_000, 10),
+	)
 	r.start()
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
 	label := r.session("em").Label
@@ -58,7 +62,13 @@ func TestWebhookTellsOnce(t *testing.T) {
 	post("resolved", now, 0, label, "critical")
 	post("firing", now, 0, "nobody", "critical", label, "unknown kind", "", "critical")
 	mail("em/1/warning waiting")
-	post("firing", now.Add(-time.Hour), 1, label, "critical") // it stands for as long as the context
+	post(
+		"firing",
+		now.Add(-time.Hour),
+		1,
+		label,
+		"critical",
+	) // it stands for as long as the context
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical waiting")
 
@@ -70,7 +80,10 @@ func TestWebhookTellsOnce(t *testing.T) {
 		boundary(stamp(time.Now()), "b1", "auto", 150_000),
 		reply(stamp(time.Now().Add(10*time.Millisecond)), "m2", 40_000, 10),
 	)
-	r.until("the next cycle is known", func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil })
+	r.until(
+		"the next cycle is known",
+		func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil },
+	)
 	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical withdrawn")
 }

@@ -35,7 +35,8 @@ func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 
 // due reports whether changes have to be stored now.
 func (w *writer) due(c *core, now time.Time) bool {
-	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil ||
+	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting)+len(c.roots) > 0 ||
+		w.retry != nil ||
 		now.Sub(w.began) >= restEvery
 }
 
@@ -84,7 +85,10 @@ func (w *writer) saved(c *core, s saved) []effect {
 	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
 	if msg := s.err.Error(); msg != w.logged {
 		w.logged = msg
-		w.log.Error("cannot store state; watching goes on, and it is tried again each second", "err", s.err)
+		w.log.Error(
+			"cannot store state; watching goes on, and it is tried again each second",
+			"err", s.err,
+		)
 	}
 	return nil
 }
@@ -116,7 +120,10 @@ func (w *writer) last(c *core, do func([]effect)) error {
 		}
 		s := <-w.done
 		if do(w.saved(c, s)); s.err != nil {
-			return fmt.Errorf("store the last changes: %w; they are read again at the next start", s.err)
+			return fmt.Errorf(
+				"store the last changes: %w; they are read again at the next start",
+				s.err,
+			)
 		}
 	}
 	return nil

@@ -114,12 +114,22 @@ func (u Usage) Context() int64 { return u.Input + u.CacheCreation + u.CacheRead 
 
 // Plus adds.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.CacheCreation + v.CacheCreation, u.CacheRead + v.CacheRead, u.Output + v.Output}
+	return Usage{
+		u.Input + v.Input,
+		u.CacheCreation + v.CacheCreation,
+		u.CacheRead + v.CacheRead,
+		u.Output + v.Output,
+	}
 }
 
 // Minus subtracts; figures may become negative.
 func (u Usage) Minus(v Usage) Usage {
-	return Usage{u.Input - v.Input, u.CacheCreation - v.CacheCreation, u.CacheRead - v.CacheRead, u.Output - v.Output}
+	return Usage{
+		u.Input - v.Input,
+		u.CacheCreation - v.CacheCreation,
+		u.CacheRead - v.CacheRead,
+		u.Output - v.Output,
+	}
 }
 
 // Entry is what one record says. The byte slices point into the scanned line and

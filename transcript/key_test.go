@@ -13,7 +13,16 @@ import (
 func someKeys() []Key {
 	return []Key{
 		KeyOf([]byte("a")), KeyOf([]byte("12345678")), KeyOf([]byte("msg_01ABC")),
-		KeyOf([]byte("bc795bcb-2698-4ad6-b28a-2bbc95feb4be")), Join(), Join(1), Join(1, 2), Join(2, 1), Join(0, 0),
+		KeyOf([]byte("bc795bcb-2698-4ad6-b28a-2bbc95feb4be")), Join(), Join(1), Join(
+			1,
+			2,
+		), Join(
+			2,
+			1,
+		), Join(
+			0,
+			0,
+		),
 	}
 }
 
@@ -45,7 +54,15 @@ func TestKeysDoNotCollide(t *testing.T) {
 	for i := range 1 << 20 {
 		binary.LittleEndian.PutUint64(raw[:], r.Uint64())
 		binary.LittleEndian.PutUint64(raw[8:], r.Uint64())
-		k := KeyOf(fmt.Appendf(nil, "%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:]))
+		k := KeyOf(fmt.Appendf(
+			nil,
+			"%x-%x-%x-%x-%x",
+			raw[:4],
+			raw[4:6],
+			raw[6:8],
+			raw[8:10],
+			raw[10:],
+		))
 		counted := KeyOf(fmt.Appendf(nil, "00000000-0000-4000-8000-%012x", i))
 		keys = append(keys, k, counted, Join(k, Key(i)), Join(Key(i), 5))
 	}
@@ -59,7 +76,11 @@ func TestKeysDoNotCollide(t *testing.T) {
 func TestKeysOfPrefixesAndZeros(t *testing.T) {
 	seen := map[Key]string{}
 	for n := range 40 {
-		for _, s := range []string{string(make([]byte, n)), "x" + string(make([]byte, n)), fmt.Sprintf("%0*d", n, 7)} {
+		for _, s := range []string{
+			string(make([]byte, n)),
+			"x" + string(make([]byte, n)),
+			fmt.Sprintf("%0*d", n, 7),
+		} {
 			if have, ok := seen[KeyOf([]byte(s))]; ok && have != s {
 				t.Errorf("%q and %q have one key", have, s)
 			}

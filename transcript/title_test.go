@@ -37,7 +37,11 @@ func TestTitleIsCut(t *testing.T) {
 		{strings.Repeat("x", 80), TitleCustom, strings.Repeat("x", 80)},
 		{strings.Repeat("x", 81), TitleCustom, strings.Repeat("x", 79) + "…"},
 		{strings.Repeat("ö", 200), TitleCustom, strings.Repeat("ö", 79) + "…"},
-		{strings.Repeat("word ", 30), TitlePrompt, strings.TrimRight(strings.Repeat("word ", 12), " ") + "…"},
+		{
+			strings.Repeat("word ", 30),
+			TitlePrompt,
+			strings.TrimRight(strings.Repeat("word ", 12), " ") + "…",
+		},
 		{"x " + strings.Repeat("y", 99), TitlePrompt, "x " + strings.Repeat("y", 57) + "…"},
 		{strings.Repeat("x", 60) + "  \n", TitlePrompt, strings.Repeat("x", 60)},
 	} {
@@ -59,7 +63,8 @@ func FuzzTitle(f *testing.F) {
 		if again := NewTitle(title.Text, title.Source); again.Text != title.Text {
 			t.Errorf("%q becomes %q", title.Text, again.Text)
 		}
-		if utf8.RuneCountInString(title.Text) > MaxTitle || strings.ContainsAny(title.Text, "\r\n\t\x00\x1b") ||
+		if utf8.RuneCountInString(title.Text) > MaxTitle ||
+			strings.ContainsAny(title.Text, "\r\n\t\x00\x1b") ||
 			!utf8.ValidString(title.Text) {
 			t.Errorf("%q is not fit to be shown", title.Text)
 		}

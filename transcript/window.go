@@ -21,7 +21,14 @@ const (
 
 // String is the source as metrics and JSON write it.
 func (w WindowSource) String() string {
-	return [...]string{"statusline", "config", "observed", "model", "default", "transcript"}[w]
+	return [...]string{
+		"statusline",
+		"config",
+		"observed",
+		"model",
+		"default",
+		"transcript",
+	}[w]
 }
 
 // Window is the size of a context window in tokens.
@@ -45,7 +52,8 @@ type WindowRule struct {
 // Names reports whether the rule's model is that one, with or without a date or a suffix.
 func (r WindowRule) Names(model string) bool {
 	rest, ok := strings.CutPrefix(model, r.Model)
-	return ok && r.Model != "" && (rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@')
+	return ok && r.Model != "" &&
+		(rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@')
 }
 
 // Windows is what is known of the windows of one client's models, in tokens.

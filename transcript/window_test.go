@@ -29,7 +29,8 @@ func TestReaches(t *testing.T) {
 	for size := int64(1); size < 400; size++ {
 		for percent := 1; percent <= 100; percent++ {
 			w := transcript.Window{Tokens: size, Reserved: size / 7}
-			if n := w.Reaches(percent); w.Percent(n) < percent || n > 0 && w.Percent(n-1) >= percent {
+			if n := w.Reaches(percent); w.Percent(n) < percent ||
+				n > 0 && w.Percent(n-1) >= percent {
 				t.Fatalf("%+v: %d is not the smallest size of %d %%", w, n, percent)
 			}
 		}

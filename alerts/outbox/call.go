@@ -46,7 +46,8 @@ func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 // queue, or on hold.
 func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
-	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling || p.mayBeQueued() {
+	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling ||
+		p.mayBeQueued() {
 		return Message{}, false
 	}
 	q.expire(to, now)
@@ -73,7 +74,8 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 // character with a meaning in shells.
 func (m Message) Typeable(texts bool) bool {
 	return texts ||
-		(m.Notice() || m.OwnWords) && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
+		(m.Notice() || m.OwnWords) &&
+			alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
 }
 
 // Typed returns the Line to be typed. For a notice in the user's words that are

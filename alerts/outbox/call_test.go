@@ -43,8 +43,14 @@ func TestTypeable(t *testing.T) {
 			OwnWords: true,
 			Offers:   2,
 		}, true, true, "[sm handoff] Well. - repeated #a1b2c3", "again"},
-		{Message{Text: "Context at 66%.", Key: notice}, true, true, "[sm context] Context at 66%. #a1b2c3", "a notice"},
-		{Message{Text: "Now!", Key: notice}, false, true, "[sm context] Now! #a1b2c3", "of the user's"},
+		{Message{
+			Text: "Context at 66%.",
+			Key:  notice,
+		}, true, true, "[sm context] Context at 66%. #a1b2c3", "a notice"},
+		{Message{
+			Text: "Now!",
+			Key:  notice,
+		}, false, true, "[sm context] Now! #a1b2c3", "of the user's"},
 		{Message{
 			Text:  "Now!",
 			Key:   notice,

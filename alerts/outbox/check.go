@@ -36,7 +36,10 @@ type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any
 // are forgotten.
 func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	ttl := q.options.TTL
-	q.remove(func(m *Message) bool { return m.State.Ended() && !now.Before(m.Ended.Add(ttl)) })
+	q.remove(func(m *Message) bool {
+		return m.State.Ended() &&
+			!now.Before(m.Ended.Add(ttl))
+	})
 	for _, m := range q.order {
 		var at time.Time
 		if m.State == Offered {
@@ -111,7 +114,12 @@ func (q *Queue) wait(m *Message) {
 }
 
 // stale reports whether a message has waited too long.
-func (q *Queue) stale(m *Message, now time.Time) bool { return !now.Before(m.Made.Add(q.options.TTL)) }
+func (q *Queue) stale(
+	m *Message,
+	now time.Time,
+) bool {
+	return !now.Before(m.Made.Add(q.options.TTL))
+}
 
 // expire ends the stale messages to one agent.
 func (q *Queue) expire(to alerts.AgentID, now time.Time) {

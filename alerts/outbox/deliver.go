@@ -20,7 +20,12 @@ const early = 5 * time.Second
 // typed before goes first. The carrier must deliver its Line. ok is false if
 // there is none, or if the agent is on hold and the carrier is not Restart.
 // Stale messages expire instead.
-func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
+func (q *Queue) Offer(
+	to alerts.AgentID,
+	by Carrier,
+	least alerts.Mode,
+	now time.Time,
+) (m Message, ok bool) {
 	return q.OfferOf(to, by, least, now, nil)
 }
 
@@ -72,7 +77,8 @@ func (q *Queue) best(
 	}
 	var best *Message
 	for _, m := range q.open[to] {
-		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayBeQueued())
+		waits := (m.State == Waiting || m.Calling && by != Tmux) &&
+			(by == Queued || !m.mayBeQueued())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) &&
 			(best == nil || m.ahead(best, by)) {
 			best = m
@@ -192,7 +198,8 @@ func tokens(text string) iter.Seq2[int, ID] {
 			}
 			i += n
 			after, _ := utf8.DecodeRuneInString(text[i+size:])
-			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) || unicode.IsLetter(after) ||
+			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) ||
+				unicode.IsLetter(after) ||
 				unicode.IsDigit(after) {
 				continue
 			}

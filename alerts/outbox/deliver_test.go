@@ -41,7 +41,11 @@ func TestHeard(t *testing.T) {
 		{"the line, and a quotation", "x\nq", "XQ"},
 		{"of a message unknown", "[sm from b] have you seen #X? #000000", ""},
 		{"clipped", "l", "L"},
-		{"clipped, with another text", "[sm message] " + strings.Repeat("other ", 200) + "#L", ""},
+		{
+			"clipped, with another text",
+			"[sm message] " + strings.Repeat("other ", 200) + "#L",
+			"",
+		},
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,14 +68,21 @@ func TestHeard(t *testing.T) {
 			add("Y", Message{To: "a", Text: "text of Y"})
 			add("Z", Message{To: "b", Text: "text of Z"})
 			add("N", Message{To: "a", Text: "text of N", Key: key(1, 0)})
-			add("Q", Message{To: "a", Text: "you wrote " + x.Line() + "\n" + x.Line() + " and [sm message] more"})
+			add("Q", Message{
+				To:   "a",
+				Text: "you wrote " + x.Line() + "\n" + x.Line() + " and [sm message] more",
+			})
 			add("L", Message{To: "a", Text: strings.Repeat("long @text, ", 200)})
 			for range 5 {
 				offer(t, q, "a", Hook, 10)
 			}
 			offer(t, q, "b", Hook, 10)
 			var got strings.Builder
-			for _, m := range q.Heard("a", wording.Clip([]byte(expand(c.text, lines))), sec(11)) {
+			for _, m := range q.Heard(
+				"a",
+				wording.Clip([]byte(expand(c.text, lines))),
+				sec(11),
+			) {
 				if m.State != Confirmed || m.Via != Hook || m.Ended != sec(11) {
 					t.Errorf("heard as %+v", m)
 				}
@@ -106,7 +117,12 @@ func TestHeardWithProgram(t *testing.T) {
 		q := New(Defaults())
 		m := put(t, q, Message{To: "a", Text: text}, 0)
 		offer(t, q, "a", Hook, 1)
-		line := strings.Replace(m.Line(), "run sm handoff", "run /opt/sm-1.2/bin/sm handoff", 1)
+		line := strings.Replace(
+			m.Line(),
+			"run sm handoff",
+			"run /opt/sm-1.2/bin/sm handoff",
+			1,
+		)
 		if got := q.Heard("a", line, sec(2)); len(got) != 1 {
 			t.Errorf("%q: not heard as %q", text, line)
 		}
@@ -131,11 +147,17 @@ func FuzzHeard(f *testing.F) {
 
 		before := q.Heard("a", text, sec(1))
 		for _, m := range before {
-			if !heading || !strings.Contains(text, " #"+string(m.ID)) || m.ID == b.ID && !both {
+			if !heading || !strings.Contains(text, " #"+string(m.ID)) ||
+				m.ID == b.ID && !both {
 				t.Errorf("%s is heard in %q", m.ID, text)
 			}
 		}
-		if after := q.Heard("a", text+"\n"+a.Line(), sec(1)); !heading && (len(after) != 1 || after[0].ID != a.ID) {
+		if after := q.Heard(
+			"a",
+			text+"\n"+a.Line(),
+			sec(1),
+		); !heading &&
+			(len(after) != 1 || after[0].ID != a.ID) {
 			t.Errorf("%v is heard in %q and its line", after, text)
 		}
 	})

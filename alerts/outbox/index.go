@@ -32,7 +32,17 @@ func (q *Queue) known(m *Message) *Message {
 func (q *Queue) name(m *Message) ID {
 	for n := 0; ; n++ {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%q %q %q %q %d %d %d", m.To, m.Key, m.Ref, m.Text, m.Made.UnixNano(), m.Seq, n)
+		fmt.Fprintf(
+			h,
+			"%q %q %q %q %d %d %d",
+			m.To,
+			m.Key,
+			m.Ref,
+			m.Text,
+			m.Made.UnixNano(),
+			m.Seq,
+			n,
+		)
 		sum := h.Sum64()
 		id := ID(fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff))
 		if q.ids[id] == nil {
@@ -159,7 +169,10 @@ func (q *Queue) Waits() (agents []alerts.AgentID) {
 // HasWaiting reports whether a message to the agent waits to be offered, on hold
 // or not.
 func (q *Queue) HasWaiting(to alerts.AgentID) bool {
-	return slices.ContainsFunc(q.open[to], func(m *Message) bool { return m.State == Waiting })
+	return slices.ContainsFunc(
+		q.open[to],
+		func(m *Message) bool { return m.State == Waiting },
+	)
 }
 
 // sends counts the metered sends to an agent that have not ended.
@@ -209,7 +222,10 @@ type Delta struct {
 // Take returns what has changed since the last Take; ok is false if nothing has.
 // A caller that cannot store it must keep it, or store All.
 func (q *Queue) Take() (d Delta, ok bool) {
-	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), func(a, b *Message) int { return bySeq(*a, *b) }))
+	d.Messages = values(slices.SortedFunc(
+		maps.Keys(q.changed),
+		func(a, b *Message) int { return bySeq(*a, *b) },
+	))
 	d.Gone = slices.Sorted(maps.Keys(q.gone))
 	d.Counters = q.counters
 	clear(q.changed)

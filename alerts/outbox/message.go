@@ -74,7 +74,16 @@ func Outcomes() [outcomes]State {
 
 // String is the state as metrics and the API write it.
 func (s State) String() string {
-	return alerts.Word(s, "waiting", "offered", "confirmed", "unconfirmed", "expired", "withdrawn", "refused")
+	return alerts.Word(
+		s,
+		"waiting",
+		"offered",
+		"confirmed",
+		"unconfirmed",
+		"expired",
+		"withdrawn",
+		"refused",
+	)
 }
 
 // Ended reports whether the state is final.
@@ -183,7 +192,8 @@ func (m Message) isLine(s string) bool {
 			switch {
 			case got == want:
 				return true
-			case m.State.Ended() && strings.HasPrefix(got, want): // endedLength characters are left
+			case m.State.Ended() &&
+				strings.HasPrefix(got, want): // endedLength characters are left
 				return true
 			case len(s) >= clipped && isClip(got, want):
 				return true

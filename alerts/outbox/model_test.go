@@ -161,7 +161,10 @@ func (m *model) rare(a alerts.AgentID, at time.Time) {
 		m.both("Placed", func(q *Queue) any { q.Placed(msg.ID); return nil })
 	case 9:
 		thread := []string{"", "one", "two"}[m.rng.IntN(3)]
-		m.both("Leave", func(q *Queue) any { q.Leave(func(alerts.AgentID) string { return thread }); return nil })
+		m.both(
+			"Leave",
+			func(q *Queue) any { q.Leave(func(alerts.AgentID) string { return thread }); return nil },
+		)
 	case 0:
 		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID, at); return nil })
 	case 1:
@@ -170,7 +173,17 @@ func (m *model) rare(a alerts.AgentID, at time.Time) {
 		keys := []alerts.Key{msg.Key, key(m.rng.IntN(6), 0)}
 		m.both("Withdraw", func(q *Queue) any { return q.Withdraw(keys, at) })
 	case 3:
-		m.both("Answer", func(q *Queue) any { answered, _ := q.Answer(msg.To, msg.ID, at); return answered })
+		m.both(
+			"Answer",
+			func(q *Queue) any {
+				answered, _ := q.Answer(
+					msg.To,
+					msg.ID,
+					at,
+				)
+				return answered
+			},
+		)
 	case 4, 5:
 		m.held[a] = !m.held[a]
 		m.both("Hold", func(q *Queue) any { q.Hold(a, m.held[a]); return nil })
@@ -242,7 +255,10 @@ func (m *model) verify() {
 		t.Fatalf("all (-kept +restored):\n%s", cmp.Diff(all, again))
 	}
 	if m.q.Counters() != m.twin.Counters() {
-		t.Fatalf("counters (-kept +restored):\n%s", cmp.Diff(m.q.Counters(), m.twin.Counters()))
+		t.Fatalf(
+			"counters (-kept +restored):\n%s",
+			cmp.Diff(m.q.Counters(), m.twin.Counters()),
+		)
 	}
 	m.store(all)
 	m.compare(all)
@@ -256,7 +272,8 @@ func (m *model) verify() {
 // store applies what Take says.
 func (m *model) store(all []Message) {
 	d, ok := m.q.Take()
-	if changed := len(d.Messages)+len(d.Gone) > 0; ok != changed || d.Counters != m.q.Counters() {
+	if changed := len(d.Messages)+len(d.Gone) > 0; ok != changed ||
+		d.Counters != m.q.Counters() {
 		m.t.Fatalf("took %v, %+v", ok, d)
 	}
 	for _, msg := range d.Messages {
@@ -301,12 +318,14 @@ func (m *model) compare(all []Message) {
 			msg.State == Confirmed && msg.Calls == msg.Offers {
 			t.Fatalf("called and not: %+v", msg)
 		}
-		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() ||
+		if (msg.Offers == 0) != (msg.Via == None) ||
+			(msg.Offers == 0) != msg.First.IsZero() ||
 			msg.State == Offered && msg.Offers == 0 {
 			t.Fatalf("offered and not: %+v", msg)
 		}
 		if msg.Placed && msg.Via != Queued ||
-			old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
+			old && was.mayBeQueued() && !was.State.Ended() && msg.Via != Queued &&
+				msg.Offers > was.Offers {
 			t.Fatalf("may lie in a queue, and was given to another carrier: %+v", msg)
 		}
 		if !msg.State.Ended() {
@@ -315,7 +334,8 @@ func (m *model) compare(all []Message) {
 		last, keys[msg.Key], now[msg.ID] = msg.Seq, msg.Notice(), msg
 	}
 	for id, was := range m.before {
-		if _, here := now[id]; !here && (!was.State.Ended() || sec(m.now).Before(was.Ended.Add(modelTTL))) {
+		if _, here := now[id]; !here &&
+			(!was.State.Ended() || sec(m.now).Before(was.Ended.Add(modelTTL))) {
 			t.Fatalf("lost: %+v", was)
 		}
 	}
@@ -326,7 +346,14 @@ func (m *model) compare(all []Message) {
 		}
 	}
 	if counted != m.ended || m.accepted != m.ended+uint64(open) || open != m.q.Waiting() {
-		t.Fatalf("%d accepted, %d ended, %d counted, %d open of %d", m.accepted, m.ended, counted, open, m.q.Waiting())
+		t.Fatalf(
+			"%d accepted, %d ended, %d counted, %d open of %d",
+			m.accepted,
+			m.ended,
+			counted,
+			open,
+			m.q.Waiting(),
+		)
 	}
 	m.before = now
 }
@@ -364,7 +391,12 @@ func TestModel(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []State{Confirmed, Unconfirmed, Expired, Withdrawn} { // or else the model does not try much
+	for _, s := range []State{
+		Confirmed,
+		Unconfirmed,
+		Expired,
+		Withdrawn,
+	} { // or else the model does not try much
 		if sum.Count(Hook, s)+sum.Count(Tmux, s)+sum.Count(None, s) < 10 {
 			t.Errorf("the model came to %s only %d times: %v", s, sum.Count(Hook, s), sum)
 		}

@@ -75,7 +75,14 @@ func (q *Queue) Configure(o Options) {
 
 // check returns what is wrong with a message, for any sender and at any time.
 func (o *Options) check(m *Message) error {
-	for _, s := range []string{m.Text, m.From, m.Ref, string(m.To), string(m.Key.Agent), m.Key.Ref} {
+	for _, s := range []string{
+		m.Text,
+		m.From,
+		m.Ref,
+		string(m.To),
+		string(m.Key.Agent),
+		m.Key.Ref,
+	} {
 		if !utf8.ValidString(s) {
 			return ErrText // it would come back from a store as another
 		}
@@ -86,7 +93,12 @@ func (o *Options) check(m *Message) error {
 	case strings.TrimSpace(m.Text) == "":
 		return ErrEmpty
 	case o.MessageBytes > 0 && len(m.Text) > o.MessageBytes:
-		return fmt.Errorf("%d bytes of at most %d: %w", len(m.Text), o.MessageBytes, ErrTooLong)
+		return fmt.Errorf(
+			"%d bytes of at most %d: %w",
+			len(m.Text),
+			o.MessageBytes,
+			ErrTooLong,
+		)
 	}
 	return nil
 }

@@ -14,10 +14,25 @@ import (
 
 // sec is a time in seconds after a fixed one.
 func sec(s float64) time.Time {
-	return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
+	return time.Date(
+		2026,
+		8,
+		1,
+		12,
+		0,
+		0,
+		0,
+		time.UTC,
+	).Add(time.Duration(s * float64(time.Second)))
 }
 
-func key(cycle int, k alerts.Kind) alerts.Key { return alerts.Key{Agent: "a", Cycle: cycle, Kind: k} }
+func key(cycle int, k alerts.Kind) alerts.Key {
+	return alerts.Key{
+		Agent: "a",
+		Cycle: cycle,
+		Kind:  k,
+	}
+}
 
 // put puts a message that must be accepted.
 func put(t testing.TB, q *Queue, m Message, s float64) Message {
@@ -106,7 +121,11 @@ func TestPutRefuses(t *testing.T) {
 		{"bytes", Message{To: "a", Text: "x\xff"}, ErrText},
 		{"bytes in a name", Message{To: "a", Text: "x", From: "\xff"}, ErrText},
 		{"bytes in a ref", Message{To: "a", Text: "x", Ref: "\xff"}, ErrText},
-		{"bytes in a key", Message{To: "a", Text: "x", Key: alerts.Key{Agent: "\xff"}}, ErrText},
+		{"bytes in a key", Message{
+			To:   "a",
+			Text: "x",
+			Key:  alerts.Key{Agent: "\xff"},
+		}, ErrText},
 		{"nobody", Message{Text: "x"}, ErrNobody},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,10 +134,14 @@ func TestPutRefuses(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
-			if want := map[bool]int{true: 1}[c.want == nil]; q.Waiting() != want || len(q.All()) != want {
+			if want := map[bool]int{
+				true: 1,
+			}[c.want == nil]; q.Waiting() != want || len(q.All()) != want {
 				t.Errorf("%d messages, want %d", q.Waiting(), want)
 			}
-			if err != nil && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), ": ")) {
+			if err != nil &&
+				(strings.Contains(err.Error(), "\n") ||
+					!strings.Contains(err.Error(), ": ")) {
 				t.Errorf("not one line with what to do: %q", err)
 			}
 		})

@@ -8,7 +8,11 @@ import (
 )
 
 // Enqueue is Offer by Queued for the queue of a thread, the agent's current one.
-func (q *Queue) Enqueue(to alerts.AgentID, thread string, now time.Time) (m Message, ok bool) {
+func (q *Queue) Enqueue(
+	to alerts.AgentID,
+	thread string,
+	now time.Time,
+) (m Message, ok bool) {
 	best := q.best(to, Queued, alerts.Sequential, now, nil)
 	if best == nil {
 		return Message{}, false

@@ -105,14 +105,25 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "unput":
 		return fmt.Sprint(q.Unput(id))
 	case "offer":
-		by := map[string]Carrier{"hook": Hook, "tmux": Tmux, "restart": Restart, "queue": Queued}[f[1]]
+		by := map[string]Carrier{
+			"hook":    Hook,
+			"tmux":    Tmux,
+			"restart": Restart,
+			"queue":   Queued,
+		}[f[1]]
 		var least alerts.Mode
 		fmt.Sscan(f[2], (*uint8)(&least))
 		return s.name(q.Offer(to, by, least, now))
 	case "call":
 		return s.name(q.Call(to, now))
 	case "typed":
-		return s.name(q.OfferOf(to, Tmux, 0, now, func(m *Message) bool { return m.Typeable(f[1] == "texts") }))
+		return s.name(q.OfferOf(
+			to,
+			Tmux,
+			0,
+			now,
+			func(m *Message) bool { return m.Typeable(f[1] == "texts") },
+		))
 	case "enqueue":
 		return s.name(q.Enqueue(to, f[1], now))
 	case "answer":
@@ -146,7 +157,10 @@ func (s *scripted) do(seconds float64, line string) string {
 		fmt.Sscan(f[0], &s.read)
 		return "done"
 	case "check":
-		next := q.Check(now, func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s.read), s.read >= 0 })
+		next := q.Check(
+			now,
+			func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s.read), s.read >= 0 },
+		)
 		if next.IsZero() {
 			return "never"
 		}
@@ -184,7 +198,15 @@ func TestScripts(t *testing.T) {
 			given, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
 			when, rest, _ := strings.Cut(given, " ")
 			if when == "options" {
-				fmt.Sscan(rest, &o.TTL, &o.Proof, &o.Offers, &o.PerAgent, &o.PerSenderMinute, &o.MessageBytes)
+				fmt.Sscan(
+					rest,
+					&o.TTL,
+					&o.Proof,
+					&o.Offers,
+					&o.PerAgent,
+					&o.PerSenderMinute,
+					&o.MessageBytes,
+				)
 				o.TTL *= time.Second
 				o.Proof *= time.Second
 				fmt.Fprintln(&got, given)

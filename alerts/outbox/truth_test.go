@@ -41,7 +41,10 @@ func (r *reader) tick(t *testing.T) {
 		r.read = r.now - 4*r.rng.Float64()
 		r.written = r.due(r.written, r.read, func(l line) { r.q.Heard("a", l.s, sec(l.at)) })
 	}
-	r.q.Check(sec(r.now), func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(r.read), r.transcript })
+	r.q.Check(
+		sec(r.now),
+		func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(r.read), r.transcript },
+	)
 	if r.rng.IntN(10) == 0 {
 		r.q = restored(t, r.q)
 	}

@@ -24,7 +24,10 @@ func (b *bench) measureHook(ctx context.Context) error {
 		return err
 	}
 
-	agent := fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x.jsonl","cwd":"/home/dev/proj",`, sessionID(0))
+	agent := fmt.Sprintf(
+		`{"session_id":%q,"transcript_path":"/x.jsonl","cwd":"/home/dev/proj",`,
+		sessionID(0),
+	)
 	calls := []struct {
 		name  string
 		stdin string
@@ -42,7 +45,11 @@ func (b *bench) measureHook(ctx context.Context) error {
 	for range 500 {
 		for i := range calls {
 			cmd := exec.CommandContext(ctx, program, calls[i].name, "--socket", o.socket)
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "CLAUDE_SESSION_MANAGER_ID=bench"}
+			cmd.Env = []string{
+				"PATH=" + os.Getenv("PATH"),
+				"HOME=/nonexistent",
+				"CLAUDE_SESSION_MANAGER_ID=bench",
+			}
 			cmd.Stdin = strings.NewReader(calls[i].stdin)
 			start := time.Now()
 			if err := cmd.Run(); err != nil {

@@ -18,7 +18,10 @@ func line(at time.Time, n int, tokens int) string {
 		`"content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":8,"cache_creation_input_tokens":0,`+
 		`"cache_read_input_tokens":%d,"output_tokens":12}},"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000",`+
 		`"timestamp":"%s","cwd":"/home/dev/proj","version":"2.1.197"}`+"\n",
-		n, strings.Repeat(`words and more words\n`, 90), tokens-8, n, at.UTC().Format("2006-01-02T15:04:05.000Z"))
+		n, strings.Repeat(
+			`words and more words\n`,
+			90,
+		), tokens-8, n, at.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 func sessionID(i int) string { return fmt.Sprintf("%08d-1111-4111-8111-111111111111", i) }
@@ -53,7 +56,10 @@ func crowd(dir string, files, live int) (paths []string, err error) {
 		}
 
 		path := transcriptPath(filepath.Join(dir, "projects"), i)
-		if err := errors.Join(appendTo(path, text.String()), os.Chtimes(path, at, at)); err != nil {
+		if err := errors.Join(
+			appendTo(path, text.String()),
+			os.Chtimes(path, at, at),
+		); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)
@@ -63,7 +69,11 @@ func crowd(dir string, files, live int) (paths []string, err error) {
 
 func (o *observer) untilLive(ctx context.Context, files int) error {
 	want := fmt.Sprintf(`sm_transcripts{state="live"} %d`, files)
-	return o.until(ctx, "/metrics", func(body string) bool { return strings.Contains(body, want) })
+	return o.until(
+		ctx,
+		"/metrics",
+		func(body string) bool { return strings.Contains(body, want) },
+	)
 }
 
 // measureRestart measures a start over a known crowd, then memory and idle CPU
@@ -89,7 +99,11 @@ func (b *bench) measureRestart(ctx context.Context) error {
 		}
 		took = append(took, o.took)
 	}
-	b.figure(fmt.Sprintf("restart, %d known transcripts", b.files), milliseconds(quantile(took, 0.5)), "150 ms")
+	b.figure(
+		fmt.Sprintf("restart, %d known transcripts", b.files),
+		milliseconds(quantile(took, 0.5)),
+		"150 ms",
+	)
 
 	for i, path := range paths[:b.live] {
 		if err := appendTo(path, line(time.Now(), 1_000_000+i, 2000)); err != nil {
@@ -100,7 +114,11 @@ func (b *bench) measureRestart(ctx context.Context) error {
 		return err
 	}
 	wait(ctx, 3*time.Second) // state is stored and garbage collected
-	b.figure(fmt.Sprintf("RSS, %d known, %d live", b.files, b.live), fmt.Sprintf("%.1f MB", o.rss()), "60 MB")
+	b.figure(
+		fmt.Sprintf("RSS, %d known, %d live", b.files, b.live),
+		fmt.Sprintf("%.1f MB", o.rss()),
+		"60 MB",
+	)
 
 	const idle = 30 * time.Second
 	before := o.cpu()
@@ -149,7 +167,11 @@ func (b *bench) measureLive(ctx context.Context) error {
 	}
 
 	b.figure("append to visible at 1000 lines/s, p50", milliseconds(quantile(took, 0.5)), "")
-	b.figure("append to visible at 1000 lines/s, p99", milliseconds(quantile(took, 0.99)), "6 ms")
+	b.figure(
+		"append to visible at 1000 lines/s, p99",
+		milliseconds(quantile(took, 0.99)),
+		"6 ms",
+	)
 	b.figure("CPU at 1000 lines/s, probes included", share(cpu, passed), "25 %")
 	return o.stop()
 }
@@ -165,7 +187,10 @@ func appendSteadily(ctx context.Context, paths []string, rate int) {
 	start := time.Now()
 	for n := 0; ctx.Err() == nil; <-tick.C {
 		for ; n < int(time.Since(start).Seconds()*float64(rate)); n++ {
-			if appendTo(paths[n%len(paths)], line(time.Now(), 2_000_000+n, 3000+40*(n/len(paths)))) != nil {
+			if appendTo(
+				paths[n%len(paths)],
+				line(time.Now(), 2_000_000+n, 3000+40*(n/len(paths))),
+			) != nil {
 				return
 			}
 		}
@@ -174,7 +199,10 @@ func appendSteadily(ctx context.Context, paths []string, rate int) {
 
 // probe appends lines with a size of their own, and measures how long each takes
 // to be visible.
-func (o *observer) probe(ctx context.Context, paths []string) (took []time.Duration, err error) {
+func (o *observer) probe(
+	ctx context.Context,
+	paths []string,
+) (took []time.Duration, err error) {
 	for i := range 400 {
 		k := rand.IntN(len(paths))
 		want := fmt.Sprintf(`"tokens_used":%d,`, 10_000+i)

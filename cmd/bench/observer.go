@@ -40,9 +40,14 @@ func (b *bench) observe(ctx context.Context, dir string) (*observer, error) {
 	}
 	o := &observer{
 		socket: socket,
-		client: &http.Client{Transport: &http.Transport{DisableCompression: true, DialContext: dial}},
+		client: &http.Client{
+			Transport: &http.Transport{DisableCompression: true, DialContext: dial},
+		},
 	}
-	o.cmd = exec.CommandContext(ctx, b.sm, "observe", "--projects", filepath.Join(dir, "projects"),
+	o.cmd = exec.CommandContext(ctx, b.sm, "observe", "--projects", filepath.Join(
+		dir,
+		"projects",
+	),
 		"--state", filepath.Join(dir, "state"), "--socket", socket)
 	o.cmd.Env = append(os.Environ(), "SM_LISTEN=[]")
 	o.cmd.Stderr = &o.log
@@ -57,7 +62,11 @@ func (b *bench) observe(ctx context.Context, dir string) (*observer, error) {
 }
 
 // until asks for a path until its body satisfies holds.
-func (o *observer) until(ctx context.Context, path string, holds func(body string) bool) error {
+func (o *observer) until(
+	ctx context.Context,
+	path string,
+	holds func(body string) bool,
+) error {
 	deadline := time.Now().Add(5 * time.Minute)
 	for time.Now().Before(deadline) && ctx.Err() == nil {
 		if body, err := o.get(path); err == nil && holds(body) {

@@ -30,7 +30,11 @@ func (b *bench) measureReading(ctx context.Context) error {
 		return err
 	}
 	b.figure("catch-up CPU, to grep -c", ratio(took[0], took[1]), "1.4")
-	b.figure("catch-up CPU", fmt.Sprintf("%.2f s/GB", took[0].Seconds()/float64(b.bytes)*1e9), "")
+	b.figure(
+		"catch-up CPU",
+		fmt.Sprintf("%.2f s/GB", took[0].Seconds()/float64(b.bytes)*1e9),
+		"",
+	)
 
 	took, err = b.inTurn(ctx, [][]string{
 		{b.sm, "scan", "--json", large},

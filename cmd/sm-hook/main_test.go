@@ -20,10 +20,20 @@ func TestLinksLittle(t *testing.T) {
 		all := strings.Fields(string(out))
 		for _, name := range all {
 			first, _, _ := strings.Cut(name, "/")
-			foreign := strings.Contains(first, ".") && !strings.HasPrefix(name, "golang.org/x/sys/")
+			foreign := strings.Contains(first, ".") &&
+				!strings.HasPrefix(name, "golang.org/x/sys/")
 			if foreign ||
 				slices.Contains(
-					[]string{"net", "net/http", "crypto", "crypto/tls", "regexp", "text/template", "log/slog", "flag"},
+					[]string{
+						"net",
+						"net/http",
+						"crypto",
+						"crypto/tls",
+						"regexp",
+						"text/template",
+						"log/slog",
+						"flag",
+					},
 					name,
 				) {
 				t.Errorf("%s: linked from %s", system, name)

@@ -38,7 +38,10 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			}
 			if len(cfg.Operator.Notify) > 0 {
 				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-					env.warn("operator.notify: %v; no notification would be sent: give an existing program", err)
+					env.warn(
+						"operator.notify: %v; no notification would be sent: give an existing program",
+						err,
+					)
 				}
 			}
 			if show {
@@ -90,7 +93,13 @@ func checkedSource(cmd *cobra.Command, env *environ, args []string) (config.Sour
 // warnStray names the variables that look like ours and set nothing.
 func warnStray(env *environ) {
 	// Those that name an agent to the commands run inside it set no key.
-	for _, v := range config.Stray(env.Vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", hooks.InsideStatusline) {
+	for _, v := range config.Stray(
+		env.Vars(),
+		"SM_PARENT_ID",
+		"SM_PROVIDER",
+		"SM_NAME",
+		hooks.InsideStatusline,
+	) {
 		hint := ""
 		if v[1] != "" {
 			hint = "; did you mean " + v[1] + "?"

@@ -15,7 +15,10 @@ import (
 // clientTable lists all clients. A new client is one more line, before the last one:
 // that gets the transcripts that no other client claims. held finds the process that
 // has a thread of Codex open, nil where the system does not show it.
-func clientTable(held func(path string) (transcript.Holder, bool), claudeDirs, codexDirs []string) clients.Table {
+func clientTable(
+	held func(path string) (transcript.Holder, bool),
+	claudeDirs, codexDirs []string,
+) clients.Table {
 	table := clients.Table{
 		codex.New(held, codexDirs...),
 		claude.Client(claudeDirs...),

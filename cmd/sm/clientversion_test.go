@@ -17,7 +17,11 @@ const deadPID = 1 << 30
 // registers puts a client into the client's registry.
 func (r *installRig) registers(name, version string, pid int) {
 	r.t.Helper()
-	r.write(r.dir+"/sessions/"+name+".json", fmt.Sprintf(`{"pid":%d,"version":%q,"procStart":""}`, pid, version), 0o600)
+	r.write(
+		r.dir+"/sessions/"+name+".json",
+		fmt.Sprintf(`{"pid":%d,"version":%q,"procStart":""}`, pid, version),
+		0o600,
+	)
 }
 
 // TestInstallByClientVersion: a client that is too old is refused, in the PATH or running.
@@ -36,10 +40,19 @@ func TestInstallByClientVersion(t *testing.T) {
 		"the next main version": {func(r *installRig) { r.client("3.0.0") }, ""},
 		"none":                  {func(r *installRig) { r.vars["PATH"] = "" }, ""},
 		"no version":            {func(r *installRig) { r.client("") }, ""},
-		"an old one runs": {func(r *installRig) { r.registers("3", "2.1.99", os.Getpid()) }, fmt.Sprintf(
+		"an old one runs": {func(r *installRig) {
+			r.registers(
+				"3",
+				"2.1.99",
+				os.Getpid(),
+			)
+		}, fmt.Sprintf(
 			"2.1.99, which runs as process %d%send process %[1]d, and run claude update if it was the newest you have",
 			os.Getpid(), tooOld)},
-		"an old one has ended": {func(r *installRig) { r.registers("1", "2.1.99", deadPID) }, ""},
+		"an old one has ended": {
+			func(r *installRig) { r.registers("1", "2.1.99", deadPID) },
+			"",
+		},
 		"the registry is odd": {func(r *installRig) {
 			r.write(r.dir+"/sessions/1.json", `{"pid":1,"version":"2.0.0"}`, 0o600)
 			r.write(r.dir+"/sessions/2.json", `[`, 0o600)
@@ -52,7 +65,11 @@ func TestInstallByClientVersion(t *testing.T) {
 			tt.with(r)
 			want := outcome{Out: installedLine}
 			if tt.reason != "" {
-				want = outcome{1, "", "sm: the client is " + tt.reason + ", then install again\n"}
+				want = outcome{
+					1,
+					"",
+					"sm: the client is " + tt.reason + ", then install again\n",
+				}
 			}
 			r.want(want, "install")
 			if _, err := os.Stat(r.path); (err == nil) != (tt.reason == "") {
@@ -79,7 +96,8 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 		Stdout:   io.Discard,
 		Stderr:   io.Discard,
 	}
-	if err := o.Install(ctx); err == nil || !strings.Contains(err.Error(), "prints no version") {
+	if err := o.Install(ctx); err == nil ||
+		!strings.Contains(err.Error(), "prints no version") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -29,7 +29,14 @@ const queueThread = "01a200a2-c691-7de0-a325-4ece90591c2c"
 func newQueueClient(t *testing.T, home string) *queueClient {
 	t.Helper()
 	c := &queueClient{t: t, home: home}
-	c.path = filepath.Join(home, "sessions", "2026", "05", "01", "rollout-2026-05-01T12-00-00-"+queueThread+".jsonl")
+	c.path = filepath.Join(
+		home,
+		"sessions",
+		"2026",
+		"05",
+		"01",
+		"rollout-2026-05-01T12-00-00-"+queueThread+".jsonl",
+	)
 	lock := filepath.Join(home, "thread-writer-locks", queueThread+".lock")
 	for _, path := range []string{c.path, lock} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -44,7 +51,11 @@ func newQueueClient(t *testing.T, home string) *queueClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	c.record("session_meta", `{"id":%q,"cwd":"/home/dev/api","cli_version":"0.169.0"}`, queueThread)
+	c.record(
+		"session_meta",
+		`{"id":%q,"cwd":"/home/dev/api","cli_version":"0.169.0"}`,
+		queueThread,
+	)
 	c.record("turn_context", `{"model":"gpt-6-sol"}`)
 	c.prompt("Go on.", "user")
 	return c
@@ -82,7 +93,11 @@ func (c *queueClient) prompt(text, trigger string) {
 		c.n,
 		quoted,
 	)
-	c.record("event_msg", `{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`, c.n)
+	c.record(
+		"event_msg",
+		`{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`,
+		c.n,
+	)
 }
 
 // wrote reports whether a file of the client's home contains a message.
@@ -145,7 +160,10 @@ func TestCodexQueueKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids[m.ID] = true
-		file := []string{"begun", "queue_1.sqlite"}[i%2] // before the text is in the queue, or after
+		file := []string{
+			"begun",
+			"queue_1.sqlite",
+		}[i%2] // before the text is in the queue, or after
 		d.within(2*time.Minute, "the command has come to "+file, func() string {
 			if !c.wrote(file, m.ID) {
 				return "not yet"
@@ -181,7 +199,10 @@ func TestCodexQueueKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := map[string]int{}
-	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(
+		text,
+		-1,
+	) {
 		heard[string(m[1])]++
 	}
 	for id := range ids {

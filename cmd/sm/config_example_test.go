@@ -22,7 +22,9 @@ func TestConfigExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outcome{Out: path + ": ok\n"}, execute(t, nil, "check-config", path)); diff != "" {
+	if diff := cmp.Diff(outcome{
+		Out: path + ": ok\n",
+	}, execute(t, nil, "check-config", path)); diff != "" {
 		t.Errorf("check-config (-want +got):\n%s", diff)
 	}
 	text, err := os.ReadFile(path)
@@ -55,7 +57,8 @@ func TestConfigExampleCompose(t *testing.T) {
 	}
 	part = "metrics:\n" + strings.ReplaceAll("\n"+part, "\n#   ", "\n")
 	c := mustLoad(t, part, nil)
-	if c.Metrics.Listen != "172.17.0.1:8421" || !slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) ||
+	if c.Metrics.Listen != "172.17.0.1:8421" ||
+		!slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) ||
 		c.HTTP.WebhookTokenFile == "" {
 		t.Errorf("%s\n%+v %+v", part, c.Metrics, c.HTTP)
 	}

@@ -58,8 +58,18 @@ func TestRuntimeDir(t *testing.T) {
 			false,
 		},
 		{"a stranger's", "mkdir -m 700 r; chown 65534 r", "r", false},
-		{"a stranger's link to ours", "mkdir -m 700 r; ln -s r l; chown -h 65534 l", "l", false},
-		{"a stranger's link on the way", "mkdir -p -m 700 d/r; ln -s d l; chown -h 65534 l; ln -s l m", "m/r", false},
+		{
+			"a stranger's link to ours",
+			"mkdir -m 700 r; ln -s r l; chown -h 65534 l",
+			"l",
+			false,
+		},
+		{
+			"a stranger's link on the way",
+			"mkdir -p -m 700 d/r; ln -s d l; chown -h 65534 l; ln -s l m",
+			"m/r",
+			false,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := privateTemp(t)
@@ -76,8 +86,18 @@ func TestRuntimeDir(t *testing.T) {
 				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
 			}
 			asked, err := config.Default().SocketPaths(env.LookupEnv)
-			if hook := hooks.Sockets(env.LookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
-				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
+			if hook := hooks.Sockets(
+				env.LookupEnv,
+				nil,
+			); err != nil || asked[0] != want ||
+				hook[0] != want {
+				t.Errorf(
+					"commands look at %q, %v, hooks at %q; want %q first",
+					asked,
+					err,
+					hook,
+					want,
+				)
 			}
 		})
 	}

@@ -59,7 +59,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 			accepted()
 		}
 		var limit unix.Rlimit
-		if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
+		if err := unix.Prlimit(
+			d.cmd.Process.Pid,
+			unix.RLIMIT_FSIZE,
+			nil,
+			&limit,
+		); err != nil {
 			t.Fatal(err)
 		}
 		none := unix.Rlimit{Max: limit.Max}
@@ -75,7 +80,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 			}
 			return ""
 		})
-		for _, e := range []hook.Event{hook.UserPromptSubmit, hook.PostToolUse, hook.Stop, hook.PostToolUse} {
+		for _, e := range []hook.Event{
+			hook.UserPromptSubmit,
+			hook.PostToolUse,
+			hook.Stop,
+			hook.PostToolUse,
+		} {
 			if agent.tell(hook.Payload{Event: e}) {
 				t.Errorf("%s was answered, though no offer can be stored", e)
 			}
@@ -83,7 +93,8 @@ func TestDeliveryFileLimit(t *testing.T) {
 		agent.reply() // perhaps one that is to be warned of
 		d.eventually("readings go on", func() string {
 			for name, v := range d.series() {
-				if strings.HasPrefix(name, "agent_session_context_tokens{") && int(v) == agent.context {
+				if strings.HasPrefix(name, "agent_session_context_tokens{") &&
+					int(v) == agent.context {
 					return ""
 				}
 			}
@@ -93,7 +104,12 @@ func TestDeliveryFileLimit(t *testing.T) {
 			t.Error("accepted, though nothing can be stored")
 		}
 
-		if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		if err := unix.Prlimit(
+			d.cmd.Process.Pid,
+			unix.RLIMIT_FSIZE,
+			&limit,
+			nil,
+		); err != nil {
 			t.Fatal(err)
 		}
 		accepted()

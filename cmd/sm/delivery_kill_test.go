@@ -119,11 +119,15 @@ func TestDeliveryKills(t *testing.T) {
 	sending.Wait()
 	// One at a time, and some need a turn each. A session that began and was cleared while no observer ran has no agent.
 	d.heardAll(time.Duration(100+n)*300*time.Millisecond, func(m api.Message) bool {
-		return m.Status == "offered" || slices.ContainsFunc(clients, func(s *standIn) bool { return s.agent == m.To })
+		return m.Status == "offered" ||
+			slices.ContainsFunc(clients, func(s *standIn) bool { return s.agent == m.To })
 	})
 	stop()
 	working.Wait()
-	queue := d.heardAll(2*time.Minute, func(m api.Message) bool { return m.Status == "offered" })
+	queue := d.heardAll(
+		2*time.Minute,
+		func(m api.Message) bool { return m.Status == "offered" },
+	)
 
 	var all []heard
 	for _, s := range clients {
@@ -147,7 +151,8 @@ func TestDeliveryKills(t *testing.T) {
 	}
 	o := judge(senders, all, queue)
 	o.report(t)
-	if log := d.log(1 << 22); strings.Contains(log, "level=ERROR") || strings.Contains(log, "panic") {
+	if log := d.log(1 << 22); strings.Contains(log, "level=ERROR") ||
+		strings.Contains(log, "panic") {
 		t.Error("its log has errors")
 	}
 	if o.Accepted == 0 || o.Notices == 0 {

@@ -60,7 +60,12 @@ func (s *scribe) register(status string) error {
 func (s *scribe) write(format string, args ...any) error {
 	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%s","version":"2.1.197","cwd":"/home/dev/%s","timestamp":"%s",`+format+"}\n",
 		append(
-			[]any{s.session, randomUUID(), s.project, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")},
+			[]any{
+				s.session,
+				randomUUID(),
+				s.project,
+				time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+			},
 			args...,
 		)...)
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
@@ -78,7 +83,10 @@ func (s *scribe) write(format string, args ...any) error {
 // prompts writes what the user said.
 func (s *scribe) prompts(text string) error {
 	quoted, err := json.Marshal(text)
-	return errors.Join(err, s.write(`"type":"user","message":{"role":"user","content":%s}`, quoted))
+	return errors.Join(
+		err,
+		s.write(`"type":"user","message":{"role":"user","content":%s}`, quoted),
+	)
 }
 
 // replies writes a message of the model, after which the context has that size.
@@ -116,7 +124,11 @@ func (s *scribe) asks(cmd *exec.Cmd, p hook.Payload) (text string, err error) {
 			Context string     `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if err := json.Unmarshal(answer, &a); err != nil || a.Output.Event != p.Event || a.Output.Context == "" {
+	if err := json.Unmarshal(
+		answer,
+		&a,
+	); err != nil || a.Output.Event != p.Event ||
+		a.Output.Context == "" {
 		return "", fmt.Errorf("%s: a client cannot use the answer %q", p.Event, answer)
 	}
 	return a.Output.Context, nil
@@ -214,7 +226,12 @@ func (s *standIn) tell(p hook.Payload) bool {
 	if s.rand.IntN(10) == 0 {
 		cmd = s.d.command("hook")
 		pid := strconv.Itoa(s.origin.PID)
-		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+s.agent, "SM_PARENT_ID="+s.parent, "CLAUDE_PID="+pid)
+		cmd.Env = append(
+			cmd.Env,
+			"CLAUDE_SESSION_MANAGER_ID="+s.agent,
+			"SM_PARENT_ID="+s.parent,
+			"CLAUDE_PID="+pid,
+		)
 	}
 	text, err := s.asks(cmd, p)
 	s.must(err)
@@ -259,12 +276,16 @@ func (s *standIn) work(ctx context.Context, pace time.Duration) {
 			}
 			s.reply()
 			s.tell(hook.Payload{Event: hook.PostToolUse, ToolName: "Bash"})
-			if !s.calm() && (s.context > 150_000 || s.context > 110_000 && s.rand.IntN(12) == 0) {
+			if !s.calm() &&
+				(s.context > 150_000 || s.context > 110_000 && s.rand.IntN(12) == 0) {
 				s.compact()
 			}
 		}
 		s.reply()
-		for active := false; s.tell(hook.Payload{Event: hook.Stop, StopHookActive: active}) && step(); active = true {
+		for active := false; s.tell(hook.Payload{
+			Event:          hook.Stop,
+			StopHookActive: active,
+		}) && step(); active = true {
 			s.reply() // the client answers to what a Stop hook says
 		}
 		s.must(s.turnEnds())
@@ -322,7 +343,11 @@ func (d *daemon) post(path string, body any) int {
 		d.t.Error(err)
 		return 0
 	}
-	resp, err := d.http.Post("http://localhost"+path, "application/json", bytes.NewReader(text))
+	resp, err := d.http.Post(
+		"http://localhost"+path,
+		"application/json",
+		bytes.NewReader(text),
+	)
 	if err != nil {
 		return 0
 	}
@@ -449,7 +474,8 @@ func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 		} else if n > 0 {
 			o.Notices++
 		}
-		if (m.Status == "confirmed") != (n > 0) && m.Status != "withdrawn" || m.Key != "" && n > 1 {
+		if (m.Status == "confirmed") != (n > 0) && m.Status != "withdrawn" ||
+			m.Key != "" && n > 1 {
 			o.problem("%s is %s and was heard %d times", m.ID+" "+m.Ref+m.Key, m.Status, n)
 		}
 	}
@@ -459,7 +485,8 @@ func judge(senders []*sender, list []heard, queue []api.Message) (o verdict) {
 			heard := sends[word]
 			for i, text := range heard {
 				marked := strings.Contains(text, ", repeated] ")
-				if !strings.Contains(text, m.text) || strings.Count(text, "[sm ") != 1 || i > 0 && !marked {
+				if !strings.Contains(text, m.text) || strings.Count(text, "[sm ") != 1 ||
+					i > 0 && !marked {
 					o.problem("%s was heard as %.200q", word, text)
 				}
 			}

@@ -62,8 +62,12 @@ func paneClient() { newPaneScreen().main() }
 
 func newPaneScreen() *paneScreen {
 	s := &paneScreen{
-		scribe: &scribe{home: os.Getenv(paneHome), socket: os.Getenv("SM_SOCKET"), project: "web"},
-		hooks:  os.Getenv(paneHooks) != "",
+		scribe: &scribe{
+			home:    os.Getenv(paneHome),
+			socket:  os.Getenv("SM_SOCKET"),
+			project: "web",
+		},
+		hooks: os.Getenv(paneHooks) != "",
 	}
 	s.opens()
 	return s
@@ -71,7 +75,9 @@ func newPaneScreen() *paneScreen {
 
 func (s *paneScreen) main() {
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
-	s.origin = (&environ{Process: hooks.Process{LookupEnv: os.LookupEnv}}).caller().Origin(time.Now())
+	s.origin = (&environ{
+		Process: hooks.Process{LookupEnv: os.LookupEnv},
+	}).caller().Origin(time.Now())
 	if err == nil {
 		_, err = term.MakeRaw(int(os.Stdin.Fd()))
 	}
@@ -176,7 +182,8 @@ func (s *paneScreen) read() error {
 		case bytes.HasPrefix(s.pending, []byte(opens)):
 			s.pending = s.pending[len(opens):]
 			s.paste = &strings.Builder{}
-		case b == '\x1b' && len(s.pending) < len(opens) && strings.HasPrefix(opens, string(s.pending)):
+		case b == '\x1b' && len(s.pending) < len(opens) &&
+			strings.HasPrefix(opens, string(s.pending)):
 			return nil
 		case b == '\r':
 			s.pending = s.pending[1:]
@@ -240,7 +247,18 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 	}
 	p := &panes{d: d, socket: filepath.Join(d.dir, "tmux")}
 	t.Cleanup(p.end)
-	if _, err := p.tmux("new-session", "-d", "-s", "keep", "-x", "100", "-y", "24", "sleep", "1000"); err != nil {
+	if _, err := p.tmux(
+		"new-session",
+		"-d",
+		"-s",
+		"keep",
+		"-x",
+		"100",
+		"-y",
+		"24",
+		"sleep",
+		"1000",
+	); err != nil {
 		t.Fatal(err)
 	}
 	exe, err := exec.LookPath(program)
@@ -255,7 +273,10 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 		if i%2 == 0 {
 			vars = append(vars, paneHooks+"=1")
 		}
-		if _, err := p.tmux(append(append([]string{"new-window", "-d", "-t", "keep:"}, vars...), exe)...); err != nil {
+		if _, err := p.tmux(append(
+			append([]string{"new-window", "-d", "-t", "keep:"}, vars...),
+			exe,
+		)...); err != nil {
 			t.Fatal(err)
 		}
 		p.agents = append(p.agents, agent)
@@ -275,7 +296,8 @@ func (p *panes) end() {
 	timeout := time.After(2 * time.Minute)
 	for text := range strings.FieldsSeq(pids) {
 		pid, err := strconv.Atoi(text)
-		if err != nil || !comes(5*time.Millisecond, timeout, func() bool { return !proc.Alive(pid, "") }) {
+		if err != nil ||
+			!comes(5*time.Millisecond, timeout, func() bool { return !proc.Alive(pid, "") }) {
 			p.d.t.Errorf("the client %s does not end", text)
 			return
 		}
@@ -283,7 +305,10 @@ func (p *panes) end() {
 }
 
 func (p *panes) tmux(args ...string) (string, error) {
-	cmd := exec.Command("tmux", append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
+	cmd := exec.Command(
+		"tmux",
+		append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...,
+	)
 	cmd.Env = []string{
 		quickRace,
 		"LC_ALL=C.UTF-8",
@@ -408,12 +433,19 @@ func TestDeliveryTypingKills(t *testing.T) {
 			}
 		}
 	}()
-	queue := d.heardAll(time.Minute+time.Duration(n)*time.Second, func(api.Message) bool { return true })
+	queue := d.heardAll(
+		time.Minute+time.Duration(n)*time.Second,
+		func(api.Message) bool { return true },
+	)
 	list, calls := p.heard(sessions)
 	o := judge([]*sender{s}, list, queue)
 	o.report(t)
 	if calls == 0 || calls == o.Accepted {
-		t.Errorf("%d of %d messages were called for: one of the ways was not tried", calls, o.Accepted)
+		t.Errorf(
+			"%d of %d messages were called for: one of the ways was not tried",
+			calls,
+			o.Accepted,
+		)
 	}
 	t.Logf("%d kills, %d of them after an offer to type", n, aimed)
 }

@@ -31,7 +31,12 @@ const demoHelp = "\n\nWith --demo it watches simulated agents instead, in a temp
 type demoRun struct{ *environ }
 
 // run watches made-up agents until ctx ends.
-func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) (err error) {
+func (env demoRun) run(
+	ctx context.Context,
+	flags *pflag.FlagSet,
+	cfg *config.Config,
+	dryRun bool,
+) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if flags.Changed(name) {
 			return usagef("--demo uses its own directories; omit --%s", name)
@@ -39,11 +44,17 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 	}
 	dir, err := os.MkdirTemp("", "sm-demo-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the demo: %w; set TMPDIR to one that can be written", err)
+		return fmt.Errorf(
+			"make a folder for the demo: %w; set TMPDIR to one that can be written",
+			err,
+		)
 	}
 	defer func() {
 		if e := os.RemoveAll(dir); e != nil {
-			err = errors.Join(err, fmt.Errorf("remove the demo's folder: %w; remove it by hand", e))
+			err = errors.Join(
+				err,
+				fmt.Errorf("remove the demo's folder: %w; remove it by hand", e),
+			)
 		}
 	}()
 	o, err := env.options(ctx, flags, cfg, dir)
@@ -67,7 +78,12 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 // observe runs the observer and the agents beside it.
 func (env demoRun) observe(ctx context.Context, o observer.Options, greeted func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Clients.Default().Dirs[0], o.Logger)
+	player := demo.New(
+		demo.Seed,
+		time.Now().Add(-demo.Past),
+		o.Clients.Default().Dirs[0],
+		o.Logger,
+	)
 	// So that all that has happened can appear at once.
 	staging := filepath.Join(filepath.Dir(o.Clients.Default().Dirs[0]), "past")
 	var failed error
@@ -108,7 +124,13 @@ func (env demoRun) options(
 	cfg.Metrics.Listen = ""
 	cfg.Metrics.WebConfigFile = ""
 	cfg.HTTP.WebhookTokenFile = ""
-	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(dir, "projects")}, filepath.Join(dir, "state"), socket
+	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(
+		dir,
+		"projects",
+	)}, filepath.Join(
+		dir,
+		"state",
+	), socket
 	cfg.Handoff = config.Default().Handoff
 	cfg.Channels = nil
 	cfg.Operator = config.Config{}.Operator

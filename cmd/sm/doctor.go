@@ -39,7 +39,10 @@ func newDoctorCommand(env *environ) *cobra.Command {
 				err = env.printer().WriteFindings(findings)
 			}
 			if err == nil &&
-				slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Broken }) {
+				slices.ContainsFunc(
+					findings,
+					func(f doctor.Finding) bool { return f.Status == doctor.Broken },
+				) {
 				err = &exitError{exitFailed, nil}
 			}
 			return err

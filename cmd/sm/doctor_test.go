@@ -26,7 +26,11 @@ type clinic struct {
 
 func newClinic(t *testing.T) *clinic {
 	t.Helper()
-	c := &clinic{installRig: newInstallRig(t), cfg: config.Default(), now: time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)}
+	c := &clinic{
+		installRig: newInstallRig(t),
+		cfg:        config.Default(),
+		now:        time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
 	c.vars["PATH"] = c.home + "/path:/usr/bin:/bin"
 	c.write(c.home+"/path/claude", "#!/bin/sh\necho '2.1.197 (Claude Code)'\n", 0o700)
 	c.write(c.home+"/path/tmux", "#!/bin/sh\necho 'tmux 3.5a'\n", 0o700)
@@ -111,7 +115,13 @@ func TestDoctorFinds(t *testing.T) {
 		check string
 		want  []finding
 	}{
-		{"an old client that runs", func(c *clinic) { c.registers("7", "2.1.100", os.Getpid()) }, "client", []finding{
+		{"an old client that runs", func(c *clinic) {
+			c.registers(
+				"7",
+				"2.1.100",
+				os.Getpid(),
+			)
+		}, "client", []finding{
 			{"client", healthy, "2.1.197, by ~/path/claude", ""},
 			{
 				"client",
@@ -149,7 +159,11 @@ func TestDoctorFinds(t *testing.T) {
 		{"a clock that was set back", func(c *clinic) {
 			c.now = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 			c.write(c.home+"/.claude/projects/p/s.jsonl", "", 0o600)
-			_ = os.Chtimes(c.home+"/.claude/projects/p", time.Time{}, time.Date(2026, 6, 1, 0, 0, 0, 0, time.Local))
+			_ = os.Chtimes(
+				c.home+"/.claude/projects/p",
+				time.Time{},
+				time.Date(2026, 6, 1, 0, 0, 0, 0, time.Local),
+			)
 		}, "clock", []finding{{"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is in the future",
 			"set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it"}}},
 	} {

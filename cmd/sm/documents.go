@@ -40,13 +40,20 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 			now := time.Now()
 			all, err := docs.List(now)
 			if asJSON {
-				return errors.Join(writeJSON(env.Stdout, documentList{append([]handoff.Document{}, all...)}), err)
+				return errors.Join(
+					writeJSON(env.Stdout, documentList{append([]handoff.Document{}, all...)}),
+					err,
+				)
 			}
 			return errors.Join(env.printer().writeDocuments(all, now), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.PersistentFlags().String("state", "", "read the documents of the state directory `DIR`")
+	cmd.PersistentFlags().String(
+		"state",
+		"",
+		"read the documents of the state directory `DIR`",
+	)
 	config.BindFlag(cmd.PersistentFlags(), "state", "state")
 	cmd.AddCommand(newShowDocumentCommand(env), newClearDocumentsCommand(env))
 	return cmd
@@ -112,13 +119,17 @@ func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
 	return answer.Documents, err
 }
 
-func (a *askedDocuments) Current(channel string, _ time.Time) (doc handoff.Document, ok bool, err error) {
+func (a *askedDocuments) Current(
+	channel string,
+	_ time.Time,
+) (doc handoff.Document, ok bool, err error) {
 	var answer struct {
 		handoff.Document
 		Body string `json:"body"`
 	}
 	err = a.client.Document(a.ctx, channel, &answer)
-	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
+	if status, is := errors.AsType[*api.StatusError](err); is &&
+		status.Code == http.StatusNotFound {
 		return doc, false, nil
 	}
 	doc, doc.Body = answer.Document, answer.Body
@@ -152,7 +163,10 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 		handoff.StatusExpired:  screen.Dim,
 		handoff.StatusCleared:  screen.Dim,
 	}
-	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: to.Colour}
+	t := term.Table{
+		Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"},
+		Colour:  to.Colour,
+	}
 	for _, d := range all {
 		mark := ""
 		if d.Current {
@@ -162,7 +176,13 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 			screen.OneLine(string(d.Status)),
 			colours[d.Status],
 		), string(d.Type),
-			screen.FitEnd(cmp.Or(d.Agent, "–"), 20), screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20), term.Text(
+			screen.FitEnd(
+				cmp.Or(d.Agent, "–"),
+				20,
+			), screen.FitEnd(
+				cmp.Or(d.ClaimedBy, "–"),
+				20,
+			), term.Text(
 				screen.Ago(&d.CreatedAt, now),
 				screen.Dim,
 			), screen.OneLine(d.ID)+mark)
@@ -181,9 +201,15 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 			return err
 		}
 		if !ok {
-			return fmt.Errorf("channel %s has no handoff document; 'sm documents' lists them", quote(channel))
+			return fmt.Errorf(
+				"channel %s has no handoff document; 'sm documents' lists them",
+				quote(channel),
+			)
 		}
-		text := strings.Map(func(r rune) rune { return r }, d.Body) // a byte that is not UTF-8 becomes U+FFFD
+		text := strings.Map(
+			func(r rune) rune { return r },
+			d.Body,
+		) // a byte that is not UTF-8 becomes U+FFFD
 		if term.IsTerminal(env.Stdout) {
 			text = handoff.Clean(text) // what an agent wrote must not move the cursor
 		}

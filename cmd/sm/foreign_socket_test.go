@@ -107,7 +107,17 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	home := privateTemp(t)
 	theirs := privateTemp(t)
 	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", config.SocketName)}
-	err := errors.Join(os.Mkdir(filepath.Dir(r.path), 0o755), os.Chmod(theirs, 0o755), os.Chown(theirs, uid, uid),
+	err := errors.Join(os.Mkdir(
+		filepath.Dir(r.path),
+		0o755,
+	), os.Chmod(
+		theirs,
+		0o755,
+	), os.Chown(
+		theirs,
+		uid,
+		uid,
+	),
 		os.Chown(filepath.Dir(r.path), uid, uid), os.Chown(home, user, user))
 	if err != nil {
 		t.Fatal(err)
@@ -180,12 +190,26 @@ func TestForeignSocket(t *testing.T) {
 	const user, stranger = 1001, 65534
 	asks := func(t *testing.T, r *foreignRig, vars, flags []string, want bool) {
 		t.Helper()
-		for _, args := range [][]string{{"status"}, {"send", "em", "hi"}, {"hook"}, {"statusline"}} {
+		for _, args := range [][]string{
+			{"status"},
+			{"send", "em", "hi"},
+			{"hook"},
+			{"statusline"},
+		} {
 			for _, program := range asPrograms(args[0]) {
 				before := r.count()
-				r.run(slices.Concat(vars, program), slices.Concat(args[:1], flags, args[1:])...)
+				r.run(
+					slices.Concat(vars, program),
+					slices.Concat(args[:1], flags, args[1:])...,
+				)
 				if sent := r.count() > before; sent != want {
-					t.Errorf("sm %s %v has sent something: %t, want %t", args[0], program, sent, want)
+					t.Errorf(
+						"sm %s %v has sent something: %t, want %t",
+						args[0],
+						program,
+						sent,
+						want,
+					)
 				}
 			}
 		}
@@ -233,7 +257,8 @@ func TestForeignSocketPassedOver(t *testing.T) {
 	}
 	_, err := api.Dial(t.Context(), []string{r.path, r.home + "/none"})
 	want := &api.ForeignError{Path: r.path, UID: 65534}
-	if got, is := errors.AsType[*api.ForeignError](err); !is || *got != *want || !errors.Is(err, api.ErrNoObserver) {
+	if got, is := errors.AsType[*api.ForeignError](err); !is || *got != *want ||
+		!errors.Is(err, api.ErrNoObserver) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 }

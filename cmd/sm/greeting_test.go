@@ -16,7 +16,12 @@ func TestGreeting(t *testing.T) {
 	t.Parallel()
 	stats := &follow.Stats{}
 	stats.Files.Store(812)
-	addrs := []net.Addr{&net.UnixAddr{Name: "/r/sm.sock"}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8420}}
+	addrs := []net.Addr{&net.UnixAddr{
+		Name: "/r/sm.sock",
+	}, &net.TCPAddr{
+		IP:   net.IPv4(127, 0, 0, 1),
+		Port: 8420,
+	}}
 	o := observer.Options{
 		Clients: clientTable(nil, []string{"/home/u/.claude/projects"}, nil),
 		Stats:   stats,

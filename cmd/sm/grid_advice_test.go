@@ -32,12 +32,20 @@ func TestAdviceInForce(t *testing.T) {
 	if g.Chosen == nil || g.Chosen.Unit != "percent" {
 		t.Fatalf("chosen: %+v", g.Chosen)
 	}
-	flags := []string{"--warning", fmt.Sprint(g.Chosen.Warning), "--critical", fmt.Sprint(g.Chosen.Critical)}
+	flags := []string{
+		"--warning",
+		fmt.Sprint(g.Chosen.Warning),
+		"--critical",
+		fmt.Sprint(g.Chosen.Critical),
+	}
 	again := gridOf(t, append([]string{dir}, flags...)...)
 	if again.Advice != tune.AdviceKeep || len(again.Configuration) > 0 {
 		t.Errorf("advice %q, lines %q", again.Advice, again.Configuration)
 	}
-	text := string(output(t, append([]string{"replay", "--grid", "--verbose", dir}, flags...)...))
+	text := string(output(
+		t,
+		append([]string{"replay", "--grid", "--verbose", dir}, flags...)...,
+	))
 	if !strings.Contains(text, "Keep ") || strings.Contains(text, "context_monitor:") {
 		t.Errorf("said:\n%s", text)
 	}
@@ -61,7 +69,8 @@ func TestSizesUntold(t *testing.T) {
 		transcripttest.Written(t, dir, s)
 	}
 	r := reported(t, dir)
-	if r.Pre.Known != 12 || *r.Pre.Min != 158_000 || *r.Pre.Max != 158_000 || *r.Post.Max != 30_000 {
+	if r.Pre.Known != 12 || *r.Pre.Min != 158_000 || *r.Pre.Max != 158_000 ||
+		*r.Post.Max != 30_000 {
 		t.Errorf("before %+v, after %+v", r.Pre, r.Post)
 	}
 	g := gridOf(t, dir)

@@ -40,7 +40,13 @@ func TestGridAgreesWithReplay(t *testing.T) {
 		transcripttest.Written(t, dir, transcripttest.Rewound(n))
 	}
 	plainEnvironment(t)
-	args := []string{"--warning", "50", "--critical", "65", dir} // by the window alone, as the grid
+	args := []string{
+		"--warning",
+		"50",
+		"--critical",
+		"65",
+		dir,
+	} // by the window alone, as the grid
 	type counts struct{ Compactions, Warned, Manual int }
 	var want counts
 	for _, x := range replayed(t, args...) {
@@ -57,7 +63,11 @@ func TestGridAgreesWithReplay(t *testing.T) {
 	}
 	g := gridOf(t, args...)
 	got := counts{g.Overall.Compactions, g.Overall.Warned, g.Compactions.Manual}
-	if d := cmp.Diff(want, got); d != "" || want.Warned == 0 || want.Warned == want.Compactions || want.Manual == 0 {
+	if d := cmp.Diff(
+		want,
+		got,
+	); d != "" || want.Warned == 0 || want.Warned == want.Compactions ||
+		want.Manual == 0 {
 		t.Errorf("%+v (-replay +grid):\n%s", want, d)
 	}
 }

@@ -25,7 +25,12 @@ func newHandoffCommand(env *environ) *cobra.Command {
 			"messages are delivered afterwards. Of several calls in a turn the last one counts.",
 		Example: "  sm handoff /tmp/handoff.md",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return env.handoff(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.handoff(
+				cmd,
+				args[0],
+			)
+		},
 	}
 }
 
@@ -39,10 +44,17 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 		return fmt.Errorf("find %s: %w; give an absolute path", quote(file), err)
 	}
 	if !utf8.ValidString(path) {
-		return fmt.Errorf("%s: the name is not UTF-8; write the document under a plain name", quote(file))
+		return fmt.Errorf(
+			"%s: the name is not UTF-8; write the document under a plain name",
+			quote(file),
+		)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return fmt.Errorf("%s: %w; write the document first", quote(path), install.PlainError(err))
+		return fmt.Errorf(
+			"%s: %w; write the document first",
+			quote(path),
+			install.PlainError(err),
+		)
 	}
 	client, err := env.client(cmd)
 	if err != nil {
@@ -56,7 +68,12 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 
 // scheduleHandoff asks under each of the ids until one is the caller's: a client that an agent's client has started
 // has inherited the name of another.
-func scheduleHandoff(ctx context.Context, client *api.Client, ids []string, path string) (first error) {
+func scheduleHandoff(
+	ctx context.Context,
+	client *api.Client,
+	ids []string,
+	path string,
+) (first error) {
 	for _, id := range ids {
 		_, err := client.Handoff(ctx, id, api.NewHandoff{Requester: id, Path: path})
 		if err == nil {
@@ -110,7 +127,11 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func (env *environ) cancelHandoff(cmd *cobra.Command, client *api.Client, args []string) (err error) {
+func (env *environ) cancelHandoff(
+	cmd *cobra.Command,
+	client *api.Client,
+	args []string,
+) (err error) {
 	id := ""
 	if len(args) == 1 {
 		id = args[0]

@@ -38,7 +38,11 @@ func (p *panes) moments() (list []moment) {
 	}
 	return []moment{
 		state("scheduled"), state("reserved"),
-		{"document stored", []string{filepath.Join(p.d.state(), "handoff", "-home-dev-web.manifest.json")}, nil},
+		{
+			"document stored",
+			[]string{filepath.Join(p.d.state(), "handoff", "-home-dev-web.manifest.json")},
+			nil,
+		},
 		state("clearing"),
 		{
 			"/clear pasted",
@@ -79,7 +83,12 @@ func (m *moment) comes(timeout <-chan time.Time) bool {
 				return true
 			}
 			for line := range bytes.Lines(text[min(len(text), len(before[i])):]) {
-				missing := func(part string) bool { return !bytes.Contains(line, []byte(part)) }
+				missing := func(part string) bool {
+					return !bytes.Contains(
+						line,
+						[]byte(part),
+					)
+				}
 				if len(m.parts) > 0 && !slices.ContainsFunc(m.parts, missing) {
 					return true
 				}
@@ -146,7 +155,8 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 		return "lost", "it was accepted, and no observer knows of it"
 	}
 	// A message may begin another turn before the handoff begins, and the agent hands over again at its end.
-	replaced := h.Reason == "replaced" && c.clears+c.prompts == 0 && slices.ContainsFunc(all, func(x api.Handoff) bool {
+	replaced := h.Reason == "replaced" &&
+		c.clears+c.prompts == 0 && slices.ContainsFunc(all, func(x api.Handoff) bool {
 		return x.ID != h.ID && x.Agent == h.Agent && x.MadeAt.Equal(h.ChangedAt)
 	})
 	reported := refs["handoff/"+h.ID+"/failed"] || refs["handoff/"+h.ID+"/lost"]
@@ -155,7 +165,11 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 	case h.State != "confirmed" && h.State != "failed":
 		problem = "it was not carried out"
 	case c.clears > 1 || c.prompts > 1 || h.State == "confirmed" && c.clears+c.prompts != 2:
-		problem = fmt.Sprintf("/clear was typed %d times, the prompt %d times", c.clears, c.prompts)
+		problem = fmt.Sprintf(
+			"/clear was typed %d times, the prompt %d times",
+			c.clears,
+			c.prompts,
+		)
 	case h.State == "failed" && !reported:
 		problem = "no message reports the failure " + h.Reason
 	case h.State == "confirmed" && len(c.between) > 0:
@@ -174,7 +188,11 @@ func TestHandoffKills(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
 	d.as = []string{quickName}
-	d.vars = append(slices.Clone(plentiful), "SM_LOG_LEVEL=debug", "SM_HANDOFF_BREAKER_COUNT=1000000")
+	d.vars = append(
+		slices.Clone(plentiful),
+		"SM_LOG_LEVEL=debug",
+		"SM_HANDOFF_BREAKER_COUNT=1000000",
+	)
 	p := newPanesOf(d, 8, seatName)
 	d.start()
 	d.eventually("all have begun", func() string {

@@ -95,7 +95,10 @@ func (s *seatScreen) obeys(text string) error {
 // the last one.
 func (s *seatScreen) handsOver() error {
 	s.docs++
-	doc := filepath.Join(s.home, fmt.Sprintf("%s-%d.md", os.Getenv("CLAUDE_SESSION_MANAGER_ID"), s.docs))
+	doc := filepath.Join(
+		s.home,
+		fmt.Sprintf("%s-%d.md", os.Getenv("CLAUDE_SESSION_MANAGER_ID"), s.docs),
+	)
 	if err := os.WriteFile(doc, []byte("Next: look at CI.\n"), 0o600); err != nil {
 		return err
 	}
@@ -105,7 +108,8 @@ func (s *seatScreen) handsOver() error {
 			return nil
 		}
 		cmd := exec.Command("sm", "handoff", doc)
-		if out, err := cmd.CombinedOutput(); err == nil && strings.HasPrefix(string(out), "Handoff scheduled") {
+		if out, err := cmd.CombinedOutput(); err == nil &&
+			strings.HasPrefix(string(out), "Handoff scheduled") {
 			s.notes("scheduled", doc)
 			return nil
 		} else {

@@ -22,7 +22,10 @@ import (
 // gridOf is what a grid says of a folder.
 func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	t.Helper()
-	if err := json.Unmarshal(output(t, append([]string{"replay", "--grid", "--json"}, args...)...), &g); err != nil {
+	if err := json.Unmarshal(
+		output(t, append([]string{"replay", "--grid", "--json"}, args...)...),
+		&g,
+	); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -64,7 +67,11 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 			dir := transcripttest.Written(t, t.TempDir(), a, b)
 			r := reported(t, dir)
 			if r.Turns != 11 || *r.TurnsPerCycle.Median != 10 || r.TurnsPerCycle.Known != 1 {
-				t.Errorf("%d turns, %+v in the cycle; want 11, and 10 in it", r.Turns, r.TurnsPerCycle)
+				t.Errorf(
+					"%d turns, %+v in the cycle; want 11, and 10 in it",
+					r.Turns,
+					r.TurnsPerCycle,
+				)
 			}
 			g := gridOf(t, dir)
 			want := tune.Grid{Sessions: 2, Cycles: 3, Compactions: api.Compactions{Auto: 1}}
@@ -74,11 +81,20 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 				Compactions: g.Compactions,
 				Unseen:      g.Unseen,
 			}
-			if d := cmp.Diff(want, got, cmp.AllowUnexported(tune.Grid{}, tune.Candidate{})); d != "" {
+			if d := cmp.Diff(
+				want,
+				got,
+				cmp.AllowUnexported(tune.Grid{}, tune.Candidate{}),
+			); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			if f := g.Overall; f.Coverage != 1 || f.Open != 2 || f.Vain != 1 {
-				t.Errorf("coverage %v, %d of %d in vain; want 1, 1 of 2", f.Coverage, f.Vain, f.Open)
+				t.Errorf(
+					"coverage %v, %d of %d in vain; want 1, 1 of 2",
+					f.Coverage,
+					f.Vain,
+					f.Open,
+				)
 			}
 			for _, s := range timelines(t, dir) {
 				if s.Group != 0 || s.Half != history.Train {
@@ -146,10 +162,17 @@ func TestContinuations(t *testing.T) {
 		transcripttest.Written(t, dir, a, b)
 	}
 	g := gridOf(t, dir)
-	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew || g.Overall.Compactions != 0 ||
+	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew ||
+		g.Overall.Compactions != 0 ||
 		g.Overall.Open != 12 ||
 		g.Overall.Vain != 0 {
-		t.Errorf("%+v, %d unseen, advice %q, %+v", g.Compactions, g.Unseen, g.Advice, g.Overall)
+		t.Errorf(
+			"%+v, %d unseen, advice %q, %+v",
+			g.Compactions,
+			g.Unseen,
+			g.Advice,
+			g.Overall,
+		)
 	}
 	r := reported(t, dir)
 	if r.Compactions.Unknown != 12 || r.TurnsPerCycle.Unknown != 12 {
@@ -176,8 +199,20 @@ func TestEndedOtherwise(t *testing.T) {
 			1,
 		},
 		{"another command", "<command-name>/cost</command-name>", time.Minute, time.Hour, 2},
-		{"a handoff", "Read /home/dev/notes.md and continue from where you left off.", time.Minute, time.Hour, 1},
-		{"a clear much later", "<command-name>/clear</command-name>", 3 * time.Hour, 24 * time.Hour, 2},
+		{
+			"a handoff",
+			"Read /home/dev/notes.md and continue from where you left off.",
+			time.Minute,
+			time.Hour,
+			1,
+		},
+		{
+			"a clear much later",
+			"<command-name>/clear</command-name>",
+			3 * time.Hour,
+			24 * time.Hour,
+			2,
+		},
 		{"both still active", "go on", time.Minute, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -195,7 +230,12 @@ func TestEndedOtherwise(t *testing.T) {
 				transcripttest.Written(t, t.TempDir(), a, b),
 			); g.Overall.Open != c.open ||
 				g.Overall.Vain != max(0, c.open-1) {
-				t.Errorf("%d open, %d of them in vain; want %d open", g.Overall.Open, g.Overall.Vain, c.open)
+				t.Errorf(
+					"%d open, %d of them in vain; want %d open",
+					g.Overall.Open,
+					g.Overall.Vain,
+					c.open,
+				)
 			}
 		})
 	}
@@ -205,7 +245,9 @@ func TestEndedOtherwise(t *testing.T) {
 // same compactions.
 func TestForkAlone(t *testing.T) {
 	var origin, fork bytes.Buffer
-	s := transcripttest.NewSession(&origin, 3, transcripttest.SessionOptions{Version: "2.1.197"})
+	s := transcripttest.NewSession(&origin, 3, transcripttest.SessionOptions{
+		Version: "2.1.197",
+	})
 	for range 3 {
 		s.Prompt("")
 		s.Reply(transcripttest.Reply{})
@@ -227,7 +269,10 @@ func TestForkAlone(t *testing.T) {
 			if x.Event == "compaction" {
 				report.Count(
 					&replay,
-					map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x.Trigger],
+					map[string]transcript.Trigger{
+						"auto":   transcript.Auto,
+						"manual": transcript.Manual,
+					}[x.Trigger],
 				)
 			}
 		}
@@ -236,7 +281,12 @@ func TestForkAlone(t *testing.T) {
 			[]api.Compactions{g.Compactions, replay},
 		); d != "" || r.Compactions.Manual != 1 ||
 			g.Unseen != 1 {
-			t.Errorf("%d manual, %d unseen (-report +grid, replay):\n%s", r.Compactions.Manual, g.Unseen, d)
+			t.Errorf(
+				"%d manual, %d unseen (-report +grid, replay):\n%s",
+				r.Compactions.Manual,
+				g.Unseen,
+				d,
+			)
 		}
 	}
 }
@@ -253,7 +303,13 @@ func TestStrangeFiles(t *testing.T) {
 	r := reported(t, dir)
 	g := gridOf(t, dir)
 	if r.Sessions != 1 || r.Strange != 2 || g.Sessions != 1 || g.Strange != 2 {
-		t.Errorf("%d sessions and %d files, grid %d and %d", r.Sessions, r.Strange, g.Sessions, g.Strange)
+		t.Errorf(
+			"%d sessions and %d files, grid %d and %d",
+			r.Sessions,
+			r.Strange,
+			g.Sessions,
+			g.Strange,
+		)
 	}
 	for _, args := range [][]string{
 		{"report", dir},

@@ -18,7 +18,11 @@ func newHookCommand(env *environ) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().String("client", "", "the calling client: `C` is claude or codex; derived from the input by default")
+	cmd.Flags().String(
+		"client",
+		"",
+		"the calling client: `C` is claude or codex; derived from the input by default",
+	)
 	return cmd
 }
 
@@ -40,7 +44,10 @@ func newStatuslineCommand(env *environ) *cobra.Command {
 			"followed by the output of COMMAND, another status line, for the same JSON.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			env.Statusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))
+			env.Statusline(
+				cmd.Context(),
+				slices.Concat(socketArgs(cmd), []string{"--"}, args),
+			)
 			return nil
 		},
 	}

@@ -29,8 +29,22 @@ func TestCodexHook(t *testing.T) {
 			"root",
 			nil,
 		},
-		{"a tool's end", root + `PostToolUse"}`, said("PostToolUse"), said("PostToolUse") + "\n", "root", nil},
-		{"a subagent", child + `PostToolUse"}`, said("PostToolUse"), said("PostToolUse") + "\n", "own", nil},
+		{
+			"a tool's end",
+			root + `PostToolUse"}`,
+			said("PostToolUse"),
+			said("PostToolUse") + "\n",
+			"root",
+			nil,
+		},
+		{
+			"a subagent",
+			child + `PostToolUse"}`,
+			said("PostToolUse"),
+			said("PostToolUse") + "\n",
+			"own",
+			nil,
+		},
 		{"by its argument alone", `{"session_id":"root","hook_event_name":"Stop"}`, said("Stop"), `{"decision":"block","reason":"[sm context] 52% #a1b2c3"}` + "\n",
 			"root", []string{"--client", "codex"}},
 		{
@@ -44,7 +58,14 @@ func TestCodexHook(t *testing.T) {
 		{"nothing to say", root + `Stop"}`, "", "", "root", nil},
 		{"no answer of ours", root + `Stop"}`, `{"a":1}`, "", "root", nil},
 		{"a compaction", root + `PreCompact"}`, said("PreCompact"), "", "root", nil},
-		{"a response", root + `PostModelRequest"}`, said("PostModelRequest"), "", "root", nil},
+		{
+			"a response",
+			root + `PostModelRequest"}`,
+			said("PostModelRequest"),
+			"",
+			"root",
+			nil,
+		},
 		{
 			"a question to a person",
 			root + `PermissionRequest","tool_name":"Bash"}`,
@@ -64,7 +85,12 @@ func TestCodexHook(t *testing.T) {
 				"CLAUDE_SESSION_MANAGER_ID": "web",
 				"CLAUDE_PID":                "2000000000",
 			}
-			if got := callHook(t, vars, strings.NewReader(tt.stdin), tt.args...); got != tt.want {
+			if got := callHook(
+				t,
+				vars,
+				strings.NewReader(tt.stdin),
+				tt.args...,
+			); got != tt.want {
 				t.Errorf("printed %q, want %q", got, tt.want)
 			}
 			heard := e.all()

@@ -28,8 +28,14 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 	link := func(path string) error { return os.Symlink(self, path) }
 	ours := bin("ours", link)
 	spaced := bin("with space", link)
-	other := bin("other", func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) })
-	plain := bin("plain", func(path string) error { return os.WriteFile(path, []byte("not to be run"), 0o644) })
+	other := bin(
+		"other",
+		func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) },
+	)
+	plain := bin(
+		"plain",
+		func(path string) error { return os.WriteFile(path, []byte("not to be run"), 0o644) },
+	)
 	program := filepath.Join(ours, "sm")
 	const notice = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] Context at 66%. Write your handoff document now and run sm handoff PATH. Call sm handoff again, run sm status. #a1b2c3"}}`
 	byPath := strings.NewReplacer(
@@ -47,7 +53,13 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 		{"a file that is no program", plain, program, notice, byPath},
 		{"no PATH", "", program, notice, byPath},
 		{"relative entries lead elsewhere tomorrow", ".", program, notice, byPath},
-		{"a path that a shell would split", "/nowhere", filepath.Join(spaced, "sm"), notice, notice},
+		{
+			"a path that a shell would split",
+			"/nowhere",
+			filepath.Join(spaced, "sm"),
+			notice,
+			notice,
+		},
 		{"nothing to run in it", "/nowhere", program, toldAgent, toldAgent},
 	} {
 		t.Run(c.name, func(t *testing.T) {

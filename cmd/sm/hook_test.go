@@ -76,7 +76,11 @@ func (e *ear) all() []string {
 // wait waits for the first report, whose sender may not wait itself.
 func (e *ear) wait(t testing.TB) string {
 	t.Helper()
-	if !comes(5*time.Millisecond, time.After(2*time.Minute), func() bool { return len(e.all()) > 0 }) {
+	if !comes(
+		5*time.Millisecond,
+		time.After(2*time.Minute),
+		func() bool { return len(e.all()) > 0 },
+	) {
 		t.Fatal("nothing was heard")
 	}
 	return e.all()[0]
@@ -177,10 +181,30 @@ func TestClientSockets(t *testing.T) {
 		want []string
 	}{
 		{"defaults", nil, nil, []string{state}},
-		{"runtime directory", map[string]string{"XDG_RUNTIME_DIR": run}, nil, []string{run + "/sm/sm.sock", state}},
-		{"no runtime directory", map[string]string{"XDG_RUNTIME_DIR": run + "/none"}, nil, []string{state}},
-		{"variable", map[string]string{"SM_SOCKET": "~/s", "XDG_RUNTIME_DIR": run}, nil, []string{"/home/u/s"}},
-		{"argument", map[string]string{"SM_SOCKET": "/v"}, []string{"--socket", "/a"}, []string{"/a"}},
+		{
+			"runtime directory",
+			map[string]string{"XDG_RUNTIME_DIR": run},
+			nil,
+			[]string{run + "/sm/sm.sock", state},
+		},
+		{
+			"no runtime directory",
+			map[string]string{"XDG_RUNTIME_DIR": run + "/none"},
+			nil,
+			[]string{state},
+		},
+		{
+			"variable",
+			map[string]string{"SM_SOCKET": "~/s", "XDG_RUNTIME_DIR": run},
+			nil,
+			[]string{"/home/u/s"},
+		},
+		{
+			"argument",
+			map[string]string{"SM_SOCKET": "/v"},
+			[]string{"--socket", "/a"},
+			[]string{"/a"},
+		},
 		{"argument with =", nil, []string{"--new", "--socket=/a"}, []string{"/a"}},
 		{"no value", nil, []string{"--socket"}, []string{state}},
 		{"another's argument", nil, []string{"--", "--socket", "/a"}, []string{state}},
@@ -188,7 +212,10 @@ func TestClientSockets(t *testing.T) {
 		{"state", map[string]string{"SM_STATE": "/st"}, nil, []string{"/st/run/sm.sock"}},
 		{"no home", map[string]string{"HOME": ""}, nil, nil},
 	} {
-		if diff := cmp.Diff(tt.want, hooks.Sockets(testEnv(tt.vars).LookupEnv, tt.args)); diff != "" {
+		if diff := cmp.Diff(
+			tt.want,
+			hooks.Sockets(testEnv(tt.vars).LookupEnv, tt.args),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -232,15 +259,27 @@ func TestHookProcess(t *testing.T) {
 	for _, program := range hookPaths(path) {
 		for _, tt := range []struct{ name, script, want string }{
 			{"plain", `printf '%s' '` + payload + `' | SM hook`, toldAgent + "\n"},
-			{"after an unknown argument", `printf '%s' '` + payload + `' | SM hook --later x`, toldAgent + "\n"},
+			{
+				"after an unknown argument",
+				`printf '%s' '` + payload + `' | SM hook --later x`,
+				toldAgent + "\n",
+			},
 			{"closed output", `printf '%s' '` + payload + `' | SM hook >&-`, ""},
-			{"full disk", `printf '%s' '` + payload + `' | if [ -e /dev/full ]; then SM hook >/dev/full; fi`, ""},
+			{
+				"full disk",
+				`printf '%s' '` + payload + `' | if [ -e /dev/full ]; then SM hook >/dev/full; fi`,
+				"",
+			},
 			{"closed input", `SM hook <&-`, ""},
 			{"input that is a directory", `SM hook </`, ""},
 			{"closed streams", `SM hook <&- >&- 2>&-`, ""},
 			{"no command", `printf '%s' '` + payload + `' | SM`, ""},
 			{"status line with closed streams", `SM statusline -- 'echo x' <&- >&- 2>&-`, ""},
-			{"status line in a status line", `printf '{}' | SM statusline -- 'SM statusline; echo x'`, "–% ctx · x\n"},
+			{
+				"status line in a status line",
+				`printf '{}' | SM statusline -- 'SM statusline; echo x'`,
+				"–% ctx · x\n",
+			},
 			{
 				"broken pipe",
 				`mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; SM hook; }`,
@@ -259,7 +298,12 @@ func TestHookProcess(t *testing.T) {
 						"-c",
 						script+`; code=$?; [ $code = 0 ] || echo "code $code"`,
 					)
-					cmd.Env = append(os.Environ(), "SM_SOCKET="+e.socket, "DIR="+t.TempDir(), "PATH="+path)
+					cmd.Env = append(
+						os.Environ(),
+						"SM_SOCKET="+e.socket,
+						"DIR="+t.TempDir(),
+						"PATH="+path,
+					)
 					out, err = cmd.CombinedOutput()
 					if late := len(out) == 0 ||
 						string(out) == "–% ctx\n"; string(out) == tt.want || !late ||

@@ -45,7 +45,12 @@ func newInstallCommand(env *environ) *cobra.Command {
 			}
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
 			var stale string
-			if o.Small, stale, err = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ); err != nil {
+			if o.Small, stale, err = install.Small(
+				cmd.Context(),
+				o.Program,
+				versionOf(),
+				o.Environ,
+			); err != nil {
 				return fmt.Errorf(
 					"nothing is changed: %w",
 					err,
@@ -55,21 +60,37 @@ func newInstallCommand(env *environ) *cobra.Command {
 				env.say("note: %s belongs to another version of sm, so hooks call sm itself: "+
 					"put the two of one version there, and install again", quote(stale))
 			}
-			if err := installClients(cmd.Context(), env, o, codexAlone); err != nil || o.DryRun {
+			if err := installClients(
+				cmd.Context(),
+				env,
+				o,
+				codexAlone,
+			); err != nil ||
+				o.DryRun {
 				return err
 			}
 			return noteAfter(env, cmd, o)
 		},
 	}
 	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install only the hooks of Codex")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, without changing it")
+	cmd.Flags().BoolVar(
+		&o.DryRun,
+		"dry-run",
+		false,
+		"print what would change, without changing it",
+	)
 	cmd.Flags().BoolVar(
 		&o.Guard,
 		"guard",
 		false,
 		"also check each tool call with the guard, and install the skill /session; --guard=false removes both",
 	)
-	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
+	cmd.Flags().BoolVar(
+		&o.Plugin,
+		"plugin",
+		false,
+		"install the hooks as a plugin of the client",
+	)
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
 	return cmd
@@ -77,14 +98,20 @@ func newInstallCommand(env *environ) *cobra.Command {
 
 // installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. A file of Codex that cannot
 // be changed keeps nothing from Claude Code.
-func installClients(ctx context.Context, env *environ, o install.Options, codexAlone bool) error {
+func installClients(
+	ctx context.Context,
+	env *environ,
+	o install.Options,
+	codexAlone bool,
+) error {
 	if codexAlone {
 		if o.Codex == "" {
 			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
 		}
 		// The default one is made where there is none. Codex itself makes no other.
 		named, _ := env.LookupEnv("CODEX_HOME")
-		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) && !errors.Is(err, fs.ErrPermission) &&
+		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) &&
+			!errors.Is(err, fs.ErrPermission) &&
 			(err != nil || !info.IsDir()) {
 			return fmt.Errorf(
 				"CODEX_HOME is %s, which is no folder; make it, or unset CODEX_HOME for ~/.codex",
@@ -116,7 +143,11 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	if err != nil {
 		return err
 	}
-	around := install.Around{Temporary: temporary(env), GuardOn: cfg.Guard.Enabled, Observer: true}
+	around := install.Around{
+		Temporary: temporary(env),
+		GuardOn:   cfg.Guard.Enabled,
+		Observer:  true,
+	}
 	if source, err := config.Find(cmd.Flags(), env.LookupEnv); err == nil {
 		around.Config = source.Path
 	}
@@ -169,7 +200,12 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall only the hooks of Codex")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, without changing it")
+	cmd.Flags().BoolVar(
+		&o.DryRun,
+		"dry-run",
+		false,
+		"print what would change, without changing it",
+	)
 	return cmd
 }
 
@@ -178,10 +214,16 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	if o.Settings, err = env.LookupEnv.ClaudeSettings(); err != nil {
 		return err
 	}
-	if o.Data, err = env.LookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share")); err != nil {
+	if o.Data, err = env.LookupEnv.XDGDir(
+		"XDG_DATA_HOME",
+		filepath.Join(".local", "share"),
+	); err != nil {
 		return fmt.Errorf("find the place for the plugin: %w", err)
 	}
-	if o.State, err = env.LookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state")); err != nil {
+	if o.State, err = env.LookupEnv.XDGDir(
+		"XDG_STATE_HOME",
+		filepath.Join(".local", "state"),
+	); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
 	o.Codex, _ = env.LookupEnv.CodexHome()

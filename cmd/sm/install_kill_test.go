@@ -18,7 +18,12 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 		"-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call,
 		"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), "sm",
 	}, args...)...)
-	cmd.Env = []string{quickRace, "HOME=" + r.home, "PATH=" + r.home + "/path:" + os.Getenv("PATH"), oneThread + "=1"}
+	cmd.Env = []string{
+		quickRace,
+		"HOME=" + r.home,
+		"PATH=" + r.home + "/path:" + os.Getenv("PATH"),
+		oneThread + "=1",
+	}
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return false
@@ -41,10 +46,20 @@ func TestInstallKilledAnywhere(t *testing.T) {
 	if !canTrace() {
 		t.Skip("there is no strace, or it may not trace")
 	}
-	for name, shape := range map[string]string{"settings": "{\n  \"hooks\": { }\n}\n", "no settings": ""} {
+	for name, shape := range map[string]string{
+		"settings":    "{\n  \"hooks\": { }\n}\n",
+		"no settings": "",
+	} {
 		t.Run(name, func(t *testing.T) {
 			kills := 0
-			for _, call := range []string{"mkdirat", "write", "fchmod", "fsync", "renameat", "unlinkat"} {
+			for _, call := range []string{
+				"mkdirat",
+				"write",
+				"fchmod",
+				"fsync",
+				"renameat",
+				"unlinkat",
+			} {
 				for _, undo := range []bool{false, true} {
 					for n := 1; ; n++ {
 						r := newInstallRig(t)
@@ -60,7 +75,8 @@ func TestInstallKilledAnywhere(t *testing.T) {
 						killed := r.killedRun(call, n, args...)
 						text, err := os.ReadFile(r.path)
 						if err != nil && !errors.Is(err, fs.ErrNotExist) ||
-							err == nil && string(text) != shape && strings.Count(string(text), " hook\"") != 9 {
+							err == nil && string(text) != shape &&
+								strings.Count(string(text), " hook\"") != 9 {
 							t.Errorf("%s %d: half written: %s, %v", call, n, text, err)
 						}
 						if !undo {
@@ -68,7 +84,10 @@ func TestInstallKilledAnywhere(t *testing.T) {
 							r.noTemporaries(fmt.Sprintf("%s %d: installed again", call, n))
 						}
 						r.done("uninstall")
-						r.checkTree(fmt.Sprintf("%s %d of %q: uninstalled", call, n, args), before)
+						r.checkTree(
+							fmt.Sprintf("%s %d of %q: uninstalled", call, n, args),
+							before,
+						)
 						if !killed || t.Failed() {
 							break
 						}
@@ -77,7 +96,10 @@ func TestInstallKilledAnywhere(t *testing.T) {
 				}
 			}
 			if kills < 20 {
-				t.Errorf("killed %d times: strace does not do as this test means it to", kills)
+				t.Errorf(
+					"killed %d times: strace does not do as this test means it to",
+					kills,
+				)
 			}
 			t.Logf("killed %d times", kills)
 		})
@@ -95,5 +117,15 @@ func (r *installRig) noTemporaries(when string) {
 }
 
 func canTrace() bool {
-	return exec.Command("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true").Run() == nil
+	return exec.Command(
+		"strace",
+		"-D",
+		"-f",
+		"-qq",
+		"-o",
+		"/dev/null",
+		"-e",
+		"trace=fsync",
+		"true",
+	).Run() == nil
 }

@@ -22,11 +22,23 @@ func TestInstallNotes(t *testing.T) {
 		want    string // but for noObserverNote
 	}{
 		{"nothing but the observer", "/bin/sm", nil, []string{"install"}, ""},
-		{"the guard, which is off", "/bin/sm", nil, []string{"install", "--guard"}, guardNote},
+		{
+			"the guard, which is off",
+			"/bin/sm",
+			nil,
+			[]string{"install", "--guard"},
+			guardNote,
+		},
 		{
 			"the guard, which is on",
 			"/bin/sm",
-			func(r *installRig) { r.write(r.home+"/.config/sm/config.yaml", "guard: {enabled: true}\n", 0o600) },
+			func(r *installRig) {
+				r.write(
+					r.home+"/.config/sm/config.yaml",
+					"guard: {enabled: true}\n",
+					0o600,
+				)
+			},
 			[]string{"install", "--guard"},
 			"",
 		},
@@ -37,13 +49,23 @@ func TestInstallNotes(t *testing.T) {
 				0o600,
 			)
 		}, []string{"install"},
-			strings.NewReplacer("PROGRAM", "~/src/sm/bin/sm", "WHERE", "the checkout ~/src/sm").Replace(buildNote)},
+			strings.NewReplacer(
+				"PROGRAM",
+				"~/src/sm/bin/sm",
+				"WHERE",
+				"the checkout ~/src/sm",
+			).Replace(buildNote)},
 		{
 			"a temporary folder",
 			"/tmp/x/sm",
 			nil,
 			[]string{"install"},
-			strings.NewReplacer("PROGRAM", "~/tmp/x/sm", "WHERE", "the temporary folder ~/tmp").Replace(buildNote),
+			strings.NewReplacer(
+				"PROGRAM",
+				"~/tmp/x/sm",
+				"WHERE",
+				"the temporary folder ~/tmp",
+			).Replace(buildNote),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,12 +77,17 @@ func TestInstallNotes(t *testing.T) {
 			if c.with != nil {
 				c.with(r)
 			}
-			if dry := r.run(append(c.args, "--dry-run")...); dry.Code != 0 || strings.Contains(dry.ErrOut, "note") {
+			if dry := r.run(append(
+				c.args,
+				"--dry-run",
+			)...); dry.Code != 0 ||
+				strings.Contains(dry.ErrOut, "note") {
 				t.Errorf("dry run: %d %s", dry.Code, dry.ErrOut)
 			}
 			env := r.environ()
 			code := env.execute(t.Context(), c.args)
-			if got, want := r.clean(env.Stderr), c.want+noObserverNote; code != 0 || got != want {
+			if got, want := r.clean(env.Stderr), c.want+noObserverNote; code != 0 ||
+				got != want {
 				t.Errorf("exit code %d\ngot  %swant %s", code, got, want)
 			}
 		})
@@ -73,7 +100,11 @@ func TestInstallNotesBesideAnObserver(t *testing.T) {
 	r := newInstallRig(t)
 	r.vars["SM_SOCKET"] = newEar(t, say("{}")).socket
 	env := r.environ()
-	if code := env.execute(t.Context(), []string{"install"}); code != 0 || r.clean(env.Stderr) != "" {
+	if code := env.execute(
+		t.Context(),
+		[]string{"install"},
+	); code != 0 ||
+		r.clean(env.Stderr) != "" {
 		t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 	}
 }

@@ -56,18 +56,21 @@ func settingsShapes() map[string]string {
 	const compact = `{"a":1,"b":[1,2],"c":{"d":null}}`
 	const line = `{"statusLine":{"type":"command","command":"%s"}}`
 	return map[string]string{
-		"empty file":          "",
-		"a mark and blanks":   byteOrderMark + " \n",
-		"empty with spaces":   "{  }",
-		"empty over lines":    "{\n}\n",
-		"empty hooks":         "{\n  \"hooks\": {  \n  }\n}",
-		"all events empty":    `{"hooks":{"Stop":[],"Setup":[],"PostCompact":[ ]},"a":1}`,
-		"empty group":         `{"hooks":{"Stop":[{}]}}`,
-		"empty handlers":      `{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
-		"other groups":        `{"hooks":{"Stop":[{"hooks":[` + other + `]},{"hooks":[` + other + `,` + other + `]}]}}`,
-		"a hook by http":      `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://localhost/x"}]}]}}`,
-		"a status line":       "{\n  \"statusLine\": {\"command\": \"mine\", \"type\": \"command\", \"padding\": 0}\n}\n",
-		"letters as escapes":  fmt.Sprintf(line, `\u006dine \u00e9 \ud83d\ude00 a \u0026\u0026 b`),
+		"empty file":        "",
+		"a mark and blanks": byteOrderMark + " \n",
+		"empty with spaces": "{  }",
+		"empty over lines":  "{\n}\n",
+		"empty hooks":       "{\n  \"hooks\": {  \n  }\n}",
+		"all events empty":  `{"hooks":{"Stop":[],"Setup":[],"PostCompact":[ ]},"a":1}`,
+		"empty group":       `{"hooks":{"Stop":[{}]}}`,
+		"empty handlers":    `{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
+		"other groups":      `{"hooks":{"Stop":[{"hooks":[` + other + `]},{"hooks":[` + other + `,` + other + `]}]}}`,
+		"a hook by http":    `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://localhost/x"}]}]}}`,
+		"a status line":     "{\n  \"statusLine\": {\"command\": \"mine\", \"type\": \"command\", \"padding\": 0}\n}\n",
+		"letters as escapes": fmt.Sprintf(
+			line,
+			`\u006dine \u00e9 \ud83d\ude00 a \u0026\u0026 b`,
+		),
 		"escaped slashes":     fmt.Sprintf(line, `\/usr\/bin\/mine`),
 		"quotes and lines":    fmt.Sprintf(line, `echo \"it's\"\nb\tc`),
 		"an empty command":    fmt.Sprintf(line, ""),
@@ -161,7 +164,8 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 	r.write(r.path, strings.Replace(r.read(r.path), "{", `{"theme":"dark",`, 1), 0o600)
 	r.write(r.dir+"/skills/mine/SKILL.md", "mine", 0o600)
 	r.done("uninstall")
-	if left := r.tree()[".claude/settings.json"]; !strings.Contains(left, `"theme"`) || strings.Contains(left, "sm") {
+	if left := r.tree()[".claude/settings.json"]; !strings.Contains(left, `"theme"`) ||
+		strings.Contains(left, "sm") {
 		t.Errorf("left %s", left)
 	}
 	if left := r.tree()[".claude/skills/mine/SKILL.md"]; left != "mine" {
@@ -172,7 +176,12 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 // TestInstallWithoutARecord: an sm that remembered nothing has installed: what can be known is given back.
 func TestInstallWithoutARecord(t *testing.T) {
 	t.Parallel()
-	for _, damage := range []string{"", "{", `{"settings":"/elsewhere","known":true,"before":"eA=="}`, `[]`} {
+	for _, damage := range []string{
+		"",
+		"{",
+		`{"settings":"/elsewhere","known":true,"before":"eA=="}`,
+		`[]`,
+	} {
 		r := newInstallRig(t)
 		r.write(r.path, "{\n  \"a\": 1\n}\n", 0o600)
 		r.done("install")
@@ -204,7 +213,10 @@ func (r *installRig) doneAsShown(command string) {
 		r.t.Fatalf("a dry run changed the file to %q", got)
 	}
 	r.done(command)
-	_, want, _ := strings.Cut(string(diff.Diff(r.path, []byte(before), r.path, []byte(r.read(r.path)))), "\n")
+	_, want, _ := strings.Cut(
+		string(diff.Diff(r.path, []byte(before), r.path, []byte(r.read(r.path)))),
+		"\n",
+	)
 	if diff := cmp.Diff(strings.ReplaceAll(want, r.home, "~"), dry.Out); diff != "" {
 		r.t.Errorf("%s (-done +shown):\n%s", command, diff)
 	}

@@ -117,7 +117,10 @@ func TestInstallFindsItself(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
 	link := r.home + "/link/session-monitor"
-	if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(r.program, link)); err != nil {
+	if err := errors.Join(
+		os.Mkdir(filepath.Dir(link), 0o700),
+		os.Symlink(r.program, link),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for called, want := range map[string]string{
@@ -137,9 +140,23 @@ func TestInstallFindsItself(t *testing.T) {
 		}
 	}
 	r.program = r.home + "/gone"
-	r.want(outcome{1, "", "sm: this program has been replaced or removed since it started; run it again\n"}, "install")
+	r.want(
+		outcome{
+			1,
+			"",
+			"sm: this program has been replaced or removed since it started; run it again\n",
+		},
+		"install",
+	)
 	r.program = filepath.Join(os.TempDir(), "go-build-sm-test")
 	r.write(r.program, "", 0o700)
 	defer os.Remove(r.program)
-	r.want(outcome{1, "", "sm: this program will be gone when it ends; build it first, with 'make build'\n"}, "install")
+	r.want(
+		outcome{
+			1,
+			"",
+			"sm: this program will be gone when it ends; build it first, with 'make build'\n",
+		},
+		"install",
+	)
 }

@@ -21,7 +21,14 @@ const layoutRoot = "../.."
 // layoutFiles lists the files of the repository by git, or of its folder without git.
 func layoutFiles(t *testing.T) []string {
 	t.Helper()
-	if out, err := exec.Command("git", "-C", layoutRoot, "ls-files", "-z").Output(); err == nil && len(out) > 0 {
+	if out, err := exec.Command(
+		"git",
+		"-C",
+		layoutRoot,
+		"ls-files",
+		"-z",
+	).Output(); err == nil &&
+		len(out) > 0 {
 		return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	}
 	var names []string
@@ -56,7 +63,10 @@ func TestLayoutImports(t *testing.T) {
 	t.Parallel()
 	layers := strings.Fields("transcript alerts handoff observer dashboards deploy cmd")
 	level := func(p string) int {
-		return slices.IndexFunc(layers, func(layer string) bool { return below(p, "sm/"+layer) })
+		return slices.IndexFunc(
+			layers,
+			func(layer string) bool { return below(p, "sm/"+layer) },
+		)
 	}
 	limited := map[string][]string{
 		"sm/transcript/transcripttest":    {"sm/cmd/bench", "test"},
@@ -71,7 +81,12 @@ func TestLayoutImports(t *testing.T) {
 		if path.Ext(name) != ".go" || strings.Contains(name, "testdata/") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, layoutRead(t, name), parser.ImportsOnly)
+		f, err := parser.ParseFile(
+			token.NewFileSet(),
+			name,
+			layoutRead(t, name),
+			parser.ImportsOnly,
+		)
 		if err != nil {
 			continue // deleted, or the compiler reports it
 		}
@@ -105,7 +120,8 @@ func TestLayoutReadmes(t *testing.T) {
 	t.Parallel()
 	first := layoutRead(t, "README.md")
 	picture := bytes.Index(first, []byte("!["))
-	if bytes.Count(first, []byte("\n")) > 200 || picture < 0 || bytes.Count(first[:picture], []byte("\n")) > 24 {
+	if bytes.Count(first, []byte("\n")) > 200 || picture < 0 ||
+		bytes.Count(first[:picture], []byte("\n")) > 24 {
 		t.Error("README.md has more than 200 lines, or no picture on its first screen")
 	}
 	for _, folder := range strings.Fields("alerts cmd dashboards deploy handoff observer transcript") {
@@ -133,7 +149,10 @@ func TestLayoutReadmes(t *testing.T) {
 				continue
 			}
 			var anchors []string
-			for _, h := range heading.FindAllStringSubmatch(string(layoutRead(t, target)), -1) {
+			for _, h := range heading.FindAllStringSubmatch(
+				string(layoutRead(t, target)),
+				-1,
+			) {
 				anchor := dropped.ReplaceAllString(strings.ToLower(h[1]), "")
 				anchors = append(anchors, strings.ReplaceAll(anchor, " ", "-"))
 			}
@@ -151,7 +170,8 @@ func TestLayoutNoCheckoutPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(filepath.ToSlash(root), "/") < 2 || strings.HasPrefix(root, os.TempDir()) {
+	if strings.Count(filepath.ToSlash(root), "/") < 2 ||
+		strings.HasPrefix(root, os.TempDir()) {
 		t.Skipf("%s may stand in an example", root)
 	}
 	whole := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(root) + `($|[^\w-])`)

@@ -35,7 +35,8 @@ import (
 func main() {
 	ctx := context.Background()
 	if len(os.Args) < 2 ||
-		os.Args[1] != "hook" && os.Args[1] != "statusline" { // these listen for themselves, where they wait
+		os.Args[1] != "hook" &&
+			os.Args[1] != "statusline" { // these listen for themselves, where they wait
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		// The first signal asks; from then on signals have their usual effect, so that a second Ctrl-C always ends
@@ -140,7 +141,13 @@ func newRootCommand(env *environ) *cobra.Command {
 		SilenceErrors:         true,
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
-		RunE:                  func(cmd *cobra.Command, args []string) error { return runBare(env, cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runBare(
+				env,
+				cmd,
+				args,
+			)
+		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("{{.Version}}\n")

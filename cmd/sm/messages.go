@@ -90,7 +90,12 @@ func newMessagesCommand(env *environ) *cobra.Command {
 			return env.printer().WriteMessages(list.Messages, time.Now())
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /sessions/{id}/messages")
+	cmd.Flags().BoolVar(
+		&asJSON,
+		"json",
+		false,
+		"print JSON in the format of GET /sessions/{id}/messages",
+	)
 	return cmd
 }
 
@@ -113,7 +118,12 @@ func newRegisterCommand(env *environ) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.ParentID, "parent", "", "the agent that is notified of its compactions, by `ID`")
+	flags.StringVar(
+		&r.ParentID,
+		"parent",
+		"",
+		"the agent that is notified of its compactions, by `ID`",
+	)
 	flags.StringVar(&r.Name, "name", "", "the name of the agent is `NAME`")
 	flags.StringVar(&r.Provider, "provider", "", "the client is `P`: claude or codex")
 	flags.StringVar(&r.SessionID, "session", "", "the client's session is `UUID`")

@@ -56,7 +56,12 @@ func newObserveCommand(env *environ) *cobra.Command {
 	)
 	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; repeatable")
 	flags.String("state", "", "keep state in `DIR`")
-	flags.BoolVar(&dryRun, "dry-run", false, "send nothing to agents or the operator; log it instead")
+	flags.BoolVar(
+		&dryRun,
+		"dry-run",
+		false,
+		"send nothing to agents or the operator; log it instead",
+	)
 	flags.BoolVar(&demo, "demo", false, "watch simulated agents in a temporary directory")
 	config.BindFlag(flags, "projects", "projects")
 	config.BindFlag(flags, "listen", "listen")
@@ -65,7 +70,12 @@ func newObserveCommand(env *environ) *cobra.Command {
 }
 
 // observe watches the sessions until ctx ends.
-func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) error {
+func (env *environ) observe(
+	ctx context.Context,
+	flags *pflag.FlagSet,
+	cfg *config.Config,
+	dryRun bool,
+) error {
 	o, err := (wiring{env}).observerOptions(cfg)
 	if err != nil {
 		return err
@@ -91,7 +101,12 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
 	var ends []func()
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		ends = append(ends, env.greet(a, o, loud), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
+		ends = append(
+			ends,
+			env.greet(a, o, loud),
+			notifier.Run(ctx, a),
+			watcher.run(ctx, a.Reload),
+		)
 	})
 	for _, end := range slices.Backward(ends) {
 		end()
@@ -104,7 +119,8 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 func emptyFlag(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
-		if isList && slices.Contains(list.GetSlice(), "") || !isList && f.Value.String() == "" {
+		if isList && slices.Contains(list.GetSlice(), "") ||
+			!isList && f.Value.String() == "" {
 			name = f.Name
 		}
 	})
@@ -140,7 +156,11 @@ func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (
 // greeting returns what is watched, and where to look at it.
 func greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
-	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(o.Watched(), ", "))
+	what := fmt.Sprintf(
+		"Watching %d transcripts in %s",
+		o.Stats.Files.Load(),
+		strings.Join(o.Watched(), ", "),
+	)
 	if o.Demo {
 		socket = " --socket " + o.Socket
 		what = "Demo: all agents are simulated; Ctrl-C ends it"

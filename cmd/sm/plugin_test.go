@@ -32,7 +32,10 @@ func (c *clientPlugins) run(args []string) error {
 	if err := c.note(args); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(c.dir, "refuses "+strings.Join(args[:2], " "))); err == nil {
+	if _, err := os.Stat(filepath.Join(
+		c.dir,
+		"refuses "+strings.Join(args[:2], " "),
+	)); err == nil {
 		return errors.New("✘ Failed: not today")
 	}
 	var settings map[string]any
@@ -49,7 +52,10 @@ func (c *clientPlugins) run(args []string) error {
 	cached := filepath.Join(c.dir, "plugins", "cache", "copy")
 	switch line := strings.Join(args, " "); {
 	case strings.HasPrefix(line, "plugin marketplace add "):
-		known[deploy.Marketplace] = map[string]any{"source": map[string]any{"source": "directory", "path": args[3]}}
+		known[deploy.Marketplace] = map[string]any{"source": map[string]any{
+			"source": "directory",
+			"path":   args[3],
+		}}
 	case line == "plugin marketplace remove sm" && dir != "":
 		delete(known, deploy.Marketplace)
 	case line == "plugin install session-monitor@sm --scope user" && dir != "":
@@ -63,7 +69,8 @@ func (c *clientPlugins) run(args []string) error {
 		}
 		enabled[deploy.PluginID] = true
 		installed[deploy.PluginID] = []any{map[string]any{"installPath": cached}}
-	case line == "plugin uninstall session-monitor@sm --scope user" && enabled[deploy.PluginID] != nil:
+	case line == "plugin uninstall session-monitor@sm --scope user" &&
+		enabled[deploy.PluginID] != nil:
 		delete(enabled, deploy.PluginID)
 	default:
 		return fmt.Errorf("✘ Failed: %s", line)
@@ -88,7 +95,11 @@ func (c *clientPlugins) note(args []string) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(c.dir, "calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(
+		filepath.Join(c.dir, "calls"),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600,
+	)
 	if err != nil {
 		return err
 	}
@@ -108,7 +119,11 @@ func (c *clientPlugins) load(name string, v *map[string]any) error {
 func (c *clientPlugins) save(name string, v map[string]any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	path := filepath.Join(c.dir, name)
-	return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600))
+	return errors.Join(
+		err,
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, text, 0o600),
+	)
 }
 
 // newPluginRig is a home in whose PATH such a client is.

@@ -113,7 +113,11 @@ func (d *daemon) program(argv []string) *exec.Cmd {
 // launch starts the process and waits for nothing.
 func (d *daemon) launch() {
 	d.t.Helper()
-	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(
+		filepath.Join(d.dir, "log"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -124,7 +128,15 @@ func (d *daemon) launch() {
 	}
 	cmd := d.program(slices.Concat(
 		as,
-		[]string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", d.listen},
+		[]string{
+			"observe",
+			"--projects",
+			d.projects,
+			"--state",
+			d.state(),
+			"--listen",
+			d.listen,
+		},
 	))
 	cmd.ExtraFiles = d.passed
 	exited := make(chan error, 1)

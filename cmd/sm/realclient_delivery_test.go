@@ -20,7 +20,11 @@ func newDeliveryRun(t *testing.T) *policyRun {
 }
 
 // sends sends the agent a text.
-func (r *policyRun) sends(text string) (id string) { return r.send(api.NewMessage{Text: text}) }
+func (r *policyRun) sends(text string) (id string) {
+	return r.send(api.NewMessage{
+		Text: text,
+	})
+}
 
 // typed waits until the transcript contains the message's text, the turn that its call began has ended, and the model
 // got it. The call alone, without the text, is the prompt.

@@ -23,7 +23,10 @@ func (r *policyRun) guards() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.home.write(settings, strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1))
+	r.home.write(
+		settings,
+		strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1),
+	)
 	r.install("--guard")
 	r.home.extra = append(r.home.extra, "PATH="+filepath.Dir(r.sm.bin)+":"+os.Getenv("PATH"))
 	r.sm.start()
@@ -43,7 +46,13 @@ func TestRealClientGuard(t *testing.T) {
 		}
 		return s
 	}
-	bash := func(command string) modelStep { return modelStep{grow: 10, tools: 1, bash: command} }
+	bash := func(command string) modelStep {
+		return modelStep{
+			grow:  10,
+			tools: 1,
+			bash:  command,
+		}
+	}
 
 	r.begin(20_000)
 	r.turn("activation", bash("sm session activate sessions/REAL implement"), bash("sm session phase sessions/REAL 'Phase 5: Build Loop'"), modelStep{
@@ -64,7 +73,10 @@ func TestRealClientGuard(t *testing.T) {
 	})
 	r.turn("above the threshold", modelStep{grow: 140_000})
 	eventually(t, "the status line", func() string {
-		if screen := r.home.screen(); !strings.Contains(screen, "REAL [implement/build-loop] 100%") {
+		if screen := r.home.screen(); !strings.Contains(
+			screen,
+			"REAL [implement/build-loop] 100%",
+		) {
 			return screen
 		}
 		return ""
@@ -75,9 +87,16 @@ func TestRealClientGuard(t *testing.T) {
 		t.Errorf("nothing was refused: %+v", s)
 	}
 	r.restart(nil)
-	doc := map[string]string{"file_path": filepath.Join(dir, guard.DocumentFile), "content": "What to do next.\n"}
+	doc := map[string]string{
+		"file_path": filepath.Join(dir, guard.DocumentFile),
+		"content":   "What to do next.\n",
+	}
 	r.turn("handing over", bash("touch above"),
-		modelStep{grow: 10, other: "Skill", input: map[string]string{"skill": "session", "args": "dehydrate restart"}},
+		modelStep{
+			grow:  10,
+			other: "Skill",
+			input: map[string]string{"skill": "session", "args": "dehydrate restart"},
+		},
 		bash("sm session dehydrate"), modelStep{
 			grow:  10,
 			other: "Write",
@@ -85,10 +104,17 @@ func TestRealClientGuard(t *testing.T) {
 		}, bash("sm session restart"), modelStep{
 			grow: 10,
 		})
-	if _, err := os.Stat(filepath.Join(r.home.project, "above")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(
+		r.home.project,
+		"above",
+	)); !errors.Is(
+		err,
+		fs.ErrNotExist,
+	) {
 		t.Errorf("a refused call was made: %v", err)
 	}
-	if text, err := os.ReadFile(doc["file_path"]); err != nil || string(text) != doc["content"] {
+	if text, err := os.ReadFile(doc["file_path"]); err != nil ||
+		string(text) != doc["content"] {
 		t.Errorf("the document: %q, %v", text, err)
 	}
 	for _, want := range []string{

@@ -25,8 +25,19 @@ func newHandoffRun(t *testing.T, vars ...string) *policyRun {
 // handsOver lets the agent write a document and call sm handoff, as the last thing of its turn.
 func (r *policyRun) handsOver(doc string, more ...modelStep) {
 	r.t.Helper()
-	command := fmt.Sprintf("echo 'Next: look at CI.' >%s && %s handoff %s", doc, r.sm.bin, doc)
-	r.prompt(append([]modelStep{{grow: 1000, tools: 1, bash: command}}, append(more, modelStep{grow: 100})...)...)
+	command := fmt.Sprintf(
+		"echo 'Next: look at CI.' >%s && %s handoff %s",
+		doc,
+		r.sm.bin,
+		doc,
+	)
+	r.prompt(append([]modelStep{{
+		grow:  1000,
+		tools: 1,
+		bash:  command,
+	}}, append(more, modelStep{
+		grow: 100,
+	})...)...)
 }
 
 // handoffIs waits until the newest handoff has come to a state.
@@ -37,7 +48,10 @@ func (d *daemon) handoffIs(state string) (h api.Handoff) {
 		if err != nil || len(list.Handoffs) == 0 {
 			return fmt.Sprintf("%+v, %v", list, err)
 		}
-		h = slices.MaxFunc(list.Handoffs, func(a, b api.Handoff) int { return a.MadeAt.Compare(b.MadeAt) })
+		h = slices.MaxFunc(
+			list.Handoffs,
+			func(a, b api.Handoff) int { return a.MadeAt.Compare(b.MadeAt) },
+		)
 		if h.State != state {
 			return fmt.Sprintf("%+v", h)
 		}
@@ -60,7 +74,10 @@ func countRecords(t *testing.T, paths []string, parts ...string) (n int) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
-			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
+			if !slices.ContainsFunc(
+				parts,
+				func(p string) bool { return !strings.Contains(line, p) },
+			) {
 				n++
 			}
 		}
@@ -73,8 +90,14 @@ func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	r.t.Helper()
 	before := r.current
 	eventually(r.t, what+": the agent is in the new session", func() string {
-		if s := r.me(); s.SessionID != h.NextSession || s.SessionID == before || s.TokensUsed == nil {
-			return fmt.Sprintf("%s of %s, %v tokens", s.SessionID, h.NextSession, s.TokensUsed)
+		if s := r.me(); s.SessionID != h.NextSession || s.SessionID == before ||
+			s.TokensUsed == nil {
+			return fmt.Sprintf(
+				"%s of %s, %v tokens",
+				s.SessionID,
+				h.NextSession,
+				s.TokensUsed,
+			)
 		}
 		return ""
 	})
@@ -82,11 +105,15 @@ func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	if n := r.records("<command-name>/clear</command-name>"); n != clears {
 		r.t.Errorf("%s: %d times /clear in the transcripts, want %d", what, n, clears)
 	}
-	if n := r.records(`"type":"user"`, "Read "+h.Path+" and continue from where you left off."); n != 1 {
+	if n := r.records(
+		`"type":"user"`,
+		"Read "+h.Path+" and continue from where you left off.",
+	); n != 1 {
 		r.t.Errorf("%s: the prompt stands in %d records", what, n)
 	}
 	s := r.me()
-	if s.LastHandoff == nil || *s.LastHandoff != h.Path || s.ID != r.agent || s.Handoff != "" {
+	if s.LastHandoff == nil || *s.LastHandoff != h.Path || s.ID != r.agent ||
+		s.Handoff != "" {
 		r.t.Errorf("%s: %+v", what, s)
 	}
 }
@@ -125,8 +152,13 @@ func TestRealClientHandoffClear(t *testing.T) {
 	eventually(t, "metrics are of the new session", func() string {
 		m := r.sm.series()
 		tokens := m[fmt.Sprintf("agent_session_context_tokens{session=%q}", label)]
-		if tokens <= 0 || tokens > 30_000 || m[`sm_handoffs_total{outcome="confirmed"}`] != 1 {
-			return fmt.Sprintf("%v tokens, %v handoffs", tokens, m[`sm_handoffs_total{outcome="confirmed"}`])
+		if tokens <= 0 || tokens > 30_000 ||
+			m[`sm_handoffs_total{outcome="confirmed"}`] != 1 {
+			return fmt.Sprintf(
+				"%v tokens, %v handoffs",
+				tokens,
+				m[`sm_handoffs_total{outcome="confirmed"}`],
+			)
 		}
 		return ""
 	})
@@ -135,7 +167,11 @@ func TestRealClientHandoffClear(t *testing.T) {
 	r.ended("the first turn of the new context")
 	r.compact()
 	r.turn("after the compaction", modelStep{grow: 100})
-	if n := r.records("hook_additional_context", "HANDOFF LOADED (ID: "+h.Document+")", "Next: look at CI."); n != 1 {
+	if n := r.records(
+		"hook_additional_context",
+		"HANDOFF LOADED (ID: "+h.Document+")",
+		"Next: look at CI.",
+	); n != 1 {
 		t.Errorf("the document stands in %d records after the compaction", n)
 	}
 }
@@ -161,7 +197,14 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	r.held()
 	var ids []string
 	for i := range 5 {
-		ids = append(ids, r.sends(fmt.Sprintf("After the handoff; $(%d) %s", i, strings.Repeat("and more ", 40*i))))
+		ids = append(
+			ids,
+			r.sends(fmt.Sprintf(
+				"After the handoff; $(%d) %s",
+				i,
+				strings.Repeat("and more ", 40*i),
+			)),
+		)
 	}
 	r.stub.letGo()
 	r.ended("the turn of the handoff")
@@ -174,7 +217,9 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	r.rotated("by a restart", h, 0)
 	for i, id := range ids { // four in the prompt, and one after it
 		eventually(t, "the message follows", func() string {
-			if m, _ := r.message(id); m.Status != "confirmed" || (m.Via == "restart") != (i < 4) || m.Offers != 1 {
+			if m, _ := r.message(id); m.Status != "confirmed" ||
+				(m.Via == "restart") != (i < 4) ||
+				m.Offers != 1 {
 				return fmt.Sprintf("message %d: %+v", i, m)
 			}
 			return ""

@@ -113,7 +113,10 @@ func transcripts(t *testing.T, projects string) (files []string) {
 		_, rest, _ := bytes.Cut(data, []byte(`"timestamp":"`))
 		return string(rest[:min(len(rest), 24)])
 	}
-	slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(born(a), born(b)) })
+	slices.SortStableFunc(
+		files,
+		func(a, b string) int { return strings.Compare(born(a), born(b)) },
+	)
 	return files
 }
 

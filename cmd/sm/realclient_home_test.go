@@ -70,7 +70,10 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 	t.Cleanup(h.end)
 	h.write(h.project+"/README", "A project.\n")
 	// One write for each sample: what the client kills halfway leaves no half line.
-	h.write(dir+"/statusline", "#!/bin/sh\nprintf '%s\\n' \"$(cat)\" >>'"+h.samples+"'\necho sm\n")
+	h.write(
+		dir+"/statusline",
+		"#!/bin/sh\nprintf '%s\\n' \"$(cat)\" >>'"+h.samples+"'\necho sm\n",
+	)
 	if err := os.Chmod(dir+"/statusline", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,10 @@ func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
 	})
 	h.writeJSON(h.home+"/.claude.json", map[string]any{
 		"hasCompletedOnboarding": true, "theme": "dark",
-		"customApiKeyResponses": map[string][]string{"approved": {clientKey[len(clientKey)-20:]}, "rejected": {}},
+		"customApiKeyResponses": map[string][]string{
+			"approved": {clientKey[len(clientKey)-20:]},
+			"rejected": {},
+		},
 		"projects": map[string]any{h.project: map[string]any{
 			"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []string{},
 		}},
@@ -159,8 +165,24 @@ func (h *clientHome) environ() []string {
 func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
-	h.do("", h.launch(slices.Concat(h.environ(), h.extra, h.wrapper, []string{h.client, "--model", h.model}, args))...)
-	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
+	h.do(
+		"",
+		h.launch(slices.Concat(
+			h.environ(),
+			h.extra,
+			h.wrapper,
+			[]string{h.client, "--model", h.model},
+			args,
+		))...,
+	)
+	pid, err := strconv.Atoi(strings.TrimSpace(h.do(
+		"",
+		"display-message",
+		"-p",
+		"-t",
+		"agent",
+		"#{pane_pid}",
+	)))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -171,7 +193,8 @@ func (h *clientHome) start(args ...string) sample {
 	}
 	var newest sample
 	eventually(h.t, "the client starts", func() string {
-		if input, ok := h.input(); !ok || strings.Contains(input, "1.") { // a menu's first choice
+		if input, ok := h.input(); !ok ||
+			strings.Contains(input, "1.") { // a menu's first choice
 			return "no prompt"
 		}
 		all := h.sampled()
@@ -224,7 +247,10 @@ func (h *clientHome) headless(args ...string) string {
 	cmd := grouped(
 		ctx,
 		h.client,
-		append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...,
+		append(
+			[]string{"--print", "Go on.", "--output-format", "json", "--model", h.model},
+			args...,
+		)...,
 	)
 	cmd.Dir, cmd.Env = h.project, append(h.environ(), h.extra...)
 	out, err := cmd.Output()
@@ -254,8 +280,15 @@ func (h *clientHome) do(stdin string, args ...string) string {
 func (h *clientHome) command(stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, h.tmux, append([]string{"-S", h.socket, "-f", "/dev/null"}, args...)...)
-	cmd.Env, cmd.Stdin = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, strings.NewReader(stdin)
+	cmd := exec.CommandContext(
+		ctx,
+		h.tmux,
+		append([]string{"-S", h.socket, "-f", "/dev/null"}, args...)...,
+	)
+	cmd.Env, cmd.Stdin = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"LANG=C.UTF-8",
+	}, strings.NewReader(stdin)
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	out, err := cmd.Output()
@@ -319,7 +352,13 @@ func (h *clientHome) enter(text string) {
 			return ""
 		}
 		if time.Since(pressed) > 3*time.Second {
-			_, _ = h.command("", "send-keys", "-t", "agent", "Enter") // the client may have gone
+			_, _ = h.command(
+				"",
+				"send-keys",
+				"-t",
+				"agent",
+				"Enter",
+			) // the client may have gone
 			pressed = time.Now()
 		}
 		return "it is still in the box"

@@ -116,7 +116,11 @@ func installPackage(t *testing.T, dir, spec, program string) string {
 		}
 	}
 	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, spec)
-	pkg := filepath.Join(fresh, "node_modules", filepath.FromSlash(spec[:strings.LastIndexByte(spec, '@')]))
+	pkg := filepath.Join(
+		fresh,
+		"node_modules",
+		filepath.FromSlash(spec[:strings.LastIndexByte(spec, '@')]),
+	)
 	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
 		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
 	}

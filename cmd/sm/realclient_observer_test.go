@@ -24,7 +24,14 @@ func buildProgram(t *testing.T, dir string) string {
 	program := filepath.Join(dir, "sm")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		ctx,
+		"go",
+		"build",
+		"-o",
+		program,
+		".",
+	).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return program
@@ -65,7 +72,8 @@ func (d *daemon) called(event string, times float64) {
 func (d *daemon) lasting() map[string]float64 {
 	all := d.series()
 	maps.DeleteFunc(all, func(series string, _ float64) bool {
-		return !strings.HasPrefix(series, "agent_") || strings.HasPrefix(series, "agent_session_last_activity") ||
+		return !strings.HasPrefix(series, "agent_") ||
+			strings.HasPrefix(series, "agent_session_last_activity") ||
 			strings.HasPrefix(series, "agent_session_state{")
 	})
 	return all

@@ -59,7 +59,10 @@ func TestRealClientPolicyOffers(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("SM_OFFERS")); err == nil && n > 0 {
 		goal = n
 	}
-	r := &offersRun{policyRun: newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker"), way: map[string]offerWay{}}
+	r := &offersRun{
+		policyRun: newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker"),
+		way:       map[string]offerWay{},
+	}
 	r.begin(20_000)
 	r.turn("the first turn", modelStep{grow: 10, tools: 1}, modelStep{grow: 10})
 	for i := 0; r.offers() < goal; i++ {
@@ -228,7 +231,15 @@ func (r *offersRun) nextOffer() (offered func()) {
 func (r *offersRun) settle() {
 	r.t.Helper()
 	for range 40 {
-		r.prompt(modelStep{grow: 10, tools: 5}, modelStep{grow: 10, tools: 5}, modelStep{grow: 10})
+		r.prompt(modelStep{
+			grow:  10,
+			tools: 5,
+		}, modelStep{
+			grow:  10,
+			tools: 5,
+		}, modelStep{
+			grow: 10,
+		})
 		r.ended("once more")
 		eventually(r.t, "what was offered was heard, or is to be offered again", func() string {
 			if offered := r.messages(func(m api.Message) bool { return m.Status == "offered" }); len(offered) > 0 {
@@ -266,11 +277,22 @@ func (r *offersRun) judge(goal int) {
 			twice++
 		}
 		if n == 0 || m.Status != "confirmed" || n > m.Offers || n > 1+marked[m.ID] {
-			r.t.Errorf("heard %d times, %d of them marked: %+v, %+v", n, marked[m.ID], r.way[m.ID], m)
+			r.t.Errorf(
+				"heard %d times, %d of them marked: %+v, %+v",
+				n,
+				marked[m.ID],
+				r.way[m.ID],
+				m,
+			)
 		}
 	}
 	if offers < goal {
 		r.t.Errorf("%d offers, wanted %d", offers, goal)
 	}
-	r.t.Logf("FIGURES: %d messages, %d offers, %d heard twice and marked as repeated", r.sent, offers, twice)
+	r.t.Logf(
+		"FIGURES: %d messages, %d offers, %d heard twice and marked as repeated",
+		r.sent,
+		offers,
+		twice,
+	)
 }

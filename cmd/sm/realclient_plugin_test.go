@@ -25,7 +25,11 @@ func TestRealClientPlugin(t *testing.T) {
 		defer cancel()
 		cmd := grouped(ctx, program, args...)
 		cmd.Dir = h.project
-		cmd.Env = append(h.environ(), "PATH="+filepath.Dir(h.client)+":/usr/bin:/bin", "SM_SOCKET="+o.socket())
+		cmd.Env = append(
+			h.environ(),
+			"PATH="+filepath.Dir(h.client)+":/usr/bin:/bin",
+			"SM_SOCKET="+o.socket(),
+		)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %q: %v\n%s", program, args, err, out)
@@ -41,7 +45,12 @@ func TestRealClientPlugin(t *testing.T) {
 	}
 
 	o.start()
-	hooked := func(event string) string { return fmt.Sprintf("sm_hook_events_total{event=%q}", event) }
+	hooked := func(event string) string {
+		return fmt.Sprintf(
+			"sm_hook_events_total{event=%q}",
+			event,
+		)
+	}
 	for _, c := range []struct {
 		args   []string
 		plugin bool
@@ -68,7 +77,12 @@ func TestRealClientPlugin(t *testing.T) {
 		before := o.series()
 		h.headless()
 		after := o.series()
-		for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"} {
+		for _, event := range []string{
+			"SessionStart",
+			"UserPromptSubmit",
+			"Stop",
+			"SessionEnd",
+		} {
 			if got := after[hooked(event)] - before[hooked(event)]; got != c.hooks {
 				t.Errorf("sm %q: %v times %s, want %v", c.args, got, event, c.hooks)
 			}

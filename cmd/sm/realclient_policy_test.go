@@ -30,13 +30,25 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r.once("to 67 %", "a1 warning", "a1 critical")
 	r.turn("to 80 %", modelStep{grow: 25_000, tools: 3}, end)
 	r.compactions("before any", 0, 0)
-	r.turn("automatic compaction", modelStep{grow: 5000, tools: 1}, compact, modelStep{grow: 5000, tools: 3}, end)
+	r.turn("automatic compaction", modelStep{
+		grow:  5000,
+		tools: 1,
+	}, compact, modelStep{
+		grow:  5000,
+		tools: 3,
+	}, end)
 	r.compactions("automatic compaction", 1, 0)
 	r.once("automatic compaction", "a1 warning", "a1 critical")
 
 	r.turn("cycle 2 to 53 %", modelStep{grow: 70_000, tools: 2}, end)
 	r.once("cycle 2 to 53 %", "a1 warning", "a1 critical", "a2 warning")
-	r.turn("cycle 2 to 68 %", modelStep{grow: 28_000, tools: 2}, modelStep{grow: 500, tools: 1}, end)
+	r.turn("cycle 2 to 68 %", modelStep{
+		grow:  28_000,
+		tools: 2,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+	}, end)
 	r.turn("compaction at once", compact, end)
 	r.compactions("compaction at once", 2, 0)
 
@@ -69,10 +81,24 @@ func TestRealClientPolicyOnceACycle(t *testing.T) {
 	r.compact()
 	r.turn("cycle 5, low", modelStep{grow: 500, tools: 2}, end)
 	r.compactions("/compact", 3, 1)
-	r.turn("cycle 5 to 67 % at once", modelStep{grow: 102_000, tools: 2}, modelStep{grow: 500, tools: 1}, end)
+	r.turn("cycle 5 to 67 % at once", modelStep{
+		grow:  102_000,
+		tools: 2,
+	}, modelStep{
+		grow:  500,
+		tools: 1,
+	}, end)
 	r.turn("cycle 5, more", modelStep{grow: 5000, tools: 2}, end)
 
-	r.once("at the end", "a1 warning", "a1 critical", "a2 warning", "a2 critical", "a4 warning", "a5 critical")
+	r.once(
+		"at the end",
+		"a1 warning",
+		"a1 critical",
+		"a2 warning",
+		"a2 critical",
+		"a4 warning",
+		"a5 critical",
+	)
 	for _, id := range late {
 		if m, _ := r.message(id); m.Status != "withdrawn" || r.stub.toldOf(id) {
 			t.Errorf("of a cycle that is over: told %v, %+v", r.stub.toldOf(id), m)
@@ -99,7 +125,10 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	r.compacted(what, want, want)
 
 	var keys, wanted []string
-	for _, m := range r.messages(func(m api.Message) bool { return m.To == "em" && m.Kind == "compacted" }) {
+	for _, m := range r.messages(func(m api.Message) bool {
+		return m.To == "em" &&
+			m.Kind == "compacted"
+	}) {
 		keys = append(keys, m.Key)
 	}
 	for i := range want.Total() {
@@ -131,7 +160,11 @@ func TestRealClientPolicySubagent(t *testing.T) {
 		}, modelStep{
 			grow: 500,
 		})
-		want = append(want, fmt.Sprintf("a%d warning", cycle), fmt.Sprintf("a%d critical", cycle))
+		want = append(
+			want,
+			fmt.Sprintf("a%d warning", cycle),
+			fmt.Sprintf("a%d critical", cycle),
+		)
 		r.once("subagents", want...)
 		r.compact()
 	}
@@ -149,7 +182,10 @@ func TestRealClientPolicySubagent(t *testing.T) {
 // tool starts: by its name, and by its pane.
 func TestRealClientPolicyClear(t *testing.T) {
 	t.Run("pane", func(t *testing.T) { testPolicyClear(t) })
-	t.Run("name", func(t *testing.T) { testPolicyClear(t, "CLAUDE_SESSION_MANAGER_ID=worker") })
+	t.Run(
+		"name",
+		func(t *testing.T) { testPolicyClear(t, "CLAUDE_SESSION_MANAGER_ID=worker") },
+	)
 }
 
 func testPolicyClear(t *testing.T, vars ...string) {
@@ -163,7 +199,14 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		r.agree(what)
 		s := r.me()
 		if s.Label != label || s.Cycle != cycle {
-			t.Errorf("%s: label %q, was %q; cycle %d, wanted %d", what, s.Label, label, s.Cycle, cycle)
+			t.Errorf(
+				"%s: label %q, was %q; cycle %d, wanted %d",
+				what,
+				s.Label,
+				label,
+				s.Cycle,
+				cycle,
+			)
 		}
 		infos := 0
 		for series := range r.sm.series() {
@@ -174,10 +217,22 @@ func testPolicyClear(t *testing.T, vars ...string) {
 			}
 		}
 		if infos != 1 {
-			t.Errorf("%s: %d series of agent_session_info for %s in session %s", what, infos, label, r.current)
+			t.Errorf(
+				"%s: %d series of agent_session_info for %s in session %s",
+				what,
+				infos,
+				label,
+				r.current,
+			)
 		}
 	}
-	r.turn("to 52 %", modelStep{grow: 41_000, tools: 1}, modelStep{grow: 42_000, tools: 1}, end)
+	r.turn("to 52 %", modelStep{
+		grow:  41_000,
+		tools: 1,
+	}, modelStep{
+		grow:  42_000,
+		tools: 1,
+	}, end)
 	r.heardOf("a1 warning")
 	same("to 52 %", 1)
 	r.torn(modelStep{grow: 30_000, cut: true})
@@ -195,7 +250,12 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.once("after /clear, low", "a1 warning")
 	r.turn("after /clear, to 53 %", modelStep{grow: 88_000, tools: 2}, end)
 	r.heardOf("b1 warning")
-	r.turn("after /clear, compaction", modelStep{refuse: true}, modelStep{grow: 1000, tools: 1}, end)
+	r.turn("after /clear, compaction", modelStep{
+		refuse: true,
+	}, modelStep{
+		grow:  1000,
+		tools: 1,
+	}, end)
 	same("after /clear, compaction", 3)
 	second := r.current
 
@@ -224,7 +284,12 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	// The agent's own Bash tool starts a client, which inherits pane and name and has much to say.
 	before := r.me()
 	nested := r.stub.subtask(140_000, 1, 2)
-	ask := fmt.Sprintf("%s --print 'Please do subtask-%s.' --model %s </dev/null", r.home.client, nested, r.home.model)
+	ask := fmt.Sprintf(
+		"%s --print 'Please do subtask-%s.' --model %s </dev/null",
+		r.home.client,
+		nested,
+		r.home.model,
+	)
 	r.turn("a client in the agent's tool", modelStep{
 		grow:  28_500,
 		tools: 1,
@@ -240,15 +305,30 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	var other string
 	for id, s := range r.sm.byID() {
 		if !slices.Contains(r.sessions, id) {
-			t.Logf("nested: agent %s, parent %s, cycle %d, %s tokens", s.ID, s.ParentID, s.Cycle, orNone(s.TokensUsed))
-			if other = id; s.ParentID != r.agent || s.ID == r.agent || s.Label == label || s.Cycle != 1 {
+			t.Logf(
+				"nested: agent %s, parent %s, cycle %d, %s tokens",
+				s.ID,
+				s.ParentID,
+				s.Cycle,
+				orNone(s.TokensUsed),
+			)
+			if other = id; s.ParentID != r.agent || s.ID == r.agent || s.Label == label ||
+				s.Cycle != 1 {
 				t.Errorf("nested: %+v", s)
 			}
 		}
 	}
 	r.sessions = append(r.sessions, other)
 	r.heardOf("c1 critical")
-	r.once("at the end", "a1 warning", "b1 warning", "a1 critical", "c1 warning", "c1 critical", "d1 critical")
+	r.once(
+		"at the end",
+		"a1 warning",
+		"b1 warning",
+		"a1 critical",
+		"c1 warning",
+		"c1 critical",
+		"d1 critical",
+	)
 	m := r.sm.series()
 	if n := m[`agent_compactions_total{client="claude",trigger="auto"}`]; n != 1 {
 		t.Errorf("%v compactions, wanted 1", n)

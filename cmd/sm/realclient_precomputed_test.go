@@ -50,7 +50,11 @@ func (h *clientHome) touchesAtSubagentStop(file string) {
 // use it.
 func TestRealClientPrecomputedCompaction(t *testing.T) {
 	t.Setenv("SM_TMUX", "1")
-	r := newPolicyRunOf(t, installClient(t, "", newestClient), "CLAUDE_SESSION_MANAGER_ID=worker")
+	r := newPolicyRunOf(
+		t,
+		installClient(t, "", newestClient),
+		"CLAUDE_SESSION_MANAGER_ID=worker",
+	)
 	written := r.home.dir + "/written"
 	r.home.precomputes()
 	r.home.touchesAtSubagentStop(written)
@@ -78,7 +82,12 @@ func TestRealClientPrecomputedCompaction(t *testing.T) {
 	r.typed(r.sends("Look at CI."), turns)
 	waited := time.Since(sent)
 	if compacting > soon || waited > soon {
-		t.Errorf("compacting for %v, a message waited %v; want at most %v", compacting, waited, soon)
+		t.Errorf(
+			"compacting for %v, a message waited %v; want at most %v",
+			compacting,
+			waited,
+			soon,
+		)
 	}
 	r.swaps("a summary is being written", 0)
 
@@ -126,7 +135,13 @@ func (r *policyRun) swaps(what string, n int) {
 	notices := strings.Count(log, " was compacted, ")
 	auto := strings.Count(log, " was compacted, auto, ")
 	if notices != n || auto != n {
-		r.t.Errorf("%s: %d notices of compactions, %d of them auto; want %d", what, notices, auto, n)
+		r.t.Errorf(
+			"%s: %d notices of compactions, %d of them auto; want %d",
+			what,
+			notices,
+			auto,
+			n,
+		)
 	}
 }
 
@@ -142,7 +157,13 @@ func (r *policyRun) compacted(what string, made, attempts api.Compactions) {
 		r.t.Errorf("%s: sm scan: %+v compactions, want %+v", what, got, made)
 	}
 	if want := made.Total() + 1; s.Cycle != want || s.IsCompacting {
-		r.t.Errorf("%s: cycle %d, compacting %t; want cycle %d", what, s.Cycle, s.IsCompacting, want)
+		r.t.Errorf(
+			"%s: cycle %d, compacting %t; want cycle %d",
+			what,
+			s.Cycle,
+			s.IsCompacting,
+			want,
+		)
 	}
 
 	all := r.sm.series()

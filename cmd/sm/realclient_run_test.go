@@ -100,7 +100,8 @@ func (r *clientRun) torn(steps ...modelStep) {
 	r.prompt(steps...)
 	eventually(r.t, "the client takes note of what it has", func() string {
 		said, _, _ := r.stub.said()
-		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts || last.total() != said.Context {
+		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts ||
+			last.total() != said.Context {
 			return fmt.Sprintf("%d in the status line; said: %+v", last.total(), said)
 		}
 		return ""
@@ -179,7 +180,10 @@ func boundaries(t *testing.T, projects, id string) (found []boundary) {
 			if json.Unmarshal(line, &b) != nil || b.Subtype != "compact_boundary" {
 				continue
 			}
-			if !slices.ContainsFunc(found, func(x boundary) bool { return x.UUID == b.UUID }) {
+			if !slices.ContainsFunc(
+				found,
+				func(x boundary) bool { return x.UUID == b.UUID },
+			) {
 				found = append(found, b)
 			}
 		}
@@ -296,7 +300,11 @@ func (r *policyRun) agree(what string) {
 	var s api.Session
 	eventually(r.t, what+": status line and observer", func() string {
 		if last = r.home.lastOf(r.current); last.total() != want {
-			return fmt.Sprintf("the status line tells %d tokens, the model %d", last.total(), want)
+			return fmt.Sprintf(
+				"the status line tells %d tokens, the model %d",
+				last.total(),
+				want,
+			)
 		}
 		switch s = r.me(); {
 		case s.SessionID != r.current:
@@ -368,7 +376,10 @@ func (r *policyRun) messages(is func(api.Message) bool) []api.Message {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return slices.DeleteFunc(all.Messages, func(m api.Message) bool { return is != nil && !is(m) })
+	return slices.DeleteFunc(
+		all.Messages,
+		func(m api.Message) bool { return is != nil && !is(m) },
+	)
 }
 
 // send puts a message into the agent's queue.
@@ -441,15 +452,36 @@ func (r *policyRun) heardOf(want ...string) {
 
 // launch is the tmux command that runs the client, by env's arguments, in a pane of its own or in the one for all.
 func (h *clientHome) launch(words []string) []string {
-	newPane := []string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project}
+	newPane := []string{
+		"new-session",
+		"-d",
+		"-s",
+		"agent",
+		"-x",
+		"140",
+		"-y",
+		"50",
+		"-c",
+		h.project,
+	}
 	if !h.pane {
 		return slices.Concat(newPane, []string{"env", "-i"}, words)
 	}
-	argv := slices.Concat([]string{"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, words)
+	argv := slices.Concat(
+		[]string{"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"},
+		words,
+	)
 	if _, err := h.command("", "has-session", "-t", "agent"); err == nil {
-		return slices.Concat([]string{"respawn-pane", "-k", "-t", "agent", "-c", h.project}, argv)
+		return slices.Concat(
+			[]string{"respawn-pane", "-k", "-t", "agent", "-c", h.project},
+			argv,
+		)
 	}
-	return slices.Concat(newPane, argv, []string{";", "set-option", "-w", "-t", "agent", "remain-on-exit", "on"})
+	return slices.Concat(
+		newPane,
+		argv,
+		[]string{";", "set-option", "-w", "-t", "agent", "remain-on-exit", "on"},
+	)
 }
 
 // nonZero is a pointer to n, nil for 0.

@@ -65,7 +65,10 @@ func (s *stubServer) script(steps ...modelStep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.plan) > 0 {
-		s.wrong = append(s.wrong, fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)))
+		s.wrong = append(
+			s.wrong,
+			fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)),
+		)
 	}
 	s.plan = slices.Clone(steps)
 }
@@ -107,7 +110,11 @@ func (s *stubServer) awaitHeld(t *testing.T) {
 	case <-time.After(patience):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t.Fatalf("no request to hold; %d answers are planned; wrong: %q", len(s.plan), s.wrong)
+		t.Fatalf(
+			"no request to hold; %d answers are planned; wrong: %q",
+			len(s.plan),
+			s.wrong,
+		)
 	}
 }
 
@@ -151,7 +158,11 @@ const (
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
-	s := &modelStub{subs: map[string][]int{}, sizes: map[string]int64{}, told: map[string]bool{}}
+	s := &modelStub{
+		subs:  map[string][]int{},
+		sizes: map[string]int64{},
+		told:  map[string]bool{},
+	}
 	s.serve(t, s)
 	return s
 }
@@ -291,7 +302,11 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 	if s.n++; s.n > stubRequests {
 		return a, &modelRefusal{400, "invalid_request_error", "too many requests"}
 	}
-	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
+	a = modelAnswer{
+		id:   fmt.Sprintf("msg_%024d", s.n),
+		stop: "end_turn",
+		sent: func(*truth) {},
+	}
 	switch {
 	case strings.Contains(q.lastFromUser(), "detailed summary"):
 		a.blocks = []modelBlock{{
@@ -371,7 +386,10 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 			"Bash",
 			s.n,
 			i,
-			map[string]string{"command": cmp.Or(step.bash, fmt.Sprintf("echo %d", i)), "description": "Say a number"},
+			map[string]string{
+				"command":     cmp.Or(step.bash, fmt.Sprintf("echo %d", i)),
+				"description": "Say a number",
+			},
 		)
 	}
 	if step.other != "" {
@@ -420,7 +438,12 @@ func (s *modelStub) side(a *modelAnswer, name string) {
 	if rounds := s.subs[name]; len(rounds) > 0 {
 		s.subs[name] = rounds[1:]
 		for i := range rounds[0] {
-			a.call("Bash", s.n, i, map[string]string{"command": "echo side", "description": "Say a word"})
+			a.call(
+				"Bash",
+				s.n,
+				i,
+				map[string]string{"command": "echo side", "description": "Say a word"},
+			)
 		}
 	}
 	usage := a.usage
@@ -465,7 +488,12 @@ func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	}
 }
 
-func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest, a modelAnswer) error {
+func (s *modelStub) send(
+	w http.ResponseWriter,
+	r *http.Request,
+	q *modelRequest,
+	a modelAnswer,
+) error {
 	message := map[string]any{
 		"id":            a.id,
 		"type":          "message",
@@ -483,7 +511,10 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	e := eventStream{w: w}
-	message["content"], message["stop_reason"], message["usage"] = []int{}, nil, s.wireUsage(a.usage, 1)
+	message["content"], message["stop_reason"], message["usage"] = []int{}, nil, s.wireUsage(
+		a.usage,
+		1,
+	)
 	e.send("message_start", map[string]any{"message": message})
 	for i, b := range a.blocks {
 		e.block(i, b)
@@ -568,7 +599,10 @@ func (e *eventStream) block(i int, b modelBlock) {
 	if b.Type == "thinking" {
 		e.send(
 			"content_block_delta",
-			map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}},
+			map[string]any{
+				"index": i,
+				"delta": map[string]any{"type": "signature_delta", "signature": b.Signature},
+			},
 		)
 	}
 	e.send("content_block_stop", map[string]any{"index": i})

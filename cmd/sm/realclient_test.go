@@ -15,7 +15,15 @@ func TestRealClient(t *testing.T) {
 	r.sm.start() // the home is empty: its projects folder comes later
 	r.begin(20_000)
 	first := r.current
-	r.turn("tools", modelStep{grow: 10_000, tools: 2}, modelStep{grow: 1000, tools: 1}, modelStep{grow: 500})
+	r.turn("tools", modelStep{
+		grow:  10_000,
+		tools: 2,
+	}, modelStep{
+		grow:  1000,
+		tools: 1,
+	}, modelStep{
+		grow: 500,
+	})
 	r.turn("subagents", modelStep{
 		grow:   2000,
 		agents: [][]int{{1, 2}, {1}},
@@ -99,8 +107,14 @@ func TestRealClient(t *testing.T) {
 	r.stub.resize(15_000)
 	r.agree("/clear")
 	r.turn("tools after /clear", modelStep{grow: 3000, tools: 1}, modelStep{grow: 500})
-	if s := r.sm.byID()[first]; s.State != "left" || s.TokensUsed == nil || float64(*s.TokensUsed) != old {
-		t.Errorf("/clear: the old session is %s and has %s tokens, had %v", s.State, orNone(s.TokensUsed), old)
+	if s := r.sm.byID()[first]; s.State != "left" || s.TokensUsed == nil ||
+		float64(*s.TokensUsed) != old {
+		t.Errorf(
+			"/clear: the old session is %s and has %s tokens, had %v",
+			s.State,
+			orNone(s.TokensUsed),
+			old,
+		)
 	}
 
 	r.home.quit()
@@ -118,10 +132,25 @@ func TestRealClient(t *testing.T) {
 		t.Error("--fork-session: the fork has no copied compaction to be mistaken for its own")
 	}
 	r.agree("--fork-session")
-	r.turn("compaction of the fork", modelStep{refuse: true}, modelStep{grow: 1000, tools: 1}, modelStep{grow: 500})
+	r.turn("compaction of the fork", modelStep{
+		refuse: true,
+	}, modelStep{
+		grow:  1000,
+		tools: 1,
+	}, modelStep{
+		grow: 500,
+	})
 	r.home.quit()
 
-	r.headless("headless", 10_000, []modelStep{{grow: 700, tools: 1}, {grow: 500, agents: [][]int{{1}}}, {grow: 300}})
+	r.headless("headless", 10_000, []modelStep{{
+		grow:  700,
+		tools: 1,
+	}, {
+		grow:   500,
+		agents: [][]int{{1}},
+	}, {
+		grow: 300,
+	}})
 	r.headless("headless --resume", r.known[first].context, []modelStep{{
 		grow:  400,
 		tools: 1,

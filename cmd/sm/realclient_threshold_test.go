@@ -84,8 +84,20 @@ func TestRealClientThreshold(t *testing.T) {
 				wants[at] = 0
 			}
 			for size, want := range wants {
-				if got := compactionsAt(t, test.model, size, test.variable, test.settings); got != want {
-					t.Errorf("%d automatic compactions at %d, want %d: assumed is %d", got, size, want, at)
+				if got := compactionsAt(
+					t,
+					test.model,
+					size,
+					test.variable,
+					test.settings,
+				); got != want {
+					t.Errorf(
+						"%d automatic compactions at %d, want %d: assumed is %d",
+						got,
+						size,
+						want,
+						at,
+					)
 				}
 			}
 		})
@@ -94,7 +106,13 @@ func TestRealClientThreshold(t *testing.T) {
 
 // compactionsAt lets a client go on after an answer that brings its context to size, and counts how often it compacts
 // before it asks again.
-func compactionsAt(t *testing.T, model string, size int64, variable string, settings map[string]any) int {
+func compactionsAt(
+	t *testing.T,
+	model string,
+	size int64,
+	variable string,
+	settings map[string]any,
+) int {
 	t.Helper()
 	stub := newModelStub(t)
 	stub.spare = true
@@ -109,7 +127,15 @@ func compactionsAt(t *testing.T, model string, size int64, variable string, sett
 	}
 	h.writeJSON(h.home+"/.claude/settings.json", all)
 	// What the first answer shows counts as system prompt and tools, which no compaction makes smaller.
-	stub.script(modelStep{grow: 20_000, tools: 1}, modelStep{grow: size - 20_000, tools: 1}, modelStep{grow: 100})
+	stub.script(modelStep{
+		grow:  20_000,
+		tools: 1,
+	}, modelStep{
+		grow:  size - 20_000,
+		tools: 1,
+	}, modelStep{
+		grow: 100,
+	})
 	h.headless()
 	said, _, wrong := stub.said()
 	if len(wrong) > 0 {

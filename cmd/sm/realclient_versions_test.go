@@ -38,7 +38,15 @@ func (r *clientRun) hooked() (events []string) {
 // status line, and its agent gets the notice once.
 func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
-	for _, version := range []string{newestClient, "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
+	for _, version := range []string{
+		newestClient,
+		"2.1.300",
+		"2.1.225",
+		"2.1.175",
+		"2.1.150",
+		"2.1.139",
+		"2.1.120",
+	} {
 		t.Run(version, func(t *testing.T) {
 			r := newClientRun(t, installClient(t, "", version), program)
 			r.stub.spare = true
@@ -73,7 +81,11 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			})
 			r.home.enter("Go on.")
 			r.sm.called("Stop", 1)
-			eventually(t, "the agent hears of its context", func() string { return r.wrongWarnings(1) })
+			eventually(
+				t,
+				"the agent hears of its context",
+				func() string { return r.wrongWarnings(1) },
+			)
 
 			r.stub.script(modelStep{
 				grow:  100,
@@ -134,10 +146,20 @@ func knownNames(t *testing.T, projects string) {
 		}
 		f := claude.NewFold("x", false)
 		for line := range bytes.Lines(text) {
-			_, _ = f.Line(line, len(line), &transcript.Entry{}) // bad lines are counted elsewhere
+			_, _ = f.Line(
+				line,
+				len(line),
+				&transcript.Entry{},
+			) // bad lines are counted elsewhere
 		}
 		for _, u := range f.Unknown() {
-			t.Errorf("%s: unknown %s %q, %d times", filepath.Base(path), u.Kind, u.Name, u.Count)
+			t.Errorf(
+				"%s: unknown %s %q, %d times",
+				filepath.Base(path),
+				u.Kind,
+				u.Name,
+				u.Count,
+			)
 		}
 	}
 }

@@ -193,15 +193,31 @@ func (r *watchedRun) agree(what string) {
 	used := r.sm.byID()[r.current].UsedPercentage
 	want := last.Window.Used
 	if (want == nil || *want == 0) != (used == nil) || used != nil && *used != *want {
-		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, orNone(used), orNone(want))
+		r.t.Errorf(
+			"%s: used_percentage is %s, in the status line %s",
+			what,
+			orNone(used),
+			orNone(want),
+		)
 	}
 	if size := m[r.series("agent_session_context_window_tokens")]; int64(size) != last.Window.Size {
-		r.t.Errorf("%s: a window of %v tokens, in the status line %d", what, size, last.Window.Size)
+		r.t.Errorf(
+			"%s: a window of %v tokens, in the status line %d",
+			what,
+			size,
+			last.Window.Size,
+		)
 	}
 }
 
 // series names a metric of the current agent; its label is the beginning of its first session's id, for none here are alike.
-func (r *watchedRun) series(name string) string { return sessionSeries(name, r.label[r.current], "") }
+func (r *watchedRun) series(name string) string {
+	return sessionSeries(
+		name,
+		r.label[r.current],
+		"",
+	)
+}
 
 func sessionSeries(name, id, more string) string {
 	return fmt.Sprintf("%s{session=%q%s}", name, id[:8], more)
@@ -310,12 +326,23 @@ func (r *watchedRun) wanted() map[string]float64 {
 		`agent_compaction_pre_tokens_count{client="claude"}`:         float64(r.auto + r.manual),
 		`sm_transcript_lines_total{result="bad"}`:                    0,
 	}
-	m[`sm_transcript_lines_total{result="ok"}`], m["sm_transcript_bytes_total"] = volume(r.t, r.home.projects)
+	m[`sm_transcript_lines_total{result="ok"}`], m["sm_transcript_bytes_total"] = volume(
+		r.t,
+		r.home.projects,
+	)
 	for id, k := range r.known {
 		sum = sum.Plus(k.tokens).Plus(k.sideTokens)
 		label := r.label[id]
-		m[sessionSeries("agent_session_compactions_total", label, `,trigger="auto"`)] += float64(k.auto)
-		m[sessionSeries("agent_session_compactions_total", label, `,trigger="manual"`)] += float64(k.manual)
+		m[sessionSeries(
+			"agent_session_compactions_total",
+			label,
+			`,trigger="auto"`,
+		)] += float64(k.auto)
+		m[sessionSeries(
+			"agent_session_compactions_total",
+			label,
+			`,trigger="manual"`,
+		)] += float64(k.manual)
 		m[sessionSeries("agent_session_compactions_total", label, `,trigger="idle"`)] = 0
 		m[sessionSeries("agent_session_compactions_total", label, `,trigger="unknown"`)] = 0
 		if r.sits[label] != id {
@@ -324,10 +351,22 @@ func (r *watchedRun) wanted() map[string]float64 {
 		if k.context > 0 {
 			m[sessionSeries("agent_session_context_tokens", label, "")] = float64(k.context)
 		}
-		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="auto"`)] = float64(k.auto)
-		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="manual"`)] = float64(k.manual)
+		m[sessionSeries(
+			"agent_session_transcript_compactions",
+			label,
+			`,trigger="auto"`,
+		)] = float64(k.auto)
+		m[sessionSeries(
+			"agent_session_transcript_compactions",
+			label,
+			`,trigger="manual"`,
+		)] = float64(k.manual)
 		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="idle"`)] = 0
-		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="unknown"`)] = 0
+		m[sessionSeries(
+			"agent_session_transcript_compactions",
+			label,
+			`,trigger="unknown"`,
+		)] = 0
 	}
 	m[`agent_tokens_total{client="claude",kind="input"}`] = float64(sum.Input)
 	m[`agent_tokens_total{client="claude",kind="cache_creation"}`] = float64(sum.CacheCreation)
@@ -364,7 +403,11 @@ func (r *watchedRun) sums(what string) {
 			Tokens:      api.Tokens(k.tokens),
 			Compactions: api.Compactions{Auto: k.auto, Manual: k.manual},
 			Inherited:   k.copied,
-			Subagents:   api.Subagents{Files: s.Subagents.Files, Messages: k.side, Tokens: api.Tokens(k.sideTokens)},
+			Subagents: api.Subagents{
+				Files:    s.Subagents.Files,
+				Messages: k.side,
+				Tokens:   api.Tokens(k.sideTokens),
+			},
 		}
 		got := scanned{
 			Turns:       s.Turns,

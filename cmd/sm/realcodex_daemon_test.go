@@ -25,7 +25,8 @@ func (h *codexHome) daemons() (pids []int) {
 		argv, _ := os.ReadFile(dir + "/cmdline")
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil &&
 			bytes.Contains(environ, []byte("CODEX_HOME="+h.codex+"\x00")) &&
-			(bytes.Contains(argv, []byte("app-server")) || bytes.Contains(argv, []byte("pid-update-loop"))) {
+			(bytes.Contains(argv, []byte("app-server")) ||
+				bytes.Contains(argv, []byte("pid-update-loop"))) {
 			pids = append(pids, pid)
 		}
 	}
@@ -39,7 +40,11 @@ func (h *codexHome) endDaemons() {
 		for deadline := time.Now().Add(20 * time.Second); len(h.daemons()) > 0 &&
 			time.Now().Before(deadline); <-time.After(time.Second) {
 			for _, pid := range h.daemons() {
-				if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				if err := syscall.Kill(
+					pid,
+					signal,
+				); err != nil &&
+					!errors.Is(err, syscall.ESRCH) {
 					h.t.Error(err)
 				}
 			}
@@ -81,7 +86,13 @@ func TestRealCodexDaemon(t *testing.T) {
 	r.current = first.status().Session
 	r.turn("the first turn", modelStep{grow: 50_000})
 	r.settled()
-	r.turn("tools", modelStep{grow: 1000, tools: 1, bash: "env >" + first.dir + "/tool"}, modelStep{grow: 1000})
+	r.turn("tools", modelStep{
+		grow:  1000,
+		tools: 1,
+		bash:  "env >" + first.dir + "/tool",
+	}, modelStep{
+		grow: 1000,
+	})
 	r.settled()
 	r.compact("/compact")
 	r.turn("after /compact", modelStep{grow: 900, tools: 1}, modelStep{grow: 300})
@@ -102,7 +113,10 @@ func TestRealCodexDaemon(t *testing.T) {
 	tool, _ := os.ReadFile(first.dir + "/tool2")
 	if !strings.Contains(string(tool), "TMUX="+first.socket+",") ||
 		strings.Contains(string(tool), "TMUX="+second.socket+",") {
-		t.Errorf("the second terminal's tools do not see the first one: the test shows nothing any more:\n%s", tool)
+		t.Errorf(
+			"the second terminal's tools do not see the first one: the test shows nothing any more:\n%s",
+			tool,
+		)
 	}
 	r.unseated(one, two)
 	if n, m := r.hooks("UserPromptSubmit"), r.hooks("Stop"); n != 4 || m != 4 {
@@ -120,7 +134,10 @@ func TestRealCodexDaemon(t *testing.T) {
 	doc := filepath.Join(first.project, "doc.md")
 	out := filepath.Join(first.dir, "out")
 	r.tool("the handoff", "echo work >"+doc+" && "+r.program("handoff", doc)+" >"+out+" 2>&1")
-	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "open in Codex's daemon") ||
+	if text, _ := os.ReadFile(out); !strings.Contains(
+		string(text),
+		"open in Codex's daemon",
+	) ||
 		!strings.Contains(string(text), "codex --no-daemon") {
 		t.Errorf("a handoff is answered %q", text)
 	}
@@ -134,7 +151,10 @@ func TestRealCodexDaemon(t *testing.T) {
 	r.agree("the first terminal, at the end")
 	first.quit()
 	eventually(t, "the figures", r.wrong)
-	t.Logf("FIGURES: %d displays of the client agree; 5 messages by the queue, each heard once", r.shown)
+	t.Logf(
+		"FIGURES: %d displays of the client agree; 5 messages by the queue, each heard once",
+		r.shown,
+	)
 }
 
 // unseated holds that the observer knows the agents of these threads by their hooks, and no terminal of theirs.

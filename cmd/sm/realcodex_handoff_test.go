@@ -39,7 +39,10 @@ func (r *codexRun) goesOn(before api.Session, doc string) {
 	if now.Label != before.Label || now.Cycle != before.Cycle+1 {
 		r.t.Errorf("it was %+v, and is %+v", before, now)
 	}
-	if n := r.home.records(`"type":"UserMessage"`, "Read "+doc+" and continue from where you left off."); n != 1 {
+	if n := r.home.records(
+		`"type":"UserMessage"`,
+		"Read "+doc+" and continue from where you left off.",
+	); n != 1 {
 		r.t.Errorf("it is asked to read %s %d times", doc, n)
 	}
 	r.current = now.SessionID
@@ -73,13 +76,17 @@ func TestRealCodexHandoffClear(t *testing.T) {
 	before := r.settledAgent()
 	doc := filepath.Join(r.home.project, "doc.md")
 	for i := range 2 {
-		r.tool("the handoff", fmt.Sprintf("echo work %d > %s && %s", i, doc, r.program("handoff", doc)))
+		r.tool(
+			"the handoff",
+			fmt.Sprintf("echo work %d > %s && %s", i, doc, r.program("handoff", doc)),
+		)
 		if i == 1 { // the handoff is under way
 			r.sm.kill()
 			r.sm.start()
 		}
 		id := r.sends(before.ID, fmt.Sprintf("After handoff %d.", i))
-		if h := r.sm.handoffIs("confirmed"); h.Way != "clear" || h.SessionID != before.SessionID {
+		if h := r.sm.handoffIs("confirmed"); h.Way != "clear" ||
+			h.SessionID != before.SessionID {
 			t.Errorf("%+v", h)
 		}
 		r.goesOn(before, doc)
@@ -94,7 +101,15 @@ func TestRealCodexHandoffClear(t *testing.T) {
 // is killed meanwhile; the agent keeps its name.
 func TestRealCodexHandoffRestart(t *testing.T) {
 	r := newCodexRun(t)
-	r.home.wrapper = []string{r.sm.bin, "--socket", r.sm.socket(), "run", "--name", "worker", "--"}
+	r.home.wrapper = []string{
+		r.sm.bin,
+		"--socket",
+		r.sm.socket(),
+		"run",
+		"--name",
+		"worker",
+		"--",
+	}
 	r.begin()
 	r.turn("the first turn", modelStep{grow: 50_000})
 	before := r.settledAgent()

@@ -90,13 +90,25 @@ func notice(kind string) func(*api.Message) bool {
 func (r *codexRun) shows(m api.Message, role string) {
 	r.t.Helper()
 	for _, path := range r.home.rollouts("") {
-		n := countRecords(r.t, []string{path}, "#"+m.ID, `"type":"response_item"`, `"role":"`+role+`"`)
+		n := countRecords(
+			r.t,
+			[]string{path},
+			"#"+m.ID,
+			`"type":"response_item"`,
+			`"role":"`+role+`"`,
+		)
 		want := 0
 		if strings.Contains(filepath.Base(path), r.current) {
 			want = 1
 		}
 		if n != want {
-			r.t.Errorf("message %s is %d times in %s, want %d", m.ID, n, filepath.Base(path), want)
+			r.t.Errorf(
+				"message %s is %d times in %s, want %d",
+				m.ID,
+				n,
+				filepath.Base(path),
+				want,
+			)
 		}
 	}
 }
@@ -126,7 +138,8 @@ func (r *codexRun) settled() {
 func TestRealCodexHooks(t *testing.T) {
 	r := newCodexRun(t)
 	r.installs()
-	if status, text := r.diagnosis(); status != doctor.Broken || !strings.Contains(text, "does not run 12 of 12") {
+	if status, text := r.diagnosis(); status != doctor.Broken ||
+		!strings.Contains(text, "does not run 12 of 12") {
 		t.Errorf("before: %s %s", status, text)
 	}
 	r.home.start()
@@ -148,7 +161,8 @@ func TestRealCodexHooks(t *testing.T) {
 			t.Errorf("the thread's agent is %s", s.ID)
 		}
 	}
-	if starts, stops := r.hooks("SubagentStart"), r.hooks("SubagentStop"); starts != 2 || stops != 2 {
+	if starts, stops := r.hooks("SubagentStart"), r.hooks("SubagentStop"); starts != 2 ||
+		stops != 2 {
 		t.Errorf("%d subagents start, %d stop", starts, stops)
 	}
 
@@ -179,7 +193,14 @@ func TestRealCodexHooks(t *testing.T) {
 	r.stub.letGo()
 	r.finish("critically full")
 	r.shows(r.message(r.current, "the critical notice", notice("critical")), "developer")
-	r.shows(r.message(r.current, "the message", func(m *api.Message) bool { return m.ID == sent.ID }), "user")
+	r.shows(
+		r.message(
+			r.current,
+			"the message",
+			func(m *api.Message) bool { return m.ID == sent.ID },
+		),
+		"user",
+	)
 
 	r.settled()
 	r.compact("/compact")
@@ -187,7 +208,8 @@ func TestRealCodexHooks(t *testing.T) {
 	r.settled()
 	r.fills("automatic compaction", 245_000)
 	r.settled()
-	if before, after := r.hooks("PreCompact"), r.hooks("PostCompact"); before != 2 || after != 2 {
+	if before, after := r.hooks("PreCompact"), r.hooks("PostCompact"); before != 2 ||
+		after != 2 {
 		t.Errorf("%d compactions begin, %d end", before, after)
 	}
 	s := r.sm.byID()[r.current]
@@ -227,5 +249,9 @@ func TestRealCodexHooks(t *testing.T) {
 	if _, err := os.Stat(r.home.codex + "/hooks.json"); err == nil {
 		t.Error("hooks.json is there still")
 	}
-	t.Logf("FIGURES: %d responses told by hooks, %d displays of the client agree", r.hooks("PostModelRequest"), r.shown)
+	t.Logf(
+		"FIGURES: %d responses told by hooks, %d displays of the client agree",
+		r.hooks("PostModelRequest"),
+		r.shown,
+	)
 }

@@ -50,8 +50,14 @@ func (r *codexRun) rests() {
 	eventually(r.t, "the client is at rest", func() string {
 		began := r.home.records(`"type":"task_started"`)
 		ends := r.home.ends()
-		if screen := r.home.screen(); began != ends || strings.Contains(screen, "esc to interrupt") {
-			return fmt.Sprintf("%d turns have begun, %d ended; the screen:\n%s", began, ends, screen)
+		if screen := r.home.screen(); began != ends ||
+			strings.Contains(screen, "esc to interrupt") {
+			return fmt.Sprintf(
+				"%d turns have begun, %d ended; the screen:\n%s",
+				began,
+				ends,
+				screen,
+			)
 		}
 		return ""
 	})
@@ -77,7 +83,14 @@ func TestRealCodexQueue(t *testing.T) {
 	for i := range 5 {
 		ids = append(
 			ids,
-			r.sends(r.current, fmt.Sprintf("Message %d over kills. %s", i, strings.Repeat("and more ", 50*i))),
+			r.sends(
+				r.current,
+				fmt.Sprintf(
+					"Message %d over kills. %s",
+					i,
+					strings.Repeat("and more ", 50*i),
+				),
+			),
 		)
 		for range 4 {
 			r.killed()

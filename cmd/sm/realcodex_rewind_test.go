@@ -12,7 +12,12 @@ import (
 // rewind goes back by so many prompts, as a user does with Esc Esc, to where the context had that size.
 func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 	r.t.Helper()
-	keys := func(keys ...string) { r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...) }
+	keys := func(keys ...string) {
+		r.home.do(
+			"",
+			append([]string{"send-keys", "-t", "agent"}, keys...)...,
+		)
+	}
 	pressed := time.Time{}
 	eventually(r.t, what+": the list of prompts", func() string {
 		screen := r.home.screen()
@@ -20,7 +25,8 @@ func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 			return ""
 		}
 		if time.Since(pressed) > 5*time.Second ||
-			strings.Contains(screen, "esc again to edit") && time.Since(pressed) > time.Second {
+			strings.Contains(screen, "esc again to edit") &&
+				time.Since(pressed) > time.Second {
 			keys("Escape")
 			pressed = time.Now()
 		}
@@ -62,7 +68,8 @@ func TestRealCodexRewind(t *testing.T) {
 		if all := r.home.rollouts(first); len(all) != files {
 			t.Errorf("the thread is in %q, want %d files", all, files)
 		}
-		if now := r.agent(); r.current != first || now.ID != before.ID || now.Label != before.Label {
+		if now := r.agent(); r.current != first || now.ID != before.ID ||
+			now.Label != before.Label {
 			t.Errorf("it was %+v, and is %+v", before, now)
 		}
 	}

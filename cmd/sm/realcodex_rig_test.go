@@ -21,7 +21,12 @@ const realCodexVersion = "0.169.0"
 // realCodex finds the real client of Codex, and installs it into the user's cache directory where it is not there.
 func realCodex(t *testing.T) string {
 	t.Helper()
-	return installPackage(t, cachedClient(t, "codex-"+realCodexVersion), "@openai/codex@"+realCodexVersion, "codex")
+	return installPackage(
+		t,
+		cachedClient(t, "codex-"+realCodexVersion),
+		"@openai/codex@"+realCodexVersion,
+		"codex",
+	)
 }
 
 // codexHome is a home of its own with the client in a pane of a tmux of its own.
@@ -96,7 +101,14 @@ func (h *codexHome) start(args ...string) {
 
 func (h *codexHome) panePID() int {
 	h.t.Helper()
-	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
+	pid, err := strconv.Atoi(strings.TrimSpace(h.do(
+		"",
+		"display-message",
+		"-p",
+		"-t",
+		"agent",
+		"#{pane_pid}",
+	)))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -108,7 +120,10 @@ func (h *codexHome) native() (pid int) {
 	h.t.Helper()
 	eventually(h.t, "the client has a process", func() string {
 		for next := []int{h.outer}; len(next) > 0; next = next[1:] {
-			if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", next[0])); filepath.Base(exe) == "codex" {
+			if exe, _ := os.Readlink(fmt.Sprintf(
+				"/proc/%d/exe",
+				next[0],
+			)); filepath.Base(exe) == "codex" {
 				pid = next[0]
 				return ""
 			}
@@ -149,7 +164,13 @@ func (h *codexHome) enter(text string) {
 			return ""
 		}
 		if time.Since(pressed) > 3*time.Second {
-			_, _ = h.command("", "send-keys", "-t", "agent", "Enter") // the client may have gone
+			_, _ = h.command(
+				"",
+				"send-keys",
+				"-t",
+				"agent",
+				"Enter",
+			) // the client may have gone
 			pressed = time.Now()
 		}
 		return "it is still in the box"
@@ -226,5 +247,8 @@ func (h *codexHome) records(texts ...string) int {
 
 // ends counts the turns that have ended.
 func (h *codexHome) ends() int {
-	return h.records(`"type":"task_complete"`) + h.records(`"type":"turn_aborted"`, `"event_msg"`)
+	return h.records(`"type":"task_complete"`) + h.records(
+		`"type":"turn_aborted"`,
+		`"event_msg"`,
+	)
 }

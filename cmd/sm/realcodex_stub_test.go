@@ -39,7 +39,11 @@ const (
 
 func newCodexStub(t *testing.T) *codexStub {
 	t.Helper()
-	s := &codexStub{sizes: map[string]int64{}, threads: map[string]*codexTruth{}, heard: map[string]int{}}
+	s := &codexStub{
+		sizes:   map[string]int64{},
+		threads: map[string]*codexTruth{},
+		heard:   map[string]int{},
+	}
 	s.serve(t, s)
 	return s
 }
@@ -68,7 +72,12 @@ func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 		threads[id] = *t
 	}
 	if len(s.plan) > 0 || s.busy > 0 || len(s.wrong) > 0 {
-		unsaid = fmt.Sprintf("%d answers are planned, %d requests are open; wrong: %q", len(s.plan), s.busy, s.wrong)
+		unsaid = fmt.Sprintf(
+			"%d answers are planned, %d requests are open; wrong: %q",
+			len(s.plan),
+			s.busy,
+			s.wrong,
+		)
 	}
 	return threads, unsaid
 }
@@ -297,7 +306,12 @@ func (a *codexAnswer) send(w http.ResponseWriter, model string) error {
 	w.Header().Set("X-Codex-Primary-Reset-At", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
 	e := eventStream{w: w}
 	response := func(status string) map[string]any {
-		return map[string]any{"id": a.id, "object": "response", "status": status, "model": model}
+		return map[string]any{
+			"id":     a.id,
+			"object": "response",
+			"status": status,
+			"model":  model,
+		}
 	}
 	e.send("response.created", map[string]any{"response": response("in_progress")})
 	for i, item := range a.items {

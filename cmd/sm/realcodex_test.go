@@ -76,7 +76,10 @@ func (r *codexRun) ended(what string) {
 		if r.home.ends() == r.before {
 			return "no turn has ended"
 		}
-		if strings.Contains(r.home.screen(), "esc to interrupt") { // the screen comes after the transcript
+		if strings.Contains(
+			r.home.screen(),
+			"esc to interrupt",
+		) { // the screen comes after the transcript
 			return "the client shows no end of the turn"
 		}
 		return ""
@@ -160,16 +163,29 @@ func (r *codexRun) wrong() string {
 		if _, known := want[id]; !known {
 			continue // the client has opened it, and no model was asked yet
 		}
-		f := figures{Auto: int64(s.Compactions.Auto), Manual: int64(s.Compactions.Manual), Side: s.ParentID != ""}
+		f := figures{
+			Auto:   int64(s.Compactions.Auto),
+			Manual: int64(s.Compactions.Manual),
+			Side:   s.ParentID != "",
+		}
 		if s.Compactions.Unknown != 0 {
-			return fmt.Sprintf("%s has %d compactions of an unknown trigger", id, s.Compactions.Unknown)
+			return fmt.Sprintf(
+				"%s has %d compactions of an unknown trigger",
+				id,
+				s.Compactions.Unknown,
+			)
 		}
 		if s.TokensUsed != nil {
 			f.Context = *s.TokensUsed
 		}
 		gauge := m[fmt.Sprintf("agent_session_context_tokens{session=%q}", s.Label)]
 		if int64(gauge) != f.Context && s.State != "left" {
-			return fmt.Sprintf("%s: /metrics has %v tokens, /sessions %d", id, gauge, f.Context)
+			return fmt.Sprintf(
+				"%s: /metrics has %v tokens, /sessions %d",
+				id,
+				gauge,
+				f.Context,
+			)
 		}
 		got[id] = f
 	}
@@ -182,7 +198,8 @@ func (r *codexRun) wrong() string {
 			counted += v
 		}
 	}
-	if sum := m[`agent_tokens_total{client="codex",kind="output"}`]; counted != compactions || sum != output {
+	if sum := m[`agent_tokens_total{client="codex",kind="output"}`]; counted != compactions ||
+		sum != output {
 		return fmt.Sprintf(
 			"%v compactions and %v tokens of output are counted, want %v and %v",
 			counted,
@@ -215,7 +232,15 @@ func TestRealCodex(t *testing.T) {
 	r.begin()
 	first := r.current
 	r.turn("the first turn", modelStep{grow: 1000})
-	r.turn("tools", modelStep{grow: 9000, tools: 1}, modelStep{grow: 9000, tools: 2}, modelStep{grow: 500})
+	r.turn("tools", modelStep{
+		grow:  9000,
+		tools: 1,
+	}, modelStep{
+		grow:  9000,
+		tools: 2,
+	}, modelStep{
+		grow: 500,
+	})
 	r.prompt(modelStep{grow: 20_000, tools: 1}, modelStep{grow: 700, hold: true})
 	r.held()
 	r.agree("within a turn")

@@ -64,7 +64,10 @@ func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
 	)
 	w := &configWatcher{path: path, hangups: make(chan os.Signal, 1), end: end}
 	w.gone = func() bool {
-		return slices.ContainsFunc(terminals, func(stream any) bool { return !term.IsTerminal(stream) })
+		return slices.ContainsFunc(
+			terminals,
+			func(stream any) bool { return !term.IsTerminal(stream) },
+		)
 	}
 	signal.Notify(w.hangups, syscall.SIGHUP)
 	return w
@@ -72,7 +75,10 @@ func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
 
 // run calls reload until ctx ends or the returned function is called, which waits for it. The observer logs the result
 // of a reload.
-func (w *configWatcher) run(ctx context.Context, reload func(context.Context) error) (end func()) {
+func (w *configWatcher) run(
+	ctx context.Context,
+	reload func(context.Context) error,
+) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { w.loop(ctx, reload) })

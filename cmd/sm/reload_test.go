@@ -15,7 +15,14 @@ import (
 )
 
 // configFile is the file that a daemon reads.
-func (d *daemon) configFile() string { return filepath.Join(d.dir, ".config", "sm", "config.yaml") }
+func (d *daemon) configFile() string {
+	return filepath.Join(
+		d.dir,
+		".config",
+		"sm",
+		"config.yaml",
+	)
+}
 
 // configure replaces the configuration file as editors do: by another one that gets its name.
 func (d *daemon) configure(text string) {
@@ -78,7 +85,11 @@ func TestReload(t *testing.T) {
 	if _, err := d.get("/nowhere"); err == nil {
 		t.Fatal("there is a page nowhere")
 	}
-	if resp, err := d.http.Post("http://localhost/hooks/claude", "text/plain", nil); err == nil {
+	if resp, err := d.http.Post(
+		"http://localhost/hooks/claude",
+		"text/plain",
+		nil,
+	); err == nil {
 		_ = resp.Body.Close()
 	}
 	if !strings.Contains(d.log(1<<20), level) {

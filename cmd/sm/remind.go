@@ -31,7 +31,10 @@ func newRemindCommand(env *environ) *cobra.Command {
 				name string
 				to   *float64
 			}{{"in", &r.In}, {"soft", &r.Soft}, {"hard", &r.Hard}} {
-				if *t.to, err = intervalOf(t.name, cmd.Flag(t.name).Value.String()); err != nil {
+				if *t.to, err = intervalOf(
+					t.name,
+					cmd.Flag(t.name).Value.String(),
+				); err != nil {
 					return err
 				}
 			}
@@ -67,7 +70,11 @@ func intervalOf(name, value string) (seconds float64, err error) {
 	}
 	d, err := config.ParseDuration(value)
 	if err != nil || d <= 0 {
-		return 0, usagef("--%s %s is no time to come: give 10m, 1h30m or seconds", name, quote(value))
+		return 0, usagef(
+			"--%s %s is no time to come: give 10m, 1h30m or seconds",
+			name,
+			quote(value),
+		)
 	}
 	return d.Seconds(), nil
 }
@@ -103,7 +110,12 @@ func newRemindersCommand(env *environ) *cobra.Command {
 			return env.printer().writeReminders(list.Reminders, time.Now())
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /sessions/{id}/reminders")
+	cmd.Flags().BoolVar(
+		&asJSON,
+		"json",
+		false,
+		"print JSON in the format of GET /sessions/{id}/reminders",
+	)
 	cmd.AddCommand(newCancelReminderCommand(env), newResetRemindersCommand(env))
 	return cmd
 }
@@ -113,7 +125,11 @@ func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 		fmt.Fprintln(to.Writer, "no reminders")
 		return nil
 	}
-	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour, Width: to.Columns}
+	t := term.Table{
+		Headers: []string{"ID", "AGENT", "WHEN", "TEXT"},
+		Colour:  to.Colour,
+		Width:   to.Columns,
+	}
 	for _, r := range list {
 		t.Add(
 			r.ID,
@@ -138,7 +154,10 @@ func whenText(r api.Reminder, now time.Time) string {
 		seconds float64
 	}{{"soft", r.Soft}, {"hard", r.Hard}} {
 		if p.seconds > 0 {
-			parts = append(parts, p.name+" "+time.Duration(p.seconds*float64(time.Second)).String())
+			parts = append(
+				parts,
+				p.name+" "+time.Duration(p.seconds*float64(time.Second)).String(),
+			)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -173,7 +192,10 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 				return statusError(err)
 			}
 			if len(gone.Reminders) == 0 {
-				return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
+				return fmt.Errorf(
+					"%s has no reminder; 'sm reminders' lists them",
+					quote(args[0]),
+				)
 			}
 			return env.print("cancelled %d", len(gone.Reminders))
 		}),

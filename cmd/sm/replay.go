@@ -32,7 +32,12 @@ func newReplayCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o := alertOptions(cfg)
-			if err := setThresholds(cmd.Flags(), &o.Thresholds, warning, critical); err != nil {
+			if err := setThresholds(
+				cmd.Flags(),
+				&o.Thresholds,
+				warning,
+				critical,
+			); err != nil {
 				return err
 			}
 			if asGrid {
@@ -77,7 +82,12 @@ func newReplayCommand(env *environ) *cobra.Command {
 		false,
 		"with --grid, print all thresholds that were tried and how they compare",
 	)
-	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
+	cmd.Flags().IntVar(
+		&warning,
+		"warning",
+		0,
+		"warn at `P` percent of the window instead of the configured threshold",
+	)
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd
 }
@@ -95,7 +105,8 @@ func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical
 		t.CriticalOfThreshold = 0
 	}
 	if t.CriticalTokens == 0 && t.WarningTokens == 0 &&
-		(t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
+		(t.WarningPercentage < 0 || t.CriticalPercentage > 100 ||
+			t.CriticalPercentage < t.WarningPercentage) {
 		return usagef(
 			"--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other",
 			t.WarningPercentage,

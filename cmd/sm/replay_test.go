@@ -58,7 +58,10 @@ func sessionFiles(t *testing.T) map[string][]byte {
 			Traps:    true,
 			Copies:   true,
 		}
-		if _, err := transcripttest.Generate(filepath.Join(dir, fmt.Sprint(seed)), o); err != nil {
+		if _, err := transcripttest.Generate(
+			filepath.Join(dir, fmt.Sprint(seed)),
+			o,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +168,9 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 // replayOrder is the order in which a replay takes the files.
 func replayOrder(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	changes, err := history.Records(t.Context(), history.Options{Clients: clientTable(nil, nil, nil)}, []string{dir})
+	changes, err := history.Records(t.Context(), history.Options{
+		Clients: clientTable(nil, nil, nil),
+	}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +191,10 @@ func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	path := filepath.Join(d.projects, name)
 	place(t, path, []byte("{}\n"))
 	d.eventually("found", func() string {
-		if !slices.ContainsFunc(d.sessions(), func(s api.Session) bool { return s.TranscriptPath == path }) {
+		if !slices.ContainsFunc(
+			d.sessions(),
+			func(s api.Session) bool { return s.TranscriptPath == path },
+		) {
 			return name
 		}
 		return ""

@@ -59,8 +59,18 @@ func newReportCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all sections")
-	cmd.Flags().BoolVar(&files, "files", false, "name the files most often read again after compactions")
-	cmd.Flags().StringVar(&html, "html", "", "write one page with charts to this `FILE` instead, to pass on")
+	cmd.Flags().BoolVar(
+		&files,
+		"files",
+		false,
+		"name the files most often read again after compactions",
+	)
+	cmd.Flags().StringVar(
+		&html,
+		"html",
+		"",
+		"write one page with charts to this `FILE` instead, to pass on",
+	)
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd
 }
@@ -74,5 +84,9 @@ func (env *environ) writePage(path string, r *report.Report) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%w; name a file that can be written", err)
 	}
-	return env.print("%s: one page, %d kB, without the text of any transcript", screen.Text(path), (b.Len()+999)/1000)
+	return env.print(
+		"%s: one page, %d kB, without the text of any transcript",
+		screen.Text(path),
+		(b.Len()+999)/1000,
+	)
 }

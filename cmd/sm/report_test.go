@@ -31,7 +31,10 @@ func outputHere(t *testing.T, args ...string) []byte {
 
 func reported(t *testing.T, paths ...string) (r report.Report) {
 	t.Helper()
-	if err := json.Unmarshal(output(t, append([]string{"report", "--json"}, paths...)...), &r); err != nil {
+	if err := json.Unmarshal(
+		output(t, append([]string{"report", "--json"}, paths...)...),
+		&r,
+	); err != nil {
 		t.Fatal(err)
 	}
 	addsUp(t, &r)
@@ -42,7 +45,11 @@ func reported(t *testing.T, paths ...string) (r report.Report) {
 func addsUp(t *testing.T, r *report.Report) {
 	t.Helper()
 	total := report.Row{Sessions: r.Sessions, Turns: r.Turns, Compactions: r.Compactions}
-	for name, rows := range map[string][]report.Row{"projects": r.Projects, "models": r.Models, "months": r.Months} {
+	for name, rows := range map[string][]report.Row{
+		"projects": r.Projects,
+		"models":   r.Models,
+		"months":   r.Months,
+	} {
 		sum := report.Row{}
 		for _, row := range rows {
 			sum.Sessions, sum.Turns = sum.Sessions+row.Sessions, sum.Turns+row.Turns
@@ -104,13 +111,21 @@ func TestReportAgreesWithScan(t *testing.T) {
 			r := reported(t, dir)
 			got := map[string]report.Row{}
 			for _, row := range r.Projects {
-				got[row.Name] = report.Row{Sessions: row.Sessions, Compactions: row.Compactions}
+				got[row.Name] = report.Row{
+					Sessions:    row.Sessions,
+					Compactions: row.Compactions,
+				}
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("projects (-scan +report):\n%s", d)
 			}
-			if r.Compactions.Total() != truth.DistinctCompactions && !wholeEnds(t, dir, truth) {
-				t.Errorf("%d compactions, want %d", r.Compactions.Total(), truth.DistinctCompactions)
+			if r.Compactions.Total() != truth.DistinctCompactions &&
+				!wholeEnds(t, dir, truth) {
+				t.Errorf(
+					"%d compactions, want %d",
+					r.Compactions.Total(),
+					truth.DistinctCompactions,
+				)
 			}
 		})
 	}

@@ -23,7 +23,11 @@ func execute(t *testing.T, vars map[string]string, args ...string) outcome {
 	t.Helper()
 	env := testEnv(vars)
 	code := env.execute(t.Context(), args)
-	return outcome{code, env.Stdout.(*bytes.Buffer).String(), env.Stderr.(*bytes.Buffer).String()}
+	return outcome{
+		code,
+		env.Stdout.(*bytes.Buffer).String(),
+		env.Stderr.(*bytes.Buffer).String(),
+	}
 }
 
 // Each command that people call shows how, and has a manual page.
@@ -35,7 +39,10 @@ func TestExamplesAndPages(t *testing.T) {
 	}
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {
-		page, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
+		page, err := os.ReadFile(filepath.Join(
+			dir,
+			strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1",
+		))
 		switch {
 		case cmd.Hidden || strings.Contains(cmd.Short, "called by the client"):
 		case cmd.Example == "":
@@ -64,7 +71,12 @@ func TestExitCodes(t *testing.T) {
 		{"done", t.Context(), nil, "<nil>"},
 		{"failed", t.Context(), errors.New("refused"), "1 refused"},
 		{"wrong usage", t.Context(), usagef("no %s", "ID"), "2 no ID; see 'sm --help'"},
-		{"absent, wrapped", t.Context(), fmt.Errorf("ask: %w", absentf("no observer")), "2 ask: no observer"},
+		{
+			"absent, wrapped",
+			t.Context(),
+			fmt.Errorf("ask: %w", absentf("no observer")),
+			"2 ask: no observer",
+		},
 		{"silent", t.Context(), &exitError{code: 1}, "1 exit code 1"},
 		{
 			"cancelled",

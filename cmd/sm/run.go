@@ -77,7 +77,11 @@ type agentRun struct {
 	options      supervise.Options
 }
 
-func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv []string) (*agentRun, error) {
+func (env *environ) newAgentRun(
+	cmd *cobra.Command,
+	reg api.Registration,
+	argv []string,
+) (*agentRun, error) {
 	cfg, observer, err := env.reach(cmd)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -107,7 +111,10 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("find the working directory: %w; change to one that exists", err)
+		return nil, fmt.Errorf(
+			"find the working directory: %w; change to one that exists",
+			err,
+		)
 	}
 	g := &guardedRun{dir}
 	r.options.Prompt = g.prompt
@@ -157,7 +164,10 @@ func (env *environ) registration(s api.Registration) (api.Registration, error) {
 		{"parent", s.ParentID},
 		{"provider", s.Provider},
 	} {
-		if strings.ContainsFunc(flag.value, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) ||
+		if strings.ContainsFunc(
+			flag.value,
+			func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) },
+		) ||
 			len(flag.value) > maxAgentID {
 			return s, usagef(
 				"--%s %s is not one word of at most %d bytes: give another",
@@ -217,7 +227,8 @@ func (r *agentRun) run(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	registered := r.register(ctx)
 	if _, err := r.options.Again(r.options.Argv, ""); err == nil {
-		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil && errors.Is(registered, api.ErrNoObserver) {
+		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil &&
+			errors.Is(registered, api.ErrNoObserver) {
 			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 		}
 	}
@@ -230,7 +241,10 @@ func (r *agentRun) run(ctx context.Context) error {
 		r.env.say("did not restart the client: %s", reason)
 	}
 	if result.Left > 0 {
-		r.env.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
+		r.env.say(
+			"%d processes of the client do not end; see 'ps -o pid,stat,args'",
+			result.Left,
+		)
 	}
 	switch {
 	case err != nil:
@@ -250,7 +264,10 @@ func (r *agentRun) register(ctx context.Context) error {
 
 // Next asks the observer for the next step. An observer that was started after
 // the agent gets the registration first.
-func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
+func (r *agentRun) Next(
+	ctx context.Context,
+	s supervise.Status,
+) (supervise.Instruction, bool, error) {
 	in, ok, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
 		Client:       s.Client.PID,
 		Start:        s.Client.Start,
@@ -261,8 +278,13 @@ func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Inst
 		Outcome:      s.Outcome.Result,
 		Reason:       s.Outcome.Reason,
 	})
-	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
+	if status, is := errors.AsType[*api.StatusError](err); is &&
+		status.Code == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show
 	}
-	return supervise.Instruction{Rotation: in.Rotation, Action: in.Action, Prompt: in.Prompt}, ok, err
+	return supervise.Instruction{
+		Rotation: in.Rotation,
+		Action:   in.Action,
+		Prompt:   in.Prompt,
+	}, ok, err
 }

@@ -56,7 +56,11 @@ func runStandIn() {
 		syscall.SIGCONT,
 	)
 	var err error
-	if c.log, err = os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+	if c.log, err = os.OpenFile(
+		filepath.Join(c.dir, "log"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	); err != nil {
 		panic(err)
 	}
 	// For reading and writing, so that it has no end.
@@ -83,7 +87,11 @@ func runStandIn() {
 
 func (c *runClient) note(e runEvent) {
 	e.PID, e.Parent = os.Getpid(), os.Getppid()
-	if p, err := proc.Stat("/proc", e.Parent); err == nil && caller.IsGuardian(e.Parent, "/proc") {
+	if p, err := proc.Stat(
+		"/proc",
+		e.Parent,
+	); err == nil &&
+		caller.IsGuardian(e.Parent, "/proc") {
 		e.Parent = p.Parent // the run
 	}
 	if t, err := unix.IoctlGetTermios(0, ioctlGetTermios); err == nil {
@@ -101,7 +109,11 @@ func (c *runClient) note(e runEvent) {
 func (c *runClient) environ() map[string]string {
 	vars := map[string]string{}
 	for _, v := range os.Environ() {
-		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "SM_") || strings.HasPrefix(name, "CLAUDE") {
+		if name, value, _ := strings.Cut(
+			v,
+			"=",
+		); strings.HasPrefix(name, "SM_") ||
+			strings.HasPrefix(name, "CLAUDE") {
 			vars[name] = value
 		}
 	}

@@ -60,8 +60,17 @@ func (r *runRig) lists(pid int, session string) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":%q}`, pid, session, stat.Start)
-		err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(entry), 0o600)
+		entry := fmt.Sprintf(
+			`{"pid":%d,"sessionId":%q,"procStart":%q}`,
+			pid,
+			session,
+			stat.Start,
+		)
+		err = os.WriteFile(
+			filepath.Join(dir, fmt.Sprintf("%d.json", pid)),
+			[]byte(entry),
+			0o600,
+		)
 	}
 	if err != nil {
 		r.t.Fatal(err)

@@ -37,7 +37,10 @@ func TestRunSignalRestarts(t *testing.T) {
 	if got := r.code(); got != 3 {
 		t.Errorf("got %d", got)
 	}
-	if want := "restarted the client 1 of 10 times\n"; !strings.HasSuffix(r.stderr.String(), want) {
+	if want := "restarted the client 1 of 10 times\n"; !strings.HasSuffix(
+		r.stderr.String(),
+		want,
+	) {
 		t.Errorf("stderr: %q", &r.stderr)
 	}
 	r.nobody()
@@ -47,7 +50,17 @@ func TestRunRotates(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t)
 	o := r.observer()
-	r.start("--name", "em", "--parent", "root", "--", runClientName, "--resume", "abc", "--ide")
+	r.start(
+		"--name",
+		"em",
+		"--parent",
+		"root",
+		"--",
+		runClientName,
+		"--resume",
+		"abc",
+		"--ide",
+	)
 	first := r.wait("start", 1)
 	stat, err := proc.Stat("/proc", first.PID)
 	if err != nil {
@@ -66,7 +79,10 @@ func TestRunRotates(t *testing.T) {
 	again := api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: prompt}
 	o.instruct(again)
 	second := r.wait("start", 2)
-	if diff := cmp.Diff([]string{runClientName, "--ide", "--", prompt}, second.Argv); diff != "" {
+	if diff := cmp.Diff(
+		[]string{runClientName, "--ide", "--", prompt},
+		second.Argv,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	told := o.outcome(r, "ro-1")
@@ -166,7 +182,11 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			if c.before != nil {
 				c.before(program)
 			}
-			o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
+			o.instruct(api.Instruction{
+				Rotation: "ro-1",
+				Action:   api.ActionRestart,
+				Prompt:   "Go on.",
+			})
 			got := o.outcome(r, "ro-1")
 			want := api.Run{
 				Client:       got.Client,
@@ -185,10 +205,14 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			r.signal(syscall.SIGTERM) // which is passed on after all that came before
 			r.wait("SIGTERM", 1)
 			r.order("exit 4")
-			if got := r.code(); got != 4 || len(r.events("start")) != 1 || len(r.events("SIGTERM")) != 1 {
+			if got := r.code(); got != 4 || len(r.events("start")) != 1 ||
+				len(r.events("SIGTERM")) != 1 {
 				t.Errorf("code %d, started %d times", got, len(r.events("start")))
 			}
-			if want := "sm: did not restart the client: " + c.want + "\n"; !strings.HasSuffix(r.stderr.String(), want) {
+			if want := "sm: did not restart the client: " + c.want + "\n"; !strings.HasSuffix(
+				r.stderr.String(),
+				want,
+			) {
 				t.Errorf("got  %q\nwant %q", &r.stderr, want)
 			}
 			r.nobody()
@@ -203,10 +227,21 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	first := r.client()
 	r.order("deaf")
 	r.order("stop")
-	r.until("it stops", func() bool { p, err := proc.Stat("/proc", first.PID); return err == nil && p.State == "T" })
+	r.until(
+		"it stops",
+		func() bool {
+			p, err := proc.Stat(
+				"/proc",
+				first.PID,
+			)
+			return err == nil &&
+				p.State == "T"
+		},
+	)
 	r.signal(syscall.SIGUSR1)
 	r.wait("start", 2)
-	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID || proc.Alive(first.PID, "") {
+	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID ||
+		proc.Alive(first.PID, "") {
 		t.Errorf("SIGTERM was heard by %+v", heard)
 	}
 	r.order("exit 0")

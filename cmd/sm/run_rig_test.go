@@ -81,7 +81,9 @@ func (r *runRig) environ() []string {
 func (r *runRig) start(args ...string) {
 	r.t.Helper()
 	r.cmd = exec.Command("sm", append([]string{"run"}, args...)...)
-	r.cmd.Env, r.cmd.Stderr, r.cmd.SysProcAttr = r.environ(), &r.stderr, &syscall.SysProcAttr{Setsid: true}
+	r.cmd.Env, r.cmd.Stderr, r.cmd.SysProcAttr = r.environ(), &r.stderr, &syscall.SysProcAttr{
+		Setsid: true,
+	}
 	r.cmd.Dir = r.cwd
 	r.cmd.WaitDelay = time.Second // what is left behind may hold stderr
 	if err := r.cmd.Start(); err != nil {
@@ -126,7 +128,8 @@ func (r *runRig) events(kind string) (found []runEvent) {
 	}
 	for line := range bytes.Lines(log) {
 		var e runEvent
-		if json.Unmarshal(line, &e) == nil && e.Kind == kind { // the last may not be whole yet
+		if json.Unmarshal(line, &e) == nil &&
+			e.Kind == kind { // the last may not be whole yet
 			found = append(found, e)
 		}
 	}
@@ -206,7 +209,10 @@ func (r *runRig) listing() string {
 // nobody checks that no process is left, except these.
 func (r *runRig) nobody(but ...int) {
 	r.t.Helper()
-	if left := slices.DeleteFunc(r.census(), func(pid int) bool { return slices.Contains(but, pid) }); len(left) > 0 {
+	if left := slices.DeleteFunc(
+		r.census(),
+		func(pid int) bool { return slices.Contains(but, pid) },
+	); len(left) > 0 {
 		for _, pid := range left {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			r.t.Errorf("left behind: %d %q", pid, line)
@@ -236,7 +242,11 @@ func (r *runRig) observer() *fakeObserver {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o := &fakeObserver{t: r.t, next: make(chan api.Instruction, 8), stopped: make(chan struct{})}
+	o := &fakeObserver{
+		t:       r.t,
+		next:    make(chan api.Instruction, 8),
+		stopped: make(chan struct{}),
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sessions", o.register)
 	mux.HandleFunc("GET /runs/{id}/next", o.poll)
@@ -276,7 +286,8 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	o.polls, o.agent = append(o.polls, run), r.PathValue("id")
-	if o.given != nil && (run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
+	if o.given != nil &&
+		(run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
 		o.given = nil
 	}
 	if o.given == nil {
@@ -305,7 +316,11 @@ func (o *fakeObserver) instruct(all ...api.Instruction) {
 }
 
 // heard waits for a question that is as it should be, and returns it.
-func (o *fakeObserver) heard(r *runRig, what string, right func(api.Run) bool) (found api.Run) {
+func (o *fakeObserver) heard(
+	r *runRig,
+	what string,
+	right func(api.Run) bool,
+) (found api.Run) {
 	r.t.Helper()
 	r.until(what, func() bool {
 		o.mu.Lock()
@@ -322,5 +337,9 @@ func (o *fakeObserver) heard(r *runRig, what string, right func(api.Run) bool) (
 // outcome waits until a rotation was dealt with.
 func (o *fakeObserver) outcome(r *runRig, rotation string) api.Run {
 	r.t.Helper()
-	return o.heard(r, "the outcome of "+rotation, func(run api.Run) bool { return run.Handled == rotation })
+	return o.heard(
+		r,
+		"the outcome of "+rotation,
+		func(run api.Run) bool { return run.Handled == rotation },
+	)
 }

@@ -30,7 +30,10 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 		}
 		t.Skip("needs tmux and bash")
 	}
-	p := &runPane{newRunRig(t, append(vars, "TERM=xterm-256color", "PS1=ready> ", "LC_ALL=C.UTF-8")...), tmux}
+	p := &runPane{
+		newRunRig(t, append(vars, "TERM=xterm-256color", "PS1=ready> ", "LC_ALL=C.UTF-8")...),
+		tmux,
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the screen:\n%s", p.screen())
@@ -40,7 +43,20 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 		p.do("kill-server")
 		p.until("tmux ends", func() bool { return !proc.Alive(pid, "") })
 	})
-	p.do("new-session", "-d", "-s", "run", "-x", "100", "-y", "30", "bash", "--norc", "--noprofile", "-i")
+	p.do(
+		"new-session",
+		"-d",
+		"-s",
+		"run",
+		"-x",
+		"100",
+		"-y",
+		"30",
+		"bash",
+		"--norc",
+		"--noprofile",
+		"-i",
+	)
 	p.shows("ready>")
 	return p
 }
@@ -48,7 +64,10 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 // do runs a tmux command; the server has the environment of the rig, which is how the census finds its processes.
 func (p *runPane) do(args ...string) string {
 	p.t.Helper()
-	cmd := exec.Command(p.tmux, append([]string{"-S", filepath.Join(p.dir, "tmux"), "-f", "/dev/null"}, args...)...)
+	cmd := exec.Command(
+		p.tmux,
+		append([]string{"-S", filepath.Join(p.dir, "tmux"), "-f", "/dev/null"}, args...)...,
+	)
 	cmd.Env = p.environ()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -59,7 +78,12 @@ func (p *runPane) do(args ...string) string {
 
 func (p *runPane) screen() string { return p.do("capture-pane", "-p", "-J", "-t", "run") }
 
-func (p *runPane) keys(keys ...string) { p.do(append([]string{"send-keys", "-t", "run"}, keys...)...) }
+func (p *runPane) keys(keys ...string) {
+	p.do(append(
+		[]string{"send-keys", "-t", "run"},
+		keys...,
+	)...)
+}
 
 // line types a line for the shell.
 func (p *runPane) line(text string) {
@@ -69,7 +93,10 @@ func (p *runPane) line(text string) {
 
 func (p *runPane) shows(text string) {
 	p.t.Helper()
-	p.until(fmt.Sprintf("the screen shows %q", text), func() bool { return strings.Contains(p.screen(), text) })
+	p.until(
+		fmt.Sprintf("the screen shows %q", text),
+		func() bool { return strings.Contains(p.screen(), text) },
+	)
 }
 
 // says asks the shell, which must be there and take lines, and waits for its answer.
@@ -94,7 +121,13 @@ func (p *runPane) sane() {
 	p.t.Helper()
 	p.says("$(stty -a | grep -c ' icanon.* echo \\| echo .*icanon\\|isig icanon')", "1")
 	p.until("the modes are back", func() bool {
-		return p.do("display-message", "-p", "-t", "run", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
+		return p.do(
+			"display-message",
+			"-p",
+			"-t",
+			"run",
+			"#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+		) == "0 0 1"
 	})
 }
 
@@ -130,11 +163,21 @@ func TestRunTerminalSuspend(t *testing.T) {
 			client, supervisor := p.begin(1, runLine)
 			for n := 1; n <= 2; n++ {
 				c.stop(p)
-				p.until("the job stops", func() bool { return strings.Count(p.screen(), "Stopped") == n })
+				p.until(
+					"the job stops",
+					func() bool { return strings.Count(p.screen(), "Stopped") == n },
+				)
 				for _, pid := range []int{client.PID, supervisor} {
 					p.until(
 						"both are stopped",
-						func() bool { s, err := proc.Stat("/proc", pid); return err == nil && s.State == "T" },
+						func() bool {
+							s, err := proc.Stat(
+								"/proc",
+								pid,
+							)
+							return err == nil &&
+								s.State == "T"
+						},
 					)
 				}
 				p.line("fg")
@@ -155,7 +198,13 @@ func TestRunTerminalIsSane(t *testing.T) {
 	p.order("deaf")
 	p.order("raw")
 	p.until("the client has the other screen", func() bool {
-		return p.do("display-message", "-p", "-t", "run", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "1 1 0"
+		return p.do(
+			"display-message",
+			"-p",
+			"-t",
+			"run",
+			"#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+		) == "1 1 0"
 	})
 	if err := syscall.Kill(supervisor, syscall.SIGUSR1); err != nil {
 		t.Fatal(err)

@@ -18,12 +18,22 @@ import (
 // TestRunPassesSignals: the client gets them, and its exit code is returned. There is no terminal to send SIGINT.
 func TestRunPassesSignals(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]int{"SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGINT": 130} {
+	for name, want := range map[string]int{
+		"SIGTERM": 143,
+		"SIGHUP":  129,
+		"SIGQUIT": 131,
+		"SIGINT":  130,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunRig(t)
 			r.client()
-			r.signal(map[string]syscall.Signal{"SIGTERM": 15, "SIGHUP": 1, "SIGQUIT": 3, "SIGINT": 2}[name])
+			r.signal(map[string]syscall.Signal{
+				"SIGTERM": 15,
+				"SIGHUP":  1,
+				"SIGQUIT": 3,
+				"SIGINT":  2,
+			}[name])
 			if got := r.code(); got != want {
 				t.Errorf("got %d, want %d", got, want)
 			}
@@ -50,7 +60,11 @@ func TestRunLeavesNobody(t *testing.T) {
 		"spawn setsid sh -c 'sleep 1000 & sleep 1000'",
 		"call sleep 1000 >/dev/null 2>&1 &", // its parent has ended, but it is in our group
 	}
-	for _, c := range []struct{ name, end string }{{"ends", "exit 5"}, {"is killed", "kill 9"}, {"is restarted", ""}} {
+	for _, c := range []struct{ name, end string }{
+		{"ends", "exit 5"},
+		{"is killed", "kill 9"},
+		{"is restarted", ""},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunRig(t)
@@ -59,12 +73,20 @@ func TestRunLeavesNobody(t *testing.T) {
 			if c.end == "" {
 				r.order("call setsid sleep 1000 >/dev/null 2>&1 & echo $! >$" + runClientDir + "/daemon")
 				text, err := os.ReadFile(filepath.Join(r.dir, "daemon"))
-				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || !proc.Alive(daemon, "") {
+				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil ||
+					!proc.Alive(daemon, "") {
 					t.Fatal("no daemon: ", err)
 				}
 				r.until(
 					"the daemon leaves",
-					func() bool { p, err := proc.Stat("/proc", daemon); return err == nil && p.Name == "sleep" },
+					func() bool {
+						p, err := proc.Stat(
+							"/proc",
+							daemon,
+						)
+						return err == nil &&
+							p.Name == "sleep"
+					},
 				)
 			}
 			for _, order := range family {
@@ -140,7 +162,10 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-r.exited
-			r.until("all have ended", func() bool { return len(r.census()) == 0 && !proc.Alive(guardian, "") })
+			r.until(
+				"all have ended",
+				func() bool { return len(r.census()) == 0 && !proc.Alive(guardian, "") },
+			)
 		})
 	}
 }

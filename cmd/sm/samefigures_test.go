@@ -70,8 +70,16 @@ func TestSameFigures(t *testing.T) {
 			want["forecast_replies"] = s.Forecast.Replies.Likely
 		}
 		got := map[string]float64{}
-		for _, name := range []string{"context_tokens", "pressure_ratio", "forecast_replies"} {
-			if v, there := metrics[fmt.Sprintf("agent_session_%s{session=%q}", name, s.Label)]; there {
+		for _, name := range []string{
+			"context_tokens",
+			"pressure_ratio",
+			"forecast_replies",
+		} {
+			if v, there := metrics[fmt.Sprintf(
+				"agent_session_%s{session=%q}",
+				name,
+				s.Label,
+			)]; there {
 				got[name] = v
 			}
 		}
@@ -86,6 +94,11 @@ func TestSameFigures(t *testing.T) {
 		}
 	}
 	if len(all.Sessions) != 3 || unknown != 1 || sources["seen"] == 0 {
-		t.Errorf("%d sessions, %d of an unknown size, thresholds %v", len(all.Sessions), unknown, sources)
+		t.Errorf(
+			"%d sessions, %d of an unknown size, thresholds %v",
+			len(all.Sessions),
+			unknown,
+			sources,
+		)
 	}
 }

@@ -36,7 +36,12 @@ func newScanCommand(env *environ) *cobra.Command {
 				Clients:    o.Clients,
 				Thresholds: thresholds(cfg),
 			}, fleet.Stored{})
-			err = history.Transcripts(cmd.Context(), o, paths, func(c transcript.Change) { f.Apply(c) })
+			err = history.Transcripts(
+				cmd.Context(),
+				o,
+				paths,
+				func(c transcript.Change) { f.Apply(c) },
+			)
 			end()
 			if history.Fatal(err) {
 				return unread(err)
@@ -45,7 +50,12 @@ func newScanCommand(env *environ) *cobra.Command {
 			return errors.Join(env.printer().writeScan(f.Views(time.Now()), asJSON), err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line for each session")
+	cmd.Flags().BoolVar(
+		&asJSON,
+		"json",
+		false,
+		"print one JSON object per line for each session",
+	)
 	return cmd
 }
 

@@ -75,7 +75,12 @@ func TestScanCodex(t *testing.T) {
 		}
 	}
 	if threads != len(got) || threads != 56 || estimates != 1 {
-		t.Errorf("%d threads in %d sessions, %d of them with no more than an estimate", threads, len(got), estimates)
+		t.Errorf(
+			"%d threads in %d sessions, %d of them with no more than an estimate",
+			threads,
+			len(got),
+			estimates,
+		)
 	}
 }
 
@@ -103,7 +108,11 @@ func TestScanCodexPaths(t *testing.T) {
 		renamed: "01a200b1-5830-7682-9191-0cdc4e0019dc",
 		zipped:  "01a200b1-5cd6-7722-b3ac-e0f81bca585a",
 	} {
-		if s := scanJSON(t, path)[path]; s.SessionID != want || s.Client != "codex" || s.Context == nil {
+		if s := scanJSON(
+			t,
+			path,
+		)[path]; s.SessionID != want || s.Client != "codex" ||
+			s.Context == nil {
 			t.Errorf("%s: %+v", path, s)
 		}
 	}

@@ -20,7 +20,13 @@ func scanJSON(t *testing.T, paths ...string) map[string]scanned {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	t.Setenv("HOME", t.TempDir())
-	if code := run(t.Context(), append([]string{"scan", "--json"}, paths...), nil, &stdout, &stderr); code != exitDone {
+	if code := run(
+		t.Context(),
+		append([]string{"scan", "--json"}, paths...),
+		nil,
+		&stdout,
+		&stderr,
+	); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	got := map[string]scanned{}
@@ -113,7 +119,11 @@ func TestScanGeneratedFleets(t *testing.T) {
 				tokens.Output += s.Tokens.Output
 			}
 			want := []any{truth.Messages, truth.DistinctCompactions, truth.Tokens}
-			if d := cmp.Diff(want, []any{messages, compactions, tokens}); d != "" && !wholeEnds(t, dir, truth) {
+			if d := cmp.Diff(
+				want,
+				[]any{messages, compactions, tokens},
+			); d != "" &&
+				!wholeEnds(t, dir, truth) {
 				t.Errorf("messages, compactions and tokens of the fleet (-want +got):\n%s", d)
 			}
 			alone := 0

@@ -30,7 +30,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			env.Setenv(raceVariable, raceOptions)
 			// For a process without privileges.
-			return errors.Join(os.Chmod(filepath.Dir(env.WorkDir), 0o755), os.Chmod(env.WorkDir, 0o755))
+			return errors.Join(
+				os.Chmod(filepath.Dir(env.WorkDir), 0o755),
+				os.Chmod(env.WorkDir, 0o755),
+			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":  scriptCode,

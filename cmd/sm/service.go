@@ -39,7 +39,13 @@ func newServiceCommand(env *environ) *cobra.Command {
 			service.Status,
 			false,
 		),
-		serviceStep(env, "remove", "Stop the service and take its units away", service.Remove, true),
+		serviceStep(
+			env,
+			"remove",
+			"Stop the service and take its units away",
+			service.Remove,
+			true,
+		),
 	)
 	return cmd
 }
@@ -73,7 +79,12 @@ func serviceStep(
 		},
 	}
 	if dry {
-		cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done, without doing it")
+		cmd.Flags().BoolVar(
+			&dryRun,
+			"dry-run",
+			false,
+			"print what would be done, without doing it",
+		)
 	}
 	return cmd
 }

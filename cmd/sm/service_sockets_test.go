@@ -26,7 +26,10 @@ func TestServiceSockets(t *testing.T) {
 	if err := os.Chmod(d.socket(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []interface{ File() (*os.File, error) }{unix.(*net.UnixListener), tcp.(*net.TCPListener)} {
+	for _, l := range []interface{ File() (*os.File, error) }{
+		unix.(*net.UnixListener),
+		tcp.(*net.TCPListener),
+	} {
 		f, err := l.File()
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,13 @@ import (
 // systemCalls are those of a group of systemd, with the groups inside it.
 func systemCalls(t *testing.T, group string) map[string]bool {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "--no-pager", "syscall-filter", group).Output()
+	out, err := exec.CommandContext(
+		t.Context(),
+		"systemd-analyze",
+		"--no-pager",
+		"syscall-filter",
+		group,
+	).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +62,11 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	}
 	allowed := systemCalls(t, settings["SystemCallFilter"])
 	if !allowed["read"] || allowed["reboot"] {
-		t.Fatalf("the filter %q allows %d system calls", settings["SystemCallFilter"], len(allowed))
+		t.Fatalf(
+			"the filter %q allows %d system calls",
+			settings["SystemCallFilter"],
+			len(allowed),
+		)
 	}
 
 	d := newDaemon(t)
@@ -68,7 +78,11 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	}
 	const id = "0d3e9ed6-5a1c-4d8c-9a39-000000000001"
 	record := `{"type":"assistant","uuid":"u1","timestamp":"2026-06-01T10:00:00Z","message":{"id":"m1","model":"claude-haiku-4-5","usage":{"input_tokens":50000,"output_tokens":1}}}` + "\n"
-	if err := os.WriteFile(filepath.Join(d.projects, "p", id+".jsonl"), []byte(record), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(d.projects, "p", id+".jsonl"),
+		[]byte(record),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	d.eventually("the transcript is read", func() string {
@@ -80,7 +94,8 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	}
 	var text []byte
 	d.eventually("strace has written all", func() string {
-		if text, err = os.ReadFile(trace); err == nil && !strings.Contains(string(text), "exit_group(0") {
+		if text, err = os.ReadFile(trace); err == nil &&
+			!strings.Contains(string(text), "exit_group(0") {
 			return "no exit"
 		}
 		return message(err)
@@ -89,7 +104,8 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		_, call, _ := strings.Cut(line, " ")
 		name, args, ok := strings.Cut(strings.TrimSpace(call), "(")
-		if !ok || strings.ContainsAny(name, " <+-") || name == "???" { // strace came too late to see which
+		if !ok || strings.ContainsAny(name, " <+-") ||
+			name == "???" { // strace came too late to see which
 			continue
 		}
 		used[name] = true

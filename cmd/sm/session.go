@@ -68,7 +68,11 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 						install.PlainError(err),
 					)
 				}
-				client = guard.Client{SessionID: env.caller().SessionOf(pid, p.Start), PID: pid, Start: p.Start}
+				client = guard.Client{
+					SessionID: env.caller().SessionOf(pid, p.Start),
+					PID:       pid,
+					Start:     p.Start,
+				}
 				proven = client.SessionID != ""
 			}
 			return env.sessionActivate(cmd.Context(), guard.Activation{
@@ -82,7 +86,12 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&pid, "pid", 0, "the client is the process `PID`, if it does not run this command itself")
+	cmd.Flags().IntVar(
+		&pid,
+		"pid",
+		0,
+		"the client is the process `PID`, if it does not run this command itself",
+	)
 	return cmd
 }
 
@@ -144,7 +153,12 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 			return env.sessionUpdate(cmd.Context(), args, set)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "set protected fields of a full session; not from within a client")
+	cmd.Flags().BoolVar(
+		&force,
+		"force",
+		false,
+		"set protected fields of a full session; not from within a client",
+	)
 	return cmd
 }
 
@@ -155,7 +169,11 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 		Example: "  sm session phase .sessions/build \"Phase 5: Build Loop\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
+			return env.sessionUpdate(
+				cmd.Context(),
+				[]string{args[0], "currentPhase", args[1]},
+				(*guard.State).Set,
+			)
 		},
 	}
 }
@@ -170,9 +188,19 @@ func (env *environ) sessionUpdate(
 	if err != nil {
 		return err
 	}
-	err = changeSession(ctx, dir, func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) })
+	err = changeSession(
+		ctx,
+		dir,
+		func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) },
+	)
 	if err == nil {
-		fmt.Fprintf(env.Stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
+		fmt.Fprintf(
+			env.Stdout,
+			"%s: %s is %s\n",
+			screen.OneLine(dir),
+			args[1],
+			screen.OneLine(args[2]),
+		)
 	}
 	return err
 }
@@ -184,7 +212,8 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 		Example: "  sm session dehydrate",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && args[0] == "restart" && !isDir(args[0]) { // as it is said to the skill
+			if len(args) == 1 && args[0] == "restart" &&
+				!isDir(args[0]) { // as it is said to the skill
 				args = nil
 			}
 			dir, err := env.ownSession(args)
@@ -198,7 +227,12 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), install.ShellQuote(dir))
+			fmt.Fprintf(
+				env.Stdout,
+				dehydrateText,
+				filepath.Join(dir, guard.DocumentFile),
+				install.ShellQuote(dir),
+			)
 			return nil
 		},
 	}
@@ -321,9 +355,15 @@ func sessionError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, guard.ErrDamaged):
-		return fmt.Errorf("%w; 'sm session activate' keeps it under another name and makes a new one", err)
+		return fmt.Errorf(
+			"%w; 'sm session activate' keeps it under another name and makes a new one",
+			err,
+		)
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &path):
-		return fmt.Errorf("%s: no such session; run 'sm session activate DIR SKILL' first", filepath.Dir(path.Path))
+		return fmt.Errorf(
+			"%s: no such session; run 'sm session activate DIR SKILL' first",
+			filepath.Dir(path.Path),
+		)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w; try again", err)
 	case errors.As(err, &path):

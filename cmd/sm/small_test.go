@@ -20,7 +20,11 @@ func (r *installRig) small(version string) (path string) {
 		version = versionOf()
 	}
 	path = filepath.Join(filepath.Dir(r.program), install.SmallName)
-	r.write(path, "#!/bin/sh\n[ \"$*\" = version ] && echo '"+version+"'\n# path\tsm/cmd/sm-hook\n", 0o700)
+	r.write(
+		path,
+		"#!/bin/sh\n[ \"$*\" = version ] && echo '"+version+"'\n# path\tsm/cmd/sm-hook\n",
+		0o700,
+	)
 	return path
 }
 
@@ -31,7 +35,11 @@ func TestSmallHandsOver(t *testing.T) {
 	home := t.TempDir()
 	run := func(name string, args ...string) (out string, code int) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(hookPaths(path)[0]), name), args...)
+		cmd := exec.CommandContext(
+			t.Context(),
+			filepath.Join(filepath.Dir(hookPaths(path)[0]), name),
+			args...,
+		)
 		cmd.Env = []string{quickRace, "PATH=" + path, "HOME=" + home}
 		var both bytes.Buffer
 		cmd.Stdout = &both
@@ -50,7 +58,14 @@ func TestSmallHandsOver(t *testing.T) {
 	} {
 		want, wantCode := run("sm", args...)
 		if got, code := run(install.SmallName, args...); got != want || code != wantCode {
-			t.Errorf("%q: exit code %d, want %d: %s\nwant: %s", args, code, wantCode, got, want)
+			t.Errorf(
+				"%q: exit code %d, want %d: %s\nwant: %s",
+				args,
+				code,
+				wantCode,
+				got,
+				want,
+			)
 		}
 	}
 	whole := filepath.Join(filepath.Dir(hookPaths(path)[0]), "sm")
@@ -76,7 +91,10 @@ func TestSmallHandsOver(t *testing.T) {
 // link makes a symbolic link, and the folder that it is in.
 func link(t *testing.T, to, path string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.Symlink(to, path),
+	); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -64,7 +64,8 @@ func (g *growth) add(from time.Time) {
 	id := fmt.Appendf(nil, "${1}%04x", g.rounds)
 	g.files(codexScenarios, func(rel string, text []byte) {
 		_, day, threads := strings.Cut(rel, "/sessions/")
-		if !threads || strings.Contains(rel, "rollback-fork") { // whose copies count elsewhere
+		if !threads ||
+			strings.Contains(rel, "rollback-fork") { // whose copies count elsewhere
 			return
 		}
 		text = recordTime.ReplaceAllFunc(text, func(found []byte) []byte {
@@ -75,7 +76,12 @@ func (g *growth) add(from time.Time) {
 			at = from.Add(at.Sub(recorded)).UTC()
 			return fmt.Appendf(nil, `{"timestamp":%q`, at.Format("2006-01-02T15:04:05.000Z"))
 		})
-		path := filepath.Join(g.d.dir, ".codex", "sessions", string(recordID.ReplaceAll([]byte(day), id)))
+		path := filepath.Join(
+			g.d.dir,
+			".codex",
+			"sessions",
+			string(recordID.ReplaceAll([]byte(day), id)),
+		)
 		g.open = append(g.open, &growing{path, recordID.ReplaceAll(text, id)})
 	})
 }
@@ -100,7 +106,11 @@ func (g *growth) write(f *growing, n int) {
 	err := os.MkdirAll(filepath.Dir(f.path), 0o700)
 	if err == nil {
 		var file *os.File
-		if file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
+		if file, err = os.OpenFile(
+			f.path,
+			os.O_WRONLY|os.O_CREATE|os.O_APPEND,
+			0o600,
+		); err == nil {
 			_, err = file.Write(f.text[:n])
 			file.Close()
 		}
@@ -154,7 +164,12 @@ type clientFigures struct {
 func (g *growth) read() (all clientFigures) {
 	g.d.t.Helper()
 	all = clientFigures{Counters: map[string]float64{}, Sessions: map[string][4]int64{}}
-	out, err := g.d.command("scan", "--json", g.d.projects, filepath.Join(g.d.dir, ".codex")).Output()
+	out, err := g.d.command(
+		"scan",
+		"--json",
+		g.d.projects,
+		filepath.Join(g.d.dir, ".codex"),
+	).Output()
 	if err != nil {
 		g.d.t.Fatal(err)
 	}
@@ -169,7 +184,12 @@ func (g *growth) read() (all clientFigures) {
 		all.Counters[s.Client+" cache_read"] += float64(s.Tokens.CacheRead + side.CacheRead)
 		all.Counters[s.Client+" cache_creation"] += float64(s.Tokens.CacheCreation + side.CacheCreation)
 		all.Counters[s.Client+" compactions"] += float64(s.Compactions.Total())
-		all.Sessions[s.SessionID] = figuresOfSession(s.Context, s.Peak, s.Turns, s.Compactions.Total()+s.Inherited)
+		all.Sessions[s.SessionID] = figuresOfSession(
+			s.Context,
+			s.Peak,
+			s.Turns,
+			s.Compactions.Total()+s.Inherited,
+		)
 	}
 	return all
 }

@@ -27,8 +27,18 @@ func newStateCommand(env *environ) *cobra.Command {
 	}
 	cmd.PersistentFlags().String("state", "", "the state directory is `DIR`")
 	config.BindFlag(cmd.PersistentFlags(), "state", "state")
-	cmd.AddCommand(stateStep(env, "export", "Write the state to FILE, or to - for standard output", exportState),
-		stateStep(env, "import", "Make the state from FILE, or from - for standard input", importState))
+	cmd.AddCommand(stateStep(
+		env,
+		"export",
+		"Write the state to FILE, or to - for standard output",
+		exportState,
+	),
+		stateStep(
+			env,
+			"import",
+			"Make the state from FILE, or from - for standard input",
+			importState,
+		))
 	return cmd
 }
 

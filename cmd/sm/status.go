@@ -32,7 +32,11 @@ type statusOptions struct {
 
 // check validates the flags and returns the order. one means that a session is
 // given.
-func (o *statusOptions) check(flags *pflag.FlagSet, one bool, stdout io.Writer) (top.Order, error) {
+func (o *statusOptions) check(
+	flags *pflag.FlagSet,
+	one bool,
+	stdout io.Writer,
+) (top.Order, error) {
 	order, err := top.ParseOrder(o.sort)
 	switch {
 	case err != nil:
@@ -93,7 +97,10 @@ func newStatusCommand(env *environ) *cobra.Command {
 		top.ByUrgency.String(),
 		"order by `HOW`: urgency, pressure, replies, name, activity or compactions",
 	)
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"sort",
+		cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp),
+	)
 	clientFlag(cmd, &o.client)
 	flags.IntVar(&o.limit, "limit", 0, "list at most `N` sessions")
 	flags.BoolVar(&o.watch, "watch", false, "refresh each second, until Ctrl-C")
@@ -123,7 +130,10 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 			s := &all.Sessions[i]
 			names = append(
 				names,
-				cobra.CompletionWithDesc(screen.OneLine(s.ShortName()), screen.OneLine(s.Project+" "+s.State)),
+				cobra.CompletionWithDesc(
+					screen.OneLine(s.ShortName()),
+					screen.OneLine(s.Project+" "+s.State),
+				),
 			)
 		}
 		return names, how
@@ -137,7 +147,10 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 		return nil, err
 	}
 	if agent := env.caller().Origin(time.Now()).Agent; agent != "" {
-		_, _ = client.ResetReminders(cmd.Context(), agent) // the command itself reports a missing observer or agent
+		_, _ = client.ResetReminders(
+			cmd.Context(),
+			agent,
+		) // the command itself reports a missing observer or agent
 	}
 	return client, nil
 }
@@ -203,7 +216,10 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 	if spent := top.Spent(&all, time.Now(), to.Columns, to.Colour); spent != "" {
 		fmt.Fprintln(to, spent)
 	}
-	list := slices.DeleteFunc(all.Sessions, func(s api.Session) bool { return s.State == "left" })
+	list := slices.DeleteFunc(
+		all.Sessions,
+		func(s api.Session) bool { return s.State == "left" },
+	)
 	top.Sort(list, order)
 	more := 0
 	if limit > 0 && len(list) > limit {
@@ -211,7 +227,10 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 		list = list[:limit]
 	}
 	if len(list) > 0 {
-		if err := (top.Table{Width: to.Columns, Colour: to.Colour}).Write(to, list, time.Now()); err != nil {
+		if err := (top.Table{
+			Width:  to.Columns,
+			Colour: to.Colour,
+		}).Write(to, list, time.Now()); err != nil {
 			return err
 		}
 	} else if all.Others == 0 {
@@ -245,7 +264,10 @@ func (st statusRun) watch(ctx context.Context) error {
 		if err := to.writeStatus(all, st.order, o.limit); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(st.Stdout, term.Redraw(b.String(), term.Lines(st.Stdout), first)); err != nil {
+		if _, err := io.WriteString(
+			st.Stdout,
+			term.Redraw(b.String(), term.Lines(st.Stdout), first),
+		); err != nil {
 			return err
 		}
 		select {
@@ -277,8 +299,10 @@ func statusError(err error, id ...string) error {
 	if errors.Is(err, api.ErrNoObserver) {
 		return absentf("%w", err)
 	}
-	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
-		if len(id) == 1 && len(id[0]) < shortestPrefix && strings.Trim(id[0], "0123456789abcdef") == "" {
+	if status, ok := errors.AsType[*api.StatusError](err); ok &&
+		status.Code == http.StatusNotFound {
+		if len(id) == 1 && len(id[0]) < shortestPrefix &&
+			strings.Trim(id[0], "0123456789abcdef") == "" {
 			return absentf(
 				"%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them",
 				id[0],

@@ -13,7 +13,12 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...string) string {
+func callStatusline(
+	t *testing.T,
+	vars map[string]string,
+	stdin string,
+	args ...string,
+) string {
 	t.Helper()
 	all := map[string]string{"PATH": os.Getenv("PATH")}
 	maps.Copy(all, vars)
@@ -70,7 +75,11 @@ func TestStatuslineGuarded(t *testing.T) {
 		filepath.Join(dir, "below"),
 	)
 	for _, tt := range []struct{ name, answer, want string }{
-		{"guarded", `{"line":"WEB [implement/build-loop] 72%"}`, "WEB [implement/build-loop] 72%\n"},
+		{
+			"guarded",
+			`{"line":"WEB [implement/build-loop] 72%"}`,
+			"WEB [implement/build-loop] 72%\n",
+		},
 		{"not guarded", "", "42% ctx\n"},
 		{"an empty line", `{"line":""}`, "42% ctx\n"},
 		{"another answer", `{"status":"ok"}`, "42% ctx\n"},
@@ -94,8 +103,15 @@ func TestStatuslineGuarded(t *testing.T) {
 func TestStatuslineWaitsForNoLine(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))
-	in := fmt.Sprintf(`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`, t.TempDir())
-	if got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket}, in); got != "42% ctx\n" {
+	in := fmt.Sprintf(
+		`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`,
+		t.TempDir(),
+	)
+	if got := callStatusline(
+		t,
+		map[string]string{"SM_SOCKET": e.socket},
+		in,
+	); got != "42% ctx\n" {
 		t.Errorf("printed %q", got)
 	}
 	if heard := e.wait(t); !strings.Contains(heard, `"session_id":"s"`) {

@@ -19,7 +19,13 @@ func TestStoppedObserver(t *testing.T) {
 	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Waitid(unix.P_PID, d.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
+	if err := unix.Waitid(
+		unix.P_PID,
+		d.cmd.Process.Pid,
+		nil,
+		unix.WSTOPPED|unix.WNOWAIT,
+		nil,
+	); err != nil {
 		t.Fatal(err)
 	}
 	path := smallPath(t)
@@ -28,14 +34,24 @@ func TestStoppedObserver(t *testing.T) {
 		args              []string
 	}{
 		{"hook", `{"hook_event_name":"PostToolUse","session_id":"s"}`, "", []string{"hook"}},
-		{"end of a session", `{"hook_event_name":"SessionEnd","session_id":"s"}`, "", []string{"hook"}},
+		{
+			"end of a session",
+			`{"hook_event_name":"SessionEnd","session_id":"s"}`,
+			"",
+			[]string{"hook"},
+		},
 		{
 			"status line",
 			`{"context_window":{"used_percentage":42}}`,
 			"42% ctx · mine\n",
 			[]string{"statusline", "--", "echo mine"},
 		},
-		{"status line that hangs", `{}`, "–% ctx · mine\n", []string{"statusline", "--", "echo mine; sleep 60"}},
+		{
+			"status line that hangs",
+			`{}`,
+			"–% ctx · mine\n",
+			[]string{"statusline", "--", "echo mine; sleep 60"},
+		},
 		{"input that does not come", "", "", []string{"hook"}},
 	} {
 		for _, program := range hookPaths(path) {

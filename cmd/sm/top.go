@@ -29,7 +29,14 @@ func newTopCommand(env *environ) *cobra.Command {
 			"VictoriaMetrics, Mimir, Thanos), each with its host. This view is read-only.",
 		Example: "  sm top\n  sm top --prometheus https://metrics.example --prometheus-config ~/.config/sm/prometheus.yml\n  NO_COLOR=1 sm top",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runTop(cmd, env, server, only) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runTop(
+				cmd,
+				env,
+				server,
+				only,
+			)
+		},
 	}
 	cmd.Flags().StringVar(
 		&server.URL,
@@ -109,7 +116,12 @@ func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
 
 // clientFlag lets a command show the sessions of one client alone.
 func clientFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "client", "", "show only the sessions of `CLIENT`: claude or codex")
+	cmd.Flags().StringVar(
+		name,
+		"client",
+		"",
+		"show only the sessions of `CLIENT`: claude or codex",
+	)
 	_ = cmd.RegisterFlagCompletionFunc(
 		"client",
 		cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp),

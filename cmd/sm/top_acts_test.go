@@ -13,7 +13,12 @@ func (p *topPane) works(n int, tmux string, server, pane string) {
 	p.write(n, 50_000)
 	id := fmt.Sprintf("%08d-1111-4111-8111-111111111111", n)
 	cmd := p.daemon.command("hook")
-	cmd.Env = append(cmd.Env, "TMUX="+tmux+","+server+",0", "TMUX_PANE="+pane, "SM_NAME=worker")
+	cmd.Env = append(
+		cmd.Env,
+		"TMUX="+tmux+","+server+",0",
+		"TMUX_PANE="+pane,
+		"SM_NAME=worker",
+	)
 	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":%q,"hook_event_name":"SessionStart","source":"startup","cwd":"/home/dev/web","transcript_path":%q}`,
 		id, filepath.Join(p.projects, "-home-dev-web", id+".jsonl")))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -57,7 +62,8 @@ func TestTopActs(t *testing.T) {
 	p.do("send-keys", "-t", "0:", "y")
 	p.shows(`^on the clipboard: tmux-`)
 	p.eventually("the clipboard", func() string {
-		if out, err := p.command("show-buffer").Output(); err != nil || !strings.HasPrefix(string(out), "tmux-") {
+		if out, err := p.command("show-buffer").Output(); err != nil ||
+			!strings.HasPrefix(string(out), "tmux-") {
 			return fmt.Sprintf("%q, %v", out, err)
 		}
 		return ""
@@ -95,7 +101,10 @@ func TestTopActs(t *testing.T) {
 	outer.shows(`^› web +worker`)
 	outer.do("send-keys", "a")
 	p.eventually("the client at the agent's pane", func() string {
-		return differs("work", strings.TrimSpace(p.do("list-clients", "-F", "#{session_name}")))
+		return differs(
+			"work",
+			strings.TrimSpace(p.do("list-clients", "-F", "#{session_name}")),
+		)
 	})
 
 	// In another server a client of its own shows the pane, and sm top comes back when that is left.
@@ -103,7 +112,10 @@ func TestTopActs(t *testing.T) {
 	outer.shows(`^sm top`, `^› web +worker`)
 	outer.do("send-keys", "a")
 	p.eventually("two clients at the agent's pane", func() string {
-		return differs("work work", strings.Join(strings.Fields(p.do("list-clients", "-F", "#{session_name}")), " "))
+		return differs(
+			"work work",
+			strings.Join(strings.Fields(p.do("list-clients", "-F", "#{session_name}")), " "),
+		)
 	})
 	p.do("detach-client", "-s", "work")
 	outer.shows(`^sm top`, `^› web +worker`)

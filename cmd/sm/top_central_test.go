@@ -50,15 +50,40 @@ func TestTopOfAllHosts(t *testing.T) {
 	t.Cleanup(server.Close)
 	d := newDaemon(t)
 	d.start() // the pane's patience is the daemon's, which looks whether that still runs
-	p := newPane(t, d, 120, 30, "SM_SOCKET="+filepath.Join(d.dir, "nowhere"), "sm", "top", "--prometheus", server.URL)
-	p.shows(`^sm top http\S+  2 agents  2 hosts`, `^› one +same .* 25% `, `^  two +same .* 50% `)
+	p := newPane(
+		t,
+		d,
+		120,
+		30,
+		"SM_SOCKET="+filepath.Join(d.dir, "nowhere"),
+		"sm",
+		"top",
+		"--prometheus",
+		server.URL,
+	)
+	p.shows(
+		`^sm top http\S+  2 agents  2 hosts`,
+		`^› one +same .* 25% `,
+		`^  two +same .* 50% `,
+	)
 	p.do("send-keys", "-t", "0:", "s")
 	p.shows(`^only the observer on one can do this; run 'sm top' there`)
 	ill.Store(true)
-	p.shows(`^http\S+ gone since \d\d:\d\d:\d\d; these figures are from before \(ask http`, `^  two +same .* 50% `)
+	p.shows(
+		`^http\S+ gone since \d\d:\d\d:\d\d; these figures are from before \(ask http`,
+		`^  two +same .* 50% `,
+	)
 	ill.Store(false)
 	p.eventually("news of the server", func() string {
-		if screen := p.do("capture-pane", "-p", "-t", "0:"); strings.Contains(screen, "gone since") {
+		if screen := p.do(
+			"capture-pane",
+			"-p",
+			"-t",
+			"0:",
+		); strings.Contains(
+			screen,
+			"gone since",
+		) {
 			return screen
 		}
 		return ""

@@ -35,7 +35,10 @@ func newPane(t *testing.T, d *daemon, width, height int, command ...string) *top
 	}
 	p := &topPane{d, filepath.Join(d.dir, "tmux")}
 	t.Cleanup(func() { _ = p.command("kill-server").Run() })
-	command = append([]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"}, command...)
+	command = append(
+		[]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"},
+		command...,
+	)
 	// The pane outlives sm top, to show what that leaves.
 	shell := `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "ended with $?"; exec sleep 1000`
 	p.do(append(
@@ -61,7 +64,10 @@ func newPane(t *testing.T, d *daemon, width, height int, command ...string) *top
 func (p *topPane) pid() string { return filepath.Join(p.dir, "pid") }
 
 func (p *topPane) command(args ...string) *exec.Cmd {
-	return exec.Command("tmux", append([]string{"-u", "-S", p.tmux, "-f", "/dev/null"}, args...)...)
+	return exec.Command(
+		"tmux",
+		append([]string{"-u", "-S", p.tmux, "-f", "/dev/null"}, args...)...,
+	)
 }
 
 func (p *topPane) do(args ...string) string {
@@ -102,7 +108,11 @@ func (p *topPane) writeAt(n, tokens int, when time.Time) {
 		`"message":{"id":"m%d-%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":1}}}`+"\n", n, tokens, id, at, n, tokens, tokens)
 	dir := filepath.Join(p.projects, "-home-dev-web")
 	err := os.MkdirAll(dir, 0o700)
-	f, e := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, e := os.OpenFile(
+		filepath.Join(dir, id+".jsonl"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	)
 	if err = errors.Join(err, e); err == nil {
 		_, e = f.WriteString(record)
 		err = errors.Join(e, f.Close(), os.Chtimes(f.Name(), when, when))
@@ -156,7 +166,13 @@ func TestTopOnARealScreen(t *testing.T) {
 			p.do("send-keys", "/")
 			p.shows(`^/▏  enter keeps, esc clears`)
 			p.do("send-keys", "0000000", "4", "Enter")
-			if screen := p.shows(`filter: 00000004`, `^› web +00000004 `); strings.Contains(screen, "00000005") {
+			if screen := p.shows(
+				`filter: 00000004`,
+				`^› web +00000004 `,
+			); strings.Contains(
+				screen,
+				"00000005",
+			) {
 				t.Errorf("the filter lets more through:\n%s", screen)
 			}
 			p.do("send-keys", "Enter")
@@ -175,10 +191,16 @@ func TestTopOnARealScreen(t *testing.T) {
 			p.shows(`^› web +00000004 `)
 
 			p.kill()
-			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; these figures are from before`, `^› web +00000004 `)
+			gone := p.shows(
+				`^observer gone since \d\d:\d\d:\d\d; these figures are from before`,
+				`^› web +00000004 `,
+			)
 			p.start()
 			p.write(4, 180_000)
-			if screen := p.shows(`^› web +00000004 .* 90% `); strings.Contains(screen, "observer gone") {
+			if screen := p.shows(`^› web +00000004 .* 90% `); strings.Contains(
+				screen,
+				"observer gone",
+			) {
 				t.Errorf("it is still gone, as in\n%s\nnow\n%s", gone, screen)
 			}
 

@@ -24,7 +24,10 @@ import (
 
 // transcripts are the files and folders that a command line names, without any the projects of this user, and the
 // configuration that says where those are.
-func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Config, []string, error) {
+func (env *environ) transcripts(
+	cmd *cobra.Command,
+	args []string,
+) (*config.Config, []string, error) {
 	cfg, err := env.config(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -33,7 +36,8 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 		return nil, nil, usagef("PATH is empty")
 	}
 	for _, path := range args {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" &&
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
+			filepath.Ext(path) != ".jsonl" &&
 			!strings.HasSuffix(path, ".jsonl.zst") &&
 			!beginsWithRecord(path) {
 			return nil, nil, usagef(
@@ -85,7 +89,11 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 func (env *environ) reading() (o history.Options, end func()) {
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(128 << 20)
-	o = history.Options{Logger: plainLog(env.Stderr), Clients: clientTable(nil, nil, nil), Stats: &follow.Stats{}}
+	o = history.Options{
+		Logger:  plainLog(env.Stderr),
+		Clients: clientTable(nil, nil, nil),
+		Stats:   &follow.Stats{},
+	}
 	return o, term.ShowProgress(env.Stderr, progressText(o.Stats))
 }
 
@@ -118,6 +126,9 @@ func progressText(s *follow.Stats) func(passed time.Duration) string {
 	return func(passed time.Duration) string {
 		done := float64(s.BytesDone.Load())
 		return fmt.Sprintf("reading %d of %d transcripts, %s of %s, %s/s", s.FilesDone.Load(), s.Files.Load(),
-			screen.Bytes(done), screen.Bytes(float64(s.Bytes.Load())), screen.Bytes(done/max(passed.Seconds(), 0.001)))
+			screen.Bytes(done), screen.Bytes(float64(s.Bytes.Load())), screen.Bytes(done/max(
+				passed.Seconds(),
+				0.001,
+			)))
 	}
 }

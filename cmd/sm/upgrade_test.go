@@ -37,7 +37,11 @@ func TestUpgrade(t *testing.T) {
 			if err := os.Mkdir(d.state(), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(d.state(), "state.db"), data, 0o600); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(d.state(), "state.db"),
+				data,
+				0o600,
+			); err != nil {
 				t.Fatal(err)
 			}
 			d.start()

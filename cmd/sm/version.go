@@ -31,6 +31,11 @@ func newManCommand() *cobra.Command {
 		Short:  "Write the manual pages to a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE:   func(cmd *cobra.Command, args []string) error { return usage.WriteMan(cmd.Root(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return usage.WriteMan(
+				cmd.Root(),
+				args[0],
+			)
+		},
 	}
 }

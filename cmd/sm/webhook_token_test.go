@@ -40,7 +40,12 @@ func TestWebhookToken(t *testing.T) {
 			"FILE is not a regular file, others may know it; put the token into one of mode 0600",
 			"",
 		},
-		{"not there", "", "", "FILE: no such file or directory; give the name of an existing file"},
+		{
+			"not there",
+			"",
+			"",
+			"FILE: no such file or directory; give the name of an existing file",
+		},
 		{
 			"no token",
 			"umask 077; echo short >token",
@@ -60,7 +65,8 @@ func TestWebhookToken(t *testing.T) {
 
 			checked := execute(t, vars, "check-config")
 			if want == "" && checked.Code != exitDone ||
-				want != "" && (checked.Code != exitFailed || checked.ErrOut != "sm: "+want+"\n") {
+				want != "" &&
+					(checked.Code != exitFailed || checked.ErrOut != "sm: "+want+"\n") {
 				t.Errorf("check-config: %+v; want %q", checked, want)
 			}
 
@@ -91,7 +97,10 @@ func TestWebhookToken(t *testing.T) {
 				t.Error(err)
 			case tt.off != "":
 				if o.WebhookToken != "" ||
-					!strings.Contains(log, `level=ERROR msg="POST /alerts/webhook is not served" err="`+want+`"`) {
+					!strings.Contains(
+						log,
+						`level=ERROR msg="POST /alerts/webhook is not served" err="`+want+`"`,
+					) {
 					t.Errorf("takes %q, says %q; want %q", o.WebhookToken, log, want)
 				}
 			default:

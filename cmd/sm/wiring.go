@@ -100,7 +100,11 @@ func alertOptions(c *config.Config) alerts.Options {
 		NoDataAfter:         m.NoDataAfter,
 		CompactionThreshold: int64(c.Compaction.ThresholdTokens),
 		Settle:              c.Compaction.Settle,
-		Storm:               alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
+		Storm: alerts.Storm{
+			Count:  c.Storm.Count,
+			Within: c.Storm.Within,
+			Turns:  c.Storm.Turns,
+		},
 		Reminders: alerts.Reminders{
 			Soft: c.Reminders.Soft,
 			Hard: c.Reminders.Hard,
@@ -188,7 +192,10 @@ func alertmanagers(cfg *config.Config) alertmanager.Options {
 }
 
 // settings are what the observer can take while it runs.
-func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Settings, err error) {
+func (env wiring) settings(
+	cfg *config.Config,
+	log *slog.Logger,
+) (s observer.Settings, err error) {
 	s.AllowedHosts = cfg.HTTP.AllowedHosts
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		s.AllowedUIDs = append(s.AllowedUIDs, uint32(uid))
@@ -210,7 +217,10 @@ func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Set
 	}
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard.Enabled = cfg.Guard.Enabled
-	s.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
+	s.Guard.Guard = guard.Guard{
+		Threshold: cfg.Guard.OverflowThreshold,
+		Allow:     cfg.Guard.Allow,
+	}
 	if self, err := env.Executable(); err == nil { // else agents call us by the name alone
 		s.Guard.Program = self
 	}
@@ -238,14 +248,20 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 }
 
 // handoffOptions are the settings of handoffs.
-func (env wiring) handoffOptions(c *config.Config, log *slog.Logger) (o observer.HandoffOptions, err error) {
+func (env wiring) handoffOptions(
+	c *config.Config,
+	log *slog.Logger,
+) (o observer.HandoffOptions, err error) {
 	h := c.Handoff
 	dir, err := handoffDir(c, env.environ)
 	if err != nil {
 		return o, err
 	}
 	o = observer.HandoffOptions{
-		Rotations:     rotation.Options{BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin},
+		Rotations: rotation.Options{
+			BreakerCount:  h.BreakerCount,
+			BreakerWithin: h.BreakerWithin,
+		},
 		Documents:     handoff.NewDocuments(dir, h.Expiry, log.With("component", "handoff")),
 		DocumentBytes: int64(h.DocumentBytes),
 		Characters:    h.InjectCharacters,

@@ -199,7 +199,16 @@ func TestImplausible(t *testing.T) {
 		"forecast_turns last_activity_timestamp_seconds queued_messages transcript_compactions"
 	want := parsed[[]api.Session](t,
 		`[{"host": "one", "id": "one/web", "session": "web", "state": "active", "is_active": true, "enabled": true}]`)
-	for _, value := range []string{"1e18", "1e19", "1e300", "-1e10", "-1e300", "NaN", "+Inf", "-Inf"} {
+	for _, value := range []string{
+		"1e18",
+		"1e19",
+		"1e300",
+		"-1e10",
+		"-1e300",
+		"NaN",
+		"+Inf",
+		"-Inf",
+	} {
 		a := &answers{
 			figures: "agent_session_active" + of + "1",
 			trends:  "agent_session_context_ratio" + of + value,
@@ -275,26 +284,39 @@ func TestErrors(t *testing.T) {
 			w.WriteHeader(c.code)
 			_, _ = fmt.Fprint(w, c.body)
 		})).Sessions(t.Context())
-		if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%d %q: %v\nwant … %s", c.code, c.body, err, c.want)
 		}
 	}
-	for _, address := range []string{"", "metrics.example:9090", "ftp://metrics.example", "http://", "http://[::1"} {
+	for _, address := range []string{
+		"",
+		"metrics.example:9090",
+		"ftp://metrics.example",
+		"http://",
+		"http://[::1",
+	} {
 		if _, err := New(Options{
 			URL: address,
-		}); err == nil || !strings.HasSuffix(err.Error(), "give one such as http://127.0.0.1:9090") {
+		}); err == nil ||
+			!strings.HasSuffix(err.Error(), "give one such as http://127.0.0.1:9090") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	s, err := New(Options{URL: strings.Replace(gone.URL, "http://", "http://me:secret@", 1) + "?nocache=1"})
+	s, err := New(Options{
+		URL: strings.Replace(gone.URL, "http://", "http://me:secret@", 1) + "?nocache=1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Sessions(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), "ask "+gone.URL+": ") ||
-		!strings.HasSuffix(err.Error(), "connection refused; see whether it runs and whether the address is right") ||
+		!strings.HasSuffix(
+			err.Error(),
+			"connection refused; see whether it runs and whether the address is right",
+		) ||
 		strings.Contains(err.Error(), "secret") {
 		t.Errorf("nobody listens: %v", err)
 	}
@@ -338,7 +360,10 @@ func TestHTTPConfig(t *testing.T) {
 		}
 		return path
 	}
-	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})))
+	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: web.Certificate().Raw,
+	})))
 	write("token", "first\n")
 	s, err := New(Options{
 		URL: web.URL,
@@ -373,7 +398,8 @@ func TestHTTPConfig(t *testing.T) {
 			name = write("wrong.yml", text)
 		}
 		_, err := New(Options{URL: web.URL, HTTPConfig: name})
-		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasSuffix(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

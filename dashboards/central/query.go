@@ -63,7 +63,11 @@ const (
 )
 
 // query asks for the result of a query; endpoint is query or query_range.
-func (s *Server) query(ctx context.Context, endpoint string, args url.Values) ([]series, error) {
+func (s *Server) query(
+	ctx context.Context,
+	endpoint string,
+	args url.Values,
+) ([]series, error) {
 	address := s.address.JoinPath("api/v1", endpoint)
 	all := address.Query()
 	maps.Copy(all, args)

@@ -83,7 +83,10 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 		s.conclude()
 		all.Sessions.Sessions = append(all.Sessions.Sessions, s.Session)
 	}
-	slices.SortFunc(all.Sessions.Sessions, func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(
+		all.Sessions.Sessions,
+		func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) },
+	)
 	all.Hosts = len(instances)
 	for _, up := range targets {
 		if k := keyOf(up.Labels); up.Sample.value == 0 && !slices.Contains(all.Down, k.host) {
@@ -217,7 +220,11 @@ func (s *session) forecast() *api.Forecast {
 // conclude fills in what follows from all samples of a session together.
 func (s *session) conclude() {
 	if s.likely != nil {
-		*s.Forecast.Replies = api.Range{Low: min(s.low, *s.likely), Likely: *s.likely, High: max(s.high, *s.likely)}
+		*s.Forecast.Replies = api.Range{
+			Low:    min(s.low, *s.likely),
+			Likely: *s.likely,
+			High:   max(s.high, *s.likely),
+		}
 	}
 	if s.State == "" { // of an observer that does not export it yet
 		if s.State = "quiet"; s.IsActive {

@@ -43,7 +43,15 @@ func (p *plane) Y(tokens int64) string {
 func (p *plane) x(at int64) float64 { return float64(at-p.From) / float64(p.To-p.From) }
 
 // Grid returns the sizes that are marked at the left.
-func (p *plane) Grid() []int64 { return []int64{0, p.Top / 4, p.Top * 2 / 4, p.Top * 3 / 4, p.Top} }
+func (p *plane) Grid() []int64 {
+	return []int64{
+		0,
+		p.Top / 4,
+		p.Top * 2 / 4,
+		p.Top * 3 / 4,
+		p.Top,
+	}
+}
 
 // Clock formats a time.
 func (p *plane) Clock(at int64) string { return clock(at, p.zone) }
@@ -96,7 +104,12 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 		Most:    len(h.Points) - 1,
 	}
 	left := func(i int) string { return number(100 * c.x(h.Points[i].At)) }
-	place := func(i int) string { return left(i) + " " + strings.TrimSuffix(c.Y(h.Points[i].Tokens), "%") }
+	place := func(i int) string {
+		return left(i) + " " + strings.TrimSuffix(
+			c.Y(h.Points[i].Tokens),
+			"%",
+		)
+	}
 	blank := blankOf(h)
 	for _, stretch := range cyclesOf(h) {
 		line := path(stretch, "h0.01", place)
@@ -155,7 +168,11 @@ func (c *chart) Limits() []threshold {
 	}
 	all := []threshold{
 		{c.session.WarningTokens, "notice at " + short(c.session.WarningTokens), "notice"},
-		{c.session.CriticalTokens, "critical notice at " + short(c.session.CriticalTokens), "notice"},
+		{
+			c.session.CriticalTokens,
+			"critical notice at " + short(c.session.CriticalTokens),
+			"notice",
+		},
 		{value(c.session.ThresholdTokens), compacts, "compacts"},
 	}
 	return slices.DeleteFunc(all, func(l threshold) bool { return l.At <= 0 || l.At > c.Top })

@@ -15,10 +15,24 @@ import (
 // TestCycles: the curve is cut where a cycle begins, also at a mark without points.
 func TestCycles(t *testing.T) {
 	h := curve.History{
-		Points: []curve.Point{point(10, 5), point(20, 9), point(30, 2), first(40, 3), point(50, 4)},
-		Marks:  []curve.Mark{mark(15, "warning", "", 0), mark(25, "compaction", "auto", 9), mark(35, "handoff", "", 3)},
+		Points: []curve.Point{
+			point(10, 5),
+			point(20, 9),
+			point(30, 2),
+			first(40, 3),
+			point(50, 4),
+		},
+		Marks: []curve.Mark{
+			mark(15, "warning", "", 0),
+			mark(25, "compaction", "auto", 9),
+			mark(35, "handoff", "", 3),
+		},
 	}
-	if diff := cmp.Diff([]cycle{{0, 2}, {2, 3}, {3, 5}}, cyclesOf(&h), cmp.AllowUnexported(cycle{})); diff != "" {
+	if diff := cmp.Diff(
+		[]cycle{{0, 2}, {2, 3}, {3, 5}},
+		cyclesOf(&h),
+		cmp.AllowUnexported(cycle{}),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -39,7 +53,10 @@ func TestMarksStandOnTheCurve(t *testing.T) {
 	for _, m := range h.Marks {
 		got = append(got, fmt.Sprint(m.Kind, " ", c.SizeAt(&m)))
 	}
-	if diff := cmp.Diff([]string{"storm 0", "storm 100000", "clear 0", "warning 100000"}, got); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"storm 0", "storm 100000", "clear 0", "warning 100000"},
+		got,
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -47,7 +64,10 @@ func TestMarksStandOnTheCurve(t *testing.T) {
 // TestSparkScale: two sparklines can be compared: their height is the window.
 func TestSparkScale(t *testing.T) {
 	h := curve.History{Points: []curve.Point{point(10, 20_000), point(20, 28_000)}}
-	s := sparkOf(&api.Session{WindowTokens: 200_000, ThresholdTokens: new(int64(100_000))}, &h)
+	s := sparkOf(&api.Session{
+		WindowTokens:    200_000,
+		ThresholdTokens: new(int64(100_000)),
+	}, &h)
 	if want := "M0 88.4L100 84.6"; s.Now != want || s.Limit != "50" {
 		t.Errorf("%q and %q, want %q and 50", s.Now, s.Limit, want)
 	}
@@ -57,10 +77,15 @@ func TestSparkScale(t *testing.T) {
 func TestSparkIsOfFewCycles(t *testing.T) {
 	var h curve.History
 	for i := range int64(20) {
-		h.Points = append(h.Points, curve.Point{At: 100 * i, Tokens: 20_000, First: i > 0}, point(100*i+60, 160_000))
+		h.Points = append(h.Points, curve.Point{
+			At:     100 * i,
+			Tokens: 20_000,
+			First:  i > 0,
+		}, point(100*i+60, 160_000))
 	}
 	s := sparkOf(&api.Session{WindowTokens: 200_000}, &h)
-	if n := len(s.Breaks); n != sparkCycles-1 || strings.Count(s.Earlier, "M") != sparkCycles-1 ||
+	if n := len(s.Breaks); n != sparkCycles-1 ||
+		strings.Count(s.Earlier, "M") != sparkCycles-1 ||
 		!strings.HasPrefix(s.Earlier, "M0 ") {
 		t.Errorf("%d breaks, %q", n, s.Earlier)
 	}
@@ -76,7 +101,11 @@ func TestChartTime(t *testing.T) {
 		{noon, noon + 3600, []string{"12:00 Mar 2", "12:30", "13:00"}},
 		{noon + 1, noon + 10, []string{"12:00:05 Mar 2", "12:00:10"}},
 		{noon + 60, noon + 24*3600, []string{"18:00 Mar 2", "00:00 Mar 3", "06:00", "12:00"}},
-		{noon, noon + 4*24*3600, []string{"00:00 Mar 3", "00:00 Mar 4", "00:00 Mar 5", "00:00 Mar 6"}},
+		{
+			noon,
+			noon + 4*24*3600,
+			[]string{"00:00 Mar 3", "00:00 Mar 4", "00:00 Mar 5", "00:00 Mar 6"},
+		},
 	} {
 		var got []string
 		for _, r := range (&plane{From: c.from, To: c.to, zone: time.UTC}).Times() {

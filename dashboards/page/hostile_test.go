@@ -36,7 +36,10 @@ func checkText(t *testing.T, p *renderer, s string) {
 	t.Helper()
 	tags := func(html string) []string {
 		var names []string
-		for _, m := range regexp.MustCompile(`<[/!]?[a-zA-Z-]*( [a-z-]+=)?`).FindAllString(html, -1) {
+		for _, m := range regexp.MustCompile(`<[/!]?[a-zA-Z-]*( [a-z-]+=)?`).FindAllString(
+			html,
+			-1,
+		) {
 			names = append(names, strings.TrimSpace(m))
 		}
 		return names
@@ -97,7 +100,10 @@ func checkText(t *testing.T, p *renderer, s string) {
 			t.Errorf("%q gets through", r)
 		}
 	}
-	if visible := regexp.MustCompile(`href="[^"]*"`).ReplaceAllString(got, ""); len(visible) > 50_000 {
+	if visible := regexp.MustCompile(`href="[^"]*"`).ReplaceAllString(
+		got,
+		"",
+	); len(visible) > 50_000 {
 		t.Errorf("%d bytes for a text of %d", len(visible), len(s))
 	}
 }
@@ -133,7 +139,11 @@ func FuzzHistory(f *testing.F) {
 					Tokens: size,
 				})
 			} else {
-				h.Points = append(h.Points, curve.Point{At: at, Tokens: size, First: b[2]%5 == 0})
+				h.Points = append(h.Points, curve.Point{
+					At:     at,
+					Tokens: size,
+					First:  b[2]%5 == 0,
+				})
 			}
 			b = b[3:]
 		}

@@ -109,7 +109,12 @@ func New(o Options) (*Hub, error) {
 	return h, h.addViews()
 }
 
-func prepare(o Options, p *renderer, open *atomic.Int64, limits *atomic.Pointer[Limits]) *Hub {
+func prepare(
+	o Options,
+	p *renderer,
+	open *atomic.Int64,
+	limits *atomic.Pointer[Limits],
+) *Hub {
 	return &Hub{
 		o:      o,
 		page:   p,
@@ -142,7 +147,10 @@ func (h *Hub) join(detail bool) (chan struct{}, error) {
 	defer h.mu.Unlock()
 	if h.open.Add(1) > int64(h.limits.Load().Pages) {
 		h.open.Add(-1)
-		return nil, respond.Refuse(http.StatusServiceUnavailable, "too many pages are open; close one of them")
+		return nil, respond.Refuse(
+			http.StatusServiceUnavailable,
+			"too many pages are open; close one of them",
+		)
 	}
 	sign := make(chan struct{}, 1)
 	h.pages[sign] = detail

@@ -104,7 +104,8 @@ func (h *Hub) under(of *wire.Detail) (all []*api.Session) {
 	}
 	for _, d := range now.rows {
 		parent := d.session.ParentID
-		if parent != "" && d.session.ID != of.ID && (parent == of.ID || parent == name(&of.Session)) {
+		if parent != "" && d.session.ID != of.ID &&
+			(parent == of.ID || parent == name(&of.Session)) {
 			all = append(all, d.session)
 		}
 	}

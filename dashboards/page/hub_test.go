@@ -21,7 +21,11 @@ type source struct {
 
 func (s *source) Edits() uint64 { return s.edits }
 
-func (s *source) List(ctx context.Context, _ time.Time, known func(string) (uint32, bool)) (wire.List, error) {
+func (s *source) List(
+	ctx context.Context,
+	_ time.Time,
+	known func(string) (uint32, bool),
+) (wire.List, error) {
 	ctx.Done() // signals that the turn is awaited
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -65,7 +69,11 @@ func TestRowsChangeWithWhatTheyShow(t *testing.T) {
 	s.session.Turns++
 	s.session.StatuslineAt = new(time.Unix(1, 0))
 	if got := look(); got != first {
-		t.Errorf("after a change that a row does not show its snapshot is %d, want %d", got, first)
+		t.Errorf(
+			"after a change that a row does not show its snapshot is %d, want %d",
+			got,
+			first,
+		)
 	}
 	s.session.WaitingFor = "question"
 	s.session.State = "waiting"

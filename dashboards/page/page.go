@@ -241,7 +241,10 @@ func headOf(l *wire.List) head {
 		d.States = append(d.States, chip{state, cmp.Or(names[state], state), counts[state]})
 	}
 	for _, pressure := range [...]string{"imminent", "high", "rising", "calm", "unknown"} {
-		d.Pressures = append(d.Pressures, chip{pressure, pressure, counts["pressure "+pressure]})
+		d.Pressures = append(
+			d.Pressures,
+			chip{pressure, pressure, counts["pressure "+pressure]},
+		)
 	}
 	if len(clients) > 1 {
 		for _, name := range slices.Sorted(maps.Keys(clients)) {

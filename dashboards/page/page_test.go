@@ -125,13 +125,20 @@ func TestRow(t *testing.T) {
 		past *curve.History
 	}{
 		{"all is known", "full", `{}`, past},
-		{"little is known", "", `{"id": "x", "name": "x", "state": "quiet", "enabled": true}`, &curve.History{}},
+		{
+			"little is known",
+			"",
+			`{"id": "x", "name": "x", "state": "quiet", "enabled": true}`,
+			&curve.History{},
+		},
 		{"unknown since a compaction", "", `{"id": "y", "name": "y", "window_tokens": 200000,
 			"compaction_threshold_tokens": 150000, "state": "idle", "enabled": true}`,
 			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
 		{"an estimate", "full", `{"context_source": "estimate", "compaction_threshold_tokens": null,
 			"cross_check": "agrees", "forecast": null, "pressure_level": "", "state": "waiting",
-			"waiting_for": "permission prompt", "enabled": false}`, &curve.History{Points: past.Points[:1]}},
+			"waiting_for": "permission prompt", "enabled": false}`, &curve.History{
+			Points: past.Points[:1],
+		}},
 		{"more than the window holds", "full", `{"tokens_used": 230000, "is_compacting": true, "cross_check": "lagging",
 			"forecast": {"replies": {"low": 0, "likely": 0, "high": 0}}}`, past},
 	} {
@@ -231,7 +238,10 @@ cd '/home/a b' && claude --resume s1`,
 			t.Fatal(err)
 		}
 		var got []string
-		for _, x := range regexp.MustCompile(`<code>(.*?)</code>`).FindAllStringSubmatch(page, -1) {
+		for _, x := range regexp.MustCompile(`<code>(.*?)</code>`).FindAllStringSubmatch(
+			page,
+			-1,
+		) {
 			got = append(got, html.UnescapeString(x[1]))
 		}
 		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
@@ -266,8 +276,14 @@ func TestHead(t *testing.T) {
 	full.Agents[0].Client = "codex"
 	full.Head.Demo = true
 	full.Head.Today = api.Today{Tokens: 12_300_000, CostUSD: new(4.2)}
-	full.Head.RateLimits.FiveHour = &api.RateLimit{UsedRatio: 0.84, ResetsAt: time.Unix(noon+3600, 0)}
-	full.Head.RateLimits.SevenDay = &api.RateLimit{UsedRatio: 0.125, ResetsAt: time.Unix(noon+86400, 0)}
+	full.Head.RateLimits.FiveHour = &api.RateLimit{
+		UsedRatio: 0.84,
+		ResetsAt:  time.Unix(noon+3600, 0),
+	}
+	full.Head.RateLimits.SevenDay = &api.RateLimit{
+		UsedRatio: 0.125,
+		ResetsAt:  time.Unix(noon+86400, 0),
+	}
 	catchingUp := api.Sessions{CatchingUp: true}
 
 	var b strings.Builder
@@ -293,11 +309,19 @@ func TestHead(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	p := newPage(t)
 	var b bytes.Buffer
-	if err := p.write(&b, &Hub{o: Options{Version: "1.2.3"}}, &snapshot{run: "x", seq: 1}, ""); err != nil {
+	if err := p.write(&b, &Hub{
+		o: Options{Version: "1.2.3"},
+	}, &snapshot{
+		run: "x",
+		seq: 1,
+	}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"style", "script"} {
-		m := regexp.MustCompile(`(?s)<`+name+`>(.*?)</`+name+`>`).FindAllSubmatch(b.Bytes(), -1)
+		m := regexp.MustCompile(`(?s)<`+name+`>(.*?)</`+name+`>`).FindAllSubmatch(
+			b.Bytes(),
+			-1,
+		)
 		if len(m) != 1 {
 			t.Fatalf("%d elements %s", len(m), name)
 		}
@@ -317,7 +341,10 @@ func TestPolicy(t *testing.T) {
 	if !strings.Contains(p.policy, "connect-src 'self'") {
 		t.Errorf("%s lets it connect elsewhere", p.policy)
 	}
-	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(b.String(), "")
+	html := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(
+		b.String(),
+		"",
+	)
 	for odd := range strings.FieldsSeq("style= onclick= javascript: https:// //cdn rel=\"stylesheet @import") {
 		if strings.Contains(html, odd) {
 			t.Errorf("the page has %q", odd)

@@ -80,7 +80,10 @@ func (h *Hub) of(r *http.Request) (*Hub, error) {
 			return v, nil
 		}
 	}
-	return nil, respond.Refuse(http.StatusNotFound, "no server has this name; see prometheus in the configuration")
+	return nil, respond.Refuse(
+		http.StatusNotFound,
+		"no server has this name; see prometheus in the configuration",
+	)
 }
 
 // answerWait is how long a page waits for the first answer of a central server.
@@ -174,7 +177,11 @@ func (r *remote) wait(ctx context.Context) {
 func (r *remote) Edits() uint64 { return r.edits.Load() }
 
 // List returns the last answer; it does not ask the server.
-func (r *remote) List(_ context.Context, _ time.Time, known func(string) (uint32, bool)) (l wire.List, err error) {
+func (r *remote) List(
+	_ context.Context,
+	_ time.Time,
+	known func(string) (uint32, bool),
+) (l wire.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.fleet.Sessions.Sessions
@@ -228,7 +235,10 @@ func freshest(a, b api.Session) int {
 func historyOf(points []central.Point, window int64) *curve.History {
 	h := &curve.History{}
 	for _, p := range points {
-		h.Points = append(h.Points, curve.Point{At: p.At.Unix(), Tokens: int64(p.Share * float64(window))})
+		h.Points = append(h.Points, curve.Point{
+			At:     p.At.Unix(),
+			Tokens: int64(p.Share * float64(window)),
+		})
 	}
 	return h
 }
@@ -241,7 +251,11 @@ func versionOf(h *curve.History) uint32 {
 }
 
 // Detail returns an agent of the last answer.
-func (r *remote) Detail(_ context.Context, id string, _ time.Time) (d wire.Detail, err error) {
+func (r *remote) Detail(
+	_ context.Context,
+	id string,
+	_ time.Time,
+) (d wire.Detail, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.fleet.Sessions.Sessions

@@ -26,7 +26,12 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 		case !strings.HasPrefix(query, "up{"):
 			result = `{"metric":{"__name__":"agent_session_active","host":"one","session":"web-1"},"value":[1,"1"]}`
 		}
-		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":%q,"result":[%s]}}`, kind, result)
+		_, _ = fmt.Fprintf(
+			w,
+			`{"status":"success","data":{"resultType":%q,"result":[%s]}}`,
+			kind,
+			result,
+		)
 	}))
 	t.Cleanup(web.Close)
 	answer := sync.OnceFunc(func() { close(answers) })
@@ -51,7 +56,10 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	page := func() string {
 		t.Helper()
 		w := httptest.NewRecorder()
-		if err := h.Page(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/?prometheus=main", nil)); err != nil {
+		if err := h.Page(
+			w,
+			httptest.NewRequestWithContext(ctx, http.MethodGet, "/?prometheus=main", nil),
+		); err != nil {
 			t.Fatal(err)
 		}
 		return w.Body.String()

@@ -62,16 +62,22 @@ func WriteReport(w io.Writer, r *Report) error {
 	}
 
 	projects := slices.Clone(r.ProjectCosts[:min(len(r.ProjectCosts), maxProjects)])
-	forecasts := slices.DeleteFunc(slices.Clone(r.Forecast), func(f report.Forecast) bool { return f.Forecasts == 0 })
+	forecasts := slices.DeleteFunc(
+		slices.Clone(r.Forecast),
+		func(f report.Forecast) bool { return f.Forecasts == 0 },
+	)
 	err = t.Execute(w, map[string]any{
-		"Report":   r,
-		"Style":    template.CSS(string(style) + string(more)),
-		"Projects": slices.DeleteFunc(projects, func(p report.ProjectCosts) bool { return p.Compactions.Count == 0 }),
-		"Sizes":    columnsOf(r.Pre.Histogram),
-		"After":    columnsOf(r.Post.Histogram),
-		"Errors":   errorsOf(forecasts),
-		"Ranges":   rangesOf(forecasts),
-		"Each":     sticksOf(r.Boundaries, r.Zone),
+		"Report": r,
+		"Style":  template.CSS(string(style) + string(more)),
+		"Projects": slices.DeleteFunc(
+			projects,
+			func(p report.ProjectCosts) bool { return p.Compactions.Count == 0 },
+		),
+		"Sizes":  columnsOf(r.Pre.Histogram),
+		"After":  columnsOf(r.Post.Histogram),
+		"Errors": errorsOf(forecasts),
+		"Ranges": rangesOf(forecasts),
+		"Each":   sticksOf(r.Boundaries, r.Zone),
 		"Files": slices.DeleteFunc(
 			slices.Clone(r.RereadFiles),
 			func(f report.RereadFile) bool { return f.Name == "" },
@@ -119,10 +125,20 @@ func rangesOf(all []report.Forecast) *columns {
 // whole is a share in whole percents.
 func whole(share float64) string { return percent(math.Round(100*share) / 100) }
 
-func leftText(f *report.Forecast) string { return fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts) }
+func leftText(f *report.Forecast) string {
+	return fmt.Sprintf(
+		"%d left (%d)",
+		f.Left,
+		f.Forecasts,
+	)
+}
 
 // bars draws n columns of shares, those above 1 as high as 1; nil for none.
-func bars(description string, n int, of func(i int) (share float64, text, figure string)) *columns {
+func bars(
+	description string,
+	n int,
+	of func(i int) (share float64, text, figure string),
+) *columns {
 	if n == 0 {
 		return nil
 	}
@@ -158,8 +174,12 @@ func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 	}
 	edge := max(30, (to-from)/50) // so that no figure is at the edge
 	return &sticks{
-		plane:       plane{from - edge, to + edge, ceiling(peak, 0), zone},
-		List:        all,
-		Description: fmt.Sprintf("Tokens read again after each of %d boundaries; at most %s.", len(all), short(peak)),
+		plane: plane{from - edge, to + edge, ceiling(peak, 0), zone},
+		List:  all,
+		Description: fmt.Sprintf(
+			"Tokens read again after each of %d boundaries; at most %s.",
+			len(all),
+			short(peak),
+		),
 	}
 }

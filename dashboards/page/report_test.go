@@ -17,7 +17,10 @@ func reported(t *testing.T, r *Report) string {
 	if err := WriteReport(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	_, body, _ := strings.Cut(b.String(), "</style>") // the style has a golden file of its own: the page's
+	_, body, _ := strings.Cut(
+		b.String(),
+		"</style>",
+	) // the style has a golden file of its own: the page's
 	return body
 }
 
@@ -95,7 +98,8 @@ func TestReport(t *testing.T) {
 // TestReportOfNothing: without a compaction there is one sentence.
 func TestReportOfNothing(t *testing.T) {
 	got := reported(t, &Report{Report: &report.Report{}, Build: "sm 1"})
-	if !strings.Contains(got, "No compaction in these transcripts.") || strings.Contains(got, "<section") {
+	if !strings.Contains(got, "No compaction in these transcripts.") ||
+		strings.Contains(got, "<section") {
 		t.Error(got)
 	}
 }

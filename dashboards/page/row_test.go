@@ -24,7 +24,9 @@ func agent(name, state, pressure string, ratio, left float64) *api.Session {
 		s.Pressure = &ratio
 	}
 	if left >= 0 {
-		s.Forecast = &api.Forecast{Replies: &api.Range{Low: left / 2, Likely: left, High: left * 2}}
+		s.Forecast = &api.Forecast{
+			Replies: &api.Range{Low: left / 2, Likely: left, High: left * 2},
+		}
 	}
 	return s
 }

@@ -58,7 +58,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		before := -1
 		line := path(c, "h.1", func(i int) string {
 			d := dot(i)
-			if i > c.from && i < c.to-1 && d == before { // of several readings on one dot the last is drawn
+			if i > c.from && i < c.to-1 &&
+				d == before { // of several readings on one dot the last is drawn
 				return ""
 			}
 			before = d

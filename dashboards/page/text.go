@@ -123,7 +123,11 @@ func part(tokens, window int64) string {
 
 // quote writes a text as one word of a shell.
 func quote(s string) string {
-	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,") == "" {
+	if s != "" &&
+		strings.Trim(
+			s,
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,",
+		) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -11,7 +11,19 @@ import (
 // TestTexts: figures as people read them.
 func TestTexts(t *testing.T) {
 	got := map[string]string{}
-	for _, n := range []int64{0, 950, 1_000, 9_949, 9_950, 104_000, 999_499, 999_500, 1_000_000, 1_250_000, -2_150} {
+	for _, n := range []int64{
+		0,
+		950,
+		1_000,
+		9_949,
+		9_950,
+		104_000,
+		999_499,
+		999_500,
+		1_000_000,
+		1_250_000,
+		-2_150,
+	} {
 		got[fmt.Sprint(n)] = short(n) + " " + thousands(n)
 	}
 	for _, s := range []float64{30, 600, 6_100, 200_000} {
@@ -29,7 +41,13 @@ func TestTexts(t *testing.T) {
 
 // TestQuote: what is copied is one word of a shell, whatever it is.
 func TestQuote(t *testing.T) {
-	got := []string{quote("em-1"), quote(""), quote("a b"), quote("it's"), quote("$(x)`y`;z\n")}
+	got := []string{
+		quote("em-1"),
+		quote(""),
+		quote("a b"),
+		quote("it's"),
+		quote("$(x)`y`;z\n"),
+	}
 	want := []string{"em-1", "''", "'a b'", `'it'\''s'`, "'$(x)`y`;z\n'"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

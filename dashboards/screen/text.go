@@ -103,7 +103,11 @@ func FirstCells(s string, n int) string {
 func Wrap(text string, width int) (lines []string) {
 	for width = max(2, width); text != ""; {
 		part := FirstCells(text, width)
-		if at := strings.LastIndexByte(part, ' '); len(part) < len(text) && text[len(part)] != ' ' && at > 0 {
+		if at := strings.LastIndexByte(
+			part,
+			' ',
+		); len(part) < len(text) && text[len(part)] != ' ' &&
+			at > 0 {
 			part = part[:at]
 		}
 		lines = append(lines, part)

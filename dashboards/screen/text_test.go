@@ -54,8 +54,23 @@ func TestText(t *testing.T) {
 			"",
 		},
 	} {
-		if end, start := FitEnd(c.in, c.n), FitStart(c.in, c.n); end != c.end || start != c.start {
-			t.Errorf("%q in %d: got %q and %q, want %q and %q", c.in, c.n, end, start, c.end, c.start)
+		if end, start := FitEnd(
+			c.in,
+			c.n,
+		), FitStart(
+			c.in,
+			c.n,
+		); end != c.end ||
+			start != c.start {
+			t.Errorf(
+				"%q in %d: got %q and %q, want %q and %q",
+				c.in,
+				c.n,
+				end,
+				start,
+				c.end,
+				c.start,
+			)
 		}
 	}
 }

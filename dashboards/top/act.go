@@ -65,7 +65,12 @@ func (d actor) send(a action, name string) tea.Msg {
 	case err != nil:
 		return failed(err)
 	case m.WaitsFor == api.WaitsForHooks:
-		return note{text: fmt.Sprintf("queued for %s; no hook of its session has come yet, see 'sm doctor'", name)}
+		return note{
+			text: fmt.Sprintf(
+				"queued for %s; no hook of its session has come yet, see 'sm doctor'",
+				name,
+			),
+		}
 	}
 	return note{text: fmt.Sprintf("queued for %s; it arrives at the end of its turn", name)}
 }
@@ -74,7 +79,10 @@ func (d actor) send(a action, name string) tea.Msg {
 func (d actor) attach(s api.Session) tea.Cmd {
 	if d.o.Attach == nil {
 		return func() tea.Msg {
-			return note{"panes cannot be shown from here; use 'tmux attach -t " + s.Pane + "'", true}
+			return note{
+				"panes cannot be shown from here; use 'tmux attach -t " + s.Pane + "'",
+				true,
+			}
 		}
 	}
 	cmd, err := d.o.Attach(s.TmuxSocket, s.Pane)
@@ -98,7 +106,13 @@ func (d actor) open(s api.Session, name string) tea.Msg {
 		return failed(err)
 	}
 	if d.o.Browse == nil || d.o.Browse(d.ctx, page.At(s.ID)) != nil {
-		return note{fmt.Sprintf("no browser can be started here; 'sm open %s' prints the address", name), true}
+		return note{
+			fmt.Sprintf(
+				"no browser can be started here; 'sm open %s' prints the address",
+				name,
+			),
+			true,
+		}
 	}
 	return note{text: "the browser opens the page at " + name}
 }
@@ -135,7 +149,8 @@ func (d actor) documents() ([]document, error) {
 
 // failed returns an error as a note, which ends with what to do.
 func failed(err error) note {
-	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
+	if status, ok := errors.AsType[*api.StatusError](err); ok &&
+		status.Code == http.StatusNotFound {
 		return note{"the observer no longer has this agent; choose another", true}
 	}
 	return note{err.Error(), true}

@@ -28,7 +28,11 @@ func handoffsOfTest() []api.Handoff {
 	scheduled := api.Handoff{Agent: "agent-asks", State: "scheduled", Waiting: "draft"}
 	scheduled.Path = "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md"
 	scheduled.ChangedAt = topNow.Add(-time.Minute)
-	return []api.Handoff{failed, {Agent: "agent-web", State: "confirmed", ChangedAt: topNow}, scheduled}
+	return []api.Handoff{failed, {
+		Agent:     "agent-web",
+		State:     "confirmed",
+		ChangedAt: topNow,
+	}, scheduled}
 }
 
 func documentsOfTest() (all []document) {
@@ -89,7 +93,16 @@ a k →  # a note goes with the next key
 				t.Errorf("%s it ends", name)
 			}
 			if a := x.take(); a.does != nothing {
-				got = append(got, strings.TrimSpace(fmt.Sprint(verbs[a.does], " ", a.about.ID, " ", a.text)))
+				got = append(
+					got,
+					strings.TrimSpace(fmt.Sprint(
+						verbs[a.does],
+						" ",
+						a.about.ID,
+						" ",
+						a.text,
+					)),
+				)
 			}
 		}
 		if bottom := x.bottom(); len(bottom) > 0 {
@@ -124,7 +137,8 @@ func TestDraftText(t *testing.T) {
 	x.keys("s")
 	x.paste("a\r\nb\t\x1b[31m\u202ec ")
 	x.paste(strings.Repeat("長", 3*maxText))
-	if got := []rune(x.draft.text); len(got) != maxText || !strings.HasPrefix(x.draft.text, "a  b [31mc 長") {
+	if got := []rune(x.draft.text); len(got) != maxText ||
+		!strings.HasPrefix(x.draft.text, "a  b [31mc 長") {
 		t.Errorf("%d characters: %.40q", len(got), x.draft.text)
 	}
 	checkScreen(t, x, x.screen())
@@ -146,7 +160,8 @@ func newActor(t *testing.T) (actor, *standIn) {
 	answer := func(pattern string, code int, body string) {
 		in.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			in.asked = append(in.asked, r.Method+" "+r.URL.Path)
-			if b, err := io.ReadAll(r.Body); err == nil && strings.HasSuffix(r.URL.Path, "/messages") {
+			if b, err := io.ReadAll(r.Body); err == nil &&
+				strings.HasSuffix(r.URL.Path, "/messages") {
 				if err := json.Unmarshal(b, &in.sent); err != nil {
 					t.Error(err)
 				}
@@ -158,7 +173,11 @@ func newActor(t *testing.T) (actor, *standIn) {
 		})
 	}
 	answer("POST /sessions/agent-web/messages", 202, `{"id":"a1"}`)
-	answer("POST /sessions/agent-unhooked/messages", 202, `{"id":"a1","waits_for":"`+api.WaitsForHooks+`"}`)
+	answer(
+		"POST /sessions/agent-unhooked/messages",
+		202,
+		`{"id":"a1","waits_for":"`+api.WaitsForHooks+`"}`,
+	)
 	answer(
 		"POST /sessions/agent-full/messages",
 		429,
@@ -185,7 +204,13 @@ func newActor(t *testing.T) (actor, *standIn) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
-		if err := errors.Join(server.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+		if err := errors.Join(
+			server.Close(),
+			<-served,
+		); !errors.Is(
+			err,
+			http.ErrServerClosed,
+		) {
 			t.Error(err)
 		}
 	})
@@ -206,13 +231,29 @@ func TestActs(t *testing.T) {
 		want   tea.Msg
 		asked  string
 	}{
-		{sendText, "web", nil, note{text: "queued for web; it arrives at the end of its turn"}, ""},
+		{sendText, "web", nil, note{
+			text: "queued for web; it arrives at the end of its turn",
+		}, ""},
 		{sendText, "unhooked", nil, note{
 			text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'",
 		}, ""},
-		{sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, ""},
-		{sendText, "gone", nil, note{"the observer no longer has this agent; choose another", true}, ""},
-		{openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
+		{
+			sendText,
+			"full",
+			nil,
+			note{"50 messages wait for it already; wait, or cancel some", true},
+			"",
+		},
+		{
+			sendText,
+			"gone",
+			nil,
+			note{"the observer no longer has this agent; choose another", true},
+			"",
+		},
+		{openPage, "web", browse, note{
+			text: "the browser opens the page at web",
+		}, "POST /open"},
 		{openPage, "web", nil, note{
 			"no browser can be started here; 'sm open web' prints the address", true,
 		}, "POST /open"},
@@ -228,8 +269,16 @@ func TestActs(t *testing.T) {
 			d, in := newActor(t)
 			d.o.Browse = c.browse
 			d.o.From = "tmux-1"
-			got := d.do(action{does: c.does, about: topSession(c.agent, 0, "{}"), text: "hi"})()
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(note{}, handedOver{}, handed{})); diff != "" {
+			got := d.do(action{
+				does:  c.does,
+				about: topSession(c.agent, 0, "{}"),
+				text:  "hi",
+			})()
+			if diff := cmp.Diff(
+				c.want,
+				got,
+				cmp.AllowUnexported(note{}, handedOver{}, handed{}),
+			); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if c.does == sendText {
@@ -239,7 +288,9 @@ func TestActs(t *testing.T) {
 				t.Errorf("asked %s, want %s", got, c.asked)
 			}
 			if c.does == sendText &&
-				(in.sent.Text != "hi" || in.sent.From != "tmux-1" || in.sent.Mode != "sequential" || in.sent.ID == "") {
+				(in.sent.Text != "hi" || in.sent.From != "tmux-1" ||
+					in.sent.Mode != "sequential" ||
+					in.sent.ID == "") {
 				t.Errorf("sent %+v", in.sent)
 			}
 		})
@@ -249,7 +300,9 @@ func TestActs(t *testing.T) {
 	}
 	d, _ := newActor(t)
 	d.client = api.NewClient([]string{filepath.Join(t.TempDir(), "none")})
-	if got, want := d.do(action{does: readHandoffs})(), (note{api.ErrNoObserver.Error(), true}); got != want {
+	if got, want := d.do(action{
+		does: readHandoffs,
+	})(), (note{api.ErrNoObserver.Error(), true}); got != want {
 		t.Errorf("without an observer: %v", got)
 	}
 }
@@ -273,7 +326,8 @@ func TestAttachRefused(t *testing.T) {
 	if n := d.do(action{
 		does:  attachPane,
 		about: s,
-	})(); n != (note{"there is no tmux here; install it", true}) || got != [2]string{"/tmp/s", "%3"} {
+	})(); n != (note{"there is no tmux here; install it", true}) ||
+		got != [2]string{"/tmp/s", "%3"} {
 		t.Errorf("%v, asked for %v", n, got)
 	}
 }

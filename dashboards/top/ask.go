@@ -67,7 +67,13 @@ func (t *model) take() action {
 
 // actKey handles the keys that act on the selected agent.
 func (t *model) actKey(key string) (known bool) {
-	verbs := map[string]verb{"s": sendText, "y": copyID, "a": attachPane, "o": openPage, "h": readHandoffs}
+	verbs := map[string]verb{
+		"s": sendText,
+		"y": copyID,
+		"a": attachPane,
+		"o": openPage,
+		"h": readHandoffs,
+	}
 	does, known := verbs[key]
 	if !known {
 		return false
@@ -77,10 +83,19 @@ func (t *model) actKey(key string) (known bool) {
 	case !ok:
 		t.note = note{"no agent is selected; choose one with j and k", true}
 	case t.central != "" && does != copyID:
-		t.note = note{fmt.Sprintf("only the observer on %s can do this; run 'sm top' there", screen.Text(s.Host)), true}
+		t.note = note{
+			fmt.Sprintf(
+				"only the observer on %s can do this; run 'sm top' there",
+				screen.Text(s.Host),
+			),
+			true,
+		}
 	case does == attachPane && s.Pane == "":
 		t.note = note{
-			fmt.Sprintf("no tmux pane of %s is known; see 'sm register --help'", screen.Text(s.ShortName())),
+			fmt.Sprintf(
+				"no tmux pane of %s is known; see 'sm register --help'",
+				screen.Text(s.ShortName()),
+			),
 			true,
 		}
 	case does == sendText:
@@ -168,7 +183,10 @@ func (t *model) bottom() []string {
 		for _, part := range parts {
 			lines = append(lines, "  "+part)
 		}
-		question := styled(screen.Bold+";"+screen.Yellow, "send this to "+t.draft.receiver()+"?")
+		question := styled(
+			screen.Bold+";"+screen.Yellow,
+			"send this to "+t.draft.receiver()+"?",
+		)
 		return append(lines, question+styled(screen.Dim, "  y sends, esc leaves"))
 	}
 
@@ -182,7 +200,12 @@ func (t *model) bottom() []string {
 	return lines
 }
 
-func (d *draft) receiver() string { return screen.FitStart(screen.Text(d.to.ShortName()), 30) }
+func (d *draft) receiver() string {
+	return screen.FitStart(
+		screen.Text(d.to.ShortName()),
+		30,
+	)
+}
 
 // line returns the end of the text that is typed.
 func (d *draft) line(width int) string {

@@ -13,8 +13,15 @@ func TestCentralKeys(t *testing.T) {
 		x := topScene(200, 50, false)
 		centralScene(x)
 		x.keys("enter", key)
-		if a := x.take(); a.does != nothing || x.draft.stage != noMessage || x.view != viewDetail {
-			t.Errorf("%s: asks for %v, drafts at %v, shows %v", key, a.does, x.draft.stage, x.view)
+		if a := x.take(); a.does != nothing || x.draft.stage != noMessage ||
+			x.view != viewDetail {
+			t.Errorf(
+				"%s: asks for %v, drafts at %v, shows %v",
+				key,
+				a.does,
+				x.draft.stage,
+				x.view,
+			)
 		}
 		if want := "only the observer on build-machine-two.example can do this; run 'sm top' there"; !x.note.failed ||
 			!strings.HasPrefix(x.note.text, want) {

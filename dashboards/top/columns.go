@@ -57,7 +57,12 @@ func columns() (all []column) {
 		"HOST":    func(c place) string { return screen.Text(c.Host) },
 		"PROJECT": func(c place) string { return screen.FitEnd(c.Project, c.width) },
 		"NAME":    nameCell,
-		"ID":      func(c place) string { return styled(screen.Dim, screen.Text(c.list.ids[c.ID])) },
+		"ID": func(c place) string {
+			return styled(
+				screen.Dim,
+				screen.Text(c.list.ids[c.ID]),
+			)
+		},
 		"CONTEXT": barCell,
 		"USED":    usedCell,
 		"TOKENS":  tokensCell,
@@ -103,7 +108,10 @@ func newList(sessions []api.Session, now time.Time, width int) *list {
 		s := &sessions[i]
 		shown["HOST"] = shown["HOST"] || s.Host != ""
 		shown["COST"] = shown["COST"] || s.CostUSD != nil
-		l.stateWidth = max(l.stateWidth, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
+		l.stateWidth = max(
+			l.stateWidth,
+			screen.Cells(waitText(s.State, s.WaitingFor, widestState)),
+		)
 	}
 	for _, title := range []string{"HOST", "ID", "COST"} {
 		if !shown[title] {
@@ -177,7 +185,10 @@ type placed struct {
 // placeColumns returns the columns that fit into width cells, with gap cells
 // between them, and shares out the room that is left.
 func placeColumns(all []column, width, gap int) []placed {
-	byRank := slices.SortedFunc(slices.Values(all), func(a, b column) int { return a.rank - b.rank })
+	byRank := slices.SortedFunc(
+		slices.Values(all),
+		func(a, b column) int { return a.rank - b.rank },
+	)
 	left := width + gap
 	lowest := -1
 	for _, c := range byRank {
@@ -209,7 +220,10 @@ func placeColumns(all []column, width, gap int) []placed {
 
 // columns returns the columns that have something to show.
 func (l *list) columns() []column {
-	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
+	all := slices.DeleteFunc(
+		columns(),
+		func(c column) bool { return slices.Contains(l.omit, c.title) },
+	)
 	for i := range all {
 		if c := &all[i]; c.title == "STATE" {
 			c.max = max(c.min, l.stateWidth)
@@ -227,7 +241,11 @@ func titles(columns []placed, gap int) string {
 
 // row returns the line of one session.
 func (l *list) row(s *api.Session, columns []placed, gap int) string {
-	return joinCells(columns, gap, func(c placed) string { return c.cell(place{s, l, c.width}) })
+	return joinCells(
+		columns,
+		gap,
+		func(c placed) string { return c.cell(place{s, l, c.width}) },
+	)
 }
 
 // joinCells makes a line of a cell for each column.
@@ -301,7 +319,13 @@ func barCell(c place) string {
 
 	var bar, filled, empty strings.Builder
 	flush := func() {
-		bar.WriteString(styled(pressureColour(c.Session), filled.String()) + styled(screen.Dim, empty.String()))
+		bar.WriteString(styled(
+			pressureColour(c.Session),
+			filled.String(),
+		) + styled(
+			screen.Dim,
+			empty.String(),
+		))
 		filled.Reset()
 		empty.Reset()
 	}
@@ -390,7 +414,8 @@ func repliesCell(c place) string {
 	text := "≈" + urgency.ReplyCount(replies.Likely)
 	if longer := repliesText(replies, ""); screen.Cells(longer) <= c.width {
 		text = longer
-		if work := workText(c.Forecast.Seconds); work != "" && screen.Cells(text+"; "+work) <= c.width {
+		if work := workText(c.Forecast.Seconds); work != "" &&
+			screen.Cells(text+"; "+work) <= c.width {
 			text += "; " + work
 		}
 	}

@@ -66,18 +66,29 @@ last activity: {{ago .LastActive}}
 // for a terminal.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	lines := template.New("").Funcs(template.FuncMap{
-		"bar":            screen.Bar,
-		"ago":            func(at *time.Time) string { return screen.Ago(at, now) },
-		"compactions":    Compactions,
-		"compactsAt":     page.CompactsAt,
-		"dollars":        dollars,
-		"forecast":       forecastText,
-		"hundredths":     func(share *float64) string { return fmt.Sprintf("%.0f", 100**share) },
+		"bar":         screen.Bar,
+		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
+		"compactions": Compactions,
+		"compactsAt":  page.CompactsAt,
+		"dollars":     dollars,
+		"forecast":    forecastText,
+		"hundredths": func(share *float64) string {
+			return fmt.Sprintf(
+				"%.0f",
+				100**share,
+			)
+		},
 		"idleCompaction": page.IdleCompaction,
 		"percent":        func(share *float64) int { return int(100 * *share) }, // cut, as on the page
 		"tokens":         screen.Tokens,
 		"value":          reflect.Indirect,
-		"wait":           func(state, reason string) string { return waitText(state, reason, math.MaxInt) },
+		"wait": func(state, reason string) string {
+			return waitText(
+				state,
+				reason,
+				math.MaxInt,
+			)
+		},
 	})
 	template.Must(lines.Parse(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, ` +
 		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`))
@@ -114,7 +125,10 @@ func forecastText(f *api.Forecast) string {
 		parts = append(parts, "about "+work)
 	}
 	if f.Turns != nil {
-		parts = append(parts, urgency.ReplyCount(f.Turns.Likely)+unit(f.Turns, " turn", " turns"))
+		parts = append(
+			parts,
+			urgency.ReplyCount(f.Turns.Likely)+unit(f.Turns, " turn", " turns"),
+		)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -21,7 +21,13 @@ func TestSourceOfReading(t *testing.T) {
 		{"", "", "transcript"},
 	} {
 		s := api.Session{Client: c[0], ContextSource: c[1], ReadingAt: &at}
-		if want := [2]string{"last reading", "1m ago, by " + c[2]}; !slices.Contains(Fields(s, now), want) {
+		if want := [2]string{
+			"last reading",
+			"1m ago, by " + c[2],
+		}; !slices.Contains(
+			Fields(s, now),
+			want,
+		) {
 			t.Errorf("%v: no %q", c, want)
 		}
 	}

@@ -67,9 +67,22 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		{999.6, "≈1000+", 1000},
 		{1e9, "≈1000+", 1000},
 	} {
-		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
-		if got := ansi.Strip(repliesCell(place{Session: s, width: 7})); got != c.want || urgency.Left(s) != c.left {
-			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, urgency.Left(s), c.want, c.left)
+		s := &api.Session{
+			State:    "busy",
+			Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}},
+		}
+		if got := ansi.Strip(repliesCell(place{
+			Session: s,
+			width:   7,
+		})); got != c.want || urgency.Left(s) != c.left {
+			t.Errorf(
+				"%v: shows %q and sorts by %v, want %q and %v",
+				c.likely,
+				got,
+				urgency.Left(s),
+				c.want,
+				c.left,
+			)
 		}
 	}
 }

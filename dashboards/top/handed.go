@@ -43,8 +43,14 @@ func handedOf(agent string, handoffs []api.Handoff, documents []document) *hande
 			h.documents = append(h.documents, x)
 		}
 	}
-	slices.SortStableFunc(h.handoffs, func(a, b api.Handoff) int { return b.ChangedAt.Compare(a.ChangedAt) })
-	slices.SortStableFunc(h.documents, func(a, b document) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortStableFunc(
+		h.handoffs,
+		func(a, b api.Handoff) int { return b.ChangedAt.Compare(a.ChangedAt) },
+	)
+	slices.SortStableFunc(
+		h.documents,
+		func(a, b document) int { return b.CreatedAt.Compare(a.CreatedAt) },
+	)
 	return h
 }
 
@@ -55,7 +61,16 @@ func (t *model) handoffs() []string {
 		return gone()
 	}
 	name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.width-40))
-	head := []string{styled(screen.Reverse, name) + styled(screen.Dim, "  h asks it for one, esc goes back"), ""}
+	head := []string{
+		styled(
+			screen.Reverse,
+			name,
+		) + styled(
+			screen.Dim,
+			"  h asks it for one, esc goes back",
+		),
+		"",
+	}
 	if t.handed == nil {
 		return append(head, styled(screen.Dim, "  asking the observer …"))
 	}

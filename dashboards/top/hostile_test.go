@@ -25,7 +25,16 @@ func hostileNames() []string {
 // FuzzTopScreen checks that no name or filter breaks the screen, at any size.
 func FuzzTopScreen(f *testing.F) {
 	for i, name := range hostileNames() {
-		for _, size := range [][2]uint8{{0, 0}, {1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
+		for _, size := range [][2]uint8{
+			{0, 0},
+			{1, 1},
+			{2, 3},
+			{7, 4},
+			{20, 5},
+			{40, 12},
+			{80, 24},
+			{200, 50},
+		} {
 			f.Add(name, "e", size[0], size[1], i%2 == 0)
 		}
 	}
@@ -40,7 +49,10 @@ func FuzzTopScreen(f *testing.F) {
 		} {
 			*field = name
 		}
-		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, "{}")}, Demo: colour}, nil, topNow)
+		x.poll(api.Sessions{
+			Sessions: []api.Session{s, topSession("b", 90_000, "{}")},
+			Demo:     colour,
+		}, nil, topNow)
 		checkScreen(t, x, x.screen())
 		x.keys("G", "enter")
 		checkScreen(t, x, x.screen())

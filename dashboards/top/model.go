@@ -119,7 +119,10 @@ func fits(s *api.Session, filter string) bool {
 		s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project,
 		s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel,
 	}
-	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), filter) })
+	return slices.ContainsFunc(
+		texts,
+		func(text string) bool { return strings.Contains(strings.ToLower(text), filter) },
+	)
 }
 
 // session returns the selected session.

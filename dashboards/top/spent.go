@@ -45,7 +45,13 @@ func spentText(all *api.Sessions, now time.Time, words int) string {
 		if words >= 1 {
 			name += " limit"
 		}
-		part := styled(screen.Dim, name+" ") + styled(limitColour(l.UsedRatio), fmt.Sprintf("%.0f%%", 100*l.UsedRatio))
+		part := styled(
+			screen.Dim,
+			name+" ",
+		) + styled(
+			limitColour(l.UsedRatio),
+			fmt.Sprintf("%.0f%%", 100*l.UsedRatio),
+		)
 		if words >= 3 {
 			part += styled(screen.Dim, " until "+clockText(l.ResetsAt, now))
 		}

@@ -50,15 +50,28 @@ func TestSpent(t *testing.T) {
 			60,
 			"today 5M tokens $123  5 h limit 42%  7 d limit 96%",
 		},
-		{`{"today": {"tokens": 5000000}, "rate_limits": {"seven_day": SEVEN}}`, 12, "today 5M to…"},
-		{`{"rate_limits": {"seven_day": SEVEN}}`, 20, "\x1b[2m7 d limit \x1b[m\x1b[31m96%\x1b[m"},
+		{
+			`{"today": {"tokens": 5000000}, "rate_limits": {"seven_day": SEVEN}}`,
+			12,
+			"today 5M to…",
+		},
+		{
+			`{"rate_limits": {"seven_day": SEVEN}}`,
+			20,
+			"\x1b[2m7 d limit \x1b[m\x1b[31m96%\x1b[m",
+		},
 		{`{"today": {"tokens": 9223372036854775808}}`, 80, "today 4611686018427.4M tokens"},
 	} {
 		var of api.Sessions
 		if err := json.Unmarshal([]byte(limits.Replace(c.of)), &of); err != nil {
 			t.Fatal(err)
 		}
-		if got := Spent(&of, topNow, c.width, strings.Contains(c.want, "\x1b")); got != c.want {
+		if got := Spent(
+			&of,
+			topNow,
+			c.width,
+			strings.Contains(c.want, "\x1b"),
+		); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.of, got, c.want)
 		}
 	}

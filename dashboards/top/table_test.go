@@ -45,7 +45,12 @@ func TestTableIDs(t *testing.T) {
 	t.Parallel()
 	var all []api.Session
 	for _, names := range [][4]string{ // id, label, name, title
-		{"12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"},
+		{
+			"12345678-1111-4111-8111-111111111111",
+			"12345678",
+			"",
+			"Train the ranking model on last week's clicks",
+		},
 		{"abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"},
 		{
 			"abcdef01-23bb-4111-8111-111111111111",
@@ -53,7 +58,12 @@ func TestTableIDs(t *testing.T) {
 			"the-agent-that-mends-the-build",
 			"",
 		},
-		{"99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"},
+		{
+			"99999999-1111-4111-8111-111111111111",
+			"worker",
+			"worker",
+			"A title, which its name is better than",
+		},
 		{"88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""},
 		{"short", "", "", "No label and a short id"},
 		{"77777777-1111-4111-8111-111111111111", "two\nlines", "two\nlines", ""},
@@ -99,7 +109,8 @@ func TestParseOrder(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, o, err)
 		}
 	}
-	if _, err := ParseOrder("fullest"); err == nil || !strings.Contains(err.Error(), "urgency, pressure, replies") {
+	if _, err := ParseOrder("fullest"); err == nil ||
+		!strings.Contains(err.Error(), "urgency, pressure, replies") {
 		t.Errorf("%v", err)
 	}
 }

@@ -53,7 +53,12 @@ type Central interface {
 func Run(ctx context.Context, client *api.Client, o Options) error {
 	t := newModel(o.Colour)
 	t.client = o.Client
-	ask := func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx, o.Client) }
+	ask := func(ctx context.Context) (api.Sessions, error) {
+		return client.TrendingSessions(
+			ctx,
+			o.Client,
+		)
+	}
 	interval := pollInterval
 	if o.Central != nil {
 		t.central = o.Central.Name()

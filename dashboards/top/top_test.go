@@ -56,7 +56,10 @@ func topSession(name string, tokens int64, more string) api.Session {
 	}
 	if s.TokensUsed != nil && *s.TokensUsed > 0 {
 		for i := range 30 {
-			s.Trend = append(s.Trend, float64(*s.TokensUsed)/float64(s.WindowTokens)*float64(i+10)/39)
+			s.Trend = append(
+				s.Trend,
+				float64(*s.TokensUsed)/float64(s.WindowTokens)*float64(i+10)/39,
+			)
 		}
 	}
 	return s
@@ -75,9 +78,21 @@ func topFleet() api.Sessions {
 		topSession("train", 720_000, `{"name": "", "title": "Train the ranking model on last week's clicks",
 			"window_tokens": 1000000, "used_percentage": 72, "level": "critical", "model": "claude-opus-4-8",
 			"handoff_brake": "breaker"}`),
-		topSession("docs", 150_000, `{"compaction_threshold_tokens": 167000, "state": "idle", "is_idle": true}`),
-		topSession("fresh", 0, `{"tokens_used": null, "used_percentage": null, "level": "", "is_compacting": true}`),
-		topSession("asks", 30_000, `{"state": "waiting", "waiting_for": "permission: Bash", "enabled": false}`),
+		topSession(
+			"docs",
+			150_000,
+			`{"compaction_threshold_tokens": 167000, "state": "idle", "is_idle": true}`,
+		),
+		topSession(
+			"fresh",
+			0,
+			`{"tokens_used": null, "used_percentage": null, "level": "", "is_compacting": true}`,
+		),
+		topSession(
+			"asks",
+			30_000,
+			`{"state": "waiting", "waiting_for": "permission: Bash", "enabled": false}`,
+		),
 		topSession("night", 66_000, `{"state": "quiet", "is_idle": true, "is_active": false,
 			"last_activity_at": "2026-05-01T10:00:00Z"}`),
 		topSession("gone", 190_000, `{"state": "left"}`),
@@ -116,8 +131,14 @@ func TestTopScreens(t *testing.T) {
 		{"money", func(x *model) {
 			all := topFleet()
 			all.Today = api.Today{Tokens: 12_340_000, CostUSD: new(41.5)}
-			all.RateLimits.FiveHour = &api.RateLimit{UsedRatio: 0.82, ResetsAt: topNow.Add(2*time.Hour + 5*time.Minute)}
-			all.RateLimits.SevenDay = &api.RateLimit{UsedRatio: 0.07, ResetsAt: topNow.Add(75 * time.Hour)}
+			all.RateLimits.FiveHour = &api.RateLimit{
+				UsedRatio: 0.82,
+				ResetsAt:  topNow.Add(2*time.Hour + 5*time.Minute),
+			}
+			all.RateLimits.SevenDay = &api.RateLimit{
+				UsedRatio: 0.07,
+				ResetsAt:  topNow.Add(75 * time.Hour),
+			}
 			x.poll(all, nil, topNow)
 		}},
 		{"message", func(x *model) {
@@ -126,7 +147,10 @@ func TestTopScreens(t *testing.T) {
 		}},
 		{"confirm", func(x *model) {
 			x.keys("j", "s")
-			x.paste(strings.Repeat("Look at CI before you go on: the build of main is red since noon. ", 3))
+			x.paste(strings.Repeat(
+				"Look at CI before you go on: the build of main is red since noon. ",
+				3,
+			))
 			x.keys("enter")
 		}},
 		{"failed", func(x *model) { x.keys("a") }},
@@ -150,7 +174,12 @@ func TestTopScreens(t *testing.T) {
 			x.central = "http://metrics.example"
 			x.poll(api.Sessions{}, nil, topNow)
 		}},
-		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
+		{"others", func(x *model) {
+			x.poll(api.Sessions{
+				Sessions: []api.Session{},
+				Others:   7,
+			}, nil, topNow)
+		}},
 	} {
 		sizes := [][2]int{{60, 20}, {80, 24}, {200, 50}}
 		switch c.name {
@@ -171,7 +200,10 @@ func TestTopScreens(t *testing.T) {
 					checkScreen(t, x, screens[i])
 				}
 				if plain := ansi.Strip(screens[1]); plain != screens[0] {
-					t.Errorf("without colour it is another screen (-coloured +plain):\n%s", cmp.Diff(plain, screens[0]))
+					t.Errorf(
+						"without colour it is another screen (-coloured +plain):\n%s",
+						cmp.Diff(plain, screens[0]),
+					)
 				}
 				goldenScreen(t, name, screens[1])
 			})
@@ -243,7 +275,10 @@ func checkScreen(t *testing.T, x *model, screen string) {
 	if !x.colour && plain != screen {
 		t.Error("there are escapes without colour")
 	}
-	if strings.ContainsFunc(plain, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+	if strings.ContainsFunc(
+		plain,
+		func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) },
+	) {
 		t.Errorf("what does not print is on the screen: %q", plain)
 	}
 	lines := strings.Split(plain, "\n")
@@ -251,8 +286,17 @@ func checkScreen(t *testing.T, x *model, screen string) {
 		t.Errorf("%d lines on a screen of %d", len(lines), x.height)
 	}
 	for i, line := range lines {
-		if w, wc := ansi.StringWidth(line), ansi.StringWidthWc(line); w > x.width || wc > x.width || w != wc {
-			t.Errorf("line %d has %d cells, by another count %d, on a screen of %d: %q", i, w, wc, x.width, line)
+		if w, wc := ansi.StringWidth(line), ansi.StringWidthWc(line); w > x.width ||
+			wc > x.width ||
+			w != wc {
+			t.Errorf(
+				"line %d has %d cells, by another count %d, on a screen of %d: %q",
+				i,
+				w,
+				wc,
+				x.width,
+				line,
+			)
 		}
 	}
 }
@@ -342,7 +386,8 @@ func TestTopDetail(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 	x.keys("down", "down", "down", "pgdown", "pgdown", "pgdown", "pgdown")
-	if s := x.screen(); !strings.Contains(s, "last activity") || strings.Count(s, "\n") != 11 {
+	if s := x.screen(); !strings.Contains(s, "last activity") ||
+		strings.Count(s, "\n") != 11 {
 		t.Errorf("%s", s)
 	}
 	x.poll(api.Sessions{}, nil, topNow.Add(time.Second))
@@ -373,7 +418,8 @@ func TestTopScrolls(t *testing.T) {
 		x.keys("j")
 	}
 	x.keys("g")
-	if s := x.screen(); !strings.Contains(s, "› web       n00 ") || !strings.Contains(s, "1–7 of 40") {
+	if s := x.screen(); !strings.Contains(s, "› web       n00 ") ||
+		!strings.Contains(s, "1–7 of 40") {
 		t.Errorf("%s", s)
 	}
 	x.height = 50
@@ -391,7 +437,10 @@ func TestTopGone(t *testing.T) {
 		x.poll(api.Sessions{}, api.ErrNoObserver, topNow.Add(time.Duration(i)*time.Second))
 	}
 	if x.listed() != before ||
-		!strings.Contains(x.screen(), "observer gone since "+topNow.Local().Format(time.TimeOnly)) {
+		!strings.Contains(
+			x.screen(),
+			"observer gone since "+topNow.Local().Format(time.TimeOnly),
+		) {
 		t.Errorf("%s", x.screen())
 	}
 	x.poll(topFleet(), nil, topNow.Add(4*time.Second))
@@ -415,7 +464,10 @@ func TestTrend(t *testing.T) {
 		{3, nil, "   "},
 		{0, []float64{1}, ""},
 	} {
-		if got := ansi.Strip(trendCell(place{Session: &api.Session{Trend: c.trend}, width: c.width})); got != c.want {
+		if got := ansi.Strip(trendCell(place{
+			Session: &api.Session{Trend: c.trend},
+			width:   c.width,
+		})); got != c.want {
 			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
 		}
 	}

@@ -127,7 +127,10 @@ func (t *model) header() []string {
 			cmp.Or(t.central, "observer"),
 			t.gone.Local().Format(time.TimeOnly),
 		)
-		lines = append(lines, styled(alarm, text)+styled(screen.Dim, " ("+screen.Text(t.why)+")"))
+		lines = append(
+			lines,
+			styled(alarm, text)+styled(screen.Dim, " ("+screen.Text(t.why)+")"),
+		)
 	}
 	if len(t.all.Down) > 0 {
 		down := screen.Text(strings.Join(t.all.Down, ", "))
@@ -139,7 +142,10 @@ func (t *model) header() []string {
 	if t.all.CatchingUp {
 		lines = append(
 			lines,
-			styled(screen.Yellow, "catching up: the observer is still reading what existed when it started"),
+			styled(
+				screen.Yellow,
+				"catching up: the observer is still reading what existed when it started",
+			),
 		)
 	}
 	return lines
@@ -228,7 +234,13 @@ func plural(n int, what string) string {
 // the keys.
 func (t *model) footer() string {
 	if t.typing {
-		return "/" + t.filter + styled(screen.Bold, "▏") + styled(screen.Dim, "  enter keeps, esc clears")
+		return "/" + t.filter + styled(
+			screen.Bold,
+			"▏",
+		) + styled(
+			screen.Dim,
+			"  enter keeps, esc clears",
+		)
 	}
 	arrow := "↓"
 	if t.backwards {
@@ -251,7 +263,16 @@ func (t *model) footer() string {
 		add(screen.Dim, fmt.Sprintf("%d not listed", t.all.Others), 5)
 	}
 	if room := t.room(); len(t.rows) > room {
-		add("", fmt.Sprintf("%d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), 3)
+		add(
+			"",
+			fmt.Sprintf(
+				"%d–%d of %d",
+				t.first+1,
+				min(len(t.rows), t.first+room),
+				len(t.rows),
+			),
+			3,
+		)
 	}
 	add(screen.Dim, "? help", 2)
 	add(screen.Dim, "/ filter", 7)
@@ -276,7 +297,10 @@ func (t *model) help() []string {
 	if len(body) > t.height-2 {
 		hint = "  j k scroll, any other key goes back"
 	}
-	return t.scrolled([]string{styled(screen.Bold, "sm top") + styled(screen.Dim, hint), ""}, body)
+	return t.scrolled(
+		[]string{styled(screen.Bold, "sm top") + styled(screen.Dim, hint), ""},
+		body,
+	)
 }
 
 const helpText = `up down j k: choose an agent; pgup pgdown g G go further
@@ -344,7 +368,12 @@ func facts(s *api.Session, now time.Time, width int) []string {
 	columns := max(1, width/factsWidth)
 	width /= columns
 	bar := min(60, max(1, width-19))
-	label := func(name string) string { return styled(screen.Dim, fmt.Sprintf("  %-16s ", name)) }
+	label := func(name string) string {
+		return styled(
+			screen.Dim,
+			fmt.Sprintf("  %-16s ", name),
+		)
+	}
 
 	var all []string
 	for _, f := range Fields(*s, now) {
@@ -379,7 +408,16 @@ func (t *model) panel(free int) []string {
 	}
 	name := screen.FitEnd(nameOf(&s), max(1, t.width/2))
 	rule := strings.Repeat("─", max(0, t.width-screen.Cells(name)-4))
-	title := styled(screen.Dim, "─ ") + styled(screen.Bold, name) + styled(screen.Dim, " "+rule)
+	title := styled(
+		screen.Dim,
+		"─ ",
+	) + styled(
+		screen.Bold,
+		name,
+	) + styled(
+		screen.Dim,
+		" "+rule,
+	)
 	lines := append([]string{"", title}, facts(&s, t.now, t.width)...)
 	return lines[:min(len(lines), free)]
 }

@@ -49,7 +49,8 @@ func TestOnlyClient(t *testing.T) {
 		for _, s := range x.rows {
 			got = append(got, s.ID)
 		}
-		if strings.Join(got, " ") != want || client != "" && !strings.Contains(x.screen(), "  "+client+" alone") {
+		if strings.Join(got, " ") != want ||
+			client != "" && !strings.Contains(x.screen(), "  "+client+" alone") {
 			t.Errorf("%q: %q, want %q, in\n%s", client, got, want, x.screen())
 		}
 	}

@@ -39,7 +39,13 @@ func (d *doctor) codex(ctx context.Context) {
 	path := install.CodexHooks(d.Codex)
 	e, _, err := d.editor(path)
 	if err != nil {
-		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
+		d.broken(
+			codexHooks,
+			"correct the file; Codex ignores all of it",
+			"%v (%s)",
+			err,
+			path,
+		)
 		return
 	}
 	if event, ok := httpHook(e); ok {
@@ -62,10 +68,21 @@ func (d *doctor) codex(ctx context.Context) {
 	}
 	switch {
 	case len(own) == 0:
-		d.note(codexHooks, "run sm install --codex", "not installed in %s; Codex's agents are not warned", path)
+		d.note(
+			codexHooks,
+			"run sm install --codex",
+			"not installed in %s; Codex's agents are not warned",
+			path,
+		)
 		return
 	case len(missing) > 0:
-		d.broken(codexHooks, "run sm install --codex", "%s has no hook for %s", path, eventNames(missing))
+		d.broken(
+			codexHooks,
+			"run sm install --codex",
+			"%s has no hook for %s",
+			path,
+			eventNames(missing),
+		)
 	default:
 		d.trust(path, own)
 	}

@@ -43,7 +43,8 @@ func TestCodexTrust(t *testing.T) {
 		for _, h := range ownHooks([]settingsLayer{{editor: e}}, event) {
 			n++
 			key := h.codexKey("/home/dev/.codex/hooks.json")
-			if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") || h.trusted("") {
+			if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") ||
+				h.trusted("") {
 				t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
 			}
 			other := h

@@ -82,7 +82,12 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d.clock()
 	d.webhook()
 	for _, err := range d.Alertmanagers(ctx) {
-		d.broken("alertmanager", "see alertmanager.urls and alertmanager.http_config_file", "%v", err)
+		d.broken(
+			"alertmanager",
+			"see alertmanager.urls and alertmanager.http_config_file",
+			"%v",
+			err,
+		)
 	}
 	d.observer(ctx)
 	return d.findings
@@ -101,7 +106,10 @@ func (d *doctor) broken(check, remedy, format string, args ...any) {
 }
 
 func (d *doctor) add(check string, status Status, remedy, format string, args ...any) {
-	d.findings = append(d.findings, Finding{check, status, fmt.Sprintf(format, args...), remedy})
+	d.findings = append(
+		d.findings,
+		Finding{check, status, fmt.Sprintf(format, args...), remedy},
+	)
 }
 
 // webhook checks the token of alerts, if one is configured.
@@ -109,7 +117,12 @@ func (d *doctor) webhook() {
 	switch {
 	case d.TokenFile == "":
 	case d.TokenErr != nil:
-		d.broken("webhook", "correct that file, and start sm observe again", "alerts are not accepted: %v", d.TokenErr)
+		d.broken(
+			"webhook",
+			"correct that file, and start sm observe again",
+			"alerts are not accepted: %v",
+			d.TokenErr,
+		)
 	default:
 		d.ok("webhook", "alerts are accepted with the token in %s", d.TokenFile)
 	}

@@ -103,7 +103,11 @@ func (d *doctor) plugin(layers []settingsLayer, user settingsLayer) (*settingsLa
 	if enabled, _ := strongest(layers, "enabledPlugins", deploy.PluginID); !enabled.IsTrue() {
 		return nil, nil
 	}
-	dir, err := installedPlugin(filepath.Join(filepath.Dir(user.path), "plugins", "installed_plugins.json"))
+	dir, err := installedPlugin(filepath.Join(
+		filepath.Dir(user.path),
+		"plugins",
+		"installed_plugins.json",
+	))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,11 @@ func (d *doctor) plugin(layers []settingsLayer, user settingsLayer) (*settingsLa
 	if err != nil {
 		return nil, err
 	}
-	return &settingsLayer{name: "plugin", path: path, editor: install.NewEditor(doc, d.Program, d.Home)}, nil
+	return &settingsLayer{
+		name:   "plugin",
+		path:   path,
+		editor: install.NewEditor(doc, d.Program, d.Home),
+	}, nil
 }
 
 // installedPlugin returns the folder with the client's copy of our plugin, by the
@@ -174,7 +182,10 @@ func (d *doctor) programs(ctx context.Context, check string, own []ownHook) {
 	for _, program := range slices.Sorted(maps.Keys(commands)) {
 		d.program(ctx, check, program)
 		sockets := d.HookSockets(commands[program][1:])
-		if !slices.ContainsFunc(sockets, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
+		if !slices.ContainsFunc(
+			sockets,
+			func(s string) bool { return slices.Contains(d.Sockets, s) },
+		) {
 			d.broken(check, "run sm install again", "they look for the observer at %s, and its socket is %s",
 				strings.Join(sockets, ", "), strings.Join(d.Sockets, ", "))
 		}
@@ -215,7 +226,13 @@ func (d *doctor) smallBeside(ctx context.Context, check, program, path string) {
 	if check == codexHooks {
 		remedy += ", and trust them anew in Codex"
 	}
-	d.note(check, remedy, "they call %s, and %s beside it starts faster", program, install.SmallName)
+	d.note(
+		check,
+		remedy,
+		"they call %s, and %s beside it starts faster",
+		program,
+		install.SmallName,
+	)
 }
 
 // smallVersion checks that the small program that hooks call has the version of this sm.

@@ -41,7 +41,11 @@ func (d *doctor) observer(ctx context.Context) {
 		d.broken(check, "look at its log, and start it again", "%v", err)
 		return
 	case all.Demo:
-		d.note(check, "stop it and start sm observe", "it is a demo with simulated agents, and ignores yours")
+		d.note(
+			check,
+			"stop it and start sm observe",
+			"it is a demo with simulated agents, and ignores yours",
+		)
 		return
 	case all.CatchingUp:
 		d.note(
@@ -73,8 +77,16 @@ func (d *doctor) build(ctx context.Context, client *api.Client) {
 	}
 	commit := string(found[1])
 	version := string(found[2])
-	if !strings.HasPrefix(d.Version, "sm "+version+" (") || !strings.Contains(d.Version, ", "+commit) {
-		d.note("observer", restartRemedy, "it is %s (%s), and this is %s", version, commit, d.Version)
+	if !strings.HasPrefix(d.Version, "sm "+version+" (") ||
+		!strings.Contains(d.Version, ", "+commit) {
+		d.note(
+			"observer",
+			restartRemedy,
+			"it is %s (%s), and this is %s",
+			version,
+			commit,
+			d.Version,
+		)
 	}
 }
 
@@ -101,7 +113,10 @@ func (d *doctor) session(s *api.Session) {
 	if s.Client != "" && s.Client != clients.Claude {
 		trouble = restart + "see above whether the hooks are trusted"
 	} else if s.StatuslineAt == nil { // Codex has none
-		add("trust the folder in that session, and see above whether the status line is ours", "status line never")
+		add(
+			"trust the folder in that session, and see above whether the status line is ours",
+			"status line never",
+		)
 	} else {
 		add("", "status line %s", screen.Ago(s.StatuslineAt, d.Now))
 	}
@@ -111,7 +126,11 @@ func (d *doctor) session(s *api.Session) {
 		add("", "hook %s", screen.Ago(s.HookAt, d.Now))
 	}
 	if s.WaitForHooks > 0 {
-		add(cmp.Or(remedy, HooksRemedy), "%d messages wait for a hook of this session", s.WaitForHooks)
+		add(
+			cmp.Or(remedy, HooksRemedy),
+			"%d messages wait for a hook of this session",
+			s.WaitForHooks,
+		)
 	}
 	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
 		way := "ahead of"
@@ -126,7 +145,13 @@ func (d *doctor) session(s *api.Session) {
 	if remedy != "" {
 		status = Noted
 	}
-	d.add("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s", strings.Join(parts, ", "))
+	d.add(
+		"session "+screen.FitEnd(s.ShortName(), 20),
+		status,
+		remedy,
+		"%s",
+		strings.Join(parts, ", "),
+	)
 }
 
 // clockSkew returns how far the newest record of a transcript is stamped ahead of the
@@ -139,7 +164,11 @@ func clockSkew(path string) (skew time.Duration) {
 	var e transcript.Entry
 	for line := range bytes.Lines(readTail(path)) {
 		// Records without a stamp may be much later: after one, nothing counts as behind.
-		if err := claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
+		if err := claude.Scan(
+			bytes.TrimSuffix(line, []byte("\n")),
+			&e,
+		); err != nil ||
+			e.At == 0 {
 			skew = max(skew, 0)
 		} else {
 			skew = e.At.Time().Sub(info.ModTime())

@@ -26,7 +26,9 @@ func TestOtherObserver(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const version = "sm v0.2.0 (go1.26.8, linux/amd64, 0123456789ab, 2026-01-02)"
-	d := doctor{Options: Options{Sockets: []string{filepath.Join(dir, "s")}, Version: version}}
+	d := doctor{
+		Options: Options{Sockets: []string{filepath.Join(dir, "s")}, Version: version},
+	}
 	l, err := net.Listen("unix", d.Sockets[0])
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +48,10 @@ func TestOtherObserver(t *testing.T) {
 
 	healthy := Finding{"observer", Healthy, "it answers and has 0 sessions", ""}
 	other := func(what string) []Finding {
-		return []Finding{healthy, {"observer", Noted, "it is " + what + ", and this is " + version, restartRemedy}}
+		return []Finding{
+			healthy,
+			{"observer", Noted, "it is " + what + ", and this is " + version, restartRemedy},
+		}
 	}
 	const none = `{"sessions":[]}`
 	const build = "# TYPE sm_build_info gauge\nsm_build_info{commit=%q,goversion=\"go1.26.8\",version=%q} 1\n"
@@ -91,8 +96,16 @@ func TestSession(t *testing.T) {
 		remedy string
 	}{
 		{func(*api.Session) {}, "transcript 3s ago, status line 5s ago, hook 2m ago", ""},
-		{func(s *api.Session) { s.LastActive = nil }, "transcript –, status line 5s ago, hook 2m ago", ""},
-		{func(s *api.Session) { s.TranscriptPath = "" }, "no transcript yet, status line 5s ago, hook 2m ago", ""},
+		{
+			func(s *api.Session) { s.LastActive = nil },
+			"transcript –, status line 5s ago, hook 2m ago",
+			"",
+		},
+		{
+			func(s *api.Session) { s.TranscriptPath = "" },
+			"no transcript yet, status line 5s ago, hook 2m ago",
+			"",
+		},
 		{
 			func(s *api.Session) {
 				s.TranscriptPath = ""

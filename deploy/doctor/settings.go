@@ -60,7 +60,13 @@ func (d *doctor) readLayer(name, path string) settingsLayer {
 	l := settingsLayer{name: name, path: path}
 	e, file, err := d.editor(path)
 	if err != nil {
-		d.broken("settings", "correct the file; the client may ignore all of it", "%v (%s)", err, path)
+		d.broken(
+			"settings",
+			"correct the file; the client may ignore all of it",
+			"%v (%s)",
+			err,
+			path,
+		)
 		return l
 	}
 	l.editor = e
@@ -125,7 +131,12 @@ func (d *doctor) statusLine(layers []settingsLayer) {
 	program := l.editor.StatusProgram(command)
 	switch {
 	case !own && l.name == "user":
-		d.note(check, "run sm install, which keeps it and adds to it", "%s is not ours", plain.Quote(command))
+		d.note(
+			check,
+			"run sm install, which keeps it and adds to it",
+			"%s is not ours",
+			plain.Quote(command),
+		)
 	case !own:
 		d.note(check, "remove it there, or put sm statusline -- before its command",
 			"%s in %s hides ours", plain.Quote(command), l.path)

@@ -30,8 +30,16 @@ func TestMemoryLimit(t *testing.T) {
 		dir := t.TempDir()
 		settings := filepath.Join(dir, "settings.json")
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, "4711"), 0o700),
-			os.WriteFile(filepath.Join(dir, "4711", "environ"), []byte("A=b\x00"+memoryLimit+"="+value+"\x00"), 0o600),
-			os.WriteFile(settings, []byte(`{"env": {"A": "b", "GOMEMLIMIT": "`+value+`"}}`), 0o600)); err != nil {
+			os.WriteFile(
+				filepath.Join(dir, "4711", "environ"),
+				[]byte("A=b\x00"+memoryLimit+"="+value+"\x00"),
+				0o600,
+			),
+			os.WriteFile(
+				settings,
+				[]byte(`{"env": {"A": "b", "GOMEMLIMIT": "`+value+`"}}`),
+				0o600,
+			)); err != nil {
 			t.Fatal(err)
 		}
 		d := &doctor{Options: Options{Proc: dir}}

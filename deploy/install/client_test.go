@@ -53,10 +53,20 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 func TestAskKeepsLittle(t *testing.T) {
 	t.Parallel()
 	script := t.TempDir() + "/claude"
-	if err := writeScript(script, "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"); err != nil {
+	if err := writeScript(
+		script,
+		"#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n",
+	); err != nil {
 		t.Fatal(err)
 	}
-	if got := Ask(t.Context(), os.Environ(), script); got != strings.Repeat("x", maxProgramOutput) {
+	if got := Ask(
+		t.Context(),
+		os.Environ(),
+		script,
+	); got != strings.Repeat(
+		"x",
+		maxProgramOutput,
+	) {
 		t.Errorf("kept %d bytes", len(got))
 	}
 }

@@ -108,7 +108,10 @@ func (e *Editor) Check() error {
 	}
 	hooks := e.Doc.At("hooks")
 	if hooks != nil && !hooks.IsObject() {
-		return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched", e.Doc.Line(hooks.From))
+		return fmt.Errorf(
+			"line %d: hooks is not an object; correct the file, it is untouched",
+			e.Doc.Line(hooks.From),
+		)
 	}
 	for _, event := range slices.Concat(HookEvents(true), CodexEvents()) {
 		if v := hooks.At(string(event)); v != nil && !v.IsArray() {
@@ -119,7 +122,10 @@ func (e *Editor) Check() error {
 	if v := e.Doc.At("statusLine"); v != nil {
 		kind, _ := v.At("type").Text()
 		if _, ok := v.At("command").Text(); !ok || kind != "command" {
-			return fmt.Errorf("line %d: statusLine has no command; correct or remove it", e.Doc.Line(v.From))
+			return fmt.Errorf(
+				"line %d: statusLine has no command; correct or remove it",
+				e.Doc.Line(v.From),
+			)
 		}
 	}
 	return nil
@@ -149,7 +155,10 @@ func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
 		}
 		for _, h := range handlers.Children {
 			if _, own := ownCommand(e.hookWords(h.Value), "hook", e.self); own {
-				paths = append(paths, []string{"hooks", string(event), group.Key, "hooks", h.Key})
+				paths = append(
+					paths,
+					[]string{"hooks", string(event), group.Key, "hooks", h.Key},
+				)
 			}
 		}
 	}
@@ -210,7 +219,10 @@ func (e *Editor) addHook(event hook.Event) {
 // empty then.
 func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
-	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // the indexes before stay valid
+	for _, path := range slices.Backward(own[min(
+		keep,
+		len(own),
+	):]) { // the indexes before stay valid
 		e.Doc.Remove(path...)
 		for _, n := range []int{3, 2, 1} { // the group, the event, all hooks
 			inside := path[:n]

@@ -48,7 +48,10 @@ func ours(command string) string {
 	literal, _ := json.Marshal(command)
 	var events []string
 	for _, event := range HookEvents(false) {
-		events = append(events, fmt.Sprintf(`"%s":[{"hooks":[{"type":"command","command":%s}]}]`, event, literal))
+		events = append(
+			events,
+			fmt.Sprintf(`"%s":[{"hooks":[{"type":"command","command":%s}]}]`, event, literal),
+		)
 	}
 	return `"hooks":{` + strings.Join(events, ",") + `}`
 }
@@ -76,7 +79,10 @@ func TestInstall(t *testing.T) {
 				strings.Replace(strings.TrimPrefix(own, `"hooks":{`),
 					`"Stop":[{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],`, "", 1) + `,` + status + `}`},
 	} {
-		if diff := cmp.Diff(tt.want, installed(t, tt.text, tt.program, tt.socket)); diff != "" {
+		if diff := cmp.Diff(
+			tt.want,
+			installed(t, tt.text, tt.program, tt.socket),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -97,9 +103,20 @@ func TestStatusLineComesBack(t *testing.T) {
 		_ = e.Encode(command) // a string
 		before := "{\n  \"statusLine\": {\"type\": \"command\", \"command\": " + strings.TrimSpace(b.String()) + "}\n}\n"
 		text := before
-		for _, program := range []string{"/usr/bin/sm", "/home/u/go/bin/sm", "/a b/sm", "/usr/bin/sm"} {
+		for _, program := range []string{
+			"/usr/bin/sm",
+			"/home/u/go/bin/sm",
+			"/a b/sm",
+			"/usr/bin/sm",
+		} {
 			text = installed(t, text, program, "")
-			if n := strings.Count(text, "statusline --"); n > 1+strings.Count(command, "statusline --") {
+			if n := strings.Count(
+				text,
+				"statusline --",
+			); n > 1+strings.Count(
+				command,
+				"statusline --",
+			) {
 				t.Errorf("%q is wrapped twice: %s", command, text)
 			}
 		}
@@ -122,11 +139,23 @@ func TestInstallFindsOurs(t *testing.T) {
 		text := `{"hooks":{"Stop":[{"hooks":[` + spelled + `,{"type":"command","command":"other"}]},{"hooks":[` +
 			spelled + `]}],"SubagentStop":[{"hooks":[` + spelled + `]}]}}`
 		got := installed(t, text, "/usr/bin/sm", "")
-		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm hook"}`); n != len(HookEvents(false)) ||
-			strings.Contains(got, "SubagentStop") || strings.Count(got, `"command":"other"`) != 1 {
+		if n := strings.Count(
+			got,
+			`{"type":"command","command":"/usr/bin/sm hook"}`,
+		); n != len(HookEvents(false)) ||
+			strings.Contains(
+				got,
+				"SubagentStop",
+			) || strings.Count(
+			got,
+			`"command":"other"`,
+		) != 1 {
 			t.Errorf("%s: %d times in %s", spelled, n, got)
 		}
-		if got := uninstalled(t, got); got != `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"other"}]}]}}` {
+		if got := uninstalled(
+			t,
+			got,
+		); got != `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"other"}]}]}}` {
 			t.Errorf("%s: after uninstall %s", spelled, got)
 		}
 	}
@@ -155,7 +184,13 @@ func TestCheck(t *testing.T) {
 		`{"statusLine": {"command":"x"}}`: "line 1: statusLine has no command; correct or remove it",
 		`{"statusLine": {"type":"http"}}`: "line 1: statusLine has no command; correct or remove it",
 	} {
-		if err := testEditor(t, text, "/usr/bin/sm", "").Check(); err == nil || err.Error() != want {
+		if err := testEditor(
+			t,
+			text,
+			"/usr/bin/sm",
+			"",
+		).Check(); err == nil ||
+			err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -33,7 +33,10 @@ func ReadFile(path string) (*File, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%s is a link to nothing; remove it, or restore what it points to", path)
+			return nil, fmt.Errorf(
+				"%s is a link to nothing; remove it, or restore what it points to",
+				path,
+			)
 		}
 		return f, nil
 	}
@@ -41,7 +44,8 @@ func ReadFile(path string) (*File, error) {
 		f.target = target
 		f.info, err = os.Stat(target)
 	}
-	if err == nil && !f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
+	if err == nil &&
+		!f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
 		return nil, fmt.Errorf("%s is not a file; move it away", path)
 	}
 	if err == nil {
@@ -51,7 +55,11 @@ func ReadFile(path string) (*File, error) {
 		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
 	}
 	if len(f.text) > maxSettings {
-		return nil, fmt.Errorf("%s is larger than %d bytes; is it the settings file?", path, maxSettings)
+		return nil, fmt.Errorf(
+			"%s is larger than %d bytes; is it the settings file?",
+			path,
+			maxSettings,
+		)
 	}
 	return f, nil
 }
@@ -112,7 +120,11 @@ func (f *File) edited(edit func(*jsonedit.Text) error) ([]byte, error) {
 func (f *File) Writable() error {
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, ShellQuote(f.target))
+			return fmt.Errorf(
+				"%s is read-only; run chmod u+w %s",
+				f.path,
+				ShellQuote(f.target),
+			)
 		}
 		if !files.Own(f.info) {
 			return fmt.Errorf("%s belongs to another user; run sm as that user", f.path)
@@ -131,7 +143,11 @@ func (f *File) Writable() error {
 		if filepath.Base(f.path) == codexFile {
 			variable = "CODEX_HOME"
 		}
-		return fmt.Errorf("the directory %s is read-only; make it writable, or set %s", dir, variable)
+		return fmt.Errorf(
+			"the directory %s is read-only; make it writable, or set %s",
+			dir,
+			variable,
+		)
 	}
 	return nil
 }
@@ -142,7 +158,8 @@ var errChanged = errors.New("the file has changed meanwhile")
 // replace replaces the file, or removes it for a text that is nil, unless it has changed.
 func (f *File) replace(text []byte) error {
 	now, err := ReadFile(f.path)
-	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || now.Exists() != f.Exists() {
+	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) ||
+		now.Exists() != f.Exists() {
 		return errors.Join(errChanged, err)
 	}
 	if text == nil {
@@ -167,7 +184,11 @@ func writeWhole(path string, text []byte, mode fs.FileMode) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, PlainError(err))
+		return fmt.Errorf(
+			"write into %s: %w; check its owner, mode and free space",
+			dir,
+			PlainError(err),
+		)
 	}
 	return nil
 }

@@ -9,7 +9,10 @@ import (
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, []byte(text), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,7 +52,8 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Writable(); err == nil || err.Error() != path+" belongs to another user; run sm as that user" {
+	if err := f.Writable(); err == nil ||
+		err.Error() != path+" belongs to another user; run sm as that user" {
 		t.Errorf("error %v", err)
 	}
 }

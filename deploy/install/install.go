@@ -123,7 +123,10 @@ func (o Options) Uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.make(change{before: in.plugin().uninstall(ctx, doc), done: "uninstalled"}); err != nil {
+	if err := in.make(change{
+		before: in.plugin().uninstall(ctx, doc),
+		done:   "uninstalled",
+	}); err != nil {
 		return err
 	}
 	if err := in.changeSkill(skill); err != nil || o.DryRun {
@@ -176,7 +179,11 @@ func (in *installation) make(c change) error {
 		if err = in.edit(c, record); !errors.Is(err, errChanged) {
 			break
 		}
-		err = fmt.Errorf("%s: %w; close the sessions that write to it and try again", in.Settings, err)
+		err = fmt.Errorf(
+			"%s: %w; close the sessions that write to it and try again",
+			in.Settings,
+			err,
+		)
 	}
 	if err != nil {
 		return err
@@ -266,7 +273,12 @@ func (in *installation) withoutOurs(file *File) ([]byte, error) {
 
 // remember records the settings, and the folders that are made, before an
 // installation writes them.
-func (in *installation) remember(c change, record *record, file *File, makes ...string) error {
+func (in *installation) remember(
+	c change,
+	record *record,
+	file *File,
+	makes ...string,
+) error {
 	if c.edit == nil {
 		return nil
 	}
@@ -286,7 +298,10 @@ func (in *installation) print(format string, args ...any) error {
 
 // unifiedDiff returns what diff -u prints, "" for equal texts.
 func unifiedDiff(name string, before, after []byte) []byte {
-	_, text, _ := bytes.Cut(diff.Diff(name, before, name, after), []byte("\n")) // without the command
+	_, text, _ := bytes.Cut(
+		diff.Diff(name, before, name, after),
+		[]byte("\n"),
+	) // without the command
 	return text
 }
 

@@ -37,7 +37,12 @@ func (in *installation) plugin() *plugin {
 }
 
 // pluginInstalled reports whether the client has the plugin, switched on or off.
-func pluginInstalled(d *jsonedit.Text) bool { return d.At("enabledPlugins", deploy.PluginID) != nil }
+func pluginInstalled(d *jsonedit.Text) bool {
+	return d.At(
+		"enabledPlugins",
+		deploy.PluginID,
+	) != nil
+}
 
 // marketplaceKnown reports whether the client has a marketplace by our name, and its path.
 func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
@@ -103,7 +108,11 @@ func (p *plugin) write(files map[string][]byte) error {
 	err := os.RemoveAll(fresh)
 	for name, text := range files {
 		path := filepath.Join(fresh, filepath.FromSlash(name))
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600))
+		err = errors.Join(
+			err,
+			os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, text, 0o600),
+		)
 	}
 	err = errors.Join(err, os.WriteFile(filepath.Join(fresh, pluginUnfinished), nil, 0o600))
 	if err == nil {
@@ -122,7 +131,10 @@ func (p *plugin) run(ctx context.Context, args ...string) step {
 	return step{"run " + line, func() error {
 		client := proc.LookPath(p.in.Path, "claude")
 		if client == "" {
-			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again", line)
+			return fmt.Errorf(
+				"no claude in the PATH, which is to run %q; put it there and try again",
+				line,
+			)
 		}
 		ctx, cancel := context.WithTimeout(ctx, pluginPatience)
 		defer cancel()
@@ -130,17 +142,27 @@ func (p *plugin) run(ctx context.Context, args ...string) step {
 		cmd.Env = p.in.Environ
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s; run it yourself to see more", line, err, lastLine(out))
+			return fmt.Errorf(
+				"%s: %w: %s; run it yourself to see more",
+				line,
+				err,
+				lastLine(out),
+			)
 		}
 		return nil
 	}}
 }
 
 // install returns the steps to install these files, none if they are installed.
-func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string][]byte) []step {
+func (p *plugin) install(
+	ctx context.Context,
+	d *jsonedit.Text,
+	files map[string][]byte,
+) []step {
 	place, known := marketplaceKnown(d)
 	installed := pluginInstalled(d)
-	if d.At("enabledPlugins", deploy.PluginID).IsTrue() && known && place == p.dir && p.holds(files) {
+	if d.At("enabledPlugins", deploy.PluginID).IsTrue() && known && place == p.dir &&
+		p.holds(files) {
 		return nil
 	}
 	write := step{"write the plugin into " + p.dir, func() error { return p.write(files) }}
@@ -180,7 +202,11 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []step)
 	if _, err := os.Lstat(p.dir); err == nil {
 		steps = append(steps, step{"remove " + p.dir, func() error {
 			if err := os.RemoveAll(p.dir); err != nil {
-				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, PlainError(err))
+				return fmt.Errorf(
+					"remove %s: %w; check its owner and mode",
+					p.dir,
+					PlainError(err),
+				)
 			}
 			return nil
 		}})

@@ -101,17 +101,31 @@ func (c Client) String() string {
 // ClientInPath runs the Claude Code in this PATH for its version. ok is false if
 // there is none, or if it prints no version; one that does not answer in time is an
 // error.
-func ClientInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
+func ClientInPath(
+	ctx context.Context,
+	list string,
+	environ []string,
+) (c Client, ok bool, err error) {
 	return inPath(ctx, list, environ, "claude", 0) // 2.1.197 (Claude Code)
 }
 
 // CodexInPath is [ClientInPath] for Codex.
-func CodexInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
+func CodexInPath(
+	ctx context.Context,
+	list string,
+	environ []string,
+) (c Client, ok bool, err error) {
 	return inPath(ctx, list, environ, "codex", 1) // codex-cli 0.169.0
 }
 
 // inPath runs a client with --version; word is the index of the version in its output.
-func inPath(ctx context.Context, list string, environ []string, name string, word int) (c Client, ok bool, err error) {
+func inPath(
+	ctx context.Context,
+	list string,
+	environ []string,
+	name string,
+	word int,
+) (c Client, ok bool, err error) {
 	path := proc.LookPath(list, name)
 	if path == "" {
 		return c, false, nil
@@ -185,7 +199,10 @@ func (in *installation) checkClients(ctx context.Context) error {
 		}
 		remedy := "run claude update"
 		if c.PID != 0 {
-			remedy = fmt.Sprintf("end process %d, and run claude update if it was the newest you have", c.PID)
+			remedy = fmt.Sprintf(
+				"end process %d, and run claude update if it was the newest you have",
+				c.PID,
+			)
 		}
 		return fmt.Errorf("the client is %s, and its hooks do not work before %s; %s, then install again",
 			c, OldestClient, remedy)
@@ -201,7 +218,11 @@ const SmallName = "sm-hook"
 // if there is none, or if program has another name: hooks advise agents to call sm.
 // One of another version belongs to another sm; its path is stale. It is an error if
 // the version is not printed in time.
-func Small(ctx context.Context, program, version string, environ []string) (path, stale string, err error) {
+func Small(
+	ctx context.Context,
+	program, version string,
+	environ []string,
+) (path, stale string, err error) {
 	path = filepath.Join(filepath.Dir(program), SmallName)
 	if filepath.Base(program) != "sm" || !Runnable(path) {
 		return "", "", nil
@@ -222,7 +243,11 @@ func Runnable(path string) bool {
 }
 
 // SmallVersion runs a small program for its version, "" if it prints none.
-func SmallVersion(ctx context.Context, path string, environ []string) (version string, err error) {
+func SmallVersion(
+	ctx context.Context,
+	path string,
+	environ []string,
+) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ProgramPatience)
 	defer cancel()
 	if version = Ask(ctx, environ, path, "version"); version == "" && ctx.Err() != nil {

@@ -89,7 +89,11 @@ func (in *installation) changeSkill(c *skillChange) error {
 // removeSkill removes the skill, and its folders if the installation has made them.
 func (in *installation) removeSkill(path string) error {
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove %s: %w; check the owner and mode of its directory", path, PlainError(err))
+		return fmt.Errorf(
+			"remove %s: %w; check the owner and mode of its directory",
+			path,
+			PlainError(err),
+		)
 	}
 	_ = os.Remove(filepath.Dir(path)) // unless it has other files
 	in.record().removeMade()

@@ -49,7 +49,13 @@ func shellWords(command, home string) (words []string) {
 		"([^ \\t\\n'\"\\\\$`|&;<>()*?\\[\\]#~{}!]+)",
 	}
 	next := regexp.MustCompile("^(?:" + strings.Join(parts, "|") + ")")
-	for rest := strings.Trim(command, " \t\n"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
+	for rest := strings.Trim(
+		command,
+		" \t\n",
+	); rest != ""; rest = strings.TrimLeft(
+		rest,
+		" \t",
+	) {
 		word := ""
 		if rest == "~" || strings.HasPrefix(rest, "~/") || strings.HasPrefix(rest, "~ ") {
 			word = home
@@ -134,7 +140,8 @@ func sameFile(a, b string) bool {
 // the path of its package into it. Package debug/buildinfo would make sm larger by
 // half a megabyte.
 func builtFromSources(program string) bool {
-	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() { // not a pipe, which would wait
+	if info, err := os.Stat(program); err != nil ||
+		!info.Mode().IsRegular() { // not a pipe, which would wait
 		return false
 	}
 	text, err := readHead(program, maxProgram)

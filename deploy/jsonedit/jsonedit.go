@@ -104,7 +104,11 @@ func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
 			name, _ := tokens.Token()
 			c.Key = name.(string)
 			if seen[c.Key] {
-				return fmt.Errorf("line %d: %s is there twice in one object", d.Line(c.from), plain.Quote(c.Key))
+				return fmt.Errorf(
+					"line %d: %s is there twice in one object",
+					d.Line(c.from),
+					plain.Quote(c.Key),
+				)
 			}
 			seen[c.Key] = true
 		}
@@ -186,7 +190,11 @@ func (d *Text) Put(value any, path ...string) {
 	before := container.Children[len(container.Children)-1]
 	space := d.spaceBefore(before.from)
 	lineEnd := strings.LastIndex(space, "\n")
-	d.splice(before.Value.to, before.Value.to, ","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0))
+	d.splice(
+		before.Value.to,
+		before.Value.to,
+		","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0),
+	)
 }
 
 // putFirst puts a value into an empty container.

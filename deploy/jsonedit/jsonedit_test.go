@@ -15,8 +15,18 @@ func TestPut(t *testing.T) {
 		path         []string
 		want         string
 	}{
-		{"into nothing", `{}`, []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}"},
-		{"into blank space", "{ \n }\n", []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n"},
+		{
+			"into nothing",
+			`{}`,
+			[]string{"k"},
+			"{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}",
+		},
+		{
+			"into blank space",
+			"{ \n }\n",
+			[]string{"k"},
+			"{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n",
+		},
 		{
 			"last",
 			"{\n\t\"a\": 1e2\n}\n",
@@ -24,21 +34,36 @@ func TestPut(t *testing.T) {
 			"{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n",
 		},
 		{"compact", `{"a":[1.0]}`, []string{"k"}, `{"a":[1.0],"k":{"x":["<y>"]}}`},
-		{"one line", `{"a": 1, "b": 2}`, []string{"k"}, `{"a": 1, "b": 2, "k": {"x":["<y>"]}}`},
+		{
+			"one line",
+			`{"a": 1, "b": 2}`,
+			[]string{"k"},
+			`{"a": 1, "b": 2, "k": {"x":["<y>"]}}`,
+		},
 		{
 			"into an empty object",
 			"{\n  \"a\": {}\n}",
 			[]string{"a", "k"},
 			"{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}",
 		},
-		{"into an empty array of one line", `{"a":[]}`, []string{"a", "0"}, `{"a":[{"x":["<y>"]}]}`},
+		{
+			"into an empty array of one line",
+			`{"a":[]}`,
+			[]string{"a", "0"},
+			`{"a":[{"x":["<y>"]}]}`,
+		},
 		{
 			"into an array",
 			"{\n  \"a\": [\n    1\n  ]\n}",
 			[]string{"a", "1"},
 			"{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}",
 		},
-		{"instead", "{\n  \"a\": 1,\n  \"b\": 2\n}", []string{"a"}, "{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}"},
+		{
+			"instead",
+			"{\n  \"a\": 1,\n  \"b\": 2\n}",
+			[]string{"a"},
+			"{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}",
+		},
 		{
 			"instead of much",
 			"{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}",
@@ -74,9 +99,18 @@ func TestRemove(t *testing.T) {
 		{[]string{"a"}, "{\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
 		{[]string{"b"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"d\": 4\n}\n"},
 		{[]string{"d"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null}\n}\n"},
-		{[]string{"b", "c"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n"},
-		{[]string{"a", "0"}, "{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
-		{[]string{"a", "2"}, "{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{
+			[]string{"b", "c"},
+			"{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n",
+		},
+		{
+			[]string{"a", "0"},
+			"{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n",
+		},
+		{
+			[]string{"a", "2"},
+			"{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n",
+		},
 		{[]string{"a", "3"}, before},
 		{[]string{"x", "y"}, before},
 	} {

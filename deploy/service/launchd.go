@@ -36,7 +36,11 @@ func launchd(o Options) manager {
 				return agentLabel + ": not loaded", nil
 			}
 			for line := range strings.Lines(out) {
-				if key, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok && key == "state" {
+				if key, value, ok := strings.Cut(
+					strings.TrimSpace(line),
+					" = ",
+				); ok &&
+					key == "state" {
 					return agentLabel + ": " + value, nil
 				}
 			}

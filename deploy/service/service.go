@@ -87,7 +87,10 @@ func (o Options) manager() (manager, error) {
 	case "darwin":
 		return launchd(o), nil
 	}
-	return manager{}, fmt.Errorf("no service for %s: run sm observe by the means of your system", o.System)
+	return manager{}, fmt.Errorf(
+		"no service for %s: run sm observe by the means of your system",
+		o.System,
+	)
 }
 
 // Install writes the files and starts the service, now and at each login.
@@ -145,7 +148,8 @@ func Remove(ctx context.Context, o Options) error {
 			return err
 		}
 		// Empty folders go as well; others cannot be removed.
-		for dir := filepath.Dir(f.path); dir != o.Home && dir != o.Config && os.Remove(dir) == nil; {
+		for dir := filepath.Dir(f.path); dir != o.Home && dir != o.Config &&
+			os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir)
 		}
 	}
@@ -201,7 +205,16 @@ func Runner(vars []string) func(ctx context.Context, program string, args ...str
 	}
 }
 
-func (o Options) print(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }
+func (o Options) print(
+	format string,
+	args ...any,
+) {
+	fmt.Fprintf(
+		o.Out,
+		format+"\n",
+		args...,
+	)
+}
 
 // write puts a file in place, unless it is there already.
 func (o Options) write(f file) (wrote bool, err error) {

@@ -73,7 +73,10 @@ func TestInstallAndRemove(t *testing.T) {
 		removed, state []string
 	}{
 		{
-			"linux", []string{".config/systemd/user/sm.service", ".config/systemd/user/sm.socket"},
+			"linux", []string{
+				".config/systemd/user/sm.service",
+				".config/systemd/user/sm.socket",
+			},
 			[]string{
 				"systemctl --user daemon-reload",
 				"systemctl --user enable sm.socket sm.service",
@@ -81,7 +84,10 @@ func TestInstallAndRemove(t *testing.T) {
 				"systemctl --user start sm.socket sm.service",
 			},
 			[]string{"systemctl --user enable --now sm.socket sm.service"},
-			[]string{"systemctl --user disable --now sm.socket sm.service", "systemctl --user daemon-reload"},
+			[]string{
+				"systemctl --user disable --now sm.socket sm.service",
+				"systemctl --user daemon-reload",
+			},
 			[]string{
 				"systemctl --user is-enabled sm.socket",
 				"systemctl --user is-active sm.socket",
@@ -143,8 +149,18 @@ func TestInstallAndRemove(t *testing.T) {
 			step("moved", Install, tt.first)
 			step("remove", Remove, tt.removed)
 			step("remove again", Remove, nil)
-			if err := os.Remove(filepath.Dir(filepath.Join(r.Home, tt.files[0]))); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("left behind: files %q, and the folder that install made: %v", tree(t, r.Home), err)
+			if err := os.Remove(filepath.Dir(filepath.Join(
+				r.Home,
+				tt.files[0],
+			))); !errors.Is(
+				err,
+				fs.ErrNotExist,
+			) {
+				t.Errorf(
+					"left behind: files %q, and the folder that install made: %v",
+					tree(t, r.Home),
+					err,
+				)
 			}
 		})
 	}
@@ -161,7 +177,11 @@ func TestStrangers(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if err := Install(t.Context(), r.Options); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if err := Install(
+		t.Context(),
+		r.Options,
+	); err == nil ||
+		!strings.Contains(err.Error(), "move it away") {
 		t.Errorf("install: %v", err)
 	}
 	if err := Remove(t.Context(), r.Options); err != nil {
@@ -220,7 +240,10 @@ func TestNoManager(t *testing.T) {
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	o := newRig(t, "linux").Options
-	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" observe\n") ||
+	if text := serviceUnit(o); !strings.Contains(
+		text,
+		"\nExecStart=\"/opt/my tools/100%%/sm\" observe\n",
+	) ||
 		strings.Contains(text, "cp bin/sm") {
 		t.Errorf("service:\n%s", text)
 	}
@@ -289,7 +312,12 @@ func TestVerify(t *testing.T) {
 		filepath.Join(dir, "sm.socket"),
 		filepath.Join(dir, "sm.service"),
 	)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.Home, "XDG_RUNTIME_DIR=" + r.Home, "LC_ALL=C.UTF-8"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + r.Home,
+		"XDG_RUNTIME_DIR=" + r.Home,
+		"LC_ALL=C.UTF-8",
+	}
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "" {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -15,7 +15,12 @@ import (
 // systemd is the user's service manager on Linux: systemd.service(5), systemd.socket(5).
 func systemd(o Options) manager {
 	dir := filepath.Join(o.Config, "systemd", "user")
-	control := func(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
+	control := func(args ...string) []string {
+		return append(
+			[]string{"systemctl", "--user"},
+			args...,
+		)
+	}
 	reload := control("daemon-reload")
 	return manager{
 		files: []file{
@@ -45,7 +50,13 @@ func (o Options) noOtherObserver(ctx context.Context) error {
 		return nil
 	}
 	_ = c.Close() // nothing was sent
-	if out, _ := o.Run(ctx, "systemctl", "--user", "is-active", "sm.socket"); firstLine(out) == "active" {
+	if out, _ := o.Run(
+		ctx,
+		"systemctl",
+		"--user",
+		"is-active",
+		"sm.socket",
+	); firstLine(out) == "active" {
 		return nil
 	}
 	return fmt.Errorf("an observer answers at %s already: stop it, then try again", o.Socket)
@@ -71,7 +82,8 @@ func (o Options) unitStates(ctx context.Context) (string, error) {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	if line == "" || strings.HasPrefix(line, "Failed") { // to get the state of what is not there
+	if line == "" ||
+		strings.HasPrefix(line, "Failed") { // to get the state of what is not there
 		return "unknown"
 	}
 	return line

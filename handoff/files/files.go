@@ -26,7 +26,14 @@ var ErrDamaged = errors.New("not a valid file")
 // Read reads a regular file of this user of at most limit bytes. It follows no link and waits
 // for no pipe. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
 func Read(path string, limit int64) ([]byte, error) {
-	damaged := func(why string) ([]byte, error) { return nil, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why) }
+	damaged := func(why string) ([]byte, error) {
+		return nil, fmt.Errorf(
+			"%s: %w: %s",
+			path,
+			ErrDamaged,
+			why,
+		)
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket

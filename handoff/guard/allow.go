@@ -30,7 +30,8 @@ func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
 	case p.ToolName == "Bash":
 		return g.plainCommand(text("command"), p.CWD)
 	case p.ToolName == "Skill":
-		return sessionSkill(text("skill")) || text("skill") == "" && sessionSkill(text("command"))
+		return sessionSkill(text("skill")) ||
+			text("skill") == "" && sessionSkill(text("command"))
 	case p.ToolName == "SlashCommand":
 		return sessionSkill(text("command"))
 	}
@@ -53,10 +54,12 @@ func isDocument(path, cwd, dir string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cwd, path)
 	}
-	if path = filepath.Clean(path); !filepath.IsAbs(path) || filepath.Base(path) != DocumentFile {
+	if path = filepath.Clean(path); !filepath.IsAbs(path) ||
+		filepath.Base(path) != DocumentFile {
 		return false
 	}
-	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || links(info) != 1) {
+	if info, err := os.Lstat(path); err == nil &&
+		(!info.Mode().IsRegular() || links(info) != 1) {
 		return false
 	}
 	return files.Same(filepath.Dir(path), dir)
@@ -89,14 +92,18 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 		return false
 	}
 	if words[1] == "session" &&
-		slices.ContainsFunc(words[2:], func(word string) bool { return strings.HasPrefix(word, forceFlag) }) {
+		slices.ContainsFunc(
+			words[2:],
+			func(word string) bool { return strings.HasPrefix(word, forceFlag) },
+		) {
 		return false
 	}
 	program := words[0]
 	if program == "sm" {
 		return true
 	}
-	if !strings.Contains(program, "/") || strings.Contains(program, "=") { // a=/b sets a variable
+	if !strings.Contains(program, "/") ||
+		strings.Contains(program, "=") { // a=/b sets a variable
 		return false
 	}
 	if !filepath.IsAbs(program) {

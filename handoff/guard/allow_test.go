@@ -31,7 +31,11 @@ func TestGuardExempts(t *testing.T) {
 	} {
 		noError(t, os.Symlink(link[0], link[1]))
 	}
-	for _, path := range []string{program, filepath.Join(top, "p", "sm"), filepath.Join(top, "x")} {
+	for _, path := range []string{
+		program,
+		filepath.Join(top, "p", "sm"),
+		filepath.Join(top, "x"),
+	} {
 		noError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		noError(t, os.WriteFile(path, []byte(path), 0o755))
 	}
@@ -43,7 +47,13 @@ func TestGuardExempts(t *testing.T) {
 		want                     bool
 	}{
 		{"write the document", "Write", file, doc, true},
-		{"by a link to the folder", "Write", file, filepath.Join(top, "link", DocumentFile), true},
+		{
+			"by a link to the folder",
+			"Write",
+			file,
+			filepath.Join(top, "link", DocumentFile),
+			true,
+		},
 		{"another tool", "MultiEdit", file, doc, false},
 		{"the state", "Write", file, filepath.Join(dir, StateFile), false},
 		{"relative", "Write", file, "sessions/A/" + DocumentFile, true},
@@ -51,13 +61,31 @@ func TestGuardExempts(t *testing.T) {
 		{"another session's", "Write", file, filepath.Join(other, DocumentFile), false},
 		{"with a NUL", "Write", file, doc + `\u0000`, false},
 		{"a path that is no text", "Write", `{"file_path":["%s"]}`, doc, false},
-		{"a name in capitals besides", "Write", `{"FILE_PATH":"%s","file_path":"/etc/passwd"}`, doc, false},
+		{
+			"a name in capitals besides",
+			"Write",
+			`{"FILE_PATH":"%s","file_path":"/etc/passwd"}`,
+			doc,
+			false,
+		},
 		{"sm by its path", "Bash", command, program + " session restart", true},
-		{"another sm", "Bash", command, filepath.Join(top, "p", "sm") + " session restart", false},
+		{
+			"another sm",
+			"Bash",
+			command,
+			filepath.Join(top, "p", "sm") + " session restart",
+			false,
+		},
 		{"a variable that looks like it", "Bash", command, "A=/sm session restart", false},
 		{"the skill", "Skill", `{"skill":"session","args":"dehydrate restart"}`, "", true},
 		{"the skill as older clients call it", "Skill", command, "session", true},
-		{"a skill in disguise", "Skill", `{"skill":"implement","command":"session"}`, "", false},
+		{
+			"a skill in disguise",
+			"Skill",
+			`{"skill":"implement","command":"session"}`,
+			"",
+			false,
+		},
 		{"a slash command", "SlashCommand", command, "/session dehydrate restart", true},
 	} {
 		p := &hook.Payload{ToolName: tt.tool, CWD: filepath.Join(top, "p")}
@@ -69,7 +97,12 @@ func TestGuardExempts(t *testing.T) {
 	// The document is a link, or another name of a file.
 	for _, folder := range []string{other, hard} {
 		p := &hook.Payload{ToolName: "Edit", CWD: top}
-		p.ToolInput = []byte(strings.Replace(file, "%s", filepath.Join(folder, DocumentFile), 1))
+		p.ToolInput = []byte(strings.Replace(
+			file,
+			"%s",
+			filepath.Join(folder, DocumentFile),
+			1,
+		))
 		if g.Exempt(folder, p) {
 			t.Errorf("%s is exempt", folder)
 		}
@@ -79,16 +112,28 @@ func TestGuardExempts(t *testing.T) {
 // plainCommands are taken as they stand by any shell.
 func plainCommands() map[string][]string {
 	return map[string][]string{
-		"sm session dehydrate":                {"sm", "session", "dehydrate"},
-		"  sm  session restart  ":             {"sm", "session", "restart"},
-		`sm session phase a "Phase 5: A B"`:   {"sm", "session", "phase", "a", "Phase 5: A B"},
-		`sm session phase a 'a; b && $(c) |'`: {"sm", "session", "phase", "a", "a; b && $(c) |"},
-		`sm send x "it's ok; really > so"`:    {"sm", "send", "x", "it's ok; really > so"},
-		`sm send x ''`:                        {"sm", "send", "x", ""},
-		`sm send x a'b'"c"`:                   {"sm", "send", "x", "abc"},
-		`sm send x --force`:                   {"sm", "send", "x", "--force"},
-		`sm handoff /a-b_c.d/e:f@g%h,i+j=k`:   {"sm", "handoff", "/a-b_c.d/e:f@g%h,i+j=k"},
-		`sm send x 'Größe 😀'`:                 {"sm", "send", "x", "Größe 😀"},
+		"sm session dehydrate":    {"sm", "session", "dehydrate"},
+		"  sm  session restart  ": {"sm", "session", "restart"},
+		`sm session phase a "Phase 5: A B"`: {
+			"sm",
+			"session",
+			"phase",
+			"a",
+			"Phase 5: A B",
+		},
+		`sm session phase a 'a; b && $(c) |'`: {
+			"sm",
+			"session",
+			"phase",
+			"a",
+			"a; b && $(c) |",
+		},
+		`sm send x "it's ok; really > so"`:  {"sm", "send", "x", "it's ok; really > so"},
+		`sm send x ''`:                      {"sm", "send", "x", ""},
+		`sm send x a'b'"c"`:                 {"sm", "send", "x", "abc"},
+		`sm send x --force`:                 {"sm", "send", "x", "--force"},
+		`sm handoff /a-b_c.d/e:f@g%h,i+j=k`: {"sm", "handoff", "/a-b_c.d/e:f@g%h,i+j=k"},
+		`sm send x 'Größe 😀'`:               {"sm", "send", "x", "Größe 😀"},
 	}
 }
 
@@ -100,7 +145,11 @@ func TestGuardPlainCommands(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", command, ok, diff)
 		}
 		// The shell agrees. Its sm prints what it is given.
-		out, err := exec.Command("/bin/sh", "-c", "sm() { printf '%s\\n' \"$@\"; }\n"+command).Output()
+		out, err := exec.Command(
+			"/bin/sh",
+			"-c",
+			"sm() { printf '%s\\n' \"$@\"; }\n"+command,
+		).Output()
 		if diff := cmp.Diff(
 			want[1:],
 			strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"),

@@ -59,7 +59,8 @@ func (g *Guard) Check(ctx context.Context, call ToolCall) (j Decision, err error
 // abandoned, and another client might take it.
 func (s *State) follow(call ToolCall) (changed bool) {
 	c := call.Client
-	if !c.is(s) || c.runs(s) || c.PID <= 1 || call.Alive == nil || s.PID > 1 && call.Alive(s.PID, s.PIDStart) {
+	if !c.is(s) || c.runs(s) || c.PID <= 1 || call.Alive == nil ||
+		s.PID > 1 && call.Alive(s.PID, s.PIDStart) {
 		return false
 	}
 	s.PID = c.PID
@@ -74,13 +75,19 @@ func (s *State) follow(call ToolCall) (changed bool) {
 //
 // Calls of subagents are not for Decide. A subagent has a context of its own, and would lose
 // its work; the next call of the agent that started it is refused anyway.
-func (g *Guard) Decide(s *State, c Client, usage float64, exempt bool) (refuse, changed bool) {
+func (g *Guard) Decide(
+	s *State,
+	c Client,
+	usage float64,
+	exempt bool,
+) (refuse, changed bool) {
 	if !s.Overflowed && (usage < g.Threshold || s.Lifecycle == SessionCompleted) {
 		return false, false
 	}
 	// The call itself proves whose context is full, unlike a late report (see Bind) and
 	// unlike what somebody has written into the file.
-	if c.SessionID != "" && c.SessionID != s.SessionID && (!s.Overflowed || s.SessionID == "") {
+	if c.SessionID != "" && c.SessionID != s.SessionID &&
+		(!s.Overflowed || s.SessionID == "") {
 		s.SessionID = c.SessionID
 		changed = true
 	}

@@ -34,7 +34,12 @@ type project struct {
 func newProject(t testing.TB) *project { return &project{t, t.TempDir()} }
 
 func (p *project) session(name string) string { return filepath.Join(p.dir, Folder, name) }
-func (p *project) state(name string) string   { return filepath.Join(p.session(name), StateFile) }
+func (p *project) state(name string) string {
+	return filepath.Join(
+		p.session(name),
+		StateFile,
+	)
+}
 
 func (p *project) put(name string, s State) string {
 	p.t.Helper()
@@ -46,7 +51,13 @@ func (p *project) put(name string, s State) string {
 
 func (p *project) write(path, text string) {
 	p.t.Helper()
-	noError(p.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
+	noError(
+		p.t,
+		errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644),
+		),
+	)
 }
 
 func (p *project) read(name string) *State {
@@ -92,7 +103,12 @@ func TestGuardTwoWriters(t *testing.T) {
 	p.write(path, `{"todo":[1, 2],"pid":7}`)
 	ended := make(chan error, 2)
 	for _, field := range []string{"skill", "phase"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGuardWriterProcess$", "-test.count=1")
+		cmd := exec.CommandContext(
+			t.Context(),
+			os.Args[0],
+			"-test.run=^TestGuardWriterProcess$",
+			"-test.count=1",
+		)
 		cmd.Env = append(os.Environ(), "SM_TEST_GUARD_WRITER="+path+"="+field)
 		noError(t, cmd.Start())
 		go func() { ended <- cmd.Wait() }()
@@ -111,9 +127,20 @@ func TestGuardTwoWriters(t *testing.T) {
 	}
 	s := p.read("A")
 	if len(s.Skill) != writerUpdates || len(s.CurrentPhase) != writerUpdates {
-		t.Errorf("%d and %d updates are left, of %d each", len(s.Skill), len(s.CurrentPhase), writerUpdates)
+		t.Errorf(
+			"%d and %d updates are left, of %d each",
+			len(s.Skill),
+			len(s.CurrentPhase),
+			writerUpdates,
+		)
 	}
-	if text := encodeGuard(t, s); !strings.Contains(strings.Join(strings.Fields(text), ""), `"todo":[1,2]`) {
+	if text := encodeGuard(
+		t,
+		s,
+	); !strings.Contains(
+		strings.Join(strings.Fields(text), ""),
+		`"todo":[1,2]`,
+	) {
 		t.Errorf("lost what is not ours: %s", text)
 	}
 	names, err := filepath.Glob(filepath.Join(p.session("A"), ".*"))
@@ -196,7 +223,10 @@ func hostile(t *testing.T) map[string]func(path string) {
 		"a device": func(path string) { must(os.Symlink("/dev/zero", path)) },
 		"nothing":  text(""),
 		"no JSON":  text("pid: 12345\n"),
-		"10 MB":    text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
+		"10 MB": text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat(
+			"x",
+			10<<20,
+		) + `"}`),
 		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat(
 			"[",
 			100_000,
@@ -223,7 +253,14 @@ func TestGuardHostileFiles(t *testing.T) {
 			if found, _, ok := Find([]string{p.dir}, client); ok {
 				t.Errorf("found %s", found)
 			}
-			if err := Update(t.Context(), path, func(*State) error { return nil }); !errors.Is(err, ErrDamaged) {
+			if err := Update(
+				t.Context(),
+				path,
+				func(*State) error { return nil },
+			); !errors.Is(
+				err,
+				ErrDamaged,
+			) {
 				t.Errorf("update: %v", err)
 			}
 			done, err := Activate(t.Context(), Activation{
@@ -234,7 +271,8 @@ func TestGuardHostileFiles(t *testing.T) {
 				Now:    now,
 			})
 			noError(t, err)
-			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) ||
+			if kept, err := os.Lstat(done.SetAside); err != nil ||
+				!os.SameFile(before, kept) ||
 				!strings.Contains(done.SetAside, ".damaged-20260205-154500") {
 				t.Errorf("kept as %q: %v", done.SetAside, err)
 			}
@@ -254,12 +292,29 @@ func TestGuardHostileFolders(t *testing.T) {
 	client := Client{"s", 7, "1"}
 	path := p.put("A", State{SessionID: "s"})
 	below := filepath.Join(p.dir, "below")
-	if err := errors.Join(os.Mkdir(below, 0o700), syscall.Mkfifo(filepath.Join(below, Folder), 0o600),
-		syscall.Mkfifo(p.session("pipe"), 0o600), os.Symlink(p.session("A"), p.session("Z"))); err != nil {
+	if err := errors.Join(os.Mkdir(
+		below,
+		0o700,
+	), syscall.Mkfifo(
+		filepath.Join(below, Folder),
+		0o600,
+	),
+		syscall.Mkfifo(
+			p.session("pipe"),
+			0o600,
+		), os.Symlink(
+			p.session("A"),
+			p.session("Z"),
+		)); err != nil {
 		t.Fatal(err)
 	}
 	p.write(p.session("file"), "x")
-	for _, dir := range []string{p.dir, below, below + "/none/../", filepath.Join(below, "a", "b")} {
+	for _, dir := range []string{
+		p.dir,
+		below,
+		below + "/none/../",
+		filepath.Join(below, "a", "b"),
+	} {
 		if got, _, ok := Find([]string{"", "relative", dir}, client); !ok || got != path {
 			t.Errorf("%s: found %q", dir, got)
 		}

@@ -74,7 +74,12 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 func Any(dirs []string) bool {
 	for _, folder := range guardFolders(dirs) {
 		for _, name := range guardSessions(folder) {
-			if info, err := os.Lstat(filepath.Join(folder, name, StateFile)); err == nil && info.Mode().IsRegular() {
+			if info, err := os.Lstat(filepath.Join(
+				folder,
+				name,
+				StateFile,
+			)); err == nil &&
+				info.Mode().IsRegular() {
 				return true
 			}
 		}
@@ -126,7 +131,8 @@ func guardFolders(dirs []string) (folders []string) {
 func (c Client) mayBeIn(text []byte) bool {
 	return c.PID > 1 && bytes.Contains(text, strconv.AppendInt(nil, int64(c.PID), 10)) ||
 		c.SessionID != "" &&
-			(bytes.Contains(text, []byte(c.SessionID)) || quoteWord(c.SessionID) != c.SessionID) // it may be escaped
+			(bytes.Contains(text, []byte(c.SessionID)) ||
+				quoteWord(c.SessionID) != c.SessionID) // it may be escaped
 }
 
 // guardSessions lists the names of the folders in a folder.

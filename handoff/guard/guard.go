@@ -48,7 +48,10 @@ func (g *Guard) Refusal(dir string, s *State) string {
 	refused := ""
 	if s.RestartRefused != "" {
 		refused = fmt.Sprintf(" The restart that was asked for did not come: %s. Where that stays so, tell the user that the document is "+
-			"written and where, ask for a fresh session that reads it, and stop.", shown(s.RestartRefused, maxReason))
+			"written and where, ask for a fresh session that reads it, and stop.", shown(
+			s.RestartRefused,
+			maxReason,
+		))
 	}
 	return fmt.Sprintf("CONTEXT OVERFLOW: this session has used up its context, so this tool call was not made. Run /session dehydrate restart now: "+
 		"it writes down what the work needs and goes on in a fresh context. What still works: %splain sm commands such as "+

@@ -29,12 +29,16 @@ func TestGuardDecides(t *testing.T) {
 		{"sticky: after a smaller reading", State{Overflowed: true}, 0.1, false, true, false},
 		{"sticky: while unknown", State{Overflowed: true}, UsageUnknown, false, true, false},
 		{"completed", State{Lifecycle: SessionCompleted}, 0.9, false, false, false},
-		{"sticky: completed", State{Lifecycle: SessionCompleted, Overflowed: true}, 0.1, false, true, false},
+		{"sticky: completed", State{
+			Lifecycle:  SessionCompleted,
+			Overflowed: true,
+		}, 0.1, false, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
 			refuse, news := testGuard().Decide(&s, Client{}, tt.usage, tt.exempt)
-			if refuse != tt.refuse || news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
+			if refuse != tt.refuse || news != tt.news ||
+				s.Overflowed != (tt.state.Overflowed || tt.news) {
 				t.Errorf("refuse %v, news %v, overflowed %v", refuse, news, s.Overflowed)
 			}
 		})
@@ -54,13 +58,18 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 		{"not bound", State{PID: 7}, 0.8, "s", true},
 		{"bound to what somebody has written", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
 		{"full already, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
-		{"full already, then cleared", State{PID: 7, SessionID: "old", Overflowed: true}, 0.8, "old", false},
+		{"full already, then cleared", State{
+			PID:        7,
+			SessionID:  "old",
+			Overflowed: true,
+		}, 0.8, "old", false},
 		{"not full", State{PID: 7, SessionID: "old"}, 0.5, "old", false},
 	} {
 		for _, exempt := range []bool{false, true} {
 			s := tt.state
 			refuse, news := testGuard().Decide(&s, client, tt.usage, exempt)
-			if s.SessionID != tt.want || news != tt.news || refuse != (s.Overflowed && !exempt) {
+			if s.SessionID != tt.want || news != tt.news ||
+				refuse != (s.Overflowed && !exempt) {
 				t.Errorf("%s: refuse %v, news %v, %+v", tt.name, refuse, news, s)
 			}
 		}
@@ -69,7 +78,9 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 
 // A message with the remedy and the allowed tools, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
-	got := testGuard().Refusal("/p/sessions/A", &State{RestartRefused: "no restart of 10 is left"})
+	got := testGuard().Refusal("/p/sessions/A", &State{
+		RestartRefused: "no restart of 10 is left",
+	})
 	for _, want := range []string{
 		"/session dehydrate restart",
 		"Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md",
@@ -100,7 +111,9 @@ func TestGuardLine(t *testing.T) {
 			ContextUsage: 0.1,
 			Overflowed:   true,
 		},
-		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {Skill: strings.Repeat("s", 100)},
+		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {
+			Skill: strings.Repeat("s", 100),
+		},
 	} {
 		if got := testGuard().Line("CONTEXT_OVERFLOW_PROTECTION", &s); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -127,9 +140,18 @@ func TestGuardBinds(t *testing.T) {
 		s := state(t, tt.state)
 		old := s.SessionID
 		if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
-			t.Errorf("%s: news %v, session %q; want %v, %q", tt.name, news, s.SessionID, tt.news, tt.want)
+			t.Errorf(
+				"%s: news %v, session %q; want %v, %q",
+				tt.name,
+				news,
+				s.SessionID,
+				tt.news,
+				tt.want,
+			)
 		}
-		if left := old != "" && tt.news; (s.ContextUsage == 0) != left || tt.news && s.PIDStart != "100" {
+		if left := old != "" &&
+			tt.news; (s.ContextUsage == 0) != left ||
+			tt.news && s.PIDStart != "100" {
 			t.Errorf("%s: usage %v, start %q", tt.name, s.ContextUsage, s.PIDStart)
 		}
 	}
@@ -190,11 +212,16 @@ func TestGuardSet(t *testing.T) {
 		{"sessionId", "s", ""},
 		{"startedAt", "2026-02-05T16:30:00+02:00", ""},
 		{"startedAt", "today", "startedAt is a time"},
-		{"lastheartbeat", "x", `no field "lastheartbeat"; there are contextUsage, currentPhase,`},
+		{
+			"lastheartbeat",
+			"x",
+			`no field "lastheartbeat"; there are contextUsage, currentPhase,`,
+		},
 		{"overflowed", "true", ""},
 	} {
 		err := s.Set(tt.field, tt.value, now)
-		if got := errorText(err); tt.err == "" && got != "" || !strings.HasPrefix(got, tt.err) {
+		if got := errorText(err); tt.err == "" && got != "" ||
+			!strings.HasPrefix(got, tt.err) {
 			t.Errorf("%s = %q: %q, want %q", tt.field, tt.value, got, tt.err)
 		}
 	}
@@ -224,7 +251,13 @@ func TestGuardSetWhileFull(t *testing.T) {
 		"contextUsage": "0.1", "currentPhase": "Phase 6", "startedAt": "2026-01-01T00:00:00Z", "lastHeartbeat": "2026-01-01T00:00:00Z",
 		"dehydratingSince": "2026-01-01T00:00:00Z", "restartPrompt": "go on", "restartRefused": "",
 	}
-	free := []string{"skill", "contextUsage", "currentPhase", "lastHeartbeat", "restartPrompt"}
+	free := []string{
+		"skill",
+		"contextUsage",
+		"currentPhase",
+		"lastHeartbeat",
+		"restartPrompt",
+	}
 	full := State{
 		PID:              7,
 		PIDStart:         "100",
@@ -248,7 +281,12 @@ func TestGuardSetWhileFull(t *testing.T) {
 		} else if err != nil && !cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s was refused, and set", field)
 		}
-		if err := s.Override(field, value, now); err != nil || cmp.Equal(s, full, onlyFields) {
+		if err := s.Override(
+			field,
+			value,
+			now,
+		); err != nil ||
+			cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s, by a person: error %v", field, err)
 		}
 	}

@@ -60,7 +60,11 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 			return err
 		}
 		if a.taken(s) {
-			return fmt.Errorf("%s is at work in process %d; end that client, or choose another session", a.Dir, s.PID)
+			return fmt.Errorf(
+				"%s is at work in process %d; end that client, or choose another session",
+				a.Dir,
+				s.PID,
+			)
 		}
 		done.Full = !s.activate(&a)
 		return writeGuard(root, path, s)
@@ -86,7 +90,8 @@ func (a *Activation) check() error {
 
 // taken reports whether another client works in the session.
 func (a *Activation) taken(s *State) bool {
-	return s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted && a.lives(s)
+	return s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted &&
+		a.lives(s)
 }
 
 // lives reports whether the process of a session still runs.
@@ -103,7 +108,10 @@ func (a *Activation) leaves(s *State) bool {
 // evade the guard, and is refused.
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	var leave []string
-	for path, s := range guardFiles(append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...), a.Client) {
+	for path, s := range guardFiles(
+		append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...),
+		a.Client,
+	) {
 		if files.Same(filepath.Dir(path), a.Dir) || !s.BelongsTo(a.Client) {
 			continue
 		}
@@ -149,13 +157,16 @@ func (a *Activation) fresh(s *State) bool {
 	case s.SessionID != "":
 		return a.Proven && a.Client.SessionID != "" && a.Client.SessionID != s.SessionID
 	}
-	return (s.Lifecycle == SessionRestarting || s.Lifecycle == SessionResuming) && !a.Client.runs(s) && !a.lives(s)
+	return (s.Lifecycle == SessionRestarting || s.Lifecycle == SessionResuming) &&
+		!a.Client.runs(s) &&
+		!a.lives(s)
 }
 
 // activate returns false for a session that stays full.
 func (s *State) activate(a *Activation) bool {
 	fresh := a.fresh(s)
-	same := a.Client.runs(s) && (a.Client.SessionID == "" || s.SessionID == "" || a.Client.is(s))
+	same := a.Client.runs(s) &&
+		(a.Client.SessionID == "" || s.SessionID == "" || a.Client.is(s))
 	if s.Skill != a.Skill {
 		s.Skill = a.Skill
 		s.CurrentPhase = ""

@@ -29,7 +29,8 @@ func state(t testing.TB, text string) State {
 	for field := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(field, "=")
 		to := s.fields()[name]
-		if offset, err := time.ParseDuration(value); err == nil && to.Type() == reflect.TypeFor[time.Time]() {
+		if offset, err := time.ParseDuration(value); err == nil &&
+			to.Type() == reflect.TypeFor[time.Time]() {
 			value = guardNow.Add(offset).Format(time.RFC3339)
 		}
 		noError(t, setText(to, name, value))
@@ -38,7 +39,11 @@ func state(t testing.TB, text string) State {
 }
 
 // activate assigns a session of a project to a client.
-func (p *project) activate(name string, c Client, lives func(int, string) bool) (Activated, error) {
+func (p *project) activate(
+	name string,
+	c Client,
+	lives func(int, string) bool,
+) (Activated, error) {
 	return Activate(p.t.Context(), Activation{
 		Dir:    p.session(name),
 		Skill:  "implement",
@@ -67,7 +72,12 @@ func TestGuardActivates(t *testing.T) {
 		{"another skill", going + "skill=test", "new 7 100", going + "currentPhase="},
 		{"after a clear", going + "sessionId=old", "new 7 100", fresh},
 		{"fresh: another client", full + "sessionId=old pid=6", "new 7 100", fresh},
-		{"fresh: not bound since the restart", unbound + restarting, "new 8 200", fresh + "pid=8 pidStart=200"},
+		{
+			"fresh: not bound since the restart",
+			unbound + restarting,
+			"new 8 200",
+			fresh + "pid=8 pidStart=200",
+		},
 		{"full: the same session", full, "new 7 100", full},
 		{"full: resumed in another client", full + "pid=6 pidStart=90", "new 7 100", full},
 		{"full: session unknown", full, "- 8 200", full + "pid=8 pidStart=200"},
@@ -92,7 +102,8 @@ func TestGuardActivates(t *testing.T) {
 			fmt.Sscan(tt.client, &c.SessionID, &c.PID, &c.Start)
 			c.SessionID = strings.Trim(c.SessionID, "-")
 			done, err := p.activate("A", c, nobodyLives)
-			if err != nil || done.Full != strings.HasPrefix(tt.name, "full") || done.SetAside != "" {
+			if err != nil || done.Full != strings.HasPrefix(tt.name, "full") ||
+				done.SetAside != "" {
 				t.Errorf("%+v, %v", done, err)
 			}
 			p.want("A", state(t, tt.want))
@@ -103,7 +114,10 @@ func TestGuardActivates(t *testing.T) {
 // Several agents, one project, one state each.
 func TestGuardAgentsDoNotCollide(t *testing.T) {
 	p := newProject(t)
-	lives := func(pid int, start string) bool { return pid == 7 && start == "100" || pid == 8 && start == "200" }
+	lives := func(pid int, start string) bool {
+		return pid == 7 && start == "100" ||
+			pid == 8 && start == "200"
+	}
 	activate := func(name string, c Client) error {
 		_, err := p.activate(name, c, lives)
 		return err
@@ -113,7 +127,11 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	for name, c := range map[string]Client{"A": one, "B": other} {
 		noError(t, activate(name, c))
 	}
-	if err := activate("A", other); err == nil || !strings.Contains(err.Error(), "at work in process 7") {
+	if err := activate(
+		"A",
+		other,
+	); err == nil ||
+		!strings.Contains(err.Error(), "at work in process 7") {
 		t.Errorf("another agent's session: %v", err)
 	}
 	noError(t, activate("C", other))
@@ -126,7 +144,11 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	}
 	// Nor is a full session left by moving to another folder.
 	p.put("C", state(t, "pid=8 pidStart=200 sessionId=s2 overflowed=true"))
-	if err := activate("D", other); err == nil || !strings.Contains(err.Error(), "has overflowed") {
+	if err := activate(
+		"D",
+		other,
+	); err == nil ||
+		!strings.Contains(err.Error(), "has overflowed") {
 		t.Errorf("leaving a full session: %v", err)
 	}
 	if err := activate("D", Client{"s3", 8, "200"}); err != nil {
@@ -140,7 +162,11 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	// If the full session is unknown, its process must have ended.
 	for alive, want := range map[bool]bool{true: true, false: false} {
 		p.put("K", State{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
-		done, err := p.activate("K", Client{"s5", 10, "1"}, func(int, string) bool { return alive })
+		done, err := p.activate(
+			"K",
+			Client{"s5", 10, "1"},
+			func(int, string) bool { return alive },
+		)
 		if err != nil || done.Full != want {
 			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
 		}
@@ -161,7 +187,11 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 			Dirs:   []string{p.dir},
 			Alive:  lives,
 		}
-		if _, err := Activate(t.Context(), a); err == nil || !strings.Contains(err.Error(), "has overflowed") {
+		if _, err := Activate(
+			t.Context(),
+			a,
+		); err == nil ||
+			!strings.Contains(err.Error(), "has overflowed") {
 			t.Errorf("%s, to another project: %v", name, err)
 		}
 	}
@@ -202,7 +232,10 @@ func TestGuardActivationRefuses(t *testing.T) {
 // There is no restart without a handover of this very work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := Client{"s", 7, "100"}
-	was := state(t, "pid=7 pidStart=100 sessionId=s skill=implement lifecycle=active startedAt=-1h overflowed=true")
+	was := state(
+		t,
+		"pid=7 pidStart=100 sessionId=s skill=implement lifecycle=active startedAt=-1h overflowed=true",
+	)
 	dehydrating := was
 	dehydrating.Dehydrate(guardNow)
 	for _, tt := range []struct {
@@ -214,10 +247,19 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 	}{
 		{"written at once", was, "x", guardStart, ""},
 		{"of an earlier session", was, "x", guardStart.Add(-time.Second), "is older than"},
-		{"of before the dehydration", dehydrating, "x", guardNow.Add(-time.Second), "is older than"},
+		{
+			"of before the dehydration",
+			dehydrating,
+			"x",
+			guardNow.Add(-time.Second),
+			"is older than",
+		},
 		{"written after the dehydration", dehydrating, "x", guardNow, ""},
 		{"not written", was, "-", guardNow, "is not there"},
-		{"another client's", State{PID: 8, PIDStart: "100"}, "x", guardNow, "is the session of another client"},
+		{"another client's", State{
+			PID:      8,
+			PIDStart: "100",
+		}, "x", guardNow, "is the session of another client"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProject(t)
@@ -228,7 +270,12 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 				noError(t, os.Chtimes(doc, tt.at, tt.at))
 			}
 			asked := false
-			err := AskRestart(t.Context(), p.session("A"), client, func() error { asked = true; return nil })
+			err := AskRestart(
+				t.Context(),
+				p.session("A"),
+				client,
+				func() error { asked = true; return nil },
+			)
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) || asked {
 					t.Errorf("error %v, asked %v", err, asked)
@@ -237,7 +284,8 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 				return
 			}
 			s := p.read("A")
-			if err != nil || !asked || !s.KillRequested || s.Lifecycle != SessionRestarting || s.RestartPrompt == "" {
+			if err != nil || !asked || !s.KillRequested || s.Lifecycle != SessionRestarting ||
+				s.RestartPrompt == "" {
 				t.Errorf("error %v, asked %v, %+v", err, asked, s)
 			}
 		})
@@ -267,7 +315,14 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		}
 	}
 	activate(old)
-	update(func(s *State) { s.Report(old, 0.8, time.Now()); s.CurrentPhase = "Phase 5: Build\nLoop" })
+	update(func(s *State) {
+		s.Report(
+			old,
+			0.8,
+			time.Now(),
+		)
+		s.CurrentPhase = "Phase 5: Build\nLoop"
+	})
 	update(func(s *State) { testGuard().Decide(s, old, 0.8, false); s.Dehydrate(time.Now()) })
 	p.write(filepath.Join(dir, DocumentFile), "What to do next.\n")
 	if _, _, ok := RestartPrompt(p.dir, 7, "100"); ok {
@@ -275,7 +330,15 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	before := p.read("2026_02_05 A")
-	if err := AskRestart(t.Context(), dir, old, func() error { return refused }); !errors.Is(err, refused) {
+	if err := AskRestart(
+		t.Context(),
+		dir,
+		old,
+		func() error { return refused },
+	); !errors.Is(
+		err,
+		refused,
+	) {
 		t.Errorf("error %v", err)
 	}
 	p.want("2026_02_05 A", *before) // the supervisor was not there: all is as before
@@ -283,7 +346,16 @@ func TestGuardFlowOfRestart(t *testing.T) {
 
 	// A late report of the client that is being ended does not bring the session back.
 	update(func(s *State) { s.Report(Client{"u", 7, "100"}, 0.1, time.Now()) })
-	for _, c := range []Client{{PID: 8, Start: "100"}, {PID: 7, Start: "99"}, {PID: 9, Start: "300"}} {
+	for _, c := range []Client{{
+		PID:   8,
+		Start: "100",
+	}, {
+		PID:   7,
+		Start: "99",
+	}, {
+		PID:   9,
+		Start: "300",
+	}} {
 		if _, path, ok := RestartPrompt(p.dir, c.PID, c.Start); ok {
 			t.Errorf("%v: took the restart of another client, %s", c, path)
 		}
@@ -312,7 +384,8 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	update(func(s *State) { s.Report(fresh, 0.1, time.Now()) })
 	activate(fresh)
-	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive || s.Overflowed ||
+	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive ||
+		s.Overflowed ||
 		s.CurrentPhase == "" {
 		t.Errorf("after the activation: %+v", s)
 	}

@@ -33,13 +33,19 @@ func checkDocument(dir string, since time.Time) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not there; write it first, 'sm session dehydrate' says what belongs in it", path)
+		return fmt.Errorf(
+			"%s is not there; write it first, 'sm session dehydrate' says what belongs in it",
+			path,
+		)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file; write it anew", path)
 	case info.Size() == 0:
-		return fmt.Errorf("%s is empty; write it first, 'sm session dehydrate' says what belongs in it", path)
+		return fmt.Errorf(
+			"%s is empty; write it first, 'sm session dehydrate' says what belongs in it",
+			path,
+		)
 	case info.ModTime().Before(since):
 		return fmt.Errorf(
 			"%s is older than %s, so it is not about this work; write it anew",
@@ -62,7 +68,10 @@ func AskRestart(ctx context.Context, dir string, c Client, ask func() error) err
 			return err
 		}
 		if !s.BelongsTo(c) {
-			return fmt.Errorf("%s is the session of another client; run 'sm session activate' first", dir)
+			return fmt.Errorf(
+				"%s is the session of another client; run 'sm session activate' first",
+				dir,
+			)
 		}
 		if err := checkDocument(dir, s.since()); err != nil {
 			return err
@@ -98,7 +107,11 @@ func (s *State) continuation(dir string) string {
 
 // quoteWord quotes a word for a shell where needed.
 func quoteWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%") == "" {
+	if s != "" &&
+		strings.Trim(
+			s,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%",
+		) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -111,7 +124,8 @@ func RestartPrompt(dir string, pid int, start string) (prompt, stateFile string,
 	client := Client{PID: pid, Start: start}
 	var newest time.Time
 	for path, s := range guardFiles([]string{dir}, client) {
-		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" && (!ok || s.StartedAt.After(newest)) {
+		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" &&
+			(!ok || s.StartedAt.After(newest)) {
 			prompt = s.RestartPrompt
 			stateFile = path
 			ok = true

@@ -24,10 +24,21 @@ func TestGuardRestartRefused(t *testing.T) {
 			p := newProject(t)
 			p.put("A", state(t, tt.before))
 			want := state(t, tt.want)
-			other := p.put("B", state(t, "pid=8 pidStart=100 killRequested=true lifecycle=restarting"))
+			other := p.put(
+				"B",
+				state(t, "pid=8 pidStart=100 killRequested=true lifecycle=restarting"),
+			)
 			p.write(filepath.Join(p.session("A"), DocumentFile), "x")
 			for range 2 { // the document does for another try
-				noError(t, AskRestart(t.Context(), p.session("A"), client, func() error { return nil }))
+				noError(
+					t,
+					AskRestart(
+						t.Context(),
+						p.session("A"),
+						client,
+						func() error { return nil },
+					),
+				)
 				if s := p.read("A"); s.RestartRefused != "" || !s.KillRequested {
 					t.Errorf("asked: %+v", s)
 				}
@@ -59,7 +70,10 @@ func TestGuardRestartRefused(t *testing.T) {
 // Neither a restart nor a handoff brings back what is completed; a full one goes on in the fresh context.
 func TestGuardResumedLeavesCompleted(t *testing.T) {
 	p := newProject(t)
-	done := state(t, "pid=7 pidStart=100 sessionId=s lifecycle=completed startedAt=-1h contextUsage=0.5")
+	done := state(
+		t,
+		"pid=7 pidStart=100 sessionId=s lifecycle=completed startedAt=-1h contextUsage=0.5",
+	)
 	p.put("A", done)
 	noError(t, Resumed(p.state("A"), 9, "300"))
 	p.want("A", done)

@@ -30,7 +30,8 @@ func fixed() []string {
 // Set sets a field by its name in the file. contextUsage is a share, 0 to 1, measured now.
 // It refuses changes that would release a full session.
 func (s *State) Set(field, value string, now time.Time) error {
-	if s.Overflowed && slices.Contains(fixed(), field) && (field != "overflowed" || value == "false") {
+	if s.Overflowed && slices.Contains(fixed(), field) &&
+		(field != "overflowed" || value == "false") {
 		return fmt.Errorf(
 			"the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'",
 			field,
@@ -63,7 +64,11 @@ func setText(to reflect.Value, field, value string) error {
 	switch x := to.Addr().Interface().(type) {
 	case *string:
 		if !utf8.ValidString(value) || len(value) > maxText {
-			return fmt.Errorf("%s is not a text of at most %d bytes; give another", field, maxText)
+			return fmt.Errorf(
+				"%s is not a text of at most %d bytes; give another",
+				field,
+				maxText,
+			)
 		}
 		*x = value
 	case *Lifecycle:

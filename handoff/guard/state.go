@@ -25,7 +25,13 @@ const (
 
 // Lifecycles lists all stages.
 func Lifecycles() []Lifecycle {
-	return []Lifecycle{SessionActive, SessionDehydrating, SessionRestarting, SessionResuming, SessionCompleted}
+	return []Lifecycle{
+		SessionActive,
+		SessionDehydrating,
+		SessionRestarting,
+		SessionResuming,
+		SessionCompleted,
+	}
 }
 
 // State is the content of sessions/NAME/.state.json. The zero value is a session that has
@@ -75,7 +81,8 @@ func ParseState(text []byte) (*State, error) {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	for name, field := range s.fields() {
-		if raw, ok := s.others[name]; ok && json.Unmarshal(raw, field.Addr().Interface()) != nil {
+		if raw, ok := s.others[name]; ok &&
+			json.Unmarshal(raw, field.Addr().Interface()) != nil {
 			field.SetZero()
 		}
 		delete(s.others, name)

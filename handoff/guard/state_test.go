@@ -64,7 +64,10 @@ func TestGuardStateFields(t *testing.T) {
 
 // Members of other programs stay, and members of the wrong type count as absent.
 func TestGuardStateKeepsUnknown(t *testing.T) {
-	s := parseGuard(t, `{"todo":1e2,"tags":[1.50,{"a":null}],"pid":"12345","PID":3,"sessionId":"s","overflowed":false}`)
+	s := parseGuard(
+		t,
+		`{"todo":1e2,"tags":[1.50,{"a":null}],"pid":"12345","PID":3,"sessionId":"s","overflowed":false}`,
+	)
 	if s.PID != 0 || s.SessionID != "s" {
 		t.Errorf("read %+v", s)
 	}
@@ -72,7 +75,10 @@ func TestGuardStateKeepsUnknown(t *testing.T) {
 	s.SessionID = ""
 	want := `{"PID":3,"contextUsage":0,"killRequested":false,"lifecycle":"","overflowed":true,"pid":0,` +
 		`"skill":"","tags":[1.50,{"a":null}],"todo":1e2}`
-	if diff := cmp.Diff(want, strings.Join(strings.Fields(encodeGuard(t, s)), "")); diff != "" {
+	if diff := cmp.Diff(
+		want,
+		strings.Join(strings.Fields(encodeGuard(t, s)), ""),
+	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -85,7 +91,9 @@ func TestGuardStateRefuses(t *testing.T) {
 			t.Errorf("%q: read as %+v", text, s)
 		}
 	}
-	if _, err := (&State{StartedAt: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}).Encode(); err == nil {
+	if _, err := (&State{
+		StartedAt: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC),
+	}).Encode(); err == nil {
 		t.Error("a time that no file can hold is written")
 	}
 }

@@ -23,7 +23,8 @@ func TestLocks(t *testing.T) {
 	if _, err := os.ReadFile("/proc/locks"); err != nil {
 		t.Skip(err)
 	}
-	if p, held := NewLocks("/proc").Holder(path); !held || p.PID != os.Getpid() || p.Start == "" {
+	if p, held := NewLocks("/proc").Holder(path); !held || p.PID != os.Getpid() ||
+		p.Start == "" {
 		t.Errorf("a file that is locked is not, or by %+v", p)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
@@ -79,7 +80,9 @@ func TestLocksOfOthers(t *testing.T) {
 
 	stranger := exec.Command("sleep", "60")
 	stranger.Stdin = f
-	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	stranger.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: 65534, Gid: 65534},
+	}
 	own := exec.Command("sleep", "60")
 	for _, cmd := range []*exec.Cmd{stranger, own} {
 		if err := cmd.Start(); err != nil {
@@ -89,7 +92,10 @@ func TestLocksOfOthers(t *testing.T) {
 		defer cmd.Process.Kill()
 	}
 
-	for name, pid := range map[string]int{"another user": stranger.Process.Pid, "another file": own.Process.Pid} {
+	for name, pid := range map[string]int{
+		"another user": stranger.Process.Pid,
+		"another file": own.Process.Pid,
+	} {
 		l := NewLocks("/proc")
 		l.held = map[uint64][]int{inode: {pid}}
 		l.read = time.Now().Add(time.Hour)

@@ -9,7 +9,8 @@ import (
 func LookPath(list, name string) string {
 	for _, dir := range filepath.SplitList(list) {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() &&
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil &&
+			info.Mode().IsRegular() &&
 			info.Mode().Perm()&0o111 != 0 {
 			return path
 		}

@@ -45,7 +45,10 @@ func (p *Process) Ending() bool { return p.Exiting() || p.Signals&signalKill != 
 
 // Shell reports whether a process has the name of a shell.
 func (p *Process) Shell() bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"}, p.Name)
+	return slices.Contains(
+		[]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"},
+		p.Name,
+	)
 }
 
 // Device is a device number, independent of the system's encoding.

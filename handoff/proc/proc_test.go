@@ -28,10 +28,42 @@ func TestClientPID(t *testing.T) {
 		named        string
 		parent, want int
 	}{
-		{"4711", 10, 4711}, {"", 10, 30}, {"0", 20, 30}, {"1", 30, 30}, {"x", 30, 30}, {"", 50, 50}, {"", 60, 0},
+		{
+			"4711",
+			10,
+			4711,
+		}, {
+			"",
+			10,
+			30,
+		}, {
+			"0",
+			20,
+			30,
+		}, {
+			"1",
+			30,
+			30,
+		}, {
+			"x",
+			30,
+			30,
+		}, {
+			"",
+			50,
+			50,
+		}, {
+			"",
+			60,
+			0,
+		},
 		{"", 70, 70}, {"", 80, 80}, {"", 90, 90}, {"", 100, 100}, {"", 99, 99}, {"", 1, 0},
 	} {
-		if got := ClientPID(tt.named, tt.parent, Lineage(procDir, tt.parent)); got != tt.want {
+		if got := ClientPID(
+			tt.named,
+			tt.parent,
+			Lineage(procDir, tt.parent),
+		); got != tt.want {
 			t.Errorf("%q, parent %d: %d, want %d", tt.named, tt.parent, got, tt.want)
 		}
 	}
@@ -177,9 +209,24 @@ func TestEndingProcess(t *testing.T) {
 		{"4194304", "256", true},  // SIGKILL
 		{"4194304", "512", false}, // SIGUSR1
 	} {
-		p, err := parse(7, []byte("7 (a)"+strings.NewReplacer("%FLAGS", c.flags, "%SIGNAL", c.signal).Replace(rest)))
+		p, err := parse(
+			7,
+			[]byte("7 (a)"+strings.NewReplacer(
+				"%FLAGS",
+				c.flags,
+				"%SIGNAL",
+				c.signal,
+			).Replace(rest)),
+		)
 		if err != nil || p.Ending() != c.want {
-			t.Errorf("flags %s, signal %s: ending = %v, %v, want %v", c.flags, c.signal, p.Ending(), err, c.want)
+			t.Errorf(
+				"flags %s, signal %s: ending = %v, %v, want %v",
+				c.flags,
+				c.signal,
+				p.Ending(),
+				err,
+				c.want,
+			)
 		}
 	}
 }

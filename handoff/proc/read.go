@@ -14,15 +14,32 @@ const maxRead = 1 << 20
 // is the end.
 func Read(proc string, pid int, name string) (data []byte, err error) {
 	path := proc + "/" + strconv.Itoa(pid) + "/" + name
-	fail := func(op string, err error) ([]byte, error) { return nil, &fs.PathError{Op: op, Path: path, Err: err} }
-	fd, err := Again(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
+	fail := func(op string, err error) ([]byte, error) {
+		return nil, &fs.PathError{
+			Op:   op,
+			Path: path,
+			Err:  err,
+		}
+	}
+	fd, err := Again(func() (int, error) {
+		return syscall.Open(
+			path,
+			syscall.O_RDONLY|syscall.O_CLOEXEC,
+			0,
+		)
+	})
 	if err != nil {
 		return fail("open", err)
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	data = make([]byte, 0, 1024)
 	for {
-		n, err := Again(func() (int, error) { return syscall.Read(fd, data[len(data):cap(data)]) })
+		n, err := Again(func() (int, error) {
+			return syscall.Read(
+				fd,
+				data[len(data):cap(data)],
+			)
+		})
 		if err != nil {
 			return fail("read", err)
 		}

@@ -46,7 +46,12 @@ func New() *Queue { return &Queue{Proc: "/proc", Look: exec.LookPath, Environ: o
 // Add adds a text to the queue of a thread. home is the client's folder, pid the process that
 // has the thread open, 0 if unknown; id is part of this text only. If placed is false the queue
 // has not got the text, else it may have.
-func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text string) (placed bool, err error) {
+func (q *Queue) Add(
+	ctx context.Context,
+	home string,
+	pid int,
+	thread, id, text string,
+) (placed bool, err error) {
 	if placed, err := Has(home, id); placed || err != nil {
 		return placed, err
 	}
@@ -67,7 +72,12 @@ func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text 
 	if err = cmd.Run(); err == nil {
 		return true, nil
 	}
-	err = fmt.Errorf("%s queue: %w: %s", program, err, withoutText(lastWords(words.Kept), text))
+	err = fmt.Errorf(
+		"%s queue: %w: %s",
+		program,
+		err,
+		withoutText(lastWords(words.Kept), text),
+	)
 	if ctx.Err() == nil { // it was refused
 		return false, err
 	}
@@ -79,7 +89,8 @@ func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text 
 func (q *Queue) program(pid int) (string, error) {
 	if q.Proc != "" && pid > 0 {
 		path, err := os.Readlink(filepath.Join(q.Proc, fmt.Sprint(pid), "exe"))
-		if _, gone := os.Stat(path); err == nil && gone == nil && filepath.Base(path) == "codex" {
+		if _, gone := os.Stat(path); err == nil && gone == nil &&
+			filepath.Base(path) == "codex" {
 			return path, nil
 		}
 	}
@@ -88,7 +99,10 @@ func (q *Queue) program(pid int) (string, error) {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the client of Codex: %w; put codex into the PATH of sm observe", err)
+		return "", fmt.Errorf(
+			"find the client of Codex: %w; put codex into the PATH of sm observe",
+			err,
+		)
 	}
 	return path, nil
 }
@@ -148,7 +162,10 @@ func contains(path string, mark []byte) (bool, error) {
 }
 
 func withoutHome(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "CODEX_") })
+	return slices.DeleteFunc(
+		slices.Clone(environ),
+		func(v string) bool { return strings.HasPrefix(v, "CODEX_") },
+	)
 }
 
 // lastWords is the line in which the client explains an error.

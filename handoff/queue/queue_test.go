@@ -26,8 +26,12 @@ func standIn(t *testing.T, more string) (q *Queue, home string) {
 		t.Fatal(err)
 	}
 	return &Queue{
-		Look:    func(string) (string, error) { return program, nil },
-		Environ: []string{"PATH=" + os.Getenv("PATH"), "CODEX_HOME=/elsewhere", "CODEX_THREAD_ID=another"},
+		Look: func(string) (string, error) { return program, nil },
+		Environ: []string{
+			"PATH=" + os.Getenv("PATH"),
+			"CODEX_HOME=/elsewhere",
+			"CODEX_THREAD_ID=another",
+		},
 	}, home
 }
 
@@ -48,7 +52,8 @@ func TestAdd(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	env, _ := os.ReadFile(filepath.Join(home, "env"))
-	if !strings.Contains(string(env), "CODEX_HOME="+home+"\n") || strings.Contains(string(env), "CODEX_THREAD_ID") {
+	if !strings.Contains(string(env), "CODEX_HOME="+home+"\n") ||
+		strings.Contains(string(env), "CODEX_THREAD_ID") {
 		t.Errorf("the environment:\n%s", env)
 	}
 	for _, name := range []string{"x", "y"} {
@@ -70,10 +75,22 @@ func TestAddOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(home, "argv")); !placed || err != nil || ran == nil {
+		if _, ran := os.Stat(filepath.Join(
+			home,
+			"argv",
+		)); !placed || err != nil ||
+			ran == nil {
 			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
 		}
-		if placed, err := q.Add(t.Context(), home, 0, "t", "ffeedd", "[sm message] y #ffeedd"); !placed || err != nil {
+		if placed, err := q.Add(
+			t.Context(),
+			home,
+			0,
+			"t",
+			"ffeedd",
+			"[sm message] y #ffeedd",
+		); !placed ||
+			err != nil {
 			t.Errorf("%s: another: %v, %v", name, placed, err)
 		}
 	}
@@ -95,7 +112,11 @@ func TestAddOnceInLargeQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(home, "argv")); !placed || err != nil || ran == nil {
+		if _, ran := os.Stat(filepath.Join(
+			home,
+			"argv",
+		)); !placed || err != nil ||
+			ran == nil {
 			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
 		}
 	}
@@ -113,7 +134,11 @@ func TestAddBlind(t *testing.T) {
 			t.Fatal(err)
 		}
 		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
-		if _, ran := os.Stat(filepath.Join(home, "argv")); placed || err == nil || ran == nil {
+		if _, ran := os.Stat(filepath.Join(
+			home,
+			"argv",
+		)); placed || err == nil ||
+			ran == nil {
 			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
 		}
 	}
@@ -122,12 +147,21 @@ func TestAddBlind(t *testing.T) {
 // TestAddSaysNoText: what the client quotes of the text does not come into its error, which is logged.
 func TestAddSaysNoText(t *testing.T) {
 	const text = "[sm message] The password is swordfish. #a1b2c3"
-	for _, words := range []string{text, `'` + text + `'`, `\"The password is swordfish.\"`, "password is swordf"} {
+	for _, words := range []string{
+		text,
+		`'` + text + `'`,
+		`\"The password is swordfish.\"`,
+		"password is swordf",
+	} {
 		q, home := standIn(
 			t,
 			"printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2",
 		)
-		if err := os.WriteFile(filepath.Join(home, "words"), []byte(words), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(home, "words"),
+			[]byte(words),
+			0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 		_, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", text)
@@ -147,7 +181,10 @@ func TestAddRefused(t *testing.T) {
 	)
 	placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
 	if placed || err == nil ||
-		!strings.HasSuffix(err.Error(), "exit status 1: Error: no rollout found for thread id t") {
+		!strings.HasSuffix(
+			err.Error(),
+			"exit status 1: Error: no rollout found for thread id t",
+		) {
 		t.Errorf("%v, %v", placed, err)
 	}
 	q.Look = func(string) (string, error) { return "", os.ErrNotExist }

@@ -49,7 +49,10 @@ func (r *Rotation) awaits(in Heard) bool {
 // together with the position in the transcript, which is not read again.
 func (m *Machine) overhear(in Heard) {
 	for _, r := range m.open {
-		known := slices.ContainsFunc(r.Overheard, func(o Overheard) bool { return o.Session == in.Session })
+		known := slices.ContainsFunc(
+			r.Overheard,
+			func(o Overheard) bool { return o.Session == in.Session },
+		)
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
@@ -64,7 +67,10 @@ func (m *Machine) overhear(in Heard) {
 func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
 	for _, agent := range m.Opens() {
 		r := m.open[agent]
-		i := slices.IndexFunc(r.Overheard, func(o Overheard) bool { return o.Session == sessionOf(agent) })
+		i := slices.IndexFunc(
+			r.Overheard,
+			func(o Overheard) bool { return o.Session == sessionOf(agent) },
+		)
 		if i < 0 {
 			continue
 		}

@@ -62,7 +62,12 @@ func (s *AgentRecord) clone() AgentRecord {
 // Restore replaces the state by what was stored. What was under way continues as far as
 // that is safe: documents are examined again and restarts asked for again, but what may have
 // been typed is not typed again; its proof gets its whole time.
-func (m *Machine) Restore(rotations []Rotation, agents []AgentRecord, c Counters, now time.Time) {
+func (m *Machine) Restore(
+	rotations []Rotation,
+	agents []AgentRecord,
+	c Counters,
+	now time.Time,
+) {
 	*m = *New(m.options)
 	m.counters = c
 	m.since = now
@@ -108,7 +113,8 @@ func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	keep := a
 	drop := b
-	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) || b.State.Touched() && !a.State.Touched() {
+	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) ||
+		b.State.Touched() && !a.State.Touched() {
 		keep = b
 		drop = a
 	}

@@ -97,7 +97,11 @@ func (w *world) effect(e Effect) {
 	case Clear:
 		w.types(x.Rotation, x.Text, Typed{ID: x.Rotation.ID, At: w.now})
 	case Resume:
-		w.types(x.Rotation, x.Rotation.Prompt, Typed{ID: x.Rotation.ID, Prompt: true, At: w.now})
+		w.types(x.Rotation, x.Rotation.Prompt, Typed{
+			ID:     x.Rotation.ID,
+			Prompt: true,
+			At:     w.now,
+		})
 	case Finish:
 		w.types(x.Rotation, x.Text, Typed{
 			ID:     x.Rotation.ID,
@@ -216,7 +220,10 @@ func TestRotationKills(t *testing.T) {
 			left++
 			if all := w.m.All(); !slices.ContainsFunc(
 				all,
-				func(r Rotation) bool { return r.State == Failed && r.Reason != ReasonFileGone },
+				func(r Rotation) bool {
+					return r.State == Failed &&
+						r.Reason != ReasonFileGone
+				},
 			) {
 				t.Fatalf("seed %d: %q stands in the box after %+v", seed, w.box, all)
 			}
@@ -227,7 +234,12 @@ func TestRotationKills(t *testing.T) {
 				t.Fatalf("seed %d: %s is lost, or stuck in %v", seed, id, r.State)
 			}
 			if w.clears[id] > 0 && !w.prompted[id] && !w.reported[id] {
-				t.Fatalf("seed %d: %s: cleared, and neither prompted nor reported: %+v", seed, id, r)
+				t.Fatalf(
+					"seed %d: %s: cleared, and neither prompted nor reported: %+v",
+					seed,
+					id,
+					r,
+				)
 			}
 			if r.State == Confirmed && (w.clears[id] != 1 || !w.prompted[id]) {
 				t.Fatalf("seed %d: %s: confirmed after %d clears", seed, id, w.clears[id])

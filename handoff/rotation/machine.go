@@ -178,7 +178,8 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 		m.do(Resume{*r})
 	case Resuming:
 		// The agent has been at its prompt since the prompt was, or may have been, typed.
-		overdue := in.At.Sub(r.Changed) >= m.options.PromptWithin && in.At.Sub(m.since) >= m.options.Grace
+		overdue := in.At.Sub(r.Changed) >= m.options.PromptWithin &&
+			in.At.Sub(m.since) >= m.options.Grace
 		if overdue && r.Way != WayRestart && r.Tries < promptTries {
 			m.move(r, Cleared, in.At)
 			return
@@ -190,7 +191,8 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 // finish asks for Enter in case the text is at the prompt without it. Nothing is typed again.
 func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	_, typing := m.typing[r.ID]
-	if typing || r.Way == WayRestart || r.Finished || m.age(r, in.At) < m.options.FinishAfter {
+	if typing || r.Way == WayRestart || r.Finished ||
+		m.age(r, in.At) < m.options.FinishAfter {
 		return
 	}
 	r.After = in.At.Add(firstPause)

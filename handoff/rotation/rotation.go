@@ -180,7 +180,14 @@ func Outcomes() [6]string {
 func (c *Counters) Count(outcome string) uint64 {
 	for i, name := range Outcomes() {
 		if name == outcome {
-			return [...]uint64{c.Confirmed, c.Failed, c.Cancelled, c.Refused, c.Breaker, c.Futile}[i]
+			return [...]uint64{
+				c.Confirmed,
+				c.Failed,
+				c.Cancelled,
+				c.Refused,
+				c.Breaker,
+				c.Futile,
+			}[i]
 		}
 	}
 	return 0

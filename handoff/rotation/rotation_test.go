@@ -18,7 +18,16 @@ const usual = "Read /doc.md and continue from where you left off."
 
 // at is a moment of the tests, in seconds.
 func at(seconds float64) time.Time {
-	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+	return time.Date(
+		2026,
+		11,
+		20,
+		12,
+		0,
+		0,
+		0,
+		time.UTC,
+	).Add(time.Duration(seconds * float64(time.Second)))
 }
 
 func since(t time.Time) float64 { return t.Sub(at(0)).Seconds() }
@@ -200,7 +209,11 @@ func input(m *Machine, now time.Time, line string) string {
 	all := m.All()
 	result := all[len(all)-1].State.String()
 	if len(effects) > 0 {
-		result += ": " + strings.ReplaceAll(strings.Join(names(effects), ", "), usual, "USUAL")
+		result += ": " + strings.ReplaceAll(
+			strings.Join(names(effects), ", "),
+			usual,
+			"USUAL",
+		)
 	}
 	return result
 }
@@ -225,7 +238,10 @@ func TestScripts(t *testing.T) {
 				}
 				got = append(got, strings.TrimSpace(given+" | "+input(m, at(seconds), rest)))
 			}
-			if change := diff.Diff(strings.TrimSpace(string(script.Data)), strings.Join(got, "\n")); change != "" {
+			if change := diff.Diff(
+				strings.TrimSpace(string(script.Data)),
+				strings.Join(got, "\n"),
+			); change != "" {
 				t.Errorf("(-want +got):\n%s", change)
 			}
 		})

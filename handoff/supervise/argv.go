@@ -53,7 +53,11 @@ maybe: debug prompt-suggestions rc remote-control
 named: worktree
 many: add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools disallowedTools file mcp-config tools
 `,
-		refused:  map[string]string{"print": printsOnly, "end": endsAtOnce, "remote": runsAfar},
+		refused: map[string]string{
+			"print":  printsOnly,
+			"end":    endsAtOnce,
+			"remote": runsAfar,
+		},
 		letters:  "c=continue d=debug h=help n=name p=print r=resume v=version w=worktree",
 		commands: "agents auth auto-mode config doctor gateway install mcp plugin plugins project remote-control setup-token ultrareview update upgrade",
 	}
@@ -117,11 +121,27 @@ func (g *grammar) is(word string) bool {
 //
 // The client may follow a program that starts it, such as env or node. A command for a shell
 // is refused.
-func Again(argv []string, prompt string) ([]string, error) { return claude().again(argv, prompt) }
+func Again(
+	argv []string,
+	prompt string,
+) ([]string, error) {
+	return claude().again(
+		argv,
+		prompt,
+	)
+}
 
 // AgainCodex is [Again] for clients of Codex CLI. A client that uses the daemon is not started
 // again, since its threads do not end with it.
-func AgainCodex(argv []string, prompt string) ([]string, error) { return codex().again(argv, prompt) }
+func AgainCodex(
+	argv []string,
+	prompt string,
+) ([]string, error) {
+	return codex().again(
+		argv,
+		prompt,
+	)
+}
 
 // StartsCodex reports whether a command starts the Codex client, directly or by another program.
 func StartsCodex(argv []string) bool {
@@ -167,7 +187,10 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 			}
 		}
 	case "node", "bun", "deno", "python", "perl", "ruby":
-		if i := slices.IndexFunc(argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 {
+		if i := slices.IndexFunc(
+			argv[1:],
+			func(word string) bool { return !strings.HasPrefix(word, "-") },
+		); i >= 0 {
 			return i + 1, nil
 		}
 	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time",
@@ -257,7 +280,8 @@ func (r *reader) keep(name, word string, value *string) error {
 func (r *reader) take(kind string) (taken []string) {
 	for len(r.words) > 0 && kind != "none" {
 		option := isOption(r.words[0])
-		if len(taken) > 0 && (kind != "many" || option) || option && (kind == "maybe" || kind == "named") {
+		if len(taken) > 0 && (kind != "many" || option) ||
+			option && (kind == "maybe" || kind == "named") {
 			break
 		}
 		taken = append(taken, r.words[0])
@@ -269,6 +293,9 @@ func (r *reader) take(kind string) (taken []string) {
 // Unknown is [Again] for clients of other providers, whose arguments are unknown.
 func Unknown(provider string) func([]string, string) ([]string, error) {
 	return func([]string, string) ([]string, error) {
-		return nil, fmt.Errorf("clients of provider %.40q are not started again; only claude's are", provider)
+		return nil, fmt.Errorf(
+			"clients of provider %.40q are not started again; only claude's are",
+			provider,
+		)
 	}
 }

@@ -23,7 +23,10 @@ func TestAgain(t *testing.T) {
 		{"claude --session-id 5f0e --model opus", "claude --model opus"},
 		{"claude --session-id -5f0e", "claude"},
 		{"claude --from-pr 12 --teleport x --ide", "claude --ide"},
-		{"claude --resume abc --resume-session-at m1 --rewind-files u1 --reply-on-resume", "claude"},
+		{
+			"claude --resume abc --resume-session-at m1 --rewind-files u1 --reply-on-resume",
+			"claude",
+		},
 		{"claude --prefill later --ide", "claude --ide"},
 		{"claude -n seat Fix_it", "claude -n seat"},
 		{"claude -d api Fix_it", "claude -d api"},
@@ -41,7 +44,10 @@ func TestAgain(t *testing.T) {
 		{"claude - Fix_it", "claude"},
 		{"/usr/bin/claude -c Fix_it", "/usr/bin/claude"},
 		{"env A=b HOME=/home/claude claude -c Fix_it", "env A=b HOME=/home/claude claude"},
-		{"npx -y @anthropic-ai/claude-code@2.1.197 -c Fix_it", "npx -y @anthropic-ai/claude-code@2.1.197"},
+		{
+			"npx -y @anthropic-ai/claude-code@2.1.197 -c Fix_it",
+			"npx -y @anthropic-ai/claude-code@2.1.197",
+		},
 		{"node --inspect cli.js --resume abc Fix_it", "node --inspect cli.js"},
 		{"bash ./client.sh -c Fix_it", "bash ./client.sh"},
 	} {
@@ -88,7 +94,11 @@ func TestAgainRefuses(t *testing.T) {
 		})
 	}
 	// A prompt in which such a word stands is none of them.
-	for _, from := range []string{"claude -- -p", "claude --append-system-prompt -p", "claude --model update"} {
+	for _, from := range []string{
+		"claude -- -p",
+		"claude --append-system-prompt -p",
+		"claude --model update",
+	} {
 		if _, err := Again(words(from), "Read it."); err != nil {
 			t.Errorf("%s: %v", from, err)
 		}

@@ -20,11 +20,18 @@ func startable(argv []string) (path string, err error) {
 	for _, arg := range argv {
 		switch {
 		case strings.ContainsRune(arg, 0):
-			return "", &startError{codeNotRun, errors.New("an argument holds a zero byte; leave it out")}
+			return "", &startError{
+				codeNotRun,
+				errors.New("an argument holds a zero byte; leave it out"),
+			}
 		case len(arg) > maxArgument:
 			return "", &startError{
 				codeNotRun,
-				fmt.Errorf("an argument has %d bytes; give at most %d", len(arg), maxArgument),
+				fmt.Errorf(
+					"an argument has %d bytes; give at most %d",
+					len(arg),
+					maxArgument,
+				),
 			}
 		}
 	}
@@ -33,9 +40,15 @@ func startable(argv []string) (path string, err error) {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", &startError{codeNotFound, errors.New("no such program; look at its name and at PATH")}
+		return "", &startError{
+			codeNotFound,
+			errors.New("no such program; look at its name and at PATH"),
+		}
 	case errors.Is(err, exec.ErrDot):
-		return "", &startError{codeNotFound, fmt.Errorf("it is in the current directory only; write ./%s", argv[0])}
+		return "", &startError{
+			codeNotFound,
+			fmt.Errorf("it is in the current directory only; write ./%s", argv[0]),
+		}
 	}
 	return "", notRun(err)
 }
@@ -46,7 +59,10 @@ func notRun(err error) error {
 	for inner := errors.Unwrap(reason); inner != nil; inner = errors.Unwrap(reason) {
 		reason = inner
 	}
-	return &startError{codeNotRun, fmt.Errorf("%w; give a program that this user may run", reason)}
+	return &startError{
+		codeNotRun,
+		fmt.Errorf("%w; give a program that this user may run", reason),
+	}
 }
 
 // start starts a client.
@@ -62,7 +78,11 @@ func (s *supervisor) start(argv []string) error {
 		}
 		return s.hold(now)
 	}
-	client, err := os.StartProcess(path, argv, &os.ProcAttr{Env: s.o.Env, Files: s.o.Files[:], Sys: attributes()})
+	client, err := os.StartProcess(path, argv, &os.ProcAttr{
+		Env:   s.o.Env,
+		Files: s.o.Files[:],
+		Sys:   attributes(),
+	})
 	if err != nil {
 		return notRun(err)
 	}
@@ -99,7 +119,10 @@ func (s *supervisor) family() []child {
 		return family(os.Getpid())
 	}
 	guardian := s.guardian.process.Pid
-	return slices.DeleteFunc(family(os.Getpid(), guardian), func(c child) bool { return c.PID == guardian })
+	return slices.DeleteFunc(
+		family(os.Getpid(), guardian),
+		func(c child) bool { return c.PID == guardian },
+	)
 }
 
 // guardianReported handles a report of the guardian; ok is false when the guardian has ended
@@ -182,7 +205,9 @@ func (s *supervisor) noteDetached() {
 		}
 	}
 	if s.guardian != nil {
-		_ = s.guardian.send(guardianOrder{Detached: list}) // the end of the guardian is reported
+		_ = s.guardian.send(guardianOrder{
+			Detached: list,
+		}) // the end of the guardian is reported
 	}
 }
 
@@ -191,7 +216,10 @@ func (s *supervisor) endOrphans() int {
 	tick := time.Tick(orphanLook)
 	for e := newEnding(time.Now()); ; {
 		s.collect()
-		left := slices.DeleteFunc(s.family(), func(c child) bool { return s.detached[c.Process] && !c.ours })
+		left := slices.DeleteFunc(
+			s.family(),
+			func(c child) bool { return s.detached[c.Process] && !c.ours },
+		)
 		if e.look(time.Now(), left, 0) {
 			return len(left)
 		}

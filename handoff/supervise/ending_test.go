@@ -41,7 +41,10 @@ func TestEndingGivesUp(t *testing.T) {
 		},
 		{
 			"another hangs since a moment",
-			[]look{{2 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs, next}, false}},
+			[]look{
+				{2 * time.Second, []child{hangs}, false},
+				{8 * time.Second, []child{hangs, next}, false},
+			},
 		},
 		{
 			"it never ends",

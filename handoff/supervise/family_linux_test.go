@@ -68,9 +68,18 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	)
 	s.noteDetached()
 	if len(s.detached) > 0 {
-		t.Errorf("taken for what goes on: %v; the client's child is %v", s.detached, orphan.Process)
+		t.Errorf(
+			"taken for what goes on: %v; the client's child is %v",
+			s.detached,
+			orphan.Process,
+		)
 	}
-	s.now = started(t, nil, "/bin/sleep", "1000") // while a client lives, the same process has left its family
+	s.now = started(
+		t,
+		nil,
+		"/bin/sleep",
+		"1000",
+	) // while a client lives, the same process has left its family
 	s.noteDetached()
 	if !s.detached[orphan.Process] {
 		t.Errorf("noted: %v, want %v among them", s.detached, orphan.Process)

@@ -54,7 +54,11 @@ func (g *guardian) send(o guardianOrder) error {
 }
 
 // start starts a client in our process group.
-func (g *guardian) start(path string, argv, env []string, files [3]*os.File) (Process, error) {
+func (g *guardian) start(
+	path string,
+	argv, env []string,
+	files [3]*os.File,
+) (Process, error) {
 	o := guardianOrder{
 		Path:  path,
 		Argv:  argv,

@@ -70,13 +70,18 @@ func Guard() (was bool) {
 	news := os.NewFile(guardianReports, "news")
 	for _, f := range []*os.File{orders, news} {
 		var stat unix.Stat_t
-		if f == nil || unix.Fstat(int(f.Fd()), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		if f == nil || unix.Fstat(int(f.Fd()), &stat) != nil ||
+			stat.Mode&unix.S_IFMT != unix.S_IFIFO {
 			return false
 		}
 		syscall.CloseOnExec(int(f.Fd()))
 	}
 	runtime.LockOSThread() // the kernel kills the client when the thread ends that has started it
-	w := &watch{news: json.NewEncoder(news), orders: make(chan guardianOrder), ends: make(chan os.Signal, 1)}
+	w := &watch{
+		news:   json.NewEncoder(news),
+		orders: make(chan guardianOrder),
+		ends:   make(chan os.Signal, 1),
+	}
 	signal.Notify(w.ends, syscall.SIGCHLD)
 	for _, sig := range []os.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
@@ -87,8 +92,12 @@ func Guard() (was bool) {
 		}
 	}
 	adopt(true)
-	_ = os.WriteFile("/proc/self/comm", []byte("sm guardian"), 0) // lists of processes would show "exe"
-	go func() {                                                   // it ends with its pipe
+	_ = os.WriteFile(
+		"/proc/self/comm",
+		[]byte("sm guardian"),
+		0,
+	) // lists of processes would show "exe"
+	go func() { // it ends with its pipe
 		defer close(w.orders)
 		for lines := json.NewDecoder(orders); ; {
 			var o guardianOrder
@@ -142,7 +151,11 @@ func (w *watch) start(o guardianOrder) (n guardianReport) {
 	sys := attributes()
 	sys.Setpgid = true
 	sys.Pgid = o.Group
-	client, err := os.StartProcess(o.Path, o.Argv, &os.ProcAttr{Env: o.Env, Files: files, Sys: sys})
+	client, err := os.StartProcess(o.Path, o.Argv, &os.ProcAttr{
+		Env:   o.Env,
+		Files: files,
+		Sys:   sys,
+	})
 	if err != nil {
 		if !errors.As(err, &n.Errno) {
 			n.Errno = syscall.EINVAL

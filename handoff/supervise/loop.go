@@ -66,7 +66,12 @@ func newSupervisor(o Options) *supervisor {
 	s.kill.Stop()
 	signal.Notify(s.ends, syscall.SIGCHLD)
 	signal.Notify(s.signals, syscall.SIGUSR1)
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, sig := range []os.Signal{
+		syscall.SIGINT,
+		syscall.SIGTERM,
+		syscall.SIGHUP,
+		syscall.SIGQUIT,
+	} {
 		// What nohup or the like has ignored, the client ignores too.
 		if !signal.Ignored(sig) {
 			signal.Notify(s.signals, sig)
@@ -199,7 +204,10 @@ func (s *supervisor) carryOut(order order) {
 	reason := ""
 	switch {
 	case order.Action != "restart":
-		result, reason = Refused, fmt.Sprintf("%.40q is no action that this version knows", order.Action)
+		result, reason = Refused, fmt.Sprintf(
+			"%.40q is no action that this version knows",
+			order.Action,
+		)
 	case order.client != s.now && order.client != Process{}:
 		reason = "the client that was meant has ended"
 	default:

@@ -81,7 +81,12 @@ func (s *script) times() (at []time.Duration) {
 
 func TestPollBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){fails}, 7)}
+		s := &script{
+			answers: slices.Repeat(
+				[]func(context.Context) (Instruction, bool, error){fails},
+				7,
+			),
+		}
 		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
@@ -142,7 +147,11 @@ func TestPollWhileRestarting(t *testing.T) {
 			{0, Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}},
 			{0, Status{RestartsLeft: 9, CanRestart: true}},
 			{time.Second, Status{RestartsLeft: 9, CanRestart: true}},
-			{1500 * time.Millisecond, Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true}},
+			{1500 * time.Millisecond, Status{
+				Client:       Process{2, "2"},
+				RestartsLeft: 9,
+				CanRestart:   true,
+			}},
 		}
 		if diff := cmp.Diff(want, s.asked); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -180,7 +189,12 @@ func TestPollRepeatsOutcome(t *testing.T) {
 		for _, a := range s.asked {
 			got = append(
 				got,
-				fmt.Sprintf("%d %d %s", a.Status.Client.PID, a.Status.RestartsLeft, a.Status.Outcome.Rotation),
+				fmt.Sprintf(
+					"%d %d %s",
+					a.Status.Client.PID,
+					a.Status.RestartsLeft,
+					a.Status.Outcome.Rotation,
+				),
 			)
 		}
 		want := []string{"1 10 ", "2 9 ro-1", "2 9 ro-1", "2 9 ro-1", "2 9 ", "2 9 "}
@@ -193,7 +207,12 @@ func TestPollRepeatsOutcome(t *testing.T) {
 // TestPollSameOrder: an observer that says the same again and again is answered once a second.
 func TestPollSameOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){says("ro-1")}, 50)}
+		s := &script{
+			answers: slices.Repeat(
+				[]func(context.Context) (Instruction, bool, error){says("ro-1")},
+				50,
+			),
+		}
 		orders := 0
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
@@ -229,7 +248,10 @@ func TestFarewell(t *testing.T) {
 		p.report(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
 		p.stop()
 		p.sendLast()
-		want := []asked{{0, Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}}}
+		want := []asked{{0, Status{
+			RestartsLeft: 9,
+			Outcome:      Outcome{"ro-1", Failed, "no such program"},
+		}}}
 		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {
 			t.Errorf("after %v (-want +got):\n%s", time.Since(s.began), diff)
 		}

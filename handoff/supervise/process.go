@@ -38,7 +38,10 @@ func family(parents ...int) []child {
 			continue
 		}
 		if p, ok := readStat(pid); ok && slices.Contains(parents, p.Parent) {
-			all = append(all, child{Process{pid, p.Start}, p.Parent, p.Group == group, p.State == "D"})
+			all = append(
+				all,
+				child{Process{pid, p.Start}, p.Parent, p.Group == group, p.State == "D"},
+			)
 		}
 	}
 	return all
@@ -51,7 +54,8 @@ func (c child) signal(sig syscall.Signal) {
 		return
 	}
 	defer func() { _ = handle.Release() }()
-	if p, ok := readStat(c.PID); ok && p.Start == c.Start && (p.Parent == c.parent || p.Parent == os.Getpid()) {
+	if p, ok := readStat(c.PID); ok && p.Start == c.Start &&
+		(p.Parent == c.parent || p.Parent == os.Getpid()) {
 		_ = handle.Signal(sig) // it may have ended
 	}
 }

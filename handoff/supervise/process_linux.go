@@ -8,7 +8,11 @@ import (
 
 // attributes makes the kernel kill the client when we are killed. A hanging client that got
 // less than SIGKILL would stay, and compete with the shell for the terminal.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL,
+	}
+}
 
 // adopt makes us the parent of descendants that lose theirs, see PR_SET_CHILD_SUBREAPER in
 // prctl(2).

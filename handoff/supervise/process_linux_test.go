@@ -14,12 +14,18 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := startOf(cmd.Process.Pid)
-	child{Process: Process{cmd.Process.Pid, start + "0"}, parent: os.Getpid()}.signal(syscall.SIGKILL)
+	child{
+		Process: Process{cmd.Process.Pid, start + "0"},
+		parent:  os.Getpid(),
+	}.signal(syscall.SIGKILL)
 	child{
 		Process: Process{os.Getppid(), startOf(os.Getppid())},
 		parent:  os.Getpid(),
 	}.signal(syscall.SIGKILL) // no child of ours
-	child{Process: Process{cmd.Process.Pid, start}, parent: os.Getpid()}.signal(syscall.SIGTERM)
+	child{
+		Process: Process{cmd.Process.Pid, start},
+		parent:  os.Getpid(),
+	}.signal(syscall.SIGTERM)
 	_ = cmd.Wait() // it was signalled
 	if got := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGTERM {
 		t.Errorf("ended by %v", got)

@@ -107,7 +107,9 @@ func (e *startError) Unwrap() error { return e.err }
 // too.
 func Run(o Options) (Result, error) {
 	if len(o.Argv) == 0 || o.Again == nil || o.Prompt == nil {
-		return Result{Code: codeNotRun}, errors.New("supervise: there is no client to run; give Argv, Again and Prompt")
+		return Result{
+			Code: codeNotRun,
+		}, errors.New("supervise: there is no client to run; give Argv, Again and Prompt")
 	}
 	s := newSupervisor(o)
 	defer s.close()

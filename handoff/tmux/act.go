@@ -17,7 +17,12 @@ import (
 type input struct{ bytes, command string }
 
 // pasted is a text as one bracketed paste.
-func pasted(text string) input { return input{text, "paste-buffer -p -r -d -b $buffer -t $pane"} }
+func pasted(text string) input {
+	return input{
+		text,
+		"paste-buffer -p -r -d -b $buffer -t $pane",
+	}
+}
 
 // pressed is a key by tmux's name for it.
 func pressed(key string) input {
@@ -32,11 +37,21 @@ const ready, finished = "ready", "done"
 // returned unchanged: from then on it takes one write to a pipe until tmux compares the
 // guard and acts. After an Error with Pasted the act may have happened, after any other
 // error it has not.
-func (s *Server) act(ctx context.Context, v view, what input, last func() error) (done bool, err error) {
+func (s *Server) act(
+	ctx context.Context,
+	v view,
+	what input,
+	last func() error,
+) (done bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	buffer := "sm-" + rand.Text() // all users of the server share the buffers
-	command := strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(what.command)
+	command := strings.NewReplacer(
+		"$buffer",
+		buffer,
+		"$pane",
+		v.Pane.ID,
+	).Replace(what.command)
 
 	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
 	// rest fails, so nothing happens either if this process ends before the go-ahead.
@@ -62,7 +77,8 @@ func (s *Server) act(ctx context.Context, v view, what input, last func() error)
 // drop deletes a buffer that was not pasted. It may be gone already, or the server.
 func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
 	_, err := s.run(context.WithoutCancel(ctx), p.Socket, "delete-buffer", "-b", buffer)
-	if err == nil || failed("", p, err).Reason == ReasonGone || complained(err, "unknown buffer") {
+	if err == nil || failed("", p, err).Reason == ReasonGone ||
+		complained(err, "unknown buffer") {
 		return nil
 	}
 	return fmt.Errorf("delete buffer %s: %w: delete it with tmux delete-buffer", buffer, err)

@@ -26,8 +26,20 @@ func TestAttach(t *testing.T) {
 		want   string
 		kept   bool // TMUX
 	}{
-		{"outside of tmux", Pane{socket, 0, "%3"}, "", "-S " + socket + " attach-session -t %3", false},
-		{"in its own server", Pane{socket, 0, "%3"}, socket + ",12,0", "-S " + socket + " switch-client -t %3", true},
+		{
+			"outside of tmux",
+			Pane{socket, 0, "%3"},
+			"",
+			"-S " + socket + " attach-session -t %3",
+			false,
+		},
+		{
+			"in its own server",
+			Pane{socket, 0, "%3"},
+			socket + ",12,0",
+			"-S " + socket + " switch-client -t %3",
+			true,
+		},
 		{
 			"in its own server, by another path",
 			Pane{socket, 0, "%3"},
@@ -42,7 +54,9 @@ func TestAttach(t *testing.T) {
 			"-S " + socket + " attach-session -t %3",
 			false,
 		},
-		{"no socket is known, inside", Pane{ID: "%3"}, "/tmp/other,12,0", "switch-client -t %3", true},
+		{"no socket is known, inside", Pane{
+			ID: "%3",
+		}, "/tmp/other,12,0", "switch-client -t %3", true},
 		{"no pane's id", Pane{Socket: socket, ID: "%3;kill-server"}, "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +79,11 @@ func TestAttach(t *testing.T) {
 			if diff := cmp.Diff(want, cmd.Env); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if got := strings.Join(cmd.Args[1:], " "); got != c.want || cmd.Path != filepath.Join(dir, "tmux") {
+			if got := strings.Join(
+				cmd.Args[1:],
+				" ",
+			); got != c.want ||
+				cmd.Path != filepath.Join(dir, "tmux") {
 				t.Errorf("%s %s, want %s", cmd.Path, got, c.want)
 			}
 		})

@@ -127,7 +127,8 @@ func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 // lead returns the glyph of a row, 0 for none, and where the text after it begins.
 // A no-break space separates them.
 func lead(row Row) (glyph rune, after int) {
-	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) || len(row) > 1 && !blank(row[1]) {
+	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) ||
+		len(row) > 1 && !blank(row[1]) {
 		return 0, 0
 	}
 	return row[0].Rune, 2

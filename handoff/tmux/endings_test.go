@@ -121,7 +121,11 @@ func TestEndings(t *testing.T) {
 			found := map[Reason]int{}
 			for i := range n {
 				reached := filepath.Join(sh.dir, fmt.Sprint("reached", i))
-				text := fmt.Sprintf("[sm from x] hi; echo >>%[1]s; $(echo >>%[1]s) #%06[2]x", filepath.Base(reached), i)
+				text := fmt.Sprintf(
+					"[sm from x] hi; echo >>%[1]s; $(echo >>%[1]s) #%06[2]x",
+					filepath.Base(reached),
+					i,
+				)
 				err := sh.typeWhileEnding(random, c.how, text)
 				if found[ReasonOf(err)]++; ErasedIn(err) {
 					taken++

@@ -36,7 +36,13 @@ func hostile(random *rand.Rand) string {
 			90,
 		), "│", "╰───────────╯",
 		"naïve", "nai\u0308ve", " \u0301", "文字列です", "עברית", "ไทย", "🙂", "👩\u200d💻", "☂\ufe0f",
-		"a", "word", "   ", "0123456789", strings.Repeat("x", 300), strings.Repeat("long ", 200),
+		"a", "word", "   ", "0123456789", strings.Repeat(
+			"x",
+			300,
+		), strings.Repeat(
+			"long ",
+			200,
+		),
 	}
 	var b strings.Builder
 	for range 1 + random.IntN(12) {
@@ -81,10 +87,14 @@ func TestHostileTexts(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			var texts []string
 			for j := i; j < n; j += panes {
-				text := Sanitise("[sm from x] "+hostile(random)+fmt.Sprintf(" #%06x", j), MaxBytes)
+				text := Sanitise(
+					"[sm from x] "+hostile(random)+fmt.Sprintf(" #%06x", j),
+					MaxBytes,
+				)
 				texts = append(texts, text)
 				err := a.typed(text)
-				for err != nil && !PastedIn(err) && !ReasonOf(err).Final() { // the box still shows the one before
+				for err != nil && !PastedIn(err) &&
+					!ReasonOf(err).Final() { // the box still shows the one before
 					err = a.typed(text)
 				}
 				if err != nil {
@@ -92,9 +102,17 @@ func TestHostileTexts(t *testing.T) {
 					return
 				}
 			}
-			a.r.until("all are read", func() bool { return bytes.Count(a.bytes(), []byte("\r")) >= len(texts) })
+			a.r.until(
+				"all are read",
+				func() bool { return bytes.Count(a.bytes(), []byte("\r")) >= len(texts) },
+			)
 			if got, want := a.bytes(), wire(texts); !bytes.Equal(got, want) {
-				t.Errorf("%d texts came otherwise: %.300q, want %.300q", len(texts), got, want)
+				t.Errorf(
+					"%d texts came otherwise: %.300q, want %.300q",
+					len(texts),
+					got,
+					want,
+				)
 			}
 		})
 	}

@@ -24,7 +24,11 @@ type moves struct {
 // live are the stand-ins that still run.
 func (m *moves) live() (live []*agent) {
 	for _, a := range m.agents {
-		if p, err := proc.Stat("/proc", a.client.PID); err == nil && p.Start == a.client.Start && !p.Ended() {
+		if p, err := proc.Stat(
+			"/proc",
+			a.client.PID,
+		); err == nil && p.Start == a.client.Start &&
+			!p.Ended() {
 			live = append(live, a)
 		}
 	}
@@ -64,7 +68,14 @@ func (m *moves) move() string {
 		do   func()
 	}
 	plain := func(command string) act {
-		words := strings.NewReplacer("AGENT", a.pane.ID, "OTHER", b.pane.ID, "NAME", name).Replace(command)
+		words := strings.NewReplacer(
+			"AGENT",
+			a.pane.ID,
+			"OTHER",
+			b.pane.ID,
+			"NAME",
+			name,
+		).Replace(command)
 		return act{command, func() { m.try(strings.Fields(words)...) }}
 	}
 	acts := []act{
@@ -111,7 +122,10 @@ func (m *moves) session(name string) {
 // again puts another client into the pane of a.
 func (m *moves) again(a *agent) {
 	b, argv := m.standIn()
-	if _, err := m.try(slices.Concat([]string{"respawn-pane", "-k", "-t", a.pane.ID}, argv)...); err != nil {
+	if _, err := m.try(slices.Concat(
+		[]string{"respawn-pane", "-k", "-t", a.pane.ID},
+		argv,
+	)...); err != nil {
 		return
 	}
 	b.met(a.pane.ID)
@@ -145,7 +159,10 @@ func (m *moves) send(n int) {
 	if err != nil {
 		return
 	}
-	a.r.until("what was sent is read", func() bool { return slices.Contains(a.submitted(), text) })
+	a.r.until(
+		"what was sent is read",
+		func() bool { return slices.Contains(a.submitted(), text) },
+	)
 	m.done[text]++
 }
 

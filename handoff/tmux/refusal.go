@@ -102,7 +102,8 @@ func withoutBox(s Screen) Reason {
 		return ReasonDialog
 	case menu:
 		return ReasonMenu
-	case last != "" && strings.ContainsAny(last[len(last)-1:], "$#%>") || strings.HasSuffix(last, "❯"):
+	case last != "" && strings.ContainsAny(last[len(last)-1:], "$#%>") ||
+		strings.HasSuffix(last, "❯"):
 		return ReasonShell
 	}
 	return ReasonNoBox
@@ -138,5 +139,6 @@ func hint(text string) bool {
 // otherBox matches the placeholders of boxes whose text goes elsewhere: to a new
 // session, or to another agent of a team. Other placeholders are suggestions.
 func otherBox(placeholder string) bool {
-	return strings.HasPrefix(placeholder, "describe a task") || strings.HasPrefix(placeholder, "Message @")
+	return strings.HasPrefix(placeholder, "describe a task") ||
+		strings.HasPrefix(placeholder, "Message @")
 }

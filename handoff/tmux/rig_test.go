@@ -47,7 +47,8 @@ func newRig(t *testing.T, o Options) *rig {
 func newIdleRig(t *testing.T, o Options) *rig {
 	t.Helper()
 	binary, err := exec.LookPath("tmux")
-	if err != nil || runtime.GOOS != "linux" { // where no client can be verified, nothing is typed
+	if err != nil ||
+		runtime.GOOS != "linux" { // where no client can be verified, nothing is typed
 		if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
 			t.Fatal("tmux is missing: install it")
 		}
@@ -90,7 +91,10 @@ func (r *rig) kill() {
 }
 
 func (r *rig) try(args ...string) (string, error) {
-	cmd := exec.Command(r.binary, append([]string{"-u", "-S", r.socket, "-f", "/dev/null"}, args...)...)
+	cmd := exec.Command(
+		r.binary,
+		append([]string{"-u", "-S", r.socket, "-f", "/dev/null"}, args...)...,
+	)
 	cmd.Env = []string{
 		"LC_ALL=C.UTF-8",
 		"PATH=" + os.Getenv("PATH"),
@@ -143,12 +147,21 @@ type agent struct {
 func (r *rig) standIn() (a *agent, argv []string) {
 	r.t.Helper()
 	r.made++
-	a = &agent{r: r, dir: filepath.Join(filepath.Dir(r.socket), fmt.Sprintf("agent%d", r.made))}
+	a = &agent{
+		r:   r,
+		dir: filepath.Join(filepath.Dir(r.socket), fmt.Sprintf("agent%d", r.made)),
+	}
 	noError(r.t, os.Mkdir(a.dir, 0o700))
 	noError(r.t, syscall.Mkfifo(filepath.Join(a.dir, "orders"), 0o600))
 	exe, err := os.Executable()
 	noError(r.t, err)
-	return a, []string{"env", standInVariable + "=" + a.dir, "GOMAXPROCS=1", exe, "-test.run=^$"}
+	return a, []string{
+		"env",
+		standInVariable + "=" + a.dir,
+		"GOMAXPROCS=1",
+		exe,
+		"-test.run=^$",
+	}
 }
 
 // start runs a stand-in: verb is a tmux command that makes a pane.
@@ -185,7 +198,8 @@ func (a *agent) events(kind string) (found []event) {
 	}
 	for line := range bytes.Lines(log) {
 		var e event
-		if json.Unmarshal(line, &e) == nil && e.Kind == kind { // the last may not be whole yet
+		if json.Unmarshal(line, &e) == nil &&
+			e.Kind == kind { // the last may not be whole yet
 			found = append(found, e)
 		}
 	}

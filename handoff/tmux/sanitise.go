@@ -134,7 +134,8 @@ func cutID(text string) (body, id string) {
 		return text, ""
 	}
 	digits := text[i+2:]
-	if len(digits) < 4 || len(digits) > 16 || strings.Trim(digits, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+	if len(digits) < 4 || len(digits) > 16 ||
+		strings.Trim(digits, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return text, ""
 	}
 	return text[:i], text[i:]

@@ -33,17 +33,37 @@ func TestSanitise(t *testing.T) {
 			"Read this and continue from where you left off.",
 			"[sm message] Read this and continue from where you left off.",
 		},
-		{"line breaks", "[sm x] a\r\nb\rc\nd\u2028e\u2029f\vg\fh\u0085i", "[sm x] a b c d e f g h i"},
+		{
+			"line breaks",
+			"[sm x] a\r\nb\rc\nd\u2028e\u2029f\vg\fh\u0085i",
+			"[sm x] a b c d e f g h i",
+		},
 		{"end of the paste", "[sm x] a\x1b[201~\r/exit\r", "[sm x] a[201~ /exit"},
 		{"the same in C1", "[sm x] a\u009b201~b\u0090c", "[sm x] a201~bc"},
 		{"C0 and DEL", "[sm x] a\x03\x04\x1a\x00\x7f\bb", "[sm x] ab"},
 		{"bidi", "[sm x] a\u202e\u061c\u200e\u200f\u2066b\u2069", "[sm x] ab"},
-		{"zero width", "[sm x] a\u200b\u200c\u200d\u2060\ufeff\u00adb\u034f\u115f\u3164", "[sm x] ab"},
-		{"private, unassigned, none at all", "[sm x] a\ue000\U0010ffff\ufffe\u0378b", "[sm x] ab"},
-		{"not UTF-8", "[sm x] a\xff\xc3b\xed\xa0\x80", "[sm x] a\ufffd\ufffdb\ufffd\ufffd\ufffd"},
+		{
+			"zero width",
+			"[sm x] a\u200b\u200c\u200d\u2060\ufeff\u00adb\u034f\u115f\u3164",
+			"[sm x] ab",
+		},
+		{
+			"private, unassigned, none at all",
+			"[sm x] a\ue000\U0010ffff\ufffe\u0378b",
+			"[sm x] ab",
+		},
+		{
+			"not UTF-8",
+			"[sm x] a\xff\xc3b\xed\xa0\x80",
+			"[sm x] a\ufffd\ufffdb\ufffd\ufffd\ufffd",
+		},
 		{"variation selectors", "[sm x] ☂\ufe0f\ufe0f b \ufe0f\u180b", "[sm x] ☂ b"},
 		{"accents and scripts", "[sm x] nai\u0308ve 文字 🙂", "[sm x] nai\u0308ve 文字 🙂"},
-		{"mentions", "@a [sm x] @b c@d (@e) @", "[sm message] (at)a [sm x] (at)b c@d ((at)e) (at)"},
+		{
+			"mentions",
+			"@a [sm x] @b c@d (@e) @",
+			"[sm message] (at)a [sm x] (at)b c@d ((at)e) (at)",
+		},
 		{"escaped Enter", `[sm x] a \\ \`, "[sm x] a"},
 		{
 			"separators of tmux",
@@ -73,11 +93,27 @@ func TestSanitiseLength(t *testing.T) {
 		text, want string
 	}{
 		{64, "[sm x] " + strings.Repeat("a", 57), "[sm x] " + strings.Repeat("a", 57)},
-		{64, "[sm x] " + strings.Repeat("a", 80) + " #a1b2c3", "[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3"},
-		{64, "[sm x] " + strings.Repeat("é", 40) + " #a1b2c3", "[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3"},
+		{
+			64,
+			"[sm x] " + strings.Repeat("a", 80) + " #a1b2c3",
+			"[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3",
+		},
+		{
+			64,
+			"[sm x] " + strings.Repeat("é", 40) + " #a1b2c3",
+			"[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3",
+		},
 		{1, strings.Repeat("a", 100), "[sm message] " + strings.Repeat("a", 48) + "…"},
-		{9000, "[sm x] " + strings.Repeat("a", 9000), "[sm x] " + strings.Repeat("a", MaxBytes-10) + "…"},
-		{64, "Read /" + strings.Repeat("a", 60) + " and continue from where you left off.", ""}, // a path cannot be cut
+		{
+			9000,
+			"[sm x] " + strings.Repeat("a", 9000),
+			"[sm x] " + strings.Repeat("a", MaxBytes-10) + "…",
+		},
+		{
+			64,
+			"Read /" + strings.Repeat("a", 60) + " and continue from where you left off.",
+			"",
+		}, // a path cannot be cut
 	} {
 		if diff := cmp.Diff(c.want, Sanitise(c.text, c.limit)); diff != "" {
 			t.Errorf("%d bytes (-want +got):\n%s", c.limit, diff)
@@ -88,7 +124,10 @@ func TestSanitiseLength(t *testing.T) {
 func FuzzSanitise(f *testing.F) {
 	for _, text := range []string{
 		"", "hello", "/clear", "[sm x] a #a1b2c3", "!ls", "\x1b[201~\r", "a\u202eb", "\xff", "@a @b", `\`,
-		"Read /a and continue from where you left off.", strings.Repeat("é", 5000) + " #ffffff",
+		"Read /a and continue from where you left off.", strings.Repeat(
+			"é",
+			5000,
+		) + " #ffffff",
 	} {
 		f.Add(text, 100)
 	}
@@ -104,7 +143,8 @@ func FuzzSanitise(f *testing.F) {
 			t.Errorf("%q begins otherwise", got)
 		}
 		for _, r := range got {
-			if r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+			if r != ' ' && !unicode.IsGraphic(r) ||
+				unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
 				t.Errorf("%q holds %U", got, r)
 			}
 		}

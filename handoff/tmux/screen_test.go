@@ -30,7 +30,10 @@ func realScreens(t *testing.T) map[string]Screen {
 			if _, err := fmt.Sscanf(head, "cursor %d %d", &c.X, &c.Y); err != nil {
 				t.Fatalf("%s: %s: %v", file, f.Name, err)
 			}
-			screens[version+" "+f.Name] = ParseScreen(strings.ReplaceAll(capture, "␛", "\x1b"), c)
+			screens[version+" "+f.Name] = ParseScreen(
+				strings.ReplaceAll(capture, "␛", "\x1b"),
+				c,
+			)
 		}
 	}
 	return screens
@@ -108,7 +111,11 @@ func TestMatchOnRealScreens(t *testing.T) {
 	}
 	screens := realScreens(t)
 	for _, version := range []string{"2.1.197", "2.1.328"} {
-		for name, size := range map[string]int{"pasted": 150, "pasted-tall": 700, "pasted-collapsed": 1500} {
+		for name, size := range map[string]int{
+			"pasted":           150,
+			"pasted-tall":      700,
+			"pasted-collapsed": 1500,
+		} {
 			v := view{screen: screens[version+" "+name]}
 			if err := v.shows(words(size), false); err != nil {
 				t.Errorf("%s %s: %v, want the text", version, name, err)
@@ -136,24 +143,64 @@ func TestRefusal(t *testing.T) {
 		cursor Cursor
 		want   Reason
 	}{
-		{"a cursor that is drawn alone", emptyBox + "  ? for shortcuts\n", at(0, 4), ReasonUnclear},
+		{
+			"a cursor that is drawn alone",
+			emptyBox + "  ? for shortcuts\n",
+			at(0, 4),
+			ReasonUnclear,
+		},
 		{
 			"what an ending client leaves",
 			emptyBox + "\nResume this session with:\nclaude --resume 0\n",
 			at(2, 1),
 			ReasonEnding,
 		},
-		{"the same, ended before", "Resume this session with:\nclaude --resume 0\n" + emptyBox, at(2, 3), ReasonNone},
+		{
+			"the same, ended before",
+			"Resume this session with:\nclaude --resume 0\n" + emptyBox,
+			at(2, 3),
+			ReasonNone,
+		},
 		{"nothing at all", "", at(0, 0), ReasonNoBox},
 		{"no cursor anywhere", box(""), at(0, 4), ReasonUnclear},
 		{"blanks", box("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
-		{"faint by colour alone", box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"), at(2, 1), ReasonDraft},
-		{"a hint after a command", box("/model\x1b[2m [model]\x1b[0m"), at(8, 1), ReasonDraft},
-		{"another agent of the team", box("\x1b[7mM\x1b[0;2message @web…\x1b[0m"), at(2, 1), ReasonMenu},
+		{
+			"faint by colour alone",
+			box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"),
+			at(2, 1),
+			ReasonDraft,
+		},
+		{
+			"a hint after a command",
+			box("/model\x1b[2m [model]\x1b[0m"),
+			at(8, 1),
+			ReasonDraft,
+		},
+		{
+			"another agent of the team",
+			box("\x1b[7mM\x1b[0;2message @web…\x1b[0m"),
+			at(2, 1),
+			ReasonMenu,
+		},
 		{"vim NORMAL", emptyBox + "  -- NORMAL --\n", at(2, 1), ReasonVim},
-		{"an empty box above a dialog", emptyBox + "Do you want to proceed?\n ❯ 1. Yes\n", at(2, 1), ReasonDialog},
-		{"an empty box above a list", emptyBox + "  a\n  b\n  Enter to confirm · Esc to exit\n", at(2, 1), ReasonMenu},
-		{"a prompt of old with a number", "❯ 1. do this\n● Done.\n" + emptyBox, at(2, 3), ReasonNone},
+		{
+			"an empty box above a dialog",
+			emptyBox + "Do you want to proceed?\n ❯ 1. Yes\n",
+			at(2, 1),
+			ReasonDialog,
+		},
+		{
+			"an empty box above a list",
+			emptyBox + "  a\n  b\n  Enter to confirm · Esc to exit\n",
+			at(2, 1),
+			ReasonMenu,
+		},
+		{
+			"a prompt of old with a number",
+			"❯ 1. do this\n● Done.\n" + emptyBox,
+			at(2, 3),
+			ReasonNone,
+		},
 		{
 			"a box that the agent printed",
 			emptyBox + "● What now?\n" + testRule + "\n Do you want to proceed?\n ❯ 2. No\n",
@@ -174,8 +221,18 @@ func TestRefusal(t *testing.T) {
 		},
 		{"bash", "dev@host:~/project$ \n", at(20, 0), ReasonShell},
 		{"starship", "~/project main\n❯ \n", at(2, 1), ReasonShell},
-		{"a shell with rules", testRule + "\n❯ ls\n" + testRule + "\nout\n❯ \n", at(2, 4), ReasonDraft},
-		{"a status line with a rule", emptyBox + "  main\n" + testRule + "\n  52%\n", at(2, 1), ReasonNone},
+		{
+			"a shell with rules",
+			testRule + "\n❯ ls\n" + testRule + "\nout\n❯ \n",
+			at(2, 4),
+			ReasonDraft,
+		},
+		{
+			"a status line with a rule",
+			emptyBox + "  main\n" + testRule + "\n  52%\n",
+			at(2, 1),
+			ReasonNone,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
@@ -194,11 +251,26 @@ func TestMatch(t *testing.T) {
 		want            match
 	}{
 		{"empty", text, "", matchNothing},
-		{"an accent upon a blank", "[sm test] a \u0301b #a1b2c3", "[sm test] a b #a1b2c3", matchText},
-		{"two letters for one accented", "[sm test] a\u0301b #a1b2c3", "[sm test] aáb #a1b2c3", matchOther},
+		{
+			"an accent upon a blank",
+			"[sm test] a \u0301b #a1b2c3",
+			"[sm test] a b #a1b2c3",
+			matchText,
+		},
+		{
+			"two letters for one accented",
+			"[sm test] a\u0301b #a1b2c3",
+			"[sm test] aáb #a1b2c3",
+			matchOther,
+		},
 		{"a placeholder", text, "\x1b[2mTry this\x1b[0m", matchNothing},
 		{"the text", text, text + "\x1b[7m \x1b[0m", matchText},
-		{"broken into rows", text, "[sm test] Context at\n  52%, naïve; go on.\n  #a1b2c3", matchText},
+		{
+			"broken into rows",
+			text,
+			"[sm test] Context at\n  52%, naïve; go on.\n  #a1b2c3",
+			matchText,
+		},
 		{"a character that the terminal does not know", text + "🫩", text, matchText},
 		{"a hint after it", text, text + "\x1b[2m tab to go on\x1b[0m", matchText},
 		{"a letter before", text, "x" + text, matchOther},
@@ -210,7 +282,10 @@ func TestMatch(t *testing.T) {
 		{"collapsed, though short", text, "[Pasted text #12]", matchOther},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, ok := findBox(ParseScreen(testRule+"\n❯\u00a0"+c.box+"\n"+testRule+"\n", Cursor{}))
+			b, ok := findBox(ParseScreen(
+				testRule+"\n❯\u00a0"+c.box+"\n"+testRule+"\n",
+				Cursor{},
+			))
 			if got := b.match(c.text); !ok || got != c.want {
 				t.Errorf("match = %v, %v, want %v", got, ok, c.want)
 			}
@@ -231,7 +306,9 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 		{"a letter within", more + "  four fxive six #a1b2c3\n" + testRule, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := view{screen: ParseScreen(c.screen, Cursor{Y: strings.Count(c.screen, "\n") - 1})}
+			v := view{
+				screen: ParseScreen(c.screen, Cursor{Y: strings.Count(c.screen, "\n") - 1}),
+			}
 			if err := v.shows(text, false); (err == nil) != c.want {
 				t.Errorf("shows = %v, want %v", err, c.want)
 			}
@@ -260,13 +337,33 @@ func TestLeftover(t *testing.T) {
 		want            bool
 	}{
 		{"the same", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3", true},
-		{"before it was repeated", "[sm from x, repeated] a #a1b2c3", "[sm from x] a #a1b2c3", true},
+		{
+			"before it was repeated",
+			"[sm from x, repeated] a #a1b2c3",
+			"[sm from x] a #a1b2c3",
+			true,
+		},
 		{"something before", "[sm test] a #a1b2c3", "x [sm test] a #a1b2c3", false},
-		{"two of them", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 [sm test] a #a1b2c3", false},
+		{
+			"two of them",
+			"[sm test] a #a1b2c3",
+			"[sm test] a #a1b2c3 [sm test] a #a1b2c3",
+			false,
+		},
 		{"a human's command", "/clear", "/clear", false},
 		{"the prompt", testResume, testResume, true},
-		{"the prompt, broken into lines", testResume, strings.Replace(testResume, " and", "\n  and", 1), true},
-		{"the prompt of another document", testResume, strings.Replace(testResume, "doc", "dog", 1), false},
+		{
+			"the prompt, broken into lines",
+			testResume,
+			strings.Replace(testResume, " and", "\n  and", 1),
+			true,
+		},
+		{
+			"the prompt of another document",
+			testResume,
+			strings.Replace(testResume, "doc", "dog", 1),
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, ok := findBox(ParseScreen(testRule+"\n❯ "+c.box+"\n"+testRule+"\n", Cursor{}))

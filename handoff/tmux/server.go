@@ -45,7 +45,10 @@ type lockKey struct{ socket, id string }
 func New(o Options) (*Server, error) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
-		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
+		return nil, fmt.Errorf(
+			"find tmux: %w: install it, or go without typing into panes",
+			err,
+		)
 	}
 	if o.Quiet > 0 {
 		o.Quiet = max(o.Quiet, time.Second)
@@ -91,7 +94,11 @@ func (s *Server) run(ctx context.Context, socket string, args ...string) (string
 // command returns a tmux command on a socket.
 func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
 	// -u keeps the client's glyphs, whatever the locale is.
-	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
+	cmd := exec.CommandContext(
+		ctx,
+		s.binary,
+		append([]string{"-u", "-S", socket}, args...)...,
+	)
 	// Our own environment is left out: TMUX would name another server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = s.timeout
@@ -125,7 +132,8 @@ func (e *tmuxError) Unwrap() error { return e.err }
 // complained reports whether a failed command printed one of these words.
 func complained(err error, words ...string) bool {
 	e, ok := errors.AsType[*tmuxError](err)
-	return ok && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.text, w) })
+	return ok &&
+		slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.text, w) })
 }
 
 // failed turns the failure of a tmux command into an Error. Only the wording shows
@@ -137,7 +145,14 @@ func failed(op string, p Pane, err error) *Error {
 		Reason: ReasonUnknown,
 		Err:    err,
 	}
-	if complained(err, "no server running", "error connecting to", "can't find pane", "server exited", "lost server") {
+	if complained(
+		err,
+		"no server running",
+		"error connecting to",
+		"can't find pane",
+		"server exited",
+		"lost server",
+	) {
 		e.Reason = ReasonGone
 	}
 	return e

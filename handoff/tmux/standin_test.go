@@ -81,10 +81,18 @@ func standIn(dir string) error {
 		left:    make(chan struct{}),
 	}
 	var err error
-	if f.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+	if f.log, err = os.OpenFile(
+		filepath.Join(dir, "log"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	); err != nil {
 		return err
 	}
-	if f.raw, err = os.OpenFile(filepath.Join(dir, "raw"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+	if f.raw, err = os.OpenFile(
+		filepath.Join(dir, "raw"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	); err != nil {
 		return err
 	}
 	// Opened for both, so that it blocks neither now nor when a writer goes.
@@ -242,7 +250,8 @@ func (f *fake) read() {
 		case bytes.HasPrefix(f.pending, []byte(opens)):
 			f.pending = f.pending[len(opens):]
 			f.paste = &strings.Builder{}
-		case b == '\x1b' && len(f.pending) < len(opens) && strings.HasPrefix(opens, string(f.pending)):
+		case b == '\x1b' && len(f.pending) < len(opens) &&
+			strings.HasPrefix(opens, string(f.pending)):
 			return
 		case b == '\r':
 			f.pending = f.pending[1:]
@@ -302,7 +311,14 @@ func (f *fake) draw() {
 	if f.screen == "dialog" {
 		b.WriteString(rule + " Bash command\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel")
 	} else {
-		text := strings.NewReplacer("\n", "\r\n  ", "\r", "\r\n  ", "\x1b", "?").Replace(f.shown)
+		text := strings.NewReplacer(
+			"\n",
+			"\r\n  ",
+			"\r",
+			"\r\n  ",
+			"\x1b",
+			"?",
+		).Replace(f.shown)
 		b.WriteString(rule + "❯\u00a0" + text + "\x1b7\x1b[7m \x1b[0m\r\n" + rule + "  ? for shortcuts\x1b8")
 	}
 	f.tty.WriteString(b.String())

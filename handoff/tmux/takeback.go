@@ -41,7 +41,12 @@ const (
 // Ctrl-U erases in the client's box (one row) and in the line editors of shells, and has
 // no other effect there. What no program has read is dropped from the kernel. Enter is
 // never pressed, nor Ctrl-C, which ends clients.
-func (s *Server) takeBack(ctx context.Context, before view, c Client, text string) (erased bool) {
+func (s *Server) takeBack(
+	ctx context.Context,
+	before view,
+	c Client,
+	text string,
+) (erased bool) {
 	deadline := time.Now().Add(s.echo)
 	changed := time.Now()
 	keys := 0
@@ -157,7 +162,8 @@ func (v view) findInBox(text string, begun bool) place {
 		}
 		typed, _ := b.content()
 		switch {
-		case b.match(text) == matchText, begun && typed != "" && strings.HasPrefix(squeeze(text), squeeze(typed)):
+		case b.match(text) == matchText, begun && typed != "" &&
+			strings.HasPrefix(squeeze(text), squeeze(typed)):
 			return shown
 		case begun && typed == "":
 			return nowhere

@@ -16,22 +16,62 @@ func TestBeforeCursor(t *testing.T) {
 		followed     bool
 	}{
 		{"after a prompt", "$ " + text, Cursor{22, 0}, true, false},
-		{"in two rows", "dev@host:~/a/long/path$ [sm messag\ne] #a1b2c3", Cursor{10, 1}, true, false},
+		{
+			"in two rows",
+			"dev@host:~/a/long/path$ [sm messag\ne] #a1b2c3",
+			Cursor{10, 1},
+			true,
+			false,
+		},
 		{"up to the margin", "dev@host:~/a$ " + text + "\n", Cursor{0, 1}, true, false},
-		{"with a clock to the right", "$ " + text + "        12:00", Cursor{22, 0}, true, false},
-		{"echoed with its brackets", "❯ ^[[200~" + text + "^[[201~", Cursor{36, 0}, true, false},
+		{
+			"with a clock to the right",
+			"$ " + text + "        12:00",
+			Cursor{22, 0},
+			true,
+			false,
+		},
+		{
+			"echoed with its brackets",
+			"❯ ^[[200~" + text + "^[[201~",
+			Cursor{36, 0},
+			true,
+			false,
+		},
 		{"with what is left of a bracket", "$ 0~" + text + "1~", Cursor{26, 0}, true, false},
 		{"something behind it", "$ " + text + "x", Cursor{23, 0}, false, true},
 		{"the cursor is elsewhere", "$ " + text + "\n$ ", Cursor{2, 1}, false, false},
 		{"the cursor is in it", "$ " + text, Cursor{12, 0}, false, false},
-		{"with the terminal's answer behind it", "$ " + text + "1;2c", Cursor{26, 0}, true, false},
-		{"with tmux's version, echoed", "$ " + text + "^[P>|tmux 3.3a^[\\^[[?1;2c", Cursor{49, 0}, true, false},
+		{
+			"with the terminal's answer behind it",
+			"$ " + text + "1;2c",
+			Cursor{26, 0},
+			true,
+			false,
+		},
+		{
+			"with tmux's version, echoed",
+			"$ " + text + "^[P>|tmux 3.3a^[\\^[[?1;2c",
+			Cursor{49, 0},
+			true,
+			false,
+		},
 		{"with a pipe of somebody's", "$ " + text + "| tmux ls", Cursor{31, 0}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := view{State: State{Cursor: c.cursor, Width: 34}, screen: ParseScreen(c.screen, c.cursor)}
-			if got, followed := v.beforeCursor(text); got != c.want || followed != c.followed {
-				t.Errorf("beforeCursor = %v, %v, want %v, %v", got, followed, c.want, c.followed)
+			v := view{
+				State:  State{Cursor: c.cursor, Width: 34},
+				screen: ParseScreen(c.screen, c.cursor),
+			}
+			if got, followed := v.beforeCursor(text); got != c.want ||
+				followed != c.followed {
+				t.Errorf(
+					"beforeCursor = %v, %v, want %v, %v",
+					got,
+					followed,
+					c.want,
+					c.followed,
+				)
 			}
 		})
 	}
@@ -51,7 +91,11 @@ func TestTakeBack(t *testing.T) {
 	}{
 		{name: "on bash's line", leave: "kill"},
 		{name: "on bash's line in vi mode", leave: "kill", rc: "set -o vi\n"},
-		{name: "on bash's line without bracketed paste", leave: "kill", rc: "bind 'set enable-bracketed-paste off'\n"},
+		{
+			name:  "on bash's line without bracketed paste",
+			leave: "kill",
+			rc:    "bind 'set enable-bracketed-paste off'\n",
+		},
 		{name: "in line mode", leave: "60000"},
 		{name: "in line mode without brackets", leave: "60000 off"},
 		{name: "before a draft", leave: "kill", draft: "echo x"},
@@ -82,7 +126,12 @@ func TestTakeBack(t *testing.T) {
 				want = text + c.draft
 			}
 
-			if erased := r.takeBack(t.Context(), before, a.client, text); erased != (want == "") {
+			if erased := r.takeBack(
+				t.Context(),
+				before,
+				a.client,
+				text,
+			); erased != (want == "") {
 				t.Errorf("takeBack = %v", erased)
 			}
 			if c.leave != "kill" {
@@ -139,7 +188,8 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	a.order("deaf")
-	if err := a.typed(testText); !ErasedIn(err) || PastedIn(err) || ReasonOf(err) != ReasonUnseen {
+	if err := a.typed(testText); !ErasedIn(err) || PastedIn(err) ||
+		ReasonOf(err) != ReasonUnseen {
 		t.Errorf("Type = %v", err)
 	}
 

@@ -34,7 +34,13 @@ const (
 // Texts for the same pane wait for each other. After the paste Type continues even if
 // ctx ends: for at most Options.Echo, the same again to take the text back, and the time
 // of a few commands.
-func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
+func (s *Server) Type(
+	ctx context.Context,
+	p Pane,
+	c Client,
+	text string,
+	check func(context.Context) error,
+) error {
 	unlock, err := s.begin(ctx, "type", p, text)
 	if err != nil {
 		return err
@@ -69,7 +75,12 @@ func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check 
 }
 
 // prepare is ready for Type. It removes an abandoned line from the box.
-func (s *Server) prepare(ctx context.Context, p Pane, c Client, text string) (v view, left bool, err error) {
+func (s *Server) prepare(
+	ctx context.Context,
+	p Pane,
+	c Client,
+	text string,
+) (v view, left bool, err error) {
 	leftover := func(b box) bool { return b.leftover(text) }
 	v, left, err = s.ready(ctx, p, c, leftover)
 	if ReasonOf(err) != ReasonDraft {
@@ -86,7 +97,13 @@ func (s *Server) prepare(ctx context.Context, p Pane, c Client, text string) (v 
 // pastes. If the box is empty the Error has ReasonUnseen. It is for a text, a command
 // too, whose typing may have been cut off before Enter. If a human has typed the same,
 // Enter has the effect that was intended.
-func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
+func (s *Server) Finish(
+	ctx context.Context,
+	p Pane,
+	c Client,
+	text string,
+	check func(context.Context) error,
+) error {
 	const op = "finish"
 	unlock, err := s.begin(ctx, op, p, text)
 	if err != nil {
@@ -112,7 +129,12 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 }
 
 // begin checks pane and text and locks the pane.
-func (s *Server) begin(ctx context.Context, op string, p Pane, text string) (unlock func(), err error) {
+func (s *Server) begin(
+	ctx context.Context,
+	op string,
+	p Pane,
+	text string,
+) (unlock func(), err error) {
 	if err := p.check(); err != nil {
 		return nil, refusal(op, p, ReasonUnknown, err)
 	}
@@ -140,7 +162,12 @@ func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {
 }
 
 // ready is Ready, and reports whether the box is one that isLeft accepts.
-func (s *Server) ready(ctx context.Context, p Pane, c Client, isLeft func(box) bool) (v view, left bool, err error) {
+func (s *Server) ready(
+	ctx context.Context,
+	p Pane,
+	c Client,
+	isLeft func(box) bool,
+) (v view, left bool, err error) {
 	v, err = s.look(ctx, "type", p)
 	if err == nil {
 		err = v.verify(c)

@@ -49,7 +49,15 @@ func TestTypeChecksText(t *testing.T) {
 	r := newIdleRig(t, Options{})
 	p := Pane{r.socket, 0, "%0"}
 	c := Client{1, "1"}
-	for _, text := range []string{"", "hello", "!ls", "/compact", "[sm x] a\nb", "[sm x] a\x1b[201~", "[sm x] a "} {
+	for _, text := range []string{
+		"",
+		"hello",
+		"!ls",
+		"/compact",
+		"[sm x] a\nb",
+		"[sm x] a\x1b[201~",
+		"[sm x] a ",
+	} {
 		if err := r.Type(t.Context(), p, c, text, nil); !errors.Is(err, ErrText) {
 			t.Errorf("Type(%q) = %v, want ErrText", text, err)
 		}
@@ -62,7 +70,14 @@ func TestTypeChecksText(t *testing.T) {
 		{r.socket, 0, "%1234567890"},
 		{},
 	} {
-		if err := r.Type(t.Context(), p, c, testText, nil); ReasonOf(err) != ReasonUnknown || err == nil {
+		if err := r.Type(
+			t.Context(),
+			p,
+			c,
+			testText,
+			nil,
+		); ReasonOf(err) != ReasonUnknown ||
+			err == nil {
 			t.Errorf("Type into %v = %v", p, err)
 		}
 	}
@@ -74,7 +89,13 @@ func TestTypeAsksLast(t *testing.T) {
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	busy := errors.New("busy")
-	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error { return busy })
+	err := r.Type(
+		t.Context(),
+		a.pane,
+		a.client,
+		testText,
+		func(context.Context) error { return busy },
+	)
 	if !errors.Is(err, busy) || PastedIn(err) {
 		t.Errorf("Type = %v", err)
 	}
@@ -105,7 +126,19 @@ func TestTypeWaitsForHumans(t *testing.T) {
 		end   string // an order
 		want  Reason
 	}{
-		{func() { r.tmux("send-keys", "-t", a.pane.ID, "-l", "rm -rf build # half typed") }, "clear", ReasonDraft},
+		{
+			func() {
+				r.tmux(
+					"send-keys",
+					"-t",
+					a.pane.ID,
+					"-l",
+					"rm -rf build # half typed",
+				)
+			},
+			"clear",
+			ReasonDraft,
+		},
 		{func() { a.order("show dialog") }, "show idle", ReasonDialog},
 	} {
 		a.reaches(ReasonNone)
@@ -114,7 +147,8 @@ func TestTypeWaitsForHumans(t *testing.T) {
 		if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
 			t.Errorf("Type = %v, want %v", err, c.want)
 		}
-		if len(a.events("paste")) != i || len(a.events("approve")) != 0 || len(a.submitted()) != i {
+		if len(a.events("paste")) != i || len(a.events("approve")) != 0 ||
+			len(a.submitted()) != i {
 			t.Errorf("%v: something happened in the client", c.want)
 		}
 		r.noBuffers()
@@ -175,7 +209,13 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%q: Finish of another text = %v", text, err)
 		}
 		busy := errors.New("busy")
-		if err := finish(text, func(context.Context) error { return busy }); !errors.Is(err, busy) {
+		if err := finish(
+			text,
+			func(context.Context) error { return busy },
+		); !errors.Is(
+			err,
+			busy,
+		) {
 			t.Errorf("%q: Finish for an agent at work = %v", text, err)
 		}
 		if text == testText {
@@ -187,7 +227,11 @@ func TestFinish(t *testing.T) {
 			t.Errorf("submitted %q, after %d pastes", got, len(a.events("paste")))
 		}
 		a.reaches(ReasonNone)
-		if err := finish(text, nil); ReasonOf(err) != ReasonUnseen || len(a.submitted()) != 1 {
+		if err := finish(
+			text,
+			nil,
+		); ReasonOf(err) != ReasonUnseen ||
+			len(a.submitted()) != 1 {
 			t.Errorf("%q: Finish once more = %v, submitted %q", text, err, a.submitted())
 		}
 	}
@@ -210,7 +254,16 @@ func TestTypeFinishesWhatItPasted(t *testing.T) {
 	wg.Wait()
 	noError(t, err)
 	a.wait("submit", 1)
-	if err := r.Type(ctx, a.pane, a.client, testText, nil); !errors.Is(err, context.Canceled) {
+	if err := r.Type(
+		ctx,
+		a.pane,
+		a.client,
+		testText,
+		nil,
+	); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("Type after the end = %v", err)
 	}
 }

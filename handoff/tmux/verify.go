@@ -52,11 +52,20 @@ func (s State) holds(c Client) (Reason, error) {
 	case err != nil:
 		return ReasonUnknown, err
 	case p.Start == "" || p.Start != c.Start:
-		return ReasonReused, fmt.Errorf("process %d started at %s, not at %s", c.PID, p.Start, c.Start)
+		return ReasonReused, fmt.Errorf(
+			"process %d started at %s, not at %s",
+			c.PID,
+			p.Start,
+			c.Start,
+		)
 	case p.Ended():
 		return ReasonGone, fmt.Errorf("process %d has ended", c.PID)
 	case !descends:
-		return ReasonReused, fmt.Errorf("process %d does not descend from the pane's %d", c.PID, s.PID)
+		return ReasonReused, fmt.Errorf(
+			"process %d does not descend from the pane's %d",
+			c.PID,
+			s.PID,
+		)
 	}
 
 	tty, err := readTerminal(s.TTY)
@@ -64,7 +73,11 @@ func (s State) holds(c Client) (Reason, error) {
 	case err != nil:
 		return ReasonUnknown, err
 	case p.Terminal != tty.device: // a background client has a terminal of its own
-		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, s.TTY)
+		return ReasonForeground, fmt.Errorf(
+			"the terminal of process %d is not %s",
+			c.PID,
+			s.TTY,
+		)
 	case p.Stopped():
 		return ReasonStopped, nil
 	case p.Group != p.Front:

@@ -20,12 +20,22 @@ func TestVerify(t *testing.T) {
 	a := r.startWindow()
 	verify := func(name string, p Pane, c Client, want Reason) {
 		t.Helper()
-		if err := r.Ready(t.Context(), p, c); ReasonOf(err) != want || (want == ReasonNone) != (err == nil) {
+		if err := r.Ready(
+			t.Context(),
+			p,
+			c,
+		); ReasonOf(err) != want ||
+			(want == ReasonNone) != (err == nil) {
 			t.Errorf("%s: Ready = %v, want %v", name, err, want)
 		}
 	}
 	a.reaches(ReasonNone)
-	verify("the server's pid unknown", Pane{a.pane.Socket, 0, a.pane.ID}, a.client, ReasonNone)
+	verify(
+		"the server's pid unknown",
+		Pane{a.pane.Socket, 0, a.pane.ID},
+		a.client,
+		ReasonNone,
+	)
 	verify("another server", Pane{a.pane.Socket, 1, a.pane.ID}, a.client, ReasonServerChanged)
 	verify("no such pane", Pane{a.pane.Socket, 0, "%999"}, a.client, ReasonGone)
 	verify("started at another time", a.pane, Client{a.client.PID, "1"}, ReasonReused)
@@ -42,7 +52,14 @@ func TestVerify(t *testing.T) {
 	}
 	// The guard is what the server itself checks right before the paste.
 	holds := func(v view) bool {
-		return r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes") == "yes"
+		return r.tmux(
+			"if-shell",
+			"-F",
+			"-t",
+			a.pane.ID,
+			v.guard(),
+			"display-message -p yes",
+		) == "yes"
 	}
 	for _, c := range []struct {
 		on, off string // commands, without the pane
@@ -128,7 +145,15 @@ func TestShellInFront(t *testing.T) {
 	if n := len(a.events("paste")); n != 1 {
 		t.Errorf("%d pastes", n)
 	}
-	if screen := r.tmux("capture-pane", "-p", "-t", a.pane.ID); strings.Contains(screen, testText) {
+	if screen := r.tmux(
+		"capture-pane",
+		"-p",
+		"-t",
+		a.pane.ID,
+	); strings.Contains(
+		screen,
+		testText,
+	) {
 		t.Errorf("the shell got it: %s", screen)
 	}
 	r.noBuffers()
@@ -165,7 +190,10 @@ func TestUnseenKeys(t *testing.T) {
 	a.order("hold")
 	press := func(key string) {
 		outer.tmux("send-keys", "-l", key)
-		r.until("the client has the key", func() bool { return strings.HasSuffix(string(a.bytes()), key) })
+		r.until(
+			"the client has the key",
+			func() bool { return strings.HasSuffix(string(a.bytes()), key) },
+		)
 	}
 	used := func() time.Time {
 		v, err := r.look(t.Context(), "test", a.pane)
@@ -198,7 +226,14 @@ func TestUnseenKeys(t *testing.T) {
 		}
 	}
 	press("y")
-	if out := r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes"); out != "" {
+	if out := r.tmux(
+		"if-shell",
+		"-F",
+		"-t",
+		a.pane.ID,
+		v.guard(),
+		"display-message -p yes",
+	); out != "" {
 		t.Error("the guard does not see the key")
 	}
 	r.noBuffers()
@@ -216,7 +251,9 @@ func TestQuiet(t *testing.T) {
 		{3 * time.Second, -time.Hour, ReasonNone}, // the clock was set back
 	} {
 		s := &Server{quiet: c.quiet, now: time.Now}
-		if err := s.refuse(view{used: time.Now().Add(-c.since)}, ReasonNone); ReasonOf(err) != c.want {
+		if err := s.refuse(view{
+			used: time.Now().Add(-c.since),
+		}, ReasonNone); ReasonOf(err) != c.want {
 			t.Errorf("refuse after %v of %v = %v", c.since, c.quiet, err)
 		}
 	}

@@ -18,7 +18,10 @@ func record() error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(strings.Join(append(os.Args[1:], os.Environ()...), "\x1f") + "\n"); err != nil {
+	if _, err := f.WriteString(strings.Join(
+		append(os.Args[1:], os.Environ()...),
+		"\x1f",
+	) + "\n"); err != nil {
 		return err
 	}
 	path, err := os.Readlink(os.Args[0] + ".tmux")
@@ -45,7 +48,13 @@ func TestNoDataInArguments(t *testing.T) {
 	harm := filepath.Join(dir, "PWN")
 	name := "agent ##(touch " + harm + ")"
 	a := r.start("new-session", "-d", "-s", name, "-n", name, "-x", "80", "-y", "24")
-	if got := r.tmux("display-message", "-p", "-t", a.pane.ID, "#{session_name}"); got != "agent #(touch "+harm+")" {
+	if got := r.tmux(
+		"display-message",
+		"-p",
+		"-t",
+		a.pane.ID,
+		"#{session_name}",
+	); got != "agent #(touch "+harm+")" {
 		t.Fatalf("the session is called %q", got)
 	}
 	a.reaches(ReasonNone)
@@ -59,7 +68,15 @@ func TestNoDataInArguments(t *testing.T) {
 	}
 	log, err := os.ReadFile(path + ".log")
 	noError(t, err)
-	for _, data := range []string{"marker", "a1b2c3", "PWN", "agent", "secret", "TMUX", "/nowhere"} {
+	for _, data := range []string{
+		"marker",
+		"a1b2c3",
+		"PWN",
+		"agent",
+		"secret",
+		"TMUX",
+		"/nowhere",
+	} {
 		if strings.Contains(string(log), data) {
 			t.Errorf("%q is in the arguments or environment", data)
 		}

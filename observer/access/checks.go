@@ -31,7 +31,13 @@ func (g *gatekeeper) checkMethod(v *visit) *refusal {
 		return nil
 	}
 	list := strings.Join(allowed, ", ")
-	return &refusal{rejectMethod, http.StatusMethodNotAllowed, "method not allowed here; use " + list, "Allow", list}
+	return &refusal{
+		rejectMethod,
+		http.StatusMethodNotAllowed,
+		"method not allowed here; use " + list,
+		"Allow",
+		list,
+	}
 }
 
 // checkHost is the defence against DNS rebinding, and against 0.0.0.0 and the
@@ -75,7 +81,8 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	}
 	h := v.r.Header
 	for name := range h {
-		if strings.HasPrefix(name, "Access-Control-Request-") || strings.HasPrefix(name, "Sec-Websocket-") {
+		if strings.HasPrefix(name, "Access-Control-Request-") ||
+			strings.HasPrefix(name, "Sec-Websocket-") {
 			return no
 		}
 	}
@@ -86,7 +93,10 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	}
 	origin := "http://" + v.r.Host
 	if foreign("Origin", func(s string) bool { return s == origin }) ||
-		foreign("Referer", func(s string) bool { return s == origin || strings.HasPrefix(s, origin+"/") }) ||
+		foreign(
+			"Referer",
+			func(s string) bool { return s == origin || strings.HasPrefix(s, origin+"/") },
+		) ||
 		foreign("Sec-Fetch-Site", func(s string) bool {
 			// none is an address that the user typed, which is never a POST.
 			return s == "same-origin" || s == "none" && v.r.Method == http.MethodGet
@@ -120,17 +130,24 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
 	p := peerOf(v.r.Context())
 	switch {
-	case p.err != nil && g.tcp && (v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
+	case p.err != nil && g.tcp &&
+		(v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
 		return nil
 	case p.err != nil && g.tcp && v.route.Page:
 		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
 	case p.err != nil:
 		g.Logger.Debug("peer unknown", "err", p.err)
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
-	case p.uid == g.uid, g.tcp && v.route.Tier == AnyLocal, g.tcp && slices.Contains(g.AllowedUIDs, p.uid):
+	case p.uid == g.uid, g.tcp &&
+		v.route.Tier == AnyLocal, g.tcp &&
+		slices.Contains(g.AllowedUIDs, p.uid):
 		return nil
 	default:
-		no.text = fmt.Sprintf("not open to uid %d; run as uid %d, or add yours to http.allowed_uids", p.uid, g.uid)
+		no.text = fmt.Sprintf(
+			"not open to uid %d; run as uid %d, or add yours to http.allowed_uids",
+			p.uid,
+			g.uid,
+		)
 	}
 	return no
 }
@@ -141,7 +158,8 @@ func (g *gatekeeper) checkToken(v *visit) *refusal {
 	if values := v.r.Header["Authorization"]; len(values) == 1 {
 		scheme, given, _ := strings.Cut(values[0], " ")
 		sum := sha256.Sum256([]byte(given))
-		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1 {
+		if strings.EqualFold(scheme, "Bearer") &&
+			subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1 {
 			return nil
 		}
 	}
@@ -162,7 +180,8 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 		return nil
 	}
 	if values := v.r.Header["Content-Type"]; len(values) == 1 {
-		if kind, _, err := mime.ParseMediaType(values[0]); err == nil && kind == "application/json" {
+		if kind, _, err := mime.ParseMediaType(values[0]); err == nil &&
+			kind == "application/json" {
 			return nil
 		}
 	}
@@ -190,10 +209,16 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 		return no
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &refusal{code: http.StatusRequestTimeout, text: "the body did not arrive in time; send it again"}
+		return &refusal{
+			code: http.StatusRequestTimeout,
+			text: "the body did not arrive in time; send it again",
+		}
 	}
 	if err != nil {
-		return &refusal{code: http.StatusBadRequest, text: "the body could not be read; send it again"}
+		return &refusal{
+			code: http.StatusBadRequest,
+			text: "the body could not be read; send it again",
+		}
 	}
 	// On a copy: the server looks at the body it made when it ends the request.
 	v.r = v.r.WithContext(v.r.Context())

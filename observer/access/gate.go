@@ -72,7 +72,15 @@ const (
 
 // Reasons is the closed set of reasons that Options.Rejected is called with.
 func Reasons() []string {
-	return []string{rejectMethod, rejectHost, rejectBrowser, rejectPeer, rejectToken, rejectType, rejectSize}
+	return []string{
+		rejectMethod,
+		rejectHost,
+		rejectBrowser,
+		rejectPeer,
+		rejectToken,
+		rejectType,
+		rejectSize,
+	}
 }
 
 // NewHandlers puts the gate in front of routes: once for the Unix socket, where
@@ -165,7 +173,10 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = g.Passes.unfold(r)
 		setSecurityHeaders(w.Header())
 		if peerOf(r.Context()).stranger {
-			w.Header().Set("Connection", "close") // a connection that waits for more would take room in a share
+			w.Header().Set(
+				"Connection",
+				"close",
+			) // a connection that waits for more would take room in a share
 		}
 	}
 	v := &visit{w: w, r: r}
@@ -197,7 +208,13 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	if no.reason != "" {
 		g.Rejected(no.reason)
-		g.Logger.Debug("request refused", "reason", no.reason, "code", no.code, "method", r.Method, "path", r.URL.Path)
+		g.Logger.Debug(
+			"request refused",
+			"reason", no.reason,
+			"code", no.code,
+			"method", r.Method,
+			"path", r.URL.Path,
+		)
 	}
 	if no.key != "" {
 		w.Header().Set(no.key, no.value)

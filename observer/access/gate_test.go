@@ -118,7 +118,13 @@ func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) net.Addr 
 // listenTCP returns a listener on any port of loopback.
 func listenTCP(t *testing.T, s *Shares) net.Listener {
 	t.Helper()
-	all, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, s, slog.New(slog.DiscardHandler))
+	all, err := ListenTCP(
+		t.Context(),
+		[]string{"127.0.0.1:0"},
+		nil,
+		s,
+		slog.New(slog.DiscardHandler),
+	)
 	noErrors(t, err)
 	return all[0]
 }
@@ -200,9 +206,18 @@ func TestGateOrder(t *testing.T) {
 	var uid atomic.Uint32
 	uid.Store(strangerUID())
 	a := serveTCP(t, h, func(s *http.Server) {
-		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return asUser(uid.Load())(ctx, c) }
+		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			return asUser(uid.Load())(
+				ctx,
+				c,
+			)
+		}
 	})
-	large := fmt.Sprintf("%d || %s", defaultBodyBytes+1, strings.Repeat("x", defaultBodyBytes+1))
+	large := fmt.Sprintf(
+		"%d || %s",
+		defaultBodyBytes+1,
+		strings.Repeat("x", defaultBodyBytes+1),
+	)
 	request := "PUT /seat HTTP/1.1 | Host: evil.com | Origin: http://evil.com | Content-Type: text/plain | LENGTH: " + large
 	got := []string{}
 	for _, correct := range [][2]string{
@@ -224,7 +239,14 @@ func TestGateOrder(t *testing.T) {
 	if diff := cmp.Diff("405 421 403 403 415 413 200", strings.Join(got, " ")); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	want := map[string]int{"method": 1, "host": 1, "browser": 1, "peer": 1, "type": 1, "size": 1}
+	want := map[string]int{
+		"method":  1,
+		"host":    1,
+		"browser": 1,
+		"peer":    1,
+		"type":    1,
+		"size":    1,
+	}
 	if diff := cmp.Diff(want, p.rejected); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
@@ -235,7 +257,15 @@ func TestGateOrder(t *testing.T) {
 func TestGateTiers(t *testing.T) {
 	t.Parallel()
 	_, socket, tcp := newGate()
-	peers := []*peer{{uid: ownUID()}, {uid: strangerUID()}, {uid: allowedUID()}, {err: errPeerUnknown}}
+	peers := []*peer{{
+		uid: ownUID(),
+	}, {
+		uid: strangerUID(),
+	}, {
+		uid: allowedUID(),
+	}, {
+		err: errPeerUnknown,
+	}}
 	for line := range strings.Lines(`GET /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
 POST /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
 GET /open 127.0.0.1: 200 403 403 403, 200 200 200 200
@@ -252,7 +282,10 @@ POST /nothing 127.0.0.1: 404 404 404 404, 404 404 404 404
 			got += ","[:i]
 			for _, p := range peers {
 				header := http.Header{"Content-Type": {"application/json"}}
-				got += fmt.Sprint(" ", askAs(h, words[0], words[1], words[2]+"5000", p, header))
+				got += fmt.Sprint(
+					" ",
+					askAs(h, words[0], words[1], words[2]+"5000", p, header),
+				)
 			}
 		}
 		if diff := cmp.Diff(strings.TrimSpace(line), got); diff != "" {
@@ -321,7 +354,11 @@ func TestGateToken(t *testing.T) {
 		Tier:    Token,
 		Handler: p,
 	}}, Options{})
-	checkCodes(t, serveTCP(t, none, nil), strings.NewReplacer("401 P", "405 P", "200 P", "405 P").Replace(table))
+	checkCodes(
+		t,
+		serveTCP(t, none, nil),
+		strings.NewReplacer("401 P", "405 P", "200 P", "405 P").Replace(table),
+	)
 }
 
 func TestGateSize(t *testing.T) {
@@ -342,17 +379,33 @@ func TestGateSize(t *testing.T) {
 		body := strings.Repeat("x", tc.size)
 		chunked := "Transfer-Encoding: chunked || 0\r\n\r\n"
 		if tc.size > 0 {
-			chunked = fmt.Sprintf("Transfer-Encoding: chunked || %x\r\n%s\r\n0\r\n\r\n", tc.size, body)
+			chunked = fmt.Sprintf(
+				"Transfer-Encoding: chunked || %x\r\n%s\r\n0\r\n\r\n",
+				tc.size,
+				body,
+			)
 		}
 		want := body
 		if tc.want != 200 {
 			want = "untouched"
 		}
-		for _, framed := range []string{fmt.Sprintf("LENGTH: %d || %s", tc.size, body), chunked} {
+		for _, framed := range []string{
+			fmt.Sprintf("LENGTH: %d || %s", tc.size, body),
+			chunked,
+		} {
 			p.body.Store("untouched")
-			resp, _ := newRawClient(t, a).send(tc.target + " HTTP/1.1 | Host: HOST | JSON | " + framed)
+			resp, _ := newRawClient(
+				t,
+				a,
+			).send(tc.target + " HTTP/1.1 | Host: HOST | JSON | " + framed)
 			if got := p.body.Load().(string); resp.StatusCode != tc.want || got != want {
-				t.Errorf("%v, %.20q: %d with %d bytes read", tc, framed, resp.StatusCode, len(got))
+				t.Errorf(
+					"%v, %.20q: %d with %d bytes read",
+					tc,
+					framed,
+					resp.StatusCode,
+					len(got),
+				)
 			}
 		}
 	}
@@ -386,7 +439,10 @@ func TestGateSocket(t *testing.T) {
 func TestGateForeign(t *testing.T) {
 	t.Parallel()
 	p, _, h := newGate()
-	w := newRawClient(t, serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) }))
+	w := newRawClient(
+		t,
+		serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) }),
+	)
 	check := func(method, headers string, want int) {
 		t.Helper()
 		before := p.changes.Load()
@@ -394,10 +450,15 @@ func TestGateForeign(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("%s %q: %d, want %d", method, headers, resp.StatusCode, want)
 		}
-		if changed := p.changes.Load() != before; changed != (want == 200 && method == "POST") {
+		if changed := p.changes.Load() != before; changed != (want == 200 &&
+			method == "POST") {
 			t.Errorf("%s %q: changed something: %v", method, headers, changed)
 		}
-		if leaked := strings.Contains(body, gateCanary); leaked != (want == 200 && method != "HEAD") {
+		if leaked := strings.Contains(
+			body,
+			gateCanary,
+		); leaked != (want == 200 &&
+			method != "HEAD") {
 			t.Errorf("%s %q: body %q", method, headers, body)
 		}
 		checkAnswer(t, resp, body)
@@ -496,7 +557,8 @@ func checkAnswer(t *testing.T, resp *http.Response, body string) {
 		}
 	}
 	if resp.StatusCode != 200 && resp.Request.Method != "HEAD" &&
-		(!strings.HasPrefix(body, `{"error":"`) || strings.Count(body, "\n") != 1 || !strings.HasSuffix(body, "\n")) {
+		(!strings.HasPrefix(body, `{"error":"`) || strings.Count(body, "\n") != 1 ||
+			!strings.HasSuffix(body, "\n")) {
 		t.Errorf("%d with body %q", resp.StatusCode, body)
 	}
 }

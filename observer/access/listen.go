@@ -109,9 +109,17 @@ func privateDir(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory; move it away, or set socket", dir)
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to uid %d; set socket to a path in a directory of your own", dir, ownerOf(info))
+		return fmt.Errorf(
+			"%s belongs to uid %d; set socket to a path in a directory of your own",
+			dir,
+			ownerOf(info),
+		)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s is writable to others; run chmod 700 %s, or set socket", dir, dir)
+		return fmt.Errorf(
+			"%s is writable to others; run chmod 700 %s, or set socket",
+			dir,
+			dir,
+		)
 	}
 	return nil
 }
@@ -135,7 +143,10 @@ func clearStale(ctx context.Context, path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return errors.New("there is something that is not a socket; move it away, or set socket")
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("the socket there belongs to uid %d; set socket to another path", ownerOf(info))
+		return fmt.Errorf(
+			"the socket there belongs to uid %d; set socket to another path",
+			ownerOf(info),
+		)
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "unix", path)
@@ -147,7 +158,10 @@ func clearStale(ctx context.Context, path string) error {
 	}
 	// Nothing but a refusal is proof: a busy owner fails in other ways.
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("cannot tell whether it is in use; stop the other observer, or set socket: %w", err)
+		return fmt.Errorf(
+			"cannot tell whether it is in use; stop the other observer, or set socket: %w",
+			err,
+		)
 	}
 	return os.Remove(path)
 }

@@ -92,7 +92,8 @@ func TestListenUnixLayouts(t *testing.T) {
 				checkSocket(t, l, err, path)
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
+			if err == nil || !strings.Contains(err.Error(), tc.want) ||
+				!strings.Contains(err.Error(), path) {
 				t.Fatalf("error %v, want one of %s with %q", err, path, tc.want)
 			}
 			if after, _ := os.Lstat(path); before != nil && !os.SameFile(before, after) {
@@ -162,7 +163,13 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 func TestListenTCP(t *testing.T) {
 	t.Parallel()
 	listen := func(addresses ...string) ([]net.Listener, error) {
-		return ListenTCP(t.Context(), addresses, nil, NewShares(nil), slog.New(slog.DiscardHandler))
+		return ListenTCP(
+			t.Context(),
+			addresses,
+			nil,
+			NewShares(nil),
+			slog.New(slog.DiscardHandler),
+		)
 	}
 	if none, err := listen(); err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)
@@ -182,14 +189,18 @@ func TestListenTCP(t *testing.T) {
 	again, err := listen(address)
 	noErrors(t, err) // the failure before has closed it
 	noErrors(t, again[0].Close())
-	if _, err := listen("127.0.0.1:x"); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := listen("127.0.0.1:x"); err == nil ||
+		!strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
 
 func TestListenNoIPv6(t *testing.T) {
 	t.Parallel()
-	missing := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)}
+	missing := &net.OpError{
+		Op:  "listen",
+		Err: os.NewSyscallError("bind", syscall.EADDRNOTAVAIL),
+	}
 	for address, want := range map[string]bool{
 		"[::1]:8420":         true,
 		"127.0.0.1:8420":     false,
@@ -228,7 +239,8 @@ func TestServerSlow(t *testing.T) {
 		_, err = io.WriteString(c, sent)
 		noErrors(t, err, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 		got, err := io.ReadAll(c)
-		if err != nil || !strings.HasPrefix(string(got), want) || want == "" && len(got) != 0 {
+		if err != nil || !strings.HasPrefix(string(got), want) ||
+			want == "" && len(got) != 0 {
 			t.Errorf("%q: got %.80q, %v; want %q and the end", sent, got, err, want)
 		}
 		noErrors(t, c.Close())

@@ -55,9 +55,15 @@ func TestPassed(t *testing.T) {
 	noErrors(t, err)
 	noErrors(t, passed.CloseRest(slog.New(slog.NewTextHandler(&log, nil))))
 	if listeners[0].Addr().String() != address || listeners[1].Addr().String() == address {
-		t.Errorf("listens on %v and %v, want %s and another", listeners[0].Addr(), listeners[1].Addr(), address)
+		t.Errorf(
+			"listens on %v and %v, want %s and another",
+			listeners[0].Addr(),
+			listeners[1].Addr(),
+			address,
+		)
 	}
-	if !strings.Contains(log.String(), stranger.Addr().String()) || strings.Contains(log.String(), address) {
+	if !strings.Contains(log.String(), stranger.Addr().String()) ||
+		strings.Contains(log.String(), address) {
 		t.Errorf("log: %s", &log)
 	}
 	if c, err := net.Dial("tcp", stranger.Addr().String()); err == nil {

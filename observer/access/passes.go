@@ -56,7 +56,11 @@ func NewPasses(state string) (*Passes, error) {
 	key, err := readKey(path)
 	if err != nil {
 		if key, err = writeKey(path); err != nil {
-			return nil, fmt.Errorf("make the key of the page: %w; see who owns %s", err, state)
+			return nil, fmt.Errorf(
+				"make the key of the page: %w; see who owns %s",
+				err,
+				state,
+			)
 		}
 	}
 	name := sha256.Sum256(append([]byte("name"), key...))

@@ -83,7 +83,11 @@ func TestPass(t *testing.T) {
 		HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 	}
-	if diff := cmp.Diff(want.String(), cookie.String()); diff != "" || !strings.HasPrefix(cookie.Name, "sm-") {
+	if diff := cmp.Diff(
+		want.String(),
+		cookie.String(),
+	); diff != "" ||
+		!strings.HasPrefix(cookie.Name, "sm-") {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	until, signature, _ := strings.Cut(cookie.Value, ".")
@@ -98,16 +102,27 @@ func TestPass(t *testing.T) {
 		after  time.Duration
 		want   bool
 	}{
-		"right":                      {cookie, p, 0, true},
-		"after a restart":            {cookie, newPasses(t, state), 12*time.Hour - time.Second, true},
+		"right": {cookie, p, 0, true},
+		"after a restart": {
+			cookie,
+			newPasses(t, state),
+			12*time.Hour - time.Second,
+			true,
+		},
 		"too old":                    {cookie, p, 12 * time.Hour, false},
 		"none":                       {nil, p, 0, false},
 		"of another state directory": {foreign, p, 0, false},
 		"of another, called as ours": {&named, p, 0, false},
-		"with a later date":          {&http.Cookie{Name: cookie.Name, Value: longer + "." + signature}, p, 0, false},
-		"with an empty signature":    {&http.Cookie{Name: cookie.Name, Value: until + "."}, p, 0, false},
-		"empty":                      {&http.Cookie{Name: cookie.Name}, p, 0, false},
-		"where there are no passes":  {cookie, nil, 0, false},
+		"with a later date": {&http.Cookie{
+			Name:  cookie.Name,
+			Value: longer + "." + signature,
+		}, p, 0, false},
+		"with an empty signature": {&http.Cookie{
+			Name:  cookie.Name,
+			Value: until + ".",
+		}, p, 0, false},
+		"empty":                     {&http.Cookie{Name: cookie.Name}, p, 0, false},
+		"where there are no passes": {cookie, nil, 0, false},
 	} {
 		r := withCookie(c.cookie)
 		if got := c.by.Admits(r, now.Add(c.after)); got != c.want {
@@ -156,7 +171,8 @@ func TestPassKey(t *testing.T) {
 	path := filepath.Join(state, keyFile)
 	cookieOf := func() string { return newPasses(t, state).cookie }
 	first := cookieOf()
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || cookieOf() != first {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 ||
+		cookieOf() != first {
 		t.Fatalf("%v, %v", info, err)
 	}
 	for name, spoil := range map[string]func() error{

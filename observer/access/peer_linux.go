@@ -61,7 +61,11 @@ type peerFinder struct {
 }
 
 func openPeerFinder() (*peerFinder, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	fd, err := unix.Socket(
+		unix.AF_NETLINK,
+		unix.SOCK_RAW|unix.SOCK_CLOEXEC,
+		unix.NETLINK_SOCK_DIAG,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("open sock_diag: %w", err)
 	}
@@ -113,7 +117,8 @@ func (f *peerFinder) uid(c *net.TCPConn) (uint32, error) {
 	// user. They cannot while our end is up.
 	err = withDescriptor(c, func(fd int) error {
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil && info.State != unix.BPF_TCP_ESTABLISHED && info.State != unix.BPF_TCP_CLOSE_WAIT {
+		if err == nil && info.State != unix.BPF_TCP_ESTABLISHED &&
+			info.State != unix.BPF_TCP_CLOSE_WAIT {
 			return errPeerUnknown
 		}
 		return err
@@ -190,7 +195,8 @@ func (f *peerFinder) socket(local, remote netip.AddrPort) (socketInfo, error) {
 		}
 		b := f.buffer[:n]
 		sender, ok := from.(*unix.SockaddrNetlink)
-		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr || binary.NativeEndian.Uint32(b[8:]) != f.number {
+		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr ||
+			binary.NativeEndian.Uint32(b[8:]) != f.number {
 			continue // not the kernel's, or not about this question
 		}
 		return parseDiagAnswer(b)

@@ -47,7 +47,12 @@ func tcpPair(
 }
 
 func dialHost(host string) func(int) (net.Conn, error) {
-	return func(port int) (net.Conn, error) { return net.Dial("tcp", net.JoinHostPort(host, fmt.Sprint(port))) }
+	return func(port int) (net.Conn, error) {
+		return net.Dial(
+			"tcp",
+			net.JoinHostPort(host, fmt.Sprint(port)),
+		)
+	}
 }
 
 // dialMapped connects an IPv6 socket to an IPv4 address; package net never does.
@@ -56,7 +61,10 @@ func dialMapped(port int) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := &unix.SockaddrInet6{Port: port, Addr: netip.MustParseAddr("::ffff:127.0.0.1").As16()}
+	to := &unix.SockaddrInet6{
+		Port: port,
+		Addr: netip.MustParseAddr("::ffff:127.0.0.1").As16(),
+	}
 	if err := unix.Connect(fd, to); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
@@ -119,7 +127,11 @@ func TestPeerTCPGone(t *testing.T) {
 		want  error
 	}{
 		{"closed", (*net.TCPConn).Close, errPeerUnknown},
-		{"reset", func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) }, errPeerUnknown},
+		{
+			"reset",
+			func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
+			errPeerUnknown,
+		},
 		{"half closed", (*net.TCPConn).CloseWrite, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -145,8 +157,18 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = ListenTCP(t.Context(), []string{at.String()}, nil, NewShares(nil), slog.New(slog.DiscardHandler))
-		want := fmt.Sprintf("listen %s: already in use by uid %d; stop it or set listen", at, ownUID())
+		_, err = ListenTCP(
+			t.Context(),
+			[]string{at.String()},
+			nil,
+			NewShares(nil),
+			slog.New(slog.DiscardHandler),
+		)
+		want := fmt.Sprintf(
+			"listen %s: already in use by uid %d; stop it or set listen",
+			at,
+			ownUID(),
+		)
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", listen, err, want)
 		}
@@ -177,7 +199,13 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := ListenTCP(t.Context(), []string{"[::1]:0"}, nil, NewShares(nil), log); err == nil {
+	if l, err := ListenTCP(
+		t.Context(),
+		[]string{"[::1]:0"},
+		nil,
+		NewShares(nil),
+		log,
+	); err == nil {
 		serveUntilEnd(t, NewServer(tcp, log), l[0])
 		six = l[0].Addr()
 	}
@@ -188,15 +216,27 @@ func TestPeerOfAnotherUser(t *testing.T) {
 
 	tcp4 := "tcp!" + four.String()
 	tcp6 := "tcp!" + six.String()
-	targets := []string{tcp4 + "!/seat", tcp4 + "!/open", tcp6 + "!/seat", tcp6 + "!/open", "unix!" + path + "!/open"}
+	targets := []string{
+		tcp4 + "!/seat",
+		tcp4 + "!/open",
+		tcp6 + "!/seat",
+		tcp6 + "!/open",
+		"unix!" + path + "!/open",
+	}
 	want := []string{"403", "200", "403", "200", "permission denied"}
 	if diff := cmp.Diff(want, runAs(t, 65534, targets)); diff != "" {
 		t.Errorf("another user (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"200", "200", "200", "200", "200"}, runAs(t, ownUID(), targets)); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"200", "200", "200", "200", "200"},
+		runAs(t, ownUID(), targets),
+	); diff != "" {
 		t.Errorf("our user (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"200", "200"}, runAs(t, allowedUID(), targets[:2])); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"200", "200"},
+		runAs(t, allowedUID(), targets[:2]),
+	); diff != "" {
 		t.Errorf("configured user (-want +got):\n%s", diff)
 	}
 	// With the file modes out of the way the credentials still keep others out.
@@ -219,11 +259,18 @@ func runAs(t *testing.T, uid uint32, targets []string) []string {
 	defer self.Close()
 	// The binary is in a directory that others cannot enter; through an open
 	// descriptor they need not.
-	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.run=^TestPeerOfAnotherUser$", "-test.count=1")
+	cmd := exec.CommandContext(
+		t.Context(),
+		"/proc/self/fd/3",
+		"-test.run=^TestPeerOfAnotherUser$",
+		"-test.count=1",
+	)
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Dir = "/"
 	cmd.Env = []string{childTargets + "=" + strings.Join(targets, ",")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uid, Gid: uid},
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("run as uid %d: %v\n%s", uid, err, out)
@@ -243,7 +290,9 @@ func sendAll(t *testing.T, targets []string) {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, part[0], part[1])
 		}
-		client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+		client := &http.Client{
+			Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+		}
 		host := part[1]
 		if part[0] == "unix" {
 			host = "sm"

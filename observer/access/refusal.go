@@ -58,7 +58,10 @@ func shown(path string) string {
 	if len(path) > most {
 		path = strings.ToValidUTF8(path[:most], "") + "…"
 	}
-	if strings.ContainsFunc(path, func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError }) {
+	if strings.ContainsFunc(
+		path,
+		func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError },
+	) {
 		return strconv.QuoteToGraphic(path)
 	}
 	return path

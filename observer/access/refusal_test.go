@@ -21,9 +21,27 @@ func TestRefusalPage(t *testing.T) {
 		heading    string
 		want       []string
 	}{
-		{http.StatusForbidden, "/", "not you", "Not open to this browser", []string{"Not you.", open}},
-		{http.StatusNotFound, "/%3Cb%3E", "no", "Nothing is served at /&lt;b&gt;", []string{"No.", all}},
-		{http.StatusNotFound, "/a%E2%80%AEb", "", `Nothing is served at &#34;/a\u202eb&#34;`, []string{"", all}},
+		{
+			http.StatusForbidden,
+			"/",
+			"not you",
+			"Not open to this browser",
+			[]string{"Not you.", open},
+		},
+		{
+			http.StatusNotFound,
+			"/%3Cb%3E",
+			"no",
+			"Nothing is served at /&lt;b&gt;",
+			[]string{"No.", all},
+		},
+		{
+			http.StatusNotFound,
+			"/a%E2%80%AEb",
+			"",
+			`Nothing is served at &#34;/a\u202eb&#34;`,
+			[]string{"", all},
+		},
 	} {
 		r := httptest.NewRequest(http.MethodGet, tt.path, nil)
 		r.Header.Set("Accept", "text/html,*/*")
@@ -33,7 +51,10 @@ func TestRefusalPage(t *testing.T) {
 		if len(found) == 0 || w.Code != tt.code {
 			t.Fatalf("%d: %s", w.Code, w.Body)
 		}
-		if diff := cmp.Diff(append([]string{tt.heading, tt.heading}, tt.want...), found[1:]); diff != "" {
+		if diff := cmp.Diff(
+			append([]string{tt.heading, tt.heading}, tt.want...),
+			found[1:],
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
 		}
 	}

@@ -83,7 +83,10 @@ func (s *Shares) Allow(uids []uint32) {
 }
 
 // trusts reports whether a share is of the observer's uid or an allowed one.
-func (s *Shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
+func (s *Shares) trusts(k shareKey) bool {
+	return k.known &&
+		slices.Contains(s.trusted, k.uid)
+}
 
 func (s *Shares) limit(k shareKey) int {
 	switch {
@@ -134,7 +137,10 @@ func (s *Shares) withinRate(k shareKey, now time.Time) bool {
 	limiter := s.rates[k]
 	if limiter == nil {
 		if len(s.rates) >= maxStrangers {
-			maps.DeleteFunc(s.rates, func(_ shareKey, l *rate.Limiter) bool { return l.TokensAt(now) >= strangerBurst })
+			maps.DeleteFunc(
+				s.rates,
+				func(_ shareKey, l *rate.Limiter) bool { return l.TokensAt(now) >= strangerBurst },
+			)
 		}
 		if len(s.rates) >= maxStrangers { // a user may have many uids or addresses; each would begin with a burst
 			return false
@@ -151,7 +157,8 @@ func (s *Shares) largest() (largest shareKey) {
 	most := 0
 	oldest := uint64(0)
 	for k, list := range s.open {
-		if !s.trusts(k) && (len(list) > most || len(list) == most && list[0].number < oldest) {
+		if !s.trusts(k) &&
+			(len(list) > most || len(list) == most && list[0].number < oldest) {
 			largest = k
 			most = len(list)
 			oldest = list[0].number

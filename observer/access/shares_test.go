@@ -74,7 +74,12 @@ func TestSharesAdmit(t *testing.T) {
 			t.Errorf("%s dropped %q, want %q", name, got, want)
 		}
 		if len(s.open) != 0 || s.strangers != 0 {
-			t.Errorf("%s after all have ended: %d shares, %d strangers", name, len(s.open), s.strangers)
+			t.Errorf(
+				"%s after all have ended: %d shares, %d strangers",
+				name,
+				len(s.open),
+				s.strangers,
+			)
 		}
 	}
 }
@@ -109,7 +114,14 @@ func TestSharesRate(t *testing.T) {
 		{"7", time.Hour, 1000, strangerBurst},
 	} {
 		if got := connect(step.name, step.at, step.n); got != step.want {
-			t.Errorf("after %v, %d of %s: %d admitted, want %d", step.at, step.n, step.name, got, step.want)
+			t.Errorf(
+				"after %v, %d of %s: %d admitted, want %d",
+				step.at,
+				step.n,
+				step.name,
+				got,
+				step.want,
+			)
 		}
 	}
 
@@ -139,10 +151,19 @@ func TestSharesKeepAlive(t *testing.T) {
 		l := listenTCP(t, shares)
 		serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), l)
 		for path, code := range map[string]int{"/open": 200, "/nothing": 404} {
-			resp, _ := newRawClient(t, l.Addr()).send("GET " + path + " HTTP/1.1 | Host: HOST")
+			resp, _ := newRawClient(
+				t,
+				l.Addr(),
+			).send("GET " + path + " HTTP/1.1 | Host: HOST")
 			known := runtime.GOOS == "linux" // elsewhere we are strangers to ourselves
 			if resp.StatusCode != code || resp.Close != (trusted == nil || !known) {
-				t.Errorf("%s for a stranger %v: %d, closed %v", path, trusted == nil, resp.StatusCode, resp.Close)
+				t.Errorf(
+					"%s for a stranger %v: %d, closed %v",
+					path,
+					trusted == nil,
+					resp.StatusCode,
+					resp.Close,
+				)
 			}
 		}
 	}

@@ -33,7 +33,10 @@ type Firing struct {
 func Firings(in *Notification, now time.Time) (list []Firing) {
 	kinds := alerts.Kinds()
 	for _, x := range in.Alerts {
-		i := slices.IndexFunc(kinds[:], func(k alerts.Kind) bool { return k.String() == x.Labels["kind"] })
+		i := slices.IndexFunc(
+			kinds[:],
+			func(k alerts.Kind) bool { return k.String() == x.Labels["kind"] },
+		)
 		if x.Status != "firing" || x.Labels["session"] == "" || i < 0 {
 			continue
 		}

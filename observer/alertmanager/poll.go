@@ -164,12 +164,22 @@ func newRound(o *Options) (*round, error) {
 		}
 		u = u.JoinPath("api/v2/alerts")
 		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
-		if slices.ContainsFunc(r.servers, func(s *server) bool { return s.name == name.String() }) {
-			return nil, fmt.Errorf("alertmanager.urls: %s is asked already; remove one of the two", name.String())
+		if slices.ContainsFunc(
+			r.servers,
+			func(s *server) bool { return s.name == name.String() },
+		) {
+			return nil, fmt.Errorf(
+				"alertmanager.urls: %s is asked already; remove one of the two",
+				name.String(),
+			)
 		}
 		u.RawQuery = url.Values{
 			"active": {"true"}, "silenced": {"false"}, "inhibited": {"false"}, "unprocessed": {"false"},
-			"filter": {matcher("host", "=", o.Host), matcher("session", "!=", ""), matcher("kind", "!=", "")},
+			"filter": {
+				matcher("host", "=", o.Host),
+				matcher("session", "!=", ""),
+				matcher("kind", "!=", ""),
+			},
 		}.Encode()
 		r.servers = append(r.servers, &server{name: name.String(), query: u.String()})
 	}
@@ -182,7 +192,14 @@ func newRound(o *Options) (*round, error) {
 
 // matcher is one as Alertmanager reads it.
 func matcher(label, operator, value string) string {
-	return label + operator + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value) + `"`
+	return label + operator + `"` + strings.NewReplacer(
+		`\`,
+		`\\`,
+		`"`,
+		`\"`,
+		"\n",
+		`\n`,
+	).Replace(value) + `"`
 }
 
 func (r *round) close() {
@@ -208,7 +225,8 @@ type alert struct {
 // asked only for such alerts, but other implementations may ignore that.
 func (a *alert) fires(host string) bool {
 	s := &a.Status
-	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 && a.Labels["host"] == host
+	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 &&
+		a.Labels["host"] == host
 }
 
 // sort finds the alerts that are new, and since when each alert fires, by fingerprint. What was taken and fires no more
@@ -280,7 +298,12 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 // there are none.
 func LogUnknown(log *slog.Logger, list []Firing) {
 	if len(list) > 0 {
-		log.Warn("alerts name unknown sessions", "count", len(list), "session", list[0].Session, "kind", list[0].Kind)
+		log.Warn(
+			"alerts name unknown sessions",
+			"count", len(list),
+			"session", list[0].Session,
+			"kind", list[0].Kind,
+		)
 	}
 }
 
@@ -289,7 +312,11 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 func (p *Poller) note(s *server, err error) (answered bool) {
 	switch {
 	case err != nil && !s.fails:
-		p.log.Warn("an Alertmanager does not answer; see alertmanager.urls", "server", s.name, "err", err)
+		p.log.Warn(
+			"an Alertmanager does not answer; see alertmanager.urls",
+			"server", s.name,
+			"err", err,
+		)
 	case err == nil && s.fails:
 		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}

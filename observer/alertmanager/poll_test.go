@@ -135,7 +135,11 @@ func TestPoll(t *testing.T) {
 	c.asks("one is back: nothing has ended meanwhile")
 	c.answer(0, alertOf("f2", "api", "storm"))
 	c.asks("one is resolved")
-	c.answer(0, alertOf("f1", "web", "critical", "12:00:00", "12:30:00"), alertOf("f2", "api", "storm"))
+	c.answer(
+		0,
+		alertOf("f1", "web", "critical", "12:00:00", "12:30:00"),
+		alertOf("f2", "api", "storm"),
+	)
 	c.asks("and fires again", "web critical 30m0s")
 	if diff := cmp.Diff(map[string]int{"answered": 11, "failed": 7}, c.counted); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
@@ -157,18 +161,21 @@ func TestPoll(t *testing.T) {
 func TestPollKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]string{
-		"silenced":              {`"silencedBy":[]`, `"silencedBy":["s1"]`},
-		"inhibited":             {`"inhibitedBy":[]`, `"inhibitedBy":["f9"]`},
-		"muted":                 {`"mutedBy":[]`, `"mutedBy":["nights"]`},
-		"suppressed":            {`"state":"active"`, `"state":"suppressed"`},
-		"not processed yet":     {`"state":"active"`, `"state":"unprocessed"`},
-		"another host's":        {`"host":"one"`, `"host":"two"`},
-		"of no host":            {`"host":"one",`, ``},
-		"of no kind":            {`,"kind":"critical"`, ``},
-		"of a kind of its own":  {`"kind":"critical"`, `"kind":"disk"`},
-		"about no session":      {`"session":"web",`, ``},
-		"about an empty one":    {`"session":"web"`, `"session":""`},
-		"without these members": {`,"status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}`, ``},
+		"silenced":             {`"silencedBy":[]`, `"silencedBy":["s1"]`},
+		"inhibited":            {`"inhibitedBy":[]`, `"inhibitedBy":["f9"]`},
+		"muted":                {`"mutedBy":[]`, `"mutedBy":["nights"]`},
+		"suppressed":           {`"state":"active"`, `"state":"suppressed"`},
+		"not processed yet":    {`"state":"active"`, `"state":"unprocessed"`},
+		"another host's":       {`"host":"one"`, `"host":"two"`},
+		"of no host":           {`"host":"one",`, ``},
+		"of no kind":           {`,"kind":"critical"`, ``},
+		"of a kind of its own": {`"kind":"critical"`, `"kind":"disk"`},
+		"about no session":     {`"session":"web",`, ``},
+		"about an empty one":   {`"session":"web"`, `"session":""`},
+		"without these members": {
+			`,"status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}`,
+			``,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 1)
@@ -190,10 +197,18 @@ func TestPollAgain(t *testing.T) {
 	c.broken = nil
 	c.unknown["web"] = true
 	c.unknown["db"] = true
-	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"), alertOf("f3", "db", "warning"))
+	c.answer(
+		0,
+		alertOf("f1", "web", "critical"),
+		alertOf("f2", "api", "warning"),
+		alertOf("f3", "db", "warning"),
+	)
 	c.asks("two are not known", "api warning 0s")
 	c.asks("nor later")
-	if n := strings.Count(c.log.String(), `msg="alerts name unknown sessions" count=2`); n != 1 {
+	if n := strings.Count(
+		c.log.String(),
+		`msg="alerts name unknown sessions" count=2`,
+	); n != 1 {
 		t.Errorf("%d lines of the log, want 1:\n%s", n, &c.log)
 	}
 	c.unknown["web"] = false
@@ -239,7 +254,10 @@ func TestFailing(t *testing.T) {
 		{nil, "[]"},
 		{[]string{web.URL + "/am"}, "[]"},
 		{
-			[]string{web.URL + "/am", strings.Replace(web.URL, "http://", "http://me:secret@", 1)},
+			[]string{
+				web.URL + "/am",
+				strings.Replace(web.URL, "http://", "http://me:secret@", 1),
+			},
 			"[" + web.URL + "/api/v2/alerts: it answers 401 Unauthorized]",
 		},
 		{
@@ -293,7 +311,11 @@ func TestRun(t *testing.T) {
 	}
 	configure(Options{})
 	file := filepath.Join(t.TempDir(), "http.yml")
-	if err := os.WriteFile(file, []byte("authorization: {credentials: secret}\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		file,
+		[]byte("authorization: {credentials: secret}\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{
@@ -343,9 +365,17 @@ func TestCheck(t *testing.T) {
 		{Options{}, ""},
 		{Options{HTTPConfig: "/nowhere"}, ""},
 		{Options{URLs: []string{"https://am.example"}, Host: "one"}, ""},
-		{Options{URLs: []string{"https://am.example"}}, "set it to the value of the label host"},
-		{Options{URLs: []string{"am:9093"}, Host: "one"}, "give one such as http://127.0.0.1:9093"},
-		{Options{URLs: []string{"https://am.example", "https://am.example/x", "http://am.example"}, Host: "one"}, ""},
+		{Options{
+			URLs: []string{"https://am.example"},
+		}, "set it to the value of the label host"},
+		{Options{
+			URLs: []string{"am:9093"},
+			Host: "one",
+		}, "give one such as http://127.0.0.1:9093"},
+		{Options{
+			URLs: []string{"https://am.example", "https://am.example/x", "http://am.example"},
+			Host: "one",
+		}, ""},
 		{Options{
 			URLs: []string{"https://am.example", "https://me:secret@AM.example/"},
 			Host: "one",
@@ -356,7 +386,8 @@ func TestCheck(t *testing.T) {
 			HTTPConfig: "/nowhere",
 		}, "such as 'authorization: {credentials_file: token}'"},
 	} {
-		if err := c.o.Check(); (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {
+		if err := c.o.Check(); (err == nil) != (c.want == "") ||
+			err != nil && !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want … %s", c.o, err, c.want)
 		}
 	}

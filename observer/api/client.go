@@ -40,7 +40,12 @@ type Client struct {
 
 // NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
 func NewClient(sockets []string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, sockets) }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return Dial(
+			ctx,
+			sockets,
+		)
+	}
 	return &Client{http.Client{
 		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
 		Timeout:   answerWithin,
@@ -57,12 +62,24 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 // client first, then the newest activity. Sessions that their agent has left are not
 // included. With a client's name it returns only that client's sessions.
 func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, error) {
-	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions?recent=1&client="+url.QueryEscape(client), nil)
+	return answerOf[Sessions](
+		ctx,
+		c,
+		http.MethodGet,
+		"/sessions?recent=1&client="+url.QueryEscape(client),
+		nil,
+	)
 }
 
 // TrendingSessions asks for what RecentSessions does, with the trend of each.
 func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions, error) {
-	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions?recent=1&trend=1&client="+url.QueryEscape(client), nil)
+	return answerOf[Sessions](
+		ctx,
+		c,
+		http.MethodGet,
+		"/sessions?recent=1&trend=1&client="+url.QueryEscape(client),
+		nil,
+	)
 }
 
 // Session asks for one: by the id or name of its agent, its UUID, or a unique
@@ -93,7 +110,13 @@ func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, er
 
 // Remind gives an agent a reminder.
 func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
-	return answerOf[Reminder](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/reminders", r)
+	return answerOf[Reminder](
+		ctx,
+		c,
+		http.MethodPost,
+		"/sessions/"+segment(id)+"/reminders",
+		r,
+	)
 }
 
 // Reminders asks for those of one agent, or of all when id is empty.
@@ -107,12 +130,24 @@ func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 
 // CancelReminder drops a reminder of an agent, all of them for "all".
 func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Reminders, error) {
-	return answerOf[Reminders](ctx, c, http.MethodDelete, "/sessions/"+segment(id)+"/reminders/"+segment(reminder), nil)
+	return answerOf[Reminders](
+		ctx,
+		c,
+		http.MethodDelete,
+		"/sessions/"+segment(id)+"/reminders/"+segment(reminder),
+		nil,
+	)
 }
 
 // ResetReminders begins the time of an agent's periodic reminders anew.
 func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
-	return answerOf[Reset](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/reminders/reset", struct{}{})
+	return answerOf[Reset](
+		ctx,
+		c,
+		http.MethodPost,
+		"/sessions/"+segment(id)+"/reminders/reset",
+		struct{}{},
+	)
 }
 
 // segment makes one element of a path of any id; dots alone would mean another path.
@@ -124,7 +159,12 @@ func segment(id string) string {
 }
 
 // answerOf asks, and gives the answer.
-func answerOf[T any](ctx context.Context, c *Client, method, path string, body any) (answer T, err error) {
+func answerOf[T any](
+	ctx context.Context,
+	c *Client,
+	method, path string,
+	body any,
+) (answer T, err error) {
 	err = c.ask(ctx, method, path, body, &answer)
 	return answer, err
 }

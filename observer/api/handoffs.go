@@ -47,7 +47,13 @@ type Handoffs struct {
 
 // Handoff schedules one. What the observer refuses is a *StatusError with its reason.
 func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Scheduled, error) {
-	return answerOf[Scheduled](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/handoff", h)
+	return answerOf[Scheduled](
+		ctx,
+		c,
+		http.MethodPost,
+		"/sessions/"+segment(id)+"/handoff",
+		h,
+	)
 }
 
 // Handoffs asks for those that are known.

@@ -99,7 +99,10 @@ func ParseRun(q url.Values) (r Run, err error) {
 	case OutcomeRestarted, OutcomeExhausted, OutcomeRefused, OutcomeFailed:
 		return r, nil
 	}
-	return Run{}, fmt.Errorf("outcome is %q; give restarted, exhausted, refused or failed", r.Outcome)
+	return Run{}, fmt.Errorf(
+		"outcome is %q; give restarted, exhausted, refused or failed",
+		r.Outcome,
+	)
 }
 
 // Instruction is what `sm run` is to do, the body of a 200. The same rotation is done once, however often it is said.
@@ -111,9 +114,19 @@ type Instruction struct {
 
 // NextInstruction waits for something to do for the run of an agent. After RunWait without any it returns false. An
 // agent that the observer does not know is a *StatusError with code 404.
-func (c *Client) NextInstruction(ctx context.Context, id string, r Run) (in Instruction, ok bool, err error) {
+func (c *Client) NextInstruction(
+	ctx context.Context,
+	id string,
+	r Run,
+) (in Instruction, ok bool, err error) {
 	// As patient as the observer is slow to answer, on top of what it holds the answer back.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	err = long.ask(ctx, http.MethodGet, "/runs/"+segment(id)+"/next?"+r.Query().Encode(), nil, &in)
+	err = long.ask(
+		ctx,
+		http.MethodGet,
+		"/runs/"+segment(id)+"/next?"+r.Query().Encode(),
+		nil,
+		&in,
+	)
 	return in, err == nil && in.Rotation != "", err
 }

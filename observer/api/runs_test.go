@@ -62,7 +62,11 @@ func TestNextInstruction(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
 		got, err := ParseRun(r.URL.Query())
-		if diff := cmp.Diff(run, got); err != nil || diff != "" || r.PathValue("id") != "a/b c" {
+		if diff := cmp.Diff(
+			run,
+			got,
+		); err != nil || diff != "" ||
+			r.PathValue("id") != "a/b c" {
 			t.Errorf("for %q: %v (-want +got):\n%s", r.PathValue("id"), err, diff)
 		}
 		answer(w)
@@ -77,7 +81,12 @@ func TestNextInstruction(t *testing.T) {
 		want   Instruction
 		err    string
 	}{
-		{"nothing", func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, Instruction{}, ""},
+		{
+			"nothing",
+			func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+			Instruction{},
+			"",
+		},
 		{"restart", func(w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"rotation":"ro-1","action":"restart","prompt":"Go on.\nNow."}`))
 		}, Instruction{"ro-1", ActionRestart, "Go on.\nNow."}, ""},

@@ -91,7 +91,13 @@ const (
 // markName is a mark's kind as the page calls it.
 func markName(kind uint8) string {
 	if kind >= Compaction {
-		return [...]string{"compaction", "clear", "session", "handoff", "rewind"}[kind-Compaction]
+		return [...]string{
+			"compaction",
+			"clear",
+			"session",
+			"handoff",
+			"rewind",
+		}[kind-Compaction]
 	}
 	return alerts.Kind(kind).String()
 }
@@ -140,7 +146,11 @@ func (h *Curve) thin() {
 		if c.at > a.at {
 			line += float64(c.tokens()-a.tokens()) * float64(b.at-a.at) / float64(c.at-a.at)
 		}
-		if d := max(line-float64(b.tokens()), float64(b.tokens())-line); least < 0 || d < least {
+		if d := max(
+			line-float64(b.tokens()),
+			float64(b.tokens())-line,
+		); least < 0 ||
+			d < least {
 			least = d
 			at = i
 		}

@@ -53,7 +53,13 @@ func written(h *Curve) string {
 		parts = append(parts, fmt.Sprintf("%s%d:%d", bar, p.At-at(0).Unix(), p.Tokens))
 	}
 	for _, m := range v.Marks {
-		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("[%d %s %s", m.At-at(0).Unix(), m.Kind, m.Cause), " ")+"]")
+		parts = append(
+			parts,
+			strings.TrimSuffix(
+				fmt.Sprintf("[%d %s %s", m.At-at(0).Unix(), m.Kind, m.Cause),
+				" ",
+			)+"]",
+		)
 	}
 	return strings.Join(parts, " ")
 }
@@ -66,9 +72,21 @@ func TestHistory(t *testing.T) {
 	}{
 		{"nothing", func(*Curve) {}, ""},
 		{"readings", func(h *Curve) { h.Read(at(0), 10); h.Read(at(5), 20) }, "0:10 5:20"},
-		{"what is no reading", func(h *Curve) { h.Read(at(0), 0); h.Read(at(0), -5); h.Read(time.Time{}, 5) }, ""},
-		{"an older one is no news", func(h *Curve) { h.Read(at(5), 10); h.Read(at(4), 20) }, "5:10"},
-		{"one second, one point", func(h *Curve) { h.Read(at(5), 10); h.Read(at(5), 10); h.Read(at(5), 12) }, "5:12"},
+		{
+			"what is no reading",
+			func(h *Curve) { h.Read(at(0), 0); h.Read(at(0), -5); h.Read(time.Time{}, 5) },
+			"",
+		},
+		{
+			"an older one is no news",
+			func(h *Curve) { h.Read(at(5), 10); h.Read(at(4), 20) },
+			"5:10",
+		},
+		{
+			"one second, one point",
+			func(h *Curve) { h.Read(at(5), 10); h.Read(at(5), 10); h.Read(at(5), 12) },
+			"5:12",
+		},
 		{"a compaction", func(h *Curve) {
 			h.Read(at(0), 90)
 			h.Open(at(5), Compaction, uint8(transcript.Manual), 95)
@@ -158,8 +176,15 @@ func TestHistoryIsBounded(t *testing.T) {
 		if i%50 == 0 {
 			h.Note(at(now), uint8(alerts.KindWarning), 0, int64(size))
 		}
-		if n := len(h.points); n > maxPoints || len(h.marks) > maxMarks || h.points[n-1].tokens() != int64(size) {
-			t.Fatalf("%d points, %d marks, the last %d of %d", n, len(h.marks), h.points[n-1].tokens(), size)
+		if n := len(h.points); n > maxPoints || len(h.marks) > maxMarks ||
+			h.points[n-1].tokens() != int64(size) {
+			t.Fatalf(
+				"%d points, %d marks, the last %d of %d",
+				n,
+				len(h.marks),
+				h.points[n-1].tokens(),
+				size,
+			)
 		}
 		for j := 1; j < len(h.points); j++ {
 			if h.points[j].at < h.points[j-1].at {
@@ -196,8 +221,15 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 		a := h.points[j-1]
 		b := h.points[j]
 		for s := a.at; s <= b.at; s++ {
-			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(1, b.at-a.at))
-			worst = max(worst, line-curve(int(s-h.points[0].at)), curve(int(s-h.points[0].at))-line)
+			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(
+				1,
+				b.at-a.at,
+			))
+			worst = max(
+				worst,
+				line-curve(int(s-h.points[0].at)),
+				curve(int(s-h.points[0].at))-line,
+			)
 		}
 	}
 	if t.Logf("at most %d tokens off", worst); worst == 0 || worst > 2_500 {
@@ -269,7 +301,12 @@ func TestReadEnd(t *testing.T) {
 			"0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]",
 		},
 		{"a last line that is not whole", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
-		{"from within a line on", strings.Join(own[:2], "\n") + "\n", int64(len(own[1]) + 10), "10:90000"},
+		{
+			"from within a line on",
+			strings.Join(own[:2], "\n") + "\n",
+			int64(len(own[1]) + 10),
+			"10:90000",
+		},
 		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
 		{"empty", "", 100, ""},
 		{"lines longer than a chunk", wide(
@@ -314,7 +351,10 @@ func wide(line string, n int) string { return line + strings.Repeat(" ", n-len(l
 func TestReadEndInBoundedMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), session+".jsonl")
 	line := wide(reply(stamp(at(0)), "m1", 50_000, 1), 4095) + "\n"
-	noErrors(t, os.WriteFile(path, []byte(strings.Repeat(line, DetailDepth/len(line))), 0o600))
+	noErrors(
+		t,
+		os.WriteFile(path, []byte(strings.Repeat(line, DetailDepth/len(line))), 0o600),
+	)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	h, err := ReadEnd(path, clientstest.Table().FormatOf("x.jsonl", nil), DetailDepth)
@@ -341,7 +381,12 @@ func FuzzReadEnd(f *testing.F) {
 		91_000,
 	) + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, err := ofLines("x", clientstest.Table().FormatOf("x.jsonl", nil), bytes.NewReader(text), false)
+		h, err := ofLines(
+			"x",
+			clientstest.Table().FormatOf("x.jsonl", nil),
+			bytes.NewReader(text),
+			false,
+		)
 		noErrors(t, err)
 		var last Point
 		for _, p := range h.Shown().Points {

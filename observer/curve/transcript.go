@@ -68,7 +68,12 @@ func Open(path string) (f *os.File, size int64, err error) {
 
 // ofLines makes a history of lines, but for the first where that is cut. They need not
 // be in the order of time: a fork holds what it copied after what is its own.
-func ofLines(name string, format *transcript.Format, text io.Reader, cut bool) (*Curve, error) {
+func ofLines(
+	name string,
+	format *transcript.Format,
+	text io.Reader,
+	cut bool,
+) (*Curve, error) {
 	type found struct {
 		at     transcript.Instant
 		tokens int64

@@ -176,7 +176,10 @@ func (h *recorder) Ready() <-chan struct{} { return nil }
 func (h *recorder) Hook(_ context.Context, p *hook.Payload) (hook.Answer, error) {
 	h.events = append(h.events, string(p.Event)+"("+p.Source+p.Reason+")")
 	if p.Event.TakesContext() {
-		return hook.Answer{Event: p.Event, Context: "[sm context] Context at 52%. #a1b2c3"}, nil
+		return hook.Answer{
+			Event:   p.Event,
+			Context: "[sm context] Context at 52%. #a1b2c3",
+		}, nil
 	}
 	return hook.Answer{}, nil
 }
@@ -204,11 +207,17 @@ func TestTranscripts(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.writeHistory(t.Context(), hooks, seen, filepath.Join(dir, "past")); err != nil {
+	if err := p.writeHistory(
+		t.Context(),
+		hooks,
+		seen,
+		filepath.Join(dir, "past"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if i := slices.IndexFunc(hooks.events, func(e string) bool {
-		return e != "SessionStart(startup)" && e != "SessionStart(clear)" && e != "Notification()"
+		return e != "SessionStart(startup)" && e != "SessionStart(clear)" &&
+			e != "Notification()"
 	}); i >= 0 {
 		t.Errorf("the past calls the hook %s", hooks.events[i])
 	}

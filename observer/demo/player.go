@@ -47,7 +47,10 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
-		p.scribes = append(p.scribes, &scribe{model: s.model, rng: rand.New(rand.NewPCG(seed, uint64(i)|1<<32))})
+		p.scribes = append(p.scribes, &scribe{
+			model: s.model,
+			rng:   rand.New(rand.NewPCG(seed, uint64(i)|1<<32)),
+		})
 	}
 	return p
 }
@@ -90,7 +93,12 @@ const settleTime = 2 * time.Second
 // writeHistory writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
 // it grow would take agents that rest for ones at work. Agents are named before, or they would be called by
 // their sessions; all other hooks would be about the past.
-func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, staging string) error {
+func (p *Player) writeHistory(
+	ctx context.Context,
+	a Observer,
+	now time.Time,
+	staging string,
+) error {
 	dir := p.dir
 	p.dir = staging
 	for _, s := range p.script.agents {
@@ -163,7 +171,11 @@ func (p *Player) act(ctx context.Context, a Observer, e event) error {
 		return nil
 	}
 	if answer := p.call(ctx, a, e, payload); answer != "" {
-		return p.write(e.Session, "", scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer))
+		return p.write(
+			e.Session,
+			"",
+			scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer),
+		)
 	}
 	return nil
 }
@@ -186,9 +198,17 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 }
 
 // call calls a hook of an event's agent and returns the answer, which may be empty.
-func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (heard string) {
+func (p *Player) call(
+	ctx context.Context,
+	a Observer,
+	e event,
+	payload hook.Payload,
+) (heard string) {
 	temper := p.script.agents[e.Agent].temper
-	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(e.Session, "")
+	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(
+		e.Session,
+		"",
+	)
 	payload.SM = hook.Origin{
 		Agent:    temper.name,
 		Name:     temper.name,
@@ -200,7 +220,12 @@ func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Pay
 	}
 	answer, err := a.Hook(ctx, &payload)
 	if err != nil && ctx.Err() == nil {
-		p.log.Debug("a hook of the demo", "event", payload.Event, "agent", temper.name, "err", err)
+		p.log.Debug(
+			"a hook of the demo",
+			"event", payload.Event,
+			"agent", temper.name,
+			"err", err,
+		)
 	}
 	return answer.Context
 }
@@ -215,7 +240,10 @@ func limit(percent float64, resets time.Time) hook.RateLimit {
 func (p *Player) report(ctx context.Context, a Observer, e event) {
 	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6
 	p.bills[e.Session] += usd
-	for limit, share := range map[*hook.RateLimit]float64{&p.limits.FiveHour: 40, &p.limits.SevenDay: 900} {
+	for limit, share := range map[*hook.RateLimit]float64{
+		&p.limits.FiveHour: 40,
+		&p.limits.SevenDay: 900,
+	} {
 		limit.UsedPercentage.Value = min(97, limit.UsedPercentage.Value+usd/share)
 	}
 	temper := p.script.agents[e.Agent].temper

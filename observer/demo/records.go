@@ -41,17 +41,28 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	case kindReply:
 		s.tool = fmt.Sprintf("toolu_demo%012x", s.rng.Uint64()>>16)
 		s.output = e.Output
-		block := record{"type": "tool_use", "id": s.tool, "name": "Bash", "input": record{"command": "true"}}
+		block := record{
+			"type":  "tool_use",
+			"id":    s.tool,
+			"name":  "Bash",
+			"input": record{"command": "true"},
+		}
 		if e.Last {
 			block = record{"type": "text", "text": madeUpText}
 		}
 		return "", s.reply(e, block)
 	case kindToolResult:
 		s.subagent = ""
-		return "", s.user(e.At, []record{{"type": "tool_result", "tool_use_id": s.tool, "content": madeUpText}})
+		return "", s.user(
+			e.At,
+			[]record{{"type": "tool_result", "tool_use_id": s.tool, "content": madeUpText}},
+		)
 	case kindTurnEnd:
 		millis := max(1, e.At.Sub(s.began).Milliseconds())
-		return "", s.write(e.At, record{"type": "system", "subtype": "turn_duration", "durationMs": millis})
+		return "", s.write(
+			e.At,
+			record{"type": "system", "subtype": "turn_duration", "durationMs": millis},
+		)
 	case kindCompacted:
 		return "", s.compaction(e)
 	case kindClear:
@@ -72,7 +83,10 @@ func (s *scribe) heard(at time.Time, event, text string) []byte {
 }
 
 func (s *scribe) user(at time.Time, content any) []byte {
-	return s.write(at, record{"type": "user", "message": record{"role": "user", "content": content}})
+	return s.write(
+		at,
+		record{"type": "user", "message": record{"role": "user", "content": content}},
+	)
 }
 
 func (s *scribe) reply(e event, block record) []byte {

@@ -262,7 +262,11 @@ func (s *agent) turn() {
 		}
 		s.pass(pace)
 		if s.subagents && s.rng.IntN(2) == 0 {
-			s.add(event{Kind: kindSubagent, Context: s.between([2]int64{9e3, 60e3}), Output: output})
+			s.add(event{
+				Kind:    kindSubagent,
+				Context: s.between([2]int64{9e3, 60e3}),
+				Output:  output,
+			})
 			s.pass(pace)
 		}
 		if s.asks > 0 {

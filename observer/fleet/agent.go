@@ -119,7 +119,10 @@ func (f *Fleet) merge(from, to *agent) {
 		rec.Agent = to.ID
 		f.changed.record(rec.SessionID)
 	}
-	f.out.Renamed = append(f.out.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
+	f.out.Renamed = append(
+		f.out.Renamed,
+		Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)},
+	)
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		if a := f.agents[id]; a.Parent == from.ID && a != to {
 			a.Parent = to.ID
@@ -167,7 +170,8 @@ func (f *Fleet) same(a, other *agent) bool {
 // stranger reports whether the process of a signal cannot be the agent's client,
 // which is another process that still runs.
 func (f *Fleet) stranger(a *agent, o *hook.Origin) bool {
-	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
+	if a.PID == 0 || o.PID == 0 ||
+		a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
 	}
 	return f.alive(a.PID, a.Start)
@@ -273,7 +277,11 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
-	if a := f.agents[f.running[Process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+	if a := f.agents[f.running[Process{
+		o.PID,
+		o.Start,
+	}]]; a != nil && a.Host != "" &&
+		a.Host == id {
 		return a, f.own(a, o)
 	}
 	if id == "" {
@@ -310,7 +318,8 @@ func (f *Fleet) own(a *agent, o hook.Origin) hook.Origin {
 // registered finds the agent that was made known by name for a session or a pane.
 func (f *Fleet) registered(session string, o *hook.Origin) string {
 	for id, a := range f.agents {
-		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
+		if a.Registered &&
+			(session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
 			return id
 		}
 	}

@@ -18,7 +18,12 @@ func TestCatchUp(t *testing.T) {
 		f(&c)
 		return c
 	}
-	copied := func(c *transcript.Change) { c.Compactions = []transcript.Compaction{{Key: 1, Copied: true}} }
+	copied := func(c *transcript.Change) {
+		c.Compactions = []transcript.Compaction{{
+			Key:    1,
+			Copied: true,
+		}}
+	}
 	plain := func(*transcript.Change) {}
 	grown := func(c *transcript.Change) { c.Whole = false }
 	var u Arrivals
@@ -46,7 +51,12 @@ func TestCatchUp(t *testing.T) {
 			c.Whole = false
 			c.From = "before"
 		}),
-		change("gone", func(c *transcript.Change) { *c = transcript.Change{Cursor: c.Cursor, Gone: true} }),
+		change("gone", func(c *transcript.Change) {
+			*c = transcript.Change{
+				Cursor: c.Cursor,
+				Gone:   true,
+			}
+		}),
 		change("origin", grown), // it goes on
 		change("moved copy", func(c *transcript.Change) {
 			c.Whole = false

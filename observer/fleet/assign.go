@@ -149,7 +149,10 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	switch {
 	case rec.Agent == a.ID:
 	case other == nil && rec.Agent == key:
-		f.out.Renamed = append(f.out.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
+		f.out.Renamed = append(
+			f.out.Renamed,
+			Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)},
+		)
 	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.
 		f.merge(other, a)
@@ -167,7 +170,8 @@ func isLine(s string) bool {
 // isAgent reports whether a text may be an agent's id: one word that fits into a
 // path and an address.
 func isAgent(id string) bool {
-	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
+	return id != "" && len(id) <= 128 &&
+		!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 // change makes the session that a hook names the present one of the agent.
@@ -175,7 +179,8 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
-		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
+		if a.Session != "" &&
+			at >= a.Since { // they may come a moment after the next session has begun
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
@@ -228,7 +233,11 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID &&
 			before[c.SessionID].Status != atPrompt {
 			if id := f.agentIDIn(c.SessionID); id != "" {
-				f.emit(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
+				f.emit(alerts.Event{
+					Kind:  alerts.EventTurnEnd,
+					Agent: alerts.AgentID(id),
+					At:    c.Updated,
+				})
 			}
 		}
 	}
@@ -245,7 +254,9 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 			f.adopt(a, old)
 		default:
 			a = f.agent(old.Agent)
-			if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
+			if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id &&
+				at != 0 &&
+				at < a.Since {
 				return // an entry from before it went on
 			}
 			// The registry does not lag behind, but has the time when the client's status changed

@@ -34,9 +34,14 @@ func TestAtWorkMost(t *testing.T) {
 	for _, ev := range f.Settle(created).Events {
 		told[ev.Agent] = told[ev.Agent] || ev.Kind == alerts.EventReading
 	}
-	if len(told) != maxUnconfirmed+1 || !told[alerts.AgentID(uuid(high))] || !told[alerts.AgentID(uuid(many-1))] ||
+	if len(told) != maxUnconfirmed+1 || !told[alerts.AgentID(uuid(high))] ||
+		!told[alerts.AgentID(uuid(many-1))] ||
 		told[alerts.AgentID(uuid(hooked))] {
-		t.Errorf("the policy heard of %d; of the high one: %t", len(told), told[alerts.AgentID(uuid(high))])
+		t.Errorf(
+			"the policy heard of %d; of the high one: %t",
+			len(told),
+			told[alerts.AgentID(uuid(high))],
+		)
 	}
 	f.Hook(&hook.Payload{
 		SessionID: uuid(hooked),

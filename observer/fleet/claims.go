@@ -80,7 +80,12 @@ func (in *Inherited) message(m *transcript.Message, first bool) {
 // whether it is the session's own, and whether that is new: of an old one more has become
 // known. Room is how many of a change's compactions can be new; the others never count
 // again.
-func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own, fresh bool) {
+func (f *Fleet) compaction(
+	x *file,
+	e *transcript.Compaction,
+	room *int,
+	counts bool,
+) (own, fresh bool) {
 	if x.sub {
 		return false, false
 	}
@@ -138,7 +143,10 @@ func (f *Fleet) countCompaction(x *file, e *transcript.Compaction) {
 
 // decide counts a compaction whose trigger was undecided until now.
 func (f *Fleet) decide(x *file, e *transcript.Compaction) {
-	i := slices.IndexFunc(x.Undecided, func(u transcript.Compaction) bool { return u.Key == e.Key })
+	i := slices.IndexFunc(
+		x.Undecided,
+		func(u transcript.Compaction) bool { return u.Key == e.Key },
+	)
 	if i < 0 {
 		return
 	}
@@ -175,7 +183,10 @@ func (f *Fleet) Decide(now time.Time) (counted bool) {
 // compactionOwner returns the session of a compaction: by its own key, or the key
 // of its earlier event, else by any of its keys that another session has. Within a
 // session a digest does not decide, as short summaries repeat.
-func (f *Fleet) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
+func (f *Fleet) compactionOwner(
+	e *transcript.Compaction,
+	mine transcript.Key,
+) (owner transcript.Key, claimed bool) {
 	if owner, claimed = f.claims[e.Key]; claimed {
 		return owner, true
 	}
@@ -260,7 +271,11 @@ func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
 	seen.CompactsAt = f.compactsAt(f.currentAgent(x.of), &x.Session, seen.Window)
 	for i := range backlog {
 		p := &backlog[i]
-		mine, known := f.claim(x, p, func(at transcript.Instant) bool { return !p.whole || at > f.created })
+		mine, known := f.claim(
+			x,
+			p,
+			func(at transcript.Instant) bool { return !p.whole || at > f.created },
+		)
 		for _, e := range append(mine, known...) {
 			if e.Trigger == transcript.Auto && e.PreTokens > 0 {
 				o := seen
@@ -270,7 +285,11 @@ func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
 		}
 	}
 	for i := range backlog {
-		f.bill(x, backlog[i].bills, func(at transcript.Instant) bool { return at > f.created })
+		f.bill(
+			x,
+			backlog[i].bills,
+			func(at transcript.Instant) bool { return at > f.created },
+		)
 	}
 	return observed
 }

@@ -110,7 +110,12 @@ func TestClientsShare(t *testing.T) {
 		t.Error("held by", v.Client.PID)
 	}
 	f.Clients([]Client{client(7, 2), client(8, 3)})
-	diff(t, "agents", map[string]string{uuid(1): uuid(1), uuid(2): uuid(2), uuid(3): uuid(1)}, agents(f))
+	diff(
+		t,
+		"agents",
+		map[string]string{uuid(1): uuid(1), uuid(2): uuid(2), uuid(3): uuid(1)},
+		agents(f),
+	)
 }
 
 func TestView(t *testing.T) {
@@ -142,9 +147,13 @@ func TestView(t *testing.T) {
 		{b, "/p/x/" + c + ".jsonl", nil}, // the agent's newest
 		{c, "/p/x/" + c + ".jsonl", nil},
 		{"web-1a", "/p/x/" + c + ".jsonl", nil},
-		{"12345678", "/p/x/" + a + ".jsonl", nil},     // a label
-		{"12345678-aaa", "/p/x/" + c + ".jsonl", nil}, // another one, that of the agent that began as b
-		{"12345678-aaaa-", "", ErrAmbiguous},          // a prefix of two agents
+		{"12345678", "/p/x/" + a + ".jsonl", nil}, // a label
+		{
+			"12345678-aaa",
+			"/p/x/" + c + ".jsonl",
+			nil,
+		}, // another one, that of the agent that began as b
+		{"12345678-aaaa-", "", ErrAmbiguous}, // a prefix of two agents
 		{"12345678-aaaa-4000-8000-000000000002", "/p/x/" + c + ".jsonl", nil},
 		{"87654321-c", "/p/x/" + c + ".jsonl", nil},
 		{"8765432", "", ErrUnknown}, // too short
@@ -164,14 +173,19 @@ func TestView(t *testing.T) {
 func TestTake(t *testing.T) {
 	disk := newStore()
 	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
-	p := ofSession(1, reply(before(1), "m1", 9_000, 10), boundary(before(1), "b1", "auto", 9_000))
+	p := ofSession(
+		1,
+		reply(before(1), "m1", 9_000, 10),
+		boundary(before(1), "b1", "auto", 9_000),
+	)
 	f.Apply(p.whole())
 	if _, ok := f.Take(); ok || f.Settled() || len(f.Views(created)) != 0 {
 		t.Error("something to show or to store before the history is complete")
 	}
 	f.Settle(created)
 	d, ok := f.Take()
-	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 ||
+	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 ||
+		len(d.Messages) != 1 ||
 		d.Counters == nil {
 		t.Fatalf("%v %+v", ok, d)
 	}
@@ -227,9 +241,19 @@ func TestTakeRecords(t *testing.T) {
 	const never = " 00:00:00"
 	f.Apply(ofSession(1, "{}").whole())
 	f.Clients([]Client{client(7, 2)})
-	diff(t, "without a time", map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never}, records())
+	diff(
+		t,
+		"without a time",
+		map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never},
+		records(),
+	)
 	f.Apply(ofSession(2, prompt(after(1), "p")).whole())
-	diff(t, "with a transcript", map[string]string{uuid(2): labelled(2) + " 12:01:00"}, records())
+	diff(
+		t,
+		"with a transcript",
+		map[string]string{uuid(2): labelled(2) + " 12:01:00"},
+		records(),
+	)
 	f.Clients([]Client{client(7, 1)})
 	if got := records(); len(got) != 2 {
 		t.Errorf("after /clear: %v", got)

@@ -62,7 +62,10 @@ func (f *Fleet) basis(a *agent, s *transcript.Session) clients.Basis {
 
 // autoCompact returns the compaction settings of an agent's client, and its
 // version.
-func (f *Fleet) autoCompact(a *agent, s *transcript.Session) (setting *clients.AutoCompact, version string) {
+func (f *Fleet) autoCompact(
+	a *agent,
+	s *transcript.Session,
+) (setting *clients.AutoCompact, version string) {
 	setting = new(clients.AutoCompact)
 	if a == nil {
 		return setting, s.Version
@@ -75,7 +78,12 @@ func (f *Fleet) autoCompact(a *agent, s *transcript.Session) (setting *clients.A
 
 // reading returns the event of a context size in a transcript. a is nil if only
 // the session is known.
-func (f *Fleet) reading(id string, s *transcript.Session, a *agent, r transcript.Reading) alerts.Event {
+func (f *Fleet) reading(
+	id string,
+	s *transcript.Session,
+	a *agent,
+	r transcript.Reading,
+) alerts.Event {
 	window := f.windowOf(a, s)
 	return alerts.Event{
 		Kind:       alerts.EventReading,
@@ -126,9 +134,15 @@ func autoCompact(x *hook.AutoCompact) *clients.AutoCompact {
 		IdleMin: x.IdleMin,
 	}
 	for model, tokens := range x.Models {
-		setting.Models = append(setting.Models, transcript.WindowRule{Model: model, Tokens: tokens})
+		setting.Models = append(setting.Models, transcript.WindowRule{
+			Model:  model,
+			Tokens: tokens,
+		})
 	}
-	slices.SortFunc(setting.Models, func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) })
+	slices.SortFunc(
+		setting.Models,
+		func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) },
+	)
 	return setting
 }
 
@@ -147,7 +161,8 @@ const (
 // estimate is the guess for a session, 0 when there is no need of one.
 func (f *Fleet) estimate(x *file, a *agent) int64 {
 	s := &x.Session
-	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
+	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns ||
+		s.Bytes < estimateBytes {
 		return 0
 	}
 	bytes := s.Bytes
@@ -213,7 +228,9 @@ func (x *Sample) is(r transcript.Reading) bool {
 	if window == 0 && x.Rough {
 		window = 100 * x.Tokens / int64(max(1, x.Percent))
 	}
-	return (x.Rough || r.Tokens == x.Tokens) && near(transcript.Window{Tokens: window}.Percent(r.Tokens), x.Percent)
+	return (x.Rough || r.Tokens == x.Tokens) && near(transcript.Window{
+		Tokens: window,
+	}.Percent(r.Tokens), x.Percent)
 }
 
 // near reports whether two percentages are equal but for rounding; 0 is unknown.
@@ -315,7 +332,8 @@ func (f *Fleet) remember(a *agent, r transcript.Reading) {
 // transcript yet.
 func (f *Fleet) aheadOfTranscript(a *agent, v *View) bool {
 	x := &a.Sample
-	return !f.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) &&
+	return !f.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 &&
+		x.At > transcript.InstantOf(v.Active) &&
 		!(v.Known && v.Tokens == x.Tokens)
 }
 
@@ -351,7 +369,8 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 	until := e.Until
 	switch {
 	case e.Rewound:
-	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 && e.At > t.a.Sample.At:
+	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 &&
+		e.At > t.a.Sample.At:
 		left = 0
 		until = t.a.Sample.At
 	default:

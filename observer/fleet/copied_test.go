@@ -21,7 +21,12 @@ func TestCopyIsNotAtWork(t *testing.T) {
 		{"written by its client", 1, nil, true},
 		{"copied", 61, nil, false},
 		{"copied a year later", year, nil, false},
-		{"read while it was being copied", year, []time.Duration{time.Millisecond, time.Second}, false},
+		{
+			"read while it was being copied",
+			year,
+			[]time.Duration{time.Millisecond, time.Second},
+			false,
+		},
 		{"its client's clock is a year late", year, []time.Duration{3 * time.Second}, true},
 		{
 			"its client's clock is late, and it writes often",
@@ -54,8 +59,19 @@ func TestCopyIsNotAtWork(t *testing.T) {
 		if at := len(f.Activity(now)) == 1; v.Live != test.live || at != test.live {
 			t.Errorf("%s: live %v, at work %v, want %v", test.name, v.Live, at, test.live)
 		}
-		if views, others := f.Recent(now, time.Hour, ""); len(views) == 1 != test.live || len(views)+others != 1 {
-			t.Errorf("%s: %d show as recent, %d as older, and it is live: %v", test.name, len(views), others, test.live)
+		if views, others := f.Recent(
+			now,
+			time.Hour,
+			"",
+		); len(views) == 1 != test.live ||
+			len(views)+others != 1 {
+			t.Errorf(
+				"%s: %d show as recent, %d as older, and it is live: %v",
+				test.name,
+				len(views),
+				others,
+				test.live,
+			)
 		}
 	}
 }

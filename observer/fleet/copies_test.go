@@ -33,5 +33,10 @@ func TestSubagentAlone(t *testing.T) {
 	f.Apply(c)
 	f.Apply(transcript.Change{CaughtUp: true})
 	f.Settle(created)
-	diff(t, "figures", map[string]figures{"agent-a": {one(auto), transcript.TriggerCounts{}, 1, 5, 0, 0}}, figuresOf(f))
+	diff(
+		t,
+		"figures",
+		map[string]figures{"agent-a": {one(auto), transcript.TriggerCounts{}, 1, 5, 0, 0}},
+		figuresOf(f),
+	)
 }

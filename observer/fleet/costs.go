@@ -102,7 +102,8 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	}
 	spent := 0.0
 	switch {
-	case a.Carried != 0 && at <= a.Carried+lag: // it may show 0 before it has read the session's total
+	case a.Carried != 0 &&
+		at <= a.Carried+lag: // it may show 0 before it has read the session's total
 	case own < 0:
 		if len(before) == 0 && f.begun(a, at) {
 			spent = usd
@@ -140,7 +141,8 @@ func (f *Fleet) spend(spent float64) {
 // carryTotals lets the session that an agent goes on to begin with the totals of the one
 // before: the client may go on counting. One that began with its client does not.
 func (f *Fleet) carryTotals(a *agent, to *SessionRecord) {
-	if from := f.recordOf(a.Session); from != nil && len(to.Totals.List) == 0 && a.Fresh != to.SessionID {
+	if from := f.recordOf(a.Session); from != nil && len(to.Totals.List) == 0 &&
+		a.Fresh != to.SessionID {
 		to.Totals.List = from.Totals.List
 	}
 }
@@ -148,14 +150,16 @@ func (f *Fleet) carryTotals(a *agent, to *SessionRecord) {
 // begun reports whether an agent's session began with its client, and all of it
 // was observed or has just happened.
 func (f *Fleet) begun(a *agent, at transcript.Instant) bool {
-	return a.Fresh == a.Session || f.transcript(a.Session) != nil && !f.hasLeft(a) && f.isNew(a, at)
+	return a.Fresh == a.Session ||
+		f.transcript(a.Session) != nil && !f.hasLeft(a) && f.isNew(a, at)
 }
 
 // isNew reports whether a session is young by its transcript and has no copied
 // records.
 func (f *Fleet) isNew(a *agent, at transcript.Instant) bool {
 	x := f.transcript(a.Session)
-	return x == nil || x.Session.Started != 0 && at-x.Session.Started <= young && x.Inherited == Inherited{}
+	return x == nil ||
+		x.Session.Started != 0 && at-x.Session.Started <= young && x.Inherited == Inherited{}
 }
 
 const (
@@ -188,7 +192,10 @@ func (f *Fleet) did(x *file, c *transcript.Change) {
 	w.context, _ = x.Session.Context()
 	if len(f.worked) > maxWorked {
 		oldest := slices.SortedFunc(maps.Keys(f.worked), func(a, b *session) int {
-			return cmp.Or(cmp.Compare(f.worked[b].active, f.worked[a].active), strings.Compare(a.key, b.key))
+			return cmp.Or(
+				cmp.Compare(f.worked[b].active, f.worked[a].active),
+				strings.Compare(a.key, b.key),
+			)
 		})
 		for _, s := range oldest[maxWorked/2:] {
 			delete(f.worked, s)
@@ -217,10 +224,12 @@ func (f *Fleet) before(x *file) *worked {
 	start := x.Session.Started
 	var last *session
 	for s, w := range f.worked {
-		if s == x.of || w.dir != dir || w.active > start || start-w.active > goesOnWithin || w.started >= start {
+		if s == x.of || w.dir != dir || w.active > start || start-w.active > goesOnWithin ||
+			w.started >= start {
 			continue
 		}
-		if last == nil || w.active > f.worked[last].active || w.active == f.worked[last].active && s.key < last.key {
+		if last == nil || w.active > f.worked[last].active ||
+			w.active == f.worked[last].active && s.key < last.key {
 			last = s
 		}
 	}
@@ -230,7 +239,11 @@ func (f *Fleet) before(x *file) *worked {
 
 // bill takes the bills of a change of a session's own file. What was copied from another session
 // is on that one's bill.
-func (f *Fleet) bill(x *file, list []transcript.Bill, counts func(at transcript.Instant) bool) {
+func (f *Fleet) bill(
+	x *file,
+	list []transcript.Bill,
+	counts func(at transcript.Instant) bool,
+) {
 	if x.sub || x.of.record == nil || x != x.of.own[0] {
 		return
 	}
@@ -261,7 +274,8 @@ func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 	if counts && f.counters.Billed(&was, &v) {
 		f.changed.count()
 	}
-	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction && v.Trigger != transcript.Idle {
+	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction &&
+		v.Trigger != transcript.Idle {
 		dear := false
 		f.counters.Dear, dear = bills.Dear(f.counters.Dear, v.Tokens)
 		if kept.Dear++; !dear || !counts {

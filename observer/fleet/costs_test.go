@@ -75,7 +75,11 @@ func TestCostNeverTwice(t *testing.T) {
 				if r.IntN(2) == 0 {
 					saved[c.session] = c.total
 				}
-				begin(c.session, [...]float64{0, saved[c.session], c.total}[r.IntN(3)], "resume")
+				begin(
+					c.session,
+					[...]float64{0, saved[c.session], c.total}[r.IntN(3)],
+					"resume",
+				)
 			case 2: // it clears, and goes on with its total or begins anew
 				sessions++
 				if c.session = sessions; r.IntN(2) == 0 {
@@ -163,7 +167,8 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 		t.Errorf("of nothing but old cost: %+v", got)
 	}
 	s.play(paid(after+1, 1, 1.5, one))
-	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 || got.Today.Begins != before.Ends {
+	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 ||
+		got.Today.Begins != before.Ends {
 		t.Errorf("%+v", got)
 	}
 }
@@ -205,7 +210,12 @@ func TestTodayHasItsHistory(t *testing.T) {
 		f.Apply(p.whole())
 		f.Apply(p.add(reply(after(1), "m4", 4_000, 1)).grown())
 		if got := f.Counters(); got.Today.Tokens != today+4_001 || got.Tokens.Output != 1 {
-			t.Errorf("first start %v, and then: %d today, %+v in all", first, got.Today.Tokens, got.Tokens)
+			t.Errorf(
+				"first start %v, and then: %d today, %+v in all",
+				first,
+				got.Today.Tokens,
+				got.Tokens,
+			)
 		}
 	}
 }
@@ -237,7 +247,12 @@ func TestIdleCompactionForeseen(t *testing.T) {
 	)
 	v := s.f.Views(second(2))[0]
 	if v.CacheWriteUSD != 1.25 || v.Tokens != 240_000 || at(&v) != "" {
-		t.Errorf("resumed: %g USD to come, %d tokens, idle compaction at %q", v.CacheWriteUSD, v.Tokens, at(&v))
+		t.Errorf(
+			"resumed: %g USD to come, %d tokens, idle compaction at %q",
+			v.CacheWriteUSD,
+			v.Tokens,
+			at(&v),
+		)
 	}
 
 	v = s.play(reports(3, 1, st, o), answers(4, 1, 250_000)).f.Views(second(5))[0]

@@ -37,7 +37,17 @@ func countedOf(f *Fleet) counted {
 // Settle, and says which of them count.
 func TestCounters(t *testing.T) {
 	lines := func(when func(int) string) []string {
-		return []string{reply(when(3), "m1", 100_000, 10), boundary(when(2), "b1", "auto", 100_010), "nonsense",
+		return []string{reply(
+			when(3),
+			"m1",
+			100_000,
+			10,
+		), boundary(
+			when(2),
+			"b1",
+			"auto",
+			100_010,
+		), "nonsense",
 			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5))}
 	}
 	undated := []string{`{"type":"assistant","uuid":"u1","message":{"id":"m1","usage":{"input_tokens":2,"output_tokens":15}}}`}
@@ -92,10 +102,17 @@ func TestCounters(t *testing.T) {
 // Whoever reads transcripts uses the memory of a change again.
 func TestChangeIsBorrowed(t *testing.T) {
 	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
-	p := ofSession(1, reply(after(1), "m1", 9_000, 1), boundary(after(2), "b1", "auto", 9_000))
+	p := ofSession(
+		1,
+		reply(after(1), "m1", 9_000, 1),
+		boundary(after(2), "b1", "auto", 9_000),
+	)
 	whole := p.whole()
 	f.Apply(whole)
-	grown := p.add(reply(after(3), "m2", 9_000, 2), boundary(after(4), "b2", "manual", 9_000)).grown()
+	grown := p.add(
+		reply(after(3), "m2", 9_000, 2),
+		boundary(after(4), "b2", "manual", 9_000),
+	).grown()
 	f.Apply(grown)
 	for _, c := range []transcript.Change{whole, grown} {
 		clear(c.Messages)

@@ -76,7 +76,8 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	oldest := transcript.Instant(0)
 	for i := range c.Entries {
 		listed[c.Entries[i].UUID] = true
-		if at := c.Entries[i].At; c.Entries[i].Kind == transcript.KindReading && (oldest == 0 || at < oldest) {
+		if at := c.Entries[i].At; c.Entries[i].Kind == transcript.KindReading &&
+			(oldest == 0 || at < oldest) {
 			oldest = at
 		}
 	}
@@ -120,7 +121,10 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 			return
 		}
 		// Particulars belong to the cycle that the compaction has opened, not to one that another compaction of this change opens.
-		i = slices.IndexFunc(t.known, func(k transcript.Compaction) bool { return k.Was != 0 && k.Own == e.UUID })
+		i = slices.IndexFunc(
+			t.known,
+			func(k transcript.Compaction) bool { return k.Was != 0 && k.Own == e.UUID },
+		)
 		if i >= 0 {
 			t.compaction(&t.known, i, false)
 		}

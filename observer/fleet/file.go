@@ -93,7 +93,15 @@ func (f *Fleet) attach(x *file) {
 		slices.SortFunc(s.own, newestFirst)
 		return
 	}
-	slices.SortFunc(s.side, func(a, b *file) int { return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(b, a)) })
+	slices.SortFunc(
+		s.side,
+		func(a, b *file) int {
+			return cmp.Or(
+				strings.Compare(a.Name, b.Name),
+				newestFirst(b, a),
+			)
+		},
+	)
 }
 
 func (f *Fleet) detach(x *file) {
@@ -110,7 +118,11 @@ func (f *Fleet) detach(x *file) {
 // share lets strings that say the same be the same, for most sessions differ in
 // nothing but path and id.
 func (f *Fleet) share(x *file) {
-	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
+	if rest, ok := strings.CutSuffix(
+		x.Cursor.Path,
+		".jsonl",
+	); ok &&
+		strings.HasSuffix(rest, x.Name) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}
 	s := &x.Session
@@ -187,7 +199,11 @@ func (f *Fleet) giveRecord(x *file) {
 func (f *Fleet) record(key, name string) *SessionRecord {
 	s := f.session(key)
 	if s.record == nil {
-		s.record = &SessionRecord{SessionID: key, Agent: key, Label: f.label(name, labelLength)}
+		s.record = &SessionRecord{
+			SessionID: key,
+			Agent:     key,
+			Label:     f.label(name, labelLength),
+		}
 		f.changed.record(key)
 	}
 	return s.record
@@ -256,7 +272,10 @@ const labelLength = 8
 
 func labelRune(r rune) rune {
 	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '-':
+	case r >= 'a' &&
+		r <= 'z', r >= 'A' &&
+		r <= 'Z', r >= '0' &&
+		r <= '9', r == '_', r == '.', r == '-':
 		return r
 	}
 	return '_'
@@ -329,7 +348,10 @@ func (s *session) whole() (*transcript.Session, *Inherited) {
 		return &sum, &in
 	}
 	for i, x := range s.own[1:] {
-		if slices.ContainsFunc(s.own[:i+1], func(y *file) bool { return segment(y) == segment(x) }) {
+		if slices.ContainsFunc(
+			s.own[:i+1],
+			func(y *file) bool { return segment(y) == segment(x) },
+		) {
 			continue
 		}
 		sum.Add(&x.Session)
@@ -358,7 +380,13 @@ func (in *Inherited) add(more *Inherited) {
 
 // newestFirst sorts the most complete copy of a session's transcript first.
 func newestFirst(a, b *file) int {
-	return cmp.Or(cmp.Compare(b.Session.Active, a.Session.Active), cmp.Compare(b.Session.Bytes, a.Session.Bytes),
+	return cmp.Or(cmp.Compare(
+		b.Session.Active,
+		a.Session.Active,
+	), cmp.Compare(
+		b.Session.Bytes,
+		a.Session.Bytes,
+	),
 		strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }
 
@@ -418,7 +446,10 @@ func lastWritten(x *file) transcript.Instant {
 func compareOrigin(a, b *file) int {
 	return cmp.Or(
 		a.copyRank()-b.copyRank(),
-		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
+		cmp.Compare(
+			uint64(a.Session.Started)-1,
+			uint64(b.Session.Started)-1,
+		), // 0, for no time at all, comes last
 		cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name),
 	)
@@ -430,7 +461,10 @@ func (x *file) copyRank() (rank int) {
 		rank = 2
 	}
 	for _, p := range x.backlog {
-		if slices.ContainsFunc(p.compactions, func(e transcript.Compaction) bool { return e.Copied }) {
+		if slices.ContainsFunc(
+			p.compactions,
+			func(e transcript.Compaction) bool { return e.Copied },
+		) {
 			return rank + 1
 		}
 	}

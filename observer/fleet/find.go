@@ -167,7 +167,11 @@ func (f *Fleet) find(id string, least int) (found Row, err error) {
 		case f.agentID(&found) != f.agentID(&r):
 			several = true
 		case found.s == nil ||
-			r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
+			r.s != nil &&
+				cmp.Or(
+					newestFirst(r.s.own[0], found.s.own[0]),
+					strings.Compare(r.s.key, found.s.key),
+				) < 0:
 			found = r
 		}
 	}
@@ -203,7 +207,8 @@ func (f *Fleet) fit(r *Row, id string) int {
 		return fitsSession
 	case label == id:
 		return fitsLabel
-	case len(id) >= prefixLength && (strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
+	case len(id) >= prefixLength &&
+		(strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning
 	}
 	return fitsNot

@@ -46,7 +46,13 @@ func after(minutes int) string {
 }
 func before(minutes int) string { return after(-minutes) }
 
-func uuid(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(n)*2654435761, n) }
+func uuid(n int) string {
+	return fmt.Sprintf(
+		"%08x-0000-4000-8000-%012x",
+		uint32(n)*2654435761,
+		n,
+	)
+}
 
 // paper is a transcript and how far it has been read.
 type paper struct {
@@ -103,7 +109,11 @@ func (p *paper) grown() (c transcript.Change) {
 		}
 	}
 	p.read = len(p.lines)
-	c.Cursor = transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes}
+	c.Cursor = transcript.Cursor{
+		Path:   p.path,
+		Offset: p.fold.Session.Bytes,
+		Size:   p.fold.Session.Bytes,
+	}
 	c.Name = p.name
 	c.Parent = p.parent
 	c.Session = p.fold.Session
@@ -292,7 +302,14 @@ type figures struct {
 func figuresOf(f *Fleet) map[string]figures {
 	m := map[string]figures{}
 	for v := range f.All(created) {
-		m[v.Label] = figures{v.Compactions, v.Inherited, v.Messages, v.Cost.Output, v.SubagentFiles, v.SubagentMessages}
+		m[v.Label] = figures{
+			v.Compactions,
+			v.Inherited,
+			v.Messages,
+			v.Cost.Output,
+			v.SubagentFiles,
+			v.SubagentMessages,
+		}
 	}
 	return m
 }

@@ -307,7 +307,13 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 
 // news counts the changes of a file and returns the resulting events. again means
 // that the file was known before.
-func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *past, again bool) {
+func (f *Fleet) news(
+	x *file,
+	was *transcript.Session,
+	c *transcript.Change,
+	p *past,
+	again bool,
+) {
 	f.giveRecord(x)
 	if c.Whole {
 		x.stamped = 0
@@ -317,7 +323,10 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, p *
 		x.Known = nil
 	}
 	f.temper(x, c.Entries)
-	counts := func(at transcript.Instant) bool { return !c.Whole || at == 0 || at >= f.created }
+	counts := func(at transcript.Instant) bool {
+		return !c.Whole || at == 0 ||
+			at >= f.created
+	}
 	mine, known := f.claim(x, p, counts)
 	if x.sub {
 		return

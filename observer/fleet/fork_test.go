@@ -41,7 +41,10 @@ func TestForkReadInParts(t *testing.T) {
 
 		got := map[string][2]int{}
 		for _, v := range f.Views(created.Add(time.Hour)) {
-			got[v.SessionID[:18]] = [2]int{v.Compactions[transcript.Manual], v.Inherited[transcript.Manual]}
+			got[v.SessionID[:18]] = [2]int{
+				v.Compactions[transcript.Manual],
+				v.Inherited[transcript.Manual],
+			}
 		}
 		want := map[string][2]int{
 			"01a200b1-5aeb-7820": {1, 0},

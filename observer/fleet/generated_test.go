@@ -99,7 +99,10 @@ func TestGenerated(t *testing.T) {
 			Subagents: true,
 		})
 		rng := rand.New(rand.NewPCG(seed, 1))
-		rng.Shuffle(len(papers), func(i, j int) { papers[i], papers[j] = papers[j], papers[i] })
+		rng.Shuffle(
+			len(papers),
+			func(i, j int) { papers[i], papers[j] = papers[j], papers[i] },
+		)
 		f := settled(papers...)
 		want := map[string]truth{}
 		got := map[string]truth{}

@@ -130,7 +130,10 @@ func status(tokens, window int64) hook.Status {
 	st.Window.Usage = hook.Figure[hook.Usage]{Null: true}
 	st.Window.UsedPercentage = hook.Figure[float64]{Null: true}
 	if tokens > 0 {
-		st.Window.Usage = hook.Figure[hook.Usage]{Value: hook.Usage{Input: 2, CacheRead: tokens - 2}, Known: true}
+		st.Window.Usage = hook.Figure[hook.Usage]{
+			Value: hook.Usage{Input: 2, CacheRead: tokens - 2},
+			Known: true,
+		}
 		st.Window.UsedPercentage = hook.Figure[float64]{
 			Value: float64(transcript.Window{Tokens: window}.Percent(tokens)),
 			Known: true,

@@ -11,7 +11,10 @@ import (
 
 // Hook applies a hook of the client, as of the payload's time, at most now. The
 // agent is "" if the hook identifies none. Hooks of subagents change nothing.
-func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent alerts.AgentID) {
+func (f *Fleet) Hook(
+	p *hook.Payload,
+	now transcript.Instant,
+) (n Update, agent alerts.AgentID) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&p.SM, now)
@@ -37,7 +40,8 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		if p.Source == "startup" {
 			a.Fresh = p.SessionID
 		}
-		if a.CWD == "" || p.Source == "startup" || p.Source == "resume" { // at others it may have moved
+		if a.CWD == "" || p.Source == "startup" ||
+			p.Source == "resume" { // at others it may have moved
 			a.CWD = p.CWD
 		}
 	}
@@ -125,7 +129,10 @@ func triggerOf(s string) transcript.Trigger {
 }
 
 // Status takes in a report of the status line.
-func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent alerts.AgentID) {
+func (f *Fleet) Status(
+	s *hook.Status,
+	now transcript.Instant,
+) (n Update, agent alerts.AgentID) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&s.SM, now)
@@ -159,7 +166,10 @@ var ErrEvent = errors.New("unknown event")
 
 // Usage takes in what a script posts for an agent, by the agent's id or name or the
 // session's id; known is false when there is none. The error wraps [ErrEvent].
-func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, agent alerts.AgentID, err error) {
+func (f *Fleet) Usage(
+	u *hook.ContextUsage,
+	now transcript.Instant,
+) (n Update, agent alerts.AgentID, err error) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	a := f.called(u.SessionID)
@@ -213,7 +223,9 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x.Tokens = int64(p * float64(window) / 100)
 	x.Rough = true
 	if u.TotalInputTokens != nil {
-		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
+		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{
+			Tokens: window,
+		}.Percent(n), x.Percent) {
 			x.Tokens = n
 			x.Rough = false
 		}
@@ -237,13 +249,25 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err 
 	case !isLine(r.Name) || !isLine(r.Provider):
 		return n, fmt.Errorf("name or provider: not one line of at most 128 bytes; give another")
 	case r.Parent == r.ID:
-		return n, fmt.Errorf("parent_session_id %q: an agent is not its own parent; name another", r.Parent)
+		return n, fmt.Errorf(
+			"parent_session_id %q: an agent is not its own parent; name another",
+			r.Parent,
+		)
 	case r.Parent != "" && !isAgent(r.Parent):
-		return n, fmt.Errorf("parent_session_id %q: not one word of at most 128 bytes; give another", r.Parent)
+		return n, fmt.Errorf(
+			"parent_session_id %q: not one word of at most 128 bytes; give another",
+			r.Parent,
+		)
 	case r.Session != "" && !isUUID(r.Session):
-		return n, fmt.Errorf("claude_session_id %q: not a UUID; leave it out where it is unknown", r.Session)
+		return n, fmt.Errorf(
+			"claude_session_id %q: not a UUID; leave it out where it is unknown",
+			r.Session,
+		)
 	case r.Pane != "" && !hook.IsPane(r.Pane):
-		return n, fmt.Errorf("pane %q: not a pane's id such as %%12; leave it out where it is unknown", r.Pane)
+		return n, fmt.Errorf(
+			"pane %q: not a pane's id such as %%12; leave it out where it is unknown",
+			r.Pane,
+		)
 	}
 	a := f.agent(r.ID)
 	a.Registered = true

@@ -48,7 +48,10 @@ func TestAgentsSurvive(t *testing.T) {
 			"resume",
 			pane,
 		),
-		registers(6, Registration{ID: "reg", Pane: "%4"}), writes(1, boundary(stampOf(7), "b1", "auto", 150_000)),
+		registers(6, Registration{
+			ID:   "reg",
+			Pane: "%4",
+		}), writes(1, boundary(stampOf(7), "b1", "auto", 150_000)),
 	)
 	before := map[string]Agent{}
 	for id, a := range s.f.agents {
@@ -103,7 +106,14 @@ func TestPastSession(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
-		return told{nameOf(v.Agent), v.Label, nameOf(v.SessionID), v.Left, v.Tokens, v.Compactions}
+		return told{
+			nameOf(v.Agent),
+			v.Label,
+			nameOf(v.SessionID),
+			v.Left,
+			v.Tokens,
+			v.Compactions,
+		}
 	}
 	now := told{
 		Agent:   "em",
@@ -130,7 +140,11 @@ func TestPastSession(t *testing.T) {
 		t.Errorf("posted for the one that was left: %v", err)
 	}
 	for _, id := range []string{"em", "web", uuid(1), uuid(2), uuid(1)[:13]} {
-		if agent, err := s.f.Agent(id, false); agent != "em" || err != nil { // a message for it has one reader
+		if agent, err := s.f.Agent(
+			id,
+			false,
+		); agent != "em" ||
+			err != nil { // a message for it has one reader
 			t.Errorf("%s is %q: %v", id, agent, err)
 		}
 	}
@@ -141,7 +155,13 @@ func TestPastSession(t *testing.T) {
 		t,
 		"compactions of the agent",
 		one(auto),
-		func() transcript.TriggerCounts { v, _ := s.f.View("em", created); return v.Counted }(),
+		func() transcript.TriggerCounts {
+			v, _ := s.f.View(
+				"em",
+				created,
+			)
+			return v.Counted
+		}(),
 	)
 	s.news = Update{}
 	s.play(writes(
@@ -158,5 +178,10 @@ func TestPastSession(t *testing.T) {
 		1,
 		`{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`,
 	))
-	diff(t, "heard", []Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}}, s.news.Heard)
+	diff(
+		t,
+		"heard",
+		[]Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}},
+		s.news.Heard,
+	)
 }

@@ -61,7 +61,12 @@ func newThrong(seed uint64, wild bool) *throng {
 				func(pid int) hook.Origin { return inPane(pane, 50, pid) },
 			)
 		case i < 16:
-			w.agent("", 100*w.Float64(), "", func(pid int) hook.Origin { return from("", pid) })
+			w.agent(
+				"",
+				100*w.Float64(),
+				"",
+				func(pid int) hook.Origin { return from("", pid) },
+			)
 		default: // started by em0 to em3, after these have spoken
 			host := fmt.Sprintf("em%d", i-16)
 			w.agent("", 150, host, func(pid int) hook.Origin { return from(host, pid) })
@@ -153,7 +158,10 @@ func (w *throng) session(n int, begin, end float64, source string, o hook.Origin
 
 // registry has the registry read from time to time, each reading after the one before.
 func (w *throng) registry() {
-	slices.SortStableFunc(w.entries, func(a, b entryTime) int { return btoi(a.at > b.at) - btoi(a.at < b.at) })
+	slices.SortStableFunc(
+		w.entries,
+		func(a, b entryTime) int { return btoi(a.at > b.at) - btoi(a.at < b.at) },
+	)
 	now := map[int]int{}
 	updated := map[int]float64{}
 	arrives := 0.0
@@ -174,7 +182,10 @@ func (w *throng) registry() {
 			})
 		}
 		arrives = max(arrives, e.at+2*w.Float64())
-		w.told = append(w.told, telling{arrives, func(s *scene) { s.news.add(s.f.Clients(cs)) }})
+		w.told = append(
+			w.told,
+			telling{arrives, func(s *scene) { s.news.add(s.f.Clients(cs)) }},
+		)
 	}
 }
 
@@ -235,7 +246,8 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 		}
 		owner[id] = i
 		now := s.f.agents[id]
-		if now == nil || number(now.Session) != a.sessions[len(a.sessions)-1] || now.Host != a.host ||
+		if now == nil || number(now.Session) != a.sessions[len(a.sessions)-1] ||
+			now.Host != a.host ||
 			now.Parent != a.host {
 			t.Errorf("%s of %v: %+v", nameOf(id), a, now)
 		}
@@ -262,14 +274,25 @@ func (w *throng) checkResets(t *testing.T, s *scene) {
 		}
 		n := keyed(ev.Key)
 		if told[n]++; n <= last[ev.Agent] {
-			t.Errorf("%s goes from session %d to %d", nameOf(string(ev.Agent)), last[ev.Agent], n)
+			t.Errorf(
+				"%s goes from session %d to %d",
+				nameOf(string(ev.Agent)),
+				last[ev.Agent],
+				n,
+			)
 		}
 		last[ev.Agent] = n
 	}
 	for _, a := range w.agents {
 		for i, n := range a.sessions {
 			if told[n] != btoi(i > 0) && !w.wild {
-				t.Errorf("the beginning of session %d, number %d of %q, was told %d times", n, i, a.id, told[n])
+				t.Errorf(
+					"the beginning of session %d, number %d of %q, was told %d times",
+					n,
+					i,
+					a.id,
+					told[n],
+				)
 			}
 		}
 	}

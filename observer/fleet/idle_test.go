@@ -23,8 +23,12 @@ func TestUndecidedCompactions(t *testing.T) {
 		restart bool
 		want    transcript.Trigger
 	}{
-		"notice":                  {notice, false, transcript.Idle},
-		"reply":                   {newest(reply(after(3), "m2", 9_000, 10)), false, transcript.Auto},
+		"notice": {notice, false, transcript.Idle},
+		"reply": {
+			newest(reply(after(3), "m2", 9_000, 10)),
+			false,
+			transcript.Auto,
+		},
 		"nothing":                 {"", false, transcript.Auto},
 		"notice after a restart":  {notice, true, transcript.Idle},
 		"nothing after a restart": {"", true, transcript.Auto},
@@ -34,7 +38,11 @@ func TestUndecidedCompactions(t *testing.T) {
 			t.Parallel()
 			s := newStore()
 			p := ofSession(1, reads)
-			f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, Stored{})
+			f := New(Options{
+				Clients: clientstest.Table(),
+				Created: created,
+				Ledger:  s,
+			}, Stored{})
 			f.Settle(created)
 			f.Apply(p.met())
 			f.Clock(created.Add(2 * time.Minute))
@@ -46,7 +54,11 @@ func TestUndecidedCompactions(t *testing.T) {
 			if test.restart {
 				d, _ := f.Take()
 				s.put(d)
-				f = New(Options{Clients: clientstest.Table(), Created: created, Ledger: s}, s.stored(t))
+				f = New(Options{
+					Clients: clientstest.Table(),
+					Created: created,
+					Ledger:  s,
+				}, s.stored(t))
 			}
 
 			if test.next == "" {

@@ -58,7 +58,10 @@ func (f *Fleet) atWork(now time.Time) map[string]bool {
 		}
 	}
 	slices.SortFunc(unconfirmed, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.last(), a.last()), strings.Compare(f.agentID(&a), f.agentID(&b)))
+		return cmp.Or(
+			cmp.Compare(b.last(), a.last()),
+			strings.Compare(f.agentID(&a), f.agentID(&b)),
+		)
 	})
 	for _, r := range unconfirmed[:min(len(unconfirmed), maxUnconfirmed)] {
 		on[f.agentID(&r)] = true
@@ -103,7 +106,11 @@ func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 		if at.IsZero() {
 			at = now
 		}
-		events = append(events, alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(agent), At: at})
+		events = append(events, alerts.Event{
+			Kind:  alerts.EventTurnEnd,
+			Agent: alerts.AgentID(agent),
+			At:    at,
+		})
 	}
 	return events
 }
@@ -116,7 +123,10 @@ func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 //
 // Clients write the answer to SessionStart with the next prompt, which may be days
 // later. Until there is a newer record nothing is known of it.
-func (f *Fleet) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, known bool) {
+func (f *Fleet) ReadUntil(
+	agent alerts.AgentID,
+	answered, now time.Time,
+) (until time.Time, known bool) {
 	a := f.orSession(agent)
 	c := f.clients[a.Session]
 	gone := !c.Runs() && (a.PID == 0 || !f.alive(a.PID, a.Start))
@@ -176,7 +186,10 @@ func (f *Fleet) ended(r *Row) bool {
 		x := r.s.own[0]
 		wrote := x.Session.Active
 		if wrote == 0 { // records without stamps
-			wrote = max(transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+			wrote = max(
+				transcript.Instant(x.Cursor.Modified),
+				transcript.Instant(-x.Cursor.Modified),
+			)
 		}
 		heard = max(heard, wrote-lag)
 	}
@@ -278,7 +291,8 @@ func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
 		return at, false
 	}
 	if c.PID != 0 {
-		busy := !c.Updated.IsZero() && a.prompted.Time().After(c.Updated) // the registry will show it soon
+		busy := !c.Updated.IsZero() &&
+			a.prompted.Time().After(c.Updated) // the registry will show it soon
 		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
 	}
 	last := a.Since
@@ -337,7 +351,8 @@ func (f *Fleet) Location(agent alerts.AgentID) (s Location, ok bool) {
 		s.CWD = cmp.Or(s.CWD, t.CWD)
 		s.Provider = cmp.Or(a.Provider, f.client(t).Client)
 		s.Project = cmp.Or(a.Project, s.CWD)
-		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
+		if at := t.Started.Time(); s.Started.IsZero() ||
+			t.Started != 0 && at.Before(s.Started) {
 			s.Started = at
 		}
 	}

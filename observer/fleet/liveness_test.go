@@ -97,7 +97,12 @@ func TestBoundaryAfterItsSummary(t *testing.T) {
 		history != 0 {
 		t.Errorf("its boundary: %d, and %d of the past", live, history)
 	}
-	if live, _ := opened(f.Apply(p.add(boundary(after(9), "b2", "auto", 90_000)).grown())); live != 1 {
+	if live, _ := opened(f.Apply(p.add(boundary(
+		after(9),
+		"b2",
+		"auto",
+		90_000,
+	)).grown())); live != 1 {
 		t.Errorf("another: %d", live)
 	}
 	if len(keys) != 3 || keys[0] != keys[1] || keys[1] == keys[2] {

@@ -132,10 +132,23 @@ func (w *world) copyOf(p *paper) {
 		id := field(line, `"uuid":"`)
 		switch kind {
 		case 1: // by the SDK: new uuids, and from where
-			line = origin(id, strings.Replace(line, `"uuid":"`+id, `"uuid":"`+fmt.Sprintf("%s_%d_%d", id, i, w.n), 1))
+			line = origin(
+				id,
+				strings.Replace(
+					line,
+					`"uuid":"`+id,
+					`"uuid":"`+fmt.Sprintf("%s_%d_%d", id, i, w.n),
+					1,
+				),
+			)
 			w.n++
 		case 2: // new uuids and nothing else
-			line = strings.Replace(line, `"uuid":"`+id, `"uuid":"`+fmt.Sprintf("%s_%d_%d", id, i, w.n), 1)
+			line = strings.Replace(
+				line,
+				`"uuid":"`+id,
+				`"uuid":"`+fmt.Sprintf("%s_%d_%d", id, i, w.n),
+				1,
+			)
 			w.n++
 		}
 		c.add(line)
@@ -147,7 +160,10 @@ func (w *world) subagent(p *paper) {
 	if !isUUID(p.name) {
 		return
 	}
-	s := newPaper(strings.TrimSuffix(p.path, ".jsonl") + "/subagents/" + "agent-" + w.name("a") + ".jsonl")
+	s := newPaper(strings.TrimSuffix(
+		p.path,
+		".jsonl",
+	) + "/subagents/" + "agent-" + w.name("a") + ".jsonl")
 	if w.IntN(2) == 0 { // one that repeats the session's messages
 		w.deliver(p, false)
 		for _, line := range p.lines[max(0, len(p.lines)-3):] {
@@ -193,7 +209,10 @@ func (w *world) rough(p *paper) {
 		w.deliver(p, true)
 	case 2:
 		if p.parent == "" && isUUID(p.name) {
-			twin := newPaper("/p/"+w.name("dir")+"/"+p.name+".jsonl", slices.Clone(p.lines)...)
+			twin := newPaper(
+				"/p/"+w.name("dir")+"/"+p.name+".jsonl",
+				slices.Clone(p.lines)...,
+			)
 			w.papers = append(w.papers, twin)
 			w.deliver(twin, true)
 		}
@@ -336,7 +355,11 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
 		live := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		disk := newStore()
-		mortal := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
+		mortal := New(Options{
+			Clients: clientstest.Table(),
+			Created: created,
+			Ledger:  disk,
+		}, Stored{})
 		w := newWorld(seed, seed%2 == 1, func(c transcript.Change) {
 			live.Apply(c)
 			mortal.Apply(c)
@@ -359,7 +382,11 @@ func TestRandom(t *testing.T) {
 				disk.put(d)
 				mortal.Stored(d)
 				if w.IntN(6) == 0 {
-					mortal = New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, disk.stored(t))
+					mortal = New(Options{
+						Clients: clientstest.Table(),
+						Created: created,
+						Ledger:  disk,
+					}, disk.stored(t))
 					mortal.Clients(w.registry)
 				}
 			}

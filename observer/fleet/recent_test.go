@@ -20,7 +20,13 @@ func TestRecent(t *testing.T) {
 		}
 		f := s.f
 		now := second(1_000)
-		for _, ttl := range []time.Duration{0, time.Minute, 5 * time.Minute, 10 * time.Minute, time.Hour} {
+		for _, ttl := range []time.Duration{
+			0,
+			time.Minute,
+			5 * time.Minute,
+			10 * time.Minute,
+			time.Hour,
+		} {
 			var want []View
 			gone := 0
 			for v := range f.All(now) {
@@ -35,11 +41,23 @@ func TestRecent(t *testing.T) {
 			}
 			shown += len(want)
 			got, others := f.Recent(now, ttl, "")
-			order := func(a, b View) int { return strings.Compare(a.Agent+a.SessionID, b.Agent+b.SessionID) }
+			order := func(a, b View) int {
+				return strings.Compare(
+					a.Agent+a.SessionID,
+					b.Agent+b.SessionID,
+				)
+			}
 			slices.SortFunc(want, order)
 			slices.SortFunc(got, order)
 			if diff := cmp.Diff(want, got); diff != "" || others != gone {
-				t.Errorf("seed %d, %v: %d others, want %d (-want +got):\n%s", seed, ttl, others, gone, diff)
+				t.Errorf(
+					"seed %d, %v: %d others, want %d (-want +got):\n%s",
+					seed,
+					ttl,
+					others,
+					gone,
+					diff,
+				)
 			}
 		}
 	}

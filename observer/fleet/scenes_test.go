@@ -35,7 +35,10 @@ func TestScenes(t *testing.T) {
 		cases := strings.Split(string(text), "\n== ")
 		for _, c := range cases[1:] {
 			name, script, _ := strings.Cut(c, "\n")
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".txt")+"/"+name, func(t *testing.T) {
+			t.Run(strings.TrimSuffix(
+				filepath.Base(path),
+				".txt",
+			)+"/"+name, func(t *testing.T) {
 				s := newScene(t)
 				s.script(cases[0])
 				s.script(script)
@@ -187,9 +190,17 @@ func linesOf(words []string) []string {
 	case "behind":
 		return wrapped(2, fmt.Sprintf(`{"parentUuid":%q,`, words[1]))
 	case "origin": // copied by a fork that names it
-		return wrapped(2, fmt.Sprintf(`{"forkedFrom":{"sessionId":"x","messageUuid":%q},`, words[1]))
+		return wrapped(
+			2,
+			fmt.Sprintf(`{"forkedFrom":{"sessionId":"x","messageUuid":%q},`, words[1]),
+		)
 	case "copy": // copied with another uuid
-		return []string{strings.Replace(linesOf(words[1:])[0], `"uuid":"`, `"uuid":"copy-`+n+`-`, 1)}
+		return []string{strings.Replace(
+			linesOf(words[1:])[0],
+			`"uuid":"`,
+			`"uuid":"copy-`+n+`-`,
+			1,
+		)}
 	}
 
 	at := 0.0
@@ -315,7 +326,12 @@ func statusOf(word string) hook.Status {
 	}
 	fields := strings.Split(value, "/")
 	n := func(i int) int64 { return int64(number64(fields[i])) }
-	percent := func(p float64) hook.Figure[float64] { return hook.Figure[float64]{Value: p, Known: p > 0} }
+	percent := func(p float64) hook.Figure[float64] {
+		return hook.Figure[float64]{
+			Value: p,
+			Known: p > 0,
+		}
+	}
 	st := status(0, 200_000)
 	switch kind {
 	case "nothing":
@@ -349,7 +365,10 @@ func posts(at float64, p map[string]string) step {
 			v := number64(p["percent"])
 			u.UsedPercentage = &v
 		}
-		for key, to := range map[string]**int64{"total": &u.TotalInputTokens, "window": &u.ContextWindowSize} {
+		for key, to := range map[string]**int64{
+			"total":  &u.TotalInputTokens,
+			"window": &u.ContextWindowSize,
+		} {
 			if p[key] != "" {
 				v := int64(number64(p[key]))
 				*to = &v
@@ -399,7 +418,15 @@ func (s *scene) answer(words []string) string {
 		var got []string
 		for _, ev := range s.news.Events {
 			if ev.Kind == alerts.EventReset && ev.Cause == alerts.CauseRewind {
-				got = append(got, fmt.Sprintf("%d %s..%s", ev.Tokens, secondOf(ev.Left), secondOf(ev.Until)))
+				got = append(
+					got,
+					fmt.Sprintf(
+						"%d %s..%s",
+						ev.Tokens,
+						secondOf(ev.Left),
+						secondOf(ev.Until),
+					),
+				)
 			}
 		}
 		return strings.Join(got, ", ")
@@ -433,7 +460,14 @@ func (s *scene) answer(words []string) string {
 		return strings.Join(s.said(), " ")
 	case "context":
 		v := view()
-		return fmt.Sprintf("%d known=%t source=%v check=%s drift=%d", v.Tokens, v.Known, v.Source, v.Check, v.Drift)
+		return fmt.Sprintf(
+			"%d known=%t source=%v check=%s drift=%d",
+			v.Tokens,
+			v.Known,
+			v.Source,
+			v.Check,
+			v.Drift,
+		)
 	case "doing": // session 1
 		s.f.Activity(at)
 		for v := range s.f.All(at) {
@@ -479,7 +513,11 @@ func (s *scene) answer(words []string) string {
 			if !v.Left {
 				got = append(got, nameOf(v.Agent)+"="+v.Label)
 			} else if v.Label != "" {
-				s.t.Errorf("%s has been left and has the label %q", nameOf(v.SessionID), v.Label)
+				s.t.Errorf(
+					"%s has been left and has the label %q",
+					nameOf(v.SessionID),
+					v.Label,
+				)
 			}
 		}
 		slices.Sort(got)
@@ -503,7 +541,8 @@ func (s *scene) answer(words []string) string {
 	case "assumed":
 		var got []int64
 		for _, ev := range s.news.Events {
-			if string(ev.Agent) == words[1] && (ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted) {
+			if string(ev.Agent) == words[1] &&
+				(ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted) {
 				got = append(got, ev.CompactsAt)
 			}
 		}
@@ -519,7 +558,11 @@ func (s *scene) answer(words []string) string {
 		}
 		return fmt.Sprint(until.Sub(created).Seconds(), " ", known)
 	case "replyread":
-		return fmt.Sprint(s.f.ReplyRead(&hook.Payload{SessionID: uuid(1), Event: hook.Stop, SM: from("em", 7)}))
+		return fmt.Sprint(s.f.ReplyRead(&hook.Payload{
+			SessionID: uuid(1),
+			Event:     hook.Stop,
+			SM:        from("em", 7),
+		}))
 	}
 	panic("unknown query " + words[0])
 }
@@ -548,7 +591,15 @@ func (s *scene) standing() string {
 	}
 	for _, ev := range s.news.Events {
 		if ev.Kind == alerts.EventReset {
-			out = append(out, fmt.Sprintf("reset %s %s #%d", nameOf(string(ev.Agent)), ev.Cause, keyed(ev.Key)))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"reset %s %s #%d",
+					nameOf(string(ev.Agent)),
+					ev.Cause,
+					keyed(ev.Key),
+				),
+			)
 		}
 	}
 	for _, r := range s.news.Renamed {
@@ -596,7 +647,11 @@ func turn(at float64, n int, parent string, tokens int) []string {
 		behind(p, replyAs(stampOf(at+1), "m-"+r, r, tokens, 10)),
 		behind(
 			r,
-			fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"e%d","timestamp":%q}`, n, stampOf(at+2)),
+			fmt.Sprintf(
+				`{"type":"system","subtype":"turn_duration","uuid":"e%d","timestamp":%q}`,
+				n,
+				stampOf(at+2),
+			),
 		),
 	}
 }

@@ -56,7 +56,10 @@ func TestLabelsStay(t *testing.T) {
 	check(f, a, "12345678") // the older one
 	check(f, b, "12345678-bbb")
 	f.Apply(papers[1].gone())
-	f.Apply(newPaper("/p/x/12345678-cccc-4000-8000-000000000001.jsonl", prompt(after(1), "p3")).whole())
+	f.Apply(newPaper(
+		"/p/x/12345678-cccc-4000-8000-000000000001.jsonl",
+		prompt(after(1), "p3"),
+	).whole())
 	check(f, "12345678-cccc-4000-8000-000000000001", "12345678-ccc")
 	d, _ := f.Take()
 	disk.put(d)

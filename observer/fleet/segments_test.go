@@ -10,7 +10,12 @@ import (
 )
 
 // part is a file of one thread, read whole.
-func part(path, id string, from time.Duration, tokens int64, compactions, turns int) transcript.Change {
+func part(
+	path, id string,
+	from time.Duration,
+	tokens int64,
+	compactions, turns int,
+) transcript.Change {
 	at := transcript.InstantOf(created.Add(from))
 	s := transcript.Session{
 		ID:          id,
@@ -36,7 +41,10 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 	}
 	for i := range turns {
 		c.Messages = append(c.Messages, transcript.Message{
-			ID:    transcript.Join(transcript.KeyOf([]byte(path[:len(path)-6])), transcript.Key(i+1)),
+			ID: transcript.Join(
+				transcript.KeyOf([]byte(path[:len(path)-6])),
+				transcript.Key(i+1),
+			),
 			At:    at,
 			Usage: transcript.Usage{Input: 1000},
 		})

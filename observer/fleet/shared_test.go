@@ -74,11 +74,21 @@ func TestShapesGroups(t *testing.T) {
 		}
 		f := inAllOrders(t, papers)
 		if n := compactionsOf(f); n != group.Compactions {
-			t.Errorf("%s: %d compactions, want %d: %+v", name, n, group.Compactions, figuresOf(f))
+			t.Errorf(
+				"%s: %d compactions, want %d: %+v",
+				name,
+				n,
+				group.Compactions,
+				figuresOf(f),
+			)
 		}
 	}
 	for name, file := range want.Files {
-		if n := compactionsOf(settled(readPaper(t, "shapes", name+".jsonl"))); n != file.Compactions {
+		if n := compactionsOf(settled(readPaper(
+			t,
+			"shapes",
+			name+".jsonl",
+		))); n != file.Compactions {
 			t.Errorf("%s: %d compactions, want %d", name, n, file.Compactions)
 		}
 	}
@@ -104,7 +114,11 @@ func TestTranscripts(t *testing.T) {
 		t.Errorf("%d distinct compactions, want %d", n, want.Distinct)
 	}
 	got := figuresOf(inAllOrders(t, fork))
-	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != (transcript.TriggerCounts{3, 1, 0}) ||
+	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != (transcript.TriggerCounts{
+		3,
+		1,
+		0,
+	}) ||
 		a.Inherited != (transcript.TriggerCounts{}) ||
 		b.Compactions != (transcript.TriggerCounts{
 			1,
@@ -151,6 +165,11 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	if messages+unclaimed != len(f.messages) {
-		t.Errorf("views show %d messages and orphans have %d, want %d", messages, unclaimed, len(f.messages))
+		t.Errorf(
+			"views show %d messages and orphans have %d, want %d",
+			messages,
+			unclaimed,
+			len(f.messages),
+		)
 	}
 }

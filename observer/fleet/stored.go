@@ -153,7 +153,10 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	c.next++
 	c.taken.claims = len(c.claims)
 	c.taken.messages = len(c.messages)
-	order := slices.SortedFunc(maps.Keys(c.items), func(a, b item) int { return strings.Compare(a.key, b.key) })
+	order := slices.SortedFunc(
+		maps.Keys(c.items),
+		func(a, b item) int { return strings.Compare(a.key, b.key) },
+	)
 	for _, i := range order {
 		switch i.kind {
 		case fileItem:
@@ -197,7 +200,10 @@ func (f *Fleet) Stored(d Delta) {
 			f.messages = map[transcript.Key]transcript.Key{} // a map keeps the memory of its largest size
 		}
 	}
-	c.claims = append([]Claim(nil), c.claims[c.taken.claims:]...) // not a part, which would keep the memory
+	c.claims = append(
+		[]Claim(nil),
+		c.claims[c.taken.claims:]...,
+	) // not a part, which would keep the memory
 	c.messages = append([]Claim(nil), c.messages[c.taken.messages:]...)
 	c.taken.claims = 0
 	c.taken.messages = 0

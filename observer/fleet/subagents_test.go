@@ -32,9 +32,17 @@ func TestSubagents(t *testing.T) {
 			reply(before(48), "s2", 20_000, 1),
 		),
 		subagentOf(1, "a2", reply(before(1), "s3", 30_000, 1)),
-		subagentOf(1, "a3", reply(before(0), "s4", 50_000, 1), boundary(before(0), "b2", "auto", 60_000)),
+		subagentOf(
+			1,
+			"a3",
+			reply(before(0), "s4", 50_000, 1),
+			boundary(before(0), "b2", "auto", 60_000),
+		),
 		subagentOf(1, "acompact-1", reply(before(0), "s5", 100_000, 1)),
-		newPaper("/p/-copy/"+uuid(1)+"/subagents/agent-a2.jsonl", reply(before(30), "s6", 10_000, 1)),
+		newPaper(
+			"/p/-copy/"+uuid(1)+"/subagents/agent-a2.jsonl",
+			reply(before(30), "s6", 10_000, 1),
+		),
 		subagentOf(2, "a9", reply(before(0), "s7", 70_000, 1)),
 	)
 	ago := func(minutes int) time.Time { return created.Add(-time.Duration(minutes) * time.Minute) }
@@ -82,7 +90,8 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	v, err := f.View(labelled(1), created)
-	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != (transcript.TriggerCounts{}) ||
+	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 ||
+		v.Compactions != (transcript.TriggerCounts{}) ||
 		v.SubagentFiles != 4 ||
 		v.SubagentsAtWork != 2 ||
 		v.SubagentContext != 30_000 {
@@ -102,7 +111,11 @@ func TestSubagentsAreBounded(t *testing.T) {
 	for i := range MaxSubagents + 5 {
 		papers = append(
 			papers,
-			subagentOf(1, fmt.Sprintf("a%02d", i), reply(before(50-i), fmt.Sprint("s", i), 10_000+i, 1)),
+			subagentOf(
+				1,
+				fmt.Sprintf("a%02d", i),
+				reply(before(50-i), fmt.Sprint("s", i), 10_000+i, 1),
+			),
 		)
 	}
 	all := settled(papers...).Subagents(uuid(1))
@@ -119,7 +132,12 @@ func TestSubagentsOpenNoCycle(t *testing.T) {
 	if n := f.Apply(p.met()); len(n.Events) != 0 {
 		t.Errorf("%+v", n.Events)
 	}
-	if n := f.Apply(p.add(boundary(after(2), "b1", "auto", 195_000)).grown()); len(n.Events) != 0 {
+	if n := f.Apply(p.add(boundary(
+		after(2),
+		"b1",
+		"auto",
+		195_000,
+	)).grown()); len(n.Events) != 0 {
 		t.Errorf("%+v", n.Events)
 	}
 	if v, _ := f.View(uuid(1), created); v.Tokens != 100_000 || v.Cycle != 1 {

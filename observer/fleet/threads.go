@@ -50,14 +50,21 @@ func (f *Fleet) presentThreads() map[Process]string {
 			f.opened[id] = f.newest
 		}
 	}
-	maps.DeleteFunc(f.opened, func(id string, _ transcript.Instant) bool { return !f.clients[id].Held })
-	maps.DeleteFunc(f.heard, func(_ string, heard []Heard) bool { return heard[len(heard)-1].At < f.newest-keptFor })
+	maps.DeleteFunc(
+		f.opened,
+		func(id string, _ transcript.Instant) bool { return !f.clients[id].Held },
+	)
+	maps.DeleteFunc(
+		f.heard,
+		func(_ string, heard []Heard) bool { return heard[len(heard)-1].At < f.newest-keptFor },
+	)
 
 	of := map[Process]string{}
 	for _, id := range slices.Sorted(maps.Keys(f.opened)) {
 		h := f.clients[id].Holder
 		p := Process{h.PID, h.Start}
-		if h.Own && p.known() && f.mayShow(id, p) && (of[p] == "" || f.opened[id] >= f.opened[of[p]]) {
+		if h.Own && p.known() && f.mayShow(id, p) &&
+			(of[p] == "" || f.opened[id] >= f.opened[of[p]]) {
 			of[p] = id // of those that were there already the newest: their ids begin with their time
 		}
 	}
@@ -133,5 +140,10 @@ func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok
 		return t, false, false
 	}
 	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)
-	return Thread{x.of.id(), x.Cursor.Path, c.Holder.PID}, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
+	return Thread{
+			x.of.id(),
+			x.Cursor.Path,
+			c.Holder.PID,
+		}, !x.Session.InTurn &&
+			now.Sub(last.Time()) >= silentFor, true
 }

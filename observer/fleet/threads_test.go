@@ -12,7 +12,11 @@ import (
 
 // open is an open thread, in a process with a terminal of its own or in a daemon.
 func open(pid, n int, own bool) Client {
-	return Client{SessionID: uuid(n), Held: true, Holder: transcript.Holder{PID: pid, Start: "100", Own: own}}
+	return Client{
+		SessionID: uuid(n),
+		Held:      true,
+		Holder:    transcript.Holder{PID: pid, Start: "100", Own: own},
+	}
 }
 
 func ofParent(p *paper, parent string) transcript.Change {
@@ -61,7 +65,12 @@ func TestThreads(t *testing.T) {
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
 	f.Apply(ofParent(ofSession(2, prompt(after(2), "p2")), uuid(1)))
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
-	diff(t, "a subagent", map[string]string{uuid(1): "worker", uuid(2): uuid(2), uuid(3): uuid(3)}, agents(f))
+	diff(
+		t,
+		"a subagent",
+		map[string]string{uuid(1): "worker", uuid(2): uuid(2), uuid(3): uuid(3)},
+		agents(f),
+	)
 
 	// At rest it is one that the user has begun: the same agent, in a new cycle.
 	f.Apply(ofParent(
@@ -78,7 +87,8 @@ func TestThreads(t *testing.T) {
 	if len(n.Events) != 1 || n.Events[0].Agent != "worker" || !n.Events[0].At.Equal(later) {
 		t.Errorf("events of a new thread: %+v", n.Events)
 	}
-	if s, _ := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon || !s.Open {
+	if s, _ := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon ||
+		!s.Open {
 		t.Errorf("%+v", s)
 	}
 	if s, _ := f.Location(alerts.AgentID(uuid(3))); s.At.PID != 0 || !s.Daemon {
@@ -90,7 +100,13 @@ func TestThreads(t *testing.T) {
 	if agent, ok := f.Caller([]Process{{12, "5"}, {9, "100"}}); ok {
 		t.Errorf("what the daemon runs is called %q's", agent)
 	}
-	if n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon); len(n.Events) != 0 {
+	if n := takeThreads(
+		f,
+		later,
+		open(7, 1, true),
+		open(7, 4, true),
+		daemon,
+	); len(n.Events) != 0 {
 		t.Errorf("nothing new, but %+v", n.Events)
 	}
 }
@@ -120,7 +136,12 @@ func TestThreadHeard(t *testing.T) {
 		t.Fatalf("%+v", n.Heard)
 	}
 	n := takeThreads(f, minute, open(7, 1, true))
-	diff(t, "heard", []Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}}, n.Heard)
+	diff(
+		t,
+		"heard",
+		[]Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}},
+		n.Heard,
+	)
 	if n := takeThreads(f, minute, open(7, 1, true)); len(n.Heard) != 0 {
 		t.Errorf("heard twice: %+v", n.Heard)
 	}
@@ -139,7 +160,8 @@ func TestThread(t *testing.T) {
 	f.Clients([]Client{open(7, 1, true), open(7, 2, true)})
 	for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: false} {
 		got, rests, ok := f.Thread(alerts.AgentID(uuid(n)), created)
-		if ok != want || rests != want || ok && got != (Thread{uuid(n), "/p/-home-dev-web/" + uuid(n) + ".jsonl", 7}) {
+		if ok != want || rests != want ||
+			ok && got != (Thread{uuid(n), "/p/-home-dev-web/" + uuid(n) + ".jsonl", 7}) {
 			t.Errorf("%d: %+v, rests: %v, ok: %v", n, got, rests, ok)
 		}
 	}

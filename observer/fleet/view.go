@@ -105,7 +105,11 @@ func (f *Fleet) view(r Row, now time.Time) View {
 		v.Left = f.agents[r.s.record.Agent] != nil
 	}
 	if v.Known {
-		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window, f.compactsAt(a, t, v.Window.Tokens))
+		v.Level = f.options.Thresholds.Level(
+			v.Tokens,
+			v.Window,
+			f.compactsAt(a, t, v.Window.Tokens),
+		)
 	}
 	if v.Left {
 		v.Agent = r.s.key
@@ -190,7 +194,8 @@ func (f *Fleet) viewAgent(a *agent, t *transcript.Session, now time.Time, v *Vie
 		v.Source = transcript.FromStatusline
 		v.Reading = at.Time()
 	}
-	if f.transcript(a.Session) != nil && a.Sample.Back && v.Known || f.aheadOfTranscript(a, v) {
+	if f.transcript(a.Session) != nil && a.Sample.Back && v.Known ||
+		f.aheadOfTranscript(a, v) {
 		reported(a.Sample.Tokens, a.Sample.At)
 		v.Cleared = 0
 	}
@@ -201,7 +206,11 @@ func (f *Fleet) viewAgent(a *agent, t *transcript.Session, now time.Time, v *Vie
 		}
 	}
 	setting, _ := f.autoCompact(a, t)
-	at := (*claude.AutoCompact)(setting).IdleCompaction(v.Tokens, a.Report.CacheTTL, v.CacheExpires)
+	at := (*claude.AutoCompact)(setting).IdleCompaction(
+		v.Tokens,
+		a.Report.CacheTTL,
+		v.CacheExpires,
+	)
 	if at.After(now) && !t.InTurn {
 		v.IdleCompaction = at
 	}
@@ -250,7 +259,11 @@ func lastElement(path string) string {
 // View.Last is within ttl, 0 for any time; others counts the rest. Sessions that their
 // agent has left are neither. With a client's name only its sessions count. Unlike All
 // it costs almost nothing for old sessions.
-func (f *Fleet) Recent(now time.Time, ttl time.Duration, client string) (views []View, others int) {
+func (f *Fleet) Recent(
+	now time.Time,
+	ttl time.Duration,
+	client string,
+) (views []View, others int) {
 	for r := range f.rows() {
 		if r.of == nil && f.agents[r.s.record.Agent] != nil {
 			continue
@@ -274,12 +287,14 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 		t := &x.Session
 		id, current := f.agentOf(r.s)
 		_, known := t.Context()
-		if !current || !known || now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > f.options.ActiveFor {
+		if !current || !known ||
+			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > f.options.ActiveFor {
 			continue
 		}
 		ev := f.reading(id, t, r.of, t.Reading)
 		level := f.options.Thresholds.Level(ev.Tokens, f.windowOf(r.of, t), ev.CompactsAt)
-		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext && level == alerts.OK {
+		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext &&
+			level == alerts.OK {
 			continue // nothing is due before its first event
 		}
 		ev.History = true
@@ -483,8 +498,15 @@ func (f *Fleet) Subagents(id string) (all []Subagent) {
 // isInternal reports whether a file is of a subagent that the client starts for
 // itself: to compact, to answer an aside, or to suggest a prompt.
 func isInternal(name string) bool {
-	helpers := []string{"agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-"}
-	return slices.ContainsFunc(helpers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	helpers := []string{
+		"agent-acompact-",
+		"agent-aside_question-",
+		"agent-aprompt_suggestion-",
+	}
+	return slices.ContainsFunc(
+		helpers,
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) },
+	)
 }
 
 // atWork counts a session's subagents with a recent record, and returns the largest

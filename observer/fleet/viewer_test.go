@@ -15,9 +15,13 @@ import (
 
 func TestViewOf(t *testing.T) {
 	f := New(Options{
-		Clients:    clientstest.Table(),
-		Windows:    []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
-		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
+		Clients: clientstest.Table(),
+		Windows: []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
+		Thresholds: alerts.Thresholds{
+			WarningPercentage:  50,
+			CriticalPercentage: 65,
+			EarlyRatio:         0.8,
+		},
 	}, Stored{Created: created})
 	p := ofSession(1, prompt(
 		after(0),
@@ -35,7 +39,10 @@ func TestViewOf(t *testing.T) {
 	),
 		sidechain(reply(after(2), "m2", 9_000, 5)), "{", reply(after(3), "m3", 100_000, 20))
 	f.Apply(p.whole())
-	f.Apply(newPaper("/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl", reply(after(9), "m5", 9_000, 50)).whole())
+	f.Apply(newPaper(
+		"/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl",
+		reply(after(9), "m5", 9_000, 50),
+	).whole())
 	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
@@ -140,7 +147,11 @@ func TestViewsOrder(t *testing.T) {
 
 // idle makes a fleet of n sessions where nothing is new.
 func idle(n int, keep func(Delta)) *Fleet {
-	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: newStore()}, Stored{})
+	f := New(Options{
+		Clients: clientstest.Table(),
+		Created: created,
+		Ledger:  newStore(),
+	}, Stored{})
 	for i := range n {
 		f.Apply(idleChange(i))
 	}
@@ -153,7 +164,11 @@ func idle(n int, keep func(Delta)) *Fleet {
 
 // idleChange has strings of its own, as those that are read from files.
 func idleChange(i int) transcript.Change {
-	path := fmt.Sprintf("/home/developer/.claude/projects/-home-developer-src-project-%03d/%s.jsonl", i%100, uuid(i))
+	path := fmt.Sprintf(
+		"/home/developer/.claude/projects/-home-developer-src-project-%03d/%s.jsonl",
+		i%100,
+		uuid(i),
+	)
 	c := transcript.Change{
 		Whole:  true,
 		Name:   strings.Clone(uuid(i)),

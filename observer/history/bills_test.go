@@ -64,7 +64,10 @@ func live(
 	for _, s := range all {
 		fold := claude.NewFold(s.ID, false)
 		fold.KeepBills()
-		c := transcript.Change{Name: s.ID, Cursor: transcript.Cursor{Path: filepath.Join(dir, s.Folder, s.ID+".jsonl")}}
+		c := transcript.Change{
+			Name:   s.ID,
+			Cursor: transcript.Cursor{Path: filepath.Join(dir, s.Folder, s.ID+".jsonl")},
+		}
 		n := 0
 		flush := func() {
 			messages, compactions := fold.Take()
@@ -119,7 +122,9 @@ func TestBillsLiveAndPast(t *testing.T) {
 				past[string(b.Agent)] = b.Bill
 			}
 		}
-		f, followed := live(all, dir, 1+rng.IntN(9), fleet.Options{Clients: clientstest.Table()})
+		f, followed := live(all, dir, 1+rng.IntN(9), fleet.Options{
+			Clients: clientstest.Table(),
+		})
 		if d := cmp.Diff(past, followed); d != "" {
 			t.Fatalf("seed %d (-past +live):\n%s", seed, d)
 		}
@@ -149,12 +154,19 @@ func TestBillsOfCopies(t *testing.T) {
 	for i := range 12 {
 		longer.Work(30_000+i, "/home/dev/web/a.go")
 	}
-	for _, all := range [][]*transcripttest.HandWritten{{s}, {s, longer}, {s, s.Copied(3, false), longer}} {
+	for _, all := range [][]*transcripttest.HandWritten{
+		{s},
+		{s, longer},
+		{s, s.Copied(3, false), longer},
+	} {
 		list := settled(t, transcripttest.Written(t, t.TempDir(), all...)).Bills()
 		if len(list) != 1 || string(list[0].Agent) != s.ID {
 			t.Fatalf("%+v", list)
 		}
-		if got, want := list[0].Replies, map[bool]int{true: 1, false: 13}[len(all) == 1]; got != want {
+		if got, want := list[0].Replies, map[bool]int{
+			true:  1,
+			false: 13,
+		}[len(all) == 1]; got != want {
 			t.Errorf("%d transcripts: %d replies, want %d", len(all), got, want)
 		}
 	}

@@ -16,7 +16,11 @@ import (
 // on. An event without a time follows the one before it in its transcript. each
 // gets a session and the index of an event; only overlapping sessions are unpacked
 // at a time.
-func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, each func(t *Timeline, i int)) error {
+func (h *History) InOrder(
+	ctx context.Context,
+	rules []transcript.WindowRule,
+	each func(t *Timeline, i int),
+) error {
 	var starts, open []*openLog
 	for i, p := range h.logs {
 		if p.agent != "" && len(p.records) > 0 {
@@ -58,9 +62,15 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
-	if ev.Window != t.asked.Window || ev.Model != t.asked.Model { // most events of a session ask the same
+	if ev.Window != t.asked.Window ||
+		ev.Model != t.asked.Model { // most events of a session ask the same
 		t.asked = *ev
-		t.compactsAt, _ = t.client.CompactsAt(new(clients.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
+		t.compactsAt, _ = t.client.CompactsAt(
+			new(clients.AutoCompact),
+			ev.Window,
+			ev.Model,
+			t.Change.Session.Version,
+		)
 	}
 	return t.compactsAt
 }

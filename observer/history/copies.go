@@ -62,7 +62,8 @@ func (s *shared) of(k transcript.Key) *common {
 // are recognized in other ways.
 func (r *record) bearsKey() bool {
 	return r.key != 0 &&
-		(r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd)
+		(r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart ||
+			r.kind == transcript.KindTurnEnd)
 }
 
 // trace finds the first origins of prompts that were copied from copies: each names only the one before. Two transcripts
@@ -81,7 +82,8 @@ func (h *History) trace() {
 	for _, p := range h.logs {
 		for i := range p.records {
 			r := &p.records[i]
-			if !r.copied || r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
+			if !r.copied ||
+				r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
 				continue
 			}
 			for range 64 { // a circle has no end
@@ -165,11 +167,15 @@ func (h *History) restoreOrder(p *log) {
 		late = late || r.at < p.records[0].at
 	}
 	if timed && late {
-		slices.SortStableFunc(p.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+		slices.SortStableFunc(
+			p.records,
+			func(a, b record) int { return cmp.Compare(a.at, b.at) },
+		)
 	}
 	newest := transcript.Instant(0)
 	for i := range p.records {
-		if r := &p.records[i]; r.kind == transcript.KindReading && (r.at == 0 || r.at >= newest) {
+		if r := &p.records[i]; r.kind == transcript.KindReading &&
+			(r.at == 0 || r.at >= newest) {
 			newest = max(newest, r.at)
 			p.last = r.key
 		}
@@ -200,7 +206,8 @@ func (h *History) owners() {
 			if !r.bearsKey() {
 				continue
 			}
-			if c := h.shared.of(r.key); c != nil && (c.owner == none || c.copied && !r.copied) {
+			if c := h.shared.of(r.key); c != nil &&
+				(c.owner == none || c.copied && !r.copied) {
 				c.owner = int32(i)
 				c.copied = r.copied
 			}

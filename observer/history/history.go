@@ -94,7 +94,9 @@ func (h *History) add(c transcript.Change) {
 	p := h.reading[c.Cursor.Path]
 	delete(h.reading, c.Cursor.Path)
 	h.mu.Unlock()
-	if subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-"); p == nil || subagents && !c.Alone {
+	if subagents := c.Parent != "" ||
+		strings.HasPrefix(c.Name, "agent-"); p == nil ||
+		subagents && !c.Alone {
 		return
 	}
 	if c.Session.Lines == c.Session.Bad {
@@ -148,14 +150,16 @@ func goesOn(e *transcript.Entry) bool {
 
 // repeats reports whether a reading repeats that of the line before.
 func (r *record) repeats(before *record) bool {
-	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key &&
+	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 &&
+		r.key == before.key &&
 		r.model == before.model
 }
 
 // after reports whether a record follows a repeated reading in order and without a
 // pause.
 func (r *record) after(last, first *record) bool {
-	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd
+	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart ||
+		r.kind == transcript.KindTurnEnd
 	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at &&
 		r.at-first.at <= transcript.Instant(alerts.Pause)
 }
@@ -171,7 +175,10 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 	switch e.Kind {
 	case transcript.KindReading:
 		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
-		r.key = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context))
+		r.key = transcript.Join(
+			cmp.Or(e.Message, e.Origin, e.UUID),
+			transcript.Key(e.Context),
+		)
 		r.model = h.modelOf(p, e.Model)
 		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
 			r.key = 0

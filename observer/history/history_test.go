@@ -49,7 +49,16 @@ func unsettled(t *testing.T, dir string) *History {
 
 // at is a moment of a hand-made session, in minutes.
 func at(minutes float64) time.Time {
-	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+	return time.Date(
+		2026,
+		1,
+		2,
+		8,
+		0,
+		0,
+		0,
+		time.UTC,
+	).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
 // TestOrigins: of a resume that keeps all names, and of a fork of a fork, what was shared happened where it was first.
@@ -83,7 +92,9 @@ func TestInTheirOrder(t *testing.T) {
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			var origin, copied bytes.Buffer
-			s := transcripttest.NewSession(&origin, 5, transcripttest.SessionOptions{Version: c.version})
+			s := transcripttest.NewSession(&origin, 5, transcripttest.SessionOptions{
+				Version: c.version,
+			})
 			for range 3 {
 				s.Prompt("")
 				s.Reply(transcripttest.Reply{})
@@ -107,7 +118,8 @@ func TestInTheirOrder(t *testing.T) {
 				}
 				seen++
 				for i := range s.Events {
-					if s.Events[i].Kind == alerts.EventReading && !s.Events[i].At.After(before) {
+					if s.Events[i].Kind == alerts.EventReading &&
+						!s.Events[i].At.After(before) {
 						old++
 					}
 					if i > 0 && s.Events[i].At.Before(s.Events[i-1].At) {
@@ -116,7 +128,12 @@ func TestInTheirOrder(t *testing.T) {
 				}
 			})
 			if err != nil || seen != 1 || old != 3 {
-				t.Errorf("%v; told %d times, %d readings of the origin; want 3", err, seen, old)
+				t.Errorf(
+					"%v; told %d times, %d readings of the origin; want 3",
+					err,
+					seen,
+					old,
+				)
 			}
 		})
 	}
@@ -127,7 +144,11 @@ func TestInTheirOrder(t *testing.T) {
 func TestHalves(t *testing.T) {
 	for seed := range uint64(6) {
 		dir := t.TempDir()
-		truth, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 500 + seed, Sessions: 30, Copies: true})
+		truth, err := transcripttest.Generate(dir, transcripttest.Options{
+			Seed:     500 + seed,
+			Sessions: 30,
+			Copies:   true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +159,8 @@ func TestHalves(t *testing.T) {
 		for i, p := range h.logs {
 			halves[p.change.Name] = p.half
 			for _, c := range p.change.Compactions {
-				if own := h.own[nameOf(&c)]; own.log == int32(i) && c.Trigger != transcript.Manual {
+				if own := h.own[nameOf(&c)]; own.log == int32(i) &&
+					c.Trigger != transcript.Manual {
 					weights[p.half]++
 					largest[p.group]++
 				}
@@ -148,7 +170,8 @@ func TestHalves(t *testing.T) {
 		for _, n := range largest {
 			most = max(most, n)
 		}
-		if d := weights[0] - weights[1]; d > most || -d > most || weights[0] == 0 || weights[1] == 0 {
+		if d := weights[0] - weights[1]; d > most || -d > most || weights[0] == 0 ||
+			weights[1] == 0 {
 			t.Errorf("halves of %v compactions, no group has more than %d", weights, most)
 		}
 		together := 0
@@ -164,7 +187,13 @@ func TestHalves(t *testing.T) {
 			if mine, told := halves[name]; ok && told {
 				together++
 				if mine != half {
-					t.Errorf("seed %d: %s, %s, is not with its origin %s", seed, name, f.CopyKind, home)
+					t.Errorf(
+						"seed %d: %s, %s, is not with its origin %s",
+						seed,
+						name,
+						f.CopyKind,
+						home,
+					)
 				}
 			}
 		}
@@ -199,7 +228,10 @@ func TestOrderOfFiles(t *testing.T) {
 			h := unsettled(t, dir)
 			slices.SortFunc(h.logs, (*log).earlier)
 			random := rand.New(rand.NewPCG(seed, order))
-			random.Shuffle(len(h.logs), func(i, j int) { h.logs[i], h.logs[j] = h.logs[j], h.logs[i] })
+			random.Shuffle(
+				len(h.logs),
+				func(i, j int) { h.logs[i], h.logs[j] = h.logs[j], h.logs[i] },
+			)
 			h.Settle(nil, time.Now())
 			leaders := map[int]string{}
 			got := map[string]finding{}
@@ -207,7 +239,14 @@ func TestOrderOfFiles(t *testing.T) {
 				if leaders[p.group] == "" {
 					leaders[p.group] = p.change.Name
 				}
-				got[p.change.Name] = finding{i, p.half, string(p.agent), leaders[p.group], p.alone, p.passed}
+				got[p.change.Name] = finding{
+					i,
+					p.half,
+					string(p.agent),
+					leaders[p.group],
+					p.alone,
+					p.passed,
+				}
 			}
 			if want == nil {
 				want = got

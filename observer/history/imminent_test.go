@@ -58,11 +58,13 @@ func (w *watch) until(now time.Time) {
 	if w.now.IsZero() {
 		w.now = now
 	}
-	for at := w.now.Truncate(scrapeEvery); at.Before(now) && at.Sub(w.now) < 10*time.Minute; at = at.Add(scrapeEvery) {
+	for at := w.now.Truncate(scrapeEvery); at.Before(now) &&
+		at.Sub(w.now) < 10*time.Minute; at = at.Add(scrapeEvery) {
 		if at.After(w.now) {
 			w.scraped = w.holds
 		}
-		if evaluated := at.Add(7 * time.Second); evaluated.After(w.now) && evaluated.Before(now) {
+		if evaluated := at.Add(7 * time.Second); evaluated.After(w.now) &&
+			evaluated.Before(now) {
 			for i, holds := range w.scraped {
 				w.fired[i] = w.fired[i] || holds
 			}
@@ -88,7 +90,9 @@ func (w *watch) see(v alerts.View, reading bool) {
 	known := v.Pressure != alerts.PressureUnknown
 	w.holds = [2]bool{
 		known && v.Ratio >= w.high,
-		known && (v.Ratio >= w.imminent || replies.Known && (replies.Low < w.least || replies.Likely < w.few)),
+		known &&
+			(v.Ratio >= w.imminent ||
+				replies.Known && (replies.Low < w.least || replies.Likely < w.few)),
 	}
 }
 
@@ -122,7 +126,11 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 			w := &watch{rules: limits}
 			for i := range x.Events {
 				ev := x.Events[i]
-				ev.CompactsAt = new(claude.AutoCompact).CompactsAt(ev.Window, ev.Model, x.Change.Session.Version)
+				ev.CompactsAt = new(claude.AutoCompact).CompactsAt(
+					ev.Window,
+					ev.Model,
+					x.Change.Session.Version,
+				)
 				w.until(ev.At)
 				if ev.Kind == alerts.EventCompacted {
 					if ev.Trigger == transcript.Auto && x.First[i] {
@@ -168,6 +176,11 @@ func TestImminentBeforeCompaction(t *testing.T) {
 	}
 	n := warnings(t, dirs...)
 	if n.known < 20*fleets || n.imminent*100 < n.known*95 || n.high*100 < n.known*95 {
-		t.Errorf("of %d compactions %d were announced as high, %d as imminent", n.known, n.high, n.imminent)
+		t.Errorf(
+			"of %d compactions %d were announced as high, %d as imminent",
+			n.known,
+			n.high,
+			n.imminent,
+		)
 	}
 }

@@ -35,19 +35,34 @@ func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 
 // Transcripts reads all transcripts in paths once and gives what each adds up to, without its records, in any order. The
 // error may be one with which the rest is read: see Fatal.
-func Transcripts(ctx context.Context, o Options, paths []string, take func(transcript.Change)) error {
+func Transcripts(
+	ctx context.Context,
+	o Options,
+	paths []string,
+	take func(transcript.Change),
+) error {
 	return o.read(ctx, paths, follow.Options{}, take)
 }
 
 // Records reads the transcripts with all their records, and puts origins before their copies and the older before the
 // younger. The error may be one with which the rest is read: see Fatal.
-func Records(ctx context.Context, o Options, paths []string) (all []transcript.Change, err error) {
+func Records(
+	ctx context.Context,
+	o Options,
+	paths []string,
+) (all []transcript.Change, err error) {
 	err = o.read(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
 		c.Messages = nil
 		all = append(all, c)
 	})
 	slices.SortStableFunc(all, func(a, b transcript.Change) int {
-		return (&log{change: a, copied: isCopy(a)}).earlier(&log{change: b, copied: isCopy(b)})
+		return (&log{
+			change: a,
+			copied: isCopy(a),
+		}).earlier(&log{
+			change: b,
+			copied: isCopy(b),
+		})
 	})
 	return all, err
 }
@@ -55,13 +70,21 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 // isCopy reports whether some record of a transcript names another that it was
 // copied from.
 func isCopy(c transcript.Change) bool {
-	return slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) ||
+	return slices.ContainsFunc(
+		c.Compactions,
+		func(e transcript.Compaction) bool { return e.Copied },
+	) ||
 		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
 }
 
 // read reads all transcripts in paths once and passes each to take, from one
 // goroutine, in any order. what selects the records.
-func (o Options) read(ctx context.Context, paths []string, what follow.Options, take func(transcript.Change)) error {
+func (o Options) read(
+	ctx context.Context,
+	paths []string,
+	what follow.Options,
+	take func(transcript.Change),
+) error {
 	if what.Logger, what.Stats = o.Logger, o.Stats; what.Logger == nil {
 		what.Logger = slog.New(slog.DiscardHandler)
 	}

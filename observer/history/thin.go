@@ -46,7 +46,8 @@ func (n *Thinner) sort(events []alerts.Event) {
 		if events[i].At.IsZero() {
 			return
 		}
-		if n.oldest[i] = n.oldest[i+1]; n.oldest[i].IsZero() || events[i].At.Before(n.oldest[i]) {
+		if n.oldest[i] = n.oldest[i+1]; n.oldest[i].IsZero() ||
+			events[i].At.Before(n.oldest[i]) {
 			n.oldest[i] = events[i].At
 		}
 	}
@@ -75,5 +76,6 @@ func (n *Thinner) among(events []alerts.Event, i int) bool {
 
 // Bears reports whether an event affects levels and cycles: turns do not.
 func Bears(ev *alerts.Event) bool {
-	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted || ev.Kind == alerts.EventReset
+	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted ||
+		ev.Kind == alerts.EventReset
 }

@@ -54,7 +54,13 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	}
 	slices.SortStableFunc(h.logs, (*log).earlier)
 	h.owners()
-	f := fleet.New(fleet.Options{Created: now, Windows: rules, Clients: h.clients}, fleet.Stored{Settled: true})
+	f := fleet.New(fleet.Options{
+		Created: now,
+		Windows: rules,
+		Clients: h.clients,
+	}, fleet.Stored{
+		Settled: true,
+	})
 	h.own = map[transcript.Key]ownCompaction{}
 	for i := range h.logs {
 		h.claim(f, i)
@@ -72,7 +78,9 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 // happened there first. Older copies of a session are skipped.
 func (h *History) claim(f *fleet.Fleet, i int) {
 	p := h.logs[i]
-	p.change.Entries = []transcript.Entry{{Kind: transcript.KindTurnEnd}} // its update names the agent
+	p.change.Entries = []transcript.Entry{{
+		Kind: transcript.KindTurnEnd,
+	}} // its update names the agent
 	events := f.Apply(p.change).Events
 	p.change.Entries = nil
 	for j := range events {
@@ -82,7 +90,10 @@ func (h *History) claim(f *fleet.Fleet, i int) {
 			continue
 		}
 		if _, known := h.own[ev.Key]; !known {
-			h.own[ev.Key] = ownCompaction{log: int32(i), size: cmp.Or(ev.PreTokens, p.sizeAt(ev.Key))}
+			h.own[ev.Key] = ownCompaction{
+				log:  int32(i),
+				size: cmp.Or(ev.PreTokens, p.sizeAt(ev.Key)),
+			}
 		}
 	}
 }
@@ -95,7 +106,8 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 	switch r.kind {
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		for i := range p.change.Compactions {
-			if c := &p.change.Compactions[i]; c.Own != 0 && c.Own == r.key || c.Own == 0 && c.At == r.at {
+			if c := &p.change.Compactions[i]; c.Own != 0 && c.Own == r.key ||
+				c.Own == 0 && c.At == r.at {
 				return c
 			}
 		}
@@ -149,7 +161,10 @@ func (h *History) predecessors() map[int]int {
 	}
 	for _, list := range folders {
 		slices.SortFunc(list, func(a, b int) int {
-			return cmp.Compare(h.logs[a].change.Session.Active, h.logs[b].change.Session.Active)
+			return cmp.Compare(
+				h.logs[a].change.Session.Active,
+				h.logs[b].change.Session.Active,
+			)
 		})
 		for _, i := range list {
 			p := h.logs[i]
@@ -160,7 +175,8 @@ func (h *History) predecessors() map[int]int {
 				if k--; k >= 0 && list[k] == i {
 					k--
 				}
-				if k >= 0 && start-h.logs[list[k]].change.Session.Active <= transcript.Instant(followsWithin) {
+				if k >= 0 &&
+					start-h.logs[list[k]].change.Session.Active <= transcript.Instant(followsWithin) {
 					before[i] = list[k]
 				}
 			}
@@ -230,7 +246,11 @@ func (h *History) forced(each func(*log, ownCompaction)) {
 
 // Each calls each for one session after the other, origins before copies. The
 // timeline is valid until the callback returns; its records are dropped then.
-func (h *History) Each(ctx context.Context, rules []transcript.WindowRule, each func(Timeline)) error {
+func (h *History) Each(
+	ctx context.Context,
+	rules []transcript.WindowRule,
+	each func(Timeline),
+) error {
 	var t Timeline
 	for i, p := range h.logs {
 		if err := ctx.Err(); err != nil {
@@ -333,8 +353,16 @@ func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
 // settle gives each event the final window of its model, as the status line would
 // have reported from the beginning: a transcript shows a large window only once it
 // is used.
-func (h *History) settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
-	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Particulars: c.Session.Particulars}
+func (h *History) settle(
+	c *transcript.Change,
+	rules []transcript.WindowRule,
+	events []alerts.Event,
+) {
+	s := transcript.Session{
+		Peak:        c.Session.Peak,
+		Model:       "\x00",
+		Particulars: c.Session.Particulars,
+	}
 	var window transcript.Window
 	for i := range events {
 		ev := &events[i]

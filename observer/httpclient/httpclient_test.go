@@ -35,10 +35,12 @@ func TestBounded(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if _, cut := errors.AsType[*http.MaxBytesError](err); cut == whole || int64(len(body)) > most {
+		if _, cut := errors.AsType[*http.MaxBytesError](err); cut == whole ||
+			int64(len(body)) > most {
 			t.Errorf("at most %d: %d bytes, %v", most, len(body), err)
 		}
-		if resp, err = client.Get(web.URL + "/away"); err != nil || resp.StatusCode != http.StatusFound {
+		if resp, err = client.Get(web.URL + "/away"); err != nil ||
+			resp.StatusCode != http.StatusFound {
 			t.Errorf("a redirect is followed: %v, %v", resp, err)
 		} else {
 			_ = resp.Body.Close()
@@ -63,7 +65,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := New(path, 1)
-		if err == nil || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), "hun") ||
+		if err == nil || strings.ContainsAny(err.Error(), "\r\n") ||
+			strings.Contains(err.Error(), "hun") ||
 			!strings.Contains(err.Error(), "; ") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -103,7 +106,11 @@ func TestNamedFiles(t *testing.T) {
 		}
 	}
 
-	if err := os.WriteFile(config, []byte("authorization: {credentials_file: token}"), 0o600); err != nil {
+	if err := os.WriteFile(
+		config,
+		[]byte("authorization: {credentials_file: token}"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	client, err := New(config, 1)

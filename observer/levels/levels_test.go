@@ -40,7 +40,10 @@ func TestChanges(t *testing.T) {
 		b, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 		got[e.Name()] = string(b)
 	}
-	if d := cmp.Diff(map[string]string{"a": "ok:1:2000\n", "d": "ok:2:4000\n"}, got); d != "" {
+	if d := cmp.Diff(
+		map[string]string{"a": "ok:1:2000\n", "d": "ok:2:4000\n"},
+		got,
+	); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
 }
@@ -68,7 +71,11 @@ func TestWriteReplaces(t *testing.T) {
 	}
 
 	target := filepath.Join(t.TempDir(), "target")
-	err = errors.Join(os.WriteFile(target, []byte("kept"), 0o600), os.Remove(path), os.Symlink(target, path))
+	err = errors.Join(
+		os.WriteFile(target, []byte("kept"), 0o600),
+		os.Remove(path),
+		os.Symlink(target, path),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +98,8 @@ func TestNames(t *testing.T) {
 		strings.Repeat("x", 128), strings.Repeat("ü", 64), strings.Repeat("ü", 63) + "u",
 	} {
 		name := Name(agent)
-		if other, taken := seen[name]; taken || name != filepath.Base(name) || strings.HasPrefix(name, ".") ||
+		if other, taken := seen[name]; taken || name != filepath.Base(name) ||
+			strings.HasPrefix(name, ".") ||
 			len(name) > 255 {
 			t.Errorf("%q has the file %q; another one is %q", agent, name, other)
 		}

@@ -18,9 +18,21 @@ func (b *builder) family(name, help string, kind dto.MetricType) {
 	b.current = &dto.MetricFamily{Name: &name, Help: &help, Type: &kind}
 }
 
-func (b *builder) gauge(name, help string)     { b.family(name, help, dto.MetricType_GAUGE) }
-func (b *builder) counter(name, help string)   { b.family(name, help, dto.MetricType_COUNTER) }
-func (b *builder) histogram(name, help string) { b.family(name, help, dto.MetricType_HISTOGRAM) }
+func (b *builder) gauge(name, help string) { b.family(name, help, dto.MetricType_GAUGE) }
+func (b *builder) counter(name, help string) {
+	b.family(
+		name,
+		help,
+		dto.MetricType_COUNTER,
+	)
+}
+func (b *builder) histogram(name, help string) {
+	b.family(
+		name,
+		help,
+		dto.MetricType_HISTOGRAM,
+	)
+}
 
 // add gives the family that has begun one more series. Labels are names and values
 // in turn, in the order of their names.
@@ -34,13 +46,21 @@ func (b *builder) add(value float64, labels ...string) {
 
 // addHistogram adds a series of counts, one for each upper bound, and one for all
 // beyond them.
-func (b *builder) addHistogram(bounds []float64, counts []uint64, sum float64, labels ...string) {
+func (b *builder) addHistogram(
+	bounds []float64,
+	counts []uint64,
+	sum float64,
+	labels ...string,
+) {
 	h := &dto.Histogram{SampleSum: &sum}
 	var total uint64
 	for i, n := range counts {
 		total += n
 		if i < len(bounds) {
-			h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &bounds[i], CumulativeCount: new(total)})
+			h.Bucket = append(h.Bucket, &dto.Bucket{
+				UpperBound:      &bounds[i],
+				CumulativeCount: new(total),
+			})
 		}
 	}
 	h.SampleCount = &total // the encoder writes the last bucket

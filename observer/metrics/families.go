@@ -24,11 +24,16 @@ func sessionGauges() []sessionGauge {
 		{"context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
 			func(s *api.Session) (float64, bool) {
 				n, known := of(s.TokensUsed)
-				return min(1, n/float64(s.WindowTokens)), known && s.ContextSource != "statusline"
+				return min(
+						1,
+						n/float64(s.WindowTokens),
+					), known &&
+						s.ContextSource != "statusline"
 			}},
 		{"cleared_tokens", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.",
 			func(s *api.Session) (float64, bool) {
-				return float64(s.ClearedTokens), s.ClearedTokens > 0 && s.TokensUsed != nil && s.ThresholdTokens != nil
+				return float64(s.ClearedTokens), s.ClearedTokens > 0 && s.TokensUsed != nil &&
+					s.ThresholdTokens != nil
 			}},
 		{"pressure_ratio", "Share of the compaction threshold that context and cleared tool results have reached, above 1 for a client that is late; absent while either is unknown.",
 			func(s *api.Session) (float64, bool) { return of(s.Pressure) }},
@@ -121,8 +126,19 @@ func (b *builder) sessions(all []api.Session, hideProject bool) {
 	}
 	b.gauge(prefix+"level", "1 for the level that the context has reached, 0 for the others.")
 	for i := range all {
-		for _, level := range []alerts.Level{alerts.Critical, alerts.EarlyWarn, alerts.OK, alerts.Warn} {
-			b.add(truth(all[i].Level == level.String()), "level", level.String(), "session", all[i].Label)
+		for _, level := range []alerts.Level{
+			alerts.Critical,
+			alerts.EarlyWarn,
+			alerts.OK,
+			alerts.Warn,
+		} {
+			b.add(
+				truth(all[i].Level == level.String()),
+				"level",
+				level.String(),
+				"session",
+				all[i].Label,
+			)
 		}
 	}
 	b.gauge(
@@ -141,13 +157,19 @@ func (b *builder) sessions(all []api.Session, hideProject bool) {
 	for i := range all {
 		b.samples(&all[i])
 	}
-	b.gauge(prefix+"state", "What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.")
+	b.gauge(
+		prefix+"state",
+		"What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.",
+	)
 	for i := range all {
 		if state := all[i].State; state != "" {
 			b.add(1, "session", all[i].Label, "state", stateOf(state))
 		}
 	}
-	b.counter(prefix+"compactions_total", "Compactions of the session since the state directory was made.")
+	b.counter(
+		prefix+"compactions_total",
+		"Compactions of the session since the state directory was made.",
+	)
 	for i := range all {
 		b.triggers(&all[i].Counted, all[i].Label)
 	}

@@ -45,7 +45,10 @@ type Exporter struct {
 // New makes an exporter with a registry of its own.
 func New(o Options) *Exporter {
 	vec := func(name, help, label string, values []string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: name,
+			Help: help,
+		}, []string{label})
 		for _, value := range values {
 			v.WithLabelValues(value)
 		}
@@ -54,7 +57,12 @@ func New(o Options) *Exporter {
 	e := &Exporter{
 		o:        o,
 		registry: prometheus.NewRegistry(),
-		refused:  vec("sm_http_refused_total", "Requests that the guard turned away, by reason.", "reason", o.Reasons),
+		refused: vec(
+			"sm_http_refused_total",
+			"Requests that the guard turned away, by reason.",
+			"reason",
+			o.Reasons,
+		),
 		polls: vec(
 			"sm_alertmanager_polls_total",
 			"Requests for alerts to Alertmanagers that are configured, by outcome.",
@@ -99,19 +107,28 @@ func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	b.read(s, parts)
 	b.messages(s)
 	b.process(s, &e.o)
-	slices.SortFunc(b.families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
+	slices.SortFunc(
+		b.families,
+		func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) },
+	)
 	return b.families, err
 }
 
 // process adds the figures of this observer.
 func (b *builder) process(s *Snapshot, o *Options) {
-	b.gauge("sm_sessions_unexported", "Sessions beyond metrics.max_sessions, which have no series here.")
+	b.gauge(
+		"sm_sessions_unexported",
+		"Sessions beyond metrics.max_sessions, which have no series here.",
+	)
 	b.add(float64(s.Unexported))
 	b.gauge("sm_transcripts", "Transcript files known, by how they are watched.")
 	b.add(float64(o.Transcripts.Failed.Load()), "state", "failed")
 	b.add(float64(o.Transcripts.Live.Load()), "state", "live")
 	b.add(float64(o.Transcripts.Parked.Load()), "state", "parked")
-	b.gauge("sm_read_lag_bytes", "Bytes of live transcripts not read yet, as of the last check.")
+	b.gauge(
+		"sm_read_lag_bytes",
+		"Bytes of live transcripts not read yet, as of the last check.",
+	)
 	b.add(float64(o.Transcripts.Lag.Load()))
 	b.gauge(
 		"sm_config_last_reload_successful",

@@ -81,7 +81,12 @@ func TestGatherConsistent(t *testing.T) {
 	e := testExporter()
 	s := testSnapshot(3)
 	for _, open := range []bool{false, true} {
-		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(s, open) })
+		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			return e.gather(
+				s,
+				open,
+			)
+		})
 		families, err := prometheus.Gatherers{gather}.Gather()
 		if err != nil {
 			t.Error(err)
@@ -99,7 +104,9 @@ func TestGatherConsistent(t *testing.T) {
 				}
 			}
 		}
-		if problems, err := promlint.NewWithMetricFamilies(unchecked).Lint(); len(problems) > 0 && !open || err != nil {
+		if problems, err := promlint.NewWithMetricFamilies(unchecked).Lint(); len(problems) > 0 &&
+			!open ||
+			err != nil {
 			t.Errorf("lint: %v, %v", problems, err)
 		}
 	}
@@ -120,7 +127,8 @@ func TestGatherUnknown(t *testing.T) {
 		if strings.HasPrefix(f.GetName(), "agent_session_") {
 			got = append(got, f.GetName())
 		}
-		if f.GetName() == "agent_session_state" && f.Metric[0].Label[1].GetValue() != "other" {
+		if f.GetName() == "agent_session_state" &&
+			f.Metric[0].Label[1].GetValue() != "other" {
 			t.Error(f)
 		}
 	}
@@ -164,7 +172,8 @@ func TestLimit(t *testing.T) {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		s := Snapshot{Sessions: slices.Clone(all)}
 		s.Limit(2)
-		if s.Unexported != 2 || len(s.Sessions) != 2 || s.Sessions[0].Label != "b" || s.Sessions[1].Label != "z" {
+		if s.Unexported != 2 || len(s.Sessions) != 2 || s.Sessions[0].Label != "b" ||
+			s.Sessions[1].Label != "z" {
 			t.Fatalf("%d left out of %+v", s.Unexported, s.Sessions)
 		}
 	}
@@ -184,7 +193,10 @@ func TestTame(t *testing.T) {
 		}
 		s := tame(string(b))
 		if !utf8.ValidString(s) || len(s) > longestValue ||
-			strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
+			strings.ContainsFunc(
+				s,
+				func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError },
+			) {
 			t.Fatalf("%q becomes %q", b, s)
 		}
 		if again := tame(s); again != s {

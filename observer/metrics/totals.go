@@ -86,7 +86,10 @@ func clientParts(s *Snapshot) []tally.Part {
 // clients adds the totals of each client.
 func (b *builder) clients(parts []tally.Part) {
 	triggers := [...]string{"auto", "manual", "unknown", "idle"} // by transcript.Trigger
-	b.counter("agent_compactions_total", "Compactions since the state directory was made, each counted once.")
+	b.counter(
+		"agent_compactions_total",
+		"Compactions since the state directory was made, each counted once.",
+	)
 	for _, p := range parts {
 		for i, trigger := range triggers {
 			b.add(float64(p.Compactions[i]), "client", p.Client, "trigger", trigger)
@@ -110,11 +113,26 @@ func (b *builder) clients(parts []tally.Part) {
 		"Duration of compactions since the state directory was made, where the transcript tells it.",
 	)
 	for _, p := range parts {
-		b.addHistogram(tally.DurationBounds(), p.Duration.Counts, p.Duration.Sum, "client", p.Client)
+		b.addHistogram(
+			tally.DurationBounds(),
+			p.Duration.Counts,
+			p.Duration.Sum,
+			"client",
+			p.Client,
+		)
 	}
-	b.histogram("agent_compaction_pre_tokens", "Context size before compactions since the state directory was made.")
+	b.histogram(
+		"agent_compaction_pre_tokens",
+		"Context size before compactions since the state directory was made.",
+	)
 	for _, p := range parts {
-		b.addHistogram(tally.PreTokensBounds(), p.PreTokens.Counts, p.PreTokens.Sum, "client", p.Client)
+		b.addHistogram(
+			tally.PreTokensBounds(),
+			p.PreTokens.Counts,
+			p.PreTokens.Sum,
+			"client",
+			p.Client,
+		)
 	}
 	b.counter(
 		"agent_tokens_total",
@@ -131,7 +149,10 @@ func (b *builder) clients(parts []tally.Part) {
 		"Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.",
 	)
 	b.limits(parts, func(l transcript.Limit) float64 { return l.Used })
-	b.gauge("agent_rate_limit_reset_timestamp_seconds", "When the window of that rate limit ends.")
+	b.gauge(
+		"agent_rate_limit_reset_timestamp_seconds",
+		"When the window of that rate limit ends.",
+	)
 	b.limits(parts, func(l transcript.Limit) float64 { return seconds(l.Resets.Time()) })
 }
 
@@ -156,9 +177,15 @@ func (b *builder) costs(c *tally.Counters) {
 		after := " in the 25 replies after a " + name + ", since the state directory was made."
 		b.counter("agent_"+name+"_reads_total", "Calls that read a file"+after)
 		b.add(float64(t.Reads), "client", fleet.Claude)
-		b.counter("agent_"+name+"_rereads_total", "Calls that read a file which the agent had read before"+after)
+		b.counter(
+			"agent_"+name+"_rereads_total",
+			"Calls that read a file which the agent had read before"+after,
+		)
 		b.add(float64(t.Rereads), "client", fleet.Claude)
-		b.counter("agent_"+name+"_reread_tokens_total", "Tokens by which contexts grew by files read again"+after)
+		b.counter(
+			"agent_"+name+"_reread_tokens_total",
+			"Tokens by which contexts grew by files read again"+after,
+		)
 		b.add(float64(t.Tokens), "client", fleet.Claude)
 	}
 	if c.Cost.Known {
@@ -172,10 +199,16 @@ func (b *builder) costs(c *tally.Counters) {
 
 // read is what was read of transcripts.
 func (b *builder) read(s *Snapshot, parts []tally.Part) {
-	b.counter("sm_transcript_lines_total", "Transcript lines read, history included; bad ones are no JSON objects.")
+	b.counter(
+		"sm_transcript_lines_total",
+		"Transcript lines read, history included; bad ones are no JSON objects.",
+	)
 	b.add(float64(s.Fleet.Lines.Bad), "result", "bad")
 	b.add(float64(s.Fleet.Lines.Good), "result", "ok")
-	b.counter("sm_transcript_bytes_total", "Bytes of transcript lines read, history included.")
+	b.counter(
+		"sm_transcript_bytes_total",
+		"Bytes of transcript lines read, history included.",
+	)
 	b.add(float64(s.Fleet.Bytes))
 	b.counter(
 		"sm_transcript_unknown_total",
@@ -190,14 +223,23 @@ func (b *builder) read(s *Snapshot, parts []tally.Part) {
 	}
 	for _, client := range slices.Sorted(maps.Keys(clients)) {
 		for kind := range transcript.UnknownKinds {
-			b.add(float64(s.Unknown[Unknown{client, kind}]), "client", client, "kind", kind.String())
+			b.add(
+				float64(s.Unknown[Unknown{client, kind}]),
+				"client",
+				client,
+				"kind",
+				kind.String(),
+			)
 		}
 	}
 }
 
 // messages are notices and messages to agents, and what was received from them.
 func (b *builder) messages(s *Snapshot) {
-	b.counter("sm_notices_total", "Notices, by what they are about; one that goes to several counts once.")
+	b.counter(
+		"sm_notices_total",
+		"Notices, by what they are about; one that goes to several counts once.",
+	)
 	for _, kind := range alerts.Kinds() {
 		b.add(float64(s.Alerts.Notices[kind]), "kind", kind.String())
 	}
@@ -207,7 +249,13 @@ func (b *builder) messages(s *Snapshot) {
 	)
 	for _, outcome := range outbox.Outcomes() {
 		for _, via := range outbox.Carriers() {
-			b.add(float64(s.Messages.Count(via, outcome)), "outcome", outcome.String(), "via", via.String())
+			b.add(
+				float64(s.Messages.Count(via, outcome)),
+				"outcome",
+				outcome.String(),
+				"via",
+				via.String(),
+			)
 		}
 	}
 	b.gauge("sm_queue_messages", "Messages to agents that have not ended.")
@@ -223,7 +271,10 @@ func (b *builder) messages(s *Snapshot) {
 	for outcome, n := range s.Alerts.Reminders {
 		b.add(float64(n), "outcome", alerts.ReminderOutcome(outcome).String())
 	}
-	b.counter("sm_hook_events_total", "Hooks of clients, by event; StatusLine is a report of the status line.")
+	b.counter(
+		"sm_hook_events_total",
+		"Hooks of clients, by event; StatusLine is a report of the status line.",
+	)
 	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
 		b.add(float64(s.Hooks[event]), "event", string(event))
 	}

@@ -22,14 +22,23 @@ func TestCommand(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := c.Notify(t.Context(), Notice{Text: "web: 90 %; `touch y`"}); err != nil {
+			if err := c.Notify(t.Context(), Notice{
+				Text: "web: 90 %; `touch y`",
+			}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	for name, want := range map[string]string{"argv": "$(touch x)|a b|", "input": "web: 90 %; `touch y`\n"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil {
+	for name, want := range map[string]string{
+		"argv":  "$(touch x)|a b|",
+		"input": "web: 90 %; `touch y`\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(
+			dir,
+			name,
+		)); string(got) != want ||
+			err != nil {
 			t.Errorf("%s: got %q, want %q, %v", name, got, want, err)
 		}
 	}
@@ -51,7 +60,12 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 	ended := make(chan error, 1)
 	// Both the shell and its child have the pipe open for writing: it ends when both are gone.
 	go func() {
-		ended <- NewCommand("/bin/sh", "-c", `exec 3>"$0"; echo up >&3; sleep 600 & wait`, pipe).Notify(ctx, Notice{
+		ended <- NewCommand(
+			"/bin/sh",
+			"-c",
+			`exec 3>"$0"; echo up >&3; sleep 600 & wait`,
+			pipe,
+		).Notify(ctx, Notice{
 			Text: "x",
 		})
 	}()

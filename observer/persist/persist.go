@@ -194,7 +194,13 @@ func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
 	}
 	for i := range d.Rotations {
 		r := &d.Rotations[i]
-		log.Debug("handoff goes on", "agent", r.Agent, "id", r.ID, "state", r.State, "reason", r.Reason)
+		log.Debug(
+			"handoff goes on",
+			"agent", r.Agent,
+			"id", r.ID,
+			"state", r.State,
+			"reason", r.Reason,
+		)
 		b.put(handoffValues+string(d.Rotations[i].ID), &d.Rotations[i])
 	}
 	for _, id := range d.Gone {
@@ -213,7 +219,11 @@ func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
 func (b *Batch) put(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", name, err)) // a mistake in the program that its first test shows
+		panic(fmt.Sprintf(
+			"%s: %v",
+			name,
+			err,
+		)) // a mistake in the program that its first test shows
 	}
 	b.Values = append(b.Values, state.Value{Name: name, Data: data})
 }

@@ -46,7 +46,10 @@ func TestReleased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			if diff := cmp.Diff(
+				strings.Split(string(want), "\n"),
+				strings.Split(got, "\n"),
+			); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -89,7 +92,12 @@ func summary(t *testing.T, s *state.Store) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "created %s settled %v\n", stored.Created.UTC().Format("2006-01-02"), stored.Settled)
+	fmt.Fprintf(
+		&b,
+		"created %s settled %v\n",
+		stored.Created.UTC().Format("2006-01-02"),
+		stored.Settled,
+	)
 	for _, f := range stored.Files {
 		fmt.Fprintf(&b, "file %s read to %d\n", f.Cursor.Path, f.Cursor.Offset)
 	}
@@ -125,6 +133,10 @@ func contents(t *testing.T, s *state.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(&b, "a reminder to report: %v\n", strings.Contains(string(engine), `"report"`))
+	fmt.Fprintf(
+		&b,
+		"a reminder to report: %v\n",
+		strings.Contains(string(engine), `"report"`),
+	)
 	return b.String()
 }

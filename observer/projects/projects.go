@@ -59,7 +59,12 @@ func New(
 	r.known = append(r.known, r.real...)
 	r.fixed = len(r.known)
 	for _, dir := range stored {
-		root, ok := r.find(func(f *transcript.Format) (string, bool) { return follow.IsRoot(f, dir) })
+		root, ok := r.find(func(f *transcript.Format) (string, bool) {
+			return follow.IsRoot(
+				f,
+				dir,
+			)
+		})
 		if !ok || r.holds(r.real, root.Path) || r.learnt == MaxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
@@ -105,7 +110,8 @@ func (r *Folders) knows(path string) bool {
 // as known. Where there is no room for it, the folders that do not exist any more are dropped.
 func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
 	none := follow.Root{}
-	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") || r.knows(path) {
+	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") ||
+		r.knows(path) {
 		return none, nil, false
 	}
 	root, ok := r.find(func(f *transcript.Format) (string, bool) {
@@ -174,7 +180,10 @@ func (r *Folders) drop(vanished map[string]bool) (dropped []string) {
 		}
 	}
 	r.real, r.learnt = kept, r.learnt-len(dropped)
-	known := slices.DeleteFunc(r.known[r.fixed:], func(name string) bool { return vanished[name] })
+	known := slices.DeleteFunc(
+		r.known[r.fixed:],
+		func(name string) bool { return vanished[name] },
+	)
 	r.known = r.known[:r.fixed+len(known)]
 	return dropped
 }

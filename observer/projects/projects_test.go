@@ -49,7 +49,14 @@ func TestRoots(t *testing.T) {
 	other := made("other")
 	noErrors(t, os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "own-link")))
 	noErrors(t, os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "other-link")))
-	linked := func(path string) string { return strings.Replace(path, "/projects/", "-link/projects/", 1) }
+	linked := func(path string) string {
+		return strings.Replace(
+			path,
+			"/projects/",
+			"-link/projects/",
+			1,
+		)
+	}
 	r, learnt, forgotten := New(
 		formats(),
 		[]string{filepath.Join(dir, "own-link", "projects")},
@@ -101,8 +108,19 @@ func TestRoots(t *testing.T) {
 func TestShortLivedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
-	r, _, _ := New(formats(), []string{filepath.Join(dir, "own", "projects")}, nil, slog.New(slog.DiscardHandler))
-	root := func(n int) string { return filepath.Join(dir, fmt.Sprint("config", n), "projects") }
+	r, _, _ := New(
+		formats(),
+		[]string{filepath.Join(dir, "own", "projects")},
+		nil,
+		slog.New(slog.DiscardHandler),
+	)
+	root := func(n int) string {
+		return filepath.Join(
+			dir,
+			fmt.Sprint("config", n),
+			"projects",
+		)
+	}
 	hook := func(n int) (dropped int, fresh bool) {
 		path := filepath.Join(root(n), "-home-dev-web", session+".jsonl")
 		write(t, path)
@@ -141,7 +159,10 @@ func TestRootsOfCodex(t *testing.T) {
 	write(t, filepath.Join(day(root), name))
 	noErrors(t, os.Symlink(filepath.Join(dir, "codex"), filepath.Join(dir, "link")))
 	r, _, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
-	got, _, fresh := r.Learn(filepath.Join(day(filepath.Join(dir, "link", "sessions")), name), session)
+	got, _, fresh := r.Learn(
+		filepath.Join(day(filepath.Join(dir, "link", "sessions")), name),
+		session,
+	)
 	if !fresh || got.Path != root || got.Format.Client != codex.Client {
 		t.Fatalf("learnt %v, %+v", fresh, got)
 	}
@@ -158,7 +179,12 @@ func TestRootsOfCodex(t *testing.T) {
 	if len(learnt) != 1 || len(forgotten) != 0 || learnt[0].Format.Client != codex.Client {
 		t.Errorf("remembered %+v, forgotten %q", learnt, forgotten)
 	}
-	if _, learnt, _ := New(formats(), []string{root}, []string{root}, slog.New(slog.DiscardHandler)); len(learnt) != 0 {
+	if _, learnt, _ := New(
+		formats(),
+		[]string{root},
+		[]string{root},
+		slog.New(slog.DiscardHandler),
+	); len(learnt) != 0 {
 		t.Errorf("a configured folder is learnt: %+v", learnt)
 	}
 }

@@ -12,8 +12,16 @@ import (
 )
 
 // view is an agent in a folder, whose newest bill has files that were read again, each with its tokens.
-func view(agent, folder string, kind transcript.Billed, files ...transcript.Reread) fleet.View {
-	return fleet.View{Agent: agent, CWD: folder, Bill: &transcript.Bill{Kind: kind, Files: files}}
+func view(
+	agent, folder string,
+	kind transcript.Billed,
+	files ...transcript.Reread,
+) fleet.View {
+	return fleet.View{
+		Agent: agent,
+		CWD:   folder,
+		Bill:  &transcript.Bill{Kind: kind, Files: files},
+	}
 }
 
 func file(name string, tokens int64) transcript.Reread {
@@ -30,7 +38,10 @@ func TestNames(t *testing.T) {
 	}{
 		"nobody": {nil, nil},
 		"no bill, no compaction": {[]fleet.View{
-			{Agent: "web", CWD: "/p"}, view("web", "/p", transcript.BilledClear, file("a.go", 9)),
+			{
+				Agent: "web",
+				CWD:   "/p",
+			}, view("web", "/p", transcript.BilledClear, file("a.go", 9)),
 		}, nil},
 		"most tokens first, then by name": {[]fleet.View{
 			view("web", "/p", compaction, file("b.go", 5), file("a.go", 5), file("c.go", 50)),
@@ -77,13 +88,44 @@ func TestNames(t *testing.T) {
 			),
 		}, []string{"1", "2", "3", "4", "5"}},
 		"its own before others'": {[]fleet.View{
-			view("web", "/p", compaction, file("a.go", 1)), view("api", "/p", compaction, file("b.go", 99)),
+			view(
+				"web",
+				"/p",
+				compaction,
+				file("a.go", 1),
+			), view(
+				"api",
+				"/p",
+				compaction,
+				file("b.go", 99),
+			),
 		}, []string{"a.go"}},
 		"others' of its project": {[]fleet.View{
-			view("api", "/p", compaction, file("b.go", 1)), view("api", "/other", compaction, file("c.go", 99)),
+			view(
+				"api",
+				"/p",
+				compaction,
+				file("b.go", 1),
+			), view(
+				"api",
+				"/other",
+				compaction,
+				file("c.go", 99),
+			),
 		}, []string{"b.go"}},
 		"a name without characters is none": {[]fleet.View{
-			view("web", "/p", compaction, file("", 9)), view("api", "/p", compaction, file("", 9), file("b.go", 1)),
+			view(
+				"web",
+				"/p",
+				compaction,
+				file("", 9),
+			), view(
+				"api",
+				"/p",
+				compaction,
+				file("", 9),
+				file("b.go", 1),
+			),
 		}, []string{"b.go"}},
 		"no instructions, no shell": {[]fleet.View{
 			view("web", "/p", compaction, file("a b.go; $(rm -rf x)`\"\n<é", 1)),

@@ -90,7 +90,10 @@ func statusOf(err error) int {
 		return own.code
 	}
 	for code, list := range statuses() {
-		if slices.ContainsFunc(list, func(known error) bool { return errors.Is(err, known) }) {
+		if slices.ContainsFunc(
+			list,
+			func(known error) bool { return errors.Is(err, known) },
+		) {
 			return code
 		}
 	}
@@ -170,8 +173,11 @@ var ErrNoReload = errors.New("this observer has no configuration to read again; 
 
 // Errors about reminders.
 var (
-	ErrManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", MaxReminders)
-	ErrNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
+	ErrManyReminders = fmt.Errorf(
+		"the agent has %d reminders already: cancel some",
+		MaxReminders,
+	)
+	ErrNoReminder = errors.New("the agent has no such reminder; sm reminders lists them")
 )
 
 // MaxReminders bounds the reminders of one agent.
@@ -235,5 +241,8 @@ func (w pieceWriter) Write(b []byte) (int, error) {
 }
 
 func errNoJSON() error {
-	return Refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+	return Refuse(
+		http.StatusInternalServerError,
+		"the answer cannot be written as JSON; report this",
+	)
 }

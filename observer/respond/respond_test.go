@@ -49,19 +49,28 @@ func TestErrors(t *testing.T) {
 			fmt.Errorf("find it: %w", fleet.ErrUnknown),
 			answer{404, "no such session; GET /sessions lists them"},
 		},
-		"ambiguous agent": {fleet.ErrAmbiguous, answer{409, "the id fits several sessions; give more of it"}},
+		"ambiguous agent": {
+			fleet.ErrAmbiguous,
+			answer{409, "the id fits several sessions; give more of it"},
+		},
 		"wrapped twice": {
 			fmt.Errorf("a: %w", fmt.Errorf("b: %w", rotation.ErrBusy)),
 			answer{409, "a: b: " + rotation.ErrBusy.Error()},
 		},
-		"too long":       {outbox.ErrTooLong, answer{422, outbox.ErrTooLong.Error()}},
-		"too many":       {ErrManyReminders, answer{429, "the agent has 50 reminders already: cancel some"}},
+		"too long": {outbox.ErrTooLong, answer{422, outbox.ErrTooLong.Error()}},
+		"too many": {
+			ErrManyReminders,
+			answer{429, "the agent has 50 reminders already: cancel some"},
+		},
 		"no reload":      {ErrNoReload, answer{501, ErrNoReload.Error()}},
 		"stopped":        {ErrStopped, answer{503, ErrStopped.Error()}},
 		"client hung up": {context.Canceled, answer{503, context.Canceled.Error()}},
 		"unforeseen":     {errors.New("what is this"), answer{500, "what is this"}},
 		"refused":        {Refuse(http.StatusTeapot, "use a pot"), answer{418, "use a pot"}},
-		"own code":       {With(http.StatusGone, ErrNoReminder), answer{410, ErrNoReminder.Error()}},
+		"own code": {
+			With(http.StatusGone, ErrNoReminder),
+			answer{410, ErrNoReminder.Error()},
+		},
 		"own code, deeper": {
 			fmt.Errorf("x: %w", With(http.StatusGone, fleet.ErrUnknown)),
 			answer{410, "no such session; GET /sessions lists them"},
@@ -81,8 +90,12 @@ func TestNotFoundInBrowser(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?prometheus=x", nil)
 	r.Header.Set("Accept", "text/html,application/xhtml+xml")
 	w := httptest.NewRecorder()
-	Handler(func(http.ResponseWriter, *http.Request) error { return ErrNoReminder }).ServeHTTP(w, r)
-	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusNotFound || kind != "text/html; charset=utf-8" {
+	Handler(func(http.ResponseWriter, *http.Request) error { return ErrNoReminder }).ServeHTTP(
+		w,
+		r,
+	)
+	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusNotFound ||
+		kind != "text/html; charset=utf-8" {
 		t.Errorf("got %d with %s, want a page", w.Code, kind)
 	}
 }
@@ -119,7 +132,10 @@ func TestStream(t *testing.T) {
 					t.Errorf("panic: %v", p)
 				}
 			}()
-			err := Stream(w, list{Items: []int{}, More: true}, func(yield func(any, error) bool) {
+			err := Stream(w, list{
+				Items: []int{},
+				More:  true,
+			}, func(yield func(any, error) bool) {
 				for _, x := range tt.items {
 					if !yield(x, nil) {
 						return
@@ -129,7 +145,8 @@ func TestStream(t *testing.T) {
 					yield(nil, failure)
 				}
 			})
-			if got := strings.TrimSpace(w.Body.String()); got != tt.want || (err != nil) != tt.fails {
+			if got := strings.TrimSpace(w.Body.String()); got != tt.want ||
+				(err != nil) != tt.fails {
 				t.Errorf("%s, error %v; want %s", got, err, tt.want)
 			}
 		})

@@ -93,7 +93,9 @@ func connect(ctx context.Context, path string) (*os.File, error) {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	if err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, true)); err == nil {
-		err = os.NewSyscallError("connect", syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}))
+		err = os.NewSyscallError("connect", syscall.Connect(fd, &syscall.SockaddrUnix{
+			Name: path,
+		}))
 	}
 	if err == nil {
 		err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, false))

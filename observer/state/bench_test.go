@@ -77,7 +77,8 @@ func BenchmarkRestart(b *testing.B) {
 			for b.Loop() {
 				s := benchOpen(b, dir)
 				stored, err := s.Load()
-				if err != nil || len(stored.Files) != benchSessions || len(stored.Claims) != 50_000 {
+				if err != nil || len(stored.Files) != benchSessions ||
+					len(stored.Claims) != 50_000 {
 					b.Fatal(len(stored.Files), len(stored.Claims), err)
 				}
 				s.Close()

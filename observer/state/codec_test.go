@@ -100,7 +100,12 @@ func TestStoredNames(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, t.TempDir())
 	var all strings.Builder
-	for _, v := range []any{head{}, filled[fleet.File](t), filled[fleet.SessionRecord](t), filled[tally.Counters](t)} {
+	for _, v := range []any{
+		head{},
+		filled[fleet.File](t),
+		filled[fleet.SessionRecord](t),
+		filled[tally.Counters](t),
+	} {
 		data, err := s.encode.Marshal(v)
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,11 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	r := rand.New(rand.NewPCG(7, 7))
-	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[tally.Counters](t)}
+	content = fleet.Stored{
+		Created:  testNow(),
+		Settled:  true,
+		Counters: filled[tally.Counters](t),
+	}
 	messages = map[transcript.Key]transcript.Key{}
 	for i := range 20 {
 		d := fleet.Delta{
@@ -35,7 +39,13 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 			Records:  []fleet.SessionRecord{sampleRecord(i)},
 		}
 		d.Claims, d.Messages = randomClaims(r, 8, 90), randomClaims(r, 16, 90)
-		content.Files, content.Records = append(content.Files, d.Files...), append(content.Records, d.Records...)
+		content.Files, content.Records = append(
+			content.Files,
+			d.Files...,
+		), append(
+			content.Records,
+			d.Records...,
+		)
 		content.Claims = append(content.Claims, d.Claims...)
 		learn(messages, d.Messages)
 		mustSave(t, s, d)
@@ -139,7 +149,11 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			if kept, err := os.ReadFile(aside[0]); err != nil || !bytes.Equal(kept, damaged) {
 				t.Errorf("the damaged file was changed: %v", err)
 			}
-			if n := strings.Count(log.String(), "level=ERROR"); n != 1 || strings.Count(log.String(), "\n") != 1 {
+			if n := strings.Count(
+				log.String(),
+				"level=ERROR",
+			); n != 1 ||
+				strings.Count(log.String(), "\n") != 1 {
 				t.Errorf("%d errors logged:\n%s", n, log.String())
 			}
 		})
@@ -179,7 +193,11 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 	if n := s.Dropped(); n != 1 {
 		t.Errorf("%d dropped, want 1", n)
 	}
-	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "records=1") {
+	if n := strings.Count(
+		log.String(),
+		"level=ERROR",
+	); n != 1 ||
+		!strings.Contains(log.String(), "records=1") {
 		t.Errorf("%d errors logged, want 1:\n%s", n, log.String())
 	}
 	mustSave(t, s, fleet.Delta{Records: []fleet.SessionRecord{sampleRecord(1)}}) // anything
@@ -205,12 +223,19 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 		d, v := stepDelta(n)
 		mustSave(t, s, d, v)
 	}
-	if err := os.Truncate(filepath.Join(dir, FileName), int64(2*os.Getpagesize())); err != nil {
+	if err := os.Truncate(
+		filepath.Join(dir, FileName),
+		int64(2*os.Getpagesize()),
+	); err != nil {
 		t.Fatal(err)
 	}
 	d, v := stepDelta(40)
 	for range 3 {
-		if err := s.Save(d, v); err == nil || !strings.Contains(err.Error(), "restart the observer") {
+		if err := s.Save(
+			d,
+			v,
+		); err == nil ||
+			!strings.Contains(err.Error(), "restart the observer") {
 			t.Errorf("got %v, want an error that says to restart", err)
 		}
 	}
@@ -248,7 +273,11 @@ func refuseNewer(t *testing.T, maker, want string) {
 			t.Error("a new file does not name the version that made it")
 		}
 		if maker != "" {
-			w.putBytes(metaBucket, []byte(makerRecord), append(binary.AppendVarint(nil, int64(len(maker))), maker...))
+			w.putBytes(
+				metaBucket,
+				[]byte(makerRecord),
+				append(binary.AppendVarint(nil, int64(len(maker))), maker...),
+			)
 		} else { // as in files of 0.1.0
 			w.delete(metaBucket, []byte(makerRecord))
 		}

@@ -30,7 +30,10 @@ func openDir(dir string) (*os.Root, error) {
 	opened, err := root.Stat(".")
 	if err != nil || !os.SameFile(info, opened) {
 		root.Close()
-		return nil, fmt.Errorf("state directory %s was replaced while it was opened; start again", dir)
+		return nil, fmt.Errorf(
+			"state directory %s was replaced while it was opened; start again",
+			dir,
+		)
 	}
 	return root, nil
 }
@@ -42,11 +45,21 @@ func checkDir(dir string, info fs.FileInfo) error {
 	}
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		return fmt.Errorf("state directory %s is a symbolic link; name the directory itself with --state", dir)
+		return fmt.Errorf(
+			"state directory %s is a symbolic link; name the directory itself with --state",
+			dir,
+		)
 	case !mode.IsDir():
-		return fmt.Errorf("state directory %s is not a directory; move it away, or choose another with --state", dir)
+		return fmt.Errorf(
+			"state directory %s is not a directory; move it away, or choose another with --state",
+			dir,
+		)
 	case owner != uint32(os.Geteuid()):
-		return fmt.Errorf("state directory %s belongs to uid %d; choose another with --state", dir, owner)
+		return fmt.Errorf(
+			"state directory %s belongs to uid %d; choose another with --state",
+			dir,
+			owner,
+		)
 	case mode.Perm()&0o022 != 0:
 		return fmt.Errorf(
 			"state directory %s can be written by others (mode %04o); run: chmod 700 %s",

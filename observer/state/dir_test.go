@@ -12,10 +12,20 @@ import (
 
 func TestDirectoryLayouts(t *testing.T) {
 	mkdir := func(mode fs.FileMode) func(string) error {
-		return func(d string) error { return errors.Join(os.MkdirAll(d, 0o700), os.Chmod(d, mode)) }
+		return func(d string) error {
+			return errors.Join(
+				os.MkdirAll(d, 0o700),
+				os.Chmod(d, mode),
+			)
+		}
 	}
 	within := func(name string, make func(path string) error) func(string) error {
-		return func(d string) error { return errors.Join(os.MkdirAll(d, 0o700), make(filepath.Join(d, name))) }
+		return func(d string) error {
+			return errors.Join(
+				os.MkdirAll(d, 0o700),
+				make(filepath.Join(d, name)),
+			)
+		}
 	}
 	fifo := func(p string) error { return syscall.Mkfifo(p, 0o600) }
 	link := func(p string) error { return os.Symlink("elsewhere", p) }
@@ -28,9 +38,24 @@ func TestDirectoryLayouts(t *testing.T) {
 		{"nothing", func(string) error { return nil }, "", ""},
 		{"private", mkdir(0o700), "", ""},
 		{"readable", mkdir(0o755), "", ""},
-		{"group-writable", mkdir(0o770), "can be written by others (mode 0770)", "; run: chmod 700 DIR"},
-		{"world-writable", mkdir(0o702), "can be written by others (mode 0702)", "; run: chmod 700 DIR"},
-		{"sticky", mkdir(fs.ModeSticky | 0o777), "can be written by others (mode 0777)", "; run: chmod 700 DIR"},
+		{
+			"group-writable",
+			mkdir(0o770),
+			"can be written by others (mode 0770)",
+			"; run: chmod 700 DIR",
+		},
+		{
+			"world-writable",
+			mkdir(0o702),
+			"can be written by others (mode 0702)",
+			"; run: chmod 700 DIR",
+		},
+		{
+			"sticky",
+			mkdir(fs.ModeSticky | 0o777),
+			"can be written by others (mode 0777)",
+			"; run: chmod 700 DIR",
+		},
 		{"symbolic link", func(d string) error {
 			return errors.Join(
 				os.Mkdir(d+".real", 0o700),
@@ -56,8 +81,18 @@ func TestDirectoryLayouts(t *testing.T) {
 			"not a directory",
 			"; choose another with --state",
 		},
-		{"FIFO for a lock", within(lockName, fifo), "lock is not a regular file", "; choose another with --state"},
-		{"linked lock", within(lockName, link), "lock is not a regular file", "; choose another with --state"},
+		{
+			"FIFO for a lock",
+			within(lockName, fifo),
+			"lock is not a regular file",
+			"; choose another with --state",
+		},
+		{
+			"linked lock",
+			within(lockName, link),
+			"lock is not a regular file",
+			"; choose another with --state",
+		},
 		{
 			"FIFO for a file",
 			within(FileName, fifo),
@@ -70,7 +105,10 @@ func TestDirectoryLayouts(t *testing.T) {
 			"state.db is not a regular file",
 			"; move it away, or choose another directory with --state",
 		},
-		{"directory for a file", within(FileName, func(p string) error { return os.Mkdir(p, 0o700) }),
+		{"directory for a file", within(
+			FileName,
+			func(p string) error { return os.Mkdir(p, 0o700) },
+		),
 			"state.db is not a regular file", "; move it away, or choose another directory with --state"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,7 +136,9 @@ func testOpenError(t *testing.T, dir, want, advice string) {
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("got %v, want none", err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), advice)):
+	case want != "" &&
+		(err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), advice)):
 		t.Errorf("got  %v\nwant …%s…%s", err, want, advice)
 	}
 }

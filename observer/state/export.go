@@ -44,7 +44,11 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 		}
 		err := s.records(tx, func(bucket string, key, data []byte) error {
 			records++
-			return out.Encode(exportLine{Bucket: bucket, Key: key, Value: seal(bucket, key, data)})
+			return out.Encode(exportLine{
+				Bucket: bucket,
+				Key:    key,
+				Value:  seal(bucket, key, data),
+			})
 		})
 		if err != nil {
 			return err
@@ -59,9 +63,17 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 
 // ExportFile exports the state of a directory that is not in use into a file that
 // does not exist yet, or to out if that is not nil.
-func ExportFile(dir, file string, out io.Writer, log *slog.Logger, now time.Time) (records int, err error) {
+func ExportFile(
+	dir, file string,
+	out io.Writer,
+	log *slog.Logger,
+	now time.Time,
+) (records int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, FileName)); err != nil {
-		return 0, fmt.Errorf("%w: no observer has run there; name its directory with --state", err)
+		return 0, fmt.Errorf(
+			"%w: no observer has run there; name its directory with --state",
+			err,
+		)
 	}
 	s, err := OpenExisting(dir, log, now)
 	if err != nil {
@@ -78,7 +90,11 @@ func ExportFile(dir, file string, out io.Writer, log *slog.Logger, now time.Time
 		return 0, err
 	}
 	if n := s.Dropped(); n > 0 {
-		return records, fmt.Errorf("%d damaged records are left out; the other %d are exported", n, records)
+		return records, fmt.Errorf(
+			"%d damaged records are left out; the other %d are exported",
+			n,
+			records,
+		)
 	}
 	return records, nil
 }
@@ -114,7 +130,10 @@ func Import(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.root.Lstat(FileName); !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%s exists: move it away, or choose another directory with --state", s.path())
+		return 0, fmt.Errorf(
+			"%s exists: move it away, or choose another directory with --state",
+			s.path(),
+		)
 	}
 	err = s.replaceFile(func(put putFunc) error {
 		records, err = s.importAll(json.NewDecoder(bufio.NewReader(r)), check, put)
@@ -127,7 +146,11 @@ func Import(
 }
 
 // importAll refuses an incomplete export, and one with a damaged record.
-func (s *Store) importAll(in *json.Decoder, check func(Value) error, put putFunc) (records int, err error) {
+func (s *Store) importAll(
+	in *json.Decoder,
+	check func(Value) error,
+	put putFunc,
+) (records int, err error) {
 	var first exportLine
 	if err := in.Decode(&first); err != nil || first.Format != exportFormat {
 		return 0, errors.New("this is no export of a state: make one with sm state export")
@@ -148,11 +171,19 @@ func (s *Store) importAll(in *json.Decoder, check func(Value) error, put putFunc
 	for {
 		var line exportLine
 		if err := in.Decode(&line); err != nil {
-			return 0, fmt.Errorf("after record %d: %w; the export is cut off or damaged, make it anew", records, err)
+			return 0, fmt.Errorf(
+				"after record %d: %w; the export is cut off or damaged, make it anew",
+				records,
+				err,
+			)
 		}
 		if line.Records != nil {
 			if *line.Records != records {
-				return 0, fmt.Errorf("the export has %d records and says %d: make it anew", records, *line.Records)
+				return 0, fmt.Errorf(
+					"the export has %d records and says %d: make it anew",
+					records,
+					*line.Records,
+				)
 			}
 			return records, nil
 		}
@@ -160,13 +191,22 @@ func (s *Store) importAll(in *json.Decoder, check func(Value) error, put putFunc
 		data, ok := unseal(line.Bucket, line.Key, line.Value)
 		switch {
 		case !slices.Contains(known, line.Bucket):
-			return 0, fmt.Errorf("record %d is of an unknown kind, %.20q: make the export anew", records, line.Bucket)
+			return 0, fmt.Errorf(
+				"record %d is of an unknown kind, %.20q: make the export anew",
+				records,
+				line.Bucket,
+			)
 		case !ok:
 			return 0, fmt.Errorf("record %d is damaged: make the export anew", records)
 		}
 		if line.Bucket == valuesBucket {
 			if err := check(Value{string(line.Key), data}); err != nil {
-				return 0, fmt.Errorf("record %d, %q: %w; make the export anew", records, line.Key, err)
+				return 0, fmt.Errorf(
+					"record %d, %q: %w; make the export anew",
+					records,
+					line.Key,
+					err,
+				)
 			}
 		}
 		if err := put(line.Bucket, line.Key, data); err != nil {

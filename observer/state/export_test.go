@@ -42,7 +42,13 @@ func anyValue(Value) error { return nil }
 func TestExport(t *testing.T) {
 	want, text := exported(t)
 	dir := filepath.Join(t.TempDir(), "new")
-	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow().Add(time.Hour)); err != nil {
+	if _, err := Import(
+		dir,
+		bytes.NewReader(text),
+		anyValue,
+		quiet(),
+		testNow().Add(time.Hour),
+	); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, dir)
@@ -52,9 +58,20 @@ func TestExport(t *testing.T) {
 	}
 	var again bytes.Buffer
 	if _, err := s.Export(&again); err != nil || !bytes.Equal(text, again.Bytes()) {
-		t.Errorf("the second export differs (%d and %d bytes), %v", len(text), again.Len(), err)
+		t.Errorf(
+			"the second export differs (%d and %d bytes), %v",
+			len(text),
+			again.Len(),
+			err,
+		)
 	}
-	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow()); err == nil {
+	if _, err := Import(
+		dir,
+		bytes.NewReader(text),
+		anyValue,
+		quiet(),
+		testNow(),
+	); err == nil {
 		t.Error("a directory in use is taken")
 	}
 }
@@ -63,7 +80,12 @@ func TestExport(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	_, text := exported(t)
 	lines := strings.SplitAfter(string(text), "\n")
-	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }
+	without := func(i int) string {
+		return strings.Join(
+			append(append([]string{}, lines[:i]...), lines[i+1:]...),
+			"",
+		)
+	}
 	value := strings.Index(string(text), `"value":"`) + len(`"value":"`) + 4
 	other := byte('A')
 	if text[value] == other {
@@ -76,16 +98,27 @@ func TestImportRefuses(t *testing.T) {
 			"",
 		),
 		"a record less": without(2), "a flipped byte": flipped,
-		"a newer one":       strings.Replace(string(text), `"schema":2`, `"schema":99`, 1),
-		"an unknown bucket": strings.Replace(string(text), `"bucket":"files"`, `"bucket":"x"`, 1),
-		"no records":        lines[0] + `{"records":0}` + "\n",
+		"a newer one": strings.Replace(string(text), `"schema":2`, `"schema":99`, 1),
+		"an unknown bucket": strings.Replace(
+			string(text),
+			`"bucket":"files"`,
+			`"bucket":"x"`,
+			1,
+		),
+		"no records": lines[0] + `{"records":0}` + "\n",
 	}
 	for n := range 20 {
 		cases[fmt.Sprintf("cut %d", n)] = string(text[:len(text)*n/20])
 	}
 	for name, bad := range cases {
 		dir := t.TempDir()
-		if n, err := Import(dir, strings.NewReader(bad), anyValue, quiet(), testNow()); err == nil {
+		if n, err := Import(
+			dir,
+			strings.NewReader(bad),
+			anyValue,
+			quiet(),
+			testNow(),
+		); err == nil {
 			t.Errorf("%s: %d records are taken", name, n)
 		}
 		for _, file := range []string{FileName, freshName} {

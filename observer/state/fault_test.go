@@ -70,11 +70,18 @@ func limitChild(args []string) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &tight); err != nil {
 		return err
 	}
-	return fillUntil(args[0], syscall.EFBIG, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) })
+	return fillUntil(
+		args[0],
+		syscall.EFBIG,
+		func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) },
+	)
 }
 
 func TestFileSizeLimit(t *testing.T) {
-	if _, err := output(t, childCommand(t, nil, "limit", filepath.Join(t.TempDir(), "sm"))); err != nil {
+	if _, err := output(
+		t,
+		childCommand(t, nil, "limit", filepath.Join(t.TempDir(), "sm")),
+	); err != nil {
 		t.Error(err)
 	}
 }
@@ -85,13 +92,28 @@ func fullChild(args []string) error {
 	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
 		return err
 	}
-	return fillUntil(filepath.Join(args[0], "sm"), syscall.ENOSPC, func() error { return os.Remove(ballast) })
+	return fillUntil(
+		filepath.Join(args[0], "sm"),
+		syscall.ENOSPC,
+		func() error { return os.Remove(ballast) },
+	)
 }
 
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
-	mount := []string{"unshare", "-r", "-m", "sh", "-c", `mount -t tmpfs -o size=3m none "$0" && exec "$@"`, dir}
-	if out, err := exec.Command(mount[0], append(mount[1:], "true")...).CombinedOutput(); err != nil {
+	mount := []string{
+		"unshare",
+		"-r",
+		"-m",
+		"sh",
+		"-c",
+		`mount -t tmpfs -o size=3m none "$0" && exec "$@"`,
+		dir,
+	}
+	if out, err := exec.Command(
+		mount[0],
+		append(mount[1:], "true")...,
+	).CombinedOutput(); err != nil {
 		t.Skipf("no file system of our own: %v %s", err, out)
 	}
 	if _, err := output(t, childCommand(t, mount, "full", dir)); err != nil {
@@ -115,7 +137,10 @@ func TestReadOnlyDirectory(t *testing.T) {
 func strace(t *testing.T, call, fault string, when int) []string {
 	t.Helper()
 	trace := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call}
-	if out, err := exec.Command(trace[0], append(trace[1:], "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(
+		trace[0],
+		append(trace[1:], "true")...,
+	).CombinedOutput(); err != nil {
 		t.Skipf("no strace: %v %s", err, out)
 	}
 	return append(trace, "-e", fmt.Sprintf("inject=%s:%s:when=%d", call, fault, when))
@@ -142,7 +167,13 @@ func TestFailingCalls(t *testing.T) {
 			renewals := 0
 			for when := 1; when <= c.times; when += 1 + shortcut(3) {
 				dir := filepath.Join(t.TempDir(), "sm")
-				cmd := childCommand(t, strace(t, c.call, c.fault, when), "retry", dir, strconv.Itoa(faultSteps))
+				cmd := childCommand(
+					t,
+					strace(t, c.call, c.fault, when),
+					"retry",
+					dir,
+					strconv.Itoa(faultSteps),
+				)
 				cmd.Stderr = nil // strace prints the faults there
 				words, err := output(t, cmd)
 				if err != nil {
@@ -188,7 +219,13 @@ func TestKillAtCalls(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "sm")
 				words, err := output(
 					t,
-					childCommand(t, strace(t, call, "signal=KILL", when), "retry", dir, strconv.Itoa(faultSteps)),
+					childCommand(
+						t,
+						strace(t, call, "signal=KILL", when),
+						"retry",
+						dir,
+						strconv.Itoa(faultSteps),
+					),
 				)
 				acked := 0
 				if err == nil {

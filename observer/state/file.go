@@ -70,11 +70,16 @@ func (s *Store) openFile() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
+		return fmt.Errorf(
+			"open %s: %w; check its owner, or choose another directory with --state",
+			s.path(),
+			err,
+		)
 	}
 
 	info, err := f.Stat()
-	if err == nil && info.Size() < int64(2*os.Getpagesize()) { // bbolt would fill an empty one
+	if err == nil &&
+		info.Size() < int64(2*os.Getpagesize()) { // bbolt would fill an empty one
 		err = damaged("it has %d bytes", info.Size())
 	}
 	if err != nil {
@@ -87,9 +92,14 @@ func (s *Store) openFile() error {
 		return errors.Join(fmt.Errorf("open %s: %w", s.path(), err), s.drop(err))
 	}
 	if s.dropped > 0 {
-		s.log.Error("state file has damaged records: dropped", "file", s.path(), "records", s.dropped)
+		s.log.Error(
+			"state file has damaged records: dropped",
+			"file", s.path(),
+			"records", s.dropped,
+		)
 	}
-	s.rewrite = s.rewrite || s.schema != schema || s.dropped > 0 || !s.head.Settled && s.head.Digest.Records > 0
+	s.rewrite = s.rewrite || s.schema != schema || s.dropped > 0 ||
+		!s.head.Settled && s.head.Digest.Records > 0
 	return nil
 }
 
@@ -132,7 +142,8 @@ func (s *Store) inspect(tx *bbolt.Tx) error {
 		return err
 	}
 	want := s.head.Digest
-	if s.schema == schema && (found.Records != want.Records || s.dropped == 0 && found.Sum != want.Sum) {
+	if s.schema == schema &&
+		(found.Records != want.Records || s.dropped == 0 && found.Sum != want.Sum) {
 		return damaged("records are missing: %d of %d", found.Records, want.Records)
 	}
 	return nil
@@ -199,7 +210,10 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 		return ErrClosed
 	}
 	if s.db == nil {
-		return fmt.Errorf("%s could not be opened again after an error; restart the observer", s.path())
+		return fmt.Errorf(
+			"%s could not be opened again after an error; restart the observer",
+			s.path(),
+		)
 	}
 	err := guard(func() error { return s.db.View(f) })
 	if _, ok := errors.AsType[*damage](err); ok {
@@ -216,7 +230,11 @@ func (s *Store) update(f func(*writer)) error {
 		return err
 	}
 
-	s.log.Error("state file has a damaged list of free pages: writing it anew", "file", s.path(), "err", err)
+	s.log.Error(
+		"state file has a damaged list of free pages: writing it anew",
+		"file", s.path(),
+		"err", err,
+	)
 	s.rewrite = true
 	if err := s.ready(); err != nil {
 		return err
@@ -262,7 +280,11 @@ func (s *Store) createFile() error {
 		return put(metaBucket, []byte(headRecord), nil)
 	})
 	if err != nil {
-		return fmt.Errorf("make %s: %w; free some space, or choose another directory with --state", s.path(), err)
+		return fmt.Errorf(
+			"make %s: %w; free some space, or choose another directory with --state",
+			s.path(),
+			err,
+		)
 	}
 	return nil
 }

@@ -89,7 +89,12 @@ func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 	var group errgroup.Group
 	for from := 0; from < len(all); from += part {
 		group.Go(func() error {
-			return guard(func() error { return decode(encoded[from:min(from+part, len(all))], all[from:]) })
+			return guard(func() error {
+				return decode(
+					encoded[from:min(from+part, len(all))],
+					all[from:],
+				)
+			})
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -125,7 +130,11 @@ func (w *writer) putSchema() {
 		maker = info.Main.Version
 	}
 	w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema))
-	w.putBytes(metaBucket, []byte(makerRecord), append(binary.AppendVarint(nil, int64(len(maker))), maker...))
+	w.putBytes(
+		metaBucket,
+		[]byte(makerRecord),
+		append(binary.AppendVarint(nil, int64(len(maker))), maker...),
+	)
 }
 
 func (s *Store) readSchema(tx *bbolt.Tx) error {
@@ -208,7 +217,8 @@ func (s *Store) Values(prefix string, each func(Value) error) error {
 	var failed error
 	err := s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket([]byte(valuesBucket)).Cursor()
-		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix) &&
+		for k, v := c.Seek([]byte(prefix)); k != nil &&
+			strings.HasPrefix(string(k), prefix) &&
 			failed == nil; k, v = c.Next() {
 			if data, ok := unseal(valuesBucket, k, v); ok {
 				failed = each(Value{string(k), data})

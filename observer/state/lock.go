@@ -52,7 +52,10 @@ func takeLock(root *os.Root, dir string) (*os.File, error) {
 		f, holder, err := tryLock(root, path)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("lock state directory: %w; choose another with --state", err)
+			return nil, fmt.Errorf(
+				"lock state directory: %w; choose another with --state",
+				err,
+			)
 		case f != nil:
 			return f, nil
 		case holder > 0:

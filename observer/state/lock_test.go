@@ -42,12 +42,17 @@ func TestDeadHolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, lockName), []byte(content), 0o600); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(dir, lockName),
+				[]byte(content),
+				0o600,
+			); err != nil {
 				t.Fatal(err)
 			}
 			s := mustOpen(t, dir)
 			_, err := Open(dir, quiet(), testNow())
-			if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() {
+			if locked, ok := errors.AsType[*LockedError](err); !ok ||
+				locked.PID != os.Getpid() {
 				t.Errorf("got %v, want a LockedError with our pid", err)
 			}
 			s.Close()
@@ -83,7 +88,11 @@ func TestCheckLock(t *testing.T) {
 		want string
 	}{
 		{"nothing", func(string) error { return nil }, ""},
-		{"lock removed", func(d string) error { return os.Remove(filepath.Join(d, lockName)) }, "lock was removed"},
+		{
+			"lock removed",
+			func(d string) error { return os.Remove(filepath.Join(d, lockName)) },
+			"lock was removed",
+		},
 		{"lock replaced", func(d string) error {
 			return errors.Join(
 				os.Remove(filepath.Join(d, lockName)),
@@ -95,7 +104,11 @@ func TestCheckLock(t *testing.T) {
 			func(d string) error { return os.Remove(filepath.Join(d, FileName)) },
 			FileName + " was removed",
 		},
-		{"directory moved", func(d string) error { return os.Rename(d, d+".old") }, "lock was removed"},
+		{
+			"directory moved",
+			func(d string) error { return os.Rename(d, d+".old") },
+			"lock was removed",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "sm")

@@ -65,7 +65,13 @@ func TestMigration(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			testOwners(t, s, messages)
-			testValues(t, s, "", Value{"agent/a", []byte(`{"ID":"a"}`)}, Value{"queue/1", []byte("x")})
+			testValues(
+				t,
+				s,
+				"",
+				Value{"agent/a", []byte(`{"ID":"a"}`)},
+				Value{"queue/1", []byte("x")},
+			)
 			if n := s.Dropped(); n > 0 || s.schema != schema {
 				t.Errorf("%d records are dropped; schema %d", n, s.schema)
 			}
@@ -87,7 +93,8 @@ func TestMigrationOfDamage(t *testing.T) {
 		plant(t, dir, b)
 		s := mustOpen(t, dir)
 		got := mustLoad(t, s)
-		if lost := len(got.Files) + len(got.Records); lost < 6 && s.Dropped() == 0 && len(setAsideFiles(t, dir)) == 0 {
+		if lost := len(got.Files) + len(got.Records); lost < 6 && s.Dropped() == 0 &&
+			len(setAsideFiles(t, dir)) == 0 {
 			t.Fatalf(
 				"flip at %d: records are lost without a word: %d files, %d sessions",
 				at,

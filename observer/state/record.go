@@ -99,7 +99,12 @@ func sum(bucket string, key, record []byte) uint32 {
 }
 
 // keyBytes has the order of the numbers.
-func keyBytes(k transcript.Key) []byte { return binary.BigEndian.AppendUint64(nil, uint64(k)) }
+func keyBytes(k transcript.Key) []byte {
+	return binary.BigEndian.AppendUint64(
+		nil,
+		uint64(k),
+	)
+}
 
 // A writer changes records in a transaction. After an error it does nothing.
 type writer struct {

@@ -27,8 +27,17 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d KB of files stay in memory, there were %d", now, held)
 	}
 	after := mustLoad(t, s)
-	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulk || len(after.Records) != 3*bulk {
-		t.Errorf("%d files and %d records; (-before +after):\n%s", len(after.Files), len(after.Records), d)
+	if d := cmp.Diff(
+		before,
+		after,
+	); d != "" || len(after.Files) != 3*bulk ||
+		len(after.Records) != 3*bulk {
+		t.Errorf(
+			"%d files and %d records; (-before +after):\n%s",
+			len(after.Files),
+			len(after.Records),
+			d,
+		)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -51,7 +60,11 @@ func TestFirstStart(t *testing.T) {
 	s.Close()
 	s = mustOpen(t, dir)
 	if got := mustLoad(t, s); len(got.Files)+len(got.Records) > 0 || got.Settled {
-		t.Errorf("of an unfinished first start %d files and %d records are left", len(got.Files), len(got.Records))
+		t.Errorf(
+			"of an unfinished first start %d files and %d records are left",
+			len(got.Files),
+			len(got.Records),
+		)
 	}
 	if _, ok := s.Owner(d.Messages[0].Key); ok {
 		t.Error("a claim of an unfinished first start is left")
@@ -61,7 +74,10 @@ func TestFirstStart(t *testing.T) {
 	before := s.acked
 	mustSave(t, s, d)
 	if got := s.acked - before; got != 10 {
-		t.Errorf("%d transactions, want 1 at first, 3 for files, 3 for sessions, 2 for messages and 1 at last", got)
+		t.Errorf(
+			"%d transactions, want 1 at first, 3 for files, 3 for sessions, 2 for messages and 1 at last",
+			got,
+		)
 	}
 	before = s.acked
 	mustSave(t, s, d)
@@ -70,8 +86,17 @@ func TestFirstStart(t *testing.T) {
 	}
 	s.Close()
 	s = mustOpen(t, dir)
-	if got := mustLoad(t, s); len(got.Files) != len(d.Files) || len(got.Records) != len(d.Records) || !got.Settled {
-		t.Errorf("%d files and %d records, want %d of each", len(got.Files), len(got.Records), len(d.Files))
+	if got := mustLoad(
+		t,
+		s,
+	); len(got.Files) != len(d.Files) || len(got.Records) != len(d.Records) ||
+		!got.Settled {
+		t.Errorf(
+			"%d files and %d records, want %d of each",
+			len(got.Files),
+			len(got.Records),
+			len(d.Files),
+		)
 	}
 	for _, c := range d.Messages {
 		if owner, ok := s.Owner(c.Key); !ok || owner != c.Owner {

@@ -105,7 +105,12 @@ func claims(bucket string, list []fleet.Claim) []func(*writer) {
 // inOrder returns steps that store most records each, in the order of their keys: bbolt would
 // move most of a page each time for thousands of keys in random order. Of two
 // records with the same key the later one is stored last.
-func inOrder[T any](list []T, most int, key func(*T) transcript.Key, store func(*writer, []byte, *T)) []func(*writer) {
+func inOrder[T any](
+	list []T,
+	most int,
+	key func(*T) transcript.Key,
+	store func(*writer, []byte, *T),
+) []func(*writer) {
 	type place struct {
 		key   transcript.Key
 		index int
@@ -131,7 +136,13 @@ func inOrder[T any](list []T, most int, key func(*T) transcript.Key, store func(
 
 // withErrno restores the cause of errors that bbolt formats instead of wrapping.
 func withErrno(err error) error {
-	for _, cause := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EROFS} {
+	for _, cause := range []syscall.Errno{
+		syscall.ENOSPC,
+		syscall.EDQUOT,
+		syscall.EFBIG,
+		syscall.EIO,
+		syscall.EROFS,
+	} {
 		if !errors.Is(err, cause) && strings.HasSuffix(err.Error(), cause.Error()) {
 			return fmt.Errorf("%w (%w)", err, cause)
 		}

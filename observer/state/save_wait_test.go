@@ -13,7 +13,10 @@ func TestOwnerWhileSaving(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, t.TempDir())
 	const message, owner = transcript.Key(7), transcript.Key(8)
-	mustSave(t, s, fleet.Delta{Settled: true, Messages: []fleet.Claim{{Key: message, Owner: owner}}})
+	mustSave(t, s, fleet.Delta{
+		Settled:  true,
+		Messages: []fleet.Claim{{Key: message, Owner: owner}},
+	})
 	begun := make(chan struct{})
 	asked := make(chan struct{})
 	saved := make(chan error)

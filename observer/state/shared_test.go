@@ -21,7 +21,13 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func testNow() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 123, time.UTC) }
 
-func sampleID(i int) string { return fmt.Sprintf("%08d-1111-4222-8333-%012d", i*7919%100_000_000, i) }
+func sampleID(i int) string {
+	return fmt.Sprintf(
+		"%08d-1111-4222-8333-%012d",
+		i*7919%100_000_000,
+		i,
+	)
+}
 
 // sampleFile looks like the file of a real session.
 func sampleFile(i int) fleet.File {
@@ -29,7 +35,11 @@ func sampleFile(i int) fleet.File {
 	cwd := fmt.Sprintf("/home/dev/projects/project-%d", i%50)
 	return fleet.File{
 		Cursor: transcript.Cursor{
-			Path:     fmt.Sprintf("/home/dev/.claude/projects/-home-dev-projects-project-%d/%s.jsonl", i%50, id),
+			Path: fmt.Sprintf(
+				"/home/dev/.claude/projects/-home-dev-projects-project-%d/%s.jsonl",
+				i%50,
+				id,
+			),
 			Dev:      2049,
 			Ino:      uint64(1_000_000 + i),
 			Offset:   int64(1_234_567 + i),
@@ -40,7 +50,10 @@ func sampleFile(i int) fleet.File {
 		},
 		Name: id,
 		Session: transcript.Session{
-			Reading:     transcript.Reading{At: transcript.Instant(1_785_000_000_123_000_000), Tokens: 123_456},
+			Reading: transcript.Reading{
+				At:     transcript.Instant(1_785_000_000_123_000_000),
+				Tokens: 123_456,
+			},
 			Peak:        154_000,
 			Compactions: transcript.TriggerCounts{i % 3, 1, 0},
 			Turns:       40,
@@ -91,7 +104,12 @@ func sorted(s fleet.Stored) fleet.Stored {
 	)
 	s.Records = slices.SortedFunc(
 		slices.Values(s.Records),
-		func(a, b fleet.SessionRecord) int { return strings.Compare(a.SessionID, b.SessionID) },
+		func(a, b fleet.SessionRecord) int {
+			return strings.Compare(
+				a.SessionID,
+				b.SessionID,
+			)
+		},
 	)
 	s.Claims = slices.SortedFunc(
 		slices.Values(s.Claims),
@@ -145,7 +163,13 @@ func testOwners(t *testing.T, s *Store, model map[transcript.Key]transcript.Key)
 		if owner, ok := s.Owner(k); !ok || owner != want {
 			t.Fatalf("%016x belongs to %x, %v; want %x", k, owner, ok, want)
 		}
-		for _, near := range []transcript.Key{k - 1, k + 1, k ^ 1<<63, k ^ 1<<31, k & 0xffffffff} {
+		for _, near := range []transcript.Key{
+			k - 1,
+			k + 1,
+			k ^ 1<<63,
+			k ^ 1<<31,
+			k & 0xffffffff,
+		} {
 			if _, known := model[near]; known {
 				continue
 			}

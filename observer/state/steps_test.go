@@ -38,14 +38,23 @@ func stepFile(n, step int) fleet.File {
 }
 
 func stepClaim(n, kind int) fleet.Claim {
-	return fleet.Claim{Key: transcript.Join(transcript.Key(n), transcript.Key(kind)), Owner: transcript.Key(1 + n%100)}
+	return fleet.Claim{
+		Key:   transcript.Join(transcript.Key(n), transcript.Key(kind)),
+		Owner: transcript.Key(1 + n%100),
+	}
 }
 
 // stepStored is the state after n steps.
 func stepStored(n int) fleet.Stored {
 	s := fleet.Stored{Created: testNow(), Settled: n > 0}
 	for i := 1; i <= n; i++ {
-		s.Records, s.Claims = append(s.Records, sampleRecord(i)), append(s.Claims, stepClaim(i, 0))
+		s.Records, s.Claims = append(
+			s.Records,
+			sampleRecord(i),
+		), append(
+			s.Claims,
+			stepClaim(i, 0),
+		)
 	}
 	for i := max(n-stepFiles+1, 0); i <= n && n > 0; i++ {
 		s.Files = append(s.Files, stepFile(i, min(i+1, n)))
@@ -67,12 +76,20 @@ func checkSteps(s *Store, n int) error {
 		for kind := 1; kind <= 3; kind++ {
 			want := stepClaim(i, kind)
 			if owner, ok := s.Owner(want.Key); ok != (i <= n) || ok && owner != want.Owner {
-				return fmt.Errorf("after %d steps message %d of step %d: %d, %v", n, kind, i, owner, ok)
+				return fmt.Errorf(
+					"after %d steps message %d of step %d: %d, %v",
+					n,
+					kind,
+					i,
+					owner,
+					ok,
+				)
 			}
 		}
 	}
 	values, err := valuesOf(s, "step")
-	if err != nil || n > 0 && (len(values) != 1 || string(values[0].Data) != strconv.Itoa(n)) {
+	if err != nil ||
+		n > 0 && (len(values) != 1 || string(values[0].Data) != strconv.Itoa(n)) {
 		return fmt.Errorf("after %d steps the value is %v, %w", n, values, err)
 	}
 	if s.Dropped() > 0 {

@@ -93,10 +93,18 @@ func TestValues(t *testing.T) {
 	one := Value{"queue/1", []byte("one")}
 	two := Value{"queue/2", []byte{0}}
 	empty := Value{"queuf", []byte{}}
-	mustSave(t, s, fleet.Delta{Settled: true}, two, one, empty, Value{"a", make([]byte, 100_000)})
+	mustSave(t, s, fleet.Delta{
+		Settled: true,
+	}, two, one, empty, Value{"a", make([]byte, 100_000)})
 	testValues(t, s, "queue/", one, two)
 	testValues(t, s, "queue/2", two)
-	mustSave(t, s, fleet.Delta{}, Value{Name: "queue/1"}, Value{Name: "none"}, Value{Name: "a"})
+	mustSave(t, s, fleet.Delta{}, Value{
+		Name: "queue/1",
+	}, Value{
+		Name: "none",
+	}, Value{
+		Name: "a",
+	})
 	testValues(t, s, "", two, empty)
 	s.Close()
 	testValues(t, mustOpen(t, dir), "", two, empty)

@@ -151,7 +151,19 @@ func (c *Counters) SpentToday(m *transcript.Message) {
 		return
 	}
 	u := m.Usage.Minus(m.Was)
-	c.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(0, u.Output))
+	c.Today.Tokens += uint64(max(
+		0,
+		u.Input,
+	) + max(
+		0,
+		u.CacheCreation,
+	) + max(
+		0,
+		u.CacheRead,
+	) + max(
+		0,
+		u.Output,
+	))
 }
 
 // Billed adds by how much a bill has grown, and reports whether it has.

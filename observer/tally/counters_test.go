@@ -20,7 +20,16 @@ func diff(t *testing.T, what string, want, got any) {
 func TestHistograms(t *testing.T) {
 	c := Counters{}.Clone()
 	for _, e := range []transcript.Compaction{
-		{}, {PreTokens: 1, Millis: 500}, {PreTokens: 25_000, Millis: 1_000}, {PreTokens: 25_001, Millis: 1_500},
+		{}, {
+			PreTokens: 1,
+			Millis:    500,
+		}, {
+			PreTokens: 25_000,
+			Millis:    1_000,
+		}, {
+			PreTokens: 25_001,
+			Millis:    1_500,
+		},
 		{PreTokens: 1_000_000, Millis: 300_000}, {PreTokens: 1_000_001, Millis: 300_500},
 	} {
 		c.Compacted(&e, clients.Claude)
@@ -45,7 +54,10 @@ func TestHistograms(t *testing.T) {
 // TestParts: what other clients did is part of the sums; the rest is Claude Code's.
 func TestParts(t *testing.T) {
 	c := Counters{}.Clone()
-	c.Compacted(&transcript.Compaction{Trigger: transcript.Manual, PreTokens: 30_000}, clients.Claude)
+	c.Compacted(&transcript.Compaction{
+		Trigger:   transcript.Manual,
+		PreTokens: 30_000,
+	}, clients.Claude)
 	c.Spend(transcript.Usage{Input: 1, Output: 2}, clients.Claude)
 	before := c.Rest()
 	before.Client = ""
@@ -58,14 +70,19 @@ func TestParts(t *testing.T) {
 	}
 	diff(t, "alone", sum, before)
 	c.Compacted(&transcript.Compaction{Trigger: transcript.Auto, PreTokens: 240_000}, "codex")
-	c.Compacted(&transcript.Compaction{Trigger: transcript.Auto, PreTokens: 240_000, Millis: 7000}, "codex")
+	c.Compacted(&transcript.Compaction{
+		Trigger:   transcript.Auto,
+		PreTokens: 240_000,
+		Millis:    7000,
+	}, "codex")
 	c.Spend(transcript.Usage{Input: 10, CacheRead: 5}, "codex")
 	again := c.Clone()
 	c.Spend(transcript.Usage{Input: 100}, "codex")
 	rest := again.Rest()
 	rest.Client = ""
 	diff(t, "the rest", sum, rest)
-	if p := again.Others; len(p) != 1 || p[0].Client != "codex" || p[0].Compactions != [4]uint64{2, 0, 0} ||
+	if p := again.Others; len(p) != 1 || p[0].Client != "codex" ||
+		p[0].Compactions != [4]uint64{2, 0, 0} ||
 		p[0].Tokens.Input != 10 ||
 		p[0].PreTokens.Sum != 480_000 ||
 		p[0].Duration.Sum != 7 {

@@ -15,7 +15,21 @@ import (
 
 // PreTokensBounds are the upper bounds of context sizes before compactions, in tokens.
 func PreTokensBounds() []float64 {
-	return []float64{25e3, 50e3, 75e3, 100e3, 125e3, 150e3, 175e3, 200e3, 300e3, 400e3, 600e3, 800e3, 1e6}
+	return []float64{
+		25e3,
+		50e3,
+		75e3,
+		100e3,
+		125e3,
+		150e3,
+		175e3,
+		200e3,
+		300e3,
+		400e3,
+		600e3,
+		800e3,
+		1e6,
+	}
 }
 
 // DurationBounds are the upper bounds of how long compactions took, in seconds.

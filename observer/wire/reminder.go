@@ -37,7 +37,11 @@ const maxRemindSeconds = 365 * 24 * 60 * 60
 
 // NewReminder parses a posted reminder. Its text may have most bytes with its heading,
 // 0 for any number. The problem is "" or an error with the remedy.
-func NewReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminder, problem string) {
+func NewReminder(
+	in *api.NewReminder,
+	most int,
+	now time.Time,
+) (x alerts.Reminder, problem string) {
 	in.Text = strings.TrimSpace(in.Text)
 	for _, s := range []float64{in.In, in.Soft, in.Hard} {
 		if s < 0 || s > maxRemindSeconds || s != s {

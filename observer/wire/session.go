@@ -214,7 +214,11 @@ func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 		s.PressureLevel = p.Pressure.String()
 	}
 	if f := p.Forecast; f.Replies.Known || f.Turns.Known || f.Active.Known {
-		s.Forecast = &api.Forecast{Replies: rangeOf(f.Replies), Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
+		s.Forecast = &api.Forecast{
+			Replies: rangeOf(f.Replies),
+			Turns:   rangeOf(f.Turns),
+			Seconds: rangeOf(f.Active),
+		}
 	}
 }
 

@@ -14,7 +14,12 @@ const rotatesWithin = transcript.Instant(10 * time.Minute)
 // Against completes the bill of a session that began with a boundary by what was done in the
 // session before it, whose context had a size of before tokens at its end, and whose last record
 // was stamped then.
-func Against(b transcript.Bill, done transcript.Worked, before int64, then transcript.Instant) transcript.Bill {
+func Against(
+	b transcript.Bill,
+	done transcript.Worked,
+	before int64,
+	then transcript.Instant,
+) transcript.Bill {
 	b.Before = before
 	if gap := b.At - then; then > 0 && gap > 0 && gap <= rotatesWithin {
 		b.Millis = time.Duration(gap).Milliseconds()
@@ -23,7 +28,10 @@ func Against(b transcript.Bill, done transcript.Worked, before int64, then trans
 	for _, w := range b.Work {
 		switch {
 		case w.Tool == transcript.ToolOther:
-			if slices.ContainsFunc(done.Prompts, func(k transcript.Key) bool { return Alike(k, w.Key) }) {
+			if slices.ContainsFunc(
+				done.Prompts,
+				func(k transcript.Key) bool { return Alike(k, w.Key) },
+			) {
 				b.Restated++
 			}
 		case slices.Contains(done.Keys, w.Key):
@@ -44,7 +52,12 @@ func Extend(known, news transcript.Worked) transcript.Worked {
 	if news.All {
 		return news
 	}
-	last := func(keys []transcript.Key, most int) []transcript.Key { return keys[max(0, len(keys)-most):] }
+	last := func(keys []transcript.Key, most int) []transcript.Key {
+		return keys[max(
+			0,
+			len(keys)-most,
+		):]
+	}
 	known.Keys = last(append(known.Keys, news.Keys...), maxKeys)
 	known.Prompts = last(append(known.Prompts, news.Prompts...), maxPrompts)
 	return known

@@ -105,19 +105,31 @@ func bills(l *Ledger) []transcript.Bill {
 // TestOpenings: how a session opens says which boundary it began with.
 func TestOpenings(t *testing.T) {
 	const resume = "Read /p/doc.md and continue from where you left off."
-	document := &transcript.Entry{Kind: transcript.KindHeard, UUID: 79, Text: "=== HANDOFF LOADED (ID: x) ==="}
+	document := &transcript.Entry{
+		Kind: transcript.KindHeard,
+		UUID: 79,
+		Text: "=== HANDOFF LOADED (ID: x) ===",
+	}
 	for _, c := range []struct {
 		name  string
 		heard []*transcript.Entry
 		want  []transcript.Billed
 	}{
-		{"clear", []*transcript.Entry{aside("/clear")}, []transcript.Billed{transcript.BilledClear}},
+		{
+			"clear",
+			[]*transcript.Entry{aside("/clear")},
+			[]transcript.Billed{transcript.BilledClear},
+		},
 		{
 			"handoff by a clear",
 			[]*transcript.Entry{aside("/clear"), prompt(resume)},
 			[]transcript.Billed{transcript.BilledHandoff},
 		},
-		{"handoff by a restart", []*transcript.Entry{document}, []transcript.Billed{transcript.BilledHandoff}},
+		{
+			"handoff by a restart",
+			[]*transcript.Entry{document},
+			[]transcript.Billed{transcript.BilledHandoff},
+		},
 		{
 			"handoff told twice",
 			[]*transcript.Entry{document, prompt(resume)},
@@ -152,8 +164,12 @@ func TestAgainst(t *testing.T) {
 	after.Heard(aside("/clear"))
 	after.Prompt([]byte("Why does the reader lose the last line of a file?"))
 	after.Reply(read(2, 100, "/p/a.go"), true)
-	after.Results(&transcript.Entry{Calls: []transcript.Call{{ID: []byte("2 - 0"), Result: true, Size: 40}}})
-	after.Results(&transcript.Entry{Calls: []transcript.Call{{ID: fmt.Append(nil, 2, "-", 0), Result: true, Size: 50}}})
+	after.Results(&transcript.Entry{
+		Calls: []transcript.Call{{ID: []byte("2 - 0"), Result: true, Size: 40}},
+	})
+	after.Results(&transcript.Entry{
+		Calls: []transcript.Call{{ID: fmt.Append(nil, 2, "-", 0), Result: true, Size: 50}},
+	})
 	after.Reply(read(3, 350, "/p/a.go", "/p/c.go"), true)
 	after.Reply(read(4, 350), true)
 	list := bills(&after)
@@ -183,7 +199,13 @@ func TestAgainst(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got := Against(list[0], transcript.Worked{}, 0, 0); got.Rereads != 0 || got.Restated != 0 || got.Dropped() != 0 {
+	if got := Against(
+		list[0],
+		transcript.Worked{},
+		0,
+		0,
+	); got.Rereads != 0 || got.Restated != 0 ||
+		got.Dropped() != 0 {
 		t.Errorf("with nothing before: %+v", got)
 	}
 }
@@ -222,7 +244,13 @@ func TestWorkedAdds(t *testing.T) {
 	for i := range 10 {
 		for _, x := range []*Ledger{&l, &all} {
 			x.Reply(read(i+1, 100, fmt.Sprintf("/p/%d.go", i%7)), true)
-			x.Prompt(fmt.Appendf(nil, "the task number %d is to write the words %d %d", i, i*7, i*i))
+			x.Prompt(fmt.Appendf(
+				nil,
+				"the task number %d is to write the words %d %d",
+				i,
+				i*7,
+				i*i,
+			))
 		}
 		_, news := l.Take(nil)
 		known = Extend(known, news)
@@ -241,7 +269,10 @@ func TestKept(t *testing.T) {
 	var k Kept
 	ok := false
 	for i := range 10 {
-		if k, _, ok = k.With(transcript.Bill{Key: transcript.Key(i + 1), At: transcript.Instant(i + 1)}); !ok {
+		if k, _, ok = k.With(transcript.Bill{
+			Key: transcript.Key(i + 1),
+			At:  transcript.Instant(i + 1),
+		}); !ok {
 			t.Fatal(i)
 		}
 	}

@@ -26,7 +26,10 @@ const (
 // session before than there was.
 func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) {
 	list := slices.Clone(k.List)
-	i := slices.IndexFunc(list, func(w transcript.Bill) bool { return w.Kind == v.Kind && w.Key == v.Key })
+	i := slices.IndexFunc(
+		list,
+		func(w transcript.Bill) bool { return w.Kind == v.Kind && w.Key == v.Key },
+	)
 	switch {
 	case i >= 0:
 		if was = list[i]; v.Replies < was.Replies || v.Rereads < was.Rereads {

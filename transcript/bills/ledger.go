@@ -260,7 +260,10 @@ func (l *Ledger) Prompt(text []byte) {
 		return
 	}
 	if a := l.current(); a != nil && a.bill.Replies < transcript.BillReplies {
-		if slices.ContainsFunc(l.prompts.first(a.prompts), func(k transcript.Key) bool { return Alike(k, s) }) {
+		if slices.ContainsFunc(
+			l.prompts.first(a.prompts),
+			func(k transcript.Key) bool { return Alike(k, s) },
+		) {
 			a.bill.Restated++
 			a.changed = true
 		} else if a.opening && len(a.bill.Work) < maxWork {
@@ -286,13 +289,20 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 	}
 	if n := len(l.accounts); n > 0 && l.accounts[n-1].bill.Replies == 0 &&
 		l.accounts[n-1].bill.Kind != transcript.BilledCompaction {
-		l.accounts[n-1].bill.Kind = min(kind, l.accounts[n-1].bill.Kind) // a handoff may clear first
+		l.accounts[n-1].bill.Kind = min(
+			kind,
+			l.accounts[n-1].bill.Kind,
+		) // a handoff may clear first
 		return
 	}
 	if l.begun && kind == transcript.BilledHandoff {
 		return // a document that a compaction, or somebody's question, brought back
 	}
-	l.open(transcript.Bill{Kind: kind, Key: cmp.Or(e.Origin, e.UUID), At: e.At}).opening = !l.begun
+	l.open(transcript.Bill{
+		Kind: kind,
+		Key:  cmp.Or(e.Origin, e.UUID),
+		At:   e.At,
+	}).opening = !l.begun
 }
 
 // Compacted opens the bill of a compaction, by its place among those of its file. What else is known of it is for

@@ -13,11 +13,15 @@ const nameBytes = 120
 // line writes it.
 func nameOf(path, folder []byte) string {
 	name := string(path)
-	if bytes.IndexByte(path, '\\') >= 0 && json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
+	if bytes.IndexByte(path, '\\') >= 0 &&
+		json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
 		return ""
 	}
 	name = strings.ReplaceAll(name, `\`, "/")
-	rest, below := strings.CutPrefix(name, strings.TrimRight(strings.ReplaceAll(string(folder), `\`, "/"), "/")+"/")
+	rest, below := strings.CutPrefix(
+		name,
+		strings.TrimRight(strings.ReplaceAll(string(folder), `\`, "/"), "/")+"/",
+	)
 	if below && len(folder) > 0 && len(rest) <= nameBytes && !strings.Contains(rest, "..") {
 		return rest
 	}

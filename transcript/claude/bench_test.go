@@ -64,7 +64,11 @@ func BenchmarkFold(b *testing.B) {
 	for i := range 1000 {
 		line := toolResult(i%2 == 0, 2000)
 		if i%3 == 0 {
-			line = []byte(reading(fmt.Sprintf("5d7a6047-8a6e-4070-9a4d-%012d", i), at(i%60), 1000+i))
+			line = []byte(reading(
+				fmt.Sprintf("5d7a6047-8a6e-4070-9a4d-%012d", i),
+				at(i%60),
+				1000+i,
+			))
 		}
 		lines = append(lines, line)
 		size += int64(len(line)) + 1

@@ -62,7 +62,8 @@ const longest = transcript.Instant(10 * time.Minute)
 // writes nothing while it compacts. 0 is for unknown.
 func (f *Fold) sinceLast(ev *event) int64 {
 	gap := ev.At - f.before
-	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 || gap > longest {
+	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 ||
+		gap > longest {
 		return 0
 	}
 	return time.Duration(gap).Milliseconds()

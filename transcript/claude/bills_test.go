@@ -156,7 +156,10 @@ func someWork(rng *rand.Rand) []byte {
 			)
 			w.context = 500
 		case 1, 2:
-			w.record("user", map[string]any{"message": map[string]any{"content": workTexts[rng.IntN(len(workTexts))]}})
+			w.record(
+				"user",
+				map[string]any{"message": map[string]any{"content": workTexts[rng.IntN(len(workTexts))]}},
+			)
 		default:
 			w.reply()
 		}

@@ -36,7 +36,13 @@ func TestCases(t *testing.T) {
 				t.Errorf("%s: %v: %s", heading, err, line)
 			}
 			if e.Rewound {
-				fmt.Fprintf(&got, "= rewound to %d, left %s until %s\n", e.Context, clock(e.Left), clock(e.Until))
+				fmt.Fprintf(
+					&got,
+					"= rewound to %d, left %s until %s\n",
+					e.Context,
+					clock(e.Left),
+					clock(e.Until),
+				)
 			}
 			if e.Kind == transcript.KindHeard || e.Text != "" {
 				fmt.Fprintf(&got, "= kind %d, %q\n", e.Kind, e.Text)

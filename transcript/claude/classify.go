@@ -23,7 +23,12 @@ const noLeaf = "00000000-0000-0000-0000-000000000000"
 
 // notPrompts begin user records that the client writes around commands. They are
 // no prompts, though some lack isMeta.
-var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-command-", "<bash-"}
+var notPrompts = [...]string{
+	"<command-name>",
+	"<command-message>",
+	"<local-command-",
+	"<bash-",
+}
 
 // cleared stands near the beginning of the record with which a session that /clear has
 // begun opens.
@@ -78,7 +83,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 			e.Kind = transcript.KindRewind
 		}
 	case "queue-operation":
-		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) && string(w.Decode(r.operation)) == "enqueue" {
+		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) &&
+			string(w.Decode(r.operation)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
 		}
 	case "continued-in":
@@ -137,7 +143,10 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 // while the user was away.
 func isIdleNotice(content []byte) bool {
 	return bytes.HasPrefix(content, []byte("Compacted while idle")) ||
-		bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away"))
+		bytes.HasPrefix(
+			content,
+			[]byte("Compacted using a summary written while you were away"),
+		)
 }
 
 // user distinguishes summaries, prompts and other user records.

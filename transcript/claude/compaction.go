@@ -26,7 +26,11 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	}
 	ev.Undecided = ev.Trigger == transcript.Auto && compactsIdle(f.Session.Version)
 	if e.At != 0 {
-		ev.Stamp = transcript.Join(transcript.Key(e.At), transcript.Key(e.Trigger), transcript.Key(e.PreTokens))
+		ev.Stamp = transcript.Join(
+			transcript.Key(e.At),
+			transcript.Key(e.Trigger),
+			transcript.Key(e.PreTokens),
+		)
 	}
 	if e.Marker {
 		f.marker = ev
@@ -34,7 +38,8 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	}
 	for i := range f.compactions {
 		c := &f.compactions[i]
-		if c.Boundary || !(c.parent != 0 && c.parent == e.UUID || c.uuid != 0 && c.uuid == e.Anchor) {
+		if c.Boundary ||
+			!(c.parent != 0 && c.parent == e.UUID || c.uuid != 0 && c.uuid == e.Anchor) {
 			continue
 		}
 		f.Session.Compactions[c.Trigger]--
@@ -73,7 +78,8 @@ func compactsIdle(name string) bool {
 
 // idled makes the newest compaction an idle one: the client's notice follows it.
 func (f *Fold) idled() {
-	if i := len(f.compactions) - 1; i >= 0 && f.Session.Blank && f.compactions[i].Trigger == transcript.Auto {
+	if i := len(f.compactions) - 1; i >= 0 && f.Session.Blank &&
+		f.compactions[i].Trigger == transcript.Auto {
 		f.Session.Compactions[transcript.Auto]--
 		f.Session.Compactions[transcript.Idle]++
 		f.compactions[i].Trigger = transcript.Idle
@@ -128,11 +134,13 @@ func (f *Fold) summary(e *transcript.Entry, now moment) {
 func (f *Fold) owner(e *transcript.Entry) int {
 	for i := len(f.compactions) - 1; i >= 0; i-- {
 		c := &f.compactions[i]
-		if c.Boundary && (c.uuid != 0 && c.uuid == e.Parent || c.anchor != 0 && c.anchor == e.UUID) {
+		if c.Boundary &&
+			(c.uuid != 0 && c.uuid == e.Parent || c.anchor != 0 && c.anchor == e.UUID) {
 			return i
 		}
 	}
-	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Boundary && !f.compactions[i].summarised {
+	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Boundary &&
+		!f.compactions[i].summarised {
 		return i
 	}
 	return -1
@@ -146,7 +154,10 @@ func (f *Fold) title(now moment) bool {
 		return false
 	}
 	f.titled = true
-	f.compact(event{Compaction: transcript.Compaction{At: now.at, Trigger: transcript.Unknown}, summarised: true}, now)
+	f.compact(event{
+		Compaction: transcript.Compaction{At: now.at, Trigger: transcript.Unknown},
+		summarised: true,
+	}, now)
 	return true
 }
 

@@ -62,7 +62,12 @@ func (c cost) usage() transcript.Usage {
 }
 
 func costOf(u transcript.Usage) cost {
-	return cost{uint32(u.Input), uint32(u.CacheCreation), uint32(u.CacheRead), uint32(u.Output)}
+	return cost{
+		uint32(u.Input),
+		uint32(u.CacheCreation),
+		uint32(u.CacheRead),
+		uint32(u.Output),
+	}
 }
 
 // priced is a message with its cost.
@@ -161,7 +166,10 @@ func (f *Fold) Facts() transcript.Facts {
 	if f.subagent {
 		return transcript.Facts{}
 	}
-	return transcript.Facts{Title: f.titles.best(), Cut: f.line.torn && len(f.compactions) > 0}
+	return transcript.Facts{
+		Title: f.titles.best(),
+		Cut:   f.line.torn && len(f.compactions) > 0,
+	}
 }
 
 // Unknown returns the names that are unknown in the lines since the last call.
@@ -305,7 +313,13 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 		now.at = f.clock
 	}
 	if e.InOrder = f.line.rules(e); e.InOrder && now.at+far < f.clock {
-		f.reading.at, f.boundary.at, f.clock = min(f.reading.at, now.at), min(f.boundary.at, now.at), now.at
+		f.reading.at, f.boundary.at, f.clock = min(
+			f.reading.at,
+			now.at,
+		), min(
+			f.boundary.at,
+			now.at,
+		), now.at
 	}
 	f.clock = max(f.clock, now.at)
 	return now

@@ -58,7 +58,11 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 					uuid = fmt.Sprint("u", k)
 				}
 				line := message(uuid, at(k), "msg_1", usages[k])
-				if _, err := f.Line([]byte(line), len(line)+1, &transcript.Entry{}); err != nil {
+				if _, err := f.Line(
+					[]byte(line),
+					len(line)+1,
+					&transcript.Entry{},
+				); err != nil {
 					t.Fatal(err)
 				}
 				if n>>i&1 == 0 && i < len(p)-1 {
@@ -71,7 +75,8 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 					}
 				}
 			}
-			if f.Session.Tokens != want || f.Session.Messages != 1 || sum != want || messages != 1 {
+			if f.Session.Tokens != want || f.Session.Messages != 1 || sum != want ||
+				messages != 1 {
 				t.Fatalf(
 					"order %v, named %v: session %+v, taken %+v of %d messages",
 					p,
@@ -155,7 +160,10 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 	}
 	run := func(cut func(i int) bool) total {
 		f := NewFold("x", false)
-		sum := total{Messages: map[transcript.Key]transcript.Usage{}, Last: map[transcript.Key]transcript.Compaction{}}
+		sum := total{
+			Messages: map[transcript.Key]transcript.Usage{},
+			Last:     map[transcript.Key]transcript.Compaction{},
+		}
 		buf := make([]byte, 0, 1<<16)
 		for i, line := range lines {
 			buf = append(buf[:0], line...)
@@ -194,7 +202,18 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)
 	all := cmp.Options{
-		cmp.AllowUnexported(Fold{}, priced{}, named{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{}),
+		cmp.AllowUnexported(
+			Fold{},
+			priced{},
+			named{},
+			cost{},
+			moment{},
+			event{},
+			line{},
+			chain{},
+			titles{},
+			point{},
+		),
 		cmpopts.IgnoreTypes(walker{}),
 	}
 	asked := NewFold("x", false)

@@ -17,12 +17,22 @@ func Format() *transcript.Format {
 	return &transcript.Format{
 		Client:   "claude",
 		Identify: identify,
-		NewFold:  func(f transcript.File) transcript.Fold { return NewFold(f.Name, f.Subagent) },
-		Root:     "projects",
-		Folder:   isProject,
-		RootOf:   rootOf,
+		NewFold: func(f transcript.File) transcript.Fold {
+			return NewFold(
+				f.Name,
+				f.Subagent,
+			)
+		},
+		Root:   "projects",
+		Folder: isProject,
+		RootOf: rootOf,
 		Registry: &transcript.Registry{
-			Dir:   func(root string) string { return filepath.Join(filepath.Dir(root), "sessions") },
+			Dir: func(root string) string {
+				return filepath.Join(
+					filepath.Dir(root),
+					"sessions",
+				)
+			},
 			Entry: isClient,
 			Read:  func(_ string, text []byte) (transcript.Client, bool) { return readClient(text) },
 		},
@@ -76,7 +86,12 @@ func readClient(text []byte) (c transcript.Client, whole bool) {
 	if json.Unmarshal(text, &fields) != nil {
 		return c, false
 	}
-	get := func(key string, to any) { _ = json.Unmarshal(fields[key], to) } // absent or odd: empty
+	get := func(key string, to any) {
+		_ = json.Unmarshal(
+			fields[key],
+			to,
+		)
+	} // absent or odd: empty
 	get("pid", &c.PID)
 	get("sessionId", &c.SessionID)
 	get("cwd", &c.CWD)

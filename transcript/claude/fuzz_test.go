@@ -29,7 +29,8 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		begin(&w, line)
 		var got transcript.Entry
 		err := w.scan(line, &got)
-		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
+		same := err == wantErr && bytes.Equal(got.Model, want.Model) &&
+			bytes.Equal(got.Version, want.Version) &&
 			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID) &&
 			bytes.Equal(
 				got.Branch,
@@ -64,7 +65,11 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		begin(w, line)
 		w.Plain()
 	})
-	line = slices.Concat(bytes.Repeat([]byte{' '}, shift%64), line, bytes.Repeat([]byte{' '}, 64))
+	line = slices.Concat(
+		bytes.Repeat([]byte{' '}, shift%64),
+		line,
+		bytes.Repeat([]byte{' '}, 64),
+	)
 	check("shifted", line, begin)
 }
 
@@ -93,7 +98,8 @@ func checkFirst(t *testing.T, line []byte, shift int) {
 	wantFresh, wantErr := want.Line(line, len(line)+1, &wantEntry)
 	lines := append(append(slices.Clone(line), '\n'), after[shift%len(after)]...)
 	n, fresh, err := got.First(lines, &gotEntry)
-	if n != len(line) || fresh != wantFresh || err != wantErr || !reflect.DeepEqual(want.Session, got.Session) ||
+	if n != len(line) || fresh != wantFresh || err != wantErr ||
+		!reflect.DeepEqual(want.Session, got.Session) ||
 		!cmp.Equal(wantEntry, gotEntry, cmpopts.EquateEmpty()) {
 		t.Fatalf(
 			"%d bytes of %d, %t, want %t, error %v, want %v; entry (-want +got):\n%s\nlines %q",
@@ -136,7 +142,16 @@ func FuzzScan(f *testing.F) {
 	for i, line := range records(f) {
 		f.Add(line, uint8(i))
 	}
-	f.Add([]byte(strings.Repeat(`{"a":`, jsonwalk.MaxDepth-1)+"[]"+strings.Repeat("}", jsonwalk.MaxDepth-1)), uint8(0))
+	f.Add(
+		[]byte(strings.Repeat(
+			`{"a":`,
+			jsonwalk.MaxDepth-1,
+		)+"[]"+strings.Repeat(
+			"}",
+			jsonwalk.MaxDepth-1,
+		)),
+		uint8(0),
+	)
 	f.Add([]byte(strings.Repeat("[", jsonwalk.MaxDepth+1)), uint8(0))
 	f.Fuzz(func(t *testing.T, line []byte, shift uint8) {
 		checkScan(t, line, int(shift))
@@ -234,7 +249,10 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 			),
 		)
 	}
-	lines = append(lines, []byte(`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`))
+	lines = append(
+		lines,
+		[]byte(`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`),
+	)
 	var w walker
 	var want, got transcript.Entry
 	for i := range 20_000 {
@@ -244,8 +262,18 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 		}
 		wantErr := Scan(b, &want)
 		w.Begin(b)
-		if err := w.scan(b, &got); err != wantErr || !cmp.Equal(want, got, cmpopts.EquateEmpty()) {
-			t.Fatalf("error %v, want %v; entry (-want +got):\n%s\nline %q", err, wantErr, cmp.Diff(want, got), b)
+		if err := w.scan(
+			b,
+			&got,
+		); err != wantErr ||
+			!cmp.Equal(want, got, cmpopts.EquateEmpty()) {
+			t.Fatalf(
+				"error %v, want %v; entry (-want +got):\n%s\nline %q",
+				err,
+				wantErr,
+				cmp.Diff(want, got),
+				b,
+			)
 		}
 		w.forget()
 	}

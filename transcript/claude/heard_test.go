@@ -61,7 +61,11 @@ func TestHeardLongTexts(t *testing.T) {
 	text := func() string {
 		var b strings.Builder
 		b.WriteString(heads[r.IntN(len(heads))])
-		some := [3]string{parts[r.IntN(len(parts))], parts[r.IntN(len(parts))], parts[r.IntN(len(parts))]}
+		some := [3]string{
+			parts[r.IntN(len(parts))],
+			parts[r.IntN(len(parts))],
+			parts[r.IntN(len(parts))],
+		}
 		for n := []int{0, 50, 1000, 2000, 6000}[r.IntN(5)]; b.Len() < n+r.IntN(100); {
 			b.WriteString(some[r.IntN(len(some))])
 		}

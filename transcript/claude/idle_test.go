@@ -19,17 +19,31 @@ func TestIdleCompaction(t *testing.T) {
 		expires time.Time
 		want    time.Time
 	}{
-		"large":                {claude.AutoCompact{}, 200_000, "1h", expires, at},
-		"small":                {claude.AutoCompact{}, 199_999, "1h", expires, time.Time{}},
-		"short cache":          {claude.AutoCompact{}, 250_000, "5m", expires, time.Time{}},
-		"no cache":             {claude.AutoCompact{}, 250_000, "1h", time.Time{}, time.Time{}},
-		"never compacts":       {claude.AutoCompact{Off: true}, 250_000, "1h", expires, time.Time{}},
-		"not while idle":       {claude.AutoCompact{IdleOff: true}, 250_000, "1h", expires, time.Time{}},
-		"own minimum":          {claude.AutoCompact{IdleMin: "120000"}, 120_000, "1h", expires, at},
-		"minimum at its bound": {claude.AutoCompact{IdleMin: "1"}, 99_999, "1h", expires, time.Time{}},
-		"minimum is no number": {claude.AutoCompact{IdleMin: "many"}, 150_000, "1h", expires, time.Time{}},
+		"large":       {claude.AutoCompact{}, 200_000, "1h", expires, at},
+		"small":       {claude.AutoCompact{}, 199_999, "1h", expires, time.Time{}},
+		"short cache": {claude.AutoCompact{}, 250_000, "5m", expires, time.Time{}},
+		"no cache":    {claude.AutoCompact{}, 250_000, "1h", time.Time{}, time.Time{}},
+		"never compacts": {claude.AutoCompact{
+			Off: true,
+		}, 250_000, "1h", expires, time.Time{}},
+		"not while idle": {claude.AutoCompact{
+			IdleOff: true,
+		}, 250_000, "1h", expires, time.Time{}},
+		"own minimum": {claude.AutoCompact{
+			IdleMin: "120000",
+		}, 120_000, "1h", expires, at},
+		"minimum at its bound": {claude.AutoCompact{
+			IdleMin: "1",
+		}, 99_999, "1h", expires, time.Time{}},
+		"minimum is no number": {claude.AutoCompact{
+			IdleMin: "many",
+		}, 150_000, "1h", expires, time.Time{}},
 	} {
-		if got := test.setting.IdleCompaction(test.tokens, test.ttl, test.expires); !got.Equal(test.want) {
+		if got := test.setting.IdleCompaction(
+			test.tokens,
+			test.ttl,
+			test.expires,
+		); !got.Equal(test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

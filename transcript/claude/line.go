@@ -25,7 +25,8 @@ type line struct {
 // written down later.
 func (l *line) rules(e *transcript.Entry) bool {
 	if !l.begun && e.UUID != 0 &&
-		(e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart || e.Kind == transcript.KindAside) {
+		(e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart ||
+			e.Kind == transcript.KindAside) {
 		l.begun = true
 		if l.torn = e.Parent != 0; l.torn {
 			l.head = e.At
@@ -39,5 +40,6 @@ func (l *line) rules(e *transcript.Entry) bool {
 		}
 	}
 	return l.head == 0 &&
-		(e.Kind == transcript.KindReading || e.Kind == transcript.KindBoundary || e.Kind == transcript.KindSummary)
+		(e.Kind == transcript.KindReading || e.Kind == transcript.KindBoundary ||
+			e.Kind == transcript.KindSummary)
 }

@@ -11,7 +11,12 @@ import (
 // The records of the tests below, as short as they can be.
 
 func reading(uuid, at string, tokens int) string {
-	return message(uuid, at, "msg_"+uuid, fmt.Sprintf(`{"input_tokens":%d,"output_tokens":1}`, tokens))
+	return message(
+		uuid,
+		at,
+		"msg_"+uuid,
+		fmt.Sprintf(`{"input_tokens":%d,"output_tokens":1}`, tokens),
+	)
 }
 
 func message(uuid, at, id, usage string) string {
@@ -46,7 +51,11 @@ func summary(uuid, parent, at string) string {
 }
 
 func prompted(uuid, content string) string {
-	return fmt.Sprintf(`{"type":"user","uuid":%q,"message":{"role":"user","content":%s}}`, uuid, content)
+	return fmt.Sprintf(
+		`{"type":"user","uuid":%q,"message":{"role":"user","content":%s}}`,
+		uuid,
+		content,
+	)
 }
 
 // side makes a record a subagent's.

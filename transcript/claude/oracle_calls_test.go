@@ -20,7 +20,11 @@ func callsOf(content json.RawMessage, kind string) (calls []transcript.Call) {
 			if _, ok := textOf(o["content"]); ok {
 				size -= 2
 			}
-			calls = append(calls, transcript.Call{ID: o.between("tool_use_id"), Result: true, Size: int64(size)})
+			calls = append(calls, transcript.Call{
+				ID:     o.between("tool_use_id"),
+				Result: true,
+				Size:   int64(size),
+			})
 		case kind == "assistant" && o.text("type") == "tool_use":
 			calls = append(calls, callOf(o))
 		}
@@ -33,7 +37,15 @@ func callOf(o object) transcript.Call {
 	c.Tool = map[string]transcript.Tool{"Read": transcript.ToolRead, "Edit": transcript.ToolEdit, "MultiEdit": transcript.ToolEdit,
 		"Write": transcript.ToolEdit, "NotebookEdit": transcript.ToolEdit, "Bash": transcript.ToolRun}[string(c.Name)]
 	in := objectOf(o["input"])
-	for _, name := range []string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"} {
+	for _, name := range []string{
+		"file_path",
+		"notebook_path",
+		"command",
+		"url",
+		"pattern",
+		"path",
+		"query",
+	} {
 		if c.On = in.between(name); len(c.On) > 0 {
 			break
 		}

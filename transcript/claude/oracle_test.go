@@ -60,10 +60,14 @@ func oracle(line []byte) (transcript.Entry, error) {
 		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
+			e.Kind, e.Text = transcript.KindHeard, ends(strings.Join(
+				oursAlone(textsOf(a["content"])),
+				"\n",
+			))
 		}
 	case "last-prompt":
-		if o.text("leafUuid") == "00000000-0000-0000-0000-000000000000" && o.isTrue("explicit") {
+		if o.text("leafUuid") == "00000000-0000-0000-0000-000000000000" &&
+			o.isTrue("explicit") {
 			e.Kind = transcript.KindRewind
 		}
 	case "queue-operation":
@@ -85,7 +89,8 @@ func (o object) system(e *transcript.Entry) {
 		c := objectOf(o["compactMetadata"])
 		own, named := textOf(objectOf(c["preservedMessages"])["anchorUuid"])
 		took := c["durationMs"]
-		e.Marker = len(took) > 0 && took[0] >= '0' && took[0] <= '9' && figureOf(took) == 0 && named &&
+		e.Marker = len(took) > 0 && took[0] >= '0' && took[0] <= '9' && figureOf(took) == 0 &&
+			named &&
 			own == o.text("uuid")
 		e.Kind, e.Trigger, e.PreTokens = transcript.KindBoundary, transcript.Unknown, figureOf(c["preTokens"])
 		e.Duration = time.Duration(figureOf(c["durationMs"])) * time.Millisecond
@@ -119,9 +124,17 @@ func (o object) user(m object, e *transcript.Entry) {
 		return
 	}
 	start := strings.TrimLeft(body, " \t\r\n")
-	for _, p := range []string{"<command-name>", "<command-message>", "<local-command-", "<bash-"} {
+	for _, p := range []string{
+		"<command-name>",
+		"<command-message>",
+		"<local-command-",
+		"<bash-",
+	} {
 		if strings.HasPrefix(start, p) {
-			if strings.Contains(start[:min(len(start), 100)], "<command-name>/clear</command-name>") {
+			if strings.Contains(
+				start[:min(len(start), 100)],
+				"<command-name>/clear</command-name>",
+			) {
 				e.Text = "/clear"
 			}
 			e.Kind = transcript.KindAside
@@ -244,12 +257,19 @@ func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 	total = sum(o)
 	context = total.Input + total.CacheCreation + total.CacheRead
 	var calls []json.RawMessage
-	if raw := o["iterations"]; len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &calls) == nil {
+	if raw := o["iterations"]; len(raw) > 0 && raw[0] == '[' &&
+		json.Unmarshal(raw, &calls) == nil {
 		calls = slices.DeleteFunc(calls, func(raw json.RawMessage) bool {
-			return slices.Contains([]string{"advisor_message", "compaction"}, objectOf(raw).text("type"))
+			return slices.Contains(
+				[]string{"advisor_message", "compaction"},
+				objectOf(raw).text("type"),
+			)
 		})
 		if n := len(calls); n > 0 &&
-			slices.Contains([]string{"message", "fallback_message"}, objectOf(calls[n-1]).text("type")) {
+			slices.Contains(
+				[]string{"message", "fallback_message"},
+				objectOf(calls[n-1]).text("type"),
+			) {
 			last := objectOf(calls[n-1])
 			flat := int64(0)
 			for i, name := range []string{
@@ -258,7 +278,8 @@ func usageOf(raw json.RawMessage) (total transcript.Usage, context int64) {
 				"cache_read_input_tokens",
 				"output_tokens",
 			} {
-				if raw := last[name]; len(raw) == 0 || !strings.ContainsRune("0123456789", rune(raw[0])) {
+				if raw := last[name]; len(raw) == 0 ||
+					!strings.ContainsRune("0123456789", rune(raw[0])) {
 					return total, context
 				} else if i < 3 {
 					flat += figureOf(raw)
@@ -279,7 +300,8 @@ func clearedOf(o object) int64 {
 		return figureOf(estimate)
 	}
 	var edits []json.RawMessage
-	if raw := o["applied_edits"]; len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &edits) != nil {
+	if raw := o["applied_edits"]; len(raw) == 0 || raw[0] != '[' ||
+		json.Unmarshal(raw, &edits) != nil {
 		return 0
 	}
 	sum := int64(0)

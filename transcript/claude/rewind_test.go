@@ -8,7 +8,12 @@ import (
 )
 
 // behind is a line with the record that it follows.
-func behind(parent, line string) string { return fmt.Sprintf(`{"parentUuid":%q,`, parent) + line[1:] }
+func behind(parent, line string) string {
+	return fmt.Sprintf(
+		`{"parentUuid":%q,`,
+		parent,
+	) + line[1:]
+}
 
 // known is a session's context size, 0 while it is unknown.
 func known(s *transcript.Session) int64 {

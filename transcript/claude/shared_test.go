@@ -112,7 +112,13 @@ func TestTranscripts(t *testing.T) {
 	readJSON(t, filepath.Join(dir, "expected.json"), &want)
 	for name, w := range want.Files {
 		s := foldFile(t, filepath.Join(dir, name))
-		got := file{figuresOf(s).Context, s.Peak, map[string]int{}, s.Messages, tokens(s.Tokens)}
+		got := file{
+			figuresOf(s).Context,
+			s.Peak,
+			map[string]int{},
+			s.Messages,
+			tokens(s.Tokens),
+		}
 		for i, n := range s.Compactions {
 			if n > 0 {
 				got.Compactions[transcript.Trigger(i).String()] = n

@@ -40,7 +40,14 @@ func TestCompactsAt(t *testing.T) {
 		{"zero", small, opus, "2.1.330", env("0"), 167_000},
 		{"negative", small, opus, "2.1.330", env("-100000"), 167_000},
 		{"words", small, opus, "2.1.330", env("auto"), 167_000},
-		{"too large to count", small, opus, "2.1.330", env("99999999999999999999999"), 167_000},
+		{
+			"too large to count",
+			small,
+			opus,
+			"2.1.330",
+			env("99999999999999999999999"),
+			167_000,
+		},
 		{"thousands", large, opus, "2.1.330", env("200k"), 167_000},
 		{"millions", large, opus, "2.1.330", env("0.5M"), 467_000},
 		{"a unit that old clients pass over", large, opus, "2.1.300", env("200k"), 67_000},
@@ -51,16 +58,32 @@ func TestCompactsAt(t *testing.T) {
 
 		{"setting", small, opus, "2.1.330", setting(120_000), 87_000},
 		{"setting below the least", small, opus, "2.1.330", setting(99_999), 167_000},
-		{"setting larger than the window", small, opus, "2.1.330", setting(1_000_000), 167_000},
+		{
+			"setting larger than the window",
+			small,
+			opus,
+			"2.1.330",
+			setting(1_000_000),
+			167_000,
+		},
 		{"setting that is not known yet", small, opus, "2.1.75", setting(120_000), 167_000},
 		{"environment before settings", small, opus, "2.1.330", AutoCompact{
 			Window:  "150000",
 			Setting: 120_000,
 		}, 117_000},
-		{"environment that is ignored", small, opus, "2.1.330", AutoCompact{Window: "x", Setting: 120_000}, 87_000},
+		{"environment that is ignored", small, opus, "2.1.330", AutoCompact{
+			Window:  "x",
+			Setting: 120_000,
+		}, 87_000},
 		{"setting for the model", large, opus, "2.1.330", AutoCompact{
 			Setting: 120_000,
-			Models:  []transcript.WindowRule{{Model: haiku, Tokens: 110_000}, {Model: opus, Tokens: 300_000}},
+			Models: []transcript.WindowRule{{
+				Model:  haiku,
+				Tokens: 110_000,
+			}, {
+				Model:  opus,
+				Tokens: 300_000,
+			}},
 		}, 267_000},
 		{"model's own", large, opus, "2.1.330", AutoCompact{
 			Setting: 120_000,
@@ -85,24 +108,40 @@ func TestCompactsAt(t *testing.T) {
 		}, 97_000},
 
 		{"percent", small, opus, "2.1.330", percent("50"), 90_000},
-		{"percent of a fraction, in floating point", small, opus, "2.1.330", percent("33.3"), 59_939},
+		{
+			"percent of a fraction, in floating point",
+			small,
+			opus,
+			"2.1.330",
+			percent("33.3"),
+			59_939,
+		},
 		{"percent that is rounded down", small, opus, "2.1.330", percent("0.0017"), 3},
 		{"percent above the buffer", small, opus, "2.1.330", percent("99"), 167_000},
 		{"all", small, opus, "2.1.330", percent("100"), 167_000},
 		{"more than all", small, opus, "2.1.330", percent("101"), 167_000},
 		{"no percent", small, opus, "2.1.330", percent("0"), 167_000},
 		{"percent with a sign", small, opus, "2.1.330", percent("50%"), 90_000},
-		{"percent of a smaller window", small, opus, "2.1.330", AutoCompact{Window: "100000", Percent: "60"}, 48_000},
+		{"percent of a smaller window", small, opus, "2.1.330", AutoCompact{
+			Window:  "100000",
+			Percent: "60",
+		}, 48_000},
 		{"percent of an old client", small, opus, "2.1.20", percent("50"), 84_000},
 
 		{"shorter answers", small, opus, "2.1.330", AutoCompact{Output: "8192"}, 178_808},
 		{"longer answers", small, opus, "2.1.330", AutoCompact{Output: "64000"}, 167_000},
-		{"longer answers of an old client", small, opus, "2.1.20", AutoCompact{Output: "64000"}, 123_000},
+		{"longer answers of an old client", small, opus, "2.1.20", AutoCompact{
+			Output: "64000",
+		}, 123_000},
 		{"answers of no length", small, opus, "2.1.330", AutoCompact{Output: "0"}, 167_000},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.told.CompactsAt(test.window, test.model, test.version); got != test.want {
+			if got := test.told.CompactsAt(
+				test.window,
+				test.model,
+				test.version,
+			); got != test.want {
 				t.Errorf("compacts at %d, want %d", got, test.want)
 			}
 		})
@@ -119,19 +158,39 @@ func TestBasis(t *testing.T) {
 	}{
 		{"claude-sonnet-4-5", "2.1.100", AutoCompact{}, clients.Assumed, 167_000},
 		{"claude-sonnet-4-5", "2.1.197", AutoCompact{}, clients.Refusal, 200_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Window: "150000"}, clients.Assumed, 117_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 120_000}, clients.Assumed, 87_000},
-		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Setting: 60_000}, clients.Refusal, 200_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{
+			Window: "150000",
+		}, clients.Assumed, 117_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{
+			Setting: 120_000,
+		}, clients.Assumed, 87_000},
+		{"claude-sonnet-4-5", "2.1.330", AutoCompact{
+			Setting: 60_000,
+		}, clients.Refusal, 200_000},
 		{"claude-sonnet-4-5", "2.1.330", AutoCompact{Off: true}, clients.Refusal, 0},
 		{"claude-sonnet-4-5", "", AutoCompact{}, clients.Earliest, 167_000},
 		{"claude-sonnet-4-6", "2.1.330", AutoCompact{}, clients.Assumed, 167_000},
 		{"claude-opus-4-8", "2.1.330", AutoCompact{}, clients.Earliest, 167_000},
 	} {
 		if got := tt.setting.Basis(tt.model, tt.version); got != tt.want {
-			t.Errorf("%s, %s, %+v: %s, want %s", tt.model, tt.version, tt.setting, got, tt.want)
+			t.Errorf(
+				"%s, %s, %+v: %s, want %s",
+				tt.model,
+				tt.version,
+				tt.setting,
+				got,
+				tt.want,
+			)
 		}
 		if got := tt.setting.CompactsAt(200_000, tt.model, tt.version); got != tt.at {
-			t.Errorf("%s, %s, %+v: at %d, want %d", tt.model, tt.version, tt.setting, got, tt.at)
+			t.Errorf(
+				"%s, %s, %+v: at %d, want %d",
+				tt.model,
+				tt.version,
+				tt.setting,
+				got,
+				tt.at,
+			)
 		}
 	}
 }

@@ -22,7 +22,11 @@ var modelWindows = [...]transcript.WindowRule{
 
 // WindowOf finds the window of a session, see [transcript.Windows.Of]: a million tokens once
 // it has shown more than 200,000, and 200,000 where nothing else is known.
-func WindowOf(s *transcript.Session, statusline int64, rules []transcript.WindowRule) transcript.Window {
+func WindowOf(
+	s *transcript.Session,
+	statusline int64,
+	rules []transcript.WindowRule,
+) transcript.Window {
 	return transcript.Windows{
 		Models:  modelWindows[:],
 		Default: smallWindow,

@@ -81,7 +81,10 @@ func TestWindowChain(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := WindowOf(&transcript.Session{Model: test.model, Peak: test.peak}, test.statusline, test.rules)
+			got := WindowOf(&transcript.Session{
+				Model: test.model,
+				Peak:  test.peak,
+			}, test.statusline, test.rules)
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -158,7 +161,9 @@ func TestPercent(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		if got := (transcript.Window{Tokens: test.window}).Percent(test.tokens); got != test.want {
+		if got := (transcript.Window{
+			Tokens: test.window,
+		}).Percent(test.tokens); got != test.want {
 			t.Errorf("%d of %d: %d %%, want %d", test.tokens, test.window, got, test.want)
 		}
 	}

@@ -95,8 +95,12 @@ type AutoCompact struct {
 
 // Equal reports whether two clients have the same settings.
 func (a *AutoCompact) Equal(b *AutoCompact) bool {
-	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
-		a.Setting == b.Setting && slices.Equal(a.Models, b.Models) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
+	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent &&
+		a.Output == b.Output &&
+		a.Setting == b.Setting && slices.Equal(
+		a.Models,
+		b.Models,
+	) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
 }
 
 // Table lists all clients. The last one is the default: it gets the transcripts that

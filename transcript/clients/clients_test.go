@@ -17,7 +17,11 @@ func TestFormatOf(t *testing.T) {
 			`{"timestamp":"2026-11-22T00:23:18.067Z","ordinal":0,"type":"session_meta","payload":{`,
 			"codex",
 		},
-		{"/x/copy.jsonl", `{"type":"user","message":{"content":"\"type\":\"session_meta\""}}`, "claude"},
+		{
+			"/x/copy.jsonl",
+			`{"type":"user","message":{"content":"\"type\":\"session_meta\""}}`,
+			"claude",
+		},
 		{"/x/" + id + ".jsonl", `{"type":"user"}`, "claude"},
 		{"/x/" + id + ".jsonl", "", "claude"},
 	} {
@@ -37,7 +41,12 @@ func TestOf(t *testing.T) {
 	}
 	s.SetParticulars(transcript.Particulars{Client: "codex", Window: 95_000})
 	c = table.Of(s)
-	if w := c.WindowOf(s, 0, nil); c.Client != "codex" || w.Tokens != 95_000 || w.Percent(26_000) != 17 {
+	if w := c.WindowOf(
+		s,
+		0,
+		nil,
+	); c.Client != "codex" || w.Tokens != 95_000 ||
+		w.Percent(26_000) != 17 {
 		t.Errorf("%s: %+v", c.Client, w)
 	}
 }

@@ -24,14 +24,20 @@ func toolOutput(size int) []byte {
 }
 
 func BenchmarkScan(b *testing.B) {
-	lines := map[string][]byte{"tool output": toolOutput(2000), "long tool output": toolOutput(200_000)}
+	lines := map[string][]byte{
+		"tool output":      toolOutput(2000),
+		"long tool output": toolOutput(200_000),
+	}
 	for line := range bytes.Lines(linesOf(
 		b,
 		"testdata/transcripts/plain/sessions/2026/11/22/rollout-2026-11-22T00-23-17-01a200a2-c6c2-7132-9797-a69d2e56d1e7.jsonl",
 	)) {
 		var r record
 		if scan(line, &r) == nil && (r.kind == counted || r.kind == spent) {
-			lines[map[kind]string{counted: "count", spent: "cost"}[r.kind]] = bytes.TrimSpace(line)
+			lines[map[kind]string{
+				counted: "count",
+				spent:   "cost",
+			}[r.kind]] = bytes.TrimSpace(line)
 		}
 	}
 	for name, line := range lines {

@@ -17,7 +17,8 @@ func TestFileRead(t *testing.T) {
 		"cat a.go b.go": "", "cat a.go | head": "", "cat $HOME/x": "", "cat *.go": "", "cat": "", "cat -": "", "cat 'a": "", "sed -i s/a/b/ f": "", "rg x a.go": "", "cd x && cat y": "",
 		`cat "a$b"`: "", "cat ''": "",
 	} {
-		if got, ok := fileRead(command); ok != (want != "") && command != "cat ''" || ok && got != want {
+		if got, ok := fileRead(command); ok != (want != "") && command != "cat ''" ||
+			ok && got != want {
 			t.Errorf("%s: %q %v, want %q", command, got, ok, want)
 		}
 	}
@@ -37,7 +38,11 @@ func TestCallsOf(t *testing.T) {
 		tool, input string
 		want        []call
 	}{
-		{"shell", quoted(`{"command":["bash","-lc","cat a.go"],"workdir":"sub"}`), []call{{read, "/p/sub/a.go"}}},
+		{
+			"shell",
+			quoted(`{"command":["bash","-lc","cat a.go"],"workdir":"sub"}`),
+			[]call{{read, "/p/sub/a.go"}},
+		},
 		{"shell", quoted(`{"command":["git","diff"]}`), []call{{run, "git diff"}}},
 		{
 			"shell",
@@ -50,7 +55,11 @@ func TestCallsOf(t *testing.T) {
 			`{"type":"exec","command":["bash","-lc","cat a"],"working_directory":"/w"}`,
 			[]call{{read, "/w/a"}},
 		},
-		{"apply_patch", `*** Begin Patch\n*** Update File: a.go\n`, []call{{edit, "/p/a.go"}}},
+		{
+			"apply_patch",
+			`*** Begin Patch\n*** Update File: a.go\n`,
+			[]call{{edit, "/p/a.go"}},
+		},
 		{
 			"exec",
 			`await x()`,
@@ -70,7 +79,11 @@ func TestCallsOf(t *testing.T) {
 		},
 	} {
 		var got []call
-		for _, x := range callsOf(&record{kind: called, tool: []byte(c.tool), input: []byte(c.input)}, "/p") {
+		for _, x := range callsOf(&record{
+			kind:  called,
+			tool:  []byte(c.tool),
+			input: []byte(c.input),
+		}, "/p") {
 			got = append(got, call{x.Tool, string(x.On)})
 		}
 		if d := cmp.Diff(c.want, got); d != "" {

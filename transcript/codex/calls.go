@@ -91,7 +91,11 @@ func worked(command, folder string) []transcript.Call {
 	if _, patch, is := strings.Cut(command, "*** Begin Patch"); is {
 		var paths []string
 		for line := range strings.Lines(patch) {
-			for _, head := range [...]string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
+			for _, head := range [...]string{
+				"*** Add File: ",
+				"*** Update File: ",
+				"*** Delete File: ",
+			} {
 				if name, ok := strings.CutPrefix(line, head); ok {
 					paths = append(paths, strings.TrimSpace(name))
 				}
@@ -100,14 +104,20 @@ func worked(command, folder string) []transcript.Call {
 		return edits(paths, folder)
 	}
 	if name, ok := fileRead(command); ok {
-		return []transcript.Call{{Tool: transcript.ToolRead, On: []byte(absolute(name, folder))}}
+		return []transcript.Call{{
+			Tool: transcript.ToolRead,
+			On:   []byte(absolute(name, folder)),
+		}}
 	}
 	return []transcript.Call{{Tool: transcript.ToolRun, On: []byte(command)}}
 }
 
 func edits(paths []string, folder string) (calls []transcript.Call) {
 	for _, name := range paths {
-		calls = append(calls, transcript.Call{Tool: transcript.ToolEdit, On: []byte(absolute(name, folder))})
+		calls = append(calls, transcript.Call{
+			Tool: transcript.ToolEdit,
+			On:   []byte(absolute(name, folder)),
+		})
 	}
 	return calls
 }
@@ -131,7 +141,11 @@ func fileRead(command string) (name string, ok bool) {
 		return words[last], len(words) == 4 && words[1] == "-n"
 	case "cat", "nl", "head", "tail":
 		for _, w := range words[1:last] {
-			if flag := strings.HasPrefix(w, "-"); !flag && strings.Trim(w, "0123456789") != "" {
+			if flag := strings.HasPrefix(
+				w,
+				"-",
+			); !flag &&
+				strings.Trim(w, "0123456789") != "" {
 				return "", false
 			}
 		}

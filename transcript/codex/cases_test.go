@@ -46,7 +46,14 @@ func TestCases(t *testing.T) {
 			fresh, err := f.Line([]byte(line), len(line)+1, &e)
 			peeked.Bytes++
 			if d := cmp.Diff(peeked, *f.Sum()); d != "" || !ok || err != nil {
-				t.Errorf("%s: error %v, peeked %t (-peek +line):\n%s\n%s", heading, err, ok, d, line)
+				t.Errorf(
+					"%s: error %v, peeked %t (-peek +line):\n%s\n%s",
+					heading,
+					err,
+					ok,
+					d,
+					line,
+				)
 			}
 			if fresh {
 				fmt.Fprintf(&got, "= kind %d, context %d, before %d, %s, rewound %t\n",
@@ -73,7 +80,14 @@ func writeSum(got *strings.Builder, f *Fold) {
 		s.ID, s.Also().Parent, context, known, s.Also().Estimate, s.Peak, s.Also().Window, s.Turns, s.InTurn, s.Messages, s.Tokens)
 	_, compactions := f.Take()
 	for _, c := range compactions {
-		fmt.Fprintf(got, "= compaction %x: %s, before %d, copied %t\n", c.Key, c.Trigger, c.PreTokens, c.Copied)
+		fmt.Fprintf(
+			got,
+			"= compaction %x: %s, before %d, copied %t\n",
+			c.Key,
+			c.Trigger,
+			c.PreTokens,
+			c.Copied,
+		)
 	}
 	if limits := f.Facts().Limits; limits != [2]transcript.Limit{} {
 		fmt.Fprintf(got, "= limits %v\n", limits)

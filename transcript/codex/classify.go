@@ -147,7 +147,18 @@ func hookPrompt(s []byte) (inner []byte, ok bool) {
 	if bytes.IndexByte(rest, '&') < 0 {
 		return rest, true
 	}
-	plain := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
+	plain := strings.NewReplacer(
+		"&lt;",
+		"<",
+		"&gt;",
+		">",
+		"&quot;",
+		`"`,
+		"&apos;",
+		"'",
+		"&amp;",
+		"&",
+	)
 	return []byte(plain.Replace(string(rest))), true
 }
 

@@ -57,7 +57,9 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 		e.InOrder = true
 		e.Model = f.model
 		return true
-	case f.costs && known && tokens == r.last.total, f.costs && f.saysTrigger && f.turn.open && !f.turn.attributed:
+	case f.costs && known &&
+		tokens == r.last.total, f.costs && f.saysTrigger && f.turn.open &&
+		!f.turn.attributed:
 		return false
 	}
 	var id transcript.Key
@@ -101,7 +103,10 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	if len(r.windowID) == 0 {
 		key = f.placeKey()
 	}
-	if slices.ContainsFunc(f.compactions, func(c transcript.Compaction) bool { return c.Key == key }) {
+	if slices.ContainsFunc(
+		f.compactions,
+		func(c transcript.Compaction) bool { return c.Key == key },
+	) {
 		return false
 	}
 	c := transcript.Compaction{
@@ -176,7 +181,9 @@ func (f *Fold) decide(t transcript.Trigger) {
 // write its cost just before.
 func (f *Fold) size(r *record) int64 {
 	own := transcript.KeyOf(r.response)
-	if f.reading.tokens > 0 && (own == 0 && !f.costs || own != 0 && own == f.reading.response) && f.before > 0 {
+	if f.reading.tokens > 0 &&
+		(own == 0 && !f.costs || own != 0 && own == f.reading.response) &&
+		f.before > 0 {
 		return f.before
 	}
 	return f.reading.tokens

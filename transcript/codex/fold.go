@@ -99,7 +99,10 @@ func (f *Fold) Sum() *transcript.Session { return &f.sum }
 
 // Facts are the title and the rate limits.
 func (f *Fold) Facts() transcript.Facts {
-	return transcript.Facts{Limits: f.limits, Title: transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt)}
+	return transcript.Facts{
+		Limits: f.limits,
+		Title:  transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt),
+	}
 }
 
 // Unknown returns the names that are unknown in the lines since the last call.
@@ -214,7 +217,11 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 		f.decide(transcript.Manual)
 		f.turn.open = false
 		s.InTurn = false
-		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(f.key, 2); r.overflow && !s.Blank {
+		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(
+			f.key,
+			2,
+		); r.overflow &&
+			!s.Blank {
 			f.blank(s.Also().Window)
 		}
 		return true
@@ -269,7 +276,8 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 // with their time.
 func (f *Fold) copied(r *record) bool {
 	const burst = transcript.Instant(1e9)
-	own := r.kind == started && len(r.turn) == len(f.thread) && bytes.Compare(r.turn, f.thread) > 0
+	own := r.kind == started && len(r.turn) == len(f.thread) &&
+		bytes.Compare(r.turn, f.thread) > 0
 	f.copies.now = !own && r.at <= f.copies.at+burst
 	f.copies.at = max(f.copies.at, r.at)
 	return f.copies.now
@@ -335,7 +343,10 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {
 		e.Text = wording.Clip(r.text)
 	} else if f.prompt.Source == transcript.TitleNone {
-		f.prompt = transcript.NewTitle(string(r.text[:min(len(r.text), longestTitle)]), transcript.TitlePrompt)
+		f.prompt = transcript.NewTitle(
+			string(r.text[:min(len(r.text), longestTitle)]),
+			transcript.TitlePrompt,
+		)
 	}
 	begins := !f.turn.open || !f.turn.attributed && !f.turn.prompted
 	f.decide(transcript.Auto)

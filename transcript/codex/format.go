@@ -27,18 +27,32 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 	}
 	if held != nil {
 		f.Registry = &transcript.Registry{
-			Dir: func(root string) string { return filepath.Join(filepath.Dir(root), "thread-writer-locks") },
+			Dir: func(root string) string {
+				return filepath.Join(
+					filepath.Dir(root),
+					"thread-writer-locks",
+				)
+			},
 			Entry: func(name string) bool {
-				return len(name) == files.UUIDLength+len(".lock") && strings.HasSuffix(name, ".lock")
+				return len(name) == files.UUIDLength+len(".lock") &&
+					strings.HasSuffix(name, ".lock")
 			},
 			Read: func(name string, _ []byte) (transcript.Client, bool) {
-				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock"), Held: true}, true
+				return transcript.Client{
+					SessionID: strings.TrimSuffix(name, ".lock"),
+					Held:      true,
+				}, true
 			},
 			Runs: func(path string, c transcript.Client) (now transcript.Client, runs bool) {
 				c.Holder, runs = held(path)
 				return c, runs
 			},
-			Index: func(root string) string { return filepath.Join(filepath.Dir(root), "session_index.jsonl") },
+			Index: func(root string) string {
+				return filepath.Join(
+					filepath.Dir(root),
+					"session_index.jsonl",
+				)
+			},
 			Names: threadNames,
 		}
 	}
@@ -82,6 +96,7 @@ func rootOf(path, session string) (root string, ok bool) {
 // its name.
 func Begins(head []byte) bool {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
-	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) ||
+	return bytes.HasPrefix(line, []byte("{")) &&
+		bytes.Contains(line, []byte(`"type":"session_meta"`)) ||
 		bytes.HasPrefix(head, zstdMagic())
 }

@@ -41,12 +41,27 @@ func checkScan(t *testing.T, line []byte, shift int) {
 			cmpopts.EquateEmpty(),
 		); err != wantErr ||
 			d != "" {
-			t.Fatalf("%s: error %v, want %v; record (-want +got):\n%s\nline %q", how, err, wantErr, d, line)
+			t.Fatalf(
+				"%s: error %v, want %v; record (-want +got):\n%s\nline %q",
+				how,
+				err,
+				wantErr,
+				d,
+				line,
+			)
 		}
 	}
 	check("as it is", line, false)
 	check("plain", line, true)
-	check("shifted", slices.Concat(bytes.Repeat([]byte{' '}, shift%64), line, bytes.Repeat([]byte{' '}, 64)), false)
+	check(
+		"shifted",
+		slices.Concat(
+			bytes.Repeat([]byte{' '}, shift%64),
+			line,
+			bytes.Repeat([]byte{' '}, 64),
+		),
+		false,
+	)
 }
 
 // records are lines of every kind, for fuzzing to start from.
@@ -69,7 +84,8 @@ func records(t testing.TB) (all [][]byte) {
 				t.Fatal(err)
 			}
 			kind := objectOf(line).text("type") + objectOf(objectOf(line)["payload"]).text("type")
-			if seen[kind]++; len(line) < 4<<10 && (r.kind != other && seen[kind] < 25 || seen[kind] < 4) {
+			if seen[kind]++; len(line) < 4<<10 &&
+				(r.kind != other && seen[kind] < 25 || seen[kind] < 4) {
 				all = append(all, line)
 			}
 		}
@@ -84,7 +100,13 @@ func FuzzScan(f *testing.F) {
 		f.Add(line, uint8(i))
 	}
 	f.Add(
-		[]byte(strings.Repeat(`{"payload":`, jsonwalk.MaxDepth-1)+"[]"+strings.Repeat("}", jsonwalk.MaxDepth-1)),
+		[]byte(strings.Repeat(
+			`{"payload":`,
+			jsonwalk.MaxDepth-1,
+		)+"[]"+strings.Repeat(
+			"}",
+			jsonwalk.MaxDepth-1,
+		)),
 		uint8(0),
 	)
 	f.Fuzz(func(t *testing.T, line []byte, shift uint8) { checkScan(t, line, int(shift)) })

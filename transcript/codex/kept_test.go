@@ -21,7 +21,11 @@ func TestFoldKeepsNoLine(t *testing.T) {
 	} {
 		f := NewFold(transcript.File{Name: "x"})
 		f.KeepBills()
-		line := fmt.Appendf(nil, `{"timestamp":"2026-11-20T08:13:30.067Z","type":`+item+`}`, strings.Repeat("x", 1<<20))
+		line := fmt.Appendf(
+			nil,
+			`{"timestamp":"2026-11-20T08:13:30.067Z","type":`+item+`}`,
+			strings.Repeat("x", 1<<20),
+		)
 		first := weak.Make(&line[0])
 		if _, err := f.Line(line, len(line)+1, &transcript.Entry{}); err != nil {
 			t.Fatal(err)

@@ -66,7 +66,10 @@ func oracle(line []byte) (record, error) {
 func (p object) event(r *record) {
 	switch p.text("type") {
 	case "token_count":
-		for _, name := range []string{"primary", "secondary"} { // in either order, for no two have one window
+		for _, name := range []string{
+			"primary",
+			"secondary",
+		} { // in either order, for no two have one window
 			l := objectOf(objectOf(p["rate_limits"])[name])
 			switch figureOf(l["window_minutes"]) {
 			case 300:
@@ -91,7 +94,10 @@ func (p object) event(r *record) {
 	case "item_completed":
 		switch i := objectOf(p["item"]); i.text("type") {
 		case "UserMessage":
-			r.kind, r.turn, r.text = prompt, p.bytes("turn_id"), []byte(strings.Join(textsOf(i["content"]), "\n"))
+			r.kind, r.turn, r.text = prompt, p.bytes("turn_id"), []byte(strings.Join(
+				textsOf(i["content"]),
+				"\n",
+			))
 		case "CommandExecution":
 			r.kind, r.call, r.input, r.output = ran, i.bytes("id"), i.value("command"), i.size("aggregated_output")
 		case "FileChange":
@@ -207,7 +213,8 @@ func textOf(raw json.RawMessage) (s string, ok bool) {
 }
 
 func realOf(raw json.RawMessage) (f float64) {
-	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &f) != nil {
+	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') &&
+		json.Unmarshal(raw, &f) != nil {
 		return 0
 	}
 	return f

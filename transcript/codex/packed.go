@@ -22,7 +22,8 @@ func zstdMagic() []byte { return []byte{0x28, 0xb5, 0x2f, 0xfd} }
 func content(ctx context.Context, path string, file io.ReaderAt, size int64) transcript.Text {
 	head := make([]byte, len(zstdMagic()))
 	switch n, _ := file.ReadAt(head, 0); {
-	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) && (n > 0 || strings.HasSuffix(path, files.Packed)):
+	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) &&
+		(n > 0 || strings.HasSuffix(path, files.Packed)):
 		return bytes.NewReader(nil)
 	case n < len(head) || !bytes.Equal(head, zstdMagic()):
 		return nil

@@ -87,7 +87,11 @@ func linesOf(t testing.TB, path string) []byte {
 }
 
 // foldLines folds a transcript and calls after behind each line.
-func foldLines(t testing.TB, path string, after func(f *Fold, e *transcript.Entry, fresh bool)) *Fold {
+func foldLines(
+	t testing.TB,
+	path string,
+	after func(f *Fold, e *transcript.Entry, fresh bool),
+) *Fold {
 	t.Helper()
 	id, ok := identify(path)
 	if !ok {
@@ -107,11 +111,20 @@ func foldLines(t testing.TB, path string, after func(f *Fold, e *transcript.Entr
 
 // foldThread folds all files of a thread, which has more than one where it was rewound: the newest says how it is now, and all
 // of them add up.
-func foldThread(t testing.TB, dir string, th thread, after func(f *Fold)) (s transcript.Session) {
+func foldThread(
+	t testing.TB,
+	dir string,
+	th thread,
+	after func(f *Fold),
+) (s transcript.Session) {
 	t.Helper()
 	var before transcript.Session
 	for _, name := range th.Files {
-		s = *foldLines(t, filepath.Join(dir, name), func(f *Fold, _ *transcript.Entry, _ bool) { after(f) }).Sum()
+		s = *foldLines(
+			t,
+			filepath.Join(dir, name),
+			func(f *Fold, _ *transcript.Entry, _ bool) { after(f) },
+		).Sum()
 		for i, n := range before.Compactions {
 			s.Compactions[i] += n
 		}
@@ -195,7 +208,8 @@ func TestScenarios(t *testing.T) {
 			want.Turns = 0
 			got.Turns = 0
 		}
-		if sum := th.ThreadTotal; th.Kind != "fork" && (sum != nil || th.Total != nil && !modern) {
+		if sum := th.ThreadTotal; th.Kind != "fork" &&
+			(sum != nil || th.Total != nil && !modern) {
 			if sum == nil {
 				sum = th.Total
 			}
@@ -221,7 +235,8 @@ func TestShownByClient(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		var states []shown
 		foldThread(t, dir, th, func(f *Fold) {
-			if s, ok := shownOf(f.Sum()); ok && (len(states) == 0 || states[len(states)-1] != s) {
+			if s, ok := shownOf(f.Sum()); ok &&
+				(len(states) == 0 || states[len(states)-1] != s) {
 				states = append(states, s)
 			}
 		})
@@ -241,18 +256,30 @@ func TestShownByClient(t *testing.T) {
 			compared++
 			left, _ := strconv.Atoi(m[1])
 			used, _ := strconv.ParseFloat(m[2], 64)
-			digits := math.Pow(10, float64(len(strings.TrimPrefix(m[2][strings.IndexByte(m[2]+".", '.'):], "."))))
+			digits := math.Pow(
+				10,
+				float64(len(strings.TrimPrefix(
+					m[2][strings.IndexByte(m[2]+".", '.'):],
+					".",
+				))),
+			)
 			scale := 1.0
 			if m[3] == "K" {
 				scale = 1000
 			}
 			i := 0
 			for i < len(states) &&
-				!(states[i].left == left && math.Abs(float64(states[i].used)/scale-used) <= 0.5001/digits) {
+				!(states[i].left == left &&
+					math.Abs(float64(states[i].used)/scale-used) <= 0.5001/digits) {
 				i++
 			}
 			if i == len(states) {
-				t.Fatalf("after %s the client showed %q, the fold none such in %v", at["after"], text, all)
+				t.Fatalf(
+					"after %s the client showed %q, the fold none such in %v",
+					at["after"],
+					text,
+					all,
+				)
 			}
 			states = states[i:]
 		}

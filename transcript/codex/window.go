@@ -21,7 +21,11 @@ const (
 // WindowOf finds the window of a session: the first rule that its model's name begins with,
 // else what its records name, else that of most models.
 func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.Window {
-	w := transcript.Window{Tokens: usualWindow, Source: transcript.WindowDefault, Reserved: reserved}
+	w := transcript.Window{
+		Tokens:   usualWindow,
+		Source:   transcript.WindowDefault,
+		Reserved: reserved,
+	}
 	if reported := s.Also().Window; reported > 0 {
 		w.Tokens = reported
 		w.Source = transcript.WindowTranscript

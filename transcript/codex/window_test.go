@@ -118,7 +118,14 @@ func TestPercentUsedTruncated(t *testing.T) {
 		return 100 - WindowOf(&transcript.Session{Version: version}, nil).Percent(tokens)
 	}
 	const tokens = 12_000 + 246_400*185/1000 // 81.5 % are left
-	if old, current := left("0.45.0", tokens), left("0.80.0", tokens); old != 81 || current != 82 {
+	if old, current := left(
+		"0.45.0",
+		tokens,
+	), left(
+		"0.80.0",
+		tokens,
+	); old != 81 ||
+		current != 82 {
 		t.Errorf("%d %% left in 0.45.0, %d %% in 0.80.0; want 81 and 82", old, current)
 	}
 }

@@ -29,11 +29,21 @@ func TestClients(t *testing.T) {
 		}
 	}
 	entry := func(status, start string) string {
-		return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":%q,"procStart":%q,"name":7}`, pid, idA, status, start)
+		return fmt.Sprintf(
+			`{"pid":%d,"sessionId":%q,"status":%q,"procStart":%q,"name":7}`,
+			pid,
+			idA,
+			status,
+			start,
+		)
 	}
 	want := func(what string, list ...transcript.Client) {
 		t.Helper()
-		r.registered(entries, what, func(got []transcript.Client) bool { return slices.Equal(list, got) })
+		r.registered(
+			entries,
+			what,
+			func(got []transcript.Client) bool { return slices.Equal(list, got) },
+		)
 	}
 	idle := transcript.Client{PID: pid, SessionID: idA, Status: "idle"}
 	busy := transcript.Client{PID: pid, SessionID: idA, Status: "busy"}

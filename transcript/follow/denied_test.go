@@ -42,7 +42,10 @@ func (r *rig) logged(want ...string) {
 		_, text, _ := strings.Cut(line, " msg=")
 		got = append(got, strings.TrimSpace(text))
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); diff != "" {
+	if diff := cmp.Diff(
+		slices.Sorted(slices.Values(want)),
+		slices.Sorted(slices.Values(got)),
+	); diff != "" {
 		r.t.Errorf("logged (-want +got):\n%s", diff)
 	}
 }
@@ -72,7 +75,10 @@ func TestDenied(t *testing.T) {
 		r.start()
 		for n := range 3 {
 			r.append(good, reply(10+n, 100))
-			r.until("append to another file", func() bool { return r.files[good].Session.Messages == 2+n })
+			r.until(
+				"append to another file",
+				func() bool { return r.files[good].Session.Messages == 2+n },
+			)
 			r.idle(time.Second) // the others are tried again
 		}
 		denied := []string{
@@ -81,7 +87,10 @@ func TestDenied(t *testing.T) {
 		}
 		r.logged(denied...)
 		r.chmod(file, 0o600)
-		r.until("a file that may be read now", func() bool { return r.files[file].Session.Messages == 1 })
+		r.until(
+			"a file that may be read now",
+			func() bool { return r.files[file].Session.Messages == 1 },
+		)
 		r.chmod(folder, 0o700)
 		r.until("a folder that may be read now", r.right)
 		r.append(r.path("-q", idA+".jsonl"), reply(5, 100))
@@ -154,7 +163,10 @@ func TestDeniedWhileLive(t *testing.T) {
 		}
 		// The file once a round, and the folder if it was searched meanwhile.
 		if lines := r.log.lines(); len(lines) > 3 ||
-			!strings.Contains(strings.Join(lines, ""), "session="+idA+` err="permission denied"`) {
+			!strings.Contains(
+				strings.Join(lines, ""),
+				"session="+idA+` err="permission denied"`,
+			) {
 			t.Errorf("logged:\n%s", strings.Join(lines, ""))
 		}
 	})
@@ -178,9 +190,15 @@ func TestMovedAndDenied(t *testing.T) {
 		r.settle("history")
 		r.chmod(old, 0)
 		r.must(os.Rename(old, moved))
-		r.until("the old name is forgotten", func() bool { _, there := r.files[old]; return !there })
+		r.until(
+			"the old name is forgotten",
+			func() bool { _, there := r.files[old]; return !there },
+		)
 		r.append(old, reply(3, 300)+reply(4, 300))
-		r.until("a new file of the old name", func() bool { return r.files[old].Session.Messages == 2 })
+		r.until(
+			"a new file of the old name",
+			func() bool { return r.files[old].Session.Messages == 2 },
+		)
 		r.chmod(moved, 0o600)
 		r.settle("both may be read")
 	})

@@ -87,12 +87,24 @@ func TestRegistryDenied(t *testing.T) {
 	r.o.Clients = entries
 	dir := filepath.Join(filepath.Dir(r.root), "sessions")
 	put := func(pid int) {
-		text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":"idle","procStart":""}`, pid, idA)
-		r.must(os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600))
+		text := fmt.Sprintf(
+			`{"pid":%d,"sessionId":%q,"status":"idle","procStart":""}`,
+			pid,
+			idA,
+		)
+		r.must(os.WriteFile(
+			filepath.Join(dir, fmt.Sprint(pid, ".json")),
+			[]byte(text),
+			0o600,
+		))
 	}
 	want := func(what string, n int) {
 		t.Helper()
-		r.registered(entries, what, func(got []transcript.Client) bool { return len(got) == n })
+		r.registered(
+			entries,
+			what,
+			func(got []transcript.Client) bool { return len(got) == n },
+		)
 	}
 	r.must(os.MkdirAll(dir, 0o700))
 	put(101)

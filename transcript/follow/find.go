@@ -229,7 +229,8 @@ func (x *index) depth(dir string) int {
 	for _, root := range x.roots.all {
 		rel, err := filepath.Rel(root.path, dir)
 		switch {
-		case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
+		case err != nil || rel == ".." ||
+			strings.HasPrefix(rel, ".."+string(filepath.Separator)):
 		case rel == ".":
 			return 0
 		default:

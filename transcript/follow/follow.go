@@ -164,7 +164,12 @@ type follower struct {
 // again, unless the file has changed before them. When all that existed at the start
 // has been reported, it sends a Change with CaughtUp. Run never closes out, and waits
 // for its receiver.
-func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- transcript.Change) error {
+func Run(
+	ctx context.Context,
+	o Options,
+	from []transcript.Cursor,
+	out chan<- transcript.Change,
+) error {
 	o.defaults()
 	ctx, cancel := context.WithCancel(ctx)
 	index := newIndex(newWatcher(o.NoInotify, o.Logger), o.Logger, len(from))

@@ -67,7 +67,11 @@ func newRig(t *testing.T) *rig {
 	if err := os.MkdirAll(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.o = Options{Roots: Roots(claude.Format(), r.root), Check: 50 * time.Millisecond, Rescan: time.Second}
+	r.o = Options{
+		Roots:  Roots(claude.Format(), r.root),
+		Check:  50 * time.Millisecond,
+		Rescan: time.Second,
+	}
 	return r
 }
 
@@ -83,7 +87,10 @@ func (r *rig) launch() {
 	r.ended = make(chan struct{})
 	r.out = make(chan transcript.Change)
 	r.caught = false
-	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{
+	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(
+		r.t.Output(),
+		&r.log,
+	), &slog.HandlerOptions{
 		Level: r.level,
 	}))
 	var from []transcript.Cursor
@@ -145,7 +152,11 @@ func (r *rig) hold(what string, lines map[string]int64) {
 }
 
 // registered waits for a list of registered clients.
-func (r *rig) registered(lists <-chan []transcript.Client, what string, holds func([]transcript.Client) bool) {
+func (r *rig) registered(
+	lists <-chan []transcript.Client,
+	what string,
+	holds func([]transcript.Client) bool,
+) {
 	r.t.Helper()
 	timeout := time.After(patience)
 	var got []transcript.Client
@@ -347,15 +358,28 @@ func TestEvents(t *testing.T) {
 		r.append(r.path("-q", idB+".jsonl"), reply(1, 7))
 		r.append(r.path("-q", idB, "subagents", "agent-x.jsonl"), reply(1, 9))
 		r.settle("new project, session and subagent")
-		if got := r.files[r.path("-q", idB, "subagents", "agent-x.jsonl")].Parent; got != idB {
+		if got := r.files[r.path(
+			"-q",
+			idB,
+			"subagents",
+			"agent-x.jsonl",
+		)].Parent; got != idB {
 			t.Errorf("parent %q", got)
 		}
 		if r.fresh[a] != 3 || r.whole[a] != 1 {
-			t.Errorf("%d entries, %d whole readings of the first file", r.fresh[a], r.whole[a])
+			t.Errorf(
+				"%d entries, %d whole readings of the first file",
+				r.fresh[a],
+				r.whole[a],
+			)
 		}
 		r.write(a, reply(9, 1), os.O_TRUNC)
 		r.settle("truncated and rewritten, shorter")
-		r.write(a, reply(10, 1)+reply(11, 2)+reply(12, 3)+reply(13, 4)+reply(14, 5)+reply(15, 6), os.O_TRUNC)
+		r.write(
+			a,
+			reply(10, 1)+reply(11, 2)+reply(12, 3)+reply(13, 4)+reply(14, 5)+reply(15, 6),
+			os.O_TRUNC,
+		)
 		r.settle("rewritten in place, longer")
 		r.append(a, reply(20, 8))
 		r.settle("append after that")

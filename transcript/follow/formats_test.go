@@ -57,7 +57,11 @@ func TestFormats(t *testing.T) {
 		}
 		registered := func(n int) {
 			t.Helper()
-			r.registered(clients, "entries", func(got []transcript.Client) bool { return len(got) == n })
+			r.registered(
+				clients,
+				"entries",
+				func(got []transcript.Client) bool { return len(got) == n },
+			)
 		}
 		registered(1)
 		held.Store(false)

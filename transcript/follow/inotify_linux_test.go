@@ -56,7 +56,12 @@ func TestOverflow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unheard := r.path("-r", idA, "subagents", "agent-1.jsonl") // the event of its folder is lost
+	unheard := r.path(
+		"-r",
+		idA,
+		"subagents",
+		"agent-1.jsonl",
+	) // the event of its folder is lost
 	r.append(unheard, reply(1, 5))
 	all := func(path string) bool { return r.files[path].Session.Messages == 1+writes/2 }
 	r.until("totals after an overflow", func() bool {
@@ -67,7 +72,10 @@ func TestOverflow(t *testing.T) {
 	}
 	r.stop()
 	if log := strings.Join(r.log.lines(), ""); !strings.Contains(log, "inotify lost events") {
-		t.Logf("the queue did not overflow this time:\n%s", log) // the kernel merges what it can
+		t.Logf(
+			"the queue did not overflow this time:\n%s",
+			log,
+		) // the kernel merges what it can
 	}
 }
 
@@ -89,7 +97,11 @@ func TestInotifyLimits(t *testing.T) {
 			t.Parallel()
 			inNamespace := func(cmd *exec.Cmd) {
 				root := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-				groups := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+				groups := []syscall.SysProcIDMap{{
+					ContainerID: 0,
+					HostID:      os.Getgid(),
+					Size:        1,
+				}}
 				cmd.SysProcAttr = &syscall.SysProcAttr{
 					Cloneflags:  syscall.CLONE_NEWUSER,
 					UidMappings: root,
@@ -99,7 +111,11 @@ func TestInotifyLimits(t *testing.T) {
 			if !alone(t, 1, inNamespace) {
 				return
 			}
-			if err := os.WriteFile("/proc/sys/user/max_inotify_"+tt.limit, fmt.Append(nil, tt.n), 0); err != nil {
+			if err := os.WriteFile(
+				"/proc/sys/user/max_inotify_"+tt.limit,
+				fmt.Append(nil, tt.n),
+				0,
+			); err != nil {
 				t.Skip(err)
 			}
 			r := newRig(t)
@@ -128,7 +144,8 @@ func TestInotifyLimits(t *testing.T) {
 			if tt.log == "" {
 				want = 0
 			}
-			if lines := r.log.lines(); len(lines) != want || !strings.Contains(strings.Join(lines, ""), tt.log) {
+			if lines := r.log.lines(); len(lines) != want ||
+				!strings.Contains(strings.Join(lines, ""), tt.log) {
 				t.Errorf("logged:\n%s", strings.Join(lines, ""))
 			}
 		})

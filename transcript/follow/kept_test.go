@@ -34,7 +34,11 @@ func TestNoLineIsKept(t *testing.T) {
 	t.Run("read", func(t *testing.T) {
 		var first weak.Pointer[byte]
 		text := bytes.NewReader(append(line, '\n'))
-		r := &fileReader{Options: Options{Stats: &Stats{}}, out: make(chan transcript.Change, 1), once: true}
+		r := &fileReader{
+			Options: Options{Stats: &Stats{}},
+			out:     make(chan transcript.Change, 1),
+			once:    true,
+		}
 		w := &workspace{buf: make([]byte, bufferBytes), fold: claude.NewFold("x", false)}
 		r.roots = &rootList{formats: [256]*transcript.Format{{}}}
 		r.Records = func(string) func(*transcript.Entry) {
@@ -47,7 +51,11 @@ func TestNoLineIsKept(t *testing.T) {
 			stored:  text.Size(),
 			whole:   true,
 		}
-		if err := s.readAll(context.Background(), w); err != nil || first == (weak.Pointer[byte]{}) {
+		if err := s.readAll(
+			context.Background(),
+			w,
+		); err != nil ||
+			first == (weak.Pointer[byte]{}) {
 			t.Fatal(err)
 		}
 		if runtime.GC(); first.Value() != nil {

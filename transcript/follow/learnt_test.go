@@ -69,8 +69,18 @@ func TestElsewhere(t *testing.T) {
 		{"a link", filepath.Join(project, idB+".jsonl"), idB, ""},
 		{"a hard link", hard, idA, ""},
 		{"a pipe", pipe, idA, ""},
-		{"a project that is a link", filepath.Join(projects, "-linked", idA+".jsonl"), idA, ""},
-		{"a project called otherwise", put(filepath.Join(projects, "web", idA+".jsonl")), idA, ""},
+		{
+			"a project that is a link",
+			filepath.Join(projects, "-linked", idA+".jsonl"),
+			idA,
+			"",
+		},
+		{
+			"a project called otherwise",
+			put(filepath.Join(projects, "web", idA+".jsonl")),
+			idA,
+			"",
+		},
 		{"not among projects", foreign, idA, ""},
 		{"too deep", put(filepath.Join(project, "sub", idA+".jsonl")), idA, ""},
 		{"relative", "projects/-home-dev-web/" + idA + ".jsonl", idA, ""},
@@ -100,13 +110,23 @@ func TestElsewhere(t *testing.T) {
 func TestLearn(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		other := filepath.Join(filepath.Dir(r.root), "elsewhere", "projects")
-		at := func(project, id string) string { return filepath.Join(other, project, id+".jsonl") }
+		at := func(project, id string) string {
+			return filepath.Join(
+				other,
+				project,
+				id+".jsonl",
+			)
+		}
 		learn := make(chan Root, 1)
 		r.o.Learn = learn
 		r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
 		outside := filepath.Join(filepath.Dir(r.root), "outside")
 		r.must(os.MkdirAll(outside, 0o700))
-		r.must(os.WriteFile(filepath.Join(outside, idA+".jsonl"), []byte(reply(1, 100)), 0o600))
+		r.must(os.WriteFile(
+			filepath.Join(outside, idA+".jsonl"),
+			[]byte(reply(1, 100)),
+			0o600,
+		))
 		r.append(at("-q", idB), reply(1, 100))
 		r.must(os.Symlink(outside, filepath.Join(other, "-link")))
 		r.must(os.MkdirAll(filepath.Join(other, "code"), 0o700))
@@ -122,7 +142,10 @@ func TestLearn(t *testing.T) {
 		r.append(at("-later", idC), reply(1, 100))
 		agent := filepath.Join(other, "-q", idB, "subagents", "agent-1.jsonl")
 		r.append(agent, reply(1, 100))
-		r.hold("a later session and a subagent", map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1})
+		r.hold(
+			"a later session and a subagent",
+			map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1},
+		)
 		r.stop()
 		r.append(at("-q", idB), reply(3, 300))
 		r.o.Learnt = Roots(claude.Format(), other)
@@ -131,7 +154,8 @@ func TestLearn(t *testing.T) {
 		r.append(at("-q", idB), reply(4, 400))
 		r.hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
-			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") || within(outside, path) ||
+			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") ||
+				within(outside, path) ||
 				filepath.Base(filepath.Dir(path)) == "-link" {
 				t.Errorf("%s is followed", path)
 			}

@@ -198,7 +198,8 @@ func (l *lines) one(end int64) []byte {
 	n := end - l.base
 	if n > longest {
 		line := make([]byte, headBytes+1+tailBytes)
-		if !readFull(l.file, line[:headBytes], l.base) || !readFull(l.file, line[headBytes+1:], end-tailBytes) {
+		if !readFull(l.file, line[:headBytes], l.base) ||
+			!readFull(l.file, line[headBytes+1:], end-tailBytes) {
 			return nil
 		}
 		return line // with a zero byte in it, which no JSON may have

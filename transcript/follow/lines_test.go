@@ -44,12 +44,22 @@ func TestLinesOfAnyLength(t *testing.T) {
 		var text []byte
 		var ends []int64
 		for range 1 + r.IntN(12) {
-			text = append(append(text, bytes.Repeat([]byte{byte('a' + r.IntN(26))}, from[r.IntN(len(from))])...), '\n')
+			text = append(
+				append(
+					text,
+					bytes.Repeat([]byte{byte('a' + r.IntN(26))}, from[r.IntN(len(from))])...,
+				),
+				'\n',
+			)
 			ends = append(ends, int64(len(text)))
 		}
 		text = append(text, "unfinished"...)
 		var wide []byte
-		for _, kept := range []*[]byte{nil, &wide, &wide} { // the buffer is used again for another file
+		for _, kept := range []*[]byte{
+			nil,
+			&wide,
+			&wide,
+		} { // the buffer is used again for another file
 			file := &reads{Reader: bytes.NewReader(text)}
 			l := lines{
 				file:  file,
@@ -74,7 +84,14 @@ func TestLinesOfAnyLength(t *testing.T) {
 				return true
 			})
 			if err != nil || !slices.Equal(got, ends) || end != ends[len(ends)-1] {
-				t.Fatalf("round %d: lines end at %d (%v, last %d), want %d", round, got, err, end, ends)
+				t.Fatalf(
+					"round %d: lines end at %d (%v, last %d), want %d",
+					round,
+					got,
+					err,
+					end,
+					ends,
+				)
 			}
 			if most := len(text); kept != nil && round%3 != 0 && file.bytes > most {
 				t.Errorf("round %d: %d bytes read of %d", round, file.bytes, most)

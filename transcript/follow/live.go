@@ -400,7 +400,8 @@ func (f *follower) ended(t *tailer) {
 	fl.cursor = t.cursor
 	// Between the last look and now the file may have grown.
 	is, err := lstat(fl.cursor.Path)
-	if t.reread || err != nil || is.size != fl.cursor.Size || is.modified != fl.cursor.Modified {
+	if t.reread || err != nil || is.size != fl.cursor.Size ||
+		is.modified != fl.cursor.Modified {
 		f.enqueue(fl)
 	}
 }

@@ -55,7 +55,11 @@ func copyTo(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o600) // no O_APPEND: the kernel would refuse
+	dst, err := os.OpenFile(
+		to,
+		os.O_WRONLY|os.O_CREATE,
+		0o600,
+	) // no O_APPEND: the kernel would refuse
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +86,11 @@ func pieces(t *testing.T, from, to string) {
 		return
 	}
 	defer dst.Close()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 16<<10)); err != nil {
+	if _, err := io.CopyBuffer(
+		struct{ io.Writer }{dst},
+		struct{ io.Reader }{src},
+		make([]byte, 16<<10),
+	); err != nil {
 		t.Error(err)
 	}
 }
@@ -129,7 +137,13 @@ func TestLongLine(t *testing.T) {
 		most                int64
 		where               []string
 	}{
-		{"reply", answer, `"}]}}`, longMost, []string{"history", "parked", "young", "live", "pieces", "unfinished"}},
+		{
+			"reply",
+			answer,
+			`"}]}}`,
+			longMost,
+			[]string{"history", "parked", "young", "live", "pieces", "unfinished"},
+		},
 		{"prompt", prompt, `"}}`, longMost + longBytes + 10<<20, []string{"history", "live"}},
 		{"bad", answer, ``, longMost, []string{"live"}},
 	} {
@@ -211,7 +225,10 @@ func (m *measured) watch(long string, want, most int64) {
 	for done := false; !done; n++ {
 		since := time.Now()
 		m.append(m.other, reply(n, 100))
-		m.until("append to the other file", func() bool { return m.files[m.other].Session.Messages == n })
+		m.until(
+			"append to the other file",
+			func() bool { return m.files[m.other].Session.Messages == n },
+		)
 		worst = max(worst, time.Since(since))
 		done = m.files[long].Session.Bytes == want
 	}
@@ -267,7 +284,8 @@ func TestLongestLine(t *testing.T) {
 	}
 	whole := size(t, p.path)
 	a := changes[0]
-	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != whole || a.Cursor.Offset != whole {
+	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != whole ||
+		a.Cursor.Offset != whole {
 		t.Errorf("%+v", s)
 	}
 	// The cursor fits the file: nothing new is nothing, and one line is one.
@@ -275,7 +293,11 @@ func TestLongestLine(t *testing.T) {
 		t.Errorf("read again: %+v", again)
 	}
 	at(whole, reply(3, 100))
-	if more := p.read(a.Cursor, true); len(more) != 1 || more[0].Whole || len(more[0].Entries) != 1 {
+	if more := p.read(
+		a.Cursor,
+		true,
+	); len(more) != 1 || more[0].Whole ||
+		len(more[0].Entries) != 1 {
 		t.Errorf("appended: %+v", more)
 	}
 }

@@ -59,7 +59,13 @@ func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 	var out []byte
 	var err error
 	for range tries {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
+		cmd := exec.CommandContext(
+			t.Context(),
+			os.Args[0],
+			"-test.run=^"+t.Name()+"$",
+			"-test.v",
+			"-test.timeout=10m",
+		)
 		cmd.Env = append(os.Environ(), childVariable+"=1")
 		for _, a := range attr {
 			a(cmd)
@@ -70,7 +76,8 @@ func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 			}
 			return false
 		}
-		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL) {
+		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) ||
+			errors.Is(err, syscall.EINVAL) {
 			t.Skip(err) // no user namespaces here
 		}
 	}

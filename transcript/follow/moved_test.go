@@ -21,7 +21,10 @@ func TestMovedAndRemoved(t *testing.T) {
 		for i := range folders {
 			r.must(os.Mkdir(r.path(fmt.Sprint("-q", i)), 0o700))
 		}
-		r.append(r.path(fmt.Sprint("-q", folders-1), idB+".jsonl"), reply(1, 100)) // all are watched when this is known
+		r.append(
+			r.path(fmt.Sprint("-q", folders-1), idB+".jsonl"),
+			reply(1, 100),
+		) // all are watched when this is known
 		r.settle("new folders")
 		for i := range folders {
 			r.must(os.Rename(r.path(fmt.Sprint("-q", i)), r.path("moved")))

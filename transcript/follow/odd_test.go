@@ -38,7 +38,10 @@ func oddities(t *testing.T, dir string) (names []string) {
 		func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|5) },
 	) // as /dev/zero
 	make("socket.jsonl", func(path string) error {
-		short := filepath.Join("/proc/self/cwd", path) // a socket's path has room for 107 bytes
+		short := filepath.Join(
+			"/proc/self/cwd",
+			path,
+		) // a socket's path has room for 107 bytes
 		if rel, err := filepath.Rel(".", path); err == nil && len(rel) < len(path) {
 			short = rel
 		} else if len(path) < 108 {
@@ -143,9 +146,18 @@ func TestOddFiles(t *testing.T) {
 		// The names of both folders are the same, so each is there twice.
 		lines := r.log.lines()
 		if len(lines) != len(names)+len(later) {
-			t.Errorf("%d lines for %d oddities:\n%s", len(lines), len(names)+len(later), strings.Join(lines, ""))
+			t.Errorf(
+				"%d lines for %d oddities:\n%s",
+				len(lines),
+				len(names)+len(later),
+				strings.Join(lines, ""),
+			)
 		}
-		if got := r.files[r.path("-after", "blank.jsonl")].Session; got.Lines != 0 || got.Bad != 0 || got.Bytes != 8 {
+		if got := r.files[r.path(
+			"-after",
+			"blank.jsonl",
+		)].Session; got.Lines != 0 || got.Bad != 0 ||
+			got.Bytes != 8 {
 			t.Errorf("blank lines: %+v", got)
 		}
 	})
@@ -176,7 +188,8 @@ func TestLinkedFolders(t *testing.T) {
 			r.append(filepath.Join(elsewhere, idA+".jsonl"), reply(10+n, 100))
 			r.append(inFolder, reply(20+n, 100))
 			r.until("both files", func() bool {
-				return r.files[inLink].Session.Messages == 2+n && r.files[inFolder].Session.Messages == 2+n
+				return r.files[inLink].Session.Messages == 2+n &&
+					r.files[inFolder].Session.Messages == 2+n
 			})
 		}
 		var paths []string

@@ -98,7 +98,12 @@ func TestStories(t *testing.T) {
 					)
 				}
 				if len(keys) < whole.Total() {
-					t.Fatalf("cut at %d: %d compactions, want %d", r.end, len(keys), whole.Total())
+					t.Fatalf(
+						"cut at %d: %d compactions, want %d",
+						r.end,
+						len(keys),
+						whole.Total(),
+					)
 				}
 			}
 		})
@@ -118,7 +123,13 @@ func TestEveryOffset(t *testing.T) {
 	}
 }
 
-func everyOffset(t *testing.T, format *transcript.Format, name string, text []byte, step int) {
+func everyOffset(
+	t *testing.T,
+	format *transcript.Format,
+	name string,
+	text []byte,
+	step int,
+) {
 	all := restarts(format, text)
 	parts := runtime.GOMAXPROCS(0)
 	if testing.Short() || racing() {
@@ -248,9 +259,11 @@ func (p *reader) restart(k int, want *restart) string {
 		got.entries = append(got.entries, c.Entries...)
 	}
 	same := func(a, b transcript.Entry) bool {
-		return a.Kind == b.Kind && a.UUID == b.UUID && a.At == b.At && a.Usage == b.Usage && a.Text == b.Text
+		return a.Kind == b.Kind && a.UUID == b.UUID && a.At == b.At && a.Usage == b.Usage &&
+			a.Text == b.Text
 	}
-	if !cmp.Equal(got.sessions[1], want.sessions[1]) || !slices.Equal(got.messages[1], want.messages[1]) ||
+	if !cmp.Equal(got.sessions[1], want.sessions[1]) ||
+		!slices.Equal(got.messages[1], want.messages[1]) ||
 		!slices.Equal(got.events[1], want.events[1]) ||
 		!slices.EqualFunc(got.entries, want.entries, same) {
 		got.end = want.end

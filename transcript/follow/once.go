@@ -47,7 +47,10 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	o.Stats.expect(list)
 	// Large files first: the last one read is then a small one, and no processor
 	// waits long for another.
-	slices.SortStableFunc(list, func(a, b *file) int { return cmp.Compare(b.stamp.size>>10, a.stamp.size>>10) })
+	slices.SortStableFunc(
+		list,
+		func(a, b *file) int { return cmp.Compare(b.stamp.size>>10, a.stamp.size>>10) },
+	)
 	errs := append(index.unread, reader.readList(ctx, list)...)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -63,7 +63,8 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 		}
 		first, cursor, err := p.try(transcript.Cursor{}, false)
 		if len(first) > 1 ||
-			len(first) == 1 && (err != nil || len(first[0].Messages) > 0 || first[0].Session.Lines > 0) ||
+			len(first) == 1 &&
+				(err != nil || len(first[0].Messages) > 0 || first[0].Session.Lines > 0) ||
 			k >= 4 && err == nil {
 			t.Fatalf("cut at byte %d of %d: error %v, %+v", k, len(text), err, first)
 		}
@@ -78,14 +79,21 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 		for _, c := range second {
 			got = append(got, c.Messages...)
 		}
-		if d := cmp.Diff(messages, got); d != "" || !cmp.Equal(want, second[len(second)-1].Session) {
+		if d := cmp.Diff(
+			messages,
+			got,
+		); d != "" ||
+			!cmp.Equal(want, second[len(second)-1].Session) {
 			t.Fatalf("cut at byte %d of %d (-want +got):\n%s", k, len(text), d)
 		}
 	}
 }
 
 // foldedWhole is the end of a transcript, and all of its messages.
-func foldedWhole(format *transcript.Format, text []byte) (transcript.Session, []transcript.Message) {
+func foldedWhole(
+	format *transcript.Format,
+	text []byte,
+) (transcript.Session, []transcript.Message) {
 	all := restarts(format, text)
 	return all[0].sessions[1], all[0].messages[1]
 }

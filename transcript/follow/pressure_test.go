@@ -22,7 +22,12 @@ func TestPressure(t *testing.T) {
 			r.o.NoInotify = noInotify
 			r.o.Stats = &Stats{}
 			const files = 60
-			path := func(n int) string { return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)) }
+			path := func(n int) string {
+				return r.path(
+					"-p",
+					fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n),
+				)
+			}
 			for n := range files {
 				r.append(path(n), reply(1, 100))
 				at := time.Now().Add(-time.Duration(files-n) * time.Second) // the later, the younger
@@ -58,12 +63,18 @@ func TestPressureDescriptors(t *testing.T) {
 	r.o.Live = 40
 	r.o.Tails = 5
 	for n := range 100 {
-		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(1, 100))
+		r.append(
+			r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)),
+			reply(1, 100),
+		)
 	}
 	r.start()
 	r.settle("at the start")
 	for n := range 100 { // a file that has a tail has been opened when this was read
-		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(2, 200))
+		r.append(
+			r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)),
+			reply(2, 200),
+		)
 	}
 	r.settle("all have grown")
 	held := func() (n int) {
@@ -72,7 +83,10 @@ func TestPressureDescriptors(t *testing.T) {
 			t.Skip(err)
 		}
 		for _, fd := range open {
-			if name, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasSuffix(name, ".jsonl") {
+			if name, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasSuffix(
+				name,
+				".jsonl",
+			) {
 				n++
 			}
 		}

@@ -58,12 +58,27 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 				r.o.Live = 2 // park often
 			}
 			r.start()
-			lines := bytes.SplitAfter(read(t, "../codex/testdata/transcripts/*/sessions/*/*/*/*.jsonl"), []byte{'\n'})
-			lines = slices.DeleteFunc(lines, func(line []byte) bool { return len(line) > 6000 })
+			lines := bytes.SplitAfter(
+				read(t, "../codex/testdata/transcripts/*/sessions/*/*/*/*.jsonl"),
+				[]byte{'\n'},
+			)
+			lines = slices.DeleteFunc(
+				lines,
+				func(line []byte) bool { return len(line) > 6000 },
+			)
 			for s := range n {
-				m := mischief{rig: r, rand: rand.New(rand.NewPCG(uint64(i), uint64(s))), lines: lines}
+				m := mischief{
+					rig:   r,
+					rand:  rand.New(rand.NewPCG(uint64(i), uint64(s))),
+					lines: lines,
+				}
 				m.run()
-				r.settle(fmt.Sprintf("sequence %d of %d: %s", s, i, strings.Join(m.did, ", ")))
+				r.settle(fmt.Sprintf(
+					"sequence %d of %d: %s",
+					s,
+					i,
+					strings.Join(m.did, ", "),
+				))
 				m.clean()
 			}
 			r.stop()
@@ -163,7 +178,11 @@ func (m *mischief) renameOver(path, text string) {
 // pick is one of few paths, so that events meet.
 func (m *mischief) pick() string {
 	if m.codex() {
-		name := "rollout-2026-11-20T08-00-00-" + []string{idA, idB, idA + "_" + idB}[m.rand.IntN(3)] + ".jsonl"
+		name := "rollout-2026-11-20T08-00-00-" + []string{
+			idA,
+			idB,
+			idA + "_" + idB,
+		}[m.rand.IntN(3)] + ".jsonl"
 		if m.rand.IntN(4) == 0 {
 			name += packedEnd
 		}
@@ -248,7 +267,15 @@ func (m *mischief) step() {
 				m.must(os.Rename(p, to))
 			}
 		}},
-		{"move folder", func(p string) { os.Rename(filepath.Dir(p), m.path(fmt.Sprint("-q", m.rand.IntN(99)))) }},
+		{
+			"move folder",
+			func(p string) {
+				os.Rename(
+					filepath.Dir(p),
+					m.path(fmt.Sprint("-q", m.rand.IntN(99))),
+				)
+			},
+		},
 		{"restart", func(string) { m.stop(); m.start() }},
 	}
 	if m.codex() {

@@ -113,13 +113,22 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 	if !fl.known {
 		return
 	}
-	gone := transcript.Change{Cursor: transcript.Cursor{Path: cmp.Or(fl.moved, fl.cursor.Path)}, Gone: true}
+	gone := transcript.Change{
+		Cursor: transcript.Cursor{Path: cmp.Or(fl.moved, fl.cursor.Path)},
+		Gone:   true,
+	}
 	r.sign(fl, &gone, transcript.Facts{})
 	r.send(ctx, gone)
 }
 
 // readOpen reads a file that has been opened, from its beginning.
-func (r *fileReader) readOpen(ctx context.Context, file *os.File, is fact, w *workspace, res *result) error {
+func (r *fileReader) readOpen(
+	ctx context.Context,
+	file *os.File,
+	is fact,
+	w *workspace,
+	res *result,
+) error {
 	fl := res.file
 	c := fl.cursor
 	if fl.learnt && !is.ours() {
@@ -157,7 +166,8 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, is fact, w *wo
 	now := time.Now().UnixNano()
 	res.written = min(is.modified, now)
 	// Before its first line is whole, a file may still become a compressed one.
-	asLines := s.packed == nil && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
+	asLines := s.packed == nil &&
+		(s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
 	if asLines && now-is.modified < int64(r.ActiveFor) {
 		res.live = &s.reading
 		w.fold = nil
@@ -167,7 +177,10 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, is fact, w *wo
 
 // sign puts into a change whose it is.
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.id.Name, cmp.Or(fl.id.Parent, facts.Parent)
+	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.id.Name, cmp.Or(
+		fl.id.Parent,
+		facts.Parent,
+	)
 	c.Title = facts.Title
 	c.Limits = facts.Limits
 	c.Cut = facts.Cut
@@ -197,7 +210,8 @@ func (s *reading) continues(file io.ReaderAt, id inode, size int64) bool {
 		}
 		return ^c.Head // of no file with this cursor
 	}
-	return key(0, min(c.Offset, headBytes)) == c.Head && key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
+	return key(0, min(c.Offset, headBytes)) == c.Head &&
+		key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
 }
 
 // add folds one line; end is the offset behind it.
@@ -376,7 +390,11 @@ func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 
 // flush sends what has been found since the last call, up to end. size is how much
 // of the file has been looked at.
-func (s *source) flush(ctx context.Context, end, size int64, session transcript.Session) bool {
+func (s *source) flush(
+	ctx context.Context,
+	end, size int64,
+	session transcript.Session,
+) bool {
 	s.cursor.Offset = end
 	s.cursor.Size = size
 	return s.report(ctx, session)

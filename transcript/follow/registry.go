@@ -122,7 +122,12 @@ func (r *registries) readAll() {
 }
 
 // read reads one entry, if it has changed.
-func (r *registries) read(path string, registry *transcript.Registry, index string, now stamp) {
+func (r *registries) read(
+	path string,
+	registry *transcript.Registry,
+	index string,
+	now stamp,
+) {
 	e := r.entries[path]
 	if e != nil && e.stamp == now {
 		return

@@ -69,7 +69,9 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 // within reports whether a path is a folder or in it.
 func within(dir, path string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
+	return ok &&
+		(rest == "" || rest[0] == filepath.Separator ||
+			strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
 // rootList are the roots, and the formats of their files.

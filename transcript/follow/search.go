@@ -39,7 +39,10 @@ func (f *follower) searchAll(start bool) {
 		found = append(found, f.index.search(root.path, 0, visited)...)
 	}
 	if start {
-		slices.SortFunc(found, func(a, b *file) int { return cmp.Compare(a.stamp.modified, b.stamp.modified) })
+		slices.SortFunc(
+			found,
+			func(a, b *file) int { return cmp.Compare(a.stamp.modified, b.stamp.modified) },
+		)
 		f.Stats.expect(found)
 	}
 	for _, fl := range found {
@@ -66,7 +69,8 @@ func (f *follower) moved(fl *file, err error) {
 
 // event looks at what inotify has reported.
 func (f *follower) event(ev fsnotify.Event) {
-	if f.clients.dirs[filepath.Dir(ev.Name)] != nil || f.clients.dirs[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
+	if f.clients.dirs[filepath.Dir(ev.Name)] != nil ||
+		f.clients.dirs[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
 		f.clients.stale = true
 		return
 	}
@@ -111,7 +115,8 @@ func (f *follower) appeared(path string) {
 	roots := &f.index.roots
 	learnt := roots.isLearnt(path)
 	if is.isLink() && (depth > 1 || learnt) ||
-		learnt && depth == 1 && !roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
+		learnt && depth == 1 &&
+			!roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
 		return // as in a search of all folders
 	}
 	for _, fl := range f.index.search(path, depth, map[inode]bool{}) {

@@ -21,7 +21,13 @@ func TestPause(t *testing.T) {
 		{time.Hour, 10 * time.Second, time.Hour},
 	} {
 		if got := pause(x.rescan, x.took); got != x.want {
-			t.Errorf("every %v, took %v: again after %v, want %v", x.rescan, x.took, got, x.want)
+			t.Errorf(
+				"every %v, took %v: again after %v, want %v",
+				x.rescan,
+				x.took,
+				got,
+				x.want,
+			)
 		}
 	}
 }

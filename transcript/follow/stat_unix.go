@@ -95,7 +95,11 @@ func isGone(path string) bool {
 // open opens a regular file for reading, and nothing else: not a link, and without
 // waiting for the other end of a pipe.
 func open(path string) (*os.File, fact, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	file, err := os.OpenFile(
+		path,
+		os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC,
+		0,
+	)
 	if err != nil {
 		return nil, fact{}, err
 	}
@@ -119,6 +123,9 @@ func list(dir string) (*os.File, []fs.DirEntry, error) {
 		return nil, nil, err
 	}
 	entries, err := open.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(
+		entries,
+		func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) },
+	)
 	return open, entries, err
 }

@@ -27,7 +27,12 @@ type told struct {
 func stories(t *testing.T) (all []told) {
 	t.Helper()
 	var shapes []byte
-	for _, pattern := range []string{"*", "shapes/s0[34]*", "shapes/s0[89]*", "shapes/s1[0-7]*"} {
+	for _, pattern := range []string{
+		"*",
+		"shapes/s0[34]*",
+		"shapes/s0[89]*",
+		"shapes/s1[0-7]*",
+	} {
 		shapes = slices.Concat(
 			shapes,
 			read(t, "../claude/testdata/"+pattern+".jsonl"),

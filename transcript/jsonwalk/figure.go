@@ -28,7 +28,8 @@ func (w *Walker) Figure(value Text) int64 {
 		n = n*10 + int64(b[i]-'0')
 		i++
 	}
-	if i > w.i && i < len(b) && (b[i] == ',' || b[i] == '}') && (b[w.i] != '0' || i == w.i+1) {
+	if i > w.i && i < len(b) && (b[i] == ',' || b[i] == '}') &&
+		(b[w.i] != '0' || i == w.i+1) {
 		w.i = i
 		return min(n, MaxFigure)
 	}

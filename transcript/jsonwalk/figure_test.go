@@ -24,7 +24,8 @@ func TestFigure(t *testing.T) {
 						got = n
 					}
 				}
-				if valid := json.Valid([]byte(line)); w.End() != valid || valid && got != want {
+				if valid := json.Valid([]byte(line)); w.End() != valid ||
+					valid && got != want {
 					t.Errorf("%s: %d, valid %t, want %d, %t", line, got, w.End(), want, valid)
 				}
 			}

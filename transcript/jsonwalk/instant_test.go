@@ -41,7 +41,14 @@ func TestClock(t *testing.T) {
 		}
 	}
 	short := []byte(`"2026-11-20T08:13:30Z"`)
-	if got, want := c.Instant(Text{1, 21}, short), (Text{1, 21}).Instant(short); got != want || got == 0 {
+	if got, want := c.Instant(
+		Text{1, 21},
+		short,
+	), (Text{
+		1,
+		21,
+	}).Instant(short); got != want ||
+		got == 0 {
 		t.Errorf("%s: %d, want %d", short, got, want)
 	}
 }

@@ -98,7 +98,8 @@ const longestEscape = 12
 // parts reports whether b may be split before byte i without splitting a rune or an
 // escape.
 func parts(b []byte, i int) bool {
-	return i >= longestEscape && b[i] < utf8.RuneSelf && bytes.IndexByte(b[i-longestEscape:i], '\\') < 0
+	return i >= longestEscape && b[i] < utf8.RuneSelf &&
+		bytes.IndexByte(b[i-longestEscape:i], '\\') < 0
 }
 
 // more finds further positions, and reports whether there is another pair.

@@ -10,7 +10,13 @@ import (
 // TestQuotesAtTheEndOfMemory has nothing behind the text that may be read.
 func TestQuotesAtTheEndOfMemory(t *testing.T) {
 	page := os.Getpagesize()
-	mem, err := syscall.Mmap(-1, 0, 2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(
+		-1,
+		0,
+		2*page,
+		syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE,
+	)
 	if err != nil {
 		t.Skip(err)
 	}

@@ -35,7 +35,14 @@ func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 		for i := 0; i+1 < len(all); i += 2 {
 			s := Text{all[i] + 1, all[i+1]}
 			if got, want := x.Decode(s), s.Bytes(b); !bytes.Equal(got, want) {
-				t.Fatalf("%q: %q, want %q (clean to %d, and from %d)", b, got, want, x.clean, x.again)
+				t.Fatalf(
+					"%q: %q, want %q (clean to %d, and from %d)",
+					b,
+					got,
+					want,
+					x.clean,
+					x.again,
+				)
 			}
 		}
 	}
@@ -59,7 +66,8 @@ func defined(b []byte) (all []uint32, loose bool) {
 				return all, false
 			}
 			for n := 0; n < 4 && b[i] == 'u'; n++ {
-				if i+n+1 >= len(b) || strings.IndexByte("0123456789abcdefABCDEF", b[i+n+1]) < 0 {
+				if i+n+1 >= len(b) ||
+					strings.IndexByte("0123456789abcdefABCDEF", b[i+n+1]) < 0 {
 					return all, false
 				}
 			}
@@ -187,7 +195,10 @@ func randomText(r *rand.Rand, n int) []byte {
 	for len(b) < n {
 		switch p := r.IntN(100); {
 		case p < 60:
-			b = append(b, "some plain text, long enough to fill a block of 64 bytes: and more"[r.IntN(60):]...)
+			b = append(
+				b,
+				"some plain text, long enough to fill a block of 64 bytes: and more"[r.IntN(60):]...,
+			)
 		case p < 99:
 			b = append(b, right[r.IntN(len(right))]...)
 		default:

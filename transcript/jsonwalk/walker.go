@@ -253,7 +253,8 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	if !value.None() {
 		return false
 	}
-	if w.i < len(w.b) && w.b[w.i] == c || w.Peek() == c { // mostly there is no space before it
+	if w.i < len(w.b) && w.b[w.i] == c ||
+		w.Peek() == c { // mostly there is no space before it
 		return w.Open()
 	}
 	w.Skip()
@@ -263,7 +264,12 @@ func (w *Walker) Enter(value Text, c byte) bool {
 // Members steps through the members of a value if it is an object, as Member does. What
 // the loop does not read of them is skipped.
 func (w *Walker) Members(value Text) iter.Seq2[[]byte, Text] {
-	return func(yield func([]byte, Text) bool) { w.members(value, yield) } // small enough to take no memory
+	return func(yield func([]byte, Text) bool) {
+		w.members(
+			value,
+			yield,
+		)
+	} // small enough to take no memory
 }
 
 func (w *Walker) members(value Text, yield func([]byte, Text) bool) {

@@ -87,14 +87,18 @@ func (s *Session) Copy(w io.Writer, kind CopyKind) *Session {
 
 // history returns the records that a copy takes over.
 func (s *Session) history() []*record {
-	return slices.DeleteFunc(slices.Clone(s.kept), func(r *record) bool { return r.effect.side })
+	return slices.DeleteFunc(
+		slices.Clone(s.kept),
+		func(r *record) bool { return r.effect.side },
+	)
 }
 
 func (s *Session) copyAll(n *Session, kind CopyKind) {
 	renamed := map[string]string{}
 	history := s.history()
 	for _, r := range history {
-		if kind == SDKForked || kind == Anonymous || kind == Restamped && r.effect.deed == reads {
+		if kind == SDKForked || kind == Anonymous ||
+			kind == Restamped && r.effect.deed == reads {
 			renamed[r.uuid] = newUUID(n.rng)
 		}
 	}
@@ -106,10 +110,15 @@ func (s *Session) copyAll(n *Session, kind CopyKind) {
 			c.values[name] = cmp.Or(renamed[value], value)
 		}
 		if kind == Branched || kind == SDKForked {
-			c.more += fmt.Sprintf(`,"forkedFrom":{"sessionId":%q,"messageUuid":%q}`, s.id, r.uuid)
+			c.more += fmt.Sprintf(
+				`,"forkedFrom":{"sessionId":%q,"messageUuid":%q}`,
+				s.id,
+				r.uuid,
+			)
 		}
 		last := i == len(history)-1
-		if kind == Restamped && r.effect.deed == reads || kind == SDKForked && last && r.effect.deed != compacts {
+		if kind == Restamped && r.effect.deed == reads ||
+			kind == SDKForked && last && r.effect.deed != compacts {
 			c.at = n.now
 		}
 		n.writeCopy(c)
@@ -190,7 +199,15 @@ func (s *Session) sinceBoundary() []*record {
 		c := r.clone()
 		if c.effect.deed == reads {
 			c.template = s.client.records["reply"][0]
-			for _, name := range []string{"input", "creation", "read", "output", "created", "hour", "minutes"} {
+			for _, name := range []string{
+				"input",
+				"creation",
+				"read",
+				"output",
+				"created",
+				"hour",
+				"minutes",
+			} {
 				c.values[name] = "0"
 			}
 			c.effect = effect{}

@@ -29,7 +29,11 @@ func NewHandWritten(n int) *HandWritten {
 	}
 }
 
-func (s *HandWritten) put(kind string, after time.Duration, members map[string]any) map[string]any {
+func (s *HandWritten) put(
+	kind string,
+	after time.Duration,
+	members map[string]any,
+) map[string]any {
 	s.Now = s.Now.Add(after)
 	s.count++
 	r := map[string]any{"type": kind, "uuid": fmt.Sprintf(
@@ -48,7 +52,11 @@ func (s *HandWritten) Turn() { s.Say("go on") }
 
 // Say is a prompt with this text. The record may be changed until it is written.
 func (s *HandWritten) Say(text string) map[string]any {
-	return s.put("user", 30*time.Second, map[string]any{"message": map[string]any{"role": "user", "content": text}})
+	return s.put(
+		"user",
+		30*time.Second,
+		map[string]any{"message": map[string]any{"role": "user", "content": text}},
+	)
 }
 
 // GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: it stands behind the record that that one
@@ -142,7 +150,11 @@ func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 	if thousands > 0 {
 		m["preTokens"] = thousands * 1000
 	}
-	return s.put("system", 20*time.Second, map[string]any{"subtype": "compact_boundary", "compactMetadata": m})
+	return s.put(
+		"system",
+		20*time.Second,
+		map[string]any{"subtype": "compact_boundary", "compactMetadata": m},
+	)
 }
 
 // Summary is what a new file begins with after a compaction in early clients.
@@ -152,7 +164,10 @@ func (s *HandWritten) Summary() {
 		10*time.Second,
 		map[string]any{
 			"isCompactSummary": true,
-			"message":          map[string]any{"role": "user", "content": "What was done: " + s.ID},
+			"message": map[string]any{
+				"role":    "user",
+				"content": "What was done: " + s.ID,
+			},
 		},
 	)
 }

@@ -62,9 +62,21 @@ func invented(rng *rand.Rand) string {
 	case 1:
 		return indent + "// " + words(rng, 4+rng.IntN(9)) + ".\n"
 	case 2:
-		return fmt.Sprintf("%s%s[%d] = \"C:\\\\%s\\%s\"\n", indent, word, rng.IntN(4096), word, word)
+		return fmt.Sprintf(
+			"%s%s[%d] = \"C:\\\\%s\\%s\"\n",
+			indent,
+			word,
+			rng.IntN(4096),
+			word,
+			word,
+		)
 	case 3: // looks like a usage object
-		return fmt.Sprintf("%d→%s{\"usage\": {\"input_tokens\": %d}}\n", rng.IntN(9999), indent, rng.IntN(1<<20))
+		return fmt.Sprintf(
+			"%d→%s{\"usage\": {\"input_tokens\": %d}}\n",
+			rng.IntN(9999),
+			indent,
+			rng.IntN(1<<20),
+		)
 	}
 	return indent + "}\n\n"
 }

@@ -60,7 +60,8 @@ func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 // MayBeOurs reports whether a text may be one that IsOurs recognizes, or that Clip
 // keeps more of.
 func MayBeOurs(s []byte) bool {
-	return bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) ||
+	return bytes.HasPrefix(s, []byte(Heading)) ||
+		bytes.HasPrefix(s, []byte(documentHeading)) ||
 		bytes.HasPrefix(s, []byte(resumeHead))
 }
 
@@ -71,5 +72,6 @@ func IsOurs(s []byte) bool {
 		return true
 	}
 	line, _, _ := bytes.Cut(s, []byte("\n"+Heading))
-	return bytes.HasPrefix(s, []byte(resumeHead)) && bytes.HasSuffix(bytes.TrimRight(line, "\r\n "), []byte(resumeTail))
+	return bytes.HasPrefix(s, []byte(resumeHead)) &&
+		bytes.HasSuffix(bytes.TrimRight(line, "\r\n "), []byte(resumeTail))
 }

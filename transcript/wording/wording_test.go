@@ -35,13 +35,15 @@ func TestReadAgain(t *testing.T) {
 			t.Errorf("%q: ours is not %t", text, want)
 		}
 	}
-	if path, ok := ResumePath(prompt); !ok || path != "/home/dev/a b.md" || !MayResume(prompt) {
+	if path, ok := ResumePath(prompt); !ok || path != "/home/dev/a b.md" ||
+		!MayResume(prompt) {
 		t.Errorf("%q, %t", path, ok)
 	}
 	if _, ok := ResumePath(prompt + " Or not."); ok {
 		t.Error("another prompt has a path")
 	}
-	if id, ok := DocumentID(document + "\nmore"); !ok || id != "2026-11-20-web" || !IsDocument(document) {
+	if id, ok := DocumentID(document + "\nmore"); !ok || id != "2026-11-20-web" ||
+		!IsDocument(document) {
 		t.Errorf("%q, %t", id, ok)
 	}
 	if _, ok := DocumentID("=== HANDOFF LOADED (ID: cut"); ok {

@@ -47,7 +47,10 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 
 // isOn reads a variable as the client reads it.
 func isOn(value string) bool {
-	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
+	return slices.Contains(
+		[]string{"1", "true", "yes", "on"},
+		strings.ToLower(strings.TrimSpace(value)),
+	)
 }
 
 // hookSettings is nil for what is no file, too large or not to be read: a hook must not wait for a pipe. Package os would ask

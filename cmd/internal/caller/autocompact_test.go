@@ -36,15 +36,30 @@ func TestAutoCompactOfHook(t *testing.T) {
 				IdleMin: "150000",
 			},
 		},
-		"long":    {vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat("1", 33)}},
-		"off":     {vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "}, want: hook.AutoCompact{Off: true}},
-		"all off": {vars: map[string]string{"DISABLE_COMPACT": "1"}, want: hook.AutoCompact{Off: true}},
-		"not off": {vars: map[string]string{"DISABLE_AUTO_COMPACT": "0", "DISABLE_COMPACT": "false"}},
+		"long": {
+			vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat(
+				"1",
+				33,
+			)},
+		},
+		"off": {
+			vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "},
+			want: hook.AutoCompact{Off: true},
+		},
+		"all off": {
+			vars: map[string]string{"DISABLE_COMPACT": "1"},
+			want: hook.AutoCompact{Off: true},
+		},
+		"not off": {
+			vars: map[string]string{"DISABLE_AUTO_COMPACT": "0", "DISABLE_COMPACT": "false"},
+		},
 		"user": {
 			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`},
 			want:  hook.AutoCompact{Setting: 120_000},
 		},
-		"broken file": {files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000`}},
+		"broken file": {
+			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000`},
+		},
 		"project before user": {
 			files: map[string]string{
 				".claude/settings.json":         `{"autoCompactWindow":120000,"autoCompactEnabled":false}`,
@@ -88,7 +103,10 @@ func TestAutoCompactOfHook(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(test.want, testCaller(vars).Origin(time.Now()).AutoCompact); diff != "" {
+			if diff := cmp.Diff(
+				test.want,
+				testCaller(vars).Origin(time.Now()).AutoCompact,
+			); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -102,10 +120,16 @@ func TestAutoCompactOfPipe(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600); err != nil {
+	if err := syscall.Mkfifo(
+		filepath.Join(home, ".claude", "settings.json"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !cmp.Equal(got, hook.AutoCompact{}) {
+	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !cmp.Equal(
+		got,
+		hook.AutoCompact{},
+	) {
 		t.Errorf("%+v", got)
 	}
 }

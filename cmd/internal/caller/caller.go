@@ -123,7 +123,8 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	}
 	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
 	info, err := os.Lstat(path)
-	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() || info.Size() > maxRegistryBytes {
+	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() ||
+		info.Size() > maxRegistryBytes {
 		return ""
 	}
 	text, err := os.ReadFile(path)
@@ -158,7 +159,11 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 	// First a handle, which on Linux stays with this process, then the questions.
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return nil, fmt.Errorf("not under sm run: process %d: %w; start the client with 'sm run -- claude'", pid, err)
+		return nil, fmt.Errorf(
+			"not under sm run: process %d: %w; start the client with 'sm run -- claude'",
+			pid,
+			err,
+		)
 	}
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
 		err = fmt.Errorf(
@@ -208,9 +213,15 @@ func (by *Caller) Origin(at time.Time) hook.Origin {
 }
 
 // origin is Origin of a process's child, by the line that begins with that process.
-func (by *Caller) origin(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
+func (by *Caller) origin(
+	at time.Time,
+	procDir string,
+	parent int,
+	line iter.Seq[proc.Process],
+) hook.Origin {
 	o := by.told(at, procDir, parent, line)
-	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Pane) != "" && served(procDir, line) {
+	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Pane) != "" &&
+		served(procDir, line) {
 		o.Agent = ""
 		o.Parent = ""
 		o.Name = ""
@@ -223,7 +234,12 @@ func (by *Caller) origin(at time.Time, procDir string, parent int, line iter.Seq
 }
 
 // told returns the origin according to the environment alone.
-func (by *Caller) told(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
+func (by *Caller) told(
+	at time.Time,
+	procDir string,
+	parent int,
+	line iter.Seq[proc.Process],
+) hook.Origin {
 	get := func(name string) string {
 		value, _ := by.LookupEnv(name)
 		return value

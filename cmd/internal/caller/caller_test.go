@@ -36,7 +36,11 @@ func TestSupervisorIsAnAncestor(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
-	pane := map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}
+	pane := map[string]string{
+		"TMUX":       "/tmp/t,12,0",
+		"TMUX_PANE":  "%3",
+		"CLAUDE_PID": "2000000000",
+	}
 	for _, tt := range []struct {
 		name string
 		vars map[string]string
@@ -49,12 +53,20 @@ func TestOrigin(t *testing.T) {
 			Pane:   "%3",
 			PID:    2000000000,
 		}},
-		{"in a project", map[string]string{"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/p"}, hook.Origin{
+		{"in a project", map[string]string{
+			"CLAUDE_PID":         "2000000000",
+			"CLAUDE_PROJECT_DIR": "/p",
+		}, hook.Origin{
 			PID:     2000000000,
 			Project: "/p",
 		}},
-		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
-		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}, hook.Origin{
+		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{
+			PID: 2000000000,
+		}},
+		{"a pane without a server", map[string]string{
+			"TMUX_PANE":  "%3",
+			"CLAUDE_PID": "2000000000",
+		}, hook.Origin{
 			PID: 2000000000,
 		}},
 		{"an odd pane", map[string]string{

@@ -19,7 +19,12 @@ func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
 	return by.codexOrigin(at, subagent, "/proc", os.Getppid())
 }
 
-func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, parent int) hook.Origin {
+func (by *Caller) codexOrigin(
+	at time.Time,
+	subagent bool,
+	procDir string,
+	parent int,
+) hook.Origin {
 	o := hook.Origin{}
 	line := proc.Lineage(procDir, parent)
 	pid := proc.ClientPID("", parent, line)

@@ -25,7 +25,10 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 		for j := range fields {
 			fields[j] = "0"
 		}
-		fields[0], fields[1], fields[19] = "S", fmt.Sprint(max(1, pid-1)), fmt.Sprint(7000+pid)
+		fields[0], fields[1], fields[19] = "S", fmt.Sprint(max(
+			1,
+			pid-1,
+		)), fmt.Sprint(7000+pid)
 		if i == 0 {
 			fields[1] = "1"
 		}
@@ -34,10 +37,19 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{
-			"stat":    fmt.Sprintf("%d (%s) %s", pid, filepath.Base(words[0]), strings.Join(fields, " ")),
+			"stat": fmt.Sprintf(
+				"%d (%s) %s",
+				pid,
+				filepath.Base(words[0]),
+				strings.Join(fields, " "),
+			),
 			"cmdline": strings.Join(words, "\x00") + "\x00",
 		} {
-			if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(path, name),
+				[]byte(text),
+				0o600,
+			); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -79,11 +91,21 @@ func TestCodexOrigin(t *testing.T) {
 		{"in a pane", []string{"bash", "codex --no-daemon"}, false, runs(own, 101)},
 		{
 			"called by a shell",
-			[]string{"bash", "node /usr/bin/codex", "/opt/codex --no-daemon", "sh -c sm\thook"},
+			[]string{
+				"bash",
+				"node /usr/bin/codex",
+				"/opt/codex --no-daemon",
+				"sh -c sm\thook",
+			},
 			false,
 			runs(own, 102),
 		},
-		{"behind the server", []string{"codex app-server --listen unix://", "sh -c sm\thook"}, false, alone},
+		{
+			"behind the server",
+			[]string{"codex app-server --listen unix://", "sh -c sm\thook"},
+			false,
+			alone,
+		},
 		{
 			"started by what the server started",
 			[]string{"codex app-server --listen unix://", "bash", "codex exec hi"},
@@ -97,20 +119,34 @@ func TestCodexOrigin(t *testing.T) {
 			runs(alone, 102),
 		},
 		{"a subagent", []string{"bash", "codex --no-daemon"}, true, alone},
-		{"a name that only resembles the server's", []string{"codex my-app-server"}, false, runs(own, 100)},
+		{
+			"a name that only resembles the server's",
+			[]string{"codex my-app-server"},
+			false,
+			runs(own, 100),
+		},
 	} {
 		dir, parent := processes(t, tt.processes...)
-		if diff := cmp.Diff(tt.want, testCaller(vars).codexOrigin(at, tt.subagent, dir, parent)); diff != "" {
+		if diff := cmp.Diff(
+			tt.want,
+			testCaller(vars).codexOrigin(at, tt.subagent, dir, parent),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if diff := cmp.Diff(alone, testCaller(vars).codexOrigin(at, false, t.TempDir(), 100)); diff != "" {
+	if diff := cmp.Diff(
+		alone,
+		testCaller(vars).codexOrigin(at, false, t.TempDir(), 100),
+	); diff != "" {
 		t.Errorf("where no processes are shown (-want +got):\n%s", diff)
 	}
 	vars["SM_PROVIDER"] = "codex-fork"
 	dir, parent := processes(t, "codex")
 	own.Provider = "codex-fork"
-	if diff := cmp.Diff(runs(own, 100), testCaller(vars).codexOrigin(at, false, dir, parent)); diff != "" {
+	if diff := cmp.Diff(
+		runs(own, 100),
+		testCaller(vars).codexOrigin(at, false, dir, parent),
+	); diff != "" {
 		t.Errorf("with its own provider (-want +got):\n%s", diff)
 	}
 }
@@ -141,7 +177,10 @@ func TestOriginBehindServer(t *testing.T) {
 		"codex --no-daemon": own,
 	} {
 		dir, parent := processes(t, command, "bash")
-		if diff := cmp.Diff(want, by.origin(at, dir, parent, proc.Lineage(dir, parent))); diff != "" {
+		if diff := cmp.Diff(
+			want,
+			by.origin(at, dir, parent, proc.Lineage(dir, parent)),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", command, diff)
 		}
 	}
@@ -154,7 +193,11 @@ func TestOwnTerminal(t *testing.T) {
 		"codex": true, "codex resume --last": true, "codex app-server --listen unix://": false, "codex mcp-server": false,
 	} {
 		dir, pid := processes(t, "bash", command)
-		if got := ownTerminal(proc.Process{PID: pid, Start: "7101", Terminal: 34816}, dir); got != want {
+		if got := ownTerminal(proc.Process{
+			PID:      pid,
+			Start:    "7101",
+			Terminal: 34816,
+		}, dir); got != want {
 			t.Errorf("%s: %v", command, got)
 		}
 	}

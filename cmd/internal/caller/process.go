@@ -26,7 +26,9 @@ func OfProcess(pid int) hook.Origin {
 	}
 	env["CLAUDE_PID"] = strconv.Itoa(pid)
 	env["CLAUDE_PROJECT_DIR"] = "" // of a client that has started this one
-	by := Caller{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
+	by := Caller{
+		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
+	}
 	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
 	o.AutoCompact = hook.AutoCompact{}
 	return o
@@ -36,7 +38,11 @@ func OfProcess(pid int) hook.Origin {
 func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
 	return func(path string) (transcript.Holder, bool) {
 		p, held := locks.Holder(path)
-		return transcript.Holder{PID: p.PID, Start: p.Start, Own: ownTerminal(p, "/proc")}, held
+		return transcript.Holder{
+			PID:   p.PID,
+			Start: p.Start,
+			Own:   ownTerminal(p, "/proc"),
+		}, held
 	}
 }
 

@@ -13,7 +13,10 @@ func TestReadAnswer(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.0 200 OK\r\n"
 	for name, tt := range map[string]struct{ text, want string }{
-		"an answer":           {ok + "Content-Type: application/json\r\n\r\n{\"a\":1}", `{"a":1}`},
+		"an answer": {
+			ok + "Content-Type: application/json\r\n\r\n{\"a\":1}",
+			`{"a":1}`,
+		},
 		"no content":          {"HTTP/1.0 204 No Content\r\n\r\n", ""},
 		"a refusal":           {"HTTP/1.0 403 Forbidden\r\n\r\n{}", "error"},
 		"moved":               {"HTTP/1.0 302 Found\r\nLocation: /x\r\n\r\n{}", "error"},
@@ -30,7 +33,10 @@ func TestReadAnswer(t *testing.T) {
 			t.Errorf("%s: %.40q, want %q", name, got, tt.want)
 		}
 	}
-	broken := io.MultiReader(strings.NewReader(ok+"\r\n{}"), iotest.ErrReader(os.ErrDeadlineExceeded))
+	broken := io.MultiReader(
+		strings.NewReader(ok+"\r\n{}"),
+		iotest.ErrReader(os.ErrDeadlineExceeded),
+	)
 	if got, err := readAnswer(broken); err == nil {
 		t.Errorf("broken off: %q", got)
 	}

@@ -17,7 +17,11 @@ func (by *Process) fallbackGuard() *fallbackGuard {
 	if by.Executable != nil {
 		program, _ = by.Executable() // else sm is known by its name alone
 	}
-	return &fallbackGuard{guard.Guard{Threshold: 1, Allow: []string{"Write", "Edit", "Read"}, Program: program}}
+	return &fallbackGuard{guard.Guard{
+		Threshold: 1,
+		Allow:     []string{"Write", "Edit", "Read"},
+		Program:   program,
+	}}
 }
 
 // refusal returns the reply that refuses a tool call if the state file marks the

@@ -61,7 +61,8 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	if !heard && !codex {
 		answer = p.fallbackGuard().refusal(&event)
 	}
-	if !event.Event.Answered() || len(answer) == 0 || answer[0] != '{' || !json.Valid(answer) {
+	if !event.Event.Answered() || len(answer) == 0 || answer[0] != '{' ||
+		!json.Valid(answer) {
 		return
 	}
 	answer = p.nameProgram(answer)

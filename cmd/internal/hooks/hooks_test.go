@@ -77,7 +77,11 @@ func TestHookOfMegabytes(t *testing.T) {
 		Stdout:    new(bytes.Buffer),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
-	p.hook(t.Context(), []string{"--socket", e.socket}, time.Now()) // not Hook, which gives up on a slow machine
+	p.hook(
+		t.Context(),
+		[]string{"--socket", e.socket},
+		time.Now(),
+	) // not Hook, which gives up on a slow machine
 	heard := e.all()
 	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
 		t.Fatalf("heard %d times", len(heard))
@@ -129,7 +133,11 @@ func TestHookTriesAllSockets(t *testing.T) {
 
 func TestPanicIsQuiet(t *testing.T) {
 	t.Parallel()
-	if code := new(Process).within(t.Context(), soon, func(context.Context) { panic("broken") }); code != 0 {
+	if code := new(Process).within(
+		t.Context(),
+		soon,
+		func(context.Context) { panic("broken") },
+	); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -168,7 +176,9 @@ func TestWithinListens(t *testing.T) {
 	signal.Notify(guard, syscall.SIGTERM)
 	defer signal.Stop(guard)
 	for _, from := range []time.Duration{0, time.Millisecond} {
-		code := (&Process{Slower: 1 << 20}).within(t.Context(), from, func(ctx context.Context) {
+		code := (&Process{
+			Slower: 1 << 20,
+		}).within(t.Context(), from, func(ctx context.Context) {
 			tick := time.NewTicker(time.Millisecond)
 			defer tick.Stop()
 			for ctx.Err() == nil {
@@ -212,7 +222,13 @@ func TestPostHangsUp(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, conn) // until it is hung up
 	}()
-	if answer, heard := Post(ctx, []string{filepath.Join(dir, "s")}, []byte("{}"), true); heard || len(answer) > 0 {
+	if answer, heard := Post(
+		ctx,
+		[]string{filepath.Join(dir, "s")},
+		[]byte("{}"),
+		true,
+	); heard ||
+		len(answer) > 0 {
 		t.Errorf("heard %v: %s", heard, answer)
 	}
 }

@@ -71,12 +71,20 @@ func handOver(args []string) int {
 		err = fmt.Errorf("%s is sm-hook itself", path)
 	}
 	if err == nil {
-		err = syscall.Exec(path, append([]string{path}, args[1:]...), os.Environ()) // returns when it has failed
+		err = syscall.Exec(
+			path,
+			append([]string{path}, args[1:]...),
+			os.Environ(),
+		) // returns when it has failed
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	if len(args) > 1 && (args[1] == "hook" || args[1] == "statusline") {
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "sm-hook: no sm beside it: %v; put both there, say with make install\n", err)
+	fmt.Fprintf(
+		os.Stderr,
+		"sm-hook: no sm beside it: %v; put both there, say with make install\n",
+		err,
+	)
 	return 1
 }

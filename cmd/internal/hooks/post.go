@@ -37,7 +37,12 @@ func leave(ctx context.Context, sockets []string, body []byte) {
 // Post posts a body to the first observer that listens. Where it waits it returns the answer, and whether an observer has
 // answered: an answer may be empty. It is HTTP by hand: one write, one read, no pool of connections and none of its
 // goroutines.
-func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer []byte, heard bool) {
+func Post(
+	ctx context.Context,
+	sockets []string,
+	body []byte,
+	wait bool,
+) (answer []byte, heard bool) {
 	conn, err := socket.Dial(ctx, sockets)
 	if err != nil {
 		return nil, false // there is no observer
@@ -52,7 +57,8 @@ func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 		return nil, false
 	}
 	answer, err = readAnswer(conn)
-	if !stop() || err != nil { // the deadline has not closed the connection: the sender ended the answer
+	if !stop() ||
+		err != nil { // the deadline has not closed the connection: the sender ended the answer
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true

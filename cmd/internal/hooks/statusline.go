@@ -33,10 +33,19 @@ func (p *Process) Statusline(ctx context.Context, args []string) int {
 	if command != "" { // it is to end with us
 		from = 0
 	}
-	return p.within(ctx, from, func(ctx context.Context) { p.statusline(ctx, args, command, began) })
+	return p.within(
+		ctx,
+		from,
+		func(ctx context.Context) { p.statusline(ctx, args, command, began) },
+	)
 }
 
-func (p *Process) statusline(ctx context.Context, args []string, command string, began time.Time) {
+func (p *Process) statusline(
+	ctx context.Context,
+	args []string,
+	command string,
+	began time.Time,
+) {
 	if _, inside := p.LookupEnv(InsideStatusline); inside {
 		return
 	}

@@ -19,7 +19,11 @@ const soon = 50 * time.Millisecond
 // way: to the client, an exit code of 2 would mean that the agent must not go on. Where the work is late it is asked to end,
 // and the process ends with 0 if it does not. A signal asks the same, from the beginning or from a later time on; the second
 // one has its usual effect.
-func (p *Process) within(ctx context.Context, from time.Duration, work func(context.Context)) int {
+func (p *Process) within(
+	ctx context.Context,
+	from time.Duration,
+	work func(context.Context),
+) int {
 	asked := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -157,7 +157,8 @@ func (env Env) runtimeDir() (dir string, ok bool) {
 	}
 	dir = filepath.Clean(dir)
 	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !OwnedBy(info, os.Geteuid()) {
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
+		!OwnedBy(info, os.Geteuid()) {
 		return "", false
 	}
 	return dir, trustedLinks(dir)
@@ -172,7 +173,10 @@ func trustedLinks(path string) bool {
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
-		at = filepath.Join(at, name) // "" and . stay, and .. is right: nothing before it is a link
+		at = filepath.Join(
+			at,
+			name,
+		) // "" and . stay, and .. is right: nothing before it is a link
 		info, err := os.Lstat(at)
 		if err != nil {
 			return false

@@ -66,7 +66,13 @@ func lineOf(info *debug.BuildInfo, hooks string) string {
 	} else {
 		hooks = ""
 	}
-	built := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.Commit, b.Date, hooks}
+	built := []string{
+		runtime.Version(),
+		runtime.GOOS + "/" + runtime.GOARCH,
+		b.Commit,
+		b.Date,
+		hooks,
+	}
 	built = slices.DeleteFunc(built, func(s string) bool { return s == "" })
 	return fmt.Sprintf("sm %s (%s)", b.Version, strings.Join(built, ", "))
 }

@@ -9,7 +9,13 @@ import (
 func TestOf(t *testing.T) {
 	t.Parallel()
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
+		{
+			Key:   "vcs.revision",
+			Value: "0123456789abcdef0123",
+		}, {
+			Key:   "vcs.modified",
+			Value: "true",
+		},
 		{Key: "vcs.time", Value: "2026-03-04T23:59:59Z"},
 	}}
 	stamped.Main.Version = "v1.2.3"
@@ -55,7 +61,13 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s: %q and %q", name, a, b)
 		}
 	}
-	if a, want := lineOf(built("0123456789abcdef", "true"), ""), "0123456789ab-dirty)"; !strings.HasSuffix(a, want) {
+	if a, want := lineOf(
+		built("0123456789abcdef", "true"),
+		"",
+	), "0123456789ab-dirty)"; !strings.HasSuffix(
+		a,
+		want,
+	) {
 		t.Errorf("not stamped: %q, want …%s", a, want)
 	}
 }

@@ -7,7 +7,8 @@ import (
 
 func TestLine(t *testing.T) {
 	long := Line("a" + strings.Repeat("é", maxLine) + "; end")
-	if len(long) > maxLine || !strings.HasSuffix(long, "; end") || !strings.HasPrefix(long, "aé") {
+	if len(long) > maxLine || !strings.HasSuffix(long, "; end") ||
+		!strings.HasPrefix(long, "aé") {
 		t.Errorf("long text: %d bytes, %.10q … %q", len(long), long, long[len(long)-10:])
 	}
 	for in, want := range map[string]string{

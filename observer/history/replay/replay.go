@@ -91,7 +91,10 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 		c.Entries = nil
 		c.Messages = nil
 	}
-	slices.SortStableFunc(all, func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) })
+	slices.SortStableFunc(
+		all,
+		func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) },
+	)
 	return all, nil
 }
 
@@ -138,7 +141,13 @@ func (p *player) add(event string, at time.Time, cycle int) *Event {
 	return &p.events[len(p.events)-1]
 }
 
-func (p *player) compacted(at time.Time, cycle int, trigger alerts.Trigger, tokens int64, warned bool) {
+func (p *player) compacted(
+	at time.Time,
+	cycle int,
+	trigger alerts.Trigger,
+	tokens int64,
+	warned bool,
+) {
 	e := p.add("compaction", at, cycle)
 	e.Trigger = trigger.String()
 	e.PreTokens = tokens
@@ -150,7 +159,8 @@ func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 		switch x := action.(type) {
 		case alerts.Say:
 			e := p.add("notice", x.At, x.Key.Cycle)
-			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self && v.Threshold > 0 {
+			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self &&
+				v.Threshold > 0 {
 				e.Threshold = v.Threshold
 				e.ThresholdSource = v.ThresholdSource.String()
 			}

@@ -23,7 +23,9 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 	for _, s := range all {
 		transcripttest.Written(t, dir, s)
 	}
-	changes, err := history.Records(t.Context(), history.Options{Clients: clientstest.Table()}, []string{dir})
+	changes, err := history.Records(t.Context(), history.Options{
+		Clients: clientstest.Table(),
+	}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,11 @@ func records(t *testing.T, all ...*transcripttest.HandWritten) []transcript.Chan
 func options() Options {
 	o := alerts.Defaults()
 	o.Thresholds = alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65}
-	return Options{Clients: clientstest.Table(), Policy: o, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return Options{
+		Clients: clientstest.Table(),
+		Policy:  o,
+		Now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
 }
 
 // TestRun: a session that grows slowly is warned before it is compacted, one that jumps is not.
@@ -58,7 +64,20 @@ func TestRun(t *testing.T) {
 		if e.At == nil || i > 0 && e.At.Before(*events[i-1].At) {
 			t.Errorf("event %d is at %v, after one at %v", i, e.At, events[max(0, i-1)].At)
 		}
-		line := fmt.Sprint(e.Event, e.Cycle, " ", e.Kind, " ", e.To, " ", e.Mode, " ", e.Trigger, " ", e.PreTokens)
+		line := fmt.Sprint(
+			e.Event,
+			e.Cycle,
+			" ",
+			e.Kind,
+			" ",
+			e.To,
+			" ",
+			e.Mode,
+			" ",
+			e.Trigger,
+			" ",
+			e.PreTokens,
+		)
 		if e.Warned != nil {
 			line += fmt.Sprint(" ", *e.Warned)
 		}

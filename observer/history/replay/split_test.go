@@ -48,7 +48,11 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	fold := claude.NewFold(name, false)
-	c := transcript.Change{Name: name, Client: "claude", Cursor: transcript.Cursor{Path: path}}
+	c := transcript.Change{
+		Name:   name,
+		Client: "claude",
+		Cursor: transcript.Cursor{Path: path},
+	}
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	send := func() {
 		messages, compactions := fold.Take()
@@ -104,7 +108,9 @@ func TestSplitAnywhere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		changes, err := history.Records(t.Context(), history.Options{Clients: clientstest.Table()}, []string{dir})
+		changes, err := history.Records(t.Context(), history.Options{
+			Clients: clientstest.Table(),
+		}, []string{dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +133,14 @@ func TestSplitAnywhere(t *testing.T) {
 			if slices.Sort(l.said); lines == 0 {
 				want = l.said
 			} else if d := cmp.Diff(want, l.said); d != "" {
-				t.Error(fmt.Sprintf("seed %d, %d lines at a time (-all at once +so):\n", seed, lines), d)
+				t.Error(
+					fmt.Sprintf(
+						"seed %d, %d lines at a time (-all at once +so):\n",
+						seed,
+						lines,
+					),
+					d,
+				)
 			}
 		}
 	}

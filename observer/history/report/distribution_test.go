@@ -15,12 +15,23 @@ func TestDistribution(t *testing.T) {
 		width   int64
 		want    string
 	}{
-		{nil, 10, `{"known":0,"unknown":2,"min":null,"p10":null,"median":null,"p90":null,"max":null,"histogram":[]}`},
+		{
+			nil,
+			10,
+			`{"known":0,"unknown":2,"min":null,"p10":null,"median":null,"p90":null,"max":null,"histogram":[]}`,
+		},
 		{[]int64{7}, 10, `{"known":1,"unknown":2,"min":7,"p10":7,"median":7,"p90":7,"max":7,` +
 			`"histogram":[{"from":0,"to":10,"count":1}]}`},
-		{[]int64{25, 8}, 10, `{"known":2,"unknown":2,"min":8,"p10":8,"median":16,"p90":25,"max":25,"histogram":[` +
+		{[]int64{
+			25,
+			8,
+		}, 10, `{"known":2,"unknown":2,"min":8,"p10":8,"median":16,"p90":25,"max":25,"histogram":[` +
 			`{"from":0,"to":10,"count":1},{"from":10,"to":20,"count":0},{"from":20,"to":30,"count":1}]}`},
-		{[]int64{0, 1, 199}, 1, `{"known":3,"unknown":2,"min":0,"p10":0,"median":1,"p90":199,"max":199,"histogram":[` +
+		{[]int64{
+			0,
+			1,
+			199,
+		}, 1, `{"known":3,"unknown":2,"min":0,"p10":0,"median":1,"p90":199,"max":199,"histogram":[` +
 			`{"from":0,"to":20,"count":2},{"from":20,"to":40,"count":0},{"from":40,"to":60,"count":0},` +
 			`{"from":60,"to":80,"count":0},{"from":80,"to":100,"count":0},{"from":100,"to":120,"count":0},` +
 			`{"from":120,"to":140,"count":0},{"from":140,"to":160,"count":0},{"from":160,"to":180,"count":0},` +

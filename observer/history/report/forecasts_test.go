@@ -49,7 +49,13 @@ func TestForecastsOfThePast(t *testing.T) {
 	for q, left := range forecastsLeft() {
 		n := len(first.widths[q])
 		if len(both.widths[q]) != n+len(second.widths[q]) {
-			t.Fatalf("%d left: %d and %d forecasts, together %d", left, n, len(second.widths[q]), len(both.widths[q]))
+			t.Fatalf(
+				"%d left: %d and %d forecasts, together %d",
+				left,
+				n,
+				len(second.widths[q]),
+				len(both.widths[q]),
+			)
 		}
 		if d := cmp.Diff(first.errors[q], both.errors[q][:n]); d != "" {
 			t.Errorf("%d left: earlier errors (-alone +with later ones):\n%s", left, d)

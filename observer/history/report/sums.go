@@ -141,7 +141,10 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 	}
 	one.waiting = false
 	s.post.add(ev.Tokens, true)
-	s.percent.add(int64(transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}.Percent(ev.Tokens)), true)
+	s.percent.add(int64(transcript.Window{
+		Tokens:   ev.Window,
+		Reserved: ev.Reserved,
+	}.Percent(ev.Tokens)), true)
 }
 
 func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
@@ -211,12 +214,20 @@ func monthOf(at time.Time) string {
 // report is what it all adds up to, with the sessions that there are.
 func (s *sums) report(views []fleet.View) *Report {
 	projects := map[string]*Row{}
-	r := &Report{Storms: int(s.engine.Counters().Storms), Turns: s.total.Turns, Compactions: s.total.Compactions}
+	r := &Report{
+		Storms:      int(s.engine.Counters().Storms),
+		Turns:       s.total.Turns,
+		Compactions: s.total.Compactions,
+	}
 	var most []Session
 	for i := range views {
 		v := &views[i]
 		row := rowOf(projects, v.Project)
-		for _, x := range []*Row{row, rowOf(s.models, v.Model), rowOf(s.months, monthOf(v.Started))} {
+		for _, x := range []*Row{
+			row,
+			rowOf(s.models, v.Model),
+			rowOf(s.months, monthOf(v.Started)),
+		} {
 			x.Sessions++
 		}
 		r.Sessions++
@@ -235,7 +246,16 @@ func (s *sums) report(views []fleet.View) *Report {
 		row.Turns += one.turns
 		Add(&row.Compactions, one.compactions)
 		if len(one.pre) > 1 {
-			most = append(most, Session{v.SessionID, v.Project, len(one.pre), slices.Min(one.pre), slices.Max(one.pre)})
+			most = append(
+				most,
+				Session{
+					v.SessionID,
+					v.Project,
+					len(one.pre),
+					slices.Min(one.pre),
+					slices.Max(one.pre),
+				},
+			)
 		}
 	}
 	r.Pre = s.pre.distribution(tokenBin)
@@ -281,7 +301,10 @@ func busiest(rows map[string]*Row) []Row {
 // threshold answers where clients compact.
 func (s *sums) threshold(sessions []Session) Threshold {
 	slices.SortStableFunc(sessions, func(a, b Session) int {
-		return cmp.Or(cmp.Compare(b.Compactions, a.Compactions), cmp.Compare(a.SessionID, b.SessionID))
+		return cmp.Or(
+			cmp.Compare(b.Compactions, a.Compactions),
+			cmp.Compare(a.SessionID, b.SessionID),
+		)
 	})
 	t := Threshold{
 		Typical:  rangeOf(s.pre.known),
@@ -295,7 +318,10 @@ func (s *sums) threshold(sessions []Session) Threshold {
 	for _, x := range s.pre.known {
 		counts[x/tokenBin*tokenBin]++
 	}
-	most := slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(a, b int64) int { return counts[a] - counts[b] })
+	most := slices.MaxFunc(
+		slices.Sorted(maps.Keys(counts)),
+		func(a, b int64) int { return counts[a] - counts[b] },
+	)
 	t.MostCommon = &Range{most, most + tokenBin}
 	return t
 }

@@ -54,7 +54,11 @@ func TestMinutesOfWork(t *testing.T) {
 	}
 	l := ladderOf(nil, alerts.Defaults().Thresholds)
 	r := newTrial(t.Context(), alerts.Defaults(), 1)
-	r.add(l, &history.Timeline{Events: events, First: everyEvent(events), Half: history.Train})
+	r.add(l, &history.Timeline{
+		Events: events,
+		First:  everyEvent(events),
+		Half:   history.Train,
+	})
 	said, err := r.run(alerts.Thresholds{WarningPercentage: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +73,19 @@ func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		low, high, left float64
 		want            bool
-	}{{4, 6, 5, true}, {4, 6, 3.9, false}, {4, 6, 7, true}, {4, 6, 7.1, false}, {0, 0, 1, true}, {0, 0, 3, false}} {
-		if got := holds(alerts.Range{Low: c.low, High: c.high, Known: true}, c.left); got != c.want {
+	}{
+		{4, 6, 5, true},
+		{4, 6, 3.9, false},
+		{4, 6, 7, true},
+		{4, 6, 7.1, false},
+		{0, 0, 1, true},
+		{0, 0, 3, false},
+	} {
+		if got := holds(alerts.Range{
+			Low:   c.low,
+			High:  c.high,
+			Known: true,
+		}, c.left); got != c.want {
 			t.Errorf("%v..%v holds %v: %t", c.low, c.high, c.left, got)
 		}
 	}
@@ -79,11 +94,22 @@ func TestHolds(t *testing.T) {
 // TestClustered: the cycles of one session have a larger error than as many of different
 // ones.
 func TestClustered(t *testing.T) {
-	apart := []cluster{{compactions: 1, won: 1}, {compactions: 1, won: 1}, {compactions: 1}, {compactions: 1}}
+	apart := []cluster{{
+		compactions: 1,
+		won:         1,
+	}, {
+		compactions: 1,
+		won:         1,
+	}, {
+		compactions: 1,
+	}, {
+		compactions: 1,
+	}}
 	alike := []cluster{{compactions: 2, won: 2}, {compactions: 2}}
 	a, _ := standardError(apart)
 	b, _ := standardError(alike)
-	if want := math.Sqrt(4. / 3 * 4 * 0.125 * 0.125); math.Abs(a-want) > 1e-9 || math.Abs(b-0.5) > 1e-9 {
+	if want := math.Sqrt(4. / 3 * 4 * 0.125 * 0.125); math.Abs(a-want) > 1e-9 ||
+		math.Abs(b-0.5) > 1e-9 {
 		t.Errorf("%v apart and %v in two sessions, want %v and 0.5", a, b, want)
 	}
 	if _, known := standardError(alike[:1]); known {
@@ -124,7 +150,14 @@ func TestConfigurationLines(t *testing.T) {
 			CriticalTokens: 1,
 		}, []string{"  warning_tokens: 0", "  critical_tokens: 0"}},
 	} {
-		want := append([]string{"context_monitor:", "  warning_percentage: 60", "  critical_percentage: 65"}, c.want...)
+		want := append(
+			[]string{
+				"context_monitor:",
+				"  warning_percentage: 60",
+				"  critical_percentage: 65",
+			},
+			c.want...,
+		)
 		if d := cmp.Diff(want, ConfigurationOf(percent, c.configured)); d != "" {
 			t.Errorf("%+v (-want +got):\n%s", c.configured, d)
 		}

@@ -19,7 +19,11 @@ func TestMeasure(t *testing.T) {
 		few  = "turn 20 100 120 turn 128 132 turn 150 auto 30" // warned at 100, 2 turns ahead, 5 replies
 		many = "turn 20 60 131 132 133 134 135 136 137 138 139 140 141 auto 30"
 	)
-	warning := func(percent int) alerts.Thresholds { return alerts.Thresholds{WarningPercentage: percent} }
+	warning := func(percent int) alerts.Thresholds {
+		return alerts.Thresholds{
+			WarningPercentage: percent,
+		}
+	}
 	for _, c := range []struct {
 		name     string
 		sessions string // divided by semicolons
@@ -37,11 +41,15 @@ func TestMeasure(t *testing.T) {
 		{"a warning in a long turn", many, warning(60), `{"compactions": 1, "warned": 1, "open_cycles": 1,
 			"turns_ahead": {"median": 0, "worst": 0}, "replies_ahead": {"median": 10, "worst": 10},
 			"minutes_ahead": {"median": 11, "worst": 11}}`},
-		{"a critical notice in a long turn", many, alerts.Thresholds{CriticalPercentage: 60}, `{"compactions": 1,
+		{"a critical notice in a long turn", many, alerts.Thresholds{
+			CriticalPercentage: 60,
+		}, `{"compactions": 1,
 			"warned": 1, "timely": 1, "coverage": 1, "used": 0.81875, "open_cycles": 1, "measure": 0.81875,
 			"turns_ahead": {"median": 0, "worst": 0}, "replies_ahead": {"median": 10, "worst": 10},
 			"minutes_ahead": {"median": 11, "worst": 11}}`},
-		{"a critical notice too late", many, alerts.Thresholds{CriticalTokens: 132_000}, `{"compactions": 1,
+		{"a critical notice too late", many, alerts.Thresholds{
+			CriticalTokens: 132_000,
+		}, `{"compactions": 1,
 			"warned": 1, "open_cycles": 1, "turns_ahead": {"median": 0, "worst": 0},
 			"replies_ahead": {"median": 9, "worst": 9}, "minutes_ahead": {"median": 10, "worst": 10}}`},
 		{
@@ -84,7 +92,11 @@ func TestMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, r.measure(given, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+		if d := cmp.Diff(
+			want,
+			r.measure(given, history.Train),
+			cmpopts.EquateApprox(0, 1e-9),
+		); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 		if d := cmp.Diff(Figures{}, r.measure(given, history.Holdout)); d != "" {
@@ -123,17 +135,34 @@ func TestChoice(t *testing.T) {
 		"one":                    {"percent 50 65 0.5 0.1 1", 0},
 		"the best of many":       {"percent 50 65 0.5 0.01 1; percent 60 70 0.7 0.01 1", 1},
 		"an earlier one as good": {"percent 50 65 0.65 0.1 1; percent 60 70 0.7 0.1 1", 0},
-		"the better warning":     {"percent 50 65 0.65 0.1 1; percent 60 65 0.66 0.1 1; percent 60 70 0.7 0.1 1", 1},
-		"percent where as good":  {"tokens 60000 65000 0.7 0.1 1; percent 60 70 0.65 0.1 1", 1},
-		"tokens where better":    {"tokens 60000 65000 0.7 0.01 1; percent 60 70 0.65 0.1 1", 0},
-		"none that never comes":  {"percent 30 40 0 0 0; percent 50 60 0.1 0.2 0.3", 1},
-		"none at all":            {"percent 30 40 0 0 0", -1},
+		"the better warning": {
+			"percent 50 65 0.65 0.1 1; percent 60 65 0.66 0.1 1; percent 60 70 0.7 0.1 1",
+			1,
+		},
+		"percent where as good": {
+			"tokens 60000 65000 0.7 0.1 1; percent 60 70 0.65 0.1 1",
+			1,
+		},
+		"tokens where better": {
+			"tokens 60000 65000 0.7 0.01 1; percent 60 70 0.65 0.1 1",
+			0,
+		},
+		"none that never comes": {"percent 30 40 0 0 0; percent 50 60 0.1 0.2 0.3", 1},
+		"none at all":           {"percent 30 40 0 0 0", -1},
 	} {
 		var pairs []Candidate
 		for text := range strings.SplitSeq(c.pairs, ";") {
 			var p Candidate
 			f := &p.Choosing
-			_, err := fmt.Sscan(text, &p.Unit, &p.Warning, &p.Critical, &f.Measure, &f.StandardError, &f.Coverage)
+			_, err := fmt.Sscan(
+				text,
+				&p.Unit,
+				&p.Warning,
+				&p.Critical,
+				&f.Measure,
+				&f.StandardError,
+				&f.Coverage,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +173,12 @@ func TestChoice(t *testing.T) {
 		if c.want >= 0 {
 			want = pairs[c.want]
 		}
-		if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Candidate{})); d != "" || ok != (c.want >= 0) {
+		if d := cmp.Diff(
+			want,
+			got,
+			cmpopts.IgnoreUnexported(Candidate{}),
+		); d != "" ||
+			ok != (c.want >= 0) {
 			t.Errorf("%s: %t (-want +got):\n%s", name, ok, d)
 		}
 	}
@@ -166,7 +200,13 @@ func TestForecastsOfARegularSession(t *testing.T) {
 	f.add(events, everyEvent(events))
 	for _, x := range f.figures() {
 		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 1.25/float64(x.Left) {
-			t.Errorf("%d turns left: %d of %d known, off by %.2f", x.Left, x.Known, x.Forecasts, *x.Error)
+			t.Errorf(
+				"%d turns left: %d of %d known, off by %.2f",
+				x.Left,
+				x.Known,
+				x.Forecasts,
+				*x.Error,
+			)
 		}
 	}
 }

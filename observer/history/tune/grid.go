@@ -115,7 +115,11 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	// What a client's compaction threshold does to notices is the same for all pairs, and no step of a ladder.
 	policy := o.Policy
 	policy.Thresholds = windowAlone(policy.Thresholds)
-	l := ladderOf(h.Sizes(history.Train), policy.Thresholds, windowAlone(alerts.Defaults().Thresholds))
+	l := ladderOf(
+		h.Sizes(history.Train),
+		policy.Thresholds,
+		windowAlone(alerts.Defaults().Thresholds),
+	)
 	f, err := newForecaster(policy)
 	if err != nil {
 		return nil, err
@@ -177,7 +181,11 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 		}
 	}
 	for _, t := range compared {
-		l[inPercent] = append(l[inPercent], int64(t.WarningPercentage), int64(t.CriticalPercentage))
+		l[inPercent] = append(
+			l[inPercent],
+			int64(t.WarningPercentage),
+			int64(t.CriticalPercentage),
+		)
 		l[inTokens] = append(l[inTokens], t.WarningTokens, t.CriticalTokens)
 	}
 	for k := range l {
@@ -302,21 +310,29 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) {
 	if chosen.Checking.Compactions > 0 {
 		g.Difference = &d
 	}
-	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) && !same(chosen.thresholds, configured) {
+	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) &&
+		!same(chosen.thresholds, configured) {
 		g.Configuration = ConfigurationOf(chosen.thresholds, configured)
 	}
 }
 
 // same reports whether two pairs give the same warnings in every window.
 func same(a, b alerts.Thresholds) bool {
-	window := transcript.Window{Tokens: 1_000_000_007} // in which no threshold in percent is one in tokens
+	window := transcript.Window{
+		Tokens: 1_000_000_007,
+	} // in which no threshold in percent is one in tokens
 	aw, ac := a.Limits(window, 0)
 	bw, bc := b.Limits(window, 0)
 	return aw == bw && ac == bc
 }
 
 // Same reports whether two candidates give the same warnings in every window.
-func (c *Candidate) Same(other *Candidate) bool { return same(c.thresholds, other.thresholds) }
+func (c *Candidate) Same(other *Candidate) bool {
+	return same(
+		c.thresholds,
+		other.thresholds,
+	)
+}
 
 // advise checks a chosen pair with the sessions that were not used to choose it.
 func advise(chosen, current *Candidate, d Difference) Advice {
@@ -344,20 +360,36 @@ func advise(chosen, current *Candidate, d Difference) Advice {
 // every window. A pair that never gives a notice in time is not chosen; without any
 // other ok is false.
 func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
-	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Candidate) bool { return p.Choosing.Coverage == 0 })
+	pairs = slices.DeleteFunc(
+		slices.Clone(pairs),
+		func(p Candidate) bool { return p.Choosing.Coverage == 0 },
+	)
 	if len(pairs) == 0 {
 		return best, chosen, false
 	}
-	better := func(a, b Candidate) int { return cmp.Compare(a.Choosing.Measure, b.Choosing.Measure) }
+	better := func(a, b Candidate) int {
+		return cmp.Compare(
+			a.Choosing.Measure,
+			b.Choosing.Measure,
+		)
+	}
 	best = slices.MaxFunc(pairs, better)
 	least := best.Choosing.Measure - best.Choosing.StandardError
-	near := slices.DeleteFunc(pairs, func(p Candidate) bool { return p.Choosing.Measure < least })
+	near := slices.DeleteFunc(
+		pairs,
+		func(p Candidate) bool { return p.Choosing.Measure < least },
+	)
 	if slices.ContainsFunc(near, func(p Candidate) bool { return p.Unit == "percent" }) {
 		near = slices.DeleteFunc(near, func(p Candidate) bool { return p.Unit != "percent" })
 	}
 	return best, slices.MinFunc(
 		near,
-		func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) },
+		func(a, b Candidate) int {
+			return cmp.Or(
+				cmp.Compare(a.Critical, b.Critical),
+				better(b, a),
+			)
+		},
 	), true
 }
 

@@ -62,7 +62,12 @@ func rewound(t *testing.T) string {
 }
 
 // everyEvent says of events that all of them happened where they stand.
-func everyEvent(events []alerts.Event) []bool { return slices.Repeat([]bool{true}, len(events)) }
+func everyEvent(events []alerts.Event) []bool {
+	return slices.Repeat(
+		[]bool{true},
+		len(events),
+	)
+}
 
 // decisions are what an engine decides about levels, cycles and storms.
 func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
@@ -77,7 +82,18 @@ func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []str
 			case alerts.Say:
 				all = append(all, fmt.Sprint(x.Key, " at ", x.At))
 			case alerts.Opened:
-				all = append(all, fmt.Sprint("cycle ", x.Cycle, x.Cause, x.Trigger, x.PreTokens, x.Warned, x.At))
+				all = append(
+					all,
+					fmt.Sprint(
+						"cycle ",
+						x.Cycle,
+						x.Cause,
+						x.Trigger,
+						x.PreTokens,
+						x.Warned,
+						x.At,
+					),
+				)
 			}
 		}
 	}
@@ -103,7 +119,12 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 				for _, p := range points {
 					few = append(few, p.event)
 				}
-				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
+				for _, pair := range [][2]int{
+					{0, 4},
+					{4, 7},
+					{8, 9},
+					{3, len(l[inPercent]) - 1},
+				} {
 					for kind := range ladders {
 						if pair[1] >= len(l[kind]) {
 							continue
@@ -113,7 +134,12 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 						want := decisions(t, o, all)
 						compared += len(want)
 						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
-							t.Fatalf("%s at %+v (-all +few):\n%s", all[0].Agent, o.Thresholds, d)
+							t.Fatalf(
+								"%s at %+v (-all +few):\n%s",
+								all[0].Agent,
+								o.Thresholds,
+								d,
+							)
 						}
 					}
 				}
@@ -133,9 +159,59 @@ func TestThinnedDecidesTheSame(t *testing.T) {
 // FuzzThinned: with any order and times of events, an engine with the few kept ones decides the same.
 func FuzzThinned(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
-	f.Add([]byte{2, 10, 0, 0, 10, 60, 0, 200, 80, 0, 10, 70, 1, 0, 71, 3, 130, 0, 0, 10, 20, 0, 10, 30})
+	f.Add([]byte{
+		2,
+		10,
+		0,
+		0,
+		10,
+		60,
+		0,
+		200,
+		80,
+		0,
+		10,
+		70,
+		1,
+		0,
+		71,
+		3,
+		130,
+		0,
+		0,
+		10,
+		20,
+		0,
+		10,
+		30,
+	})
 	// A reading that is written late is not judged: a later one reaches the step.
-	f.Add([]byte{0, 20, 20, 0, 20, 30, 0, 20, 60, 0, 20, 61, 0, 226, 110, 0, 70, 105, 0, 20, 106, 0, 20, 107})
+	f.Add([]byte{
+		0,
+		20,
+		20,
+		0,
+		20,
+		30,
+		0,
+		20,
+		60,
+		0,
+		20,
+		61,
+		0,
+		226,
+		110,
+		0,
+		70,
+		105,
+		0,
+		20,
+		106,
+		0,
+		20,
+		107,
+	})
 	f.Add([]byte("C000\xf100000x0C\x940")) // a reading between two that are written late and early
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var events []alerts.Event
@@ -196,7 +272,16 @@ func FuzzThinned(f *testing.F) {
 
 // at is a moment of a hand-made session, in minutes.
 func at(minutes float64) time.Time {
-	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+	return time.Date(
+		2026,
+		1,
+		2,
+		8,
+		0,
+		0,
+		0,
+		time.UTC,
+	).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
 // handMade is a session by its events, one a minute: turn, a size in thousands of
@@ -215,7 +300,10 @@ func handMade(id, list string) []alerts.Event {
 			ev.Sign = alerts.SignBoundary
 			ev.Key = transcript.Key(i + 1)
 			ev.PreTokens = 160_000
-			ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[word]
+			ev.Trigger = map[string]transcript.Trigger{
+				"auto":   transcript.Auto,
+				"manual": transcript.Manual,
+			}[word]
 		default:
 			ev.Kind = alerts.EventReading
 			if _, err := fmt.Sscanf(word, "back:%g:%d", &to, &ev.Tokens); err == nil {

@@ -238,7 +238,8 @@ func (s *session) timely(given notices, end *point) *point {
 	if given.warning != none && end.turns-s.points[given.warning].turns >= timelyTurns {
 		return &s.points[given.warning]
 	}
-	if given.critical != none && end.replies-s.points[given.critical].replies >= timelyReplies {
+	if given.critical != none &&
+		end.replies-s.points[given.critical].replies >= timelyReplies {
 		return &s.points[given.critical]
 	}
 	return nil

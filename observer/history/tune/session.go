@@ -150,7 +150,11 @@ func (p *progress) reaches(l *ladder, ev *alerts.Event) (first bool) {
 	}
 	for kind := range ladders {
 		n := p.reached[kind]
-		for n < len(l[kind]) && thresholds(kind, l[kind][n], 0).Level(ev.Tokens, transcript.Window{
+		for n < len(l[kind]) && thresholds(
+			kind,
+			l[kind][n],
+			0,
+		).Level(ev.Tokens, transcript.Window{
 			Tokens: ev.Window,
 		}, 0) >= alerts.Warn {
 			n++

@@ -27,7 +27,11 @@ type Answer struct {
 // paste any answer into the prompt of the summariser. A text that is too long is cut.
 func (a Answer) Encode() []byte {
 	if a.Event == PreToolUse && a.Deny != "" {
-		return Marshal(answer{output{Event: a.Event, Decision: "deny", Reason: Clip(a.Deny, MaxCharacters)}})
+		return Marshal(answer{output{
+			Event:    a.Event,
+			Decision: "deny",
+			Reason:   Clip(a.Deny, MaxCharacters),
+		}})
 	}
 	if !a.Event.TakesContext() || a.Context == "" {
 		return nil
@@ -37,7 +41,10 @@ func (a Answer) Encode() []byte {
 
 // TakesContext reports whether the answer to an event reaches the agent.
 func (e Event) TakesContext() bool {
-	return slices.Contains([]Event{SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop}, e)
+	return slices.Contains(
+		[]Event{SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop},
+		e,
+	)
 }
 
 // Answered reports whether an event may have an answer.

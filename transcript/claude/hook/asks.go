@@ -27,7 +27,8 @@ func (p *Payload) Asks() string {
 	case "elicitation_dialog", "elicitation_url_dialog":
 		return "question"
 	case "":
-		if strings.Contains(p.Message, "needs your permission") || strings.Contains(p.Message, "needs your approval") {
+		if strings.Contains(p.Message, "needs your permission") ||
+			strings.Contains(p.Message, "needs your approval") {
 			return permission(p.Message)
 		}
 	}

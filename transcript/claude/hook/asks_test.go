@@ -9,7 +9,12 @@ import (
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ event, kind, message, want string }{
-		{"Notification", "permission_prompt", "Claude needs your permission to use Bash", "permission: Bash"},
+		{
+			"Notification",
+			"permission_prompt",
+			"Claude needs your permission to use Bash",
+			"permission: Bash",
+		},
 		{"Notification", "permission_prompt", "Claude needs your permission", "permission"},
 		{
 			"Notification",
@@ -17,9 +22,24 @@ func TestAsks(t *testing.T) {
 			"web needs your permission to use Web Search",
 			"permission: Web Search",
 		},
-		{"Notification", "permission_prompt", "Claude needs your permission to use AskUserQuestion", "question"},
-		{"Notification", "permission_prompt", "Claude Code needs your approval for the plan", "plan"},
-		{"Notification", "permission_prompt", "Claude needs your permission to use a\\nb", "permission"},
+		{
+			"Notification",
+			"permission_prompt",
+			"Claude needs your permission to use AskUserQuestion",
+			"question",
+		},
+		{
+			"Notification",
+			"permission_prompt",
+			"Claude Code needs your approval for the plan",
+			"plan",
+		},
+		{
+			"Notification",
+			"permission_prompt",
+			"Claude needs your permission to use a\\nb",
+			"permission",
+		},
 		{
 			"Notification",
 			"permission_prompt",
@@ -27,7 +47,12 @@ func TestAsks(t *testing.T) {
 			"permission",
 		},
 		{"Notification", "elicitation_dialog", "Claude Code needs your input", "question"},
-		{"Notification", "", "Claude needs your permission to use Write", "permission: Write"}, // 2.0.30
+		{
+			"Notification",
+			"",
+			"Claude needs your permission to use Write",
+			"permission: Write",
+		}, // 2.0.30
 		{"Notification", "", "Claude is waiting for your input", ""},
 		{"Notification", "idle_prompt", "Claude is waiting for your input", ""},
 		{"Notification", "auth_success", "Claude needs your permission to use Bash", ""},
@@ -38,7 +63,14 @@ func TestAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, err := Decode(p.Encode()); err != nil || again.Asks() != tt.want {
-			t.Errorf("%q, %q: after Encode %q, want %q (%v)", tt.kind, tt.message, again.Asks(), tt.want, err)
+			t.Errorf(
+				"%q, %q: after Encode %q, want %q (%v)",
+				tt.kind,
+				tt.message,
+				again.Asks(),
+				tt.want,
+				err,
+			)
 		}
 		if got := p.Asks(); got != tt.want {
 			t.Errorf("%q, %q: got %q, want %q", tt.kind, tt.message, got, tt.want)
@@ -63,7 +95,11 @@ func TestAsks(t *testing.T) {
 			"",
 		},
 	} {
-		p := Payload{Event: PermissionRequest, ToolName: tt.tool, SM: Origin{Client: tt.client}}
+		p := Payload{
+			Event:    PermissionRequest,
+			ToolName: tt.tool,
+			SM:       Origin{Client: tt.client},
+		}
 		if got := p.Asks(); got != tt.want {
 			t.Errorf("%q of %q: got %q, want %q", tt.tool, tt.client, got, tt.want)
 		}

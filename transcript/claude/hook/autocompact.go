@@ -37,7 +37,8 @@ type Models map[string]int64
 
 // add sets a model's window, as long as there are not too many.
 func (m *Models) add(model string, tokens int64) {
-	if _, known := (*m)[model]; model == "" || len(model) > maxWord || len(*m) >= maxModels && !known {
+	if _, known := (*m)[model]; model == "" || len(model) > maxWord ||
+		len(*m) >= maxModels && !known {
 		return
 	}
 	if *m == nil {

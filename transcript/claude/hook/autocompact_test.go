@@ -61,7 +61,10 @@ func TestAddSettings(t *testing.T) {
 		}, AutoCompact{
 			Setting: 150_000,
 		}},
-		{"what a later file does not say", []string{`{"autoCompactWindow":120000}`, `{}`}, AutoCompact{
+		{"what a later file does not say", []string{
+			`{"autoCompactWindow":120000}`,
+			`{}`,
+		}, AutoCompact{
 			Setting: 120_000,
 		}},
 		{"models", []string{`{"autoCompactWindow":120000,"modelSettings":{"m":{"autoCompactWindow":110000},"n":{"autoCompactWindow":"auto"},"o":{"effortLevel":"low"},"p":1}}`},
@@ -78,9 +81,17 @@ func TestAddSettings(t *testing.T) {
 		},
 			AutoCompact{Setting: 150_000, Models: map[string]int64{"m": 110_000}}},
 		{"off", []string{`{"autoCompactEnabled":false}`}, AutoCompact{Off: true}},
-		{"on again", []string{`{"autoCompactEnabled":false}`, `{"autoCompactEnabled":true}`}, AutoCompact{}},
+		{
+			"on again",
+			[]string{`{"autoCompactEnabled":false}`, `{"autoCompactEnabled":true}`},
+			AutoCompact{},
+		},
 		{"not while idle", []string{`{"idleCompaction":false}`}, AutoCompact{IdleOff: true}},
-		{"while idle again", []string{`{"idleCompaction":false}`, `{"idleCompaction":true}`}, AutoCompact{}},
+		{
+			"while idle again",
+			[]string{`{"idleCompaction":false}`, `{"idleCompaction":true}`},
+			AutoCompact{},
+		},
 		{
 			"of another type",
 			[]string{`{"autoCompactEnabled":"no","autoCompactWindow":"100k","modelSettings":7}`},

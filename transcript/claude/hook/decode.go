@@ -168,7 +168,8 @@ func whole(raw []byte) (int64, bool) {
 
 func pid(raw []byte) (int, bool) {
 	n, ok := whole(raw)
-	return int(n), ok && n > 1 && n <= math.MaxInt32 // 1 is init, which must never be signalled
+	return int(n), ok && n > 1 &&
+		n <= math.MaxInt32 // 1 is init, which must never be signalled
 }
 
 // instant reads a time; one that nanoseconds since 1970 cannot hold is none.

@@ -33,7 +33,13 @@ func FuzzDecode(f *testing.F) {
 			if len(b) < MaxBody/2 && !bytes.Equal(again.Encode(), b) {
 				t.Fatalf("%q became %q", b, again.Encode())
 			}
-			for _, a := range []Answer{{Event: p.Event, Context: p.Prompt}, {Event: p.Event, Deny: p.Prompt}} {
+			for _, a := range []Answer{{
+				Event:   p.Event,
+				Context: p.Prompt,
+			}, {
+				Event: p.Event,
+				Deny:  p.Prompt,
+			}} {
 				if b := a.Encode(); len(b) > 0 && !json.Valid(b) {
 					t.Fatalf("answer %q", b)
 				}
@@ -66,7 +72,8 @@ func FuzzFrame(f *testing.F) {
 				break
 			}
 		}
-		if json.Valid(data) && len(bytes.TrimSpace(data)) > 0 && bytes.TrimSpace(data)[0] == '{' {
+		if json.Valid(data) && len(bytes.TrimSpace(data)) > 0 &&
+			bytes.TrimSpace(data)[0] == '{' {
 			if !done || !json.Valid(data[:n]) {
 				t.Fatalf("%q: ends at %d (%v)", data, n, done)
 			}

@@ -50,7 +50,11 @@ func TestCapturedHooks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		p.SM = Origin{Agent: "web", PID: 4711, At: time.Date(2026, 11, 20, 10, 0, 0, 123456789, time.UTC)}
+		p.SM = Origin{
+			Agent: "web",
+			PID:   4711,
+			At:    time.Date(2026, 11, 20, 10, 0, 0, 123456789, time.UTC),
+		}
 		again, err := Decode(p.Encode())
 		if diff := cmp.Diff(p, again); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-sent +received):\n%s", line, err, diff)
@@ -74,8 +78,17 @@ func TestCapturedStatus(t *testing.T) {
 		// used_percentage is of what Tokens says.
 		n, known := s.Tokens()
 		percent, has := s.Percent()
-		if want := int(float64(n)/float64(s.Window.Size.Value)*100 + 0.5); known != has || percent != want {
-			t.Errorf("%s: %d%% (%v) of %d tokens (%v), want %d%%", line, percent, has, n, known, want)
+		if want := int(float64(n)/float64(s.Window.Size.Value)*100 + 0.5); known != has ||
+			percent != want {
+			t.Errorf(
+				"%s: %d%% (%v) of %d tokens (%v), want %d%%",
+				line,
+				percent,
+				has,
+				n,
+				known,
+				want,
+			)
 		}
 		out = append(append(out, s.Encode()...), '\n')
 	}
@@ -162,13 +175,23 @@ func TestDecodeTolerates(t *testing.T) {
 		{"other case", `{"Session_ID":"a","SESSION_ID":"b","session_id ":"c"}`, Payload{}},
 		{"escaped key", `{"session\u005fid":"s"}`, Payload{SessionID: "s"}},
 		{"the last of two", `{"cwd":"/a","cwd":"/b"}`, Payload{CWD: "/b"}},
-		{"control characters", `{"session_id":"a\nb","tool_name":"a\u007f","prompt":"a\nb"}`, Payload{Prompt: "a\nb"}},
+		{"control characters", `{"session_id":"a\nb","tool_name":"a\u007f","prompt":"a\nb"}`, Payload{
+			Prompt: "a\nb",
+		}},
 		{
 			"long id",
-			`{"session_id":"` + strings.Repeat("s", 129) + `","cwd":"/` + strings.Repeat("d", 4096) + `"}`,
+			`{"session_id":"` + strings.Repeat(
+				"s",
+				129,
+			) + `","cwd":"/` + strings.Repeat(
+				"d",
+				4096,
+			) + `"}`,
 			Payload{},
 		},
-		{"long text", `{"error":"` + strings.Repeat("é", 600) + `"}`, Payload{Error: strings.Repeat("é", 512)}},
+		{"long text", `{"error":"` + strings.Repeat("é", 600) + `"}`, Payload{
+			Error: strings.Repeat("é", 512),
+		}},
 		{"subagent", `{"agent_id":"a1"}`, Payload{AgentID: "a1"}},
 		{"odd subagent", `{"agent_id":12}`, Payload{AgentID: "?"}},
 		{"no subagent", `{"agent_id":""}`, Payload{}},
@@ -254,7 +277,10 @@ func TestContextUsage(t *testing.T) {
 			Event:     "compaction",
 			Trigger:   "auto",
 		},
-		`{"session_id":"a","event":"context_reset"}`: {SessionID: "a", Event: "context_reset"},
+		`{"session_id":"a","event":"context_reset"}`: {
+			SessionID: "a",
+			Event:     "context_reset",
+		},
 		`{"session_id":"a","used_percentage":null,"total_input_tokens":0}`: {
 			SessionID: "a", TotalInputTokens: ptr(0)},
 		`{"session_id":["a"],"used_percentage":"52","total_input_tokens":-1,"context_window_size":0.5}`: {},
@@ -315,7 +341,23 @@ func TestClip(t *testing.T) {
 		want string
 	}{
 		{"", 4, ""}, {"abcd", 4, "abcd"}, {"abcde", 4, "ab …"}, {"ééééé", 4, "éé …"},
-		{"😀😀", 4, "😀😀"}, {"😀😀😀", 5, "😀 …"}, {"a\xffb", 4, "a\uFFFDb"}, {"\xff\xff\xff\xff\xff", 4, "\uFFFD"},
+		{
+			"😀😀",
+			4,
+			"😀😀",
+		}, {
+			"😀😀😀",
+			5,
+			"😀 …",
+		}, {
+			"a\xffb",
+			4,
+			"a\uFFFDb",
+		}, {
+			"\xff\xff\xff\xff\xff",
+			4,
+			"\uFFFD",
+		},
 	} {
 		if got := Clip(tt.in, tt.n); got != tt.want {
 			t.Errorf("Clip(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
@@ -330,7 +372,8 @@ func TestClip(t *testing.T) {
 	if err := json.Unmarshal(long, &out); err != nil {
 		t.Fatal(err)
 	}
-	if n := len([]rune(out.Output.Context)) * 4 / 3; n > MaxCharacters || n < MaxCharacters-8 {
+	if n := len([]rune(out.Output.Context)) * 4 / 3; n > MaxCharacters ||
+		n < MaxCharacters-8 {
 		t.Errorf("about %d characters, want %d", n, MaxCharacters)
 	}
 }
@@ -341,7 +384,8 @@ func TestKnownEvents(t *testing.T) {
 			t.Errorf("%s is not known", e)
 		}
 	}
-	if e := Event("Elicitation"); e.Known() || e.Answered() || PreCompact.Answered() || !PreToolUse.Answered() {
+	if e := Event("Elicitation"); e.Known() || e.Answered() || PreCompact.Answered() ||
+		!PreToolUse.Answered() {
 		t.Error("an event that means nothing is known, or one is answered that must not be")
 	}
 }

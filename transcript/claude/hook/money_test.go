@@ -8,7 +8,12 @@ import (
 
 func TestMoney(t *testing.T) {
 	t.Parallel()
-	dollars := func(v float64) Figure[float64] { return Figure[float64]{Value: v, Known: true} }
+	dollars := func(v float64) Figure[float64] {
+		return Figure[float64]{
+			Value: v,
+			Known: true,
+		}
+	}
 	for name, tt := range map[string]struct {
 		in   string
 		want Status
@@ -19,10 +24,19 @@ func TestMoney(t *testing.T) {
 			Status{
 				SessionName: "Parser",
 				Cost:        Cost{dollars(0.0333522)},
-				PromptCache: PromptCache{dollars(0.97), "1h", Figure[int64]{Value: 1795463276, Known: true}},
+				PromptCache: PromptCache{dollars(0.97), "1h", Figure[int64]{
+					Value: 1795463276,
+					Known: true,
+				}},
 				RateLimits: RateLimits{
-					FiveHour: RateLimit{dollars(42.5), Figure[int64]{Value: 1795161331, Known: true}},
-					SevenDay: RateLimit{dollars(7), Figure[int64]{Value: 1795561331, Known: true}}},
+					FiveHour: RateLimit{dollars(42.5), Figure[int64]{
+						Value: 1795161331,
+						Known: true,
+					}},
+					SevenDay: RateLimit{dollars(7), Figure[int64]{
+						Value: 1795561331,
+						Known: true,
+					}}},
 			}},
 		"null": {`{"cost":{"total_cost_usd":null},"rate_limits":null,"prompt_cache":{"hit_ratio":null}}`,
 			Status{

@@ -20,13 +20,25 @@ func TestStatusFigures(t *testing.T) {
 		{"absent", `{}`, figures{}},
 		{"not an object", `7`, figures{}},
 		{"null", `{"used_percentage":null,"current_usage":null,"total_input_tokens":0}`, figures{Window: Window{
-			TotalInput: known(0), Usage: Figure[Usage]{Null: true}, UsedPercentage: Figure[float64]{Null: true}}}},
+			TotalInput: known(0), Usage: Figure[Usage]{
+				Null: true,
+			}, UsedPercentage: Figure[float64]{
+				Null: true,
+			}}}},
 		{"zero after a compaction", `{"used_percentage":0,"current_usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`,
-			figures{Window: Window{Usage: Figure[Usage]{Known: true}, UsedPercentage: Figure[float64]{Known: true}}}},
+			figures{
+				Window: Window{
+					Usage:          Figure[Usage]{Known: true},
+					UsedPercentage: Figure[float64]{Known: true},
+				},
+			}},
 		{"output is not context", `{"context_window_size":200000,"used_percentage":8,"current_usage":{"input_tokens":8500,"output_tokens":1200,"cache_creation_input_tokens":5000,"cache_read_input_tokens":2000}}`,
 			figures{Window{
-				Size:           known(200000),
-				Usage:          Figure[Usage]{Value: Usage{8500, 1200, 5000, 2000}, Known: true},
+				Size: known(200000),
+				Usage: Figure[Usage]{
+					Value: Usage{8500, 1200, 5000, 2000},
+					Known: true,
+				},
 				UsedPercentage: Figure[float64]{Value: 8, Known: true},
 			}, 15500, 8}},
 		{"totals are not context", `{"total_input_tokens":2000000,"context_window_size":200000}`, figures{
@@ -37,7 +49,11 @@ func TestStatusFigures(t *testing.T) {
 			`{"used_percentage":"8","context_window_size":true,"current_usage":[],"total_output_tokens":-1}`,
 			figures{},
 		},
-		{"odd part of a usage", `{"current_usage":{"input_tokens":"8","cache_read_input_tokens":5}}`, figures{}},
+		{
+			"odd part of a usage",
+			`{"current_usage":{"input_tokens":"8","cache_read_input_tokens":5}}`,
+			figures{},
+		},
 		{"no percentage", `{"context_window_size":200000,"current_usage":{"input_tokens":3000}}`,
 			figures{Window{
 				Size:  known(200000),

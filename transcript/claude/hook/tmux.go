@@ -38,7 +38,8 @@ func cutLast(s string) (before, after string, ok bool) {
 // IsPane reports whether s is a pane's id, such as %12.
 func IsPane(s string) bool {
 	digits, ok := strings.CutPrefix(s, "%")
-	return ok && len(digits) > 0 && len(digits) <= 9 && strings.Trim(digits, "0123456789") == ""
+	return ok && len(digits) > 0 && len(digits) <= 9 &&
+		strings.Trim(digits, "0123456789") == ""
 }
 
 // TmuxAgent is the id of an agent that has no other: of its pane in its server. It

@@ -74,7 +74,8 @@ func TestCaptured(t *testing.T) {
 		if thread, ok := files.Thread(p.TranscriptPath); !ok || thread != p.SessionID {
 			t.Errorf("session %q, transcript of %q: %s", p.SessionID, thread, line)
 		}
-		if p.Subagent() || p.SM.Client != "codex" || IsSubagent(&p) != bytes.Contains(line, []byte(`"agent_id"`)) {
+		if p.Subagent() || p.SM.Client != "codex" ||
+			IsSubagent(&p) != bytes.Contains(line, []byte(`"agent_id"`)) {
 			t.Errorf("subagent %v, %+v: %s", IsSubagent(&p), p.SM, line)
 		}
 		var raw struct {
@@ -113,7 +114,9 @@ func TestDecode(t *testing.T) {
 			SessionID: "own",
 			AgentType: "?",
 		}},
-		{"a type without a subagent", `{"session_id":"root","agent_type":"default"}`, hook.Payload{SessionID: "root"}},
+		{"a type without a subagent", `{"session_id":"root","agent_type":"default"}`, hook.Payload{
+			SessionID: "root",
+		}},
 		{"a question to a person", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"may I?"}}`,
 			hook.Payload{
 				Event:     hook.PermissionRequest,
@@ -167,7 +170,10 @@ type schema struct {
 // conform reports what of an answer the client would refuse.
 func conform(t *testing.T, event hook.Event, answer []byte) {
 	t.Helper()
-	name := strings.ToLower(strings.Join(strings.FieldsFunc(string(spaced(event)), unicode.IsSpace), "-"))
+	name := strings.ToLower(strings.Join(
+		strings.FieldsFunc(string(spaced(event)), unicode.IsSpace),
+		"-",
+	))
 	text, err := os.ReadFile(filepath.Join("testdata", "schemas", name+".json"))
 	if err != nil {
 		t.Fatal(err)
@@ -245,11 +251,15 @@ func TestEncode(t *testing.T) {
 }
 
 func TestClip(t *testing.T) {
-	for _, s := range []string{strings.Repeat("é", MaxBytes/2), strings.Repeat("x", MaxBytes)} {
+	for _, s := range []string{
+		strings.Repeat("é", MaxBytes/2),
+		strings.Repeat("x", MaxBytes),
+	} {
 		if got := clip(s); got != s {
 			t.Errorf("%d bytes became %d", len(s), len(got))
 		}
-		if got := clip(s + "é"); len(got) > MaxBytes || !strings.HasSuffix(got, " …") || !utf8.ValidString(got) {
+		if got := clip(s + "é"); len(got) > MaxBytes || !strings.HasSuffix(got, " …") ||
+			!utf8.ValidString(got) {
 			t.Errorf("%d bytes became %d, …%q", len(s)+2, len(got), got[len(got)-8:])
 		}
 	}
@@ -270,15 +280,23 @@ func FuzzDecode(f *testing.F) {
 		}
 		b := p.Encode()
 		again, err := hook.Decode(b)
-		if err != nil || again.SM.Client != "codex" || again.Subagent() || again.ContextTokens < 0 {
+		if err != nil || again.SM.Client != "codex" || again.Subagent() ||
+			again.ContextTokens < 0 {
 			t.Fatalf("error %v: %q became %+v", err, b, again)
 		}
-		for _, a := range []hook.Answer{{Event: p.Event, Context: p.Prompt}, {Event: p.Event, Deny: p.Prompt}} {
+		for _, a := range []hook.Answer{{
+			Event:   p.Event,
+			Context: p.Prompt,
+		}, {
+			Event: p.Event,
+			Deny:  p.Prompt,
+		}} {
 			if b := Encode(a); len(b) > 0 && !json.Valid(b) {
 				t.Fatalf("answer %q", b)
 			}
 			if sent, ok := hook.DecodeAnswer(a.Encode()); ok {
-				if a, b := Encode(a), Encode(sent); p.Event != hook.Stop && len(p.Prompt) < 1000 &&
+				if a, b := Encode(a), Encode(sent); p.Event != hook.Stop &&
+					len(p.Prompt) < 1000 &&
 					utf8.ValidString(p.Prompt) &&
 					!bytes.Equal(a, b) {
 					t.Fatalf("over the wire %q became %q", a, b)

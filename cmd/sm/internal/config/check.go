@@ -73,8 +73,13 @@ func (s setting) problem() string {
 	if s.value.Kind() == reflect.String {
 		text = s.value.String()
 	}
-	if words := s.tag.Get("oneof"); words != "" && !slices.Contains(strings.Split(words, ","), text) {
-		return fmt.Sprintf("must be one of %s, not %s", strings.ReplaceAll(words, ",", ", "), s.show())
+	if words := s.tag.Get("oneof"); words != "" &&
+		!slices.Contains(strings.Split(words, ","), text) {
+		return fmt.Sprintf(
+			"must be one of %s, not %s",
+			strings.ReplaceAll(words, ",", ", "),
+			s.show(),
+		)
 	}
 	if fault := s.outside(); fault != "" {
 		return fault
@@ -90,12 +95,17 @@ func (s setting) problem() string {
 				"; use metrics.listen for scrapes from elsewhere"
 		}
 	case "url":
-		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if u, err := url.Parse(text); err != nil || u.Host == "" ||
+			u.Scheme != "http" && u.Scheme != "https" {
 			return "must be an address such as http://127.0.0.1:9090"
 		}
 	}
 	for _, rule := range []struct{ is, pattern, must string }{
-		{"address", `^(|[^\s/@?#*\pC]*:[0-9]{1,5})$`, "an address with its port such as 0.0.0.0:9464"},
+		{
+			"address",
+			`^(|[^\s/@?#*\pC]*:[0-9]{1,5})$`,
+			"an address with its port such as 0.0.0.0:9464",
+		},
 		{"host", `^[^\s/@?#*\pC]+$`, "a host, or host:port, as in a URL"},
 		{"label", `^\PC*$`, "the value of a label, without control characters"},
 		{
@@ -170,7 +180,12 @@ func (s setting) above() string {
 	}
 	for field, limit := range s.group.Fields() {
 		if field.Tag.Get("yaml") == name && limit.Int() > 0 && s.value.Int() >= limit.Int() {
-			return fmt.Sprintf("is %s and must be below %s, which is %s", s.show(), name, shown(limit))
+			return fmt.Sprintf(
+				"is %s and must be below %s, which is %s",
+				s.show(),
+				name,
+				shown(limit),
+			)
 		}
 	}
 	return ""
@@ -187,7 +202,8 @@ func loopback(address string) bool {
 		return false
 	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
+	return host == "localhost" ||
+		err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
 // wrongPath accepts an empty path for the default, or for none, but not in a list, unless it is optional there.

@@ -18,13 +18,22 @@ func TestMistakes(t *testing.T) {
 	const spaces = "; correct the indentation, which is of spaces alone, quotes or brackets there"
 	for _, tt := range []struct{ text, want string }{
 		{"lisen: []\n", `sm.yaml:1: unknown key "lisen"; did you mean "listen"?`},
-		{"log: {LEVEL: info}\n", `sm.yaml:1: unknown key "log.LEVEL"; did you mean "log.level"?`},
-		{"\ncontext-monitor: {}\n", `sm.yaml:2: unknown key "context-monitor"; did you mean "context_monitor"?`},
+		{
+			"log: {LEVEL: info}\n",
+			`sm.yaml:1: unknown key "log.LEVEL"; did you mean "log.level"?`,
+		},
+		{
+			"\ncontext-monitor: {}\n",
+			`sm.yaml:2: unknown key "context-monitor"; did you mean "context_monitor"?`,
+		},
 		{
 			"warning_percentag: 50\n",
 			`sm.yaml:1: unknown key "warning_percentag"; did you mean "context_monitor.warning_percentage"?`,
 		},
-		{"log.level: debug\n", `sm.yaml:1: unknown key "log.level"; write "level" below a line "log:"`},
+		{
+			"log.level: debug\n",
+			`sm.yaml:1: unknown key "log.level"; write "level" below a line "log:"`,
+		},
 		{
 			"windows: [{model: m, token: 5}]\n",
 			`sm.yaml:1: unknown key "windows[0].token"; did you mean "windows[0].tokens"?`,
@@ -35,23 +44,47 @@ func TestMistakes(t *testing.T) {
 			"log: &l {level: info}\noperator:\n  <<: *l\n",
 			"sm.yaml:3: unknown key in operator, whose keys are notify, compactions",
 		},
-		{"log: {}\nlog: {}\n", `sm.yaml:2: key "log" is at line 1 already; keep one of the two`},
+		{
+			"log: {}\nlog: {}\n",
+			`sm.yaml:2: key "log" is at line 1 already; keep one of the two`,
+		},
 		{"log: [info]\n", "sm.yaml:1: log must be a group of the keys level, format"},
-		{"windows: {model: m}\n", "sm.yaml:1: windows must be a list such as [{model: …, tokens: …}]"},
+		{
+			"windows: {model: m}\n",
+			"sm.yaml:1: windows must be a list such as [{model: …, tokens: …}]",
+		},
 		{"listen: 127.0.0.1:1\n", "sm.yaml:1: listen must be a list such as [a, b]"},
-		{"channels: [{name: 2024, path: /a}]\n", "sm.yaml:1: channels[0].name must be text; put it in quotes"},
+		{
+			"channels: [{name: 2024, path: /a}]\n",
+			"sm.yaml:1: channels[0].name must be text; put it in quotes",
+		},
 		{"storm:\n  count: 1.5\n", "sm.yaml:2: storm.count must be a whole number"},
 		{"storm: {count: 050}\n", "sm.yaml:1: storm.count must be a whole number"},
-		{"storm: {count: 99999999999999999999}\n", "sm.yaml:1: storm.count must be a whole number"},
+		{
+			"storm: {count: 99999999999999999999}\n",
+			"sm.yaml:1: storm.count must be a whole number",
+		},
 		{"guard: {enabled: yes}\n", "sm.yaml:1: guard.enabled must be true or false"},
-		{"guard: {overflow_threshold: .nan}\n", "sm.yaml:1: guard.overflow_threshold must be a number"},
-		{"queue: {ttl: soon}\n", "sm.yaml:1: queue.ttl must be a duration such as 90, 3m or 1h30m"},
+		{
+			"guard: {overflow_threshold: .nan}\n",
+			"sm.yaml:1: guard.overflow_threshold must be a number",
+		},
+		{
+			"queue: {ttl: soon}\n",
+			"sm.yaml:1: queue.ttl must be a duration such as 90, 3m or 1h30m",
+		},
 		{"state: ~\n", "sm.yaml:1: state must be text"},
 		{"log: &a\n  level: *a\n", "sm.yaml:1: log.level must be text"},
 		{"log:\n\tlevel: info\n",
 			"sm.yaml: not valid YAML: line 2: found character that cannot start any token" + spaces},
-		{strings.Repeat("[", 20000), "sm.yaml: not valid YAML: exceeded max depth of 10000" + spaces},
-		{"state: /a\n---\nstate: /b\n", "sm.yaml:2: a second document begins; keep one and remove the line ---"},
+		{
+			strings.Repeat("[", 20000),
+			"sm.yaml: not valid YAML: exceeded max depth of 10000" + spaces,
+		},
+		{
+			"state: /a\n---\nstate: /b\n",
+			"sm.yaml:2: a second document begins; keep one and remove the line ---",
+		},
 		{"storm:\n  count: 0\n  turns: -1\n",
 			"sm.yaml:2: storm.count must be at least 1 and at most 1000000, not 0 (and 1 more to correct)"},
 	} {
@@ -72,10 +105,18 @@ func errorText(err error) string {
 func TestMistakesInVariables(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
-		{"SM_METRICS_SESSION_TTL", "soon", "metrics.session_ttl must be a duration such as 90, 3m or 1h30m"},
+		{
+			"SM_METRICS_SESSION_TTL",
+			"soon",
+			"metrics.session_ttl must be a duration such as 90, 3m or 1h30m",
+		},
 		{"SM_GUARD_ENABLED", "on", "guard.enabled must be true or false"},
 		{"SM_HTTP_ALLOWED_UIDS", "0,me", "http.allowed_uids[1] must be a whole number"},
-		{"SM_WINDOWS", "[{model: m", "windows must be a list such as [{model: …, tokens: …}]"},
+		{
+			"SM_WINDOWS",
+			"[{model: m",
+			"windows must be a list such as [{model: …, tokens: …}]",
+		},
 		{
 			"SM_WINDOWS",
 			`[{"model": "m", "token": 5}]`,
@@ -93,13 +134,20 @@ func TestMistakesInVariables(t *testing.T) {
 // TestOriginOfStrongestLayer: an error names the layer that decides.
 func TestOriginOfStrongestLayer(t *testing.T) {
 	t.Parallel()
-	_, err := loadText(t, "windows: [{model: a, tokens: 0}]\n", map[string]string{"SM_WINDOWS": "[{model: b}]"})
+	_, err := loadText(
+		t,
+		"windows: [{model: a, tokens: 0}]\n",
+		map[string]string{"SM_WINDOWS": "[{model: b}]"},
+	)
 	want := "SM_WINDOWS: windows[0].tokens must be at least 1 and at most 1000000000, not 0"
 	if diff := cmp.Diff(want, errorText(err)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	_, err = loadText(t, "", map[string]string{"SM_LISTEN": "127.0.0.1:1"}, "--listen=:1")
-	if got := errorText(err); !strings.HasPrefix(got, "--listen: listen[0] must be a loopback address") {
+	if got := errorText(err); !strings.HasPrefix(
+		got,
+		"--listen: listen[0] must be a loopback address",
+	) {
 		t.Error(got)
 	}
 }
@@ -115,26 +163,67 @@ func TestValidate(t *testing.T) {
 			"alertmanager.urls[0] must be an address such as http://127.0.0.1:9090"},
 		{func(c *Config) { c.Alertmanager.Interval = time.Millisecond },
 			"alertmanager.interval must be at least 5s and at most 87600h, not 1ms"},
-		{func(c *Config) { c.Alertmanager.Host = "one\ntwo" }, "alertmanager.host must be the value of a label"},
+		{
+			func(c *Config) { c.Alertmanager.Host = "one\ntwo" },
+			"alertmanager.host must be the value of a label",
+		},
 		{func(c *Config) { c.Alertmanager.Host = "Büro 1.example" }, ""},
 		{
 			func(c *Config) { c.Prometheus = []prometheusConfig{{"1", "http://a", ""}} },
 			"prometheus[0].name must be a name",
 		},
-		{func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "http://a", ""}, {"a", "http://b", ""}} },
+		{func(c *Config) {
+			c.Prometheus = []prometheusConfig{
+				{"a", "http://a", ""},
+				{"a", "http://b", ""},
+			}
+		},
 			`prometheus[1].name repeats "a"; remove one of the two`},
-		{func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "", ""}} }, "prometheus[0].url must be an address"},
-		{func(c *Config) { c.Listen = []string{"localhost:0", "127.8.8.8:1", "[::1]:65535"} }, ""},
+		{
+			func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "", ""}} },
+			"prometheus[0].url must be an address",
+		},
+		{
+			func(c *Config) {
+				c.Listen = []string{
+					"localhost:0",
+					"127.8.8.8:1",
+					"[::1]:65535",
+				}
+			},
+			"",
+		},
 		{func(c *Config) { c.Listen = nil }, ""},
-		{func(c *Config) { c.Listen = []string{":8420"} }, "listen[0] must be a loopback address"},
-		{func(c *Config) { c.Listen = []string{"localhost.example:1"} }, "listen[0] must be a loopback address"},
-		{func(c *Config) { c.Listen = []string{"[::ffff:127.0.0.1]:1"} }, "listen[0] must be a loopback address"},
-		{func(c *Config) { c.Listen = []string{"127.0.0.1"} }, "listen[0] must be a loopback address"},
-		{func(c *Config) { c.Listen = []string{"127.0.0.1:http"} }, "listen[0] must be a loopback address"},
-		{func(c *Config) { c.Listen = []string{"127.0.0.1:65536"} }, "listen[0] must be a loopback address"},
+		{
+			func(c *Config) { c.Listen = []string{":8420"} },
+			"listen[0] must be a loopback address",
+		},
+		{
+			func(c *Config) { c.Listen = []string{"localhost.example:1"} },
+			"listen[0] must be a loopback address",
+		},
+		{
+			func(c *Config) { c.Listen = []string{"[::ffff:127.0.0.1]:1"} },
+			"listen[0] must be a loopback address",
+		},
+		{
+			func(c *Config) { c.Listen = []string{"127.0.0.1"} },
+			"listen[0] must be a loopback address",
+		},
+		{
+			func(c *Config) { c.Listen = []string{"127.0.0.1:http"} },
+			"listen[0] must be a loopback address",
+		},
+		{
+			func(c *Config) { c.Listen = []string{"127.0.0.1:65536"} },
+			"listen[0] must be a loopback address",
+		},
 		{func(c *Config) { c.Metrics.Listen = "host.example:9464" }, ""},
 		{func(c *Config) { c.Metrics.Listen = "[::]:9464" }, ""},
-		{func(c *Config) { c.Metrics.Listen = "http://h:9464" }, "metrics.listen must be an address with its port"},
+		{
+			func(c *Config) { c.Metrics.Listen = "http://h:9464" },
+			"metrics.listen must be an address with its port",
+		},
 		{
 			func(c *Config) { c.HTTP.AllowedHosts = []string{"a.example", "https://b"} },
 			"http.allowed_hosts[1] must be a host",
@@ -143,12 +232,24 @@ func TestValidate(t *testing.T) {
 			"http.allowed_uids[1] must be at least 0 and at most 4294967294, not -1"},
 		{func(c *Config) { c.HTTP.WebhookTokenFile = "k8Jz0vQ2hXw7Lr4TfY1n" },
 			"http.webhook_token_file must be an absolute path, or begin with ~/, not the present one"},
-		{func(c *Config) { c.Projects = []string{"/ok", ""} }, "projects[1] must be an absolute path"},
+		{
+			func(c *Config) { c.Projects = []string{"/ok", ""} },
+			"projects[1] must be an absolute path",
+		},
 		{func(c *Config) { c.Socket = "/" + strings.Repeat("a", 107) },
 			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one"},
-		{func(c *Config) { c.Windows = []windowConfig{{"", 1}} }, "windows[0].model must be a name"},
-		{func(c *Config) { c.Channels = []channelConfig{{"../x", "/a"}} }, "channels[0].name must be short"},
-		{func(c *Config) { c.Channels = []channelConfig{{"a", "/a"}, {"b", "/a"}} }, `channels[1].path repeats "/a"`},
+		{
+			func(c *Config) { c.Windows = []windowConfig{{"", 1}} },
+			"windows[0].model must be a name",
+		},
+		{
+			func(c *Config) { c.Channels = []channelConfig{{"../x", "/a"}} },
+			"channels[0].name must be short",
+		},
+		{
+			func(c *Config) { c.Channels = []channelConfig{{"a", "/a"}, {"b", "/a"}} },
+			`channels[1].path repeats "/a"`,
+		},
 		{func(c *Config) { c.ContextMonitor.WarningPercentage = 65 },
 			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65"},
 		{func(c *Config) { c.ContextMonitor.WarningTokens = 5 }, ""},
@@ -164,15 +265,27 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.Metrics.SessionTTL = 0 },
 			"metrics.session_ttl must be above 0 and at most 87600h, not 0s",
 		},
-		{func(c *Config) { c.Reminders.CompactionWait = -time.Second }, "reminders.compaction_wait must be at least 0"},
+		{
+			func(c *Config) { c.Reminders.CompactionWait = -time.Second },
+			"reminders.compaction_wait must be at least 0",
+		},
 		{func(c *Config) { c.Reminders = remindersConfig{time.Hour, time.Minute, 0} },
 			"reminders.soft is 1h and must be below hard, which is 1m"},
-		{func(c *Config) { c.Log.Level = "trace" }, `log.level must be one of debug, info, warn, error, not "trace"`},
+		{
+			func(c *Config) { c.Log.Level = "trace" },
+			`log.level must be one of debug, info, warn, error, not "trace"`,
+		},
 		{func(c *Config) { c.Messages.Warning = "{{if .A}}{{thousands .B}}{{end}}" }, ""},
 		{func(c *Config) { c.Messages.Warning = "a\n{{if}}" },
 			"messages.warning is not a template (2: missing value for if); correct what is in {{ }}"},
-		{func(c *Config) { c.Messages.Resume = strings.Repeat("x", 4097) }, "messages.resume is 4097 bytes long"},
-		{func(c *Config) { c.Operator.Notify = []string{""} }, "operator.notify[0] is empty; give a program"},
+		{
+			func(c *Config) { c.Messages.Resume = strings.Repeat("x", 4097) },
+			"messages.resume is 4097 bytes long",
+		},
+		{
+			func(c *Config) { c.Operator.Notify = []string{""} },
+			"operator.notify[0] is empty; give a program",
+		},
 	} {
 		c := Default()
 		tt.edit(c)
@@ -206,7 +319,11 @@ func TestPaths(t *testing.T) {
 		{"home", nil, nil, home},
 		{
 			"relative is ignored",
-			map[string]string{"XDG_STATE_HOME": "s", "XDG_RUNTIME_DIR": "r", "CLAUDE_CONFIG_DIR": " , "},
+			map[string]string{
+				"XDG_STATE_HOME":    "s",
+				"XDG_RUNTIME_DIR":   "r",
+				"CLAUDE_CONFIG_DIR": " , ",
+			},
 			nil,
 			home,
 		},
@@ -224,7 +341,10 @@ func TestPaths(t *testing.T) {
 			"CLAUDE_CONFIG_DIR": "/c",
 			"XDG_RUNTIME_DIR":   run,
 		}, nil, answer{
-			State: "/home/u/s", Sockets: []string{run + "/sm/sm.sock", "/home/u/s/run/sm.sock"},
+			State: "/home/u/s", Sockets: []string{
+				run + "/sm/sm.sock",
+				"/home/u/s/run/sm.sock",
+			},
 			Projects: []string{"/home/u/a/b", "/home/u"},
 		}},
 		{"flags", map[string]string{"XDG_RUNTIME_DIR": run}, []string{
@@ -282,15 +402,94 @@ func TestParseDuration(t *testing.T) {
 		want time.Duration
 		ok   bool
 	}{
-		{"0", 0, true}, {"0s", 0, true}, {"90", 90 * time.Second, true}, {"0.5", 500 * time.Millisecond, true},
-		{"3m", 3 * time.Minute, true}, {"1h30m", 90 * time.Minute, true}, {"-1", -time.Second, true},
-		{"", 0, false}, {"-", 0, false}, {".", 0, false}, {"1d", 0, false}, {"inf", 0, false}, {"nan", 0, false},
-		{"0x10", 0, false}, {"1e3", 0, false}, {"9999999999", 0, false}, {"9999999999h", 0, false}, {"3 m", 0, false},
+		{
+			"0",
+			0,
+			true,
+		}, {
+			"0s",
+			0,
+			true,
+		}, {
+			"90",
+			90 * time.Second,
+			true,
+		}, {
+			"0.5",
+			500 * time.Millisecond,
+			true,
+		},
+		{
+			"3m",
+			3 * time.Minute,
+			true,
+		}, {
+			"1h30m",
+			90 * time.Minute,
+			true,
+		}, {
+			"-1",
+			-time.Second,
+			true,
+		},
+		{
+			"",
+			0,
+			false,
+		}, {
+			"-",
+			0,
+			false,
+		}, {
+			".",
+			0,
+			false,
+		}, {
+			"1d",
+			0,
+			false,
+		}, {
+			"inf",
+			0,
+			false,
+		}, {
+			"nan",
+			0,
+			false,
+		},
+		{
+			"0x10",
+			0,
+			false,
+		}, {
+			"1e3",
+			0,
+			false,
+		}, {
+			"9999999999",
+			0,
+			false,
+		}, {
+			"9999999999h",
+			0,
+			false,
+		}, {
+			"3 m",
+			0,
+			false,
+		},
 	}
 	for _, tt := range tests {
 		got, err := ParseDuration(tt.text)
 		if got != tt.want || (err == nil) != tt.ok {
-			t.Errorf("ParseDuration(%q) = %v, %v; want %v, ok %v", tt.text, got, err, tt.want, tt.ok)
+			t.Errorf(
+				"ParseDuration(%q) = %v, %v; want %v, ok %v",
+				tt.text,
+				got,
+				err,
+				tt.want,
+				tt.ok,
+			)
 		}
 	}
 }
@@ -305,10 +504,19 @@ func FuzzConfig(f *testing.F) {
 	f.Add(defaults, "127.0.0.1:1", "[{model: m, tokens: 1}]", "3m")
 	f.Add(printed(f, changed()), "[a, b]", "- name: a", "1e9")
 	f.Add([]byte("log: &a {level: *a}\n<<: *a\n? [x]\n"), "[", "{", "~")
-	f.Add([]byte("storm: {count: 0x1F, within: -1.5}\nmessages: {warning: '{{if}}'}\n"), "", "!!set {}", "\x00")
+	f.Add(
+		[]byte("storm: {count: 0x1F, within: -1.5}\nmessages: {warning: '{{if}}'}\n"),
+		"",
+		"!!set {}",
+		"\x00",
+	)
 	f.Add([]byte("---\nstate: |\n  ~/a\n...\n--- b"), ",,", "[[]]", "\xff")
 	f.Fuzz(func(t *testing.T, text []byte, listen, windows, ttl string) {
-		vars := map[string]string{"SM_LISTEN": listen, "SM_WINDOWS": windows, "SM_QUEUE_TTL": ttl}
+		vars := map[string]string{
+			"SM_LISTEN":    listen,
+			"SM_WINDOWS":   windows,
+			"SM_QUEUE_TTL": ttl,
+		}
 		_, err := loadText(t, "", vars)
 		checkLine(t, err)
 		cfg, err := loadText(t, string(text), nil)
@@ -333,7 +541,10 @@ func checkLine(t *testing.T, err error) {
 	}
 	line := err.Error()
 	if line == "" || !bytes.Equal(bytes.ToValidUTF8([]byte(line), nil), []byte(line)) ||
-		strings.ContainsFunc(line, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
+		strings.ContainsFunc(
+			line,
+			func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) },
+		) {
 		t.Errorf("not one printable line: %q", line)
 	}
 }

@@ -191,7 +191,12 @@ type messagesConfig struct {
 // Default returns the default configuration. testdata/defaults.yaml is the
 // published list of the values.
 func Default() *Config {
-	c, err := Parse("", nil, new(pflag.FlagSet), func(string) (string, bool) { return "", false })
+	c, err := Parse(
+		"",
+		nil,
+		new(pflag.FlagSet),
+		func(string) (string, bool) { return "", false },
+	)
 	if err != nil {
 		panic(err) // the tags of Config are wrong
 	}
@@ -208,7 +213,11 @@ type setting struct {
 }
 
 // settings lists every key of a configuration in the order of the type. The values may be set through it.
-func (c *Config) settings() []setting { return setting{value: reflect.ValueOf(c).Elem()}.keys() }
+func (c *Config) settings() []setting {
+	return setting{
+		value: reflect.ValueOf(c).Elem(),
+	}.keys()
+}
 
 // keys lists the keys of a group, or what is no group itself.
 func (s setting) keys() (all []setting) {
@@ -228,7 +237,16 @@ func (s setting) values() (all []setting) {
 		return []setting{s}
 	}
 	for i := range s.value.Len() {
-		all = append(all, setting{fmt.Sprintf("%s[%d]", s.path, i), s.value.Index(i), s.tag, s.group, true}.keys()...)
+		all = append(
+			all,
+			setting{
+				fmt.Sprintf("%s[%d]", s.path, i),
+				s.value.Index(i),
+				s.tag,
+				s.group,
+				true,
+			}.keys()...,
+		)
 	}
 	return all
 }
@@ -237,7 +255,8 @@ func (s setting) values() (all []setting) {
 func (c *Config) Keep(running *Config) (restart []string) {
 	old := running.settings()
 	for i, s := range c.settings() {
-		if s.tag.Get("apply") == "restart" && !reflect.DeepEqual(s.value.Interface(), old[i].value.Interface()) {
+		if s.tag.Get("apply") == "restart" &&
+			!reflect.DeepEqual(s.value.Interface(), old[i].value.Interface()) {
 			restart = append(restart, s.path)
 			s.value.Set(old[i].value)
 		}
@@ -308,7 +327,11 @@ func (s Source) Read() ([]byte, error) {
 	case missing:
 		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.Path, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w; give a configuration file that this user can read", s.Path, err)
+		return nil, fmt.Errorf(
+			"%s: %w; give a configuration file that this user can read",
+			s.Path,
+			err,
+		)
 	}
 	return text, nil
 }
@@ -333,7 +356,9 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	for _, s := range keys {
 		text, given := s.tag.Lookup("default")
 		if given || s.value.Kind() == reflect.Slice {
-			value, _ := (&parser{from: from}).plain(s.value.Type(), text, s.path) // a test compares it
+			value, _ := (&parser{
+				from: from,
+			}).plain(s.value.Type(), text, s.path) // a test compares it
 			v.SetDefault(s.path, value)
 		}
 	}
@@ -360,7 +385,10 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 		}
 	})
 	cfg := new(Config)
-	err = cmp.Or(err, v.UnmarshalExact(cfg, func(c *mapstructure.DecoderConfig) { c.TagName = "yaml" }))
+	err = cmp.Or(
+		err,
+		v.UnmarshalExact(cfg, func(c *mapstructure.DecoderConfig) { c.TagName = "yaml" }),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("merge configuration: %w", err)
 	}

@@ -50,7 +50,12 @@ func testFlags(t testing.TB, args ...string) *pflag.FlagSet {
 	return flags
 }
 
-func loadText(t testing.TB, text string, vars map[string]string, args ...string) (*Config, error) {
+func loadText(
+	t testing.TB,
+	text string,
+	vars map[string]string,
+	args ...string,
+) (*Config, error) {
 	t.Helper()
 	return Parse("sm.yaml", []byte(text), testFlags(t, args...), testEnv(vars))
 }
@@ -72,8 +77,12 @@ func changed() *Config {
 		Socket:   "/run/x.sock",
 		State:    "/var/sm",
 		Log:      logConfig{"debug", "json"},
-		HTTP:     httpConfig{[]string{"a.example", "b.example:80"}, []int{0, 1000}, "/etc/token"},
-		Metrics:  metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
+		HTTP: httpConfig{
+			[]string{"a.example", "b.example:80"},
+			[]int{0, 1000},
+			"/etc/token",
+		},
+		Metrics: metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
 		Alertmanager: alertmanagerConfig{
 			[]string{"http://am-1:9093", "https://am-2.example/x"},
 			time.Minute,
@@ -93,7 +102,16 @@ func changed() *Config {
 		Reminders: remindersConfig{180 * time.Second, 300 * time.Second, 30 * time.Second},
 		Queue:     queueConfig{5, 1024, 3, 90 * time.Minute},
 		Delivery:  deliveryConfig{true},
-		Handoff:   handoffConfig{"/var/handoff", time.Hour, true, true, 2, time.Minute, 1024, 100},
+		Handoff: handoffConfig{
+			"/var/handoff",
+			time.Hour,
+			true,
+			true,
+			2,
+			time.Minute,
+			1024,
+			100,
+		},
 		Channels:  []channelConfig{{"web", "/home/dev/web"}},
 		Guard:     guardConfig{true, 0.9, []string{"Read"}},
 		Supervise: superviseConfig{0, 1500 * time.Millisecond},
@@ -145,7 +163,15 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(published, ours); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "log:\nqueue: ~\n", "\ufeff", string(text)} {
+	for _, text := range []string{
+		"",
+		"# nothing\n",
+		"---\n",
+		"{}",
+		"log:\nqueue: ~\n",
+		"\ufeff",
+		string(text),
+	} {
 		if diff := cmp.Diff(Default(), mustLoad(t, text, nil)); diff != "" {
 			t.Errorf("load %.20q (-want +got):\n%s", text, diff)
 		}
@@ -191,7 +217,10 @@ func TestEveryVariable(t *testing.T) {
 }
 
 func TestEveryKeyInFile(t *testing.T) {
-	if diff := cmp.Diff(changed(), mustLoad(t, string(printed(t, changed())), nil)); diff != "" {
+	if diff := cmp.Diff(
+		changed(),
+		mustLoad(t, string(printed(t, changed())), nil),
+	); diff != "" {
 		t.Errorf("printed and read again (-want +got):\n%s", diff)
 	}
 }
@@ -204,7 +233,14 @@ func TestPrecedence(t *testing.T) {
 		"SM_STATE":          "/env",
 		"SM_QUEUE_TTL":      "",
 	}
-	args := []string{"--listen", "127.0.0.1:4", "--listen=[::1]:4", "--projects=/a,b", "--projects", `/c "d"`}
+	args := []string{
+		"--listen",
+		"127.0.0.1:4",
+		"--listen=[::1]:4",
+		"--projects=/a,b",
+		"--projects",
+		`/c "d"`,
+	}
 	want := Default()
 	want.Listen = []string{"127.0.0.1:4", "[::1]:4"}
 	want.Projects = []string{"/a,b", `/c "d"`}
@@ -223,9 +259,19 @@ func TestFindConfig(t *testing.T) {
 		args []string
 		want Source
 	}{
-		{"flag", map[string]string{"XDG_CONFIG_HOME": "/x"}, []string{"--config=a.yaml"}, Source{"a.yaml", true}},
+		{
+			"flag",
+			map[string]string{"XDG_CONFIG_HOME": "/x"},
+			[]string{"--config=a.yaml"},
+			Source{"a.yaml", true},
+		},
 		{"flag with ~", nil, []string{"--config=~/a.yaml"}, Source{"/home/u/a.yaml", true}},
-		{"XDG", map[string]string{"XDG_CONFIG_HOME": "/x"}, nil, Source{"/x/sm/config.yaml", false}},
+		{
+			"XDG",
+			map[string]string{"XDG_CONFIG_HOME": "/x"},
+			nil,
+			Source{"/x/sm/config.yaml", false},
+		},
 		{
 			"relative XDG is ignored",
 			map[string]string{"XDG_CONFIG_HOME": "x"},
@@ -260,8 +306,16 @@ func TestReadConfig(t *testing.T) {
 		{"nothing", Source{os.DevNull, true}, ""},
 		{"default place, missing", Source{dir + "/no/c.yaml", false}, ""},
 		{"default place, below a file", Source{file + "/c.yaml", false}, ""},
-		{"missing", Source{dir + "/no", true}, "DIR/no: no such file or directory; give the name of an existing file"},
-		{"directory", Source{dir, true}, "DIR: not a regular file; give a configuration file that this user can read"},
+		{
+			"missing",
+			Source{dir + "/no", true},
+			"DIR/no: no such file or directory; give the name of an existing file",
+		},
+		{
+			"directory",
+			Source{dir, true},
+			"DIR: not a regular file; give a configuration file that this user can read",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

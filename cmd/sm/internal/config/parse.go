@@ -130,7 +130,10 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 	}
 	if err == nil {
 		if err = decoder.Decode(&more); err == nil {
-			return nil, fmt.Errorf("%s: a second document begins; keep one and remove the line ---", p.at(more.Line))
+			return nil, fmt.Errorf(
+				"%s: a second document begins; keep one and remove the line ---",
+				p.at(more.Line),
+			)
 		}
 	}
 	if err != io.EOF {
@@ -191,7 +194,12 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 		case !known || key.Kind != yaml.ScalarNode:
 			p.fail(key.Line, "unknown key %s", unknownKey(key.Value, typ, path))
 		case lines[key.Value] > 0:
-			p.fail(key.Line, "key %q is at line %d already; keep one of the two", sub, lines[key.Value])
+			p.fail(
+				key.Line,
+				"key %q is at line %d already; keep one of the two",
+				sub,
+				lines[key.Value],
+			)
 		default:
 			lines[key.Value] = key.Line
 			if v, ok := p.value(field, n.Content[i+1], sub); ok {
@@ -303,7 +311,11 @@ func wholeNumber(s string) (int, error) {
 
 // ParseDuration reads 90, 0.5, 3m or 1h30m; a bare number is seconds.
 func ParseDuration(s string) (time.Duration, error) {
-	if seconds, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "-.0123456789") == "" {
+	if seconds, err := strconv.ParseFloat(
+		s,
+		64,
+	); err == nil &&
+		strings.Trim(s, "-.0123456789") == "" {
 		if math.Abs(seconds) > maxDurationSeconds {
 			return 0, fmt.Errorf("duration %s is too long", plain.Quote(s))
 		}
@@ -371,7 +383,11 @@ func unknownKey(unknown string, group reflect.Type, path string) string {
 			return fmt.Sprintf("%s; did you mean %q?", plain.Quote(prefix+unknown), s.path)
 		}
 	}
-	return fmt.Sprintf("in %s, whose keys are %s", cmp.Or(path, "the file"), strings.Join(keysOf(group), ", "))
+	return fmt.Sprintf(
+		"in %s, whose keys are %s",
+		cmp.Or(path, "the file"),
+		strings.Join(keysOf(group), ", "),
+	)
 }
 
 // Nearest returns the one of the known names that an unknown one is likely to mean, "" for none.
@@ -380,7 +396,12 @@ func Nearest(unknown string, known []string) string {
 	for _, name := range known {
 		names.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
-	away := func(name string) int { return max(len(name)-len(unknown), len(unknown)-len(name)) }
+	away := func(name string) int {
+		return max(
+			len(name)-len(unknown),
+			len(unknown)-len(name),
+		)
+	}
 	for most := 1; most <= (len(unknown)+2)/3; most++ {
 		names.SuggestionsMinimumDistance = most
 		if list := names.SuggestionsFor(unknown); len(list) > 0 {

@@ -52,7 +52,12 @@ type Env = places.Env
 func (c *Config) StateDir(env Env) (string, error) { return env.StateDir(c.State) }
 
 // SocketPaths are the places of the observer's socket, best first; see [places.Env.SocketPaths].
-func (c *Config) SocketPaths(env Env) ([]string, error) { return env.SocketPaths(c.Socket, c.State) }
+func (c *Config) SocketPaths(env Env) ([]string, error) {
+	return env.SocketPaths(
+		c.Socket,
+		c.State,
+	)
+}
 
 // ServerSocket is the first of socketPaths that an observer can serve: the runtime directory may be read-only. Nothing
 // is created.

@@ -45,7 +45,11 @@ func (c *Config) WebhookToken() (string, error) {
 func readToken(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; give the name of an existing file", path, errors.Unwrap(err))
+		return nil, fmt.Errorf(
+			"%s: %w; give the name of an existing file",
+			path,
+			errors.Unwrap(err),
+		)
 	}
 	self := os.Geteuid()
 	mode := info.Mode()

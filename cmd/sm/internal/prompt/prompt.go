@@ -65,7 +65,10 @@ func (t *Prompts) act(
 		}
 	}
 	pane := tmux.Pane{Socket: at.Socket, Server: at.Server, ID: at.Pane}
-	err = how(ctx, pane, tmux.Client{PID: at.PID, Start: at.Start}, tmux.Sanitise(text, tmux.MaxBytes), idle)
+	err = how(ctx, pane, tmux.Client{
+		PID:   at.PID,
+		Start: at.Start,
+	}, tmux.Sanitise(text, tmux.MaxBytes), idle)
 	return err == nil || tmux.PastedIn(err), err
 }
 
@@ -74,7 +77,11 @@ func (t *Prompts) act(
 func paneOf(pid int) (socket string, server int, pane string, err error) {
 	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {
-		return "", 0, "", fmt.Errorf("find the pane of process %d: %w; install sm's hooks", pid, err)
+		return "", 0, "", fmt.Errorf(
+			"find the pane of process %d: %w; install sm's hooks",
+			pid,
+			err,
+		)
 	}
 	for entry := range bytes.SplitSeq(vars, []byte{0}) {
 		switch name, value, _ := strings.Cut(string(entry), "="); name {
@@ -85,7 +92,10 @@ func paneOf(pid int) (socket string, server int, pane string, err error) {
 		}
 	}
 	if socket == "" || !hook.IsPane(pane) {
-		return "", 0, "", fmt.Errorf("process %d runs in no tmux pane; it is told at its next hook", pid)
+		return "", 0, "", fmt.Errorf(
+			"process %d runs in no tmux pane; it is told at its next hook",
+			pid,
+		)
 	}
 	return socket, server, pane, nil
 }

@@ -62,16 +62,23 @@ func TestPaneOf(t *testing.T) {
 			[]string{"TMUX_PANE=%12", "TMUX=/tmp/a,b/default,4711,3"},
 			pane{"/tmp/a,b/default", 4711, "%12"},
 		},
-		"nothing":           {nil, pane{}},
-		"no pane":           {[]string{"TMUX=/tmp/tmux-1/default,4711,0"}, pane{}},
-		"no server":         {[]string{"TMUX_PANE=%5"}, pane{}},
-		"an odd pane":       {[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"}, pane{}},
+		"nothing":   {nil, pane{}},
+		"no pane":   {[]string{"TMUX=/tmp/tmux-1/default,4711,0"}, pane{}},
+		"no server": {[]string{"TMUX_PANE=%5"}, pane{}},
+		"an odd pane": {
+			[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"},
+			pane{},
+		},
 		"a relative socket": {[]string{"TMUX=default,4711,0", "TMUX_PANE=%5"}, pane{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			socket, server, id, err := paneOf(start(t, c.vars...))
-			if diff := cmp.Diff(c.want, pane{socket, server, id}); diff != "" || (err == nil) != (c.want.Pane != "") {
+			if diff := cmp.Diff(
+				c.want,
+				pane{socket, server, id},
+			); diff != "" ||
+				(err == nil) != (c.want.Pane != "") {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})

@@ -20,10 +20,17 @@ type Queue struct {
 func NewQueue(all clients.Table) Queue { return Queue{queue.New(), all} }
 
 // Enqueue puts a text there, if it is not there yet.
-func (q Queue) Enqueue(ctx context.Context, to fleet.Thread, id, text string) (placed bool, err error) {
+func (q Queue) Enqueue(
+	ctx context.Context,
+	to fleet.Thread,
+	id, text string,
+) (placed bool, err error) {
 	root, ok := q.clients.FormatOf(to.Path, nil).RootOf(to.Path, to.ID)
 	if !ok {
-		return false, fmt.Errorf("%s is in no folder of Codex, so its queue is unknown", to.Path)
+		return false, fmt.Errorf(
+			"%s is in no folder of Codex, so its queue is unknown",
+			to.Path,
+		)
 	}
 	return q.queue.Add(ctx, filepath.Dir(root), to.PID, to.ID, id, text)
 }

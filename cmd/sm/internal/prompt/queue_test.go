@@ -17,14 +17,21 @@ func TestEnqueue(t *testing.T) {
 	const id = "01990a5d-ac96-774b-bcce-b302099a8057"
 	home := t.TempDir()
 	program := filepath.Join(home, "codex")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >\"$CODEX_HOME/argv\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(
+		program,
+		[]byte("#!/bin/sh\necho \"$@\" >\"$CODEX_HOME/argv\"\n"),
+		0o700,
+	); err != nil {
 		t.Fatal(err)
 	}
 	q := Queue{
 		queue:   &queue.Queue{Look: func(string) (string, error) { return program, nil }},
 		clients: clientstest.Table(),
 	}
-	path := filepath.Join(home, "sessions/2026/01/02/rollout-2026-01-02T03-04-05-"+id+".jsonl")
+	path := filepath.Join(
+		home,
+		"sessions/2026/01/02/rollout-2026-01-02T03-04-05-"+id+".jsonl",
+	)
 	for name, to := range map[string]fleet.Thread{
 		"another name":   {ID: id, Path: filepath.Join(home, "notes.jsonl")},
 		"another thread": {ID: strings.Replace(id, "01", "02", 1), Path: path},
@@ -40,11 +47,15 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("%s: %t, %v", name, placed, err)
 		}
 	}
-	if placed, err := q.Enqueue(t.Context(), fleet.Thread{ID: id, Path: path}, "m1", "hello"); !placed || err != nil {
+	if placed, err := q.Enqueue(t.Context(), fleet.Thread{
+		ID:   id,
+		Path: path,
+	}, "m1", "hello"); !placed || err != nil {
 		t.Fatal(placed, err)
 	}
 	got, err := os.ReadFile(filepath.Join(home, "argv"))
-	if want := "queue --thread " + id + " --message hello\n"; string(got) != want || err != nil {
+	if want := "queue --thread " + id + " --message hello\n"; string(got) != want ||
+		err != nil {
 		t.Errorf("got %q, want %q, %v", got, want, err)
 	}
 }

@@ -56,7 +56,8 @@ func Lines(stream any) int {
 // size returns the size of a terminal, 0 if it is unknown.
 func size(stream any) (width, height int) {
 	if file, ok := stream.(*os.File); ok {
-		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 && height > 0 {
+		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 &&
+			height > 0 {
 			return width, height
 		}
 	}
@@ -96,7 +97,10 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 				fmt.Fprint(w, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprint(w, "\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w, "")-1))
+				fmt.Fprint(
+					w,
+					"\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w, "")-1),
+				)
 			}
 		}
 	}()

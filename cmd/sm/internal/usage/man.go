@@ -21,7 +21,10 @@ func WriteMan(cmd *cobra.Command, dir string) error {
 		err = os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(page(cmd)), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("write the manual pages: %w; name a folder that you may write to", err)
+		return fmt.Errorf(
+			"write the manual pages: %w; name a folder that you may write to",
+			err,
+		)
 	}
 	for _, sub := range cmd.Commands() {
 		if err := WriteMan(sub, dir); err != nil {
@@ -31,14 +34,26 @@ func WriteMan(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+func pageName(cmd *cobra.Command) string {
+	return strings.ReplaceAll(
+		cmd.CommandPath(),
+		" ",
+		"-",
+	)
+}
 
 // page is a command's manual page in roff.
 func page(cmd *cobra.Command) string {
 	var b strings.Builder
 	name := pageName(cmd)
 	cmd.InitDefaultHelpFlag()
-	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), roff(name), roff(cmd.Short))
+	fmt.Fprintf(
+		&b,
+		".TH %q 1\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(name),
+		roff(name),
+		roff(cmd.Short),
+	)
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
 	fmt.Fprintf(
 		&b,
@@ -52,7 +67,12 @@ func page(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, ".SH %s\n", title)
 		set.VisitAll(func(f *pflag.Flag) {
 			value, text := pflag.UnquoteUsage(f)
-			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roff(strings.TrimSpace("--"+f.Name+" "+value)), roff(text))
+			fmt.Fprintf(
+				&b,
+				".TP\n%s\n%s\n",
+				roff(strings.TrimSpace("--"+f.Name+" "+value)),
+				roff(text),
+			)
 		})
 	}
 	flags("OPTIONS", cmd.NonInheritedFlags())

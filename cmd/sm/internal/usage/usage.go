@@ -20,7 +20,10 @@ import (
 // Explain has each command of the tree say in words which of its arguments are missing, or are too many, and its usage line
 // speak of flags once.
 func Explain(cmd *cobra.Command) {
-	if strings.Contains(strings.ReplaceAll(cmd.Use, "[-- ", ""), "[--") { // it names its flags itself
+	if strings.Contains(
+		strings.ReplaceAll(cmd.Use, "[-- ", ""),
+		"[--",
+	) { // it names its flags itself
 		cmd.DisableFlagsInUseLine = true
 	}
 	if check := cmd.Args; check != nil {
@@ -44,15 +47,33 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 		if len(missing) > 1 {
 			verb = "are"
 		}
-		return fmt.Errorf("%s %s missing: %s", strings.Join(missing, " and "), verb, usageOf(cmd))
+		return fmt.Errorf(
+			"%s %s missing: %s",
+			strings.Join(missing, " and "),
+			verb,
+			usageOf(cmd),
+		)
 	}
 	if near := NearCommand(cmd, args[0]); near != "" {
-		return fmt.Errorf("unknown command %s (did you mean %q?)", plain.Quote(cmd.CommandPath()+" "+args[0]), near)
+		return fmt.Errorf(
+			"unknown command %s (did you mean %q?)",
+			plain.Quote(cmd.CommandPath()+" "+args[0]),
+			near,
+		)
 	}
-	return fmt.Errorf("%s is one argument too many: %s", plain.Quote(args[len(args)-1]), usageOf(cmd))
+	return fmt.Errorf(
+		"%s is one argument too many: %s",
+		plain.Quote(args[len(args)-1]),
+		usageOf(cmd),
+	)
 }
 
-func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
+func usageOf(cmd *cobra.Command) string {
+	return strings.TrimSuffix(
+		cmd.UseLine(),
+		" [flags]",
+	)
+}
 
 // neededArgs returns the arguments of a usage line that are not in brackets.
 func neededArgs(use string) (names []string) {
@@ -87,8 +108,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 		if near := config.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 			return fmt.Errorf("--%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
 		}
-	} else if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && bad.GetFlag().Value.Type() == "int" {
-		err = fmt.Errorf("--%s %s: give a whole number", bad.GetFlag().Name, plain.Quote(bad.GetValue()))
+	} else if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok &&
+		bad.GetFlag().Value.Type() == "int" {
+		err = fmt.Errorf(
+			"--%s %s: give a whole number",
+			bad.GetFlag().Name,
+			plain.Quote(bad.GetValue()),
+		)
 	}
 	return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
 }

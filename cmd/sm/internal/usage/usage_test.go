@@ -116,7 +116,11 @@ sm(1)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := WriteMan(tree(), pages[0]); err == nil || !strings.Contains(err.Error(), "name a folder") {
+	if err := WriteMan(
+		tree(),
+		pages[0],
+	); err == nil ||
+		!strings.Contains(err.Error(), "name a folder") {
 		t.Errorf("a file: %v", err)
 	}
 }

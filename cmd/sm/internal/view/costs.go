@@ -66,8 +66,17 @@ func lasted(seconds int64) string {
 func (to *Printer) writeCosts(b *strings.Builder, r *report.Report) {
 	g := to.Glyphs
 	t := term.Table{
-		Headers: []string{"COST OF", " COUNT", " FOLLOWED", " READS", " AGAIN", " TOKENS AGAIN", " DROPPED", " TIME"},
-		Colour:  to.Colour,
+		Headers: []string{
+			"COST OF",
+			" COUNT",
+			" FOLLOWED",
+			" READS",
+			" AGAIN",
+			" TOKENS AGAIN",
+			" DROPPED",
+			" TIME",
+		},
+		Colour: to.Colour,
 	}
 	add := func(name string, c *report.Cost) {
 		if c.Count == 0 {
@@ -110,7 +119,10 @@ func (to *Printer) writeFiles(b *strings.Builder, r *report.Report) {
 			screen.Tokens(r.Saved.ByFiles),
 		)
 	} else {
-		fmt.Fprintf(b, "\nMost often read again after compactions: put these into your handoff document or CLAUDE.md\n")
+		fmt.Fprintf(
+			b,
+			"\nMost often read again after compactions: put these into your handoff document or CLAUDE.md\n",
+		)
 		for _, f := range r.RereadFiles {
 			fmt.Fprintf(
 				b,

@@ -24,7 +24,8 @@ func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
 		if value == "" {
 			continue
 		}
-		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") && !strings.Contains(upper, "UTF8") {
+		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") &&
+			!strings.Contains(upper, "UTF8") {
 			return Glyphs{
 				full: "#",
 				dash: "-",

@@ -82,7 +82,11 @@ func (to *Printer) writeCurrent(b *strings.Builder, g *tune.Grid) {
 		candidateName(&g.Current),
 		counted(g.Overall.Compactions, "compaction"),
 	)
-	to.writeCandidates(b, []*tune.Candidate{&g.Current}, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+	to.writeCandidates(
+		b,
+		[]*tune.Candidate{&g.Current},
+		func(*tune.Candidate) *tune.Figures { return &g.Overall },
+	)
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
@@ -92,7 +96,11 @@ func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid) {
 		"\nOn the half that chooses, with %s: each warning, its best critical\n",
 		counted(g.Current.Choosing.Compactions, "compaction"),
 	)
-	to.writeCandidates(b, candidateRows(g), func(c *tune.Candidate) *tune.Figures { return &c.Choosing })
+	to.writeCandidates(
+		b,
+		candidateRows(g),
+		func(c *tune.Candidate) *tune.Figures { return &c.Choosing },
+	)
 	for _, k := range g.Knees {
 		if k.Unit == g.Chosen.Unit && k.Warning != nil && k.Critical != nil {
 			fmt.Fprintf(
@@ -107,11 +115,23 @@ func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid) {
 		"chosen: %s, of the pairs no further below it the one with the lowest\ncritical notice\n",
 		candidateName(g.Best), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, candidateName(g.Chosen))
 	if g.Groups < 2 {
-		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", candidateName(&g.Current))
-		to.writeCandidates(b, []*tune.Candidate{&g.Current}, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+		fmt.Fprintf(
+			b,
+			"\nOne session: there is nothing to check against. %s there:\n",
+			candidateName(&g.Current),
+		)
+		to.writeCandidates(
+			b,
+			[]*tune.Candidate{&g.Current},
+			func(*tune.Candidate) *tune.Figures { return &g.Overall },
+		)
 		return
 	}
-	fmt.Fprintf(b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
+	fmt.Fprintf(
+		b,
+		"\nOn the half that checks, with %s\n",
+		counted(g.Current.Checking.Compactions, "compaction"),
+	)
 	named := []*tune.Candidate{g.Chosen}
 	for _, c := range []*tune.Candidate{&g.Current, &g.Default} {
 		if !slices.ContainsFunc(named, func(n *tune.Candidate) bool { return n.Same(c) }) {
@@ -140,7 +160,11 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	return list
 }
 
-func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, of func(*tune.Candidate) *tune.Figures) {
+func (to *Printer) writeCandidates(
+	b *strings.Builder,
+	list []*tune.Candidate,
+	of func(*tune.Candidate) *tune.Figures,
+) {
 	t := term.Table{
 		Colour: to.Colour,
 		Headers: []string{
@@ -166,7 +190,13 @@ func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, o
 	}
 	for _, c := range list {
 		f := of(c)
-		t.Add(thresholdText(c.Warning, c.Unit), thresholdText(c.Critical, c.Unit), percent(tune.Share(
+		t.Add(thresholdText(
+			c.Warning,
+			c.Unit,
+		), thresholdText(
+			c.Critical,
+			c.Unit,
+		), percent(tune.Share(
 			float64(f.Warned),
 			f.Compactions,
 		)),
@@ -208,7 +238,10 @@ func (to *Printer) writeForecast(b *strings.Builder, g *tune.Grid) {
 		}
 	}
 	b.WriteString("\nForecast, by turns left: median error, truth within its range, forecasts made\n  " +
-		cmp.Or(strings.Join(parts, "\n  "), to.Glyphs.none+" (it needs three automatic compactions of a model)") + "\n")
+		cmp.Or(
+			strings.Join(parts, "\n  "),
+			to.Glyphs.none+" (it needs three automatic compactions of a model)",
+		) + "\n")
 }
 
 // verdictOf is what a grid comes to, in a sentence.
@@ -218,7 +251,12 @@ func verdictOf(g *tune.Grid) string {
 		if f.Compactions == 1 {
 			was = "was"
 		}
-		return fmt.Sprintf("%d of %s %s announced in time", f.Timely, counted(f.Compactions, "compaction"), was)
+		return fmt.Sprintf(
+			"%d of %s %s announced in time",
+			f.Timely,
+			counted(f.Compactions, "compaction"),
+			was,
+		)
 	}
 	kept := "Keep " + pairName(&g.Current) + ": "
 	switch g.Advice {
@@ -268,7 +306,10 @@ func writeAdvice(b *strings.Builder, g *tune.Grid) {
 
 // writeConfiguration prints the lines with which the chosen pair is in force.
 func writeConfiguration(b *strings.Builder, g *tune.Grid) {
-	verb := map[tune.Advice]string{tune.AdviceChange: "use", tune.AdviceUnchecked: "try"}[g.Advice]
+	verb := map[tune.Advice]string{
+		tune.AdviceChange:    "use",
+		tune.AdviceUnchecked: "try",
+	}[g.Advice]
 	fmt.Fprintf(
 		b,
 		"To %s it, have these lines under context_monitor: in the configuration, beside\nthe others there:\n\n%s\n",

@@ -22,7 +22,11 @@ func WriteHTML(w io.Writer, r *report.Report, build string) error {
 		Zone:   time.Local,
 	}
 	if r.From != nil {
-		p.Span += fmt.Sprintf(", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
+		p.Span += fmt.Sprintf(
+			", %s to %s",
+			r.From.Local().Format(time.DateOnly),
+			r.To.Local().Format(time.DateOnly),
+		)
 	}
 	if s := r.Saved.ByHandoffs; s != nil {
 		p.Saved = fmt.Sprintf(

@@ -16,7 +16,10 @@ import (
 
 // WriteReplay prints a line for each event, and how many there are.
 func (to *Printer) WriteReplay(all []replay.Event) error {
-	t := term.Table{Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, Colour: to.Colour}
+	t := term.Table{
+		Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"},
+		Colour:  to.Colour,
+	}
 	for _, x := range all {
 		t.Add(term.Text(
 			timeText(x.At),
@@ -42,7 +45,10 @@ func timeText(t *time.Time) string {
 func what(t replay.Event) term.Cell {
 	switch {
 	case t.Event == "notice":
-		return term.Text(t.Kind, map[string]string{"warning": screen.Orange, "critical": screen.Red}[t.Kind])
+		return term.Text(
+			t.Kind,
+			map[string]string{"warning": screen.Orange, "critical": screen.Red}[t.Kind],
+		)
 	case t.Trigger == "idle":
 		return term.Text("compaction, idle", "")
 	case !*t.Warned:
@@ -75,7 +81,10 @@ func thresholdsText(all []replay.Event) string {
 	var parts []string
 	for _, source := range slices.Sorted(maps.Keys(by)) {
 		for _, tokens := range slices.Sorted(maps.Keys(by[source])) {
-			parts = append(parts, fmt.Sprintf("%s (%s, %d)", screen.Tokens(tokens), source, by[source][tokens]))
+			parts = append(
+				parts,
+				fmt.Sprintf("%s (%s, %d)", screen.Tokens(tokens), source, by[source][tokens]),
+			)
 		}
 	}
 	const maxParts = 4

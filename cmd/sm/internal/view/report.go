@@ -35,11 +35,21 @@ func (to *Printer) writeReport(b *strings.Builder, r *report.Report, verbose boo
 	writeSentences(b, leadOf(&r.Costs), struckAt(r, g))
 	fmt.Fprintf(b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
-		fmt.Fprintf(b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
+		fmt.Fprintf(
+			b,
+			", %s to %s",
+			r.From.Local().Format(time.DateOnly),
+			r.To.Local().Format(time.DateOnly),
+		)
 	}
 	b.WriteString("\n" + compactionsOf(r.Compactions) + "\n")
 	if r.Compactions.Total() > 0 {
-		fmt.Fprintf(b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
+		fmt.Fprintf(
+			b,
+			"%s tokens dropped by compactions, %s\n",
+			screen.Tokens(r.Dropped),
+			counted(r.Storms, "storm"),
+		)
 	}
 	writeStrange(b, r.Strange)
 	if r.Compactions.Total()+r.Costs.Handoffs.Count+r.Costs.Clears.Count > 0 {
@@ -126,8 +136,16 @@ func compactionsOf(c api.Compactions) string {
 func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Row) {
 	g := to.Glyphs
 	t := term.Table{
-		Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " IDLE", " UNKNOWN"},
-		Colour:  to.Colour,
+		Headers: []string{
+			header,
+			" SESSIONS",
+			" TURNS",
+			" AUTO",
+			" MANUAL",
+			" IDLE",
+			" UNKNOWN",
+		},
+		Colour: to.Colour,
 	}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
@@ -187,8 +205,18 @@ func (g Glyphs) span(from, to string) string {
 	return from + g.dash + to
 }
 
-func (g Glyphs) tokens(from, to int64) string   { return g.span(screen.Tokens(from), screen.Tokens(to)) }
-func (g Glyphs) numbers(from, to int64) string  { return g.span(fmt.Sprint(from), fmt.Sprint(to)) }
+func (g Glyphs) tokens(from, to int64) string {
+	return g.span(
+		screen.Tokens(from),
+		screen.Tokens(to),
+	)
+}
+func (g Glyphs) numbers(from, to int64) string {
+	return g.span(
+		fmt.Sprint(from),
+		fmt.Sprint(to),
+	)
+}
 func (g Glyphs) percents(from, to int64) string { return g.numbers(from, to) + "%" }
 
 // writeSpread writes the histograms and the table of thresholds.
@@ -206,7 +234,11 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 		{"Context size at compactions by hand", r.ManualPre, g.tokens},
 		{"Context size at compactions of idle conversations", r.IdlePre, g.tokens},
 		{"First reading after a compaction, in tokens", r.Post, g.tokens},
-		{"First reading after a compaction, in percent of the window", r.PostPercentage, g.percents},
+		{
+			"First reading after a compaction, in percent of the window",
+			r.PostPercentage,
+			g.percents,
+		},
 		{turnsTitle, r.TurnsPerCycle, g.numbers},
 	} {
 		if part.d.Known == 0 {
@@ -215,7 +247,10 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 		d := &part.d
 		fmt.Fprintf(b, "\n%s\n%s", part.title, g.histogram(d.Histogram, func(x report.Bin) string {
 			if part.title == turnsTitle {
-				return part.label(x.From, x.To-1) // whole numbers; To itself is not in the bin
+				return part.label(
+					x.From,
+					x.To-1,
+				) // whole numbers; To itself is not in the bin
 			}
 			return part.label(x.From, x.To)
 		}))
@@ -252,7 +287,13 @@ func writeForecasts(b *strings.Builder, all []report.Forecast) {
 // writeThreshold prints the figures that one asks for first.
 func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
 	row := func(name, value string) {
-		fmt.Fprintf(b, "  %s%s %s\n", name, strings.Repeat(" ", max(0, 36-screen.Cells(name))), value)
+		fmt.Fprintf(
+			b,
+			"  %s%s %s\n",
+			name,
+			strings.Repeat(" ", max(0, 36-screen.Cells(name))),
+			value,
+		)
 	}
 	between := func(r *report.Range) string {
 		if r == nil {
@@ -265,7 +306,10 @@ func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
 	row("Most common range", between(t.MostCommon))
 	row("Size after compaction (p10"+g.dash+"p90)", between(t.After))
 	for _, s := range t.Sessions {
-		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&report.Range{
+		row(fmt.Sprintf(
+			"Session with %s",
+			counted(s.Compactions, "compaction"),
+		), "at "+between(&report.Range{
 			From: s.MinPre,
 			To:   s.MaxPre,
 		}))

@@ -113,12 +113,23 @@ func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
 
 // WriteFindings prints what the doctor has found, each with what to do.
 func (to *Printer) WriteFindings(findings []doctor.Finding) error {
-	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: to.Colour, Wrap: to.Wrap}
+	t := term.Table{
+		Headers: []string{"", "CHECK", "FINDING"},
+		Colour:  to.Colour,
+		Wrap:    to.Wrap,
+	}
 	for _, f := range findings {
-		colour := map[doctor.Status]string{doctor.Noted: screen.Yellow, doctor.Broken: screen.Red}[f.Status]
+		colour := map[doctor.Status]string{
+			doctor.Noted:  screen.Yellow,
+			doctor.Broken: screen.Red,
+		}[f.Status]
 		t.Add(term.Text(string(f.Status), colour), f.Check, f.Text)
 		if f.Remedy != "" {
-			t.Add(term.Cell{}, term.Cell{}, term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim))
+			t.Add(
+				term.Cell{},
+				term.Cell{},
+				term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim),
+			)
 		}
 	}
 	return t.Write(to)

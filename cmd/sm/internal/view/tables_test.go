@@ -38,7 +38,10 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		want bool
 	}{{list, true}, {list[1:], false}} {
 		var out strings.Builder
-		if err := (&Printer{Writer: &out, Columns: 80}).WriteMessages(c.list, now); err != nil {
+		if err := (&Printer{
+			Writer:  &out,
+			Columns: 80,
+		}).WriteMessages(c.list, now); err != nil {
 			t.Fatal(err)
 		}
 		says := strings.Contains(out.String(), "waiting for hooks") &&
@@ -68,7 +71,10 @@ func TestMessagesFit(t *testing.T) {
 	}
 	for _, width := range []int{60, 80, 120, 200} {
 		var out strings.Builder
-		if err := (&Printer{Writer: &out, Columns: width}).WriteMessages(list, now); err != nil {
+		if err := (&Printer{
+			Writer:  &out,
+			Columns: width,
+		}).WriteMessages(list, now); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

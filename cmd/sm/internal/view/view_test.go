@@ -46,7 +46,10 @@ func FuzzHistogram(f *testing.F) {
 func TestRows(t *testing.T) {
 	t.Parallel()
 	pair := func(warning, critical int, measure float64) tune.Candidate {
-		c := tune.NewCandidate(alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical})
+		c := tune.NewCandidate(alerts.Thresholds{
+			WarningPercentage:  warning,
+			CriticalPercentage: critical,
+		})
 		c.Choosing.Measure = measure
 		return c
 	}
@@ -59,7 +62,13 @@ func TestRows(t *testing.T) {
 			pair(55, 65, 0.4),
 		},
 	}
-	for _, c := range []struct{ chosen, first, second int }{{0, 0, 3}, {1, 1, 3}, {2, 2, 3}, {3, 2, 3}, {4, 2, 4}} {
+	for _, c := range []struct{ chosen, first, second int }{
+		{0, 0, 3},
+		{1, 1, 3},
+		{2, 2, 3},
+		{3, 2, 3},
+		{4, 2, 4},
+	} {
 		g.Chosen = &g.Pairs[c.chosen]
 		rows := candidateRows(&g)
 		if len(rows) != 2 || rows[0] != &g.Pairs[c.first] || rows[1] != &g.Pairs[c.second] {
