@@ -116,15 +116,17 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	order = replayOrder(t, dir)
 	d := newDaemon(t)
 	d.start()
+	slices.Sort(want)
 	got, again := lived(t, dir, order, files, said)
-	for n := 0; again && n < 5; n++ { // a loaded machine
+	// A loaded machine may have a file read anew. It may also split a summary, the
+	// boundary after it and the next reading so that the size of that compaction is
+	// learned too late for the notice.
+	for n := 0; (again || !slices.Equal(want, got)) && n < 5; n++ {
 		got, again = lived(t, dir, order, files, said)
 	}
 	if again {
-		t.Fatal("each time some file was read anew, which tells old records as history")
+		t.Fatal("each time some file was read anew, which reports old records as history")
 	}
-	slices.Sort(want)
-	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notices (-replay +live):\n%s", diff)
 	}
@@ -162,6 +164,7 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 		}
 		got = append(got, said(m[1], cycle, m[3], m[4], at))
 	}
+	slices.Sort(got)
 	return got, again
 }
 
