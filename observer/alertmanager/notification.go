@@ -10,12 +10,14 @@ import (
 // Notification is the part of Alertmanager's webhook that counts here: see its
 // documentation under webhook_config, version 4.
 type Notification struct {
-	Alerts []Alert `json:"alerts"`
+	Alerts []struct {
+		Alert
+		Status string `json:"status"` // firing, resolved
+	} `json:"alerts"`
 }
 
-// Alert is one of a Notification.
+// Alert is what alerts of the webhook and of the API have in common.
 type Alert struct {
-	Status      string            `json:"status"` // firing, resolved
 	Labels      map[string]string `json:"labels"`
 	StartsAt    time.Time         `json:"startsAt"`
 	Fingerprint string            `json:"fingerprint"` // of the labels
@@ -31,20 +33,26 @@ type Firing struct {
 
 // Firings are the alerts that fire and name a session and a kind of notice.
 func Firings(in *Notification, now time.Time) (list []Firing) {
-	kinds := alerts.Kinds()
-	for _, x := range in.Alerts {
-		i := slices.IndexFunc(
-			kinds[:],
-			func(k alerts.Kind) bool { return k.String() == x.Labels["kind"] },
-		)
-		if x.Status != "firing" || x.Labels["session"] == "" || i < 0 {
-			continue
+	for _, a := range in.Alerts {
+		if x, ok := a.firing(now); ok && a.Status == "firing" {
+			list = append(list, x)
 		}
-		began := x.StartsAt
-		if began.IsZero() || began.After(now) {
-			began = now
-		}
-		list = append(list, Firing{x.Labels["session"], kinds[i], began, x.Fingerprint})
 	}
 	return list
+}
+
+// firing is the alert as one that fires; ok is false without a session or a kind.
+func (a *Alert) firing(now time.Time) (x Firing, ok bool) {
+	kinds := alerts.Kinds()
+	i := slices.IndexFunc(kinds[:], func(k alerts.Kind) bool {
+		return k.String() == a.Labels["kind"]
+	})
+	if a.Labels["session"] == "" || i < 0 {
+		return x, false
+	}
+	began := a.StartsAt
+	if began.IsZero() || began.After(now) {
+		began = now
+	}
+	return Firing{a.Labels["session"], kinds[i], began, a.Fingerprint}, true
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,13 +63,14 @@ type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 
 // Poller asks Alertmanagers for the alerts of this machine, again and again.
 type Poller struct {
-	log     *slog.Logger
-	take    Take
-	count   func(outcome string)
-	changed chan struct{} // holds a sign
-
-	mu   sync.Mutex
-	next *round
+	log   *slog.Logger
+	take  Take
+	count func(outcome string)
+	next  chan *round // holds the newest
+	// taken are the alerts that the engine has, by fingerprint, with the time since when
+	// they fire; unknown those of unknown agents, which the log has.
+	taken   map[string]time.Time
+	unknown map[string]bool
 }
 
 // Outcomes are all that a Poller counts: a request has been answered, or has failed.
@@ -77,66 +79,57 @@ func Outcomes() []string { return []string{"answered", "failed"} }
 // NewPoller returns a poller that polls after the first begin of Prepare. Count is called with one of Outcomes for each request.
 func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
 	return &Poller{
-		log:     log,
-		take:    take,
-		count:   count,
-		changed: make(chan struct{}, 1),
-		next:    &round{},
+		log:   log,
+		take:  take,
+		count: count,
+		next:  make(chan *round, 1),
+		taken: map[string]time.Time{},
 	}
 }
 
-// Prepare reads what other options need. Once begin is called, the next round goes by them, at once.
+// Prepare reads what other options need. Once begin is called, the next round goes by
+// them, at once. Calls of begin follow each other.
 func (p *Poller) Prepare(o Options) (begin func(), err error) {
 	r, err := newRound(&o)
 	if err != nil {
 		return nil, err
 	}
 	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.next = r
 		select {
-		case p.changed <- struct{}{}:
+		case <-p.next:
 		default:
 		}
+		p.next <- r
 	}, nil
 }
 
 // Run asks until ctx ends.
 func (p *Poller) Run(ctx context.Context) {
-	var timer <-chan time.Time
 	r := &round{}
 	defer func() { r.close() }()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.changed:
-			p.mu.Lock()
-			next := p.next
-			p.mu.Unlock()
-			next.taken = r.taken // what has been said stays said
-			r.close()
-			r = next
-		case <-timer:
-		}
-		timer = nil
+		var timer <-chan time.Time
 		if len(r.servers) > 0 {
 			p.ask(ctx, r)
 			timer = time.After(r.interval)
 		}
+		select {
+		case <-ctx.Done():
+			return
+		case next := <-p.next:
+			r.close()
+			r = next
+		case <-timer:
+		}
 	}
 }
 
-// round is what is asked in one go, and what has come of it.
+// round is what is asked in one go.
 type round struct {
 	servers  []*server
 	interval time.Duration
 	host     string
 	client   *http.Client
-	// taken are the alerts that the policy has, by fingerprint, with the time since when they fire; waiting those that it
-	// has been offered in vain, which the log has.
-	taken, waiting map[string]time.Time
 }
 
 // server is one Alertmanager.
@@ -156,11 +149,8 @@ func newRound(o *Options) (*round, error) {
 	}
 	for _, text := range o.URLs {
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf(
-				"alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093",
-				httpclient.Shown(text),
-			)
+		if err != nil { // of an address that the configuration has checked
+			return nil, errors.New("alertmanager.urls: no address of an Alertmanager")
 		}
 		u = u.JoinPath("api/v2/alerts")
 		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
@@ -176,9 +166,9 @@ func newRound(o *Options) (*round, error) {
 		u.RawQuery = url.Values{
 			"active": {"true"}, "silenced": {"false"}, "inhibited": {"false"}, "unprocessed": {"false"},
 			"filter": {
-				matcher("host", "=", o.Host),
-				matcher("session", "!=", ""),
-				matcher("kind", "!=", ""),
+				fmt.Sprintf("host=%q", o.Host),
+				`session!=""`,
+				`kind!=""`,
 			},
 		}.Encode()
 		r.servers = append(r.servers, &server{name: name.String(), query: u.String()})
@@ -190,30 +180,16 @@ func newRound(o *Options) (*round, error) {
 	return r, nil
 }
 
-// matcher is one as Alertmanager reads it.
-func matcher(label, operator, value string) string {
-	return label + operator + `"` + strings.NewReplacer(
-		`\`,
-		`\\`,
-		`"`,
-		`\"`,
-		"\n",
-		`\n`,
-	).Replace(value) + `"`
-}
-
 func (r *round) close() {
 	if r.client != nil {
 		r.client.CloseIdleConnections()
 	}
 }
 
-// alert is the part of one that counts here, as /api/v2/alerts has it.
-type alert struct {
-	Fingerprint string            `json:"fingerprint"`
-	Labels      map[string]string `json:"labels"`
-	StartsAt    time.Time         `json:"startsAt"`
-	Status      struct {
+// polled is an alert as /api/v2/alerts has it.
+type polled struct {
+	Alert
+	Status struct {
 		State       string   `json:"state"` // active, suppressed, unprocessed
 		SilencedBy  []string `json:"silencedBy"`
 		InhibitedBy []string `json:"inhibitedBy"`
@@ -223,35 +199,10 @@ type alert struct {
 
 // fires reports whether the alert is of this host and not silenced. The servers are
 // asked only for such alerts, but other implementations may ignore that.
-func (a *alert) fires(host string) bool {
+func (a *polled) fires(host string) bool {
 	s := &a.Status
 	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 &&
 		a.Labels["host"] == host
-}
-
-// sort finds the alerts that are new, and since when each alert fires, by fingerprint. What was taken and fires no more
-// is forgotten.
-func (r *round) sort(all []alert) (in Notification, fires map[string]time.Time) {
-	found := map[string]time.Time{}
-	fires = map[string]time.Time{}
-	for _, a := range all {
-		if _, twice := fires[a.Fingerprint]; twice || !a.fires(r.host) {
-			continue
-		}
-		fires[a.Fingerprint] = a.StartsAt
-		if at, known := r.taken[a.Fingerprint]; known && at.Equal(a.StartsAt) {
-			found[a.Fingerprint] = at
-			continue
-		}
-		in.Alerts = append(in.Alerts, Alert{
-			Status:      "firing",
-			Labels:      a.Labels,
-			StartsAt:    a.StartsAt,
-			Fingerprint: a.Fingerprint,
-		})
-	}
-	r.taken = found
-	return in, fires
 }
 
 // ask asks all servers at once, and hands on what is new.
@@ -260,15 +211,28 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	if ctx.Err() != nil {
 		return
 	}
-	answered := false
 	for i, s := range r.servers {
-		answered = p.note(s, errs[i]) || answered
+		p.note(s, errs[i])
 	}
-	if !answered {
+	if !slices.Contains(errs, nil) {
 		return // what fires is not known, so no alert is taken for ended
 	}
-	in, fires := r.sort(slices.Concat(answers...))
-	list := Firings(&in, time.Now())
+	now := time.Now()
+	began := map[string]time.Time{} // each alert that fires
+	var list []Firing
+	for _, a := range slices.Concat(answers...) {
+		x, ours := a.firing(now)
+		if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.host) {
+			continue
+		}
+		began[a.Fingerprint] = a.StartsAt
+		if !p.taken[a.Fingerprint].Equal(a.StartsAt) {
+			list = append(list, x)
+		}
+	}
+	maps.DeleteFunc(p.taken, func(alert string, at time.Time) bool {
+		return !began[alert].Equal(at)
+	})
 	if len(list) == 0 {
 		return
 	}
@@ -277,19 +241,17 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 		p.log.Debug("alerts are not taken; they are asked for again", "err", err)
 		return
 	}
-	waiting := map[string]time.Time{}
-	var fresh []Firing
+	logged := p.unknown
+	p.unknown = map[string]bool{}
 	for _, x := range unknown {
-		waiting[x.Fingerprint] = fires[x.Fingerprint]
-		if r.waiting[x.Fingerprint].IsZero() {
-			fresh = append(fresh, x)
-		}
+		p.unknown[x.Fingerprint] = true
 	}
-	r.waiting = waiting
-	LogUnknown(p.log, fresh)
+	LogUnknown(p.log, slices.DeleteFunc(unknown, func(x Firing) bool {
+		return logged[x.Fingerprint]
+	}))
 	for _, x := range list {
-		if _, waits := waiting[x.Fingerprint]; !waits {
-			r.taken[x.Fingerprint] = fires[x.Fingerprint]
+		if !p.unknown[x.Fingerprint] {
+			p.taken[x.Fingerprint] = began[x.Fingerprint]
 		}
 	}
 }
@@ -309,7 +271,12 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 
 // note counts a request, and logs when a server begins to fail and when it answers
 // again.
-func (p *Poller) note(s *server, err error) (answered bool) {
+func (p *Poller) note(s *server, err error) {
+	outcome := Outcomes()[0]
+	if err != nil {
+		outcome = Outcomes()[1]
+	}
+	p.count(outcome)
 	switch {
 	case err != nil && !s.fails:
 		p.log.Warn(
@@ -321,17 +288,11 @@ func (p *Poller) note(s *server, err error) (answered bool) {
 		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}
 	s.fails = err != nil
-	outcome := "answered"
-	if s.fails {
-		outcome = "failed"
-	}
-	p.count(outcome)
-	return err == nil
 }
 
 // ask asks all servers at once. An answer or an error is at the index of its server.
-func (r *round) ask(ctx context.Context) (answers [][]alert, errs []error) {
-	answers = make([][]alert, len(r.servers))
+func (r *round) ask(ctx context.Context) (answers [][]polled, errs []error) {
+	answers = make([][]polled, len(r.servers))
 	errs = make([]error, len(r.servers))
 	var all sync.WaitGroup
 	for i, s := range r.servers {
@@ -342,7 +303,7 @@ func (r *round) ask(ctx context.Context) (answers [][]alert, errs []error) {
 }
 
 // get asks one server.
-func (r *round) get(ctx context.Context, s *server) (list []alert, err error) {
+func (r *round) get(ctx context.Context, s *server) (list []polled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.query, nil)

@@ -260,10 +260,6 @@ func TestFailing(t *testing.T) {
 			},
 			"[" + web.URL + "/api/v2/alerts: it answers 401 Unauthorized]",
 		},
-		{
-			[]string{"am"},
-			`[alertmanager.urls: "am" is no address of an Alertmanager; give one such as http://127.0.0.1:9093]`,
-		},
 	} {
 		o := Options{URLs: c.urls, Host: "one"}
 		if got := fmt.Sprint(o.Failing(t.Context())); got != c.want {
@@ -339,7 +335,7 @@ func TestRun(t *testing.T) {
 			break
 		}
 	}
-	if _, err := p.Prepare(Options{URLs: []string{"nonsense"}, Host: "one"}); err == nil {
+	if _, err := p.Prepare(Options{URLs: []string{"http://127.0.0.1:1"}}); err == nil {
 		t.Error("nonsense is taken")
 	}
 	cancel()
@@ -369,10 +365,6 @@ func TestCheck(t *testing.T) {
 			URLs: []string{"https://am.example"},
 		}, "set it to the value of the label host"},
 		{Options{
-			URLs: []string{"am:9093"},
-			Host: "one",
-		}, "give one such as http://127.0.0.1:9093"},
-		{Options{
 			URLs: []string{"https://am.example", "https://am.example/x", "http://am.example"},
 			Host: "one",
 		}, ""},
@@ -390,8 +382,5 @@ func TestCheck(t *testing.T) {
 			err != nil && !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want … %s", c.o, err, c.want)
 		}
-	}
-	if got, want := matcher("host", "=", "a\"b\\c\nd"), `host="a\"b\\c\nd"`; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }
