@@ -110,9 +110,10 @@ func (a *App) update(ctx context.Context, f func(*core) error) error {
 func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
 	stored := make(chan error, 1)
 	err := a.ask(ctx, func(c *core) error {
+		c.undo = func() {}
 		durable, err := f(c)
 		if durable && err == nil {
-			c.waiting = append(c.waiting, stored)
+			c.waiting = append(c.waiting, waiter{stored, c.undo})
 		} else {
 			stored <- nil
 		}
@@ -134,42 +135,4 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 	default:
 		return respond.ErrStopped
 	}
-}
-
-// respondWith runs f in the loop and writes what it returns.
-func respondWith[T any](
-	a *App,
-	w http.ResponseWriter,
-	r *http.Request,
-	f func(*core) (T, error),
-) error {
-	var out T
-	err := a.ask(r.Context(), func(c *core) (err error) {
-		out, err = f(c)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, http.StatusOK, out)
-}
-
-// respondStored is respondWith for an f whose changes are stored before they are
-// acknowledged with the status.
-func respondStored[T any](
-	a *App,
-	w http.ResponseWriter,
-	r *http.Request,
-	status int,
-	f func(*core) (T, error),
-) error {
-	var out T
-	err := a.update(r.Context(), func(c *core) (err error) {
-		out, err = f(c)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return respond.JSON(w, status, out)
 }

@@ -44,7 +44,8 @@ type core struct {
 	roots    []rootChange
 	effects  []effect
 	notices  []notify.Notice // for the operator
-	waiting  []chan<- error  // who waits until all of this is stored
+	waiting  []waiter        // for all of this to be stored
+	undo     func()          // of the change that is being made, for one that cannot be stored
 	signaled bool            // a signal that no transcript repeats is not stored yet
 	levels   levels.Changes  // level files to write; they do not wait for the batch
 	writing  bool            // level files are being written

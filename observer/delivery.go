@@ -81,16 +81,6 @@ func (c *core) offer(
 	return m, true
 }
 
-// messageID finds a message by its id, or by the id that its sender gave.
-func (c *core) messageID(agent alerts.AgentID, id string) outbox.ID {
-	for _, m := range c.queue.Of(agent) {
-		if m.Ref == id && !m.Notice() {
-			return m.ID
-		}
-	}
-	return outbox.ID(id)
-}
-
 // message is a message as the API gives it, with what it waits for.
 func (c *core) messageOf(m outbox.Message) api.Message {
 	out := wire.Message(m)

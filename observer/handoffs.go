@@ -68,29 +68,25 @@ func (a *App) line(r *http.Request) (l callers) {
 	return callers{a.o.Ancestry(pid), true}
 }
 
-func (a *App) getHandoffs(w http.ResponseWriter, r *http.Request) error {
-	return respondWith(a, w, r, func(c *core) (api.Handoffs, error) {
-		all := api.Handoffs{Handoffs: []api.Handoff{}}
-		for _, x := range c.rotations.All() {
-			all.Handoffs = append(all.Handoffs, wire.Handoff(x))
-		}
-		return all, nil
-	})
+func (c *core) getHandoffs(*http.Request) (any, error) {
+	all := api.Handoffs{Handoffs: []api.Handoff{}}
+	for _, x := range c.rotations.All() {
+		all.Handoffs = append(all.Handoffs, wire.Handoff(x))
+	}
+	return all, nil
 }
 
-func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
+func (c *core) deleteHandoff(r *http.Request) (any, error) {
 	now := time.Now()
-	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Handoff, error) {
-		x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
-		c.perform(effects, now)
-		if errors.Is(err, rotation.ErrBusy) {
-			err = respond.Refuse(
-				http.StatusConflict,
-				"this handoff is under way; it can no longer be taken back",
-			)
-		}
-		return wire.Handoff(x), err
-	})
+	x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
+	c.perform(effects, now)
+	if errors.Is(err, rotation.ErrBusy) {
+		err = respond.Refuse(
+			http.StatusConflict,
+			"this handoff is under way; it can no longer be taken back",
+		)
+	}
+	return wire.Handoff(x), err
 }
 
 // getRun is the long poll of `sm run`.

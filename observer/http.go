@@ -1,13 +1,12 @@
 package observer
 
 import (
+	"context"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 
+	"sm/alerts"
 	"sm/observer/access"
-	"sm/observer/api"
 	"sm/observer/respond"
 )
 
@@ -20,7 +19,10 @@ func (a *App) routes() []access.Route {
 		r.Handler = h
 		all = append(all, r)
 	}
+	read := func(f endpoint) respond.Handler { return f.handler(http.StatusOK, a.ask) }
+	stored := func(code int, f endpoint) respond.Handler { return f.handler(code, a.update) }
 	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+	const ok, created = http.StatusOK, http.StatusCreated
 	socket := access.Route{}
 	own := access.Route{Tier: access.SameUID}
 	local := access.Route{Tier: access.AnyLocal}
@@ -33,28 +35,48 @@ func (a *App) routes() []access.Route {
 	add(get, "/open", opens, a.getOpen)
 	add(post, "/open", socket, a.postOpen)
 	add(get, "/sessions", own, a.getSessions)
-	add(post, "/sessions", own, a.postSession)
+	add(post, "/sessions", own, a.real(stored(created, (*core).postSession)))
 	add(get, "/sessions/{id}", own, a.getSession)
-	add(get, "/sessions/{id}/messages", socket, a.getMessages)
-	add(post, "/sessions/{id}/messages", socket, a.postMessage)
-	add(del, "/sessions/{id}/messages/{message}", socket, a.deleteMessage)
-	add(get, "/sessions/{id}/reminders", socket, a.getReminders)
-	add(post, "/sessions/{id}/reminders", socket, a.postReminder)
-	add(del, "/sessions/{id}/reminders/{reminder}", socket, a.deleteReminder)
-	add(post, "/sessions/{id}/reminders/reset", socket, a.resetReminders)
-	add(get, "/reminders", socket, a.getReminders)
-	add(post, "/sessions/{id}/handoff", socket, a.postHandoff)
-	add(get, "/handoffs", socket, a.getHandoffs)
-	add(del, "/handoffs/{handoff}", socket, a.deleteHandoff)
+	add(get, "/sessions/{id}/messages", socket, read((*core).getMessages))
+	add(
+		post,
+		"/sessions/{id}/messages",
+		socket,
+		stored(http.StatusAccepted, (*core).postMessage),
+	)
+	add(
+		del,
+		"/sessions/{id}/messages/{message}",
+		socket,
+		stored(ok, (*core).deleteMessage),
+	)
+	add(get, "/sessions/{id}/reminders", socket, read((*core).getReminders))
+	add(post, "/sessions/{id}/reminders", socket, stored(created, (*core).postReminder))
+	add(
+		del,
+		"/sessions/{id}/reminders/{reminder}",
+		socket,
+		stored(ok, (*core).deleteReminder),
+	)
+	add(
+		post,
+		"/sessions/{id}/reminders/reset",
+		socket,
+		stored(ok, (*core).resetReminders),
+	)
+	add(get, "/reminders", socket, read((*core).getReminders))
+	add(post, "/sessions/{id}/handoff", socket, a.real(a.postHandoff))
+	add(get, "/handoffs", socket, read((*core).getHandoffs))
+	add(del, "/handoffs/{handoff}", socket, a.real(stored(ok, (*core).deleteHandoff)))
 	add(get, "/documents", socket, a.getDocuments)
 	add(get, "/documents/{channel}", socket, a.getDocument)
-	add(del, "/documents/{channel}", socket, a.deleteDocuments)
-	add(get, "/runs/{id}/next", stream, a.getRun)
-	add(get, "/messages", socket, a.getMessages)
+	add(del, "/documents/{channel}", socket, a.real(a.deleteDocuments))
+	add(get, "/runs/{id}/next", stream, a.real(a.getRun))
+	add(get, "/messages", socket, read((*core).getMessages))
 	add(post, "/hooks/claude", socket, a.postHook)
 	add(post, "/hooks/context-usage", own, a.postUsage)
-	add(post, "/alerts/webhook", webhook, a.postAlerts)
-	add(post, "/-/reload", access.Route{NoBody: true}, a.postReload)
+	add(post, "/alerts/webhook", webhook, a.real(stored(ok, (*core).postAlerts)))
+	add(post, "/-/reload", access.Route{NoBody: true}, a.real(a.postReload))
 	add(get, "/metrics", local, a.getMetrics)
 	add(get, "/-/healthy", local, getHealthy)
 	add(get, "/-/ready", local, a.getReady)
@@ -62,10 +84,48 @@ func (a *App) routes() []access.Route {
 		add(get, "/{$}", page, a.web.Page)
 		add(get, "/events", events, a.web.Events)
 	}
-	if a.o.Demo {
-		closeToAgents(all)
-	}
 	return all
+}
+
+// An endpoint answers a request in the loop. The gate has read the body.
+type endpoint func(c *core, r *http.Request) (answer any, err error)
+
+// handler runs the endpoint by App.ask, or by App.update so that its changes are
+// stored before they are acknowledged.
+func (f endpoint) handler(
+	code int,
+	run func(context.Context, func(*core) error) error,
+) respond.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var answer any
+		err := run(r.Context(), func(c *core) (err error) {
+			answer, err = f(c, r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return respond.JSON(w, code, answer)
+	}
+}
+
+// agentOf is the agent that the path of a request names.
+func (c *core) agentOf(r *http.Request) (alerts.AgentID, error) {
+	return c.fleet.Agent(r.PathValue("id"), false)
+}
+
+// real refuses requests of real agents in a demo, whose agents can be read and get
+// texts.
+func (a *App) real(h respond.Handler) respond.Handler {
+	if !a.o.Demo {
+		return h
+	}
+	return func(http.ResponseWriter, *http.Request) error {
+		return respond.Refuse(
+			http.StatusForbidden,
+			"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
+		)
+	}
 }
 
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
@@ -92,44 +152,4 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 		return respond.ErrCatchingUp
 	}
 	return nil
-}
-
-// closeToAgents disables the routes that take input from real agents: a demo
-// observer can be read, and texts can be sent to its agents. Hooks get an empty
-// answer, as without an observer, so that the client is not affected. Other
-// requests are refused.
-func closeToAgents(routes []access.Route) {
-	for i, r := range routes {
-		reads := !slices.ContainsFunc(
-			r.Methods,
-			func(m string) bool { return m != http.MethodGet },
-		)
-		switch {
-		case r.Pattern == "/hooks/claude":
-			routes[i].Handler = respond.Handler(func(w http.ResponseWriter, _ *http.Request) error {
-				respond.Raw(w, nil)
-				return nil
-			})
-		case r.Pattern == "/hooks/context-usage":
-			routes[i].Handler = respond.Handler(func(w http.ResponseWriter, _ *http.Request) error {
-				return respond.JSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
-			})
-		case r.Pattern == "/open":
-		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
-		case strings.HasPrefix(
-			r.Pattern,
-			"/sessions/{id}/messages",
-		), strings.HasPrefix(
-			r.Pattern,
-			"/sessions/{id}/reminders",
-		):
-		default:
-			routes[i].Handler = respond.Handler(func(http.ResponseWriter, *http.Request) error {
-				return respond.Refuse(
-					http.StatusForbidden,
-					"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
-				)
-			})
-		}
-	}
 }

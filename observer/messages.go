@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -17,73 +15,58 @@ import (
 )
 
 // getMessages lists the messages of an agent, or all without one.
-func (a *App) getMessages(w http.ResponseWriter, r *http.Request) error {
-	return respondWith(a, w, r, func(c *core) (api.Messages, error) {
-		list := c.queue.All
-		if id := r.PathValue("id"); id != "" {
-			agent, err := c.fleet.Agent(id, false)
-			if err != nil {
-				return api.Messages{}, err
-			}
-			list = func() []outbox.Message { return c.queue.Of(agent) }
+func (c *core) getMessages(r *http.Request) (any, error) {
+	list := c.queue.All()
+	if r.PathValue("id") != "" {
+		agent, err := c.agentOf(r)
+		if err != nil {
+			return nil, err
 		}
-		all := api.Messages{Messages: []api.Message{}}
-		for _, m := range list() {
-			all.Messages = append(all.Messages, c.messageOf(m))
-		}
-		return all, nil
-	})
+		list = c.queue.Of(agent)
+	}
+	all := api.Messages{Messages: []api.Message{}}
+	for _, m := range list {
+		all.Messages = append(all.Messages, c.messageOf(m))
+	}
+	return all, nil
 }
 
-// postMessage queues a message for an agent. The status 202 means that it is
-// stored.
-func (a *App) postMessage(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
+// postMessage queues a message for an agent.
+func (c *core) postMessage(r *http.Request) (any, error) {
 	var in api.NewMessage
 	if err := respond.ReadJSON(
 		r,
 		&in,
 		"not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}",
 	); err != nil {
-		return err
+		return nil, err
 	}
 	mode, err := fitMessage(&in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var m outbox.Message
-	var answer api.Message
-	fresh := false
-	err = a.update(r.Context(), func(c *core) error {
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err != nil {
-			return err
-		}
-		if !c.reachable(now) {
-			return respond.Refuse(
-				http.StatusConflict,
-				"no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew",
-			)
-		}
-		m, err = c.queue.Put(outbox.Message{
-			To:   agent,
-			Ref:  in.ID,
-			From: c.sender(in.From),
-			Mode: mode,
-			Text: in.Text,
-		}, now)
-		fresh, answer = m.Made.Equal(now), c.messageOf(m)
-		return err
-	})
-	// Or it would be there twice when it is sent again. What was there before may have been
-	// acknowledged before.
-	if errors.Is(err, respond.ErrNotStored) && fresh {
-		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
-	}
+	agent, err := c.agentOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return respond.JSON(w, http.StatusAccepted, answer)
+	now := time.Now()
+	if !c.reachable(now) {
+		return nil, respond.Refuse(
+			http.StatusConflict,
+			"no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew",
+		)
+	}
+	m, err := c.queue.Put(outbox.Message{
+		To:   agent,
+		Ref:  in.ID,
+		From: c.sender(in.From),
+		Mode: mode,
+		Text: in.Text,
+	}, now)
+	if m.Made.Equal(now) { // what was there before may have been acknowledged
+		c.undo = func() { c.queue.Unput(m.ID) }
+	}
+	return c.messageOf(m), err
 }
 
 // fitMessage checks a message and returns its mode of delivery.
@@ -126,17 +109,18 @@ func (c *core) sender(id string) string {
 }
 
 // deleteMessage withdraws a message that no agent can have read.
-func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) error {
-	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Message, error) {
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err != nil {
-			return api.Message{}, err
+func (c *core) deleteMessage(r *http.Request) (any, error) {
+	agent, err := c.agentOf(r)
+	if err != nil {
+		return nil, err
+	}
+	id := outbox.ID(r.PathValue("message"))
+	for _, m := range c.queue.Of(agent) {
+		if m.Ref == string(id) && !m.Notice() { // the sender's own
+			id = m.ID
+			break
 		}
-		m, err := c.queue.Cancel(
-			agent,
-			c.messageID(agent, r.PathValue("message")),
-			time.Now(),
-		)
-		return wire.Message(m), err
-	})
+	}
+	m, err := c.queue.Cancel(agent, id, time.Now())
+	return wire.Message(m), err
 }

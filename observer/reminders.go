@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -13,24 +11,23 @@ import (
 )
 
 // getReminders lists the reminders of an agent, or all without one.
-func (a *App) getReminders(w http.ResponseWriter, r *http.Request) error {
-	return respondWith(a, w, r, func(c *core) (all api.Reminders, err error) {
-		var agent alerts.AgentID
-		if id := r.PathValue("id"); id != "" {
-			if agent, err = c.fleet.Agent(id, false); err != nil {
-				return all, err
-			}
+func (c *core) getReminders(r *http.Request) (any, error) {
+	var agent alerts.AgentID
+	if r.PathValue("id") != "" {
+		var err error
+		if agent, err = c.agentOf(r); err != nil {
+			return nil, err
 		}
-		all.Reminders = []api.Reminder{}
-		for _, x := range c.engine.Reminders(agent) {
-			all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
-		}
-		return all, nil
-	})
+	}
+	all := api.Reminders{Reminders: []api.Reminder{}}
+	for _, x := range c.engine.Reminders(agent) {
+		all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
+	}
+	return all, nil
 }
 
-// postReminder adds a reminder. The status 201 means that it is stored.
-func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
+// postReminder adds a reminder.
+func (c *core) postReminder(r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
 	if err := respond.ReadJSON(
@@ -38,72 +35,57 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) error {
 		&in,
 		"not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}",
 	); err != nil {
-		return err
+		return nil, err
 	}
-	x, text := wire.NewReminder(&in, a.settings.Load().Queue.MessageBytes, now)
-	if text != "" {
-		return respond.Refuse(http.StatusUnprocessableEntity, text)
+	x, problem := wire.NewReminder(&in, c.settings.Queue.MessageBytes, now)
+	if problem != "" {
+		return nil, respond.Refuse(http.StatusUnprocessableEntity, problem)
 	}
-	err := a.update(r.Context(), func(c *core) (err error) {
-		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
-			return err
-		}
-		if len(c.engine.Reminders(x.Agent)) >= respond.MaxReminders {
-			return respond.ErrManyReminders
-		}
-		err = c.engine.Remind(x)
-		c.next = now // ask it soon
-		return err
-	})
-	if errors.Is(err, respond.ErrNotStored) { // the caller does not have its id
-		_ = a.do(
-			context.WithoutCancel(r.Context()),
-			func(c *core) { c.engine.CancelReminder(x.ID, "") },
-		)
+	var err error
+	if x.Agent, err = c.agentOf(r); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return err
+	if len(c.engine.Reminders(x.Agent)) >= respond.MaxReminders {
+		return nil, respond.ErrManyReminders
 	}
-	return respond.JSON(w, http.StatusCreated, wire.Reminder(x))
+	err = c.engine.Remind(x)
+	c.next = now // ask it soon
+	c.undo = func() { c.engine.CancelReminder(x.ID, "") }
+	return wire.Reminder(x), err
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) error {
+func (c *core) deleteReminder(r *http.Request) (any, error) {
+	agent, err := c.agentOf(r)
+	if err != nil {
+		return nil, err
+	}
 	id := r.PathValue("reminder")
-	return respondStored(a, w, r, http.StatusOK, func(c *core) (api.Reminders, error) {
-		dropped := api.Reminders{Reminders: []api.Reminder{}}
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err != nil {
-			return dropped, err
+	dropped := api.Reminders{Reminders: []api.Reminder{}}
+	for _, x := range c.engine.Reminders(agent) {
+		if id == "all" || id == x.ID {
+			c.unsay(agent, x.ID, time.Now())
+			c.engine.CancelReminder(x.ID, "")
+			dropped.Reminders = append(dropped.Reminders, wire.Reminder(x))
 		}
-		for _, x := range c.engine.Reminders(agent) {
-			if id == "all" || id == x.ID {
-				c.unsay(agent, x.ID, time.Now())
-				for _, gone := range c.engine.CancelReminder(x.ID, "") {
-					dropped.Reminders = append(dropped.Reminders, wire.Reminder(gone))
-				}
-			}
-		}
-		if len(dropped.Reminders) == 0 && id != "all" {
-			return dropped, respond.ErrNoReminder
-		}
-		return dropped, nil
-	})
+	}
+	if len(dropped.Reminders) == 0 && id != "all" {
+		return nil, respond.ErrNoReminder
+	}
+	return dropped, nil
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) error {
+func (c *core) resetReminders(r *http.Request) (any, error) {
+	agent, err := c.agentOf(r)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now()
-	return respondStored(a, w, r, http.StatusOK, func(c *core) (n api.Reset, err error) {
-		agent, err := c.fleet.Agent(r.PathValue("id"), false)
-		if err != nil {
-			return n, err
+	for _, x := range c.engine.Reminders(agent) {
+		if x.Periodic() {
+			c.unsay(agent, x.ID, now)
 		}
-		for _, x := range c.engine.Reminders(agent) {
-			if x.Periodic() {
-				c.unsay(agent, x.ID, now)
-			}
-		}
-		return api.Reset{Reset: c.engine.ResetReminders(agent, now)}, nil
-	})
+	}
+	return api.Reset{Reset: c.engine.ResetReminders(agent, now)}, nil
 }

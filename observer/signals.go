@@ -24,6 +24,10 @@ import (
 // depends on it, and the client waits for the answer. Signals that open cycles,
 // and messages in answers, are stored first.
 func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
+	if a.o.Demo { // the client goes on as without an observer
+		respond.Raw(w, nil)
+		return nil
+	}
 	now := time.Now()
 	body, err := respond.ReadBody(r)
 	if err != nil {
@@ -44,33 +48,33 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
 		a.awaitReply(r.Context(), &p)
 	}
-	answer, offered, err := a.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools &&
-		a.guarding() {
-		answer = a.decideToolCall(r.Context(), &p)
-	}
+	answer, err := a.Hook(r.Context(), &p)
 	if err != nil {
-		if offered != "" { // it was not delivered; if the loop has stopped, the next start corrects this
-			_ = a.do(
-				context.WithoutCancel(r.Context()),
-				func(c *core) { c.queue.Unoffer(offered, now) },
-			)
-		}
 		return err
+	}
+	if p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && a.guarding() {
+		answer = a.decideToolCall(r.Context(), &p)
 	}
 	respond.Raw(w, answer.Encode())
 	return nil
 }
 
-// answerHook finds what a hook is answered, and returns when all that the answer builds on
-// is stored. Documents are files: they are looked at beside the loop.
-func (a *App) answerHook(
-	ctx context.Context,
-	p *hook.Payload,
-	now time.Time,
-) (answer hook.Answer, offered outbox.ID, err error) {
+// Hook applies the hook of a client and returns the output for the client when all
+// that the answer builds on is stored. An error means that it is not, or that the
+// observer has stopped. Documents are files: they are looked at beside the loop.
+func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, err error) {
+	now := time.Now()
 	var agent alerts.AgentID
 	var need *documentRequest
+	var offered outbox.ID
+	defer func() {
+		if err != nil && offered != "" { // if the loop has stopped, the next start does this
+			_ = a.do(
+				context.WithoutCancel(ctx),
+				func(c *core) { c.queue.Unoffer(offered, now) },
+			)
+		}
+	}()
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
 		if need = c.documentsFor(agent, p); need == nil {
@@ -79,17 +83,16 @@ func (a *App) answerHook(
 		return durable || offered != "", nil
 	})
 	if err != nil || need == nil {
-		return answer, offered, err
+		return answer, err
 	}
-	document := a.answerDocument(ctx, need, now)
-	if document != "" {
-		return hook.Answer{Event: p.Event, Context: document}, "", nil
+	if document := a.answerDocument(ctx, need, now); document != "" {
+		return hook.Answer{Event: p.Event, Context: document}, nil
 	}
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
 		answer, offered = c.answer(agent, p, now)
 		return offered != "", nil
 	})
-	return answer, offered, err
+	return answer, err
 }
 
 func (a *App) postStatus(
@@ -151,6 +154,10 @@ func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 
 // postUsage takes what scripts of their own post: a report, or an event.
 func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
+	unknown := api.Usage{Status: "unknown_session"}
+	if a.o.Demo {
+		return respond.JSON(w, http.StatusOK, unknown)
+	}
 	now := time.Now()
 	body, err := respond.ReadBody(r)
 	if err != nil {
@@ -173,7 +180,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, fleet.ErrUnknown):
-		return respond.JSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
+		return respond.JSON(w, http.StatusOK, unknown)
 	case err != nil:
 		return err
 	case u.Event != "":
@@ -186,48 +193,39 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postSession makes an agent known by name.
-func (a *App) postSession(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
+func (c *core) postSession(r *http.Request) (any, error) {
 	var reg api.Registration
 	if err := respond.ReadJSON(
 		r,
 		&reg,
 		"not a registration; send JSON such as {\"id\":\"em\"}",
 	); err != nil {
-		return err
+		return nil, err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
-		reg.SessionID = a.o.Clients.SessionOf(reg.TranscriptPath)
+		reg.SessionID = c.clients.SessionOf(reg.TranscriptPath)
 	}
-	var answer api.Session
-	err := a.update(r.Context(), func(c *core) error {
-		if !c.fleet.Settled() { // nothing is stored before the history is complete
-			return respond.Refuse(
-				http.StatusServiceUnavailable,
-				"still reading what existed at the start; try again in a second",
-			)
-		}
-		n, err := c.fleet.Register(fleet.Registration{
-			ID:       reg.ID,
-			Parent:   reg.ParentID,
-			Name:     reg.Name,
-			Provider: reg.Provider,
-			Session:  reg.SessionID,
-			Pane:     reg.Pane,
-		}, transcript.InstantOf(now))
-		if err != nil {
-			return respond.With(http.StatusUnprocessableEntity, err)
-		}
-		c.applyOrDefer(n, now)
-		if v, err := c.fleet.View(reg.ID, now); err == nil {
-			answer = c.session(&v)
-		}
-		return nil
-	})
+	if !c.fleet.Settled() { // nothing is stored before the history is complete
+		return nil, respond.ErrCatchingUp
+	}
+	now := time.Now()
+	n, err := c.fleet.Register(fleet.Registration{
+		ID:       reg.ID,
+		Parent:   reg.ParentID,
+		Name:     reg.Name,
+		Provider: reg.Provider,
+		Session:  reg.SessionID,
+		Pane:     reg.Pane,
+	}, transcript.InstantOf(now))
 	if err != nil {
-		return err
+		return nil, respond.With(http.StatusUnprocessableEntity, err)
 	}
-	return respond.JSON(w, http.StatusCreated, answer)
+	c.applyOrDefer(n, now)
+	v, err := c.fleet.View(reg.ID, now)
+	if err != nil { // it is there only once catch-up has ended
+		return api.Session{}, nil
+	}
+	return c.session(&v), nil
 }
 
 // learn follows the folder of transcripts of one that a client has named, if it is new.
@@ -261,24 +259,11 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	}
 }
 
-// Hook applies the hook of a client in this process and returns the output for
-// the client, like POST /hooks/claude. A demo uses it, as its agents are not
-// processes. The error means that the hook is not stored, or that the observer
-// has stopped.
-func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
-	now := time.Now()
-	answer, offered, err := a.answerHook(ctx, p, now)
-	if err != nil && offered != "" {
-		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
-	}
-	return answer, err
-}
-
 // postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name
 // a session and a kind of notice become notices for the agent, unless the engine has given them in
 // this episode. Others, and those that are resolved, are taken and change nothing: an answer
 // other than 200 would have them sent again.
-func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
+func (c *core) postAlerts(r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
 	if err := respond.ReadJSON(
@@ -286,22 +271,15 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) error {
 		&in,
 		"not a notification of Alertmanager; use its webhook_configs",
 	); err != nil {
-		return err
+		return nil, err
 	}
-	list := alertmanager.Firings(&in, now)
-	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
-	if len(list) > 0 {
-		err := a.update(r.Context(), func(c *core) error {
-			taken, unknown := c.alert(list, now)
-			alertmanager.LogUnknown(c.log, unknown)
-			answer.Told = taken
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return respond.JSON(w, http.StatusOK, answer)
+	taken, unknown := c.alert(alertmanager.Firings(&in, now), now)
+	alertmanager.LogUnknown(c.log, unknown)
+	return api.AlertsTaken{
+		Status: "ok",
+		Alerts: len(in.Alerts),
+		Told:   taken,
+	}, nil
 }
 
 // alert passes alerts to the engine. given counts those that gave a notice;

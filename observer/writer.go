@@ -49,7 +49,7 @@ func (w *writer) offer(c *core) (busy bool) {
 	var b *batch
 	switch {
 	case w.retry != nil && time.Now().Before(w.after):
-		answerAll(c.waiting, respond.ErrNotStored)
+		refuseAll(c.waiting)
 		c.waiting = nil
 		return false
 	case w.retry != nil:
@@ -73,14 +73,16 @@ func (w *writer) saved(c *core, s saved) []effect {
 	w.busy = false
 	if s.err == nil {
 		c.fleet.Stored(s.batch.Delta)
-		answerAll(s.batch.waiting, nil)
+		for _, w := range s.batch.waiting {
+			w.answer <- nil
+		}
 		if w.logged != "" {
 			w.logged = ""
 			w.log.Info("state is stored again")
 		}
 		return s.batch.effects
 	}
-	answerAll(s.batch.waiting, respond.ErrNotStored)
+	refuseAll(s.batch.waiting)
 	s.batch.waiting = nil
 	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
 	if msg := s.err.Error(); msg != w.logged {
@@ -97,13 +99,22 @@ func (w *writer) saved(c *core, s saved) []effect {
 type batch struct {
 	persist.Batch
 	effects []effect
-	waiting []chan<- error
+	waiting []waiter
 }
 
-// answerAll answers all waiting requests. Each channel has room for one answer.
-func answerAll(list []chan<- error, err error) {
-	for _, answer := range list {
-		answer <- err
+// waiter is a request that is answered once its change is stored. The channel has
+// room for the answer.
+type waiter struct {
+	answer chan<- error
+	undo   func()
+}
+
+// refuseAll answers requests whose changes could not be stored: they will be sent
+// again.
+func refuseAll(list []waiter) {
+	for _, w := range list {
+		w.undo()
+		w.answer <- respond.ErrNotStored
 	}
 }
 
