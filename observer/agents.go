@@ -49,8 +49,9 @@ func (as agents) rename(from, to alerts.AgentID) {
 	}
 	delete(as, from)
 	y := as.of(to)
-	y.typing = x.typing.with(y.typing)
-	y.stops = max(x.stops, y.stops)
+	if !y.typing.busy {
+		y.typing = x.typing
+	}
 	if y.run == nil {
 		y.run = x.run
 	}
@@ -88,18 +89,6 @@ type typingState struct {
 	pause time.Duration // that this refusal cost
 	// calls counts those in a row after which no hook has come.
 	calls int
-}
-
-// with joins the states of one agent that was taken for two. other is the state
-// under the id that it keeps.
-func (t typingState) with(other typingState) typingState {
-	t.busy = t.busy || other.busy
-	t.calls = max(t.calls, other.calls)
-	if other.after.After(t.after) {
-		t.after = other.after
-		t.pause = other.pause
-	}
-	return t
 }
 
 // run is one sm run, as its polls report it.

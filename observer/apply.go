@@ -163,7 +163,7 @@ func (c *core) pass(now time.Time) {
 	if now.Sub(c.ticked) >= askEvery || !c.next.IsZero() && !now.Before(c.next) {
 		c.tick(now)
 	}
-	if c.every(typeEvery, "threads", now) {
+	if c.every(carryEvery, "threads", now) {
 		for _, n := range c.fleet.Threads(now) {
 			c.apply(n, now)
 		}
@@ -182,7 +182,7 @@ func (c *core) pass(now time.Time) {
 		c.passHandoffs(now)
 	}
 	c.queue.Leave(sessionOf)
-	c.typeToIdle(now)
+	c.carry(now)
 	if !now.Before(c.check) {
 		c.checkQueue(now)
 	}
@@ -265,7 +265,9 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	if !reachable {
 		c.repeatNotices(now)
 	}
-	c.hookCame(agent)
+	if x := c.agents[agent]; x != nil {
+		x.typing.calls = 0
+	}
 	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() &&
 		!c.fleet.BetweenTurns(agent) {
 		c.compacting(agent, p.Trigger)

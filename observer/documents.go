@@ -202,7 +202,7 @@ func (a *App) fit(ctx context.Context, r *rotation.Rotation) error {
 	if o.Rotations.Resume != nil {
 		prompt = o.Rotations.Resume
 	}
-	if text := prompt(r.Path); a.o.sanitise(text) != text || !strings.Contains(text, r.Path) {
+	if text := prompt(r.Path); a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return respond.Refuse(http.StatusUnprocessableEntity, fmt.Sprintf(
 			"%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}

@@ -28,7 +28,7 @@ func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	a.checkHeard("nothing is typed over a draft")
 	m := r.sends("w1", "urgent", "Not before the handoff.")
 	before := time.Now()
-	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
+	r.until("two looks have passed", func() bool { return time.Since(before) > 2*carryEvery })
 	for len(c.begun) > 0 {
 		if text := <-c.begun; text != "/clear" {
 			t.Errorf("while the handoff waits %q is tried", text)

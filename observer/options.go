@@ -53,8 +53,7 @@ type Options struct {
 	// Demo means that the sessions are simulated. Answers are marked, and
 	// only App.Hook takes input from agents.
 	Demo bool
-	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
-	// leaves texts as they are.
+	// Sanitise makes a text fit for an agent: one line, without what cannot be seen.
 	Sanitise func(text string) string
 	// Terminal reaches idle clients; nil for none.
 	Terminal Terminal
@@ -78,14 +77,6 @@ type Options struct {
 	CaughtUp func(transcripts int)
 	// NoInotify makes the follower poll.
 	NoInotify bool
-}
-
-// sanitise makes a text fit for an agent.
-func (o *Options) sanitise(text string) string {
-	if o.Sanitise == nil {
-		return text
-	}
-	return o.Sanitise(text)
 }
 
 // Check returns the error with which an observer would refuse the options: an
@@ -167,7 +158,7 @@ type Settings struct {
 // HandoffOptions are the settings of handoffs.
 type HandoffOptions struct {
 	Rotations rotation.Options
-	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
+	// Documents keeps the documents; Channels are those configured.
 	Documents *handoff.Documents
 	Channels  []handoff.Channel
 	// DocumentBytes limits a document, Characters the part of it that a new session

@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -39,15 +38,18 @@ func (s *slowQueue) Enqueue(_ context.Context, _ fleet.Thread, id, _ string) (bo
 
 // queueing is an observer whose loop has threads of Codex that are open, and an effect
 // that offers a message to the queue of each.
-func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, first outbox.ID) {
+func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	t.Helper()
 	now := time.Now()
 	app := &App{
 		calls:    make(chan func(*core)),
 		queueing: make(chan struct{}, 2),
-		o:        Options{Enqueuer: to},
+		o: Options{
+			Enqueuer: to,
+			Sanitise: func(text string) string { return text },
+		},
 	}
-	c = &core{
+	c := &core{
 		app:   app,
 		queue: outbox.New(outbox.Defaults()),
 		fleet: fleet.New(fleet.Options{
@@ -56,6 +58,9 @@ func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, firs
 		}, fleet.Stored{}),
 		agents: agents{},
 	}
+	var err error
+	c.engine, err = alerts.New(alerts.Defaults())
+	noErrors(t, err)
 	var open []fleet.Client
 	for i := range n {
 		x := transcript.Change{
@@ -74,13 +79,11 @@ func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, firs
 		to := alerts.AgentID(uuid(i))
 		_, err := c.queue.Put(outbox.Message{To: to, Text: "x", From: fmt.Sprint(i)}, now)
 		noErrors(t, err)
-		thread, _, ok := c.fleet.Thread(to, now)
-		m, offered := c.queue.Enqueue(to, thread.ID, now)
-		if !ok || !offered {
+		d, _ := byQueue(c, to, now)
+		if d == nil {
 			t.Fatal("no thread, or no message")
 		}
-		effects = append(effects, app.putInto(thread, m, "x"))
-		first = cmp.Or(first, m.ID)
+		c.deliver(d)
 	}
 	go func() {
 		for f := range app.calls {
@@ -88,7 +91,7 @@ func queueing(t *testing.T, n int, to Enqueuer) (c *core, effects []effect, firs
 		}
 	}()
 	t.Cleanup(func() { close(app.calls) })
-	return c, effects, first
+	return c.effects
 }
 
 // TestQueueingFew: few messages are put into queues at the same time, and those that
@@ -97,7 +100,7 @@ func TestQueueingFew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var to slowQueue
-		_, effects, _ := queueing(t, 20, &to)
+		effects := queueing(t, 20, &to)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, e := range effects {

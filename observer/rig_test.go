@@ -21,6 +21,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	webpage "sm/dashboards/page"
+	"sm/handoff"
 	"sm/transcript/clients/clientstest"
 )
 
@@ -53,17 +54,21 @@ func newRig(t testing.TB) *rig {
 		log:      new(lockedBuffer),
 	}
 	r.o = Options{
-		Clients: clientstest.Table(r.projects),
-		State:   filepath.Join(dir, "state"),
-		Socket:  filepath.Join(dir, "run", "sm.sock"),
-		Listen:  []string{"127.0.0.1:0"},
-		Version: "1.2.3",
-		Commit:  "abcdef0",
+		Clients:  clientstest.Table(r.projects),
+		State:    filepath.Join(dir, "state"),
+		Socket:   filepath.Join(dir, "run", "sm.sock"),
+		Listen:   []string{"127.0.0.1:0"},
+		Sanitise: func(text string) string { return text },
+		Version:  "1.2.3",
+		Commit:   "abcdef0",
 		Settings: Settings{
 			SessionTTL:  time.Hour,
 			MaxSessions: 500,
 			Alerts:      alerts.Defaults(),
 			Queue:       outbox.Defaults(),
+			Handoff: HandoffOptions{
+				Documents: handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, nil),
+			},
 		},
 		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
 	}

@@ -327,7 +327,7 @@ func (c *core) typeOwn(x ownText) {
 	agent := x.rotation.Agent
 	place, idle := c.idle(agent, time.Now())
 	c.agents.of(agent).typing.busy = true
-	x.text = a.o.sanitise(x.text)
+	x.text = a.o.Sanitise(x.text)
 	c.effect(func(ctx context.Context) func(*core, time.Time) {
 		typed := false
 		err := errBusy

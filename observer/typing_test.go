@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -192,7 +194,7 @@ func TestNotTypedWhileCompacting(t *testing.T) {
 	// Less than promptGrace, after which a compaction of a client at its prompt is dismissed.
 	r.until(
 		"a look has passed",
-		func() bool { return time.Since(before) > typeEvery+typeEvery/4 },
+		func() bool { return time.Since(before) > carryEvery+carryEvery/4 },
 	)
 	if lines, tries := s.typed(); tries != 0 || r.message(id).Status != "waiting" {
 		t.Fatalf("typed %q while compacting", lines)
@@ -214,16 +216,15 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 	r.write(uuid(1), attachment(stamp(time.Now()), got[0]))
 	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
 	got = append(got, r.prompts(call))
-	if want := []string{
+	const over = "[sm message] That message is not there any more. It was read before, or taken back. Go on."
+	want := []string{
 		"[sm message] The first. #" + id,
-		callLater,
-		callOver,
-		callOver,
-	}; !slices.Equal(
-		got,
-		want,
-	) {
-		t.Errorf("answered %q, want %q", got, want)
+		"[sm message] That message has been given by another hook, or follows by one. Go on.",
+		over,
+		over,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
 	}
 	if text := r.prompts("Go on."); !strings.HasPrefix(text, "[sm message] Urgent. #") {
 		t.Errorf("the next hook is answered with %q", text)

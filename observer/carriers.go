@@ -1,0 +1,384 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff/rotation"
+	"sm/observer/api"
+	"sm/observer/fleet"
+	"sm/observer/wire"
+	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
+)
+
+// Messages reach an agent by the answer to a hook (answer), by the prompt of a client
+// that restarts (carried), or at its prompt by one of carriers.
+
+// A carrier offers the best message for an agent that waits at its prompt. mine means
+// that the agent is not one for the carriers that follow; d is nil for no message.
+type carrier func(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool)
+
+func carriers() []carrier { return []carrier{byQueue, byTerminal} }
+
+// A delivery is a message that a carrier has been offered.
+type delivery struct {
+	outbox.Message
+	// put gives the message to the client, if still agrees. there means that the client
+	// may have it; an error without there means that it has not.
+	put func(ctx context.Context, still func(context.Context) error) (there bool, err error)
+	// reaches reports whether the agent still is where put leads to.
+	reaches func(c *core, agent alerts.AgentID) bool
+}
+
+const (
+	// carryEvery is how often it is looked who waits at a prompt.
+	carryEvery = time.Second
+	// The pauses after a refusal, say of a draft or a dialog: it may last.
+	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
+	// maxCalls is how many calls without a hook say that the hooks of a session do not
+	// work, or not any more.
+	maxCalls = 3
+	// maxStops is how many answers to Stop hooks in a row make the client go on.
+	maxStops = 8
+	// maxCarried is how many messages the prompt of a restarted client carries: what it
+	// is to go on with comes first.
+	maxCarried = 4
+)
+
+// carry offers waiting messages to the agents that wait at their prompt.
+func (c *core) carry(now time.Time) {
+	if c.dryRun || c.queue.Waiting() == 0 || !c.every(carryEvery, "carry", now) {
+		return
+	}
+	for _, agent := range c.queue.Waits() {
+		k := &c.agents.of(agent).typing
+		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
+			continue // a message would begin another turn before the handoff
+		}
+		for _, offer := range carriers() {
+			d, mine := offer(c, agent, now)
+			if d != nil {
+				k.busy = true
+				c.logOffer(&d.Message)
+				c.deliver(d)
+			}
+			if mine {
+				break
+			}
+		}
+	}
+}
+
+// byQueue puts any text into the queue that a client keeps for a thread: nothing is
+// typed, and no shell reads it.
+func byQueue(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool) {
+	thread, rests, open := c.fleet.Thread(agent, now)
+	a := c.app
+	if !open || a.o.Enqueuer == nil {
+		return nil, false
+	}
+	if v, _ := c.engine.Agent(agent); !rests || v.Compacting {
+		return nil, true
+	}
+	m, ok := c.queue.Enqueue(agent, thread.ID, now)
+	if !ok {
+		return nil, true
+	}
+	text := a.o.Sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
+	return &delivery{
+		Message: m,
+		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
+			select { // the client's command takes half a second of a core
+			case a.queueing <- struct{}{}:
+				defer func() { <-a.queueing }()
+			case <-ctx.Done():
+				return false, ctx.Err()
+			}
+			if err := still(ctx); err != nil {
+				return false, err
+			}
+			return a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
+		},
+		reaches: func(c *core, agent alerts.AgentID) bool {
+			now, _, ok := c.fleet.Thread(agent, time.Now())
+			return ok && now.ID == thread.ID
+		},
+	}, true
+}
+
+// byTerminal types. Where the agent's hooks work it types a call, whose text the hook
+// asks for: so no text of others can come to a shell that has taken the place of the
+// client. Where they do not, it types sm's own words alone, unless the configuration
+// allows all texts.
+func byTerminal(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool) {
+	place, idle := c.idle(agent, now)
+	terminal := c.app.o.Terminal
+	if !idle || terminal == nil {
+		return nil, true
+	}
+	var m outbox.Message
+	var ok bool
+	var text string
+	if c.hooksWork(agent) {
+		m, ok = c.queue.Call(agent, now)
+		text = m.Call()
+	} else {
+		m, ok = c.queue.OfferOf(agent, outbox.Tmux, alerts.Sequential, now,
+			func(m *outbox.Message) bool { return m.Typeable(c.settings.TypeTexts) })
+		text = m.Typed()
+	}
+	if !ok {
+		return nil, true
+	}
+	return &delivery{
+		Message: m,
+		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
+			return terminal.Type(ctx, place, text, still)
+		},
+		reaches: func(c *core, agent alerts.AgentID) bool {
+			at, idle := c.idle(agent, time.Now())
+			return idle && at == place
+		},
+	}, true
+}
+
+// deliver lets a carrier put its message, if the offer still holds then: it may have
+// been given up, withdrawn, or replaced by the answer to a hook.
+func (c *core) deliver(d *delivery) {
+	a := c.app
+	c.effect(func(ctx context.Context) func(*core, time.Time) {
+		there, err := d.put(ctx, func(ctx context.Context) error {
+			return a.still(ctx, func(c *core) bool {
+				m, holds := c.offered(&d.Message)
+				return holds && d.reaches(c, m.To)
+			})
+		})
+		return func(c *core, now time.Time) { c.delivered(&d.Message, there, err, now) }
+	})
+}
+
+// offered is the message of an offer as it is now: its agent may have got another id.
+// holds reports whether the offer still holds.
+func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
+	m, known := c.queue.Find(as.ID)
+	if !known {
+		return *as, false
+	}
+	return m, m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers &&
+		m.Calling == as.Calling
+}
+
+// delivered records what became of an offer to a carrier: the message is there, and
+// the transcript will show it; it may be there, and the transcript decides; or nothing
+// has happened.
+func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Time) {
+	m, holds := c.offered(as)
+	k := &c.agents.of(m.To).typing
+	k.busy = false
+	queued := as.Via == outbox.Queued
+	log := c.log.With("agent", m.To, "id", as.ID, "via", as.Via, "offers", as.Offers)
+	if !there {
+		if holds {
+			c.queue.Unoffer(as.ID, now)
+		}
+		level := slog.LevelDebug // a prompt is often not free
+		if queued && k.pause == 0 && !errors.Is(err, errBusy) {
+			level = slog.LevelWarn
+		}
+		k.pause = min(max(firstRefusal, 2*k.pause), longestRefusal)
+		k.after = now.Add(k.pause)
+		log.Log(context.Background(), level, "a message is not delivered yet", "err", err)
+		return
+	}
+	if as.Calling {
+		k.calls++ // until a hook comes
+	}
+	if queued {
+		c.queue.Placed(as.ID)
+	}
+	k.pause = 0
+	if err == nil || queued {
+		log.Info("message delivered")
+		return
+	}
+	log.Warn("a message may have been typed", "err", err)
+	k.pause = longestRefusal
+	k.after = now.Add(k.pause)
+}
+
+// logOffer logs an offer; one to a prompt is often refused.
+func (c *core) logOffer(m *outbox.Message) {
+	level := slog.LevelDebug
+	if m.Via == outbox.Hook || m.Via == outbox.Restart {
+		level = slog.LevelInfo
+	}
+	c.log.Log(
+		context.Background(), level, "message offered",
+		"agent", m.To,
+		"id", m.ID,
+		"via", m.Via,
+		"offers", m.Offers,
+	)
+}
+
+// idle reports whether an agent waits at its prompt, and where.
+func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
+	if v, _ := c.engine.Agent(agent); v.Compacting {
+		return place, false
+	}
+	return c.fleet.Idle(agent, now)
+}
+
+// hooksWork reports whether the agent's session has sent a hook, and not many
+// tool calls have come without one since.
+func (c *core) hooksWork(agent alerts.AgentID) bool {
+	return c.fleet.HooksSeen(agent) && c.agents.look(agent).typing.calls < maxCalls
+}
+
+// waitsFor returns what a waiting message needs besides the right moment:
+// "hooks" if no hook of the agent's session is known to work, and the text is not
+// typed.
+func (c *core) waitsFor(m *outbox.Message) string {
+	if _, _, open := c.fleet.Thread(m.To, time.Now()); open && c.app.o.Enqueuer != nil {
+		return ""
+	}
+	s, _ := c.fleet.Location(m.To)
+	if m.State != outbox.Waiting || s.Session == "" || c.hooksWork(m.To) ||
+		c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts) {
+		return ""
+	}
+	return api.WaitsForHooks
+}
+
+// messageOf is a message as the API gives it, with what it waits for.
+func (c *core) messageOf(m outbox.Message) api.Message {
+	out := wire.Message(m)
+	out.WaitsFor = c.waitsFor(&m)
+	return out
+}
+
+// answer returns the reply to a hook, with at most one message, which then counts
+// as offered. A prompt that calls for a message gets that message.
+func (c *core) answer(
+	agent alerts.AgentID,
+	p *hook.Payload,
+	now time.Time,
+) (answer hook.Answer, offered outbox.ID) {
+	if c.dryRun || agent == "" || p.Subagent() {
+		return answer, "" // what a subagent gets goes nowhere
+	}
+	var m outbox.Message
+	var ok bool
+	id, called := outbox.Called(p.Prompt)
+	if called = called && p.Event == hook.UserPromptSubmit; called {
+		answer = hook.Answer{Event: p.Event, Context: c.callInVain(agent, id)}
+		if c.caughtUp { // else it is not known which messages were read
+			m, ok = c.queue.Answer(agent, id, now)
+		}
+	} else if least, takes := c.takes(agent, p); takes {
+		m, ok = c.queue.Offer(agent, outbox.Hook, least, now)
+	}
+	if !ok {
+		return answer, ""
+	}
+	if p.Event == hook.Stop {
+		c.agents.of(agent).stops++
+	}
+	c.logOffer(&m)
+	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}, m.ID
+}
+
+// takes reports whether the answer to a hook takes a message, and the least mode of
+// one. A client that compacts would give it to the summariser.
+func (c *core) takes(agent alerts.AgentID, p *hook.Payload) (least alerts.Mode, ok bool) {
+	if !c.caughtUp || !p.Event.TakesContext() {
+		return 0, false
+	}
+	client := c.clients.Named(p.SM.Client)
+	stopHeard := client.StopAnswered(c.fleet.ClientVersion(p.SessionID), p.AgentType)
+	switch p.Event {
+	case hook.SessionStart, hook.SubagentStart:
+		return alerts.Sequential, true
+	case hook.Stop:
+		x := c.agents.of(agent)
+		if stopHeard && !p.StopHookActive {
+			x.stops = 0
+		}
+		// What waits for the end of the turn would not come to it.
+		_, pending := c.rotations.Open(agent)
+		return alerts.Sequential, stopHeard && !pending && x.stops < maxStops
+	}
+	if !stopHeard { // sequential messages cannot wait for the end of the turn
+		return alerts.Sequential, true
+	}
+	return alerts.Important, true
+}
+
+// callInVain is the answer to a call whose message is not given: else its prompt
+// would be a riddle to the agent.
+func (c *core) callInVain(agent alerts.AgentID, id outbox.ID) string {
+	m, known := c.queue.Find(id)
+	if c.caughtUp && (!known || m.To != agent || m.State.Ended()) {
+		return wording.Message + "That message is not there any more. It was read before, or taken back. Go on."
+	}
+	return wording.Message + "That message has been given by another hook, or follows by one. Go on."
+}
+
+// carried offers messages that wait to the prompt of a client that `sm run` is to start,
+// each a line. No shell reads that prompt. Notices about the context that ends, and
+// those about handoffs, do not concern the next one.
+func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
+	if r.Way != rotation.WayRestart {
+		return nil
+	}
+	lasting := func(m *outbox.Message) bool {
+		return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef)
+	}
+	for len(lines) < maxCarried {
+		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		if !ok {
+			break
+		}
+		c.logOffer(&m)
+		lines = append(lines, c.app.o.Sanitise(m.Line()))
+	}
+	return lines
+}
+
+// notCarried takes back what a prompt was to carry whose client was not started.
+func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
+	for _, m := range c.queue.Of(agent) {
+		if m.State == outbox.Offered && m.Via == outbox.Restart {
+			c.queue.Unoffer(m.ID, now)
+		}
+	}
+}
+
+// compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent
+// had read a notice about it in time to hand over.
+func (c *core) compacting(agent alerts.AgentID, trigger string) {
+	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
+	notice := "too late"
+	for _, m := range c.queue.Of(agent) {
+		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle &&
+			(m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
+		switch {
+		case !ours:
+		case m.State == outbox.Confirmed:
+			notice = "heard"
+		case m.Offers > 0 && notice != "heard":
+			notice = "offered"
+		}
+	}
+	log := c.log.With("agent", agent, "trigger", oneLine(trigger), "notice", notice)
+	if v.Known {
+		log = log.With("tokens", v.Tokens, "window", v.Window, "used_percentage", v.Percent)
+	}
+	log.Warn("a compaction begins")
+}
