@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/api"
@@ -17,55 +18,51 @@ import (
 
 // postHandoff schedules a handoff. The status 200 means that it is stored.
 func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
-	if err := respond.ReadJSON(
-		r,
-		&in,
-		hint,
-	); err != nil || in.Path == "" ||
-		in.Requester == "" {
+	err := respond.ReadJSON(r, &in, hint)
+	if err != nil || in.Path == "" || in.Requester == "" {
 		return respond.Refuse(http.StatusBadRequest, hint)
 	}
 	line := a.line(r)
 	var x rotation.Rotation
-	err := a.ask(r.Context(), func(c *core) (err error) {
-		x, err = c.requestHandoff(r.PathValue("id"), in, line, now)
+	err = a.ask(r.Context(), func(c *core) (err error) {
+		x, err = c.requestHandoff(r.PathValue("id"), in, line)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.fit(&x)
 	}
-	if unfit := a.fit(r.Context(), &x); unfit != nil {
-		if err := a.do(r.Context(), func(c *core) { c.rotations.Refuse() }); err != nil {
-			return err
+	if err != nil {
+		if !errors.Is(err, fleet.ErrUnknown) {
+			err = errors.Join(err, a.do(r.Context(), func(c *core) { c.rotations.Refuse() }))
 		}
-		return unfit
+		return err
 	}
 	err = a.update(r.Context(), func(c *core) (err error) {
-		x, err = c.scheduleHandoff(x, now)
+		x, err = c.scheduleHandoff(x)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	a.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
 	return respond.JSON(w, http.StatusOK, api.Scheduled{
 		Status: "scheduled",
 		ID:     string(x.ID),
 	})
 }
 
-func (a *App) line(r *http.Request) (l callers) {
-	if a.o.Ancestry == nil {
-		return l
-	}
+// line is the process that asks with those that it descends from, the nearest first;
+// nil where the system does not show them.
+func (a *App) line(r *http.Request) []fleet.Process {
 	pid, err := access.PeerPID(r.Context())
-	if err != nil {
-		return l
+	if a.o.Ancestry == nil || err != nil {
+		return nil
 	}
-	return callers{a.o.Ancestry(pid), true}
+	if line := a.o.Ancestry(pid); len(line) > 0 {
+		return line
+	}
+	return []fleet.Process{{PID: pid}} // it has ended
 }
 
 func (c *core) getHandoffs(*http.Request) (any, error) {
@@ -95,31 +92,39 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return respond.With(http.StatusUnprocessableEntity, err)
 	}
-	if a.foreignRun(r) {
-		return respond.ErrForeignRun
-	}
+	line := a.line(r)
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
-		var p polled
+		var agent alerts.AgentID
+		var x run
 		err := a.change(r.Context(), func(c *core) (durable bool, err error) {
-			p, err = c.polled(r.PathValue("id"), asked, first, time.Now())
+			if agent, err = c.fleet.Agent(r.PathValue("id"), true); err != nil {
+				return false, err
+			}
+			if first && c.foreignRun(agent, line) {
+				return false, respond.ErrForeignRun
+			}
+			x = c.polled(agent, asked, first)
 			return asked.Handled != "" &&
-				first, err // the run forgets what it has done once it has an answer
+				first, nil // the run forgets it once it has an answer
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case p.order.Rotation != "":
-			return respond.JSON(w, http.StatusOK, p.order)
+		}
+		if x.order.Rotation != "" {
+			return respond.JSON(w, http.StatusOK, x.order)
 		}
 		select {
-		case <-p.news:
+		case <-x.news:
 			continue
 		case <-wait.Done():
-			if r.Context().Err() != nil {
-				a.hungUp(r.Context(), r.PathValue("id"), p.number)
-				return nil
+			if r.Context().Err() != nil { // it has ended, unless it has asked again
+				return a.do(context.WithoutCancel(r.Context()), func(c *core) {
+					if now := c.runOf(agent); now.polls == x.polls {
+						now.seen = time.Time{}
+					}
+				})
 			}
 		case <-a.closing:
 		}
@@ -128,42 +133,13 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// foreignRun reports whether the caller did not start the agent's client, as far
-// as the system shows: two runs may have the same name.
-func (a *App) foreignRun(r *http.Request) bool {
-	pid, err := access.PeerPID(r.Context())
-	if a.o.Ancestry == nil || err != nil {
-		return false
-	}
-	client := 0
-	err = a.do(r.Context(), func(c *core) {
-		if agent, err := c.fleet.Agent(
-			r.PathValue("id"),
-			true,
-		); err == nil &&
-			!c.fleet.Gone(agent) {
-			at, _ := c.fleet.Location(agent)
-			client = at.At.PID
-		}
-	})
-	if err != nil || client == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(
-		a.o.Ancestry(client),
-		func(p fleet.Process) bool { return p.PID == pid },
-	)
-}
-
-// hungUp takes note of a run that has ended while it asked, unless it has asked again.
-func (a *App) hungUp(ctx context.Context, id string, number int) {
-	_ = a.do(context.WithoutCancel(ctx), func(c *core) { // if the loop has stopped, there is nothing to update
-		if agent, err := c.fleet.Agent(
-			id,
-			true,
-		); err == nil &&
-			c.runOf(agent).polls == number {
-			c.runOf(agent).seen = time.Time{}
-		}
-	})
+// foreignRun reports whether the process that asks has not started the agent's client,
+// as far as the system shows: two runs may have the same name.
+func (c *core) foreignRun(agent alerts.AgentID, line []fleet.Process) bool {
+	s, _ := c.fleet.Location(agent)
+	return line != nil && s.At.PID != 0 && !c.fleet.Gone(agent) &&
+		!slices.ContainsFunc(
+			c.app.o.Ancestry(s.At.PID),
+			func(p fleet.Process) bool { return p.PID == line[0].PID },
+		)
 }

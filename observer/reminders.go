@@ -64,7 +64,7 @@ func (c *core) deleteReminder(r *http.Request) (any, error) {
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
 		if id == "all" || id == x.ID {
-			c.unsay(agent, x.ID, time.Now())
+			c.takeBack(agent, sayings+x.ID+"/", time.Now())
 			c.engine.CancelReminder(x.ID, "")
 			dropped.Reminders = append(dropped.Reminders, wire.Reminder(x))
 		}
@@ -84,7 +84,7 @@ func (c *core) resetReminders(r *http.Request) (any, error) {
 	now := time.Now()
 	for _, x := range c.engine.Reminders(agent) {
 		if x.Periodic() {
-			c.unsay(agent, x.ID, now)
+			c.takeBack(agent, sayings+x.ID+"/", now)
 		}
 	}
 	return api.Reset{Reset: c.engine.ResetReminders(agent, now)}, nil

@@ -13,45 +13,38 @@ import (
 	"sm/observer/respond"
 )
 
-// callers is the process that asks with those that it descends from, the nearest first.
-type callers struct {
-	list []fleet.Process
-	ok   bool // false where the system does not say
-}
+// codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
+const codexApp = "codex-app"
 
-// request looks at who asks for whom, and what for. The document has not been looked at
-// then.
+// requestHandoff looks at who asks for whom, and what for; line is the process that asks
+// with those that it descends from, nil where that is unknown. The document has not been
+// looked at then.
 func (c *core) requestHandoff(
 	id string,
 	in api.NewHandoff,
-	line callers,
-	now time.Time,
+	line []fleet.Process,
 ) (x rotation.Rotation, err error) {
 	agent, err := c.fleet.Agent(id, false)
 	if err != nil {
 		return x, err
 	}
 	s, _ := c.fleet.Location(agent)
+	restarts := c.agents.look(agent).run.restarts(time.Now())
 	asks, err := c.fleet.Agent(in.Requester, false)
-	caller, known := c.fleet.Caller(line.list)
+	caller, known := c.fleet.Caller(line)
 	switch {
-	case err != nil ||
-		asks != agent, known &&
-		caller != agent, !known && line.ok &&
-		s.At.PID != 0:
-		err = respond.ErrNotSelf
+	case err != nil, asks != agent, known && caller != agent,
+		!known && line != nil && s.At.PID != 0:
+		return x, respond.ErrNotSelf
 	case s.Provider == codexApp:
-		err = respond.ErrCodexApp
+		return x, respond.ErrCodexApp
 	case c.dryRun:
-		err = respond.ErrDryRun
-	case s.Daemon && !c.agents.look(agent).run.restarts(now):
-		err = respond.ErrDaemon
-	case (s.Heard || s.Open) && s.At.Pane == "" && !c.agents.look(agent).run.restarts(now):
-		err = respond.ErrNoWay
-	}
-	if err != nil {
-		c.rotations.Refuse()
-		return x, err
+		return x, respond.ErrDryRun
+	case restarts:
+	case s.Daemon:
+		return x, respond.ErrDaemon
+	case (s.Heard || s.Open) && s.At.Pane == "":
+		return x, respond.ErrNoWay
 	}
 	x = rotation.Rotation{
 		ID:      rotation.NewID(),
@@ -67,12 +60,19 @@ func (c *core) requestHandoff(
 	return x, nil
 }
 
-func (c *core) scheduleHandoff(
-	r rotation.Rotation,
-	now time.Time,
-) (rotation.Rotation, error) {
+func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
+	now := time.Now()
 	r, effects, err := c.rotations.Schedule(r, now)
 	c.perform(effects, now)
+	if err == nil {
+		c.log.Info(
+			"handoff scheduled",
+			"agent", r.Agent,
+			"id", r.ID,
+			"path", r.Path,
+			"auto", r.Auto(),
+		)
+	}
 	return r, err
 }
 
@@ -86,17 +86,14 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := c.scheduleHandoff(rotation.Rotation{
+	if _, err := c.scheduleHandoff(rotation.Rotation{
 		ID:      rotation.NewID(),
 		Agent:   agent,
 		Session: s.Session,
 		CWD:     s.Project,
-	}, now)
-	if err != nil {
+	}); err != nil {
 		c.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
-		return
 	}
-	c.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
 }
 
 // order gives a run its order, and wakes the poll that waits for it.
@@ -120,69 +117,61 @@ func (c *core) runOf(agent alerts.AgentID) *run {
 }
 
 // issue gives a run its order once that is stored.
-func (c *core) issue(id rotation.ID) {
+func (c *core) issue(r rotation.Rotation) {
 	c.effect(func(context.Context) func(*core, time.Time) {
 		return func(c *core, _ time.Time) {
-			if r, ok := c.rotations.Find(id); ok && r.State == rotation.Clearing {
+			if r, _ := c.rotations.Find(r.ID); r.State == rotation.Clearing {
 				c.order(r)
 			}
 		}
 	})
 }
 
-// polled is what a poll has found: an order, or the channel on which one will come.
-type polled struct {
-	order  api.Instruction
-	news   <-chan struct{}
-	number int
-}
-
-// polled records a poll and returns the instruction for its run.
-func (c *core) polled(
-	id string,
-	asked api.Run,
-	first bool,
-	now time.Time,
-) (p polled, err error) {
-	agent, err := c.fleet.Agent(id, true)
-	if err != nil {
-		return p, err
-	}
-	x := c.runOf(agent)
-	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart &&
-		asked.RestartsLeft > 0, x.polls+1
-	open, ok := c.rotations.Open(agent)
-	if first && ok &&
+// polled records a poll and returns the run with its instruction, if there is one for
+// now. The first time of a poll it reports what became of the last one.
+func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
+	now := time.Now()
+	r := c.runOf(agent)
+	r.seen = now
+	r.last = now
+	r.can = asked.CanRestart && asked.RestartsLeft > 0
+	r.polls++
+	open, _ := c.rotations.Open(agent)
+	if first && asked.Handled != "" &&
 		string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
-			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
+			in.Reason = runReason(asked.Outcome)
+			in.Detail = oneLine(asked.Reason)
+			in.Untouched = asked.Outcome != api.OutcomeFailed
 		}
 		c.rotate(in, now)
 		if in.Untouched {
 			c.notCarried(agent, now)
 		}
-		open, ok = c.rotations.Open(agent)
+		open, _ = c.rotations.Open(agent)
 	}
-	if asked.Handled != "" && x.order.Rotation == asked.Handled {
-		x.order = api.Instruction{}
+	if r.order.Rotation == asked.Handled {
+		r.order = api.Instruction{}
 	}
-	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing &&
-		asked.Restarting != x.order.Rotation {
-		s, _ := c.fleet.Location(agent)
-		switch _, idle := c.idle(agent, now); {
-		case idle && s.Session == open.Left:
-			p.order = x.order
-		case c.fleet.Gone(agent): // an older run between two clients does not say for which order
-		default: // it works on: this run has not carried the order out, or else it would say so
-			x.order = api.Instruction{}
-			c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
-			c.notCarried(agent, now)
-		}
+	x = *r
+	x.order = api.Instruction{}
+	id := r.order.Rotation
+	if id == "" || string(open.ID) != id || open.State != rotation.Clearing ||
+		asked.Restarting == id {
+		return x
 	}
-	p.news = x.news
-	p.number = x.polls
-	return p, nil
+	s, _ := c.fleet.Location(agent)
+	switch _, idle := c.idle(agent, now); {
+	case idle && s.Session == open.Left:
+		x.order = r.order
+	case c.fleet.Gone(agent): // an older run between two clients does not say for which order
+	default: // it works on: this run has not carried the order out, or else it would say so
+		r.order = api.Instruction{}
+		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
+		c.notCarried(agent, now)
+	}
+	return x
 }
 
 // restarting reports whether a client is being restarted or has not shown its
@@ -208,12 +197,9 @@ const maxLine = 200
 
 // oneLine is what another process says, fit for a log and a message.
 func oneLine(s string) string {
-	s = strings.Join(
-		strings.FieldsFunc(
-			s,
-			func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) },
-		),
-		" ",
-	)
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsPrint(r) || unicode.IsSpace(r)
+	})
+	s = strings.Join(words, " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }

@@ -11,6 +11,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -45,24 +46,23 @@ func (c *core) perform(effects []rotation.Effect, now time.Time) {
 		case rotation.Prepare:
 			c.prepare(x.Rotation)
 		case rotation.Clear:
-			c.typeOwn(ownText{rotation: x.Rotation, text: x.Text})
+			c.typeOwn(rotation.Finish{Rotation: x.Rotation, Text: x.Text}, false)
 		case rotation.Resume:
-			c.typeOwn(ownText{rotation: x.Rotation, text: x.Rotation.Prompt, prompt: true})
+			c.typeOwn(rotation.Finish{
+				Rotation: x.Rotation,
+				Text:     x.Rotation.Prompt,
+				Prompt:   true,
+			}, false)
 		case rotation.Finish:
-			c.typeOwn(ownText{
-				rotation: x.Rotation,
-				text:     x.Text,
-				prompt:   x.Prompt,
-				finish:   true,
-			})
+			c.typeOwn(x, true)
 		case rotation.Restart:
-			c.issue(x.Rotation.ID)
+			c.issue(x.Rotation)
 		case rotation.Report:
-			c.reportFailure(x, now)
+			c.reportFailure(x)
 		case rotation.Unhelpful:
-			c.unhelpful(x.Agent, now)
+			c.unhelpful(x.Agent)
 		case rotation.Withdraw:
-			c.withdraw(x.Rotation.Channel, x.Rotation.Document)
+			c.withdraw(&x.Rotation)
 		case rotation.Executed:
 			c.log.Info(
 				"handoff confirmed",
@@ -122,9 +122,6 @@ func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) rotation
 	return rotation.WayClear
 }
 
-// codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
-const codexApp = "codex-app"
-
 // checkFirstReading looks at the first context size of a session that a handoff has begun.
 func (c *core) checkFirstReading(ev *alerts.Event, now time.Time) {
 	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
@@ -154,18 +151,18 @@ func (c *core) resumeHandoffs() {
 			c.order(r)
 		}
 	}
-	if !c.dryRun {
-		c.effect(c.app.sweep)
-	}
-	heard := map[alerts.AgentID]rotation.Rotation{}
+	c.onDocuments("old copies of documents cannot be removed", func(d *handoff.Documents) error {
+		return d.SweepPlain(time.Now())
+	})
+	confirmed := map[alerts.AgentID]rotation.Rotation{}
 	for _, r := range c.rotations.All() { // the oldest first
 		if r.State == rotation.Confirmed {
-			heard[r.Agent] = r
-		} else if r.Unused && !c.dryRun && c.settings.Handoff.Documents != nil {
-			c.withdraw(r.Channel, r.Document)
+			confirmed[r.Agent] = r
+		} else if r.Unused {
+			c.withdraw(&r)
 		}
 	}
-	for _, r := range heard { // it may not have been marked yet; twice is as good as once
+	for _, r := range confirmed { // it may not have been marked yet; twice is as good as once
 		c.consume(r.Channel, r.Document, r.Next, 0)
 		if s, _ := c.fleet.Location(r.Agent); r.Next != "" && s.Session == r.Next {
 			c.freshen(r, 0, "")
@@ -184,7 +181,8 @@ func (c *core) renameHandoff(from, to alerts.AgentID, now time.Time) {
 // reset is a context that began anew. One that a handoff has cleared proves that.
 func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 	if r, open := c.rotations.Open(ev.Agent); open && r.State.Touched() {
-		ev.Cause, ev.Handoff = alerts.CauseHandoff, transcript.KeyOf([]byte(r.ID))
+		ev.Cause = alerts.CauseHandoff
+		ev.Handoff = transcript.KeyOf([]byte(r.ID))
 	}
 	s, _ := c.fleet.Location(ev.Agent)
 	at := ev.At
@@ -194,19 +192,15 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 	c.rotate(rotation.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
 }
 
-// handoffRef begins the names of messages about handoffs.
-const handoffRef = "handoff/"
+// handoffRef begins the names of messages about handoffs, lostName ends that of the one
+// about a context that may have been cleared.
+const (
+	handoffRef = "handoff/"
+	lostName   = "/lost"
+)
 
 // notifyAgent puts what a handoff has to say into the agent's queue, once under each name.
-func (c *core) notifyAgent(
-	agent alerts.AgentID,
-	name, text string,
-	mode alerts.Mode,
-	now time.Time,
-) {
-	if c.dryRun {
-		return
-	}
+func (c *core) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.Mode) {
 	_, err := c.queue.Put(outbox.Message{
 		To:        agent,
 		Ref:       handoffRef + name,
@@ -214,15 +208,15 @@ func (c *core) notifyAgent(
 		Text:      wording.Handoff + text,
 		OwnWords:  true,
 		Unmetered: true,
-	}, now)
+	}, time.Now())
 	if err != nil {
 		c.log.Error("the outcome of a handoff cannot be queued", "agent", agent, "err", err)
 	}
 }
 
-// report sends the failure of a handoff to the operator and to the agent, which
+// reportFailure sends the failure of a handoff to the operator and to the agent, which
 // may have lost its context without a document to read.
-func (c *core) reportFailure(x rotation.Report, now time.Time) {
+func (c *core) reportFailure(x rotation.Report) {
 	r := &x.Rotation
 	c.log.Warn(
 		"handoff failed",
@@ -232,34 +226,32 @@ func (c *core) reportFailure(x rotation.Report, now time.Time) {
 		"lost", x.Lost,
 		"path", r.Path,
 	)
+	reason := words(r.Reason)
+	why := reason
+	if r.Detail != "" {
+		why += ": " + r.Detail
+	}
 	what := "It keeps its context."
 	if x.Lost {
 		what = "Its context may have been cleared: look at it."
 	}
-	why := words(r.Reason)
-	if r.Detail != "" {
-		why += ": " + r.Detail
-	}
 	c.operator(
-		"handoff/"+string(r.ID),
+		handoffRef+string(r.ID),
 		fmt.Sprintf("The handoff of %s failed: %s. %s", c.nameOf(r.Agent), why, what),
 	)
+	gone := r.Reason == rotation.ReasonGone
 	switch {
-	case r.Reason == rotation.ReasonGone && !x.Lost &&
-		!r.Auto(): // the next session is given it
-		c.leave(*r)
-	case r.Reason == rotation.ReasonGone, !x.Lost && r.Auto():
-	case !x.Lost:
-		c.notifyAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
-			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.", r.Path, why),
-			alerts.Sequential, now)
-	default:
+	case x.Lost && !gone:
 		c.notifyAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
-			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.", words(r.Reason), cmp.Or(
-				r.Plain,
-				r.Read,
-			)),
-			alerts.Urgent, now)
+			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.",
+			reason, cmp.Or(r.Plain, r.Read)), alerts.Urgent)
+	case x.Lost || r.Auto():
+	case gone: // the next session is given it
+		c.leave(*r)
+	default:
+		c.notifyAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.",
+			r.Path, why), alerts.Sequential)
 	}
 }
 
@@ -269,28 +261,28 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 	if x.Cause == alerts.CauseCompaction {
 		c.rotate(rotation.Compacted{Agent: x.Agent}, now)
 	}
-	for _, m := range c.queue.Of(x.Agent) {
-		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffRef) &&
+	c.takeBack(x.Agent, handoffRef, now)
+}
+
+// takeBack withdraws messages whose names begin with ref, as far as they are not
+// delivered. That about a lost context stays.
+func (c *core) takeBack(agent alerts.AgentID, ref string, now time.Time) (n int) {
+	for _, m := range c.queue.Of(agent) {
+		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, ref) &&
 			!strings.HasSuffix(m.Ref, lostName) {
-			if _, err := c.queue.Cancel(x.Agent, m.ID, now); err != nil {
-				c.log.Debug(
-					"what was said of a handoff cannot be taken back",
-					"id", m.ID,
-					"err", err,
-				)
+			if _, err := c.queue.Cancel(agent, m.ID, now); err == nil {
+				n++
 			}
 		}
 	}
+	return n
 }
 
-// lostName ends the name of the message about a context that may have been cleared.
-const lostName = "/lost"
-
 // unhelpful notifies an agent whose new context is full from the start.
-func (c *core) unhelpful(s rotation.AgentRecord, now time.Time) {
+func (c *core) unhelpful(s rotation.AgentRecord) {
 	c.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
 	c.operator(
-		"handoff/"+s.Session+"/futile",
+		handoffRef+s.Session+"/futile",
 		fmt.Sprintf(
 			"The context of %s stands above the warning right after a handoff.",
 			c.nameOf(s.Agent),
@@ -298,7 +290,7 @@ func (c *core) unhelpful(s rotation.AgentRecord, now time.Time) {
 	)
 	c.notifyAgent(s.Agent, s.Session+"/futile",
 		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
-		alerts.Sequential, now)
+		alerts.Sequential)
 }
 
 // words is a reason as a text words it.
@@ -312,68 +304,58 @@ func (c *core) nameOf(agent alerts.AgentID) string {
 	return string(agent)
 }
 
-// ownText is /clear or the resume prompt; with finish it is at the prompt already,
-// and only Enter is pressed.
-type ownText struct {
-	rotation       rotation.Rotation
-	text           string
-	prompt, finish bool
-}
-
-// typeOwn types a text to an agent's client, if it still runs where it ran, and its
-// handoff has not gone on.
-func (c *core) typeOwn(x ownText) {
+// typeOwn types /clear or the resume prompt to an agent's client, if it still runs
+// where it ran, and its handoff has not gone on. With finish the text is at the prompt
+// already, and only Enter is pressed.
+func (c *core) typeOwn(x rotation.Finish, finish bool) {
 	a := c.app
-	agent := x.rotation.Agent
+	id := x.Rotation.ID
+	agent := x.Rotation.Agent
 	place, idle := c.idle(agent, time.Now())
 	c.agents.of(agent).typing.busy = true
-	x.text = a.o.Sanitise(x.text)
 	c.effect(func(ctx context.Context) func(*core, time.Time) {
 		typed := false
 		err := errBusy
 		act := a.o.Terminal.Type
-		if x.finish {
+		if finish {
 			act = a.o.Terminal.Finish
 		}
 		if idle && place.PID != 0 {
-			typed, err = act(ctx, place, x.text, func(ctx context.Context) error {
+			typed, err = act(ctx, place, a.o.Sanitise(x.Text), func(ctx context.Context) error {
 				return a.still(ctx, func(c *core) bool {
 					at, idle := c.idle(agent, time.Now())
-					r, known := c.rotations.Find(x.rotation.ID)
+					r, _ := c.rotations.Find(id)
 					s, _ := c.fleet.Location(agent)
-					return idle && at == place && known && r.State == x.rotation.State &&
-						(x.prompt || s.Session == r.Left)
+					return idle && at == place && r.ID == id && r.State == x.Rotation.State &&
+						(x.Prompt || s.Session == r.Left)
 				})
 			})
 		}
-		return func(c *core, now time.Time) { c.ownTyped(x, typed, err, now) }
+		return func(c *core, now time.Time) {
+			owner := agent
+			if r, known := c.rotations.Find(id); known {
+				owner = r.Agent // it may have got another id since
+			}
+			c.agents.of(owner).typing = typingState{}
+			level := slog.LevelInfo
+			switch {
+			case finish && !typed:
+				level = slog.LevelDebug
+			case err != nil:
+				level = slog.LevelWarn
+			}
+			c.log.Log(ctx, level, "handoff typed", "agent", owner, "id", id,
+				"state", x.Rotation.State, "finish", finish, "typed", typed, "err", err)
+			c.rotate(rotation.Typed{
+				ID:      id,
+				Prompt:  x.Prompt,
+				Finish:  finish,
+				Pressed: typed,
+				Reason:  reasonOf(err),
+				At:      now,
+			}, now)
+		}
 	})
-}
-
-// ownTyped records what became of an ownText.
-func (c *core) ownTyped(x ownText, typed bool, err error, now time.Time) {
-	agent := x.rotation.Agent
-	if r, known := c.rotations.Find(x.rotation.ID); known {
-		agent = r.Agent // it may have got another id since
-	}
-	c.agents.of(agent).typing = typingState{}
-	level := slog.LevelInfo
-	switch {
-	case x.finish && !typed:
-		level = slog.LevelDebug
-	case err != nil:
-		level = slog.LevelWarn
-	}
-	c.log.Log(context.Background(), level, "handoff typed", "agent", x.rotation.Agent, "id", x.rotation.ID,
-		"state", x.rotation.State, "finish", x.finish, "typed", typed, "err", err)
-	c.rotate(rotation.Typed{
-		ID:      x.rotation.ID,
-		Prompt:  x.prompt,
-		Finish:  x.finish,
-		Pressed: typed,
-		Reason:  reasonOf(err),
-		At:      now,
-	}, now)
 }
 
 // reasonOf is the word for an error of the terminal.

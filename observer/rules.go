@@ -180,7 +180,11 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
 		r.Reminder.Agent = agent
 	}
-	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // a new text replaces earlier ones
+	c.takeBack(
+		r.Reminder.Agent,
+		sayings+r.Reminder.ID+"/",
+		now,
+	) // a new text replaces earlier ones
 	_, err := c.queue.Put(outbox.Message{
 		To:        r.Reminder.Agent,
 		From:      r.Reminder.From,
@@ -215,23 +219,8 @@ func saying(r *alerts.Reminder) string {
 // skip takes back messages of periodic reminders: their agent begins to compact.
 func (c *core) skip(s *alerts.Skip, now time.Time) {
 	for _, id := range s.Reminders {
-		c.engine.Skipped(c.unsay(s.Agent, id, now))
+		c.engine.Skipped(c.takeBack(s.Agent, sayings+id+"/", now))
 	}
-}
-
-// unsay withdraws the texts of a reminder that were not delivered yet.
-func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
-	for _, m := range c.queue.Of(agent) {
-		if (m.State == outbox.Waiting || m.Calling) &&
-			strings.HasPrefix(m.Ref, sayings+id+"/") {
-			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
-				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
-				continue
-			}
-			n++
-		}
-	}
-	return n
 }
 
 // reminder is a reminder as the API gives it, with what keeps it back.
