@@ -3,7 +3,6 @@ package observer
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"time"
 
 	"sm/alerts"
@@ -230,10 +229,6 @@ const (
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	c.agents.forgetCurves(now.Add(-curvesKept))
-	maps.DeleteFunc(
-		c.refused,
-		func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor },
-	)
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) ||
 			len(c.engine.Reminders(id)) > 0 ||
@@ -342,6 +337,10 @@ func (c *core) configure(s *Settings) error {
 
 // take collects what has changed since the last batch; ok is false for nothing.
 func (c *core) take() (b *batch, ok bool) {
+	if c.dryRun {
+		c.effects = nil
+		c.notices = nil
+	}
 	if len(c.notices) > 0 {
 		c.effect(c.app.notifyOperator(c.notices))
 		c.notices = nil

@@ -38,7 +38,7 @@ type core struct {
 
 	hooks   persist.HookCounts
 	unknown map[metrics.Unknown]uint64 // names in transcripts
-	refused map[string]refusedRestart  // by state file
+	refused map[string]string          // why a full session was not restarted, by state file
 
 	// What the next batch stores, and what follows.
 	roots    []rootChange
@@ -64,19 +64,10 @@ func (c *core) reachable(now time.Time) bool { return c.app.o.Demo || c.fleet.Re
 
 // operator sends the operator a text that is not one of the engine's notices.
 func (c *core) operator(key, text string) {
-	if !c.dryRun {
-		c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
-	}
+	c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
 }
 
 func (c *core) effect(e effect) { c.effects = append(c.effects, e) }
-
-// refusedRestart is why the restart of a full session was refused, as the operator
-// has been notified, and when that was last seen.
-type refusedRestart struct {
-	reason string
-	at     time.Time
-}
 
 // rootChange is a projects folder that is to be remembered, or forgotten.
 type rootChange struct {

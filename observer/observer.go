@@ -402,7 +402,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		queue:     outbox.New(o.Queue),
 		agents:    agents{},
 		edits:     &a.edits,
-		refused:   map[string]refusedRestart{},
+		refused:   map[string]string{},
 		passed:    map[string]time.Time{},
 		unknown:   map[metrics.Unknown]uint64{},
 		began:     now,

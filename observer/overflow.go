@@ -58,9 +58,11 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 		return answer
 	}
 	if j.First {
-		key.Ref = "overflow"
-		a.notifyOfGuard(ctx, key,
-			filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
+		// An error means that the observer stops.
+		_ = a.do(context.WithoutCancel(ctx), func(c *core) {
+			c.guardNotice(key, "overflow", filepath.Base(j.Dir)+
+				" has used up its context: its tool calls are refused until it restarts.")
+		})
 	}
 	if !j.Refuse {
 		return answer
@@ -86,7 +88,6 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 		return nil
 	}
 	usage := usageOf(status)
-	name := filepath.Base(filepath.Dir(path))
 	resumed := false
 	if s.Report(client, usage, now) {
 		waiting, cancel := context.WithTimeout(ctx, reportTimeout)
@@ -106,12 +107,22 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 			resumed = false
 		}
 	}
-	a.notifyNotRestarted(ctx, status.SessionID, path, s)
-	if resumed { // once: from now on the session is bound
-		_, key := a.usageNow(ctx, status.SessionID, s)
-		key.Ref = "restarted"
-		a.notifyOfGuard(ctx, key, name+" goes on in a fresh context.")
+	name := filepath.Base(filepath.Dir(path))
+	_, key := a.usageNow(ctx, status.SessionID, s)
+	refused := ""
+	if s.Overflowed {
+		refused = s.RestartRefused
 	}
+	// An error means that the observer stops; the next one gets another report.
+	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
+		if resumed { // once: from now on the session is bound
+			c.guardNotice(key, "restarted", name+" goes on in a fresh context.")
+		}
+		if refused != "" && c.refused[path] != refused { // once for each reason
+			c.guardNotice(key, "not restarted", name+" is full and was not restarted: "+refused)
+		}
+		c.refused[path] = refused
+	})
 	line, _ := json.Marshal(hook.StatusAnswer{
 		Line: a.settings.Load().Guard.Line(name, s),
 	}) // a text has no error
@@ -135,24 +146,10 @@ func usageOf(s *hook.Status) float64 {
 	return guard.UsageUnknown
 }
 
-// notifyNotRestarted notifies the operator, once for each reason, that a full session
-// does not get its requested restart.
-func (a *App) notifyNotRestarted(ctx context.Context, session, path string, s *guard.State) {
-	_, key := a.usageNow(ctx, session, s)
-	key.Ref = "not restarted"
-	// An error means that the observer stops; the next one gets another report.
-	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
-		if !s.Overflowed || s.RestartRefused == "" {
-			delete(c.refused, path)
-			return
-		}
-		known := c.refused[path].reason == s.RestartRefused
-		c.refused[path] = refusedRestart{s.RestartRefused, time.Now()}
-		if !known {
-			c.operator(key.String(), wording.Guard+filepath.Base(filepath.Dir(path))+
-				" is full and was not restarted: "+s.RestartRefused)
-		}
-	})
+// guardNotice sends the operator a notice about a guarded session.
+func (c *core) guardNotice(key alerts.Key, ref, text string) {
+	key.Ref = ref
+	c.operator(key.String(), wording.Guard+text)
 }
 
 // freshen lets a guarded session go on whose context a handoff has renewed. Its client is the process pid, which began at
@@ -186,8 +183,8 @@ func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 	})
 }
 
-// usageNow returns the used share of a session's window: from its transcript, else from
-// the engine, else from its state file, whose figure also counts if it is the newest.
+// usageNow returns the used share of a session's window: that of its transcript or
+// status line, else that of its state file, which also counts if it is the newest.
 // Figures from before a compaction do not count. The key is that of a notice now.
 func (a *App) usageNow(
 	ctx context.Context,
@@ -203,44 +200,21 @@ func (a *App) usageNow(
 			return
 		}
 		key.Agent = alerts.AgentID(v.Agent)
-		var p alerts.View
-		found := false
-		if !v.Left {
-			p, found = c.engine.Agent(key.Agent)
-		}
-		if found {
+		if p, found := c.engine.Agent(key.Agent); found && !v.Left {
 			key.Cycle = p.Cycle
 			opened = p.Opened
 		}
-		switch {
-		case v.Known && v.Window.Tokens > 0 && v.Source != transcript.FromEstimate:
-			share = float64(v.Tokens) / float64(v.Window.Tokens)
-			at = v.Reading
-		case p.FromStatusline() && p.Window > 0:
-			share = float64(p.Tokens) / float64(p.Window)
-			at = p.Read
+		x := c.session(&v)
+		if x.TokensUsed != nil && x.WindowTokens > 0 && v.Source != transcript.FromEstimate {
+			share = float64(*x.TokensUsed) / float64(x.WindowTokens)
+			at = *x.ReadingAt
 		}
 	})
 	if err != nil { // the loop has ended, or is late
 		a.log.Debug("a session's context is not known", "session", session, "err", err)
 	}
-	seen := s.LastHeartbeat
-	switch second := at.Truncate(time.Second); {
-	case seen.Before(opened), share >= 0 &&
-		seen.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
-	case share < 0 || seen.After(second):
+	if seen := s.LastHeartbeat; !seen.Before(opened) && (share < 0 || seen.After(at)) {
 		share = s.ContextUsage
-	case seen.Equal(second): // whichever came first
-		share = max(share, s.ContextUsage)
 	}
 	return share, key
-}
-
-// notifyOfGuard sends the operator a notice that is not one of the engine's.
-func (a *App) notifyOfGuard(ctx context.Context, key alerts.Key, text string) {
-	text = wording.Guard + text
-	err := a.do(context.WithoutCancel(ctx), func(c *core) { c.operator(key.String(), text) })
-	if err != nil { // the observer stops
-		a.log.Warn("notice for the operator", "key", key, "text", text)
-	}
 }
