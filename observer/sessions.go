@@ -2,7 +2,6 @@ package observer
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -87,20 +86,20 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 		head.Sessions = []api.Session{}
 		if recent {
 			var views []fleet.View
-			views, head.Others = c.recent(
-				now,
-				a.settings.Load().SessionTTL,
-				a.settings.Load().MaxSessions,
-				client,
-			)
+			views, head.Others = c.recent(now, client)
 			parts = append(parts, func(*core) []fleet.View { return views })
 			return
 		}
 		for keys := range slices.Chunk(c.fleet.Rows(), sessionsAtOnce) {
-			parts = append(
-				parts,
-				func(c *core) []fleet.View { return c.views(keys, now, client) },
-			)
+			parts = append(parts, func(c *core) (views []fleet.View) {
+				for _, key := range keys {
+					v, ok := c.fleet.ViewOf(key, now)
+					if ok && (client == "" || v.Program == client) {
+						views = append(views, v)
+					}
+				}
+				return views
+			})
 		}
 	})
 	if err != nil {
@@ -108,15 +107,26 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	return respond.Stream(w, &head, func(yield func(any, error) bool) {
 		for _, part := range parts {
-			sessions, err := a.sessions(r.Context(), now, part, trend)
+			var sessions []api.Session
+			_, err := a.filled(r.Context(), now, curve.ListDepth, func(c *core, left *unread) {
+				sessions = nil
+				for _, v := range part(c) {
+					x := c.session(&v)
+					if trend {
+						h := left.curve(c, &v)
+						x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
+					}
+					sessions = append(sessions, x)
+				}
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
 			for i := range sessions {
 				if !yield(&sessions[i], nil) {
 					return
 				}
-			}
-			if err != nil {
-				yield(nil, err)
-				return
 			}
 		}
 	})
@@ -140,54 +150,6 @@ func flagOf(r *http.Request, name, without string) (bool, error) {
 	return on, nil
 }
 
-// views are those of some sessions, of one client unless that is "".
-func (c *core) views(keys []fleet.Row, now time.Time, client string) []fleet.View {
-	views := make([]fleet.View, 0, len(keys))
-	for _, key := range keys {
-		if v, ok := c.fleet.ViewOf(key, now); ok && (client == "" || v.Program == client) {
-			views = append(views, v)
-		}
-	}
-	return views
-}
-
-// sessions returns one part of the sessions. With their trends it reads the ends of
-// transcripts that are not in their curves yet, for a limited time since began.
-func (a *App) sessions(
-	ctx context.Context,
-	began time.Time,
-	of part,
-	trend bool,
-) (all []api.Session, err error) {
-	for filled := false; ; filled = true {
-		var left []unread
-		err = a.do(ctx, func(c *core) {
-			all = nil
-			left = nil
-			for _, v := range of(c) {
-				x := c.session(&v)
-				if trend {
-					h := c.agents.look(alerts.AgentID(v.Agent)).curve
-					x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
-					if v.Path != "" && h.Depth() < curve.ListDepth {
-						left = append(left, unread{
-							agent: alerts.AgentID(v.Agent),
-							path:  v.Path,
-						})
-					}
-				}
-				all = append(all, x)
-			}
-		})
-		if err != nil || filled {
-			return all, err
-		}
-		if _, some := a.fillAll(ctx, left, began); !some {
-			return all, nil
-		}
-	}
-}
-
 func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var answer api.Session
@@ -208,33 +170,24 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 
 // recent returns the sessions with a running client, then the rest of
 // fleet.Recent, newest activity first, up to a limit; others counts the rest.
-func (c *core) recent(
-	now time.Time,
-	ttl time.Duration,
-	most int,
-	client string,
-) (views []fleet.View, others int) {
-	views, others = c.fleet.Recent(now, ttl, client)
+func (c *core) recent(now time.Time, client string) (views []fleet.View, others int) {
+	views, others = c.fleet.Recent(now, c.settings.SessionTTL, client)
+	most := c.settings.MaxSessions
 	if most <= 0 || most > api.MaxListed {
 		most = api.MaxListed
 	}
 	slices.SortFunc(views, func(a, b fleet.View) int {
-		return cmp.Or(
-			btoi(b.Live)-btoi(a.Live),
-			b.Last.Compare(a.Last),
-			strings.Compare(a.Agent, b.Agent),
-		)
+		if a.Live != b.Live {
+			if a.Live {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Agent, b.Agent))
 	})
 	if len(views) > most {
 		others += len(views) - most
 		views = views[:most]
 	}
 	return views, others
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

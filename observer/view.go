@@ -27,23 +27,26 @@ func (a *App) List(
 	now time.Time,
 	known func(agent string) (version uint32, ok bool),
 ) (l wire.List, err error) {
-	settings := a.settings.Load()
-	for { // again with what has been read
-		var unread []unread
-		err := a.do(ctx, func(c *core) { l, unread = c.list(now, settings, known) })
-		if err != nil {
-			return l, err
+	l.Filled, err = a.filled(ctx, now, curve.ListDepth, func(c *core, left *unread) {
+		views, others := c.recent(now, "")
+		l.Head = c.head(now)
+		l.Head.Others = others
+		l.Agents = nil
+		for i := range views {
+			v := &views[i]
+			h := left.curve(c, v)
+			x := wire.Agent{Session: c.session(v), Version: h.Version()}
+			if version, ok := known(v.Agent); !ok || version != x.Version {
+				x.History = h.Shown()
+			}
+			l.Agents = append(l.Agents, x)
 		}
-		var some bool
-		l.Filled, some = a.fillAll(ctx, unread, now)
-		if !some || time.Since(now) > fillAtOnce {
-			break
-		}
-	}
+	})
 	l.Head.Demo = a.o.Demo
 	l.Projects = a.o.Watched()
-	l.Done, l.Files = a.stats.FilesDone.Load(), a.stats.Files.Load()
-	return l, nil
+	l.Done = a.stats.FilesDone.Load()
+	l.Files = a.stats.Files.Load()
+	return l, err
 }
 
 // Detail returns a session with all that belongs to it, or a Problem with its id.
@@ -53,119 +56,93 @@ func (a *App) Detail(
 	now time.Time,
 ) (d wire.Detail, err error) {
 	var subagents []fleet.Subagent
-	var depth int64
-	look := func() error {
-		return a.do(ctx, func(c *core) { d, subagents, depth = c.detail(id, now) })
-	}
-	if err := look(); err != nil {
-		return d, err
-	}
-	if d.TranscriptPath != "" && depth < curve.DetailDepth {
-		a.fill(ctx, unread{
-			agent: alerts.AgentID(d.ID),
-			path:  d.TranscriptPath,
-		}, curve.DetailDepth)
-		if err := look(); err != nil {
-			return d, err
+	_, err = a.filled(ctx, now, curve.DetailDepth, func(c *core, left *unread) {
+		d = wire.Detail{}
+		v, err := c.fleet.View(id, now)
+		switch {
+		case errors.Is(err, fleet.ErrAmbiguous):
+			d.Problem = "More than one agent is called so"
+		case err != nil && !c.caughtUp:
+			d.Problem = "Still catching up"
+		case err != nil:
+			d.Problem = "No such agent"
 		}
-	}
+		if err != nil {
+			return
+		}
+		h := left.curve(c, &v)
+		d.Session = c.session(&v)
+		d.History = *h.Shown()
+		d.Began = int64(h.Began())
+		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
+			d.Messages = append(d.Messages, c.messageOf(m))
+		}
+		subagents = c.fleet.Subagents(v.Agent)
+	})
 	d.Subagents.Latest = subagentsOf(subagents)
-	return d, nil
+	return d, err
 }
 
-// unread is an agent with a transcript whose end is not in its curve yet.
+// unread are the transcripts, by agent, whose ends are not in their curves yet.
 type unread struct {
-	agent alerts.AgentID
-	path  string
+	depth int64
+	paths map[alerts.AgentID]string
+}
+
+// curve is the history of a session's agent as it is now.
+func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
+	agent := alerts.AgentID(v.Agent)
+	h := c.agents.look(agent).curve
+	if v.Path != "" && h.Depth() < u.depth {
+		u.paths[agent] = v.Path
+	}
+	return h
 }
 
 // fillAtOnce limits the time for reading the ends of transcripts; what is left
 // comes with the next request.
 const fillAtOnce = 300 * time.Millisecond
 
-// fillAll reads the ends of transcripts for a limited time since began. all means
-// that none is left, some that there were some.
-func (a *App) fillAll(ctx context.Context, list []unread, began time.Time) (all, some bool) {
-	for i, x := range list {
-		if time.Since(began) > fillAtOnce || ctx.Err() != nil {
-			return false, i > 0
+// filled runs look in the loop, and again with the ends of transcripts that it lacked,
+// which are read for a limited time since began. all means that none is left.
+func (a *App) filled(
+	ctx context.Context,
+	began time.Time,
+	depth int64,
+	look func(*core, *unread),
+) (all bool, err error) {
+	for {
+		left := unread{depth, map[alerts.AgentID]string{}}
+		err := a.do(ctx, func(c *core) { look(c, &left) })
+		all = len(left.paths) == 0
+		if all || err != nil || time.Since(began) > fillAtOnce {
+			return all, err
 		}
-		a.fill(ctx, x, curve.ListDepth)
+		for agent, path := range left.paths {
+			if time.Since(began) > fillAtOnce {
+				break
+			}
+			a.fill(ctx, agent, path, depth)
+		}
 	}
-	return true, len(list) > 0
 }
 
 // fill reads the end of a transcript into the curve of its agent, one at a time. A
 // transcript that cannot be read is not tried again.
-func (a *App) fill(ctx context.Context, x unread, depth int64) {
+func (a *App) fill(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
 	select {
 	case a.filling <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
-	earlier, err := curve.ReadEnd(x.path, a.o.Clients.FormatOf(x.path, nil), depth)
+	earlier, err := curve.ReadEnd(path, a.o.Clients.FormatOf(path, nil), depth)
 	<-a.filling
 	if err != nil {
 		a.log.Debug("no history to show", "err", err)
 		earlier = &curve.Curve{}
 	}
 	// An error means that the request was cancelled.
-	_ = a.do(ctx, func(c *core) { c.agents.curve(x.agent, time.Now()).Fill(earlier, depth) })
-}
-
-// list returns the recent sessions, and those whose transcripts are not in their
-// curves yet.
-func (c *core) list(
-	now time.Time,
-	s *Settings,
-	known func(string) (uint32, bool),
-) (l wire.List, left []unread) {
-	views, others := c.recent(now, s.SessionTTL, s.MaxSessions, "")
-	l.Head = c.head(now)
-	l.Head.Others = others
-	for i := range views {
-		v := &views[i]
-		h := c.agents.look(alerts.AgentID(v.Agent)).curve
-		x := wire.Agent{Session: c.session(v), Version: h.Version()}
-		if version, ok := known(v.Agent); !ok || version != x.Version {
-			x.History = h.Shown()
-		}
-		if v.Path != "" && h.Depth() < curve.ListDepth {
-			left = append(left, unread{agent: alerts.AgentID(v.Agent), path: v.Path})
-		}
-		l.Agents = append(l.Agents, x)
-	}
-	return l, left
-}
-
-// detail returns a session and its subagents. depth is how much of the transcript's
-// end is in its curve.
-func (c *core) detail(
-	id string,
-	now time.Time,
-) (d wire.Detail, subagents []fleet.Subagent, depth int64) {
-	v, err := c.fleet.View(id, now)
-	switch {
-	case errors.Is(err, fleet.ErrAmbiguous):
-		d.Problem = "More than one agent is called so"
-	case err != nil && !c.caughtUp:
-		d.Problem = "Still catching up"
-	case err != nil:
-		d.Problem = "No such agent"
-	}
-	if err != nil {
-		return d, nil, 0
-	}
-
-	agent := alerts.AgentID(v.Agent)
-	h := c.agents.look(agent).curve
-	d.Session = c.session(&v)
-	d.History = *h.Shown()
-	d.Began = int64(h.Began())
-	for _, m := range c.queue.Of(agent) {
-		d.Messages = append(d.Messages, c.messageOf(m))
-	}
-	return d, c.fleet.Subagents(v.Agent), h.Depth()
+	_ = a.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).Fill(earlier, depth) })
 }
 
 // maxAskedAgent limits the id of an agent in the address of the page, in bytes.

@@ -5,7 +5,6 @@
 package respond
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -132,7 +131,7 @@ func ReadBody(r *http.Request) ([]byte, error) {
 func JSON(w http.ResponseWriter, code int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return errNoJSON()
+		return err
 	}
 	access.WriteJSON(w, code, body)
 	return nil
@@ -184,23 +183,21 @@ var (
 const MaxReminders = 50
 
 // Stream writes head, whose first member is an empty array, as the whole answer, with items as the elements of that array. It
-// keeps one item at a time. The server's time limit for an answer applies to each piece of 64 KiB. An error before the first item is returned; a later one closes the connection, so that the client
+// keeps one item at a time. The time limit for an answer applies to each item. An error before the first item is returned; a later one closes the connection, so that the client
 // does not take half of the answer for all of it.
 func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
 	text, err := json.Marshal(head)
 	if err != nil {
-		return errNoJSON()
+		return err
 	}
-	before, after, _ := bytes.Cut(text, []byte("]"))
+	separator, end, _ := bytes.Cut(text, []byte("]"))
 	w.Header().Set("Content-Type", "application/json")
-	out := bufio.NewWriterSize(pieceWriter{w, http.NewResponseController(w)}, 64<<10)
-	separator := before
+	control := http.NewResponseController(w)
 	begun := false
 	for item, err := range items {
+		var text []byte
 		if err == nil {
-			if text, err = json.Marshal(item); err != nil {
-				err = errNoJSON()
-			}
+			text, err = json.Marshal(item)
 		}
 		switch {
 		case err != nil && begun:
@@ -208,41 +205,20 @@ func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error 
 		case err != nil:
 			return err
 		}
-		_, _ = out.Write(separator)
-		if _, err := out.Write(text); err != nil {
+		_ = control.SetWriteDeadline(time.Now().Add(itemTimeout)) // where there is one
+		_, _ = w.Write(separator)
+		if _, err := w.Write(text); err != nil {
 			return nil // the peer is gone
 		}
 		begun = true
 		separator = []byte(",")
 	}
 	if !begun {
-		_, _ = out.Write(before)
+		_, _ = w.Write(separator)
 	}
-	_, _ = out.WriteString("]" + string(after) + "\n")
-	_ = out.Flush()
+	_, _ = fmt.Fprintf(w, "]%s\n", end)
 	return nil
 }
 
-// pieceTimeout limits the write of one piece of a long answer.
-const pieceTimeout = 10 * time.Second
-
-// pieceWriter moves the deadline of the connection before each write.
-type pieceWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-func (w pieceWriter) Write(b []byte) (int, error) {
-	err := w.control.SetWriteDeadline(time.Now().Add(pieceTimeout))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, fmt.Errorf("set write deadline: %w", err)
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-func errNoJSON() error {
-	return Refuse(
-		http.StatusInternalServerError,
-		"the answer cannot be written as JSON; report this",
-	)
-}
+// itemTimeout limits the write of one item of a long answer.
+const itemTimeout = 10 * time.Second
