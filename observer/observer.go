@@ -32,7 +32,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -123,20 +122,12 @@ func (a *App) setUp(ctx context.Context) error {
 		a.takeAlerts,
 		a.metrics.Polled,
 	)
-	poll, err := prepareToPoll(a, a.settings.Load())
+	poll, err := a.poller.Prepare(a.settings.Load().Alertmanager)
 	if err != nil {
 		return err
 	}
 	poll()
 	return a.listen(ctx)
-}
-
-// prepareToPoll gets ready to ask Alertmanagers by these settings, from the call of poll on; made-up agents have no alerts.
-func prepareToPoll(a *App, s *Settings) (poll func(), err error) {
-	if a.o.Demo {
-		return func() {}, nil
-	}
-	return a.poller.Prepare(s.Alertmanager)
 }
 
 // activeFor is how long after its last record a session without a known client
@@ -155,31 +146,25 @@ func (a *App) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.open(socket, onSocket)
+	a.open(socket, access.NewServer(onSocket, a.log))
 	tcp, err := access.ListenTCP(ctx, a.o.Listen, a.o.Passed, a.shares[0], a.log)
 	if err != nil {
 		return err
 	}
+	onTCP := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		(*a.onTCP.Load()).ServeHTTP(w, r)
+	})
 	for _, l := range tcp {
-		a.open(
-			l,
-			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				(*a.onTCP.Load()).ServeHTTP(
-					w,
-					r,
-				)
-			}),
-		)
+		a.open(l, access.NewServer(onTCP, a.log))
 	}
 	return errors.Join(a.listenMetrics(ctx), a.o.Passed.CloseRest(a.log))
 }
 
-func (a *App) open(l net.Listener, h http.Handler) {
-	server := access.NewServer(h, a.log)
+func (a *App) open(l net.Listener, s *http.Server) {
 	a.listeners = append(a.listeners, listener{
 		Listener: l,
-		server:   server,
-		serve:    server.Serve,
+		server:   s,
+		serve:    s.Serve,
 	})
 }
 
@@ -217,12 +202,10 @@ func (a *App) Addrs() []net.Addr {
 	return addrs
 }
 
-// tcpOf are those addresses that are not the socket's.
-func tcpOf(all []net.Addr) (list []string) {
-	for _, addr := range all {
-		if addr.Network() == "tcp" {
-			list = append(list, addr.String())
-		}
+// tcpAddrs are those addresses but the socket's.
+func (a *App) tcpAddrs() (list []string) {
+	for _, addr := range a.Addrs()[1:] {
+		list = append(list, addr.String())
 	}
 	return list
 }
@@ -256,9 +239,9 @@ func (a *App) Start() {
 	a.work.Go(func() {
 		select {
 		case <-a.ready: // the agents are known from here on
-			a.poller.Run(ctx)
 		case <-ctx.Done():
 		}
+		a.poller.Run(ctx)
 	})
 }
 
@@ -327,12 +310,8 @@ func (a *App) hangUp(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range a.listeners {
 		all.Go(func() {
-			if err := l.server.Shutdown(ctx); err != nil {
-				a.log.Debug(
-					"cut off connections",
-					"address", l.Addr(),
-					"err", errors.Join(err, l.server.Close()),
-				)
+			if l.server.Shutdown(ctx) != nil {
+				_ = l.server.Close() // its connections are cut off
 			}
 		})
 	}
@@ -341,19 +320,16 @@ func (a *App) hangUp(ctx context.Context) {
 
 // release closes what New opened.
 func (a *App) release() error {
-	var errs []error
 	for _, l := range a.listeners {
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) &&
-			!errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+		_ = l.Close() // the servers have closed most of them
 	}
-	if a.store != nil {
-		if err := a.store.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("close state: %w", err))
-		}
+	if a.store == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	if err := a.store.Close(); err != nil {
+		return fmt.Errorf("close state: %w", err)
+	}
+	return nil
 }
 
 // stopWithin bounds an orderly stop.
@@ -372,7 +348,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	a.Start()
 	a.log.Info(
 		"observer started",
-		"listen", strings.Join(tcpOf(a.Addrs()), ","),
+		"listen", strings.Join(a.tcpAddrs(), ","),
 		"version", o.Version,
 	)
 	if started != nil {

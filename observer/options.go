@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
-	"go.yaml.in/yaml/v3"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
@@ -91,7 +89,11 @@ func (o *Options) Check() error {
 	if o.MetricsListen == "" || o.WebConfigFile == "" {
 		return nil
 	}
-	if err := checkWebConfig(o.WebConfigFile); err != nil {
+	_, err := httpclient.ReadFile(o.WebConfigFile)
+	if err == nil {
+		err = web.Validate(o.WebConfigFile)
+	}
+	if err != nil {
 		return fmt.Errorf(
 			"read %s: %w; see metrics.web_config_file",
 			o.WebConfigFile,
@@ -99,27 +101,6 @@ func (o *Options) Check() error {
 		)
 	}
 	return nil
-}
-
-func checkWebConfig(path string) error {
-	text, err := httpclient.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var c web.Config
-	if err := yaml.Unmarshal(text, &c); err == nil { // else Validate returns the error
-		c.TLSConfig.SetDirectory(filepath.Dir(path))
-		files := []string{
-			c.TLSConfig.TLSCertPath,
-			c.TLSConfig.TLSKeyPath,
-			c.TLSConfig.ClientCAs,
-		}
-		files = slices.DeleteFunc(files, func(file string) bool { return file == "" })
-		if err := httpclient.CheckFiles(files...); err != nil {
-			return err
-		}
-	}
-	return web.Validate(path)
 }
 
 // Settings are the part of Options that may change while an observer runs. They are never changed in place: Apply puts
@@ -211,13 +192,11 @@ type Terminal interface {
 func (o *Options) Watched() []string {
 	dirs := slices.Clone(o.Clients.Default().Dirs)
 	for _, c := range o.Clients[:len(o.Clients)-1] {
-		dirs = append(
-			dirs,
-			slices.DeleteFunc(
-				slices.Clone(c.Dirs),
-				func(dir string) bool { return !isDir(dir) },
-			)...,
-		)
+		for _, dir := range c.Dirs {
+			if isDir(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
 	}
 	return dirs
 }

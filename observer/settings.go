@@ -13,15 +13,12 @@ import (
 // of the loop, or, with an error, none.
 func (a *App) Apply(ctx context.Context, s Settings) error {
 	return a.ask(ctx, func(c *core) error {
-		poll, err := prepareToPoll(
-			a,
-			&s,
-		) // first, for it may fail although Check has found nothing: a file has gone since
-		if err != nil {
-			return err
+		poll, err := a.poller.Prepare(s.Alertmanager)
+		if err == nil {
+			err = c.configure(&s)
 		}
-		if err := c.configure(&s); err != nil {
-			return err
+		if err != nil {
+			return respond.With(http.StatusUnprocessableEntity, err)
 		}
 		poll()
 		a.settings.Store(&s)
@@ -46,11 +43,6 @@ func (a *App) Reload(ctx context.Context) error {
 	a.reloading.Lock() // two that follow each other must not be applied the other way round
 	defer a.reloading.Unlock()
 	read, err := a.o.Reload()
-	if err == nil {
-		o := a.o
-		o.Settings = read.Settings
-		err = o.Check()
-	}
 	if err != nil {
 		err = respond.With(http.StatusUnprocessableEntity, err)
 	} else {

@@ -182,7 +182,7 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 
 // postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	address := pageAddress(tcpOf(a.Addrs()))
+	address := pageAddress(a.tcpAddrs())
 	if address == "" {
 		return respond.Refuse(
 			http.StatusConflict,

@@ -123,6 +123,7 @@ func (env demoRun) options(
 	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
 	cfg.Metrics.Listen = ""
 	cfg.Metrics.WebConfigFile = ""
+	cfg.Alertmanager.URLs = nil
 	cfg.HTTP.WebhookTokenFile = ""
 	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(
 		dir,

@@ -48,7 +48,7 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 	}
 	c.FollowRedirects = false
 	files := filesOf(c)
-	if err := CheckFiles(files...); err != nil {
+	if err := checkFiles(files...); err != nil {
 		return nil, fmt.Errorf("use %s: %w", file, err)
 	}
 	client, err := config.NewClientFromConfig(*c, "sm")
@@ -117,8 +117,8 @@ func ReadFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// CheckFiles reports the first of the files that exists and that ReadFile cannot read.
-func CheckFiles(paths ...string) error {
+// checkFiles reports the first of the files that exists and that ReadFile cannot read.
+func checkFiles(paths ...string) error {
 	for _, path := range paths {
 		if _, err := ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read %s: %w; name a readable file of at most 1 MiB", path, err)
@@ -169,7 +169,7 @@ type bounded struct {
 }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := CheckFiles(b.files...); err != nil {
+	if err := checkFiles(b.files...); err != nil {
 		return nil, err
 	}
 	resp, err := b.RoundTripper.RoundTrip(r)
