@@ -45,7 +45,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		c.queue.Rename(r.From, r.To)
 		c.renameHandoff(r.From, r.To, now)
-		c.levels.Remove(string(r.From))
+		c.setLevel(r.From)
 		c.setLevel(r.To)
 	}
 	for _, l := range n.Observed {
@@ -239,7 +239,7 @@ func (c *core) forget(now time.Time) {
 		c.engine.Forget(id)
 		c.queue.Forget(id, now)
 		delete(c.agents, id)
-		c.levels.Remove(string(id))
+		c.setLevel(id)
 	}
 }
 

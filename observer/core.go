@@ -9,7 +9,6 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
-	"sm/observer/levels"
 	"sm/observer/metrics"
 	"sm/observer/notify"
 	"sm/observer/persist"
@@ -47,8 +46,11 @@ type core struct {
 	waiting  []waiter        // for all of this to be stored
 	undo     func()          // of the change that is being made, for one that cannot be stored
 	signaled bool            // a signal that no transcript repeats is not stored yet
-	levels   levels.Changes  // level files to write; they do not wait for the batch
-	writing  bool            // level files are being written
+	// levels are the lines of level files to write, by agent; they do not wait for the
+	// batch. allLevels means that they are those of all agents.
+	levels    map[string]string
+	allLevels bool
+	writing   bool // level files are being written
 
 	passed map[string]time.Time // when the parts of pass last ran
 	check  time.Time            // when the queue wants to be asked

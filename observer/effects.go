@@ -72,14 +72,16 @@ func (a *App) notifyOperator(notices []notify.Notice) effect {
 // writeLevels writes the level files that have changed, unless some are being
 // written: the newest line has to come last.
 func (a *App) writeLevels(ctx context.Context, c *core) {
-	if c.writing || c.levels.Empty() {
+	if c.writing || len(c.levels) == 0 && !c.allLevels {
 		return
 	}
 	c.writing = true
-	changes := c.levels
-	c.levels = levels.Changes{}
+	lines := c.levels
+	all := c.allLevels
+	c.levels = map[string]string{}
+	c.allLevels = false
 	a.effects.Go(func() {
-		changes.Write(a.levelDir(), a.log)
+		levels.Write(a.levelDir(), lines, all, a.log)
 		_ = a.do(ctx, func(c *core) { c.writing = false }) // or the loop has ended
 	})
 }

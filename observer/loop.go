@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sm/observer/levels"
 	"sm/observer/metrics"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -78,7 +79,7 @@ func (a *App) loop(ctx context.Context) {
 	follower.Wait()
 	a.lastErr = w.last(c, func(list []effect) { a.begin(ctx, list) })
 	a.effects.Wait()
-	c.levels.Write(a.levelDir(), a.log)
+	levels.Write(a.levelDir(), c.levels, c.allLevels, a.log)
 }
 
 // runFollower sends what happens in the transcripts to the loop until ctx ends.

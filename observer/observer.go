@@ -378,6 +378,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		queue:     outbox.New(o.Queue),
 		agents:    agents{},
 		edits:     &a.edits,
+		levels:    map[string]string{},
 		refused:   map[string]string{},
 		passed:    map[string]time.Time{},
 		unknown:   map[metrics.Unknown]uint64{},

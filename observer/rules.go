@@ -23,7 +23,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Withdraw:
 			c.queue.Withdraw(x.Keys, now)
 		case alerts.SetLevel:
-			c.levels.Set(x)
+			c.setLevel(x.Agent)
 		case alerts.Remind:
 			c.remind(&x, now)
 		case alerts.Skip:
@@ -135,25 +135,20 @@ func (c *core) tick(now time.Time) {
 
 // setLevels writes all level files anew: they are no more than a picture of the state.
 func (c *core) setLevels() {
-	known := map[string]bool{}
+	c.allLevels = true
+	c.levels = map[string]string{}
 	for _, id := range c.engine.IDs() {
-		known[levels.Name(string(id))] = true
 		c.setLevel(id)
 	}
-	c.levels.Keep(known)
 }
 
-// level writes the level file of an agent anew.
+// setLevel writes the level file of an agent anew, or removes it with the agent.
 func (c *core) setLevel(agent alerts.AgentID) {
+	line := ""
 	if v, known := c.engine.Agent(agent); known {
-		c.levels.Set(alerts.SetLevel{
-			Agent:   v.Agent,
-			Level:   v.Level,
-			Percent: v.Percent,
-			Tokens:  v.Tokens,
-			Known:   v.Known,
-		})
+		line = levels.Line(&v)
 	}
+	c.levels[string(agent)] = line
 }
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,

@@ -10,82 +10,44 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/alerts"
 )
 
-// TestChanges: the newest level of each agent is written, and files of others go.
-func TestChanges(t *testing.T) {
+// TestWrite tests that files of others go, that a reader of the old file keeps the old
+// line, and that a link in the place of a file is replaced and not followed.
+func TestWrite(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for _, agent := range []string{"a", "b", "c"} {
-		if err := Write(dir, agent, "ok:1:2000"); err != nil {
-			t.Fatal(err)
-		}
+	dir := filepath.Join(t.TempDir(), "levels")
+	log := slog.New(slog.DiscardHandler)
+	Write(dir, map[string]string{"a": "ok:1:1000", "b": "ok::", "c": "ok::"}, false, log)
+	reader, err := os.Open(filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var c Changes
-	c.Set(alerts.SetLevel{Agent: "d", Known: true})
-	c.Set(alerts.SetLevel{
-		Agent:   "d",
-		Known:   true,
-		Percent: 2,
-		Tokens:  4000,
-	})
-	c.Remove("b")
-	c.Keep(map[string]bool{"a": true, "b": true})
-	c.Write(dir, slog.New(slog.DiscardHandler))
+	defer reader.Close()
+	target := filepath.Join(t.TempDir(), "target")
+	err = errors.Join(
+		os.WriteFile(target, []byte("kept"), 0o600),
+		os.Remove(filepath.Join(dir, "b")),
+		os.Symlink(target, filepath.Join(dir, "b")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(dir, map[string]string{"a": "warn:52:104000", "b": "ok:2:4000", "d": ""}, true, log)
 	got := map[string]string{}
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {
 		b, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 		got[e.Name()] = string(b)
 	}
-	if d := cmp.Diff(
-		map[string]string{"a": "ok:1:2000\n", "d": "ok:2:4000\n"},
-		got,
-	); d != "" {
+	want := map[string]string{"a": "warn:52:104000\n", "b": "ok:2:4000\n"}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
-}
-
-// TestWriteReplaces checks that a reader of the old file keeps the old line, and
-// that a link in the place of the file is replaced and not followed.
-func TestWriteReplaces(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "levels")
-	path := filepath.Join(dir, "a")
-	if err := Write(dir, "a", "ok:1:1000"); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	if err := Write(dir, "a", "warn:52:104000"); err != nil {
-		t.Fatal(err)
-	}
-	old, err := io.ReadAll(reader)
-	if err != nil || string(old) != "ok:1:1000\n" {
-		t.Errorf("the open file has %q: %v", old, err)
-	}
-
-	target := filepath.Join(t.TempDir(), "target")
-	err = errors.Join(
-		os.WriteFile(target, []byte("kept"), 0o600),
-		os.Remove(path),
-		os.Symlink(target, path),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(dir, "a", "ok::"); err != nil {
-		t.Fatal(err)
-	}
+	old, _ := io.ReadAll(reader)
 	kept, _ := os.ReadFile(target)
-	line, _ := os.ReadFile(path)
-	if string(kept) != "kept" || string(line) != "ok::\n" {
-		t.Errorf("the target has %q, the file %q", kept, line)
+	if string(old) != "ok:1:1000\n" || string(kept) != "kept" {
+		t.Errorf("the open file has %q, the target %q", old, kept)
 	}
 }
 
