@@ -8,212 +8,140 @@ import (
 	"sm/observer/api"
 )
 
-// sessionGauge is a metric with at most one series for each session.
-type sessionGauge struct {
-	name, help string
-	// value returns false while the figure is unknown; the session then has no series.
-	value func(s *api.Session) (n float64, known bool)
-}
-
-func sessionGauges() []sessionGauge {
-	return []sessionGauge{
-		{"context_tokens", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.",
-			func(s *api.Session) (float64, bool) { return of(s.TokensUsed) }},
-		{"context_window_tokens", "Size of the context window.",
-			func(s *api.Session) (float64, bool) { return float64(s.WindowTokens), true }},
-		{"context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
-			func(s *api.Session) (float64, bool) {
-				n, known := of(s.TokensUsed)
-				return min(
-						1,
-						n/float64(s.WindowTokens),
-					), known &&
-						s.ContextSource != "statusline"
-			}},
-		{"cleared_tokens", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.",
-			func(s *api.Session) (float64, bool) {
-				return float64(s.ClearedTokens), s.ClearedTokens > 0 && s.TokensUsed != nil &&
-					s.ThresholdTokens != nil
-			}},
-		{"pressure_ratio", "Share of the compaction threshold that context and cleared tool results have reached, above 1 for a client that is late; absent while either is unknown.",
-			func(s *api.Session) (float64, bool) { return of(s.Pressure) }},
-		{"compacting", "1 while the client compacts.",
-			func(s *api.Session) (float64, bool) { return truth(s.IsCompacting), true }},
-		{"forecast_replies", "Replies of the model until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
-			func(s *api.Session) (float64, bool) { r := forecast(s).Replies; return likely(r), r != nil }},
-		{"forecast_replies_low", "Lower bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
-			func(s *api.Session) (float64, bool) {
-				if r := forecast(s).Replies; r != nil {
-					return r.Low, true
-				}
-				return 0, false
-			}},
-		{"forecast_replies_high", "Upper bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
-			func(s *api.Session) (float64, bool) {
-				if r := forecast(s).Replies; r != nil {
-					return r.High, true
-				}
-				return 0, false
-			}},
-		{"forecast_turns", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
-			func(s *api.Session) (float64, bool) { r := forecast(s).Turns; return likely(r), r != nil }},
-		{"forecast_seconds", "The same in seconds of work.",
-			func(s *api.Session) (float64, bool) { r := forecast(s).Seconds; return likely(r), r != nil }},
-		{"statusline_ratio", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.",
-			func(s *api.Session) (float64, bool) { return s.StatuslineRatio, s.StatuslineRatio > 0 }},
-		{"drift_tokens", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.",
-			func(s *api.Session) (float64, bool) { return of(s.DriftTokens) }},
-		{"last_activity_timestamp_seconds", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.",
-			func(s *api.Session) (float64, bool) { return seconds(s.SeenAt), !s.SeenAt.IsZero() }},
-		{"active", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.",
-			func(s *api.Session) (float64, bool) { return truth(s.IsActive), true }},
-		{"cycle", "Number of the session's present cycle, the stretch between two compactions, clears or handoffs of its agent.",
-			func(s *api.Session) (float64, bool) { return float64(s.Cycle), s.Cycle > 0 }},
-		{"queued_messages", "Messages to the session's agent that have not ended; absent for none.",
-			func(s *api.Session) (float64, bool) { return float64(s.Queued), s.Queued > 0 }},
-		{"dear_compactions", "How many of the session's newest compactions in a row were followed by rereads of more tokens than after nine of ten compactions.",
-			func(s *api.Session) (float64, bool) { return float64(s.DearCompactions), true }},
-		{"cost_usd", "What the client reckons that the session has cost, in US dollars, by the status line; absent without one.",
-			func(s *api.Session) (float64, bool) { return of(s.CostUSD) }},
-		{"cache_hit_ratio", "Share of all input that was read from the cache, 0 to 1: by the status line, else by the transcript's tokens; absent while unknown.",
-			func(s *api.Session) (float64, bool) { return of(s.CacheHitRatio) }},
-		{"cache_expires_timestamp_seconds", "When the newest entry of the session's prompt cache expires, by the status line; absent while unknown.",
-			func(s *api.Session) (float64, bool) {
-				if s.CacheExpiresAt == nil {
-					return 0, false
-				}
-				return float64(s.CacheExpiresAt.Unix()), true
-			}},
-	}
-}
-
-// of is a figure that is nil while unknown.
-func of[T int64 | float64](n *T) (float64, bool) {
-	if n == nil {
-		return 0, false
-	}
-	return float64(*n), true
-}
-
-func forecast(s *api.Session) api.Forecast {
-	if s.Forecast == nil {
-		return api.Forecast{}
-	}
-	return *s.Forecast
-}
-
-func likely(r *api.Range) float64 {
-	if r == nil {
-		return 0
-	}
-	return r.Likely
-}
+const sessionPrefix = "agent_session_"
 
 // sessions adds the families that have series for each session.
-func (b *builder) sessions(all []api.Session, hideProject bool) {
-	const prefix = "agent_session_"
-	for _, g := range sessionGauges() {
-		b.gauge(prefix+g.name, g.help)
-		for i := range all {
-			if n, known := g.value(&all[i]); known {
-				b.add(n, "session", all[i].Label)
-			}
-		}
-	}
-	b.gauge(prefix+"info", "What is known of a session besides figures; always 1.")
+func (b builder) sessions(all []api.Session, hideProject bool) {
 	for i := range all {
-		b.info(&all[i], hideProject)
-	}
-	b.gauge(prefix+"level", "1 for the level that the context has reached, 0 for the others.")
-	for i := range all {
+		s := &all[i]
+		b.gauges(s)
+		b.info(s, hideProject)
 		for _, level := range []alerts.Level{
 			alerts.Critical,
 			alerts.EarlyWarn,
 			alerts.OK,
 			alerts.Warn,
 		} {
+			name := level.String()
 			b.add(
-				truth(all[i].Level == level.String()),
+				sessionPrefix+"level",
+				truth(s.Level == name),
 				"level",
-				level.String(),
+				name,
 				"session",
-				all[i].Label,
+				s.Label,
 			)
 		}
+		if n := s.ThresholdTokens; n != nil {
+			b.add(sessionPrefix+"compaction_threshold_tokens", float64(*n),
+				"session", s.Label, "source", s.ThresholdSource)
+		}
+		if s.State != "" {
+			b.add(sessionPrefix+"state", 1, "session", s.Label, "state", stateOf(s.State))
+		}
+		b.sample(s, &s.EstimateAt, "estimate")
+		b.sample(s, s.HookAt, "hook")
+		b.sample(s, s.StatuslineAt, "statusline")
+		b.sample(s, &s.TranscriptAt, "transcript")
+		b.triggers("compactions_total", &s.Counted, s.Label)
+		b.triggers("transcript_compactions", &s.Compactions, s.Label)
 	}
-	b.gauge(
-		prefix+"compaction_threshold_tokens",
-		"Context size at which the client compacts by itself, and where that is from: configured, seen, assumed, refusal (when the API refuses a request), earliest (assumed, it may be later); absent while unknown.",
-	)
-	for i := range all {
-		if n, known := of(all[i].ThresholdTokens); known {
-			b.add(n, "session", all[i].Label, "source", all[i].ThresholdSource)
+}
+
+// gauges adds the families with at most one series for each session; there is none while
+// a value is nil.
+func (b builder) gauges(s *api.Session) {
+	gauge := func(name string, value *float64) {
+		if value != nil {
+			b.add(sessionPrefix+name, *value, "session", s.Label)
 		}
 	}
-	b.gauge(
-		prefix+"sample_timestamp_seconds",
-		"When a source last told of the session's context: time of its newest reading, report or hook.",
-	)
-	for i := range all {
-		b.samples(&all[i])
+	gauge("context_tokens", of(s.TokensUsed))
+	gauge("context_window_tokens", of(&s.WindowTokens))
+	if n := s.TokensUsed; n != nil && s.ContextSource != "statusline" {
+		gauge("context_ratio", new(min(1, float64(*n)/float64(s.WindowTokens))))
 	}
-	b.gauge(
-		prefix+"state",
-		"What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.",
-	)
-	for i := range all {
-		if state := all[i].State; state != "" {
-			b.add(1, "session", all[i].Label, "state", stateOf(state))
+	if s.TokensUsed != nil && s.ThresholdTokens != nil {
+		gauge("cleared_tokens", positive(s.ClearedTokens))
+	}
+	gauge("pressure_ratio", s.Pressure)
+	gauge("compacting", new(truth(s.IsCompacting)))
+	if f := s.Forecast; f != nil {
+		if r := f.Replies; r != nil {
+			gauge("forecast_replies", &r.Likely)
+			gauge("forecast_replies_low", &r.Low)
+			gauge("forecast_replies_high", &r.High)
+		}
+		if r := f.Turns; r != nil {
+			gauge("forecast_turns", &r.Likely)
+		}
+		if r := f.Seconds; r != nil {
+			gauge("forecast_seconds", &r.Likely)
 		}
 	}
-	b.counter(
-		prefix+"compactions_total",
-		"Compactions of the session since the state directory was made.",
-	)
-	for i := range all {
-		b.triggers(&all[i].Counted, all[i].Label)
+	gauge("statusline_ratio", positive(s.StatuslineRatio))
+	gauge("drift_tokens", of(s.DriftTokens))
+	if !s.SeenAt.IsZero() {
+		gauge("last_activity_timestamp_seconds", new(seconds(s.SeenAt)))
 	}
-	b.gauge(
-		prefix+"transcript_compactions",
-		"Compactions of the session that its transcript holds, without those copied from another session.",
-	)
-	for i := range all {
-		b.triggers(&all[i].Compactions, all[i].Label)
+	gauge("active", new(truth(s.IsActive)))
+	gauge("cycle", positive(s.Cycle))
+	gauge("queued_messages", positive(s.Queued))
+	gauge("dear_compactions", of(&s.DearCompactions))
+	gauge("cost_usd", s.CostUSD)
+	gauge("cache_hit_ratio", s.CacheHitRatio)
+	if at := s.CacheExpiresAt; at != nil {
+		gauge("cache_expires_timestamp_seconds", new(float64(at.Unix())))
 	}
+}
+
+// of is a figure that is nil while unknown.
+func of[T int | int64](n *T) *float64 {
+	if n == nil {
+		return nil
+	}
+	return new(float64(*n))
+}
+
+func positive[T int | int64 | float64](n T) *float64 {
+	if n <= 0 {
+		return nil
+	}
+	return new(float64(n))
 }
 
 // info describes a session in words.
-func (b *builder) info(s *api.Session, hideProject bool) {
+func (b builder) info(s *api.Session, hideProject bool) {
 	project := ""
-	// Without a working directory the project would be the folder of the transcript, whose name holds all its parents.
+	// Without a working directory the project would be the folder of the transcript, whose
+	// name holds all its parents.
 	if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
 		project = tame(s.Project)
 	}
-	b.add(1, "client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
+	b.add(sessionPrefix+"info", 1,
+		"client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
 		"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
 }
 
-func (b *builder) samples(s *api.Session) {
-	add := func(at time.Time, source string) {
-		if !at.IsZero() {
-			b.add(seconds(at), "session", s.Label, "source", source)
-		}
+func (b builder) sample(s *api.Session, at *time.Time, source string) {
+	if at != nil && !at.IsZero() {
+		b.add(
+			sessionPrefix+"sample_timestamp_seconds",
+			seconds(*at),
+			"session",
+			s.Label,
+			"source",
+			source,
+		)
 	}
-	add(s.EstimateAt, "estimate")
-	if s.HookAt != nil {
-		add(*s.HookAt, "hook")
-	}
-	if s.StatuslineAt != nil {
-		add(*s.StatuslineAt, "statusline")
-	}
-	add(s.TranscriptAt, "transcript")
 }
 
-func (b *builder) triggers(c *api.Compactions, session string) {
-	b.add(float64(c.Auto), "session", session, "trigger", "auto")
-	b.add(float64(c.Manual), "session", session, "trigger", "manual")
-	b.add(float64(c.Unknown), "session", session, "trigger", "unknown")
-	b.add(float64(c.Idle), "session", session, "trigger", "idle")
+func (b builder) triggers(name string, c *api.Compactions, session string) {
+	name = sessionPrefix + name
+	b.add(name, float64(c.Auto), "session", session, "trigger", "auto")
+	b.add(name, float64(c.Manual), "session", session, "trigger", "manual")
+	b.add(name, float64(c.Unknown), "session", session, "trigger", "unknown")
+	b.add(name, float64(c.Idle), "session", session, "trigger", "idle")
 }
 
 // stateOf bounds the values of the label: the client's registry may have any word.

@@ -6,7 +6,8 @@
 // cost several times as much. Figures that this process alone counts are ordinary
 // metrics in a registry of the Exporter.
 //
-// To add a figure of sessions that api.Session has, add a row to sessionGauges.
+// To add a figure of sessions that api.Session has, add a line to builder.gauges and one
+// to help.
 // Names, types and labels are stable, see testdata/metrics.golden. Label values from
 // transcripts are limited in length and printable.
 package metrics
@@ -81,7 +82,8 @@ func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).In
 // Polled counts a request to an Alertmanager with one of Options.Polls.
 func (e *Exporter) Polled(outcome string) { e.polls.WithLabelValues(outcome).Inc() }
 
-// Serve answers a scrape with a snapshot, in the format that the request asks for, compressed if it takes that.
+// Serve answers a scrape with a snapshot, in the format that the request asks for,
+// compressed if it accepts that.
 func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
@@ -99,7 +101,7 @@ func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	if open {
 		untype(families, "go_memstats_alloc_bytes_total")
 	}
-	b := &builder{families: families}
+	b := newBuilder()
 	parts := clientParts(s)
 	b.sessions(s.Sessions, s.HideProject)
 	b.clients(parts)
@@ -107,45 +109,32 @@ func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	b.read(s, parts)
 	b.messages(s)
 	b.process(s, &e.o)
-	slices.SortFunc(
-		b.families,
-		func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) },
-	)
-	return b.families, err
+	for _, f := range b {
+		if len(f.Metric) > 0 {
+			families = append(families, f)
+		}
+	}
+	slices.SortFunc(families, func(x, y *dto.MetricFamily) int {
+		return strings.Compare(x.GetName(), y.GetName())
+	})
+	return families, err
 }
 
 // process adds the figures of this observer.
-func (b *builder) process(s *Snapshot, o *Options) {
-	b.gauge(
-		"sm_sessions_unexported",
-		"Sessions beyond metrics.max_sessions, which have no series here.",
-	)
-	b.add(float64(s.Unexported))
-	b.gauge("sm_transcripts", "Transcript files known, by how they are watched.")
-	b.add(float64(o.Transcripts.Failed.Load()), "state", "failed")
-	b.add(float64(o.Transcripts.Live.Load()), "state", "live")
-	b.add(float64(o.Transcripts.Parked.Load()), "state", "parked")
-	b.gauge(
-		"sm_read_lag_bytes",
-		"Bytes of live transcripts not read yet, as of the last check.",
-	)
-	b.add(float64(o.Transcripts.Lag.Load()))
-	b.gauge(
-		"sm_config_last_reload_successful",
-		"1 while the newest configuration is in effect, 0 after one that does not hold.",
-	)
-	b.add(truth(!s.ReloadFailed))
-	b.gauge(
-		"sm_config_last_reload_success_timestamp_seconds",
-		"When the configuration was last read and held; the start counts.",
-	)
-	b.add(seconds(s.ReloadedAt))
-	b.gauge("sm_build_info", "What this observer was built from; always 1.")
-	b.add(1, "commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
+func (b builder) process(s *Snapshot, o *Options) {
+	b.add("sm_sessions_unexported", float64(s.Unexported))
+	b.add("sm_transcripts", float64(o.Transcripts.Failed.Load()), "state", "failed")
+	b.add("sm_transcripts", float64(o.Transcripts.Live.Load()), "state", "live")
+	b.add("sm_transcripts", float64(o.Transcripts.Parked.Load()), "state", "parked")
+	b.add("sm_read_lag_bytes", float64(o.Transcripts.Lag.Load()))
+	b.add("sm_config_last_reload_successful", truth(!s.ReloadFailed))
+	b.add("sm_config_last_reload_success_timestamp_seconds", seconds(s.ReloadedAt))
+	b.add("sm_build_info", 1,
+		"commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
 }
 
-// untype makes a counter untyped. In OpenMetrics a counter's family is called without _total, and so this one of the Go
-// collector would have the name of another family.
+// untype makes a counter untyped. In OpenMetrics a counter's family is called without
+// _total, and this one of the Go collector would have the name of another family.
 func untype(families []*dto.MetricFamily, name string) {
 	for _, f := range families {
 		if f.GetName() != name {

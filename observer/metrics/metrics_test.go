@@ -145,10 +145,11 @@ func TestGatherUnknown(t *testing.T) {
 // TestHistogram: buckets are cumulative, and the count holds what is beyond the last bound.
 func TestHistogram(t *testing.T) {
 	t.Parallel()
-	var b builder
-	b.histogram("sm_h", "H.")
-	b.addHistogram([]float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, "client", "x")
-	h := b.families[0].Metric[0].Histogram
+	b := newBuilder()
+	const name = "agent_compaction_duration_seconds"
+	counts := tally.Histogram{Counts: []uint64{3, 0, 4}, Sum: 21.5}
+	b.addHistogram(name, []float64{1, 2.5}, &counts, "client", "x")
+	h := b[name].Metric[0].Histogram
 	got := []float64{float64(h.GetSampleCount()), h.GetSampleSum()}
 	for _, bucket := range h.Bucket {
 		got = append(got, bucket.GetUpperBound(), float64(bucket.GetCumulativeCount()))
