@@ -202,47 +202,16 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 	return events
 }
 
-// Clock takes note of the time, before what has just been read is applied: a record that
-// is stamped later counts as written now.
+// Clock takes note of the time, before what has just been read is applied.
 func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 
-// clock takes note of the time. Where it was set back, what was stamped later than now
-// counts as stamped now: or else nothing that happens from now on would count as newer.
+// clock takes note of the time.
 func (f *Fleet) clock(now transcript.Instant) {
 	if f.counters.Midnight(now, f.options.Location) && f.settled {
 		f.changed.count()
 	}
-	back := f.newest > now+skew
 	f.newest = max(f.newest, now)
-	if !back {
-		return
-	}
-	f.newest = now
-	for id, a := range f.agents {
-		for _, t := range []*transcript.Instant{
-			&a.Since,
-			&a.Spoke,
-			&a.Hooked,
-			&a.Begun,
-			&a.Carried,
-			&a.Ended,
-			&a.Asked,
-			&a.Sample.At,
-			&a.prompted,
-			&a.Limits[0].At,
-			&a.Limits[1].At,
-		} {
-			*t = min(*t, now)
-		}
-		f.changed.agent(id)
-	}
-	for _, s := range f.sessions {
-		s.gone = min(s.gone, now)
-	}
 }
-
-// skew is how far stamps may lie in the future before the clock counts as set back.
-const skew = transcript.Instant(30 * time.Second)
 
 // ReplyRead reports whether the transcript shows a reply that is newer than the agent's
 // hooks before this one, or there is none to wait for.

@@ -215,33 +215,36 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 	})
 	for _, c := range cs {
 		if c.SessionID != "" {
-			f.clients[c.SessionID] = c // of several processes the one that said so last
+			f.clients[c.SessionID] = c // of several processes the newest
 		}
 	}
-	for _, c := range cs {
-		switch p := processOf(c); {
-		case !p.known(), !isUUID(c.SessionID), f.holders[p] == c.SessionID:
-		case f.clients[c.SessionID].PID != c.PID:
-		case f.settled:
-			f.hold(p, c.SessionID, transcript.InstantOf(c.Updated))
-		default: // records are given in the order of Settle; until then it is kept who held what
-			f.holders[p] = c.SessionID
-			f.early = append(f.early, c)
-		}
+	if !f.settled { // the records of sessions are made by Settle
+		return n
 	}
 	for _, c := range cs {
-		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID &&
-			before[c.SessionID].Status != atPrompt {
-			if id := f.agentIDIn(c.SessionID); id != "" {
-				f.emit(alerts.Event{
-					Kind:  alerts.EventTurnEnd,
-					Agent: alerts.AgentID(id),
-					At:    c.Updated,
-				})
-			}
+		f.holdBy(c)
+	}
+	for _, c := range cs {
+		id := f.agentIDIn(c.SessionID)
+		if c.Status == atPrompt && f.clients[c.SessionID].PID == c.PID &&
+			before[c.SessionID].Status != atPrompt && id != "" {
+			f.emit(alerts.Event{
+				Kind:  alerts.EventTurnEnd,
+				Agent: alerts.AgentID(id),
+				At:    c.Updated,
+			})
 		}
 	}
 	return n
+}
+
+// holdBy applies an entry of the registry that is new.
+func (f *Fleet) holdBy(c Client) {
+	p := processOf(c)
+	if p.known() && isUUID(c.SessionID) && f.holders[p] != c.SessionID &&
+		f.clients[c.SessionID].PID == c.PID {
+		f.hold(p, c.SessionID, transcript.InstantOf(c.Updated))
+	}
 }
 
 // hold notes that a process holds a session. If it held another one before, by
@@ -296,13 +299,4 @@ func (f *Fleet) resume(id string, at transcript.Instant) {
 	}
 	a.Resumed = id
 	f.take(a, id, max(at, f.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
-}
-
-// holdEarly goes through what the registry said before there were records.
-func (f *Fleet) holdEarly() {
-	clear(f.holders)
-	for _, c := range f.early {
-		f.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated))
-	}
-	f.early = nil
 }

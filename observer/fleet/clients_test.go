@@ -33,36 +33,30 @@ func agents(f *Fleet) map[string]string {
 }
 
 func TestClients(t *testing.T) {
-	for _, early := range []bool{true, false} {
-		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
-		if !early {
-			f.Settle(created)
-		}
-		for n := range 7 {
-			f.Apply(ofSession(n, prompt(after(n), "p")).whole())
-		}
-		f.Clients([]Client{client(7, 1), client(8, 3)})
-		f.Clients([]Client{client(8, 3), client(7, 2)})
-		f.Clients(nil) // a registry that could not be read ends nothing
-		reused := client(8, 4)
-		reused.ProcStart = "999"
-		bare := client(9, 5)
-		bare.ProcStart = ""
-		f.Clients([]Client{client(7, 0), reused, bare})
-		bare.SessionID = uuid(6)
-		f.Clients([]Client{client(7, 0), reused, bare})
-		f.Settle(created)
-		diff(t, "agents", map[string]string{
-			uuid(0): uuid(1), uuid(1): uuid(1), uuid(2): uuid(2), // 7 went from 1 to 2 to 0
-			uuid(3): uuid(3), uuid(4): uuid(4), // another process of the same pid
-			uuid(5): uuid(5), uuid(6): uuid(6), // a process that does not say when it began
-		}, agents(f))
-		if v, _ := f.View(labelled(1), created); v.Client != client(7, 0) {
-			t.Errorf("client: %+v", v.Client)
-		}
-		if v, _ := f.View(uuid(2), created); v.Client != (Client{}) || !v.Left {
-			t.Errorf("client: %+v", v.Client)
-		}
+	f := settled()
+	for n := range 7 {
+		f.Apply(ofSession(n, prompt(after(n), "p")).whole())
+	}
+	f.Clients([]Client{client(7, 1), client(8, 3)})
+	f.Clients([]Client{client(8, 3), client(7, 2)})
+	f.Clients(nil) // a registry that could not be read ends nothing
+	reused := client(8, 4)
+	reused.ProcStart = "999"
+	bare := client(9, 5)
+	bare.ProcStart = ""
+	f.Clients([]Client{client(7, 0), reused, bare})
+	bare.SessionID = uuid(6)
+	f.Clients([]Client{client(7, 0), reused, bare})
+	diff(t, "agents", map[string]string{
+		uuid(0): uuid(1), uuid(1): uuid(1), uuid(2): uuid(2), // 7 went from 1 to 2 to 0
+		uuid(3): uuid(3), uuid(4): uuid(4), // another process of the same pid
+		uuid(5): uuid(5), uuid(6): uuid(6), // a process that does not say when it began
+	}, agents(f))
+	if v, _ := f.View(labelled(1), created); v.Client != client(7, 0) {
+		t.Errorf("client: %+v", v.Client)
+	}
+	if v, _ := f.View(uuid(2), created); v.Client != (Client{}) || !v.Left {
+		t.Errorf("client: %+v", v.Client)
 	}
 }
 

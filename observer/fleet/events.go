@@ -148,9 +148,6 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 // compaction emits the i-th compaction of a list and removes it.
 func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
 	e := (*list)[i]
-	if now := t.newest; now != 0 && e.At > now+skew {
-		e.At = now
-	}
 	*list = slices.Delete(*list, i, i+1)
 	s := &t.seen
 	if s.Model == "" {

@@ -285,11 +285,9 @@ func labelRune(r rune) rune {
 type file struct {
 	File
 	of      *session
-	backlog []past             // until Settle
-	stamped transcript.Instant // the time of the newest reading or compaction
-	ahead   transcript.Instant // the newest time that replaced one which could not be
-	sub     bool               // a subagent's
-	grew    bool               // while it was watched: see grows
+	backlog []past // until Settle
+	sub     bool   // a subagent's
+	grew    bool   // while it was watched: see grows
 }
 
 // key returns the key of the session of a file: the session's id if the name

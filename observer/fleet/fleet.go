@@ -54,7 +54,6 @@ type Fleet struct {
 
 	agents  map[string]*agent  // by id, those with more than a transcript
 	clients map[string]Client  // the registry of the client, by session
-	early   []Client           // registry entries from before Settle
 	holders map[Process]string // sessions, by the process that holds them
 	running map[Process]string // agents, by their signals
 	active  map[string]bool    // as Activity reported last, by agent
@@ -186,44 +185,6 @@ func (f *Fleet) alive(pid int, start string) bool {
 	return f.options.Alive != nil && f.options.Alive(pid, start)
 }
 
-// temper mends the stamps of new records of a file that lie ahead of the clock, or ahead
-// of records that were written after them: they count as written now, or just before
-// those. One far behind what was written before it, as after the clock was set back,
-// counts as written now, too. Else one such stamp would make all that follows look old.
-func (f *Fleet) temper(x *file, entries []transcript.Entry) {
-	latest := f.newest
-	if latest == 0 {
-		return // no time is known
-	}
-	ahead := func(at transcript.Instant) bool { return at > latest+skew }
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := &entries[i]
-		if e.At == 0 {
-			continue
-		}
-		if ahead(e.At) {
-			e.At = latest
-			x.ahead = max(x.ahead, latest)
-		}
-		if e.InOrder && e.At < latest {
-			latest = e.At
-		}
-	}
-	for i := range entries {
-		e := &entries[i]
-		switch {
-		case !e.InOrder || e.At == 0:
-			continue
-		case e.At+skew < x.stamped:
-			e.At = f.newest
-			x.ahead = max(x.ahead, e.At)
-		case e.At < x.ahead && x.ahead-e.At <= skew:
-			e.At = x.ahead // earlier records stay earlier
-		}
-		x.stamped = e.At
-	}
-}
-
 // Update has the events that result from a change or a signal.
 type Update struct {
 	Events []alerts.Event
@@ -316,13 +277,10 @@ func (f *Fleet) news(
 ) {
 	f.giveRecord(x)
 	if c.Whole {
-		x.stamped = 0
-		x.ahead = 0
 		x.Inherited = Inherited{}
 		x.Copies = nil
 		x.Known = nil
 	}
-	f.temper(x, c.Entries)
 	counts := func(at transcript.Instant) bool {
 		return !c.Whole || at == 0 ||
 			at >= f.created
@@ -360,7 +318,9 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	}
 	f.settled = true
 	f.changed.count()
-	f.holdEarly()
+	for _, c := range f.clients {
+		f.holdBy(c)
+	}
 	f.out.Events = append(f.out.Events, f.present(now)...)
 	return n
 }
