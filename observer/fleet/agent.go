@@ -38,13 +38,11 @@ func (f *Fleet) currentAgent(s *session) *agent {
 // agentIDIn is the id of the agent whose present session this is, "" for none.
 func (f *Fleet) agentIDIn(key string) string {
 	s := f.sessions[key]
-	if a := f.currentAgent(s); a != nil {
-		return a.ID
+	if s == nil {
+		return ""
 	}
-	if f.transcript(key) != nil {
-		if id, current := f.agentOf(s); current {
-			return id
-		}
+	if id, current := f.agentOf(s); current && (s.read() || f.agents[id] != nil) {
+		return id
 	}
 	return ""
 }

@@ -474,49 +474,34 @@ func (x *file) copyRank() (rank int) {
 // Records that are newer than all of the old ones are no repetition.
 func dropped(x *file, c *transcript.Change) transcript.Session {
 	old, _ := (&session{own: []*file{x}}).whole()
-	in := x.Inherited
+	repeated := x.Inherited
+	for i := range c.Compactions {
+		if e := &c.Compactions[i]; e.At <= old.Active {
+			repeated.Compactions[e.Trigger]++
+		}
+	}
+	for i := range c.Messages {
+		if m := &c.Messages[i]; m.At <= old.Active {
+			repeated.message(m, m.Was == transcript.Usage{})
+		}
+	}
 	t := transcript.Session{
 		Peak:         old.Peak,
 		Compactions:  old.Compactions,
 		Turns:        old.Turns - c.Session.Turns,
-		Messages:     old.Messages - in.Messages,
-		SideMessages: old.SideMessages - in.SideMessages,
-		Tokens:       old.Tokens.Minus(in.Tokens),
-		SideTokens:   old.SideTokens.Minus(in.SideTokens),
+		Messages:     old.Messages - repeated.Messages,
+		SideMessages: old.SideMessages - repeated.SideMessages,
+		Tokens:       old.Tokens.Minus(repeated.Tokens),
+		SideTokens:   old.SideTokens.Minus(repeated.SideTokens),
 		Started:      old.Started,
 	}
-
+	for i, n := range repeated.Compactions {
+		t.Compactions[i] -= n
+	}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindTurnStart && e.At > old.Active {
 			t.Turns++
 		}
 	}
-
-	for i, n := range in.Compactions {
-		t.Compactions[i] -= n
-	}
-	for i := range c.Compactions {
-		if e := &c.Compactions[i]; e.At <= old.Active {
-			t.Compactions[e.Trigger]--
-		}
-	}
-
-	for i := range c.Messages {
-		m := &c.Messages[i]
-		if m.At > old.Active {
-			continue
-		}
-		n := &t.Messages
-		sum := &t.Tokens
-		if m.Side {
-			n = &t.SideMessages
-			sum = &t.SideTokens
-		}
-		if m.Was == (transcript.Usage{}) {
-			*n--
-		}
-		*sum = sum.Minus(m.Usage.Minus(m.Was))
-	}
-
 	return t
 }

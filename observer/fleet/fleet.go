@@ -81,7 +81,7 @@ func New(o Options, s Stored) *Fleet {
 		options:   o,
 		created:   transcript.InstantOf(o.Created),
 		settled:   s.Settled,
-		changed:   changes{next: 1, items: map[item]uint64{}},
+		changed:   changes{items: map[item]bool{}},
 		files:     map[string]*file{},
 		sessions:  map[string]*session{},
 		labels:    map[string]bool{},

@@ -243,30 +243,34 @@ type Registration struct {
 // Register takes in a registration, which may repeat an earlier one with more.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
 	defer func() { n = f.updates() }()
+	const word = "not one word of at most 128 bytes; give another"
+	invalid := func(what, value, why string) (Update, error) {
+		return n, fmt.Errorf("%s %q: %s", what, value, why)
+	}
 	switch {
 	case !isAgent(r.ID):
-		return n, fmt.Errorf("id %q: not one word of at most 128 bytes; give another", r.ID)
+		return invalid("id", r.ID, word)
 	case !isLine(r.Name) || !isLine(r.Provider):
-		return n, fmt.Errorf("name or provider: not one line of at most 128 bytes; give another")
+		return n, errors.New("name or provider: not one line of at most 128 bytes; give another")
 	case r.Parent == r.ID:
-		return n, fmt.Errorf(
-			"parent_session_id %q: an agent is not its own parent; name another",
+		return invalid(
+			"parent_session_id",
 			r.Parent,
+			"an agent is not its own parent; name another",
 		)
 	case r.Parent != "" && !isAgent(r.Parent):
-		return n, fmt.Errorf(
-			"parent_session_id %q: not one word of at most 128 bytes; give another",
-			r.Parent,
-		)
+		return invalid("parent_session_id", r.Parent, word)
 	case r.Session != "" && !isUUID(r.Session):
-		return n, fmt.Errorf(
-			"claude_session_id %q: not a UUID; leave it out where it is unknown",
+		return invalid(
+			"claude_session_id",
 			r.Session,
+			"not a UUID; leave it out where it is unknown",
 		)
 	case r.Pane != "" && !hook.IsPane(r.Pane):
-		return n, fmt.Errorf(
-			"pane %q: not a pane's id such as %%12; leave it out where it is unknown",
+		return invalid(
+			"pane",
 			r.Pane,
+			"not a pane's id such as %12; leave it out where it is unknown",
 		)
 	}
 	a := f.agent(r.ID)

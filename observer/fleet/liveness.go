@@ -16,22 +16,16 @@ import (
 // Of those known only by their transcript it takes the newest maxUnconfirmed.
 func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 	on := f.atWork(now)
-	report := func(id string, live bool) {
-		events = append(events, alerts.Event{
-			Kind:  alerts.EventActive,
-			Agent: alerts.AgentID(id),
-			At:    now,
-			On:    live,
-		})
-	}
-	for _, id := range slices.Sorted(maps.Keys(on)) {
-		if !f.active[id] {
-			report(id, true)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(f.active)) {
-		if !on[id] {
-			report(id, false)
+	ids := maps.Clone(f.active)
+	maps.Copy(ids, on)
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if on[id] != f.active[id] {
+			events = append(events, alerts.Event{
+				Kind:  alerts.EventActive,
+				Agent: alerts.AgentID(id),
+				At:    now,
+				On:    on[id],
+			})
 		}
 	}
 	f.active = on

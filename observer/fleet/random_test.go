@@ -366,6 +366,7 @@ func TestRandom(t *testing.T) {
 		})
 		w.wild = false // what is lost before Settle was never there
 		labels := map[string]string{}
+		var waiting []Delta
 		for i := range 400 {
 			before := live.Counters()
 			w.step()
@@ -376,11 +377,14 @@ func TestRandom(t *testing.T) {
 				mortal.Settle(created)
 				w.wild = seed%2 == 1
 			}
-			switch d, ok := mortal.Take(); {
-			case !ok || w.IntN(3) == 0: // the transaction failed
-			default:
-				disk.put(d)
-				mortal.Stored(d)
+			d, ok := mortal.Take()
+			waiting = append(waiting, d)
+			if ok && w.IntN(3) > 0 { // else the transaction failed
+				for _, d := range waiting {
+					disk.put(d)
+					mortal.Stored(d)
+				}
+				waiting = nil
 				if w.IntN(6) == 0 {
 					mortal = New(Options{
 						Clients: clientstest.Table(),
