@@ -60,8 +60,9 @@ func (o *statusOptions) check(
 func newStatusCommand(env *environ) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "status [ID]",
-		Short: "Show all sessions, or one in detail",
+		Use:        "status [ID]",
+		Short:      "Show all sessions, or one in detail",
+		SuggestFor: []string{"stat"}, // state is shorter, and rarely meant
 		Long: "Show one line for each session: first those waiting for a person, then active ones by the replies left until the\n" +
 			"client compacts (┃ in the bar), then idle ones. Sessions without activity for longer than metrics.session_ttl are\n" +
 			"only counted. ID is an agent's id or name, a session's UUID, or a unique prefix of at least 8 characters; it shows\n" +

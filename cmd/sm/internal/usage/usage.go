@@ -8,6 +8,7 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,9 @@ func neededArgs(use string) (names []string) {
 func NearCommand(root *cobra.Command, name string) string {
 	var known []string
 	for _, c := range root.Commands() {
+		if slices.Contains(c.SuggestFor, name) {
+			return c.Name()
+		}
 		if !c.Hidden {
 			known = append(known, c.Name())
 		}

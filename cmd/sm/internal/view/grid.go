@@ -290,6 +290,13 @@ func pairName(c *tune.Candidate) string {
 
 // writeAdvice prints what the verdict rests on, and the lines to paste.
 func writeAdvice(b *strings.Builder, g *tune.Grid) {
+	switch g.Advice {
+	case tune.AdviceTooFew:
+		fmt.Fprintf(b, "\nNothing is recommended: the half that chooses needs %d compactions.\n", tune.Enough)
+	case tune.AdviceNone:
+		b.WriteString("\nNothing is recommended: contexts fill up too soon after any notice.\n")
+		return
+	}
 	if g.Chosen != nil && g.Groups > 1 {
 		fmt.Fprintf(b, "\nMeasure where it was not chosen: %s %.2f, %s %.2f;\nthe difference has a standard error of %.2f\n",
 			candidateName(g.Chosen), g.Chosen.Checking.Measure, candidateName(&g.Current), g.Current.Checking.Measure,
