@@ -15,44 +15,46 @@ import (
 )
 
 func newCheckConfigCommand(env *environ) *cobra.Command {
-	var show bool
-	cmd := &cobra.Command{
-		Use:   "check-config [FILE]",
-		Short: "Check the configuration",
-		Long: "Read the configuration from defaults, file, environment and flags, as all other commands do, and check it. Without\n" +
-			"FILE the file that would be used is checked.",
-		Example: "  sm check-config\n  sm check-config --print > ~/.config/sm/config.yaml",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			source, err := checkedSource(cmd, env, args)
-			if err != nil {
-				return err
-			}
-			cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
-			if err != nil {
-				return err
-			}
-			warnStray(env)
-			if err := (wiring{env}).checkStart(cfg); err != nil {
-				return err
-			}
-			if len(cfg.Operator.Notify) > 0 {
-				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-					env.warn(
-						"operator.notify: %v; no notification would be sent: give an existing program",
-						err,
-					)
-				}
-			}
-			if show {
-				return cfg.Print(env.Stdout)
-			}
-			_, err = fmt.Fprintln(env.Stdout, source.Verdict())
+	show := false
+	return command(`check-config [FILE]
+Check the configuration
+
+Read the configuration from defaults, file, environment and flags, as all other commands do, and check it. Without
+FILE the file that would be used is checked.
+
+$ sm check-config
+$ sm check-config --print > ~/.config/sm/config.yaml
+
+--print print the effective configuration instead
+`, flags{
+		"print": &show,
+	}, func(cmd *cobra.Command, args []string) error {
+		source, err := checkedSource(cmd, env, args)
+		if err != nil {
 			return err
-		},
-	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the effective configuration instead")
-	return cmd
+		}
+		cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
+		if err != nil {
+			return err
+		}
+		warnStray(env)
+		if err := (wiring{env}).checkStart(cfg); err != nil {
+			return err
+		}
+		if len(cfg.Operator.Notify) > 0 {
+			if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
+				env.warn(
+					"operator.notify: %v; no notification would be sent: give an existing program",
+					err,
+				)
+			}
+		}
+		if show {
+			return cfg.Print(env.Stdout)
+		}
+		_, err = fmt.Fprintln(env.Stdout, source.Verdict())
+		return err
+	})
 }
 
 // checkStart returns the reason for which an observer would not start with this

@@ -22,11 +22,6 @@ import (
 // demoNotice heads what is shown of a demo.
 const demoNotice = "demo mode: all agents are simulated"
 
-// demoHelp is what the help of observe says of --demo.
-const demoHelp = "\n\nWith --demo it watches simulated agents instead, in a temporary directory that is removed at the end. It reads no real\n" +
-	"transcripts, keeps no state, types nothing, sends no notification and ignores hooks of real agents. It uses the usual\n" +
-	"socket; if another observer listens there, its own socket and free ports."
-
 // demoRun is an observer of made-up agents.
 type demoRun struct{ *environ }
 

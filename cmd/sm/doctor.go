@@ -13,43 +13,38 @@ import (
 )
 
 func newDoctorCommand(env *environ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the installation and suggest fixes",
-		Long: "Check the client, its settings, tmux, the system and the observer, and suggest a fix for each problem. The exit code\n" +
-			"is 1 if something is broken.",
-		Example: "  sm doctor\n  sm doctor --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := env.config(cmd)
-			if err != nil {
-				return err
-			}
-			o, err := doctorOptions(cfg, env)
-			if err != nil {
-				return err
-			}
-			findings := doctor.Examine(cmd.Context(), o)
-			if asJSON {
-				err = writeJSON(env.Stdout, struct {
-					Findings []doctor.Finding `json:"findings"`
-				}{findings})
-			} else {
-				err = env.printer().WriteFindings(findings)
-			}
-			if err == nil &&
-				slices.ContainsFunc(
-					findings,
-					func(f doctor.Finding) bool { return f.Status == doctor.Broken },
-				) {
-				err = &exitError{exitFailed, nil}
-			}
+	asJSON := false
+	return command(`doctor
+Check the installation and suggest fixes
+
+Check the client, its settings, tmux, the system and the observer, and suggest a fix for each problem. The exit code
+is 1 if something is broken.
+
+$ sm doctor
+$ sm doctor --json
+
+--json print JSON
+`, flags{
+		"json": &asJSON,
+	}, func(cmd *cobra.Command, _ []string) error {
+		cfg, err := env.config(cmd)
+		if err != nil {
 			return err
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+		}
+		o, err := doctorOptions(cfg, env)
+		if err != nil {
+			return err
+		}
+		findings := doctor.Examine(cmd.Context(), o)
+		err = env.answer(asJSON, "findings", struct {
+			Findings []doctor.Finding `json:"findings"`
+		}{findings}, nil)
+		broken := func(f doctor.Finding) bool { return f.Status == doctor.Broken }
+		if err == nil && slices.ContainsFunc(findings, broken) {
+			err = &exitError{code: exitFailed}
+		}
+		return err
+	})
 }
 
 // doctorOptions is what the doctor is to look at.
@@ -69,7 +64,12 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	asked := alertmanagers(cfg)
 	o.Alertmanagers = asked.Failing
 	o.HookSockets = func(args []string) []string { return hooks.Sockets(env.LookupEnv, args) }
-	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.Vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
-	o.Temporary, o.Version = temporary(env), versionOf()
+	o.Environ = env.Vars()
+	o.Managed = caller.ManagedSettings()
+	o.Guard = cfg.Guard.Enabled
+	o.Proc = "/proc"
+	o.Now = time.Now()
+	o.Temporary = temporary(env)
+	o.Version = versionOf()
 	return o, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,46 +23,47 @@ import (
 )
 
 func newDocumentsCommand(env *environ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "documents",
-		Short: "Show handoff documents",
-		Long: "List the handoff documents of all channels: active (waiting for a session), consumed (read by a session), expired and\n" +
-			"cleared (withdrawn). The list comes from the observer; without one, or with --state, from the files.",
-		Example: "  sm documents\n  sm documents show -home-me-web",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			docs, err := env.documents(cmd)
-			if err != nil {
-				return err
-			}
-			now := time.Now()
-			all, err := docs.List(now)
-			if asJSON {
-				return errors.Join(
-					writeJSON(env.Stdout, documentList{append([]handoff.Document{}, all...)}),
-					err,
-				)
-			}
-			return errors.Join(env.printer().writeDocuments(all, now), err)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.PersistentFlags().String(
-		"state",
-		"",
-		"read the documents of the state directory `DIR`",
+	asJSON := false
+	return command(`documents
+Show handoff documents
+
+List the handoff documents of all channels: active (waiting for a session), consumed (read by a session), expired and
+cleared (withdrawn). The list comes from the observer; without one, or with --state, from the files.
+
+$ sm documents
+$ sm documents show -home-me-web
+
+--json print JSON
+--state read the documents of the state directory <DIR>
+`, flags{
+		"json": &asJSON,
+	}, func(cmd *cobra.Command, _ []string) error {
+		docs, err := env.documents(cmd)
+		if err != nil {
+			return err
+		}
+		all, err := docs.List(time.Now())
+		list := documentList{append([]handoff.Document{}, all...)}
+		return errors.Join(env.answer(asJSON, "documents", list, nil), err)
+	},
+		env.channelCommand(`show CHANNEL
+Print the current document of a channel
+
+$ sm documents show -home-me-web
+`, env.showDocument),
+		env.channelCommand(`clear CHANNEL
+Withdraw the documents of a channel
+
+$ sm documents clear -home-me-web
+`, env.clearDocuments),
 	)
-	config.BindFlag(cmd.PersistentFlags(), "state", "state")
-	cmd.AddCommand(newShowDocumentCommand(env), newClearDocumentsCommand(env))
-	return cmd
 }
 
 type documentList struct {
 	Documents []handoff.Document `json:"documents"`
 }
 
-// documentSource is who knows the documents.
+// documentSource has the documents: the observer, or files.
 type documentSource interface {
 	List(now time.Time) ([]handoff.Document, error)
 	Current(channel string, now time.Time) (doc handoff.Document, ok bool, err error)
@@ -132,12 +132,13 @@ func (a *askedDocuments) Current(
 		status.Code == http.StatusNotFound {
 		return doc, false, nil
 	}
-	doc, doc.Body = answer.Document, answer.Body
-	return doc, err == nil, err
+	answer.Document.Body = answer.Body
+	return answer.Document, err == nil, err
 }
 
 func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
-	return a.client.ClearDocuments(a.ctx, channel)
+	n, err = a.client.ClearDocuments(a.ctx, channel)
+	return n, refusal(err)
 }
 
 // handoffDir is where handoff documents are kept.
@@ -146,100 +147,43 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 		return cfg.Handoff.Directory, nil
 	}
 	state, err := cfg.StateDir(env.LookupEnv)
+	return filepath.Join(state, "handoff"), err
+}
+
+func (env *environ) showDocument(docs documentSource, channel string) error {
+	d, ok, err := docs.Current(channel, time.Now())
 	if err != nil {
-		return "", err
-	}
-	return filepath.Join(state, "handoff"), nil
-}
-
-func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(to.Writer, "no handoff documents")
 		return err
 	}
-	colours := map[handoff.Status]string{
-		handoff.StatusActive:   screen.Yellow,
-		handoff.StatusConsumed: screen.Dim,
-		handoff.StatusExpired:  screen.Dim,
-		handoff.StatusCleared:  screen.Dim,
+	if !ok {
+		return fmt.Errorf(
+			"channel %s has no handoff document; 'sm documents' lists them",
+			quote(channel),
+		)
 	}
-	t := term.Table{
-		Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"},
-		Colour:  to.Colour,
+	text := string([]rune(d.Body)) // a byte that is not UTF-8 becomes U+FFFD
+	if term.IsTerminal(env.Stdout) {
+		text = handoff.Clean(text) // what an agent wrote must not move the cursor
 	}
-	for _, d := range all {
-		mark := ""
-		if d.Current {
-			mark = " (current)"
-		}
-		t.Add(d.Channel, term.Text(
-			screen.OneLine(string(d.Status)),
-			colours[d.Status],
-		), string(d.Type),
-			screen.FitEnd(
-				cmp.Or(d.Agent, "–"),
-				20,
-			), screen.FitEnd(
-				cmp.Or(d.ClaimedBy, "–"),
-				20,
-			), term.Text(
-				screen.Ago(&d.CreatedAt, now),
-				screen.Dim,
-			), screen.OneLine(d.ID)+mark)
-	}
-	return t.Write(to.Writer)
+	_, err = io.WriteString(env.Stdout, text)
+	return err
 }
 
-func newShowDocumentCommand(env *environ) *cobra.Command {
-	return env.channelCommand(&cobra.Command{
-		Use:     "show CHANNEL",
-		Short:   "Print the current document of a channel",
-		Example: "  sm documents show -home-me-web",
-	}, func(docs documentSource, channel string) error {
-		d, ok, err := docs.Current(channel, time.Now())
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return fmt.Errorf(
-				"channel %s has no handoff document; 'sm documents' lists them",
-				quote(channel),
-			)
-		}
-		text := strings.Map(
-			func(r rune) rune { return r },
-			d.Body,
-		) // a byte that is not UTF-8 becomes U+FFFD
-		if term.IsTerminal(env.Stdout) {
-			text = handoff.Clean(text) // what an agent wrote must not move the cursor
-		}
-		_, err = io.WriteString(env.Stdout, text)
+func (env *environ) clearDocuments(docs documentSource, channel string) error {
+	n, err := docs.Clear(channel, time.Now())
+	if err != nil {
 		return err
-	})
-}
-
-func newClearDocumentsCommand(env *environ) *cobra.Command {
-	return env.channelCommand(&cobra.Command{
-		Use:     "clear CHANNEL",
-		Short:   "Withdraw the documents of a channel",
-		Example: "  sm documents clear -home-me-web",
-	}, func(docs documentSource, channel string) error {
-		n, err := docs.Clear(channel, time.Now())
-		if err != nil {
-			return err
-		}
-		return env.print("cleared %d", n)
-	})
+	}
+	return env.print("cleared %d", n)
 }
 
 // channelCommand makes a command with a channel as its only argument. Channels
 // of projects begin with a dash, which pflag would take for a flag.
 func (env *environ) channelCommand(
-	cmd *cobra.Command,
+	help string,
 	run func(docs documentSource, channel string) error,
 ) *cobra.Command {
-	cmd.DisableFlagParsing = true
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd := command(help, nil, func(cmd *cobra.Command, args []string) error {
 		if hooks.AskForHelp(args) {
 			return cmd.Help()
 		}
@@ -259,7 +203,9 @@ func (env *environ) channelCommand(
 			return err
 		}
 		return run(docs, flags.Arg(0))
-	}
+	})
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.DisableFlagParsing = true
 	return cmd
 }
 

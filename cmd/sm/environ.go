@@ -82,16 +82,24 @@ func (env *environ) colours(stream any) bool {
 	return term.IsTerminal(stream) && no == ""
 }
 
-// A printer is where the answer of a command goes, and what can be shown there.
-type printer struct{ view.Printer }
-
-func (env *environ) printer() *printer {
+func (env *environ) printer() *view.Printer {
 	columns, _ := env.LookupEnv("COLUMNS")
-	return &printer{view.Printer{
+	return &view.Printer{
 		Writer:  env.Stdout,
 		Colour:  env.colours(env.Stdout),
 		Columns: term.Columns(env.Stdout, columns),
 		Wrap:    term.WrapAt(env.Stdout, columns),
 		Glyphs:  view.GlyphsOf(env.LookupEnv),
-	}}
+	}
+}
+
+// answer prints v as JSON or by a template, unless err is why there is none.
+func (env *environ) answer(asJSON bool, name string, v any, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return writeJSON(env.Stdout, v)
+	}
+	return env.printer().Print(name, v)
 }

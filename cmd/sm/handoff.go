@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -17,36 +16,30 @@ import (
 )
 
 func newHandoffCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:   "handoff FILE",
-		Short: "Continue in a fresh context when this turn ends (called by an agent)",
-		Long: "Called by an agent for itself: write what your next context must know to FILE, call this at the end of your turn, and\n" +
-			"end the turn. Your context is then cleared, and the new one is asked to read FILE. You keep your name; waiting\n" +
-			"messages are delivered afterwards. Of several calls in a turn the last one counts.",
-		Example: "  sm handoff /tmp/handoff.md",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.handoff(
-				cmd,
-				args[0],
-			)
-		},
-	}
+	return command(`handoff FILE
+Continue in a fresh context when this turn ends (called by an agent)
+
+Called by an agent for itself: write what your next context must know to FILE, call this at the end of your turn, and
+end the turn. Your context is then cleared, and the new one is asked to read FILE. You keep your name; waiting
+messages are delivered afterwards. Of several calls in a turn the last one counts.
+
+$ sm handoff /tmp/handoff.md
+`, nil, env.asking(env.handoff))
 }
 
-func (env *environ) handoff(cmd *cobra.Command, file string) error {
+func (env *environ) handoff(ctx context.Context, client *api.Client, args []string) error {
 	ids := env.caller().Selves()
 	if len(ids) == 0 {
 		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
 	}
-	path, err := filepath.Abs(file)
+	path, err := filepath.Abs(args[0])
 	if err != nil {
-		return fmt.Errorf("find %s: %w; give an absolute path", quote(file), err)
+		return fmt.Errorf("find %s: %w; give an absolute path", quote(args[0]), err)
 	}
 	if !utf8.ValidString(path) {
 		return fmt.Errorf(
 			"%s: the name is not UTF-8; write the document under a plain name",
-			quote(file),
+			quote(args[0]),
 		)
 	}
 	if _, err := os.Lstat(path); err != nil {
@@ -56,11 +49,7 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 			install.PlainError(err),
 		)
 	}
-	client, err := env.client(cmd)
-	if err != nil {
-		return err
-	}
-	if err := scheduleHandoff(cmd.Context(), client, ids, path); err != nil {
+	if err := scheduleHandoff(ctx, client, ids, path); err != nil {
 		return err
 	}
 	return env.print("Handoff scheduled; it runs when this turn ends")
@@ -76,74 +65,60 @@ func scheduleHandoff(
 ) (first error) {
 	for _, id := range ids {
 		_, err := client.Handoff(ctx, id, api.NewHandoff{Requester: id, Path: path})
-		if err == nil {
+		status, refused := errors.AsType[*api.StatusError](err)
+		switch {
+		case err == nil:
 			return nil
+		case refused && status.Code == http.StatusNotFound:
+			err = absentf(
+				"the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'",
+				quote(id),
+			)
+		case !refused || status.Code != http.StatusForbidden:
+			return err
 		}
-		status, ok := errors.AsType[*api.StatusError](err)
 		if first == nil {
-			first = statusError(err)
-			if ok && status.Code == http.StatusNotFound {
-				first = absentf(
-					"the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'",
-					quote(id),
-				)
-			}
-		}
-		if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusForbidden {
-			return statusError(err)
+			first = err
 		}
 	}
 	return first
 }
 
 func newHandoffsCommand(env *environ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "handoffs",
-		Short:   "Show the handoffs of the last day",
-		Example: "  sm handoffs\n  sm handoffs cancel web",
-		Args:    cobra.NoArgs,
-		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, _ []string) error {
-			list, err := client.Handoffs(cmd.Context())
-			switch {
-			case err != nil:
-				return statusError(err)
-			case asJSON:
-				return writeJSON(env.Stdout, list)
-			case len(list.Handoffs) == 0:
-				return env.print("no handoffs")
-			}
-			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
-		}),
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /handoffs")
-	cmd.AddCommand(&cobra.Command{
-		Use:     "cancel [ID]",
-		Short:   "Cancel a scheduled handoff; without ID your own",
-		Example: "  sm handoffs cancel web",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    env.asking(env.cancelHandoff),
-	})
-	return cmd
+	asJSON := false
+	return command(`handoffs
+Show the handoffs of the last day
+
+$ sm handoffs
+$ sm handoffs cancel web
+
+--json print JSON in the format of GET /handoffs
+`, flags{
+		"json": &asJSON,
+	}, env.asking(func(ctx context.Context, client *api.Client, _ []string) error {
+		list, err := client.Handoffs(ctx)
+		return env.answer(asJSON, "handoffs", list, err)
+	}), command(`cancel [ID]
+Cancel a scheduled handoff; without ID your own
+
+$ sm handoffs cancel web
+`, nil, env.asking(env.cancelHandoff)))
 }
 
 func (env *environ) cancelHandoff(
-	cmd *cobra.Command,
+	ctx context.Context,
 	client *api.Client,
 	args []string,
 ) (err error) {
 	id := ""
 	if len(args) == 1 {
 		id = args[0]
-	} else if id, err = env.ownHandoff(cmd.Context(), client); err != nil {
+	} else if id, err = env.ownHandoff(ctx, client); err != nil {
 		return err
 	}
-	h, err := client.CancelHandoff(cmd.Context(), id)
+	h, err := client.CancelHandoff(ctx, id)
 	if err != nil {
-		if status, ok := errors.AsType[*api.StatusError](err); ok {
-			return errors.New(status.Text)
-		}
-		return statusError(err)
+		return refusal(err)
 	}
 	return env.print("%s %s", h.ID, h.State)
 }
@@ -156,7 +131,7 @@ func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string,
 	}
 	list, err := client.Handoffs(ctx)
 	if err != nil {
-		return "", statusError(err)
+		return "", err
 	}
 	for _, id := range ids {
 		s, err := client.Session(ctx, id)

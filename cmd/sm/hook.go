@@ -7,28 +7,26 @@ import (
 )
 
 func newHookCommand(env *environ) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "hook",
-		Short: "Forward a client hook event to the observer (called by the client)",
-		Long: "Read a hook's JSON from standard input, send it to the observer, and print the observer's reply. Without an observer\n" +
-			"it prints nothing. It always ends within 2 s, with exit code 0.",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			env.Hook(cmd.Context(), socketArgs(cmd))
-			return nil
-		},
-	}
-	cmd.Flags().String(
-		"client",
-		"",
-		"the calling client: `C` is claude or codex; derived from the input by default",
-	)
+	cmd := command(`hook
+Forward a client hook event to the observer (called by the client)
+
+Read a hook's JSON from standard input, send it to the observer, and print the observer's reply. Without an observer
+it prints nothing. It always ends within 2 s, with exit code 0.
+
+--client the calling client: <C> is claude or codex; derived from the input by default
+`, flags{
+		"client": new(string),
+	}, func(cmd *cobra.Command, _ []string) error {
+		env.Hook(cmd.Context(), givenFlags(cmd, "socket", "client"))
+		return nil
+	})
+	cmd.Args = cobra.ArbitraryArgs
 	return cmd
 }
 
-// socketArgs gives back the flags that cobra has parsed. Only `sm --socket PATH hook` comes this way.
-func socketArgs(cmd *cobra.Command) (args []string) {
-	for _, name := range []string{"socket", "client"} {
+// givenFlags gives back flags that cobra has parsed.
+func givenFlags(cmd *cobra.Command, names ...string) (args []string) {
+	for _, name := range names {
 		if f := cmd.Flag(name); f != nil && f.Changed {
 			args = append(args, "--"+name, f.Value.String())
 		}
@@ -37,18 +35,16 @@ func socketArgs(cmd *cobra.Command) (args []string) {
 }
 
 func newStatuslineCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:   "statusline [-- COMMAND]",
-		Short: "Print the context usage and forward it to the observer (called by the client)",
-		Long: "Read the status line's JSON from standard input, send it to the observer, and print how full the context is,\n" +
-			"followed by the output of COMMAND, another status line, for the same JSON.",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			env.Statusline(
-				cmd.Context(),
-				slices.Concat(socketArgs(cmd), []string{"--"}, args),
-			)
-			return nil
-		},
-	}
+	cmd := command(`statusline [-- COMMAND]
+Print the context usage and forward it to the observer (called by the client)
+
+Read the status line's JSON from standard input, send it to the observer, and print how full the context is,
+followed by the output of COMMAND, another status line, for the same JSON.
+`, nil, func(cmd *cobra.Command, args []string) error {
+		given := givenFlags(cmd, "socket")
+		env.Statusline(cmd.Context(), slices.Concat(given, []string{"--"}, args))
+		return nil
+	})
+	cmd.Args = cobra.ArbitraryArgs
+	return cmd
 }

@@ -20,77 +20,60 @@ import (
 
 func newInstallCommand(env *environ) *cobra.Command {
 	var o install.Options
-	var codexAlone bool
-	cmd := &cobra.Command{
-		Use:   "install",
-		Short: "Install hooks and status line",
-		Long: "Add sm's hooks and status line to settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order and all\n" +
-			"other settings are unchanged. An existing status line still runs: sm prints its own figure before the output. A second\n" +
-			"install changes nothing.\n\n" +
-			"With --plugin the hooks are installed as a plugin by 'claude plugin', the status line as before. Hooks are installed in\n" +
-			"one place only: each form removes the other.\n\n" +
-			"If there is a folder of Codex, CODEX_HOME or ~/.codex, hooks are added to its hooks.json as well; with --codex, only\n" +
-			"there.",
-		Example: "  sm install --dry-run\n  sm install --guard\n  sm install --codex",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Program, err = env.Program(); err != nil {
-				return err
-			}
-			if o.Socket, err = unusualSocket(env, cmd); err != nil {
-				return err
-			}
-			if err := fillInstallation(&o, env); err != nil {
-				return err
-			}
-			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
-			var stale string
-			if o.Small, stale, err = install.Small(
-				cmd.Context(),
-				o.Program,
-				versionOf(),
-				o.Environ,
-			); err != nil {
-				return fmt.Errorf(
-					"nothing is changed: %w",
-					err,
-				) // what calls another program has to be trusted anew in Codex
-			}
-			if stale != "" {
-				env.say("note: %s belongs to another version of sm, so hooks call sm itself: "+
-					"put the two of one version there, and install again", quote(stale))
-			}
-			if err := installClients(
-				cmd.Context(),
-				env,
-				o,
-				codexAlone,
-			); err != nil ||
-				o.DryRun {
-				return err
-			}
-			return noteAfter(env, cmd, o)
-		},
-	}
-	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install only the hooks of Codex")
-	cmd.Flags().BoolVar(
-		&o.DryRun,
-		"dry-run",
-		false,
-		"print what would change, without changing it",
-	)
-	cmd.Flags().BoolVar(
-		&o.Guard,
-		"guard",
-		false,
-		"also check each tool call with the guard, and install the skill /session; --guard=false removes both",
-	)
-	cmd.Flags().BoolVar(
-		&o.Plugin,
-		"plugin",
-		false,
-		"install the hooks as a plugin of the client",
-	)
+	codexAlone := false
+	cmd := command(`install
+Install hooks and status line
+
+Add sm's hooks and status line to settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order and all
+other settings are unchanged. An existing status line still runs: sm prints its own figure before the output. A second
+install changes nothing.
+
+With --plugin the hooks are installed as a plugin by 'claude plugin', the status line as before. Hooks are installed in
+one place only: each form removes the other.
+
+If there is a folder of Codex, CODEX_HOME or ~/.codex, hooks are added to its hooks.json as well; with --codex, only
+there.
+
+$ sm install --dry-run
+$ sm install --guard
+$ sm install --codex
+
+--codex install only the hooks of Codex
+--dry-run print what would change, without changing it
+--guard also check each tool call with the guard, and install the skill /session; --guard=false removes both
+--plugin install the hooks as a plugin of the client
+`, flags{
+		"codex":   &codexAlone,
+		"dry-run": &o.DryRun,
+		"guard":   &o.Guard,
+		"plugin":  &o.Plugin,
+	}, func(cmd *cobra.Command, _ []string) (err error) {
+		if o.Program, err = env.Program(); err != nil {
+			return err
+		}
+		if o.Socket, err = unusualSocket(env, cmd); err != nil {
+			return err
+		}
+		if err := fillInstallation(&o, env); err != nil {
+			return err
+		}
+		o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
+		var stale string
+		o.Small, stale, err = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ)
+		if err != nil {
+			// Hooks that call another program have to be trusted anew in Codex.
+			return fmt.Errorf("nothing is changed: %w", err)
+		}
+		if stale != "" {
+			env.say("note: %s belongs to another version of sm, so hooks call sm itself: "+
+				"put the two of one version there, and install again", quote(stale))
+		}
+		err = installClients(cmd.Context(), env, o, codexAlone)
+		if err != nil || o.DryRun {
+			return err
+		}
+		return noteAfter(env, cmd, o)
+	})
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
 	return cmd
@@ -172,41 +155,36 @@ func temporary(env *environ) string {
 
 func newUninstallCommand(env *environ) *cobra.Command {
 	var o install.Options
-	var codexAlone bool
-	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Remove hooks and status line",
-		Long: "Remove sm's hooks and status line from settings.json, restore the earlier status line, and uninstall the plugin. If\n" +
-			"nothing else has changed since the installation, the file is restored byte for byte; your own changes are kept. The\n" +
-			"same applies to Codex's hooks.json.",
-		Example: "  sm uninstall",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Program, _ = env.Program() // ours are known by their name too
-			if err := fillInstallation(&o, env); err != nil {
-				return err
-			}
-			var err error
-			if o.CodexThere() {
-				err = o.UninstallCodex()
-			}
-			if codexAlone {
-				return err
-			}
-			return errors.Join(
-				o.Uninstall(cmd.Context()),
-				err,
-			) // what one client's file refuses keeps nothing from the other
-		},
-	}
-	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall only the hooks of Codex")
-	cmd.Flags().BoolVar(
-		&o.DryRun,
-		"dry-run",
-		false,
-		"print what would change, without changing it",
-	)
-	return cmd
+	codexAlone := false
+	return command(`uninstall
+Remove hooks and status line
+
+Remove sm's hooks and status line from settings.json, restore the earlier status line, and uninstall the plugin. If
+nothing else has changed since the installation, the file is restored byte for byte; your own changes are kept. The
+same applies to Codex's hooks.json.
+
+$ sm uninstall
+
+--codex uninstall only the hooks of Codex
+--dry-run print what would change, without changing it
+`, flags{
+		"codex":   &codexAlone,
+		"dry-run": &o.DryRun,
+	}, func(cmd *cobra.Command, _ []string) error {
+		o.Program, _ = env.Program() // ours are known by their name too
+		if err := fillInstallation(&o, env); err != nil {
+			return err
+		}
+		var err error
+		if o.CodexThere() {
+			err = o.UninstallCodex()
+		}
+		if codexAlone {
+			return err
+		}
+		// One client's file that cannot be changed keeps nothing from the other.
+		return errors.Join(o.Uninstall(cmd.Context()), err)
+	})
 }
 
 // fillInstallation sets what an installation knows from the environment.

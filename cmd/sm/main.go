@@ -26,7 +26,6 @@ import (
 
 	"sm/cmd/internal/caller"
 	"sm/cmd/internal/hooks"
-	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/usage"
 	"sm/handoff/supervise"
@@ -130,27 +129,26 @@ func commands(env *environ) []*cobra.Command {
 }
 
 func newRootCommand(env *environ) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "sm",
-		Short: "Monitor fleets of coding agents",
-		Long: "sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,\n" +
-			"and warns, hands over and reminds the agents.",
-		Example:               "  sm observe          # watch; in another terminal:\n  sm top              # all agents, as they change\n  sm open             # the same in the browser\n  sm install          # warn agents about their own context",
-		Version:               versionOf(),
-		SilenceUsage:          true,
-		SilenceErrors:         true,
-		Args:                  cobra.ArbitraryArgs,
-		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBare(
-				env,
-				cmd,
-				args,
-			)
-		},
-	}
-	root.SuggestionsMinimumDistance = 2
+	root := command(`sm
+Monitor fleets of coding agents
+
+sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,
+and warns, hands over and reminds the agents.
+
+$ sm observe          # watch; in another terminal:
+$ sm top              # all agents, as they change
+$ sm open             # the same in the browser
+$ sm install          # warn agents about their own context
+
+--socket reach the observer at <PATH> (or SM_SOCKET)
+`, nil, env.runBare, commands(env)...)
+	root.PersistentFlags().String("config", "", "read the configuration from `FILE`")
+	root.Args = cobra.ArbitraryArgs
+	root.Version = versionOf()
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SilenceUsage = true
+	root.SilenceErrors = true
+	root.DisableFlagsInUseLine = true
 	// A mistyped command is the cause of unknown flags after it.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
@@ -161,22 +159,14 @@ func newRootCommand(env *environ) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-
-	flags := root.PersistentFlags()
-	flags.String("config", "", "read the configuration from `FILE`")
-	flags.String("socket", "", "reach the observer at `PATH` (or SM_SOCKET)")
-	config.BindFlag(flags, "socket", "socket")
-
-	root.AddCommand(commands(env)...)
 	root.SetHelpCommand(newHelpCommand())
 	usage.Explain(root)
-	codeErrors(root)
 	return root
 }
 
 // runBare is sm without a command. A client that knows no arguments of hooks runs it too. What it printed then, on standard
 // error too, would be in the transcript, and any exit code but 0 would refuse the prompt or be shown as an error.
-func runBare(env *environ, cmd *cobra.Command, args []string) error {
+func (env *environ) runBare(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
@@ -191,18 +181,16 @@ func runBare(env *environ, cmd *cobra.Command, args []string) error {
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with several lines and success.
 func newHelpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show the help of a command",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			topic, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return unknownCommand(cmd.Root(), strings.Join(args, " "))
-			}
-			topic.InitDefaultHelpFlag()
-			return topic.Help()
-		},
-	}
+	return command(`help [COMMAND]...
+Show the help of a command
+`, nil, func(cmd *cobra.Command, args []string) error {
+		topic, rest, err := cmd.Root().Find(args)
+		if err != nil || len(rest) > 0 {
+			return unknownCommand(cmd.Root(), strings.Join(args, " "))
+		}
+		topic.InitDefaultHelpFlag()
+		return topic.Help()
+	})
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
@@ -210,24 +198,4 @@ func unknownCommand(root *cobra.Command, name string) error {
 		return usagef("unknown command %s (did you mean %q?)", quote(name), near)
 	}
 	return usagef("unknown command %s", quote(name))
-}
-
-// codeErrors gives every error of a command the exit code of a failure, unless it has one. Errors without a code
-// are then cobra's own, all of them about usage.
-func codeErrors(cmd *cobra.Command) {
-	if runE := cmd.RunE; runE != nil {
-		cmd.RunE = func(c *cobra.Command, args []string) error {
-			err := runE(c, args)
-			if _, ok := errors.AsType[*exitError](err); err == nil || ok {
-				return err
-			}
-			if c.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				err = errors.New("interrupted; run it again for a whole answer")
-			}
-			return &exitError{exitFailed, err}
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		codeErrors(sub)
-	}
 }

@@ -26,47 +26,44 @@ import (
 func newObserveCommand(env *environ) *cobra.Command {
 	dryRun := false
 	demo := false
-	cmd := &cobra.Command{
-		Use:   "observe",
-		Short: "Watch all sessions, export metrics and serve the other commands",
-		Long: "Watch the transcripts of this user's sessions until interrupted, and show the totals on /metrics and in\n" +
-			"'sm status'. The totals are kept in the state directory and survive a restart." + demoHelp,
-		Example: "  sm observe\n  sm observe --demo             # simulated agents, to look around\n  sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if name := emptyFlag(cmd.Flags()); name != "" {
-				return usagef("--%s is empty", name)
-			}
-			cfg, err := env.config(cmd)
-			if err != nil {
-				return err
-			}
-			debug.SetGCPercent(garbagePercent(0))
-			if demo {
-				return (demoRun{env}).run(cmd.Context(), cmd.Flags(), cfg, dryRun)
-			}
-			return env.observe(cmd.Context(), cmd.Flags(), cfg, dryRun)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringArray(
-		"projects",
-		nil,
-		"watch only the transcripts in and below `DIR`; repeatable; a folder in CODEX_HOME is watched as well",
-	)
-	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; repeatable")
-	flags.String("state", "", "keep state in `DIR`")
-	flags.BoolVar(
-		&dryRun,
-		"dry-run",
-		false,
-		"send nothing to agents or the operator; log it instead",
-	)
-	flags.BoolVar(&demo, "demo", false, "watch simulated agents in a temporary directory")
-	config.BindFlag(flags, "projects", "projects")
-	config.BindFlag(flags, "listen", "listen")
-	config.BindFlag(flags, "state", "state")
-	return cmd
+	return command(`observe
+Watch all sessions, export metrics and serve the other commands
+
+Watch the transcripts of this user's sessions until interrupted, and show the totals on /metrics and in
+'sm status'. The totals are kept in the state directory and survive a restart.
+
+With --demo it watches simulated agents instead, in a temporary directory that is removed at the end. It reads no real
+transcripts, keeps no state, types nothing, sends no notification and ignores hooks of real agents. It uses the usual
+socket; if another observer listens there, its own socket and free ports.
+
+$ sm observe
+$ sm observe --demo             # simulated agents, to look around
+$ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
+
+--demo watch simulated agents in a temporary directory
+--dry-run send nothing to agents or the operator; log it instead
+--listen serve HTTP on the loopback address <ADDR>; repeatable
+--projects watch only the transcripts in and below <DIR>; repeatable; a folder in CODEX_HOME is watched as well
+--state keep state in <DIR>
+`, flags{
+		"dry-run":  &dryRun,
+		"demo":     &demo,
+		"projects": new([]string),
+		"listen":   new([]string),
+	}, func(cmd *cobra.Command, _ []string) error {
+		if err := emptyFlag(cmd.Flags()); err != nil {
+			return err
+		}
+		cfg, err := env.config(cmd)
+		if err != nil {
+			return err
+		}
+		debug.SetGCPercent(garbagePercent(0))
+		if demo {
+			return (demoRun{env}).run(cmd.Context(), cmd.Flags(), cfg, dryRun)
+		}
+		return env.observe(cmd.Context(), cmd.Flags(), cfg, dryRun)
+	})
 }
 
 // observe watches the sessions until ctx ends.
@@ -114,17 +111,17 @@ func (env *environ) observe(
 	return err
 }
 
-// emptyFlag names a flag that was given without a value, as by an unset variable of
+// emptyFlag is the error of a flag that was given without a value, as by an unset variable of
 // a script: what it would fall back to is not what was meant.
-func emptyFlag(flags *pflag.FlagSet) (name string) {
+func emptyFlag(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
 		if isList && slices.Contains(list.GetSlice(), "") ||
 			!isList && f.Value.String() == "" {
-			name = f.Name
+			err = usagef("--%s is empty", f.Name)
 		}
 	})
-	return name
+	return err
 }
 
 // greet shows a user at a terminal how far the reading has come, and where to look once all transcripts are known.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,63 +12,58 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
-	"sm/cmd/sm/internal/term"
-	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
 func newRemindCommand(env *environ) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-",
-		Short: "Remind an agent at a time, or after a time without activity",
-		Long: "With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset\n" +
-			"for that time: by a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or\n" +
-			"seconds. Reminders pause while the agent compacts.",
-		ValidArgsFunction: completeAgents(env),
-		Example:           "  sm remind web --in 10m \"Look at CI.\"\n  sm remind web --soft 5m --hard 15m \"Say how far you are.\"",
-		Args:              cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			r := api.NewReminder{}
-			for _, t := range []struct {
-				name string
-				to   *float64
-			}{{"in", &r.In}, {"soft", &r.Soft}, {"hard", &r.Hard}} {
-				if *t.to, err = intervalOf(
-					t.name,
-					cmd.Flag(t.name).Value.String(),
-				); err != nil {
-					return err
-				}
-			}
-			if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
-				return usagef("give --in, or --soft or --hard or both")
-			}
-			if r.Text, err = textArg(env.Stdin, args[1]); err != nil {
-				return err
-			}
-			r.From = env.caller().Origin(time.Now()).Agent
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
-			set, err := client.Remind(cmd.Context(), args[0], r)
-			if err != nil {
-				return statusError(err, args[0])
-			}
-			return env.print("reminder %s for %s", set.ID, set.Agent)
-		},
-	}
-	flags := cmd.Flags()
-	flags.String("in", "", "once, after `TIME`")
-	flags.String("soft", "", "between two tool calls, after `TIME` without a reset")
-	flags.String("hard", "", "at once, after `TIME` without a reset")
+	var in, soft, hard string
+	cmd := command(`remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-
+Remind an agent at a time, or after a time without activity
+
+With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset
+for that time: by a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or
+seconds. Reminders pause while the agent compacts.
+
+$ sm remind web --in 10m "Look at CI."
+$ sm remind web --soft 5m --hard 15m "Say how far you are."
+
+--hard at once, after <TIME> without a reset
+--in once, after <TIME>
+--soft between two tool calls, after <TIME> without a reset
+`, flags{
+		"in":   &in,
+		"soft": &soft,
+		"hard": &hard,
+	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
+		var r api.NewReminder
+		var err error
+		r.In, err = seconds("in", in, err)
+		r.Soft, err = seconds("soft", soft, err)
+		r.Hard, err = seconds("hard", hard, err)
+		if err != nil {
+			return err
+		}
+		if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
+			return usagef("give --in, or --soft or --hard or both")
+		}
+		if r.Text, err = textArg(env.Stdin, args[1]); err != nil {
+			return err
+		}
+		r.From = env.caller().Origin(time.Now()).Agent
+		set, err := client.Remind(ctx, args[0], r)
+		if err != nil {
+			return err
+		}
+		return env.print("reminder %s for %s", set.ID, set.Agent)
+	}))
+	cmd.ValidArgsFunction = completeAgents(env)
 	return cmd
 }
 
-// intervalOf reads a flag such as 10m, or bare seconds; "" is none.
-func intervalOf(name, value string) (seconds float64, err error) {
-	if value == "" {
-		return 0, nil
+// seconds reads a flag such as 10m, or bare seconds; "" is none. An earlier error stays.
+func seconds(name, value string, earlier error) (float64, error) {
+	if value == "" || earlier != nil {
+		return 0, earlier
 	}
 	d, err := config.ParseDuration(value)
 	if err != nil || d <= 0 {
@@ -79,12 +76,13 @@ func intervalOf(name, value string) (seconds float64, err error) {
 	return d.Seconds(), nil
 }
 
-// textArg is a text of the command line, or of standard input for -.
+// textArg is a text of the command line, or of standard input for -. The observer
+// refuses any text that is as long as the limit.
 func textArg(stdin io.Reader, arg string) (string, error) {
 	if arg != "-" {
 		return strings.TrimSpace(arg), nil
 	}
-	b, err := io.ReadAll(io.LimitReader(stdin, maxMessage))
+	b, err := io.ReadAll(io.LimitReader(stdin, 64<<10))
 	if err != nil {
 		return "", fmt.Errorf("read the text: %w; give it as an argument", err)
 	}
@@ -92,129 +90,76 @@ func textArg(stdin io.Reader, arg string) (string, error) {
 }
 
 func newRemindersCommand(env *environ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:               "reminders [ID]",
-		Short:             "Show the reminders of all agents, or of one",
-		ValidArgsFunction: completeAgents(env),
-		Example:           "  sm reminders\n  sm reminders web",
-		Args:              cobra.MaximumNArgs(1),
-		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
-			list, err := client.Reminders(cmd.Context(), strings.Join(args, ""))
-			if err != nil {
-				return statusError(err)
-			}
-			if asJSON {
-				return writeJSON(env.Stdout, list)
-			}
-			return env.printer().writeReminders(list.Reminders, time.Now())
-		}),
+	asJSON := false
+	cmd := command(`reminders [ID]
+Show the reminders of all agents, or of one
+
+$ sm reminders
+$ sm reminders web
+
+--json print JSON in the format of GET /sessions/{id}/reminders
+`, flags{
+		"json": &asJSON,
+	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
+		list, err := client.Reminders(ctx, strings.Join(args, ""))
+		return env.answer(asJSON, "reminders", list, err)
+	}), command(`cancel ID
+Cancel one reminder, or all reminders of an agent
+
+$ sm reminders cancel a1b2c3
+$ sm reminders cancel web
+`, nil, env.asking(env.cancelReminders)),
+		command(`reset ID
+Reset an agent's reminder timers
+
+$ sm reminders reset web
+`, nil, env.asking(env.resetReminders)))
+	cmd.ValidArgsFunction = completeAgents(env)
+	for _, sub := range cmd.Commands() {
+		sub.ValidArgsFunction = cmd.ValidArgsFunction
 	}
-	cmd.Flags().BoolVar(
-		&asJSON,
-		"json",
-		false,
-		"print JSON in the format of GET /sessions/{id}/reminders",
-	)
-	cmd.AddCommand(newCancelReminderCommand(env), newResetRemindersCommand(env))
 	return cmd
 }
 
-func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
-	if len(list) == 0 {
-		fmt.Fprintln(to.Writer, "no reminders")
-		return nil
+// cancelReminders cancels the reminder of an id, else all of an agent.
+func (env *environ) cancelReminders(
+	ctx context.Context,
+	client *api.Client,
+	args []string,
+) error {
+	all, err := client.Reminders(ctx, "")
+	if err != nil {
+		return err
 	}
-	t := term.Table{
-		Headers: []string{"ID", "AGENT", "WHEN", "TEXT"},
-		Colour:  to.Colour,
-		Width:   to.Columns,
-	}
-	for _, r := range list {
-		t.Add(
-			r.ID,
-			r.Agent,
-			whenText(r, now),
-			screen.Text(r.Text),
-		)
-	}
-	return t.Write(to.Writer)
-}
-
-func whenText(r api.Reminder, now time.Time) string {
-	switch {
-	case r.State != "":
-		return r.State
-	case r.DueAt != nil:
-		return "in " + max(0, r.DueAt.Sub(now).Round(time.Second)).String()
-	}
-	var parts []string
-	for _, p := range []struct {
-		name    string
-		seconds float64
-	}{{"soft", r.Soft}, {"hard", r.Hard}} {
-		if p.seconds > 0 {
-			parts = append(
-				parts,
-				p.name+" "+time.Duration(p.seconds*float64(time.Second)).String(),
-			)
+	agent := args[0]
+	id := "all"
+	for _, r := range all.Reminders {
+		if r.ID == args[0] {
+			agent = r.Agent
+			id = r.ID
 		}
 	}
-	return strings.Join(parts, ", ")
+	if id == "all" && regexp.MustCompile(`^r[0-9a-f]{8}$`).MatchString(agent) {
+		return errors.New("no such reminder; 'sm reminders' lists them")
+	}
+	gone, err := client.CancelReminder(ctx, agent, id)
+	if err != nil {
+		return err
+	}
+	if len(gone.Reminders) == 0 {
+		return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
+	}
+	return env.print("cancelled %d", len(gone.Reminders))
 }
 
-func newCancelReminderCommand(env *environ) *cobra.Command {
-	reminderID := regexp.MustCompile(`^r[0-9a-f]{8}$`)
-	return &cobra.Command{
-		Use:               "cancel ID",
-		Short:             "Cancel one reminder, or all reminders of an agent",
-		ValidArgsFunction: completeAgents(env),
-		Example:           "  sm reminders cancel a1b2c3\n  sm reminders cancel web",
-		Args:              cobra.ExactArgs(1),
-		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
-			all, err := client.Reminders(cmd.Context(), "")
-			if err != nil {
-				return statusError(err)
-			}
-			agent := args[0]
-			id := "all"
-			for _, r := range all.Reminders {
-				if r.ID == args[0] {
-					agent = r.Agent
-					id = r.ID
-				}
-			}
-			if id == "all" && reminderID.MatchString(agent) {
-				return fmt.Errorf("no such reminder; 'sm reminders' lists them")
-			}
-			gone, err := client.CancelReminder(cmd.Context(), agent, id)
-			if err != nil {
-				return statusError(err)
-			}
-			if len(gone.Reminders) == 0 {
-				return fmt.Errorf(
-					"%s has no reminder; 'sm reminders' lists them",
-					quote(args[0]),
-				)
-			}
-			return env.print("cancelled %d", len(gone.Reminders))
-		}),
+func (env *environ) resetReminders(
+	ctx context.Context,
+	client *api.Client,
+	args []string,
+) error {
+	n, err := client.ResetReminders(ctx, args[0])
+	if err != nil {
+		return err
 	}
-}
-
-func newResetRemindersCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:               "reset ID",
-		Short:             "Reset an agent's reminder timers",
-		ValidArgsFunction: completeAgents(env),
-		Example:           "  sm reminders reset web",
-		Args:              cobra.ExactArgs(1),
-		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
-			n, err := client.ResetReminders(cmd.Context(), args[0])
-			if err != nil {
-				return statusError(err)
-			}
-			return env.print("reset %d", n.Reset)
-		}),
-	}
+	return env.print("reset %d", n.Reset)
 }

@@ -11,7 +11,6 @@ import (
 
 	"sm/alerts"
 	"sm/cmd/sm/internal/config"
-	"sm/cmd/sm/internal/view"
 	"sm/observer/history"
 	"sm/observer/history/replay"
 	"sm/observer/history/tune"
@@ -20,76 +19,77 @@ import (
 func newReplayCommand(env *environ) *cobra.Command {
 	var asJSON, asGrid, verbose bool
 	var warning, critical int
-	cmd := &cobra.Command{
-		Use:   "replay [PATH]...",
-		Short: "Replay transcripts and show which notices they would have produced",
-		Long: "Run the observer's alert rules over the transcripts in and below each PATH, by default all of this user: which notices\n" +
-			"they would have produced, and which compactions came without a warning. No observer is needed; nothing is sent.\n" + view.GridHelp,
-		Example: "  sm replay --warning 60 --critical 75\n  sm replay --grid              # which thresholds would have been best",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, paths, err := env.transcripts(cmd, args)
-			if err != nil {
-				return err
-			}
-			o := alertOptions(cfg)
-			if err := setThresholds(
-				cmd.Flags(),
-				&o.Thresholds,
-				warning,
-				critical,
-			); err != nil {
-				return err
-			}
-			if asGrid {
-				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
-			}
-			ro, end := env.reading()
-			changes, err := history.Records(cmd.Context(), ro, paths)
-			end()
-			if history.Fatal(err) {
-				return unread(err)
-			}
-			events, bad := replay.Run(cmd.Context(), changes, replay.Options{
-				Policy:  o,
-				Windows: windowRules(cfg),
-				Clients: ro.Clients,
-				Now:     time.Now(),
-			})
-			if bad != nil {
-				return fmt.Errorf("%w; check the thresholds", bad)
-			}
-			if !asJSON {
-				return errors.Join(env.printer().WriteReplay(events), err)
-			}
-			for _, e := range events {
-				if err := writeJSON(env.Stdout, e); err != nil {
-					return err
-				}
-			}
+	return command(`replay [PATH]...
+Replay transcripts and show which notices they would have produced
+
+Run the observer's alert rules over the transcripts in and below each PATH, by default all of this user: which notices
+they would have produced, and which compactions came without a warning. No observer is needed; nothing is sent.
+
+With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
+tokens, by the observer's own engine. The sessions are split in two that have as many compactions, a fork with its
+origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
+Both halves are judged by the window or by tokens alone: warning_of_threshold and critical_of_threshold stay aside.
+
+  measure   coverage x used - 0.25 x vain share
+  coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
+            end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
+  used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
+  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
+
+Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
+the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To
+change to it is advised where, on the half that checks, it is better by more than the standard error of the difference.
+
+A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
+Percentages are of the window that a session turned out to have.
+
+$ sm replay --warning 60 --critical 75
+$ sm replay --grid              # which thresholds would have been best
+
+--critical the same for the critical notice
+--grid try thresholds and choose some
+--json print one JSON object per line for each notice and compaction; for a grid, one object
+--verbose with --grid, print all thresholds that were tried and how they compare
+--warning warn at <P> percent of the window instead of the configured threshold
+`, flags{
+		"json":     &asJSON,
+		"grid":     &asGrid,
+		"verbose":  &verbose,
+		"warning":  &warning,
+		"critical": &critical,
+	}, func(cmd *cobra.Command, args []string) error {
+		cfg, paths, err := env.transcripts(cmd, args)
+		if err != nil {
 			return err
-		},
-	}
-	cmd.Flags().BoolVar(
-		&asJSON,
-		"json",
-		false,
-		"print one JSON object per line for each notice and compaction; for a grid, one object",
-	)
-	cmd.Flags().BoolVar(&asGrid, "grid", false, "try thresholds and choose some")
-	cmd.Flags().BoolVar(
-		&verbose,
-		"verbose",
-		false,
-		"with --grid, print all thresholds that were tried and how they compare",
-	)
-	cmd.Flags().IntVar(
-		&warning,
-		"warning",
-		0,
-		"warn at `P` percent of the window instead of the configured threshold",
-	)
-	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
-	return cmd
+		}
+		o := alertOptions(cfg)
+		if err := setThresholds(cmd.Flags(), &o.Thresholds, warning, critical); err != nil {
+			return err
+		}
+		if asGrid {
+			return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
+		}
+		ro, end := env.reading()
+		changes, err := history.Records(cmd.Context(), ro, paths)
+		end()
+		if history.Fatal(err) {
+			return unread(err)
+		}
+		events, bad := replay.Run(cmd.Context(), changes, replay.Options{
+			Policy:  o,
+			Windows: windowRules(cfg),
+			Clients: ro.Clients,
+			Now:     time.Now(),
+		})
+		switch {
+		case bad != nil:
+			return fmt.Errorf("%w; check the thresholds", bad)
+		case asJSON:
+			same := func(e replay.Event) replay.Event { return e }
+			return errors.Join(writeLines(env.Stdout, events, same), err)
+		}
+		return errors.Join(env.printer().WriteReplay(events), err)
+	})
 }
 
 // setThresholds puts the percentages that flags give in the place of configured thresholds.

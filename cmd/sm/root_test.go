@@ -88,15 +88,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := &cobra.Command{
-				Use:           "x",
-				RunE:          func(*cobra.Command, []string) error { return tt.err },
-				SilenceErrors: true,
-				SilenceUsage:  true,
-			}
-			codeErrors(cmd)
-			cmd.SetArgs([]string{})
-			err := cmd.ExecuteContext(tt.ctx)
+			err := coded(tt.ctx, tt.err, nil)
 			got := fmt.Sprint(err)
 			if exit, ok := errors.AsType[*exitError](err); ok {
 				got = fmt.Sprint(exit.code, " ", err)

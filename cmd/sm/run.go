@@ -30,42 +30,38 @@ const registerWithin = time.Second
 const maxAgentID = 128
 
 func newRunCommand(env *environ) *cobra.Command {
-	var reg api.Registration
-	cmd := &cobra.Command{
-		Use:   "run [--name N] [--parent ID] [--provider P] -- COMMAND [ARG]...",
-		Short: "Run a client and restart it for handoffs",
-		Long: "Run a client on this terminal as an agent. On a handoff, or SIGUSR1, the client is ended and restarted with a fresh\n" +
-			"session, at most supervise.restarts times, but not after it ended by itself or by Ctrl-C. The restart omits the first\n" +
-			"prompt and arguments that resume a session (--resume, --continue, --session-id, --fork-session, --from-pr; resume and\n" +
-			"fork of Codex). The exit code is the client's; 128 plus the signal if a signal killed it; 127 if it was not found; 126\n" +
-			"if it cannot be run.",
-		Example: "  sm run --name web -- claude\n  sm run --name tests --parent web -- claude --model sonnet\n  sm run --name api -- codex --no-daemon",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("no client to run: give one, as in 'sm run -- claude'")
-			}
-			r, err := env.newAgentRun(cmd, reg, args)
-			if err != nil {
-				return err
-			}
-			return r.run(cmd.Context())
-		},
-	}
-	flags := cmd.Flags()
-	flags.SetInterspersed(false) // the client's flags are its own
-	flags.StringVar(&reg.Name, "name", "", "the name and id of the agent is `NAME`")
-	flags.StringVar(
-		&reg.ParentID,
-		"parent",
-		"",
-		"the agent that is notified of its compactions, by `ID`; by default the calling agent",
-	)
-	flags.StringVar(
-		&reg.Provider,
-		"provider",
-		"claude",
-		"the client is `P`: claude or codex; by default derived from the command",
-	)
+	reg := api.Registration{Provider: "claude"}
+	cmd := command(`run [--name N] [--parent ID] [--provider P] -- COMMAND [ARG]...
+Run a client and restart it for handoffs
+
+Run a client on this terminal as an agent. On a handoff, or SIGUSR1, the client is ended and restarted with a fresh
+session, at most supervise.restarts times, but not after it ended by itself or by Ctrl-C. The restart omits the first
+prompt and arguments that resume a session (--resume, --continue, --session-id, --fork-session, --from-pr; resume and
+fork of Codex). The exit code is the client's; 128 plus the signal if a signal killed it; 127 if it was not found; 126
+if it cannot be run.
+
+$ sm run --name web -- claude
+$ sm run --name tests --parent web -- claude --model sonnet
+$ sm run --name api -- codex --no-daemon
+
+--name the name and id of the agent is <NAME>
+--parent the agent that is notified of its compactions, by <ID>; by default the calling agent
+--provider the client is <P>: claude or codex; by default derived from the command
+`, flags{
+		"name":     &reg.Name,
+		"parent":   &reg.ParentID,
+		"provider": &reg.Provider,
+	}, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("no client to run: give one, as in 'sm run -- claude'")
+		}
+		r, err := env.newAgentRun(cmd, reg, args)
+		if err != nil {
+			return err
+		}
+		return r.run(cmd.Context())
+	})
+	cmd.Flags().SetInterspersed(false) // the client's flags are its own
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/view"
 	"sm/dashboards/top"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -16,78 +17,67 @@ import (
 )
 
 func newScanCommand(env *environ) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "scan [PATH]...",
-		Short: "Scan transcripts and print per-session totals",
-		Long: "Read the transcripts in and below each PATH, by default all of this user, and print a table, or with --json one object\n" +
-			"per session. Records copied by a fork or a resume count once, in the session where they first appeared. No observer\n" +
-			"is needed.",
-		Example: "  sm scan\n  sm scan ~/.claude/projects/-home-me-web\n  sm scan --json | jq .peak_context_tokens",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, paths, err := env.transcripts(cmd, args)
-			if err != nil {
-				return err
-			}
-			o, end := env.reading()
-			f := fleet.New(fleet.Options{
-				Created:    time.Now(),
-				Windows:    windowRules(cfg),
-				Clients:    o.Clients,
-				Thresholds: thresholds(cfg),
-			}, fleet.Stored{})
-			err = history.Transcripts(
-				cmd.Context(),
-				o,
-				paths,
-				func(c transcript.Change) { f.Apply(c) },
-			)
-			end()
-			if history.Fatal(err) {
-				return unread(err)
-			}
-			f.Settle(time.Now())
-			return errors.Join(env.printer().writeScan(f.Views(time.Now()), asJSON), err)
-		},
-	}
-	cmd.Flags().BoolVar(
-		&asJSON,
-		"json",
-		false,
-		"print one JSON object per line for each session",
-	)
-	return cmd
-}
+	asJSON := false
+	return command(`scan [PATH]...
+Scan transcripts and print per-session totals
 
-func (to *printer) writeScan(views []fleet.View, asJSON bool) error {
-	if !asJSON {
-		return to.writeScanTable(views)
-	}
-	for _, v := range views {
-		if err := writeJSON(to.Writer, scanOf(v)); err != nil {
-			return fmt.Errorf("write: %w", err)
+Read the transcripts in and below each PATH, by default all of this user, and print a table, or with --json one object
+per session. Records copied by a fork or a resume count once, in the session where they first appeared. No observer
+is needed.
+
+$ sm scan
+$ sm scan ~/.claude/projects/-home-me-web
+$ sm scan --json | jq .peak_context_tokens
+
+--json print one JSON object per line for each session
+`, flags{
+		"json": &asJSON,
+	}, func(cmd *cobra.Command, args []string) error {
+		cfg, paths, err := env.transcripts(cmd, args)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		o, end := env.reading()
+		f := fleet.New(fleet.Options{
+			Created:    time.Now(),
+			Windows:    windowRules(cfg),
+			Clients:    o.Clients,
+			Thresholds: thresholds(cfg),
+		}, fleet.Stored{})
+		err = history.Transcripts(
+			cmd.Context(),
+			o,
+			paths,
+			func(c transcript.Change) { f.Apply(c) },
+		)
+		end()
+		if history.Fatal(err) {
+			return unread(err)
+		}
+		f.Settle(time.Now())
+		views := f.Views(time.Now())
+		if asJSON {
+			return errors.Join(writeLines(env.Stdout, views, scanOf), err)
+		}
+		return errors.Join(writeScan(env.printer(), views), err)
+	})
 }
 
-func (to *printer) writeScanTable(views []fleet.View) error {
+func writeScan(to *view.Printer, views []fleet.View) error {
 	if len(views) == 0 {
-		fmt.Fprintln(to.Writer, "no sessions found")
-		return nil
+		_, err := fmt.Fprintln(to, "no sessions found")
+		return err
 	}
 	sessions := make([]api.Session, len(views))
 	for i, v := range views {
 		sessions[i] = wire.Session(v)
 	}
-	if err := (top.Table{
+	table := top.Table{
 		Width:  to.Columns,
 		Colour: to.Colour,
 		Past:   true,
-	}).Write(to, sessions, time.Now()); err != nil {
-		return fmt.Errorf("write: %w", err)
 	}
-	return nil
+	return table.Write(to, sessions, time.Now())
 }
 
 // scanned is one line of `sm scan --json`. Its fields are a contract.

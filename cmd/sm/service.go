@@ -14,93 +14,70 @@ import (
 )
 
 func newServiceCommand(env *environ) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "service",
-		Short: "Run the observer as a user service: install, status, remove",
-		Long: "Run the observer at each login, restart it when it fails, and keep its addresses open while it restarts, with\n" +
-			"systemd's user manager, or launchd on macOS. Root is not needed. To keep it running without a login, run\n" +
-			"'loginctl enable-linger' once.",
-		Example: "  sm service install --dry-run\n  sm service install\n  sm service status\n  sm service remove",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		serviceStep(
-			env,
-			"install",
-			"Write the units, and start the service now and at each login",
-			service.Install,
-			true,
-		),
-		serviceStep(
-			env,
-			"status",
-			"Say whether the units are in place, and what the service does",
-			service.Status,
-			false,
-		),
-		serviceStep(
-			env,
-			"remove",
-			"Stop the service and take its units away",
-			service.Remove,
-			true,
-		),
+	return command(`service
+Run the observer as a user service: install, status, remove
+
+Run the observer at each login, restart it when it fails, and keep its addresses open while it restarts, with
+systemd's user manager, or launchd on macOS. Root is not needed. To keep it running without a login, run
+'loginctl enable-linger' once.
+
+$ sm service install --dry-run
+$ sm service install
+$ sm service status
+$ sm service remove
+`, nil, showHelp,
+		serviceStep(env, `install
+Write the units, and start the service now and at each login
+
+$ sm service install
+
+--dry-run print what would be done, without doing it
+`, service.Install),
+		serviceStep(env, `status
+Say whether the units are in place, and what the service does
+
+$ sm service status
+`, service.Status),
+		serviceStep(env, `remove
+Stop the service and take its units away
+
+$ sm service remove
+
+--dry-run print what would be done, without doing it
+`, service.Remove),
 	)
-	return cmd
 }
+
+// showHelp is the run of a command that only has subcommands.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 func serviceStep(
 	env *environ,
-	name, short string,
+	help string,
 	do func(context.Context, service.Options) error,
-	dry bool,
 ) *cobra.Command {
 	dryRun := false
-	cmd := &cobra.Command{
-		Use:     name,
-		Short:   short,
-		Example: "  sm service " + name,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := env.config(cmd)
-			if err != nil {
-				return err
-			}
-			o, err := serviceOptions(env, cfg)
-			if err != nil {
-				return err
-			}
-			if o.Args, err = givenPaths(cmd); err != nil {
-				return err
-			}
-			o.DryRun = dryRun
-			return do(cmd.Context(), o)
-		},
-	}
-	if dry {
-		cmd.Flags().BoolVar(
-			&dryRun,
-			"dry-run",
-			false,
-			"print what would be done, without doing it",
-		)
-	}
-	return cmd
-}
-
-// givenPaths are the flags that the service needs as well: those that say which observer it is.
-func givenPaths(cmd *cobra.Command) (args []string, err error) {
-	for _, name := range []string{"config", "socket"} {
-		if f := cmd.Flag(name); f != nil && f.Changed {
-			path, err := filepath.Abs(f.Value.String())
-			if err != nil {
-				return nil, err
-			}
-			args = append(args, "--"+name, path)
+	return command(help, flags{
+		"dry-run": &dryRun,
+	}, func(cmd *cobra.Command, _ []string) error {
+		cfg, err := env.config(cmd)
+		if err != nil {
+			return err
 		}
-	}
-	return args, nil
+		o, err := serviceOptions(env, cfg)
+		if err != nil {
+			return err
+		}
+		// The service needs the flags that say which observer it is.
+		o.Args = givenFlags(cmd, "config", "socket")
+		for i := 1; i < len(o.Args); i += 2 {
+			if o.Args[i], err = filepath.Abs(o.Args[i]); err != nil {
+				return err
+			}
+		}
+		o.DryRun = dryRun
+		return do(cmd.Context(), o)
+	})
 }
 
 func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err error) {
@@ -116,6 +93,10 @@ func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err er
 	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}
-	o.System, o.UID, o.Out, o.Listen, o.Run = runtime.GOOS, os.Getuid(), env.Stdout, service.Openable(cfg.Listen), service.Runner(env.Vars())
+	o.System = runtime.GOOS
+	o.UID = os.Getuid()
+	o.Out = env.Stdout
+	o.Listen = service.Openable(cfg.Listen)
+	o.Run = service.Runner(env.Vars())
 	return o, nil
 }

@@ -24,218 +24,200 @@ import (
 const sessionWork = 5 * time.Second
 
 func newSessionCommand(env *environ) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "session",
-		Short: "Manage guarded sessions",
-		Long: "A guarded session has a folder in the project, sessions/NAME, with its state in .state.json and the document for a\n" +
-			"fresh context in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool calls are refused\n" +
-			"once the context is full, until the session has been handed over.",
-		Example: "  sm session activate .sessions/build implement\n  sm session phase .sessions/build \"Phase 5: Build Loop\"",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("give a command: activate, update, phase, dehydrate or restart")
-			}
-			return usagef("unknown command %s", quote("session "+args[0]))
-		},
-	}
-	cmd.AddCommand(newSessionActivateCommand(env), newSessionUpdateCommand(env), newSessionPhaseCommand(env),
-		newSessionDehydrateCommand(env), newSessionRestartCommand(env))
-	return cmd
-}
+	var pid int
+	var force bool
+	cmd := command(`session
+Manage guarded sessions
 
-func newSessionActivateCommand(env *environ) *cobra.Command {
-	pid := 0
-	cmd := &cobra.Command{
-		Use:   "activate DIR SKILL",
-		Short: "Activate a session for this client",
-		Long: "Bind the session in the folder DIR, below a folder 'sessions', to the client that runs this command. Earlier sessions\n" +
-			"of the client are marked as completed.",
-		Example: "  sm session activate .sessions/build implement",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.sessionDir(args[0])
-			if err != nil {
-				return err
-			}
-			client, proven := env.caller().Client()
-			if pid != 0 {
-				p, err := proc.Stat("/proc", pid)
-				if err != nil {
-					return fmt.Errorf(
-						"process %d: %w; give the pid of a client that runs",
-						pid,
-						install.PlainError(err),
-					)
+A guarded session has a folder in the project, sessions/NAME, with its state in .state.json and the document for a
+fresh context in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool calls are refused
+once the context is full, until the session has been handed over.
+
+$ sm session activate .sessions/build implement
+$ sm session phase .sessions/build "Phase 5: Build Loop"
+`, nil, func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("give a command: activate, update, phase, dehydrate or restart")
+		}
+		return usagef("unknown command %s", quote("session "+args[0]))
+	},
+		command(`activate DIR SKILL
+Activate a session for this client
+
+Bind the session in the folder DIR, below a folder 'sessions', to the client that runs this command. Earlier sessions
+of the client are marked as completed.
+
+$ sm session activate .sessions/build implement
+
+--pid the client is the process <PID>, if it does not run this command itself
+`, flags{
+			"pid": &pid,
+		}, func(cmd *cobra.Command, args []string) error {
+			return env.sessionActivate(cmd.Context(), args[0], args[1], pid)
+		}),
+		command(`update DIR FIELD VALUE
+Set a field of a session's state
+
+Set a field of a session's state. While the session is full, the fields that identify it and mark it as full cannot
+be set; a person can with --force, from a terminal.
+
+$ sm session update .sessions/build task "the parser"
+
+--force set protected fields of a full session; not from within a client
+`, flags{
+			"force": &force,
+		}, func(cmd *cobra.Command, args []string) error {
+			set := (*guard.State).Set
+			if force {
+				if err := env.mayForce(); err != nil {
+					return err
 				}
-				client = guard.Client{
-					SessionID: env.caller().SessionOf(pid, p.Start),
-					PID:       pid,
-					Start:     p.Start,
-				}
-				proven = client.SessionID != ""
+				set = (*guard.State).Override
 			}
-			return env.sessionActivate(cmd.Context(), guard.Activation{
-				Dir:    dir,
-				Skill:  args[1],
-				Client: client,
-				Proven: proven,
-				Now:    time.Now(),
-				Dirs:   env.sessionDirs(),
-				Alive:  proc.Alive,
-			})
-		},
-	}
-	cmd.Flags().IntVar(
-		&pid,
-		"pid",
-		0,
-		"the client is the process `PID`, if it does not run this command itself",
+			return env.sessionUpdate(cmd.Context(), args[0], args[1], args[2], set)
+		}),
+		command(`phase DIR PHASE
+Set the phase of a session
+
+$ sm session phase .sessions/build "Phase 5: Build Loop"
+`, nil, func(cmd *cobra.Command, args []string) error {
+			set := (*guard.State).Set
+			return env.sessionUpdate(cmd.Context(), args[0], "currentPhase", args[1], set)
+		}),
+		command(`dehydrate [DIR]
+Start the handover document of a session
+
+$ sm session dehydrate
+`, nil, env.sessionDehydrate),
+		command(`restart [DIR]
+Restart this client with a fresh context
+
+Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document. The
+document must have been written since 'sm session dehydrate', or since the session began.
+
+$ sm session restart
+`, nil, env.sessionRestart),
 	)
+	cmd.Args = cobra.ArbitraryArgs
 	return cmd
 }
 
-func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) error {
-	if a.Skill == "" {
+// sessionActivate binds a session to the client that runs this command, or to that of pid.
+func (env *environ) sessionActivate(
+	ctx context.Context,
+	name, skill string,
+	pid int,
+) error {
+	dir, err := env.sessionDir(name)
+	if err != nil {
+		return err
+	}
+	client, proven := env.caller().Client()
+	if pid != 0 {
+		p, err := proc.Stat("/proc", pid)
+		if err != nil {
+			return fmt.Errorf(
+				"process %d: %w; give the pid of a client that runs",
+				pid,
+				install.PlainError(err),
+			)
+		}
+		client = guard.Client{
+			SessionID: env.caller().SessionOf(pid, p.Start),
+			PID:       pid,
+			Start:     p.Start,
+		}
+		proven = client.SessionID != ""
+	}
+	if skill == "" {
 		return usagef("SKILL is empty")
 	}
-	if a.Client.PID == 0 {
+	if client.PID == 0 {
 		return absentf("no client runs this command; give it with --pid")
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionWork)
 	defer cancel()
-	done, err := guard.Activate(ctx, a)
+	done, err := guard.Activate(ctx, guard.Activation{
+		Dir:    dir,
+		Skill:  skill,
+		Client: client,
+		Proven: proven,
+		Now:    time.Now(),
+		Dirs:   env.sessionDirs(),
+		Alive:  proc.Alive,
+	})
 	if done.SetAside != "" {
 		env.say("the damaged state is kept as %s", done.SetAside)
 	}
 	if err != nil {
 		return sessionError(err)
 	}
-	fmt.Fprintf(
-		env.Stdout,
-		"%s: active in process %d, skill %s\n",
-		screen.OneLine(a.Dir),
-		a.Client.PID,
-		screen.OneLine(a.Skill),
-	)
+	if err := env.print(
+		"%s: active in process %d, skill %s",
+		dir,
+		client.PID,
+		skill,
+	); err != nil {
+		return err
+	}
 	if done.Full {
-		fmt.Fprintf(
-			env.Stdout,
-			"It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n",
-		)
+		return env.print("It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.")
 	}
 	return nil
 }
 
-func newSessionUpdateCommand(env *environ) *cobra.Command {
-	force := false
-	cmd := &cobra.Command{
-		Use:   "update DIR FIELD VALUE",
-		Short: "Set a field of a session's state",
-		Long: "Set a field of a session's state. While the session is full, the fields that identify it and mark it as full cannot\n" +
-			"be set; a person can with --force, from a terminal.",
-		Example: "  sm session update .sessions/build task \"the parser\"",
-		Args:    cobra.ExactArgs(3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			set := (*guard.State).Set
-			if force {
-				if sign, inside := env.caller().Inside(); inside {
-					return fmt.Errorf(
-						"--force is for people, and %s says that a client runs this command; use a terminal of your own",
-						sign,
-					)
-				}
-				if !term.IsTerminal(env.Stdin) { // as of one that has left its client's family
-					return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
-				}
-				set = (*guard.State).Override
-			}
-			return env.sessionUpdate(cmd.Context(), args, set)
-		},
+// mayForce reports why this process may not set protected fields.
+func (env *environ) mayForce() error {
+	if sign, inside := env.caller().Inside(); inside {
+		return fmt.Errorf(
+			"--force is for people, and %s says that a client runs this command; use a terminal of your own",
+			sign,
+		)
 	}
-	cmd.Flags().BoolVar(
-		&force,
-		"force",
-		false,
-		"set protected fields of a full session; not from within a client",
-	)
-	return cmd
+	if !term.IsTerminal(env.Stdin) { // as of one that has left its client's family
+		return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
+	}
+	return nil
 }
 
-func newSessionPhaseCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:     "phase DIR PHASE",
-		Short:   "Set the phase of a session",
-		Example: "  sm session phase .sessions/build \"Phase 5: Build Loop\"",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(
-				cmd.Context(),
-				[]string{args[0], "currentPhase", args[1]},
-				(*guard.State).Set,
-			)
-		},
-	}
-}
-
-// sessionUpdate sets, of a session's folder, a field and a value.
+// sessionUpdate sets a field of a session's state.
 func (env *environ) sessionUpdate(
 	ctx context.Context,
-	args []string,
+	name, field, value string,
 	set func(s *guard.State, field, value string, now time.Time) error,
 ) error {
-	dir, err := env.sessionDir(args[0])
+	dir, err := env.sessionDir(name)
 	if err != nil {
 		return err
 	}
-	err = changeSession(
-		ctx,
-		dir,
-		func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) },
-	)
-	if err == nil {
-		fmt.Fprintf(
-			env.Stdout,
-			"%s: %s is %s\n",
-			screen.OneLine(dir),
-			args[1],
-			screen.OneLine(args[2]),
-		)
+	err = changeSession(ctx, dir, func(s *guard.State) error {
+		return set(s, field, value, time.Now())
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	return env.print("%s: %s is %s", dir, field, value)
 }
 
-func newSessionDehydrateCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:     "dehydrate [DIR]",
-		Short:   "Start the handover document of a session",
-		Example: "  sm session dehydrate",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && args[0] == "restart" &&
-				!isDir(args[0]) { // as it is said to the skill
-				args = nil
-			}
-			dir, err := env.ownSession(args)
-			if err != nil {
-				return err
-			}
-			err = changeSession(cmd.Context(), dir, func(s *guard.State) error {
-				s.Dehydrate(time.Now())
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(
-				env.Stdout,
-				dehydrateText,
-				filepath.Join(dir, guard.DocumentFile),
-				install.ShellQuote(dir),
-			)
-			return nil
-		},
+func (env *environ) sessionDehydrate(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && args[0] == "restart" &&
+		!isDir(args[0]) { // as it is said to the skill
+		args = nil
 	}
+	dir, err := env.ownSession(args)
+	if err != nil {
+		return err
+	}
+	err = changeSession(cmd.Context(), dir, func(s *guard.State) error {
+		s.Dehydrate(time.Now())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	document := filepath.Join(dir, guard.DocumentFile)
+	_, err = fmt.Fprintf(env.Stdout, dehydrateText, document, install.ShellQuote(dir))
+	return err
 }
 
 // dehydrateText is for agents without the skill.
@@ -249,50 +231,35 @@ const dehydrateText = `Write %[1]s now, in one go. A fresh context will have thi
 Then run: sm session restart %[2]s
 `
 
-func newSessionRestartCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:   "restart [DIR]",
-		Short: "Restart this client with a fresh context",
-		Long: "Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document. The\n" +
-			"document must have been written since 'sm session dehydrate', or since the session began.",
-		Example: "  sm session restart",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.ownSession(args)
-			if err != nil {
-				return err
-			}
-			supervisor, err := env.caller().Supervisor()
-			if err != nil {
-				return err
-			}
-			defer func() { _ = supervisor.Release() }()
-			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
-			defer cancel()
-			client, _ := env.caller().Client()
-			err = guard.AskRestart(ctx, dir, client, func() error {
-				// Said first: this process ends with the client.
-				fmt.Fprintf(
-					env.Stdout,
-					"%s: restarting; a fresh context reads %s\n",
-					screen.OneLine(dir),
-					guard.DocumentFile,
-				)
-				if err := supervisor.Signal(syscall.SIGUSR1); err != nil {
-					return fmt.Errorf(
-						"signal sm run, process %d: %w; start the client with 'sm run -- claude'",
-						supervisor.Pid,
-						err,
-					)
-				}
-				return nil
-			})
-			if err != nil {
-				return sessionError(err)
-			}
-			return awaitRestart(ctx, dir, client)
-		},
+func (env *environ) sessionRestart(cmd *cobra.Command, args []string) error {
+	dir, err := env.ownSession(args)
+	if err != nil {
+		return err
 	}
+	supervisor, err := env.caller().Supervisor()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = supervisor.Release() }()
+	ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
+	defer cancel()
+	client, _ := env.caller().Client()
+	err = guard.AskRestart(ctx, dir, client, func() error {
+		// Said first: this process ends with the client.
+		_ = env.print("%s: restarting; a fresh context reads %s", dir, guard.DocumentFile)
+		if err := supervisor.Signal(syscall.SIGUSR1); err != nil {
+			return fmt.Errorf(
+				"signal sm run, process %d: %w; start the client with 'sm run -- claude'",
+				supervisor.Pid,
+				err,
+			)
+		}
+		return nil
+	})
+	if err != nil {
+		return sessionError(err)
+	}
+	return awaitRestart(ctx, dir, client)
 }
 
 // sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
@@ -352,8 +319,6 @@ func changeSession(ctx context.Context, dir string, change func(*guard.State) er
 func sessionError(err error) error {
 	var path *fs.PathError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, guard.ErrDamaged):
 		return fmt.Errorf(
 			"%w; 'sm session activate' keeps it under another name and makes a new one",
@@ -372,13 +337,10 @@ func sessionError(err error) error {
 	return err
 }
 
-// restartInterval is how often awaitRestart reads the state of the guard.
-const restartInterval = 20 * time.Millisecond
-
 // awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
 // may take longer to end than anybody waits here. An error is why there is no restart.
 func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
-	look := time.NewTicker(restartInterval)
+	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
 		s, err := guard.Read(filepath.Join(dir, guard.StateFile))

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,101 +13,99 @@ import (
 	"unicode/utf16"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/term"
+	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
 	"sm/observer/api"
 )
 
-// statusOptions are the flags of 'sm status'.
-type statusOptions struct {
+// statusRun is one call of sm status.
+type statusRun struct {
+	*environ
+	observer         *api.Client
 	json, all, watch bool
 	sort, client     string
+	order            top.Order
 	limit            int
 }
 
-// check validates the flags and returns the order. one means that a session is
-// given.
-func (o *statusOptions) check(
-	flags *pflag.FlagSet,
-	one bool,
-	stdout io.Writer,
-) (top.Order, error) {
-	order, err := top.ParseOrder(o.sort)
-	switch {
-	case err != nil:
-		return order, usagef("--sort: %w", err)
-	case emptyFlag(flags) != "":
-		return order, usagef("--%s is empty", emptyFlag(flags))
-	case top.ParseClient(o.client, clientNames()) != nil:
-		return order, usagef("--client: %w", top.ParseClient(o.client, clientNames()))
-	case o.client != "" && one:
-		return order, usagef("--client is for the list; leave out it or ID")
-	case o.limit < 0:
-		return order, usagef("--limit %d: give a number from 1, or 0 for no limit", o.limit)
-	case o.watch && (o.json || one):
-		return order, usagef("--watch shows the list alone; leave out --json and ID")
-	case o.watch && !term.IsTerminal(stdout):
-		return order, absentf("--watch draws on a terminal, and this is none; leave it out")
-	}
-	return order, nil
-}
-
 func newStatusCommand(env *environ) *cobra.Command {
-	var o statusOptions
-	cmd := &cobra.Command{
-		Use:        "status [ID]",
-		Short:      "Show all sessions, or one in detail",
-		SuggestFor: []string{"stat"}, // state is shorter, and rarely meant
-		Long: "Show one line for each session: first those waiting for a person, then active ones by the replies left until the\n" +
-			"client compacts (┃ in the bar), then idle ones. Sessions without activity for longer than metrics.session_ttl are\n" +
-			"only counted. ID is an agent's id or name, a session's UUID, or a unique prefix of at least 8 characters; it shows\n" +
-			"one session in detail.",
-		Example:           "  sm status\n  sm status --sort compactions --limit 10\n  sm status web\n  sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeAgents(env),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			order, err := o.check(cmd.Flags(), len(args) > 0, env.Stdout)
-			if err != nil {
-				return err
-			}
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
-			st := statusRun{env, client, o, order}
-			switch {
-			case len(args) == 1:
-				return st.one(cmd.Context(), args[0])
-			case o.watch:
-				return st.watch(cmd.Context())
-			}
-			return st.all(cmd.Context())
-		},
-	}
-	flags := cmd.Flags()
-	flags.BoolVar(&o.json, "json", false, "print JSON in the format of GET /sessions")
-	flags.BoolVar(&o.all, "all", false, "list all sessions, not only recent ones")
-	flags.StringVar(
-		&o.sort,
-		"sort",
-		top.ByUrgency.String(),
-		"order by `HOW`: urgency, pressure, replies, name, activity or compactions",
-	)
-	_ = cmd.RegisterFlagCompletionFunc(
-		"sort",
-		cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp),
-	)
-	clientFlag(cmd, &o.client)
-	flags.IntVar(&o.limit, "limit", 0, "list at most `N` sessions")
-	flags.BoolVar(&o.watch, "watch", false, "refresh each second, until Ctrl-C")
+	st := &statusRun{environ: env, sort: top.ByUrgency.String()}
+	cmd := command(`status [ID]
+Show all sessions, or one in detail
+
+Show one line for each session: first those waiting for a person, then active ones by the replies left until the
+client compacts (┃ in the bar), then idle ones. Sessions without activity for longer than metrics.session_ttl are
+only counted. ID is an agent's id or name, a session's UUID, or a unique prefix of at least 8 characters; it shows
+one session in detail.
+
+$ sm status
+$ sm status --sort compactions --limit 10
+$ sm status web
+$ sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'
+
+--all list all sessions, not only recent ones
+--client show only the sessions of <CLIENT>: claude or codex
+--json print JSON in the format of GET /sessions
+--limit list at most <N> sessions
+--sort order by <HOW>: urgency, pressure, replies, name, activity or compactions
+--watch refresh each second, until Ctrl-C
+`, flags{
+		"json":   &st.json,
+		"all":    &st.all,
+		"sort":   &st.sort,
+		"client": &st.client,
+		"limit":  &st.limit,
+		"watch":  &st.watch,
+	}, st.run)
+	cmd.SuggestFor = []string{"stat"} // state is shorter, and rarely meant
+	cmd.ValidArgsFunction = completeAgents(env)
+	completeFlag(cmd, "sort", top.Orders())
+	completeFlag(cmd, "client", clientNames())
 	return cmd
 }
 
-// completeWithin is how long a shell waits for the names of agents.
-const completeWithin = 500 * time.Millisecond
+func completeFlag(cmd *cobra.Command, name string, words []string) {
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc(name, complete)
+}
+
+func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
+	one := len(args) > 0
+	unknown := top.ParseClient(st.client, clientNames())
+	empty := emptyFlag(cmd.Flags())
+	st.order, err = top.ParseOrder(st.sort)
+	switch {
+	case err != nil:
+		return usagef("--sort: %w", err)
+	case empty != nil:
+		return empty
+	case unknown != nil:
+		return usagef("--client: %w", unknown)
+	case st.client != "" && one:
+		return usagef("--client is for the list; leave out it or ID")
+	case st.limit < 0:
+		return usagef("--limit %d: give a number from 1, or 0 for no limit", st.limit)
+	case st.watch && (st.json || one):
+		return usagef("--watch shows the list alone; leave out --json and ID")
+	case st.watch && !term.IsTerminal(st.Stdout):
+		return absentf("--watch draws on a terminal, and this is none; leave it out")
+	}
+	if st.observer, err = st.environ.client(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	switch {
+	case one:
+		s, err := st.observer.Session(ctx, args[0])
+		return st.answer(st.json, "session", s, err)
+	case st.watch:
+		return st.keepDrawing(ctx)
+	}
+	return st.list(ctx)
+}
 
 // completeAgents completes the first argument of a command with the agents that it can mean, by name or by the beginning
 // of an id.
@@ -120,22 +116,16 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 		if err != nil || len(args) > 0 {
 			return nil, how
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+		// A shell waits for the names.
+		ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
 		defer cancel()
-		all, err := client.RecentSessions(ctx, "")
-		if err != nil {
-			return nil, how
-		}
+		all, _ := client.RecentSessions(ctx, "")
 		top.Sort(all.Sessions, top.ByUrgency)
-		for i := range all.Sessions {
-			s := &all.Sessions[i]
-			names = append(
-				names,
-				cobra.CompletionWithDesc(
-					screen.OneLine(s.ShortName()),
-					screen.OneLine(s.Project+" "+s.State),
-				),
-			)
+		for _, s := range all.Sessions {
+			names = append(names, cobra.CompletionWithDesc(
+				screen.OneLine(s.ShortName()),
+				screen.OneLine(s.Project+" "+s.State),
+			))
 		}
 		return names, how
 	}
@@ -148,66 +138,54 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 		return nil, err
 	}
 	if agent := env.caller().Origin(time.Now()).Agent; agent != "" {
-		_, _ = client.ResetReminders(
-			cmd.Context(),
-			agent,
-		) // the command itself reports a missing observer or agent
+		// The command itself reports a missing observer or agent.
+		_, _ = client.ResetReminders(cmd.Context(), agent)
 	}
 	return client, nil
 }
 
 // asking runs a command whose first step is to reach the observer.
-func (env *environ) asking(run func(cmd *cobra.Command, client *api.Client, args []string) error) func(*cobra.Command, []string) error {
+func (env *environ) asking(
+	run func(ctx context.Context, client *api.Client, args []string) error,
+) runFunc {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := env.client(cmd)
 		if err != nil {
 			return err
 		}
-		return run(cmd, client, args)
+		return run(cmd.Context(), client, args)
 	}
-}
-
-// statusRun is one call of sm status.
-type statusRun struct {
-	*environ
-	client  *api.Client
-	options statusOptions
-	order   top.Order
 }
 
 // ask asks for all sessions or the recent ones, of one client where the user has named one.
-func (st statusRun) ask(ctx context.Context, every bool) (all api.Sessions, err error) {
+func (st *statusRun) ask(ctx context.Context, every bool) (all api.Sessions, err error) {
 	if every {
-		all, err = st.client.Sessions(ctx)
+		all, err = st.observer.Sessions(ctx)
 	} else {
-		all, err = st.client.RecentSessions(ctx, st.options.client)
+		all, err = st.observer.RecentSessions(ctx, st.client)
 	}
-	all.Sessions = top.OnlyClient(all.Sessions, st.options.client)
+	all.Sessions = top.OnlyClient(all.Sessions, st.client)
 	return all, err
 }
 
-// all prints the list once.
-func (st statusRun) all(ctx context.Context) error {
-	o := &st.options
-	all, err := st.ask(ctx, o.all || o.json)
-	if err != nil {
-		return statusError(err)
-	}
-	if o.json {
+// list prints the list once.
+func (st *statusRun) list(ctx context.Context) error {
+	all, err := st.ask(ctx, st.all || st.json)
+	switch {
+	case err != nil:
+		return err
+	case st.json:
 		return writeJSON(st.Stdout, all)
-	}
-	if len(all.Sessions)+all.Others == 0 && o.client != "" {
-		fmt.Fprintf(st.Stdout, "no sessions of %s\n", o.client)
-		return nil
-	}
-	if all.CatchingUp {
+	case len(all.Sessions)+all.Others == 0 && st.client != "":
+		return st.print("no sessions of %s", st.client)
+	case all.CatchingUp:
 		st.say("the observer is still reading what existed when it started; ask again in a moment")
 	}
-	return st.printer().writeStatus(all, st.order, o.limit)
+	return st.write(st.printer(), all)
 }
 
-// writeStatus prints the list, and how many are left out.
-func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) error {
+// write prints the list, and how many are left out.
+func (st *statusRun) write(to *view.Printer, all api.Sessions) error {
 	if all.Demo {
 		fmt.Fprintln(to, demoNotice)
 	}
@@ -217,27 +195,22 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 	if spent := top.Spent(&all, time.Now(), to.Columns, to.Colour); spent != "" {
 		fmt.Fprintln(to, spent)
 	}
-	list := slices.DeleteFunc(
-		all.Sessions,
-		func(s api.Session) bool { return s.State == "left" },
-	)
-	top.Sort(list, order)
-	more := 0
-	if limit > 0 && len(list) > limit {
-		more = len(list) - limit
-		list = list[:limit]
+	left := func(s api.Session) bool { return s.State == "left" }
+	list := slices.DeleteFunc(all.Sessions, left)
+	top.Sort(list, st.order)
+	shown := list
+	if st.limit > 0 {
+		shown = list[:min(st.limit, len(list))]
 	}
-	if len(list) > 0 {
-		if err := (top.Table{
-			Width:  to.Columns,
-			Colour: to.Colour,
-		}).Write(to, list, time.Now()); err != nil {
+	if len(shown) > 0 {
+		table := top.Table{Width: to.Columns, Colour: to.Colour}
+		if err := table.Write(to, shown, time.Now()); err != nil {
 			return err
 		}
 	} else if all.Others == 0 {
 		fmt.Fprintln(to, "no sessions yet")
 	}
-	if more > 0 {
+	if more := len(list) - len(shown); more > 0 {
 		fmt.Fprintf(to, "+%d more, --limit 0\n", more)
 	}
 	if all.Others > 0 {
@@ -246,29 +219,26 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 	return nil
 }
 
-// watch draws the list each second until ctx ends.
-func (st statusRun) watch(ctx context.Context) error {
-	o := &st.options
+// keepDrawing draws the list each second until ctx ends.
+func (st *statusRun) keepDrawing(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for first := true; ; first = false {
-		all, err := st.ask(ctx, o.all)
+		all, err := st.ask(ctx, st.all)
 		if ctx.Err() != nil {
 			return nil // Ctrl-C, as it is meant to end
 		}
 		if err != nil {
-			return statusError(err)
+			return err
 		}
 		var b bytes.Buffer
 		to := st.printer()
 		to.Writer = &b
-		if err := to.writeStatus(all, st.order, o.limit); err != nil {
+		if err := st.write(to, all); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(
-			st.Stdout,
-			term.Redraw(b.String(), term.Lines(st.Stdout), first),
-		); err != nil {
+		screen := term.Redraw(b.String(), term.Lines(st.Stdout), first)
+		if _, err := io.WriteString(st.Stdout, screen); err != nil {
 			return err
 		}
 		select {
@@ -279,40 +249,14 @@ func (st statusRun) watch(ctx context.Context) error {
 	}
 }
 
-// one prints all about one session.
-func (st statusRun) one(ctx context.Context, id string) error {
-	s, err := st.client.Session(ctx, id)
-	if err != nil {
-		return statusError(err, id)
-	}
-	if st.options.json {
-		return writeJSON(st.Stdout, s)
-	}
-	return st.printer().writeSession(s, time.Now())
-}
-
-// shortestPrefix is how much of a session's UUID has to be given at least.
-const shortestPrefix = 8
-
-// statusError sets the exit code of an error: a missing observer and an unknown
-// session differ from failures. id is the session of the command, if any.
-func statusError(err error, id ...string) error {
-	if errors.Is(err, api.ErrNoObserver) {
-		return absentf("%w", err)
-	}
-	if status, ok := errors.AsType[*api.StatusError](err); ok &&
-		status.Code == http.StatusNotFound {
-		if len(id) == 1 && len(id[0]) < shortestPrefix &&
-			strings.Trim(id[0], "0123456789abcdef") == "" {
-			return absentf(
-				"%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them",
-				id[0],
-				shortestPrefix,
-			)
+// writeLines writes a line of JSON for each element.
+func writeLines[E, V any](w io.Writer, list []E, value func(E) V) error {
+	for _, e := range list {
+		if err := writeJSON(w, value(e)); err != nil {
+			return err
 		}
-		return absentf("no such session; 'sm status' lists them")
 	}
-	return err
+	return nil
 }
 
 // writeJSON writes v on one line. Characters that a terminal would obey, or that do not
@@ -328,24 +272,14 @@ func writeJSON(w io.Writer, v any) error {
 	var line strings.Builder
 	for _, r := range strings.TrimSuffix(text.String(), "\n") {
 		switch {
-		case r > 0xffff && unicode.Is(unicode.Cf, r):
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&line, `\u%04x\u%04x`, high, low)
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			fmt.Fprintf(&line, `\u%04x`, r)
-		default:
+		case !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
 			line.WriteRune(r)
+		default:
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&line, `\u%04x`, unit)
+			}
 		}
 	}
 	_, err := io.WriteString(w, line.String()+"\n")
 	return err
-}
-
-// writeSession prints all about one session, a line each.
-func (to *printer) writeSession(s api.Session, now time.Time) error {
-	t := term.Table{Headers: []string{"agent", s.ID}, Wrap: to.Wrap}
-	for _, f := range top.Fields(s, now)[1:] {
-		t.Add(f[0], f[1])
-	}
-	return t.Write(to)
 }

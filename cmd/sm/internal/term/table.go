@@ -25,18 +25,19 @@ type Table struct {
 	Wrap    int // the same
 }
 
-// Add adds a row of texts and cells. All are shown on one line.
-func (t *Table) Add(fields ...any) {
+// Add adds a row of texts and cells. All are shown on one line. It returns "", for templates.
+func (t *Table) Add(fields ...any) string {
 	row := make([]Cell, len(fields))
 	for i, field := range fields {
 		c, ok := field.(Cell)
 		if !ok {
-			c.text = field.(string)
+			c.text = fmt.Sprint(field)
 		}
 		c.text = screen.OneLine(c.text)
 		row[i] = c
 	}
 	t.rows = append(t.rows, row)
+	return ""
 }
 
 func (t *Table) Write(w io.Writer) error {

@@ -8,6 +8,8 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,21 +20,32 @@ import (
 	"sm/dashboards/screen/plain"
 )
 
-// Explain has each command of the tree say in words which of its arguments are missing, or are too many, and its usage line
-// speak of flags once.
+// Explain holds each command of the tree to the arguments that its usage line names,
+// unless it checks them itself, with errors in words.
 func Explain(cmd *cobra.Command) {
-	if strings.Contains(
-		strings.ReplaceAll(cmd.Use, "[-- ", ""),
-		"[--",
-	) { // it names its flags itself
-		cmd.DisableFlagsInUseLine = true
+	if strings.Contains(cmd.Use, "[--") && !strings.Contains(cmd.Use, "[-- ") {
+		cmd.DisableFlagsInUseLine = true // it names its flags itself
 	}
-	if check := cmd.Args; check != nil {
+	if cmd.Args == nil {
+		needed, most := argsOf(cmd.Use)
 		cmd.Args = func(c *cobra.Command, args []string) error {
-			if check(c, args) == nil {
-				return nil
+			switch {
+			case len(args) < len(needed):
+				missing := needed[len(args):]
+				verb := "is"
+				if len(missing) > 1 {
+					verb = "are"
+				}
+				return fmt.Errorf(
+					"%s %s missing: %s",
+					strings.Join(missing, " and "),
+					verb,
+					usageOf(c),
+				)
+			case len(args) > most:
+				return surplus(c, args)
 			}
-			return wrongArgs(c, args)
+			return nil
 		}
 	}
 	for _, sub := range cmd.Commands() {
@@ -40,21 +53,7 @@ func Explain(cmd *cobra.Command) {
 	}
 }
 
-func wrongArgs(cmd *cobra.Command, args []string) error {
-	needed := neededArgs(cmd.Use)
-	if len(args) < len(needed) {
-		missing := needed[len(args):]
-		verb := "is"
-		if len(missing) > 1 {
-			verb = "are"
-		}
-		return fmt.Errorf(
-			"%s %s missing: %s",
-			strings.Join(missing, " and "),
-			verb,
-			usageOf(cmd),
-		)
-	}
+func surplus(cmd *cobra.Command, args []string) error {
 	if near := NearCommand(cmd, args[0]); near != "" {
 		return fmt.Errorf(
 			"unknown command %s (did you mean %q?)",
@@ -76,18 +75,22 @@ func usageOf(cmd *cobra.Command) string {
 	)
 }
 
-// neededArgs returns the arguments of a usage line that are not in brackets.
-func neededArgs(use string) (names []string) {
-	depth := 0
-	for _, word := range strings.Fields(use)[1:] {
-		depth += strings.Count(word, "[") + strings.Count(word, "(")
-		if depth == 0 && !strings.HasPrefix(word, "-") {
-			name, _, _ := strings.Cut(word, "|")
-			names = append(names, name)
-		}
-		depth -= strings.Count(word, "]") + strings.Count(word, ")")
+// argsOf returns the arguments of a usage line that are not in brackets, and how many there may be.
+func argsOf(use string) (needed []string, most int) {
+	if strings.Contains(use, "...") {
+		return nil, math.MaxInt
 	}
-	return names
+	words := strings.Fields(regexp.MustCompile(`\[--[^]]*\]|\(.*\)`).ReplaceAllString(
+		use,
+		"",
+	))[1:]
+	for _, word := range words {
+		if !strings.HasPrefix(word, "[") {
+			name, _, _ := strings.Cut(word, "|")
+			needed = append(needed, name)
+		}
+	}
+	return needed, len(words)
 }
 
 // NearCommand returns the command that was meant, "" for none.

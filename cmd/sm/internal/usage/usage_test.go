@@ -25,7 +25,6 @@ func tree() *cobra.Command {
 		Short:   "Send a message",
 		Long:    "Send it.\n\n.hidden no\\more",
 		Example: "  sm send a b",
-		Args:    cobra.ExactArgs(2),
 		RunE:    run,
 	}
 	send.Flags().Bool("loud", false, "say it loudly")
@@ -34,7 +33,6 @@ func tree() *cobra.Command {
 	list := &cobra.Command{
 		Use:    "list",
 		Hidden: true,
-		Args:   cobra.NoArgs,
 		RunE:   run,
 	}
 	list.AddCommand(&cobra.Command{Use: "cancel ID", RunE: run})

@@ -12,26 +12,6 @@ import (
 	"sm/observer/history/tune"
 )
 
-// GridHelp says in the help of replay what a grid is.
-const GridHelp = `
-With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
-tokens, by the observer's own engine. The sessions are split in two that have as many compactions, a fork with its
-origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
-Both halves are judged by the window or by tokens alone: warning_of_threshold and critical_of_threshold stay aside.
-
-  measure   coverage x used - 0.25 x vain share
-  coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
-            end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
-  used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
-  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
-
-Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
-the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To
-change to it is advised where, on the half that checks, it is better by more than the standard error of the difference.
-
-A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
-Percentages are of the window that a session turned out to have.`
-
 // WriteGrid prints a grid in 80 columns: the verdict, and with verbose what it was reached by.
 func (to *Printer) WriteGrid(g *tune.Grid, verbose bool) error {
 	var b strings.Builder
@@ -292,7 +272,11 @@ func pairName(c *tune.Candidate) string {
 func writeAdvice(b *strings.Builder, g *tune.Grid) {
 	switch g.Advice {
 	case tune.AdviceTooFew:
-		fmt.Fprintf(b, "\nNothing is recommended: the half that chooses needs %d compactions.\n", tune.Enough)
+		fmt.Fprintf(
+			b,
+			"\nNothing is recommended: the half that chooses needs %d compactions.\n",
+			tune.Enough,
+		)
 	case tune.AdviceNone:
 		b.WriteString("\nNothing is recommended: contexts fill up too soon after any notice.\n")
 		return

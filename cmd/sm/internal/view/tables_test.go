@@ -41,7 +41,7 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		if err := (&Printer{
 			Writer:  &out,
 			Columns: 80,
-		}).WriteMessages(c.list, now); err != nil {
+		}).Print("messages", api.Messages{Messages: c.list}); err != nil {
 			t.Fatal(err)
 		}
 		says := strings.Contains(out.String(), "waiting for hooks") &&
@@ -74,7 +74,7 @@ func TestMessagesFit(t *testing.T) {
 		if err := (&Printer{
 			Writer:  &out,
 			Columns: width,
-		}).WriteMessages(list, now); err != nil {
+		}).Print("messages", api.Messages{Messages: list}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

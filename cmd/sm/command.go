@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/config"
+	"sm/observer/api"
+)
+
+// flags are the places for the values of a command's flags, by name. The default of
+// a flag is what is there.
+type flags map[string]any
+
+type runFunc func(cmd *cobra.Command, args []string) error
+
+// command makes a command of its help, which is
+//
+//	USAGE
+//	SHORT
+//
+//	LONG
+//
+//	$ EXAMPLE
+//
+//	--FLAG what it does with <VALUE>
+//
+// with any number of lines for the last three. A flag without a place sets the key of
+// the configuration that has its name, for the subcommands too.
+func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.Command {
+	use, help, _ := strings.Cut(help, "\n")
+	short, help, _ := strings.Cut(help, "\n")
+	cmd := &cobra.Command{Use: use, Short: short}
+	for line := range strings.Lines(help) {
+		word, rest, _ := strings.Cut(line, " ")
+		switch name, isFlag := strings.CutPrefix(word, "--"); {
+		case isFlag:
+			text := strings.NewReplacer("<", "`", ">", "`", "\n", "").Replace(rest)
+			addFlag(cmd, name, text, f[name])
+		case word == "$":
+			cmd.Example += "  " + rest
+		default:
+			cmd.Long += line
+		}
+	}
+	cmd.Long = strings.TrimSpace(cmd.Long)
+	cmd.Example = strings.TrimSuffix(cmd.Example, "\n")
+	cmd.AddCommand(subs...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return coded(cmd.Context(), run(cmd, args), args)
+	}
+	return cmd
+}
+
+func addFlag(cmd *cobra.Command, name, text string, place any) {
+	local := cmd.Flags()
+	switch p := place.(type) {
+	case *bool:
+		local.BoolVar(p, name, *p, text)
+	case *int:
+		local.IntVar(p, name, *p, text)
+	case *string:
+		local.StringVar(p, name, *p, text)
+	case *[]string:
+		local.StringArrayVar(p, name, *p, text)
+		config.BindFlag(local, name, name)
+	default:
+		cmd.PersistentFlags().String(name, "", text)
+		config.BindFlag(cmd.PersistentFlags(), name, name)
+	}
+}
+
+// shortestPrefix is how much of a session's UUID has to be given at least.
+const shortestPrefix = 8
+
+// coded gives an error of a command the exit code of a failure, unless it has one, or
+// is about an observer or an agent that is not there. Errors without a code are then
+// cobra's own, all of them about usage.
+func coded(ctx context.Context, err error, args []string) error {
+	status, refused := errors.AsType[*api.StatusError](err)
+	_, done := errors.AsType[*exitError](err)
+	switch {
+	case err == nil || done:
+		return err
+	case errors.Is(err, api.ErrNoObserver):
+		return absentf("%w", err)
+	case refused && status.Code == http.StatusNotFound:
+		if len(args) > 0 && len(args[0]) < shortestPrefix &&
+			strings.Trim(args[0], "0123456789abcdef") == "" {
+			return absentf(
+				"%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them",
+				args[0],
+				shortestPrefix,
+			)
+		}
+		return absentf("no such session; 'sm status' lists them")
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = errors.New("interrupted; run it again for a whole answer")
+	}
+	return &exitError{exitFailed, err}
+}
+
+// refusal gives the exit code of a failure to an answer of the observer about
+// something else than an agent.
+func refusal(err error) error {
+	if status, refused := errors.AsType[*api.StatusError](err); refused {
+		return &exitError{exitFailed, status}
+	}
+	return err
+}
