@@ -88,7 +88,7 @@ $ sm replay --grid              # which thresholds would have been best
 			same := func(e replay.Event) replay.Event { return e }
 			return errors.Join(writeLines(env.Stdout, events, same), err)
 		}
-		return errors.Join(env.printer().WriteReplay(events), err)
+		return errors.Join(env.printer().Print("replay", events), err)
 	})
 }
 
@@ -140,5 +140,8 @@ func (env *environ) runGrid(
 	case asJSON:
 		return errors.Join(writeJSON(env.Stdout, g), err)
 	}
-	return errors.Join(env.printer().WriteGrid(g, verbose), err)
+	return errors.Join(
+		env.printer().Print("grid", map[string]any{"Grid": g, "Verbose": verbose}),
+		err,
+	)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/observer/history/report"
 )
@@ -68,7 +67,10 @@ $ sm report --json ~/.claude/projects
 		case asJSON:
 			return errors.Join(writeJSON(env.Stdout, r), err)
 		}
-		return errors.Join(env.printer().WriteReport(r, verbose), err)
+		return errors.Join(
+			env.printer().Print("report", map[string]any{"Report": r, "Verbose": verbose}),
+			err,
+		)
 	})
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd
@@ -77,7 +79,7 @@ $ sm report --json ~/.claude/projects
 // writePage writes the report as a page.
 func (env *environ) writePage(path string, r *report.Report) error {
 	var b bytes.Buffer
-	if err := view.WriteHTML(&b, r, versionOf()); err != nil {
+	if err := env.printer().WriteHTML(&b, r, versionOf()); err != nil {
 		return err
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {

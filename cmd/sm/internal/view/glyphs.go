@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sm/dashboards/screen"
 	"sm/observer/history/report"
 )
 
@@ -78,4 +79,20 @@ func (g Glyphs) histogram(list []report.Bin, label func(report.Bin) string) stri
 		fmt.Fprintf(&b, "  %*s  %s%d\n", longest, names[i], drawn, x.Count)
 	}
 	return b.String()
+}
+
+// span writes two figures, or one where they are the same.
+func (g Glyphs) span(unit string, from, to int64) string {
+	show := func(n int64) string { return fmt.Sprint(n) }
+	if unit == "tokens" {
+		show = screen.Tokens
+	}
+	text := show(from)
+	if end := show(to); end != text {
+		text += g.dash + end
+	}
+	if unit == "percent" {
+		text += "%"
+	}
+	return text
 }

@@ -8,6 +8,7 @@
 package view
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"sm/dashboards/top"
 	"sm/deploy/doctor"
 	"sm/observer/api"
+	"sm/observer/history/report"
+	"sm/observer/history/tune"
 )
 
 // A Printer is where the answer of a command goes, and what can be shown there.
@@ -32,16 +35,34 @@ type Printer struct {
 
 // Print prints data by the template of that name.
 func (to *Printer) Print(name string, data any) error {
-	t, err := template.New("").Funcs(to.funcs()).Parse(lists)
+	text, err := to.text(name, data)
 	if err != nil {
 		return err
 	}
-	return t.ExecuteTemplate(to, name, data)
+	_, err = io.WriteString(to, text)
+	return err
+}
+
+// text executes the template of that name.
+func (to *Printer) text(name string, data any) (string, error) {
+	t := template.New("")
+	render := func(name string, data any) (string, error) {
+		var b strings.Builder
+		err := t.ExecuteTemplate(&b, name, data)
+		return b.String(), err
+	}
+	funcs := to.funcs()
+	funcs["render"] = render
+	if _, err := t.Funcs(funcs).Parse(lists + past); err != nil {
+		return "", err
+	}
+	return render(name, data)
 }
 
 // funcs are the functions of the templates. A table makes its cells fit for a terminal;
 // other texts have to pass text.
 func (to *Printer) funcs() template.FuncMap {
+	g := to.Glyphs
 	table := func(width, wrap int) func(...string) *term.Table {
 		return func(headers ...string) *term.Table {
 			return &term.Table{
@@ -58,42 +79,158 @@ func (to *Printer) funcs() template.FuncMap {
 		"orange": screen.Orange,
 		"yellow": screen.Yellow,
 	}
+	dim := term.Text(g.none, screen.Dim)
+	figure := func(n int64, text string) term.Cell {
+		if n == 0 {
+			return dim
+		}
+		return term.Text(text, "")
+	}
+	short := func(name string, n int) string {
+		return strings.Replace(screen.FitEnd(name, n), "…", g.more, 1)
+	}
 	return template.FuncMap{
-		"table": table(0, 0),
-		"cut":   table(to.Columns, 0),
-		"wrap":  table(0, to.Wrap),
-		"in": func(colour, text string) term.Cell {
-			return term.Text(
-				text,
-				colours[colour],
-			)
-		},
-		"ago": func(t time.Time) string { return screen.Ago(&t, time.Now()) },
-		"until": func(t *time.Time) time.Duration {
-			return max(0, time.Until(*t).Round(time.Second))
-		},
-		"fields":   func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
-		"text":     screen.Text,
-		"fit":      screen.FitEnd,
-		"agent":    shortAgent,
-		"columns":  func() int { return to.Columns },
-		"backward": slices.Backward[[]api.Message],
+		"list": func(all ...any) []any { return all },
+		"add":  func(a, b int) int { return a + b },
+		"less": func(a, b int) int { return a - b },
+		"is":   func(b bool) bool { return b },
+		"trim": strings.TrimPrefix,
+		"text": screen.Text,
+		"fit":  screen.FitEnd,
 		"after": func(text, mark string) string {
 			if _, rest, found := strings.Cut(text, mark); found {
 				return rest
 			}
 			return text
 		},
-		"add":         func(a, b int) int { return a + b },
-		"seconds":     func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
-		"hooksRemedy": func() string { return doctor.HooksRemedy },
 		"lines": func(text string) string {
 			if to.Wrap == 0 {
 				return text
 			}
 			return strings.Join(screen.Wrap(text, to.Wrap), "\n")
 		},
+		"sentences": func(text string) string {
+			if text == "" {
+				return ""
+			}
+			return strings.Join(screen.Wrap(text, 79), "\n") + "\n"
+		},
+		"columns": func() int { return to.Columns },
+		"table":   table(0, 0),
+		"cut":     table(to.Columns, 0),
+		"wrap":    table(0, to.Wrap),
+		"in": func(colour, text string) term.Cell {
+			return term.Text(
+				text,
+				colours[colour],
+			)
+		},
+		"dash":  func() string { return g.dash },
+		"none":  func() string { return g.none },
+		"short": short,
+		// Figures come first where there is little room.
+		"name": func(name string) string {
+			return short(
+				name,
+				max(8, 30-max(0, 80-to.Columns)),
+			)
+		},
+		"figure":  figure,
+		"count":   func(n int) term.Cell { return figure(int64(n), fmt.Sprint(n)) },
+		"counted": counted,
+		"tokens":  screen.Tokens,
+		"percent": func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) },
+		"tenths": func(x *float64) any {
+			if x == nil {
+				return dim
+			}
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0")
+		},
+		"span": g.span,
+		"histogram": func(unit string, bins []report.Bin) string {
+			return g.histogram(bins, func(x report.Bin) string {
+				if unit == "turns" {
+					x.To-- // whole numbers; To itself is not in the bin
+				}
+				return g.span(unit, x.From, x.To)
+			})
+		},
+		"ago": func(t time.Time) string { return screen.Ago(&t, time.Now()) },
+		"until": func(t time.Time) time.Duration {
+			return max(
+				0,
+				time.Until(t).Round(time.Second),
+			)
+		},
+		"seconds": func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
+		"lasted":  lasted,
+		"date":    func(t time.Time) string { return t.Local().Format(time.DateOnly) },
+		"time":    func(t time.Time) string { return t.Local().Format(time.DateTime) },
+		// share is how many of a hundred reads were repeats.
+		"share": func(c report.Cost) int { return (100*c.Rereads + c.Reads/2) / c.Reads },
+		"rows":  func() int { return reportRows },
+		"busiest": func(all []report.Row) []report.Row {
+			return all[:min(
+				reportRows,
+				len(all),
+			)]
+		},
+		"newest": func(all []report.Row) []report.Row {
+			return all[max(
+				0,
+				len(all)-reportRows,
+			):]
+		},
+		"causes": func(c api.Compactions) string {
+			return top.Compactions(&api.Session{
+				Compactions: c,
+			})
+		},
+		"agent":       shortAgent,
+		"backward":    slices.Backward[[]api.Message],
+		"fields":      func(s api.Session) [][2]string { return top.Fields(s, time.Now()) },
+		"hooksRemedy": func() string { return doctor.HooksRemedy },
+		"summary":     summary,
+		"choices":     candidateRows,
+		"candidates": func() *term.Table {
+			headers := " WARN| CRIT| WARNED| TIMELY| USED| TURNS| WORST| MINUTES| WORST| VAIN| MEASURE"
+			return table(0, 0)(strings.Split(headers, "|")...)
+		},
+		"threshold": thresholdText,
+		"warned": func(f tune.Figures) float64 {
+			return tune.Share(
+				float64(f.Warned),
+				f.Compactions,
+			)
+		},
+		"enough": func() int { return tune.Enough },
 	}
+}
+
+// reportRows is how many projects or models a report prints; --json has all.
+const reportRows = 12
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// lasted writes a time in at most two units.
+func lasted(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", seconds)
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d >= 100*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	}
+	minutes := int64(d.Round(time.Minute) / time.Minute)
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
 // shortAgent is what to type to mean an agent: the beginning of its id where that is long.

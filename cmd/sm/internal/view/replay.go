@@ -1,138 +1,75 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"sm/alerts"
-	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/observer/history/replay"
 )
 
-// WriteReplay prints a line for each event, and how many there are.
-func (to *Printer) WriteReplay(all []replay.Event) error {
-	t := term.Table{
-		Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"},
-		Colour:  to.Colour,
-	}
-	for _, x := range all {
-		t.Add(term.Text(
-			timeText(x.At),
-			screen.Dim,
-		), screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), fmt.Sprint(x.Cycle),
-			what(x), textOf(x))
-	}
-	text := summary(all)
-	if len(all) > 0 {
-		text = t.String() + text
-	}
-	_, err := io.WriteString(to.Writer, text)
-	return err
-}
-
-func timeText(t *time.Time) string {
-	if t == nil {
-		return "–"
-	}
-	return t.Local().Format(time.DateTime)
-}
-
-func what(t replay.Event) term.Cell {
-	switch {
-	case t.Event == "notice":
-		return term.Text(
-			t.Kind,
-			map[string]string{"warning": screen.Orange, "critical": screen.Red}[t.Kind],
-		)
-	case t.Trigger == "idle":
-		return term.Text("compaction, idle", "")
-	case !*t.Warned:
-		return term.Text("compaction, unwarned", screen.Red)
-	}
-	return term.Text("compaction", "")
-}
-
-func textOf(t replay.Event) string {
-	switch {
-	case t.Event == "notice":
-		return t.Text
-	case t.PreTokens > 0:
-		return fmt.Sprintf("%s, %s tokens", t.Trigger, screen.Tokens(t.PreTokens))
-	}
-	return t.Trigger
-}
-
-// thresholdsText says by which compaction thresholds the notices to agents were given.
-func thresholdsText(all []replay.Event) string {
-	by := map[string]map[int64]int{}
-	for _, t := range all {
-		if t.Threshold > 0 {
-			if by[t.ThresholdSource] == nil {
-				by[t.ThresholdSource] = map[int64]int{}
-			}
-			by[t.ThresholdSource][t.Threshold]++
-		}
-	}
-	var parts []string
-	for _, source := range slices.Sorted(maps.Keys(by)) {
-		for _, tokens := range slices.Sorted(maps.Keys(by[source])) {
-			parts = append(
-				parts,
-				fmt.Sprintf("%s (%s, %d)", screen.Tokens(tokens), source, by[source][tokens]),
-			)
-		}
-	}
-	const maxParts = 4
-	if n := len(parts); n > maxParts {
-		parts = append(parts[:maxParts], fmt.Sprintf("%d more", n-maxParts))
-	}
-	if parts == nil {
-		return ""
-	}
-	return "compaction thresholds of these notices: " + strings.Join(parts, ", ") + "\n"
-}
-
-// summary counts the events of a replay.
+// summary counts the events of a replay, and lists the compaction thresholds by which notices were given.
 func summary(all []replay.Event) string {
+	type threshold struct {
+		source string
+		tokens int64
+	}
 	kinds := map[string]int{}
-	compactions := 0
-	unwarned := 0
-	idle := 0
-	for _, t := range all {
+	thresholds := map[threshold]int{}
+	var compactions, unwarned, idle int
+	for _, e := range all {
+		if e.Threshold > 0 {
+			thresholds[threshold{e.ThresholdSource, e.Threshold}]++
+		}
 		switch {
-		case t.Event == "notice":
-			kinds[t.Kind]++
-		case t.Trigger == "idle":
+		case e.Event == "notice":
+			kinds[e.Kind]++
+		case e.Trigger == "idle":
 			idle++
-		case !*t.Warned:
-			unwarned++
-			fallthrough
 		default:
 			compactions++
+			if !*e.Warned {
+				unwarned++
+			}
 		}
 	}
-	var said []string
+
+	var notices []string
 	for _, k := range alerts.Kinds() {
 		if n := kinds[k.String()]; n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", n, k))
+			notices = append(notices, fmt.Sprintf("%d %s", n, k))
 		}
-	}
-	if len(said) == 0 {
-		said = []string{"none"}
 	}
 	text := fmt.Sprintf(
 		"notices: %s; compactions: %d, %d of them unwarned",
-		strings.Join(said, ", "),
+		cmp.Or(strings.Join(notices, ", "), "none"),
 		compactions,
 		unwarned,
 	)
 	if idle > 0 {
 		text += fmt.Sprintf("; %d more while idle", idle)
 	}
-	return text + "\n" + thresholdsText(all)
+
+	var parts []string
+	for _, t := range slices.SortedFunc(maps.Keys(thresholds), func(a, b threshold) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.tokens, b.tokens))
+	}) {
+		n := thresholds[t]
+		parts = append(
+			parts,
+			fmt.Sprintf("%s (%s, %d)", screen.Tokens(t.tokens), t.source, n),
+		)
+	}
+	const maxParts = 4
+	if n := len(parts); n > maxParts {
+		parts = append(parts[:maxParts], fmt.Sprintf("%d more", n-maxParts))
+	}
+	if len(parts) > 0 {
+		text += "\ncompaction thresholds of these notices: " + strings.Join(parts, ", ")
+	}
+	return text + "\n"
 }

@@ -72,7 +72,18 @@ func TestRows(t *testing.T) {
 		g.Chosen = &g.Pairs[c.chosen]
 		rows := candidateRows(&g)
 		if len(rows) != 2 || rows[0] != &g.Pairs[c.first] || rows[1] != &g.Pairs[c.second] {
-			t.Errorf("chosen %s: rows %s", candidateName(g.Chosen), candidateName(rows[0]))
+			t.Errorf("chosen %+v: rows %+v", g.Chosen, rows[0])
 		}
+	}
+}
+
+// TestSaved: the last sentence of costs is there where handoffs can be compared.
+func TestSaved(t *testing.T) {
+	t.Parallel()
+	n := int64(1000)
+	r := report.Report{Saved: report.Saved{ByHandoffs: &n}}
+	want := "Handoffs instead would have saved 1k of the 0 tokens that were read again"
+	if got, err := new(Printer).text("saved", &r); got != want || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }

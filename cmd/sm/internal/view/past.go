@@ -1,0 +1,206 @@
+package view
+
+// past are the templates of what is read out of past transcripts.
+const past = `
+{{- define "strange"}}{{if eq . 1}}1 file is no transcript and is left out
+{{else if .}}{{.}} files are no transcripts and are left out
+{{end}}{{end}}
+
+{{- define "compactions"}}{{counted .Total "compaction"}}{{if .Total}} ({{causes .}}){{end}}{{end}}
+
+{{- define "days"}}{{if .From}}, {{date .From}} to {{date .To}}{{end}}{{end}}
+
+{{- define "lead"}}{{with .Costs.Compactions}}{{if .Count -}}
+{{counted .Count "compaction"}} cost {{tokens .Dropped}} tokens
+	{{- if .Seconds}} and {{lasted .Seconds}}{{end}}
+	{{- if .Reads}}; {{share .}}% of the reads after {{if eq .Count 1}}it{{else}}them{{end}} were repeats
+		{{- with $.Costs.Handoffs}}{{if .Reads}}; handoffs: {{share .}}%{{end}}{{end}}
+		{{- with $.Costs.Clears}}{{if .Reads}}; clears: {{share .}}%{{end}}{{end}}
+	{{- end}}.
+{{- end}}{{end}}{{end}}
+
+{{- define "struck"}}{{if .Pre.Known -}}
+Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}})
+	{{- if .Post.Known}}; {{tokens .Post.Median}} were left{{end}}.
+{{- end}}{{end}}
+
+{{- define "saved"}}{{with .Saved.ByHandoffs -}}
+Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactions.Tokens}} tokens that were read again
+{{- end}}{{end}}
+
+{{- define "report"}}{{$verbose := .Verbose}}{{with .Report}}{{if not .Sessions}}no sessions found
+{{template "strange" .Strange}}{{else -}}
+{{sentences (render "lead" .)}}{{sentences (render "struck" .)}}
+	{{- counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
+{{template "compactions" .Compactions}}
+{{if .Compactions.Total}}{{tokens .Dropped}} tokens dropped by compactions, {{counted .Storms "storm"}}
+{{end}}{{template "strange" .Strange}}
+{{- if or .Compactions.Total .Costs.Handoffs.Count .Costs.Clears.Count}}
+{{template "costs" .}}{{end}}
+{{- if $verbose}}{{template "details" .}}{{else}}
+--verbose shows projects, models, months, and how sizes and turns are spread
+{{end}}{{end}}{{end}}{{end}}
+
+{{- define "costs"}}{{$t := table "COST OF" " COUNT" " FOLLOWED" " READS" " AGAIN" " TOKENS AGAIN" " DROPPED" " TIME"}}
+	{{- template "cost" list $t "compactions" .Costs.Compactions}}
+	{{- template "cost" list $t "handoffs" .Costs.Handoffs}}
+	{{- template "cost" list $t "clears" .Costs.Clears}}
+	{{- if gt (len .ProjectCosts) 1}}{{range $i, $p := .ProjectCosts}}{{if lt $i rows}}
+		{{- template "cost" list $t (print "in " (short (or .Name "(unknown)") 14)) .Compactions}}
+	{{- end}}{{end}}{{end}}{{$t}}
+	{{- with .RereadFiles}}
+{{if (index . 0).Name}}Most often read again after compactions: put these into your handoff document or CLAUDE.md
+{{range .}}{{printf "  %4d times, %5s tokens  %s" .Rereads (tokens .Tokens) (short (print .Project ": " .Name) 50)}}
+{{end}}{{else}}{{counted (len .) "file"}} brought {{tokens $.Saved.ByFiles}} tokens back after compactions; --files names them
+{{end}}{{with render "saved" $}}{{.}}
+{{end}}{{end}}{{end}}
+
+{{- define "cost"}}{{$t := index . 0}}{{$name := index . 1}}{{with index . 2}}{{if .Count}}
+	{{- $t.Add $name (count .Count) (count .Followed) (count .Reads) (count .Rereads) (figure .Tokens (tokens .Tokens)) (figure .Dropped (tokens .Dropped)) (figure .Seconds (lasted .Seconds))}}
+{{- end}}{{end}}{{end}}
+
+{{- define "rows"}}{{$header := index . 0}}{{$all := index . 1}}{{$shown := index . 2}}
+{{$t := table $header " SESSIONS" " TURNS" " AUTO" " MANUAL" " IDLE" " UNKNOWN"}}
+	{{- range $shown}}{{$name := or .Name "(unknown)"}}
+		{{- if eq $header "MODEL"}}{{$name = trim $name "claude-"}}{{end}}
+		{{- $c := .Compactions}}
+		{{- $t.Add (name $name) (count .Sessions) (count .Turns) (count $c.Auto) (count $c.Manual) (count $c.Idle) (count $c.Unknown)}}
+	{{- end}}{{$t}}
+	{{- if lt (len $shown) (len $all)}}and {{less (len $all) (len $shown)}} more; --json has all
+{{end}}{{end}}
+
+{{- define "details"}}
+	{{- template "rows" list "PROJECT" .Projects (busiest .Projects)}}
+	{{- template "rows" list "MODEL" .Models (busiest .Models)}}
+	{{- template "rows" list "MONTH" .Months (newest .Months)}}
+	{{- if not .Compactions.Total}}
+No compaction in these transcripts: nothing to say of where it strikes.
+{{else}}
+	{{- template "spread" list "tokens" .Pre "Context size at compactions that nobody asked for"}}
+	{{- template "spread" list "tokens" .ManualPre "Context size at compactions by hand"}}
+	{{- template "spread" list "tokens" .IdlePre "Context size at compactions of idle conversations"}}
+	{{- template "spread" list "tokens" .Post "First reading after a compaction, in tokens"}}
+	{{- template "spread" list "percent" .PostPercentage "First reading after a compaction, in percent of the window"}}
+	{{- template "spread" list "turns" .TurnsPerCycle "Turns in a cycle that a compaction ended"}}
+	{{- with .Threshold}}
+Compaction threshold
+{{printf "  %-36s " (print "Typical (p10" dash "p90)")}}{{template "range" .Typical}}
+{{printf "  %-36s " "Most common range"}}{{template "range" .MostCommon}}
+{{printf "  %-36s " (print "Size after compaction (p10" dash "p90)")}}{{template "range" .After}}
+{{range .Sessions}}{{printf "  %-36s " (print "Session with " (counted .Compactions "compaction"))}}at {{span "tokens" .MinPre .MaxPre}} tokens
+{{end}}{{end}}
+	{{- $title := "\nForecasts before automatic compactions, as they would have been made then\n"}}
+	{{- range .Forecast}}{{if .Forecasts}}{{$title}}{{$title = ""}}
+		{{- printf "  With %d replies left: %s off in the median, %s within the range, of %d\n" .Left (percent .Error) (percent .Within) .Forecasts}}
+	{{- end}}{{end}}
+{{- end}}{{end}}
+
+{{- define "spread"}}{{$unit := index . 0}}{{with index . 1}}{{if .Known}}
+{{index $ 2}}
+{{histogram $unit .Histogram}}  median {{span $unit .Median .Median}}; p10{{dash}}p90 {{span $unit .P10 .P90}}, all within {{span $unit .Min .Max}}
+	{{- if .Unknown}}; {{.Unknown}} unknown{{end}}
+{{end}}{{end}}{{end}}
+
+{{- define "range"}}{{with .}}{{span "tokens" .From .To}} tokens{{else}}{{none}}{{end}}{{end}}
+
+{{- define "replay"}}{{if .}}{{$t := table "TIME" "SESSION" "CYCLE" "WHAT" "TEXT"}}
+	{{- range .}}{{$at := "–"}}{{$what := "compaction"}}{{$colour := ""}}{{$text := .Trigger}}
+		{{- if .At}}{{$at = time .At}}{{end}}
+		{{- if .PreTokens}}{{$text = print .Trigger ", " (tokens .PreTokens) " tokens"}}{{end}}
+		{{- if eq .Event "notice"}}{{$what = .Kind}}{{$text = .Text}}
+			{{- if eq .Kind "warning"}}{{$colour = "orange"}}{{else if eq .Kind "critical"}}{{$colour = "red"}}{{end}}
+		{{- else if eq .Trigger "idle"}}{{$what = "compaction, idle"}}
+		{{- else if not (is .Warned)}}{{$what = "compaction, unwarned"}}{{$colour = "red"}}{{end}}
+		{{- $t.Add (in "dim" $at) (fit (printf "%.8s" .Session) 8) .Cycle (in $colour $what) $text}}
+	{{- end}}{{$t}}
+{{- end}}{{summary .}}{{end}}
+
+{{- define "grid"}}{{$verbose := .Verbose}}{{with .Grid}}
+	{{- sentences (render "verdict" .)}}
+	{{- counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
+{{template "compactions" .Compactions}}
+{{if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript: left out of what follows
+{{end}}{{template "strange" .Strange}}
+	{{- if $verbose}}{{template "trial" .}}
+	{{- else if .Configuration}}
+{{template "configuration" .}}
+	{{- else}}
+--verbose shows what was tried, and how it compares
+{{end}}{{end}}{{end}}
+
+{{- define "trial"}}
+	{{- if not .Chosen}}
+{{template "name" .Current}} on all sessions, with {{counted .Overall.Compactions "compaction"}}
+{{template "overall" .}}
+	{{- else}}
+On the half that chooses, with {{counted .Current.Choosing.Compactions "compaction"}}: each warning, its best critical
+{{$t := candidates}}{{range choices .}}{{template "candidate" list $t . .Choosing}}{{end}}{{$t}}
+		{{- range .Knees}}{{if and (eq .Unit $.Chosen.Unit) .Warning .Critical -}}
+knee of the coverage: warning {{threshold .Warning .Unit}}, critical {{threshold .Critical .Unit}}, each for itself
+{{end}}{{end -}}
+best: {{template "name" .Best}}, measure {{printf "%.2f" .Best.Choosing.Measure}} with a standard error of {{printf "%.2f" .Best.Choosing.StandardError}}
+chosen: {{template "name" .Chosen}}, of the pairs no further below it the one with the lowest
+critical notice
+{{if lt .Groups 2}}
+One session: there is nothing to check against. {{template "name" .Current}} there:
+{{template "overall" .}}{{else}}
+On the half that checks, with {{counted .Current.Checking.Compactions "compaction"}}
+{{$t := candidates}}{{template "candidate" list $t .Chosen .Chosen.Checking}}
+		{{- if not (.Current.Same .Chosen)}}{{template "candidate" list $t .Current .Current.Checking}}{{end}}
+		{{- if not (or (.Default.Same .Chosen) (.Default.Same .Current))}}{{template "candidate" list $t .Default .Default.Checking}}{{end}}
+		{{- $t}}{{end}}{{end}}
+Forecast, by turns left: median error, truth within its range, forecasts made
+	{{- $none := true}}
+	{{- range .Forecast}}{{if .Error}}{{$none = false}}
+  {{.Left}} left: {{percent .Error}}, {{percent .Within}}, {{.Known}} of {{.Forecasts}}
+	{{- end}}{{end}}
+	{{- if $none}}
+  {{none}} (it needs three automatic compactions of a model){{end}}
+{{template "advice" .}}{{end}}
+
+{{- define "overall"}}{{$t := candidates}}{{template "candidate" list $t .Current .Overall}}{{$t}}{{end}}
+
+{{- define "candidate"}}{{$t := index . 0}}{{$c := index . 1}}{{with index . 2}}
+	{{- $t.Add (threshold $c.Warning $c.Unit) (threshold $c.Critical $c.Unit) (percent (warned .)) (percent .Coverage) (percent .Used) (tenths .Turns.Median) (tenths .Turns.Worst) (tenths .Minutes.Median) (tenths .Minutes.Worst) (percent .VainShare) (printf "%.2f" .Measure)}}
+{{- end}}{{end}}
+
+{{- define "name"}}{{threshold .Warning .Unit}} and {{threshold .Critical .Unit}}{{end}}
+
+{{- define "pair"}}{{if and (eq .Unit "percent") .Warning .Critical}}{{.Warning}} / {{.Critical}} %
+	{{- else}}{{threshold .Warning .Unit}} / {{threshold .Critical .Unit}}{{end}}{{end}}
+
+{{- define "in time"}}{{.Timely}} of {{counted .Compactions "compaction"}} {{if eq .Compactions 1}}was{{else}}were{{end}} announced in time{{end}}
+
+{{- define "verdict"}}
+	{{- if eq .Advice "unchecked"}}Try {{template "pair" .Chosen}}: {{template "in time" .Chosen.Choosing}}, in the sessions that it was chosen by; too few others check it.
+	{{- else if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen.Checking}} where it was not chosen, {{.Current.Checking.Timely}} with {{template "pair" .Current}}.
+	{{- else}}Keep {{template "pair" .Current}}: {{/**/ -}}
+		{{- if eq .Advice "none"}}no threshold announces these compactions in time.
+		{{- else if ne .Advice "too_few"}}{{template "in time" .Overall}}.
+		{{- else if .Overall.Compactions}}{{template "in time" .Overall}}, too few to choose others by.
+		{{- else}}there is no compaction to choose others by.{{end}}
+	{{- end}}
+{{- end}}
+
+{{- define "advice"}}
+	{{- if eq .Advice "too_few"}}
+Nothing is recommended: the half that chooses needs {{enough}} compactions.
+{{else if eq .Advice "none"}}
+Nothing is recommended: contexts fill up too soon after any notice.
+{{else}}
+	{{- if gt .Groups 1}}
+Measure where it was not chosen: {{template "name" .Chosen}} {{printf "%.2f" .Chosen.Checking.Measure}}, {{template "name" .Current}} {{printf "%.2f" .Current.Checking.Measure}};
+the difference has a standard error of {{printf "%.2f" .Difference.StandardError}}
+{{end}}
+	{{- if .Configuration}}
+{{template "configuration" .}}
+	{{- else if or (eq .Advice "change") (eq .Advice "unchecked")}}
+The configuration has it already.
+{{end}}{{end}}{{end}}
+
+{{- define "configuration"}}To {{if eq .Advice "change"}}use{{else}}try{{end}} it, have these lines under context_monitor: in the configuration, beside
+the others there:
+
+{{range .Configuration}}{{.}}
+{{end}}{{end}}
+`
