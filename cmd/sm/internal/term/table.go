@@ -2,7 +2,7 @@ package term
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"sm/dashboards/screen"
@@ -40,78 +40,49 @@ func (t *Table) Add(fields ...any) string {
 	return ""
 }
 
-func (t *Table) Write(w io.Writer) error {
-	_, err := io.WriteString(w, t.String())
-	return err
-}
-
-// String is what Write writes.
+// String returns the lines of the table.
 func (t *Table) String() string {
-	widths := make([]int, len(t.Headers))
-	for i, h := range t.Headers {
-		widths[i] = screen.Cells(strings.TrimPrefix(h, " "))
-	}
-	for _, row := range t.rows {
-		for i, c := range row {
-			widths[i] = max(widths[i], screen.Cells(c.text))
-		}
-	}
-	t.cut(widths)
-	var b strings.Builder
+	last := len(t.Headers) - 1
 	header := make([]Cell, len(t.Headers))
 	for i, h := range t.Headers {
 		header[i] = Cell{strings.TrimPrefix(h, " "), screen.Dim}
 	}
-	for _, row := range append([][]Cell{header}, t.rows...) {
-		t.line(&b, row, widths)
+	rows := append([][]Cell{header}, t.rows...)
+	widths := make([]int, len(t.Headers))
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], screen.Cells(c.text))
+		}
 	}
-	return b.String()
-}
-
-// cut makes the last column fit.
-func (t *Table) cut(widths []int) {
-	last := len(widths) - 1
 	room := max(t.Width, t.Wrap)
 	for _, w := range widths[:last] {
 		room -= w + 2
 	}
-	if max(t.Width, t.Wrap) == 0 || widths[last] <= room {
-		return
-	}
-	widths[last] = max(10, room)
-	if t.Wrap > 0 {
-		t.wrap(last, widths[last])
-		return
-	}
-	for _, row := range t.rows {
-		row[last].text = screen.FitStart(row[last].text, widths[last])
-	}
-}
+	narrow := max(t.Width, t.Wrap) > 0 && widths[last] > room
+	room = max(10, room)
 
-// wrap puts what has no room in the last column into rows below.
-func (t *Table) wrap(last, width int) {
-	var rows [][]Cell
-	for _, row := range t.rows {
-		parts := screen.Wrap(screen.Text(row[last].text), width)
-		for i, part := range parts {
-			next := make([]Cell, last+1)
-			if i == 0 {
-				copy(next, row)
-			}
-			next[last] = Cell{part, row[last].colour}
-			rows = append(rows, next)
+	var b strings.Builder
+	for _, row := range rows {
+		parts := []string{row[last].text}
+		if narrow && t.Wrap == 0 {
+			parts[0] = screen.FitStart(parts[0], room)
+		} else if narrow && parts[0] != "" {
+			parts = screen.Wrap(screen.Text(parts[0]), room)
 		}
-		if len(parts) == 0 {
-			rows = append(rows, row)
+		line := slices.Clone(row)
+		for _, part := range parts {
+			line[last].text = part
+			t.line(&b, line, widths)
+			clear(line[:last])
 		}
 	}
-	t.rows = rows
+	return b.String()
 }
 
 func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {
 	for i, c := range row {
-		pad := strings.Repeat(" ", widths[i]-screen.Cells(c.text))
 		right := strings.HasPrefix(t.Headers[i], " ")
+		pad := strings.Repeat(" ", max(0, widths[i]-screen.Cells(c.text)))
 		if i > 0 {
 			b.WriteString("  ")
 		}
@@ -119,10 +90,9 @@ func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {
 			b.WriteString(pad)
 		}
 		if t.Colour && c.colour != "" && c.text != "" {
-			fmt.Fprintf(b, "\x1b[%sm%s\x1b[0m", c.colour, c.text)
-		} else {
-			b.WriteString(c.text)
+			c.text = fmt.Sprintf("\x1b[%sm%s\x1b[0m", c.colour, c.text)
 		}
+		b.WriteString(c.text)
 		if !right && i < len(row)-1 {
 			b.WriteString(pad)
 		}

@@ -1,7 +1,6 @@
 package term
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,11 +20,7 @@ func TestTableFits(t *testing.T) {
 	} {
 		table := Table{Headers: []string{"ID    ", "TEXT"}, Width: c.width}
 		table.Add("長長", "a text that is long")
-		var got strings.Builder
-		if err := table.Write(&got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, got.String()); diff != "" {
+		if diff := cmp.Diff(c.want, table.String()); diff != "" {
 			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
 		}
 	}
@@ -45,11 +40,7 @@ func TestTableWraps(t *testing.T) {
 		table := Table{Headers: []string{"ID", "TEXT"}, Wrap: c.width}
 		table.Add("a", "a text that is long")
 		table.Add("b", "")
-		var got strings.Builder
-		if err := table.Write(&got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, got.String()); diff != "" {
+		if diff := cmp.Diff(c.want, table.String()); diff != "" {
 			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
 		}
 	}

@@ -95,15 +95,11 @@ Send it.
 .PP
 \&.hidden no\emore
 .SH OPTIONS
-.TP
-\-\-help
-help for send
-.TP
-\-\-loud
-say it loudly
-.TP
-\-\-times N
-say it N times
+.nf
+  \-h, \-\-help      help for send
+      \-\-loud      say it loudly
+      \-\-times N   say it N times
+.fi
 .SH EXAMPLES
 .nf
   sm send a b
