@@ -9,12 +9,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
@@ -46,16 +44,16 @@ $ sm documents show -home-me-web
 		list := documentList{append([]handoff.Document{}, all...)}
 		return errors.Join(env.answer(asJSON, "documents", list, nil), err)
 	},
-		env.channelCommand(`show CHANNEL
+		command(`show CHANNEL
 Print the current document of a channel
 
 $ sm documents show -home-me-web
-`, env.showDocument),
-		env.channelCommand(`clear CHANNEL
+`, nil, env.onChannel(env.showDocument)),
+		command(`clear CHANNEL
 Withdraw the documents of a channel
 
 $ sm documents clear -home-me-web
-`, env.clearDocuments),
+`, nil, env.onChannel(env.clearDocuments)),
 	)
 }
 
@@ -177,39 +175,22 @@ func (env *environ) clearDocuments(docs documentSource, channel string) error {
 	return env.print("cleared %d", n)
 }
 
-// channelCommand makes a command with a channel as its only argument. Channels
-// of projects begin with a dash, which pflag would take for a flag.
-func (env *environ) channelCommand(
-	help string,
-	run func(docs documentSource, channel string) error,
-) *cobra.Command {
-	cmd := command(help, nil, func(cmd *cobra.Command, args []string) error {
-		if hooks.AskForHelp(args) {
-			return cmd.Help()
-		}
-		flags := cmd.Flags()
-		flags.AddFlagSet(cmd.InheritedFlags())
-		if err := flags.Parse(channelsLast(args)); err != nil {
-			return usagef("%w", err)
-		}
-		if flags.NArg() != 1 {
-			return usagef("give one channel, not %d", flags.NArg())
-		}
-		if flags.Arg(0) == "" {
+// onChannel is a run of a command whose argument is a channel.
+func (env *environ) onChannel(run func(docs documentSource, channel string) error) runFunc {
+	return func(cmd *cobra.Command, args []string) error {
+		if args[0] == "" {
 			return usagef("the channel has no name")
 		}
 		docs, err := env.documents(cmd)
 		if err != nil {
 			return err
 		}
-		return run(docs, flags.Arg(0))
-	})
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.DisableFlagParsing = true
-	return cmd
+		return run(docs, args[0])
+	}
 }
 
-// channelsLast puts what begins with one dash behind the flags.
+// channelsLast puts channels behind the flags. Those of projects begin with a dash,
+// which pflag would take for a flag.
 func channelsLast(args []string) []string {
 	var flags, channels []string
 	for i, arg := range args {
@@ -217,7 +198,7 @@ func channelsLast(args []string) []string {
 			channels = append(channels, args[i+1:]...)
 			break
 		}
-		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") {
+		if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' {
 			channels = append(channels, arg)
 		} else {
 			flags = append(flags, arg)

@@ -77,8 +77,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // execute runs a command by way of cobra and prints its error.
 func (env *environ) execute(ctx context.Context, args []string) int {
 	root := newRootCommand(env)
-	// cobra takes a nil list for "use os.Args".
-	root.SetArgs(append([]string{}, args...))
+	args = append([]string{}, args...) // cobra takes a nil list for "use os.Args"
+	if cmd, _, err := root.Find(args); err == nil && strings.HasSuffix(cmd.Use, " CHANNEL") {
+		args = channelsLast(args)
+	}
+	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
