@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,8 +90,20 @@ func (env *environ) newAgentRun(
 			}
 		}
 	}
-	if reg, err = env.registration(reg); err != nil {
+	if err := env.complete(&reg); err != nil {
 		return nil, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf(
+			"find the working directory: %w; change to one that exists",
+			err,
+		)
+	}
+	client := table.Named(reg.Provider)
+	again := client.Again
+	if client.Client != reg.Provider || client.Starts != nil && !client.Starts(argv) {
+		again = supervise.Unknown(reg.Provider)
 	}
 	socket := ""
 	if cmd.Flags().Changed("socket") {
@@ -104,22 +116,27 @@ func (env *environ) newAgentRun(
 		Guardian:  []string{"sm", caller.GuardianCommand},
 		Restarts:  cfg.Supervise.Restarts,
 		TermAfter: cfg.Supervise.TermAfter,
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf(
-			"find the working directory: %w; change to one that exists",
-			err,
-		)
-	}
-	g := &guardedRun{dir}
-	r.options.Prompt = g.prompt
-	r.options.Resumed = g.resumed
-	r.options.Refused = g.refused
-	client := table.Named(reg.Provider)
-	r.options.Again = client.Again
-	if client.Client != reg.Provider || client.Starts != nil && !client.Starts(argv) {
-		r.options.Again = supervise.Unknown(reg.Provider)
+		Again:     again,
+		Prompt: func(now supervise.Process) string {
+			prompt, _, ok := guard.RestartPrompt(dir, now.PID, now.Start)
+			if !ok {
+				prompt = "Continue where you left off."
+			}
+			return prompt
+		},
+		// The next client takes over the guarded session. A failure is not reported: the terminal is the
+		// client's, and the session can be activated anew.
+		Resumed: func(old, now supervise.Process) {
+			client := guard.Client{PID: old.PID, Start: old.Start}
+			if path, _, ok := guard.Find([]string{dir}, client); ok {
+				_ = guard.Resumed(path, now.PID, now.Start)
+			}
+		},
+		// The reason is printed at the end.
+		Refused: func(client supervise.Process, reason string) {
+			_ = guard.RestartRefused(dir, client.PID, client.Start, reason)
+		},
+		Observer: r,
 	}
 	for i, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
 		r.options.Files[i], _ = stream.(*os.File) // anything else the client does not get
@@ -127,77 +144,48 @@ func (env *environ) newAgentRun(
 	return r, nil
 }
 
-// guardedRun ties a run to the guarded session of its client, if it has one. Its methods are called one at a time.
-type guardedRun struct{ dir string }
-
-// prompt is the first prompt of the client that follows this one when SIGUSR1 asks for a restart.
-func (g *guardedRun) prompt(now supervise.Process) string {
-	if prompt, _, ok := guard.RestartPrompt(g.dir, now.PID, now.Start); ok {
-		return prompt
-	}
-	return "Continue where you left off."
-}
-
-// resumed gives the guarded session of the old client to the client that follows it, whether a handoff or SIGUSR1 has
-// asked for the restart. A failure is not reported: the terminal is the client's, and the session can be activated anew.
-func (g *guardedRun) resumed(old, now supervise.Process) {
-	path, _, ok := guard.Find([]string{g.dir}, guard.Client{PID: old.PID, Start: old.Start})
-	if ok {
-		_ = guard.Resumed(path, now.PID, now.Start)
-	}
-}
-
-// refused lets a session that has asked for a restart know that none comes. Nothing is said where that fails, as above;
-// the reason is said at the end.
-func (g *guardedRun) refused(client supervise.Process, reason string) {
-	_ = guard.RestartRefused(g.dir, client.PID, client.Start, reason)
-}
-
-// registration completes who the agent is.
-func (env *environ) registration(s api.Registration) (api.Registration, error) {
-	for _, flag := range []struct{ name, value string }{
-		{"name", s.Name},
-		{"parent", s.ParentID},
-		{"provider", s.Provider},
+// complete checks a registration, and adds an id and the calling agent.
+func (env *environ) complete(r *api.Registration) error {
+	for flag, value := range map[string]string{
+		"name":     r.Name,
+		"parent":   r.ParentID,
+		"provider": r.Provider,
 	} {
-		if strings.ContainsFunc(
-			flag.value,
-			func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) },
-		) ||
-			len(flag.value) > maxAgentID {
-			return s, usagef(
+		if len(value) > maxAgentID || strings.ContainsFunc(value, func(c rune) bool {
+			return unicode.IsSpace(c) || !unicode.IsPrint(c)
+		}) {
+			return usagef(
 				"--%s %s is not one word of at most %d bytes: give another",
-				flag.name,
-				quote(flag.value),
+				flag,
+				quote(value),
 				maxAgentID,
 			)
 		}
 	}
-	if s.ID = s.Name; s.ID == "" {
-		b := make([]byte, 8)
-		_, _ = rand.Read(b) // never fails
-		s.ID = hex.EncodeToString(b)
-	}
-	if s.ParentID == s.ID {
-		return s, usagef("--parent is the agent itself: name another")
-	}
-	if s.Provider == "" {
-		s.Provider = "claude"
+	r.ID = cmp.Or(r.Name, strings.ToLower(rand.Text()[:16]))
+	r.Provider = cmp.Or(r.Provider, "claude")
+	if r.ParentID == r.ID {
+		return usagef("--parent is the agent itself: name another")
 	}
 	for _, name := range []string{"CLAUDE_SESSION_MANAGER_ID", "SM_PARENT_ID"} {
-		if value, _ := env.LookupEnv(name); s.ParentID == "" && value != s.ID {
-			s.ParentID = value
+		if value, _ := env.LookupEnv(name); r.ParentID == "" && value != r.ID {
+			r.ParentID = value
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // agentVars is the client's environment: ours, with the agent's id, name and parent. Variables that another client has set for
 // its own processes are left out: they would name the wrong agent.
 func agentVars(vars []string, s api.Registration, self int, socket string) []string {
 	own := map[string]string{
-		"CLAUDE_SESSION_MANAGER_ID": s.ID, "SM_PARENT_ID": s.ParentID, "SM_NAME": s.Name, "SM_PROVIDER": s.Provider,
-		"CLAUDE_SUPERVISOR_PID": strconv.Itoa(self), "CLAUDE_PID": "", "CLAUDE_CODE_SESSION_ID": "",
+		"CLAUDE_SESSION_MANAGER_ID": s.ID,
+		"SM_PARENT_ID":              s.ParentID,
+		"SM_NAME":                   s.Name,
+		"SM_PROVIDER":               s.Provider,
+		"CLAUDE_SUPERVISOR_PID":     strconv.Itoa(self),
+		"CLAUDE_PID":                "",
+		"CLAUDE_CODE_SESSION_ID":    "",
 	}
 	if socket != "" {
 		own["SM_SOCKET"] = socket
@@ -228,7 +216,6 @@ func (r *agentRun) run(ctx context.Context) error {
 			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 		}
 	}
-	r.options.Observer = r
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {
 		r.env.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
@@ -242,11 +229,8 @@ func (r *agentRun) run(ctx context.Context) error {
 			result.Left,
 		)
 	}
-	switch {
-	case err != nil:
+	if err != nil || result.Code != 0 {
 		return &exitError{result.Code, err}
-	case result.Code != 0:
-		return &exitError{code: result.Code}
 	}
 	return nil
 }
