@@ -39,17 +39,11 @@ func (env demoRun) run(
 	}
 	dir, err := os.MkdirTemp("", "sm-demo-")
 	if err != nil {
-		return fmt.Errorf(
-			"make a folder for the demo: %w; set TMPDIR to one that can be written",
-			err,
-		)
+		return fmt.Errorf("%w; set TMPDIR to a folder that can be written", err)
 	}
 	defer func() {
 		if e := os.RemoveAll(dir); e != nil {
-			err = errors.Join(
-				err,
-				fmt.Errorf("remove the demo's folder: %w; remove it by hand", e),
-			)
+			err = errors.Join(err, fmt.Errorf("%w; remove it by hand", e))
 		}
 	}()
 	o, err := env.options(ctx, flags, cfg, dir)
@@ -63,28 +57,19 @@ func (env demoRun) run(
 			_ = os.Remove(d) // one that is in use by now is not empty, and stays
 		}
 	}()
-	loud := quiet(env.Stderr, &o)
+	greeted := quiet(env.Stderr, &o)
 	if !term.IsTerminal(env.Stderr) {
-		o.Logger.Warn("demo mode: all agents are simulated", "dir", dir, "socket", o.Socket)
+		o.Logger.Warn(demoNotice, "dir", dir, "socket", o.Socket)
 	}
-	return env.observe(ctx, o, loud)
-}
-
-// observe runs the observer and the agents beside it.
-func (env demoRun) observe(ctx context.Context, o observer.Options, greeted func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	player := demo.New(
-		demo.Seed,
-		time.Now().Add(-demo.Past),
-		o.Clients.Default().Dirs[0],
-		o.Logger,
-	)
+	past := time.Now().Add(-demo.Past)
+	player := demo.New(demo.Seed, past, cfg.Projects[0], o.Logger)
 	// So that all that has happened can appear at once.
-	staging := filepath.Join(filepath.Dir(o.Clients.Default().Dirs[0]), "past")
+	staging := filepath.Join(dir, "past")
 	var failed error
 	var playing sync.WaitGroup
 	end := func() {}
-	err := observer.Run(ctx, o, func(a *observer.App) {
+	err = observer.Run(ctx, o, func(a *observer.App) {
 		end = env.greet(a, o, greeted)
 		playing.Go(func() {
 			if failed = player.Play(ctx, a, staging); failed != nil {
@@ -120,18 +105,14 @@ func (env demoRun) options(
 	cfg.Metrics.WebConfigFile = ""
 	cfg.Alertmanager.URLs = nil
 	cfg.HTTP.WebhookTokenFile = ""
-	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(
-		dir,
-		"projects",
-	)}, filepath.Join(
-		dir,
-		"state",
-	), socket
+	cfg.Projects = []string{filepath.Join(dir, "projects")}
+	cfg.State = filepath.Join(dir, "state")
+	cfg.Socket = socket
 	cfg.Handoff = config.Default().Handoff
 	cfg.Channels = nil
 	cfg.Operator = config.Config{}.Operator
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
-		return o, fmt.Errorf("make the demo's projects: %w; see TMPDIR", err)
+		return o, err
 	}
 	if o, err = wiring(env).observerOptions(cfg); err != nil {
 		return o, err
@@ -168,6 +149,7 @@ func missingDirs(dir string) (missing []string) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			return missing
 		}
-		missing, dir = append(missing, dir), filepath.Dir(dir)
+		missing = append(missing, dir)
+		dir = filepath.Dir(dir)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -90,7 +91,8 @@ func (env *environ) observe(
 	if o.Passed, err = access.PassedBySystemd(); err != nil {
 		return err
 	}
-	o.DryRun, o.Reload = dryRun, env.reload(source, flags, cfg, o.Logger)
+	o.DryRun = dryRun
+	o.Reload = env.reload(source, flags, cfg, o.Logger)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watcher := env.watchConfig(source.Path, cancel)
@@ -132,9 +134,8 @@ func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (
 	}
 	wipe := term.ShowProgress(env.Stderr, progressText(o.Stats))
 	stop := make(chan struct{})
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
 		select {
 		case <-a.Ready():
 			wipe()
@@ -143,10 +144,10 @@ func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (
 		case <-stop:
 			wipe()
 		}
-	}()
+	})
 	return func() {
 		close(stop)
-		<-stopped
+		waiting.Wait()
 	}
 }
 

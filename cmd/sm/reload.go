@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -58,16 +57,20 @@ type configWatcher struct {
 
 // watchConfig begins to take note of signals. end is called when the terminal is gone.
 func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
-	terminals := slices.DeleteFunc(
-		[]any{env.Stdin, env.Stdout, env.Stderr},
-		func(stream any) bool { return !term.IsTerminal(stream) },
-	)
-	w := &configWatcher{path: path, hangups: make(chan os.Signal, 1), end: end}
-	w.gone = func() bool {
-		return slices.ContainsFunc(
-			terminals,
-			func(stream any) bool { return !term.IsTerminal(stream) },
-		)
+	terminals := func() (n int) {
+		for _, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
+			if term.IsTerminal(stream) {
+				n++
+			}
+		}
+		return n
+	}
+	before := terminals()
+	w := &configWatcher{
+		path:    path,
+		hangups: make(chan os.Signal, 1),
+		gone:    func() bool { return terminals() < before },
+		end:     end,
 	}
 	signal.Notify(w.hangups, syscall.SIGHUP)
 	return w

@@ -20,8 +20,15 @@ import (
 	"sm/handoff/proc"
 )
 
-// sessionWork bounds the waiting for other writers of a session's state.
-const sessionWork = 5 * time.Second
+// guarded is a run that waits for other writers of a session's state for a time, and
+// whose errors have a remedy.
+func guarded(run func(ctx context.Context, args []string) error) runFunc {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
+		defer cancel()
+		return sessionError(run(ctx, args))
+	}
+}
 
 func newSessionCommand(env *environ) *cobra.Command {
 	var pid int
@@ -52,9 +59,9 @@ $ sm session activate .sessions/build implement
 --pid the client is the process <PID>, if it does not run this command itself
 `, flags{
 			"pid": &pid,
-		}, func(cmd *cobra.Command, args []string) error {
-			return env.sessionActivate(cmd.Context(), args[0], args[1], pid)
-		}),
+		}, guarded(func(ctx context.Context, args []string) error {
+			return env.sessionActivate(ctx, args[0], args[1], pid)
+		})),
 		command(`update DIR FIELD VALUE
 Set a field of a session's state
 
@@ -66,7 +73,7 @@ $ sm session update .sessions/build task "the parser"
 --force set protected fields of a full session; not from within a client
 `, flags{
 			"force": &force,
-		}, func(cmd *cobra.Command, args []string) error {
+		}, guarded(func(ctx context.Context, args []string) error {
 			set := (*guard.State).Set
 			if force {
 				if err := env.mayForce(); err != nil {
@@ -74,21 +81,21 @@ $ sm session update .sessions/build task "the parser"
 				}
 				set = (*guard.State).Override
 			}
-			return env.sessionUpdate(cmd.Context(), args[0], args[1], args[2], set)
-		}),
+			return env.sessionUpdate(ctx, args[0], args[1], args[2], set)
+		})),
 		command(`phase DIR PHASE
 Set the phase of a session
 
 $ sm session phase .sessions/build "Phase 5: Build Loop"
-`, nil, func(cmd *cobra.Command, args []string) error {
+`, nil, guarded(func(ctx context.Context, args []string) error {
 			set := (*guard.State).Set
-			return env.sessionUpdate(cmd.Context(), args[0], "currentPhase", args[1], set)
-		}),
+			return env.sessionUpdate(ctx, args[0], "currentPhase", args[1], set)
+		})),
 		command(`dehydrate [DIR]
 Start the handover document of a session
 
 $ sm session dehydrate
-`, nil, env.sessionDehydrate),
+`, nil, guarded(env.sessionDehydrate)),
 		command(`restart [DIR]
 Restart this client with a fresh context
 
@@ -96,7 +103,7 @@ Ask 'sm run', which started this client, to end it and to start a fresh one that
 document must have been written since 'sm session dehydrate', or since the session began.
 
 $ sm session restart
-`, nil, env.sessionRestart),
+`, nil, guarded(env.sessionRestart)),
 	)
 	cmd.Args = cobra.ArbitraryArgs
 	return cmd
@@ -117,7 +124,7 @@ func (env *environ) sessionActivate(
 		p, err := proc.Stat("/proc", pid)
 		if err != nil {
 			return fmt.Errorf(
-				"process %d: %w; give the pid of a client that runs",
+				"process %d: %v; give the pid of a client that runs",
 				pid,
 				install.PlainError(err),
 			)
@@ -135,8 +142,6 @@ func (env *environ) sessionActivate(
 	if client.PID == 0 {
 		return absentf("no client runs this command; give it with --pid")
 	}
-	ctx, cancel := context.WithTimeout(ctx, sessionWork)
-	defer cancel()
 	done, err := guard.Activate(ctx, guard.Activation{
 		Dir:    dir,
 		Skill:  skill,
@@ -150,7 +155,7 @@ func (env *environ) sessionActivate(
 		env.say("the damaged state is kept as %s", done.SetAside)
 	}
 	if err != nil {
-		return sessionError(err)
+		return err
 	}
 	if err := env.print(
 		"%s: active in process %d, skill %s",
@@ -199,7 +204,7 @@ func (env *environ) sessionUpdate(
 	return env.print("%s: %s is %s", dir, field, value)
 }
 
-func (env *environ) sessionDehydrate(cmd *cobra.Command, args []string) error {
+func (env *environ) sessionDehydrate(ctx context.Context, args []string) error {
 	if len(args) == 1 && args[0] == "restart" &&
 		!isDir(args[0]) { // as it is said to the skill
 		args = nil
@@ -208,7 +213,7 @@ func (env *environ) sessionDehydrate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = changeSession(cmd.Context(), dir, func(s *guard.State) error {
+	err = changeSession(ctx, dir, func(s *guard.State) error {
 		s.Dehydrate(time.Now())
 		return nil
 	})
@@ -231,7 +236,7 @@ const dehydrateText = `Write %[1]s now, in one go. A fresh context will have thi
 Then run: sm session restart %[2]s
 `
 
-func (env *environ) sessionRestart(cmd *cobra.Command, args []string) error {
+func (env *environ) sessionRestart(ctx context.Context, args []string) error {
 	dir, err := env.ownSession(args)
 	if err != nil {
 		return err
@@ -241,8 +246,6 @@ func (env *environ) sessionRestart(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer func() { _ = supervisor.Release() }()
-	ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
-	defer cancel()
 	client, _ := env.caller().Client()
 	err = guard.AskRestart(ctx, dir, client, func() error {
 		// Said first: this process ends with the client.
@@ -257,7 +260,7 @@ func (env *environ) sessionRestart(cmd *cobra.Command, args []string) error {
 		return nil
 	})
 	if err != nil {
-		return sessionError(err)
+		return err
 	}
 	return awaitRestart(ctx, dir, client)
 }
@@ -306,13 +309,11 @@ func (env *environ) sessionDirs() (dirs []string) {
 }
 
 func changeSession(ctx context.Context, dir string, change func(*guard.State) error) error {
-	ctx, cancel := context.WithTimeout(ctx, sessionWork)
-	defer cancel()
 	path := filepath.Join(dir, guard.StateFile)
 	if _, err := os.Lstat(path); err != nil { // before a lock file is made there
-		return sessionError(err)
+		return err
 	}
-	return sessionError(guard.Update(ctx, path, change))
+	return guard.Update(ctx, path, change)
 }
 
 // sessionError adds what to do.

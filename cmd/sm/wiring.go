@@ -141,7 +141,8 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive = proc.Alive
 	o.Ancestry = ancestry
-	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue(o.Clients)
+	o.Origin = caller.OfProcess
+	o.Enqueuer = prompt.NewQueue(o.Clients)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := version.Of(info)
 		o.Version = build.Version
@@ -224,7 +225,9 @@ func (env wiring) settings(
 	if self, err := env.Executable(); err == nil { // else agents call us by the name alone
 		s.Guard.Program = self
 	}
-	s.TypeTexts, s.Rereads, s.LogLevel = cfg.Delivery.TypeTexts, cfg.Messages.Rereads, logLevel(cfg)
+	s.TypeTexts = cfg.Delivery.TypeTexts
+	s.Rereads = cfg.Messages.Rereads
+	s.LogLevel = logLevel(cfg)
 	s.Handoff, err = env.handoffOptions(cfg, log)
 	return s, err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	xterm "golang.org/x/term"
@@ -56,12 +57,9 @@ func Lines(stream any) int {
 // size returns the size of a terminal, 0 if it is unknown.
 func size(stream any) (width, height int) {
 	if file, ok := stream.(*os.File); ok {
-		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 &&
-			height > 0 {
-			return width, height
-		}
+		width, height, _ = xterm.GetSize(int(file.Fd())) // 0 with an error
 	}
-	return 0, 0
+	return width, height
 }
 
 // Redraw is what shows lines in place of what a screen of so many lines shows; the first time the screen is cleared before.
@@ -85,9 +83,8 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 		return func() {}
 	}
 	stop := make(chan struct{})
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var running sync.WaitGroup
+	running.Go(func() {
 		start := time.Now()
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
@@ -103,9 +100,9 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 				)
 			}
 		}
-	}()
+	})
 	return func() {
 		close(stop)
-		<-stopped
+		running.Wait()
 	}
 }
