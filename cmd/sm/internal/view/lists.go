@@ -16,7 +16,7 @@ const lists = `
 	{{- else}}{{$t.Add .ID (agent .To) $kind $status (in "dim" (ago .MadeAt)) $text}}{{end}}
 {{- else}}no messages
 {{end}}{{if .Messages}}{{$t}}{{end}}
-{{- if $waiting}}{{lines (print $waiting " wait for hooks: none of the agent's present session has come yet; " hooksRemedy)}}
+{{- if $waiting}}{{lines wrapAt (print $waiting " wait for hooks: none of the agent's present session has come yet; " hooksRemedy)}}
 {{end}}{{end}}
 
 {{- define "reminders" -}}

@@ -8,7 +8,7 @@ const past = `
 
 {{- define "compactions"}}{{counted .Total "compaction"}}{{if .Total}} ({{causes .}}){{end}}{{end}}
 
-{{- define "days"}}{{if .From}}, {{date .From}} to {{date .To}}{{end}}{{end}}
+{{- define "days"}}{{if .From}}, {{.From.Local.Format "2006-01-02"}} to {{.To.Local.Format "2006-01-02"}}{{end}}{{end}}
 
 {{- define "lead"}}{{with .Costs.Compactions}}{{if .Count -}}
 {{counted .Count "compaction"}} cost {{tokens .Dropped}} tokens
@@ -30,7 +30,9 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 
 {{- define "report"}}{{$verbose := .Verbose}}{{with .Report}}{{if not .Sessions}}no sessions found
 {{template "strange" .Strange}}{{else -}}
-{{sentences (render "lead" .)}}{{sentences (render "struck" .)}}
+{{with render "lead" .}}{{lines 79 .}}
+{{end}}{{with render "struck" .}}{{lines 79 .}}
+{{end}}
 	{{- counted .Sessions "session"}}, {{counted .Turns "turn"}}{{template "days" .}}
 {{template "compactions" .Compactions}}
 {{if .Compactions.Total}}{{tokens .Dropped}} tokens dropped by compactions, {{counted .Storms "storm"}}
@@ -45,7 +47,7 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 	{{- template "cost" list $t "compactions" .Costs.Compactions}}
 	{{- template "cost" list $t "handoffs" .Costs.Handoffs}}
 	{{- template "cost" list $t "clears" .Costs.Clears}}
-	{{- if gt (len .ProjectCosts) 1}}{{range $i, $p := .ProjectCosts}}{{if lt $i rows}}
+	{{- if gt (len .ProjectCosts) 1}}{{range $i, $p := .ProjectCosts}}{{if lt $i 12}}
 		{{- template "cost" list $t (print "in " (short (or .Name "(unknown)") 14)) .Compactions}}
 	{{- end}}{{end}}{{end}}{{$t}}
 	{{- with .RereadFiles}}
@@ -59,20 +61,21 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 	{{- $t.Add $name (count .Count) (count .Followed) (count .Reads) (count .Rereads) (figure .Tokens (tokens .Tokens)) (figure .Dropped (tokens .Dropped)) (figure .Seconds (lasted .Seconds))}}
 {{- end}}{{end}}{{end}}
 
-{{- define "rows"}}{{$header := index . 0}}{{$all := index . 1}}{{$shown := index . 2}}
+{{- define "rows"}}{{$header := index . 0}}{{$all := index . 1}}{{$from := 0}}
 {{$t := table $header " SESSIONS" " TURNS" " AUTO" " MANUAL" " IDLE" " UNKNOWN"}}
-	{{- range $shown}}{{$name := or .Name "(unknown)"}}
+	{{- if and (eq $header "MONTH") (gt (len $all) 12)}}{{$from = add (len $all) -12}}{{end}}
+	{{- range $i, $_ := $all}}{{if and (ge $i $from) (lt $i (add $from 12))}}{{$name := or .Name "(unknown)"}}
 		{{- if eq $header "MODEL"}}{{$name = trim $name "claude-"}}{{end}}
 		{{- $c := .Compactions}}
 		{{- $t.Add (name $name) (count .Sessions) (count .Turns) (count $c.Auto) (count $c.Manual) (count $c.Idle) (count $c.Unknown)}}
-	{{- end}}{{$t}}
-	{{- if lt (len $shown) (len $all)}}and {{less (len $all) (len $shown)}} more; --json has all
+	{{- end}}{{end}}{{$t}}
+	{{- if gt (len $all) 12}}and {{add (len $all) -12}} more; --json has all
 {{end}}{{end}}
 
 {{- define "details"}}
-	{{- template "rows" list "PROJECT" .Projects (busiest .Projects)}}
-	{{- template "rows" list "MODEL" .Models (busiest .Models)}}
-	{{- template "rows" list "MONTH" .Months (newest .Months)}}
+	{{- template "rows" list "PROJECT" .Projects}}
+	{{- template "rows" list "MODEL" .Models}}
+	{{- template "rows" list "MONTH" .Months}}
 	{{- if not .Compactions.Total}}
 No compaction in these transcripts: nothing to say of where it strikes.
 {{else}}
@@ -105,7 +108,7 @@ Compaction threshold
 
 {{- define "replay"}}{{if .}}{{$t := table "TIME" "SESSION" "CYCLE" "WHAT" "TEXT"}}
 	{{- range .}}{{$at := "–"}}{{$what := "compaction"}}{{$colour := ""}}{{$text := .Trigger}}
-		{{- if .At}}{{$at = time .At}}{{end}}
+		{{- if .At}}{{$at = .At.Local.Format "2006-01-02 15:04:05"}}{{end}}
 		{{- if .PreTokens}}{{$text = print .Trigger ", " (tokens .PreTokens) " tokens"}}{{end}}
 		{{- if eq .Event "notice"}}{{$what = .Kind}}{{$text = .Text}}
 			{{- if eq .Kind "warning"}}{{$colour = "orange"}}{{else if eq .Kind "critical"}}{{$colour = "red"}}{{end}}
@@ -116,8 +119,8 @@ Compaction threshold
 {{- end}}{{summary .}}{{end}}
 
 {{- define "grid"}}{{$verbose := .Verbose}}{{with .Grid}}
-	{{- sentences (render "verdict" .)}}
-	{{- counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
+	{{- lines 79 (render "verdict" .)}}
+{{counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
 {{template "compactions" .Compactions}}
 {{if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript: left out of what follows
 {{end}}{{template "strange" .Strange}}

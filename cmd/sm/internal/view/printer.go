@@ -92,7 +92,6 @@ func (to *Printer) funcs() template.FuncMap {
 	return template.FuncMap{
 		"list": func(all ...any) []any { return all },
 		"add":  func(a, b int) int { return a + b },
-		"less": func(a, b int) int { return a - b },
 		"is":   func(b bool) bool { return b },
 		"trim": strings.TrimPrefix,
 		"text": screen.Text,
@@ -103,18 +102,13 @@ func (to *Printer) funcs() template.FuncMap {
 			}
 			return text
 		},
-		"lines": func(text string) string {
-			if to.Wrap == 0 {
+		"lines": func(width int, text string) string {
+			if width == 0 {
 				return text
 			}
-			return strings.Join(screen.Wrap(text, to.Wrap), "\n")
+			return strings.Join(screen.Wrap(text, width), "\n")
 		},
-		"sentences": func(text string) string {
-			if text == "" {
-				return ""
-			}
-			return strings.Join(screen.Wrap(text, 79), "\n") + "\n"
-		},
+		"wrapAt":  func() int { return to.Wrap },
 		"columns": func() int { return to.Columns },
 		"table":   table(0, 0),
 		"cut":     table(to.Columns, 0),
@@ -164,23 +158,8 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"seconds": func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
 		"lasted":  lasted,
-		"date":    func(t time.Time) string { return t.Local().Format(time.DateOnly) },
-		"time":    func(t time.Time) string { return t.Local().Format(time.DateTime) },
 		// share is how many of a hundred reads were repeats.
 		"share": func(c report.Cost) int { return (100*c.Rereads + c.Reads/2) / c.Reads },
-		"rows":  func() int { return reportRows },
-		"busiest": func(all []report.Row) []report.Row {
-			return all[:min(
-				reportRows,
-				len(all),
-			)]
-		},
-		"newest": func(all []report.Row) []report.Row {
-			return all[max(
-				0,
-				len(all)-reportRows,
-			):]
-		},
 		"causes": func(c api.Compactions) string {
 			return top.Compactions(&api.Session{
 				Compactions: c,
@@ -206,9 +185,6 @@ func (to *Printer) funcs() template.FuncMap {
 		"enough": func() int { return tune.Enough },
 	}
 }
-
-// reportRows is how many projects or models a report prints; --json has all.
-const reportRows = 12
 
 // counted writes a number of things.
 func counted(n int, thing string) string {
