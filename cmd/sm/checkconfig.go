@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -11,7 +11,6 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/page"
-	"sm/observer"
 )
 
 func newCheckConfigCommand(env *environ) *cobra.Command {
@@ -60,20 +59,14 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 // checkStart returns the reason for which an observer would not start with this
 // configuration.
 func (env wiring) checkStart(cfg *config.Config) error {
-	if _, err := cfg.ServerSocket(env.LookupEnv); err != nil {
-		return err
-	}
 	if _, err := cfg.WebhookToken(); err != nil {
 		return err
 	}
-	settings, err := env.settings(cfg, slog.New(slog.DiscardHandler))
+	silent := *env.environ
+	silent.Stderr = io.Discard
+	o, err := (wiring{&silent}).observerOptions(cfg)
 	if err != nil {
 		return err
-	}
-	o := observer.Options{
-		Settings:      settings,
-		MetricsListen: cfg.Metrics.Listen,
-		WebConfigFile: cfg.Metrics.WebConfigFile,
 	}
 	return errors.Join(o.Check(), page.Check(servers(cfg)))
 }

@@ -164,6 +164,7 @@ $ sm install          # warn agents about their own context
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
 	usage.Explain(root)
+	env.completeAgents(root)
 	return root
 }
 

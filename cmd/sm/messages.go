@@ -16,7 +16,7 @@ import (
 
 func newSendCommand(env *environ) *cobra.Command {
 	var important, urgent bool
-	cmd := command(`send [--important|--urgent] ID TEXT|-
+	return command(`send [--important|--urgent] ID TEXT|-
 Send a message to an agent
 
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
@@ -58,13 +58,11 @@ $ git diff --stat | sm send --important web -
 		}
 		return nil
 	}))
-	cmd.ValidArgsFunction = completeAgents(env)
-	return cmd
 }
 
 func newMessagesCommand(env *environ) *cobra.Command {
 	asJSON := false
-	cmd := command(`messages [ID]
+	return command(`messages [ID]
 Show the messages of all agents, or of one, and their delivery
 
 Show notices and messages that are waiting, and for a day those that are done. A message is confirmed when the
@@ -80,8 +78,6 @@ $ sm messages web
 		list, err := client.Messages(ctx, strings.Join(args, ""))
 		return env.answer(asJSON, "messages", list, err)
 	}))
-	cmd.ValidArgsFunction = completeAgents(env)
-	return cmd
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 
 func newOpenCommand(env *environ) *cobra.Command {
 	printOnly := false
-	cmd := command(`open [ID]
+	return command(`open [ID]
 Open the page in your browser
 
 Open the observer's page with an address that is valid once, for a minute. The browser gets a cookie for 12 hours, so
@@ -51,8 +51,6 @@ $ sm open --print    # only the address, for a browser on another machine behind
 		_, err = fmt.Fprintln(env.Stdout, address)
 		return err
 	}))
-	cmd.ValidArgsFunction = completeAgents(env)
-	return cmd
 }
 
 // browse starts the user's browser: the program in BROWSER, else what the desktop has for it.

@@ -17,7 +17,7 @@ import (
 
 func newRemindCommand(env *environ) *cobra.Command {
 	var in, soft, hard string
-	cmd := command(`remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-
+	return command(`remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-
 Remind an agent at a time, or after a time without activity
 
 With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset
@@ -56,8 +56,6 @@ $ sm remind web --soft 5m --hard 15m "Say how far you are."
 		}
 		return env.print("reminder %s for %s", set.ID, set.Agent)
 	}))
-	cmd.ValidArgsFunction = completeAgents(env)
-	return cmd
 }
 
 // seconds reads a flag such as 10m, or bare seconds; "" is none. An earlier error stays.
@@ -91,7 +89,7 @@ func textArg(stdin io.Reader, arg string) (string, error) {
 
 func newRemindersCommand(env *environ) *cobra.Command {
 	asJSON := false
-	cmd := command(`reminders [ID]
+	return command(`reminders [ID]
 Show the reminders of all agents, or of one
 
 $ sm reminders
@@ -114,11 +112,6 @@ Reset an agent's reminder timers
 
 $ sm reminders reset web
 `, nil, env.asking(env.resetReminders)))
-	cmd.ValidArgsFunction = completeAgents(env)
-	for _, sub := range cmd.Commands() {
-		sub.ValidArgsFunction = cmd.ValidArgsFunction
-	}
-	return cmd
 }
 
 // cancelReminders cancels the reminder of an id, else all of an agent.

@@ -61,7 +61,6 @@ $ sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'
 		"watch":  &st.watch,
 	}, st.run)
 	cmd.SuggestFor = []string{"stat"} // state is shorter, and rarely meant
-	cmd.ValidArgsFunction = completeAgents(env)
 	completeFlag(cmd, "sort", top.Orders())
 	completeFlag(cmd, "client", clientNames())
 	return cmd
@@ -107,28 +106,39 @@ func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
 	return st.list(ctx)
 }
 
-// completeAgents completes the first argument of a command with the agents that it can mean, by name or by the beginning
-// of an id.
-func completeAgents(env *environ) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-		const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		_, client, err := env.reach(cmd)
-		if err != nil || len(args) > 0 {
-			return nil, how
-		}
-		// A shell waits for the names.
-		ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
-		defer cancel()
-		all, _ := client.RecentSessions(ctx, "")
-		top.Sort(all.Sessions, top.ByUrgency)
-		for _, s := range all.Sessions {
-			names = append(names, cobra.CompletionWithDesc(
-				screen.OneLine(s.ShortName()),
-				screen.OneLine(s.Project+" "+s.State),
-			))
-		}
-		return names, how
+// completeAgents has each command of the tree whose first argument is an ID complete it with the agents that it can
+// mean, by name or by the beginning of an id.
+func (env *environ) completeAgents(cmd *cobra.Command) {
+	if words := strings.Fields(cmd.Use); slices.Contains(words, "ID") || slices.Contains(words, "[ID]") {
+		cmd.ValidArgsFunction = env.agentNames
 	}
+	for _, sub := range cmd.Commands() {
+		env.completeAgents(sub)
+	}
+}
+
+func (env *environ) agentNames(
+	cmd *cobra.Command,
+	args []string,
+	_ string,
+) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	_, client, err := env.reach(cmd)
+	if err != nil || len(args) > 0 {
+		return nil, how
+	}
+	// A shell waits for the names.
+	ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
+	defer cancel()
+	all, _ := client.RecentSessions(ctx, "")
+	top.Sort(all.Sessions, top.ByUrgency)
+	for _, s := range all.Sessions {
+		names = append(names, cobra.CompletionWithDesc(
+			screen.OneLine(s.ShortName()),
+			screen.OneLine(s.Project+" "+s.State),
+		))
+	}
+	return names, how
 }
 
 // client is how a command asks the observer. An agent that asks shows that it is at work: its reminders begin anew.

@@ -100,11 +100,7 @@ func alertOptions(c *config.Config) alerts.Options {
 		NoDataAfter:         m.NoDataAfter,
 		CompactionThreshold: int64(c.Compaction.ThresholdTokens),
 		Settle:              c.Compaction.Settle,
-		Storm: alerts.Storm{
-			Count:  c.Storm.Count,
-			Within: c.Storm.Within,
-			Turns:  c.Storm.Turns,
-		},
+		Storm:               alerts.Storm(c.Storm),
 		Reminders: alerts.Reminders{
 			Soft: c.Reminders.Soft,
 			Hard: c.Reminders.Hard,
@@ -143,11 +139,10 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.Ancestry = ancestry
 	o.Origin = caller.OfProcess
 	o.Enqueuer = prompt.NewQueue(o.Clients)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		build := version.Of(info)
-		o.Version = build.Version
-		o.Commit = build.Commit
-	}
+	info, _ := debug.ReadBuildInfo()
+	build := version.Of(info)
+	o.Version = build.Version
+	o.Commit = build.Commit
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
 	o.Sanitise = sanitise
@@ -272,7 +267,7 @@ func (env wiring) handoffOptions(
 		AutoRotate:    h.AutoRotate,
 	}
 	for _, ch := range c.Channels {
-		o.Channels = append(o.Channels, handoff.Channel{Name: ch.Name, Path: ch.Path})
+		o.Channels = append(o.Channels, handoff.Channel(ch))
 	}
 	o.Rotations.Resume, err = resumePrompt(c.Messages.Resume)
 	return o, err
