@@ -154,7 +154,7 @@ lint: ## golangci-lint: formatting, doc comments, width of lines, direction of i
 	$(TOOL) golangci-lint run ./...
 
 bench: build ## the figures against other tools, as ratios; PARTS=./... adds go benchmarks
-	$(GO) run ./cmd/bench $(ARGS)
+	$(GO) test -count=1 -timeout 0 -run '^$$' -bench Figures -benchtime 1x ./cmd/bench -args -sm $(CURDIR)/bin/sm $(ARGS)
 	@if [ -n "$(PARTS)" ]; then set -x; $(GO) test -run '^$$' -bench . -benchmem $(PARTS); fi
 
 # go test runs one fuzz target at a time. The list is whole before the first starts: a package that does not compile ends it here.
