@@ -68,7 +68,7 @@ func TestInstallByClientVersion(t *testing.T) {
 				want = outcome{
 					1,
 					"",
-					"sm: the client is " + tt.reason + ", then install again\n",
+					"sm: claude is " + tt.reason + ", then install again\n",
 				}
 			}
 			r.want(want, "install")

@@ -101,19 +101,15 @@ func installClients(
 				o.Codex,
 			)
 		}
-		if err := o.CheckCodex(ctx); err != nil {
-			return err
-		}
-		return o.InstallCodex()
+		return o.InstallCodex(ctx)
 	}
 	if err := o.Install(ctx); err != nil || !o.CodexThere() {
 		return err
 	}
-	if err := o.CheckCodex(ctx); err != nil {
+	if err := o.InstallCodex(ctx); err != nil {
 		env.say("note: no hooks for Codex: %v", err)
-		return nil
 	}
-	return o.InstallCodex()
+	return nil
 }
 
 // noteAfter prints what is left to do after an installation.

@@ -173,6 +173,37 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 	}
 }
 
+// TestUninstallAfterEdit: empty objects and lists of the user stay in a file that was edited since.
+func TestUninstallAfterEdit(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []string{
+		`{"hooks":{}}`,
+		`{"hooks":{"Stop":[]}}`,
+		`{"enabledPlugins":{}}`,
+	} {
+		for _, again := range []string{"install", "install --plugin"} {
+			r := newPluginRig(t)
+			r.write(r.path, shape, 0o600)
+			r.done("install")
+			r.write(
+				r.path,
+				strings.Replace(r.read(r.path), "{", `{"theme":"dark",`, 1),
+				0o600,
+			)
+			r.done(strings.Fields(again)...)
+			r.done("uninstall")
+			var got, want any
+			if err := json.Unmarshal([]byte(r.read(r.path)), &got); err != nil {
+				t.Fatal(err)
+			}
+			_ = json.Unmarshal([]byte(`{"theme":"dark",`+shape[1:]), &want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, then %s (-want +got):\n%s", shape, again, diff)
+			}
+		}
+	}
+}
+
 // TestInstallWithoutARecord: an sm that remembered nothing has installed: what can be known is given back.
 func TestInstallWithoutARecord(t *testing.T) {
 	t.Parallel()

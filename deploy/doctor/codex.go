@@ -27,12 +27,12 @@ func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
 		return
 	}
-	switch c, ok, err := install.CodexInPath(ctx, d.Path, d.Environ); {
+	switch c, ok, err := install.Codex().InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note(codexHooks, "run codex --version", "%v", err)
-	case ok && install.Older(c.Version, install.OldestCodex):
+	case ok && install.Codex().TooOld(c.Version):
 		d.note(codexHooks, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned",
-			c, install.OldestCodex)
+			c, install.Codex().Oldest)
 		return
 	}
 
@@ -59,7 +59,7 @@ func (d *doctor) codex(ctx context.Context) {
 	}
 	var missing []hook.Event
 	var own []ownHook
-	for _, event := range install.CodexEvents() {
+	for _, event := range install.Codex().Events {
 		found := ownHooks([]settingsLayer{{editor: e}}, event)
 		own = append(own, found...)
 		if len(found) == 0 {
@@ -178,7 +178,7 @@ func (d *doctor) trust(path string, own []ownHook) {
 			"Codex does not run %d of %d, which its user has not trusted as they are: %s",
 			len(untrusted), len(own), eventNames(untrusted))
 	default:
-		d.ok(codexHooks, "installed for %d events, and trusted", len(install.CodexEvents()))
+		d.ok(codexHooks, "installed for %d events, and trusted", len(install.Codex().Events))
 	}
 }
 

@@ -60,7 +60,7 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 
 	var own []ownHook
 	var missing, twice []hook.Event
-	events := install.HookEvents(false)
+	events := install.Claude().Events
 	for _, event := range events {
 		found := ownHooks(layers, event)
 		own = append(own, found...)

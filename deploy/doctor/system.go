@@ -19,8 +19,8 @@ import (
 
 // client checks the client in the PATH and those that run.
 func (d *doctor) client(ctx context.Context) {
-	var clients []install.Client
-	switch c, ok, err := install.ClientInPath(ctx, d.Path, d.Environ); {
+	var clients []install.Installed
+	switch c, ok, err := install.Claude().InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note("client", "run claude --version", "%v", err)
 	case ok:
@@ -38,7 +38,7 @@ func (d *doctor) client(ctx context.Context) {
 	}
 	for i, c := range clients {
 		d.memoryOf(c)
-		if !install.Older(c.Version, install.OldestClient) {
+		if !install.Claude().TooOld(c.Version) {
 			if i == 0 {
 				d.ok("client", "%s", c)
 			}
@@ -48,7 +48,13 @@ func (d *doctor) client(ctx context.Context) {
 		if c.PID != 0 {
 			remedy = "end it, and start it anew after claude update"
 		}
-		d.broken("client", remedy, "%s: hooks do not work before %s", c, install.OldestClient)
+		d.broken(
+			"client",
+			remedy,
+			"%s: hooks do not work before %s",
+			c,
+			install.Claude().Oldest,
+		)
 	}
 }
 
@@ -160,7 +166,7 @@ func (d *doctor) clock() {
 const memoryLimit = "GOMEMLIMIT"
 
 // memoryOf checks the variables that a running client was started with.
-func (d *doctor) memoryOf(c install.Client) {
+func (d *doctor) memoryOf(c install.Installed) {
 	vars, _ := proc.Read(d.Proc, c.PID, "environ") // not of another user's process
 	for v := range bytes.SplitSeq(vars, []byte{0}) {
 		if value, ok := bytes.CutPrefix(v, []byte(memoryLimit+"=")); ok {

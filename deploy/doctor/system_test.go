@@ -44,8 +44,8 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		d := &doctor{Options: Options{Proc: dir}}
 		d.readLayer("project", settings)
-		d.memoryOf(install.Client{Version: "2.1.197", PID: 4711})
-		d.memoryOf(install.Client{Version: "2.1.197", By: "/usr/bin/claude"})
+		d.memoryOf(install.Installed{Version: "2.1.197", PID: 4711})
+		d.memoryOf(install.Installed{Version: "2.1.197", By: "/usr/bin/claude"})
 		var want []Finding
 		for _, where := range []string{settings, "2.1.197, which runs as process 4711"} {
 			if wrong {

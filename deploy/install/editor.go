@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"sm/deploy"
 	"sm/deploy/jsonedit"
 	"sm/transcript/claude/hook"
 )
@@ -14,10 +16,12 @@ import (
 // them. It changes nothing else there.
 type Editor struct {
 	Doc     *jsonedit.Text
+	before  *jsonedit.Value // the settings before the first installation, nil if unknown
+	client  Client
 	self    string // the running sm, "" if unknown
 	program string // what hooks and status line call
 	socket  string // of the observer, "" for the default
-	codex   bool   // the file has Codex's hooks
+	plugin  string // the folder of our marketplace
 	home    string
 }
 
@@ -27,6 +31,7 @@ type Editor struct {
 func NewEditor(d *jsonedit.Text, self, home string) *Editor {
 	return &Editor{
 		Doc:     d,
+		client:  Claude(),
 		self:    self,
 		program: self,
 		home:    home,
@@ -43,53 +48,35 @@ type handlerGroup struct {
 	Hooks []handler `json:"hooks"`
 }
 
-type statusCommand struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-}
-
-// handler returns the hook for an event. The client runs it by a shell: those that can
-// do without one are as fast, and older ones cannot.
-func (e *Editor) handler(event hook.Event) handler {
-	words := []string{e.program, "hook"}
-	if e.codex {
-		words = append(words, "--client", "codex")
-	}
-	h := handler{Type: "command", Command: e.commandLine(words...)}
-	if e.codex {
-		h.Timeout = min(codexTimeout, CodexMost(event))
-	}
-	return h
-}
-
 func (e *Editor) commandLine(words ...string) string {
+	words = append([]string{e.program}, words...)
 	if e.socket != "" {
 		words = append(words, "--socket", e.socket)
 	}
 	return shellLine(words)
 }
 
-// install adds the hooks and the status line.
+// install adds the hooks and the status line, if the client has one.
 func (e *Editor) install(guard bool) {
-	e.installHooks(guard)
-	e.installStatusLine()
+	e.setHooks(e.client.events(guard))
+	if e.client.Name == Claude().Name {
+		e.installStatusLine()
+	}
 }
 
 // installBeside adds the status line and removes the hooks, which the plugin has.
 func (e *Editor) installBeside() {
-	e.removeAllHooks()
+	e.setHooks(nil)
 	e.installStatusLine()
 }
 
-// installHooks makes each event of the client have one hook of ours.
-func (e *Editor) installHooks(guard bool) {
-	wanted := HookEvents(guard)
-	if e.codex {
-		wanted = CodexEvents()
-	}
-	for _, event := range e.events() {
-		if !slices.Contains(wanted, event) {
-			e.removeHooks(event, 0)
+// setHooks makes each of these events, and no other, have one hook of ours.
+func (e *Editor) setHooks(wanted []hook.Event) {
+	if hooks := e.Doc.At("hooks"); hooks.IsObject() {
+		for _, c := range hooks.Children {
+			if event := hook.Event(c.Key); !slices.Contains(wanted, event) {
+				e.removeHooks(event, 0)
+			}
 		}
 	}
 	for _, event := range wanted {
@@ -106,39 +93,26 @@ func (e *Editor) Check() error {
 	if !e.Doc.Root.IsObject() {
 		return errors.New("the settings are not a JSON object; correct the file, it is untouched")
 	}
-	hooks := e.Doc.At("hooks")
-	if hooks != nil && !hooks.IsObject() {
-		return fmt.Errorf(
-			"line %d: hooks is not an object; correct the file, it is untouched",
-			e.Doc.Line(hooks.From),
-		)
-	}
-	for _, event := range slices.Concat(HookEvents(true), CodexEvents()) {
-		if v := hooks.At(string(event)); v != nil && !v.IsArray() {
-			return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
-				e.Doc.Line(v.From), event)
+	if hooks := e.Doc.At("hooks"); hooks != nil {
+		if !hooks.IsObject() {
+			return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched",
+				e.Doc.Line(hooks.From))
+		}
+		for _, c := range hooks.Children {
+			if !c.Value.IsArray() {
+				return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
+					e.Doc.Line(c.Value.From), c.Key)
+			}
 		}
 	}
 	if v := e.Doc.At("statusLine"); v != nil {
 		kind, _ := v.At("type").Text()
 		if _, ok := v.At("command").Text(); !ok || kind != "command" {
-			return fmt.Errorf(
-				"line %d: statusLine has no command; correct or remove it",
-				e.Doc.Line(v.From),
-			)
+			return fmt.Errorf("line %d: statusLine has no command; correct or remove it",
+				e.Doc.Line(v.From))
 		}
 	}
 	return nil
-}
-
-// events returns the events that have hooks.
-func (e *Editor) events() (all []hook.Event) {
-	if hooks := e.Doc.At("hooks"); hooks.IsObject() {
-		for _, c := range hooks.Children {
-			all = append(all, hook.Event(c.Key))
-		}
-	}
-	return all
 }
 
 // OwnHooks returns the paths of our hooks for an event, in whatever spelling:
@@ -171,8 +145,7 @@ func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	if !ok {
 		return nil
 	}
-	if args := v.At("args"); args.IsArray() {
-		list, _ := args.Texts()
+	if list, ok := v.At("args").Texts(); ok {
 		return append([]string{command}, list...)
 	}
 	return shellWords(command, e.home)
@@ -188,31 +161,29 @@ func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) 
 	return words[0], words[1:]
 }
 
+// installHook makes an event have one hook of ours. The client runs it by a shell:
+// clients that can do without one are as fast, and older ones cannot.
 func (e *Editor) installHook(event hook.Event) {
 	e.removeHooks(event, 1)
-	own := e.OwnHooks(event)
-	if len(own) == 0 {
-		e.addHook(event)
+	h := handler{
+		Type:    "command",
+		Command: e.commandLine(append([]string{"hook"}, e.client.args...)...),
+		Timeout: e.client.timeout(event),
+	}
+	if own := e.OwnHooks(event); len(own) > 0 {
+		// The user may have added a timeout or a matcher: only the command is ours.
+		e.Doc.Put(h.Command, append(own[0], "command")...)
+		e.Doc.Remove(append(own[0], "args")...) // of an sm that called hooks without a shell
 		return
 	}
-	// The user may have added a timeout or a matcher: only the command is ours.
-	want := e.handler(event).Command
-	if command, _ := e.Doc.At(own[0]...).At("command").Text(); command != want {
-		e.Doc.Put(want, append(own[0], "command")...)
-	}
-	e.Doc.Remove(append(own[0], "args")...) // of an sm that called hooks without a shell
-}
-
-func (e *Editor) addHook(event hook.Event) {
 	if e.Doc.At("hooks") == nil {
 		e.Doc.Put(struct{}{}, "hooks")
 	}
-	group := handlerGroup{[]handler{e.handler(event)}}
-	if groups := e.Doc.At("hooks", string(event)); groups != nil {
-		e.Doc.Put(group, "hooks", string(event), fmt.Sprint(len(groups.Children)))
-	} else {
-		e.Doc.Put([]handlerGroup{group}, "hooks", string(event))
+	if e.Doc.At("hooks", string(event)) == nil {
+		e.Doc.Put([]handlerGroup{}, "hooks", string(event))
 	}
+	number := strconv.Itoa(len(e.Doc.At("hooks", string(event)).Children))
+	e.Doc.Put(handlerGroup{[]handler{h}}, "hooks", string(event), number)
 }
 
 // removeHooks removes our hooks for an event, except the first keep, and what is
@@ -222,38 +193,41 @@ func (e *Editor) removeHooks(event hook.Event, keep int) {
 	for _, path := range slices.Backward(own[min(
 		keep,
 		len(own),
-	):]) { // the indexes before stay valid
+	):]) { // indexes before stay valid
 		e.Doc.Remove(path...)
-		for _, n := range []int{3, 2, 1} { // the group, the event, all hooks
-			inside := path[:n]
-			if n == 3 {
-				inside = path[:4] // the handlers of the group
-			}
-			if len(e.Doc.At(inside...).Children) > 0 {
-				break
-			}
-			e.Doc.Remove(path[:n]...)
+		if len(e.Doc.At(path[:4]...).Children) == 0 {
+			e.Doc.Remove(path[:3]...)
 		}
+		e.prune("hooks", string(event))
+		e.prune("hooks")
 	}
 }
 
-func (e *Editor) removeAllHooks() {
-	for _, event := range e.events() {
-		e.removeHooks(event, 0)
+// prune removes what is empty, unless it was there before the first installation.
+func (e *Editor) prune(path ...string) {
+	if v := e.Doc.At(path...); v != nil && len(v.Children) == 0 &&
+		e.before.At(path...) == nil {
+		e.Doc.Remove(path...)
 	}
 }
 
-// uninstall removes the hooks, and restores the status line that ours runs.
+// uninstall removes the hooks and what the client has written for the plugin, and
+// restores the status line that ours runs.
 func (e *Editor) uninstall() {
-	e.removeAllHooks()
+	e.setHooks(nil)
 	command, _ := e.Doc.At("statusLine", "command").Text()
-	original, wraps, own := e.Unwrap(command)
-	switch {
-	case !own:
-	case !wraps:
-		e.Doc.Remove("statusLine")
-	default:
+	if original, wraps, own := e.Unwrap(command); wraps {
 		e.Doc.Put(original, "statusLine", "command")
+	} else if own {
+		e.Doc.Remove("statusLine")
+	}
+	e.Doc.Remove("enabledPlugins", deploy.PluginID)
+	if place, known := marketplaceKnown(e.Doc); known && place == e.plugin {
+		e.Doc.Remove("extraKnownMarketplaces", deploy.Marketplace)
+	}
+	if e.before != nil { // the client leaves empty objects when a plugin goes
+		e.prune("enabledPlugins")
+		e.prune("extraKnownMarketplaces")
 	}
 }
 
@@ -264,16 +238,14 @@ func (e *Editor) installStatusLine() {
 		original = command
 		wraps = exists
 	}
-	want := e.commandLine(e.program, "statusline")
+	want := e.commandLine("statusline")
 	if wraps {
 		want += " -- " + ShellQuote(original)
 	}
-	switch {
-	case command == want:
-	case exists:
+	if exists {
 		e.Doc.Put(want, "statusLine", "command")
-	default:
-		e.Doc.Put(statusCommand{"command", want}, "statusLine")
+	} else {
+		e.Doc.Put(handler{Type: "command", Command: want}, "statusLine")
 	}
 }
 

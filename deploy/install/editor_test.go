@@ -47,7 +47,7 @@ func uninstalled(t testing.TB, text string) string {
 func ours(command string) string {
 	literal, _ := json.Marshal(command)
 	var events []string
-	for _, event := range HookEvents(false) {
+	for _, event := range Claude().Events {
 		events = append(
 			events,
 			fmt.Sprintf(`"%s":[{"hooks":[{"type":"command","command":%s}]}]`, event, literal),
@@ -142,7 +142,7 @@ func TestInstallFindsOurs(t *testing.T) {
 		if n := strings.Count(
 			got,
 			`{"type":"command","command":"/usr/bin/sm hook"}`,
-		); n != len(HookEvents(false)) ||
+		); n != len(Claude().Events) ||
 			strings.Contains(
 				got,
 				"SubagentStop",

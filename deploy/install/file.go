@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,9 +13,6 @@ import (
 	"sm/deploy/jsonedit"
 	"sm/handoff/files"
 )
-
-// maxSettings limits the size of a settings file.
-const maxSettings = 16 << 20
 
 // A File is a settings file, or our skill, as it was read. The client writes it as well,
 // so it is replaced only if it has not changed since.
@@ -44,34 +40,16 @@ func ReadFile(path string) (*File, error) {
 		f.target = target
 		f.info, err = os.Stat(target)
 	}
-	if err == nil &&
-		!f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
+	if err == nil && !f.info.Mode().IsRegular() { // a pipe would wait for its other end
 		return nil, fmt.Errorf("%s is not a file; move it away", path)
 	}
 	if err == nil {
-		f.text, err = readHead(target, maxSettings+1)
+		f.text, err = os.ReadFile(target)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
 	}
-	if len(f.text) > maxSettings {
-		return nil, fmt.Errorf(
-			"%s is larger than %d bytes; is it the settings file?",
-			path,
-			maxSettings,
-		)
-	}
 	return f, nil
-}
-
-// readHead reads the beginning of a file.
-func readHead(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // PlainError returns an error without the path, which the caller names.
@@ -88,6 +66,15 @@ func (f *File) Exists() bool { return f.text != nil }
 // byteOrderMark is at the beginning of files of some editors; JSON has none.
 const byteOrderMark = "\uFEFF"
 
+// settingsBody returns the JSON of a settings file: an empty object for nothing.
+func settingsBody(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte("{}\n")
+	}
+	return text
+}
+
 // Parse parses the file's text.
 func (f *File) Parse() (*jsonedit.Text, error) {
 	doc, err := jsonedit.Parse(settingsBody(f.text))
@@ -97,23 +84,15 @@ func (f *File) Parse() (*jsonedit.Text, error) {
 	return doc, nil
 }
 
-// edited returns the file's text after an edit.
-func (f *File) edited(edit func(*jsonedit.Text) error) ([]byte, error) {
-	doc, err := f.Parse()
-	if err != nil {
-		return nil, err
-	}
-	body := doc.Bytes
-	if err := edit(doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
-	}
+// with returns the file's text with the body of d, which was parsed from the file.
+func (f *File) with(d *jsonedit.Text) []byte {
 	switch {
-	case bytes.Equal(doc.Bytes, body): // an empty file stays one
-		return f.text, nil
+	case bytes.Equal(d.Bytes, settingsBody(f.text)): // an empty file stays one
+		return f.text
 	case bytes.HasPrefix(f.text, []byte(byteOrderMark)):
-		return append([]byte(byteOrderMark), doc.Bytes...), nil
+		return append([]byte(byteOrderMark), d.Bytes...)
 	}
-	return doc.Bytes, nil
+	return d.Bytes
 }
 
 // Writable returns why the file cannot be replaced. A read-only mode counts for root as well.
@@ -139,28 +118,20 @@ func (f *File) Writable() error {
 		return fmt.Errorf("%s: %w; check its owner and mode", dir, PlainError(err))
 	}
 	if info.Mode().Perm()&0o200 == 0 || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
-		variable := "CLAUDE_CONFIG_DIR"
-		if filepath.Base(f.path) == codexFile {
-			variable = "CODEX_HOME"
-		}
-		return fmt.Errorf(
-			"the directory %s is read-only; make it writable, or set %s",
-			dir,
-			variable,
-		)
+		return fmt.Errorf("the directory %s is read-only; make it writable", dir)
 	}
 	return nil
 }
 
 // errChanged reports that the file was written by another program since it was read.
-var errChanged = errors.New("the file has changed meanwhile")
+var errChanged = errors.New("the file has changed meanwhile; close the sessions that write to it and try again")
 
 // replace replaces the file, or removes it for a text that is nil, unless it has changed.
 func (f *File) replace(text []byte) error {
 	now, err := ReadFile(f.path)
 	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) ||
 		now.Exists() != f.Exists() {
-		return errors.Join(errChanged, err)
+		return fmt.Errorf("%s: %w", f.path, errors.Join(errChanged, err))
 	}
 	if text == nil {
 		return os.Remove(f.target) // its error has the path
@@ -184,11 +155,8 @@ func writeWhole(path string, text []byte, mode fs.FileMode) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf(
-			"write into %s: %w; check its owner, mode and free space",
-			dir,
-			PlainError(err),
-		)
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space",
+			dir, PlainError(err))
 	}
 	return nil
 }

@@ -17,10 +17,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -54,7 +52,8 @@ type Options struct {
 // An installation is a change of the settings of one client.
 type installation struct {
 	Options
-	codex bool // the settings are Codex's hooks
+	client Client
+	path   string // of the settings
 }
 
 // A change is an edit of the settings, with what comes before and after it.
@@ -71,11 +70,25 @@ type step struct {
 	do   func() error
 }
 
+func (o Options) claude() *installation { return &installation{o, Claude(), o.Settings} }
+
+// codex returns the installation for Codex, which has neither guard nor plugin.
+func (o Options) codex() *installation {
+	return &installation{
+		o,
+		Codex(),
+		CodexHooks(o.Codex),
+	}
+}
+
+// CodexHooks returns the file with Codex's hooks in its folder.
+func CodexHooks(home string) string { return filepath.Join(home, "hooks.json") }
+
 // Install adds the hooks and the status line to the client's settings. It refuses a
 // client that is too old, and runs the one in the PATH for its version.
 func (o Options) Install(ctx context.Context) error {
-	in := &installation{Options: o}
-	if err := in.checkClients(ctx); err != nil {
+	in := o.claude()
+	if err := in.checkVersions(ctx); err != nil {
 		return err
 	}
 	skill, err := in.skillChange()
@@ -93,7 +106,7 @@ func (o Options) Install(ctx context.Context) error {
 	// There are always either hooks in the settings or those of the plugin: what is
 	// replaced goes last, as an event that comes twice does less harm than one that
 	// is missed.
-	c := change{done: "installed: new sessions report to the observer"}
+	c := change{done: in.client.done}
 	if in.Plugin {
 		files, err := p.files(guard)
 		if err != nil {
@@ -114,7 +127,7 @@ func (o Options) Install(ctx context.Context) error {
 // Uninstall removes what Install has added, in whatever way.
 func (o Options) Uninstall(ctx context.Context) error {
 	o.NoGuard = true
-	in := &installation{Options: o}
+	in := o.claude()
 	skill, err := in.skillChange()
 	if err != nil {
 		return err
@@ -135,8 +148,37 @@ func (o Options) Uninstall(ctx context.Context) error {
 	return in.record().forget()
 }
 
+// InstallCodex adds the hooks to Codex's hooks.json. It refuses a Codex in the PATH
+// that runs no hooks.
+func (o Options) InstallCodex(ctx context.Context) error {
+	in := o.codex()
+	if err := in.checkVersions(ctx); err != nil {
+		return err
+	}
+	return in.make(change{
+		edit: func(e *Editor) { e.install(false) },
+		done: in.client.done,
+	})
+}
+
+// UninstallCodex removes what InstallCodex has added.
+func (o Options) UninstallCodex() error {
+	in := o.codex()
+	if err := in.make(change{done: "uninstalled"}); err != nil || o.DryRun {
+		return err
+	}
+	return in.record().forget()
+}
+
+// CodexThere reports whether Codex's folder exists, or a record of InstallCodex.
+func (o Options) CodexThere() bool {
+	_, err := os.Stat(o.Codex)
+	_, recordErr := os.Stat(o.codex().record().path)
+	return o.Codex != "" && (err == nil || recordErr == nil)
+}
+
 func (in *installation) settings() (*jsonedit.Text, error) {
-	file, err := ReadFile(in.Settings)
+	file, err := ReadFile(in.path)
 	if err != nil {
 		return nil, err
 	}
@@ -146,49 +188,101 @@ func (in *installation) settings() (*jsonedit.Text, error) {
 // editor returns an editor of d.
 func (in *installation) editor(d *jsonedit.Text) *Editor {
 	e := NewEditor(d, in.Program, in.Home)
+	e.client = in.client
 	e.program = cmp.Or(in.Small, in.Program)
 	e.socket = in.Socket
-	e.codex = in.codex
+	e.plugin = in.plugin().dir
 	return e
 }
 
 // make makes a change. What would be refused in the end is refused before the first
 // step.
 func (in *installation) make(c change) error {
-	record := in.record()
-	file, err := ReadFile(in.Settings)
+	file, text, err := in.prepare(c)
 	if err != nil {
 		return err
 	}
-	if _, err := in.result(c, record, file); err != nil {
-		return err
-	}
-	if steps := len(c.before) + len(c.after); steps > 0 && !in.DryRun {
-		if err := file.Writable(); err != nil {
+	if len(c.before) > 0 {
+		if err := in.take(c.before); err != nil {
 			return err
 		}
-		if err := in.remember(c, record, file, filepath.Dir(in.plugin().dir)); err != nil {
+		if file, text, err = in.prepare(c); err != nil { // the client has written the file
 			return err
 		}
 	}
 
-	if err := in.take(c.before); err != nil {
-		return err
-	}
-	for range 3 { // the client may write at the same moment
-		if err = in.edit(c, record); !errors.Is(err, errChanged) {
-			break
+	switch {
+	case !file.changes(text):
+		err = in.print("%s: nothing to change\n", file.path)
+	case in.DryRun:
+		err = in.print("%s", unifiedDiff(file.path, file.text, text))
+	default:
+		if err = file.replace(text); err == nil {
+			err = in.print("%s: %s\n", file.path, c.done)
 		}
-		err = fmt.Errorf(
-			"%s: %w; close the sessions that write to it and try again",
-			in.Settings,
-			err,
-		)
 	}
 	if err != nil {
 		return err
 	}
 	return in.take(c.after)
+}
+
+// prepare returns the settings and what a change makes of them, nil for no file. It
+// records what they were before the first installation.
+func (in *installation) prepare(c change) (*File, []byte, error) {
+	file, err := ReadFile(in.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := in.record()
+	text, err := in.withoutOurs(file, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.edit != nil {
+		r.Before = text
+		r.Known = true
+		doc, err := file.Parse()
+		if err != nil {
+			return nil, nil, err
+		}
+		e := in.editor(doc)
+		e.before = r.value()
+		if err := e.Check(); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file.path, err)
+		}
+		c.edit(e)
+		text = file.with(doc)
+	}
+	if in.DryRun || !file.changes(text) && len(c.before)+len(c.after) == 0 {
+		return file, text, nil
+	}
+	if err := file.Writable(); err != nil {
+		return nil, nil, err
+	}
+	if c.edit != nil {
+		err = r.note(filepath.Dir(file.target), filepath.Dir(in.plugin().dir))
+	}
+	return file, text, err
+}
+
+// withoutOurs returns the settings without our entries, nil for no file. If they have
+// the meaning of the settings before the installation, the bytes of these come back.
+func (in *installation) withoutOurs(file *File, r *record) ([]byte, error) {
+	doc, err := file.Parse()
+	if err != nil {
+		return nil, err
+	}
+	if doc.Root.IsObject() {
+		e := in.editor(doc)
+		e.before = r.value()
+		e.uninstall()
+	}
+	text := file.with(doc)
+	if file.Exists() && r.Known && sameJSON(text, r.Before) {
+		return r.Before, nil
+	}
+	return text, nil
 }
 
 // take runs steps, or prints them.
@@ -205,95 +299,14 @@ func (in *installation) take(steps []step) error {
 	return nil
 }
 
-// edit changes the settings, or prints how it would.
-func (in *installation) edit(c change, record *record) error {
-	file, err := ReadFile(in.Settings)
-	if err != nil {
-		return err
-	}
-	text, err := in.result(c, record, file)
-	switch {
-	case err != nil:
-		return err
-	case (text == nil) == (file.text == nil) && bytes.Equal(text, file.text):
-		return in.print("%s: nothing to change\n", file.path)
-	case in.DryRun:
-		return in.print("%s", unifiedDiff(file.path, file.text, text))
-	}
-
-	if err := file.Writable(); err != nil {
-		return err
-	}
-	if err := in.remember(c, record, file); err != nil {
-		return err
-	}
-	if err := file.replace(text); err != nil {
-		return err
-	}
-	return in.print("%s: %s\n", file.path, c.done)
-}
-
-// result returns what a change makes of the settings, nil for no file.
-func (in *installation) result(c change, record *record, file *File) ([]byte, error) {
-	if c.edit != nil {
-		return in.edited(file, c.edit)
-	}
-	left, err := in.withoutOurs(file)
-	if err != nil {
-		return nil, err
-	}
-	return record.giveBack(file, left), nil
-}
-
-func (in *installation) edited(file *File, edit func(*Editor)) ([]byte, error) {
-	return file.edited(func(d *jsonedit.Text) error {
-		e := in.editor(d)
-		if err := e.Check(); err != nil {
-			return err
-		}
-		edit(e)
-		return nil
-	})
-}
-
-// withoutOurs returns the settings without our entries.
-func (in *installation) withoutOurs(file *File) ([]byte, error) {
-	left, err := file.edited(func(d *jsonedit.Text) error {
-		if d.Root.IsObject() {
-			in.editor(d).uninstall()
-			in.plugin().removeEntries(d)
-		}
-		return nil
-	})
-	if err != nil || sameMeaning(left, file.text) {
-		return file.text, err
-	}
-	return left, nil
-}
-
-// remember records the settings, and the folders that are made, before an
-// installation writes them.
-func (in *installation) remember(
-	c change,
-	record *record,
-	file *File,
-	makes ...string,
-) error {
-	if c.edit == nil {
-		return nil
-	}
-	left, err := in.withoutOurs(file)
-	if err != nil {
-		return err
-	}
-	record.Before = record.giveBack(file, left)
-	record.Known = true
-	return record.note(append(makes, filepath.Dir(file.target))...)
-}
-
 func (in *installation) print(format string, args ...any) error {
 	_, err := fmt.Fprintf(in.Stdout, format, args...)
 	return err
+}
+
+// changes reports whether a text, nil for no file, differs from the file's.
+func (f *File) changes(text []byte) bool {
+	return (text == nil) != (f.text == nil) || !bytes.Equal(text, f.text)
 }
 
 // unifiedDiff returns what diff -u prints, "" for equal texts.
@@ -303,71 +316,4 @@ func unifiedDiff(name string, before, after []byte) []byte {
 		[]byte("\n"),
 	) // without the command
 	return text
-}
-
-// codexFile has Codex's hooks, in its folder.
-const codexFile = "hooks.json"
-
-// CodexHooks returns the file with Codex's hooks in its folder.
-func CodexHooks(home string) string { return filepath.Join(home, codexFile) }
-
-// forCodex returns the installation for Codex, which has neither guard nor plugin.
-func (o Options) forCodex() *installation {
-	o.Settings = CodexHooks(o.Codex)
-	return &installation{Options: o, codex: true}
-}
-
-// codexChange adds our hooks to Codex's file.
-func codexChange() change {
-	return change{
-		edit: func(e *Editor) { e.installHooks(false) },
-		done: "installed, but Codex runs no hook that its user has not trusted: start codex and " +
-			"choose \"Trust all and continue\", or type /hooks and t; codex exec does not ask",
-	}
-}
-
-// CheckCodex returns why InstallCodex would be refused, and changes nothing. A Codex
-// in the PATH that runs no hooks is a reason.
-func (o Options) CheckCodex(ctx context.Context) error {
-	client, ok, err := CodexInPath(ctx, o.Path, o.Environ)
-	if err != nil {
-		return err
-	}
-	if ok && Older(client.Version, OldestCodex) {
-		return fmt.Errorf("codex is %s, and runs no hooks before %s; update it, then run sm install --codex",
-			client, OldestCodex)
-	}
-
-	in := o.forCodex()
-	file, err := ReadFile(in.Settings)
-	if err == nil {
-		_, err = in.result(codexChange(), in.record(), file)
-	}
-	if err != nil || o.DryRun {
-		return err
-	}
-	return file.Writable()
-}
-
-// InstallCodex adds the hooks to Codex's hooks.json. Codex runs new hooks only after
-// its user has trusted them.
-func (o Options) InstallCodex() error { return o.forCodex().make(codexChange()) }
-
-// UninstallCodex removes what InstallCodex has added.
-func (o Options) UninstallCodex() error {
-	in := o.forCodex()
-	if err := in.make(change{done: "uninstalled"}); err != nil || o.DryRun {
-		return err
-	}
-	return in.record().forget()
-}
-
-// CodexThere reports whether Codex's folder exists, or a record of InstallCodex.
-func (o Options) CodexThere() bool {
-	for _, path := range []string{o.Codex, o.forCodex().record().path} {
-		if _, err := os.Stat(path); o.Codex != "" && !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	return false
 }

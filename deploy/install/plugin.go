@@ -69,7 +69,7 @@ func (p *plugin) files(guard bool) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.installHooks(guard)
+	e.setHooks(e.client.events(guard))
 	all[deploy.PluginHooks] = e.Doc.Bytes
 	return all, nil
 }
@@ -212,20 +212,6 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []step)
 		}})
 	}
 	return steps
-}
-
-// removeEntries removes what the client has written into the settings for the plugin,
-// also the empty objects that it leaves.
-func (p *plugin) removeEntries(d *jsonedit.Text) {
-	d.Remove("enabledPlugins", deploy.PluginID)
-	if place, known := marketplaceKnown(d); known && place == p.dir {
-		d.Remove("extraKnownMarketplaces", deploy.Marketplace)
-	}
-	for _, name := range []string{"enabledPlugins", "extraKnownMarketplaces"} {
-		if v := d.At(name); v.IsObject() && len(v.Children) == 0 {
-			d.Remove(name)
-		}
-	}
 }
 
 func lastLine(text []byte) string {

@@ -22,7 +22,7 @@ func TestPluginShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := NewEditor(doc, "sm", "")
-	e.installHooks(false)
+	e.setHooks(Claude().Events)
 	if diff := cmp.Diff(string(e.Doc.Bytes), string(text)); diff != "" {
 		t.Errorf("deploy/plugin/%s (-want +got):\n%s", deploy.PluginHooks, diff)
 	}

@@ -1,18 +1,18 @@
 package install
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"sm/deploy/jsonedit"
 )
 
 // A record is what sm install remembers of a settings file, so that sm uninstall can
@@ -30,65 +30,64 @@ type record struct {
 
 // record reads the record of the settings file. One that cannot be read is empty.
 func (in *installation) record() *record {
-	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(in.Settings)))
-	r := &record{path: filepath.Join(in.State, "sm", "install", name[:16]+".json")}
-	text, err := readHead(r.path, 2*maxSettings)
-	if err != nil || json.Unmarshal(text, r) != nil || r.Settings != in.Settings {
-		*r = record{path: r.path}
+	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(in.path)))
+	path := filepath.Join(in.State, "sm", "install", name[:16]+".json")
+	r := readRecord(path)
+	if r.Settings != in.path {
+		return &record{path: path, Settings: in.path}
 	}
-	r.Settings = in.Settings
 	return r
 }
 
-// giveBack returns the text that an uninstallation leaves in a file, nil for no file.
-// left is the text without our entries. If it has the meaning of the text before the
-// installation, the bytes of that text come back.
-func (r *record) giveBack(file *File, left []byte) []byte {
-	if file.text != nil && r.Known && sameMeaning(left, r.Before) {
-		return r.Before
+func readRecord(path string) *record {
+	r := &record{path: path}
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, r) != nil {
+		return &record{}
 	}
-	return left
+	return r
 }
 
-// settingsBody returns the JSON of a settings file: without the mark that some editors
-// put before it, and an empty object for nothing.
-func settingsBody(text []byte) []byte {
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-	if len(bytes.TrimSpace(text)) == 0 {
-		return []byte("{}\n")
+// value returns the settings before the installation, nil if they are unknown.
+func (r *record) value() *jsonedit.Value {
+	doc, err := jsonedit.Parse(settingsBody(r.Before))
+	if err != nil || !r.Known {
+		return nil
 	}
-	return text
+	return doc.Root
 }
 
-func sameMeaning(a, b []byte) bool { return reflect.DeepEqual(meaning(a), meaning(b)) }
-
-// meaning returns the settings without the empty lists and objects that an installation
-// fills, and an uninstallation removes.
-func meaning(text []byte) (all map[string]any) {
-	_ = json.Unmarshal(settingsBody(text), &all) // it was parsed before
-	for _, name := range []string{"hooks", "enabledPlugins", "extraKnownMarketplaces"} {
-		inside, ok := all[name].(map[string]any)
-		maps.DeleteFunc(inside, func(_ string, v any) bool {
-			list, ok := v.([]any)
-			return ok && len(list) == 0
-		})
-		if ok && len(inside) == 0 {
-			delete(all, name)
-		}
-	}
-	return all
+// sameJSON reports whether two settings files mean the same.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(settingsBody(a), &x) == nil &&
+		json.Unmarshal(settingsBody(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // note stores the record, with those of the folders that do not exist, and are about to
-// be made.
+// be made. It takes over the folders of other records, since that of the records goes
+// with the last of them.
 func (r *record) note(folders ...string) error {
-	for _, folder := range append(folders, filepath.Dir(r.path)) {
-		for _, dir := range missingFolders(folder) {
-			if !slices.Contains(r.Made, dir) {
-				r.Made = append(r.Made, dir)
+	var made []string
+	others, _ := filepath.Glob(filepath.Join(filepath.Dir(r.path), "*.json"))
+	for _, path := range others {
+		made = append(made, readRecord(path).Made...)
+	}
+	for _, dir := range append(folders, filepath.Dir(r.path)) {
+		at := len(made)
+		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if _, err := os.Lstat(dir); err == nil {
+				break
 			}
+			made = slices.Insert(made, at, dir)
 		}
 	}
+	for _, dir := range made {
+		if !slices.Contains(r.Made, dir) {
+			r.Made = append(r.Made, dir)
+		}
+	}
+
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
 		err = writeWhole(r.path, append(text, '\n'), 0o600)
@@ -108,12 +107,11 @@ func (r *record) forget() error {
 	}
 
 	// A run that was killed may have made these and not noted them.
-	folders := filepath.Dir(r.path)
-	sm := filepath.Dir(folders)
-	state := filepath.Dir(sm)
-	made := []string{sm, folders}
-	if home, found := strings.CutSuffix(state, "/.local/state"); found {
-		made = append([]string{filepath.Join(home, ".local"), state}, made...)
+	folder := filepath.Dir(r.path)
+	sm := filepath.Dir(folder)
+	made := []string{sm, folder}
+	if local, found := strings.CutSuffix(filepath.Dir(sm), "/.local/state"); found {
+		made = append([]string{local + "/.local", local + "/.local/state"}, made...)
 	}
 	r.Made = append(made, r.Made...)
 	r.removeMade()
@@ -124,18 +122,5 @@ func (r *record) forget() error {
 func (r *record) removeMade() {
 	for _, dir := range slices.Backward(r.Made) {
 		_ = os.Remove(dir) // one with files stays
-	}
-}
-
-// missingFolders returns the folders on the way to dir, and dir, that do not exist,
-// outer ones first.
-func missingFolders(dir string) (missing []string) {
-	for {
-		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
-			slices.Reverse(missing)
-			return missing
-		}
-		missing = append(missing, dir)
-		dir = filepath.Dir(dir)
 	}
 }

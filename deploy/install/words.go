@@ -1,22 +1,17 @@
 package install
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"sm/handoff/files"
 )
 
 // wordLetters are the letters of names of variables.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
-
-// maxProgram limits how much of a program is searched for its origin.
-const maxProgram = 64 << 20
 
 // ShellQuote quotes a word for a shell.
 func ShellQuote(word string) string {
@@ -103,47 +98,10 @@ func ownCommand(words []string, subcommand, self string) (args []string, ok bool
 // isOwnProgram reports whether a program is sm or its small program: by its name, or as
 // the same file as self, the running sm, which may have another name.
 func isOwnProgram(program, self string) bool {
-	if isOwnName(program, self) {
-		return true
+	own := func(name string) bool {
+		base := path.Base(name)
+		return base == "sm" || base == SmallName
 	}
 	real, err := filepath.EvalSymlinks(program)
-	return err == nil && (isOwnName(real, self) || sameFile(real, self))
-}
-
-// isOwnName reports whether a program has a name of ours. Other programs may be called
-// sm-hook, too: ours is beside an sm, was built from sm's sources, or does not exist
-// any more.
-func isOwnName(program, self string) bool {
-	switch path.Base(program) {
-	case "sm":
-		return true
-	case SmallName:
-		dir := filepath.Dir(program)
-		return !filepath.IsAbs(program) || dir == filepath.Dir(self) || !exists(program) ||
-			exists(filepath.Join(dir, "sm")) || builtFromSources(program)
-	}
-	return false
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
-// builtFromSources reports whether a program is a command of sm: the toolchain writes
-// the path of its package into it. Package debug/buildinfo would make sm larger by
-// half a megabyte.
-func builtFromSources(program string) bool {
-	if info, err := os.Stat(program); err != nil ||
-		!info.Mode().IsRegular() { // not a pipe, which would wait
-		return false
-	}
-	text, err := readHead(program, maxProgram)
-	return err == nil && bytes.Contains(text, []byte("path\tsm/cmd/sm"))
+	return own(program) || err == nil && (own(real) || files.Same(real, self))
 }

@@ -170,11 +170,14 @@ func (v *Value) index(key string) int {
 func (d *Text) At(path ...string) *Value { return d.Root.At(path...) }
 
 // Put sets the value at a path. A new one becomes the last of its container, which
-// must be an object or an array.
+// must be an object or an array. An equal string keeps its spelling.
 func (d *Text) Put(value any, path ...string) {
 	last := len(path) - 1
 	container := d.At(path[:last]...)
 	if old := container.At(path[last]); old != nil {
+		if text, ok := old.Text(); ok && text == value {
+			return
+		}
 		wide := bytes.Contains(old.Raw, []byte("\n"))
 		d.splice(old.From, old.to, d.format(value, d.indentOf(old.From), wide))
 		return

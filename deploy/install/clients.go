@@ -1,0 +1,212 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"sm/handoff/proc"
+	"sm/transcript/claude/hook"
+	"sm/transcript/codex/files"
+)
+
+// A Client is a program whose hooks sm installs.
+type Client struct {
+	Name string // of the program
+	// Oldest is the oldest version whose hooks work. `make versions` tries the real
+	// clients on both sides of each.
+	Oldest  string
+	Events  []hook.Event // that the observer uses
+	args    []string     // of `sm hook`
+	timeout func(event hook.Event) int
+	word    int    // index of the version in what --version prints
+	update  string // how to update it
+	done    string // what an installation prints
+}
+
+// Claude describes Claude Code. Before 2.1.76 an unknown event is an error dialog,
+// before 2.0.77 the client silently ignores the whole file.
+func Claude() Client {
+	return Client{
+		Name:   "claude", // prints 2.1.197 (Claude Code)
+		Oldest: "2.1.120",
+		Events: []hook.Event{
+			hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse,
+			hook.Stop, hook.PreCompact, hook.PostCompact, hook.Notification,
+		},
+		timeout: func(hook.Event) int { return 0 },
+		update:  "run claude update",
+		done:    "installed: new sessions report to the observer",
+	}
+}
+
+// Codex describes Codex. Before 0.124.0 its feature codex_hooks is missing, or under
+// development and off. Hooks for each request and before each tool call would add
+// nothing.
+func Codex() Client {
+	return Client{
+		Name:   files.Client, // prints codex-cli 0.169.0
+		Oldest: "0.124.0",
+		Events: []hook.Event{
+			hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse,
+			hook.PostModelRequest, hook.PermissionRequest, hook.Stop, hook.Interrupt,
+			hook.SubagentStart, hook.SubagentStop, hook.PreCompact, hook.PostCompact,
+		},
+		args:    []string{"--client", files.Client},
+		timeout: func(event hook.Event) int { return min(5, CodexMost(event)) },
+		word:    1,
+		update:  "update it",
+		done: "installed, but Codex runs no hook that its user has not trusted: start codex and " +
+			"choose \"Trust all and continue\", or type /hooks and t; codex exec does not ask",
+	}
+}
+
+// events returns the events to install, with that of the guard if it is wanted.
+func (c Client) events(guard bool) []hook.Event {
+	if guard {
+		return append(c.Events, hook.PreToolUse)
+	}
+	return c.Events
+}
+
+// CodexMost returns how long client 0.169.0 waits for a hook without a timeout, in
+// seconds. At the end of a session and after an interruption it never waits longer,
+// and warns about a hook with a longer timeout.
+func CodexMost(event hook.Event) int {
+	if event == hook.SessionEnd || event == hook.Interrupt {
+		return 1
+	}
+	return 600
+}
+
+const (
+	// ProgramPatience is how long a program may take to print its version.
+	ProgramPatience = 10 * time.Second
+	// clientPatience is the same for a client: old ones take 10 s on a busy machine.
+	clientPatience = time.Minute
+	// maxProgramOutput limits the output of a program that is kept.
+	maxProgramOutput = 4 << 10
+)
+
+// An Installed client has a version, and a place where it was found.
+type Installed struct {
+	Version string
+	By      string // the path of a program
+	PID     int    // of a running one
+}
+
+func (c Installed) String() string {
+	if c.PID != 0 {
+		return fmt.Sprintf("%s, which runs as process %d", c.Version, c.PID)
+	}
+	return fmt.Sprintf("%s, by %s", c.Version, c.By)
+}
+
+// TooOld reports whether the hooks of a version do not work. An invalid version is
+// older than any.
+func (c Client) TooOld(version string) bool {
+	var oldest []int
+	for part := range strings.SplitSeq(c.Oldest, ".") {
+		n, _ := strconv.Atoi(part) // it is valid
+		oldest = append(oldest, n)
+	}
+	return !hook.AtLeast(version, oldest...)
+}
+
+// InPath runs the client in this PATH for its version. ok is false if there is none, or
+// if it prints no version; one that does not answer in time is an error.
+func (c Client) InPath(
+	ctx context.Context,
+	list string,
+	environ []string,
+) (found Installed, ok bool, err error) {
+	path := proc.LookPath(list, c.Name)
+	if path == "" {
+		return found, false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientPatience)
+	defer cancel()
+	words := strings.Fields(Ask(ctx, environ, path, "--version"))
+	if len(words) == 0 && ctx.Err() != nil {
+		return found, false, fmt.Errorf("%s prints no version: %w; run %s --version, and try again when it does",
+			path, ctx.Err(), c.Name)
+	}
+	if len(words) <= c.word {
+		return found, false, nil
+	}
+	version := words[c.word]
+	return Installed{Version: version, By: path}, hook.AtLeast(version, 0), nil
+}
+
+// Ask runs a program and returns the first line of its output, "" if it fails. The
+// program has a process group of its own: its children end with it, and Ctrl-C ends
+// sm alone, so that a program that was interrupted does not count as silent.
+func Ask(ctx context.Context, environ []string, path string, args ...string) string {
+	out := &proc.Head{Left: maxProgramOutput}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = environ
+	cmd.Stdout = out
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Run(); err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out.Kept)), "\n")
+	return line
+}
+
+// RunningClients returns the running clients of the registry in the client's folder,
+// which Claude Code alone has.
+func RunningClients(dir string) (all []Installed) {
+	paths, _ := filepath.Glob(filepath.Join(dir, "sessions", "*"))
+	for _, path := range paths {
+		var c struct {
+			PID     int    `json:"pid"`
+			Version string `json:"version"`
+			Start   string `json:"procStart"`
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && json.Unmarshal(text, &c) == nil && c.PID > 1 &&
+			hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.Start) {
+			all = append(all, Installed{c.Version, path, c.PID})
+		}
+	}
+	return all
+}
+
+// checkVersions refuses clients that are too old: the one in the PATH, and those that
+// run with these settings.
+func (in *installation) checkVersions(ctx context.Context) error {
+	all := RunningClients(filepath.Dir(in.path))
+	found, ok, err := in.client.InPath(ctx, in.Path, in.Environ)
+	if err != nil {
+		return err
+	}
+	if ok {
+		all = append(all, found)
+	}
+	for _, c := range all {
+		if !in.client.TooOld(c.Version) {
+			continue
+		}
+		remedy := in.client.update
+		if c.PID != 0 {
+			remedy = fmt.Sprintf(
+				"end process %d, and %s if it was the newest you have",
+				c.PID,
+				remedy,
+			)
+		}
+		return fmt.Errorf("%s is %s, and its hooks do not work before %s; %s, then install again",
+			in.client.Name, c, in.client.Oldest, remedy)
+	}
+	return nil
+}
