@@ -244,22 +244,19 @@ func TestEndedOtherwise(t *testing.T) {
 // TestForkAlone: of a fork without its origin, which begins with what is newest, a report, a grid and a replay count the
 // same compactions.
 func TestForkAlone(t *testing.T) {
-	var origin, fork bytes.Buffer
-	s := transcripttest.NewSession(&origin, 3, transcripttest.SessionOptions{
-		Version: "2.1.197",
-	})
+	s := transcripttest.NewSession(3, "2.1.197")
 	for range 3 {
-		s.Prompt("")
-		s.Reply(transcripttest.Reply{})
+		s.Prompt()
+		s.Reply()
 	}
-	s.Compact(transcripttest.Compaction{Trigger: transcripttest.Manual})
-	s.Prompt("")
-	s.Reply(transcripttest.Reply{})
-	n := s.Copy(&fork, transcripttest.Forked)
-	n.Compact(transcripttest.Compaction{Trigger: transcripttest.Auto})
-	n.Reply(transcripttest.Reply{})
+	s.Compact(transcript.Manual)
+	s.Prompt()
+	s.Reply()
+	n := s.Copy(transcripttest.Forked)
+	n.Compact(transcript.Auto)
+	n.Reply()
 	paths := []string{filepath.Join(t.TempDir(), n.ID()+".jsonl")}
-	place(t, paths[0], fork.Bytes())
+	place(t, paths[0], n.Bytes())
 	paths = append(paths, "../../transcript/claude/testdata/shapes/s18_real_fork_order.jsonl")
 	for _, path := range paths {
 		r := reported(t, path)

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -83,32 +82,29 @@ func TestOrigins(t *testing.T) {
 // read in the order and at the times of the original events.
 func TestInTheirOrder(t *testing.T) {
 	for _, c := range []struct {
-		kind    transcripttest.CopyKind
+		kind    string
 		version string
 	}{
 		{transcripttest.Forked, "2.1.197"},
 		{transcripttest.Restamped, "1.0.120"},
 		{transcripttest.SDKForked, "2.1.197"},
 	} {
-		t.Run(string(c.kind), func(t *testing.T) {
-			var origin, copied bytes.Buffer
-			s := transcripttest.NewSession(&origin, 5, transcripttest.SessionOptions{
-				Version: c.version,
-			})
+		t.Run(c.kind, func(t *testing.T) {
+			s := transcripttest.NewSession(5, c.version)
 			for range 3 {
-				s.Prompt("")
-				s.Reply(transcripttest.Reply{})
+				s.Prompt()
+				s.Reply()
 			}
 			before := s.Now()
-			n := s.Copy(&copied, c.kind)
+			n := s.Copy(c.kind)
 			if n == nil {
 				t.Fatal("not what this client does")
 			}
-			n.Prompt("")
-			n.Reply(transcripttest.Reply{})
+			n.Prompt()
+			n.Reply()
 			dir := t.TempDir()
-			place(t, filepath.Join(dir, s.ID()+".jsonl"), origin.Bytes())
-			place(t, filepath.Join(dir, n.ID()+".jsonl"), copied.Bytes())
+			place(t, filepath.Join(dir, s.ID()+".jsonl"), s.Bytes())
+			place(t, filepath.Join(dir, n.ID()+".jsonl"), n.Bytes())
 			h := settled(t, dir)
 			old := 0
 			seen := 0

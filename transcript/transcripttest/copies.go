@@ -2,104 +2,83 @@ package transcripttest
 
 import (
 	"cmp"
-	"fmt"
-	"io"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"sm/transcript"
 )
 
-// CopyKind is a way in which a transcript gets records of another one.
-type CopyKind string
-
-// The kinds.
+// The ways in which a transcript gets records of another one. There is also "resumed",
+// the resume of early clients: the history in a new file, with the same uuids and times
+// and another session id.
 const (
-	None CopyKind = ""
-	// Resumed is the resume of early clients: the history in a new file, with the
-	// same uuids and times and another session id.
-	Resumed CopyKind = "resumed"
-	// Restamped is Resumed with new uuids and times for assistant records (1.0.120).
-	Restamped CopyKind = "restamped"
-	// Forked is --fork-session. 2.1.197 copies from the last boundary on, with the
-	// usage of preserved messages set to 0, after the first new reply; 2.1.270
-	// copies everything first.
-	Forked CopyKind = "forked"
+	// Restamped is a resume with new uuids and times for assistant records (1.0.120).
+	Restamped = "restamped"
+	// Forked is --fork-session. 2.1.197 copies from the last boundary on, after the
+	// first new reply; 2.1.270 copies everything first.
+	Forked = "forked"
 	// Branched is /branch: uuids stay, and records name their origin.
-	Branched CopyKind = "branched"
+	Branched = "branched"
 	// SDKForked has new uuids, names the origin, and a new time for the last record.
-	SDKForked CopyKind = "sdk-forked"
+	SDKForked = "sdk-forked"
 	// Anonymous has new uuids and does not name the origin; times stay.
-	Anonymous CopyKind = "anonymous"
+	Anonymous = "anonymous"
 	// Continued is a new file after an automatic compaction. It begins with the
-	// summary, behind the one that the file before began with.
-	Continued CopyKind = "continued"
+	// summary.
+	Continued = "continued"
 )
 
-// Copies lists the ways in which the session can be copied. A resume that changes
+// copies lists the ways in which the session can be copied. A resume that changes
 // the times of readings is left out behind a compaction, which would seem older.
-func (s *Session) Copies() []CopyKind {
-	if s.forgets {
-		return nil
-	}
-	all := []CopyKind{Resumed, Restamped, Forked, Branched, SDKForked, Anonymous, Continued}
-	return slices.DeleteFunc(all, func(k CopyKind) bool {
-		return !s.client.is(string(k)) || k == Restamped && !s.books.file.Known
+func (s *Session) copies() []string {
+	return slices.DeleteFunc(slices.Clone(s.client["copies"]), func(kind string) bool {
+		return kind == Restamped && !s.truth.Known
 	})
 }
 
-// spawn begins another session of the same client.
-func (s *Session) spawn(w io.Writer) *Session {
-	n := newSession(w, s.rng, s.prose, SessionOptions{
-		Cwd:     s.cwd,
-		Model:   s.model,
-		Version: s.client.version,
-		Start:   s.now,
-	})
-	n.project = s.project
-	n.forgets = s.forgets
-	return n
-}
-
-// Copy begins a session in another file, written to w, with records of this one. It
-// returns nil for a kind that is not among [Session.Copies].
-func (s *Session) Copy(w io.Writer, kind CopyKind) *Session {
-	if !slices.Contains(s.Copies(), kind) {
+// Copy begins a session in another file with records of this one. It returns nil for
+// a kind that the session's client does not have.
+func (s *Session) Copy(kind string) *Session {
+	if !slices.Contains(s.copies(), kind) {
 		return nil
 	}
-	s.Pass(time.Minute)
-	n := s.spawn(w)
+	s.pass(time.Minute)
+	n := s.spawn()
 	n.context = s.context
 	n.output = s.output
-	n.books.file.Origin = s.books.file.SessionID
-	n.books.file.Family = s.books.file.Family
-	n.books.file.CopyKind = kind
+	n.truth.Origin = s.ID()
+	n.truth.Family = s.truth.Family
+	n.truth.CopyKind = kind
 	switch {
 	case kind == Continued:
-		s.continueIn(n)
-	case kind == Forked && s.client.is("forks-begin-new"):
-		s.forkNewFirst(n)
+		n.summarize()
+		n.context = min(s.context, 25_000)
+	case kind == Forked && s.is("forks-begin-new"):
+		n.forkNewFirst(s.history())
 	default:
-		s.copyAll(n, kind)
+		n.copyAll(s.history(), kind)
 	}
 	return n
 }
 
 // history returns the records that a copy takes over.
 func (s *Session) history() []*record {
-	return slices.DeleteFunc(
-		slices.Clone(s.kept),
-		func(r *record) bool { return r.effect.side },
-	)
+	return slices.DeleteFunc(slices.Clone(s.kept), func(r *record) bool { return r.side })
 }
 
-func (s *Session) copyAll(n *Session, kind CopyKind) {
+func (s *Session) writeCopy(r *record) {
+	r.copied = true
+	s.write(r)
+}
+
+// copyAll copies the history of another session.
+func (s *Session) copyAll(history []*record, kind string) {
 	renamed := map[string]string{}
-	history := s.history()
 	for _, r := range history {
 		if kind == SDKForked || kind == Anonymous ||
-			kind == Restamped && r.effect.deed == reads {
-			renamed[r.uuid] = newUUID(n.rng)
+			kind == Restamped && r.usage != (Tokens{}) {
+			renamed[r.uuid] = strconv.Quote(newUUID(s.rng))
 		}
 	}
 	for i, r := range history {
@@ -110,175 +89,91 @@ func (s *Session) copyAll(n *Session, kind CopyKind) {
 			c.values[name] = cmp.Or(renamed[value], value)
 		}
 		if kind == Branched || kind == SDKForked {
-			c.more += fmt.Sprintf(
-				`,"forkedFrom":{"sessionId":%q,"messageUuid":%q}`,
-				s.id,
-				r.uuid,
-			)
+			c.template = strings.TrimSuffix(r.template, "}") +
+				`,"forkedFrom":{"sessionId":"$origin","messageUuid":$copy}}`
+			c.values["origin"] = s.truth.Origin
+			c.values["copy"] = r.uuid
 		}
 		last := i == len(history)-1
-		if kind == Restamped && r.effect.deed == reads ||
-			kind == SDKForked && last && r.effect.deed != compacts {
-			c.at = n.now
+		if kind == Restamped && renamed[r.uuid] != "" ||
+			kind == SDKForked && last && !r.compacts {
+			c.at = s.now
 		}
-		n.writeCopy(c)
+		s.writeCopy(c)
 	}
 }
 
-func (s *Session) writeCopy(r *record) {
-	r.effect.copied = true
-	s.write(r)
-}
-
-func (s *Session) continueIn(n *Session) {
-	if s.head != nil {
-		n.writeCopy(s.head.clone())
+// forkNewFirst writes the reply to the first prompt, the records of another session
+// from its last boundary on, and then that prompt.
+func (s *Session) forkNewFirst(history []*record) {
+	first := 0
+	for i, r := range history {
+		if r.has("$trigger") {
+			first = i
+		}
 	}
-	n.Pass(10 * time.Second)
-	r := n.summary()
-	r.effect.deed = compacts
-	r.effect.trigger = transcript.Unknown
-	n.head = r.clone()
-	n.write(r)
-	n.context = min(s.context, 25_000)
-}
-
-// forkNewFirst writes the reply to the first prompt of a fork, the copied records,
-// and then that prompt.
-func (s *Session) forkNewFirst(n *Session) {
-	copied := s.sinceBoundary()
-	if len(copied) > 0 {
-		n.last = copied[len(copied)-1].uuid
+	prompt := s.prompt()
+	if len(history) > 0 {
+		prompt.parent = history[len(history)-1].uuid
 	}
-	prompt := n.prompted("")
-	n.last = prompt.uuid
-	reply := n.reply(n.message(Reply{}), `{"type":"text","text":"Done."}`, true)
-	n.context = reply.effect.context
-	n.output = reply.effect.tokens.Output
-	n.write(reply)
-	n.TurnDuration()
-	last := n.last
-	own := len(n.kept)
-	for _, r := range copied {
-		n.writeCopy(r)
+	s.last = prompt.uuid
+	s.Reply()
+	last := s.last
+	own := len(s.kept)
+	for _, r := range history[first:] {
+		s.writeCopy(r.clone())
 	}
-	n.write(prompt)
-	n.last = last
+	s.write(prompt)
+	s.last = last
 
 	// Later copies are made in the order of the conversation.
-	n.kept = slices.Concat(n.kept[own:], n.kept[:own])
+	s.kept = slices.Concat(s.kept[own:], s.kept[:own])
 }
 
-// sinceBoundary returns what remains of a conversation after its last boundary: that
-// and its summary, the preserved messages with their usage set to 0, and the rest.
-func (s *Session) sinceBoundary() []*record {
-	history := s.history()
-	last := len(history) - 1
-	for last >= 0 && !history[last].has("trigger") {
-		last--
-	}
-	var head, rest []*record
-	for _, r := range history[last+1:] {
-		switch {
-		case last >= 0 && r.boundary == history[last].uuid:
-			head = append(head, r.clone())
-		case r.boundary == "": // the late summary of an earlier compaction is omitted
-			rest = append(rest, r.clone())
-		}
-	}
-	if last < 0 {
-		return rest
-	}
-
-	boundary := history[last].clone()
-	boundary.effect.deed = compacts
-	for _, r := range history[max(0, last-3):last] {
-		if r.effect.deed == compacts || r.effect.deed == merges || r.boundary != "" {
-			continue
-		}
-		c := r.clone()
-		if c.effect.deed == reads {
-			c.template = s.client.records["reply"][0]
-			for _, name := range []string{
-				"input",
-				"creation",
-				"read",
-				"output",
-				"created",
-				"hour",
-				"minutes",
-			} {
-				c.values[name] = "0"
-			}
-			c.effect = effect{}
-		}
-		head = append(head, c)
-	}
-	return slices.Concat([]*record{boundary}, head, rest)
-}
-
-// Sidechain writes a subagent's conversation into the session's own file, as early
+// sidechain writes a subagent's conversation into the session's own file, as early
 // clients do.
-func (s *Session) Sidechain(replies int) {
-	if !s.client.is("sidechains") {
+func (s *Session) sidechain() {
+	if !s.is("sidechains") {
 		return
 	}
-	last := s.last
-	context := s.context
-	output := s.output
-	calls := s.calls
-	s.side = true
-	s.last = ""
-	s.context = 6_000
-	s.user(words(s.rng, 12), "")
-	for range replies {
-		s.Reply(Reply{Model: "claude-3-5-haiku-20241022"})
+	main := s.state
+	s.state = state{values: maps.Clone(main.values), last: "null", context: 6_000}
+	s.values["side"] = "true"
+	s.values["model"] = "claude-3-5-haiku-20241022"
+	s.emit("user", "words", 100)
+	for range 1 + s.rng.IntN(3) {
+		s.Reply()
 	}
-	s.side = false
-	s.last = last
-	s.context = context
-	s.output = output
-	s.calls = calls
+	s.state = main
 }
 
-// Subagent begins the file of a subagent, written to w; nil if the client has none.
-func (s *Session) Subagent(w io.Writer) *Session {
-	n := s.subagent(w, newID(s.rng, "a"))
-	if n != nil {
-		n.user(words(n.rng, 12), "")
-	}
-	return n
-}
-
-func (s *Session) subagent(w io.Writer, agent string) *Session {
-	if !s.client.is("subagents-beside") && !s.client.is("subagents") {
+// subagent begins the file of a subagent; nil if the client has none.
+func (s *Session) subagent(prefix string) *Session {
+	if !s.is("subagents-beside") && !s.is("subagents") {
 		return nil
 	}
-	n := s.spawn(w)
-	n.id = s.id
-	n.agent = agent
-	n.books.file.SessionID = s.books.file.SessionID
-	n.books.file.Family = s.books.file.SessionID
+	n := s.spawn()
+	n.agent = newID(s.rng, prefix)
+	n.truth.AgentID = n.agent
+	n.truth.SessionID = s.ID()
+	n.truth.Family = s.ID()
+	n.values["session"] = s.ID()
+	n.values["side"] = "true"
+	n.values["agent"] = `"agentId":"` + n.agent + `",`
 	n.context = 9_000
 	return n
 }
 
-// Echo begins the file of a subagent that repeats the session's last messages, as
-// that of an automatic compaction does; they count once.
-func (s *Session) Echo(w io.Writer) *Session {
-	n := s.subagent(w, newID(s.rng, "acompact-"))
-	if n == nil {
-		return nil
-	}
-	history := s.history()
+// echo repeats the last messages of a session in the file of its subagent, as that of
+// an automatic compaction does; they count once.
+func (s *Session) echo(history []*record) {
 	for _, r := range history[max(0, len(history)-6):] {
-		if r.effect.deed == reads {
+		if r.usage != (Tokens{}) {
 			c := r.clone()
-			c.uuid = newUUID(n.rng)
-			c.parent = n.last
-			c.effect.side = true
-			n.writeCopy(c)
+			c.uuid = strconv.Quote(newUUID(s.rng))
+			c.parent = s.last
+			c.side = true
+			s.writeCopy(c)
 		}
 	}
-	return n
 }

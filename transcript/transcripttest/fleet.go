@@ -1,18 +1,16 @@
 package transcripttest
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"errors"
-	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"sm/transcript"
 )
 
 // Options describe a directory of transcripts. The zero value is a few short ones.
@@ -26,8 +24,7 @@ type Options struct {
 	Bytes int64
 	// Start is when the first session begins; the others follow in three days.
 	Start time.Time
-	// Traps adds broken and unterminated lines, replays, and unusual usage objects
-	// and compactions.
+	// Traps adds broken, blank and unterminated lines, and replays.
 	Traps bool
 	// Copies adds forks, resumes and branches, Subagents subagents.
 	Copies, Subagents bool
@@ -42,8 +39,6 @@ const (
 	meanFile    = 2_700_000
 	fileSpread  = 1.27
 	largestFile = 64_000_000
-	// keptFile is the largest session whose records are kept for copies.
-	keptFile = 1 << 20
 	// compactionLimit is where clients compact a window of 200,000 tokens.
 	compactionLimit = 167_000
 )
@@ -55,24 +50,26 @@ func Generate(dir string, o Options) (*Truth, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	}
-	stock := 64 << 10
 	if o.Bytes > 0 {
-		stock = 4 << 20
 		o.LineBytes = cmp.Or(o.LineBytes, 3200)
 	}
 	o.LineBytes = cmp.Or(o.LineBytes, 900)
 	o.Sessions = cmp.Or(o.Sessions, int(o.Bytes/meanFile), 8)
-
-	rng := rand.New(rand.NewPCG(o.Seed, 1))
 	f := &fleet{
 		Options: o,
 		dir:     dir,
-		rng:     rng,
-		prose:   newProse(rng, stock),
+		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
 		truth:   &Truth{Files: map[string]*FileTruth{}},
 	}
-	for _, size := range f.sizes() {
-		f.session(size)
+
+	sizes := make([]float64, o.Sessions)
+	sum := 0.0
+	for i := range sizes {
+		sizes[i] = float64(min(spread(f.rng, medianFile, fileSpread), largestFile))
+		sum += sizes[i]
+	}
+	for _, size := range sizes {
+		f.session(int(size / sum * float64(o.Bytes)))
 	}
 	f.addSubagents()
 	return f.truth, f.err
@@ -83,110 +80,97 @@ type fleet struct {
 	Options
 	dir   string
 	rng   *rand.Rand
-	prose *prose
 	truth *Truth
 	err   error
 }
 
-// sizes draws the sizes of the sessions; 0 for short ones.
-func (f *fleet) sizes() []int64 {
-	sizes := make([]int64, f.Sessions)
-	if f.Bytes == 0 {
-		return sizes
-	}
-	var sum int64
-	for i := range sizes {
-		sizes[i] = min(int64(f.spread(medianFile, fileSpread)), largestFile)
-		sum += sizes[i]
-	}
-	for i := range sizes {
-		sizes[i] = int64(float64(sizes[i]) * float64(f.Bytes) / float64(sum))
-	}
-	return sizes
-}
-
 // session writes a session of that size, a short one for 0, with its copies.
-func (f *fleet) session(size int64) {
-	versions := Versions()
-	if size > 0 {
-		versions = versions[1:]
-	}
-	w := &file{}
-	s := newSession(w, f.rng, f.prose, SessionOptions{
-		Version: pick(f.rng, versions),
-		Start:   f.Start.Add(time.Duration(f.rng.Int64N(int64(72 * time.Hour)))),
-	})
-	s.forgets = size > 0 && !f.Copies || size > keptFile
-	f.create(w, s)
-	f.live(s, 1)
-	for s.books.file.Bytes < size && f.err == nil {
-		f.live(s, 1)
-	}
+func (f *fleet) session(size int) {
+	start := f.Start.Add(time.Duration(f.rng.Int64N(int64(72 * time.Hour))))
+	s := newSession(f.rng, pick(f.rng, versions()), start)
+	s.lineBytes = f.LineBytes
+	turns := 2
 	if size == 0 {
-		f.live(s, 1+f.rng.IntN(6))
+		turns += f.rng.IntN(6)
+	}
+	f.live(s, turns)
+	for s.text.Len() < size {
+		f.live(s, 1)
 	}
 	if f.Copies {
 		f.copies(s, 2)
 	}
-	f.leave(s, w)
+	f.leave(s)
 }
 
 // copies makes copies of a session, and of its copies.
 func (f *fleet) copies(s *Session, depth int) {
 	for range f.rng.IntN(3) {
-		kinds := s.Copies()
+		kinds := s.copies()
 		if len(kinds) == 0 || depth == 0 {
 			return
 		}
-		if f.chance(30) {
-			s.model = pick(f.rng, s.client.models)
-		}
-		w := &file{}
-		n := s.Copy(w, pick(f.rng, kinds))
-		f.create(w, n)
+		n := s.Copy(pick(f.rng, kinds))
 		f.live(n, f.rng.IntN(3))
 		f.copies(n, depth-1)
-		f.leave(n, w)
+		f.leave(n)
 		f.live(s, f.rng.IntN(2))
 	}
 }
 
 // leave ends a session: some compacted, in a turn or in a line, some cleared.
-func (f *fleet) leave(s *Session, w *file) {
-	switch {
-	case f.chance(15):
-		s.Compact(f.compaction())
-	case f.chance(15):
-		s.Prompt("")
-		s.Reply(Reply{Tools: 1})
-	case f.chance(20):
-		w := &file{}
-		if n := s.Clear(w); n != s {
-			f.create(w, n)
-			f.live(n, f.rng.IntN(3))
-			f.end(n, w)
-		} else {
-			f.live(s, 1)
-		}
+func (f *fleet) leave(s *Session) {
+	switch n := f.rng.IntN(100); {
+	case n < 15:
+		f.compact(s)
+	case n < 30:
+		s.Prompt()
+		s.Reply("tool")
+	case n < 45:
+		next := s.clear()
+		f.live(next, f.rng.IntN(3))
+		f.end(next)
 	}
-	if f.Traps && f.chance(20) {
-		s.Tail()
+	if f.Traps && s.chance(20) {
+		s.cut()
 	}
-	f.end(s, w)
+	f.end(s)
 }
 
-// live writes turns.
+// live writes turns, and what happens between them.
 func (f *fleet) live(s *Session, turns int) {
+	rare := 1
+	if f.Bytes > 0 {
+		rare = 4
+	}
 	for range turns {
 		f.turn(s)
-		if f.Bytes == 0 || f.chance(30) {
-			f.change(s)
-		}
-		if f.Subagents && (f.Bytes == 0 || f.chance(5)) {
-			f.subagents(s)
-		}
-		if f.Traps {
-			f.trap(s)
+		for _, step := range []struct {
+			percent int
+			happens bool
+			do      func()
+		}{
+			{10 / rare, true, func() { f.compact(s) }},
+			{6 / rare, true, func() { s.values["model"] = pick(f.rng, s.client["models"]) }},
+			{
+				6 / rare,
+				true,
+				func() { s.values["cwd"] = path.Join("/moved", s.values["cwd"]) },
+			},
+			{6 / rare, true, func() { s.pass(2 * time.Hour) }},
+			{6 / rare, true, func() { f.upgrade(s) }},
+			{6 / rare, true, func() { s.emit("interrupt", "", 0) }},
+			{12 / rare, true, func() { s.emit("noise", "", 50) }},
+			{40 / rare, f.Subagents, s.sidechain},
+			{25 / rare, f.Subagents, func() { f.subagent(s, "a") }},
+			{10 / rare, f.Subagents, func() { f.subagent(s, "acompact-") }},
+			{20, f.Traps, s.damage},
+			{10, f.Traps, func() { s.text.WriteString("\t \r\n") }},
+			{15, f.Traps, func() { f.replay(s) }},
+		} {
+			if step.happens && s.chance(step.percent) {
+				step.do()
+			}
 		}
 	}
 }
@@ -196,148 +180,88 @@ func (f *fleet) turn(s *Session) {
 	if f.Bytes > 0 {
 		replies = 3 + f.rng.IntN(10)
 	}
-	s.Prompt("")
+	s.Prompt()
 	for range replies {
 		if s.context > compactionLimit {
-			s.Compact(Compaction{Trigger: Auto})
-		} else if f.Bytes == 0 && f.chance(15) {
-			s.Compact(f.compaction())
+			s.Compact(transcript.Auto)
+		} else if f.Bytes == 0 && s.chance(15) {
+			f.compact(s)
 		}
 		if f.Bytes > 0 {
-			s.Pass(time.Duration(1+f.rng.IntN(4)) * time.Second)
+			s.pass(4 * time.Second)
 		}
-		reply := Reply{
-			Tools:    1,
-			Input:    f.spread(320, 1.6),
-			Text:     -1,
-			Thinking: f.chance(10),
-			Task:     f.chance(5),
-			Shape:    f.shape(),
+		s.Reply(strings.Fields(pick(f.rng, s.client["replies"]))...)
+		if s.chance(45) {
+			s.emit("noise", "", spread(f.rng, 950, 1))
 		}
-		if f.chance(20) {
-			reply.Tools = 2
-		}
-		if f.chance(45) {
-			reply.Text = f.spread(250, 1.3)
-		}
-		s.Reply(reply)
-		if f.chance(45) {
-			s.Noise(f.spread(950, 1))
-		}
-		for range reply.Tools {
-			size := f.spread(max(20, (f.LineBytes-700)/2), 1.55)
-			s.ToolResult(Result{Size: min(size, 256<<10), Error: f.chance(10)})
-		}
+		s.results()
 	}
-	s.Reply(Reply{Text: f.spread(600, 1.2), Shape: f.shape()})
-	s.TurnDuration()
+	s.Reply()
+	s.emit("turn-end", "", 0)
 }
 
-// shape is Plain, but for traps.
-func (f *fleet) shape() Shape {
-	if f.Traps && f.chance(10) {
-		return Shape(f.rng.IntN(3))
-	}
-	return Plain
+func (f *fleet) compact(s *Session) {
+	s.Compact(pick(f.rng, []transcript.Trigger{transcript.Auto, transcript.Manual}))
 }
 
-func (f *fleet) compaction() Compaction {
-	c := Compaction{Trigger: Auto, SummaryLate: f.chance(20)}
-	if f.chance(40) {
-		c.Trigger = Manual
-	}
-	if f.Traps {
-		c.Unlinked = f.chance(30)
-		c.Unanchored = f.chance(30)
-		c.SummaryFirst = f.chance(10)
-	}
-	return c
-}
-
-// change writes what happens between some turns.
-func (f *fleet) change(s *Session) {
-	switch f.rng.IntN(16) {
-	case 0:
-		s.Compact(f.compaction())
-	case 1:
-		s.model = pick(f.rng, s.client.models)
-	case 2:
-		s.cwd = path.Join(path.Dir(s.cwd), "moved", path.Base(s.cwd))
-	case 3:
-		s.Pass(time.Duration(f.rng.IntN(7200)) * time.Second)
-	case 4:
-		later := Versions()[slices.Index(Versions(), s.client.version)+1:]
-		if s.client.version != "" && len(later) > 0 {
-			s.Upgrade(pick(f.rng, later))
-		}
-	case 5:
-		s.Interrupt()
-	case 6, 7:
-		s.Noise(50)
+// upgrade goes on with a later version of the client.
+func (f *fleet) upgrade(s *Session) {
+	all := versions()
+	later := all[slices.Index(all, s.values["version"])+1:]
+	if len(later) > 0 {
+		s.values["version"] = pick(f.rng, later)
+		s.client = newClient(s.values["version"])
 	}
 }
 
-// subagents adds some of the subagents that the session's client can have.
-func (f *fleet) subagents(s *Session) {
-	if f.chance(40) {
-		s.Sidechain(1 + f.rng.IntN(3))
+// replay writes the last records again, with the same uuids and times, as clients do
+// that resume or compact a session.
+func (f *fleet) replay(s *Session) {
+	history := s.history()
+	for _, r := range history[max(0, len(history)-1-f.rng.IntN(8)):] {
+		s.repeat(r)
 	}
-	if f.chance(25) {
-		w := &file{}
-		if a := s.Subagent(w); a != nil {
-			f.create(w, a)
-			for range 1 + f.rng.IntN(3) {
-				a.Reply(Reply{Tools: 1})
-				a.ToolResult(Result{Size: 100})
-			}
-			if f.chance(30) {
-				a.Compact(Compaction{Trigger: Auto})
-			}
-			a.Reply(Reply{})
-			f.end(a, w)
+}
+
+// subagent adds a subagent with a file of its own, if the session's client has them.
+func (f *fleet) subagent(s *Session, prefix string) {
+	n := s.subagent(prefix)
+	switch {
+	case n == nil:
+		return
+	case prefix == "a":
+		n.emit("user", "words", 100)
+		for range 1 + f.rng.IntN(3) {
+			n.Reply("tool")
+			n.results()
 		}
-	}
-	if f.chance(10) {
-		w := &file{}
-		if a := s.Echo(w); a != nil {
-			f.create(w, a)
-			f.end(a, w)
+		if s.chance(30) {
+			n.Compact(transcript.Auto)
 		}
+		n.Reply()
+	default:
+		n.echo(s.history())
 	}
+	f.end(n)
 }
 
-// trap writes what a reader must survive.
-func (f *fleet) trap(s *Session) {
-	if f.chance(20) {
-		s.Break()
-	}
-	if f.chance(10) {
-		s.Blank()
-	}
-	if f.chance(15) {
-		s.Replay(1 + f.rng.IntN(8))
-	}
-	if f.chance(10) {
-		s.Tail()
-	}
-}
-
-// create gives a session its file.
-func (f *fleet) create(w *file, s *Session) {
-	f.err = errors.Join(f.err, w.create(filepath.Join(f.dir, filepath.FromSlash(s.Path()))))
-}
-
-// end closes a session's file and adds its figures.
-func (f *fleet) end(s *Session, w *file) {
-	t := s.Truth()
-	when := t.LastActivity
-	if when.IsZero() {
-		when = f.Start
-	}
-	f.err = errors.Join(f.err, w.close(when), s.Err())
-	f.truth.Files[s.Path()] = &t
+// end writes a session's file and adds its figures.
+func (f *fleet) end(s *Session) {
+	t := &s.truth
+	t.Subagents.Spent = t.Sidechain
+	f.truth.Files[s.path()] = t
 	f.truth.DistinctCompactions += t.Compactions.Total()
 	f.truth.Spent.add(t.Spent)
+
+	name := filepath.Join(f.dir, filepath.FromSlash(s.path()))
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, s.Bytes(), 0o644)
+	}
+	if err == nil && !t.LastActivity.IsZero() {
+		err = os.Chtimes(name, t.LastActivity, t.LastActivity)
+	}
+	f.err = cmp.Or(f.err, err)
 }
 
 // addSubagents adds the figures of subagents' files to their sessions.
@@ -349,49 +273,10 @@ func (f *fleet) addSubagents() {
 		}
 	}
 	for _, t := range f.truth.Files {
-		if main := sessions[t.SessionID]; t.AgentID != "" && main != nil {
+		if t.AgentID != "" {
+			main := sessions[t.SessionID]
 			main.Subagents.Files++
 			main.Subagents.add(t.Sidechain)
 		}
 	}
-}
-
-func (f *fleet) chance(n int) bool { return f.rng.IntN(100) < n }
-
-// spread draws a log-normal size.
-func (f *fleet) spread(median int, sigma float64) int {
-	return int(float64(median) * math.Exp(sigma*f.rng.NormFloat64()))
-}
-
-// file is a file that buffers what is written before it is created.
-type file struct {
-	early bytes.Buffer
-	file  *os.File
-	w     *bufio.Writer
-}
-
-func (f *file) Write(b []byte) (int, error) {
-	if f.w == nil {
-		return f.early.Write(b)
-	}
-	return f.w.Write(b)
-}
-
-func (f *file) create(path string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if f.file, err = os.Create(path); err != nil {
-		return err
-	}
-	f.w = bufio.NewWriterSize(f.file, 256<<10)
-	_, err = io.Copy(f.w, &f.early)
-	return err
-}
-
-func (f *file) close(when time.Time) error {
-	if f.file == nil {
-		return nil
-	}
-	return errors.Join(f.w.Flush(), f.file.Close(), os.Chtimes(f.file.Name(), when, when))
 }

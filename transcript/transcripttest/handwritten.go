@@ -8,10 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 )
 
-// HandWritten writes transcripts by hand, record for record.
+// HandWritten is a transcript that a test writes record by record.
 type HandWritten struct {
 	ID, Folder, Version string
 	Now                 time.Time
@@ -19,7 +20,7 @@ type HandWritten struct {
 	count               int
 }
 
-// NewHandWritten begins a session; n tells it from others and says how many days after 2026 began.
+// NewHandWritten begins a session n days after 2026 began.
 func NewHandWritten(n int) *HandWritten {
 	return &HandWritten{
 		ID:      fmt.Sprintf("%08x-1111-4111-8111-111111111111", n),
@@ -29,20 +30,20 @@ func NewHandWritten(n int) *HandWritten {
 	}
 }
 
-func (s *HandWritten) put(
-	kind string,
-	after time.Duration,
-	members map[string]any,
-) map[string]any {
+// put adds a record with the common members and those of a JSON object.
+func (s *HandWritten) put(after time.Duration, format string, args ...any) map[string]any {
 	s.Now = s.Now.Add(after)
 	s.count++
-	r := map[string]any{"type": kind, "uuid": fmt.Sprintf(
-		"%s-%d",
-		s.ID,
-		s.count,
-	), "timestamp": s.Now.Format(time.RFC3339Nano),
-		"sessionId": s.ID, "cwd": "/home/dev/web", "version": s.Version}
-	maps.Copy(r, members)
+	r := map[string]any{
+		"uuid":      fmt.Sprintf("%s-%d", s.ID, s.count),
+		"timestamp": s.Now.Format(time.RFC3339Nano),
+		"sessionId": s.ID,
+		"cwd":       "/home/dev/web",
+		"version":   s.Version,
+	}
+	if err := json.Unmarshal(fmt.Appendf(nil, format, args...), &r); err != nil {
+		panic(err)
+	}
 	s.Records = append(s.Records, r)
 	return r
 }
@@ -52,18 +53,15 @@ func (s *HandWritten) Turn() { s.Say("go on") }
 
 // Say is a prompt with this text. The record may be changed until it is written.
 func (s *HandWritten) Say(text string) map[string]any {
-	return s.put(
-		"user",
-		30*time.Second,
-		map[string]any{"message": map[string]any{"role": "user", "content": text}},
-	)
+	const prompt = `{"type":"user","message":{"role":"user","content":%q}}`
+	return s.put(30*time.Second, prompt, text)
 }
 
-// GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: it stands behind the record that that one
-// stands behind. All records of the session are chained to the one before them, as clients do.
+// GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: both
+// have the same parent. It chains all records of the session, as clients do.
 func (s *HandWritten) GoBack(n int) {
 	for i, r := range s.Records {
-		if _, chained := r["parentUuid"]; !chained && i > 0 {
+		if r["parentUuid"] == nil && i > 0 {
 			r["parentUuid"] = s.Records[i-1]["uuid"]
 		}
 	}
@@ -79,7 +77,8 @@ func (s *HandWritten) GoBack(n int) {
 	}
 }
 
-// Rewound is a session that was rewound to some of its prompts and compacted now and then; n decides when.
+// Rewound is a session that was rewound to some of its prompts and compacted now and
+// then; n decides when.
 func Rewound(n int) *HandWritten {
 	s := NewHandWritten(n)
 	random := rand.New(rand.NewPCG(uint64(n), 7))
@@ -105,74 +104,47 @@ func Rewound(n int) *HandWritten {
 	return s
 }
 
-// Read is a reply of so many thousand tokens.
+// Read is replies of so many thousand tokens.
 func (s *HandWritten) Read(thousands ...int) {
 	for _, n := range thousands {
-		s.put("assistant", 10*time.Second, map[string]any{"message": map[string]any{"id": fmt.Sprintf(
-			"msg-%s-%d",
-			s.ID,
-			s.count,
-		), "model": "claude-opus-4-6",
-			"usage": map[string]any{"input_tokens": n * 1000}}})
+		s.reply(10*time.Second, s.count, n*1000, "[]")
 	}
+}
+
+func (s *HandWritten) reply(after time.Duration, id, tokens int, content string) {
+	s.put(after, `{"type":"assistant","message":{"id":"msg-%s-%d","model":"claude-opus-4-6",
+		"usage":{"input_tokens":%d},"content":%s}}`, s.ID, id, tokens, content)
 }
 
 // Work is a reply of so many tokens that reads files, a line each, with their results.
 func (s *HandWritten) Work(tokens int, files ...string) {
-	id := fmt.Sprintf("msg-%s-%d", s.ID, s.count)
+	id := s.count
 	for _, name := range files {
 		call := fmt.Sprintf("toolu-%s-%d", s.ID, s.count)
-		s.put("assistant", time.Second, map[string]any{"message": map[string]any{"id": id, "model": "claude-opus-4-6", "usage": map[string]any{"input_tokens": tokens},
-			"content": []any{map[string]any{
-				"type":  "tool_use",
-				"id":    call,
-				"name":  "Read",
-				"input": map[string]any{"file_path": name},
-			}}}})
-		s.put(
-			"user",
-			time.Second,
-			map[string]any{"message": map[string]any{
-				"role": "user",
-				"content": []any{map[string]any{
-					"type":        "tool_result",
-					"tool_use_id": call,
-					"content":     "what stands there",
-				}},
-			}},
-		)
+		s.reply(time.Second, id, tokens, fmt.Sprintf(
+			`[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]`, call, name))
+		s.put(time.Second, `{"type":"user","message":{"role":"user","content":[
+			{"type":"tool_result","tool_use_id":%q,"content":"package web"}]}}`, call)
 	}
 }
 
-// Compact is a compaction; a size of 0 is not told.
+// Compact is a compaction. A size of 0 is not recorded.
 func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
-	m := map[string]any{"trigger": trigger}
+	size := ""
 	if thousands > 0 {
-		m["preTokens"] = thousands * 1000
+		size = fmt.Sprintf(`,"preTokens":%d`, thousands*1000)
 	}
-	return s.put(
-		"system",
-		20*time.Second,
-		map[string]any{"subtype": "compact_boundary", "compactMetadata": m},
-	)
+	const boundary = `{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":%q%s}}`
+	return s.put(20*time.Second, boundary, trigger, size)
 }
 
 // Summary is what a new file begins with after a compaction in early clients.
 func (s *HandWritten) Summary() {
-	s.put(
-		"user",
-		10*time.Second,
-		map[string]any{
-			"isCompactSummary": true,
-			"message": map[string]any{
-				"role":    "user",
-				"content": "What was done: " + s.ID,
-			},
-		},
-	)
+	s.put(10*time.Second, `{"type":"user","isCompactSummary":true,"message":{"role":"user",
+		"content":"What was done: %s"}}`, s.ID)
 }
 
-// Filled are turns of readings up to a size, the compaction, and the first reading after it.
+// Filled is turns of readings up to a size, and a compaction.
 func (s *HandWritten) Filled(from, to, step, turns int) {
 	for n := from; n < to; n += step {
 		if turns > 0 && (n-from)/step%turns == 0 {
@@ -183,8 +155,8 @@ func (s *HandWritten) Filled(from, to, step, turns int) {
 	s.Compact("auto", to)
 }
 
-// Copied begins a session that has all records of this one under their own uuids, as a resume writes them, or with new
-// ones and where they are from, as a fork does.
+// Copied begins a session with all records of this one: under their own uuids, as a
+// resume writes them, or with new ones that name their origin, as a fork does.
 func (s *HandWritten) Copied(n int, named bool) *HandWritten {
 	c := NewHandWritten(n)
 	c.Now = s.Now.Add(time.Minute)
@@ -205,20 +177,15 @@ func (s *HandWritten) Copied(n int, named bool) *HandWritten {
 func (s *HandWritten) Bytes() []byte {
 	var b bytes.Buffer
 	for _, r := range s.Records {
-		line, err := json.Marshal(r)
-		if err != nil {
+		if err := json.NewEncoder(&b).Encode(r); err != nil {
 			panic(err)
 		}
-		b.Write(append(line, '\n'))
 	}
 	return b.Bytes()
 }
 
 // Written writes sessions into their folders below dir, and returns dir.
-func Written(t interface {
-	Helper()
-	Fatal(args ...any)
-}, dir string, all ...*HandWritten) string {
+func Written(t testing.TB, dir string, all ...*HandWritten) string {
 	t.Helper()
 	for _, s := range all {
 		path := filepath.Join(dir, s.Folder, s.ID+".jsonl")

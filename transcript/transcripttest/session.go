@@ -1,618 +1,382 @@
 package transcripttest
 
 import (
-	"cmp"
+	"bytes"
+	"embed"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"sm/transcript"
 )
 
-// SessionOptions describe a session. Zero fields are drawn from the seed, except
-// for Version, which is one of [Versions].
-type SessionOptions struct {
-	Cwd, Model, Version string
-	Start               time.Time
+//go:embed content.txtar versions
+var data embed.FS
+
+// versions lists the client versions, oldest first.
+func versions() []string {
+	return strings.Fields("1.0.38 1.0.112 1.0.120 2.0.9 2.0.76 2.1.17 2.1.44 2.1.97 2.1.197 2.1.270")
 }
 
-// Session writes one transcript, each line with one call of its writer's Write, and
-// keeps its figures. A method for records that the session's client does not write
-// does nothing. A Session is not safe for concurrent use.
+// client holds the records and traits of one version of the client, and the content
+// of messages, by kind.
+type client map[string][]string
+
+func newClient(version string) client {
+	c := client{}
+	for _, name := range []string{"content.txtar", "versions/" + version + ".txtar"} {
+		text, err := data.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		for _, f := range txtar.Parse(text).Files {
+			c[f.Name] = strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n")
+		}
+	}
+	return c
+}
+
+func (c client) is(trait string) bool { return slices.Contains(c["traits"], trait) }
+
+// Session is one transcript and its figures. A Session is not safe for concurrent
+// use.
 type Session struct {
-	w      io.Writer
-	err    error
-	client *client
-	rng    *rand.Rand
-	prose  *prose
+	client
+	state
+	rng       *rand.Rand
+	lineBytes int
+	now       time.Time
+	folder    string // of the file
+	agent     string // id of the subagent that the file belongs to
 
-	project        string // the folder of the file
-	id, cwd, model string
-	agent          string // id of the subagent that the file belongs to
-	prompt         string // id of the newest prompt
-	side           bool   // records are those of a subagent
-	forgets        bool   // no records are kept for copies
-	now            time.Time
-	last           string  // uuid of the newest record
-	head           *record // the summary that the file begins with
-	calls          []call
-	context        int64
-	output         int64
-
-	books ledger
+	text  bytes.Buffer
 	kept  []*record
 	late  *record // a summary that is written after the next line of a message
-	torn  *record // an unterminated last line
-	rest  []byte  // of torn
+	truth FileTruth
+	ledger
 }
 
-// record is one line, in the parts that a copy may change.
+// state is what a sidechain has apart from its session.
+type state struct {
+	values          map[string]string // of all records
+	last            string            // uuid of the newest record, as JSON
+	context, output int64
+	calls           []*record // with tool calls that have no result
+}
+
+// record is one line. Its uuids are encoded as JSON.
 type record struct {
-	template
+	template     string
 	values       map[string]string
 	uuid, parent string
 	at           time.Time
-	more         string // members at the end
-	boundary     string // uuid of the boundary that a summary belongs to
-	effect       effect
+
+	prompt   bool
+	usage    Tokens // of a reply
+	compacts bool
+	trigger  transcript.Trigger
+	side     bool // of a subagent
+	copied   bool // counts where it was copied from
 }
 
-// call is a tool call without a result.
-type call struct {
-	id, caller string
-	task       bool
+// NewSession begins a transcript of a version of the client.
+func NewSession(seed uint64, version string) *Session {
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	return newSession(rand.New(rand.NewPCG(seed, 1)), version, start)
 }
 
-// NewSession begins a transcript that is written to w.
-func NewSession(w io.Writer, seed uint64, o SessionOptions) *Session {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	return newSession(w, rng, newProse(rng, 32<<10), o)
-}
-
-func newSession(w io.Writer, rng *rand.Rand, text *prose, o SessionOptions) *Session {
+func newSession(rng *rand.Rand, version string, start time.Time) *Session {
 	s := &Session{
-		w:      w,
-		rng:    rng,
-		prose:  text,
-		client: newClient(o.Version),
+		client:    newClient(version),
+		rng:       rng,
+		lineBytes: 900,
+		now:       start.UTC().Truncate(time.Millisecond),
+		ledger:    ledger{outputs: map[string]int64{}},
 	}
-	s.id = newUUID(rng)
-	s.cwd = cmp.Or(
-		o.Cwd,
-		"/home/dev/"+pick(rng, []string{"web", "api-server", "läden", "a_b.c"}),
-	)
-	s.project = folder(s.cwd)
-	s.model = cmp.Or(o.Model, pick(rng, s.client.models))
-	s.now = o.Start.UTC().Truncate(time.Millisecond)
-	if o.Start.IsZero() {
-		s.now = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	cwd := "/home/dev/" + pick(rng, []string{"web", "api-server", "läden", "a_b.c"})
+	s.folder = strings.NewReplacer("/", "-", "ä", "-", "_", "-", ".", "-").Replace(cwd)
+	id := newUUID(rng)
+	s.truth.SessionID = id
+	s.truth.Family = id
+	s.state = state{last: "null", context: 12_000 + rng.Int64N(16_000)}
+	s.values = map[string]string{
+		"session": id,
+		"cwd":     cwd,
+		"branch":  "feature/über",
+		"version": version,
+		"model":   pick(rng, s.client["models"]),
+		"side":    "false",
+		"prompt":  "null",
 	}
-	s.context = 12_000 + rng.Int64N(16_000)
-	s.books.costs = map[string]effect{}
-	s.books.file.SessionID = s.id
-	s.books.file.Family = s.id
 	return s
 }
 
-// folder returns the name of the client's folder for a working directory.
-func folder(cwd string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, cwd)
+// spawn begins another session of the same client and in the same folder.
+func (s *Session) spawn() *Session {
+	n := newSession(s.rng, s.values["version"], s.now)
+	n.folder = s.folder
+	n.lineBytes = s.lineBytes
+	n.values["cwd"] = s.values["cwd"]
+	n.values["model"] = s.values["model"]
+	return n
 }
 
-// ID is the session's id. A file of an early client may hold several.
-func (s *Session) ID() string { return s.id }
+// ID is the session's id.
+func (s *Session) ID() string { return s.truth.SessionID }
 
 // Now is the time of the newest record.
 func (s *Session) Now() time.Time { return s.now }
 
-// Pass advances the session's clock.
-func (s *Session) Pass(d time.Duration) { s.now = s.now.Add(d).Truncate(time.Millisecond) }
+// Bytes is the transcript.
+func (s *Session) Bytes() []byte { return s.text.Bytes() }
 
-// Err is the first error of the writer; nothing is written after it.
-func (s *Session) Err() error { return s.err }
-
-// Truth returns the figures of the file so far.
-func (s *Session) Truth() FileTruth {
-	t := s.books.file
-	t.AgentID = s.agent
-	t.Subagents.Spent = t.Sidechain
-	return t
-}
-
-// Path is that of the file below the client's projects directory.
-func (s *Session) Path() string {
-	id := s.books.file.SessionID
+// path is that of the file below the client's projects directory.
+func (s *Session) path() string {
 	switch {
 	case s.agent == "":
-		return path.Join(s.project, id+".jsonl")
-	case s.client.is("subagents"):
-		return path.Join(s.project, id, "subagents", "agent-"+s.agent+".jsonl")
+		return path.Join(s.folder, s.ID()+".jsonl")
+	case s.is("subagents"):
+		return path.Join(s.folder, s.ID(), "subagents", "agent-"+s.agent+".jsonl")
 	}
-	return path.Join(s.project, "agent-"+s.agent+".jsonl")
+	return path.Join(s.folder, "agent-"+s.agent+".jsonl")
 }
 
-// value returns what a name in a template stands for.
-func (s *Session) value(r *record, name string) string {
-	switch name {
-	case "session":
-		return s.id
-	case "cwd":
-		return s.cwd
-	case "branch":
-		return "feature/über"
-	case "version":
-		return s.client.version
-	case "prompt":
-		return s.prompt
-	case "side":
-		return strconv.FormatBool(r.effect.side)
-	case "agent":
-		if s.agent == "" {
-			return ""
-		}
-		return `"agentId":"` + s.agent + `",`
-	case "parent":
-		if r.parent == "" {
-			return "null"
-		}
-		return `"` + r.parent + `"`
-	case "uuid":
-		return r.uuid
-	case "time":
-		return r.at.Format("2006-01-02T15:04:05.000Z")
-	}
-	return r.values[name]
+// pass advances the clock by up to d.
+func (s *Session) pass(d time.Duration) {
+	s.now = s.now.Add(time.Duration(1 + s.rng.Int64N(int64(d)))).Truncate(time.Millisecond)
 }
 
-func (s *Session) render(r *record) []byte {
-	var b []byte
-	for i, part := range r.template {
-		if i%2 == 1 {
-			part = s.value(r, part)
-		}
-		b = append(b, part...)
-	}
-	if r.more != "" && r.has("uuid") {
-		b = append(append(b[:len(b)-1], r.more...), '}')
-	}
-	return append(b, '\n')
+// chance is true in n of 100 cases.
+func (s *Session) chance(n int) bool { return s.rng.IntN(100) < n }
+
+// spread draws a log-normal size.
+func spread(rng *rand.Rand, median int, sigma float64) int {
+	return int(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 }
 
-// record begins a record of that kind.
-func (s *Session) record(kind string, values map[string]string) *record {
-	s.Pass(time.Duration(1+s.rng.IntN(400)) * time.Millisecond)
+// record begins a record of a kind, with content of a kind and a text of that size.
+func (s *Session) record(kind, content string, size int) *record {
+	s.pass(400 * time.Millisecond)
+	template := pick(s.rng, s.client[kind])
+	if content != "" {
+		template = strings.Replace(template, "$content", pick(s.rng, s.client[content]), 1)
+	}
+	var text strings.Builder
+	for text.Len() < size {
+		text.WriteString(pick(s.rng, s.client["code"]))
+	}
 	return &record{
-		template: pick(s.rng, s.client.records[kind]),
-		values:   values,
-		uuid:     newUUID(s.rng),
-		parent:   s.last,
-		at:       s.now,
-		effect:   effect{side: s.side || s.agent != ""},
+		template: template,
+		values: map[string]string{
+			"text": text.String(),
+			"call": newID(s.rng, "toolu_01"),
+		},
+		uuid:   strconv.Quote(newUUID(s.rng)),
+		parent: s.last,
+		at:     s.now,
+		side:   s.values["side"] == "true",
 	}
 }
 
-// put writes to the file.
-func (s *Session) put(b []byte) {
-	if s.err == nil {
-		_, s.err = s.w.Write(b)
+// emit writes a record without figures, if the client has records of that kind.
+func (s *Session) emit(kind, content string, size int) {
+	if s.client[kind] != nil {
+		s.write(s.record(kind, content, size))
 	}
-	s.books.file.Bytes += int64(len(b))
 }
 
 // line writes a line without counting what it means.
-func (s *Session) line(b []byte) {
-	s.EndTail()
-	s.put(b)
-	s.books.file.Lines++
+func (s *Session) line(text string) {
+	s.text.WriteString(text + "\n")
+	s.truth.Lines++
 }
 
-// write writes a record.
-func (s *Session) write(r *record) {
+// repeat writes a record of which only the common members count.
+func (s *Session) repeat(r *record) {
 	s.line(s.render(r))
-	s.account(r)
+	t := &s.truth
+	if r.has("$version") {
+		t.Version = s.values["version"]
+		t.Cwd = s.values["cwd"]
+	}
+	if r.has("$time") {
+		if t.Started.IsZero() || r.at.Before(t.Started) {
+			t.Started = r.at
+		}
+		if r.at.After(t.LastActivity) {
+			t.LastActivity = r.at
+		}
+	}
 }
 
-// account counts a record, and keeps it for copies.
-func (s *Session) account(r *record) {
-	file := &s.books.file
-	if r.has("version") {
-		file.Version = s.client.version
-		file.Cwd = s.cwd
-	}
-	at := r.at
-	if !r.has("time") {
-		at = time.Time{}
-	}
-	s.books.seen(at)
-	s.books.book(r.effect, at)
-	if !r.has("uuid") {
-		return
-	}
-	s.last = r.uuid
-	if !s.forgets {
+func (s *Session) write(r *record) {
+	s.repeat(r)
+	s.count(&s.truth, r)
+	if r.has("$uuid") {
+		s.last = r.uuid
 		s.kept = append(s.kept, r)
 	}
 }
 
-// Prompt writes what a user typed; an empty text is invented.
-func (s *Session) Prompt(text string) {
-	s.Pass(time.Duration(2+s.rng.IntN(40)) * time.Second)
-	s.write(s.prompted(text))
+func (s *Session) render(r *record) string {
+	return os.Expand(r.template, func(name string) string {
+		switch name {
+		case "uuid":
+			return r.uuid
+		case "parent":
+			return r.parent
+		case "time":
+			return r.at.Format("2006-01-02T15:04:05.000Z")
+		}
+		if value, ok := r.values[name]; ok {
+			return value
+		}
+		return s.values[name]
+	})
 }
 
-func (s *Session) prompted(text string) *record {
-	content := quote(cmp.Or(text, words(s.rng, 3+s.rng.IntN(12))))
-	if s.chance(15) {
-		content = `[{"type":"text","text":` + content + `}]`
-	}
+func (r *record) has(text string) bool { return strings.Contains(r.template, text) }
+
+// clone returns a record that can be changed.
+func (r *record) clone() *record {
+	c := *r
+	c.values = maps.Clone(r.values)
+	return &c
+}
+
+// Prompt writes what a user typed.
+func (s *Session) Prompt() {
+	s.pass(40 * time.Second)
+	s.write(s.prompt())
+}
+
+func (s *Session) prompt() *record {
 	s.calls = nil
-	s.prompt = newUUID(s.rng)
-	r := s.record("prompt", map[string]string{"content": content})
-	r.effect.deed = begins
+	s.values["prompt"] = strconv.Quote(newUUID(s.rng))
+	r := s.record("prompt", "typed", 150)
+	r.prompt = true
 	return r
 }
 
-// user writes a user record that is not a prompt.
-func (s *Session) user(text, more string) {
-	if s.client.has("user") {
-		r := s.record("user", map[string]string{"content": quote(text)})
-		r.more = more
-		s.write(r)
+// Reply writes an API message with a line for each kind of content, by default a
+// text.
+func (s *Session) Reply(contents ...string) {
+	if len(contents) == 0 {
+		contents = []string{"text"}
 	}
-}
-
-// command writes the records of a command of the client.
-func (s *Session) command(name, output string) {
-	const caveat = "Caveat: The messages below were generated by the user while running local commands."
-	s.user(caveat, `,"isMeta":true`)
-	s.user(
-		"<command-name>"+name+"</command-name>\n<command-message>"+name[1:]+"</command-message>",
-		"",
-	)
-	s.user("<local-command-stdout>"+output+"</local-command-stdout>", "")
-}
-
-// Reply describes an API message. The zero value is a short text after which the
-// context has grown a little.
-type Reply struct {
-	Context  int64 // the size that the message reads; 0: grown
-	Tools    int   // tool calls, each in a line of its own
-	Input    int   // size of the tools' input
-	Task     bool  // the tools are subagents
-	Text     int   // size of the text; 0: a sentence; negative: no text
-	Thinking bool
-	Model    string
-	Shape    Shape
-}
-
-// Shape is a way to spell the figures of a message.
-type Shape int
-
-// The shapes.
-const (
-	Plain      Shape = iota
-	NestedOnly       // cache creation in the nested object alone
-	Iterated         // with several calls, which the figures at the top sum up
-)
-
-// Reply writes an API message.
-func (s *Session) Reply(o Reply) {
-	m := s.message(o)
-	var contents []string
-	if o.Thinking {
-		contents = append(
-			contents,
-			`{"type":"thinking","thinking":"hm","signature":"`+newID(s.rng, "")+`"}`,
-		)
-	}
-	if o.Text > 0 {
-		contents = append(
-			contents,
-			`{"type":"text","text":"`+s.prose.take(s.rng, o.Text)+`"}`,
-		)
-	} else if o.Text == 0 || o.Tools == 0 {
-		contents = append(contents, `{"type":"text","text":`+quote(words(s.rng, 9))+`}`)
-	}
-	for range o.Tools {
-		contents = append(contents, s.toolUse(o))
+	context := s.context + 150 + s.rng.Int64N(3_000)
+	usage := Tokens{Input: 1 + s.rng.Int64N(12), Output: 2 + s.rng.Int64N(900)}
+	usage.CacheCreation = min(context-usage.Input, context-s.context+s.rng.Int64N(2_000))
+	usage.CacheRead = context - usage.Input - usage.CacheCreation
+	message := map[string]string{
+		"message":  newID(s.rng, "msg_01"),
+		"request":  newID(s.rng, "req_011C"),
+		"model":    s.values["model"],
+		"input":    strconv.FormatInt(usage.Input, 10),
+		"creation": strconv.FormatInt(usage.CacheCreation, 10),
+		"read":     strconv.FormatInt(usage.CacheRead, 10),
 	}
 
 	for i, content := range contents {
-		last := i == len(contents)-1
-		r := s.reply(m, content, last)
-		if tool := len(contents) - i; tool <= o.Tools {
-			s.calls[len(s.calls)-tool].caller = r.uuid
+		kind := "reply"
+		stop := `"end_turn"`
+		line := usage
+		if i < len(contents)-1 && s.client["partial"] != nil {
+			kind = "partial"
+			stop = "null"
+			line.Output = 1 + s.rng.Int64N(usage.Output)
 		}
+		r := s.record(kind, content, spread(s.rng, 300, 1.5))
+		maps.Copy(r.values, message)
+		r.values["stop"] = stop
+		r.values["output"] = strconv.FormatInt(line.Output, 10)
+		r.usage = line
 		s.write(r)
 		s.writeLate()
-	}
-	s.context = m.context
-	s.output = m.tokens.Output
-}
-
-// message is an API message before its lines are written.
-type message struct {
-	id, request, model, stop string
-	first, last, tokens      Tokens // of the first call, of the last call, and in all
-	context                  int64
-	shape                    Shape
-}
-
-func (s *Session) message(o Reply) *message {
-	context := o.Context
-	if context == 0 {
-		context = s.context + 150 + s.rng.Int64N(3_000)
-	}
-	input := min(context, 1+s.rng.Int64N(12))
-	creation := min(context-input, max(0, context-s.context)+s.rng.Int64N(2_000))
-	m := &message{
-		id:      newID(s.rng, "msg_01"),
-		request: newID(s.rng, "req_011C"),
-		model:   cmp.Or(o.Model, s.model),
-		stop:    `"end_turn"`,
-		last: Tokens{
-			Input:         input,
-			CacheCreation: creation,
-			CacheRead:     context - input - creation,
-			Output:        2 + s.rng.Int64N(900),
-		},
-		context: context,
-		shape:   o.Shape,
-	}
-	if o.Tools > 0 {
-		m.stop = `"tool_use"`
-	}
-	if o.Shape == Iterated &&
-		slices.ContainsFunc(s.client.records["reply"][0], isIterations) {
-		m.first = Tokens{
-			Input:         3,
-			CacheCreation: 100,
-			CacheRead:     context / 2,
-			Output:        5,
+		if r.has("tool_use") {
+			s.calls = append(s.calls, r)
 		}
 	}
-	m.tokens = m.first.Plus(m.last)
-	return m
+	s.context = context
+	s.output = usage.Output
 }
 
-// reply returns the record of one line of a message.
-func (s *Session) reply(m *message, content string, last bool) *record {
-	kind := "reply"
-	stop := m.stop
-	tokens := m.tokens
-	if !last && m.shape != Iterated && s.client.has("partial") {
-		kind = "partial"
-		stop = "null"
-		tokens.Output = 1 + s.rng.Int64N(tokens.Output)
-	}
-	usage := map[string]int64{
-		"input":    tokens.Input,
-		"creation": tokens.CacheCreation,
-		"read":     tokens.CacheRead,
-		"created":  tokens.CacheCreation,
-		"hour":     tokens.CacheCreation,
-		"output":   tokens.Output,
-	}
-	r := s.record(kind, nil)
-	switch {
-	case m.shape == NestedOnly && r.has("minutes"):
-		usage["creation"] = 0
-		usage["minutes"] = tokens.CacheCreation / 3
-		usage["hour"] -= usage["minutes"]
-	case m.shape == Iterated && slices.ContainsFunc(r.template, isIterations):
-		r.template = iterated(r.template, m.first, m.last)
-	}
-
-	r.values = map[string]string{
-		"content": content,
-		"message": m.id,
-		"request": m.request,
-		"model":   m.model,
-		"stop":    stop,
-		"minutes": "0",
-	}
-	for name, n := range usage {
-		r.values[name] = strconv.FormatInt(n, 10)
-	}
-	r.effect.deed = reads
-	r.effect.tokens = tokens
-	r.effect.context = m.context
-	if r.has("message") {
-		r.effect.message = m.id
-		r.effect.model = m.model
-	}
-	return r
-}
-
-const iterations = `"iterations":[`
-
-func isIterations(text string) bool { return strings.Contains(text, iterations) }
-
-// iterated replaces the calls in a template by one before, one of an advisor, and
-// the last one.
-func iterated(t template, before, last Tokens) template {
-	begin := slices.IndexFunc(t, isIterations)
-	end := begin
-	head, tail, _ := strings.Cut(t[begin], iterations)
-	for !strings.Contains(tail, "]") {
-		end++
-		tail = t[end]
-	}
-	_, tail, _ = strings.Cut(tail, "]")
-
-	var calls []string
-	for _, tokens := range []Tokens{before, {Input: 40_000, Output: 5}, last} {
-		kind := "message"
-		if tokens.Input == 40_000 {
-			kind = "advisor_message"
+// results answers the calls of tools. The text is in the record twice.
+func (s *Session) results() {
+	for _, call := range s.calls {
+		kind := "result"
+		if call.has(`"Task"`) {
+			kind = "task"
 		}
-		calls = append(calls, fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d,"cache_read_input_tokens":%d,`+
-			`"cache_creation_input_tokens":%d,"type":%q}`,
-			tokens.Input, tokens.Output, tokens.CacheRead, tokens.CacheCreation, kind))
+		size := spread(s.rng, max(20, (s.lineBytes-700)/2), 1.55)
+		r := s.record(kind, "", min(size, 256<<10))
+		r.values["call"] = call.values["call"]
+		r.values["caller"] = call.uuid
+		r.values["error"] = strconv.FormatBool(s.chance(10))
+		s.write(r)
 	}
-	text := head + iterations + strings.Join(calls, ",") + "]" + tail
-	return slices.Concat(t[:begin], template{text}, t[end+1:])
+	s.calls = nil
 }
 
-// toolUse returns the block that calls a tool.
-func (s *Session) toolUse(o Reply) string {
-	c := call{id: newID(s.rng, "toolu_01"), task: o.Task}
-	s.calls = append(s.calls, c)
-	name := "Bash"
-	input := fmt.Sprintf(`"command":"go test ./...%d"`, s.rng.IntN(99))
-	switch {
-	case o.Task:
-		name = "Task"
-		input = `"description":"look","prompt":"look","subagent_type":"general-purpose"`
-	case o.Input > 0:
-		name, input = "Write", `"file_path":"/x.go","content":"`+s.prose.take(
-			s.rng,
-			o.Input,
-		)+`"`
-	}
-	return fmt.Sprintf(
-		`{"type":"tool_use","id":%q,"name":%q,"input":{%s}}`,
-		c.id,
-		name,
-		input,
-	)
+// command writes the records of a command of the client.
+func (s *Session) command(name string) {
+	s.emit("user", name, 0)
+	s.emit("user", "output", 0)
 }
 
-// Result describes a tool's result. The text is in the record twice.
-type Result struct {
-	Size  int
-	Error bool
-}
-
-// ToolResult answers the oldest call of a tool, or an unknown one.
-func (s *Session) ToolResult(o Result) {
-	c := call{id: newID(s.rng, "toolu_01"), caller: newUUID(s.rng)}
-	if len(s.calls) > 0 {
-		c = s.calls[0]
-		s.calls = s.calls[1:]
-	}
-	kind := "result"
-	if c.task && s.client.has("task") {
-		kind = "task"
-	}
-	s.write(s.record(kind, map[string]string{
-		"text":   s.prose.take(s.rng, o.Size),
-		"error":  strconv.FormatBool(o.Error),
-		"call":   c.id,
-		"caller": c.caller,
-	}))
-}
-
-// Noise writes a record without meaning for the figures.
-func (s *Session) Noise(size int) {
-	s.writeKind("noise", map[string]string{"text": s.prose.take(s.rng, size)})
-}
-
-// TurnDuration ends a turn.
-func (s *Session) TurnDuration() { s.writeKind("turn-end", nil) }
-
-// Interrupt ends a turn as the user does.
-func (s *Session) Interrupt() { s.writeKind("interrupt", nil) }
-
-func (s *Session) writeKind(kind string, values map[string]string) {
-	if s.client.has(kind) {
-		s.write(s.record(kind, values))
-	}
-}
-
-// Compaction describes a compaction. Clients before 1.0.120 write a summary and no
-// boundary.
-type Compaction struct {
-	Trigger transcript.Trigger
-	// SummaryFirst writes the summary before its boundary, SummaryLate after the
-	// first line of the next reply.
-	SummaryFirst, SummaryLate bool
-	// Unlinked omits the boundary from the parent of the summary, Unanchored the
-	// summary from the boundary.
-	Unlinked, Unanchored bool
-}
-
-// Compact writes a compaction.
-func (s *Session) Compact(o Compaction) {
-	s.Pass(time.Duration(4+s.rng.IntN(30)) * time.Second)
+// Compact writes a compaction. Clients before 1.0.120 write a summary and no boundary,
+// some write the summary after the first line of the next reply.
+func (s *Session) Compact(trigger transcript.Trigger) {
+	s.pass(30 * time.Second)
 	s.writeLate()
-	switch {
-	case !s.client.has("user"):
-		r := s.record("summary", map[string]string{"text": words(s.rng, 3)})
-		r.effect.deed = titles
-		r.effect.trigger = transcript.Unknown
-		s.write(r)
-	case !s.client.has("boundary"):
-		r := s.summary()
-		r.parent = ""
-		r.effect.deed = compacts
-		r.effect.trigger = transcript.Unknown
-		s.write(r)
-	default:
-		s.boundary(o)
+	if s.client["boundary"] == nil {
+		s.summarize()
+	} else {
+		s.bound(trigger)
 	}
-	if o.Trigger == Manual {
+	if trigger == transcript.Manual {
 		s.calls = nil
-		s.command("/compact", "Compacted")
+		s.command("/compact")
 	}
 	s.context = min(s.context, 20_000+s.rng.Int64N(30_000))
 }
 
-// summary begins the record with a compaction's summary.
-func (s *Session) summary() *record {
-	text := "This session is being continued from a previous conversation. " +
-		words(s.rng, 20) + s.prose.take(s.rng, 400)
-	return s.record("summary", map[string]string{"text": text})
+// summarize writes a summary that is the compaction.
+func (s *Session) summarize() {
+	r := s.record("summary", "", 400)
+	r.parent = "null"
+	r.compacts = true
+	r.trigger = transcript.Unknown
+	s.write(r)
 }
 
-func (s *Session) boundary(o Compaction) {
-	boundary := s.record("boundary", nil)
-	summary := s.summary()
-	summary.parent = boundary.uuid
-	summary.boundary = boundary.uuid
-	boundary.values = map[string]string{
-		"trigger": o.Trigger.String(),
-		"size":    strconv.FormatInt(s.context+s.output, 10),
-		"logical": boundary.parent,
-		"anchor":  summary.uuid,
-	}
-	boundary.parent = ""
-	boundary.effect.deed = compacts
-	boundary.effect.trigger = o.Trigger
-	if o.Unanchored {
-		boundary.values["anchor"] = newUUID(s.rng)
-	}
-	if o.Unlinked &&
-		(!o.SummaryFirst && !o.SummaryLate || boundary.has("anchor") && !o.Unanchored) {
-		summary.parent = newUUID(s.rng)
-	}
-
-	switch {
-	case o.SummaryFirst:
-		summary.effect.deed = compacts
-		summary.effect.trigger = transcript.Unknown
-		boundary.effect.deed = merges
-		s.write(summary)
-		s.write(boundary)
-		s.last = summary.uuid
-	case o.SummaryLate && s.client.is("late-summaries"):
-		last := s.last
-		s.write(boundary)
-		s.last = last
+// bound writes a boundary and its summary.
+func (s *Session) bound(trigger transcript.Trigger) {
+	r := s.record("boundary", "", 0)
+	summary := s.record("summary", "", 400)
+	summary.parent = r.uuid
+	r.values["trigger"] = trigger.String()
+	r.values["size"] = strconv.FormatInt(s.context+s.output, 10)
+	r.values["logical"] = r.parent
+	r.values["anchor"] = summary.uuid
+	r.parent = "null"
+	r.compacts = true
+	r.trigger = trigger
+	before := s.last
+	s.write(r)
+	if s.is("late-summaries") && s.chance(20) {
+		s.last = before
 		s.late = summary
-	default:
-		s.write(boundary)
+	} else {
 		s.write(summary)
 	}
 }
@@ -626,102 +390,33 @@ func (s *Session) writeLate() {
 	}
 }
 
-// Clear begins another session, as /clear does: early clients in the same file, for
-// which it returns s, others in a file of its own, written to w.
-func (s *Session) Clear(w io.Writer) *Session {
-	next := s
-	switch {
-	case !s.client.has("user"):
-		return s
-	case s.client.is("same-file-clear"):
-		s.id = newUUID(s.rng)
-	default:
-		next = s.spawn(w)
-	}
-	next.last = ""
-	next.calls = nil
-	next.context = 12_000 + s.rng.Int64N(9_000)
-	next.command("/clear", "")
-	return next
+// clear begins another session, as /clear does.
+func (s *Session) clear() *Session {
+	n := s.spawn()
+	n.command("/clear")
+	return n
 }
 
-// Upgrade goes on with another version of the client.
-func (s *Session) Upgrade(version string) {
-	s.client = newClient(version)
-	s.id = s.books.file.SessionID
+// damage writes a line that is not a record.
+func (s *Session) damage() {
+	s.line(pick(s.rng, s.client["broken"]))
+	s.truth.BadLines++
 }
 
-// Blank writes a line of white space, which does not count as one.
-func (s *Session) Blank() {
-	s.EndTail()
-	s.put([]byte(pick(s.rng, []string{"\n", " \n", "\r\n", "\t  \n"})))
+// cut begins a record and does not finish it.
+func (s *Session) cut() {
+	line := s.render(s.record("user", "words", 99))
+	n, _ := s.text.WriteString(line[:1+s.rng.IntN(len(line)-1)])
+	s.truth.Tail = int64(n)
 }
 
-// Break writes a line that is not a record.
-func (s *Session) Break() {
-	r := s.reply(s.message(Reply{}), `{"type":"text","text":"lost"}`, true)
-	good := strings.TrimSuffix(string(s.render(r)), "\n")
-	cut := 1 + s.rng.IntN(len(good)-1)
-	s.line([]byte(pick(s.rng, []string{
-		good[:cut],
-		good[:cut] + good,
-		good + good,
-		"\x00\x00\x00" + good,
-		"[" + good + "]",
-		good[:len(good)-1] + ",}",
-		"Killed",
-		"null",
-	}) + "\n"))
-	s.books.file.BadLines++
+func newUUID(rng *rand.Rand) string {
+	return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", rng.Uint32(), rng.Uint32()&0xffff,
+		rng.Uint32()&0xfff, rng.Uint32()&0xfff, rng.Uint64()&0xffff_ffff_ffff)
 }
 
-// Tail writes the beginning of a reply, as a reader sees it between two writes or
-// after a crash. The rest follows with [Session.EndTail] or the next record.
-func (s *Session) Tail() {
-	s.EndTail()
-	r := s.reply(s.message(Reply{}), `{"type":"text","text":"Done."}`, true)
-	line := s.render(r)
-	cut := 1 + s.rng.IntN(len(line)-1)
-	s.put(line[:cut])
-	s.torn = r
-	s.rest = line[cut:]
-	s.books.file.Tail = int64(cut)
+func newID(rng *rand.Rand, prefix string) string {
+	return prefix + strconv.FormatUint(rng.Uint64()|1<<63, 36)
 }
 
-// EndTail completes an unterminated line.
-func (s *Session) EndTail() {
-	r := s.torn
-	if r == nil {
-		return
-	}
-	s.torn = nil
-	s.line(s.rest)
-	s.books.file.Tail = 0
-	s.context = r.effect.context
-	s.output = r.effect.tokens.Output
-	s.account(r)
-}
-
-// Replay writes the last n records again, with the same uuids and times, as clients
-// do that resume or compact a session.
-func (s *Session) Replay(n int) {
-	history := s.history()
-	for _, r := range history[max(0, len(history)-n):] {
-		s.line(s.render(r))
-		s.books.seen(r.at)
-		if r.has("version") {
-			s.books.file.Version = s.client.version
-			s.books.file.Cwd = s.cwd
-		}
-	}
-}
-
-// chance is true in n of 100 cases.
-func (s *Session) chance(n int) bool { return s.rng.IntN(100) < n }
-
-// clone returns a record that can be changed.
-func (r *record) clone() *record {
-	c := *r
-	c.values = maps.Clone(r.values)
-	return &c
-}
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
 )
 
 // generated returns the figures and the files of a directory.
@@ -52,13 +54,10 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestGenerateBytes(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 20
-	truth, files := generated(t, Options{Seed: 2, Bytes: size, Sessions: 20})
+	_, files := generated(t, Options{Seed: 2, Bytes: size, Sessions: 20})
 	total := 0
-	for path, data := range files {
+	for _, data := range files {
 		total += len(data)
-		if n := truth.Files[path].Bytes; n != int64(len(data)) {
-			t.Errorf("%s: %d bytes, want %d", path, len(data), n)
-		}
 	}
 	if total < size*8/10 || total > size*15/10 {
 		t.Errorf("%d bytes, want about %d", total, size)
@@ -68,22 +67,21 @@ func TestGenerateBytes(t *testing.T) {
 // TestCopies makes each kind of copy with each version that has it.
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	found := map[CopyKind]bool{}
-	for _, version := range Versions() {
-		var origin bytes.Buffer
-		s := NewSession(&origin, 5, SessionOptions{Version: version})
-		s.Prompt("first")
-		s.Reply(Reply{Tools: 1})
-		s.Compact(Compaction{Trigger: Auto})
-		s.ToolResult(Result{})
-		s.Reply(Reply{Context: 40_000})
-		for _, kind := range s.Copies() {
+	found := map[string]bool{}
+	for _, version := range versions() {
+		s := NewSession(5, version)
+		s.Prompt()
+		s.Reply("tool")
+		s.Compact(transcript.Auto)
+		s.results()
+		s.Reply()
+		for _, kind := range s.copies() {
 			found[kind] = true
-			n := s.Copy(&bytes.Buffer{}, kind)
-			n.Prompt("second")
-			n.Reply(Reply{Context: 50_000})
-			got := n.Truth()
-			if got.ContextTokens != 50_000 || !got.Known || got.Origin != s.ID() {
+			n := s.Copy(kind)
+			n.Prompt()
+			n.Reply()
+			got := n.truth
+			if got.ContextTokens != n.context || !got.Known || got.Origin != s.ID() {
 				t.Errorf("%s %s: %+v", version, kind, got)
 			}
 			own := 0
