@@ -48,7 +48,7 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
 		p.scribes = append(p.scribes, &scribe{
-			model: s.model,
+			model: s.Model,
 			rng:   rand.New(rand.NewPCG(seed, uint64(i)|1<<32)),
 		})
 	}
@@ -210,12 +210,12 @@ func (p *Player) call(
 		"",
 	)
 	payload.SM = hook.Origin{
-		Agent:    temper.name,
-		Name:     temper.name,
+		Agent:    temper.Name,
+		Name:     temper.Name,
 		Provider: "claude",
 		At:       e.At,
 	}
-	if lead := p.script.agents[0].name; lead != temper.name && e.At.After(p.parents) {
+	if lead := p.script.agents[0].Name; lead != temper.Name && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
 	answer, err := a.Hook(ctx, &payload)
@@ -223,7 +223,7 @@ func (p *Player) call(
 		p.log.Debug(
 			"a hook of the demo",
 			"event", payload.Event,
-			"agent", temper.name,
+			"agent", temper.Name,
 			"err", err,
 		)
 	}
@@ -252,18 +252,18 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		TranscriptPath: p.path(e.Session, ""),
 		CWD:            folder,
 		Version:        clientVersion,
-		Model:          temper.model,
+		Model:          temper.Model,
 		Cost:           hook.Cost{TotalUSD: known(p.bills[e.Session])},
 		RateLimits:     p.limits,
 		SM: hook.Origin{
-			Agent:    temper.name,
-			Name:     temper.name,
+			Agent:    temper.Name,
+			Name:     temper.Name,
 			Provider: "claude",
 			At:       e.At,
 		},
 	}
 	if e.Kind == kindReply {
-		size := window(temper.model)
+		size := window(temper.Model)
 		status.Window = hook.Window{
 			Size:           known(size),
 			Usage:          known(hook.Usage{Output: e.Output, CacheRead: e.Context}),
@@ -271,7 +271,7 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		}
 	}
 	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {
-		p.log.Debug("a status line of the demo", "agent", temper.name, "err", err)
+		p.log.Debug("a status line of the demo", "agent", temper.Name, "err", err)
 	}
 }
 

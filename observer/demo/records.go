@@ -14,8 +14,28 @@ const (
 	madeUpText    = "Made up for a demo."
 )
 
-// record is a line as that client writes it, with the members that the observer reads.
-type record map[string]any
+// The records of a client, with the members that the observer reads.
+const (
+	userRecord = `"type":"user","message":{"role":"user","content":%s}`
+	textBlock  = `{"type":"text","text":"` + madeUpText + `"}`
+	toolBlock  = `{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"true"}}`
+	toolResult = `[{"type":"tool_result","tool_use_id":%q,"content":"` + madeUpText + `"}]`
+
+	replyRecord = `"type":"assistant","message":{"id":"msg_demo%016x","role":"assistant",` +
+		`"model":%q,"content":[%s],"usage":{"input_tokens":8,"cache_creation_input_tokens":%d,` +
+		`"cache_read_input_tokens":%d,"output_tokens":%d}}`
+	sidechain      = `,"isSidechain":true,"agentId":%q`
+	turnEndRecord  = `"type":"system","subtype":"turn_duration","durationMs":%d`
+	boundaryRecord = `"type":"system","subtype":"compact_boundary",` +
+		`"compactMetadata":{"trigger":%q,"preTokens":%d,"durationMs":%d}`
+	// The summary is long enough to prove where it is from, and like no other.
+	summaryRecord = `"type":"user","isCompactSummary":true,"message":{"role":"user","content":` +
+		`"This session is being continued from a previous conversation that ran out of context. ` +
+		madeUpText + ` Nothing of what follows has happened: no agent has worked here, ` +
+		`no file was changed and no command was run. Compaction %s."}`
+	hookRecord = `"type":"attachment","attachment":{"type":"hook_additional_context",` +
+		`"content":[%s],"hookName":%q}`
+)
 
 // scribe writes what one agent does as the lines of its transcripts.
 type scribe struct {
@@ -37,131 +57,81 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	switch e.Kind {
 	case kindPrompt:
 		s.began = e.At
-		return "", s.user(e.At, madeUpText)
+		lines = s.write(e.At, userRecord, quote(madeUpText))
 	case kindReply:
 		s.tool = fmt.Sprintf("toolu_demo%012x", s.rng.Uint64()>>16)
 		s.output = e.Output
-		block := record{
-			"type":  "tool_use",
-			"id":    s.tool,
-			"name":  "Bash",
-			"input": record{"command": "true"},
-		}
+		block := fmt.Sprintf(toolBlock, s.tool)
 		if e.Last {
-			block = record{"type": "text", "text": madeUpText}
+			block = textBlock
 		}
-		return "", s.reply(e, block)
+		lines = s.reply(e, block, "")
 	case kindToolResult:
 		s.subagent = ""
-		return "", s.user(
-			e.At,
-			[]record{{"type": "tool_result", "tool_use_id": s.tool, "content": madeUpText}},
-		)
+		lines = s.write(e.At, userRecord, fmt.Sprintf(toolResult, s.tool))
 	case kindTurnEnd:
-		millis := max(1, e.At.Sub(s.began).Milliseconds())
-		return "", s.write(
-			e.At,
-			record{"type": "system", "subtype": "turn_duration", "durationMs": millis},
-		)
+		lines = s.write(e.At, turnEndRecord, max(1, e.At.Sub(s.began).Milliseconds()))
 	case kindCompacted:
-		return "", s.compaction(e)
+		s.last = ""
+		lines = s.write(e.At, boundaryRecord, e.Trigger, e.Context+s.output, e.Took.Milliseconds())
+		summary := s.write(e.At.Add(-time.Millisecond), summaryRecord, newUUID(s.rng))
+		lines = append(lines, summary...)
 	case kindClear:
-		return "", s.user(e.At, "<command-name>/clear</command-name>")
+		lines = s.write(e.At, userRecord, `"<command-name>/clear</command-name>"`)
 	case kindSubagent:
 		return s.side(e)
 	}
-	return "", nil
+	return "", lines
 }
 
 // heard is the record of the answer to a hook.
 func (s *scribe) heard(at time.Time, event, text string) []byte {
-	return s.write(at, record{"type": "attachment", "attachment": record{
-		"type":     "hook_additional_context",
-		"content":  []string{text},
-		"hookName": event,
-	}})
+	return s.write(at, hookRecord, quote(text), event)
 }
 
-func (s *scribe) user(at time.Time, content any) []byte {
-	return s.write(
-		at,
-		record{"type": "user", "message": record{"role": "user", "content": content}},
-	)
-}
-
-func (s *scribe) reply(e event, block record) []byte {
+func (s *scribe) reply(e event, block, more string) []byte {
 	fresh := min(2000, e.Context/2)
-	r := record{"type": "assistant", "message": record{
-		"id":      fmt.Sprintf("msg_demo%016x", s.rng.Uint64()),
-		"role":    "assistant",
-		"model":   s.model,
-		"content": []record{block},
-		"usage": record{
-			"input_tokens":                8,
-			"cache_creation_input_tokens": fresh,
-			"cache_read_input_tokens":     e.Context - fresh - 8,
-			"output_tokens":               e.Output,
-		},
-	}}
-	if e.Kind == kindSubagent {
-		r["isSidechain"] = true
-		r["agentId"] = s.subagent
-	}
-	return s.write(e.At, r)
-}
-
-// compaction writes the boundary and its summary.
-func (s *scribe) compaction(e event) []byte {
-	s.last = ""
-	lines := s.write(e.At, record{"type": "system", "subtype": "compact_boundary", "compactMetadata": record{
-		"trigger":    e.Trigger,
-		"preTokens":  e.Context + s.output,
-		"durationMs": e.Took.Milliseconds(),
-	}})
-	// Long enough to prove where it is from, and like no other.
-	text := fmt.Sprintf("This session is being continued from a previous conversation that ran out of context. %s "+
-		"Nothing of what follows has happened: no agent has worked here, no file was changed and no command was run. "+
-		"Compaction %s.", madeUpText, newUUID(s.rng))
-	return append(lines, s.write(e.At.Add(-time.Millisecond), record{
-		"type":             "user",
-		"isCompactSummary": true,
-		"message":          record{"role": "user", "content": text},
-	})...)
+	return s.write(e.At, replyRecord+more,
+		s.rng.Uint64(), s.model, block, fresh, e.Context-fresh-8, e.Output)
 }
 
 // side writes a reply of a subagent, after its task where it is the first.
 func (s *scribe) side(e event) (subagent string, lines []byte) {
 	main := s.last
-	if s.last = s.sideLast; s.subagent == "" {
+	s.last = s.sideLast
+	first := s.subagent == ""
+	if first {
 		s.subagent = fmt.Sprintf("a%016x", s.rng.Uint64())
 		s.last = ""
-		lines = s.write(e.At, record{
-			"type":        "user",
-			"isSidechain": true,
-			"agentId":     s.subagent,
-			"message":     record{"role": "user", "content": madeUpText},
-		})
 	}
-	lines = append(lines, s.reply(e, record{"type": "text", "text": madeUpText})...)
+	more := fmt.Sprintf(sidechain, s.subagent)
+	if first {
+		lines = s.write(e.At, userRecord+more, quote(madeUpText))
+	}
+	lines = append(lines, s.reply(e, textBlock, more)...)
 	s.sideLast = s.last
 	s.last = main
 	return s.subagent, lines
 }
 
-// write adds to a record what all have.
-func (s *scribe) write(at time.Time, r record) []byte {
+// write formats a record with the members that all have.
+func (s *scribe) write(at time.Time, format string, args ...any) []byte {
+	parent := "null"
 	if s.last != "" {
-		r["parentUuid"] = s.last
+		parent = quote(s.last)
 	}
 	s.last = newUUID(s.rng)
-	r["uuid"] = s.last
-	r["timestamp"] = at.UTC().Format("2006-01-02T15:04:05.000Z")
-	r["cwd"] = folder
-	r["sessionId"] = s.session
-	r["version"] = clientVersion
-	line, err := json.Marshal(r)
+	line := fmt.Appendf(nil,
+		`{"uuid":%q,"parentUuid":%s,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":%q,`,
+		s.last, parent, at.UTC().Format("2006-01-02T15:04:05.000Z"), folder, s.session, clientVersion)
+	return append(fmt.Appendf(line, format, args...), "}\n"...)
+}
+
+// quote encodes a string as JSON.
+func quote(text string) string {
+	b, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // strings and numbers can be written
+		panic(err) // a string can be encoded
 	}
-	return append(line, '\n')
+	return string(b)
 }

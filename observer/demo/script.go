@@ -4,6 +4,8 @@
 package demo
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -45,24 +47,23 @@ type event struct {
 	Last            bool          // the reply ends its turn
 }
 
+//go:embed agents.json
+var agentsJSON []byte
+
 // temper is how an agent works. Token counts are ranges [from, to].
 type temper struct {
-	name, model string
-	// after is the context that a compaction or a clear leaves, grow what a reply adds.
-	after, grow [2]int64
-	replies     [2]int64 // of a turn
-	rest        time.Duration
-	manual      int64         // the context at which the agent compacts by itself, 0 for never
-	clears      int           // after how many turns the agent clears, 0 for never
-	subagents   bool          // every other tool is one
-	asks        time.Duration // how long the dialog before each tool waits for a person, 0 for no dialogs
+	Name, Model string
+	// After is the context that a compaction or a clear leaves, Grow what a reply adds.
+	After, Grow [2]int64
+	Replies     [2]int64 // of a turn
+	Rest        int      // in seconds
+	Manual      int64    // the context at which the agent compacts by itself, 0 for never
+	Clears      int      // after how many turns the agent clears, 0 for never
+	Subagents   bool     // every other tool is one
+	Asks        int      // how many seconds the dialog before each tool waits for a person, 0 for no dialogs
 }
 
-const (
-	smallModel = "claude-sonnet-4-5"
-	largeModel = "claude-opus-4-8"
-	quickModel = "claude-haiku-4-5"
-)
+const largeModel = "claude-opus-4-8"
 
 // window is the size of a model's context window.
 func window(model string) int64 {
@@ -76,104 +77,11 @@ func window(model string) int64 {
 const pace = 2 * time.Second
 
 // tempers are the agents of the demo. The first is the parent of all others.
-func tempers() []temper {
-	short := 6 * time.Second
-	const k = 1000
-	type of = [2]int64
-	return []temper{
-		{
-			name:    "demo-lead",
-			model:   smallModel,
-			after:   of{28 * k, 34 * k},
-			grow:    of{300, 1500},
-			replies: of{3, 6},
-			rest:    short,
-		},
-		{
-			name:    "demo-web",
-			model:   smallModel,
-			after:   of{38 * k, 52 * k},
-			grow:    of{700, 2200},
-			replies: of{8, 20},
-			rest:    short,
-		},
-		{
-			name:    "demo-api",
-			model:   smallModel,
-			after:   of{34 * k, 46 * k},
-			grow:    of{400, 1600},
-			replies: of{6, 12},
-			rest:    short,
-		},
-		{
-			name:    "demo-ingest",
-			model:   smallModel,
-			after:   of{112 * k, 124 * k},
-			grow:    of{4 * k, 9 * k},
-			replies: of{12, 24},
-			rest:    short,
-		},
-		{
-			name:    "demo-docs",
-			model:   quickModel,
-			after:   of{22 * k, 30 * k},
-			grow:    of{200, 700},
-			replies: of{1, 3},
-			rest:    4 * time.Minute,
-		},
-		{
-			name:      "demo-review",
-			model:     largeModel,
-			after:     of{60 * k, 80 * k},
-			grow:      of{3 * k, 9 * k},
-			replies:   of{4, 9},
-			rest:      short,
-			subagents: true,
-		},
-		{
-			name:    "demo-train",
-			model:   largeModel,
-			after:   of{598 * k, 610 * k},
-			grow:    of{900, 2600},
-			replies: of{4, 10},
-			rest:    short,
-			manual:  668 * k,
-		},
-		{
-			name:    "demo-ops",
-			model:   smallModel,
-			after:   of{18 * k, 24 * k},
-			grow:    of{1500, 4 * k},
-			replies: of{3, 8},
-			rest:    short,
-			clears:  6,
-		},
-		{
-			name:    "demo-data",
-			model:   largeModel,
-			after:   of{70 * k, 110 * k},
-			grow:    of{9 * k, 24 * k},
-			replies: of{3, 7},
-			rest:    short,
-		},
-		{
-			name:    "demo-archive",
-			model:   smallModel,
-			after:   of{71 * k, 73 * k},
-			grow:    of{300, 900},
-			replies: of{9, 12},
-			rest:    24 * time.Hour,
-		},
-		{
-			name:    "demo-infra",
-			model:   smallModel,
-			after:   of{44 * k, 52 * k},
-			grow:    of{400, 1200},
-			replies: of{3, 5},
-			rest:    short,
-			asks:    4 * time.Minute,
-		},
+func tempers() (all []temper) {
+	if err := json.Unmarshal(agentsJSON, &all); err != nil {
+		panic(err)
 	}
+	return all
 }
 
 // script is all that happens in a demo, in order, and the same for the same seed and start.
@@ -185,7 +93,7 @@ func newScript(seed uint64, start time.Time) *script {
 	for i, temper := range tempers() {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 		s.session = newUUID(s.rng)
-		s.context = s.between(s.after)
+		s.context = s.between(s.After)
 		s.now = start.Add(time.Duration(s.rng.Int64N(int64(5 * time.Second))))
 		f.agents = append(f.agents, s)
 	}
@@ -241,15 +149,17 @@ func (s *agent) add(e event) {
 	s.pending = append(s.pending, e)
 }
 
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
 // turn adds a turn, and what comes between it and the next one.
 func (s *agent) turn() {
 	s.add(event{Kind: kindPrompt})
-	for n := s.between(s.replies); n > 0; n-- {
+	for n := s.between(s.Replies); n > 0; n-- {
 		s.pass(pace)
-		if s.context >= window(s.model)-33_000 { // where clients of 2.1.25 and later compact
+		if s.context >= window(s.Model)-33_000 { // where clients of 2.1.25 and later compact
 			s.compact("auto")
 		}
-		s.context += s.between(s.grow)
+		s.context += s.between(s.Grow)
 		output := s.between([2]int64{80, 900})
 		s.add(event{
 			Kind:    kindReply,
@@ -261,7 +171,7 @@ func (s *agent) turn() {
 			break
 		}
 		s.pass(pace)
-		if s.subagents && s.rng.IntN(2) == 0 {
+		if s.Subagents && s.rng.IntN(2) == 0 {
 			s.add(event{
 				Kind:    kindSubagent,
 				Context: s.between([2]int64{9e3, 60e3}),
@@ -269,26 +179,26 @@ func (s *agent) turn() {
 			})
 			s.pass(pace)
 		}
-		if s.asks > 0 {
+		if s.Asks > 0 {
 			s.add(event{Kind: kindAsk})
-			s.pass(s.asks)
+			s.pass(seconds(s.Asks))
 		}
 		s.add(event{Kind: kindToolResult})
 	}
 	s.now = s.now.Add(50 * time.Millisecond)
 	s.add(event{Kind: kindTurnEnd})
 	s.turns++
-	s.pass(s.rest / 2)
+	s.pass(seconds(s.Rest) / 2)
 	switch {
-	case s.clears > 0 && s.turns%s.clears == 0:
+	case s.Clears > 0 && s.turns%s.Clears == 0:
 		before := s.session
 		s.session = newUUID(s.rng)
-		s.context = s.between(s.after)
+		s.context = s.between(s.After)
 		s.add(event{Kind: kindClear, Before: before})
-	case s.manual > 0 && s.context >= s.manual:
+	case s.Manual > 0 && s.context >= s.Manual:
 		s.compact("manual")
 	}
-	s.pass(s.rest / 2)
+	s.pass(seconds(s.Rest) / 2)
 }
 
 func (s *agent) compact(trigger string) {
@@ -299,7 +209,7 @@ func (s *agent) compact(trigger string) {
 	e.Kind = kindCompacted
 	e.Took = s.now.Sub(began)
 	s.add(e)
-	s.context = s.between(s.after)
+	s.context = s.between(s.After)
 	s.pass(pace)
 }
 
