@@ -204,18 +204,11 @@ func (p *Player) call(
 	e event,
 	payload hook.Payload,
 ) (heard string) {
-	temper := p.script.agents[e.Agent].temper
-	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(
-		e.Session,
-		"",
-	)
-	payload.SM = hook.Origin{
-		Agent:    temper.Name,
-		Name:     temper.Name,
-		Provider: "claude",
-		At:       e.At,
-	}
-	if lead := p.script.agents[0].Name; lead != temper.Name && e.At.After(p.parents) {
+	payload.SessionID = e.Session
+	payload.CWD = folder
+	payload.TranscriptPath = p.path(e.Session, "")
+	payload.SM = p.origin(e)
+	if lead := p.script.agents[0].Name; lead != payload.SM.Agent && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
 	answer, err := a.Hook(ctx, &payload)
@@ -223,11 +216,21 @@ func (p *Player) call(
 		p.log.Debug(
 			"a hook of the demo",
 			"event", payload.Event,
-			"agent", temper.Name,
+			"agent", payload.SM.Agent,
 			"err", err,
 		)
 	}
 	return answer.Context
+}
+
+func (p *Player) origin(e event) hook.Origin {
+	name := p.script.agents[e.Agent].Name
+	return hook.Origin{
+		Agent:    name,
+		Name:     name,
+		Provider: "claude",
+		At:       e.At,
+	}
 }
 
 func known[T comparable](v T) hook.Figure[T] { return hook.Figure[T]{Value: v, Known: true} }
@@ -246,24 +249,19 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 	} {
 		limit.UsedPercentage.Value = min(97, limit.UsedPercentage.Value+usd/share)
 	}
-	temper := p.script.agents[e.Agent].temper
+	model := p.script.agents[e.Agent].Model
 	status := hook.Status{
 		SessionID:      e.Session,
 		TranscriptPath: p.path(e.Session, ""),
 		CWD:            folder,
 		Version:        clientVersion,
-		Model:          temper.Model,
+		Model:          model,
 		Cost:           hook.Cost{TotalUSD: known(p.bills[e.Session])},
 		RateLimits:     p.limits,
-		SM: hook.Origin{
-			Agent:    temper.Name,
-			Name:     temper.Name,
-			Provider: "claude",
-			At:       e.At,
-		},
+		SM:             p.origin(e),
 	}
 	if e.Kind == kindReply {
-		size := window(temper.Model)
+		size := window(model)
 		status.Window = hook.Window{
 			Size:           known(size),
 			Usage:          known(hook.Usage{Output: e.Output, CacheRead: e.Context}),
@@ -271,7 +269,7 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 		}
 	}
 	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {
-		p.log.Debug("a status line of the demo", "agent", temper.Name, "err", err)
+		p.log.Debug("a status line of the demo", "agent", status.SM.Agent, "err", err)
 	}
 }
 
