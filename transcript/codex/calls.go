@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,60 +130,19 @@ func absolute(name, folder string) string {
 	return path.Join(folder, name)
 }
 
-// fileRead is the file that a command shows, if it does nothing else: cat, nl, head and tail of one file, and sed -n.
+// fileRead is the file that a command shows, if it does nothing else: cat, nl, head and
+// tail of one file, and sed -n. A name is one word, quoted as a whole or not at all.
 func fileRead(command string) (name string, ok bool) {
-	words, plain := shellWords(command)
-	if !plain || len(words) < 2 {
+	program, _, _ := strings.Cut(command, " ")
+	if !slices.Contains([]string{"sed", "cat", "nl", "head", "tail"}, program) {
 		return "", false
 	}
-	last := len(words) - 1
-	switch words[0] {
-	case "sed":
-		return words[last], len(words) == 4 && words[1] == "-n"
-	case "cat", "nl", "head", "tail":
-		for _, w := range words[1:last] {
-			if flag := strings.HasPrefix(
-				w,
-				"-",
-			); !flag &&
-				strings.Trim(w, "0123456789") != "" {
-				return "", false
-			}
-		}
-		return words[last], !strings.HasPrefix(words[last], "-")
+	const plain = "[^\\s'\"|&;<>()$`*?\\[\\]{}~#!\\\\]"
+	const word = "(?:'[^']*'|\"[^\"$`\\\\]*\"|" + plain + "+)"
+	reads := regexp.MustCompile(`^(?:sed +-n +` + word + `|\w+(?: +(?:-` + plain + `*|\d+))*) +(` + word + `)$`)
+	m := reads.FindStringSubmatch(strings.TrimSpace(command))
+	if m == nil || program != "sed" && m[1][0] == '-' {
+		return "", false
 	}
-	return "", false
-}
-
-// shellWords parts a command into its words; plain is false for more than one simple command.
-func shellWords(command string) (words []string, plain bool) {
-	var word []rune
-	begun := false
-	quote := rune(0)
-	for _, c := range strings.TrimSpace(command) {
-		switch {
-		case c == quote:
-			quote = 0
-		case quote == '\'' || quote == '"' && !strings.ContainsRune("$`\\", c):
-			word = append(word, c)
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote = c
-			begun = true
-		case quote == 0 && (c == ' ' || c == '\t'):
-			if begun {
-				words = append(words, string(word))
-				word = word[:0]
-				begun = false
-			}
-		case quote != 0 || strings.ContainsRune("|&;<>()$`*?[]{}~#!\\\n\r", c):
-			return nil, false
-		default:
-			word = append(word, c)
-			begun = true
-		}
-	}
-	if begun {
-		words = append(words, string(word))
-	}
-	return words, quote == 0
+	return strings.Trim(m[1], `'"`), true
 }

@@ -2,7 +2,7 @@ package codex
 
 import (
 	"bytes"
-	"strings"
+	"html"
 
 	"sm/transcript"
 	"sm/transcript/jsonwalk"
@@ -144,22 +144,7 @@ func hookPrompt(s []byte) (inner []byte, ok bool) {
 		return nil, false
 	}
 	rest = bytes.TrimSuffix(rest, []byte("</hook_prompt>"))
-	if bytes.IndexByte(rest, '&') < 0 {
-		return rest, true
-	}
-	plain := strings.NewReplacer(
-		"&lt;",
-		"<",
-		"&gt;",
-		">",
-		"&quot;",
-		`"`,
-		"&apos;",
-		"'",
-		"&amp;",
-		"&",
-	)
-	return []byte(plain.Replace(string(rest))), true
+	return []byte(html.UnescapeString(string(rest))), true
 }
 
 // joined puts texts below each other; of a single one it is that text.

@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
+	"html"
 	"math"
 	"strings"
 	"time"
@@ -117,18 +118,7 @@ func (p object) told(r *record) {
 				continue
 			}
 			part = strings.TrimSuffix(part[strings.IndexByte(part, '>')+1:], "</hook_prompt>")
-			part = strings.NewReplacer(
-				"&lt;",
-				"<",
-				"&gt;",
-				">",
-				"&quot;",
-				`"`,
-				"&apos;",
-				"'",
-				"&amp;",
-				"&",
-			).Replace(part)
+			part = html.UnescapeString(part)
 		case "developer":
 		default:
 			continue
