@@ -251,42 +251,18 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 	}
 }
 
-// The refusal says which sm made the file, where the file does.
 func TestNewerVersionIsRefused(t *testing.T) {
-	for maker, want := range map[string]string{
-		"":        "made by a newer one",
-		"(devel)": "made by a newer one",
-		"v9.8.7":  "made by a newer one, sm v9.8.7",
-	} {
-		refuseNewer(t, maker, want)
-	}
-}
-
-func refuseNewer(t *testing.T, maker, want string) {
-	t.Helper()
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
-	err := updateLocked(s, func(w *writer) {
+	err := updateLocked(s, func(w *writer) error {
 		w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema+1))
-		if w.tx.Bucket([]byte(metaBucket)).Get([]byte(makerRecord)) == nil {
-			t.Error("a new file does not name the version that made it")
-		}
-		if maker != "" {
-			w.putBytes(
-				metaBucket,
-				[]byte(makerRecord),
-				append(binary.AppendVarint(nil, int64(len(maker))), maker...),
-			)
-		} else { // as in files of 0.1.0
-			w.delete(metaBucket, []byte(makerRecord))
-		}
 		// It may hold anything.
 		b, err := w.tx.CreateBucket([]byte("nest"))
 		if err == nil {
 			_, err = b.CreateBucket([]byte("egg"))
 		}
-		w.err = errors.Join(w.err, err, w.tx.DeleteBucket([]byte(sessionsBucket)))
+		return errors.Join(err, w.tx.DeleteBucket([]byte(sessionsBucket)))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +278,7 @@ func refuseNewer(t *testing.T, maker, want string) {
 		t,
 		dir,
 		"state file has version 3 and this sm knows 2",
-		want+"; upgrade sm, or choose another directory with --state",
+		"made by a newer one; upgrade sm, or choose another directory with --state",
 	)
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
@@ -333,7 +309,10 @@ func TestMetaLeadsNowhere(t *testing.T) {
 			plant(t, dir, b)
 			s := mustOpen(t, dir) // whole, or set aside: no panic, no fault
 			mustLoad(t, s)
-			mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
+			d := fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}}
+			if s.Save(d) != nil { // a damaged list of free pages: the file is written anew
+				mustSave(t, s, d)
+			}
 			s.Close()
 		}
 	}

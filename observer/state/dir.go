@@ -3,72 +3,55 @@ package state
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
-// openDir makes the directory when there is none, checks that nobody else can
-// write to it, and opens it: from then on it is this directory that is used, whatever
-// its path comes to mean.
-func openDir(dir string) (*os.Root, error) {
+const lockName = "lock"
+
+// A process that finds the lock taken, but no pid of a running process in it, tries
+// again. The holder writes its pid only after it has the lock, and a program that an
+// observer was starting when it was killed holds the lock until it runs.
+const (
+	lockTries = 1000
+	lockPause = 2 * time.Millisecond
+)
+
+// openDir makes the directory if there is none, and checks that other users cannot
+// write to it.
+func openDir(dir string) error {
 	if err := makeDir(dir); err != nil {
-		return nil, fmt.Errorf("make state directory: %w; choose another with --state", err)
+		return fmt.Errorf("make state directory: %w; choose another with --state", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w; choose another with --state", err)
+		return fmt.Errorf("state directory: %w; choose another with --state", err)
 	}
-	if err := checkDir(dir, info); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open state directory: %w; choose another with --state", err)
-	}
-	opened, err := root.Stat(".")
-	if err != nil || !os.SameFile(info, opened) {
-		root.Close()
-		return nil, fmt.Errorf(
-			"state directory %s was replaced while it was opened; start again",
-			dir,
-		)
-	}
-	return root, nil
-}
-
-func checkDir(dir string, info fs.FileInfo) error {
-	owner := uint32(os.Geteuid())
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		owner = st.Uid
-	}
+	fault := ""
+	advice := "choose another with --state"
+	st, _ := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		return fmt.Errorf(
-			"state directory %s is a symbolic link; name the directory itself with --state",
-			dir,
-		)
+		fault = "is a symbolic link"
+		advice = "name the directory itself with --state"
 	case !mode.IsDir():
-		return fmt.Errorf(
-			"state directory %s is not a directory; move it away, or choose another with --state",
-			dir,
-		)
-	case owner != uint32(os.Geteuid()):
-		return fmt.Errorf(
-			"state directory %s belongs to uid %d; choose another with --state",
-			dir,
-			owner,
-		)
+		fault = "is not a directory"
+		advice = "move it away, or choose another with --state"
+	case st != nil && st.Uid != uint32(os.Geteuid()):
+		fault = fmt.Sprintf("belongs to uid %d", st.Uid)
 	case mode.Perm()&0o022 != 0:
-		return fmt.Errorf(
-			"state directory %s can be written by others (mode %04o); run: chmod 700 %s",
-			dir,
-			mode.Perm(),
-			dir,
-		)
+		fault = fmt.Sprintf("can be written by others (mode %04o)", mode.Perm())
+		advice = "run: chmod 700 " + dir
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("state directory %s %s; %s", dir, fault, advice)
 }
 
 // makeDir makes the directory and the missing ones above it, mode 0700 whatever the
@@ -90,12 +73,12 @@ func makeDir(dir string) error {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	return syncDir(os.Open(filepath.Dir(dir)))
+	return syncDir(filepath.Dir(dir))
 }
 
-// syncDir makes the names in a directory durable, and closes it. Some network file
-// systems cannot, and there is nothing else to do about it.
-func syncDir(d *os.File, err error) error {
+// syncDir makes the names in a directory durable. Some network file systems cannot.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -106,16 +89,76 @@ func syncDir(d *os.File, err error) error {
 	return nil
 }
 
-// regular says whether a name is a plain file: opening a FIFO would block, and a
-// symbolic link would lead out of our care.
-func regular(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
+// openRegular opens a file and makes it private. Opening a FIFO would block, and a
+// symbolic link would lead out of the directory.
+func openRegular(path string, flags int) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file (%s); move it away, or choose another directory with --state",
+			path, info.Mode().Type())
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err == nil {
+		if err = f.Chmod(0o600); err != nil {
+			f.Close()
+		}
+	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf(
+			"%w; check its owner, or choose another directory with --state",
+			err,
+		)
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file (%s); move it away, or choose another directory with --state",
-			filepath.Join(root.Name(), name), info.Mode().Type())
+	return f, nil
+}
+
+// takeLock locks the directory for this process. The lock file is never
+// removed: with the name gone, a second process would lock another file of that name
+// while the first still held its own.
+func takeLock(dir string) (*os.File, error) {
+	f, err := openRegular(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
-	return nil
+	holder := "another observer"
+	for range lockTries {
+		err := flock(f)
+		if err == nil {
+			// On a full disk the lock works without the pid.
+			_, _ = f.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), 0)
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(
+				fmt.Errorf("lock state directory %s: %w", dir, err),
+				f.Close(),
+			)
+		}
+		if pid := lockHolder(f); pid > 0 {
+			holder = fmt.Sprintf("the observer with pid %d", pid)
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	f.Close()
+	return nil, fmt.Errorf(
+		"state directory %s is in use by %s; stop it, or choose another with --state",
+		dir,
+		holder,
+	)
+}
+
+func flock(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+// lockHolder reads the pid of the process that holds the lock, 0 if it is missing or
+// that of a process that has ended.
+func lockHolder(f *os.File) int {
+	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 64))
+	line, _, _ := strings.Cut(string(b), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return 0
+	}
+	return pid
 }

@@ -85,13 +85,13 @@ func TestDirectoryLayouts(t *testing.T) {
 			"FIFO for a lock",
 			within(lockName, fifo),
 			"lock is not a regular file",
-			"; choose another with --state",
+			"; move it away, or choose another directory with --state",
 		},
 		{
 			"linked lock",
 			within(lockName, link),
 			"lock is not a regular file",
-			"; choose another with --state",
+			"; move it away, or choose another directory with --state",
 		},
 		{
 			"FIFO for a file",

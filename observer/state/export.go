@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,9 +32,6 @@ type exportLine struct {
 
 // Export writes the undamaged records as JSON lines, and returns their number.
 func (s *Store) Export(w io.Writer) (records int, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
 	b := bufio.NewWriter(w)
 	out := json.NewEncoder(b)
 	err = s.view(func(tx *bbolt.Tx) error {
@@ -62,7 +58,8 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 }
 
 // ExportFile exports the state of a directory that is not in use into a file that
-// does not exist yet, or to out if that is not nil.
+// does not exist yet, or to out if that is not nil. It changes no state: a missing or
+// damaged one is an error.
 func ExportFile(
 	dir, file string,
 	out io.Writer,
@@ -75,18 +72,25 @@ func ExportFile(
 			err,
 		)
 	}
-	s, err := OpenExisting(dir, log, now)
+	s, err := openLocked(dir, log, now)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
-	if out != nil {
-		records, err = s.Export(out)
-	} else {
-		records, err = s.exportTo(file)
+	if out == nil {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return 0, fmt.Errorf("%w: name a file that does not exist yet", err)
+		}
+		defer func() {
+			if failed := f.Close(); records == 0 {
+				err = errors.Join(err, failed, os.Remove(file)) // for the next try
+			}
+		}()
+		out = f
 	}
-	if err != nil {
+	if records, err = s.Export(out); err != nil {
 		return 0, err
 	}
 	if n := s.Dropped(); n > 0 {
@@ -95,18 +99,6 @@ func ExportFile(
 			n,
 			records,
 		)
-	}
-	return records, nil
-}
-
-func (s *Store) exportTo(file string) (records int, err error) {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("%w: name a file that does not exist yet", err)
-	}
-	records, err = s.Export(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, errors.Join(err, os.Remove(file)) // for the next try
 	}
 	return records, nil
 }
@@ -127,29 +119,29 @@ func Import(
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.root.Lstat(FileName); !errors.Is(err, fs.ErrNotExist) {
+	if exists(s.path()) {
 		return 0, fmt.Errorf(
 			"%s exists: move it away, or choose another directory with --state",
 			s.path(),
 		)
 	}
-	err = s.replaceFile(func(put putFunc) error {
-		records, err = s.importAll(json.NewDecoder(bufio.NewReader(r)), check, put)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.replaceFile(func(w *writer) error {
+		records, err = importAll(json.NewDecoder(bufio.NewReader(r)), check, w)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("import state: %w", err)
+		return 0, fmt.Errorf("import state: %w; make the export anew", err)
 	}
 	return records, nil
 }
 
 // importAll refuses an incomplete export, and one with a damaged record.
-func (s *Store) importAll(
+func importAll(
 	in *json.Decoder,
 	check func(Value) error,
-	put putFunc,
+	w *writer,
 ) (records int, err error) {
 	var first exportLine
 	if err := in.Decode(&first); err != nil || first.Format != exportFormat {
@@ -162,52 +154,39 @@ func (s *Store) importAll(
 			schema,
 		)
 	}
-	known := buckets()
+	put := w.copy
 	if first.Schema == 1 {
-		known = append(known, ownersBucket)
-		old := migration{encode: s.encode, put: put}
+		old := migration{encode: w.encode, put: put}
 		put = old.record
 	}
-	for {
+	for ; ; records++ {
 		var line exportLine
 		if err := in.Decode(&line); err != nil {
 			return 0, fmt.Errorf(
-				"after record %d: %w; the export is cut off or damaged, make it anew",
+				"after record %d: %w; the export is cut off or damaged",
 				records,
 				err,
 			)
 		}
 		if line.Records != nil {
-			if *line.Records != records {
-				return 0, fmt.Errorf(
-					"the export has %d records and says %d: make it anew",
-					records,
-					*line.Records,
-				)
+			if *line.Records != records || w.head.Created.IsZero() {
+				return 0, fmt.Errorf("%d of %d records are left", records, *line.Records)
 			}
 			return records, nil
 		}
-		records++
+
 		data, ok := unseal(line.Bucket, line.Key, line.Value)
+		err := error(nil)
 		switch {
-		case !slices.Contains(known, line.Bucket):
-			return 0, fmt.Errorf(
-				"record %d is of an unknown kind, %.20q: make the export anew",
-				records,
-				line.Bucket,
-			)
+		case !slices.Contains(bucketsOf(first.Schema), line.Bucket):
+			err = fmt.Errorf("it is of an unknown kind, %.20q", line.Bucket)
 		case !ok:
-			return 0, fmt.Errorf("record %d is damaged: make the export anew", records)
+			err = errors.New("it is damaged")
+		case line.Bucket == valuesBucket:
+			err = check(Value{string(line.Key), data})
 		}
-		if line.Bucket == valuesBucket {
-			if err := check(Value{string(line.Key), data}); err != nil {
-				return 0, fmt.Errorf(
-					"record %d, %q: %w; make the export anew",
-					records,
-					line.Key,
-					err,
-				)
-			}
+		if err != nil {
+			return 0, fmt.Errorf("record %d, %q: %w", records+1, line.Key, err)
 		}
 		if err := put(line.Bucket, line.Key, data); err != nil {
 			return 0, err

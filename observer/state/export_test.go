@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -164,10 +165,19 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenExisting: who only reads makes nothing anew, and sets nothing aside.
-func TestOpenExisting(t *testing.T) {
+// TestExportOfNoState: an export makes no state and sets none aside.
+func TestExportOfNoState(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := OpenExisting(dir, quiet(), testNow()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ExportFile(
+		dir,
+		"",
+		io.Discard,
+		quiet(),
+		testNow(),
+	); !errors.Is(
+		err,
+		fs.ErrNotExist,
+	) {
 		t.Errorf("without a state: %v", err)
 	}
 	bad := []byte(strings.Repeat("damaged ", 1000))
@@ -175,7 +185,7 @@ func TestOpenExisting(t *testing.T) {
 	if err := os.WriteFile(path, bad, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenExisting(dir, quiet(), testNow()); err == nil {
+	if _, err := ExportFile(dir, "", io.Discard, quiet(), testNow()); err == nil {
 		t.Error("a damaged state is taken")
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {

@@ -3,7 +3,6 @@ package state
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -31,11 +30,18 @@ const (
 	growth = 1 << 20
 )
 
-// damage is what a file suffers from that cannot be used as it is.
+// damage is the error of a file that cannot be used as it is.
 type damage struct{ cause error }
 
 func (d *damage) Error() string { return d.cause.Error() }
 func (d *damage) Unwrap() error { return d.cause }
+
+func damaged(format string, args ...any) error { return &damage{fmt.Errorf(format, args...)} }
+
+func isDamage(err error) bool {
+	_, ok := errors.AsType[*damage](err)
+	return ok
+}
 
 // guard turns panics and faults into damage. bbolt panics on pages that it does not
 // understand, and reads a mapped file: where the disk fails, or the file has become
@@ -44,13 +50,13 @@ func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = &damage{fmt.Errorf("panic: %v", p)}
+			err = damaged("panic: %v", p)
 		}
 	}()
 	return f()
 }
 
-// contents is what openFile learns about the file.
+// contents is what inspect finds in the file.
 type contents struct {
 	schema  int // the version of the layout
 	head    head
@@ -58,39 +64,32 @@ type contents struct {
 	dropped int // damaged records
 }
 
-// openFile opens and checks the state file.
-func (s *Store) openFile() error {
-	if err := regular(s.root, FileName); err != nil {
+// open opens and checks the file unless it is open.
+func (s *Store) open() error {
+	if s.closed {
+		return ErrClosed
+	}
+	if s.db != nil {
+		return nil
+	}
+	f, err := openRegular(s.path(), os.O_RDWR)
+	if err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(FileName, os.O_RDWR, 0)
-	if err == nil {
-		if err = f.Chmod(0o600); err != nil {
-			err = errors.Join(err, f.Close())
+	var db *bbolt.DB
+	err = guard(func() (err error) {
+		if db, err = openBolt(f); err != nil {
+			return err
 		}
-	}
+		return db.View(func(tx *bbolt.Tx) error { return s.inspect(tx, f) })
+	})
 	if err != nil {
-		return fmt.Errorf(
-			"open %s: %w; check its owner, or choose another directory with --state",
-			s.path(),
-			err,
-		)
-	}
-
-	info, err := f.Stat()
-	if err == nil &&
-		info.Size() < int64(2*os.Getpagesize()) { // bbolt would fill an empty one
-		err = damaged("it has %d bytes", info.Size())
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("open %s: %w", s.path(), err), f.Close())
-	}
-	if err := s.attach(f); err != nil {
+		_ = discard(db, f, err)
 		return fmt.Errorf("open %s: %w", s.path(), err)
 	}
-	if err := s.view(s.inspect); err != nil {
-		return errors.Join(fmt.Errorf("open %s: %w", s.path(), err), s.drop(err))
-	}
+
+	s.db = db
+	s.file = f
 	if s.dropped > 0 {
 		s.log.Error(
 			"state file has damaged records: dropped",
@@ -99,44 +98,45 @@ func (s *Store) openFile() error {
 		)
 	}
 	s.rewrite = s.rewrite || s.schema != schema || s.dropped > 0 ||
-		!s.head.Settled && s.head.Digest.Records > 0
+		!s.head.Settled && s.head.Digest.Records > 0 ||
+		s.acked > 0 && s.newest != s.acked
+	s.acked = s.newest
 	return nil
 }
 
 // inspect checks the whole file and reads its head.
-func (s *Store) inspect(tx *bbolt.Tx) error {
+func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 	s.contents = contents{newest: tx.ID()}
-	info, err := s.file.Stat()
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if tx.Size() > info.Size() {
 		return damaged("%d bytes of %d are left", info.Size(), tx.Size())
 	}
-
-	pages := &checker{tx: tx, file: s.file, seen: map[int]bool{}}
-	if err := pages.tree(int(tx.Cursor().Bucket().Root()), nil); err != nil {
-		return err
-	}
-	if err := pages.bucket(metaBucket); err != nil {
-		return err
-	}
 	if err := s.readSchema(tx); err != nil {
 		return err
 	}
-	names := buckets()
-	if s.schema == 1 {
-		names = append(names, ownersBucket)
-	}
-	for _, name := range names[1:] {
-		if err := pages.bucket(name); err != nil {
+
+	var found digest
+	for _, name := range bucketsOf(s.schema) {
+		b := tx.Bucket([]byte(name))
+		if b == nil {
+			return damaged("bucket %s is missing", name)
+		}
+		err := b.ForEach(func(k, v []byte) error {
+			if name == metaBucket && string(k) == headRecord {
+				return nil
+			}
+			if _, ok := unseal(name, k, v); !ok {
+				s.dropped++
+			}
+			found.add(v)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-	}
-
-	found, err := s.count(tx, names)
-	if err != nil {
-		return err
 	}
 	if err := s.readHead(tx); err != nil {
 		return err
@@ -149,258 +149,118 @@ func (s *Store) inspect(tx *bbolt.Tx) error {
 	return nil
 }
 
-// count sums up the records of the file, and counts those that are damaged.
-func (s *Store) count(tx *bbolt.Tx, names []string) (found digest, err error) {
-	for _, name := range names {
-		c := tx.Bucket([]byte(name)).Cursor()
-		for k, v := c.First(); k != nil; k, v = c.Next() {
-			if name == metaBucket && string(k) == headRecord {
-				continue
-			}
-			if _, ok := unseal(name, k, v); !ok {
-				s.dropped++
-			}
-			found.add(v)
-		}
-	}
-	return found, nil
-}
-
-// ready prepares the file for a transaction. It reopens a file that an error has
-// closed, and writes it anew where needed: to convert an old one, to leave out
-// damaged records or those of an interrupted first start, and after a failed sync
-// of the newest meta page. The kernel then shows a transaction that may be missing
-// on the disk, and bbolt would overwrite pages that the one before it needs.
+// ready prepares the file for a transaction. It writes the file anew where needed:
+// to convert an old one, to leave out damaged records or those of an interrupted
+// first start, and after a failed sync of the newest meta page. The kernel then
+// shows a transaction that may be missing on the disk, and bbolt would overwrite
+// pages that the one before it needs.
 func (s *Store) ready() error {
-	if s.closed {
-		return ErrClosed
+	if err := s.open(); err != nil || !s.rewrite {
+		return err
 	}
-	if s.db == nil {
-		if err := s.reopen(); err != nil {
-			return err
-		}
-	}
-	if !s.rewrite {
-		return nil
-	}
-
 	dropped := s.dropped
-	err := s.replaceFile(func(put putFunc) error {
-		return s.db.View(func(tx *bbolt.Tx) error { return s.records(tx, put) })
+	err := s.replaceFile(func(w *writer) error {
+		return s.db.View(func(tx *bbolt.Tx) error { return s.records(tx, w.copy) })
 	})
 	if err != nil {
 		return fmt.Errorf("write %s anew: %w", s.path(), err)
 	}
-	s.rewrite = false
 	s.dropped = dropped
-	return nil
-}
-
-func (s *Store) reopen() error {
-	if err := s.openFile(); err != nil {
-		return fmt.Errorf("%w; restart the observer", err)
-	}
-	s.rewrite = s.rewrite || s.newest != s.acked
 	return nil
 }
 
 // view reads within one transaction.
 func (s *Store) view(f func(*bbolt.Tx) error) error {
-	if s.closed {
-		return ErrClosed
-	}
-	if s.db == nil {
-		return fmt.Errorf(
-			"%s could not be opened again after an error; restart the observer",
-			s.path(),
-		)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return err
 	}
 	err := guard(func() error { return s.db.View(f) })
-	if _, ok := errors.AsType[*damage](err); ok {
-		s.drop(err)
+	if isDamage(err) {
+		_ = s.drop(err)
 	}
 	return err
 }
 
-// update commits one transaction. If bbolt finds its list of free pages damaged,
-// which inspect does not read, the file is written anew and f called again.
-func (s *Store) update(f func(*writer)) error {
-	err := s.commit(f)
-	if _, ok := errors.AsType[*damage](err); !ok || s.db == nil {
-		return err
+// update commits changes. The caller holds mu and writing. mu is free meanwhile, so
+// that readers need not wait: f must not change the Store. After an error the file
+// is reopened, because bbolt's memory may differ from it; after damage, which inspect
+// does not find in the list of free pages, it is also written anew.
+func (s *Store) update(limit int, f func(*writer) error) error {
+	w := &writer{
+		db:     s.db,
+		encode: s.encode,
+		limit:  limit,
+		head:   s.head,
 	}
-
-	s.log.Error(
-		"state file has a damaged list of free pages: writing it anew",
-		"file", s.path(),
-		"err", err,
-	)
-	s.rewrite = true
-	if err := s.ready(); err != nil {
-		return err
-	}
-	return s.commit(f)
-}
-
-// commit commits one transaction. The caller holds mu and writing. mu is free
-// meanwhile, so that readers need not wait: f must not change the Store. After an
-// error the file is reopened, because bbolt's memory may differ from it.
-func (s *Store) commit(f func(*writer)) error {
-	w := writer{encode: s.encode, head: s.head}
-	id := 0
-	err := guard(func() error {
-		tx, err := s.db.Begin(true)
-		if err != nil {
-			return err
-		}
-		id = tx.ID()
-		w.tx = tx
-		s.mu.Unlock()
-		defer s.mu.Lock()
-		defer tx.Rollback() // before mu, which Close holds while it waits for tx
-		f(&w)
-		return w.commit()
-	})
+	s.mu.Unlock()
+	err := guard(func() error { return w.run(f) })
+	s.mu.Lock()
 	if err == nil {
-		s.acked = id
+		s.acked = w.id
 		s.head = w.head
 		return nil
 	}
 
+	s.rewrite = s.rewrite || isDamage(err)
 	_ = s.drop(err)
-	if again := s.reopen(); again != nil {
-		return fmt.Errorf("%w (and then: %w)", err, again)
+	if again := s.open(); again != nil {
+		return fmt.Errorf("%w (and then: %w; restart the observer)", err, again)
 	}
 	return err
 }
 
-// createFile makes an empty state file.
-func (s *Store) createFile() error {
-	err := s.replaceFile(func(put putFunc) error {
-		return put(metaBucket, []byte(headRecord), nil)
-	})
-	if err != nil {
-		return fmt.Errorf(
-			"make %s: %w; free some space, or choose another directory with --state",
-			s.path(),
-			err,
-		)
-	}
-	return nil
-}
-
-func (s *Store) removeFresh() error {
-	if err := s.root.Remove(freshName); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // replaceFile builds a new file and puts it in the place of the old one.
-func (s *Store) replaceFile(fill func(putFunc) error) error {
-	if err := s.removeFresh(); err != nil {
-		return err
-	}
-	f, err := s.root.OpenFile(freshName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func (s *Store) replaceFile(fill func(*writer) error) error {
+	fresh := filepath.Join(s.dir, freshName)
+	_ = os.Remove(fresh)
+	f, err := os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	var db *bbolt.DB
-	var made contents
-	err = f.Chmod(0o600) // the umask may have cleared these bits
-	if err == nil {
-		err = guard(func() (err error) {
-			if db, err = openBolt(f); err != nil {
-				return err
-			}
-			made, err = s.build(db, fill)
+	w := &writer{encode: s.encode, limit: bulk}
+	err = guard(func() (err error) {
+		if w.db, err = openBolt(f); err != nil {
 			return err
+		}
+		return w.run(func(w *writer) error {
+			for _, name := range bucketsOf(schema) {
+				if _, err := w.tx.CreateBucket([]byte(name)); err != nil {
+					return err
+				}
+			}
+			w.putSchema()
+			return fill(w)
 		})
-	}
+	})
 	if err == nil {
-		err = s.root.Rename(freshName, FileName)
+		err = os.Rename(fresh, s.path())
 	}
 	if err != nil {
-		return errors.Join(err, discard(db, f, err), s.root.Remove(freshName))
+		return errors.Join(err, discard(w.db, f, err), os.Remove(fresh))
 	}
 
 	_ = s.drop(nil)
-	s.db = db
+	s.db = w.db
 	s.file = f
-	s.contents = made
-	s.acked = made.newest
-	return syncDir(s.root.Open("."))
-}
-
-// putFunc adds a record to a new file.
-type putFunc func(bucket string, key, data []byte) error
-
-// build lays out a file and fills it, in transactions of limited size. An
-// interruption leaves no file under the final name.
-func (s *Store) build(db *bbolt.DB, fill func(putFunc) error) (contents, error) {
-	w := writer{encode: s.encode}
-	var err error
-	if w.tx, err = db.Begin(true); err != nil {
-		return contents{}, err
-	}
-	defer func() { _ = w.tx.Rollback() }()
-
-	for _, name := range buckets() {
-		if _, err := w.tx.CreateBucket([]byte(name)); err != nil {
-			return contents{}, err
-		}
-	}
-	w.putSchema()
-	puts := 0
-	err = fill(func(bucket string, key, data []byte) error {
-		if bucket == metaBucket {
-			switch string(key) {
-			case schemaRecord, makerRecord:
-				return nil
-			case headRecord:
-				return w.adopt(data, s.now)
-			}
-		}
-		w.putBytes(bucket, key, data)
-		if puts++; puts%bulk != 0 || w.err != nil {
-			return w.err
-		}
-		if err := w.commit(); err != nil {
-			return err
-		}
-		w.tx, err = db.Begin(true)
-		return err
-	})
-	if err == nil && w.head.Created.IsZero() {
-		err = damaged("record %s is missing", headRecord)
-	}
-	if err != nil {
-		return contents{}, err
-	}
-	id := w.tx.ID()
-	return contents{schema: schema, head: w.head, newest: id}, w.commit()
-}
-
-// attach opens f with bbolt.
-func (s *Store) attach(f *os.File) error {
-	err := guard(func() (err error) {
-		s.db, err = openBolt(f)
-		return err
-	})
-	if err != nil {
-		s.db = nil
-		_ = discard(nil, f, err) // bbolt may have closed it
-		return err
-	}
-	s.file = f
-	return nil
+	s.contents = contents{schema: schema, head: w.head, newest: w.id}
+	s.acked = w.id
+	s.rewrite = false
+	return syncDir(s.dir)
 }
 
 // openBolt keeps the list of free pages in the file. Without it bbolt would have to
 // walk all pages at each start and after each failed transaction, in a goroutine of
-// its own where no fault can be caught; and a pointer to a page that is free could
-// not be told from a good one.
+// its own where no fault can be caught.
 func openBolt(f *os.File) (*bbolt.DB, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Base(f.Name()) == FileName && info.Size() < int64(2*os.Getpagesize()) {
+		return nil, damaged("it has %d bytes", info.Size()) // bbolt would fill an empty one
+	}
 	db, err := bbolt.Open(f.Name(), 0o600, &bbolt.Options{
 		OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return f, nil },
 		Timeout:         time.Millisecond, // one try: the lock that counts is ours
@@ -411,16 +271,9 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, errors.New("another program has it open; close it and start again")
-	case errors.Is(
-		err,
-		berrors.ErrInvalid,
-	), errors.Is(
-		err,
-		berrors.ErrChecksum,
-	), errors.Is(
-		err,
-		berrors.ErrVersionMismatch,
-	):
+	case errors.Is(err, berrors.ErrInvalid),
+		errors.Is(err, berrors.ErrChecksum),
+		errors.Is(err, berrors.ErrVersionMismatch):
 		return nil, &damage{err}
 	case err != nil:
 		return nil, err
@@ -431,18 +284,17 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 
 // drop closes the file if there is one; cause is what went wrong with it, if anything.
 func (s *Store) drop(cause error) error {
-	db := s.db
-	f := s.file
+	err := discard(s.db, s.file, cause)
 	s.db = nil
 	s.file = nil
-	return discard(db, f, cause)
+	return err
 }
 
 // discard closes the database, or after damage the file alone: bbolt may have
 // panicked with its locks held. The mapping then stays until the process ends, and
 // with it bbolt's lock of the file, unless it is released.
 func discard(db *bbolt.DB, f *os.File, cause error) error {
-	if _, damaged := errors.AsType[*damage](cause); db != nil && !damaged {
+	if db != nil && !isDamage(cause) {
 		return guard(db.Close)
 	}
 	if f != nil {
@@ -450,20 +302,4 @@ func discard(db *bbolt.DB, f *os.File, cause error) error {
 		return f.Close()
 	}
 	return nil
-}
-
-// setAside renames the state file.
-func (s *Store) setAside() (name string, err error) {
-	for n := 1; ; n++ {
-		name = fmt.Sprintf("%s.damaged-%d-%d", FileName, s.now.Unix(), n)
-		if _, err := s.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return "", err
-		}
-	}
-	if err := s.root.Rename(FileName, name); err != nil {
-		return "", err
-	}
-	return filepath.Join(s.dir, name), syncDir(s.root.Open("."))
 }

@@ -13,9 +13,8 @@ func TestSecondStart(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	_, err := Open(dir, quiet(), testNow())
-	locked, ok := errors.AsType[*LockedError](err)
-	if !ok || locked.PID != os.Getpid() || locked.Dir != dir {
-		t.Fatalf("got %v, want a LockedError with pid %d", err, os.Getpid())
+	if err == nil {
+		t.Fatal("a directory in use is opened")
 	}
 	want := fmt.Sprintf(
 		"state directory %s is in use by the observer with pid %d; stop it, or choose another with --state",
@@ -51,9 +50,9 @@ func TestDeadHolder(t *testing.T) {
 			}
 			s := mustOpen(t, dir)
 			_, err := Open(dir, quiet(), testNow())
-			if locked, ok := errors.AsType[*LockedError](err); !ok ||
-				locked.PID != os.Getpid() {
-				t.Errorf("got %v, want a LockedError with our pid", err)
+			if err == nil ||
+				!strings.Contains(err.Error(), fmt.Sprint(" pid ", os.Getpid())) {
+				t.Errorf("got %v, want an error with our pid", err)
 			}
 			s.Close()
 		})

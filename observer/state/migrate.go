@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
-	"go.etcd.io/bbolt"
 
 	"sm/transcript"
 )
@@ -126,16 +125,14 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 	return nil
 }
 
-func (s *Store) readOldHead(tx *bbolt.Tx) error {
-	data, ok, _ := readRecord(tx, headRecord, nil)
+// readOldHead reads the head of schema 1 into a *head.
+func readOldHead(data []byte, to any) error {
 	v, err := decodeOld(oldHead, data)
-	if !ok || err != nil {
-		return damaged("record %s is missing or damaged", headRecord)
-	}
 	fields, _ := v.(map[string]any)
-	s.head.Created, _ = fields["Created"].(time.Time)
-	s.head.Settled, _ = fields["Settled"].(bool)
-	return nil
+	h := to.(*head)
+	h.Created, _ = fields["Created"].(time.Time)
+	h.Settled, _ = fields["Settled"].(bool)
+	return err
 }
 
 // decodeOld reads a record by its layout, as maps and slices. Fields that the

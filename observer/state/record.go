@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"time"
 
@@ -10,6 +12,9 @@ import (
 
 	"sm/transcript"
 )
+
+// schema is the version of the layout. [Store.records] reads older ones.
+const schema = 2
 
 // The buckets. Records are CBOR; claims are owners of 8 bytes, values what the
 // caller made of them.
@@ -22,13 +27,13 @@ const (
 	compactionsBucket = "compactions" // by the key of the compaction
 
 	schemaRecord   = "schema"
-	makerRecord    = "maker" // the version of sm that made the file
+	makerRecord    = "maker" // of earlier files: the version of sm that made them
 	headRecord     = "head"
 	countersRecord = "counters"
 )
 
-func buckets() []string {
-	return []string{
+func bucketsOf(version int) []string {
+	names := []string{
 		metaBucket,
 		filesBucket,
 		sessionsBucket,
@@ -36,6 +41,10 @@ func buckets() []string {
 		messagesBucket,
 		compactionsBucket,
 	}
+	if version == 1 {
+		return append([]string{ownersBucket}, names...)
+	}
+	return names
 }
 
 // head describes the file. It is written in every transaction.
@@ -90,11 +99,8 @@ func checksum(value []byte) uint32 {
 
 func sum(bucket string, key, record []byte) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	crc := ^uint32(0)
-	for i := range len(bucket) { // crc32.Update would need a copy of the name
-		crc = table[byte(crc)^bucket[i]] ^ crc>>8
-	}
-	crc = crc32.Update(^crc, table, key)
+	crc := crc32.Update(0, table, []byte(bucket))
+	crc = crc32.Update(crc, table, key)
 	return crc32.Update(crc, table, record)
 }
 
@@ -106,24 +112,121 @@ func keyBytes(k transcript.Key) []byte {
 	)
 }
 
-// A writer changes records in a transaction. After an error it does nothing.
-type writer struct {
-	tx     *bbolt.Tx
-	encode cbor.EncMode
-	head   head
-	err    error
+func keyOf(s string) []byte { return keyBytes(transcript.KeyOf([]byte(s))) }
 
-	last     *bbolt.Bucket // the bucket used last, whose lookup takes time
-	lastName string
+// record returns a record of the meta bucket, nil if it is missing or damaged.
+func record(tx *bbolt.Tx, name string) []byte {
+	b := tx.Bucket([]byte(metaBucket))
+	if b == nil {
+		return nil
+	}
+	data, _ := unseal(metaBucket, []byte(name), b.Get([]byte(name)))
+	return data
 }
 
-func (w *writer) bucket(name string) *bbolt.Bucket {
-	if w.last == nil || w.lastName != name || w.last.Tx() != w.tx {
-		w.last = w.tx.Bucket([]byte(name))
-		w.last.FillPercent = 0.8 // some room for records that grow
-		w.lastName = name
+// each calls f with the undamaged records of a bucket from a key on.
+func each(tx *bbolt.Tx, bucket string, from []byte, f func(key, data []byte) error) error {
+	c := tx.Bucket([]byte(bucket)).Cursor()
+	for k, v := c.Seek(from); k != nil; k, v = c.Next() {
+		if data, ok := unseal(bucket, k, v); ok {
+			if err := f(k, data); err != nil {
+				return err
+			}
+		}
 	}
-	return w.last
+	return nil
+}
+
+// putSchema stores the version of the layout. Its encoding never changes, so that
+// every version of sm can refuse the file of a newer one.
+func (w *writer) putSchema() {
+	w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema))
+}
+
+func (s *Store) readSchema(tx *bbolt.Tx) error {
+	version, _ := binary.Varint(record(tx, schemaRecord))
+	if version < 1 {
+		return damaged("record %s is missing or damaged", schemaRecord)
+	}
+	if version > schema {
+		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
+			version, schema)
+	}
+	s.schema = int(version)
+	return nil
+}
+
+func (s *Store) readHead(tx *bbolt.Tx) error {
+	data := record(tx, headRecord)
+	read := cbor.Unmarshal
+	if s.schema == 1 {
+		read = readOldHead
+	}
+	if data == nil || read(data, &s.head) != nil {
+		return damaged("record %s is missing or damaged", headRecord)
+	}
+	return nil
+}
+
+// putFunc takes a record.
+type putFunc func(bucket string, key, data []byte) error
+
+// records passes all undamaged records on, those of an old file converted. Of an
+// interrupted first start it passes on the head and the values alone: claims
+// without the files that made them would turn the files into copies.
+func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
+	if s.schema == 1 {
+		old := migration{encode: s.encode, put: put}
+		put = old.record
+	}
+	for _, name := range bucketsOf(s.schema) {
+		err := each(tx, name, nil, func(k, data []byte) error {
+			if s.head.Settled || name == valuesBucket || string(k) == headRecord {
+				return put(name, k, data)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A writer changes records, in transactions of limited size if there is a limit.
+// After an error it does nothing.
+type writer struct {
+	db     *bbolt.DB
+	tx     *bbolt.Tx
+	id     int // of the last transaction
+	encode cbor.EncMode
+	head   head
+	limit  int // bytes in a transaction, 0 for one transaction
+	size   int
+	err    error
+}
+
+// run calls f in a transaction and commits it.
+func (w *writer) run(f func(*writer) error) error {
+	if w.tx, w.err = w.db.Begin(true); w.err != nil {
+		return w.err
+	}
+	defer func() { _ = w.tx.Rollback() }()
+	if err := f(w); err != nil {
+		return err
+	}
+	return w.commit()
+}
+
+// commit stores the head and ends the transaction.
+func (w *writer) commit() error {
+	w.id = w.tx.ID()
+	w.size = 0
+	w.put(metaBucket, []byte(headRecord), &w.head)
+	if w.err == nil {
+		w.err = w.tx.Commit()
+	}
+	return w.err
 }
 
 // put stores v as CBOR.
@@ -136,33 +239,54 @@ func (w *writer) put(bucket string, key []byte, v any) {
 }
 
 func (w *writer) putBytes(bucket string, key, data []byte) {
+	b, old := w.find(bucket, key)
 	if w.err != nil {
 		return
 	}
-	b := w.bucket(bucket)
-	old := b.Get(key)
 	value := seal(bucket, key, data)
 	if bucket != metaBucket || string(key) != headRecord {
 		w.head.Digest.remove(old)
 		w.head.Digest.add(value)
 	}
 	w.err = b.Put(key, value)
+
+	w.size += len(value) + recordOverhead
+	if w.limit > 0 && w.size > w.limit && w.commit() == nil {
+		w.tx, w.err = w.db.Begin(true)
+	}
+}
+
+// find returns the bucket and what it holds at key.
+func (w *writer) find(bucket string, key []byte) (*bbolt.Bucket, []byte) {
+	if w.err != nil {
+		return nil, nil
+	}
+	b := w.tx.Bucket([]byte(bucket))
+	b.FillPercent = 0.8 // some room for records that grow
+	return b, b.Get(key)
 }
 
 func (w *writer) delete(bucket string, key []byte) {
-	if w.err != nil {
-		return
+	b, old := w.find(bucket, key)
+	if old != nil {
+		w.head.Digest.remove(old)
+		w.err = b.Delete(key)
 	}
-	b := w.bucket(bucket)
-	w.head.Digest.remove(b.Get(key))
-	w.err = b.Delete(key)
 }
 
-// commit stores the head and ends the transaction.
-func (w *writer) commit() error {
-	w.put(metaBucket, []byte(headRecord), &w.head)
-	if w.err != nil {
-		return w.err
+// copy takes a record over from another file.
+func (w *writer) copy(bucket string, key, data []byte) error {
+	if bucket == metaBucket {
+		switch string(key) {
+		case schemaRecord, makerRecord:
+			return w.err
+		case headRecord:
+			own := w.head.Digest
+			err := cbor.Unmarshal(data, &w.head)
+			w.head.Digest = own
+			return err
+		}
 	}
-	return w.tx.Commit()
+	w.putBytes(bucket, bytes.Clone(key), data)
+	return w.err
 }

@@ -11,8 +11,6 @@ import (
 // process's memory until the kernel wants them. What is needed again is read again, mostly
 // from the kernel's cache.
 func (s *Store) Release() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	err := s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
 		if _, _, errno := unix.Syscall(
 			unix.SYS_MADVISE,

@@ -30,8 +30,8 @@ func TestRelease(t *testing.T) {
 	if d := cmp.Diff(
 		before,
 		after,
-	); d != "" || len(after.Files) != 3*bulk ||
-		len(after.Records) != 3*bulk {
+	); d != "" || len(after.Files) != manyFiles ||
+		len(after.Records) != manyFiles {
 		t.Errorf(
 			"%d files and %d records; (-before +after):\n%s",
 			len(after.Files),
@@ -52,7 +52,7 @@ func TestRelease(t *testing.T) {
 func TestFirstStart(t *testing.T) {
 	dir := t.TempDir()
 	d := manyRecords()
-	d.Messages = randomClaims(rand.New(rand.NewPCG(4, 4)), bulkClaims+1, 50)
+	d.Messages = randomClaims(rand.New(rand.NewPCG(4, 4)), 100_000, 50)
 	killed := d
 	killed.Settled = false
 	s := mustOpen(t, dir)
@@ -73,11 +73,8 @@ func TestFirstStart(t *testing.T) {
 
 	before := s.acked
 	mustSave(t, s, d)
-	if got := s.acked - before; got != 10 {
-		t.Errorf(
-			"%d transactions, want 1 at first, 3 for files, 3 for sessions, 2 for messages and 1 at last",
-			got,
-		)
+	if got := s.acked - before; got < 4 {
+		t.Errorf("%d transactions for a large first delta", got)
 	}
 	before = s.acked
 	mustSave(t, s, d)
@@ -105,9 +102,11 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
+const manyFiles = 12_288
+
 // manyRecords is what a first start may find.
 func manyRecords() (d fleet.Delta) {
-	for n := range 3 * bulk {
+	for n := range manyFiles {
 		d.Files = append(d.Files, fleet.File{
 			Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)},
 			Name:   strconv.Itoa(n),

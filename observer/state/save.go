@@ -12,11 +12,11 @@ import (
 	"sm/transcript"
 )
 
-// How many records and claims go into one transaction of a first start, which
-// bounds the memory that it takes.
+// A transaction of a first start or of a new file holds so many bytes, which bounds
+// the memory that it takes. bbolt needs some for each record.
 const (
-	bulk       = 1 << 12
-	bulkClaims = 1 << 16
+	bulk           = 4 << 20
+	recordOverhead = 64
 )
 
 // Save stores a delta and values in one transaction, and returns when they are on
@@ -31,32 +31,41 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if err := s.save(d, values); err != nil {
+	if err := s.open(); err != nil {
+		return fmt.Errorf("save state: %w; restart the observer", err)
+	}
+	err := s.ready()
+	if err == nil {
+		err = s.save(d, values)
+	}
+	if err != nil {
 		return fmt.Errorf("save state: %w", withErrno(err))
 	}
 	return nil
 }
 
 func (s *Store) save(d fleet.Delta, values []Value) error {
-	if err := s.ready(); err != nil {
-		return err
-	}
 	records := len(d.Files) + len(d.Records) + len(d.Claims) + len(d.Messages)
 	settles := d.Settled && !s.head.Settled
 	if !settles && d.Counters == nil && records+len(d.Gone)+len(values) == 0 {
 		return nil
 	}
-
-	steps := []func(*writer){func(w *writer) {
+	limit := 0
+	if !s.head.Settled {
+		limit = bulk
+	}
+	return s.update(limit, func(w *writer) error {
 		for _, path := range d.Gone {
 			w.delete(filesBucket, keyOf(path))
 		}
-	}}
-	steps = append(steps, inOrder(d.Files, bulk, filesKey, (*writer).file)...)
-	steps = append(steps, inOrder(d.Records, bulk, recordKey, (*writer).session)...)
-	steps = append(steps, claims(messagesBucket, d.Messages)...)
-	steps = append(steps, claims(compactionsBucket, d.Claims)...)
-	last := func(w *writer) {
+		inOrder(d.Files,
+			func(f *fleet.File) transcript.Key { return transcript.KeyOf([]byte(f.Cursor.Path)) },
+			func(key []byte, f *fleet.File) { w.put(filesBucket, key, f) })
+		inOrder(d.Records,
+			func(r *fleet.SessionRecord) transcript.Key { return transcript.KeyOf([]byte(r.SessionID)) },
+			func(key []byte, r *fleet.SessionRecord) { w.put(sessionsBucket, key, r) })
+		w.claims(messagesBucket, d.Messages)
+		w.claims(compactionsBucket, d.Claims)
 		if d.Counters != nil {
 			w.put(metaBucket, []byte(countersRecord), d.Counters)
 		}
@@ -68,49 +77,20 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			}
 		}
 		w.head.Settled = w.head.Settled || d.Settled
-	}
-
-	if !s.head.Settled && records > bulk {
-		for _, step := range steps {
-			if err := s.update(step); err != nil {
-				return err
-			}
-		}
-		steps = nil
-	}
-	return s.update(func(w *writer) {
-		for _, step := range append(steps, last) {
-			step(w)
-		}
+		return nil
 	})
 }
 
-func filesKey(f *fleet.File) transcript.Key           { return transcript.KeyOf([]byte(f.Cursor.Path)) }
-func recordKey(r *fleet.SessionRecord) transcript.Key { return transcript.KeyOf([]byte(r.SessionID)) }
-
-func keyOf(s string) []byte { return keyBytes(transcript.KeyOf([]byte(s))) }
-
-func (w *writer) file(key []byte, f *fleet.File)             { w.put(filesBucket, key, f) }
-func (w *writer) session(key []byte, r *fleet.SessionRecord) { w.put(sessionsBucket, key, r) }
-
-func claims(bucket string, list []fleet.Claim) []func(*writer) {
-	key := func(c *fleet.Claim) transcript.Key { return c.Key }
-	return inOrder(list, bulkClaims, key, func(w *writer, key []byte, c *fleet.Claim) {
-		if c.Key != 0 && c.Owner != 0 {
-			w.putBytes(bucket, key, keyBytes(c.Owner))
-		}
-	})
+func (w *writer) claims(bucket string, list []fleet.Claim) {
+	inOrder(list,
+		func(c *fleet.Claim) transcript.Key { return c.Key },
+		func(key []byte, c *fleet.Claim) { w.putBytes(bucket, key, keyBytes(c.Owner)) })
 }
 
-// inOrder returns steps that store most records each, in the order of their keys: bbolt would
-// move most of a page each time for thousands of keys in random order. Of two
-// records with the same key the later one is stored last.
-func inOrder[T any](
-	list []T,
-	most int,
-	key func(*T) transcript.Key,
-	store func(*writer, []byte, *T),
-) []func(*writer) {
+// inOrder stores records in the order of their keys: bbolt would move most of a
+// page each time for thousands of keys in random order. Of two records with the
+// same key the later one is stored last.
+func inOrder[T any](list []T, key func(*T) transcript.Key, store func([]byte, *T)) {
 	type place struct {
 		key   transcript.Key
 		index int
@@ -122,16 +102,9 @@ func inOrder[T any](
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.index, b.index))
 	})
-
-	var steps []func(*writer)
-	for part := range slices.Chunk(places, most) {
-		steps = append(steps, func(w *writer) {
-			for _, p := range part {
-				store(w, keyBytes(p.key), &list[p.index])
-			}
-		})
+	for _, p := range places {
+		store(keyBytes(p.key), &list[p.index])
 	}
-	return steps
 }
 
 // withErrno restores the cause of errors that bbolt formats instead of wrapping.

@@ -21,9 +21,10 @@ func TestOwnerWhileSaving(t *testing.T) {
 	asked := make(chan struct{})
 	saved := make(chan error)
 	go func() {
-		saved <- updateLocked(s, func(*writer) {
+		saved <- updateLocked(s, func(*writer) error {
 			close(begun)
 			<-asked
+			return nil
 		})
 	}()
 	<-begun

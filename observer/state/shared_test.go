@@ -145,10 +145,10 @@ func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
 }
 
 // updateLocked commits a transaction as Save does.
-func updateLocked(s *Store, f func(*writer)) error {
+func updateLocked(s *Store, f func(*writer) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.update(f)
+	return s.update(0, f)
 }
 func learn(model map[transcript.Key]transcript.Key, claims []fleet.Claim) {
 	for _, c := range claims {

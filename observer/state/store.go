@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,45 +38,38 @@ type Store struct {
 	now    time.Time // when the store was opened
 	log    *slog.Logger
 	encode cbor.EncMode
+	lock   *os.File
 
 	// writing is held while the file is changed, and is taken before mu. mu
 	// guards the fields below; it is free while a transaction is committed.
 	writing sync.Mutex
 	mu      sync.Mutex
-	root    *os.Root
-	lock    *os.File
 	closed  bool
 
-	// db is nil after a failed transaction if the file could not be reopened.
-	db   *bbolt.DB
-	file *os.File // used by db
+	db   *bbolt.DB // nil after a failed transaction if the file could not be reopened
+	file *os.File  // used by db
 
-	readOnly bool // the file is neither made nor replaced
 	contents
 	acked   int  // the last transaction that was synced
 	rewrite bool // the file must be written anew before the next transaction
-	blind   bool // a failure of Owner has been logged
+
+	ownerFailed sync.Once
+}
+
+// Value is a record of the caller's, stored beside the fleet's.
+type Value struct {
+	Name string // not empty
+	Data []byte // nil to remove it
 }
 
 // Open locks the state directory, which it makes if there is none, and opens the
-// file in it. It returns a *LockedError if another process holds the lock.
+// file in it. A damaged file is set aside. It returns an error if another process
+// holds the lock.
 func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	return open(dir, log, now, false)
-}
-
-// OpenExisting opens a state for reading. It returns an error if the file is
-// missing or damaged, and leaves it unchanged.
-func OpenExisting(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	return open(dir, log, now, true)
-}
-
-func open(dir string, log *slog.Logger, now time.Time, readOnly bool) (*Store, error) {
 	s, err := openLocked(dir, log, now)
 	if err != nil {
 		return nil, err
 	}
-	s.readOnly = readOnly
-
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -88,25 +82,22 @@ func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	root, err := openDir(dir)
+	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
 	if err != nil {
 		return nil, err
 	}
-	lock, err := takeLock(root, dir)
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
+	if err := openDir(dir); err != nil {
+		return nil, err
 	}
-	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
+	lock, err := takeLock(dir)
 	if err != nil {
-		return nil, errors.Join(err, releaseLock(lock), root.Close())
+		return nil, err
 	}
-
 	return &Store{
 		dir:    dir,
 		now:    now,
 		log:    log,
 		encode: encode,
-		root:   root,
 		lock:   lock,
 	}, nil
 }
@@ -116,36 +107,41 @@ func (s *Store) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if err := s.removeFresh(); err != nil {
-		return fmt.Errorf("remove an unfinished state file: %w", err)
+	err := s.ready()
+	if d, ok := errors.AsType[*damage](err); ok {
+		_ = s.drop(d)
+		aside := fmt.Sprintf("%s.damaged-%d-%d", s.path(), s.now.Unix(), 1)
+		for n := 2; exists(aside); n++ {
+			aside = fmt.Sprintf("%s.damaged-%d-%d", s.path(), s.now.Unix(), n)
+		}
+		if err := os.Rename(s.path(), aside); err != nil {
+			return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), d, err)
+		}
+		s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
+			"file", s.path(), "set_aside", aside, "err", d)
+		err = fs.ErrNotExist
 	}
-	err := s.openFile()
-	if s.readOnly {
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.createFile()
+
+	err = s.replaceFile(func(w *writer) error {
+		w.head.Created = s.now
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf(
+			"make %s: %w; free some space, or choose another directory with --state",
+			s.path(),
+			err,
+		)
 	}
-	if err == nil {
-		s.acked = s.newest
-		err = s.ready()
-	}
-	if d, ok := errors.AsType[*damage](err); ok {
-		return s.startAnew(d)
-	}
-	return err
+	return nil
 }
 
-// startAnew renames the damaged file and makes a new one.
-func (s *Store) startAnew(d *damage) error {
-	_ = s.drop(d)
-	aside, err := s.setAside()
-	if err != nil {
-		return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), d, err)
-	}
-	s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
-		"file", s.path(), "set_aside", aside, "err", d)
-	return s.createFile()
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Close releases the directory. It may be called again.
@@ -157,7 +153,8 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	err := s.drop(nil)
-	return errors.Join(err, releaseLock(s.lock), s.root.Close())
+	_ = s.lock.Truncate(0) // no error may name a process that has released the directory
+	return errors.Join(err, s.lock.Close())
 }
 
 // CheckLock returns an error if the lock file or the state file has been removed or
@@ -168,7 +165,7 @@ func (s *Store) CheckLock() error {
 	if s.closed {
 		return ErrClosed
 	}
-	err := checkName(s.lock, filepath.Join(s.dir, lockName))
+	err := checkName(s.lock, s.lock.Name())
 	if err == nil && s.file != nil {
 		err = checkName(s.file, s.path())
 	}
@@ -178,11 +175,86 @@ func (s *Store) CheckLock() error {
 	return nil
 }
 
+// checkName returns an error if path no longer names the open file f.
+func checkName(f *os.File, path string) error {
+	held, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s was removed", path)
+	case err != nil:
+		return err
+	case !os.SameFile(held, named):
+		return fmt.Errorf("%s was replaced", path)
+	}
+	return nil
+}
+
+// Load reads what was stored.
+func (s *Store) Load() (fleet.Stored, error) {
+	var stored fleet.Stored
+	err := s.view(func(tx *bbolt.Tx) error {
+		stored = fleet.Stored{Created: s.head.Created, Settled: s.head.Settled}
+		if data := record(tx, countersRecord); data != nil {
+			if err := cbor.Unmarshal(data, &stored.Counters); err != nil {
+				return err
+			}
+		}
+		if err := readRecords(tx, filesBucket, &stored.Files); err != nil {
+			return err
+		}
+		if err := readRecords(tx, sessionsBucket, &stored.Records); err != nil {
+			return err
+		}
+		return each(tx, compactionsBucket, nil, func(k, data []byte) error {
+			stored.Claims = append(stored.Claims, fleet.Claim{
+				Key:   transcript.Key(binary.BigEndian.Uint64(k)),
+				Owner: transcript.Key(binary.BigEndian.Uint64(data)),
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return fleet.Stored{}, fmt.Errorf("load state: %w", err)
+	}
+	return stored, nil
+}
+
+// readRecords appends the undamaged records of a bucket to list.
+func readRecords[T any](tx *bbolt.Tx, bucket string, list *[]T) error {
+	return each(tx, bucket, nil, func(_, data []byte) error {
+		var v T
+		if err := cbor.Unmarshal(data, &v); err != nil {
+			return fmt.Errorf("read a record of %s: %w", bucket, err)
+		}
+		*list = append(*list, v)
+		return nil
+	})
+}
+
+// Values calls f with the values whose names have the prefix, in the order of the
+// names, until it returns an error. The data is valid during the call; f must not
+// use the store.
+func (s *Store) Values(prefix string, f func(Value) error) error {
+	err := s.view(func(tx *bbolt.Tx) error {
+		return each(tx, valuesBucket, []byte(prefix), func(k, data []byte) error {
+			if !strings.HasPrefix(string(k), prefix) {
+				return nil
+			}
+			return f(Value{string(k), data})
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	return nil
+}
+
 // Owner returns the key of the session in which a message first happened.
 func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
 	err := s.view(func(tx *bbolt.Tx) error {
 		key := keyBytes(message)
 		value := tx.Bucket([]byte(messagesBucket)).Get(key)
@@ -192,11 +264,11 @@ func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 		}
 		return nil
 	})
-	if err != nil && !s.blind {
-		s.log.Error("read state failed: messages count as new", "err", err)
+	if err != nil {
+		s.ownerFailed.Do(func() {
+			s.log.Error("read state failed: messages count as new", "err", err)
+		})
 	}
-	s.blind = err != nil
-
 	return owner, ok
 }
 
