@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -51,56 +49,9 @@ func withDescriptor(c syscall.Conn, f func(fd int) error) error {
 	return errors.Join(err, inner)
 }
 
-// A peerFinder asks the kernel by sock_diag(7) for single TCP sockets of this
-// machine. An answer takes some microseconds however many sockets there are.
-type peerFinder struct {
-	mu     sync.Mutex
-	fd     int // -1 when closed
-	number uint32
-	buffer []byte
-}
-
-func openPeerFinder() (*peerFinder, error) {
-	fd, err := unix.Socket(
-		unix.AF_NETLINK,
-		unix.SOCK_RAW|unix.SOCK_CLOEXEC,
-		unix.NETLINK_SOCK_DIAG,
-	)
-	if err != nil {
-		return nil, fmt.Errorf("open sock_diag: %w", err)
-	}
-	return &peerFinder{fd: fd, buffer: make([]byte, 1024)}, nil
-}
-
-// newPeerFinder returns a finder for the connections of l, or nil if the kernel
-// does not find l itself.
-func newPeerFinder(l net.Listener) *peerFinder {
-	address, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		return nil
-	}
-	f, err := openPeerFinder()
-	if err != nil {
-		return nil
-	}
-	if _, ok := f.listener(address.AddrPort()); !ok {
-		f.close()
-		return nil
-	}
-	return f
-}
-
-func (f *peerFinder) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fd >= 0 {
-		_ = unix.Close(f.fd) // nothing was written
-		f.fd = -1
-	}
-}
-
-// uid returns the uid of the process of this machine that made the other end of c.
-func (f *peerFinder) uid(c *net.TCPConn) (uint32, error) {
+// tcpPeerUID returns the uid of the process of this machine that made the other end
+// of c.
+func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	local, lok := c.LocalAddr().(*net.TCPAddr)
 	remote, rok := c.RemoteAddr().(*net.TCPAddr)
 	// The kernel is not asked about zones: the same link-local address may exist on
@@ -108,9 +59,22 @@ func (f *peerFinder) uid(c *net.TCPConn) (uint32, error) {
 	if !lok || !rok || local.Zone != "" || remote.Zone != "" {
 		return 0, errPeerUnknown
 	}
-	uid, err := f.owner(remote.AddrPort(), local.AddrPort())
+	s, err := diagSocket(remote.AddrPort(), local.AddrPort())
 	if err != nil {
 		return 0, err
+	}
+	// The uid of a socket that is half-open or waiting to be forgotten, or that no
+	// process has any more (no inode), may be any.
+	switch s.state {
+	case unix.BPF_TCP_ESTABLISHED,
+		unix.BPF_TCP_FIN_WAIT1,
+		unix.BPF_TCP_FIN_WAIT2,
+		unix.BPF_TCP_CLOSE_WAIT:
+	default:
+		return 0, errPeerUnknown
+	}
+	if s.inode == 0 {
+		return 0, errPeerUnknown
 	}
 
 	// After a reset the same addresses can belong to a later connection of another
@@ -126,48 +90,17 @@ func (f *peerFinder) uid(c *net.TCPConn) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("connection state: %w", err)
 	}
-	return uid, nil
-}
-
-// owner returns the uid of the socket that is bound to local and connected to
-// remote. The uid of a socket that is half-open or waiting to be forgotten, or that
-// no process has any more (no inode), may be any.
-func (f *peerFinder) owner(local, remote netip.AddrPort) (uint32, error) {
-	s, err := f.socket(local, remote)
-	if err != nil {
-		return 0, err
-	}
-	connected := []uint8{
-		unix.BPF_TCP_ESTABLISHED,
-		unix.BPF_TCP_FIN_WAIT1,
-		unix.BPF_TCP_FIN_WAIT2,
-		unix.BPF_TCP_CLOSE_WAIT,
-	}
-	if s.inode == 0 || !slices.Contains(connected, s.state) {
-		return 0, errPeerUnknown
-	}
 	return s.uid, nil
-}
-
-// listener returns the uid of the socket that listens on address, or on its port at
-// any address.
-func (f *peerFinder) listener(address netip.AddrPort) (uint32, bool) {
-	remote := netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
-	if address.Addr().Unmap().Is4() {
-		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-	}
-	s, err := f.socket(address, remote)
-	return s.uid, err == nil && s.state == unix.BPF_TCP_LISTEN
 }
 
 // portOwner returns the uid that listens on address, or on its port at any address.
 func portOwner(address netip.AddrPort) (uint32, bool) {
-	f, err := openPeerFinder()
-	if err != nil {
-		return 0, false
+	remote := netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+	if address.Addr().Unmap().Is4() {
+		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	}
-	defer f.close()
-	return f.listener(address)
+	s, err := diagSocket(address, remote)
+	return s.uid, err == nil && s.state == unix.BPF_TCP_LISTEN
 }
 
 // socketInfo is a part of the kernel's answer about a socket.
@@ -177,39 +110,43 @@ type socketInfo struct {
 	inode uint32
 }
 
-// socket returns the socket that is bound to local and connected to remote. The
-// error is errPeerUnknown if there is none.
-func (f *peerFinder) socket(local, remote netip.AddrPort) (socketInfo, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.number++
+// diagSocket asks the kernel by sock_diag(7) for the TCP socket that is bound to local
+// and connected to remote. An answer takes some microseconds however many sockets
+// there are. The error is errPeerUnknown if there is none.
+func diagSocket(local, remote netip.AddrPort) (socketInfo, error) {
+	fd, err := unix.Socket(
+		unix.AF_NETLINK,
+		unix.SOCK_RAW|unix.SOCK_CLOEXEC,
+		unix.NETLINK_SOCK_DIAG,
+	)
+	if err != nil {
+		return socketInfo{}, fmt.Errorf("open sock_diag: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
 	kernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(f.fd, diagRequest(f.number, local, remote), 0, kernel); err != nil {
+	if err := unix.Sendto(fd, diagRequest(local, remote), 0, kernel); err != nil {
 		return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
 	}
+	buffer := make([]byte, 1024)
 	for {
 		// The kernel answers while it takes the request.
-		n, from, err := unix.Recvfrom(f.fd, f.buffer, unix.MSG_DONTWAIT)
+		n, from, err := unix.Recvfrom(fd, buffer, unix.MSG_DONTWAIT)
 		if err != nil {
 			return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
 		}
-		b := f.buffer[:n]
 		sender, ok := from.(*unix.SockaddrNetlink)
-		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr ||
-			binary.NativeEndian.Uint32(b[8:]) != f.number {
-			continue // not the kernel's, or not about this question
+		if ok && sender.Pid == 0 && n >= unix.SizeofNlMsghdr { // the kernel's
+			return parseDiagAnswer(buffer[:n])
 		}
-		return parseDiagAnswer(b)
 	}
 }
 
-func diagRequest(number uint32, local, remote netip.AddrPort) []byte {
+func diagRequest(local, remote netip.AddrPort) []byte {
 	b := make([]byte, unix.SizeofNlMsghdr+diagRequestBytes)
 	order := binary.NativeEndian
 	order.PutUint32(b[0:], uint32(len(b)))
 	order.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
 	order.PutUint16(b[6:], unix.NLM_F_REQUEST)
-	order.PutUint32(b[8:], number)
 
 	near := local.Addr().Unmap()
 	request := b[unix.SizeofNlMsghdr:]

@@ -12,12 +12,6 @@ import (
 // therefore only on the Unix socket.
 func unixPeerPID(*net.UnixConn) (int, error) { return 0, errPeerUnknown }
 
-type peerFinder struct{}
-
-func newPeerFinder(net.Listener) *peerFinder { return nil }
-
-func (*peerFinder) close() {}
-
-func (*peerFinder) uid(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }
+func tcpPeerUID(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }
 
 func portOwner(netip.AddrPort) (uint32, bool) { return 0, false }

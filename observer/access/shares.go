@@ -44,12 +44,10 @@ type Shares struct {
 	all     int
 	blind   bool // the system reports no uids, so this user is among the unknown
 
-	mu        sync.Mutex
-	trusted   []uint32                   // uids whose room does not depend on strangers
-	open      map[shareKey][]*sharedConn // the oldest first
-	strangers int
-	admitted  uint64
-	rates     map[shareKey]*rate.Limiter
+	mu      sync.Mutex
+	trusted []uint32      // uids whose room does not depend on strangers
+	open    []*sharedConn // the oldest first
+	rates   map[shareKey]*rate.Limiter
 }
 
 // NewShares returns shares in which connections of our own uid and of the allowed
@@ -61,7 +59,6 @@ func NewShares(allowed []uint32) *Shares {
 		each:    strangerShare,
 		all:     maxStrangers,
 		trusted: append([]uint32{uint32(os.Geteuid())}, allowed...),
-		open:    map[shareKey][]*sharedConn{},
 		rates:   map[shareKey]*rate.Limiter{},
 	}
 }
@@ -72,11 +69,8 @@ func (s *Shares) Allow(uids []uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trusted = append([]uint32{uint32(os.Geteuid())}, uids...)
-	for k, list := range s.open {
-		if list[0].stranger != s.trusts(k) {
-			continue
-		}
-		for _, c := range slices.Clone(list) {
+	for _, c := range slices.Clone(s.open) {
+		if c.stranger == s.trusts(c.key) {
 			s.drop(c)
 		}
 	}
@@ -99,7 +93,8 @@ func (s *Shares) limit(k shareKey) int {
 }
 
 // admit counts a new connection, and closes an older one where there is no room for
-// both. It returns nil for one of a stranger who connects too often.
+// both: the oldest of its share, or of the largest share of strangers. It returns nil
+// for one of a stranger who connects too often.
 func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,25 +102,35 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 	if stranger && !s.withinRate(k, now) {
 		return nil
 	}
+	sizes := map[shareKey]int{}
+	strangers := 0
+	var largest *sharedConn // the oldest of the largest share of strangers
+	for _, c := range s.open {
+		sizes[c.key]++
+		if c.stranger {
+			strangers++
+		}
+	}
+	for _, c := range s.open {
+		if c.stranger && (largest == nil || sizes[c.key] > sizes[largest.key]) {
+			largest = c
+		}
+	}
 	switch {
-	case len(s.open[k]) >= s.limit(k):
-		s.drop(s.open[k][0])
-	case stranger && s.strangers >= s.all:
-		s.drop(s.open[s.largest()][0])
+	case sizes[k] >= s.limit(k):
+		i := slices.IndexFunc(s.open, func(c *sharedConn) bool { return c.key == k })
+		s.drop(s.open[i])
+	case stranger && strangers >= s.all:
+		s.drop(largest)
 	}
 
-	s.admitted++
 	conn := &sharedConn{
 		TCPConn:  c,
 		shares:   s,
 		key:      k,
 		stranger: stranger,
-		number:   s.admitted,
 	}
-	s.open[k] = append(s.open[k], conn)
-	if stranger {
-		s.strangers++
-	}
+	s.open = append(s.open, conn)
 	return conn
 }
 
@@ -151,22 +156,6 @@ func (s *Shares) withinRate(k shareKey, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// largest returns the share of strangers with the most connections; of several, the
-// one with the oldest.
-func (s *Shares) largest() (largest shareKey) {
-	most := 0
-	oldest := uint64(0)
-	for k, list := range s.open {
-		if !s.trusts(k) &&
-			(len(list) > most || len(list) == most && list[0].number < oldest) {
-			largest = k
-			most = len(list)
-			oldest = list[0].number
-		}
-	}
-	return largest
-}
-
 // drop resets a connection to make room.
 func (s *Shares) drop(c *sharedConn) {
 	s.remove(c)
@@ -175,18 +164,7 @@ func (s *Shares) drop(c *sharedConn) {
 
 // remove takes a connection out of its share, if it is still there.
 func (s *Shares) remove(c *sharedConn) {
-	list := s.open[c.key]
-	i := slices.Index(list, c)
-	if i < 0 {
-		return
-	}
-	s.open[c.key] = slices.Delete(list, i, i+1)
-	if len(s.open[c.key]) == 0 {
-		delete(s.open, c.key)
-	}
-	if c.stranger {
-		s.strangers--
-	}
+	s.open = slices.DeleteFunc(s.open, func(other *sharedConn) bool { return other == c })
 }
 
 // reset closes a connection and leaves nothing of it in the kernel.
@@ -201,7 +179,6 @@ type sharedConn struct {
 	shares   *Shares
 	key      shareKey
 	stranger bool
-	number   uint64 // in the order of arrival
 }
 
 func (c *sharedConn) Close() error {
@@ -215,14 +192,14 @@ func (c *sharedConn) Close() error {
 type sharedListener struct {
 	*net.TCPListener
 	shares *Shares
-	finder *peerFinder // nil if the system reports no uids
 }
 
 // Listener returns l, a *net.TCPListener, with its connections counted in shares.
 func (s *Shares) Listener(l net.Listener) net.Listener {
-	finder := newPeerFinder(l)
-	s.blind = finder == nil
-	return &sharedListener{TCPListener: l.(*net.TCPListener), shares: s, finder: finder}
+	address, _ := l.Addr().(*net.TCPAddr)
+	_, found := portOwner(address.AddrPort())
+	s.blind = !found
+	return &sharedListener{TCPListener: l.(*net.TCPListener), shares: s}
 }
 
 func (l *sharedListener) Accept() (net.Conn, error) {
@@ -231,33 +208,20 @@ func (l *sharedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if conn := l.shares.admit(c, l.keyOf(c), time.Now()); conn != nil {
+		if conn := l.shares.admit(c, keyOf(c), time.Now()); conn != nil {
 			return conn, nil
 		}
 		reset(c)
 	}
 }
 
-func (l *sharedListener) Close() error {
-	if l.finder != nil {
-		defer l.finder.close()
-	}
-	return l.TCPListener.Close()
-}
-
 // keyOf returns the share of a connection.
-func (l *sharedListener) keyOf(c *net.TCPConn) shareKey {
+func keyOf(c *net.TCPConn) shareKey {
 	if from, other := otherMachine(c); other {
 		return shareKey{from: from}
 	}
-	if l.finder == nil {
-		return shareKey{}
-	}
-	uid, err := l.finder.uid(c)
-	if err != nil {
-		return shareKey{}
-	}
-	return shareKey{known: true, uid: uid}
+	uid, err := tcpPeerUID(c)
+	return shareKey{known: err == nil, uid: uid}
 }
 
 // otherMachine returns the address of a peer that has no socket on this machine.
