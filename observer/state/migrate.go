@@ -2,10 +2,8 @@ package state
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
-	"strconv"
+	"reflect"
 	"strings"
 	"time"
 
@@ -58,33 +56,27 @@ type migration struct {
 }
 
 func (m *migration) record(bucket string, key, data []byte) error {
-	layout := ""
-	switch bucket + "/" + string(key) {
-	case metaBucket + "/" + headRecord:
-		layout = oldHead
-	case metaBucket + "/" + countersRecord:
-		layout = oldCounters
+	layout := map[string]string{
+		"meta/head":     oldHead,
+		"meta/counters": oldCounters,
+		filesBucket:     oldFile,
+		sessionsBucket:  oldRecord,
 	}
+	kind := bucket
 	switch bucket {
 	case ownersBucket:
 		m.own(key, data)
 		return nil
-	case filesBucket:
-		layout = oldFile
-	case sessionsBucket:
-		layout = oldRecord
 	case messagesBucket, compactionsBucket:
 		return m.claims(bucket, key, data)
+	case metaBucket:
+		kind += "/" + string(key)
 	}
-	if layout == "" {
-		return m.put(bucket, key, data)
-	}
-	v, err := decodeOld(layout, data)
-	if err == nil {
-		data, err = m.encode.Marshal(v)
-	}
-	if err != nil {
-		return &damage{fmt.Errorf("read a record of %s: %w", bucket, err)}
+	if layout[kind] != "" {
+		var err error
+		if data, err = m.encode.Marshal(decodeOld(layout[kind], data)); err != nil {
+			return err
+		}
 	}
 	return m.put(bucket, key, data)
 }
@@ -127,69 +119,59 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 
 // readOldHead reads the head of schema 1 into a *head.
 func readOldHead(data []byte, to any) error {
-	v, err := decodeOld(oldHead, data)
-	fields, _ := v.(map[string]any)
+	fields, _ := decodeOld(oldHead, data).(map[string]any)
 	h := to.(*head)
 	h.Created, _ = fields["Created"].(time.Time)
 	h.Settled, _ = fields["Settled"].(bool)
-	return err
+	return nil
 }
 
 // decodeOld reads a record by its layout, as maps and slices. Fields that the
-// record does not have yet, and those that are zero, are left out.
-func decodeOld(layout string, data []byte) (any, error) {
-	d := oldDecoder{data: data}
+// record does not have yet, and those that are zero, are left out. It panics if the record does not fit.
+func decodeOld(layout string, data []byte) any {
+	d := oldDecoder(data)
 	v, _ := d.value(layout)
-	if d.bad {
-		return nil, errors.New("it does not fit the layout")
-	}
-	return v, nil
+	return v
 }
 
-type oldDecoder struct {
-	data []byte
-	bad  bool
-}
+// An oldDecoder is the rest of a record.
+type oldDecoder []byte
 
-// value reads a value, nil for zero, and returns the rest of the layout.
+// value reads a value and returns the rest of the layout.
 func (d *oldDecoder) value(layout string) (v any, rest string) {
 	kind := layout[0]
 	rest = layout[1:]
-	switch kind {
-	case '(':
-		own := oldDecoder{data: d.bytes()}
-		v, rest = own.fields(rest)
-		d.bad = d.bad || own.bad
-		return v, rest
-	case '{':
+	switch {
+	case kind == '(':
+		own := d.record()
+		return own.fields(rest)
+	case kind == '{':
 		return d.fields(rest)
-	case '*':
-		return d.list(d.varint(), rest)
+	case kind == '*':
+		return d.list(int(d.varint()), rest)
+	case kind >= '0' && kind <= '9':
+		return d.list(int(kind-'0'), rest)
+	case len(*d) == 0: // the record is older than the field
+		return nil, rest
+	}
+	switch kind {
 	case 'b':
-		if d.varint() != 0 {
-			v = true
-		}
-	case 'i', 'k', 'r':
-		v = d.fixed(kind)
-	case 'n', 'u':
-		if n := d.varint(); n != 0 {
-			v = n
-			if kind == 'u' {
-				v = uint64(n)
-			}
-		}
+		v = d.varint() != 0
+	case 'i':
+		v = int64(d.fixed())
+	case 'k':
+		v = d.fixed()
+	case 'n':
+		v = d.varint()
+	case 'r':
+		v = math.Float64frombits(d.fixed())
 	case 's':
-		if s := string(d.bytes()); s != "" {
-			v = s
-		}
+		v = string(d.record())
 	case 't':
 		seconds := d.varint()
-		if t := time.Unix(seconds, d.varint()).UTC(); !t.IsZero() {
-			v = t
-		}
-	default:
-		n, _ := strconv.ParseInt(string(kind), 10, 64)
-		return d.list(n, rest)
+		v = time.Unix(seconds, d.varint()).UTC()
+	case 'u':
+		v = uint64(d.varint())
 	}
 	return v, rest
 }
@@ -199,7 +181,7 @@ func (d *oldDecoder) fields(layout string) (any, string) {
 	for layout[0] != ')' && layout[0] != '}' {
 		name, rest, _ := strings.Cut(strings.TrimPrefix(layout, " "), ":")
 		var v any
-		if v, layout = d.value(rest); v != nil {
+		if v, layout = d.value(rest); v != nil && !reflect.ValueOf(v).IsZero() {
 			fields[name] = v
 		}
 	}
@@ -210,71 +192,34 @@ func (d *oldDecoder) fields(layout string) (any, string) {
 }
 
 // list reads n elements.
-func (d *oldDecoder) list(n int64, layout string) (any, string) {
-	if len(d.data) == 0 {
-		n = 0 // the record is older than the field
-	}
-	if n > int64(len(d.data)) { // each takes a byte at least
-		d.bad = true
-		n = 0
-	}
-	empty := oldDecoder{}
-	_, rest := empty.value(layout)
-	if n <= 0 {
+func (d *oldDecoder) list(n int, layout string) (any, string) {
+	_, rest := new(oldDecoder).value(layout)
+	if n == 0 || len(*d) == 0 {
 		return nil, rest
 	}
 	list := make([]any, n)
-	zero := any(0)
-	if layout[0] == '(' || layout[0] == '{' {
-		zero = map[string]any{}
-	}
 	for i := range list {
-		if list[i], _ = d.value(layout); list[i] == nil {
-			list[i] = zero
-		}
+		list[i], _ = d.value(layout)
 	}
 	return list, rest
 }
 
 func (d *oldDecoder) varint() int64 {
-	if len(d.data) == 0 {
-		return 0
-	}
-	n, size := binary.Varint(d.data)
-	if size <= 0 {
-		d.bad = true
-		size = len(d.data)
-	}
-	d.data = d.data[size:]
+	n, size := binary.Varint(*d)
+	*d = (*d)[size:]
 	return n
 }
 
-func (d *oldDecoder) bytes() []byte {
+// record reads bytes with their number before them.
+func (d *oldDecoder) record() oldDecoder {
 	n := d.varint()
-	if n < 0 || n > int64(len(d.data)) {
-		d.bad = true
-		n = 0
-	}
-	b := d.data[:n]
-	d.data = d.data[n:]
+	b := (*d)[:n]
+	*d = (*d)[n:]
 	return b
 }
 
-func (d *oldDecoder) fixed(kind byte) any {
-	if len(d.data) < 8 {
-		d.bad = d.bad || len(d.data) > 0
-		d.data = nil
-		return nil
-	}
-	n := binary.LittleEndian.Uint64(d.data)
-	d.data = d.data[8:]
-	switch {
-	case n == 0:
-		return nil
-	case kind == 'i':
-		return int64(n)
-	case kind == 'r':
-		return math.Float64frombits(n)
-	}
+func (d *oldDecoder) fixed() uint64 {
+	n := binary.LittleEndian.Uint64(*d)
+	*d = (*d)[8:]
 	return n
 }
