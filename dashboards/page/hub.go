@@ -133,13 +133,6 @@ func (h *Hub) Build() string { return h.page.build }
 // SetLimits changes the limits for pages that are opened from now on.
 func (h *Hub) SetLimits(l Limits) { h.limits.Store(&l) }
 
-// Open counts the open pages; kept means that data is kept for them.
-func (h *Hub) Open() (pages int, kept bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.pages), h.now != nil
-}
-
 // join announces snapshots on the returned channel, which holds one signal, until
 // leave; for a page with a detail also changes that only the detail shows.
 func (h *Hub) join(detail bool) (chan struct{}, error) {
@@ -180,8 +173,8 @@ func (h *Hub) Close() {
 	h.once.Do(func() { close(h.closed) })
 }
 
-// Run looks while pages are open, until ctx ends or Close. The last snapshot outlives them a little: a page that
-// is loaded comes back for its events.
+// Run looks while pages are open, until ctx ends or Close. The last snapshot outlives
+// them a little: a page that is loaded comes back for its events.
 func (h *Hub) Run(ctx context.Context) {
 	var views sync.WaitGroup
 	defer views.Wait()
@@ -201,14 +194,13 @@ func (h *Hub) Run(ctx context.Context) {
 }
 
 func (h *Hub) watch(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
 	if h.remote != nil {
-		polling, end := context.WithCancel(ctx)
-		var ended sync.WaitGroup
-		ended.Go(func() { h.remote.poll(polling) })
-		defer ended.Wait()
-		defer end()
+		var polling sync.WaitGroup
+		defer polling.Wait()
+		polling.Go(func() { h.remote.poll(ctx) })
 	}
-	beat := h.limits.Load().Beat
+	defer end()
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	idle := time.Now()
@@ -220,7 +212,7 @@ func (h *Hub) watch(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			if !h.watched() {
-				if now.Sub(idle) > beat {
+				if now.Sub(idle) > h.limits.Load().Beat {
 					h.drop()
 					return
 				}

@@ -54,7 +54,7 @@ func NewClient(sockets []string) *Client {
 
 // Sessions asks for all sessions, the newest activity first.
 func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
-	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions", nil)
+	return answerOf[Sessions](ctx, c, "GET /sessions", nil)
 }
 
 // RecentSessions returns the sessions whose client runs or that had activity within
@@ -65,8 +65,7 @@ func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, e
 	return answerOf[Sessions](
 		ctx,
 		c,
-		http.MethodGet,
-		"/sessions?recent=1&client="+url.QueryEscape(client),
+		"GET /sessions?recent=1&client="+url.QueryEscape(client),
 		nil,
 	)
 }
@@ -76,8 +75,7 @@ func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions,
 	return answerOf[Sessions](
 		ctx,
 		c,
-		http.MethodGet,
-		"/sessions?recent=1&trend=1&client="+url.QueryEscape(client),
+		"GET /sessions?recent=1&trend=1&client="+url.QueryEscape(client),
 		nil,
 	)
 }
@@ -86,12 +84,12 @@ func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions,
 // prefix of at least 8 characters. What is not one session is a *StatusError with
 // code 404 or 409.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
-	return answerOf[Session](ctx, c, http.MethodGet, "/sessions/"+segment(id), nil)
+	return answerOf[Session](ctx, c, "GET /sessions/"+segment(id), nil)
 }
 
 // Register makes an agent known by name.
 func (c *Client) Register(ctx context.Context, r Registration) (Session, error) {
-	return answerOf[Session](ctx, c, http.MethodPost, "/sessions", r)
+	return answerOf[Session](ctx, c, "POST /sessions", r)
 }
 
 // Messages asks for the messages to one agent, or to all when id is empty.
@@ -100,12 +98,12 @@ func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 	if id != "" {
 		path = "/sessions/" + segment(id) + path
 	}
-	return answerOf[Messages](ctx, c, http.MethodGet, path, nil)
+	return answerOf[Messages](ctx, c, "GET "+path, nil)
 }
 
 // Send puts a message into an agent's queue. When it returns, the message is stored.
 func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
-	return answerOf[Message](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/messages", m)
+	return answerOf[Message](ctx, c, "POST /sessions/"+segment(id)+"/messages", m)
 }
 
 // Remind gives an agent a reminder.
@@ -113,8 +111,7 @@ func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder
 	return answerOf[Reminder](
 		ctx,
 		c,
-		http.MethodPost,
-		"/sessions/"+segment(id)+"/reminders",
+		"POST /sessions/"+segment(id)+"/reminders",
 		r,
 	)
 }
@@ -125,7 +122,7 @@ func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 	if id != "" {
 		path = "/sessions/" + segment(id) + path
 	}
-	return answerOf[Reminders](ctx, c, http.MethodGet, path, nil)
+	return answerOf[Reminders](ctx, c, "GET "+path, nil)
 }
 
 // CancelReminder drops a reminder of an agent, all of them for "all".
@@ -133,8 +130,7 @@ func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Remin
 	return answerOf[Reminders](
 		ctx,
 		c,
-		http.MethodDelete,
-		"/sessions/"+segment(id)+"/reminders/"+segment(reminder),
+		"DELETE /sessions/"+segment(id)+"/reminders/"+segment(reminder),
 		nil,
 	)
 }
@@ -144,8 +140,7 @@ func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
 	return answerOf[Reset](
 		ctx,
 		c,
-		http.MethodPost,
-		"/sessions/"+segment(id)+"/reminders/reset",
+		"POST /sessions/"+segment(id)+"/reminders/reset",
 		struct{}{},
 	)
 }
@@ -162,15 +157,17 @@ func segment(id string) string {
 func answerOf[T any](
 	ctx context.Context,
 	c *Client,
-	method, path string,
+	route string,
 	body any,
 ) (answer T, err error) {
-	err = c.ask(ctx, method, path, body, &answer)
+	err = c.ask(ctx, route, body, &answer)
 	return answer, err
 }
 
-// ask sends a request, with a body unless that is nil.
-func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
+// ask sends a request for a route, such as "GET /sessions", with a body unless that is
+// nil.
+func (c *Client) ask(ctx context.Context, route string, body, answer any) error {
+	method, path, _ := strings.Cut(route, " ")
 	var content io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -186,10 +183,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return c.do(req, answer)
-}
 
-func (c *Client) do(req *http.Request, answer any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
@@ -204,10 +198,10 @@ func (c *Client) do(req *http.Request, answer any) error {
 		return fmt.Errorf("ask the observer: %w", err)
 	}
 	defer resp.Body.Close()
-	body := io.LimitReader(resp.Body, answerBytes)
+	content = io.LimitReader(resp.Body, answerBytes)
 	if resp.StatusCode/100 != 2 {
 		var e Error
-		if json.NewDecoder(body).Decode(&e) != nil || e.Error == "" {
+		if json.NewDecoder(content).Decode(&e) != nil || e.Error == "" {
 			e.Error = "the observer answers " + resp.Status
 		}
 		return &StatusError{Code: resp.StatusCode, Text: e.Error}
@@ -216,9 +210,9 @@ func (c *Client) do(req *http.Request, answer any) error {
 		return nil
 	}
 	if text, isText := answer.(*[]byte); isText {
-		*text, err = io.ReadAll(body)
+		*text, err = io.ReadAll(content)
 	} else {
-		err = json.NewDecoder(body).Decode(answer)
+		err = json.NewDecoder(content).Decode(answer)
 	}
 	if err != nil {
 		return fmt.Errorf("read the observer's answer: %w", err)

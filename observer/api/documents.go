@@ -2,12 +2,11 @@ package api
 
 import (
 	"context"
-	"net/http"
 )
 
 // Document asks for the current document of a channel, with its text, and puts it into answer.
 func (c *Client) Document(ctx context.Context, channel string, answer any) error {
-	return c.ask(ctx, http.MethodGet, "/documents/"+segment(channel), nil, answer)
+	return c.ask(ctx, "GET /documents/"+segment(channel), nil, answer)
 }
 
 // ClearDocuments takes back the documents of a channel that wait, and says how many.
@@ -15,6 +14,6 @@ func (c *Client) ClearDocuments(ctx context.Context, channel string) (n int, err
 	var answer struct {
 		Cleared int `json:"cleared"`
 	}
-	err = c.ask(ctx, http.MethodDelete, "/documents/"+segment(channel), nil, &answer)
+	err = c.ask(ctx, "DELETE /documents/"+segment(channel), nil, &answer)
 	return answer.Cleared, err
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -50,18 +49,17 @@ func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Schedule
 	return answerOf[Scheduled](
 		ctx,
 		c,
-		http.MethodPost,
-		"/sessions/"+segment(id)+"/handoff",
+		"POST /sessions/"+segment(id)+"/handoff",
 		h,
 	)
 }
 
 // Handoffs asks for those that are known.
 func (c *Client) Handoffs(ctx context.Context) (Handoffs, error) {
-	return answerOf[Handoffs](ctx, c, http.MethodGet, "/handoffs", nil)
+	return answerOf[Handoffs](ctx, c, "GET /handoffs", nil)
 }
 
 // CancelHandoff takes one back that has not begun.
 func (c *Client) CancelHandoff(ctx context.Context, id string) (Handoff, error) {
-	return answerOf[Handoff](ctx, c, http.MethodDelete, "/handoffs/"+segment(id), nil)
+	return answerOf[Handoff](ctx, c, "DELETE /handoffs/"+segment(id), nil)
 }

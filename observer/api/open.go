@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 )
 
@@ -17,5 +16,5 @@ func (p Page) At(agent string) string { return p.URL + "&session=" + url.QueryEs
 
 // OpenPage asks for an address that opens the page in a browser.
 func (c *Client) OpenPage(ctx context.Context) (Page, error) {
-	return answerOf[Page](ctx, c, http.MethodPost, "/open", struct{}{})
+	return answerOf[Page](ctx, c, "POST /open", struct{}{})
 }

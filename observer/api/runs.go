@@ -123,8 +123,7 @@ func (c *Client) NextInstruction(
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
 	err = long.ask(
 		ctx,
-		http.MethodGet,
-		"/runs/"+segment(id)+"/next?"+r.Query().Encode(),
+		"GET /runs/"+segment(id)+"/next?"+r.Query().Encode(),
 		nil,
 		&in,
 	)

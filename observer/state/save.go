@@ -2,11 +2,8 @@ package state
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"syscall"
 
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -39,7 +36,7 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 		err = s.save(d, values)
 	}
 	if err != nil {
-		return fmt.Errorf("save state: %w", withErrno(err))
+		return fmt.Errorf("save state: %w", err)
 	}
 	return nil
 }
@@ -105,20 +102,4 @@ func inOrder[T any](list []T, key func(*T) transcript.Key, store func([]byte, *T
 	for _, p := range places {
 		store(keyBytes(p.key), &list[p.index])
 	}
-}
-
-// withErrno restores the cause of errors that bbolt formats instead of wrapping.
-func withErrno(err error) error {
-	for _, cause := range []syscall.Errno{
-		syscall.ENOSPC,
-		syscall.EDQUOT,
-		syscall.EFBIG,
-		syscall.EIO,
-		syscall.EROFS,
-	} {
-		if !errors.Is(err, cause) && strings.HasSuffix(err.Error(), cause.Error()) {
-			return fmt.Errorf("%w (%w)", err, cause)
-		}
-	}
-	return err
 }
