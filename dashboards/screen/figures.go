@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Bar draws a percentage in ten characters, to an eighth of one.
-func Bar(percent int) string {
-	const width = 10
-	eighths := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
-	n := percent * width * 8 / 100
-	s := strings.Repeat("█", n/8) + eighths[n%8]
-	return s + strings.Repeat("·", width-utf8.RuneCountInString(s))
+// Bar draws a number of eighths of width characters.
+func Bar(eighths, width int) string {
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return bar + strings.Repeat("·", width-utf8.RuneCountInString(bar))
 }
 
 // Tokens formats a token count: 950, 104k, 1M, 1.2M.

@@ -19,7 +19,8 @@ type column struct {
 	min   int // cells
 	max   int
 	rank  int // columns with the highest rank go first when there is no room
-	cell  cell
+	width int // of a column that there is room for
+	cell  func(c place) string
 }
 
 // place is where a column shows a session.
@@ -28,9 +29,6 @@ type place struct {
 	list  *list
 	width int // cells
 }
-
-// cell returns the text of a place.
-type cell func(c place) string
 
 // columnLines has the columns in their order: title, min, max, rank, and whether it is
 // flush right. HOST is for the sessions of several machines.
@@ -53,7 +51,7 @@ MODEL 10 16 14 left
 `
 
 func columns() (all []column) {
-	cells := map[string]cell{
+	cells := map[string]func(place) string{
 		"HOST":    func(c place) string { return screen.Text(c.Host) },
 		"PROJECT": func(c place) string { return screen.FitEnd(c.Project, c.width) },
 		"NAME":    nameCell,
@@ -140,6 +138,7 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 		sorted[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
 	}
 	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
 
 	ids := map[string]string{}
 	for i := range sessions {
@@ -157,34 +156,22 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 	return ids
 }
 
-// uniquePrefix returns the shortest beginning of id that no other id has.
+// uniquePrefix returns the shortest beginning of id that no other of the sorted ids has.
 func uniquePrefix(sorted []string, id string) string {
 	at, _ := slices.BinarySearch(sorted, id)
-	n := shortestID
-	for _, near := range []int{at - 1, at + 1} {
-		if near >= 0 && near < len(sorted) && sorted[near] != id {
-			n = max(n, commonBytes(sorted[near], id)+1)
-		}
+	n := min(shortestID, len(id))
+	shared := func(i int) bool {
+		return i >= 0 && i < len(sorted) && strings.HasPrefix(sorted[i], id[:n])
 	}
-	return id[:min(n, len(id))]
-}
-
-func commonBytes(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
+	for n < len(id) && (shared(at-1) || shared(at+1)) {
 		n++
 	}
-	return n
-}
-
-// placed is a column that there is room for.
-type placed struct {
-	column
-	width int
+	return id[:n]
 }
 
 // placeColumns returns the columns that fit into width cells, with gap cells
 // between them, and shares out the room that is left.
-func placeColumns(all []column, width, gap int) []placed {
+func placeColumns(all []column, width, gap int) []column {
 	byRank := slices.SortedFunc(
 		slices.Values(all),
 		func(a, b column) int { return a.rank - b.rank },
@@ -199,11 +186,9 @@ func placeColumns(all []column, width, gap int) []placed {
 		lowest = c.rank
 	}
 
-	var out []placed
-	for _, c := range all {
-		if c.rank <= lowest {
-			out = append(out, placed{c, c.min})
-		}
+	out := slices.DeleteFunc(all, func(c column) bool { return c.rank > lowest })
+	for i := range out {
+		out[i].width = out[i].min
 	}
 	for grown := true; grown; {
 		grown = false
@@ -233,23 +218,23 @@ func (l *list) columns() []column {
 }
 
 // titles returns the line above the list.
-func titles(columns []placed, gap int) string {
-	return joinCells(columns, gap, func(c placed) string {
+func titles(columns []column, gap int) string {
+	return joinCells(columns, gap, func(c column) string {
 		return styled(screen.Dim, screen.FitStart(c.title, c.width))
 	})
 }
 
 // row returns the line of one session.
-func (l *list) row(s *api.Session, columns []placed, gap int) string {
+func (l *list) row(s *api.Session, columns []column, gap int) string {
 	return joinCells(
 		columns,
 		gap,
-		func(c placed) string { return c.cell(place{s, l, c.width}) },
+		func(c column) string { return c.cell(place{s, l, c.width}) },
 	)
 }
 
 // joinCells makes a line of a cell for each column.
-func joinCells(columns []placed, gap int, cell func(placed) string) string {
+func joinCells(columns []column, gap int, cell func(column) string) string {
 	cells := make([]string, len(columns))
 	for i, c := range columns {
 		text := screen.FitStart(cell(c), c.width)
@@ -316,32 +301,16 @@ func barCell(c place) string {
 		mark = min(c.width-1, int(share*float64(c.width)))
 	}
 	eighths := int(usedShare(c.Session)*float64(c.width)*8 + 0.5)
-
-	var bar, filled, empty strings.Builder
-	flush := func() {
-		bar.WriteString(styled(
-			pressureColour(c.Session),
-			filled.String(),
-		) + styled(
-			screen.Dim,
-			empty.String(),
-		))
-		filled.Reset()
-		empty.Reset()
+	bar := []rune(screen.Bar(eighths, c.width))
+	draw := func(from, to int) string {
+		filled := min(max((eighths+7)/8, from), to)
+		return styled(pressureColour(c.Session), string(bar[from:filled])) +
+			styled(screen.Dim, string(bar[filled:to]))
 	}
-	for i := range c.width {
-		switch n := eighths - 8*i; {
-		case i == mark:
-			flush()
-			bar.WriteString(styled(screen.Magenta, "┃"))
-		case n > 0:
-			filled.WriteRune([]rune("▏▎▍▌▋▊▉█")[min(8, n)-1])
-		default:
-			empty.WriteString("·")
-		}
+	if mark < 0 {
+		return draw(0, c.width)
 	}
-	flush()
-	return bar.String()
+	return draw(0, mark) + styled(screen.Magenta, "┃") + draw(mark+1, c.width)
 }
 
 // usedShare returns how full a context is, from 0 to 1; 0 while that is unknown.
@@ -355,19 +324,15 @@ func usedShare(s *api.Session) float64 {
 // pressureColour returns the colour of a context. It is dim while the agent
 // rests, as nothing changes then.
 func pressureColour(s *api.Session) string {
-	if !urgency.Resting(s) {
-		switch s.PressureLevel {
-		case "calm":
-			return screen.Green
-		case "rising":
-			return screen.Yellow
-		case "high":
-			return screen.Orange
-		case "imminent":
-			return screen.Red
-		}
+	if urgency.Resting(s) {
+		return screen.Dim
 	}
-	return screen.Dim
+	return cmp.Or(map[string]string{
+		"calm":     screen.Green,
+		"rising":   screen.Yellow,
+		"high":     screen.Orange,
+		"imminent": screen.Red,
+	}[s.PressureLevel], screen.Dim)
 }
 
 func usedCell(c place) string {

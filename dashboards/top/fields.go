@@ -66,7 +66,7 @@ last activity: {{ago .LastActive}}
 // for a terminal.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	lines := template.New("").Funcs(template.FuncMap{
-		"bar":         screen.Bar,
+		"bar":         func(percent int) string { return screen.Bar(percent*8/10, 10) },
 		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
 		"compactions": Compactions,
 		"compactsAt":  page.CompactsAt,
