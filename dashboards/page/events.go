@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +42,8 @@ type stream struct {
 	limits  Limits
 	w       http.ResponseWriter
 	control *http.ResponseController
-	since   uint64 // the snapshot that it knows
-	keys    map[string]bool
+	since   uint64    // the snapshot that it knows
+	last    *snapshot // nil at first
 	session string
 	detail  string // as it was sent last
 }
@@ -91,15 +90,15 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 
 // serve goes on until the page goes, or the observer stops.
 func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot) error {
-	if err := s.sendSnapshot(ctx, now, true); err != nil {
-		return err
-	}
 	beat := time.NewTicker(s.limits.Beat)
-	pause := time.NewTimer(pageEvery)
 	defer beat.Stop()
-	defer pause.Stop()
-	news := (<-chan struct{})(nil) // sign, but for a pause after each event
 	for {
+		if now != nil {
+			if err := s.sendSnapshot(ctx, now); err != nil {
+				return err
+			}
+		}
+		now = nil
 		select {
 		case <-ctx.Done():
 			return nil
@@ -109,29 +108,21 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 			if err := s.send("beat", struct{}{}); err != nil {
 				return err
 			}
-		case <-pause.C:
-			news = sign
-		case <-news:
-			if err := s.sendSnapshot(ctx, cmp.Or(s.hub.newest(), now), false); err != nil {
-				return err
-			}
-			news = nil
-			pause.Reset(pageEvery)
+		case <-sign:
+			now = s.hub.newest()
 		}
 	}
 }
 
 // sendSnapshot sends what the page lacks of a snapshot.
-func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) error {
+func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 	news := stateNews{Page: s.hub.page.build, Mark: now.mark()}
 	if now.headAt > s.since || s.since == 0 {
 		news.Head = now.html
 	}
-	keys := make(map[string]bool, len(now.rows))
-	same := len(now.rows) == len(s.keys)
+	same := s.last != nil && len(now.agents) == len(s.last.agents)
 	for _, d := range now.rows {
-		keys[d.data.Key] = true
-		same = same && s.keys[d.data.Key]
+		same = same && s.last.agents[d.data.ID] != nil
 		if d.seq > s.since {
 			html, err := d.html()
 			if err != nil {
@@ -140,26 +131,27 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) er
 			news.Rows = append(news.Rows, rowNews{d.data, html})
 		}
 	}
-	if !same || first {
+	if !same {
 		news.Keys = make([]string, 0, len(now.rows))
 		for _, d := range now.rows {
 			news.Keys = append(news.Keys, d.data.Key)
 		}
 	}
 	s.since = now.seq
-	s.keys = keys
-	if first || news.Head != "" || news.Rows != nil || news.Keys != nil {
-		for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
-			if err := s.send("state", stateNews{
-				Page: news.Page,
-				Head: news.Head,
-				Rows: news.Rows[:rowsAtOnce],
-			}); err != nil {
-				return err
-			}
-			news.Head = ""
-			news.Rows = news.Rows[rowsAtOnce:]
+	s.last = now
+	for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
+		err := s.send("state", stateNews{
+			Page: news.Page,
+			Head: news.Head,
+			Rows: news.Rows[:rowsAtOnce],
+		})
+		if err != nil {
+			return err
 		}
+		news.Head = ""
+		news.Rows = news.Rows[rowsAtOnce:]
+	}
+	if news.Head != "" || news.Rows != nil || news.Keys != nil {
 		if err := s.send("state", news); err != nil {
 			return err
 		}

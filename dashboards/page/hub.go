@@ -336,7 +336,11 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	}
 	slices.SortFunc(next.rows, compare)
 
-	if next.html, err = h.drawHead(&list); err != nil {
+	head := headOf(&list)
+	if h.remote != nil {
+		h.remote.describe(&head)
+	}
+	if next.html, err = h.page.draw("head", head); err != nil {
 		return nil, err
 	}
 	if next.html != old.html {
@@ -348,14 +352,6 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		next.seq = h.seq
 	}
 	return next, nil
-}
-
-func (h *Hub) drawHead(l *wire.List) (string, error) {
-	d := headOf(l)
-	if h.remote != nil {
-		h.remote.describe(&d)
-	}
-	return h.page.draw("head", d)
 }
 
 // drawRow makes a row, or returns the old one if it looks the same. A new row is drawn

@@ -1,12 +1,10 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -185,9 +183,6 @@ func (r *remote) List(
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.fleet.Sessions.Sessions
-	if len(all) > api.MaxListed {
-		all = slices.SortedStableFunc(slices.Values(all), freshest)
-	}
 	all = all[:min(len(all), api.MaxListed)]
 
 	l.Head = r.fleet.Sessions
@@ -215,20 +210,6 @@ func (r *remote) describe(d *head) {
 	if !r.gone.IsZero() {
 		d.Since = r.gone.Unix()
 	}
-}
-
-// freshest puts first who waits for a person, then who was at work last.
-func freshest(a, b api.Session) int {
-	order := func(s *api.Session) int64 {
-		switch {
-		case s.State == "waiting":
-			return math.MaxInt64
-		case s.LastActive == nil:
-			return 0
-		}
-		return s.LastActive.Unix()
-	}
-	return cmp.Compare(order(&b), order(&a))
 }
 
 // historyOf is what is known of a context's past, without what happened to it.

@@ -39,12 +39,16 @@ type sticks struct {
 
 // columns are a histogram, or shares with what they should be.
 type columns struct {
-	List        []column
-	Aim         string // where a line stands, "" for none
 	Description string
+	Aim         float64 // the share that they should have, 0 for none
+	List        []column
 }
 
-type column struct{ X, Y, Width, Height, Text, Figure string }
+// column has a share of the height, at most 1.
+type column struct {
+	Share        float64
+	Text, Figure string
+}
 
 // WriteReport writes a report as one page that needs nothing else.
 func WriteReport(w io.Writer, r *Report) error {
@@ -55,7 +59,12 @@ func WriteReport(w io.Writer, r *Report) error {
 		"short": short,
 		"tame":  tame,
 		"took":  r.Took,
-		"share": func(part, of int) string { return percent(float64((100*part+of/2)/of) / 100) },
+		"across": func(i, n int, more float64) string {
+			return percent((float64(i) + more) / float64(n))
+		},
+		"percent": percent,
+		"rest":    func(share float64) string { return percent(1 - share) },
+		"share":   func(part, of int) string { return percent(float64((100*part+of/2)/of) / 100) },
 	}).ParseFS(reportFiles, "report.html")
 	if err != nil {
 		return fmt.Errorf("parse report.html: %w", err)
@@ -73,11 +82,13 @@ func WriteReport(w io.Writer, r *Report) error {
 			projects,
 			func(p report.ProjectCosts) bool { return p.Compactions.Count == 0 },
 		),
-		"Sizes":  columnsOf(r.Pre.Histogram),
-		"After":  columnsOf(r.Post.Histogram),
-		"Errors": errorsOf(forecasts),
-		"Ranges": rangesOf(forecasts),
-		"Each":   sticksOf(r.Boundaries, r.Zone),
+		"Sizes": columnsOf(r.Pre.Histogram),
+		"After": columnsOf(r.Post.Histogram),
+		"Errors": forecastColumns("Median error of forecasts by replies left", 0, forecasts,
+			func(f *report.Forecast) float64 { return *f.Error }),
+		"Ranges": forecastColumns("Share of ranges that held the truth, by replies left", rangesHold, forecasts,
+			func(f *report.Forecast) float64 { return *f.Within }),
+		"Each": sticksOf(r.Boundaries, r.Zone),
 		"Files": slices.DeleteFunc(
 			slices.Clone(r.RereadFiles),
 			func(f report.RereadFile) bool { return f.Name == "" },
@@ -89,71 +100,41 @@ func WriteReport(w io.Writer, r *Report) error {
 	return nil
 }
 
-// columnsOf draws a histogram, nil for none.
-func columnsOf(bins []report.Bin) *columns {
+// rangesHold is the share of ranges that should hold the truth.
+const rangesHold = 0.8
+
+// columnsOf draws a histogram.
+func columnsOf(bins []report.Bin) columns {
 	most := 1
 	for _, b := range bins {
 		most = max(most, b.Count)
 	}
-	return bars("Histogram", len(bins), func(i int) (share float64, text, figure string) {
-		b := &bins[i]
-		return float64(b.Count) / float64(most), short(b.From) + "–" + short(b.To), strconv.Itoa(b.Count)
-	})
-}
-
-// errorsOf draws by how much forecasts were off.
-func errorsOf(all []report.Forecast) *columns {
-	return bars("Median error of forecasts by replies left", len(all), func(i int) (share float64, text, figure string) {
-		return *all[i].Error, leftText(&all[i]), whole(*all[i].Error)
-	})
-}
-
-// rangesHold is the share of ranges that should hold the truth.
-const rangesHold = 0.8
-
-// rangesOf draws how often ranges held the truth.
-func rangesOf(all []report.Forecast) *columns {
-	c := bars("Share of ranges that held the truth, by replies left", len(all), func(i int) (share float64, text, figure string) {
-		return *all[i].Within, leftText(&all[i]), whole(*all[i].Within)
-	})
-	if c != nil {
-		c.Aim = percent(1 - rangesHold)
+	c := columns{Description: "Histogram"}
+	for _, b := range bins {
+		c.List = append(c.List, column{
+			float64(b.Count) / float64(most),
+			short(b.From) + "–" + short(b.To),
+			strconv.Itoa(b.Count),
+		})
 	}
 	return c
 }
 
-// whole is a share in whole percents.
-func whole(share float64) string { return percent(math.Round(100*share) / 100) }
-
-func leftText(f *report.Forecast) string {
-	return fmt.Sprintf(
-		"%d left (%d)",
-		f.Left,
-		f.Forecasts,
-	)
-}
-
-// bars draws n columns of shares, those above 1 as high as 1; nil for none.
-func bars(
+// forecastColumns draws a share of each class of forecasts.
+func forecastColumns(
 	description string,
-	n int,
-	of func(i int) (share float64, text, figure string),
-) *columns {
-	if n == 0 {
-		return nil
-	}
-	c := &columns{Description: description}
-	wide := 1 / float64(n)
-	for i := range n {
-		share, text, figure := of(i)
-		high := min(1, share)
+	aim float64,
+	all []report.Forecast,
+	shareOf func(*report.Forecast) float64,
+) columns {
+	c := columns{Description: description, Aim: aim}
+	for i := range all {
+		f := &all[i]
+		share := shareOf(f)
 		c.List = append(c.List, column{
-			X:      percent((float64(i) + 0.08) * wide),
-			Width:  percent(0.84 * wide),
-			Y:      percent(1 - high),
-			Height: percent(high),
-			Text:   text,
-			Figure: figure,
+			min(1, share),
+			fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts),
+			percent(math.Round(100*share) / 100),
 		})
 	}
 	return c
