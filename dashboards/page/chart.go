@@ -103,12 +103,9 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 		session: s,
 		Most:    len(h.Points) - 1,
 	}
-	left := func(i int) string { return number(100 * c.x(h.Points[i].At)) }
+	left := func(i int) string { return strings.TrimSuffix(c.X(h.Points[i].At), "%") }
 	place := func(i int) string {
-		return left(i) + " " + strings.TrimSuffix(
-			c.Y(h.Points[i].Tokens),
-			"%",
-		)
+		return left(i) + " " + strings.TrimSuffix(c.Y(h.Points[i].Tokens), "%")
 	}
 	blank := blankOf(h)
 	for _, stretch := range cyclesOf(h) {
@@ -124,56 +121,53 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	}
 	c.Description = "Context over time, from " + c.Clock(from) + " to " + c.Clock(to) +
 		"; largest " + short(peak) + " tokens, last " + short(h.Points[c.Most].Tokens) + "."
-	c.Data = plotData(h, plot{
+	p := plot{
 		From:      from,
 		To:        to,
 		Top:       c.Top,
 		Window:    s.WindowTokens,
 		Threshold: value(s.ThresholdTokens),
 		Marks:     []plotEvent{},
-	}, zone)
-	return c
-}
-
-// plotData is what the page's script draws from: a plot with the readings and marks of a history.
-func plotData(h *curve.History, p plot, zone *time.Location) string {
-	for i := range h.Points {
-		p.Points = append(p.Points, [2]int64{h.Points[i].At, h.Points[i].Tokens})
-		p.Clocks = append(p.Clocks, clock(h.Points[i].At, zone))
+	}
+	for _, x := range h.Points {
+		p.Points = append(p.Points, [2]int64{x.At, x.Tokens})
+		p.Clocks = append(p.Clocks, c.Clock(x.At))
 	}
 	for i := range h.Marks {
 		p.Marks = append(p.Marks, plotEvent{h.Marks[i].At, markTitle(&h.Marks[i])})
 	}
-	b, _ := json.Marshal(p) // figures and texts: it cannot fail
-	return string(b)
+	data, _ := json.Marshal(p) // figures and texts: it cannot fail
+	c.Data = string(data)
+	return c
 }
 
 // SizeAt returns the context that a mark is about. A notice about a context that was
 // just emptied is about what came before.
-func (c *chart) SizeAt(m *curve.Mark) int64 {
-	if m.Tokens == 0 && !m.Opens() {
-		return sizeBefore(c.History, m.At)
+func (c *chart) SizeAt(m *curve.Mark) (tokens int64) {
+	if m.Tokens != 0 || m.Opens() {
+		return m.Tokens
 	}
-	return m.Tokens
+	for _, x := range c.Points {
+		if x.At <= m.At {
+			tokens = x.Tokens
+		}
+	}
+	return tokens
 }
 
 // Limits returns the thresholds that are drawn.
 func (c *chart) Limits() []threshold {
-	compacts := "compacts at"
-	if at := value(c.session.ThresholdTokens); at > 0 {
-		compacts += " " + short(at)
-		if assumed(c.session.ThresholdSource) {
-			compacts += " (assumed)"
-		}
+	at := value(c.session.ThresholdTokens)
+	compacts := "compacts at " + short(at)
+	if assumed(c.session.ThresholdSource) {
+		compacts += " (assumed)"
 	}
+	warning := c.session.WarningTokens
+	critical := c.session.CriticalTokens
 	all := []threshold{
-		{c.session.WarningTokens, "notice at " + short(c.session.WarningTokens), "notice"},
-		{
-			c.session.CriticalTokens,
-			"critical notice at " + short(c.session.CriticalTokens),
-			"notice",
-		},
-		{value(c.session.ThresholdTokens), compacts, "compacts"},
+		{warning, "notice at " + short(warning), "notice"},
+		{critical, "critical notice at " + short(critical), "notice"},
+		{at, compacts, "compacts"},
 	}
 	return slices.DeleteFunc(all, func(l threshold) bool { return l.At <= 0 || l.At > c.Top })
 }
@@ -183,8 +177,8 @@ type ruler struct{ At, Text, Day, Class string }
 
 // Times returns at most six round times, with the day where that is another than before.
 func (p *plane) Times() (all []ruler) {
-	step := int64(1)
 	const minute, hour, day = 60, 3600, 86400
+	step := int64(1)
 	for _, step = range []int64{
 		1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute, hour, 2 * hour, 6 * hour, 12 * hour,
 		day, 2 * day, 7 * day, 30 * day, 365 * day,
@@ -194,7 +188,7 @@ func (p *plane) Times() (all []ruler) {
 		}
 	}
 	form := "15:04"
-	if step < 60 {
+	if step < minute {
 		form = "15:04:05"
 	}
 	_, shift := time.Unix(p.From, 0).In(p.zone).Zone() // so that round is what is round there
@@ -203,15 +197,14 @@ func (p *plane) Times() (all []ruler) {
 	for ; at <= p.To && len(all) < 8; at += step {
 		t := time.Unix(at, 0).In(p.zone)
 		r := ruler{At: p.X(at), Text: t.Format(form), Class: "middle"}
-		switch share := p.x(at); {
-		case share < 0.03:
+		if share := p.x(at); share < 0.03 {
 			r.Class = "start"
-		case share > 0.97:
+		} else if share > 0.97 {
 			r.Class = "end"
 		}
 		if d := t.Format("Jan 2"); d != today {
-			today = d
 			r.Day = d
+			today = d
 		}
 		all = append(all, r)
 	}
@@ -234,17 +227,6 @@ func span(h *curve.History) (from, to, peak int64) {
 		from = to - 60
 	}
 	return from, to, peak
-}
-
-// before is the size of the context before a time, 0 where none is known.
-func sizeBefore(h *curve.History, at int64) (tokens int64) {
-	for i := range h.Points {
-		if h.Points[i].At > at {
-			break
-		}
-		tokens = h.Points[i].Tokens
-	}
-	return tokens
 }
 
 // ceiling is the size at the upper edge: the window, unless the curve would lie flat.

@@ -32,12 +32,12 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	if len(h.Points) == 0 {
 		return spark{Label: "no readings yet"}
 	}
-	if all := cyclesOf(h); len(all) > sparkCycles {
-		h = &curve.History{Points: h.Points[all[len(all)-sparkCycles].from:], Marks: h.Marks}
-	}
-	points := h.Points
+	all := cyclesOf(h)
+	all = all[max(0, len(all)-sparkCycles):]
+	first := all[0].from
+	last := all[len(all)-1]
 	blank := blankOf(h)
-	at, top := worked(points)
+	at, top := worked(h.Points[first:])
 	if s.WindowTokens > 0 {
 		top = float64(s.WindowTokens)
 	}
@@ -45,34 +45,31 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	if blank {
 		wide *= 1.1 // room for the cycle that has begun
 	}
-	x := func(i int) string { return tenth(100 * at[i] / wide) }
-	y := func(tokens float64) string { return tenth(98 - 96*min(1, tokens/top)) }
+	x := func(i int) string { return tenth(100 * at[i-first] / wide) }
+	y := func(tokens int64) string { return tenth(98 - 96*min(1, float64(tokens)/top)) }
+
 	var d spark
-	if threshold := float64(value(s.ThresholdTokens)); threshold > 0 && threshold <= top {
+	if threshold := value(s.ThresholdTokens); threshold > 0 && float64(threshold) <= top {
 		d.Limit = y(threshold)
 	}
-	last := 0
-	dot := func(i int) int { return int(sparkDots * at[i] / wide) }
-	xy := func(i int) string { return x(i) + " " + y(float64(points[i].Tokens)) }
-	for _, c := range cyclesOf(h) {
-		before := -1
+	for _, c := range all {
+		dot := -1
 		line := path(c, "h.1", func(i int) string {
-			d := dot(i)
-			if i > c.from && i < c.to-1 &&
-				d == before { // of several readings on one dot the last is drawn
-				return ""
+			before := dot
+			dot = int(sparkDots * at[i-first] / wide)
+			if dot == before && i > c.from && i < c.to-1 {
+				return "" // one of several readings on one dot
 			}
-			before = d
-			return xy(i)
+			return x(i) + " " + y(h.Points[i].Tokens)
 		})
-		if c.from > 0 {
+		if c.from > first {
 			d.Breaks = append(d.Breaks, x(c.from))
 		}
-		if last = c.from; c.to < len(points) || blank {
-			d.Earlier += line
-		} else {
+		if c == last && !blank {
 			d.Now = line
 			d.Area = line + "V98H" + x(c.from) + "Z"
+		} else {
+			d.Earlier += line
 		}
 	}
 	if blank {
@@ -80,7 +77,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		d.Label = "no reading in this cycle yet"
 		return d
 	}
-	d.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
+	d.Label = "this cycle from " + short(h.Points[last.from].Tokens) + " to " +
+		short(h.Points[last.to-1].Tokens) + " tokens"
 	return d
 }
 
