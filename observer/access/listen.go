@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -56,7 +55,6 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	// Between bind and here the umask decides who may connect. The directory is
 	// not writable to others, and a client that connects now has the wrong uid later.
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -66,29 +64,22 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	s := &socketListener{Listener: l, path: path, own: own}
-	s.close = sync.OnceValue(s.remove)
-	return s, nil
+	return &socketListener{l.(*net.UnixListener), path, own}, nil
 }
 
 // A socketListener removes its socket when it closes, if it is still its own.
 type socketListener struct {
-	net.Listener
-	path  string
-	own   fs.FileInfo
-	close func() error
+	*net.UnixListener
+	path string
+	own  fs.FileInfo
 }
 
-func (s *socketListener) Close() error { return s.close() }
-
-// remove looks before it closes: as long as the listener is open no other file
-// can get the inode.
-func (s *socketListener) remove() error {
-	var err error
-	if now, statErr := os.Lstat(s.path); statErr == nil && os.SameFile(now, s.own) {
-		err = os.Remove(s.path)
-	}
-	return errors.Join(err, s.Listener.Close())
+// Close looks before it closes: as long as the listener is open no other file can get
+// the inode.
+func (s *socketListener) Close() error {
+	now, err := os.Lstat(s.path)
+	s.SetUnlinkOnClose(err == nil && os.SameFile(now, s.own))
+	return s.UnixListener.Close()
 }
 
 // privateDir makes sure that only this user can write to dir.

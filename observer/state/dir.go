@@ -26,12 +26,14 @@ const (
 // openDir makes the directory if there is none, and checks that other users cannot
 // write to it.
 func openDir(dir string) error {
-	if err := makeDir(dir); err != nil {
-		return fmt.Errorf("make state directory: %w; choose another with --state", err)
-	}
 	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			info, err = os.Lstat(dir)
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("state directory: %w; choose another with --state", err)
+		return fmt.Errorf("make state directory: %w; choose another with --state", err)
 	}
 	fault := ""
 	advice := "choose another with --state"
@@ -52,28 +54,6 @@ func openDir(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("state directory %s %s; %s", dir, fault, advice)
-}
-
-// makeDir makes the directory and the missing ones above it, mode 0700 whatever the
-// umask says. A directory that is there stays as it is.
-func makeDir(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
-		if err := makeDir(filepath.Dir(dir)); err != nil {
-			return err
-		}
-		err = os.Mkdir(dir, 0o700)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(dir))
 }
 
 // syncDir makes the names in a directory durable. Some network file systems cannot.

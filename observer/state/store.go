@@ -110,8 +110,8 @@ func (s *Store) begin() error {
 	err := s.ready()
 	if d, ok := errors.AsType[*damage](err); ok {
 		_ = s.drop(d)
-		aside := fmt.Sprintf("%s.damaged-%d-%d", s.path(), s.now.Unix(), 1)
-		for n := 2; exists(aside); n++ {
+		aside := ""
+		for n := 1; aside == "" || exists(aside); n++ {
 			aside = fmt.Sprintf("%s.damaged-%d-%d", s.path(), s.now.Unix(), n)
 		}
 		if err := os.Rename(s.path(), aside); err != nil {
