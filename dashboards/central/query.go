@@ -16,26 +16,25 @@ import (
 // of a range query.
 type series struct {
 	Labels  map[string]string `json:"metric"`
-	Sample  sample            `json:"value"`
-	Samples []sample          `json:"values"`
+	Sample  Point             `json:"value"`
+	Samples []Point           `json:"values"`
 }
 
-type sample struct {
-	at    time.Time
-	value float64
+// Point is a value at a time.
+type Point struct {
+	At    time.Time
+	Value float64
 }
 
 // UnmarshalJSON reads [1700000000.5, "0.25"].
-func (s *sample) UnmarshalJSON(text []byte) error {
+func (p *Point) UnmarshalJSON(text []byte) error {
 	var seconds float64
 	var value string
-	if err := json.Unmarshal(text, &[]any{&seconds, &value}); err != nil {
-		return err
+	err := json.Unmarshal(text, &[]any{&seconds, &value})
+	if err == nil {
+		p.At = time.UnixMilli(int64(seconds * 1000))
+		p.Value, err = strconv.ParseFloat(value, 64)
 	}
-
-	s.at = time.UnixMilli(int64(seconds * 1000))
-	var err error
-	s.value, err = strconv.ParseFloat(value, 64)
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"sm/observer/api"
@@ -35,14 +34,13 @@ type Options struct {
 	HTTPConfig string
 }
 
-// Server is one central server. It may be used by several at once.
+// Server is one central server. Its methods must not be called concurrently.
 type Server struct {
 	name    string // the address without what is secret
 	address *url.URL
 	client  *http.Client
 	within  time.Duration // the time that it has for all queries of one look
 
-	mu     sync.Mutex
 	trends map[key][]Point
 	asked  time.Time // for trends
 }
@@ -80,14 +78,9 @@ func (s *Server) Close() { s.client.CloseIdleConnections() }
 // Fleet is all sessions of a server at one moment.
 type Fleet struct {
 	api.Sessions
-	// Curves are the sizes of the last half hour, a minute apart and the oldest first, by the sessions' ids.
+	// Curves are the context sizes of the last half hour as shares of the window, a minute
+	// apart and the oldest first, by the sessions' ids.
 	Curves map[string][]Point
-}
-
-// Point is a context size at a time, as a share of the window.
-type Point struct {
-	At    time.Time
-	Share float64
 }
 
 // Sessions are those of all hosts, see Look.
@@ -126,14 +119,9 @@ func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
 // trendsOf returns the last sizes of all contexts, as shares of their windows.
 func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
-	s.mu.Lock()
-	trends := s.trends
-	age := now.Sub(s.asked)
-	s.mu.Unlock()
-	if age >= 0 && age < trendEvery {
-		return trends, nil
+	if now.Sub(s.asked) < trendEvery {
+		return s.trends, nil
 	}
-
 	end := now.Truncate(trendStep) // so that older steps stay the same
 	found, err := s.query(ctx, "query_range", url.Values{
 		"query": {"agent_session_context_ratio"},
@@ -145,20 +133,12 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 		return nil, err
 	}
 
-	trends = make(map[key][]Point, len(found))
+	s.trends = make(map[key][]Point, len(found))
 	for _, one := range found {
-		sizes := make([]Point, len(one.Samples))
-		for i, x := range one.Samples {
-			sizes[i] = Point{At: x.at, Share: x.value}
-		}
-		trends[keyOf(one.Labels)] = sizes
+		s.trends[keyOf(one.Labels)] = one.Samples
 	}
-
-	s.mu.Lock()
-	s.trends = trends
 	s.asked = now
-	s.mu.Unlock()
-	return trends, nil
+	return s.trends, nil
 }
 
 // explain describes an error and its remedy in one line.

@@ -75,9 +75,9 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 			s.ID = k.host + "/" + k.instance + "/" + k.session
 		}
 		for _, p := range trends[k] {
-			if plausible("context_ratio", p.Share) {
+			if plausible("context_ratio", p.Value) {
 				all.Curves[s.ID] = append(all.Curves[s.ID], p)
-				s.Trend = append(s.Trend, p.Share)
+				s.Trend = append(s.Trend, p.Value)
 			}
 		}
 		s.conclude()
@@ -89,7 +89,7 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 	)
 	all.Hosts = len(instances)
 	for _, up := range targets {
-		if k := keyOf(up.Labels); up.Sample.value == 0 && !slices.Contains(all.Down, k.host) {
+		if k := keyOf(up.Labels); up.Sample.Value == 0 && !slices.Contains(all.Down, k.host) {
 			all.Down = append(all.Down, k.host)
 			if instances[k.host] == nil {
 				all.Hosts++
@@ -106,7 +106,7 @@ func sessionsOf(figures []series) (found map[key]*session, instances map[string]
 	instances = map[string]map[string]bool{}
 	for _, figure := range figures {
 		k := keyOf(figure.Labels)
-		v := figure.Sample.value
+		v := figure.Sample.Value
 		name := strings.TrimPrefix(figure.Labels["__name__"], prefix)
 		if k.session == "" || !plausible(name, v) {
 			continue

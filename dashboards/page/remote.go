@@ -218,7 +218,7 @@ func historyOf(points []central.Point, window int64) *curve.History {
 	for _, p := range points {
 		h.Points = append(h.Points, curve.Point{
 			At:     p.At.Unix(),
-			Tokens: int64(p.Share * float64(window)),
+			Tokens: int64(p.Value * float64(window)),
 		})
 	}
 	return h
