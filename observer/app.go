@@ -46,7 +46,7 @@ type App struct {
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
-	web        Web           // nil for none
+	web        Web
 	filling    chan struct{} // is full while the end of a transcript is read: there is memory for one
 	passes     *access.Passes
 	poller     *alertmanager.Poller

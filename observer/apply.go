@@ -269,11 +269,15 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	}
 	if p.Event == hook.SessionStart && agent != "" &&
 		(p.Source == "clear" || p.Source == "startup") {
+		at := p.SM.At // when the hook began to run
+		if at.IsZero() || at.After(now) {
+			at = now
+		}
 		c.rotate(rotation.Started{
 			Agent:   agent,
 			Session: p.SessionID,
 			Cleared: p.Source == "clear",
-			At:      stampOf(p, now),
+			At:      at,
 		}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
@@ -282,14 +286,6 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	}
 	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
 		p.Event == hook.PostCompact
-}
-
-// stampOf is when a hook began to run: now where it does not say, or is ahead.
-func stampOf(p *hook.Payload, now time.Time) time.Time {
-	if at := p.SM.At; !at.IsZero() && at.Before(now) {
-		return at
-	}
-	return now
 }
 
 // status takes in a report of the status line.
@@ -307,14 +303,8 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 		c.apply(n, now)
 		return
 	}
-	if len(c.held) < maxHeld {
-		c.held = append(c.held, n)
-	}
+	c.held = append(c.held, n)
 }
-
-// maxHeld limits the updates that are deferred during catch-up. Later ones are
-// dropped: the transcripts repeat them.
-const maxHeld = 10_000
 
 // configure gives the settings to those that keep a copy. With an error nothing has changed.
 func (c *core) configure(s *Settings) error {
@@ -354,10 +344,10 @@ func (c *core) take() (b *batch, ok bool) {
 	b.Queue(c.queue)
 	b.Handoffs(c.rotations, c.log)
 	b.Hooks(&c.hooks)
-	for _, root := range c.roots {
-		b.Root(root.path, root.kept)
+	for root, kept := range c.roots {
+		b.Root(root, kept)
 	}
-	c.roots = nil
+	clear(c.roots)
 	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
 		c.edits.Add(1)
 	}

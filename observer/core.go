@@ -40,7 +40,7 @@ type core struct {
 	refused map[string]string          // why a full session was not restarted, by state file
 
 	// What the next batch stores, and what follows.
-	roots    []rootChange
+	roots    map[string]bool // projects folders to remember, or to forget
 	effects  []effect
 	notices  []notify.Notice // for the operator
 	waiting  []waiter        // for all of this to be stored
@@ -70,9 +70,3 @@ func (c *core) operator(key, text string) {
 }
 
 func (c *core) effect(e effect) { c.effects = append(c.effects, e) }
-
-// rootChange is a projects folder that is to be remembered, or forgotten.
-type rootChange struct {
-	path string
-	kept bool
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 
 	"sm/alerts"
 	"sm/observer/access"
@@ -13,15 +14,15 @@ import (
 // routes lists what is served, and to whom over TCP.
 func (a *App) routes() []access.Route {
 	var all []access.Route
-	add := func(method, pattern string, r access.Route, h respond.Handler) {
-		r.Pattern = pattern
+	add := func(pattern string, r access.Route, h respond.Handler) {
+		method, path, _ := strings.Cut(pattern, " ")
+		r.Pattern = path
 		r.Methods = []string{method}
 		r.Handler = h
 		all = append(all, r)
 	}
 	read := func(f endpoint) respond.Handler { return f.handler(http.StatusOK, a.ask) }
 	stored := func(code int, f endpoint) respond.Handler { return f.handler(code, a.update) }
-	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	const ok, created = http.StatusOK, http.StatusCreated
 	socket := access.Route{}
 	own := access.Route{Tier: access.SameUID}
@@ -32,58 +33,37 @@ func (a *App) routes() []access.Route {
 	opens := access.Route{Tier: access.SameUID, Opens: true}
 	webhook := access.Route{Tier: access.Token, Body: maxNotificationBytes}
 
-	add(get, "/open", opens, a.getOpen)
-	add(post, "/open", socket, a.postOpen)
-	add(get, "/sessions", own, a.getSessions)
-	add(post, "/sessions", own, a.real(stored(created, (*core).postSession)))
-	add(get, "/sessions/{id}", own, a.getSession)
-	add(get, "/sessions/{id}/messages", socket, read((*core).getMessages))
-	add(
-		post,
-		"/sessions/{id}/messages",
-		socket,
-		stored(http.StatusAccepted, (*core).postMessage),
-	)
-	add(
-		del,
-		"/sessions/{id}/messages/{message}",
-		socket,
-		stored(ok, (*core).deleteMessage),
-	)
-	add(get, "/sessions/{id}/reminders", socket, read((*core).getReminders))
-	add(post, "/sessions/{id}/reminders", socket, stored(created, (*core).postReminder))
-	add(
-		del,
-		"/sessions/{id}/reminders/{reminder}",
-		socket,
-		stored(ok, (*core).deleteReminder),
-	)
-	add(
-		post,
-		"/sessions/{id}/reminders/reset",
-		socket,
-		stored(ok, (*core).resetReminders),
-	)
-	add(get, "/reminders", socket, read((*core).getReminders))
-	add(post, "/sessions/{id}/handoff", socket, a.real(a.postHandoff))
-	add(get, "/handoffs", socket, read((*core).getHandoffs))
-	add(del, "/handoffs/{handoff}", socket, a.real(stored(ok, (*core).deleteHandoff)))
-	add(get, "/documents", socket, a.getDocuments)
-	add(get, "/documents/{channel}", socket, a.getDocument)
-	add(del, "/documents/{channel}", socket, a.real(a.deleteDocuments))
-	add(get, "/runs/{id}/next", stream, a.real(a.getRun))
-	add(get, "/messages", socket, read((*core).getMessages))
-	add(post, "/hooks/claude", socket, a.postHook)
-	add(post, "/hooks/context-usage", own, a.postUsage)
-	add(post, "/alerts/webhook", webhook, a.real(stored(ok, (*core).postAlerts)))
-	add(post, "/-/reload", access.Route{NoBody: true}, a.real(a.postReload))
-	add(get, "/metrics", local, a.getMetrics)
-	add(get, "/-/healthy", local, getHealthy)
-	add(get, "/-/ready", local, a.getReady)
-	if a.web != nil {
-		add(get, "/{$}", page, a.web.Page)
-		add(get, "/events", events, a.web.Events)
-	}
+	const messages, reminders = "/sessions/{id}/messages", "/sessions/{id}/reminders"
+	add("GET /open", opens, a.getOpen)
+	add("POST /open", socket, a.postOpen)
+	add("GET /sessions", own, a.getSessions)
+	add("POST /sessions", own, a.real(stored(created, (*core).postSession)))
+	add("GET /sessions/{id}", own, a.getSession)
+	add("GET "+messages, socket, read((*core).getMessages))
+	add("POST "+messages, socket, stored(http.StatusAccepted, (*core).postMessage))
+	add("DELETE "+messages+"/{message}", socket, stored(ok, (*core).deleteMessage))
+	add("GET "+reminders, socket, read((*core).getReminders))
+	add("POST "+reminders, socket, stored(created, (*core).postReminder))
+	add("DELETE "+reminders+"/{reminder}", socket, stored(ok, (*core).deleteReminder))
+	add("POST "+reminders+"/reset", socket, stored(ok, (*core).resetReminders))
+	add("GET /reminders", socket, read((*core).getReminders))
+	add("POST /sessions/{id}/handoff", socket, a.real(a.postHandoff))
+	add("GET /handoffs", socket, read((*core).getHandoffs))
+	add("DELETE /handoffs/{handoff}", socket, a.real(stored(ok, (*core).deleteHandoff)))
+	add("GET /documents", socket, a.getDocuments)
+	add("GET /documents/{channel}", socket, a.getDocument)
+	add("DELETE /documents/{channel}", socket, a.real(a.deleteDocuments))
+	add("GET /runs/{id}/next", stream, a.real(a.getRun))
+	add("GET /messages", socket, read((*core).getMessages))
+	add("POST /hooks/claude", socket, a.postHook)
+	add("POST /hooks/context-usage", own, a.postUsage)
+	add("POST /alerts/webhook", webhook, a.real(stored(ok, (*core).postAlerts)))
+	add("POST /-/reload", access.Route{NoBody: true}, a.real(a.postReload))
+	add("GET /metrics", local, a.getMetrics)
+	add("GET /-/healthy", local, getHealthy)
+	add("GET /-/ready", local, a.getReady)
+	add("GET /{$}", page, a.web.Page)
+	add("GET /events", events, a.web.Events)
 	return all
 }
 
@@ -146,10 +126,10 @@ func getHealthy(w http.ResponseWriter, _ *http.Request) error {
 func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 	select {
 	case <-a.ready:
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ready\n")
 	default:
 		return respond.ErrCatchingUp
 	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "ready\n")
 	return nil
 }

@@ -109,10 +109,8 @@ func (a *App) setUp(ctx context.Context) error {
 		Reasons:     access.Reasons(),
 		Polls:       alertmanager.Outcomes(),
 	})
-	if a.o.Web != nil {
-		if a.web, err = a.o.Web(a); err != nil {
-			return err
-		}
+	if a.web, err = a.o.Web(a); err != nil {
+		return err
 	}
 	if a.passes, err = access.NewPasses(a.o.State); err != nil {
 		return err
@@ -233,9 +231,7 @@ func (a *App) Start() {
 		})
 	}
 	a.work.Go(func() { a.watchLock(ctx) })
-	if a.web != nil {
-		a.work.Go(func() { a.web.Run(ctx) })
-	}
+	a.work.Go(func() { a.web.Run(ctx) })
 	a.work.Go(func() {
 		select {
 		case <-a.ready: // the agents are known from here on
@@ -302,9 +298,7 @@ const answerWithin = time.Second
 // hangUp ends all serving. Answers take milliseconds: who does not take his, or is
 // connected and says nothing, is cut off, which is no failure of ours.
 func (a *App) hangUp(ctx context.Context) {
-	if a.web != nil {
-		a.web.Close()
-	}
+	a.web.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var all sync.WaitGroup
@@ -380,6 +374,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		edits:     &a.edits,
 		levels:    map[string]string{},
 		refused:   map[string]string{},
+		roots:     map[string]bool{},
 		passed:    map[string]time.Time{},
 		unknown:   map[metrics.Unknown]uint64{},
 		began:     now,
@@ -419,7 +414,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		a.log,
 	)
 	for _, root := range gone {
-		c.roots = append(c.roots, rootChange{path: root})
+		c.roots[root] = false
 	}
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.resumeHandoffs()

@@ -36,7 +36,7 @@ type Options struct {
 	Origin func(pid int) hook.Origin
 	// Enqueuer gives messages to idle threads of Codex; nil for none.
 	Enqueuer Enqueuer
-	// Web makes the page at /; nil for none.
+	// Web makes the page at /.
 	Web func(*App) (Web, error)
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string

@@ -234,10 +234,6 @@ func (a *App) learn(ctx context.Context, path, session string) {
 		return
 	}
 	root, dropped, fresh := a.roots.Learn(path, session)
-	changes := make([]rootChange, 0, len(dropped)+1)
-	for _, dir := range dropped {
-		changes = append(changes, rootChange{path: dir})
-	}
 	if fresh {
 		select {
 		case a.learnt <- root: // there is room, but for a follower that has not read the last 32
@@ -245,18 +241,20 @@ func (a *App) learn(ctx context.Context, path, session string) {
 		}
 		a.log.Info("a client keeps its transcripts elsewhere: following them, too")
 		a.log.Debug("following", "projects", root.Path)
-		changes = append(changes, rootChange{root.Path, true})
 	}
-	if len(changes) == 0 {
+	if !fresh && len(dropped) == 0 {
 		return
 	}
-	// The change counts even if the caller has closed the connection.
-	if err := a.do(
-		context.WithoutCancel(ctx),
-		func(c *core) { c.roots = append(c.roots, changes...) },
-	); err != nil {
-		a.log.Debug("a projects folder is not remembered", "err", err)
-	}
+	// The change counts even if the caller has closed the connection; an error means that
+	// the observer stops.
+	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
+		for _, dir := range dropped {
+			c.roots[dir] = false
+		}
+		if fresh {
+			c.roots[root.Path] = true
+		}
+	})
 }
 
 // postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name

@@ -3,7 +3,6 @@ package observer
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -182,8 +181,8 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 
 // postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	address := pageAddress(a.tcpAddrs())
-	if address == "" {
+	addrs := a.tcpAddrs()
+	if len(addrs) == 0 {
 		return respond.Refuse(
 			http.StatusConflict,
 			"this observer listens on no TCP address, so no browser can reach it; set listen",
@@ -191,7 +190,7 @@ func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	}
 	u := url.URL{
 		Scheme:   "http",
-		Host:     address,
+		Host:     addrs[0],
 		Path:     "/open",
 		RawQuery: url.Values{"token": {a.passes.Issue(time.Now())}}.Encode(),
 	}
@@ -199,21 +198,4 @@ func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 		URL:     u.String(),
 		Seconds: int(access.TokenLife / time.Second),
 	})
-}
-
-// pageAddress returns the address of the page for a browser of this machine, ""
-// for none: the first listening address, by its loopback name if it is a
-// wildcard.
-func pageAddress(addrs []string) string {
-	for _, address := range addrs {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			continue
-		}
-		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-			host = "127.0.0.1"
-		}
-		return net.JoinHostPort(host, port)
-	}
-	return ""
 }
