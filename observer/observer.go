@@ -230,7 +230,6 @@ func (a *App) Start() {
 			}
 		})
 	}
-	a.work.Go(func() { a.watchLock(ctx) })
 	a.work.Go(func() { a.web.Run(ctx) })
 	a.work.Go(func() {
 		select {
@@ -246,24 +245,6 @@ func (a *App) fail(err error) {
 	select {
 	case a.failed <- err:
 	default:
-	}
-}
-
-// watchLock stops the observer when its lock has been removed: another one
-// could then take the same state.
-func (a *App) watchLock(ctx context.Context) {
-	tick := time.NewTicker(2 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := a.store.CheckLock(); err != nil {
-				a.fail(err)
-				return
-			}
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -29,7 +30,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	now := time.Now()
-	body, err := respond.ReadBody(r)
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 		return respond.JSON(w, http.StatusOK, unknown)
 	}
 	now := time.Now()
-	body, err := respond.ReadBody(r)
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
 	}

@@ -13,24 +13,17 @@ import (
 // not wait for the disk. A batch that could not be stored is tried again; later
 // batches wait.
 type writer struct {
-	save   func(*batch) error
-	log    *slog.Logger
-	done   chan saved
-	busy   bool
-	retry  *batch
-	after  time.Time // of the next try
-	began  time.Time // the last transaction did
-	logged string    // the failure that has been logged
-}
-
-// saved is the outcome of one transaction.
-type saved struct {
-	batch *batch
-	err   error
+	save  func(*batch) error
+	log   *slog.Logger
+	done  chan *batch
+	busy  bool
+	retry *batch
+	after time.Time // of the next try
+	began time.Time // the last transaction did
 }
 
 func newWriter(save func(*batch) error, log *slog.Logger) *writer {
-	return &writer{save: save, log: log, done: make(chan saved, 1)}
+	return &writer{save: save, log: log, done: make(chan *batch, 1)}
 }
 
 // due reports whether changes have to be stored now.
@@ -61,45 +54,50 @@ func (w *writer) offer(c *core) (busy bool) {
 			return false
 		}
 	}
-	w.busy, w.began = true, time.Now()
+	w.busy = true
+	w.began = time.Now()
 	// The channel has room for the one outcome, so this ends by itself; last waits
 	// for it.
-	go func() { w.done <- saved{b, w.save(b)} }()
+	go func() {
+		before := b.err
+		b.err = w.save(b)
+		if b.err != nil && before == nil {
+			w.log.Error(
+				"cannot store state; watching goes on, and it is tried again each second",
+				"err", b.err,
+			)
+		} else if b.err == nil && before != nil {
+			w.log.Info("state is stored again")
+		}
+		w.done <- b
+	}()
 	return true
 }
 
 // saved takes note of an outcome, and gives what is to be done now.
-func (w *writer) saved(c *core, s saved) []effect {
+func (w *writer) saved(c *core, b *batch) []effect {
 	w.busy = false
-	if s.err == nil {
-		c.fleet.Stored(s.batch.Delta)
-		for _, w := range s.batch.waiting {
-			w.answer <- nil
-		}
-		if w.logged != "" {
-			w.logged = ""
-			w.log.Info("state is stored again")
-		}
-		return s.batch.effects
+	if b.err != nil {
+		refuseAll(b.waiting)
+		b.waiting = nil
+		w.retry = b
+		w.after = time.Now().Add(retryEvery)
+		return nil
 	}
-	refuseAll(s.batch.waiting)
-	s.batch.waiting = nil
-	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
-	if msg := s.err.Error(); msg != w.logged {
-		w.logged = msg
-		w.log.Error(
-			"cannot store state; watching goes on, and it is tried again each second",
-			"err", s.err,
-		)
+	c.fleet.Stored(b.Delta)
+	for _, request := range b.waiting {
+		request.answer <- nil
 	}
-	return nil
+	return b.effects
 }
 
-// batch is what one transaction holds, and what follows when it is stored.
+// batch is what one transaction holds, and what follows when it is stored. err is why
+// it could not be stored last.
 type batch struct {
 	persist.Batch
 	effects []effect
 	waiting []waiter
+	err     error
 }
 
 // waiter is a request that is answered once its change is stored. The channel has
@@ -129,11 +127,11 @@ func (w *writer) last(c *core, do func([]effect)) error {
 		if busy := w.offer(c); !busy {
 			return nil
 		}
-		s := <-w.done
-		if do(w.saved(c, s)); s.err != nil {
+		b := <-w.done
+		if do(w.saved(c, b)); b.err != nil {
 			return fmt.Errorf(
 				"store the last changes: %w; they are read again at the next start",
-				s.err,
+				b.err,
 			)
 		}
 	}

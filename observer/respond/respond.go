@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"slices"
@@ -116,15 +115,6 @@ func ReadJSON(r *http.Request, into any, hint string) error {
 		return Refuse(http.StatusBadRequest, hint)
 	}
 	return nil
-}
-
-// ReadBody is the whole body of a request. The gate has bounded it.
-func ReadBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, Refuse(http.StatusBadRequest, "the body could not be read; send it again")
-	}
-	return body, nil
 }
 
 // JSON writes v as the whole answer.

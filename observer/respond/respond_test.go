@@ -100,10 +100,6 @@ func TestNotFoundInBrowser(t *testing.T) {
 	}
 }
 
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
 // TestStream: an answer in pieces is one JSON object; an error before the first item is returned, a later one breaks the
 // answer off.
 func TestStream(t *testing.T) {

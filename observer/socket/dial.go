@@ -53,11 +53,8 @@ func Dial(ctx context.Context, sockets []string) (*os.File, error) {
 			odd = append(odd, err)
 		}
 	}
-	switch len(odd) {
-	case 0:
+	if len(odd) == 0 {
 		return nil, ErrNoObserver
-	case 1:
-		return nil, odd[0]
 	}
 	return nil, errors.Join(odd...)
 }
@@ -90,15 +87,13 @@ func connect(ctx context.Context, path string) (*os.File, error) {
 	}
 	syscall.ForkLock.RUnlock()
 	if err != nil {
-		return nil, os.NewSyscallError("socket", err)
+		return nil, err
 	}
-	if err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, true)); err == nil {
-		err = os.NewSyscallError("connect", syscall.Connect(fd, &syscall.SockaddrUnix{
-			Name: path,
-		}))
+	if err = syscall.SetNonblock(fd, true); err == nil {
+		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
 	}
 	if err == nil {
-		err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, false))
+		err = syscall.SetNonblock(fd, false)
 	}
 	if err != nil {
 		return nil, errors.Join(err, syscall.Close(fd))
