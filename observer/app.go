@@ -127,12 +127,5 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("the state is slow to store; ask what became of it: %w", ctx.Err())
-	case <-a.loopEnded:
-	}
-	select {
-	case err = <-stored: // by the last transaction
-		return err
-	default:
-		return respond.ErrStopped
 	}
 }

@@ -73,9 +73,6 @@ func New(ctx context.Context, o Options) (*App, error) {
 		filling:   make(chan struct{}, 1),
 		queueing:  make(chan struct{}, 2),
 	}
-	if a.stats == nil {
-		a.stats = &follow.Stats{}
-	}
 	a.reloads.done(time.Now())
 	a.settings.Store(&o.Settings)
 	a.o.Settings = Settings{} // they may change; read a.settings

@@ -68,7 +68,7 @@ type Options struct {
 	Settings
 	// Reload, when set, reads the configuration again: see App.Reload.
 	Reload func() (Reloaded, error)
-	// Stats, when set, says how the catching up goes.
+	// Stats says how the catching up goes.
 	Stats *follow.Stats
 	// CaughtUp, when set, is called once, when the history has been read; transcripts is how many
 	// are known that nothing writes to now. It must return at once.

@@ -23,6 +23,7 @@ import (
 	webpage "sm/dashboards/page"
 	"sm/handoff"
 	"sm/transcript/clients/clientstest"
+	"sm/transcript/follow"
 )
 
 // rig is an observer on folders of its own.
@@ -59,6 +60,7 @@ func newRig(t testing.TB) *rig {
 		Socket:   filepath.Join(dir, "run", "sm.sock"),
 		Listen:   []string{"127.0.0.1:0"},
 		Sanitise: func(text string) string { return text },
+		Stats:    &follow.Stats{},
 		Version:  "1.2.3",
 		Commit:   "abcdef0",
 		Settings: Settings{

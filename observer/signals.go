@@ -42,14 +42,14 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 		)
 	}
 	if p.Event == hook.StatusLine {
-		return a.postStatus(w, r, body, now)
+		return a.postStatus(w, r, body)
 	}
 	a.learn(r.Context(), p.TranscriptPath, p.SessionID)
 	client := a.o.Clients.Named(p.SM.Client)
 	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
 		a.awaitReply(r.Context(), &p)
 	}
-	answer, err := a.Hook(r.Context(), &p)
+	answer, err := a.answerHook(r.Context(), &p, now)
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,17 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 
 // Hook applies the hook of a client and returns the output for the client when all
 // that the answer builds on is stored. An error means that it is not, or that the
-// observer has stopped. Documents are files: they are looked at beside the loop.
-func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, err error) {
-	now := time.Now()
+// observer has stopped.
+func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
+	return a.answerHook(ctx, p, time.Now())
+}
+
+// answerHook is Hook at a time. Documents are files: they are looked at beside the loop.
+func (a *App) answerHook(
+	ctx context.Context,
+	p *hook.Payload,
+	now time.Time,
+) (answer hook.Answer, err error) {
 	var agent alerts.AgentID
 	var need *documentRequest
 	var offered outbox.ID
@@ -96,12 +104,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 	return answer, err
 }
 
-func (a *App) postStatus(
-	w http.ResponseWriter,
-	r *http.Request,
-	body []byte,
-	now time.Time,
-) error {
+func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
 		return respond.Refuse(
@@ -112,12 +115,12 @@ func (a *App) postStatus(
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
 	a.learn(ctx, report.TranscriptPath, report.SessionID)
-	if err := a.do(ctx, func(c *core) { c.status(&report, now) }); err != nil {
+	if err := a.Status(ctx, &report); err != nil {
 		return err
 	}
 	var line []byte
 	if a.guarding() {
-		line = a.guardedLine(ctx, &report, now)
+		line = a.guardedLine(ctx, &report, time.Now())
 	}
 	respond.Raw(w, line)
 	return nil

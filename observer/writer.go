@@ -129,6 +129,7 @@ func (w *writer) last(c *core, do func([]effect)) error {
 		}
 		b := <-w.done
 		if do(w.saved(c, b)); b.err != nil {
+			refuseAll(c.waiting)
 			return fmt.Errorf(
 				"store the last changes: %w; they are read again at the next start",
 				b.err,
