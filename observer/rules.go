@@ -122,7 +122,7 @@ func (c *core) note(s *alerts.Say, now time.Time) {
 	c.edits.Add(1)
 	if s.Key.Kind != alerts.KindCompacted {
 		v, _ := c.engine.Agent(s.Key.Agent)
-		c.agents.curve(s.Key.Agent, now).Note(s.At, uint8(s.Key.Kind), 0, v.Tokens)
+		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
 	}
 }
 

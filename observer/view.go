@@ -72,7 +72,7 @@ func (a *App) Detail(
 		h := left.curve(c, &v)
 		d.Session = c.session(&v)
 		d.History = *h.Shown()
-		d.Began = int64(h.Began())
+		d.Began = h.Began()
 		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
 			d.Messages = append(d.Messages, c.messageOf(m))
 		}

@@ -1,14 +1,13 @@
 // Package curve keeps how full an agent's context was, with its events: the points
 // and marks of the curve on the page, and the trend in sm top.
 //
-// A curve takes at most 2 KB. Its points and marks are in order of time; the first
+// A curve takes at most 8 KB. Its points and marks are in order of time; the first
 // point of a cycle and the marks of compactions are dropped last. It is not stored:
 // after a restart it begins with the end of the transcript. A Curve is not safe for
 // concurrent use.
 package curve
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -18,8 +17,8 @@ import (
 )
 
 const (
-	// maxPoints and maxMarks bound what is remembered of one agent: 2 KB. Compactions are kept longer than notices,
-	// so that all cycles of the curve have their marks.
+	// maxPoints and maxMarks bound what is remembered of one agent. Compactions are kept
+	// longer than notices, so that all cycles of the curve have their marks.
 	maxPoints = 128
 	maxMarks  = 64
 )
@@ -27,15 +26,14 @@ const (
 // A Curve is what the page shows of one agent's past. It is bounded: beyond maxPoints
 // the point goes that changes the curve least, so a long past keeps its shape.
 type Curve struct {
-	points []point
-	marks  []mark
+	History
 	// opened is when the present cycle began, in seconds since 1970; fresh means that it
 	// has no reading yet.
-	opened uint32
+	opened int64
 	fresh  bool
 	// since is the time of the first entry that was not filled in, depth how many bytes
 	// of the transcript's end have been looked at to fill in what was before.
-	since uint32
+	since int64
 	depth int64
 	// transcribed means that there is a transcript: the status line adds nothing then.
 	transcribed bool
@@ -59,72 +57,70 @@ func (h *Curve) Version() uint32 { return h.orEmpty().version }
 func (h *Curve) Depth() int64 { return h.orEmpty().depth }
 
 // Began is when the present cycle began, in seconds since 1970; 0 while unknown.
-func (h *Curve) Began() uint32 { return h.orEmpty().opened }
+func (h *Curve) Began() int64 { return h.orEmpty().opened }
 
-// Touch notes that something was heard of the agent; Touched is when that was last.
+// Touch sets when the newest event of the agent was.
 func (h *Curve) Touch(now time.Time) { h.touched = now }
 func (h *Curve) Touched() time.Time  { return h.touched }
 
-// point is a context size; its highest bit marks the beginning of a cycle.
-type point struct{ at, size uint32 }
-
-const cycleBit = 1 << 31
-
-func (p point) tokens() int64 { return int64(p.size &^ cycleBit) }
-func (p point) first() bool   { return p.size&cycleBit != 0 }
-
-// mark is something that happened, by its number (see markName), and for compactions why.
-type mark struct {
-	at, size   uint32
-	kind, word uint8
+// History is a curve as views draw it, oldest first.
+type History struct {
+	Points []Point
+	Marks  []Mark
 }
 
-// The kinds of marks beyond those of notices, which come first.
-const (
-	Compaction uint8 = iota + 16
-	Clear
-	Session
-	Handoff
-	Rewind
-)
+// Point is a context size at a time.
+type Point struct {
+	At     int64 // seconds since 1970
+	Tokens int64
+	// First means that a cycle begins here: no line leads from the point before.
+	First bool
+}
 
-// markName is a mark's kind as the page calls it.
-func markName(kind uint8) string {
-	if kind >= Compaction {
-		return [...]string{
-			"compaction",
-			"clear",
-			"session",
-			"handoff",
-			"rewind",
-		}[kind-Compaction]
+// Mark is an event of a context.
+type Mark struct {
+	At     int64
+	Kind   string // compaction, clear, session, handoff, rewind, or the kind of a notice
+	Cause  string // of a compaction: auto, manual, unknown; else ""
+	Tokens int64  // of the context at that time, 0 when unknown
+}
+
+// Opens reports whether a mark ends one cycle and begins the next.
+func (m *Mark) Opens() bool {
+	switch m.Kind {
+	case compaction, "clear", "session", "handoff", "rewind":
+		return true
 	}
-	return alerts.Kind(kind).String()
+	return false
 }
 
-// Read adds a reading. One that is older than the last is no news.
+const compaction = "compaction"
+
+// Shown returns the curve for views.
+func (h *Curve) Shown() *History {
+	h = h.orEmpty()
+	return &History{Points: slices.Clone(h.Points), Marks: slices.Clone(h.Marks)}
+}
+
+// Read adds a reading, unless it is older than the last.
 func (h *Curve) Read(at time.Time, tokens int64) {
 	t := Seconds(at)
-	n := len(h.points)
-	if tokens <= 0 || t == 0 || t < h.opened || n > 0 && t < h.points[n-1].at {
+	n := len(h.Points)
+	if tokens <= 0 || t == 0 || t < h.opened || n > 0 && t < h.Points[n-1].At {
 		return
 	}
-	p := point{t, uint32(min(tokens, cycleBit-1))}
-	if h.fresh {
-		p.size |= cycleBit
-	}
-	switch {
-	case n > 0 && !h.fresh && h.points[n-1].at == t: // as the lines of one message
-		p.size |= h.points[n-1].size & cycleBit
-		if h.points[n-1] == p {
+	p := Point{At: t, Tokens: tokens, First: h.fresh}
+	if n > 0 && !h.fresh && h.Points[n-1].At == t { // as the lines of one message
+		p.First = h.Points[n-1].First
+		if h.Points[n-1] == p {
 			return
 		}
-		h.points[n-1] = p
-	default:
+		h.Points[n-1] = p
+	} else {
 		if n == maxPoints {
 			h.thin() // first, so that no room for more is taken
 		}
-		h.points = append(h.points, p)
+		h.Points = append(h.Points, p)
 		h.fresh = false
 	}
 	h.change(t)
@@ -135,65 +131,70 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 func (h *Curve) thin() {
 	least := -1.0
 	at := 0
-	for i := 1; i < len(h.points)-1; i++ {
-		if h.points[i].first() || h.points[i+1].first() {
+	for i := 1; i < len(h.Points)-1; i++ {
+		if h.Points[i].First || h.Points[i+1].First {
 			continue
 		}
-		a := h.points[i-1]
-		b := h.points[i]
-		c := h.points[i+1]
-		line := float64(a.tokens())
-		if c.at > a.at {
-			line += float64(c.tokens()-a.tokens()) * float64(b.at-a.at) / float64(c.at-a.at)
+		a := h.Points[i-1]
+		b := h.Points[i]
+		c := h.Points[i+1]
+		line := float64(a.Tokens)
+		if c.At > a.At {
+			line += float64(c.Tokens-a.Tokens) * float64(b.At-a.At) / float64(c.At-a.At)
 		}
 		if d := max(
-			line-float64(b.tokens()),
-			float64(b.tokens())-line,
+			line-float64(b.Tokens),
+			float64(b.Tokens)-line,
 		); least < 0 ||
 			d < least {
 			least = d
 			at = i
 		}
 	}
-	h.points = slices.Delete(h.points, at, at+1)
+	h.Points = slices.Delete(h.Points, at, at+1)
 }
 
 // Open begins a cycle.
-func (h *Curve) Open(at time.Time, kind, word uint8, tokens int64) {
+func (h *Curve) Open(at time.Time, kind, cause string, tokens int64) {
 	t := Seconds(at)
 	if t == 0 {
 		return
 	}
 	h.opened = max(h.opened, t)
 	h.fresh = true
-	h.Note(at, kind, word, tokens)
+	h.Note(at, kind, cause, tokens)
 }
 
 // Note adds a mark.
-func (h *Curve) Note(at time.Time, kind, word uint8, tokens int64) {
-	m := mark{Seconds(at), uint32(max(0, min(tokens, cycleBit-1))), kind, word}
-	if m.at == 0 || slices.Contains(h.marks, m) {
+func (h *Curve) Note(at time.Time, kind, cause string, tokens int64) {
+	m := Mark{
+		At:     Seconds(at),
+		Kind:   kind,
+		Cause:  cause,
+		Tokens: max(0, tokens),
+	}
+	if m.At == 0 || slices.Contains(h.Marks, m) {
 		return
 	}
-	if len(h.marks) == maxMarks {
+	if len(h.Marks) == maxMarks {
 		h.dropMark()
 	}
-	i := len(h.marks)
-	for i > 0 && h.marks[i-1].at > m.at {
+	i := len(h.Marks)
+	for i > 0 && h.Marks[i-1].At > m.At {
 		i--
 	}
-	h.marks = slices.Insert(h.marks, i, m)
-	h.change(m.at)
+	h.Marks = slices.Insert(h.Marks, i, m)
+	h.change(m.At)
 }
 
-// cut has a cycle begin at each point that comes after the mark of an opening: one part of the past knows the mark, the
-// other the point.
+// cut has a cycle begin at each point that comes after the mark of an opening: one part
+// of the past has the mark, the other the point.
 func (h *Curve) cut() {
 	m := 0
-	for i := 1; i < len(h.points); i++ {
-		for ; m < len(h.marks) && h.marks[m].at <= h.points[i].at; m++ {
-			if h.marks[m].kind >= Compaction && h.marks[m].at > h.points[i-1].at {
-				h.points[i].size |= cycleBit
+	for i := 1; i < len(h.Points); i++ {
+		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
+			if h.Marks[m].Opens() && h.Marks[m].At > h.Points[i-1].At {
+				h.Points[i].First = true
 			}
 		}
 	}
@@ -201,11 +202,11 @@ func (h *Curve) cut() {
 
 // dropMark takes out the oldest notice, or the oldest mark where there is none.
 func (h *Curve) dropMark() {
-	i := max(0, slices.IndexFunc(h.marks, func(m mark) bool { return m.kind < Compaction }))
-	h.marks = slices.Delete(h.marks, i, i+1)
+	i := max(0, slices.IndexFunc(h.Marks, func(m Mark) bool { return !m.Opens() }))
+	h.Marks = slices.Delete(h.Marks, i, i+1)
 }
 
-func (h *Curve) change(at uint32) {
+func (h *Curve) change(at int64) {
 	if h.version++; h.since == 0 || at < h.since {
 		h.since = at
 	}
@@ -216,23 +217,25 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	if h.depth >= depth {
 		return
 	}
-	h.depth, h.transcribed = depth, h.transcribed || len(earlier.points) > 0
+	h.depth = depth
+	h.transcribed = h.transcribed || len(earlier.Points) > 0
 	since := h.since
 	if since == 0 { // nothing has been seen
-		since = math.MaxUint32
+		since = math.MaxInt64
 		h.opened = earlier.opened
 		h.fresh = earlier.fresh
 	}
-	h.points = joined(earlier.points, h.points, func(p point) bool { return p.at < since })
-	h.marks = joined(earlier.marks, h.marks, func(m mark) bool { return m.at < since })
+	h.Points = joined(earlier.Points, h.Points, func(p Point) bool { return p.At < since })
+	h.Marks = joined(earlier.Marks, h.Marks, func(m Mark) bool { return m.At < since })
 	h.cut()
-	for len(h.points) > maxPoints {
+	for len(h.Points) > maxPoints {
 		h.thin()
 	}
-	for len(h.marks) > maxMarks {
+	for len(h.Marks) > maxMarks {
 		h.dropMark()
 	}
-	h.points, h.marks = slices.Clip(slices.Clone(h.points)), slices.Clip(slices.Clone(h.marks))
+	h.Points = slices.Clone(h.Points) // without the memory of what was dropped
+	h.Marks = slices.Clone(h.Marks)
 	h.version++
 }
 
@@ -248,8 +251,8 @@ const MaxTrend = 30
 // Trend are the newest readings, at most MaxTrend, in tokens.
 func (h *Curve) Trend() (tokens []int64) {
 	h = h.orEmpty()
-	for _, p := range h.points[max(0, len(h.points)-MaxTrend):] {
-		tokens = append(tokens, p.tokens())
+	for _, p := range h.Points[max(0, len(h.Points)-MaxTrend):] {
+		tokens = append(tokens, p.Tokens)
 	}
 	return tokens
 }
@@ -262,7 +265,8 @@ func Shares(tokens []int64, window int64) (shares []float64) {
 	return shares
 }
 
-// Event takes a reading of the engine's. What the status line says counts where no transcript speaks.
+// Event adds a reading of the engine. Those of the status line count only without a
+// transcript, and after a rewind.
 func (h *Curve) Event(ev *alerts.Event) {
 	if ev.Source == transcript.FromStatusline && h.transcribed && !ev.Back {
 		return
@@ -271,18 +275,20 @@ func (h *Curve) Event(ev *alerts.Event) {
 	h.Read(ev.At, ev.Tokens)
 }
 
-// Cycle takes note of a new cycle.
+// Cycle adds the beginning of a cycle.
 func (h *Curve) Cycle(o *alerts.Opened) {
-	kind := map[alerts.Cause]uint8{
-		alerts.CauseClear: Clear, alerts.CauseSession: Session, alerts.CauseHandoff: Handoff, alerts.CauseRewind: Rewind,
-	}[o.Cause]
-	h.Open(o.At, cmp.Or(kind, Compaction), uint8(o.Trigger), o.PreTokens)
+	switch o.Cause {
+	case alerts.CauseNone, alerts.CauseCompaction:
+		h.Open(o.At, compaction, o.Trigger.String(), o.PreTokens)
+	default:
+		h.Open(o.At, o.Cause.String(), "", o.PreTokens)
+	}
 }
 
-// Seconds is a time in seconds since 1970, 0 for none and for one that 32 bits do not hold.
-func Seconds(t time.Time) uint32 {
-	if s := t.Unix(); !t.IsZero() && s > 0 && s < 1<<32-1 {
-		return uint32(s)
+// Seconds is a time in seconds since 1970, 0 for none.
+func Seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
 	}
-	return 0
+	return max(0, t.Unix())
 }

@@ -13,7 +13,6 @@ import (
 	"unsafe"
 
 	"sm/alerts"
-	"sm/transcript"
 	"sm/transcript/clients/clientstest"
 )
 
@@ -89,28 +88,28 @@ func TestHistory(t *testing.T) {
 		},
 		{"a compaction", func(h *Curve) {
 			h.Read(at(0), 90)
-			h.Open(at(5), Compaction, uint8(transcript.Manual), 95)
+			h.Open(at(5), compaction, "manual", 95)
 			h.Read(at(5), 20)
 			h.Read(at(5), 21)
 			h.Read(at(9), 30)
 		}, "0:90 |5:21 9:30 [5 compaction manual]"},
 		{"a reading of the cycle before", func(h *Curve) {
-			h.Open(at(5), Clear, 0, 0)
+			h.Open(at(5), "clear", "", 0)
 			h.Read(at(4), 90)
 			h.Read(at(6), 20)
 		}, "|6:20 [5 clear]"},
 		{"marks in the order of time, each once", func(h *Curve) {
-			h.Note(at(9), uint8(alerts.KindCritical), 0, 1)
-			h.Note(at(5), uint8(alerts.KindWarning), 0, 1)
-			h.Note(at(9), uint8(alerts.KindCritical), 0, 1)
-			h.Note(time.Time{}, uint8(alerts.KindStorm), 0, 1)
+			h.Note(at(9), alerts.KindCritical.String(), "", 1)
+			h.Note(at(5), alerts.KindWarning.String(), "", 1)
+			h.Note(at(9), alerts.KindCritical.String(), "", 1)
+			h.Note(time.Time{}, alerts.KindStorm.String(), "", 1)
 		}, "[5 warning] [9 critical]"},
 		{"the rest of a past", func(h *Curve) {
 			h.Read(at(100), 50)
 			h.Read(at(110), 60)
 			past := &Curve{}
 			past.Read(at(50), 40)
-			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			past.Open(at(60), compaction, "auto", 45)
 			past.Read(at(90), 45)
 			past.Read(at(100), 50)
 			past.Read(at(110), 60)
@@ -121,7 +120,7 @@ func TestHistory(t *testing.T) {
 		{"a past alone, with a cycle that has begun", func(h *Curve) {
 			past := &Curve{}
 			past.Read(at(50), 40)
-			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			past.Open(at(60), compaction, "auto", 45)
 			h.Fill(past, 1)
 			h.Read(at(55), 41)
 			h.Read(at(70), 20)
@@ -130,7 +129,7 @@ func TestHistory(t *testing.T) {
 			h.Read(at(100), 20)
 			past := &Curve{}
 			past.Read(at(50), 40)
-			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			past.Open(at(60), compaction, "auto", 45)
 			past.Read(at(100), 20)
 			h.Fill(past, 1)
 		}, "50:40 |100:20 [60 compaction auto]"},
@@ -162,48 +161,48 @@ func TestHistoryIsBounded(t *testing.T) {
 	h := &Curve{}
 	size := 20_000
 	now := 0
-	var ends []point
+	var ends []Point
 	for i := range 20_000 {
 		now += 1 + rng.IntN(60)
 		size += rng.IntN(2_000)
 		if size > 167_000 {
-			ends = append(ends, h.points[len(h.points)-1])
-			h.Open(at(now), Compaction, 0, int64(size))
+			ends = append(ends, h.Points[len(h.Points)-1])
+			h.Open(at(now), compaction, "auto", int64(size))
 			size = 20_000
 			now = now + 1
 		}
 		h.Read(at(now), int64(size))
 		if i%50 == 0 {
-			h.Note(at(now), uint8(alerts.KindWarning), 0, int64(size))
+			h.Note(at(now), alerts.KindWarning.String(), "", int64(size))
 		}
-		if n := len(h.points); n > maxPoints || len(h.marks) > maxMarks ||
-			h.points[n-1].tokens() != int64(size) {
+		if n := len(h.Points); n > maxPoints || len(h.Marks) > maxMarks ||
+			h.Points[n-1].Tokens != int64(size) {
 			t.Fatalf(
 				"%d points, %d marks, the last %d of %d",
 				n,
-				len(h.marks),
-				h.points[n-1].tokens(),
+				len(h.Marks),
+				h.Points[n-1].Tokens,
 				size,
 			)
 		}
-		for j := 1; j < len(h.points); j++ {
-			if h.points[j].at < h.points[j-1].at {
+		for j := 1; j < len(h.Points); j++ {
+			if h.Points[j].At < h.Points[j-1].At {
 				t.Fatal("not in the order of time")
 			}
 		}
 	}
-	bytes := int(unsafe.Sizeof(*h)) + cap(h.points)*int(unsafe.Sizeof(point{})) + cap(h.marks)*int(unsafe.Sizeof(mark{}))
+	bytes := int(unsafe.Sizeof(*h)) + cap(h.Points)*int(unsafe.Sizeof(Point{})) + cap(h.Marks)*int(unsafe.Sizeof(Mark{}))
 	t.Logf("%d bytes", bytes)
-	if bytes > 2<<10 {
+	if bytes > 8<<10 {
 		t.Errorf("%d bytes", bytes)
 	}
-	kept := map[point]bool{}
-	for _, p := range h.points {
+	kept := map[Point]bool{}
+	for _, p := range h.Points {
 		kept[p] = true
 	}
 	for _, end := range ends[len(ends)-20:] {
 		if !kept[end] {
-			t.Errorf("the end of a cycle at %d tokens is forgotten", end.tokens())
+			t.Errorf("the end of a cycle at %d tokens is forgotten", end.Tokens)
 		}
 	}
 }
@@ -217,18 +216,18 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 		h.Read(at(i), curve(i))
 	}
 	worst := int64(0)
-	for j := 1; j < len(h.points); j++ {
-		a := h.points[j-1]
-		b := h.points[j]
-		for s := a.at; s <= b.at; s++ {
-			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(
+	for j := 1; j < len(h.Points); j++ {
+		a := h.Points[j-1]
+		b := h.Points[j]
+		for s := a.At; s <= b.At; s++ {
+			line := a.Tokens + (b.Tokens-a.Tokens)*int64(s-a.At)/int64(max(
 				1,
-				b.at-a.at,
+				b.At-a.At,
 			))
 			worst = max(
 				worst,
-				line-curve(int(s-h.points[0].at)),
-				curve(int(s-h.points[0].at))-line,
+				line-curve(int(s-h.Points[0].At)),
+				curve(int(s-h.Points[0].At))-line,
 			)
 		}
 	}
@@ -241,16 +240,16 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 func TestMarksOfAllCycles(t *testing.T) {
 	h := &Curve{}
 	for i := range maxMarks {
-		h.Open(at(10*i), Compaction, 0, 167_000)
-		h.Note(at(10*i+5), uint8(alerts.KindWarning), 0, 100_000)
+		h.Open(at(10*i), compaction, "auto", 167_000)
+		h.Note(at(10*i+5), alerts.KindWarning.String(), "", 100_000)
 	}
-	for i, m := range h.marks {
-		if m.kind != Compaction && i < len(h.marks)-1 {
-			t.Fatalf("mark %d of %d is a notice", i, len(h.marks))
+	for i, m := range h.Marks {
+		if m.Kind != compaction && i < len(h.Marks)-1 {
+			t.Fatalf("mark %d of %d is a notice", i, len(h.Marks))
 		}
 	}
-	if h.marks[0].at != Seconds(at(0)) && h.marks[0].at != Seconds(at(10)) {
-		t.Errorf("the first mark is at %d", h.marks[0].at)
+	if h.Marks[0].At != Seconds(at(0)) && h.Marks[0].At != Seconds(at(10)) {
+		t.Errorf("the first mark is at %d", h.Marks[0].At)
 	}
 }
 

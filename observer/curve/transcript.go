@@ -110,7 +110,7 @@ func ofLines(
 	h := &Curve{}
 	for _, x := range all {
 		if x.opens {
-			h.Open(x.at.Time(), Compaction, uint8(x.word), x.tokens)
+			h.Open(x.at.Time(), compaction, x.word.String(), x.tokens)
 		} else {
 			h.Read(x.at.Time(), x.tokens)
 		}
