@@ -61,32 +61,24 @@ func (f *Fleet) view(r Row, now time.Time) View {
 	t, in := f.totals(r)
 	also := t.Also()
 	v := View{
+		Session:   *t,
 		SessionID: r.session(),
 		Title:     r.title(),
 		ParentID:  also.Parent,
 		Provider:  f.client(t).Client,
 		Program:   f.client(t).Client,
-		CWD:       t.CWD,
-		Model:     t.Model,
-		Version:   t.Version,
 		Reading:   t.Reading.At.Time(),
-		Peak:      t.Peak,
 		Window:    f.windowOf(a, t),
 		Inherited: in.Compactions,
 		Cycle:     1,
-		Turns:     t.Turns,
-		InTurn:    t.InTurn,
-		Messages:  max(0, t.Messages-in.Messages),
 		Cost:      t.Tokens.Minus(in.Tokens),
-		Bytes:     t.Bytes,
-		Lines:     t.Lines,
-		Bad:       t.Bad,
 		Started:   t.Started.Time(),
 		Active:    t.Active.Time(),
 		Last:      r.last().Time(),
 		Client:    f.clients[r.session()],
 		Basis:     f.basis(a, t),
 	}
+	v.Messages = max(0, t.Messages-in.Messages)
 	for i, n := range t.Compactions {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
 		v.Cycle += v.Compactions[i]
@@ -310,6 +302,9 @@ const Claude = clients.Claude
 // View describes one session at one moment, for /metrics, the API and the tables.
 // It is a plain value.
 type View struct {
+	// Session is the session by its transcript. Its Compactions happened in this session,
+	// its Messages are without those copied from another session's file.
+	transcript.Session
 	// Agent is the agent's id; without any signal but the transcript, the
 	// session's own id.
 	Agent string
@@ -339,9 +334,6 @@ type View struct {
 	Program        string // the client that wrote the session, see [clients.Table.Of]
 	Path           string // of the transcript
 	Project        string // last element of the working directory, else of the folder's name
-	CWD            string
-	Model          string
-	Version        string
 
 	Tokens  int64 // of the context
 	Cleared int64 // tokens that are not in it, but that the client's compaction counts besides
@@ -350,23 +342,18 @@ type View struct {
 	Estimate int64
 	Source   transcript.Source // of Tokens: the transcript, or an estimate
 	Reading  time.Time
-	Peak     int64
 	Window   transcript.Window
 	Level    alerts.Level
 	// Basis is how the size is known at which the client is assumed to compact.
 	Basis clients.Basis
 
-	// Compactions happened in this session; Inherited were copied into its file
-	// from another one. Both by trigger.
-	Compactions, Inherited transcript.TriggerCounts
+	// Inherited compactions were copied into the session's file from another one.
+	Inherited transcript.TriggerCounts
 	// Counted are those that happened since the state directory was made.
 	Counted transcript.TriggerCounts
 	Cycle   int // 1 plus the compactions of the session
 
-	Turns    int
-	InTurn   bool
-	Messages int // without those copied from another session's file
-	Cost     transcript.Usage
+	Cost transcript.Usage
 
 	SubagentFiles    int
 	SubagentMessages int
@@ -375,8 +362,6 @@ type View struct {
 	// unknown. See [Fleet.Subagents].
 	SubagentsAtWork int
 	SubagentContext int64
-
-	Bytes, Lines, Bad int64
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript

@@ -46,29 +46,22 @@ func TestViewOf(t *testing.T) {
 	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
-		Agent:       uuid(1),
-		Label:       labelled(1),
-		SessionID:   uuid(1),
-		Provider:    "claude",
-		Program:     Claude,
-		Path:        p.path,
-		Project:     "web",
-		CWD:         "/home/dev/web",
-		Model:       "claude-opus-4-8",
-		Version:     "2.1.44",
-		Tokens:      100_000,
-		Known:       true,
-		Reading:     at,
-		Peak:        150_000,
-		Window:      transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
-		Level:       alerts.Warn,
-		Basis:       clients.Assumed,
-		Compactions: one(auto),
-		Counted:     one(auto),
-		Cycle:       2,
-		Turns:       1,
-		InTurn:      true,
-		Messages:    2,
+		Session:   p.fold.Session,
+		Agent:     uuid(1),
+		Label:     labelled(1),
+		SessionID: uuid(1),
+		Provider:  "claude",
+		Program:   Claude,
+		Path:      p.path,
+		Project:   "web",
+		Tokens:    100_000,
+		Known:     true,
+		Reading:   at,
+		Window:    transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
+		Level:     alerts.Warn,
+		Basis:     clients.Assumed,
+		Counted:   one(auto),
+		Cycle:     2,
 		Cost: transcript.Usage{
 			Input:         4,
 			CacheCreation: 200,
@@ -83,9 +76,6 @@ func TestViewOf(t *testing.T) {
 			CacheRead:     17_796,
 			Output:        55,
 		},
-		Bytes:   p.fold.Session.Bytes,
-		Lines:   6,
-		Bad:     1,
 		Started: created,
 		Active:  at,
 		Last:    at,
@@ -95,10 +85,12 @@ func TestViewOf(t *testing.T) {
 	f.Apply(p.add(boundary(after(4), "b2", "manual", 100_010)).grown())
 	want.Known = false
 	want.Level = alerts.OK
-	want.Compactions[manual] = 1
+	want.Session = p.fold.Session
 	want.Counted[manual] = 1
 	want.Cycle = 3
-	want.Active, want.Last, want.Live, want.Bytes, want.Lines = at.Add(time.Minute), at.Add(time.Minute), false, p.fold.Session.Bytes, 7
+	want.Active = at.Add(time.Minute)
+	want.Last = want.Active
+	want.Live = false
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
 

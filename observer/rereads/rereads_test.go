@@ -18,9 +18,9 @@ func view(
 	files ...transcript.Reread,
 ) fleet.View {
 	return fleet.View{
-		Agent: agent,
-		CWD:   folder,
-		Bill:  &transcript.Bill{Kind: kind, Files: files},
+		Session: transcript.Session{CWD: folder},
+		Agent:   agent,
+		Bill:    &transcript.Bill{Kind: kind, Files: files},
 	}
 }
 
@@ -39,8 +39,8 @@ func TestNames(t *testing.T) {
 		"nobody": {nil, nil},
 		"no bill, no compaction": {[]fleet.View{
 			{
-				Agent: "web",
-				CWD:   "/p",
+				Agent:   "web",
+				Session: transcript.Session{CWD: "/p"},
 			}, view("web", "/p", transcript.BilledClear, file("a.go", 9)),
 		}, nil},
 		"most tokens first, then by name": {[]fleet.View{
@@ -134,7 +134,7 @@ func TestNames(t *testing.T) {
 			view("web", "/p", compaction, file("dir/"+long, 1)),
 		}, []string{long}},
 	} {
-		got := Names(&fleet.View{Agent: "web", CWD: "/p"}, slices.Values(c.all))
+		got := Names(new(view("web", "/p", transcript.BilledClear)), slices.Values(c.all))
 		if diff := cmp.Diff(c.want, got); diff != "" && len(got)+len(c.want) > 0 {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
