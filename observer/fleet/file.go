@@ -115,21 +115,12 @@ func (f *Fleet) detach(x *file) {
 	}
 }
 
-// share lets strings that say the same be the same, for most sessions differ in
-// nothing but path and id.
+// share lets equal strings have the same memory: most sessions differ in nothing but path
+// and id.
 func (f *Fleet) share(x *file) {
-	if rest, ok := strings.CutSuffix(
-		x.Cursor.Path,
-		".jsonl",
-	); ok &&
-		strings.HasSuffix(rest, x.Name) {
-		x.Name = rest[len(rest)-len(x.Name):]
-	}
 	s := &x.Session
 	if s.ID == x.Name {
 		s.ID = x.Name
-	} else {
-		s.ID = f.intern(s.ID)
 	}
 	for _, text := range []*string{&x.Parent, &s.Model, &s.Version, &s.CWD} {
 		*text = f.intern(*text)
