@@ -1,8 +1,10 @@
-// Package projects knows the folders in which clients keep their transcripts: those that are configured, and those of
-// clients with a configuration directory of their own, which it learns from the transcripts that their hooks name.
+// Package projects keeps the folders in which clients keep their transcripts: those that
+// are configured, and those of clients with a configuration directory of their own, which
+// it learns from the transcripts that their hooks name.
 //
-// Invariants: a folder is known once, under whatever names; no more than [MaxLearnt] are learnt; it looks at folders without
-// its lock, so that a disk that does not answer delays one caller alone. It follows and stores nothing.
+// Invariants: a folder is followed once, under whatever names; no more than [MaxLearnt]
+// are learnt; it looks at folders without its lock, so that a disk that does not answer
+// delays one caller alone. It follows and stores nothing.
 package projects
 
 import (
@@ -20,24 +22,24 @@ import (
 )
 
 const (
-	// MaxLearnt bounds the projects folders that are learnt from clients, maxAliases the
-	// other paths by which these and the configured ones are known.
-	MaxLearnt  = 32
-	maxAliases = 256
+	// MaxLearnt bounds the projects folders that are learnt from clients, maxLinks the
+	// other paths of these and the configured ones.
+	MaxLearnt = 32
+	maxLinks  = 256
 )
 
-// Folders knows the projects folders. It is for any number of goroutines. A client whose CLAUDE_CONFIG_DIR or CODEX_HOME is
-// another one names its transcript in each hook: that folder is followed from then on.
+// Folders are the projects folders, for any number of goroutines. A client with a
+// CLAUDE_CONFIG_DIR or CODEX_HOME of its own names its transcript in each hook: its folder
+// is followed from then on.
 type Folders struct {
 	formats []*transcript.Format // of all clients
+	fixed   []string             // those that are configured, as named and resolved
+	log     *slog.Logger
 
 	mu     sync.Mutex
-	real   []string // as they are followed, resolved where learnt
-	known  []string // the same and other names of them
-	fixed  int      // how many of known, at its start, are configured
-	learnt int      // how many of real, at its end
+	learnt []string // resolved
+	links  []string // the newest other paths of folders
 	warned bool     // that there is no room for more
-	log    *slog.Logger
 }
 
 // New goes on from the folders learnt in earlier runs. Those that are not there any
@@ -49,33 +51,26 @@ func New(
 ) (r *Folders, learnt []follow.Root, forgotten []string) {
 	r = &Folders{formats: formats, log: log}
 	for _, dir := range configured {
-		dir = filepath.Clean(dir)
-		r.known = append(r.known, dir)
+		r.fixed = append(r.fixed, filepath.Clean(dir))
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
+			r.fixed = append(r.fixed, real)
 		}
-		r.real = append(r.real, dir)
 	}
-	r.known = append(r.known, r.real...)
-	r.fixed = len(r.known)
 	for _, dir := range stored {
 		root, ok := r.find(func(f *transcript.Format) (string, bool) {
-			return follow.IsRoot(
-				f,
-				dir,
-			)
+			return follow.IsRoot(f, dir)
 		})
-		if !ok || r.holds(r.real, root.Path) || r.learnt == MaxLearnt {
+		if !ok || r.knows(root.Path) || len(r.learnt) == MaxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
 		}
-		r.add(root.Path)
+		r.learnt = append(r.learnt, root.Path)
 		learnt = append(learnt, root)
 	}
 	return r, learnt, forgotten
 }
 
-// find gives what the first format finds that finds anything.
+// find returns what the first format finds that finds anything.
 func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root follow.Root, ok bool) {
 	for _, format := range r.formats {
 		if path, ok := in(format); ok {
@@ -85,29 +80,22 @@ func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root
 	return root, false
 }
 
-func (r *Folders) add(real string) {
-	r.learnt++
-	r.real, r.known = append(r.real, real), append(r.known, real)
-}
-
-// holds reports whether a path is in one of the folders.
-func (r *Folders) holds(list []string, path string) bool {
-	return slices.ContainsFunc(list, func(dir string) bool {
-		rest, ok := strings.CutPrefix(path, dir)
-		return ok && (rest == "" || rest[0] == filepath.Separator)
-	})
-}
-
-// knows reports whether a path is in a known folder.
+// knows reports whether a path is in one of the folders.
 func (r *Folders) knows(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.holds(r.known, path)
+	return slices.ContainsFunc(
+		slices.Concat(r.fixed, r.learnt, r.links),
+		func(dir string) bool {
+			rest, ok := strings.CutPrefix(path, dir)
+			return ok && (rest == "" || rest[0] == filepath.Separator)
+		},
+	)
 }
 
-// Learn looks at the transcript that a client has named for its session. fresh says
-// that it lies in a projects folder that is not followed yet, and which from now on counts
-// as known. Where there is no room for it, the folders that do not exist any more are dropped.
+// Learn looks at the transcript that a client has named for its session. fresh means that
+// it lies in a projects folder that was not followed yet, and is from now on. Where there
+// is no room for it, the folders that do not exist any more are dropped.
 func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
 	none := follow.Root{}
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") ||
@@ -115,21 +103,18 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 		return none, nil, false
 	}
 	root, ok := r.find(func(f *transcript.Format) (string, bool) {
-		return follow.Elsewhere(
-			f,
-			path,
-			session,
-		)
-	}) // without the lock: a disk that does not answer delays this hook alone
+		return follow.Elsewhere(f, path, session)
+	})
 	if !ok {
 		return none, nil, false
 	}
-	vanished := r.vanished()
+	known := r.knows(root.Path)
+	if !known {
+		dropped = r.makeRoom()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	dropped = r.drop(vanished)
-	known := r.holds(r.real, root.Path)
-	if !known && r.learnt == MaxLearnt {
+	if !known && len(r.learnt) == MaxLearnt {
 		if !r.warned {
 			r.warned = true
 			r.log.Warn(
@@ -139,51 +124,38 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 		}
 		return none, dropped, false
 	}
-	if len(r.known) < maxAliases {
-		if name, ok := root.Format.RootOf(path, session); ok {
-			r.known = append(r.known, name)
-		}
+	if link, ok := root.Format.RootOf(path, session); ok && link != root.Path {
+		r.links = append(r.links[max(0, len(r.links)-maxLinks+1):], link)
 	}
-	if known {
+	if known || slices.Contains(r.learnt, root.Path) {
 		return none, dropped, false
 	}
-	r.add(root.Path)
+	r.learnt = append(r.learnt, root.Path)
 	return root, dropped, true
 }
 
-// vanished lists the learnt folders, and other names of them, that do not exist any more, when
-// there is no room for more.
-func (r *Folders) vanished() map[string]bool {
+// makeRoom drops the learnt folders that do not exist any more if there is no room for
+// more.
+func (r *Folders) makeRoom() (dropped []string) {
 	r.mu.Lock()
-	var names []string
-	if r.learnt == MaxLearnt || len(r.known) >= maxAliases {
-		names = slices.Clone(r.known[r.fixed:])
-	}
+	all := slices.Clone(r.learnt)
 	r.mu.Unlock()
-	gone := map[string]bool{}
-	for _, name := range names { // without the lock, as above
-		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-			gone[name] = true
-		}
+	if len(all) < MaxLearnt {
+		return nil
 	}
-	return gone
-}
-
-// drop makes room, and returns the learnt folders that have gone.
-func (r *Folders) drop(vanished map[string]bool) (dropped []string) {
-	kept := r.real[:len(r.real)-r.learnt]
-	for _, dir := range r.real[len(kept):] {
-		if vanished[dir] {
+	for _, dir := range all {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			dropped = append(dropped, dir)
-		} else {
-			kept = append(kept, dir)
 		}
 	}
-	r.real, r.learnt = kept, r.learnt-len(dropped)
-	known := slices.DeleteFunc(
-		r.known[r.fixed:],
-		func(name string) bool { return vanished[name] },
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.learnt = slices.DeleteFunc(
+		r.learnt,
+		func(dir string) bool { return slices.Contains(dropped, dir) },
 	)
-	r.known = r.known[:r.fixed+len(known)]
+	if len(dropped) > 0 {
+		r.links = nil // some led there
+	}
 	return dropped
 }
