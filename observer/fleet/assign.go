@@ -225,14 +225,9 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 		f.holdBy(c)
 	}
 	for _, c := range cs {
-		id := f.agentIDIn(c.SessionID)
-		if c.Status == atPrompt && f.clients[c.SessionID].PID == c.PID &&
-			before[c.SessionID].Status != atPrompt && id != "" {
-			f.emit(alerts.Event{
-				Kind:  alerts.EventTurnEnd,
-				Agent: alerts.AgentID(id),
-				At:    c.Updated,
-			})
+		if ev, rests := f.rest(c); rests && f.clients[c.SessionID].PID == c.PID &&
+			before[c.SessionID].Status != atPrompt {
+			f.emit(ev)
 		}
 	}
 	return n

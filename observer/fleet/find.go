@@ -195,7 +195,20 @@ const (
 )
 
 func (f *Fleet) fit(r *Row, id string) int {
-	agent, name, session, label := f.names(r)
+	var agent, name, session, label string
+	if r.s != nil {
+		session = r.s.id()
+		if r.of != nil || f.agents[r.s.record.Agent] == nil { // else it has gone on
+			agent = r.s.record.Agent
+			label = r.s.record.Label
+		}
+	}
+	if r.of != nil {
+		agent = r.of.ID
+		name = r.of.Name
+		label = cmp.Or(r.of.Label, label)
+		session = cmp.Or(session, r.of.Session)
+	}
 	switch {
 	case id == "":
 		return fitsNot
@@ -212,20 +225,4 @@ func (f *Fleet) fit(r *Row, id string) int {
 		return fitsBeginning
 	}
 	return fitsNot
-}
-
-// names are those that a row goes by, "" for none.
-func (f *Fleet) names(r *Row) (agent, name, session, label string) {
-	if r.s != nil {
-		agent, session, label = r.s.record.Agent, r.s.id(), r.s.record.Label
-		if r.of == nil && f.agents[agent] != nil {
-			agent = ""
-			label = "" // it has gone on
-		}
-	}
-	if r.of != nil {
-		agent, name, label = r.of.ID, r.of.Name, cmp.Or(r.of.Label, label)
-		session = cmp.Or(session, r.of.Session)
-	}
-	return agent, name, session, label
 }

@@ -91,22 +91,26 @@ func (f *Fleet) WereAtWork(ids []alerts.AgentID) {
 // Resting returns the end of the turn of all clients that wait at their prompt.
 func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 	for _, id := range slices.Sorted(maps.Keys(f.clients)) {
-		c := f.clients[id]
-		agent := f.agentIDIn(id)
-		if c.Status != atPrompt || agent == "" {
+		ev, rests := f.rest(f.clients[id])
+		if !rests {
 			continue
 		}
-		at := c.Updated
-		if at.IsZero() {
-			at = now
+		if ev.At.IsZero() {
+			ev.At = now
 		}
-		events = append(events, alerts.Event{
-			Kind:  alerts.EventTurnEnd,
-			Agent: alerts.AgentID(agent),
-			At:    at,
-		})
+		events = append(events, ev)
 	}
 	return events
+}
+
+// rest is the end of the turn of a client that waits at its prompt.
+func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
+	agent := f.agentIDIn(c.SessionID)
+	return alerts.Event{
+		Kind:  alerts.EventTurnEnd,
+		Agent: alerts.AgentID(agent),
+		At:    c.Updated,
+	}, c.Status == atPrompt && agent != ""
 }
 
 // ReadUntil returns up to when it is known what an agent has received, for an
