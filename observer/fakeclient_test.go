@@ -257,7 +257,7 @@ func (c *cast) Type(
 		delete(c.typing, at.Pane)
 	}()
 	if busy || at != (fleet.Place{
-		Socket: "/tmp/tmux",
+		Tmux:   "/tmp/tmux",
 		Server: 77,
 		Pane:   a.pane,
 		PID:    os.Getpid(),

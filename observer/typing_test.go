@@ -149,7 +149,7 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 	id := r.sends("w1", "sequential", "Look at CI.")
 	line := s.untilTyped(r)
 	if want := "[sm message] #" + id; line != want || s.at != (fleet.Place{
-		Socket: "/tmp/tmux",
+		Tmux:   "/tmp/tmux",
 		Server: 77,
 		Pane:   "%3",
 		PID:    os.Getpid(),

@@ -357,15 +357,10 @@ type Agent struct {
 	Host string
 	// Project is the directory in which its client was started.
 	Project string
-	// Tmux is the socket of the tmux server with process Server, Pane a %id.
-	Tmux   string
-	Server int
-	Pane   string
-	// PID and Start identify the client's process, 0 and "" while unknown. Runs means
-	// that it was seen running on this machine and not seen to end.
-	PID   int
-	Start string
-	Runs  bool
+	// Place is where its client runs, as its hooks have reported it. Runs means that the
+	// process was seen running on this machine and not seen to end.
+	Place
+	Runs bool
 	// Ended is when the client of this session ended, by its last hook or because its
 	// process was found to be gone; 0 for a client that may run. A later signal of the
 	// session shows that another client has taken it up.

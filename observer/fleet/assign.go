@@ -114,9 +114,7 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 			return
 		}
 		f.runs(a, other.process())
-		a.Tmux = other.Tmux
-		a.Server = other.Server
-		a.Pane = other.Pane
+		a.Place = other.Place
 		a.HookedIn = other.HookedIn
 		f.merge(other, a)
 	}

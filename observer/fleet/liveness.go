@@ -239,11 +239,13 @@ func (f *Fleet) unheld(r *Row, now time.Time) bool {
 // Place is where an agent's client runs: its process, its tmux server and its pane there.
 // Without a hook the pane is unknown, and has to be found by the process.
 type Place struct {
-	Socket string
+	// Tmux is the socket of the tmux server with process Server, Pane a %id.
+	Tmux   string
 	Server int
 	Pane   string
-	PID    int
-	Start  string
+	// PID and Start identify the client's process, 0 and "" while unknown.
+	PID   int
+	Start string
 }
 
 const (
@@ -256,13 +258,7 @@ const (
 
 // place is where an agent's client runs: as which process, its own registry knows better.
 func (a *agent) place(c *Client) Place {
-	at := Place{
-		Socket: a.Tmux,
-		Server: a.Server,
-		Pane:   a.Pane,
-		PID:    a.PID,
-		Start:  a.Start,
-	}
+	at := a.Place
 	if c.PID != 0 {
 		at.PID = c.PID
 		at.Start = c.ProcStart

@@ -173,11 +173,7 @@ func (f *Fleet) viewAgent(a *agent, t *transcript.Session, now time.Time, v *Vie
 	v.CacheHit = a.Report.CacheHit
 	v.CacheHitKnown = a.Report.CacheHitKnown
 	v.CacheExpires = a.Report.CacheExpires.Time()
-	v.Tmux = a.Tmux
-	v.Server = a.Server
-	v.Pane = a.Pane
-	v.PID = a.PID
-	v.Start = a.Start
+	v.Place = a.Place
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.Sample.check(transcript.InstantOf(now))
 	reported := func(tokens int64, at transcript.Instant) {
@@ -404,13 +400,7 @@ type View struct {
 	// Spoke is when the status line last spoke, Hooked when a hook last did; zero for
 	// never.
 	Spoke, Hooked time.Time
-	// Tmux, Server and Pane identify the agent's pane, PID and Start its process, as far
-	// as its hooks have reported them.
-	Tmux   string
-	Server int
-	Pane   string
-	PID    int
-	Start  string
+	Place         // of the agent, as far as its hooks have reported it
 }
 
 // Seen is when a session last did anything: by its newest record, or by the time

@@ -59,12 +59,12 @@ func (t *Prompts) act(
 	ctx context.Context, how func(context.Context, tmux.Pane, tmux.Client, string, func(context.Context) error) error,
 	at fleet.Place, text string, idle func(context.Context) error,
 ) (typed bool, err error) {
-	if at.Socket == "" || at.Pane == "" {
-		if at.Socket, at.Server, at.Pane, err = paneOf(at.PID); err != nil {
+	if at.Tmux == "" || at.Pane == "" {
+		if at.Tmux, at.Server, at.Pane, err = paneOf(at.PID); err != nil {
 			return false, err
 		}
 	}
-	pane := tmux.Pane{Socket: at.Socket, Server: at.Server, ID: at.Pane}
+	pane := tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane}
 	err = how(ctx, pane, tmux.Client{
 		PID:   at.PID,
 		Start: at.Start,
