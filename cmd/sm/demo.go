@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
@@ -25,15 +25,10 @@ const demoNotice = "demo mode: all agents are simulated"
 // demoRun is an observer of made-up agents.
 type demoRun struct{ *environ }
 
-// run watches made-up agents until ctx ends.
-func (env demoRun) run(
-	ctx context.Context,
-	flags *pflag.FlagSet,
-	cfg *config.Config,
-	dryRun bool,
-) (err error) {
+// run watches made-up agents until the command is to end.
+func (env demoRun) run(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
-		if flags.Changed(name) {
+		if cmd.Flags().Changed(name) {
 			return usagef("--demo uses its own directories; omit --%s", name)
 		}
 	}
@@ -46,7 +41,7 @@ func (env demoRun) run(
 			err = errors.Join(err, fmt.Errorf("%w; remove it by hand", e))
 		}
 	}()
-	o, err := env.options(ctx, flags, cfg, dir)
+	o, err := env.options(cmd, cfg, dir)
 	if err != nil {
 		return err
 	}
@@ -61,7 +56,7 @@ func (env demoRun) run(
 	if !term.IsTerminal(env.Stderr) {
 		o.Logger.Warn(demoNotice, "dir", dir, "socket", o.Socket)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(cmd.Context())
 	past := time.Now().Add(-demo.Past)
 	player := demo.New(demo.Seed, past, cfg.Projects[0], o.Logger)
 	// So that all that has happened can appear at once.
@@ -85,11 +80,12 @@ func (env demoRun) run(
 
 // options are the observer's: as configured, but for whatever belongs to real agents.
 func (env demoRun) options(
-	ctx context.Context,
-	flags *pflag.FlagSet,
+	cmd *cobra.Command,
 	cfg *config.Config,
 	dir string,
 ) (o observer.Options, err error) {
+	ctx := cmd.Context()
+	flags := cmd.Flags()
 	socket, err := cfg.ServerSocket(env.LookupEnv)
 	taken := err != nil || held(ctx, cfg, env.LookupEnv)
 	if taken && !flags.Changed("socket") {

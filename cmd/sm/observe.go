@@ -61,19 +61,15 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		}
 		debug.SetGCPercent(garbagePercent(0))
 		if demo {
-			return (demoRun{env}).run(cmd.Context(), cmd.Flags(), cfg, dryRun)
+			return (demoRun{env}).run(cmd, cfg, dryRun)
 		}
-		return env.observe(cmd.Context(), cmd.Flags(), cfg, dryRun)
+		return env.observe(cmd, cfg, dryRun)
 	})
 }
 
-// observe watches the sessions until ctx ends.
-func (env *environ) observe(
-	ctx context.Context,
-	flags *pflag.FlagSet,
-	cfg *config.Config,
-	dryRun bool,
-) error {
+// observe watches the sessions until the command is to end.
+func (env *environ) observe(cmd *cobra.Command, cfg *config.Config, dryRun bool) error {
+	flags := cmd.Flags()
 	o, err := (wiring{env}).observerOptions(cfg)
 	if err != nil {
 		return err
@@ -93,7 +89,7 @@ func (env *environ) observe(
 	}
 	o.DryRun = dryRun
 	o.Reload = env.reload(source, flags, cfg, o.Logger)
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	watcher := env.watchConfig(source.Path, cancel)
 	defer signal.Stop(watcher.hangups)

@@ -262,9 +262,5 @@ func (r *agentRun) Next(
 		status.Code == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show
 	}
-	return supervise.Instruction{
-		Rotation: in.Rotation,
-		Action:   in.Action,
-		Prompt:   in.Prompt,
-	}, ok, err
+	return supervise.Instruction(in), ok, err
 }

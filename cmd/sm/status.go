@@ -280,16 +280,15 @@ func writeJSON(w io.Writer, v any) error {
 	}
 
 	var line strings.Builder
-	for _, r := range strings.TrimSuffix(text.String(), "\n") {
-		switch {
-		case !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
+	for _, r := range text.String() {
+		if r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
 			line.WriteRune(r)
-		default:
-			for _, unit := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&line, `\u%04x`, unit)
-			}
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&line, `\u%04x`, unit)
 		}
 	}
-	_, err := io.WriteString(w, line.String()+"\n")
+	_, err := io.WriteString(w, line.String())
 	return err
 }

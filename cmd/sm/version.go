@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"sm/cmd/internal/version"
@@ -15,8 +13,7 @@ Print the version
 
 $ sm version
 `, nil, func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintln(env.Stdout, versionOf())
-		return err
+		return env.print("%s", versionOf())
 	})
 }
 

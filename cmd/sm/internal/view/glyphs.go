@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -20,21 +21,17 @@ type Glyphs struct {
 
 // GlyphsOf are Unicode's, unless the locale in the environment names another character set.
 func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		value, _ := lookupEnv(name)
-		if value == "" {
-			continue
+	all, _ := lookupEnv("LC_ALL")
+	characters, _ := lookupEnv("LC_CTYPE")
+	language, _ := lookupEnv("LANG")
+	locale := strings.ToUpper(cmp.Or(all, characters, language))
+	if locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8") {
+		return Glyphs{
+			full: "#",
+			dash: "-",
+			none: "-",
+			more: "~",
 		}
-		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") &&
-			!strings.Contains(upper, "UTF8") {
-			return Glyphs{
-				full: "#",
-				dash: "-",
-				none: "-",
-				more: "~",
-			}
-		}
-		break
 	}
 	return Glyphs{
 		full:  "█",
