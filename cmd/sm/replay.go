@@ -134,14 +134,12 @@ func (env *environ) runGrid(
 		Windows:    windowRules(cfg),
 		Now:        time.Now(),
 	})
-	switch {
-	case bad != nil:
+	if bad != nil {
 		return fmt.Errorf("%w; check the thresholds", bad)
-	case asJSON:
-		return errors.Join(writeJSON(env.Stdout, g), err)
 	}
-	return errors.Join(
-		env.printer().Print("grid", map[string]any{"Grid": g, "Verbose": verbose}),
-		err,
-	)
+	name := "grid"
+	if verbose {
+		name = "grid --verbose"
+	}
+	return errors.Join(env.answer(asJSON, name, g, nil), err)
 }

@@ -61,16 +61,14 @@ $ sm report --json ~/.claude/projects
 		if !files {
 			r.Unnamed()
 		}
-		switch {
-		case html != "":
+		if html != "" {
 			return errors.Join(env.writePage(html, r), err)
-		case asJSON:
-			return errors.Join(writeJSON(env.Stdout, r), err)
 		}
-		return errors.Join(
-			env.printer().Print("report", map[string]any{"Report": r, "Verbose": verbose}),
-			err,
-		)
+		name := "report"
+		if verbose {
+			name = "report --verbose"
+		}
+		return errors.Join(env.answer(asJSON, name, r, nil), err)
 	})
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd

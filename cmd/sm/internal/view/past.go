@@ -28,7 +28,13 @@ Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{dash}}p90 {{s
 Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactions.Tokens}} tokens that were read again
 {{- end}}{{end}}
 
-{{- define "report"}}{{$verbose := .Verbose}}{{with .Report}}{{if not .Sessions}}no sessions found
+{{- define "report"}}{{template "results" .}}{{if .Sessions}}
+--verbose shows projects, models, months, and how sizes and turns are spread
+{{end}}{{end}}
+
+{{- define "report --verbose"}}{{template "results" .}}{{if .Sessions}}{{template "details" .}}{{end}}{{end}}
+
+{{- define "results"}}{{if not .Sessions}}no sessions found
 {{template "strange" .Strange}}{{else -}}
 {{with render "lead" .}}{{lines 79 .}}
 {{end}}{{with render "struck" .}}{{lines 79 .}}
@@ -39,9 +45,7 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 {{end}}{{template "strange" .Strange}}
 {{- if or .Compactions.Total .Costs.Handoffs.Count .Costs.Clears.Count}}
 {{template "costs" .}}{{end}}
-{{- if $verbose}}{{template "details" .}}{{else}}
---verbose shows projects, models, months, and how sizes and turns are spread
-{{end}}{{end}}{{end}}{{end}}
+{{- end}}{{end}}
 
 {{- define "costs"}}{{$t := table "COST OF" " COUNT" " FOLLOWED" " READS" " AGAIN" " TOKENS AGAIN" " DROPPED" " TIME"}}
 	{{- template "cost" list $t "compactions" .Costs.Compactions}}
@@ -118,20 +122,21 @@ Compaction threshold
 	{{- end}}{{$t}}
 {{- end}}{{summary .}}{{end}}
 
-{{- define "grid"}}{{$verbose := .Verbose}}{{with .Grid}}
+{{- define "grid"}}{{template "verdict and sizes" .}}
+	{{- if .Configuration}}
+{{template "configuration" .}}
+	{{- else}}
+--verbose shows what was tried, and how it compares
+{{end}}{{end}}
+
+{{- define "verdict and sizes"}}
 	{{- lines 79 (render "verdict" .)}}
 {{counted .Sessions "session"}}, {{counted .Cycles "cycle"}}
 {{template "compactions" .Compactions}}
 {{if .Unseen}}{{counted .Unseen "compaction"}} at the very start of a transcript: left out of what follows
-{{end}}{{template "strange" .Strange}}
-	{{- if $verbose}}{{template "trial" .}}
-	{{- else if .Configuration}}
-{{template "configuration" .}}
-	{{- else}}
---verbose shows what was tried, and how it compares
-{{end}}{{end}}{{end}}
+{{end}}{{template "strange" .Strange}}{{end}}
 
-{{- define "trial"}}
+{{- define "grid --verbose"}}{{template "verdict and sizes" .}}
 	{{- if not .Chosen}}
 {{template "name" .Current}} on all sessions, with {{counted .Overall.Compactions "compaction"}}
 {{template "overall" .}}
