@@ -94,7 +94,6 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 		State:    r.home,
 		Path:     r.home + "/path",
 		Stdout:   io.Discard,
-		Stderr:   io.Discard,
 	}
 	if err := o.Install(ctx); err == nil ||
 		!strings.Contains(err.Error(), "prints no version") {

@@ -205,7 +205,6 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	o.Path, _ = env.LookupEnv("PATH")
 	o.Environ = env.Vars()
 	o.Stdout = env.Stdout
-	o.Stderr = env.Stderr
 	return nil
 }
 

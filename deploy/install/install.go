@@ -40,7 +40,6 @@ type Options struct {
 	Path     string // where programs are looked for, as in the variable PATH
 	Environ  []string
 	Stdout   io.Writer
-	Stderr   io.Writer
 	DryRun   bool // print what would change, and change nothing
 	Plugin   bool // the hooks come as a plugin of the client
 
@@ -91,7 +90,7 @@ func (o Options) Install(ctx context.Context) error {
 	if err := in.checkVersions(ctx); err != nil {
 		return err
 	}
-	skill, err := in.skillChange()
+	skill, text, err := in.skillChange()
 	if err != nil {
 		return err
 	}
@@ -121,14 +120,14 @@ func (o Options) Install(ctx context.Context) error {
 	if err := in.make(c); err != nil {
 		return err
 	}
-	return in.changeSkill(skill)
+	return in.changeSkill(skill, text)
 }
 
 // Uninstall removes what Install has added, in whatever way.
 func (o Options) Uninstall(ctx context.Context) error {
 	o.NoGuard = true
 	in := o.claude()
-	skill, err := in.skillChange()
+	skill, text, err := in.skillChange()
 	if err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func (o Options) Uninstall(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := in.changeSkill(skill); err != nil || o.DryRun {
+	if err := in.changeSkill(skill, text); err != nil || o.DryRun {
 		return err
 	}
 	return in.record().forget()

@@ -34,68 +34,54 @@ func skillPath(settings string) string {
 	return filepath.Join(filepath.Dir(settings), "skills", "session", "SKILL.md")
 }
 
-// A skillChange writes the skill, or removes it if text is nil.
-type skillChange struct {
-	file *File
-	text []byte
-}
-
-// skillChange returns what to do with the skill, nil for nothing: it comes and goes
-// with the guard, and one that is there is brought up to date.
-func (in *installation) skillChange() (*skillChange, error) {
-	file, err := ReadFile(skillPath(in.Settings))
+// skillChange returns the file of the skill and what it is to become, nil for no file.
+// Without a change file is nil. The skill comes and goes with the guard, and one that
+// is there is brought up to date.
+func (in *installation) skillChange() (file *File, text []byte, err error) {
+	file, err = ReadFile(skillPath(in.Settings))
 	own := err == nil && file.Exists() && ownSkill(file.text)
 	switch {
 	case !in.Guard && !own:
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case !in.Guard && in.NoGuard:
-		return &skillChange{file: file}, nil
+		return file, nil, nil
 	}
 
-	text := signedSkill(skillText)
+	text = signedSkill(skillText)
 	switch {
-	case bytes.Equal(file.text, text):
-		return nil, nil
+	case !file.changes(text):
+		return nil, nil, nil
 	case file.Exists() && !own:
-		return nil, fmt.Errorf(
-			"%s is not sm's, or has been changed; move it away, or install without --guard",
-			file.path,
-		)
+		return nil, nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard",
+			file.path)
 	}
-	return &skillChange{file, text}, file.Writable()
+	return file, text, file.Writable()
 }
 
-// changeSkill makes the change, nil for none.
-func (in *installation) changeSkill(c *skillChange) error {
-	switch {
-	case c == nil:
+// changeSkill makes the change, and removes the folders that are empty then.
+func (in *installation) changeSkill(file *File, text []byte) error {
+	if file == nil {
 		return nil
-	case in.DryRun:
-		return in.print("%s", unifiedDiff(c.file.path, c.file.text, c.text))
-	case c.text == nil:
-		return in.removeSkill(c.file.path)
 	}
-	if err := in.record().note(filepath.Dir(c.file.path)); err != nil {
+	if in.DryRun {
+		return in.print("%s", unifiedDiff(file.path, file.text, text))
+	}
+	dir := filepath.Dir(file.path)
+	done := "removed"
+	if text != nil {
+		done = "the skill /session is installed"
+		if err := in.record().note(dir); err != nil {
+			return err
+		}
+	}
+	if err := file.replace(text); err != nil {
 		return err
 	}
-	if err := c.file.replace(c.text); err != nil {
-		return err
+	if text == nil {
+		_ = os.Remove(dir) // unless it has other files
+		in.record().removeMade()
 	}
-	return in.print("%s: the skill /session is installed\n", c.file.path)
-}
-
-// removeSkill removes the skill, and its folders if the installation has made them.
-func (in *installation) removeSkill(path string) error {
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf(
-			"remove %s: %w; check the owner and mode of its directory",
-			path,
-			PlainError(err),
-		)
-	}
-	_ = os.Remove(filepath.Dir(path)) // unless it has other files
-	in.record().removeMade()
-	return in.print("%s: removed\n", path)
+	return in.print("%s: %s\n", file.path, done)
 }

@@ -396,99 +396,24 @@ func TestPaths(t *testing.T) {
 
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		text string
-		want time.Duration
-		ok   bool
-	}{
-		{
-			"0",
-			0,
-			true,
-		}, {
-			"0s",
-			0,
-			true,
-		}, {
-			"90",
-			90 * time.Second,
-			true,
-		}, {
-			"0.5",
-			500 * time.Millisecond,
-			true,
-		},
-		{
-			"3m",
-			3 * time.Minute,
-			true,
-		}, {
-			"1h30m",
-			90 * time.Minute,
-			true,
-		}, {
-			"-1",
-			-time.Second,
-			true,
-		},
-		{
-			"",
-			0,
-			false,
-		}, {
-			"-",
-			0,
-			false,
-		}, {
-			".",
-			0,
-			false,
-		}, {
-			"1d",
-			0,
-			false,
-		}, {
-			"inf",
-			0,
-			false,
-		}, {
-			"nan",
-			0,
-			false,
-		},
-		{
-			"0x10",
-			0,
-			false,
-		}, {
-			"1e3",
-			0,
-			false,
-		}, {
-			"9999999999",
-			0,
-			false,
-		}, {
-			"9999999999h",
-			0,
-			false,
-		}, {
-			"3 m",
-			0,
-			false,
-		},
+	for text, want := range map[string]time.Duration{
+		"0":     0,
+		"0s":    0,
+		"90":    90 * time.Second,
+		"0.5":   500 * time.Millisecond,
+		"3m":    3 * time.Minute,
+		"1h30m": 90 * time.Minute,
+		"-1":    -time.Second,
+	} {
+		if got, err := ParseDuration(text); got != want || err != nil {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
 	}
-	for _, tt := range tests {
-		got, err := ParseDuration(tt.text)
-		if got != tt.want || (err == nil) != tt.ok {
-			t.Errorf(
-				"ParseDuration(%q) = %v, %v; want %v, ok %v",
-				tt.text,
-				got,
-				err,
-				tt.want,
-				tt.ok,
-			)
+	for _, text := range []string{
+		"", "-", ".", "1d", "inf", "nan", "0x10", "1e3", "9999999999", "9999999999h", "3 m",
+	} {
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("%q: %v, want an error", text, got)
 		}
 	}
 }

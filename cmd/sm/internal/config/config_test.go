@@ -191,6 +191,12 @@ func TestEveryVariable(t *testing.T) {
 	if diff := cmp.Diff(changed(), mustLoad(t, "", changedVars(t))); diff != "" {
 		t.Errorf("from variables (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(
+		changed(),
+		mustLoad(t, string(printed(t, changed())), nil),
+	); diff != "" {
+		t.Errorf("printed and read again (-want +got):\n%s", diff)
+	}
 	defaults := Default().settings()
 	for i, s := range changed().settings() {
 		if cmp.Equal(s.value.Interface(), defaults[i].value.Interface()) {
@@ -213,15 +219,6 @@ func TestEveryVariable(t *testing.T) {
 		if diff := cmp.Diff(changed(), mustLoad(t, "", vars)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-func TestEveryKeyInFile(t *testing.T) {
-	if diff := cmp.Diff(
-		changed(),
-		mustLoad(t, string(printed(t, changed())), nil),
-	); diff != "" {
-		t.Errorf("printed and read again (-want +got):\n%s", diff)
 	}
 }
 
