@@ -100,7 +100,7 @@ func httpHook(e *install.Editor) (event string, ok bool) {
 		var groups []struct {
 			Hooks []struct{ Type string }
 		}
-		if json.Unmarshal(c.Value.Raw, &groups) != nil {
+		if json.Unmarshal(c.Raw, &groups) != nil {
 			continue
 		}
 		for _, g := range groups {

@@ -99,9 +99,9 @@ func (e *Editor) Check() error {
 				e.Doc.Line(hooks.From))
 		}
 		for _, c := range hooks.Children {
-			if !c.Value.IsArray() {
+			if !c.IsArray() {
 				return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
-					e.Doc.Line(c.Value.From), c.Key)
+					e.Doc.Line(c.From), c.Key)
 			}
 		}
 	}
@@ -123,12 +123,12 @@ func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
 		return nil
 	}
 	for _, group := range groups.Children {
-		handlers := group.Value.At("hooks")
+		handlers := group.At("hooks")
 		if !handlers.IsArray() {
 			continue
 		}
 		for _, h := range handlers.Children {
-			if _, own := ownCommand(e.hookWords(h.Value), "hook", e.self); own {
+			if _, own := ownCommand(e.hookWords(h), "hook", e.self); own {
 				paths = append(
 					paths,
 					[]string{"hooks", string(event), group.Key, "hooks", h.Key},

@@ -28,16 +28,11 @@ type Text struct {
 
 // A Value is a value of a text. It is valid until the next edit.
 type Value struct {
+	Key      string // the name of a member, or the index of an element
 	Raw      []byte
+	from     int // where the name, or the element, begins
 	From, to int // Raw is text[From:to]
-	Children []Child
-}
-
-// A Child is a member of an object or an element of an array.
-type Child struct {
-	Key   string // the name or the index
-	from  int    // where the name, or the element, begins
-	Value *Value
+	Children []*Value
 }
 
 // Parse parses a text. Errors begin with the line. A key twice in one object is an
@@ -99,23 +94,23 @@ func (d *Text) value(tokens *json.Decoder) (*Value, error) {
 func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
 	seen := map[string]bool{}
 	for tokens.More() {
-		c := Child{Key: strconv.Itoa(len(v.Children)), from: d.next(tokens)}
+		key := strconv.Itoa(len(v.Children))
+		from := d.next(tokens)
 		if object {
 			name, _ := tokens.Token()
-			c.Key = name.(string)
-			if seen[c.Key] {
-				return fmt.Errorf(
-					"line %d: %s is there twice in one object",
-					d.Line(c.from),
-					plain.Quote(c.Key),
-				)
+			key = name.(string)
+			if seen[key] {
+				return fmt.Errorf("line %d: %s is there twice in one object",
+					d.Line(from), plain.Quote(key))
 			}
-			seen[c.Key] = true
+			seen[key] = true
 		}
-		var err error
-		if c.Value, err = d.value(tokens); err != nil {
+		c, err := d.value(tokens)
+		if err != nil {
 			return err
 		}
+		c.Key = key
+		c.from = from
 		v.Children = append(v.Children, c)
 	}
 	_, err := tokens.Token()
@@ -153,7 +148,7 @@ func (v *Value) At(path ...string) *Value {
 		if i < 0 {
 			return nil
 		}
-		v = v.Children[i].Value
+		v = v.Children[i]
 	}
 	return v
 }
@@ -163,7 +158,7 @@ func (v *Value) index(key string) int {
 	if v == nil {
 		return -1
 	}
-	return slices.IndexFunc(v.Children, func(c Child) bool { return c.Key == key })
+	return slices.IndexFunc(v.Children, func(c *Value) bool { return c.Key == key })
 }
 
 // At returns the value at a path, nil if there is none.
@@ -194,8 +189,8 @@ func (d *Text) Put(value any, path ...string) {
 	space := d.spaceBefore(before.from)
 	lineEnd := strings.LastIndex(space, "\n")
 	d.splice(
-		before.Value.to,
-		before.Value.to,
+		before.to,
+		before.to,
 		","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0),
 	)
 }
@@ -227,7 +222,7 @@ func (d *Text) Remove(path ...string) {
 	case len(all) == 1:
 		d.splice(container.From+1, container.to-1, "")
 	case i == len(all)-1:
-		d.splice(all[i-1].Value.to, all[i].Value.to, "")
+		d.splice(all[i-1].to, all[i].to, "")
 	default:
 		d.splice(all[i].from, all[i+1].from, "")
 	}
@@ -258,7 +253,7 @@ func (d *Text) format(value any, indent string, wide bool) string {
 func (d *Text) colon() string {
 	if len(d.Root.Children) > 0 {
 		first := d.Root.Children[0]
-		if bytes.HasSuffix(d.Bytes[first.from:first.Value.From], []byte(":")) {
+		if bytes.HasSuffix(d.Bytes[first.from:first.From], []byte(":")) {
 			return ":"
 		}
 	}
