@@ -10,27 +10,16 @@ import (
 )
 
 // classify sets the kind of the record, once all of its members are known.
-func (f *fields) classify(w *walker, line []byte, r *record) {
-	p := &f.payload
-	r.at = w.clock.Instant(f.timestamp, line)
-	if f.numbered {
-		r.ordinal = f.ordinal
-	}
-	switch string(w.Decode(f.kind)) {
+func (w *walker) classify(kind jsonwalk.Text, p *payload, line []byte, r *record) {
+	switch string(w.Decode(kind)) {
 	case "session_meta":
 		r.kind = meta
-		r.start = p.start
-		r.id, r.root, r.parent = w.Decode(p.id), w.Decode(p.root), w.Decode(p.parent)
-		r.origin, r.base = w.Decode(p.origin), w.Decode(p.base)
-		r.version, r.branch, r.cwd = w.Decode(p.version), w.Decode(p.branch), w.Decode(p.cwd)
 	case "turn_context":
-		r.kind, r.model, r.cwd = settings, w.Decode(p.model), w.Decode(p.cwd)
+		r.kind = settings
 	case "token_usage_record":
 		r.kind = spent
-		r.last = p.usage
-		r.thread, r.turn, r.response = w.Decode(p.thread), w.Decode(p.turn), w.Decode(p.response)
 	case "compacted":
-		r.kind, r.windowID, r.response = compacted, w.Decode(p.windowID), w.Decode(p.compaction)
+		r.kind = compacted
 	case "event_msg":
 		p.event(w, line, r)
 	case "response_item":
@@ -38,7 +27,7 @@ func (f *fields) classify(w *walker, line []byte, r *record) {
 	case "dynamic_tools_updated", "inter_agent_communication", "inter_agent_communication_metadata",
 		"realtime_item", "security_risk_score", "world_state":
 	default:
-		w.unknown.Add(transcript.UnknownRecord, w.Decode(f.kind))
+		w.unknown.Add(transcript.UnknownRecord, w.Decode(kind))
 	}
 }
 
@@ -52,16 +41,17 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 			r.window = p.info.window
 		}
 	case "task_started":
-		r.kind, r.turn, r.attributed, r.window = started, w.Decode(p.turn), p.attributed, p.window
+		r.kind = started
 	case "task_complete":
-		r.kind, r.turn = ended, w.Decode(p.turn)
-		r.overflow = string(w.Decode(p.failure)) == "context_window_exceeded"
+		r.kind = ended
+		r.overflow = string(p.failure) == "context_window_exceeded"
 	case "turn_aborted":
-		r.kind, r.turn = ended, w.Decode(p.turn)
+		r.kind = ended
 	case "user_message":
-		r.kind, r.text = prompt, w.Decode(p.message)
+		r.kind = prompt
+		r.text = w.Decode(p.message)
 	case "item_completed":
-		p.item.done(w, line, r, p.turn)
+		p.item.done(w, line, r)
 	case "thread_rolled_back":
 		r.kind = rolled
 	case "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted",
@@ -75,14 +65,21 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 }
 
 // done reads what has been done: the user's words, a command, or a change of files.
-func (i *item) done(w *walker, line []byte, r *record, turn jsonwalk.Text) {
+func (i *item) done(w *walker, line []byte, r *record) {
 	switch string(w.Decode(i.kind)) {
 	case "UserMessage":
-		r.kind, r.turn, r.text = prompt, w.Decode(turn), joined(texts(i.content.Bytes(line)))
+		r.kind = prompt
+		r.text = joined(texts(i.content.Bytes(line)))
 	case "CommandExecution":
-		r.kind, r.call, r.input, r.output = ran, w.Decode(i.id), i.command.Bytes(line), i.output
+		r.kind = ran
+		r.call = i.id
+		r.input = i.command.Bytes(line)
+		r.output = i.output
 	case "FileChange":
-		r.kind, r.call, r.input = patched, w.Decode(i.id), i.changes.Bytes(line)
+		r.kind = patched
+		r.call = i.id
+		r.input = i.changes.Bytes(line)
+		r.output = 0
 	case "AgentMessage", "CollabAgentToolCall", "ContextCompaction", "DynamicToolCall",
 		"EnteredReviewMode", "ExitedReviewMode", "HookPrompt", "ImageGeneration", "ImageView",
 		"McpToolCall", "Plan", "Reasoning", "SubAgentActivity", "WebSearch":
@@ -97,13 +94,17 @@ func (p *payload) responded(w *walker, line []byte, r *record) {
 	case "message":
 		p.hookText(w, line, r)
 	case "function_call":
-		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), w.Decode(p.name), p.arguments.Raw(line)
+		r.kind = called
+		r.input = p.arguments.Raw(line)
 	case "custom_tool_call":
-		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), w.Decode(p.name), p.input.Raw(line)
+		r.kind = called
+		r.input = p.input.Raw(line)
 	case "local_shell_call":
-		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), []byte("local_shell"), p.action.Bytes(line)
+		r.kind = called
+		r.tool = []byte("local_shell")
+		r.input = p.action.Bytes(line)
 	case "function_call_output", "custom_tool_call_output":
-		r.kind, r.call, r.output = answered, w.Decode(p.call), p.output
+		r.kind = answered
 	case "additional_tools", "agent_message", "compaction", "compaction_summary",
 		"context_compaction", "ghost_snapshot", "image_generation_call", "reasoning",
 		"tool_search_call", "tool_search_output", "web_search_call":

@@ -180,7 +180,7 @@ func (f *Fold) decide(t transcript.Trigger) {
 // of the request that wrote the summary. Clients that do not name that request
 // write its cost just before.
 func (f *Fold) size(r *record) int64 {
-	own := transcript.KeyOf(r.response)
+	own := transcript.KeyOf(r.compaction)
 	if f.reading.tokens > 0 &&
 		(own == 0 && !f.costs || own != 0 && own == f.reading.response) &&
 		f.before > 0 {

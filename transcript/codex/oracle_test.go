@@ -31,20 +31,24 @@ func oracle(line []byte) (record, error) {
 	if n := o["ordinal"]; len(n) > 0 && n[0] >= '0' && n[0] <= '9' {
 		r.ordinal = figureOf(n)
 	}
+	r.start, r.window = figureOf(p["subagent_history_start_ordinal"]), figureOf(p["model_context_window"])
+	r.id, r.parent = p.bytes("id"), p.bytes("parent_thread_id")
+	r.origin = p.bytes("forked_from_id")
+	r.base, r.branch = objectOf(p["history_base"]).bytes("thread_id"), objectOf(p["git"]).bytes("branch")
+	r.version, r.model, r.cwd = p.bytes("cli_version"), p.bytes("model"), p.bytes("cwd")
+	r.last, r.attributed = usageOf(p["usage"]), objectOf(p["turn_attribution"]) != nil
+	r.thread, r.turn, r.response = p.bytes("thread_id"), p.bytes("turn_id"), p.bytes("response_id")
+	r.windowID, r.compaction = p.bytes("window_id"), p.bytes("compaction_response_id")
+	r.call, r.tool, r.output = p.bytes("call_id"), p.bytes("name"), p.size("output")
 	switch o.text("type") {
 	case "session_meta":
-		r.kind, r.start = meta, figureOf(p["subagent_history_start_ordinal"])
-		r.id, r.root, r.parent = p.bytes("id"), p.bytes("session_id"), p.bytes("parent_thread_id")
-		r.origin = p.bytes("forked_from_id")
-		r.base, r.branch = objectOf(p["history_base"]).bytes("thread_id"), objectOf(p["git"]).bytes("branch")
-		r.version, r.cwd = p.bytes("cli_version"), p.bytes("cwd")
+		r.kind = meta
 	case "turn_context":
-		r.kind, r.model, r.cwd = settings, p.bytes("model"), p.bytes("cwd")
+		r.kind = settings
 	case "token_usage_record":
-		r.kind, r.last = spent, usageOf(p["usage"])
-		r.thread, r.turn, r.response = p.bytes("thread_id"), p.bytes("turn_id"), p.bytes("response_id")
+		r.kind = spent
 	case "compacted":
-		r.kind, r.windowID, r.response = compacted, p.bytes("window_id"), p.bytes("compaction_response_id")
+		r.kind = compacted
 	case "event_msg":
 		p.event(&r)
 	case "response_item":
@@ -52,13 +56,13 @@ func oracle(line []byte) (record, error) {
 		case "message":
 			p.told(&r)
 		case "function_call":
-			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), p.bytes("name"), p.inside("arguments")
+			r.kind, r.input = called, p.inside("arguments")
 		case "custom_tool_call":
-			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), p.bytes("name"), p.inside("input")
+			r.kind, r.input = called, p.inside("input")
 		case "local_shell_call":
-			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), []byte("local_shell"), p.value("action")
+			r.kind, r.tool, r.input = called, []byte("local_shell"), p.value("action")
 		case "function_call_output", "custom_tool_call_output":
-			r.kind, r.call, r.output = answered, p.bytes("call_id"), p.size("output")
+			r.kind = answered
 		}
 	}
 	return r, nil
@@ -83,26 +87,25 @@ func (p object) event(r *record) {
 			r.kind, r.last, r.sum, r.window = counted, usageOf(i["last_token_usage"]), usageOf(i["total_token_usage"]), figureOf(i["model_context_window"])
 		}
 	case "task_started":
-		r.kind, r.turn, r.window = started, p.bytes("turn_id"), figureOf(p["model_context_window"])
-		r.attributed = objectOf(p["turn_attribution"]) != nil
+		r.kind = started
 	case "task_complete":
-		r.kind, r.turn = ended, p.bytes("turn_id")
+		r.kind = ended
 		r.overflow = objectOf(p["error"]).text("codex_error_info") == "context_window_exceeded"
 	case "turn_aborted":
-		r.kind, r.turn = ended, p.bytes("turn_id")
+		r.kind = ended
 	case "user_message":
 		r.kind, r.text = prompt, p.bytes("message")
 	case "item_completed":
 		switch i := objectOf(p["item"]); i.text("type") {
 		case "UserMessage":
-			r.kind, r.turn, r.text = prompt, p.bytes("turn_id"), []byte(strings.Join(
+			r.kind, r.text = prompt, []byte(strings.Join(
 				textsOf(i["content"]),
 				"\n",
 			))
 		case "CommandExecution":
 			r.kind, r.call, r.input, r.output = ran, i.bytes("id"), i.value("command"), i.size("aggregated_output")
 		case "FileChange":
-			r.kind, r.call, r.input = patched, i.bytes("id"), i.value("changes")
+			r.kind, r.call, r.input, r.output = patched, i.bytes("id"), i.value("changes"), 0
 		}
 	case "thread_rolled_back":
 		r.kind = rolled

@@ -42,17 +42,18 @@ func (u usage) cost() transcript.Usage {
 	}
 }
 
-// record is what one line says. Its byte slices point into the line.
+// record is one line. Its byte slices may point into the line. Members of the payload
+// that do not belong to the kind are read all the same, but for limits.
 type record struct {
 	kind    kind
 	at      transcript.Instant
 	ordinal int64 // in the thread, -1 for none
 
-	id, root, parent []byte // of a meta: the thread, its root, its parent
-	origin, base     []byte // of a meta: the thread that it was forked from, and the thread or file that its history begins with
-	start            int64  // of a meta: the ordinal of the first record of its own, 0 for none said
-	version, branch  []byte // of a meta
-	model, cwd       []byte // of a meta or settings
+	id, parent      []byte // of a meta: the thread and its parent
+	origin, base    []byte // of a meta: the thread that it was forked from, and the thread or file that its history begins with
+	start           int64  // of a meta: the ordinal of the first record of its own, 0 for none said
+	version, branch []byte // of a meta
+	model, cwd      []byte // of a meta or settings
 
 	turn             []byte   // of the records of a turn
 	attributed       bool     // of a start: it names the cause of the turn
@@ -60,6 +61,7 @@ type record struct {
 	thread, response []byte   // of a cost
 	last, sum        usage    // of a cost or a count; the sum is the thread's
 	windowID         []byte   // of a compaction: that of the window it opens
+	compaction       []byte   // of a compaction: the response with the summary
 	limits           [2]limit // of a token_count, be it without figures: five hours, seven days
 	overflow         bool     // of an end: the context did not fit
 	text             []byte   // of a prompt, or what was heard
@@ -72,32 +74,23 @@ type record struct {
 // 1970, 0 for none.
 type limit struct{ used, resets float64 }
 
-// fields collects what the members of a line say, wherever they stand.
-type fields struct {
-	kind, timestamp jsonwalk.Text
-	ordinal         int64
-	numbered        bool
-	payload         payload
-}
-
-// payload is the payload of a line; of a repeated one only the last counts.
+// payload is what the meaning of a record is decided by once it has been read; of a
+// repeated one only the last counts.
 type payload struct {
-	kind, id, root, parent, origin, base, version, branch, model, cwd jsonwalk.Text
-	turn, thread, response, windowID, compaction, message, role       jsonwalk.Text
-	failure, call, name, arguments, input                             jsonwalk.Text
-	start, window                                                     int64
-	attributed, informed                                              bool
-	usage                                                             usage
-	limits                                                            [2]limit
-	info                                                              info
-	content, action                                                   jsonwalk.Span
-	output                                                            int64
-	item                                                              item
+	kind, message, role jsonwalk.Text
+	failure             []byte
+	arguments, input    jsonwalk.Text
+	informed            bool
+	limits              [2]limit
+	info                info
+	content, action     jsonwalk.Span
+	item                item
 }
 
 // item describes an action of the agent.
 type item struct {
-	kind, id         jsonwalk.Text
+	kind             jsonwalk.Text
+	id               []byte
 	content, command jsonwalk.Span
 	changes          jsonwalk.Span
 	output           int64
@@ -129,74 +122,82 @@ func scan(line []byte, r *record) error {
 
 func (w *walker) scan(line []byte, r *record) error {
 	*r = record{ordinal: -1}
-	var f fields
-	if err := jsonwalk.Record(&w.Walker, func() { w.line(&f) }); err != nil {
+	var kind jsonwalk.Text
+	var p payload
+	if err := jsonwalk.Record(&w.Walker, func() { kind = w.line(line, r, &p) }); err != nil {
+		*r = record{ordinal: -1}
 		return err
 	}
-	f.classify(w, line, r)
+	w.classify(kind, &p, line, r)
 	return nil
 }
 
-func (w *walker) line(f *fields) {
+// line reads the members of a line and returns its kind.
+func (w *walker) line(line []byte, r *record, p *payload) (kind jsonwalk.Text) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
-			f.kind = w.Str(value)
+			kind = w.Str(value)
 		case "timestamp":
-			f.timestamp = w.Str(value)
+			r.at = w.clock.Instant(w.Str(value), line)
 		case "ordinal":
-			f.numbered = w.IsCount(value)
-			f.ordinal = w.Figure(value)
+			numbered := w.IsCount(value)
+			if r.ordinal = w.Figure(value); !numbered {
+				r.ordinal = -1
+			}
 		case "payload":
-			f.payload = payload{}
-			w.payload(value, &f.payload)
+			*r = record{at: r.at, ordinal: r.ordinal}
+			*p = payload{}
+			w.payload(value, r, p)
 		}
 	}
+	return kind
 }
 
-func (w *walker) payload(value jsonwalk.Text, p *payload) {
+// text decodes a member's value if it is a string.
+func (w *walker) text(value jsonwalk.Text) []byte { return w.Decode(w.Str(value)) }
+
+func (w *walker) payload(value jsonwalk.Text, r *record, p *payload) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
 			p.kind = w.Str(value)
 		case "id":
-			p.id = w.Str(value)
-		case "session_id":
-			p.root = w.Str(value)
+			r.id = w.text(value)
 		case "parent_thread_id":
-			p.parent = w.Str(value)
+			r.parent = w.text(value)
 		case "forked_from_id":
-			p.origin = w.Str(value)
+			r.origin = w.text(value)
 		case "history_base":
-			p.base = w.Only(value, "thread_id")
+			r.base = w.Decode(w.Only(value, "thread_id"))
 		case "subagent_history_start_ordinal":
-			p.start = w.Figure(value)
+			r.start = w.Figure(value)
 		case "cli_version":
-			p.version = w.Str(value)
+			r.version = w.text(value)
 		case "git":
-			p.branch = w.Only(value, "branch")
+			r.branch = w.Decode(w.Only(value, "branch"))
 		case "model":
-			p.model = w.Str(value)
+			r.model = w.text(value)
 		case "cwd":
-			p.cwd = w.Str(value)
+			r.cwd = w.text(value)
 		case "turn_id":
-			p.turn = w.Str(value)
+			r.turn = w.text(value)
 		case "turn_attribution":
-			p.attributed = w.object(value)
+			r.attributed = w.object(value)
 		case "model_context_window":
-			p.window = w.Figure(value)
+			r.window = w.Figure(value)
 		case "thread_id":
-			p.thread = w.Str(value)
+			r.thread = w.text(value)
 		case "response_id":
-			p.response = w.Str(value)
+			r.response = w.text(value)
 		case "usage":
-			p.usage = w.usage(value)
+			r.last = w.usage(value)
 		case "info":
 			p.info, p.informed = w.info(value)
 		case "rate_limits":
 			p.limits = w.limits(value)
 		case "error":
-			p.failure = w.Only(value, "codex_error_info")
+			p.failure = w.Decode(w.Only(value, "codex_error_info"))
 		case "item":
 			p.item = w.item(value)
 		case "role":
@@ -206,13 +207,13 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 		case "message":
 			p.message = w.Str(value)
 		case "window_id":
-			p.windowID = w.Str(value)
+			r.windowID = w.text(value)
 		case "compaction_response_id":
-			p.compaction = w.Str(value)
+			r.compaction = w.text(value)
 		case "call_id":
-			p.call = w.Str(value)
+			r.call = w.text(value)
 		case "name":
-			p.name = w.Str(value)
+			r.tool = w.text(value)
 		case "arguments":
 			p.arguments = w.Str(value)
 		case "input":
@@ -220,7 +221,7 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 		case "action":
 			p.action = w.Span(value)
 		case "output":
-			p.output = jsonwalk.Size(&w.Walker, value)
+			r.output = jsonwalk.Size(&w.Walker, value)
 		}
 	}
 }
@@ -313,7 +314,7 @@ func (w *walker) item(value jsonwalk.Text) (i item) {
 		case "type":
 			i.kind = w.Str(value)
 		case "id":
-			i.id = w.Str(value)
+			i.id = w.text(value)
 		case "content":
 			i.content = w.Span(value)
 		case "command":
