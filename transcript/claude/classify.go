@@ -279,9 +279,9 @@ func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 	return kind
 }
 
-// heard is the content of the attachment, a string or a list of them, one a line: those that sm itself has said, where there
-// are any, for several hooks may have spoken at once, and the others at length. Of a long one that is not sm's there may be
-// no more than [wording.Clip] keeps of it. It holds until the next call.
+// heard is the content of the attachment, a string or a list of them, one a line: those of
+// sm itself, if there are any, as several hooks may have answered at once, and else all.
+// It holds until the next call.
 func (w *walker) heard(line []byte) []byte {
 	said := w.said.Bytes(line)
 	var list jsonwalk.Walker
@@ -289,20 +289,13 @@ func (w *walker) heard(line []byte) []byte {
 	text := slices.Grow(w.text[:0], min(len(said), 4*wording.HeardBytes)+8)
 	n := 0
 	own := false
-	whole := false // once is enough for nearly all
 	add := func(t jsonwalk.Text) {
 		before := len(text)
 		if n > 0 {
 			text = append(text, '\n')
 		}
 		at := len(text)
-		if !whole {
-			text = list.AppendEnds(text, t, wording.HeardBytes)
-			whole = wording.MayBeOurs(text[at:])
-		}
-		if whole { // it depends on all of the text, and on what Clip keeps of the texts behind it
-			text = list.Append(text[:at], t)
-		}
+		text = list.Append(text, t)
 		switch ours := wording.IsOurs(text[at:]); {
 		case ours && !own:
 			text = text[:copy(text, text[at:])]

@@ -19,7 +19,7 @@ func TestFigure(t *testing.T) {
 				var w Walker
 				w.Begin([]byte(line))
 				got := int64(0)
-				for name, value, in := w.Object(Text{}); in; name, value, in = w.Member() {
+				for name, value := range w.Members(Text{}) {
 					if n := w.Figure(value); string(name) == "a" {
 						got = n
 					}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"unicode/utf8"
 )
 
 // room is how many positions of quotes are looked for at a time: those of most
@@ -65,41 +64,6 @@ func (x *quotes) Append(buf []byte, t Text) []byte {
 		return unquote(slices.Grow(buf, len(b)+8), b)
 	}
 	return append(buf, b...)
-}
-
-// AppendEnds appends a string of the text to buf, as Decode gives it; of a long one at least the first n bytes and
-// the last n/32, and more than n: what is between them may be left out.
-func (x *quotes) AppendEnds(buf []byte, t Text, n int) []byte {
-	b := x.b[t.From:t.To]
-	if len(b) <= n+n/2 || t.To <= x.clean || t.From >= x.again {
-		return x.Append(buf, t)
-	}
-	from := len(buf)
-	for len(buf)-from < n && len(b) > 0 {
-		k := n - len(buf) + from + longestEscape
-		for k < len(b) && !parts(b, k) {
-			k++
-		}
-		k = min(k, len(b))
-		buf = unquote(slices.Grow(buf, k+8), b[:k])
-		b = b[k:]
-	}
-	rest := len(b) - n/32*6 // an escape of six bytes may give one
-	for rest > 0 && !parts(b, rest) {
-		rest--
-	}
-	b = b[max(0, rest):]
-	return unquote(slices.Grow(buf, len(b)+8), b)
-}
-
-// longestEscape is the length of the longest escape, that of a rune of two halves.
-const longestEscape = 12
-
-// parts reports whether b may be split before byte i without splitting a rune or an
-// escape.
-func parts(b []byte, i int) bool {
-	return i >= longestEscape && b[i] < utf8.RuneSelf &&
-		bytes.IndexByte(b[i-longestEscape:i], '\\') < 0
 }
 
 // more finds further positions, and reports whether there is another pair.

@@ -273,7 +273,10 @@ func (w *Walker) Members(value Text) iter.Seq2[[]byte, Text] {
 }
 
 func (w *Walker) members(value Text, yield func([]byte, Text) bool) {
-	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+	if !w.Enter(value, '{') {
+		return
+	}
+	for name, value, in := w.Member(); in; name, value, in = w.Member() {
 		at := w.i
 		if !yield(name, value) {
 			return
@@ -282,14 +285,6 @@ func (w *Walker) members(value Text, yield func([]byte, Text) bool) {
 			w.Skip()
 		}
 	}
-}
-
-// Object enters a member's value if it is an object, and returns its first member as Member does the others.
-func (w *Walker) Object(value Text) (name []byte, first Text, ok bool) {
-	if !w.Enter(value, '{') {
-		return nil, Text{}, false
-	}
-	return w.Member()
 }
 
 // Skip steps over one value of any type.

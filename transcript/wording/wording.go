@@ -57,14 +57,6 @@ func ResumePath(prompt string) (path string, ok bool) {
 // configuration.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 
-// MayBeOurs reports whether a text may be one that IsOurs recognizes, or that Clip
-// keeps more of.
-func MayBeOurs(s []byte) bool {
-	return bytes.HasPrefix(s, []byte(Heading)) ||
-		bytes.HasPrefix(s, []byte(documentHeading)) ||
-		bytes.HasPrefix(s, []byte(resumeHead))
-}
-
 // IsOurs knows the texts that sm itself sends: its heading, a document, and the prompt that
 // resumes after a handoff, which may carry messages below its first line.
 func IsOurs(s []byte) bool {
