@@ -156,7 +156,7 @@ func TestContinuations(t *testing.T) {
 		b := transcripttest.NewHandWritten(1000 + n)
 		b.Version = a.Version
 		b.Now = a.Now
-		b.Summary()
+		b.Say("What was done: " + a.ID)["isCompactSummary"] = true
 		b.Turn()
 		b.Read(30)
 		transcripttest.Written(t, dir, a, b)

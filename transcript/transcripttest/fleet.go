@@ -127,7 +127,8 @@ func (f *fleet) leave(s *Session) {
 		s.Prompt()
 		s.Reply("tool")
 	case n < 45:
-		next := s.clear()
+		next := s.spawn()
+		next.command("/clear")
 		f.live(next, f.rng.IntN(3))
 		f.end(next)
 	}

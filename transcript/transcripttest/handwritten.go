@@ -138,12 +138,6 @@ func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 	return s.put(20*time.Second, boundary, trigger, size)
 }
 
-// Summary is what a new file begins with after a compaction in early clients.
-func (s *HandWritten) Summary() {
-	s.put(10*time.Second, `{"type":"user","isCompactSummary":true,"message":{"role":"user",
-		"content":"What was done: %s"}}`, s.ID)
-}
-
 // Filled is turns of readings up to a size, and a compaction.
 func (s *HandWritten) Filled(from, to, step, turns int) {
 	for n := from; n < to; n += step {

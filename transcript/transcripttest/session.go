@@ -390,13 +390,6 @@ func (s *Session) writeLate() {
 	}
 }
 
-// clear begins another session, as /clear does.
-func (s *Session) clear() *Session {
-	n := s.spawn()
-	n.command("/clear")
-	return n
-}
-
 // damage writes a line that is not a record.
 func (s *Session) damage() {
 	s.line(pick(s.rng, s.client["broken"]))
