@@ -13,7 +13,7 @@ import (
 // timelines are the sessions of a folder, without their events.
 func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	t.Helper()
-	if err := historytest.Settled(t, dir).Each(t.Context(), nil, func(s history.Timeline) {
+	if err := historytest.Settled(t, dir).Each(t.Context(), func(s history.Timeline) {
 		s.Events = nil
 		s.First = nil
 		s.Sizes = nil

@@ -23,7 +23,7 @@ func (h *History) Bills() []Bill {
 	own := h.ownNames()
 	var list []Bill
 	places := map[transcript.Key]int{}
-	for i, p := range h.logs {
+	for _, p := range h.logs {
 		for _, b := range p.change.Bills {
 			key := b.Key
 			agent := p.agent
@@ -31,12 +31,12 @@ func (h *History) Bills() []Bill {
 				if key = own[b.Key]; key == 0 {
 					continue // of a copy that the fleet does not report
 				}
-				agent = h.logs[h.own[key].log].agent
+				agent = h.own[key].log.agent
 				b.Before = cmp.Or(b.Before, h.own[key].size)
 			} else {
 				key = transcript.Join(key)
-				if j, ok := before[i]; ok && b.Before == 0 {
-					c := &h.logs[j].change
+				if q := before[p]; q != nil && b.Before == 0 {
+					c := &q.change
 					size, _ := c.Session.Context()
 					b = bills.Against(b, c.Worked, size, c.Session.Active)
 				}
@@ -64,12 +64,12 @@ func (h *History) Bills() []Bill {
 func (h *History) ownNames() map[transcript.Key]transcript.Key {
 	names := map[transcript.Key]transcript.Key{}
 	each := func(own bool) {
-		for i, p := range h.logs {
-			for j := range p.change.Compactions {
-				c := &p.change.Compactions[j]
+		for _, p := range h.logs {
+			for i := range p.change.Compactions {
+				c := &p.change.Compactions[i]
 				keys := [...]transcript.Key{nameOf(c), c.Key, c.Own, c.Stamp}
 				name := transcript.Key(0)
-				if o, ok := h.own[nameOf(c)]; ok && o.log == int32(i) {
+				if h.own[nameOf(c)].log == p {
 					name = nameOf(c)
 				} else if k := slices.IndexFunc(
 					keys[:],

@@ -2,60 +2,21 @@ package history
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"sm/transcript"
 )
 
-// none is the index of an unknown transcript.
-const none = -1
-
-// shared has the records that are in several transcripts: copies and originals.
-type shared struct {
-	often bloomFilter // a record whose bit is not set is in one transcript
-	index map[transcript.Key]int32
-	list  []common
-}
-
-// common is what is known of one such record.
+// common is a record that is in several transcripts: the original and its copies.
 type common struct {
 	at     transcript.Instant // the oldest of its times: a resume may have written it anew
-	owner  int32              // the log in which it happened first
-	holder int32              // the last log that was found to have it
-	files  int32              // how many have it
-	ends   int32              // of how many it is the newest reading
-	ender  int32              // the first of those
+	owner  *log               // in which it happened first
 	copied bool               // its owner names another record as its origin
-}
-
-// bloomFilter is a Bloom filter with one hash: a key that was added is always found, and few others are.
-type bloomFilter struct {
-	words []uint64
-	shift int
-}
-
-func newBloomFilter(keys int) bloomFilter {
-	n := max(10, bits.Len(uint(16*keys)))
-	return bloomFilter{make([]uint64, 1<<n/64), 64 - n}
-}
-
-func (b *bloomFilter) has(k transcript.Key) bool {
-	return b.words[k>>b.shift/64]&(1<<(k>>b.shift%64)) != 0
-}
-func (b *bloomFilter) add(k transcript.Key) { b.words[k>>b.shift/64] |= 1 << (k >> b.shift % 64) }
-
-// of is what is known of a shared record, nil for one that is not.
-func (s *shared) of(k transcript.Key) *common {
-	if k == 0 || !s.often.has(k) {
-		return nil
-	}
-	i, ok := s.index[k]
-	if !ok || s.list[i].files < 2 {
-		return nil
-	}
-	return &s.list[i]
+	logs   int                // how many have it
+	last   *log               // the last of those that was counted
+	ends   int                // of how many it is the newest reading
+	ender  *log               // the first of those
 }
 
 // bearsKey reports whether copies of a record have its key. Copies of compactions
@@ -97,50 +58,48 @@ func (h *History) trace() {
 	}
 }
 
-// share finds the shared records.
+// share finds the records that are in several transcripts.
 func (h *History) share() {
 	h.trace()
-	count := 0
-	for _, p := range h.logs {
-		count += len(p.records)
-	}
-	once := newBloomFilter(count)
-	often := newBloomFilter(count)
+	h.shared = map[transcript.Key]*common{}
+	first := map[transcript.Key]*log{}
 	for _, p := range h.logs {
 		for i := range p.records {
-			if r := &p.records[i]; !r.bearsKey() {
+			r := &p.records[i]
+			if !r.bearsKey() {
 				continue
-			} else if once.has(r.key) {
-				often.add(r.key)
-			} else {
-				once.add(r.key)
+			}
+			if first[r.key] == nil {
+				first[r.key] = p
+			} else if first[r.key] != p {
+				h.shared[r.key] = &common{}
 			}
 		}
 	}
-	h.shared = shared{often: often, index: map[transcript.Key]int32{}}
-	s := &h.shared
-	for i, p := range h.logs {
-		for j := range p.records {
-			r := &p.records[j]
-			if !r.bearsKey() || !often.has(r.key) {
+	for _, p := range h.logs {
+		for i := range p.records {
+			r := &p.records[i]
+			c := h.common(r)
+			if c == nil {
 				continue
 			}
-			at, known := s.index[r.key]
-			if !known {
-				at = int32(len(s.list))
-				s.index[r.key] = at
-				s.list = append(s.list, common{owner: none, holder: none, ender: none})
-			}
-			c := &s.list[at]
-			if c.holder != int32(i) {
-				c.holder = int32(i)
-				c.files++
+			if c.last != p {
+				c.last = p
+				c.logs++
 			}
 			if c.at == 0 || r.at != 0 && r.at < c.at {
 				c.at = r.at
 			}
 		}
 	}
+}
+
+// common returns a record that is in several transcripts, nil for others.
+func (h *History) common(r *record) *common {
+	if !r.bearsKey() {
+		return nil
+	}
+	return h.shared[r.key]
 }
 
 // restoreOrder gives copied records their original times, and sorts the records of
@@ -154,7 +113,7 @@ func (h *History) restoreOrder(p *log) {
 	for i := range p.records {
 		r := &p.records[i]
 		if r.bearsKey() {
-			c := h.shared.of(r.key)
+			c := h.shared[r.key]
 			switch {
 			case c != nil && row:
 				r.at = cmp.Or(c.at, r.at)
@@ -197,93 +156,75 @@ func (p *log) earlier(q *log) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }
 
-// owners says of each shared record in which transcript it happened first: never in one that names its origin while that
-// is there as well. And it finds the transcripts whose newest reading it is.
+// owners finds the transcript in which each shared record happened first: never one
+// that names its origin while that is there as well. And it finds the transcripts
+// that end with a reading after which another one goes on.
 func (h *History) owners() {
-	for i, p := range h.logs {
-		for j := range p.records {
-			r := &p.records[j]
-			if !r.bearsKey() {
-				continue
-			}
-			if c := h.shared.of(r.key); c != nil &&
-				(c.owner == none || c.copied && !r.copied) {
-				c.owner = int32(i)
+	for _, p := range h.logs {
+		for i := range p.records {
+			r := &p.records[i]
+			if c := h.common(r); c != nil && (c.owner == nil || c.copied && !r.copied) {
+				c.owner = p
 				c.copied = r.copied
 			}
 		}
-		if c := h.shared.of(p.last); c != nil {
-			if c.ends++; c.ender == none {
-				c.ender = int32(i)
-			}
+		if c := h.shared[p.last]; c != nil {
+			c.ends++
+			c.ender = cmp.Or(c.ender, p)
 		}
 	}
-	for i, p := range h.logs {
-		if c := h.shared.of(p.last); c != nil && (c.ends < c.files || c.ender != int32(i)) {
+	for _, p := range h.logs {
+		if c := h.shared[p.last]; c != nil && (c.ends < c.logs || c.ender != p) {
 			p.passed = true
 		}
 	}
 }
 
-// disjointSets are sets of numbers, each identified by its least number: the union-find
-// structure. At first each number is a set of its own.
-type disjointSets []int
-
-// find is the least number of the set that i is in.
-func (s disjointSets) find(i int) int {
-	for s[i] != i {
-		s[i] = s[s[i]]
-		i = s[i]
-	}
-	return i
-}
-
-// join makes the sets of i and j one.
-func (s disjointSets) join(i, j int) {
-	if i, j = s.find(i), s.find(j); i != j {
-		s[max(i, j)] = min(i, j)
-	}
-}
-
-// groupCopies numbers the groups of logs that have something in common: a record, a compaction, a session, or that one goes
-// on from the other.
+// groupCopies numbers the groups of logs that have something in common: a record, a
+// compaction, a session, or that one goes on from the other.
 func (h *History) groupCopies() {
-	sets := make(disjointSets, len(h.logs))
-	for i := range sets {
-		sets[i] = i
+	leader := map[*log]*log{} // nil for one that leads its group
+	find := func(p *log) *log {
+		for leader[p] != nil {
+			p = leader[p]
+		}
+		return p
 	}
-	named := map[transcript.Key]int{}
-	name := func(k transcript.Key, i int) {
-		if first, ok := named[k]; ok && k != 0 {
-			sets.join(i, first)
+	join := func(p, q *log) {
+		if p, q = find(p), find(q); p != q {
+			leader[p] = q
+		}
+	}
+	named := map[transcript.Key]*log{}
+	name := func(k transcript.Key, p *log) {
+		if first := named[k]; first != nil && k != 0 {
+			join(p, first)
 		} else {
-			named[k] = i
+			named[k] = p
 		}
 	}
-	for i, p := range h.logs {
-		name(transcript.KeyOf([]byte(p.change.Name)), i)
-		name(transcript.KeyOf([]byte(p.change.Session.ID)), i)
-		for j := range p.change.Compactions {
-			c := &p.change.Compactions[j]
-			name(c.Key, i)
-			name(c.Own, i)
-			name(c.Stamp, i)
+	for _, p := range h.logs {
+		name(transcript.KeyOf([]byte(p.change.Name)), p)
+		name(transcript.KeyOf([]byte(p.change.Session.ID)), p)
+		for i := range p.change.Compactions {
+			c := &p.change.Compactions[i]
+			name(c.Key, p)
+			name(c.Own, p)
+			name(c.Stamp, p)
 		}
-		for j := range p.records {
-			if r := &p.records[j]; r.bearsKey() {
-				if c := h.shared.of(r.key); c != nil {
-					sets.join(i, int(c.owner))
-				}
+		for i := range p.records {
+			if c := h.common(&p.records[i]); c != nil {
+				join(p, c.owner)
 			}
 		}
 	}
-	for i, before := range h.predecessors() {
-		h.logs[before].passed = true
-		sets.join(i, before)
+	for p, before := range h.predecessors() {
+		before.passed = true
+		join(p, before)
 	}
-	numbers := map[int]int{}
-	for i, p := range h.logs {
-		r := sets.find(i)
+	numbers := map[*log]int{}
+	for _, p := range h.logs {
+		r := find(p)
 		if _, ok := numbers[r]; !ok {
 			numbers[r] = len(numbers)
 		}

@@ -30,8 +30,9 @@ import (
 type History struct {
 	logs    []*log // once settled, origins before their copies
 	clients clients.Table
+	rules   []transcript.WindowRule
 	Strange int // files without a single record: no transcripts
-	shared  shared
+	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
 	Groups  int // of logs that hang together
 

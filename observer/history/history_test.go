@@ -108,7 +108,7 @@ func TestInTheirOrder(t *testing.T) {
 			h := settled(t, dir)
 			old := 0
 			seen := 0
-			err := h.Each(t.Context(), nil, func(s Timeline) {
+			err := h.Each(t.Context(), func(s Timeline) {
 				if s.Change.Name != n.ID() {
 					return
 				}
@@ -152,10 +152,10 @@ func TestHalves(t *testing.T) {
 		halves := map[string]int{}
 		weights := [2]int{}
 		largest := map[int]int{}
-		for i, p := range h.logs {
+		for _, p := range h.logs {
 			halves[p.change.Name] = p.half
 			for _, c := range p.change.Compactions {
-				if own := h.own[nameOf(&c)]; own.log == int32(i) &&
+				if own := h.own[nameOf(&c)]; own.log == p &&
 					c.Trigger != transcript.Manual {
 					weights[p.half]++
 					largest[p.group]++
@@ -312,7 +312,7 @@ func TestInterrupted(t *testing.T) {
 	h := settled(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
-	err := h.Each(ctx, nil, func(Timeline) { told++; cancel() })
+	err := h.Each(ctx, func(Timeline) { told++; cancel() })
 	if !errors.Is(err, context.Canceled) || told != 1 {
 		t.Errorf("%d told, %v", told, err)
 	}

@@ -122,7 +122,7 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = settled(t, dir).Each(t.Context(), nil, func(x Timeline) {
+		err = settled(t, dir).Each(t.Context(), func(x Timeline) {
 			w := &watch{rules: limits}
 			for i := range x.Events {
 				ev := x.Events[i]

@@ -25,7 +25,7 @@ func TestRewound(t *testing.T) {
 	c := s.Copied(2, true)
 	h := settled(t, transcripttest.Written(t, t.TempDir(), s, c))
 	var got []string
-	if err := h.Each(t.Context(), nil, func(l Timeline) {
+	if err := h.Each(t.Context(), func(l Timeline) {
 		got = append(got, l.Change.Name[:8])
 		for i, ev := range l.Events {
 			since := func(at time.Time) float64 { return at.Sub(l.Events[0].At).Seconds() }

@@ -15,7 +15,7 @@ import (
 
 // ownCompaction is a compaction in the transcript in which it happened.
 type ownCompaction struct {
-	log  int32
+	log  *log
 	size int64 // of the context; 0 when the transcript does not say
 }
 
@@ -28,12 +28,9 @@ type Timeline struct {
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
 	// Open means that the last cycle is over and counts: nothing else ended it, and no other transcript continues it.
-	Open       bool
-	Group      int          // sessions that belong together have the same
-	Half       int          // Train, Holdout
-	asked      alerts.Event // the newest one that CompactsAt was asked for, and the answer
-	compactsAt int64
-	client     *clients.Client
+	Open  bool
+	Group int // sessions that belong together have the same
+	Half  int // Train, Holdout
 }
 
 // The halves of the sessions.
@@ -48,6 +45,7 @@ const stillActive = 10 * time.Minute
 // Settle finds what was copied from where, which sessions hang together, and in which half they are. What it returns is
 // known of all of them.
 func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.View {
+	h.rules = rules
 	h.share()
 	for _, p := range h.logs {
 		h.restoreOrder(p)
@@ -62,8 +60,8 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 		Settled: true,
 	})
 	h.own = map[transcript.Key]ownCompaction{}
-	for i := range h.logs {
-		h.claim(f, i)
+	for _, p := range h.logs {
+		h.claim(f, p)
 	}
 	h.groupCopies()
 	h.splitHoldout()
@@ -76,8 +74,7 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 
 // claim asks the fleet for the session of a transcript and for the compactions that
 // happened there first. Older copies of a session are skipped.
-func (h *History) claim(f *fleet.Fleet, i int) {
-	p := h.logs[i]
+func (h *History) claim(f *fleet.Fleet, p *log) {
 	p.change.Entries = []transcript.Entry{{
 		Kind: transcript.KindTurnEnd,
 	}} // its update names the agent
@@ -91,7 +88,7 @@ func (h *History) claim(f *fleet.Fleet, i int) {
 		}
 		if _, known := h.own[ev.Key]; !known {
 			h.own[ev.Key] = ownCompaction{
-				log:  int32(i),
+				log:  p,
 				size: cmp.Or(ev.PreTokens, p.sizeAt(ev.Key)),
 			}
 		}
@@ -152,32 +149,25 @@ const followsWithin = time.Hour
 
 // predecessors guesses for each session that continues another which one it is: the
 // last active session of the same folder before it. No record names it.
-func (h *History) predecessors() map[int]int {
-	before := map[int]int{}
-	folders := map[string][]int{}
-	for i, p := range h.logs {
+func (h *History) predecessors() map[*log]*log {
+	before := map[*log]*log{}
+	folders := map[string][]*log{}
+	for _, p := range h.logs {
 		dir := filepath.Dir(p.change.Cursor.Path)
-		folders[dir] = append(folders[dir], i)
+		folders[dir] = append(folders[dir], p)
 	}
 	for _, list := range folders {
-		slices.SortFunc(list, func(a, b int) int {
-			return cmp.Compare(
-				h.logs[a].change.Session.Active,
-				h.logs[b].change.Session.Active,
-			)
-		})
-		for _, i := range list {
-			p := h.logs[i]
-			if start := p.change.Session.Started; p.follows && start != 0 {
-				k, _ := slices.BinarySearchFunc(list, start, func(j int, at transcript.Instant) int {
-					return cmp.Compare(h.logs[j].change.Session.Active, at+1)
-				})
-				if k--; k >= 0 && list[k] == i {
-					k--
-				}
-				if k >= 0 &&
-					start-h.logs[list[k]].change.Session.Active <= transcript.Instant(followsWithin) {
-					before[i] = list[k]
+		for _, p := range list {
+			start := p.change.Session.Started
+			if !p.follows || start == 0 {
+				continue
+			}
+			newest := start - transcript.Instant(followsWithin)
+			for _, q := range list {
+				if active := q.change.Session.Active; q != p && active <= start &&
+					active >= newest {
+					newest = active
+					before[p] = q
 				}
 			}
 		}
@@ -234,10 +224,10 @@ func (h *History) Sizes(half int) (all []int64) {
 // forced calls each for the compactions that were not manual, in the transcripts in which
 // they happened.
 func (h *History) forced(each func(*log, ownCompaction)) {
-	for i, p := range h.logs {
-		for j := range p.change.Compactions {
-			c := &p.change.Compactions[j]
-			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger.Forced() {
+	for _, p := range h.logs {
+		for i := range p.change.Compactions {
+			c := &p.change.Compactions[i]
+			if own := h.own[nameOf(c)]; own.log == p && c.Trigger.Forced() {
 				each(p, own)
 			}
 		}
@@ -248,18 +238,16 @@ func (h *History) forced(each func(*log, ownCompaction)) {
 // timeline is valid until the callback returns; its records are dropped then.
 func (h *History) Each(
 	ctx context.Context,
-	rules []transcript.WindowRule,
 	each func(Timeline),
 ) error {
 	var t Timeline
-	for i, p := range h.logs {
+	for _, p := range h.logs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if p.agent != "" {
-			h.unpack(int32(i), &t)
+			h.unpack(p, &t)
 			if len(t.Events) > 0 {
-				h.settle(&p.change, rules, t.Events)
 				each(t)
 			}
 		}
@@ -269,8 +257,7 @@ func (h *History) Each(
 }
 
 // unpack makes a log's records events.
-func (h *History) unpack(i int32, t *Timeline) {
-	p := h.logs[i]
+func (h *History) unpack(p *log, t *Timeline) {
 	*t = Timeline{
 		Change: &p.change,
 		Events: t.Events[:0],
@@ -279,7 +266,6 @@ func (h *History) unpack(i int32, t *Timeline) {
 		Open:   !p.passed,
 		Group:  p.group,
 		Half:   p.half,
-		client: h.clients.Of(&p.change.Session),
 	}
 	model := ""
 	for j := range p.records {
@@ -287,10 +273,8 @@ func (h *History) unpack(i int32, t *Timeline) {
 		ev := alerts.Event{Agent: p.agent, At: r.at.Time()}
 		first := true
 		size := int64(0)
-		if r.bearsKey() {
-			if c := h.shared.of(r.key); c != nil {
-				first = c.owner == i
-			}
+		if c := h.common(r); c != nil {
+			first = c.owner == p
 		}
 		switch r.kind {
 		case transcript.KindReading:
@@ -310,16 +294,16 @@ func (h *History) unpack(i int32, t *Timeline) {
 			ev.Until = back.until
 			ev.Tokens = int64(r.tokens)
 			ev.Model = model
-			if c := h.shared.of(back.prompt); c != nil {
-				first = c.owner == i
+			if c := h.shared[back.prompt]; c != nil {
+				first = c.owner == p
 			}
 		default:
 			c := p.compactionOf(r)
 			if c == nil {
 				continue
 			}
-			own, ok := h.own[nameOf(c)]
-			first = ok && own.log == i
+			own := h.own[nameOf(c)]
+			first = own.log == p
 			ev.Kind = alerts.EventCompacted
 			ev.Sign = alerts.SignBoundary
 			ev.Key = nameOf(c)
@@ -334,46 +318,38 @@ func (h *History) unpack(i int32, t *Timeline) {
 		t.First = append(t.First, first)
 		t.Sizes = append(t.Sizes, size)
 	}
-}
-
-// Own is what happened in a transcript first.
-func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
-	if !slices.Contains(t.First, false) {
-		return t.Events
-	}
-	*buffer = (*buffer)[:0]
-	for i, first := range t.First {
-		if first {
-			*buffer = append(*buffer, t.Events[i])
-		}
-	}
-	return *buffer
+	h.settle(&p.change, t.Events)
 }
 
 // settle gives each event the final window of its model, as the status line would
-// have reported from the beginning: a transcript shows a large window only once it
-// is used.
-func (h *History) settle(
-	c *transcript.Change,
-	rules []transcript.WindowRule,
-	events []alerts.Event,
-) {
+// have reported from the beginning, and the size at which the client is assumed to
+// compact: a transcript shows a large window only once it is used.
+func (h *History) settle(c *transcript.Change, events []alerts.Event) {
 	s := transcript.Session{
 		Peak:        c.Session.Peak,
 		Model:       "\x00",
 		Particulars: c.Session.Particulars,
 	}
 	var window transcript.Window
+	var compactsAt int64
 	for i := range events {
 		ev := &events[i]
-		if !Bears(ev) {
+		if ev.Kind == alerts.EventTurnStart || ev.Kind == alerts.EventTurnEnd {
 			continue
 		}
 		if ev.Model != s.Model {
 			s.Model = ev.Model
-			window = h.clients.Of(&s).WindowOf(&s, 0, rules)
+			client := h.clients.Of(&s)
+			window = client.WindowOf(&s, 0, h.rules)
+			compactsAt, _ = client.CompactsAt(
+				new(clients.AutoCompact),
+				window.Tokens,
+				ev.Model,
+				c.Session.Version,
+			)
 		}
 		ev.Window = window.Tokens
 		ev.Reserved = window.Reserved
+		ev.CompactsAt = compactsAt
 	}
 }

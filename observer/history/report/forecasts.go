@@ -50,7 +50,6 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 		a = &foreseen{}
 		f.agents[ev.Agent] = a
 	}
-	ev.CompactsAt = t.CompactsAt(&ev)
 	if ev.Kind == alerts.EventCompacted {
 		if !t.First[i] {
 			ev.Trigger = transcript.Unknown // it has taught where it happened

@@ -32,7 +32,7 @@ func judged(t *testing.T, dirs ...string) *forecasts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := historytest.Settled(t, dirs...).InOrder(t.Context(), nil, f.take); err != nil {
+	if err := historytest.Settled(t, dirs...).InOrder(t.Context(), f.take); err != nil {
 		t.Fatal(err)
 	}
 	return f

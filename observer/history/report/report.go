@@ -36,10 +36,12 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.InOrder(ctx, o.Windows, forecasts.take); err != nil {
-		return nil, err
-	}
-	if err := h.Each(ctx, o.Windows, s.take); err != nil {
+	if err := h.InOrder(ctx, func(t *history.Timeline, i int) {
+		if i == 0 {
+			s.take(t)
+		}
+		forecasts.take(t, i)
+	}); err != nil {
 		return nil, err
 	}
 	r := s.report(views)

@@ -23,8 +23,6 @@ const (
 // sums is a report in progress.
 type sums struct {
 	engine   *alerts.Engine // for storms
-	thin     history.Thinner
-	ours     []alerts.Event // reused
 	sessions map[alerts.AgentID]*sessionSums
 	models   map[string]*Row
 	months   map[string]*Row
@@ -77,7 +75,7 @@ func newSums(o alerts.Options) (*sums, error) {
 }
 
 // take adds a session's transcript.
-func (s *sums) take(t history.Timeline) {
+func (s *sums) take(t *history.Timeline) {
 	id := t.Events[0].Agent
 	one := s.sessions[id]
 	if one == nil {
@@ -118,12 +116,16 @@ func (s *sums) take(t history.Timeline) {
 	s.unread(one)
 	one.cycle = 0
 	one.shown = false
-	s.thin.Each(t.Own(&s.ours), func(ev *alerts.Event) { s.engine.Step(*ev) })
+	for i, ev := range t.Events {
+		if t.First[i] {
+			s.engine.Step(ev)
+		}
+	}
 	s.engine.Forget(id)
 }
 
 // modelsOf says for each event by which model it is answered: that of the next reading, else of the last.
-func modelsOf(t history.Timeline) []string {
+func modelsOf(t *history.Timeline) []string {
 	models := make([]string, len(t.Events))
 	model := t.Change.Session.Model
 	for i := len(t.Events) - 1; i >= 0; i-- {

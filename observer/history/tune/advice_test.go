@@ -52,18 +52,14 @@ func TestMinutesOfWork(t *testing.T) {
 	for i := 3; i < len(events); i++ {
 		events[i].At = events[i].At.Add(2 * 60 * 60e9)
 	}
-	l := ladderOf(nil, alerts.Defaults().Thresholds)
-	r := newTrial(t.Context(), alerts.Defaults(), 1)
-	r.add(l, &history.Timeline{
+	half := alerts.Thresholds{WarningPercentage: 50}
+	r := trialOf(t, ladderOf(nil, half), 1)
+	r.add(&history.Timeline{
 		Events: events,
 		First:  everyEvent(events),
 		Half:   history.Train,
 	})
-	said, err := r.run(alerts.Thresholds{WarningPercentage: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f := r.measure(said, history.Train); *f.Minutes.Median != 5+2 {
+	if f := r.measure(r.pairOf(half), history.Train); *f.Minutes.Median != 5+2 {
 		t.Errorf("%v minutes, want 5 of the pause and 2", *f.Minutes.Median)
 	}
 }
@@ -119,16 +115,13 @@ func TestClustered(t *testing.T) {
 
 // TestForecastOfCopies: of a compaction that a fork has copied forecasts were made once.
 func TestForecastOfCopies(t *testing.T) {
-	f, err := newForecaster(alerts.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := trialOf(t, nil, 1)
 	events := handMade("a", "turn 20 turn 40 turn 60 auto turn 30 turn 50 auto")
 	first := everyEvent(events)
 	first[6] = false
-	f.add(events, first)
+	r.add(&history.Timeline{Events: events, First: first})
 	asked := 0
-	for _, x := range f.figures() {
+	for _, x := range r.forecast.figures() {
 		asked += x.Forecasts
 	}
 	if asked != 1 || events[6].Trigger != transcript.Auto {

@@ -76,10 +76,10 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 		sessions := strings.Split(c.sessions, ";")
-		r := newTrial(t.Context(), alerts.Defaults(), len(sessions))
+		r := trialOf(t, ladderOf(nil, c.t), len(sessions))
 		for i, s := range sessions {
 			if events := handMade(fmt.Sprint(i), s); len(events) > 0 {
-				r.add(ladderOf(nil, c.t), &history.Timeline{
+				r.add(&history.Timeline{
 					Events: events,
 					First:  everyEvent(events),
 					Open:   true,
@@ -88,18 +88,14 @@ func TestMeasure(t *testing.T) {
 				})
 			}
 		}
-		given, err := r.run(c.t)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if d := cmp.Diff(
 			want,
-			r.measure(given, history.Train),
+			r.measure(r.pairOf(c.t), history.Train),
 			cmpopts.EquateApprox(0, 1e-9),
 		); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
-		if d := cmp.Diff(Figures{}, r.measure(given, history.Holdout)); d != "" {
+		if d := cmp.Diff(Figures{}, r.measure(r.pairOf(c.t), history.Holdout)); d != "" {
 			t.Errorf("%s, the other half (-want +got):\n%s", c.name, d)
 		}
 	}
@@ -192,13 +188,10 @@ func TestForecastsOfARegularSession(t *testing.T) {
 		cycle += fmt.Sprintf("turn %d %d ", size, size+9)
 	}
 	list := strings.Repeat(cycle+"auto ", 8)
-	f, err := newForecaster(alerts.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := trialOf(t, nil, 1)
 	events := handMade("a", list)
-	f.add(events, everyEvent(events))
-	for _, x := range f.figures() {
+	r.add(&history.Timeline{Events: events, First: everyEvent(events)})
+	for _, x := range r.forecast.figures() {
 		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 1.25/float64(x.Left) {
 			t.Errorf(
 				"%d turns left: %d of %d known, off by %.2f",

@@ -1,10 +1,10 @@
-// Package tune tries thresholds on past transcripts: what each pair of notices would have been worth, by the observer's own
-// engine, and which pair to change to.
+// Package tune tries thresholds on past transcripts: what each pair of notices would
+// have been worth, by the observer's own engine, and which pair to change to.
 //
-// One half of the sessions chooses and the other half checks, and a fork is in the half of its origin, so that nothing is
-// judged by what it was chosen by. Only the few events of a session are kept that matter to a threshold; with them an
-// engine decides as it does with all of them. A pair is advised only where it is better, on the half that checks, by more
-// than chance makes. The package changes no configuration and prints nothing.
+// One half of the sessions chooses and the other half checks, and a fork is in the
+// half of its origin, so that nothing is judged by what it was chosen by. A pair is
+// advised only where it is better, on the half that checks, by more than chance
+// makes. The package changes no configuration and prints nothing.
 package tune
 
 import (
@@ -17,7 +17,6 @@ import (
 	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/history"
-	"sm/observer/history/report"
 	"sm/transcript"
 )
 
@@ -88,7 +87,6 @@ type Candidate struct {
 	Checking Figures `json:"checking"`
 
 	thresholds alerts.Thresholds
-	given      []notices // by cycle
 }
 
 // Knee is where the coverage of one notice alone begins to fall, on the sessions that choose: null where there is none
@@ -113,31 +111,33 @@ type Options struct {
 func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	h.Settle(o.Windows, o.Now)
 	// What a client's compaction threshold does to notices is the same for all pairs, and no step of a ladder.
-	policy := o.Policy
-	policy.Thresholds = windowAlone(policy.Thresholds)
-	l := ladderOf(
-		h.Sizes(history.Train),
-		policy.Thresholds,
-		windowAlone(alerts.Defaults().Thresholds),
+	current := windowAlone(o.Policy.Thresholds)
+	usual := windowAlone(alerts.Defaults().Thresholds)
+	o.Policy.Thresholds = alerts.Thresholds{}
+	r, err := newTrial(
+		o.Policy,
+		ladderOf(h.Sizes(history.Train), current, usual),
+		h.Groups,
 	)
-	f, err := newForecaster(policy)
 	if err != nil {
 		return nil, err
 	}
-	r := newTrial(ctx, policy, h.Groups)
-	if err := h.Each(ctx, o.Windows, func(t history.Timeline) {
-		f.add(t.Events, t.First)
-		r.add(l, &t)
-	}); err != nil {
+	if err := h.Each(ctx, func(t history.Timeline) { r.add(&t) }); err != nil {
 		return nil, err
 	}
-	g, err := r.grid(l, policy.Thresholds, windowAlone(o.Configured))
-	if err != nil {
-		return nil, err
-	}
-	g.Forecast = f.figures()
+	g := r.counted
+	g.Sessions = len(r.agents)
+	g.Groups = len(r.alone)
 	g.Strange = h.Strange
-	return g, nil
+	g.Pairs = r.pairs()
+	g.Knees = []Knee{r.knees(inPercent), r.knees(inTokens)}
+	g.Current = r.play(current)
+	g.Default = r.play(usual)
+	g.Overall = r.measure(r.pairOf(current), everyone)
+	g.Forecast = r.forecast.figures()
+	g.Configuration = []string{}
+	g.choose(r, windowAlone(o.Configured))
+	return &g, nil
 }
 
 // windowAlone are thresholds without those that depend on where a client compacts.
@@ -147,84 +147,28 @@ func windowAlone(t alerts.Thresholds) alerts.Thresholds {
 	return t
 }
 
-// plainOptions leave nothing to do but what thresholds do.
-func plainOptions(o alerts.Options) alerts.Options {
-	p := alerts.Defaults()
-	p.Settle = o.Settle
-	p.Storm = alerts.Storm{}
-	p.Messages = alerts.Messages{
-		Warning:   "w",
-		Critical:  "c",
-		Compacted: "d",
-		Storm:     "s",
-		NoData:    "n",
-		Forecast:  "f",
-	}
-	return p
-}
-
-// ladderOf makes the steps: percentages in fives, tokens up to where nearly all contexts of these sizes have been
-// compacted, and besides those the thresholds that are to be compared.
-func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
-	l := &ladder{}
-	for p := int64(percentFrom); p <= percentTo; p += percentStep {
-		l[inPercent] = append(l[inPercent], p)
-	}
-	if len(sizes) > 0 {
-		top := history.NearestRank(sizes, 0.9)
-		width := int64(5000)
-		for i := 0; top/width > tokenSteps; i++ {
-			width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
-		}
-		for n := max(width, top*percentFrom/100/width*width); n <= top; n += width {
-			l[inTokens] = append(l[inTokens], n)
-		}
-	}
-	for _, t := range compared {
-		l[inPercent] = append(
-			l[inPercent],
-			int64(t.WarningPercentage),
-			int64(t.CriticalPercentage),
-		)
-		l[inTokens] = append(l[inTokens], t.WarningTokens, t.CriticalTokens)
-	}
-	for k := range l {
-		slices.Sort(l[k])
-		l[k] = slices.DeleteFunc(slices.Compact(l[k]), func(n int64) bool { return n <= 0 })
-	}
-	return l
-}
-
-// grid measures all pairs of the ladders, and those that they are compared with.
-func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, error) {
-	g := &Grid{Pairs: []Candidate{}, Configuration: []string{}}
-	for kind, steps := range l {
-		for i, warning := range steps {
-			for _, critical := range steps[i+1:] {
-				p, err := r.play(thresholds(kind, warning, critical))
-				if err != nil {
-					return nil, err
-				}
-				g.Pairs = append(g.Pairs, p)
+// pairs measures all pairs of the ladders.
+func (r *trial) pairs() []Candidate {
+	all := []Candidate{}
+	for i, warning := range r.steps {
+		for _, critical := range r.steps[i+1:] {
+			if critical.unit != warning.unit {
+				break
 			}
+			t := alerts.Thresholds{
+				WarningPercentage:  int(warning.at),
+				CriticalPercentage: int(critical.at),
+			}
+			if warning.unit == inTokens {
+				t = alerts.Thresholds{
+					WarningTokens:  warning.at,
+					CriticalTokens: critical.at,
+				}
+			}
+			all = append(all, r.play(t))
 		}
-		k, err := r.knees(l, kind)
-		if err != nil {
-			return nil, err
-		}
-		g.Knees = append(g.Knees, k)
 	}
-	var err error
-	if g.Current, err = r.play(current); err != nil {
-		return nil, err
-	}
-	if g.Default, err = r.play(windowAlone(alerts.Defaults().Thresholds)); err != nil {
-		return nil, err
-	}
-	g.Overall = r.measure(g.Current.given, everyone)
-	g.count(r)
-	g.choose(r, configured)
-	return g, nil
+	return all
 }
 
 // NewCandidate returns a pair of thresholds without figures.
@@ -247,49 +191,11 @@ func NewCandidate(t alerts.Thresholds) Candidate {
 }
 
 // play measures a pair of thresholds.
-func (r *trial) play(t alerts.Thresholds) (Candidate, error) {
-	t.EarlyRatio = 0
-	given, err := r.run(t)
-	if err != nil {
-		return Candidate{}, err
-	}
+func (r *trial) play(t alerts.Thresholds) Candidate {
 	c := NewCandidate(t)
-	c.given = given
-	c.Choosing = r.measure(given, history.Train)
-	c.Checking = r.measure(given, history.Holdout)
-	return c, nil
-}
-
-// count counts what there is. A compaction that ended no cycle with a reading is one that nothing was seen of.
-func (g *Grid) count(r *trial) {
-	ended := 0
-	for i := range r.cycles {
-		c := &r.cycles[i]
-		switch {
-		case c.end == none && c.read && r.sessions[c.session].open:
-			g.Cycles++
-		case c.end != none && c.read && c.own:
-			g.Cycles++
-			ended++
-		}
-	}
-	agents := map[alerts.AgentID]bool{}
-	groups := map[int]bool{}
-	for i := range r.sessions {
-		s := &r.sessions[i]
-		if s.own {
-			agents[s.agent] = true
-			groups[s.group] = true
-		}
-		for j := range s.points {
-			if p := &s.points[j]; p.event.Kind == alerts.EventCompacted && p.own {
-				report.Count(&g.Compactions, p.event.Trigger)
-			}
-		}
-	}
-	g.Sessions = len(agents)
-	g.Groups = len(groups)
-	g.Unseen = g.Compactions.Total() - ended
+	c.Choosing = r.measure(r.pairOf(t), history.Train)
+	c.Checking = r.measure(r.pairOf(t), history.Holdout)
+	return c
 }
 
 // choose takes a pair by the sessions that choose, and checks it with the others.
@@ -305,7 +211,11 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) {
 	}
 	g.Best = &best
 	g.Chosen = &chosen
-	d := r.compare(chosen.given, g.Current.given, history.Holdout)
+	d := r.compare(
+		r.pairOf(chosen.thresholds),
+		r.pairOf(g.Current.thresholds),
+		history.Holdout,
+	)
 	g.Advice = advise(g.Chosen, &g.Current, d)
 	if chosen.Checking.Compactions > 0 {
 		g.Difference = &d
@@ -394,30 +304,23 @@ func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 }
 
 // knees finds the knee of each notice alone.
-func (r *trial) knees(l *ladder, kind int) (Knee, error) {
-	k := Knee{Unit: [...]string{"percent", "tokens"}[kind]}
+func (r *trial) knees(unit string) Knee {
+	var steps []int64
 	var warnings, criticals []float64
-	for _, step := range l[kind] {
-		warning, err := r.run(thresholds(kind, step, 0))
-		if err != nil {
-			return k, err
+	for i, s := range r.steps {
+		if s.unit == unit {
+			steps = append(steps, s.at)
+			warnings = append(warnings, r.measure(pair{i, none}, history.Train).Coverage)
+			criticals = append(criticals, r.measure(pair{none, i}, history.Train).Coverage)
 		}
-		critical, err := r.run(thresholds(kind, 0, step))
-		if err != nil {
-			return k, err
-		}
-		warnings = append(warnings, r.measure(warning, history.Train).Coverage)
-		criticals = append(criticals, r.measure(critical, history.Train).Coverage)
 	}
 	at := func(curve []float64) *int64 {
 		if len(curve) == 0 || slices.Max(curve) == 0 {
 			return nil
 		}
-		return &l[kind][knee(l[kind], curve)]
+		return &steps[knee(steps, curve)]
 	}
-	k.Warning = at(warnings)
-	k.Critical = at(criticals)
-	return k, nil
+	return Knee{Unit: unit, Warning: at(warnings), Critical: at(criticals)}
 }
 
 // ConfigurationOf are the lines that set thresholds, whatever is configured: thresholds in tokens that are would win over

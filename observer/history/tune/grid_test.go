@@ -1,8 +1,6 @@
 package tune
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,156 +67,157 @@ func everyEvent(events []alerts.Event) []bool {
 	)
 }
 
-// decisions are what an engine decides about levels, cycles and storms.
-func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
+// notices are those of an engine with two thresholds in the cycles of a session that
+// count.
+func notices(t *testing.T, l *history.Timeline, p alerts.Thresholds) (all []string) {
 	t.Helper()
+	o := alerts.Defaults()
+	o.Thresholds = p
 	engine, err := alerts.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ev := range events {
+	given := [2]int{none, none}
+	read := false
+	end := func(end int) {
+		all = append(all, fmt.Sprint(given, end))
+		given = [2]int{none, none}
+		read = false
+	}
+	for i, ev := range l.Events {
+		ev.CompactsAt = 0
 		for _, action := range engine.Step(ev) {
 			switch x := action.(type) {
 			case alerts.Say:
-				all = append(all, fmt.Sprint(x.Key, " at ", x.At))
+				if x.Key.Kind <= alerts.KindCritical {
+					given[x.Key.Kind] = i
+				}
 			case alerts.Opened:
-				all = append(
-					all,
-					fmt.Sprint(
-						"cycle ",
-						x.Cycle,
-						x.Cause,
-						x.Trigger,
-						x.PreTokens,
-						x.Warned,
-						x.At,
-					),
-				)
+				before := given
+				switch {
+				case x.Cause == alerts.CauseRewind:
+					for k, at := range before {
+						if at != none && l.Events[at].At.After(ev.Left.Time()) &&
+							!l.Events[at].At.After(ev.Until.Time()) {
+							given[k] = none
+						}
+					}
+					continue
+				case read && x.Trigger.Forced() && l.First[i]:
+					for k, at := range before {
+						if at != none && l.Events[at].At.After(x.At) {
+							given[k] = none
+						}
+					}
+					end(i)
+				default:
+					given = [2]int{none, none}
+					read = false
+				}
+				for k, at := range before {
+					if at != none && l.Events[at].At.After(x.At) {
+						given[k] = at
+					}
+				}
 			}
 		}
+		read = read || ev.Kind == alerts.EventReading
 	}
-	return append(all, fmt.Sprint(engine.Counters().Storms, " storms"))
+	if read && l.Open {
+		end(none)
+	}
+	return all
 }
 
-// TestThinnedDecidesTheSame: an engine with the few kept events decides as one with all
-// events.
-func TestThinnedDecidesTheSame(t *testing.T) {
+// derived are the same notices as a trial of all steps derives them.
+func (r *trial) derived(p alerts.Thresholds) (all []string) {
+	event := func(p *point) int {
+		if p == nil {
+			return none
+		}
+		return p.event
+	}
+	for _, c := range r.cycles {
+		warning, critical := c.notices(r.pairOf(p))
+		all = append(all, fmt.Sprint([2]int{event(warning), event(critical)}, event(c.end)))
+	}
+	return all
+}
+
+// thresholds are two of one unit; 0 is none.
+func thresholds(unit string, warning, critical int64) alerts.Thresholds {
+	if unit == inTokens {
+		return alerts.Thresholds{WarningTokens: warning, CriticalTokens: critical}
+	}
+	return alerts.Thresholds{
+		WarningPercentage:  int(warning),
+		CriticalPercentage: int(critical),
+	}
+}
+
+// comparePairs compares what a trial derives of one session with an engine for each
+// pair.
+func comparePairs(
+	t *testing.T,
+	steps []step,
+	l *history.Timeline,
+	pairs []alerts.Thresholds,
+) (compared int) {
+	t.Helper()
+	r := trialOf(t, steps, l.Group+1)
+	r.add(l)
+	for _, p := range pairs {
+		want := notices(t, l, p)
+		compared += len(want)
+		if d := cmp.Diff(want, r.derived(p)); d != "" {
+			t.Fatalf(
+				"%s at %+v (-engine +derived):\n%s",
+				l.Events[0].Agent,
+				p,
+				d,
+			)
+		}
+	}
+	return compared
+}
+
+// TestPairs: the notices of each pair are those of an engine with its thresholds.
+func TestPairs(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
 			h := historytest.Settled(t, dir)
-			l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
-			sessions := 0
-			compared := 0
-			var n history.Thinner
-			err := h.Each(t.Context(), nil, func(s history.Timeline) {
-				sessions++
-				all := s.Events
-				points := l.points(&n, all, s.First)
-				var few, some []alerts.Event
-				n.Each(all, func(ev *alerts.Event) { some = append(some, *ev) })
-				for _, p := range points {
-					few = append(few, p.event)
-				}
-				for _, pair := range [][2]int{
-					{0, 4},
-					{4, 7},
-					{8, 9},
-					{3, len(l[inPercent]) - 1},
-				} {
-					for kind := range ladders {
-						if pair[1] >= len(l[kind]) {
-							continue
-						}
-						o := plainOptions(alerts.Defaults())
-						o.Thresholds = thresholds(kind, l[kind][pair[0]], l[kind][pair[1]])
-						want := decisions(t, o, all)
-						compared += len(want)
-						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
-							t.Fatalf(
-								"%s at %+v (-all +few):\n%s",
-								all[0].Agent,
-								o.Thresholds,
-								d,
-							)
-						}
+			steps := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
+			var pairs []alerts.Thresholds
+			for i := range steps {
+				for _, j := range []int{i + 1, i + 4} {
+					if j < len(steps) && steps[i].unit == steps[j].unit {
+						pairs = append(
+							pairs,
+							thresholds(steps[i].unit, steps[i].at, steps[j].at),
+						)
 					}
 				}
-				o := alerts.Defaults()
-				o.Thresholds = alerts.Thresholds{}
-				if d := cmp.Diff(decisions(t, o, all), decisions(t, o, some)); d != "" {
-					t.Fatalf("%s, storms (-all +some):\n%s", all[0].Agent, d)
-				}
+			}
+			compared := 0
+			err := h.Each(t.Context(), func(l history.Timeline) {
+				compared += comparePairs(t, steps, &l, pairs)
 			})
-			if err != nil || compared < sessions {
-				t.Errorf("%v, compared %d decisions of %d sessions", err, compared, sessions)
+			if err != nil || compared == 0 {
+				t.Errorf("%v, compared %d cycles", err, compared)
 			}
 		})
 	}
 }
 
-// FuzzThinned: with any order and times of events, an engine with the few kept ones decides the same.
-func FuzzThinned(f *testing.F) {
+// FuzzPairs: with any events in the order of their times, too.
+func FuzzPairs(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
-	f.Add([]byte{
-		2,
-		10,
-		0,
-		0,
-		10,
-		60,
-		0,
-		200,
-		80,
-		0,
-		10,
-		70,
-		1,
-		0,
-		71,
-		3,
-		130,
-		0,
-		0,
-		10,
-		20,
-		0,
-		10,
-		30,
-	})
-	// A reading that is written late is not judged: a later one reaches the step.
-	f.Add([]byte{
-		0,
-		20,
-		20,
-		0,
-		20,
-		30,
-		0,
-		20,
-		60,
-		0,
-		20,
-		61,
-		0,
-		226,
-		110,
-		0,
-		70,
-		105,
-		0,
-		20,
-		106,
-		0,
-		20,
-		107,
-	})
-	f.Add([]byte("C000\xf100000x0C\x940")) // a reading between two that are written late and early
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var events []alerts.Event
 		now := at(0)
 		for i := 0; i+2 < len(b); i += 3 {
 			ev := alerts.Event{Agent: "a", Window: 200_000}
-			now = now.Add(time.Duration(int8(b[i+1])) * time.Second)
+			now = now.Add(time.Duration(b[i+1]) * time.Second)
 			if ev.At = now; b[i]&0x80 != 0 {
 				ev.At = time.Time{}
 			}
@@ -243,31 +242,33 @@ func FuzzThinned(f *testing.F) {
 			}
 			events = append(events, ev)
 		}
-		o := plainOptions(alerts.Defaults())
-		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
-		var n history.Thinner
-		var few, some []alerts.Event
-		for _, p := range l.points(&n, events, everyEvent(events)) {
-			few = append(few, p.event)
+		l := &history.Timeline{Events: events, First: everyEvent(events), Open: true}
+		if len(events) == 0 {
+			return
 		}
-		n.Each(events, func(ev *alerts.Event) { some = append(some, *ev) })
-		for _, limits := range []alerts.Thresholds{
+		steps := ladderOf(nil, alerts.Thresholds{
+			WarningPercentage:  10,
+			CriticalPercentage: 30,
+			WarningTokens:      40_000,
+			CriticalTokens:     90_000,
+		})
+		comparePairs(t, steps, l, []alerts.Thresholds{
 			thresholds(inPercent, 10, 30),
 			thresholds(inPercent, 50, 65),
 			thresholds(inTokens, 40_000, 90_000),
 			thresholds(inPercent, 30, 0),
-		} {
-			o.Thresholds = limits
-			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
-				t.Fatalf("%+v (-all +few):\n%s", limits, d)
-			}
-		}
-		o = alerts.Defaults()
-		o.Thresholds = alerts.Thresholds{}
-		if d := cmp.Diff(decisions(t, o, events), decisions(t, o, some)); d != "" {
-			t.Fatalf("storms (-all +some):\n%s", d)
-		}
+		})
 	})
+}
+
+// trialOf begins a trial with default settings.
+func trialOf(t *testing.T, steps []step, groups int) *trial {
+	t.Helper()
+	r, err := newTrial(alerts.Options{}, steps, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // at is a moment of a hand-made session, in minutes.
@@ -319,14 +320,4 @@ func handMade(id, list string) []alerts.Event {
 		events = append(events, ev)
 	}
 	return events
-}
-
-// TestInterrupted: a user who ends a trial need not wait until all thresholds have been tried.
-func TestInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	r := newTrial(ctx, alerts.Defaults(), 1)
-	if _, err := r.run(alerts.Thresholds{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("tried on: %v", err)
-	}
 }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -56,79 +57,74 @@ func leadOf(all []float64) Lead {
 }
 
 // everyone selects both halves of the sessions.
-const everyone = none
+const everyone = -1
 
 // outcome is what came of the notices in a cycle.
 type outcome struct {
 	cluster
-	first  *point // the first notice before the compaction, nil for none
-	timely bool   // a notice was in time
-	end    *point // the compaction
+	group int
+	// first is the first notice before the compaction end, timely the first that was
+	// in time; nil for none.
+	first, timely, end *point
 }
 
-// outcome returns what came of the notices in a cycle, and whether the cycle counts: in
-// the session of half where its compaction happened, if that was not manual and there
-// is a reading before it; or without a compaction if it is over.
-func (r *trial) outcome(c *cycle, given notices, half int) (o outcome, counts bool) {
-	s := &r.sessions[c.session]
-	if half != everyone && s.half != half || !c.read {
-		return o, false
-	}
-	first := given.warning
-	if first == none {
-		first = given.critical
-	}
-	switch {
-	case c.end == none && s.open:
-		o.open = 1
-		if first != none {
-			o.vain = 1
-		}
-		return o, true
-	case c.end != none && c.own && c.trigger.Forced():
-		o.compactions = 1
-		o.end = &s.points[c.end]
-		if first != none {
-			o.first = &s.points[first]
-		}
-		if timely := s.timely(given, o.end); timely != nil {
-			o.timely = true
-			o.won = c.used(timely)
-		}
-		return o, true
-	}
-	return o, false
-}
-
-// clusters adds up the cycles of a half by the groups of sessions, or each for itself.
-func (r *trial) clusters(given []notices, half int, single bool) []cluster {
-	list := make([]cluster, max(r.groups, len(r.cycles)))
+// outcomes returns what came of the notices of a pair in the cycles of one half.
+func (r *trial) outcomes(p pair, half int) (all []outcome) {
 	for i := range r.cycles {
 		c := &r.cycles[i]
-		o, counts := r.outcome(c, given[i], half)
-		if !counts {
+		if half != everyone && c.half != half {
 			continue
 		}
-		if single {
-			list[i] = o.cluster
-		} else {
-			list[r.sessions[c.session].group].add(&o.cluster)
+		warning, critical := c.notices(p)
+		o := outcome{group: c.group, end: c.end, first: cmp.Or(warning, critical)}
+		switch {
+		case c.end != nil:
+			o.compactions = 1
+			o.timely = timely(warning, critical, c.end)
+			if o.timely != nil {
+				o.won = c.used(o.timely)
+			}
+		case o.first != nil:
+			o.vain = 1
+			fallthrough
+		default:
+			o.open = 1
 		}
+		all = append(all, o)
 	}
-	return list
+	return all
+}
+
+// clusters adds up cycles by the groups of sessions, and each for itself.
+func (r *trial) clusters(p pair, half int) (all [2][]cluster) {
+	all[0] = make([]cluster, r.groups)
+	for _, o := range r.outcomes(p, half) {
+		all[0][o.group].add(&o.cluster)
+		all[1] = append(all[1], o.cluster)
+	}
+	return all
+}
+
+// estimate returns the sums over cycles, and the standard error of their measure
+// over groups of sessions, or over single cycles if there is only one group.
+func estimate(all [2][]cluster) (total cluster, e float64) {
+	e, known := standardError(all[0])
+	if !known {
+		e, _ = standardError(all[1])
+	}
+	return totalOf(all[0]), e
 }
 
 // measure returns what notices were worth in the sessions of one half, or of both:
 //
 //	measure = coverage × used − vainCost × vain share
-func (r *trial) measure(given []notices, half int) (f Figures) {
+func (r *trial) measure(p pair, half int) (f Figures) {
 	var turns, replies, minutes []float64
-	for i := range r.cycles {
-		o, _ := r.outcome(&r.cycles[i], given[i], half)
-		if o.timely {
+	for _, o := range r.outcomes(p, half) {
+		if o.timely != nil {
 			f.Timely++
 		}
-		if o.first != nil {
+		if o.end != nil && o.first != nil {
 			f.Warned++
 			turns = append(turns, float64(o.end.turns-o.first.turns))
 			replies = append(replies, float64(o.end.replies-o.first.replies))
@@ -139,8 +135,7 @@ func (r *trial) measure(given []notices, half int) (f Figures) {
 	f.Replies = leadOf(replies)
 	f.Minutes = leadOf(minutes)
 
-	list := func(single bool) []cluster { return r.clusters(given, half, single) }
-	total := totalOf(list(false))
+	total, e := estimate(r.clusters(p, half))
 	f.Compactions = total.compactions
 	f.Open = total.open
 	f.Vain = int(total.vain)
@@ -148,23 +143,22 @@ func (r *trial) measure(given []notices, half int) (f Figures) {
 	f.Coverage = Share(float64(f.Timely), f.Compactions)
 	f.VainShare = Share(total.vain, f.Open)
 	f.Measure = total.measure()
-	f.StandardError = standardErrorOf(list)
+	f.StandardError = e
 	return f
 }
 
-// compare returns by how much the measure of some notices is above that of others in
+// compare returns by how much the measure of one pair is above that of another in
 // the same sessions.
-func (r *trial) compare(given, other []notices, half int) Difference {
-	list := func(single bool) []cluster {
-		a := r.clusters(given, half, single)
-		for i, b := range r.clusters(other, half, single) {
-			a[i].won -= b.won
-			a[i].vain -= b.vain
+func (r *trial) compare(p, other pair, half int) Difference {
+	all := r.clusters(p, half)
+	for i, list := range r.clusters(other, half) {
+		for j, c := range list {
+			all[i][j].won -= c.won
+			all[i][j].vain -= c.vain
 		}
-		return a
 	}
-	total := totalOf(list(false))
-	return Difference{total.measure(), standardErrorOf(list)}
+	total, e := estimate(all)
+	return Difference{total.measure(), e}
 }
 
 // cluster sums up cycles that are not independent of each other. won adds up how full
@@ -192,16 +186,6 @@ func totalOf(list []cluster) (sum cluster) {
 
 func (c *cluster) measure() float64 {
 	return Share(c.won, c.compactions) - vainCost*Share(c.vain, c.open)
-}
-
-// standardErrorOf returns the standard error over groups of sessions, over single
-// cycles if there is only one group, or 0.
-func standardErrorOf(list func(single bool) []cluster) float64 {
-	if e, ok := standardError(list(false)); ok {
-		return e
-	}
-	e, _ := standardError(list(true))
-	return e
 }
 
 // standardError is that of a measure, or of a difference of two, over clusters: of a sum of two ratios, made linear
@@ -234,23 +218,22 @@ func standardError(list []cluster) (e float64, known bool) {
 }
 
 // timely returns the first notice in time, or nil.
-func (s *session) timely(given notices, end *point) *point {
-	if given.warning != none && end.turns-s.points[given.warning].turns >= timelyTurns {
-		return &s.points[given.warning]
+func timely(warning, critical, end *point) *point {
+	if warning != nil && end.turns-warning.turns >= timelyTurns {
+		return warning
 	}
-	if given.critical != none &&
-		end.replies-s.points[given.critical].replies >= timelyReplies {
-		return &s.points[given.critical]
+	if critical != nil && end.replies-critical.replies >= timelyReplies {
+		return critical
 	}
 	return nil
 }
 
 // used returns how full the context was at a notice, of its size at the compaction: 0..1.
 func (c *cycle) used(p *point) float64 {
-	if c.pre <= 0 {
+	if c.size <= 0 {
 		return 1 // the size is not known
 	}
-	return min(1, float64(p.event.Tokens)/float64(c.pre))
+	return min(1, float64(p.tokens)/float64(c.size))
 }
 
 // Share is a part of a whole, 0..1; 0 of nothing.

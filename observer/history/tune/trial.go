@@ -1,132 +1,281 @@
 package tune
 
 import (
-	"context"
+	"slices"
+	"time"
 
 	"sm/alerts"
 	"sm/observer/history"
+	"sm/observer/history/report"
 	"sm/transcript"
 )
 
-// none is a missing notice, or a missing compaction.
+// The units of thresholds.
+const (
+	inPercent = "percent" // of the window
+	inTokens  = "tokens"
+)
+
+// step is one threshold to try.
+type step struct {
+	unit string
+	at   int64
+}
+
+// reached reports whether a context is as large as a step.
+func (s step) reached(v *alerts.View) bool {
+	limit := s.at
+	if s.unit == inPercent {
+		limit = transcript.Window{Tokens: v.Window}.Reaches(int(s.at))
+	}
+	return limit > 0 && v.Tokens >= limit
+}
+
+// none is a threshold that is switched off.
 const none = -1
 
-// cycle is a part of a session between compactions, as the engine saw it.
-type cycle struct {
-	session int32
-	end     int32 // the point of the compaction that ended it, or none
-	read    bool  // it has a reading
-	own     bool  // the compaction is no copy
-	trigger alerts.Trigger
-	pre     int64 // the size at the compaction, 0 when unknown
-}
+// pair has the steps of a warning and a critical notice, or none.
+type pair struct{ warning, critical int }
 
-// notices are the points at which notices were given in a cycle, or none.
-type notices struct{ warning, critical int32 }
-
-// trial runs engines with different thresholds over all sessions.
+// trial finds the notices that each step alone would lead to. Neither notice of a
+// pair waits for the other, so that those of a pair follow from two steps.
 type trial struct {
-	ctx      context.Context // ends it
-	sessions []session
+	steps    []step
+	engine   *alerts.Engine
+	forecast forecaster
 	groups   int
-	options  alerts.Options // all but the thresholds
-	cycles   []cycle        // of the last run: no threshold opens one
-	thin     history.Thinner
+	cycles   []cycle // those that count
+	// counted are the figures that are the same for all pairs.
+	counted Grid
+	agents  map[alerts.AgentID]bool // with a reading of their own
+	alone   map[int]bool            // groups of these
 }
 
-func newTrial(ctx context.Context, o alerts.Options, groups int) *trial {
-	return &trial{ctx: ctx, options: plainOptions(o), groups: groups}
+// cycle is a part of a session between compactions.
+type cycle struct {
+	group int // cycles of one group are not independent of each other
+	half  int
+	end   *point   // the compaction; nil for a cycle that is over without one
+	size  int64    // of the context at the compaction, 0 when unknown
+	given []*point // by step: its notice, nil for none
 }
 
-// run returns the notices of an engine with these thresholds in each cycle.
-func (r *trial) run(t alerts.Thresholds) ([]notices, error) {
-	if err := r.ctx.Err(); err != nil {
-		return nil, err
-	}
-	o := r.options
-	o.Thresholds = t
+// point is the progress of a session at an event.
+type point struct {
+	event  int
+	tokens int64
+	read   transcript.Instant // when the context had this size
+	turns  int
+	// replies and turns count from the beginning; work adds up the time without
+	// longer pauses, in seconds.
+	replies int
+	work    float32
+}
+
+func newTrial(o alerts.Options, steps []step, groups int) (*trial, error) {
 	engine, err := alerts.New(o)
-	if err != nil {
-		return nil, err
+	return &trial{
+		steps:  steps,
+		engine: engine,
+		groups: groups,
+		agents: map[alerts.AgentID]bool{},
+		alone:  map[int]bool{},
+	}, err
+}
+
+// notices returns those of a pair of steps. A critical notice replaces a warning
+// that has not come before it.
+func (c *cycle) notices(p pair) (warning, critical *point) {
+	if p.critical != none {
+		critical = c.given[p.critical]
 	}
-	given := make([]notices, 0, len(r.cycles))
-	r.cycles = r.cycles[:0]
-	for i := range r.sessions {
-		s := &r.sessions[i]
-		p := player{
-			points: s.points,
-			cycle:  cycle{session: int32(i), end: none},
-			given:  notices{none, none},
-		}
-		for j := range s.points {
-			for _, action := range engine.Step(s.points[j].event) {
-				if ended, last, ok := p.act(action, int32(j)); ok {
-					r.cycles = append(r.cycles, ended)
-					given = append(given, last)
-				}
+	if p.warning != none {
+		warning = c.given[p.warning]
+	}
+	if warning != nil && critical != nil && warning.event >= critical.event {
+		warning = nil
+	}
+	return warning, critical
+}
+
+// add plays a session.
+func (r *trial) add(t *history.Timeline) {
+	id := t.Events[0].Agent
+	p := player{trial: r, session: t}
+	p.begin()
+	for i, ev := range t.Events {
+		ev.CompactsAt = 0 // forecasts are of what was seen
+		now := p.pass(i, &ev)
+		r.forecast.expect(r.engine, t, i)
+		for _, action := range r.engine.Step(ev) {
+			if x, ok := action.(alerts.Opened); ok {
+				p.open(&x, &ev, now)
 			}
-			p.cycle.read = p.cycle.read || s.points[j].event.Kind == alerts.EventReading
 		}
+		if ev.Kind == alerts.EventReading {
+			p.read = true
+			if t.First[i] {
+				r.agents[id] = true
+				r.alone[t.Group] = true
+			}
+		}
+		if ev.Kind == alerts.EventCompacted && t.First[i] {
+			report.Count(&r.counted.Compactions, ev.Trigger)
+			r.counted.Unseen++
+		}
+		p.look(now)
+	}
+	if p.read && t.Open {
+		r.counted.Cycles++
 		r.cycles = append(r.cycles, p.cycle)
-		given = append(given, p.given)
-		engine.Forget(s.agent)
 	}
-	return given, nil
+	r.engine.Forget(id)
+	r.forecast.turns = nil
 }
 
-// player follows the current cycle of a session.
+// player follows the present cycle of a session.
 type player struct {
-	points []point
-	cycle  cycle
-	given  notices
+	*trial
+	session *history.Timeline
+	cycle   cycle
+	read    bool // the cycle has a reading
+
+	last  point // the newest progress
+	clock time.Time
+	work  float64
+	size  int64
 }
 
-// act applies an action of the engine at a point. If that ended a cycle, it returns
-// the cycle and its notices.
-func (p *player) act(action alerts.Action, at int32) (ended cycle, given notices, ok bool) {
-	switch x := action.(type) {
-	case alerts.Say:
-		switch x.Key.Kind {
-		case alerts.KindWarning:
-			p.given.warning = at
-		case alerts.KindCritical:
-			p.given.critical = at
-		}
-	case alerts.Opened:
-		if x.Cause == alerts.CauseRewind {
-			p.rewind(&p.points[at].event)
-			return ended, given, false
-		}
-		ended = p.cycle
-		ended.end = at
-		ended.trigger = x.Trigger
-		ended.pre = x.PreTokens
-		ended.own = p.points[at].own
-		given = p.given
-		p.cycle = cycle{session: p.cycle.session, end: none}
-		p.given = notices{none, none}
+func (p *player) begin() {
+	p.cycle = cycle{
+		group: p.session.Group,
+		half:  p.session.Half,
+		given: make([]*point, len(p.steps)),
+	}
+	p.read = false
+}
 
-		// A notice for a reading that is newer than the compaction is of the new cycle.
-		opened := transcript.InstantOf(x.At)
-		move := func(from, to *int32) {
-			if *from != none && opened != 0 && p.points[*from].at > opened {
-				*to = *from
-				*from = none
+// pass counts an event.
+func (p *player) pass(i int, ev *alerts.Event) point {
+	if ev.At.After(p.clock) {
+		if !p.clock.IsZero() {
+			p.work += min(ev.At.Sub(p.clock), alerts.Pause).Seconds()
+		}
+		p.clock = ev.At
+	}
+	switch ev.Kind {
+	case alerts.EventTurnStart:
+		p.last.turns++
+	case alerts.EventReading:
+		if ev.Tokens != p.size { // the lines of one reply have the same size
+			p.last.replies++
+		}
+		p.size = ev.Tokens
+	case alerts.EventReset:
+		p.size = ev.Tokens
+	case alerts.EventCompacted:
+		p.size = 0
+	}
+	p.last.event = i
+	p.last.work = float32(p.work)
+	return p.last
+}
+
+// look finds the steps that the context has reached.
+func (p *player) look(now point) {
+	v, _ := p.engine.Agent(p.session.Events[now.event].Agent)
+	if !v.Known {
+		return
+	}
+	now.tokens = v.Tokens
+	now.read = transcript.InstantOf(v.Read)
+	for i, s := range p.steps {
+		if p.cycle.given[i] == nil && s.reached(&v) {
+			p.cycle.given[i] = &now
+		}
+	}
+}
+
+// open ends a cycle, or returns to a part of it.
+func (p *player) open(x *alerts.Opened, ev *alerts.Event, now point) {
+	if x.Cause == alerts.CauseRewind { // the agent goes on without what it has read since
+		for i, at := range p.cycle.given {
+			if at != nil && at.read > ev.Left && at.read <= ev.Until {
+				p.cycle.given[i] = nil
 			}
 		}
-		move(&given.warning, &p.given.warning)
-		move(&given.critical, &p.given.critical)
-		return ended, given, true
+		return
 	}
-	return ended, given, false
+	ended := p.cycle
+	own := p.session.First[now.event]
+	counts := p.read && own
+	p.begin()
+	// A notice for a reading that is newer than the compaction is of the new cycle.
+	if opened := transcript.InstantOf(x.At); opened != 0 {
+		for i, at := range ended.given {
+			if at != nil && at.read > opened {
+				p.cycle.given[i] = at
+				ended.given[i] = nil
+			}
+		}
+	}
+	if !counts {
+		return
+	}
+	p.counted.Cycles++
+	p.counted.Unseen--
+	if x.Trigger.Forced() {
+		ended.end = &now
+		ended.size = x.PreTokens
+		p.cycles = append(p.cycles, ended)
+	}
 }
 
-// rewind drops the notices in the part of the conversation that a rewind has removed:
-// the agent continues without them, in the same cycle.
-func (p *player) rewind(ev *alerts.Event) {
-	for _, at := range []*int32{&p.given.warning, &p.given.critical} {
-		if *at != none && p.points[*at].at > ev.Left && p.points[*at].at <= ev.Until {
-			*at = none
+// ladderOf makes the steps: percentages in fives, tokens up to where nearly all contexts of these sizes have been
+// compacted, and besides those the thresholds that are to be compared.
+func ladderOf(sizes []int64, compared ...alerts.Thresholds) []step {
+	var percent, tokens []int64
+	for p := int64(percentFrom); p <= percentTo; p += percentStep {
+		percent = append(percent, p)
+	}
+	if len(sizes) > 0 {
+		top := history.NearestRank(sizes, 0.9)
+		width := int64(5000)
+		for i := 0; top/width > tokenSteps; i++ {
+			width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
 		}
+		for n := max(width, top*percentFrom/100/width*width); n <= top; n += width {
+			tokens = append(tokens, n)
+		}
+	}
+	for _, t := range compared {
+		percent = append(percent, int64(t.WarningPercentage), int64(t.CriticalPercentage))
+		tokens = append(tokens, t.WarningTokens, t.CriticalTokens)
+	}
+	var steps []step
+	add := func(unit string, list []int64) {
+		slices.Sort(list)
+		for _, n := range slices.Compact(list) {
+			if n > 0 {
+				steps = append(steps, step{unit, n})
+			}
+		}
+	}
+	add(inPercent, percent)
+	add(inTokens, tokens)
+	return steps
+}
+
+// pairOf returns the steps of two thresholds.
+func (r *trial) pairOf(t alerts.Thresholds) pair {
+	index := func(tokens int64, percentage int) int {
+		if tokens > 0 {
+			return slices.Index(r.steps, step{inTokens, tokens})
+		}
+		return slices.Index(r.steps, step{inPercent, int64(percentage)})
+	}
+	return pair{
+		warning:  index(t.WarningTokens, t.WarningPercentage),
+		critical: index(t.CriticalTokens, t.CriticalPercentage),
 	}
 }
