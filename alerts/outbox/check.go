@@ -123,8 +123,8 @@ func (q *Queue) stale(
 
 // expire ends the stale messages to one agent.
 func (q *Queue) expire(to alerts.AgentID, now time.Time) {
-	for _, m := range slices.Backward(q.open[to]) {
-		if m.State == Waiting && q.stale(m, now) {
+	for _, m := range slices.Backward(q.open) {
+		if m.To == to && m.State == Waiting && q.stale(m, now) {
 			q.end(m, Expired, now)
 		}
 	}
@@ -135,7 +135,9 @@ func (q *Queue) expire(to alerts.AgentID, now time.Time) {
 func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
 	var taken []Message
 	for _, k := range keys {
-		if m := q.keys[k]; m != nil && !m.State.Ended() {
+		i := slices.IndexFunc(q.open, func(m *Message) bool { return m.Key == k })
+		if i >= 0 {
+			m := q.open[i]
 			q.end(m, Withdrawn, now)
 			taken = append(taken, *m)
 		}

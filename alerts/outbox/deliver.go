@@ -76,8 +76,8 @@ func (q *Queue) best(
 		return nil
 	}
 	var best *Message
-	for _, m := range q.open[to] {
-		waits := (m.State == Waiting || m.Calling && by != Tmux) &&
+	for _, m := range q.open {
+		waits := m.To == to && (m.State == Waiting || m.Calling && by != Tmux) &&
 			(by == Queued || !m.mayBeQueued())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) &&
 			(best == nil || m.ahead(best, by)) {

@@ -11,16 +11,10 @@ import (
 	"sm/alerts"
 )
 
-// byAgent holds messages by recipient.
-type byAgent map[alerts.AgentID][]*Message
-
 // known returns the message with the same key or ref.
 func (q *Queue) known(m *Message) *Message {
-	if m.Notice() {
-		return q.keys[m.Key]
-	}
 	for _, o := range q.order {
-		if m.Ref != "" && o.Ref == m.Ref && o.To == m.To && !o.Notice() {
+		if o.Key == m.Key && (m.Notice() || m.Ref != "" && o.Ref == m.Ref && o.To == m.To) {
 			return o
 		}
 	}
@@ -55,11 +49,8 @@ func (q *Queue) name(m *Message) ID {
 func (q *Queue) add(m *Message) {
 	q.order = append(q.order, m)
 	q.ids[m.ID] = m
-	if m.Notice() {
-		q.keys[m.Key] = m
-	}
 	if !m.State.Ended() {
-		q.open[m.To] = append(q.open[m.To], m)
+		q.open = append(q.open, m)
 	}
 }
 
@@ -75,12 +66,10 @@ func (q *Queue) rekey(from, to alerts.AgentID) {
 		}
 		key := m.Key
 		key.Agent = to
-		if q.keys[key] != nil {
+		if q.known(&Message{Key: key}) != nil {
 			continue // the new id has used the key
 		}
-		delete(q.keys, m.Key)
 		m.Key = key
-		q.keys[key] = m
 		q.touch(m)
 	}
 }
@@ -99,10 +88,7 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 
 // close removes a message from those that have not ended.
 func (q *Queue) close(m *Message) {
-	open := slices.DeleteFunc(q.open[m.To], func(o *Message) bool { return o == m })
-	if q.open[m.To] = open; len(open) == 0 {
-		delete(q.open, m.To)
-	}
+	q.open = slices.DeleteFunc(q.open, func(o *Message) bool { return o == m })
 }
 
 // remove forgets messages.
@@ -114,9 +100,6 @@ func (q *Queue) remove(old func(*Message) bool) {
 		delete(q.ids, m.ID)
 		delete(q.changed, m)
 		q.gone[m.ID] = struct{}{}
-		if m.Notice() {
-			delete(q.keys, m.Key)
-		}
 		q.close(m)
 		return true
 	})
@@ -144,46 +127,43 @@ func (q *Queue) Of(to alerts.AgentID) (all []Message) {
 func (q *Queue) All() []Message { return values(q.order) }
 
 // Waiting returns the number of messages that have not ended.
-func (q *Queue) Waiting() int {
-	n := 0
-	for to := range q.open {
-		n += q.WaitingFor(to)
+func (q *Queue) Waiting() int { return len(q.open) }
+
+// count returns how many messages that have not ended fit.
+func (q *Queue) count(fit func(*Message) bool) (n int) {
+	for _, m := range q.open {
+		if fit(m) {
+			n++
+		}
 	}
 	return n
 }
 
 // WaitingFor returns the number of messages to one agent that have not ended.
-func (q *Queue) WaitingFor(to alerts.AgentID) int { return len(q.open[to]) }
+func (q *Queue) WaitingFor(to alerts.AgentID) int {
+	return q.count(func(m *Message) bool { return m.To == to })
+}
 
 // Waits returns the agents with waiting messages, sorted by id.
 func (q *Queue) Waits() (agents []alerts.AgentID) {
-	for to := range q.open {
-		if q.HasWaiting(to) {
-			agents = append(agents, to)
+	for _, m := range q.open {
+		if m.State == Waiting {
+			agents = append(agents, m.To)
 		}
 	}
 	slices.Sort(agents)
-	return agents
+	return slices.Compact(agents)
 }
 
 // HasWaiting reports whether a message to the agent waits to be offered, on hold
 // or not.
 func (q *Queue) HasWaiting(to alerts.AgentID) bool {
-	return slices.ContainsFunc(
-		q.open[to],
-		func(m *Message) bool { return m.State == Waiting },
-	)
+	return q.count(func(m *Message) bool { return m.To == to && m.State == Waiting }) > 0
 }
 
 // sends counts the metered sends to an agent that have not ended.
 func (q *Queue) sends(to alerts.AgentID) int {
-	n := 0
-	for _, m := range q.open[to] {
-		if !m.Notice() && !m.Unmetered {
-			n++
-		}
-	}
-	return n
+	return q.count(func(m *Message) bool { return m.To == to && !m.Notice() && !m.Unmetered })
 }
 
 // Counters returns the counters.

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"sm/alerts"
@@ -14,8 +13,7 @@ type Queue struct {
 	options Options
 	order   []*Message // all, by Seq
 	ids     map[ID]*Message
-	keys    map[alerts.Key]*Message
-	open    byAgent // messages that have not ended, by Seq
+	open    []*Message // those that have not ended, by Seq
 	held    map[alerts.AgentID]struct{}
 
 	counters Counters
@@ -27,8 +25,6 @@ type Queue struct {
 func New(o Options) *Queue {
 	q := &Queue{
 		ids:     map[ID]*Message{},
-		keys:    map[alerts.Key]*Message{},
-		open:    byAgent{},
 		held:    map[alerts.AgentID]struct{}{},
 		changed: map[*Message]struct{}{},
 		gone:    map[ID]struct{}{},
@@ -106,11 +102,6 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 			m.To = to
 			q.touch(m)
 		}
-	}
-	if open := q.open[from]; len(open) > 0 {
-		q.open[to] = slices.Concat(q.open[to], open)
-		slices.SortFunc(q.open[to], func(a, b *Message) int { return bySeq(*a, *b) })
-		delete(q.open, from)
 	}
 }
 

@@ -69,14 +69,12 @@ func (q *Queue) Placed(id ID) {
 // Leave lets messages in the queue of a thread that their agent has left wait
 // again, for any carrier. in returns the thread of an agent, "" if unknown.
 func (q *Queue) Leave(in func(alerts.AgentID) string) {
-	for to, open := range q.open {
-		for _, m := range open {
-			if !m.mayBeQueued() || m.Thread == "" {
-				continue
-			}
-			if thread := in(to); thread != "" && thread != m.Thread {
-				q.leave(m)
-			}
+	for _, m := range q.open {
+		if !m.mayBeQueued() || m.Thread == "" {
+			continue
+		}
+		if thread := in(m.To); thread != "" && thread != m.Thread {
+			q.leave(m)
 		}
 	}
 }
