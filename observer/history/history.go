@@ -112,19 +112,18 @@ func (h *History) add(c transcript.Change) {
 	h.logs = append(h.logs, p)
 }
 
-// note keeps a record. The lines of one reply say the same: of those in a row the first and the last stay, and the first
-// alone where no pause lies before what comes next, so that time worked adds up to the same.
+// note keeps a record.
 func (h *History) note(p *log, e *transcript.Entry) {
 	if e.Text != "" && !p.begun {
 		p.follows = p.follows || goesOn(e)
 	}
 	r, ok := h.record(p, e)
 	if ok {
-		p.append(r)
+		p.records = append(p.records, r)
 	}
 	if e.Rewound {
 		p.rewinds = append(p.rewinds, rewind{e.Left, e.Until, r.key})
-		p.append(record{
+		p.records = append(p.records, record{
 			at:     e.At,
 			key:    transcript.Key(len(p.rewinds)),
 			kind:   transcript.KindRewind,
@@ -133,36 +132,10 @@ func (h *History) note(p *log, e *transcript.Entry) {
 	}
 }
 
-// append adds a record, in place of the one before where that says nothing that this one and its first line do not.
-func (p *log) append(r record) {
-	if n := len(p.records); n > 1 && p.records[n-1].repeats(&p.records[n-2]) &&
-		r.after(&p.records[n-1], &p.records[n-2]) {
-		p.records[n-1] = r
-		return
-	}
-	p.records = append(p.records, r)
-}
-
 // goesOn says of a record at the beginning of a transcript that the session began with a /clear or a handoff.
 func goesOn(e *transcript.Entry) bool {
 	return e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
 		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
-}
-
-// repeats reports whether a reading repeats that of the line before.
-func (r *record) repeats(before *record) bool {
-	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 &&
-		r.key == before.key &&
-		r.model == before.model
-}
-
-// after reports whether a record follows a repeated reading in order and without a
-// pause.
-func (r *record) after(last, first *record) bool {
-	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart ||
-		r.kind == transcript.KindTurnEnd
-	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at &&
-		r.at-first.at <= transcript.Instant(alerts.Pause)
 }
 
 func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {

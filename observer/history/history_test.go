@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -250,53 +248,6 @@ func TestOrderOfFiles(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("seed %d, order %d (-first order +this):\n%s", seed, order, d)
 			}
-		}
-	}
-}
-
-// TestRepeatedLines: of the lines of one reply those stay that show when work went on.
-func TestRepeatedLines(t *testing.T) {
-	// A line of a reply is a letter and its minute.
-	for list, want := range map[string]string{
-		"a1 a2 a3":          "a1 a3",
-		"a1 a2 a3 b4":       "a1 b4",
-		"a1 a3 turn20":      "a1 a3 turn20", // after a pause
-		"a1 a3 b6":          "a1 b6",
-		"a1 a3 b6.1":        "a1 a3 b6.1", // after a pause
-		"a1 a3 b2":          "a1 a3 b2",
-		"a1 a3 boundary3.1": "a1 a3 boundary3.1",
-		"a1 b2 c3":          "a1 b2 c3",
-	} {
-		h := &History{models: []string{""}, index: map[string]uint16{"": 0}}
-		p := &log{}
-		words := map[transcript.Instant]string{}
-		for word := range strings.FieldsSeq(list) {
-			name := strings.TrimRight(word, "0123456789.")
-			minute, err := strconv.ParseFloat(word[len(name):], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := &transcript.Entry{At: transcript.InstantOf(at(minute)), Context: 1000}
-			switch name {
-			case "turn":
-				e.Kind = transcript.KindTurnStart
-				e.UUID = 7
-			case "boundary":
-				e.Kind = transcript.KindBoundary
-				e.UUID = 8
-			default:
-				e.Kind = transcript.KindReading
-				e.Message = transcript.KeyOf([]byte(name))
-			}
-			words[e.At] = word
-			h.note(p, e)
-		}
-		var got []string
-		for _, r := range p.records {
-			got = append(got, words[r.at])
-		}
-		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
 		}
 	}
 }
