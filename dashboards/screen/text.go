@@ -88,26 +88,13 @@ func FitStart(s string, n int) string {
 	return ansi.Truncate(s, n, "…")
 }
 
-// FirstCells returns the beginning of a text that fits into n cells.
-func FirstCells(s string, n int) string {
-	for i, r := range s {
-		if n -= Cells(string(r)); n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
 // Wrap breaks a text into lines of width cells, at least 2, between words where
 // it can.
 func Wrap(text string, width int) (lines []string) {
-	for width = max(2, width); text != ""; {
-		part := FirstCells(text, width)
-		if at := strings.LastIndexByte(
-			part,
-			' ',
-		); len(part) < len(text) && text[len(part)] != ' ' &&
-			at > 0 {
+	for text != "" {
+		part := ansi.Truncate(text, max(2, width), "")
+		at := strings.LastIndexByte(part, ' ')
+		if rest := text[len(part):]; at > 0 && rest != "" && rest[0] != ' ' {
 			part = part[:at]
 		}
 		lines = append(lines, part)
