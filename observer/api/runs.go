@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -33,8 +35,7 @@ type Run struct {
 	// RestartsLeft is how many restarts are left, for the agent and the user together.
 	RestartsLeft int
 	// CanRestart means that the client could be restarted now: restarts are left, and
-	// its arguments allow one. For a run of an older version, which does not report it,
-	// it is true while restarts are left.
+	// its arguments allow one.
 	CanRestart bool
 	// Restarting is the rotation that is being carried out: its client is being ended, or has ended and the next one is
 	// not there yet; "" for none. Older versions do not say so; between two clients they have no Client either.
@@ -61,40 +62,27 @@ func (r Run) Query() url.Values {
 	return q
 }
 
-// ParseRun reads what Query makes. Members that are missing are zero, but for can_restart: see [Run].
-func ParseRun(q url.Values) (r Run, err error) {
-	r = Run{
-		Start:      q.Get("start"),
-		Restarting: q.Get("restarting"),
-		Handled:    q.Get("handled"),
-		Outcome:    q.Get("outcome"),
-		Reason:     q.Get("reason"),
+// ParseRun reads what Query makes. Members that are missing are zero.
+func ParseRun(q url.Values) (Run, error) {
+	client, err1 := strconv.ParseUint(cmp.Or(q.Get("client"), "0"), 10, 31)
+	left, err2 := strconv.ParseUint(cmp.Or(q.Get("restarts_left"), "0"), 10, 31)
+	can, err3 := strconv.ParseBool(cmp.Or(q.Get("can_restart"), "false"))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return Run{}, fmt.Errorf("%w; give whole numbers from 0 on, and true or false", err)
 	}
-	for _, n := range []struct {
-		name string
-		to   *int
-	}{{"client", &r.Client}, {"restarts_left", &r.RestartsLeft}} {
-		text := q.Get(n.name)
-		if text == "" {
-			continue
-		}
-		if *n.to, err = strconv.Atoi(text); err != nil || *n.to < 0 {
-			return Run{}, fmt.Errorf("%s is %q; give a whole number from 0 on", n.name, text)
-		}
-	}
-	switch can := q.Get("can_restart"); can {
-	case "true", "false":
-		r.CanRestart = can == "true"
-	case "":
-		r.CanRestart = r.RestartsLeft > 0
-	default:
-		return Run{}, fmt.Errorf("can_restart is %q; give true or false", can)
+	r := Run{
+		Client:       int(client),
+		Start:        q.Get("start"),
+		RestartsLeft: int(left),
+		CanRestart:   can,
+		Restarting:   q.Get("restarting"),
+		Handled:      q.Get("handled"),
 	}
 	if r.Handled == "" {
-		r.Outcome = ""
-		r.Reason = ""
 		return r, nil
 	}
+	r.Outcome = q.Get("outcome")
+	r.Reason = q.Get("reason")
 	switch r.Outcome {
 	case OutcomeRestarted, OutcomeExhausted, OutcomeRefused, OutcomeFailed:
 		return r, nil
