@@ -219,3 +219,42 @@ func (c *Client) ask(ctx context.Context, route string, body, answer any) error 
 	}
 	return nil
 }
+
+// Document asks for the current document of a channel, with its text, and puts it into answer.
+func (c *Client) Document(ctx context.Context, channel string, answer any) error {
+	return c.ask(ctx, "GET /documents/"+segment(channel), nil, answer)
+}
+
+// ClearDocuments takes back the documents of a channel that wait, and says how many.
+func (c *Client) ClearDocuments(ctx context.Context, channel string) (n int, err error) {
+	var answer struct {
+		Cleared int `json:"cleared"`
+	}
+	err = c.ask(ctx, "DELETE /documents/"+segment(channel), nil, &answer)
+	return answer.Cleared, err
+}
+
+// Page is where a browser finds the observer's page: the address holds once, for so many seconds.
+type Page struct {
+	URL     string `json:"url"`
+	Seconds int    `json:"seconds"`
+}
+
+// At is the address at which the page shows all about one agent, by its id.
+func (p Page) At(agent string) string { return p.URL + "&session=" + url.QueryEscape(agent) }
+
+// OpenPage asks for an address that opens the page in a browser.
+func (c *Client) OpenPage(ctx context.Context) (Page, error) {
+	return answerOf[Page](ctx, c, "POST /open", struct{}{})
+}
+
+// Raw asks for any path and gives the answer as it is: for who must say what an
+// observer does not report from what it knows to be null.
+func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
+	return answerOf[json.RawMessage](ctx, c, "GET "+path, nil)
+}
+
+// Text asks for a path whose answer is not JSON, as /metrics.
+func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
+	return answerOf[[]byte](ctx, c, "GET "+path, nil)
+}
