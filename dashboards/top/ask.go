@@ -187,7 +187,7 @@ func (t *model) bottom() []string {
 			screen.Bold+";"+screen.Yellow,
 			"send this to "+t.draft.receiver()+"?",
 		)
-		return append(lines, question+styled(screen.Dim, "  y sends, esc leaves"))
+		return append(lines, question+dim("  y sends, esc leaves"))
 	}
 
 	colour := screen.Green
@@ -218,9 +218,9 @@ func (d *draft) line(width int) string {
 	if room := width - screen.Cells(label) - 1; screen.Cells(text) > room {
 		text = screen.FitEnd(text, room)
 	}
-	line := styled(screen.Bold, label) + text + styled(screen.Bold, "▏")
+	line := bold(label) + text + bold("▏")
 	if screen.Cells(line)+len(hint) <= width {
-		line += styled(screen.Dim, hint)
+		line += dim(hint)
 	}
 	return line
 }

@@ -56,10 +56,7 @@ func columns() (all []column) {
 		"PROJECT": func(c place) string { return screen.FitEnd(c.Project, c.width) },
 		"NAME":    nameCell,
 		"ID": func(c place) string {
-			return styled(
-				screen.Dim,
-				screen.Text(c.list.ids[c.ID]),
-			)
+			return dim(screen.Text(c.list.ids[c.ID]))
 		},
 		"CONTEXT": barCell,
 		"USED":    usedCell,
@@ -73,7 +70,7 @@ func columns() (all []column) {
 		"SEEN":    seenCell,
 		"COST":    costCell,
 		"MODEL": func(c place) string {
-			return styled(screen.Dim, screen.Text(strings.TrimPrefix(c.Model, "claude-")))
+			return dim(screen.Text(strings.TrimPrefix(c.Model, "claude-")))
 		},
 	}
 	for line := range strings.Lines(columnLines) {
@@ -220,7 +217,7 @@ func (l *list) columns() []column {
 // titles returns the line above the list.
 func titles(columns []column, gap int) string {
 	return joinCells(columns, gap, func(c column) string {
-		return styled(screen.Dim, screen.FitStart(c.title, c.width))
+		return dim(screen.FitStart(c.title, c.width))
 	})
 }
 
@@ -264,7 +261,7 @@ func nameCell(c place) string {
 }
 
 // unknown is the cell of a figure that is missing.
-func unknown() string { return styled(screen.Dim, "–") }
+func unknown() string { return dim("–") }
 
 // costCell shows the client's own estimate.
 func costCell(c place) string {
@@ -305,7 +302,7 @@ func barCell(c place) string {
 	draw := func(from, to int) string {
 		filled := min(max((eighths+7)/8, from), to)
 		return styled(pressureColour(c.Session), string(bar[from:filled])) +
-			styled(screen.Dim, string(bar[filled:to]))
+			dim(string(bar[filled:to]))
 	}
 	if mark < 0 {
 		return draw(0, c.width)
@@ -482,5 +479,5 @@ func seenCell(c place) string {
 	if screen.Cells(text) > c.width { // a time in the future
 		return unknown()
 	}
-	return styled(screen.Dim, text)
+	return dim(text)
 }

@@ -65,14 +65,11 @@ func (t *model) handoffs() []string {
 		styled(
 			screen.Reverse,
 			name,
-		) + styled(
-			screen.Dim,
-			"  h asks it for one, esc goes back",
-		),
+		) + dim("  h asks it for one, esc goes back"),
 		"",
 	}
 	if t.handed == nil {
-		return append(head, styled(screen.Dim, "  asking the observer …"))
+		return append(head, dim("  asking the observer …"))
 	}
 	return t.scrolled(head, t.handed.lines(t.now, t.width))
 }
@@ -81,9 +78,9 @@ func (h *handed) lines(now time.Time, width int) []string {
 	var lines []string
 	add := func(when time.Time, colour, what, path string) {
 		ago := fmt.Sprintf("  %-10s", screen.Ago(&when, now))
-		lines = append(lines, styled(screen.Dim, ago)+styled(colour, screen.Text(what)))
+		lines = append(lines, dim(ago)+styled(colour, screen.Text(what)))
 		for _, part := range screen.Wrap(screen.Text(path), width-12) {
-			lines = append(lines, styled(screen.Dim, "            "+part))
+			lines = append(lines, dim("            "+part))
 		}
 	}
 

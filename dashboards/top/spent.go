@@ -28,11 +28,11 @@ func spentText(all *api.Sessions, now time.Time, words int) string {
 	var parts []string
 	if today := all.Today; today.Tokens > 0 {
 		tokens := screen.Tokens(int64(min(today.Tokens, 1<<62)))
-		part := styled(screen.Dim, "today ") + tokens + styled(screen.Dim, " tokens")
+		part := dim("today ") + tokens + dim(" tokens")
 		if today.CostUSD != nil {
 			part += " " + dollars(*today.CostUSD)
 			if today.CostSince != nil && words >= 2 {
-				part += styled(screen.Dim, " since "+today.CostSince.Local().Format("15:04"))
+				part += dim(" since " + today.CostSince.Local().Format("15:04"))
 			}
 		}
 		parts = append(parts, part)
@@ -45,15 +45,12 @@ func spentText(all *api.Sessions, now time.Time, words int) string {
 		if words >= 1 {
 			name += " limit"
 		}
-		part := styled(
-			screen.Dim,
-			name+" ",
-		) + styled(
+		part := dim(name+" ") + styled(
 			limitColour(l.UsedRatio),
 			fmt.Sprintf("%.0f%%", 100*l.UsedRatio),
 		)
 		if words >= 3 {
-			part += styled(screen.Dim, " until "+clockText(l.ResetsAt, now))
+			part += dim(" until " + clockText(l.ResetsAt, now))
 		}
 		parts = append(parts, part)
 	}

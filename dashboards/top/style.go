@@ -14,6 +14,10 @@ func styled(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[m"
 }
 
+func dim(text string) string { return styled(screen.Dim, text) }
+
+func bold(text string) string { return styled(screen.Bold, text) }
+
 // fit cuts a line to width cells, and drops its colours if there are to be none.
 func fit(line string, width int, colour bool) string {
 	if !colour {

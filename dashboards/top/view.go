@@ -61,12 +61,12 @@ func (t *model) list() []string {
 	for i := t.first; i < min(len(t.rows), t.first+room); i++ {
 		mark := "  "
 		if t.rows[i].ID == t.selected {
-			mark = styled(screen.Bold, "› ")
+			mark = bold("› ")
 		}
 		lines = append(lines, mark+look.row(&t.rows[i], columns, t.gap()))
 	}
 	if len(t.rows) == 0 && room > 0 {
-		lines = append(lines, styled(screen.Dim, "  "+t.nothing()))
+		lines = append(lines, dim("  "+t.nothing()))
 	}
 	lines = append(lines, t.panel(room-len(t.rows))...)
 	lines = append(lines, make([]string, max(0, t.height-1-len(lines)))...)
@@ -121,33 +121,22 @@ func (t *model) header() []string {
 	}
 
 	const alarm = screen.Bold + ";" + screen.Red
-	if !t.gone.IsZero() {
-		text := fmt.Sprintf(
-			"%s gone since %s; these figures are from before",
-			cmp.Or(t.central, "observer"),
-			t.gone.Local().Format(time.TimeOnly),
-		)
-		lines = append(
-			lines,
-			styled(alarm, text)+styled(screen.Dim, " ("+screen.Text(t.why)+")"),
-		)
+	add := func(show bool, colour, text, more string) {
+		if show {
+			lines = append(lines, styled(colour, text)+dim(more))
+		}
 	}
-	if len(t.all.Down) > 0 {
-		down := screen.Text(strings.Join(t.all.Down, ", "))
-		lines = append(lines, styled(alarm, "no answer from the observers of: "+down))
-	}
-	if t.all.NotWarned {
-		lines = append(lines, styled(screen.Yellow, api.NotWarnedNotice))
-	}
-	if t.all.CatchingUp {
-		lines = append(
-			lines,
-			styled(
-				screen.Yellow,
-				"catching up: the observer is still reading what existed when it started",
-			),
-		)
-	}
+	gone := fmt.Sprintf(
+		"%s gone since %s; these figures are from before",
+		cmp.Or(t.central, "observer"),
+		t.gone.Local().Format(time.TimeOnly),
+	)
+	down := screen.Text(strings.Join(t.all.Down, ", "))
+	add(!t.gone.IsZero(), alarm, gone, " ("+screen.Text(t.why)+")")
+	add(down != "", alarm, "no answer from the observers of: "+down, "")
+	add(t.all.NotWarned, screen.Yellow, api.NotWarnedNotice, "")
+	add(t.all.CatchingUp, screen.Yellow,
+		"catching up: the observer is still reading what existed when it started", "")
 	return lines
 }
 
@@ -168,19 +157,19 @@ func (t *model) summary() string {
 		}
 	}
 
-	head := styled(screen.Bold, "sm top")
+	head := bold("sm top")
 	if t.all.Demo {
 		head += " " + styled(screen.Reverse, " DEMO ")
 	}
 	if t.central != "" && t.width >= 100 {
-		head += styled(screen.Dim, " "+screen.FitEnd(t.central, t.width/3))
+		head += dim(" " + screen.FitEnd(t.central, t.width/3))
 	}
 	parts := []part{{head, 0}}
 	add := func(n int, what, colour string, rank int) {
 		if n == 0 {
 			colour = screen.Dim
 		}
-		text := "  " + styled(colour, countText(n)) + styled(screen.Dim, " "+what)
+		text := "  " + styled(colour, countText(n)) + dim(" "+what)
 		parts = append(parts, part{text, rank})
 	}
 	add(agents, plural(agents, "agent"), screen.Bold, 3)
@@ -234,53 +223,33 @@ func plural(n int, what string) string {
 // the keys.
 func (t *model) footer() string {
 	if t.typing {
-		return "/" + t.filter + styled(
-			screen.Bold,
-			"▏",
-		) + styled(
-			screen.Dim,
-			"  enter keeps, esc clears",
-		)
+		return "/" + t.filter + bold("▏") + dim("  enter keeps, esc clears")
 	}
 	arrow := "↓"
 	if t.backwards {
 		arrow = "↑"
 	}
-	parts := []part{{styled(screen.Bold, t.order.String()+" "+arrow), 0}}
-	add := func(colour, text string, rank int) {
-		parts = append(parts, part{styled(colour, "  "+text), rank})
+	room := t.room()
+	rows := len(t.rows)
+	first := t.first + 1
+	shown := fmt.Sprintf("%d–%d of %d", first, min(rows, t.first+room), rows)
+
+	parts := []part{{bold(t.order.String() + " " + arrow), 0}}
+	add := func(show bool, colour, text string, rank int) {
+		if show {
+			parts = append(parts, part{styled(colour, "  "+text), rank})
+		}
 	}
-	if t.client != "" {
-		add(screen.Yellow, t.client+" alone", 1)
-	}
-	if t.filter != "" {
-		add(screen.Yellow, "filter: "+t.filter, 1)
-	}
-	if t.hideQuiet {
-		add(screen.Yellow, fmt.Sprintf("%d quiet hidden", t.quiet), 4)
-	}
-	if t.all.Others > 0 {
-		add(screen.Dim, fmt.Sprintf("%d not listed", t.all.Others), 5)
-	}
-	if room := t.room(); len(t.rows) > room {
-		add(
-			"",
-			fmt.Sprintf(
-				"%d–%d of %d",
-				t.first+1,
-				min(len(t.rows), t.first+room),
-				len(t.rows),
-			),
-			3,
-		)
-	}
-	add(screen.Dim, "? help", 2)
-	add(screen.Dim, "/ filter", 7)
-	add(screen.Dim, "enter detail", 8)
-	add(screen.Dim, "q quit", 6)
-	if t.width >= 120 {
-		add(screen.Dim, "s send  a pane  o page  h handoffs  y copy id", 9)
-	}
+	add(t.client != "", screen.Yellow, t.client+" alone", 1)
+	add(t.filter != "", screen.Yellow, "filter: "+t.filter, 1)
+	add(t.hideQuiet, screen.Yellow, fmt.Sprintf("%d quiet hidden", t.quiet), 4)
+	add(t.all.Others > 0, screen.Dim, fmt.Sprintf("%d not listed", t.all.Others), 5)
+	add(rows > room, "", shown, 3)
+	add(true, screen.Dim, "? help", 2)
+	add(true, screen.Dim, "/ filter", 7)
+	add(true, screen.Dim, "enter detail", 8)
+	add(true, screen.Dim, "q quit", 6)
+	add(t.width >= 120, screen.Dim, "s send  a pane  o page  h handoffs  y copy id", 9)
 	return fitParts(parts, t.width)
 }
 
@@ -298,7 +267,7 @@ func (t *model) help() []string {
 		hint = "  j k scroll, any other key goes back"
 	}
 	return t.scrolled(
-		[]string{styled(screen.Bold, "sm top") + styled(screen.Dim, hint), ""},
+		[]string{bold("sm top") + dim(hint), ""},
 		body,
 	)
 }
@@ -349,7 +318,7 @@ func (t *model) detail() []string {
 	}
 	head := t.header()
 	name := screen.FitEnd(nameOf(&s), max(1, t.width-30))
-	head[0] = styled(screen.Reverse, name) + styled(screen.Dim, "  esc goes back, j k scroll")
+	head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
 	if t.all.Demo {
 		head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 	}
@@ -369,10 +338,7 @@ func facts(s *api.Session, now time.Time, width int) []string {
 	width /= columns
 	bar := min(60, max(1, width-19))
 	label := func(name string) string {
-		return styled(
-			screen.Dim,
-			fmt.Sprintf("  %-16s ", name),
-		)
+		return dim(fmt.Sprintf("  %-16s ", name))
 	}
 
 	var all []string
@@ -408,16 +374,7 @@ func (t *model) panel(free int) []string {
 	}
 	name := screen.FitEnd(nameOf(&s), max(1, t.width/2))
 	rule := strings.Repeat("─", max(0, t.width-screen.Cells(name)-4))
-	title := styled(
-		screen.Dim,
-		"─ ",
-	) + styled(
-		screen.Bold,
-		name,
-	) + styled(
-		screen.Dim,
-		" "+rule,
-	)
+	title := dim("─ ") + bold(name) + dim(" "+rule)
 	lines := append([]string{"", title}, facts(&s, t.now, t.width)...)
 	return lines[:min(len(lines), free)]
 }
