@@ -50,9 +50,8 @@ type Persisted struct {
 
 // Load reads what batches have stored.
 func Load(store *state.Store) (k Persisted, err error) {
-	var agents []*alerts.AgentState
 	err = store.Values("", func(v state.Value) error {
-		if err := k.read(v, &agents); err != nil {
+		if err := k.read(v); err != nil {
 			return fmt.Errorf(
 				"read %s: %w; it was made by another sm: upgrade, or choose another directory with --state",
 				v.Name,
@@ -61,40 +60,39 @@ func Load(store *state.Store) (k Persisted, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return k, err
-	}
-	k.Engine.Agents = agents
-	return k, nil
+	return k, err
 }
 
 // Check returns why Load would refuse a value, nil if it would not.
-func Check(v state.Value) error {
-	return new(Persisted).read(v, new([]*alerts.AgentState))
-}
+func Check(v state.Value) error { return new(Persisted).read(v) }
 
-// read adds a value. engine gets the policy's agents.
-func (k *Persisted) read(v state.Value, engine *[]*alerts.AgentState) error {
-	switch name := v.Name; {
-	case strings.HasPrefix(name, agentValues):
+// read adds a value.
+func (k *Persisted) read(v state.Value) error {
+	root, isRoot := strings.CutPrefix(v.Name, rootValues)
+	has := func(prefix string) bool { return strings.HasPrefix(v.Name, prefix) }
+	switch {
+	case isRoot:
+		k.Roots = append(k.Roots, root)
+	case has(agentValues):
 		return decode(v, &k.Agents)
-	case strings.HasPrefix(name, engineValues):
-		return decode(v, engine)
-	case strings.HasPrefix(name, messageValues):
+	case has(engineValues):
+		return decode(v, &k.Engine.Agents)
+	case has(messageValues):
 		return decode(v, &k.Messages)
-	case strings.HasPrefix(name, handoffValues):
+	case has(handoffValues):
 		return decode(v, &k.Rotations)
-	case strings.HasPrefix(name, recordValues):
+	case has(recordValues):
 		return decode(v, &k.Records)
-	case strings.HasPrefix(name, rootValues):
-		k.Roots = append(k.Roots, strings.TrimPrefix(name, rootValues))
-	case name == handoffValue:
+	case has(handoffValue):
 		return json.Unmarshal(v.Data, &k.Rotated)
-	case name == engineValue:
-		return json.Unmarshal(v.Data, &k.Engine)
-	case name == queueValue:
+	case has(engineValue):
+		agents := k.Engine.Agents // which the value has as null
+		err := json.Unmarshal(v.Data, &k.Engine)
+		k.Engine.Agents = agents
+		return err
+	case has(queueValue):
 		return json.Unmarshal(v.Data, &k.Ended)
-	case name == hooksValue:
+	case has(hooksValue):
 		return json.Unmarshal(v.Data, &k.Hooks)
 	}
 	return nil
@@ -201,7 +199,7 @@ func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
 			"state", r.State,
 			"reason", r.Reason,
 		)
-		b.put(handoffValues+string(d.Rotations[i].ID), &d.Rotations[i])
+		b.put(handoffValues+string(r.ID), r)
 	}
 	for _, id := range d.Gone {
 		b.remove(handoffValues + string(id))
@@ -219,11 +217,7 @@ func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
 func (b *Batch) put(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf(
-			"%s: %v",
-			name,
-			err,
-		)) // a mistake in the program that its first test shows
+		panic(fmt.Sprintf("%s: %v", name, err)) // the first test shows it
 	}
 	b.Values = append(b.Values, state.Value{Name: name, Data: data})
 }
