@@ -14,6 +14,7 @@ import (
 
 // Session converts a view of the fleet.
 func Session(v fleet.View) api.Session {
+	state := StateOf(v)
 	s := api.Session{
 		ID:             v.Agent,
 		Name:           cmp.Or(v.Name, v.Client.Name),
@@ -32,19 +33,19 @@ func Session(v fleet.View) api.Session {
 		WindowTokens:   v.Window.Tokens,
 		WindowSource:   v.Window.Source.String(),
 		Cycle:          v.Cycle,
-		IsIdle:         isIdle(v),
+		IsIdle:         slices.Contains([]string{"idle", "quiet", "left", "ended"}, state),
 		IsActive:       v.Live,
-		State:          StateOf(v),
+		State:          state,
 		WaitingFor:     v.Reason,
 		Compactions:    compactions(v.Compactions),
 		Inherited:      v.Inherited.Total(),
 		Turns:          v.Turns,
 		Messages:       v.Messages,
-		Tokens:         tokens(v.Cost),
+		Tokens:         api.Tokens(v.Cost),
 		Subagents: api.Subagents{
 			Files:      v.SubagentFiles,
 			Messages:   v.SubagentMessages,
-			Tokens:     tokens(v.SubagentTokens),
+			Tokens:     api.Tokens(v.SubagentTokens),
 			Active:     v.SubagentsAtWork,
 			MaxContext: v.SubagentContext,
 		},
@@ -75,8 +76,10 @@ func Session(v fleet.View) api.Session {
 		s.EstimateAt = v.Reading
 	}
 	if v.Known {
-		s.TokensUsed, s.UsedPercentage = &v.Tokens, new(v.Window.Percent(v.Tokens))
-		s.Level, s.ContextSource = v.Level.String(), sourceName(v.Source)
+		s.TokensUsed = &v.Tokens
+		s.UsedPercentage = new(v.Window.Percent(v.Tokens))
+		s.Level = v.Level.String()
+		s.ContextSource = sourceName(v.Source)
 		s.ClearedTokens = v.Cleared
 	} else if v.Estimate > 0 { // what the client shows meanwhile
 		s.UsedPercentage = new(v.Window.Percent(v.Estimate))
@@ -238,15 +241,6 @@ func compactions(c transcript.TriggerCounts) api.Compactions {
 	}
 }
 
-func tokens(u transcript.Usage) api.Tokens {
-	return api.Tokens{
-		Input:         u.Input,
-		CacheCreation: u.CacheCreation,
-		CacheRead:     u.CacheRead,
-		Output:        u.Output,
-	}
-}
-
 func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -254,21 +248,14 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// The states of sessions without a worker: their agent has gone on to another, or
-// their client has ended.
-const (
-	stateLeft  = "left"
-	stateEnded = "ended"
-)
-
 // StateOf is what the client's registry says, else what the turns of the
 // transcript say: a turn that has not ended for long is one whose client has gone.
 func StateOf(v fleet.View) string {
 	switch {
 	case v.Left:
-		return stateLeft
+		return "left"
 	case v.Ended:
-		return stateEnded
+		return "ended"
 	case v.Waits:
 		return "waiting"
 	case v.Client.Status != "":
@@ -279,8 +266,4 @@ func StateOf(v fleet.View) string {
 		return "idle"
 	}
 	return "quiet"
-}
-
-func isIdle(v fleet.View) bool {
-	return slices.Contains([]string{"idle", "quiet", stateLeft, stateEnded}, StateOf(v))
 }
