@@ -41,7 +41,7 @@ type Hub struct {
 	view   string        // its name in addresses, "" for the observer's own
 	remote *remote       // of a view of a central server, else nil
 	views  []*Hub        // of central servers
-	links  []Link        // to all views
+	links  []string      // the names of all views
 	open   *atomic.Int64 // pages of all views
 	page   *renderer
 	name   string // names this run of the observer in marks
@@ -59,9 +59,6 @@ type Hub struct {
 	closed chan struct{}
 	once   sync.Once
 }
-
-// Link leads to a view; Name is "" for the observer's own.
-type Link struct{ Name string }
 
 // snapshot is all that the list shows at one time.
 type snapshot struct {

@@ -56,9 +56,9 @@ func (h *Hub) addViews() error {
 	if len(h.views) == 0 {
 		return nil
 	}
-	h.links = []Link{{}}
+	h.links = []string{""}
 	for _, v := range h.views {
-		h.links = append(h.links, Link{Name: v.view})
+		h.links = append(h.links, v.view)
 	}
 	for _, v := range h.views {
 		v.links = h.links
@@ -96,8 +96,12 @@ type remote struct {
 
 	mu    sync.Mutex
 	asked chan struct{} // closed when the first look has succeeded or failed
+	lastAnswer
+}
+
+type lastAnswer struct {
 	fleet central.Fleet
-	gone  time.Time // since when there is no answer; zero while there is one
+	gone  time.Time // since when there is no newer one; zero while there is
 	why   string
 }
 
@@ -123,15 +127,13 @@ func (r *remote) ask(ctx context.Context) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case err == nil:
-		r.fleet = fleet
-		r.gone = time.Time{}
-		r.why = ""
-	case r.gone.IsZero():
-		r.gone, r.why = began, err.Error()
-	default:
+	if err == nil {
+		r.lastAnswer = lastAnswer{fleet: fleet}
+	} else {
 		r.why = err.Error()
+		if r.gone.IsZero() {
+			r.gone = began
+		}
 	}
 	r.edits.Add(1)
 	if !r.answered() {
@@ -143,9 +145,7 @@ func (r *remote) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = make(chan struct{})
-	r.fleet = central.Fleet{}
-	r.gone = time.Time{}
-	r.why = ""
+	r.lastAnswer = lastAnswer{}
 	r.edits.Add(1)
 }
 
