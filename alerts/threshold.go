@@ -107,8 +107,7 @@ func (e *Engine) seen(id AgentID, r Reading) sizes {
 			return seen
 		}
 	}
-	seen, _ := e.unassumed(c)
-	return seen
+	return sizes{}
 }
 
 // typical returns the sizes of clients that have compacted often enough.
@@ -119,19 +118,6 @@ func (e *Engine) typical(c client) sizes {
 		return sizes{}
 	}
 	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
-}
-
-// unassumed returns what was learned for a model and window without an assumed
-// size, which earlier versions did not store. It applies to clients with a
-// similar assumed size: those with other settings compact elsewhere.
-func (e *Engine) unassumed(c client) (seen sizes, key client) {
-	key = client{c.model, c.window, 0, ""}
-	seen = e.typical(key)
-	if c.assumed <= 0 || seen.median < c.assumed*minShare/100 ||
-		c.assumed < seen.median*minShare/100 {
-		return sizes{}, key
-	}
-	return seen, key
 }
 
 func learnedList(learned map[client][]int64) []ObservedCompactions {
@@ -171,15 +157,7 @@ func (e *Engine) Learn(l ObservedCompactions) {
 }
 
 // keep stores the newest sizes of a client.
-func (e *Engine) keep(c client, all []int64) {
-	all = newest(all, sizesKept)
-	e.learned[c] = all
-	if len(all) >= sizesNeeded {
-		if old, key := e.unassumed(c); old.median > 0 && c.agent == "" {
-			delete(e.learned, key)
-		}
-	}
-}
+func (e *Engine) keep(c client, all []int64) { e.learned[c] = newest(all, sizesKept) }
 
 // unlearn removes what was learned for one agent alone, and moves it to another
 // one unless that is "".

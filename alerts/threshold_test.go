@@ -1,10 +1,7 @@
 package alerts
 
 import (
-	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
 )
@@ -97,59 +94,6 @@ func TestThresholdSources(t *testing.T) {
 	e.Forget("known")
 	play(e, sized(9000, "known", 30_000, normal))
 	expect("forgotten", "known", 170_001, ThresholdSeen)
-}
-
-// Earlier versions stored learned thresholds without the assumed ones. They hold for
-// clients without settings of their own, until enough is learned of such clients.
-func TestThresholdsOfEarlierVersions(t *testing.T) {
-	e := newEngine(t)
-	e.Restore(State{Learned: []ObservedCompactions{
-		{Model: "m", Window: 200_000, PreTokens: []int64{160_000, 161_000, 162_000}},
-		{Model: "codex", Window: 200_000, PreTokens: []int64{150_000, 150_000, 150_000}},
-		{Model: "never", Window: 200_000, PreTokens: []int64{199_000, 199_000, 199_000}},
-	}})
-	expect := func(model string, compactsAt, tokens int64, source ThresholdSource) {
-		t.Helper()
-		r := Reading{Model: model, Window: 200_000, CompactsAt: compactsAt}
-		if got, from := e.threshold("a", r); got != tokens || from != source {
-			t.Errorf(
-				"%s at %d: %d (%s), want %d (%s)",
-				model,
-				compactsAt,
-				got,
-				from,
-				tokens,
-				source,
-			)
-		}
-	}
-	expect("m", 167_000, 161_000, ThresholdSeen)
-	expect("m", 67_000, 67_000, ThresholdAssumed)
-	expect("m", 190_000, 190_000, ThresholdAssumed)
-	expect("codex", 0, 150_000, ThresholdSeen)
-	expect("never", 167_000, 167_000, ThresholdAssumed)
-
-	e.Learn(ObservedCompactions{
-		Model:      "m",
-		Window:     200_000,
-		CompactsAt: 167_000,
-		PreTokens:  []int64{166_000, 166_000},
-	})
-	expect("m", 167_000, 161_000, ThresholdSeen)
-	e.Learn(ObservedCompactions{
-		Model:      "m",
-		Window:     200_000,
-		CompactsAt: 167_000,
-		PreTokens:  []int64{166_000},
-	})
-	expect("m", 167_000, 166_000, ThresholdSeen)
-	var models []string
-	for _, l := range e.Snapshot().Learned {
-		models = append(models, fmt.Sprint(l.Model, " ", l.CompactsAt))
-	}
-	if diff := cmp.Diff([]string{"codex 0", "m 167000", "never 0"}, models); diff != "" {
-		t.Errorf("what is kept (-want +got):\n%s", diff)
-	}
 }
 
 // What history tells of clients that must have been told something else teaches nobody who is not known.
