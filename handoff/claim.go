@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -29,27 +30,48 @@ func (d *Documents) Claim(
 	now time.Time,
 	free func(agent string) bool,
 ) (doc Document, ok bool, err error) {
-	if c.Agent == "" || c.Channel.Name == "" {
+	channel := c.Channel.Name
+	if c.Agent == "" || channel == "" {
 		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
 	}
-	err = d.locked("claim handoff document", c.Channel.Name, now, nil, func(s *store, m *manifest) (err error) {
+	err = d.locked("claim handoff document", channel, now, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
 			// stored even if the claim fails
 			if err := s.commit(m, nil); err != nil {
 				return err
 			}
 		}
+		names := homes(channel, c.Agent, "")
 		e, own := m.Agents[c.Agent]
 		if !own {
 			e = m.unclaimed(c, free)
 		}
 		if e == nil || e.Status != StatusActive ||
-			own && e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
+			e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
 			return nil
 		}
-		doc, err = s.claim(m, e, own, c, now)
-		ok = err == nil
-		return err
+		if !own {
+			names = slices.Concat(homes(channel, "", ""), homes(channel, e.Agent, ""), names)
+		}
+
+		given, err := s.body(channel, e, names...)
+		if err != nil {
+			return err
+		}
+		m.every(e.ID, func(d *Document) { d.claim(c, now) })
+		given.claim(c, now)
+		given.Current = m.Current != nil && m.Current.ID == e.ID
+		texts := map[string]string{}
+		if !own {
+			set(&m.Agents, c.Agent, e.Document)
+			given.File = s.place(texts, &given, c.Agent, "")
+		}
+		if err := s.commit(m, texts); err != nil {
+			return err
+		}
+		doc = given
+		ok = true
+		return nil
 	})
 	return doc, ok, err
 }
@@ -59,62 +81,14 @@ func (d *Document) claim(c Claimant, now time.Time) {
 	d.ClaimedBy = c.Agent
 	d.ClaimedBySession = c.SessionID
 	d.ClaimedByPID = c.PID
-	d.ClaimedAt = now.UTC().Truncate(time.Second)
-}
-
-// claim gives an entry's document to an agent; own means that it is the agent's already.
-func (s *store) claim(
-	m *manifest,
-	e *entry,
-	own bool,
-	c Claimant,
-	now time.Time,
-) (Document, error) {
-	homes := []string{
-		"",
-		e.Agent,
-		c.Agent,
-	} // agents whose files may have it; "" is the current file
-	if own {
-		homes = []string{c.Agent}
-	}
-	candidate, err := s.body(c.Channel.Name, e, homes...)
-	if err != nil {
-		return Document{}, err
-	}
-	m.every(e.ID, func(d *Document) { d.claim(c, now) })
-	doc := e.Document
-	doc.Channel = c.Channel.Name
-	doc.File = candidate.File
-	doc.Body = candidate.Body
-	doc.Current = m.Current != nil && m.Current.ID == e.ID
-	files := map[string]string{}
-	if !own {
-		m.set(&m.Agents, c.Agent, e.Document)
-		doc.File = s.place(files, &doc, c.Agent, "", doc.header()+doc.Body)
-	}
-	if err := s.commit(m, files); err != nil {
-		return Document{}, err
-	}
-	return doc, nil
-}
-
-// expire marks documents that are too old, and reports whether there were any.
-func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
-	for _, e := range m.entries() {
-		if e.Status == StatusActive && e.expired(now, expiry) {
-			e.Status = StatusExpired
-			changed = true
-		}
-	}
-	return changed
+	d.ClaimedAt = second(now)
 }
 
 // unclaimed returns the current document if an agent without one may have it.
 func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 	e := m.Current
 	switch {
-	case e == nil || e.Status != StatusActive || e.ClaimedBy != "" && e.ClaimedBy != c.Agent:
+	case e == nil || e.Status != StatusActive:
 		return nil
 	case c.Channel.Path != "" && e.WorkingDir != "" &&
 		!within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
@@ -128,48 +102,46 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 // Consume records that a session's transcript has the document. A second time nothing changes,
 // nor for a cleared document.
 //
-// It must be the session that was given the document last, else the error is ErrOtherSession.
-// That does not hold for an executed one, which its agent gets in a new session.
+// It must be the session that was given the document last. That does not hold for an executed
+// one, which its agent gets in a new session.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
-	return d.locked("consume handoff document", channel, now, ErrNoDocument, func(s *store, m *manifest) error {
-		known := m.find(id)
+	return d.locked("consume handoff document", channel, now, func(s *store, m *manifest) error {
+		e := m.find(id)
 		switch {
-		case known == nil:
+		case e == nil:
 			return fmt.Errorf("%s: %w", quoted(id), ErrNoDocument)
-		case known.Status == StatusConsumed || known.Status == StatusCleared:
+		case e.Status == StatusConsumed || e.Status == StatusCleared:
 			return nil
-		case !known.Executed && known.ClaimedBySession != "" &&
-			known.ClaimedBySession != session:
+		case !e.Executed && e.ClaimedBySession != "" && e.ClaimedBySession != session:
 			return fmt.Errorf(
-				"%s, read by session %s: %w",
+				"%s was given to another session than %s, which will report that itself",
 				quoted(id),
 				quoted(session),
-				ErrOtherSession,
 			)
 		}
 		m.every(id, func(d *Document) {
 			d.Status = StatusConsumed
 			d.ConsumedByPID = pid
 			d.ConsumedBySession = session
-			d.ConsumedAt = now.UTC().Truncate(time.Second)
+			d.ConsumedAt = second(now)
 		})
-		files := map[string]string{}
-		owner := known.owner()
+		texts := map[string]string{}
+		owner := e.owner()
 		last := m.Executed[owner]
-		newest := owner != "" && (last == nil || !last.CreatedAt.After(known.CreatedAt))
-		if doc, err := s.body(channel, known, owner, ""); err == nil && newest {
-			m.set(&m.Executed, owner, known.Document)
-			s.place(files, &doc, owner, executedMark, doc.header()+doc.Body)
+		newest := owner != "" && (last == nil || !last.CreatedAt.After(e.CreatedAt))
+		names := slices.Concat(homes(channel, owner, ""), homes(channel, "", ""))
+		if doc, err := s.body(channel, e, names...); err == nil && newest {
+			set(&m.Executed, owner, e.Document)
+			s.place(texts, &doc, owner, executedMark)
 		}
-		return s.commit(m, files)
+		return s.commit(m, texts)
 	})
 }
 
 // Withdraw clears an active document whose handoff has not run.
 func (d *Documents) Withdraw(channel, id string, now time.Time) error {
-	return d.locked("withdraw handoff document", channel, now, nil, func(s *store, m *manifest) error {
-		if known := m.find(id); known == nil || known.Status != StatusActive ||
-			known.Executed {
+	return d.locked("withdraw handoff document", channel, now, func(s *store, m *manifest) error {
+		if e := m.find(id); e == nil || e.Status != StatusActive || e.Executed {
 			return nil
 		}
 		m.every(id, func(d *Document) { d.Status = StatusCleared })
@@ -183,18 +155,28 @@ func (d *Documents) Last(
 	channel, agent string,
 	now time.Time,
 ) (doc Document, ok bool, err error) {
-	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
-		e := m.Executed[agent]
-		if e == nil || e.Status == StatusCleared {
-			return nil
+	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
+		if e := m.Executed[agent]; e != nil && e.Status != StatusCleared {
+			doc, err = s.body(channel, e, homes(channel, agent, executedMark)...)
+			ok = err == nil
 		}
-		doc, err = s.firstOf(
-			channel,
-			e,
-			agentFile(channel, agent, executedMark),
-			besides(channel, agent, executedMark),
-		)
-		ok = err == nil
+		return err
+	})
+	return doc, ok, err
+}
+
+// Current returns the channel's newest document, whatever its status.
+func (d *Documents) Current(
+	channel string,
+	now time.Time,
+) (doc Document, ok bool, err error) {
+	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
+		if e := m.Current; e != nil {
+			names := slices.Concat(homes(channel, "", ""), homes(channel, e.Agent, ""))
+			doc, err = s.body(channel, e, names...)
+			ok = err == nil
+			doc.Current = ok
+		}
 		return err
 	})
 	return doc, ok, err

@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,36 +149,25 @@ func visible(s string) string {
 	}, s)
 }
 
-// errNoHeader means that a file does not begin like a document.
-var errNoHeader = errors.New("it does not begin with HANDOFF-ID")
-
-// parseFile returns the values of the comments of a document's file, and the body.
-func parseFile(text string) (id, channel, body string, err error) {
-	for rest := text; ; {
-		line, after, found := strings.Cut(rest, "\n")
+// parseFile returns the values of the comments of a document's file, and the body. Without an
+// id it is no such file.
+func parseFile(text string) (id, channel, body string) {
+	for body = text; ; {
+		line, rest, _ := strings.Cut(body, "\n")
 		name, value, ok := parseComment(line)
 		if !ok {
-			body = rest
-			if line == "" && found {
-				body = after
-			}
-			break
+			return id, channel, strings.TrimPrefix(body, "\n")
 		}
+		body = rest
 		switch {
 		case name == "HANDOFF-ID" && id == "":
 			id = value
 		case name == "CHANNEL" && channel == "":
 			channel = value
-		}
-		if rest = after; name == "WORKING-DIR" { // the last comment
-			body = strings.TrimPrefix(rest, "\n")
-			break
+		case name == "WORKING-DIR": // the last comment
+			return id, channel, strings.TrimPrefix(body, "\n")
 		}
 	}
-	if id == "" {
-		return "", "", "", errNoHeader
-	}
-	return id, channel, body, nil
 }
 
 func parseComment(line string) (name, value string, ok bool) {

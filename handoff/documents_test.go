@@ -43,12 +43,12 @@ func webChannel() Channel { return Channel{web, "/home/dev/web"} }
 // put stores a document of an agent whose session is named like it.
 func (s *shelf) put(agent, body string, at time.Time) Document {
 	s.t.Helper()
-	return s.putNew(NewDocument{Agent: agent, Body: body}, at)
+	return s.putNew(Document{Agent: agent, Body: body}, at)
 }
 
-func (s *shelf) putNew(n NewDocument, at time.Time) Document {
+func (s *shelf) putNew(n Document, at time.Time) Document {
 	s.t.Helper()
-	n.Channel, n.SessionID, n.PID, n.WorkingDir, n.Type = web, sessionOf(n.Agent), 42, "/home/dev/web", Manual
+	n.Channel, n.SessionID, n.CreatedByPID, n.WorkingDir, n.Type = web, sessionOf(n.Agent), 42, "/home/dev/web", Manual
 	d, err := s.Put(n, at)
 	noError(s.t, err)
 	return d
@@ -110,7 +110,7 @@ func (s *shelf) statuses() map[string]Status {
 
 func TestPut(t *testing.T) {
 	s := newShelf(t)
-	d := s.putNew(NewDocument{
+	d := s.putNew(Document{
 		Agent: "worker",
 		Path:  "/home/dev/web/PLAN.md",
 		Body:  "# Plan\n\n<!-- CHANNEL: mine -->\nnext\n",
@@ -181,7 +181,7 @@ next
 
 func TestPutRefuses(t *testing.T) {
 	s := newShelf(t)
-	for name, n := range map[string]NewDocument{
+	for name, n := range map[string]Document{
 		"no channel":   {Agent: "a"},
 		"no agent":     {Channel: "c"},
 		"broken body":  {Channel: "c", Agent: "a", Body: "\xff"},
@@ -203,7 +203,7 @@ func TestClear(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 	s.put("a", "one", noon)
-	d := s.putNew(NewDocument{Agent: "b", Executed: true, Body: "two"}, noon)
+	d := s.putNew(Document{Agent: "b", Executed: true, Body: "two"}, noon)
 	n, err := s.Clear(web, noon)
 	if err != nil || n != 2 {
 		t.Errorf("cleared %d, %v", n, err)
@@ -232,7 +232,7 @@ func TestList(t *testing.T) {
 	s.put("a", "one", noon.Add(-3*time.Hour))
 	s.put("b", "two", noon)
 	s.gets("c", "two", noon)
-	_, err := s.Put(NewDocument{
+	_, err := s.Put(Document{
 		Channel:   "api",
 		Agent:     "a",
 		SessionID: "x",
@@ -291,7 +291,7 @@ func TestNamesRunTogether(t *testing.T) {
 		{"a", "b-c~executed"},
 	}
 	for _, p := range pairs {
-		_, err := s.Put(NewDocument{
+		_, err := s.Put(Document{
 			Channel:   p[0],
 			Agent:     p[1],
 			SessionID: p[1],
@@ -310,7 +310,7 @@ func TestNamesRunTogether(t *testing.T) {
 
 func TestAnotherProject(t *testing.T) {
 	s := newShelf(t)
-	_, err := s.Put(NewDocument{
+	_, err := s.Put(Document{
 		Channel:    "-a-b",
 		Agent:      "x",
 		SessionID:  "s",
@@ -339,7 +339,7 @@ func TestAnotherProject(t *testing.T) {
 func TestPast(t *testing.T) {
 	s := newShelf(t)
 	s.put("long ago", "x", noon)
-	s.putNew(NewDocument{Agent: "recent", Executed: true, Body: "y"}, noon.Add(24*time.Hour))
+	s.putNew(Document{Agent: "recent", Executed: true, Body: "y"}, noon.Add(24*time.Hour))
 	s.put("now", "z", noon.Add(keepFor+time.Hour))
 	if _, err := os.Lstat(s.path(web + "-long ago.md")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("still there: %v", err)
@@ -348,7 +348,7 @@ func TestPast(t *testing.T) {
 	s.last("long ago", "", noon)
 	m := &manifest{Agents: map[string]*entry{}}
 	for i := range keepAgents + 10 {
-		m.set(&m.Agents, fmt.Sprint(i), Document{
+		set(&m.Agents, fmt.Sprint(i), Document{
 			Status:    StatusConsumed,
 			CreatedAt: noon.Add(time.Duration(i) * time.Second),
 		})
@@ -372,7 +372,7 @@ func TestFolder(t *testing.T) {
 	noError(t, os.Symlink(dir, link))
 	for _, path := range []string{open, link, write(t, filepath.Join(dir, "file"), "x")} {
 		d := NewDocuments(path, 0, nil)
-		if _, err := d.Put(NewDocument{Channel: "c", Agent: "a"}, noon); err == nil {
+		if _, err := d.Put(Document{Channel: "c", Agent: "a"}, noon); err == nil {
 			t.Errorf("put into %s", path)
 		}
 		if _, _, err := d.Claim(Claimant{Channel{

@@ -40,8 +40,9 @@ const fileTick = 10 * time.Millisecond
 // byte to limit bytes of text (0 for DefaultLimit), written since the session began (a zero time
 // for any), with a name that can be shown and typed. The error is a [*FileError].
 //
-// It does not wait: the file is opened without blocking and read only if it is regular, not too
-// large and not on a file system of the kernel. Network file systems may still block.
+// It does not wait: the file is opened without blocking and read only if it is regular and not
+// too large. Network file systems may still block. Files of the kernel's own file systems are
+// refused, since the sizes that they report are not those of their contents.
 func Examine(path string, since time.Time, limit int64) (File, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -76,7 +77,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	case !os.SameFile(named, info):
 		return refuse(FileSwapped, nil)
 	}
-	if r := checkOpened(f, info, since, limit); r == FileLarge {
+	if r := checkOpened(info, since, limit); r == FileLarge {
 		return refuse(r, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit))
 	} else if r != FileFit {
 		return refuse(r, nil)
@@ -115,13 +116,11 @@ func checkMode(info fs.FileInfo) FileReason {
 }
 
 // checkOpened checks an open file without reading it.
-func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
+func checkOpened(info fs.FileInfo, since time.Time, limit int64) FileReason {
 	if r := checkMode(info); r != FileFit {
 		return r
 	}
 	switch {
-	case !holdsFiles(f):
-		return FileSystem
 	case !files.Own(info):
 		return FileForeign
 	case info.Size() == 0:
@@ -183,7 +182,6 @@ const (
 	FileIrregular  FileReason = "irregular"
 	FileLinked     FileReason = "linked" // another name may be where the agent may not write
 	FileSwapped    FileReason = "swapped"
-	FileSystem     FileReason = "filesystem"
 	FileForeign    FileReason = "foreign"
 	FileEmpty      FileReason = "empty"
 	FileLarge      FileReason = "large"
@@ -192,36 +190,20 @@ const (
 )
 
 // fileReasonTexts has the problem and its remedy for each reason.
-var fileReasonTexts = map[FileReason]struct{ problem, remedy string }{
-	FileRelative: {"the path is not absolute", "give the path from the root on"},
-	FileName: {
-		"the path is too long or has invisible or invalid characters",
-		"write the document under a plain name",
-	},
-	FileMissing: {"there is no such file", "write the document first"},
-	FileUnreadable: {
-		"it cannot be read",
-		"make it readable, or write the document elsewhere",
-	},
-	FileSymlink:   {"it is a symbolic link", "name the file itself"},
-	FileIrregular: {"it is not a regular file", "write the document into a file"},
-	FileLinked:    {"it has several names (hard links)", "copy it, and name the copy"},
-	FileSwapped:   {"it changed while it was looked at", "finish writing, then try again"},
-	FileSystem: {
-		"it is on a file system of the kernel's own",
-		"write the document below your project",
-	},
-	FileForeign: {"it belongs to another user", "write a document of your own"},
-	FileEmpty:   {"it is empty", "write the document first"},
-	FileLarge: {
-		"it is too large",
-		"shorten the document to what the next session needs",
-	},
-	FileStale: {
-		"it was last written before this session began",
-		"write the document anew",
-	},
-	FileEncoding: {"it is not UTF-8 text", "write the document as UTF-8"},
+var fileReasonTexts = map[FileReason]string{
+	FileRelative:   "the path is not absolute; give the path from the root on",
+	FileName:       "the path is too long or has invisible or invalid characters; write the document under a plain name",
+	FileMissing:    "there is no such file; write the document first",
+	FileUnreadable: "it cannot be read; make it readable, or write the document elsewhere",
+	FileSymlink:    "it is a symbolic link; name the file itself",
+	FileIrregular:  "it is not a regular file; write the document into a file",
+	FileLinked:     "it has several names (hard links); copy it, and name the copy",
+	FileSwapped:    "it changed while it was looked at; finish writing, then try again",
+	FileForeign:    "it belongs to another user; write a document of your own",
+	FileEmpty:      "it is empty; write the document first",
+	FileLarge:      "it is too large; shorten the document to what the next session needs",
+	FileStale:      "it was last written before this session began; write the document anew",
+	FileEncoding:   "it is not UTF-8 text; write the document as UTF-8",
 }
 
 // FileError is why a file is not handed over, in one line that ends with the remedy.
@@ -232,16 +214,15 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	text := fileReasonTexts[e.Reason]
-	problem := text.problem
+	cause := ""
 	if e.Reason == FileUnreadable || e.Reason == FileLarge {
-		if cause, ok := errors.AsType[*fs.PathError](e.Err); ok { // which names the path once more
-			problem += ": " + cause.Err.Error()
-		} else if e.Err != nil {
-			problem += ": " + e.Err.Error()
+		err := e.Err
+		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
+			err = in.Err
 		}
+		cause = fmt.Sprint(err, ": ")
 	}
-	return fmt.Sprintf("hand over %s: %s; %s", quoted(e.Path), problem, text.remedy)
+	return fmt.Sprintf("hand over %s: %s%s", quoted(e.Path), cause, fileReasonTexts[e.Reason])
 }
 
 func (e *FileError) Unwrap() error { return e.Err }

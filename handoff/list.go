@@ -4,34 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Current returns the channel's newest document, whatever its status.
-func (d *Documents) Current(
-	channel string,
-	now time.Time,
-) (doc Document, ok bool, err error) {
-	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
-		if m.Current == nil {
-			return nil
-		}
-		doc, err = s.body(channel, m.Current, "", m.Current.Agent)
-		ok = err == nil
-		doc.Current = ok
-		return err
-	})
-	return doc, ok, err
-}
-
 // Clear clears the channel's documents: none will be given, nor given again after a
 // compaction. It returns how many were active. Without a manifest the error is ErrNoDocument.
 func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
-	err = d.locked("clear channel "+quoted(channel), channel, now, ErrNoDocument, func(s *store, m *manifest) error {
+	err = d.locked("clear channel "+quoted(channel), channel, now, func(s *store, m *manifest) error {
 		if m.Current == nil && len(m.Agents) == 0 {
 			return ErrNoDocument
 		}
@@ -46,11 +29,8 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 		for _, e := range m.Executed {
 			e.Status = StatusCleared
 		}
-		if err := s.commit(m, nil); err != nil {
-			return err
-		}
 		n = len(cleared)
-		return nil
+		return s.commit(m, nil)
 	})
 	return n, err
 }
@@ -59,23 +39,18 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 // bodies. It changes nothing. The error names what could not be read.
 func (d *Documents) List(now time.Time) (all []Document, err error) {
 	err = d.with(false, func(s *store) error {
-		names, err := s.names()
-		if err != nil {
-			return err
+		if s == nil {
+			return nil
 		}
-		var errs []error
-		slices.Sort(names)
+		names, err := fs.Glob(s.root.FS(), "[^.]*.manifest.json")
+		errs := []error{err}
 		for _, name := range names {
-			if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".manifest.json") {
-				continue
-			}
-			docs, err := s.list(name, now, d.expiry)
+			docs, err := s.list(name, now)
 			if err != nil {
 				errs = append(
 					errs,
 					fmt.Errorf(
-						"read %s: %w; a damaged one is set aside when its channel is used next",
-						quoted(name),
+						"%w; a damaged one is set aside when its channel is used next",
 						err,
 					),
 				)
@@ -91,9 +66,6 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 			strings.Compare(b.ID, a.ID),
 		)
 	})
-	if errors.Is(err, errNoFolder) {
-		return nil, nil
-	}
 	if err != nil {
 		return all, fmt.Errorf("list handoff documents: %w", err)
 	}
@@ -101,38 +73,30 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 }
 
 // list returns the documents of one manifest, each once.
-func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Document, error) {
-	data, err := s.read(name, maxManifest)
-	if err != nil {
-		return nil, err
-	}
-	m, err := decodeManifest(data, "")
+func (s *store) list(name string, now time.Time) ([]Document, error) {
+	m, err := readManifest(s.path(name))
 	if err != nil {
 		return nil, err
 	}
 	channel := m.Channel
 	if manifestFile(channel) != name {
-		return nil, errChannel
+		return nil, fmt.Errorf("%s is that of channel %s", quoted(name), quoted(channel))
 	}
-	m.expire(now, expiry)
+	m.expire(now, s.expiry)
 	docs := map[string]Document{}
-	for _, agent := range slices.Sorted(maps.Keys(m.Agents)) {
-		e := m.Agents[agent]
-		if _, known := docs[e.ID]; known && agent != e.owner() {
-			continue // a copy at the agent that left it
+	for agent, e := range m.Agents {
+		if _, known := docs[e.ID]; !known ||
+			agent == e.owner() { // else a copy at the agent that left it
+			docs[e.ID] = e.in(channel, s.path(agentFile(channel, agent, "")))
 		}
-		doc := e.Document
-		doc.Channel, doc.File = channel, filepath.Join(s.dir, agentFile(channel, agent, ""))
-		docs[e.ID] = doc
 	}
-	if m.Current != nil {
-		doc, known := docs[m.Current.ID]
+	if e := m.Current; e != nil {
+		doc, known := docs[e.ID]
 		if !known {
-			doc = m.Current.Document
-			doc.Channel, doc.File = channel, filepath.Join(s.dir, currentFile(channel))
+			doc = e.in(channel, s.path(currentFile(channel)))
 		}
 		doc.Current = true
-		docs[m.Current.ID] = doc
+		docs[e.ID] = doc
 	}
 	return slices.Collect(maps.Values(docs)), nil
 }

@@ -3,6 +3,7 @@ package handoff
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -32,27 +33,31 @@ type entry struct {
 	unknown map[string]json.RawMessage
 }
 
-// errChannel means that a manifest is another channel's.
-var errChannel = errors.New("it is another channel's")
-
-// decodeManifest reads a manifest. Any bytes give a manifest or an error.
-func decodeManifest(data []byte, channel string) (*manifest, error) {
-	m := &manifest{}
-	var err error
-	m.unknown, err = files.Decode(data, m)
+// readManifest reads a manifest. Errors wrap fs.ErrNotExist or files.ErrDamaged where that is
+// the cause.
+func readManifest(path string) (*manifest, error) {
+	data, err := files.Read(path, maxManifest)
 	if err != nil {
 		return nil, err
 	}
-	if channel != "" && m.Channel != channel {
-		return nil, errChannel
+	m, err := decodeManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, files.ErrDamaged, err)
 	}
+	return m, nil
+}
+
+// decodeManifest reads a manifest. Any bytes give a manifest or an error.
+func decodeManifest(data []byte) (m *manifest, err error) {
+	m = &manifest{}
+	m.unknown, err = files.Decode(data, m)
 	for _, all := range []map[string]*entry{m.Agents, m.Executed} {
 		maps.DeleteFunc(
 			all,
 			func(_ string, e *entry) bool { return e == nil },
 		) // "agent": null
 	}
-	return m, nil
+	return m, err
 }
 
 // encode writes the manifest as people read it.
@@ -70,21 +75,40 @@ func (e *entry) UnmarshalJSON(data []byte) (err error) {
 	if err == nil && e.ID == "" {
 		err = errors.New("an entry without id")
 	}
-	e.notStored()
+	e.Document = e.in("", "")
 	return err
 }
 
 func (e *entry) MarshalJSON() ([]byte, error) {
-	stored := *e
-	stored.notStored()
-	return files.Encode(stored.Document, e.unknown)
+	return files.Encode(e.in("", ""), e.unknown)
 }
 
-// notStored clears what is not part of an entry.
-func (d *Document) notStored() {
-	d.Channel = ""
-	d.File = ""
+// in returns the document with what is not part of an entry: its channel and its file.
+func (e *entry) in(channel, file string) Document {
+	d := e.Document
+	d.Channel = channel
+	d.File = file
 	d.Current = false
+	return d
+}
+
+// set puts a document into one of the manifest's lists.
+func set(list *map[string]*entry, agent string, d Document) {
+	if *list == nil {
+		*list = map[string]*entry{}
+	}
+	(*list)[agent] = &entry{Document: d}
+}
+
+// expire marks documents that are too old, and reports whether there were any.
+func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
+	for _, e := range m.entries() {
+		if e.Status == StatusActive && e.expired(now, expiry) {
+			e.Status = StatusExpired
+			changed = true
+		}
+	}
+	return changed
 }
 
 // entries returns the documents that may be given: current, then the agents'.

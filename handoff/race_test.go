@@ -56,7 +56,7 @@ func TestRaces(t *testing.T) {
 	}
 	won := map[string]int{}
 	for n := range races() {
-		_, err := NewDocuments(raceFolder(base, n), 0, nil).Put(NewDocument{
+		_, err := NewDocuments(raceFolder(base, n), 0, nil).Put(Document{
 			Channel:   fmt.Sprint("left-", n),
 			Agent:     "third",
 			SessionID: "third",
@@ -97,7 +97,7 @@ func raceChild(args []string) error {
 		}
 		d := NewDocuments(raceFolder(args[0], n), 0, nil)
 		own := fmt.Sprint("race-", n)
-		if _, err := d.Put(NewDocument{
+		if _, err := d.Put(Document{
 			Channel:   own,
 			Agent:     agent,
 			SessionID: agent,
@@ -125,14 +125,11 @@ func raceChild(args []string) error {
 
 // holdChild takes the lock and keeps it.
 func holdChild(args []string) error {
-	s, err := openStore(args[0], true, nil)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	fmt.Println("held")
-	<-time.After(time.Hour) // a process without a timer would end as deadlocked
-	return nil
+	return NewDocuments(args[0], 0, nil).with(true, func(*store) error {
+		fmt.Println("held")
+		<-time.After(time.Hour) // a process without a timer would end as deadlocked
+		return nil
+	})
 }
 
 // TestStaleLock is a race: the holder of the lock is killed.

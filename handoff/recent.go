@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,38 +20,34 @@ type Message struct {
 	At   time.Time // zero where the record does not say
 }
 
-// Limits bound what is read of a transcript and what is kept of it. A limit of 0 is its
-// default. Characters are UTF-16 units, as the client counts them.
+// Limits bound what is read of a transcript and what is kept of it. Characters are UTF-16
+// units, as the client counts them.
 type Limits struct {
-	Messages   int   // the newest, 20
-	Characters int   // of one message, 600
-	Total      int   // characters of all, 7 000: fits into what a hook may say
-	Bytes      int64 // read from the end of the transcript at most, 16 MiB
+	Messages   int   // the newest
+	Characters int   // of one message
+	Total      int   // characters of all
+	Bytes      int64 // read from the end of the transcript at most
 }
 
-const (
-	defaultMessages   = 20
-	defaultCharacters = 600
-	defaultTotal      = 7000
-	defaultBytes      = 16 << 20
-	// firstBytes are read first. More are only when they hold no message, as when a large
-	// tool result stands at the end.
-	firstBytes = 1 << 20
-)
-
-func (l Limits) orDefault() Limits {
+// DefaultLimits returns limits with which a document fits into an answer to a hook.
+func DefaultLimits() Limits {
 	return Limits{
-		cmp.Or(l.Messages, defaultMessages), cmp.Or(l.Characters, defaultCharacters),
-		cmp.Or(l.Total, defaultTotal), cmp.Or(l.Bytes, defaultBytes),
+		Messages:   20,
+		Characters: 600,
+		Total:      7000,
+		Bytes:      16 << 20,
 	}
 }
+
+// firstBytes are read first. More are only when they hold no message, as when a large tool
+// result stands at the end.
+const firstBytes = 1 << 20
 
 // Recent reads the newest messages of user and agent from the end of a transcript of size
 // bytes, oldest first. Tool calls and their results, subagents, commands, summaries and
 // what the client says by itself are left out. Lines that are no records are skipped, so
 // the only error is that of reading.
 func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
-	l = l.orDefault()
 	for n := int64(firstBytes); ; n *= 4 {
 		from := max(0, size-min(n, l.Bytes))
 		tail := make([]byte, size-from)
@@ -72,28 +67,18 @@ func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
 
 // spoken has the relevant fields of a record.
 type spoken struct {
-	Type      string    `json:"type"`
-	UUID      string    `json:"uuid"`
-	At        timeStamp `json:"timestamp"`
-	Meta      bool      `json:"isMeta"`
-	Sidechain bool      `json:"isSidechain"`
-	Summary   bool      `json:"isCompactSummary"`
-	Shown     bool      `json:"isVisibleInTranscriptOnly"`
-	Failed    bool      `json:"isApiErrorMessage"`
+	Type      string `json:"type"`
+	UUID      string `json:"uuid"`
+	At        string `json:"timestamp"`
+	Meta      bool   `json:"isMeta"`
+	Sidechain bool   `json:"isSidechain"`
+	Summary   bool   `json:"isCompactSummary"`
+	Shown     bool   `json:"isVisibleInTranscriptOnly"`
+	Failed    bool   `json:"isApiErrorMessage"`
 	Message   struct {
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-}
-
-// timeStamp is zero for an invalid time.
-type timeStamp struct{ time.Time }
-
-func (t *timeStamp) UnmarshalJSON(data []byte) error {
-	if t.Time.UnmarshalJSON(data) != nil {
-		t.Time = time.Time{}
-	}
-	return nil
 }
 
 // messagesIn reads lines, in the order of time: a fork's file holds its own records before
@@ -112,11 +97,10 @@ func messagesIn(tail []byte) []Message {
 			continue
 		}
 		seen[s.UUID] = true
-		if s.At.IsZero() {
-			s.At.Time = last
+		if at, err := time.Parse(time.RFC3339, s.At); err == nil {
+			last = at
 		}
-		last = s.At.Time
-		all = append(all, Message{Role: s.Type, Text: text, At: s.At.Time})
+		all = append(all, Message{Role: s.Type, Text: text, At: last})
 	}
 	slices.SortStableFunc(all, func(a, b Message) int { return a.At.Compare(b.At) })
 	return all

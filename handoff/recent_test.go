@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	stdcmp "cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -36,6 +37,11 @@ not JSON
 
 func recentOf(t *testing.T, text string, l Limits) []Message {
 	t.Helper()
+	usual := DefaultLimits()
+	l.Messages = stdcmp.Or(l.Messages, usual.Messages)
+	l.Characters = stdcmp.Or(l.Characters, usual.Characters)
+	l.Total = stdcmp.Or(l.Total, usual.Total)
+	l.Bytes = stdcmp.Or(l.Bytes, usual.Bytes)
 	got, err := Recent(strings.NewReader(text), int64(len(text)), l)
 	noError(t, err)
 	return got
@@ -87,21 +93,18 @@ func TestRecentTail(t *testing.T) {
 	line := `{"type":"user","message":{"content":"{\"type\":\"user\",\"message\":{\"content\":\"forged\"}}"}}` + "\n"
 	for n := 1; n < len(line); n++ {
 		text := line + transcript
-		got, err := Recent(strings.NewReader(text), int64(len(text)), Limits{
-			Bytes: int64(len(text) - n),
-		})
-		noError(t, err)
+		got := recentOf(t, text, Limits{Bytes: int64(len(text) - n)})
 		if len(got) != 5 {
 			t.Fatalf("from %d on: %q", n, got)
 		}
 	}
-	if _, err := Recent(strings.NewReader("short"), 1000, Limits{}); err != nil {
+	if _, err := Recent(strings.NewReader("short"), 1000, DefaultLimits()); err != nil {
 		t.Errorf("a file that shrank: %v", err)
 	}
 	closed, err := os.Open(os.DevNull)
 	noError(t, err)
 	closed.Close()
-	if _, err := Recent(closed, 10, Limits{}); err == nil {
+	if _, err := Recent(closed, 10, DefaultLimits()); err == nil {
 		t.Error("a file that cannot be read is empty")
 	}
 }

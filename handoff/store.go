@@ -1,31 +1,24 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sm/handoff/files"
 )
 
-// store is the folder of the documents, locked. Names are those of files in it.
+// store is the locked folder of the documents. Names are those of files in it.
 type store struct {
-	dir  string
+	*Documents
 	root *os.Root
-	lock *os.File
-	log  *slog.Logger
-	// step is called before each change of the folder that a kill could follow.
-	step func(string)
 }
 
 const lockFile = ".lock"
@@ -33,256 +26,133 @@ const lockFile = ".lock"
 // lockWait limits the wait for the lock, which a stopped process may hold for ever.
 const lockWait = 5 * time.Second
 
-// ErrLocked means that another process did not release the folder in time.
-var ErrLocked = errors.New("another process keeps the handoff documents locked; try again")
-
-// errNoFolder means that the folder does not exist yet.
-var errNoFolder = errors.New("there are no handoff documents yet")
-
-// openStore locks the folder, and creates it if create is set. Without a folder the error is
-// errNoFolder.
-func openStore(dir string, create bool, log *slog.Logger) (*store, error) {
+// with runs f with the folder locked. Without create and without a folder the store is nil.
+func (d *Documents) with(create bool, f func(*store) error) error {
 	if create {
-		if err := makeDir(dir); err != nil {
-			return nil, fmt.Errorf(
+		if err := os.MkdirAll(d.dir, 0o700); err != nil {
+			return fmt.Errorf(
 				"make the folder of handoff documents: %w; set handoff.directory to another",
 				err,
 			)
 		}
 	}
-	root, err := openDir(dir)
-	if errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, errNoFolder
+	root, err := openDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f(nil)
 	}
 	if err != nil {
-		return nil, err
-	}
-	s := &store{
-		dir:  dir,
-		root: root,
-		log:  log,
-		step: func(string) {},
-	}
-	if s.lock, err = takeLock(root); err != nil {
-		root.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *store) close() {
-	_ = s.lock.Close() // and with it the lock
-	_ = s.root.Close()
-}
-
-// makeDir makes the folder and the missing ones above it, mode 0700 whatever the umask is.
-func makeDir(dir string) error {
-	if _, err := os.Lstat(dir); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+	defer root.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	lock, err := files.Lock(ctx, root, lockFile)
+	if err != nil {
+		return fmt.Errorf(
+			"lock %s, which another process may have locked: %w; try again",
+			quoted(d.dir),
+			err,
+		)
 	}
-	return errors.Join(err, os.Chmod(dir, 0o700))
+	defer lock.Close() // and with it the lock
+	return f(&store{d, root})
 }
 
 // openDir opens a folder that no other user can write to. The handle stays valid whatever
 // happens to the path.
 func openDir(dir string) (*os.Root, error) {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("folder of handoff documents: %w", err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch mode := info.Mode(); {
-	case !mode.IsDir():
-		return nil, fmt.Errorf(
-			"%s is not a folder; move it away, or set handoff.directory to another",
-			quoted(dir),
-		)
-	case ok && int(stat.Uid) != os.Geteuid():
-		return nil, fmt.Errorf(
-			"%s belongs to uid %d; set handoff.directory to a folder of your own",
-			quoted(dir),
-			stat.Uid,
-		)
-	case mode.Perm()&0o022 != 0:
-		return nil, fmt.Errorf(
-			"%s can be written by others (mode %04o); run: chmod 700 %s",
-			quoted(dir),
-			mode.Perm(),
-			dir,
-		)
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"open the folder of handoff documents: %w; make it readable for you",
-			err,
-		)
+		return nil, fmt.Errorf("open the folder of handoff documents: %w", err)
 	}
 	opened, err := root.Stat(".")
-	if err != nil || !os.SameFile(info, opened) {
+	if err == nil {
+		var named fs.FileInfo
+		named, err = os.Lstat(dir)
+		if err == nil &&
+			(!os.SameFile(named, opened) || !files.Own(opened) || opened.Mode()&0o022 != 0) {
+			err = fmt.Errorf(
+				"%s is no folder of this user's alone; run chmod 700, or set handoff.directory to another",
+				quoted(dir),
+			)
+		}
+	}
+	if err != nil {
 		root.Close()
-		return nil, fmt.Errorf("%s was replaced while it was opened; try again", quoted(dir))
+		return nil, err
 	}
 	return root, nil
 }
 
-// takeLock waits for the lock of the folder.
-func takeLock(root *os.Root) (*os.File, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	f, err := files.Lock(ctx, root, lockFile)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, ErrLocked
-	case err != nil:
-		return nil, fmt.Errorf(
-			"lock the handoff documents: %w; see to the permissions and the file system of their folder",
-			err,
-		)
-	}
-	return f, nil
-}
+func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// errTooLarge means that a file is larger than any of ours.
-var errTooLarge = errors.New("it is too large")
-
-// read reads a file of at most most bytes. It never waits, for a pipe for example.
-func (s *store) read(name string, most int64) ([]byte, error) {
-	info, err := s.root.Lstat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, files.ErrIrregular
-	}
-	f, err := s.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	opened, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !os.SameFile(info, opened):
-		return nil, fs.ErrNotExist
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		return nil, errTooLarge
-	}
-	return data, err
-}
-
-// put writes a temporary file and makes its content durable.
-func (s *store) put(name string, data []byte) error {
-	if err := s.root.RemoveAll(name); err != nil {
-		return err
-	}
-	return files.Put(s.root, name, data, 0o600)
-}
-
-// A document's file that is about to take its place has a name of its own until the
-// manifest names it.
-const (
-	redoPrefix = "."
-	redoSuffix = ".redo"
-	tempSuffix = ".tmp"
-)
+// redoSuffix and a dot make the name of a file that is about to take its place.
+const redoSuffix = ".redo"
 
 // commit stores a manifest and its new documents, by the names of their files: all or nothing.
 // The rename of the manifest decides; recover completes what is interrupted after that.
 func (s *store) commit(m *manifest, texts map[string]string) error {
-	data, err := m.encode()
+	err := s.write(m, texts)
 	if err != nil {
-		return fmt.Errorf(
-			"encode the manifest of channel %s: %w; report it",
-			quoted(m.Channel),
-			err,
-		)
-	}
-	fail := func(err error) error {
-		for name := range texts {
-			_ = s.root.Remove(redoPrefix + name + redoSuffix)
-		}
 		return fmt.Errorf(
 			"store handoff documents in %s: %w; free some space, or see to its permissions",
 			quoted(s.dir),
 			err,
 		)
 	}
-	for name, text := range texts {
-		s.step("write " + name)
-		if err := s.put(redoPrefix+name+redoSuffix, []byte(text)); err != nil {
-			return fail(err)
-		}
-	}
-	manifest := manifestFile(m.Channel)
-	temp := redoPrefix + manifest + tempSuffix
-	s.step("write manifest")
-	if err := s.put(temp, data); err != nil {
-		return fail(err)
-	}
-	s.step("sync")
-	if err := files.Sync(s.root); err != nil {
-		return fail(err)
-	}
-	s.step("rename manifest")
-	if err := s.root.Rename(temp, manifest); err != nil {
-		return fail(err)
-	}
-	// From here on the documents are stored.
-	s.step("sync manifest")
-	if err := files.Sync(s.root); err != nil {
-		return fmt.Errorf(
-			"make handoff documents in %s durable: %w; see to the disk",
-			quoted(s.dir),
-			err,
-		)
-	}
-	for name := range texts {
-		s.step("rename " + name)
-		if err := s.root.Rename(redoPrefix+name+redoSuffix, name); err != nil {
-			return fmt.Errorf(
-				"put a handoff document in its place: %w; see to the permissions of %s",
-				err,
-				quoted(s.dir),
-			)
-		}
-	}
-	s.step("done")
 	return nil
 }
 
-// recover completes an interrupted commit: new documents in the manifest are renamed to their
-// names, others are removed.
+func (s *store) write(m *manifest, texts map[string]string) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	put := func(name string, data []byte) error {
+		s.step("write " + name)
+		return files.Put(s.root, "."+name+redoSuffix, data, 0o600)
+	}
+	for name, text := range texts {
+		if err := put(name, []byte(text)); err != nil {
+			return err
+		}
+	}
+	name := manifestFile(m.Channel)
+	if err := put(name, data); err != nil {
+		return err
+	}
+	s.step("sync")
+	if err := files.Sync(s.root); err != nil {
+		return err
+	}
+	s.step("rename manifest")
+	if err := s.root.Rename("."+name+redoSuffix, name); err != nil {
+		return err
+	}
+	s.step("sync manifest")
+	if err := files.Sync(s.root); err != nil {
+		return err
+	}
+	return s.recover(m)
+}
+
+// recover completes a commit: new documents in the manifest are renamed to their names, others
+// are removed.
 func (s *store) recover(m *manifest) error {
-	names, err := s.names()
+	names, err := fs.Glob(s.root.FS(), ".*"+redoSuffix)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		target, ok := strings.CutSuffix(name, redoSuffix)
-		if !ok || !strings.HasPrefix(name, redoPrefix) {
-			continue
-		}
-		text, err := s.read(name, maxFile)
-		if err != nil {
-			continue
-		}
-		id, channel, _, err := parseFile(string(text))
+		text, err := files.Read(s.path(name), maxFile)
+		id, channel, _ := parseFile(string(text))
 		switch {
-		case err != nil || channel != comment(m.Channel):
+		case err != nil || id == "" || channel != comment(m.Channel):
 			continue // incomplete, or another channel's: the next writer replaces it
 		case m.find(id) != nil:
-			err = s.root.Rename(name, target[len(redoPrefix):])
+			s.step("rename " + name)
+			err = s.root.Rename(name, strings.TrimSuffix(name[1:], redoSuffix))
 		default:
 			err = s.root.Remove(name)
 		}
@@ -293,54 +163,29 @@ func (s *store) recover(m *manifest) error {
 	return nil
 }
 
-// names lists the folder.
-func (s *store) names() ([]string, error) {
-	d, err := s.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.Readdirnames(-1)
-}
-
 // load reads a channel's manifest and completes an interrupted commit. A damaged manifest is
 // set aside and logged. Without a manifest it returns an empty one.
 func (s *store) load(channel string, now time.Time) (*manifest, error) {
-	name := manifestFile(channel)
 	empty := &manifest{Channel: channel}
-	data, err := s.read(name, maxManifest)
+	if s == nil {
+		return empty, nil
+	}
+	name := manifestFile(channel)
+	m, err := readManifest(s.path(name))
+	if err == nil && m.Channel != channel {
+		err = fmt.Errorf("%w: it is another channel's", files.ErrDamaged)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return empty, nil
-	case err == nil, errors.Is(err, files.ErrIrregular), errors.Is(err, errTooLarge):
-	default:
+	case err == nil:
+		return m, s.recover(m)
+	case !errors.Is(err, files.ErrDamaged):
 		return nil, fmt.Errorf(
-			"read manifest of channel %s: %w; make it readable",
+			"manifest of channel %s: %w; make it readable",
 			quoted(channel),
 			err,
 		)
-	}
-	m := empty
-	if err == nil {
-		m, err = decodeManifest(data, channel)
-	}
-	switch {
-	case errors.Is(err, errChannel):
-		return nil, fmt.Errorf(
-			"manifest %s: %w; give one of the two channels another name",
-			quoted(name),
-			err,
-		)
-	case err == nil:
-		if err := s.recover(m); err != nil {
-			return nil, fmt.Errorf(
-				"finish an interrupted handoff document of channel %s: %w; see to the permissions of %s",
-				quoted(channel),
-				err,
-				quoted(s.dir),
-			)
-		}
-		return m, nil
 	}
 	aside, asideErr := files.SetAside(s.root, name, now)
 	if asideErr != nil {
@@ -350,13 +195,77 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 			asideErr,
 		)
 	}
-	s.log.Warn("a manifest of handoff documents was damaged; it is set aside and the channel starts afresh",
-		"manifest", filepath.Join(
-			s.dir,
-			name,
-		), "kept", filepath.Join(
-			s.dir,
-			aside,
-		), "err", err)
+	s.log.Warn(
+		"a manifest of handoff documents was damaged; it is set aside and the channel starts afresh",
+		"manifest", s.path(name),
+		"kept", s.path(aside),
+		"err", err,
+	)
 	return empty, nil
+}
+
+// homes are the names that a file of an agent's document may have. Without an agent it is the
+// channel's newest.
+func homes(channel, agent, mark string) []string {
+	if agent == "" {
+		return []string{currentFile(channel)}
+	}
+	return []string{agentFile(channel, agent, mark), besides(channel, agent, mark)}
+}
+
+// body reads an entry's document from the first of the files that holds it.
+func (s *store) body(channel string, e *entry, names ...string) (doc Document, err error) {
+	var why, unread error
+	for _, name := range names {
+		path := s.path(name)
+		text, err := files.Read(path, maxFile)
+		id, of, body := parseFile(string(text))
+		switch {
+		case err != nil:
+			unread = cmp.Or(unread, err)
+		case id != comment(e.ID) || of != "" && of != comment(channel):
+			why = cmp.Or(
+				why,
+				fmt.Errorf("%s holds %s of channel %s", quoted(path), quoted(id), quoted(of)),
+			)
+		default:
+			doc = e.in(channel, path)
+			doc.Body = body
+			return doc, nil
+		}
+	}
+	return Document{}, fmt.Errorf("handoff document %s of channel %s is rejected: %w; see to the file, or run sm documents clear",
+		quoted(e.ID), quoted(channel), cmp.Or(why, unread))
+}
+
+// place adds a document to the files to be written, under the agent's name, and returns its
+// path. A name that another channel uses is left to it.
+func (s *store) place(texts map[string]string, d *Document, agent, mark string) string {
+	names := homes(d.Channel, agent, mark)
+	name := names[0]
+	if channel := s.channelOf(name); channel != "" && channel != comment(d.Channel) {
+		name = names[1]
+	}
+	texts[name] = d.header() + d.Body
+	return s.path(name)
+}
+
+// channelOf is the channel that a document's file names.
+func (s *store) channelOf(name string) string {
+	text, _ := files.Read(s.path(name), maxFile) // without a file there is none
+	_, channel, _ := parseFile(string(text))
+	return channel
+}
+
+// removeExpired removes agents whose documents will not be given any more. It runs before the
+// manifest is stored: after a kill they are found and removed again.
+func (s *store) removeExpired(m *manifest, now time.Time) {
+	for _, agent := range m.prune(now, s.expiry) {
+		own := homes(m.Channel, agent, "")
+		for _, name := range slices.Concat(own, homes(m.Channel, agent, executedMark)) {
+			if s.channelOf(name) == comment(m.Channel) {
+				_ = s.root.Remove(name) // one that stays does no harm
+			}
+		}
+	}
 }

@@ -31,7 +31,7 @@ func (c *core) channel(dir string) handoff.Channel {
 // A draft is a document to be made: of the file of a handoff if it names one, else of
 // the transcript.
 type draft struct {
-	handoff.NewDocument
+	handoff.Document
 	rotation   rotation.Rotation
 	transcript string
 	reread     []string // files to name
@@ -41,12 +41,12 @@ type draft struct {
 func (c *core) draft(r rotation.Rotation) *draft {
 	s, _ := c.fleet.Location(r.Agent)
 	return &draft{
-		NewDocument: handoff.NewDocument{
-			Channel:    c.channel(r.CWD).Name,
-			Agent:      string(r.Agent),
-			SessionID:  r.Left,
-			PID:        s.At.PID,
-			WorkingDir: r.CWD,
+		Document: handoff.Document{
+			Channel:      c.channel(r.CWD).Name,
+			Agent:        string(r.Agent),
+			SessionID:    r.Left,
+			CreatedByPID: s.At.PID,
+			WorkingDir:   r.CWD,
 		},
 		rotation:   r,
 		transcript: s.Path,
@@ -75,7 +75,7 @@ func (a *App) put(
 	if err != nil {
 		return doc, written, err
 	}
-	if r := &d.rotation; d.Reserved && r.Document != "" && !r.Auto() &&
+	if r := &d.rotation; d.ClaimedBy != "" && r.Document != "" && !r.Auto() &&
 		written.Equal(r.Written) {
 		return handoff.Document{
 			ID:      r.Document,
@@ -84,7 +84,7 @@ func (a *App) put(
 			Body:    d.Body,
 		}, written, nil
 	}
-	doc, err = o.Documents.Put(d.NewDocument, now)
+	doc, err = o.Documents.Put(d.Document, now)
 	return doc, written, err
 }
 
@@ -95,7 +95,7 @@ func (d *draft) recent(now time.Time) (string, error) {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
 	defer f.Close()
-	texts, err := handoff.Recent(f, size, handoff.Limits{})
+	texts, err := handoff.Recent(f, size, handoff.DefaultLimits())
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
@@ -128,7 +128,7 @@ func documentReason(err error) string {
 func (c *core) prepare(r rotation.Rotation) {
 	a := c.app
 	d := c.draft(r)
-	d.Reserved = true
+	d.ClaimedBy = d.Agent
 	c.effect(func(context.Context) func(*core, time.Time) {
 		now := time.Now()
 		doc, written, err := a.put(d, now)

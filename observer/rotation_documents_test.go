@@ -30,7 +30,7 @@ const webChannel = "-home-dev-web"
 // leaves stores a document that an agent has left so long ago.
 func (r *rig) leaves(agent, body string, before time.Duration) handoff.Document {
 	r.t.Helper()
-	d, err := r.o.Handoff.Documents.Put(handoff.NewDocument{
+	d, err := r.o.Handoff.Documents.Put(handoff.Document{
 		Channel:    webChannel,
 		Agent:      agent,
 		SessionID:  uuid(9),

@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// ErrIrregular means that a name is not that of a regular file.
-var ErrIrregular = errors.New("it is not a regular file")
-
 // ErrDamaged means that a file is not one that this program has written.
 var ErrDamaged = errors.New("not a valid file")
 
@@ -101,9 +98,6 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 // name, and one that a kill has left is replaced.
 func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	fresh := name + ".new"
-	if err := root.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	err := Put(root, fresh, data, mode)
 	if err == nil {
 		err = root.Rename(fresh, name)
@@ -115,8 +109,11 @@ func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return Sync(root)
 }
 
-// Put writes a new file to disk. The file must not exist.
+// Put writes a new file to disk, in place of what a kill has left there.
 func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
