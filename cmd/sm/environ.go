@@ -22,7 +22,8 @@ const (
 // any of them beside others.
 type environ struct {
 	hooks.Process
-	dir string // the working directory, "" for that of the process
+	dir      string // the working directory, "" for that of the process
+	guardian bool   // supervise.Guard has started this process
 }
 
 func (env *environ) caller() *caller.Caller {

@@ -28,7 +28,6 @@ import (
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/usage"
-	"sm/handoff/supervise"
 )
 
 func main() {
@@ -68,8 +67,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return env.Hook(ctx, args[1:])
 	case command == "statusline" && !hooks.AskForHelp(args[1:]):
 		return env.Statusline(ctx, args[1:])
-	case command == caller.GuardianCommand && len(args) == 1 && supervise.Guard():
-		return exitDone
+	case command == caller.GuardianCommand:
+		env.guardian = true
+		args = args[1:]
 	}
 	return env.execute(ctx, args)
 }

@@ -55,6 +55,12 @@ $ sm run --name api -- codex --no-daemon
 		if len(args) == 0 {
 			return usagef("no client to run: give one, as in 'sm run -- claude'")
 		}
+		if !env.guardian {
+			self := append([]string{"sm", caller.GuardianCommand}, os.Args[1:]...)
+			if code, ok := supervise.Guard(self); ok {
+				return &exitError{code: code}
+			}
+		}
 		r, err := env.newAgentRun(cmd, reg, args)
 		if err != nil {
 			return err
@@ -109,11 +115,15 @@ func (env *environ) newAgentRun(
 	if cmd.Flags().Changed("socket") {
 		socket = cfg.Socket // its hooks must find the same observer
 	}
+	supervisor := os.Getpid()
+	if env.guardian {
+		supervisor = os.Getppid() // it passes signals on
+	}
 	r := &agentRun{env: env, registration: reg, observer: observer}
 	r.options = supervise.Options{
 		Argv:      argv,
-		Env:       agentVars(env.Vars(), reg, os.Getpid(), socket),
-		Guardian:  []string{"sm", caller.GuardianCommand},
+		Env:       agentVars(env.Vars(), reg, supervisor, socket),
+		Guardian:  env.guardian,
 		Restarts:  cfg.Supervise.Restarts,
 		TermAfter: cfg.Supervise.TermAfter,
 		Again:     again,

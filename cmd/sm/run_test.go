@@ -92,13 +92,13 @@ func TestRunLeavesNobody(t *testing.T) {
 			for _, order := range family {
 				r.order(order)
 			}
-			r.until("all run", func() bool { return len(r.census()) >= 2+9 })
+			r.until("all run", func() bool { return len(r.census()) >= 3+9 })
 			if c.end != "" {
 				r.order(c.end)
 			} else {
 				r.signal(syscall.SIGUSR1)
 				second := r.wait("start", 2)
-				r.nobody(r.cmd.Process.Pid, second.PID, daemon)
+				r.nobody(r.cmd.Process.Pid, r.guardian(), second.PID, daemon)
 				r.order("exit 5")
 			}
 			if want := map[string]int{"kill 9": 137}[c.end]; r.code() != max(want, 5) {
@@ -139,16 +139,8 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 			} {
 				r.order(order)
 			}
-			r.until("all run", func() bool { return len(r.census()) >= 2+5 })
-			guardian := 0
-			for _, pid := range childrenOf(r.cmd.Process.Pid) {
-				if caller.IsGuardian(pid, "/proc") {
-					guardian = pid
-				}
-			}
-			if guardian == 0 {
-				t.Fatal("no guardian")
-			}
+			r.until("all run", func() bool { return len(r.census()) >= 3+5 })
+			guardian := r.guardian()
 			if i%4 != 3 {
 				r.signal(syscall.SIGUSR1)
 			}
@@ -168,6 +160,18 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 			)
 		})
 	}
+}
+
+// guardian is the process between the run and its client.
+func (r *runRig) guardian() int {
+	r.t.Helper()
+	for _, pid := range childrenOf(r.cmd.Process.Pid) {
+		if caller.IsGuardian(pid, "/proc") {
+			return pid
+		}
+	}
+	r.t.Fatal("no guardian")
+	return 0
 }
 
 func childrenOf(parent int) (pids []int) {

@@ -65,23 +65,23 @@ func notRun(err error) error {
 	}
 }
 
-// start starts a client.
+// start starts a client, in the process group of the job. A guardian leaves that group for as
+// long as the client runs, so that no signal to the group ends both.
 func (s *supervisor) start(argv []string) error {
 	path, err := startable(argv)
 	if err != nil {
 		return err
 	}
-	if s.guardian != nil {
-		now, err := s.guardian.start(path, argv, s.o.Env, s.o.Files)
-		if err != nil {
-			return notRun(err)
-		}
-		return s.hold(now)
+	sys := attributes()
+	if s.o.Guardian {
+		_ = syscall.Setpgid(0, 0) // it is no leader of a session
+		sys.Setpgid = true
+		sys.Pgid = s.group
 	}
 	client, err := os.StartProcess(path, argv, &os.ProcAttr{
 		Env:   s.o.Env,
 		Files: s.o.Files[:],
-		Sys:   attributes(),
+		Sys:   sys,
 	})
 	if err != nil {
 		return notRun(err)
@@ -92,84 +92,8 @@ func (s *supervisor) start(argv []string) error {
 	return nil
 }
 
-// hold opens a handle of a client that the guardian has started. If another process has the
-// pid by now, the client has ended and the guardian will report that.
-func (s *supervisor) hold(now Process) error {
-	client, err := os.FindProcess(now.PID)
-	if err != nil {
-		return notRun(err)
-	}
-	s.client = client
-	s.now = now
-	s.lost = startOf(now.PID) != now.Start
-	return nil
-}
-
-// signal sends a signal to the client.
-func (s *supervisor) signal(sig syscall.Signal) error {
-	if s.lost {
-		return os.ErrProcessDone
-	}
-	return s.client.Signal(sig)
-}
-
-// family lists the children of the guardian, and those that became ours by its end.
-func (s *supervisor) family() []child {
-	if s.guardian == nil {
-		return family(os.Getpid())
-	}
-	guardian := s.guardian.process.Pid
-	return slices.DeleteFunc(
-		family(os.Getpid(), guardian),
-		func(c child) bool { return c.PID == guardian },
-	)
-}
-
-// guardianReported handles a report of the guardian; ok is false when the guardian has ended
-// unexpectedly.
-func (s *supervisor) guardianReported(n guardianReport, ok bool) {
-	switch {
-	case !ok:
-		s.reports = nil
-		s.leaving = true
-		if s.client != nil { // the kernel has killed it
-			_ = s.client.Release() // never fails
-			s.client, s.status = nil, syscall.WaitStatus(syscall.SIGKILL)
-		}
-	case s.client == nil || n.Ended != s.client.Pid:
-	case !n.Status.Stopped():
-		_ = s.client.Release() // never fails
-		s.client = nil
-		s.status = n.Status
-	case s.stoppedAlone():
-		s.terminal.suspend()
-	}
-}
-
-// continues is how long a client that was stopped with the whole job may take to be
-// continued with it: its stop is reported only after we have been continued ourselves.
-const continues = 20 * time.Millisecond
-
-// stoppedAlone reports whether the client has stopped without the rest of the job.
-func (s *supervisor) stoppedAlone() bool {
-	if !stopped(s.now) {
-		return false
-	}
-	time.Sleep(continues)
-	return stopped(s.now)
-}
-
 // collect collects every child that has ended or stopped.
 func (s *supervisor) collect() {
-	for more := s.reports != nil; more; {
-		select {
-		case n, ok := <-s.reports:
-			s.guardianReported(n, ok)
-			more = ok
-		default:
-			more = false
-		}
-	}
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG|syscall.WUNTRACED, nil)
@@ -177,8 +101,7 @@ func (s *supervisor) collect() {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || pid <= 0:
 			return
-		case s.guardian != nil, s.client == nil || pid != s.client.Pid:
-			// an adopted process, or the guardian
+		case s.client == nil || pid != s.client.Pid: // an adopted process
 		case status.Stopped():
 			s.terminal.suspend()
 		default:
@@ -189,25 +112,18 @@ func (s *supervisor) collect() {
 	}
 }
 
-// noteDetached remembers the processes that have left the client's descendants while the
-// client runs.
-func (s *supervisor) noteDetached() {
-	family := s.family()
-	if !living(s.now) { // at its end its children become ours without having left
+// noteDetached remembers the children of parent that have left the client's descendants while
+// the client runs.
+func (s *supervisor) noteDetached(parent int) {
+	family := family(parent)
+	if !living(s.now) { // at its end its children become the parent's without having left
 		return
 	}
 	clear(s.detached)
-	var list []Process
 	for _, p := range family {
-		if !p.ours && p.PID != s.now.PID {
+		if p.group != s.group && p.PID != s.now.PID {
 			s.detached[p.Process] = true
-			list = append(list, p.Process)
 		}
-	}
-	if s.guardian != nil {
-		_ = s.guardian.send(guardianOrder{
-			Detached: list,
-		}) // the end of the guardian is reported
 	}
 }
 
@@ -217,10 +133,10 @@ func (s *supervisor) endOrphans() int {
 	for e := newEnding(time.Now()); ; {
 		s.collect()
 		left := slices.DeleteFunc(
-			s.family(),
-			func(c child) bool { return s.detached[c.Process] && !c.ours },
+			family(os.Getpid()),
+			func(c child) bool { return s.detached[c.Process] && c.group != s.group },
 		)
-		if e.look(time.Now(), left, 0) {
+		if e.look(time.Now(), left) {
 			return len(left)
 		}
 		select {

@@ -2,7 +2,7 @@
 // for its end, and starts it again in a fresh session with another first prompt when a handoff
 // or a signal asks for that.
 //
-// The client stays in our process group. In a group of its own, put in the foreground, it
+// The client is in the process group of the job. In a group of its own, put in the foreground, it
 // leaves the shell hanging when it suspends itself, since it stops only its own group, and it
 // stops the other programs of a pipeline. In one group the terminal's signals and window sizes
 // reach the client directly, the shell stops and continues both, and we only have to survive
@@ -21,13 +21,14 @@
 //
 // On Linux what the client leaves behind is ended with it: we adopt it, so that neither a
 // process group nor a session of its own hides it. Only what had left both the client's
-// descendants and our process group before continues, such as a tmux server that an agent has
+// descendants and the job's process group before continues, such as a tmux server that an agent has
 // started: it would have continued without us, too.
 //
-// The client's parent is a guardian, a process of ours in a group of its own, which adopts as
-// we do. When we are killed, alone or with our group, it sees the end of its pipe, kills the
-// client and ends the rest, as we would have. When the guardian is killed, the kernel kills the
-// client, and we end the rest and ourselves. What remains:
+// The client's parent, which calls [Run], is a guardian: [Guard] has started it from the process
+// that the shell waits for. While a client runs it is in a process group of its own. When the
+// process above it is killed, alone or with the job, the kernel signals the guardian, which kills
+// the client and ends the rest. When the guardian is killed, the kernel kills the client, and
+// Guard ends the rest. What remains:
 //
 //   - A kill of both in the same instant leaves what the client had started.
 //   - What has left the client's descendants since the last look, up to ten seconds ago, is

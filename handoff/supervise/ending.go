@@ -28,12 +28,12 @@ func newEnding(now time.Time) *ending {
 }
 
 // look sends the signals that are due to the remaining processes; over means that nothing more
-// can be done. The process client, 0 for none, is killed at once: it may hang.
-func (e *ending) look(now time.Time, left []child, client int) (over bool) {
+// can be done.
+func (e *ending) look(now time.Time, left []child) (over bool) {
 	late, over := now.Sub(e.began), true
 	for _, c := range left {
 		switch {
-		case c.PID == client || late > orphanKill:
+		case late > orphanKill:
 			if _, known := e.killed[c.Process]; !known {
 				e.killed[c.Process] = now
 			}

@@ -59,7 +59,7 @@ func TestEndingGivesUp(t *testing.T) {
 			began := time.Unix(0, 0)
 			e := newEnding(began)
 			for _, l := range c.looks {
-				if over := e.look(began.Add(l.at), l.left, 0); over != l.over {
+				if over := e.look(began.Add(l.at), l.left); over != l.over {
 					t.Errorf("after %v: over is %v, want %v", l.at, over, l.over)
 				}
 			}

@@ -66,7 +66,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		"the child is ours",
 		func() bool { p, ok := readStat(orphan.PID); return ok && p.Parent == os.Getpid() },
 	)
-	s.noteDetached()
+	s.noteDetached(os.Getpid())
 	if len(s.detached) > 0 {
 		t.Errorf(
 			"taken for what goes on: %v; the client's child is %v",
@@ -80,7 +80,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		"/bin/sleep",
 		"1000",
 	) // while a client lives, the same process has left its family
-	s.noteDetached()
+	s.noteDetached(os.Getpid())
 	if !s.detached[orphan.Process] {
 		t.Errorf("noted: %v, want %v among them", s.detached, orphan.Process)
 	}

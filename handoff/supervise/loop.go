@@ -26,10 +26,7 @@ type supervisor struct {
 	polling  sync.WaitGroup
 	stopPoll context.CancelFunc
 
-	guardian *guardian           // the client's parent; nil if we are
-	reports  chan guardianReport // of the guardian; nil for none, or after its end
-	lost     bool                // another process has the client's pid
-
+	group       int         // the process group of the job, which is the client's
 	restartable bool        // the arguments allow a restart
 	client      *os.Process // nil while none runs
 	now         Process
@@ -59,6 +56,7 @@ func newSupervisor(o Options) *supervisor {
 		signals:  make(chan os.Signal, 64),
 		ends:     make(chan os.Signal, 1),
 		terminal: newTerminal(o.Files),
+		group:    syscall.Getpgrp(),
 		detached: map[Process]bool{},
 		handled:  map[string]Outcome{},
 		kill:     time.NewTimer(time.Hour),
@@ -77,15 +75,10 @@ func newSupervisor(o Options) *supervisor {
 			signal.Notify(s.signals, sig)
 		}
 	}
-	_, err := o.Again(o.Argv, "")
-	s.restartable = err == nil
 	adopt(true)
-	if len(o.Guardian) > 0 {
-		// Without one we are the client's parent ourselves.
-		if g, err := newGuardian(o.Guardian, o.Files); err == nil && g != nil {
-			s.guardian = g
-			s.reports = g.reports
-		}
+	if o.Guardian {
+		named()
+		signal.Notify(s.signals, parentKilled)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopPoll = cancel
@@ -100,9 +93,6 @@ func (s *supervisor) close() {
 	s.stopPoll()
 	s.polling.Wait()
 	s.poll.sendLast()
-	if s.guardian != nil {
-		s.guardian.close()
-	}
 	adopt(false)
 	signal.Stop(s.signals)
 	signal.Stop(s.ends)
@@ -112,6 +102,8 @@ func (s *supervisor) close() {
 
 // supervise starts the client, and those that follow.
 func (s *supervisor) supervise() error {
+	_, err := s.o.Again(s.o.Argv, "")
+	s.restartable = err == nil
 	if err := s.start(s.o.Argv); err != nil {
 		return err
 	}
@@ -125,6 +117,10 @@ func (s *supervisor) supervise() error {
 			s.report(Process{}, Outcome{})
 		}
 		s.result.Left = s.endOrphans()
+		_ = syscall.Setpgid(
+			0,
+			s.group,
+		) // in the background the terminal could not be restored
 		s.terminal.restore(s.status.Signaled())
 		s.result.Code = exitCode(s.status)
 		if s.next == nil || s.leaving {
@@ -147,12 +143,10 @@ func (s *supervisor) attend() {
 			s.signalled(sig.(syscall.Signal))
 		case order := <-s.poll.orders:
 			s.carryOut(order)
-		case n, ok := <-s.reports:
-			s.guardianReported(n, ok)
 		case <-s.kill.C:
-			_ = s.signal(syscall.SIGKILL) // it has ended, or will
+			_ = s.client.Signal(syscall.SIGKILL) // it has ended, or will
 		case <-look:
-			s.noteDetached()
+			s.noteDetached(os.Getpid())
 		}
 	}
 }
@@ -175,6 +169,9 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 			s.pass(sig)
 		}
 		s.leaving = s.leaving || s.next != nil
+	case parentKilled:
+		s.leaving = true
+		s.pass(syscall.SIGKILL)
 	default:
 		s.leaving = true
 		s.pass(sig)
@@ -183,11 +180,8 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 
 // pass passes a signal on, and continues a stopped client.
 func (s *supervisor) pass(sig syscall.Signal) {
-	if s.client == nil {
-		return
-	}
-	_ = s.signal(sig) // it may have ended
-	_ = s.signal(syscall.SIGCONT)
+	_ = s.client.Signal(sig) // it may have ended
+	_ = s.client.Signal(syscall.SIGCONT)
 }
 
 // carryOut carries out an instruction of the observer, once.
@@ -270,11 +264,11 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	if err != nil {
 		return Refused, err.Error()
 	}
-	s.noteDetached()
-	if err := s.signal(syscall.SIGTERM); err != nil {
+	s.noteDetached(os.Getpid())
+	if err := s.client.Signal(syscall.SIGTERM); err != nil {
 		return Failed, fmt.Sprintf("end the client: %v", err)
 	}
-	_ = s.signal(syscall.SIGCONT) // a stopped client would not end
+	_ = s.client.Signal(syscall.SIGCONT) // a stopped client would not end
 	s.kill.Reset(s.o.TermAfter)
 	s.next = &successor{rotation, argv, s.now}
 	s.used++

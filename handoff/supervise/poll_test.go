@@ -90,7 +90,7 @@ func TestPollBacksOff(t *testing.T) {
 		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
-			time.Sleep(90 * time.Second)
+			<-time.After(90 * time.Second)
 		})
 		var want []time.Duration
 		for _, at := range []int{0, 1, 3, 7, 15, 25, 35, 45, 70, 71, 73} {
@@ -106,14 +106,14 @@ func TestPollAsksForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		polling(t, s, func(p *poller) {
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			if len(s.asked) > 0 {
 				t.Error("asked without a client")
 			}
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
 			p.stop() // it has ended
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 		})
 		if len(s.asked) != 1 || s.held != 1 {
 			t.Errorf("asked %d times, %d given up", len(s.asked), s.held)
@@ -136,7 +136,7 @@ func TestPollWhileRestarting(t *testing.T) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
 			synctest.Wait()
 			p.report(Status{RestartsLeft: 9, CanRestart: true})
-			time.Sleep(1500 * time.Millisecond)
+			<-time.After(1500 * time.Millisecond)
 			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
 			if order := <-p.orders; order.Rotation != "ro-1" || order.client != (Process{}) {
 				t.Errorf("ordered %+v", order)
@@ -183,7 +183,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 				t.Error("asked on before the order was dealt with")
 			}
 			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		})
 		var got []string
 		for _, a := range s.asked {

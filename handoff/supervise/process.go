@@ -2,25 +2,24 @@ package supervise
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 
 	"sm/handoff/proc"
 )
 
-// A child is a child of ours, or of our guardian.
+// A child is a child of ours, or of the guardian.
 type child struct {
 	Process
 	parent int
-	ours   bool // it is in our process group
+	group  int
 	hangs  bool // it sleeps in the kernel, where no signal reaches it
 }
 
-// family lists the children of some processes. It reads all of /proc: not every kernel lists
+// family lists the children of a process. It reads all of /proc: not every kernel lists
 // a process's children. Ended processes that were not collected are included: one of their
 // threads may still run, and their children become ours only after that.
-func family(parents ...int) []child {
+func family(parent int) []child {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -28,7 +27,6 @@ func family(parents ...int) []child {
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // what there is of them
 	var all []child
-	group := syscall.Getpgrp()
 	for _, name := range names {
 		if name[0] < '1' || name[0] > '9' {
 			continue
@@ -37,11 +35,13 @@ func family(parents ...int) []child {
 		if err != nil {
 			continue
 		}
-		if p, ok := readStat(pid); ok && slices.Contains(parents, p.Parent) {
-			all = append(
-				all,
-				child{Process{pid, p.Start}, p.Parent, p.Group == group, p.State == "D"},
-			)
+		if p, ok := readStat(pid); ok && p.Parent == parent {
+			all = append(all, child{
+				Process: Process{pid, p.Start},
+				parent:  parent,
+				group:   p.Group,
+				hangs:   p.State == "D",
+			})
 		}
 	}
 	return all
@@ -74,10 +74,4 @@ func readStat(pid int) (p proc.Process, ok bool) {
 func living(p Process) bool {
 	now, ok := readStat(p.PID)
 	return ok && now.Start == p.Start && !now.Ended() && !now.Exiting()
-}
-
-// stopped reports whether a signal has stopped a process.
-func stopped(p Process) bool {
-	now, ok := readStat(p.PID)
-	return ok && now.Start == p.Start && now.State == "T"
 }

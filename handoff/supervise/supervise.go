@@ -56,10 +56,9 @@ type Options struct {
 	Argv  []string    // the client and its arguments
 	Env   []string    // its whole environment
 	Files [3]*os.File // its standard input, output and error
-	// Guardian is the command line, with the program's name first, with which this program
-	// calls [Guard]. Without one, and on other systems than Linux, the kernel ends only the
-	// client when this process is killed.
-	Guardian  []string
+	// Guardian means that [Guard] has started this process. Else the kernel ends only the client
+	// when this process is killed.
+	Guardian  bool
 	Restarts  int           // limit of restarts
 	TermAfter time.Duration // from SIGTERM to SIGKILL for a client that is restarted
 	// Again returns the arguments of the next client, or in one line why there can be none.

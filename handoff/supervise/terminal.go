@@ -22,11 +22,12 @@ type terminal struct {
 	fd         int
 	state      *term.State // before the first client; nil: there is no terminal
 	out        io.Writer   // nil: standard output is none
-	controlled bool        // a terminal sends us its signals
+	controlled bool        // a terminal sends the job its signals
+	group      int         // the process group of the job
 }
 
 func newTerminal(files [3]*os.File) *terminal {
-	t := &terminal{}
+	t := &terminal{group: syscall.Getpgrp()}
 	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0); err == nil {
 		t.controlled = true
 		_ = tty.Close() // nothing was written
@@ -49,21 +50,21 @@ func newTerminal(files [3]*os.File) *terminal {
 	return t
 }
 
-// front reports whether our group is in the foreground, so that using the terminal does not
-// stop us.
+// front reports whether the job is in the foreground, so that using the terminal does not stop
+// it.
 func (t *terminal) front() bool {
 	if t.state == nil {
 		return false
 	}
 	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
-	return err == nil && group == syscall.Getpgrp()
+	return err == nil && group == t.group
 }
 
 // suspend stops the whole job after the client has stopped alone: otherwise the shell would
 // wait for us for ever. Without a shell the kernel ignores it.
 func (t *terminal) suspend() {
 	if t.front() {
-		_ = syscall.Kill(0, syscall.SIGTSTP) // our own group is always there
+		_ = syscall.Kill(-t.group, syscall.SIGTSTP) // it may have ended
 	}
 }
 

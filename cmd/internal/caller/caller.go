@@ -35,7 +35,8 @@ type Caller struct {
 const (
 	// SupervisorVariable names the process that owns the client and restarts it.
 	SupervisorVariable = "CLAUDE_SUPERVISOR_PID"
-	// GuardianCommand is how this program is called as the guardian of a run. It is no command for people.
+	// GuardianCommand is before the command line of this program as the guardian of a run. It is
+	// no command for people.
 	GuardianCommand = "guardian"
 )
 
@@ -86,7 +87,7 @@ func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
 // IsGuardian reports whether a process is the guardian of a run.
 func IsGuardian(pid int, procDir string) bool {
 	text, err := proc.Read(procDir, pid, "cmdline")
-	return err == nil && string(text) == "sm\x00"+GuardianCommand+"\x00"
+	return err == nil && bytes.HasPrefix(text, []byte("sm\x00"+GuardianCommand+"\x00"))
 }
 
 // SessionOf is the session of a client by its registry, "" for one that is not known.
