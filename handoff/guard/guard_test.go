@@ -1,13 +1,14 @@
 package guard
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/files"
 )
 
 func testGuard() *Guard {
@@ -215,7 +216,7 @@ func TestGuardSet(t *testing.T) {
 		{
 			"lastheartbeat",
 			"x",
-			`no field "lastheartbeat"; there are contextUsage, currentPhase,`,
+			`no field "lastheartbeat"; there are pid, pidStart,`,
 		},
 		{"overflowed", "true", ""},
 	} {
@@ -269,7 +270,7 @@ func TestGuardSetWhileFull(t *testing.T) {
 		DehydratingSince: now,
 		RestartRefused:   "x",
 	}
-	names := slices.Sorted(maps.Keys(full.fields()))
+	names, _ := files.Fields(&full)
 	for _, field := range names {
 		value, known := values[field]
 		if !known {

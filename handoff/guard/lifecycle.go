@@ -107,26 +107,20 @@ func (a *Activation) leaves(s *State) bool {
 // leaveOthers releases the client's other sessions. Leaving a full one for another would
 // evade the guard, and is refused.
 func (a *Activation) leaveOthers(ctx context.Context) error {
-	var leave []string
-	for path, s := range guardFiles(
-		append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...),
-		a.Client,
-	) {
+	dirs := append([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Dirs...)
+	for path, s := range guardFiles(dirs, a.Client) {
 		if files.Same(filepath.Dir(path), a.Dir) || !s.BelongsTo(a.Client) {
 			continue
 		}
-		if err := a.mayLeave(path, s); err != nil {
-			return err
-		}
-		leave = append(leave, path)
-	}
-	for _, path := range leave {
 		err := Update(ctx, path, func(s *State) error {
-			if !a.leaves(s) {
+			switch {
+			case !a.fresh(s):
+				return fmt.Errorf(
+					"%s has overflowed; hand it over with sm session dehydrate and sm session restart",
+					filepath.Dir(path),
+				)
+			case !a.leaves(s):
 				return errUnchanged
-			}
-			if err := a.mayLeave(path, s); err != nil { // by now
-				return err
 			}
 			s.release()
 			return nil
@@ -134,16 +128,6 @@ func (a *Activation) leaveOthers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (a *Activation) mayLeave(path string, s *State) error {
-	if !a.fresh(s) {
-		return fmt.Errorf(
-			"%s has overflowed; hand it over with sm session dehydrate and sm session restart",
-			filepath.Dir(path),
-		)
 	}
 	return nil
 }

@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/files"
 )
 
 var (
@@ -26,9 +29,10 @@ func nobodyLives(int, string) bool { return false }
 func state(t testing.TB, text string) State {
 	t.Helper()
 	var s State
+	names, values := files.Fields(&s)
 	for field := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(field, "=")
-		to := s.fields()[name]
+		to := values[slices.Index(names, name)]
 		if offset, err := time.ParseDuration(value); err == nil &&
 			to.Type() == reflect.TypeFor[time.Time]() {
 			value = guardNow.Add(offset).Format(time.RFC3339)

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sm/handoff/files"
 )
 
 // maxText bounds a text in the state, in bytes.
@@ -42,13 +43,12 @@ func (s *State) Set(field, value string, now time.Time) error {
 
 // Override is Set for a person, who may release a full session.
 func (s *State) Override(field, value string, now time.Time) error {
-	fields := s.fields()
-	to, ok := fields[field]
-	if !ok {
-		names := slices.Sorted(maps.Keys(fields))
+	names, values := files.Fields(s)
+	i := slices.Index(names, field)
+	if i < 0 {
 		return fmt.Errorf("no field %q; there are %s", field, strings.Join(names, ", "))
 	}
-	if err := setText(to, field, value); err != nil {
+	if err := setText(values[i], field, value); err != nil {
 		return err
 	}
 	switch field {

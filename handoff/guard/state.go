@@ -2,12 +2,10 @@ package guard
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"strings"
 	"time"
+
+	"sm/handoff/files"
 )
 
 // Lifecycle is the stage of a guarded session. The usual way is active, dehydrating,
@@ -59,50 +57,23 @@ type State struct {
 	others map[string]json.RawMessage // members of other programs
 }
 
-// fields returns the fields by their names in JSON.
-func (s *State) fields() map[string]reflect.Value {
-	fields := map[string]reflect.Value{}
-	for field, value := range reflect.ValueOf(s).Elem().Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			fields[name] = value
-		}
-	}
-	return fields
-}
-
 // ParseState reads the text of a state file.
 func ParseState(text []byte) (*State, error) {
 	s := new(State)
-	err := json.Unmarshal(text, &s.others)
-	if err == nil && s.others == nil {
-		err = errors.New("it is null")
-	}
-	if err != nil {
+	var err error
+	if s.others, err = files.Decode(text, s); s.others == nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
-	}
-	for name, field := range s.fields() {
-		if raw, ok := s.others[name]; ok &&
-			json.Unmarshal(raw, field.Addr().Interface()) != nil {
-			field.SetZero()
-		}
-		delete(s.others, name)
 	}
 	return s, nil
 }
 
 // Encode returns the text of the file.
 func (s *State) Encode() ([]byte, error) {
-	own, err := json.Marshal(s)
+	text, err := files.Encode(s, s.others)
 	if err != nil {
 		return nil, fmt.Errorf("write a session's state: %w", err)
 	}
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, s.others)
-	if err := json.Unmarshal(own, &all); err != nil {
-		return nil, fmt.Errorf("write a session's state: %w", err)
-	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	return append(text, '\n'), err
+	return files.Indent(text)
 }
 
 // second is a time as the file holds it.

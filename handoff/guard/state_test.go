@@ -11,17 +11,17 @@ import (
 
 // seedState is a file with every field, as another program has written it.
 const seedState = `{
-  "contextUsage": 0.72,
-  "currentPhase": "Phase 5: Build Loop",
-  "killRequested": false,
-  "lastHeartbeat": "2026-02-05T15:45:00Z",
-  "lifecycle": "active",
-  "overflowed": false,
   "pid": 12345,
-  "restartPrompt": "...",
   "sessionId": "abc-123-def",
   "skill": "implement",
-  "startedAt": "2026-02-05T14:30:00Z"
+  "lifecycle": "active",
+  "overflowed": false,
+  "killRequested": false,
+  "contextUsage": 0.72,
+  "currentPhase": "Phase 5: Build Loop",
+  "startedAt": "2026-02-05T14:30:00Z",
+  "lastHeartbeat": "2026-02-05T15:45:00Z",
+  "restartPrompt": "..."
 }
 `
 
@@ -73,8 +73,8 @@ func TestGuardStateKeepsUnknown(t *testing.T) {
 	}
 	s.Overflowed = true
 	s.SessionID = ""
-	want := `{"PID":3,"contextUsage":0,"killRequested":false,"lifecycle":"","overflowed":true,"pid":0,` +
-		`"skill":"","tags":[1.50,{"a":null}],"todo":1e2}`
+	want := `{"pid":0,"skill":"","lifecycle":"","overflowed":true,"killRequested":false,"contextUsage":0,` +
+		`"PID":3,"tags":[1.50,{"a":null}],"todo":1e2}`
 	if diff := cmp.Diff(
 		want,
 		strings.Join(strings.Fields(encodeGuard(t, s)), ""),
