@@ -165,10 +165,10 @@ func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		time.Sleep(early)
+		<-time.After(early)
 		a.leave(fmt.Sprintf("leave %d %s", linger, how))
 	})
-	time.Sleep(late)
+	<-time.After(late)
 	err := sh.Type(context.Background(), a.pane, a.client, text, nil)
 	wg.Wait()
 	a.ended()

@@ -169,7 +169,7 @@ func (f *fake) waits() bool {
 		default:
 		}
 		if f.deaf.Load() {
-			time.Sleep(time.Millisecond)
+			_, _ = unix.Poll(nil, 1)
 			continue
 		}
 		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
@@ -198,7 +198,7 @@ func (f *fake) leave(how string) error {
 	if err := term.Restore(int(os.Stdin.Fd()), f.cooked); err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(linger) * time.Millisecond)
+	<-time.After(time.Duration(linger) * time.Millisecond)
 	return nil
 }
 
