@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/config"
+	"sm/handoff/codexcli"
 	"sm/handoff/proc"
 	"sm/handoff/supervise"
 	"sm/transcript"
@@ -23,9 +24,9 @@ func clientTable(
 		codex.New(held, codexDirs...),
 		claude.Client(claudeDirs...),
 	}
-	table[0].Starts = supervise.StartsCodex
-	table[0].Again = supervise.AgainCodex
-	table[1].Again = supervise.Again
+	table[0].Starts = codexcli.Arguments().Starts
+	table[0].Again = codexcli.Arguments().Again
+	table[1].Again = supervise.Claude().Again
 	return table
 }
 

@@ -8,40 +8,39 @@ import (
 	"strings"
 )
 
+// Reasons why a client is not started again.
 const (
-	newTree = "a worktree would be another one, and the work would stay in the old; " +
-		"start the client in a worktree, without --worktree"
-	inDaemon     = "its threads live on in Codex's daemon; start it with codex --no-daemon"
+	EndsAtOnce   = "this client has no conversation to go on with; start one without it"
+	RunsAfar     = "this client's session does not run here; start one that does"
 	printsOnly   = "a client that prints one answer is not started again; leave --print out"
-	endsAtOnce   = "this client has no conversation to go on with; start one without it"
-	runsAfar     = "this client's session does not run here; start one that does"
 	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
 	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; " +
 		"name it, as in --worktree NAME"
 	unknownWords = "it cannot be told which words are the client's own; write the client by its own name, as claude or codex"
 )
 
-// grammar describes a client's command line.
-type grammar struct {
-	names []string // of the client
-	// options has a line for each kind, with the names after a colon. The kinds say how many
+// Grammar describes a client's command line.
+type Grammar struct {
+	Names []string // of the client
+	// Options has a line for each kind, with the names after a colon. The kinds say how many
 	// values an option takes: none; one, whatever it looks like; maybe one that does not begin
 	// with a dash; the same for named, but without it there is no other client; or many, one and
 	// all that follow up to the next with a dash. Dropped ones would restore the old context, or
-	// set the first prompt. Other kinds are keys of refused.
-	options    string
-	refused    map[string]string // why a client with an option of this kind is not started again
-	letters    string            // short names
-	commands   string            // subcommands, which end at once
-	foreground string            // an option without which a daemon does the work, "" for none
+	// set the first prompt. Other kinds are keys of Refused.
+	Options    string
+	Refused    map[string]string // why a client with an option of this kind is not started again
+	Letters    string            // short names
+	Commands   string            // subcommands, which end at once
+	Foreground string            // an option without which a daemon does the work, "" for none
+	Daemon     string            // why a client of a daemon is not started again
 }
 
-// claude is the grammar of client 2.1.197, hidden options included. Flags without a value are
+// Claude is the grammar of Claude Code 2.1.197, hidden options included. Flags without a value are
 // listed so that the word after them is recognized as a prompt.
-func claude() *grammar {
-	return &grammar{
-		names: []string{"claude", "claude-code"},
-		options: `print: print
+func Claude() *Grammar {
+	return &Grammar{
+		Names: []string{"claude", "claude-code"},
+		Options: `print: print
 end: background bg init-only help version
 remote: remote cloud
 none dropped: continue fork-session reply-on-resume
@@ -53,39 +52,19 @@ maybe: debug prompt-suggestions rc remote-control
 named: worktree
 many: add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools disallowedTools file mcp-config tools
 `,
-		refused: map[string]string{
+		Refused: map[string]string{
 			"print":  printsOnly,
-			"end":    endsAtOnce,
-			"remote": runsAfar,
+			"end":    EndsAtOnce,
+			"remote": RunsAfar,
 		},
-		letters:  "c=continue d=debug h=help n=name p=print r=resume v=version w=worktree",
-		commands: "agents auth auto-mode config doctor gateway install mcp plugin plugins project remote-control setup-token ultrareview update upgrade",
-	}
-}
-
-// codex is the grammar of client 0.169.0.
-func codex() *grammar {
-	return &grammar{
-		names: []string{"codex"},
-		options: `remote: remote
-tree: worktree
-end: help version
-none dropped: last all include-non-interactive
-many dropped: image
-none: strict-config oss approve-for-me dangerously-bypass-approvals-and-sandbox dangerously-bypass-hook-trust full-auto search no-alt-screen no-daemon
-one: config enable disable remote-auth-token-env model local-provider profile sandbox cd add-dir ask-for-approval
-`,
-		refused: map[string]string{"remote": runsAfar, "tree": newTree, "end": endsAtOnce},
-		letters: "c=config i=image m=model p=profile s=sandbox C=cd a=ask-for-approval h=help V=version",
-		commands: "agents exec e review login logout mcp plugin app-server remote-control completion update doctor sandbox debug apply a queue archive " +
-			"delete migrate-rollouts migrate-nfs-db unarchive cloud exec-server features help mcp-server proto",
-		foreground: "--no-daemon",
+		Letters:  "c=continue d=debug h=help n=name p=print r=resume v=version w=worktree",
+		Commands: "agents auth auto-mode config doctor gateway install mcp plugin plugins project remote-control setup-token ultrareview update upgrade",
 	}
 }
 
 // option looks up the kind of an option. An unknown one may have a value.
-func (g *grammar) option(name string) (kind string, drop bool) {
-	for line := range strings.Lines(g.options) {
+func (g *Grammar) option(name string) (kind string, drop bool) {
+	for line := range strings.Lines(g.Options) {
 		head, names, _ := strings.Cut(line, ":")
 		if slices.Contains(strings.Fields(names), name) {
 			return strings.CutSuffix(head, " dropped")
@@ -95,8 +74,8 @@ func (g *grammar) option(name string) (kind string, drop bool) {
 }
 
 // long is the name of an option with one letter, "" if unknown.
-func (g *grammar) long(letter byte) string {
-	for pair := range strings.FieldsSeq(g.letters) {
+func (g *Grammar) long(letter byte) string {
+	for pair := range strings.FieldsSeq(g.Letters) {
 		if pair[0] == letter {
 			return pair[2:]
 		}
@@ -105,68 +84,45 @@ func (g *grammar) long(letter byte) string {
 }
 
 // is reports whether a word is one of the client's names, maybe with a path and a version.
-func (g *grammar) is(word string) bool {
+func (g *Grammar) is(word string) bool {
 	base, _, _ := strings.Cut(path.Base(word), "@")
-	return !strings.Contains(word, "=") && slices.Contains(g.names, base)
+	return !strings.Contains(word, "=") && slices.Contains(g.Names, base)
 }
 
-// Again turns the arguments that started a Claude Code client into those that start another
-// one in a fresh session, with a first prompt unless that is empty. An error is one line with
-// the reason why there can be no other client.
+// Again turns the arguments that started a client into those that start another one in a fresh
+// session, with a first prompt unless that is empty. An error is one line with the reason why
+// there can be no other client.
 //
 // What would resume the old session or repeat its first prompt is left out. The rules are those
-// of the client's own parser (commander): --name=value and -nVALUE contain their value; -- ends
+// of the clients' own parsers: --name=value and -nVALUE contain their value; -- ends
 // the options; what is neither option nor value is the prompt. An unknown option is kept with
 // the next word, unless that begins with a dash, since it may be the option's value.
 //
 // The client may follow a program that starts it, such as env or node. A command for a shell
 // is refused.
-func Again(
-	argv []string,
-	prompt string,
-) ([]string, error) {
-	return claude().again(
-		argv,
-		prompt,
-	)
-}
-
-// AgainCodex is [Again] for clients of Codex CLI. A client that uses the daemon is not started
-// again, since its threads do not end with it.
-func AgainCodex(
-	argv []string,
-	prompt string,
-) ([]string, error) {
-	return codex().again(
-		argv,
-		prompt,
-	)
-}
-
-// StartsCodex reports whether a command starts the Codex client, directly or by another program.
-func StartsCodex(argv []string) bool {
-	g := codex()
-	at, err := clientIn(argv, g.is)
-	return err == nil && g.is(argv[at])
-}
-
-func (g *grammar) again(argv []string, prompt string) ([]string, error) {
+func (g *Grammar) Again(argv []string, prompt string) ([]string, error) {
 	at, err := clientIn(argv, g.is)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{grammar: g, words: argv[at+1:]}
+	r := reader{Grammar: g, words: argv[at+1:]}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	if g.foreground != "" && !slices.Contains(r.kept, g.foreground) {
-		return nil, errors.New(inDaemon)
+	if g.Foreground != "" && !slices.Contains(r.kept, g.Foreground) {
+		return nil, errors.New(g.Daemon)
 	}
 	again := slices.Concat(argv[:at+1], r.kept)
 	if prompt != "" {
 		again = append(again, "--", prompt)
 	}
 	return again, nil
+}
+
+// Starts reports whether a command starts the client, directly or by another program.
+func (g *Grammar) Starts(argv []string) bool {
+	at, err := clientIn(argv, g.is)
+	return err == nil && g.is(argv[at])
 }
 
 // clientIn returns the position of the client's name, which is recognizes.
@@ -204,7 +160,7 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 
 // reader reads the client's arguments.
 type reader struct {
-	*grammar
+	*Grammar
 	words []string
 	kept  []string
 }
@@ -219,8 +175,8 @@ func (r *reader) read() error {
 		case word == "--":
 			return nil // what follows is the prompt
 		case !isOption(word):
-			if slices.Contains(strings.Fields(r.commands), word) {
-				err = errors.New(endsAtOnce)
+			if slices.Contains(strings.Fields(r.Commands), word) {
+				err = errors.New(EndsAtOnce)
 			}
 		case strings.HasPrefix(word, "--") && !holds:
 			err = r.keep(name, word, nil)
@@ -251,7 +207,7 @@ func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 // keep keeps an option that may be, with the values that follow it unless the word holds one.
 func (r *reader) keep(name, word string, value *string) error {
 	kind, drop := r.option(name)
-	if why := r.refused[kind]; why != "" {
+	if why := r.Refused[kind]; why != "" {
 		return errors.New(why)
 	}
 	var values []string

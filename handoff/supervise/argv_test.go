@@ -54,7 +54,7 @@ func TestAgain(t *testing.T) {
 		t.Run(c.from, func(t *testing.T) {
 			from := words(c.from)
 			before := slices.Clone(from)
-			got, err := Again(from, "Read it.")
+			got, err := Claude().Again(from, "Read it.")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,10 +75,10 @@ func TestAgainRefuses(t *testing.T) {
 		{"", "there is no client; give one"},
 		{"claude -p Fix_it", printsOnly},
 		{"claude -cp Fix_it", printsOnly},
-		{"claude --bg", endsAtOnce},
-		{"claude -h", endsAtOnce},
-		{"claude mcp list", endsAtOnce},
-		{"claude --remote", runsAfar},
+		{"claude --bg", EndsAtOnce},
+		{"claude -h", EndsAtOnce},
+		{"claude mcp list", EndsAtOnce},
+		{"claude --remote", RunsAfar},
 		{"claude --worktree", namelessTree},
 		{"claude --worktree= Fix_it", namelessTree},
 		{"claude --ide --model", "--model has no value; give it one"},
@@ -87,7 +87,7 @@ func TestAgainRefuses(t *testing.T) {
 		{"node --version", unknownWords},
 	} {
 		t.Run(c.from, func(t *testing.T) {
-			got, err := Again(words(c.from), "Read it.")
+			got, err := Claude().Again(words(c.from), "Read it.")
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
@@ -99,7 +99,7 @@ func TestAgainRefuses(t *testing.T) {
 		"claude --append-system-prompt -p",
 		"claude --model update",
 	} {
-		if _, err := Again(words(from), "Read it."); err != nil {
+		if _, err := Claude().Again(words(from), "Read it."); err != nil {
 			t.Errorf("%s: %v", from, err)
 		}
 	}

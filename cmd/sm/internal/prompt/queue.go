@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"sm/handoff/queue"
+	"sm/handoff/codexcli"
 	"sm/observer/fleet"
 	"sm/transcript/clients"
 )
 
 // Queue gives messages to threads of Codex by the queue that the client keeps for each.
 type Queue struct {
-	queue   *queue.Queue
+	queue   *codexcli.Queue
 	clients clients.Table
 }
 
 // NewQueue is the queue of this machine's clients.
-func NewQueue(all clients.Table) Queue { return Queue{queue.New(), all} }
+func NewQueue(all clients.Table) Queue { return Queue{codexcli.New(), all} }
 
 // Enqueue puts a text there, if it is not there yet.
 func (q Queue) Enqueue(

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sm/handoff/queue"
+	"sm/handoff/codexcli"
 	"sm/observer/fleet"
 	"sm/transcript/clients/clientstest"
 )
@@ -25,7 +25,7 @@ func TestEnqueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := Queue{
-		queue:   &queue.Queue{Look: func(string) (string, error) { return program, nil }},
+		queue:   &codexcli.Queue{Look: func(string) (string, error) { return program, nil }},
 		clients: clientstest.Table(),
 	}
 	path := filepath.Join(

@@ -1,4 +1,4 @@
-package supervise
+package codexcli
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAgainCodex: a fresh thread, with the same settings; what would bring the old one back is left out.
-func TestAgainCodex(t *testing.T) {
+// TestAgain: a fresh thread, with the same settings; what would bring the old one back is left out.
+func TestAgain(t *testing.T) {
 	t.Parallel()
 	for argv, want := range map[string]string{
 		"codex --no-daemon":                                                 "codex --no-daemon -- PROMPT",
@@ -26,7 +26,7 @@ func TestAgainCodex(t *testing.T) {
 		"codex --no-daemon --model":           "error: --model has no value; give it one",
 		"sh -c codex":                         "error: the client's own words stand inside a command for a shell; give them to sm run as they are",
 	} {
-		got, err := AgainCodex(strings.Fields(argv), "PROMPT")
+		got, err := Arguments().Again(strings.Fields(argv), "PROMPT")
 		said := strings.Join(got, " ")
 		if err != nil {
 			said = "error: " + err.Error()
@@ -37,13 +37,13 @@ func TestAgainCodex(t *testing.T) {
 	}
 }
 
-func TestStartsCodex(t *testing.T) {
+func TestStarts(t *testing.T) {
 	t.Parallel()
 	for argv, want := range map[string]bool{
 		"codex": true, "/opt/bin/codex --no-daemon": true, "env A=codex codex": true, "npx @openai/codex": true,
 		"claude": false, "claude codex": false, "env A=codex claude": false, "": false, "node /x/codex": true,
 	} {
-		if got := StartsCodex(strings.Fields(argv)); got != want {
+		if got := Arguments().Starts(strings.Fields(argv)); got != want {
 			t.Errorf("%q: %v, want %v", argv, got, want)
 		}
 	}

@@ -1,4 +1,7 @@
-// Package queue adds texts to the queue that Codex CLI has for each thread, by the client's own
+// Package codexcli has what handoffs and messages need of Codex CLI: its arguments, for clients that
+// are started again, and its queue.
+//
+// A [Queue] adds texts to the queue that Codex CLI has for each thread, by the client's own
 // command `codex queue`. The thread takes them as prompts when it is idle. Nothing is typed, so
 // that drafts and dialogs are not affected.
 //
@@ -7,7 +10,7 @@
 // file, to which nothing is written.
 //
 // Whether a thread is idle, and whether it has taken a text, is not known here.
-package queue
+package codexcli
 
 import (
 	"bytes"
