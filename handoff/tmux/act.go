@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -64,24 +63,22 @@ func (s *Server) act(
 		return strings.TrimSpace(out) == finished, nil
 	}
 	if sent {
-		e := failed("type", v.Pane, err)
+		e := failed(v.Pane, err)
 		e.Pasted = true // there may just have been no answer in time
-		return false, errors.Join(e, s.drop(ctx, v.Pane, buffer))
+		drop := context.WithoutCancel(ctx)
+		_, _ = s.run(
+			drop,
+			v.Pane.Socket,
+			"delete-buffer",
+			"-b",
+			buffer,
+		) // it may be gone already
+		return false, e
 	}
 	if _, ok := errors.AsType[*Error](err); !ok {
-		err = failed("type", v.Pane, err)
+		err = failed(v.Pane, err)
 	}
 	return false, err
-}
-
-// drop deletes a buffer that was not pasted. It may be gone already, or the server.
-func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
-	_, err := s.run(context.WithoutCancel(ctx), p.Socket, "delete-buffer", "-b", buffer)
-	if err == nil || failed("", p, err).Reason == ReasonGone ||
-		complained(err, "unknown buffer") {
-		return nil
-	}
-	return fmt.Errorf("delete buffer %s: %w: delete it with tmux delete-buffer", buffer, err)
 }
 
 // exchange starts a tmux command. When it is ready and last agrees, stdin is sent. It

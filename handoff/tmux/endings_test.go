@@ -127,7 +127,7 @@ func TestEndings(t *testing.T) {
 					i,
 				)
 				err := sh.typeWhileEnding(random, c.how, text)
-				if found[ReasonOf(err)]++; ErasedIn(err) {
+				if found[ReasonOf(err)]++; errorIn(err).Erased {
 					taken++
 				}
 				if line := sh.line(); line != "" {

@@ -32,7 +32,7 @@ func (s *Server) refuse(v view, r Reason) error {
 	if r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
 	}
-	return refusal("type", v.Pane, r, nil)
+	return refusal(v.Pane, r, nil)
 }
 
 // The first words of the lines before the screen. The screen comes last, since it
@@ -46,9 +46,9 @@ const (
 )
 
 // look asks for everything in one command, so that it is all of the same moment.
-func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
+func (s *Server) look(ctx context.Context, p Pane) (view, error) {
 	if err := p.check(); err != nil {
-		return view{}, refusal(op, p, ReasonUnknown, err)
+		return view{}, refusal(p, ReasonUnknown, err)
 	}
 	out, err := s.run(ctx, p.Socket,
 		"display-message", "-p", "-t", p.ID, stateFormat,
@@ -57,10 +57,10 @@ func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 		";", "display-message", "-p", screenWord,
 		";", "capture-pane", "-p", "-e", "-t", p.ID)
 	if err != nil {
-		return view{}, failed(op, p, err)
+		return view{}, failed(p, err)
 	}
 	line, rest, _ := strings.Cut(out, "\n")
-	state, err := p.parse(op, line)
+	state, err := p.parse(line)
 	if err != nil {
 		return view{}, err
 	}

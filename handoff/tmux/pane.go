@@ -15,8 +15,6 @@ type Pane struct {
 	ID     string // tmux's id: a percent sign and one to nine digits
 }
 
-func (p Pane) String() string { return fmt.Sprintf("%s on %s", p.ID, p.Socket) }
-
 // check makes sure that only a path and a number reach tmux.
 func (p Pane) check() error {
 	if !filepath.IsAbs(p.Socket) || strings.ContainsRune(p.Socket, 0) {
@@ -58,7 +56,7 @@ const stateFormat = "#{pid} #{pane_id} #{pane_pid} " +
 	"#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 // parse reads a line of stateFormat that should describe p.
-func (p Pane) parse(op, line string) (State, error) {
+func (p Pane) parse(line string) (State, error) {
 	state, err := parseState(p.Socket, line)
 	reason := ReasonNone
 	switch {
@@ -68,7 +66,7 @@ func (p Pane) parse(op, line string) (State, error) {
 		reason = ReasonServerChanged
 		err = fmt.Errorf("its pid is %d, not %d", state.Pane.Server, p.Server)
 	}
-	return state, refusal(op, p, reason, err)
+	return state, refusal(p, reason, err)
 }
 
 // parseState reads a line of stateFormat. For a pane that does not exist tmux

@@ -72,7 +72,6 @@ func (r Reason) away() bool {
 
 // Error is why something was not done with a pane.
 type Error struct {
-	Op     string // what was attempted, such as "type"
 	Pane   Pane
 	Reason Reason
 	Pasted bool  // the text may be in the input box, without Enter
@@ -81,11 +80,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	line := e.Op
-	if e.Pane.ID != "" {
-		line += " in pane " + e.Pane.ID
-	}
-	line += ": " + reasonTexts[e.Reason]
+	line := "type in pane " + e.Pane.ID + ": " + reasonTexts[e.Reason]
 	if e.Erased {
 		line += "; the text was taken back"
 	}
@@ -98,12 +93,11 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // refusal returns an Error for a reason, nil for none.
-func refusal(op string, p Pane, reason Reason, err error) error {
+func refusal(p Pane, reason Reason, err error) error {
 	if reason == ReasonNone {
 		return nil
 	}
 	return &Error{
-		Op:     op,
 		Pane:   p,
 		Reason: reason,
 		Err:    err,
@@ -120,9 +114,6 @@ func ReasonOf(err error) Reason {
 	}
 	return ReasonUnknown
 }
-
-// ErasedIn reports whether the text of a failed attempt was taken back, see [Error].
-func ErasedIn(err error) bool { return errorIn(err).Erased }
 
 // PastedIn reports whether a failed attempt may have left its text in the input
 // box, see [Error].

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -286,4 +287,10 @@ func (r *rig) pasteUnchecked(pane, text string) {
 	cmd.Stdin = strings.NewReader(text)
 	noError(r.t, cmd.Run())
 	r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "test", "-t", pane)
+}
+
+// Ready returns nil if a text could be typed now, else the error of Type.
+func (r *rig) Ready(ctx context.Context, p Pane, c Client) error {
+	_, _, err := r.ready(ctx, p, c, nil)
+	return err
 }

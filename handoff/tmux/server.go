@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,45 +114,25 @@ func commandError(ctx context.Context, err error, complaint string) error {
 	case complaint == "":
 		return err
 	}
-	return &tmuxError{complaint, err}
+	return fmt.Errorf("tmux: %.200q: %w", complaint, err)
 }
 
 var errNoAnswer = errors.New("tmux did not answer in time")
 
-// tmuxError is a failure that tmux explained.
-type tmuxError struct {
-	text string
-	err  error
-}
-
-func (e *tmuxError) Error() string { return fmt.Sprintf("tmux: %.200q", e.text) }
-func (e *tmuxError) Unwrap() error { return e.err }
-
-// complained reports whether a failed command printed one of these words.
-func complained(err error, words ...string) bool {
-	e, ok := errors.AsType[*tmuxError](err)
-	return ok &&
-		slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.text, w) })
-}
-
 // failed turns the failure of a tmux command into an Error. Only the wording shows
 // that a server or pane is gone; it has been the same since tmux 1.8.
-func failed(op string, p Pane, err error) *Error {
+func failed(p Pane, err error) *Error {
 	e := &Error{
-		Op:     op,
 		Pane:   p,
 		Reason: ReasonUnknown,
 		Err:    err,
 	}
-	if complained(
-		err,
-		"no server running",
-		"error connecting to",
-		"can't find pane",
-		"server exited",
-		"lost server",
-	) {
-		e.Reason = ReasonGone
+	for _, gone := range []string{
+		"no server running", "error connecting to", "can't find pane", "server exited", "lost server",
+	} {
+		if strings.Contains(err.Error(), gone) {
+			e.Reason = ReasonGone
+		}
 	}
 	return e
 }

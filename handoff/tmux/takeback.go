@@ -51,7 +51,7 @@ func (s *Server) takeBack(
 	changed := time.Now()
 	keys := 0
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
-		v, err := s.look(ctx, "take back", before.Pane)
+		v, err := s.look(ctx, before.Pane)
 		at := unclear
 		var r reader
 		switch {

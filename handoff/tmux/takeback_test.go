@@ -105,7 +105,7 @@ func TestTakeBack(t *testing.T) {
 			r := newRig(t, Options{})
 			sh := r.startShellWith("shell", c.rc)
 			a := sh.run()
-			before, err := r.look(t.Context(), "test", a.pane)
+			before, err := r.look(t.Context(), a.pane)
 			noError(t, err)
 
 			a.leave("leave " + c.leave)
@@ -155,7 +155,7 @@ func TestTakeBackFromBox(t *testing.T) {
 		"[sm message] #a1b2c3",
 		"[sm test] " + strings.Repeat("word ", 40) + "#a1b2c4",
 	} {
-		before, err := r.look(t.Context(), "test", a.pane)
+		before, err := r.look(t.Context(), a.pane)
 		noError(t, err)
 
 		r.tmux("send-keys", "-t", a.pane.ID, "-l", text)
@@ -188,7 +188,7 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	a.order("deaf")
-	if err := a.typed(testText); !ErasedIn(err) || PastedIn(err) ||
+	if err := a.typed(testText); !errorIn(err).Erased || PastedIn(err) ||
 		ReasonOf(err) != ReasonUnseen {
 		t.Errorf("Type = %v", err)
 	}

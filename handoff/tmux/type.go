@@ -27,7 +27,7 @@ const (
 // text of sm with the same id, only Enter is pressed. A command in the box may be a
 // human's: see Finish.
 //
-// A pasted text that cannot be submitted is taken back, see [ErasedIn], and so is the
+// A pasted text that cannot be submitted is taken back, see [Error], and so is the
 // line "[sm message] #id" of another text that was left in the box. It stays where the
 // pane has been used by a human since, or when other text is beside it.
 //
@@ -41,7 +41,7 @@ func (s *Server) Type(
 	text string,
 	check func(context.Context) error,
 ) error {
-	unlock, err := s.begin(ctx, "type", p, text)
+	unlock, err := s.begin(ctx, p, text)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,7 @@ func (s *Server) Finish(
 	text string,
 	check func(context.Context) error,
 ) error {
-	const op = "finish"
-	unlock, err := s.begin(ctx, op, p, text)
+	unlock, err := s.begin(ctx, p, text)
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (s *Server) Finish(
 
 	_, left, err := s.ready(ctx, p, c, func(b box) bool { return b.holds(text) })
 	if err == nil && !left {
-		err = refusal(op, p, ReasonUnseen, nil)
+		err = refusal(p, ReasonUnseen, nil)
 	}
 	if err == nil {
 		err = call(ctx, check)
@@ -131,19 +130,18 @@ func (s *Server) Finish(
 // begin checks pane and text and locks the pane.
 func (s *Server) begin(
 	ctx context.Context,
-	op string,
 	p Pane,
 	text string,
 ) (unlock func(), err error) {
 	if err := p.check(); err != nil {
-		return nil, refusal(op, p, ReasonUnknown, err)
+		return nil, refusal(p, ReasonUnknown, err)
 	}
 	if err := Check(text); err != nil {
-		return nil, fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
+		return nil, fmt.Errorf("type in pane %s: %w", p.ID, err)
 	}
 	unlock, err = s.lock(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
+		return nil, fmt.Errorf("type in pane %s: %w: try again", p.ID, err)
 	}
 	return unlock, nil
 }
@@ -155,20 +153,15 @@ func call(ctx context.Context, check func(context.Context) error) error {
 	return check(ctx)
 }
 
-// Ready returns nil if a text could be typed now, else the Error of Type.
-func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {
-	_, _, err := s.ready(ctx, p, c, nil)
-	return err
-}
-
-// ready is Ready, and reports whether the box is one that isLeft accepts.
+// ready returns the Error of Type if no text could be typed now, and whether the box is one
+// that isLeft accepts.
 func (s *Server) ready(
 	ctx context.Context,
 	p Pane,
 	c Client,
 	isLeft func(box) bool,
 ) (v view, left bool, err error) {
-	v, err = s.look(ctx, "type", p)
+	v, err = s.look(ctx, p)
 	if err == nil {
 		err = v.verify(c)
 	}
@@ -210,7 +203,7 @@ func (s *Server) paste(
 }
 
 func changing(p Pane) error {
-	return refusal("type", p, ReasonUnclear, errors.New("the screen keeps changing"))
+	return refusal(p, ReasonUnclear, errors.New("the screen keeps changing"))
 }
 
 // still checks once more that keys go to the client, last before an act.
@@ -223,7 +216,7 @@ func (v view) still(c Client) func() error {
 func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left bool) error {
 	deadline := time.Now().Add(s.echo)
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
-		v, err := s.look(ctx, "type", p)
+		v, err := s.look(ctx, p)
 		if err == nil {
 			err = cmp.Or(v.verify(c), v.shows(text, left), s.refuse(v, ReasonNone))
 		}
@@ -278,7 +271,7 @@ func (v view) shows(text string, left bool) error {
 	if reason == ReasonNoBox {
 		reason = withoutBox(v.screen)
 	}
-	return refusal("type", v.Pane, reason, nil)
+	return refusal(v.Pane, reason, nil)
 }
 
 // shows checks one box. In the shell mode Enter would run its text.

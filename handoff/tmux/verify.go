@@ -15,7 +15,7 @@ func (s State) verify(c Client) error {
 	if reason == ReasonNone {
 		reason, err = s.holds(c)
 	}
-	return refusal("type", s.Pane, reason, err)
+	return refusal(s.Pane, reason, err)
 }
 
 // unfit returns why keys would not reach the pane's program.

@@ -46,7 +46,7 @@ func TestVerify(t *testing.T) {
 	verify("no process", a.pane, Client{0, "1"}, ReasonGone)
 
 	look := func() view {
-		v, err := r.look(t.Context(), "test", a.pane)
+		v, err := r.look(t.Context(), a.pane)
 		noError(t, err)
 		return v
 	}
@@ -196,7 +196,7 @@ func TestUnseenKeys(t *testing.T) {
 		)
 	}
 	used := func() time.Time {
-		v, err := r.look(t.Context(), "test", a.pane)
+		v, err := r.look(t.Context(), a.pane)
 		noError(t, err)
 		return v.used
 	}
@@ -218,10 +218,10 @@ func TestUnseenKeys(t *testing.T) {
 		t.Errorf("%d pastes", n)
 	}
 	// Before Enter.
-	v, err := r.look(t.Context(), "test", a.pane)
+	v, err := r.look(t.Context(), a.pane)
 	noError(t, err)
 	for time.Since(v.used) < time.Second { // the next key is to be in another second
-		if v, err = r.look(t.Context(), "test", a.pane); err != nil {
+		if v, err = r.look(t.Context(), a.pane); err != nil {
 			t.Fatal(err)
 		}
 	}
