@@ -2,7 +2,6 @@ package guard
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,20 +57,13 @@ func isDocument(path, cwd, dir string) bool {
 		filepath.Base(path) != DocumentFile {
 		return false
 	}
-	if info, err := os.Lstat(path); err == nil &&
-		(!info.Mode().IsRegular() || links(info) != 1) {
-		return false
+	if info, err := os.Lstat(path); err == nil {
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !info.Mode().IsRegular() || !ok || stat.Nlink != 1 {
+			return false
+		}
 	}
 	return files.Same(filepath.Dir(path), dir)
-}
-
-// links returns how many names a file has, 0 when unknown.
-func links(info fs.FileInfo) uint64 {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0
-	}
-	return uint64(stat.Nlink) // its type differs between systems
 }
 
 // forceFlag makes `sm session update` release a full session, for a person.

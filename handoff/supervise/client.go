@@ -15,61 +15,50 @@ import (
 // maxArgument limits an argument on Linux, without the zero byte: MAX_ARG_STRLEN in execve(2).
 const maxArgument = 128<<10 - 1
 
-// startable returns the program's path, or why it cannot be started.
-func startable(argv []string) (path string, err error) {
+// startable returns the program's path, or why it cannot be started, with a shell's exit code
+// for that.
+func startable(argv []string) (path string, code int, err error) {
 	for _, arg := range argv {
 		switch {
 		case strings.ContainsRune(arg, 0):
-			return "", &startError{
-				codeNotRun,
-				errors.New("an argument holds a zero byte; leave it out"),
-			}
+			return "", codeNotRun, errors.New("an argument holds a zero byte; leave it out")
 		case len(arg) > maxArgument:
-			return "", &startError{
-				codeNotRun,
-				fmt.Errorf(
-					"an argument has %d bytes; give at most %d",
-					len(arg),
-					maxArgument,
-				),
-			}
+			return "", codeNotRun, fmt.Errorf(
+				"an argument has %d bytes; give at most %d",
+				len(arg),
+				maxArgument,
+			)
 		}
 	}
 	path, err = exec.LookPath(argv[0])
 	switch {
 	case err == nil:
-		return path, nil
+		return path, 0, nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", &startError{
-			codeNotFound,
-			errors.New("no such program; look at its name and at PATH"),
-		}
+		return "", codeNotFound, errors.New("no such program; look at its name and at PATH")
 	case errors.Is(err, exec.ErrDot):
-		return "", &startError{
-			codeNotFound,
-			fmt.Errorf("it is in the current directory only; write ./%s", argv[0]),
-		}
+		return "", codeNotFound, fmt.Errorf(
+			"it is in the current directory only; write ./%s",
+			argv[0],
+		)
 	}
-	return "", notRun(err)
+	return "", codeNotRun, notRun(err)
 }
 
 // notRun is the error for an existing program. It keeps the innermost cause.
 func notRun(err error) error {
-	reason := err
-	for inner := errors.Unwrap(reason); inner != nil; inner = errors.Unwrap(reason) {
-		reason = inner
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
 	}
-	return &startError{
-		codeNotRun,
-		fmt.Errorf("%w; give a program that this user may run", reason),
-	}
+	return fmt.Errorf("%w; give a program that this user may run", err)
 }
 
 // start starts a client, in the process group of the job. A guardian leaves that group for as
 // long as the client runs, so that no signal to the group ends both.
 func (s *supervisor) start(argv []string) error {
-	path, err := startable(argv)
+	path, code, err := startable(argv)
 	if err != nil {
+		s.result.Code = code
 		return err
 	}
 	sys := attributes()
@@ -84,6 +73,7 @@ func (s *supervisor) start(argv []string) error {
 		Sys:   sys,
 	})
 	if err != nil {
+		s.result.Code = codeNotRun
 		return notRun(err)
 	}
 	// It was not collected yet, so this is its own start even if it has ended.

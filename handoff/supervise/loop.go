@@ -259,7 +259,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	}
 	argv, err := s.o.Again(s.o.Argv, prompt)
 	if err == nil {
-		_, err = startable(argv)
+		_, _, err = startable(argv)
 	}
 	if err != nil {
 		return Refused, err.Error()

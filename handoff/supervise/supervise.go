@@ -90,15 +90,6 @@ const (
 	codeSignal   = 128
 )
 
-// startError means that a program could not be started.
-type startError struct {
-	code int
-	err  error
-}
-
-func (e *startError) Error() string { return e.err.Error() }
-func (e *startError) Unwrap() error { return e.err }
-
 // Run supervises clients until one ends that is not followed by another. An error means that a
 // client could not be started.
 //
@@ -112,10 +103,8 @@ func Run(o Options) (Result, error) {
 	}
 	s := newSupervisor(o)
 	defer s.close()
-	err := s.supervise()
-	if failed, ok := errors.AsType[*startError](err); ok {
-		s.result.Code = failed.code
-		err = fmt.Errorf("run %s: %w", o.Argv[0], failed.err)
+	if err := s.supervise(); err != nil {
+		return s.result, fmt.Errorf("run %s: %w", o.Argv[0], err)
 	}
-	return s.result, err
+	return s.result, nil
 }
