@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"sm/dashboards/screen"
@@ -12,7 +13,8 @@ import (
 	"sm/observer/api"
 )
 
-// column describes a column of the list.
+// column describes a column of the list. Its cells are made by the template of
+// its title.
 type column struct {
 	title string
 	right bool
@@ -20,98 +22,74 @@ type column struct {
 	max   int
 	rank  int // columns with the highest rank go first when there is no room
 	width int // of a column that there is room for
-	cell  func(c place) string
 }
 
 // place is where a column shows a session.
 type place struct {
 	*api.Session
-	list  *list
-	width int // cells
+	Width    int    // cells
+	Typed    string // what selects it in a command, where its name does not
+	Selected bool
 }
 
-// columnLines has the columns in their order: title, min, max, rank, and whether it is
-// flush right. HOST is for the sessions of several machines.
-const columnLines = `HOST 6 16 -1 left
-PROJECT 8 16 8 left
-NAME 12 40 0 left
-ID 8 16 12 left
-CONTEXT 10 36 1 left
-USED 4 4 2 right
-TOKENS 9 11 11 right
-TREND 8 30 7 left
-REPLIES 7 21 3 right
-CMP 3 4 5 right
-STATE 10 30 4 left
-CYCLE 5 5 13 right
-FLAGS 5 22 6 left
-SEEN 4 4 9 right
-COST 6 7 10 right
-MODEL 10 16 14 left
+// columnLines has the columns in their order: title, min, max, rank, side, and
+// the template of a cell.
+const columnLines = `HOST 6 16 -1 left {{text .Host}}
+PROJECT 8 16 8 left {{fitEnd .Project .Width}}
+NAME 12 40 0 left {{name .}}
+ID 8 16 12 left {{dim (text .Typed)}}
+CONTEXT 10 36 1 left {{context .}}
+USED 4 4 2 right {{with .UsedPercentage}}{{pressure $ (print (value .) "%")}}{{else}}{{dim "–"}}{{end}}
+TOKENS 9 11 11 right {{with .TokensUsed}}{{tokens .}}{{else}}–{{end}}/{{tokens .WindowTokens}}
+TREND 8 30 7 left {{trend .}}
+REPLIES 7 21 3 right {{replies .}}
+CMP 3 4 5 right {{count .Compactions.Total}}
+STATE 10 30 4 left {{state .}}
+CYCLE 5 5 13 right {{count .Cycle}}
+FLAGS 5 22 6 left {{flags .}}
+SEEN 4 4 9 right {{dim (seen .)}}
+COST 6 7 10 right {{with .CostUSD}}{{dollars .}}{{else}}{{dim "–"}}{{end}}
+MODEL 10 16 14 left {{dim (model .)}}
 `
 
-func columns() (all []column) {
-	cells := map[string]func(place) string{
-		"HOST":    func(c place) string { return screen.Text(c.Host) },
-		"PROJECT": func(c place) string { return screen.FitEnd(c.Project, c.width) },
-		"NAME":    nameCell,
-		"ID": func(c place) string {
-			return dim(screen.Text(c.list.ids[c.ID]))
-		},
-		"CONTEXT": barCell,
-		"USED":    usedCell,
-		"TOKENS":  tokensCell,
-		"TREND":   trendCell,
-		"REPLIES": repliesCell,
-		"CMP":     func(c place) string { return countText(c.Compactions.Total()) },
-		"STATE":   stateCell,
-		"CYCLE":   func(c place) string { return countText(c.Cycle) },
-		"FLAGS":   flagsCell,
-		"SEEN":    seenCell,
-		"COST":    costCell,
-		"MODEL": func(c place) string {
-			return dim(screen.Text(strings.TrimPrefix(c.Model, "claude-")))
-		},
-	}
-	for line := range strings.Lines(columnLines) {
-		var c column
-		side := ""
-		if _, err := fmt.Sscan(line, &c.title, &c.min, &c.max, &c.rank, &side); err != nil {
-			panic(err) // a mistake in the line
-		}
-		c.right = side == "right"
-		c.cell = cells[c.title]
-		all = append(all, c)
-	}
-	return all
-}
-
-// list holds what the cells of several rows share.
+// list draws sessions, a line each.
 type list struct {
-	now        time.Time
-	selected   string            // an agent's id
-	ids        map[string]string // by agent: what to type for it, where its name is not enough
-	omit       []string          // titles of columns
-	stateWidth int               // of the widest state
+	selected string            // an agent's id
+	ids      map[string]string // by agent: what to type for it, where its name is not enough
+	columns  []column
+	gap      int // cells between columns
+	cells    *template.Template
 }
 
-// newList returns the list of sessions for lines of width cells.
-func newList(sessions []api.Session, now time.Time, width int) *list {
-	l := &list{now: now, ids: idsOf(sessions, width)}
-	shown := map[string]bool{"ID": len(l.ids) > 0}
+// newList returns a list without the columns that have nothing to show, or are
+// omitted.
+func newList(sessions []api.Session, now time.Time, width int, omit ...string) *list {
+	l := &list{ids: idsOf(sessions, width), gap: 1, cells: templates(now)}
+	shown := map[string]bool{"ID": len(l.ids) > 0, "HOST": false, "COST": false}
+	widest := 0
 	for i := range sessions {
 		s := &sessions[i]
 		shown["HOST"] = shown["HOST"] || s.Host != ""
 		shown["COST"] = shown["COST"] || s.CostUSD != nil
-		l.stateWidth = max(
-			l.stateWidth,
-			screen.Cells(waitText(s.State, s.WaitingFor, widestState)),
-		)
+		widest = max(widest, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
 	}
-	for _, title := range []string{"HOST", "ID", "COST"} {
-		if !shown[title] {
-			l.omit = append(l.omit, title)
+	for line := range strings.Lines(columnLines) {
+		var c column
+		var side string
+		head, cell, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " {{")
+		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.rank, &side); err != nil {
+			panic(err) // a mistake in the line
 		}
+		if known, depends := shown[c.title]; depends && !known ||
+			slices.Contains(omit, c.title) {
+			continue
+		}
+		c.right = side == "right"
+		if c.title == "STATE" {
+			c.max = max(c.min, widest)
+		}
+		template.Must(l.cells.New(c.title).Parse("{{" + cell))
+		l.columns = append(l.columns, c)
 	}
 	return l
 }
@@ -130,15 +108,13 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 	if width >= 120 {
 		longest = 16
 	}
-	sorted := make([]string, len(sessions))
+	all := make([]string, len(sessions))
 	for i := range sessions {
-		sorted[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
+		all[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
 	}
-	slices.Sort(sorted)
-	sorted = slices.Compact(sorted)
 
 	ids := map[string]string{}
-	for i := range sessions {
+	for i, id := range all {
 		s := &sessions[i]
 		name := cmp.Or(s.Name, s.ShortName())
 		prints := screen.Text(name) == name
@@ -147,94 +123,60 @@ func idsOf(sessions []api.Session, width int) map[string]string {
 		case prints && name != "" && screen.Cells(name) <= longest:
 			ids[s.ID] = name
 		default:
-			ids[s.ID] = uniquePrefix(sorted, cmp.Or(s.SessionID, s.ID))
+			n := min(shortestID, len(id))
+			shared := func(other string) bool {
+				return other != id && strings.HasPrefix(other, id[:n])
+			}
+			for n < len(id) && slices.ContainsFunc(all, shared) {
+				n++
+			}
+			ids[s.ID] = id[:n]
 		}
 	}
 	return ids
 }
 
-// uniquePrefix returns the shortest beginning of id that no other of the sorted ids has.
-func uniquePrefix(sorted []string, id string) string {
-	at, _ := slices.BinarySearch(sorted, id)
-	n := min(shortestID, len(id))
-	shared := func(i int) bool {
-		return i >= 0 && i < len(sorted) && strings.HasPrefix(sorted[i], id[:n])
-	}
-	for n < len(id) && (shared(at-1) || shared(at+1)) {
-		n++
-	}
-	return id[:n]
-}
-
-// placeColumns returns the columns that fit into width cells, with gap cells
-// between them, and shares out the room that is left.
-func placeColumns(all []column, width, gap int) []column {
+// fit keeps the columns that fit into width cells, and shares out the room that
+// is left.
+func (l *list) fit(width int) {
 	byRank := slices.SortedFunc(
-		slices.Values(all),
+		slices.Values(l.columns),
 		func(a, b column) int { return a.rank - b.rank },
 	)
-	left := width + gap
+	left := width + l.gap
 	lowest := -1
 	for _, c := range byRank {
-		if left < c.min+gap {
+		if left < c.min+l.gap {
 			break
 		}
-		left -= c.min + gap
+		left -= c.min + l.gap
 		lowest = c.rank
 	}
-
-	out := slices.DeleteFunc(all, func(c column) bool { return c.rank > lowest })
-	for i := range out {
-		out[i].width = out[i].min
+	l.columns = slices.DeleteFunc(l.columns, func(c column) bool { return c.rank > lowest })
+	for i := range l.columns {
+		l.columns[i].width = l.columns[i].min
 	}
 	for grown := true; grown; {
 		grown = false
-		for i := range out {
-			if c := &out[i]; left > 0 && c.width < c.max {
+		for i := range l.columns {
+			if c := &l.columns[i]; left > 0 && c.width < c.max {
 				c.width++
 				left--
 				grown = true
 			}
 		}
 	}
-	return out
 }
 
-// columns returns the columns that have something to show.
-func (l *list) columns() []column {
-	all := slices.DeleteFunc(
-		columns(),
-		func(c column) bool { return slices.Contains(l.omit, c.title) },
-	)
-	for i := range all {
-		if c := &all[i]; c.title == "STATE" {
-			c.max = max(c.min, l.stateWidth)
+// line returns the line of a session, or the titles of the columns for nil.
+func (l *list) line(s *api.Session) string {
+	cells := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		text := dim(screen.FitStart(c.title, c.width))
+		if s != nil {
+			at := place{s, c.width, l.ids[s.ID], s.ID == l.selected}
+			text = screen.FitStart(execute(l.cells, c.title, at), c.width)
 		}
-	}
-	return all
-}
-
-// titles returns the line above the list.
-func titles(columns []column, gap int) string {
-	return joinCells(columns, gap, func(c column) string {
-		return dim(screen.FitStart(c.title, c.width))
-	})
-}
-
-// row returns the line of one session.
-func (l *list) row(s *api.Session, columns []column, gap int) string {
-	return joinCells(
-		columns,
-		gap,
-		func(c column) string { return c.cell(place{s, l, c.width}) },
-	)
-}
-
-// joinCells makes a line of a cell for each column.
-func joinCells(columns []column, gap int, cell func(column) string) string {
-	cells := make([]string, len(columns))
-	for i, c := range columns {
-		text := screen.FitStart(cell(c), c.width)
 		pad := strings.Repeat(" ", c.width-screen.Cells(text))
 		if c.right {
 			cells[i] = pad + text
@@ -242,34 +184,26 @@ func joinCells(columns []column, gap int, cell func(column) string) string {
 			cells[i] = text + pad
 		}
 	}
-	return strings.Join(cells, strings.Repeat(" ", gap))
+	return strings.Join(cells, strings.Repeat(" ", l.gap))
 }
 
 func nameCell(c place) string {
 	colour := ""
 	switch {
-	case c.ID == c.list.selected:
+	case c.Selected:
 		colour = screen.Reverse
 	case urgency.Resting(c.Session):
 		colour = screen.Dim
 	}
-	name := screen.FitEnd(nameOf(c.Session), c.width)
+	name := screen.FitEnd(nameOf(c.Session), c.Width)
 	if titled(c.Session) { // the beginning of a title says most
-		name = screen.FitStart(screen.Text(c.Title), c.width)
+		name = screen.FitStart(screen.Text(c.Title), c.Width)
 	}
 	return styled(colour, name)
 }
 
 // unknown is the cell of a figure that is missing.
 func unknown() string { return dim("–") }
-
-// costCell shows the client's own estimate.
-func costCell(c place) string {
-	if c.CostUSD == nil {
-		return unknown()
-	}
-	return dollars(*c.CostUSD)
-}
 
 // dollars formats an amount in at most seven characters.
 func dollars(usd float64) string {
@@ -295,19 +229,19 @@ func barCell(c place) string {
 	mark := -1
 	if c.ThresholdTokens != nil && c.WindowTokens > 0 && *c.ThresholdTokens > 0 {
 		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
-		mark = min(c.width-1, int(share*float64(c.width)))
+		mark = min(c.Width-1, int(share*float64(c.Width)))
 	}
-	eighths := int(usedShare(c.Session)*float64(c.width)*8 + 0.5)
-	bar := []rune(screen.Bar(eighths, c.width))
+	eighths := int(usedShare(c.Session)*float64(c.Width)*8 + 0.5)
+	bar := []rune(screen.Bar(eighths, c.Width))
 	draw := func(from, to int) string {
 		filled := min(max((eighths+7)/8, from), to)
 		return styled(pressureColour(c.Session), string(bar[from:filled])) +
 			dim(string(bar[filled:to]))
 	}
 	if mark < 0 {
-		return draw(0, c.width)
+		return draw(0, c.Width)
 	}
-	return draw(0, mark) + styled(screen.Magenta, "┃") + draw(mark+1, c.width)
+	return draw(0, mark) + styled(screen.Magenta, "┃") + draw(mark+1, c.Width)
 }
 
 // usedShare returns how full a context is, from 0 to 1; 0 while that is unknown.
@@ -332,27 +266,12 @@ func pressureColour(s *api.Session) string {
 	}[s.PressureLevel], screen.Dim)
 }
 
-func usedCell(c place) string {
-	if c.UsedPercentage == nil {
-		return unknown()
-	}
-	return styled(pressureColour(c.Session), fmt.Sprintf("%d%%", *c.UsedPercentage))
-}
-
-func tokensCell(c place) string {
-	used := "–"
-	if c.TokensUsed != nil {
-		used = screen.Tokens(*c.TokensUsed)
-	}
-	return used + "/" + screen.Tokens(c.WindowTokens)
-}
-
 // trendCell draws the last sizes of the context, the newest at the right. The
 // whole height is the window.
 func trendCell(c place) string {
 	marks := []rune("▁▂▃▄▅▆▇█")
-	newest := c.Trend[max(0, len(c.Trend)-max(0, c.width)):]
-	text := strings.Repeat(" ", max(0, c.width-len(newest)))
+	newest := c.Trend[max(0, len(c.Trend)-max(0, c.Width)):]
+	text := strings.Repeat(" ", max(0, c.Width-len(newest)))
 	for _, share := range newest {
 		height := int(share*float64(len(marks)) + 0.999)
 		text += string(marks[min(max(height, 1), len(marks))-1])
@@ -374,10 +293,10 @@ func repliesCell(c place) string {
 		return styled(colour, "due now")
 	}
 	text := "≈" + urgency.ReplyCount(replies.Likely)
-	if longer := repliesText(replies, ""); screen.Cells(longer) <= c.width {
+	if longer := repliesText(replies, ""); screen.Cells(longer) <= c.Width {
 		text = longer
 		if work := workText(c.Forecast.Seconds); work != "" &&
-			screen.Cells(text+"; "+work) <= c.width {
+			screen.Cells(text+"; "+work) <= c.Width {
 			text += "; " + work
 		}
 	}
@@ -431,7 +350,7 @@ func stateCell(c place) string {
 	case urgency.Resting(c.Session):
 		colour = screen.Dim
 	}
-	return styled(colour, screen.FitEnd(waitText(state, c.WaitingFor, c.width), c.width))
+	return styled(colour, screen.FitEnd(waitText(state, c.WaitingFor, c.Width), c.Width))
 }
 
 // waitText returns a state with what the agent waits for. Where there is no room
@@ -467,17 +386,8 @@ func flagsCell(c place) string {
 	flag(!c.Enabled, "off", "-")
 
 	text := screen.Text(strings.Join(words, " "))
-	if screen.Cells(text) > c.width {
-		text = screen.FitStart(letters, c.width)
+	if screen.Cells(text) > c.Width {
+		text = screen.FitStart(letters, c.Width)
 	}
 	return styled(screen.Yellow, text)
-}
-
-// seenCell shows how long ago the session did anything.
-func seenCell(c place) string {
-	text := strings.TrimSuffix(screen.Ago(c.LastActive, c.list.now), " ago")
-	if screen.Cells(text) > c.width { // a time in the future
-		return unknown()
-	}
-	return dim(text)
 }

@@ -43,7 +43,7 @@ func TestForecastTexts(t *testing.T) {
 	} {
 		if got := ansi.Strip(repliesCell(place{
 			Session: &api.Session{Forecast: parsed(all)},
-			width:   width,
+			Width:   width,
 		})); got != want {
 			t.Errorf("in %d cells %q, want %q", width, got, want)
 		}
@@ -73,7 +73,7 @@ func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
 		}
 		if got := ansi.Strip(repliesCell(place{
 			Session: s,
-			width:   7,
+			Width:   7,
 		})); got != c.want || urgency.Left(s) != c.left {
 			t.Errorf(
 				"%v: shows %q and sorts by %v, want %q and %v",

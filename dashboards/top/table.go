@@ -18,15 +18,13 @@ type Table struct {
 
 // Write prints sessions in their order, without those that their agent has left.
 func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
-	const gap = 1
-	l := newList(sessions, now, t.Width)
-	l.omit = append(l.omit, "TREND")
+	omit := []string{"TREND"}
 	if t.Past {
-		l.omit = append(l.omit, "STATE", "FLAGS", "REPLIES", "CYCLE")
+		omit = append(omit, "STATE", "FLAGS", "REPLIES", "CYCLE")
 	}
-	all := l.columns()
-	for i := range all {
-		c := &all[i]
+	l := newList(sessions, now, t.Width, omit...)
+	for i := range l.columns {
+		c := &l.columns[i]
 		if c.title != "ID" {
 			continue
 		}
@@ -35,12 +33,12 @@ func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
 			c.min = min(c.max, max(c.min, screen.Cells(id)))
 		}
 	}
+	l.fit(t.Width)
 
-	columns := placeColumns(all, t.Width, gap)
-	lines := []string{titles(columns, gap)}
+	lines := []string{l.line(nil)}
 	for i := range sessions {
 		if s := &sessions[i]; s.State != "left" {
-			lines = append(lines, l.row(s, columns, gap))
+			lines = append(lines, l.line(s))
 		}
 	}
 	for _, line := range lines {

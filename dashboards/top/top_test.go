@@ -466,7 +466,7 @@ func TestTrend(t *testing.T) {
 	} {
 		if got := ansi.Strip(trendCell(place{
 			Session: &api.Session{Trend: c.trend},
-			width:   c.width,
+			Width:   c.width,
 		})); got != c.want {
 			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
 		}

@@ -51,10 +51,13 @@ func (t *model) above(lines []string) []string {
 
 // list returns the header, the sessions and the footer.
 func (t *model) list() []string {
-	look := newList(t.rows, t.now, t.width)
-	look.selected = t.selected
-	columns := placeColumns(look.columns(), t.width-2, t.gap())
-	lines := append(t.header(), "  "+titles(columns, t.gap()))
+	rows := newList(t.rows, t.now, t.width)
+	rows.selected = t.selected
+	if t.width >= 120 {
+		rows.gap = 2
+	}
+	rows.fit(t.width - 2)
+	lines := append(t.header(), "  "+rows.line(nil))
 
 	room := t.room()
 	t.scroll(room)
@@ -63,7 +66,7 @@ func (t *model) list() []string {
 		if t.rows[i].ID == t.selected {
 			mark = bold("› ")
 		}
-		lines = append(lines, mark+look.row(&t.rows[i], columns, t.gap()))
+		lines = append(lines, mark+rows.line(&t.rows[i]))
 	}
 	if len(t.rows) == 0 && room > 0 {
 		lines = append(lines, dim("  "+t.nothing()))
@@ -71,14 +74,6 @@ func (t *model) list() []string {
 	lines = append(lines, t.panel(room-len(t.rows))...)
 	lines = append(lines, make([]string, max(0, t.height-1-len(lines)))...)
 	return append(lines[:max(0, t.height-1)], t.footer())
-}
-
-// gap returns the number of cells between columns.
-func (t *model) gap() int {
-	if t.width >= 120 {
-		return 2
-	}
-	return 1
 }
 
 // room returns how many sessions fit on the screen.
@@ -351,8 +346,8 @@ func facts(s *api.Session, now time.Time, width int) []string {
 	}
 	lines := []string{
 		"",
-		label("context") + barCell(place{Session: s, width: bar}),
-		label("trend") + trendCell(place{Session: s, width: min(30, bar)}),
+		label("context") + barCell(place{Session: s, Width: bar}),
+		label("trend") + trendCell(place{Session: s, Width: min(30, bar)}),
 		"",
 	}
 	rows := (len(all) + columns - 1) / columns
