@@ -18,8 +18,6 @@ const (
 	// the transcripts are read again.
 	storeEvery = 250 * time.Millisecond
 	restEvery  = time.Second
-	// lockEvery is how often it is looked whether the lock of the state is still there.
-	lockEvery = 2 * time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
 	// burst bounds how many changes are applied before anyone else gets a turn.
@@ -61,11 +59,6 @@ func (a *App) loop(ctx context.Context) {
 			}
 		case now := <-store.C:
 			c.pass(now)
-			if c.every(lockEvery, "lock", now) {
-				if err := a.store.CheckLock(); err != nil { // another one could take the same state
-					a.fail(err)
-				}
-			}
 			a.writeLevels(ctx, c)
 			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break

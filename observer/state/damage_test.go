@@ -235,8 +235,8 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 			d,
 			v,
 		); err == nil ||
-			!strings.Contains(err.Error(), "restart the observer") {
-			t.Errorf("got %v, want an error that says to restart", err)
+			!strings.HasPrefix(err.Error(), "save state: ") {
+			t.Errorf("got %v, want an error of Save", err)
 		}
 	}
 	if _, ok := s.Owner(stepClaim(3, 1).Key); ok {

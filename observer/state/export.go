@@ -147,17 +147,12 @@ func importAll(
 	if err := in.Decode(&first); err != nil || first.Format != exportFormat {
 		return 0, errors.New("this is no export of a state: make one with sm state export")
 	}
-	if first.Schema > schema {
+	if first.Schema != schema {
 		return 0, fmt.Errorf(
-			"the export has version %d and this sm knows %d: a newer sm made it; upgrade sm",
+			"the export has version %d and this sm reads %d: use the sm that made it",
 			first.Schema,
 			schema,
 		)
-	}
-	put := w.copy
-	if first.Schema == 1 {
-		old := migration{encode: w.encode, put: put}
-		put = old.record
 	}
 	for ; ; records++ {
 		var line exportLine
@@ -178,7 +173,7 @@ func importAll(
 		data, ok := unseal(line.Bucket, line.Key, line.Value)
 		err := error(nil)
 		switch {
-		case !slices.Contains(bucketsOf(first.Schema), line.Bucket):
+		case !slices.Contains(bucketsOf(schema), line.Bucket):
 			err = fmt.Errorf("it is of an unknown kind, %.20q", line.Bucket)
 		case !ok:
 			err = errors.New("it is damaged")
@@ -188,7 +183,7 @@ func importAll(
 		if err != nil {
 			return 0, fmt.Errorf("record %d, %q: %w", records+1, line.Key, err)
 		}
-		if err := put(line.Bucket, line.Key, data); err != nil {
+		if err := w.copy(line.Bucket, line.Key, data); err != nil {
 			return 0, err
 		}
 	}

@@ -185,14 +185,16 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 
 // update commits changes. The caller holds mu and writing. mu is free meanwhile, so
 // that readers need not wait: f must not change the Store. After an error the file
-// is reopened, because bbolt's memory may differ from it; after damage, which inspect
-// does not find in the list of free pages, it is also written anew.
-func (s *Store) update(limit int, f func(*writer) error) error {
+// is opened again by the next use, because bbolt's memory may differ from it; after
+// damage, which inspect does not find in the list of free pages, it is also written anew.
+func (s *Store) update(f func(*writer) error) error {
 	w := &writer{
 		db:     s.db,
 		encode: s.encode,
-		limit:  limit,
 		head:   s.head,
+	}
+	if !s.head.Settled {
+		w.limit = bulk
 	}
 	s.mu.Unlock()
 	err := guard(func() error { return w.run(f) })
@@ -204,11 +206,7 @@ func (s *Store) update(limit int, f func(*writer) error) error {
 	}
 
 	s.rewrite = s.rewrite || isDamage(err)
-	_ = s.drop(err)
-	if again := s.open(); again != nil {
-		return fmt.Errorf("%w (and then: %w; restart the observer)", err, again)
-	}
-	return err
+	return errors.Join(err, s.drop(err))
 }
 
 // replaceFile builds a new file and puts it in the place of the old one.

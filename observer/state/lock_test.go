@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,9 +22,6 @@ func TestSecondStart(t *testing.T) {
 	)
 	if got := err.Error(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
-	}
-	if err := s.CheckLock(); err != nil {
-		t.Errorf("the failed start has harmed the lock: %v", err)
 	}
 	s.Close()
 	mustOpen(t, dir)
@@ -77,53 +73,5 @@ func TestNamelessHolder(t *testing.T) {
 	)
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
-	}
-}
-
-func TestCheckLock(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		harm func(dir string) error
-		want string
-	}{
-		{"nothing", func(string) error { return nil }, ""},
-		{
-			"lock removed",
-			func(d string) error { return os.Remove(filepath.Join(d, lockName)) },
-			"lock was removed",
-		},
-		{"lock replaced", func(d string) error {
-			return errors.Join(
-				os.Remove(filepath.Join(d, lockName)),
-				os.WriteFile(filepath.Join(d, lockName), nil, 0o600),
-			)
-		}, "lock was replaced"},
-		{
-			"file removed",
-			func(d string) error { return os.Remove(filepath.Join(d, FileName)) },
-			FileName + " was removed",
-		},
-		{
-			"directory moved",
-			func(d string) error { return os.Rename(d, d+".old") },
-			"lock was removed",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "sm")
-			s := mustOpen(t, dir)
-			if err := c.harm(dir); err != nil {
-				t.Fatal(err)
-			}
-			err := s.CheckLock()
-			if c.want == "" && err != nil {
-				t.Errorf("got %v, want nil", err)
-			}
-			if c.want != "" &&
-				(err == nil || !strings.Contains(err.Error(), c.want) ||
-					!strings.HasSuffix(err.Error(), "; restart the observer")) {
-				t.Errorf("got %v, want …%s; restart the observer", err, c.want)
-			}
-		})
 	}
 }

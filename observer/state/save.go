@@ -1,8 +1,8 @@
 package state
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"sm/observer/fleet"
@@ -28,9 +28,6 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if err := s.open(); err != nil {
-		return fmt.Errorf("save state: %w; restart the observer", err)
-	}
 	err := s.ready()
 	if err == nil {
 		err = s.save(d, values)
@@ -47,11 +44,7 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	if !settles && d.Counters == nil && records+len(d.Gone)+len(values) == 0 {
 		return nil
 	}
-	limit := 0
-	if !s.head.Settled {
-		limit = bulk
-	}
-	return s.update(limit, func(w *writer) error {
+	return s.update(func(w *writer) error {
 		for _, path := range d.Gone {
 			w.delete(filesBucket, keyOf(path))
 		}
@@ -86,20 +79,13 @@ func (w *writer) claims(bucket string, list []fleet.Claim) {
 
 // inOrder stores records in the order of their keys: bbolt would move most of a
 // page each time for thousands of keys in random order. Of two records with the
-// same key the later one is stored last.
+// same key the later one is stored.
 func inOrder[T any](list []T, key func(*T) transcript.Key, store func([]byte, *T)) {
-	type place struct {
-		key   transcript.Key
-		index int
-	}
-	places := make([]place, len(list))
+	last := map[transcript.Key]*T{}
 	for i := range list {
-		places[i] = place{key(&list[i]), i}
+		last[key(&list[i])] = &list[i]
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.index, b.index))
-	})
-	for _, p := range places {
-		store(keyBytes(p.key), &list[p.index])
+	for _, k := range slices.Sorted(maps.Keys(last)) {
+		store(keyBytes(k), last[k])
 	}
 }

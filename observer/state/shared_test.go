@@ -148,7 +148,7 @@ func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
 func updateLocked(s *Store, f func(*writer) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.update(0, f)
+	return s.update(f)
 }
 func learn(model map[transcript.Key]transcript.Key, claims []fleet.Claim) {
 	for _, c := range claims {

@@ -157,42 +157,6 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// CheckLock returns an error if the lock file or the state file has been removed or
-// replaced: another observer could start, or find nothing of what is stored.
-func (s *Store) CheckLock() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return ErrClosed
-	}
-	err := checkName(s.lock, s.lock.Name())
-	if err == nil && s.file != nil {
-		err = checkName(s.file, s.path())
-	}
-	if err != nil {
-		return fmt.Errorf("%w; restart the observer", err)
-	}
-	return nil
-}
-
-// checkName returns an error if path no longer names the open file f.
-func checkName(f *os.File, path string) error {
-	held, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	named, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s was removed", path)
-	case err != nil:
-		return err
-	case !os.SameFile(held, named):
-		return fmt.Errorf("%s was replaced", path)
-	}
-	return nil
-}
-
 // Load reads what was stored.
 func (s *Store) Load() (fleet.Stored, error) {
 	var stored fleet.Stored
