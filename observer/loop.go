@@ -18,6 +18,8 @@ const (
 	// the transcripts are read again.
 	storeEvery = 250 * time.Millisecond
 	restEvery  = time.Second
+	// namesEvery is how often the names of the files of the state are checked.
+	namesEvery = 2 * time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
 	// burst bounds how many changes are applied before anyone else gets a turn.
@@ -59,6 +61,11 @@ func (a *App) loop(ctx context.Context) {
 			}
 		case now := <-store.C:
 			c.pass(now)
+			if c.every(namesEvery, "names", now) {
+				if err := a.store.CheckNames(); err != nil {
+					a.fail(err)
+				}
+			}
 			a.writeLevels(ctx, c)
 			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break

@@ -75,3 +75,25 @@ func TestNamelessHolder(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
+
+func TestCheckNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", lockName, FileName} {
+		dir := filepath.Join(t.TempDir(), "sm")
+		s := mustOpen(t, dir)
+		want := ""
+		if name != "" {
+			want = filepath.Join(dir, name) + " was removed or replaced; restart the observer"
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := ""
+		if err := s.CheckNames(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q removed: got %q, want %q", name, got, want)
+		}
+	}
+}

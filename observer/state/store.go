@@ -157,6 +157,29 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
+// CheckNames returns an error if the lock file or the state file has been removed or
+// replaced: another observer could start on the same transcripts, or a restart find
+// nothing that is stored.
+func (s *Store) CheckNames() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for path, f := range map[string]*os.File{s.lock.Name(): s.lock, s.path(): s.file} {
+		if f == nil {
+			continue
+		}
+		held, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		named, err := os.Lstat(path)
+		if err != nil || !os.SameFile(held, named) {
+			return fmt.Errorf("%s was removed or replaced; restart the observer", path)
+		}
+	}
+	return nil
+}
+
 // Load reads what was stored.
 func (s *Store) Load() (fleet.Stored, error) {
 	var stored fleet.Stored
