@@ -149,11 +149,9 @@ type follower struct {
 	queue   []*file // to be read, newest last
 	jobs    chan *file
 	results chan result
-	exits   chan *tailer
 	pending int // jobs not yet finished that belong to the first catch-up
 	caught  bool
 	live    map[*file]struct{}
-	tails   int             // live files that may have one
 	failing map[*file]error // those that cannot be read, with the failure that has been logged
 	lastAll time.Time
 	took    time.Duration // by the last search of all folders but the first
@@ -191,10 +189,13 @@ func Run(
 		},
 		jobs:    make(chan *file),
 		results: make(chan result),
-		exits:   make(chan *tailer),
 		live:    map[*file]struct{}{},
 		failing: map[*file]error{},
-		lookers: &lookers{wake: make(chan struct{}, 1)},
+		lookers: &lookers{
+			due:   make(chan *tailer, o.Live),
+			exits: make(chan *tailer),
+			slots: make(chan struct{}, o.Tails),
+		},
 	}
 	f.lookers.deaf.Store(index.watch.notify == nil)
 	f.lookers.guardTail()
@@ -236,7 +237,7 @@ func (f *follower) loop(ctx context.Context) {
 			f.queue = f.queue[:len(f.queue)-1]
 		case r := <-f.results:
 			f.done(ctx, r)
-		case t := <-f.exits:
+		case t := <-f.lookers.exits:
 			f.ended(t)
 		case ev := <-f.index.watch.events:
 			f.event(ev)

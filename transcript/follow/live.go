@@ -1,8 +1,11 @@
 package follow
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,39 +39,39 @@ type tailer struct {
 	peeked int64 // size at which the unfinished last line was looked at
 	bare   int64 // no newline follows the offset up to here, as far as is known
 	shown  bool  // the last report counts an unfinished line
-	tailed bool  // it may have a tail
+	alone  bool  // it may have no tail
 	missed int   // looks in a row that found what the tail should have delivered
 	told   int64 // the time of the file in the last report
-	over   bool  // it is to be given back to the loop
-	reread bool  // because the file is not what it was, or no more
-	left   bool  // it has been given back
+	reread bool  // the file is not what it was, or no more
 
 	lookers *lookers
-	exits   chan<- *tailer
-	queued  bool // poked; lookers guard it, and the next one
-	taken   bool // a looker has it
-
+	pokes   atomic.Int64 // since the last look began; while there are any, it is due or a looker has it
 	offset  atomic.Int64 // of the cursor
-	looked  atomic.Int64 // the time of the file at the last look, as the cursor has it
-	size    atomic.Int64 // of the file at the last look
 	tail    atomic.Pointer[tail.Tail]
 	started atomic.Int64 // when the tail was, in nanoseconds since 1970
 	stopped atomic.Bool
 
 	// The loop's.
-	slot    bool      // it counts among the files with tails
 	written int64     // when the file was, as of the last check
 	checked time.Time // by the loop
 	unread  int64     // bytes, as of the last check
 }
 
-func (t *tailer) poke() { t.lookers.add(t) }
+// poke has a looker read the file, once more if one has it right now.
+func (t *tailer) poke() {
+	if t.pokes.Add(1) == 1 {
+		t.lookers.due <- t
+	}
+}
 
 // stop has the file given back to the loop.
 func (t *tailer) stop() {
 	t.stopped.Store(true)
 	t.poke()
 }
+
+// over reports whether the file is to be given back to the loop.
+func (t *tailer) over() bool { return t.reread || t.stopped.Load() }
 
 func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
 
@@ -86,66 +89,12 @@ func (t *tailer) grown(size int64) {
 
 // lookers are the few goroutines that read live files. One for each file would cost a
 // stack each, and a switch between goroutines for every line.
-//
-// One looker at a time has a tailer; one that was poked is looked at after that, and no
-// goroutine that pokes waits.
 type lookers struct {
-	mu    sync.Mutex
-	due   []*tailer     // poked, in that order; none twice
-	wake  chan struct{} // an element has a looker take what is due
+	due   chan *tailer // each at most once, with room for all, so that a poke does not wait
+	exits chan *tailer
+	slots chan struct{} // an element for each tail
 	deaf  atomic.Bool   // tails get no events
 	tails sync.WaitGroup
-}
-
-func (l *lookers) add(t *tailer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !t.queued {
-		t.queued = true
-		l.push(t)
-	}
-}
-
-// push is for the holder of mu.
-func (l *lookers) push(t *tailer) {
-	if !t.taken {
-		l.due = append(l.due, t)
-		l.call()
-	}
-}
-
-func (l *lookers) call() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take gives the next tailer, nil for none, and calls another looker if there are more.
-func (l *lookers) take() *tailer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.due) == 0 {
-		l.due = nil
-		return nil
-	}
-	t := l.due[0]
-	l.due[0] = nil
-	if l.due = l.due[1:]; len(l.due) > 0 {
-		l.call()
-	}
-	t.queued = false
-	t.taken = true
-	return t
-}
-
-func (l *lookers) giveBack(t *tailer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t.taken = false
-	if t.queued {
-		l.push(t)
-	}
 }
 
 // work looks at what is due until ctx ends.
@@ -155,37 +104,40 @@ func (l *lookers) work(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.wake:
-		}
-		for t := l.take(); t != nil && ctx.Err() == nil; t = l.take() {
-			t.turn(ctx, buf)
-			l.giveBack(t)
+		case t := <-l.due:
+			pokes := t.pokes.Load()
+			if left := t.turn(ctx, buf); left {
+				continue // with its pokes, so that it is never due again
+			}
+			if t.pokes.Add(-pokes) > 0 {
+				l.due <- t
+			}
 		}
 	}
 }
 
 // turn looks at a file once. When the tailer is over, and its tail has ended, it goes
 // back to the loop.
-func (t *tailer) turn(ctx context.Context, buf []byte) {
+func (t *tailer) turn(ctx context.Context, buf []byte) (left bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over {
-		t.reread = !t.stopped.Load() && t.look(ctx, buf)
-		t.over = t.reread || t.stopped.Load()
+	if !t.over() {
+		t.reread = t.look(ctx, buf)
 	}
 	tl := t.tail.Load()
-	switch {
-	case !t.over && tl == nil:
+	switch over := t.over(); {
+	case !over && tl == nil:
 		t.startTail(ctx)
-	case t.over && tl != nil:
+	case over && tl != nil:
 		tl.Kill(nil) // when it has ended it is this file's turn again
-	case t.over && !t.left:
-		t.left = true
+	case over:
 		select {
-		case t.exits <- t:
+		case t.lookers.exits <- t:
 		case <-ctx.Done():
 		}
+		return true
 	}
+	return false
 }
 
 // look compares the file with the cursor, and reads what follows. It reports whether
@@ -201,8 +153,6 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	}
 	before := t.cursor.Offset
 	t.cursor.Modified = is.settled()
-	t.looked.Store(t.cursor.Modified)
-	t.size.Store(is.size)
 	if is.size == t.peeked || is.size == before && !t.shown {
 		t.cursor.Size = is.size
 		if is.size == before && t.cursor.Modified != t.told {
@@ -239,7 +189,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	t.shown = whole
 	if tl := t.tail.Load(); tl != nil && end > before && !t.young() {
 		if t.missed++; t.missed > 1 {
-			t.tailed = false
+			t.alone = true
 			tl.Kill(nil)
 		}
 	}
@@ -256,7 +206,13 @@ func (t *tailer) report(ctx context.Context, session transcript.Session) bool {
 // startTail starts nxadm/tail behind what has been read, but not before the end of a
 // long line: it would keep what there is of it.
 func (t *tailer) startTail(ctx context.Context) {
-	if !t.tailed || t.cursor.Size-t.cursor.Offset > farBytes || t.lookers.deaf.Load() {
+	l := t.lookers
+	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.deaf.Load() {
+		return
+	}
+	select {
+	case l.slots <- struct{}{}:
+	default:
 		return
 	}
 	tl, err := tail.TailFile(t.cursor.Path, tail.Config{
@@ -267,11 +223,12 @@ func (t *tailer) startTail(ctx context.Context) {
 		Logger:        tail.DiscardingLogger,
 	})
 	if err != nil {
+		<-l.slots
 		return // the next look finds out why
 	}
 	t.started.Store(time.Now().UnixNano())
 	t.tail.Store(tl)
-	t.lookers.tails.Go(func() { t.listen(ctx, tl) })
+	l.tails.Go(func() { t.listen(ctx, tl) })
 }
 
 // listen takes what a tail delivers until it ends, and ends it.
@@ -296,10 +253,11 @@ func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 	}
 	t.mu.Lock()
 	if err := tl.Err(); err != nil && err != tomb.ErrStillAlive {
-		t.tailed = false // say, for want of inotify watches
+		t.alone = true // say, for want of inotify watches
 	}
 	t.tail.Store(nil)
 	t.mu.Unlock()
+	<-t.lookers.slots
 	t.poke()
 }
 
@@ -310,7 +268,7 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	defer t.mu.Unlock()
 	end := l.SeekInfo.Offset
 	switch {
-	case t.over:
+	case t.over():
 		return false
 	case l.Err == nil && end <= t.cursor.Offset:
 		// Either a look was faster, or the file was truncated and the tail restarts: a look
@@ -318,7 +276,7 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 		t.poke()
 		return true
 	case l.Err != nil || end != t.cursor.Offset+int64(len(l.Text))+1:
-		t.tailed = false
+		t.alone = true
 		return false
 	}
 	t.missed = 0
@@ -345,55 +303,36 @@ func (l *lookers) Write([]byte) (int, error) {
 func (f *follower) followLive(fl *file, r result) {
 	t := &tailer{
 		reading: *r.live,
-		exits:   f.exits,
 		lookers: f.lookers,
-		slot:    f.tails < f.Tails,
 		written: r.written,
 	}
-	t.tailed = t.slot
 	t.told = t.cursor.Modified
 	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; to report once more does no harm
 	t.offset.Store(t.cursor.Offset)
-	t.looked.Store(t.cursor.Modified)
 	fl.state = live
 	fl.tail = t
 	f.live[fl] = struct{}{}
-	if t.slot {
-		f.tails++
-	}
 	t.poke() // for what was written since the last reading
 }
 
 // makeRoom reports whether one more file, written at a time, can be live. Where there
 // are too many it parks the one that was written longest ago, if that is before the new
-// one.
+// one, which is live when it grows again.
 func (f *follower) makeRoom(written int64) bool {
-	leaving := 0
-	var oldest *tailer
-	for fl := range f.live {
-		switch t := fl.tail; {
-		case t.stopped.Load():
-			leaving++
-		case oldest == nil || t.written < oldest.written:
-			oldest = t
-		}
+	if len(f.live) < f.Live {
+		return true
 	}
-	if len(f.live)-leaving >= f.Live {
-		if oldest.written >= min(written, time.Now().Add(-evictAfter).UnixNano()) {
-			return false
-		}
+	byTime := func(a, b *file) int { return cmp.Compare(a.tail.written, b.tail.written) }
+	oldest := slices.MinFunc(slices.Collect(maps.Keys(f.live)), byTime).tail
+	if oldest.written < min(written, time.Now().Add(-evictAfter).UnixNano()) {
 		oldest.stop()
 	}
-	// Leaving ones take a moment to stop.
-	return len(f.live) < f.Live || len(f.live) < f.Live+f.Live/8+1
+	return false
 }
 
 // ended takes a file back from its tailer.
 func (f *follower) ended(t *tailer) {
 	fl := t.file
-	if t.slot {
-		f.tails--
-	}
 	fl.state = parked
 	fl.tail = nil
 	delete(f.live, fl)
@@ -421,6 +360,11 @@ func (f *follower) check(fl *file, now time.Time) {
 	if calm && now.Sub(t.checked) < calmChecks*f.Check {
 		return
 	}
+	if !t.mu.TryLock() {
+		return // it is being read
+	}
+	cursor := t.cursor
+	t.mu.Unlock()
 	t.checked = now
 	is, err := lstat(fl.cursor.Path)
 	if err != nil || is.inode != fl.inode() {
@@ -428,9 +372,9 @@ func (f *follower) check(fl *file, now time.Time) {
 		return
 	}
 	t.written = min(is.modified, now.UnixNano())
-	t.unread = max(0, is.size-t.offset.Load())
+	t.unread = max(0, is.size-cursor.Offset)
 	switch {
-	case is.modified != t.looked.Load() || is.size != t.size.Load():
+	case is.modified != cursor.Modified || is.size != cursor.Size:
 		t.grown(is.size)
 		t.poke()
 	case now.UnixNano()-t.written > int64(f.ActiveFor):
