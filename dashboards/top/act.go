@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"sm/dashboards/screen"
+	"sm/handoff"
 	"sm/observer/api"
 )
 
@@ -122,29 +123,21 @@ func (d actor) readHandoffs(s api.Session) tea.Msg {
 	if err != nil {
 		return failed(err)
 	}
-	documents, err := d.documents()
+	text, err := d.client.Raw(d.ctx, "/documents")
 	if err != nil {
 		return failed(err)
 	}
-	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, documents)}
-}
-
-func (d actor) documents() ([]document, error) {
-	text, err := d.client.Raw(d.ctx, "/documents")
-	if err != nil {
-		return nil, err
-	}
 	var all struct {
-		Documents []document `json:"documents"`
-		Problem   string     `json:"problem"`
+		Documents []handoff.Document `json:"documents"`
+		Problem   string             `json:"problem"`
 	}
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("read documents: %w", err)
+		return failed(fmt.Errorf("read documents: %w", err))
 	}
 	if all.Problem != "" {
-		return nil, errors.New(all.Problem)
+		return note{all.Problem, true}
 	}
-	return all.Documents, nil
+	return handedOver{s.ID, handedOf(s.ID, list.Handoffs, all.Documents)}
 }
 
 // failed returns an error as a note, which ends with what to do.

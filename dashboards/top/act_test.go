@@ -18,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"sm/handoff"
 	"sm/observer/api"
 )
 
@@ -35,7 +36,7 @@ func handoffsOfTest() []api.Handoff {
 	}, scheduled}
 }
 
-func documentsOfTest() (all []document) {
+func documentsOfTest() (all []handoff.Document) {
 	err := json.Unmarshal([]byte(`[
 		{"id": "d1", "agent": "agent-web", "claimed_by": "agent-asks", "created_at": "2026-04-29T12:00:00Z",
 			"type": "manual", "status": "consumed", "file": "/state/d1.md"},
@@ -223,7 +224,7 @@ func TestActs(t *testing.T) {
 	browsed := ""
 	browse := func(_ context.Context, address string) error { browsed = address; return nil }
 	handoffs := []api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}
-	documents := []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}
+	documents := []handoff.Document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}
 	for _, c := range []struct {
 		does   verb
 		agent  string

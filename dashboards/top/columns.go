@@ -64,7 +64,7 @@ type list struct {
 // newList returns a list without the columns that have nothing to show, or are
 // omitted.
 func newList(sessions []api.Session, now time.Time, width int, omit ...string) *list {
-	l := &list{ids: idsOf(sessions, width), gap: 1, cells: templates(now)}
+	l := &list{ids: idsOf(sessions, width), gap: 1, cells: templates("", now)}
 	shown := map[string]bool{"ID": len(l.ids) > 0, "HOST": false, "COST": false}
 	widest := 0
 	for i := range sessions {

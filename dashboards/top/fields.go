@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"text/template"
 	"time"
 
-	"sm/dashboards/page"
-	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
@@ -61,74 +58,12 @@ started: {{with .StartedAt}}{{.Local.Format "2006-01-02 15:04:05"}}{{end}}
 last activity: {{ago .LastActive}}
 `
 
-// templates returns no templates yet, with the functions of all templates of the
-// view.
-func templates(now time.Time) *template.Template {
-	return template.New("").Funcs(template.FuncMap{
-		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
-		"bar":         func(percent int) string { return screen.Bar(percent*8/10, 10) },
-		"compactions": Compactions,
-		"compactsAt":  page.CompactsAt,
-		"context":     barCell,
-		"count":       countText,
-		"dim":         dim,
-		"dollars":     dollars,
-		"fitEnd":      screen.FitEnd,
-		"flags":       flagsCell,
-		"forecast":    forecastText,
-		"hundredths": func(share float64) string {
-			return fmt.Sprintf(
-				"%.0f",
-				100*share,
-			)
-		},
-		"idleCompaction": page.IdleCompaction,
-		"model": func(c place) string {
-			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))
-		},
-		"name":    nameCell,
-		"percent": func(share float64) int { return int(100 * share) }, // cut, as on the page
-		"pressure": func(c place, text string) string {
-			return styled(
-				pressureColour(c.Session),
-				text,
-			)
-		},
-		"replies": repliesCell,
-		"seen": func(c place) string {
-			text := strings.TrimSuffix(screen.Ago(c.LastActive, now), " ago")
-			if screen.Cells(text) > c.Width { // a time in the future
-				return "–"
-			}
-			return text
-		},
-		"state":  stateCell,
-		"text":   screen.Text,
-		"tokens": screen.Tokens,
-		"trend":  trendCell,
-		"value":  reflect.Indirect,
-		"wait": func(state, reason string) string {
-			return waitText(state, reason, math.MaxInt)
-		},
-	})
-}
-
-// execute returns the text of a template.
-func execute(t *template.Template, name string, data any) string {
-	var text strings.Builder
-	if err := t.ExecuteTemplate(&text, name, data); err != nil {
-		panic(err) // a mistake in the template, which any session shows
-	}
-	return text.String()
-}
-
 // Fields returns the names and values of everything about a session, the
 // agent's id first; fields without a value are left out. Values are not made fit
 // for a terminal.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
-	all := templates(now)
-	template.Must(all.Parse(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, ` +
-		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`))
+	all := templates(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, `+
+		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`, now)
 	for line := range strings.Lines(fieldLines) {
 		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		template.Must(all.New(name).Parse(text))

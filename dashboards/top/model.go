@@ -156,7 +156,7 @@ func (t *model) key(key, text string) (quit bool) {
 	t.note = note{}
 	switch {
 	case t.view == viewHelp:
-		if len(helpLines()) <= t.height-2 || !t.scrollKey(key) {
+		if !t.scrollKey(key) {
 			t.view = viewList
 		}
 	case t.actKey(key):

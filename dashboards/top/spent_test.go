@@ -58,7 +58,7 @@ func TestSpent(t *testing.T) {
 		{
 			`{"rate_limits": {"seven_day": SEVEN}}`,
 			20,
-			"\x1b[2m7 d limit \x1b[m\x1b[31m96%\x1b[m",
+			"\x1b[2m7 d\x1b[m\x1b[2m limit\x1b[m \x1b[31m96%\x1b[m",
 		},
 		{`{"today": {"tokens": 9223372036854775808}}`, 80, "today 4611686018427.4M tokens"},
 	} {

@@ -1,9 +1,7 @@
 package top
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,18 +15,40 @@ func (t *model) screen() string {
 	if t.width <= 0 || t.height <= 0 {
 		return ""
 	}
-	var lines []string
-	switch t.view {
-	case viewDetail:
-		lines = t.detail()
-	case viewHelp:
-		lines = t.help()
-	case viewHandoffs:
-		lines = t.handoffs()
+	s, ok := t.session()
+	var head, body []string // the body scrolls
+	switch {
+	case t.view == viewList:
+		head = t.list()
+	case t.view == viewHelp:
+		head = []string{bold("sm top") + dim("  j k scroll, any other key goes back"), ""}
+		body = helpLines()
+	case !ok:
+		head = []string{styled(screen.Yellow, "this session is gone; esc goes back")}
+	case t.view == viewDetail:
+		head = t.header()
+		name := screen.FitEnd(nameOf(&s), max(1, t.width-30))
+		head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
+		if t.all.Demo {
+			head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
+		}
+		body = facts(&s, t.now, t.width)
 	default:
-		lines = t.list()
+		name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.width-40))
+		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
+		head = []string{title, ""}
+		body = []string{dim("  asking the observer …")}
+		if t.handed != nil {
+			body = t.handed.lines(t.now, t.width)
+		}
 	}
-	lines = t.above(lines)
+	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(head))))
+	lines := append(head, body[t.line:]...)
+
+	if bottom := t.bottom(); len(bottom) > 0 {
+		bottom = bottom[max(0, len(bottom)-t.height):]
+		lines = append(padded(lines, t.height-len(bottom)), bottom...)
+	}
 	lines = lines[:min(len(lines), t.height)]
 	for i, line := range lines {
 		lines[i] = fit(line, t.width, t.colour)
@@ -36,17 +56,9 @@ func (t *model) screen() string {
 	return strings.Join(lines, "\n")
 }
 
-// above puts the message that is written, or the note, into the lowest lines.
-func (t *model) above(lines []string) []string {
-	bottom := t.bottom()
-	if len(bottom) == 0 {
-		return lines
-	}
-	bottom = bottom[max(0, len(bottom)-t.height):]
-	room := t.height - len(bottom)
-	lines = slices.Clone(lines[:min(len(lines), room)])
-	lines = append(lines, make([]string, room-len(lines))...)
-	return append(lines, bottom...)
+// padded returns n lines.
+func padded(lines []string, n int) []string {
+	return append(lines, make([]string, n)...)[:n]
 }
 
 // list returns the header, the sessions and the footer.
@@ -59,8 +71,10 @@ func (t *model) list() []string {
 	rows.fit(t.width - 2)
 	lines := append(t.header(), "  "+rows.line(nil))
 
-	room := t.room()
-	t.scroll(room)
+	// The selected row stays on the screen.
+	room := max(0, t.height-len(lines)-1)
+	at := max(0, t.index())
+	t.first = max(0, at-room+1, min(t.first, at, len(t.rows)-room))
 	for i := t.first; i < min(len(t.rows), t.first+room); i++ {
 		mark := "  "
 		if t.rows[i].ID == t.selected {
@@ -72,21 +86,19 @@ func (t *model) list() []string {
 		lines = append(lines, dim("  "+t.nothing()))
 	}
 	lines = append(lines, t.panel(room-len(t.rows))...)
-	lines = append(lines, make([]string, max(0, t.height-1-len(lines)))...)
-	return append(lines[:max(0, t.height-1)], t.footer())
+	shown := ""
+	if n := len(t.rows); n > room {
+		shown = fmt.Sprintf("%d–%d of %d", t.first+1, min(n, t.first+room), n)
+	}
+	footer := fitParts(t.text("footer", shown), t.width)
+	if t.typing {
+		footer = "/" + t.filter + bold("▏") + dim("  enter keeps, esc clears")
+	}
+	return append(padded(lines, t.height-1), footer)
 }
 
 // room returns how many sessions fit on the screen.
 func (t *model) room() int { return max(0, t.height-len(t.header())-2) }
-
-// scroll keeps the selected row on the screen.
-func (t *model) scroll(room int) {
-	at := max(0, t.index())
-	t.first = max(0, min(t.first, at, len(t.rows)-room))
-	if at >= t.first+room {
-		t.first = max(0, at-room+1)
-	}
-}
 
 func (t *model) nothing() string {
 	switch {
@@ -105,7 +117,7 @@ func (t *model) nothing() string {
 
 // header returns the summary, and what is wrong, if anything is.
 func (t *model) header() []string {
-	summary := t.summary()
+	summary := fitParts(t.text("summary", ""), t.width)
 	lines := []string{summary}
 	if spent := spentLine(&t.all, t.now, t.width); spent != "" && t.height >= 16 {
 		if screen.Cells(summary)+3+screen.Cells(spent) <= t.width {
@@ -114,30 +126,49 @@ func (t *model) header() []string {
 			lines = append(lines, spent)
 		}
 	}
-
-	const alarm = screen.Bold + ";" + screen.Red
-	add := func(show bool, colour, text, more string) {
-		if show {
-			lines = append(lines, styled(colour, text)+dim(more))
-		}
+	for line := range strings.Lines(t.text("alarms", "")) {
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
-	gone := fmt.Sprintf(
-		"%s gone since %s; these figures are from before",
-		cmp.Or(t.central, "observer"),
-		t.gone.Local().Format(time.TimeOnly),
-	)
-	down := screen.Text(strings.Join(t.all.Down, ", "))
-	add(!t.gone.IsZero(), alarm, gone, " ("+screen.Text(t.why)+")")
-	add(down != "", alarm, "no answer from the observers of: "+down, "")
-	add(t.all.NotWarned, screen.Yellow, api.NotWarnedNotice, "")
-	add(t.all.CatchingUp, screen.Yellow,
-		"catching up: the observer is still reading what existed when it started", "")
 	return lines
 }
 
-func (t *model) summary() string {
+// listText has the templates around the list. Those of the summary and the
+// footer are for fitParts.
+const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reverse " DEMO "}}{{end}}{{dim .Server}}
+3 {{figure "bold" .Agents "agents"}}
+5 {{if .Central}}{{figure "bold" .All.Hosts "hosts"}}{{end}}
+1 {{figure "yellow" (index .Needs 0) "waiting"}}
+4 {{figure "green" (index .Needs 1) "at work"}}
+6 {{figure "bold" (index .Needs 2) "idle"}}
+2 {{figure "red" .Imminent "imminent"}}
+8 {{if ge .Width 100}}{{figure "bold" .Compactions "compactions"}}{{end}}
+7 {{figure "yellow" .Queued "queued"}}
+{{end}}
+
+{{define "alarms"}}{{with .Gone}}{{alarm (or $.Central "observer") " gone since " . "; these figures are from before"}}{{dim " (" (text $.Why) ")"}}
+{{end}}{{with .Down}}{{alarm "no answer from the observers of: " .}}
+{{end}}{{if .All.NotWarned}}{{yellow .NotWarned}}
+{{end}}{{if .All.CatchingUp}}{{yellow "catching up: the observer is still reading what existed when it started"}}
+{{end}}{{end}}
+
+{{define "footer"}}0 {{bold .Order}}
+1 {{with .Client}}{{yellow "  " . " alone"}}{{end}}
+1 {{with .Filter}}{{yellow "  filter: " .}}{{end}}
+4 {{if .HideQuiet}}{{yellow "  " .Quiet " quiet hidden"}}{{end}}
+5 {{with .All.Others}}{{dim "  " . " not listed"}}{{end}}
+3 {{with .Shown}}  {{.}}{{end}}
+2 {{dim "  ? help"}}
+7 {{dim "  / filter"}}
+8 {{dim "  enter detail"}}
+6 {{dim "  q quit"}}
+9 {{if ge .Width 120}}{{dim "  s send  a pane  o page  h handoffs  y copy id"}}{{end}}
+{{end}}`
+
+// text returns the text of one of these templates. Shown are the rows on the
+// screen, if they are not all.
+func (t *model) text(name, shown string) string {
 	var agents, imminent, compactions, queued int
-	var needs [urgency.Rests + 1]int
+	var needs [urgency.Idles + 1]int
 	for i := range t.all.Sessions {
 		s := &t.all.Sessions[i]
 		if s.State == "left" {
@@ -146,125 +177,57 @@ func (t *model) summary() string {
 		agents++
 		compactions += s.Compactions.Total()
 		queued += s.Queued
-		needs[urgency.Of(s)]++
+		needs[min(urgency.Of(s), urgency.Idles)]++
 		if s.PressureLevel == "imminent" && !urgency.Resting(s) {
 			imminent++
 		}
 	}
-
-	head := bold("sm top")
-	if t.all.Demo {
-		head += " " + styled(screen.Reverse, " DEMO ")
+	data := map[string]any{
+		"Agents":      agents,
+		"All":         t.all,
+		"Central":     t.central,
+		"Client":      t.client,
+		"Compactions": compactions,
+		"Down":        screen.Text(strings.Join(t.all.Down, ", ")),
+		"Filter":      t.filter,
+		"HideQuiet":   t.hideQuiet,
+		"Imminent":    imminent,
+		"Needs":       needs,
+		"NotWarned":   api.NotWarnedNotice,
+		"Order":       t.order.String() + " ↓",
+		"Queued":      queued,
+		"Quiet":       t.quiet,
+		"Server":      "",
+		"Shown":       shown,
+		"Why":         t.why,
+		"Width":       t.width,
+	}
+	if t.backwards {
+		data["Order"] = t.order.String() + " ↑"
 	}
 	if t.central != "" && t.width >= 100 {
-		head += dim(" " + screen.FitEnd(t.central, t.width/3))
+		data["Server"] = " " + screen.FitEnd(t.central, t.width/3)
 	}
-	parts := []part{{head, 0}}
-	add := func(n int, what, colour string, rank int) {
-		if n == 0 {
-			colour = screen.Dim
-		}
-		text := "  " + styled(colour, countText(n)) + dim(" "+what)
-		parts = append(parts, part{text, rank})
+	if !t.gone.IsZero() {
+		data["Gone"] = t.gone.Local().Format(time.TimeOnly)
 	}
-	add(agents, plural(agents, "agent"), screen.Bold, 3)
-	if t.central != "" {
-		add(t.all.Hosts, plural(t.all.Hosts, "host"), screen.Bold, 5)
-	}
-	add(needs[urgency.Waits], "waiting", screen.Yellow, 1)
-	add(needs[urgency.Works], "at work", screen.Green, 4)
-	add(needs[urgency.Idles]+needs[urgency.Rests], "idle", screen.Bold, 6)
-	add(imminent, "imminent", screen.Red, 2)
-	if t.width >= 100 {
-		add(compactions, plural(compactions, "compaction"), screen.Bold, 8)
-	}
-	add(queued, "queued", screen.Yellow, 7)
-	return fitParts(parts, t.width)
+	return execute(templates(listText, t.now), name, data)
 }
 
-// part is a piece of a line that is left out as a whole where there is no room;
-// parts with the highest rank go first.
-type part struct {
-	text string
-	rank int
-}
-
-// fitParts joins as many parts as there is room for.
-func fitParts(parts []part, width int) string {
-	for {
+// fitParts joins the parts of a line, each a line of text that begins with its
+// rank. Where there is no room the parts of the highest ranks are left out.
+func fitParts(text string, width int) string {
+	for rank := byte('9'); ; rank-- {
 		line := ""
-		last := 0
-		for i, p := range parts {
-			line += p.text
-			if p.rank > parts[last].rank {
-				last = i
+		for part := range strings.Lines(text) {
+			if part[0] <= rank {
+				line += strings.TrimSuffix(part[2:], "\n")
 			}
 		}
-		if screen.Cells(line) <= width || parts[last].rank == 0 {
+		if rank == '0' || screen.Cells(line) <= width {
 			return line
 		}
-		parts = slices.Delete(parts, last, last+1)
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
-}
-
-// footer returns the filter while it is typed, else the state of the list and
-// the keys.
-func (t *model) footer() string {
-	if t.typing {
-		return "/" + t.filter + bold("▏") + dim("  enter keeps, esc clears")
-	}
-	arrow := "↓"
-	if t.backwards {
-		arrow = "↑"
-	}
-	room := t.room()
-	rows := len(t.rows)
-	first := t.first + 1
-	shown := fmt.Sprintf("%d–%d of %d", first, min(rows, t.first+room), rows)
-
-	parts := []part{{bold(t.order.String() + " " + arrow), 0}}
-	add := func(show bool, colour, text string, rank int) {
-		if show {
-			parts = append(parts, part{styled(colour, "  "+text), rank})
-		}
-	}
-	add(t.client != "", screen.Yellow, t.client+" alone", 1)
-	add(t.filter != "", screen.Yellow, "filter: "+t.filter, 1)
-	add(t.hideQuiet, screen.Yellow, fmt.Sprintf("%d quiet hidden", t.quiet), 4)
-	add(t.all.Others > 0, screen.Dim, fmt.Sprintf("%d not listed", t.all.Others), 5)
-	add(rows > room, "", shown, 3)
-	add(true, screen.Dim, "? help", 2)
-	add(true, screen.Dim, "/ filter", 7)
-	add(true, screen.Dim, "enter detail", 8)
-	add(true, screen.Dim, "q quit", 6)
-	add(t.width >= 120, screen.Dim, "s send  a pane  o page  h handoffs  y copy id", 9)
-	return fitParts(parts, t.width)
-}
-
-// scrolled returns head and the part of body that is scrolled to.
-func (t *model) scrolled(head, body []string) []string {
-	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(head))))
-	return append(head, body[t.line:]...)
-}
-
-// help lists all keys, and what the columns mean.
-func (t *model) help() []string {
-	hint := "  any key goes back"
-	body := helpLines()
-	if len(body) > t.height-2 {
-		hint = "  j k scroll, any other key goes back"
-	}
-	return t.scrolled(
-		[]string{bold("sm top") + dim(hint), ""},
-		body,
-	)
 }
 
 const helpText = `up down j k: choose an agent; pgup pgdown g G go further
@@ -298,26 +261,6 @@ func helpLines() (lines []string) {
 		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", key))+does)
 	}
 	return lines
-}
-
-// gone returns what the view of an agent shows when its session is gone.
-func gone() []string {
-	return []string{styled(screen.Yellow, "this session is gone; esc goes back")}
-}
-
-// detail returns everything about the selected session.
-func (t *model) detail() []string {
-	s, ok := t.session()
-	if !ok {
-		return gone()
-	}
-	head := t.header()
-	name := screen.FitEnd(nameOf(&s), max(1, t.width-30))
-	head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
-	if t.all.Demo {
-		head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
-	}
-	return t.scrolled(head, facts(&s, t.now, t.width))
 }
 
 const (

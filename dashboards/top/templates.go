@@ -1,0 +1,102 @@
+package top
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"text/template"
+	"time"
+
+	"sm/dashboards/page"
+	"sm/dashboards/screen"
+)
+
+// templates parses templates, which may be none, with the functions of all
+// templates of the view.
+func templates(text string, now time.Time) *template.Template {
+	functions := template.FuncMap{
+		"ago":            func(at *time.Time) string { return screen.Ago(at, now) },
+		"bar":            func(percent int) string { return screen.Bar(percent*8/10, 10) },
+		"compactions":    Compactions,
+		"compactsAt":     page.CompactsAt,
+		"context":        barCell,
+		"count":          countText,
+		"dollars":        dollars,
+		"fitEnd":         screen.FitEnd,
+		"flags":          flagsCell,
+		"forecast":       forecastText,
+		"idleCompaction": page.IdleCompaction,
+		"name":           nameCell,
+		"percent":        func(share float64) int { return int(100 * share) }, // cut, as on the page
+		"replies":        repliesCell,
+		"state":          stateCell,
+		"text":           screen.Text,
+		"tokens":         screen.Tokens,
+		"trend":          trendCell,
+		"value":          reflect.Indirect,
+		"wrap":           screen.Wrap,
+		"hundredths": func(share float64) string {
+			return fmt.Sprintf(
+				"%.0f",
+				100*share,
+			)
+		},
+		"model": func(c place) string {
+			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))
+		},
+		"pressure": func(c place, text string) string {
+			return styled(pressureColour(c.Session), text)
+		},
+		"seen": func(c place) string {
+			text := strings.TrimSuffix(screen.Ago(c.LastActive, now), " ago")
+			if screen.Cells(text) > c.Width { // a time in the future
+				return "–"
+			}
+			return text
+		},
+		"until": func(at time.Time) string {
+			if at.Sub(now) < 24*time.Hour {
+				return at.Local().Format("15:04")
+			}
+			return at.Local().Format("Mon 15:04")
+		},
+		"wait": func(state, reason string) string {
+			return waitText(state, reason, math.MaxInt)
+		},
+	}
+	colours := map[string]string{
+		"alarm":   screen.Bold + ";" + screen.Red,
+		"bold":    screen.Bold,
+		"dim":     screen.Dim,
+		"green":   screen.Green,
+		"orange":  screen.Orange,
+		"red":     screen.Red,
+		"reverse": screen.Reverse,
+		"yellow":  screen.Yellow,
+	}
+	for name, colour := range colours {
+		functions[name] = func(texts ...any) string {
+			return styled(colour, fmt.Sprint(texts...))
+		}
+	}
+	functions["figure"] = func(colour string, n int, what string) string {
+		switch n {
+		case 0:
+			colour = "dim"
+		case 1:
+			what = strings.TrimSuffix(what, "s")
+		}
+		return "  " + styled(colours[colour], countText(n)) + dim(" "+what)
+	}
+	return template.Must(template.New("").Funcs(functions).Parse(text))
+}
+
+// execute returns the text of a template.
+func execute(t *template.Template, name string, data any) string {
+	var text strings.Builder
+	if err := t.ExecuteTemplate(&text, name, data); err != nil {
+		panic(err) // a mistake in the template, which any session shows
+	}
+	return text.String()
+}
