@@ -233,15 +233,11 @@ func TestEventsSlow(t *testing.T) {
 	t.Parallel()
 	const sessions = 300
 	r := newRig(t)
+	r.pageWrite = time.Hour // a slow machine takes its time before this page reads
 	for i := range sessions {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
 	}
 	r.start()
-	r.hub.SetLimits(webpage.Limits{
-		Pages: webpage.MaxPages,
-		Beat:  time.Hour,
-		Write: time.Hour,
-	}) // a slow machine takes its time before this page reads
 	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) {
 			_ = syscall.SetsockoptInt(

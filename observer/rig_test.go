@@ -36,6 +36,8 @@ type rig struct {
 	app      *App
 	hub      *webpage.Hub     // of app
 	servers  []webpage.Server // central servers of the page
+
+	pageWrite time.Duration // how long a page may take for an event, 0 for the usual time
 }
 
 func newRig(t testing.TB) *rig {
@@ -76,10 +78,11 @@ func newRig(t testing.TB) *rig {
 	}
 	r.o.Web = func(a *App) (web Web, err error) {
 		r.hub, err = webpage.New(webpage.Options{
-			Source:  a,
-			Version: r.o.Version,
-			Log:     r.o.Logger,
-			Servers: r.servers,
+			Source:      a,
+			Version:     r.o.Version,
+			Log:         r.o.Logger,
+			Servers:     r.servers,
+			WriteWithin: r.pageWrite,
 		})
 		return r.hub, err
 	}

@@ -2,12 +2,15 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
+
+	"sm/observer/respond"
 )
 
 // writeWithin is how long a page may take for one event before it is given up.
@@ -38,34 +41,35 @@ type detailNews struct {
 
 // stream is one page that is open.
 type stream struct {
-	hub     *Hub
-	limits  Limits
+	*view
 	w       http.ResponseWriter
-	control *http.ResponseController
-	since   uint64    // the snapshot that it knows
+	mark    string    // of the snapshot that it has
 	last    *snapshot // nil at first
 	session string
 	detail  string // as it was sent last
+	sent    time.Time
 }
 
 // Events sends changes while the page is open. With since, the mark of a page, it
 // begins with the changes since then, else with all; with session it includes the
 // details of that session.
 func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
-	h, err := h.of(r)
+	v, err := h.viewOf(r)
 	if err != nil {
 		return err
 	}
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	sign, err := h.join(r.URL.Query().Get("session") != "")
-	if err != nil {
+	defer h.open.Add(-1)
+	if h.open.Add(1) > maxPages {
 		header.Set("Retry-After", "5")
-		return err
+		return respond.Refuse(
+			http.StatusServiceUnavailable,
+			"too many pages are open; close one of them",
+		)
 	}
-	defer h.leave(sign)
-	now, err := h.current(r.Context())
+	now, err := v.look(r.Context(), 0)
 	if err != nil {
 		return err
 	}
@@ -75,55 +79,62 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := r.URL.Query()
 	page := &stream{
-		hub:     h,
-		limits:  *h.limits.Load(),
+		view:    v,
 		w:       w,
-		control: http.NewResponseController(w),
-		since:   now.after(query.Get("since")),
+		mark:    query.Get("since"),
 		session: query.Get("session"),
+		sent:    time.Now(),
 	}
-	if err := page.serve(r.Context(), sign, now); err != nil {
+	if err := page.serve(r.Context(), now); err != nil {
 		h.o.Log.Debug("a page has gone", "err", err)
 	}
 	return nil
 }
 
 // serve goes on until the page goes, or the observer stops.
-func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot) error {
-	beat := time.NewTicker(s.limits.Beat)
-	defer beat.Stop()
+func (s *stream) serve(ctx context.Context, now *snapshot) error {
+	tick := time.NewTicker(pageEvery)
+	defer tick.Stop()
 	for {
-		if now != nil {
-			if err := s.sendSnapshot(ctx, now); err != nil {
-				return err
-			}
+		if err := s.sendSnapshot(ctx, now); err != nil {
+			return err
 		}
-		now = nil
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.hub.closed:
-			return nil
-		case <-beat.C:
+		if time.Since(s.sent) > beatEvery {
 			if err := s.send("beat", struct{}{}); err != nil {
 				return err
 			}
-		case <-sign:
-			now = s.hub.newest()
 		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.closed:
+			return nil
+		case <-tick.C:
+		}
+		newest, err := s.look(ctx, freshFor)
+		if err != nil {
+			s.o.Log.Debug("no news for the page", "err", err)
+			continue
+		}
+		now = newest
 	}
 }
 
 // sendSnapshot sends what the page lacks of a snapshot.
 func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
-	news := stateNews{Page: s.hub.page.build, Mark: now.mark()}
-	if now.headAt > s.since || s.since == 0 {
+	last := s.last
+	if last != nil && last.mark() == now.mark() && last.edits == now.edits {
+		return nil
+	}
+	news := stateNews{Page: s.page.build, Mark: now.mark()}
+	since := now.after(s.mark)
+	if now.headAt > since || since == 0 {
 		news.Head = now.html
 	}
-	same := s.last != nil && len(now.agents) == len(s.last.agents)
+	same := last != nil && len(now.agents) == len(last.agents)
 	for _, d := range now.rows {
-		same = same && s.last.agents[d.data.ID] != nil
-		if d.seq > s.since {
+		same = same && last.agents[d.data.ID] != nil
+		if d.seq > since {
 			html, err := d.html()
 			if err != nil {
 				return err
@@ -137,7 +148,7 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 			news.Keys = append(news.Keys, d.data.Key)
 		}
 	}
-	s.since = now.seq
+	s.mark = news.Mark
 	s.last = now
 	for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
 		err := s.send("state", stateNews{
@@ -156,14 +167,10 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 			return err
 		}
 	}
-	return s.sendDetail(ctx)
-}
-
-func (s *stream) sendDetail(ctx context.Context) error {
 	if s.session == "" {
 		return nil
 	}
-	html, err := s.hub.detail(ctx, s.session)
+	html, err := s.drawDetail(ctx, now, s.session)
 	if err != nil || html == s.detail {
 		return err
 	}
@@ -179,14 +186,17 @@ func (s *stream) send(name string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.limits.Write)); err != nil &&
-		!errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("write event %s: %w", name, err)
+	control := http.NewResponseController(s.w)
+	s.sent = time.Now()
+	within := cmp.Or(s.o.WriteWithin, writeWithin)
+	err := control.SetWriteDeadline(s.sent.Add(within))
+	if err == nil || errors.Is(err, http.ErrNotSupported) {
+		_, err = fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body)
 	}
-	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body); err != nil {
-		return fmt.Errorf("write event %s: %w", name, err)
+	if err == nil {
+		err = control.Flush()
 	}
-	if err := s.control.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
 	return nil

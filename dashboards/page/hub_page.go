@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"sm/observer/api"
 	"sm/observer/wire"
 )
 
@@ -32,13 +31,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Servers are the central servers whose agents the page shows too, by name.
 	Servers []Server
-}
-
-// Limits limit the pages that are open at once, the time between two events, and the
-// time that a page may take for one.
-type Limits struct {
-	Pages       int
-	Beat, Write time.Duration
+	// WriteWithin is how long a page may take for one event before it is given up;
+	// 0 is ten seconds.
+	WriteWithin time.Duration
 }
 
 // errDraw is the answer where the page cannot be drawn.
@@ -46,7 +41,7 @@ var errDraw = errors.New("the page cannot be drawn; see the log")
 
 // Page writes the whole page as it is now.
 func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
-	h, err := h.of(r)
+	v, err := h.viewOf(r)
 	if err != nil {
 		return err
 	}
@@ -55,19 +50,19 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-store")
-	shot, err := h.current(r.Context())
+	shot, err := v.look(r.Context(), 0)
 	if err != nil {
 		return err
 	}
 
 	var detail string
 	if id := r.URL.Query().Get("session"); id != "" {
-		if detail, err = h.detail(r.Context(), id); err != nil {
+		if detail, err = v.drawDetail(r.Context(), shot, id); err != nil {
 			return err
 		}
 	}
 	var b bytes.Buffer
-	if err := h.page.write(&b, h, shot, detail); err != nil {
+	if err := h.page.write(&b, v, shot, detail); err != nil {
 		h.o.Log.Error("draw the page failed", "err", err)
 		return errDraw
 	}
@@ -76,38 +71,28 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// detail draws an agent. An unknown one is no error.
-func (h *Hub) detail(ctx context.Context, id string) (string, error) {
+// drawDetail draws an agent. An unknown one is no error.
+func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	d, err := h.o.Source.Detail(ctx, id, time.Now())
+	found, err := v.source.Detail(ctx, id, time.Now())
 	if err != nil {
 		return "", fmt.Errorf("look at an agent: %w", err)
 	}
 
-	v := h.page.detailOf(&d)
-	v.Asked = id
-	v.View = h.view
-	if h.remote != nil {
-		v.Server = h.remote.server.Name()
-	} else {
-		v.Under = h.under(&d)
+	d := v.page.detailOf(&found)
+	d.Asked = id
+	d.View = v.name
+	if v.remote != nil {
+		d.Server = v.remote.server.Name()
+		return v.page.draw("detail", d)
 	}
-	return h.page.draw("detail", v)
-}
-
-// under returns the listed agents that work for another.
-func (h *Hub) under(of *wire.Detail) (all []*api.Session) {
-	now := h.newest()
-	if now == nil {
-		return nil
-	}
-	for _, d := range now.rows {
-		parent := d.session.ParentID
-		if parent != "" && d.session.ID != of.ID &&
-			(parent == of.ID || parent == name(&of.Session)) {
-			all = append(all, d.session)
+	for _, row := range shot.rows {
+		s := row.session
+		if s.ParentID != "" && s.ID != d.ID &&
+			(s.ParentID == d.ID || s.ParentID == name(d.Session)) {
+			d.Under = append(d.Under, s)
 		}
 	}
-	return all
+	return v.page.draw("detail", d)
 }

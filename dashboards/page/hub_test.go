@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,9 +11,8 @@ import (
 	"sm/observer/wire"
 )
 
-// source is an observer with one agent. Requests wait for turn.
+// source is an observer with one agent.
 type source struct {
-	turn    sync.Mutex
 	edits   uint64
 	session api.Session
 }
@@ -22,13 +20,10 @@ type source struct {
 func (s *source) Edits() uint64 { return s.edits }
 
 func (s *source) List(
-	ctx context.Context,
+	_ context.Context,
 	_ time.Time,
 	known func(string) (uint32, bool),
 ) (wire.List, error) {
-	ctx.Done() // signals that the turn is awaited
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	x := wire.Agent{Session: s.session, Version: 1}
 	if _, ok := known(s.session.ID); !ok {
 		x.History = &curve.History{}
@@ -58,7 +53,7 @@ func TestRowsChangeWithWhatTheyShow(t *testing.T) {
 	look := func() uint64 {
 		t.Helper()
 		s.edits++
-		shot, err := h.look(t.Context())
+		shot, err := h.views[0].look(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,46 +74,5 @@ func TestRowsChangeWithWhatTheyShow(t *testing.T) {
 	s.session.State = "waiting"
 	if got := look(); got != first+1 {
 		t.Errorf("after a change that a row shows its snapshot is %d, want %d", got, first+1)
-	}
-}
-
-// awaited is a context that says when somebody begins to wait for its end.
-type awaited struct {
-	context.Context
-	tell func()
-}
-
-func (a awaited) Done() <-chan struct{} {
-	a.tell()
-	return a.Context.Done()
-}
-
-// TestSnapshotAfterTheLastPage: a snapshot made while the one before is dropped is
-// dropped too, if no page is open.
-func TestSnapshotAfterTheLastPage(t *testing.T) {
-	h, s := newHub(t)
-	if _, err := h.look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	<-h.woken
-	s.edits++
-
-	begun := make(chan struct{})
-	looked := make(chan error, 1)
-	s.turn.Lock()
-	go func() {
-		_, err := h.look(awaited{t.Context(), sync.OnceFunc(func() { close(begun) })})
-		looked <- err
-	}()
-	<-begun
-	h.drop()
-	s.turn.Unlock()
-	if err := <-looked; err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-h.woken:
-	default:
-		t.Error("nobody looks whether it is needed")
 	}
 }

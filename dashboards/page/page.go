@@ -72,9 +72,15 @@ func hashOf(text string) string {
 // script asks for the rest.
 const firstRows = 120
 
-// write writes the page of a hub with the first rows of a snapshot, and with what
+// write writes the page of a view with the first rows of a snapshot, and with what
 // detail has drawn.
-func (p *renderer) write(w io.Writer, h *Hub, shot *snapshot, detail string) error {
+func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) error {
+	var links []string
+	if len(v.views) > 1 {
+		for _, other := range v.views {
+			links = append(links, other.name)
+		}
+	}
 	mark := shot.mark()
 	drawn := shot.rows
 	if len(drawn) > firstRows {
@@ -108,14 +114,14 @@ func (p *renderer) write(w io.Writer, h *Hub, shot *snapshot, detail string) err
 		"Style":    p.style,
 		"Script":   p.script,
 		"Page":     p.build,
-		"Build":    tame(h.o.Version),
+		"Build":    tame(v.o.Version),
 		"Mark":     mark,
 		"Head":     template.HTML(shot.html),
 		"Rows":     rows,
 		"Data":     string(list),
 		"Classes":  strings.TrimSpace(drifts + hosts),
-		"View":     h.view,
-		"Views":    h.links,
+		"View":     v.name,
+		"Views":    links,
 		"More":     len(shot.rows) - len(rows),
 		"Detail":   template.HTML(detail),
 		"Selected": detail != "",

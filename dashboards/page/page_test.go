@@ -309,8 +309,8 @@ func TestHead(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	p := newPage(t)
 	var b bytes.Buffer
-	if err := p.write(&b, &Hub{
-		o: Options{Version: "1.2.3"},
+	if err := p.write(&b, &view{
+		Hub: &Hub{o: Options{Version: "1.2.3"}},
 	}, &snapshot{
 		run: "x",
 		seq: 1,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 	"sm/dashboards/central"
 	"sm/observer/api"
 	"sm/observer/curve"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -38,52 +36,6 @@ func Check(servers []Server) error {
 	return nil
 }
 
-// addViews makes a hub for each server.
-func (h *Hub) addViews() error {
-	for _, s := range h.o.Servers {
-		server, err := central.New(s.Options)
-		if err != nil {
-			return fmt.Errorf("prometheus %s: %w", s.Name, err)
-		}
-		o := h.o
-		r := &remote{server: server, asked: make(chan struct{})}
-		o.Source = r
-		v := prepare(o, h.page, h.open, h.limits)
-		v.view = s.Name
-		v.remote = r
-		h.views = append(h.views, v)
-	}
-	if len(h.views) == 0 {
-		return nil
-	}
-	h.links = []string{""}
-	for _, v := range h.views {
-		h.links = append(h.links, v.view)
-	}
-	for _, v := range h.views {
-		v.links = h.links
-	}
-	return nil
-}
-
-// of is the hub of the view that an address chooses: a server by its name, or the first one by 1.
-func (h *Hub) of(r *http.Request) (*Hub, error) {
-	query := r.URL.Query()
-	if !query.Has(parameter) {
-		return h, nil
-	}
-	name := query.Get(parameter)
-	for i, v := range h.views {
-		if v.view == name || i == 0 && name == "1" {
-			return v, nil
-		}
-	}
-	return nil, respond.Refuse(
-		http.StatusNotFound,
-		"no server has this name; see prometheus in the configuration",
-	)
-}
-
 // answerWait is how long a page waits for the first answer of a central server.
 // It is then drawn without.
 const answerWait = 500 * time.Millisecond
@@ -93,8 +45,10 @@ const answerWait = 500 * time.Millisecond
 type remote struct {
 	server *central.Server
 	edits  atomic.Uint64
+	wanted chan struct{} // signals that a page shows it
 
 	mu    sync.Mutex
+	used  time.Time     // by a page
 	asked chan struct{} // closed when the first look has succeeded or failed
 	lastAnswer
 }
@@ -105,17 +59,36 @@ type lastAnswer struct {
 	why   string
 }
 
-// poll asks the server every pageAtLeast until ctx ends, then forgets its answers.
-func (r *remote) poll(ctx context.Context) {
-	defer r.forget()
+// run asks the server every pageAtLeast while pages show it, then forgets its answers.
+func (r *remote) run(ctx context.Context) {
 	for {
-		r.ask(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pageAtLeast):
+		case <-r.wanted:
+		}
+		for r.inUse() {
+			r.ask(ctx)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pageAtLeast):
+			}
 		}
 	}
+}
+
+// inUse reports whether a page showed the server lately, and otherwise forgets its answers.
+func (r *remote) inUse() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.used) < beatEvery {
+		return true
+	}
+	r.asked = make(chan struct{})
+	r.lastAnswer = lastAnswer{}
+	r.edits.Add(1)
+	return false
 }
 
 func (r *remote) ask(ctx context.Context) {
@@ -141,14 +114,6 @@ func (r *remote) ask(ctx context.Context) {
 	}
 }
 
-func (r *remote) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asked = make(chan struct{})
-	r.lastAnswer = lastAnswer{}
-	r.edits.Add(1)
-}
-
 // answered reports whether the first query is over. The caller holds mu.
 func (r *remote) answered() bool {
 	select {
@@ -159,11 +124,17 @@ func (r *remote) answered() bool {
 	}
 }
 
-// wait returns once the first look is over, at the latest after answerWait.
+// wait has the server asked, and returns once the first look is over, at the latest after
+// answerWait.
 func (r *remote) wait(ctx context.Context) {
 	r.mu.Lock()
+	r.used = time.Now()
 	asked := r.asked
 	r.mu.Unlock()
+	select {
+	case r.wanted <- struct{}{}:
+	default:
+	}
 	select {
 	case <-asked:
 	case <-ctx.Done():
