@@ -11,18 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes and offsets of the kernel's include/uapi/linux/inet_diag.h: struct
-// inet_diag_req_v2 and inet_diag_msg.
-const (
-	diagRequestBytes = 56
-	diagAnswerBytes  = 72
-	diagState        = 1
-	diagUID          = 64
-	diagInode        = 68
+// loopbackInterface is the index of lo, in every network namespace.
+const loopbackInterface = 1
 
-	// loopbackInterface is the index of lo, in every network namespace.
-	loopbackInterface = 1
-)
+// diagID, diagRequest and diagAnswer are those of the kernel's
+// include/uapi/linux/inet_diag.h, behind the header of their message.
+type diagID struct {
+	LocalPort  [2]byte
+	RemotePort [2]byte
+	Local      [16]byte
+	Remote     [16]byte
+	Interface  uint32
+	Cookie     uint64
+}
+
+type diagRequest struct {
+	Header   unix.NlMsghdr
+	Family   uint8
+	Protocol uint8
+	_        [2]byte
+	States   uint32
+	ID       diagID
+}
+
+type diagAnswer struct {
+	Header unix.NlMsghdr
+	Family uint8
+	State  uint8
+	_      [2]byte
+	ID     diagID
+	_      [3]uint32
+	UID    uint32
+	Inode  uint32
+}
 
 // unixPeerPID returns the process at the other end of c when it connected.
 func unixPeerPID(c *net.UnixConn) (pid int, err error) {
@@ -65,7 +86,7 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	}
 	// The uid of a socket that is half-open or waiting to be forgotten, or that no
 	// process has any more (no inode), may be any.
-	switch s.state {
+	switch s.State {
 	case unix.BPF_TCP_ESTABLISHED,
 		unix.BPF_TCP_FIN_WAIT1,
 		unix.BPF_TCP_FIN_WAIT2,
@@ -73,7 +94,7 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	default:
 		return 0, errPeerUnknown
 	}
-	if s.inode == 0 {
+	if s.Inode == 0 {
 		return 0, errPeerUnknown
 	}
 
@@ -90,7 +111,7 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("connection state: %w", err)
 	}
-	return s.uid, nil
+	return s.UID, nil
 }
 
 // portOwner returns the uid that listens on address, or on its port at any address.
@@ -100,88 +121,78 @@ func portOwner(address netip.AddrPort) (uint32, bool) {
 		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	}
 	s, err := diagSocket(address, remote)
-	return s.uid, err == nil && s.state == unix.BPF_TCP_LISTEN
-}
-
-// socketInfo is a part of the kernel's answer about a socket.
-type socketInfo struct {
-	state uint8
-	uid   uint32
-	inode uint32
+	return s.UID, err == nil && s.State == unix.BPF_TCP_LISTEN
 }
 
 // diagSocket asks the kernel by sock_diag(7) for the TCP socket that is bound to local
 // and connected to remote. An answer takes some microseconds however many sockets
 // there are. The error is errPeerUnknown if there is none.
-func diagSocket(local, remote netip.AddrPort) (socketInfo, error) {
+func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
 	fd, err := unix.Socket(
 		unix.AF_NETLINK,
 		unix.SOCK_RAW|unix.SOCK_CLOEXEC,
 		unix.NETLINK_SOCK_DIAG,
 	)
 	if err != nil {
-		return socketInfo{}, fmt.Errorf("open sock_diag: %w", err)
+		return answer, fmt.Errorf("open sock_diag: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
+	request := newDiagRequest(local, remote)
+	b := make([]byte, request.Header.Len)
+	_, _ = binary.Encode(b, binary.NativeEndian, request) // it has this size
 	kernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(fd, diagRequest(local, remote), 0, kernel); err != nil {
-		return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
+	if err := unix.Sendto(fd, b, 0, kernel); err != nil {
+		return answer, fmt.Errorf("ask sock_diag: %w", err)
 	}
 	buffer := make([]byte, 1024)
 	for {
 		// The kernel answers while it takes the request.
 		n, from, err := unix.Recvfrom(fd, buffer, unix.MSG_DONTWAIT)
 		if err != nil {
-			return socketInfo{}, fmt.Errorf("ask sock_diag: %w", err)
+			return answer, fmt.Errorf("ask sock_diag: %w", err)
 		}
 		sender, ok := from.(*unix.SockaddrNetlink)
-		if ok && sender.Pid == 0 && n >= unix.SizeofNlMsghdr { // the kernel's
-			return parseDiagAnswer(buffer[:n])
+		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr { // not the kernel's
+			continue
 		}
+		_, _ = binary.Decode(
+			buffer,
+			binary.NativeEndian,
+			&answer,
+		) // n says how much of it is there
+		kind := answer.Header.Type
+		switch {
+		case kind == unix.SOCK_DIAG_BY_FAMILY && n >= binary.Size(answer):
+			return answer, nil
+		case kind == unix.NLMSG_ERROR: // there is none, or the kernel lacks the module
+			return answer, errPeerUnknown
+		}
+		return answer, fmt.Errorf("ask sock_diag: answer of type %d", kind)
 	}
 }
 
-func diagRequest(local, remote netip.AddrPort) []byte {
-	b := make([]byte, unix.SizeofNlMsghdr+diagRequestBytes)
-	order := binary.NativeEndian
-	order.PutUint32(b[0:], uint32(len(b)))
-	order.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
-	order.PutUint16(b[6:], unix.NLM_F_REQUEST)
-
+func newDiagRequest(local, remote netip.AddrPort) diagRequest {
 	near := local.Addr().Unmap()
-	request := b[unix.SizeofNlMsghdr:]
-	request[0] = unix.AF_INET6
+	r := diagRequest{
+		Family:   unix.AF_INET6,
+		Protocol: unix.IPPROTO_TCP,
+		States:   ^uint32(0),                 // in any state
+		ID:       diagID{Cookie: ^uint64(0)}, // with any cookie
+	}
+	r.Header = unix.NlMsghdr{
+		Len:   uint32(binary.Size(r)),
+		Type:  unix.SOCK_DIAG_BY_FAMILY,
+		Flags: unix.NLM_F_REQUEST,
+	}
 	if near.Is4() { // finds sockets made as IPv6, too
-		request[0] = unix.AF_INET
+		r.Family = unix.AF_INET
 	}
-	request[1] = unix.IPPROTO_TCP
-	order.PutUint32(request[4:], ^uint32(0)) // in any state
-
-	id := request[8:]
-	binary.BigEndian.PutUint16(id[0:], local.Port())
-	binary.BigEndian.PutUint16(id[2:], remote.Port())
-	copy(id[4:20], near.AsSlice())
-	copy(id[20:36], remote.Addr().Unmap().AsSlice())
+	binary.BigEndian.PutUint16(r.ID.LocalPort[:], local.Port())
+	binary.BigEndian.PutUint16(r.ID.RemotePort[:], remote.Port())
+	copy(r.ID.Local[:], near.AsSlice())
+	copy(r.ID.Remote[:], remote.Addr().Unmap().AsSlice())
 	if near.IsLoopback() {
-		order.PutUint32(id[36:], loopbackInterface) // finds sockets that are bound to it, too
+		r.ID.Interface = loopbackInterface // finds sockets that are bound to it, too
 	}
-	order.PutUint64(id[40:], ^uint64(0)) // with any cookie
-	return b
-}
-
-func parseDiagAnswer(b []byte) (socketInfo, error) {
-	order := binary.NativeEndian
-	kind := order.Uint16(b[4:])
-	b = b[unix.SizeofNlMsghdr:]
-	switch {
-	case kind == unix.SOCK_DIAG_BY_FAMILY && len(b) >= diagAnswerBytes:
-		return socketInfo{
-			state: b[diagState],
-			uid:   order.Uint32(b[diagUID:]),
-			inode: order.Uint32(b[diagInode:]),
-		}, nil
-	case kind == unix.NLMSG_ERROR && len(b) >= 4:
-		return socketInfo{}, errPeerUnknown // there is none, or the kernel lacks the module
-	}
-	return socketInfo{}, fmt.Errorf("ask sock_diag: answer of type %d", kind)
+	return r
 }
