@@ -31,12 +31,11 @@ func (g *gatekeeper) checkMethod(v *visit) *refusal {
 		return nil
 	}
 	list := strings.Join(allowed, ", ")
+	v.w.Header().Set("Allow", list)
 	return &refusal{
 		rejectMethod,
 		http.StatusMethodNotAllowed,
 		"method not allowed here; use " + list,
-		"Allow",
-		list,
 	}
 }
 
@@ -50,8 +49,9 @@ func (g *gatekeeper) checkHost(v *visit) *refusal {
 		return nil
 	}
 	return &refusal{
-		reason: rejectHost, code: http.StatusMisdirectedRequest,
-		text: "not a name of this server; use 127.0.0.1 with the port, or add the name to http.allowed_hosts",
+		rejectHost,
+		http.StatusMisdirectedRequest,
+		"not a name of this server; use 127.0.0.1 with the port, or add the name to http.allowed_hosts",
 	}
 }
 
@@ -76,8 +76,9 @@ func (g *gatekeeper) knownHost(r *http.Request) bool {
 // it send. Sec-Fetch-Mode alone says nothing: Node's fetch sends it too.
 func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	no := &refusal{
-		reason: rejectBrowser, code: http.StatusForbidden,
-		text: "refused because of its browser headers; open this server's own address, or send no Origin, Referer or Sec-Fetch-Site",
+		rejectBrowser,
+		http.StatusForbidden,
+		"refused because of its browser headers; open this server's own address, or send no Origin, Referer or Sec-Fetch-Site",
 	}
 	h := v.r.Header
 	for name := range h {
@@ -95,7 +96,7 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	if foreign("Origin", func(s string) bool { return s == origin }) ||
 		foreign(
 			"Referer",
-			func(s string) bool { return s == origin || strings.HasPrefix(s, origin+"/") },
+			func(s string) bool { return strings.HasPrefix(s+"/", origin+"/") },
 		) ||
 		foreign("Sec-Fetch-Site", func(s string) bool {
 			// none is an address that the user typed, which is never a POST.
@@ -114,7 +115,7 @@ func (g *gatekeeper) checkPath(v *visit) *refusal {
 	if g.tcp {
 		text = "no such path over TCP; check it against the README, or use the Unix socket"
 	}
-	return &refusal{code: http.StatusNotFound, text: text}
+	return &refusal{"", http.StatusNotFound, text}
 }
 
 // checkPeer checks the proof that the route's tier requires: a bearer token, or the
@@ -163,9 +164,11 @@ func (g *gatekeeper) checkToken(v *visit) *refusal {
 			return nil
 		}
 	}
+	v.w.Header().Set("WWW-Authenticate", "Bearer")
 	return &refusal{
-		rejectToken, http.StatusUnauthorized, "wrong or missing bearer token; send the one in http.webhook_token_file",
-		"WWW-Authenticate", "Bearer",
+		rejectToken,
+		http.StatusUnauthorized,
+		"wrong or missing bearer token; send the one in http.webhook_token_file",
 	}
 }
 
@@ -186,8 +189,9 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 		}
 	}
 	return &refusal{
-		reason: rejectType, code: http.StatusUnsupportedMediaType,
-		text: "not JSON; send Content-Type: application/json",
+		rejectType,
+		http.StatusUnsupportedMediaType,
+		"not JSON; send Content-Type: application/json",
 	}
 }
 
@@ -195,8 +199,9 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 // size that was agreed to, or is not called, also when no length was announced.
 func (g *gatekeeper) checkSize(v *visit) *refusal {
 	no := &refusal{
-		reason: rejectSize, code: http.StatusRequestEntityTooLarge,
-		text: fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
+		rejectSize,
+		http.StatusRequestEntityTooLarge,
+		fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
 	}
 	if v.r.ContentLength > v.route.Body {
 		return no
@@ -205,19 +210,21 @@ func (g *gatekeeper) checkSize(v *visit) *refusal {
 		return nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, v.route.Body))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
 		return no
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &refusal{
-			code: http.StatusRequestTimeout,
-			text: "the body did not arrive in time; send it again",
+			"",
+			http.StatusRequestTimeout,
+			"the body did not arrive in time; send it again",
 		}
-	}
-	if err != nil {
+	case err != nil:
 		return &refusal{
-			code: http.StatusBadRequest,
-			text: "the body could not be read; send it again",
+			"",
+			http.StatusBadRequest,
+			"the body could not be read; send it again",
 		}
 	}
 	// On a copy: the server looks at the body it made when it ends the request.

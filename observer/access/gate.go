@@ -162,10 +162,9 @@ type visit struct {
 
 // A refusal is the answer to a request that does not get through.
 type refusal struct {
-	reason     string // one of Reasons; empty when nothing is to be counted
-	code       int
-	text       string // ends with what to do
-	key, value string // a header that the code asks for
+	reason string // one of Reasons; empty when nothing is to be counted
+	code   int
+	text   string // ends with what to do
 }
 
 func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -173,10 +172,8 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = g.Passes.unfold(r)
 		setSecurityHeaders(w.Header())
 		if peerOf(r.Context()).stranger {
-			w.Header().Set(
-				"Connection",
-				"close",
-			) // a connection that waits for more would take room in a share
+			// A connection that waits for more would take room in a share.
+			w.Header().Set("Connection", "close")
 		}
 	}
 	v := &visit{w: w, r: r}
@@ -215,9 +212,6 @@ func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 			"method", r.Method,
 			"path", r.URL.Path,
 		)
-	}
-	if no.key != "" {
-		w.Header().Set(no.key, no.value)
 	}
 	if g.tcp {
 		WriteRefusal(w, r, no.code, no.text)

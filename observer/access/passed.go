@@ -64,16 +64,16 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 	if p == nil {
 		return nil
 	}
-	var errs []error
+	var errs error
 	for _, l := range p.listeners {
 		log.Warn(
 			"the service manager opened an address that is not configured: closed; run sm service install again",
 			"address", l.Addr().String(),
 		)
-		errs = append(errs, l.Close())
+		errs = errors.Join(errs, l.Close())
 	}
 	p.listeners = nil
-	return errors.Join(errs...)
+	return errs
 }
 
 // checkPassed applies the rules for our own socket to one that was passed.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,44 +53,29 @@ type token struct {
 // NewPasses reads the key of a state directory. It creates one if there is none, or
 // none that only we can read.
 func NewPasses(state string) (*Passes, error) {
-	path := filepath.Join(state, keyFile)
-	key, err := readKey(path)
+	key, err := keyIn(filepath.Join(state, keyFile))
 	if err != nil {
-		if key, err = writeKey(path); err != nil {
-			return nil, fmt.Errorf(
-				"make the key of the page: %w; see who owns %s",
-				err,
-				state,
-			)
-		}
+		return nil, fmt.Errorf("make the key of the page: %w; see who owns %s", err, state)
 	}
 	name := sha256.Sum256(append([]byte("name"), key...))
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("folder"))
-	p := &Passes{
+	return &Passes{
 		key:    key,
 		cookie: "sm-" + hex.EncodeToString(name[:4]),
 		folder: "/sm-" + hex.EncodeToString(mac.Sum(nil)[:16]) + "/",
-	}
-
-	return p, nil
+	}, nil
 }
 
-var errKey = errors.New("not a key of ours")
-
-func readKey(path string) ([]byte, error) {
+// keyIn reads the key in a file, or replaces the file by one with a new key.
+func keyIn(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 &&
+		info.Size() == keyBytes {
+		if key, err := os.ReadFile(path); err == nil {
+			return key, nil
+		}
 	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() != keyBytes {
-		return nil, errKey
-	}
-	return os.ReadFile(path)
-}
-
-// writeKey replaces the file at path with a new key.
-func writeKey(path string) ([]byte, error) {
 	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // never fails
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +110,7 @@ func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok boo
 	defer p.mu.Unlock()
 	for i, t := range p.tokens {
 		if hmac.Equal(t.sum[:], sum[:]) {
-			p.tokens = append(p.tokens[:i:i], p.tokens[i+1:]...)
+			p.tokens = slices.Delete(p.tokens, i, i+1)
 			return p.pass(now), now.Before(t.expires)
 		}
 	}
@@ -160,12 +146,9 @@ func (p *Passes) unfold(r *http.Request) *http.Request {
 		return r
 	}
 
-	inner := r.WithContext(r.Context())
-	u := *r.URL
-	u.Path = "/" + path
-	u.RawPath = ""
-	inner.URL = &u
-
+	inner := r.Clone(r.Context())
+	inner.URL.Path = "/" + path
+	inner.URL.RawPath = ""
 	return inner
 }
 

@@ -78,8 +78,7 @@ func (s *Shares) Allow(uids []uint32) {
 
 // trusts reports whether a share is of the observer's uid or an allowed one.
 func (s *Shares) trusts(k shareKey) bool {
-	return k.known &&
-		slices.Contains(s.trusted, k.uid)
+	return k.known && slices.Contains(s.trusted, k.uid)
 }
 
 func (s *Shares) limit(k shareKey) int {
@@ -103,25 +102,21 @@ func (s *Shares) admit(c *net.TCPConn, k shareKey, now time.Time) *sharedConn {
 		return nil
 	}
 	sizes := map[shareKey]int{}
-	strangers := 0
-	var largest *sharedConn // the oldest of the largest share of strangers
+	var strangers []*sharedConn
 	for _, c := range s.open {
 		sizes[c.key]++
 		if c.stranger {
-			strangers++
-		}
-	}
-	for _, c := range s.open {
-		if c.stranger && (largest == nil || sizes[c.key] > sizes[largest.key]) {
-			largest = c
+			strangers = append(strangers, c)
 		}
 	}
 	switch {
 	case sizes[k] >= s.limit(k):
 		i := slices.IndexFunc(s.open, func(c *sharedConn) bool { return c.key == k })
 		s.drop(s.open[i])
-	case stranger && strangers >= s.all:
-		s.drop(largest)
+	case stranger && len(strangers) >= s.all:
+		s.drop(slices.MaxFunc(strangers, func(a, b *sharedConn) int {
+			return sizes[a.key] - sizes[b.key]
+		})) // the first of equals, thus the oldest
 	}
 
 	conn := &sharedConn{
