@@ -119,6 +119,8 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 }
 
 const (
+	// carryEvery is how often handoffs and messages go on.
+	carryEvery = time.Second
 	// askEvery is how often the engine is asked at least what time has done.
 	askEvery = 5 * time.Second
 	// lookEvery is how often the agents at work are looked for.
@@ -159,13 +161,14 @@ func (c *core) pass(now time.Time) {
 	if c.every(forgetEvery, "forget", now) {
 		c.forget(now)
 	}
-	if now.Sub(c.ticked) >= askEvery || !c.next.IsZero() && !now.Before(c.next) {
+	if !now.Before(c.next) {
 		c.tick(now)
 	}
-	if c.every(carryEvery, "threads", now) {
-		for _, n := range c.fleet.Threads(now) {
-			c.apply(n, now)
-		}
+	if !c.every(carryEvery, "carry", now) {
+		return
+	}
+	for _, n := range c.fleet.Threads(now) {
+		c.apply(n, now)
 	}
 	sessionOf := func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session }
 	for _, h := range c.rotations.Recall(sessionOf) {
@@ -177,14 +180,15 @@ func (c *core) pass(now time.Time) {
 			}},
 		}, now)
 	}
-	if !c.dryRun && c.every(rotateEvery, "rotate", now) {
-		c.passHandoffs(now)
-	}
+	c.passHandoffs(now)
 	c.queue.Leave(sessionOf)
 	c.carry(now)
-	if !now.Before(c.check) {
-		c.checkQueue(now)
-	}
+	c.queue.Check(now, func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
+		if c.restarting(agent) {
+			return time.Time{}, true
+		}
+		return c.fleet.ReadUntil(agent, answered, now)
+	})
 }
 
 // promptGrace is how long a client must be back at its prompt before a compaction
@@ -200,21 +204,6 @@ func (c *core) dismissCompactions(now time.Time) {
 			c.engine.Dismiss(agent)
 			c.edits.Add(1)
 		}
-	}
-}
-
-// checkQueue looks which messages transcripts show as read, and when to look again.
-func (c *core) checkQueue(now time.Time) {
-	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
-		if c.restarting(agent) {
-			return time.Time{}, true
-		}
-		return c.fleet.ReadUntil(agent, answered, now)
-	}
-	// Transcripts go on without asking: at least each second while something is under way.
-	c.check = now.Add(time.Second)
-	if c.queue.Check(now, read).IsZero() {
-		c.check = now.Add(askEvery)
 	}
 }
 

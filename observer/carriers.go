@@ -37,8 +37,6 @@ type delivery struct {
 }
 
 const (
-	// carryEvery is how often it is looked who waits at a prompt.
-	carryEvery = time.Second
 	// The pauses after a refusal, say of a draft or a dialog: it may last.
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
 	// maxCalls is how many calls without a hook say that the hooks of a session do not
@@ -53,7 +51,7 @@ const (
 
 // carry offers waiting messages to the agents that wait at their prompt.
 func (c *core) carry(now time.Time) {
-	if c.dryRun || c.queue.Waiting() == 0 || !c.every(carryEvery, "carry", now) {
+	if c.dryRun {
 		return
 	}
 	for _, agent := range c.queue.Waits() {

@@ -53,9 +53,7 @@ type core struct {
 	writing   bool // level files are being written
 
 	passed map[string]time.Time // when the parts of pass last ran
-	check  time.Time            // when the queue wants to be asked
-	ticked time.Time            // when the engine was asked, and
-	next   time.Time            // when it wants to be asked
+	next   time.Time            // when the engine is asked
 
 	began    time.Time
 	registry bool // what happens now was read in the client's registry

@@ -65,7 +65,7 @@ func (a *App) line(r *http.Request) []fleet.Process {
 	return []fleet.Process{{PID: pid}} // it has ended
 }
 
-func (c *core) getHandoffs(*http.Request) (any, error) {
+func (c *core) getHandoffs(alerts.AgentID, *http.Request) (any, error) {
 	all := api.Handoffs{Handoffs: []api.Handoff{}}
 	for _, x := range c.rotations.All() {
 		all.Handoffs = append(all.Handoffs, wire.Handoff(x))
@@ -73,7 +73,7 @@ func (c *core) getHandoffs(*http.Request) (any, error) {
 	return all, nil
 }
 
-func (c *core) deleteHandoff(r *http.Request) (any, error) {
+func (c *core) deleteHandoff(_ alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
 	c.perform(effects, now)

@@ -21,8 +21,9 @@ func (a *App) routes() []access.Route {
 		r.Handler = h
 		all = append(all, r)
 	}
-	read := func(f endpoint) respond.Handler { return f.handler(http.StatusOK, a.ask) }
-	stored := func(code int, f endpoint) respond.Handler { return f.handler(code, a.update) }
+	c := a.core
+	read := func(f endpoint) respond.Handler { return handler(http.StatusOK, a.ask, f) }
+	stored := func(code int, f endpoint) respond.Handler { return handler(code, a.update, f) }
 	const ok, created = http.StatusOK, http.StatusCreated
 	socket := access.Route{}
 	own := access.Route{Tier: access.SameUID}
@@ -37,27 +38,27 @@ func (a *App) routes() []access.Route {
 	add("GET /open", opens, a.getOpen)
 	add("POST /open", socket, a.postOpen)
 	add("GET /sessions", own, a.getSessions)
-	add("POST /sessions", own, a.real(stored(created, (*core).postSession)))
+	add("POST /sessions", own, a.real(stored(created, c.postSession)))
 	add("GET /sessions/{id}", own, a.getSession)
-	add("GET "+messages, socket, read((*core).getMessages))
-	add("POST "+messages, socket, stored(http.StatusAccepted, (*core).postMessage))
-	add("DELETE "+messages+"/{message}", socket, stored(ok, (*core).deleteMessage))
-	add("GET "+reminders, socket, read((*core).getReminders))
-	add("POST "+reminders, socket, stored(created, (*core).postReminder))
-	add("DELETE "+reminders+"/{reminder}", socket, stored(ok, (*core).deleteReminder))
-	add("POST "+reminders+"/reset", socket, stored(ok, (*core).resetReminders))
-	add("GET /reminders", socket, read((*core).getReminders))
+	add("GET "+messages, socket, read(c.getMessages))
+	add("POST "+messages, socket, stored(http.StatusAccepted, c.postMessage))
+	add("DELETE "+messages+"/{message}", socket, stored(ok, c.deleteMessage))
+	add("GET "+reminders, socket, read(c.getReminders))
+	add("POST "+reminders, socket, stored(created, c.postReminder))
+	add("DELETE "+reminders+"/{reminder}", socket, stored(ok, c.deleteReminder))
+	add("POST "+reminders+"/reset", socket, stored(ok, c.resetReminders))
+	add("GET /reminders", socket, read(c.getReminders))
 	add("POST /sessions/{id}/handoff", socket, a.real(a.postHandoff))
-	add("GET /handoffs", socket, read((*core).getHandoffs))
-	add("DELETE /handoffs/{handoff}", socket, a.real(stored(ok, (*core).deleteHandoff)))
+	add("GET /handoffs", socket, read(c.getHandoffs))
+	add("DELETE /handoffs/{handoff}", socket, a.real(stored(ok, c.deleteHandoff)))
 	add("GET /documents", socket, a.getDocuments)
 	add("GET /documents/{channel}", socket, a.getDocument)
 	add("DELETE /documents/{channel}", socket, a.real(a.deleteDocuments))
 	add("GET /runs/{id}/next", stream, a.real(a.getRun))
-	add("GET /messages", socket, read((*core).getMessages))
+	add("GET /messages", socket, read(c.getMessages))
 	add("POST /hooks/claude", socket, a.postHook)
 	add("POST /hooks/context-usage", own, a.postUsage)
-	add("POST /alerts/webhook", webhook, a.real(stored(ok, (*core).postAlerts)))
+	add("POST /alerts/webhook", webhook, a.real(stored(ok, c.postAlerts)))
 	add("POST /-/reload", access.Route{NoBody: true}, a.real(a.postReload))
 	add("GET /metrics", local, a.getMetrics)
 	add("GET /-/healthy", local, getHealthy)
@@ -67,19 +68,27 @@ func (a *App) routes() []access.Route {
 	return all
 }
 
-// An endpoint answers a request in the loop. The gate has read the body.
-type endpoint func(c *core, r *http.Request) (answer any, err error)
+// An endpoint answers a request in the loop; agent is the one that the path names, ""
+// for none. The gate has read the body.
+type endpoint func(agent alerts.AgentID, r *http.Request) (answer any, err error)
 
-// handler runs the endpoint by App.ask, or by App.update so that its changes are
+// handler runs an endpoint by App.ask, or by App.update so that its changes are
 // stored before they are acknowledged.
-func (f endpoint) handler(
+func handler(
 	code int,
 	run func(context.Context, func(*core) error) error,
+	f endpoint,
 ) respond.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var answer any
 		err := run(r.Context(), func(c *core) (err error) {
-			answer, err = f(c, r)
+			var agent alerts.AgentID
+			if id := r.PathValue("id"); id != "" {
+				if agent, err = c.fleet.Agent(id, false); err != nil {
+					return err
+				}
+			}
+			answer, err = f(agent, r)
 			return err
 		})
 		if err != nil {
@@ -87,11 +96,6 @@ func (f endpoint) handler(
 		}
 		return respond.JSON(w, code, answer)
 	}
-}
-
-// agentOf is the agent that the path of a request names.
-func (c *core) agentOf(r *http.Request) (alerts.AgentID, error) {
-	return c.fleet.Agent(r.PathValue("id"), false)
 }
 
 // real refuses requests of real agents in a demo, whose agents can be read and get

@@ -15,13 +15,9 @@ import (
 )
 
 // getMessages lists the messages of an agent, or all without one.
-func (c *core) getMessages(r *http.Request) (any, error) {
+func (c *core) getMessages(agent alerts.AgentID, _ *http.Request) (any, error) {
 	list := c.queue.All()
-	if r.PathValue("id") != "" {
-		agent, err := c.agentOf(r)
-		if err != nil {
-			return nil, err
-		}
+	if agent != "" {
 		list = c.queue.Of(agent)
 	}
 	all := api.Messages{Messages: []api.Message{}}
@@ -32,7 +28,7 @@ func (c *core) getMessages(r *http.Request) (any, error) {
 }
 
 // postMessage queues a message for an agent.
-func (c *core) postMessage(r *http.Request) (any, error) {
+func (c *core) postMessage(agent alerts.AgentID, r *http.Request) (any, error) {
 	var in api.NewMessage
 	if err := respond.ReadJSON(
 		r,
@@ -42,10 +38,6 @@ func (c *core) postMessage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	mode, err := fitMessage(&in)
-	if err != nil {
-		return nil, err
-	}
-	agent, err := c.agentOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +101,7 @@ func (c *core) sender(id string) string {
 }
 
 // deleteMessage withdraws a message that no agent can have read.
-func (c *core) deleteMessage(r *http.Request) (any, error) {
-	agent, err := c.agentOf(r)
-	if err != nil {
-		return nil, err
-	}
+func (c *core) deleteMessage(agent alerts.AgentID, r *http.Request) (any, error) {
 	id := outbox.ID(r.PathValue("message"))
 	for _, m := range c.queue.Of(agent) {
 		if m.Ref == string(id) && !m.Notice() { // the sender's own

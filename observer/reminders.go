@@ -11,14 +11,7 @@ import (
 )
 
 // getReminders lists the reminders of an agent, or all without one.
-func (c *core) getReminders(r *http.Request) (any, error) {
-	var agent alerts.AgentID
-	if r.PathValue("id") != "" {
-		var err error
-		if agent, err = c.agentOf(r); err != nil {
-			return nil, err
-		}
-	}
+func (c *core) getReminders(agent alerts.AgentID, _ *http.Request) (any, error) {
 	all := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
 		all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
@@ -27,7 +20,7 @@ func (c *core) getReminders(r *http.Request) (any, error) {
 }
 
 // postReminder adds a reminder.
-func (c *core) postReminder(r *http.Request) (any, error) {
+func (c *core) postReminder(agent alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
 	if err := respond.ReadJSON(
@@ -41,25 +34,18 @@ func (c *core) postReminder(r *http.Request) (any, error) {
 	if problem != "" {
 		return nil, respond.Refuse(http.StatusUnprocessableEntity, problem)
 	}
-	var err error
-	if x.Agent, err = c.agentOf(r); err != nil {
-		return nil, err
-	}
+	x.Agent = agent
 	if len(c.engine.Reminders(x.Agent)) >= respond.MaxReminders {
 		return nil, respond.ErrManyReminders
 	}
-	err = c.engine.Remind(x)
+	err := c.engine.Remind(x)
 	c.next = now // ask it soon
 	c.undo = func() { c.engine.CancelReminder(x.ID, "") }
 	return wire.Reminder(x), err
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (c *core) deleteReminder(r *http.Request) (any, error) {
-	agent, err := c.agentOf(r)
-	if err != nil {
-		return nil, err
-	}
+func (c *core) deleteReminder(agent alerts.AgentID, r *http.Request) (any, error) {
 	id := r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
@@ -76,11 +62,7 @@ func (c *core) deleteReminder(r *http.Request) (any, error) {
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (c *core) resetReminders(r *http.Request) (any, error) {
-	agent, err := c.agentOf(r)
-	if err != nil {
-		return nil, err
-	}
+func (c *core) resetReminders(agent alerts.AgentID, _ *http.Request) (any, error) {
 	now := time.Now()
 	for _, x := range c.engine.Reminders(agent) {
 		if x.Periodic() {

@@ -18,13 +18,9 @@ import (
 	"sm/transcript/wording"
 )
 
-const (
-	// rotateEvery is how often it is looked whether a handoff can go on.
-	rotateEvery = time.Second
-	// runsWithin is how long after the start of the observer every `sm run` has asked: one
-	// that found none looks again each 10 s.
-	runsWithin = 12 * time.Second
-)
+// runsWithin is how long after the start of the observer every `sm run` has asked: one
+// that found none looks again each 10 s.
+const runsWithin = 12 * time.Second
 
 // step passes an input to the rotations and starts the resulting effects. A dry
 // run rotates no agent.
@@ -78,8 +74,11 @@ func (c *core) perform(effects []rotation.Effect, now time.Time) {
 	}
 }
 
-// pass lets handoffs go on that wait for their agent's prompt.
+// passHandoffs lets handoffs go on that wait for their agent's prompt.
 func (c *core) passHandoffs(now time.Time) {
+	if c.dryRun {
+		return
+	}
 	for _, agent := range c.rotations.Opens() {
 		switch place, idle := c.idle(agent, now); {
 		case idle && c.awaitsRun(agent, now):

@@ -127,9 +127,11 @@ func (c *core) note(s *alerts.Say, now time.Time) {
 }
 
 func (c *core) tick(now time.Time) {
-	c.ticked = now
-	var actions []alerts.Action
-	actions, c.next = c.engine.Tick(now)
+	actions, next := c.engine.Tick(now)
+	c.next = now.Add(askEvery)
+	if !next.IsZero() && next.Before(c.next) {
+		c.next = next
+	}
 	c.act(actions, now)
 }
 

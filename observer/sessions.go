@@ -79,41 +79,33 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	client := r.URL.Query().Get("client")
 	now := time.Now()
 	var head api.Sessions
-	var parts []part
+	var views []fleet.View
 	err = a.do(r.Context(), func(c *core) {
 		head = c.head(now)
 		head.Demo = a.o.Demo
 		head.Sessions = []api.Session{}
 		if recent {
-			var views []fleet.View
 			views, head.Others = c.recent(now, client)
-			parts = append(parts, func(*core) []fleet.View { return views })
 			return
 		}
-		for keys := range slices.Chunk(c.fleet.Rows(), sessionsAtOnce) {
-			parts = append(parts, func(c *core) (views []fleet.View) {
-				for _, key := range keys {
-					v, ok := c.fleet.ViewOf(key, now)
-					if ok && (client == "" || v.Program == client) {
-						views = append(views, v)
-					}
-				}
-				return views
-			})
+		for v := range c.fleet.All(now) {
+			if client == "" || v.Program == client {
+				views = append(views, v)
+			}
 		}
 	})
 	if err != nil {
 		return err
 	}
 	return respond.Stream(w, &head, func(yield func(any, error) bool) {
-		for _, part := range parts {
+		for part := range slices.Chunk(views, sessionsAtOnce) {
 			var sessions []api.Session
 			_, err := a.filled(r.Context(), now, curve.ListDepth, func(c *core, left *unread) {
 				sessions = nil
-				for _, v := range part(c) {
-					x := c.session(&v)
+				for i := range part {
+					x := c.session(&part[i])
 					if trend {
-						h := left.curve(c, &v)
+						h := left.curve(c, &part[i])
 						x.Trend = curve.Shares(h.Trend(), x.WindowTokens)
 					}
 					sessions = append(sessions, x)
@@ -131,9 +123,6 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 		}
 	})
 }
-
-// part takes some sessions from the loop.
-type part func(*core) []fleet.View
 
 // sessionsAtOnce is how many sessions an answer takes from the loop at a time.
 const sessionsAtOnce = 256

@@ -197,7 +197,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postSession makes an agent known by name.
-func (c *core) postSession(r *http.Request) (any, error) {
+func (c *core) postSession(_ alerts.AgentID, r *http.Request) (any, error) {
 	var reg api.Registration
 	if err := respond.ReadJSON(
 		r,
@@ -265,7 +265,7 @@ func (a *App) learn(ctx context.Context, path, session string) {
 // a session and a kind of notice become notices for the agent, unless the engine has given them in
 // this episode. Others, and those that are resolved, are taken and change nothing: an answer
 // other than 200 would have them sent again.
-func (c *core) postAlerts(r *http.Request) (any, error) {
+func (c *core) postAlerts(_ alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
 	if err := respond.ReadJSON(
