@@ -275,7 +275,7 @@ func (c *core) answer(
 	var ok bool
 	id, called := outbox.Called(p.Prompt)
 	if called = called && p.Event == hook.UserPromptSubmit; called {
-		answer = hook.Answer{Event: p.Event, Context: c.callInVain(agent, id)}
+		answer = hook.Answer{Event: p.Event, Context: inVain}
 		if c.caughtUp { // else it is not known which messages were read
 			m, ok = c.queue.Answer(agent, id, now)
 		}
@@ -318,15 +318,10 @@ func (c *core) takes(agent alerts.AgentID, p *hook.Payload) (least alerts.Mode, 
 	return alerts.Important, true
 }
 
-// callInVain is the answer to a call whose message is not given: else its prompt
-// would be a riddle to the agent.
-func (c *core) callInVain(agent alerts.AgentID, id outbox.ID) string {
-	m, known := c.queue.Find(id)
-	if c.caughtUp && (!known || m.To != agent || m.State.Ended()) {
-		return wording.Message + "That message is not there any more. It was read before, or taken back. Go on."
-	}
-	return wording.Message + "That message has been given by another hook, or follows by one. Go on."
-}
+// inVain is the answer to a call whose message is not given: else its prompt would be a
+// riddle to the agent.
+const inVain = wording.Message +
+	"That message was read before, was taken back, or is given by another hook. Go on."
 
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
 // each a line. No shell reads that prompt. Notices about the context that ends, and

@@ -22,8 +22,6 @@ const (
 	namesEvery = 2 * time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
-	// burst bounds how many changes are applied before anyone else gets a turn.
-	burst = 256
 	// litterMany is after how many changes a pause of litterAfter is used to give memory back: reading and storing leave
 	// garbage that would otherwise stay until the next collection, a long time off in a quiet fleet. So many values stored
 	// leave as much as one change.
@@ -37,7 +35,11 @@ func (a *App) loop(ctx context.Context) {
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() { runFollower(ctx, a, cursors) })
-	w := newWriter(func(b *batch) error { return saveBatch(a, b) }, a.log)
+	w := &writer{
+		save: a.save,
+		log:  a.log,
+		done: make(chan *batch, 1),
+	}
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	litter := litterMany + 1
@@ -46,7 +48,9 @@ func (a *App) loop(ctx context.Context) {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
-				litter, changed = litter+a.apply(c, change), time.Now()
+				a.apply(c, &change)
+				litter++
+				changed = time.Now()
 			}
 		case f := <-a.calls:
 			f(c)
@@ -113,8 +117,8 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	}
 }
 
-// saveBatch stores a batch. A dry run stores nothing: the next observer sends the notices.
-func saveBatch(a *App, b *batch) error {
+// save stores a batch. A dry run stores nothing: the next observer sends the notices.
+func (a *App) save(b *batch) error {
 	if a.o.DryRun {
 		return nil
 	}
@@ -130,31 +134,17 @@ func (a *App) releaseMemory() {
 	debug.FreeOSMemory()
 }
 
-// apply takes one change and those that have come with it, and says how many.
-func (a *App) apply(c *core, change transcript.Change) (n int) {
-	for n = 1; ; n++ {
-		c.countUnknown(&change)
-		switch {
-		case change.CaughtUp:
-			a.caughtUp(c)
-		case !c.caughtUp && c.fleet.Settled() && c.early.Hold(&change):
-		default:
-			now := time.Now()
-			c.clock(now)
-			c.apply(c.fleet.Apply(change), now)
-		}
-		if n == burst {
-			return n
-		}
-		select {
-		case next, ok := <-a.changes:
-			if !ok {
-				return n
-			}
-			change = next
-		default:
-			return n
-		}
+// apply takes a change of a transcript.
+func (a *App) apply(c *core, change *transcript.Change) {
+	c.countUnknown(change)
+	switch {
+	case change.CaughtUp:
+		a.caughtUp(c)
+	case !c.caughtUp && c.fleet.Settled() && c.early.Hold(change):
+	default:
+		now := time.Now()
+		c.clock(now)
+		c.apply(c.fleet.Apply(*change), now)
 	}
 }
 

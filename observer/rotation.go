@@ -153,15 +153,14 @@ func (c *core) resumeHandoffs() {
 	c.onDocuments("old copies of documents cannot be removed", func(d *handoff.Documents) error {
 		return d.SweepPlain(time.Now())
 	})
-	confirmed := map[alerts.AgentID]rotation.Rotation{}
-	for _, r := range c.rotations.All() { // the oldest first
-		if r.State == rotation.Confirmed {
-			confirmed[r.Agent] = r
-		} else if r.Unused {
-			c.withdraw(&r)
+	for _, r := range c.rotations.All() {
+		if r.State != rotation.Confirmed {
+			if r.Unused {
+				c.withdraw(&r)
+			}
+			continue
 		}
-	}
-	for _, r := range confirmed { // it may not have been marked yet; twice is as good as once
+		// It may not have been marked yet; twice is as good as once.
 		c.consume(r.Channel, r.Document, r.Next, 0)
 		if s, _ := c.fleet.Location(r.Agent); r.Next != "" && s.Session == r.Next {
 			c.freshen(r, 0, "")

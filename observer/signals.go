@@ -29,7 +29,6 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 		respond.Raw(w, nil)
 		return nil
 	}
-	now := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
 		a.awaitReply(r.Context(), &p)
 	}
-	answer, err := a.answerHook(r.Context(), &p, now)
+	answer, err := a.Hook(r.Context(), &p)
 	if err != nil {
 		return err
 	}
@@ -62,17 +61,9 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 
 // Hook applies the hook of a client and returns the output for the client when all
 // that the answer builds on is stored. An error means that it is not, or that the
-// observer has stopped.
-func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
-	return a.answerHook(ctx, p, time.Now())
-}
-
-// answerHook is Hook at a time. Documents are files: they are looked at beside the loop.
-func (a *App) answerHook(
-	ctx context.Context,
-	p *hook.Payload,
-	now time.Time,
-) (answer hook.Answer, err error) {
+// observer has stopped. Documents are files: they are looked at beside the loop.
+func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, err error) {
+	now := time.Now()
 	var agent alerts.AgentID
 	var need *documentRequest
 	var offered outbox.ID

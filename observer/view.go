@@ -144,18 +144,6 @@ func (a *App) fill(ctx context.Context, agent alerts.AgentID, path string, depth
 	_ = a.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).Fill(earlier, depth) })
 }
 
-// maxAskedAgent limits the id of an agent in the address of the page, in bytes.
-const maxAskedAgent = 512
-
-// pageQuery returns the query of an agent's page, "" without an id of a usable
-// length.
-func pageQuery(agent string) string {
-	if agent == "" || len(agent) > maxAskedAgent {
-		return ""
-	}
-	return "?session=" + url.QueryEscape(agent)
-}
-
 // getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
 func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // a preview of the link must not use it up
@@ -174,7 +162,11 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	http.SetCookie(w, cookie)
-	w.Header().Set("Location", cookie.Path+pageQuery(r.URL.Query().Get("session")))
+	to := cookie.Path
+	if agent := r.URL.Query().Get("session"); agent != "" {
+		to += "?session=" + url.QueryEscape(agent)
+	}
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

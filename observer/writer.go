@@ -22,10 +22,6 @@ type writer struct {
 	began time.Time // the last transaction did
 }
 
-func newWriter(save func(*batch) error, log *slog.Logger) *writer {
-	return &writer{save: save, log: log, done: make(chan *batch, 1)}
-}
-
 // due reports whether changes have to be stored now.
 func (w *writer) due(c *core, now time.Time) bool {
 	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting)+len(c.roots) > 0 ||
@@ -119,22 +115,22 @@ func refuseAll(list []waiter) {
 // last stores what is left at the end, and does what follows. What it cannot store is
 // read again at the next start.
 func (w *writer) last(c *core, do func([]effect)) error {
-	if w.busy {
-		do(w.saved(c, <-w.done))
-	}
-	for range 2 { // what is to be retried, and what came after it
+	var err error
+	for range 3 { // what is being stored, what is to be retried, and what came after
 		w.after = time.Time{}
-		if busy := w.offer(c); !busy {
-			return nil
+		if !w.offer(c) {
+			break
 		}
 		b := <-w.done
-		if do(w.saved(c, b)); b.err != nil {
-			refuseAll(c.waiting)
-			return fmt.Errorf(
-				"store the last changes: %w; they are read again at the next start",
-				b.err,
-			)
-		}
+		do(w.saved(c, b))
+		err = b.err
+	}
+	refuseAll(c.waiting)
+	if err != nil {
+		return fmt.Errorf(
+			"store the last changes: %w; they are read again at the next start",
+			err,
+		)
 	}
 	return nil
 }
