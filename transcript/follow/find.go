@@ -51,11 +51,12 @@ func newIndex(watch *watcher, log *slog.Logger, size int) *index {
 
 // restore enters the files of an earlier run, before they are looked for.
 func (x *index) restore(from []transcript.Cursor) {
-	if x.roots.known == 0 {
+	if len(x.roots) == 0 {
 		return
 	}
 	for _, c := range from {
-		fl := x.enter(c.Path, x.roots.format(c.Path))
+		format, _, _ := x.roots.identify(c.Path)
+		fl := x.enter(c.Path, format)
 		fl.cursor = c
 		fl.known = true
 		x.inodes[fl.inode()] = fl
@@ -63,17 +64,17 @@ func (x *index) restore(from []transcript.Cursor) {
 }
 
 // enter makes the record of a path.
-func (x *index) enter(path string, format uint8) *file {
-	fl := &file{format: format, learnt: x.roots.isLearnt(path)}
-	fl.place(path, &x.roots)
+func (x *index) enter(path string, format *transcript.Format) *file {
+	fl := &file{format: format, learnt: x.roots.of(path).learnt}
+	fl.place(path)
 	x.files[path] = fl
 	return fl
 }
 
 // place sets where a file is.
-func (fl *file) place(path string, roots *rootList) {
+func (fl *file) place(path string) {
 	fl.cursor.Path = path
-	fl.id, _ = roots.formats[fl.format].Identify(path)
+	fl.id, _ = fl.format.Identify(path)
 }
 
 // reached notes how far a file has been read, and which file that is by now.
@@ -120,9 +121,8 @@ func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) boo
 
 // search searches a folder and returns the files in it that have news.
 func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
-	learnt := x.roots.isLearnt(dir)
-	format := x.roots.formats[x.roots.format(dir)]
-	if depth > maxFolders || !x.enterFolder(dir, learnt, visited) {
+	root := x.roots.of(dir)
+	if depth > maxFolders || !x.enterFolder(dir, root.learnt, visited) {
 		return nil
 	}
 	// Watch first, then list: what appears in between is seen twice, not never.
@@ -134,9 +134,10 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	defer open.Close() // nil does no harm
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		_, named := x.roots.identify(path)
+		_, _, named := x.roots.identify(path)
 		switch mode := e.Type(); {
-		case learnt && depth == 0 && (!mode.IsDir() || !format.Folder(e.Name())):
+		case depth == 0 && root.learnt &&
+			(!mode.IsDir() || !root.formats[0].Folder(e.Name())):
 		case mode.IsDir() && named:
 			x.odd(path, "a folder named like a transcript")
 			fallthrough
@@ -167,7 +168,7 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 	if err != nil || !is.isRegular() {
 		return nil
 	}
-	if x.roots.isLearnt(path) && !is.ours() {
+	if x.roots.of(path).learnt && !is.ours() {
 		x.odd(path, errNotOurs.Error())
 		return nil
 	}
@@ -181,7 +182,8 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 			if x.again[path] {
 				return nil
 			}
-			fl = x.enter(path, x.roots.format(path))
+			format, _, _ := x.roots.identify(path)
+			fl = x.enter(path, format)
 		}
 	}
 	fl.round = x.round
@@ -219,25 +221,15 @@ func (x *index) movedHere(path string, id inode) *file {
 		x.leaving[old.moved] = true
 	}
 	old.cursor.Path = path
-	old.place(path, &x.roots)
+	old.place(path)
 	x.files[path] = old
 	return old
 }
 
 // depth is how deep a folder lies below the root that it is in.
 func (x *index) depth(dir string) int {
-	for _, root := range x.roots.all {
-		rel, err := filepath.Rel(root.path, dir)
-		switch {
-		case err != nil || rel == ".." ||
-			strings.HasPrefix(rel, ".."+string(filepath.Separator)):
-		case rel == ".":
-			return 0
-		default:
-			return strings.Count(rel, string(filepath.Separator)) + 1
-		}
-	}
-	return 1
+	below := strings.TrimPrefix(dir, x.roots.of(dir).path)
+	return strings.Count(below, string(filepath.Separator))
 }
 
 // named finds what one path of the command line means.
@@ -262,7 +254,7 @@ func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
 	if x.files[path] != nil {
 		return nil, nil
 	}
-	fl := x.enter(path, x.roots.number(root.Format))
+	fl := x.enter(path, root.Format)
 	fl.alone = true
 	fl.stamp = is.stamp
 	return []*file{fl}, nil
@@ -275,7 +267,7 @@ func (x *index) odd(path, why string) {
 	}
 	x.seen[path] = why
 	name := filepath.Base(path)
-	_, named := x.roots.identify(path)
+	_, _, named := x.roots.identify(path)
 	switch {
 	case x.once: // for the user who named it
 		x.log.Warn("left alone: "+why, "path", path)

@@ -124,7 +124,7 @@ type file struct {
 	state  state
 	again  bool // something happened while it was busy
 	known  bool // the cursor was reached in this run or given at its start
-	format uint8
+	format *transcript.Format
 	alone  bool // asked for by name
 	learnt bool // it lies in a root that a client has named
 }
@@ -180,7 +180,7 @@ func Run(
 	f := &follower{
 		Options: o,
 		index:   index,
-		reader:  &fileReader{Options: o, roots: &index.roots, out: out},
+		reader:  &fileReader{Options: o, out: out},
 		clients: registries{
 			roots: &index.roots,
 			watch: index.watch,

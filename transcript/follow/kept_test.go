@@ -39,13 +39,16 @@ func TestNoLineIsKept(t *testing.T) {
 			out:     make(chan transcript.Change, 1),
 			once:    true,
 		}
-		w := &workspace{buf: make([]byte, bufferBytes), fold: claude.NewFold("x", false)}
-		r.roots = &rootList{formats: [256]*transcript.Format{{}}}
+		w := &workspace{
+			buf:    make([]byte, bufferBytes),
+			fold:   claude.NewFold("x", false),
+			format: claude.Format(),
+		}
 		r.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
 		s := &source{
-			reading: reading{r: r, file: &file{}},
+			reading: reading{r: r, file: &file{format: w.format}},
 			text:    text,
 			size:    text.Size(),
 			stored:  text.Size(),

@@ -154,12 +154,13 @@ func everyOffset(
 
 // reader is what a worker reads with, without a loop, and one file.
 type reader struct {
-	t    *testing.T
-	f    *fileReader
-	w    *workspace
-	out  chan transcript.Change
-	path string
-	text []byte
+	t      *testing.T
+	f      *fileReader
+	w      *workspace
+	out    chan transcript.Change
+	path   string
+	text   []byte
+	format *transcript.Format
 }
 
 func newReader(t *testing.T, format *transcript.Format, name string, text []byte) *reader {
@@ -171,9 +172,9 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 	}
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
-	p.f = &fileReader{Options: o, roots: &rootList{}, out: p.out}
+	p.f = &fileReader{Options: o, out: p.out}
 	p.w = &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
-	p.f.roots.number(format)
+	p.format = format
 	if err := os.WriteFile(p.path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,12 @@ func (p *reader) try(
 	from transcript.Cursor,
 	known bool,
 ) (changes []transcript.Change, to transcript.Cursor, err error) {
-	fl := &file{id: transcript.File{Name: idA}, cursor: from, known: known}
+	fl := &file{
+		id:     transcript.File{Name: idA},
+		cursor: from,
+		known:  known,
+		format: p.format,
+	}
 	fl.cursor.Path = p.path
 	r := p.f.read(context.Background(), fl, p.w)
 	if r.live != nil {

@@ -24,7 +24,6 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	index.once = true
 	reader := &fileReader{
 		Options: o,
-		roots:   &index.roots,
 		out:     out,
 		once:    true,
 	}

@@ -170,7 +170,7 @@ func TestLargePacked(t *testing.T) {
 	if len(changes) != 1 {
 		t.Fatalf("%d changes", len(changes))
 	}
-	once, _ := foldedWhole(p.f.roots.formats[0], []byte(story))
+	once, _ := foldedWhole(p.format, []byte(story))
 	if s := changes[0].Session; s.Bytes != want || s.Messages != times*once.Messages ||
 		s.Tokens.Input != times*once.Tokens.Input ||
 		s.Bad != 0 {

@@ -62,16 +62,15 @@ type workspace struct {
 	buf    []byte
 	wide   []byte // for files with long lines, once there was one
 	fold   transcript.Fold
-	format uint8 // of the fold
+	format *transcript.Format // of the fold
 }
 
 // fileReader turns files into changes. All workers and tailers share it: it holds nothing
 // of one file.
 type fileReader struct {
 	Options
-	roots *rootList
-	out   chan<- transcript.Change
-	once  bool // nothing will be followed
+	out  chan<- transcript.Change
+	once bool // nothing will be followed
 }
 
 // work reads the files that the loop hands out.
@@ -167,7 +166,7 @@ func (r *fileReader) readOpen(
 	res.written = min(is.modified, now)
 	// Before its first line is whole, a file may still become a compressed one.
 	asLines := s.packed == nil &&
-		(s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
+		(s.cursor.Offset > 0 || fl.format.Content == nil)
 	if asLines && now-is.modified < int64(r.ActiveFor) {
 		res.live = &s.reading
 		w.fold = nil
@@ -177,7 +176,7 @@ func (r *fileReader) readOpen(
 
 // sign puts into a change whose it is.
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.id.Name, cmp.Or(
+	c.Client, c.Name, c.Parent = fl.format.Client, fl.id.Name, cmp.Or(
 		fl.id.Parent,
 		facts.Parent,
 	)
@@ -257,7 +256,7 @@ type source struct {
 // open sets the text of the file to its beginning.
 func (s *source) open(ctx context.Context, file *os.File) {
 	s.text, s.size = file, s.stored
-	open := s.r.roots.formats[s.file.format].Content
+	open := s.file.format.Content
 	if open == nil {
 		return
 	}
@@ -270,8 +269,8 @@ func (s *source) open(ctx context.Context, file *os.File) {
 // begin makes the fold ready for the file.
 func (s *source) begin(w *workspace) {
 	id := s.file.id
-	if w.fold == nil || w.format != s.file.format {
-		w.fold = s.r.roots.formats[s.file.format].NewFold(id)
+	if w.fold == nil || w.format.Client != s.file.format.Client {
+		w.fold = s.file.format.NewFold(id)
 		w.format = s.file.format
 	} else {
 		w.fold.Restart(id)

@@ -84,8 +84,8 @@ func (r *registries) readAll() {
 	}
 	r.stale = false
 	present := map[string]bool{}
-	for _, root := range r.roots.all {
-		registry := r.roots.formats[root.format].Registry
+	for _, root := range *r.roots {
+		registry := root.formats[0].Registry
 		if registry == nil {
 			continue
 		}

@@ -74,101 +74,65 @@ func within(dir, path string) bool {
 			strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
-// rootList are the roots, and the formats of their files.
-type rootList struct {
-	all []followed
-	// formats are found by their number in a file. Numbers are given by the loop; workers
-	// see only those of files that they were handed, and so none that is just being given.
-	formats [256]*transcript.Format
-	known   int
-}
+// rootList are the roots that are followed.
+type rootList []followed
 
 // followed is one root.
 type followed struct {
-	path   string
-	format uint8
-	others []uint8 // formats besides, nil for most
-	learnt bool    // reported by a client, not configured
-	inode  inode   // as last seen
+	path    string
+	formats []*transcript.Format // more than one for few
+	learnt  bool                 // reported by a client, not configured
 }
 
 // add takes in a root. fresh is false for one that is there already.
 func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 	path = filepath.Clean(root.Path)
-	if i := slices.IndexFunc(l.all, func(r followed) bool { return r.path == path }); i >= 0 {
-		r := &l.all[i]
-		if n := l.number(root.Format); n != r.format && !slices.Contains(r.others, n) {
-			r.others = append(r.others, n)
+	for i := range *l {
+		if r := &(*l)[i]; r.path == path {
+			same := func(f *transcript.Format) bool { return f.Client == root.Format.Client }
+			if !slices.ContainsFunc(r.formats, same) {
+				r.formats = append(r.formats, root.Format)
+			}
+			return path, false
 		}
-		return path, false
 	}
-	l.all = append(l.all, followed{path: path, format: l.number(root.Format), learnt: learnt})
+	*l = append(*l, followed{path, []*transcript.Format{root.Format}, learnt})
 	return path, true
 }
 
-// number gives a format its number; formats of one client are the same.
-func (l *rootList) number(format *transcript.Format) uint8 {
-	for n, known := range l.formats[:l.known] {
-		if known.Client == format.Client {
-			return uint8(n)
+// of gives the innermost root that a path lies in, learnt if it lies in no configured
+// one; for a path in none it has no formats.
+func (l rootList) of(path string) (in followed) {
+	for _, r := range l {
+		if !within(r.path, path) {
+			continue
 		}
+		learnt := r.learnt && (in.formats == nil || in.learnt)
+		if len(r.path) > len(in.path) {
+			in = r
+		}
+		in.learnt = learnt
 	}
-	l.formats[l.known] = format
-	l.known++
-	return uint8(l.known - 1)
+	return in
 }
 
-// of gives the innermost root that a path lies in; ok is false for a path in none.
-func (l *rootList) of(path string) (root followed, ok bool) {
-	for _, r := range l.all {
-		if within(r.path, path) && (!ok || len(r.path) > len(root.path)) {
-			root = r
-			ok = true
+// identify reads a path; ok is false for one that is no transcript. The format is that of
+// its root. A path in no root any more has the format that takes it for a transcript,
+// else the first.
+func (l rootList) identify(path string) (format *transcript.Format, f transcript.File, ok bool) {
+	formats := l.of(path).formats
+	if formats == nil {
+		for _, r := range l {
+			formats = append(formats, r.formats...)
 		}
 	}
-	return root, ok
-}
-
-// isLearnt reports whether a path is in a learnt root and in no configured one.
-func (l *rootList) isLearnt(path string) bool {
-	learnt := false
-	for _, r := range l.all {
-		if within(r.path, path) {
-			if !r.learnt {
-				return false
-			}
-			learnt = true
+	for _, format := range formats {
+		if f, ok := format.Identify(path); ok {
+			return format, f, true
 		}
 	}
-	return learnt
-}
-
-// format is that of the files in a path's root. A path in no root any more has the format
-// that takes it for a transcript, else the first.
-func (l *rootList) format(path string) uint8 {
-	if r, ok := l.of(path); ok {
-		if _, named := l.formats[r.format].Identify(path); named || r.others == nil {
-			return r.format
-		}
-		for _, n := range r.others {
-			if _, named := l.formats[n].Identify(path); named {
-				return n
-			}
-		}
-		return r.format
+	if len(formats) > 0 {
+		format = formats[0]
 	}
-	for n, format := range l.formats[:l.known] {
-		if _, ok := format.Identify(path); ok {
-			return uint8(n)
-		}
-	}
-	return 0
-}
-
-// identify reads a path; ok is false for one that is no transcript.
-func (l *rootList) identify(path string) (f transcript.File, ok bool) {
-	if l.known == 0 {
-		return f, false
-	}
-	return l.formats[l.format(path)].Identify(path)
+	return format, transcript.File{}, false
 }

@@ -35,7 +35,7 @@ func (f *follower) searchAll(start bool) {
 	f.index.round++
 	var found []*file
 	visited := map[inode]bool{}
-	for _, root := range f.index.roots.all {
+	for _, root := range f.index.roots {
 		found = append(found, f.index.search(root.path, 0, visited)...)
 	}
 	if start {
@@ -85,7 +85,7 @@ func (f *follower) event(ev fsnotify.Event) {
 		}
 		return
 	}
-	if _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
+	if _, _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
 		if ev.Has(fsnotify.Create | fsnotify.Chmod) { // of a folder that may be searched now, too
 			f.appeared(ev.Name)
 		}
@@ -112,11 +112,9 @@ func (f *follower) appeared(path string) {
 		return
 	}
 	depth := f.index.depth(path)
-	roots := &f.index.roots
-	learnt := roots.isLearnt(path)
-	if is.isLink() && (depth > 1 || learnt) ||
-		learnt && depth == 1 &&
-			!roots.formats[roots.format(path)].Folder(filepath.Base(path)) {
+	root := f.index.roots.of(path)
+	if is.isLink() && (depth > 1 || root.learnt) ||
+		root.learnt && depth == 1 && !root.formats[0].Folder(filepath.Base(path)) {
 		return // as in a search of all folders
 	}
 	for _, fl := range f.index.search(path, depth, map[inode]bool{}) {
@@ -135,17 +133,25 @@ func (f *follower) removed(path string) {
 	f.missingBelow(path)
 }
 
-// findUnwatched searches the folders that inotify had no room for, and looks after
-// the files in them.
+// findUnwatched searches the roots that were not there and the folders that inotify had
+// no room for, and looks after the files in them.
 func (f *follower) findUnwatched() {
-	if len(f.index.watch.failed) == 0 {
-		return
-	}
 	visited := map[inode]bool{}
-	for dir := range maps.Clone(f.index.watch.failed) {
+	search := func(dir string) {
 		for _, fl := range f.index.search(dir, f.index.depth(dir), visited) {
 			f.enqueue(fl)
 		}
+	}
+	for _, root := range f.index.roots {
+		if !f.index.watch.watched[root.path] {
+			search(root.path)
+		}
+	}
+	if len(f.index.watch.failed) == 0 {
+		return
+	}
+	for dir := range maps.Clone(f.index.watch.failed) {
+		search(dir)
 	}
 	f.missing(func(path string, _ *file) bool { return f.index.watch.failed[filepath.Dir(path)] })
 	for dir := range maps.Clone(f.index.watch.failed) {
@@ -169,17 +175,6 @@ func pause(rescan, took time.Duration) time.Duration {
 // sweep checks what cannot be left to inotify alone.
 func (f *follower) sweep(all bool) {
 	now := time.Now()
-	for i := range f.index.roots.all {
-		var id inode
-		root := &f.index.roots.all[i]
-		if is, err := stat(root.path); err == nil {
-			id = is.inode
-		}
-		if root.inode != id {
-			root.inode = id
-			all = true
-		}
-	}
 	for path := range f.index.again {
 		delete(f.index.again, path)
 		if fl := f.index.look(path); fl != nil {
@@ -211,9 +206,6 @@ func (f *follower) learn(root Root) {
 	path, fresh := f.index.roots.add(root, true)
 	if !fresh {
 		return
-	}
-	if is, err := lstat(path); err == nil {
-		f.index.roots.all[len(f.index.roots.all)-1].inode = is.inode
 	}
 	for _, fl := range f.index.search(path, 0, map[inode]bool{}) {
 		f.enqueue(fl)

@@ -39,7 +39,7 @@ func TestMissingInNewFolder(t *testing.T) {
 	f := &follower{index: newIndex(newWatcher(true, log), log, 0)}
 	root := t.TempDir()
 	f.index.roots.add(Root{root, claude.Format()}, false)
-	gone := f.index.enter(filepath.Join(root, "-p", idA+".jsonl"), 0)
+	gone := f.index.enter(filepath.Join(root, "-p", idA+".jsonl"), claude.Format())
 	if err := os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700); err != nil {
 		t.Fatal(err)
 	}
