@@ -1,10 +1,12 @@
 package follow
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sm/transcript"
 )
@@ -33,9 +35,10 @@ type nameIndex struct {
 
 // registries remembers what the clients' registries said.
 type registries struct {
-	entries map[string]*entry     // by path
-	indexes map[string]*nameIndex // by path
-	news    bool
+	entries map[string]*entry               // by path
+	indexes map[string]*nameIndex           // by path
+	clients []transcript.Client             // the valid entries, in the order of processes
+	news    bool                            // these have not been sent
 	dirs    map[string]*transcript.Registry // by folder
 	stale   bool                            // something has happened in them
 	roots   *rootList
@@ -49,14 +52,7 @@ func (r *registries) outbox() (chan<- []transcript.Client, []transcript.Client) 
 	if !r.news {
 		return nil, nil
 	}
-	all := make([]transcript.Client, 0, len(r.entries))
-	for _, e := range r.entries {
-		if e.runs {
-			all = append(all, e.Client)
-		}
-	}
-	slices.SortFunc(all, func(a, b transcript.Client) int { return a.PID - b.PID })
-	return r.to, all
+	return r.to, r.clients
 }
 
 // unwatched reports whether a registry's folder is not watched: it may not
@@ -112,10 +108,9 @@ func (r *registries) readAll() {
 			r.read(path, registry, index, is.stamp)
 		}
 	}
-	for path, e := range r.entries {
+	for path := range r.entries {
 		if !present[path] {
 			delete(r.entries, path)
-			r.news = r.news || e.runs
 		}
 	}
 	r.check()
@@ -128,8 +123,7 @@ func (r *registries) read(
 	index string,
 	now stamp,
 ) {
-	e := r.entries[path]
-	if e != nil && e.stamp == now {
+	if e := r.entries[path]; e != nil && e.stamp == now {
 		return
 	}
 	var c transcript.Client
@@ -142,35 +136,38 @@ func (r *registries) read(
 		now = stamp{}
 		r.stale = true
 	}
-	if e == nil {
-		e = &entry{registry: registry, index: index}
-		r.entries[path] = e
+	r.entries[path] = &entry{
+		Client:   c,
+		registry: registry,
+		index:    index,
+		stamp:    now,
+		runs:     whole,
 	}
-	r.news = r.news || e.runs != whole || whole && c != e.Client
-	e.Client = c
-	e.stamp = now
-	e.runs = whole
 }
 
-// check asks which entries hold: a client that was killed leaves its file behind.
+// check finds the entries that are valid: a client that was killed leaves its file behind.
 func (r *registries) check() {
+	var valid []transcript.Client
 	for path, e := range r.entries {
-		now := e.Client
-		runs := e.runs
 		switch {
 		case e.registry.Runs != nil:
-			now, runs = e.registry.Runs(path, e.Client)
-		case runs && r.alive != nil:
-			runs = r.alive(e.PID, ticks(e.ProcStart))
+			e.Client, e.runs = e.registry.Runs(path, e.Client)
+		case e.runs && r.alive != nil:
+			e.runs = r.alive(e.PID, ticks(e.ProcStart))
 		}
-		if runs && e.index != "" {
-			now.Name = r.names(e)[now.SessionID]
+		if e.runs && e.index != "" {
+			e.Name = r.names(e)[e.SessionID]
 		}
-		if runs != e.runs || runs && now != e.Client {
-			e.Client = now
-			e.runs = runs
-			r.news = true
+		if e.runs {
+			valid = append(valid, e.Client)
 		}
+	}
+	slices.SortFunc(valid, func(a, b transcript.Client) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), strings.Compare(a.SessionID, b.SessionID))
+	})
+	if !slices.Equal(valid, r.clients) {
+		r.clients = valid
+		r.news = true
 	}
 }
 
