@@ -63,6 +63,6 @@ type Change struct {
 	Unknown []UnknownName
 	// Entries are the new records that mean something, in the order of the file. Of
 	// their byte slices only a reading's Model is set. Of a whole file they are those
-	// of the last 10 minutes, 4096 at most.
+	// of the last 10 minutes.
 	Entries []Entry
 }

@@ -86,9 +86,6 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 			w := &workspace{buf: make([]byte, bufferBytes)}
 			for fl := range jobs {
 				res := r.read(ctx, fl, w)
-				if res.live != nil {
-					w.fold = res.live.fold
-				}
 				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
 					r.Logger.Warn(
 						"cannot read a transcript",

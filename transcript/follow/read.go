@@ -167,7 +167,7 @@ func (r *fileReader) readOpen(
 	// Before its first line is whole, a file may still become a compressed one.
 	asLines := s.packed == nil &&
 		(s.cursor.Offset > 0 || fl.format.Content == nil)
-	if asLines && now-is.modified < int64(r.ActiveFor) {
+	if asLines && !r.once && now-is.modified < int64(r.ActiveFor) {
 		res.live = &s.reading
 		w.fold = nil
 	}
@@ -399,9 +399,6 @@ func (s *source) flush(
 	return s.report(ctx, session)
 }
 
-// wholeEntries bounds the entries of a file that is read whole.
-const wholeEntries = 4096
-
 // young is the oldest time of the entries to report of a file that is read whole: what
 // is older is history. A caller that reads files once wants none.
 func (s *source) young() transcript.Instant {
@@ -422,17 +419,8 @@ func (s *source) receive(e *transcript.Entry, fresh bool, young transcript.Insta
 			s.record(e)
 		}
 	case fresh && e.At >= young:
-		s.keep(e)
+		s.change.Entries = append(s.change.Entries, plain(*e))
 	}
-}
-
-// keep keeps an entry of a file that is read whole, and forgets the oldest when there
-// are too many.
-func (s *source) keep(e *transcript.Entry) {
-	if all := s.change.Entries; len(all) == wholeEntries && !s.r.Entries {
-		s.change.Entries = all[:copy(all, all[wholeEntries/2:])]
-	}
-	s.change.Entries = append(s.change.Entries, plain(*e))
 }
 
 // plain is an entry without what points into the line's buffer, but for a reading's

@@ -9,9 +9,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchFolders bounds the folders watched; beyond, they are searched at each check.
-const watchFolders = 16384
-
 // watcher watches folders through inotify where it can, and knows the folders
 // where it could not.
 type watcher struct {
@@ -24,8 +21,6 @@ type watcher struct {
 	warned  bool
 	log     *slog.Logger
 }
-
-var errTooMany = errors.New("too many folders")
 
 func newWatcher(poll bool, log *slog.Logger) *watcher {
 	w := &watcher{watched: map[string]bool{}, failed: map[string]bool{}, log: log}
@@ -62,12 +57,7 @@ func (w *watcher) add(dir string) {
 	if w.notify == nil {
 		return
 	}
-	var err error
-	if w.watched[dir] || len(w.watched) < watchFolders {
-		err = w.notify.Add(dir)
-	} else {
-		err = errTooMany
-	}
+	err := w.notify.Add(dir)
 	switch {
 	case err == nil:
 		w.watched[dir] = true
@@ -77,11 +67,8 @@ func (w *watcher) add(dir string) {
 		return // just now
 	}
 	w.failed[dir] = true
-	if denied := errors.Is(
-		err,
-		fs.ErrPermission,
-	); !denied &&
-		!w.warned { // to list it is denied too, and that is logged
+	if !w.warned &&
+		!errors.Is(err, fs.ErrPermission) { // to list it is denied too, which is logged
 		w.warned = true
 		w.log.Warn(
 			"cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches",
@@ -97,8 +84,9 @@ func (w *watcher) forget(dir string) {
 	}
 	gone := func(path string, _ bool) bool { return within(dir, path) }
 	for path := range w.watched {
-		if gone(path, true) {
-			_ = w.notify.Remove(path) // else a folder that has only moved is watched under its old name; it may be gone
+		if within(dir, path) {
+			// A folder that has only moved is else watched under its old name. It may be gone.
+			_ = w.notify.Remove(path)
 		}
 	}
 	maps.DeleteFunc(w.watched, gone)
