@@ -292,7 +292,9 @@ func (f *follower) done(ctx context.Context, r result) {
 	}
 	f.failed(fl, r.err)
 	if fl.moved != "" {
-		f.moved(fl, r.err)
+		delete(f.index.leaving, fl.moved)
+		fl.moved = ""
+		fl.known = r.err == nil // else it was reported as gone
 	}
 	if r.gone {
 		delete(f.failing, fl)

@@ -103,6 +103,9 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 		defer file.Close()
 		err = r.readOpen(ctx, file, is, w, &res)
 	}
+	if err != nil && fl.moved != "" {
+		r.reportGone(ctx, fl)
+	}
 	res.err = err
 	return res
 }

@@ -51,22 +51,6 @@ func (f *follower) searchAll(start bool) {
 	f.missing(func(_ string, fl *file) bool { return fl.round != f.index.round })
 }
 
-// moved ends the waiting of what is new under the old name of a file. One that could
-// not be read under its new name is another file from now on, so that its old name
-// waits no longer than that.
-func (f *follower) moved(fl *file, err error) {
-	old := fl.moved
-	delete(f.index.leaving, old)
-	fl.moved = ""
-	if err == nil {
-		return
-	}
-	fl.known = false
-	before := f.index.enter(old, fl.format)
-	before.known = true // and so reported as gone, if nothing is there
-	f.enqueue(before)
-}
-
 // event looks at what inotify has reported.
 func (f *follower) event(ev fsnotify.Event) {
 	if f.clients.dirs[filepath.Dir(ev.Name)] != nil ||
