@@ -62,30 +62,18 @@ func (d actor) send(a action, name string) tea.Msg {
 		Text: a.text,
 		Mode: "sequential",
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed(err)
-	case m.WaitsFor == api.WaitsForHooks:
-		return note{
-			text: fmt.Sprintf(
-				"queued for %s; no hook of its session has come yet, see 'sm doctor'",
-				name,
-			),
-		}
 	}
-	return note{text: fmt.Sprintf("queued for %s; it arrives at the end of its turn", name)}
+	when := "; it arrives at the end of its turn"
+	if m.WaitsFor == api.WaitsForHooks {
+		when = "; no hook of its session has come yet, see 'sm doctor'"
+	}
+	return note{text: "queued for " + name + when}
 }
 
 // attach shows the agent's pane. It types nothing there.
 func (d actor) attach(s api.Session) tea.Cmd {
-	if d.o.Attach == nil {
-		return func() tea.Msg {
-			return note{
-				"panes cannot be shown from here; use 'tmux attach -t " + s.Pane + "'",
-				true,
-			}
-		}
-	}
 	cmd, err := d.o.Attach(s.TmuxSocket, s.Pane)
 	if err != nil {
 		return func() tea.Msg { return failed(err) }
@@ -97,7 +85,7 @@ func (d actor) attach(s api.Session) tea.Cmd {
 			return note{}
 		}
 		why := strings.TrimSpace(stderr.String() + " " + err.Error())
-		return note{fmt.Sprintf("tmux: %s; 'tmux list-panes -a' lists all panes", why), true}
+		return note{"tmux: " + why + "; 'tmux list-panes -a' lists all panes", true}
 	})
 }
 
@@ -106,12 +94,9 @@ func (d actor) open(s api.Session, name string) tea.Msg {
 	if err != nil {
 		return failed(err)
 	}
-	if d.o.Browse == nil || d.o.Browse(d.ctx, page.At(s.ID)) != nil {
+	if d.o.Browse(d.ctx, page.At(s.ID)) != nil {
 		return note{
-			fmt.Sprintf(
-				"no browser can be started here; 'sm open %s' prints the address",
-				name,
-			),
+			"no browser can be started here; 'sm open " + name + "' prints the address",
 			true,
 		}
 	}

@@ -1,10 +1,8 @@
 package top
 
 import (
-	"fmt"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"sm/dashboards/screen"
 	"sm/observer/api"
@@ -32,16 +30,16 @@ type draft struct {
 	text  string
 }
 
-// verb is the kind of an action.
-type verb uint8
+// verb is the kind of an action: its key.
+type verb string
 
 const (
-	nothing verb = iota
-	sendText
-	copyID
-	attachPane
-	openPage
-	readHandoffs
+	nothing      verb = ""
+	sendText     verb = "s"
+	copyID       verb = "y"
+	attachPane   verb = "a"
+	openPage     verb = "o"
+	readHandoffs verb = "h"
 )
 
 // action is something that the model asks the program to do. Its outcome comes
@@ -67,37 +65,19 @@ func (t *model) take() action {
 
 // actKey handles the keys that act on the selected agent.
 func (t *model) actKey(key string) (known bool) {
-	verbs := map[string]verb{
-		"s": sendText,
-		"y": copyID,
-		"a": attachPane,
-		"o": openPage,
-		"h": readHandoffs,
-	}
-	does, known := verbs[key]
-	if !known {
+	does := verb(key)
+	if !slices.Contains([]verb{sendText, copyID, attachPane, openPage, readHandoffs}, does) {
 		return false
 	}
 	s, ok := t.session()
+	refusal := ""
 	switch {
 	case !ok:
-		t.note = note{"no agent is selected; choose one with j and k", true}
+		refusal = "no agent is selected; choose one with j and k"
 	case t.central != "" && does != copyID:
-		t.note = note{
-			fmt.Sprintf(
-				"only the observer on %s can do this; run 'sm top' there",
-				screen.Text(s.Host),
-			),
-			true,
-		}
+		refusal = "only the observer on " + s.Host + " can do this; run 'sm top' there"
 	case does == attachPane && s.Pane == "":
-		t.note = note{
-			fmt.Sprintf(
-				"no tmux pane of %s is known; see 'sm register --help'",
-				screen.Text(s.ShortName()),
-			),
-			true,
-		}
+		refusal = "no tmux pane of " + s.ShortName() + " is known; see 'sm register --help'"
 	case does == sendText:
 		t.draft = draft{stage: typed, to: s}
 	case does == readHandoffs && t.view == viewHandoffs:
@@ -105,76 +85,53 @@ func (t *model) actKey(key string) (known bool) {
 	default:
 		t.todo = action{does: does, about: s}
 		if does == readHandoffs {
-			t.from = t.view
 			t.show(viewHandoffs)
 			t.handed = nil
 		}
 	}
+	t.note = note{refusal, refusal != ""}
 	return true
 }
 
 // draftKey handles keys while a message is written.
 func (t *model) draftKey(key, text string) {
 	d := &t.draft
+	message := strings.TrimSpace(d.text)
 	switch {
 	case key == "esc":
 		*d = draft{}
 	case d.stage == unanswered:
 		// Only y sends: Enter may have been pressed twice.
 		if key == "y" {
-			t.todo = action{does: sendText, about: d.to, text: strings.TrimSpace(d.text)}
+			t.todo = action{does: sendText, about: d.to, text: message}
 			*d = draft{}
 		}
-	case key == "enter":
-		if strings.TrimSpace(d.text) != "" {
-			d.stage = unanswered
-		}
-	case key == "backspace":
-		d.text = withoutLast(d.text)
-	case key == "ctrl+u":
-		d.text = ""
-	default:
-		d.add(text)
+	case key != "enter":
+		d.text = edited(d.text, key, text, maxText)
+	case message != "":
+		d.stage = unanswered
 	}
-}
-
-// withoutLast removes the last character of a text.
-func withoutLast(text string) string {
-	_, size := utf8.DecodeLastRuneInString(text)
-	return text[:len(text)-size]
-}
-
-// add appends text that is typed or pasted, as part of one line.
-func (d *draft) add(text string) {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)
-	r := []rune(d.text + text)
-	d.text = string(r[:min(len(r), maxText)])
 }
 
 // paste handles a text from the clipboard.
 func (t *model) paste(text string) {
-	switch {
-	case t.draft.stage == typed:
-		t.draft.add(text)
-	case t.typing:
-		t.typeKey("", text)
+	if t.draft.stage == typed || t.draft.stage == noMessage && t.typing {
+		t.key("", text)
 	}
 }
 
 // bottom returns the message that is written, else the note.
-func (t *model) bottom() []string {
-	var lines []string
+func (t *model) bottom() (lines []string) {
+	to := screen.FitStart(screen.Text(t.draft.to.ShortName()), 30)
 	switch t.draft.stage {
 	case typed:
-		return []string{t.draft.line(t.width)}
+		label := "to " + to + ": "
+		text := editing(t.draft.text)
+		if room := t.width - screen.Cells(label); screen.Cells(text) > room {
+			text = screen.FitEnd(t.draft.text, room-1) + bold("▏")
+		}
+		line := "0 " + bold(label) + text + "\n9 " + dim("  enter goes on, esc leaves")
+		return []string{fitParts(line, t.width)}
 	case unanswered:
 		parts := screen.Wrap(screen.Text(t.draft.text), t.width-2)
 		if most := max(1, t.height/3); len(parts) > most {
@@ -183,10 +140,7 @@ func (t *model) bottom() []string {
 		for _, part := range parts {
 			lines = append(lines, "  "+part)
 		}
-		question := styled(
-			screen.Bold+";"+screen.Yellow,
-			"send this to "+t.draft.receiver()+"?",
-		)
+		question := styled(screen.Bold+";"+screen.Yellow, "send this to "+to+"?")
 		return append(lines, question+dim("  y sends, esc leaves"))
 	}
 
@@ -198,29 +152,4 @@ func (t *model) bottom() []string {
 		lines = append(lines, styled(colour, part))
 	}
 	return lines
-}
-
-func (d *draft) receiver() string {
-	return screen.FitStart(
-		screen.Text(d.to.ShortName()),
-		30,
-	)
-}
-
-// line returns the end of the text that is typed.
-func (d *draft) line(width int) string {
-	const hint = "  enter goes on, esc leaves"
-	label := "to " + d.receiver() + ": "
-	text := screen.Text(d.text)
-	if strings.HasSuffix(d.text, " ") {
-		text += " "
-	}
-	if room := width - screen.Cells(label) - 1; screen.Cells(text) > room {
-		text = screen.FitEnd(text, room)
-	}
-	line := bold(label) + text + bold("▏")
-	if screen.Cells(line)+len(hint) <= width {
-		line += dim(hint)
-	}
-	return line
 }

@@ -1,10 +1,10 @@
 package top
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"sm/dashboards/screen"
@@ -55,7 +55,7 @@ type model struct {
 	note   note
 	todo   action
 	handed *handed // of the selected agent; nil until the observer has answered
-	from   view    // the view before viewHandoffs
+	from   view    // the view before this one
 }
 
 func newModel(colour bool) *model { return &model{colour: colour} }
@@ -135,6 +135,7 @@ func (t *model) session() (api.Session, bool) {
 
 // show changes to another view.
 func (t *model) show(v view) {
+	t.from = t.view
 	t.view = v
 	t.line = 0
 }
@@ -146,66 +147,106 @@ func (t *model) key(key, text string) (quit bool) {
 		return true
 	case t.draft.stage != noMessage:
 		t.draftKey(key, text)
-		return false
 	case t.typing:
-		t.typeKey(key, text)
-		return false
+		t.filterKey(key, text)
 	case key == "q":
 		return true
-	}
-	t.note = note{}
-	switch {
-	case t.view == viewHelp:
-		if !t.scrollKey(key) {
-			t.view = viewList
-		}
-	case t.actKey(key):
-	case t.view == viewList:
-		t.listKey(key)
 	default:
-		t.detailKey(key)
+		t.note = note{}
+		t.viewKey(key)
 	}
 	return false
 }
 
-func (t *model) typeKey(key, text string) {
+func (t *model) filterKey(key, text string) {
 	switch key {
 	case "enter":
 		t.typing = false
 	case "esc":
 		t.typing = false
 		t.filter = ""
-	case "backspace":
-		t.filter = withoutLast(t.filter)
 	default:
-		if longer := t.filter + oneLineTyped(text); utf8.RuneCountInString(longer) <= maxFilter {
-			t.filter = longer
-		}
+		t.filter = edited(t.filter, key, text, maxFilter)
 	}
 	t.arrange()
 }
 
-// oneLineTyped keeps the spaces that screen.Text would trim.
-func oneLineTyped(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return strings.Repeat(" ", len(text))
+// edited changes a line by a key and the text that it types or pastes.
+func edited(line, key, text string, limit int) string {
+	switch key {
+	case "backspace":
+		_, size := utf8.DecodeLastRuneInString(line)
+		return line[:len(line)-size]
+	case "ctrl+u":
+		return ""
 	}
-	return screen.Text(text)
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)
+	r := []rune(line + text)
+	return string(r[:min(len(r), limit)])
+}
+
+// editing returns a line with its cursor. It keeps a space at the end, which
+// screen.Text would trim.
+func editing(line string) string {
+	text := screen.Text(line)
+	if strings.HasSuffix(line, " ") {
+		text += " "
+	}
+	return text + bold("▏")
+}
+
+// viewKey handles keys that type nothing.
+func (t *model) viewKey(key string) {
+	page := t.height - 2
+	if t.view == viewList {
+		page = t.room()
+	}
+	const all = 1 << 20
+	n, moves := map[string]int{
+		"up":     -1,
+		"k":      -1,
+		"down":   1,
+		"j":      1,
+		"pgup":   -page,
+		"ctrl+b": -page,
+		"pgdown": page,
+		"ctrl+f": page,
+		"home":   -all,
+		"g":      -all,
+		"end":    all,
+		"G":      all,
+	}[key]
+	switch {
+	case moves && t.view == viewList:
+		t.selectRow(t.index() + n)
+	case moves:
+		t.line = max(0, t.line+n)
+	case t.view != viewHelp && t.actKey(key):
+	case t.view == viewHelp || t.view != viewList && slices.Contains(
+		[]string{"esc", "enter", "backspace", "left"}, key):
+		t.show(t.from)
+		t.from = viewList
+	case key == "?":
+		t.show(viewHelp)
+	case t.view == viewList:
+		t.listKey(key)
+	}
 }
 
 func (t *model) listKey(key string) {
-	if rows, known := lines(key, t.room()); known {
-		t.selectRow(t.index() + rows)
-	}
 	switch key {
-	case "end", "G":
-		t.selectRow(len(t.rows) - 1)
 	case "enter":
-		if _, ok := t.session(); ok {
+		if t.selected != "" {
 			t.show(viewDetail)
 		}
-	case "?":
-		t.show(viewHelp)
 	case "/":
 		t.typing = true
 	case "esc":
@@ -214,65 +255,9 @@ func (t *model) listKey(key string) {
 		t.hideQuiet = !t.hideQuiet
 	case "r":
 		t.backwards = !t.backwards
-	default:
-		order, ok := orderKeys()[key]
-		if !ok {
-			return
-		}
-		t.order = order
+	case "u", "p", "l", "n", "t", "c":
+		t.order = Order(strings.Index("uplntc", key)) // in the sequence of the constants
 		t.backwards = false
 	}
 	t.arrange()
-}
-
-// orderKeys returns the keys that choose an order.
-func orderKeys() map[string]Order {
-	return map[string]Order{
-		"u": ByUrgency,
-		"p": ByPressure,
-		"l": ByReplies,
-		"n": ByName,
-		"t": ByActivity,
-		"c": ByCompactions,
-	}
-}
-
-// detailKey handles keys in the views of one agent.
-func (t *model) detailKey(key string) {
-	switch key {
-	case "esc", "enter", "backspace", "left":
-		if t.view == viewHandoffs && t.from == viewDetail {
-			t.show(viewDetail)
-		} else {
-			t.view = viewList
-		}
-	case "?":
-		t.show(viewHelp)
-	default:
-		t.scrollKey(key)
-	}
-}
-
-// scrollKey scrolls a view with more lines than the screen.
-func (t *model) scrollKey(key string) (known bool) {
-	n, known := lines(key, t.height-2)
-	t.line = max(0, t.line+n)
-	return known
-}
-
-// lines returns by how many lines a key moves, on a screen with room for so many.
-func lines(key string, room int) (n int, known bool) {
-	switch key {
-	case "up", "k":
-		return -1, true
-	case "down", "j":
-		return 1, true
-	case "pgup", "ctrl+b":
-		return -room, true
-	case "pgdown", "ctrl+f":
-		return room, true
-	case "home", "g":
-		return math.MinInt32, true
-	}
-	return 0, false
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,12 +29,12 @@ type Options struct {
 	From    string // the agent that messages are from, "" for the user
 
 	// Attach returns the command that shows a pane of the tmux server on a
-	// socket, "" for the default one. It may be nil.
+	// socket, "" for the default one.
 	Attach func(socket, pane string) (*exec.Cmd, error)
-	// Browse opens an address in the user's browser. It may be nil.
+	// Browse opens an address in the user's browser.
 	Browse func(ctx context.Context, address string) error
 	// Central is asked in the observer's place. Its sessions can be looked at
-	// only.
+	// only, without Attach and Browse.
 	Central Central
 }
 
@@ -76,8 +75,17 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 		profile = colorprofile.ASCII
 	}
 	polling, stop := context.WithCancel(ctx)
+	defer stop()
 	program := tea.NewProgram(
-		teaModel{t, actor{polling, client, o}},
+		teaModel{
+			model: t,
+			actor: actor{polling, client, o},
+			ask: func() tea.Msg {
+				all, err := ask(polling)
+				return polled{all, err, time.Now()}
+			},
+			interval: interval,
+		},
 		tea.WithContext(ctx),
 		tea.WithInput(o.In),
 		tea.WithOutput(o.Out),
@@ -86,11 +94,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 		tea.WithFPS(maxFrames),
 		tea.WithColorProfile(profile),
 	)
-	var poller sync.WaitGroup
-	poller.Go(func() { pollSessions(polling, ask, interval, program.Send) })
 	_, err = program.Run()
-	stop()
-	poller.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil // a signal ended it
 	}
@@ -104,41 +108,24 @@ type polled struct {
 	at  time.Time
 }
 
-// pollSessions asks at each interval until ctx ends.
-func pollSessions(
-	ctx context.Context,
-	ask func(context.Context) (api.Sessions, error),
-	interval time.Duration,
-	send func(tea.Msg),
-) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			all, err := ask(ctx)
-			if ctx.Err() != nil {
-				return
-			}
-			send(polled{all, err, time.Now()})
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // teaModel passes the events of the terminal to the model.
 type teaModel struct {
 	*model
 	actor
+	ask      tea.Cmd
+	interval time.Duration
 }
 
-func (p teaModel) Init() tea.Cmd { return nil }
+// Init asks the observer after an interval, as Update does after each answer.
+func (p teaModel) Init() tea.Cmd {
+	return tea.Tick(p.interval, func(time.Time) tea.Msg { return p.ask() })
+}
 
 func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
 	case polled:
 		p.poll(m.all, m.err, m.at)
+		return p, p.Init()
 	case tea.WindowSizeMsg:
 		p.width = m.Width
 		p.height = m.Height

@@ -92,7 +92,7 @@ func (t *model) list() []string {
 	}
 	footer := fitParts(t.text("footer", shown), t.width)
 	if t.typing {
-		footer = "/" + t.filter + bold("▏") + dim("  enter keeps, esc clears")
+		footer = "/" + editing(t.filter) + dim("  enter keeps, esc clears")
 	}
 	return append(padded(lines, t.height-1), footer)
 }
@@ -189,7 +189,7 @@ func (t *model) text(name, shown string) string {
 		"Client":      t.client,
 		"Compactions": compactions,
 		"Down":        screen.Text(strings.Join(t.all.Down, ", ")),
-		"Filter":      t.filter,
+		"Filter":      screen.Text(t.filter),
 		"HideQuiet":   t.hideQuiet,
 		"Imminent":    imminent,
 		"Needs":       needs,
