@@ -202,9 +202,6 @@ func nameCell(c place) string {
 	return styled(colour, name)
 }
 
-// unknown is the cell of a figure that is missing.
-func unknown() string { return dim("–") }
-
 // dollars formats an amount in at most seven characters.
 func dollars(usd float64) string {
 	switch {
@@ -231,7 +228,11 @@ func barCell(c place) string {
 		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
 		mark = min(c.Width-1, int(share*float64(c.Width)))
 	}
-	eighths := int(usedShare(c.Session)*float64(c.Width)*8 + 0.5)
+	used := 0.0
+	if c.TokensUsed != nil && c.WindowTokens > 0 {
+		used = min(1, max(0, float64(*c.TokensUsed)/float64(c.WindowTokens)))
+	}
+	eighths := int(used*float64(c.Width)*8 + 0.5)
 	bar := []rune(screen.Bar(eighths, c.Width))
 	draw := func(from, to int) string {
 		filled := min(max((eighths+7)/8, from), to)
@@ -242,14 +243,6 @@ func barCell(c place) string {
 		return draw(0, c.Width)
 	}
 	return draw(0, mark) + styled(screen.Magenta, "┃") + draw(mark+1, c.Width)
-}
-
-// usedShare returns how full a context is, from 0 to 1; 0 while that is unknown.
-func usedShare(s *api.Session) float64 {
-	if s.TokensUsed == nil || s.WindowTokens <= 0 {
-		return 0
-	}
-	return min(1, max(0, float64(*s.TokensUsed)/float64(s.WindowTokens)))
 }
 
 // pressureColour returns the colour of a context. It is dim while the agent
@@ -283,7 +276,7 @@ func trendCell(c place) string {
 func repliesCell(c place) string {
 	replies := urgency.Forecast(c.Session)
 	if replies == nil {
-		return unknown()
+		return dim("–")
 	}
 	colour := ""
 	if replies.Likely < 3 && !urgency.Resting(c.Session) {
@@ -292,15 +285,23 @@ func repliesCell(c place) string {
 	if urgency.Replies(replies.Likely) == 0 {
 		return styled(colour, "due now")
 	}
-	text := "≈" + urgency.ReplyCount(replies.Likely)
-	if longer := repliesText(replies, ""); screen.Cells(longer) <= c.Width {
-		text = longer
-		if work := workText(c.Forecast.Seconds); work != "" &&
-			screen.Cells(text+"; "+work) <= c.Width {
-			text += "; " + work
+	text := repliesText(replies, "")
+	return styled(colour, fitting(
+		c.Width,
+		text+workText("; ", c.Forecast.Seconds),
+		text,
+		"≈"+urgency.ReplyCount(replies.Likely),
+	))
+}
+
+// fitting returns the first text that fits into width cells, else the last.
+func fitting(width int, texts ...string) string {
+	for i, text := range texts {
+		if i == len(texts)-1 || screen.Cells(text) <= width {
+			return text
 		}
 	}
-	return styled(colour, text)
+	return ""
 }
 
 // repliesText formats a forecast in replies as "≈ 40 replies, 25–70".
@@ -314,17 +315,17 @@ func repliesText(r *api.Range, unit string) string {
 	)
 }
 
-// workText formats a time of work, "" while unknown.
-func workText(r *api.Range) string {
+// workText formats a time of work after a prefix, "" while unknown.
+func workText(prefix string, r *api.Range) string {
 	switch {
 	case r == nil:
 		return ""
 	case r.Likely < 100*60:
-		return fmt.Sprintf("%.0f min", max(1, r.Likely/60))
+		return fmt.Sprintf("%s%.0f min", prefix, max(1, r.Likely/60))
 	case r.Likely < 48*3600:
-		return fmt.Sprintf("%.0f h", r.Likely/3600)
+		return fmt.Sprintf("%s%.0f h", prefix, r.Likely/3600)
 	}
-	return fmt.Sprintf("%.0f days", r.Likely/(24*3600))
+	return fmt.Sprintf("%s%.0f days", prefix, r.Likely/(24*3600))
 }
 
 // countText formats a count in at most four characters.
@@ -360,12 +361,7 @@ func waitText(state, reason string, width int) string {
 		return state
 	}
 	kind, _, _ := strings.Cut(reason, ":")
-	for _, text := range []string{state + ": " + reason, reason, kind} {
-		if screen.Cells(text) <= width {
-			return text
-		}
-	}
-	return state
+	return fitting(width, state+": "+reason, reason, kind, state)
 }
 
 // flagsCell shows messages that wait, a handoff, what prevents one, and that
@@ -385,9 +381,6 @@ func flagsCell(c place) string {
 	flag(c.Brake != "", c.Brake, "B")
 	flag(!c.Enabled, "off", "-")
 
-	text := screen.Text(strings.Join(words, " "))
-	if screen.Cells(text) > c.Width {
-		text = screen.FitStart(letters, c.Width)
-	}
+	text := fitting(c.Width, screen.Text(strings.Join(words, " ")), letters)
 	return styled(screen.Yellow, text)
 }

@@ -85,20 +85,15 @@ func forecastText(f *api.Forecast) string {
 		}
 		return many
 	}
-	var parts []string
+	text := ""
 	if r := f.Replies; r != nil {
-		parts = append(parts, repliesText(r, unit(r, " reply", " replies")))
+		text = "; " + repliesText(r, unit(r, " reply", " replies"))
 	}
-	if work := workText(f.Seconds); work != "" {
-		parts = append(parts, "about "+work)
-	}
+	text += workText("; about ", f.Seconds)
 	if f.Turns != nil {
-		parts = append(
-			parts,
-			urgency.ReplyCount(f.Turns.Likely)+unit(f.Turns, " turn", " turns"),
-		)
+		text += "; " + urgency.ReplyCount(f.Turns.Likely) + unit(f.Turns, " turn", " turns")
 	}
-	return strings.Join(parts, "; ")
+	return strings.TrimPrefix(text, "; ")
 }
 
 // Compactions formats counts as "3 auto, 1 manual"; "–" for none.

@@ -63,38 +63,29 @@ func sortSessions(sessions []api.Session, by Order, backwards bool) {
 
 // compare compares two sessions. Unknown figures come last.
 func (o Order) compare(a, b *api.Session) int {
+	left := cmp.Compare(urgency.Left(a), urgency.Left(b))
+	pressure := cmp.Compare(known(b.Pressure, -1), known(a.Pressure, -1))
 	switch o {
 	case ByName:
 		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
 	case ByActivity:
-		return active(b).Compare(active(a))
+		return known(b.LastActive, time.Time{}).Compare(known(a.LastActive, time.Time{}))
 	case ByCompactions:
 		return b.Compactions.Total() - a.Compactions.Total()
 	case ByReplies:
-		return cmp.Compare(urgency.Left(a), urgency.Left(b))
+		return left
 	case ByUrgency:
-		return cmp.Or(
-			cmp.Compare(urgency.Of(a), urgency.Of(b)),
-			cmp.Compare(urgency.Left(a), urgency.Left(b)),
-			cmp.Compare(pressure(b), pressure(a)),
-		)
+		return cmp.Or(cmp.Compare(urgency.Of(a), urgency.Of(b)), left, pressure)
 	}
-	return cmp.Compare(pressure(b), pressure(a))
+	return pressure
 }
 
-func active(s *api.Session) time.Time {
-	if s.LastActive == nil {
-		return time.Time{}
+// known returns a figure, or another while it is unknown.
+func known[T any](figure *T, unknown T) T {
+	if figure == nil {
+		return unknown
 	}
-	return *s.LastActive
-}
-
-// pressure returns the share of the compaction threshold, -1 while unknown.
-func pressure(s *api.Session) float64 {
-	if s.Pressure == nil {
-		return -1
-	}
-	return *s.Pressure
+	return *figure
 }
 
 // ParseClient checks the name of a client, "" for any; its error lists all.

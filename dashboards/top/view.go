@@ -83,7 +83,7 @@ func (t *model) list() []string {
 		lines = append(lines, mark+rows.line(&t.rows[i]))
 	}
 	if len(t.rows) == 0 && room > 0 {
-		lines = append(lines, dim("  "+t.nothing()))
+		lines = append(lines, dim("  "+t.text("nothing", "")))
 	}
 	lines = append(lines, t.panel(room-len(t.rows))...)
 	shown := ""
@@ -99,21 +99,6 @@ func (t *model) list() []string {
 
 // room returns how many sessions fit on the screen.
 func (t *model) room() int { return max(0, t.height-len(t.header())-2) }
-
-func (t *model) nothing() string {
-	switch {
-	case t.filter != "":
-		return "no session matches; esc clears the filter"
-	case t.quiet > 0:
-		return "all sessions are quiet; x shows them"
-	case t.all.Others > 0:
-		return "all sessions have been quiet for long; sm status --all lists them"
-	}
-	if t.central != "" {
-		return "the server has no series agent_session_…; see 'Many machines' in deploy/README.md"
-	}
-	return "no sessions yet"
-}
 
 // header returns the summary, and what is wrong, if anything is.
 func (t *model) header() []string {
@@ -150,6 +135,12 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 {{end}}{{if .All.NotWarned}}{{yellow .NotWarned}}
 {{end}}{{if .All.CatchingUp}}{{yellow "catching up: the observer is still reading what existed when it started"}}
 {{end}}{{end}}
+
+{{define "nothing"}}{{if .Filter}}no session matches; esc clears the filter
+{{- else if .Quiet}}all sessions are quiet; x shows them
+{{- else if .All.Others}}all sessions have been quiet for long; sm status --all lists them
+{{- else if .Central}}the server has no series agent_session_…; see 'Many machines' in deploy/README.md
+{{- else}}no sessions yet{{end}}{{end}}
 
 {{define "footer"}}0 {{bold .Order}}
 1 {{with .Client}}{{yellow "  " . " alone"}}{{end}}
