@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -43,9 +44,9 @@ USED 4 4 2 right {{with .UsedPercentage}}{{pressure $ (print (value .) "%")}}{{e
 TOKENS 9 11 11 right {{with .TokensUsed}}{{tokens .}}{{else}}–{{end}}/{{tokens .WindowTokens}}
 TREND 8 30 7 left {{trend .}}
 REPLIES 7 21 3 right {{replies .}}
-CMP 3 4 5 right {{count .Compactions.Total}}
+CMP 3 4 5 right {{.Compactions.Total}}
 STATE 10 30 4 left {{state .}}
-CYCLE 5 5 13 right {{count .Cycle}}
+CYCLE 5 5 13 right {{.Cycle}}
 FLAGS 5 22 6 left {{flags .}}
 SEEN 4 4 9 right {{dim (seen .)}}
 COST 6 7 10 right {{with .CostUSD}}{{dollars .}}{{else}}{{dim "–"}}{{end}}
@@ -328,17 +329,6 @@ func workText(prefix string, r *api.Range) string {
 	return fmt.Sprintf("%s%.0f days", prefix, r.Likely/(24*3600))
 }
 
-// countText formats a count in at most four characters.
-func countText(n int) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return "many"
-}
-
 func stateCell(c place) string {
 	state := c.State
 	colour := screen.Yellow
@@ -375,7 +365,7 @@ func flagsCell(c place) string {
 			letters += letter
 		}
 	}
-	queued := "q" + countText(c.Queued)
+	queued := "q" + strconv.Itoa(c.Queued)
 	flag(c.Queued > 0, queued, queued)
 	flag(c.Handoff != "", "handoff "+c.Handoff, "H")
 	flag(c.Brake != "", c.Brake, "B")

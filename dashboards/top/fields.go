@@ -2,7 +2,6 @@ package top
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strings"
 	"text/template"
@@ -96,18 +95,15 @@ func forecastText(f *api.Forecast) string {
 	return strings.TrimPrefix(text, "; ")
 }
 
+const compactionsText = `{{define "compactions"}}
+{{- with .Compactions.Auto}}, {{.}} auto{{end}}
+{{- with .Compactions.Manual}}, {{.}} manual{{end}}
+{{- with .Compactions.Idle}}, {{.}} idle{{end}}
+{{- with .Compactions.Unknown}}, {{.}} of unknown cause{{end}}
+{{- with .Inherited}}, {{.}} inherited{{end}}{{end}}`
+
 // Compactions formats counts as "3 auto, 1 manual"; "–" for none.
 func Compactions(s *api.Session) string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(s.Compactions.Auto, "auto")
-	add(s.Compactions.Manual, "manual")
-	add(s.Compactions.Idle, "idle")
-	add(s.Compactions.Unknown, "of unknown cause")
-	add(s.Inherited, "inherited")
-	return cmp.Or(strings.Join(parts, ", "), "–")
+	text := execute(templates(compactionsText, time.Time{}), "compactions", s)
+	return cmp.Or(strings.TrimPrefix(text, ", "), "–")
 }

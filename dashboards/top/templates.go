@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -21,7 +22,6 @@ func templates(text string, now time.Time) *template.Template {
 		"compactions":    Compactions,
 		"compactsAt":     page.CompactsAt,
 		"context":        barCell,
-		"count":          countText,
 		"dollars":        dollars,
 		"fitEnd":         screen.FitEnd,
 		"flags":          flagsCell,
@@ -87,7 +87,7 @@ func templates(text string, now time.Time) *template.Template {
 		case 1:
 			what = strings.TrimSuffix(what, "s")
 		}
-		return "  " + styled(colours[colour], countText(n)) + dim(" "+what)
+		return "  " + styled(colours[colour], strconv.Itoa(n)) + dim(" "+what)
 	}
 	return template.Must(template.New("").Funcs(functions).Parse(text))
 }

@@ -70,10 +70,6 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	}
 	t.poll(all, nil, time.Now())
 
-	profile := colorprofile.ANSI256
-	if !t.colour {
-		profile = colorprofile.ASCII
-	}
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
 	program := tea.NewProgram(
@@ -92,7 +88,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 		tea.WithEnvironment(o.Environ),
 		tea.WithoutSignalHandler(),
 		tea.WithFPS(maxFrames),
-		tea.WithColorProfile(profile),
+		tea.WithColorProfile(colorprofile.ANSI256), // the model leaves out colours,
 	)
 	_, err = program.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
