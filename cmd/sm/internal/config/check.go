@@ -23,30 +23,24 @@ import (
 // maxTexts bounds a message template.
 const maxTexts = 4096
 
-// check holds every value to its tags. The error names where the first that is wrong was set and what it must be.
-func (c *Config) check(from origins) error {
-	var faults []string
+// check holds every value to its tags. It returns the first one that is wrong
+// and what it must be, or "" for none.
+func (c *Config) check() (path, fault string) {
 	for _, key := range c.settings() {
 		seen := map[string]bool{}
 		for _, s := range key.values() {
+			value := s.show()
 			fault := s.problem()
-			if value := s.show(); fault == "" && s.tag.Get("unique") != "" {
-				if seen[value] {
-					fault = "repeats " + value + "; remove one of the two"
-				}
-				seen[value] = true
+			if fault == "" && s.tag.Get("unique") != "" && seen[value] {
+				fault = "repeats " + value + "; remove one of the two"
 			}
-			if fault == "" {
-				continue
+			if fault != "" {
+				return s.path, fault
 			}
-			fault = s.path + " " + fault
-			if at := from.of(s.path); at != "" {
-				fault = at + ": " + fault
-			}
-			faults = append(faults, fault)
+			seen[value] = true
 		}
 	}
-	return firstOf(faults)
+	return "", ""
 }
 
 // show words a value. Addresses may have a password, and a path of a secret may be the secret itself.

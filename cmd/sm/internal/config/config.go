@@ -2,8 +2,8 @@
 // environment and flags, each overriding the one before.
 //
 // The type Config and its tags are the one list of keys. A loaded configuration
-// is valid. An error is one line that names the line of the file, the variable
-// or the flag, and the remedy.
+// is valid. An error is one line that names the file, the variable or the flag,
+// and the remedy.
 package config
 
 import (
@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +23,9 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
+	"sm/dashboards/screen"
 	"sm/observer/httpclient"
 )
 
@@ -347,53 +351,75 @@ func (s Source) Verdict() string {
 	return s.Path + ": ok"
 }
 
-// Parse layers defaults, the text of the file, environment and flags. Each layer is checked on its own
-// before viper merges it, so that an error can name the line or variable; viper would let typos pass.
+// Parse layers defaults, the text of the file, environment and flags.
 func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
 	v := viper.New()
-	from := origins{}
-	keys := new(Config).settings()
-	for _, s := range keys {
+	variables := viper.New()
+	places := map[string]string{}
+	for _, s := range new(Config).settings() {
 		text, given := s.tag.Lookup("default")
 		if given || s.value.Kind() == reflect.Slice {
-			value, _ := (&parser{
-				from: from,
-			}).plain(s.value.Type(), text, s.path) // a test compares it
-			v.SetDefault(s.path, value)
+			v.SetDefault(s.path, text)
+		}
+		// Shells and service managers leave a variable out by making it empty.
+		if text, _ := env(s.variable()); text != "" {
+			variables.Set(s.path, text)
+			places[s.path] = s.variable() + ": "
 		}
 	}
-	clear(from)
-	fileValues, err := parseFile(name, text, from)
-	if err != nil {
-		return nil, err
+
+	var file map[string]any
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation, which is of spaces alone, quotes or brackets there",
+			name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
-	// The environment shares viper's file layer: its own environment layer cannot read a given list of variables
-	// and would take every value as text.
-	envValues, err := parseEnv(keys, env, from)
-	if err == nil {
-		err = cmp.Or(v.MergeConfigMap(fileValues), v.MergeConfigMap(envValues))
-	}
-	if err != nil {
-		return nil, err
-	}
+	// A group whose lines are all commented out is none.
+	maps.DeleteFunc(file, func(_ string, value any) bool { return value == nil })
+	err := cmp.Or(v.MergeConfigMap(file), v.MergeConfigMap(variables.AllSettings()))
 	flags.VisitAll(func(f *pflag.Flag) {
 		for _, path := range f.Annotations[flagKeyAnnotation] {
 			err = errors.Join(err, v.BindPFlag(path, f))
 			if f.Changed {
-				from.set(path, "--"+f.Name)
+				places[path] = "--" + f.Name + ": "
 			}
 		}
 	})
-	cfg := new(Config)
-	err = cmp.Or(
-		err,
-		v.UnmarshalExact(cfg, func(c *mapstructure.DecoderConfig) { c.TagName = "yaml" }),
-	)
 	if err != nil {
 		return nil, fmt.Errorf("merge configuration: %w", err)
 	}
-	if err := cfg.resolvePaths(env, from); err != nil {
+
+	// place returns the beginning of an error: where the key was set.
+	place := func(path string) string {
+		key, _, _ := strings.Cut(path, "[")
+		if places[key] == "" && v.InConfig(key) {
+			return name + ": "
+		}
+		return places[key]
+	}
+	cfg := new(Config)
+	var seen mapstructure.Metadata
+	err = v.Unmarshal(cfg, func(c *mapstructure.DecoderConfig) {
+		c.TagName = "yaml"
+		c.Metadata = &seen
+		c.WeaklyTypedInput = false
+		c.DecodeHook = convert
+	})
+	if len(seen.Unused) > 0 {
+		unknown := slices.Min(seen.Unused)
+		return nil, fmt.Errorf("%sunknown key %s", place(unknown), unknownKey(unknown))
+	}
+	if wrong, ok := errors.AsType[*mapstructure.DecodeError](err); ok {
+		path := wrong.Name()
+		return nil, fmt.Errorf("%s%s %w", place(path), path, wrong.Unwrap())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if err := cfg.resolvePaths(env, place); err != nil {
 		return nil, err
 	}
-	return cfg, cfg.check(from)
+	if path, fault := cfg.check(); fault != "" {
+		return nil, fmt.Errorf("%s%s %s", place(path), path, fault)
+	}
+	return cfg, nil
 }

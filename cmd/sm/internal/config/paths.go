@@ -12,23 +12,23 @@ import (
 
 // resolvePaths expands ~ in every path and makes those given as flags absolute. A relative path in the file or
 // the environment stays and is refused later: what it is relative to depends on who starts the process.
-func (c *Config) resolvePaths(env Env, from origins) (err error) {
+func (c *Config) resolvePaths(env Env, place func(path string) string) (err error) {
 	for _, key := range c.settings() {
 		for _, s := range key.values() {
 			if s.tag.Get("is") != "path" {
 				continue
 			}
 			path, err := env.ExpandHome(s.value.String())
-			origin := from.of(s.path)
+			origin := place(s.path)
 			switch {
 			case err != nil:
-				return fmt.Errorf("%s: %s: %w", origin, s.path, err)
+				return fmt.Errorf("%s%s: %w", origin, s.path, err)
 			case path == "":
 			case filepath.IsAbs(path):
 				path = filepath.Clean(path)
 			case strings.HasPrefix(origin, "--"):
 				if path, err = filepath.Abs(path); err != nil {
-					return fmt.Errorf("%s: %w; give an absolute path", origin, err)
+					return fmt.Errorf("%s%w; give an absolute path", origin, err)
 				}
 			}
 			s.value.SetString(path)
