@@ -57,15 +57,7 @@ func (d *doctor) codex(ctx context.Context) {
 			event,
 		)
 	}
-	var missing []hook.Event
-	var own []ownHook
-	for _, event := range install.Codex().Events {
-		found := ownHooks([]settingsLayer{{editor: e}}, event)
-		own = append(own, found...)
-		if len(found) == 0 {
-			missing = append(missing, event)
-		}
-	}
+	own, missing, _ := allHooks([]settingsLayer{{editor: e}}, install.Codex().Events)
 	switch {
 	case len(own) == 0:
 		d.note(

@@ -40,6 +40,25 @@ func ownHooks(layers []settingsLayer, event hook.Event) (own []ownHook) {
 	return own
 }
 
+// allHooks returns our hooks for the events, and the events with none and with
+// more than one.
+func allHooks(
+	layers []settingsLayer,
+	events []hook.Event,
+) (own []ownHook, missing, twice []hook.Event) {
+	for _, event := range events {
+		found := ownHooks(layers, event)
+		own = append(own, found...)
+		switch {
+		case len(found) == 0:
+			missing = append(missing, event)
+		case len(found) > 1:
+			twice = append(twice, event)
+		}
+	}
+	return own, missing, twice
+}
+
 // hooks checks that each event runs one hook of ours. user is the user's layer.
 func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user settingsLayer) {
 	plugin, err := d.plugin(layers, user)
@@ -58,19 +77,8 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 		layers = append(slices.Clone(layers), *plugin)
 	}
 
-	var own []ownHook
-	var missing, twice []hook.Event
 	events := install.Claude().Events
-	for _, event := range events {
-		found := ownHooks(layers, event)
-		own = append(own, found...)
-		switch {
-		case len(found) == 0:
-			missing = append(missing, event)
-		case len(found) > 1:
-			twice = append(twice, event)
-		}
-	}
+	own, missing, twice := allHooks(layers, events)
 	guard := ownHooks(layers, hook.PreToolUse)
 	if len(guard) > 1 {
 		twice = append(twice, hook.PreToolUse)

@@ -1,22 +1,16 @@
 package doctor
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"sm/dashboards/screen"
 	"sm/deploy/install"
 	"sm/observer/api"
-	"sm/transcript"
-	"sm/transcript/claude"
 	"sm/transcript/clients"
 )
 
@@ -132,14 +126,6 @@ func (d *doctor) session(s *api.Session) {
 			s.WaitForHooks,
 		)
 	}
-	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
-		way := "ahead of"
-		if skew < 0 {
-			way = "behind"
-		}
-		add("set the clock where that client runs; timedatectl shows what sets it",
-			"its records are stamped %s %s this machine's clock, so its context lags", skew.Abs().Round(time.Second), way)
-	}
 
 	status := Healthy
 	if remedy != "" {
@@ -152,44 +138,4 @@ func (d *doctor) session(s *api.Session) {
 		"%s",
 		strings.Join(parts, ", "),
 	)
-}
-
-// clockSkew returns how far the newest record of a transcript is stamped ahead of the
-// time at which the file was written, negative for behind and 0 if unknown.
-func clockSkew(path string) (skew time.Duration) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return 0
-	}
-	var e transcript.Entry
-	for line := range bytes.Lines(readTail(path)) {
-		// Records without a stamp may be much later: after one, nothing counts as behind.
-		if err := claude.Scan(
-			bytes.TrimSuffix(line, []byte("\n")),
-			&e,
-		); err != nil ||
-			e.At == 0 {
-			skew = max(skew, 0)
-		} else {
-			skew = e.At.Time().Sub(info.ModTime())
-		}
-	}
-	return skew
-}
-
-// tailSize is how much of the end of a transcript is read.
-const tailSize = int64(256 << 10)
-
-// readTail reads the end of a file, nothing of one that cannot be read.
-func readTail(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > tailSize {
-		_, _ = f.Seek(-tailSize, io.SeekEnd) // else it is read from its beginning
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, tailSize))
-	return text
 }

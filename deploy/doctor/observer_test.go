@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -152,45 +151,6 @@ func TestSession(t *testing.T) {
 		d.session(&s)
 		if diff := cmp.Diff([]Finding{want}, d.findings); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
-// TestClocks: the clock of a client may differ from that of the machine with its transcript.
-func TestClocks(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.jsonl")
-	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	stamped := func(by time.Duration) string {
-		return fmt.Sprintf(
-			`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n",
-			written.Add(by).Format(time.RFC3339),
-		)
-	}
-	const title = `{"type":"summary","summary":"a title"}` + "\n"
-	const text = "transcript –, status line never, hook never"
-	const lags = ", its records are stamped 2h0m0s %s this machine's clock, so its context lags"
-	ahead := text + fmt.Sprintf(lags, "ahead of")
-	for _, tt := range []struct{ transcript, want string }{
-		{"", text},
-		{stamped(0), text},
-		{stamped(-time.Second), text},
-		{stamped(-3*time.Hour) + stamped(2*time.Hour), ahead},
-		{stamped(2*time.Hour) + title, ahead},
-		{stamped(-2 * time.Hour), text + fmt.Sprintf(lags, "behind")},
-		{stamped(-2*time.Hour) + title, text},
-		{"nothing\n", text},
-	} {
-		if err := errors.Join(
-			os.WriteFile(path, []byte(tt.transcript), 0o600),
-			os.Chtimes(path, written, written),
-		); err != nil {
-			t.Fatal(err)
-		}
-		d := &doctor{Options: Options{Now: written}}
-		d.session(&api.Session{TranscriptPath: path})
-		if got := d.findings[0].Text; got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.transcript, got, tt.want)
 		}
 	}
 }
