@@ -1,13 +1,14 @@
 package caller
 
 import (
+	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 
-	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
 
@@ -53,31 +54,21 @@ func isOn(value string) bool {
 	)
 }
 
-// hookSettings is nil for what is no file, too large or not to be read: a hook must not wait for a pipe. Package os would ask
-// the system whether it can wait for such a file, and have it closed by the garbage collector.
+// hookSettings is nil for what is no file, too large or not to be read: a hook
+// must not wait for a pipe.
 func hookSettings(path string) []byte {
-	fd, err := proc.Again(func() (int, error) {
-		return syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	})
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = syscall.Close(fd) }()
-	var info syscall.Stat_t
-	if err := syscall.Fstat(
-		fd,
-		&info,
-	); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG ||
-		info.Size > maxHookSettings {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
 		return nil
 	}
-	data := make([]byte, info.Size)
-	for rest := data; len(rest) > 0; {
-		n, err := proc.Again(func() (int, error) { return syscall.Read(fd, rest) })
-		if err != nil || n == 0 { // cut while it is read
-			return nil
-		}
-		rest = rest[n:]
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil { // cut while it is read
+		return nil
 	}
 	return data
 }

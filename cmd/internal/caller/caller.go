@@ -150,34 +150,24 @@ func (by *Caller) supervisorPID() (pid int, ok bool) {
 // Supervisor is the process that restarts our client: the process that the environment names, when we descend from it and
 // it waits for the signal. Any other process would be ended by the signal.
 func (by *Caller) Supervisor() (*os.Process, error) {
+	const remedy = "not under sm run: %s; start the client with 'sm run -- claude'"
 	pid, ok := by.supervisorPID()
 	if !ok {
-		return nil, fmt.Errorf(
-			"not under sm run: %s is not set; start the client with 'sm run -- claude'",
-			SupervisorVariable,
-		)
+		return nil, fmt.Errorf(remedy, SupervisorVariable+" is not set")
 	}
 	// First a handle, which on Linux stays with this process, then the questions.
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"not under sm run: process %d: %w; start the client with 'sm run -- claude'",
-			pid,
-			err,
-		)
+		return nil, fmt.Errorf(remedy, fmt.Sprintf("process %d: %v", pid, err))
 	}
+	fault := ""
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
-		err = fmt.Errorf(
-			"not under sm run: process %d has not started this client; start it with 'sm run -- claude'",
-			pid,
-		)
+		fault = "has not started this client"
 	} else if !proc.Catches("/proc", pid, syscall.SIGUSR1) {
-		err = fmt.Errorf(
-			"not under sm run: process %d does not wait for SIGUSR1; start the client with 'sm run -- claude'",
-			pid,
-		)
+		fault = "does not wait for SIGUSR1"
 	}
-	if err != nil {
+	if fault != "" {
+		err = fmt.Errorf(remedy, fmt.Sprintf("process %d %s", pid, fault))
 		return nil, errors.Join(err, p.Release())
 	}
 	return p, nil

@@ -30,27 +30,29 @@ func (g *fallbackGuard) refusal(p *hook.Payload) []byte {
 	if p.Event != hook.PreToolUse || p.Subagent() {
 		return nil
 	}
-	path, s, ok := guard.Find([]string{p.SM.Project, p.CWD}, clientOf(p.SessionID, &p.SM))
-	if !ok || !s.Overflowed {
-		return nil
-	}
-	dir := filepath.Dir(path)
-	if g.Exempt(dir, p) {
+	dir, s, full := findFull(p.SessionID, &p.SM, p.CWD)
+	if !full || g.Exempt(dir, p) {
 		return nil
 	}
 	return hook.Answer{Event: p.Event, Deny: g.Refusal(dir, s)}.Encode()
 }
 
 // overflowLine is what the status line shows of a full session, "" for no such session.
-func (g *fallbackGuard) overflowLine(status *hook.Status) string {
-	dirs := []string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}
-	path, s, ok := guard.Find(dirs, clientOf(status.SessionID, &status.SM))
-	if !ok || !s.Overflowed {
+func (g *fallbackGuard) overflowLine(p *hook.Status) string {
+	dir, s, full := findFull(p.SessionID, &p.SM, p.ProjectDir, p.CurrentDir, p.CWD)
+	if !full {
 		return ""
 	}
-	return plain.Line(g.Line(filepath.Base(filepath.Dir(path)), s))
+	return plain.Line(g.Line(filepath.Base(dir), s))
 }
 
-func clientOf(session string, o *hook.Origin) guard.Client {
-	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
+// findFull finds the session of a client that is full, and its folder.
+func findFull(
+	session string,
+	o *hook.Origin,
+	dirs ...string,
+) (dir string, s *guard.State, full bool) {
+	client := guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
+	path, s, ok := guard.Find(append([]string{o.Project}, dirs...), client)
+	return filepath.Dir(path), s, ok && s.Overflowed
 }

@@ -29,12 +29,8 @@ func Sockets(env places.Env, args []string) []string {
 	return paths
 }
 
-// leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.
-func leave(ctx context.Context, sockets []string, body []byte) {
-	_, _ = Post(ctx, sockets, body, false)
-}
-
-// Post posts a body to the first observer that listens. Where it waits it returns the answer, and whether an observer has
+// Post posts a body to the first observer that listens. Without wait the kernel keeps what is sent until the observer
+// takes it. Where it waits it returns the answer, and whether an observer has
 // answered: an answer may be empty. It is HTTP by hand: one write, one read, no pool of connections and none of its
 // goroutines.
 func Post(

@@ -60,12 +60,16 @@ func (p *Process) statusline(
 		defer cancel()
 		sample := report
 		sample.SM = p.caller().Origin(began)
-		if !mayBeGuarded(&sample) {
-			leave(ctx, Sockets(p.LookupEnv, args), sample.Encode())
-			return
-		}
-		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), true)
-		if guarded = guardedLine(answer); !heard {
+		// Without the guard there is hardly ever a guarded session in these folders:
+		// a look there saves the wait for the observer.
+		wait := guard.Any([]string{
+			sample.SM.Project,
+			sample.ProjectDir,
+			sample.CurrentDir,
+			sample.CWD,
+		})
+		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), wait)
+		if guarded = guardedLine(answer); wait && !heard {
 			guarded = p.fallbackGuard().overflowLine(&sample)
 		}
 	}
@@ -85,14 +89,10 @@ func (p *Process) statusline(
 	if guarded != "" {
 		line = guarded
 	}
-	say(p.Stdout, []byte(join(line, others)+"\n"))
-}
-
-// mayBeGuarded reports whether the observer may have a line for this report: whether any client has a guarded session in
-// the folders where this client's would be. Without the guard there is hardly ever one, so a look at a few folders
-// saves the wait for the observer.
-func mayBeGuarded(s *hook.Status) bool {
-	return guard.Any([]string{s.SM.Project, s.ProjectDir, s.CurrentDir, s.CWD})
+	if others != "" {
+		line += " · " + others
+	}
+	say(p.Stdout, []byte(line+"\n"))
 }
 
 // guardedLine is what the observer wants to be shown, "" for nothing.
@@ -109,14 +109,6 @@ func percentText(s hook.Status) string {
 		return fmt.Sprintf("%d%% ctx", percent)
 	}
 	return "–% ctx"
-}
-
-// join puts our text before the first line of the other's.
-func join(ours, others string) string {
-	if others == "" {
-		return ours
-	}
-	return ours + " · " + others
 }
 
 // wrapped runs the user's own status line as the client would: by the shell, with the same JSON. It is the user's
