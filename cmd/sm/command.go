@@ -67,10 +67,10 @@ func addFlag(cmd *cobra.Command, name, text string, place any) {
 		local.StringVar(p, name, *p, text)
 	case *[]string:
 		local.StringArrayVar(p, name, *p, text)
-		config.BindFlag(local, name, name)
+		config.BindFlag(local, name)
 	default:
 		cmd.PersistentFlags().String(name, "", text)
-		config.BindFlag(cmd.PersistentFlags(), name, name)
+		config.BindFlag(cmd.PersistentFlags(), name)
 	}
 }
 

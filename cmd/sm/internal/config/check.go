@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -67,13 +68,9 @@ func (s setting) problem() string {
 	if s.value.Kind() == reflect.String {
 		text = s.value.String()
 	}
-	if words := s.tag.Get("oneof"); words != "" &&
-		!slices.Contains(strings.Split(words, ","), text) {
-		return fmt.Sprintf(
-			"must be one of %s, not %s",
-			strings.ReplaceAll(words, ",", ", "),
-			s.show(),
-		)
+	words := s.tag.Get("oneof")
+	if words != "" && !slices.Contains(strings.Split(words, ","), text) {
+		return "must be one of " + strings.ReplaceAll(words, ",", ", ") + ", not " + s.show()
 	}
 	if fault := s.outside(); fault != "" {
 		return fault
@@ -127,24 +124,21 @@ func (s setting) problem() string {
 
 // outside describes how a number or a duration is out of its bounds, "" for one that is not.
 func (s setting) outside() string {
-	bounds := s.tag.Get("bounds")
-	least, strict := strings.CutPrefix(bounds, ">")
-	low, high, _ := strings.Cut(least, "..")
-	number := func(text string) float64 {
-		f, _ := strconv.ParseFloat(text, 64)
+	bounds, strict := strings.CutPrefix(s.tag.Get("bounds"), ">")
+	least, most, _ := strings.Cut(bounds, "..")
+	number := func(text string) (f float64) {
+		f, _ = strconv.ParseFloat(text, 64)
 		return f
 	}
 	var v float64
 	switch {
 	case s.value.Type() == reflect.TypeFor[time.Duration]():
+		most = "87600h"
+		v = float64(s.value.Int())
 		number = func(text string) float64 {
 			d, _ := ParseDuration(text)
 			return float64(d)
 		}
-		high = "87600h"
-		v = float64(s.value.Int())
-	case bounds == "":
-		return ""
 	case s.value.CanInt():
 		v = float64(s.value.Int())
 	case s.value.CanFloat():
@@ -152,18 +146,19 @@ func (s setting) outside() string {
 	default:
 		return ""
 	}
-	if low == "" {
-		low = "0"
-	}
-	if v >= number(low) && v <= number(high) && !(strict && v == number(low)) {
+	if most == "" {
 		return ""
 	}
-	if strict {
-		low = "above " + low
-	} else {
-		low = "at least " + low
+	least = cmp.Or(least, "0")
+	low := number(least)
+	if (v > low || v == low && !strict) && v <= number(most) {
+		return ""
 	}
-	return fmt.Sprintf("must be %s and at most %s, not %s", low, high, s.show())
+	word := "at least"
+	if strict {
+		word = "above"
+	}
+	return fmt.Sprintf("must be %s %s and at most %s, not %s", word, least, most, s.show())
 }
 
 // above describes a value that is not below the key that limits it. A limit of 0 is none.

@@ -229,8 +229,12 @@ func (s setting) keys() (all []setting) {
 		return []setting{s}
 	}
 	for field, value := range s.value.Fields() {
-		path := strings.TrimPrefix(s.path+"."+field.Tag.Get("yaml"), ".")
-		all = append(all, setting{path, value, field.Tag, s.value, s.entry}.keys()...)
+		key := s
+		key.path = strings.TrimPrefix(s.path+"."+field.Tag.Get("yaml"), ".")
+		key.value = value
+		key.tag = field.Tag
+		key.group = s.value
+		all = append(all, key.keys()...)
 	}
 	return all
 }
@@ -241,16 +245,11 @@ func (s setting) values() (all []setting) {
 		return []setting{s}
 	}
 	for i := range s.value.Len() {
-		all = append(
-			all,
-			setting{
-				fmt.Sprintf("%s[%d]", s.path, i),
-				s.value.Index(i),
-				s.tag,
-				s.group,
-				true,
-			}.keys()...,
-		)
+		entry := s
+		entry.path = fmt.Sprintf("%s[%d]", s.path, i)
+		entry.value = s.value.Index(i)
+		entry.entry = true
+		all = append(all, entry.keys()...)
 	}
 	return all
 }
@@ -273,10 +272,10 @@ func (s setting) variable() string {
 	return "SM_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 }
 
-// BindFlag lets a flag of that name, once given, decide the key of that path.
-func BindFlag(flags *pflag.FlagSet, name, path string) {
+// BindFlag lets a flag, once given, decide the key of its name.
+func BindFlag(flags *pflag.FlagSet, name string) {
 	// The only error is a missing flag, which the first run of a test shows.
-	if err := flags.SetAnnotation(name, flagKeyAnnotation, []string{path}); err != nil {
+	if err := flags.SetAnnotation(name, flagKeyAnnotation, nil); err != nil {
 		panic(err)
 	}
 }
@@ -377,10 +376,10 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	maps.DeleteFunc(file, func(_ string, value any) bool { return value == nil })
 	err := cmp.Or(v.MergeConfigMap(file), v.MergeConfigMap(variables.AllSettings()))
 	flags.VisitAll(func(f *pflag.Flag) {
-		for _, path := range f.Annotations[flagKeyAnnotation] {
-			err = errors.Join(err, v.BindPFlag(path, f))
+		if _, bound := f.Annotations[flagKeyAnnotation]; bound {
+			err = errors.Join(err, v.BindPFlag(f.Name, f))
 			if f.Changed {
-				places[path] = "--" + f.Name + ": "
+				places[f.Name] = "--" + f.Name + ": "
 			}
 		}
 	})

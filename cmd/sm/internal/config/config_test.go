@@ -42,7 +42,7 @@ func testFlags(t testing.TB, args ...string) *pflag.FlagSet {
 	flags.StringArray("projects", nil, "")
 	flags.StringArray("listen", nil, "")
 	for _, name := range []string{"socket", "state", "projects", "listen"} {
-		BindFlag(flags, name, name)
+		BindFlag(flags, name)
 	}
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -18,32 +19,30 @@ func (c *Config) Print(w io.Writer) error {
 	}
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(root); err != nil {
-		return fmt.Errorf("print configuration: %w", err)
-	}
-	return encoder.Close()
+	return errors.Join(encoder.Encode(root), encoder.Close())
 }
 
-// groupNode builds the tree by hand for the sake of durations, which the encoder would write as 5m0s.
+// groupNode builds the tree by hand for the sake of durations, which the encoder
+// would write as 5m0s.
 func groupNode(group reflect.Value) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for field, value := range group.Fields() {
-		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
 		child := new(yaml.Node)
 		var err error
 		if d, ok := value.Interface().(time.Duration); ok {
-			child.Kind, child.Value = yaml.ScalarNode, shortDuration(d)
+			child.SetString(shortDuration(d))
 		} else if value.Kind() == reflect.Struct {
 			child, err = groupNode(value)
 		} else {
 			err = child.Encode(value.Interface())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("key %s: %w", key.Value, err)
+			return nil, err
 		}
 		if child.Kind == yaml.SequenceNode {
 			child.Style = yaml.FlowStyle
 		}
+		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
 		n.Content = append(n.Content, key, child)
 	}
 	return n, nil
