@@ -18,10 +18,6 @@ const maxHookSettings = 1 << 20
 // autoCompact reads the client's settings for automatic compaction: its
 // environment, then the user's settings, and the machine's last.
 func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
-	get := func(name string) string {
-		value, _ := by.LookupEnv(name)
-		return value
-	}
 	var files []string
 	if path, err := by.LookupEnv.ClaudeSettings(); err == nil {
 		files = append(files, path)
@@ -38,11 +34,11 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 			a.AddSettings(data)
 		}
 	}
-	hook.SetVariable(&a.Window, get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-	hook.SetVariable(&a.Percent, get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-	hook.SetVariable(&a.Output, get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
-	hook.SetVariable(&a.IdleMin, get("CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"))
-	a.Off = a.Off || isOn(get("DISABLE_AUTO_COMPACT")) || isOn(get("DISABLE_COMPACT"))
+	hook.SetVariable(&a.Window, by.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
+	hook.SetVariable(&a.Percent, by.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
+	hook.SetVariable(&a.Output, by.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+	hook.SetVariable(&a.IdleMin, by.get("CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"))
+	a.Off = a.Off || isOn(by.get("DISABLE_AUTO_COMPACT")) || isOn(by.get("DISABLE_COMPACT"))
 	return a
 }
 

@@ -7,7 +7,6 @@
 package caller
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -44,7 +44,7 @@ const (
 // hooks report. What a variable says of its session is proven by the client's own registry, and only for a process that
 // this one descends from: who has left the client's family, or sets the variables himself, proves nothing.
 func (by *Caller) Client() (c guard.Client, proven bool) {
-	session, _ := by.LookupEnv("CLAUDE_CODE_SESSION_ID")
+	session := by.get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
 	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 	if pid, ok := by.supervisorPID(); ok {
@@ -107,21 +107,8 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	if pid <= 1 || start == "" {
 		return ""
 	}
-	vars, err := proc.Read(procDir, pid, "environ")
-	if err != nil || len(vars) > maxRegistryBytes {
-		return ""
-	}
-	var dir, home string
-	for v := range bytes.SplitSeq(vars, []byte{0}) {
-		if value, ok := bytes.CutPrefix(v, []byte("CLAUDE_CONFIG_DIR=")); ok {
-			dir = string(value)
-		} else if value, ok := bytes.CutPrefix(v, []byte("HOME=")); ok {
-			home = string(value)
-		}
-	}
-	if dir == "" {
-		dir = filepath.Join(home, ".claude")
-	}
+	vars := variables(procDir, pid)
+	dir := cmp.Or(vars["CLAUDE_CONFIG_DIR"], filepath.Join(vars["HOME"], ".claude"))
 	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
 	info, err := os.Lstat(path)
 	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() ||
@@ -142,8 +129,7 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 }
 
 func (by *Caller) supervisorPID() (pid int, ok bool) {
-	text, _ := by.LookupEnv(SupervisorVariable)
-	pid, err := strconv.Atoi(text)
+	pid, err := strconv.Atoi(by.get(SupervisorVariable))
 	return pid, err == nil && pid > 1
 }
 
@@ -182,7 +168,7 @@ func (by *Caller) Inside() (sign string, inside bool) {
 		SupervisorVariable,
 		"CLAUDE_SESSION_MANAGER_ID",
 	} {
-		if value, _ := by.LookupEnv(name); value != "" {
+		if by.get(name) != "" {
 			return name, true
 		}
 	}
@@ -210,52 +196,39 @@ func (by *Caller) origin(
 	parent int,
 	line iter.Seq[proc.Process],
 ) hook.Origin {
-	o := by.told(at, procDir, parent, line)
-	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Pane) != "" &&
-		served(procDir, line) {
-		o.Agent = ""
-		o.Parent = ""
-		o.Name = ""
-		o.Provider = ""
-		o.Tmux = ""
-		o.Server = 0
-		o.Pane = ""
-	}
-	return o
-}
-
-// told returns the origin according to the environment alone.
-func (by *Caller) told(
-	at time.Time,
-	procDir string,
-	parent int,
-	line iter.Seq[proc.Process],
-) hook.Origin {
-	get := func(name string) string {
-		value, _ := by.LookupEnv(name)
-		return value
-	}
 	o := hook.Origin{
-		Agent:    get("CLAUDE_SESSION_MANAGER_ID"),
-		Parent:   get("SM_PARENT_ID"),
-		Name:     get("SM_NAME"),
-		Provider: get("SM_PROVIDER"),
-		Project:  get("CLAUDE_PROJECT_DIR"),
-		PID:      proc.ClientPID(get("CLAUDE_PID"), parent, line),
-		At:       at.UTC(),
+		Project: by.get("CLAUDE_PROJECT_DIR"),
+		PID:     proc.ClientPID(by.get("CLAUDE_PID"), parent, line),
+		At:      at.UTC(),
 	}
 	if p, err := process(o.PID, procDir, line); err == nil {
 		o.Start = p.Start
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
-	o.Tmux, o.Server = hook.ParseTmux(get("TMUX"))
-	if pane := get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
+
+	agent := by.get("CLAUDE_SESSION_MANAGER_ID")
+	above := by.get("SM_PARENT_ID")
+	name := by.get("SM_NAME")
+	provider := by.get("SM_PROVIDER")
+	tmux, server := hook.ParseTmux(by.get("TMUX"))
+	if cmp.Or(agent, above, name, provider, tmux) == "" || served(procDir, line) {
+		return o
+	}
+	o.Parent = above
+	o.Name = name
+	o.Provider = provider
+	o.Tmux = tmux
+	o.Server = server
+	if pane := by.get("TMUX_PANE"); tmux != "" && hook.IsPane(pane) {
 		o.Pane = pane
 	}
-	if o.Agent == "" {
-		o.Agent = hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
-	}
+	o.Agent = cmp.Or(agent, hook.TmuxAgent(tmux, server, o.Pane))
 	return o
+}
+
+func (by *Caller) get(name string) string {
+	value, _ := by.LookupEnv(name)
+	return value
 }
 
 // process is a process, most likely one of a line.
@@ -268,16 +241,14 @@ func process(pid int, procDir string, line iter.Seq[proc.Process]) (proc.Process
 	return proc.Stat(procDir, pid)
 }
 
-// Selves are the ids under which the observer may know the agent that runs this process, the most certain first.
-func (by *Caller) Selves() (ids []string) {
-	if thread, _ := by.LookupEnv("CODEX_THREAD_ID"); thread != "" { // what else is set may be that of the pane in which its daemon began
-		ids = append(ids, thread)
+// Selves are the ids under which the observer may know the agent that runs this
+// process, the most certain first. Behind a thread, the other variables may be
+// those of the pane in which Codex's daemon began.
+func (by *Caller) Selves() []string {
+	ids := []string{
+		by.get("CODEX_THREAD_ID"),
+		by.Origin(time.Now()).Agent,
+		by.get("CLAUDE_CODE_SESSION_ID"),
 	}
-	if id := by.Origin(time.Now()).Agent; id != "" {
-		ids = append(ids, id)
-	}
-	if session, _ := by.LookupEnv("CLAUDE_CODE_SESSION_ID"); session != "" {
-		ids = append(ids, session)
-	}
-	return ids
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }

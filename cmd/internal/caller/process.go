@@ -1,8 +1,8 @@
 package caller
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"sm/handoff/proc"
@@ -14,15 +14,9 @@ import (
 // the environment with which the process was started; the zero value if the
 // system does not show it.
 func OfProcess(pid int) hook.Origin {
-	vars, err := proc.Read("/proc", pid, "environ")
-	if err != nil || len(vars) > maxRegistryBytes {
+	env := variables("/proc", pid)
+	if env == nil {
 		return hook.Origin{}
-	}
-	env := map[string]string{}
-	for v := range bytes.SplitSeq(vars, []byte{0}) {
-		if name, value, ok := bytes.Cut(v, []byte("=")); ok {
-			env[string(name)] = string(value)
-		}
 	}
 	env["CLAUDE_PID"] = strconv.Itoa(pid)
 	env["CLAUDE_PROJECT_DIR"] = "" // of a client that has started this one
@@ -32,6 +26,21 @@ func OfProcess(pid int) hook.Origin {
 	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
 	o.AutoCompact = hook.AutoCompact{}
 	return o
+}
+
+// variables are those with which a process was started, nil if the system does
+// not show them.
+func variables(procDir string, pid int) map[string]string {
+	text, err := proc.Read(procDir, pid, "environ")
+	if err != nil || len(text) > maxRegistryBytes {
+		return nil
+	}
+	vars := map[string]string{}
+	for v := range strings.SplitSeq(string(text), "\x00") {
+		name, value, _ := strings.Cut(v, "=")
+		vars[name] = value
+	}
+	return vars
 }
 
 // Holder says by which process a file is locked, for all that locks knows.
