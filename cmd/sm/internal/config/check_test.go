@@ -37,6 +37,7 @@ func TestMistakes(t *testing.T) {
 			"log: {}\nlog: {}\n",
 			`not valid YAML: unmarshal errors: line 2: mapping key "log" already defined at line 1` + spaces,
 		},
+		{"k8jz0vq2hxw7lr4tfy1n\n", "the file must be a group of keys"},
 		{"log: [info]\n", "log must be a group of the keys level, format"},
 		{
 			"windows: {model: m}\n",

@@ -367,10 +367,14 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 		}
 	}
 
-	var file map[string]any
-	if err := yaml.Unmarshal(text, &file); err != nil {
+	var root any
+	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation, which is of spaces alone, quotes or brackets there",
 			name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+	}
+	file, ok := root.(map[string]any)
+	if root != nil && !ok {
+		return nil, fmt.Errorf("%s: the file must be a group of keys", name)
 	}
 	// A group whose lines are all commented out is none.
 	maps.DeleteFunc(file, func(_ string, value any) bool { return value == nil })
