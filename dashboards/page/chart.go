@@ -3,7 +3,6 @@ package page
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,18 +59,12 @@ func (p *plane) Clock(at int64) string { return clock(at, p.zone) }
 type chart struct {
 	plane
 	*curve.History
-	session           *api.Session
+	Session           *api.Session
 	Now, NowArea      string // of the present cycle
 	Earlier, PastArea string
-	Description       string
+	Peak, Last        int64  // tokens
 	Most              int    // the number of the last point
 	Data              string // what the script reads out, as JSON
-}
-
-// threshold is a size from which notices are due or clients compact.
-type threshold struct {
-	At          int64
-	Text, Class string
 }
 
 // plot is what the script needs to say what lies below a pointer. Times are seconds since 1970.
@@ -100,7 +93,9 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	c := &chart{
 		plane:   plane{from, to, ceiling(peak, s.WindowTokens), zone},
 		History: h,
-		session: s,
+		Session: s,
+		Peak:    peak,
+		Last:    h.Points[len(h.Points)-1].Tokens,
 		Most:    len(h.Points) - 1,
 	}
 	left := func(i int) string { return strings.TrimSuffix(c.X(h.Points[i].At), "%") }
@@ -119,8 +114,6 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 			c.NowArea = area
 		}
 	}
-	c.Description = "Context over time, from " + c.Clock(from) + " to " + c.Clock(to) +
-		"; largest " + short(peak) + " tokens, last " + short(h.Points[c.Most].Tokens) + "."
 	p := plot{
 		From:      from,
 		To:        to,
@@ -153,23 +146,6 @@ func (c *chart) SizeAt(m *curve.Mark) (tokens int64) {
 		}
 	}
 	return tokens
-}
-
-// Limits returns the thresholds that are drawn.
-func (c *chart) Limits() []threshold {
-	at := value(c.session.ThresholdTokens)
-	compacts := "compacts at " + short(at)
-	if assumed(c.session.ThresholdSource) {
-		compacts += " (assumed)"
-	}
-	warning := c.session.WarningTokens
-	critical := c.session.CriticalTokens
-	all := []threshold{
-		{warning, "notice at " + short(warning), "notice"},
-		{critical, "critical notice at " + short(critical), "notice"},
-		{at, compacts, "compacts"},
-	}
-	return slices.DeleteFunc(all, func(l threshold) bool { return l.At <= 0 || l.At > c.Top })
 }
 
 // ruler is a time below a chart.
@@ -245,25 +221,19 @@ func ceiling(peak, window int64) int64 {
 
 // markTitle describes a mark.
 func markTitle(m *curve.Mark) string {
-	text := ""
-	switch m.Kind {
-	case "compaction":
-		text = "compacted"
-		if m.Cause != "" {
-			text += " (" + m.Cause + ")"
-		}
-	case "clear":
-		text = "cleared"
-	case "session":
-		text = "another session"
-	case "handoff":
-		text = "handed over"
-	case "rewind":
-		text = "rewound"
-	case "storm":
-		text = "notice: storm of compactions"
-	default:
+	text := map[string]string{
+		"compaction": "compacted",
+		"clear":      "cleared",
+		"session":    "another session",
+		"handoff":    "handed over",
+		"rewind":     "rewound",
+		"storm":      "notice: storm of compactions",
+	}[m.Kind]
+	if text == "" {
 		text = "notice: " + words(m.Kind)
+	}
+	if m.Kind == "compaction" && m.Cause != "" {
+		text += " (" + m.Cause + ")"
 	}
 	if m.Tokens > 0 {
 		text += " at " + short(m.Tokens)

@@ -33,8 +33,8 @@ const maxProjects = 12
 // sticks is a chart of single figures over time.
 type sticks struct {
 	plane
-	List        []report.Boundary
-	Description string
+	List []report.Boundary
+	Peak int64
 }
 
 // columns are a histogram, or shares with what they should be.
@@ -157,10 +157,6 @@ func sticksOf(all []report.Boundary, zone *time.Location) *sticks {
 	return &sticks{
 		plane: plane{from - edge, to + edge, ceiling(peak, 0), zone},
 		List:  all,
-		Description: fmt.Sprintf(
-			"Tokens read again after each of %d boundaries; at most %s.",
-			len(all),
-			short(peak),
-		),
+		Peak:  peak,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
@@ -35,14 +36,10 @@ func short(n int64) string {
 	switch {
 	case n < 0:
 		return "−" + short(-n)
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case n < 9_950:
+	case n >= 1000 && n < 9_950:
 		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64), ".0") + "k"
-	case n < 999_500:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 0, 64) + "k"
 	}
-	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
+	return screen.Tokens(n)
 }
 
 // thousands writes a count with its thousands apart.
@@ -123,11 +120,8 @@ func part(tokens, window int64) string {
 
 // quote writes a text as one word of a shell.
 func quote(s string) string {
-	if s != "" &&
-		strings.Trim(
-			s,
-			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,",
-		) == "" {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,"
+	if s != "" && strings.Trim(s, plain) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
