@@ -34,7 +34,6 @@ type rig struct {
 	o        Options
 	log      *lockedBuffer
 	app      *App
-	hub      *webpage.Hub     // of app
 	servers  []webpage.Server // central servers of the page
 
 	pageWrite time.Duration // how long a page may take for an event, 0 for the usual time
@@ -76,15 +75,14 @@ func newRig(t testing.TB) *rig {
 		},
 		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
-	r.o.Web = func(a *App) (web Web, err error) {
-		r.hub, err = webpage.New(webpage.Options{
+	r.o.Web = func(a *App) (Web, error) {
+		return webpage.New(webpage.Options{
 			Source:      a,
 			Version:     r.o.Version,
 			Log:         r.o.Logger,
 			Servers:     r.servers,
 			WriteWithin: r.pageWrite,
 		})
-		return r.hub, err
 	}
 	return r
 }

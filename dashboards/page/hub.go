@@ -112,7 +112,7 @@ func New(o Options) (*Hub, error) {
 		r := &remote{
 			server: server,
 			wanted: make(chan struct{}, 1),
-			asked:  make(chan struct{}),
+			first:  make(chan struct{}),
 		}
 		h.addView(s.Name, r, r)
 	}
@@ -147,9 +147,6 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 		"no server has this name; see prometheus in the configuration",
 	)
 }
-
-// Build names the version of the page that is served.
-func (h *Hub) Build() string { return h.page.build }
 
 // Close ends all streams. It may be called more than once.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }

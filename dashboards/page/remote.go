@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,12 +50,13 @@ type remote struct {
 
 	mu    sync.Mutex
 	used  time.Time     // by a page
-	asked chan struct{} // closed when the first look has succeeded or failed
+	first chan struct{} // closed when the first query is over
 	lastAnswer
 }
 
 type lastAnswer struct {
 	fleet central.Fleet
+	asked bool      // false until the first query is over
 	gone  time.Time // since when there is no newer one; zero while there is
 	why   string
 }
@@ -85,7 +87,7 @@ func (r *remote) inUse() bool {
 	if time.Since(r.used) < beatEvery {
 		return true
 	}
-	r.asked = make(chan struct{})
+	r.first = make(chan struct{})
 	r.lastAnswer = lastAnswer{}
 	r.edits.Add(1)
 	return false
@@ -100,28 +102,17 @@ func (r *remote) ask(ctx context.Context) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.asked {
+		close(r.first)
+	}
 	if err == nil {
 		r.lastAnswer = lastAnswer{fleet: fleet}
 	} else {
 		r.why = err.Error()
-		if r.gone.IsZero() {
-			r.gone = began
-		}
+		r.gone = cmp.Or(r.gone, began)
 	}
+	r.asked = true
 	r.edits.Add(1)
-	if !r.answered() {
-		close(r.asked)
-	}
-}
-
-// answered reports whether the first query is over. The caller holds mu.
-func (r *remote) answered() bool {
-	select {
-	case <-r.asked:
-		return true
-	default:
-		return false
-	}
 }
 
 // wait has the server asked, and returns once the first look is over, at the latest after
@@ -129,14 +120,14 @@ func (r *remote) answered() bool {
 func (r *remote) wait(ctx context.Context) {
 	r.mu.Lock()
 	r.used = time.Now()
-	asked := r.asked
+	first := r.first
 	r.mu.Unlock()
 	select {
 	case r.wanted <- struct{}{}:
 	default:
 	}
 	select {
-	case <-asked:
+	case <-first:
 	case <-ctx.Done():
 	case <-time.After(answerWait):
 	}
@@ -177,7 +168,7 @@ func (r *remote) describe(d *head) {
 	defer r.mu.Unlock()
 	d.Server = tame(r.server.Name())
 	d.Problem = tame(r.why)
-	d.Unanswered = !r.answered()
+	d.Unanswered = !r.asked
 	if !r.gone.IsZero() {
 		d.Since = r.gone.Unix()
 	}
