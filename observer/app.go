@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sm/observer/access"
 	"sm/observer/alertmanager"
@@ -25,7 +24,8 @@ type App struct {
 	o         Options // but for its Settings: see settings
 	settings  atomic.Pointer[Settings]
 	reloading sync.Mutex
-	reloads   reloads
+	reloaded  atomic.Int64 // when the configuration was read last, in Unix milliseconds
+	rejected  atomic.Bool  // it could not be read since
 	onTCP     atomic.Pointer[http.Handler]
 	shares    [2]*access.Shares // of Listen, and of MetricsListen
 	log       *slog.Logger
@@ -65,17 +65,6 @@ type listener struct {
 	server  *http.Server
 	serve   func(net.Listener) error
 	foreign bool // for other machines
-}
-
-// reloads says how reading the configuration went last. The start counts as the first time.
-type reloads struct {
-	failed atomic.Bool
-	at     atomic.Int64 // when it went well last, in Unix milliseconds
-}
-
-func (r *reloads) done(now time.Time) {
-	r.at.Store(now.UnixMilli())
-	r.failed.Store(false)
 }
 
 // do runs f in the loop and waits for it.

@@ -65,11 +65,11 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			}
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
-		s, _ := c.fleet.Location(h.Agent)
+		session := c.sessionOf(h.Agent)
 		r, _ := c.rotations.Open(h.Agent)
 		c.rotate(rotation.Heard{
 			Agent:   h.Agent,
-			Session: s.Session,
+			Session: session,
 			Text:    h.Text,
 			At:      at,
 		}, now)
@@ -80,7 +80,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 				At:      at,
 				Cause:   alerts.CauseHandoff,
 				Handoff: transcript.KeyOf([]byte(r.ID)),
-				Key:     transcript.KeyOf([]byte(s.Session)),
+				Key:     transcript.KeyOf([]byte(session)),
 			}}, n.Events...)
 		}
 		c.readDocument(h.Agent, h.Text)
@@ -170,8 +170,7 @@ func (c *core) pass(now time.Time) {
 	for _, n := range c.fleet.Threads(now) {
 		c.apply(n, now)
 	}
-	sessionOf := func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session }
-	for _, h := range c.rotations.Recall(sessionOf) {
+	for _, h := range c.rotations.Recall(c.sessionOf) {
 		c.apply(fleet.Update{
 			Heard: []fleet.Heard{{
 				Agent: h.Agent,
@@ -181,7 +180,7 @@ func (c *core) pass(now time.Time) {
 		}, now)
 	}
 	c.passHandoffs(now)
-	c.queue.Leave(sessionOf)
+	c.queue.Leave(c.sessionOf)
 	c.carry(now)
 	c.queue.Check(now, func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
 		if c.restarting(agent) {
@@ -189,6 +188,12 @@ func (c *core) pass(now time.Time) {
 		}
 		return c.fleet.ReadUntil(agent, answered, now)
 	})
+}
+
+// sessionOf is the present session of an agent, "" while it is unknown.
+func (c *core) sessionOf(agent alerts.AgentID) string {
+	at, _ := c.fleet.Location(agent)
+	return at.Session
 }
 
 // promptGrace is how long a client must be back at its prompt before a compaction

@@ -246,8 +246,7 @@ func (c *core) waitsFor(m *outbox.Message) string {
 	if _, _, open := c.fleet.Thread(m.To, time.Now()); open && c.app.o.Enqueuer != nil {
 		return ""
 	}
-	s, _ := c.fleet.Location(m.To)
-	if m.State != outbox.Waiting || s.Session == "" || c.hooksWork(m.To) ||
+	if m.State != outbox.Waiting || c.sessionOf(m.To) == "" || c.hooksWork(m.To) ||
 		c.app.o.Terminal != nil && m.Typeable(c.settings.TypeTexts) {
 		return ""
 	}

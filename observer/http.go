@@ -11,13 +11,30 @@ import (
 	"sm/observer/respond"
 )
 
-// routes lists what is served, and to whom over TCP.
+// routes lists what is served, and to whom over TCP. A line has the kind of the route,
+// its method and its path; a demo, whose agents can be read and get texts, refuses those
+// that end with "real".
 func (a *App) routes() []access.Route {
+	kinds := map[string]access.Route{
+		"any":     {Tier: access.AnyLocal},
+		"empty":   {NoBody: true},
+		"events":  {Tier: access.SameUID, Page: true, Stream: true},
+		"opens":   {Tier: access.SameUID, Opens: true},
+		"own":     {Tier: access.SameUID},
+		"page":    {Tier: access.SameUID, Page: true},
+		"socket":  {},
+		"stream":  {Stream: true},
+		"webhook": {Tier: access.Token, Body: maxNotificationBytes},
+	}
 	var all []access.Route
-	add := func(pattern string, r access.Route, h respond.Handler) {
-		method, path, _ := strings.Cut(pattern, " ")
-		r.Pattern = path
-		r.Methods = []string{method}
+	add := func(line string, h respond.Handler) {
+		words := strings.Fields(line)
+		r := kinds[words[0]]
+		r.Methods = words[1:2]
+		r.Pattern = words[2]
+		if a.o.Demo && len(words) > 3 {
+			h = refuseReal
+		}
 		r.Handler = h
 		all = append(all, r)
 	}
@@ -25,46 +42,37 @@ func (a *App) routes() []access.Route {
 	read := func(f endpoint) respond.Handler { return handler(http.StatusOK, a.ask, f) }
 	stored := func(code int, f endpoint) respond.Handler { return handler(code, a.update, f) }
 	const ok, created = http.StatusOK, http.StatusCreated
-	socket := access.Route{}
-	own := access.Route{Tier: access.SameUID}
-	local := access.Route{Tier: access.AnyLocal}
-	stream := access.Route{Stream: true}
-	page := access.Route{Tier: access.SameUID, Page: true}
-	events := access.Route{Tier: access.SameUID, Page: true, Stream: true}
-	opens := access.Route{Tier: access.SameUID, Opens: true}
-	webhook := access.Route{Tier: access.Token, Body: maxNotificationBytes}
 
-	const messages, reminders = "/sessions/{id}/messages", "/sessions/{id}/reminders"
-	add("GET /open", opens, a.getOpen)
-	add("POST /open", socket, a.postOpen)
-	add("GET /sessions", own, a.getSessions)
-	add("POST /sessions", own, a.real(stored(created, c.postSession)))
-	add("GET /sessions/{id}", own, a.getSession)
-	add("GET "+messages, socket, read(c.getMessages))
-	add("POST "+messages, socket, stored(http.StatusAccepted, c.postMessage))
-	add("DELETE "+messages+"/{message}", socket, stored(ok, c.deleteMessage))
-	add("GET "+reminders, socket, read(c.getReminders))
-	add("POST "+reminders, socket, stored(created, c.postReminder))
-	add("DELETE "+reminders+"/{reminder}", socket, stored(ok, c.deleteReminder))
-	add("POST "+reminders+"/reset", socket, stored(ok, c.resetReminders))
-	add("GET /reminders", socket, read(c.getReminders))
-	add("POST /sessions/{id}/handoff", socket, a.real(a.postHandoff))
-	add("GET /handoffs", socket, read(c.getHandoffs))
-	add("DELETE /handoffs/{handoff}", socket, a.real(stored(ok, c.deleteHandoff)))
-	add("GET /documents", socket, a.getDocuments)
-	add("GET /documents/{channel}", socket, a.getDocument)
-	add("DELETE /documents/{channel}", socket, a.real(a.deleteDocuments))
-	add("GET /runs/{id}/next", stream, a.real(a.getRun))
-	add("GET /messages", socket, read(c.getMessages))
-	add("POST /hooks/claude", socket, a.postHook)
-	add("POST /hooks/context-usage", own, a.postUsage)
-	add("POST /alerts/webhook", webhook, a.real(stored(ok, c.postAlerts)))
-	add("POST /-/reload", access.Route{NoBody: true}, a.real(a.postReload))
-	add("GET /metrics", local, a.getMetrics)
-	add("GET /-/healthy", local, getHealthy)
-	add("GET /-/ready", local, a.getReady)
-	add("GET /{$}", page, a.web.Page)
-	add("GET /events", events, a.web.Events)
+	add("opens GET /open", a.getOpen)
+	add("socket POST /open", a.postOpen)
+	add("own GET /sessions", a.getSessions)
+	add("own POST /sessions real", stored(created, c.postSession))
+	add("own GET /sessions/{id}", a.getSession)
+	add("socket GET /sessions/{id}/messages", read(c.getMessages))
+	add("socket POST /sessions/{id}/messages", stored(http.StatusAccepted, c.postMessage))
+	add("socket DELETE /sessions/{id}/messages/{message}", stored(ok, c.deleteMessage))
+	add("socket GET /sessions/{id}/reminders", read(c.getReminders))
+	add("socket POST /sessions/{id}/reminders", stored(created, c.postReminder))
+	add("socket DELETE /sessions/{id}/reminders/{reminder}", stored(ok, c.deleteReminder))
+	add("socket POST /sessions/{id}/reminders/reset", stored(ok, c.resetReminders))
+	add("socket GET /reminders", read(c.getReminders))
+	add("socket POST /sessions/{id}/handoff real", a.postHandoff)
+	add("socket GET /handoffs", read(c.getHandoffs))
+	add("socket DELETE /handoffs/{handoff} real", stored(ok, c.deleteHandoff))
+	add("socket GET /documents", a.getDocuments)
+	add("socket GET /documents/{channel}", a.getDocument)
+	add("socket DELETE /documents/{channel} real", a.deleteDocuments)
+	add("stream GET /runs/{id}/next real", a.getRun)
+	add("socket GET /messages", read(c.getMessages))
+	add("socket POST /hooks/claude", a.postHook)
+	add("own POST /hooks/context-usage", a.postUsage)
+	add("webhook POST /alerts/webhook real", stored(ok, c.postAlerts))
+	add("empty POST /-/reload real", a.postReload)
+	add("any GET /metrics", a.getMetrics)
+	add("any GET /-/healthy", getHealthy)
+	add("any GET /-/ready", a.getReady)
+	add("page GET /{$}", a.web.Page)
+	add("events GET /events", a.web.Events)
 	return all
 }
 
@@ -98,18 +106,12 @@ func handler(
 	}
 }
 
-// real refuses requests of real agents in a demo, whose agents can be read and get
-// texts.
-func (a *App) real(h respond.Handler) respond.Handler {
-	if !a.o.Demo {
-		return h
-	}
-	return func(http.ResponseWriter, *http.Request) error {
-		return respond.Refuse(
-			http.StatusForbidden,
-			"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
-		)
-	}
+// refuseReal refuses requests of real agents in a demo.
+func refuseReal(http.ResponseWriter, *http.Request) error {
+	return respond.Refuse(
+		http.StatusForbidden,
+		"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
+	)
 }
 
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
@@ -121,19 +123,19 @@ func (a *App) metricsRoutes() http.Handler {
 	return mux
 }
 
-func getHealthy(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "healthy\n") // an error means that the peer has gone
-	return nil
-}
+func getHealthy(w http.ResponseWriter, _ *http.Request) error { return plain(w, "healthy") }
 
 func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 	select {
 	case <-a.ready:
+		return plain(w, "ready")
 	default:
 		return respond.ErrCatchingUp
 	}
+}
+
+func plain(w http.ResponseWriter, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "ready\n")
+	_, _ = io.WriteString(w, text+"\n") // an error means that the peer has gone
 	return nil
 }

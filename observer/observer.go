@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		filling:   make(chan struct{}, 1),
 		queueing:  make(chan struct{}, 2),
 	}
-	a.reloads.done(time.Now())
+	a.reloaded.Store(time.Now().UnixMilli())
 	a.settings.Store(&o.Settings)
 	a.o.Settings = Settings{} // they may change; read a.settings
 	if err := a.setUp(ctx); err != nil {

@@ -161,9 +161,8 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 		asked.Restarting == id {
 		return x
 	}
-	s, _ := c.fleet.Location(agent)
 	switch _, idle := c.idle(agent, now); {
-	case idle && s.Session == open.Left:
+	case idle && c.sessionOf(agent) == open.Left:
 		x.order = r.order
 	case c.fleet.Gone(agent): // an older run between two clients does not say for which order
 	default: // it works on: this run has not carried the order out, or else it would say so

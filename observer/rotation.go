@@ -83,11 +83,10 @@ func (c *core) passHandoffs(now time.Time) {
 		switch place, idle := c.idle(agent, now); {
 		case idle && c.awaitsRun(agent, now):
 		case idle && !c.agents.look(agent).typing.busy:
-			s, _ := c.fleet.Location(agent)
 			c.rotate(rotation.Idle{
 				Agent:   agent,
 				Way:     c.way(agent, place, now),
-				Session: s.Session,
+				Session: c.sessionOf(agent),
 				At:      now,
 			}, now)
 		case !idle && c.fleet.Gone(agent) && !c.agents.look(agent).run.lately(now):
@@ -130,13 +129,16 @@ func (c *core) checkFirstReading(ev *alerts.Event, now time.Time) {
 	if !ok || record.Judged || record.Session == "" || ev.At.Before(record.At) {
 		return
 	}
-	s, _ := c.fleet.Location(ev.Agent)
 	known, _ := c.engine.Agent(ev.Agent)
 	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, transcript.Window{
 		Tokens:   ev.Window,
 		Reserved: ev.Reserved,
 	}, known.Threshold) >= alerts.Warn
-	c.rotate(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
+	c.rotate(rotation.First{
+		Agent:   ev.Agent,
+		Session: c.sessionOf(ev.Agent),
+		High:    high,
+	}, now)
 }
 
 // resume goes on with what was under way when the last observer ended.
@@ -162,7 +164,7 @@ func (c *core) resumeHandoffs() {
 		}
 		// It may not have been marked yet; twice is as good as once.
 		c.consume(r.Channel, r.Document, r.Next, 0)
-		if s, _ := c.fleet.Location(r.Agent); r.Next != "" && s.Session == r.Next {
+		if r.Next != "" && r.Next == c.sessionOf(r.Agent) {
 			c.freshen(r, 0, "")
 		}
 	}
@@ -182,12 +184,15 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 		ev.Cause = alerts.CauseHandoff
 		ev.Handoff = transcript.KeyOf([]byte(r.ID))
 	}
-	s, _ := c.fleet.Location(ev.Agent)
 	at := ev.At
 	if c.registry { // it says when the client's status has changed, which may be before that
 		at = now
 	}
-	c.rotate(rotation.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
+	c.rotate(rotation.Started{
+		Agent:   ev.Agent,
+		Session: c.sessionOf(ev.Agent),
+		At:      at,
+	}, now)
 }
 
 // handoffRef begins the names of messages about handoffs, lostName ends that of the one
@@ -323,9 +328,8 @@ func (c *core) typeOwn(x rotation.Finish, finish bool) {
 				return a.still(ctx, func(c *core) bool {
 					at, idle := c.idle(agent, time.Now())
 					r, _ := c.rotations.Find(id)
-					s, _ := c.fleet.Location(agent)
 					return idle && at == place && r.ID == id && r.State == x.Rotation.State &&
-						(x.Prompt || s.Session == r.Left)
+						(x.Prompt || c.sessionOf(agent) == r.Left)
 				})
 			})
 		}
@@ -336,11 +340,11 @@ func (c *core) typeOwn(x rotation.Finish, finish bool) {
 			}
 			c.agents.of(owner).typing = typingState{}
 			level := slog.LevelInfo
-			switch {
-			case finish && !typed:
-				level = slog.LevelDebug
-			case err != nil:
+			if err != nil {
 				level = slog.LevelWarn
+			}
+			if finish && !typed {
+				level = slog.LevelDebug
 			}
 			c.log.Log(ctx, level, "handoff typed", "agent", owner, "id", id,
 				"state", x.Rotation.State, "finish", finish, "typed", typed, "err", err)

@@ -34,8 +34,8 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	settings := a.settings.Load()
 	s := &metrics.Snapshot{
 		HideProject:  settings.HideProject,
-		ReloadFailed: a.reloads.failed.Load(),
-		ReloadedAt:   time.UnixMilli(a.reloads.at.Load()),
+		ReloadFailed: a.rejected.Load(),
+		ReloadedAt:   time.UnixMilli(a.reloaded.Load()),
 		Hooks:        map[hook.Event]uint64{persist.OtherHook: 0},
 	}
 	for _, event := range hook.Events() {

@@ -48,12 +48,12 @@ func (a *App) Reload(ctx context.Context) error {
 	} else {
 		err = a.Apply(ctx, read.Settings)
 	}
+	a.rejected.Store(err != nil)
 	if err != nil {
-		a.reloads.failed.Store(true)
 		a.log.Error("configuration not reloaded: the old one stays in effect", "err", err)
 		return err
 	}
-	a.reloads.done(time.Now())
+	a.reloaded.Store(time.Now().UnixMilli())
 	a.log.Info("configuration reloaded")
 	if len(read.Restart) > 0 {
 		a.log.Warn(

@@ -83,12 +83,6 @@ func (m *migration) record(bucket string, key, data []byte) error {
 
 // own reads a block of owners.
 func (m *migration) own(key, data []byte) {
-	if m.owners == nil {
-		m.owners = map[uint64][]byte{}
-	}
-	if len(key) != 4 {
-		return
-	}
 	number := uint64(binary.BigEndian.Uint32(key)) * ownersBlock
 	for ; len(data) >= 8; data = data[8:] {
 		m.owners[number] = keyBytes(transcript.Key(binary.LittleEndian.Uint64(data)))
@@ -102,10 +96,7 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 	claimed := binary.BigEndian.Uint64(key)
 	for len(data) > 0 {
 		distance, n := binary.Uvarint(data)
-		number, used := binary.Uvarint(data[max(n, 0):])
-		if n <= 0 || used <= 0 {
-			break
-		}
+		number, used := binary.Uvarint(data[n:])
 		claimed += distance
 		data = data[n+used:]
 		if owner := m.owners[number]; owner != nil {
@@ -114,15 +105,6 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 			}
 		}
 	}
-	return nil
-}
-
-// readOldHead reads the head of schema 1 into a *head.
-func readOldHead(data []byte, to any) error {
-	fields, _ := decodeOld(oldHead, data).(map[string]any)
-	h := to.(*head)
-	h.Created, _ = fields["Created"].(time.Time)
-	h.Settled, _ = fields["Settled"].(bool)
 	return nil
 }
 

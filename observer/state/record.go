@@ -158,11 +158,10 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 
 func (s *Store) readHead(tx *bbolt.Tx) error {
 	data := record(tx, headRecord)
-	read := cbor.Unmarshal
-	if s.schema == 1 {
-		read = readOldHead
+	if data != nil && s.schema == 1 {
+		data, _ = s.encode.Marshal(decodeOld(oldHead, data)) // of maps and texts
 	}
-	if data == nil || read(data, &s.head) != nil {
+	if data == nil || cbor.Unmarshal(data, &s.head) != nil {
 		return damaged("record %s is missing or damaged", headRecord)
 	}
 	return nil
@@ -176,7 +175,11 @@ type putFunc func(bucket string, key, data []byte) error
 // without the files that made them would turn the files into copies.
 func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 	if s.schema == 1 {
-		old := migration{encode: s.encode, put: put}
+		old := migration{
+			encode: s.encode,
+			put:    put,
+			owners: map[uint64][]byte{},
+		}
 		put = old.record
 	}
 	for _, name := range bucketsOf(s.schema) {
