@@ -7,6 +7,7 @@
 package caller
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
