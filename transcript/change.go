@@ -62,7 +62,8 @@ type Change struct {
 	// Unknown are the names in the new records that their reader does not know.
 	Unknown []UnknownName
 	// Entries are the new records that mean something, in the order of the file. Of
-	// their byte slices only a reading's Model is set. Of a whole file they are those
-	// of the last 10 minutes.
+	// their byte slices only a reading's Model is set, and Version, which is that of
+	// the session at the record. Of a whole file they are those of the last 10
+	// minutes.
 	Entries []Entry
 }

@@ -24,7 +24,10 @@ func (f *Fleet) fileEvents(
 		current = false // a copy
 	}
 	a := f.currentAgent(x.of)
-	was.Version = x.Session.Version
+	was.Version = cmp.Or(was.Version, x.Session.Version)
+	if c.Whole { // a compaction here may follow readings that are not listed
+		was.Model = x.Session.Model
+	}
 	was.Particulars = x.Session.Particulars
 	t := eventMaker{
 		Fleet: f,
@@ -99,6 +102,9 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 
 func (t *eventMaker) entry(e *transcript.Entry) {
 	ev := alerts.Event{Agent: alerts.AgentID(t.id), At: e.At.Time()}
+	if len(e.Version) > 0 {
+		t.seen.Version = string(e.Version)
+	}
 	switch e.Kind {
 	case transcript.KindReading:
 		t.seen.Peak = max(t.seen.Peak, e.Context)
@@ -150,9 +156,6 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	e := (*list)[i]
 	*list = slices.Delete(*list, i, i+1)
 	s := &t.seen
-	if s.Model == "" {
-		s = &t.x.Session
-	}
 	window := t.windowOf(t.a, s).Tokens
 	t.emit(alerts.Event{
 		Kind:       alerts.EventCompacted,

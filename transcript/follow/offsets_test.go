@@ -51,7 +51,7 @@ func restarts(format *transcript.Format, text []byte) []restart {
 				r.peeked, _ = shown(f, line[:len(line)-1])
 			}
 			if fresh, _ := f.Line(line[:len(line)-1], len(line), &e); fresh {
-				r.entries = append(r.entries, plain(e))
+				r.entries = append(r.entries, plain(e, f.Sum()))
 			}
 		}
 		keep(1)

@@ -219,7 +219,7 @@ func (s *reading) continues(file io.ReaderAt, id inode, size int64) bool {
 // add folds one line; end is the offset behind it.
 func (s *reading) add(line []byte, end int64) {
 	if fresh, _ := s.fold.Line(line, int(end-s.cursor.Offset), &s.entry); fresh {
-		s.change.Entries = append(s.change.Entries, plain(s.entry))
+		s.change.Entries = append(s.change.Entries, plain(s.entry, s.fold.Sum()))
 	}
 	s.entry = transcript.Entry{} // a long line's memory goes with it
 	s.cursor.Offset = end
@@ -337,7 +337,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		case !met:
 			return false
 		case fresh:
-			s.change.Entries = append(s.change.Entries, plain(*e))
+			s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
 			if len(s.change.Entries) >= flushEntries {
 				return s.flush(ctx, end, end, *s.fold.Sum())
 			}
@@ -422,14 +422,14 @@ func (s *source) receive(e *transcript.Entry, fresh bool, young transcript.Insta
 			s.record(e)
 		}
 	case fresh && e.At >= young:
-		s.change.Entries = append(s.change.Entries, plain(*e))
+		s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
 	}
 }
 
 // plain is an entry without what points into the line's buffer, but for a reading's
-// model.
-func plain(e transcript.Entry) transcript.Entry {
-	e.Version = nil
+// model. Its version is that of the session so far.
+func plain(e transcript.Entry, s *transcript.Session) transcript.Entry {
+	e.Version = []byte(s.Version)
 	e.CWD = nil
 	e.SessionID = nil
 	e.Branch = nil

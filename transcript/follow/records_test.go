@@ -57,7 +57,7 @@ func TestRecords(t *testing.T) {
 				}
 				return
 			}
-			told[name] = append(told[name], plain(*e))
+			told[name] = append(told[name], plain(*e, &transcript.Session{Version: string(e.Version)}))
 		}
 	}})
 	want := once(Options{Entries: true})

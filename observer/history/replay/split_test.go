@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,15 +33,25 @@ func (l *liveFleet) take(c transcript.Change) {
 	for _, ev := range l.fleet.Apply(c).Events {
 		for _, action := range l.engine.Step(ev) {
 			if say, ok := action.(alerts.Say); ok {
-				l.said = append(l.said, say.Key.String())
+				l.said = append(l.said, notice(
+					string(say.Key.Agent),
+					say.Key.Cycle,
+					say.Key.Kind.String(),
+					say.To.Role.String(),
+					say.At,
+				))
 			}
 		}
 	}
 }
 
-// grow reads a transcript, so many lines with each change, or all at once with 0. After each change the observer's clock,
+func notice(session string, cycle int, kind, to string, at time.Time) string {
+	return fmt.Sprint(session, " ", cycle, " ", kind, " to ", to, " at ", at)
+}
+
+// grow reads a transcript; a change ends with each line for which ends is true. After each change the observer's clock,
 // which is months ahead of the records, reports a running client.
-func (l *liveFleet) grow(t *testing.T, path string, lines int) {
+func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -79,21 +90,68 @@ func (l *liveFleet) grow(t *testing.T, path string, lines int) {
 		if fresh, _ := fold.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e); fresh {
 			e.Calls = nil
 			e.Model = bytes.Clone(e.Model)
+			e.Version = []byte(fold.Sum().Version)
 			c.Entries = append(c.Entries, e)
 		}
 		c.Cursor.Offset += int64(len(line))
-		if n++; lines > 0 && n%lines == 0 {
+		if n++; ends(n) {
 			send()
 		}
 	}
 	send()
 }
 
+// compareSplits compares the notices of a replay with those of growing files, by where their changes end.
+func compareSplits(t *testing.T, dir string, splits map[string]func(line int) bool) {
+	t.Helper()
+	changes, err := history.Records(t.Context(), history.Options{
+		Clients: clientstest.Table(),
+	}, []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.Policy = alerts.Defaults()
+	events, err := Run(t.Context(), slices.Clone(changes), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, e := range events {
+		if e.Event == "notice" {
+			want = append(want, notice(e.Session, e.Cycle, e.Kind, e.To, timeOf(e.At)))
+		}
+	}
+	slices.Sort(want)
+	for name, ends := range splits {
+		l := &liveFleet{
+			fleet: fleet.New(fleet.Options{
+				Clients: clientstest.Table(),
+				Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
+			}, fleet.Stored{
+				Settled: true,
+			}),
+		}
+		if l.engine, err = alerts.New(o.Policy); err != nil {
+			t.Fatal(err)
+		}
+		for i := range changes {
+			l.grow(t, changes[i].Cursor.Path, ends)
+		}
+		slices.Sort(l.said)
+		if d := cmp.Diff(want, l.said); d != "" {
+			t.Errorf("%s (-replay +live):\n%s", name, d)
+		}
+	}
+}
+
+func every(lines int) func(int) bool {
+	return func(line int) bool { return line%lines == 0 }
+}
+
 // TestSplitAnywhere: notices depend neither on how many lines a change brings nor on when the observer checks activity.
-// Thresholds are of the window alone, because the version that decides where a client compacts may come later.
 func TestSplitAnywhere(t *testing.T) {
 	t.Parallel()
-	o := options().Policy
 	seeds := uint64(20)
 	if testing.Short() {
 		seeds = 5
@@ -108,40 +166,58 @@ func TestSplitAnywhere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		changes, err := history.Records(t.Context(), history.Options{
-			Clients: clientstest.Table(),
-		}, []string{dir})
-		if err != nil {
-			t.Fatal(err)
+		compareSplits(t, dir, map[string]func(int) bool{
+			fmt.Sprint("seed ", seed, " at once"): every(math.MaxInt),
+			fmt.Sprint("seed ", seed, " by line"): every(1),
+			fmt.Sprint("seed ", seed, " by 2"):    every(2),
+			fmt.Sprint("seed ", seed, " by 3"):    every(3),
+			fmt.Sprint("seed ", seed, " by 5"):    every(5),
+			fmt.Sprint("seed ", seed, " by 7"):    every(7),
+		})
+	}
+}
+
+// TestSplitAtEachLine: what a compaction teaches depends on the records before it alone, not on those that a change
+// brings with it.
+func TestSplitAtEachLine(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(s *transcripttest.HandWritten){
+		"compacted before any reading": func(s *transcripttest.HandWritten) {
+			s.Turn()
+			s.Compact("auto", 16)
+		},
+		"the client is updated": func(s *transcripttest.HandWritten) {
+			s.Version = "1.0.120"
+			s.Turn()
+			s.Read(15)
+			s.Compact("auto", 16)
+			s.Version = "2.1.97"
+		},
+		"a summary before its boundary": func(s *transcripttest.HandWritten) {
+			s.Read(15)
+			summary := s.Say("This session is being continued from a previous conversation.")
+			summary["isCompactSummary"] = true
+			summary["parentUuid"] = s.Compact("auto", 16)["uuid"]
+		},
+	} {
+		s := transcripttest.NewHandWritten(1)
+		write(s)
+		for range 3 {
+			s.Turn()
+			s.Read(14, 15)
+			s.Compact("auto", 16)
+			s.Turn()
 		}
-		var want []string
-		for _, lines := range []int{0, 1, 2, 3, 5, 7} {
-			l := &liveFleet{
-				fleet: fleet.New(fleet.Options{
-					Clients: clientstest.Table(),
-					Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
-				}, fleet.Stored{
-					Settled: true,
-				}),
-			}
-			if l.engine, err = alerts.New(o); err != nil {
-				t.Fatal(err)
-			}
-			for i := range changes {
-				l.grow(t, changes[i].Cursor.Path, lines)
-			}
-			if slices.Sort(l.said); lines == 0 {
-				want = l.said
-			} else if d := cmp.Diff(want, l.said); d != "" {
-				t.Error(
-					fmt.Sprintf(
-						"seed %d, %d lines at a time (-all at once +so):\n",
-						seed,
-						lines,
-					),
-					d,
-				)
-			}
+		s.Read(12, 14, 15)
+		splits := map[string]func(int) bool{}
+		for cut := range s.Records {
+			splits[fmt.Sprint(
+				name,
+				", cut after ",
+				cut,
+			)] = func(line int) bool { return line == cut }
 		}
+		splits[name+", by line"] = every(1)
+		compareSplits(t, transcripttest.Written(t, t.TempDir(), s), splits)
 	}
 }
