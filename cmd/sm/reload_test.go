@@ -98,7 +98,7 @@ func TestReload(t *testing.T) {
 
 	d.configure("log: {level: debug}\nqueue: {per_agent: many}\n")
 	d.logged(failed, 1)
-	want := d.configFile() + `:2: queue.per_agent must be a whole number`
+	want := d.configFile() + `: queue.per_agent must be a whole number`
 	if !strings.Contains(d.log(1<<20), want) {
 		t.Errorf("it does not say %q", want)
 	}

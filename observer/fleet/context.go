@@ -188,9 +188,11 @@ type Sample struct {
 	Agrees bool
 	Near   int64
 	// Back means that the client had shown the newest reading before and shows less
-	// since: its conversation was rewound. Without Tokens the client went back to the
-	// very beginning.
-	Back bool
+	// since: its conversation was rewound. Shown means that the transcript has the
+	// rewind, which it gets with the next prompt. Without Tokens the client went back
+	// to the very beginning.
+	Back  bool
+	Shown bool
 }
 
 // lag is how far apart sample and transcript may speak of one reply.
@@ -271,6 +273,7 @@ func (f *Fleet) sample(a *agent, x Sample) {
 		f.again(a) // it is another share of the window now
 	}
 	x.Back = f.wentBack(a, &x)
+	x.Shown = x.Back && a.Sample.Shown
 	a.Sample = x
 	if x.Tokens == 0 && !x.Back {
 		return
@@ -353,16 +356,50 @@ func (f *Fleet) wentBack(a *agent, x *Sample) bool {
 		(was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
 }
 
-// rewound emits that the conversation was rewound before a prompt.
+// rewound emits that the conversation was rewound before a prompt: by the
+// transcript, or by the status line alone if an old client writes the first prompt
+// of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
-	if !e.Rewound {
+	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
+	left := e.Left
+	until := e.Until
+	switch {
+	case e.Rewound:
+	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 &&
+		e.At > t.a.Sample.At:
+		left = 0
+		until = t.a.Sample.At
+	default:
 		return
 	}
-	ev := t.reading(t.id, &t.seen, t.a,
-		transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared})
+
+	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+	ev := t.reading(t.id, &t.seen, t.a, r)
 	ev.Kind = alerts.EventReset
 	ev.Cause = alerts.CauseRewind
-	ev.Left = e.Left
-	ev.Until = e.Until
+	ev.Left = left
+	ev.Until = until
 	t.emit(ev)
+	if t.a == nil {
+		return
+	}
+	if back {
+		t.a.Sample.Shown = true
+		t.changed.agent(t.a.ID)
+	}
+	if e.Rewound {
+		t.forsake(t.a, left, until)
+	}
+}
+
+// forsake drops the readings of the part of a conversation that it has lost.
+func (f *Fleet) forsake(a *agent, left, until transcript.Instant) {
+	a.recent = slices.DeleteFunc(a.recent, func(r transcript.Reading) bool {
+		return r.At > left && r.At <= until
+	})
+	if a.Sample.Back {
+		a.Sample.Back = a.Sample.Tokens == 0
+		a.Sample.compare(f.readings(a))
+		f.changed.agent(a.ID)
+	}
 }
