@@ -200,9 +200,8 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" || got.Client == 0 {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			r.signal(syscall.SIGUSR1)
 			r.order("deaf")
-			r.signal(syscall.SIGTERM) // which is passed on after all that came before
+			r.signal(syscall.SIGTERM)
 			r.wait("SIGTERM", 1)
 			r.order("exit 4")
 			if got := r.code(); got != 4 || len(r.events("start")) != 1 ||
