@@ -137,19 +137,19 @@ deps: ## install what the tests need (as root, with apt-get), else say how
 	if [ "$${CI:-}" = true ]; then echo "deps: CI=true allows no skipped test" >&2; exit 1; fi; \
 	echo "deps: the tests that need them will be skipped"
 
-check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, actionlint, 30 s of each fuzz target, test
+check: ## what a release must pass: formatting, vet, fix, tidy, lint, staticcheck, actionlint, 30 s of each fuzz target, test
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then printf 'gofmt -w these:\n%s\n' "$$out"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags realclient ./...
 	GOOS=darwin $(GO) vet ./...
 	@out=$$($(GO) fix -diff ./... 2>&1) && [ -z "$$out" ] || { printf '%s\ngo fix ./... would change this\n' "$$out"; exit 1; }
 	$(GO) mod tidy -diff
+	@$(MAKE) --no-print-directory lint
 	$(TOOL) staticcheck ./...
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=30s
 	@$(MAKE) --no-print-directory test
 
-# Not part of make check yet: lines wider than 120 columns and what gofumpt would change remain.
 lint: ## golangci-lint: formatting, doc comments, width of lines, direction of imports
 	$(TOOL) golangci-lint run ./...
 

@@ -133,7 +133,8 @@ type Event struct {
 	// a reset, else 0.
 	Key   transcript.Key
 	Cause Cause
-	// Handoff is the key of the handoff that has cleared the context, 0 for none: it begins one cycle, whatever signs of it come.
+	// Handoff is the key of the handoff that has cleared the context, 0 for
+	// none: it begins one cycle, whatever signs of it come.
 	Handoff transcript.Key
 	// Carried marks a session that continues the context of an earlier one, as
 	// after a fork: its first samples are no echo.

@@ -141,7 +141,8 @@ func TestActiveTime(t *testing.T) {
 	}
 }
 
-// TestIdleGaps: hours in which an agent waits within a turn change nothing of the seconds that it has left.
+// TestIdleGaps: hours in which an agent waits within a turn change nothing of
+// the seconds that it has left.
 func TestIdleGaps(t *testing.T) {
 	t.Parallel()
 	seconds := func(gap func(i int) float64) float64 {
@@ -228,7 +229,8 @@ func TestForecastNotice(t *testing.T) {
 	}
 }
 
-// TestForecastNoticeUnknown: another system may announce a compaction that the engine does not know.
+// TestForecastNoticeUnknown: another system may announce a compaction that the
+// engine does not know.
 func TestForecastNoticeUnknown(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

@@ -115,7 +115,8 @@ func share(percentage int, of int64) int64 { return (of*int64(percentage) + 99) 
 // order and alerts use it; a Level is what the agent was notified of.
 type Pressure uint8
 
-// The pressures, in rising order. PressureUnknown means that the context or the compaction threshold is unknown.
+// The pressures, in rising order. PressureUnknown means that the context or the
+// compaction threshold is unknown.
 const (
 	PressureUnknown Pressure = iota
 	Calm
@@ -124,8 +125,9 @@ const (
 	Imminent
 )
 
-// The ratios from which on a pressure holds. Rising and High are where the warning and the critical notice are due at the
-// latest (warning_of_threshold, critical_of_threshold by default), Imminent is where a reply or two are left.
+// The ratios from which on a pressure holds. Rising and High are where the
+// warning and the critical notice are due at the latest (warning_of_threshold,
+// critical_of_threshold by default), Imminent is where a reply or two are left.
 const (
 	RisingFrom   = 0.6
 	HighFrom     = 0.78
@@ -137,9 +139,10 @@ func (p Pressure) String() string {
 	return [...]string{"", "calm", "rising", "high", "imminent"}[p]
 }
 
-// PressureOf is the size that the client's own compaction goes by, context and cleared tool results in tokens, as a share
-// of the compaction threshold in tokens: 0 or more, and above 1 for a client that is late. Without a threshold, or with
-// negative sizes, it is 0 and PressureUnknown.
+// PressureOf is the size that the client's own compaction goes by, context and
+// cleared tool results in tokens, as a share of the compaction threshold in
+// tokens: 0 or more, and above 1 for a client that is late. Without a
+// threshold, or with negative sizes, it is 0 and PressureUnknown.
 func PressureOf(context, cleared, threshold int64) (ratio float64, p Pressure) {
 	if threshold <= 0 || context < 0 || cleared < 0 {
 		return 0, PressureUnknown

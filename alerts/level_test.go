@@ -36,13 +36,15 @@ func TestLevel(t *testing.T) {
 			200_000,
 			0,
 			OK,
-		}, {
+		},
+		{
 			percent,
 			79_200,
 			200_000,
 			0,
 			EarlyWarn,
-		}, {
+		},
+		{
 			percent,
 			98_999,
 			200_000,
@@ -55,57 +57,70 @@ func TestLevel(t *testing.T) {
 			200_000,
 			0,
 			Warn,
-		}, {
+		},
+		{
 			percent,
 			129_000,
 			200_000,
 			0,
 			Critical,
-		}, {
+		},
+		{
 			percent,
 			495_000,
 			1_000_000,
 			0,
 			Warn,
 		},
-		{percent, 2, 3, 0, Critical}, {percent, 1, 3, 0, OK}, {percent, 150_000, 0, 0, OK},
+		{percent, 2, 3, 0, Critical},
+		{percent, 1, 3, 0, OK},
+		{percent, 150_000, 0, 0, OK},
 		{
 			tokens,
 			89_999,
 			1_000_000,
 			0,
 			OK,
-		}, {
+		},
+		{
 			tokens,
 			90_000,
 			0,
 			0,
 			Warn,
-		}, {
+		},
+		{
 			tokens,
 			95_000,
 			200_000,
 			0,
 			Critical,
 		},
-		{both, 98_999, 200_000, 167_000, EarlyWarn}, {both, 99_000, 200_000, 167_000, Warn},
-		{both, 128_999, 200_000, 167_000, Warn}, {both, 129_000, 200_000, 167_000, Critical},
-		{both, 32_159, 200_000, 67_000, OK}, {both, 32_160, 200_000, 67_000, EarlyWarn},
-		{both, 40_199, 200_000, 67_000, EarlyWarn}, {both, 40_200, 200_000, 67_000, Warn},
-		{both, 52_259, 200_000, 67_000, Warn}, {both, 52_260, 200_000, 67_000, Critical},
+		{both, 98_999, 200_000, 167_000, EarlyWarn},
+		{both, 99_000, 200_000, 167_000, Warn},
+		{both, 128_999, 200_000, 167_000, Warn},
+		{both, 129_000, 200_000, 167_000, Critical},
+		{both, 32_159, 200_000, 67_000, OK},
+		{both, 32_160, 200_000, 67_000, EarlyWarn},
+		{both, 40_199, 200_000, 67_000, EarlyWarn},
+		{both, 40_200, 200_000, 67_000, Warn},
+		{both, 52_259, 200_000, 67_000, Warn},
+		{both, 52_260, 200_000, 67_000, Critical},
 		{
 			both,
 			92_999,
 			200_000,
 			155_000,
 			EarlyWarn,
-		}, {
+		},
+		{
 			both,
 			93_000,
 			200_000,
 			155_000,
 			Warn,
-		}, {
+		},
+		{
 			both,
 			120_900,
 			200_000,
@@ -118,13 +133,15 @@ func TestLevel(t *testing.T) {
 			1_000_000,
 			967_000,
 			EarlyWarn,
-		}, {
+		},
+		{
 			both,
 			495_000,
 			1_000_000,
 			967_000,
 			Warn,
-		}, {
+		},
+		{
 			both,
 			645_000,
 			1_000_000,
@@ -137,19 +154,22 @@ func TestLevel(t *testing.T) {
 			0,
 			100,
 			Warn,
-		}, {
+		},
+		{
 			both,
 			59,
 			0,
 			99,
 			EarlyWarn,
-		}, {
+		},
+		{
 			both,
 			60,
 			0,
 			99,
 			Warn,
-		}, {
+		},
+		{
 			both,
 			150_000,
 			0,
@@ -162,24 +182,28 @@ func TestLevel(t *testing.T) {
 			200_000,
 			67_000,
 			EarlyWarn,
-		}, {
+		},
+		{
 			late,
 			40_200,
 			200_000,
 			67_000,
 			Warn,
-		}, {
+		},
+		{
 			late,
 			180_000,
 			200_000,
 			0,
 			Warn,
 		},
-		{percent, 98_999, 200_000, 67_000, EarlyWarn}, {Thresholds{
+		{percent, 98_999, 200_000, 67_000, EarlyWarn},
+		{Thresholds{
 			WarningOfThreshold:  60,
 			CriticalOfThreshold: 78,
 		}, 99, 100, 100, OK},
-		{Thresholds{CriticalTokens: 10}, 9, 0, 0, OK}, {Thresholds{}, 1e9, 200_000, 0, OK},
+		{Thresholds{CriticalTokens: 10}, 9, 0, 0, OK},
+		{Thresholds{}, 1e9, 200_000, 0, OK},
 	} {
 		if got := c.t.Level(c.tokens, transcript.Window{
 			Tokens: c.window,

@@ -30,10 +30,14 @@ type Data struct {
 	PreTokens string // before the compaction
 	Trigger   string // auto, manual or unknown
 	Count     int    // of compactions in a storm
-	Minutes   int    // in which they happened, or without a reading, at least 1; or of work before a compaction, 0 if unknown
-	Turns     int    // in which they happened, 0 if in Minutes; or left before a compaction
-	// Replies are likely to be left before a compaction, and four times out of five between RepliesLow and RepliesHigh;
-	// all are 0 if that is unknown.
+	// Minutes in which the compactions of a storm happened, or without a
+	// reading, at least 1; in a forecast the minutes of work left, 0 if unknown.
+	Minutes int
+	// Turns in which the compactions of a storm happened, 0 if Minutes has
+	// them; in a forecast the turns left.
+	Turns int
+	// Replies are likely to be left before a compaction, and four times out of
+	// five between RepliesLow and RepliesHigh; all are 0 if that is unknown.
 	Replies, RepliesLow, RepliesHigh int
 }
 

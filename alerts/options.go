@@ -10,8 +10,9 @@ type Options struct {
 	Thresholds Thresholds
 	// Estimate lets guessed context sizes warn.
 	Estimate bool
-	// ForecastReplies and ForecastTurns are how few replies of the model, or turns, may be left before the compaction
-	// when a forecast is sent, by the low end of its range; 0: never.
+	// ForecastReplies and ForecastTurns are how few replies of the model, or
+	// turns, may be left before the compaction when a forecast is sent, by the
+	// low end of its range; 0: never.
 	ForecastReplies, ForecastTurns int
 	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
 	NoDataAfter time.Duration

@@ -212,7 +212,8 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 			e.warn(a, k, r)
 		}
 	case KindStorm:
-		// Each automatic compaction was looked at here when it came: one since the alert either made a storm or ended it.
+		// Each automatic compaction was looked at here when it came: one since
+		// the alert either made a storm or ended it.
 		if n := len(a.Bursts); !a.Storming && (n == 0 || t >= a.Bursts[n-1].At) {
 			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
 		}

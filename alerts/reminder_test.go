@@ -121,12 +121,15 @@ func TestRemindersAlways(t *testing.T) {
 func TestRemindersRefused(t *testing.T) {
 	e := newEngine(t)
 	for _, r := range []Reminder{
-		{}, {ID: "x", Agent: "a"}, {
+		{},
+		{ID: "x", Agent: "a"},
+		{
 			ID:    "x",
 			Agent: "a",
 			Due:   1,
 			Soft:  1,
-		}, {
+		},
+		{
 			ID:    "x",
 			Agent: "a",
 			Soft:  2,
@@ -135,14 +138,17 @@ func TestRemindersRefused(t *testing.T) {
 		{
 			Agent: "a",
 			Due:   1,
-		}, {
+		},
+		{
 			ID:  "x",
 			Due: 1,
-		}, {
+		},
+		{
 			ID:    "x",
 			Agent: "a",
 			Due:   -1,
-		}, {
+		},
+		{
 			ID:    "x",
 			Agent: "a",
 			Soft:  -1,

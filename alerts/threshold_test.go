@@ -96,7 +96,8 @@ func TestThresholdSources(t *testing.T) {
 	expect("forgotten", "known", 170_001, ThresholdSeen)
 }
 
-// What history tells of clients that must have been told something else teaches nobody who is not known.
+// What history tells of clients that must have been told something else teaches
+// nobody who is not known.
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))

@@ -38,7 +38,8 @@ type View struct {
 	ThresholdSource ThresholdSource
 	Forecast        Forecast
 
-	// Ratio is the share of Threshold that the context has reached, 0 or more, and Pressure what that is called.
+	// Ratio is the share of Threshold that the context has reached, 0 or more,
+	// and Pressure what that is called.
 	Ratio    float64
 	Pressure Pressure
 }

@@ -13,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composition is the part of a compose file that others depend on. A list or a mapping that replaces another has a tag of
-// its own, which does not matter here.
+// composition is the part of a compose file that others depend on. A list or a
+// mapping that replaces another has a tag of its own, which does not matter
+// here.
 type composition struct {
 	Name     string
 	Services map[string]*struct {
@@ -48,7 +49,8 @@ func load(t *testing.T, name string, v any) {
 	}
 }
 
-// mounts are the files and folders of a service, by where they are in the container. Each has to be there.
+// mounts are the files and folders of a service, by where they are in the
+// container. Each has to be there.
 func (c *composition) mounts(
 	t *testing.T,
 	service string,
@@ -81,7 +83,8 @@ func loadCompose(t *testing.T) (c, host composition) {
 	return c, host
 }
 
-// TestCompose: images have a version, only this machine is served, and files that a service reads are mounted.
+// TestCompose: images have a version, only this machine is served, and files
+// that a service reads are mounted.
 func TestCompose(t *testing.T) {
 	c, host := loadCompose(t)
 	pinned := regexp.MustCompile(`^[a-z]+/[a-z]+:v?\d+\.\d+\.\d+$`)
@@ -179,7 +182,8 @@ func TestComposeGrafana(t *testing.T) {
 	}
 }
 
-// TestComposePrometheus: all rules lie beside its configuration, and it goes to where the others are.
+// TestComposePrometheus: all rules lie beside its configuration, and it goes to
+// where the others are.
 func TestComposePrometheus(t *testing.T) {
 	promtool := needs(t, "promtool", "prometheus")
 	c, _ := loadCompose(t)
@@ -276,8 +280,8 @@ func TestComposeAlertmanager(t *testing.T) {
 	}
 }
 
-// TestComposeItself lets docker compose read the files, where it is installed; Debian has no such package, so the tests
-// above read them too.
+// TestComposeItself lets docker compose read the files, where it is installed;
+// Debian has no such package, so the tests above read them too.
 func TestComposeItself(t *testing.T) {
 	docker, err := exec.LookPath("docker")
 	if err != nil ||

@@ -1,10 +1,13 @@
-// Package deploy holds what people install: a plugin for the client, units for systemd, an example
-// configuration, templates of packages, and files for Prometheus, its agent mode, Alertmanager and a compose stack.
+// Package deploy holds what people install: a plugin for the client, units for
+// systemd, an example configuration, templates of packages, and files for
+// Prometheus, its agent mode, Alertmanager and a compose stack.
 //
-// Invariants: each file is loaded by the tool that it is for, or read as that tool would read it, in a test;
-// the plugin has the hooks that `sm install` has; the example configuration says what holds anyway.
+// Invariants: each file is loaded by the tool that it is for, or read as that
+// tool would read it, in a test; the plugin has the hooks that `sm install`
+// has; the example configuration says what holds anyway.
 //
-// It installs nothing by itself, and names no machine: addresses are loopback, or examples.
+// It installs nothing by itself, and names no machine: addresses are loopback,
+// or examples.
 package deploy
 
 import (
@@ -18,7 +21,8 @@ var embedded embed.FS
 // ServiceUnit is the systemd unit of the observer, for a program in ~/.local/bin.
 func ServiceUnit() string { return text("systemd/sm.service") }
 
-// SocketUnit is the systemd unit of the observer's addresses, for a configuration that sets none.
+// SocketUnit is the systemd unit of the observer's addresses, for a
+// configuration that sets none.
 func SocketUnit() string { return text("systemd/sm.socket") }
 
 func text(name string) string {
@@ -38,8 +42,8 @@ func Plugin() fs.FS {
 	return dir
 }
 
-// The names by which the client knows the plugin: its marketplace, its own, and the file that has its hooks, in the
-// marketplace's folder and in its own.
+// The names by which the client knows the plugin: its marketplace, its own, and
+// the file that has its hooks, in the marketplace's folder and in its own.
 const (
 	Marketplace     = "sm"
 	PluginName      = "session-monitor"

@@ -27,7 +27,8 @@ func decode(t *testing.T, name string, v any) {
 
 type person struct{ Name string }
 
-// TestPluginManifests: the marketplace and its plugin go by the names that sm asks the client for.
+// TestPluginManifests: the marketplace and its plugin go by the names that sm
+// asks the client for.
 func TestPluginManifests(t *testing.T) {
 	var market struct {
 		Name, Description string

@@ -45,7 +45,8 @@ func run(t *testing.T, home, program string, args ...string) string {
 	return string(out)
 }
 
-// TestService: systemd understands all of the unit, as one of a user who has put sm where it says.
+// TestService: systemd understands all of the unit, as one of a user who has
+// put sm where it says.
 func TestService(t *testing.T) {
 	analyze := needs(t, "systemd-analyze", "systemd")
 	home := t.TempDir()
@@ -76,7 +77,8 @@ func TestService(t *testing.T) {
 	if out := run(t, home, analyze, "--user", "verify", unit); strings.TrimSpace(out) != "" {
 		t.Errorf("it says:\n%s", out)
 	}
-	// The figure is the system manager's: of a user's service it cannot know that it has no capabilities.
+	// The figure is the system manager's: of a user's service it cannot know
+	// that it has no capabilities.
 	run(t, home, analyze, "security", "--offline=yes", "--threshold=70", unit)
 }
 

@@ -36,13 +36,15 @@ type File struct {
 // with the time of its last tick.
 const fileTick = 10 * time.Millisecond
 
-// Examine reads a file that may be handed over: a regular file of this user with one name, 1
-// byte to limit bytes of text (0 for DefaultLimit), written since the session began (a zero time
-// for any), with a name that can be shown and typed. The error is a [*FileError].
+// Examine reads a file that may be handed over: a regular file of this user
+// with one name, 1 byte to limit bytes of text (0 for DefaultLimit), written
+// since the session began (a zero time for any), with a name that can be shown
+// and typed. The error is a [*FileError].
 //
-// It does not wait: the file is opened without blocking and read only if it is regular and not
-// too large. Network file systems may still block. Files of the kernel's own file systems are
-// refused, since the sizes that they report are not those of their contents.
+// It does not wait: the file is opened without blocking and read only if it is
+// regular and not too large. Network file systems may still block. Files of the
+// kernel's own file systems are refused, since the sizes that they report are
+// not those of their contents.
 func Examine(path string, since time.Time, limit int64) (File, error) {
 	if limit <= 0 {
 		limit = DefaultLimit

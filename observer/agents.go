@@ -8,8 +8,8 @@ import (
 	"sm/observer/curve"
 )
 
-// agentState is what the loop itself keeps of one agent, besides what fleet, engine, queue and rotations keep. It is
-// not stored.
+// agentState is what the loop itself keeps of one agent, besides what fleet,
+// engine, queue and rotations keep. It is not stored.
 type agentState struct {
 	typing typingState
 	stops  int          // answers in a row to Stop hooks
@@ -41,7 +41,8 @@ func (as agents) look(id alerts.AgentID) agentState {
 	return agentState{}
 }
 
-// rename moves the state of an agent to the agent that it has turned out to be. What that one has already stays.
+// rename moves the state of an agent to the agent that it has turned out to be.
+// What that one has already stays.
 func (as agents) rename(from, to alerts.AgentID) {
 	x := as[from]
 	if x == nil || from == to {

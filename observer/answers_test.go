@@ -148,7 +148,8 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		{
 			SessionID: uuid(1),
 			Event:     hook.UserPromptSubmit,
-		}, {
+		},
+		{
 			SessionID: uuid(1),
 			Event:     hook.Stop,
 		},
@@ -156,7 +157,8 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 			SessionID: uuid(2),
 			Event:     hook.SessionStart,
 			Source:    "clear",
-		}, {
+		},
+		{
 			SessionID: uuid(2),
 			Event:     hook.PreCompact,
 			Trigger:   "manual",

@@ -90,12 +90,14 @@ func (a *App) ask(ctx context.Context, f func(*core) error) error {
 	return failed
 }
 
-// update runs f in the loop, and returns when all that f changed is stored. With an error of f nothing waits for that.
+// update runs f in the loop, and returns when all that f changed is stored.
+// With an error of f nothing waits for that.
 func (a *App) update(ctx context.Context, f func(*core) error) error {
 	return a.change(ctx, func(c *core) (bool, error) { return true, f(c) })
 }
 
-// change is update for an f that says itself whether its changes are to be stored before change returns.
+// change is update for an f that says itself whether its changes are to be
+// stored before change returns.
 func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
 	stored := make(chan error, 1)
 	err := a.ask(ctx, func(c *core) error {

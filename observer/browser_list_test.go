@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// browserAddress: filter, order and groups are in the address, and apply again when it is loaded.
+// browserAddress: filter, order and groups are in the address, and apply again
+// when it is loaded.
 func browserAddress(t *testing.T, c chromium) {
 	r := someAgents(t)
 	b := c.open(t, r, "/", 1280, 800)

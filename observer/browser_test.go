@@ -152,8 +152,9 @@ func eval[T any](b *browser, expression string) T {
 	}
 }
 
-// until waits until an expression holds; it is looked at in each frame. A page that is being loaded may take the place
-// of the one that was asked: then the new one is asked.
+// until waits until an expression holds; it is looked at in each frame. A page
+// that is being loaded may take the place of the one that was asked: then the
+// new one is asked.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -183,8 +184,9 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// pageReplaced reports whether an evaluation failed because its page was left meanwhile. The words are Chromium's
-// (V8's inspector, error -32000); its protocol has no code of its own for it.
+// pageReplaced reports whether an evaluation failed because its page was left
+// meanwhile. The words are Chromium's (V8's inspector, error -32000); its
+// protocol has no code of its own for it.
 func pageReplaced(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "Cannot find context with specified id") ||

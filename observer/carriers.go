@@ -352,8 +352,9 @@ func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
 	}
 }
 
-// compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent
-// had read a notice about it in time to hand over.
+// compacting logs that an agent's client sets out to compact: how full its
+// context is, and whether the agent had read a notice about it in time to hand
+// over.
 func (c *core) compacting(agent alerts.AgentID, trigger string) {
 	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"

@@ -138,8 +138,8 @@ func (d *codexDesk) label() string {
 
 const response = `,"status":"completed","token_usage":{"input_tokens":%d,"output_tokens":0,"total_tokens":%d}`
 
-// TestCodexHooks: hooks report a thread's context before its transcript does, and their answers carry messages; the
-// transcript contains each once.
+// TestCodexHooks: hooks report a thread's context before its transcript does,
+// and their answers carry messages; the transcript contains each once.
 func TestCodexHooks(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"", "em"} {
@@ -225,8 +225,9 @@ func TestCodexHooks(t *testing.T) {
 	}
 }
 
-// TestCodexSubagentHooks: a subagent's thread is a session of its own, that has messages of its own and shows them in its
-// own transcript; its end is not held up.
+// TestCodexSubagentHooks: a subagent's thread is a session of its own, that has
+// messages of its own and shows them in its own transcript; its end is not held
+// up.
 func TestCodexSubagentHooks(t *testing.T) {
 	t.Parallel()
 	d := newCodexDesk(t, "em")

@@ -229,7 +229,8 @@ func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequ
 	}
 }
 
-// written is the last handoff that an agent has asked for in this cycle and that has not taken place, zero for none.
+// written is the last handoff that an agent has asked for in this cycle and
+// that has not taken place, zero for none.
 func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 	v, _ := c.engine.Agent(agent)
 	for _, r := range c.rotations.All() { // the oldest first

@@ -149,8 +149,10 @@ func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 				"repeat_interval": "1s",
 			},
 			"http://127.0.0.1:8420", w.URL), 0o644))
-	manager := startTool(t, dir, "prometheus-alertmanager", []string{"prometheus-alertmanager", "--config.file=alertmanager.yml",
-		"--storage.path=data", "--web.listen-address=127.0.0.1:0", "--cluster.listen-address="})
+	manager := startTool(t, dir, "prometheus-alertmanager", []string{
+		"prometheus-alertmanager", "--config.file=alertmanager.yml",
+		"--storage.path=data", "--web.listen-address=127.0.0.1:0", "--cluster.listen-address=",
+	})
 
 	dir = toolDir(t)
 	intervals := map[string]string{"scrape_interval": "250ms", "evaluation_interval": "250ms"}

@@ -71,8 +71,9 @@ func shownOf(host string, s *api.Session) api.Session {
 	return shown
 }
 
-// TestE2ECentral: a server has the agents of two machines as their observers show them, in all columns; sm top and the
-// page read it from there, and show when the server is gone and when it is back.
+// TestE2ECentral: a server has the agents of two machines as their observers
+// show them, in all columns; sm top and the page read it from there, and show
+// when the server is gone and when it is back.
 func TestE2ECentral(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

@@ -30,8 +30,10 @@ func (r *rig) machine(host, write string) *machine {
 	noErrors(t, os.WriteFile(filepath.Join(dir, "agent.yml"), config, 0o644),
 		os.WriteFile(filepath.Join(dir, "remote-write.token"), []byte("token\n"), 0o644))
 	m := &machine{rig: r, host: host}
-	m.agent = startTool(t, dir, "prometheus", []string{"prometheus", "--enable-feature=agent,expand-external-labels", "--config.file=agent.yml",
-		"--storage.agent.path=data", "--web.listen-address=127.0.0.1:0"}, "HOST="+host)
+	m.agent = startTool(t, dir, "prometheus", []string{
+		"prometheus", "--enable-feature=agent,expand-external-labels", "--config.file=agent.yml",
+		"--storage.agent.path=data", "--web.listen-address=127.0.0.1:0",
+	}, "HOST="+host)
 	return m
 }
 
@@ -42,6 +44,8 @@ func startCentral(t *testing.T) *central {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // for a port that stays over its restart
 	noErrors(t, err, l.Close())
-	return &central{startTool(t, toolDir(t), "victoria-metrics", []string{"victoria-metrics", "-storageDataPath=data",
-		"-httpListenAddr=" + l.Addr().String(), "-search.latencyOffset=0s", "-search.disableCache"})}
+	return &central{startTool(t, toolDir(t), "victoria-metrics", []string{
+		"victoria-metrics", "-storageDataPath=data",
+		"-httpListenAddr=" + l.Addr().String(), "-search.latencyOffset=0s", "-search.disableCache",
+	})}
 }

@@ -11,9 +11,10 @@ import (
 	"sm/observer/fleet"
 )
 
-// The tests of this file are handoffs from their beginning to their end, with clients that obey what is
-// typed; handoff_edges_test.go has its edge cases. What the command line says of them is
-// in cmd/sm/testdata/script/handoff.txtar.
+// The tests of this file are handoffs from their beginning to their end, with
+// clients that obey what is typed; handoff_edges_test.go has its edge cases.
+// What the command line says of them is in
+// cmd/sm/testdata/script/handoff.txtar.
 
 // newHandoffRig is an observer with an agent "w1" in a pane, at work on its first prompt.
 func newHandoffRig(t *testing.T) (*rig, *cast, *actor) {

@@ -22,9 +22,10 @@ const (
 	namesEvery = 2 * time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
-	// litterMany is after how many changes a pause of litterAfter is used to give memory back: reading and storing leave
-	// garbage that would otherwise stay until the next collection, a long time off in a quiet fleet. So many values stored
-	// leave as much as one change.
+	// litterMany is after how many changes a pause of litterAfter is used to
+	// give memory back: reading and storing leave garbage that would otherwise
+	// stay until the next collection, a long time off in a quiet fleet. So many
+	// values stored leave as much as one change.
 	litterMany, litterAfter, litterValues = 100, 2 * storeEvery, 4
 )
 

@@ -182,15 +182,18 @@ func TestPostSession(t *testing.T) {
 			`{}`,
 			"id",
 			422,
-		}, {
+		},
+		{
 			`{"id":""}`,
 			"id",
 			422,
-		}, {
+		},
+		{
 			`{"id":"a b"}`,
 			"id",
 			422,
-		}, {
+		},
+		{
 			`{"id":"a\u0000b"}`,
 			"id",
 			422,
@@ -202,12 +205,14 @@ func TestPostSession(t *testing.T) {
 			`{"id":"x","pane":"3"}`,
 			"pane",
 			422,
-		}, {
+		},
+		{
 			`{"id":"x","pane":"%;kill-server"}`,
 			"pane",
 			422,
 		},
-		{`{"id":7}`, "not a registration", 400}, {`nonsense`, "not a registration", 400},
+		{`{"id":7}`, "not a registration", 400},
+		{`nonsense`, "not a registration", 400},
 	} {
 		a := r.askTCP(http.MethodPost, "/sessions", c.body)
 		if a.Code != c.code {

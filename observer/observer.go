@@ -401,8 +401,9 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	return c, nil
 }
 
-// guarded puts the guard in front of all routes: anew for TCP, where the settings say who may come in. The socket's is
-// returned; it is open to our own uid whatever they say.
+// guarded puts the guard in front of all routes: anew for TCP, where the
+// settings say who may come in. The socket's is returned; it is open to our own
+// uid whatever they say.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
 	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
 		AllowedHosts: s.AllowedHosts,

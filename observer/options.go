@@ -70,8 +70,9 @@ type Options struct {
 	Reload func() (Reloaded, error)
 	// Stats says how the catching up goes.
 	Stats *follow.Stats
-	// CaughtUp, when set, is called once, when the history has been read; transcripts is how many
-	// are known that nothing writes to now. It must return at once.
+	// CaughtUp, when set, is called once, when the history has been read;
+	// transcripts is how many are known that nothing writes to now. It must
+	// return at once.
 	CaughtUp func(transcripts int)
 	// NoInotify makes the follower poll.
 	NoInotify bool
@@ -103,18 +104,21 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Settings are the part of Options that may change while an observer runs. They are never changed in place: Apply puts
-// others into their stead.
+// Settings are the part of Options that may change while an observer runs. They
+// are never changed in place: Apply puts others into their stead.
 type Settings struct {
-	// AllowedHosts and AllowedUIDs are names of this server and users that TCP is open to, besides the usual ones.
+	// AllowedHosts and AllowedUIDs are names of this server and users that TCP
+	// is open to, besides the usual ones.
 	AllowedHosts []string
 	AllowedUIDs  []uint32
 	// WebhookToken admits Alertmanager over TCP; "" admits no request.
 	WebhookToken string
-	// Alertmanager names servers that are asked for alerts of this machine; the zero value for none.
+	// Alertmanager names servers that are asked for alerts of this machine; the
+	// zero value for none.
 	Alertmanager alertmanager.Options
-	// SessionTTL is how long after its last activity a session stays in /metrics, MaxSessions how many are shown there
-	// at most; 0 is without limit for both.
+	// SessionTTL is how long after its last activity a session stays in
+	// /metrics, MaxSessions how many are shown there at most; 0 is without
+	// limit for both.
 	SessionTTL  time.Duration
 	MaxSessions int
 	// HideProject leaves the project out of /metrics.
@@ -127,9 +131,11 @@ type Settings struct {
 	Notifiers []notify.Notifier
 	// Guard refuses the tool calls of sessions whose context is full; the zero value is off.
 	Guard GuardOptions
-	// TypeTexts lets texts of others be typed whole where no hook of the client works; else they wait for one.
+	// TypeTexts lets texts of others be typed whole where no hook of the client
+	// works; else they wait for one.
 	TypeTexts bool
-	// Rereads has automatic documents and critical notices name files that were read again after compactions.
+	// Rereads has automatic documents and critical notices name files that were
+	// read again after compactions.
 	Rereads bool
 	Handoff HandoffOptions
 	// LogLevel is the least that Options.Level lets through.

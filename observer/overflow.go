@@ -152,8 +152,9 @@ func (c *core) guardNotice(key alerts.Key, ref, text string) {
 	c.operator(key.String(), wording.Guard+text)
 }
 
-// freshen lets a guarded session go on whose context a handoff has renewed. Its client is the process pid, which began at
-// start; with a pid of 0 it is the process that the session is known by.
+// freshen lets a guarded session go on whose context a handoff has renewed. Its
+// client is the process pid, which began at start; with a pid of 0 it is the
+// process that the session is known by.
 func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 	a := c.app
 	c.effect(func(context.Context) func(*core, time.Time) {

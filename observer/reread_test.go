@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestCriticalNoticeNamesFiles: the critical notice names the files that the agent read again after its last compaction,
-// in characters without a meaning in a shell, unless switched off.
+// TestCriticalNoticeNamesFiles: the critical notice names the files that the
+// agent read again after its last compaction, in characters without a meaning
+// in a shell, unless switched off.
 func TestCriticalNoticeNamesFiles(t *testing.T) {
 	t.Parallel()
 	reads := func(at, msg string, context int, file string) string {

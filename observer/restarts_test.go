@@ -122,18 +122,20 @@ func life() []chapter {
 				"em/2/warning withdrawn",
 			},
 		},
-		{"warned in the next session", writes(
-			two,
-			func() string { return prompt(ago(0), "p2", "Go on.") },
-			replies("m5", 104_000),
-		),
+		{
+			"warned in the next session", writes(
+				two,
+				func() string { return prompt(ago(0), "p2", "Go on.") },
+				replies("m5", 104_000),
+			),
 			[]string{
 				warned,
 				critical,
 				"em/2/compacted withdrawn to boss",
 				"em/2/warning withdrawn",
 				"em/3/warning waiting",
-			}},
+			},
+		},
 	}
 }
 

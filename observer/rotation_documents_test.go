@@ -114,8 +114,10 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 	r.ends()
 }
 
-// TestRotation_Document_TheAgentsOwnBeforeACompaction: after a compaction the agent gets the document that it has asked to
-// hand over in this cycle, not the one made of its transcript; unless the file is not fit by then, or of an earlier cycle.
+// TestRotation_Document_TheAgentsOwnBeforeACompaction: after a compaction the
+// agent gets the document that it has asked to hand over in this cycle, not the
+// one made of its transcript; unless the file is not fit by then, or of an
+// earlier cycle.
 func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

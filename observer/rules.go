@@ -105,10 +105,12 @@ func (c *core) reread(agent alerts.AgentID, now time.Time) []string {
 	return rereads.Names(&v, c.fleet.All(now))
 }
 
-// replayedWithin bounds how old what a notice is about may be for the notice to count as made then.
+// replayedWithin bounds how old what a notice is about may be for the notice to
+// count as made then.
 const replayedWithin = time.Hour
 
-// madeAt is when a notice counts as made: at the time of what gave rise to it, which a first start reads later.
+// madeAt is when a notice counts as made: at the time of what gave rise to it,
+// which a first start reads later.
 func madeAt(s *alerts.Say, now time.Time) time.Time {
 	if s.At.IsZero() || s.At.After(now) || now.Sub(s.At) > replayedWithin {
 		return now

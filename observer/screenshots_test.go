@@ -42,7 +42,8 @@ func fleetAtWork(t *testing.T) *rig {
 	return r
 }
 
-// crowded is an observer of so many agents in a few projects, each at another place of its cycle.
+// crowded is an observer of so many agents in a few projects, each at another
+// place of its cycle.
 func crowded(t testing.TB, agents int) *rig {
 	r := newRig(t)
 	tasks := [...]string{

@@ -191,7 +191,8 @@ func TestRecentSessions(t *testing.T) {
 	}
 }
 
-// TestSessionTrend: with trend a session has its context sizes, also of its transcript before the observer's start.
+// TestSessionTrend: with trend a session has its context sizes, also of its
+// transcript before the observer's start.
 func TestSessionTrend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -252,10 +252,11 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	})
 }
 
-// postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name
-// a session and a kind of notice become notices for the agent, unless the engine has given them in
-// this episode. Others, and those that are resolved, are taken and change nothing: an answer
-// other than 200 would have them sent again.
+// postAlerts takes alerts that Alertmanager sends on. Those that fire and whose
+// labels name a session and a kind of notice become notices for the agent,
+// unless the engine has given them in this episode. Others, and those that are
+// resolved, are taken and change nothing: an answer other than 200 would have
+// them sent again.
 func (c *core) postAlerts(_ alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
@@ -301,7 +302,8 @@ func (c *core) alert(
 	return given, unknown
 }
 
-// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; notices are stored when it returns.
+// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts
+// does; notices are stored when it returns.
 func (a *App) takeAlerts(
 	ctx context.Context,
 	list []alertmanager.Firing,

@@ -144,7 +144,8 @@ func (a *App) fill(ctx context.Context, agent alerts.AgentID, path string, depth
 	_ = a.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).Fill(earlier, depth) })
 }
 
-// getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
+// getOpen turns a token into a cookie and shows the page: the one GET that
+// changes something, for it uses up the token.
 func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // a preview of the link must not use it up
 		w.WriteHeader(http.StatusNoContent)
@@ -171,7 +172,8 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
+// postOpen gives an address that opens the page once, to our own user alone: it
+// is asked on the socket.
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	addrs := a.tcpAddrs()
 	if len(addrs) == 0 {

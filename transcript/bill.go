@@ -32,9 +32,10 @@ type Bill struct {
 	// Millis is how long it took, 0 for unknown. Where an automatic compaction does not say so,
 	// it is the time since the record before.
 	Millis int64
-	// Replies counts those that followed, up to BillReplies; Reads the calls in them that read a
-	// file, Rereads those of a file that was read before. Bytes is how much the rereads brought,
-	// Tokens by how much the context grew by them: both are known once the next reply has come.
+	// Replies counts those that followed, up to BillReplies; Reads the calls in
+	// them that read a file, Rereads those of a file that was read before.
+	// Bytes is how much the rereads brought, Tokens by how much the context
+	// grew by them: both are known once the next reply has come.
 	Replies, Reads, Rereads int
 	Bytes, Tokens           int64
 	// Reruns counts commands that were run before, Reedits edits of files that were edited
@@ -46,9 +47,10 @@ type Bill struct {
 	Done bool
 	// Files are those that were read again, at most BillFiles.
 	Files []Reread
-	// Work is what was done for the first time in this transcript after the session's opening:
-	// only with the transcript before can be said what of it is done again. Grown is by how many
-	// tokens the context had grown after each reply. Both are nil of other bills.
+	// Work is what was done for the first time in this transcript after the
+	// session's opening: only with the transcript before can be said what of it
+	// is done again. Grown is by how many tokens the context had grown after
+	// each reply. Both are nil of other bills.
 	Work  []Work
 	Grown []int64
 }

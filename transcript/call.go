@@ -11,9 +11,10 @@ const (
 	ToolRun               // runs a command
 )
 
-// Call is one tool call, or the result of one, as the line writes it: its byte slices point into
-// the line, with the escapes of JSON, and hold as long as those of an [Entry]. Of what was
-// written, asked and answered there is no more.
+// Call is one tool call, or the result of one, as the line writes it: its byte
+// slices point into the line, with the escapes of JSON, and hold as long as
+// those of an [Entry]. Of what was written, asked and answered there is no
+// more.
 type Call struct {
 	// ID is the call's own id, which its result names too; nil for none.
 	ID []byte

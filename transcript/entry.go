@@ -172,10 +172,12 @@ type Entry struct {
 	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
 	// little about where the text comes from.
 	Digest Key
-	// Text is what was heard, at most 1024 bytes, the first 1008 and the last 16 of a
-	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts. Of up to 8
-	// further messages below a long prompt's first line 68 bytes each are added. A
-	// record of KindContinued has the other session's id, one of KindAside has "/clear", where a session begins that followed it.
+	// Text is what was heard, at most 1024 bytes, the first 1008 and the last
+	// 16 of a longer one: hook contexts, prompts that begin with "[sm ", resume
+	// prompts. Of up to 8 further messages below a long prompt's first line 68
+	// bytes each are added. A record of KindContinued has the other session's
+	// id, one of KindAside has "/clear", where a session begins that followed
+	// it.
 	Text string
 	// InOrder marks a reading or a compaction in a file whose order is the order of
 	// events. The fold sets it.

@@ -58,8 +58,8 @@ type Session struct {
 	// Bytes counts those of complete lines, Lines the lines that are not blank,
 	// Bad those of them that are no JSON object.
 	Bytes, Lines, Bad int64
-	// Particulars are what only some clients' records say, nil for nothing: see [Session.Also]. What it
-	// points to never changes.
+	// Particulars are what only some clients' records say, nil for nothing: see
+	// [Session.Also]. What it points to never changes.
 	Particulars *Particulars `cbor:",omitempty"`
 }
 

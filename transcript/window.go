@@ -15,7 +15,8 @@ const (
 	WindowObserved
 	WindowModel
 	WindowDefault
-	// WindowTranscript is what the session's own records name; it is trusted like WindowStatusline.
+	// WindowTranscript is what the session's own records name; it is trusted
+	// like WindowStatusline.
 	WindowTranscript
 )
 

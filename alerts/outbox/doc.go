@@ -1,17 +1,18 @@
-// Package outbox holds messages to agents until they are delivered or have ended
-// otherwise. It is pure: it takes values and times, and does no I/O.
+// Package outbox holds messages to agents until they are delivered or have
+// ended otherwise. It is pure: it takes values and times, and does no I/O.
 //
-// A [Message] is a notice of the alerts package, which has a Key, or a send from an
-// agent, a person or a reminder. Its life:
+// A [Message] is a notice of the alerts package, which has a Key, or a send
+// from an agent, a person or a reminder. Its life:
 //
 //	Put ─▶ Waiting ─ Offer ─▶ Offered ─ Heard ─▶ Confirmed
 //	          ▲                  │
 //	          └─ Check, Unoffer ─┴─ Check ─▶ Unconfirmed
 //
-// Only the transcript of the agent proves a delivery, the success of a carrier does
-// not: each text ends with the id of the message, and [Queue.Heard] looks for it. A message is offered again, under the same id, only when a transcript
-// that was read far enough past the offer lacks it. Without any transcript a notice is
-// offered once, and a send twice.
+// Only the transcript of the agent proves a delivery, the success of a carrier
+// does not: each text ends with the id of the message, and [Queue.Heard] looks
+// for it. A message is offered again, under the same id, only when a transcript
+// that was read far enough past the offer lacks it. Without any transcript a
+// notice is offered once, and a send twice.
 //
 // Invariants:
 //
@@ -25,6 +26,6 @@
 //     had happened; only holds must be set again.
 //   - The order is that of Put, whatever the clock does.
 //
-// It does not clean texts for a terminal, does not choose the carrier or the moment,
-// and does not decide about notices, apart from refusing a known key.
+// It does not clean texts for a terminal, does not choose the carrier or the
+// moment, and does not decide about notices, apart from refusing a known key.
 package outbox

@@ -33,12 +33,13 @@ func New(o Options) *Queue {
 	return q
 }
 
-// Put accepts a message: To, Key, Ref, From, Mode, Unmetered, Text, OwnWords and Plain are
-// the caller's, the rest is set here. If the notice's Key is known, or the send's Ref for this To, nothing
-// changes, and the message that exists is returned, whatever has become of it.
+// Put accepts a message: To, Key, Ref, From, Mode, Unmetered, Text, OwnWords
+// and Plain are the caller's, the rest is set here. If the notice's Key is
+// known, or the send's Ref for this To, nothing changes, and the message that
+// exists is returned, whatever has become of it.
 //
-// The errors are ErrText, ErrNobody, ErrEmpty, ErrTooLong, and for sends ErrFull and
-// ErrRate.
+// The errors are ErrText, ErrNobody, ErrEmpty, ErrTooLong, and for sends
+// ErrFull and ErrRate.
 func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	if known := q.known(&m); known != nil {
 		return *known, nil

@@ -1,7 +1,9 @@
-// Command sm-hook is what a client calls on every turn in place of sm: `sm-hook hook` and `sm-hook statusline` do what
-// `sm hook` and `sm statusline` do, and start in a fraction of the time.
+// Command sm-hook is what a client calls on every turn in place of sm: `sm-hook
+// hook` and `sm-hook statusline` do what `sm hook` and `sm statusline` do, and
+// start in a fraction of the time.
 //
-// Invariants: it stands beside sm; what it says to agents names sm; every other command is handed to the sm beside it.
+// Invariants: it stands beside sm; what it says to agents names sm; every other
+// command is handed to the sm beside it.
 //
 // It does nothing of its own: package hooks does it, for sm too.
 package main

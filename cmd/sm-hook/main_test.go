@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLinksLittle: what sm-hook is linked from starts in no time. Package net alone costs a third of a hook.
+// TestLinksLittle: what sm-hook is linked from starts in no time. Package net
+// alone costs a third of a hook.
 func TestLinksLittle(t *testing.T) {
 	t.Parallel()
 	for _, system := range []string{"linux", "darwin"} {

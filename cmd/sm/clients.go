@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+
 	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/config"
 	"sm/handoff/codexcli"

@@ -15,8 +15,8 @@ import (
 	"sm/observer/api"
 )
 
-// queueClient simulates a client of Codex: it has a thread open, and a moment later takes messages from its queue as
-// prompts.
+// queueClient simulates a client of Codex: it has a thread open, and a moment
+// later takes messages from its queue as prompts.
 type queueClient struct {
 	t          *testing.T
 	home, path string
@@ -117,8 +117,9 @@ func (c *queueClient) takes() int {
 	return c.taken
 }
 
-// TestCodexQueueKills: messages to an agent of Codex that sits at its prompt come to it by the queue of its client, each once,
-// however often the observer is killed, and whatever the client's command was doing then.
+// TestCodexQueueKills: messages to an agent of Codex that sits at its prompt
+// come to it by the queue of its client, each once, however often the observer
+// is killed, and whatever the client's command was doing then.
 func TestCodexQueueKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")

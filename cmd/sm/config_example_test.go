@@ -15,7 +15,8 @@ import (
 
 const exampleConfig = "../../deploy/config.example.yaml"
 
-// TestConfigExample: the example names every key with its default, so it holds, and changes nothing.
+// TestConfigExample: the example names every key with its default, so it holds,
+// and changes nothing.
 func TestConfigExample(t *testing.T) {
 	t.Parallel()
 	path, err := filepath.Abs(exampleConfig)
@@ -43,7 +44,8 @@ func TestConfigExample(t *testing.T) {
 	}
 }
 
-// TestConfigExampleCompose: what the compose file asks of the observer's configuration is a configuration.
+// TestConfigExampleCompose: what the compose file asks of the observer's
+// configuration is a configuration.
 func TestConfigExampleCompose(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose/compose.yaml")

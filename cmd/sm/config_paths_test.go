@@ -12,8 +12,8 @@ import (
 	"sm/observer/api"
 )
 
-// privateTemp is a folder of mode 0700 with a path that leaves room for the name of a socket; t.TempDir has
-// neither.
+// privateTemp is a folder of mode 0700 with a path that leaves room for the
+// name of a socket; t.TempDir has neither.
 func privateTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sm")
@@ -24,7 +24,8 @@ func privateTemp(t *testing.T) string {
 	return dir
 }
 
-// shellIn runs a script in a folder, and skips the test where the script gives files away and this user may not.
+// shellIn runs a script in a folder, and skips the test where the script gives
+// files away and this user may not.
 func shellIn(t *testing.T, dir, script string) {
 	t.Helper()
 	if strings.Contains(script, "chown") && os.Geteuid() != 0 {

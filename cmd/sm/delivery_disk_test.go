@@ -15,8 +15,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestDeliveryFileLimit: while no byte can be written messages are refused as not stored, hooks get nothing though
-// messages wait, and readings go on; a refused message that is sent again later is accepted, and all is heard once.
+// TestDeliveryFileLimit: while no byte can be written messages are refused as
+// not stored, hooks get nothing though messages wait, and readings go on; a
+// refused message that is sent again later is accepted, and all is heard once.
 func TestDeliveryFileLimit(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

@@ -37,9 +37,11 @@ func killsOf(t *testing.T, variable string, n int) int {
 // plentiful lifts the limits of the queue, which are not what is tested.
 var plentiful = []string{"SM_QUEUE_PER_AGENT=1000000", "SM_QUEUE_PER_SENDER_MINUTE=1000000"}
 
-// TestDeliveryKills: what was accepted is heard. Agents work, others send them messages, contexts fill and are compacted,
-// clients lose answers; and all the while the observer is killed, at random, right after it has accepted a message, right
-// after it has given one away, and in its transactions. SM_KILLS_DELIVERY says how often.
+// TestDeliveryKills: what was accepted is heard. Agents work, others send them
+// messages, contexts fill and are compacted, clients lose answers; and all the
+// while the observer is killed, at random, right after it has accepted a
+// message, right after it has given one away, and in its transactions.
+// SM_KILLS_DELIVERY says how often.
 func TestDeliveryKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -117,7 +119,8 @@ func TestDeliveryKills(t *testing.T) {
 	})
 	hush()
 	sending.Wait()
-	// One at a time, and some need a turn each. A session that began and was cleared while no observer ran has no agent.
+	// One at a time, and some need a turn each. A session that began and was
+	// cleared while no observer ran has no agent.
 	d.heardAll(time.Duration(100+n)*300*time.Millisecond, func(m api.Message) bool {
 		return m.Status == "offered" ||
 			slices.ContainsFunc(clients, func(s *standIn) bool { return s.agent == m.To })

@@ -24,8 +24,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// scribe writes what a client writes: its transcript, its entry in the registry, and in the transcript what hooks were
-// answered.
+// scribe writes what a client writes: its transcript, its entry in the
+// registry, and in the transcript what hooks were answered.
 type scribe struct {
 	home, socket  string
 	project       string // the last element of its working directory
@@ -144,7 +144,8 @@ func (s *scribe) hears(event hook.Event, text string) error {
 	))
 }
 
-// standIn is a client that works by itself. Its context grows until it compacts. It never waits for an observer.
+// standIn is a client that works by itself. Its context grows until it
+// compacts. It never waits for an observer.
 type standIn struct {
 	*scribe
 	t             *testing.T

@@ -41,9 +41,10 @@ const (
 type paneScreen struct {
 	*scribe
 	hooks bool
-	// command runs a hook, without one it is sent as that would; begin is done once the observer knows the client, turn
-	// with what was submitted instead of an ordinary turn, act as the last of a turn, told with the answer of a hook,
-	// pasted before what was pasted is drawn.
+	// command runs a hook, without one it is sent as that would; begin is done
+	// once the observer knows the client, turn with what was submitted instead
+	// of an ordinary turn, act as the last of a turn, told with the answer of a
+	// hook, pasted before what was pasted is drawn.
 	command func() *exec.Cmd
 	begin   func() error
 	turn    func(text string) error

@@ -96,7 +96,8 @@ func (env demoRun) options(
 	if (taken || held(ctx, &usual, env.LookupEnv)) && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
-	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
+	// The second listener is for scrapes from elsewhere, and the token for
+	// alerts about real agents.
 	cfg.Metrics.Listen = ""
 	cfg.Metrics.WebConfigFile = ""
 	cfg.Alertmanager.URLs = nil

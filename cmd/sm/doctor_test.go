@@ -40,7 +40,8 @@ func newClinic(t *testing.T) *clinic {
 	return c
 }
 
-// A finding is a doctor.Finding, in a form that tables may write without the names of its fields.
+// A finding is a doctor.Finding, in a form that tables may write without the
+// names of its fields.
 type finding struct {
 	Check  string
 	Status doctor.Status
@@ -128,7 +129,8 @@ func TestDoctorFinds(t *testing.T) {
 				broken,
 				"2.1.100, which runs as process PID: hooks do not work before 2.1.120",
 				"end it, and start it anew after claude update",
-			}}},
+			},
+		}},
 		{"managed", func(c *clinic) {
 			c.write(
 				c.managed(),
@@ -142,20 +144,23 @@ func TestDoctorFinds(t *testing.T) {
 				"allowManagedHooksOnly in ~/etc/managed-settings.json turns all other hooks off",
 				"ask who manages this machine to allow other hooks, or to add ours",
 			},
-			{"hooks", healthy, "installed for 8 events", ""}}},
-		{"few watches", func(c *clinic) {
-			c.write(
-				c.home+"/proc/sys/fs/inotify/max_user_watches",
-				"100",
-				0o600,
-			)
-		}, "inotify",
+			{"hooks", healthy, "installed for 8 events", ""},
+		}},
+		{
+			"few watches", func(c *clinic) {
+				c.write(
+					c.home+"/proc/sys/fs/inotify/max_user_watches",
+					"100",
+					0o600,
+				)
+			}, "inotify",
 			[]finding{{
 				"inotify",
 				noted,
 				"128 instances and 100 watches for each user; about 1024 are needed here",
 				"run sysctl fs.inotify.max_user_watches=65536",
-			}}},
+			}},
+		},
 		{"a clock that was set back", func(c *clinic) {
 			c.now = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 			c.write(c.home+"/.claude/projects/p/s.jsonl", "", 0o600)
@@ -164,8 +169,10 @@ func TestDoctorFinds(t *testing.T) {
 				time.Time{},
 				time.Date(2026, 6, 1, 0, 0, 0, 0, time.Local),
 			)
-		}, "clock", []finding{{"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is in the future",
-			"set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it"}}},
+		}, "clock", []finding{{
+			"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is in the future",
+			"set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it",
+		}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -68,8 +68,9 @@ type documentSource interface {
 	Clear(channel string, now time.Time) (n int, err error)
 }
 
-// documents are those that the observer has: it may run with another folder than this command would find. Without an
-// observer, and with --state, they are those of the configured folder.
+// documents are those that the observer has: it may run with another folder
+// than this command would find. Without an observer, and with --state, they are
+// those of the configured folder.
 func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	cfg, err := env.config(cmd)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	exitUsage  = 2 // wrong usage, no agent here, or no observer
 )
 
-// environ is what a command sees of the process. Commands take it instead of package os, so that a test can run
-// any of them beside others.
+// environ is what a command sees of the process. Commands take it instead of
+// package os, so that a test can run any of them beside others.
 type environ struct {
 	hooks.Process
 	dir      string // the working directory, "" for that of the process
@@ -38,7 +38,8 @@ func (env *environ) workDir() (string, error) {
 	return os.Getwd()
 }
 
-// exitError is an error with its own exit code. Without err the command has already said what there is to say.
+// exitError is an error with its own exit code. Without err the command has
+// already said what there is to say.
 type exitError struct {
 	code int
 	err  error
@@ -77,7 +78,8 @@ func (env *environ) print(format string, args ...any) error {
 // warn prints a warning to standard error.
 func (env *environ) warn(format string, args ...any) { env.say("warning: "+format, args...) }
 
-// colours reports whether to colour what goes to a stream: on terminals, unless NO_COLOR says otherwise.
+// colours reports whether to colour what goes to a stream: on terminals, unless
+// NO_COLOR says otherwise.
 func (env *environ) colours(stream any) bool {
 	no, _ := env.LookupEnv("NO_COLOR")
 	return term.IsTerminal(stream) && no == ""

@@ -59,8 +59,9 @@ func asPrograms(name string) [][]string {
 	return [][]string{nil}
 }
 
-// serveForeign is another user's process that serves the socket named by its argument. It refuses what it is asked,
-// and counts the bytes it is sent, but for those of countRequest, which it answers with the count.
+// serveForeign is another user's process that serves the socket named by its
+// argument. It refuses what it is asked, and counts the bytes it is sent, but
+// for those of countRequest, which it answers with the count.
 func serveForeign() {
 	becomeUser()
 	l, err := net.Listen("unix", os.Args[1])
@@ -181,7 +182,8 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	return errOut.String()
 }
 
-// TestForeignSocket: what asks an observer sends no byte to a socket that a process of another user serves, be that root.
+// TestForeignSocket: what asks an observer sends no byte to a socket that a
+// process of another user serves, be that root.
 func TestForeignSocket(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -11,7 +11,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// regular are sessions of some cycles that fill up in small steps, a prompt every other reading, to sizes that differ.
+// regular are sessions of some cycles that fill up in small steps, a prompt
+// every other reading, to sizes that differ.
 func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	for n := range sessions {
 		s := transcripttest.NewHandWritten(n)
@@ -25,7 +26,8 @@ func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	return all
 }
 
-// TestAdviceInForce: where what is in force is what would be chosen there is nothing to change, and nothing to paste.
+// TestAdviceInForce: where what is in force is what would be chosen there is
+// nothing to change, and nothing to paste.
 func TestAdviceInForce(t *testing.T) {
 	dir := transcripttest.Written(t, t.TempDir(), regular(10, 4)...)
 	g := gridOf(t, dir, "--warning", "95", "--critical", "98")
@@ -51,8 +53,9 @@ func TestAdviceInForce(t *testing.T) {
 	}
 }
 
-// TestSizesUntold: for clients without a size at compactions, the size is that of the last reading by its time, and
-// thresholds in tokens are tried there too.
+// TestSizesUntold: for clients without a size at compactions, the size is that
+// of the last reading by its time, and thresholds in tokens are tried there
+// too.
 func TestSizesUntold(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 12 {
@@ -82,7 +85,8 @@ func TestSizesUntold(t *testing.T) {
 	}
 }
 
-// TestWindowThatTurnedOut: percentages are of the window that a session turned out to have, from its beginning on.
+// TestWindowThatTurnedOut: percentages are of the window that a session turned
+// out to have, from its beginning on.
 func TestWindowThatTurnedOut(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	for size := 20; size < 700; size += 20 {

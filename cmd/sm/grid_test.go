@@ -24,8 +24,9 @@ func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	return all
 }
 
-// TestGridAgreesWithReplay: at given thresholds a grid agrees with a replay, where nothing was copied and no window turned
-// out to be larger: in compactions that were not manual, and in those after a notice.
+// TestGridAgreesWithReplay: at given thresholds a grid agrees with a replay,
+// where nothing was copied and no window turned out to be larger: in
+// compactions that were not manual, and in those after a notice.
 func TestGridAgreesWithReplay(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{

@@ -55,8 +55,8 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 	return env.print("Handoff scheduled; it runs when this turn ends")
 }
 
-// scheduleHandoff asks under each of the ids until one is the caller's: a client that an agent's client has started
-// has inherited the name of another.
+// scheduleHandoff asks under each of the ids until one is the caller's: a
+// client that an agent's client has started has inherited the name of another.
 func scheduleHandoff(
 	ctx context.Context,
 	client *api.Client,

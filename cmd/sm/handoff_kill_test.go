@@ -48,7 +48,8 @@ func (p *panes) moments() (list []moment) {
 			"/clear pasted",
 			journals,
 			[]string{`"pasted"`, `/clear`},
-		}, {
+		},
+		{
 			"/clear entered",
 			journals,
 			[]string{`"entered"`, `/clear`},
@@ -58,7 +59,8 @@ func (p *panes) moments() (list []moment) {
 			"prompt pasted",
 			journals,
 			[]string{`"pasted"`, `"Read `},
-		}, {
+		},
+		{
 			"prompt entered",
 			journals,
 			[]string{`"entered"`, `"Read `},
@@ -139,8 +141,9 @@ func readJournal(t *testing.T, path string) (list []killRound) {
 	return list
 }
 
-// judge returns the error of one handoff, "" for none, and how it ended. A call was repeated until it was answered: an
-// earlier one was replaced, or was seen before it was stored, and never answered.
+// judge returns the error of one handoff, "" for none, and how it ended. A call
+// was repeated until it was answered: an earlier one was replaced, or was seen
+// before it was stored, and never answered.
 func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, problem string) {
 	var h api.Handoff
 	for _, x := range all {
@@ -154,7 +157,8 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 	if h.ID == "" {
 		return "lost", "it was accepted, and no observer knows of it"
 	}
-	// A message may begin another turn before the handoff begins, and the agent hands over again at its end.
+	// A message may begin another turn before the handoff begins, and the agent
+	// hands over again at its end.
 	replaced := h.Reason == "replaced" &&
 		c.clears+c.prompts == 0 && slices.ContainsFunc(all, func(x api.Handoff) bool {
 		return x.ID != h.ID && x.Agent == h.Agent && x.MadeAt.Equal(h.ChangedAt)
@@ -178,9 +182,10 @@ func (c *killRound) judge(all []api.Handoff, refs map[string]bool) (state, probl
 	return cmp.Or(h.Reason, h.State), problem
 }
 
-// TestHandoffKills: clients in real tmux hand over turn after turn, others send them messages, and the observer is killed
-// at some states of a handoff, between paste and Enter, and before and after each of them. SM_KILLS_HANDOFF says how
-// often.
+// TestHandoffKills: clients in real tmux hand over turn after turn, others send
+// them messages, and the observer is killed at some states of a handoff,
+// between paste and Enter, and before and after each of them. SM_KILLS_HANDOFF
+// says how often.
 func TestHandoffKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

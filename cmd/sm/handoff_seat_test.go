@@ -21,9 +21,9 @@ const (
 	pasteShows = 40 * time.Millisecond
 )
 
-// seatScreen is a client in a pane that hands over in each of its turns, by the real commands, and
-// obeys /clear: another session, in the registry at once, in a transcript at once or with
-// its first prompt. Its journal has all events.
+// seatScreen is a client in a pane that hands over in each of its turns, by the
+// real commands, and obeys /clear: another session, in the registry at once, in
+// a transcript at once or with its first prompt. Its journal has all events.
 type seatScreen struct {
 	*paneScreen
 	journal *os.File

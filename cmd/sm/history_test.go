@@ -31,7 +31,8 @@ func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	return g
 }
 
-// plainEnvironment takes from a test what the machine says of locale, folders and configuration.
+// plainEnvironment takes from a test what the machine says of locale, folders
+// and configuration.
 func plainEnvironment(t *testing.T) {
 	t.Helper()
 	for _, pair := range os.Environ() {
@@ -46,8 +47,9 @@ func plainEnvironment(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 }
 
-// TestForkWhoseOriginWentOn: whether it names its origin or not, a fork's first cycle has the turns and readings that it
-// copied, and the origin, which went on, has them too; the totals have them once.
+// TestForkWhoseOriginWentOn: whether it names its origin or not, a fork's first
+// cycle has the turns and readings that it copied, and the origin, which went
+// on, has them too; the totals have them once.
 func TestForkWhoseOriginWentOn(t *testing.T) {
 	for name, named := range map[string]bool{"fork": true, "resume": false} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +107,8 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 	}
 }
 
-// TestSnapshots: an older copy of a transcript adds nothing to it, whatever its folder is called.
+// TestSnapshots: an older copy of a transcript adds nothing to it, whatever its
+// folder is called.
 func TestSnapshots(t *testing.T) {
 	for _, names := range [][2]string{{"-one", "-two"}, {"-two", "-one"}} {
 		dir := t.TempDir()
@@ -142,8 +145,9 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestContinuations: a compaction after which an early client began a new file counts apart, for that shows nothing of
-// its cycle; and the file before it did not end without one.
+// TestContinuations: a compaction after which an early client began a new file
+// counts apart, for that shows nothing of its cycle; and the file before it did
+// not end without one.
 func TestContinuations(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 12 {
@@ -180,8 +184,9 @@ func TestContinuations(t *testing.T) {
 	}
 }
 
-// TestEndedOtherwise: the last cycle of a session is not one that ended without a compaction where a /clear or a handoff
-// ended it, or where it may still go on.
+// TestEndedOtherwise: the last cycle of a session is not one that ended without
+// a compaction where a /clear or a handoff ended it, or where it may still go
+// on.
 func TestEndedOtherwise(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -241,8 +246,8 @@ func TestEndedOtherwise(t *testing.T) {
 	}
 }
 
-// TestForkAlone: of a fork without its origin, which begins with what is newest, a report, a grid and a replay count the
-// same compactions.
+// TestForkAlone: of a fork without its origin, which begins with what is
+// newest, a report, a grid and a replay count the same compactions.
 func TestForkAlone(t *testing.T) {
 	s := transcripttest.NewSession(3, "2.1.197")
 	for range 3 {
@@ -288,7 +293,8 @@ func TestForkAlone(t *testing.T) {
 	}
 }
 
-// TestStrangeFiles: a file without a record is no session, and the number of such files is printed.
+// TestStrangeFiles: a file without a record is no session, and the number of
+// such files is printed.
 func TestStrangeFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := transcripttest.NewHandWritten(1)

@@ -7,8 +7,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestCodexHook: a hook of Codex, by its argument or its payload, is about the thread that calls it, and gets Codex's form
-// of answer.
+// TestCodexHook: a hook of Codex, by its argument or its payload, is about the
+// thread that calls it, and gets Codex's form of answer.
 func TestCodexHook(t *testing.T) {
 	t.Parallel()
 	const (
@@ -45,8 +45,11 @@ func TestCodexHook(t *testing.T) {
 			"own",
 			nil,
 		},
-		{"by its argument alone", `{"session_id":"root","hook_event_name":"Stop"}`, said("Stop"), `{"decision":"block","reason":"[sm context] 52% #a1b2c3"}` + "\n",
-			"root", []string{"--client", "codex"}},
+		{
+			"by its argument alone", `{"session_id":"root","hook_event_name":"Stop"}`, said("Stop"), `{"decision":"block","reason":"[sm context] 52% #a1b2c3"}` + "\n",
+			"root",
+			[]string{"--client", "codex"},
+		},
 		{
 			"Claude Code's by its argument",
 			root + `Stop"}`,
@@ -74,8 +77,10 @@ func TestCodexHook(t *testing.T) {
 			"root",
 			nil,
 		},
-		{"a decision on it", root + `PermissionRequest","tool_name":"Bash"}`,
-			`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","permissionDecision":"deny","permissionDecisionReason":"no"}}`, "", "root", nil},
+		{
+			"a decision on it", root + `PermissionRequest","tool_name":"Bash"}`,
+			`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","permissionDecision":"deny","permissionDecisionReason":"no"}}`, "", "root", nil,
+		},
 		{"a subagent's end", child + `SubagentStop"}`, said("SubagentStop"), "", "own", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

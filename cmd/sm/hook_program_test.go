@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestNoticesNameAProgramThatRuns: a notice has the path of sm where sm is not in the agent's PATH or is another program
-// there, if any shell takes that path for one plain word.
+// TestNoticesNameAProgramThatRuns: a notice has the path of sm where sm is not
+// in the agent's PATH or is another program there, if any shell takes that path
+// for one plain word.
 func TestNoticesNameAProgramThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

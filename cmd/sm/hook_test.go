@@ -221,7 +221,8 @@ func TestClientSockets(t *testing.T) {
 	}
 }
 
-// smallPath is a PATH in which sm-hook stands too, with sm beside it: this binary, as TestMain has it.
+// smallPath is a PATH in which sm-hook stands too, with sm beside it: this
+// binary, as TestMain has it.
 func smallPath(t testing.TB) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -319,7 +320,8 @@ func TestHookProcess(t *testing.T) {
 	}
 }
 
-// answerOf posts a body to the first observer that listens and returns its answer, nil when there is none.
+// answerOf posts a body to the first observer that listens and returns its
+// answer, nil when there is none.
 func answerOf(ctx context.Context, sockets []string, body []byte) []byte {
 	answer, _ := hooks.Post(ctx, sockets, body, true)
 	return answer

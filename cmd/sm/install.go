@@ -79,8 +79,9 @@ $ sm install --codex
 	return cmd
 }
 
-// installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. A file of Codex that cannot
-// be changed keeps nothing from Claude Code.
+// installClients installs for Claude Code and, where it is there, for Codex; or
+// for Codex alone. A file of Codex that cannot be changed keeps nothing from
+// Claude Code.
 func installClients(
 	ctx context.Context,
 	env *environ,
@@ -208,8 +209,8 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	return nil
 }
 
-// unusualSocket is what --socket of the hooks must say: the observer's socket, unless the hooks find it by themselves.
-// They do not read the configuration.
+// unusualSocket is what --socket of the hooks must say: the observer's socket,
+// unless the hooks find it by themselves. They do not read the configuration.
 func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 	cfg, err := env.config(cmd)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// killedRun runs sm and kills it as it enters the nth call of a system call; killed is false when there were fewer.
+// killedRun runs sm and kills it as it enters the nth call of a system call;
+// killed is false when there were fewer.
 func (r *installRig) killedRun(call string, n int, args ...string) (killed bool) {
 	r.t.Helper()
 	cmd := exec.Command("strace", append([]string{
@@ -36,8 +37,9 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 	return true
 }
 
-// TestInstallKilledAnywhere: an installation, or its undoing, that is killed as it enters any call that changes something
-// is made good by the next one, and in the end nothing is left of either.
+// TestInstallKilledAnywhere: an installation, or its undoing, that is killed as
+// it enters any call that changes something is made good by the next one, and
+// in the end nothing is left of either.
 func TestInstallKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestInstallNotes: what an installation cannot mend is said after it, with what to do, and on standard error.
+// TestInstallNotes: what an installation cannot mend is said after it, with
+// what to do, and on standard error.
 func TestInstallNotes(t *testing.T) {
 	t.Parallel()
 	const (
@@ -42,19 +43,22 @@ func TestInstallNotes(t *testing.T) {
 			[]string{"install", "--guard"},
 			"",
 		},
-		{"a checkout's bin", "/src/sm/bin/sm", func(r *installRig) {
-			r.write(
-				r.home+"/src/sm/go.mod",
-				"// a comment\nmodule sm\n\ngo 1.26\n",
-				0o600,
-			)
-		}, []string{"install"},
+		{
+			"a checkout's bin", "/src/sm/bin/sm", func(r *installRig) {
+				r.write(
+					r.home+"/src/sm/go.mod",
+					"// a comment\nmodule sm\n\ngo 1.26\n",
+					0o600,
+				)
+			},
+			[]string{"install"},
 			strings.NewReplacer(
 				"PROGRAM",
 				"~/src/sm/bin/sm",
 				"WHERE",
 				"the checkout ~/src/sm",
-			).Replace(buildNote)},
+			).Replace(buildNote),
+		},
 		{
 			"a temporary folder",
 			"/tmp/x/sm",
@@ -109,8 +113,8 @@ func TestInstallNotesBesideAnObserver(t *testing.T) {
 	}
 }
 
-// TestDoctorSeesBuildFolders: hooks with a program in a temporary folder are found, and so are those with a missing
-// program.
+// TestDoctorSeesBuildFolders: hooks with a program in a temporary folder are
+// found, and so are those with a missing program.
 func TestDoctorSeesBuildFolders(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)

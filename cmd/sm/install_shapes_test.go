@@ -14,7 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// tree is all that is in the home, by path; a folder without anything in it has the text "(empty)".
+// tree is all that is in the home, by path; a folder without anything in it has
+// the text "(empty)".
 func (r *installRig) tree() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}
@@ -90,8 +91,9 @@ func settingsShapes() map[string]string {
 	}
 }
 
-// TestInstallGivesBackEveryByte: whatever shape the settings have, dry runs show what is done, and after the installation
-// is undone the home is as it was, with every byte.
+// TestInstallGivesBackEveryByte: whatever shape the settings have, dry runs
+// show what is done, and after the installation is undone the home is as it
+// was, with every byte.
 func TestInstallGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -112,16 +114,19 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 	}
 }
 
-// TestPluginGivesBackEveryByte: the client writes all of the settings anew when it installs and removes a plugin, and leaves
-// empty members. Whatever shape there was is there again, also after a detour.
+// TestPluginGivesBackEveryByte: the client writes all of the settings anew when
+// it installs and removes a plugin, and leaves empty members. Whatever shape
+// there was is there again, also after a detour.
 func TestPluginGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("many processes")
 	}
 	all := settingsShapes()
-	for _, name := range []string{"no file", "empty with spaces", "all events empty", "tabs, Windows",
-		"letters as escapes", "other groups", "odd indentation", "plugins of others"} {
+	for _, name := range []string{
+		"no file", "empty with spaces", "all events empty", "tabs, Windows",
+		"letters as escapes", "other groups", "odd indentation", "plugins of others",
+	} {
 		r := newPluginRig(t)
 		if name != "no file" {
 			r.write(r.path, all[name], 0o600)
@@ -150,8 +155,8 @@ func (r *installRig) done(args ...string) {
 	}
 }
 
-// TestUninstallWhereNothingWas: a file and folders that were not there are not there afterwards; what others have put
-// there meanwhile stays.
+// TestUninstallWhereNothingWas: a file and folders that were not there are not
+// there afterwards; what others have put there meanwhile stays.
 func TestUninstallWhereNothingWas(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
@@ -173,7 +178,8 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 	}
 }
 
-// TestUninstallAfterEdit: empty objects and lists of the user stay in a file that was edited since.
+// TestUninstallAfterEdit: empty objects and lists of the user stay in a file
+// that was edited since.
 func TestUninstallAfterEdit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []string{
@@ -204,7 +210,8 @@ func TestUninstallAfterEdit(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutARecord: an sm that remembered nothing has installed: what can be known is given back.
+// TestInstallWithoutARecord: an sm that remembered nothing has installed: what
+// can be known is given back.
 func TestInstallWithoutARecord(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{

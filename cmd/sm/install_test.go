@@ -52,8 +52,9 @@ func (r *installRig) client(version string) {
 	r.write(r.home+"/path/claude", "#!/bin/sh\necho '"+version+" (Claude Code)'\n", 0o700)
 }
 
-// write makes a file. No process is started meanwhile by a test beside this one: it would have the file open for writing
-// too, and then the system refuses to run it.
+// write makes a file. No process is started meanwhile by a test beside this
+// one: it would have the file open for writing too, and then the system refuses
+// to run it.
 func (r *installRig) write(path, text string, mode fs.FileMode) {
 	r.t.Helper()
 	syscall.ForkLock.RLock()

@@ -45,7 +45,8 @@ func layoutFiles(t *testing.T) []string {
 	return names
 }
 
-// layoutRead returns a file of the repository, nil for one that was deleted and is not committed yet.
+// layoutRead returns a file of the repository, nil for one that was deleted and
+// is not committed yet.
 func layoutRead(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(layoutRoot, name))
@@ -57,8 +58,9 @@ func layoutRead(t *testing.T, name string) []byte {
 
 func below(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
-// TestLayoutImports: a package imports its own layer and those before it; some packages are for
-// few importers, with test meaning all tests; and pure packages reach no files, processes or network.
+// TestLayoutImports: a package imports its own layer and those before it; some
+// packages are for few importers, with test meaning all tests; and pure
+// packages reach no files, processes or network.
 func TestLayoutImports(t *testing.T) {
 	t.Parallel()
 	layers := strings.Fields("transcript alerts handoff observer dashboards deploy cmd")
@@ -114,8 +116,8 @@ func TestLayoutImports(t *testing.T) {
 	}
 }
 
-// TestLayoutReadmes: the first page is short and shows a picture, each layer has a page, and links
-// between pages lead to files and headings that exist.
+// TestLayoutReadmes: the first page is short and shows a picture, each layer
+// has a page, and links between pages lead to files and headings that exist.
 func TestLayoutReadmes(t *testing.T) {
 	t.Parallel()
 	first := layoutRead(t, "README.md")

@@ -37,8 +37,8 @@ func main() {
 			os.Args[1] != "statusline" { // these listen for themselves, where they wait
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-		// The first signal asks; from then on signals have their usual effect, so that a second Ctrl-C always ends
-		// a shutdown that hangs.
+		// The first signal asks; from then on signals have their usual effect,
+		// so that a second Ctrl-C always ends a shutdown that hangs.
 		context.AfterFunc(ctx, stop)
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -88,7 +88,8 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	}
 	exit, ok := errors.AsType[*exitError](err)
 	if !ok {
-		// Every command's own error is an exitError by now; what is left is cobra's, about the command line.
+		// Every command's own error is an exitError by now; what is left is
+		// cobra's, about the command line.
 		err = usagef("%w", err)
 		exit = &exitError{exitUsage, err}
 	}
@@ -168,8 +169,10 @@ $ sm install          # warn agents about their own context
 	return root
 }
 
-// runBare is sm without a command. A client that knows no arguments of hooks runs it too. What it printed then, on standard
-// error too, would be in the transcript, and any exit code but 0 would refuse the prompt or be shown as an error.
+// runBare is sm without a command. A client that knows no arguments of hooks
+// runs it too. What it printed then, on standard error too, would be in the
+// transcript, and any exit code but 0 would refuse the prompt or be shown as an
+// error.
 func (env *environ) runBare(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
@@ -183,7 +186,8 @@ func (env *environ) runBare(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// newHelpCommand replaces cobra's, which answers an unknown topic with several lines and success.
+// newHelpCommand replaces cobra's, which answers an unknown topic with several
+// lines and success.
 func newHelpCommand() *cobra.Command {
 	return command(`help [COMMAND]...
 Show the help of a command

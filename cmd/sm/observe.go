@@ -122,8 +122,9 @@ func emptyFlag(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// greet shows a user at a terminal how far the reading has come, and where to look once all transcripts are known.
-// After that it calls greeted. The returned function ends it.
+// greet shows a user at a terminal how far the reading has come, and where to
+// look once all transcripts are known. After that it calls greeted. The
+// returned function ends it.
 func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (end func()) {
 	if !term.IsTerminal(env.Stderr) {
 		return func() {}
@@ -172,8 +173,8 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 	return text + "sm top" + socket + " in another terminal\n"
 }
 
-// quiet keeps from a terminal what the greeting shows: until it is there all but warnings, and in a demo all but
-// errors. The returned function ends that.
+// quiet keeps from a terminal what the greeting shows: until it is there all
+// but warnings, and in a demo all but errors. The returned function ends that.
 func quiet(stderr io.Writer, o *observer.Options) (end func()) {
 	usual := o.Level.Level()
 	if !term.IsTerminal(stderr) || usual < slog.LevelInfo {
@@ -192,10 +193,11 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// garbagePercent is how much memory the observer may take for garbage, in percent of what it
-// needs. A fleet is mostly quiet: memory counts for more than the processor. The sessions of many
-// transcripts make up most of the memory: half of that on top would be much, and collecting it
-// sooner costs little.
+// garbagePercent is how much memory the observer may take for garbage, in
+// percent of what it needs. A fleet is mostly quiet: memory counts for more
+// than the processor. The sessions of many transcripts make up most of the
+// memory: half of that on top would be much, and collecting it sooner costs
+// little.
 func garbagePercent(transcripts int) int {
 	const many = 20_000
 	if transcripts >= many {

@@ -14,8 +14,8 @@ import (
 	"sm/deploy"
 )
 
-// pluginClientName calls this binary as a client that can only install plugins. It was made after
-// watching the real one, and keeps its files as that does.
+// pluginClientName calls this binary as a client that can only install plugins.
+// It was made after watching the real one, and keeps its files as that does.
 const pluginClientName = "sm-plugin-client"
 
 func pluginClient() {

@@ -26,8 +26,9 @@ func (r *policyRun) sends(text string) (id string) {
 	})
 }
 
-// typed waits until the transcript contains the message's text, the turn that its call began has ended, and the model
-// got it. The call alone, without the text, is the prompt.
+// typed waits until the transcript contains the message's text, the turn that
+// its call began has ended, and the model got it. The call alone, without the
+// text, is the prompt.
 func (r *policyRun) typed(id string, turns int) {
 	r.t.Helper()
 	eventually(r.t, "the message is proven", func() string {
@@ -68,8 +69,9 @@ func (r *policyRun) untouched(id string) {
 	}
 }
 
-// TestRealClientDeliveryToIdle: an agent that sits at its prompt gets a message and answers it; a human's draft, copy
-// mode and an open dialog stay as they are, and the message follows.
+// TestRealClientDeliveryToIdle: an agent that sits at its prompt gets a message
+// and answers it; a human's draft, copy mode and an open dialog stay as they
+// are, and the message follows.
 func TestRealClientDeliveryToIdle(t *testing.T) {
 	r := newDeliveryRun(t)
 	r.begin(20_000)
@@ -97,7 +99,8 @@ func TestRealClientDeliveryToIdle(t *testing.T) {
 	t.Logf("FIGURES: 3 messages typed and answered, one draft and one copy mode untouched")
 }
 
-// TestRealClientDeliveryDialog: nothing is typed into a question for permission, and so nothing approved.
+// TestRealClientDeliveryDialog: nothing is typed into a question for
+// permission, and so nothing approved.
 func TestRealClientDeliveryDialog(t *testing.T) {
 	r := newDeliveryRun(t)
 	path := filepath.Join(r.home.home, ".claude", "settings.json")

@@ -13,7 +13,8 @@ import (
 	"sm/handoff/guard"
 )
 
-// guards installs the guard and lets the observer judge tool calls. The agent finds sm by its name.
+// guards installs the guard and lets the observer judge tool calls. The agent
+// finds sm by its name.
 func (r *policyRun) guards() {
 	r.t.Helper()
 	r.sm.stop()
@@ -32,8 +33,9 @@ func (r *policyRun) guards() {
 	r.sm.start()
 }
 
-// TestRealClientGuard: above the threshold the client makes no tool call but those that hand over, also with another
-// observer, and shows 100 % in its status line.
+// TestRealClientGuard: above the threshold the client makes no tool call but
+// those that hand over, also with another observer, and shows 100 % in its
+// status line.
 func TestRealClientGuard(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.guards()

@@ -118,8 +118,9 @@ func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
 	}
 }
 
-// TestRealClientHandoffClear: an agent rotates its own context by /clear in its pane. It keeps its name, a message that
-// waits follows after its next turn, and status line and metrics go over to the new session.
+// TestRealClientHandoffClear: an agent rotates its own context by /clear in its
+// pane. It keeps its name, a message that waits follows after its next turn,
+// and status line and metrics go over to the new session.
 func TestRealClientHandoffClear(t *testing.T) {
 	r := newHandoffRun(t)
 	r.begin(20_000)
@@ -176,7 +177,8 @@ func TestRealClientHandoffClear(t *testing.T) {
 	}
 }
 
-// TestRealClientHandoffRestart: under sm run the client is restarted with the prompt. The agent keeps its name.
+// TestRealClientHandoffRestart: under sm run the client is restarted with the
+// prompt. The agent keeps its name.
 func TestRealClientHandoffRestart(t *testing.T) {
 	r := newHandoffRun(t, "CLAUDE_SESSION_MANAGER_ID=em")
 	r.home.wrapper = []string{r.sm.bin, "run", "--name", "worker", "--"}

@@ -130,8 +130,8 @@ func kindOf(text string) string {
 	return "send"
 }
 
-// tally counts what was heard so far: by session, in the order in which the client was in them, cycle and kind, as
-// "a1 warning".
+// tally counts what was heard so far: by session, in the order in which the
+// client was in them, cycle and kind, as "a1 warning".
 func (r *policyRun) tally() map[string]int {
 	count := map[string]int{}
 	for _, h := range r.heard() {
@@ -153,7 +153,8 @@ func (r *policyRun) kinds() map[string]int {
 	return count
 }
 
-// once compares the messages with the expected ones: each once, and no others. The model got all of them.
+// once compares the messages with the expected ones: each once, and no others.
+// The model got all of them.
 func (r *policyRun) once(what string, want ...string) {
 	r.t.Helper()
 	all := map[string]int{}

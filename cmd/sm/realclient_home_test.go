@@ -140,8 +140,8 @@ func (h *clientHome) gone(within time.Duration) bool {
 	return gone
 }
 
-// over reports that no client runs. One that has ended may stay a zombie in a pane that is kept: this tmux does not always
-// wait for it.
+// over reports that no client runs. One that has ended may stay a zombie in a
+// pane that is kept: this tmux does not always wait for it.
 func (h *clientHome) over() bool {
 	if h.pid == 0 || errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
 		return true
@@ -150,8 +150,8 @@ func (h *clientHome) over() bool {
 	return h.pane && bytes.Contains(stat, []byte(") Z "))
 }
 
-// environ is all that the client sees: nothing of the machine's own, and a proxy that is none, so that it stays on
-// loopback.
+// environ is all that the client sees: nothing of the machine's own, and a
+// proxy that is none, so that it stays on loopback.
 func (h *clientHome) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8", "TMPDIR=" + h.dir,
@@ -161,7 +161,8 @@ func (h *clientHome) environ() []string {
 	}
 }
 
-// start runs the client in the pane and returns once it takes prompts and its status line has spoken.
+// start runs the client in the pane and returns once it takes prompts and its
+// status line has spoken.
 func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
@@ -225,7 +226,8 @@ func (h *clientHome) nextClient() {
 	})
 }
 
-// grouped is a command with a process group of its own. When its time is over, all that it has started in there ends with it.
+// grouped is a command with a process group of its own. When its time is over,
+// all that it has started in there ends with it.
 func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -333,8 +335,8 @@ func (h *clientHome) quit() {
 	}
 }
 
-// enter pastes a text into the box for prompts and sends it. Enter is only pressed on the text itself, and again where
-// it came too early.
+// enter pastes a text into the box for prompts and sends it. Enter is only
+// pressed on the text itself, and again where it came too early.
 func (h *clientHome) enter(text string) {
 	h.t.Helper()
 	h.do(text, "load-buffer", "-")
@@ -380,8 +382,8 @@ func (h *clientHome) interrupt() {
 	})
 }
 
-// busy returns why the turn of the last prompt is not over: by the transcripts, and by the client's registry, which does
-// not contain every short turn.
+// busy returns why the turn of the last prompt is not over: by the transcripts,
+// and by the client's registry, which does not contain every short turn.
 func (h *clientHome) busy() string {
 	if h.turns() == h.before {
 		return "no turn has ended since the prompt"

@@ -16,8 +16,8 @@ import (
 const (
 	realClientVersion = "2.1.197"
 	realClientModel   = "claude-sonnet-4-5"
-	// patience bounds each wait. A client starts in a second and answers in a tenth of one; on a machine that is very
-	// busy that takes minutes.
+	// patience bounds each wait. A client starts in a second and answers in a
+	// tenth of one; on a machine that is very busy that takes minutes.
 	patience = 4 * time.Minute
 	look     = 20 * time.Millisecond
 )
@@ -62,15 +62,16 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// realClient finds the client in $CLIENT_DIR, else installs it once into the user's cache directory. It is never
-// part of the repository.
+// realClient finds the client in $CLIENT_DIR, else installs it once into the
+// user's cache directory. It is never part of the repository.
 func realClient(t *testing.T) string {
 	t.Helper()
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	return installClient(t, os.Getenv("CLIENT_DIR"), version)
 }
 
-// installClient finds a version of the client in dir, else installs it there; "" is the user's cache directory.
+// installClient finds a version of the client in dir, else installs it there;
+// "" is the user's cache directory.
 func installClient(t *testing.T, dir, version string) string {
 	t.Helper()
 	if dir == "" {
@@ -124,7 +125,8 @@ func installPackage(t *testing.T, dir, spec, program string) string {
 	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
 		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
 	}
-	// A rename, so that an installation which was cut short is none. Whoever was faster has installed the same.
+	// A rename, so that an installation which was cut short is none. Whoever
+	// was faster has installed the same.
 	if err := os.Rename(fresh, dir); err != nil {
 		if _, there := os.Stat(client); there != nil {
 			t.Fatal(err)

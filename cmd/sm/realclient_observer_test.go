@@ -67,8 +67,10 @@ func (d *daemon) called(event string, times float64) {
 	})
 }
 
-// lasting is what must be the same after a restart: all that is about sessions and all that was counted, but for the
-// time of the last activity, which lines that mean nothing move as well, and the state, which the client may change meanwhile.
+// lasting is what must be the same after a restart: all that is about sessions
+// and all that was counted, but for the time of the last activity, which lines
+// that mean nothing move as well, and the state, which the client may change
+// meanwhile.
 func (d *daemon) lasting() map[string]float64 {
 	all := d.series()
 	maps.DeleteFunc(all, func(series string, _ float64) bool {
@@ -89,8 +91,8 @@ func (d *daemon) byID() map[string]api.Session {
 	return all
 }
 
-// scan runs `sm scan --json` over the same transcripts, by session id, without the figures that an observer has only
-// as sums.
+// scan runs `sm scan --json` over the same transcripts, by session id, without
+// the figures that an observer has only as sums.
 func (d *daemon) scan() map[string]scanned {
 	d.t.Helper()
 	cmd := d.command("scan", "--json", d.projects)

@@ -14,7 +14,8 @@ import (
 	"sm/observer/api"
 )
 
-// offersRun sends message after message to one agent, by each carrier event, and disturbs their way.
+// offersRun sends message after message to one agent, by each carrier event,
+// and disturbs their way.
 type offersRun struct {
 	*policyRun
 	sent int
@@ -53,7 +54,8 @@ var offerWays = []offerWay{
 	{"SessionStart of a clear", 1, "sequential", 1, ""},
 }
 
-// TestRealClientPolicyOffers makes SM_OFFERS offers. Each is proven by the transcript, or made again.
+// TestRealClientPolicyOffers makes SM_OFFERS offers. Each is proven by the
+// transcript, or made again.
 func TestRealClientPolicyOffers(t *testing.T) {
 	goal := 24
 	if n, err := strconv.Atoi(os.Getenv("SM_OFFERS")); err == nil && n > 0 {

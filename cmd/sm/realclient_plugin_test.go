@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestRealClientPlugin: the real client finds nothing wrong with the plugin, installs it when `sm install --plugin` asks
-// it to, calls its hooks, and removes it again.
+// TestRealClientPlugin: the real client finds nothing wrong with the plugin,
+// installs it when `sm install --plugin` asks it to, calls its hooks, and
+// removes it again.
 func TestRealClientPlugin(t *testing.T) {
 	stub := newModelStub(t)
 	stub.spare = true

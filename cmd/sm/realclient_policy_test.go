@@ -139,7 +139,8 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 	}
 }
 
-// TestRealClientPolicySubagent crosses the thresholds while subagents work: their hooks get nothing.
+// TestRealClientPolicySubagent crosses the thresholds while subagents work:
+// their hooks get nothing.
 func TestRealClientPolicySubagent(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.begin(20_000)
@@ -178,8 +179,9 @@ func TestRealClientPolicySubagent(t *testing.T) {
 	}
 }
 
-// TestRealClientPolicyClear follows an agent through /clear, --resume, --fork-session and a client that its own Bash
-// tool starts: by its name, and by its pane.
+// TestRealClientPolicyClear follows an agent through /clear, --resume,
+// --fork-session and a client that its own Bash tool starts: by its name, and
+// by its pane.
 func TestRealClientPolicyClear(t *testing.T) {
 	t.Run("pane", func(t *testing.T) { testPolicyClear(t) })
 	t.Run(
@@ -281,7 +283,8 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.turn("the fork to 52 %", modelStep{grow: 71_000, tools: 1}, end)
 	r.heardOf("c1 warning")
 
-	// The agent's own Bash tool starts a client, which inherits pane and name and has much to say.
+	// The agent's own Bash tool starts a client, which inherits pane and name
+	// and has much to say.
 	before := r.me()
 	nested := r.stub.subtask(140_000, 1, 2)
 	ask := fmt.Sprintf(

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rewind goes back by so many prompts, as a user does with Esc Esc, to where the context had that size; 0 is its
-// beginning.
+// rewind goes back by so many prompts, as a user does with Esc Esc, to where
+// the context had that size; 0 is its beginning.
 func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 	r.t.Helper()
 	shows := func(text string) {
@@ -67,8 +67,9 @@ func (r *policyRun) rewind(what string, prompts int, tokens int64) {
 	})
 }
 
-// TestRealClientRewind goes back in a conversation that had been warned: the observer shows what the status line shows,
-// at once and with the next prompt, and says again what the agent has lost, and only that.
+// TestRealClientRewind goes back in a conversation that had been warned: the
+// observer shows what the status line shows, at once and with the next prompt,
+// and says again what the agent has lost, and only that.
 func TestRealClientRewind(t *testing.T) {
 	r := newPolicyRun(t)
 	r.begin(20_000)
@@ -111,7 +112,8 @@ func TestRealClientRewind(t *testing.T) {
 	}
 }
 
-// saidSoFar holds what the agent has heard in all against so many warnings and critical notices.
+// saidSoFar holds what the agent has heard in all against so many warnings and
+// critical notices.
 func (r *policyRun) saidSoFar(what string, warnings, criticals int) {
 	r.t.Helper()
 	want := map[string]int{"warning": warnings, "critical": criticals}

@@ -69,7 +69,8 @@ func (r *clientRun) unsaid() string {
 // silence is how long a client that says it is idle writes nothing before it is believed.
 const silence = 3 * time.Second
 
-// ended waits for the end of a turn: the client writes it down, or, rarely, falls silent without a word.
+// ended waits for the end of a turn: the client writes it down, or, rarely,
+// falls silent without a word.
 func (r *clientRun) ended(what string) {
 	r.t.Helper()
 	var last string
@@ -92,8 +93,9 @@ func (r *clientRun) ended(what string) {
 	})
 }
 
-// torn begins a turn with an answer that does not come to its end, and waits until the client has taken note of it.
-// (What the client has not shown yet when it is interrupted it takes back, and may write down or not.)
+// torn begins a turn with an answer that does not come to its end, and waits
+// until the client has taken note of it. (What the client has not shown yet
+// when it is interrupted it takes back, and may write down or not.)
 func (r *clientRun) torn(steps ...modelStep) {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
@@ -135,7 +137,8 @@ func orNone[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// volume adds up the lines of all transcripts. The client never rewrites one, so each was read once.
+// volume adds up the lines of all transcripts. The client never rewrites one,
+// so each was read once.
 func volume(t *testing.T, projects string) (lines, size float64) {
 	t.Helper()
 	err := filepath.WalkDir(projects, func(path string, d fs.DirEntry, err error) error {
@@ -191,8 +194,9 @@ func boundaries(t *testing.T, projects, id string) (found []boundary) {
 	return found
 }
 
-// policyRun is a client with sm's hooks and status line in its settings, and the observer that answers them. Messages to
-// the agent are read from the client's transcripts, and from the requests to the model.
+// policyRun is a client with sm's hooks and status line in its settings, and
+// the observer that answers them. Messages to the agent are read from the
+// client's transcripts, and from the requests to the model.
 type policyRun struct {
 	*clientRun
 	agent     string        // its id
@@ -202,7 +206,8 @@ type policyRun struct {
 	unwritten bool          // the client has not written a compaction down
 }
 
-// newPolicyRun installs sm into the settings and starts the observer. The client is to have these variables.
+// newPolicyRun installs sm into the settings and starts the observer. The
+// client is to have these variables.
 func newPolicyRun(t *testing.T, vars ...string) *policyRun {
 	t.Helper()
 	return newPolicyRunOf(t, realClient(t), vars...)
@@ -288,7 +293,8 @@ func (r *policyRun) me() api.Session {
 	return s
 }
 
-// agree waits until the status line has the model's figures, and compares the observer with both.
+// agree waits until the status line has the model's figures, and compares the
+// observer with both.
 func (r *policyRun) agree(what string) {
 	r.t.Helper()
 	said, _, _ := r.stub.said()
@@ -392,7 +398,8 @@ func (r *policyRun) send(m api.NewMessage) (id string) {
 	return sent.ID
 }
 
-// compact compacts by hand. Sometimes the client writes its boundary no sooner than with the next prompt.
+// compact compacts by hand. Sometimes the client writes its boundary no sooner
+// than with the next prompt.
 func (r *policyRun) compact() {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
@@ -424,8 +431,9 @@ func (r *policyRun) context() int64 {
 	return r.stub.context
 }
 
-// heardOf waits until these have been heard, with as many turns as that takes: what was lost on its way is offered
-// again when it is certain, at a hook after that.
+// heardOf waits until these have been heard, with as many turns as that takes:
+// what was lost on its way is offered again when it is certain, at a hook after
+// that.
 func (r *policyRun) heardOf(want ...string) {
 	r.t.Helper()
 	for range 10 {
@@ -450,7 +458,8 @@ func (r *policyRun) heardOf(want ...string) {
 	r.t.Fatalf("of %v was heard %v", want, r.tally())
 }
 
-// launch is the tmux command that runs the client, by env's arguments, in a pane of its own or in the one for all.
+// launch is the tmux command that runs the client, by env's arguments, in a
+// pane of its own or in the one for all.
 func (h *clientHome) launch(words []string) []string {
 	newPane := []string{
 		"new-session",

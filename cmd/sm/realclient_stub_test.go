@@ -36,7 +36,8 @@ type modelStep struct {
 	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
-// stubServer is what stubs of both clients' models have: a plan for the next prompts, and requests that are held.
+// stubServer is what stubs of both clients' models have: a plan for the next
+// prompts, and requests that are held.
 type stubServer struct {
 	url     string
 	started chan struct{} // gets a token for each request that is held
@@ -124,7 +125,8 @@ func (s *stubServer) report(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// truth is what the model has answered, so what the client can have written down: each message once.
+// truth is what the model has answered, so what the client can have written
+// down: each message once.
 type truth struct {
 	Context                int64 // of the main conversation's newest message
 	Blank                  bool  // there was a compaction since
@@ -134,8 +136,9 @@ type truth struct {
 	Busy                   int // requests being answered
 }
 
-// modelStub is a Messages API. Main conversations follow the plan that the test makes before each prompt; subagents follow
-// the call that started them; all else gets a word and counts nowhere.
+// modelStub is a Messages API. Main conversations follow the plan that the test
+// makes before each prompt; subagents follow the call that started them; all
+// else gets a word and counts nowhere.
 type modelStub struct {
 	stubServer
 	spare   bool            // what no plan foresees ends the turn: hooks make the client go on
@@ -175,8 +178,8 @@ func (s *modelStub) resize(tokens int64) {
 	s.truth.Blank = false
 }
 
-// goBack lets the main conversation go on from a point where it had that size, 0 for its beginning: then it is as large
-// as anew when it next says something.
+// goBack lets the main conversation go on from a point where it had that size,
+// 0 for its beginning: then it is as large as anew when it next says something.
 func (s *modelStub) goBack(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +213,8 @@ type modelRequest struct {
 	} `json:"messages"`
 }
 
-// lastFromUser is the newest message except those of the system, which some models get at the end.
+// lastFromUser is the newest message except those of the system, which some
+// models get at the end.
 func (q *modelRequest) lastFromUser() string {
 	for _, m := range slices.Backward(q.Messages) {
 		if m.Role == "user" {
@@ -537,7 +541,8 @@ func (s *modelStub) send(
 	return e.err
 }
 
-// begin lets the main conversation begin anew with a context of that size, which no answer has shown yet.
+// begin lets the main conversation begin anew with a context of that size,
+// which no answer has shown yet.
 func (s *modelStub) begin(tokens int64) {
 	s.resize(tokens)
 	s.count(func(t *truth) { t.Blank = true })

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealClient lets the real client work in all the ways that change a context, and holds what the observer shows
-// against the client's own status line and against what the model has said.
+// TestRealClient lets the real client work in all the ways that change a
+// context, and holds what the observer shows against the client's own status
+// line and against what the model has said.
 func TestRealClient(t *testing.T) {
 	r := newWatchedRun(t)
 	r.sm.start() // the home is empty: its projects folder comes later

@@ -12,9 +12,11 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestRealClientThreshold holds the sizes at which a client is assumed to compact against the client: a little below it
-// does not, at the size it does. A client from 2.1.197 on that was given no window, with a model that has none of its own
-// either, waits until the API refuses a request: then the size is the least at which it may compact.
+// TestRealClientThreshold holds the sizes at which a client is assumed to
+// compact against the client: a little below it does not, at the size it does.
+// A client from 2.1.197 on that was given no window, with a model that has none
+// of its own either, waits until the API refuses a request: then the size is
+// the least at which it may compact.
 func TestRealClientThreshold(t *testing.T) {
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	waits := hook.AtLeast(version, 2, 1, 197)
@@ -104,8 +106,8 @@ func TestRealClientThreshold(t *testing.T) {
 	}
 }
 
-// compactionsAt lets a client go on after an answer that brings its context to size, and counts how often it compacts
-// before it asks again.
+// compactionsAt lets a client go on after an answer that brings its context to
+// size, and counts how often it compacts before it asks again.
 func compactionsAt(
 	t *testing.T,
 	model string,
@@ -126,7 +128,8 @@ func compactionsAt(
 		all[k] = v
 	}
 	h.writeJSON(h.home+"/.claude/settings.json", all)
-	// What the first answer shows counts as system prompt and tools, which no compaction makes smaller.
+	// What the first answer shows counts as system prompt and tools, which no
+	// compaction makes smaller.
 	stub.script(modelStep{
 		grow:  20_000,
 		tools: 1,

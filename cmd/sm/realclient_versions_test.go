@@ -34,8 +34,9 @@ func (r *clientRun) hooked() (events []string) {
 	return events
 }
 
-// TestRealClientVersionsAccepted: the client starts with the settings of sm install, calls each hook in them, shows the
-// status line, and its agent gets the notice once.
+// TestRealClientVersionsAccepted: the client starts with the settings of sm
+// install, calls each hook in them, shows the status line, and its agent gets
+// the notice once.
 func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
 	for _, version := range []string{
@@ -164,7 +165,8 @@ func knownNames(t *testing.T, projects string) {
 	}
 }
 
-// wrongWarnings holds the warnings that the transcripts show to have been heard against their number.
+// wrongWarnings holds the warnings that the transcripts show to have been heard
+// against their number.
 func (r *clientRun) wrongWarnings(want int) string {
 	n := 0
 	for _, path := range transcripts(r.t, r.home.projects) {

@@ -48,14 +48,16 @@ func newWatchedRun(t *testing.T) *watchedRun {
 	}
 }
 
-// begin starts the client, which goes on in a session that is known or begins one, whose context has that size.
+// begin starts the client, which goes on in a session that is known or begins
+// one, whose context has that size.
 func (r *watchedRun) begin(tokens int64, args ...string) {
 	r.t.Helper()
 	r.enter(r.home.start(args...).SessionID)
 	r.stub.resize(tokens)
 }
 
-// enter goes on in a session: in the one that its agent was in before, or as an agent of its own.
+// enter goes on in a session: in the one that its agent was in before, or as an
+// agent of its own.
 func (r *watchedRun) enter(id string) {
 	r.current = id
 	if r.label[id] == "" {
@@ -68,7 +70,8 @@ func (r *watchedRun) enter(id string) {
 	}
 }
 
-// follow goes on in a session that the client has begun in the place of the present one: the agent is the same.
+// follow goes on in a session that the client has begun in the place of the
+// present one: the agent is the same.
 func (r *watchedRun) follow(id string) {
 	r.label[id] = r.label[r.current]
 	r.enter(id)
@@ -171,8 +174,8 @@ func (r *watchedRun) compact(what string) {
 	r.agree(what)
 }
 
-// agree waits until the observer shows what the client's status line and the model say of each session, and holds the
-// other ways to ask against it.
+// agree waits until the observer shows what the client's status line and the
+// model say of each session, and holds the other ways to ask against it.
 func (r *watchedRun) agree(what string) {
 	r.t.Helper()
 	k := r.known[r.current]
@@ -210,7 +213,8 @@ func (r *watchedRun) agree(what string) {
 	}
 }
 
-// series names a metric of the current agent; its label is the beginning of its first session's id, for none here are alike.
+// series names a metric of the current agent; its label is the beginning of its
+// first session's id, for none here are alike.
 func (r *watchedRun) series(name string) string {
 	return sessionSeries(
 		name,
@@ -248,8 +252,9 @@ func (r *watchedRun) measure(what string) {
 	})
 }
 
-// activity compares the time of the current session's last activity with that of its transcript, which is looked at
-// each second: what was written between the last look and a kill is known by the time in its records.
+// activity compares the time of the current session's last activity with that
+// of its transcript, which is looked at each second: what was written between
+// the last look and a kill is known by the time in its records.
 func (r *watchedRun) activity() string {
 	s := r.sm.byID()[r.current]
 	info, err := os.Stat(s.TranscriptPath)
@@ -266,8 +271,8 @@ func (r *watchedRun) activity() string {
 	return ""
 }
 
-// restart kills the observer without warning, lets meanwhile happen, and starts it again. Where nothing has happened
-// all must be as it was.
+// restart kills the observer without warning, lets meanwhile happen, and starts
+// it again. Where nothing has happened all must be as it was.
 func (r *watchedRun) restart(what string, meanwhile func()) {
 	r.t.Helper()
 	before := r.sm.lasting()
@@ -285,7 +290,8 @@ func (r *watchedRun) restart(what string, meanwhile func()) {
 	)
 }
 
-// late lets another observer come when all is over: it shows the same sessions, and has counted nothing.
+// late lets another observer come when all is over: it shows the same sessions,
+// and has counted nothing.
 func (r *watchedRun) late() {
 	r.t.Helper()
 	late := r.home.watched(r.sm.bin)
@@ -387,7 +393,8 @@ func like(m, want map[string]float64) map[string]float64 {
 	return out
 }
 
-// sums holds each session's figures against the model, and its compactions against a plain reading of its transcript.
+// sums holds each session's figures against the model, and its compactions
+// against a plain reading of its transcript.
 func (r *watchedRun) sums(what string) {
 	r.t.Helper()
 	counted := map[string]bool{}

@@ -63,9 +63,10 @@ func (h *codexHome) beside() *codexHome {
 	return &codexHome{clientHome: &c, stub: h.stub, codex: h.codex}
 }
 
-// TestRealCodexDaemon: of clients that work through their shared daemon, threads are followed, hooks received and messages
-// delivered like others. The terminal of a thread is unknown, though its hooks and tools name one: nothing is typed, and a
-// handoff is refused.
+// TestRealCodexDaemon: of clients that work through their shared daemon,
+// threads are followed, hooks received and messages delivered like others. The
+// terminal of a thread is unknown, though its hooks and tools name one: nothing
+// is typed, and a handoff is refused.
 func TestRealCodexDaemon(t *testing.T) {
 	r := newCodexRun(t)
 	first := r.home
@@ -157,7 +158,8 @@ func TestRealCodexDaemon(t *testing.T) {
 	)
 }
 
-// unseated holds that the observer knows the agents of these threads by their hooks, and no terminal of theirs.
+// unseated holds that the observer knows the agents of these threads by their
+// hooks, and no terminal of theirs.
 func (r *codexRun) unseated(threads ...string) {
 	r.t.Helper()
 	all := r.sm.byID()

@@ -23,7 +23,8 @@ func (r *codexRun) program(args ...string) string {
 	return "SM_SOCKET=" + r.sm.socket() + " " + r.sm.bin + " " + strings.Join(args, " ")
 }
 
-// goesOn holds that the agent is the same in its new thread, and is asked to read the document once.
+// goesOn holds that the agent is the same in its new thread, and is asked to
+// read the document once.
 func (r *codexRun) goesOn(before api.Session, doc string) {
 	r.t.Helper()
 	var now api.Session
@@ -67,8 +68,10 @@ func (r *codexRun) settledAgent() (s api.Session) {
 	return s
 }
 
-// TestRealCodexHandoffClear: in tmux, the agent's own context is cleared by /clear, and the new thread, which is the same agent's,
-// reads the document. What waits for the agent follows. The second handoff survives a kill of the observer.
+// TestRealCodexHandoffClear: in tmux, the agent's own context is cleared by
+// /clear, and the new thread, which is the same agent's, reads the document.
+// What waits for the agent follows. The second handoff survives a kill of the
+// observer.
 func TestRealCodexHandoffClear(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
@@ -97,8 +100,9 @@ func TestRealCodexHandoffClear(t *testing.T) {
 	eventually(t, "the figures", r.wrong)
 }
 
-// TestRealCodexHandoffRestart: under sm run the client is started again with the prompt, even if the observer
-// is killed meanwhile; the agent keeps its name.
+// TestRealCodexHandoffRestart: under sm run the client is started again with
+// the prompt, even if the observer is killed meanwhile; the agent keeps its
+// name.
 func TestRealCodexHandoffRestart(t *testing.T) {
 	r := newCodexRun(t)
 	r.home.wrapper = []string{

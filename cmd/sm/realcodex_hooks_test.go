@@ -86,7 +86,8 @@ func notice(kind string) func(*api.Message) bool {
 	return func(m *api.Message) bool { return strings.HasSuffix(m.Key, "/"+kind) }
 }
 
-// shows holds against the transcripts that a message reached the model once, in a record of that role.
+// shows holds against the transcripts that a message reached the model once, in
+// a record of that role.
 func (r *codexRun) shows(m api.Message, role string) {
 	r.t.Helper()
 	for _, path := range r.home.rollouts("") {
@@ -119,8 +120,8 @@ func (r *codexRun) hooks(event string) int {
 	return int(r.sm.series()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
 }
 
-// settled waits until the client shows the end of each turn: its transcript comes first, and after a turn that was held up it
-// goes on a moment longer.
+// settled waits until the client shows the end of each turn: its transcript
+// comes first, and after a turn that was held up it goes on a moment longer.
 func (r *codexRun) settled() {
 	r.t.Helper()
 	eventually(r.t, "the client shows the end of the turn", func() string {
@@ -132,9 +133,10 @@ func (r *codexRun) settled() {
 	})
 }
 
-// TestRealCodexHooks: what sm install writes works with the real client once its user has trusted it: notices and messages
-// reach the model, each once, at the end of a turn and between tools, in threads and subagents; the doctor knows before and
-// after; and all of it goes again.
+// TestRealCodexHooks: what sm install writes works with the real client once
+// its user has trusted it: notices and messages reach the model, each once, at
+// the end of a turn and between tools, in threads and subagents; the doctor
+// knows before and after; and all of it goes again.
 func TestRealCodexHooks(t *testing.T) {
 	r := newCodexRun(t)
 	r.installs()

@@ -20,7 +20,8 @@ func (r *codexRun) sends(agent, text string) (id string) {
 	return m.ID
 }
 
-// heard waits until a message is confirmed by the queue, and checks that the transcripts contain it once.
+// heard waits until a message is confirmed by the queue, and checks that the
+// transcripts contain it once.
 func (r *codexRun) heard(agent, id string) {
 	r.t.Helper()
 	eventually(r.t, "message "+id+" is heard", func() string {
@@ -44,7 +45,8 @@ func (r *codexRun) heard(agent, id string) {
 	}
 }
 
-// rests waits until the client shows that it is at rest: a turn that a message begins ends soon.
+// rests waits until the client shows that it is at rest: a turn that a message
+// begins ends soon.
 func (r *codexRun) rests() {
 	r.t.Helper()
 	eventually(r.t, "the client is at rest", func() string {
@@ -63,8 +65,9 @@ func (r *codexRun) rests() {
 	})
 }
 
-// TestRealCodexQueue: what waits for an agent that sits at its prompt comes to it by the client's own queue, once, also over
-// kills of the observer. A draft stays as it is.
+// TestRealCodexQueue: what waits for an agent that sits at its prompt comes to
+// it by the client's own queue, once, also over kills of the observer. A draft
+// stays as it is.
 func TestRealCodexQueue(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// rewind goes back by so many prompts, as a user does with Esc Esc, to where the context had that size.
+// rewind goes back by so many prompts, as a user does with Esc Esc, to where
+// the context had that size.
 func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 	r.t.Helper()
 	keys := func(keys ...string) {
@@ -48,8 +49,9 @@ func (r *codexRun) rewind(what string, prompts int, tokens int64) {
 	r.agree(what)
 }
 
-// TestRealCodexRewind goes back in a thread, which goes on in another file each time, before a compaction too: the observer
-// shows what /status shows, does not count copies or records after the point again, and keeps the agent.
+// TestRealCodexRewind goes back in a thread, which goes on in another file each
+// time, before a compaction too: the observer shows what /status shows, does
+// not count copies or records after the point again, and keeps the agent.
 func TestRealCodexRewind(t *testing.T) {
 	r := newCodexRun(t)
 	r.kills = 24
@@ -59,7 +61,8 @@ func TestRealCodexRewind(t *testing.T) {
 	r.turn("to 55 000", modelStep{grow: 10_000, tools: 1}, modelStep{grow: 10_000})
 	r.turn("to 75 000", modelStep{grow: 20_000})
 	before := r.agent()
-	// same holds that the agent goes on in the thread, whose conversation has so many prompts, in so many files.
+	// same holds that the agent goes on in the thread, whose conversation has
+	// so many prompts, in so many files.
 	same := func(prompts, files int) {
 		t.Helper()
 		if n := r.stub.times("Go on."); n != prompts {

@@ -18,7 +18,8 @@ import (
 
 const realCodexVersion = "0.169.0"
 
-// realCodex finds the real client of Codex, and installs it into the user's cache directory where it is not there.
+// realCodex finds the real client of Codex, and installs it into the user's
+// cache directory where it is not there.
 func realCodex(t *testing.T) string {
 	t.Helper()
 	return installPackage(
@@ -85,8 +86,10 @@ func (h *codexHome) environ() []string {
 // start runs the client in a pane, and returns once it takes prompts.
 func (h *codexHome) start(args ...string) {
 	h.t.Helper()
-	h.do("", slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "1500", "-c", h.project,
-		"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, h.environ(), h.extra, h.wrapper, []string{h.client}, h.args, args)...)
+	h.do("", slices.Concat([]string{
+		"new-session", "-d", "-s", "agent", "-x", "140", "-y", "1500", "-c", h.project,
+		"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh",
+	}, h.environ(), h.extra, h.wrapper, []string{h.client}, h.args, args)...)
 	h.outer = h.panePID()
 	eventually(h.t, "the client starts", func() string {
 		h.trusts()

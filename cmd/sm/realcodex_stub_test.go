@@ -21,8 +21,9 @@ type codexTruth struct {
 	Side         bool  // of a subagent
 }
 
-// codexStub is a Responses API. Threads of users follow the plan that the test makes before each prompt, subagents run one
-// command, and a compaction leaves codexCompacted tokens.
+// codexStub is a Responses API. Threads of users follow the plan that the test
+// makes before each prompt, subagents run one command, and a compaction leaves
+// codexCompacted tokens.
 type codexStub struct {
 	stubServer
 	sizes   map[string]int64 // of contexts, by thread
@@ -55,7 +56,8 @@ func (s *codexStub) goOn(thread string, tokens int64) {
 	s.sizes[thread] = tokens
 }
 
-// goBack lets a thread be rewound to where its context had that size, which is unknown until its next answer.
+// goBack lets a thread be rewound to where its context had that size, which is
+// unknown until its next answer.
 func (s *codexStub) goBack(thread string, tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +65,8 @@ func (s *codexStub) goBack(thread string, tokens int64) {
 	s.threads[thread].Context = 0
 }
 
-// said is what the threads were answered, and what speaks against all being said: "" once no answer is due.
+// said is what the threads were answered, and what speaks against all being
+// said: "" once no answer is due.
 func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +214,8 @@ func (s *codexStub) answer(q *codexRequest) codexAnswer {
 	return a
 }
 
-// planned answers as the plan says, and with a word where there is none: messages of sm begin turns of their own.
+// planned answers as the plan says, and with a word where there is none:
+// messages of sm begin turns of their own.
 func (s *codexStub) planned(a *codexAnswer, q *codexRequest) {
 	step := modelStep{grow: 100}
 	if len(s.plan) > 0 {

@@ -14,7 +14,8 @@ import (
 	"sm/observer/api"
 )
 
-// codexRun is a client of Codex at work, an observer that watches it, and what both must come to.
+// codexRun is a client of Codex at work, an observer that watches it, and what
+// both must come to.
 type codexRun struct {
 	t       *testing.T
 	stub    *codexStub
@@ -106,8 +107,9 @@ func (r *codexRun) held() {
 	r.stub.awaitHeld(r.t)
 }
 
-// agree waits until the observer shows what the client shows, and what the model has said. On a busy machine the client's
-// screen comes after its transcript: then it is asked again.
+// agree waits until the observer shows what the client shows, and what the
+// model has said. On a busy machine the client's screen comes after its
+// transcript: then it is asked again.
 func (r *codexRun) agree(what string) {
 	r.t.Helper()
 	var status codexStatus
@@ -224,8 +226,9 @@ func (r *codexRun) fills(what string, tokens int64) {
 	}
 }
 
-// TestRealCodex lets the real client work in the ways that change a context. What the observer shows after each turn is held
-// against the client's own /status and against what the model has said; it is killed 20 times meanwhile.
+// TestRealCodex lets the real client work in the ways that change a context.
+// What the observer shows after each turn is held against the client's own
+// /status and against what the model has said; it is killed 20 times meanwhile.
 func TestRealCodex(t *testing.T) {
 	r := newCodexRun(t)
 	r.kills = 20

@@ -18,8 +18,9 @@ import (
 	"sm/observer"
 )
 
-// reload reads the configuration again, as at the start. Keys that take effect at a start alone keep the value that they
-// had then. A file that was read once must exist from then on.
+// reload reads the configuration again, as at the start. Keys that take effect
+// at a start alone keep the value that they had then. A file that was read once
+// must exist from then on.
 func (env *environ) reload(
 	source config.Source,
 	flags *pflag.FlagSet,
@@ -39,8 +40,8 @@ func (env *environ) reload(
 	}
 }
 
-// configPause is the time between two looks at the configuration file. A text counts when two looks find the same: an
-// editor may write it in several steps.
+// configPause is the time between two looks at the configuration file. A text
+// counts when two looks find the same: an editor may write it in several steps.
 const configPause = 500 * time.Millisecond
 
 // errTerminalGone ends an observer whose terminal was closed, which also sends
@@ -76,8 +77,8 @@ func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
 	return w
 }
 
-// run calls reload until ctx ends or the returned function is called, which waits for it. The observer logs the result
-// of a reload.
+// run calls reload until ctx ends or the returned function is called, which
+// waits for it. The observer logs the result of a reload.
 func (w *configWatcher) run(
 	ctx context.Context,
 	reload func(context.Context) error,

@@ -59,8 +59,9 @@ func (d *daemon) hangUp() {
 	}
 }
 
-// TestReload: a process takes a changed configuration by a file in the place of the old one, by SIGHUP and by the route;
-// a bad one changes nothing; flags and variables stay stronger than the file; and what needs a restart is named.
+// TestReload: a process takes a changed configuration by a file in the place of
+// the old one, by SIGHUP and by the route; a bad one changes nothing; flags and
+// variables stay stronger than the file; and what needs a restart is named.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	const done, failed, level = `msg="configuration reloaded"`, `msg="configuration not reloaded`, "level=DEBUG"
@@ -133,8 +134,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestConfigWatcher: events that come together make one reload, those that leave the text as it is make none, and a file
-// that has gone is waited for.
+// TestConfigWatcher: events that come together make one reload, those that
+// leave the text as it is make none, and a file that has gone is waited for.
 func TestConfigWatcher(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sm.yaml")

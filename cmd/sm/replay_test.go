@@ -46,8 +46,9 @@ func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	return all
 }
 
-// sessionFiles are transcripts of sessions, by their paths below a folder: generated ones with all that a reader must
-// survive, and the shared ones where they are.
+// sessionFiles are transcripts of sessions, by their paths below a folder:
+// generated ones with all that a reader must survive, and the shared ones where
+// they are.
 func sessionFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,8 +88,9 @@ func sessionFiles(t *testing.T) map[string][]byte {
 
 var noticeLine = regexp.MustCompile(`msg=notice key=(\S+)/(\d+)/(\w+?)(?:/\S+)? to=(\w+) mode=\w+ at=(\S+)`)
 
-// TestReplayAgreesWithLive: what an observer says while transcripts grow line by line is what a replay of them says,
-// for the same records. A replay has a row for each compaction, and no notice of it for the operator.
+// TestReplayAgreesWithLive: what an observer says while transcripts grow line
+// by line is what a replay of them says, for the same records. A replay has a
+// row for each compaction, and no notice of it for the operator.
 func TestReplayAgreesWithLive(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
@@ -132,10 +134,11 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	}
 }
 
-// lived is an observer's output while the files grow in that order. again means that it has read one of them anew, whose
-// records count as history then.
+// lived is an observer's output while the files grow in that order. again means
+// that it has read one of them anew, whose records count as history then.
 func lived(t *testing.T, dir string, order []string, files map[string][]byte,
-	said func(path string, cycle int, kind, to string, at time.Time) string) (got []string, again bool) {
+	said func(path string, cycle int, kind, to string, at time.Time) string,
+) (got []string, again bool) {
 	t.Helper()
 	d := newDaemon(t)
 	d.vars = []string{"SM_OPERATOR_COMPACTIONS=false"}
@@ -184,8 +187,9 @@ func replayOrder(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// grow writes a transcript line by line, until the observer has read what a scan has found in it. What a file holds when
-// it is found is history: so it begins with a line of no meaning, which counts for nothing.
+// grow writes a transcript line by line, until the observer has read what a
+// scan has found in it. What a file holds when it is found is history: so it
+// begins with a line of no meaning, which counts for nothing.
 func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	t.Helper()
 	path := filepath.Join(d.projects, name)

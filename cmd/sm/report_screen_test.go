@@ -18,7 +18,8 @@ func fitsWidth(t *testing.T, text string) {
 	}
 }
 
-// TestReportFitsATerminal: what is printed of real and of generated transcripts fits into 80 columns.
+// TestReportFitsATerminal: what is printed of real and of generated transcripts
+// fits into 80 columns.
 func TestReportFitsATerminal(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{

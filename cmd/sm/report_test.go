@@ -79,15 +79,18 @@ func addsUp(t *testing.T, r *report.Report) {
 	}
 	c := r.Compactions
 	want := []int{c.Auto + c.Unknown, c.Manual, c.Total(), c.Total(), c.Total()}
-	got := []int{r.Pre.Known + r.Pre.Unknown, r.ManualPre.Known + r.ManualPre.Unknown, r.Post.Known + r.Post.Unknown,
-		r.PostPercentage.Known + r.PostPercentage.Unknown, r.TurnsPerCycle.Known + r.TurnsPerCycle.Unknown}
+	got := []int{
+		r.Pre.Known + r.Pre.Unknown, r.ManualPre.Known + r.ManualPre.Unknown, r.Post.Known + r.Post.Unknown,
+		r.PostPercentage.Known + r.PostPercentage.Unknown, r.TurnsPerCycle.Known + r.TurnsPerCycle.Unknown,
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("compactions in the distributions (-want +got):\n%s", d)
 	}
 }
 
-// TestReportAgreesWithScan: over fleets with forks, resumes, subagents and all that a reader must survive, a report
-// counts the compactions that a scan counts, and that the generator meant.
+// TestReportAgreesWithScan: over fleets with forks, resumes, subagents and all
+// that a reader must survive, a report counts the compactions that a scan
+// counts, and that the generator meant.
 func TestReportAgreesWithScan(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

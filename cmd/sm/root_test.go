@@ -57,7 +57,8 @@ func TestExamplesAndPages(t *testing.T) {
 	look(newRootCommand(testEnv(nil)))
 }
 
-// Only cobra's own errors are about usage; those of a command are failures unless they say otherwise.
+// Only cobra's own errors are about usage; those of a command are failures
+// unless they say otherwise.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -134,8 +134,9 @@ func (env *environ) newAgentRun(
 			}
 			return prompt
 		},
-		// The next client takes over the guarded session. A failure is not reported: the terminal is the
-		// client's, and the session can be activated anew.
+		// The next client takes over the guarded session. A failure is not
+		// reported: the terminal is the client's, and the session can be
+		// activated anew.
 		Resumed: func(old, now supervise.Process) {
 			client := guard.Client{PID: old.PID, Start: old.Start}
 			if path, _, ok := guard.Find([]string{dir}, client); ok {
@@ -185,8 +186,9 @@ func (env *environ) complete(r *api.Registration) error {
 	return nil
 }
 
-// agentVars is the client's environment: ours, with the agent's id, name and parent. Variables that another client has set for
-// its own processes are left out: they would name the wrong agent.
+// agentVars is the client's environment: ours, with the agent's id, name and
+// parent. Variables that another client has set for its own processes are left
+// out: they would name the wrong agent.
 func agentVars(vars []string, s api.Registration, self int, socket string) []string {
 	own := map[string]string{
 		"CLAUDE_SESSION_MANAGER_ID": s.ID,

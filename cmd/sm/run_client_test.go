@@ -19,8 +19,8 @@ import (
 	"sm/handoff/proc"
 )
 
-// runClientName is the client that `sm run` runs in tests. It records its events, and obeys a pipe in the folder that
-// runClientDir names.
+// runClientName is the client that `sm run` runs in tests. It records its
+// events, and obeys a pipe in the folder that runClientDir names.
 const (
 	runClientName = "claude-stand-in"
 	runClientDir  = "SM_TEST_RUN_CLIENT"

@@ -77,8 +77,9 @@ func (r *runRig) lists(pid int, session string) {
 	}
 }
 
-// TestForgedVariablesFreeNobody: the processes of a full client set any variables, drop all of them, leave its session and
-// its family; the session stays full until the client itself has another one.
+// TestForgedVariablesFreeNobody: the processes of a full client set any
+// variables, drop all of them, leave its session and its family; the session
+// stays full until the client itself has another one.
 func TestForgedVariablesFreeNobody(t *testing.T) {
 	t.Parallel()
 	const activate = "sm session activate sessions/A x; true"

@@ -219,7 +219,8 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 	}
 }
 
-// TestRunKillsTheDeaf: a client that does not end is killed, and a stopped one is continued first.
+// TestRunKillsTheDeaf: a client that does not end is killed, and a stopped one
+// is continued first.
 func TestRunKillsTheDeaf(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")

@@ -178,8 +178,8 @@ func (r *runRig) order(text string) {
 	}
 }
 
-// census lists every process that descends from the run, also after its parent has ended: all have its folder in
-// their environment.
+// census lists every process that descends from the run, also after its parent
+// has ended: all have its folder in their environment.
 func (r *runRig) census() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range all {

@@ -61,7 +61,8 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 	return p
 }
 
-// do runs a tmux command; the server has the environment of the rig, which is how the census finds its processes.
+// do runs a tmux command; the server has the environment of the rig, which is
+// how the census finds its processes.
 func (p *runPane) do(args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(
@@ -146,7 +147,8 @@ func TestRunTerminalInterrupt(t *testing.T) {
 	}
 }
 
-// TestRunTerminalSuspend: however the client comes to stop, the shell is back, and fg goes on with both.
+// TestRunTerminalSuspend: however the client comes to stop, the shell is back,
+// and fg goes on with both.
 func TestRunTerminalSuspend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -190,7 +192,8 @@ func TestRunTerminalSuspend(t *testing.T) {
 	}
 }
 
-// TestRunTerminalIsSane: a killed client leaves an unusable terminal; the next one, and the shell, get it as it was.
+// TestRunTerminalIsSane: a killed client leaves an unusable terminal; the next
+// one, and the shell, get it as it was.
 func TestRunTerminalIsSane(t *testing.T) {
 	t.Parallel()
 	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")

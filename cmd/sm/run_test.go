@@ -15,7 +15,8 @@ import (
 	"sm/handoff/proc"
 )
 
-// TestRunPassesSignals: the client gets them, and its exit code is returned. There is no terminal to send SIGINT.
+// TestRunPassesSignals: the client gets them, and its exit code is returned.
+// There is no terminal to send SIGINT.
 func TestRunPassesSignals(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
@@ -48,8 +49,9 @@ func TestRunPassesSignals(t *testing.T) {
 	}
 }
 
-// TestRunLeavesNobody: what a client has started ends with it, in groups and sessions of its own too; only what had left
-// its family before goes on, as a daemon does.
+// TestRunLeavesNobody: what a client has started ends with it, in groups and
+// sessions of its own too; only what had left its family before goes on, as a
+// daemon does.
 func TestRunLeavesNobody(t *testing.T) {
 	t.Parallel()
 	family := []string{
@@ -118,9 +120,10 @@ func TestRunLeavesNobody(t *testing.T) {
 // runKills is how often a run is killed by default.
 const runKills = 12
 
-// TestRunKilledLeavesNobody: a run is killed at a random moment while its client, which has started others in sessions
-// of their own, is restarted; by itself, together with its whole process group, or by the end of its guardian. Nothing
-// is left. SM_KILLS_RUN says how often.
+// TestRunKilledLeavesNobody: a run is killed at a random moment while its
+// client, which has started others in sessions of their own, is restarted; by
+// itself, together with its whole process group, or by the end of its guardian.
+// Nothing is left. SM_KILLS_RUN says how often.
 func TestRunKilledLeavesNobody(t *testing.T) {
 	t.Parallel()
 	if !isDir("/proc/self") {

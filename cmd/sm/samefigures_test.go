@@ -12,8 +12,9 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestSameFigures: sm status, of all agents and of each, and /metrics have the same figures of sessions
-// on their way to a compaction, after several, and right after one.
+// TestSameFigures: sm status, of all agents and of each, and /metrics have the
+// same figures of sessions on their way to a compaction, after several, and
+// right after one.
 func TestSameFigures(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestServiceSockets: sockets that a service manager keeps open are served, and who asks while the observer restarts
-// waits for the next one instead of being refused.
+// TestServiceSockets: sockets that a service manager keeps open are served, and
+// who asks while the observer restarts waits for the next one instead of being
+// refused.
 func TestServiceSockets(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

@@ -38,8 +38,9 @@ func systemCalls(t *testing.T, group string) map[string]bool {
 	return all
 }
 
-// TestServiceLetsTheObserverWork: all that an observer asks of the system while it starts, reads, serves, looks for
-// tmux and ends is what the unit that we ship allows.
+// TestServiceLetsTheObserverWork: all that an observer asks of the system while
+// it starts, reads, serves, looks for tmux and ends is what the unit that we
+// ship allows.
 func TestServiceLetsTheObserverWork(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"strace", "systemd-analyze", "tmux"} {

@@ -265,7 +265,8 @@ func (env *environ) sessionRestart(ctx context.Context, args []string) error {
 	return awaitRestart(ctx, dir, client)
 }
 
-// sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
+// sessionDir makes a session's folder absolute. Links stay: the name is what
+// everybody calls it by.
 func (env *environ) sessionDir(name string) (string, error) {
 	if name == "" {
 		return "", usagef("DIR is empty")
@@ -297,7 +298,8 @@ func (env *environ) ownSession(args []string) (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// sessionDirs are the folders in and above which the sessions of the client that runs us are looked for.
+// sessionDirs are the folders in and above which the sessions of the client
+// that runs us are looked for.
 func (env *environ) sessionDirs() (dirs []string) {
 	if project, _ := env.LookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
@@ -338,8 +340,9 @@ func sessionError(err error) error {
 	return err
 }
 
-// awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
-// may take longer to end than anybody waits here. An error is why there is no restart.
+// awaitRestart waits until the supervisor has begun to restart the client of a
+// session, or until ctx ends: the client may take longer to end than anybody
+// waits here. An error is why there is no restart.
 func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

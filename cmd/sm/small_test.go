@@ -12,8 +12,8 @@ import (
 	"sm/deploy/install"
 )
 
-// small puts a program beside sm that says this version of itself, as sm-hook does, and where its sources are, as the
-// toolchain does; "" for our version.
+// small puts a program beside sm that says this version of itself, as sm-hook
+// does, and where its sources are, as the toolchain does; "" for our version.
 func (r *installRig) small(version string) (path string) {
 	r.t.Helper()
 	if version == "" {

@@ -20,8 +20,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// growth lets transcripts of both clients grow: generated ones of Claude Code and recorded ones of
-// Codex, with other ids and times in each round.
+// growth lets transcripts of both clients grow: generated ones of Claude Code
+// and recorded ones of Codex, with other ids and times in each round.
 type growth struct {
 	d      *daemon
 	rand   *rand.Rand
@@ -125,8 +125,8 @@ func (g *growth) write(f *growing, n int) {
 	f.text = f.text[n:]
 }
 
-// run writes so many lines a second, for as long as given, until it is stopped, and then all that
-// was begun.
+// run writes so many lines a second, for as long as given, until it is stopped,
+// and then all that was begun.
 func (g *growth) run(stop <-chan struct{}, rate int, length time.Duration) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -232,10 +232,11 @@ func (g *growth) shown() (all clientFigures, err error) {
 	return all, err
 }
 
-// TestSoakClients: what the transcripts of both clients add up to counts once, though the observer
-// ends again and again while it reads history and while they grow: by kills within transactions or
-// at any moment, and in order, with exit code 0. SM_KILLS is how often it ends, SM_SOAK how long it
-// goes on, and SM_SOAK_RATE how many lines are written in a second.
+// TestSoakClients: what the transcripts of both clients add up to counts once,
+// though the observer ends again and again while it reads history and while
+// they grow: by kills within transactions or at any moment, and in order, with
+// exit code 0. SM_KILLS is how often it ends, SM_SOAK how long it goes on, and
+// SM_SOAK_RATE how many lines are written in a second.
 func TestSoakClients(t *testing.T) {
 	t.Parallel()
 	ends := killsOf(t, "SM_KILLS", 40)
@@ -345,8 +346,8 @@ func (d *daemon) stored(timeout <-chan time.Time) {
 	})
 }
 
-// used is the CPU time of the process and the most memory in KB that it had, 0 where the system does
-// not report them.
+// used is the CPU time of the process and the most memory in KB that it had, 0
+// where the system does not report them.
 func (d *daemon) used() (cpu time.Duration, peak int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.cmd.Process.Pid))
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {

@@ -106,8 +106,9 @@ func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
 	return st.list(ctx)
 }
 
-// completeAgents has each command of the tree whose first argument is an ID complete it with the agents that it can
-// mean, by name or by the beginning of an id.
+// completeAgents has each command of the tree whose first argument is an ID
+// complete it with the agents that it can mean, by name or by the beginning of
+// an id.
 func (env *environ) completeAgents(cmd *cobra.Command) {
 	if words := strings.Fields(cmd.Use); slices.Contains(words, "ID") || slices.Contains(words, "[ID]") {
 		cmd.ValidArgsFunction = env.agentNames
@@ -141,7 +142,8 @@ func (env *environ) agentNames(
 	return names, how
 }
 
-// client is how a command asks the observer. An agent that asks shows that it is at work: its reminders begin anew.
+// client is how a command asks the observer. An agent that asks shows that it
+// is at work: its reminders begin anew.
 func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	_, client, err := env.reach(cmd)
 	if err != nil {

@@ -30,7 +30,8 @@ func callStatusline(
 	return env.Stdout.(*bytes.Buffer).String()
 }
 
-// However they came to wrap each other, there is one of us, and one report (rivals' lesson L12).
+// However they came to wrap each other, there is one of us, and one report
+// (rivals' lesson L12).
 func TestStatuslineNeverInsideItself(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(""))
@@ -99,7 +100,8 @@ func TestStatuslineGuarded(t *testing.T) {
 	}
 }
 
-// Without a guarded session the status line does not wait for the observer's answer. The report arrives.
+// Without a guarded session the status line does not wait for the observer's
+// answer. The report arrives.
 func TestStatuslineWaitsForNoLine(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))

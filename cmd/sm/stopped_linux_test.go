@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStoppedObserver guards the promise that the client never waits for us longer than 2 s: an observer that is
-// stopped still has a socket that takes what is written to it.
+// TestStoppedObserver guards the promise that the client never waits for us
+// longer than 2 s: an observer that is stopped still has a socket that takes
+// what is written to it.
 func TestStoppedObserver(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)

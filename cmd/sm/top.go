@@ -51,7 +51,8 @@ type topRun struct {
 	client string
 }
 
-// run shows the sessions of this machine's observer, or those that a server of all machines has.
+// run shows the sessions of this machine's observer, or those that a server of
+// all machines has.
 func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	unknown := top.ParseClient(t.client, clientNames())
 	empty := emptyFlag(cmd.Flags())

@@ -26,8 +26,9 @@ func (p *topPane) works(n int, tmux string, server, pane string) {
 	}
 }
 
-// TestTopActs: sm top in tmux sends what was confirmed, copies an id, shows an agent's handoffs, says where no browser is, and
-// goes to an agent's pane: by the client that looks at it, or in a client of its own.
+// TestTopActs: sm top in tmux sends what was confirmed, copies an id, shows an
+// agent's handoffs, says where no browser is, and goes to an agent's pane: by
+// the client that looks at it, or in a client of its own.
 func TestTopActs(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
@@ -107,7 +108,8 @@ func TestTopActs(t *testing.T) {
 		)
 	})
 
-	// In another server a client of its own shows the pane, and sm top comes back when that is left.
+	// In another server a client of its own shows the pane, and sm top comes
+	// back when that is left.
 	outer.do("new-window", "env", "HOME="+d.dir, "SM_SOCKET="+d.socket(), "sm", "top")
 	outer.shows(`^sm top`, `^› web +worker`)
 	outer.do("send-keys", "a")

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestTopOfAllHosts: sm top --prometheus on a real screen shows the sessions of two hosts without an observer here, says
-// why it cannot act on them, and since when the server has gone; what is wrong from the start ends it with one line.
+// TestTopOfAllHosts: sm top --prometheus on a real screen shows the sessions of
+// two hosts without an observer here, says why it cannot act on them, and since
+// when the server has gone; what is wrong from the start ends it with one line.
 func TestTopOfAllHosts(t *testing.T) {
 	t.Parallel()
 	var ill atomic.Bool

@@ -22,8 +22,8 @@ import (
 	"sm/transcript/follow"
 )
 
-// transcripts are the files and folders that a command line names, without any the projects of this user, and the
-// configuration that says where those are.
+// transcripts are the files and folders that a command line names, without any
+// the projects of this user, and the configuration that says where those are.
 func (env *environ) transcripts(
 	cmd *cobra.Command,
 	args []string,
@@ -84,8 +84,9 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	return there, nil
 }
 
-// reading returns the options to read transcripts, and shows on the terminal how far it is until end is called.
-// Garbage may grow, as the command is over soon, but not far beyond 128 MiB in all.
+// reading returns the options to read transcripts, and shows on the terminal
+// how far it is until end is called. Garbage may grow, as the command is over
+// soon, but not far beyond 128 MiB in all.
 func (env *environ) reading() (o history.Options, end func()) {
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(128 << 20)
@@ -113,12 +114,16 @@ func unread(err error) error { return fmt.Errorf("%w; check the path", err) }
 
 // plainLog writes warnings as lines for people.
 func plainLog(stderr io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
-	}}))
+	}
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{
+		Level:       slog.LevelWarn,
+		ReplaceAttr: withoutTime,
+	}))
 }
 
 // progressText describes how far the reading of transcripts is.

@@ -9,8 +9,10 @@ import (
 	"testing"
 )
 
-// TestUpgrade: an observer of this version takes over what each released version stored: it knows each record, of agents,
-// messages and reminders too. What is in them has expired by now, and the transcripts of that fleet are gone.
+// TestUpgrade: an observer of this version takes over what each released
+// version stored: it knows each record, of agents, messages and reminders too.
+// What is in them has expired by now, and the transcripts of that fleet are
+// gone.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	states, err := filepath.Glob("../../observer/state/testdata/released/*.db.gz")

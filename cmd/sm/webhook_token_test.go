@@ -11,7 +11,8 @@ import (
 	"sm/deploy/doctor"
 )
 
-// TestWebhookToken: alerts are accepted with a token in a private file, and all readers of the file agree.
+// TestWebhookToken: alerts are accepted with a token in a private file, and all
+// readers of the file agree.
 func TestWebhookToken(t *testing.T) {
 	t.Parallel()
 	const token = "correct-horse-battery"

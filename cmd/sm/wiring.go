@@ -298,7 +298,8 @@ func resumePrompt(text string) (func(path string) string, error) {
 	}, nil
 }
 
-// maxOffers is how often one message is given to a client that never shows it in its transcript.
+// maxOffers is how often one message is given to a client that never shows it
+// in its transcript.
 const maxOffers = 10
 
 // queueOptions are the settings of the messages.

@@ -23,7 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answers is a server that knows these series, of any host, as lines 'NAME{LABELS} VALUE' have them.
+// answers is a server that knows these series, of any host, as lines
+// 'NAME{LABELS} VALUE' have them.
 type answers struct {
 	figures, targets, trends string
 	asked                    atomic.Int64
@@ -92,8 +93,8 @@ func parsed[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// TestSessions: sessions of hosts with the same names are separate, missing figures are unknown, and each poll takes two
-// queries.
+// TestSessions: sessions of hosts with the same names are separate, missing
+// figures are unknown, and each poll takes two queries.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	of := strings.NewReplacer(
@@ -335,7 +336,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestHTTPConfig: a token and an authority come from files, the token anew when it changes, and a redirect takes it nowhere.
+// TestHTTPConfig: a token and an authority come from files, the token anew when
+// it changes, and a redirect takes it nowhere.
 func TestHTTPConfig(t *testing.T) {
 	t.Parallel()
 	var token, elsewhere atomic.Value

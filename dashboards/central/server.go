@@ -19,9 +19,11 @@ const (
 	answerWithin = 10 * time.Second
 	// answerBytes bounds one answer: the series of a session take some 8 KiB of it.
 	answerBytes = 64 << 20
-	// trendEvery is how old the trends may be: they are the dearest to ask for and change least.
+	// trendEvery is how old the trends may be: they are the dearest to ask for
+	// and change least.
 	trendEvery = 30 * time.Second
-	// trendSpan and trendStep say how far the trends go back, and how far apart their sizes are.
+	// trendSpan and trendStep say how far the trends go back, and how far apart
+	// their sizes are.
 	trendSpan, trendStep = 30 * time.Minute, time.Minute
 )
 
@@ -29,8 +31,10 @@ const (
 type Options struct {
 	// URL is the address below which /api/v1/query is, http or https.
 	URL string
-	// HTTPConfig is a file as Prometheus has them for its HTTP clients: authorization, basic_auth, tls_config; "" for none.
-	// What it refers to is read again when it changes. Redirects are never followed, for they would take the token along.
+	// HTTPConfig is a file as Prometheus has them for its HTTP clients:
+	// authorization, basic_auth, tls_config; "" for none. What it refers to is
+	// read again when it changes. Redirects are never followed, for they would
+	// take the token along.
 	HTTPConfig string
 }
 
@@ -89,8 +93,8 @@ func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
 	return f.Sessions, err
 }
 
-// Look asks for the sessions of all hosts as the server has them now, by host and name. It makes two queries, and each half
-// minute a third.
+// Look asks for the sessions of all hosts as the server has them now, by host
+// and name. It makes two queries, and each half minute a third.
 func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()

@@ -27,7 +27,8 @@ func figuresQuery() string {
 	}, "|") + `)"}`
 }
 
-// key names a session over all machines: several observers can run on one host, and each gives names of its own.
+// key names a session over all machines: several observers can run on one host,
+// and each gives names of its own.
 type key struct{ host, instance, session string }
 
 func keyOf(m map[string]string) key {

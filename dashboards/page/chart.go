@@ -10,7 +10,8 @@ import (
 	"sm/observer/curve"
 )
 
-// path joins the points of a cycle but those that have no place, ""; a single one is a stroke wide enough to be seen.
+// path joins the points of a cycle but those that have no place, ""; a single
+// one is a stroke wide enough to be seen.
 func path(c cycle, stroke string, place func(i int) string) string {
 	var b strings.Builder
 	for i := c.from; i < c.to; i++ {
@@ -35,6 +36,7 @@ type plane struct {
 
 // X and Y return the place of a time and of a size.
 func (p *plane) X(at int64) string { return percent(p.x(at)) }
+
 func (p *plane) Y(tokens int64) string {
 	return percent(1 - min(1, float64(tokens)/float64(p.Top)))
 }

@@ -37,7 +37,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestMarksStandOnTheCurve: a notice of a context that is unknown stands where the context was, and not at 0.
+// TestMarksStandOnTheCurve: a notice of a context that is unknown stands where
+// the context was, and not at 0.
 func TestMarksStandOnTheCurve(t *testing.T) {
 	h := &curve.History{
 		Points: []curve.Point{point(100, 50_000), point(200, 100_000), first(300, 20_000)},
@@ -91,7 +92,8 @@ func TestSparkIsOfFewCycles(t *testing.T) {
 	}
 }
 
-// TestChartTime: the times below a curve are round and name the day at first and where it changes.
+// TestChartTime: the times below a curve are round and name the day at first
+// and where it changes.
 func TestChartTime(t *testing.T) {
 	for _, c := range []struct {
 		from, to int64

@@ -131,9 +131,11 @@ func TestRow(t *testing.T) {
 			`{"id": "x", "name": "x", "state": "quiet", "enabled": true}`,
 			&curve.History{},
 		},
-		{"unknown since a compaction", "", `{"id": "y", "name": "y", "window_tokens": 200000,
+		{
+			"unknown since a compaction", "", `{"id": "y", "name": "y", "window_tokens": 200000,
 			"compaction_threshold_tokens": 150000, "state": "idle", "enabled": true}`,
-			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]}},
+			&curve.History{Points: past.Points[:3], Marks: past.Marks[1:2]},
+		},
 		{"an estimate", "full", `{"context_source": "estimate", "compaction_threshold_tokens": null,
 			"cross_check": "agrees", "forecast": null, "pressure_level": "", "state": "waiting",
 			"waiting_for": "permission prompt", "enabled": false}`, &curve.History{

@@ -12,14 +12,15 @@ const (
 	// pause is the longest stretch without readings in a sparkline, which shows growth
 	// and not idle time.
 	pause = 5 * 60
-	// sparkDots is how many places a sparkline has from left to right: more are not seen, and thousands of rows are sent.
+	// sparkDots is how many places a sparkline has from left to right: more are
+	// not seen, and thousands of rows are sent.
 	sparkDots = 64
 	// sparkCycles limits the cycles of a sparkline; more could not be distinguished.
 	sparkCycles = 6
 )
 
-// spark is a sparkline: a square of 100 by 100, stretched to its place. Its height is the window, so that those of
-// different agents can be compared.
+// spark is a sparkline: a square of 100 by 100, stretched to its place. Its
+// height is the window, so that those of different agents can be compared.
 type spark struct {
 	Now, Area, Earlier string // paths
 	Breaks             []string

@@ -11,7 +11,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestCodexTrust: hooks are called and summed up as client 0.169.0 did when its user trusted these.
+// TestCodexTrust: hooks are called and summed up as client 0.169.0 did when its
+// user trusted these.
 func TestCodexTrust(t *testing.T) {
 	t.Parallel()
 	read := func(name string) []byte {

@@ -67,8 +67,10 @@ func TestOtherObserver(t *testing.T) {
 			"run sm doctor again in a moment",
 		}}},
 		// An agent has left its session by /clear, or has ended: no source reports it any more.
-		{`{"sessions":[{"is_active":true,"state":"left"},{"is_active":true,"state":"ended"},{"is_active":false}]}`, "",
-			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", ""}}},
+		{
+			`{"sessions":[{"is_active":true,"state":"left"},{"is_active":true,"state":"ended"},{"is_active":false}]}`, "",
+			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", ""}},
+		},
 	} {
 		sessions = tt.sessions
 		metrics = tt.metrics

@@ -12,8 +12,9 @@ import (
 	"sm/deploy/install"
 )
 
-// TestMemoryLimit: what the runtime of Go does not take for a limit of memory is named wherever hooks would get it. The
-// runtime itself is the judge: with such a value this very test does not begin.
+// TestMemoryLimit: what the runtime of Go does not take for a limit of memory
+// is named wherever hooks would get it. The runtime itself is the judge: with
+// such a value this very test does not begin.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -49,8 +50,10 @@ func TestMemoryLimit(t *testing.T) {
 		var want []Finding
 		for _, where := range []string{settings, "2.1.197, which runs as process 4711"} {
 			if wrong {
-				want = append(want, Finding{"hooks", Broken, "GOMEMLIMIT=" + value + " of " + where + " ends every hook at its start, and the client takes that for a refusal",
-					"write it as 4GiB, or leave it out, and start the client anew"})
+				want = append(want, Finding{
+					"hooks", Broken, "GOMEMLIMIT=" + value + " of " + where + " ends every hook at its start, and the client takes that for a refusal",
+					"write it as 4GiB, or leave it out, and start the client anew",
+				})
 			}
 		}
 		if diff := cmp.Diff(want, d.findings); diff != "" {

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// writeScript makes a program. No process is started meanwhile by a test beside this one: it would have the file open for
-// writing too, and then the system refuses to run it.
+// writeScript makes a program. No process is started meanwhile by a test beside
+// this one: it would have the file open for writing too, and then the system
+// refuses to run it.
 func writeScript(path, text string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -27,7 +28,8 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The background process holds the FIFO open until it ends, and writes to it unless it is ended.
+	// The background process holds the FIFO open until it ends, and writes to
+	// it unless it is ended.
 	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
 	if err := writeScript(script, text); err != nil {
 		t.Fatal(err)

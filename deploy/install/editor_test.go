@@ -65,19 +65,24 @@ func TestInstall(t *testing.T) {
 		text, program, socket, want string
 	}{
 		"compact": {`{"a":1.0}`, "/usr/bin/sm", "", `{"a":1.0,` + own + `,` + status + `}`},
-		"a program and a socket to quote": {`{"a":1.0}`, "/my bin/sm", "/run/it's/s",
+		"a program and a socket to quote": {
+			`{"a":1.0}`, "/my bin/sm", "/run/it's/s",
 			`{"a":1.0,` + ours(`'/my bin/sm' hook --socket '/run/it'\''s/s'`) +
-				`,"statusLine":{"type":"command","command":"'/my bin/sm' statusline --socket '/run/it'\\''s/s'"}}`},
-		"beside others": {`{"hooks":{"Stop":[` + group + `]}}`, "/usr/bin/sm", "",
+				`,"statusLine":{"type":"command","command":"'/my bin/sm' statusline --socket '/run/it'\\''s/s'"}}`,
+		},
+		"beside others": {
+			`{"hooks":{"Stop":[` + group + `]}}`, "/usr/bin/sm", "",
 			`{"hooks":{"Stop":[` + group + `,{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],` +
 				strings.Replace(strings.TrimPrefix(own, `"hooks":{`),
-					`"Stop":[{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],`, "", 1) + `,` + status + `}`},
+					`"Stop":[{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],`, "", 1) + `,` + status + `}`,
+		},
 		"with additions of the user": {
 			`{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/old/sm","args":["hook"]}]}]}}`,
 			"/usr/bin/sm", "",
 			`{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/usr/bin/sm hook"}]}],` +
 				strings.Replace(strings.TrimPrefix(own, `"hooks":{`),
-					`"Stop":[{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],`, "", 1) + `,` + status + `}`},
+					`"Stop":[{"hooks":[{"type":"command","command":"/usr/bin/sm hook"}]}],`, "", 1) + `,` + status + `}`,
+		},
 	} {
 		if diff := cmp.Diff(
 			tt.want,

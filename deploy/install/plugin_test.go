@@ -10,7 +10,8 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// TestPluginShipped: the plugin in the repository calls the sm in the PATH for the events of `sm install`.
+// TestPluginShipped: the plugin in the repository calls the sm in the PATH for
+// the events of `sm install`.
 func TestPluginShipped(t *testing.T) {
 	t.Parallel()
 	text, err := fs.ReadFile(deploy.Plugin(), deploy.PluginHooks)

@@ -73,7 +73,8 @@ func TestInstallAndRemove(t *testing.T) {
 		removed, state []string
 	}{
 		{
-			"linux", []string{
+			"linux",
+			[]string{
 				".config/systemd/user/sm.service",
 				".config/systemd/user/sm.socket",
 			},
@@ -96,7 +97,8 @@ func TestInstallAndRemove(t *testing.T) {
 			},
 		},
 		{
-			"darwin", []string{"Library/LaunchAgents/local.sm.observe.plist"},
+			"darwin",
+			[]string{"Library/LaunchAgents/local.sm.observe.plist"},
 			[]string{
 				"launchctl bootout gui/7/local.sm.observe",
 				"launchctl enable gui/7/local.sm.observe",

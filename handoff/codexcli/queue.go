@@ -1,13 +1,13 @@
-// Package codexcli has what handoffs and messages need of Codex CLI: its arguments, for clients that
-// are started again, and its queue.
+// Package codexcli has what handoffs and messages need of Codex CLI: its
+// arguments, for clients that are started again, and its queue.
 //
-// A [Queue] adds texts to the queue that Codex CLI has for each thread, by the client's own
-// command `codex queue`. The thread takes them as prompts when it is idle. Nothing is typed, so
-// that drafts and dialogs are not affected.
+// A [Queue] adds texts to the queue that Codex CLI has for each thread, by the
+// client's own command `codex queue`. The thread takes them as prompts when it
+// is idle. Nothing is typed, so that drafts and dialogs are not affected.
 //
-// Invariants: the text is one argument of a program that is run without a shell, for a limited
-// time. A text that the queue has or had is not added again: its id is searched in the queue's
-// file, to which nothing is written.
+// Invariants: the text is one argument of a program that is run without a
+// shell, for a limited time. A text that the queue has or had is not added
+// again: its id is searched in the queue's file, to which nothing is written.
 //
 // Whether a thread is idle, and whether it has taken a text, is not known here.
 package codexcli

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// standIn is a client whose command writes its arguments and what it sees of its environment into files, and does what
-// more is asked of it.
+// standIn is a client whose command writes its arguments and what it sees of
+// its environment into files, and does what more is asked of it.
 func standIn(t *testing.T, more string) (q *Queue, home string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +144,8 @@ func TestAddBlind(t *testing.T) {
 	}
 }
 
-// TestAddSaysNoText: what the client quotes of the text does not come into its error, which is logged.
+// TestAddSaysNoText: what the client quotes of the text does not come into its
+// error, which is logged.
 func TestAddSaysNoText(t *testing.T) {
 	const text = "[sm message] The password is swordfish. #a1b2c3"
 	for _, words := range []string{
@@ -201,7 +202,8 @@ func TestAddRefused(t *testing.T) {
 	}
 }
 
-// TestProgram: the thread's own client is asked, by the path of its process; else the one in the PATH.
+// TestProgram: the thread's own client is asked, by the path of its process;
+// else the one in the PATH.
 func TestProgram(t *testing.T) {
 	q, home := standIn(t, "")
 	found, _ := q.Look("codex")

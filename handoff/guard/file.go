@@ -12,9 +12,12 @@ import (
 )
 
 const (
-	// Folder is a project's folder of sessions; each has a folder with these two files.
-	Folder       = "sessions"
-	StateFile    = ".state.json"
+	// Folder is a project's folder of sessions. Each has a folder with
+	// StateFile and DocumentFile.
+	Folder = "sessions"
+	// StateFile is the name of a session's state file.
+	StateFile = ".state.json"
+	// DocumentFile is the name of a session's document.
 	DocumentFile = "DEHYDRATED_CONTEXT.md"
 
 	// maxGuardFile limits a state file; ours have a few hundred bytes.

@@ -244,7 +244,8 @@ func TestGuardSet(t *testing.T) {
 	}
 }
 
-// While a session is full no caller can change its identity or what would let it go; only a person can override that.
+// While a session is full no caller can change its identity or what would let
+// it go; only a person can override that.
 func TestGuardSetWhileFull(t *testing.T) {
 	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	values := map[string]string{

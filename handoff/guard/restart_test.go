@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A restart that the supervisor refuses leaves a session that can hand over once more, and knows why.
+// A restart that the supervisor refuses leaves a session that can hand over
+// once more, and knows why.
 func TestGuardRestartRefused(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	const (
@@ -67,7 +68,8 @@ func TestGuardRestartRefused(t *testing.T) {
 	}
 }
 
-// Neither a restart nor a handoff brings back what is completed; a full one goes on in the fresh context.
+// Neither a restart nor a handoff brings back what is completed; a full one
+// goes on in the fresh context.
 func TestGuardResumedLeavesCompleted(t *testing.T) {
 	p := newProject(t)
 	done := state(

@@ -128,8 +128,8 @@ func Alive(pid int, start string) bool {
 // maxLineage limits the way to the first process.
 const maxLineage = 64
 
-// Lineage yields a process and its ancestors, the nearest first, without process 1. Each is read
-// once, however often the sequence is used.
+// Lineage yields a process and its ancestors, the nearest first, without
+// process 1. Each is read once, however often the sequence is used.
 func Lineage(proc string, pid int) iter.Seq[Process] {
 	var read []Process
 	return func(yield func(Process) bool) {
@@ -152,8 +152,9 @@ func Lineage(proc string, pid int) iter.Seq[Process] {
 	}
 }
 
-// ClientPID is the client's process: the one that it names, which older clients do not, else our
-// nearest ancestor that is not a shell. The line begins with the parent.
+// ClientPID is the client's process: the one that it names, which older clients
+// do not, else our nearest ancestor that is not a shell. The line begins with
+// the parent.
 func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	if pid, err := strconv.Atoi(named); err == nil && pid > 1 {
 		return pid

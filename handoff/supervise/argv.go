@@ -22,10 +22,11 @@ const (
 // Grammar describes a client's command line.
 type Grammar struct {
 	Names []string // of the client
-	// Options has a line for each kind, with the names after a colon. The kinds say how many
-	// values an option takes: none; one, whatever it looks like; maybe one that does not begin
-	// with a dash; the same for named, but without it there is no other client; or many, one and
-	// all that follow up to the next with a dash. Dropped ones would restore the old context, or
+	// Options has a line for each kind, with the names after a colon. The kinds
+	// say how many values an option takes: none; one, whatever it looks like;
+	// maybe one that does not begin with a dash; the same for named, but
+	// without it there is no other client; or many, one and all that follow up
+	// to the next with a dash. Dropped ones would restore the old context, or
 	// set the first prompt. Other kinds are keys of Refused.
 	Options    string
 	Refused    map[string]string // why a client with an option of this kind is not started again
@@ -35,8 +36,9 @@ type Grammar struct {
 	Daemon     string            // why a client of a daemon is not started again
 }
 
-// Claude is the grammar of Claude Code 2.1.197, hidden options included. Flags without a value are
-// listed so that the word after them is recognized as a prompt.
+// Claude is the grammar of Claude Code 2.1.197, hidden options included. Flags
+// without a value are listed so that the word after them is recognized as a
+// prompt.
 func Claude() *Grammar {
 	return &Grammar{
 		Names: []string{"claude", "claude-code"},

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestEndingGivesUp: only what hangs in the kernel is left behind, however long a busy machine takes between two looks.
+// TestEndingGivesUp: only what hangs in the kernel is left behind, however long
+// a busy machine takes between two looks.
 func TestEndingGivesUp(t *testing.T) {
 	const none = 1 << 30 // no process has this number
 	one := child{Process: Process{PID: none}}

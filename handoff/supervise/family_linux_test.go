@@ -39,8 +39,9 @@ func started(t *testing.T, env []string, argv ...string) Process {
 	return Process{cmd.Process.Pid, startOf(cmd.Process.Pid)}
 }
 
-// TestChildrenOfEndingClientAreNotDetached: what a client has started becomes ours as it ends. A look at that moment does
-// not take it for what had left the client before.
+// TestChildrenOfEndingClientAreNotDetached: what a client has started becomes
+// ours as it ends. A look at that moment does not take it for what had left the
+// client before.
 func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	adopt(true)
 	defer adopt(false)

@@ -26,7 +26,8 @@ type poller struct {
 	cancel context.CancelFunc // of the question that is open
 }
 
-// order is an instruction with the client that ran when it was asked for, zero for the one to come.
+// order is an instruction with the client that ran when it was asked for, zero
+// for the one to come.
 type order struct {
 	Instruction
 	client Process

@@ -121,8 +121,9 @@ func TestPollAsksForNobody(t *testing.T) {
 	})
 }
 
-// TestPollWhileRestarting: between two clients the question is asked too, so that the run stays present; what it is
-// answered then is for the client to come.
+// TestPollWhileRestarting: between two clients the question is asked too, so
+// that the run stays present; what it is answered then is for the client to
+// come.
 func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
@@ -239,7 +240,8 @@ func TestPollSameOrder(t *testing.T) {
 	})
 }
 
-// TestFarewell: what the observer has not heard is said once more at the end, for a second at most.
+// TestFarewell: what the observer has not heard is said once more at the end,
+// for a second at most.
 func TestFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{began: time.Now()}

@@ -47,7 +47,8 @@ type Instruction struct {
 
 // An Observer gives instructions.
 type Observer interface {
-	// Next waits for an instruction, and returns false when there was none for a while. It ends with ctx.
+	// Next waits for an instruction, and returns false when there was none for
+	// a while. It ends with ctx.
 	Next(ctx context.Context, s Status) (Instruction, bool, error)
 }
 
@@ -56,8 +57,8 @@ type Options struct {
 	Argv  []string    // the client and its arguments
 	Env   []string    // its whole environment
 	Files [3]*os.File // its standard input, output and error
-	// Guardian means that [Guard] has started this process. Else the kernel ends only the client
-	// when this process is killed.
+	// Guardian means that [Guard] has started this process. Else the kernel
+	// ends only the client when this process is killed.
 	Guardian  bool
 	Restarts  int           // limit of restarts
 	TermAfter time.Duration // from SIGTERM to SIGKILL for a client that is restarted
@@ -90,11 +91,11 @@ const (
 	codeSignal   = 128
 )
 
-// Run supervises clients until one ends that is not followed by another. An error means that a
-// client could not be started.
+// Run supervises clients until one ends that is not followed by another. An
+// error means that a client could not be started.
 //
-// Run handles SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD. It works without a terminal
-// too.
+// Run handles SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD. It works
+// without a terminal too.
 func Run(o Options) (Result, error) {
 	if len(o.Argv) == 0 || o.Again == nil || o.Prompt == nil {
 		return Result{

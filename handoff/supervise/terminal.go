@@ -17,7 +17,8 @@ const reset = "\x1b7\x1b[?1049l" + // the other screen
 	"\x1b[<u\x1b[>4m\x1b[?1l\x1b>" + // keys
 	"\x1b[?7h\x1b[?25h\x1b[0m\r\n" // lines that wrap, a cursor that shows, plain text
 
-// terminal is the terminal that this process shares with the client. The zero value is no terminal.
+// terminal is the terminal that this process shares with the client. The zero
+// value is no terminal.
 type terminal struct {
 	fd         int
 	state      *term.State // before the first client; nil: there is no terminal

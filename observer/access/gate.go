@@ -25,6 +25,7 @@ import (
 // not served over TCP.
 type Tier uint8
 
+// The tiers, narrowest first.
 const (
 	SocketOnly Tier = iota
 	SameUID         // a peer of our uid, or of one in http.allowed_uids

@@ -200,8 +200,8 @@ func noIPv6(address string, err error) bool {
 		(errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT))
 }
 
-// listenError is an error with a remedy. The observer never falls back to the next port: hooks and scrapes would go to
-// the process that has this port.
+// listenError is an error with a remedy. The observer never falls back to the
+// next port: hooks and scrapes would go to the process that has this port.
 func listenError(address string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("listen %s: %w; set listen", address, err)

@@ -20,7 +20,8 @@ type Passed struct {
 	listeners []net.Listener
 }
 
-// NewPassed takes the listeners over; nil among them is a descriptor that is no listening socket.
+// NewPassed takes the listeners over; nil among them is a descriptor that is no
+// listening socket.
 func NewPassed(listeners []net.Listener) *Passed {
 	return &Passed{slices.DeleteFunc(
 		slices.Clone(listeners),
@@ -59,7 +60,8 @@ func (p *Passed) take(network, address string) net.Listener {
 	return nil
 }
 
-// CloseRest closes unused listeners and names them: they are in the socket unit, but not in the configuration.
+// CloseRest closes unused listeners and names them: they are in the socket
+// unit, but not in the configuration.
 func (p *Passed) CloseRest(log *slog.Logger) error {
 	if p == nil {
 		return nil

@@ -80,7 +80,8 @@ func TestPassed(t *testing.T) {
 	c.Close()
 }
 
-// TestPassedOpenToOthers: a socket that others may reach is refused, as one of our own would not be made.
+// TestPassedOpenToOthers: a socket that others may reach is refused, as one of
+// our own would not be made.
 func TestPassedOpenToOthers(t *testing.T) {
 	path := shortPath(t)
 	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))

@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	// TokenLife is how long a one-time token opens the page, PassLife how long the cookie that it becomes holds.
+	// TokenLife is how long a one-time token opens the page.
 	TokenLife = time.Minute
-	PassLife  = 12 * time.Hour
+	// PassLife is how long the cookie that replaces the token is valid.
+	PassLife = 12 * time.Hour
 	// maxTokens limits the unused tokens; the oldest is dropped.
 	maxTokens = 16
 	keyBytes  = 32
@@ -103,7 +104,8 @@ func (p *Passes) Issue(now time.Time) string {
 	return text
 }
 
-// Redeem uses a token up and returns the cookie for it; ok is false for one that is unknown, used or too old.
+// Redeem uses a token up and returns the cookie for it; ok is false for one
+// that is unknown, used or too old.
 func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok bool) {
 	sum := sha256.Sum256([]byte(text))
 	p.mu.Lock()

@@ -22,7 +22,8 @@ func wantsPage(r *http.Request) bool {
 		strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }
 
-// WriteRefusal answers a browser with a small page that has the remedy, and other clients like [WriteError].
+// WriteRefusal answers a browser with a small page that has the remedy, and
+// other clients like [WriteError].
 func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if !wantsPage(r) {
 		WriteError(w, code, text)

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRefusalPage: a person reads what was refused, or what was not found, and what to do. What the address holds is text.
+// TestRefusalPage: a person reads what was refused, or what was not found, and
+// what to do. What the address holds is text.
 func TestRefusalPage(t *testing.T) {
 	t.Parallel()
 	heading := regexp.MustCompile(`(?s)<title>sm: (.*?)</title>.*<h1>(.*?)</h1><p>(.*?)</p><p>(.*?)</p>`)

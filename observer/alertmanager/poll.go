@@ -26,7 +26,8 @@ const (
 
 // Options say which servers are asked, and for what.
 type Options struct {
-	// URLs are the addresses of the Alertmanagers of one cluster, below which /api/v2/alerts is; none for no asking.
+	// URLs are the addresses of the Alertmanagers of one cluster, below which
+	// /api/v2/alerts is; none for no asking.
 	URLs []string
 	// Interval is the time between two rounds.
 	Interval time.Duration
@@ -58,7 +59,8 @@ func (o *Options) Failing(ctx context.Context) (failures []error) {
 	return failures
 }
 
-// Take passes alerts to the engine. It returns those of unknown agents, which are passed again later.
+// Take passes alerts to the engine. It returns those of unknown agents, which
+// are passed again later.
 type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 
 // Poller asks Alertmanagers for the alerts of this machine, again and again.
@@ -76,7 +78,8 @@ type Poller struct {
 // Outcomes are all that a Poller counts: a request has been answered, or has failed.
 func Outcomes() []string { return []string{"answered", "failed"} }
 
-// NewPoller returns a poller that polls after the first begin of Prepare. Count is called with one of Outcomes for each request.
+// NewPoller returns a poller that polls after the first begin of Prepare. Count
+// is called with one of Outcomes for each request.
 func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
 	return &Poller{
 		log:   log,

@@ -113,7 +113,8 @@ func (c *cluster) answer(server int, alerts ...string) {
 	c.answers[server].Store("[" + strings.Join(alerts, ",") + "]")
 }
 
-// TestPoll: an alert that two servers have comes once, for as long as it fires, whatever becomes of one of them.
+// TestPoll: an alert that two servers have comes once, for as long as it fires,
+// whatever becomes of one of them.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
@@ -156,8 +157,9 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollKeepsQuiet: silenced and inhibited alerts, and those of another host or without a session, are ignored, even from
-// a server that ignores the filters.
+// TestPollKeepsQuiet: silenced and inhibited alerts, and those of another host
+// or without a session, are ignored, even from a server that ignores the
+// filters.
 func TestPollKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]string{
@@ -187,7 +189,8 @@ func TestPollKeepsQuiet(t *testing.T) {
 	}
 }
 
-// TestPollAgain: what the policy could not take is brought again, and the log has who is not known once.
+// TestPollAgain: what the policy could not take is brought again, and the log
+// has who is not known once.
 func TestPollAgain(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -268,7 +271,8 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// TestRun asks as soon as it is configured, goes on, takes other options while it runs, and ends.
+// TestRun asks as soon as it is configured, goes on, takes other options while
+// it runs, and ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 100)

@@ -14,7 +14,8 @@ import (
 
 // Session is one agent with its present session, as in GET /sessions.
 type Session struct {
-	// Host is the machine, where sessions of several are looked at; an observer leaves its own out.
+	// Host is the machine, where sessions of several are looked at; an observer
+	// leaves its own out.
 	Host string `json:"host,omitempty"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -46,8 +47,9 @@ type Session struct {
 	IsIdle         bool   `json:"is_idle"`
 	IsActive       bool   `json:"is_active"`
 	State          string `json:"state"` // left, ended, waiting (for a person), what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
-	// WaitingFor is what a session that is waiting needs a person for, by its client: "permission: Bash", "question"; "" for
-	// nothing, and while unknown.
+	// WaitingFor is what a session that is waiting needs a person for, by its
+	// client: "permission: Bash", "question"; "" for nothing, and while
+	// unknown.
 	WaitingFor  string  `json:"waiting_for"`
 	LastHandoff *string `json:"last_handoff_path"`
 	// Compactions happened in this session; Inherited are in its file but happened in
@@ -64,19 +66,22 @@ type Session struct {
 	// ClearedTokens is how many tokens of tool results were left out of the newest request:
 	// the client adds them to tokens_used when it decides whether to compact.
 	ClearedTokens int64 `json:"cleared_tokens"`
-	// ThresholdTokens is the size at which the client compacts, null while unknown;
-	// ThresholdSource is configured, seen, assumed, refusal (the client is assumed to compact when the API refuses a request,
-	// near this size), earliest (assumed, and it may be later), or "" while unknown; ForecastTurns and ForecastSeconds say how far that is, with the range in which it
-	// lies four times out of five.
+	// ThresholdTokens is the size at which the client compacts, null while
+	// unknown; ThresholdSource is configured, seen, assumed, refusal (the
+	// client is assumed to compact when the API refuses a request, near this
+	// size), earliest (assumed, and it may be later), or "" while unknown;
+	// ForecastTurns and ForecastSeconds say how far that is, with the range in
+	// which it lies four times out of five.
 	ThresholdTokens *int64 `json:"compaction_threshold_tokens"`
 	ThresholdSource string `json:"compaction_threshold_source"`
-	// Pressure is the share of compaction_threshold_tokens that context and cleared_tokens have reached, 0 or more, null
-	// while unknown; PressureLevel is calm, rising, high, imminent, or "" while unknown.
+	// Pressure is the share of compaction_threshold_tokens that context and
+	// cleared_tokens have reached, 0 or more, null while unknown; PressureLevel
+	// is calm, rising, high, imminent, or "" while unknown.
 	Pressure      *float64  `json:"pressure"`
 	PressureLevel string    `json:"pressure_level"`
 	Forecast      *Forecast `json:"forecast"`
-	// Trend are the last 30 sizes of the context at most, as shares of the window, the newest last. It is there where it
-	// was asked for.
+	// Trend are the last 30 sizes of the context at most, as shares of the
+	// window, the newest last. It is there where it was asked for.
 	Trend   []float64 `json:"trend,omitempty"`
 	Enabled bool      `json:"enabled"` // notices are said
 	Queued  int       `json:"queued_messages"`
@@ -100,13 +105,15 @@ type Session struct {
 	// StatuslineAt and HookAt are when those sources spoke last.
 	StatuslineAt *time.Time `json:"statusline_at"`
 	HookAt       *time.Time `json:"hook_at"`
-	// CostUSD is what the client reckons that the session has cost; CacheHitRatio the share of all input that was read
-	// from the cache, 0 to 1. Both are null while unknown.
+	// CostUSD is what the client reckons that the session has cost;
+	// CacheHitRatio the share of all input that was read from the cache, 0 to
+	// 1. Both are null while unknown.
 	CostUSD       *float64 `json:"cost_usd"`
 	CacheHitRatio *float64 `json:"cache_hit_ratio"`
-	// CacheExpiresAt is when the newest entry of the prompt cache expires, IdleCompactionAt when the client compacts if
-	// it stays idle, CacheWriteUSD what the client expects the first request of a resumed session to cost for writing
-	// its context into the cache. They are null while unknown.
+	// CacheExpiresAt is when the newest entry of the prompt cache expires,
+	// IdleCompactionAt when the client compacts if it stays idle, CacheWriteUSD
+	// what the client expects the first request of a resumed session to cost
+	// for writing its context into the cache. They are null while unknown.
 	CacheExpiresAt   *time.Time `json:"cache_expires_at"`
 	IdleCompactionAt *time.Time `json:"idle_compaction_at"`
 	CacheWriteUSD    *float64   `json:"estimated_cache_write_usd"`
@@ -139,8 +146,8 @@ type Session struct {
 	DearCompactions int         `json:"-"`
 }
 
-// Bill is what a boundary of a context cost: what the context lost there, and what of the next 25 replies had been done
-// before. It grows while these come.
+// Bill is what a boundary of a context cost: what the context lost there, and
+// what of the next 25 replies had been done before. It grows while these come.
 type Bill struct {
 	Kind    string     `json:"kind"`    // compaction, handoff, clear
 	Trigger string     `json:"trigger"` // of a compaction: auto, manual, unknown; else ""
@@ -149,18 +156,20 @@ type Bill struct {
 	TokensDropped *int64   `json:"tokens_dropped"`
 	Seconds       *float64 `json:"seconds"`
 	Replies       int      `json:"replies"` // since then, at most 25
-	// Reads are the calls in them that read a file, Rereads those of a file that was read before; what these brought in
-	// bytes, and by how many tokens the context grew by it.
+	// Reads are the calls in them that read a file, Rereads those of a file
+	// that was read before; what these brought in bytes, and by how many tokens
+	// the context grew by it.
 	Reads        int   `json:"reads"`
 	Rereads      int   `json:"rereads"`
 	RereadBytes  int64 `json:"reread_bytes"`
 	RereadTokens int64 `json:"reread_tokens"`
-	// Reruns counts commands run again, Reedits edits of files that were edited before, Restated prompts that say nearly
-	// the same as one before.
+	// Reruns counts commands run again, Reedits edits of files that were edited
+	// before, Restated prompts that say nearly the same as one before.
 	Reruns   int `json:"reruns"`
 	Reedits  int `json:"reedits"`
 	Restated int `json:"restated"`
-	// RegrownAfter is after how many replies the context had grown by RereadTokens, null for not yet.
+	// RegrownAfter is after how many replies the context had grown by
+	// RereadTokens, null for not yet.
 	RegrownAfter *int `json:"regrown_after_replies"`
 }
 
@@ -169,7 +178,8 @@ func (s *Session) ShortName() string {
 	return cmp.Or(s.Label, s.Name, s.SessionID[:min(8, len(s.SessionID))])
 }
 
-// Forecast says how far a compaction is: in replies of the model, in turns and in seconds of work; each is null while unknown.
+// Forecast says how far a compaction is: in replies of the model, in turns and
+// in seconds of work; each is null while unknown.
 type Forecast struct {
 	Replies *Range `json:"replies"`
 	Turns   *Range `json:"turns"`
@@ -211,8 +221,8 @@ type Subagents struct {
 	// unknown; the page of the observer itself shows both.
 	Active     int   `json:"-"`
 	MaxContext int64 `json:"-"`
-	// Latest are those that did something last, at most 32, the newest first. They are there where one session alone was
-	// asked for.
+	// Latest are those that did something last, at most 32, the newest first.
+	// They are there where one session alone was asked for.
 	Latest []Subagent `json:"latest,omitempty"`
 }
 
@@ -278,8 +288,9 @@ type RateLimit struct {
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// Today is what was used since local midnight. CostUSD is null while no status line has reported anything that was spent
-// today; CostSince is from when on costs are known where that is later than midnight, absent for the whole day.
+// Today is what was used since local midnight. CostUSD is null while no status
+// line has reported anything that was spent today; CostSince is from when on
+// costs are known where that is later than midnight, absent for the whole day.
 type Today struct {
 	Tokens    uint64     `json:"tokens"`
 	CostUSD   *float64   `json:"cost_usd"`

@@ -234,7 +234,8 @@ func (c *Client) ClearDocuments(ctx context.Context, channel string) (n int, err
 	return answer.Cleared, err
 }
 
-// Page is where a browser finds the observer's page: the address holds once, for so many seconds.
+// Page is where a browser finds the observer's page: the address holds once,
+// for so many seconds.
 type Page struct {
 	URL     string `json:"url"`
 	Seconds int    `json:"seconds"`

@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// RunWait is the longest that the observer may hold GET /runs/{id}/next back before it answers that there is nothing
-// to do.
+// RunWait is the longest that the observer may hold GET /runs/{id}/next back
+// before it answers that there is nothing to do.
 const RunWait = 25 * time.Second
 
-// ActionRestart asks for the client to be ended and started again with the instruction's prompt.
+// ActionRestart asks for the client to be ended and started again with the
+// instruction's prompt.
 const ActionRestart = "restart"
 
 // What became of an instruction.
@@ -28,8 +29,9 @@ const (
 
 // Run is what `sm run` says of itself with each GET /runs/{id}/next: its query.
 type Run struct {
-	// Client is the pid of the client that runs now, Start when it began, in ticks since the boot as in
-	// /proc/PID/stat; 0 and "" while none runs. Where there is no /proc, Start is "".
+	// Client is the pid of the client that runs now, Start when it began, in
+	// ticks since the boot as in /proc/PID/stat; 0 and "" while none runs.
+	// Where there is no /proc, Start is "".
 	Client int
 	Start  string
 	// RestartsLeft is how many restarts are left, for the agent and the user together.
@@ -37,11 +39,13 @@ type Run struct {
 	// CanRestart means that the client could be restarted now: restarts are left, and
 	// its arguments allow one.
 	CanRestart bool
-	// Restarting is the rotation that is being carried out: its client is being ended, or has ended and the next one is
-	// not there yet; "" for none. Older versions do not say so; between two clients they have no Client either.
+	// Restarting is the rotation that is being carried out: its client is being
+	// ended, or has ended and the next one is not there yet; "" for none. Older
+	// versions do not say so; between two clients they have no Client either.
 	Restarting string
-	// Handled is the rotation of the last instruction that was dealt with, Outcome what became of it, Reason in a
-	// line why it was not carried out. They are said again until a poll with them was answered.
+	// Handled is the rotation of the last instruction that was dealt with,
+	// Outcome what became of it, Reason in a line why it was not carried out.
+	// They are said again until a poll with them was answered.
 	Handled, Outcome, Reason string
 }
 
@@ -93,15 +97,17 @@ func ParseRun(q url.Values) (Run, error) {
 	)
 }
 
-// Instruction is what `sm run` is to do, the body of a 200. The same rotation is done once, however often it is said.
+// Instruction is what `sm run` is to do, the body of a 200. The same rotation
+// is done once, however often it is said.
 type Instruction struct {
 	Rotation string `json:"rotation"`
 	Action   string `json:"action"` // restart
 	Prompt   string `json:"prompt"` // the first of the new client
 }
 
-// NextInstruction waits for something to do for the run of an agent. After RunWait without any it returns false. An
-// agent that the observer does not know is a *StatusError with code 404.
+// NextInstruction waits for something to do for the run of an agent. After
+// RunWait without any it returns false. An agent that the observer does not
+// know is a *StatusError with code 404.
 func (c *Client) NextInstruction(
 	ctx context.Context,
 	id string,

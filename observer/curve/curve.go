@@ -61,7 +61,9 @@ func (h *Curve) Began() int64 { return h.orEmpty().opened }
 
 // Touch sets when the newest event of the agent was.
 func (h *Curve) Touch(now time.Time) { h.touched = now }
-func (h *Curve) Touched() time.Time  { return h.touched }
+
+// Touched is when the newest event of the agent was.
+func (h *Curve) Touched() time.Time { return h.touched }
 
 // History is a curve as views draw it, oldest first.
 type History struct {

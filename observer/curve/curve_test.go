@@ -308,17 +308,19 @@ func TestReadEnd(t *testing.T) {
 		},
 		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
 		{"empty", "", 100, ""},
-		{"lines longer than a chunk", wide(
-			own[0],
-			3*chunkBytes,
-		) + "\n" + wide(
-			"no JSON",
-			maxLine+chunkBytes,
-		) + "\n" + own[1] + "\n" + wide(
-			own[3],
-			chunkBytes-1,
-		) + "\n", 16 << 20,
-			"0:50000 10:90000 [20 compaction auto]"},
+		{
+			"lines longer than a chunk", wide(
+				own[0],
+				3*chunkBytes,
+			) + "\n" + wide(
+				"no JSON",
+				maxLine+chunkBytes,
+			) + "\n" + own[1] + "\n" + wide(
+				own[3],
+				chunkBytes-1,
+			) + "\n", 16 << 20,
+			"0:50000 10:90000 [20 compaction auto]",
+		},
 		{
 			"lines longer than any that counts",
 			own[0] + "\n" + wide(own[1], maxLine+1) + "\n" + wide(own[7], maxLine) + "\n",

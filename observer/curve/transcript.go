@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// How much of a transcript's end is read for the curve of an agent that is shown, and
-	// for that of one that is looked at by itself, in bytes.
-	ListDepth   = 512 << 10
+	// ListDepth is how much of a transcript's end is read for the curve of an
+	// agent in a list, in bytes.
+	ListDepth = 512 << 10
+	// DetailDepth is the same for the detail of one agent.
 	DetailDepth = 16 << 20
 	// chunkBytes are read at once. maxLine bounds the lines that count: those of replies
 	// and boundaries are far shorter.

@@ -27,8 +27,8 @@ func scriptUntil(start time.Time, d time.Duration) (events []event) {
 	return events
 }
 
-// TestScript: the script is the same each time, runs in order, is never still for long, and somebody compacts in the
-// first minute that is seen.
+// TestScript: the script is the same each time, runs in order, is never still
+// for long, and somebody compacts in the first minute that is seen.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -195,7 +195,8 @@ func (h *recorder) Status(_ context.Context, s *hook.Status) error {
 	return nil
 }
 
-// TestTranscripts: a demo's transcripts hold what the script says has happened, and no line that cannot be read.
+// TestTranscripts: a demo's transcripts hold what the script says has happened,
+// and no line that cannot be read.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// An Observer is what the player needs of one: the hooks and status lines of the agents, and when it can take them.
+// An Observer is what the player needs of one: the hooks and status lines of
+// the agents, and when it can take them.
 type Observer interface {
 	// Ready is closed once hooks are taken.
 	Ready() <-chan struct{}
@@ -29,14 +30,17 @@ type Player struct {
 	scribes []*scribe
 	dir     string // of the transcripts
 	log     *slog.Logger
-	// parents is when agents begin to name their parent, which gets no notices of earlier events.
+	// parents is when agents begin to name their parent, which gets no notices
+	// of earlier events.
 	parents time.Time
-	// bills is what the sessions have cost since the demo began, in US dollars, limits how the account's limits are used.
+	// bills is what the sessions have cost since the demo began, in US dollars,
+	// limits how the account's limits are used.
 	bills  map[string]float64
 	limits hook.RateLimits
 }
 
-// New returns a player whose script begins at start. Its transcripts go into a folder below projects.
+// New returns a player whose script begins at start. Its transcripts go into a
+// folder below projects.
 func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Player {
 	p := &Player{
 		script: newScript(seed, start),
@@ -90,9 +94,10 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 // settleTime is how long the observer may take to read what happened before the demo.
 const settleTime = 2 * time.Second
 
-// writeHistory writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
-// it grow would take agents that rest for ones at work. Agents are named before, or they would be called by
-// their sessions; all other hooks would be about the past.
+// writeHistory writes what happened before now into a folder, which then
+// becomes that of the transcripts: an observer that saw it grow would take
+// agents that rest for ones at work. Agents are named before, or they would be
+// called by their sessions; all other hooks would be about the past.
 func (p *Player) writeHistory(
 	ctx context.Context,
 	a Observer,
@@ -145,7 +150,8 @@ func (p *Player) writeHistory(
 	return nil
 }
 
-// act carries out one event. An agent writes the answer to its hook into its transcript, as the client does.
+// act carries out one event. An agent writes the answer to its hook into its
+// transcript, as the client does.
 func (p *Player) act(ctx context.Context, a Observer, e event) error {
 	if e.Kind == kindClear {
 		p.call(ctx, a, event{
@@ -239,7 +245,8 @@ func limit(percent float64, resets time.Time) hook.RateLimit {
 	return hook.RateLimit{UsedPercentage: known(percent), ResetsAt: known(resets.Unix())}
 }
 
-// report is what the status line of an event's agent says of cost and limits. The prices are made up, as all else.
+// report is what the status line of an event's agent says of cost and limits.
+// The prices are made up, as all else.
 func (p *Player) report(ctx context.Context, a Observer, e event) {
 	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6
 	p.bills[e.Session] += usd

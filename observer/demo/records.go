@@ -48,7 +48,8 @@ type scribe struct {
 	began              time.Time
 }
 
-// lines are the lines that an event adds to its session's transcript, or to that of the subagent that is named.
+// lines are the lines that an event adds to its session's transcript, or to
+// that of the subagent that is named.
 func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	if e.Session != s.session {
 		s.session = e.Session

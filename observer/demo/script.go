@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// Seed decides what happens: the same each time. With this one an agent compacts soon after the demo begins.
+	// Seed decides what happens: the same each time. With this one an agent
+	// compacts soon after the demo begins.
 	Seed = 9
 	// Past is how much has happened when a demo begins.
 	Past = 15 * time.Minute
@@ -38,9 +39,11 @@ type event struct {
 	At    time.Time
 	Kind  kind
 	Agent int
-	// Session is the client's id of the session, Before the id of the session that a clear leaves.
+	// Session is the client's id of the session, Before the id of the session
+	// that a clear leaves.
 	Session, Before string
-	// Context is the size of the context in tokens: of a reply with it, of a compaction before it.
+	// Context is the size of the context in tokens: of a reply with it, of a
+	// compaction before it.
 	Context, Output int64
 	Trigger         string        // of a compaction: auto, manual
 	Took            time.Duration // of a compaction

@@ -13,8 +13,9 @@ import (
 	"sm/transcript/clients"
 )
 
-// agentOf is the id of the agent that a session belongs to, and whether it is the agent's present session: a session that
-// the agent has left does not describe it.
+// agentOf is the id of the agent that a session belongs to, and whether it is
+// the agent's present session: a session that the agent has left does not
+// describe it.
 func (f *Fleet) agentOf(s *session) (id string, current bool) {
 	if s.record == nil {
 		return s.key, true
@@ -233,9 +234,9 @@ func (f *Fleet) ClientVersion(session string) string {
 	return version
 }
 
-// resolve returns the agent of a hook or report, and the part of its origin that is the agent's own.
-// An agent that names itself, or its pane, may yet be another: what an agent starts
-// inherits its environment.
+// resolve returns the agent of a hook or report, and the part of its origin
+// that is the agent's own. An agent that names itself, or its pane, may yet be
+// another: what an agent starts inherits its environment.
 func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 	id := o.Agent
 	if !isAgent(id) {
@@ -330,9 +331,10 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 	return a
 }
 
-// Agent is what is kept of an agent when more is known than one transcript: hooks or reports have
-// come from it, it was registered, or it was seen in more than one session. Any
-// other agent is no more than its session, and has the session's id.
+// Agent is what is kept of an agent when more is known than one transcript:
+// hooks or reports have come from it, it was registered, or it was seen in more
+// than one session. Any other agent is no more than its session, and has the
+// session's id.
 type Agent struct {
 	ID                     string
 	Parent, Name, Provider string
@@ -342,7 +344,8 @@ type Agent struct {
 	// that became known.
 	Session string
 	Since   transcript.Instant
-	// Client is the client that the newest hook has named, "" for Claude Code. It decides where no transcript does.
+	// Client is the client that the newest hook has named, "" for Claude Code.
+	// It decides where no transcript does.
 	Client string
 	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
 	// the old one is named.
@@ -389,7 +392,8 @@ type Agent struct {
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
-	// Asks is what its client waits for a person for, as a hook said at Asked; "" once a later one has shown that it goes on.
+	// Asks is what its client waits for a person for, as a hook said at Asked;
+	// "" once a later one has shown that it goes on.
 	Asks  string
 	Asked transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.

@@ -47,8 +47,9 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	}
 }
 
-// take makes a session the present one of an agent: a new session, or one that the agent had before and has
-// been seen to take up again. What comes late opens nothing.
+// take makes a session the present one of an agent: a new session, or one that
+// the agent had before and has been seen to take up again. What comes late
+// opens nothing.
 func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.Cause) {
 	if key == "" || a.Session == key {
 		return
@@ -255,8 +256,9 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 				at < a.Since {
 				return // an entry from before it went on
 			}
-			// The registry does not lag behind, but has the time when the client's status changed
-			// last: the session did so after all signals of the one before.
+			// The registry does not lag behind, but has the time when the
+			// client's status changed last: the session did so after all
+			// signals of the one before.
 			a.Resumed = id
 			before := max(f.lastSign(a), a.Hooked)
 			if before != 0 {
@@ -279,8 +281,9 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 	f.changed.record(id)
 }
 
-// resume notes that a new process holds a session that its agent had left, as after --resume: with no client in the session
-// that came after it the agent goes back there.
+// resume notes that a new process holds a session that its agent had left, as
+// after --resume: with no client in the session that came after it the agent
+// goes back there.
 func (f *Fleet) resume(id string, at transcript.Instant) {
 	rec := f.recordOf(id)
 	if rec == nil {

@@ -296,7 +296,8 @@ func (f *Fleet) sample(a *agent, x Sample) {
 		a.Sample.compare(f.readings(a))
 	}
 	if !f.client(t).StatusLine {
-		// A hook reports one response with the figure of the record; the first of the two counts.
+		// A hook reports one response with the figure of the record; the first
+		// of the two counts.
 		if same && x.At <= t.Reading.At+lag {
 			return
 		}

@@ -57,8 +57,8 @@ func (f *Fleet) Limits(now time.Time) (limits [2]Limit) {
 	return limits
 }
 
-// Totals are what few sessions have: the running totals that clients reported, the newest last, and the bills of
-// their boundaries.
+// Totals are what few sessions have: the running totals that clients reported,
+// the newest last, and the bills of their boundaries.
 type Totals struct {
 	List  []Total
 	Bills bills.Kept
@@ -237,8 +237,8 @@ func (f *Fleet) before(x *file) *worked {
 	return f.worked[last]
 }
 
-// bill takes the bills of a change of a session's own file. What was copied from another session
-// is on that one's bill.
+// bill takes the bills of a change of a session's own file. What was copied
+// from another session is on that one's bill.
 func (f *Fleet) bill(
 	x *file,
 	list []transcript.Bill,

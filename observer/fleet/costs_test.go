@@ -25,8 +25,8 @@ func paid(at float64, n int, usd float64, o hook.Origin) step {
 	}
 }
 
-// TestCostNeverTwice: whatever clients do, and in whatever order their reports come, the counter never falls, and never
-// counts more than was spent.
+// TestCostNeverTwice: whatever clients do, and in whatever order their reports
+// come, the counter never falls, and never counts more than was spent.
 func TestCostNeverTwice(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -173,8 +173,9 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	}
 }
 
-// TestTodayHasItsHistory: what was used since midnight counts once, whether it was found at the first start, later, or was
-// seen being appended; the counters begin with the state directory all the same.
+// TestTodayHasItsHistory: what was used since midnight counts once, whether it
+// was found at the first start, later, or was seen being appended; the counters
+// begin with the state directory all the same.
 func TestTodayHasItsHistory(t *testing.T) {
 	t.Parallel()
 	midnight := created.Truncate(24 * time.Hour)

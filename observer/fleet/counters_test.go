@@ -37,18 +37,20 @@ func countedOf(f *Fleet) counted {
 // Settle, and says which of them count.
 func TestCounters(t *testing.T) {
 	lines := func(when func(int) string) []string {
-		return []string{reply(
-			when(3),
-			"m1",
-			100_000,
-			10,
-		), boundary(
-			when(2),
-			"b1",
-			"auto",
-			100_010,
-		), "nonsense",
-			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5))}
+		return []string{
+			reply(
+				when(3),
+				"m1",
+				100_000,
+				10,
+			), boundary(
+				when(2),
+				"b1",
+				"auto",
+				100_010,
+			), "nonsense",
+			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5)),
+		}
 	}
 	undated := []string{`{"type":"assistant","uuid":"u1","message":{"id":"m1","usage":{"input_tokens":2,"output_tokens":15}}}`}
 	all := counted{[4]uint64{1, 0, 0}, 15, 4, 1, 1, 1}

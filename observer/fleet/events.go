@@ -126,7 +126,8 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 			t.compaction(&t.mine, i, false)
 			return
 		}
-		// Particulars belong to the cycle that the compaction has opened, not to one that another compaction of this change opens.
+		// Particulars belong to the cycle that the compaction has opened, not
+		// to one that another compaction of this change opens.
 		i = slices.IndexFunc(
 			t.known,
 			func(k transcript.Compaction) bool { return k.Was != 0 && k.Own == e.UUID },

@@ -406,8 +406,9 @@ func isUUID(s string) bool {
 	return true
 }
 
-// growsAfter is how much later than the last time a file must be written to again to count as one that somebody writes:
-// one that is being copied grows without a pause.
+// growsAfter is how much later than the last time a file must be written to
+// again to count as one that somebody writes: one that is being copied grows
+// without a pause.
 const growsAfter = transcript.Instant(2 * time.Second)
 
 // grows takes note of what comes after a cursor.
@@ -421,9 +422,10 @@ func changedAt(c *transcript.Cursor) transcript.Instant {
 	return transcript.Instant(max(c.Modified, -c.Modified))
 }
 
-// lastWritten is when a session's client last wrote, by its newest record. The time of the file counts once it has grown
-// since it is known, for the client may have a wrong clock and some records have no time; until then it may be that of a
-// copy.
+// lastWritten is when a session's client last wrote, by its newest record. The
+// time of the file counts once it has grown since it is known, for the client
+// may have a wrong clock and some records have no time; until then it may be
+// that of a copy.
 func lastWritten(x *file) transcript.Instant {
 	if x.Session.Active != 0 && !x.grew {
 		return x.Session.Active

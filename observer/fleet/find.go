@@ -131,8 +131,8 @@ func (f *Fleet) called(id string) *agent {
 	return a
 }
 
-// agentID is the id of the agent that a row is of; for a session that its agent has left it is the session's own
-// key.
+// agentID is the id of the agent that a row is of; for a session that its agent
+// has left it is the session's own key.
 func (f *Fleet) agentID(r *Row) string {
 	switch {
 	case r.of != nil:

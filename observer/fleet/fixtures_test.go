@@ -23,8 +23,9 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// samples is the folder of transcripts with known figures: "shapes", "transcripts" or "corpus". The corpus is not part of
-// the repository; SM_CORPUS names its folder.
+// samples is the folder of transcripts with known figures: "shapes",
+// "transcripts" or "corpus". The corpus is not part of the repository;
+// SM_CORPUS names its folder.
 func samples(t *testing.T, name string) string {
 	t.Helper()
 	if name != "corpus" {

@@ -172,7 +172,8 @@ func (f *Fleet) Counters() tally.Counters { return f.counters.Clone() }
 // Created is when the state directory was made.
 func (f *Fleet) Created() time.Time { return f.created.Time() }
 
-// Attempted counts compactions that an agent of a client began, by trigger, and its storms: the engine has counted them.
+// Attempted counts compactions that an agent of a client began, by trigger, and
+// its storms: the engine has counted them.
 func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 	f.counters.Attempted(client, attempts, storms)
 	f.changed.count()

@@ -67,7 +67,8 @@ func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) {
 	}
 	f.setAutoCompact(a, &p.SM)
 	f.hookEvent(a, p, at)
-	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
+	// A transcript that is still to be read names the window; where there is
+	// none, that of most models is assumed.
 	if p.ContextTokens > 0 && (f.transcript(a.Session) != nil || p.TranscriptPath == "") {
 		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
 	}

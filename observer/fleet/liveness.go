@@ -320,7 +320,8 @@ type Location struct {
 	Open, Daemon bool
 }
 
-// Location returns where an agent works, as far as that is known; ok is false for an unknown agent.
+// Location returns where an agent works, as far as that is known; ok is false
+// for an unknown agent.
 func (f *Fleet) Location(agent alerts.AgentID) (s Location, ok bool) {
 	a := f.orSession(agent)
 	if f.agents[a.ID] == nil && f.transcript(a.ID) == nil {

@@ -2,9 +2,10 @@ package fleet
 
 import (
 	"fmt"
-	"sm/transcript/clients/clientstest"
 	"testing"
 	"time"
+
+	"sm/transcript/clients/clientstest"
 )
 
 func TestLabels(t *testing.T) {

@@ -16,9 +16,9 @@ type File struct {
 	// Name and Parent are those of transcript.Change.
 	Name   string
 	Parent string `cbor:",omitempty"`
-	// Key is the key of the file's session where neither name nor path shows it: the
-	// file has been moved and its name is no session's id, or it is a subagent's file that was asked
-	// for alone. Else "".
+	// Key is the key of the file's session where neither name nor path shows
+	// it: the file has been moved and its name is no session's id, or it is a
+	// subagent's file that was asked for alone. Else "".
 	Key     string `cbor:",omitempty"`
 	Session transcript.Session
 	// Inherited is the part of Session that was copied from other files.
@@ -46,8 +46,8 @@ type Inherited struct {
 	Compactions            transcript.TriggerCounts
 }
 
-// SessionRecord is what is kept of a session besides its files: what it was given when it was seen first,
-// and what was counted since.
+// SessionRecord is what is kept of a session besides its files: what it was
+// given when it was seen first, and what was counted since.
 type SessionRecord struct {
 	// SessionID is the session's key: its id, or where files are not named by an
 	// id the path at which the transcript was found first.

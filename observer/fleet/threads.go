@@ -141,9 +141,9 @@ func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok
 	}
 	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)
 	return Thread{
-			x.of.id(),
-			x.Cursor.Path,
-			c.Holder.PID,
-		}, !x.Session.InTurn &&
-			now.Sub(last.Time()) >= silentFor, true
+		x.of.id(),
+		x.Cursor.Path,
+		c.Holder.PID,
+	}, !x.Session.InTurn &&
+		now.Sub(last.Time()) >= silentFor, true
 }

@@ -37,8 +37,9 @@ func takeThreads(f *Fleet, now time.Time, open ...Client) (n Update) {
 	return n
 }
 
-// TestThreads: the threads that follow each other in a client with a terminal are those of one agent, whom the client's
-// environment names; subagents' threads and a daemon's are agents of their own.
+// TestThreads: the threads that follow each other in a client with a terminal
+// are those of one agent, whom the client's environment names; subagents'
+// threads and a daemon's are agents of their own.
 func TestThreads(t *testing.T) {
 	var asked []int
 	f := New(Options{
@@ -61,7 +62,8 @@ func TestThreads(t *testing.T) {
 	diff(t, "at first", map[string]string{uuid(1): "worker", uuid(3): uuid(3)}, agents(f))
 	diff(t, "asked for the origin of", []int{7}, asked)
 
-	// Within a turn a thread without a transcript is a subagent's, and so is one that names its parent.
+	// Within a turn a thread without a transcript is a subagent's, and so is
+	// one that names its parent.
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
 	f.Apply(ofParent(ofSession(2, prompt(after(2), "p2")), uuid(1)))
 	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
@@ -111,8 +113,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestThreadHeard: what a new client's first prompt said is not lost when its transcript is read before its process is
-// looked at.
+// TestThreadHeard: what a new client's first prompt said is not lost when its
+// transcript is read before its process is looked at.
 func TestThreadHeard(t *testing.T) {
 	f := New(Options{
 		Clients: clientstest.Table(),
@@ -147,8 +149,8 @@ func TestThreadHeard(t *testing.T) {
 	}
 }
 
-// TestThread: an agent's thread is that which its client has open; a subagent has none of its own, though its thread stays
-// open when it has finished.
+// TestThread: an agent's thread is that which its client has open; a subagent
+// has none of its own, though its thread stays open when it has finished.
 func TestThread(t *testing.T) {
 	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {

@@ -354,15 +354,17 @@ type View struct {
 	SubagentFiles    int
 	SubagentMessages int
 	SubagentTokens   transcript.Usage
-	// SubagentsAtWork are those with a record of late, SubagentContext the largest of their contexts, in tokens; 0 while
-	// unknown. See [Fleet.Subagents].
+	// SubagentsAtWork are those with a record of late, SubagentContext the
+	// largest of their contexts, in tokens; 0 while unknown. See
+	// [Fleet.Subagents].
 	SubagentsAtWork int
 	SubagentContext int64
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript
-	// Last is when the session was last active: by its newest record or a signal of its client, and by the time of its
-	// file once that has grown. A fresh copy of an old transcript has an old one.
+	// Last is when the session was last active: by its newest record or a
+	// signal of its client, and by the time of its file once that has grown. A
+	// fresh copy of an old transcript has an old one.
 	Last time.Time
 	// Live means that the session's client runs, or had activity within
 	// Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is
@@ -377,8 +379,8 @@ type View struct {
 	Waits  bool
 	Reason string
 
-	// Bill is that of the newest boundary of the session's context, nil for none; DearBills counts those in a row
-	// that were in the worst tenth.
+	// Bill is that of the newest boundary of the session's context, nil for
+	// none; DearBills counts those in a row that were in the worst tenth.
 	Bill      *transcript.Bill
 	DearBills int
 
@@ -418,12 +420,14 @@ func (v *View) Seen() time.Time {
 // Client is one running client.
 type Client = transcript.Client
 
-// Subagent is one of a session's subagents, by its own transcript. Nothing of it is in the session's context.
+// Subagent is one of a session's subagents, by its own transcript. Nothing of
+// it is in the session's context.
 type Subagent struct {
 	ID    string // the client's, as hooks name it
 	Path  string // of its transcript, which has so many Bytes
 	Bytes int64
-	// Tokens is the size of its context, Known false while that is unknown; Peak is the largest.
+	// Tokens is the size of its context, Known false while that is unknown;
+	// Peak is the largest.
 	Tokens      int64
 	Known       bool
 	Peak        int64
@@ -434,15 +438,17 @@ type Subagent struct {
 }
 
 const (
-	// MaxSubagents bounds the subagents of one session that are shown: those that did something last.
+	// MaxSubagents bounds the subagents of one session that are shown: those
+	// that did something last.
 	MaxSubagents = 32
 	// subagentFor is how long a subagent counts as working after its last record. No
 	// record marks its end.
 	subagentFor = time.Minute
 )
 
-// Subagents are the latest MaxSubagents of the session that an id names, as View reads it; the newest first. The client's
-// own helpers, which repeat the session's records, are not among them.
+// Subagents are the latest MaxSubagents of the session that an id names, as
+// View reads it; the newest first. The client's own helpers, which repeat the
+// session's records, are not among them.
 func (f *Fleet) Subagents(id string) (all []Subagent) {
 	r, err := f.find(id, fitsBeginning)
 	if err != nil || r.s == nil {

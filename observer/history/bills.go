@@ -60,7 +60,8 @@ func (h *History) Bills() []Bill {
 	return list
 }
 
-// ownNames leads from all keys of a compaction, and of its copies, to that by which it is known where it happened first.
+// ownNames leads from all keys of a compaction, and of its copies, to that by
+// which it is known where it happened first.
 func (h *History) ownNames() map[transcript.Key]transcript.Key {
 	names := map[transcript.Key]transcript.Key{}
 	each := func(own bool) {

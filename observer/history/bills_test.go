@@ -18,7 +18,8 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// busy is a session that reads files and is compacted, and one that goes on from it after a clear or a handoff, or none.
+// busy is a session that reads files and is compacted, and one that goes on
+// from it after a clear or a handoff, or none.
 func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 	s := transcripttest.NewHandWritten(n)
 	work := func(s *transcripttest.HandWritten) {
@@ -53,7 +54,8 @@ func busy(rng *rand.Rand, n int) []*transcripttest.HandWritten {
 	return []*transcripttest.HandWritten{s, next}
 }
 
-// live has a fleet that follows sessions, a few lines at a time, and gives the newest bill of each.
+// live has a fleet that follows sessions, a few lines at a time, and gives the
+// newest bill of each.
 func live(
 	all []*transcripttest.HandWritten,
 	dir string,
@@ -102,8 +104,8 @@ func live(
 	return f, bills
 }
 
-// TestBillsLiveAndPast: what is followed and what is read afterwards have the same bills, however few lines come at a
-// time.
+// TestBillsLiveAndPast: what is followed and what is read afterwards have the
+// same bills, however few lines come at a time.
 func TestBillsLiveAndPast(t *testing.T) {
 	kinds := map[transcript.Billed]int{}
 	for seed := range uint64(30) {
@@ -143,7 +145,8 @@ func TestBillsLiveAndPast(t *testing.T) {
 	}
 }
 
-// TestBillsOfCopies: a boundary in several transcripts counts in the one that goes on longest after it.
+// TestBillsOfCopies: a boundary in several transcripts counts in the one that
+// goes on longest after it.
 func TestBillsOfCopies(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()

@@ -27,9 +27,11 @@ func (r *record) bearsKey() bool {
 			r.kind == transcript.KindTurnEnd)
 }
 
-// trace finds the first origins of prompts that were copied from copies: each names only the one before. Two transcripts
-// can name different origins for the same record. Then the smaller key counts, so that the order in which the files were
-// read decides nothing. A record that names itself has no other origin.
+// trace finds the first origins of prompts that were copied from copies: each
+// names only the one before. Two transcripts can name different origins for the
+// same record. Then the smaller key counts, so that the order in which the
+// files were read decides nothing. A record that names itself has no other
+// origin.
 func (h *History) trace() {
 	origin := map[transcript.Key]transcript.Key{}
 	for _, p := range h.logs {
@@ -141,9 +143,10 @@ func (h *History) restoreOrder(p *log) {
 	}
 }
 
-// earlier puts origins before copies and the older before the younger; those without any time come last. Of two that
-// begin alike, as snapshots and resumes of one session do, the one comes first that was the first to have something of
-// its own, or never had.
+// earlier puts origins before copies and the older before the younger; those
+// without any time come last. Of two that begin alike, as snapshots and resumes
+// of one session do, the one comes first that was the first to have something
+// of its own, or never had.
 func (p *log) earlier(q *log) int {
 	a := &p.change
 	b := &q.change

@@ -48,7 +48,8 @@ type log struct {
 	records []record
 	rewinds []rewind
 	copied  bool // some record names another one that it was copied from
-	// follows means that the session continues another: it begins with a summary, a /clear or a handoff.
+	// follows means that the session continues another: it begins with a
+	// summary, a /clear or a handoff.
 	follows bool
 	begun   bool // a prompt or a reading has been seen
 	named   []byte
@@ -73,8 +74,10 @@ type record struct {
 	copied bool // it names the record that it was copied from
 }
 
-// rewind is where a conversation went back to: the record of kind KindRewind whose key is its place in the list, counted
-// from 1, has the size from which it goes on. What was said after left, and until until, is no longer part of it.
+// rewind is where a conversation went back to: the record of kind KindRewind
+// whose key is its place in the list, counted from 1, has the size from which
+// it goes on. What was said after left, and until until, is no longer part of
+// it.
 type rewind struct {
 	left, until transcript.Instant
 	prompt      transcript.Key // by which copies of the prompt that shows it are known, 0 for none
@@ -132,7 +135,8 @@ func (h *History) note(p *log, e *transcript.Entry) {
 	}
 }
 
-// goesOn says of a record at the beginning of a transcript that the session began with a /clear or a handoff.
+// goesOn says of a record at the beginning of a transcript that the session
+// began with a /clear or a handoff.
 func goesOn(e *transcript.Entry) bool {
 	return e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
 		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
@@ -148,7 +152,8 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 	}
 	switch e.Kind {
 	case transcript.KindReading:
-		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
+		// A resume may write its copies under other uuids and times, and a
+		// gateway name all messages alike.
 		r.key = transcript.Join(
 			cmp.Or(e.Message, e.Origin, e.UUID),
 			transcript.Key(e.Context),

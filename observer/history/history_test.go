@@ -58,7 +58,8 @@ func at(minutes float64) time.Time {
 	).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// TestOrigins: of a resume that keeps all names, and of a fork of a fork, what was shared happened where it was first.
+// TestOrigins: of a resume that keeps all names, and of a fork of a fork, what
+// was shared happened where it was first.
 func TestOrigins(t *testing.T) {
 	a := transcripttest.NewHandWritten(1)
 	a.Turn()
@@ -76,8 +77,9 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestInTheirOrder: a fork that has its new reply before its copies, and a resume that has written its copies anew, are
-// read in the order and at the times of the original events.
+// TestInTheirOrder: a fork that has its new reply before its copies, and a
+// resume that has written its copies anew, are read in the order and at the
+// times of the original events.
 func TestInTheirOrder(t *testing.T) {
 	for _, c := range []struct {
 		kind    string
@@ -133,8 +135,8 @@ func TestInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestHalves: the halves have as many compactions as groups of sessions allow, and copies of all kinds are with their
-// origins.
+// TestHalves: the halves have as many compactions as groups of sessions allow,
+// and copies of all kinds are with their origins.
 func TestHalves(t *testing.T) {
 	for seed := range uint64(6) {
 		dir := t.TempDir()
@@ -197,7 +199,8 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestOrderOfFiles: workers read files in any order, and what is found out about the sessions is always the same.
+// TestOrderOfFiles: workers read files in any order, and what is found out
+// about the sessions is always the same.
 func TestOrderOfFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")

@@ -40,7 +40,8 @@ func rulesOf(t *testing.T) (r rules) {
 	return r
 }
 
-// watch is what Prometheus sees of one agent that scrapes it every 15 seconds and evaluates its rules 7 seconds later.
+// watch is what Prometheus sees of one agent that scrapes it every 15 seconds
+// and evaluates its rules 7 seconds later.
 type watch struct {
 	rules
 	now            time.Time
@@ -53,7 +54,8 @@ type watch struct {
 
 const scrapeEvery = 15 * time.Second
 
-// until lets time pass: a scrape shows what holds, an evaluation what was scraped. After a pause of 10 minutes no alert holds.
+// until lets time pass: a scrape shows what holds, an evaluation what was
+// scraped. After a pause of 10 minutes no alert holds.
 func (w *watch) until(now time.Time) {
 	if w.now.IsZero() {
 		w.now = now
@@ -113,7 +115,8 @@ func (n *warned) compacted(w *watch) {
 	}
 }
 
-// warnings replays all sessions of some folders, each as one agent of a client as it is installed.
+// warnings replays all sessions of some folders, each as one agent of a client
+// as it is installed.
 func warnings(t *testing.T, dirs ...string) (n warned) {
 	t.Helper()
 	limits := rulesOf(t)
@@ -150,8 +153,9 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 	return n
 }
 
-// TestImminentBeforeCompaction: with scrapes every 15 seconds the alerts on pressure come at least two replies before 19 of 20
-// automatic compactions, where the client compacts within a tenth of the threshold that is known.
+// TestImminentBeforeCompaction: with scrapes every 15 seconds the alerts on
+// pressure come at least two replies before 19 of 20 automatic compactions,
+// where the client compacts within a tenth of the threshold that is known.
 func TestImminentBeforeCompaction(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -20,8 +20,8 @@ type Options struct {
 	Stats   *follow.Stats // is kept up to date while transcripts are read, may be nil
 }
 
-// Read reads all transcripts in paths once. Transcripts of subagents are left out. The error may be one with which the
-// rest is read: see Fatal.
+// Read reads all transcripts in paths once. Transcripts of subagents are left
+// out. The error may be one with which the rest is read: see Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 	h := &History{
 		clients: o.Clients,
@@ -33,8 +33,9 @@ func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 	return h, err
 }
 
-// Transcripts reads all transcripts in paths once and gives what each adds up to, without its records, in any order. The
-// error may be one with which the rest is read: see Fatal.
+// Transcripts reads all transcripts in paths once and gives what each adds up
+// to, without its records, in any order. The error may be one with which the
+// rest is read: see Fatal.
 func Transcripts(
 	ctx context.Context,
 	o Options,
@@ -44,8 +45,9 @@ func Transcripts(
 	return o.read(ctx, paths, follow.Options{}, take)
 }
 
-// Records reads the transcripts with all their records, and puts origins before their copies and the older before the
-// younger. The error may be one with which the rest is read: see Fatal.
+// Records reads the transcripts with all their records, and puts origins before
+// their copies and the older before the younger. The error may be one with
+// which the rest is read: see Fatal.
 func Records(
 	ctx context.Context,
 	o Options,
@@ -100,8 +102,8 @@ func (o Options) read(
 	return <-read
 }
 
-// roots says in which formats the files in each path may be: a folder may hold the formats of all clients, a file has the
-// format that its beginning shows.
+// roots says in which formats the files in each path may be: a folder may hold
+// the formats of all clients, a file has the format that its beginning shows.
 func (o Options) roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
 		formats := o.Clients.Formats()
@@ -127,7 +129,8 @@ func head(path string) []byte {
 	return b[:n]
 }
 
-// Fatal reports whether an error of reading leaves nothing to go on with. That some files could not be read does not.
+// Fatal reports whether an error of reading leaves nothing to go on with. That
+// some files could not be read does not.
 func Fatal(err error) bool {
 	_, ok := errors.AsType[*follow.UnreadError](err)
 	return err != nil && !ok

@@ -24,10 +24,12 @@ type ownCompaction struct {
 type Timeline struct {
 	Change *transcript.Change
 	Events []alerts.Event
-	// First says of each event that it happened here first, and of a compaction that its cycle counts here.
+	// First says of each event that it happened here first, and of a compaction
+	// that its cycle counts here.
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
-	// Open means that the last cycle is over and counts: nothing else ended it, and no other transcript continues it.
+	// Open means that the last cycle is over and counts: nothing else ended it,
+	// and no other transcript continues it.
 	Open  bool
 	Group int // sessions that belong together have the same
 	Half  int // Train, Holdout
@@ -42,8 +44,8 @@ const (
 // stillActive is how long after its last record a session may well go on, as for the observer.
 const stillActive = 10 * time.Minute
 
-// Settle finds what was copied from where, which sessions hang together, and in which half they are. What it returns is
-// known of all of them.
+// Settle finds what was copied from where, which sessions hang together, and in
+// which half they are. What it returns is known of all of them.
 func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.View {
 	h.rules = rules
 	h.share()
@@ -112,8 +114,9 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 	return nil
 }
 
-// sizeAt is the size of the context at a compaction that does not give it: the newest reading of its cycle that is
-// stamped no later, wherever it stands; 0 without any.
+// sizeAt is the size of the context at a compaction that does not give it: the
+// newest reading of its cycle that is stamped no later, wherever it stands; 0
+// without any.
 func (p *log) sizeAt(name transcript.Key) (size int64) {
 	at := transcript.Instant(0)
 	newest := transcript.Instant(-1)
@@ -144,7 +147,8 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 	return size
 }
 
-// followsWithin is how long after a session's last record another one may begin that goes on from it.
+// followsWithin is how long after a session's last record another one may begin
+// that goes on from it.
 const followsWithin = time.Hour
 
 // predecessors guesses for each session that continues another which one it is: the
@@ -175,8 +179,10 @@ func (h *History) predecessors() map[*log]*log {
 	return before
 }
 
-// splitHoldout splits the groups in two with about as many compactions, or sessions where those are alike: in the order of a
-// hash of their first session's id, each to the half that has less. The one that ends up with more chooses.
+// splitHoldout splits the groups in two with about as many compactions, or
+// sessions where those are alike: in the order of a hash of their first
+// session's id, each to the half that has less. The one that ends up with more
+// chooses.
 func (h *History) splitHoldout() {
 	type group struct {
 		hash         transcript.Key

@@ -1,10 +1,13 @@
-// Package httpclient makes HTTP clients for servers of the Prometheus family by a file as these servers have them: http_config
-// with authorization, basic_auth, tls_config, proxy_url. Files with oauth2 are refused: tokens would be fetched by a client that
-// follows redirects and heeds no context.
+// Package httpclient makes HTTP clients for servers of the Prometheus family by
+// a file as these servers have them: http_config with authorization,
+// basic_auth, tls_config, proxy_url. Files with oauth2 are refused: tokens
+// would be fetched by a client that follows redirects and heeds no context.
 //
-// Invariants: redirects are not followed, for they would take a token to wherever they lead; answers are bounded; what the
-// file refers to, such as a token, is read again when it changes; errors are one line and show no secret. The client has no
-// timeout of its own: each request must have a context that ends.
+// Invariants: redirects are not followed, for they would take a token to
+// wherever they lead; answers are bounded; what the file refers to, such as a
+// token, is read again when it changes; errors are one line and show no secret.
+// The client has no timeout of its own: each request must have a context that
+// ends.
 package httpclient
 
 import (
@@ -23,8 +26,8 @@ import (
 	"github.com/prometheus/common/config"
 )
 
-// New makes a client whose answers have so many bytes at most. Without a file it shows no token and trusts the authorities of
-// the system.
+// New makes a client whose answers have so many bytes at most. Without a file
+// it shows no token and trusts the authorities of the system.
 func New(file string, answerBytes int64) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
@@ -134,7 +137,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Shown is an address as errors may name it: without the part before an @, which may be a password.
+// Shown is an address as errors may name it: without the part before an @,
+// which may be a password.
 func Shown(address string) string {
 	if i := strings.LastIndexByte(address, '@'); i >= 0 {
 		return "…" + address[i:]

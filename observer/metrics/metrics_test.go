@@ -159,7 +159,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestLimit: of sessions seen at the same time it is always the same ones, in the order of their labels.
+// TestLimit: of sessions seen at the same time it is always the same ones, in
+// the order of their labels.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -48,7 +48,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestRunEndsWithTheObserver: a command that hangs, and what it has started, are killed once the observer ends.
+// TestRunEndsWithTheObserver: a command that hangs, and what it has started,
+// are killed once the observer ends.
 func TestRunEndsWithTheObserver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

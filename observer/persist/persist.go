@@ -1,8 +1,9 @@
-// Package persist says under which names the state of the observer's parts is stored beside the fleet's records, and how it
-// is read at the next start.
+// Package persist says under which names the state of the observer's parts is
+// stored beside the fleet's records, and how it is read at the next start.
 //
-// Invariants: a name is never changed, for older states have it; a [Batch] is stored in one transaction; what another
-// version wrote and cannot be read is an error, never a guess. observer/state writes the file.
+// Invariants: a name is never changed, for older states have it; a [Batch] is
+// stored in one transaction; what another version wrote and cannot be read is
+// an error, never a guess. observer/state writes the file.
 package persist
 
 import (
@@ -115,7 +116,8 @@ type Batch struct {
 	agents []*alerts.AgentState // of the engine, not yet among the values
 }
 
-// Encode turns into values what the loop had no time for. It belongs before the storing of a batch, and may be called again.
+// Encode turns into values what the loop had no time for. It belongs before the
+// storing of a batch, and may be called again.
 func (b *Batch) Encode() {
 	b.Values = slices.Grow(b.Values, len(b.agents))
 	for i, a := range b.agents {

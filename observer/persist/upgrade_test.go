@@ -21,8 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestReleased: what each released version stored is read whole: files and sessions, agents, messages and reminders. The
-// file of a release is made by its own observer and never changes afterwards.
+// TestReleased: what each released version stored is read whole: files and
+// sessions, agents, messages and reminders. The file of a release is made by
+// its own observer and never changes afterwards.
 func TestReleased(t *testing.T) {
 	files, err := filepath.Glob("../state/testdata/released/*.db.gz")
 	if err != nil || len(files) == 0 {

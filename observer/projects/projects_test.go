@@ -148,7 +148,8 @@ func TestShortLivedRoots(t *testing.T) {
 	}
 }
 
-// TestRootsOfCodex: a CODEX_HOME of its own is learnt with its format, and known again at the next start.
+// TestRootsOfCodex: a CODEX_HOME of its own is learnt with its format, and
+// known again at the next start.
 func TestRootsOfCodex(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)

@@ -1,6 +1,8 @@
-// Package rereads names the files that agents read again after compactions, for the texts that remind an agent of them.
+// Package rereads names the files that agents read again after compactions, for
+// the texts that remind an agent of them.
 //
-// A name is text of a transcript: it is reduced to what means nothing to a shell or a reader of instructions.
+// A name is text of a transcript: it is reduced to what means nothing to a
+// shell or a reader of instructions.
 package rereads
 
 import (
@@ -20,8 +22,9 @@ const (
 	maxFiles, maxLength = 5, 60
 )
 
-// Names are those of the files that an agent read again after its last compactions, those of most tokens first; where there
-// are none, those that other agents of its project did. all are the newest views of all agents.
+// Names are those of the files that an agent read again after its last
+// compactions, those of most tokens first; where there are none, those that
+// other agents of its project did. all are the newest views of all agents.
 func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 	own := map[string]int64{}
 	others := map[string]int64{}
@@ -55,7 +58,8 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 	return names[:min(len(names), maxFiles)]
 }
 
-// plainName is a file's name reduced to letters, digits, dots, slashes, underscores and hyphens. A long one keeps its end.
+// plainName is a file's name reduced to letters, digits, dots, slashes,
+// underscores and hyphens. A long one keeps its end.
 func plainName(name string) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/", r) {

@@ -11,7 +11,8 @@ import (
 	"sm/transcript"
 )
 
-// view is an agent in a folder, whose newest bill has files that were read again, each with its tokens.
+// view is an agent in a folder, whose newest bill has files that were read
+// again, each with its tokens.
 func view(
 	agent, folder string,
 	kind transcript.Billed,

@@ -98,7 +98,8 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// textOf is what the client reads. The fleet does not know by which route a session is looked for.
+// textOf is what the client reads. The fleet does not know by which route a
+// session is looked for.
 func textOf(err error) string {
 	switch {
 	case errors.Is(err, fleet.ErrAmbiguous):
@@ -172,8 +173,10 @@ var (
 // MaxReminders bounds the reminders of one agent.
 const MaxReminders = 50
 
-// Stream writes head, whose first member is an empty array, as the whole answer, with items as the elements of that array. It
-// keeps one item at a time. The time limit for an answer applies to each item. An error before the first item is returned; a later one closes the connection, so that the client
+// Stream writes head, whose first member is an empty array, as the whole
+// answer, with items as the elements of that array. It keeps one item at a
+// time. The time limit for an answer applies to each item. An error before the
+// first item is returned; a later one closes the connection, so that the client
 // does not take half of the answer for all of it.
 func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
 	text, err := json.Marshal(head)

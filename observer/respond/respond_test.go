@@ -36,7 +36,8 @@ func ask(t *testing.T, h Handler) answer {
 	return a
 }
 
-// TestErrors: the code is the route's own, else that of the table, however deep the error is wrapped.
+// TestErrors: the code is the route's own, else that of the table, however deep
+// the error is wrapped.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,8 +101,8 @@ func TestNotFoundInBrowser(t *testing.T) {
 	}
 }
 
-// TestStream: an answer in pieces is one JSON object; an error before the first item is returned, a later one breaks the
-// answer off.
+// TestStream: an answer in pieces is one JSON object; an error before the first
+// item is returned, a later one breaks the answer off.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	type list struct {

@@ -1,7 +1,9 @@
 // Package socket connects to the observer's Unix socket.
 //
-// Invariants: there is no other way to the socket than [Dial]; nothing is sent to a socket that another user serves. It
-// needs neither package net nor net/http: a hook, which the client waits for on every turn, would pay for them at its start.
+// Invariants: there is no other way to the socket than [Dial]; nothing is sent
+// to a socket that another user serves. It needs neither package net nor
+// net/http: a hook, which the client waits for on every turn, would pay for
+// them at its start.
 //
 // It does not know where the socket is, or what is said there.
 package socket
@@ -15,8 +17,9 @@ import (
 	"syscall"
 )
 
-// MaxPath is the longest path of the observer's socket, in bytes. It is what sun_path of macOS holds
-// besides its final NUL, so that a configuration that works on one system works on the others.
+// MaxPath is the longest path of the observer's socket, in bytes. It is what
+// sun_path of macOS holds besides its final NUL, so that a configuration that
+// works on one system works on the others.
 const MaxPath = 103
 
 // ErrNoObserver means that no observer of this user answers on any of the sockets.
@@ -37,11 +40,14 @@ func (e *ForeignError) Error() string {
 // Is makes every *ForeignError one of ErrNoObserver too.
 func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
 
-// Dial connects to the first of the sockets that a process of our own effective uid serves. A socket of anybody
-// else, root included, is closed before a byte is sent: its answers could put words into an agent's context, and
-// what is sent is not for others. Without any socket of ours the error is ErrNoObserver, a *ForeignError, or what
-// kept a socket from being tried. Reads and writes of what it returns block a thread, and have no deadline: to wait without
-// a thread takes longer to set up than an observer takes to answer. [HangUp] ends them.
+// Dial connects to the first of the sockets that a process of our own effective
+// uid serves. A socket of anybody else, root included, is closed before a byte
+// is sent: its answers could put words into an agent's context, and what is
+// sent is not for others. Without any socket of ours the error is
+// ErrNoObserver, a *ForeignError, or what kept a socket from being tried. Reads
+// and writes of what it returns block a thread, and have no deadline: to wait
+// without a thread takes longer to set up than an observer takes to answer.
+// [HangUp] ends them.
 func Dial(ctx context.Context, sockets []string) (*os.File, error) {
 	var odd []error
 	for _, path := range sockets {
@@ -79,7 +85,8 @@ func connect(ctx context.Context, path string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// As package net does without SOCK_CLOEXEC: no process that starts meanwhile inherits the descriptor.
+	// As package net does without SOCK_CLOEXEC: no process that starts
+	// meanwhile inherits the descriptor.
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {
@@ -108,8 +115,8 @@ func HangUp(c syscall.Conn) {
 	}
 }
 
-// PeerUID is the effective uid of the process at the other end of c, as it was when that process connected or, for
-// a client, began to listen.
+// PeerUID is the effective uid of the process at the other end of c, as it was
+// when that process connected or, for a client, began to listen.
 func PeerUID(c syscall.Conn) (uid uint32, err error) {
 	raw, err := c.SyscallConn()
 	if err == nil {

@@ -56,13 +56,15 @@ func TestDirectoryLayouts(t *testing.T) {
 			"can be written by others (mode 0777)",
 			"; run: chmod 700 DIR",
 		},
-		{"symbolic link", func(d string) error {
-			return errors.Join(
-				os.Mkdir(d+".real", 0o700),
-				os.Symlink(d+".real", d),
-			)
+		{
+			"symbolic link", func(d string) error {
+				return errors.Join(
+					os.Mkdir(d+".real", 0o700),
+					os.Symlink(d+".real", d),
+				)
+			},
+			"is a symbolic link", "; name the directory itself with --state",
 		},
-			"is a symbolic link", "; name the directory itself with --state"},
 		{
 			"dangling link",
 			func(d string) error { return os.Symlink(d+".real", d) },
@@ -105,11 +107,13 @@ func TestDirectoryLayouts(t *testing.T) {
 			"state.db is not a regular file",
 			"; move it away, or choose another directory with --state",
 		},
-		{"directory for a file", within(
-			FileName,
-			func(p string) error { return os.Mkdir(p, 0o700) },
-		),
-			"state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{
+			"directory for a file", within(
+				FileName,
+				func(p string) error { return os.Mkdir(p, 0o700) },
+			),
+			"state.db is not a regular file", "; move it away, or choose another directory with --state",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parent := filepath.Join(t.TempDir(), "state")

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"errors"
 
 	"sm/observer/fleet"
 	"sm/observer/tally"
@@ -77,7 +76,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestImportRefuses: what is not the whole export leaves no state behind, and what is there stays.
+// TestImportRefuses: what is not the whole export leaves no state behind, and
+// what is there stays.
 func TestImportRefuses(t *testing.T) {
 	_, text := exported(t)
 	lines := strings.SplitAfter(string(text), "\n")

@@ -109,7 +109,8 @@ func (m *migration) claims(bucket string, key, data []byte) error {
 }
 
 // decodeOld reads a record by its layout, as maps and slices. Fields that the
-// record does not have yet, and those that are zero, are left out. It panics if the record does not fit.
+// record does not have yet, and those that are zero, are left out. It panics if
+// the record does not fit.
 func decodeOld(layout string, data []byte) any {
 	d := oldDecoder(data)
 	v, _ := d.value(layout)

@@ -150,6 +150,7 @@ func updateLocked(s *Store, f func(*writer) error) error {
 	defer s.mu.Unlock()
 	return s.update(f)
 }
+
 func learn(model map[transcript.Key]transcript.Key, claims []fleet.Claim) {
 	for _, c := range claims {
 		model[c.Key] = c.Owner

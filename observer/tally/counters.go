@@ -19,8 +19,8 @@ type Counters struct {
 	Duration    Histogram                  // of compactions, in seconds
 	Cost        Cost
 	Today       Today
-	// Bills are what agents did again after boundaries, by kind; Dear is what the newest bills of
-	// compactions came to, in tokens read again.
+	// Bills are what agents did again after boundaries, by kind; Dear is what
+	// the newest bills of compactions came to, in tokens read again.
 	Bills [3]BillTotals
 	Dear  []int64
 	// Others are the parts of Compactions, Tokens, PreTokens and Duration that belong to
@@ -34,15 +34,16 @@ type Cost struct {
 	Known bool
 }
 
-// Today is what was used since local midnight: tokens by the times of their messages, costs as they are reported.
+// Today is what was used since local midnight: tokens by the times of their
+// messages, costs as they are reported.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
 	Cost         Cost
 }
 
-// BillTotals sums up what agents did again after boundaries of one kind: calls of Read, those of
-// files read before, and the tokens that these brought.
+// BillTotals sums up what agents did again after boundaries of one kind: calls
+// of Read, those of files read before, and the tokens that these brought.
 type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 
 // Clone copies, and gives histograms that never counted their buckets.
@@ -129,8 +130,8 @@ func (c *Counters) Read(was, now *transcript.Session) {
 	c.Bytes += uint64(max(0, now.Bytes-was.Bytes))
 }
 
-// Midnight begins another day where the present one has ended, and reports whether it has. The day is that of the place,
-// nil for UTC.
+// Midnight begins another day where the present one has ended, and reports
+// whether it has. The day is that of the place, nil for UTC.
 func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun bool) {
 	if now >= c.Today.Begins && now < c.Today.Ends {
 		return false

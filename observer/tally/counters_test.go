@@ -20,17 +20,21 @@ func diff(t *testing.T, what string, want, got any) {
 func TestHistograms(t *testing.T) {
 	c := Counters{}.Clone()
 	for _, e := range []transcript.Compaction{
-		{}, {
+		{},
+		{
 			PreTokens: 1,
 			Millis:    500,
-		}, {
+		},
+		{
 			PreTokens: 25_000,
 			Millis:    1_000,
-		}, {
+		},
+		{
 			PreTokens: 25_001,
 			Millis:    1_500,
 		},
-		{PreTokens: 1_000_000, Millis: 300_000}, {PreTokens: 1_000_001, Millis: 300_500},
+		{PreTokens: 1_000_000, Millis: 300_000},
+		{PreTokens: 1_000_001, Millis: 300_500},
 	} {
 		c.Compacted(&e, clients.Claude)
 	}

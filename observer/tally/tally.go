@@ -1,10 +1,12 @@
-// Package tally holds what is counted of compactions, tokens and costs, as plain values: the counters of all clients,
-// histograms with fixed bounds, sums of tokens, and the part of them that belongs to one client.
+// Package tally holds what is counted of compactions, tokens and costs, as
+// plain values: the counters of all clients, histograms with fixed bounds, sums
+// of tokens, and the part of them that belongs to one client.
 //
-// Invariants: figures only grow, but where a part is taken off; a copy shares nothing with
-// what it was made of.
+// Invariants: figures only grow, but where a part is taken off; a copy shares
+// nothing with what it was made of.
 //
-// It knows no session and stores nothing: what counts, and when, is for observer/fleet to say.
+// It knows no session and stores nothing: what counts, and when, is for
+// observer/fleet to say.
 package tally
 
 import (
@@ -86,7 +88,8 @@ type Part struct {
 	PreTokens, Duration Histogram
 	// Limits are the newest rate limits of the client's account: five hours, seven days.
 	Limits [2]transcript.Limit
-	// Attempts counts compactions that its agents began, by trigger, Storms those of its agents.
+	// Attempts counts compactions that its agents began, by trigger, Storms
+	// those of its agents.
 	Attempts [4]uint64
 	Storms   uint64
 }

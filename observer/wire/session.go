@@ -145,7 +145,8 @@ func billOf(b *transcript.Bill) *api.Bill {
 	return w
 }
 
-// RateLimits are those of both clients' accounts in JSON; the parts are of clients other than Claude Code.
+// RateLimits are those of both clients' accounts in JSON; the parts are of
+// clients other than Claude Code.
 func RateLimits(claude [2]fleet.Limit, parts []tally.Part, now time.Time) api.RateLimits {
 	all := rateLimits(claude)
 	for _, p := range parts {

@@ -11,9 +11,9 @@ import (
 // between them to be that of the handoff or clear; longer ones are somebody's pause.
 const rotatesWithin = transcript.Instant(10 * time.Minute)
 
-// Against completes the bill of a session that began with a boundary by what was done in the
-// session before it, whose context had a size of before tokens at its end, and whose last record
-// was stamped then.
+// Against completes the bill of a session that began with a boundary by what
+// was done in the session before it, whose context had a size of before tokens
+// at its end, and whose last record was stamped then.
 func Against(
 	b transcript.Bill,
 	done transcript.Worked,

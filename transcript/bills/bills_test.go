@@ -155,7 +155,8 @@ func TestOpenings(t *testing.T) {
 	}
 }
 
-// TestAgainst: what a session did after a clear was done again, where the session before it had done it.
+// TestAgainst: what a session did after a clear was done again, where the
+// session before it had done it.
 func TestAgainst(t *testing.T) {
 	var before, after Ledger
 	before.Reply(read(1, 1000, "/p/a.go", "/p/b.go"), true)
@@ -210,7 +211,8 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
-// TestLedgerForgets: of very many calls the oldest are forgotten, and so are bills beyond those that may be open.
+// TestLedgerForgets: of very many calls the oldest are forgotten, and so are
+// bills beyond those that may be open.
 func TestLedgerForgets(t *testing.T) {
 	var l Ledger
 	for i := range 3 * maxKeys {
@@ -264,7 +266,8 @@ func TestWorkedAdds(t *testing.T) {
 	}
 }
 
-// TestKept: a bill that grows stays one, the oldest go, and what is read once more changes nothing.
+// TestKept: a bill that grows stays one, the oldest go, and what is read once
+// more changes nothing.
 func TestKept(t *testing.T) {
 	var k Kept
 	ok := false

@@ -6,8 +6,9 @@ import (
 	"sm/transcript"
 )
 
-// Kept are the bills of a session's newest boundaries, the last one last. Dear counts the newest bills
-// of compactions in a row that were dear, those of the agent's sessions before included.
+// Kept are the bills of a session's newest boundaries, the last one last. Dear
+// counts the newest bills of compactions in a row that were dear, those of the
+// agent's sessions before included.
 type Kept struct {
 	List []transcript.Bill
 	Dear int
@@ -16,14 +17,15 @@ type Kept struct {
 const (
 	// most is how many bills of a session are kept.
 	most = 4
-	// dearOf is of how many bills a dear one is among the tenth that came to most, dearLeast how many
-	// it takes to say.
+	// dearOf is of how many bills a dear one is among the tenth that came to
+	// most, dearLeast how many it takes to say.
 	dearOf, dearLeast = 100, 10
 )
 
-// With is what is kept with a bill that is new, or says more of its boundary than before: then was is
-// what it said. ok is false for one that says nothing new: it is read once more, or less is known of the
-// session before than there was.
+// With is what is kept with a bill that is new, or says more of its boundary
+// than before: then was is what it said. ok is false for one that says nothing
+// new: it is read once more, or less is known of the session before than there
+// was.
 func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) {
 	list := slices.Clone(k.List)
 	i := slices.IndexFunc(

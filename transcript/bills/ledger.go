@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// maxKeys bounds what is known to have been done, maxPrompts the sketches of prompts: of more
-	// the older half is forgotten.
+	// maxKeys bounds what is known to have been done, maxPrompts the sketches
+	// of prompts: of more the older half is forgotten.
 	maxKeys, maxPrompts = 2048, 64
-	// maxCalls bounds the calls of a reply that count, and maxWork those of a session's opening.
+	// maxCalls bounds the calls of a reply that count, and maxWork those of a
+	// session's opening.
 	maxCalls, maxWork = 64, 128
 )
 
@@ -118,8 +119,8 @@ func regrown(grown []int64, tokens int64) int {
 	return 1 + slices.IndexFunc(grown, func(n int64) bool { return n >= tokens })
 }
 
-// Called takes a call of the newest reply, by a client in that folder; a size is that of its result, where the client
-// writes both at once.
+// Called takes a call of the newest reply, by a client in that folder; a size
+// is that of its result, where the client writes both at once.
 func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	if c.Tool == transcript.ToolOther {
 		return
@@ -193,8 +194,8 @@ func (l *Ledger) Results(e *transcript.Entry) {
 	}
 }
 
-// settle shares out by how much the context grew over the calls of the newest reply, by the sizes of
-// their results.
+// settle shares out by how much the context grew over the calls of the newest
+// reply, by the sizes of their results.
 func (l *Ledger) settle(grown int64) {
 	grown = max(0, grown)
 	total := int64(0)
@@ -274,8 +275,9 @@ func (l *Ledger) Prompt(text []byte) {
 	l.prompts.add(s, maxPrompts)
 }
 
-// Heard takes what reached the agent besides prompts, and prompts of sm itself: a session opens with a
-// document or the prompt to go on from one, after a handoff, or with a command to clear.
+// Heard takes what reached the agent besides prompts, and prompts of sm itself:
+// a session opens with a document or the prompt to go on from one, after a
+// handoff, or with a command to clear.
 func (l *Ledger) Heard(e *transcript.Entry) {
 	kind := transcript.BilledHandoff
 	switch {
@@ -305,8 +307,9 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 	}).opening = !l.begun
 }
 
-// Compacted opens the bill of a compaction, by its place among those of its file. What else is known of it is for
-// the one who hands out the bill to say: it may be known later.
+// Compacted opens the bill of a compaction, by its place among those of its
+// file. What else is known of it is for the one who hands out the bill to say:
+// it may be known later.
 func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
 	l.open(b).ordinal = ordinal
 }
@@ -330,8 +333,8 @@ func (l *Ledger) open(b transcript.Bill) *account {
 	return a
 }
 
-// Take returns the bills that are new or have changed since the last call, of compactions with their
-// places, and what was done since.
+// Take returns the bills that are new or have changed since the last call, of
+// compactions with their places, and what was done since.
 func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcript.Bill, transcript.Worked) {
 	var list []transcript.Bill
 	for _, a := range l.accounts {

@@ -9,8 +9,8 @@ import (
 // nameBytes bounds a file's name.
 const nameBytes = 120
 
-// nameOf is what a file is called in a bill: its path below the folder, else its last element. path is as the
-// line writes it.
+// nameOf is what a file is called in a bill: its path below the folder, else
+// its last element. path is as the line writes it.
 func nameOf(path, folder []byte) string {
 	name := string(path)
 	if bytes.IndexByte(path, '\\') >= 0 &&

@@ -6,8 +6,8 @@ import (
 	"sm/transcript"
 )
 
-// recent holds the newest of many keys in their order. It is searched only after boundaries, so that to add is all
-// that must be fast.
+// recent holds the newest of many keys in their order. It is searched only
+// after boundaries, so that to add is all that must be fast.
 type recent struct {
 	keys  []transcript.Key
 	total int // of all that were added

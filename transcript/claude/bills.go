@@ -33,8 +33,8 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 	})
 }
 
-// bill hands a record that counts to the ledger; compactions are handed to it where they are known to be
-// some.
+// bill hands a record that counts to the ledger; compactions are handed to it
+// where they are known to be some.
 func (f *Fold) bill(e *transcript.Entry) {
 	switch e.Kind {
 	case transcript.KindReading:
@@ -58,8 +58,9 @@ func (f *Fold) knows(e *transcript.Entry) bool {
 // longest is how long an automatic compaction may take.
 const longest = transcript.Instant(10 * time.Minute)
 
-// sinceLast is how long before an automatic compaction the last record was stamped, in milliseconds: the client
-// writes nothing while it compacts. 0 is for unknown.
+// sinceLast is how long before an automatic compaction the last record was
+// stamped, in milliseconds: the client writes nothing while it compacts. 0 is
+// for unknown.
 func (f *Fold) sinceLast(ev *event) int64 {
 	gap := ev.At - f.before
 	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 ||

@@ -40,7 +40,8 @@ func lineOf(b transcript.Bill) string {
 		b.Kind, b.Trigger, b.Before, b.After, b.Millis, b.Replies, b.Reads, b.Rereads, b.Bytes, b.Tokens, b.Reruns, b.Reedits, b.Restated, b.Regrown, names)
 }
 
-// TestBillsOfFiles: the shapes, what real clients have written, and a transcript with its bill counted by hand.
+// TestBillsOfFiles: the shapes, what real clients have written, and a
+// transcript with its bill counted by hand.
 func TestBillsOfFiles(t *testing.T) {
 	var got strings.Builder
 	for _, pattern := range []string{
@@ -116,14 +117,16 @@ func (w *work) reply() {
 		if tool == "Bash" || tool == "Grep" {
 			input = map[string]any{"command": on}
 		}
-		w.record("assistant", map[string]any{"message": map[string]any{"id": id, "model": "m", "usage": map[string]any{
-			"input_tokens":  w.context,
-			"output_tokens": out,
-		},
+		w.record("assistant", map[string]any{"message": map[string]any{
+			"id": id, "model": "m", "usage": map[string]any{
+				"input_tokens":  w.context,
+				"output_tokens": out,
+			},
 			"content": []any{
 				map[string]any{"type": "text", "text": "x"},
 				map[string]any{"type": "tool_use", "id": call, "name": tool, "input": input},
-			}}})
+			},
+		}})
 		size := w.rng.IntN(300)
 		grown += size
 		w.record(

@@ -262,8 +262,8 @@ func block(w *walker) jsonwalk.Text {
 	return t
 }
 
-// attachment reads an attachment and returns its type. Its content, often long, is looked at later, if at all: most types
-// say nothing.
+// attachment reads an attachment and returns its type. Its content, often long,
+// is looked at later, if at all: most types say nothing.
 func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 	w.said = jsonwalk.Span{}
 	for name, value := range w.Members(value) {

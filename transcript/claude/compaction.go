@@ -7,8 +7,9 @@ import (
 	"sm/transcript"
 )
 
-// compacted counts a compact_boundary; a marker waits for its summary. A summary that came before it and names it
-// has been counted as a compaction of its own: the two are one.
+// compacted counts a compact_boundary; a marker waits for its summary. A
+// summary that came before it and names it has been counted as a compaction of
+// its own: the two are one.
 func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	ev := event{
 		Compaction: transcript.Compaction{

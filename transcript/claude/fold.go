@@ -126,8 +126,9 @@ func NewFold(name string, subagent bool) *Fold {
 	}
 }
 
-// muchLess: a map that is so many times larger than what it held last is made anew, for clearing it takes the time of its
-// largest transcript, and many are small.
+// muchLess: a map that is so many times larger than what it held last is made
+// anew, for clearing it takes the time of its largest transcript, and many are
+// small.
 const muchLess = 16
 
 // Reset begins another transcript with the memory of this one.
@@ -161,7 +162,8 @@ func (f *Fold) Reset(name string, subagent bool) {
 // Sum is the session so far.
 func (f *Fold) Sum() *transcript.Session { return &f.Session }
 
-// Facts are the title, and whether records were dropped at a compaction: these records name neither a subagent's parent nor a window.
+// Facts are the title, and whether records were dropped at a compaction: these
+// records name neither a subagent's parent nor a window.
 func (f *Fold) Facts() transcript.Facts {
 	if f.subagent {
 		return transcript.Facts{}
@@ -191,8 +193,9 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	return count(f, n, e, err)
 }
 
-// First is Line for the first of lines that are whole: each ends with a newline. Where the first one ends is found on
-// the way, which costs less than to look for it before; n is its length without the newline.
+// First is Line for the first of lines that are whole: each ends with a
+// newline. Where the first one ends is found on the way, which costs less than
+// to look for it before; n is its length without the newline.
 func (f *Fold) First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error) {
 	f.walker.BeginLine(lines)
 	err = f.walker.scan(lines, e)
@@ -437,7 +440,10 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g.bills = nil
 	g.walker.unknown = nil
 	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
-	g.messages, g.changed, g.compactions, g.chain.points = nil, nil, slices.Clone(f.compactions), slices.Clone(f.chain.points)
+	g.messages = nil
+	g.changed = nil
+	g.compactions = slices.Clone(f.compactions)
+	g.chain.points = slices.Clone(f.chain.points)
 	g.Line(line, len(line), &e)
 	return g.Session, true
 }

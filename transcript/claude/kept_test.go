@@ -10,7 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestAttachmentTakesNoMemory: one of a type that says nothing costs nothing beside its line, however many strings it lists.
+// TestAttachmentTakesNoMemory: one of a type that says nothing costs nothing
+// beside its line, however many strings it lists.
 func TestAttachmentTakesNoMemory(t *testing.T) {
 	line := fmt.Appendf(
 		nil,
@@ -30,7 +31,8 @@ func TestAttachmentTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all of it, nor much beside it.
+// TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all
+// of it, nor much beside it.
 func TestFoldKeepsNoLine(t *testing.T) {
 	for _, record := range []string{
 		`"attachment","attachment":{"type":"hook_additional_context","content":[%s]}`,

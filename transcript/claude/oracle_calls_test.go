@@ -34,8 +34,10 @@ func callsOf(content json.RawMessage, kind string) (calls []transcript.Call) {
 
 func callOf(o object) transcript.Call {
 	c := transcript.Call{ID: o.between("id"), Name: o.between("name")}
-	c.Tool = map[string]transcript.Tool{"Read": transcript.ToolRead, "Edit": transcript.ToolEdit, "MultiEdit": transcript.ToolEdit,
-		"Write": transcript.ToolEdit, "NotebookEdit": transcript.ToolEdit, "Bash": transcript.ToolRun}[string(c.Name)]
+	c.Tool = map[string]transcript.Tool{
+		"Read": transcript.ToolRead, "Edit": transcript.ToolEdit, "MultiEdit": transcript.ToolEdit,
+		"Write": transcript.ToolEdit, "NotebookEdit": transcript.ToolEdit, "Bash": transcript.ToolRun,
+	}[string(c.Name)]
 	in := objectOf(o["input"])
 	for _, name := range []string{
 		"file_path",

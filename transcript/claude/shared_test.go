@@ -130,7 +130,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// TestCorpus reads public transcripts that are not part of the repository: SM_CORPUS names their folder.
+// TestCorpus reads public transcripts that are not part of the repository:
+// SM_CORPUS names their folder.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("SM_CORPUS")
 	if dir == "" {

@@ -93,7 +93,8 @@ func TestCompactsAt(t *testing.T) {
 			Setting: 120_000,
 			Models:  []transcript.WindowRule{{Model: haiku, Tokens: 300_000}},
 		}, 87_000},
-		{"setting for the model and for a shorter name", large, opus, "2.1.330",
+		{
+			"setting for the model and for a shorter name", large, opus, "2.1.330",
 			AutoCompact{
 				Models: []transcript.WindowRule{{
 					Model:  "claude-opus-4",
@@ -102,7 +103,9 @@ func TestCompactsAt(t *testing.T) {
 					Model:  opus,
 					Tokens: 300_000,
 				}},
-			}, 267_000},
+			},
+			267_000,
+		},
 		{"model with a date", small, sonnet, "2.1.330", AutoCompact{
 			Models: []transcript.WindowRule{{Model: "claude-sonnet-4-5", Tokens: 130_000}},
 		}, 97_000},

@@ -10,15 +10,16 @@ import (
 	"sm/transcript/wording"
 )
 
-// KeepBills has the fold make bills. That a session began with /new or /clear is in no record, so that there are none of
-// clears.
+// KeepBills has the fold make bills. That a session began with /new or /clear
+// is in no record, so that there are none of clears.
 func (f *Fold) KeepBills() {
 	if f.bills == nil {
 		f.bills = &billing{}
 	}
 }
 
-// Bills returns the bills that are new or have changed since the last call, and what was done since.
+// Bills returns the bills that are new or have changed since the last call, and
+// what was done since.
 func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 	if f.bills == nil {
 		return nil, transcript.Worked{}
@@ -45,8 +46,9 @@ func (b *billing) reset() {
 	b.fed = 0
 }
 
-// asked is a call of a tool that waits for its result, or for the reply that it belongs to: clients write that before the
-// call, between the two, or after the result.
+// asked is a call of a tool that waits for its result, or for the reply that it
+// belongs to: clients write that before the call, between the two, or after the
+// result.
 type asked struct {
 	id       transcript.Key
 	calls    []transcript.Call

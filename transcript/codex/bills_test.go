@@ -64,15 +64,18 @@ func TestCallsOf(t *testing.T) {
 			"exec",
 			`await x()`,
 			nil,
-		}, {
+		},
+		{
 			"spawn_agent",
 			quoted(`{"message":"x"}`),
 			nil,
-		}, {
+		},
+		{
 			"shell",
 			"x",
 			nil,
-		}, {
+		},
+		{
 			"shell",
 			quoted("{}"),
 			nil,

@@ -68,7 +68,8 @@ func unquoted(raw []byte) (text string) {
 	return text
 }
 
-// commandOf is the command of a JSON value: a text, or words; where a shell gets them, the last word is the command.
+// commandOf is the command of a JSON value: a text, or words; where a shell
+// gets them, the last word is the command.
 func commandOf(value []byte) string {
 	var text string
 	var words []string

@@ -175,7 +175,8 @@ func (o object) text(key string) string {
 	return s
 }
 
-// bytes is nil for an absent or empty text, as the scanner's is: equal records then compare fast.
+// bytes is nil for an absent or empty text, as the scanner's is: equal records
+// then compare fast.
 func (o object) bytes(key string) []byte {
 	return append([]byte(nil), o.text(key)...)
 }

@@ -50,7 +50,8 @@ type record struct {
 	ordinal int64 // in the thread, -1 for none
 
 	id, parent      []byte // of a meta: the thread and its parent
-	origin, base    []byte // of a meta: the thread that it was forked from, and the thread or file that its history begins with
+	origin          []byte // of a meta: the thread that it was forked from
+	base            []byte // of a meta: the thread or file that its history begins with
 	start           int64  // of a meta: the ordinal of the first record of its own, 0 for none said
 	version, branch []byte // of a meta
 	model, cwd      []byte // of a meta or settings
@@ -110,10 +111,11 @@ type walker struct {
 	unknown transcript.Unknowns
 }
 
-// scan reads one line, without its newline. It returns jsonwalk.ErrBlank or jsonwalk.ErrNotJSON for lines that
-// hold no record; r is then empty. A line is valid where encoding/json takes it as valid, and of
-// repeated members the last one counts, as there; but names are matched to the letter, and a
-// member of the wrong type is as if absent.
+// scan reads one line, without its newline. It returns jsonwalk.ErrBlank or
+// jsonwalk.ErrNotJSON for lines that hold no record; r is then empty. A line is
+// valid where encoding/json takes it as valid, and of repeated members the last
+// one counts, as there; but names are matched to the letter, and a member of
+// the wrong type is as if absent.
 func scan(line []byte, r *record) error {
 	var w walker
 	w.Begin(line)

@@ -109,8 +109,8 @@ func foldLines(
 	return f
 }
 
-// foldThread folds all files of a thread, which has more than one where it was rewound: the newest says how it is now, and all
-// of them add up.
+// foldThread folds all files of a thread, which has more than one where it was
+// rewound: the newest says how it is now, and all of them add up.
 func foldThread(
 	t testing.TB,
 	dir string,

@@ -44,7 +44,7 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 	return w
 }
 
-// CompactsAt is the size in tokens at which the client compacts by itself, at the latest: 90 %
-// of the raw window. The window given is 95 % of that. A lower limit may be configured; it is in no
-// record.
+// CompactsAt is the size in tokens at which the client compacts by itself, at
+// the latest: 90 % of the raw window. The window given is 95 % of that. A lower
+// limit may be configured; it is in no record.
 func CompactsAt(window int64) int64 { return window * 18 / 19 }

@@ -10,7 +10,8 @@ import (
 	"sm/transcript"
 )
 
-// TestEventsAlone: inotify alone finds what the search of all folders would find only minutes later.
+// TestEventsAlone: inotify alone finds what the search of all folders would
+// find only minutes later.
 func TestEventsAlone(t *testing.T) {
 	t.Parallel()
 	if !alone(t, 1) {

@@ -144,7 +144,8 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 		case mode.IsDir():
 			found = append(found, x.search(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
-			// A folder of a root may be elsewhere; visited ends loops. A changed link is not reported.
+			// A folder of a root may be elsewhere; visited ends loops. A
+			// changed link is not reported.
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
@@ -162,7 +163,8 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 // to be read.
 func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
 
-// lookIn is look for a name in an open folder, which the kernel finds sooner than a path; nil for none.
+// lookIn is look for a name in an open folder, which the kernel finds sooner
+// than a path; nil for none.
 func (x *index) lookIn(dir *os.File, name, path string) *file {
 	is, err := statIn(dir, name, unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil || !is.isRegular() {

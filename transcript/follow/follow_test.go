@@ -119,8 +119,9 @@ func (r *rig) stop() {
 	}
 }
 
-// patience is how long an event may take: under the race detector and beside other work a sweep over many files takes a
-// minute. A test that passes never waits so long.
+// patience is how long an event may take: under the race detector and beside
+// other work a sweep over many files takes a minute. A test that passes never
+// waits so long.
 const patience = 2 * time.Minute
 
 // until takes changes until what holds; it fails after far more time than two

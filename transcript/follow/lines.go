@@ -117,8 +117,8 @@ func afterNewline(b []byte) int {
 	return 0
 }
 
-// wideBytes is the size of the larger buffer: a line that is longer is read twice, so that its end is known before memory is
-// taken.
+// wideBytes is the size of the larger buffer: a line that is longer is read
+// twice, so that its end is known before memory is taken.
 const wideBytes = 3 * bufferBytes
 
 // widen goes on in the larger buffer, where there is one.

@@ -19,8 +19,9 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestLinesOfAnyLength: each line comes once, whole, with its offset, between any others, and a larger buffer serves all
-// lines that fit into it with one read.
+// TestLinesOfAnyLength: each line comes once, whole, with its offset, between
+// any others, and a larger buffer serves all lines that fit into it with one
+// read.
 func TestLinesOfAnyLength(t *testing.T) {
 	sizes := []int{
 		0,

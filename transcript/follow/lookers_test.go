@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestWrittenWithoutTail: lines of a file without a tail are read when inotify reports them, and wait for no check.
+// TestWrittenWithoutTail: lines of a file without a tail are read when inotify
+// reports them, and wait for no check.
 func TestWrittenWithoutTail(t *testing.T) {
 	r := newRig(t)
 	r.o.Tails = 1

@@ -18,8 +18,9 @@ func tracker() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
 		goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"),
-		// A tail that gave up, as those of the tests of denied files do, can leave that tracker
-		// waiting for good, and with it each goroutine that asks it to watch or to leave a file.
+		// A tail that gave up, as those of the tests of denied files do, can
+		// leave that tracker waiting for good, and with it each goroutine that
+		// asks it to watch or to leave a file.
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.watch"),
 		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.remove"),
 	}

@@ -20,8 +20,8 @@ import (
 	"sm/transcript/codex"
 )
 
-// TestPackedInPlace: a compressed transcript that is seen before its first bytes are there is read once they are, whatever
-// its name.
+// TestPackedInPlace: a compressed transcript that is seen before its first
+// bytes are there is read once they are, whatever its name.
 func TestPackedInPlace(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.speaks(codex.Format(nil))
@@ -44,8 +44,8 @@ func TestPackedInPlace(t *testing.T) {
 	})
 }
 
-// TestEveryOffsetOfPacked: a compressed transcript that ends anywhere is either refused or holds nothing, and once it is
-// complete all of it is counted once.
+// TestEveryOffsetOfPacked: a compressed transcript that ends anywhere is either
+// refused or holds nothing, and once it is complete all of it is counted once.
 func TestEveryOffsetOfPacked(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -295,7 +295,8 @@ func (s *source) begin(w *workspace) {
 
 // firstLiner is a fold that finds by itself where a line ends.
 type firstLiner interface {
-	// First is Line for the first of lines that each end with a newline; n is its length without it.
+	// First is Line for the first of lines that each end with a newline; n is
+	// its length without it.
 	First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error)
 }
 
@@ -448,7 +449,8 @@ func keepBills(fold transcript.Fold, wanted bool) {
 	}
 }
 
-// takeBills puts into a change which bills have changed, and what was done besides what it has already.
+// takeBills puts into a change which bills have changed, and what was done
+// besides what it has already.
 func takeBills(c *transcript.Change, fold transcript.Fold) {
 	b, ok := fold.(transcript.Biller)
 	if !ok {

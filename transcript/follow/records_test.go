@@ -14,8 +14,9 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// TestRecords: what Once hands over record for record is what it would list, and the /clear that a session began with;
-// the changes are the same but for the lists.
+// TestRecords: what Once hands over record for record is what it would list,
+// and the /clear that a session began with; the changes are the same but for
+// the lists.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{

@@ -116,7 +116,8 @@ func open(path string) (*os.File, fact, error) {
 	return file, is, nil
 }
 
-// list opens a folder, and gives what is in it in the order of names. What was read before an error is given, too.
+// list opens a folder, and gives what is in it in the order of names. What was
+// read before an error is given, too.
 func list(dir string) (*os.File, []fs.DirEntry, error) {
 	open, err := os.Open(dir)
 	if err != nil {

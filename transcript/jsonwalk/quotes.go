@@ -29,7 +29,8 @@ type quotes struct {
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
 	open    bool   // b has further lines: a newline at or behind at ends the text
-	// b[:clean] and b[again:], as far as they have been searched, are ASCII without backslashes.
+	// b[:clean] and b[again:], as far as they have been searched, are ASCII
+	// without backslashes.
 	clean, again uint32
 	q            [room + 64]uint32
 }
@@ -49,7 +50,8 @@ func (x *quotes) start(b []byte) {
 	x.again = 0
 }
 
-// Decode gives a string of the text, nil for none. Of most it is known that there is nothing to decode.
+// Decode gives a string of the text, nil for none. Of most it is known that
+// there is nothing to decode.
 func (x *quotes) Decode(t Text) []byte {
 	if t.To > x.clean && t.From < x.again || t.None() {
 		return t.Bytes(x.b)
@@ -95,7 +97,8 @@ func (x *quotes) cut() {
 	}
 }
 
-// EndLine is how long the line is that BeginLine has begun, without its newline. The walk must be over.
+// EndLine is how long the line is that BeginLine has begun, without its
+// newline. The walk must be over.
 func (x *quotes) EndLine() int {
 	x.cut()
 	return len(x.b)

@@ -13,8 +13,8 @@ var avx2, avx512 = wide()
 //go:noescape
 func fillWide(x *quotes) (ok bool)
 
-// fillWide64 does the same, and compares 64 bytes at a time. Where an open text has a newline, it ends it there, and goes
-// on to that end.
+// fillWide64 does the same, and compares 64 bytes at a time. Where an open text
+// has a newline, it ends it there, and goes on to that end.
 //
 //go:noescape
 func fillWide64(x *quotes) (ok bool)

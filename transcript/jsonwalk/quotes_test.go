@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ways are those in which quotes are found: with the widest instructions of the machine, with half as wide ones, and
-// with none.
+// ways are those in which quotes are found: with the widest instructions of the
+// machine, with half as wide ones, and with none.
 func ways() map[string]quotes {
 	return map[string]quotes{"wide": {}, "half": {half: true}, "plain": {plain: true}}
 }
 
-// positions lists all that more finds in b. Each string between them must decode as it does by itself.
+// positions lists all that more finds in b. Each string between them must
+// decode as it does by itself.
 func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
 	t.Helper()
 	x := way
@@ -78,8 +79,8 @@ func defined(b []byte) (all []uint32, loose bool) {
 	return all, false
 }
 
-// checkFirst compares the results for the first of lines, the last of which ends with a newline, with those for that line
-// alone.
+// checkFirst compares the results for the first of lines, the last of which
+// ends with a newline, with those for that line alone.
 func checkFirst(t *testing.T, lines []byte) {
 	t.Helper()
 	line := lines[:bytes.IndexByte(lines, '\n')]

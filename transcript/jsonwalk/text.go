@@ -28,7 +28,8 @@ func (t Text) Bytes(line []byte) []byte {
 	return unquote(make([]byte, 0, len(b)+8), b)
 }
 
-// Raw gives the string as the line writes it, with its escapes; nil for none and for an empty one.
+// Raw gives the string as the line writes it, with its escapes; nil for none
+// and for an empty one.
 func (t Text) Raw(line []byte) []byte {
 	if t.From >= t.To {
 		return nil
@@ -61,8 +62,8 @@ func special8(x uint64) uint64 {
 	return ((slash-ones)&^slash | x) & highs
 }
 
-// unquote appends what b means to out, as encoding/json decodes it: what is not UTF-8, and halves of surrogate
-// pairs, become U+FFFD.
+// unquote appends what b means to out, as encoding/json decodes it: what is not
+// UTF-8, and halves of surrogate pairs, become U+FFFD.
 func unquote(out, b []byte) []byte {
 	for len(b) > 0 {
 		for len(b) >= 8 && cap(out)-len(out) >= 8 {

@@ -35,12 +35,13 @@ type Walker struct {
 	quotes
 }
 
-// Begin sets out at the start of b, whatever was read before. (Making a Walker in one expression would write
-// its positions twice.)
+// Begin sets out at the start of b, whatever was read before. (Making a Walker
+// in one expression would write its positions twice.)
 func (w *Walker) Begin(b []byte) { begin(w, b, false) }
 
-// BeginLine sets out at the start of the first line of lines, which are whole: each ends with a newline. It is as if
-// Begin were given that line; but where it ends need not be known, and is found on the way.
+// BeginLine sets out at the start of the first line of lines, which are whole:
+// each ends with a newline. It is as if Begin were given that line; but where
+// it ends need not be known, and is found on the way.
 func (w *Walker) BeginLine(lines []byte) { begin(w, lines, true) }
 
 func begin(w *Walker, b []byte, open bool) {
@@ -57,7 +58,8 @@ func begin(w *Walker, b []byte, open bool) {
 	}
 }
 
-// Plain makes a walker that has just begun do without wide instructions, as on machines that lack them.
+// Plain makes a walker that has just begun do without wide instructions, as on
+// machines that lack them.
 func (w *Walker) Plain() {
 	w.start(w.b)
 	w.plain = true
@@ -70,7 +72,8 @@ func (w *Walker) Pos() int { return w.i }
 // End reports whether the text is JSON and nothing but white space is left of it.
 func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad }
 
-// Raw gives a string as the text writes it, with its escapes; nil for none and for an empty one.
+// Raw gives a string as the text writes it, with its escapes; nil for none and
+// for an empty one.
 func (w *Walker) Raw(t Text) []byte {
 	if w.bad {
 		return nil
@@ -436,7 +439,8 @@ func (w *Walker) Span(value Text) Span {
 	return Span{from, w.i}
 }
 
-// Size steps over a member's value and returns its size in bytes as the line writes it, of a string without its quotes.
+// Size steps over a member's value and returns its size in bytes as the line
+// writes it, of a string without its quotes.
 func Size(w *Walker, value Text) int64 {
 	if !value.None() {
 		return int64(value.To - value.From)

@@ -29,21 +29,24 @@ import (
 // A Caller is a process whose client is to be identified.
 type Caller struct {
 	LookupEnv places.Env
-	// Registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
+	// Registered is the session of a client by its own registry, "" for one
+	// that is not known; nil is the real one.
 	Registered func(pid int, start string) (session string)
 }
 
 const (
 	// SupervisorVariable names the process that owns the client and restarts it.
 	SupervisorVariable = "CLAUDE_SUPERVISOR_PID"
-	// GuardianCommand is before the command line of this program as the guardian of a run. It is
-	// no command for people.
+	// GuardianCommand is before the command line of this program as the
+	// guardian of a run. It is no command for people.
 	GuardianCommand = "guardian"
 )
 
-// Client says which client runs this command: the child of its supervisor, else the process that the client's
-// hooks report. What a variable says of its session is proven by the client's own registry, and only for a process that
-// this one descends from: who has left the client's family, or sets the variables himself, proves nothing.
+// Client says which client runs this command: the child of its supervisor, else
+// the process that the client's hooks report. What a variable says of its
+// session is proven by the client's own registry, and only for a process that
+// this one descends from: who has left the client's family, or sets the
+// variables himself, proves nothing.
 func (by *Caller) Client() (c guard.Client, proven bool) {
 	session := by.get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
@@ -76,7 +79,8 @@ func descends(pid int, c guard.Client) bool {
 	return false
 }
 
-// clientOfRun is the client of a supervisor through which pid descends from it: its child, or that of its guardian.
+// clientOfRun is the client of a supervisor through which pid descends from it:
+// its child, or that of its guardian.
 func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
 	client, ok = proc.ChildOf(supervisor, pid, procDir)
 	if ok && IsGuardian(client, procDir) {
@@ -102,8 +106,9 @@ func (by *Caller) SessionOf(pid int, start string) string {
 // maxRegistryBytes bounds an entry of the registry, and a process's environment.
 const maxRegistryBytes = 1 << 20
 
-// registeredSession reads the registry of a client's process where that process itself keeps it: by the environment
-// that it was started with, which none of its children can change.
+// registeredSession reads the registry of a client's process where that process
+// itself keeps it: by the environment that it was started with, which none of
+// its children can change.
 func registeredSession(procDir string, pid int, start string) (session string) {
 	if pid <= 1 || start == "" {
 		return ""
@@ -134,8 +139,9 @@ func (by *Caller) supervisorPID() (pid int, ok bool) {
 	return pid, err == nil && pid > 1
 }
 
-// Supervisor is the process that restarts our client: the process that the environment names, when we descend from it and
-// it waits for the signal. Any other process would be ended by the signal.
+// Supervisor is the process that restarts our client: the process that the
+// environment names, when we descend from it and it waits for the signal. Any
+// other process would be ended by the signal.
 func (by *Caller) Supervisor() (*os.Process, error) {
 	const remedy = "not under sm run: %s; start the client with 'sm run -- claude'"
 	pid, ok := by.supervisorPID()
@@ -160,7 +166,8 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 	return p, nil
 }
 
-// Inside says by which variable, or which process, it shows that a client runs this command, if one does.
+// Inside says by which variable, or which process, it shows that a client runs
+// this command, if one does.
 func (by *Caller) Inside() (sign string, inside bool) {
 	for _, name := range []string{
 		"CLAUDE_CODE_SESSION_ID",

@@ -14,7 +14,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// processes writes a folder like /proc: each process is the parent of the next. The last one's id is returned.
+// processes writes a folder like /proc: each process is the parent of the next.
+// The last one's id is returned.
 func processes(t *testing.T, commands ...string) (dir string, last int) {
 	t.Helper()
 	dir = t.TempDir()
@@ -58,8 +59,8 @@ func processes(t *testing.T, commands ...string) (dir string, last int) {
 	return dir, last
 }
 
-// TestCodexOrigin: what the environment says is believed where no shared server stands above, and a process where it is one
-// thread's own.
+// TestCodexOrigin: what the environment says is believed where no shared server
+// stands above, and a process where it is one thread's own.
 func TestCodexOrigin(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
@@ -151,7 +152,8 @@ func TestCodexOrigin(t *testing.T) {
 	}
 }
 
-// TestOriginBehindServer: the environment of processes behind a server of Codex identifies no agent, for any command.
+// TestOriginBehindServer: the environment of processes behind a server of Codex
+// identifies no agent, for any command.
 func TestOriginBehindServer(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
@@ -186,7 +188,8 @@ func TestOriginBehindServer(t *testing.T) {
 	}
 }
 
-// TestOwnTerminal: a server of Codex that was started by hand in a pane is not the client of that pane.
+// TestOwnTerminal: a server of Codex that was started by hand in a pane is not
+// the client of that pane.
 func TestOwnTerminal(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{

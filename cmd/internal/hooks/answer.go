@@ -11,8 +11,8 @@ const maxAnswer = 128 << 10
 
 var errNoAnswer = errors.New("no answer of an observer")
 
-// readAnswer reads the body of an HTTP/1.0 response that is a success: it ends with the connection. Anything else is an
-// error.
+// readAnswer reads the body of an HTTP/1.0 response that is a success: it ends
+// with the connection. Anything else is an error.
 func readAnswer(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A fallbackGuard answers for the guard when no observer does: by the state files alone, for loading the configuration
-// takes too long.
+// A fallbackGuard answers for the guard when no observer does: by the state
+// files alone, for loading the configuration takes too long.
 type fallbackGuard struct{ guard.Guard }
 
 func (by *Process) fallbackGuard() *fallbackGuard {

@@ -14,14 +14,18 @@ import (
 )
 
 const (
-	// patience is after when `sm hook` and `sm statusline` end, done or not, and Work what they have
-	// for waiting. Together with the start of a process on a busy machine it stays below the 2 s that are promised.
-	patience, Work = 1700 * time.Millisecond, 1500 * time.Millisecond
+	// patience is after when `sm hook` and `sm statusline` end, done or not.
+	// Together with the start of a process on a busy machine it stays below the
+	// 2 s that are promised.
+	patience = 1700 * time.Millisecond
+	// Work limits how long they wait for the observer.
+	Work = 1500 * time.Millisecond
 	// All hooks of a SessionEnd together have 1.5 s before the client complains.
 	sessionEndWork = time.Second
 	// Codex ends a hook of that event, or of an interruption, after one second, with its start.
 	codexEndWork = 700 * time.Millisecond
-	// maxPayload bounds what is kept of standard input; the largest payloads hold a tool's output.
+	// maxPayload bounds what is kept of standard input; the largest payloads
+	// hold a tool's output.
 	maxPayload = 16 << 20
 )
 
@@ -82,8 +86,9 @@ func ofCodex(args []string, data []byte) bool {
 	return client == files.Client || !told && codexhook.Speaks(data)
 }
 
-// readObject reads one JSON object, and no further: the sender may keep the pipe open. One that is too large is read
-// to its end, for the sender's sake, and is nothing.
+// readObject reads one JSON object, and no further: the sender may keep the
+// pipe open. One that is too large is read to its end, for the sender's sake,
+// and is nothing.
 func readObject(r io.Reader) []byte {
 	var frame hook.Frame
 	data := make([]byte, 0, 16<<10)
@@ -109,7 +114,8 @@ func readObject(r io.Reader) []byte {
 	}
 }
 
-// argument is the value of an argument, the last of several; ok is false where there is none before a "--".
+// argument is the value of an argument, the last of several; ok is false where
+// there is none before a "--".
 func argument(args []string, name string) (value string, ok bool) {
 	for i, arg := range args {
 		if arg == "--" {

@@ -170,7 +170,8 @@ func TestWithinExits(t *testing.T) {
 	}
 }
 
-// TestWithinListens: a command that does not listen to signals at first does so when it has to wait.
+// TestWithinListens: a command that does not listen to signals at first does so
+// when it has to wait.
 func TestWithinListens(t *testing.T) {
 	guard := make(chan os.Signal, 1) // else a signal before that would end the test
 	signal.Notify(guard, syscall.SIGTERM)
@@ -194,7 +195,8 @@ func TestWithinListens(t *testing.T) {
 	}
 }
 
-// TestPostHangsUp: an answer whose end we have not waited for is none, though it looks like a whole one.
+// TestPostHangsUp: an answer whose end we have not waited for is none, though
+// it looks like a whole one.
 func TestPostHangsUp(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket

@@ -14,7 +14,8 @@ import (
 // wholeProgram is the name of the program that the small one stands beside.
 const wholeProgram = "sm"
 
-// Main is the small program: it gives the exit code of the process, which exit ends where its work does not.
+// Main is the small program: it gives the exit code of the process, which exit
+// ends where its work does not.
 func Main(args []string, exit func(code int)) int {
 	command := ""
 	if len(args) > 1 {

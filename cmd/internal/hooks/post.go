@@ -10,8 +10,9 @@ import (
 	"sm/observer/socket"
 )
 
-// Sockets are the sockets to try. It goes past the configuration, which takes too long to load: `sm install`
-// writes into the arguments what differs from the default.
+// Sockets are the sockets to try. It goes past the configuration, which takes
+// too long to load: `sm install` writes into the arguments what differs from
+// the default.
 func Sockets(env places.Env, args []string) []string {
 	socket, _ := env("SM_SOCKET")
 	state, _ := env("SM_STATE")
@@ -29,9 +30,10 @@ func Sockets(env places.Env, args []string) []string {
 	return paths
 }
 
-// Post posts a body to the first observer that listens. Without wait the kernel keeps what is sent until the observer
-// takes it. Where it waits it returns the answer, and whether an observer has
-// answered: an answer may be empty. It is HTTP by hand: one write, one read, no pool of connections and none of its
+// Post posts a body to the first observer that listens. Without wait the kernel
+// keeps what is sent until the observer takes it. Where it waits it returns the
+// answer, and whether an observer has answered: an answer may be empty. It is
+// HTTP by hand: one write, one read, no pool of connections and none of its
 // goroutines.
 func Post(
 	ctx context.Context,

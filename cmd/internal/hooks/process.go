@@ -1,12 +1,14 @@
-// Package hooks is what a client calls on every turn: `sm hook` and `sm statusline`, the same for sm itself and for the small
-// program beside it, sm-hook.
+// Package hooks is what a client calls on every turn: `sm hook` and `sm
+// statusline`, the same for sm itself and for the small program beside it,
+// sm-hook.
 //
-// Invariants: the exit code is always 0, nothing is printed but an intended answer, and it ends within 2 s whatever state
-// the observer is in. It loads neither the configuration nor packages net and net/http, which take longer to start than
-// all that it does.
+// Invariants: the exit code is always 0, nothing is printed but an intended
+// answer, and it ends within 2 s whatever state the observer is in. It loads
+// neither the configuration nor packages net and net/http, which take longer to
+// start than all that it does.
 //
-// It decides nothing about agents: an answer is the observer's, or the guard's by its state files where no observer
-// answers.
+// It decides nothing about agents: an answer is the observer's, or the guard's
+// by its state files where no observer answers.
 package hooks
 
 import (
@@ -37,8 +39,8 @@ type Process struct {
 	CalledAs   string
 	// Registered is the session of a client by its own registry; nil is the real one.
 	Registered func(pid int, start string) (session string)
-	// Slower multiplies how long the observer may take, 0 is 1. It is for tests of what is said, which must not depend on
-	// the speed of a machine.
+	// Slower multiplies how long the observer may take, 0 is 1. It is for tests
+	// of what is said, which must not depend on the speed of a machine.
 	Slower int
 	// Exit ends the process, as os.Exit does; nil waits for work that is late.
 	Exit func(code int)
@@ -53,8 +55,8 @@ func (p *Process) caller() *caller.Caller {
 	return &caller.Caller{LookupEnv: p.LookupEnv, Registered: p.Registered}
 }
 
-// Program is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives
-// the version that it points to.
+// Program is the path that the client is to call us by: as we were called, for
+// a link such as ~/bin/sm outlives the version that it points to.
 func (p *Process) Program() (string, error) {
 	self, err := p.Executable()
 	if err != nil {
@@ -80,8 +82,8 @@ func (p *Process) Program() (string, error) {
 	return self, nil
 }
 
-// nameProgram has an answer name this program by its path where the agent's PATH does not lead to it. What is typed into
-// panes does not come this way.
+// nameProgram has an answer name this program by its path where the agent's
+// PATH does not lead to it. What is typed into panes does not come this way.
 func (p *Process) nameProgram(answer []byte) []byte {
 	if !hook.CallsProgram(answer) {
 		return answer

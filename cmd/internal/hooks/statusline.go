@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// InsideStatusline is a variable that marks the process of a wrapped status line: an sm in there is one too many.
+	// InsideStatusline is a variable that marks the process of a wrapped status
+	// line: an sm in there is one too many.
 	InsideStatusline = "SM_INSIDE_STATUSLINE"
 	// sampleWork limits a request to the observer whose answer is the line of a
 	// guarded session. Without an answer in time the percentage is printed.
@@ -25,7 +26,8 @@ const (
 	maxStatusline = 64 << 10
 )
 
-// Statusline is `sm statusline` with these arguments: it gives the exit code, which is always 0.
+// Statusline is `sm statusline` with these arguments: it gives the exit code,
+// which is always 0.
 func (p *Process) Statusline(ctx context.Context, args []string) int {
 	began := time.Now()
 	from := soon
@@ -111,8 +113,8 @@ func percentText(s hook.Status) string {
 	return "–% ctx"
 }
 
-// wrapped runs the user's own status line as the client would: by the shell, with the same JSON. It is the user's
-// setting, so it may be any shell text.
+// wrapped runs the user's own status line as the client would: by the shell,
+// with the same JSON. It is the user's setting, so it may be any shell text.
 func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) string {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(p.Vars(), InsideStatusline+"=1")

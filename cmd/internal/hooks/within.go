@@ -15,10 +15,12 @@ import (
 // default effect.
 const soon = 50 * time.Millisecond
 
-// within does the work of a command that the client waits for, and says 0 when it is done and when it fails in whatever
-// way: to the client, an exit code of 2 would mean that the agent must not go on. Where the work is late it is asked to end,
-// and the process ends with 0 if it does not. A signal asks the same, from the beginning or from a later time on; the second
-// one has its usual effect.
+// within does the work of a command that the client waits for, and says 0 when
+// it is done and when it fails in whatever way: to the client, an exit code of
+// 2 would mean that the agent must not go on. Where the work is late it is
+// asked to end, and the process ends with 0 if it does not. A signal asks the
+// same, from the beginning or from a later time on; the second one has its
+// usual effect.
 func (p *Process) within(
 	ctx context.Context,
 	from time.Duration,

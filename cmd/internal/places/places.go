@@ -1,10 +1,13 @@
-// Package places knows where things are on this machine: the folders and the observer's socket, by the variables of the
-// environment, and the settings of the clients.
+// Package places knows where things are on this machine: the folders and the
+// observer's socket, by the variables of the environment, and the settings of
+// the clients.
 //
-// Invariants: a relative path in a variable counts as none where that is the rule of the variable's owner; a socket is
-// looked for only where no other user can put one. Nothing is created.
+// Invariants: a relative path in a variable counts as none where that is the
+// rule of the variable's owner; a socket is looked for only where no other user
+// can put one. Nothing is created.
 //
-// It does not read sm's configuration, and loads in no time: what a client calls on every turn needs it.
+// It does not read sm's configuration, and loads in no time: what a client
+// calls on every turn needs it.
 package places
 
 import (
@@ -34,8 +37,8 @@ func (env Env) Home() (string, error) {
 	return "", fmt.Errorf("no home directory; set HOME to an absolute path")
 }
 
-// XDGDir is the directory in an XDG variable, else the one below home. A relative value is ignored, as the XDG
-// specification asks.
+// XDGDir is the directory in an XDG variable, else the one below home. A
+// relative value is ignored, as the XDG specification asks.
 func (env Env) XDGDir(variable, fallback string) (string, error) {
 	if dir, _ := env(variable); filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
@@ -50,8 +53,9 @@ func (env Env) XDGDir(variable, fallback string) (string, error) {
 // CodexHome is the folder in which Codex keeps all that it keeps.
 func (env Env) CodexHome() (string, error) { return env.XDGDir("CODEX_HOME", ".codex") }
 
-// CodexDirs are the folders in which Codex keeps transcripts, by date and archived: in CODEX_HOME, else in ~/.codex. There
-// are none without a home directory.
+// CodexDirs are the folders in which Codex keeps transcripts, by date and
+// archived: in CODEX_HOME, else in ~/.codex. There are none without a home
+// directory.
 func (env Env) CodexDirs() []string {
 	home, err := env.CodexHome()
 	if err != nil {
@@ -60,7 +64,8 @@ func (env Env) CodexDirs() []string {
 	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
 }
 
-// WatchedCodexDirs are CodexDirs; where the user has named the folders to watch, only those of a CODEX_HOME that is set.
+// WatchedCodexDirs are CodexDirs; where the user has named the folders to
+// watch, only those of a CODEX_HOME that is set.
 func (env Env) WatchedCodexDirs(named bool) []string {
 	if home, _ := env("CODEX_HOME"); named && !filepath.IsAbs(home) {
 		return nil
@@ -91,7 +96,8 @@ func (env Env) ClaudeSettings() (string, error) {
 	return filepath.Join(dir, "settings.json"), nil
 }
 
-// ExpandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
+// ExpandHome replaces a leading ~ as a shell would; other users' homes (~name)
+// are left as they are.
 func (env Env) ExpandHome(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path, nil
@@ -116,9 +122,11 @@ func (env Env) StateDir(configured string) (string, error) {
 	return filepath.Join(dir, "sm"), nil
 }
 
-// SocketPaths are the places of the observer's socket, best first: the one function that finds it, for the observer
-// and for all that ask it. A client tries them all: the observer may run where XDG_RUNTIME_DIR is set and the client
-// where it is not, or the other way round. Socket and state directory are the configured ones, "" for the defaults.
+// SocketPaths are the places of the observer's socket, best first: the one
+// function that finds it, for the observer and for all that ask it. A client
+// tries them all: the observer may run where XDG_RUNTIME_DIR is set and the
+// client where it is not, or the other way round. Socket and state directory
+// are the configured ones, "" for the defaults.
 func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 	if configured != "" {
 		return []string{configured}, nil

@@ -1,7 +1,8 @@
 // Package version says which build of sm a program is.
 //
-// Invariants: it comes from what the toolchain has recorded, and from what make build adds to that; programs of one build
-// say the same, and programs whose hooks differ do not, however they were built by make.
+// Invariants: it comes from what the toolchain has recorded, and from what make
+// build adds to that; programs of one build say the same, and programs whose
+// hooks differ do not, however they were built by make.
 package version
 
 import (
@@ -12,7 +13,8 @@ import (
 	"strings"
 )
 
-// hooks is the toolchain's hash of package hooks and all that it is made of. make build sets it at link time.
+// hooks is the toolchain's hash of package hooks and all that it is made of.
+// make build sets it at link time.
 var hooks string
 
 // Line is what `sm version` says of this program.
@@ -31,8 +33,8 @@ type Build struct {
 // Values of Commit for builds without a commit or with changes.
 const noCommit, dirty = "no commit", "-dirty"
 
-// Of reads the version from the build information alone: for it nothing has to be set at link time, and a binary
-// from `go install` knows its version too.
+// Of reads the version from the build information alone: for it nothing has to
+// be set at link time, and a binary from `go install` knows its version too.
 func Of(info *debug.BuildInfo) Build {
 	b := Build{Version: "devel", Commit: noCommit}
 	if info == nil {
@@ -58,7 +60,8 @@ func Of(info *debug.BuildInfo) Build {
 	return b
 }
 
-// lineOf names the hooks where no commit does: all trees that were changed, or have no commit, would say the same.
+// lineOf names the hooks where no commit does: all trees that were changed, or
+// have no commit, would say the same.
 func lineOf(info *debug.BuildInfo, hooks string) string {
 	b := Of(info)
 	if hooks != "" && (b.Commit == noCommit || strings.HasSuffix(b.Commit, dirty)) {

@@ -12,7 +12,8 @@ func TestOf(t *testing.T) {
 		{
 			Key:   "vcs.revision",
 			Value: "0123456789abcdef0123",
-		}, {
+		},
+		{
 			Key:   "vcs.modified",
 			Value: "true",
 		},

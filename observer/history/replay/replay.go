@@ -1,9 +1,10 @@
-// Package replay runs the observer's policy over past transcripts: what would have been said when, and which
-// compactions came without a warning.
+// Package replay runs the observer's policy over past transcripts: what would
+// have been said when, and which compactions came without a warning.
 //
-// Invariants: each session is played for itself, record for record, as if its file had been followed. What is learned
-// of where clients compact goes from one session to the next, in the order in which they began. The same transcripts
-// and options give the same events.
+// Invariants: each session is played for itself, record for record, as if its
+// file had been followed. What is learned of where clients compact goes from
+// one session to the next, in the order in which they began. The same
+// transcripts and options give the same events.
 //
 // It reads no files, and says nothing to any agent.
 package replay
@@ -29,7 +30,8 @@ type Options struct {
 	Now     time.Time // when the made-up state directory begins
 }
 
-// An Event is a notice or a compaction. Its fields are those of a line of sm replay --json, which is a contract.
+// An Event is a notice or a compaction. Its fields are those of a line of sm
+// replay --json, which is a contract.
 type Event struct {
 	Session string     `json:"session_id"`
 	Path    string     `json:"path"`
@@ -46,8 +48,8 @@ type Event struct {
 	Trigger   string `json:"trigger,omitempty"`
 	PreTokens int64  `json:"pre_tokens,omitempty"`
 	Warned    *bool  `json:"warned,omitempty"`
-	// Threshold is the size at which the client was taken to compact, ThresholdSource where that is from: configured,
-	// seen, assumed.
+	// Threshold is the size at which the client was taken to compact,
+	// ThresholdSource where that is from: configured, seen, assumed.
 	Threshold       int64  `json:"threshold_tokens,omitempty"`
 	ThresholdSource string `json:"threshold_source,omitempty"`
 }
@@ -177,7 +179,8 @@ func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 	}
 }
 
-// recorded is the time of a record, nil for none: records without a time are counted from the year 1.
+// recorded is the time of a record, nil for none: records without a time are
+// counted from the year 1.
 func recorded(t time.Time) *time.Time {
 	if t.Year() < 1971 {
 		return nil

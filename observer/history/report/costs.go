@@ -19,20 +19,24 @@ type Costs struct {
 	Clears      Cost `json:"clears"`
 }
 
-// Cost sums up the bills of boundaries of one kind. A boundary counts once, whatever transcripts share it.
+// Cost sums up the bills of boundaries of one kind. A boundary counts once,
+// whatever transcripts share it.
 type Cost struct {
 	Count int `json:"count"`
-	// Followed are those followed by at least 10 replies. Of these alone are the next four figures: those after which a
-	// file was read again, the calls that read a file in the 25 replies after, those of them whose file a call
-	// in the same transcript had read before, and the tokens by which these made the context grow. Codex has no tool that
-	// reads: there a command counts that shows one file and does nothing else. Of a session that began
+	// Followed are those followed by at least 10 replies. Of these alone are
+	// the next four figures: those after which a file was read again, the calls
+	// that read a file in the 25 replies after, those of them whose file a call
+	// in the same transcript had read before, and the tokens by which these
+	// made the context grow. Codex has no tool that reads: there a command
+	// counts that shows one file and does nothing else. Of a session that began
 	// with a handoff or a clear, the transcript before it counts as the same.
 	Followed    int   `json:"followed"`
 	WithRereads int   `json:"with_rereads"`
 	Reads       int   `json:"reads"`
 	Rereads     int   `json:"rereads"`
 	Tokens      int64 `json:"reread_tokens"`
-	// Dropped sums up by how much contexts were smaller afterwards, Seconds how long it took, where that is known.
+	// Dropped sums up by how much contexts were smaller afterwards, Seconds how
+	// long it took, where that is known.
 	Dropped int64 `json:"tokens_dropped"`
 	Seconds int64 `json:"seconds"`
 }
@@ -62,8 +66,9 @@ type Boundary struct {
 
 // Saved estimates the savings in tokens that were read again after compactions.
 type Saved struct {
-	// ByHandoffs is by handing over instead: as much as handoffs made contexts grow less by rereads, for each; null where
-	// there are too few handoffs to say.
+	// ByHandoffs is by handing over instead: as much as handoffs made contexts
+	// grow less by rereads, for each; null where there are too few handoffs to
+	// say.
 	ByHandoffs *int64 `json:"by_handoffs"`
 	// ByFiles is the saving if the files most often read again were in the context.
 	ByFiles int64 `json:"by_files"`

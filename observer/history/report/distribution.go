@@ -9,8 +9,9 @@ import (
 // MaxBins bounds the lines of a histogram.
 const MaxBins = 12
 
-// Distribution says how figures are spread. The quantiles are null without any figure; of an even number the median is
-// the mean of the two in the middle, rounded down, and the others are the nearest rank.
+// Distribution says how figures are spread. The quantiles are null without any
+// figure; of an even number the median is the mean of the two in the middle,
+// rounded down, and the others are the nearest rank.
 type Distribution struct {
 	Known     int    `json:"known"`
 	Unknown   int    `json:"unknown"` // cases whose figure is not known
@@ -29,8 +30,8 @@ type Bin struct {
 	Count int   `json:"count"`
 }
 
-// DistributionOf sorts the figures. Bins are at least so wide, and wider by nice steps until they are no more than
-// MaxBins.
+// DistributionOf sorts the figures. Bins are at least so wide, and wider by
+// nice steps until they are no more than MaxBins.
 func DistributionOf(figures []int64, unknown int, width int64) Distribution {
 	d := Distribution{Known: len(figures), Unknown: unknown, Histogram: []Bin{}}
 	if len(figures) == 0 {

@@ -47,7 +47,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// FuzzDistribution: whatever the figures are, a histogram holds all of them, without gaps, in a few lines.
+// FuzzDistribution: whatever the figures are, a histogram holds all of them,
+// without gaps, in a few lines.
 func FuzzDistribution(f *testing.F) {
 	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
 	f.Add(uint64(2), 1, int64(0), int64(1))

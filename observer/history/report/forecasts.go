@@ -9,8 +9,9 @@ import (
 	"sm/transcript"
 )
 
-// Forecast are the forecasts made exactly so many replies before an automatic compaction, as an observer would have made
-// them then: with what was known by that time. The figures are null without any.
+// Forecast are the forecasts made exactly so many replies before an automatic
+// compaction, as an observer would have made them then: with what was known by
+// that time. The figures are null without any.
 type Forecast struct {
 	Left      int      `json:"replies_left"`
 	Forecasts int      `json:"forecasts"`
@@ -22,7 +23,8 @@ type Forecast struct {
 // forecastsLeft are the numbers of replies left that forecasts are scored by.
 func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 
-// forecasts asks an engine after each reply how far the compaction is, and scores its answers when that has come.
+// forecasts asks an engine after each reply how far the compaction is, and
+// scores its answers when that has come.
 type forecasts struct {
 	engine *alerts.Engine
 	agents map[alerts.AgentID]*foreseen

@@ -62,7 +62,8 @@ type Report struct {
 	Compactions api.Compactions `json:"compactions"`
 	From        *time.Time      `json:"from"` // the oldest and newest record, null without any time
 	To          *time.Time      `json:"to"`
-	// Dropped sums up by how much contexts were smaller after a compaction, where both sizes are known.
+	// Dropped sums up by how much contexts were smaller after a compaction,
+	// where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
 
@@ -87,8 +88,9 @@ type Report struct {
 	IdlePre        Distribution `json:"idle_pre_tokens"`
 	Post           Distribution `json:"post_tokens"`
 	PostPercentage Distribution `json:"post_percentage"`
-	// TurnsPerCycle is of the cycles that a compaction ended, with the turns that a fork has copied into its own; unknown
-	// where a transcript begins with the compaction.
+	// TurnsPerCycle is of the cycles that a compaction ended, with the turns
+	// that a fork has copied into its own; unknown where a transcript begins
+	// with the compaction.
 	TurnsPerCycle Distribution `json:"turns_per_cycle"`
 
 	Threshold Threshold  `json:"compaction_threshold"`
@@ -96,8 +98,8 @@ type Report struct {
 	Strange   int        `json:"no_transcripts"` // files without a single record, which are left out
 }
 
-// Row is the part of one project, model or month. A session counts for its last model and the month in which it
-// began, a turn for the model that answered it.
+// Row is the part of one project, model or month. A session counts for its last
+// model and the month in which it began, a turn for the model that answered it.
 type Row struct {
 	Name        string          `json:"name"` // "" if the records have none
 	Sessions    int             `json:"sessions"`
@@ -110,7 +112,8 @@ type Threshold struct {
 	Typical    *Range `json:"typical"`     // four of five lie in it
 	MostCommon *Range `json:"most_common"` // the most frequent span of 10,000 tokens
 	After      *Range `json:"after"`       // four of five first readings lie in it
-	// Sessions are those with most such compactions of known size, at most two, and none with less than two.
+	// Sessions are those with most such compactions of known size, at most two,
+	// and none with less than two.
 	Sessions []Session `json:"most_compacted"`
 }
 

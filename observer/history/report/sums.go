@@ -50,7 +50,8 @@ func (f *figures) distribution(width int64) Distribution {
 	return DistributionOf(f.known, f.unknown, width)
 }
 
-// sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
+// sessionSums is the part of one session. What is kept of its last compaction
+// waits for the first reading after it.
 type sessionSums struct {
 	id          alerts.AgentID
 	turns       int
@@ -59,7 +60,8 @@ type sessionSums struct {
 
 	cycle int  // turns of the present cycle, with those that were copied
 	shown bool // the transcript has shown something of it
-	// at is that of the compaction that no reading has followed yet; waiting is false without one.
+	// at is that of the compaction that no reading has followed yet; waiting is
+	// false without one.
 	waiting bool
 	at      time.Time
 }
@@ -124,7 +126,8 @@ func (s *sums) take(t *history.Timeline) {
 	s.engine.Forget(id)
 }
 
-// modelsOf says for each event by which model it is answered: that of the next reading, else of the last.
+// modelsOf says for each event by which model it is answered: that of the next
+// reading, else of the last.
 func modelsOf(t *history.Timeline) []string {
 	models := make([]string, len(t.Events))
 	model := t.Change.Session.Model

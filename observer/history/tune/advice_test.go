@@ -64,7 +64,8 @@ func TestMinutesOfWork(t *testing.T) {
 	}
 }
 
-// TestHolds: the truth is in the range of a forecast, with and without the compaction's own turn.
+// TestHolds: the truth is in the range of a forecast, with and without the
+// compaction's own turn.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		low, high, left float64
@@ -129,7 +130,8 @@ func TestForecastOfCopies(t *testing.T) {
 	}
 }
 
-// TestConfigurationLines: they take effect whatever is configured, and a threshold that is not there is off.
+// TestConfigurationLines: they take effect whatever is configured, and a
+// threshold that is not there is off.
 func TestConfigurationLines(t *testing.T) {
 	percent := alerts.Thresholds{WarningPercentage: 60, CriticalPercentage: 65}
 	for _, c := range []struct {

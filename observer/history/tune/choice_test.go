@@ -180,8 +180,9 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestForecastsOfARegularSession: of a session that is compacted again and again after as many equal turns, forecasts
-// are known from the fourth cycle on, and one turn off.
+// TestForecastsOfARegularSession: of a session that is compacted again and
+// again after as many equal turns, forecasts are known from the fourth cycle
+// on, and one turn off.
 func TestForecastsOfARegularSession(t *testing.T) {
 	cycle := ""
 	for size := 20; size < 160; size += 10 {

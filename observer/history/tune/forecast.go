@@ -8,13 +8,14 @@ import (
 	"sm/observer/history"
 )
 
-// Forecast has the forecasts made with a number of turns left before compactions that were not manual.
+// Forecast has the forecasts made with a number of turns left before
+// compactions that were not manual.
 type Forecast struct {
 	Left      int `json:"turns_left"`
 	Forecasts int `json:"forecasts"`
 	Known     int `json:"known"` // the others had seen too little for a figure
-	// Error is the median of |likely − left| / left over those Known, null without any; Within is the share of them
-	// whose range holds the truth.
+	// Error is the median of |likely − left| / left over those Known, null
+	// without any; Within is the share of them whose range holds the truth.
 	Error  *float64 `json:"median_error"`
 	Within float64  `json:"within_range"`
 
@@ -71,7 +72,8 @@ func (f *forecaster) score() {
 	}
 }
 
-// holds reports whether a range contains the truth. The turn of the compaction itself may count or not.
+// holds reports whether a range contains the truth. The turn of the compaction
+// itself may count or not.
 func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >= left-1 }
 
 func (f *forecaster) figures() []Forecast {

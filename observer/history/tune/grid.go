@@ -34,8 +34,8 @@ type Grid struct {
 	Cycles      int             `json:"cycles"`      // with a reading
 	Compactions api.Compactions `json:"compactions"` // all, Unseen as well
 	Advice      Advice          `json:"advice"`
-	// Chosen is what the half that chooses would take, and Best what has the highest measure there; null where there is
-	// nothing to choose by.
+	// Chosen is what the half that chooses would take, and Best what has the
+	// highest measure there; null where there is nothing to choose by.
 	Chosen  *Candidate  `json:"chosen"`
 	Current Candidate   `json:"current"` // by the configuration, or --warning and --critical
 	Default Candidate   `json:"default"`
@@ -46,12 +46,13 @@ type Grid struct {
 	// Configuration are the lines to paste, [] where there is nothing to change to.
 	Configuration []string   `json:"configuration"`
 	Best          *Candidate `json:"best"`
-	// Difference is by how much the measure of Chosen is above that of Current on the sessions that check, pair by pair;
-	// null where nothing was compared.
+	// Difference is by how much the measure of Chosen is above that of Current
+	// on the sessions that check, pair by pair; null where nothing was
+	// compared.
 	Difference *Difference `json:"difference"`
 	Overall    Figures     `json:"overall"` // of Current, on all sessions
-	// Unseen are the compactions before which their transcript shows no reading, so that nothing can be said of notices:
-	// it begins with them.
+	// Unseen are the compactions before which their transcript shows no
+	// reading, so that nothing can be said of notices: it begins with them.
 	Unseen  int `json:"unseen"`
 	Strange int `json:"no_transcripts"` // files without a single record, which are left out
 
@@ -77,8 +78,8 @@ type Difference struct {
 	StandardError float64 `json:"standard_error"`
 }
 
-// Candidate is a pair of thresholds with what it is worth on the sessions that choose, and on the others. Unit is
-// percent, tokens, or mixed.
+// Candidate is a pair of thresholds with what it is worth on the sessions that
+// choose, and on the others. Unit is percent, tokens, or mixed.
 type Candidate struct {
 	Unit     string  `json:"unit"`
 	Warning  int64   `json:"warning"`
@@ -89,8 +90,8 @@ type Candidate struct {
 	thresholds alerts.Thresholds
 }
 
-// Knee is where the coverage of one notice alone begins to fall, on the sessions that choose: null where there is none
-// at all.
+// Knee is where the coverage of one notice alone begins to fall, on the
+// sessions that choose: null where there is none at all.
 type Knee struct {
 	Unit     string `json:"unit"`
 	Warning  *int64 `json:"warning"`
@@ -99,7 +100,8 @@ type Knee struct {
 
 // Options say what to try.
 type Options struct {
-	// Policy is the observer's, with the thresholds to compare with; Configured are those of the configuration.
+	// Policy is the observer's, with the thresholds to compare with; Configured
+	// are those of the configuration.
 	Policy     alerts.Options
 	Configured alerts.Thresholds
 	Windows    []transcript.WindowRule // windows that are configured for models
@@ -110,7 +112,8 @@ type Options struct {
 // means that the policy is invalid, or that the context has ended.
 func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	h.Settle(o.Windows, o.Now)
-	// What a client's compaction threshold does to notices is the same for all pairs, and no step of a ladder.
+	// What a client's compaction threshold does to notices is the same for all
+	// pairs, and no step of a ladder.
 	current := windowAlone(o.Policy.Thresholds)
 	usual := windowAlone(alerts.Defaults().Thresholds)
 	o.Policy.Thresholds = alerts.Thresholds{}
@@ -323,8 +326,8 @@ func (r *trial) knees(unit string) Knee {
 	return Knee{Unit: unit, Warning: at(warnings), Critical: at(criticals)}
 }
 
-// ConfigurationOf are the lines that set thresholds, whatever is configured: thresholds in tokens that are would win over
-// percentages.
+// ConfigurationOf are the lines that set thresholds, whatever is configured:
+// thresholds in tokens that are would win over percentages.
 func ConfigurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
 	if t.WarningTokens > 0 {

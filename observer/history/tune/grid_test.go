@@ -16,8 +16,9 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// gridFleets are folders of transcripts: real ones where they are, small generated ones of all eras with forks and all
-// that a reader must survive, and one of sessions that are compacted again and again.
+// gridFleets are folders of transcripts: real ones where they are, small
+// generated ones of all eras with forks and all that a reader must survive, and
+// one of sessions that are compacted again and again.
 func gridFleets(t *testing.T) map[string]string {
 	t.Helper()
 	fleets := map[string]string{}
@@ -46,7 +47,8 @@ func gridFleets(t *testing.T) map[string]string {
 	return fleets
 }
 
-// rewound is a folder of sessions that were rewound to any of their prompts, with copies of each.
+// rewound is a folder of sessions that were rewound to any of their prompts,
+// with copies of each.
 func rewound(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

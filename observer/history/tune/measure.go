@@ -8,17 +8,21 @@ import (
 	"sm/observer/history"
 )
 
-// What makes a notice one in time, and what one in vain costs. They are part of the stated measure.
+// What makes a notice one in time, and what one in vain costs. They are part of
+// the stated measure.
 const (
 	// A warning is heard at the end of a turn, so that the next one can go into a handoff.
 	timelyTurns = 2
-	// A critical notice is heard between two tool calls; writing a document and handing over takes some.
+	// A critical notice is heard between two tool calls; writing a document and
+	// handing over takes some.
 	timelyReplies = 10
-	// vainCost is how much a cycle costs that was warned without need, beside one compacted without notice in time.
+	// vainCost is how much a cycle costs that was warned without need, beside
+	// one compacted without notice in time.
 	vainCost = 0.25
 )
 
-// Figures are what a pair of thresholds is worth on some sessions. Shares are 0 where there is nothing to share.
+// Figures are what a pair of thresholds is worth on some sessions. Shares are 0
+// where there is nothing to share.
 type Figures struct {
 	// Compactions counts those that were not manual and whose cycle has a reading.
 	// Warned came after any notice, Timely after one in time.
@@ -26,9 +30,11 @@ type Figures struct {
 	Warned      int     `json:"warned"`
 	Timely      int     `json:"timely"`
 	Coverage    float64 `json:"coverage"` // Timely of Compactions
-	// Used is how full contexts were at the first notice in time, as a share of their size at the compaction: a mean.
+	// Used is how full contexts were at the first notice in time, as a share of
+	// their size at the compaction: a mean.
 	Used float64 `json:"used"`
-	// Open are the cycles that are over without a compaction, a clear or a handoff, Vain those of them with a notice.
+	// Open are the cycles that are over without a compaction, a clear or a
+	// handoff, Vain those of them with a notice.
 	Open      int     `json:"open_cycles"`
 	Vain      int     `json:"warned_in_vain"`
 	VainShare float64 `json:"vain_share"`
@@ -188,8 +194,9 @@ func (c *cluster) measure() float64 {
 	return Share(c.won, c.compactions) - vainCost*Share(c.vain, c.open)
 }
 
-// standardError is that of a measure, or of a difference of two, over clusters: of a sum of two ratios, made linear
-// (Cochran, Sampling Techniques, 1977, sections 6.3 and 9A). It is not known for less than two clusters.
+// standardError is that of a measure, or of a difference of two, over clusters:
+// of a sum of two ratios, made linear (Cochran, Sampling Techniques, 1977,
+// sections 6.3 and 9A). It is not known for less than two clusters.
 func standardError(list []cluster) (e float64, known bool) {
 	total := totalOf(list)
 	won := Share(total.won, total.compactions)
@@ -244,9 +251,10 @@ func Share(part float64, whole int) float64 {
 	return part / float64(whole)
 }
 
-// knee is the step at which a falling curve lies highest above the straight line between its ends, as the method
-// "Kneedle" has it (Satopää and others, 2011): before it little is lost, after it much. A curve that does not fall has
-// its knee at its end; one without steps has none.
+// knee is the step at which a falling curve lies highest above the straight
+// line between its ends, as the method "Kneedle" has it (Satopää and others,
+// 2011): before it little is lost, after it much. A curve that does not fall
+// has its knee at its end; one without steps has none.
 func knee(steps []int64, curve []float64) (at int) {
 	last := len(steps) - 1
 	if last < 0 || curve[last] >= curve[0] {

@@ -231,8 +231,9 @@ func (p *player) open(x *alerts.Opened, ev *alerts.Event, now point) {
 	}
 }
 
-// ladderOf makes the steps: percentages in fives, tokens up to where nearly all contexts of these sizes have been
-// compacted, and besides those the thresholds that are to be compared.
+// ladderOf makes the steps: percentages in fives, tokens up to where nearly all
+// contexts of these sizes have been compacted, and besides those the thresholds
+// that are to be compared.
 func ladderOf(sizes []int64, compared ...alerts.Thresholds) []step {
 	var percent, tokens []int64
 	for p := int64(percentFrom); p <= percentTo; p += percentStep {

@@ -67,19 +67,25 @@ func TestAddSettings(t *testing.T) {
 		}, AutoCompact{
 			Setting: 120_000,
 		}},
-		{"models", []string{`{"autoCompactWindow":120000,"modelSettings":{"m":{"autoCompactWindow":110000},"n":{"autoCompactWindow":"auto"},"o":{"effortLevel":"low"},"p":1}}`},
-			AutoCompact{Setting: 120_000, Models: map[string]int64{"m": 110_000, "n": 0}}},
+		{
+			"models",
+			[]string{`{"autoCompactWindow":120000,"modelSettings":{"m":{"autoCompactWindow":110000},"n":{"autoCompactWindow":"auto"},"o":{"effortLevel":"low"},"p":1}}`},
+			AutoCompact{Setting: 120_000, Models: map[string]int64{"m": 110_000, "n": 0}},
+		},
 		{"a later file for all models", []string{
 			`{"modelSettings":{"m":{"autoCompactWindow":110000}}}`,
 			`{"autoCompactWindow":150000}`,
 		}, AutoCompact{
 			Setting: 150_000,
 		}},
-		{"a later file for a model", []string{
-			`{"autoCompactWindow":150000}`,
-			`{"modelSettings":{"m":{"autoCompactWindow":110000}}}`,
+		{
+			"a later file for a model",
+			[]string{
+				`{"autoCompactWindow":150000}`,
+				`{"modelSettings":{"m":{"autoCompactWindow":110000}}}`,
+			},
+			AutoCompact{Setting: 150_000, Models: map[string]int64{"m": 110_000}},
 		},
-			AutoCompact{Setting: 150_000, Models: map[string]int64{"m": 110_000}}},
 		{"off", []string{`{"autoCompactEnabled":false}`}, AutoCompact{Off: true}},
 		{
 			"on again",

@@ -282,10 +282,12 @@ func TestContextUsage(t *testing.T) {
 			Event:     "context_reset",
 		},
 		`{"session_id":"a","used_percentage":null,"total_input_tokens":0}`: {
-			SessionID: "a", TotalInputTokens: ptr(0)},
+			SessionID: "a", TotalInputTokens: ptr(0),
+		},
 		`{"session_id":["a"],"used_percentage":"52","total_input_tokens":-1,"context_window_size":0.5}`: {},
 		`{"session_id":"a","used_percentage":8.5,"total_input_tokens":1.04e5}`: {
-			SessionID: "a", UsedPercentage: percent(8.5), TotalInputTokens: ptr(104000)},
+			SessionID: "a", UsedPercentage: percent(8.5), TotalInputTokens: ptr(104000),
+		},
 	} {
 		got, err := DecodeContextUsage([]byte(in))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -340,20 +342,26 @@ func TestClip(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"", 4, ""}, {"abcd", 4, "abcd"}, {"abcde", 4, "ab …"}, {"ééééé", 4, "éé …"},
+		{"", 4, ""},
+		{"abcd", 4, "abcd"},
+		{"abcde", 4, "ab …"},
+		{"ééééé", 4, "éé …"},
 		{
 			"😀😀",
 			4,
 			"😀😀",
-		}, {
+		},
+		{
 			"😀😀😀",
 			5,
 			"😀 …",
-		}, {
+		},
+		{
 			"a\xffb",
 			4,
 			"a\uFFFDb",
-		}, {
+		},
+		{
 			"\xff\xff\xff\xff\xff",
 			4,
 			"\uFFFD",

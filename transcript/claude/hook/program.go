@@ -24,8 +24,9 @@ func CallsProgram(answer []byte) bool {
 	return false
 }
 
-// NameProgram has an answer, as JSON, name sm by its path where it asks the agent to run it. A path that a shell may not take
-// for one plain word, or that is very long, is not written: the answer is then as it came.
+// NameProgram has an answer, as JSON, name sm by its path where it asks the
+// agent to run it. A path that a shell may not take for one plain word, or that
+// is very long, is not written: the answer is then as it came.
 func NameProgram(answer []byte, program string) []byte {
 	if program == "" || len(program) > maxProgram || strings.Trim(program, plainPath) != "" {
 		return answer

@@ -139,13 +139,14 @@ func (s Status) Encode() []byte {
 	}{StatusLine, s})
 }
 
-// StatusAnswer is the observer's answer to a report, where there is one: what to show instead of
-// the plain figure.
+// StatusAnswer is the observer's answer to a report, where there is one: what
+// to show instead of the plain figure.
 type StatusAnswer struct {
 	Line string `json:"line"`
 }
 
-// WrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
+// WrappedCommand is the status line that `sm install` found: what stands after
+// --, one word unless a person wrote it.
 func WrappedCommand(args []string) (command string, wraps bool) {
 	i := slices.Index(args, "--")
 	if i < 0 || i+1 >= len(args) {

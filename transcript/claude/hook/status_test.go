@@ -24,15 +24,19 @@ func TestStatusFigures(t *testing.T) {
 				Null: true,
 			}, UsedPercentage: Figure[float64]{
 				Null: true,
-			}}}},
-		{"zero after a compaction", `{"used_percentage":0,"current_usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`,
+			},
+		}}},
+		{
+			"zero after a compaction", `{"used_percentage":0,"current_usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`,
 			figures{
 				Window: Window{
 					Usage:          Figure[Usage]{Known: true},
 					UsedPercentage: Figure[float64]{Known: true},
 				},
-			}},
-		{"output is not context", `{"context_window_size":200000,"used_percentage":8,"current_usage":{"input_tokens":8500,"output_tokens":1200,"cache_creation_input_tokens":5000,"cache_read_input_tokens":2000}}`,
+			},
+		},
+		{
+			"output is not context", `{"context_window_size":200000,"used_percentage":8,"current_usage":{"input_tokens":8500,"output_tokens":1200,"cache_creation_input_tokens":5000,"cache_read_input_tokens":2000}}`,
 			figures{Window{
 				Size: known(200000),
 				Usage: Figure[Usage]{
@@ -40,7 +44,8 @@ func TestStatusFigures(t *testing.T) {
 					Known: true,
 				},
 				UsedPercentage: Figure[float64]{Value: 8, Known: true},
-			}, 15500, 8}},
+			}, 15500, 8},
+		},
 		{"totals are not context", `{"total_input_tokens":2000000,"context_window_size":200000}`, figures{
 			Window: Window{TotalInput: known(2000000), Size: known(200000)},
 		}},
@@ -54,11 +59,13 @@ func TestStatusFigures(t *testing.T) {
 			`{"current_usage":{"input_tokens":"8","cache_read_input_tokens":5}}`,
 			figures{},
 		},
-		{"no percentage", `{"context_window_size":200000,"current_usage":{"input_tokens":3000}}`,
+		{
+			"no percentage", `{"context_window_size":200000,"current_usage":{"input_tokens":3000}}`,
 			figures{Window{
 				Size:  known(200000),
 				Usage: Figure[Usage]{Value: Usage{Input: 3000}, Known: true},
-			}, 3000, 2}},
+			}, 3000, 2},
+		},
 		{"more than all", `{"used_percentage":346}`, figures{Window{
 			UsedPercentage: Figure[float64]{Value: 346, Known: true},
 		}, 0, 100}},

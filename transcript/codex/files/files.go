@@ -1,7 +1,9 @@
-// Package files knows the names of Codex's transcripts: rollout-<time>-<thread>.jsonl, with another id at the end where the
-// thread was rewound, and compressed ones.
+// Package files knows the names of Codex's transcripts:
+// rollout-<time>-<thread>.jsonl, with another id at the end where the thread
+// was rewound, and compressed ones.
 //
-// Invariants: a name of another form is of no thread. It is pure, and reads no file.
+// Invariants: a name of another form is of no thread. It is pure, and reads no
+// file.
 package files
 
 import (

@@ -1,21 +1,23 @@
-// Package hook is the codec of what Codex CLI says to its hooks, and of what a hook may answer
-// there. It is pure: bytes in, values out.
+// Package hook is the codec of what Codex CLI says to its hooks, and of what a
+// hook may answer there. It is pure: bytes in, values out.
 //
-// Codex's payloads and answers resemble those of Claude Code, so that `sm hook` translates
-// them at the client's end: the observer gets the payload of [sm/transcript/claude/hook] with
-// "client":"codex" in its member "sm", and gives that package's answer. What differs:
+// Codex's payloads and answers resemble those of Claude Code, so that `sm hook`
+// translates them at the client's end: the observer gets the payload of
+// [sm/transcript/claude/hook] with "client":"codex" in its member "sm", and
+// gives that package's answer. What differs:
 //
-//   - session_id is the root thread's in the hooks of a subagent too; there agent_id is the
-//     subagent's own thread, which is a session of its own here.
+//   - In the hooks of a subagent session_id is the root thread's, and agent_id is
+//     the subagent's own thread, which is a session of its own here.
 //   - turn_id is what Claude Code calls prompt_id.
-//   - PostModelRequest tells the usage of the response, whose total is the size of the context.
-//   - PermissionRequest says that a person is asked whether a tool may run. It is never answered: a decision would be the
-//     person's, and silence leaves the question to him.
-//   - A member that the client does not know makes an answer invalid, and so does context where
-//     the event takes none. At Stop it takes a decision alone.
+//   - PostModelRequest has the usage of the response; its total is the size of the
+//     context.
+//   - PermissionRequest means that a person is asked whether a tool may run. It is
+//     never answered: without an answer the question stays with the person.
+//   - An answer is invalid with a member that the client does not know, and with
+//     context where the event takes none. At Stop the client takes a decision alone.
 //
-// Invariants: any bytes give a value or an error; an answer is either empty or has the form
-// that the client's own schema gives for its event.
+// Invariants: any bytes give a value or an error; an answer is either empty or
+// has the form that the client's own schema gives for its event.
 //
 // It decides nothing: what an event means is for observer/fleet and alerts.
 package hook

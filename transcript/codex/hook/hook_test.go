@@ -101,12 +101,18 @@ func TestDecode(t *testing.T) {
 		want     hook.Payload
 	}{
 		{"nothing", `{}`, hook.Payload{}},
-		{"wrong types", `{"turn_id":1,"token_usage":[],"agent_transcript_path":{},"status":null,"hook_event_name":"PostModelRequest"}`,
-			hook.Payload{Event: hook.PostModelRequest}},
-		{"a failed response", `{"hook_event_name":"PostModelRequest","status":"failed","token_usage":{"total_tokens":7}}`,
-			hook.Payload{Event: hook.PostModelRequest}},
-		{"odd usage", `{"hook_event_name":"PostModelRequest","status":"completed","token_usage":{"total_tokens":"7"}}`,
-			hook.Payload{Event: hook.PostModelRequest}},
+		{
+			"wrong types", `{"turn_id":1,"token_usage":[],"agent_transcript_path":{},"status":null,"hook_event_name":"PostModelRequest"}`,
+			hook.Payload{Event: hook.PostModelRequest},
+		},
+		{
+			"a failed response", `{"hook_event_name":"PostModelRequest","status":"failed","token_usage":{"total_tokens":7}}`,
+			hook.Payload{Event: hook.PostModelRequest},
+		},
+		{
+			"odd usage", `{"hook_event_name":"PostModelRequest","status":"completed","token_usage":{"total_tokens":"7"}}`,
+			hook.Payload{Event: hook.PostModelRequest},
+		},
 		{"usage at another event", `{"hook_event_name":"Stop","status":"completed","token_usage":{"total_tokens":7}}`, hook.Payload{
 			Event: hook.Stop,
 		}},
@@ -117,12 +123,14 @@ func TestDecode(t *testing.T) {
 		{"a type without a subagent", `{"session_id":"root","agent_type":"default"}`, hook.Payload{
 			SessionID: "root",
 		}},
-		{"a question to a person", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"may I?"}}`,
+		{
+			"a question to a person", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"may I?"}}`,
 			hook.Payload{
 				Event:     hook.PermissionRequest,
 				ToolName:  "Bash",
 				ToolInput: json.RawMessage(`{"command":"make","description":"may I?"}`),
-			}},
+			},
+		},
 		{
 			"what is only ours to say",
 			`{"sm":{"agent":"em","pane":"%1"},"prompt_id":"p","context_tokens":5}`,

@@ -44,7 +44,8 @@ func (c *Config) check() (path, fault string) {
 	return "", ""
 }
 
-// show words a value. Addresses may have a password, and a path of a secret may be the secret itself.
+// show words a value. Addresses may have a password, and a path of a secret may
+// be the secret itself.
 func (s setting) show() string {
 	if strings.HasSuffix(s.path, "_file") || s.tag.Get("is") == "url" {
 		return "the present one"
@@ -180,8 +181,9 @@ func (s setting) above() string {
 	return ""
 }
 
-// loopback reports whether an address can only mean this machine. A name other than localhost may resolve to anything.
-// Ports are numbers: names differ between machines.
+// loopback reports whether an address can only mean this machine. A name other
+// than localhost may resolve to anything. Ports are numbers: names differ
+// between machines.
 func loopback(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -195,7 +197,8 @@ func loopback(address string) bool {
 		err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
-// wrongPath accepts an empty path for the default, or for none, but not in a list, unless it is optional there.
+// wrongPath accepts an empty path for the default, or for none, but not in a
+// list, unless it is optional there.
 func (s setting) wrongPath(path string) string {
 	switch {
 	case path == "" && (!s.entry || s.tag.Get("optional") != ""):
@@ -208,7 +211,8 @@ func (s setting) wrongPath(path string) string {
 	return ""
 }
 
-// wrongTemplate checks the form alone. Which names a template may use is known where it is executed.
+// wrongTemplate checks the form alone. Which names a template may use is known
+// where it is executed.
 func wrongTemplate(text string) string {
 	if len(text) > maxTexts {
 		return fmt.Sprintf("is %d bytes long; use at most %d", len(text), maxTexts)

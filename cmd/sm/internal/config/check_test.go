@@ -62,14 +62,18 @@ func TestMistakes(t *testing.T) {
 			"queue: {ttl: soon}\n",
 			"queue.ttl must be a duration such as 90, 3m or 1h30m",
 		},
-		{"log:\n\tlevel: info\n",
-			"not valid YAML: line 2: found character that cannot start any token" + spaces},
+		{
+			"log:\n\tlevel: info\n",
+			"not valid YAML: line 2: found character that cannot start any token" + spaces,
+		},
 		{
 			strings.Repeat("[", 20000),
 			"not valid YAML: exceeded max depth of 10000" + spaces,
 		},
-		{"storm:\n  count: 0\n  turns: -1\n",
-			"storm.count must be at least 1 and at most 1000000, not 0"},
+		{
+			"storm:\n  count: 0\n  turns: -1\n",
+			"storm.count must be at least 1 and at most 1000000, not 0",
+		},
 	} {
 		_, err := loadText(t, tt.text, nil)
 		if diff := cmp.Diff("sm.yaml: "+tt.want, errorText(err)); diff != "" {
@@ -142,10 +146,14 @@ func TestValidate(t *testing.T) {
 		want string // the beginning of the error, "" for none
 	}{
 		{func(c *Config) { *c = *changed() }, ""},
-		{func(c *Config) { c.Alertmanager.URLs = []string{"ftp://u:secret@am-1:9093"} },
-			"alertmanager.urls[0] must be an address such as http://127.0.0.1:9090"},
-		{func(c *Config) { c.Alertmanager.Interval = time.Millisecond },
-			"alertmanager.interval must be at least 5s and at most 87600h, not 1ms"},
+		{
+			func(c *Config) { c.Alertmanager.URLs = []string{"ftp://u:secret@am-1:9093"} },
+			"alertmanager.urls[0] must be an address such as http://127.0.0.1:9090",
+		},
+		{
+			func(c *Config) { c.Alertmanager.Interval = time.Millisecond },
+			"alertmanager.interval must be at least 5s and at most 87600h, not 1ms",
+		},
 		{
 			func(c *Config) { c.Alertmanager.Host = "one\ntwo" },
 			"alertmanager.host must be the value of a label",
@@ -155,13 +163,15 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.Prometheus = []prometheusConfig{{"1", "http://a", ""}} },
 			"prometheus[0].name must be a name",
 		},
-		{func(c *Config) {
-			c.Prometheus = []prometheusConfig{
-				{"a", "http://a", ""},
-				{"a", "http://b", ""},
-			}
+		{
+			func(c *Config) {
+				c.Prometheus = []prometheusConfig{
+					{"a", "http://a", ""},
+					{"a", "http://b", ""},
+				}
+			},
+			`prometheus[1].name repeats "a"; remove one of the two`,
 		},
-			`prometheus[1].name repeats "a"; remove one of the two`},
 		{
 			func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "", ""}} },
 			"prometheus[0].url must be an address",
@@ -211,16 +221,22 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.HTTP.AllowedHosts = []string{"a.example", "https://b"} },
 			"http.allowed_hosts[1] must be a host",
 		},
-		{func(c *Config) { c.HTTP.AllowedUIDs = []int{0, -1} },
-			"http.allowed_uids[1] must be at least 0 and at most 4294967294, not -1"},
-		{func(c *Config) { c.HTTP.WebhookTokenFile = "k8Jz0vQ2hXw7Lr4TfY1n" },
-			"http.webhook_token_file must be an absolute path, or begin with ~/, not the present one"},
+		{
+			func(c *Config) { c.HTTP.AllowedUIDs = []int{0, -1} },
+			"http.allowed_uids[1] must be at least 0 and at most 4294967294, not -1",
+		},
+		{
+			func(c *Config) { c.HTTP.WebhookTokenFile = "k8Jz0vQ2hXw7Lr4TfY1n" },
+			"http.webhook_token_file must be an absolute path, or begin with ~/, not the present one",
+		},
 		{
 			func(c *Config) { c.Projects = []string{"/ok", ""} },
 			"projects[1] must be an absolute path",
 		},
-		{func(c *Config) { c.Socket = "/" + strings.Repeat("a", 107) },
-			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one"},
+		{
+			func(c *Config) { c.Socket = "/" + strings.Repeat("a", 107) },
+			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one",
+		},
 		{
 			func(c *Config) { c.Windows = []windowConfig{{"", 1}} },
 			"windows[0].model must be a name",
@@ -233,8 +249,10 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.Channels = []channelConfig{{"a", "/a"}, {"b", "/a"}} },
 			`channels[1].path repeats "/a"`,
 		},
-		{func(c *Config) { c.ContextMonitor.WarningPercentage = 65 },
-			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65"},
+		{
+			func(c *Config) { c.ContextMonitor.WarningPercentage = 65 },
+			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65",
+		},
 		{func(c *Config) { c.ContextMonitor.WarningTokens = 5 }, ""},
 		{
 			func(c *Config) { c.ContextMonitor.EarlyWarnRatio = -0.1 },
@@ -252,15 +270,19 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.Reminders.CompactionWait = -time.Second },
 			"reminders.compaction_wait must be at least 0",
 		},
-		{func(c *Config) { c.Reminders = remindersConfig{time.Hour, time.Minute, 0} },
-			"reminders.soft is 1h and must be below hard, which is 1m"},
+		{
+			func(c *Config) { c.Reminders = remindersConfig{time.Hour, time.Minute, 0} },
+			"reminders.soft is 1h and must be below hard, which is 1m",
+		},
 		{
 			func(c *Config) { c.Log.Level = "trace" },
 			`log.level must be one of debug, info, warn, error, not "trace"`,
 		},
 		{func(c *Config) { c.Messages.Warning = "{{if .A}}{{thousands .B}}{{end}}" }, ""},
-		{func(c *Config) { c.Messages.Warning = "a\n{{if}}" },
-			"messages.warning is not a template (2: missing value for if); correct what is in {{ }}"},
+		{
+			func(c *Config) { c.Messages.Warning = "a\n{{if}}" },
+			"messages.warning is not a template (2: missing value for if); correct what is in {{ }}",
+		},
 		{
 			func(c *Config) { c.Messages.Resume = strings.Repeat("x", 4097) },
 			"messages.resume is 4097 bytes long",
@@ -403,8 +425,9 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// FuzzConfig holds the loader to its word: any text gives a configuration or an error of one printable line, and a
-// configuration that is printed and read again stays the same.
+// FuzzConfig holds the loader to its word: any text gives a configuration or an
+// error of one printable line, and a configuration that is printed and read
+// again stays the same.
 func FuzzConfig(f *testing.F) {
 	defaults, err := os.ReadFile("testdata/defaults.yaml")
 	if err != nil {

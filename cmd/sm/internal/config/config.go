@@ -32,8 +32,9 @@ import (
 // flagKeyAnnotation marks a flag that sets a key of the configuration.
 const flagKeyAnnotation = "sm_config_key"
 
-// Config is the whole configuration. This type and its tags are the one table of keys: what the file may hold, the
-// environment variables, defaults, bounds, the hints for mistyped keys and `check-config --print` are all read off it.
+// Config is the whole configuration. This type and its tags are the one table
+// of keys: what the file may hold, the environment variables, defaults, bounds,
+// the hints for mistyped keys and `check-config --print` are all read off it.
 //
 //	default  as a variable has it; else 0, false, "" or an empty list
 //	bounds   "1..100", ">0..1", or "5s.." and ">0" for a duration; any duration is from 0 to ten years
@@ -216,7 +217,8 @@ type setting struct {
 	entry bool          // of a list
 }
 
-// settings lists every key of a configuration in the order of the type. The values may be set through it.
+// settings lists every key of a configuration in the order of the type. The
+// values may be set through it.
 func (c *Config) settings() []setting {
 	return setting{
 		value: reflect.ValueOf(c).Elem(),
@@ -254,7 +256,8 @@ func (s setting) values() (all []setting) {
 	return all
 }
 
-// Keep puts the values of an observer that runs into the keys that only a restart changes, and names those that differ.
+// Keep puts the values of an observer that runs into the keys that only a
+// restart changes, and names those that differ.
 func (c *Config) Keep(running *Config) (restart []string) {
 	old := running.settings()
 	for i, s := range c.settings() {
@@ -295,8 +298,8 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	}
 	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")
 	if err != nil {
-		// A process without a home has no file of its own; the defaults serve it, and a path that does need
-		// a home will say so.
+		// A process without a home has no file of its own; the defaults serve
+		// it, and a path that does need a home will say so.
 		return Source{}, nil
 	}
 	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil

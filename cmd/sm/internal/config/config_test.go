@@ -147,7 +147,8 @@ func changedVars(t *testing.T) map[string]string {
 	return vars
 }
 
-// The published list of keys and defaults is a promise; it must say what the program does, no key more or less.
+// The published list of keys and defaults is a promise; it must say what the
+// program does, no key more or less.
 func TestDefaults(t *testing.T) {
 	text, err := os.ReadFile("testdata/defaults.yaml")
 	if err != nil {

@@ -162,7 +162,8 @@ func unknownKey(path string) string {
 	return text + "; sm check-config --print lists all keys"
 }
 
-// Nearest returns the one of the known names that an unknown one is likely to mean, "" for none.
+// Nearest returns the one of the known names that an unknown one is likely to
+// mean, "" for none.
 func Nearest(unknown string, known []string) string {
 	names := new(cobra.Command)
 	for _, name := range known {
@@ -184,9 +185,10 @@ func Nearest(unknown string, known []string) string {
 	return ""
 }
 
-// Stray lists the variables with our prefix that set nothing, each with the nearest one that does, or "". They are no
-// error, since other programs may use the prefix. vars are those of the process, as NAME=value, known the names of ours
-// that set no key.
+// Stray lists the variables with our prefix that set nothing, each with the
+// nearest one that does, or "". They are no error, since other programs may use
+// the prefix. vars are those of the process, as NAME=value, known the names of
+// ours that set no key.
 func Stray(vars []string, known ...string) (stray [][2]string) {
 	for _, s := range new(Config).settings() {
 		known = append(known, s.variable())

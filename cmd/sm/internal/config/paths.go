@@ -10,8 +10,9 @@ import (
 	"sm/cmd/internal/places"
 )
 
-// resolvePaths expands ~ in every path and makes those given as flags absolute. A relative path in the file or
-// the environment stays and is refused later: what it is relative to depends on who starts the process.
+// resolvePaths expands ~ in every path and makes those given as flags absolute.
+// A relative path in the file or the environment stays and is refused later:
+// what it is relative to depends on who starts the process.
 func (c *Config) resolvePaths(env Env, place func(path string) string) (err error) {
 	for _, key := range c.settings() {
 		for _, s := range key.values() {
@@ -45,13 +46,15 @@ func (c *Config) resolvePaths(env Env, place func(path string) string) (err erro
 // SocketName is what the socket is called in a folder of our own.
 const SocketName = places.SocketName
 
-// Env looks up an environment variable, as os.LookupEnv does, and knows the places that the variables name.
+// Env looks up an environment variable, as os.LookupEnv does, and knows the
+// places that the variables name.
 type Env = places.Env
 
 // StateDir is where the observer keeps its state.
 func (c *Config) StateDir(env Env) (string, error) { return env.StateDir(c.State) }
 
-// SocketPaths are the places of the observer's socket, best first; see [places.Env.SocketPaths].
+// SocketPaths are the places of the observer's socket, best first; see
+// [places.Env.SocketPaths].
 func (c *Config) SocketPaths(env Env) ([]string, error) {
 	return env.SocketPaths(
 		c.Socket,
@@ -59,8 +62,8 @@ func (c *Config) SocketPaths(env Env) ([]string, error) {
 	)
 }
 
-// ServerSocket is the first of socketPaths that an observer can serve: the runtime directory may be read-only. Nothing
-// is created.
+// ServerSocket is the first of socketPaths that an observer can serve: the
+// runtime directory may be read-only. Nothing is created.
 func (c *Config) ServerSocket(env Env) (string, error) {
 	paths, err := c.SocketPaths(env)
 	if err != nil {
@@ -75,8 +78,9 @@ func (c *Config) ServerSocket(env Env) (string, error) {
 	return paths[last], nil
 }
 
-// ProjectDirs are the directories that hold transcripts: the configured ones, else those below
-// CLAUDE_CONFIG_DIR, which may name several separated by commas, else the client's two homes. They need not exist.
+// ProjectDirs are the directories that hold transcripts: the configured ones,
+// else those below CLAUDE_CONFIG_DIR, which may name several separated by
+// commas, else the client's two homes. They need not exist.
 func (c *Config) ProjectDirs(env Env) ([]string, error) {
 	if len(c.Projects) > 0 {
 		return c.Projects, nil

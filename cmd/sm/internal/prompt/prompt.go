@@ -72,8 +72,8 @@ func (t *Prompts) act(
 	return err == nil || tmux.PastedIn(err), err
 }
 
-// paneOf finds the pane of a process by its environment, for clients whose hooks have not come. The pane is verified
-// before anything is typed.
+// paneOf finds the pane of a process by its environment, for clients whose
+// hooks have not come. The pane is verified before anything is typed.
 func paneOf(pid int) (socket string, server int, pane string, err error) {
 	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// TestEnqueue: the text goes to the client of the folder in which the thread's transcript lies, and to none for any other.
+// TestEnqueue: the text goes to the client of the folder in which the thread's
+// transcript lies, and to none for any other.
 func TestEnqueue(t *testing.T) {
 	t.Parallel()
 	const id = "01990a5d-ac96-774b-bcce-b302099a8057"

@@ -11,12 +11,15 @@ import (
 // Cell is one field of a table.
 type Cell struct{ text, colour string }
 
-// Text is a cell with a text, and the colour it is shown in on a terminal: SGR parameters, "" for none.
+// Text is a cell with a text, and the colour it is shown in on a terminal: SGR
+// parameters, "" for none.
 func Text(text, colour string) Cell { return Cell{text, colour} }
 
-// Table writes rows in columns. Columns whose header begins with a space are set right. Widths count cells of the screen:
-// a wide character takes two. Colours come after the padding. With a Width the texts of the last column are cut, so that no
-// line is wider, as far as 10 cells are left for them; with a Wrap instead they go on below.
+// Table writes rows in columns. Columns whose header begins with a space are
+// set right. Widths count cells of the screen: a wide character takes two.
+// Colours come after the padding. With a Width the texts of the last column are
+// cut, so that no line is wider, as far as 10 cells are left for them; with a
+// Wrap instead they go on below.
 type Table struct {
 	Headers []string
 	rows    [][]Cell

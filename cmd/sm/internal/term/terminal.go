@@ -62,8 +62,9 @@ func size(stream any) (width, height int) {
 	return width, height
 }
 
-// Redraw is what shows lines in place of what a screen of so many lines shows; the first time the screen is cleared before.
-// Lines for which there is no room are left out. The cursor ends below them.
+// Redraw is what shows lines in place of what a screen of so many lines shows;
+// the first time the screen is cleared before. Lines for which there is no room
+// are left out. The cursor ends below them.
 func Redraw(text string, height int, first bool) string {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
 	lines = lines[:min(len(lines)-1, max(1, height-1))]
@@ -76,8 +77,10 @@ func Redraw(text string, height int, first bool) string {
 
 const progressEvery = 100 * time.Millisecond
 
-// ShowProgress keeps one line on a terminal up to date until the returned function is called, which wipes it. The line
-// is what text says after a time. On anything else it does nothing. Work that ends at once shows no line at all.
+// ShowProgress keeps one line on a terminal up to date until the returned
+// function is called, which wipes it. The line is what text says after a time.
+// On anything else it does nothing. Work that ends at once shows no line at
+// all.
 func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func()) {
 	if !IsTerminal(w) {
 		return func() {}

@@ -38,7 +38,8 @@ const manPage = `.TH "{{upper (page .)}}" 1
 {{end -}}
 `
 
-// WriteMan writes a manual page for each command of a tree into a folder: sm.1, sm-status.1 and so on.
+// WriteMan writes a manual page for each command of a tree into a folder: sm.1,
+// sm-status.1 and so on.
 func WriteMan(cmd *cobra.Command, dir string) error {
 	if cmd.Hidden {
 		return nil

@@ -75,7 +75,8 @@ func usageOf(cmd *cobra.Command) string {
 	)
 }
 
-// argsOf returns the arguments of a usage line that are not in brackets, and how many there may be.
+// argsOf returns the arguments of a usage line that are not in brackets, and
+// how many there may be.
 func argsOf(use string) (needed []string, most int) {
 	if strings.Contains(use, "...") {
 		return nil, math.MaxInt
@@ -107,7 +108,8 @@ func NearCommand(root *cobra.Command, name string) string {
 	return config.Nearest(name, known)
 }
 
-// FlagError says of an unknown flag which one is near, and of a number that is none what there should be.
+// FlagError says of an unknown flag which one is near, and of a number that is
+// none what there should be.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string

@@ -70,7 +70,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMan: a page for each command that is not hidden, in which roff reads nothing that is not meant for it.
+// TestMan: a page for each command that is not hidden, in which roff reads
+// nothing that is not meant for it.
 func TestMan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

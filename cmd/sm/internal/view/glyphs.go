@@ -10,7 +10,8 @@ import (
 	"sm/observer/history/report"
 )
 
-// Glyphs are the characters of drawings: a full cell of a bar, and parts of one from small to large.
+// Glyphs are the characters of drawings: a full cell of a bar, and parts of one
+// from small to large.
 type Glyphs struct {
 	full  string
 	parts []string

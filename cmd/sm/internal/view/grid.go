@@ -7,7 +7,8 @@ import (
 	"sm/observer/history/tune"
 )
 
-// candidateRows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
+// candidateRows are, of the unit that was chosen, the best pair for each
+// warning, and the one that was chosen in its place.
 func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	for i := range g.Pairs {
 		p := &g.Pairs[i]

@@ -1,8 +1,10 @@
-// Package view prints for people what sm reads out of past transcripts, that is reports, grids and replays, and the tables of
-// what the observer and the doctor say.
+// Package view prints for people what sm reads out of past transcripts, that is
+// reports, grids and replays, and the tables of what the observer and the
+// doctor say.
 //
-// Invariants: lines fit into 80 columns, except for the texts of notices. Where the locale is not of Unicode, drawings
-// are of ASCII characters; without colours nothing but text is written.
+// Invariants: lines fit into 80 columns, except for the texts of notices. Where
+// the locale is not of Unicode, drawings are of ASCII characters; without
+// colours nothing but text is written.
 //
 // It reads nothing and decides nothing, and does not print JSON.
 package view

@@ -12,7 +12,8 @@ import (
 	"sm/observer/history/replay"
 )
 
-// summary counts the events of a replay, and lists the compaction thresholds by which notices were given.
+// summary counts the events of a replay, and lists the compaction thresholds by
+// which notices were given.
 func summary(all []replay.Event) string {
 	type threshold struct {
 		source string
