@@ -113,18 +113,6 @@ func TestStopIsAnsweredEightTimesInARow(t *testing.T) {
 	}
 }
 
-// idle reports that nothing is to be stored.
-func (r *rig) idle() (idle bool) {
-	r.t.Helper()
-	noErrors(r.t, r.app.do(r.t.Context(), func(c *core) {
-		b, any := c.take()
-		idle = !any
-		c.effects = b.effects
-		c.waiting = b.waiting
-	}))
-	return idle
-}
-
 // TestHooksWhileCatchingUp: no notice is sent before catch-up ends; hooks of that time
 // are applied afterwards with their own times.
 func TestHooksWhileCatchingUp(t *testing.T) {

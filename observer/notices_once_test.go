@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,25 +23,6 @@ func (r *rig) checkMail(what string, want ...string) {
 	r.t.Helper()
 	if diff := cmp.Diff(want, r.mail()); diff != "" {
 		r.t.Errorf("messages %s (-want +got):\n%s", what, diff)
-	}
-}
-
-// status posts what the client pipes into its status line.
-func (r *rig) status(agent, session, window string) {
-	r.t.Helper()
-	body := fmt.Sprintf(
-		`{"hook_event_name":"StatusLine","session_id":%q,"version":"2.1.197","context_window":{%s},"sm":{"agent":%q}}`,
-		session,
-		window,
-		agent,
-	)
-	if a := r.ask(
-		http.MethodPost,
-		"/hooks/claude",
-		body,
-	); a.Code != http.StatusNoContent ||
-		a.Body != "" {
-		r.t.Fatalf("%s: %d %s", body, a.Code, a.Body)
 	}
 }
 

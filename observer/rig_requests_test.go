@@ -218,9 +218,3 @@ func newWatched(t testing.TB) *rig {
 	noErrors(t, os.MkdirAll(filepath.Dir(r.transcript(uuid(0))), 0o700))
 	return r
 }
-
-func (r *rig) all() (all api.Sessions) {
-	r.t.Helper()
-	noErrors(r.t, json.Unmarshal([]byte(r.get("/sessions").Body), &all))
-	return all
-}

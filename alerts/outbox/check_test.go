@@ -7,12 +7,6 @@ import (
 	"sm/alerts"
 )
 
-func noTranscript(alerts.AgentID, time.Time) (time.Time, bool) { return time.Time{}, false }
-
-func readUpTo(s float64) ReadUntil {
-	return func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s), true }
-}
-
 // Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
 func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -52,15 +51,6 @@ func offer(t testing.TB, q *Queue, to alerts.AgentID, by Carrier, s float64) Mes
 		t.Fatalf("nothing is offered to %s by %s", to, by)
 	}
 	return m
-}
-
-// state is where a message stands: state, carrier and number of offers.
-func state(q *Queue, id ID) string {
-	m, ok := q.Find(id)
-	if !ok {
-		return "gone"
-	}
-	return fmt.Sprintf("%s %s %d", m.State, m.Via, m.Offers)
 }
 
 func TestPut(t *testing.T) {

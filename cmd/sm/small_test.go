@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,22 +10,6 @@ import (
 
 	"sm/deploy/install"
 )
-
-// small puts a program beside sm that says this version of itself, as sm-hook
-// does, and where its sources are, as the toolchain does; "" for our version.
-func (r *installRig) small(version string) (path string) {
-	r.t.Helper()
-	if version == "" {
-		version = versionOf()
-	}
-	path = filepath.Join(filepath.Dir(r.program), install.SmallName)
-	r.write(
-		path,
-		"#!/bin/sh\n[ \"$*\" = version ] && echo '"+version+"'\n# path\tsm/cmd/sm-hook\n",
-		0o700,
-	)
-	return path
-}
 
 // TestSmallHandsOver: sm-hook runs sm for all else; without one it is one line of error.
 func TestSmallHandsOver(t *testing.T) {
@@ -86,15 +69,4 @@ func TestSmallHandsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone("without sm")
-}
-
-// link makes a symbolic link, and the folder that it is in.
-func link(t *testing.T, to, path string) {
-	t.Helper()
-	if err := errors.Join(
-		os.MkdirAll(filepath.Dir(path), 0o700),
-		os.Symlink(to, path),
-	); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -670,6 +670,3 @@ const (
 	stopped  = hook.Stop
 	left     = hook.SessionEnd
 )
-
-// paneHash separates the tmux server of inPane with pid 50 from others.
-var paneHash = hook.TmuxAgent("/tmp/tmux-1/default", 50, "%3")[len("tmux-3-"):]

@@ -140,10 +140,6 @@ func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok
 		return t, false, false
 	}
 	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)
-	return Thread{
-		x.of.id(),
-		x.Cursor.Path,
-		c.Holder.PID,
-	}, !x.Session.InTurn &&
-		now.Sub(last.Time()) >= silentFor, true
+	t = Thread{x.of.id(), x.Cursor.Path, c.Holder.PID}
+	return t, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
 }

@@ -44,20 +44,6 @@ func unsettled(t *testing.T, dir string) *History {
 	return h
 }
 
-// at is a moment of a hand-made session, in minutes.
-func at(minutes float64) time.Time {
-	return time.Date(
-		2026,
-		1,
-		2,
-		8,
-		0,
-		0,
-		0,
-		time.UTC,
-	).Add(time.Duration(minutes * float64(time.Minute)))
-}
-
 // TestOrigins: of a resume that keeps all names, and of a fork of a fork, what
 // was shared happened where it was first.
 func TestOrigins(t *testing.T) {

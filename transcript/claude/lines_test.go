@@ -3,9 +3,6 @@ package claude
 import (
 	"fmt"
 	"strings"
-	"testing"
-
-	"sm/transcript"
 )
 
 // The records of the tests below, as short as they can be.
@@ -63,16 +60,3 @@ func side(line string) string { return `{"isSidechain":true,` + line[1:] }
 
 // at is a time on one day.
 func at(second int) string { return fmt.Sprintf("2026-11-20T08:00:%02d.000Z", second) }
-
-// folded folds lines of a session's file.
-func folded(t *testing.T, lines ...string) *Fold {
-	t.Helper()
-	f := NewFold("file", false)
-	var e transcript.Entry
-	for _, line := range lines {
-		if _, err := f.Line([]byte(line), len(line)+1, &e); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-	}
-	return f
-}
