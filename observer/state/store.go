@@ -18,12 +18,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
 
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -190,10 +192,12 @@ func (s *Store) Load() (fleet.Stored, error) {
 				return err
 			}
 		}
-		if err := readRecords(tx, filesBucket, &stored.Files); err != nil {
+		var err error
+		if stored.Files, err = readRecords[fleet.File](tx, filesBucket); err != nil {
 			return err
 		}
-		if err := readRecords(tx, sessionsBucket, &stored.Records); err != nil {
+		stored.Records, err = readRecords[fleet.SessionRecord](tx, sessionsBucket)
+		if err != nil {
 			return err
 		}
 		return each(tx, compactionsBucket, nil, func(k, data []byte) error {
@@ -210,16 +214,34 @@ func (s *Store) Load() (fleet.Stored, error) {
 	return stored, nil
 }
 
-// readRecords appends the undamaged records of a bucket to list.
-func readRecords[T any](tx *bbolt.Tx, bucket string, list *[]T) error {
-	return each(tx, bucket, nil, func(_, data []byte) error {
-		var v T
-		if err := cbor.Unmarshal(data, &v); err != nil {
-			return fmt.Errorf("read a record of %s: %w", bucket, err)
-		}
-		*list = append(*list, v)
+// readRecords decodes the undamaged records of a bucket, on all processors: this
+// is most of the time that a restart takes.
+func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
+	var encoded [][]byte
+	err := each(tx, bucket, nil, func(_, data []byte) error {
+		encoded = append(encoded, data)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+
+	list := make([]T, len(encoded))
+	workers := runtime.GOMAXPROCS(0)
+	var group errgroup.Group
+	for first := range workers {
+		group.Go(func() error {
+			return guard(func() error {
+				for i := first; i < len(list); i += workers {
+					if err := cbor.Unmarshal(encoded[i], &list[i]); err != nil {
+						return fmt.Errorf("read a record of %s: %w", bucket, err)
+					}
+				}
+				return nil
+			})
+		})
+	}
+	return list, group.Wait()
 }
 
 // Values calls f with the values whose names have the prefix, in the order of the
