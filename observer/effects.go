@@ -69,10 +69,14 @@ func (a *App) notifyOperator(notices []notify.Notice) effect {
 	}
 }
 
+// levelsEvery is the shortest time between two writes of level files: to make and
+// rename files takes more time than all else in a busy fleet.
+const levelsEvery = time.Second
+
 // writeLevels writes the level files that have changed, unless some are being
 // written: the newest line has to come last.
-func (a *App) writeLevels(ctx context.Context, c *core) {
-	if c.writing || len(c.levels) == 0 && !c.allLevels {
+func (a *App) writeLevels(ctx context.Context, c *core, now time.Time) {
+	if c.writing || len(c.levels) == 0 && !c.allLevels || !c.every(levelsEvery, "levels", now) {
 		return
 	}
 	c.writing = true
