@@ -4,7 +4,7 @@
 //
 // Invariants: each file is loaded by the tool that it is for, or read as that
 // tool would read it, in a test; the plugin has the hooks that `sm install`
-// has; the example configuration says what holds anyway.
+// has; the example configuration has the defaults.
 //
 // It installs nothing by itself, and names no machine: addresses are loopback,
 // or examples.

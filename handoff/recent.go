@@ -82,7 +82,7 @@ type spoken struct {
 }
 
 // messagesIn reads lines, in the order of time: a fork's file holds its own records before
-// the older ones that it copies. What has no time stands behind what came before it.
+// the older ones that it copies. A record without a time follows the one before it.
 func messagesIn(tail []byte) []Message {
 	var all []Message
 	seen := map[string]bool{}

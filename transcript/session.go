@@ -36,7 +36,7 @@ type Session struct {
 	// Blank is false: after a compaction the size is unknown until the next reply.
 	Reading Reading
 	Blank   bool `cbor:",omitzero"`
-	// InTurn says whether the last prompt's turn has not ended.
+	// InTurn is true while the last prompt's turn has not ended.
 	InTurn bool `cbor:",omitzero"`
 	// Peak is the largest context size read, in tokens.
 	Peak int64
@@ -46,7 +46,7 @@ type Session struct {
 	Turns int
 	// Messages counts API messages with a reading, each once; Tokens is what they
 	// cost, each at its largest output. Side is the same for records of subagents
-	// that stand in the session's own file (clients up to 2.0.27).
+	// that are in the session's own file (clients up to 2.0.27).
 	Messages, SideMessages int   `cbor:",omitzero"`
 	Tokens, SideTokens     Usage `cbor:",omitzero"`
 	// Model is that of the newest reading; Version and CWD are the last in the
@@ -169,11 +169,11 @@ type Compaction struct {
 	PreTokens int64
 	// Millis is how long the compaction took, 0 when unknown.
 	Millis int64
-	// Undecided says that a record to come may change the trigger. The compaction is
+	// Undecided means that a later record may change the trigger. The compaction is
 	// reported again when its trigger is final.
 	Undecided bool
 	// Boundary is false for a compaction known by its summary alone.
 	Boundary bool
-	// Copied says that the records name another file as their origin.
+	// Copied means that the records name another file as their origin.
 	Copied bool
 }

@@ -50,7 +50,7 @@ func (d actor) do(a action) tea.Cmd {
 	}
 }
 
-// act returns the outcome of an action. The text of an error says what to do.
+// act returns the outcome of an action. The text of an error has the remedy.
 func (d actor) act(a action) (tea.Msg, error) {
 	s := a.about
 	name := screen.Text(s.ShortName())

@@ -40,7 +40,7 @@ type Options struct {
 
 // Central provides the sessions of many machines.
 type Central interface {
-	// Sessions returns all sessions. The text of an error says what to do.
+	// Sessions returns all sessions. The text of an error has the remedy.
 	Sessions(ctx context.Context) (api.Sessions, error)
 	// Name returns the name of the server.
 	Name() string

@@ -20,7 +20,7 @@ const lookEvery = 10 * time.Second
 type supervisor struct {
 	o        Options
 	signals  chan os.Signal
-	ends     chan os.Signal // SIGCHLD: holds one, which stands for all
+	ends     chan os.Signal // SIGCHLD; one pending signal is enough
 	terminal *terminal
 	poll     *poller
 	polling  sync.WaitGroup

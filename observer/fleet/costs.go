@@ -169,7 +169,7 @@ const (
 	goesOnWithin = transcript.Instant(3600e9)
 )
 
-// worked is what a session did. dir and started tell which sessions may follow it.
+// worked is what a session did. dir and started decide which sessions may follow it.
 type worked struct {
 	done    transcript.Worked
 	started transcript.Instant

@@ -141,7 +141,7 @@ func (f *Fleet) intern(s string) string {
 	return s
 }
 
-// claimOrder puts origins before copies, as far as they can be told apart: a
+// claimOrder puts origins before copies, as far as they can be distinguished: a
 // session's own records before those of subagents, which may repeat them; files
 // without an origin before files with one; then by time. Files of subagents that
 // were copied with their session follow its order.

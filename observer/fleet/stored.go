@@ -27,7 +27,7 @@ type File struct {
 	// more becomes known about it.
 	Copies []transcript.Key `cbor:",omitempty"`
 	// Known are the newest messages, at most 8, that had been counted before this
-	// reading of the file began: how far cannot be told, so that nothing of them
+	// reading of the file began: how far is unknown, so that nothing of them
 	// counts again.
 	Known []transcript.Key `cbor:",omitempty"`
 	// Title is the session's title by the file.
