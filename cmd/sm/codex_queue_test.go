@@ -195,6 +195,14 @@ func TestCodexQueueKills(t *testing.T) {
 		}
 		return ""
 	})
+	d.eventually("each command has ended", func() string {
+		for id := range ids {
+			if !c.wrote("ended", id) {
+				return "not that of " + id
+			}
+		}
+		return ""
+	})
 	text, err := os.ReadFile(c.path)
 	if err != nil {
 		t.Fatal(err)
