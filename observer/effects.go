@@ -69,16 +69,17 @@ func (a *App) notifyOperator(notices []notify.Notice) effect {
 	}
 }
 
-// levelsEvery is the shortest time between two writes of level files: to make and
-// rename files takes more time than all else in a busy fleet.
-const levelsEvery = time.Second
+// levelPause is waited for after the write of each level file: to make and rename
+// files takes more time than all else in a busy fleet.
+const levelPause = 5 * time.Millisecond
 
 // writeLevels writes the level files that have changed, unless some are being
 // written: the newest line has to come last.
 func (a *App) writeLevels(ctx context.Context, c *core, now time.Time) {
-	if c.writing || len(c.levels) == 0 && !c.allLevels || !c.every(levelsEvery, "levels", now) {
+	if c.writing || len(c.levels) == 0 && !c.allLevels || now.Before(c.levelsAfter) {
 		return
 	}
+	c.levelsAfter = now.Add(time.Duration(len(c.levels)) * levelPause)
 	c.writing = true
 	lines := c.levels
 	all := c.allLevels
