@@ -156,7 +156,7 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	if r.Source == transcript.FromStatusline &&
 		a.Readings[transcript.FromTranscript].At != 0 &&
 		r.At <= a.Begun+lag {
-		return false // may speak of a reading from before that is still to come
+		return false // may belong to an earlier reading that is still to come
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
 		if r.Source == transcript.FromTranscript {

@@ -73,7 +73,7 @@ func (e *Engine) take(a *AgentState, r Reading) {
 		}
 		a.Prior = last
 		if script := a.Readings[transcript.FromTranscript]; script.Tokens == r.Tokens {
-			r.At = min(r.At, script.At) // it speaks of that reading
+			r.At = min(r.At, script.At) // it belongs to that reading
 		}
 	}
 	was, _ := a.current()
@@ -201,7 +201,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 		return
 	}
 	r, known := a.current()
-	known = known && t >= a.Opened // or else it speaks of the context before
+	known = known && t >= a.Opened // otherwise it belongs to the context before
 	switch k {
 	case KindWarning, KindCritical, KindForecast:
 		switch {

@@ -27,7 +27,7 @@ type File struct {
 	Path     string // as it was named
 	Size     int64  // in bytes, at least 1
 	Modified time.Time
-	// Content is what stood in the file when it was examined: UTF-8 without NUL. It was
+	// Content is the content of the file when it was examined: UTF-8 without NUL. It was
 	// read through the descriptor that was checked, so it is that file's and no other's.
 	Content []byte
 }

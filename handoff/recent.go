@@ -17,7 +17,7 @@ import (
 type Message struct {
 	Role string // user, assistant
 	Text string
-	At   time.Time // zero where the record does not say
+	At   time.Time // zero if the record has none
 }
 
 // Limits bound what is read of a transcript and what is kept of it. Characters are UTF-16
@@ -40,12 +40,12 @@ func DefaultLimits() Limits {
 }
 
 // firstBytes are read first. More are only when they hold no message, as when a large tool
-// result stands at the end.
+// result is at the end.
 const firstBytes = 1 << 20
 
 // Recent reads the newest messages of user and agent from the end of a transcript of size
 // bytes, oldest first. Tool calls and their results, subagents, commands, summaries and
-// what the client says by itself are left out. Lines that are no records are skipped, so
+// the client's own texts are left out. Lines that are no records are skipped, so
 // the only error is that of reading.
 func Recent(r io.ReaderAt, size int64, l Limits) ([]Message, error) {
 	for n := int64(firstBytes); ; n *= 4 {

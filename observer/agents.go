@@ -94,10 +94,10 @@ type typingState struct {
 
 // run is one sm run, as its polls report it.
 type run struct {
-	seen time.Time // when it last asked; zero once it has hung up
+	seen time.Time // when it last asked; zero once it has closed its poll
 	last time.Time // the same, whatever came after
 	can  bool      // it can restart its client
-	// polls counts them: the end of one says nothing about a later one.
+	// polls counts them: the end of one must not end a later one.
 	polls int
 	// order is what it is to do, news wakes its polls.
 	order api.Instruction

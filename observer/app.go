@@ -81,7 +81,7 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 	return nil
 }
 
-// ask runs f in the loop; the error is f's, or says why the loop did not run it.
+// ask runs f in the loop; the error is f's, or the reason why the loop did not run it.
 func (a *App) ask(ctx context.Context, f func(*core) error) error {
 	var failed error
 	if err := a.do(ctx, func(c *core) { failed = f(c) }); err != nil {
@@ -96,7 +96,7 @@ func (a *App) update(ctx context.Context, f func(*core) error) error {
 	return a.change(ctx, func(c *core) (bool, error) { return true, f(c) })
 }
 
-// change is update for an f that says itself whether its changes are to be
+// change is like update, but f returns whether its changes are to be
 // stored before change returns.
 func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
 	stored := make(chan error, 1)

@@ -12,7 +12,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// begin lets the policy speak: all that existed has been read.
+// begin starts the policy at the end of catch-up.
 func (c *core) begin(now time.Time) {
 	c.caughtUp = true
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
@@ -126,8 +126,8 @@ const (
 	askEvery = 5 * time.Second
 	// lookEvery is how often the agents at work are looked for.
 	lookEvery = 10 * time.Second
-	// buryEvery is how often processes that have ended without a hook are looked for.
-	buryEvery = 4 * time.Second
+	// endedEvery is how often processes that have ended without a hook are looked for.
+	endedEvery = 4 * time.Second
 )
 
 // every reports whether so much time has passed since it last did for this name.
@@ -144,8 +144,8 @@ func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
 	}
-	if c.every(buryEvery, "bury", now) {
-		if c.fleet.Bury(now) {
+	if c.every(endedEvery, "ended", now) {
+		if c.fleet.MarkEnded(now) {
 			c.edits.Add(1)
 			delete(c.passed, "look")
 		}

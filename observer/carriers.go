@@ -37,9 +37,9 @@ type delivery struct {
 }
 
 const (
-	// The pauses after a refusal, say of a draft or a dialog: it may last.
+	// The pauses after a refusal, for example because of a draft or a dialog.
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
-	// maxCalls is how many calls without a hook say that the hooks of a session do not
+	// maxCalls is after how many calls without a hook the hooks of a session count as not
 	// work, or not any more.
 	maxCalls = 3
 	// maxStops is how many answers to Stop hooks in a row make the client go on.

@@ -30,7 +30,7 @@ type core struct {
 	edits     *atomic.Uint64 // grows with whatever the page may have to show
 
 	caughtUp bool
-	early    fleet.Arrivals
+	arrivals fleet.Arrivals
 	// held has updates from signals received during catch-up. They are applied when
 	// it ends, after the history.
 	held []fleet.Update

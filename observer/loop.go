@@ -22,11 +22,11 @@ const (
 	namesEvery = 2 * time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
-	// litterMany is after how many changes a pause of litterAfter is used to
+	// garbageMany is after how many changes a pause of garbageAfter is used to
 	// give memory back: reading and storing leave garbage that would otherwise
 	// stay until the next collection, a long time off in a quiet fleet. So many
 	// values stored leave as much as one change.
-	litterMany, litterAfter, litterValues = 100, 2 * storeEvery, 4
+	garbageMany, garbageAfter, garbageValues = 100, 2 * storeEvery, 4
 )
 
 // loop owns all state until ctx ends; then it waits for the follower, takes what it
@@ -43,14 +43,14 @@ func (a *App) loop(ctx context.Context) {
 	}
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
-	litter := litterMany + 1
+	garbage := garbageMany + 1
 	changed := time.Time{} // loading the state leaves some, too
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
 				a.apply(c, &change)
-				litter++
+				garbage++
 				changed = time.Now()
 			}
 		case f := <-a.calls:
@@ -75,13 +75,13 @@ func (a *App) loop(ctx context.Context) {
 			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break
 			}
-			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp &&
-				now.Sub(changed) > litterAfter {
-				litter = 0
+			if busy := w.offer(c); !busy && garbage > garbageMany && c.caughtUp &&
+				now.Sub(changed) > garbageAfter {
+				garbage = 0
 				a.work.Go(a.releaseMemory)
 			}
 		case done := <-w.done:
-			litter += len(done.Values) / litterValues
+			garbage += len(done.Values) / garbageValues
 			a.begin(ctx, w.saved(c, done))
 		}
 		if len(c.waiting) > 0 {
@@ -141,7 +141,7 @@ func (a *App) apply(c *core, change *transcript.Change) {
 	switch {
 	case change.CaughtUp:
 		a.caughtUp(c)
-	case !c.caughtUp && c.fleet.Settled() && c.early.Hold(change):
+	case !c.caughtUp && c.fleet.Settled() && c.arrivals.Hold(change):
 	default:
 		now := time.Now()
 		c.clock(now)
@@ -168,7 +168,7 @@ func (a *App) caughtUp(c *core) {
 	if !c.fleet.Settled() {
 		c.apply(c.fleet.Settle(now), now)
 	}
-	c.early.Release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
+	c.arrivals.Release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
 	c.begin(now)
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))

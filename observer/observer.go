@@ -274,7 +274,7 @@ func (a *App) Stop(ctx context.Context) error {
 const answerWithin = time.Second
 
 // hangUp ends all serving. Answers take milliseconds: who does not take his, or is
-// connected and says nothing, is cut off, which is no failure of ours.
+// connected without a request, is cut off, which is no failure.
 func (a *App) hangUp(ctx context.Context) {
 	a.web.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -329,7 +329,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	select {
 	case <-ctx.Done():
 		a.log.Info("stopping", "cause", context.Cause(ctx))
-	case err = <-a.failed: // the caller says why
+	case err = <-a.failed: // the caller prints it
 		a.log.Info("stopping", "cause", "a part failed")
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
@@ -362,7 +362,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		return nil, err
 	}
 	stored.Agents = persisted.Agents
-	ledger := fleet.Ledger(a.store) // where the owners of messages stand on disk
+	ledger := fleet.Ledger(a.store) // the owners of messages on disk
 	if a.o.DryRun {
 		ledger = nil
 	}
@@ -402,8 +402,8 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 }
 
 // guarded puts the guard in front of all routes: anew for TCP, where the
-// settings say who may come in. The socket's is returned; it is open to our own
-// uid whatever they say.
+// settings limit access. The socket's handler is returned; it is open to our own
+// uid in any case.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
 	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
 		AllowedHosts: s.AllowedHosts,

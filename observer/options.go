@@ -58,7 +58,7 @@ type Options struct {
 	// Alive reports whether a process runs. An empty start time matches any.
 	Alive func(pid int, start string) bool
 	// Ancestry lists a process and those that it descends from, the nearest first; nil
-	// where the system does not say.
+	// where the system does not show it.
 	Ancestry        func(pid int) []fleet.Process
 	Version, Commit string
 	Logger          *slog.Logger
@@ -68,7 +68,7 @@ type Options struct {
 	Settings
 	// Reload, when set, reads the configuration again: see App.Reload.
 	Reload func() (Reloaded, error)
-	// Stats says how the catching up goes.
+	// Stats counts what has been read.
 	Stats *follow.Stats
 	// CaughtUp, when set, is called once, when the history has been read;
 	// transcripts is how many are known that nothing writes to now. It must
@@ -182,13 +182,13 @@ type Enqueuer interface {
 	Enqueue(ctx context.Context, to fleet.Thread, id, text string) (placed bool, err error)
 }
 
-// Terminal reaches clients that wait at their prompt, where no hook speaks.
+// Terminal reaches clients that wait at their prompt, where no hook comes.
 type Terminal interface {
 	// Type types one line at a client's prompt and presses Enter, if the prompt is
 	// empty and idle, which is asked last, agrees. typed means that the client may
 	// have the text; an error without typed means that nothing was typed.
 	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
-	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
+	// Finish presses Enter if the text is at the prompt already, exactly and alone, and
 	// else does nothing. The results are those of Type.
 	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
 }

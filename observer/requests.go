@@ -164,8 +164,8 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 	switch _, idle := c.idle(agent, now); {
 	case idle && c.sessionOf(agent) == open.Left:
 		x.order = r.order
-	case c.fleet.Gone(agent): // an older run between two clients does not say for which order
-	default: // it works on: this run has not carried the order out, or else it would say so
+	case c.fleet.Gone(agent): // an older run between two clients does not name its order
+	default: // it works on: this run has not carried the order out, which it would report
 		r.order = api.Instruction{}
 		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
 		c.notCarried(agent, now)
@@ -191,10 +191,10 @@ func runReason(outcome string) string {
 	return rotation.ReasonRestart
 }
 
-// maxLine bounds what another process says, in bytes.
+// maxLine bounds a text of another process, in bytes.
 const maxLine = 200
 
-// oneLine is what another process says, fit for a log and a message.
+// oneLine makes a text of another process fit for a log and a message.
 func oneLine(s string) string {
 	words := strings.FieldsFunc(s, func(r rune) bool {
 		return !unicode.IsPrint(r) || unicode.IsSpace(r)

@@ -185,7 +185,7 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 		ev.Handoff = transcript.KeyOf([]byte(r.ID))
 	}
 	at := ev.At
-	if c.registry { // it says when the client's status has changed, which may be before that
+	if c.registry { // its time is that of the last change of status, which may be earlier
 		at = now
 	}
 	c.rotate(rotation.Started{
@@ -202,7 +202,7 @@ const (
 	lostName   = "/lost"
 )
 
-// notifyAgent puts what a handoff has to say into the agent's queue, once under each name.
+// notifyAgent queues a text about a handoff for its agent, once under each name.
 func (c *core) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.Mode) {
 	_, err := c.queue.Put(outbox.Message{
 		To:        agent,

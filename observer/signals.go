@@ -103,7 +103,7 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) er
 			err.Error()+"; send what the client gives to status lines",
 		)
 	}
-	// Who needs no line hangs up as soon as the report is sent.
+	// A caller that needs no line disconnects as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
 	a.learn(ctx, report.TranscriptPath, report.SessionID)
 	if err := a.Status(ctx, &report); err != nil {
@@ -125,7 +125,7 @@ const (
 )
 
 // awaitReply waits until the reply that ended a turn has been read: if it has made the
-// context too large, this is the moment to say so, and the next turn may be far off.
+// context too large, a notice belongs here, as the next turn may be far off.
 func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	ctx, cancel := context.WithTimeout(ctx, replyWithin)
 	defer cancel()

@@ -29,7 +29,7 @@ type Bill struct {
 	Trigger Trigger // of a compaction
 	// Before and After are the sizes of the context in tokens, 0 for unknown.
 	Before, After int64
-	// Millis is how long it took, 0 for unknown. Where an automatic compaction does not say so,
+	// Millis is how long it took, 0 for unknown. Where an automatic compaction has no duration,
 	// it is the time since the record before.
 	Millis int64
 	// Replies counts those that followed, up to BillReplies; Reads the calls in
@@ -39,7 +39,7 @@ type Bill struct {
 	Replies, Reads, Rereads int
 	Bytes, Tokens           int64
 	// Reruns counts commands that were run before, Reedits edits of files that were edited
-	// before, Restated prompts that say nearly the same as one before the boundary.
+	// before, Restated prompts with nearly the text of one before the boundary.
 	Reruns, Reedits, Restated int
 	// Regrown is after how many replies the context had grown by Tokens; 0 for not yet.
 	Regrown int
@@ -84,7 +84,7 @@ type Work struct {
 	Bytes, Tokens int64
 }
 
-// Worked is what a transcript says was done: files read, files edited and commands run, by keys
+// Worked is what was done by the transcript: files read, files edited and commands run, by keys
 // that differ for each, and sketches of prompts.
 type Worked struct {
 	Keys, Prompts []Key

@@ -1,6 +1,6 @@
 package transcript
 
-// Cursor says how far a file has been read, and by what the file can be known
+// Cursor is how far a file has been read, with what identifies the file
 // again. It is what a restart needs to read only what is new.
 type Cursor struct {
 	// Path is the file's name as it was found.
@@ -22,7 +22,7 @@ type Cursor struct {
 
 // Change is news of one transcript file.
 type Change struct {
-	// Cursor is where reading stands after this change.
+	// Cursor is where reading goes on after this change.
 	Cursor Cursor
 	// Client is whose format the file has.
 	Client string

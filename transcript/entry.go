@@ -132,7 +132,7 @@ func (u Usage) Minus(v Usage) Usage {
 	}
 }
 
-// Entry is what one record says. The byte slices point into the scanned line and
+// Entry is the content of one record. The byte slices point into the scanned line and
 // hold until the line's buffer is used again.
 type Entry struct {
 	Kind Kind
@@ -154,15 +154,15 @@ type Entry struct {
 	Usage   Usage
 	Context int64
 	// Cleared is how many tokens of tool results were left out of the request of a
-	// reading, as the client reckons. Partial marks a line that says nothing of that and
+	// reading, as the client reckons. Partial marks a line that lacks it and
 	// does not end its message: there the line before it counts, which the fold sees to.
 	Cleared int64
 	Partial bool
-	// Marker says of a boundary that it took no time and is its own anchor: clients take
+	// Marker marks a boundary that took no time and is its own anchor: clients take
 	// it for a compaction only where a summary follows.
 	Marker bool
 	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 when
-	// the record does not say.
+	// the record lacks it.
 	Trigger   Trigger
 	PreTokens int64
 	Duration  time.Duration
@@ -191,7 +191,7 @@ type Entry struct {
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it
 	// does not.
 	Model, Version, CWD, SessionID []byte
-	// Branch is the git branch, Title what the record says of the session's title, with its
+	// Branch is the git branch, Title the session's title by the record, with its
 	// source: a prompt's text is one for lack of a better.
 	Branch, Title []byte
 	Titled        TitleSource

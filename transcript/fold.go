@@ -10,7 +10,7 @@ type Fold interface {
 	// Line reads one line, without its newline, into e, and adds it; n is its length with
 	// the newline, in bytes. fresh is false for records that change nothing but the times:
 	// those that repeat an earlier one of this file, those of subagents, and those of no
-	// meaning. err says why a line holds no record; e is empty then.
+	// meaning. err is the reason why a line holds no record; e is empty then.
 	Line(line []byte, n int, e *Entry) (fresh bool, err error)
 	// Peek returns the session after one line more, and does not change the fold: for
 	// a complete last line without its newline. ok is false if the line is no record,
@@ -24,16 +24,16 @@ type Fold interface {
 	Unknown() []UnknownName
 	// Sum is the session so far. It is the fold's own: copy it before the next line.
 	Sum() *Session
-	// Facts are what the records so far say of the file.
+	// Facts are the facts about the file by the records so far.
 	Facts() Facts
 	// Restart begins another transcript with the memory of this one.
 	Restart(f File)
 }
 
-// Facts are what some clients' records say of a file, and others' leave to its path and to
-// the status line.
+// Facts are facts about a file that the records of some clients have; others
+// leave them to its path and to the status line.
 type Facts struct {
-	// Parent is the id of the session whose subagent wrote the file; "" for none said.
+	// Parent is the id of the session whose subagent wrote the file; "" for none.
 	Parent string
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title

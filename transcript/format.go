@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// File is what the path of a transcript says of it.
+// File is what is known of a transcript by its path.
 type File struct {
 	// Name is the session's id, or the subagent's own name. Several files may have one: a
 	// session that was moved or copied, or one that goes on in another file.
 	Name string
 	// Parent is the id of the session whose subagent wrote the file; "" for a session's own
-	// file, and where the path does not say.
+	// file, and where the path lacks it.
 	Parent string
 	// Subagent means that all records are of a subagent.
 	Subagent bool
@@ -20,7 +20,7 @@ type File struct {
 
 // Format is how one client keeps its transcripts: what they are called, where they lie, and
 // how their lines add up. Who finds and reads files knows nothing of a client but this. Its
-// functions may be called side by side; those that may be nil say so.
+// functions may be called concurrently; the comment names those that may be nil.
 type Format struct {
 	// Client names the client; two formats of one name are the same.
 	Client string
@@ -84,14 +84,14 @@ type Client struct {
 	Version   string
 	Name      string
 	Status    string // idle, busy, waiting, shell
-	Waiting   string // what for, say "permission prompt"
+	Waiting   string // what for, for example "permission prompt"
 	Tmux      string // "session:@window.%pane"
 	ProcStart string // the process's start time, to know a reused pid
 	Updated   time.Time
 }
 
 // Holder is the process that has a session open, as a lock shows. The zero value is one that
-// the system does not say.
+// the system does not show it.
 type Holder struct {
 	PID   int
 	Start string // its start time, to know a reused pid

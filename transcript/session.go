@@ -2,7 +2,7 @@ package transcript
 
 import "cmp"
 
-// Source says where a context size comes from.
+// Source is where a context size comes from.
 type Source uint8
 
 // Sources of readings. Only transcripts give readings in this package; the others
@@ -58,8 +58,8 @@ type Session struct {
 	// Bytes counts those of complete lines, Lines the lines that are not blank,
 	// Bad those of them that are no JSON object.
 	Bytes, Lines, Bad int64
-	// Particulars are what only some clients' records say, nil for nothing: see
-	// [Session.Also]. What it points to never changes.
+	// Particulars are what only some clients' records have, nil for nothing: see
+	// [Session.Details]. What it points to never changes.
 	Particulars *Particulars `cbor:",omitempty"`
 }
 
@@ -91,31 +91,31 @@ func (s *Session) Add(older *Session) {
 	s.Bytes += older.Bytes
 	s.Lines += older.Lines
 	s.Bad += older.Bad
-	p := s.Also()
+	p := s.Details()
 	p.Parent, p.Window = cmp.Or(
 		p.Parent,
-		older.Also().Parent,
+		older.Details().Parent,
 	), cmp.Or(
 		p.Window,
-		older.Also().Window,
+		older.Details().Window,
 	)
 	s.SetParticulars(p)
 }
 
-// Particulars are what only some clients' records say about a session.
+// Particulars are what only some clients' records have about a session.
 type Particulars struct {
 	// Client names the client that wrote it, see [Format]; Parent is the id of the session
 	// that started this one as its subagent, "" for none.
 	Client, Parent string
-	// Window is the newest size of the context window in tokens, 0 for none said.
+	// Window is the newest size of the context window in tokens, 0 for none.
 	Window int64
 	// Estimate is what the client itself takes for the context size while it is Blank, in
 	// tokens: its own estimate after a compaction. 0 for none.
 	Estimate int64
 }
 
-// Also are the session's particulars, zero for none.
-func (s *Session) Also() Particulars {
+// Details are the session's particulars, zero for none.
+func (s *Session) Details() Particulars {
 	if s.Particulars == nil {
 		return Particulars{}
 	}
@@ -124,7 +124,7 @@ func (s *Session) Also() Particulars {
 
 // SetParticulars changes the particulars of this session. Copies of the session keep theirs.
 func (s *Session) SetParticulars(p Particulars) {
-	if p != s.Also() {
+	if p != s.Details() {
 		s.Particulars = &p
 	}
 }
@@ -142,7 +142,7 @@ type Message struct {
 	ID    Key
 	At    Instant
 	Usage Usage
-	// Was is what an earlier line of the same message had said, zero when this is
+	// Was is the usage in an earlier line of the same message, zero when this is
 	// the first; a fleet's totals grow by the difference.
 	Was Usage
 	// Side marks a subagent's message in the session's own file.
@@ -150,7 +150,7 @@ type Message struct {
 }
 
 // Compaction is one compaction of a session, with all by which its copies in
-// other files can be known. Keys are 0 where the records do not say.
+// other files can be known. Keys are 0 where the records lack them.
 type Compaction struct {
 	// Key is that of the record it was copied from, else of its own uuid.
 	Key Key

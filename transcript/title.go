@@ -12,7 +12,7 @@ const MaxTitle = 80
 // maxFirstWords is how many characters of its first prompt name a session.
 const maxFirstWords = 60
 
-// TitleSource says where a session's title comes from. A larger one is better. The
+// TitleSource is where a session's title comes from. A larger one is better. The
 // numbers are stored: never change one.
 type TitleSource uint8
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// WindowSource says where the size of a context window comes from.
+// WindowSource is where the size of a context window comes from.
 type WindowSource uint8
 
 // Sources in falling order of trust.
@@ -66,7 +66,7 @@ type Windows struct {
 	Default, Large int64
 }
 
-// Of finds the window of a session: what its status line said (0: nothing), else the first
+// Of finds the window of a session: the size in its status line (0: unknown), else the first
 // rule that its model's name begins with, else Large once it has shown more than Default, else
 // the table of models, else Default.
 func (w Windows) Of(s *Session, statusline int64, rules []WindowRule) Window {

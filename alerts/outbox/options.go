@@ -45,7 +45,7 @@ type Options struct {
 	// TTL is for how long a message may wait, and for how long one that has ended is
 	// remembered; 0: 24 hours.
 	TTL time.Duration
-	// Proof is how far past an offer a transcript must have been read to say that it
+	// Proof is how far past an offer a transcript must have been read to show that it
 	// lacks the message, and how long to wait where there is none; 0: 30 seconds.
 	Proof time.Duration
 }

@@ -2,7 +2,7 @@
 // hook` and `sm-hook statusline` do what `sm hook` and `sm statusline` do, and
 // start in a fraction of the time.
 //
-// Invariants: it stands beside sm; what it says to agents names sm; every other
+// Invariants: it is in the directory of sm; its texts for agents name sm; every other
 // command is handed to the sm beside it.
 //
 // It does nothing of its own: package hooks does it, for sm too.

@@ -39,7 +39,7 @@ func (env *environ) workDir() (string, error) {
 }
 
 // exitError is an error with its own exit code. Without err the command has
-// already said what there is to say.
+// already printed the reason.
 type exitError struct {
 	code int
 	err  error
@@ -79,7 +79,7 @@ func (env *environ) print(format string, args ...any) error {
 func (env *environ) warn(format string, args ...any) { env.say("warning: "+format, args...) }
 
 // colours reports whether to colour what goes to a stream: on terminals, unless
-// NO_COLOR says otherwise.
+// NO_COLOR is set.
 func (env *environ) colours(stream any) bool {
 	no, _ := env.LookupEnv("NO_COLOR")
 	return term.IsTerminal(stream) && no == ""

@@ -209,7 +209,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	return nil
 }
 
-// unusualSocket is what --socket of the hooks must say: the observer's socket,
+// unusualSocket is the value of --socket for the hooks: the observer's socket,
 // unless the hooks find it by themselves. They do not read the configuration.
 func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 	cfg, err := env.config(cmd)
@@ -220,7 +220,7 @@ func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// What is set for this shell alone says nothing about where the client runs.
+	// Variables of this shell may be unset where the client runs.
 	bare := func(name string) (string, bool) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
 			return "", false

@@ -68,7 +68,7 @@ func serviceStep(
 		if err != nil {
 			return err
 		}
-		// The service needs the flags that say which observer it is.
+		// The service needs the flags that identify the observer.
 		o.Args = givenFlags(cmd, "config", "socket")
 		for i := 1; i < len(o.Args); i += 2 {
 			if o.Args[i], err = filepath.Abs(o.Args[i]); err != nil {

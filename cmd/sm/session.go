@@ -206,7 +206,7 @@ func (env *environ) sessionUpdate(
 
 func (env *environ) sessionDehydrate(ctx context.Context, args []string) error {
 	if len(args) == 1 && args[0] == "restart" &&
-		!isDir(args[0]) { // as it is said to the skill
+		!isDir(args[0]) { // the argument of the skill, passed on
 		args = nil
 	}
 	dir, err := env.ownSession(args)
@@ -341,7 +341,7 @@ func sessionError(err error) error {
 }
 
 // awaitRestart waits until the supervisor has begun to restart the client of a
-// session, or until ctx ends: the client may take longer to end than anybody
+// session, or until ctx ends: the client may take longer to end than an agent
 // waits here. An error is why there is no restart.
 func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 	look := time.NewTicker(20 * time.Millisecond)

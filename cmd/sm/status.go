@@ -271,7 +271,7 @@ func writeLines[E, V any](w io.Writer, list []E, value func(E) V) error {
 	return nil
 }
 
-// writeJSON writes v on one line. Characters that a terminal would obey, or that do not
+// writeJSON writes v on one line. Characters that control a terminal, or that do not
 // show, are escaped: DEL, C1 controls, and marks such as those of the direction of text.
 func writeJSON(w io.Writer, v any) error {
 	var text bytes.Buffer

@@ -54,7 +54,7 @@ func (env *environ) reach(cmd *cobra.Command) (*config.Config, *api.Client, erro
 	return cfg, api.NewClient(sockets), err
 }
 
-// findConfig says where the configuration is.
+// findConfig returns the source of the configuration.
 func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed && f.Value.String() == "" {
 		return config.Source{}, usagef("--config is empty: give it a file")

@@ -22,12 +22,12 @@ const (
 	// trendEvery is how old the trends may be: they are the dearest to ask for
 	// and change least.
 	trendEvery = 30 * time.Second
-	// trendSpan and trendStep say how far the trends go back, and how far apart
+	// trendSpan is how far the trends go back, and trendStep how far apart
 	// their sizes are.
 	trendSpan, trendStep = 30 * time.Minute, time.Minute
 )
 
-// Options say where a server is.
+// Options are the address of a server and how to reach it.
 type Options struct {
 	// URL is the address below which /api/v1/query is, http or https.
 	URL string

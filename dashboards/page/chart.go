@@ -69,7 +69,7 @@ type chart struct {
 	Data              string // what the script reads out, as JSON
 }
 
-// plot is what the script needs to say what lies below a pointer. Times are seconds since 1970.
+// plot has the points that the script shows below a pointer. Times are seconds since 1970.
 type plot struct {
 	From      int64       `json:"from"`
 	To        int64       `json:"to"`

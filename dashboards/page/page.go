@@ -187,7 +187,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"stamp":          stamp,
 		"tame":           tame,
 		"thousands":      thousands,
-		"told":           told,
+		"told":           noticeText,
 		"tokens":         tokens,
 		"unix":           func(at *time.Time) int64 { return max(0, value(at).Unix()) },
 		"utc":            in(time.UTC),

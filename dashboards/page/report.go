@@ -20,7 +20,7 @@ var reportFiles embed.FS
 type Report struct {
 	*report.Report
 	Build string
-	Lead  string // the sentence that says most
+	Lead  string // the most important sentence
 	Span  string // sessions and days
 	Saved string // what would have been saved, "" where that is not known
 	Took  func(seconds int64) string

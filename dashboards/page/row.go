@@ -16,9 +16,9 @@ type row struct {
 	Spark spark
 }
 
-// told returns the threshold that the context has reached, and whether the agent
+// noticeText returns the threshold that the context has reached, and whether the agent
 // has read the notice; "" below the first threshold.
-func told(s *api.Session) string {
+func noticeText(s *api.Session) string {
 	limit := map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
 	if limit <= 0 || !s.Enabled || tokens(s) == 0 {
 		return ""

@@ -77,17 +77,17 @@ func TestTold(t *testing.T) {
 		if err := json.Unmarshal([]byte(change), s); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(s); got != want {
+		if got := noticeText(s); got != want {
 			t.Errorf("%s: %q, want %q", change, got, want)
 		}
 	}
 	s, _ := full()
 	s.NoticeHeard = false
-	if got := told(s); got != "at 65 %" {
+	if got := noticeText(s); got != "at 65 %" {
 		t.Errorf("not heard: %q", got)
 	}
 	s.NoticePercent = 0
-	if got := told(s); got != "at 130k" {
+	if got := noticeText(s); got != "at 130k" {
 		t.Errorf("no window: %q", got)
 	}
 }

@@ -59,7 +59,7 @@ func isASCII(s string) bool {
 // Cells returns the width of a text on a terminal. Escape sequences have none.
 func Cells(s string) int { return ansi.StringWidth(s) }
 
-// FitEnd makes any text fit for n cells and keeps its end, which says more of
+// FitEnd makes any text fit for n cells and keeps its end, which tells more of
 // most names than their beginning.
 func FitEnd(s string, n int) string {
 	s = Text(s)

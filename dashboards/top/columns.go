@@ -197,7 +197,7 @@ func nameCell(c place) string {
 		colour = screen.Dim
 	}
 	name := screen.FitEnd(nameOf(c.Session), c.Width)
-	if titled(c.Session) { // the beginning of a title says most
+	if titled(c.Session) { // the beginning of a title is what matters
 		name = screen.FitStart(screen.Text(c.Title), c.Width)
 	}
 	return styled(colour, name)
@@ -345,7 +345,7 @@ func stateCell(c place) string {
 }
 
 // waitText returns a state with what the agent waits for. Where there is no room
-// for both, the reason says more than the state.
+// for both, the reason is more useful than the state.
 func waitText(state, reason string, width int) string {
 	if reason = screen.Text(reason); reason == "" || state != "waiting" {
 		return state

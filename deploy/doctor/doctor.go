@@ -37,7 +37,7 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Options say what to check. All paths are absolute.
+// Options are what to check. All paths are absolute.
 type Options struct {
 	Program     string // this sm; "" if unknown, then hooks are recognized by name alone
 	Version     string // of this sm, as it prints it

@@ -27,7 +27,7 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// Options say what to install, for whom and where. All paths are absolute.
+// Options are what to install, for which user and where. All paths are absolute.
 type Options struct {
 	Program  string // the sm that the client is to call; "" if unknown, to uninstall
 	Small    string // what hooks and status line call in place of Program, see [Small]; "" for none

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// Options say whose service it is, and how it is reached.
+// Options describe the service, its user and its addresses.
 type Options struct {
 	System  string   // runtime.GOOS
 	Home    string   // absolute

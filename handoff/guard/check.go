@@ -85,7 +85,7 @@ func (g *Guard) Decide(
 		return false, false
 	}
 	// The call itself proves whose context is full, unlike a late report (see Bind) and
-	// unlike what somebody has written into the file.
+	// unlike a figure that was written into the file.
 	if c.SessionID != "" && c.SessionID != s.SessionID &&
 		(!s.Overflowed || s.SessionID == "") {
 		s.SessionID = c.SessionID

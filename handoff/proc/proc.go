@@ -22,7 +22,7 @@ type Process struct {
 	Terminal      uint64 // the device of the controlling terminal, see Device
 	Front         int    // the group that is in front on that terminal
 	Flags         uint64 // the kernel's PF_ flags
-	Start         string // in ticks since the boot; "" where the system does not say
+	Start         string // in ticks since the boot; "" if unknown
 	Signals       uint64 // pending ones of the main thread, bit 0 for signal 1
 }
 

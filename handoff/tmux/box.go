@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// box is an input box: rows between two rules, the first of which begins with a
+// box is an input box: rows between two rules. The first row begins with a
 // glyph:
 //
 //	────────────────────

@@ -25,7 +25,7 @@ func (v view) guard() string {
 		v.Pane.Server, v.Pane.ID, v.PID, v.Width, v.Height, v.Cursor.X, v.Cursor.Y, v.keys)
 }
 
-// refuse returns an Error for a reason, or for somebody at the keyboard.
+// refuse returns an Error for a reason, or for a person at the keyboard.
 func (s *Server) refuse(v view, r Reason) error {
 	// A time in the future means that the clock was set back.
 	since := s.now().Sub(v.used)

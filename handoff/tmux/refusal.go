@@ -61,7 +61,7 @@ func below(rows []Row) Reason {
 		switch {
 		case text == "":
 			continue
-		case strings.HasPrefix(text, farewell):
+		case strings.HasPrefix(text, exitHint):
 			return ReasonEnding
 		case choice(text):
 			return ReasonDialog
@@ -78,8 +78,8 @@ func below(rows []Row) Reason {
 	return ReasonNone
 }
 
-// farewell is what an ending client prints below its box, which stays on the screen.
-const farewell = "Resume this session"
+// exitHint is what an ending client prints below its box, which stays on the screen.
+const exitHint = "Resume this session"
 
 // withoutBox returns the reason for a screen without a box, for the log.
 func withoutBox(s Screen) Reason {

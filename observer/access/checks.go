@@ -73,7 +73,7 @@ func (g *gatekeeper) knownHost(r *http.Request) bool {
 }
 
 // checkBrowser refuses what a browser adds to a request that another site made
-// it send. Sec-Fetch-Mode alone says nothing: Node's fetch sends it too.
+// it send. Sec-Fetch-Mode alone is no sign of a browser: Node's fetch sends it too.
 func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	no := &refusal{
 		rejectBrowser,

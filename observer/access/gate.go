@@ -33,7 +33,7 @@ const (
 	Token           // a request with the bearer token
 )
 
-// defaultBodyBytes bounds a request body unless its route says otherwise.
+// defaultBodyBytes bounds a request body unless its route has another limit.
 const defaultBodyBytes = 64 << 10
 
 // A Route is one handler with the policy in front of it. A GET route answers
@@ -50,7 +50,7 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Options is what the configuration says about who may come in.
+// Options are the rules of access from the configuration.
 type Options struct {
 	AllowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
 	AllowedUIDs  []uint32            // http.allowed_uids
@@ -179,7 +179,7 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := &visit{w: w, r: r}
 	// The mux may have a redirect to a cleaned path instead; to us that is a path
-	// that does not exist, so that nothing is said before the checks.
+	// that does not exist, so that nothing is answered before the checks.
 	h, _ := g.mux.Handler(r)
 	if e, ok := h.(endpoint); ok {
 		v.endpoint = e

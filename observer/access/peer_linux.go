@@ -159,7 +159,7 @@ func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
 			buffer,
 			binary.NativeEndian,
 			&answer,
-		) // n says how much of it is there
+		) // n is how much of it was received
 		kind := answer.Header.Type
 		switch {
 		case kind == unix.SOCK_DIAG_BY_FAMILY && n >= binary.Size(answer):

@@ -24,7 +24,7 @@ const (
 	answerBytes  = 16 << 20
 )
 
-// Options say which servers are asked, and for what.
+// Options are the servers to ask, and for which alerts.
 type Options struct {
 	// URLs are the addresses of the Alertmanagers of one cluster, below which
 	// /api/v2/alerts is; none for no asking.

@@ -46,7 +46,7 @@ type Session struct {
 	IsCompacting   bool   `json:"is_compacting"`
 	IsIdle         bool   `json:"is_idle"`
 	IsActive       bool   `json:"is_active"`
-	State          string `json:"state"` // left, ended, waiting (for a person), what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
+	State          string `json:"state"` // left, ended, waiting (for a person), the status in the client's registry, else busy, idle, or quiet after 10 minutes without a record
 	// WaitingFor is what a session that is waiting needs a person for, by its
 	// client: "permission: Bash", "question"; "" for nothing, and while
 	// unknown.
@@ -70,7 +70,7 @@ type Session struct {
 	// unknown; ThresholdSource is configured, seen, assumed, refusal (the
 	// client is assumed to compact when the API refuses a request, near this
 	// size), earliest (assumed, and it may be later), or "" while unknown;
-	// ForecastTurns and ForecastSeconds say how far that is, with the range in
+	// ForecastTurns and ForecastSeconds are how far that is, with the range in
 	// which it lies four times out of five.
 	ThresholdTokens *int64 `json:"compaction_threshold_tokens"`
 	ThresholdSource string `json:"compaction_threshold_source"`
@@ -83,7 +83,7 @@ type Session struct {
 	// Trend are the last 30 sizes of the context at most, as shares of the
 	// window, the newest last. It is there where it was asked for.
 	Trend   []float64 `json:"trend,omitempty"`
-	Enabled bool      `json:"enabled"` // notices are said
+	Enabled bool      `json:"enabled"` // notices are sent
 	Queued  int       `json:"queued_messages"`
 	// HooksSeen means that a hook of the present session was received; WaitForHooks
 	// counts the queued messages that wait for one.
@@ -164,7 +164,7 @@ type Bill struct {
 	RereadBytes  int64 `json:"reread_bytes"`
 	RereadTokens int64 `json:"reread_tokens"`
 	// Reruns counts commands run again, Reedits edits of files that were edited
-	// before, Restated prompts that say nearly the same as one before.
+	// before, Restated prompts with nearly the text of an earlier one.
 	Reruns   int `json:"reruns"`
 	Reedits  int `json:"reedits"`
 	Restated int `json:"restated"`
@@ -178,7 +178,7 @@ func (s *Session) ShortName() string {
 	return cmp.Or(s.Label, s.Name, s.SessionID[:min(8, len(s.SessionID))])
 }
 
-// Forecast says how far a compaction is: in replies of the model, in turns and
+// Forecast is how far a compaction is: in replies of the model, in turns and
 // in seconds of work; each is null while unknown.
 type Forecast struct {
 	Replies *Range `json:"replies"`

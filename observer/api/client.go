@@ -225,7 +225,7 @@ func (c *Client) Document(ctx context.Context, channel string, answer any) error
 	return c.ask(ctx, "GET /documents/"+segment(channel), nil, answer)
 }
 
-// ClearDocuments takes back the documents of a channel that wait, and says how many.
+// ClearDocuments withdraws the waiting documents of a channel and returns how many.
 func (c *Client) ClearDocuments(ctx context.Context, channel string) (n int, err error) {
 	var answer struct {
 		Cleared int `json:"cleared"`

@@ -28,7 +28,7 @@ type Handoff struct {
 	// cancelled.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	Detail string `json:"detail,omitempty"` // what sm run says of it
+	Detail string `json:"detail,omitempty"` // the reason that sm run reports
 	// Waiting is why a scheduled one does not go on, such as draft or dialog.
 	Waiting     string    `json:"waiting,omitempty"`
 	Way         string    `json:"way"` // clear, new, restart; none while unknown

@@ -91,7 +91,7 @@ type Reminder struct {
 	ResetAt *time.Time `json:"reset_at"` // of a periodic one
 }
 
-// ReminderHeld marks a reminder that is due and is not said while its agent compacts.
+// ReminderHeld marks a due reminder that waits while its agent compacts.
 const ReminderHeld = "held"
 
 // Reminders is a list of them.
@@ -99,7 +99,7 @@ type Reminders struct {
 	Reminders []Reminder `json:"reminders"`
 }
 
-// Reset says how many reminders begin anew.
+// Reset is how many reminders begin anew.
 type Reset struct {
 	Reset int `json:"reset"`
 }

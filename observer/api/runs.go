@@ -23,11 +23,11 @@ const ActionRestart = "restart"
 const (
 	OutcomeRestarted = "restarted" // the new client runs, with the prompt
 	OutcomeExhausted = "exhausted" // no restart is left; the client goes on as before
-	OutcomeRefused   = "refused"   // it may not be restarted, the reason says why; the client goes on as before
-	OutcomeFailed    = "failed"    // the client was ended or is no more, and none followed; the reason says why
+	OutcomeRefused   = "refused"   // it may not be restarted, for the reason given; the client goes on as before
+	OutcomeFailed    = "failed"    // the client was ended or is no more, and none followed, for the reason given
 )
 
-// Run is what `sm run` says of itself with each GET /runs/{id}/next: its query.
+// Run is the query of GET /runs/{id}/next: what `sm run` reports with each poll.
 type Run struct {
 	// Client is the pid of the client that runs now, Start when it began, in
 	// ticks since the boot as in /proc/PID/stat; 0 and "" while none runs.
@@ -45,7 +45,7 @@ type Run struct {
 	Restarting string
 	// Handled is the rotation of the last instruction that was dealt with,
 	// Outcome what became of it, Reason in a line why it was not carried out.
-	// They are said again until a poll with them was answered.
+	// They are repeated until a poll with them was answered.
 	Handled, Outcome, Reason string
 }
 
@@ -98,7 +98,7 @@ func ParseRun(q url.Values) (Run, error) {
 }
 
 // Instruction is what `sm run` is to do, the body of a 200. The same rotation
-// is done once, however often it is said.
+// is done once, however often it is sent.
 type Instruction struct {
 	Rotation string `json:"rotation"`
 	Action   string `json:"action"` // restart

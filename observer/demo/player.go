@@ -245,7 +245,7 @@ func limit(percent float64, resets time.Time) hook.RateLimit {
 	return hook.RateLimit{UsedPercentage: known(percent), ResetsAt: known(resets.Unix())}
 }
 
-// report is what the status line of an event's agent says of cost and limits.
+// report is the cost and the limits in the status line of an event's agent.
 // The prices are made up, as all else.
 func (p *Player) report(ctx context.Context, a Observer, e event) {
 	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6

@@ -166,9 +166,9 @@ func (f *Fleet) same(a, other *agent) bool {
 		other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
-// stranger reports whether the process of a signal cannot be the agent's client,
+// otherProcess reports whether the process of a signal cannot be the agent's client,
 // which is another process that still runs.
-func (f *Fleet) stranger(a *agent, o *hook.Origin) bool {
+func (f *Fleet) otherProcess(a *agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 ||
 		a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
@@ -259,7 +259,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 		return nil, o
 	}
 	a := f.agent(id)
-	if session != "" && f.stranger(a, &o) {
+	if session != "" && f.otherProcess(a, &o) {
 		a = f.nested(a, session, &o)
 	}
 	return a, f.own(a, o)
@@ -377,7 +377,7 @@ type Agent struct {
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample
 	Spoke, Hooked transcript.Instant
-	// Report is what else the status line said of this session.
+	// Report is the rest of the newest report of the status line.
 	Report Report
 	// Opening is valid until the session's next reading.
 	Opening Opening `json:",omitzero"`
@@ -392,7 +392,7 @@ type Agent struct {
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
-	// Asks is what its client waits for a person for, as a hook said at Asked;
+	// Asks is why its client waits for a person, reported by a hook at Asked;
 	// "" once a later one has shown that it goes on.
 	Asks  string
 	Asked transcript.Instant
@@ -409,7 +409,7 @@ type agent struct {
 	recent   []transcript.Reading // the newest readings of its session
 }
 
-// Report is what the status line said of the present session besides its context.
+// Report is what the status line reported of the present session besides its context.
 type Report struct {
 	// Name is the one that the user gave the session, "" for none.
 	Name string

@@ -29,7 +29,7 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 	set(&a.Name, o.Name)
 	set(&a.Provider, o.Provider)
 	set(&a.Project, o.Project)
-	if !f.stranger(a, o) {
+	if !f.otherProcess(a, o) {
 		if o.Pane != "" {
 			a.Tmux = o.Tmux
 			a.Server = o.Server
@@ -75,7 +75,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
 	f.carryTotals(a, rec)
-	f.goOn(f.sessions[a.Session], f.sessions[key])
+	f.continueIn(f.sessions[a.Session], f.sessions[key])
 	a.Session = key
 	a.Since = at
 	a.Resumed = ""

@@ -16,7 +16,7 @@ const (
 )
 
 // owner is the key under which a file claims. What subagents' files claim belongs
-// to the session too, but they stand apart: some of them repeat the messages of
+// to the session too, but under another key: some of them repeat the messages of
 // the session's own file, and those count there alone.
 func (x *file) owner() transcript.Key {
 	if x.sub {

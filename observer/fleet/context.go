@@ -195,7 +195,7 @@ type Sample struct {
 	Shown bool
 }
 
-// lag is how far apart sample and transcript may speak of one reply.
+// lag is how far apart the times of a sample and a record of one reply may be.
 const lag = transcript.Instant(5 * time.Second)
 
 // compare ties the sample to readings of the transcript, and reports whether that is

@@ -178,8 +178,8 @@ type worked struct {
 	dir     string
 }
 
-// did keeps what was done in a change, of the newest sessions.
-func (f *Fleet) did(x *file, c *transcript.Change) {
+// keepWork keeps what was done in a change, of the newest sessions.
+func (f *Fleet) keepWork(x *file, c *transcript.Change) {
 	w := f.worked[x.of]
 	if w == nil {
 		w = &worked{}
@@ -203,8 +203,8 @@ func (f *Fleet) did(x *file, c *transcript.Change) {
 	}
 }
 
-// goOn records that an agent continues in another session.
-func (f *Fleet) goOn(from *session, to *session) {
+// continueIn records that an agent continues in another session.
+func (f *Fleet) continueIn(from *session, to *session) {
 	if from == nil || from == to {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 // fileEvents returns the events of a change of a session's own file for its agent.
 // mine are the compactions of the change that happened in this session and are
-// new; known are compactions that were new before, of which only details changed.
+// new; known are earlier compactions with changed details.
 // again means that the file had been read before.
 func (f *Fleet) fileEvents(
 	x *file,

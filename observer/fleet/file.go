@@ -407,7 +407,7 @@ func isUUID(s string) bool {
 }
 
 // growsAfter is how much later than the last time a file must be written to
-// again to count as one that somebody writes: one that is being copied grows
+// again to count as one that a client writes: one that is being copied grows
 // without a pause.
 const growsAfter = transcript.Instant(2 * time.Second)
 

@@ -262,7 +262,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	x.backlog = append(x.backlog, p.clone())
 	if !x.sub {
-		f.did(x, &c)
+		f.keepWork(x, &c)
 	}
 	return n
 }
@@ -290,7 +290,7 @@ func (f *Fleet) news(
 	if x.sub {
 		return
 	}
-	f.did(x, c)
+	f.keepWork(x, c)
 	f.bill(x, c.Bills, counts)
 	f.fileEvents(x, *was, c, mine, known, again)
 	f.keepHeard(x, f.out.Heard)

@@ -194,10 +194,10 @@ func (f *Fleet) ended(r *Row) bool {
 	return heard <= at
 }
 
-// Bury finds clients that have ended without a hook, as after a kill, and reports
+// MarkEnded finds clients that have ended without a hook, as after a kill, and reports
 // whether there are any. It checks only those with recent activity that are not in
 // the registry, whose entries are known to run.
-func (f *Fleet) Bury(now time.Time) (found bool) {
+func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	if f.options.Alive == nil || !f.settled {
 		return false
 	}
@@ -250,7 +250,7 @@ type Place struct {
 
 const (
 	// restFor is how long a client must have sat at its prompt: after a turn its hooks
-	// may still speak, and a human may be about to go on.
+	// may still come, and a person may be about to type.
 	restFor = time.Second
 	// silentFor is the same for a client without a registry.
 	silentFor = 5 * time.Second

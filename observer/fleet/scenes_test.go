@@ -156,7 +156,7 @@ func stepOf(words []string) step {
 	case "says":
 		return says(at, n(2), words[3], strings.Join(words[4:], " "))
 	case "buries":
-		return func(s *scene) { s.f.Bury(second(at)) }
+		return func(s *scene) { s.f.MarkEnded(second(at)) }
 	case "registers":
 		p := pairs(words[2:])
 		return registers(at, Registration{

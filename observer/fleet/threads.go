@@ -31,7 +31,7 @@ func (f *Fleet) keepHeard(x *file, heard []Heard) {
 // possible during a turn, or is a subagent's, which starts only during one.
 func (f *Fleet) mayShow(id string, in Process) bool {
 	if x := f.transcript(id); x != nil {
-		return x.Session.Also().Parent == ""
+		return x.Session.Details().Parent == ""
 	}
 	a := f.agents[f.running[in]]
 	if a == nil {
@@ -125,7 +125,7 @@ func (f *Fleet) nameThreads() {
 type Thread struct {
 	ID   string
 	Path string // of its transcript
-	PID  int    // 0 where the system does not say
+	PID  int    // 0 if unknown
 }
 
 // Thread returns the thread of an agent. ok is false if it has none, if no process
@@ -136,7 +136,7 @@ func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok
 	a := f.orSession(agent)
 	x := f.transcript(a.Session)
 	c := f.clients[a.Session]
-	if x == nil || !c.Held || !f.client(&x.Session).Threads || x.Session.Also().Parent != "" {
+	if x == nil || !c.Held || !f.client(&x.Session).Threads || x.Session.Details().Parent != "" {
 		return t, false, false
 	}
 	last := max(x.Session.Active, changedAt(&x.Cursor), a.prompted)

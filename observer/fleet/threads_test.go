@@ -21,7 +21,7 @@ func open(pid, n int, own bool) Client {
 
 func ofParent(p *paper, parent string) transcript.Change {
 	c := p.whole()
-	also := c.Session.Also()
+	also := c.Session.Details()
 	also.Parent = parent
 	also.Client = "codex"
 	c.Session.SetParticulars(also)

@@ -59,12 +59,12 @@ func (f *Fleet) View(id string, now time.Time) (v View, err error) {
 func (f *Fleet) view(r Row, now time.Time) View {
 	a := r.of
 	t, in := f.totals(r)
-	also := t.Also()
+	details := t.Details()
 	v := View{
 		Session:   *t,
 		SessionID: r.session(),
 		Title:     r.title(),
-		ParentID:  also.Parent,
+		ParentID:  details.Parent,
 		Provider:  f.client(t).Client,
 		Program:   f.client(t).Client,
 		Reading:   t.Reading.At.Time(),
@@ -153,7 +153,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 		v.Source = transcript.FromEstimate
 		v.Reading = v.Active
 	} else {
-		v.Estimate = x.Session.Also().Estimate
+		v.Estimate = x.Session.Details().Estimate
 	}
 }
 

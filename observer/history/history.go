@@ -76,7 +76,7 @@ type record struct {
 
 // rewind is where a conversation went back to: the record of kind KindRewind
 // whose key is its place in the list, counted from 1, has the size from which
-// it goes on. What was said after left, and until until, is no longer part of
+// it goes on. What came after left, and until until, is no longer part of
 // it.
 type rewind struct {
 	left, until transcript.Instant
@@ -135,7 +135,7 @@ func (h *History) note(p *log, e *transcript.Entry) {
 	}
 }
 
-// goesOn says of a record at the beginning of a transcript that the session
+// goesOn reports whether a record at the beginning of a transcript shows that the session
 // began with a /clear or a handoff.
 func goesOn(e *transcript.Entry) bool {
 	return e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||

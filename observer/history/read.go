@@ -13,7 +13,7 @@ import (
 	"sm/transcript/follow"
 )
 
-// Options say where reading reports what it does.
+// Options are the log and the statistics of reading.
 type Options struct {
 	Logger  *slog.Logger // of files that cannot be read; nil discards
 	Clients clients.Table
@@ -102,7 +102,7 @@ func (o Options) read(
 	return <-read
 }
 
-// roots says in which formats the files in each path may be: a folder may hold
+// roots returns the formats that the files in each path may have: a folder may hold
 // the formats of all clients, a file has the format that its beginning shows.
 func (o Options) roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
@@ -117,7 +117,7 @@ func (o Options) roots(paths []string) (all []follow.Root) {
 	return all
 }
 
-// head is the beginning of a file; none of one that cannot be read, which reading says.
+// head is the beginning of a file; nil if it cannot be read; reading it reports the error.
 func head(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

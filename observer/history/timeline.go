@@ -16,7 +16,7 @@ import (
 // ownCompaction is a compaction in the transcript in which it happened.
 type ownCompaction struct {
 	log  *log
-	size int64 // of the context; 0 when the transcript does not say
+	size int64 // of the context; 0 if unknown
 }
 
 // A Timeline is the sequence of events in one transcript, including events copied
@@ -24,7 +24,7 @@ type ownCompaction struct {
 type Timeline struct {
 	Change *transcript.Change
 	Events []alerts.Event
-	// First says of each event that it happened here first, and of a compaction
+	// First reports of each event whether it happened here first, and of a compaction
 	// that its cycle counts here.
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
@@ -115,7 +115,7 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 }
 
 // sizeAt is the size of the context at a compaction that does not give it: the
-// newest reading of its cycle that is stamped no later, wherever it stands; 0
+// newest reading of its cycle that is stamped no later, wherever it is in the file; 0
 // without any.
 func (p *log) sizeAt(name transcript.Key) (size int64) {
 	at := transcript.Instant(0)

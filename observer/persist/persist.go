@@ -1,4 +1,4 @@
-// Package persist says under which names the state of the observer's parts is
+// Package persist has the names under which the state of the observer's parts is
 // stored beside the fleet's records, and how it is read at the next start.
 //
 // Invariants: a name is never changed, for older states have it; a [Batch] is

@@ -60,7 +60,7 @@ func New(
 		root, ok := r.find(func(f *transcript.Format) (string, bool) {
 			return follow.IsRoot(f, dir)
 		})
-		if !ok || r.knows(root.Path) || len(r.learnt) == MaxLearnt {
+		if !ok || r.has(root.Path) || len(r.learnt) == MaxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
 		}
@@ -80,8 +80,8 @@ func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root
 	return root, false
 }
 
-// knows reports whether a path is in one of the folders.
-func (r *Folders) knows(path string) bool {
+// has reports whether a path is in one of the folders.
+func (r *Folders) has(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(
@@ -99,7 +99,7 @@ func (r *Folders) knows(path string) bool {
 func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
 	none := follow.Root{}
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") ||
-		r.knows(path) {
+		r.has(path) {
 		return none, nil, false
 	}
 	root, ok := r.find(func(f *transcript.Format) (string, bool) {
@@ -108,7 +108,7 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 	if !ok {
 		return none, nil, false
 	}
-	known := r.knows(root.Path)
+	known := r.has(root.Path)
 	if !known {
 		dropped = r.makeRoom()
 	}

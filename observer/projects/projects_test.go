@@ -143,7 +143,7 @@ func TestShortLivedRoots(t *testing.T) {
 	if dropped, fresh := hook(0); dropped != 0 || !fresh {
 		t.Errorf("come back: fresh %v, dropped %d", fresh, dropped)
 	}
-	if len(r.learnt) != MaxLearnt-1 || !r.knows(filepath.Join(dir, "own", "projects")) {
+	if len(r.learnt) != MaxLearnt-1 || !r.has(filepath.Join(dir, "own", "projects")) {
 		t.Errorf("%d learnt, want %d", len(r.learnt), MaxLearnt-1)
 	}
 }
@@ -171,7 +171,7 @@ func TestRootsOfCodex(t *testing.T) {
 			filepath.Join(day(filepath.Join(dir, home, "sessions")), name),
 			session,
 		); fresh ||
-			!r.knows(filepath.Join(dir, home, "sessions")) {
+			!r.has(filepath.Join(dir, home, "sessions")) {
 			t.Errorf("%s: fresh %v", home, fresh)
 		}
 	}

@@ -5,7 +5,7 @@
 // net/http: a hook, which the client waits for on every turn, would pay for
 // them at its start.
 //
-// It does not know where the socket is, or what is said there.
+// It depends neither on the place of the socket nor on the protocol.
 package socket
 
 import (
@@ -41,7 +41,7 @@ func (e *ForeignError) Error() string {
 func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
 
 // Dial connects to the first of the sockets that a process of our own effective
-// uid serves. A socket of anybody else, root included, is closed before a byte
+// uid serves. A socket of any other user, root included, is closed before a byte
 // is sent: its answers could put words into an agent's context, and what is
 // sent is not for others. Without any socket of ours the error is
 // ErrNoObserver, a *ForeignError, or what kept a socket from being tried. Reads
@@ -80,7 +80,7 @@ func dialOwn(ctx context.Context, path string) (*os.File, error) {
 	return conn, nil
 }
 
-// connect opens a connection. A Unix socket connects at once, or says why not.
+// connect opens a connection. A Unix socket connects or fails at once.
 func connect(ctx context.Context, path string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

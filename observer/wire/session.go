@@ -249,7 +249,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// StateOf is what the client's registry says, else what the turns of the
+// StateOf is the status in the client's registry, else what the turns of the
 // transcript say: a turn that has not ended for long is one whose client has gone.
 func StateOf(v fleet.View) string {
 	switch {

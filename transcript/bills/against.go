@@ -8,7 +8,7 @@ import (
 )
 
 // rotatesWithin is how long after a session's last record another one may begin for the time
-// between them to be that of the handoff or clear; longer ones are somebody's pause.
+// between them to be that of the handoff or clear; longer ones are pauses.
 const rotatesWithin = transcript.Instant(10 * time.Minute)
 
 // Against completes the bill of a session that began with a boundary by what

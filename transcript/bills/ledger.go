@@ -298,7 +298,7 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 		return
 	}
 	if l.begun && kind == transcript.BilledHandoff {
-		return // a document that a compaction, or somebody's question, brought back
+		return // a document that a compaction, or a question, brought back
 	}
 	l.open(transcript.Bill{
 		Kind: kind,

@@ -7,7 +7,7 @@ import (
 const (
 	// sketchBytes is how much of a prompt is looked at.
 	sketchBytes = 1024
-	// sketchWords: a shorter prompt, such as "go on", says nothing again.
+	// sketchWords: a shorter prompt, such as "go on", is no repetition.
 	sketchWords = 5
 )
 

@@ -38,7 +38,7 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 func (f *Fold) bill(e *transcript.Entry) {
 	switch e.Kind {
 	case transcript.KindReading:
-		f.bills.Reply(e, !f.knows(e))
+		f.bills.Reply(e, !f.seenMessage(e))
 	case transcript.KindTurnStart:
 		if e.Titled == transcript.TitlePrompt {
 			f.bills.Prompt(e.Title)
@@ -49,8 +49,8 @@ func (f *Fold) bill(e *transcript.Entry) {
 	}
 }
 
-// knows reports whether an earlier line was of the same message.
-func (f *Fold) knows(e *transcript.Entry) bool {
+// seenMessage reports whether an earlier line was of the same message.
+func (f *Fold) seenMessage(e *transcript.Entry) bool {
 	_, known := f.costs[firstKey(e.Message, e.UUID)]
 	return known
 }

@@ -30,7 +30,7 @@ var notPrompts = [...]string{
 	"<bash-",
 }
 
-// cleared stands near the beginning of the record with which a session that /clear has
+// cleared is near the beginning of the record with which a session that /clear has
 // begun opens.
 const cleared = "<command-name>/clear</command-name>"
 
@@ -263,7 +263,7 @@ func block(w *walker) jsonwalk.Text {
 }
 
 // attachment reads an attachment and returns its type. Its content, often long,
-// is looked at later, if at all: most types say nothing.
+// is read later, and only for types that need it.
 func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 	w.said = jsonwalk.Span{}
 	for name, value := range w.Members(value) {

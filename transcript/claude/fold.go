@@ -42,7 +42,7 @@ type Fold struct {
 	titled      bool           // a title has counted since the last reading
 	keyless     transcript.Key // counts messages without id
 	titles      titles
-	bills       *bills.Ledger      // nil unless somebody asked for bills
+	bills       *bills.Ledger      // nil unless bills are wanted
 	before      transcript.Instant // the newest stamp before this record
 	walker      walker             // which is not made anew for each line: that takes time
 }
@@ -181,7 +181,7 @@ func (f *Fold) Unknown() []transcript.UnknownName {
 	return u
 }
 
-// Restart is Reset, by what the file's path says.
+// Restart is Reset for a file.
 func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent) }
 
 // Line scans one line, without its newline, and adds it; n is its length with the
@@ -383,7 +383,7 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		id = transcript.Join(f.name, f.keyless)
 	}
 	c := f.newest.cost
-	known := f.newest.id == id // the lines of one message mostly stand together
+	known := f.newest.id == id // the lines of one message are mostly adjacent
 	if !known {
 		if c, known = f.costs[id]; known {
 			f.newest = priced{id, c}

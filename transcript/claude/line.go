@@ -20,7 +20,7 @@ type line struct {
 	copying bool               // they have begun
 }
 
-// rules reports whether a record's place in the file says more than a stamp that is far
+// rules reports whether a record's place in the file counts more than a stamp that is far
 // from its neighbours. Only readings and compactions ask: what users typed may be
 // written down later.
 func (l *line) rules(e *transcript.Entry) bool {

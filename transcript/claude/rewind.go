@@ -3,12 +3,12 @@ package claude
 import "sm/transcript"
 
 // chain is what is kept of the conversation as the model has it. A client that is rewound
-// (Esc Esc) goes back to the point before a prompt, and its next user record then stands
-// where that prompt stood: behind the same parent.
+// (Esc Esc) goes back to the point before a prompt, and its next user record then takes
+// the place of that prompt: behind the same parent.
 type chain struct {
 	points []point
 	// last is the newest reading in the order of the file, empty after a compaction;
-	// place is where it stands.
+	// place is its place.
 	last  transcript.Reading
 	place moment
 	heard int64 // the newest record by which the model heard something of sm's
@@ -23,7 +23,7 @@ type chain struct {
 	session  transcript.Key // that the newest user record names
 }
 
-// point is where a user record stood: what a rewind goes back to.
+// point is the place of a user record: what a rewind goes back to.
 type point struct {
 	parent  transcript.Key
 	before  transcript.Instant // the newest stamp ahead of it

@@ -5,7 +5,7 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// record collects the fields of one line, wherever they stand: clients up to 2.1
+// record collects the fields of one line, in any order: clients up to 2.1
 // write the type before the message, later ones after it.
 type record struct {
 	kind, subtype                      jsonwalk.Text
@@ -35,7 +35,7 @@ type walker struct {
 	jsonwalk.Walker
 	clock jsonwalk.Clock
 	said  jsonwalk.Span // the content of the attachment
-	text  []byte        // what that says, decoded
+	text  []byte        // the same, decoded
 
 	unknown transcript.Unknowns
 }
@@ -51,7 +51,7 @@ func (w *walker) forget() {
 	}
 }
 
-// usage is what a message's usage object says.
+// usage has the figures of a message's usage object.
 type usage struct {
 	total   transcript.Usage // the message's cost
 	context int64            // of its last call, when it made several
@@ -205,7 +205,7 @@ func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	r.content.To = w.Pos()
 }
 
-// compact reads what a boundary says of its compaction.
+// compact reads the metadata of a boundary.
 func (r *record) compact(w *walker, value jsonwalk.Text) {
 	r.trigger = jsonwalk.Text{}
 	r.segment = jsonwalk.Text{}

@@ -2,7 +2,7 @@ package claude
 
 import "sm/transcript"
 
-// titles are what a file says of its session's title. Clients write them again and again:
+// titles are the titles of the session in its file. Clients write them again and again:
 // the newest counts.
 type titles struct {
 	custom, generated, summary, prompt transcript.Title

@@ -24,7 +24,7 @@ func (c counts) usage() transcript.Usage {
 
 // usage reads a usage object. Where the message took several calls (iterations),
 // the figures at the top are their sum, and the last call that the model itself answered
-// says how large the context was: so does the client.
+// has the size of the context, as in the client.
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
 	var c counts
 	var calls iterations
@@ -76,7 +76,7 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 
 // iterations are the calls of a message: the last one that neither an advisor nor a
 // compaction made, and whether it counts, as the client decides it: an answer, or that of a
-// model that stood in, with all four figures and a sum above 0.
+// fallback model, with all four figures and a sum above 0.
 type iterations struct {
 	last  counts
 	known bool

@@ -121,7 +121,7 @@ func (t Table) Named(name string) *Client {
 }
 
 // Of returns the client that wrote a session.
-func (t Table) Of(s *transcript.Session) *Client { return t.Named(s.Also().Client) }
+func (t Table) Of(s *transcript.Session) *Client { return t.Named(s.Details().Client) }
 
 // OfProvider returns the client whose name a provider begins with, such as
 // "codex-app", else the default.

@@ -95,7 +95,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 // longest is how long a compaction may take.
 const longest = transcript.Instant(10 * time.Minute)
 
-// prompt takes what the user wrote, or a hook said.
+// prompt takes a text of the user or of a hook.
 func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 	if !wording.IsOurs(r.text) {
 		b.ledger.Prompt(r.text)

@@ -77,7 +77,7 @@ func writeSum(got *strings.Builder, f *Fold) {
 	s := f.Sum()
 	context, known := s.Context()
 	fmt.Fprintf(got, "= %s of %q: context %d (%t), estimate %d, peak %d, window %d, turns %d (%t), messages %d, tokens %v\n",
-		s.ID, s.Also().Parent, context, known, s.Also().Estimate, s.Peak, s.Also().Window, s.Turns, s.InTurn, s.Messages, s.Tokens)
+		s.ID, s.Details().Parent, context, known, s.Details().Estimate, s.Peak, s.Details().Window, s.Turns, s.InTurn, s.Messages, s.Tokens)
 	_, compactions := f.Take()
 	for _, c := range compactions {
 		fmt.Fprintf(

@@ -29,7 +29,7 @@ type Fold struct {
 	start       int64          // the ordinal of the first record that is the thread's own
 	copies      copies
 	turn        turn
-	saysTrigger bool // its starts say what began the turn
+	saysTrigger bool // its starts name what began the turn
 	branch      string
 	prompt      transcript.Title
 	model       []byte
@@ -41,7 +41,7 @@ type Fold struct {
 	reading  reading
 	before   int64 // the size of the context before the reading, in tokens
 
-	bills *billing // nil unless somebody asked for bills
+	bills *billing // nil unless bills are wanted
 }
 
 // copies is what a fork of clients up to 0.145 has copied from the thread that it was forked
@@ -156,7 +156,7 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	return fresh, err
 }
 
-// add adds one record, and says in e what it means.
+// add adds one record, and sets its meaning in e.
 func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
 	if e.At = r.at; r.at != 0 {
@@ -222,7 +222,7 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 			2,
 		); r.overflow &&
 			!s.Blank {
-			f.blank(s.Also().Window)
+			f.blank(s.Details().Window)
 		}
 		return true
 	case rolled:
@@ -232,7 +232,7 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	return false
 }
 
-// limited takes the account's rate limits. Old clients do not say when a window ends.
+// limited takes the account's rate limits. Records of old clients lack the end of a window.
 func (f *Fold) limited(r *record) {
 	for i, l := range r.limits {
 		if l.resets >= 1 && l.resets < 1<<33 {
@@ -245,7 +245,7 @@ func (f *Fold) limited(r *record) {
 	}
 }
 
-// begin takes the meta that says whose file it is. One whose history begins with the thread
+// begin takes the meta that identifies the file. One whose history begins with the thread
 // itself, or with a file of a thread that was not forked, begins another file of a thread that
 // was rewound.
 func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
@@ -256,7 +256,7 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 		f.thread, f.key = append(f.thread[:0], r.id...), transcript.KeyOf(r.id)
 	}
 	s.ID = string(f.thread)
-	p := s.Also()
+	p := s.Details()
 	p.Parent = string(r.parent)
 	s.SetParticulars(p)
 	intern(&s.Version, r.version)
@@ -291,7 +291,7 @@ func (f *Fold) settle(r *record) {
 
 // sized sets the size of the window, if it is given.
 func (f *Fold) sized(window int64) {
-	if p := f.sum.Also(); window > 0 && window != p.Window {
+	if p := f.sum.Details(); window > 0 && window != p.Window {
 		p.Window = window
 		f.sum.SetParticulars(p)
 	}
@@ -299,7 +299,7 @@ func (f *Fold) sized(window int64) {
 
 // blank makes the context unknown, but for the client's own estimate.
 func (f *Fold) blank(estimate int64) {
-	p := f.sum.Also()
+	p := f.sum.Details()
 	f.sum.Blank = true
 	p.Estimate = estimate
 	f.sum.SetParticulars(p)
@@ -312,7 +312,7 @@ func intern(s *string, b []byte) {
 	}
 }
 
-// started begins a turn. New clients say what began it, but of a turn that does
+// started begins a turn. New clients name what began it, but of a turn that does
 // nothing but compact.
 func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
@@ -337,7 +337,7 @@ func (r *record) turnKey(thread, part transcript.Key) transcript.Key {
 // longestTitle bounds what is looked at of a prompt for a title, in bytes.
 const longestTitle = 1024
 
-// prompted takes the user's words. In files that do not say what began a turn the first ones
+// prompted takes the user's words. In files that do not name what began a turn the first ones
 // of a turn begin it, and in those without turns all do.
 func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {

@@ -52,7 +52,7 @@ type record struct {
 	id, parent      []byte // of a meta: the thread and its parent
 	origin          []byte // of a meta: the thread that it was forked from
 	base            []byte // of a meta: the thread or file that its history begins with
-	start           int64  // of a meta: the ordinal of the first record of its own, 0 for none said
+	start           int64  // of a meta: the ordinal of the first record of its own, 0 for none
 	version, branch []byte // of a meta
 	model, cwd      []byte // of a meta or settings
 

@@ -144,7 +144,7 @@ type shown struct {
 func shownOf(s *transcript.Session) (v shown, ok bool) {
 	tokens, known := s.Context()
 	if !known {
-		tokens = s.Also().Estimate
+		tokens = s.Details().Estimate
 	}
 	return shown{100 - WindowOf(s, nil).Percent(tokens), tokens}, tokens > 0
 }
@@ -179,14 +179,14 @@ func TestScenarios(t *testing.T) {
 		got := figures{
 			ID:          s.ID,
 			Version:     s.Version,
-			Parent:      s.Also().Parent,
+			Parent:      s.Details().Parent,
 			Compactions: s.Total(),
 			Turns:       s.Turns,
 		}
 		if got.Shown, got.Known = shownOf(s); !got.Known {
 			got.Shown = shown{}
 		} else {
-			got.Window = s.Also().Window
+			got.Window = s.Details().Window
 		}
 		if want.Known = th.Context != nil; want.Known {
 			want.Shown = shown{*th.PercentLeft, *th.Context}

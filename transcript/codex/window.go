@@ -26,7 +26,7 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 		Source:   transcript.WindowDefault,
 		Reserved: reserved,
 	}
-	if reported := s.Also().Window; reported > 0 {
+	if reported := s.Details().Window; reported > 0 {
 		w.Tokens = reported
 		w.Source = transcript.WindowTranscript
 	}

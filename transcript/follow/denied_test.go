@@ -122,7 +122,7 @@ func TestDeniedWhileLive(t *testing.T) {
 		r.start()
 		r.append(file, reply(3, 100))
 		r.settle("append")
-		r.idle(youth + 100*time.Millisecond)
+		r.idle(startGrace + 100*time.Millisecond)
 		writer, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestDeniedWhileLive(t *testing.T) {
 		if r.o.NoInotify {
 			return
 		}
-		r.idle(youth + 100*time.Millisecond)
+		r.idle(startGrace + 100*time.Millisecond)
 		for _, path := range []string{file, good} {
 			var slow int
 			for n := range 10 {

@@ -68,7 +68,7 @@ type Options struct {
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.
 	NoInotify bool
-	// Bills has changes say what boundaries cost, and what was done, where a client's fold can.
+	// Bills adds to changes what boundaries cost and what was done, where a client's fold can.
 	Bills bool
 	// Entries has whole changes list all records that mean something, however old.
 	Entries bool
@@ -197,7 +197,7 @@ func Run(
 			slots: make(chan struct{}, o.Tails),
 		},
 	}
-	f.lookers.deaf.Store(index.watch.notify == nil)
+	f.lookers.eventsLost.Store(index.watch.notify == nil)
 	f.lookers.guardTail()
 	var workers sync.WaitGroup
 	for range o.Workers {

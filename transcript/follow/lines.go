@@ -32,14 +32,14 @@ func (m *marks) keys() (head, tail transcript.Key) {
 
 // lines hands out the complete lines of a file.
 type lines struct {
-	marks *marks // of what has been handed out
-	file  io.ReaderAt
-	buf   []byte
-	wide  *[]byte // a larger buffer, made when a line needs it; nil for none
-	base  int64   // offset in the file of buf[zero]
-	zero  int     // where in buf the text begins
-	end   int     // in buf, behind the last line handed out
-	bare  int64   // an offset up to which no newline follows base, when it is far off
+	marks  *marks // of what has been handed out
+	file   io.ReaderAt
+	buf    []byte
+	wide   *[]byte // a larger buffer, made when a line needs it; nil for none
+	base   int64   // offset in the file of buf[zero]
+	zero   int     // where in buf the text begins
+	end    int     // in buf, behind the last line handed out
+	bareTo int64   // an offset up to which no newline follows base, when it is far off
 	// first gives the length of the first of some lines, without its newline: each has
 	// one. nil looks for the newline.
 	first func(lines []byte) int
@@ -53,7 +53,7 @@ type lines struct {
 // the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
 	l.place(l.base, 0)
-	if l.bare > l.offset(len(l.buf)) {
+	if l.bareTo > l.offset(len(l.buf)) {
 		before := l.base
 		if err := l.long(to, do); err != nil || l.base == before {
 			return l.base, err
@@ -156,7 +156,7 @@ func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
 // only then is memory taken, so that a long line costs its size once, and a long
 // unfinished one nothing.
 func (l *lines) long(to int64, do func([]byte, int64) bool) error {
-	for at := max(l.offset(len(l.buf)), l.bare); at < to; {
+	for at := max(l.offset(len(l.buf)), l.bareTo); at < to; {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
 			line := l.one(at + int64(i))
@@ -175,14 +175,14 @@ func (l *lines) long(to int64, do func([]byte, int64) bool) error {
 			return err
 		}
 		at += int64(n)
-		l.bare = at
+		l.bareTo = at
 	}
 	return nil
 }
 
 const (
 	// huge lines are worth a collection: without it the memory of one that is no
-	// longer needed would stand beside that of the next.
+	// longer needed would stay beside that of the next.
 	huge    = 8 << 20
 	longest = 64 << 20
 )

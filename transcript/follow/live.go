@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// youth is how long after its start a tail may miss what was appended while it
+	// startGrace is how long after its start a tail may miss what was appended while it
 	// started; until then each event of the folder has the file looked at.
-	youth = 2 * time.Second
+	startGrace = 2 * time.Second
 	// farBytes is how much a tail may be behind. It takes several times the memory
 	// that a long line has, where a look takes it once.
 	farBytes = 1 << 20
@@ -36,13 +36,13 @@ const (
 type tailer struct {
 	mu sync.Mutex
 	reading
-	peeked int64 // size at which the unfinished last line was looked at
-	bare   int64 // no newline follows the offset up to here, as far as is known
-	shown  bool  // the last report counts an unfinished line
-	alone  bool  // it may have no tail
-	missed int   // looks in a row that found what the tail should have delivered
-	told   int64 // the time of the file in the last report
-	reread bool  // the file is not what it was, or no more
+	peeked   int64 // size at which the unfinished last line was looked at
+	bareTo   int64 // no newline follows the offset up to here, as far as is known
+	shown    bool  // the last report counts an unfinished line
+	alone    bool  // it may have no tail
+	missed   int   // looks in a row that found what the tail should have delivered
+	reported int64 // the time of the file in the last report
+	reread   bool  // the file is not what it was, or no more
 
 	lookers *lookers
 	pokes   atomic.Int64 // since the last look began; while there are any, it is due or a looker has it
@@ -73,7 +73,7 @@ func (t *tailer) stop() {
 // over reports whether the file is to be given back to the loop.
 func (t *tailer) over() bool { return t.reread || t.stopped.Load() }
 
-func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
+func (t *tailer) starting() bool { return time.Now().UnixNano()-t.started.Load() < int64(startGrace) }
 
 // grown has a file of this size read, if its tail might not do it.
 func (t *tailer) grown(size int64) {
@@ -82,7 +82,7 @@ func (t *tailer) grown(size int64) {
 	case tl != nil && size-t.offset.Load() > farBytes:
 		tl.Kill(nil) // it stops once it has read what is there, and keeps none of it
 		t.poke()
-	case tl == nil || t.lookers.deaf.Load() || t.young():
+	case tl == nil || t.lookers.eventsLost.Load() || t.starting():
 		t.poke()
 	}
 }
@@ -90,11 +90,11 @@ func (t *tailer) grown(size int64) {
 // lookers are the few goroutines that read live files. One for each file would cost a
 // stack each, and a switch between goroutines for every line.
 type lookers struct {
-	due   chan *tailer // each at most once, with room for all, so that a poke does not wait
-	exits chan *tailer
-	slots chan struct{} // an element for each tail
-	deaf  atomic.Bool   // tails get no events
-	tails sync.WaitGroup
+	due        chan *tailer // each at most once, with room for all, so that a poke does not wait
+	exits      chan *tailer
+	slots      chan struct{} // an element for each tail
+	eventsLost atomic.Bool   // tails get no events
+	tails      sync.WaitGroup
 }
 
 // work looks at what is due until ctx ends.
@@ -155,17 +155,17 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 	t.cursor.Modified = is.settled()
 	if is.size == t.peeked || is.size == before && !t.shown {
 		t.cursor.Size = is.size
-		if is.size == before && t.cursor.Modified != t.told {
+		if is.size == before && t.cursor.Modified != t.reported {
 			t.report(ctx, *t.fold.Sum())
 		}
 		return false
 	}
 	rest := lines{
-		file:  file,
-		buf:   buf,
-		base:  before,
-		bare:  t.bare,
-		marks: &t.marks,
+		file:   file,
+		buf:    buf,
+		base:   before,
+		bareTo: t.bareTo,
+		marks:  &t.marks,
 	}
 	end, err := rest.each(is.size, func(line []byte, end int64) bool {
 		t.add(line, end)
@@ -175,7 +175,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 		return true
 	}
 	t.cursor.Size = is.size
-	t.bare = rest.bare
+	t.bareTo = rest.bareTo
 	session := *t.fold.Sum()
 	whole := false
 	t.peeked = 0
@@ -187,7 +187,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 		t.report(ctx, session)
 	}
 	t.shown = whole
-	if tl := t.tail.Load(); tl != nil && end > before && !t.young() {
+	if tl := t.tail.Load(); tl != nil && end > before && !t.starting() {
 		if t.missed++; t.missed > 1 {
 			t.alone = true
 			tl.Kill(nil)
@@ -199,7 +199,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 func (t *tailer) report(ctx context.Context, session transcript.Session) bool {
 	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
 	t.offset.Store(t.cursor.Offset)
-	t.told = t.cursor.Modified
+	t.reported = t.cursor.Modified
 	return t.reading.report(ctx, session)
 }
 
@@ -207,7 +207,7 @@ func (t *tailer) report(ctx context.Context, session transcript.Session) bool {
 // long line: it would keep what there is of it.
 func (t *tailer) startTail(ctx context.Context) {
 	l := t.lookers
-	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.deaf.Load() {
+	if t.alone || t.cursor.Size-t.cursor.Offset > farBytes || l.eventsLost.Load() {
 		return
 	}
 	select {
@@ -249,11 +249,11 @@ func (t *tailer) listen(ctx context.Context, tl *tail.Tail) {
 	case <-time.After(time.Second):
 		// It waits for the tracker that all tails share, which has come to a standstill: it
 		// may, by the lock that newWatcher describes.
-		t.lookers.deaf.Store(true)
+		t.lookers.eventsLost.Store(true)
 	}
 	t.mu.Lock()
 	if err := tl.Err(); err != nil && err != tomb.ErrStillAlive {
-		t.alone = true // say, for want of inotify watches
+		t.alone = true // for example for want of inotify watches
 	}
 	t.tail.Store(nil)
 	t.mu.Unlock()
@@ -294,7 +294,7 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 func (l *lookers) guardTail() { util.LOGGER.SetOutput(l) }
 
 func (l *lookers) Write([]byte) (int, error) {
-	l.deaf.Store(true)
+	l.eventsLost.Store(true)
 	runtime.Goexit()
 	return 0, nil
 }
@@ -306,7 +306,7 @@ func (f *follower) followLive(fl *file, r result) {
 		lookers: f.lookers,
 		written: r.written,
 	}
-	t.told = t.cursor.Modified
+	t.reported = t.cursor.Modified
 	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; to report once more does no harm
 	t.offset.Store(t.cursor.Offset)
 	fl.state = live
@@ -346,18 +346,18 @@ func (f *follower) ended(t *tailer) {
 }
 
 const (
-	// calmAfter is how long after its last write a file that inotify watches is checked
-	// less often, once in calmChecks. A check finds what inotify never reports.
-	calmAfter  = 10 * time.Second
-	calmChecks = 10
+	// quietAfter is how long after its last write a file that inotify watches is checked
+	// less often, once in quietChecks. A check finds what inotify never reports.
+	quietAfter  = 10 * time.Second
+	quietChecks = 10
 )
 
 // check is the loop's look at a live file: one stat. What differs from the last look has
 // the file looked at.
 func (f *follower) check(fl *file, now time.Time) {
 	t := fl.tail
-	calm := f.index.watch.notify != nil && now.UnixNano()-t.written > int64(calmAfter)
-	if calm && now.Sub(t.checked) < calmChecks*f.Check {
+	quiet := f.index.watch.notify != nil && now.UnixNano()-t.written > int64(quietAfter)
+	if quiet && now.Sub(t.checked) < quietChecks*f.Check {
 		return
 	}
 	if !t.mu.TryLock() {

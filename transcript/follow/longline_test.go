@@ -152,7 +152,7 @@ func TestLongLine(t *testing.T) {
 				if !alone(
 					t,
 					8,
-				) { // a tail that is quicker than the loop has taken the line before it is told to end: one time in eight
+				) { // a tail that is quicker than the loop has taken the line before it is reported to end: one time in eight
 					return
 				}
 				line := longLine(t, kind.before, kind.after)
@@ -183,7 +183,7 @@ func TestLongLine(t *testing.T) {
 					m.start()
 					m.settle("before")
 					if where == "live" {
-						m.idle(youth + 100*time.Millisecond) // tails are no longer looked after at each write
+						m.idle(startGrace + 100*time.Millisecond) // tails are no longer looked after at each write
 					}
 					m.begin()
 					copyTo(t, line, long)

@@ -45,7 +45,7 @@ func TestRecords(t *testing.T) {
 		return all
 	}
 	var mu sync.Mutex
-	told := map[string][]transcript.Entry{}
+	reported := map[string][]transcript.Entry{}
 	clears := 0
 	got := once(Options{Records: func(path string) func(*transcript.Entry) {
 		name := filepath.Base(path)
@@ -58,12 +58,12 @@ func TestRecords(t *testing.T) {
 				}
 				return
 			}
-			told[name] = append(told[name], plain(*e, &transcript.Session{Version: string(e.Version)}))
+			reported[name] = append(reported[name], plain(*e, &transcript.Session{Version: string(e.Version)}))
 		}
 	}})
 	want := once(Options{Entries: true})
 	for name, c := range want {
-		if d := cmp.Diff(c.Entries, told[name]); d != "" {
+		if d := cmp.Diff(c.Entries, reported[name]); d != "" {
 			t.Errorf("%s (-listed +handed over):\n%s", name, d)
 		}
 		if n := len(got[name].Entries) + len(got[name].Messages); n > 0 {
@@ -75,7 +75,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s (-with lists +without):\n%s", name, d)
 		}
 	}
-	if clears == 0 || len(told) < 10 {
-		t.Errorf("%d files, %d clears: this shows little", len(told), clears)
+	if clears == 0 || len(reported) < 10 {
+		t.Errorf("%d files, %d clears: this shows little", len(reported), clears)
 	}
 }

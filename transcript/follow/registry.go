@@ -33,7 +33,7 @@ type nameIndex struct {
 	names map[string]string
 }
 
-// registries remembers what the clients' registries said.
+// registries remembers the contents of the clients' registries.
 type registries struct {
 	entries map[string]*entry               // by path
 	indexes map[string]*nameIndex           // by path

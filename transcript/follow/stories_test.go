@@ -14,8 +14,8 @@ import (
 // codexName is the name of a file of idA's thread.
 const codexName = "rollout-2026-11-20T08-00-00-" + idA + ".jsonl"
 
-// told is a transcript for the tests that cut it.
-type told struct {
+// reported is a transcript for the tests that cut it.
+type reported struct {
 	name   string
 	format *transcript.Format
 	text   []byte
@@ -24,7 +24,7 @@ type told struct {
 
 // stories are transcripts with all that a fold remembers from line to line, of the real
 // clients and, for Claude Code, one of all shapes of records that are known.
-func stories(t *testing.T) (all []told) {
+func stories(t *testing.T) (all []reported) {
 	t.Helper()
 	var shapes []byte
 	for _, pattern := range []string{
@@ -39,7 +39,7 @@ func stories(t *testing.T) (all []told) {
 			[]byte("not JSON\n\n \t \n[1]\n"),
 		)
 	}
-	all = append(all, told{
+	all = append(all, reported{
 		name:   "claude",
 		format: claude.Format(),
 		text:   shapes,
@@ -49,7 +49,7 @@ func stories(t *testing.T) (all []told) {
 		"api-errors", "auto-compaction", "fork-of-fork", "manual-compact", "old-0.45.0-exec",
 		"old-0.145.0-tui-rollback-fork", "rewind-then-compaction", "subagent",
 	} {
-		all = append(all, told{
+		all = append(all, reported{
 			name:   scenario,
 			format: codex.Format(nil),
 			text:   thread(t, scenario),

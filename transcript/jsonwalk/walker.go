@@ -363,7 +363,7 @@ func (w *Walker) literal(s string) {
 	w.i += len(s)
 }
 
-// number steps over a number and returns it as it stands.
+// number steps over a number and returns its text.
 func (w *Walker) number() []byte {
 	start := w.i
 	if w.i < len(w.b) && w.b[w.i] == '-' {
@@ -428,7 +428,7 @@ func (s Span) Bytes(line []byte) []byte {
 	return line[s.From:s.To]
 }
 
-// Span steps over a member's value and returns where it stands; a string has none.
+// Span steps over a member's value and returns its place; a string has none.
 func (w *Walker) Span(value Text) Span {
 	if !value.None() {
 		return Span{}
@@ -449,7 +449,7 @@ func Size(w *Walker, value Text) int64 {
 	return int64(s.To - s.From)
 }
 
-// What Record says of a line that holds no record.
+// The errors of Record for a line that holds no record.
 var (
 	// ErrBlank: nothing but white space; not an error in a transcript.
 	ErrBlank = errors.New("blank line")

@@ -200,7 +200,7 @@ func (s *Session) line(text string) {
 	s.truth.Lines++
 }
 
-// repeat writes a record of which only the common members count.
+// repeat writes a record; only its common members count.
 func (s *Session) repeat(r *record) {
 	s.line(s.render(r))
 	t := &s.truth

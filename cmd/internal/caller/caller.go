@@ -42,7 +42,7 @@ const (
 	GuardianCommand = "guardian"
 )
 
-// Client says which client runs this command: the child of its supervisor, else
+// Client returns the client that runs this command: the child of its supervisor, else
 // the process that the client's hooks report. What a variable says of its
 // session is proven by the client's own registry, and only for a process that
 // this one descends from: who has left the client's family, or sets the
@@ -166,7 +166,7 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 	return p, nil
 }
 
-// Inside says by which variable, or which process, it shows that a client runs
+// Inside names the variable or the process that shows that a client runs
 // this command, if one does.
 func (by *Caller) Inside() (sign string, inside bool) {
 	for _, name := range []string{

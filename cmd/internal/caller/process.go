@@ -43,7 +43,7 @@ func variables(procDir string, pid int) map[string]string {
 	return vars
 }
 
-// Holder says by which process a file is locked, for all that locks knows.
+// Holder returns a function that finds the process that locks a file.
 func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
 	return func(path string) (transcript.Holder, bool) {
 		p, held := locks.Holder(path)

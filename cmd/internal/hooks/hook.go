@@ -71,7 +71,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	}
 	answer = p.nameProgram(answer)
 	if codex {
-		a, _ := hook.DecodeAnswer(answer) // what is no answer of ours says nothing
+		a, _ := hook.DecodeAnswer(answer) // any other text is an empty answer
 		answer = codexhook.Encode(a)
 	}
 	if len(answer) > 0 {
@@ -82,8 +82,8 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 // ofCodex reports whether Codex runs this hook: by the arguments that sm install
 // wrote, or else by the input, since hooks may be copied between clients.
 func ofCodex(args []string, data []byte) bool {
-	client, told := argument(args, "--client")
-	return client == files.Client || !told && codexhook.Speaks(data)
+	client, given := argument(args, "--client")
+	return client == files.Client || !given && codexhook.Speaks(data)
 }
 
 // readObject reads one JSON object, and no further: the sender may keep the

@@ -11,7 +11,7 @@ import (
 	"sm/cmd/internal/version"
 )
 
-// wholeProgram is the name of the program that the small one stands beside.
+// wholeProgram is the name of the full program, which is in the same directory.
 const wholeProgram = "sm"
 
 // Main is the small program: it gives the exit code of the process, which exit

@@ -54,7 +54,7 @@ func (p *Process) statusline(
 	data := readObject(p.Stdin)
 	report, err := hook.DecodeStatus(data)
 	guarded := ""
-	tell := func() {
+	send := func() {
 		if err != nil {
 			return
 		}
@@ -77,15 +77,15 @@ func (p *Process) statusline(
 	}
 	others := ""
 	if command == "" {
-		quietly(tell)
+		quietly(send)
 	} else {
-		told := make(chan struct{})
+		sent := make(chan struct{})
 		go func() {
-			defer close(told)
-			quietly(tell)
+			defer close(sent)
+			quietly(send)
 		}()
 		others = p.wrapped(ctx, command, data)
-		<-told
+		<-sent
 	}
 	line := percentText(report)
 	if guarded != "" {
@@ -100,7 +100,7 @@ func (p *Process) statusline(
 // guardedLine is what the observer wants to be shown, "" for nothing.
 func guardedLine(answer []byte) string {
 	var a hook.StatusAnswer
-	if json.Unmarshal(answer, &a) != nil { // it has nothing to say, or is not there
+	if json.Unmarshal(answer, &a) != nil { // there is no observer, or no line
 		return ""
 	}
 	return plain.Line(a.Line)

@@ -15,7 +15,7 @@ import (
 // default effect.
 const soon = 50 * time.Millisecond
 
-// within does the work of a command that the client waits for, and says 0 when
+// within does the work of a command that the client waits for, and returns 0 when
 // it is done and when it fails in whatever way: to the client, an exit code of
 // 2 would mean that the agent must not go on. Where the work is late it is
 // asked to end, and the process ends with 0 if it does not. A signal asks the
@@ -71,7 +71,7 @@ func quietly(f func()) {
 	f()
 }
 
-// say prints a text. If the reader of standard output is gone, os.File.Write
+// say writes a text to standard output. If the reader of standard output is gone, os.File.Write
 // would raise SIGPIPE. The signal is not ignored, as the wrapped status line
 // would inherit that.
 func say(w io.Writer, text []byte) {

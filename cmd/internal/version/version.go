@@ -1,7 +1,7 @@
-// Package version says which build of sm a program is.
+// Package version identifies the build of a program.
 //
 // Invariants: it comes from what the toolchain has recorded, and from what make
-// build adds to that; programs of one build say the same, and programs whose
+// build adds to that; programs of one build have the same version, and programs whose
 // hooks differ do not, however they were built by make.
 package version
 
@@ -17,7 +17,7 @@ import (
 // make build sets it at link time.
 var hooks string
 
-// Line is what `sm version` says of this program.
+// Line is the line that `sm version` prints.
 func Line() string {
 	info, _ := debug.ReadBuildInfo()
 	return lineOf(info, hooks)
@@ -61,7 +61,7 @@ func Of(info *debug.BuildInfo) Build {
 }
 
 // lineOf names the hooks where no commit does: all trees that were changed, or
-// have no commit, would say the same.
+// have no commit, would have the same version.
 func lineOf(info *debug.BuildInfo, hooks string) string {
 	b := Of(info)
 	if hooks != "" && (b.Commit == noCommit || strings.HasSuffix(b.Commit, dirty)) {

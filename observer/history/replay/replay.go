@@ -1,12 +1,12 @@
 // Package replay runs the observer's policy over past transcripts: what would
-// have been said when, and which compactions came without a warning.
+// have been sent when, and which compactions came without a warning.
 //
 // Invariants: each session is played for itself, record for record, as if its
 // file had been followed. What is learned of where clients compact goes from
 // one session to the next, in the order in which they began. The same
 // transcripts and options give the same events.
 //
-// It reads no files, and says nothing to any agent.
+// It reads no files and sends nothing to any agent.
 package replay
 
 import (
@@ -22,7 +22,7 @@ import (
 	"sm/transcript/clients"
 )
 
-// Options say by which rules to replay.
+// Options are the rules to replay by.
 type Options struct {
 	Policy  alerts.Options
 	Windows []transcript.WindowRule

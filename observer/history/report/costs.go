@@ -9,7 +9,7 @@ import (
 	"sm/transcript"
 )
 
-// followedBy is how many replies must follow a boundary for its bill to say something.
+// followedBy is how many replies must follow a boundary for its bill to count.
 const followedBy = 10
 
 // Costs are what the boundaries of contexts cost.
@@ -77,7 +77,7 @@ type Saved struct {
 const (
 	// maxFiles bounds the files that a report lists.
 	maxFiles = 10
-	// leastHandoffs is how many followed handoffs say what one costs.
+	// leastHandoffs is how many followed handoffs are needed for a mean cost.
 	leastHandoffs = 3
 )
 

@@ -9,7 +9,7 @@ import (
 // MaxBins bounds the lines of a histogram.
 const MaxBins = 12
 
-// Distribution says how figures are spread. The quantiles are null without any
+// Distribution is the distribution of figures. The quantiles are null without any
 // figure; of an even number the median is the mean of the two in the middle,
 // rounded down, and the others are the nearest rank.
 type Distribution struct {

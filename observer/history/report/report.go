@@ -16,7 +16,7 @@ import (
 	"sm/transcript"
 )
 
-// Options say by which rules transcripts are summed up.
+// Options are the rules by which transcripts are summed up.
 type Options struct {
 	Policy  alerts.Options          // defines a storm
 	Windows []transcript.WindowRule // windows that are configured for models

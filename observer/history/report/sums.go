@@ -126,7 +126,7 @@ func (s *sums) take(t *history.Timeline) {
 	s.engine.Forget(id)
 }
 
-// modelsOf says for each event by which model it is answered: that of the next
+// modelsOf returns for each event the model that answers it: that of the next
 // reading, else of the last.
 func modelsOf(t *history.Timeline) []string {
 	models := make([]string, len(t.Events))

@@ -52,7 +52,7 @@ type Grid struct {
 	Difference *Difference `json:"difference"`
 	Overall    Figures     `json:"overall"` // of Current, on all sessions
 	// Unseen are the compactions before which their transcript shows no
-	// reading, so that nothing can be said of notices: it begins with them.
+	// reading, so that notices cannot be judged: it begins with them.
 	Unseen  int `json:"unseen"`
 	Strange int `json:"no_transcripts"` // files without a single record, which are left out
 
@@ -98,7 +98,7 @@ type Knee struct {
 	Critical *int64 `json:"critical"`
 }
 
-// Options say what to try.
+// Options are what to try.
 type Options struct {
 	// Policy is the observer's, with the thresholds to compare with; Configured
 	// are those of the configuration.
@@ -264,7 +264,7 @@ func advise(chosen, current *Candidate, d Difference) Advice {
 	return AdviceChange
 }
 
-// choice returns the best pair and, of those whose measure is at most one standard
+// choice returns the best pair and, of the pairs whose measure is at most one standard
 // error below it, the earliest: the lowest critical notice, with the warning of the
 // highest measure. With few compactions the measures are mostly chance, and the best
 // pair is close to one that fails, so an earlier one is safer. (Breiman and others,

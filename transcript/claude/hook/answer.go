@@ -12,7 +12,7 @@ import (
 // them. Of more than 10,000 the agent gets only the beginning and a file.
 const MaxCharacters = 9500
 
-// Answer is what a hook says to the client. The zero value says nothing.
+// Answer is the output of a hook for the client. The zero value is empty.
 type Answer struct {
 	// Event is that of the payload.
 	Event Event

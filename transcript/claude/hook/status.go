@@ -145,7 +145,7 @@ type StatusAnswer struct {
 	Line string `json:"line"`
 }
 
-// WrappedCommand is the status line that `sm install` found: what stands after
+// WrappedCommand is the status line that `sm install` found: what comes after
 // --, one word unless a person wrote it.
 func WrappedCommand(args []string) (command string, wraps bool) {
 	i := slices.Index(args, "--")

@@ -8,7 +8,7 @@ import (
 )
 
 // ParseTmux takes the variable TMUX of a process in a pane apart: the path of the
-// server's socket and the server's pid, 0 when it does not say. Without a socket there
+// server's socket and the server's pid, 0 if unknown. Without a socket there
 // is no tmux.
 func ParseTmux(variable string) (socket string, server int) {
 	// socket,server,session: the path may hold commas of its own.

@@ -11,7 +11,7 @@ import (
 // text with more than 2,500 it shows the agent the beginning and a file's name.
 const MaxBytes = 9500
 
-// Encode writes an answer as the client wants it, or nothing where there is nothing to say or
+// Encode writes an answer as the client wants it, or nothing where the answer is empty or
 // the event takes nothing. At Stop the text makes the turn go on with it: the client sets no
 // bound to how often, so who answers has to. A text that is too long is cut.
 func Encode(a hook.Answer) []byte {

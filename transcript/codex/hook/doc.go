@@ -1,4 +1,4 @@
-// Package hook is the codec of what Codex CLI says to its hooks, and of what a
+// Package hook is the codec of the input of Codex CLI's hooks, and of the output that a
 // hook may answer there. It is pure: bytes in, values out.
 //
 // Codex's payloads and answers resemble those of Claude Code, so that `sm hook`

@@ -289,8 +289,8 @@ type Source struct {
 	Required bool   // named by the user, so it must exist
 }
 
-// Find says where the configuration is: the file named by --config, else the one in the user's
-// configuration directory.
+// Find returns the source of the configuration: the file named by --config,
+// else the one in the user's configuration directory.
 func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	if flag := flags.Lookup("config"); flag != nil && flag.Changed {
 		name, err := env.ExpandHome(flag.Value.String())
@@ -299,7 +299,7 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")
 	if err != nil {
 		// A process without a home has no file of its own; the defaults serve
-		// it, and a path that does need a home will say so.
+		// it, and a path that needs a home is an error of its own.
 		return Source{}, nil
 	}
 	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil

@@ -44,7 +44,7 @@ func (t *Prompts) Type(
 	return t.act(ctx, t.server.Type, at, text, idle)
 }
 
-// Finish presses Enter where the line stands already.
+// Finish presses Enter where the line is at the prompt already.
 func (t *Prompts) Finish(
 	ctx context.Context,
 	at fleet.Place,

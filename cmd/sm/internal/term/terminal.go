@@ -48,7 +48,7 @@ func WrapAt(stream any, variable string) int {
 	return Columns(stream, variable)
 }
 
-// Lines is how many lines a terminal has: 24 unless it says otherwise.
+// Lines is how many lines a terminal has: 24 if it does not report its size.
 func Lines(stream any) int {
 	_, height := size(stream)
 	return cmp.Or(height, defaultLines)
@@ -78,7 +78,7 @@ func Redraw(text string, height int, first bool) string {
 const progressEvery = 100 * time.Millisecond
 
 // ShowProgress keeps one line on a terminal up to date until the returned
-// function is called, which wipes it. The line is what text says after a time.
+// function is called, which wipes it. text returns the line for the time that has passed.
 // On anything else it does nothing. Work that ends at once shows no line at
 // all.
 func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func()) {

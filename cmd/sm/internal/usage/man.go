@@ -85,7 +85,7 @@ func pageName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 }
 
-// roff writes a text so that roff shows it as it stands.
+// roff writes a text so that roff shows it unchanged.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	return regexp.MustCompile(`(?m)^[.']`).ReplaceAllString(text, `\&$0`)

@@ -108,7 +108,7 @@ func NearCommand(root *cobra.Command, name string) string {
 	return config.Nearest(name, known)
 }
 
-// FlagError says of an unknown flag which one is near, and of a number that is
+// FlagError adds the nearest flag to the error of an unknown one, and for a number that is
 // none what there should be.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {

@@ -8,7 +8,7 @@ import (
 	"sm/observer/history/report"
 )
 
-// WriteHTML writes what a report says of costs as one page to pass on: no path
+// WriteHTML writes the costs of a report as one page to pass on: no path
 // above a project's folder is in it, and no file's name that the report itself
 // does not have.
 func (to *Printer) WriteHTML(w io.Writer, r *report.Report, build string) error {
