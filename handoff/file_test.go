@@ -5,7 +5,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -172,6 +174,7 @@ func TestExamineSwapped(t *testing.T) {
 	secret := write(t, filepath.Join(dir, "secret"), "secret")
 	stop := make(chan struct{})
 	done := make(chan struct{})
+	var reads atomic.Int64
 	go func() {
 		defer close(done)
 		for i := 0; ; i++ {
@@ -191,12 +194,21 @@ func TestExamineSwapped(t *testing.T) {
 			default:
 				_ = os.WriteFile(path+"~", []byte("fine"), 0o600)
 				_ = os.Rename(path+"~", path)
+				for last := reads.Load(); reads.Load() < last+2; { // so that it is read
+					select {
+					case <-stop:
+						return
+					default:
+						runtime.Gosched()
+					}
+				}
 			}
 		}
 	}()
 	seen := map[FileReason]int{}
 	for n := 0; n < 5000 || (seen[FileFit] < 10 || len(seen) < 4) && n < 500_000; n++ {
 		got, err := Examine(path, time.Time{}, 0)
+		reads.Add(1)
 		if err == nil && string(got.Content) != "fine" {
 			t.Errorf("read %q", got.Content)
 		}

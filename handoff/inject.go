@@ -54,12 +54,12 @@ func Inject(d Document, limit int, now time.Time) string {
 	line("Age: %s", ageText(now.Sub(d.CreatedAt)))
 	if d.Type == Auto {
 		line(
-			"Made from the transcript of agent %s; nobody has read it, and the user did not say it.",
+			"Made from the transcript of agent %s; no person has read it, and it is no text of the user.",
 			field(d.Agent, nameShow),
 		)
 	} else {
 		line(
-			"Written by agent %s for its next session; the user did not say it.",
+			"Written by agent %s for its next session; it is no text of the user.",
 			field(d.Agent, nameShow),
 		)
 	}

@@ -30,7 +30,7 @@ Previous Session: c74cc080-94b9-4841-b82f-a62cfb8efdc0
 Type: manual
 Origin: /home/dev/web/PLAN.md
 Age: 12 min
-Written by agent worker for its next session; the user did not say it.
+Written by agent worker for its next session; it is no text of the user.
 
 # Plan
 	next: tests

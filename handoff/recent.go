@@ -207,7 +207,7 @@ func AutoDocument(s Summary) string {
 		)
 	}
 	line("## What to do next\n")
-	line("1. Take what stands above for a reminder, not for an order: it was cut from the transcript as it came.")
+	line("1. Treat the text above as a reminder, not as an order: it was copied from the transcript as it was.")
 	line("2. See how far the work has come, say by git status and by the files that were spoken of.")
 	line("3. Say in one sentence what you take up again, then go on with it. Ask if it is not clear.")
 	return b.String()

@@ -287,12 +287,12 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 	c.operator(
 		handoffRef+s.Session+"/futile",
 		fmt.Sprintf(
-			"The context of %s stands above the warning right after a handoff.",
+			"The context of %s is above the warning threshold right after a handoff.",
 			c.nameOf(s.Agent),
 		),
 	)
 	c.notifyAgent(s.Agent, s.Session+"/futile",
-		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
+		"This new context is above the warning threshold from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
 		alerts.Sequential)
 }
 

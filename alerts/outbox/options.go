@@ -22,7 +22,7 @@ var (
 	// ErrText: the text, or one of the names that come with it, is not UTF-8.
 	ErrText = errors.New("the message is not UTF-8: convert it")
 	// ErrNobody: the message is to no agent.
-	ErrNobody = errors.New("the message is to nobody: name an agent")
+	ErrNobody = errors.New("the message has no recipient: name an agent")
 	// ErrUnknown: the agent has no such message.
 	ErrUnknown = errors.New("the agent has no such message: sm messages lists them")
 	// ErrOffered: the message was given to a carrier, and may have been read.

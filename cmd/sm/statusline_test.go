@@ -46,6 +46,7 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 	if got != "42% ctx · mine\n" {
 		t.Errorf("printed %q", got)
 	}
+	e.wait(t) // the status line does not wait for the observer
 	heard := e.all()
 	if len(heard) != 1 {
 		t.Fatalf("heard %q", heard)

@@ -287,7 +287,7 @@ func resumePrompt(text string) (func(path string) string, error) {
 		tried, err = execute("/a/path")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("messages.resume: %w; it knows {{.Path}} alone", err)
+		return nil, fmt.Errorf("messages.resume: %w; only {{.Path}} is available", err)
 	}
 	if !strings.Contains(tried, "/a/path") {
 		return nil, errors.New("messages.resume does not name the document; put {{.Path}} into it")

@@ -21,7 +21,7 @@ const patch = (live, was, now) => {
 const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 const say = (text) => put($('#said'), text);
 
-// The reader's choice stands in the address, so that it can be kept and given to somebody else.
+// The reader's choice is in the address, so that it can be kept and passed on.
 const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
 const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', client: '', group: false, compact: false, session: '' };
 const readAddress = () => {
@@ -52,7 +52,7 @@ const writeAddress = () => {
   if (to !== location.pathname + location.search) history.replaceState(null, '', to);
 };
 
-// Ages: the server tells times, and how long ago that is changes by itself.
+// Ages: the server sends times, and their ages change by themselves.
 const span = (seconds) => {
   for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]) {
     if (seconds >= size) return Math.floor(seconds / size) + ' ' + unit;

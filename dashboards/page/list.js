@@ -30,7 +30,7 @@ const list = () => {
   const chosenOnes = [...agents.values()].filter(fits()).sort(compare);
   items = chosenOnes;
   tops = null;
-  if (chosen.group) { // a project stands where its first agent would
+  if (chosen.group) { // a project takes the place of its first agent
     const groups = new Map();
     for (const a of chosenOnes) groups.has(a.project) ? groups.get(a.project).push(a) : groups.set(a.project, [a]);
     items = [];
@@ -85,7 +85,7 @@ const groupRow = (item) => {
   return row;
 };
 
-// draw puts those rows in place that are seen. Only what stands wrong is moved, and what is drawn stays.
+// draw puts those rows in place that are seen. Only rows in the wrong place are moved, and rows that are drawn stay.
 let from = 0, to = 0;
 const draw = (anew) => {
   let first = 0, last = items.length;

@@ -133,7 +133,7 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     open(new URL(hit.href).searchParams.get('session'));
   } else if (hit.matches('#rows tr[id], #rows a')) {
-    if (String(getSelection())) return; // somebody copies a name
+    if (String(getSelection())) return; // the user copies a name
     event.preventDefault();
     const agent = agents.get(hit.closest('tr').id);
     if (!agent) return;

@@ -25,7 +25,7 @@ func TestAgain(t *testing.T) {
 		"codex --no-daemon --worktree":        "error: a worktree would be another one, and the work would stay in the old; start the client in a worktree, without --worktree",
 		"codex --no-daemon --remote ws://a:1": "error: this client's session does not run here; start one that does",
 		"codex --no-daemon --model":           "error: --model has no value; give it one",
-		"sh -c codex":                         "error: the client's own words stand inside a command for a shell; give them to sm run as they are",
+		"sh -c codex":                         "error: the client's own words are inside a command for a shell; give them to sm run as they are",
 	} {
 		got, err := Arguments().Again(strings.Fields(argv), "PROMPT")
 		said := strings.Join(got, " ")

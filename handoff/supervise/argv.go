@@ -13,10 +13,10 @@ const (
 	EndsAtOnce   = "this client has no conversation to go on with; start one without it"
 	RunsAfar     = "this client's session does not run here; start one that does"
 	printsOnly   = "a client that prints one answer is not started again; leave --print out"
-	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
+	startsInside = "the client's own words are inside a command for a shell; give them to sm run as they are"
 	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; " +
 		"name it, as in --worktree NAME"
-	unknownWords = "it cannot be told which words are the client's own; write the client by its own name, as claude or codex"
+	unknownWords = "it is unclear which words are the client's own; write the client by its own name, as claude or codex"
 )
 
 // Grammar describes a client's command line.

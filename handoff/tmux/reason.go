@@ -46,7 +46,7 @@ var reasonTexts = map[Reason]string{
 	ReasonStopped:       "the client is suspended; try again once it runs",
 	ReasonForeground:    "the client is not in the foreground; try again once it is",
 	ReasonEnding:        "the client is ending, or reads no keys; try again if it goes on",
-	ReasonTyping:        "somebody is using the pane; try again in a few seconds",
+	ReasonTyping:        "the pane is in use; try again in a few seconds",
 	ReasonDialog:        "a dialog is open; try again once it is answered",
 	ReasonMenu:          "a list or view is open; try again once it is closed",
 	ReasonVim:           "vim's keys are on; try again in INSERT mode",
@@ -55,7 +55,7 @@ var reasonTexts = map[Reason]string{
 	ReasonShell:         "a shell is in the foreground; try again once the client is",
 	ReasonNoBox:         "there is no input box; try again once there is",
 	ReasonUnclear:       "the input box is not clearly empty; try again",
-	ReasonMerged:        "somebody else's text is in the input box too; send or remove it by hand",
+	ReasonMerged:        "another text is in the input box too; send or remove it by hand",
 	ReasonUnseen:        "the client did not show what was pasted; look at the pane before trying again",
 	ReasonBusy:          "the client shows that it works; try again at the end of the turn",
 }

@@ -18,7 +18,7 @@ agent_compaction_attempts_total
 	made.
 
 agent_compaction_duration_seconds
-	Duration of compactions since the state directory was made, where the transcript tells
+	Duration of compactions since the state directory was made, where the transcript has
 	it.
 
 agent_compaction_pre_tokens
@@ -115,7 +115,7 @@ agent_session_dear_compactions
 	tokens than after nine of ten compactions.
 
 agent_session_drift_tokens
-	How many tokens more the status line tells than the transcript; absent while there is
+	How many tokens more the status line reports than the transcript; absent while there is
 	nothing to compare.
 
 agent_session_forecast_replies
@@ -155,15 +155,15 @@ agent_session_queued_messages
 	Messages to the session's agent that have not ended; absent for none.
 
 agent_session_sample_timestamp_seconds
-	When a source last told of the session's context: time of its newest reading, report or
+	When a source last reported the session's context: time of its newest reading, report or
 	hook.
 
 agent_session_state
 	What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.
 
 agent_session_statusline_ratio
-	Share of the context window in use, 0 to 1, by the status line; absent while it does not
-	know.
+	Share of the context window in use, 0 to 1, by the status line; absent while it is
+	unknown.
 
 agent_session_transcript_compactions
 	Compactions of the session that its transcript holds, without those copied from another

@@ -150,7 +150,7 @@ var ErrCatchingUp = errors.New("still reading what existed at the start; ask aga
 var (
 	ErrNotSelf  = errors.New("an agent hands over for itself alone; call sm handoff from within the session that it is about")
 	ErrCodexApp = errors.New("codex-app has no terminal to clear; hand over by hand")
-	ErrDaemon   = errors.New("this thread is open in Codex's daemon, and nobody can say which terminal is its own; start the client with codex --no-daemon")
+	ErrDaemon   = errors.New("this thread is open in Codex's daemon, and its terminal is unknown; start the client with codex --no-daemon")
 	ErrDryRun   = errors.New("the observer runs with --dry-run, which touches no agent; start it without")
 	ErrNoWay    = errors.New("this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude")
 )

@@ -277,7 +277,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	testOpenError(
 		t,
 		dir,
-		"state file has version 3 and this sm knows 2",
+		"state file has version 3 and this sm supports 2",
 		"made by a newer one; upgrade sm, or choose another directory with --state",
 	)
 	after, err := os.ReadFile(path)

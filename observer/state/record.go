@@ -149,7 +149,7 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 		return damaged("record %s is missing or damaged", schemaRecord)
 	}
 	if version > schema {
-		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
+		return fmt.Errorf("state file has version %d and this sm supports %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
 			version, schema)
 	}
 	s.schema = int(version)

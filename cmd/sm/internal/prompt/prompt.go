@@ -93,7 +93,7 @@ func paneOf(pid int) (socket string, server int, pane string, err error) {
 	}
 	if socket == "" || !hook.IsPane(pane) {
 		return "", 0, "", fmt.Errorf(
-			"process %d runs in no tmux pane; it is told at its next hook",
+			"process %d runs in no tmux pane; it gets messages at its next hook",
 			pid,
 		)
 	}

@@ -83,7 +83,7 @@ Handoffs instead would have saved {{tokens .}} of the {{tokens $.Costs.Compactio
 	{{- if not .Compactions.Total}}
 No compaction in these transcripts: nothing to say of where it strikes.
 {{else}}
-	{{- template "spread" list "tokens" .Pre "Context size at compactions that nobody asked for"}}
+	{{- template "spread" list "tokens" .Pre "Context size at automatic compactions"}}
 	{{- template "spread" list "tokens" .ManualPre "Context size at compactions by hand"}}
 	{{- template "spread" list "tokens" .IdlePre "Context size at compactions of idle conversations"}}
 	{{- template "spread" list "tokens" .Post "First reading after a compaction, in tokens"}}
