@@ -168,8 +168,8 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "all":
 		return s.list(q.Of(to))
 	case "take":
-		d, _ := q.Take()
-		return fmt.Sprintf("%s, gone %d", s.list(d.Messages), len(d.Gone))
+		d, ok := q.Take()
+		return fmt.Sprintf("%s, gone %d, %t", s.list(d.Messages), len(d.Gone), ok)
 	case "line":
 		m, _ := q.Find(id)
 		return strings.ReplaceAll(m.Line()+" marked "+m.Mark(), string(id), "ID")

@@ -37,7 +37,11 @@ func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
 // store is one transaction, after which the effects are done, or not: a kill may come
 // before, between and after them.
 func (w *world) store(effects []Effect) {
-	d, _ := w.m.Take()
+	d, ok := w.m.Take()
+	changed := len(d.Rotations)+len(d.Gone)+len(d.Agents)+len(d.Left) > 0
+	if ok != (changed || d.Counters != w.counters) {
+		w.t.Errorf("%t for %+v", ok, d)
+	}
 	if w.dies() {
 		w.kill()
 		return
