@@ -48,10 +48,9 @@ type core struct {
 	signaled bool            // a signal that no transcript repeats is not stored yet
 	// levels are the lines of level files to write, by agent; they do not wait for the
 	// batch. allLevels means that they are those of all agents.
-	levels      map[string]string
-	allLevels   bool
-	levelsAfter time.Time // the next ones are written then
-	writing     bool      // level files are being written
+	levels    map[string]string
+	allLevels bool
+	writing   bool // level files are being written
 
 	passed map[string]time.Time // when the parts of pass last ran
 	next   time.Time            // when the engine is asked

@@ -69,17 +69,12 @@ func (a *App) notifyOperator(notices []notify.Notice) effect {
 	}
 }
 
-// levelPause is waited for after the write of each level file: to make and rename
-// files takes more time than all else in a busy fleet.
-const levelPause = 5 * time.Millisecond
-
 // writeLevels writes the level files that have changed, unless some are being
 // written: the newest line has to come last.
-func (a *App) writeLevels(ctx context.Context, c *core, now time.Time) {
-	if c.writing || len(c.levels) == 0 && !c.allLevels || now.Before(c.levelsAfter) {
+func (a *App) writeLevels(ctx context.Context, c *core) {
+	if c.writing || len(c.levels) == 0 && !c.allLevels {
 		return
 	}
-	c.levelsAfter = now.Add(time.Duration(len(c.levels)) * levelPause)
 	c.writing = true
 	lines := c.levels
 	all := c.allLevels

@@ -71,7 +71,7 @@ func (a *App) loop(ctx context.Context) {
 					a.fail(err)
 				}
 			}
-			a.writeLevels(ctx, c, now)
+			a.writeLevels(ctx, c)
 			if !w.due(c, now) && now.Sub(changed) < storeEvery {
 				break
 			}

@@ -4,9 +4,13 @@
 // A reader sees the old line or the new one, never a part. No two agents share a
 // file, and none is outside the folder. The files are derived from the state: they
 // are not synced, and are written anew after a start.
+//
+// On Linux an agent has two files in turn: the one that is read, and a hidden one for
+// the next line. To make and remove a file for each line takes far longer on ext4.
 package levels
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -15,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"sm/alerts"
 )
@@ -56,7 +62,7 @@ func Write(dir string, lines map[string]string, all bool, log *slog.Logger) {
 		_ = os.RemoveAll(dir + ".next") // of older versions
 		list, _ := os.ReadDir(dir)      // the folder may be missing
 		for _, e := range list {
-			if !known[e.Name()] {
+			if !known[strings.TrimPrefix(e.Name(), ".")] {
 				_ = os.Remove(filepath.Join(dir, e.Name()))
 			}
 		}
@@ -70,17 +76,26 @@ func Write(dir string, lines map[string]string, all bool, log *slog.Logger) {
 
 func write(dir, name, line string) error {
 	path := filepath.Join(dir, name)
+	fresh := filepath.Join(dir, "."+name)
 	if line == "" {
 		_ = os.Remove(path)
+		_ = os.Remove(fresh)
 		return nil
 	}
-	fresh := filepath.Join(dir, "."+name)
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(fresh, []byte(line+"\n"), 0o600)
+	text := []byte(line + "\n")
+	fd, err := reopen(fresh)
+	if err != nil {
+		_ = os.Remove(fresh) // a program may still read it
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			fd, err = unix.Open(fresh, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+		}
+	}
+	if err == nil { // an os.File needs more system calls
+		_, err = unix.Write(fd, text)
+		err = errors.Join(err, unix.Ftruncate(fd, int64(len(text))), unix.Close(fd))
 	}
 	if err == nil {
-		err = os.Rename(fresh, path)
+		err = replace(fresh, path)
 	}
 	if err != nil {
 		_ = os.Remove(fresh)

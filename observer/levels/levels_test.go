@@ -33,10 +33,14 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	Write(dir, map[string]string{"a": "early_warn:40:80000", "b": "ok:3:6000"}, true, log)
 	Write(dir, map[string]string{"a": "warn:52:104000", "b": "ok:2:4000", "d": ""}, true, log)
 	got := map[string]string{}
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
 		b, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 		got[e.Name()] = string(b)
 	}

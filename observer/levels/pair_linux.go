@@ -1,0 +1,29 @@
+package levels
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reopen opens a file to write it anew, unless it is no regular file or another
+// program has it open: then a lease is refused.
+func reopen(path string) (fd int, err error) {
+	const flags = unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	if fd, err = unix.Open(path, flags, 0); err != nil {
+		return 0, err
+	}
+	if _, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		_ = unix.Close(fd)
+	}
+	return fd, err
+}
+
+// replace puts a file into the place of another. The old one takes its name, if there
+// is one and the file system can exchange files.
+func replace(fresh, path string) error {
+	if unix.Renameat2(unix.AT_FDCWD, fresh, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE) == nil {
+		return nil
+	}
+	return os.Rename(fresh, path)
+}
