@@ -366,6 +366,10 @@ func (f *follower) check(fl *file, now time.Time) {
 	cursor := t.cursor
 	t.mu.Unlock()
 	t.checked = now
+	if seen := max(cursor.Modified, -cursor.Modified); now.UnixNano()-seen < int64(f.Check) {
+		t.written = seen
+		return // it was read after that
+	}
 	is, err := lstat(fl.cursor.Path)
 	if err != nil || is.inode != fl.inode() {
 		t.poke()
