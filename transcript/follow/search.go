@@ -146,7 +146,7 @@ func (f *follower) findUnwatched() {
 }
 
 const (
-	rescanShare = 100 // a search may take one part in so many of the time
+	rescanShare = 1000 // a search may take one part in so many of the time
 	rescanMost  = 5 * time.Minute
 )
 
