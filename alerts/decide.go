@@ -212,12 +212,7 @@ func (e *Engine) noDataDue(a *AgentState) Instant {
 
 // lastSign returns the last event about work or rest, from which silence counts.
 func (a *AgentState) lastSign() Instant {
-	return max(
-		a.Data,
-		a.Turned,
-		a.Started,
-		a.Attempted,
-	)
+	return max(a.Data, a.Turned, a.Started, a.Attempted)
 }
 
 // sendNoData begins an episode without data.
@@ -236,10 +231,7 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 
 // minutes rounds, to at least 1.
 func minutes(d Instant) int {
-	return int(max(
-		1,
-		time.Duration(d).Round(time.Minute)/time.Minute,
-	))
+	return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute))
 }
 
 // burstsKept is the minimum number of automatic compactions kept for storms.

@@ -52,29 +52,14 @@ func (t Thresholds) Limits(
 	window transcript.Window,
 	compactsAt int64,
 ) (warning, critical int64) {
-	return limit(
-			t.WarningTokens,
-			t.WarningPercentage,
-			window,
-			t.WarningOfThreshold,
-			compactsAt,
-		),
-		limit(
-			t.CriticalTokens,
-			t.CriticalPercentage,
-			window,
-			t.CriticalOfThreshold,
-			compactsAt,
-		)
+	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
+		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
 }
 
 // byThreshold returns only the thresholds relative to the size at which the
 // client compacts, for a window of 0. Levels that are switched off stay so.
 func (t Thresholds) byThreshold() Thresholds {
-	t.WarningTokens, t.WarningPercentage = 0, max(
-		t.WarningPercentage,
-		int(min(t.WarningTokens, 1)),
-	)
+	t.WarningTokens, t.WarningPercentage = 0, max(t.WarningPercentage, int(min(t.WarningTokens, 1)))
 	t.CriticalTokens, t.CriticalPercentage = 0, max(
 		t.CriticalPercentage,
 		int(min(t.CriticalTokens, 1)),

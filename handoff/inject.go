@@ -39,10 +39,7 @@ func Inject(d Document, limit int, now time.Time) string {
 	var b strings.Builder
 	// A name may look like the frame together with the text before it.
 	line := func(format string, args ...any) {
-		b.WriteString(defuse(fmt.Sprintf(
-			format,
-			args...,
-		)) + "\n")
+		b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n")
 	}
 	b.WriteString(wording.DocumentLine(field(d.ID, nameShow)) + "\n")
 	line("Channel: %s", field(d.Channel, nameShow))

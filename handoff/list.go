@@ -49,10 +49,7 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 			if err != nil {
 				errs = append(
 					errs,
-					fmt.Errorf(
-						"%w; a damaged one is set aside when its channel is used next",
-						err,
-					),
+					fmt.Errorf("%w; a damaged one is set aside when its channel is used next", err),
 				)
 			}
 			all = append(all, docs...)

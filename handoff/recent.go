@@ -192,10 +192,7 @@ func AutoDocument(s Summary) string {
 	for _, m := range s.Recent {
 		line("%s:\n", m.Role)
 		for text := range strings.Lines(Clean(m.Text)) {
-			line(
-				"> %s",
-				strings.TrimRight(text, "\n"),
-			) // so that it is no heading of this document
+			line("> %s", strings.TrimRight(text, "\n")) // so that it is no heading of this document
 		}
 		line("")
 	}

@@ -181,11 +181,7 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	case err == nil:
 		return m, s.recover(m)
 	case !errors.Is(err, files.ErrDamaged):
-		return nil, fmt.Errorf(
-			"manifest of channel %s: %w; make it readable",
-			quoted(channel),
-			err,
-		)
+		return nil, fmt.Errorf("manifest of channel %s: %w; make it readable", quoted(channel), err)
 	}
 	aside, asideErr := files.SetAside(s.root, name, now)
 	if asideErr != nil {

@@ -376,10 +376,7 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !ok {
 		return respond.Refuse(http.StatusNotFound,
-			fmt.Sprintf(
-				"channel %q has no handoff document; 'sm documents' lists them",
-				channel,
-			))
+			fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
 	}
 	return respond.JSON(w, http.StatusOK, struct {
 		handoff.Document

@@ -173,10 +173,6 @@ func (a *App) caughtUp(c *core) {
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))
 	}
-	a.log.Info(
-		"caught up",
-		"files", a.stats.FilesDone.Load(),
-		"bytes", a.stats.BytesDone.Load(),
-	)
+	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
 	close(a.ready)
 }

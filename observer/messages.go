@@ -30,11 +30,8 @@ func (c *core) getMessages(agent alerts.AgentID, _ *http.Request) (any, error) {
 // postMessage queues a message for an agent.
 func (c *core) postMessage(agent alerts.AgentID, r *http.Request) (any, error) {
 	var in api.NewMessage
-	if err := respond.ReadJSON(
-		r,
-		&in,
-		"not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}",
-	); err != nil {
+	const hint = `not a message; send JSON such as {"text":"Done.","delivery_mode":"sequential"}`
+	if err := respond.ReadJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	mode, err := fitMessage(&in)

@@ -318,11 +318,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	a.log.Info(
-		"observer started",
-		"listen", strings.Join(a.tcpAddrs(), ","),
-		"version", o.Version,
-	)
+	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}

@@ -67,12 +67,7 @@ func (a *App) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.
 	if !j.Refuse {
 		return answer
 	}
-	a.log.Info(
-		"tool call refused",
-		"session", p.SessionID,
-		"tool", p.ToolName,
-		"first", j.First,
-	)
+	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
 	return hook.Answer{Event: p.Event, Deny: o.Refusal(j.Dir, j.State)}
 }
 

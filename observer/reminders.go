@@ -23,11 +23,8 @@ func (c *core) getReminders(agent alerts.AgentID, _ *http.Request) (any, error) 
 func (c *core) postReminder(agent alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
-	if err := respond.ReadJSON(
-		r,
-		&in,
-		"not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}",
-	); err != nil {
+	const hint = `not a reminder; send JSON such as {"text":"Look at CI.","in_seconds":600}`
+	if err := respond.ReadJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	x, problem := wire.NewReminder(&in, c.settings.Queue.MessageBytes, now)

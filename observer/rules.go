@@ -179,11 +179,7 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
 		r.Reminder.Agent = agent
 	}
-	c.takeBack(
-		r.Reminder.Agent,
-		sayings+r.Reminder.ID+"/",
-		now,
-	) // a new text replaces earlier ones
+	c.takeBack(r.Reminder.Agent, sayings+r.Reminder.ID+"/", now) // a new text replaces earlier ones
 	_, err := c.queue.Put(outbox.Message{
 		To:        r.Reminder.Agent,
 		From:      r.Reminder.From,
@@ -207,12 +203,7 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 const sayings = "reminder/"
 
 func saying(r *alerts.Reminder) string {
-	return fmt.Sprintf(
-		"%s%s/%d",
-		sayings,
-		r.ID,
-		r.Times,
-	)
+	return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times)
 }
 
 // skip takes back messages of periodic reminders: their agent begins to compact.

@@ -56,10 +56,7 @@ func (a *App) Reload(ctx context.Context) error {
 	a.reloaded.Store(time.Now().UnixMilli())
 	a.log.Info("configuration reloaded")
 	if len(read.Restart) > 0 {
-		a.log.Warn(
-			"changed keys that need a restart",
-			"keys", strings.Join(read.Restart, ","),
-		)
+		a.log.Warn("changed keys that need a restart", "keys", strings.Join(read.Restart, ","))
 	}
 	return nil
 }

@@ -132,11 +132,8 @@ func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	tick := time.NewTicker(replyEvery)
 	defer tick.Stop()
 	for read := false; ; {
-		if err := a.do(
-			ctx,
-			func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) },
-		); err != nil ||
-			read {
+		err := a.do(ctx, func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) })
+		if err != nil || read {
 			return
 		}
 		select {
@@ -190,11 +187,8 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 // postSession makes an agent known by name.
 func (c *core) postSession(_ alerts.AgentID, r *http.Request) (any, error) {
 	var reg api.Registration
-	if err := respond.ReadJSON(
-		r,
-		&reg,
-		"not a registration; send JSON such as {\"id\":\"em\"}",
-	); err != nil {
+	const hint = `not a registration; send JSON such as {"id":"em"}`
+	if err := respond.ReadJSON(r, &reg, hint); err != nil {
 		return nil, err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
@@ -260,11 +254,8 @@ func (a *App) learn(ctx context.Context, path, session string) {
 func (c *core) postAlerts(_ alerts.AgentID, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
-	if err := respond.ReadJSON(
-		r,
-		&in,
-		"not a notification of Alertmanager; use its webhook_configs",
-	); err != nil {
+	const hint = "not a notification of Alertmanager; use its webhook_configs"
+	if err := respond.ReadJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	taken, unknown := c.alert(alertmanager.Firings(&in, now), now)

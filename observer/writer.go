@@ -127,10 +127,7 @@ func (w *writer) last(c *core, do func([]effect)) error {
 	}
 	refuseAll(c.waiting)
 	if err != nil {
-		return fmt.Errorf(
-			"store the last changes: %w; they are read again at the next start",
-			err,
-		)
+		return fmt.Errorf("store the last changes: %w; they are read again at the next start", err)
 	}
 	return nil
 }

@@ -78,24 +78,15 @@ func (s *Session) Add(older *Session) {
 		s.Started = older.Started
 	}
 	s.Active = max(s.Active, older.Active)
-	s.Model, s.Version, s.CWD = cmp.Or(
-		s.Model,
-		older.Model,
-	), cmp.Or(
+	s.Model, s.Version, s.CWD = cmp.Or(s.Model, older.Model), cmp.Or(
 		s.Version,
 		older.Version,
-	), cmp.Or(
-		s.CWD,
-		older.CWD,
-	)
+	), cmp.Or(s.CWD, older.CWD)
 	s.Bytes += older.Bytes
 	s.Lines += older.Lines
 	s.Bad += older.Bad
 	p := s.Details()
-	p.Parent, p.Window = cmp.Or(
-		p.Parent,
-		older.Details().Parent,
-	), cmp.Or(
+	p.Parent, p.Window = cmp.Or(p.Parent, older.Details().Parent), cmp.Or(
 		p.Window,
 		older.Details().Window,
 	)

@@ -69,11 +69,7 @@ func titleText(s string, most int) string {
 			continue
 		}
 		if !unicode.IsPrint(r) || r == utf8.RuneError ||
-			unicode.In(
-				r,
-				unicode.Variation_Selector,
-				unicode.Other_Default_Ignorable_Code_Point,
-			) {
+			unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			continue
 		}
 		if blank && n+1 < most {

@@ -93,12 +93,7 @@ func (o *Options) check(m *Message) error {
 	case strings.TrimSpace(m.Text) == "":
 		return ErrEmpty
 	case o.MessageBytes > 0 && len(m.Text) > o.MessageBytes:
-		return fmt.Errorf(
-			"%d bytes of at most %d: %w",
-			len(m.Text),
-			o.MessageBytes,
-			ErrTooLong,
-		)
+		return fmt.Errorf("%d bytes of at most %d: %w", len(m.Text), o.MessageBytes, ErrTooLong)
 	}
 	return nil
 }

@@ -43,11 +43,7 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 		)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return fmt.Errorf(
-			"%s: %w; write the document first",
-			quote(path),
-			install.PlainError(err),
-		)
+		return fmt.Errorf("%s: %w; write the document first", quote(path), install.PlainError(err))
 	}
 	if err := scheduleHandoff(ctx, client, ids, path); err != nil {
 		return err

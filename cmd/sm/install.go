@@ -189,16 +189,12 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	if o.Settings, err = env.LookupEnv.ClaudeSettings(); err != nil {
 		return err
 	}
-	if o.Data, err = env.LookupEnv.XDGDir(
-		"XDG_DATA_HOME",
-		filepath.Join(".local", "share"),
-	); err != nil {
+	o.Data, err = env.LookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if err != nil {
 		return fmt.Errorf("find the place for the plugin: %w", err)
 	}
-	if o.State, err = env.LookupEnv.XDGDir(
-		"XDG_STATE_HOME",
-		filepath.Join(".local", "state"),
-	); err != nil {
+	o.State, err = env.LookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
 	o.Codex, _ = env.LookupEnv.CodexHome()

@@ -96,12 +96,7 @@ func (env *environ) observe(cmd *cobra.Command, cfg *config.Config, dryRun bool)
 	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
 	var ends []func()
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		ends = append(
-			ends,
-			env.greet(a, o, loud),
-			notifier.Run(ctx, a),
-			watcher.run(ctx, a.Reload),
-		)
+		ends = append(ends, env.greet(a, o, loud), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
 	})
 	for _, end := range slices.Backward(ends) {
 		end()

@@ -101,10 +101,7 @@ func (env *environ) newAgentRun(
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf(
-			"find the working directory: %w; change to one that exists",
-			err,
-		)
+		return nil, fmt.Errorf("find the working directory: %w; change to one that exists", err)
 	}
 	client := table.Named(reg.Provider)
 	again := client.Again
@@ -236,10 +233,7 @@ func (r *agentRun) run(ctx context.Context) error {
 		r.env.say("did not restart the client: %s", reason)
 	}
 	if result.Left > 0 {
-		r.env.say(
-			"%d processes of the client do not end; see 'ps -o pid,stat,args'",
-			result.Left,
-		)
+		r.env.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
 	}
 	if err != nil || result.Code != 0 {
 		return &exitError{result.Code, err}

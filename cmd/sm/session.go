@@ -157,12 +157,7 @@ func (env *environ) sessionActivate(
 	if err != nil {
 		return err
 	}
-	if err := env.print(
-		"%s: active in process %d, skill %s",
-		dir,
-		client.PID,
-		skill,
-	); err != nil {
+	if err := env.print("%s: active in process %d, skill %s", dir, client.PID, skill); err != nil {
 		return err
 	}
 	if done.Full {

@@ -249,11 +249,8 @@ func (s *session) conclude() {
 		))) // as the client rounds
 	}
 	if s.ThresholdTokens != nil {
-		if ratio, p := alerts.PressureOf(
-			*s.TokensUsed,
-			s.ClearedTokens,
-			*s.ThresholdTokens,
-		); p != alerts.PressureUnknown {
+		ratio, p := alerts.PressureOf(*s.TokensUsed, s.ClearedTokens, *s.ThresholdTokens)
+		if p != alerts.PressureUnknown {
 			s.Pressure = &ratio
 			s.PressureLevel = p.String()
 		}

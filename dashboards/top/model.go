@@ -230,8 +230,8 @@ func (t *model) viewKey(key string) {
 	case moves:
 		t.line = max(0, t.line+n)
 	case t.view != viewHelp && t.actKey(key):
-	case t.view == viewHelp || t.view != viewList && slices.Contains(
-		[]string{"esc", "enter", "backspace", "left"}, key):
+	case t.view == viewHelp,
+		t.view != viewList && slices.Contains([]string{"esc", "enter", "backspace", "left"}, key):
 		t.show(t.from)
 		t.from = viewList
 	case key == "?":

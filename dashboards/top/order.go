@@ -39,11 +39,7 @@ func (o Order) String() string { return Orders()[o] }
 func ParseOrder(name string) (Order, error) {
 	i := slices.Index(Orders(), name)
 	if i < 0 {
-		return 0, fmt.Errorf(
-			"no order %q; give one of %s",
-			name,
-			strings.Join(Orders(), ", "),
-		)
+		return 0, fmt.Errorf("no order %q; give one of %s", name, strings.Join(Orders(), ", "))
 	}
 	return Order(i), nil
 }

@@ -37,10 +37,7 @@ func templates(text string, now time.Time) *template.Template {
 		"value":          reflect.Indirect,
 		"wrap":           screen.Wrap,
 		"hundredths": func(share float64) string {
-			return fmt.Sprintf(
-				"%.0f",
-				100*share,
-			)
+			return fmt.Sprintf("%.0f", 100*share)
 		},
 		"model": func(c place) string {
 			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))

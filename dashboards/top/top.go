@@ -53,10 +53,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	t := newModel(o.Colour)
 	t.client = o.Client
 	ask := func(ctx context.Context) (api.Sessions, error) {
-		return client.TrendingSessions(
-			ctx,
-			o.Client,
-		)
+		return client.TrendingSessions(ctx, o.Client)
 	}
 	interval := pollInterval
 	if o.Central != nil {

@@ -39,13 +39,7 @@ func (d *doctor) codex(ctx context.Context) {
 	path := install.CodexHooks(d.Codex)
 	e, _, err := d.editor(path)
 	if err != nil {
-		d.broken(
-			codexHooks,
-			"correct the file; Codex ignores all of it",
-			"%v (%s)",
-			err,
-			path,
-		)
+		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
 		return
 	}
 	if event, ok := httpHook(e); ok {

@@ -48,13 +48,7 @@ func (d *doctor) client(ctx context.Context) {
 		if c.PID != 0 {
 			remedy = "end it, and start it anew after claude update"
 		}
-		d.broken(
-			"client",
-			remedy,
-			"%s: hooks do not work before %s",
-			c,
-			install.Claude().Oldest,
-		)
+		d.broken("client", remedy, "%s: hooks do not work before %s", c, install.Claude().Oldest)
 	}
 }
 

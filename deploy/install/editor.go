@@ -190,10 +190,7 @@ func (e *Editor) installHook(event hook.Event) {
 // empty then.
 func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
-	for _, path := range slices.Backward(own[min(
-		keep,
-		len(own),
-	):]) { // indexes before stay valid
+	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // indexes before stay valid
 		e.Doc.Remove(path...)
 		if len(e.Doc.At(path[:4]...).Children) == 0 {
 			e.Doc.Remove(path[:3]...)

@@ -99,11 +99,7 @@ func (f *File) with(d *jsonedit.Text) []byte {
 func (f *File) Writable() error {
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf(
-				"%s is read-only; run chmod u+w %s",
-				f.path,
-				ShellQuote(f.target),
-			)
+			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, ShellQuote(f.target))
 		}
 		if !files.Own(f.info) {
 			return fmt.Errorf("%s belongs to another user; run sm as that user", f.path)

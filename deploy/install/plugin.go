@@ -38,10 +38,7 @@ func (in *installation) plugin() *plugin {
 
 // pluginInstalled reports whether the client has the plugin, switched on or off.
 func pluginInstalled(d *jsonedit.Text) bool {
-	return d.At(
-		"enabledPlugins",
-		deploy.PluginID,
-	) != nil
+	return d.At("enabledPlugins", deploy.PluginID) != nil
 }
 
 // marketplaceKnown reports whether the client has a marketplace by our name, and its path.
@@ -142,12 +139,7 @@ func (p *plugin) run(ctx context.Context, args ...string) step {
 		cmd.Env = p.in.Environ
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf(
-				"%s: %w: %s; run it yourself to see more",
-				line,
-				err,
-				lastLine(out),
-			)
+			return fmt.Errorf("%s: %w: %s; run it yourself to see more", line, err, lastLine(out))
 		}
 		return nil
 	}}
@@ -202,11 +194,7 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []step)
 	if _, err := os.Lstat(p.dir); err == nil {
 		steps = append(steps, step{"remove " + p.dir, func() error {
 			if err := os.RemoveAll(p.dir); err != nil {
-				return fmt.Errorf(
-					"remove %s: %w; check its owner and mode",
-					p.dir,
-					PlainError(err),
-				)
+				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, PlainError(err))
 			}
 			return nil
 		}})

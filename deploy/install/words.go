@@ -46,13 +46,7 @@ func shellWords(command, home string) (words []string) {
 		"([^ \\t\\n'\"\\\\$`|&;<>()*?\\[\\]#~{}!]+)",
 	}
 	next := regexp.MustCompile("^(?:" + strings.Join(parts, "|") + ")")
-	for rest := strings.Trim(
-		command,
-		" \t\n",
-	); rest != ""; rest = strings.TrimLeft(
-		rest,
-		" \t",
-	) {
+	for rest := strings.Trim(command, " \t\n"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
 		word := ""
 		if rest == "~" || strings.HasPrefix(rest, "~/") || strings.HasPrefix(rest, "~ ") {
 			word = home
@@ -115,10 +109,7 @@ func isOwnName(program string) bool {
 		return path.Base(program) == "sm" || path.Base(program) == SmallName
 	}
 	info, missing := os.Stat(program)
-	if _, err := os.Stat(filepath.Join(
-		filepath.Dir(program),
-		"sm",
-	)); err == nil ||
+	if _, err := os.Stat(filepath.Join(filepath.Dir(program), "sm")); err == nil ||
 		missing != nil {
 		return true
 	}

@@ -188,11 +188,7 @@ func (d *Text) Put(value any, path ...string) {
 	before := container.Children[len(container.Children)-1]
 	space := d.spaceBefore(before.from)
 	lineEnd := strings.LastIndex(space, "\n")
-	d.splice(
-		before.to,
-		before.to,
-		","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0),
-	)
+	d.splice(before.to, before.to, ","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0))
 }
 
 // putFirst puts a value into an empty container.

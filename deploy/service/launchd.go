@@ -36,10 +36,7 @@ func launchd(o Options) manager {
 				return agentLabel + ": not loaded", nil
 			}
 			for line := range strings.Lines(out) {
-				if key, value, ok := strings.Cut(
-					strings.TrimSpace(line),
-					" = ",
-				); ok &&
+				if key, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok &&
 					key == "state" {
 					return agentLabel + ": " + value, nil
 				}

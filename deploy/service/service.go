@@ -209,11 +209,7 @@ func (o Options) print(
 	format string,
 	args ...any,
 ) {
-	fmt.Fprintf(
-		o.Out,
-		format+"\n",
-		args...,
-	)
+	fmt.Fprintf(o.Out, format+"\n", args...)
 }
 
 // write puts a file in place, unless it is there already.

@@ -50,13 +50,8 @@ func (o Options) noOtherObserver(ctx context.Context) error {
 		return nil
 	}
 	_ = c.Close() // nothing was sent
-	if out, _ := o.Run(
-		ctx,
-		"systemctl",
-		"--user",
-		"is-active",
-		"sm.socket",
-	); firstLine(out) == "active" {
+	out, _ := o.Run(ctx, "systemctl", "--user", "is-active", "sm.socket")
+	if firstLine(out) == "active" {
 		return nil
 	}
 	return fmt.Errorf("an observer answers at %s already: stop it, then try again", o.Socket)

@@ -75,12 +75,7 @@ func (q *Queue) Add(
 	if err = cmd.Run(); err == nil {
 		return true, nil
 	}
-	err = fmt.Errorf(
-		"%s queue: %w: %s",
-		program,
-		err,
-		withoutText(lastWords(words.Kept), text),
-	)
+	err = fmt.Errorf("%s queue: %w: %s", program, err, withoutText(lastWords(words.Kept), text))
 	if ctx.Err() == nil { // it was refused
 		return false, err
 	}

@@ -24,12 +24,7 @@ var ErrDamaged = errors.New("not a valid file")
 // for no pipe. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
 func Read(path string, limit int64) ([]byte, error) {
 	damaged := func(why string) ([]byte, error) {
-		return nil, fmt.Errorf(
-			"%s: %w: %s",
-			path,
-			ErrDamaged,
-			why,
-		)
+		return nil, fmt.Errorf("%s: %w: %s", path, ErrDamaged, why)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	switch {

@@ -74,11 +74,7 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 func Any(dirs []string) bool {
 	for _, folder := range guardFolders(dirs) {
 		for _, name := range guardSessions(folder) {
-			if info, err := os.Lstat(filepath.Join(
-				folder,
-				name,
-				StateFile,
-			)); err == nil &&
+			if info, err := os.Lstat(filepath.Join(folder, name, StateFile)); err == nil &&
 				info.Mode().IsRegular() {
 				return true
 			}

@@ -64,11 +64,7 @@ func setText(to reflect.Value, field, value string) error {
 	switch x := to.Addr().Interface().(type) {
 	case *string:
 		if !utf8.ValidString(value) || len(value) > maxText {
-			return fmt.Errorf(
-				"%s is not a text of at most %d bytes; give another",
-				field,
-				maxText,
-			)
+			return fmt.Errorf("%s is not a text of at most %d bytes; give another", field, maxText)
 		}
 		*x = value
 	case *Lifecycle:

@@ -56,10 +56,7 @@ func (l *Locks) holders(inode uint64) []int {
 	defer l.mu.Unlock()
 
 	if now := time.Now(); now.Sub(l.read) >= locksFor {
-		text, _ := os.ReadFile(filepath.Join(
-			l.proc,
-			"locks",
-		)) // without a list no file is locked
+		text, _ := os.ReadFile(filepath.Join(l.proc, "locks")) // without a list no file is locked
 		l.held = flocks(text)
 		l.read = now
 	}
@@ -82,11 +79,7 @@ func (l *Locks) opened(pid int, file os.FileInfo) bool {
 		return false
 	}
 	for _, fd := range fds {
-		if open, err := os.Stat(filepath.Join(
-			dir,
-			"fd",
-			fd.Name(),
-		)); err == nil &&
+		if open, err := os.Stat(filepath.Join(dir, "fd", fd.Name())); err == nil &&
 			os.SameFile(open, file) {
 			return true
 		}
@@ -104,11 +97,7 @@ func flocks(text []byte) map[uint64][]int {
 			continue
 		}
 		file := words[5]
-		inode, err := strconv.ParseUint(
-			string(file[bytes.LastIndexByte(file, ':')+1:]),
-			10,
-			64,
-		)
+		inode, err := strconv.ParseUint(string(file[bytes.LastIndexByte(file, ':')+1:]), 10, 64)
 		if err != nil {
 			continue
 		}

@@ -22,11 +22,7 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 		}
 	}
 	fd, err := Again(func() (int, error) {
-		return syscall.Open(
-			path,
-			syscall.O_RDONLY|syscall.O_CLOEXEC,
-			0,
-		)
+		return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return fail("open", err)
@@ -35,10 +31,7 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 	data = make([]byte, 0, 1024)
 	for {
 		n, err := Again(func() (int, error) {
-			return syscall.Read(
-				fd,
-				data[len(data):cap(data)],
-			)
+			return syscall.Read(fd, data[len(data):cap(data)])
 		})
 		if err != nil {
 			return fail("read", err)

@@ -117,10 +117,7 @@ func (s *supervisor) supervise() error {
 			s.report(Process{}, Outcome{})
 		}
 		s.result.Left = s.endOrphans()
-		_ = syscall.Setpgid(
-			0,
-			s.group,
-		) // in the background the terminal could not be restored
+		_ = syscall.Setpgid(0, s.group) // in the background the terminal could not be restored
 		s.terminal.restore(s.status.Signaled())
 		s.result.Code = exitCode(s.status)
 		if s.next == nil || s.leaving {

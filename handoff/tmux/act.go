@@ -45,12 +45,7 @@ func (s *Server) act(
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	buffer := "sm-" + rand.Text() // all users of the server share the buffers
-	command := strings.NewReplacer(
-		"$buffer",
-		buffer,
-		"$pane",
-		v.Pane.ID,
-	).Replace(what.command)
+	command := strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(what.command)
 
 	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
 	// rest fails, so nothing happens either if this process ends before the go-ahead.
@@ -66,13 +61,7 @@ func (s *Server) act(
 		e := failed(v.Pane, err)
 		e.Pasted = true // there may just have been no answer in time
 		drop := context.WithoutCancel(ctx)
-		_, _ = s.run(
-			drop,
-			v.Pane.Socket,
-			"delete-buffer",
-			"-b",
-			buffer,
-		) // it may be gone already
+		_, _ = s.run(drop, v.Pane.Socket, "delete-buffer", "-b", buffer) // it may be gone already
 		return false, e
 	}
 	if _, ok := errors.AsType[*Error](err); !ok {

@@ -76,10 +76,7 @@ func (s *Server) look(ctx context.Context, p Pane) (view, error) {
 
 // parseTerminals reads a line about the attached terminals.
 func (v *view) parseTerminals(line string) {
-	if keys, ok := strings.CutPrefix(
-		line,
-		keysWord,
-	); ok &&
+	if keys, ok := strings.CutPrefix(line, keysWord); ok &&
 		strings.Trim(keys, "0123456789.") == "" {
 		v.keys = keys
 	}

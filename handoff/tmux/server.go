@@ -44,10 +44,7 @@ type lockKey struct{ socket, id string }
 func New(o Options) (*Server, error) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
-		return nil, fmt.Errorf(
-			"find tmux: %w: install it, or go without typing into panes",
-			err,
-		)
+		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
 	}
 	if o.Quiet > 0 {
 		o.Quiet = max(o.Quiet, time.Second)

@@ -73,11 +73,7 @@ func (s State) holds(c Client) (Reason, error) {
 	case err != nil:
 		return ReasonUnknown, err
 	case p.Terminal != tty.device: // a background client has a terminal of its own
-		return ReasonForeground, fmt.Errorf(
-			"the terminal of process %d is not %s",
-			c.PID,
-			s.TTY,
-		)
+		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, s.TTY)
 	case p.Stopped():
 		return ReasonStopped, nil
 	case p.Group != p.Front:

@@ -106,11 +106,7 @@ func privateDir(dir string) error {
 			ownerOf(info),
 		)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf(
-			"%s is writable to others; run chmod 700 %s, or set socket",
-			dir,
-			dir,
-		)
+		return fmt.Errorf("%s is writable to others; run chmod 700 %s, or set socket", dir, dir)
 	}
 	return nil
 }

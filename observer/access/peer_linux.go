@@ -128,11 +128,7 @@ func portOwner(address netip.AddrPort) (uint32, bool) {
 // and connected to remote. An answer takes some microseconds however many sockets
 // there are. The error is errPeerUnknown if there is none.
 func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
-	fd, err := unix.Socket(
-		unix.AF_NETLINK,
-		unix.SOCK_RAW|unix.SOCK_CLOEXEC,
-		unix.NETLINK_SOCK_DIAG,
-	)
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return answer, fmt.Errorf("open sock_diag: %w", err)
 	}

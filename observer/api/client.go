@@ -41,10 +41,7 @@ type Client struct {
 // NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
 func NewClient(sockets []string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return Dial(
-			ctx,
-			sockets,
-		)
+		return Dial(ctx, sockets)
 	}
 	return &Client{http.Client{
 		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
@@ -62,12 +59,7 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 // client first, then the newest activity. Sessions that their agent has left are not
 // included. With a client's name it returns only that client's sessions.
 func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, error) {
-	return answerOf[Sessions](
-		ctx,
-		c,
-		"GET /sessions?recent=1&client="+url.QueryEscape(client),
-		nil,
-	)
+	return answerOf[Sessions](ctx, c, "GET /sessions?recent=1&client="+url.QueryEscape(client), nil)
 }
 
 // TrendingSessions asks for what RecentSessions does, with the trend of each.
@@ -108,12 +100,7 @@ func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, er
 
 // Remind gives an agent a reminder.
 func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
-	return answerOf[Reminder](
-		ctx,
-		c,
-		"POST /sessions/"+segment(id)+"/reminders",
-		r,
-	)
+	return answerOf[Reminder](ctx, c, "POST /sessions/"+segment(id)+"/reminders", r)
 }
 
 // Reminders asks for those of one agent, or of all when id is empty.

@@ -46,12 +46,7 @@ type Handoffs struct {
 
 // Handoff schedules one. What the observer refuses is a *StatusError with its reason.
 func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Scheduled, error) {
-	return answerOf[Scheduled](
-		ctx,
-		c,
-		"POST /sessions/"+segment(id)+"/handoff",
-		h,
-	)
+	return answerOf[Scheduled](ctx, c, "POST /sessions/"+segment(id)+"/handoff", h)
 }
 
 // Handoffs asks for those that are known.

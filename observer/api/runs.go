@@ -115,11 +115,6 @@ func (c *Client) NextInstruction(
 ) (in Instruction, ok bool, err error) {
 	// As patient as the observer is slow to answer, on top of what it holds the answer back.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	err = long.ask(
-		ctx,
-		"GET /runs/"+segment(id)+"/next?"+r.Query().Encode(),
-		nil,
-		&in,
-	)
+	err = long.ask(ctx, "GET /runs/"+segment(id)+"/next?"+r.Query().Encode(), nil, &in)
 	return in, err == nil && in.Rotation != "", err
 }

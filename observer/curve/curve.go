@@ -144,10 +144,7 @@ func (h *Curve) thin() {
 		if c.At > a.At {
 			line += float64(c.Tokens-a.Tokens) * float64(b.At-a.At) / float64(c.At-a.At)
 		}
-		if d := max(
-			line-float64(b.Tokens),
-			float64(b.Tokens)-line,
-		); least < 0 ||
+		if d := max(line-float64(b.Tokens), float64(b.Tokens)-line); least < 0 ||
 			d < least {
 			least = d
 			at = i

@@ -46,10 +46,7 @@ func (u *Arrivals) Hold(c *transcript.Change) bool {
 // Release applies the changes that were kept, originals first. None are left then.
 func (u *Arrivals) Release(apply func(transcript.Change)) {
 	paths := slices.SortedFunc(maps.Keys(u.files), func(a, b string) int {
-		return cmp.Or(
-			compareOrigin(&u.files[a].file, &u.files[b].file),
-			strings.Compare(a, b),
-		)
+		return cmp.Or(compareOrigin(&u.files[a].file, &u.files[b].file), strings.Compare(a, b))
 	})
 	for _, path := range paths {
 		for _, c := range u.files[path].changes {

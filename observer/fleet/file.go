@@ -96,10 +96,7 @@ func (f *Fleet) attach(x *file) {
 	slices.SortFunc(
 		s.side,
 		func(a, b *file) int {
-			return cmp.Or(
-				strings.Compare(a.Name, b.Name),
-				newestFirst(b, a),
-			)
+			return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(b, a))
 		},
 	)
 }
@@ -369,14 +366,11 @@ func (in *Inherited) add(more *Inherited) {
 
 // newestFirst sorts the most complete copy of a session's transcript first.
 func newestFirst(a, b *file) int {
-	return cmp.Or(cmp.Compare(
-		b.Session.Active,
-		a.Session.Active,
-	), cmp.Compare(
-		b.Session.Bytes,
-		a.Session.Bytes,
-	),
-		strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	return cmp.Or(
+		cmp.Compare(b.Session.Active, a.Session.Active),
+		cmp.Compare(b.Session.Bytes, a.Session.Bytes),
+		strings.Compare(a.Cursor.Path, b.Cursor.Path),
+	)
 }
 
 // isSubagent reports whether a file is the transcript of a subagent. Clients before

@@ -194,11 +194,7 @@ func (f *Fleet) viewAgent(a *agent, t *transcript.Session, now time.Time, v *Vie
 		}
 	}
 	setting, _ := f.autoCompact(a, t)
-	at := (*claude.AutoCompact)(setting).IdleCompaction(
-		v.Tokens,
-		a.Report.CacheTTL,
-		v.CacheExpires,
-	)
+	at := (*claude.AutoCompact)(setting).IdleCompaction(v.Tokens, a.Report.CacheTTL, v.CacheExpires)
 	if at.After(now) && !t.InTurn {
 		v.IdleCompaction = at
 	}

@@ -154,10 +154,7 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 	case transcript.KindReading:
 		// A resume may write its copies under other uuids and times, and a
 		// gateway name all messages alike.
-		r.key = transcript.Join(
-			cmp.Or(e.Message, e.Origin, e.UUID),
-			transcript.Key(e.Context),
-		)
+		r.key = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context))
 		r.model = h.modelOf(p, e.Model)
 		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
 			r.key = 0

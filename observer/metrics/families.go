@@ -23,14 +23,7 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 			alerts.Warn,
 		} {
 			name := level.String()
-			b.add(
-				sessionPrefix+"level",
-				truth(s.Level == name),
-				"level",
-				name,
-				"session",
-				s.Label,
-			)
+			b.add(sessionPrefix+"level", truth(s.Level == name), "level", name, "session", s.Label)
 		}
 		if n := s.ThresholdTokens; n != nil {
 			b.add(sessionPrefix+"compaction_threshold_tokens", float64(*n),

@@ -171,14 +171,7 @@ func (b builder) messages(s *Snapshot) {
 	for _, outcome := range outbox.Outcomes() {
 		for _, via := range outbox.Carriers() {
 			n := s.Messages.Count(via, outcome)
-			b.add(
-				"sm_messages_total",
-				float64(n),
-				"outcome",
-				outcome.String(),
-				"via",
-				via.String(),
-			)
+			b.add("sm_messages_total", float64(n), "outcome", outcome.String(), "via", via.String())
 		}
 	}
 	b.add("sm_queue_messages", float64(s.Queued))
@@ -186,12 +179,7 @@ func (b builder) messages(s *Snapshot) {
 		b.add("sm_handoffs_total", float64(s.Handoffs.Count(outcome)), "outcome", outcome)
 	}
 	for outcome, n := range s.Alerts.Reminders {
-		b.add(
-			"sm_reminders_total",
-			float64(n),
-			"outcome",
-			alerts.ReminderOutcome(outcome).String(),
-		)
+		b.add("sm_reminders_total", float64(n), "outcome", alerts.ReminderOutcome(outcome).String())
 	}
 	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
 		b.add("sm_hook_events_total", float64(s.Hooks[event]), "event", string(event))

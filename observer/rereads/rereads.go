@@ -49,10 +49,7 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 	names := slices.SortedFunc(
 		maps.Keys(own),
 		func(a, b string) int {
-			return cmp.Or(
-				cmp.Compare(own[b], own[a]),
-				cmp.Compare(a, b),
-			)
+			return cmp.Or(cmp.Compare(own[b], own[a]), cmp.Compare(a, b))
 		},
 	)
 	return names[:min(len(names), maxFiles)]

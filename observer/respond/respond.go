@@ -163,11 +163,8 @@ var ErrNoReload = errors.New("this observer has no configuration to read again; 
 
 // Errors about reminders.
 var (
-	ErrManyReminders = fmt.Errorf(
-		"the agent has %d reminders already: cancel some",
-		MaxReminders,
-	)
-	ErrNoReminder = errors.New("the agent has no such reminder; sm reminders lists them")
+	ErrManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", MaxReminders)
+	ErrNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
 )
 
 // MaxReminders bounds the reminders of one agent.

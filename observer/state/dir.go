@@ -83,10 +83,7 @@ func openRegular(path string, flags int) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf(
-			"%w; check its owner, or choose another directory with --state",
-			err,
-		)
+		return nil, fmt.Errorf("%w; check its owner, or choose another directory with --state", err)
 	}
 	return f, nil
 }
@@ -108,10 +105,7 @@ func takeLock(dir string) (*os.File, error) {
 			return f, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(
-				fmt.Errorf("lock state directory %s: %w", dir, err),
-				f.Close(),
-			)
+			return nil, errors.Join(fmt.Errorf("lock state directory %s: %w", dir, err), f.Close())
 		}
 		if pid := lockHolder(f); pid > 0 {
 			holder = fmt.Sprintf("the observer with pid %d", pid)

@@ -67,10 +67,7 @@ func ExportFile(
 	now time.Time,
 ) (records int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, FileName)); err != nil {
-		return 0, fmt.Errorf(
-			"%w: no observer has run there; name its directory with --state",
-			err,
-		)
+		return 0, fmt.Errorf("%w: no observer has run there; name its directory with --state", err)
 	}
 	s, err := openLocked(dir, log, now)
 	if err != nil {

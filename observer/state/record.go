@@ -106,10 +106,7 @@ func sum(bucket string, key, record []byte) uint32 {
 
 // keyBytes has the order of the numbers.
 func keyBytes(k transcript.Key) []byte {
-	return binary.BigEndian.AppendUint64(
-		nil,
-		uint64(k),
-	)
+	return binary.BigEndian.AppendUint64(nil, uint64(k))
 }
 
 func keyOf(s string) []byte { return keyBytes(transcript.KeyOf([]byte(s))) }

@@ -152,16 +152,7 @@ func (c *Counters) SpentToday(m *transcript.Message) {
 		return
 	}
 	u := m.Usage.Minus(m.Was)
-	c.Today.Tokens += uint64(max(
-		0,
-		u.Input,
-	) + max(
-		0,
-		u.CacheCreation,
-	) + max(
-		0,
-		u.CacheRead,
-	) + max(
+	c.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(
 		0,
 		u.Output,
 	))

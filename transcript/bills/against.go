@@ -53,10 +53,7 @@ func Extend(known, news transcript.Worked) transcript.Worked {
 		return news
 	}
 	last := func(keys []transcript.Key, most int) []transcript.Key {
-		return keys[max(
-			0,
-			len(keys)-most,
-		):]
+		return keys[max(0, len(keys)-most):]
 	}
 	known.Keys = last(append(known.Keys, news.Keys...), maxKeys)
 	known.Prompts = last(append(known.Prompts, news.Prompts...), maxPrompts)

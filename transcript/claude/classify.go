@@ -143,10 +143,7 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 // while the user was away.
 func isIdleNotice(content []byte) bool {
 	return bytes.HasPrefix(content, []byte("Compacted while idle")) ||
-		bytes.HasPrefix(
-			content,
-			[]byte("Compacted using a summary written while you were away"),
-		)
+		bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away"))
 }
 
 // user distinguishes summaries, prompts and other user records.

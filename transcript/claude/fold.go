@@ -316,13 +316,9 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 		now.at = f.clock
 	}
 	if e.InOrder = f.line.rules(e); e.InOrder && now.at+far < f.clock {
-		f.reading.at, f.boundary.at, f.clock = min(
-			f.reading.at,
-			now.at,
-		), min(
-			f.boundary.at,
-			now.at,
-		), now.at
+		f.reading.at = min(f.reading.at, now.at)
+		f.boundary.at = min(f.boundary.at, now.at)
+		f.clock = now.at
 	}
 	f.clock = max(f.clock, now.at)
 	return now

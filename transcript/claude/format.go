@@ -18,20 +18,14 @@ func Format() *transcript.Format {
 		Client:   "claude",
 		Identify: identify,
 		NewFold: func(f transcript.File) transcript.Fold {
-			return NewFold(
-				f.Name,
-				f.Subagent,
-			)
+			return NewFold(f.Name, f.Subagent)
 		},
 		Root:   "projects",
 		Folder: isProject,
 		RootOf: rootOf,
 		Registry: &transcript.Registry{
 			Dir: func(root string) string {
-				return filepath.Join(
-					filepath.Dir(root),
-					"sessions",
-				)
+				return filepath.Join(filepath.Dir(root), "sessions")
 			},
 			Entry: isClient,
 			Read:  func(_ string, text []byte) (transcript.Client, bool) { return readClient(text) },
@@ -87,11 +81,8 @@ func readClient(text []byte) (c transcript.Client, whole bool) {
 		return c, false
 	}
 	get := func(key string, to any) {
-		_ = json.Unmarshal(
-			fields[key],
-			to,
-		)
-	} // absent or odd: empty
+		_ = json.Unmarshal(fields[key], to) // what is absent or of another type stays empty
+	}
 	get("pid", &c.PID)
 	get("sessionId", &c.SessionID)
 	get("cwd", &c.CWD)

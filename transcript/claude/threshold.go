@@ -35,17 +35,9 @@ func (a *AutoCompact) Basis(model, version string) clients.Basis {
 	switch {
 	case version == "":
 		return clients.Earliest
-	case !v.atLeast(
-		2,
-		1,
-		197,
-	), a.window(
-		model,
-		v,
-	) > 0, strings.HasPrefix(
-		model,
-		"claude-sonnet-4-6",
-	):
+	case !v.atLeast(2, 1, 197),
+		a.window(model, v) > 0,
+		strings.HasPrefix(model, "claude-sonnet-4-6"):
 		return clients.Assumed
 	case strings.HasPrefix(model, "claude-sonnet-4-5"):
 		return clients.Refusal
@@ -69,11 +61,8 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	}
 	room := window - a.reserve(v)
 	at := room - compactBuffer
-	if p, err := strconv.ParseFloat(
-		number(a.Percent, "."),
-		64,
-	); err == nil && p > 0 &&
-		p <= 100 {
+	p, err := strconv.ParseFloat(number(a.Percent, "."), 64)
+	if err == nil && p > 0 && p <= 100 {
 		at = min(at, int64(math.Floor(float64(room)*(p/100))))
 	}
 	return max(0, at)

@@ -23,10 +23,8 @@ func (t *titles) best() transcript.Title {
 	if branch == "HEAD" { // no branch is checked out, or there is no repository
 		branch = ""
 	}
-	return t.custom.Or(t.generated).Or(t.summary).Or(transcript.NewTitle(
-		branch,
-		transcript.TitleBranch,
-	)).Or(t.prompt)
+	of := transcript.NewTitle(branch, transcript.TitleBranch)
+	return t.custom.Or(t.generated).Or(t.summary).Or(of).Or(t.prompt)
 }
 
 // retitle takes a title. What a fork has copied from another session counts until its own

@@ -26,10 +26,7 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 	}
 	return f.bills.ledger.Take(func(i int, b *transcript.Bill) {
 		c := &f.compactions[i]
-		b.Key, b.At, b.Trigger, b.Before = c.Key, c.At, c.Trigger, cmp.Or(
-			c.PreTokens,
-			b.Before,
-		)
+		b.Key, b.At, b.Trigger, b.Before = c.Key, c.At, c.Trigger, cmp.Or(c.PreTokens, b.Before)
 	})
 }
 
@@ -102,10 +99,7 @@ func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 		return
 	}
 	opening := *e
-	opening.UUID = cmp.Or(
-		r.turnKey(f.key, 1),
-		transcript.Join(f.key, transcript.KeyOf(r.text)),
-	)
+	opening.UUID = cmp.Or(r.turnKey(f.key, 1), transcript.Join(f.key, transcript.KeyOf(r.text)))
 	if wording.MayResume(e.Text) {
 		opening.Kind = transcript.KindTurnStart
 	}

@@ -217,10 +217,7 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 		f.decide(transcript.Manual)
 		f.turn.open = false
 		s.InTurn = false
-		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(
-			f.key,
-			2,
-		); r.overflow &&
+		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(f.key, 2); r.overflow &&
 			!s.Blank {
 			f.blank(s.Details().Window)
 		}

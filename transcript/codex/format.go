@@ -30,10 +30,7 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 	if held != nil {
 		f.Registry = &transcript.Registry{
 			Dir: func(root string) string {
-				return filepath.Join(
-					filepath.Dir(root),
-					"thread-writer-locks",
-				)
+				return filepath.Join(filepath.Dir(root), "thread-writer-locks")
 			},
 			Entry: func(name string) bool {
 				return len(name) == files.UUIDLength+len(".lock") &&
@@ -50,10 +47,7 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 				return c, runs
 			},
 			Index: func(root string) string {
-				return filepath.Join(
-					filepath.Dir(root),
-					"session_index.jsonl",
-				)
+				return filepath.Join(filepath.Dir(root), "session_index.jsonl")
 			},
 			Names: threadNames,
 		}

@@ -179,10 +179,7 @@ func (r *fileReader) readOpen(
 
 // sign puts into a change whose it is.
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = fl.format.Client, fl.id.Name, cmp.Or(
-		fl.id.Parent,
-		facts.Parent,
-	)
+	c.Client, c.Name, c.Parent = fl.format.Client, fl.id.Name, cmp.Or(fl.id.Parent, facts.Parent)
 	c.Title = facts.Title
 	c.Limits = facts.Limits
 	c.Cut = facts.Cut

@@ -268,10 +268,7 @@ func (w *Walker) Enter(value Text, c byte) bool {
 // the loop does not read of them is skipped.
 func (w *Walker) Members(value Text) iter.Seq2[[]byte, Text] {
 	return func(yield func([]byte, Text) bool) {
-		w.members(
-			value,
-			yield,
-		)
+		w.members(value, yield)
 	} // small enough to take no memory
 }
 

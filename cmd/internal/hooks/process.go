@@ -94,10 +94,7 @@ func (p *Process) nameProgram(answer []byte) []byte {
 	}
 	path, _ := p.LookupEnv("PATH")
 	self, err := os.Stat(program)
-	if found, foundErr := os.Stat(proc.LookPath(
-		path,
-		"sm",
-	)); err != nil ||
+	if found, foundErr := os.Stat(proc.LookPath(path, "sm")); err != nil ||
 		foundErr == nil && os.SameFile(self, found) {
 		return answer
 	}

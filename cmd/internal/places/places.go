@@ -181,10 +181,7 @@ func trustedLinks(path string) bool {
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
-		at = filepath.Join(
-			at,
-			name,
-		) // "" and . stay, and .. is right: nothing before it is a link
+		at = filepath.Join(at, name) // "" and . stay, and .. is right: nothing before it is a link
 		info, err := os.Lstat(at)
 		if err != nil {
 			return false

@@ -29,13 +29,7 @@ func Line(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxLine {
 		half := maxLine/2 - 3
-		s = strings.ToValidUTF8(
-			s[:half],
-			"",
-		) + " … " + strings.ToValidUTF8(
-			s[len(s)-half:],
-			"",
-		)
+		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
 	}
 	return s
 }

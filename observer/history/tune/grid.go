@@ -117,11 +117,7 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	current := windowAlone(o.Policy.Thresholds)
 	usual := windowAlone(alerts.Defaults().Thresholds)
 	o.Policy.Thresholds = alerts.Thresholds{}
-	r, err := newTrial(
-		o.Policy,
-		ladderOf(h.Sizes(history.Train), current, usual),
-		h.Groups,
-	)
+	r, err := newTrial(o.Policy, ladderOf(h.Sizes(history.Train), current, usual), h.Groups)
 	if err != nil {
 		return nil, err
 	}
@@ -214,11 +210,7 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) {
 	}
 	g.Best = &best
 	g.Chosen = &chosen
-	d := r.compare(
-		r.pairOf(chosen.thresholds),
-		r.pairOf(g.Current.thresholds),
-		history.Holdout,
-	)
+	d := r.compare(r.pairOf(chosen.thresholds), r.pairOf(g.Current.thresholds), history.Holdout)
 	g.Advice = advise(g.Chosen, &g.Current, d)
 	if chosen.Checking.Compactions > 0 {
 		g.Difference = &d
@@ -241,10 +233,7 @@ func same(a, b alerts.Thresholds) bool {
 
 // Same reports whether two candidates give the same warnings in every window.
 func (c *Candidate) Same(other *Candidate) bool {
-	return same(
-		c.thresholds,
-		other.thresholds,
-	)
+	return same(c.thresholds, other.thresholds)
 }
 
 // advise checks a chosen pair with the sessions that were not used to choose it.
@@ -281,10 +270,7 @@ func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 		return best, chosen, false
 	}
 	better := func(a, b Candidate) int {
-		return cmp.Compare(
-			a.Choosing.Measure,
-			b.Choosing.Measure,
-		)
+		return cmp.Compare(a.Choosing.Measure, b.Choosing.Measure)
 	}
 	best = slices.MaxFunc(pairs, better)
 	least := best.Choosing.Measure - best.Choosing.StandardError
@@ -298,10 +284,7 @@ func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 	return best, slices.MinFunc(
 		near,
 		func(a, b Candidate) int {
-			return cmp.Or(
-				cmp.Compare(a.Critical, b.Critical),
-				better(b, a),
-			)
+			return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a))
 		},
 	), true
 }

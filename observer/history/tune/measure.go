@@ -209,10 +209,7 @@ func standardError(list []cluster) (e float64, known bool) {
 			continue
 		}
 		n++
-		z := Share(
-			c.won-won*float64(c.compactions),
-			total.compactions,
-		) - vainCost*Share(
+		z := Share(c.won-won*float64(c.compactions), total.compactions) - vainCost*Share(
 			c.vain-vain*float64(c.open),
 			total.open,
 		)

@@ -88,10 +88,7 @@ func fromText(text string, typ reflect.Type) (value any) {
 
 // ParseDuration reads 90, 0.5, 3m or 1h30m; a bare number is seconds.
 func ParseDuration(s string) (time.Duration, error) {
-	if seconds, err := strconv.ParseFloat(
-		s,
-		64,
-	); err == nil &&
+	if seconds, err := strconv.ParseFloat(s, 64); err == nil &&
 		strings.Trim(s, "-.0123456789") == "" {
 		if math.Abs(seconds) > maxDurationSeconds {
 			return 0, fmt.Errorf("duration %s is too long", plain.Quote(s))
@@ -170,10 +167,7 @@ func Nearest(unknown string, known []string) string {
 		names.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
 	away := func(name string) int {
-		return max(
-			len(name)-len(unknown),
-			len(unknown)-len(name),
-		)
+		return max(len(name)-len(unknown), len(unknown)-len(name))
 	}
 	for most := 1; most <= (len(unknown)+2)/3; most++ {
 		names.SuggestionsMinimumDistance = most

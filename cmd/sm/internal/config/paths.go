@@ -56,10 +56,7 @@ func (c *Config) StateDir(env Env) (string, error) { return env.StateDir(c.State
 // SocketPaths are the places of the observer's socket, best first; see
 // [places.Env.SocketPaths].
 func (c *Config) SocketPaths(env Env) ([]string, error) {
-	return env.SocketPaths(
-		c.Socket,
-		c.State,
-	)
+	return env.SocketPaths(c.Socket, c.State)
 }
 
 // ServerSocket is the first of socketPaths that an observer can serve: the

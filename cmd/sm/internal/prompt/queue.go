@@ -27,10 +27,7 @@ func (q Queue) Enqueue(
 ) (placed bool, err error) {
 	root, ok := q.clients.FormatOf(to.Path, nil).RootOf(to.Path, to.ID)
 	if !ok {
-		return false, fmt.Errorf(
-			"%s is in no folder of Codex, so its queue is unknown",
-			to.Path,
-		)
+		return false, fmt.Errorf("%s is in no folder of Codex, so its queue is unknown", to.Path)
 	}
 	return q.queue.Add(ctx, filepath.Dir(root), to.PID, to.ID, id, text)
 }

@@ -97,10 +97,7 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 				fmt.Fprint(w, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprint(
-					w,
-					"\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w, "")-1),
-				)
+				fmt.Fprint(w, "\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w, "")-1))
 			}
 		}
 	})

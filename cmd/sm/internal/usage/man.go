@@ -58,10 +58,7 @@ func WriteMan(cmd *cobra.Command, dir string) error {
 		err = os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), text.Bytes(), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf(
-			"write the manual pages: %w; name a folder that you may write to",
-			err,
-		)
+		return fmt.Errorf("write the manual pages: %w; name a folder that you may write to", err)
 	}
 	for _, sub := range cmd.Commands() {
 		if err := WriteMan(sub, dir); err != nil {

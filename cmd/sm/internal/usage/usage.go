@@ -69,10 +69,7 @@ func surplus(cmd *cobra.Command, args []string) error {
 }
 
 func usageOf(cmd *cobra.Command) string {
-	return strings.TrimSuffix(
-		cmd.UseLine(),
-		" [flags]",
-	)
+	return strings.TrimSuffix(cmd.UseLine(), " [flags]")
 }
 
 // argsOf returns the arguments of a usage line that are not in brackets, and
@@ -81,10 +78,7 @@ func argsOf(use string) (needed []string, most int) {
 	if strings.Contains(use, "...") {
 		return nil, math.MaxInt
 	}
-	words := strings.Fields(regexp.MustCompile(`\[--[^]]*\]|\(.*\)`).ReplaceAllString(
-		use,
-		"",
-	))[1:]
+	words := strings.Fields(regexp.MustCompile(`\[--[^]]*\]|\(.*\)`).ReplaceAllString(use, ""))[1:]
 	for _, word := range words {
 		if !strings.HasPrefix(word, "[") {
 			name, _, _ := strings.Cut(word, "|")

@@ -116,20 +116,14 @@ func (to *Printer) funcs() template.FuncMap {
 		"cut":     table(to.Columns, 0),
 		"wrap":    table(0, to.Wrap),
 		"in": func(colour, text string) term.Cell {
-			return term.Text(
-				text,
-				colours[colour],
-			)
+			return term.Text(text, colours[colour])
 		},
 		"dash":  func() string { return g.dash },
 		"none":  func() string { return g.none },
 		"short": short,
 		// Figures come first where there is little room.
 		"name": func(name string) string {
-			return short(
-				name,
-				max(8, 30-max(0, 80-to.Columns)),
-			)
+			return short(name, max(8, 30-max(0, 80-to.Columns)))
 		},
 		"figure":  figure,
 		"count":   func(n int) term.Cell { return figure(int64(n), fmt.Sprint(n)) },
@@ -153,10 +147,7 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"ago": func(t time.Time) string { return screen.Ago(&t, time.Now()) },
 		"until": func(t time.Time) time.Duration {
-			return max(
-				0,
-				time.Until(t).Round(time.Second),
-			)
+			return max(0, time.Until(t).Round(time.Second))
 		},
 		"seconds": func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) },
 		"lasted":  lasted,
@@ -179,10 +170,7 @@ func (to *Printer) funcs() template.FuncMap {
 		},
 		"threshold": thresholdText,
 		"warned": func(f tune.Figures) float64 {
-			return tune.Share(
-				float64(f.Warned),
-				f.Compactions,
-			)
+			return tune.Share(float64(f.Warned), f.Compactions)
 		},
 		"enough": func() int { return tune.Enough },
 	}

@@ -60,10 +60,7 @@ func summary(all []replay.Event) string {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.tokens, b.tokens))
 	}) {
 		n := thresholds[t]
-		parts = append(
-			parts,
-			fmt.Sprintf("%s (%s, %d)", screen.Tokens(t.tokens), t.source, n),
-		)
+		parts = append(parts, fmt.Sprintf("%s (%s, %d)", screen.Tokens(t.tokens), t.source, n))
 	}
 	const maxParts = 4
 	if n := len(parts); n > maxParts {
