@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -67,7 +68,11 @@ func TestIdentify(t *testing.T) {
 func TestContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text := strings.Repeat("{}\n", 5000)
+	var all strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&all, "%04d\n", i)
+	}
+	text := all.String()
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +93,13 @@ func TestContent(t *testing.T) {
 		}
 		if got := linesOf(t, path); string(got) != want {
 			t.Errorf("%d bytes from %d, want %d", len(got), len(b), len(want))
+		}
+	}
+	whole := content(t.Context(), path, bytes.NewReader(packed), int64(len(packed)))
+	for _, at := range []int64{0, 6000, 6010, 3, 9000, 8990, 14_990} { // forwards and back
+		b := make([]byte, 10)
+		if _, err := whole.ReadAt(b, at); err != nil || string(b) != text[at:at+10] {
+			t.Errorf("at %d: %q %v", at, b, err)
 		}
 	}
 	half := content(t.Context(), path, bytes.NewReader(packed), int64(len(packed)/2))

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -99,12 +101,22 @@ func foldLines(
 	}
 	f := NewFold(id)
 	var e transcript.Entry
+	lines := int64(0)
+	var stamps []transcript.Instant
 	for line := range bytes.Lines(linesOf(t, path)) {
 		fresh, err := f.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e)
 		if err != nil {
 			t.Fatalf("%s: %v: %s", path, err, line)
 		}
+		lines++
+		var record struct{ Timestamp time.Time }
+		if json.Unmarshal(line, &record) == nil && !record.Timestamp.IsZero() {
+			stamps = append(stamps, transcript.InstantOf(record.Timestamp))
+		}
 		after(f, &e, fresh)
+	}
+	if s := f.Sum(); s.Lines != lines || s.Bad != 0 || s.Started != slices.Min(stamps) {
+		t.Errorf("%s: %+v", path, s)
 	}
 	return f
 }
