@@ -8,11 +8,11 @@ import (
 
 // witness checks what an engine does, action by action.
 type witness struct {
-	t        *testing.T
-	keys     map[Key]bool
-	standing map[Key]time.Time // context notices that have not been withdrawn
-	heard    map[string]int    // by agent, kind and true cycle
-	lives    map[AgentID]*life
+	t     *testing.T
+	keys  map[Key]bool
+	open  map[Key]time.Time // context notices that have not been withdrawn
+	heard map[string]int    // by agent, kind and true cycle
+	lives map[AgentID]*life
 }
 
 func newWitness(t *testing.T, lives []*life) *witness {
@@ -39,13 +39,13 @@ func (w *witness) see(actions []Action) {
 			w.keys[act.Key] = true
 			switch act.Key.Kind {
 			case KindWarning, KindCritical, KindForecast:
-				w.standing[act.Key] = act.At
+				w.open[act.Key] = act.At
 				cycle := w.lives[act.Key.Agent].cycleAt(act.At)
 				w.heard[fmt.Sprintf("%s %s %d", act.Key.Agent, act.Key.Kind, cycle)]++
 			}
 		case Withdraw:
 			for _, k := range act.Keys {
-				delete(w.standing, k)
+				delete(w.open, k)
 			}
 		case Opened:
 			w.opened(act, actions)
@@ -63,9 +63,9 @@ func (w *witness) opened(o Opened, step []Action) {
 			}
 		}
 	}
-	for k, at := range w.standing {
+	for k, at := range w.open {
 		if k.Agent == o.Agent && k.Cycle < o.Cycle && !gone[k] && !at.After(o.At) {
-			w.t.Errorf("cycle %d of %s leaves %s standing", o.Cycle, o.Agent, k)
+			w.t.Errorf("cycle %d of %s leaves %s open", o.Cycle, o.Agent, k)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (w *witness) judge(e *Engine, clean bool) {
 				truth,
 			)
 		}
-		for k, at := range w.standing {
+		for k, at := range w.open {
 			if k.Agent == id && at.Before(v.Opened) {
 				w.t.Errorf("%s stands in cycle %d", k, v.Cycle)
 			}

@@ -21,11 +21,11 @@ import (
 	"sm/observer/fleet"
 )
 
-// actor is a client in a pane: it sends hooks over the socket, writes its transcript and
-// its entry in the registry, and obeys text that is typed at its prompt. It records its
+// fakeClient is a client in a pane: it sends hooks over the socket, writes its transcript and
+// its entry in the registry, and carries out text that is typed at its prompt. It records its
 // messages.
-type actor struct {
-	cast            *cast
+type fakeClient struct {
+	terminal        *fakeClients
 	agent, pane     string
 	start, provider string
 	client          string // "" is Claude Code
@@ -39,11 +39,11 @@ type actor struct {
 	context  int // tokens of the next reply
 }
 
-// cast is the terminal of all actors.
-type cast struct {
+// fakeClients is the terminal of all clients.
+type fakeClients struct {
 	r    *rig
-	mu   sync.Mutex // of all of the actors' fields
-	all  map[string]*actor
+	mu   sync.Mutex // of all of the clients' fields
+	all  map[string]*fakeClient
 	dead map[string]bool // by start
 	line []fleet.Process // what the caller of a route descends from, when set
 	// refuse makes typing fail; begun gets each typing that begins.
@@ -52,12 +52,12 @@ type cast struct {
 	typing map[string]bool
 }
 
-// newCast is an observer that carries out handoffs, without agents yet.
-func newCast(t *testing.T) *cast {
+// newFakeClients is an observer that carries out handoffs, without agents yet.
+func newFakeClients(t *testing.T) *fakeClients {
 	r := newWatched(t)
-	c := &cast{
+	c := &fakeClients{
 		r:      r,
-		all:    map[string]*actor{},
+		all:    map[string]*fakeClient{},
 		dead:   map[string]bool{},
 		typing: map[string]bool{},
 		begun:  make(chan string, 100),
@@ -83,23 +83,23 @@ func newCast(t *testing.T) *cast {
 	return c
 }
 
-// enter starts a client in pane %n.
-func (c *cast) enter(agent string, n int) *actor {
+// newPane starts a client in pane %n.
+func (c *fakeClients) newPane(agent string, n int) *fakeClient {
 	c.r.t.Helper()
-	a := c.hire(agent, n)
+	a := c.newClient(agent, n)
 	a.starts("startup")
 	return a
 }
 
-// hire makes a client that has not begun.
-func (c *cast) hire(agent string, n int) *actor {
-	a := &actor{
-		cast:    c,
-		agent:   agent,
-		pane:    fmt.Sprintf("%%%d", n),
-		start:   fmt.Sprintf("test %d", n),
-		cwd:     "/home/dev/web",
-		context: 20_000,
+// newClient makes a client that has not begun.
+func (c *fakeClients) newClient(agent string, n int) *fakeClient {
+	a := &fakeClient{
+		terminal: c,
+		agent:    agent,
+		pane:     fmt.Sprintf("%%%d", n),
+		start:    fmt.Sprintf("test %d", n),
+		cwd:      "/home/dev/web",
+		context:  20_000,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,14 +107,14 @@ func (c *cast) hire(agent string, n int) *actor {
 	return a
 }
 
-// number is that of the actor's pane.
-func (a *actor) number() (n int) {
+// number is that of the client's pane.
+func (a *fakeClient) number() (n int) {
 	_, _ = fmt.Sscanf(a.pane, "%%%d", &n) // it was made so
 	return n
 }
 
 // starts begins a session, at work.
-func (a *actor) starts(source string) {
+func (a *fakeClient) starts(source string) {
 	a.sessions++
 	a.session = uuid(100*a.number() + a.sessions)
 	a.rests("busy")
@@ -124,13 +124,13 @@ func (a *actor) starts(source string) {
 
 // rests writes the registry's entry. Two in a row differ in length: turns of no real client
 // are so short that its entries have the same time, and with it the same look.
-func (a *actor) rests(status string) {
+func (a *fakeClient) rests(status string) {
 	var pad string
-	a.cast.set(func() { // a text may be typed at the same time
+	a.terminal.set(func() { // a text may be typed at the same time
 		a.entries++
 		pad = strings.Repeat("x", a.entries%9)
 	})
-	a.cast.r.client(
+	a.terminal.r.client(
 		a.number(),
 		a.session,
 		fmt.Sprintf(
@@ -143,16 +143,16 @@ func (a *actor) rests(status string) {
 }
 
 // hears records an event of the client.
-func (a *actor) hears(format string, args ...any) {
-	a.cast.mu.Lock()
-	defer a.cast.mu.Unlock()
+func (a *fakeClient) receives(format string, args ...any) {
+	a.terminal.mu.Lock()
+	defer a.terminal.mu.Unlock()
 	a.lines = append(a.lines, fmt.Sprintf(format, args...))
 }
 
 // heard are all lines so far, ids as "#".
-func (a *actor) heard() (list []string) {
-	a.cast.mu.Lock()
-	defer a.cast.mu.Unlock()
+func (a *fakeClient) heard() (list []string) {
+	a.terminal.mu.Lock()
+	defer a.terminal.mu.Unlock()
 	for _, line := range a.lines {
 		if body, id, ok := strings.Cut(line, " #"); ok && len(id) == 6 {
 			line = body + " #"
@@ -163,16 +163,16 @@ func (a *actor) heard() (list []string) {
 }
 
 // hook sends a hook and writes its answer to the transcript.
-func (a *actor) hook(event, fields string) (text string) {
+func (a *fakeClient) hook(event, fields string) (text string) {
 	body := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":%q,"hook_event_name":%q,`+
 		`"sm":{"agent":%q,"provider":%q,"client":%q,"tmux":"/tmp/tmux","server":77,"pane":%q,"pid":%d,"start":%q}%s}`,
 		a.session, a.path(), cmp.Or(
 			a.dir,
 			a.cwd,
 		), event, a.agent, a.provider, a.client, a.pane, os.Getpid(), a.start, fields)
-	answer, err := a.cast.r.try(http.MethodPost, "/hooks/claude", body)
+	answer, err := a.terminal.r.try(http.MethodPost, "/hooks/claude", body)
 	if err != nil || answer.Code/100 != 2 {
-		a.cast.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)
+		a.terminal.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)
 		return ""
 	}
 	var x struct {
@@ -181,12 +181,12 @@ func (a *actor) hook(event, fields string) (text string) {
 		} `json:"hookSpecificOutput"`
 	}
 	if answer.Body != "" {
-		noErrors(a.cast.r.t, json.Unmarshal([]byte(answer.Body), &x))
+		noErrors(a.terminal.r.t, json.Unmarshal([]byte(answer.Body), &x))
 	}
 	if text = x.Output.Context; text != "" {
-		a.hears("%s: %s", event, text)
+		a.receives("%s: %s", event, text)
 		content, err := json.Marshal([]string{text})
-		noErrors(a.cast.r.t, err)
+		noErrors(a.terminal.r.t, err)
 		a.record(fmt.Sprintf(
 			`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookName":%q}`,
 			content,
@@ -196,18 +196,18 @@ func (a *actor) hook(event, fields string) (text string) {
 	return text
 }
 
-func (a *actor) path() string {
-	return filepath.Join(a.cast.r.projects, handoff.ProjectName(a.cwd), a.session+".jsonl")
+func (a *fakeClient) path() string {
+	return filepath.Join(a.terminal.r.projects, handoff.ProjectName(a.cwd), a.session+".jsonl")
 }
 
 // record appends one record to the transcript.
-func (a *actor) record(fields string) {
-	appendLines(a.cast.r.t, a.path(), fmt.Sprintf(`{"uuid":"u-%d","sessionId":%q,"timestamp":%q,"version":"2.1.197","cwd":%q,%s}`,
+func (a *fakeClient) record(fields string) {
+	appendLines(a.terminal.r.t, a.path(), fmt.Sprintf(`{"uuid":"u-%d","sessionId":%q,"timestamp":%q,"version":"2.1.197","cwd":%q,%s}`,
 		time.Now().UnixNano(), a.session, stamp(time.Now()), cmp.Or(a.dir, a.cwd), fields))
 }
 
 // works begins a turn with a prompt; the reply is the only one.
-func (a *actor) works(prompt string) {
+func (a *fakeClient) works(prompt string) {
 	a.rests("busy")
 	content, _ := json.Marshal(prompt) // a text
 	a.hook("UserPromptSubmit", `,"prompt":`+string(content))
@@ -217,7 +217,7 @@ func (a *actor) works(prompt string) {
 }
 
 // ends is the end of a turn: a Stop hook that is answered makes the client go on.
-func (a *actor) ends() {
+func (a *fakeClient) ends() {
 	for active := false; a.hook(
 		"Stop",
 		fmt.Sprintf(`,"stop_hook_active":%v`, active),
@@ -229,16 +229,16 @@ func (a *actor) ends() {
 }
 
 // clears is what /clear does.
-func (a *actor) clears() {
+func (a *fakeClient) clears() {
 	a.hook("SessionEnd", `,"reason":"clear"`)
 	a.starts("clear")
 	a.record(`"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}`)
 	a.rests("idle")
 }
 
-// Type is the terminal: it lets the actor in that pane have the text. The turns that follow
+// Type is the terminal: it lets the client in that pane have the text. The turns that follow
 // from prompts end by themselves.
-func (c *cast) Type(
+func (c *fakeClients) Type(
 	ctx context.Context,
 	at fleet.Place,
 	text string,
@@ -275,7 +275,7 @@ func (c *cast) Type(
 	if nap != nil {
 		<-nap
 	}
-	a.hears("typed: %s", text)
+	a.receives("typed: %s", text)
 	if text == "/clear" || text == "/new" {
 		a.clears()
 	} else {
@@ -286,7 +286,7 @@ func (c *cast) Type(
 }
 
 // Finish finds no text at a prompt.
-func (c *cast) Finish(
+func (c *fakeClients) Finish(
 	context.Context,
 	fleet.Place,
 	string,
@@ -296,14 +296,14 @@ func (c *cast) Finish(
 }
 
 // set changes what keeps typing back.
-func (c *cast) set(change func()) {
+func (c *fakeClients) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change()
 }
 
 // doc writes a document.
-func (c *cast) doc(name, text string) string {
+func (c *fakeClients) doc(name, text string) string {
 	c.r.t.Helper()
 	path := filepath.Join(c.r.dir, name)
 	noErrors(c.r.t, os.WriteFile(path, []byte(text), 0o600))
@@ -311,14 +311,14 @@ func (c *cast) doc(name, text string) string {
 }
 
 // hands calls sm handoff for an agent, and returns the rotation's id.
-func (a *actor) hands(path string) string {
-	a.cast.r.t.Helper()
-	a.cast.set(func() { a.cast.line = []fleet.Process{{PID: os.Getpid(), Start: a.start}} })
+func (a *fakeClient) hands(path string) string {
+	a.terminal.r.t.Helper()
+	a.terminal.set(func() { a.terminal.line = []fleet.Process{{PID: os.Getpid(), Start: a.start}} })
 	var x api.Scheduled
-	answer := a.cast.r.asksHandoff(a.agent, a.agent, path)
-	noErrors(a.cast.r.t, json.Unmarshal([]byte(answer.Body), &x))
+	answer := a.terminal.r.asksHandoff(a.agent, a.agent, path)
+	noErrors(a.terminal.r.t, json.Unmarshal([]byte(answer.Body), &x))
 	if answer.Code != http.StatusOK || x.Status != "scheduled" {
-		a.cast.r.t.Fatalf("sm handoff %s: %d %s", path, answer.Code, answer.Body)
+		a.terminal.r.t.Fatalf("sm handoff %s: %d %s", path, answer.Code, answer.Body)
 	}
 	return x.ID
 }
@@ -362,7 +362,7 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 // untilTyped waits until no terminal types, and the turns that its texts began have ended.
 func (r *rig) untilTyped() {
 	r.t.Helper()
-	c, ok := r.o.Terminal.(*cast)
+	c, ok := r.o.Terminal.(*fakeClients)
 	if !ok {
 		return
 	}

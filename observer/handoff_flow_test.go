@@ -17,18 +17,18 @@ import (
 // cmd/sm/testdata/script/handoff.txtar.
 
 // newHandoffRig is an observer with an agent "w1" in a pane, at work on its first prompt.
-func newHandoffRig(t *testing.T) (*rig, *cast, *actor) {
-	c := newCast(t)
+func newHandoffRig(t *testing.T) (*rig, *fakeClients, *fakeClient) {
+	c := newFakeClients(t)
 	c.r.start()
-	a := c.enter("w1", 3)
+	a := c.newPane("w1", 3)
 	a.works("Go.")
 	return c.r, c, a
 }
 
-func (a *actor) checkHeard(what string, want ...string) {
-	a.cast.r.t.Helper()
+func (a *fakeClient) checkHeard(what string, want ...string) {
+	a.terminal.r.t.Helper()
 	if diff := cmp.Diff(want, a.heard()); diff != "" {
-		a.cast.r.t.Errorf("%s: %s (-want +got):\n%s", a.agent, what, diff)
+		a.terminal.r.t.Errorf("%s: %s (-want +got):\n%s", a.agent, what, diff)
 	}
 }
 
@@ -68,9 +68,9 @@ func TestHandoff_HappyPath(t *testing.T) {
 func TestHandoff_SelfOnly(t *testing.T) {
 	t.Parallel()
 	r, c, a := newHandoffRig(t)
-	other := c.enter("w2", 4)
+	other := c.newPane("w2", 4)
 	// A client that w1 has started: it inherits the name, and is another agent.
-	nested := c.hire("w1", 5)
+	nested := c.newClient("w1", 5)
 	nested.sessions, nested.session = 1, uuid(501)
 	nested.rests("busy")
 	nested.hook("SessionStart", `,"source":"startup"`)
@@ -140,9 +140,9 @@ func TestHandoff_SelfOnly(t *testing.T) {
 
 func TestHandoff_Codex_GetsNew(t *testing.T) {
 	t.Parallel()
-	c := newCast(t)
+	c := newFakeClients(t)
 	c.r.start()
-	a := c.hire("cx", 3)
+	a := c.newClient("cx", 3)
 	a.provider = "codex"
 	a.starts("startup")
 	a.works("Go.")

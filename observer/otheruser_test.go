@@ -50,7 +50,7 @@ func stranger(t *testing.T) (uid uint32, credential *syscall.SysProcAttr) {
 func fetchAsStranger(t *testing.T, urls ...string) []answer {
 	t.Helper()
 	_, credential := stranger(t)
-	self, err := os.Open("/proc/self/exe") // in a directory that others cannot enter
+	self, err := os.Open("/proc/self/exe") // in a directory that others cannot newPane
 	noErrors(t, err)
 	defer self.Close()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3")

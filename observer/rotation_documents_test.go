@@ -14,13 +14,13 @@ import (
 // order is tested in handoff/supervise, Ctrl-C there as well.
 
 // newRotationRig is an observer with an agent "w1" in a pane, at work on its first prompt.
-func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *cast, *actor) {
-	c := newCast(t)
+func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *fakeClients, *fakeClient) {
+	c := newFakeClients(t)
 	if change != nil {
 		change(&c.r.o.Handoff)
 	}
 	c.r.start()
-	a := c.enter("w1", 3)
+	a := c.newPane("w1", 3)
 	a.works("Go.")
 	return c.r, c, a
 }
@@ -121,15 +121,15 @@ func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
 func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(r *rig, a *actor, doc string)
+		change func(r *rig, a *fakeClient, doc string)
 		own    bool
 	}{
-		"as it was": {func(*rig, *actor, string) {}, true},
+		"as it was": {func(*rig, *fakeClient, string) {}, true},
 		"it is gone": {
-			func(r *rig, _ *actor, doc string) { noErrors(r.t, os.Remove(doc)) },
+			func(r *rig, _ *fakeClient, doc string) { noErrors(r.t, os.Remove(doc)) },
 			false,
 		},
-		"of an earlier cycle": {func(r *rig, a *actor, _ string) {
+		"of an earlier cycle": {func(r *rig, a *fakeClient, _ string) {
 			a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":150000,"durationMs":1700}`)
 			r.until("the next cycle", func() bool { return r.session("w1").Cycle == 2 })
 		}, false},
@@ -137,7 +137,7 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
-			doc := a.cast.doc("doc.md", "Next: look at CI.")
+			doc := a.terminal.doc("doc.md", "Next: look at CI.")
 			a.hands(doc)
 			c.change(r, a, doc)
 			a.hook("PreCompact", `,"trigger":"auto"`)

@@ -74,9 +74,9 @@ func (s *supervisor) order() api.Instruction {
 }
 
 // restarts ends the client of an agent and begins the next one with a prompt.
-func (a *actor) restarts(n int, prompt string) *actor {
-	a.cast.set(func() { a.cast.dead[a.start] = true })
-	b := a.cast.hire(a.agent, n)
+func (a *fakeClient) restarts(n int, prompt string) *fakeClient {
+	a.terminal.set(func() { a.terminal.dead[a.start] = true })
+	b := a.terminal.newClient(a.agent, n)
 	b.starts("startup")
 	b.works(prompt)
 	b.ends()

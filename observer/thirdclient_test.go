@@ -42,11 +42,11 @@ func pi(dirs ...string) clients.Client {
 // its own window and threshold, and its agent is warned and hands over.
 func TestThirdClient(t *testing.T) {
 	t.Parallel()
-	c := newCast(t)
+	c := newFakeClients(t)
 	r := c.r
 	r.o.Clients = append(clients.Table{pi(r.projects)}, clientstest.Table()...)
 	r.start()
-	a := c.hire("w1", 3)
+	a := c.newClient("w1", 3)
 	a.client = "pi"
 	a.context = 34_000
 	a.starts("startup")

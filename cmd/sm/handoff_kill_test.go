@@ -210,10 +210,10 @@ func TestHandoffKills(t *testing.T) {
 	})
 	s := newSender(d, "s", p.agents...)
 	s.short = true
-	quiet, hush := context.WithCancel(t.Context())
+	quiet, stop := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	defer hush()
+	defer stop()
 	sending.Go(func() { s.work(quiet, 1500*time.Millisecond) })
 
 	moments := p.moments()
@@ -232,7 +232,7 @@ func TestHandoffKills(t *testing.T) {
 		}
 		d.start()
 	}
-	hush()
+	stop()
 	if err := os.WriteFile(calm(d.dir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func runStandIn() {
 		case sig := <-signals:
 			c.hear(sig.(syscall.Signal))
 		case order := <-orders:
-			c.obey(order)
+			c.carryOut(order)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (c *runClient) hear(sig syscall.Signal) {
 	}
 }
 
-func (c *runClient) obey(order string) {
+func (c *runClient) carryOut(order string) {
 	verb, rest, _ := strings.Cut(order, " ")
 	n, _ := strconv.Atoi(rest) // 0 where it is none
 	e := runEvent{Kind: "done", Text: order}

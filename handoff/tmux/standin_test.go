@@ -154,7 +154,7 @@ func standIn(dir string) error {
 		if how, ok := strings.CutPrefix(in.order, "leave "); ok {
 			return f.leave(how)
 		}
-		f.obey(in.order)
+		f.carryOut(in.order)
 		f.draw()
 		f.tell(event{Kind: "done", Text: in.order})
 	}
@@ -207,7 +207,7 @@ func (f *fake) tell(e event) {
 	f.log.Write(append(line, '\n'))
 }
 
-func (f *fake) obey(order string) {
+func (f *fake) carryOut(order string) {
 	verb, rest, _ := strings.Cut(order, " ")
 	switch verb {
 	case "show":

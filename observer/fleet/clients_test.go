@@ -117,10 +117,10 @@ func TestView(t *testing.T) {
 	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	f.Settle(created)
 	for i, id := range []string{a, b, c} {
-		f.Apply(newPaper("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
+		f.Apply(newTestFile("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
 	}
-	f.Apply(newPaper("/p/x/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
-	f.Apply(newPaper("/p/y/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
+	f.Apply(newTestFile("/p/x/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
+	f.Apply(newTestFile("/p/y/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
 	f.Clients([]Client{{
 		PID:       1,
 		ProcStart: "1",

@@ -22,7 +22,7 @@ const (
 func labelled(n int) string { return uuid(n)[:8] }
 
 func TestSubagentAlone(t *testing.T) {
-	p := newPaper(
+	p := newTestFile(
 		"/p/-x/"+uuid(1)+"/subagents/agent-a.jsonl",
 		reply(after(1), "m1", 9_000, 5),
 		boundary(after(2), "b1", "auto", 9_000),

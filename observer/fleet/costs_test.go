@@ -17,7 +17,7 @@ import (
 
 // paid reports the total of a client of session n.
 func paid(at float64, n int, usd float64, o hook.Origin) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		o.At = second(at)
 		st := hook.Status{SessionID: uuid(n), SM: o}
 		st.Cost.TotalUSD = hook.Figure[float64]{Value: usd, Known: true}
@@ -31,7 +31,7 @@ func TestCostNeverTwice(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		s := newScene(t)
+		s := newScenario(t)
 		type client struct {
 			o       hook.Origin
 			session int
@@ -117,7 +117,7 @@ func TestCostNeverTwice(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newScenario(t)
 	report := func(at float64, n int, five, seven float64) {
 		st := hook.Status{SessionID: uuid(n), SM: from("a"+strconv.Itoa(n), n)}
 		st.SM.At = second(at)
@@ -153,7 +153,7 @@ func TestLimits(t *testing.T) {
 
 func TestTodayEndsAtMidnight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newScenario(t)
 	s.f.options.Location = time.FixedZone("", 2*3600)
 	one := from("a", 1)
 	s.play(starts(0, 1, "startup", one), paid(1, 1, 1, one))
@@ -238,7 +238,7 @@ func TestIdleCompactionForeseen(t *testing.T) {
 	off := from("a", 1)
 	off.AutoCompact.IdleOff = true
 
-	s := newScene(t).play(
+	s := newScenario(t).play(
 		hooked(1, 1, hook.Payload{
 			Event:         hook.SessionStart,
 			Source:        "resume",

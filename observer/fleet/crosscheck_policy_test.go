@@ -10,8 +10,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// said is the output of an engine for all events of a scene, in order.
-func (s *scene) said() (list []string) {
+// said is the output of an engine for all events of a scenario, in order.
+func (s *scenario) said() (list []string) {
 	s.t.Helper()
 	e, err := alerts.New(alerts.Defaults())
 	if err != nil {
@@ -35,7 +35,7 @@ func TestNoFalseWarningsRandom(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		em := from("em", 7)
 		peak := []int{80_000, 120_000, 150_000}[rng.IntN(3)]
-		s := newScene(t)
+		s := newScenario(t)
 		s.play(reports(0.5, 1, status(0, 200_000), em))
 		now := 1.0
 		for n := 1; n <= 3; n++ {
@@ -60,7 +60,7 @@ func TestNoFalseWarningsRandom(t *testing.T) {
 
 // noise grows session n up to a peak in steps, with good and bad reports in between, and
 // returns how long that took.
-func noise(rng *rand.Rand, s *scene, from float64, n, peak int, em hook.Origin) float64 {
+func noise(rng *rand.Rand, s *scenario, from float64, n, peak int, em hook.Origin) float64 {
 	at := from + 1
 	before := max(1, n-1)
 	stale := status(199_000, 200_000)

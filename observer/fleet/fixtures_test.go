@@ -55,54 +55,54 @@ func uuid(n int) string {
 	)
 }
 
-// paper is a transcript and how far it has been read.
-type paper struct {
+// testFile is a transcript and how far it has been read.
+type testFile struct {
 	path, name, parent string
 	lines              []string
 	read               int
 	fold               *claude.Fold
 }
 
-// newPaper begins the transcript of a path below a projects directory.
-func newPaper(path string, lines ...string) *paper {
-	p := &paper{lines: lines}
+// newTestFile begins the transcript of a path below a projects directory.
+func newTestFile(path string, lines ...string) *testFile {
+	p := &testFile{lines: lines}
 	p.move(path)
 	return p
 }
 
 // ofSession begins the transcript of the session uuid(n).
-func ofSession(n int, lines ...string) *paper {
-	return newPaper("/p/-home-dev-web/"+uuid(n)+".jsonl", lines...)
+func ofSession(n int, lines ...string) *testFile {
+	return newTestFile("/p/-home-dev-web/"+uuid(n)+".jsonl", lines...)
 }
 
-func (p *paper) move(path string) {
+func (p *testFile) move(path string) {
 	p.path, p.name = path, strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	if dir := filepath.Dir(path); filepath.Base(dir) == "subagents" {
 		p.parent = filepath.Base(filepath.Dir(dir))
 	}
 }
 
-func (p *paper) add(lines ...string) *paper {
+func (p *testFile) add(lines ...string) *testFile {
 	p.lines = append(p.lines, lines...)
 	return p
 }
 
 // whole reads it from the beginning, all of it old; met likewise, all of it new; grown
 // reads what has come since.
-func (p *paper) whole() transcript.Change {
+func (p *testFile) whole() transcript.Change {
 	c := p.met()
 	c.Entries = nil
 	return c
 }
 
-func (p *paper) met() transcript.Change {
+func (p *testFile) met() transcript.Change {
 	p.read, p.fold = 0, claude.NewFold(p.name, isSubagent(p.name, p.parent))
 	c := p.grown()
 	c.Whole = true
 	return c
 }
 
-func (p *paper) grown() (c transcript.Change) {
+func (p *testFile) grown() (c transcript.Change) {
 	var e transcript.Entry
 	for _, line := range p.lines[p.read:] {
 		if fresh, _ := p.fold.Line([]byte(line), len(line)+1, &e); fresh {
@@ -124,7 +124,7 @@ func (p *paper) grown() (c transcript.Change) {
 	return c
 }
 
-func (p *paper) gone() transcript.Change {
+func (p *testFile) gone() transcript.Change {
 	return transcript.Change{
 		Gone:   true,
 		Name:   p.name,
@@ -133,15 +133,15 @@ func (p *paper) gone() transcript.Change {
 	}
 }
 
-// readPaper reads a transcript with known figures. A last line that is whole
+// readTestFile reads a transcript with known figures. A last line that is whole
 // counts without its newline.
-func readPaper(t *testing.T, dir, name string) *paper {
+func readTestFile(t *testing.T, dir, name string) *testFile {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(samples(t, dir), name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPaper("/" + filepath.Join(dir, name))
+	p := newTestFile("/" + filepath.Join(dir, name))
 	for line := range bytes.Lines(b) {
 		p.add(strings.TrimSuffix(string(line), "\n"))
 	}
@@ -280,8 +280,8 @@ func stored(t *testing.T, f *Fleet) Stored {
 	return disk.stored(t)
 }
 
-// settled makes a fleet whose history is those papers.
-func settled(history ...*paper) *Fleet {
+// settled makes a fleet whose history is those files.
+func settled(history ...*testFile) *Fleet {
 	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 	for _, p := range history {
 		f.Apply(p.whole())

@@ -66,33 +66,33 @@ func (t *truth) addView(v *View) {
 }
 
 // generate reads a generated fleet, without unterminated ends.
-func generate(t *testing.T, o transcripttest.Options) (*transcripttest.Truth, []*paper) {
+func generate(t *testing.T, o transcripttest.Options) (*transcripttest.Truth, []*testFile) {
 	t.Helper()
 	dir := t.TempDir()
 	made, err := transcripttest.Generate(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var papers []*paper
+	var files []*testFile
 	for path := range made.Files {
 		b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPaper("/" + path)
+		p := newTestFile("/" + path)
 		for line := range bytes.Lines(b) {
 			if whole, ok := strings.CutSuffix(string(line), "\n"); ok {
 				p.add(whole)
 			}
 		}
-		papers = append(papers, p)
+		files = append(files, p)
 	}
-	return made, papers
+	return made, files
 }
 
 func TestGenerated(t *testing.T) {
 	for seed := range uint64(12) {
-		made, papers := generate(t, transcripttest.Options{
+		made, files := generate(t, transcripttest.Options{
 			Seed:      seed,
 			Traps:     true,
 			Copies:    true,
@@ -100,10 +100,10 @@ func TestGenerated(t *testing.T) {
 		})
 		rng := rand.New(rand.NewPCG(seed, 1))
 		rng.Shuffle(
-			len(papers),
-			func(i, j int) { papers[i], papers[j] = papers[j], papers[i] },
+			len(files),
+			func(i, j int) { files[i], files[j] = files[j], files[i] },
 		)
-		f := settled(papers...)
+		f := settled(files...)
 		want := map[string]truth{}
 		got := map[string]truth{}
 		for v := range f.All(created) {

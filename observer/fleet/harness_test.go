@@ -13,16 +13,16 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-// scene plays the reports of the clients of a machine, each with its own time, and
+// scenario plays the reports of the clients of a machine, each with its own time, and
 // keeps the fleet's results. Sessions have numbers, see uuid.
-type scene struct {
-	t      *testing.T
-	f      *Fleet
-	dead   map[int]bool // processes that have ended
-	disk   *store
-	papers map[string]*paper // by session's number or path
-	found  []*paper          // see TestScenes
-	news   Update
+type scenario struct {
+	t     *testing.T
+	f     *Fleet
+	dead  map[int]bool // processes that have ended
+	disk  *store
+	files map[string]*testFile // by session's number or path
+	found []*testFile          // see TestScenarios
+	news  Update
 }
 
 func (n *Update) add(m Update) {
@@ -32,14 +32,14 @@ func (n *Update) add(m Update) {
 }
 
 // step is one report or event.
-type step func(*scene)
+type step func(*scenario)
 
-func newScene(t *testing.T) *scene {
-	s := &scene{
-		t:      t,
-		dead:   map[int]bool{},
-		papers: map[string]*paper{},
-		disk:   newStore(),
+func newScenario(t *testing.T) *scenario {
+	s := &scenario{
+		t:     t,
+		dead:  map[int]bool{},
+		files: map[string]*testFile{},
+		disk:  newStore(),
 	}
 	s.start(Stored{})
 	s.f.Settle(created)
@@ -47,7 +47,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // start makes the fleet of what was stored.
-func (s *scene) start(stored Stored) {
+func (s *scenario) start(stored Stored) {
 	alive := func(pid int, _ string) bool { return !s.dead[pid] }
 	s.f = New(Options{
 		Clients:    clientstest.Table(),
@@ -59,7 +59,7 @@ func (s *scene) start(stored Stored) {
 	}, stored)
 }
 
-func (s *scene) play(steps ...step) *scene {
+func (s *scenario) play(steps ...step) *scenario {
 	for _, do := range steps {
 		do(s)
 	}
@@ -99,7 +99,7 @@ func starts(at float64, n int, source string, o hook.Origin) step {
 }
 
 func hooked(at float64, n int, p hook.Payload, o hook.Origin) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		p.SessionID = uuid(n)
 		p.SM = o
 		p.SM.At = second(at)
@@ -114,7 +114,7 @@ func shows(at float64, n int, tokens int64, o hook.Origin) step {
 }
 
 func reports(at float64, n int, st hook.Status, o hook.Origin) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		st.SessionID = uuid(n)
 		st.SM = o
 		st.SM.At = second(at)
@@ -144,7 +144,7 @@ func status(tokens, window int64) hook.Status {
 
 // holds is the registry as it is now: which process is in which session, in turn.
 func holds(at float64, pidsAndSessions ...int) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		var cs []Client
 		for i := 0; i < len(pidsAndSessions); i += 2 {
 			pid := pidsAndSessions[i]
@@ -161,14 +161,14 @@ func holds(at float64, pidsAndSessions ...int) step {
 
 // writes appends to the transcript of session n, which is read at once.
 func writes(n int, lines ...string) step {
-	return func(s *scene) { s.write(strconv.Itoa(n), lines...) }
+	return func(s *scenario) { s.write(strconv.Itoa(n), lines...) }
 }
 
-func (s *scene) write(key string, lines ...string) {
-	p, known := s.papers[key]
+func (s *scenario) write(key string, lines ...string) {
+	p, known := s.files[key]
 	if !known {
-		p = newPaper(pathOf(key))
-		s.papers[key] = p
+		p = newTestFile(pathOf(key))
+		s.files[key] = p
 	}
 	if p.add(lines...); known {
 		s.news.add(s.f.Apply(p.grown()))
@@ -195,10 +195,10 @@ func continues(at float64, n, as int) step {
 	)
 }
 
-func ends(pid int) step { return func(s *scene) { s.dead[pid] = true } }
+func ends(pid int) step { return func(s *scenario) { s.dead[pid] = true } }
 
 func registers(at float64, r Registration) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		news, err := s.f.Register(r, transcript.InstantOf(second(at)))
 		if err != nil {
 			s.t.Fatal(err)
@@ -208,7 +208,7 @@ func registers(at float64, r Registration) step {
 }
 
 // restarts goes on from what was stored.
-func restarts(s *scene) {
+func restarts(s *scenario) {
 	if d, ok := s.f.Take(); ok {
 		s.disk.put(d)
 	}
@@ -227,7 +227,7 @@ func keyed(k transcript.Key) int {
 	return 0
 }
 
-// sessionNumbers are those of the sessions of a scene, by id.
+// sessionNumbers are those of the sessions of a scenario, by id.
 var sessionNumbers = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for n := 1; n < 1000; n++ {

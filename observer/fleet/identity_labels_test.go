@@ -22,7 +22,7 @@ func TestAgentsSurvive(t *testing.T) {
 	pane.Name = "web"
 	pane.Parent = "boss"
 	pane.Provider = "claude"
-	s := newScene(t).play(
+	s := newScenario(t).play(
 		starts(
 			1,
 			1,
@@ -75,7 +75,7 @@ func TestAgentsSurvive(t *testing.T) {
 // agent's names lead to the present one, and nothing is sent for the old one.
 func TestPastSession(t *testing.T) {
 	em := namedAs("em", "web", 7)
-	s := newScene(t).play(
+	s := newScenario(t).play(
 		answers(
 			1,
 			1,

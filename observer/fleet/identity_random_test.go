@@ -10,13 +10,13 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A throng is some twenty agents whose clients run /clear, end and are started again,
+// A crowd is some twenty agents whose clients run /clear, end and are started again,
 // with all reports, each some time after its event.
-type throng struct {
+type crowd struct {
 	*rand.Rand
 	wild    bool // reports may come after many sessions; else before the next one ends
 	agents  []*agentTruth
-	told    []telling
+	reports []report
 	pid, n  int         // given so far
 	entries []entryTime // what the registry says, by time
 }
@@ -28,8 +28,8 @@ type agentTruth struct {
 	sessions []int
 }
 
-// telling is a step and when it comes.
-type telling struct {
+// report is a step and when it comes.
+type report struct {
 	arrives float64
 	do      step
 }
@@ -46,8 +46,8 @@ const (
 	shortest = 60.0 // how long a session lasts at least
 )
 
-func newThrong(seed uint64, wild bool) *throng {
-	w := &throng{Rand: rand.New(rand.NewPCG(seed, 3)), wild: wild}
+func newCrowd(seed uint64, wild bool) *crowd {
+	w := &crowd{Rand: rand.New(rand.NewPCG(seed, 3)), wild: wild}
 	for i := range 20 {
 		switch {
 		case i < 8:
@@ -73,7 +73,7 @@ func newThrong(seed uint64, wild bool) *throng {
 		}
 	}
 	w.registry()
-	slices.SortStableFunc(w.told, func(a, b telling) int {
+	slices.SortStableFunc(w.reports, func(a, b report) int {
 		if a.arrives < b.arrives {
 			return -1
 		}
@@ -90,18 +90,18 @@ func btoi(b bool) int {
 }
 
 // tell delays a step, and perhaps repeats it.
-func (w *throng) tell(at float64, do step) {
+func (w *crowd) report(at float64, do step) {
 	for range 1 + btoi(w.IntN(5) == 0) {
 		late := lateMost * w.Float64()
 		if w.wild && w.IntN(3) == 0 {
 			late *= 20
 		}
-		w.told = append(w.told, telling{at + late, do})
+		w.reports = append(w.reports, report{at + late, do})
 	}
 }
 
 // agent makes one agent with its clients and their sessions.
-func (w *throng) agent(id string, at float64, host string, origin func(pid int) hook.Origin) {
+func (w *crowd) agent(id string, at float64, host string, origin func(pid int) hook.Origin) {
 	a := &agentTruth{id: id, host: host}
 	w.agents = append(w.agents, a)
 	if origin == nil {
@@ -115,7 +115,7 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 		w.n++
 		a.sessions = append(a.sessions, w.n)
 		if source == "startup" { // the first report of a client is in time
-			w.told = append(w.told, telling{at, starts(at, w.n, source, origin(pid))})
+			w.reports = append(w.reports, report{at, starts(at, w.n, source, origin(pid))})
 		}
 		length := shortest + 60*w.Float64()
 		if len(a.sessions) == 1 && hosting {
@@ -127,7 +127,7 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 		source = "clear"
 		if id != "" && !hosting && w.IntN(3) == 0 { // a named client is started again
 			w.entries = append(w.entries, entryTime{at, pid, 0})
-			w.told = append(w.told, telling{at, ends(pid)})
+			w.reports = append(w.reports, report{at, ends(pid)})
 			w.pid++
 			pid = 1000 + w.pid
 			source = "startup"
@@ -136,28 +136,28 @@ func (w *throng) agent(id string, at float64, host string, origin func(pid int) 
 }
 
 // session plays all reports of a session.
-func (w *throng) session(n int, begin, end float64, source string, o hook.Origin) {
-	w.tell(begin, starts(begin, n, source, o))
+func (w *crowd) session(n int, begin, end float64, source string, o hook.Origin) {
+	w.report(begin, starts(begin, n, source, o))
 	some := func() float64 { return begin + (end-begin)*w.Float64() }
 	for range w.IntN(4) {
 		at := some()
-		w.tell(at, fires(at, n, []hook.Event{prompted, used, stopped}[w.IntN(3)], o))
+		w.report(at, fires(at, n, []hook.Event{prompted, used, stopped}[w.IntN(3)], o))
 		at = some()
-		w.tell(at, shows(at, n, int64(20_000+w.IntN(50_000)), o))
+		w.report(at, shows(at, n, int64(20_000+w.IntN(50_000)), o))
 		at = some()
-		w.tell(at, hooked(at, n, hook.Payload{Event: used, AgentID: "a1"}, o))
+		w.report(at, hooked(at, n, hook.Payload{Event: used, AgentID: "a1"}, o))
 	}
-	w.tell(end, fires(end, n, left, o))
-	w.tell(end+1.5, fires(end+1.5, n, stopped, o)) // which the next session overtakes
+	w.report(end, fires(end, n, left, o))
+	w.report(end+1.5, fires(end+1.5, n, stopped, o)) // which the next session overtakes
 	at := begin
 	for range w.IntN(4) {
 		at += 10 * w.Float64()
-		w.told = append(w.told, telling{at, answers(at, n, 20_000)})
+		w.reports = append(w.reports, report{at, answers(at, n, 20_000)})
 	}
 }
 
 // registry has the registry read from time to time, each reading after the one before.
-func (w *throng) registry() {
+func (w *crowd) registry() {
 	slices.SortStableFunc(
 		w.entries,
 		func(a, b entryTime) int { return btoi(a.at > b.at) - btoi(a.at < b.at) },
@@ -182,9 +182,9 @@ func (w *throng) registry() {
 			})
 		}
 		arrives = max(arrives, e.at+2*w.Float64())
-		w.told = append(
-			w.told,
-			telling{arrives, func(s *scene) { s.news.add(s.f.Clients(cs)) }},
+		w.reports = append(
+			w.reports,
+			report{arrives, func(s *scenario) { s.news.add(s.f.Clients(cs)) }},
 		)
 	}
 }
@@ -199,11 +199,11 @@ func TestIdentityRandom(t *testing.T) {
 	}
 	for seed := range seeds {
 		for _, wild := range []bool{false, true} {
-			w := newThrong(seed, wild)
-			s := newScene(t)
-			again := w.IntN(len(w.told))
+			w := newCrowd(seed, wild)
+			s := newScenario(t)
+			again := w.IntN(len(w.reports))
 			been := map[string]int{}
-			for i, x := range w.told {
+			for i, x := range w.reports {
 				if i == again {
 					s.play(restarts)
 				}
@@ -220,7 +220,7 @@ func TestIdentityRandom(t *testing.T) {
 }
 
 // checkForward: an agent that has a name is in a session of its own, and never goes back.
-func (w *throng) checkForward(t *testing.T, s *scene, been map[string]int) {
+func (w *crowd) checkForward(t *testing.T, s *scenario, been map[string]int) {
 	for _, a := range w.agents {
 		now := s.f.agents[a.id]
 		if a.id == "" || now == nil || now.Session == "" {
@@ -234,7 +234,7 @@ func (w *throng) checkForward(t *testing.T, s *scene, been map[string]int) {
 	}
 }
 
-func (w *throng) checkEnd(t *testing.T, s *scene) {
+func (w *crowd) checkEnd(t *testing.T, s *scenario) {
 	owner := map[string]int{}
 	for i, a := range w.agents {
 		id := a.id
@@ -258,14 +258,14 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 		}
 	}
 	if n := len(s.f.agents); n != len(w.agents) {
-		t.Errorf("%d agents, want %d: %v", n, len(w.agents), s.standing())
+		t.Errorf("%d agents, want %d: %v", n, len(w.agents), s.present())
 	}
 }
 
 // checkResets: the sessions of an agent are reported once each, in their order. An agent
 // known by its transcript and the registry alone, as with late reports, is another until
 // its hooks come.
-func (w *throng) checkResets(t *testing.T, s *scene) {
+func (w *crowd) checkResets(t *testing.T, s *scenario) {
 	told := map[int]int{}
 	last := map[alerts.AgentID]int{}
 	for _, ev := range s.news.Events {

@@ -17,7 +17,7 @@ import (
 type world struct {
 	*rand.Rand
 	wild     bool // files are deleted, rewritten and copied under their own name too
-	papers   []*paper
+	files    []*testFile
 	minute   int
 	n        int // of names given
 	registry []Client
@@ -41,19 +41,19 @@ func (w *world) name(kind string) string { w.n++; return fmt.Sprintf("%s_%d", ki
 func (w *world) id() string              { w.n++; return uuid(w.n) }
 func (w *world) now() string             { w.minute++; return after(w.minute) }
 
-func (w *world) paper() *paper { return w.papers[w.IntN(len(w.papers))] }
+func (w *world) anyFile() *testFile { return w.files[w.IntN(len(w.files))] }
 
 // own is a session's own transcript.
-func (w *world) own() *paper {
+func (w *world) own() *testFile {
 	for {
-		if p := w.paper(); !isSubagent(p.name, p.parent) {
+		if p := w.anyFile(); !isSubagent(p.name, p.parent) {
 			return p
 		}
 	}
 }
 
-// deliver reads what is new of a paper.
-func (w *world) deliver(p *paper, whole bool) {
+// deliver reads what is new of a test file.
+func (w *world) deliver(p *testFile, whole bool) {
 	if whole || p.fold == nil {
 		w.note(p, p.lines)
 		w.apply(p.whole())
@@ -64,7 +64,7 @@ func (w *world) deliver(p *paper, whole bool) {
 }
 
 // note keeps what lines say that are read, in the names that they carry for this.
-func (w *world) note(p *paper, lines []string) {
+func (w *world) note(p *testFile, lines []string) {
 	for _, line := range lines {
 		if name := field(line, `"message":{"id":"`); name != "" {
 			var output int
@@ -90,10 +90,10 @@ func (w *world) begin() {
 	if w.IntN(8) == 0 {
 		path = "/p/" + w.name("dir") + "/full.jsonl"
 	}
-	w.papers = append(w.papers, newPaper(path, prompt(w.now(), w.name("prompt"))))
+	w.files = append(w.files, newTestFile(path, prompt(w.now(), w.name("prompt"))))
 }
 
-func (w *world) reply(p *paper, cut bool) {
+func (w *world) reply(p *testFile, cut bool) {
 	msg := w.name("msg")
 	output := 1 + w.IntN(50)
 	wrap := func(s string) string { return s }
@@ -110,7 +110,7 @@ func (w *world) reply(p *paper, cut bool) {
 	p.add(wrap(reply(w.now(), msg, 30_000+w.IntN(200_000), output)))
 }
 
-func (w *world) compact(p *paper, cut bool) {
+func (w *world) compact(p *testFile, cut bool) {
 	name, at, id := w.name("event"), w.now(), w.name("uuid")
 	if w.IntN(3) == 0 {
 		p.add(called(name, summary(at, id, "", name)))
@@ -125,8 +125,8 @@ func (w *world) compact(p *paper, cut bool) {
 
 // copyOf begins another session with the lines of one, in one of the ways of the
 // clients.
-func (w *world) copyOf(p *paper) {
-	c := newPaper("/p/-home-dev-web/" + w.id() + ".jsonl")
+func (w *world) copyOf(p *testFile) {
+	c := newTestFile("/p/-home-dev-web/" + w.id() + ".jsonl")
 	kind := w.IntN(3)
 	for i, line := range p.lines {
 		id := field(line, `"uuid":"`)
@@ -153,14 +153,14 @@ func (w *world) copyOf(p *paper) {
 		}
 		c.add(line)
 	}
-	w.papers = append(w.papers, c)
+	w.files = append(w.files, c)
 }
 
-func (w *world) subagent(p *paper) {
+func (w *world) subagent(p *testFile) {
 	if !isUUID(p.name) {
 		return
 	}
-	s := newPaper(strings.TrimSuffix(
+	s := newTestFile(strings.TrimSuffix(
 		p.path,
 		".jsonl",
 	) + "/subagents/" + "agent-" + w.name("a") + ".jsonl")
@@ -174,10 +174,10 @@ func (w *world) subagent(p *paper) {
 	} else {
 		s.add(reply(w.now(), w.name("msg"), 20_000, 9))
 	}
-	w.papers = append(w.papers, s)
+	w.files = append(w.files, s)
 }
 
-func (w *world) move(p *paper) {
+func (w *world) move(p *testFile) {
 	if p.fold == nil || p.parent != "" {
 		return
 	}
@@ -192,7 +192,7 @@ func (w *world) move(p *paper) {
 // rough does what loses history, or shows the same twice. All has been read before:
 // by how much a message grew that was known is not to be learned from a file that
 // is read whole.
-func (w *world) rough(p *paper) {
+func (w *world) rough(p *testFile) {
 	w.deliver(p, false)
 	switch w.IntN(4) {
 	case 0:
@@ -209,11 +209,11 @@ func (w *world) rough(p *paper) {
 		w.deliver(p, true)
 	case 2:
 		if p.parent == "" && isUUID(p.name) {
-			twin := newPaper(
+			twin := newTestFile(
 				"/p/"+w.name("dir")+"/"+p.name+".jsonl",
 				slices.Clone(p.lines)...,
 			)
-			w.papers = append(w.papers, twin)
+			w.files = append(w.files, twin)
 			w.deliver(twin, true)
 		}
 	case 3:
@@ -238,11 +238,11 @@ func (w *world) rename() {
 
 // step lets something happen.
 func (w *world) step() {
-	if len(w.papers) == 0 {
+	if len(w.files) == 0 {
 		w.begin()
 		w.begin()
 	}
-	switch p := w.paper(); w.IntN(16) {
+	switch p := w.anyFile(); w.IntN(16) {
 	case 0:
 		w.begin()
 	case 1, 2, 3, 4:
@@ -250,13 +250,13 @@ func (w *world) step() {
 	case 5, 6:
 		w.compact(p, w.IntN(2) == 0)
 	case 7:
-		if len(w.papers) < 40 {
+		if len(w.files) < 40 {
 			p = w.own()
 			w.deliver(p, false) // what is copied was there before
 			w.copyOf(p)
 		}
 	case 8:
-		if len(w.papers) < 40 {
+		if len(w.files) < 40 {
 			w.subagent(w.own())
 		}
 	case 9:

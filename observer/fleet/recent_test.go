@@ -14,8 +14,8 @@ func TestRecent(t *testing.T) {
 	past := 0
 	shown := 0
 	for seed := range uint64(10) {
-		s := newScene(t)
-		for _, x := range newThrong(seed, true).told {
+		s := newScenario(t)
+		for _, x := range newCrowd(seed, true).reports {
 			s.play(x.do)
 		}
 		f := s.f

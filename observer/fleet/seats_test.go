@@ -42,11 +42,11 @@ func TestLabels(t *testing.T) {
 // restart; no session that comes later gets it.
 func TestLabelsStay(t *testing.T) {
 	const a, b = "12345678-aaaa-4000-8000-000000000001", "12345678-bbbb-4000-8000-000000000001"
-	papers := []*paper{
-		newPaper("/p/x/"+b+".jsonl", prompt(before(1), "p1")),
-		newPaper("/p/x/"+a+".jsonl", prompt(before(2), "p2")),
+	files := []*testFile{
+		newTestFile("/p/x/"+b+".jsonl", prompt(before(1), "p1")),
+		newTestFile("/p/x/"+a+".jsonl", prompt(before(2), "p2")),
 	}
-	f := inAllOrders(t, papers)
+	f := inAllOrders(t, files)
 	disk := newStore()
 	check := func(f *Fleet, id, want string) {
 		t.Helper()
@@ -56,8 +56,8 @@ func TestLabelsStay(t *testing.T) {
 	}
 	check(f, a, "12345678") // the older one
 	check(f, b, "12345678-bbb")
-	f.Apply(papers[1].gone())
-	f.Apply(newPaper(
+	f.Apply(files[1].gone())
+	f.Apply(newTestFile(
 		"/p/x/12345678-cccc-4000-8000-000000000001.jsonl",
 		prompt(after(1), "p3"),
 	).whole())
@@ -65,7 +65,7 @@ func TestLabelsStay(t *testing.T) {
 	d, _ := f.Take()
 	disk.put(d)
 	f = New(Options{Clients: clientstest.Table()}, disk.stored(t))
-	f.Apply(papers[1].whole())
+	f.Apply(files[1].whole())
 	check(f, a, "12345678")
 	if seen := f.recordOf(a).Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
 		t.Error("first seen", seen)

@@ -23,16 +23,16 @@ func readExpected(t *testing.T, dir string, v any) {
 	}
 }
 
-// inAllOrders finds the papers in each order, checks that the result is always the
+// inAllOrders finds the files in each order, checks that the result is always the
 // same and returns it.
-func inAllOrders(t *testing.T, papers []*paper) *Fleet {
+func inAllOrders(t *testing.T, files []*testFile) *Fleet {
 	t.Helper()
-	changes := make([]transcript.Change, len(papers))
-	for i, p := range papers {
+	changes := make([]transcript.Change, len(files))
+	for i, p := range files {
 		changes[i] = p.whole()
 	}
 	var first *Fleet
-	for order := range orders(len(papers)) {
+	for order := range orders(len(files)) {
 		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
 		for _, i := range order {
 			f.Apply(changes[i])
@@ -68,11 +68,11 @@ func TestShapesGroups(t *testing.T) {
 	}
 	readExpected(t, "shapes", &want)
 	for name, group := range want.Groups {
-		var papers []*paper
+		var files []*testFile
 		for _, file := range group.Files {
-			papers = append(papers, readPaper(t, "shapes", file+".jsonl"))
+			files = append(files, readTestFile(t, "shapes", file+".jsonl"))
 		}
-		f := inAllOrders(t, papers)
+		f := inAllOrders(t, files)
 		if n := compactionsOf(f); n != group.Compactions {
 			t.Errorf(
 				"%s: %d compactions, want %d: %+v",
@@ -84,7 +84,7 @@ func TestShapesGroups(t *testing.T) {
 		}
 	}
 	for name, file := range want.Files {
-		if n := compactionsOf(settled(readPaper(
+		if n := compactionsOf(settled(readTestFile(
 			t,
 			"shapes",
 			name+".jsonl",
@@ -102,9 +102,9 @@ func TestTranscripts(t *testing.T) {
 		Distinct int `json:"distinct_compactions"`
 	}
 	readExpected(t, "transcripts", &want)
-	var all, fork []*paper
+	var all, fork []*testFile
 	for name := range want.Files {
-		p := readPaper(t, "transcripts", filepath.FromSlash(name))
+		p := readTestFile(t, "transcripts", filepath.FromSlash(name))
 		all = append(all, p)
 		if strings.HasPrefix(name, "2.1.197") {
 			fork = append(fork, p)
@@ -138,19 +138,19 @@ func TestCorpus(t *testing.T) {
 		Compactions []struct{ UUID string }
 	}
 	readExpected(t, "corpus", &want)
-	var papers []*paper
+	var files []*testFile
 	distinct := map[string]bool{}
 	for name, file := range want {
-		p := readPaper(t, "corpus", filepath.FromSlash(name))
-		papers = append(papers, p)
+		p := readTestFile(t, "corpus", filepath.FromSlash(name))
+		files = append(files, p)
 		if p.parent == "" {
 			for _, c := range file.Compactions {
 				distinct[c.UUID] = true
 			}
 		}
 	}
-	slices.SortFunc(papers, func(a, b *paper) int { return strings.Compare(a.path, b.path) })
-	f := inAllOrders(t, papers)
+	slices.SortFunc(files, func(a, b *testFile) int { return strings.Compare(a.path, b.path) })
+	f := inAllOrders(t, files)
 	if n := compactionsOf(f); n != len(distinct) {
 		t.Errorf("%d compactions, want %d", n, len(distinct))
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // subagentOf begins the transcript of a subagent of uuid(n).
-func subagentOf(n int, id string, lines ...string) *paper {
-	return newPaper("/p/-home-dev-web/"+uuid(n)+"/subagents/agent-"+id+".jsonl", lines...)
+func subagentOf(n int, id string, lines ...string) *testFile {
+	return newTestFile("/p/-home-dev-web/"+uuid(n)+"/subagents/agent-"+id+".jsonl", lines...)
 }
 
 // TestSubagents: each has its own figures, and none of them is the session's.
@@ -39,7 +39,7 @@ func TestSubagents(t *testing.T) {
 			boundary(before(0), "b2", "auto", 60_000),
 		),
 		subagentOf(1, "acompact-1", reply(before(0), "s5", 100_000, 1)),
-		newPaper(
+		newTestFile(
 			"/p/-copy/"+uuid(1)+"/subagents/agent-a2.jsonl",
 			reply(before(30), "s6", 10_000, 1),
 		),
@@ -107,10 +107,10 @@ func TestSubagents(t *testing.T) {
 
 // TestSubagentsAreBounded: of many the latest are shown.
 func TestSubagentsAreBounded(t *testing.T) {
-	papers := []*paper{ofSession(1, reply(before(59), "m1", 100_000, 10))}
+	files := []*testFile{ofSession(1, reply(before(59), "m1", 100_000, 10))}
 	for i := range MaxSubagents + 5 {
-		papers = append(
-			papers,
+		files = append(
+			files,
 			subagentOf(
 				1,
 				fmt.Sprintf("a%02d", i),
@@ -118,7 +118,7 @@ func TestSubagentsAreBounded(t *testing.T) {
 			),
 		)
 	}
-	all := settled(papers...).Subagents(uuid(1))
+	all := settled(files...).Subagents(uuid(1))
 	if len(all) != MaxSubagents || all[0].ID != fmt.Sprintf("a%02d", MaxSubagents+4) ||
 		all[MaxSubagents-1].ID != "a05" {
 		t.Errorf("%d: %+v", len(all), all)

@@ -19,7 +19,7 @@ func open(pid, n int, own bool) Client {
 	}
 }
 
-func ofParent(p *paper, parent string) transcript.Change {
+func ofParent(p *testFile, parent string) transcript.Change {
 	c := p.whole()
 	also := c.Session.Details()
 	also.Parent = parent

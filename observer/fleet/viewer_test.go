@@ -39,7 +39,7 @@ func TestViewOf(t *testing.T) {
 	),
 		sidechain(reply(after(2), "m2", 9_000, 5)), "{", reply(after(3), "m3", 100_000, 20))
 	f.Apply(p.whole())
-	f.Apply(newPaper(
+	f.Apply(newTestFile(
 		"/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl",
 		reply(after(9), "m5", 9_000, 50),
 	).whole())
@@ -123,7 +123,7 @@ func TestViewsOrder(t *testing.T) {
 		2,
 		prompt(before(9), "p3"),
 	),
-		newPaper("/p/x/new.jsonl", prompt(after(1), "p4")), newPaper("/p/x/none.jsonl", "{}"))
+		newTestFile("/p/x/new.jsonl", prompt(after(1), "p4")), newTestFile("/p/x/none.jsonl", "{}"))
 	var got []string
 	for _, v := range f.Views(created) {
 		got = append(got, v.Label)

@@ -15,15 +15,15 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// TestScenes plays the cases of testdata/scenes. A case begins with "== name"; what
+// TestScenarios plays the cases of testdata/scenarios. A case begins with "== name"; what
 // precedes the first one is played before each. A line is a step, see stepOf, or a
 // query and its answer, separated by "=>", see answer.
 //
 // Times are seconds. A client is AGENT@PID, %PANE@SERVER/PID, or AGENT@PID:START,
 // with +KEY=VALUE for more.
-func TestScenes(t *testing.T) {
+func TestScenarios(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join("testdata", "scenes", "*.txt"))
+	paths, err := filepath.Glob(filepath.Join("testdata", "scenarios", "*.txt"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
@@ -39,7 +39,7 @@ func TestScenes(t *testing.T) {
 				filepath.Base(path),
 				".txt",
 			)+"/"+name, func(t *testing.T) {
-				s := newScene(t)
+				s := newScenario(t)
 				s.script(cases[0])
 				s.script(script)
 			})
@@ -48,7 +48,7 @@ func TestScenes(t *testing.T) {
 }
 
 // script plays the lines of a case.
-func (s *scene) script(text string) {
+func (s *scenario) script(text string) {
 	s.t.Helper()
 	for line := range strings.Lines(text) {
 		query, want, isQuery := strings.Cut(line, "=>")
@@ -80,7 +80,7 @@ func stepOf(words []string) step {
 	case "restarts":
 		return restarts
 	case "forget":
-		return func(s *scene) { s.news = Update{} }
+		return func(s *scenario) { s.news = Update{} }
 	case "ends":
 		return ends(n(1))
 	case "holds":
@@ -94,24 +94,24 @@ func stepOf(words []string) step {
 		for record := range strings.SplitSeq(strings.Join(words[2:], " "), " ; ") {
 			lines = append(lines, linesOf(strings.Fields(record))...)
 		}
-		return func(s *scene) {
+		return func(s *scenario) {
 			switch words[0] {
 			case "file": // for "any order"
-				s.found = append(s.found, newPaper(pathOf(words[1]), lines...))
+				s.found = append(s.found, newTestFile(pathOf(words[1]), lines...))
 			case "writes":
 				s.write(words[1], lines...)
 			default:
-				s.papers[words[1]].lines = nil
-				s.news.add(s.f.Apply(s.papers[words[1]].add(lines...).met()))
+				s.files[words[1]].lines = nil
+				s.news.add(s.f.Apply(s.files[words[1]].add(lines...).met()))
 			}
 		}
 	case "rereads":
-		return func(s *scene) { s.news.add(s.f.Apply(s.papers[words[1]].met())) }
+		return func(s *scenario) { s.news.add(s.f.Apply(s.files[words[1]].met())) }
 	case "gone":
-		return func(s *scene) { s.f.Apply(s.papers[words[1]].gone()) }
+		return func(s *scenario) { s.f.Apply(s.files[words[1]].gone()) }
 	case "moves":
-		return func(s *scene) {
-			p := s.papers[words[1]]
+		return func(s *scenario) {
+			p := s.files[words[1]]
 			c := transcript.Change{From: p.path}
 			p.move(pathOf(words[2]))
 			grown := p.add(linesOf(words[3:])...).grown()
@@ -142,7 +142,7 @@ func stepOf(words []string) step {
 	case "reports":
 		return reports(at, n(2), statusOf(words[3]), originOf(last))
 	case "clock":
-		return func(s *scene) { s.f.Clock(second(at)) }
+		return func(s *scenario) { s.f.Clock(second(at)) }
 	case "posts":
 		return posts(at, pairs(words[2:]))
 	case "paid":
@@ -156,7 +156,7 @@ func stepOf(words []string) step {
 	case "says":
 		return says(at, n(2), words[3], strings.Join(words[4:], " "))
 	case "buries":
-		return func(s *scene) { s.f.MarkEnded(second(at)) }
+		return func(s *scenario) { s.f.MarkEnded(second(at)) }
 	case "registers":
 		p := pairs(words[2:])
 		return registers(at, Registration{
@@ -359,7 +359,7 @@ func statusOf(word string) hook.Status {
 
 // posts is what a script posts.
 func posts(at float64, p map[string]string) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		u := hook.ContextUsage{SessionID: "em"}
 		if p["percent"] != "" {
 			v := number64(p["percent"])
@@ -383,7 +383,7 @@ func posts(at float64, p map[string]string) step {
 }
 
 // answer is the answer to a query.
-func (s *scene) answer(words []string) string {
+func (s *scenario) answer(words []string) string {
 	s.t.Helper()
 	at := created
 	if len(words) > 1 {
@@ -400,9 +400,9 @@ func (s *scene) answer(words []string) string {
 	}
 	switch words[0] {
 	case "agents": // which session each is in, and how that came; the same after a restart
-		got := s.standing()
+		got := s.present()
 		s.play(restarts)
-		if again := s.standing(); again != got {
+		if again := s.present(); again != got {
 			s.t.Errorf("after a restart %s, want %s", again, got)
 		}
 		return got
@@ -569,7 +569,7 @@ func (s *scene) answer(words []string) string {
 
 // standing is which session each agent is in. An agent that has no name of its own
 // is called #n after its session.
-func (s *scene) standing() string {
+func (s *scenario) present() string {
 	var sits, left, parents, out []string
 	for _, x := range s.f.sessions {
 		rec := x.record
@@ -619,7 +619,7 @@ func asks(at float64, n int, message string) step {
 
 // says is what the client's registry says of session n.
 func says(at float64, n int, status, waiting string) step {
-	return func(s *scene) {
+	return func(s *scenario) {
 		s.news.add(s.f.Clients([]Client{{
 			PID:       7,
 			ProcStart: "700",
@@ -656,7 +656,7 @@ func turn(at float64, n int, parent string, tokens int) []string {
 	}
 }
 
-// secondOf is a stamp in seconds from the start of the scene, "" for none.
+// secondOf is a stamp in seconds from the start of the scenario, "" for none.
 func secondOf(at transcript.Instant) string {
 	if at == 0 {
 		return ""
