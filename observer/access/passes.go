@@ -82,12 +82,7 @@ func keyIn(path string) ([]byte, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.Write(key)
-	return key, errors.Join(err, f.Close())
+	return key, os.WriteFile(path, key, 0o600)
 }
 
 // Issue returns a token that opens the page once, within [TokenLife].

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 
 	"sm/transcript"
 )
@@ -42,7 +43,7 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 		x.sub = false
 	}
 	f.files[path] = x
-	f.share(x)
+	share(x)
 	f.attach(x)
 	return x, was
 }
@@ -114,28 +115,14 @@ func (f *Fleet) detach(x *file) {
 
 // share lets equal strings have the same memory: most sessions differ in nothing but path
 // and id.
-func (f *Fleet) share(x *file) {
+func share(x *file) {
 	s := &x.Session
 	if s.ID == x.Name {
 		s.ID = x.Name
 	}
 	for _, text := range []*string{&x.Parent, &s.Model, &s.Version, &s.CWD} {
-		*text = f.intern(*text)
+		*text = unique.Make(*text).Value()
 	}
-}
-
-// intern forgets all when it knows too many: then it serves badly, whatever the
-// transcripts hold, but never fills the memory.
-func (f *Fleet) intern(s string) string {
-	const most = 1 << 14
-	if have, ok := f.shared[s]; ok || s == "" {
-		return have
-	}
-	if len(f.shared) >= most {
-		clear(f.shared)
-	}
-	f.shared[s] = s
-	return s
 }
 
 // claimOrder puts origins before copies, as far as they can be distinguished: a

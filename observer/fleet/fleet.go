@@ -50,7 +50,6 @@ type Fleet struct {
 	files    map[string]*file    // by path
 	sessions map[string]*session // by key, all that were ever seen
 	labels   map[string]bool     // all that were ever assigned
-	shared   map[string]string   // strings that many sessions have in common
 
 	agents  map[string]*agent  // by id, those with more than a transcript
 	clients map[string]Client  // the registry of the client, by session
@@ -85,7 +84,6 @@ func New(o Options, s Stored) *Fleet {
 		files:     map[string]*file{},
 		sessions:  map[string]*session{},
 		labels:    map[string]bool{},
-		shared:    map[string]string{},
 		agents:    map[string]*agent{},
 		clients:   map[string]Client{},
 		holders:   map[Process]string{},
@@ -125,7 +123,7 @@ func New(o Options, s Stored) *Fleet {
 		x := &file{File: s.Files[i]}
 		x.sub = x.Key == "" && isSubagent(x.Name, x.Parent)
 		f.files[x.Cursor.Path] = x
-		f.share(x)
+		share(x)
 		f.attach(x)
 		f.giveRecord(x)
 		if len(s.Files[i].Undecided) > 0 {

@@ -7,19 +7,13 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// targets are what tools call that which they work on, the most telling one first.
+// targets are the values of targetNames in the input of a tool.
 type targets [7]jsonwalk.Text
 
-// The places in targets.
-const (
-	filePath = iota
-	notebookPath
-	command
-	address
-	pattern
-	folder
-	query
-)
+// targetNames are the members that name what a tool works on, the most specific first.
+func targetNames() [7]string {
+	return [...]string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"}
+}
 
 // block reads one block of a message's content and keeps it when it is a tool's call or
 // result. It reports whether it is a result.
@@ -63,21 +57,10 @@ func (w *walker) input(value jsonwalk.Text, on *targets) {
 	*on = targets{}
 	for key, value := range w.Members(value) {
 		value = w.Str(value)
-		switch string(key) {
-		case "file_path":
-			on[filePath] = value
-		case "notebook_path":
-			on[notebookPath] = value
-		case "command":
-			on[command] = value
-		case "url":
-			on[address] = value
-		case "pattern":
-			on[pattern] = value
-		case "path":
-			on[folder] = value
-		case "query":
-			on[query] = value
+		for i, name := range targetNames() {
+			if string(key) == name {
+				on[i] = value
+			}
 		}
 	}
 }

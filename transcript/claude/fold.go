@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -412,16 +413,12 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 // dearer orders the lines of one message, whatever order they come in: by output,
 // which grows while the message is written, then by the rest.
 func dearer(u, v transcript.Usage) bool {
-	if u.Output != v.Output {
-		return u.Output > v.Output
-	}
-	if a, b := u.Context(), v.Context(); a != b {
-		return a > b
-	}
-	if u.CacheRead != v.CacheRead {
-		return u.CacheRead > v.CacheRead
-	}
-	return u.CacheCreation > v.CacheCreation
+	return cmp.Or(
+		cmp.Compare(u.Output, v.Output),
+		cmp.Compare(u.Context(), v.Context()),
+		cmp.Compare(u.CacheRead, v.CacheRead),
+		cmp.Compare(u.CacheCreation, v.CacheCreation),
+	) > 0
 }
 
 // Peek returns the session after one line more, and does not change the fold: for
