@@ -164,7 +164,7 @@ func (r *watchedRun) compact(what string) {
 	r.home.say("/compact")
 	eventually(r.t, what+": the client compacts", func() string {
 		if said, _, _ := r.stub.said(); said.Compactions == before.Compactions {
-			return r.unsaid()
+			return "no summary; " + r.unsaid()
 		}
 		return ""
 	})
