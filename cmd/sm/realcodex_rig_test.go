@@ -215,7 +215,7 @@ var (
 // status asks the client, as its user does.
 func (h *codexHome) status() (s codexStatus) {
 	h.t.Helper()
-	blocks := func() []string { return strings.Split(h.screen(), "\n/status\n")[1:] }
+	blocks := func() []string { return strings.Split("\n"+h.screen(), "\n/status\n")[1:] }
 	before := len(blocks())
 	h.enter("/status")
 	eventually(h.t, "/status answers", func() string {
