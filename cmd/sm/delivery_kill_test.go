@@ -74,8 +74,8 @@ func TestDeliveryKills(t *testing.T) {
 	for _, s := range clients {
 		working.Go(func() { s.work(ctx, 8*time.Millisecond) })
 	}
-	quiet, stop := context.WithCancel(ctx)
-	defer stop()
+	quiet, stopSending := context.WithCancel(ctx)
+	defer stopSending()
 	for _, s := range senders {
 		sending.Go(func() { s.work(quiet, 30*time.Millisecond) })
 	}
@@ -117,7 +117,7 @@ func TestDeliveryKills(t *testing.T) {
 		_, err := d.get("/-/ready")
 		return message(err)
 	})
-	stop()
+	stopSending()
 	sending.Wait()
 	// One at a time, and some need a turn each. A session that began and was
 	// cleared while no observer ran has no agent.

@@ -406,8 +406,8 @@ func TestDeliveryTypingKills(t *testing.T) {
 		}
 		return ""
 	})
-	quiet, stop := context.WithCancel(t.Context())
-	defer stop()
+	quiet, stopSending := context.WithCancel(t.Context())
+	defer stopSending()
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	s := newSender(d, "s", p.agents...)
@@ -424,7 +424,7 @@ func TestDeliveryTypingKills(t *testing.T) {
 		}
 		d.start()
 	}
-	stop()
+	stopSending()
 	sending.Wait()
 	defer func() { // for who looks for what it waits for
 		for i := range p.agents {

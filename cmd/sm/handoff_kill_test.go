@@ -210,10 +210,10 @@ func TestHandoffKills(t *testing.T) {
 	})
 	s := newSender(d, "s", p.agents...)
 	s.short = true
-	quiet, stop := context.WithCancel(t.Context())
+	quiet, stopSending := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	defer stop()
+	defer stopSending()
 	sending.Go(func() { s.work(quiet, 1500*time.Millisecond) })
 
 	moments := p.moments()
@@ -232,7 +232,7 @@ func TestHandoffKills(t *testing.T) {
 		}
 		d.start()
 	}
-	stop()
+	stopSending()
 	if err := os.WriteFile(calm(d.dir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
