@@ -34,7 +34,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 		case "tool_use_id":
 			of = w.Str(value)
 		case "content":
-			size = jsonwalk.Size(&w.Walker, value)
+			size = w.Size(value)
 		}
 	}
 	switch string(w.Decode(kind)) {

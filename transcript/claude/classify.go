@@ -76,7 +76,7 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		e.Titled = transcript.TitleGenerated
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(w.heard(line))
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(heard(r.said.Bytes(line)))
 		}
 	case "last-prompt":
 		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
@@ -158,7 +158,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	}
 	var body []byte
 	if r.prompt {
-		body = prompt(r.content.Bytes(line))
+		body = joined(jsonwalk.Texts(r.content.Bytes(line), "text"))
 	}
 	if r.summary {
 		e.Kind = transcript.KindSummary
@@ -219,100 +219,22 @@ func unwrap(body []byte) []byte {
 	return bytes.TrimSpace(rest)
 }
 
-// prompt is the text of a user message's content: the string, or its text blocks,
-// one a line.
-func prompt(content []byte) (body []byte) {
-	var w walker
-	w.Begin(content)
-	if w.Peek() == '"' {
-		return w.Quoted().Bytes(content)
+// heard is the text of an attachment for the model, one string a line: those of sm itself, if
+// there are any, as several hooks may have answered at once, and else all.
+func heard(content []byte) []byte {
+	all := jsonwalk.Texts(content, "")
+	if slices.ContainsFunc(all, wording.IsOurs) {
+		all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
 	}
-	texts := 0
-	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
-		t := block(&w)
-		if t.None() {
-			continue
-		}
-		if texts++; texts == 1 {
-			body = t.Bytes(content)
-		} else {
-			body = append(append(body[:len(body):len(body)], '\n'), t.Bytes(content)...)
-		}
-	}
-	return body
+	return joined(all)
 }
 
-// block reads one block of a content array, and returns the text of a text block.
-func block(w *walker) jsonwalk.Text {
-	var kind, t jsonwalk.Text
-	for name, value := range w.Members(jsonwalk.Text{}) {
-		switch value = w.Str(value); string(name) {
-		case "type":
-			kind = value
-		case "text":
-			t = value
-		}
+// joined puts texts below each other; of a single one it is that text.
+func joined(texts [][]byte) []byte {
+	if len(texts) == 1 {
+		return texts[0]
 	}
-	if string(w.Decode(kind)) != "text" {
-		return jsonwalk.Text{}
-	}
-	return t
-}
-
-// attachment reads an attachment and returns its type. Its content, often long,
-// is read later, and only for types that need it.
-func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
-	w.said = jsonwalk.Span{}
-	for name, value := range w.Members(value) {
-		switch string(name) {
-		case "type":
-			kind = w.Str(value)
-		case "content":
-			if w.said = w.Span(value); !value.None() {
-				w.said = jsonwalk.Span{From: int(value.From) - 1, To: int(value.To) + 1}
-			}
-		}
-	}
-	return kind
-}
-
-// heard is the content of the attachment, a string or a list of them, one a line: those of
-// sm itself, if there are any, as several hooks may have answered at once, and else all.
-// It holds until the next call.
-func (w *walker) heard(line []byte) []byte {
-	said := w.said.Bytes(line)
-	var list jsonwalk.Walker
-	list.Begin(said)
-	text := slices.Grow(w.text[:0], min(len(said), 4*wording.HeardBytes)+8)
-	n := 0
-	own := false
-	add := func(t jsonwalk.Text) {
-		before := len(text)
-		if n > 0 {
-			text = append(text, '\n')
-		}
-		at := len(text)
-		text = list.Append(text, t)
-		switch ours := wording.IsOurs(text[at:]); {
-		case ours && !own:
-			text = text[:copy(text, text[at:])]
-			n = 0
-			own = true
-		case own && !ours:
-			text = text[:before]
-			return
-		}
-		n++
-	}
-	if list.Peek() == '"' {
-		add(list.Quoted())
-	} else {
-		for in := list.Enter(jsonwalk.Text{}, '['); in && list.Next(']'); {
-			add(list.Element())
-		}
-	}
-	w.text = text
-	return text
+	return bytes.Join(texts, []byte("\n"))
 }
 
 func (w *walker) key(t jsonwalk.Text) transcript.Key { return transcript.KeyOf(w.Decode(t)) }

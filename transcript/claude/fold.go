@@ -190,7 +190,7 @@ func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent)
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
-	f.walker.forget()
+	f.walker.Begin(nil)
 	return count(f, n, e, err)
 }
 
@@ -201,7 +201,7 @@ func (f *Fold) First(lines []byte, e *transcript.Entry) (n int, fresh bool, err 
 	f.walker.BeginLine(lines)
 	err = f.walker.scan(lines, e)
 	n = f.walker.EndLine()
-	f.walker.forget()
+	f.walker.Begin(nil)
 	fresh, err = count(f, n+1, e, err)
 	return n, fresh, err
 }

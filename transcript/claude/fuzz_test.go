@@ -275,7 +275,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 				b,
 			)
 		}
-		w.forget()
+		w.Begin(nil)
 	}
 }
 

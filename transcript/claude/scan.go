@@ -18,6 +18,7 @@ type record struct {
 	clearing                           clearing
 	content                            jsonwalk.Span
 	attachment                         jsonwalk.Text // its type
+	said                               jsonwalk.Span // its content
 	operation, queued, leaf            jsonwalk.Text
 	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
@@ -33,22 +34,8 @@ type record struct {
 // walker reads the records of this client, one after another: Begin comes before each.
 type walker struct {
 	jsonwalk.Walker
-	clock jsonwalk.Clock
-	said  jsonwalk.Span // the content of the attachment
-	text  []byte        // the same, decoded
-
+	clock   jsonwalk.Clock
 	unknown transcript.Unknowns
-}
-
-// textKept is how much memory, in bytes, a walker keeps for texts between two lines.
-const textKept = 64 << 10
-
-// forget lets go of the line, and of the memory that a long one has taken.
-func (w *walker) forget() {
-	w.Begin(nil)
-	if cap(w.text) > textKept {
-		w.text = nil
-	}
 }
 
 // usage has the figures of a message's usage object.
@@ -122,7 +109,7 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "turnPosition":
 			r.turn = w.turnIndex(value)
 		case "attachment":
-			r.attachment = w.attachment(value)
+			r.attach(w, value)
 		case "operation":
 			r.operation = w.Str(value)
 		case "content":
@@ -182,12 +169,27 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	}
 }
 
+// attach reads an attachment. Its content, often long, is decoded later, and only for types
+// that need it.
+func (r *record) attach(w *walker, value jsonwalk.Text) {
+	r.attachment = jsonwalk.Text{}
+	r.said = jsonwalk.Span{}
+	for name, value := range w.Members(value) {
+		switch string(name) {
+		case "type":
+			r.attachment = w.Str(value)
+		case "content":
+			r.said = w.Span(value)
+		}
+	}
+}
+
 // blocks looks at the content of a message no closer than to distinguish what a user wrote
 // from the calls of tools and their results, which are most of a transcript's bytes.
 func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
 	if r.prompt = !value.None(); r.prompt {
-		r.content = jsonwalk.Span{From: int(value.From) - 1, To: int(value.To) + 1}
+		r.content = w.Span(value)
 		return
 	}
 	w.Peek()

@@ -69,7 +69,7 @@ func (i *item) done(w *walker, line []byte, r *record) {
 	switch string(w.Decode(i.kind)) {
 	case "UserMessage":
 		r.kind = prompt
-		r.text = joined(texts(i.content.Bytes(line)))
+		r.text = joined(jsonwalk.Texts(i.content.Bytes(line), ""))
 	case "CommandExecution":
 		r.kind = ran
 		r.call = i.id
@@ -120,7 +120,7 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 	if role != "developer" && role != "user" {
 		return
 	}
-	parts := texts(p.content.Bytes(line))
+	parts := jsonwalk.Texts(p.content.Bytes(line), "")
 	own := parts[:0]
 	for _, part := range parts {
 		ok := true
@@ -154,19 +154,4 @@ func joined(parts [][]byte) []byte {
 		return parts[0]
 	}
 	return bytes.Join(parts, []byte("\n"))
-}
-
-// texts are the texts of a content array.
-func texts(content []byte) (all [][]byte) {
-	if len(content) == 0 {
-		return nil
-	}
-	var w jsonwalk.Walker
-	w.Begin(content)
-	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
-		if t := w.Only(jsonwalk.Text{}, "text"); !t.None() {
-			all = append(all, w.Decode(t))
-		}
-	}
-	return all
 }

@@ -223,7 +223,7 @@ func (w *walker) payload(value jsonwalk.Text, r *record, p *payload) {
 		case "action":
 			p.action = w.Span(value)
 		case "output":
-			r.output = jsonwalk.Size(&w.Walker, value)
+			r.output = w.Size(value)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func (w *walker) item(value jsonwalk.Text) (i item) {
 		case "changes":
 			i.changes = w.Span(value)
 		case "aggregated_output":
-			i.output = jsonwalk.Size(&w.Walker, value)
+			i.output = w.Size(value)
 		}
 	}
 	return i

@@ -33,26 +33,15 @@ func (w *Walker) Figure(value Text) int64 {
 		w.i = i
 		return min(n, MaxFigure)
 	}
-	if c := w.Peek(); c != '-' && c-'0' > 9 {
-		w.Skip()
+	v := w.Real(value)
+	if v != math.Trunc(v) {
 		return 0
 	}
-	digits := w.number()
-	if len(digits) == 0 {
-		return 0
-	}
-	n = 0
-	for _, c := range digits {
-		if c-'0' > 9 || n > MaxFigure {
-			return wholeNumber(string(digits))
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return min(n, MaxFigure)
+	return int64(max(0, min(v, MaxFigure)))
 }
 
-// Real reads a member's value and returns it as a number, 0 for anything else and for one that
-// no float64 holds.
+// Real reads a member's value and returns it as a number, 0 for anything else. One that no
+// float64 holds is infinite.
 func (w *Walker) Real(value Text) float64 {
 	if !value.None() {
 		return 0
@@ -61,17 +50,6 @@ func (w *Walker) Real(value Text) float64 {
 		w.Skip()
 		return 0
 	}
-	v, err := strconv.ParseFloat(string(w.number()), 64)
-	if err != nil {
-		return 0
-	}
+	v, _ := strconv.ParseFloat(string(w.number()), 64) // of nothing, 0
 	return v
-}
-
-func wholeNumber(s string) int64 {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) || f != math.Trunc(f) {
-		return 0
-	}
-	return int64(max(0, min(f, MaxFigure)))
 }

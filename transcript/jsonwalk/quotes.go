@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // room is how many positions of quotes are looked for at a time: those of most
@@ -57,15 +56,6 @@ func (x *quotes) Decode(t Text) []byte {
 		return t.Bytes(x.b)
 	}
 	return x.b[t.From:t.To:t.To]
-}
-
-// Append appends a string of the text to buf, as Decode gives it.
-func (x *quotes) Append(buf []byte, t Text) []byte {
-	b := x.b[t.From:t.To]
-	if t.To > x.clean && t.From < x.again {
-		return unquote(slices.Grow(buf, len(b)+8), b)
-	}
-	return append(buf, b...)
 }
 
 // more finds further positions, and reports whether there is another pair.

@@ -231,15 +231,6 @@ func (w *Walker) Str(value Text) Text {
 	return value
 }
 
-// Element reads an element of an array and returns it if it is a string.
-func (w *Walker) Element() Text {
-	if w.Peek() == '"' {
-		return w.Quoted()
-	}
-	w.Skip()
-	return Text{}
-}
-
 // IsTrue reports whether a member's value is the literal true.
 func (w *Walker) IsTrue(value Text) bool {
 	if !value.None() {
@@ -292,8 +283,16 @@ func (w *Walker) Skip() {
 	switch w.Peek() {
 	case '"':
 		w.Quoted()
-	case '{', '[':
-		w.nested()
+	case '{':
+		w.Open()
+		for _, value, in := w.Member(); in; _, value, in = w.Member() {
+			w.Str(value)
+		}
+	case '[':
+		w.Open()
+		for w.Next(']') {
+			w.Skip()
+		}
 	case 't':
 		w.literal("true")
 	case 'f':
@@ -302,53 +301,6 @@ func (w *Walker) Skip() {
 		w.literal("null")
 	default:
 		w.number()
-	}
-}
-
-// nested steps over an object or array.
-func (w *Walker) nested() {
-	level := 0
-	objects := uint64(0) // a bit for each level, the innermost lowest
-	for {
-		switch c := w.Peek(); {
-		case c == '"':
-			w.Quoted()
-		case c|0x20 != '{' || level == 64:
-			w.Skip() // deeper still: with bits of its own
-		case !w.Open():
-			return
-		default:
-			w.fresh = false
-			level++
-			objects = objects<<1 | uint64(c>>5&1)
-			if w.Peek() != c+2 {
-				if c == '{' && !w.name() {
-					return
-				}
-				continue
-			}
-		}
-		for { // behind a value, or before the end of what is empty
-			c := w.Peek()
-			if c == ']'|byte(objects&1)<<5 {
-				w.i++
-				w.depth--
-				objects >>= 1
-				if level--; level == 0 {
-					return
-				}
-				continue
-			}
-			if c != ',' {
-				w.fail()
-				return
-			}
-			w.i++
-			if objects&1 == 1 && !w.name() {
-				return
-			}
-			break
-		}
 	}
 }
 
@@ -414,7 +366,7 @@ func (w *Walker) Only(value Text, wanted string) (t Text) {
 	return t
 }
 
-// Span is the position of a value other than a string in its line, zero for none.
+// Span is the position of a value in its line, zero for none.
 type Span struct{ From, To int }
 
 // Bytes is the value in its line, nil for none.
@@ -425,10 +377,10 @@ func (s Span) Bytes(line []byte) []byte {
 	return line[s.From:s.To]
 }
 
-// Span steps over a member's value and returns its place; a string has none.
+// Span steps over a member's value and returns its place; that of a string is with its quotes.
 func (w *Walker) Span(value Text) Span {
 	if !value.None() {
-		return Span{}
+		return Span{int(value.From) - 1, int(value.To) + 1}
 	}
 	w.Peek()
 	from := w.i
@@ -438,11 +390,11 @@ func (w *Walker) Span(value Text) Span {
 
 // Size steps over a member's value and returns its size in bytes as the line
 // writes it, of a string without its quotes.
-func Size(w *Walker, value Text) int64 {
+func (w *Walker) Size(value Text) int64 {
+	s := w.Span(value)
 	if !value.None() {
 		return int64(value.To - value.From)
 	}
-	s := w.Span(value)
 	return int64(s.To - s.From)
 }
 

@@ -25,11 +25,7 @@ func members(data []byte, f func(key string, value []byte)) error {
 	w.Begin(data)
 	err := jsonwalk.Record(&w, func() {
 		for name, value := range w.Members(jsonwalk.Text{}) {
-			if value.None() {
-				f(string(name), w.Span(value).Bytes(data))
-			} else {
-				f(string(name), data[value.From-1:value.To+1])
-			}
+			f(string(name), w.Span(value).Bytes(data))
 		}
 	})
 	if err != nil {
