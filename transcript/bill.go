@@ -94,7 +94,7 @@ type Worked struct {
 
 // Biller is a [Fold] that can make bills.
 type Biller interface {
-	// KeepBills has it make them, from its first line on. To ask again changes nothing.
+	// KeepBills has it make them, from its first line on.
 	KeepBills()
 	// Bills returns the bills that are new or have changed since the last call, and what was
 	// done since. What it returns is the caller's.

@@ -17,8 +17,7 @@ type Fold interface {
 	// or only the beginning of one. It is slow.
 	Peek(line []byte) (s Session, ok bool)
 	// Take returns the messages and compactions that are new or have changed since the
-	// last call, in the order of the file. The slices hold until the next call of another
-	// method.
+	// last call, in the order of the file. They are the caller's.
 	Take() ([]Message, []Compaction)
 	// Unknown returns the names that are unknown in the lines since the last call.
 	Unknown() []UnknownName
@@ -26,8 +25,6 @@ type Fold interface {
 	Sum() *Session
 	// Facts are the facts about the file by the records so far.
 	Facts() Facts
-	// Restart begins another transcript with the memory of this one.
-	Restart(f File)
 }
 
 // Facts are facts about a file that the records of some clients have; others

@@ -233,10 +233,6 @@ func TestLedgerForgets(t *testing.T) {
 	if n := len(l.done.keys); n > maxKeys {
 		t.Errorf("%d keys are kept", n)
 	}
-	l.Reset()
-	if l.Reply(read(1, 100, "/p/0.go"), true); len(bills(&l)) > 0 {
-		t.Error("a bill is left of another transcript")
-	}
 }
 
 // TestWorkedAdds: parts add up to the whole.

@@ -54,16 +54,6 @@ type call struct {
 	size    int64
 }
 
-// Reset begins another transcript with the memory of this one.
-func (l *Ledger) Reset() {
-	*l = Ledger{
-		done:     l.done.emptied(),
-		prompts:  l.prompts.emptied(),
-		accounts: l.accounts[:0],
-		last:     reply{calls: l.last.calls[:0]},
-	}
-}
-
 // Reply adds a line of a reply, a reading. first marks the first line of its
 // message.
 func (l *Ledger) Reply(e *transcript.Entry, first bool) {

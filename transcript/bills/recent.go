@@ -14,9 +14,6 @@ type recent struct {
 	taken int // as many of these have been handed out
 }
 
-// emptied is an empty one with the memory of this one.
-func (r *recent) emptied() recent { return recent{keys: r.keys[:0]} }
-
 func (r *recent) add(k transcript.Key, most int) {
 	if len(r.keys) == most {
 		r.keys = r.keys[:copy(r.keys, r.keys[most/2:])]

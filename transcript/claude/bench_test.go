@@ -75,10 +75,9 @@ func BenchmarkFold(b *testing.B) {
 	}
 	b.SetBytes(size)
 	b.ReportAllocs()
-	f := NewFold("x", false)
 	var e transcript.Entry
 	for b.Loop() {
-		f.Reset("x", false)
+		f := NewFold("x", false)
 		for _, line := range lines {
 			f.Line(line, len(line)+1, &e)
 		}

@@ -10,9 +10,7 @@ import (
 
 // KeepBills has the fold make bills.
 func (f *Fold) KeepBills() {
-	if f.bills == nil {
-		f.bills = &bills.Ledger{}
-	}
+	f.bills = &bills.Ledger{}
 }
 
 // Bills returns the bills that are new or have changed since the last call, and what was done

@@ -70,10 +70,6 @@ func TestCases(t *testing.T) {
 			fmt.Fprintf(&got, "; unknown %v", unknown)
 		}
 		fmt.Fprint(&got, "\n\n")
-		f.Reset("x", false)
-		if title := f.Facts().Title; title.Text != "" {
-			t.Errorf("%s: the title %q is left in the next file", heading, title.Text)
-		}
 	}
 	checkGolden(t, name, got.String())
 }

@@ -26,7 +26,6 @@ type Fold struct {
 	subagent    bool
 	seen        map[transcript.Key]struct{}
 	costs       map[transcript.Key]cost
-	most        int    // how many seen has held since it was made, before this transcript
 	newest      priced // one of costs
 	compactions []event
 	marker      event  // a boundary that is none unless a summary follows, until then
@@ -127,39 +126,6 @@ func NewFold(name string, subagent bool) *Fold {
 	}
 }
 
-// muchLess: a map that is so many times larger than what it held last is made
-// anew, for clearing it takes the time of its largest transcript, and many are
-// small.
-const muchLess = 16
-
-// Reset begins another transcript with the memory of this one.
-func (f *Fold) Reset(name string, subagent bool) {
-	most := max(f.most, len(f.seen))
-	if len(f.seen) < most/muchLess {
-		f.seen = map[transcript.Key]struct{}{}
-		f.costs = map[transcript.Key]cost{}
-		most = 0
-	}
-	clear(f.seen)
-	clear(f.costs)
-	*f = Fold{
-		name:        transcript.KeyOf([]byte(name)),
-		subagent:    subagent,
-		seen:        f.seen,
-		costs:       f.costs,
-		most:        most,
-		messages:    f.messages[:0],
-		changed:     f.changed[:0],
-		compactions: f.compactions[:0],
-		chain:       chain{points: f.chain.points[:0]},
-		titles:      titles{named: len(name) == uuidLength},
-		bills:       f.bills,
-	}
-	if f.bills != nil {
-		f.bills.Reset()
-	}
-}
-
 // Sum is the session so far.
 func (f *Fold) Sum() *transcript.Session { return &f.Session }
 
@@ -181,9 +147,6 @@ func (f *Fold) Unknown() []transcript.UnknownName {
 	f.walker.unknown = nil
 	return u
 }
-
-// Restart is Reset for a file.
-func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent) }
 
 // Line scans one line, without its newline, and adds it; n is its length with the
 // newline. It returns what Scan and Add return.
@@ -442,13 +405,14 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 }
 
 // Take returns the messages and compactions that are new or have changed since
-// the last call. The slices hold until the next call of Add, Line or Reset.
+// the last call. They are the caller's.
 func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
 	messages := f.messages
 	var compactions []transcript.Compaction
 	for _, i := range f.changed {
 		compactions = append(compactions, f.compactions[i].Compaction)
 	}
-	f.messages, f.changed = f.messages[:0], f.changed[:0]
+	f.messages = nil
+	f.changed = nil
 	return messages, compactions
 }

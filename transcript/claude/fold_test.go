@@ -249,22 +249,3 @@ func TestPeekLeavesTheFold(t *testing.T) {
 		}
 	}
 }
-
-func TestResetForgets(t *testing.T) {
-	lines := history(t)
-	fold := func(f *Fold) transcript.Session {
-		for _, line := range lines {
-			f.Line([]byte(line), len(line)+1, &transcript.Entry{})
-		}
-		return f.Session
-	}
-	f := NewFold("x", false)
-	fold(f)
-	f.Reset("agent-y", true)
-	if d := cmp.Diff(fold(NewFold("agent-y", true)), fold(f)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if f.Session.SideMessages != 0 {
-		t.Error("a subagent's own file has side messages")
-	}
-}

@@ -74,10 +74,9 @@ func BenchmarkFold(b *testing.B) {
 	}
 	b.SetBytes(size)
 	b.ReportAllocs()
-	f := NewFold(transcript.File{Name: "x"})
 	var e transcript.Entry
 	for b.Loop() {
-		f.Restart(transcript.File{Name: "x"})
+		f := NewFold(transcript.File{Name: "x"})
 		for _, line := range lines {
 			f.Line(line, len(line)+1, &e)
 		}

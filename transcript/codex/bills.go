@@ -13,9 +13,7 @@ import (
 // KeepBills has the fold make bills. That a session began with /new or /clear
 // is in no record, so that there are none of clears.
 func (f *Fold) KeepBills() {
-	if f.bills == nil {
-		f.bills = &billing{}
-	}
+	f.bills = &billing{}
 }
 
 // Bills returns the bills that are new or have changed since the last call, and
@@ -35,12 +33,6 @@ type billing struct {
 	ledger bills.Ledger
 	calls  []asked
 	fed    transcript.Instant // when the model was given something last
-}
-
-func (b *billing) reset() {
-	b.ledger.Reset()
-	b.calls = b.calls[:0]
-	b.fed = 0
 }
 
 // asked is a call of a tool that waits for its result, or for the reply that it

@@ -72,26 +72,9 @@ type reading struct {
 
 // NewFold begins a transcript.
 func NewFold(file transcript.File) *Fold {
-	f := &Fold{}
-	f.Restart(file)
-	return f
-}
-
-// Restart begins another transcript with the memory of this one.
-func (f *Fold) Restart(file transcript.File) {
-	*f = Fold{
-		messages:    f.messages[:0],
-		changed:     f.changed[:0],
-		compactions: f.compactions[:0],
-		model:       f.model[:0],
-		thread:      append(f.thread[:0], file.Name...),
-		key:         transcript.KeyOf([]byte(file.Name)),
-		bills:       f.bills,
-	}
-	if f.bills != nil {
-		f.bills.reset()
-	}
+	f := &Fold{thread: []byte(file.Name), key: transcript.KeyOf([]byte(file.Name))}
 	f.sum.SetParticulars(transcript.Particulars{Client: Client})
+	return f
 }
 
 // Sum is the session so far.
@@ -119,7 +102,8 @@ func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
 	for _, i := range f.changed {
 		all = append(all, f.compactions[i])
 	}
-	f.messages, f.changed = f.messages[:0], f.changed[:0]
+	f.messages = nil
+	f.changed = nil
 	return messages, all
 }
 

@@ -39,16 +39,12 @@ func TestNoLineIsKept(t *testing.T) {
 			out:     make(chan transcript.Change, 1),
 			once:    true,
 		}
-		w := &workspace{
-			buf:    make([]byte, bufferBytes),
-			fold:   claude.NewFold("x", false),
-			format: claude.Format(),
-		}
+		w := &workspace{buf: make([]byte, bufferBytes)}
 		r.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
 		s := &source{
-			reading: reading{r: r, file: &file{format: w.format}},
+			reading: reading{r: r, file: &file{format: claude.Format()}},
 			text:    text,
 			size:    text.Size(),
 			stored:  text.Size(),

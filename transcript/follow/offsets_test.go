@@ -203,9 +203,6 @@ func (p *reader) try(
 	}
 	fl.cursor.Path = p.path
 	r := p.f.read(context.Background(), fl, p.w)
-	if r.live != nil {
-		p.w.fold = r.live.fold
-	}
 	for len(p.out) > 0 {
 		changes = append(changes, <-p.out)
 	}

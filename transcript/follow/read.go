@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"slices"
 	"time"
 
 	"sm/transcript"
@@ -59,10 +58,8 @@ type result struct {
 
 // workspace is what one worker reads with; it is used for one file at a time.
 type workspace struct {
-	buf    []byte
-	wide   []byte // for files with long lines, once there was one
-	fold   transcript.Fold
-	format *transcript.Format // of the fold
+	buf  []byte
+	wide []byte // for files with long lines, once there was one
 }
 
 // fileReader turns files into changes. All workers and tailers share it: it holds nothing
@@ -172,7 +169,6 @@ func (r *fileReader) readOpen(
 		(s.cursor.Offset > 0 || fl.format.Content == nil)
 	if asLines && !r.once && now-is.modified < int64(r.ActiveFor) {
 		res.live = &s.reading
-		w.fold = nil
 	}
 	return nil
 }
@@ -229,11 +225,10 @@ func (s *reading) report(ctx context.Context, session transcript.Session) bool {
 	c.Cursor = s.cursor
 	c.Session = session
 	s.r.sign(s.file, c, s.fold.Facts())
-	messages, compactions := s.fold.Take()
-	if s.r.Records == nil {
-		c.Messages = slices.Clone(messages)
+	c.Messages, c.Compactions = s.fold.Take()
+	if s.r.Records != nil {
+		c.Messages = nil
 	}
-	c.Compactions = compactions
 	takeBills(c, s.fold)
 	c.Unknown = s.fold.Unknown()
 	ok := s.r.send(ctx, *c)
@@ -268,15 +263,10 @@ func (s *source) open(ctx context.Context, file *os.File) {
 
 // begin makes the fold ready for the file.
 func (s *source) begin(w *workspace) {
-	id := s.file.id
-	if w.fold == nil || w.format.Client != s.file.format.Client {
-		w.fold = s.file.format.NewFold(id)
-		w.format = s.file.format
-	} else {
-		w.fold.Restart(id)
+	s.fold = s.file.format.NewFold(s.file.id)
+	if b, ok := s.fold.(transcript.Biller); ok && s.r.Bills {
+		b.KeepBills()
 	}
-	s.fold = w.fold
-	keepBills(s.fold, s.r.Bills)
 	if s.r.Records != nil {
 		s.record = s.r.Records(s.cursor.Path)
 	}
@@ -437,13 +427,6 @@ func plain(e transcript.Entry, s *transcript.Session) transcript.Entry {
 		e.Model = nil
 	}
 	return e
-}
-
-// keepBills has a fold make bills, where they are wanted.
-func keepBills(fold transcript.Fold, wanted bool) {
-	if b, ok := fold.(transcript.Biller); ok && wanted {
-		b.KeepBills()
-	}
 }
 
 // takeBills puts into a change which bills have changed, and what was done
