@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"sm/transcript"
 )
 
@@ -112,7 +110,7 @@ func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) boo
 		}
 		return false
 	}
-	if !is.isDir() || visited[is.inode] {
+	if !is.IsDir() || visited[is.inode] {
 		return false
 	}
 	visited[is.inode] = true
@@ -127,11 +125,10 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	}
 	// Watch first, then list: what appears in between is seen twice, not never.
 	x.watch.add(dir)
-	open, entries, err := list(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.denied(dir, err)
 	}
-	defer open.Close() // nil does no harm
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		_, _, named := x.roots.identify(path)
@@ -149,7 +146,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
-			if fl := x.lookIn(open, e.Name(), path); fl != nil {
+			if fl := x.look(path); fl != nil {
 				found = append(found, fl)
 			}
 		default:
@@ -161,13 +158,9 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 
 // look compares a path with what is known of it, and returns the file if it has
 // to be read.
-func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
-
-// lookIn is look for a name in an open folder, which the kernel finds sooner
-// than a path; nil for none.
-func (x *index) lookIn(dir *os.File, name, path string) *file {
-	is, err := statIn(dir, name, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil || !is.isRegular() {
+func (x *index) look(path string) *file {
+	is, err := lstat(path)
+	if err != nil || !is.IsRegular() {
 		return nil
 	}
 	if x.roots.of(path).learnt && !is.ours() {
@@ -242,12 +235,12 @@ func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
 	}
 	is, err := stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, err)
+		return nil, fmt.Errorf("find %s: %w", path, reason(err))
 	}
-	if is.isDir() {
+	if is.IsDir() {
 		return x.search(path, 0, visited), nil
 	}
-	if !is.isRegular() {
+	if !is.IsRegular() {
 		return nil, fmt.Errorf("read %s: %w", path, errNotRegular)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -31,7 +31,7 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	visited := map[inode]bool{}
 	for _, root := range roots { // all formats of a folder are known before it is searched
 		if path, err := filepath.Abs(root.Path); err == nil {
-			if is, err := stat(path); err == nil && is.isDir() {
+			if is, err := stat(path); err == nil && is.IsDir() {
 				index.roots.add(Root{path, root.Format}, false)
 			}
 		}
