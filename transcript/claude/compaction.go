@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 )
 
 // compacted counts a compact_boundary; a marker waits for its summary. A
@@ -72,9 +73,8 @@ func (f *Fold) trigger(e *transcript.Entry) transcript.Trigger {
 }
 
 // compactsIdle reports whether a version of the client compacts idle conversations.
-func compactsIdle(name string) bool {
-	v := versionOf(name)
-	return v != (version{}) && v.atLeast(2, 1, 299)
+func compactsIdle(version string) bool {
+	return hook.AtLeast(version, 2, 1, 299)
 }
 
 // idled makes the newest compaction an idle one: the client's notice follows it.

@@ -37,7 +37,6 @@ type Fold struct {
 	turn        int64  // of the newest prompt, by the client's count; 0 for unknown
 	rested      bool   // a turn ended, and neither prompt nor reply followed
 	clock       transcript.Instant
-	session     named          // the sessionId that was asked for last
 	domain      transcript.Key // that of the newest reading
 	titled      bool           // a title has counted since the last reading
 	keyless     transcript.Key // counts messages without id
@@ -74,26 +73,6 @@ func costOf(u transcript.Usage) cost {
 type priced struct {
 	id transcript.Key
 	cost
-}
-
-// named is an identifier with its key, which is that of most lines that follow.
-type named struct {
-	text string
-	key  transcript.Key
-}
-
-// identifierKept is how long an identifier, in bytes, may be to be kept: a real one has 36.
-const identifierKept = 128
-
-// of is the key of an identifier.
-func (n *named) of(b []byte) transcript.Key {
-	if len(b) > identifierKept {
-		return transcript.KeyOf(b)
-	}
-	if string(b) != n.text {
-		n.text, n.key = string(b), transcript.KeyOf(b)
-	}
-	return n.key
 }
 
 // moment is a place in time, and in the file among equal times.
@@ -267,7 +246,7 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 // earlier ones means that those were ahead of the time.
 func (f *Fold) moment(e *transcript.Entry) moment {
 	if e.Kind == transcript.KindReading {
-		id := f.session.of(e.SessionID)
+		id := transcript.KeyOf(e.SessionID)
 		if id != 0 && f.domain != 0 && id != f.domain {
 			f.reading.at = 0
 			f.boundary.at = 0

@@ -205,7 +205,6 @@ func TestPeekLeavesTheFold(t *testing.T) {
 		cmp.AllowUnexported(
 			Fold{},
 			priced{},
-			named{},
 			cost{},
 			moment{},
 			event{},

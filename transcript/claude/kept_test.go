@@ -66,19 +66,3 @@ func TestFoldKeepsNoLine(t *testing.T) {
 		}
 	}
 }
-
-// TestNamed: the key of an identifier does not depend on the one before it, and one
-// that is as long as a line is not kept.
-func TestNamed(t *testing.T) {
-	t.Parallel()
-	var n named
-	long := strings.Repeat("s", 1<<20)
-	for _, id := range []string{"", "a", "a", "b", "", "b", long, long, "a", ""} {
-		if got, want := n.of([]byte(id)), transcript.KeyOf([]byte(id)); got != want {
-			t.Errorf("%.9q: %d, want %d", id, got, want)
-		}
-		if len(n.text) > identifierKept {
-			t.Errorf("%d bytes are kept", len(n.text))
-		}
-	}
-}

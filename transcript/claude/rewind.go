@@ -45,7 +45,7 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	c.step = f.order
 	c.before = before
 	c.at = e.At
-	if id := f.session.of(e.SessionID); id != 0 {
+	if id := transcript.KeyOf(e.SessionID); id != 0 {
 		if c.session != 0 &&
 			c.session != id { // old clients clear the context in the same file
 			c.points = c.points[:0]

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
 
@@ -31,12 +32,11 @@ const (
 // or where the model has a default window of its own: claude-sonnet-4-6 has one,
 // claude-sonnet-4-5 has none. An account's server may set one for any model.
 func (a *AutoCompact) Basis(model, version string) clients.Basis {
-	v := versionOf(version)
 	switch {
 	case version == "":
 		return clients.Earliest
-	case !v.atLeast(2, 1, 197),
-		a.window(model, v) > 0,
+	case !atLeast(version, 2, 1, 197),
+		a.window(model, version) > 0,
 		strings.HasPrefix(model, "claude-sonnet-4-6"):
 		return clients.Assumed
 	case strings.HasPrefix(model, "claude-sonnet-4-5"):
@@ -49,17 +49,16 @@ func (a *AutoCompact) Basis(model, version string) clients.Basis {
 // compacts automatically, with a model of that window; 0 if it does not, or if the
 // window is unknown. An empty version means the newest.
 func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
-	v := versionOf(version)
 	if a.Off || window <= 0 {
 		return 0
 	}
 	if a.Basis(model, version) == clients.Refusal {
 		return window
 	}
-	if own := a.window(model, v); own > 0 {
+	if own := a.window(model, version); own > 0 {
 		window = min(window, own)
 	}
-	room := window - a.reserve(v)
+	room := window - a.reserve(version)
 	at := room - compactBuffer
 	p, err := strconv.ParseFloat(number(a.Percent, "."), 64)
 	if err == nil && p > 0 && p <= 100 {
@@ -69,13 +68,13 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 }
 
 // window returns the configured window for compaction, 0 for the model's own.
-func (a *AutoCompact) window(model string, v version) int64 {
-	if v.atLeast(2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
-		if n := envWindow(a.Window, v); n > 0 {
+func (a *AutoCompact) window(model, version string) int64 {
+	if atLeast(version, 2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
+		if n := envWindow(a.Window, version); n > 0 {
 			return n
 		}
 	}
-	if !v.atLeast(2, 1, 76) { // 2.1.75 does not know the setting, 2.1.100 does
+	if !atLeast(version, 2, 1, 76) { // 2.1.75 does not know the setting, 2.1.100 does
 		return 0
 	}
 	best := -1
@@ -99,10 +98,10 @@ func settingWindow(tokens int64) int64 {
 }
 
 // envWindow reads the variable, 0 for one that the client ignores.
-func envWindow(text string, v version) int64 {
+func envWindow(text, version string) int64 {
 	text = strings.ToLower(strings.TrimSpace(text))
 	unit := float64(1)
-	if v.atLeast(2, 1, 330) { // 2.1.300 takes 200k for 200
+	if atLeast(version, 2, 1, 330) { // 2.1.300 takes 200k for 200
 		switch {
 		case strings.HasSuffix(text, "k"):
 			unit = 1e3
@@ -118,17 +117,17 @@ func envWindow(text string, v version) int64 {
 	if n = math.Round(n * unit); err != nil || n < 1 || n > 1e15 {
 		return 0
 	}
-	if v.atLeast(2, 1, 76) { // 2.1.75 has no least
+	if atLeast(version, 2, 1, 76) { // 2.1.75 has no least
 		n = max(n, leastAutoWindow)
 	}
 	return int64(n)
 }
 
 // reserve is what the client keeps free for the next answer.
-func (a *AutoCompact) reserve(v version) int64 {
+func (a *AutoCompact) reserve(version string) int64 {
 	most := int64(outputReserve)
 	usual := int64(outputReserve)
-	if !v.atLeast(2, 1, 21) {
+	if !atLeast(version, 2, 1, 21) {
 		most = mostOutput
 		usual = oldOutputReserve
 	}
@@ -150,32 +149,8 @@ func number(text, point string) string {
 	return text[:len(text)-len(rest)]
 }
 
-// version is a client's version; 0.0.0 is unknown.
-type version [3]int
-
-func versionOf(text string) (v version) {
-	text, _, _ = strings.Cut(text, "-")
-	parts := strings.Split(text, ".")
-	for i := range min(len(v), len(parts)) {
-		n, err := strconv.Atoi(parts[i])
-		if err != nil || n < 0 {
-			return version{}
-		}
-		v[i] = n
-	}
-	return v
-}
-
 // atLeast reports whether the client has at least that version; an unknown version
 // counts as newest.
-func (v version) atLeast(major, minor, patch int) bool {
-	if v == (version{}) {
-		return true
-	}
-	for i, n := range [3]int{major, minor, patch} {
-		if v[i] != n {
-			return v[i] > n
-		}
-	}
-	return true
+func atLeast(version string, than ...int) bool {
+	return !hook.AtLeast(version, 0) || hook.AtLeast(version, than...)
 }

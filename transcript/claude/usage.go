@@ -7,18 +7,29 @@ import (
 
 // counts are the figures of one usage object, of a message or of one of its calls.
 type counts struct {
-	input, creation, read, output int64
+	input, creation, read, output figure
 	nested                        int64 // ephemeral_5m + ephemeral_1h
+}
+
+// figure is a count of tokens, and whether it is a number that is not negative.
+type figure struct {
+	n     int64
+	known bool
+}
+
+func (w *walker) figure(value jsonwalk.Text) figure {
+	known := w.IsCount(value)
+	return figure{w.Figure(value), known}
 }
 
 // usage applies the rule of the context size: gateways report cache creation only
 // in the nested object, clients in both, so the larger one is true.
 func (c counts) usage() transcript.Usage {
 	return transcript.Usage{
-		Input:         c.input,
-		CacheCreation: min(max(c.creation, c.nested), jsonwalk.MaxFigure),
-		CacheRead:     c.read,
-		Output:        c.output,
+		Input:         c.input.n,
+		CacheCreation: min(max(c.creation.n, c.nested), jsonwalk.MaxFigure),
+		CacheRead:     c.read.n,
+		Output:        c.output.n,
 	}
 }
 
@@ -47,13 +58,13 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 	switch string(name) {
 	case "input_tokens":
-		c.input = w.Figure(value)
+		c.input = w.figure(value)
 	case "cache_creation_input_tokens":
-		c.creation = w.Figure(value)
+		c.creation = w.figure(value)
 	case "cache_read_input_tokens":
-		c.read = w.Figure(value)
+		c.read = w.figure(value)
 	case "output_tokens":
-		c.output = w.Figure(value)
+		c.output = w.figure(value)
 	case "cache_creation":
 		var short, long int64
 		for name, value := range w.Members(value) {
@@ -87,7 +98,7 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 		c, kind, whole := w.call()
 		switch string(w.Decode(kind)) {
 		case "message", "fallback_message":
-			calls.known = whole && c.input+c.creation+c.read > 0
+			calls.known = whole && c.input.n+c.creation.n+c.read.n > 0
 			calls.last = c
 		case "advisor_message", "compaction":
 		default:
@@ -97,29 +108,14 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 	return calls
 }
 
-// call reads one element of iterations. It is whole when each of its four figures is a
-// number that is not negative.
+// call reads one element of iterations. It is whole when each of its four figures is known.
 func (w *walker) call() (c counts, kind jsonwalk.Text, whole bool) {
-	var input, output, creation, read bool
 	for name, value := range w.Members(jsonwalk.Text{}) {
-		switch string(name) {
-		case "type":
+		if string(name) == "type" {
 			kind = w.Str(value)
-		case "input_tokens":
-			input = w.IsCount(value)
-			c.input = w.Figure(value)
-		case "output_tokens":
-			output = w.IsCount(value)
-			c.output = w.Figure(value)
-		case "cache_creation_input_tokens":
-			creation = w.IsCount(value)
-			c.creation = w.Figure(value)
-		case "cache_read_input_tokens":
-			read = w.IsCount(value)
-			c.read = w.Figure(value)
-		default:
+		} else {
 			w.count(name, value, &c)
 		}
 	}
-	return c, kind, input && output && creation && read
+	return c, kind, c.input.known && c.output.known && c.creation.known && c.read.known
 }
