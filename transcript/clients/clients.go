@@ -5,7 +5,7 @@ package clients
 
 import (
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 
 	"sm/transcript"
@@ -94,14 +94,7 @@ type AutoCompact struct {
 }
 
 // Equal reports whether two clients have the same settings.
-func (a *AutoCompact) Equal(b *AutoCompact) bool {
-	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent &&
-		a.Output == b.Output &&
-		a.Setting == b.Setting && slices.Equal(
-		a.Models,
-		b.Models,
-	) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
-}
+func (a *AutoCompact) Equal(b *AutoCompact) bool { return reflect.DeepEqual(a, b) }
 
 // Table lists all clients. The last one is the default: it gets the transcripts that
 // no other client claims, and the sessions of unknown clients.

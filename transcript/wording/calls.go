@@ -1,6 +1,9 @@
 package wording
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Calls are how texts for agents ask them to run sm.
 func Calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
@@ -17,29 +20,8 @@ func NameProgram(text, program string) string {
 // PlainProgram returns a text in which the calls name sm without its path.
 func PlainProgram(text string) string {
 	for _, call := range Calls() {
-		verb, noun, _ := strings.Cut(call, " sm ")
-		text = plainProgram(text, verb+" ", " "+noun)
+		named := regexp.MustCompile(strings.Replace(call, " sm ", " /[^ ]* ", 1))
+		text = named.ReplaceAllString(text, call)
 	}
 	return text
-}
-
-// plainProgram replaces each path between before and after.
-func plainProgram(text, before, after string) string {
-	var b strings.Builder
-	for {
-		i := strings.Index(text, before+"/")
-		if i < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		i += len(before)
-		b.WriteString(text[:i])
-		text = text[i:]
-
-		end := strings.IndexByte(text, ' ')
-		if end >= 0 && strings.HasPrefix(text[end:], after) {
-			b.WriteString("sm")
-			text = text[end:]
-		}
-	}
 }
