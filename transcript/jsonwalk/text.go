@@ -34,33 +34,35 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 // become U+FFFD.
 func unquote(b []byte) []byte {
 	out := make([]byte, 0, len(b))
-	for {
-		plain, rest, more := bytes.Cut(b, []byte{'\\'})
-		if utf8.Valid(plain) {
-			out = append(out, plain...)
-		} else {
-			for _, r := range string(plain) {
-				out = utf8.AppendRune(out, r)
+	for len(b) > 0 {
+		n := 0
+		for n < len(b) && b[n] != '\\' && b[n] < utf8.RuneSelf {
+			n++
+		}
+		out = append(out, b[:n]...)
+		b = b[n:]
+		switch {
+		case n > 0:
+		case b[0] != '\\':
+			r, size := utf8.DecodeRune(b)
+			out = utf8.AppendRune(out, r)
+			b = b[size:]
+		case b[1] != 'u':
+			out = append(out, escapes[b[1]])
+			b = b[2:]
+		default:
+			r := hex4(b[2:])
+			b = b[6:]
+			if utf16.IsSurrogate(r) && bytes.HasPrefix(b, []byte(`\u`)) {
+				if pair := utf16.DecodeRune(r, hex4(b[2:])); pair != utf8.RuneError {
+					r = pair
+					b = b[6:]
+				}
 			}
+			out = utf8.AppendRune(out, r)
 		}
-		if !more {
-			return out
-		}
-		b = rest[1:]
-		if rest[0] != 'u' {
-			out = append(out, escapes[rest[0]])
-			continue
-		}
-		r := hex4(b)
-		b = b[4:]
-		if utf16.IsSurrogate(r) && bytes.HasPrefix(b, []byte(`\u`)) {
-			if pair := utf16.DecodeRune(r, hex4(b[2:])); pair != utf8.RuneError {
-				r = pair
-				b = b[6:]
-			}
-		}
-		out = utf8.AppendRune(out, r)
 	}
+	return out
 }
 
 func hex4(b []byte) rune {
