@@ -18,7 +18,7 @@ func TestNoLineIsKept(t *testing.T) {
 	line := fmt.Appendf(nil, `{"type":"assistant","uuid":"u","cwd":"/w","message":{"id":"m","model":"x","usage":{"input_tokens":7},`+
 		`"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]},"pad":%q}`, strings.Repeat(
 		"x",
-		wideBytes,
+		lineBytes,
 	))
 	t.Run("live", func(t *testing.T) {
 		live := reading{fold: claude.NewFold("x", false)}
@@ -39,7 +39,7 @@ func TestNoLineIsKept(t *testing.T) {
 			out:     make(chan transcript.Change, 1),
 			once:    true,
 		}
-		w := &workspace{buf: make([]byte, bufferBytes)}
+		buf := make([]byte, lineBytes)
 		r.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
@@ -52,7 +52,7 @@ func TestNoLineIsKept(t *testing.T) {
 		}
 		if err := s.readAll(
 			context.Background(),
-			w,
+			buf,
 		); err != nil ||
 			first == (weak.Pointer[byte]{}) {
 			t.Fatal(err)
@@ -60,6 +60,6 @@ func TestNoLineIsKept(t *testing.T) {
 		if runtime.GC(); first.Value() != nil {
 			t.Error("it is kept")
 		}
-		runtime.KeepAlive(w)
+		runtime.KeepAlive(buf)
 	})
 }

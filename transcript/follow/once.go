@@ -83,9 +83,9 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 	var workers sync.WaitGroup
 	for range r.Workers {
 		workers.Go(func() {
-			w := &workspace{buf: make([]byte, bufferBytes)}
+			buf := make([]byte, lineBytes)
 			for fl := range jobs {
-				res := r.read(ctx, fl, w)
+				res := r.read(ctx, fl, buf)
 				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
 					r.Logger.Warn(
 						"cannot read a transcript",

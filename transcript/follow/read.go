@@ -16,8 +16,11 @@ import (
 
 const (
 	bufferBytes = 256 << 10 // fits the second-level cache with room to spare
-	headBytes   = 1024
-	tailBytes   = 64
+	// lineBytes is the size of a worker's buffer: a line that is longer is read twice, so
+	// that its end is known before memory is taken.
+	lineBytes = 3 * bufferBytes
+	headBytes = 1024
+	tailBytes = 64
 	// peekBytes bounds the unfinished last line that is tried as if it were whole.
 	peekBytes = 1 << 20
 	// flushEntries bounds the entries of one change.
@@ -56,12 +59,6 @@ type result struct {
 	err     error
 }
 
-// workspace is what one worker reads with; it is used for one file at a time.
-type workspace struct {
-	buf  []byte
-	wide []byte // for files with long lines, once there was one
-}
-
 // fileReader turns files into changes. All workers and tailers share it: it holds nothing
 // of one file.
 type fileReader struct {
@@ -72,14 +69,14 @@ type fileReader struct {
 
 // work reads the files that the loop hands out.
 func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<- result) {
-	w := &workspace{buf: make([]byte, bufferBytes)}
+	buf := make([]byte, lineBytes)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case fl := <-jobs:
 			select {
-			case results <- r.read(ctx, fl, w):
+			case results <- r.read(ctx, fl, buf):
 			case <-ctx.Done():
 				return
 			}
@@ -88,7 +85,7 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 }
 
 // read reads a file from its beginning and reports what is new.
-func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
+func (r *fileReader) read(ctx context.Context, fl *file, buf []byte) result {
 	res := result{file: fl}
 	file, is, err := open(fl.cursor.Path)
 	switch {
@@ -98,7 +95,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 		return res
 	case err == nil:
 		defer file.Close()
-		err = r.readOpen(ctx, file, is, w, &res)
+		err = r.readOpen(ctx, file, is, buf, &res)
 	}
 	if err != nil && fl.moved != "" {
 		r.reportGone(ctx, fl)
@@ -125,7 +122,7 @@ func (r *fileReader) readOpen(
 	ctx context.Context,
 	file *os.File,
 	is fact,
-	w *workspace,
+	buf []byte,
 	res *result,
 ) error {
 	fl := res.file
@@ -149,11 +146,11 @@ func (r *fileReader) readOpen(
 		res.cursor = s.cursor
 		return nil // only its times have changed
 	}
-	err := s.readAll(ctx, w)
+	err := s.readAll(ctx, buf)
 	if errors.Is(err, errRewritten) {
 		s.whole = true
 		s.open(ctx, file)
-		err = s.readAll(ctx, w)
+		err = s.readAll(ctx, buf)
 	}
 	switch {
 	case err != nil && s.packed != nil:
@@ -262,7 +259,7 @@ func (s *source) open(ctx context.Context, file *os.File) {
 }
 
 // begin makes the fold ready for the file.
-func (s *source) begin(w *workspace) {
+func (s *source) begin(buf []byte) {
 	s.fold = s.file.format.NewFold(s.file.id)
 	if b, ok := s.fold.(transcript.Biller); ok && s.r.Bills {
 		b.KeepBills()
@@ -274,8 +271,7 @@ func (s *source) begin(w *workspace) {
 	s.marks = marks{}
 	s.lines = lines{
 		file:  s.text,
-		buf:   w.buf,
-		wide:  &w.wide,
+		buf:   buf,
 		marks: &s.marks,
 	}
 }
@@ -289,8 +285,8 @@ type firstLiner interface {
 
 // readAll folds the file from its beginning and sends what lies behind the cursor,
 // or, where the file is not what the cursor was made for, all of it as one change.
-func (s *source) readAll(ctx context.Context, w *workspace) error {
-	s.begin(w)
+func (s *source) readAll(ctx context.Context, buf []byte) error {
+	s.begin(buf)
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
 	e := &s.entry
