@@ -34,6 +34,14 @@ type Title struct {
 	Source TitleSource
 }
 
+// titleBytes bounds what is looked at of a text.
+const titleBytes = 1024
+
+// TitleOf makes a title of a text that may be long.
+func TitleOf(text []byte, source TitleSource) Title {
+	return NewTitle(string(text[:min(len(text), titleBytes)]), source)
+}
+
 // NewTitle makes a title of any text; of a text that shows nothing there is none.
 func NewTitle(text string, source TitleSource) Title {
 	most := MaxTitle

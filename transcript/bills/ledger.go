@@ -207,25 +207,20 @@ func (l *Ledger) settle(grown int64) {
 
 // brought adds what a call brought.
 func (a *account) brought(c *call, tokens int64) {
+	w := transcript.Work{
+		Tool:   c.tool,
+		Key:    c.key,
+		Name:   c.name,
+		Bytes:  c.size,
+		Tokens: tokens,
+	}
 	switch {
 	case c.again && c.tool == transcript.ToolRead:
 		a.changed = true
-		reread(&a.bill, transcript.Work{
-			Tool:   c.tool,
-			Key:    c.key,
-			Name:   c.name,
-			Bytes:  c.size,
-			Tokens: tokens,
-		})
+		reread(&a.bill, w)
 	case !c.again && a.opening && len(a.bill.Work) < maxWork:
 		a.changed = true
-		a.bill.Work = append(a.bill.Work, transcript.Work{
-			Tool:   c.tool,
-			Key:    c.key,
-			Name:   c.name,
-			Bytes:  c.size,
-			Tokens: tokens,
-		})
+		a.bill.Work = append(a.bill.Work, w)
 	}
 }
 
@@ -279,13 +274,12 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 	default:
 		return
 	}
-	if n := len(l.accounts); n > 0 && l.accounts[n-1].bill.Replies == 0 &&
-		l.accounts[n-1].bill.Kind != transcript.BilledCompaction {
-		l.accounts[n-1].bill.Kind = min(
-			kind,
-			l.accounts[n-1].bill.Kind,
-		) // a handoff may clear first
-		return
+	if n := len(l.accounts); n > 0 {
+		b := &l.accounts[n-1].bill
+		if b.Replies == 0 && b.Kind != transcript.BilledCompaction {
+			b.Kind = min(kind, b.Kind) // a handoff may clear first
+			return
+		}
 	}
 	if l.begun && kind == transcript.BilledHandoff {
 		return // a document that a compaction, or a question, brought back

@@ -7,11 +7,8 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// targets are the values of targetNames in the input of a tool.
-type targets [7]jsonwalk.Text
-
-// targetNames are the members that name what a tool works on, the most specific first.
-func targetNames() [7]string {
+// targets are the members that name what a tool works on, the most specific first.
+func targets() [7]string {
 	return [...]string{"file_path", "notebook_path", "command", "url", "pattern", "path", "query"}
 }
 
@@ -19,7 +16,7 @@ func targetNames() [7]string {
 // result. It reports whether it is a result.
 func (w *walker) block(e *transcript.Entry) (result bool) {
 	var kind, id, name, of jsonwalk.Text
-	var on targets
+	var on []byte
 	size := int64(0)
 	for key, value := range w.Members(jsonwalk.Text{}) {
 		switch string(key) {
@@ -30,7 +27,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 		case "name":
 			name = w.Str(value)
 		case "input":
-			w.input(value, &on)
+			on = w.input(value)
 		case "tool_use_id":
 			of = w.Str(value)
 		case "content":
@@ -43,7 +40,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 			ID:   w.Raw(id),
 			Name: w.Raw(name),
 			Tool: toolOf(w.Raw(name)),
-			On:   w.on(&on),
+			On:   on,
 		})
 	case "tool_result":
 		e.Calls = append(e.Calls, transcript.Call{ID: w.Raw(of), Result: true, Size: size})
@@ -52,27 +49,18 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	return false
 }
 
-// input reads what a tool was asked.
-func (w *walker) input(value jsonwalk.Text, on *targets) {
-	*on = targets{}
+// input gives what a tool is asked to work on, nil for nothing.
+func (w *walker) input(value jsonwalk.Text) (on []byte) {
+	names := targets()
+	most := len(names) - 1
 	for key, value := range w.Members(value) {
-		value = w.Str(value)
-		for i, name := range targetNames() {
-			if string(key) == name {
-				on[i] = value
-			}
+		text := w.Raw(w.Str(value))
+		if i := slices.Index(names[:most+1], string(key)); i >= 0 && text != nil {
+			on = text
+			most = i
 		}
 	}
-}
-
-// on is what the call works on.
-func (w *walker) on(all *targets) []byte {
-	for _, t := range all {
-		if b := w.Raw(t); b != nil {
-			return b
-		}
-	}
-	return nil
+	return on
 }
 
 func toolOf(name []byte) transcript.Tool {

@@ -14,9 +14,6 @@ type titles struct {
 // uuidLength is the length of a session's id.
 const uuidLength = 36
 
-// longestTitle bounds what is looked at of a title, in bytes; a prompt may be long.
-const longestTitle = 1024
-
 // best is the title that people know the session by.
 func (t *titles) best() transcript.Title {
 	branch := t.branch
@@ -32,16 +29,16 @@ func (t *titles) best() transcript.Title {
 // other sessions at the head of each file.
 func (f *Fold) retitle(e *transcript.Entry) {
 	t := &f.titles
-	text := string(e.Title[:min(len(e.Title), longestTitle)])
+	title := transcript.TitleOf(e.Title, e.Titled)
 	switch e.Titled {
 	case transcript.TitlePrompt:
 		if t.prompt.Source == transcript.TitleNone {
-			t.prompt = transcript.NewTitle(text, e.Titled)
+			t.prompt = title
 		}
 		return
 	case transcript.TitleSummary:
 		if _, known := f.seen[e.Parent]; known && e.Parent != 0 {
-			t.summary = transcript.NewTitle(text, e.Titled)
+			t.summary = title
 		}
 		return
 	}
@@ -56,8 +53,8 @@ func (f *Fold) retitle(e *transcript.Entry) {
 		return
 	}
 	if e.Titled == transcript.TitleCustom {
-		t.custom = transcript.NewTitle(text, e.Titled) // an empty one takes it back
+		t.custom = title // an empty one takes it back
 	} else {
-		t.generated = transcript.NewTitle(text, e.Titled)
+		t.generated = title
 	}
 }

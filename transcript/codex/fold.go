@@ -315,19 +315,13 @@ func (r *record) turnKey(thread, part transcript.Key) transcript.Key {
 	return transcript.Join(thread, transcript.KeyOf(r.turn), part)
 }
 
-// longestTitle bounds what is looked at of a prompt for a title, in bytes.
-const longestTitle = 1024
-
 // prompted takes the user's words. In files that do not name what began a turn the first ones
 // of a turn begin it, and in those without turns all do.
 func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {
 		e.Text = wording.Clip(r.text)
 	} else if f.prompt.Source == transcript.TitleNone {
-		f.prompt = transcript.NewTitle(
-			string(r.text[:min(len(r.text), longestTitle)]),
-			transcript.TitlePrompt,
-		)
+		f.prompt = transcript.TitleOf(r.text, transcript.TitlePrompt)
 	}
 	begins := !f.turn.open || !f.turn.attributed && !f.turn.prompted
 	f.decide(transcript.Auto)

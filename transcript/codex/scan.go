@@ -274,18 +274,11 @@ func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
 // limits reads an account's rate limits. Those of other windows than five hours and seven days
 // are left out.
 func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
-	var found [2]limit
-	var minutes [2]int64
 	for name, value := range w.Members(value) {
-		switch string(name) {
-		case "primary":
-			found[0], minutes[0] = w.limit(value)
-		case "secondary":
-			found[1], minutes[1] = w.limit(value)
+		if string(name) != "primary" && string(name) != "secondary" {
+			continue
 		}
-	}
-	for i, l := range found {
-		switch minutes[i] {
+		switch l, minutes := w.limit(value); minutes {
 		case 5 * 60:
 			all[0] = l
 		case 7 * 24 * 60:

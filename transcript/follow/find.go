@@ -53,7 +53,7 @@ func (x *index) restore(from []transcript.Cursor) {
 		return
 	}
 	for _, c := range from {
-		format, _, _ := x.roots.identify(c.Path)
+		format, _ := x.roots.identify(c.Path)
 		fl := x.enter(c.Path, format)
 		fl.cursor = c
 		fl.known = true
@@ -131,7 +131,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		_, _, named := x.roots.identify(path)
+		_, named := x.roots.identify(path)
 		switch mode := e.Type(); {
 		case depth == 0 && root.learnt &&
 			(!mode.IsDir() || !root.formats[0].Folder(e.Name())):
@@ -177,7 +177,7 @@ func (x *index) look(path string) *file {
 			if x.again[path] {
 				return nil
 			}
-			format, _, _ := x.roots.identify(path)
+			format, _ := x.roots.identify(path)
 			fl = x.enter(path, format)
 		}
 	}
@@ -262,7 +262,7 @@ func (x *index) odd(path, why string) {
 	}
 	x.seen[path] = why
 	name := filepath.Base(path)
-	_, _, named := x.roots.identify(path)
+	_, named := x.roots.identify(path)
 	switch {
 	case x.once: // for the user who named it
 		x.log.Warn("left alone: "+why, "path", path)

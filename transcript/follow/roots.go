@@ -116,10 +116,10 @@ func (l rootList) of(path string) (in followed) {
 	return in
 }
 
-// identify reads a path; ok is false for one that is no transcript. The format is that of
-// its root. A path in no root any more has the format that takes it for a transcript,
-// else the first.
-func (l rootList) identify(path string) (format *transcript.Format, f transcript.File, ok bool) {
+// identify gives the format of a path; ok is false for one that is no transcript. The format
+// is that of its root. A path in no root any more has the format that takes it for a
+// transcript, else the first.
+func (l rootList) identify(path string) (format *transcript.Format, ok bool) {
 	formats := l.of(path).formats
 	if formats == nil {
 		for _, r := range l {
@@ -127,12 +127,12 @@ func (l rootList) identify(path string) (format *transcript.Format, f transcript
 		}
 	}
 	for _, format := range formats {
-		if f, ok := format.Identify(path); ok {
-			return format, f, true
+		if _, ok := format.Identify(path); ok {
+			return format, true
 		}
 	}
 	if len(formats) > 0 {
 		format = formats[0]
 	}
-	return format, transcript.File{}, false
+	return format, false
 }

@@ -69,7 +69,7 @@ func (f *follower) event(ev fsnotify.Event) {
 		}
 		return
 	}
-	if _, _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
+	if _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
 		if ev.Has(fsnotify.Create | fsnotify.Chmod) { // of a folder that may be searched now, too
 			f.appeared(ev.Name)
 		}

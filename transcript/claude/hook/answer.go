@@ -79,17 +79,24 @@ func DecodeAnswer(data []byte) (a Answer, ok bool) {
 
 // Clip cuts a text to at most n characters as the client counts them, in UTF-16, and
 // marks the cut. What is not UTF-8 is replaced.
-func Clip(s string, n int) string {
+func Clip(s string, n int) string { return ClipBy(s, n, utf16.RuneLen) }
+
+// ClipBy is Clip for a client that counts characters otherwise.
+func ClipBy(s string, n int, size func(rune) int) string {
 	const mark = " …"
+	room := n
+	for _, r := range mark {
+		room -= size(r)
+	}
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	count := 0
-	end := 0 // end: of what leaves room for the mark
+	end := 0 // of what leaves room for the mark
 	for i, r := range s {
-		count += utf16.RuneLen(r)
+		count += size(r)
 		if count > n {
 			return s[:end] + mark
 		}
-		if count <= n-2 {
+		if count <= room {
 			end = i + utf8.RuneLen(r)
 		}
 	}

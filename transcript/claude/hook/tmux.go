@@ -12,27 +12,23 @@ import (
 // is no tmux.
 func ParseTmux(variable string) (socket string, server int) {
 	// socket,server,session: the path may hold commas of its own.
-	rest, session, ok := cutLast(variable)
-	socket, digits, ok2 := cutLast(rest)
-	if _, err := strconv.Atoi(session); !ok || !ok2 || err != nil {
+	parts := strings.Split(variable, ",")
+	n := len(parts) - 2
+	if n < 1 {
 		return "", 0
 	}
-	server, err := strconv.Atoi(digits)
-	if err != nil || server < 2 {
-		server = 0
+	if _, err := strconv.Atoi(parts[n+1]); err != nil {
+		return "", 0
 	}
+	socket = strings.Join(parts[:n], ",")
 	if len(socket) > maxPath || !strings.HasPrefix(socket, "/") {
 		return "", 0
 	}
-	return socket, server
-}
-
-func cutLast(s string) (before, after string, ok bool) {
-	i := strings.LastIndexByte(s, ',')
-	if i < 0 {
-		return s, "", false
+	server, err := strconv.Atoi(parts[n])
+	if err != nil || server < 2 {
+		server = 0
 	}
-	return s[:i], s[i+1:], true
+	return socket, server
 }
 
 // IsPane reports whether s is a pane's id, such as %12.

@@ -28,17 +28,4 @@ func Encode(a hook.Answer) []byte {
 	}{"block", clip(a.Context)})
 }
 
-// clip cuts a text to MaxBytes, between two characters, and marks the cut. What is not UTF-8 is
-// replaced.
-func clip(s string) string {
-	const mark = " …"
-	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	if len(s) <= MaxBytes {
-		return s
-	}
-	end := MaxBytes - len(mark)
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + mark
-}
+func clip(s string) string { return hook.ClipBy(s, MaxBytes, utf8.RuneLen) }
