@@ -12,23 +12,33 @@ type record struct {
 	uuid, parent, origin               jsonwalk.Text
 	timestamp, cwd, version, session   jsonwalk.Text
 	sidechain, meta, apiError, summary bool
-	id, model                          jsonwalk.Text
-	usage                              usage
-	stop                               jsonwalk.Text
-	clearing                           clearing
-	content                            jsonwalk.Span
-	attachment                         jsonwalk.Text // its type
-	said                               jsonwalk.Span // its content
-	operation, queued, leaf            jsonwalk.Text
-	branch, custom, generated, summed  jsonwalk.Text
-	explicit, instantly                bool
-	continued                          jsonwalk.Text // the session that goes on
-	prompt                             bool          // the content is no tool's result
-	trigger, segment, preserved        jsonwalk.Text // the last two name the summary
-	pre, duration                      int64
-	precomputed                        bool
-	source                             jsonwalk.Text // what sent a prompt
-	turn                               int64         // that a prompt belongs to
+	apiMessage
+	metadata
+	attachment                        jsonwalk.Text // its type
+	said                              jsonwalk.Span // its content
+	operation, queued, leaf           jsonwalk.Text
+	branch, custom, generated, summed jsonwalk.Text
+	explicit                          bool
+	continued                         jsonwalk.Text // the session that goes on
+	source                            jsonwalk.Text // what sent a prompt
+	turn                              int64         // that a prompt belongs to
+}
+
+// apiMessage is the API message of a record.
+type apiMessage struct {
+	id, model jsonwalk.Text
+	usage     usage
+	stop      jsonwalk.Text
+	clearing  clearing
+	content   jsonwalk.Span
+	prompt    bool // the content is no tool's result
+}
+
+// metadata is what a boundary has.
+type metadata struct {
+	trigger, segment, preserved jsonwalk.Text // the last two name the summary
+	pre, duration               int64
+	instantly, precomputed      bool
 }
 
 // walker reads the records of this client, one after another: Begin comes before each.
@@ -144,13 +154,7 @@ func (w *walker) turnIndex(value jsonwalk.Text) (turn int64) {
 // one counts.
 func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
-	r.id = jsonwalk.Text{}
-	r.model = jsonwalk.Text{}
-	r.usage = usage{}
-	r.content = jsonwalk.Span{}
-	r.prompt = false
-	r.stop = jsonwalk.Text{}
-	r.clearing = clearing{}
+	r.apiMessage = apiMessage{}
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "id":
@@ -209,13 +213,7 @@ func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 
 // compact reads the metadata of a boundary.
 func (r *record) compact(w *walker, value jsonwalk.Text) {
-	r.trigger = jsonwalk.Text{}
-	r.segment = jsonwalk.Text{}
-	r.preserved = jsonwalk.Text{}
-	r.pre = 0
-	r.duration = 0
-	r.instantly = false
-	r.precomputed = false
+	r.metadata = metadata{}
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "trigger":
