@@ -29,16 +29,15 @@ func (t *titles) best() transcript.Title {
 // other sessions at the head of each file.
 func (f *Fold) retitle(e *transcript.Entry) {
 	t := &f.titles
-	title := transcript.TitleOf(e.Title, e.Titled)
 	switch e.Titled {
 	case transcript.TitlePrompt:
 		if t.prompt.Source == transcript.TitleNone {
-			t.prompt = title
+			t.prompt = transcript.TitleOf(e.Title, e.Titled)
 		}
 		return
 	case transcript.TitleSummary:
 		if _, known := f.seen[e.Parent]; known && e.Parent != 0 {
-			t.summary = title
+			t.summary = transcript.TitleOf(e.Title, e.Titled)
 		}
 		return
 	}
@@ -53,8 +52,8 @@ func (f *Fold) retitle(e *transcript.Entry) {
 		return
 	}
 	if e.Titled == transcript.TitleCustom {
-		t.custom = title // an empty one takes it back
+		t.custom = transcript.TitleOf(e.Title, e.Titled) // an empty one takes it back
 	} else {
-		t.generated = title
+		t.generated = transcript.TitleOf(e.Title, e.Titled)
 	}
 }
