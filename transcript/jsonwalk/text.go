@@ -2,6 +2,7 @@ package jsonwalk
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -21,10 +22,27 @@ func (t Text) Bytes(line []byte) []byte {
 		return nil
 	}
 	b := line[t.From:t.To:t.To]
-	if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+	n := plain(b)
+	if n == len(b) || bytes.IndexByte(b[n:], '\\') < 0 && utf8.Valid(b[n:]) {
 		return b
 	}
 	return unquote(b)
+}
+
+// plain is how many bytes b begins with that are ASCII and no backslashes.
+func plain(b []byte) (n int) {
+	for n+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[n:])
+		slash := x ^ (ones * '\\')
+		if ((slash-ones)&^slash|x)&highs != 0 {
+			break // by one of these bytes, as in stringEnd
+		}
+		n += 8
+	}
+	for n < len(b) && b[n] != '\\' && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
 }
 
 // escapes are the bytes that two-byte escapes stand for, by their second byte.
@@ -35,10 +53,7 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 func unquote(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for len(b) > 0 {
-		n := 0
-		for n < len(b) && b[n] != '\\' && b[n] < utf8.RuneSelf {
-			n++
-		}
+		n := plain(b)
 		out = append(out, b[:n]...)
 		b = b[n:]
 		switch {
