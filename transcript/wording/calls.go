@@ -1,9 +1,6 @@
 package wording
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Calls are how texts for agents ask them to run sm.
 func Calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
@@ -20,8 +17,29 @@ func NameProgram(text, program string) string {
 // PlainProgram returns a text in which the calls name sm without its path.
 func PlainProgram(text string) string {
 	for _, call := range Calls() {
-		named := regexp.MustCompile(strings.Replace(call, " sm ", " /[^ ]* ", 1))
-		text = named.ReplaceAllString(text, call)
+		verb, noun, _ := strings.Cut(call, " sm ")
+		text = plainProgram(text, verb+" ", " "+noun)
 	}
 	return text
+}
+
+// plainProgram replaces each path between before and after.
+func plainProgram(text, before, after string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, before+"/")
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		i += len(before)
+		b.WriteString(text[:i])
+		text = text[i:]
+
+		end := strings.IndexByte(text, ' ')
+		if end >= 0 && strings.HasPrefix(text[end:], after) {
+			b.WriteString("sm")
+			text = text[end:]
+		}
+	}
 }
