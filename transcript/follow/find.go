@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"sm/transcript"
 )
 
@@ -110,7 +112,7 @@ func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) boo
 		}
 		return false
 	}
-	if !is.IsDir() || visited[is.inode] {
+	if !is.isDir() || visited[is.inode] {
 		return false
 	}
 	visited[is.inode] = true
@@ -125,10 +127,11 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	}
 	// Watch first, then list: what appears in between is seen twice, not never.
 	x.watch.add(dir)
-	entries, err := os.ReadDir(dir)
+	open, entries, err := list(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.denied(dir, err)
 	}
+	defer open.Close() // nil does no harm
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		_, named := x.roots.identify(path)
@@ -146,7 +149,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
-			if fl := x.look(path); fl != nil {
+			if fl := x.lookIn(open, e.Name(), path); fl != nil {
 				found = append(found, fl)
 			}
 		default:
@@ -158,9 +161,13 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 
 // look compares a path with what is known of it, and returns the file if it has
 // to be read.
-func (x *index) look(path string) *file {
-	is, err := lstat(path)
-	if err != nil || !is.IsRegular() {
+func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
+
+// lookIn is look for a name in an open folder, which the kernel finds sooner
+// than a path; nil for none.
+func (x *index) lookIn(dir *os.File, name, path string) *file {
+	is, err := statIn(dir, name, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || !is.isRegular() {
 		return nil
 	}
 	if x.roots.of(path).learnt && !is.ours() {
@@ -235,12 +242,12 @@ func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
 	}
 	is, err := stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, reason(err))
+		return nil, fmt.Errorf("find %s: %w", path, err)
 	}
-	if is.IsDir() {
+	if is.isDir() {
 		return x.search(path, 0, visited), nil
 	}
-	if !is.IsRegular() {
+	if !is.isRegular() {
 		return nil, fmt.Errorf("read %s: %w", path, errNotRegular)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -18,7 +18,7 @@ func TestNoLineIsKept(t *testing.T) {
 	line := fmt.Appendf(nil, `{"type":"assistant","uuid":"u","cwd":"/w","message":{"id":"m","model":"x","usage":{"input_tokens":7},`+
 		`"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]},"pad":%q}`, strings.Repeat(
 		"x",
-		lineBytes,
+		wideBytes,
 	))
 	t.Run("live", func(t *testing.T) {
 		live := reading{fold: claude.NewFold("x", false)}
@@ -39,7 +39,7 @@ func TestNoLineIsKept(t *testing.T) {
 			out:     make(chan transcript.Change, 1),
 			once:    true,
 		}
-		buf := make([]byte, lineBytes)
+		w := &workspace{buf: make([]byte, bufferBytes)}
 		r.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
@@ -52,7 +52,7 @@ func TestNoLineIsKept(t *testing.T) {
 		}
 		if err := s.readAll(
 			context.Background(),
-			buf,
+			w,
 		); err != nil ||
 			first == (weak.Pointer[byte]{}) {
 			t.Fatal(err)
@@ -60,6 +60,6 @@ func TestNoLineIsKept(t *testing.T) {
 		if runtime.GC(); first.Value() != nil {
 			t.Error("it is kept")
 		}
-		runtime.KeepAlive(buf)
+		runtime.KeepAlive(w)
 	})
 }

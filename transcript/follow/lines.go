@@ -35,8 +35,11 @@ type lines struct {
 	marks  *marks // of what has been handed out
 	file   io.ReaderAt
 	buf    []byte
-	base   int64 // offset in the file of buf
-	bareTo int64 // an offset up to which no newline follows base, when it is far off
+	wide   *[]byte // a larger buffer, made when a line needs it; nil for none
+	base   int64   // offset in the file of buf[zero]
+	zero   int     // where in buf the text begins
+	end    int     // in buf, behind the last line handed out
+	bareTo int64   // an offset up to which no newline follows base, when it is far off
 	// first gives the length of the first of some lines, without its newline: each has
 	// one. nil looks for the newline.
 	first func(lines []byte) int
@@ -44,26 +47,26 @@ type lines struct {
 
 // each calls do for the complete lines between base and an offset, without their
 // newlines, with the offset behind them, until it returns false. It returns the
-// offset behind the last line handed out. buf is used again for every line; a line
-// longer than that has a buffer of exactly its size. Of one longer than longest only
+// offset behind the last line handed out. buf is used again for every line, and wide
+// in its place from the first line on that is too long for it; a line
+// longer than both has a buffer of exactly its size. Of one longer than longest only
 // the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
-	fill := 0 // buf[:fill] holds the file from base on
-	for l.base+int64(fill) < to {
-		if behind := l.base + int64(len(l.buf)); fill == len(l.buf) || l.bareTo > behind {
-			more, err := l.long(to, do)
-			if !more {
-				return l.base, err
-			}
-			fill = 0
-			continue
+	l.place(l.base, 0)
+	if l.bareTo > l.offset(len(l.buf)) {
+		before := l.base
+		if err := l.long(to, do); err != nil || l.base == before {
+			return l.base, err
 		}
-		at := l.base + int64(fill)
-		want := min(int64(len(l.buf)-fill), to-at, bufferBytes)
-		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], at)
+		l.place(l.base, 0)
+	}
+	fill := l.zero // buf[zero:fill] holds the file from base on
+	for l.offset(fill) < to {
+		want := min(int64(len(l.buf)-fill), to-l.offset(fill), bufferBytes)
+		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
 		if n == 0 {
-			if err == io.EOF {
-				err = nil // shorter than it was
+			if err == io.EOF || err == nil {
+				return l.base, nil // shorter than it was
 			}
 			return l.base, err
 		}
@@ -72,23 +75,30 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 			whole += fill
 		}
 		fill += n
-		end := 0 // in buf, behind the last line handed out
-		for end < whole {
-			line := l.buf[end:whole]
+		for l.end < whole {
+			line := l.buf[l.end:whole]
 			if l.first != nil {
 				line = line[:l.first(line)]
 			} else {
 				line = line[:bytes.IndexByte(line, '\n')]
 			}
-			end += len(line) + 1
+			l.end += len(line) + 1
 			l.marks.add(line)
-			if !do(line, l.base+int64(end)) {
-				return l.base + int64(end), nil
+			if !do(line, l.offset(l.end)) {
+				return l.offset(l.end), nil
 			}
 		}
-		if end > 0 {
-			fill = copy(l.buf, l.buf[end:fill])
-			l.base += int64(end)
+		if l.end > l.zero {
+			rest := l.buf[l.end:fill]
+			l.place(l.offset(l.end), len(rest))
+			fill = l.zero + copy(l.buf[l.zero:], rest)
+		} else if fill == len(l.buf) && !l.widen() {
+			before := l.base
+			if err := l.long(to, do); err != nil || l.base == before {
+				return l.base, err
+			}
+			l.place(l.base, 0)
+			fill = l.zero
 		}
 	}
 	return l.base, nil
@@ -107,31 +117,67 @@ func afterNewline(b []byte) int {
 	return 0
 }
 
-// long hands out the one line that begins at base, and reports whether to go on. First its
-// end is looked for and only then is memory taken, so that a long line costs its size once,
-// and a long unfinished one nothing.
-func (l *lines) long(to int64, do func([]byte, int64) bool) (more bool, err error) {
-	for at := max(l.base+int64(len(l.buf)), l.bareTo); at < to; {
+// wideBytes is the size of the larger buffer: a line that is longer is read
+// twice, so that its end is known before memory is taken.
+const wideBytes = 3 * bufferBytes
+
+// widen goes on in the larger buffer, where there is one.
+func (l *lines) widen() bool {
+	if l.wide == nil || len(l.buf) >= wideBytes {
+		return false
+	}
+	if *l.wide == nil {
+		*l.wide = make([]byte, wideBytes)
+	}
+	copy(*l.wide, l.buf)
+	l.buf = *l.wide
+	return true
+}
+
+// pageBytes is the size of a page of memory, or a divisor of it.
+const pageBytes = 4096
+
+// place restarts the text at an offset of the file. If there is room, bytes that
+// were read keep their position within a page: the kernel copies aligned pages
+// faster, by an eighth.
+func (l *lines) place(base int64, room int) {
+	l.base = base
+	l.zero = int(base % pageBytes)
+	if l.zero+room >= len(l.buf) {
+		l.zero = 0
+	}
+	l.end = l.zero
+}
+
+// offset is the place in the file of an index of buf.
+func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
+
+// long hands out the one line that begins at base. First its end is looked for and
+// only then is memory taken, so that a long line costs its size once, and a long
+// unfinished one nothing.
+func (l *lines) long(to int64, do func([]byte, int64) bool) error {
+	for at := max(l.offset(len(l.buf)), l.bareTo); at < to; {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
 			line := l.one(at + int64(i))
 			if line == nil {
-				return false, nil
+				return nil
 			}
 			l.marks.add(line)
 			l.base = at + int64(i) + 1
-			return do(line, l.base), nil
+			do(line, l.base)
+			return nil
 		}
 		if n == 0 {
 			if err == io.EOF {
 				err = nil
 			}
-			return false, err
+			return err
 		}
 		at += int64(n)
 		l.bareTo = at
 	}
-	return false, nil
+	return nil
 }
 
 const (

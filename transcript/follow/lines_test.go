@@ -28,14 +28,14 @@ func TestLinesOfAnyLength(t *testing.T) {
 		1,
 		100,
 		5000,
-		bufferBytes - 4096,
+		bufferBytes - pageBytes,
 		bufferBytes - 1,
 		bufferBytes,
 		bufferBytes + 1,
 		2*bufferBytes + 17,
-		lineBytes - 4096,
+		wideBytes - pageBytes,
 	}
-	beyond := []int{lineBytes - 1, lineBytes, lineBytes + 1, lineBytes + bufferBytes}
+	beyond := []int{wideBytes - 1, wideBytes, wideBytes + 1, wideBytes + bufferBytes}
 	r := rand.New(rand.NewPCG(5, 0))
 	for round := range 60 {
 		from := sizes
@@ -55,14 +55,20 @@ func TestLinesOfAnyLength(t *testing.T) {
 			ends = append(ends, int64(len(text)))
 		}
 		text = append(text, "unfinished"...)
-		for _, size := range []int{bufferBytes, lineBytes} {
+		var wide []byte
+		for _, kept := range []*[]byte{
+			nil,
+			&wide,
+			&wide,
+		} { // the buffer is used again for another file
 			file := &reads{Reader: bytes.NewReader(text)}
 			l := lines{
 				file:  file,
-				buf:   make([]byte, size),
+				buf:   make([]byte, bufferBytes),
+				wide:  kept,
 				marks: &marks{},
 			}
-			if size == lineBytes {
+			if kept != nil {
 				l.first = func(lines []byte) int {
 					if lines[len(lines)-1] != '\n' {
 						t.Fatalf("round %d: part of a line", round)
@@ -88,7 +94,7 @@ func TestLinesOfAnyLength(t *testing.T) {
 					ends,
 				)
 			}
-			if most := len(text); size == lineBytes && round%3 != 0 && file.bytes > most {
+			if most := len(text); kept != nil && round%3 != 0 && file.bytes > most {
 				t.Errorf("round %d: %d bytes read of %d", round, file.bytes, most)
 			}
 		}

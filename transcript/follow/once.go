@@ -31,7 +31,7 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	visited := map[inode]bool{}
 	for _, root := range roots { // all formats of a folder are known before it is searched
 		if path, err := filepath.Abs(root.Path); err == nil {
-			if is, err := stat(path); err == nil && is.IsDir() {
+			if is, err := stat(path); err == nil && is.isDir() {
 				index.roots.add(Root{path, root.Format}, false)
 			}
 		}
@@ -83,9 +83,9 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 	var workers sync.WaitGroup
 	for range r.Workers {
 		workers.Go(func() {
-			buf := make([]byte, lineBytes)
+			w := &workspace{buf: make([]byte, bufferBytes)}
 			for fl := range jobs {
-				res := r.read(ctx, fl, buf)
+				res := r.read(ctx, fl, w)
 				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
 					r.Logger.Warn(
 						"cannot read a transcript",

@@ -16,11 +16,8 @@ import (
 
 const (
 	bufferBytes = 256 << 10 // fits the second-level cache with room to spare
-	// lineBytes is the size of a worker's buffer: a line that is longer is read twice, so
-	// that its end is known before memory is taken.
-	lineBytes = 3 * bufferBytes
-	headBytes = 1024
-	tailBytes = 64
+	headBytes   = 1024
+	tailBytes   = 64
 	// peekBytes bounds the unfinished last line that is tried as if it were whole.
 	peekBytes = 1 << 20
 	// flushEntries bounds the entries of one change.
@@ -59,6 +56,12 @@ type result struct {
 	err     error
 }
 
+// workspace is what one worker reads with; it is used for one file at a time.
+type workspace struct {
+	buf  []byte
+	wide []byte // for files with long lines, once there was one
+}
+
 // fileReader turns files into changes. All workers and tailers share it: it holds nothing
 // of one file.
 type fileReader struct {
@@ -69,14 +72,14 @@ type fileReader struct {
 
 // work reads the files that the loop hands out.
 func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<- result) {
-	buf := make([]byte, lineBytes)
+	w := &workspace{buf: make([]byte, bufferBytes)}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case fl := <-jobs:
 			select {
-			case results <- r.read(ctx, fl, buf):
+			case results <- r.read(ctx, fl, w):
 			case <-ctx.Done():
 				return
 			}
@@ -85,7 +88,7 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 }
 
 // read reads a file from its beginning and reports what is new.
-func (r *fileReader) read(ctx context.Context, fl *file, buf []byte) result {
+func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	res := result{file: fl}
 	file, is, err := open(fl.cursor.Path)
 	switch {
@@ -95,7 +98,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, buf []byte) result {
 		return res
 	case err == nil:
 		defer file.Close()
-		err = r.readOpen(ctx, file, is, buf, &res)
+		err = r.readOpen(ctx, file, is, w, &res)
 	}
 	if err != nil && fl.moved != "" {
 		r.reportGone(ctx, fl)
@@ -122,7 +125,7 @@ func (r *fileReader) readOpen(
 	ctx context.Context,
 	file *os.File,
 	is fact,
-	buf []byte,
+	w *workspace,
 	res *result,
 ) error {
 	fl := res.file
@@ -146,11 +149,11 @@ func (r *fileReader) readOpen(
 		res.cursor = s.cursor
 		return nil // only its times have changed
 	}
-	err := s.readAll(ctx, buf)
+	err := s.readAll(ctx, w)
 	if errors.Is(err, errRewritten) {
 		s.whole = true
 		s.open(ctx, file)
-		err = s.readAll(ctx, buf)
+		err = s.readAll(ctx, w)
 	}
 	switch {
 	case err != nil && s.packed != nil:
@@ -259,7 +262,7 @@ func (s *source) open(ctx context.Context, file *os.File) {
 }
 
 // begin makes the fold ready for the file.
-func (s *source) begin(buf []byte) {
+func (s *source) begin(w *workspace) {
 	s.fold = s.file.format.NewFold(s.file.id)
 	if b, ok := s.fold.(transcript.Biller); ok && s.r.Bills {
 		b.KeepBills()
@@ -271,7 +274,8 @@ func (s *source) begin(buf []byte) {
 	s.marks = marks{}
 	s.lines = lines{
 		file:  s.text,
-		buf:   buf,
+		buf:   w.buf,
+		wide:  &w.wide,
 		marks: &s.marks,
 	}
 }
@@ -285,8 +289,8 @@ type firstLiner interface {
 
 // readAll folds the file from its beginning and sends what lies behind the cursor,
 // or, where the file is not what the cursor was made for, all of it as one change.
-func (s *source) readAll(ctx context.Context, buf []byte) error {
-	s.begin(buf)
+func (s *source) readAll(ctx context.Context, w *workspace) error {
+	s.begin(w)
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
 	e := &s.entry

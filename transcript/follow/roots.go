@@ -43,7 +43,7 @@ func Elsewhere(format *transcript.Format, path, session string) (root string, ok
 		return "", false
 	}
 	is, err := lstat(real)
-	if err != nil || !is.IsRegular() || !is.ours() {
+	if err != nil || !is.isRegular() || !is.ours() {
 		return "", false
 	}
 	return IsRoot(format, root)
@@ -63,7 +63,7 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 		}
 	}
 	is, err := lstat(real)
-	return real, err == nil && is.IsDir() && is.ours()
+	return real, err == nil && is.isDir() && is.ours()
 }
 
 // within reports whether a path is a folder or in it.

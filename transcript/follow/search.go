@@ -78,11 +78,11 @@ func (f *follower) event(ev fsnotify.Event) {
 	is, err := lstat(ev.Name)
 	switch {
 	case err != nil:
-	case is.IsRegular():
+	case is.isRegular():
 		if fl := f.index.look(ev.Name); fl != nil {
 			f.enqueue(fl)
 		}
-	case is.IsDir():
+	case is.isDir():
 		f.appeared(ev.Name)
 	default:
 		f.index.odd(ev.Name, errNotRegular.Error())
@@ -92,7 +92,7 @@ func (f *follower) event(ev fsnotify.Event) {
 // appeared searches what may be a new folder.
 func (f *follower) appeared(path string) {
 	is, err := lstat(path)
-	if err != nil || !is.IsDir() && !is.isLink() {
+	if err != nil || !is.isDir() && !is.isLink() {
 		return
 	}
 	depth := f.index.depth(path)

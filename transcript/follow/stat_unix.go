@@ -6,8 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 type inode struct{ dev, ino uint64 }
@@ -36,37 +40,51 @@ func (s stamp) settled() int64 {
 // fact is what stat shows of a file.
 type fact struct {
 	stamp
-	fs.FileMode
-	uid int
+	kind uint32 // S_IFREG and others
+	uid  int
 	// alone means that a file has no second name.
 	alone bool
 }
 
-func factOf(info fs.FileInfo, err error) (fact, error) {
-	if err != nil {
-		return fact{}, err
-	}
-	st := info.Sys().(*syscall.Stat_t)
+func factOf(st *unix.Stat_t) fact {
+	kind := uint32(st.Mode) & unix.S_IFMT
 	return fact{
 		stamp: stamp{
 			inode:    inode{uint64(st.Dev), uint64(st.Ino)},
-			size:     info.Size(),
-			modified: info.ModTime().UnixNano(),
+			size:     st.Size,
+			modified: unix.TimespecToNsec(st.Mtim),
 		},
-		FileMode: info.Mode(),
-		uid:      int(st.Uid),
-		alone:    info.IsDir() || st.Nlink == 1,
-	}, nil
+		kind:  kind,
+		uid:   int(st.Uid),
+		alone: kind == unix.S_IFDIR || st.Nlink == 1,
+	}
 }
 
 // ours reports whether it belongs to this user, under no second name: of another
 // user's file that would be a hard link.
 func (f fact) ours() bool { return f.alone && f.uid == os.Geteuid() }
 
-func (f fact) isLink() bool { return f.Type() == fs.ModeSymlink }
+func (f fact) isRegular() bool { return f.kind == unix.S_IFREG }
+func (f fact) isDir() bool     { return f.kind == unix.S_IFDIR }
+func (f fact) isLink() bool    { return f.kind == unix.S_IFLNK }
 
-func stat(path string) (fact, error)  { return factOf(os.Stat(path)) }
-func lstat(path string) (fact, error) { return factOf(os.Lstat(path)) }
+func stat(path string) (fact, error)  { return statIn(nil, path, 0) }
+func lstat(path string) (fact, error) { return statIn(nil, path, unix.AT_SYMLINK_NOFOLLOW) }
+
+// statIn is stat of a name in an open folder, which the kernel finds sooner than a path;
+// nil for none.
+func statIn(dir *os.File, name string, flags int) (fact, error) {
+	var st unix.Stat_t
+	at := unix.AT_FDCWD
+	if dir != nil {
+		at = int(dir.Fd())
+	}
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		err = unix.Fstatat(at, name, &st, flags)
+	}
+	return factOf(&st), err
+}
 
 // isGone reports whether nothing has a path any more.
 func isGone(path string) bool {
@@ -77,12 +95,18 @@ func isGone(path string) bool {
 // open opens a regular file for reading, and nothing else: not a link, and without
 // waiting for the other end of a pipe.
 func open(path string) (*os.File, fact, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	file, err := os.OpenFile(
+		path,
+		os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC,
+		0,
+	)
 	if err != nil {
 		return nil, fact{}, err
 	}
-	is, err := factOf(file.Stat())
-	if err == nil && !is.IsRegular() {
+	var st unix.Stat_t
+	err = unix.Fstat(int(file.Fd()), &st)
+	is := factOf(&st)
+	if err == nil && !is.isRegular() {
 		err = errNotRegular
 	}
 	if err != nil {
@@ -90,4 +114,19 @@ func open(path string) (*os.File, fact, error) {
 		return nil, fact{}, err
 	}
 	return file, is, nil
+}
+
+// list opens a folder, and gives what is in it in the order of names. What was
+// read before an error is given, too.
+func list(dir string) (*os.File, []fs.DirEntry, error) {
+	open, err := os.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := open.ReadDir(-1)
+	slices.SortFunc(
+		entries,
+		func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) },
+	)
+	return open, entries, err
 }
