@@ -82,7 +82,9 @@ func (t *tailer) grown(size int64) {
 	case tl != nil && size-t.offset.Load() > farBytes:
 		tl.Kill(nil) // it stops once it has read what is there, and keeps none of it
 		t.poke()
-	case tl == nil || t.lookers.eventsLost.Load() || t.starting():
+	case tl == nil || tl.Err() != tomb.ErrStillAlive, // it ends
+		t.lookers.eventsLost.Load(),
+		t.starting():
 		t.poke()
 	}
 }
