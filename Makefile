@@ -8,13 +8,13 @@ GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 10m
 SOAKTIME ?= 1h
-# Where make install puts things: below PREFIX, or for who packs them below DESTDIR/PREFIX.
+# make install writes below PREFIX; packagers set DESTDIR to write below DESTDIR/PREFIX.
 PREFIX   ?= $(HOME)/.local
 DESTDIR  ?=
-# Packages whose go benchmarks `make bench` runs too, say PARTS=./transcript/...
+# Packages whose Go benchmarks `make bench` runs too, for example PARTS=./transcript/...
 PARTS    ?=
 
-# Development tools have a module of their own, so that sm's lists what sm is made of.
+# Development tools have a module of their own, so that sm's go.mod lists only what sm links.
 TOOL := $(GO) tool -modfile=deploy/tools/go.mod
 
 # Folders of completions below PREFIX/share.
@@ -36,7 +36,7 @@ help: ## list the targets
 # HTTP/2 is half a megabyte of net/http, and neither the page nor scrapes need it.
 TAGS := nethttpomithttp2
 
-# Both are stamped with a hash of what hooks are made of: an sm-hook of other sources is then known where no commit tells.
+# Both are stamped with a hash of the hooks' sources, so that sm recognizes an sm-hook of another build without a commit.
 build: ## compile bin/sm, and bin/sm-hook for the hooks of clients
 	hooks=$$($(GO) list -trimpath -export -f '{{.BuildID}}' ./cmd/internal/hooks) && \
 	$(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X sm/cmd/internal/version.hooks=$${hooks##*/}" -o bin/ ./cmd/sm ./cmd/sm-hook
