@@ -127,7 +127,7 @@ func byTerminal(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine
 		m, ok = c.queue.Call(agent, now)
 		text = m.Call()
 	} else {
-		m, ok = c.queue.OfferOf(agent, outbox.Tmux, alerts.Sequential, now,
+		m, ok = c.queue.Offer(agent, outbox.Tmux, alerts.Sequential, now,
 			func(m *outbox.Message) bool { return m.Typeable(c.settings.TypeTexts) })
 		text = m.Typed()
 	}
@@ -279,7 +279,7 @@ func (c *core) answer(
 			m, ok = c.queue.Answer(agent, id, now)
 		}
 	} else if least, takes := c.takes(agent, p); takes {
-		m, ok = c.queue.Offer(agent, outbox.Hook, least, now)
+		m, ok = c.queue.Offer(agent, outbox.Hook, least, now, nil)
 	}
 	if !ok {
 		return answer, ""
@@ -333,7 +333,7 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 		return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef)
 	}
 	for len(lines) < maxCarried {
-		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		m, ok := c.queue.Offer(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
 		if !ok {
 			break
 		}

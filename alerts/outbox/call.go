@@ -20,7 +20,7 @@ func (m Message) Call() string { return callHeading + "#" + string(m.ID) }
 // Called parses a prompt that is a call and nothing else.
 func Called(prompt string) (id ID, ok bool) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(prompt), callHeading+"#")
-	if !ok || len(s) != idLength || !hex(s) {
+	if !ok || len(s) != idLength || strings.Trim(s, "0123456789abcdef") != "" {
 		return "", false
 	}
 	return ID(s), true

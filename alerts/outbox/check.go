@@ -65,45 +65,40 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 // if it is too early.
 func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
-	if m.Calling { // its text was not handed out
-		if now.Before(due) {
-			return due
+	if m.Placed { // the session reads it whenever it is idle
+		due = m.Offered.Add(q.options.TTL)
+	}
+	// Of a call, and of what may be in a client's queue, a transcript proves nothing.
+	timed := m.Calling || m.Via == Queued
+	var until, answered time.Time
+	any := false
+	if !timed {
+		if m.Via == Hook {
+			answered = m.Offered
 		}
-		q.wait(m)
-		return next
+		until, any = read(m.To, answered)
 	}
-	if m.Via == Queued {
-		return q.decideQueued(m, now, due)
-	}
-	var answered time.Time
-	if m.Via == Hook {
-		answered = m.Offered
-	}
-	until, any := read(m.To, answered)
+	texts := m.Offers - m.Calls
+	end := false
 	switch {
 	case any && !until.Before(due):
-		q.retry(m, now)
+		end = q.options.Offers > 0 && texts >= q.options.Offers
 	case now.Before(due):
 		return due
 	case any && now.Before(due.Add(q.options.TTL)):
 		// Reading goes on at the pace of time, or faster when it has to catch up.
 		return now.Add(max(pace, min(due.Sub(until), q.options.Proof)))
-	case any || m.Notice() || m.Offers-m.Calls > 1:
-		q.end(m, Unconfirmed, now)
+	case timed:
+		end = m.Placed
 	default:
+		end = any || m.Notice() || texts > 1
+	}
+	if end {
+		q.end(m, Unconfirmed, now)
+	} else {
 		q.wait(m)
 	}
 	return next
-}
-
-// retry lets a message wait again unless its text was offered often enough. An
-// unanswered call does not count.
-func (q *Queue) retry(m *Message, now time.Time) {
-	if limit := q.options.Offers; limit > 0 && m.Offers-m.Calls >= limit {
-		q.end(m, Unconfirmed, now)
-		return
-	}
-	q.wait(m)
 }
 
 // wait lets an offered message wait again.
@@ -166,11 +161,13 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 // and withdraws them if they have not ended. It belongs to the engine's Forget:
 // an agent that returns uses the same keys. Sends to the agent stay.
 func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
-	of := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }
-	for _, m := range q.order {
-		if of(m) && !m.State.Ended() {
+	q.remove(func(m *Message) bool {
+		if !m.Notice() || m.Key.Agent != about {
+			return false
+		}
+		if !m.State.Ended() {
 			q.end(m, Withdrawn, now)
 		}
-	}
-	q.remove(of)
+		return true
+	})
 }

@@ -12,7 +12,7 @@ func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
 		q := New(Options{})
 		put(t, q, Message{To: "a", Text: "x"}, 0)
-		q.Offer("a", by, alerts.Sequential, sec(3))
+		q.Offer("a", by, alerts.Sequential, sec(3), nil)
 		q.Check(sec(4), func(_ alerts.AgentID, answered time.Time) (time.Time, bool) {
 			if !answered.Equal(want) {
 				t.Errorf("%s: answered at %v, want %v", by, answered, want)

@@ -1,11 +1,8 @@
 package outbox
 
 import (
-	"iter"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"sm/alerts"
 	"sm/transcript/wording"
@@ -17,21 +14,10 @@ const early = 5 * time.Second
 
 // Offer takes the best waiting message to the agent: with at least the given
 // Mode, the most urgent, and of those the oldest; for Tmux, a message that was
-// typed before goes first. The carrier must deliver its Line. ok is false if
-// there is none, or if the agent is on hold and the carrier is not Restart.
-// Stale messages expire instead.
+// typed before goes first. fit selects among the messages, nil all of them. The carrier
+// must deliver its Line. ok is false if there is none, or if the agent is on hold
+// and the carrier is not Restart. Stale messages expire instead.
 func (q *Queue) Offer(
-	to alerts.AgentID,
-	by Carrier,
-	least alerts.Mode,
-	now time.Time,
-) (m Message, ok bool) {
-	return q.OfferOf(to, by, least, now, nil)
-}
-
-// OfferOf is Offer limited to messages for which fit returns true; nil accepts
-// all.
-func (q *Queue) OfferOf(
 	to alerts.AgentID,
 	by Carrier,
 	least alerts.Mode,
@@ -148,68 +134,33 @@ func (q *Queue) Hold(to alerts.AgentID, on bool) {
 // line that is quoted within the text of another message to the agent confirms
 // nothing, nor does a text that is over 5 s older than the first offer or has no
 // time, nor any text before the message was first offered.
-func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
-	var heard []Message
-	for start := strings.Index(text, wording.Heading); start >= 0; {
-		m, end := q.lineAt(to, text, start)
-		if m == nil {
-			end = start + len(wording.Heading)
-		} else {
-			heard = q.confirm(heard, m, at)
+func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) (heard []Message) {
+	for {
+		_, rest, found := strings.Cut(text, wording.Heading)
+		if !found {
+			return heard
 		}
-
-		next := strings.Index(text[end:], wording.Heading)
-		if next < 0 {
-			break
-		}
-		start = end + next
-	}
-	return heard
-}
-
-// lineAt returns the message to the agent whose line begins at text[start:], and
-// where its id ends; nil if there is none.
-func (q *Queue) lineAt(to alerts.AgentID, text string, start int) (m *Message, end int) {
-	for i, id := range tokens(text[start:]) {
-		m := q.ids[id]
-		if m != nil && m.To == to && m.isLine(text[start:start+i]) {
-			return m, start + i + len("#") + len(id)
-		}
-	}
-	return nil, 0
-}
-
-func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {
-	if m.State.Ended() || m.Offers <= m.Calls || at.Before(m.First.Add(-early)) {
-		return heard
-	}
-	q.end(m, Confirmed, at)
-	return append(heard, *m)
-}
-
-// tokens yields each id in a text with the position of its "#".
-func tokens(text string) iter.Seq2[int, ID] {
-	const size = len("#") + idLength
-	return func(yield func(int, ID) bool) {
-		for i := 0; ; i++ {
-			n := strings.IndexByte(text[i:], '#')
-			if n < 0 || len(text)-i-n < size {
-				return
-			}
-			i += n
-			after, _ := utf8.DecodeRuneInString(text[i+size:])
-			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) ||
-				unicode.IsLetter(after) ||
-				unicode.IsDigit(after) {
-				continue
-			}
-			if !yield(i, ID(text[i+1:i+size])) {
-				return
-			}
+		var m *Message
+		m, text = q.line(to, rest)
+		if m != nil && !m.State.Ended() && m.Offers > m.Calls && !at.Before(m.First.Add(-early)) {
+			q.end(m, Confirmed, at)
+			heard = append(heard, *m)
 		}
 	}
 }
 
-func hex(s string) bool {
-	return strings.Trim(s, "0123456789abcdef") == ""
+// line returns the message to the agent whose line, without the beginning of its
+// heading, begins the text, and what follows that; else nil and the text.
+func (q *Queue) line(to alerts.AgentID, text string) (m *Message, rest string) {
+	for i := range max(0, len(text)-idLength) {
+		if text[i] != '#' {
+			continue
+		}
+		end := i + 1 + idLength
+		m := q.ids[ID(text[i+1:end])]
+		if m != nil && m.To == to && m.isLine(wording.Heading+text[:i]) {
+			return m, text[end:]
+		}
+	}
+	return nil, text
 }

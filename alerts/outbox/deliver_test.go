@@ -167,7 +167,7 @@ func FuzzHeard(f *testing.F) {
 func TestUnknownCarrier(t *testing.T) {
 	q := New(Defaults())
 	put(t, q, Message{To: "a", Text: "x"}, 0)
-	if m, ok := q.Offer("a", carriers, 0, sec(1)); ok {
+	if m, ok := q.Offer("a", carriers, 0, sec(1), nil); ok {
 		t.Errorf("offered %+v", m)
 	}
 	c := q.Counters()

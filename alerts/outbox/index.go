@@ -55,24 +55,7 @@ func (q *Queue) add(m *Message) {
 }
 
 // touch marks a message as changed.
-func (q *Queue) touch(m *Message) { q.changed[m] = struct{}{} }
-
-// rekey changes the keys of notices about an agent that was renamed, so that
-// another agent may use the old id.
-func (q *Queue) rekey(from, to alerts.AgentID) {
-	for _, m := range q.order {
-		if !m.Notice() || m.Key.Agent != from {
-			continue
-		}
-		key := m.Key
-		key.Agent = to
-		if q.known(&Message{Key: key}) != nil {
-			continue // the new id has used the key
-		}
-		m.Key = key
-		q.touch(m)
-	}
-}
+func (q *Queue) touch(m *Message) { q.changed[m.ID] = struct{}{} }
 
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
@@ -98,8 +81,7 @@ func (q *Queue) remove(old func(*Message) bool) {
 			return false
 		}
 		delete(q.ids, m.ID)
-		delete(q.changed, m)
-		q.gone[m.ID] = struct{}{}
+		q.touch(m)
 		q.close(m)
 		return true
 	})
@@ -124,7 +106,12 @@ func (q *Queue) Of(to alerts.AgentID) (all []Message) {
 }
 
 // All returns all known messages, in the order of Put.
-func (q *Queue) All() []Message { return values(q.order) }
+func (q *Queue) All() (all []Message) {
+	for _, m := range q.order {
+		all = append(all, *m)
+	}
+	return all
+}
 
 // Waiting returns the number of messages that have not ended.
 func (q *Queue) Waiting() int { return len(q.open) }
@@ -137,11 +124,6 @@ func (q *Queue) count(fit func(*Message) bool) (n int) {
 		}
 	}
 	return n
-}
-
-// WaitingFor returns the number of messages to one agent that have not ended.
-func (q *Queue) WaitingFor(to alerts.AgentID) int {
-	return q.count(func(m *Message) bool { return m.To == to })
 }
 
 // Waits returns the agents with waiting messages, sorted by id.
@@ -202,14 +184,16 @@ type Delta struct {
 // Take returns what has changed since the last Take; ok is false if nothing has.
 // A caller that cannot store it must keep it, or store All.
 func (q *Queue) Take() (d Delta, ok bool) {
-	d.Messages = values(slices.SortedFunc(
-		maps.Keys(q.changed),
-		func(a, b *Message) int { return bySeq(*a, *b) },
-	))
-	d.Gone = slices.Sorted(maps.Keys(q.gone))
+	for _, id := range slices.Sorted(maps.Keys(q.changed)) {
+		if m := q.ids[id]; m != nil {
+			d.Messages = append(d.Messages, *m)
+		} else {
+			d.Gone = append(d.Gone, id)
+		}
+	}
+	slices.SortFunc(d.Messages, bySeq)
 	d.Counters = q.counters
 	clear(q.changed)
-	clear(q.gone)
 	return d, len(d.Messages)+len(d.Gone) > 0
 }
 

@@ -108,7 +108,7 @@ func (m *model) step() {
 
 func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.Time) {
 	var offered Message
-	offer := func(q *Queue) (Message, bool) { return q.Offer(a, by, least, at) }
+	offer := func(q *Queue) (Message, bool) { return q.Offer(a, by, least, at, nil) }
 	thread := []string{"one", "two"}[m.rng.IntN(2)]
 	switch m.rng.IntN(6) {
 	case 2:
@@ -120,7 +120,7 @@ func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.T
 	case 1:
 		by = Tmux
 		offer = func(q *Queue) (Message, bool) {
-			return q.OfferOf(
+			return q.Offer(
 				a,
 				Tmux,
 				alerts.Sequential,

@@ -108,18 +108,15 @@ func (q *Queue) admit(m *Message, now time.Time) error {
 	limit := q.options.PerSenderMinute
 	sent := 0
 	for _, o := range slices.Backward(q.order) {
-		if !o.Notice() && !o.Unmetered && o.From == m.From {
-			sent++
-		}
-		if sent < limit {
+		if o.Notice() || o.Unmetered || o.From != m.From {
 			continue
 		}
 		// By the order of Put, not by counting stamps: a clock that was set back then
 		// stops a sender for a minute at most.
-		if age := now.Sub(o.Made); limit > 0 && age > -time.Minute && age < time.Minute {
+		sent++
+		if sent == limit && now.Sub(o.Made).Abs() < time.Minute {
 			return fmt.Errorf("%d messages a minute: %w", limit, ErrRate)
 		}
-		break
 	}
 	return nil
 }

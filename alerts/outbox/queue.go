@@ -17,8 +17,7 @@ type Queue struct {
 	held    map[alerts.AgentID]struct{}
 
 	counters Counters
-	changed  map[*Message]struct{}
-	gone     map[ID]struct{}
+	changed  map[ID]struct{} // or gone
 }
 
 // New returns an empty queue.
@@ -26,15 +25,14 @@ func New(o Options) *Queue {
 	q := &Queue{
 		ids:     map[ID]*Message{},
 		held:    map[alerts.AgentID]struct{}{},
-		changed: map[*Message]struct{}{},
-		gone:    map[ID]struct{}{},
+		changed: map[ID]struct{}{},
 	}
 	q.Configure(o)
 	return q
 }
 
-// Put accepts a message: To, Key, Ref, From, Mode, Unmetered, Text, OwnWords
-// and Plain are the caller's, the rest is set here. If the notice's Key is
+// Put accepts a message, of which the caller sets To, Key, Ref, From, Mode,
+// Unmetered, Text, OwnWords and Plain alone. If the notice's Key is
 // known, or the send's Ref for this To, nothing changes, and the message that
 // exists is returned, whatever has become of it.
 //
@@ -52,27 +50,16 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 			return Message{}, err
 		}
 	}
-	p := &Message{
-		Seq:       1,
-		Key:       m.Key,
-		Ref:       m.Ref,
-		To:        m.To,
-		From:      m.From,
-		Mode:      min(m.Mode, alerts.Urgent),
-		Unmetered: m.Unmetered,
-		Text:      m.Text,
-		OwnWords:  m.OwnWords,
-		Plain:     m.Plain,
-		Made:      stamp(now),
-	}
+	m.Seq = 1
 	if n := len(q.order); n > 0 {
-		p.Seq = q.order[n-1].Seq + 1
+		m.Seq = q.order[n-1].Seq + 1
 	}
-	p.ID = q.name(p)
-	q.add(p)
-	q.touch(p)
-	delete(q.gone, p.ID)
-	return *p, nil
+	m.Mode = min(m.Mode, alerts.Urgent)
+	m.Made = stamp(now)
+	m.ID = q.name(&m)
+	q.add(&m)
+	q.touch(&m)
+	return m, nil
 }
 
 // Unput drops a send that was never offered, because it could not be stored and
@@ -93,7 +80,6 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 	if from == to || to == "" {
 		return
 	}
-	q.rekey(from, to)
 	if _, on := q.held[from]; on {
 		q.Hold(from, false)
 		q.Hold(to, true)
@@ -103,18 +89,19 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 			m.To = to
 			q.touch(m)
 		}
+		key := m.Key
+		if !m.Notice() || key.Agent != from {
+			continue
+		}
+		key.Agent = to
+		if q.known(&Message{Key: key}) == nil { // else the new id has used the key
+			m.Key = key
+			q.touch(m)
+		}
 	}
 }
 
 func bySeq(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) }
-
-// values copies messages; of none it is nil.
-func values(list []*Message) (all []Message) {
-	for _, m := range list {
-		all = append(all, *m)
-	}
-	return all
-}
 
 // stamp is a time as a store gives it back.
 func stamp(t time.Time) time.Time { return t.Round(0).UTC() }

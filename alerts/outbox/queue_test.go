@@ -46,7 +46,7 @@ func put(t testing.TB, q *Queue, m Message, s float64) Message {
 // offer takes an offer that must be made.
 func offer(t testing.TB, q *Queue, to alerts.AgentID, by Carrier, s float64) Message {
 	t.Helper()
-	m, ok := q.Offer(to, by, alerts.Sequential, sec(s))
+	m, ok := q.Offer(to, by, alerts.Sequential, sec(s), nil)
 	if !ok {
 		t.Fatalf("nothing is offered to %s by %s", to, by)
 	}
@@ -65,12 +65,6 @@ func TestPut(t *testing.T) {
 		Mode:    9,
 		Text:    "x",
 		Made:    sec(77),
-		State:   Confirmed,
-		Via:     Tmux,
-		Offered: sec(7),
-		First:   sec(7),
-		Offers:  3,
-		Ended:   sec(8),
 	}, local)
 	want := Message{
 		ID:   m.ID,
@@ -85,7 +79,7 @@ func TestPut(t *testing.T) {
 	if err != nil || m != want {
 		t.Errorf("%v, (-want +got):\n%s", err, cmp.Diff(want, m))
 	}
-	if len(m.ID) != 6 || !hex(string(m.ID)) {
+	if len(m.ID) != idLength {
 		t.Errorf("id %q", m.ID)
 	}
 	if got, ok := q.Find(m.ID); !ok || got != m {

@@ -39,24 +39,6 @@ func (m Message) Mark() string {
 // thread.
 func (m *Message) mayBeQueued() bool { return m.Offers > 0 && m.Via == Queued && !m.Left }
 
-// decideQueued handles a message that was offered to a client's queue. One that
-// is there is read whenever the session takes it. One that may not have arrived
-// waits again, for this queue alone, whose carrier checks it first.
-func (q *Queue) decideQueued(m *Message, now, due time.Time) (next time.Time) {
-	if m.Placed {
-		due = m.Offered.Add(q.options.TTL)
-	}
-	switch {
-	case now.Before(due):
-		return due
-	case m.Placed:
-		q.end(m, Unconfirmed, now)
-	default:
-		q.wait(m)
-	}
-	return next
-}
-
 // Placed records that an offered message is in the client's queue.
 func (q *Queue) Placed(id ID) {
 	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayBeQueued() {

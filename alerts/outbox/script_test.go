@@ -113,11 +113,11 @@ func (s *scripted) do(seconds float64, line string) string {
 		}[f[1]]
 		var least alerts.Mode
 		fmt.Sscan(f[2], (*uint8)(&least))
-		return s.name(q.Offer(to, by, least, now))
+		return s.name(q.Offer(to, by, least, now, nil))
 	case "call":
 		return s.name(q.Call(to, now))
 	case "typed":
-		return s.name(q.OfferOf(
+		return s.name(q.Offer(
 			to,
 			Tmux,
 			0,

@@ -48,7 +48,7 @@ func (r *reader) tick(t *testing.T) {
 	if r.rng.IntN(10) == 0 {
 		r.q = restored(t, r.q)
 	}
-	m, ok := r.q.Offer("a", Tmux, alerts.Sequential, sec(r.now))
+	m, ok := r.q.Offer("a", Tmux, alerts.Sequential, sec(r.now), nil)
 	switch r.rng.IntN(4) {
 	case 0: // lost on its way, or the observer crashed between the store and the effect
 	case 1:
