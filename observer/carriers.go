@@ -183,7 +183,7 @@ func (c *core) delivered(as *outbox.Message, there bool, err error, now time.Tim
 	log := c.log.With("agent", m.To, "id", as.ID, "via", as.Via, "offers", as.Offers)
 	if !there {
 		if holds {
-			c.queue.Unoffer(as.ID, now)
+			c.queue.Unoffer(as.ID)
 		}
 		level := slog.LevelDebug // a prompt is often not free
 		if queued && k.pause == 0 && !errors.Is(err, errBusy) {
@@ -344,10 +344,10 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 }
 
 // notCarried takes back what a prompt was to carry whose client was not started.
-func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
+func (c *core) notCarried(agent alerts.AgentID) {
 	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {
-			c.queue.Unoffer(m.ID, now)
+			c.queue.Unoffer(m.ID)
 		}
 	}
 }

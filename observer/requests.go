@@ -147,7 +147,7 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 		}
 		c.rotate(in, now)
 		if in.Untouched {
-			c.notCarried(agent, now)
+			c.notCarried(agent)
 		}
 		open, _ = c.rotations.Open(agent)
 	}
@@ -168,7 +168,7 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 	default: // it works on: this run has not carried the order out, which it would report
 		r.order = api.Instruction{}
 		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
-		c.notCarried(agent, now)
+		c.notCarried(agent)
 	}
 	return x
 }

@@ -71,7 +71,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 		if err != nil && offered != "" { // if the loop has stopped, the next start does this
 			_ = a.do(
 				context.WithoutCancel(ctx),
-				func(c *core) { c.queue.Unoffer(offered, now) },
+				func(c *core) { c.queue.Unoffer(offered) },
 			)
 		}
 	}()

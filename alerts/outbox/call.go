@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -47,11 +48,7 @@ func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
 	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling ||
-		p.mayBeQueued() {
-		return Message{}, false
-	}
-	q.expire(to, now)
-	if p.State.Ended() {
+		p.mayBeQueued() || q.stale(p, now) {
 		return Message{}, false
 	}
 	if _, held := q.held[to]; held {
@@ -81,9 +78,6 @@ func (m Message) Typeable(texts bool) bool {
 // Typed returns the Line to be typed. For a notice in the user's words that are
 // not plain it has sm's own words.
 func (m Message) Typed() string {
-	if m.Plain == "" {
-		return m.Line()
-	}
-	m.Text = m.Plain
+	m.Text = cmp.Or(m.Plain, m.Text)
 	return m.Line()
 }

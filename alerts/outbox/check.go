@@ -109,20 +109,8 @@ func (q *Queue) wait(m *Message) {
 }
 
 // stale reports whether a message has waited too long.
-func (q *Queue) stale(
-	m *Message,
-	now time.Time,
-) bool {
+func (q *Queue) stale(m *Message, now time.Time) bool {
 	return !now.Before(m.Made.Add(q.options.TTL))
-}
-
-// expire ends the stale messages to one agent.
-func (q *Queue) expire(to alerts.AgentID, now time.Time) {
-	for _, m := range slices.Backward(q.open) {
-		if m.To == to && m.State == Waiting && q.stale(m, now) {
-			q.end(m, Expired, now)
-		}
-	}
 }
 
 // Withdraw takes back the notices with these keys that have not ended, also

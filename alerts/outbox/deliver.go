@@ -16,7 +16,7 @@ const early = 5 * time.Second
 // Mode, the most urgent, and of those the oldest; for Tmux, a message that was
 // typed before goes first. fit selects among the messages, nil all of them. The carrier
 // must deliver its Line. ok is false if there is none, or if the agent is on hold
-// and the carrier is not Restart. Stale messages expire instead.
+// and the carrier is not Restart. A stale message is not offered.
 func (q *Queue) Offer(
 	to alerts.AgentID,
 	by Carrier,
@@ -45,7 +45,7 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	q.touch(m)
 }
 
-// best returns the message for a carrier after expiring stale ones; fit, if set,
+// best returns the message for a carrier; fit, if set,
 // selects among them. A message with an open call waits for all carriers but the
 // prompt. A message that may be in the client's queue waits for that alone,
 // whose carrier checks it first.
@@ -56,7 +56,6 @@ func (q *Queue) best(
 	now time.Time,
 	fit func(*Message) bool,
 ) *Message {
-	q.expire(to, now)
 	_, held := q.held[to]
 	if by == None || by >= carriers || held && by != Restart {
 		return nil
@@ -92,7 +91,7 @@ func (m *Message) typed() bool { return m.Offers > 0 && m.Via == Tmux }
 // Unoffer undoes an offer that certainly did not reach the carrier. A message
 // that is not Offered stays as it is. Via and Offered of an earlier offer are
 // not stored, so that those of this one stay.
-func (q *Queue) Unoffer(id ID, now time.Time) {
+func (q *Queue) Unoffer(id ID) {
 	m := q.ids[id]
 	if m == nil || m.State != Offered {
 		return
@@ -111,7 +110,6 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 		m.Thread = ""
 	}
 	q.touch(m)
-	q.expire(m.To, now)
 }
 
 // Hold keeps back the messages of an agent whose context is about to be rotated,

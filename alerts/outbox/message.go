@@ -166,14 +166,12 @@ func (m Message) Line() string {
 func (m Message) line(text string, again bool) string {
 	own := strings.HasPrefix(text, wording.Heading)
 	switch {
-	case m.Notice() && !own:
-		return wording.Context + text
-	case m.Notice():
-		return text
-	case own && again:
+	case own && again && !m.Notice():
 		return text + " - repeated"
 	case own:
 		return text
+	case m.Notice():
+		return wording.Context + text
 	}
 	return m.heading(again) + text
 }

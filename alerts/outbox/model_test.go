@@ -166,7 +166,7 @@ func (m *model) rare(a alerts.AgentID, at time.Time) {
 			func(q *Queue) any { q.Leave(func(alerts.AgentID) string { return thread }); return nil },
 		)
 	case 0:
-		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID, at); return nil })
+		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID); return nil })
 	case 1:
 		m.both("Cancel", func(q *Queue) any { return answer(q.Cancel(msg.To, msg.ID, at)) })
 	case 2:

@@ -57,14 +57,14 @@ func TestPut(t *testing.T) {
 	q := New(Defaults())
 	local := sec(1).In(time.FixedZone("", 3600))
 	m, err := q.Put(Message{
-		ID:      "zzz",
-		Seq:     99,
-		To:      "a",
-		Key:     key(1, alerts.KindWarning),
-		From:    "sm",
-		Mode:    9,
-		Text:    "x",
-		Made:    sec(77),
+		ID:   "zzz",
+		Seq:  99,
+		To:   "a",
+		Key:  key(1, alerts.KindWarning),
+		From: "sm",
+		Mode: 9,
+		Text: "x",
+		Made: sec(77),
 	}, local)
 	want := Message{
 		ID:   m.ID,

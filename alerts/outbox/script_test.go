@@ -134,7 +134,7 @@ func (s *scripted) do(seconds float64, line string) string {
 		q.Leave(func(alerts.AgentID) string { return f[0] })
 		return "done"
 	case "unoffer":
-		q.Unoffer(id, now)
+		q.Unoffer(id)
 	case "hold":
 		q.Hold(to, f[1] == "on")
 		return "done"

@@ -52,7 +52,7 @@ func (r *reader) tick(t *testing.T) {
 	switch r.rng.IntN(4) {
 	case 0: // lost on its way, or the observer crashed between the store and the effect
 	case 1:
-		r.q.Unoffer(m.ID, sec(r.now)) // the carrier knows that it failed
+		r.q.Unoffer(m.ID) // the carrier knows that it failed
 	default:
 		if ok {
 			r.under = append(r.under, line{r.now + 25*r.rng.Float64(), m.ID, m.Line()})
