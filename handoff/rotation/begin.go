@@ -7,10 +7,18 @@ import "time"
 // each counted.
 func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
-	if err := m.admit(&r, now); err != nil {
-		return Rotation{}, nil, err
-	}
-	if earlier := m.open[r.Agent]; earlier != nil {
+	earlier := m.open[r.Agent]
+	switch brake := m.Brake(r.Agent, r.Session, now); {
+	case earlier != nil && earlier.State != Scheduled:
+		m.Refuse()
+		return r, nil, ErrBusy
+	case brake == "futile":
+		m.count(&m.counters.Futile)
+		return r, nil, ErrFutile
+	case brake == "breaker":
+		m.count(&m.counters.Breaker)
+		return r, nil, ErrBreaker
+	case earlier != nil:
 		m.end(earlier, Cancelled, ReasonReplaced, now)
 	}
 	r.State = Scheduled
@@ -21,22 +29,6 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	m.open[r.Agent] = &r
 	m.touch(&r)
 	return r, m.out, nil
-}
-
-func (m *Machine) admit(r *Rotation, now time.Time) error {
-	earlier := m.open[r.Agent]
-	switch brake := m.Brake(r.Agent, r.Session, now); {
-	case earlier != nil && earlier.State != Scheduled:
-		m.Refuse()
-		return ErrBusy
-	case brake == "futile":
-		m.count(&m.counters.Futile)
-		return ErrFutile
-	case brake == "breaker":
-		m.count(&m.counters.Breaker)
-		return ErrBreaker
-	}
-	return nil
 }
 
 // Cancel cancels a rotation that has not begun. Cancelling twice is no error; the errors

@@ -62,7 +62,7 @@ func (m *Machine) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.op
 // Agent returns the record of an agent.
 func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
 	if p := m.agents[agent]; p != nil {
-		return p.clone(), true
+		return *p, true
 	}
 	return AgentRecord{}, false
 }
@@ -124,22 +124,18 @@ func (m *Machine) forget(now time.Time) {
 }
 
 func (m *Machine) renameAgent(from, to alerts.AgentID) {
-	s := m.agents[from]
-	other := m.agents[to]
-	if s == nil {
+	old := m.agents[from]
+	if old == nil {
 		return
 	}
 	delete(m.agents, from)
 	m.agentsChanged[from] = struct{}{}
-	m.agentsChanged[to] = struct{}{}
-	s.Agent = to
-	if other != nil {
-		both := slices.Concat(s.Executed, other.Executed)
-		slices.SortFunc(both, time.Time.Compare)
-		if other.At.After(s.At) {
-			s = other
-		}
-		s.Executed = both
+	s := m.agent(to)
+	both := slices.Concat(old.Executed, s.Executed)
+	slices.SortFunc(both, time.Time.Compare)
+	if !s.At.After(old.At) {
+		*s = *old
+		s.Agent = to
 	}
-	m.agents[to] = s
+	s.Executed = both
 }

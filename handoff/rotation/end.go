@@ -15,7 +15,7 @@ func (m *Machine) Tick(now time.Time) []Effect {
 			m.fail(r, ReasonExpired, now)
 		case r.State == Reserved && age >= prepareWithin:
 			m.fail(r, ReasonSlow, now)
-		case r.State == Clearing && r.Way == WayRestart && age >= m.options.RestartWithin:
+		case r.State == Clearing && r.Way == WayRestart && age >= restartWithin:
 			m.fail(r, ReasonRestartGone, now)
 		case r.State == Clearing && r.Way != WayRestart && age >= m.options.ClearWithin:
 			m.fail(r, ReasonClear, now)

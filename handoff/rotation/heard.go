@@ -51,12 +51,12 @@ func (m *Machine) overhear(in Heard) {
 	for _, r := range m.open {
 		known := slices.ContainsFunc(
 			r.Overheard,
-			func(o Overheard) bool { return o.Session == in.Session },
+			func(o Heard) bool { return o.Session == in.Session },
 		)
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
-		all := append(slices.Clone(r.Overheard), Overheard{in.Session, in.Text, in.At})
+		all := append(slices.Clone(r.Overheard), in)
 		r.Overheard = all[max(0, len(all)-maxOverheard):]
 		m.touch(r)
 	}
@@ -69,7 +69,7 @@ func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
 		r := m.open[agent]
 		i := slices.IndexFunc(
 			r.Overheard,
-			func(o Overheard) bool { return o.Session == sessionOf(agent) },
+			func(o Heard) bool { return o.Session == sessionOf(agent) },
 		)
 		if i < 0 {
 			continue
@@ -77,12 +77,8 @@ func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
 		o := r.Overheard[i]
 		r.Overheard = slices.Concat(r.Overheard[:i], r.Overheard[i+1:])
 		m.touch(r)
-		list = append(list, Heard{
-			Agent:   agent,
-			Session: o.Session,
-			Text:    o.Text,
-			At:      o.At,
-		})
+		o.Agent = agent
+		list = append(list, o)
 	}
 	return list
 }

@@ -40,7 +40,7 @@ func (m *Machine) Take() (d Delta, ok bool) {
 	}
 	for _, agent := range slices.Sorted(maps.Keys(m.agentsChanged)) {
 		if s := m.agents[agent]; s != nil {
-			d.Agents = append(d.Agents, s.clone())
+			d.Agents = append(d.Agents, *s)
 		} else {
 			d.Left = append(d.Left, agent)
 		}
@@ -51,12 +51,6 @@ func (m *Machine) Take() (d Delta, ok bool) {
 	clear(m.agentsChanged)
 	m.counted = false
 	return d, ok
-}
-
-func (s *AgentRecord) clone() AgentRecord {
-	c := *s
-	c.Executed = slices.Clone(s.Executed)
-	return c
 }
 
 // Restore replaces the state by what was stored. What was under way continues as far as
@@ -72,7 +66,6 @@ func (m *Machine) Restore(
 	m.counters = c
 	m.since = now
 	for _, s := range agents {
-		s = s.clone()
 		m.agents[s.Agent] = &s
 	}
 	for _, r := range rotations {

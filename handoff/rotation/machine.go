@@ -22,8 +22,6 @@ type Options struct {
 	// ClearWithin limits the time from /clear to its proof. 0 is 30 s: clients call their
 	// hooks within some 100 ms, and a slow hook of the user delays that by up to 10 s.
 	ClearWithin time.Duration
-	// RestartWithin is the same for `sm run`. 0 is 90 s: it gives the old client 10 s to end.
-	RestartWithin time.Duration
 	// PromptWithin limits the time until the transcript shows the prompt. 0 is 20 s: it takes
 	// milliseconds, unless the machine is very slow.
 	PromptWithin time.Duration
@@ -37,7 +35,6 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.ClearWithin = cmp.Or(o.ClearWithin, 30*time.Second)
-	o.RestartWithin = cmp.Or(o.RestartWithin, 90*time.Second)
 	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.FinishAfter = cmp.Or(o.FinishAfter, 3*time.Second)
@@ -56,6 +53,8 @@ const (
 	// prepareWithin limits reading and copying the document: a network file system may not
 	// answer at all.
 	prepareWithin = 30 * time.Second
+	// restartWithin limits the time for `sm run`, which gives the old client 10 s to end.
+	restartWithin = 90 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
 	// keptFor is how long an ended rotation is kept, maxKept how many of an agent.
@@ -110,17 +109,7 @@ func (m *Machine) Step(in Input) []Effect {
 	case Prepared:
 		m.prepared(m.under(x.ID, Reserved), x)
 	case Typed:
-		delete(m.typing, x.ID)
-		switch {
-		case x.Finish && x.Prompt:
-			m.finished(m.under(x.ID, Resuming), x)
-		case x.Finish:
-			m.finished(m.under(x.ID, Clearing), x)
-		case x.Prompt:
-			m.prompted(m.under(x.ID, Resuming), x)
-		default:
-			m.cleared(m.under(x.ID, Clearing), x)
-		}
+		m.typed(x)
 	case Answered:
 		m.answered(m.under(x.ID, Clearing), x)
 	case Started:
@@ -200,14 +189,6 @@ func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	m.do(Finish{*r, text, prompt})
 }
 
-// finished handles an Enter: the proof has its whole time again.
-func (m *Machine) finished(r *Rotation, in Typed) {
-	if r != nil && in.Pressed {
-		m.move(r, r.State, in.At)
-		r.Finished = true
-	}
-}
-
 // command is the command that clears the context.
 func (r *Rotation) command() string {
 	if r.Way == WayNew {
@@ -244,26 +225,31 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 // UsualPrompt is the default first prompt of a new context.
 func UsualPrompt(path string) string { return wording.Resume(path) }
 
-// cleared handles the result of /clear: either there will be proof, or nothing has happened
-// and it can be tried again.
-func (m *Machine) cleared(r *Rotation, in Typed) {
-	if r == nil || in.Pressed {
+// typed handles the result of typing. Either there will be proof, or nothing has happened:
+// then it is tried again later, or given up.
+func (m *Machine) typed(in Typed) {
+	delete(m.typing, in.ID)
+	state := Clearing
+	back := Scheduled
+	if in.Prompt {
+		state = Resuming
+		back = Cleared
+	}
+	r := m.under(in.ID, state)
+	switch {
+	case r == nil:
 		return
-	}
-	m.do(Release{r.Agent})
-	m.refused(r, Scheduled, in)
-}
-
-// prompted does the same for the prompt.
-func (m *Machine) prompted(r *Rotation, in Typed) {
-	if r != nil && !in.Pressed {
+	case in.Finish && in.Pressed: // the proof has its whole time again
+		m.move(r, state, in.At)
+		r.Finished = true
+		return
+	case in.Finish || in.Pressed:
+		return
+	case in.Prompt:
 		r.Tries--
-		m.refused(r, Cleared, in)
+	default:
+		m.do(Release{r.Agent})
 	}
-}
-
-// refused postpones a try, or gives up.
-func (m *Machine) refused(r *Rotation, back State, in Typed) {
 	switch {
 	case in.Reason == ReasonBusy: // a turn may take any time
 		r.Refused = time.Time{}

@@ -127,7 +127,7 @@ type Rotation struct {
 	Left   string // the session that is cleared
 	Next   string // the new one, "" while unknown
 	// Overheard are sessions of unknown agents with the prompt, the newest last.
-	Overheard []Overheard `json:",omitempty"`
+	Overheard []Heard `json:",omitempty"`
 
 	Made     time.Time     // when it was scheduled
 	Began    time.Time     // when the turn had ended
@@ -138,12 +138,6 @@ type Rotation struct {
 	Finished bool          // in this state Enter was pressed for a text at the prompt
 	After    time.Time     // when to try again at the earliest
 	Pause    time.Duration // how long that was postponed
-}
-
-// Overheard is a prompt in a session whose agent was not known.
-type Overheard struct {
-	Session, Text string
-	At            time.Time
 }
 
 // Auto reports whether the document is made from the transcript.
@@ -178,17 +172,12 @@ func Outcomes() [6]string {
 
 // Count is the counter of an outcome, 0 for an unknown name.
 func (c *Counters) Count(outcome string) uint64 {
-	for i, name := range Outcomes() {
-		if name == outcome {
-			return [...]uint64{
-				c.Confirmed,
-				c.Failed,
-				c.Cancelled,
-				c.Refused,
-				c.Breaker,
-				c.Futile,
-			}[i]
-		}
-	}
-	return 0
+	return map[string]uint64{
+		"confirmed": c.Confirmed,
+		"failed":    c.Failed,
+		"cancelled": c.Cancelled,
+		"refused":   c.Refused,
+		"breaker":   c.Breaker,
+		"futile":    c.Futile,
+	}[outcome]
 }
