@@ -1,7 +1,7 @@
 package guard
 
 import (
-	"encoding/json"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,26 +15,21 @@ import (
 // Exempt reports whether a full session may make a tool call: on the document in its folder
 // dir, of one plain sm command, or of the skill that hands over.
 func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
-	input := map[string]json.RawMessage{} // names are exact, unlike those of a struct
-	if len(p.ToolInput) > 0 && json.Unmarshal(p.ToolInput, &input) != nil {
-		return false
+	var input struct {
+		Command string `json:"command"`
+		Skill   string `json:"skill"`
+		File    string `json:"file_path"`
 	}
-	text := func(name string) (s string) {
-		if json.Unmarshal(input[name], &s) != nil {
-			return ""
-		}
-		return s
+	_, _ = files.Decode(p.ToolInput, &input) // what is no text stays empty
+	switch p.ToolName {
+	case "Bash":
+		return g.plainCommand(input.Command, p.CWD)
+	case "Skill":
+		return sessionSkill(cmp.Or(input.Skill, input.Command))
+	case "SlashCommand":
+		return sessionSkill(input.Command)
 	}
-	switch {
-	case p.ToolName == "Bash":
-		return g.plainCommand(text("command"), p.CWD)
-	case p.ToolName == "Skill":
-		return sessionSkill(text("skill")) ||
-			text("skill") == "" && sessionSkill(text("command"))
-	case p.ToolName == "SlashCommand":
-		return sessionSkill(text("command"))
-	}
-	return slices.Contains(g.Allow, p.ToolName) && isDocument(text("file_path"), p.CWD, dir)
+	return slices.Contains(g.Allow, p.ToolName) && isDocument(input.File, p.CWD, dir)
 }
 
 // sessionSkill reports whether a skill is sm's, by its own name or as part of the plugin.
@@ -95,7 +90,7 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 		return true
 	}
 	if !strings.Contains(program, "/") ||
-		strings.Contains(program, "=") { // a=/b sets a variable
+		strings.ContainsAny(program, "=~") { // a=/b sets a variable, ~/b is another path
 		return false
 	}
 	if !filepath.IsAbs(program) {
@@ -107,37 +102,29 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 // plainWords splits a command that consists of words and quotes only. A character that is
 // special to some shell makes it not plain.
 func plainWords(command string) (words []string, ok bool) {
-	var word strings.Builder
-	inWord := false
-	quote := rune(0)
+	var text strings.Builder // the words, each in a line
+	var quote, last rune
 	for _, r := range strings.Trim(command, " ") {
 		switch {
 		case r < ' ' || r == 0x7f || r == 0xfffd:
 			return nil, false
 		case quote == '\'' && r != '\'', quote == '"' && !strings.ContainsRune("\"\\$`!", r):
-			word.WriteRune(r)
+			text.WriteRune(r)
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote != 0:
 			return nil, false
 		case r == '\'' || r == '"':
 			quote = r
-			inWord = true
+		case r == ' ' && last == ' ':
 		case r == ' ':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		case strings.ContainsRune("|&;<>()`$\\*?[]{}!#^", r), r == '~' && len(words) < 2:
+			text.WriteByte('\n')
+		case strings.ContainsRune("|&;<>()`$\\*?[]{}!#^", r):
 			return nil, false
 		default:
-			word.WriteRune(r)
-			inWord = true
+			text.WriteRune(r)
 		}
+		last = r
 	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, quote == 0
+	return strings.Split(text.String(), "\n"), quote == 0
 }

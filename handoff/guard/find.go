@@ -2,13 +2,11 @@ package guard
 
 import (
 	"bytes"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 
 	"sm/handoff/files"
 )
@@ -72,80 +70,57 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 
 // Any reports whether Find would look at any session. It reads none.
 func Any(dirs []string) bool {
-	for _, folder := range guardFolders(dirs) {
-		for _, name := range guardSessions(folder) {
-			if info, err := os.Lstat(filepath.Join(folder, name, StateFile)); err == nil &&
-				info.Mode().IsRegular() {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(guardPaths(dirs), func(path string) bool {
+		info, err := os.Lstat(path)
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 // guardFiles yields the readable state files that may be the client's, by their paths.
 func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	return func(yield func(string, *State) bool) {
-		for _, folder := range guardFolders(dirs) {
-			for _, name := range guardSessions(folder) {
-				path := filepath.Join(folder, name, StateFile)
-				text, err := files.Read(path, maxGuardFile)
-				if err != nil || !c.mayBeIn(text) {
-					continue
-				}
-				if s, err := ParseState(text); err == nil && !yield(path, s) {
-					return
-				}
+		for _, path := range guardPaths(dirs) {
+			text, err := files.Read(path, maxGuardFile)
+			if err != nil || !c.mayBeIn(text) {
+				continue
+			}
+			if s, err := ParseState(text); err == nil && !yield(path, s) {
+				return
 			}
 		}
 	}
 }
 
-// guardFolders lists the folders sessions of dirs and of the folders above them, each once,
-// whether they exist or not.
-func guardFolders(dirs []string) (folders []string) {
+// guardPaths lists where the sessions in the folders sessions of dirs and of the folders
+// above them have their state, each once.
+func guardPaths(dirs []string) (paths []string) {
+	var seen []string
 	for _, dir := range dirs {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		dir = filepath.Clean(dir)
 		for range guardLevels {
-			if folder := filepath.Join(dir, Folder); !slices.Contains(folders, folder) {
-				folders = append(folders, folder)
-			}
-			if dir == filepath.Dir(dir) {
+			if !filepath.IsAbs(dir) || slices.Contains(seen, dir) {
 				break
 			}
+			seen = append(seen, dir)
+			folder := filepath.Join(dir, Folder)
 			dir = filepath.Dir(dir)
+			// A pipe must not be opened: that would wait for its other end.
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+				continue
+			}
+			entries, _ := os.ReadDir(folder) // those before a failure
+			for _, e := range slices.Backward(entries[max(0, len(entries)-guardMany):]) {
+				if e.IsDir() {
+					paths = append(paths, filepath.Join(folder, e.Name(), StateFile))
+				}
+			}
 		}
 	}
-	return folders
+	return paths
 }
 
 // mayBeIn reports whether a text can name the client. Of a thousand old sessions hardly one
 // does, and a search is far cheaper than parsing.
 func (c Client) mayBeIn(text []byte) bool {
-	return c.PID > 1 && bytes.Contains(text, strconv.AppendInt(nil, int64(c.PID), 10)) ||
-		c.SessionID != "" &&
-			(bytes.Contains(text, []byte(c.SessionID)) ||
-				quoteWord(c.SessionID) != c.SessionID) // it may be escaped
-}
-
-// guardSessions lists the names of the folders in a folder.
-func guardSessions(folder string) (names []string) {
-	// A pipe must not be opened: that would wait for its other end.
-	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(-1) // those before a failure
-	for _, e := range entries {
-		if e.Type()&fs.ModeType == fs.ModeDir {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	slices.Reverse(names)
-	return names[:min(len(names), guardMany)]
+	return c.PID > 1 && bytes.Contains(text, []byte(strconv.Itoa(c.PID))) ||
+		c.SessionID != "" && bytes.Contains(text, []byte(c.SessionID))
 }

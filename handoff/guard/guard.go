@@ -62,7 +62,8 @@ func (g *Guard) Refusal(dir string, s *State) string {
 // clear. While the session is being ended it does not: a late report would bind the state
 // to the session that is left.
 func (s *State) Bind(c Client) (changed bool) {
-	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID || s.ending() {
+	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID ||
+		s.KillRequested || s.Overflowed || s.Lifecycle == SessionDehydrating {
 		return false
 	}
 	if s.SessionID != "" {
@@ -71,10 +72,6 @@ func (s *State) Bind(c Client) (changed bool) {
 	s.SessionID = c.SessionID
 	s.PIDStart = c.Start
 	return true
-}
-
-func (s *State) ending() bool {
-	return s.KillRequested || s.Overflowed || s.Lifecycle == SessionDehydrating
 }
 
 // Report applies a report of the status line: usage is the used share of the window, or

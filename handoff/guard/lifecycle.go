@@ -165,11 +165,7 @@ func (s *State) activate(a *Activation) bool {
 		}
 		return false
 	}
-	s.Lifecycle = SessionActive
-	s.Overflowed = false
-	s.KillRequested = false
-	s.RestartPrompt = ""
-	s.RestartRefused = ""
+	s.begin(SessionActive)
 	s.DehydratingSince = time.Time{}
 	if !same {
 		s.SessionID = ""
@@ -187,7 +183,12 @@ func (s *State) release() {
 	s.PID = 0
 	s.PIDStart = ""
 	s.SessionID = ""
-	s.Lifecycle = SessionCompleted
+	s.begin(SessionCompleted)
+}
+
+// begin comes to a stage in which the context is not full.
+func (s *State) begin(l Lifecycle) {
+	s.Lifecycle = l
 	s.Overflowed = false
 	s.KillRequested = false
 	s.RestartPrompt = ""

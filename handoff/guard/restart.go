@@ -32,20 +32,15 @@ func checkDocument(dir string, since time.Time) error {
 	path := filepath.Join(dir, DocumentFile)
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.Size() == 0:
 		return fmt.Errorf(
-			"%s is not there; write it first, 'sm session dehydrate' says what belongs in it",
+			"%s is not there or empty; write it first, 'sm session dehydrate' says what belongs in it",
 			path,
 		)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file; write it anew", path)
-	case info.Size() == 0:
-		return fmt.Errorf(
-			"%s is empty; write it first, 'sm session dehydrate' says what belongs in it",
-			path,
-		)
 	case info.ModTime().Before(since):
 		return fmt.Errorf(
 			"%s is older than %s, so it is not about this work; write it anew",

@@ -43,7 +43,8 @@ func (s *State) Set(field, value string, now time.Time) error {
 
 // Override is Set for a person, who may release a full session.
 func (s *State) Override(field, value string, now time.Time) error {
-	names, values := files.Fields(s)
+	changed := *s
+	names, values := files.Fields(&changed)
 	i := slices.Index(names, field)
 	if i < 0 {
 		return fmt.Errorf("no field %q; there are %s", field, strings.Join(names, ", "))
@@ -53,48 +54,46 @@ func (s *State) Override(field, value string, now time.Time) error {
 	}
 	switch field {
 	case "contextUsage":
-		s.LastHeartbeat = second(now)
+		changed.LastHeartbeat = second(now)
 	case "pid":
-		s.PIDStart = "" // of another process
+		changed.PIDStart = "" // of another process
 	}
+	*s = changed
 	return nil
 }
 
 func setText(to reflect.Value, field, value string) error {
+	var want string
+	var err error
+	ok := true
 	switch x := to.Addr().Interface().(type) {
 	case *string:
-		if !utf8.ValidString(value) || len(value) > maxText {
-			return fmt.Errorf("%s is not a text of at most %d bytes; give another", field, maxText)
-		}
+		want = fmt.Sprintf("a text of at most %d bytes", maxText)
 		*x = value
+		ok = utf8.ValidString(value) && len(value) <= maxText
 	case *Lifecycle:
-		if !slices.Contains(Lifecycles(), Lifecycle(value)) {
-			return fmt.Errorf("%s is none of %v; give one of them", field, Lifecycles())
-		}
+		want = fmt.Sprintf("one of %v", Lifecycles())
 		*x = Lifecycle(value)
+		ok = slices.Contains(Lifecycles(), *x)
 	case *bool:
-		if value != "true" && value != "false" {
-			return fmt.Errorf("%s is true or false; give one of them", field)
-		}
+		want = "true or false"
 		*x = value == "true"
+		ok = *x || value == "false"
 	case *int:
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 2 || n > math.MaxInt32 {
-			return fmt.Errorf("%s is no process; give its number", field)
-		}
-		*x = n
+		want = "the number of a process"
+		*x, err = strconv.Atoi(value)
+		ok = *x >= 2 && *x <= math.MaxInt32
 	case *float64:
-		f, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(f >= 0 && f <= 1) {
-			return fmt.Errorf("%s is a share from 0 to 1; give one such as 0.85", field)
-		}
-		*x = f
+		want = "a share from 0 to 1, such as 0.85"
+		*x, err = strconv.ParseFloat(value, 64)
+		ok = *x >= 0 && *x <= 1
 	case *time.Time:
-		at, err := time.Parse(time.RFC3339, value)
-		if err != nil {
-			return fmt.Errorf("%s is a time; give one such as 2026-01-02T15:04:05Z", field)
-		}
-		*x = second(at)
+		want = "a time such as 2026-01-02T15:04:05Z"
+		*x, err = time.Parse(time.RFC3339, value)
+		*x = second(*x)
+	}
+	if err != nil || !ok {
+		return fmt.Errorf("%s is %s; give one", field, want)
 	}
 	return nil
 }
