@@ -227,7 +227,6 @@ func (a *App) Start() {
 			}
 		})
 	}
-	a.work.Go(func() { a.web.Run(ctx) })
 	a.work.Go(func() {
 		select {
 		case <-a.ready: // the agents are known from here on

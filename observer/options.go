@@ -168,9 +168,7 @@ type Reloaded struct {
 type Web interface {
 	Page(http.ResponseWriter, *http.Request) error
 	Events(http.ResponseWriter, *http.Request) error
-	// Run does what open pages need until ctx ends.
-	Run(ctx context.Context)
-	// Close ends all streams of events. It may be called more than once.
+	// Close ends all streams of events, and what open pages need. It may be called more than once.
 	Close()
 }
 

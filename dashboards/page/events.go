@@ -23,7 +23,7 @@ type stateNews struct {
 	Mark string    `json:"mark,omitempty"` // the state of the rows, for since; "" while more comes at once
 	Head string    `json:"head,omitempty"`
 	Rows []rowNews `json:"rows,omitempty"` // those that have changed
-	Keys []string  `json:"keys,omitempty"` // all that are shown, at first and when some have come or gone
+	Keys []string  `json:"keys,omitzero"` // all that are shown, at first and when some have come or gone
 }
 
 type rowNews struct {
@@ -107,7 +107,7 @@ func (s *stream) serve(ctx context.Context, now *snapshot) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.closed:
+		case <-s.closed.Done():
 			return nil
 		case <-tick.C:
 		}
@@ -122,30 +122,27 @@ func (s *stream) serve(ctx context.Context, now *snapshot) error {
 
 // sendSnapshot sends what the page lacks of a snapshot.
 func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
-	last := s.last
-	if last != nil && last.mark() == now.mark() && last.edits == now.edits {
+	if s.last == now {
 		return nil
 	}
 	news := stateNews{Page: s.page.build, Mark: now.mark()}
 	since := now.after(s.mark)
-	if now.headAt > since || since == 0 {
+	if now.headAt > since {
 		news.Head = now.html
 	}
-	same := last != nil && len(now.agents) == len(last.agents)
+	if now.keysAt > since || s.last == nil {
+		news.Keys = []string{}
+	}
 	for _, d := range now.rows {
-		same = same && last.agents[d.data.ID] != nil
+		if news.Keys != nil {
+			news.Keys = append(news.Keys, d.data.Key)
+		}
 		if d.seq > since {
 			html, err := d.html()
 			if err != nil {
 				return err
 			}
 			news.Rows = append(news.Rows, rowNews{d.data, html})
-		}
-	}
-	if !same {
-		news.Keys = make([]string, 0, len(now.rows))
-		for _, d := range now.rows {
-			news.Keys = append(news.Keys, d.data.Key)
 		}
 	}
 	s.mark = news.Mark

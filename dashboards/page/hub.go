@@ -40,10 +40,10 @@ const (
 type Hub struct {
 	o      Options
 	page   *renderer
-	views  []*view      // this machine, then the central servers
-	open   atomic.Int64 // pages of all views
-	closed chan struct{}
-	once   sync.Once
+	views  []*view         // this machine, then the central servers
+	open   atomic.Int64    // pages of all views
+	closed context.Context // done once the hub is closed
+	end    context.CancelFunc
 }
 
 // view is what pages show of one source. A snapshot never changes; each page takes the
@@ -51,7 +51,7 @@ type Hub struct {
 // other. With no page open a view does and holds nothing.
 type view struct {
 	*Hub
-	name   string // in addresses, "" for this machine
+	Name   string // in addresses, "" for this machine
 	source Source
 	remote *remote // the source if it is a central server, else nil
 
@@ -68,6 +68,7 @@ type snapshot struct {
 	edits      uint64 // of the source before
 	html       string // of what is above the rows
 	headAt     uint64 // the snapshot in which that changed last
+	keysAt     uint64 // the one in which an agent came or went last
 	rows       []*drawn
 	agents     map[string]*drawn
 	unfinished bool // catching up, or transcripts are left to be read for curves
@@ -102,30 +103,22 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
-	h := &Hub{o: o, page: p, closed: make(chan struct{})}
-	h.addView("", o.Source, nil)
+	h := &Hub{o: o, page: p}
+	h.closed, h.end = context.WithCancel(context.Background())
+	h.add(&view{source: o.Source})
 	for _, s := range o.Servers {
 		server, err := central.New(s.Options)
 		if err != nil {
 			return nil, fmt.Errorf("prometheus %s: %w", s.Name, err)
 		}
-		r := &remote{
-			server: server,
-			wanted: make(chan struct{}, 1),
-			first:  make(chan struct{}),
-		}
-		h.addView(s.Name, r, r)
+		r := &remote{server: server}
+		h.add(&view{Name: s.Name, source: r, remote: r})
 	}
 	return h, nil
 }
 
-func (h *Hub) addView(name string, source Source, r *remote) {
-	v := &view{
-		Hub:    h,
-		name:   name,
-		source: source,
-		remote: r,
-	}
+func (h *Hub) add(v *view) {
+	v.Hub = h
 	v.idle = time.AfterFunc(beatEvery, v.drop)
 	h.views = append(h.views, v)
 }
@@ -138,7 +131,7 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 	}
 	name := query.Get(parameter)
 	for i, v := range h.views[1:] {
-		if v.name == name || i == 0 && name == "1" {
+		if v.Name == name || i == 0 && name == "1" {
 			return v, nil
 		}
 	}
@@ -148,30 +141,24 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 	)
 }
 
-// Close ends all streams. It may be called more than once.
-func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
+// Close ends all streams and queries. It may be called more than once.
+func (h *Hub) Close() { h.end() }
 
-// Run queries the central servers that pages show, until ctx ends.
-func (h *Hub) Run(ctx context.Context) {
-	var polling sync.WaitGroup
-	for _, v := range h.views[1:] {
-		polling.Go(func() { v.remote.run(ctx) })
-	}
-	polling.Wait()
-}
-
-// drop forgets the last snapshot.
+// drop forgets the last snapshot, and what it was made of.
 func (v *view) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.now = nil
+	if v.remote != nil {
+		v.remote.forget()
+	}
 }
 
 // look returns the newest snapshot: a new one, if anything may have changed and the last
 // one is older than every. Of a central server it shows the last answer.
 func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error) {
 	if v.remote != nil {
-		v.remote.wait(ctx)
+		v.remote.refresh(ctx, v.closed)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -217,13 +204,21 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		seq:        old.seq + 1,
 		at:         at,
 		headAt:     old.headAt,
+		keysAt:     old.keysAt,
 		agents:     make(map[string]*drawn, len(list.Agents)),
 		unfinished: list.Head.CatchingUp || !list.Filled,
 	}
-	changed := len(list.Agents) != len(old.agents)
+	if len(list.Agents) != len(old.agents) {
+		next.keysAt = next.seq
+	}
+	changed := false
 	for i := range list.Agents {
 		x := &list.Agents[i]
-		d, err := v.drawRow(x, old.agents[x.ID], next.seq)
+		last := old.agents[x.ID]
+		if last == nil {
+			next.keysAt = next.seq
+		}
+		d, err := v.drawRow(x, last, next.seq)
 		if err != nil {
 			return nil, err
 		}
@@ -242,9 +237,8 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	}
 	if next.html != old.html {
 		next.headAt = next.seq
-		changed = true
 	}
-	if !changed {
+	if !changed && max(next.headAt, next.keysAt) < next.seq {
 		next.seq = old.seq
 	}
 	return next, nil
@@ -269,7 +263,7 @@ func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) (*drawn, error) {
 		seq:     seq,
 	}
 	d.html = sync.OnceValues(func() (string, error) {
-		return v.page.draw("row", row{d.session, v.name, sparkOf(d.session, history)})
+		return v.page.draw("row", row{d.session, v.Name, sparkOf(d.session, history)})
 	})
 	if old == nil || x.History != nil || d.data != old.data {
 		return d, nil

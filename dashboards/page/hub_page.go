@@ -82,7 +82,7 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 
 	d := v.page.detailOf(&found)
 	d.Asked = id
-	d.View = v.name
+	d.View = v.Name
 	if v.remote != nil {
 		d.Server = v.remote.server.Name()
 		return v.page.draw("detail", d)

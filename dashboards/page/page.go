@@ -75,12 +75,6 @@ const firstRows = 120
 // write writes the page of a view with the first rows of a snapshot, and with what
 // detail has drawn.
 func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) error {
-	var links []string
-	if len(v.views) > 1 {
-		for _, other := range v.views {
-			links = append(links, other.name)
-		}
-	}
 	mark := shot.mark()
 	drawn := shot.rows
 	if len(drawn) > firstRows {
@@ -120,8 +114,8 @@ func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) er
 		"Rows":     rows,
 		"Data":     string(list),
 		"Classes":  strings.TrimSpace(drifts + hosts),
-		"View":     v.name,
-		"Views":    links,
+		"View":     v.Name,
+		"Views":    v.views,
 		"More":     len(shot.rows) - len(rows),
 		"Detail":   template.HTML(detail),
 		"Selected": detail != "",

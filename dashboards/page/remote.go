@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -46,11 +45,11 @@ const answerWait = 500 * time.Millisecond
 type remote struct {
 	server *central.Server
 	edits  atomic.Uint64
-	wanted chan struct{} // signals that a page shows it
 
-	mu    sync.Mutex
-	used  time.Time     // by a page
-	first chan struct{} // closed when the first query is over
+	mu     sync.Mutex
+	asking bool
+	over   chan struct{} // closed when the newest query is over
+	ended  time.Time     // when it was
 	lastAnswer
 }
 
@@ -61,50 +60,23 @@ type lastAnswer struct {
 	why   string
 }
 
-// run asks the server every pageAtLeast while pages show it, then forgets its answers.
-func (r *remote) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wanted:
-		}
-		for r.inUse() {
-			r.ask(ctx)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pageAtLeast):
-			}
-		}
-	}
-}
-
-// inUse reports whether a page showed the server lately, and otherwise forgets its answers.
-func (r *remote) inUse() bool {
+// forget drops the last answer.
+func (r *remote) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.used) < beatEvery {
-		return true
-	}
-	r.first = make(chan struct{})
 	r.lastAnswer = lastAnswer{}
 	r.edits.Add(1)
-	return false
 }
 
 func (r *remote) ask(ctx context.Context) {
 	began := time.Now()
 	fleet, err := r.server.Look(ctx)
-	if errors.Is(err, context.Canceled) {
-		return
-	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.asked {
-		close(r.first)
-	}
+	close(r.over)
+	r.asking = false
+	r.ended = time.Now()
 	if err == nil {
 		r.lastAnswer = lastAnswer{fleet: fleet}
 	} else {
@@ -115,19 +87,23 @@ func (r *remote) ask(ctx context.Context) {
 	r.edits.Add(1)
 }
 
-// wait has the server asked, and returns once the first look is over, at the latest after
-// answerWait.
-func (r *remote) wait(ctx context.Context) {
+// refresh begins a query, which ends with the hub, unless the last one is recent. While
+// there is no answer it waits for it, at the latest until answerWait.
+func (r *remote) refresh(ctx, hub context.Context) {
 	r.mu.Lock()
-	r.used = time.Now()
-	first := r.first
+	if !r.asking && time.Since(r.ended) >= pageAtLeast {
+		r.asking = true
+		r.over = make(chan struct{})
+		go r.ask(hub)
+	}
+	asked := r.asked
+	over := r.over
 	r.mu.Unlock()
-	select {
-	case r.wanted <- struct{}{}:
-	default:
+	if asked {
+		return
 	}
 	select {
-	case <-first:
+	case <-over:
 	case <-ctx.Done():
 	case <-time.After(answerWait):
 	}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -45,20 +44,14 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { h.Run(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
+	t.Cleanup(h.Close)
 
 	page := func() string {
 		t.Helper()
 		w := httptest.NewRecorder()
 		if err := h.Page(
 			w,
-			httptest.NewRequestWithContext(ctx, http.MethodGet, "/?prometheus=main", nil),
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?prometheus=main", nil),
 		); err != nil {
 			t.Fatal(err)
 		}
