@@ -29,15 +29,19 @@ const (
 )
 
 func (p *renderer) detailOf(d *wire.Detail) detail {
-	v := detail{Detail: d, Session: &d.Session}
-	if d.Problem != "" {
-		return v
+	more := max(0, len(d.History.Marks)-maxEvents)
+	return detail{
+		Detail:  d,
+		Session: &d.Session,
+		Chart:   chartOf(&d.Session, &d.History, p.zone),
+		Latest:  newestFirst(d.Messages[max(0, len(d.Messages)-maxMessages):]),
+		Events:  newestFirst(d.History.Marks[more:]),
+		More:    more,
 	}
-	v.Chart = chartOf(&d.Session, &d.History, p.zone)
-	v.Latest = slices.Clone(d.Messages[max(0, len(d.Messages)-maxMessages):])
-	slices.Reverse(v.Latest)
-	v.More = max(0, len(d.History.Marks)-maxEvents)
-	v.Events = slices.Clone(d.History.Marks[v.More:])
-	slices.Reverse(v.Events)
-	return v
+}
+
+func newestFirst[T any](all []T) []T {
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	return all
 }

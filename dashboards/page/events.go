@@ -23,7 +23,7 @@ type stateNews struct {
 	Mark string    `json:"mark,omitempty"` // the state of the rows, for since; "" while more comes at once
 	Head string    `json:"head,omitempty"`
 	Rows []rowNews `json:"rows,omitempty"` // those that have changed
-	Keys []string  `json:"keys,omitzero"` // all that are shown, at first and when some have come or gone
+	Keys []string  `json:"keys,omitzero"`  // all that are shown, at first and when some have come or gone
 }
 
 type rowNews struct {

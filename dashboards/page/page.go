@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -11,8 +10,6 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -170,6 +167,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"part":           part,
 		"percent":        percent,
 		"pressure":       pressureOf,
+		"pressures":      func() []string { return strings.Fields("imminent high rising calm unknown") },
 		"quote":          quote,
 		"reached":        reached,
 		"rest":           func(share float64) string { return percent(1 - share) },
@@ -179,6 +177,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"short":          short,
 		"signed":         signed,
 		"stamp":          stamp,
+		"states":         states,
 		"tame":           tame,
 		"thousands":      thousands,
 		"told":           noticeText,
@@ -206,8 +205,8 @@ func newPair(name string, first any, second ...any) pair {
 // head is what is above the rows.
 type head struct {
 	*wire.List
-	States, Pressures []chip
-	Clients           []chip // none where all are of one
+	Counts  map[string]int // of agents, by state and by pressure
+	Clients map[string]int // none where all are of one
 
 	// The rest is about a central server: its name, and why it has not answered since
 	// a time.
@@ -217,39 +216,18 @@ type head struct {
 	Unanswered bool // true until the first query is over
 }
 
-// chip is a state, a pressure or a client, with the number of its agents.
-type chip struct {
-	Value, Name string
-	Count       int
-}
-
 func headOf(l *wire.List) head {
-	d := head{List: l}
-	counts := map[string]int{}
-	clients := map[string]int{}
+	d := head{List: l, Counts: map[string]int{}, Clients: map[string]int{}}
 	for i := range l.Agents {
 		s := &l.Agents[i].Session
-		counts[stateOf(s)]++
-		counts["pressure "+pressureOf(s)]++
+		d.Counts[stateOf(s)]++
+		d.Counts[pressureOf(s)]++
 		if s.Client != "" {
-			clients[s.Client]++
+			d.Clients[s.Client]++
 		}
 	}
-
-	names := map[string]string{"waiting": "waiting for you", "work": "at work"}
-	for _, state := range states() {
-		d.States = append(d.States, chip{state, cmp.Or(names[state], state), counts[state]})
-	}
-	for _, pressure := range [...]string{"imminent", "high", "rising", "calm", "unknown"} {
-		d.Pressures = append(
-			d.Pressures,
-			chip{pressure, pressure, counts["pressure "+pressure]},
-		)
-	}
-	if len(clients) > 1 {
-		for _, name := range slices.Sorted(maps.Keys(clients)) {
-			d.Clients = append(d.Clients, chip{name, tame(name), clients[name]})
-		}
+	if len(d.Clients) == 1 {
+		d.Clients = nil
 	}
 	return d
 }
