@@ -170,7 +170,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"pressures":      func() []string { return strings.Fields("imminent high rising calm unknown") },
 		"quote":          quote,
 		"reached":        reached,
-		"rest":           func(share float64) string { return percent(1 - share) },
+		"rest":           rest,
 		"resting":        urgency.Resting,
 		"seen":           seen,
 		"share":          share,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -63,36 +61,23 @@ func WriteReport(w io.Writer, r *Report) error {
 			return percent((float64(i) + more) / float64(n))
 		},
 		"percent": percent,
-		"rest":    func(share float64) string { return percent(1 - share) },
+		"rest":    rest,
 		"share":   func(part, of int) string { return percent(float64((100*part+of/2)/of) / 100) },
 	}).ParseFS(reportFiles, "report.html")
 	if err != nil {
 		return fmt.Errorf("parse report.html: %w", err)
 	}
 
-	projects := slices.Clone(r.ProjectCosts[:min(len(r.ProjectCosts), maxProjects)])
-	forecasts := slices.DeleteFunc(
-		slices.Clone(r.Forecast),
-		func(f report.Forecast) bool { return f.Forecasts == 0 },
-	)
+	offs, ranges := forecastColumns(r.Forecast)
 	err = t.Execute(w, map[string]any{
-		"Report": r,
-		"Style":  template.CSS(string(style) + string(more)),
-		"Projects": slices.DeleteFunc(
-			projects,
-			func(p report.ProjectCosts) bool { return p.Compactions.Count == 0 },
-		),
-		"Sizes": columnsOf(r.Pre.Histogram),
-		"After": columnsOf(r.Post.Histogram),
-		"Errors": forecastColumns("Median error of forecasts by replies left", 0, forecasts,
-			func(f *report.Forecast) float64 { return *f.Error }),
-		"Ranges": forecastColumns("Share of ranges that held the truth, by replies left", rangesHold, forecasts,
-			func(f *report.Forecast) float64 { return *f.Within }),
-		"Each": sticksOf(r.Boundaries, r.Zone),
-		"Files": slices.DeleteFunc(
-			slices.Clone(r.RereadFiles),
-			func(f report.RereadFile) bool { return f.Name == "" },
-		),
+		"Report":   r,
+		"Style":    template.CSS(string(style) + string(more)),
+		"Projects": r.ProjectCosts[:min(len(r.ProjectCosts), maxProjects)],
+		"Sizes":    columnsOf(r.Pre.Histogram),
+		"After":    columnsOf(r.Post.Histogram),
+		"Errors":   offs,
+		"Ranges":   ranges,
+		"Each":     sticksOf(r.Boundaries, r.Zone),
 	})
 	if err != nil {
 		return fmt.Errorf("draw the report: %w", err)
@@ -120,25 +105,25 @@ func columnsOf(bins []report.Bin) columns {
 	return c
 }
 
-// forecastColumns draws a share of each class of forecasts.
-func forecastColumns(
-	description string,
-	aim float64,
-	all []report.Forecast,
-	shareOf func(*report.Forecast) float64,
-) columns {
-	c := columns{Description: description, Aim: aim}
-	for i := range all {
-		f := &all[i]
-		share := shareOf(f)
-		c.List = append(c.List, column{
-			min(1, share),
-			fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts),
-			percent(math.Round(100*share) / 100),
-		})
+// forecastColumns draws how far each class of forecasts was off, and how many of its
+// ranges held the truth.
+func forecastColumns(all []report.Forecast) (offs, ranges columns) {
+	offs.Description = "Median error of forecasts by replies left"
+	ranges.Description = "Share of ranges that held the truth, by replies left"
+	ranges.Aim = rangesHold
+	for _, f := range all {
+		if f.Forecasts == 0 {
+			continue
+		}
+		of := fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts)
+		offs.List = append(offs.List, column{min(1, *f.Error), of, rounded(*f.Error)})
+		ranges.List = append(ranges.List, column{*f.Within, of, rounded(*f.Within)})
 	}
-	return c
+	return offs, ranges
 }
+
+// rounded is a share in whole percent.
+func rounded(share float64) string { return hundredths(share) + "%" }
 
 // sticksOf draws what was read again after each boundary, nil where there is none.
 func sticksOf(all []report.Boundary, zone *time.Location) *sticks {

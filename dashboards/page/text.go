@@ -61,6 +61,8 @@ func number(x float64) string {
 
 func percent(x float64) string { return number(100*x) + "%" }
 
+func rest(x float64) string { return percent(1 - x) }
+
 // replies is a forecast in few words.
 func replies(r *api.Range) string {
 	if r == nil {
