@@ -27,12 +27,11 @@ type statusRun struct {
 	observer         *api.Client
 	json, all, watch bool
 	sort, client     string
-	order            top.Order
 	limit            int
 }
 
 func newStatusCommand(env *environ) *cobra.Command {
-	st := &statusRun{environ: env, sort: top.ByUrgency.String()}
+	st := &statusRun{environ: env, sort: top.ByUrgency}
 	cmd := command(`status [ID]
 Show all sessions, or one in detail
 
@@ -73,9 +72,9 @@ func completeFlag(cmd *cobra.Command, name string, words []string) {
 
 func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
 	one := len(args) > 0
-	unknown := top.ParseClient(st.client, clientNames())
+	unknown := top.CheckName("client", st.client, clientNames())
 	empty := emptyFlag(cmd.Flags())
-	st.order, err = top.ParseOrder(st.sort)
+	err = top.CheckName("order", st.sort, top.Orders())
 	switch {
 	case err != nil:
 		return usagef("--sort: %w", err)
@@ -132,7 +131,7 @@ func (env *environ) agentNames(
 	ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
 	defer cancel()
 	all, _ := client.RecentSessions(ctx, "")
-	top.Sort(all.Sessions, top.ByUrgency)
+	top.Sort(all.Sessions, top.ByUrgency, false)
 	for _, s := range all.Sessions {
 		names = append(names, cobra.CompletionWithDesc(
 			screen.OneLine(s.ShortName()),
@@ -209,7 +208,7 @@ func (st *statusRun) write(to *view.Printer, all api.Sessions) error {
 	}
 	left := func(s api.Session) bool { return s.State == "left" }
 	list := slices.DeleteFunc(all.Sessions, left)
-	top.Sort(list, st.order)
+	top.Sort(list, st.sort, false)
 	shown := list
 	if st.limit > 0 {
 		shown = list[:min(st.limit, len(list))]

@@ -54,7 +54,7 @@ type topRun struct {
 // run shows the sessions of this machine's observer, or those that a server of
 // all machines has.
 func (t *topRun) run(cmd *cobra.Command, _ []string) error {
-	unknown := top.ParseClient(t.client, clientNames())
+	unknown := top.CheckName("client", t.client, clientNames())
 	empty := emptyFlag(cmd.Flags())
 	switch {
 	case !term.IsTerminal(t.Stdin) || !term.IsTerminal(t.Stdout):

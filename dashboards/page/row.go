@@ -95,7 +95,7 @@ func outlookOf(s *api.Session) outlook {
 		if n := urgency.Replies(r.Likely); n != 0 && n != urgency.ManyReplies {
 			o.Between = urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
 			if seconds := s.Forecast.Seconds; seconds != nil {
-				o.Minutes = work(max(60, seconds.Likely))
+				o.Minutes = Work(seconds.Likely)
 			}
 		}
 		if turns := s.Forecast.Turns; turns != nil {

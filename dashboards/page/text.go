@@ -79,15 +79,13 @@ func replies(r *api.Range) string {
 	return "≈ " + urgency.ReplyCount(r.Likely) + " replies"
 }
 
-// work is a time of work in few words.
-func work(seconds float64) string {
-	switch d := time.Duration(seconds * float64(time.Second)); {
-	case d < time.Minute:
-		return "under a minute"
+// Work is a time of work in few words.
+func Work(seconds float64) string {
+	switch d := time.Duration(max(60, seconds) * float64(time.Second)); {
 	case d < 100*time.Minute:
 		return fmt.Sprintf("%.0f min", d.Minutes())
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%.1f h", d.Hours())
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Hours()), ".0") + " h"
 	default:
 		return fmt.Sprintf("%.0f days", d.Hours()/24)
 	}

@@ -27,12 +27,12 @@ func TestTexts(t *testing.T) {
 		got[fmt.Sprint(n)] = short(n) + " " + thousands(n)
 	}
 	for _, s := range []float64{30, 600, 6_100, 200_000} {
-		got[fmt.Sprint(s, "s")] = work(s)
+		got[fmt.Sprint(s, "s")] = Work(s)
 	}
 	want := map[string]string{
 		"0": "0 0", "950": "950 950", "1000": "1k 1,000", "9949": "9.9k 9,949", "9950": "10k 9,950", "104000": "104k 104,000",
 		"999499": "999k 999,499", "999500": "1M 999,500", "1000000": "1M 1,000,000", "1250000": "1.2M 1,250,000", "-2150": "−2.1k -2,150",
-		"30s": "under a minute", "600s": "10 min", "6100s": "1.7 h", "200000s": "2 days",
+		"30s": "1 min", "600s": "10 min", "6100s": "1.7 h", "200000s": "2 days",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"time"
 
+	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
@@ -318,15 +319,10 @@ func repliesText(r *api.Range, unit string) string {
 
 // workText formats a time of work after a prefix, "" while unknown.
 func workText(prefix string, r *api.Range) string {
-	switch {
-	case r == nil:
+	if r == nil {
 		return ""
-	case r.Likely < 100*60:
-		return fmt.Sprintf("%s%.0f min", prefix, max(1, r.Likely/60))
-	case r.Likely < 48*3600:
-		return fmt.Sprintf("%s%.0f h", prefix, r.Likely/3600)
 	}
-	return fmt.Sprintf("%s%.0f days", prefix, r.Likely/(24*3600))
+	return prefix + page.Work(r.Likely)
 }
 
 func stateCell(c place) string {

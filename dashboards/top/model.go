@@ -38,7 +38,7 @@ type model struct {
 	why  string    // there is no answer
 
 	client    string // "" for all
-	order     Order
+	order     string // one of Orders
 	backwards bool
 	filter    string
 	typing    bool // the filter is typed
@@ -58,7 +58,7 @@ type model struct {
 	from   view    // the view before this one
 }
 
-func newModel(colour bool) *model { return &model{colour: colour} }
+func newModel(colour bool) *model { return &model{colour: colour, order: ByUrgency} }
 
 // poll takes over an answer of the observer, or the error in its place.
 func (t *model) poll(all api.Sessions, err error, now time.Time) {
@@ -92,7 +92,7 @@ func (t *model) arrange() {
 			t.rows = append(t.rows, s)
 		}
 	}
-	sortSessions(t.rows, t.order, t.backwards)
+	Sort(t.rows, t.order, t.backwards)
 	if t.index() < 0 {
 		t.selectRow(at)
 	}
@@ -256,7 +256,7 @@ func (t *model) listKey(key string) {
 	case "r":
 		t.backwards = !t.backwards
 	case "u", "p", "l", "n", "t", "c":
-		t.order = Order(strings.Index("uplntc", key)) // in the sequence of the constants
+		t.order = Orders()[strings.Index("uplntc", key)] // in the same sequence
 		t.backwards = false
 	}
 	t.arrange()

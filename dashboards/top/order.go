@@ -11,64 +11,40 @@ import (
 	"sm/observer/api"
 )
 
-// Order is an order of sessions. Each begins with the session that needs
+// ByUrgency is the default order: it begins with sessions that wait for a person, then
+// come those at work by the replies that are left until their compaction, then the idle
+// and the quiet.
+const ByUrgency = "urgency"
+
+// Orders returns the names of the orders. Each begins with the session that needs
 // attention most.
-type Order uint8
-
-// The orders. ByUrgency, the default, begins with sessions that wait for a
-// person, then come those at work by the replies that are left until their
-// compaction, then the idle and the quiet.
-const (
-	ByUrgency Order = iota
-	ByPressure
-	ByReplies
-	ByName
-	ByActivity
-	ByCompactions
-)
-
-// Orders returns the names of the orders.
 func Orders() []string {
-	return []string{"urgency", "pressure", "replies", "name", "activity", "compactions"}
+	return []string{ByUrgency, "pressure", "replies", "name", "activity", "compactions"}
 }
 
-// String returns the name that ParseOrder accepts.
-func (o Order) String() string { return Orders()[o] }
-
-// ParseOrder returns the order of a name; its error lists all names.
-func ParseOrder(name string) (Order, error) {
-	i := slices.Index(Orders(), name)
-	if i < 0 {
-		return 0, fmt.Errorf("no order %q; give one of %s", name, strings.Join(Orders(), ", "))
-	}
-	return Order(i), nil
-}
-
-// Sort sorts sessions. Equals are ordered by name, then by id.
-func Sort(sessions []api.Session, by Order) { sortSessions(sessions, by, false) }
-
-func sortSessions(sessions []api.Session, by Order, backwards bool) {
+// Sort sorts sessions by one of Orders. Equals are ordered by name, then by id.
+func Sort(sessions []api.Session, by string, backwards bool) {
 	slices.SortStableFunc(sessions, func(a, b api.Session) int {
-		n := by.compare(&a, &b)
+		n := compare(by, &a, &b)
 		if backwards {
 			n = -n
 		}
-		return cmp.Or(n, ByName.compare(&a, &b), strings.Compare(a.ID, b.ID))
+		return cmp.Or(n, compare("name", &a, &b), strings.Compare(a.ID, b.ID))
 	})
 }
 
 // compare compares two sessions. Unknown figures come last.
-func (o Order) compare(a, b *api.Session) int {
+func compare(by string, a, b *api.Session) int {
 	left := cmp.Compare(urgency.Left(a), urgency.Left(b))
 	pressure := cmp.Compare(known(b.Pressure, -1), known(a.Pressure, -1))
-	switch o {
-	case ByName:
+	switch by {
+	case "name":
 		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
-	case ByActivity:
+	case "activity":
 		return known(b.LastActive, time.Time{}).Compare(known(a.LastActive, time.Time{}))
-	case ByCompactions:
+	case "compactions":
 		return b.Compactions.Total() - a.Compactions.Total()
-	case ByReplies:
+	case "replies":
 		return left
 	case ByUrgency:
 		return cmp.Or(cmp.Compare(urgency.Of(a), urgency.Of(b)), left, pressure)
@@ -84,12 +60,12 @@ func known[T any](figure *T, unknown T) T {
 	return *figure
 }
 
-// ParseClient checks the name of a client, "" for any; its error lists all.
-func ParseClient(name string, all []string) error {
+// CheckName checks the name of an order or a client, "" for any; its error lists all.
+func CheckName(kind, name string, all []string) error {
 	if name == "" || slices.Contains(all, name) {
 		return nil
 	}
-	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(all, ", "))
+	return fmt.Errorf("no %s %q; give one of %s", kind, name, strings.Join(all, ", "))
 }
 
 // OnlyClient returns the sessions of one client, or all for "". An older observer

@@ -20,7 +20,7 @@ func TestTable(t *testing.T) {
 		200: "PROJECT NAME ID CONTEXT USED TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
 	} {
 		all := topFleet().Sessions
-		Sort(all, ByUrgency)
+		Sort(all, ByUrgency, false)
 		var b strings.Builder
 		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
 			t.Fatal(err)
@@ -101,16 +101,11 @@ func TestTableIDs(t *testing.T) {
 	}
 }
 
-// TestParseOrder checks that each order has a name, and that the error lists all.
-func TestParseOrder(t *testing.T) {
-	t.Parallel()
-	for i, name := range Orders() {
-		if o, err := ParseOrder(name); err != nil || o != Order(i) || o.String() != name {
-			t.Errorf("%s: %v, %v", name, o, err)
-		}
-	}
-	if _, err := ParseOrder("fullest"); err == nil ||
-		!strings.Contains(err.Error(), "urgency, pressure, replies") {
-		t.Errorf("%v", err)
+// TestCheckName checks that each order has a name, and that the error lists all.
+func TestCheckName(t *testing.T) {
+	err := CheckName("order", "fullest", Orders())
+	if CheckName("order", "replies", Orders()) != nil || err == nil ||
+		!strings.Contains(err.Error(), strings.Join(Orders(), ", ")) {
+		t.Errorf("an unknown order: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"sm/dashboards/central"
 	"sm/observer/api"
 )
 
@@ -35,15 +36,7 @@ type Options struct {
 	Browse func(ctx context.Context, address string) error
 	// Central is asked in the observer's place. Its sessions can be looked at
 	// only, without Attach and Browse.
-	Central Central
-}
-
-// Central provides the sessions of many machines.
-type Central interface {
-	// Sessions returns all sessions. The text of an error has the remedy.
-	Sessions(ctx context.Context) (api.Sessions, error)
-	// Name returns the name of the server.
-	Name() string
+	Central *central.Server
 }
 
 // Run shows the sessions until the user or ctx ends it. The client may be nil if

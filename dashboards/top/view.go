@@ -185,7 +185,7 @@ func (t *model) text(name, shown string) string {
 		"Imminent":    imminent,
 		"Needs":       needs,
 		"NotWarned":   api.NotWarnedNotice,
-		"Order":       t.order.String() + " ↓",
+		"Order":       t.order + " ↓",
 		"Queued":      queued,
 		"Quiet":       t.quiet,
 		"Server":      "",
@@ -194,7 +194,7 @@ func (t *model) text(name, shown string) string {
 		"Width":       t.width,
 	}
 	if t.backwards {
-		data["Order"] = t.order.String() + " ↑"
+		data["Order"] = t.order + " ↑"
 	}
 	if t.central != "" && t.width >= 100 {
 		data["Server"] = " " + screen.FitEnd(t.central, t.width/3)
