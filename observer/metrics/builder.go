@@ -25,18 +25,20 @@ func newBuilder() builder {
 	return b
 }
 
+// number is a figure of a snapshot.
+type number interface{ int | int64 | uint64 | float64 }
+
 // add gives a family one more series. Labels are names and values in turn, in the order
 // of their names.
-func (b builder) add(name string, value float64, labels ...string) {
+func add[T number](b builder, name string, figure T, labels ...string) {
+	value := float64(figure)
+	kind := dto.MetricType_GAUGE
+	series := &dto.Metric{Gauge: &dto.Gauge{Value: &value}}
 	if strings.HasSuffix(name, "_total") {
-		b.append(name, dto.MetricType_COUNTER, &dto.Metric{
-			Counter: &dto.Counter{Value: &value},
-		}, labels)
-		return
+		kind = dto.MetricType_COUNTER
+		series = &dto.Metric{Counter: &dto.Counter{Value: &value}}
 	}
-	b.append(name, dto.MetricType_GAUGE, &dto.Metric{
-		Gauge: &dto.Gauge{Value: &value},
-	}, labels)
+	b.append(name, kind, series, labels)
 }
 
 // addHistogram adds a series of counts, one for each upper bound, and one for all
@@ -74,7 +76,7 @@ func (b builder) append(name string, kind dto.MetricType, m *dto.Metric, labels 
 }
 
 // truth is the value of a gauge that is 1 or 0.
-func truth(b bool) float64 {
+func truth(b bool) int {
 	if b {
 		return 1
 	}

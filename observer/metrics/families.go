@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/api"
+	"sm/transcript"
 )
 
 const sessionPrefix = "agent_session_"
@@ -16,26 +16,29 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 		s := &all[i]
 		b.gauges(s)
 		b.info(s, hideProject)
-		for _, level := range []alerts.Level{
-			alerts.Critical,
-			alerts.EarlyWarn,
-			alerts.OK,
-			alerts.Warn,
-		} {
-			name := level.String()
-			b.add(sessionPrefix+"level", truth(s.Level == name), "level", name, "session", s.Label)
+		for _, level := range [...]string{"critical", "early_warn", "ok", "warn"} {
+			is := truth(s.Level == level)
+			add(b, sessionPrefix+"level", is, "level", level, "session", s.Label)
 		}
 		if n := s.ThresholdTokens; n != nil {
-			b.add(sessionPrefix+"compaction_threshold_tokens", float64(*n),
+			add(b, sessionPrefix+"compaction_threshold_tokens", *n,
 				"session", s.Label, "source", s.ThresholdSource)
 		}
 		if s.State != "" {
-			b.add(sessionPrefix+"state", 1, "session", s.Label, "state", stateOf(s.State))
+			add(b, sessionPrefix+"state", 1, "session", s.Label, "state", stateOf(s.State))
 		}
-		b.sample(s, &s.EstimateAt, "estimate")
-		b.sample(s, s.HookAt, "hook")
-		b.sample(s, s.StatuslineAt, "statusline")
-		b.sample(s, &s.TranscriptAt, "transcript")
+		sources := [...]string{"estimate", "hook", "statusline", "transcript"}
+		for i, at := range [...]*time.Time{
+			&s.EstimateAt,
+			s.HookAt,
+			s.StatuslineAt,
+			&s.TranscriptAt,
+		} {
+			if at != nil && !at.IsZero() {
+				add(b, sessionPrefix+"sample_timestamp_seconds", seconds(*at),
+					"session", s.Label, "source", sources[i])
+			}
+		}
 		b.triggers("compactions_total", &s.Counted, s.Label)
 		b.triggers("transcript_compactions", &s.Compactions, s.Label)
 	}
@@ -46,7 +49,7 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 func (b builder) gauges(s *api.Session) {
 	gauge := func(name string, value *float64) {
 		if value != nil {
-			b.add(sessionPrefix+name, *value, "session", s.Label)
+			add(b, sessionPrefix+name, *value, "session", s.Label)
 		}
 	}
 	gauge("context_tokens", of(s.TokensUsed))
@@ -58,7 +61,7 @@ func (b builder) gauges(s *api.Session) {
 		gauge("cleared_tokens", positive(s.ClearedTokens))
 	}
 	gauge("pressure_ratio", s.Pressure)
-	gauge("compacting", new(truth(s.IsCompacting)))
+	gauge("compacting", of(new(truth(s.IsCompacting))))
 	if f := s.Forecast; f != nil {
 		if r := f.Replies; r != nil {
 			gauge("forecast_replies", &r.Likely)
@@ -77,7 +80,7 @@ func (b builder) gauges(s *api.Session) {
 	if !s.SeenAt.IsZero() {
 		gauge("last_activity_timestamp_seconds", new(seconds(s.SeenAt)))
 	}
-	gauge("active", new(truth(s.IsActive)))
+	gauge("active", of(new(truth(s.IsActive))))
 	gauge("cycle", positive(s.Cycle))
 	gauge("queued_messages", positive(s.Queued))
 	gauge("dear_compactions", of(&s.DearCompactions))
@@ -89,14 +92,14 @@ func (b builder) gauges(s *api.Session) {
 }
 
 // of is a figure that is nil while unknown.
-func of[T int | int64](n *T) *float64 {
+func of[T number](n *T) *float64 {
 	if n == nil {
 		return nil
 	}
 	return new(float64(*n))
 }
 
-func positive[T int | int64 | float64](n T) *float64 {
+func positive[T number](n T) *float64 {
 	if n <= 0 {
 		return nil
 	}
@@ -111,30 +114,16 @@ func (b builder) info(s *api.Session, hideProject bool) {
 	if !hideProject && strings.Trim(s.CWD, `/\`) != "" {
 		project = tame(s.Project)
 	}
-	b.add(sessionPrefix+"info", 1,
+	add(b, sessionPrefix+"info", 1,
 		"client", s.Client, "model", tame(s.Model), "project", project, "session", s.Label,
 		"session_id", tame(s.SessionID), "version", tame(s.Version), "window_source", s.WindowSource)
 }
 
-func (b builder) sample(s *api.Session, at *time.Time, source string) {
-	if at != nil && !at.IsZero() {
-		b.add(
-			sessionPrefix+"sample_timestamp_seconds",
-			seconds(*at),
-			"session",
-			s.Label,
-			"source",
-			source,
-		)
-	}
-}
-
 func (b builder) triggers(name string, c *api.Compactions, session string) {
-	name = sessionPrefix + name
-	b.add(name, float64(c.Auto), "session", session, "trigger", "auto")
-	b.add(name, float64(c.Manual), "session", session, "trigger", "manual")
-	b.add(name, float64(c.Unknown), "session", session, "trigger", "unknown")
-	b.add(name, float64(c.Idle), "session", session, "trigger", "idle")
+	for trigger, n := range [...]int{c.Auto, c.Manual, c.Unknown, c.Idle} {
+		add(b, sessionPrefix+name, n,
+			"session", session, "trigger", transcript.Trigger(trigger).String())
+	}
 }
 
 // stateOf bounds the values of the label: the client's registry may have any word.

@@ -122,14 +122,14 @@ func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 
 // process adds the figures of this observer.
 func (b builder) process(s *Snapshot, o *Options) {
-	b.add("sm_sessions_unexported", float64(s.Unexported))
-	b.add("sm_transcripts", float64(o.Transcripts.Failed.Load()), "state", "failed")
-	b.add("sm_transcripts", float64(o.Transcripts.Live.Load()), "state", "live")
-	b.add("sm_transcripts", float64(o.Transcripts.Parked.Load()), "state", "parked")
-	b.add("sm_read_lag_bytes", float64(o.Transcripts.Lag.Load()))
-	b.add("sm_config_last_reload_successful", truth(!s.ReloadFailed))
-	b.add("sm_config_last_reload_success_timestamp_seconds", seconds(s.ReloadedAt))
-	b.add("sm_build_info", 1,
+	add(b, "sm_sessions_unexported", s.Unexported)
+	add(b, "sm_transcripts", o.Transcripts.Failed.Load(), "state", "failed")
+	add(b, "sm_transcripts", o.Transcripts.Live.Load(), "state", "live")
+	add(b, "sm_transcripts", o.Transcripts.Parked.Load(), "state", "parked")
+	add(b, "sm_read_lag_bytes", o.Transcripts.Lag.Load())
+	add(b, "sm_config_last_reload_successful", truth(!s.ReloadFailed))
+	add(b, "sm_config_last_reload_success_timestamp_seconds", seconds(s.ReloadedAt))
+	add(b, "sm_build_info", 1,
 		"commit", o.Commit, "goversion", runtime.Version(), "version", o.Version)
 }
 

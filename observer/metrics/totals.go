@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -51,18 +52,17 @@ type Unknown struct {
 // were active last. It sorts them by label.
 func (s *Snapshot) Limit(most int) {
 	byLabel := func(x, y api.Session) int { return strings.Compare(x.Label, y.Label) }
-	slices.SortFunc(s.Sessions, byLabel)
-	if most <= 0 || len(s.Sessions) <= most {
-		return
+	if most > 0 && len(s.Sessions) > most {
+		slices.SortFunc(s.Sessions, func(x, y api.Session) int {
+			return cmp.Or(
+				truth(y.IsActive)-truth(x.IsActive),
+				y.SeenAt.Compare(x.SeenAt),
+				byLabel(x, y),
+			)
+		})
+		s.Unexported = len(s.Sessions) - most
+		s.Sessions = s.Sessions[:most]
 	}
-	slices.SortStableFunc(s.Sessions, func(x, y api.Session) int {
-		if x.IsActive != y.IsActive {
-			return int(truth(y.IsActive) - truth(x.IsActive))
-		}
-		return y.SeenAt.Compare(x.SeenAt)
-	})
-	s.Unexported = len(s.Sessions) - most
-	s.Sessions = s.Sessions[:most]
 	slices.SortFunc(s.Sessions, byLabel)
 }
 
@@ -85,21 +85,21 @@ func clientParts(s *Snapshot) []tally.Part {
 
 // clients adds the totals of each client.
 func (b builder) clients(parts []tally.Part) {
-	triggers := [...]string{"auto", "manual", "unknown", "idle"} // by transcript.Trigger
 	windows := [...]string{"five_hour", "seven_day"}
 	for _, p := range parts {
-		for i, trigger := range triggers {
-			labels := []string{"client", p.Client, "trigger", trigger}
-			b.add("agent_compactions_total", float64(p.Compactions[i]), labels...)
-			b.add("agent_compaction_attempts_total", float64(p.Attempts[i]), labels...)
+		for trigger, n := range p.Compactions {
+			name := transcript.Trigger(trigger).String()
+			labels := []string{"client", p.Client, "trigger", name}
+			add(b, "agent_compactions_total", n, labels...)
+			add(b, "agent_compaction_attempts_total", p.Attempts[trigger], labels...)
 		}
-		b.add("agent_compaction_storms_total", float64(p.Storms), "client", p.Client)
+		add(b, "agent_compaction_storms_total", p.Storms, "client", p.Client)
 		b.addHistogram("agent_compaction_duration_seconds",
 			tally.DurationBounds(), &p.Duration, "client", p.Client)
 		b.addHistogram("agent_compaction_pre_tokens",
 			tally.PreTokensBounds(), &p.PreTokens, "client", p.Client)
 		tokens := func(n uint64, kind string) {
-			b.add("agent_tokens_total", float64(n), "client", p.Client, "kind", kind)
+			add(b, "agent_tokens_total", n, "client", p.Client, "kind", kind)
 		}
 		tokens(p.Tokens.CacheCreation, "cache_creation")
 		tokens(p.Tokens.CacheRead, "cache_read")
@@ -108,8 +108,9 @@ func (b builder) clients(parts []tally.Part) {
 		for i, window := range windows {
 			if l := p.Limits[i]; l.Resets != 0 {
 				labels := []string{"client", p.Client, "window", window}
-				b.add("agent_rate_limit_used_ratio", l.Used, labels...)
-				b.add(
+				add(b, "agent_rate_limit_used_ratio", l.Used, labels...)
+				add(
+					b,
 					"agent_rate_limit_reset_timestamp_seconds",
 					seconds(l.Resets.Time()),
 					labels...,
@@ -127,20 +128,20 @@ func (b builder) costs(c *tally.Counters) {
 		transcript.BilledClear:      "clear",
 	} {
 		t := &c.Bills[kind]
-		b.add("agent_"+name+"_reads_total", float64(t.Reads), "client", fleet.Claude)
-		b.add("agent_"+name+"_rereads_total", float64(t.Rereads), "client", fleet.Claude)
-		b.add("agent_"+name+"_reread_tokens_total", float64(t.Tokens), "client", fleet.Claude)
+		add(b, "agent_"+name+"_reads_total", t.Reads, "client", fleet.Claude)
+		add(b, "agent_"+name+"_rereads_total", t.Rereads, "client", fleet.Claude)
+		add(b, "agent_"+name+"_reread_tokens_total", t.Tokens, "client", fleet.Claude)
 	}
 	if c.Cost.Known {
-		b.add("agent_cost_usd_total", c.Cost.USD, "client", fleet.Claude)
+		add(b, "agent_cost_usd_total", c.Cost.USD, "client", fleet.Claude)
 	}
 }
 
 // read is what was read of transcripts.
 func (b builder) read(s *Snapshot, parts []tally.Part) {
-	b.add("sm_transcript_lines_total", float64(s.Fleet.Lines.Bad), "result", "bad")
-	b.add("sm_transcript_lines_total", float64(s.Fleet.Lines.Good), "result", "ok")
-	b.add("sm_transcript_bytes_total", float64(s.Fleet.Bytes))
+	add(b, "sm_transcript_lines_total", s.Fleet.Lines.Bad, "result", "bad")
+	add(b, "sm_transcript_lines_total", s.Fleet.Lines.Good, "result", "ok")
+	add(b, "sm_transcript_bytes_total", s.Fleet.Bytes)
 	clients := map[string]bool{}
 	for _, p := range parts {
 		clients[p.Client] = true
@@ -151,9 +152,10 @@ func (b builder) read(s *Snapshot, parts []tally.Part) {
 	for _, client := range slices.Sorted(maps.Keys(clients)) {
 		for kind := range transcript.UnknownKinds {
 			n := s.Unknown[Unknown{client, kind}]
-			b.add(
+			add(
+				b,
 				"sm_transcript_unknown_total",
-				float64(n),
+				n,
 				"client",
 				client,
 				"kind",
@@ -166,22 +168,22 @@ func (b builder) read(s *Snapshot, parts []tally.Part) {
 // messages are notices and messages to agents, and what was received from them.
 func (b builder) messages(s *Snapshot) {
 	for _, kind := range alerts.Kinds() {
-		b.add("sm_notices_total", float64(s.Alerts.Notices[kind]), "kind", kind.String())
+		add(b, "sm_notices_total", s.Alerts.Notices[kind], "kind", kind.String())
 	}
 	for _, outcome := range outbox.Outcomes() {
 		for _, via := range outbox.Carriers() {
 			n := s.Messages.Count(via, outcome)
-			b.add("sm_messages_total", float64(n), "outcome", outcome.String(), "via", via.String())
+			add(b, "sm_messages_total", n, "outcome", outcome.String(), "via", via.String())
 		}
 	}
-	b.add("sm_queue_messages", float64(s.Queued))
+	add(b, "sm_queue_messages", s.Queued)
 	for _, outcome := range rotation.Outcomes() {
-		b.add("sm_handoffs_total", float64(s.Handoffs.Count(outcome)), "outcome", outcome)
+		add(b, "sm_handoffs_total", s.Handoffs.Count(outcome), "outcome", outcome)
 	}
 	for outcome, n := range s.Alerts.Reminders {
-		b.add("sm_reminders_total", float64(n), "outcome", alerts.ReminderOutcome(outcome).String())
+		add(b, "sm_reminders_total", n, "outcome", alerts.ReminderOutcome(outcome).String())
 	}
 	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
-		b.add("sm_hook_events_total", float64(s.Hooks[event]), "event", string(event))
+		add(b, "sm_hook_events_total", s.Hooks[event], "event", string(event))
 	}
 }
