@@ -170,7 +170,7 @@ func TestHostileLabels(t *testing.T) {
 	const odd = "a\x1b[31m\u009b\u202e\u200bz"
 	const tame = "a\ufffd[31m\ufffd\ufffd\ufffdz"
 	long := strings.Repeat("é", 100_000)
-	cut := strings.Repeat("é", maxLabel) + "…"
+	cut := strings.Repeat("é", 200) + "…"
 	s := serve(t, &answers{figures: strings.NewReplacer("ODD", odd, "LONG", long).Replace(
 		`agent_session_info{host=one,session=ODD,session_id=ODD,project=ODD,model=ODD,client=ODD,version=ODD,window_source=ODD} 1
 agent_session_compaction_threshold_tokens{host=one,session=ODD,source=LONG} 167000

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 )
 
 // series has one sample in the result of an instant query, and several in that
@@ -22,7 +21,7 @@ type series struct {
 
 // Point is a value at a time.
 type Point struct {
-	At    time.Time
+	At    int64 // seconds since 1970
 	Value float64
 }
 
@@ -32,7 +31,7 @@ func (p *Point) UnmarshalJSON(text []byte) error {
 	var value string
 	err := json.Unmarshal(text, &[]any{&seconds, &value})
 	if err == nil {
-		p.At = time.UnixMilli(int64(seconds * 1000))
+		p.At = int64(seconds)
 		p.Value, err = strconv.ParseFloat(value, 64)
 	}
 	return err
@@ -47,19 +46,10 @@ type answer struct {
 	} `json:"data"`
 }
 
-// A refusal is an answer that has no result of the query.
-type refusal struct {
-	text   string
-	remedy string
-}
+// A refusal is an answer that has no result of the query, with the remedy.
+type refusal string
 
-func (r *refusal) Error() string { return r.text }
-
-const (
-	checkAddress     = "give the address below which it serves /api/v1/query"
-	checkCredentials = "give it a token or password that it takes, in the file for its HTTP client"
-	checkLog         = "see its log"
-)
+func (r refusal) Error() string { return string(r) }
 
 // query asks for the result of a query; endpoint is query or query_range.
 func (s *Server) query(
@@ -93,18 +83,21 @@ func (s *Server) query(
 func result(code int, text []byte) ([]series, error) {
 	var a answer
 	err := json.Unmarshal(text, &a)
-
+	problem := fmt.Sprintf("status %d", code)
+	remedy := "give the address below which it serves /api/v1/query"
 	switch {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return nil, &refusal{fmt.Sprintf("status %d", code), checkCredentials}
+		remedy = "give it a token or password that it takes, in the file for its HTTP client"
 	case err == nil && a.Status == "error":
-		return nil, &refusal{a.Error, checkLog}
+		problem = a.Error
+		remedy = "see its log"
 	case code >= http.StatusInternalServerError:
-		return nil, &refusal{fmt.Sprintf("status %d", code), checkLog}
+		remedy = "see its log"
 	case code != http.StatusOK:
-		return nil, &refusal{fmt.Sprintf("status %d", code), checkAddress}
-	case err != nil || a.Status != "success":
-		return nil, &refusal{"its answer is no result of a query", checkAddress}
+	case err == nil && a.Status == "success":
+		return a.Data.Result, nil
+	default:
+		problem = "its answer is no result of a query"
 	}
-	return a.Data.Result, nil
+	return nil, refusal(problem + "; " + remedy)
 }

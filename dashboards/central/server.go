@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sm/observer/api"
+	"sm/observer/curve"
 	"sm/observer/httpclient"
 )
 
@@ -82,9 +83,9 @@ func (s *Server) Close() { s.client.CloseIdleConnections() }
 // Fleet is all sessions of a server at one moment.
 type Fleet struct {
 	api.Sessions
-	// Curves are the context sizes of the last half hour as shares of the window, a minute
-	// apart and the oldest first, by the sessions' ids.
-	Curves map[string][]Point
+	// Curves are the context sizes of the last half hour, a minute apart and the oldest
+	// first, by the sessions' ids.
+	Curves map[string]*curve.History
 }
 
 // Sessions are those of all hosts, see Look.
@@ -100,31 +101,28 @@ func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	defer cancel()
 
 	now := time.Now()
-	figures, err := s.instant(ctx, figuresQuery(), now)
+	at := []string{unix(now)}
+	figures, err := s.query(ctx, "query", url.Values{"query": {figuresQuery}, "time": at})
+	var targets []series
+	if err == nil {
+		targets, err = s.query(ctx, "query", url.Values{"query": {targetsQuery}, "time": at})
+	}
+	if err == nil {
+		err = s.follow(ctx, now)
+	}
 	if err != nil {
 		return Fleet{}, s.explain(ctx, err)
 	}
-	targets, err := s.instant(ctx, targetsQuery, now)
-	if err != nil {
-		return Fleet{}, s.explain(ctx, err)
-	}
-	trends, err := s.trendsOf(ctx, now)
-	if err != nil {
-		return Fleet{}, s.explain(ctx, err)
-	}
-	return fleetOf(figures, targets, trends), nil
-}
-
-func (s *Server) instant(ctx context.Context, query string, now time.Time) ([]series, error) {
-	return s.query(ctx, "query", url.Values{"query": {query}, "time": {unix(now)}})
+	return fleetOf(figures, targets, s.trends), nil
 }
 
 func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// trendsOf returns the last sizes of all contexts, as shares of their windows.
-func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
+// follow keeps the trends up to date: the last sizes of all contexts, as shares of their
+// windows.
+func (s *Server) follow(ctx context.Context, now time.Time) error {
 	if now.Sub(s.asked) < trendEvery {
-		return s.trends, nil
+		return nil
 	}
 	end := now.Truncate(trendStep) // so that older steps stay the same
 	found, err := s.query(ctx, "query_range", url.Values{
@@ -134,7 +132,7 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 		"step":  {trendStep.String()},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	s.trends = make(map[key][]Point, len(found))
@@ -142,7 +140,7 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 		s.trends[keyOf(one.Labels)] = one.Samples
 	}
 	s.asked = now
-	return s.trends, nil
+	return nil
 }
 
 // explain describes an error and its remedy in one line.
@@ -155,19 +153,19 @@ func (s *Server) explain(ctx context.Context, err error) error {
 		err = failed.Err // without the address, which the message begins with
 	}
 	text := httpclient.OneLine(err).Error()
-	remedy := "see whether it runs and whether the address is right"
-	refused, isRefused := errors.AsType[*refusal](err)
+	_, refused := errors.AsType[refusal](err)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 
 	switch {
 	case tooLarge:
-		text = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20)
-		remedy = "lower metrics.max_sessions on the machines"
+		text = fmt.Sprintf(
+			"its answer is larger than %d MiB; lower metrics.max_sessions on the machines",
+			answerBytes>>20,
+		)
 	case errors.Is(err, context.DeadlineExceeded):
-		text = "no answer in time"
-		remedy = "see whether it is busy, and whether the address is right"
-	case isRefused:
-		remedy = refused.remedy
+		text = "no answer in time; see whether it is busy, and whether the address is right"
+	case !refused:
+		text += "; see whether it runs and whether the address is right"
 	}
-	return fmt.Errorf("ask %s: %s; %s", s.name, text, remedy)
+	return fmt.Errorf("ask %s: %s", s.name, text)
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"sm/alerts"
+	"sm/dashboards/screen/plain"
 	"sm/observer/api"
+	"sm/observer/curve"
 )
 
 // targetsQuery returns whether the observers can be scraped, for the job of the shipped rules.
@@ -19,13 +20,11 @@ const targetsQuery = `up{job="sm"}`
 const prefix = "agent_session_"
 
 // figuresQuery asks for all that is shown of all sessions in one query.
-func figuresQuery() string {
-	return `{__name__=~"` + prefix + `(` + strings.Join([]string{
-		"active", "cache_hit_ratio", "cleared_tokens", "compacting", "compaction_threshold_tokens", "context_tokens", "context_window_tokens",
-		"cost_usd", "cycle", "drift_tokens", "forecast_replies", "forecast_replies_high", "forecast_replies_low", "forecast_seconds", "forecast_turns",
-		"info", "last_activity_timestamp_seconds", "queued_messages", "state", "transcript_compactions",
-	}, "|") + `)"}`
-}
+const figuresQuery = `{__name__=~"` + prefix + `(active|cache_hit_ratio|cleared_tokens|compacting|` +
+	`compaction_threshold_tokens|context_tokens|context_window_tokens|cost_usd|cycle|` +
+	`drift_tokens|forecast_replies|forecast_replies_high|forecast_replies_low|` +
+	`forecast_seconds|forecast_turns|info|last_activity_timestamp_seconds|` +
+	`queued_messages|state|transcript_compactions)"}`
 
 // key names a session over all machines: several observers can run on one host,
 // and each gives names of its own.
@@ -36,28 +35,9 @@ func keyOf(m map[string]string) key {
 	return key{cmp.Or(label(m, "host"), instance), instance, label(m, "session")}
 }
 
-// maxLabel limits the value of a label, in characters. sm exports at most 128 bytes.
-const maxLabel = 200
-
-// label returns the value of a label, cut to maxLabel and with U+FFFD for
-// characters that do not print: anything can write to a central server.
-func label(m map[string]string, name string) string {
-	value := m[name]
-	n := 0
-	for i := range value {
-		if n == maxLabel {
-			value = value[:i] + "…"
-			break
-		}
-		n++
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, value)
-}
+// label returns the value of a label, fit to be shown: anything can write to a central
+// server.
+func label(m map[string]string, name string) string { return plain.Visible(m[name]) }
 
 // session is what is known of one, as it comes together.
 type session struct {
@@ -68,19 +48,22 @@ type session struct {
 
 // fleetOf puts the answers of the server together.
 func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
-	all := Fleet{Curves: map[string][]Point{}}
+	all := Fleet{Curves: map[string]*curve.History{}}
 	found, instances := sessionsOf(figures)
 	for k, s := range found {
 		s.ID = k.host + "/" + k.session
 		if len(instances[k.host]) > 1 {
 			s.ID = k.host + "/" + k.instance + "/" + k.session
 		}
+		curved := &curve.History{}
 		for _, p := range trends[k] {
 			if plausible("context_ratio", p.Value) {
-				all.Curves[s.ID] = append(all.Curves[s.ID], p)
 				s.Trend = append(s.Trend, p.Value)
+				tokens := int64(p.Value * float64(s.WindowTokens))
+				curved.Points = append(curved.Points, curve.Point{At: p.At, Tokens: tokens})
 			}
 		}
+		all.Curves[s.ID] = curved
 		s.conclude()
 		all.Sessions.Sessions = append(all.Sessions.Sessions, s.Session)
 	}

@@ -127,9 +127,8 @@ func (r *remote) List(
 	l.Head.Others = len(r.fleet.Sessions.Sessions) - len(all)
 	l.Filled = true
 	for _, s := range all {
-		x := wire.Agent{Session: s}
-		history := historyOf(r.fleet.Curves[s.ID], s.WindowTokens)
-		x.Version = versionOf(history)
+		history := r.fleet.Curves[s.ID]
+		x := wire.Agent{Session: s, Version: versionOf(history)}
 		if version, ok := known(s.ID); !ok || version != x.Version {
 			x.History = history
 		}
@@ -148,18 +147,6 @@ func (r *remote) describe(d *head) {
 	if !r.gone.IsZero() {
 		d.Since = r.gone.Unix()
 	}
-}
-
-// historyOf is what is known of a context's past, without what happened to it.
-func historyOf(points []central.Point, window int64) *curve.History {
-	h := &curve.History{}
-	for _, p := range points {
-		h.Points = append(h.Points, curve.Point{
-			At:     p.At.Unix(),
-			Tokens: int64(p.Value * float64(window)),
-		})
-	}
-	return h
 }
 
 // versionOf changes with a history.
@@ -184,6 +171,6 @@ func (r *remote) Detail(
 		return d, nil
 	}
 	d.Session = all[i]
-	d.History = *historyOf(r.fleet.Curves[id], d.WindowTokens)
+	d.History = *r.fleet.Curves[id]
 	return d, nil
 }

@@ -6,30 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
-// longest limits what is shown of a foreign text, in characters.
-const longest = 200
-
-// tame makes a text fit to be shown: a long one is cut, and characters that cannot be
-// seen, or that turn the direction of those around them, become visible ones.
-func tame(s string) string {
-	if utf8.RuneCountInString(s) > longest {
-		s = string([]rune(s)[:longest]) + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r != ' ' && (!unicode.IsGraphic(r) || unicode.In(r, unicode.Zs, unicode.Cf)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// tame makes a foreign text fit to be shown.
+func tame(s string) string { return plain.Visible(s) }
 
 // short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
 func short(n int64) string {

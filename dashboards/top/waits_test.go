@@ -54,7 +54,7 @@ func TestOnlyClient(t *testing.T) {
 			t.Errorf("%q: %q, want %q, in\n%s", client, got, want, x.screen())
 		}
 	}
-	if err := CheckName("client", 
+	if err := CheckName("client",
 		"gemini",
 		[]string{"claude", "codex"},
 	); err == nil ||

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxLine limits what an error prints of a hostile name, in bytes.
@@ -43,4 +44,21 @@ func Quote(s string) string {
 		s = string(r[:maxQuoted]) + "…"
 	}
 	return strconv.Quote(s)
+}
+
+// maxVisible limits what is shown of a foreign text, in characters.
+const maxVisible = 200
+
+// Visible makes a foreign text fit to be shown: a long one is cut, and characters that
+// cannot be seen, or that turn the direction of those around them, become visible ones.
+func Visible(s string) string {
+	if utf8.RuneCountInString(s) > maxVisible {
+		s = string([]rune(s)[:maxVisible]) + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
