@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"sm/observer/httpclient"
 )
 
 // series has one sample in the result of an instant query, and several in that
@@ -61,18 +62,7 @@ func (s *Server) query(
 	all := address.Query()
 	maps.Copy(all, args)
 	address.RawQuery = all.Encode()
-
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-
-	text, err := io.ReadAll(resp.Body)
+	resp, text, err := httpclient.Get(ctx, s.client, address.String())
 	if err != nil {
 		return nil, err
 	}

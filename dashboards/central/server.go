@@ -149,9 +149,6 @@ func (s *Server) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address, which the message begins with
-	}
 	text := httpclient.OneLine(err).Error()
 	_, refused := errors.AsType[refusal](err)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)

@@ -50,10 +50,10 @@ func (o *Options) Failing(ctx context.Context) (failures []error) {
 		return []error{err}
 	}
 	defer r.close()
-	_, errs := r.ask(ctx)
-	for i, err := range errs {
-		if err != nil {
-			failures = append(failures, fmt.Errorf("%s: %w", r.servers[i].name, err))
+	r.ask(ctx)
+	for _, s := range r.servers {
+		if s.err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", s.name, s.err))
 		}
 	}
 	return failures
@@ -137,9 +137,11 @@ type round struct {
 
 // server is one Alertmanager.
 type server struct {
-	name  string // without what is secret
-	query string
-	fails bool
+	name   string // without what is secret
+	query  string
+	alerts []polled // its last answer, or the error in its place
+	err    error
+	fails  bool // which is logged
 }
 
 func newRound(o *Options) (*round, error) {
@@ -210,20 +212,24 @@ func (a *polled) fires(host string) bool {
 
 // ask asks all servers at once, and hands on what is new.
 func (p *Poller) ask(ctx context.Context, r *round) {
-	answers, errs := r.ask(ctx)
+	r.ask(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	for i, s := range r.servers {
-		p.note(s, errs[i])
+	answered := false
+	var polled []polled
+	for _, s := range r.servers {
+		p.note(s)
+		answered = answered || s.err == nil
+		polled = append(polled, s.alerts...)
 	}
-	if !slices.Contains(errs, nil) {
+	if !answered {
 		return // what fires is not known, so no alert is taken for ended
 	}
 	now := time.Now()
 	began := map[string]time.Time{} // each alert that fires
 	var list []Firing
-	for _, a := range slices.Concat(answers...) {
+	for _, a := range polled {
 		x, ours := a.firing(now)
 		if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.host) {
 			continue
@@ -274,57 +280,48 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 
 // note counts a request, and logs when a server begins to fail and when it answers
 // again.
-func (p *Poller) note(s *server, err error) {
+func (p *Poller) note(s *server) {
+	failed := s.err != nil
 	outcome := Outcomes()[0]
-	if err != nil {
+	if failed {
 		outcome = Outcomes()[1]
 	}
 	p.count(outcome)
 	switch {
-	case err != nil && !s.fails:
+	case failed == s.fails:
+	case failed:
 		p.log.Warn(
 			"an Alertmanager does not answer; see alertmanager.urls",
 			"server", s.name,
-			"err", err,
+			"err", s.err,
 		)
-	case err == nil && s.fails:
+	default:
 		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}
-	s.fails = err != nil
+	s.fails = failed
 }
 
-// ask asks all servers at once. An answer or an error is at the index of its server.
-func (r *round) ask(ctx context.Context) (answers [][]polled, errs []error) {
-	answers = make([][]polled, len(r.servers))
-	errs = make([]error, len(r.servers))
+// ask asks all servers at once.
+func (r *round) ask(ctx context.Context) {
 	var all sync.WaitGroup
-	for i, s := range r.servers {
-		all.Go(func() { answers[i], errs[i] = r.get(ctx, s) })
+	for _, s := range r.servers {
+		all.Go(func() { s.alerts, s.err = r.get(ctx, s.query) })
 	}
 	all.Wait()
-	return answers, errs
 }
 
 // get asks one server.
-func (r *round) get(ctx context.Context, s *server) (list []polled, err error) {
+func (r *round) get(ctx context.Context, query string) (list []polled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.query, nil)
+	resp, body, err := httpclient.Get(ctx, r.client, query)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := r.client.Do(req)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // without the address, which may hold a password
-		}
-		return nil, err
-	}
-	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answers %s", resp.Status)
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, fmt.Errorf("its answer is no list of alerts: %w", httpclient.OneLine(err))
 	}
 	return list, nil

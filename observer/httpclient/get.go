@@ -1,0 +1,31 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// Get returns an answer and its body. An error does not have the address, which may hold
+// a password.
+func Get(
+	ctx context.Context,
+	client *http.Client,
+	address string,
+) (resp *http.Response, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err == nil {
+		resp, err = client.Do(req)
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	return resp, body, err
+}
