@@ -208,12 +208,8 @@ func TestTranscripts(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.writeHistory(
-		t.Context(),
-		hooks,
-		seen,
-		filepath.Join(dir, "past"),
-	); err != nil {
+	p.observer = hooks
+	if err := p.writeHistory(t.Context(), seen, filepath.Join(dir, "past")); err != nil {
 		t.Fatal(err)
 	}
 	if i := slices.IndexFunc(hooks.events, func(e string) bool {
@@ -223,7 +219,7 @@ func TestTranscripts(t *testing.T) {
 		t.Errorf("the past calls the hook %s", hooks.events[i])
 	}
 	for p.script.peek().Before(end) {
-		if err := p.act(t.Context(), hooks, p.script.next()); err != nil {
+		if err := p.act(t.Context(), p.script.next()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -26,10 +26,11 @@ type Observer interface {
 
 // A Player acts a script out: it writes the transcripts and calls the hooks.
 type Player struct {
-	script  *script
-	scribes []*scribe
-	dir     string // of the transcripts
-	log     *slog.Logger
+	observer Observer
+	script   *script
+	scribes  []*scribe
+	dir      string // of the transcripts
+	log      *slog.Logger
 	// parents is when agents begin to name their parent, which gets no notices
 	// of earlier events.
 	parents time.Time
@@ -64,6 +65,7 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 // system and does not exist yet. The error means that a transcript could not be
 // written.
 func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
+	p.observer = a
 	select {
 	case <-a.Ready():
 	case <-ctx.Done():
@@ -71,24 +73,16 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 	}
 	now := time.Now()
 	p.parents = now.Add(settleTime)
-	if err := p.writeHistory(ctx, a, now, staging); err != nil {
-		return err
-	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
+	err := p.writeHistory(ctx, now, staging)
+	for err == nil {
 		select {
-		case <-timer.C:
-			if !p.script.peek().After(time.Now()) {
-				if err := p.act(ctx, a, p.script.next()); err != nil {
-					return err
-				}
-			}
-			timer.Reset(time.Until(p.script.peek()))
+		case <-time.After(time.Until(p.script.peek())):
+			err = p.act(ctx, p.script.next())
 		case <-ctx.Done():
 			return nil
 		}
 	}
+	return fmt.Errorf("write the demo's transcripts: %w; make room, or set TMPDIR", err)
 }
 
 // settleTime is how long the observer may take to read what happened before the demo.
@@ -98,71 +92,47 @@ const settleTime = 2 * time.Second
 // becomes that of the transcripts: an observer that saw it grow would take
 // agents that rest for ones at work. Agents are named before, or they would be
 // called by their sessions; all other hooks would be about the past.
-func (p *Player) writeHistory(
-	ctx context.Context,
-	a Observer,
-	now time.Time,
-	staging string,
-) error {
+func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
 	for _, s := range p.script.agents {
-		p.call(ctx, a, event{
-			At:      now.Add(-Past),
-			Agent:   s.index,
-			Session: s.session,
-		}, hook.Payload{
-			Event:  hook.SessionStart,
-			Source: "startup",
-		})
+		e := event{At: now.Add(-Past), Agent: s.index, Session: s.session}
+		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	}
-	last := map[string]time.Time{}
-	asks := map[int]event{} // of each file; dialogs that are open, by agent
+	asks := map[int]event{} // dialogs that are open, by agent
 	for p.script.peek().Before(now) {
 		e := p.script.next()
 		if e.Kind == kindClear {
-			p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
+			p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 		}
 		if delete(asks, e.Agent); e.Kind == kindAsk {
 			asks[e.Agent] = e
 		}
 		subagent, lines := p.scribes[e.Agent].lines(e)
-		if err := p.write(e.Session, subagent, lines); err != nil {
+		err := p.write(e.Session, subagent, lines)
+		if err == nil && len(lines) > 0 {
+			err = os.Chtimes(p.path(e.Session, subagent), e.At, e.At)
+		}
+		if err != nil {
 			return err
-		}
-		if len(lines) > 0 {
-			last[p.path(e.Session, subagent)] = e.At
-		}
-	}
-	for path, at := range last {
-		if err := os.Chtimes(path, at, at); err != nil {
-			return fmt.Errorf("write the demo's transcripts: %w", err)
 		}
 	}
 	p.dir = dir
-	if err := os.Rename(staging, dir); err != nil {
-		return fmt.Errorf("write the demo's transcripts: %w", err)
-	}
+	err := os.Rename(staging, dir)
 	for _, e := range asks {
-		payload, _ := hookOf(e)
-		p.call(ctx, a, e, payload)
+		p.call(ctx, e, hookOf(e))
 	}
-	return nil
+	return err
 }
 
 // act carries out one event. An agent writes the answer to its hook into its
 // transcript, as the client does.
-func (p *Player) act(ctx context.Context, a Observer, e event) error {
+func (p *Player) act(ctx context.Context, e event) error {
 	if e.Kind == kindClear {
-		p.call(ctx, a, event{
-			At:      e.At,
-			Agent:   e.Agent,
-			Session: e.Before,
-		}, hook.Payload{
-			Event:  hook.SessionEnd,
-			Reason: "clear",
-		})
-		p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
+		before := e
+		before.Session = e.Before
+		p.call(ctx, before, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 	}
 	scribe := p.scribes[e.Agent]
 	subagent, lines := scribe.lines(e)
@@ -170,25 +140,23 @@ func (p *Player) act(ctx context.Context, a Observer, e event) error {
 		return err
 	}
 	if e.Kind == kindReply || e.Kind == kindSubagent {
-		p.report(ctx, a, e)
+		p.report(ctx, e)
 	}
-	payload, ok := hookOf(e)
-	if !ok {
+	payload := hookOf(e)
+	if payload.Event == "" {
 		return nil
 	}
-	if answer := p.call(ctx, a, e, payload); answer != "" {
-		return p.write(
-			e.Session,
-			"",
-			scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer),
-		)
+	answer := p.call(ctx, e, payload)
+	if answer == "" {
+		return nil
 	}
-	return nil
+	heard := scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer)
+	return p.write(e.Session, "", heard)
 }
 
-// hookOf is the hook that a client calls after an event.
-func hookOf(e event) (p hook.Payload, ok bool) {
-	p, ok = map[kind]hook.Payload{
+// hookOf is the hook that a client calls after an event, without an event for none.
+func hookOf(e event) hook.Payload {
+	return map[kind]hook.Payload{
 		kindPrompt:     {Event: hook.UserPromptSubmit, Prompt: madeUpText},
 		kindToolResult: {Event: hook.PostToolUse, ToolName: "Bash"},
 		kindTurnEnd:    {Event: hook.Stop},
@@ -200,16 +168,10 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 			Message:          "Claude needs your permission to use Bash",
 		},
 	}[e.Kind]
-	return p, ok
 }
 
 // call calls a hook of an event's agent and returns the answer, which may be empty.
-func (p *Player) call(
-	ctx context.Context,
-	a Observer,
-	e event,
-	payload hook.Payload,
-) (heard string) {
+func (p *Player) call(ctx context.Context, e event, payload hook.Payload) (heard string) {
 	payload.SessionID = e.Session
 	payload.CWD = folder
 	payload.TranscriptPath = p.path(e.Session, "")
@@ -217,7 +179,7 @@ func (p *Player) call(
 	if lead := p.script.agents[0].Name; lead != payload.SM.Agent && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
-	answer, err := a.Hook(ctx, &payload)
+	answer, err := p.observer.Hook(ctx, &payload)
 	if err != nil && ctx.Err() == nil {
 		p.log.Debug(
 			"a hook of the demo",
@@ -247,7 +209,7 @@ func limit(percent float64, resets time.Time) hook.RateLimit {
 
 // report is the cost and the limits in the status line of an event's agent.
 // The prices are made up, as all else.
-func (p *Player) report(ctx context.Context, a Observer, e event) {
+func (p *Player) report(ctx context.Context, e event) {
 	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6
 	p.bills[e.Session] += usd
 	for limit, share := range map[*hook.RateLimit]float64{
@@ -275,7 +237,7 @@ func (p *Player) report(ctx context.Context, a Observer, e event) {
 			UsedPercentage: known(min(100, math.Round(100*float64(e.Context)/float64(size)))),
 		}
 	}
-	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {
+	if err := p.observer.Status(ctx, &status); err != nil && ctx.Err() == nil {
 		p.log.Debug("a status line of the demo", "agent", status.SM.Agent, "err", err)
 	}
 }
@@ -292,21 +254,18 @@ func (p *Player) write(session, subagent string, lines []byte) error {
 		return nil
 	}
 	path := p.path(session, subagent)
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	var f *os.File
-	if err == nil {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = f.Write(lines)
-		err = cmp.Or(err, f.Close())
-	}
-	if err == nil && subagent != "" {
-		meta := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
-		err = os.WriteFile(meta, []byte(`{"agentType":"general-purpose"}`), 0o600)
-	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("write the demo's transcripts: %w; make room, or set TMPDIR", err)
+		return err
 	}
-	return nil
+	_, err = f.Write(lines)
+	err = cmp.Or(err, f.Close())
+	if err != nil || subagent == "" {
+		return err
+	}
+	meta := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
+	return os.WriteFile(meta, []byte(`{"agentType":"general-purpose"}`), 0o600)
 }

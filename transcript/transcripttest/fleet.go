@@ -56,10 +56,11 @@ func Generate(dir string, o Options) (*Truth, error) {
 	o.LineBytes = cmp.Or(o.LineBytes, 900)
 	o.Sessions = cmp.Or(o.Sessions, int(o.Bytes/meanFile), 8)
 	f := &fleet{
-		Options: o,
-		dir:     dir,
-		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
-		truth:   &Truth{Files: map[string]*FileTruth{}},
+		Options:  o,
+		dir:      dir,
+		rng:      rand.New(rand.NewPCG(o.Seed, 1)),
+		truth:    &Truth{Files: map[string]*FileTruth{}},
+		sessions: map[string]*FileTruth{},
 	}
 
 	sizes := make([]float64, o.Sessions)
@@ -82,6 +83,8 @@ type fleet struct {
 	rng   *rand.Rand
 	truth *Truth
 	err   error
+	// sessions are the figures of the files that are not a subagent's.
+	sessions map[string]*FileTruth
 }
 
 // session writes a session of that size, a short one for 0, with its copies.
@@ -146,32 +149,44 @@ func (f *fleet) live(s *Session, turns int) {
 	}
 	for range turns {
 		f.turn(s)
-		for _, step := range []struct {
-			percent int
-			happens bool
-			do      func()
-		}{
-			{10 / rare, true, func() { f.compact(s) }},
-			{6 / rare, true, func() { s.values["model"] = pick(f.rng, s.client["models"]) }},
-			{
-				6 / rare,
-				true,
-				func() { s.values["cwd"] = path.Join("/moved", s.values["cwd"]) },
-			},
-			{6 / rare, true, func() { s.pass(2 * time.Hour) }},
-			{6 / rare, true, func() { f.upgrade(s) }},
-			{6 / rare, true, func() { s.emit("interrupt", "", 0) }},
-			{12 / rare, true, func() { s.emit("noise", "", 50) }},
-			{40 / rare, f.Subagents, s.sidechain},
-			{25 / rare, f.Subagents, func() { f.subagent(s, "a") }},
-			{10 / rare, f.Subagents, func() { f.subagent(s, "acompact-") }},
-			{20, f.Traps, s.damage},
-			{10, f.Traps, func() { s.text.WriteString("\t \r\n") }},
-			{15, f.Traps, func() { f.replay(s) }},
-		} {
-			if step.happens && s.chance(step.percent) {
-				step.do()
-			}
+		if s.chance(10 / rare) {
+			f.compact(s)
+		}
+		if s.chance(6 / rare) {
+			s.values["model"] = pick(f.rng, s.client["models"])
+		}
+		if s.chance(6 / rare) {
+			s.values["cwd"] = path.Join("/moved", s.values["cwd"])
+		}
+		if s.chance(6 / rare) {
+			s.pass(2 * time.Hour)
+		}
+		if s.chance(6 / rare) {
+			f.upgrade(s)
+		}
+		if s.chance(6 / rare) {
+			s.emit("interrupt", "", 0)
+		}
+		if s.chance(12 / rare) {
+			s.emit("noise", "", 50)
+		}
+		if f.Subagents && s.chance(40/rare) {
+			s.sidechain()
+		}
+		if f.Subagents && s.chance(25/rare) {
+			f.subagent(s, "a")
+		}
+		if f.Subagents && s.chance(10/rare) {
+			f.subagent(s, "acompact-")
+		}
+		if f.Traps && s.chance(20) {
+			s.damage()
+		}
+		if f.Traps && s.chance(10) {
+			s.text.WriteString("\t \r\n")
+		}
+		if f.Traps && s.chance(15) {
+			f.replay(s)
 		}
 	}
 }
@@ -251,31 +266,32 @@ func (f *fleet) end(s *Session) {
 	t := &s.truth
 	t.Subagents.Spent = t.Sidechain
 	f.truth.Files[s.path()] = t
+	if t.AgentID == "" {
+		f.sessions[t.SessionID] = t
+	}
 	f.truth.DistinctCompactions += t.Compactions.Total()
 	f.truth.Spent.add(t.Spent)
 
-	name := filepath.Join(f.dir, filepath.FromSlash(s.path()))
-	err := os.MkdirAll(filepath.Dir(name), 0o755)
-	if err == nil {
-		err = os.WriteFile(name, s.Bytes(), 0o644)
-	}
+	name := filepath.Join(f.dir, s.path())
+	err := write(name, s.Bytes())
 	if err == nil && !t.LastActivity.IsZero() {
 		err = os.Chtimes(name, t.LastActivity, t.LastActivity)
 	}
 	f.err = cmp.Or(f.err, err)
 }
 
+func write(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o600)
+}
+
 // addSubagents adds the figures of subagents' files to their sessions.
 func (f *fleet) addSubagents() {
-	sessions := map[string]*FileTruth{}
-	for _, t := range f.truth.Files {
-		if t.AgentID == "" {
-			sessions[t.SessionID] = t
-		}
-	}
 	for _, t := range f.truth.Files {
 		if t.AgentID != "" {
-			main := sessions[t.SessionID]
+			main := f.sessions[t.SessionID]
 			main.Subagents.Files++
 			main.Subagents.add(t.Sidechain)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -182,11 +181,7 @@ func (s *HandWritten) Bytes() []byte {
 func Written(t testing.TB, dir string, all ...*HandWritten) string {
 	t.Helper()
 	for _, s := range all {
-		path := filepath.Join(dir, s.Folder, s.ID+".jsonl")
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, s.Bytes(), 0o600); err != nil {
+		if err := write(filepath.Join(dir, s.Folder, s.ID+".jsonl"), s.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 	}
