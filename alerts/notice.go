@@ -6,7 +6,7 @@ import (
 )
 
 // AgentID names an agent, whose sessions follow each other.
-type AgentID string
+type AgentID = string
 
 // Kind is the subject of a notice.
 type Kind uint8

@@ -3,7 +3,6 @@ package observer
 import (
 	"time"
 
-	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/curve"
 )
@@ -21,10 +20,10 @@ type agentState struct {
 const curvesKept = 6 * time.Hour
 
 // agents are the states of all agents that have one.
-type agents map[alerts.AgentID]*agentState
+type agents map[string]*agentState
 
 // of finds the state of an agent, to change it.
-func (as agents) of(id alerts.AgentID) *agentState {
+func (as agents) of(id string) *agentState {
 	x := as[id]
 	if x == nil {
 		x = &agentState{}
@@ -34,7 +33,7 @@ func (as agents) of(id alerts.AgentID) *agentState {
 }
 
 // look is the state of an agent as it is now; of one without state it is empty.
-func (as agents) look(id alerts.AgentID) agentState {
+func (as agents) look(id string) agentState {
 	if x := as[id]; x != nil {
 		return *x
 	}
@@ -43,7 +42,7 @@ func (as agents) look(id alerts.AgentID) agentState {
 
 // rename moves the state of an agent to the agent that it has turned out to be.
 // What that one has already stays.
-func (as agents) rename(from, to alerts.AgentID) {
+func (as agents) rename(from, to string) {
 	x := as[from]
 	if x == nil || from == to {
 		return
@@ -62,7 +61,7 @@ func (as agents) rename(from, to alerts.AgentID) {
 }
 
 // curve finds the history of an agent, to add to it.
-func (as agents) curve(agent alerts.AgentID, now time.Time) *curve.Curve {
+func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	x := as.of(agent)
 	if x.curve == nil {
 		x.curve = &curve.Curve{}

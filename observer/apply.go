@@ -104,7 +104,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 
 // attempted has the fleet count what the engine has counted of an agent's
 // compactions: only the fleet knows its client.
-func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time.Time) {
+func (c *core) attempted(agent string, before *alerts.Counters, now time.Time) {
 	after := c.engine.Counters()
 	if after.Attempts == before.Attempts && after.Storms == before.Storms {
 		return
@@ -112,7 +112,7 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 	for i, n := range before.Attempts {
 		after.Attempts[i] -= n
 	}
-	v, _ := c.fleet.View(string(agent), now)
+	v, _ := c.fleet.View(agent, now)
 	if v.Path == "" { // there is no transcript yet
 		v.Program = c.clients.OfProvider(v.Provider).Client
 	}
@@ -183,7 +183,7 @@ func (c *core) pass(now time.Time) {
 	c.passHandoffs(now)
 	c.queue.Leave(c.sessionOf)
 	c.carry(now)
-	c.queue.Check(now, func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
+	c.queue.Check(now, func(agent string, answered time.Time) (time.Time, bool) {
 		if c.restarting(agent) {
 			return time.Time{}, true
 		}
@@ -192,7 +192,7 @@ func (c *core) pass(now time.Time) {
 }
 
 // sessionOf is the present session of an agent, "" while it is unknown.
-func (c *core) sessionOf(agent alerts.AgentID) string {
+func (c *core) sessionOf(agent string) string {
 	at, _ := c.fleet.Location(agent)
 	return at.Session
 }
@@ -247,7 +247,7 @@ func (c *core) repeatNotices(now time.Time) {
 }
 
 // hook applies a hook. durable means that it must be stored before its answer.
-func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
+func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
 	reachable := c.reachable(now)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
@@ -276,7 +276,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
-		string(agent) == p.SessionID {
+		agent == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
 	}
 	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart ||

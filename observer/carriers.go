@@ -22,7 +22,7 @@ import (
 
 // A carrier offers the best message for an agent that waits at its prompt. mine means
 // that the agent is not one for the carriers that follow; d is nil for no message.
-type carrier func(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool)
+type carrier func(c *core, agent string, now time.Time) (d *delivery, mine bool)
 
 func carriers() []carrier { return []carrier{byQueue, byTerminal} }
 
@@ -33,7 +33,7 @@ type delivery struct {
 	// may have it; an error without there means that it has not.
 	put func(ctx context.Context, still func(context.Context) error) (there bool, err error)
 	// reaches reports whether the agent still is where put leads to.
-	reaches func(c *core, agent alerts.AgentID) bool
+	reaches func(c *core, agent string) bool
 }
 
 const (
@@ -75,7 +75,7 @@ func (c *core) carry(now time.Time) {
 
 // byQueue puts any text into the queue that a client keeps for a thread: nothing is
 // typed, and no shell reads it.
-func byQueue(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool) {
+func byQueue(c *core, agent string, now time.Time) (d *delivery, mine bool) {
 	thread, rests, open := c.fleet.Thread(agent, now)
 	a := c.app
 	if !open || a.o.Enqueuer == nil {
@@ -88,7 +88,7 @@ func byQueue(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bo
 	if !ok {
 		return nil, true
 	}
-	text := a.o.Sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
+	text := a.o.Sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), m.ID)
 	return &delivery{
 		Message: m,
 		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
@@ -103,7 +103,7 @@ func byQueue(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bo
 			}
 			return a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
 		},
-		reaches: func(c *core, agent alerts.AgentID) bool {
+		reaches: func(c *core, agent string) bool {
 			now, _, ok := c.fleet.Thread(agent, time.Now())
 			return ok && now.ID == thread.ID
 		},
@@ -114,7 +114,7 @@ func byQueue(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bo
 // asks for: so no text of others can come to a shell that has taken the place of the
 // client. Where they do not, it types sm's own words alone, unless the configuration
 // allows all texts.
-func byTerminal(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine bool) {
+func byTerminal(c *core, agent string, now time.Time) (d *delivery, mine bool) {
 	place, idle := c.idle(agent, now)
 	terminal := c.app.o.Terminal
 	if !idle || terminal == nil {
@@ -139,7 +139,7 @@ func byTerminal(c *core, agent alerts.AgentID, now time.Time) (d *delivery, mine
 		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
 			return terminal.Type(ctx, place, text, still)
 		},
-		reaches: func(c *core, agent alerts.AgentID) bool {
+		reaches: func(c *core, agent string) bool {
 			at, idle := c.idle(agent, time.Now())
 			return idle && at == place
 		},
@@ -226,7 +226,7 @@ func (c *core) logOffer(m *outbox.Message) {
 }
 
 // idle reports whether an agent waits at its prompt, and where.
-func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
+func (c *core) idle(agent string, now time.Time) (place fleet.Place, ok bool) {
 	if v, _ := c.engine.Agent(agent); v.Compacting {
 		return place, false
 	}
@@ -235,7 +235,7 @@ func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok 
 
 // hooksWork reports whether the agent's session has sent a hook, and not many
 // tool calls have come without one since.
-func (c *core) hooksWork(agent alerts.AgentID) bool {
+func (c *core) hooksWork(agent string) bool {
 	return c.fleet.HooksSeen(agent) && c.agents.look(agent).typing.calls < maxCalls
 }
 
@@ -263,10 +263,10 @@ func (c *core) messageOf(m outbox.Message) api.Message {
 // answer returns the reply to a hook, with at most one message, which then counts
 // as offered. A prompt that calls for a message gets that message.
 func (c *core) answer(
-	agent alerts.AgentID,
+	agent string,
 	p *hook.Payload,
 	now time.Time,
-) (answer hook.Answer, offered outbox.ID) {
+) (answer hook.Answer, offered string) {
 	if c.dryRun || agent == "" || p.Subagent() {
 		return answer, "" // what a subagent gets goes nowhere
 	}
@@ -293,7 +293,7 @@ func (c *core) answer(
 
 // takes reports whether the answer to a hook takes a message, and the least mode of
 // one. A client that compacts would give it to the summariser.
-func (c *core) takes(agent alerts.AgentID, p *hook.Payload) (least alerts.Mode, ok bool) {
+func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool) {
 	if !c.caughtUp || !p.Event.TakesContext() {
 		return 0, false
 	}
@@ -344,7 +344,7 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 }
 
 // notCarried takes back what a prompt was to carry whose client was not started.
-func (c *core) notCarried(agent alerts.AgentID) {
+func (c *core) notCarried(agent string) {
 	for _, m := range c.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {
 			c.queue.Unoffer(m.ID)
@@ -355,7 +355,7 @@ func (c *core) notCarried(agent alerts.AgentID) {
 // compacting logs that an agent's client sets out to compact: how full its
 // context is, and whether the agent had read a notice about it in time to hand
 // over.
-func (c *core) compacting(agent alerts.AgentID, trigger string) {
+func (c *core) compacting(agent string, trigger string) {
 	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"
 	for _, m := range c.queue.Of(agent) {

@@ -43,7 +43,7 @@ func (c *core) draft(r rotation.Rotation) *draft {
 	return &draft{
 		Document: handoff.Document{
 			Channel:      c.channel(r.CWD).Name,
-			Agent:        string(r.Agent),
+			Agent:        r.Agent,
 			SessionID:    r.Left,
 			CreatedByPID: s.At.PID,
 			WorkingDir:   r.CWD,
@@ -145,7 +145,7 @@ func (c *core) prepare(r rotation.Rotation) {
 		}
 		if err == nil && r.Way != rotation.WayRestart &&
 			!alerts.Plain(in.Read) { // it is typed
-			in.Plain, err = a.handoffs().Documents.Plain(string(r.ID), doc.Body, now)
+			in.Plain, err = a.handoffs().Documents.Plain(r.ID, doc.Body, now)
 		}
 		if err != nil {
 			a.log.Warn(
@@ -196,7 +196,7 @@ type documentRequest struct {
 
 // documentsFor returns what a hook needs from the documents, or nil. A session
 // that a handoff begins gets its document by its prompt.
-func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequest {
+func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	if c.dryRun || agent == "" || p.Subagent() {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequ
 	return &documentRequest{
 		claimant: handoff.Claimant{
 			Channel:   c.channel(dir),
-			Agent:     string(agent),
+			Agent:     agent,
 			SessionID: p.SessionID,
 			PID:       s.At.PID,
 		},
@@ -231,7 +231,7 @@ func (c *core) documentsFor(agent alerts.AgentID, p *hook.Payload) *documentRequ
 
 // written is the last handoff that an agent has asked for in this cycle and
 // that has not taken place, zero for none.
-func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
+func (c *core) written(agent string) (last rotation.Rotation) {
 	v, _ := c.engine.Agent(agent)
 	for _, r := range c.rotations.All() { // the oldest first
 		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed &&
@@ -262,7 +262,7 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 		doc, ok, err = o.Documents.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
 	default:
 		doc, ok, err = o.Documents.Claim(x.claimant, now, func(owner string) bool {
-			return a.free(ctx, alerts.AgentID(owner))
+			return a.free(ctx, owner)
 		})
 	}
 	if err != nil {
@@ -285,7 +285,7 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 }
 
 // free reports whether the owner of a document has no running client any more.
-func (a *App) free(ctx context.Context, owner alerts.AgentID) (free bool) {
+func (a *App) free(ctx context.Context, owner string) (free bool) {
 	err := a.do(ctx, func(c *core) {
 		s, _ := c.fleet.Location(owner)
 		free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
@@ -319,7 +319,7 @@ func (c *core) leave(r rotation.Rotation) {
 }
 
 // readDocument marks a document as read when the transcript shows it.
-func (c *core) readDocument(agent alerts.AgentID, text string) {
+func (c *core) readDocument(agent string, text string) {
 	id, ok := wording.DocumentID(text)
 	if s, known := c.fleet.Location(agent); ok && known {
 		c.consume(c.channel(s.Project).Name, id, s.Session, s.At.PID)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/api"
@@ -48,7 +47,7 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	}
 	return respond.JSON(w, http.StatusOK, api.Scheduled{
 		Status: "scheduled",
-		ID:     string(x.ID),
+		ID:     x.ID,
 	})
 }
 
@@ -65,7 +64,7 @@ func (a *App) line(r *http.Request) []fleet.Process {
 	return []fleet.Process{{PID: pid}} // it has ended
 }
 
-func (c *core) getHandoffs(alerts.AgentID, *http.Request) (any, error) {
+func (c *core) getHandoffs(string, *http.Request) (any, error) {
 	all := api.Handoffs{Handoffs: []api.Handoff{}}
 	for _, x := range c.rotations.All() {
 		all.Handoffs = append(all.Handoffs, wire.Handoff(x))
@@ -73,9 +72,9 @@ func (c *core) getHandoffs(alerts.AgentID, *http.Request) (any, error) {
 	return all, nil
 }
 
-func (c *core) deleteHandoff(_ alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
 	now := time.Now()
-	x, effects, err := c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
+	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), now)
 	c.perform(effects, now)
 	if errors.Is(err, rotation.ErrBusy) {
 		err = respond.Refuse(
@@ -96,7 +95,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
-		var agent alerts.AgentID
+		var agent string
 		var x run
 		err := a.change(r.Context(), func(c *core) (durable bool, err error) {
 			if agent, err = c.fleet.Agent(r.PathValue("id"), true); err != nil {
@@ -135,7 +134,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 
 // foreignRun reports whether the process that asks has not started the agent's client,
 // as far as the system shows: two runs may have the same name.
-func (c *core) foreignRun(agent alerts.AgentID, line []fleet.Process) bool {
+func (c *core) foreignRun(agent string, line []fleet.Process) bool {
 	s, _ := c.fleet.Location(agent)
 	return line != nil && s.At.PID != 0 && !c.fleet.Gone(agent) &&
 		!slices.ContainsFunc(

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"sm/alerts"
 	"sm/observer/access"
 	"sm/observer/respond"
 )
@@ -78,7 +77,7 @@ func (a *App) routes() []access.Route {
 
 // An endpoint answers a request in the loop; agent is the one that the path names, ""
 // for none. The gate has read the body.
-type endpoint func(agent alerts.AgentID, r *http.Request) (answer any, err error)
+type endpoint func(agent string, r *http.Request) (answer any, err error)
 
 // handler runs an endpoint by App.ask, or by App.update so that its changes are
 // stored before they are acknowledged.
@@ -90,7 +89,7 @@ func handler(
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var answer any
 		err := run(r.Context(), func(c *core) (err error) {
-			var agent alerts.AgentID
+			var agent string
 			if id := r.PathValue("id"); id != "" {
 				if agent, err = c.fleet.Agent(id, false); err != nil {
 					return err

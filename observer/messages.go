@@ -15,7 +15,7 @@ import (
 )
 
 // getMessages lists the messages of an agent, or all without one.
-func (c *core) getMessages(agent alerts.AgentID, _ *http.Request) (any, error) {
+func (c *core) getMessages(agent string, _ *http.Request) (any, error) {
 	list := c.queue.All()
 	if agent != "" {
 		list = c.queue.Of(agent)
@@ -28,7 +28,7 @@ func (c *core) getMessages(agent alerts.AgentID, _ *http.Request) (any, error) {
 }
 
 // postMessage queues a message for an agent.
-func (c *core) postMessage(agent alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 	var in api.NewMessage
 	const hint = `not a message; send JSON such as {"text":"Done.","delivery_mode":"sequential"}`
 	if err := respond.ReadJSON(r, &in, hint); err != nil {
@@ -91,17 +91,14 @@ func (c *core) sender(id string) string {
 		}
 		return id
 	}
-	if v, err := c.fleet.View(string(agent), time.Now()); err == nil && v.Name != "" {
-		return v.Name
-	}
-	return string(agent)
+	return c.nameOf(agent)
 }
 
 // deleteMessage withdraws a message that no agent can have read.
-func (c *core) deleteMessage(agent alerts.AgentID, r *http.Request) (any, error) {
-	id := outbox.ID(r.PathValue("message"))
+func (c *core) deleteMessage(agent string, r *http.Request) (any, error) {
+	id := r.PathValue("message")
 	for _, m := range c.queue.Of(agent) {
-		if m.Ref == string(id) && !m.Notice() { // the sender's own
+		if m.Ref == id && !m.Notice() { // the sender's own
 			id = m.ID
 			break
 		}

@@ -190,12 +190,12 @@ func (a *App) usageNow(
 	share = guard.UsageUnknown
 	var at, opened time.Time
 	err := a.do(ctx, func(c *core) {
-		key = alerts.Key{Agent: alerts.AgentID(session), Cycle: 1, Kind: alerts.KindCritical}
+		key = alerts.Key{Agent: session, Cycle: 1, Kind: alerts.KindCritical}
 		v, err := c.fleet.View(session, time.Now())
 		if err != nil || v.SessionID != "" && v.SessionID != session {
 			return
 		}
-		key.Agent = alerts.AgentID(v.Agent)
+		key.Agent = v.Agent
 		if p, found := c.engine.Agent(key.Agent); found && !v.Left {
 			key.Cycle = p.Cycle
 			opened = p.Opened

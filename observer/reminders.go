@@ -4,14 +4,13 @@ import (
 	"net/http"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
 // getReminders lists the reminders of an agent, or all without one.
-func (c *core) getReminders(agent alerts.AgentID, _ *http.Request) (any, error) {
+func (c *core) getReminders(agent string, _ *http.Request) (any, error) {
 	all := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
 		all.Reminders = append(all.Reminders, c.reminderOf(x, time.Now()))
@@ -20,7 +19,7 @@ func (c *core) getReminders(agent alerts.AgentID, _ *http.Request) (any, error) 
 }
 
 // postReminder adds a reminder.
-func (c *core) postReminder(agent alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) postReminder(agent string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
 	const hint = `not a reminder; send JSON such as {"text":"Look at CI.","in_seconds":600}`
@@ -42,7 +41,7 @@ func (c *core) postReminder(agent alerts.AgentID, r *http.Request) (any, error) 
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (c *core) deleteReminder(agent alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) deleteReminder(agent string, r *http.Request) (any, error) {
 	id := r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
 	for _, x := range c.engine.Reminders(agent) {
@@ -59,7 +58,7 @@ func (c *core) deleteReminder(agent alerts.AgentID, r *http.Request) (any, error
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (c *core) resetReminders(agent alerts.AgentID, _ *http.Request) (any, error) {
+func (c *core) resetReminders(agent string, _ *http.Request) (any, error) {
 	now := time.Now()
 	for _, x := range c.engine.Reminders(agent) {
 		if x.Periodic() {

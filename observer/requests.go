@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode"
 
-	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -78,7 +77,7 @@ func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
 
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
-func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
+func (c *core) rotateByItself(agent string, now time.Time) {
 	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.agents.look(agent).run.restarts(now) {
 		return
 	}
@@ -100,7 +99,7 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 func (c *core) order(r rotation.Rotation) {
 	x := c.runOf(r.Agent)
 	x.order = api.Instruction{
-		Rotation: string(r.ID),
+		Rotation: r.ID,
 		Action:   api.ActionRestart,
 		Prompt:   r.Prompt,
 	}
@@ -108,7 +107,7 @@ func (c *core) order(r rotation.Rotation) {
 	x.news = make(chan struct{})
 }
 
-func (c *core) runOf(agent alerts.AgentID) *run {
+func (c *core) runOf(agent string) *run {
 	x := c.agents.of(agent)
 	if x.run == nil {
 		x.run = &run{news: make(chan struct{})}
@@ -129,7 +128,7 @@ func (c *core) issue(r rotation.Rotation) {
 
 // polled records a poll and returns the run with its instruction, if there is one for
 // now. The first time of a poll it reports what became of the last one.
-func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
+func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	now := time.Now()
 	r := c.runOf(agent)
 	r.seen = now
@@ -138,7 +137,7 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 	r.polls++
 	open, _ := c.rotations.Open(agent)
 	if first && asked.Handled != "" &&
-		string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
+		open.ID == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
 			in.Reason = runReason(asked.Outcome)
@@ -157,7 +156,7 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 	x = *r
 	x.order = api.Instruction{}
 	id := r.order.Rotation
-	if id == "" || string(open.ID) != id || open.State != rotation.Clearing ||
+	if id == "" || open.ID != id || open.State != rotation.Clearing ||
 		asked.Restarting == id {
 		return x
 	}
@@ -175,7 +174,7 @@ func (c *core) polled(agent alerts.AgentID, asked api.Run, first bool) (x run) {
 
 // restarting reports whether a client is being restarted or has not shown its
 // prompt yet. Until then no transcript shows what it lacks.
-func (c *core) restarting(agent alerts.AgentID) bool {
+func (c *core) restarting(agent string) bool {
 	r, open := c.rotations.Open(agent)
 	return open && r.Way == rotation.WayRestart && r.State.Touched()
 }

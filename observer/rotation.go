@@ -98,7 +98,7 @@ func (c *core) passHandoffs(now time.Time) {
 
 // awaitsRun reports whether an agent's sm run may not have polled since the
 // observer started. A handoff from before waits for the poll.
-func (c *core) awaitsRun(agent alerts.AgentID, now time.Time) bool {
+func (c *core) awaitsRun(agent string, now time.Time) bool {
 	r, _ := c.rotations.Open(agent)
 	return r.State == rotation.Scheduled && r.Made.Before(c.began) &&
 		now.Sub(c.began) < runsWithin &&
@@ -107,7 +107,7 @@ func (c *core) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
 // other is typed to.
-func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) rotation.Way {
+func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 	s, _ := c.fleet.Location(agent)
 	switch {
 	case c.agents.look(agent).run.restarts(now):
@@ -170,7 +170,7 @@ func (c *core) resumeHandoffs() {
 	}
 }
 
-func (c *core) renameHandoff(from, to alerts.AgentID, now time.Time) {
+func (c *core) renameHandoff(from, to string, now time.Time) {
 	c.queue.Hold(from, false)
 	c.perform(c.rotations.Rename(from, to, now), now)
 	if r, open := c.rotations.Open(to); open && r.State != rotation.Scheduled {
@@ -203,7 +203,7 @@ const (
 )
 
 // notifyAgent queues a text about a handoff for its agent, once under each name.
-func (c *core) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.Mode) {
+func (c *core) notifyAgent(agent string, name, text string, mode alerts.Mode) {
 	_, err := c.queue.Put(outbox.Message{
 		To:        agent,
 		Ref:       handoffRef + name,
@@ -239,20 +239,20 @@ func (c *core) reportFailure(x rotation.Report) {
 		what = "Its context may have been cleared: look at it."
 	}
 	c.operator(
-		handoffRef+string(r.ID),
+		handoffRef+r.ID,
 		fmt.Sprintf("The handoff of %s failed: %s. %s", c.nameOf(r.Agent), why, what),
 	)
 	gone := r.Reason == rotation.ReasonGone
 	switch {
 	case x.Lost && !gone:
-		c.notifyAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
+		c.notifyAgent(r.Agent, r.ID+lostName, fmt.Sprintf(
 			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.",
 			reason, cmp.Or(r.Plain, r.Read)), alerts.Urgent)
 	case x.Lost || r.Auto():
 	case gone: // the next session is given it
 		c.leave(*r)
 	default:
-		c.notifyAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+		c.notifyAgent(r.Agent, r.ID+"/failed", fmt.Sprintf(
 			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.",
 			r.Path, why), alerts.Sequential)
 	}
@@ -269,7 +269,7 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 
 // takeBack withdraws messages whose names begin with ref, as far as they are not
 // delivered. That about a lost context stays.
-func (c *core) takeBack(agent alerts.AgentID, ref string, now time.Time) (n int) {
+func (c *core) takeBack(agent string, ref string, now time.Time) (n int) {
 	for _, m := range c.queue.Of(agent) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, ref) &&
 			!strings.HasSuffix(m.Ref, lostName) {
@@ -300,11 +300,11 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 func words(reason string) string { return strings.ReplaceAll(reason, "_", " ") }
 
 // name is what an agent is called in a text.
-func (c *core) nameOf(agent alerts.AgentID) string {
+func (c *core) nameOf(agent string) string {
 	if s, ok := c.fleet.Location(agent); ok && s.Name != "" {
 		return s.Name
 	}
-	return string(agent)
+	return agent
 }
 
 // typeOwn types /clear or the resume prompt to an agent's client, if it still runs

@@ -64,7 +64,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 		c.rotateByItself(s.To.Agent, now)
 	}
 	to := s.To.Agent
-	if agent, err := c.fleet.Agent(string(to), true); err == nil {
+	if agent, err := c.fleet.Agent(to, true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
 	if _, err := c.queue.Put(outbox.Message{
@@ -94,11 +94,11 @@ func (c *core) withReread(s *alerts.Say, now time.Time) {
 }
 
 // reread names the files that an agent may need again, if the settings allow it.
-func (c *core) reread(agent alerts.AgentID, now time.Time) []string {
+func (c *core) reread(agent string, now time.Time) []string {
 	if !c.settings.Rereads {
 		return nil
 	}
-	v, err := c.fleet.View(string(agent), now)
+	v, err := c.fleet.View(agent, now)
 	if err != nil {
 		return nil
 	}
@@ -147,12 +147,12 @@ func (c *core) setLevels() {
 }
 
 // setLevel writes the level file of an agent anew, or removes it with the agent.
-func (c *core) setLevel(agent alerts.AgentID) {
+func (c *core) setLevel(agent string) {
 	line := ""
 	if v, known := c.engine.Agent(agent); known {
 		line = levels.Line(&v)
 	}
-	c.levels[string(agent)] = line
+	c.levels[agent] = line
 }
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
@@ -176,7 +176,7 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 		)
 		return
 	}
-	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
+	if agent, err := c.fleet.Agent(r.Reminder.Agent, true); err == nil {
 		r.Reminder.Agent = agent
 	}
 	c.takeBack(r.Reminder.Agent, sayings+r.Reminder.ID+"/", now) // a new text replaces earlier ones

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
@@ -19,7 +18,7 @@ import (
 // session is a session with what engine, queue and rotations have for its agent.
 func (c *core) session(v *fleet.View) api.Session {
 	s := wire.Session(*v)
-	agent := alerts.AgentID(v.Agent)
+	agent := v.Agent
 	p, found := c.engine.Agent(agent)
 	thresholds := c.settings.Alerts.Thresholds
 	if v.Left {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/alerts/outbox"
 	"sm/observer/alertmanager"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -64,9 +63,9 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 // observer has stopped. Documents are files: they are looked at beside the loop.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, err error) {
 	now := time.Now()
-	var agent alerts.AgentID
+	var agent string
 	var need *documentRequest
-	var offered outbox.ID
+	var offered string
 	defer func() {
 		if err != nil && offered != "" { // if the loop has stopped, the next start does this
 			_ = a.do(
@@ -185,7 +184,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postSession makes an agent known by name.
-func (c *core) postSession(_ alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	var reg api.Registration
 	const hint = `not a registration; send JSON such as {"id":"em"}`
 	if err := respond.ReadJSON(r, &reg, hint); err != nil {
@@ -251,7 +250,7 @@ func (a *App) learn(ctx context.Context, path, session string) {
 // unless the engine has given them in this episode. Others, and those that are
 // resolved, are taken and change nothing: an answer other than 200 would have
 // them sent again.
-func (c *core) postAlerts(_ alerts.AgentID, r *http.Request) (any, error) {
+func (c *core) postAlerts(_ string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
 	const hint = "not a notification of Alertmanager; use its webhook_configs"

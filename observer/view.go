@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/curve"
@@ -73,7 +72,7 @@ func (a *App) Detail(
 		d.Session = c.session(&v)
 		d.History = *h.Shown()
 		d.Began = h.Began()
-		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
+		for _, m := range c.queue.Of(v.Agent) {
 			d.Messages = append(d.Messages, c.messageOf(m))
 		}
 		subagents = c.fleet.Subagents(v.Agent)
@@ -85,12 +84,12 @@ func (a *App) Detail(
 // unread are the transcripts, by agent, whose ends are not in their curves yet.
 type unread struct {
 	depth int64
-	paths map[alerts.AgentID]string
+	paths map[string]string
 }
 
 // curve is the history of a session's agent as it is now.
 func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
-	agent := alerts.AgentID(v.Agent)
+	agent := v.Agent
 	h := c.agents.look(agent).curve
 	if v.Path != "" && h.Depth() < u.depth {
 		u.paths[agent] = v.Path
@@ -111,7 +110,7 @@ func (a *App) filled(
 	look func(*core, *unread),
 ) (all bool, err error) {
 	for {
-		left := unread{depth, map[alerts.AgentID]string{}}
+		left := unread{depth, map[string]string{}}
 		err := a.do(ctx, func(c *core) { look(c, &left) })
 		all = len(left.paths) == 0
 		if all || err != nil || time.Since(began) > fillAtOnce {
@@ -128,7 +127,7 @@ func (a *App) filled(
 
 // fill reads the end of a transcript into the curve of its agent, one at a time. A
 // transcript that cannot be read is not tried again.
-func (a *App) fill(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
+func (a *App) fill(ctx context.Context, agent string, path string, depth int64) {
 	select {
 	case a.filling <- struct{}{}:
 	case <-ctx.Done():

@@ -12,7 +12,7 @@ import (
 )
 
 // ID names a message: 6 lower-case hex digits, unique in the queue.
-type ID string
+type ID = string
 
 // Carrier is a way to reach an agent. Its number is stored: add new ones at the
 // end.

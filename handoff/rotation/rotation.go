@@ -21,7 +21,7 @@ import (
 )
 
 // ID identifies a rotation. It fits into a path and a URL.
-type ID string
+type ID = string
 
 // NewID returns a new id.
 func NewID() ID { return ID("ro-" + strings.ToLower(rand.Text()[:10])) }

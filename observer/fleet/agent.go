@@ -49,11 +49,11 @@ func (f *Fleet) agentIDIn(key string) string {
 }
 
 // orSession returns an agent. One that is only its session has no more than the id.
-func (f *Fleet) orSession(id alerts.AgentID) *agent {
-	if a := f.agents[string(id)]; a != nil {
+func (f *Fleet) orSession(id string) *agent {
+	if a := f.agents[id]; a != nil {
 		return a
 	}
-	return &agent{Agent: Agent{ID: string(id), Session: string(id)}}
+	return &agent{Agent: Agent{ID: id, Session: id}}
 }
 
 // agent finds or makes what is kept of an agent. One that has been its session alone
@@ -120,7 +120,7 @@ func (f *Fleet) merge(from, to *agent) {
 	}
 	f.out.Renamed = append(
 		f.out.Renamed,
-		Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)},
+		Renamed{from.ID, to.ID},
 	)
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
 		if a := f.agents[id]; a.Parent == from.ID && a != to {
@@ -440,7 +440,7 @@ type Limit = transcript.Limit
 func reset(a *agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{
 		Kind:  alerts.EventReset,
-		Agent: alerts.AgentID(a.ID),
+		Agent: a.ID,
 		At:    at.Time(),
 		Cause: cause,
 		Key:   transcript.KeyOf([]byte(a.Session)),
@@ -458,8 +458,8 @@ func (a *agent) inPane(tmux string, server int, pane string) bool {
 func (a *agent) seen() alerts.Event {
 	return alerts.Event{
 		Kind:   alerts.EventSeen,
-		Agent:  alerts.AgentID(a.ID),
-		Parent: alerts.AgentID(a.Parent),
+		Agent:  a.ID,
+		Parent: a.Parent,
 		Name:   a.Name,
 	}
 }

@@ -150,7 +150,7 @@ func (f *Fleet) leave(a *agent, rec *SessionRecord) {
 	case other == nil && rec.Agent == key:
 		f.out.Renamed = append(
 			f.out.Renamed,
-			Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)},
+			Renamed{key, a.ID},
 		)
 	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
 		// It was an agent of its own only because no more was known of it.

@@ -264,7 +264,7 @@ func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
 	x.backlog = nil
 	id, _ := f.agentOf(x.of)
 	seen := alerts.ObservedCompactions{
-		Agent:  alerts.AgentID(id),
+		Agent:  id,
 		Model:  x.Session.Model,
 		Window: f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens,
 	}

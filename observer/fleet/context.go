@@ -87,7 +87,7 @@ func (f *Fleet) reading(
 	window := f.windowOf(a, s)
 	return alerts.Event{
 		Kind:       alerts.EventReading,
-		Agent:      alerts.AgentID(id),
+		Agent:      id,
 		At:         r.At.Time(),
 		Tokens:     r.Tokens,
 		Cleared:    r.Cleared,

@@ -40,7 +40,7 @@ func (f *Fleet) fileEvents(
 	}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
-			f.out.Heard = append(f.out.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
+			f.out.Heard = append(f.out.Heard, Heard{id, e.Text, e.At})
 		}
 	}
 	if !current {
@@ -101,7 +101,7 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 }
 
 func (t *eventMaker) entry(e *transcript.Entry) {
-	ev := alerts.Event{Agent: alerts.AgentID(t.id), At: e.At.Time()}
+	ev := alerts.Event{Agent: t.id, At: e.At.Time()}
 	if len(e.Version) > 0 {
 		t.seen.Version = string(e.Version)
 	}
@@ -160,7 +160,7 @@ func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bo
 	window := t.windowOf(t.a, s).Tokens
 	t.emit(alerts.Event{
 		Kind:       alerts.EventCompacted,
-		Agent:      alerts.AgentID(t.id),
+		Agent:      t.id,
 		At:         e.At.Time(),
 		Sign:       alerts.SignBoundary,
 		Key:        cmp.Or(e.Was, e.Key),

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"sm/alerts"
 	"sm/transcript"
 )
 
@@ -99,7 +98,7 @@ func (f *Fleet) Rows() []Row {
 
 // Agent finds an agent as View does. With exact the id must be given in full. A
 // session that an agent has left leads to that agent: who names the session means the agent.
-func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
+func (f *Fleet) Agent(id string, exact bool) (agent string, err error) {
 	least := fitsBeginning
 	if exact {
 		least = fitsLabel
@@ -109,9 +108,9 @@ func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 		return "", err
 	}
 	if r.of == nil {
-		return alerts.AgentID(r.s.record.Agent), nil
+		return r.s.record.Agent, nil
 	}
-	return alerts.AgentID(r.of.ID), nil
+	return r.of.ID, nil
 }
 
 // called returns the agent with that full id, and keeps it from now on. A session

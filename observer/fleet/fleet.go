@@ -135,8 +135,8 @@ func New(o Options, s Stored) *Fleet {
 
 // Forget drops what is kept of an agent besides its transcripts, unless it was made known
 // by name or is at work. Each of its sessions is an agent of its own then.
-func (f *Fleet) Forget(which alerts.AgentID) bool {
-	id := string(which)
+func (f *Fleet) Forget(which string) bool {
+	id := which
 	a := f.agents[id]
 	switch {
 	case f.active[id], a != nil && a.Registered:
@@ -196,14 +196,14 @@ type Update struct {
 
 // Heard is a text that reached an agent, by its transcript.
 type Heard struct {
-	Agent alerts.AgentID
+	Agent string
 	Text  string
 	At    transcript.Instant
 }
 
 // Renamed merges an agent that was known only by its session into the agent that
 // it turned out to be.
-type Renamed struct{ From, To alerts.AgentID }
+type Renamed struct{ From, To string }
 
 // emit adds an event to the update that is returned next.
 func (f *Fleet) emit(ev alerts.Event) { f.out.Events = append(f.out.Events, ev) }

@@ -14,7 +14,7 @@ import (
 func (f *Fleet) Hook(
 	p *hook.Payload,
 	now transcript.Instant,
-) (n Update, agent alerts.AgentID) {
+) (n Update, agent string) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&p.SM, now)
@@ -56,7 +56,7 @@ func (f *Fleet) Hook(
 	if p.SessionID == "" || present {
 		f.presentHook(a, p, at)
 	}
-	return n, alerts.AgentID(a.ID)
+	return n, a.ID
 }
 
 // presentHook takes in a hook of an agent's present session.
@@ -84,7 +84,7 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 
 // hookEvent emits what a hook means for the engine.
 func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
-	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
+	ev := alerts.Event{Agent: a.ID, At: at.Time()}
 	switch p.Event {
 	case hook.UserPromptSubmit:
 		ev.Kind = alerts.EventTurnStart
@@ -113,7 +113,7 @@ func (f *Fleet) hookEvent(a *agent, p *hook.Payload, at transcript.Instant) {
 // BetweenTurns reports whether no turn of the agent's session is open: the
 // transcript has the end of the last one, and no prompt came since. A compaction
 // that begins then is idle, or writes a summary for later.
-func (f *Fleet) BetweenTurns(agent alerts.AgentID) bool {
+func (f *Fleet) BetweenTurns(agent string) bool {
 	a := f.orSession(agent)
 	t := f.sessionOf(a)
 	return f.agents[a.ID] != nil && t.Turns > 0 && !t.InTurn && a.prompted <= t.Active
@@ -133,7 +133,7 @@ func triggerOf(s string) transcript.Trigger {
 func (f *Fleet) Status(
 	s *hook.Status,
 	now transcript.Instant,
-) (n Update, agent alerts.AgentID) {
+) (n Update, agent string) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&s.SM, now)
@@ -145,7 +145,7 @@ func (f *Fleet) Status(
 	f.meet(a, &own)
 	f.take(a, s.SessionID, at, alerts.CauseSession)
 	if s.SessionID != "" && a.Session != s.SessionID {
-		return n, alerts.AgentID(a.ID)
+		return n, a.ID
 	}
 	f.setAutoCompact(a, &s.SM)
 	f.report(a, s, at)
@@ -159,7 +159,7 @@ func (f *Fleet) Status(
 		x.Rough = true
 	}
 	f.sample(a, x)
-	return n, alerts.AgentID(a.ID)
+	return n, a.ID
 }
 
 // ErrEvent means that a script has posted an unknown event.
@@ -170,18 +170,18 @@ var ErrEvent = errors.New("unknown event")
 func (f *Fleet) Usage(
 	u *hook.ContextUsage,
 	now transcript.Instant,
-) (n Update, agent alerts.AgentID, err error) {
+) (n Update, agent string, err error) {
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
 		return n, "", fmt.Errorf("%w: %q", ErrUnknown, u.SessionID)
 	}
-	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: now.Time()}
+	ev := alerts.Event{Agent: a.ID, At: now.Time()}
 	switch u.Event {
 	case "":
 		f.sample(a, posted(u, f.windowOf(a, f.sessionOf(a)).Tokens, now))
-		return n, alerts.AgentID(a.ID), nil
+		return n, a.ID, nil
 	case "compaction":
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
 	case "compaction_complete":
@@ -191,7 +191,7 @@ func (f *Fleet) Usage(
 		ev.Kind = alerts.EventReset
 		ev.Cause = alerts.CauseClear
 	default:
-		return n, alerts.AgentID(a.ID), fmt.Errorf(
+		return n, a.ID, fmt.Errorf(
 			"%w: %q; post compaction, compaction_complete or context_reset",
 			ErrEvent,
 			u.Event,
@@ -200,7 +200,7 @@ func (f *Fleet) Usage(
 	a.Hooked = max(a.Hooked, now)
 	f.changed.agent(a.ID)
 	f.emit(ev)
-	return n, alerts.AgentID(a.ID), nil
+	return n, a.ID, nil
 }
 
 // full is the largest percentage of a window. Old clients report a larger one,

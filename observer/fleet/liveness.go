@@ -22,7 +22,7 @@ func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 		if on[id] != f.active[id] {
 			events = append(events, alerts.Event{
 				Kind:  alerts.EventActive,
-				Agent: alerts.AgentID(id),
+				Agent: id,
 				At:    now,
 				On:    on[id],
 			})
@@ -82,9 +82,9 @@ func (f *Fleet) lately(r *Row, now time.Time) bool {
 
 // WereAtWork sets the agents that were working before a restart, so that Activity
 // reports those that stopped.
-func (f *Fleet) WereAtWork(ids []alerts.AgentID) {
+func (f *Fleet) WereAtWork(ids []string) {
 	for _, id := range ids {
-		f.active[string(id)] = true
+		f.active[id] = true
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
 	agent := f.agentIDIn(c.SessionID)
 	return alerts.Event{
 		Kind:  alerts.EventTurnEnd,
-		Agent: alerts.AgentID(agent),
+		Agent: agent,
 		At:    c.Updated,
 	}, c.Status == atPrompt && agent != ""
 }
@@ -122,7 +122,7 @@ func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
 // Clients write the answer to SessionStart with the next prompt, which may be days
 // later. Until there is a newer record nothing is known of it.
 func (f *Fleet) ReadUntil(
-	agent alerts.AgentID,
+	agent string,
 	answered, now time.Time,
 ) (until time.Time, known bool) {
 	a := f.orSession(agent)
@@ -268,7 +268,7 @@ func (a *agent) place(c *Client) Place {
 
 // AtPrompt reports whether the client's registry shows the agent's client at its
 // prompt since before or earlier.
-func (f *Fleet) AtPrompt(agent alerts.AgentID, before time.Time) bool {
+func (f *Fleet) AtPrompt(agent string, before time.Time) bool {
 	c := f.clients[f.orSession(agent).Session]
 	return c.PID != 0 && c.Status == atPrompt && !c.Updated.After(before)
 }
@@ -277,7 +277,7 @@ func (f *Fleet) AtPrompt(agent alerts.AgentID, before time.Time) bool {
 // client's registry decides, and hooks that are newer; without a registry, an
 // ended turn and no activity since. A client that is not known to run is not
 // idle.
-func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
+func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	a := f.orSession(agent)
 	c := f.clients[a.Session]
 	at = a.place(&c)
@@ -322,7 +322,7 @@ type Location struct {
 
 // Location returns where an agent works, as far as that is known; ok is false
 // for an unknown agent.
-func (f *Fleet) Location(agent alerts.AgentID) (s Location, ok bool) {
+func (f *Fleet) Location(agent string) (s Location, ok bool) {
 	a := f.orSession(agent)
 	if f.agents[a.ID] == nil && f.transcript(a.ID) == nil {
 		return s, false
@@ -356,7 +356,7 @@ func (f *Fleet) Location(agent alerts.AgentID) (s Location, ok bool) {
 
 // HooksSeen reports whether a hook of the agent's present session was received, so
 // that its hooks work.
-func (f *Fleet) HooksSeen(agent alerts.AgentID) bool {
+func (f *Fleet) HooksSeen(agent string) bool {
 	a := f.orSession(agent)
 	return a.HookedIn != "" && a.HookedIn == a.Session
 }
@@ -371,7 +371,7 @@ func (f *Fleet) Reachable(now time.Time) bool {
 	}
 
 	for session := range f.clients {
-		if _, _, queued := f.Thread(alerts.AgentID(session), now); queued {
+		if _, _, queued := f.Thread(session, now); queued {
 			return true
 		}
 	}
@@ -379,7 +379,7 @@ func (f *Fleet) Reachable(now time.Time) bool {
 }
 
 // Gone reports whether an agent's client is known and has ended.
-func (f *Fleet) Gone(agent alerts.AgentID) bool {
+func (f *Fleet) Gone(agent string) bool {
 	s, ok := f.Location(agent)
 	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.PID, s.At.Start)
 }
@@ -393,13 +393,13 @@ type Process struct {
 // Caller finds the agent whose client has started a process, by that process and those
 // that it descends from, the nearest first. A client that an agent's client has started
 // is nearer than the agent's.
-func (f *Fleet) Caller(line []Process) (agent alerts.AgentID, ok bool) {
+func (f *Fleet) Caller(line []Process) (agent string, ok bool) {
 	for _, p := range line {
 		if id := f.running[p]; id != "" {
-			return alerts.AgentID(id), true
+			return id, true
 		}
 		if rec := f.recordOf(f.holders[p]); rec != nil {
-			return alerts.AgentID(rec.Agent), true
+			return rec.Agent, true
 		}
 	}
 	return "", false

@@ -99,7 +99,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		late := Update{Heard: f.heard[id]}
 		delete(f.heard, id)
 		for i := range late.Heard {
-			late.Heard[i].Agent = alerts.AgentID(a.ID)
+			late.Heard[i].Agent = a.ID
 		}
 		updates = append(updates, f.updates(), late)
 	}
@@ -132,7 +132,7 @@ type Thread struct {
 // has it open, and for subagents: their process is the root's, which keeps the
 // thread open after the subagent has finished. rests means that no turn is open
 // and there was no activity for a while.
-func (f *Fleet) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok bool) {
+func (f *Fleet) Thread(agent string, now time.Time) (t Thread, rests, ok bool) {
 	a := f.orSession(agent)
 	x := f.transcript(a.Session)
 	c := f.clients[a.Session]

@@ -121,7 +121,7 @@ type Batch struct {
 func (b *Batch) Encode() {
 	b.Values = slices.Grow(b.Values, len(b.agents))
 	for i, a := range b.agents {
-		b.put(engineValues+string(a.Agent), a)
+		b.put(engineValues+a.Agent, a)
 		b.agents[i] = nil // there may be many
 	}
 	b.agents = nil
@@ -165,7 +165,7 @@ func (b *Batch) Policy(e *alerts.Engine) {
 	}
 	b.agents = changed.Agents // copies: Encode writes them as JSON beside the loop
 	for _, id := range gone {
-		b.remove(engineValues + string(id))
+		b.remove(engineValues + id)
 	}
 	changed.Agents = nil
 	b.put(engineValue, &changed)
@@ -178,10 +178,10 @@ func (b *Batch) Queue(q *outbox.Queue) {
 		return
 	}
 	for i := range d.Messages {
-		b.put(messageValues+string(d.Messages[i].ID), &d.Messages[i])
+		b.put(messageValues+d.Messages[i].ID, &d.Messages[i])
 	}
 	for _, id := range d.Gone {
-		b.remove(messageValues + string(id))
+		b.remove(messageValues + id)
 	}
 	b.put(queueValue, &d.Counters)
 }
@@ -201,16 +201,16 @@ func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
 			"state", r.State,
 			"reason", r.Reason,
 		)
-		b.put(handoffValues+string(r.ID), r)
+		b.put(handoffValues+r.ID, r)
 	}
 	for _, id := range d.Gone {
-		b.remove(handoffValues + string(id))
+		b.remove(handoffValues + id)
 	}
 	for i := range d.Agents {
-		b.put(recordValues+string(d.Agents[i].Agent), &d.Agents[i])
+		b.put(recordValues+d.Agents[i].Agent, &d.Agents[i])
 	}
 	for _, agent := range d.Left {
-		b.remove(recordValues + string(agent))
+		b.remove(recordValues + agent)
 	}
 	b.put(handoffValue, &d.Counters)
 }
