@@ -58,7 +58,7 @@ func (e *Engine) countAttempt(a *AgentState) {
 
 // Dismiss ends a compaction without result: the client is back at its prompt, or
 // continues with its old context.
-func (e *Engine) Dismiss(id AgentID) {
+func (e *Engine) Dismiss(id string) {
 	if a := e.agents[id]; a != nil && a.Compacting {
 		e.dismiss(a)
 		e.restartReminders(a, e.now)
@@ -73,7 +73,7 @@ func (e *Engine) dismiss(a *AgentState) {
 
 // Compacting returns the agents that began to compact at or before the given
 // time and have shown no result.
-func (e *Engine) Compacting(before time.Time) []AgentID {
+func (e *Engine) Compacting(before time.Time) []string {
 	return e.where(func(a *AgentState) bool {
 		return a.Compacting &&
 			!a.Begun.Time().After(before)

@@ -29,14 +29,14 @@ type Engine struct {
 	options Options
 	texts   [kinds]*Template
 
-	agents map[AgentID]*AgentState
+	agents map[string]*AgentState
 	order  []*AgentState // sorted by id, so that every run ticks in the same order
 
 	counters Counters
 	revised  bool    // the settings may have changed since the agents were checked
 	now      Instant // of the latest Tick
 	newest   Instant // of all events
-	changed  map[AgentID]struct{}
+	changed  map[string]struct{}
 	out      []Action // of the current step
 
 	learned map[client][]int64 // sizes before automatic compactions
@@ -177,7 +177,7 @@ func (e *Engine) SetClock(at time.Time) {
 
 // Forget drops an agent. If it returns, it begins with its first cycle and uses
 // the same keys again, so that the queue must forget its notices, too.
-func (e *Engine) Forget(id AgentID) {
+func (e *Engine) Forget(id string) {
 	i, ok := slices.BinarySearchFunc(e.order, id, byID)
 	if ok {
 		e.order = slices.Delete(e.order, i, i+1)
@@ -189,7 +189,7 @@ func (e *Engine) Forget(id AgentID) {
 
 // Rename gives an agent another id and keeps its state. If the old id is
 // unknown, or the new one exists, it returns false and moves only the reminders.
-func (e *Engine) Rename(from, to AgentID) bool {
+func (e *Engine) Rename(from, to string) bool {
 	if from == to || to == "" {
 		return false
 	}
@@ -234,7 +234,7 @@ func (e *Engine) state() State {
 
 // Take returns the state with the agents that have changed since the last Take,
 // and the ids of those that were forgotten.
-func (e *Engine) Take() (s State, gone []AgentID) {
+func (e *Engine) Take() (s State, gone []string) {
 	s = e.state()
 	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
@@ -256,9 +256,9 @@ func (e *Engine) Restore(s State) {
 	e.newest = 0
 	e.counters = s.Counters
 	e.revised = true
-	e.agents = map[AgentID]*AgentState{}
+	e.agents = map[string]*AgentState{}
 	e.order = nil
-	e.changed = map[AgentID]struct{}{}
+	e.changed = map[string]struct{}{}
 	for _, a := range s.Agents {
 		e.agents[a.Agent] = a
 		e.newest = max(e.newest, a.Clock)
@@ -275,7 +275,7 @@ func (e *Engine) Restore(s State) {
 }
 
 // agent returns an agent and creates it if it is new.
-func (e *Engine) agent(id AgentID) *AgentState {
+func (e *Engine) agent(id string) *AgentState {
 	if a := e.agents[id]; a != nil {
 		return a
 	}
@@ -292,7 +292,7 @@ func (e *Engine) agent(id AgentID) *AgentState {
 	return a
 }
 
-func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
+func byID(a *AgentState, id string) int { return cmp.Compare(a.Agent, id) }
 
 // stamp returns the time of an event. An event without one is newer than all
 // before it, as records of a file are.
@@ -318,13 +318,13 @@ func (e *Engine) present(a *AgentState, t Instant) bool {
 func (e *Engine) Counters() Counters { return e.counters }
 
 // IDs returns the ids of all agents.
-func (e *Engine) IDs() []AgentID { return e.where(func(*AgentState) bool { return true }) }
+func (e *Engine) IDs() []string { return e.where(func(*AgentState) bool { return true }) }
 
 // AtWork returns the agents whose clients run.
-func (e *Engine) AtWork() []AgentID { return e.where(func(a *AgentState) bool { return a.Active }) }
+func (e *Engine) AtWork() []string { return e.where(func(a *AgentState) bool { return a.Active }) }
 
 // where returns the ids of the agents for which is is true.
-func (e *Engine) where(is func(*AgentState) bool) (ids []AgentID) {
+func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	for _, a := range e.order {
 		if is(a) {
 			ids = append(ids, a.Agent)
@@ -335,7 +335,7 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []AgentID) {
 
 // Open returns the keys of an agent's notices in the current cycle that were not
 // withdrawn, and so may be queued.
-func (e *Engine) Open(id AgentID) (keys []Key) {
+func (e *Engine) Open(id string) (keys []Key) {
 	a := e.agents[id]
 	if a == nil {
 		return nil
@@ -350,7 +350,7 @@ func (e *Engine) Open(id AgentID) (keys []Key) {
 
 // Forgotten returns the agents without an event since the given time whose
 // clients do not run.
-func (e *Engine) Forgotten(since time.Time) []AgentID {
+func (e *Engine) Forgotten(since time.Time) []string {
 	cut := transcript.InstantOf(since)
 	return e.where(func(a *AgentState) bool { return a.Clock < cut && !a.Active })
 }

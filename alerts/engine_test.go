@@ -141,10 +141,10 @@ func TestTakeAndForget(t *testing.T) {
 	names := func() (ids string) {
 		s, gone := e.Take()
 		for _, a := range s.Agents {
-			ids += string(a.Agent)
+			ids += a.Agent
 		}
 		for _, id := range gone {
-			ids += "-" + string(id)
+			ids += "-" + id
 		}
 		return ids
 	}
@@ -195,7 +195,7 @@ func TestRename(t *testing.T) {
 	if len(state.Agents) != 1 || state.Agents[0].Agent != "b" {
 		t.Errorf("changed: %+v, want b", state.Agents)
 	}
-	if diff := cmp.Diff([]AgentID{"a"}, forgotten); diff != "" {
+	if diff := cmp.Diff([]string{"a"}, forgotten); diff != "" {
 		t.Errorf("forgotten (-want +got):\n%s", diff)
 	}
 
@@ -204,7 +204,7 @@ func TestRename(t *testing.T) {
 	check(t, []string{"withdraw b/1/warning", "say b/1/critical to self"}, play(e, critical))
 }
 
-func reminderIDs(e *Engine, agents ...AgentID) (ids []string) {
+func reminderIDs(e *Engine, agents ...string) (ids []string) {
 	for _, agent := range agents {
 		for _, r := range e.Reminders(agent) {
 			ids = append(ids, r.ID)
@@ -260,9 +260,9 @@ func fuzzed(b []byte, now *float64) Event {
 	n := b[5]
 	return Event{
 		Kind:      EventKind(b[0] % (uint8(EventAlert) + 2)),
-		Agent:     AgentID("abc"[b[1]%3 : b[1]%3+1]),
+		Agent:     "abc"[b[1]%3 : b[1]%3+1],
 		At:        sec(*now + min(0, step)),
-		Parent:    AgentID("abc"[n%3 : n%3+1]),
+		Parent:    "abc"[n%3 : n%3+1],
 		Disabled:  n == 1,
 		Tokens:    int64(b[4]) * 1000,
 		Window:    int64(n%8) * 50_000,

@@ -93,13 +93,13 @@ func (c Cause) String() string {
 // Event is one thing that happened to an agent. It is a plain value.
 type Event struct {
 	Kind  EventKind
-	Agent AgentID // an event without one is ignored
+	Agent string // an event without one is ignored
 	// At is the time at which the event was true, by the clock of the agent's
 	// machine. Without one the event counts as newer than all earlier events of
 	// the agent.
 	At time.Time
 
-	Parent   AgentID
+	Parent   string
 	Name     string
 	Disabled bool // enabled: false; no notices about the agent
 

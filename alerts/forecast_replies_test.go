@@ -136,7 +136,7 @@ func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []st
 		}
 
 		for _, ev := range events {
-			ev.Agent = AgentID(strconv.Itoa(i))
+			ev.Agent = strconv.Itoa(i)
 			e.Step(ev)
 			if ev.Kind == EventCompacted {
 				end(ev.Trigger == transcript.Auto)
@@ -162,7 +162,7 @@ func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []st
 	return all
 }
 
-func viewOf(t *testing.T, e *Engine, id AgentID) View {
+func viewOf(t *testing.T, e *Engine, id string) View {
 	t.Helper()
 	v, ok := e.Agent(id)
 	if !ok {

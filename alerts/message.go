@@ -129,7 +129,7 @@ func (a *AgentState) data() Data {
 // title returns the name of the agent reduced to letters, digits, dots,
 // underscores and hyphens, because a notice may be typed into a pane.
 func (a *AgentState) title() string {
-	name := cmp.Or(strings.TrimSpace(a.Name), string(a.Agent))
+	name := cmp.Or(strings.TrimSpace(a.Name), a.Agent)
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
 			return r

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// AgentID names an agent, whose sessions follow each other.
-type AgentID = string
-
 // Kind is the subject of a notice.
 type Kind uint8
 
@@ -51,7 +48,7 @@ func Word[T ~uint8](value T, words ...string) string {
 // Key names a notice. The engine uses each key once.
 type Key struct {
 	// Agent is the subject of the notice, not its recipient.
-	Agent AgentID `json:",omitzero"`
+	Agent string `json:",omitzero"`
 	// Cycle is the cycle of the notice, from 1 on.
 	Cycle int  `json:",omitzero"`
 	Kind  Kind `json:",omitzero"`
@@ -64,7 +61,7 @@ type Key struct {
 // String formats the key for logs and ids as agent/cycle/kind or
 // agent/cycle/kind/ref.
 func (k Key) String() string {
-	s := string(k.Agent) + "/" + strconv.Itoa(k.Cycle) + "/" + k.Kind.String()
+	s := k.Agent + "/" + strconv.Itoa(k.Cycle) + "/" + k.Kind.String()
 	if k.Ref != "" {
 		s += "/" + k.Ref
 	}
@@ -108,7 +105,7 @@ func (r Role) String() string {
 // "" for the operator.
 type Target struct {
 	Role  Role
-	Agent AgentID
+	Agent string
 }
 
 // Action is a decision of the engine: a [Say], [Withdraw], [SetLevel], [Opened],
@@ -135,7 +132,7 @@ type Withdraw struct {
 
 // SetLevel gives a change of an agent's level, percentage or Known.
 type SetLevel struct {
-	Agent AgentID
+	Agent string
 	Level Level
 	// Percent is the share of the window, 0..100, as the client shows it; Tokens the
 	// context size at the time of this change. Both are 0 while Known is false:
@@ -147,7 +144,7 @@ type SetLevel struct {
 
 // Opened means that a new cycle began. It restarts reminders.
 type Opened struct {
-	Agent AgentID
+	Agent string
 	Cycle int // the new one
 	Cause Cause
 	// Unconfirmed cycles were opened by a smaller context alone.

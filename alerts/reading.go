@@ -178,7 +178,7 @@ func (e *Engine) levelOf(a *AgentState) Level {
 }
 
 // level returns the level of a reading.
-func (e *Engine) level(id AgentID, r Reading) Level {
+func (e *Engine) level(id string, r Reading) Level {
 	at, _ := e.threshold(id, r)
 	level := e.options.Thresholds.Level(r.Tokens, r.window(), at)
 	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window

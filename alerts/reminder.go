@@ -14,7 +14,7 @@ import (
 // Hard without a reset.
 type Reminder struct {
 	ID    string
-	Agent AgentID
+	Agent string
 	From  string // who asked for it, "" for the configuration
 	Text  string
 	Made  Instant
@@ -45,7 +45,7 @@ type Remind struct {
 // Skip takes back undelivered periodic reminders: the agent compacts, which
 // restarts their time.
 type Skip struct {
-	Agent     AgentID
+	Agent     string
 	Reminders []string // ids
 }
 
@@ -76,7 +76,7 @@ func byReminder(r Reminder, id string) int { return cmp.Compare(r.ID, id) }
 
 // CancelReminder drops a reminder, or all of an agent if agent is set, and
 // returns those dropped.
-func (e *Engine) CancelReminder(id string, agent AgentID) (dropped []Reminder) {
+func (e *Engine) CancelReminder(id string, agent string) (dropped []Reminder) {
 	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
 		if r.ID == id || agent != "" && r.Agent == agent {
 			dropped = append(dropped, r)
@@ -95,7 +95,7 @@ func (e *Engine) unremind(id string) {
 
 // ResetReminders restarts the time of an agent's periodic reminders because it
 // has shown activity.
-func (e *Engine) ResetReminders(agent AgentID, now time.Time) (n int) {
+func (e *Engine) ResetReminders(agent string, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Agent == agent && r.Periodic() {
@@ -116,7 +116,7 @@ func (r *Reminder) reset(t Instant) {
 }
 
 // Reminders returns the reminders of an agent, or all for "", sorted by id.
-func (e *Engine) Reminders(agent AgentID) (list []Reminder) {
+func (e *Engine) Reminders(agent string) (list []Reminder) {
 	for _, r := range e.reminders {
 		if agent == "" || r.Agent == agent {
 			list = append(list, r)
@@ -233,7 +233,7 @@ func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 // removes it from an inactive one.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o := e.options.Reminders
-	id := always + string(a.Agent)
+	id := always + a.Agent
 	_, has := slices.BinarySearchFunc(e.reminders, id, byReminder)
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
 	case wanted && !has:
@@ -254,8 +254,8 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 
 // renameReminders moves reminders to another agent. The one from the
 // configuration has an id of its own for each agent.
-func (e *Engine) renameReminders(from, to AgentID) {
-	e.unremind(always + string(from))
+func (e *Engine) renameReminders(from, to string) {
+	e.unremind(always + from)
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Agent == from {
 			r.Agent = to
@@ -267,7 +267,7 @@ func (e *Engine) renameReminders(from, to AgentID) {
 // remindText is the reminder of the configuration.
 const remindText = "Report how far you are, or run sm reminders reset."
 
-func (e *Engine) compacting(id AgentID) bool {
+func (e *Engine) compacting(id string) bool {
 	a := e.agents[id]
 	return a != nil && a.Compacting
 }

@@ -25,7 +25,7 @@ type faults struct {
 
 // life is one simulated agent with the truth about it.
 type life struct {
-	id         AgentID
+	id         string
 	rng        *rand.Rand
 	faults     faults
 	transcript bool // it writes one; else hooks and samples are all there is
@@ -195,7 +195,7 @@ func (l *life) live(until float64) {
 	l.mild = []bool{false}
 	ev := l.event(EventSeen)
 	ev.Parent = "boss"
-	ev.Name = string(l.id)
+	ev.Name = l.id
 	l.mail = append(l.mail, delivery{l.now, ev})
 	ev = l.event(EventActive)
 	ev.On = true
@@ -241,7 +241,7 @@ func simulate(seed uint64, agents int, hours float64, f faults) ([]*life, []deli
 	var mail []delivery
 	for i := range agents {
 		l := &life{
-			id:         AgentID(fmt.Sprintf("agent-%02d", i)),
+			id:         fmt.Sprintf("agent-%02d", i),
 			rng:        rand.New(rand.NewPCG(seed, uint64(i))),
 			faults:     f,
 			transcript: i%5 != 4,

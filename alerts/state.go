@@ -45,7 +45,7 @@ type Counters struct {
 // assumed for these clients. Agent is "" if they apply to all such clients, else
 // they apply to that agent alone.
 type ObservedCompactions struct {
-	Agent              AgentID
+	Agent              string
 	Model              string
 	Window, CompactsAt int64
 	PreTokens          []int64
@@ -91,8 +91,8 @@ type Burst struct {
 
 // AgentState is the state of one agent.
 type AgentState struct {
-	Agent, Parent AgentID `json:",omitzero"`
-	Name          string  `json:",omitzero"`
+	Agent, Parent string `json:",omitzero"`
+	Name          string `json:",omitzero"`
 	// Disabled is the setting of the agent; Muted combines it with
 	// Options.Disabled as of the last step.
 	Disabled, Muted bool `json:",omitzero"`

@@ -34,7 +34,7 @@ func newEngine(t testing.TB, change ...func(*Options)) *Engine {
 
 // Events of the agent "a", at so many seconds.
 
-func seen(parent AgentID, name string) Event {
+func seen(parent string, name string) Event {
 	return Event{
 		Kind:   EventSeen,
 		Agent:  "a",
@@ -192,7 +192,7 @@ func texts(actions []Action) []string {
 // watched is what an engine shows of an agent, and some of what it remembers of it besides.
 type watched struct {
 	View
-	Parent                 AgentID
+	Parent                 string
 	Name                   string
 	Cause                  Cause
 	Unconfirmed            bool

@@ -27,7 +27,7 @@ const (
 type client struct {
 	model           string
 	window, assumed int64
-	agent           AgentID
+	agent           string
 }
 
 // ThresholdSource is the origin of a compaction threshold.
@@ -86,7 +86,7 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 // threshold returns the context size at which the agent's client compacts, 0 if
 // unknown: configured, else the median observed for the agent alone, else for
 // all such clients, else assumed.
-func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
+func (e *Engine) threshold(id string, r Reading) (tokens int64, source ThresholdSource) {
 	if e.options.CompactionThreshold > 0 {
 		return e.options.CompactionThreshold, ThresholdConfigured
 	}
@@ -100,9 +100,9 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 }
 
 // seen returns what was observed for the agent alone, else for all such clients.
-func (e *Engine) seen(id AgentID, r Reading) sizes {
+func (e *Engine) seen(id string, r Reading) sizes {
 	c := client{r.Model, r.Window, r.CompactsAt, id}
-	for _, c.agent = range [...]AgentID{id, ""} {
+	for _, c.agent = range [...]string{id, ""} {
 		if seen := e.typical(c); seen.median > 0 {
 			return seen
 		}
@@ -161,7 +161,7 @@ func (e *Engine) keep(c client, all []int64) { e.learned[c] = newest(all, sizesK
 
 // unlearn removes what was learned for one agent alone, and moves it to another
 // one unless that is "".
-func (e *Engine) unlearn(from, to AgentID) {
+func (e *Engine) unlearn(from, to string) {
 	for c, all := range e.learned {
 		if c.agent != from || from == "" {
 			continue

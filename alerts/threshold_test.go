@@ -7,7 +7,7 @@ import (
 )
 
 // sized is a reading of a client that is assumed to compact at a size, in a window of 200,000.
-func sized(at float64, agent AgentID, tokens, compactsAt int64) Event {
+func sized(at float64, agent string, tokens, compactsAt int64) Event {
 	ev := reading(at, tokens)
 	ev.Agent = agent
 	ev.Model = "m"
@@ -16,7 +16,7 @@ func sized(at float64, agent AgentID, tokens, compactsAt int64) Event {
 }
 
 // compacts is an automatic compaction of such a client.
-func compacts(at float64, agent AgentID, key transcript.Key, pre, compactsAt int64) Event {
+func compacts(at float64, agent string, key transcript.Key, pre, compactsAt int64) Event {
 	ev := boundary(at, key)
 	ev.Agent = agent
 	ev.Model = "m"
@@ -30,7 +30,7 @@ func compacts(at float64, agent AgentID, key transcript.Key, pre, compactsAt int
 func TestThresholdSources(t *testing.T) {
 	const normal, small = 167_000, 67_000
 	e := newEngine(t)
-	expect := func(what string, agent AgentID, tokens int64, source ThresholdSource) {
+	expect := func(what string, agent string, tokens int64, source ThresholdSource) {
 		t.Helper()
 		if v, _ := e.Agent(agent); v.Threshold != tokens || v.ThresholdSource != source {
 			t.Errorf(
@@ -44,9 +44,9 @@ func TestThresholdSources(t *testing.T) {
 			)
 		}
 	}
-	compact := func(agent AgentID, n int, pre, compactsAt int64) {
+	compact := func(agent string, n int, pre, compactsAt int64) {
 		for i := range n {
-			key := transcript.KeyOf([]byte(string(agent) + string(rune('0'+i))))
+			key := transcript.KeyOf([]byte(agent + string(rune('0'+i))))
 			play(
 				e,
 				compacts(float64(1000*(i+1)), agent, key, pre+int64(i), compactsAt),

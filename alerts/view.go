@@ -8,7 +8,7 @@ import (
 
 // View is the state of one agent as metrics, the API and the tables show it.
 type View struct {
-	Agent AgentID
+	Agent string
 	// Enabled is false if the agent gets no notices.
 	Enabled bool
 
@@ -53,7 +53,7 @@ func (v *View) FromStatusline() bool {
 }
 
 // Agent returns the view of one agent; ok is false if it is unknown.
-func (e *Engine) Agent(id AgentID) (v View, ok bool) {
+func (e *Engine) Agent(id string) (v View, ok bool) {
 	a := e.agents[id]
 	if a == nil {
 		return View{}, false

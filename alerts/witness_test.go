@@ -12,7 +12,7 @@ type witness struct {
 	keys  map[Key]bool
 	open  map[Key]time.Time // context notices that have not been withdrawn
 	heard map[string]int    // by agent, kind and true cycle
-	lives map[AgentID]*life
+	lives map[string]*life
 }
 
 func newWitness(t *testing.T, lives []*life) *witness {
@@ -21,7 +21,7 @@ func newWitness(t *testing.T, lives []*life) *witness {
 		map[Key]bool{},
 		map[Key]time.Time{},
 		map[string]int{},
-		map[AgentID]*life{},
+		map[string]*life{},
 	}
 	for _, l := range lives {
 		w.lives[l.id] = l

@@ -76,7 +76,7 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	c.fleet.Settle(now)
 	c.fleet.Clients(open)
 	for i := range n {
-		to := alerts.AgentID(uuid(i))
+		to := uuid(i)
 		_, err := c.queue.Put(outbox.Message{To: to, Text: "x", From: fmt.Sprint(i)}, now)
 		noErrors(t, err)
 		d, _ := byQueue(c, to, now)

@@ -16,21 +16,21 @@ const callHeading = wording.Message
 
 // Call returns the line that is typed for a message whose text the client's own
 // hook asks for. Calls differ in the id only, and are harmless to a shell.
-func (m Message) Call() string { return callHeading + "#" + string(m.ID) }
+func (m Message) Call() string { return callHeading + "#" + m.ID }
 
 // Called parses a prompt that is a call and nothing else.
-func Called(prompt string) (id ID, ok bool) {
+func Called(prompt string) (id string, ok bool) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(prompt), callHeading+"#")
 	if !ok || len(s) != idLength || strings.Trim(s, "0123456789abcdef") != "" {
 		return "", false
 	}
-	return ID(s), true
+	return s, true
 }
 
 // Call takes the best waiting message like Offer by Tmux, for a carrier that
 // types its Call only. Until Answer or Offer hands out the text, the agent
 // cannot have read it, and other carriers may take it.
-func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
+func (q *Queue) Call(to string, now time.Time) (m Message, ok bool) {
 	best := q.best(to, Tmux, alerts.Sequential, now, nil)
 	if best == nil {
 		return Message{}, false
@@ -45,7 +45,7 @@ func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
 // hook must deliver its Line. ok is false if the message is unknown, another
 // agent's, ended, given to another carrier since, possibly in the client's
 // queue, or on hold.
-func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok bool) {
+func (q *Queue) Answer(to string, id string, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
 	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling ||
 		p.mayBeQueued() || q.stale(p, now) {
@@ -72,7 +72,7 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 func (m Message) Typeable(texts bool) bool {
 	return texts ||
 		(m.Notice() || m.OwnWords) &&
-			alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
+			alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+m.ID))
 }
 
 // Typed returns the Line to be typed. For a notice in the user's words that are

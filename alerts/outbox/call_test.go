@@ -8,7 +8,7 @@ import (
 )
 
 func TestCalled(t *testing.T) {
-	for prompt, want := range map[string]ID{
+	for prompt, want := range map[string]string{
 		"[sm message] #a1b2c3": "a1b2c3", " [sm message] #a1b2c3\n": "a1b2c3", "[sm message] #A1B2C3": "", "[sm message] #a1b2c": "",
 		"[sm message] #a1b2c3d": "", "[sm message]  #a1b2c3": "", "[sm message] Hi. #a1b2c3": "", "look: [sm message] #a1b2c3": "", "": "",
 	} {

@@ -13,7 +13,7 @@ const pace = time.Second
 // ReadUntil returns up to when the transcript of an agent has been read; see
 // [Queue.Check]. answered is when the message was delivered by a reply to a
 // hook, zero for other carriers.
-type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any bool)
+type ReadUntil func(to string, answered time.Time) (until time.Time, any bool)
 
 // Check applies the passing of time, and returns when to call it
 // again, zero for never. For each Offered message it calls read, which returns up to
@@ -132,7 +132,7 @@ func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
 // to be offered again is not repeated then; one that has ended without proof
 // stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been
 // read.
-func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error) {
+func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
 	m := q.ids[id]
 	switch {
 	case m == nil || m.To != to:
@@ -148,7 +148,7 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 // Forget drops the notices about an agent at once, also those to other agents,
 // and withdraws them if they have not ended. It belongs to the engine's Forget:
 // an agent that returns uses the same keys. Sends to the agent stay.
-func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
+func (q *Queue) Forget(about string, now time.Time) {
 	q.remove(func(m *Message) bool {
 		if !m.Notice() || m.Key.Agent != about {
 			return false

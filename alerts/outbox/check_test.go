@@ -13,7 +13,7 @@ func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 		q := New(Options{})
 		put(t, q, Message{To: "a", Text: "x"}, 0)
 		q.Offer("a", by, alerts.Sequential, sec(3), nil)
-		q.Check(sec(4), func(_ alerts.AgentID, answered time.Time) (time.Time, bool) {
+		q.Check(sec(4), func(_ string, answered time.Time) (time.Time, bool) {
 			if !answered.Equal(want) {
 				t.Errorf("%s: answered at %v, want %v", by, answered, want)
 			}

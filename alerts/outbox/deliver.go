@@ -18,7 +18,7 @@ const early = 5 * time.Second
 // must deliver its Line. ok is false if there is none, or if the agent is on hold
 // and the carrier is not Restart. A stale message is not offered.
 func (q *Queue) Offer(
-	to alerts.AgentID,
+	to string,
 	by Carrier,
 	least alerts.Mode,
 	now time.Time,
@@ -50,7 +50,7 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 // prompt. A message that may be in the client's queue waits for that alone,
 // whose carrier checks it first.
 func (q *Queue) best(
-	to alerts.AgentID,
+	to string,
 	by Carrier,
 	least alerts.Mode,
 	now time.Time,
@@ -91,7 +91,7 @@ func (m *Message) typed() bool { return m.Offers > 0 && m.Via == Tmux }
 // Unoffer undoes an offer that certainly did not reach the carrier. A message
 // that is not Offered stays as it is. Via and Offered of an earlier offer are
 // not stored, so that those of this one stay.
-func (q *Queue) Unoffer(id ID) {
+func (q *Queue) Unoffer(id string) {
 	m := q.ids[id]
 	if m == nil || m.State != Offered {
 		return
@@ -115,7 +115,7 @@ func (q *Queue) Unoffer(id ID) {
 // Hold keeps back the messages of an agent whose context is about to be rotated,
 // since it would lose them. Only Restart gets them. Take and Restore do not keep
 // holds: the caller must hold again after a restart, before the first Offer.
-func (q *Queue) Hold(to alerts.AgentID, on bool) {
+func (q *Queue) Hold(to string, on bool) {
 	if on {
 		q.held[to] = struct{}{}
 	} else {
@@ -132,7 +132,7 @@ func (q *Queue) Hold(to alerts.AgentID, on bool) {
 // line that is quoted within the text of another message to the agent confirms
 // nothing, nor does a text that is over 5 s older than the first offer or has no
 // time, nor any text before the message was first offered.
-func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) (heard []Message) {
+func (q *Queue) Heard(to string, text string, at time.Time) (heard []Message) {
 	for {
 		_, rest, found := strings.Cut(text, wording.Heading)
 		if !found {
@@ -149,13 +149,13 @@ func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) (heard []Mes
 
 // line returns the message to the agent whose line, without the beginning of its
 // heading, begins the text, and what follows that; else nil and the text.
-func (q *Queue) line(to alerts.AgentID, text string) (m *Message, rest string) {
+func (q *Queue) line(to string, text string) (m *Message, rest string) {
 	for i := range max(0, len(text)-idLength) {
 		if text[i] != '#' {
 			continue
 		}
 		end := i + 1 + idLength
-		m := q.ids[ID(text[i+1:end])]
+		m := q.ids[text[i+1:end]]
 		if m != nil && m.To == to && m.isLine(wording.Heading+text[:i]) {
 			return m, text[end:]
 		}

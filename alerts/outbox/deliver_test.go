@@ -50,7 +50,7 @@ func TestHeard(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := New(Defaults())
-			ids := map[ID]string{}
+			ids := map[string]string{}
 			var lines []string
 			add := func(name string, m Message) Message {
 				m = put(t, q, m, 0)
@@ -58,7 +58,7 @@ func TestHeard(t *testing.T) {
 				lines = append(
 					lines,
 					name,
-					string(m.ID),
+					m.ID,
 					strings.ToLower(name),
 					strings.ReplaceAll(m.Line(), "@", "(at)"),
 				)
@@ -142,12 +142,12 @@ func FuzzHeard(f *testing.F) {
 		if both {
 			offer(t, q, "a", Hook, 0)
 		}
-		text = strings.NewReplacer("@", string(a.ID), "~", string(b.ID)).Replace(text)
+		text = strings.NewReplacer("@", a.ID, "~", b.ID).Replace(text)
 		heading := strings.Contains(text, wording.Heading)
 
 		before := q.Heard("a", text, sec(1))
 		for _, m := range before {
-			if !heading || !strings.Contains(text, " #"+string(m.ID)) ||
+			if !heading || !strings.Contains(text, " #"+m.ID) ||
 				m.ID == b.ID && !both {
 				t.Errorf("%s is heard in %q", m.ID, text)
 			}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"sm/alerts"
 )
 
 // known returns the message with the same key or ref.
@@ -23,7 +21,7 @@ func (q *Queue) known(m *Message) *Message {
 
 // name returns a free id. It is the same in every run, because replies and
 // repeats are recognized by it.
-func (q *Queue) name(m *Message) ID {
+func (q *Queue) name(m *Message) string {
 	for n := 0; ; n++ {
 		h := fnv.New64a()
 		fmt.Fprintf(
@@ -38,7 +36,7 @@ func (q *Queue) name(m *Message) ID {
 			n,
 		)
 		sum := h.Sum64()
-		id := ID(fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff))
+		id := fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff)
 		if q.ids[id] == nil {
 			return id
 		}
@@ -88,7 +86,7 @@ func (q *Queue) remove(old func(*Message) bool) {
 }
 
 // Find returns one message.
-func (q *Queue) Find(id ID) (Message, bool) {
+func (q *Queue) Find(id string) (Message, bool) {
 	if m := q.ids[id]; m != nil {
 		return *m, true
 	}
@@ -96,7 +94,7 @@ func (q *Queue) Find(id ID) (Message, bool) {
 }
 
 // Of returns all known messages to one agent, in the order of Put.
-func (q *Queue) Of(to alerts.AgentID) (all []Message) {
+func (q *Queue) Of(to string) (all []Message) {
 	for _, m := range q.order {
 		if m.To == to {
 			all = append(all, *m)
@@ -127,7 +125,7 @@ func (q *Queue) count(fit func(*Message) bool) (n int) {
 }
 
 // Waits returns the agents with waiting messages, sorted by id.
-func (q *Queue) Waits() (agents []alerts.AgentID) {
+func (q *Queue) Waits() (agents []string) {
 	for _, m := range q.open {
 		if m.State == Waiting {
 			agents = append(agents, m.To)
@@ -139,12 +137,12 @@ func (q *Queue) Waits() (agents []alerts.AgentID) {
 
 // HasWaiting reports whether a message to the agent waits to be offered, on hold
 // or not.
-func (q *Queue) HasWaiting(to alerts.AgentID) bool {
+func (q *Queue) HasWaiting(to string) bool {
 	return q.count(func(m *Message) bool { return m.To == to && m.State == Waiting }) > 0
 }
 
 // sends counts the metered sends to an agent that have not ended.
-func (q *Queue) sends(to alerts.AgentID) int {
+func (q *Queue) sends(to string) int {
 	return q.count(func(m *Message) bool { return m.To == to && !m.Notice() && !m.Unmetered })
 }
 
@@ -177,7 +175,7 @@ func (c *Counters) add(via Carrier, outcome State) {
 // Delta is what has changed since the last Take.
 type Delta struct {
 	Messages []Message // new or changed, in the order of Put
-	Gone     []ID      // forgotten, sorted; none of them is among Messages
+	Gone     []string  // forgotten, sorted; none of them is among Messages
 	Counters Counters  // current values
 }
 

@@ -11,9 +11,6 @@ import (
 	"sm/transcript/wording"
 )
 
-// ID names a message: 6 lower-case hex digits, unique in the queue.
-type ID = string
-
 // Carrier is a way to reach an agent. Its number is stored: add new ones at the
 // end.
 type Carrier uint8
@@ -92,7 +89,7 @@ func (s State) Ended() bool { return s > Offered }
 // Message is a text to an agent and its state. It is stored as JSON. All times
 // are in UTC, zero for what has not happened.
 type Message struct {
-	ID ID
+	ID string
 	// Seq numbers messages in the order of Put.
 	Seq uint64
 	// Key is that of a notice, zero for a send.
@@ -100,7 +97,7 @@ type Message struct {
 	// Ref is the sender's own id for a send, "" for none. A notice is known by its Key
 	// alone.
 	Ref string `json:",omitzero"`
-	To  alerts.AgentID
+	To  string
 	// From is who sent it, "" for sm itself and for people.
 	From string      `json:",omitzero"`
 	Mode alerts.Mode `json:",omitzero"`
@@ -159,7 +156,7 @@ func (m Message) Notice() bool { return m.Key != alerts.Key{} }
 // agent may have read it. A Line always begins with "[sm " and ends with the id.
 func (m Message) Line() string {
 	again := m.Offers-m.Calls > 1
-	return m.line(m.Text, again) + wording.IDMark + string(m.ID)
+	return m.line(m.Text, again) + wording.IDMark + m.ID
 }
 
 // line is a Line with that text and without the id.

@@ -24,9 +24,9 @@ type model struct {
 	q      *Queue
 	twin   *Queue
 	now    float64
-	held   map[alerts.AgentID]bool
-	stored map[ID]Message // what the deltas add up to
-	before map[ID]Message
+	held   map[string]bool
+	stored map[string]Message // what the deltas add up to
+	before map[string]Message
 
 	accepted, ended uint64
 }
@@ -46,13 +46,13 @@ func newModel(t *testing.T, seed uint64) *model {
 		rng:    rand.New(rand.NewPCG(seed, 1)),
 		q:      New(o),
 		twin:   New(o),
-		held:   map[alerts.AgentID]bool{},
-		stored: map[ID]Message{},
-		before: map[ID]Message{},
+		held:   map[string]bool{},
+		stored: map[string]Message{},
+		before: map[string]Message{},
 	}
 }
 
-func (m *model) agent() alerts.AgentID { return alerts.AgentID("abc"[m.rng.IntN(3):][:1]) }
+func (m *model) agent() string { return "abc"[m.rng.IntN(3):][:1] }
 
 // some is a message that the queue knows, mostly.
 func (m *model) some() Message {
@@ -106,7 +106,7 @@ func (m *model) step() {
 	m.verify()
 }
 
-func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.Time) {
+func (m *model) offer(a string, by Carrier, least alerts.Mode, at time.Time) {
 	var offered Message
 	offer := func(q *Queue) (Message, bool) { return q.Offer(a, by, least, at, nil) }
 	thread := []string{"one", "two"}[m.rng.IntN(2)]
@@ -141,7 +141,7 @@ func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.T
 // check lets time pass; each agent's transcript is another: none, slow or quick.
 func (m *model) check(at time.Time) {
 	delay := m.rng.Float64() * 40
-	read := func(to alerts.AgentID, _ time.Time) (time.Time, bool) {
+	read := func(to string, _ time.Time) (time.Time, bool) {
 		return at.Add(-time.Duration(delay*float64(to[0]-'a')) * time.Second), to != "a"
 	}
 	m.both("Check", func(q *Queue) any {
@@ -154,7 +154,7 @@ func (m *model) check(at time.Time) {
 }
 
 // rare does what happens seldom.
-func (m *model) rare(a alerts.AgentID, at time.Time) {
+func (m *model) rare(a string, at time.Time) {
 	msg := m.some()
 	switch m.rng.IntN(10) {
 	case 8:
@@ -163,7 +163,7 @@ func (m *model) rare(a alerts.AgentID, at time.Time) {
 		thread := []string{"", "one", "two"}[m.rng.IntN(3)]
 		m.both(
 			"Leave",
-			func(q *Queue) any { q.Leave(func(alerts.AgentID) string { return thread }); return nil },
+			func(q *Queue) any { q.Leave(func(string) string { return thread }); return nil },
 		)
 	case 0:
 		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID); return nil })
@@ -215,7 +215,7 @@ func (m *model) forget(at time.Time) {
 }
 
 // message is one to put: a notice, or a send with or without a ref.
-func (m *model) message(to alerts.AgentID, mode alerts.Mode) Message {
+func (m *model) message(to string, mode alerts.Mode) Message {
 	msg := Message{
 		To:   to,
 		Mode: mode,
@@ -228,7 +228,7 @@ func (m *model) message(to alerts.AgentID, mode alerts.Mode) Message {
 	case 1:
 		msg.Ref = fmt.Sprint(m.rng.IntN(5))
 	case 2:
-		msg.Text += " see #" + string(m.some().ID)
+		msg.Text += " see #" + m.some().ID
 	}
 	return msg
 }
@@ -282,7 +282,7 @@ func (m *model) store(all []Message) {
 	for _, id := range d.Gone {
 		delete(m.stored, id)
 	}
-	known := map[ID]Message{}
+	known := map[string]Message{}
 	for _, msg := range all {
 		known[msg.ID] = msg
 	}
@@ -294,7 +294,7 @@ func (m *model) store(all []Message) {
 // compare checks each message against the step before, and the sums.
 func (m *model) compare(all []Message) {
 	t := m.t
-	now := map[ID]Message{}
+	now := map[string]Message{}
 	keys := map[alerts.Key]bool{}
 	open := 0
 	last := uint64(0)

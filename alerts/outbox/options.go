@@ -79,8 +79,8 @@ func (o *Options) check(m *Message) error {
 		m.Text,
 		m.From,
 		m.Ref,
-		string(m.To),
-		string(m.Key.Agent),
+		m.To,
+		m.Key.Agent,
 		m.Key.Ref,
 	} {
 		if !utf8.ValidString(s) {

@@ -12,20 +12,20 @@ import (
 type Queue struct {
 	options Options
 	order   []*Message // all, by Seq
-	ids     map[ID]*Message
+	ids     map[string]*Message
 	open    []*Message // those that have not ended, by Seq
-	held    map[alerts.AgentID]struct{}
+	held    map[string]struct{}
 
 	counters Counters
-	changed  map[ID]struct{} // or gone
+	changed  map[string]struct{} // or gone
 }
 
 // New returns an empty queue.
 func New(o Options) *Queue {
 	q := &Queue{
-		ids:     map[ID]*Message{},
-		held:    map[alerts.AgentID]struct{}{},
-		changed: map[ID]struct{}{},
+		ids:     map[string]*Message{},
+		held:    map[string]struct{}{},
+		changed: map[string]struct{}{},
 	}
 	q.Configure(o)
 	return q
@@ -64,7 +64,7 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 
 // Unput drops a send that was never offered, because it could not be stored and
 // its sender got an error.
-func (q *Queue) Unput(id ID) bool {
+func (q *Queue) Unput(id string) bool {
 	m := q.ids[id]
 	if m == nil || m.Notice() || m.State != Waiting || m.Offers > 0 {
 		return false
@@ -76,7 +76,7 @@ func (q *Queue) Unput(id ID) bool {
 // Rename makes the messages of one agent those of another: an agent got another id. To
 // and the keys of notices about it change, and the order stays that of Put. If either was
 // on hold, the new id is.
-func (q *Queue) Rename(from, to alerts.AgentID) {
+func (q *Queue) Rename(from, to string) {
 	if from == to || to == "" {
 		return
 	}

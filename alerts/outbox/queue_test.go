@@ -44,7 +44,7 @@ func put(t testing.TB, q *Queue, m Message, s float64) Message {
 }
 
 // offer takes an offer that must be made.
-func offer(t testing.TB, q *Queue, to alerts.AgentID, by Carrier, s float64) Message {
+func offer(t testing.TB, q *Queue, to string, by Carrier, s float64) Message {
 	t.Helper()
 	m, ok := q.Offer(to, by, alerts.Sequential, sec(s), nil)
 	if !ok {

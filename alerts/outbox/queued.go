@@ -9,7 +9,7 @@ import (
 
 // Enqueue is Offer by Queued for the queue of a thread, the agent's current one.
 func (q *Queue) Enqueue(
-	to alerts.AgentID,
+	to string,
 	thread string,
 	now time.Time,
 ) (m Message, ok bool) {
@@ -30,7 +30,7 @@ func (q *Queue) Enqueue(
 // place.
 func (m Message) Mark() string {
 	if m.Moves == 0 {
-		return string(m.ID)
+		return m.ID
 	}
 	return fmt.Sprintf("%s/%d", m.ID, m.Moves+1)
 }
@@ -40,7 +40,7 @@ func (m Message) Mark() string {
 func (m *Message) mayBeQueued() bool { return m.Offers > 0 && m.Via == Queued && !m.Left }
 
 // Placed records that an offered message is in the client's queue.
-func (q *Queue) Placed(id ID) {
+func (q *Queue) Placed(id string) {
 	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayBeQueued() {
 		m.State = Offered
 		m.Placed = true
@@ -50,7 +50,7 @@ func (q *Queue) Placed(id ID) {
 
 // Leave lets messages in the queue of a thread that their agent has left wait
 // again, for any carrier. in returns the thread of an agent, "" if unknown.
-func (q *Queue) Leave(in func(alerts.AgentID) string) {
+func (q *Queue) Leave(in func(string) string) {
 	for _, m := range q.open {
 		if !m.mayBeQueued() || m.Thread == "" {
 			continue

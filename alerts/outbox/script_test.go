@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the results of the scripts anew")
 // scripted is a queue under a script. Messages have names there.
 type scripted struct {
 	q     *Queue
-	ids   map[string]ID
-	names map[ID]string
+	ids   map[string]string
+	names map[string]string
 	read  float64 // up to when the transcript was read, below 0 for none
 }
 
@@ -42,7 +42,7 @@ func (s *scripted) list(all []Message) string {
 // keyed is the key "AGENT/CYCLE/KIND".
 func keyed(text string) (k alerts.Key) {
 	f := strings.Split(text, "/")
-	k.Agent = alerts.AgentID(f[0])
+	k.Agent = f[0]
 	fmt.Sscan(f[1], &k.Cycle)
 	fmt.Sscan(f[2], (*uint8)(&k.Kind))
 	return k
@@ -56,7 +56,7 @@ func (s *scripted) put(now time.Time, line string) string {
 	for _, field := range fields[1:] {
 		switch name, value, _ := strings.Cut(field, "="); name {
 		case "to":
-			m.To = alerts.AgentID(value)
+			m.To = value
 		case "from":
 			m.From = value
 		case "ref":
@@ -85,7 +85,7 @@ func (s *scripted) expand(text string) string {
 	for name, id := range s.ids {
 		m, _ := s.q.Find(id)
 		text = strings.NewReplacer(
-			"{"+name+"}", m.Line(), "{"+name+".id}", string(id), "{"+name+".call}", m.Call(), `\n`, "\n",
+			"{"+name+"}", m.Line(), "{"+name+".id}", id, "{"+name+".call}", m.Call(), `\n`, "\n",
 		).Replace(text)
 	}
 	return text
@@ -97,7 +97,7 @@ func (s *scripted) do(seconds float64, line string) string {
 	now := sec(seconds)
 	verb, rest, _ := strings.Cut(line, " ")
 	f := append(strings.Fields(rest), "", "", "")
-	to := alerts.AgentID(f[0])
+	to := f[0]
 	id := s.ids[f[0]]
 	switch verb {
 	case "put":
@@ -131,7 +131,7 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "placed":
 		q.Placed(id)
 	case "leave":
-		q.Leave(func(alerts.AgentID) string { return f[0] })
+		q.Leave(func(string) string { return f[0] })
 		return "done"
 	case "unoffer":
 		q.Unoffer(id)
@@ -139,7 +139,7 @@ func (s *scripted) do(seconds float64, line string) string {
 		q.Hold(to, f[1] == "on")
 		return "done"
 	case "rename":
-		q.Rename(to, alerts.AgentID(f[1]))
+		q.Rename(to, f[1])
 		return "done"
 	case "forget":
 		q.Forget(to, now)
@@ -159,7 +159,7 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "check":
 		next := q.Check(
 			now,
-			func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s.read), s.read >= 0 },
+			func(string, time.Time) (time.Time, bool) { return sec(s.read), s.read >= 0 },
 		)
 		if next.IsZero() {
 			return "never"
@@ -172,7 +172,7 @@ func (s *scripted) do(seconds float64, line string) string {
 		return fmt.Sprintf("%s, gone %d, %t", s.list(d.Messages), len(d.Gone), ok)
 	case "line":
 		m, _ := q.Find(id)
-		return strings.ReplaceAll(m.Line()+" marked "+m.Mark(), string(id), "ID")
+		return strings.ReplaceAll(m.Line()+" marked "+m.Mark(), id, "ID")
 	}
 	m, known := q.Find(id)
 	if !known {
@@ -192,7 +192,7 @@ func TestScripts(t *testing.T) {
 	}
 	for i, script := range scripts.Files {
 		o := Defaults()
-		s := &scripted{ids: map[string]ID{}, names: map[ID]string{}, read: -1}
+		s := &scripted{ids: map[string]string{}, names: map[string]string{}, read: -1}
 		var got strings.Builder
 		for line := range strings.Lines(strings.TrimSpace(string(script.Data))) {
 			given, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")

@@ -18,12 +18,12 @@ type reader struct {
 	read       float64 // up to when the transcript has been read
 	under      []line  // on their way to the agent
 	written    []line  // in the transcript, not read yet
-	heard      map[ID]int
+	heard      map[string]int
 }
 
 type line struct {
 	at float64
-	id ID
+	id string
 	s  string
 }
 
@@ -43,7 +43,7 @@ func (r *reader) tick(t *testing.T) {
 	}
 	r.q.Check(
 		sec(r.now),
-		func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(r.read), r.transcript },
+		func(string, time.Time) (time.Time, bool) { return sec(r.read), r.transcript },
 	)
 	if r.rng.IntN(10) == 0 {
 		r.q = restored(t, r.q)
@@ -85,7 +85,7 @@ func TestTruth(t *testing.T) {
 			rng:        rand.New(rand.NewPCG(seed, 2)),
 			q:          New(Options{}),
 			transcript: seed%2 == 0,
-			heard:      map[ID]int{},
+			heard:      map[string]int{},
 		}
 		for i := range 20 {
 			m := Message{To: "a", Text: "x", Mode: alerts.Mode(i % 3)}

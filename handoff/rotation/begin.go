@@ -33,7 +33,7 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 
 // Cancel cancels a rotation that has not begun. Cancelling twice is no error; the errors
 // are [ErrUnknown], [ErrBusy] for one that is under way, and [ErrEnded].
-func (m *Machine) Cancel(id ID, now time.Time) (Rotation, []Effect, error) {
+func (m *Machine) Cancel(id string, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	r := m.all[id]
 	switch {

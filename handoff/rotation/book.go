@@ -5,12 +5,10 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"sm/alerts"
 )
 
 // agent returns the record of an agent, to be changed.
-func (m *Machine) agent(agent alerts.AgentID) *AgentRecord {
+func (m *Machine) agent(agent string) *AgentRecord {
 	s := m.agents[agent]
 	if s == nil {
 		s = &AgentRecord{Agent: agent}
@@ -21,7 +19,7 @@ func (m *Machine) agent(agent alerts.AgentID) *AgentRecord {
 }
 
 // under returns a rotation if it is in a state, else nil.
-func (m *Machine) under(id ID, s State) *Rotation {
+func (m *Machine) under(id string, s State) *Rotation {
 	if r := m.all[id]; r != nil && r.State == s {
 		return r
 	}
@@ -41,7 +39,7 @@ func (m *Machine) All() []Rotation {
 }
 
 // Find returns one rotation.
-func (m *Machine) Find(id ID) (r Rotation, ok bool) {
+func (m *Machine) Find(id string) (r Rotation, ok bool) {
 	if p := m.all[id]; p != nil {
 		return *p, true
 	}
@@ -49,7 +47,7 @@ func (m *Machine) Find(id ID) (r Rotation, ok bool) {
 }
 
 // Open returns the rotation of an agent that has not ended. There is at most one.
-func (m *Machine) Open(agent alerts.AgentID) (r Rotation, ok bool) {
+func (m *Machine) Open(agent string) (r Rotation, ok bool) {
 	if p := m.open[agent]; p != nil {
 		return *p, true
 	}
@@ -57,10 +55,10 @@ func (m *Machine) Open(agent alerts.AgentID) (r Rotation, ok bool) {
 }
 
 // Opens lists the agents with such a rotation, in order.
-func (m *Machine) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
+func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 
 // Agent returns the record of an agent.
-func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
+func (m *Machine) Agent(agent string) (s AgentRecord, ok bool) {
 	if p := m.agents[agent]; p != nil {
 		return *p, true
 	}
@@ -71,7 +69,7 @@ func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
 func (m *Machine) Counters() Counters { return m.counters }
 
 // Brake returns what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
-func (m *Machine) Brake(agent alerts.AgentID, session string, now time.Time) string {
+func (m *Machine) Brake(agent string, session string, now time.Time) string {
 	switch s := m.agents[agent]; {
 	case s == nil:
 		return ""
@@ -110,7 +108,7 @@ func (m *Machine) count(n *uint64) {
 
 // forget drops rotations that ended long ago, and the oldest of an agent with many.
 func (m *Machine) forget(now time.Time) {
-	kept := map[alerts.AgentID]int{}
+	kept := map[string]int{}
 	for _, r := range slices.Backward(m.All()) {
 		if !r.State.Ended() {
 			continue
@@ -123,7 +121,7 @@ func (m *Machine) forget(now time.Time) {
 	}
 }
 
-func (m *Machine) renameAgent(from, to alerts.AgentID) {
+func (m *Machine) renameAgent(from, to string) {
 	old := m.agents[from]
 	if old == nil {
 		return

@@ -3,8 +3,6 @@ package rotation
 import (
 	"slices"
 	"strings"
-
-	"sm/alerts"
 )
 
 const (
@@ -64,7 +62,7 @@ func (m *Machine) overhear(in Heard) {
 
 // Recall returns, once, the prompts that were seen in the agents' present sessions before
 // it was known whose sessions they are.
-func (m *Machine) Recall(sessionOf func(alerts.AgentID) string) (list []Heard) {
+func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
 	for _, agent := range m.Opens() {
 		r := m.open[agent]
 		i := slices.IndexFunc(

@@ -2,8 +2,6 @@ package rotation
 
 import (
 	"time"
-
-	"sm/alerts"
 )
 
 // Input is an event: [Idle], [Prepared], [Typed], [Answered], [Started], [Heard], [Gone],
@@ -12,7 +10,7 @@ type Input any
 
 // Idle means that an agent waits at its prompt.
 type Idle struct {
-	Agent   alerts.AgentID
+	Agent   string
 	Way     Way    // how its context could be cleared now
 	Session string // its present one
 	At      time.Time
@@ -20,7 +18,7 @@ type Idle struct {
 
 // Prepared answers [Prepare]: the document has been examined and stored, or not.
 type Prepared struct {
-	ID       ID
+	ID       string
 	Document string // id of the copy
 	Channel  string
 	Read     string    // the path in the prompt
@@ -34,7 +32,7 @@ type Prepared struct {
 // Typed answers [Clear], [Resume] and [Finish]. With Pressed the client may have got the
 // text; without it nothing has happened, because of Reason.
 type Typed struct {
-	ID      ID
+	ID      string
 	Prompt  bool // it answers Resume, or a Finish of the prompt
 	Finish  bool
 	Pressed bool
@@ -45,7 +43,7 @@ type Typed struct {
 // Answered is the answer of `sm run` to [Restart]: a new client runs, or none does because
 // of Reason. Untouched means that the old one continues.
 type Answered struct {
-	ID             ID
+	ID             string
 	Reason, Detail string
 	Untouched      bool
 	At             time.Time
@@ -53,7 +51,7 @@ type Answered struct {
 
 // Started means that a session of an agent has begun, by a hook or a new transcript.
 type Started struct {
-	Agent   alerts.AgentID
+	Agent   string
 	Session string
 	Cleared bool // a hook has reported /clear itself
 	At      time.Time
@@ -61,7 +59,7 @@ type Started struct {
 
 // Heard is a prompt in an agent's transcript, or the beginning of a long one.
 type Heard struct {
-	Agent   alerts.AgentID
+	Agent   string
 	Session string // the agent's present one
 	Text    string
 	At      time.Time
@@ -69,16 +67,16 @@ type Heard struct {
 
 // Gone means that an agent's client has ended and `sm run` starts no other.
 type Gone struct {
-	Agent alerts.AgentID
+	Agent string
 	At    time.Time
 }
 
 // Compacted means that an agent's context was compacted.
-type Compacted struct{ Agent alerts.AgentID }
+type Compacted struct{ Agent string }
 
 // First is the first context size of a session.
 type First struct {
-	Agent   alerts.AgentID
+	Agent   string
 	Session string
 	High    bool // above the warning
 }
@@ -88,7 +86,7 @@ type First struct {
 type Effect any
 
 // Hold keeps back the messages to an agent, whose context is about to be cleared.
-type Hold struct{ Agent alerts.AgentID }
+type Hold struct{ Agent string }
 
 // Prepare examines the document, or makes it, and stores a copy. [Prepared] answers.
 type Prepare struct{ Rotation Rotation }
@@ -115,7 +113,7 @@ type Finish struct {
 }
 
 // Release ends a Hold.
-type Release struct{ Agent alerts.AgentID }
+type Release struct{ Agent string }
 
 // Report reports a failed rotation. With Lost the old context is or may be gone, and the
 // new one has no prompt.

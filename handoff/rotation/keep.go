@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"sm/alerts"
 )
 
 // The errors of Machine.
@@ -22,10 +20,10 @@ var (
 
 // Delta is the changes since the last Take.
 type Delta struct {
-	Rotations []Rotation       // new or changed, by id
-	Gone      []ID             // forgotten
-	Agents    []AgentRecord    // new or changed, by agent
-	Left      []alerts.AgentID // forgotten
+	Rotations []Rotation    // new or changed, by id
+	Gone      []string      // forgotten
+	Agents    []AgentRecord // new or changed, by agent
+	Left      []string      // forgotten
 	Counters  Counters
 }
 
@@ -82,7 +80,7 @@ func (m *Machine) Restore(
 
 // Rename merges an agent into the agent that it has turned out to be. If both have a rotation
 // that has not ended, the one that has begun to clear a context continues, else the newer one.
-func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
+func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 	m.out = nil
 	for _, r := range m.all {
 		if r.Agent == from {
@@ -123,7 +121,7 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 }
 
 // Forget drops an agent.
-func (m *Machine) Forget(agent alerts.AgentID) {
+func (m *Machine) Forget(agent string) {
 	for id, r := range m.all {
 		if r.Agent == agent {
 			delete(m.all, id)

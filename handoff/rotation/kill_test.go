@@ -16,7 +16,7 @@ type world struct {
 	m   *Machine
 	now time.Time
 
-	rotations map[ID]Rotation // stored
+	rotations map[string]Rotation // stored
 	agents    map[string]AgentRecord
 	counters  Counters
 
@@ -26,10 +26,10 @@ type world struct {
 	busy     bool
 	hooks    bool // the client's hooks arrive
 	inputs   []Input
-	quiet    bool       // no more kills
-	clears   map[ID]int // typed
-	prompted map[ID]bool
-	reported map[ID]bool
+	quiet    bool           // no more kills
+	clears   map[string]int // typed
+	prompted map[string]bool
+	reported map[string]bool
 }
 
 func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
@@ -53,7 +53,7 @@ func (w *world) store(effects []Effect) {
 		delete(w.rotations, id)
 	}
 	for _, s := range d.Agents {
-		w.agents[string(s.Agent)] = s
+		w.agents[s.Agent] = s
 	}
 	w.counters = d.Counters
 	for _, e := range effects {
@@ -191,15 +191,15 @@ func TestRotationKills(t *testing.T) {
 			m:         New(Options{}),
 			now:       at(0),
 			hooks:     seed%8 != 0,
-			rotations: map[ID]Rotation{},
+			rotations: map[string]Rotation{},
 			agents:    map[string]AgentRecord{},
-			clears:    map[ID]int{},
-			prompted:  map[ID]bool{},
-			reported:  map[ID]bool{},
+			clears:    map[string]int{},
+			prompted:  map[string]bool{},
+			reported:  map[string]bool{},
 		}
-		scheduled := map[ID]bool{}
+		scheduled := map[string]bool{}
 		for i := range 4 {
-			id := ID(fmt.Sprint(i))
+			id := fmt.Sprint(i)
 			w.busy = false
 			w.draft = false
 			if _, _, err := w.m.Schedule(Rotation{

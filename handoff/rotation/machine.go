@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/alerts"
 	"sm/transcript/wording"
 )
 
@@ -69,17 +68,17 @@ type Machine struct {
 	since   time.Time // of the Restore, zero for none
 	// typing has the time since when a text is being typed for a rotation. Until the answer
 	// it is unknown what is at the prompt.
-	typing map[ID]time.Time
+	typing map[string]time.Time
 	out    []Effect
 
-	all      map[ID]*Rotation
-	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
-	agents   map[alerts.AgentID]*AgentRecord
+	all      map[string]*Rotation
+	open     map[string]*Rotation // not ended; at most one for each agent
+	agents   map[string]*AgentRecord
 	counters Counters
 
 	// what Take has to return
-	changed       map[ID]struct{}
-	agentsChanged map[alerts.AgentID]struct{}
+	changed       map[string]struct{}
+	agentsChanged map[string]struct{}
 	counted       bool
 }
 
@@ -87,12 +86,12 @@ type Machine struct {
 func New(o Options) *Machine {
 	return &Machine{
 		options:       o.withDefaults(),
-		typing:        map[ID]time.Time{},
-		all:           map[ID]*Rotation{},
-		open:          map[alerts.AgentID]*Rotation{},
-		agents:        map[alerts.AgentID]*AgentRecord{},
-		changed:       map[ID]struct{}{},
-		agentsChanged: map[alerts.AgentID]struct{}{},
+		typing:        map[string]time.Time{},
+		all:           map[string]*Rotation{},
+		open:          map[string]*Rotation{},
+		agents:        map[string]*AgentRecord{},
+		changed:       map[string]struct{}{},
+		agentsChanged: map[string]struct{}{},
 	}
 }
 

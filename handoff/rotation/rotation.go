@@ -20,11 +20,8 @@ import (
 	"sm/alerts"
 )
 
-// ID identifies a rotation. It fits into a path and a URL.
-type ID = string
-
-// NewID returns a new id.
-func NewID() ID { return ID("ro-" + strings.ToLower(rand.Text()[:10])) }
+// NewID returns a new id, which fits into a path and a URL.
+func NewID() string { return "ro-" + strings.ToLower(rand.Text()[:10]) }
 
 // Way is how a context is cleared.
 type Way uint8
@@ -104,8 +101,8 @@ const (
 
 // Rotation is one handoff from its call to its end. It is a plain value.
 type Rotation struct {
-	ID      ID
-	Agent   alerts.AgentID
+	ID      string
+	Agent   string
 	Path    string    // of the document, absolute; "" for one made from the transcript
 	Session string    // in which it was scheduled
 	Since   time.Time // when that session began; the document must not be older
@@ -145,7 +142,7 @@ func (r *Rotation) Auto() bool { return r.Path == "" }
 
 // AgentRecord is stored for an agent besides its rotations.
 type AgentRecord struct {
-	Agent alerts.AgentID
+	Agent string
 	// Of the last confirmed handoff:
 	Path, Document, Channel string
 	At                      time.Time

@@ -10,8 +10,6 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"sm/alerts"
 )
 
 const usual = "Read /doc.md and continue from where you left off."
@@ -52,7 +50,7 @@ func names(effects []Effect) (list []string) {
 }
 
 // done takes a rotation to its confirmation.
-func done(m *Machine, id ID, now time.Time) error {
+func done(m *Machine, id string, now time.Time) error {
 	_, _, err := m.Schedule(Rotation{
 		ID:      id,
 		Agent:   "a",
@@ -74,7 +72,7 @@ func done(m *Machine, id ID, now time.Time) error {
 			Read:     "/doc.md",
 			At:       now,
 		},
-		Started{Agent: "a", Session: "s-" + string(id), At: now},
+		Started{Agent: "a", Session: "s-" + id, At: now},
 		idle,
 		Heard{Agent: "a", Text: usual, At: now},
 	} {
@@ -93,26 +91,26 @@ func input(m *Machine, now time.Time, line string) string {
 	if !has("because") {
 		reason = ""
 	}
-	agent := alerts.AgentID(words[0])
+	agent := words[0]
 	var effects []Effect
 	var err error
 	switch verb {
 	case "schedule":
 		r := Rotation{
-			ID:      ID(words[0]),
+			ID:      words[0],
 			Agent:   "a",
 			Path:    "/doc.md",
 			Session: "s1",
 		}
 		if words[1] != "" {
-			r.Agent = alerts.AgentID(words[1])
+			r.Agent = words[1]
 			r.Session = words[2]
 		}
 		_, effects, err = m.Schedule(r, now)
 	case "cancel":
-		_, effects, err = m.Cancel(ID(words[0]), now)
+		_, effects, err = m.Cancel(words[0], now)
 	case "done":
-		err = done(m, ID(words[0]), now)
+		err = done(m, words[0], now)
 	case "idle":
 		way := slices.Index([]string{"none", "clear", "new", "restart"}, words[0])
 		effects = m.Step(Idle{
@@ -123,7 +121,7 @@ func input(m *Machine, now time.Time, line string) string {
 		})
 	case "prepared":
 		effects = m.Step(Prepared{
-			ID:       ID(words[0]),
+			ID:       words[0],
 			Document: "HO",
 			Channel:  "c",
 			Read:     "/doc.md",
@@ -132,7 +130,7 @@ func input(m *Machine, now time.Time, line string) string {
 		})
 	case "typed":
 		effects = m.Step(Typed{
-			ID:      ID(words[0]),
+			ID:      words[0],
 			Prompt:  has("prompt"),
 			Finish:  has("finish"),
 			Pressed: has("pressed"),
@@ -141,7 +139,7 @@ func input(m *Machine, now time.Time, line string) string {
 		})
 	case "answered":
 		effects = m.Step(Answered{
-			ID:        ID(words[0]),
+			ID:        words[0],
 			Reason:    reason,
 			Untouched: has("untouched"),
 			At:        now,
@@ -163,7 +161,7 @@ func input(m *Machine, now time.Time, line string) string {
 			At:      now,
 		})
 	case "recall":
-		for _, in := range m.Recall(func(alerts.AgentID) string { return words[0] }) {
+		for _, in := range m.Recall(func(string) string { return words[0] }) {
 			effects = append(effects, m.Step(in)...)
 		}
 	case "gone":
@@ -176,14 +174,14 @@ func input(m *Machine, now time.Time, line string) string {
 		effects = m.Tick(now)
 	case "kill":
 		var agents []AgentRecord
-		for _, agent := range []alerts.AgentID{"a", "b"} {
+		for _, agent := range []string{"a", "b"} {
 			if r, ok := m.Agent(agent); ok {
 				agents = append(agents, r)
 			}
 		}
 		m.Restore(m.All(), agents, m.Counters(), now)
 	case "rename":
-		effects = m.Rename(agent, alerts.AgentID(words[1]), now)
+		effects = m.Rename(agent, words[1], now)
 	case "brake":
 		return cmp.Or(m.Brake("a", words[0], now), "-")
 	case "record":

@@ -220,10 +220,10 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 		a := h.Points[j-1]
 		b := h.Points[j]
 		for s := a.At; s <= b.At; s++ {
-			line := a.Tokens + (b.Tokens-a.Tokens)*int64(s-a.At)/int64(max(
+			line := a.Tokens + (b.Tokens-a.Tokens)*(s-a.At)/max(
 				1,
 				b.At-a.At,
-			))
+			)
 			worst = max(
 				worst,
 				line-curve(int(s-h.Points[0].At)),

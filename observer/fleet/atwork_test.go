@@ -30,17 +30,17 @@ func TestAtWorkMost(t *testing.T) {
 		}
 		f.Apply(ofSession(n, reply(at(n), "m"+uuid(n), tokens, 10)).whole())
 	}
-	told := map[alerts.AgentID]bool{}
+	told := map[string]bool{}
 	for _, ev := range f.Settle(created).Events {
 		told[ev.Agent] = told[ev.Agent] || ev.Kind == alerts.EventReading
 	}
-	if len(told) != maxUnconfirmed+1 || !told[alerts.AgentID(uuid(high))] ||
-		!told[alerts.AgentID(uuid(many-1))] ||
-		told[alerts.AgentID(uuid(hooked))] {
+	if len(told) != maxUnconfirmed+1 || !told[uuid(high)] ||
+		!told[uuid(many-1)] ||
+		told[uuid(hooked)] {
 		t.Errorf(
 			"the policy heard of %d; of the high one: %t",
 			len(told),
-			told[alerts.AgentID(uuid(high))],
+			told[uuid(high)],
 		)
 	}
 	f.Hook(&hook.Payload{
@@ -49,18 +49,18 @@ func TestAtWorkMost(t *testing.T) {
 		SM:        hook.Origin{Agent: "em", At: created},
 	}, transcript.InstantOf(created))
 	f.Clients([]Client{client(7, listed)})
-	on := map[alerts.AgentID]bool{}
+	on := map[string]bool{}
 	for _, ev := range f.Activity(created) {
 		on[ev.Agent] = ev.On
 	}
-	if len(on) != maxUnconfirmed+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] ||
-		!on[alerts.AgentID(uuid(many-1))] ||
-		on[alerts.AgentID(uuid(0))] {
+	if len(on) != maxUnconfirmed+2 || !on["em"] || !on[uuid(listed)] ||
+		!on[uuid(many-1)] ||
+		on[uuid(0)] {
 		t.Errorf(
 			"%d are at work; the one with hooks: %t, in the registry: %t",
 			len(on),
 			on["em"],
-			on[alerts.AgentID(uuid(listed))],
+			on[uuid(listed)],
 		)
 	}
 	if again := f.Activity(created.Add(time.Second)); len(again) > 0 {

@@ -33,10 +33,10 @@ func (t *truth) addTruth(f *transcripttest.FileTruth) {
 	}
 	t.Inherited += f.Inherited
 	t.Messages += f.Messages
-	t.Tokens = t.Tokens.Plus(transcript.Usage(f.Tokens))
+	t.Tokens = t.Tokens.Plus(f.Tokens)
 	t.Subagents += f.Subagents.Files
 	t.Side += f.Subagents.Messages
-	t.SideTokens = t.SideTokens.Plus(transcript.Usage(f.Subagents.Tokens))
+	t.SideTokens = t.SideTokens.Plus(f.Subagents.Tokens)
 	t.Turns += f.Turns
 	t.Lines += int64(f.Lines)
 	t.Bad += int64(f.BadLines)

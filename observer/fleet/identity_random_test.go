@@ -267,7 +267,7 @@ func (w *crowd) checkEnd(t *testing.T, s *scenario) {
 // its hooks come.
 func (w *crowd) checkResets(t *testing.T, s *scenario) {
 	told := map[int]int{}
-	last := map[alerts.AgentID]int{}
+	last := map[string]int{}
 	for _, ev := range s.news.Events {
 		if ev.Kind != alerts.EventReset {
 			continue
@@ -276,7 +276,7 @@ func (w *crowd) checkResets(t *testing.T, s *scenario) {
 		if told[n]++; n <= last[ev.Agent] {
 			t.Errorf(
 				"%s goes from session %d to %d",
-				nameOf(string(ev.Agent)),
+				nameOf(ev.Agent),
 				last[ev.Agent],
 				n,
 			)

@@ -27,7 +27,7 @@ func TestActivity(t *testing.T) {
 		t.Helper()
 		var got, live []string
 		for _, ev := range f.Activity(now) {
-			name := string(ev.Agent)
+			name := ev.Agent
 			if !ev.On {
 				name = "not " + name
 			}

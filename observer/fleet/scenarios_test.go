@@ -491,7 +491,7 @@ func (s *scenario) answer(words []string) string {
 		for _, ev := range s.news.Events {
 			e.Step(ev)
 		}
-		a, _ := e.Agent(alerts.AgentID(idOf(words[1])))
+		a, _ := e.Agent(idOf(words[1]))
 		return fmt.Sprintf("%d tokens in cycle %d", a.Tokens, a.Cycle)
 	case "readings": // tokens and window of each event
 		var got []string
@@ -541,7 +541,7 @@ func (s *scenario) answer(words []string) string {
 	case "assumed":
 		var got []int64
 		for _, ev := range s.news.Events {
-			if string(ev.Agent) == words[1] &&
+			if ev.Agent == words[1] &&
 				(ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted) {
 				got = append(got, ev.CompactsAt)
 			}
@@ -552,7 +552,7 @@ func (s *scenario) answer(words []string) string {
 		if words[2] != "-" {
 			offered = second(number64(words[2]))
 		}
-		until, known := s.f.ReadUntil(alerts.AgentID(words[1]), offered, at)
+		until, known := s.f.ReadUntil(words[1], offered, at)
 		if until.IsZero() {
 			return fmt.Sprint("never ", known)
 		}
@@ -595,7 +595,7 @@ func (s *scenario) present() string {
 				out,
 				fmt.Sprintf(
 					"reset %s %s #%d",
-					nameOf(string(ev.Agent)),
+					nameOf(ev.Agent),
 					ev.Cause,
 					keyed(ev.Key),
 				),
@@ -603,7 +603,7 @@ func (s *scenario) present() string {
 		}
 	}
 	for _, r := range s.news.Renamed {
-		out = append(out, nameOf(string(r.From))+" is "+nameOf(string(r.To)))
+		out = append(out, nameOf(r.From)+" is "+nameOf(r.To))
 	}
 	return strings.Join(out, ", ")
 }

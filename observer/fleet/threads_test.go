@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients/clientstest"
@@ -93,7 +92,7 @@ func TestThreads(t *testing.T) {
 		!s.Open {
 		t.Errorf("%+v", s)
 	}
-	if s, _ := f.Location(alerts.AgentID(uuid(3))); s.At.PID != 0 || !s.Daemon {
+	if s, _ := f.Location(uuid(3)); s.At.PID != 0 || !s.Daemon {
 		t.Errorf("in the daemon: %+v", s)
 	}
 	if agent, ok := f.Caller([]Process{{12, "5"}, {7, "100"}}); !ok || agent != "worker" {
@@ -134,7 +133,7 @@ func TestThreadHeard(t *testing.T) {
 		Text: "[sm x] #a1b2c3",
 		At:   transcript.InstantOf(created.Add(time.Minute)),
 	}}
-	if n := f.Apply(c); len(n.Heard) != 1 || string(n.Heard[0].Agent) != uuid(1) {
+	if n := f.Apply(c); len(n.Heard) != 1 || n.Heard[0].Agent != uuid(1) {
 		t.Fatalf("%+v", n.Heard)
 	}
 	n := takeThreads(f, minute, open(7, 1, true))
@@ -161,7 +160,7 @@ func TestThread(t *testing.T) {
 	f.Settle(created)
 	f.Clients([]Client{open(7, 1, true), open(7, 2, true)})
 	for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: false} {
-		got, rests, ok := f.Thread(alerts.AgentID(uuid(n)), created)
+		got, rests, ok := f.Thread(uuid(n), created)
 		if ok != want || rests != want ||
 			ok && got != (Thread{uuid(n), "/p/-home-dev-web/" + uuid(n) + ".jsonl", 7}) {
 			t.Errorf("%d: %+v, rests: %v, ok: %v", n, got, rests, ok)

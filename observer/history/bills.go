@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/bills"
 )
@@ -12,7 +11,7 @@ import (
 // Bill is that of one boundary, with the session in which it happened first.
 type Bill struct {
 	transcript.Bill
-	Agent alerts.AgentID
+	Agent string
 }
 
 // Bills returns the bill of each boundary once, however many transcripts share it:

@@ -120,8 +120,8 @@ func TestBillsLiveAndPast(t *testing.T) {
 			sums[b.Kind].Reads += uint64(b.Reads)
 			sums[b.Kind].Rereads += uint64(b.Rereads)
 			sums[b.Kind].Tokens += uint64(b.Tokens)
-			if known, ok := past[string(b.Agent)]; !ok || known.At < b.At {
-				past[string(b.Agent)] = b.Bill
+			if known, ok := past[b.Agent]; !ok || known.At < b.At {
+				past[b.Agent] = b.Bill
 			}
 		}
 		f, followed := live(all, dir, 1+rng.IntN(9), fleet.Options{
@@ -163,7 +163,7 @@ func TestBillsOfCopies(t *testing.T) {
 		{s, s.Copied(3, false), longer},
 	} {
 		list := settled(t, transcripttest.Written(t, t.TempDir(), all...)).Bills()
-		if len(list) != 1 || string(list[0].Agent) != s.ID {
+		if len(list) != 1 || list[0].Agent != s.ID {
 			t.Fatalf("%+v", list)
 		}
 		if got, want := list[0].Replies, map[bool]int{

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 
-	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/clients"
 	"sm/transcript/wording"
@@ -56,7 +55,7 @@ type log struct {
 	model   uint16
 	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
 
-	agent  alerts.AgentID     // "" for a session that is skipped
+	agent  string             // "" for a session that is skipped
 	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
 	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction

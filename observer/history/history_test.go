@@ -225,7 +225,7 @@ func TestOrderOfFiles(t *testing.T) {
 				got[p.change.Name] = finding{
 					i,
 					p.half,
-					string(p.agent),
+					p.agent,
 					leaders[p.group],
 					p.alone,
 					p.passed,

@@ -8,8 +8,8 @@ import (
 // Handoff is a handoff in JSON.
 func Handoff(x rotation.Rotation) api.Handoff {
 	out := api.Handoff{
-		ID:          string(x.ID),
-		Agent:       string(x.Agent),
+		ID:          x.ID,
+		Agent:       x.Agent,
 		Path:        x.Path,
 		Auto:        x.Auto(),
 		State:       x.State.String(),

@@ -11,9 +11,9 @@ import (
 // Message is a message in JSON.
 func Message(m outbox.Message) api.Message {
 	out := api.Message{
-		ID:        string(m.ID),
+		ID:        m.ID,
 		Ref:       m.Ref,
-		To:        string(m.To),
+		To:        m.To,
 		From:      m.From,
 		Mode:      m.Mode.String(),
 		Text:      m.Text,

@@ -17,7 +17,7 @@ import (
 func Reminder(r alerts.Reminder) api.Reminder {
 	out := api.Reminder{
 		ID:     r.ID,
-		Agent:  string(r.Agent),
+		Agent:  r.Agent,
 		From:   r.From,
 		Text:   r.Text,
 		MadeAt: r.Made.Time(),

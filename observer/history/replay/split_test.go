@@ -34,7 +34,7 @@ func (l *liveFleet) take(c transcript.Change) {
 		for _, action := range l.engine.Step(ev) {
 			if say, ok := action.(alerts.Say); ok {
 				l.said = append(l.said, notice(
-					string(say.Key.Agent),
+					say.Key.Agent,
 					say.Key.Cycle,
 					say.Key.Kind.String(),
 					say.To.Role.String(),

@@ -118,7 +118,7 @@ func (r *Report) costs(list []history.Bill, projects map[string]string) {
 	for i := range list {
 		b := &list[i]
 		r.Costs.add(&b.Bill)
-		name := projects[string(b.Agent)]
+		name := projects[b.Agent]
 		p := byProject[name]
 		if p == nil {
 			p = &ProjectCosts{Name: name}

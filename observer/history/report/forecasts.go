@@ -27,7 +27,7 @@ func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 // scores its answers when that has come.
 type forecasts struct {
 	engine *alerts.Engine
-	agents map[alerts.AgentID]*foreseen
+	agents map[string]*foreseen
 	errors [4][]float64
 	widths [4][]float64
 	within [4]int
@@ -41,7 +41,7 @@ type foreseen struct {
 
 func newForecasts(o alerts.Options) (*forecasts, error) {
 	engine, err := alerts.New(o)
-	return &forecasts{engine: engine, agents: map[alerts.AgentID]*foreseen{}}, err
+	return &forecasts{engine: engine, agents: map[string]*foreseen{}}, err
 }
 
 // take passes an event to the engine. Events of all sessions must come by time.
@@ -74,7 +74,7 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 }
 
 // ask keeps what is forecast after a reply.
-func (f *forecasts) ask(a *foreseen, id alerts.AgentID) {
+func (f *forecasts) ask(a *foreseen, id string) {
 	v, _ := f.engine.Agent(id)
 	if !v.Known || v.Tokens == a.tokens {
 		return

@@ -23,7 +23,7 @@ const (
 // sums is a report in progress.
 type sums struct {
 	engine   *alerts.Engine // for storms
-	sessions map[alerts.AgentID]*sessionSums
+	sessions map[string]*sessionSums
 	models   map[string]*Row
 	months   map[string]*Row
 	total    Row
@@ -53,7 +53,7 @@ func (f *figures) distribution(width int64) Distribution {
 // sessionSums is the part of one session. What is kept of its last compaction
 // waits for the first reading after it.
 type sessionSums struct {
-	id          alerts.AgentID
+	id          string
 	turns       int
 	compactions api.Compactions
 	pre         []int64 // those of known size that were not manual
@@ -70,7 +70,7 @@ func newSums(o alerts.Options) (*sums, error) {
 	engine, err := alerts.New(o)
 	return &sums{
 		engine:   engine,
-		sessions: map[alerts.AgentID]*sessionSums{},
+		sessions: map[string]*sessionSums{},
 		models:   map[string]*Row{},
 		months:   map[string]*Row{},
 	}, err
@@ -244,7 +244,7 @@ func (s *sums) report(views []fleet.View) *Report {
 				r.To = &v.Active
 			}
 		}
-		one := s.sessions[alerts.AgentID(v.Agent)]
+		one := s.sessions[v.Agent]
 		if one == nil {
 			continue
 		}

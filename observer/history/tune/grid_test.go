@@ -292,7 +292,7 @@ func at(minutes float64) time.Time {
 func handMade(id, list string) []alerts.Event {
 	var events []alerts.Event
 	for i, word := range strings.Fields(list) {
-		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i)), Window: 200_000}
+		ev := alerts.Event{Agent: id, At: at(float64(i)), Window: 200_000}
 		var to float64
 		switch word {
 		case "turn":

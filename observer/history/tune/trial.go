@@ -47,8 +47,8 @@ type trial struct {
 	cycles   []cycle // those that count
 	// counted are the figures that are the same for all pairs.
 	counted Grid
-	agents  map[alerts.AgentID]bool // with a reading of their own
-	alone   map[int]bool            // groups of these
+	agents  map[string]bool // with a reading of their own
+	alone   map[int]bool    // groups of these
 }
 
 // cycle is a part of a session between compactions.
@@ -78,7 +78,7 @@ func newTrial(o alerts.Options, steps []step, groups int) (*trial, error) {
 		steps:  steps,
 		engine: engine,
 		groups: groups,
-		agents: map[alerts.AgentID]bool{},
+		agents: map[string]bool{},
 		alone:  map[int]bool{},
 	}, err
 }
