@@ -213,40 +213,27 @@ func (e *Engine) Rename(from, to string) bool {
 	return true
 }
 
-// Snapshot returns the whole state.
-func (e *Engine) Snapshot() State {
-	s := e.state()
-	for _, a := range e.order {
-		s.Agents = append(s.Agents, a.clone())
-	}
-	return s
-}
-
 // state returns the state without agents.
 func (e *Engine) state() State {
 	return State{
 		Now:       e.now,
-		Learned:   learnedList(e.learned),
+		Learned:   e.Learned(),
 		Counters:  e.counters,
 		Reminders: e.Reminders(""),
 	}
 }
 
-// Take returns the state with the agents that have changed since the last Take,
-// and the ids of those that were forgotten.
-func (e *Engine) Take() (s State, gone []string) {
-	s = e.state()
-	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole
+// Take calls put with a copy of each agent that has changed since the last Take, in the
+// order of the ids, nil for one that was forgotten. It returns the state without agents,
+// and whether agents or reminders have changed.
+func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed bool) {
+	changed = len(e.changed) > 0 || e.reminded
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
-		if a := e.agents[id]; a != nil {
-			s.Agents = append(s.Agents, a.clone())
-		} else {
-			gone = append(gone, id)
-		}
+		put(id, e.agents[id].clone())
 	}
 	clear(e.changed)
 	e.reminded = false
-	return s, gone
+	return e.state(), changed
 }
 
 // Restore replaces the state and takes ownership of the agents of s. If the

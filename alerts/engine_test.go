@@ -129,6 +129,15 @@ func TestModesAndNames(t *testing.T) {
 	}
 }
 
+// Snapshot returns the whole state.
+func (e *Engine) Snapshot() State {
+	s := e.state()
+	for _, a := range e.order {
+		s.Agents = append(s.Agents, a.clone())
+	}
+	return s
+}
+
 func TestTakeAndForget(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 20_000), Event{
@@ -139,13 +148,12 @@ func TestTakeAndForget(t *testing.T) {
 		Window: window,
 	})
 	names := func() (ids string) {
-		s, gone := e.Take()
-		for _, a := range s.Agents {
-			ids += a.Agent
-		}
-		for _, id := range gone {
-			ids += "-" + id
-		}
+		e.Take(func(id string, a *AgentState) {
+			if a == nil {
+				ids += "-"
+			}
+			ids += id
+		})
 		return ids
 	}
 	if got := names(); got != "ab" {
@@ -185,18 +193,16 @@ func TestRename(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.Reminders.Soft = time.Minute })
 	play(e, reading(1, 110_000), active(1, true))
 	mustRemind(t, e, single(100))
-	e.Take()
+	e.Take(func(string, *AgentState) {})
 	if !e.Rename("a", "b") || e.Rename("a", "c") {
 		t.Fatal("want one agent renamed, once")
 	}
 
 	check(t, []string{"o"}, reminderIDs(e, "b", "a")) // activity of b adds always-b
-	state, forgotten := e.Take()
-	if len(state.Agents) != 1 || state.Agents[0].Agent != "b" {
-		t.Errorf("changed: %+v, want b", state.Agents)
-	}
-	if diff := cmp.Diff([]string{"a"}, forgotten); diff != "" {
-		t.Errorf("forgotten (-want +got):\n%s", diff)
+	changed := map[string]bool{}
+	e.Take(func(id string, a *AgentState) { changed[id] = a != nil && a.Agent == id })
+	if diff := cmp.Diff(map[string]bool{"a": false, "b": true}, changed); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 
 	critical := reading(2, 150_000)

@@ -130,17 +130,8 @@ type Withdraw struct {
 	Keys []Key // in the order of their kinds
 }
 
-// SetLevel gives a change of an agent's level, percentage or Known.
-type SetLevel struct {
-	Agent string
-	Level Level
-	// Percent is the share of the window, 0..100, as the client shows it; Tokens the
-	// context size at the time of this change. Both are 0 while Known is false:
-	// between a compaction and the next reply the size is unknown.
-	Percent int
-	Tokens  int64
-	Known   bool
-}
+// SetLevel means that an agent's level, percentage or Known has changed.
+type SetLevel struct{ Agent string }
 
 // Opened means that a new cycle began. It restarts reminders.
 type Opened struct {

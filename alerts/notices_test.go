@@ -49,53 +49,26 @@ func TestNoticesNameTheAgent(t *testing.T) {
 func TestLevels(t *testing.T) {
 	e := newEngine(t)
 	var got []string
-	for _, act := range stepAll(e, reading(
-		1,
-		20_000,
-	), reading(
-		2,
-		20_100,
-	), sample(
-		2.3,
-		20_100,
-	), reading(
-		3,
-		80_000,
-	), reading(
-		4,
-		100_000,
-	),
-		reading(
-			5,
-			130_000,
-		), reading(
-			6,
-			130_100,
-		), boundary(
-			7,
-			1,
-		), reading(
-			8,
-			20_100,
-		), reset(
-			9,
-			CauseClear,
-			1,
-		), enabled(false), reading(
-			10,
-			150_000,
-		)) {
-		if l, ok := act.(SetLevel); ok {
-			got = append(
-				got,
-				fmt.Sprintf(
-					"%s:%d:%d %v",
-					strings.ToUpper(l.Level.String()),
-					l.Percent,
-					l.Tokens,
-					l.Known,
-				),
-			)
+	for _, ev := range []Event{
+		reading(1, 20_000),
+		reading(2, 20_100),
+		sample(2.3, 20_100),
+		reading(3, 80_000),
+		reading(4, 100_000),
+		reading(5, 130_000),
+		reading(6, 130_100),
+		boundary(7, 1),
+		reading(8, 20_100),
+		reset(9, CauseClear, 1),
+		enabled(false),
+		reading(10, 150_000),
+	} {
+		for _, action := range once(e, ev) {
+			if l, ok := action.(SetLevel); ok {
+				v, _ := e.Agent(l.Agent)
+				got = append(got, fmt.Sprintf("%s:%d:%d %v",
+					strings.ToUpper(v.Level.String()), v.Percent, v.Tokens, v.Known))
+			}
 		}
 	}
 	want := []string{

@@ -166,13 +166,7 @@ func (e *Engine) levelOf(a *AgentState) Level {
 		a.Level = level
 		a.Percent = share
 		a.Known = known
-		e.out = append(e.out, SetLevel{
-			Agent:   a.Agent,
-			Level:   level,
-			Percent: share,
-			Tokens:  r.Tokens,
-			Known:   known,
-		})
+		e.out = append(e.out, SetLevel{a.Agent})
 	}
 	return level
 }

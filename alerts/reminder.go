@@ -125,9 +125,6 @@ func (e *Engine) Reminders(agent string) (list []Reminder) {
 	return list
 }
 
-// Reminded reports whether reminders have changed since the last Take.
-func (e *Engine) Reminded() bool { return e.reminded }
-
 // ReminderOutcome is what became of a reminder that was due.
 type ReminderOutcome uint8
 

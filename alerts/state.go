@@ -182,6 +182,9 @@ type AgentState struct {
 
 // clone returns a deep copy.
 func (a *AgentState) clone() *AgentState {
+	if a == nil {
+		return nil
+	}
 	c := *a
 	c.Guesses = slices.Clone(a.Guesses)
 	c.Boundaries = slices.Clone(a.Boundaries)

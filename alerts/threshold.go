@@ -120,9 +120,10 @@ func (e *Engine) typical(c client) sizes {
 	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 }
 
-func learnedList(learned map[client][]int64) []ObservedCompactions {
-	all := make([]ObservedCompactions, 0, len(learned))
-	for c, tokens := range learned {
+// Learned returns the sizes at which clients have compacted.
+func (e *Engine) Learned() []ObservedCompactions {
+	all := make([]ObservedCompactions, 0, len(e.learned))
+	for c, tokens := range e.learned {
 		all = append(
 			all,
 			ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)},

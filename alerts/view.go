@@ -8,7 +8,6 @@ import (
 
 // View is the state of one agent as metrics, the API and the tables show it.
 type View struct {
-	Agent string
 	// Enabled is false if the agent gets no notices.
 	Enabled bool
 
@@ -59,7 +58,6 @@ func (e *Engine) Agent(id string) (v View, ok bool) {
 		return View{}, false
 	}
 	v = View{
-		Agent:      a.Agent,
 		Enabled:    !(a.Disabled || e.options.Disabled),
 		Cycle:      a.Cycle,
 		Opened:     a.Opened.Time(),

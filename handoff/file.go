@@ -24,8 +24,6 @@ const DefaultLimit = 256 << 10
 
 // File is a file that may be handed over.
 type File struct {
-	Path     string // as it was named
-	Size     int64  // in bytes, at least 1
 	Modified time.Time
 	// Content is the content of the file when it was examined: UTF-8 without NUL. It was
 	// read through the descriptor that was checked, so it is that file's and no other's.
@@ -95,8 +93,6 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 		return refuse(FileEncoding, nil)
 	}
 	return File{
-		Path:     path,
-		Size:     info.Size(),
 		Modified: info.ModTime(),
 		Content:  content,
 	}, nil

@@ -337,7 +337,7 @@ func (c *core) take() (b *batch, ok bool) {
 	any := b.Fleet(c.fleet)
 	b.Policy(c.engine)
 	b.Queue(c.queue)
-	b.Handoffs(c.rotations, c.log)
+	b.Handoffs(c.rotations)
 	b.Hooks(&c.hooks)
 	for root, kept := range c.roots {
 		b.Root(root, kept)

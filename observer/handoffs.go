@@ -75,7 +75,7 @@ func (c *core) getHandoffs(string, *http.Request) (any, error) {
 func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
 	now := time.Now()
 	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), now)
-	c.perform(effects, now)
+	c.perform(effects)
 	if errors.Is(err, rotation.ErrBusy) {
 		err = respond.Refuse(
 			http.StatusConflict,

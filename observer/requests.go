@@ -62,7 +62,7 @@ func (c *core) requestHandoff(
 func (c *core) scheduleHandoff(r rotation.Rotation) (rotation.Rotation, error) {
 	now := time.Now()
 	r, effects, err := c.rotations.Schedule(r, now)
-	c.perform(effects, now)
+	c.perform(effects)
 	if err == nil {
 		c.log.Info(
 			"handoff scheduled",

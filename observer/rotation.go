@@ -26,13 +26,13 @@ const runsWithin = 12 * time.Second
 // run rotates no agent.
 func (c *core) rotate(in rotation.Input, now time.Time) {
 	if !c.dryRun {
-		c.perform(c.rotations.Step(in), now)
+		c.perform(c.rotations.Step(in))
 	}
 }
 
 // perform begins effects. What changes the state alone is done at once, the rest once that
 // state is stored.
-func (c *core) perform(effects []rotation.Effect, now time.Time) {
+func (c *core) perform(effects []rotation.Effect) {
 	for _, e := range effects {
 		switch x := e.(type) {
 		case rotation.Hold:
@@ -93,7 +93,7 @@ func (c *core) passHandoffs(now time.Time) {
 			c.rotate(rotation.Gone{Agent: agent, At: now}, now)
 		}
 	}
-	c.perform(c.rotations.Tick(now), now)
+	c.perform(c.rotations.Tick(now))
 }
 
 // awaitsRun reports whether an agent's sm run may not have polled since the
@@ -172,7 +172,7 @@ func (c *core) resumeHandoffs() {
 
 func (c *core) renameHandoff(from, to string, now time.Time) {
 	c.queue.Hold(from, false)
-	c.perform(c.rotations.Rename(from, to, now), now)
+	c.perform(c.rotations.Rename(from, to, now))
 	if r, open := c.rotations.Open(to); open && r.State != rotation.Scheduled {
 		c.queue.Hold(to, true)
 	}

@@ -3,7 +3,6 @@ package outbox
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -172,27 +171,15 @@ func (c *Counters) add(via Carrier, outcome State) {
 	c.Ended[via][outcome-Confirmed]++
 }
 
-// Delta is what has changed since the last Take.
-type Delta struct {
-	Messages []Message // new or changed, in the order of Put
-	Gone     []string  // forgotten, sorted; none of them is among Messages
-	Counters Counters  // current values
-}
-
-// Take returns what has changed since the last Take; ok is false if nothing has.
-// A caller that cannot store it must keep it, or store All.
-func (q *Queue) Take() (d Delta, ok bool) {
-	for _, id := range slices.Sorted(maps.Keys(q.changed)) {
-		if m := q.ids[id]; m != nil {
-			d.Messages = append(d.Messages, *m)
-		} else {
-			d.Gone = append(d.Gone, id)
-		}
+// Take calls put with each message that has changed since the last Take, nil for one
+// that was forgotten, and reports whether there are any.
+func (q *Queue) Take(put func(id string, m *Message)) (any bool) {
+	any = len(q.changed) > 0
+	for id := range q.changed {
+		put(id, q.ids[id])
 	}
-	slices.SortFunc(d.Messages, bySeq)
-	d.Counters = q.counters
 	clear(q.changed)
-	return d, len(d.Messages)+len(d.Gone) > 0
+	return any
 }
 
 // Restore replaces all messages by stored ones, in any order, and clears holds.

@@ -271,16 +271,17 @@ func (m *model) verify() {
 
 // store applies what Take says.
 func (m *model) store(all []Message) {
-	d, ok := m.q.Take()
-	if changed := len(d.Messages)+len(d.Gone) > 0; ok != changed ||
-		d.Counters != m.q.Counters() {
-		m.t.Fatalf("took %v, %+v", ok, d)
-	}
-	for _, msg := range d.Messages {
-		m.stored[msg.ID] = msg
-	}
-	for _, id := range d.Gone {
-		delete(m.stored, id)
+	changed := 0
+	ok := m.q.Take(func(id string, msg *Message) {
+		changed++
+		if msg == nil {
+			delete(m.stored, id)
+		} else {
+			m.stored[id] = *msg
+		}
+	})
+	if ok != (changed > 0) {
+		m.t.Fatalf("took %v, %d changes", ok, changed)
 	}
 	known := map[string]Message{}
 	for _, msg := range all {
@@ -361,16 +362,16 @@ func (m *model) compare(all []Message) {
 // restored is a queue that begins with what JSON holds of another.
 func restored(t *testing.T, q *Queue) *Queue {
 	t.Helper()
-	b, err := json.Marshal(Delta{Messages: q.All(), Counters: q.Counters()})
+	b, err := json.Marshal(q.All())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d Delta
-	if err := json.Unmarshal(b, &d); err != nil {
+	var messages []Message
+	if err := json.Unmarshal(b, &messages); err != nil {
 		t.Fatal(err)
 	}
 	again := New(q.options)
-	again.Restore(d.Messages, d.Counters)
+	again.Restore(messages, q.Counters())
 	return again
 }
 

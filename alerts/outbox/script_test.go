@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,8 +169,17 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "all":
 		return s.list(q.Of(to))
 	case "take":
-		d, ok := q.Take()
-		return fmt.Sprintf("%s, gone %d, %t", s.list(d.Messages), len(d.Gone), ok)
+		var changed []Message
+		gone := 0
+		ok := q.Take(func(_ string, m *Message) {
+			if m == nil {
+				gone++
+			} else {
+				changed = append(changed, *m)
+			}
+		})
+		slices.SortFunc(changed, bySeq)
+		return fmt.Sprintf("%s, gone %d, %t", s.list(changed), gone, ok)
 	case "line":
 		m, _ := q.Find(id)
 		return strings.ReplaceAll(m.Line()+" marked "+m.Mark(), id, "ID")

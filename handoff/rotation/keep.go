@@ -2,8 +2,6 @@ package rotation
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -18,37 +16,24 @@ var (
 		"make the document shorter, or what is loaded at the start")
 )
 
-// Delta is the changes since the last Take.
-type Delta struct {
-	Rotations []Rotation    // new or changed, by id
-	Gone      []string      // forgotten
-	Agents    []AgentRecord // new or changed, by agent
-	Left      []string      // forgotten
-	Counters  Counters
-}
-
-// Take returns, once, what has to be stored now; ok is false if that is nothing.
-func (m *Machine) Take() (d Delta, ok bool) {
-	for _, id := range slices.Sorted(maps.Keys(m.changed)) {
-		if r := m.all[id]; r != nil {
-			d.Rotations = append(d.Rotations, *r)
-		} else {
-			d.Gone = append(d.Gone, id)
-		}
+// Take calls put with each rotation that has changed since the last Take, and record
+// with each agent's record; nil stands for what was forgotten. It reports whether there
+// are any, or whether the counters have changed.
+func (m *Machine) Take(
+	put func(id string, r *Rotation),
+	record func(agent string, s *AgentRecord),
+) (any bool) {
+	any = len(m.changed)+len(m.agentsChanged) > 0 || m.counted
+	for id := range m.changed {
+		put(id, m.all[id])
 	}
-	for _, agent := range slices.Sorted(maps.Keys(m.agentsChanged)) {
-		if s := m.agents[agent]; s != nil {
-			d.Agents = append(d.Agents, *s)
-		} else {
-			d.Left = append(d.Left, agent)
-		}
+	for agent := range m.agentsChanged {
+		record(agent, m.agents[agent])
 	}
-	ok = len(m.changed)+len(m.agentsChanged) > 0 || m.counted
-	d.Counters = m.counters
 	clear(m.changed)
 	clear(m.agentsChanged)
 	m.counted = false
-	return d, ok
+	return any
 }
 
 // Restore replaces the state by what was stored. What was under way continues as far as

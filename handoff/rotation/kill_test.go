@@ -2,6 +2,7 @@ package rotation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -37,25 +38,30 @@ func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
 // store is one transaction, after which the effects are done, or not: a kill may come
 // before, between and after them.
 func (w *world) store(effects []Effect) {
-	d, ok := w.m.Take()
-	changed := len(d.Rotations)+len(d.Gone)+len(d.Agents)+len(d.Left) > 0
-	if ok != (changed || d.Counters != w.counters) {
-		w.t.Errorf("%t for %+v", ok, d)
+	rotations := maps.Clone(w.rotations)
+	agents := maps.Clone(w.agents)
+	changed := false
+	ok := w.m.Take(func(id string, r *Rotation) {
+		changed = true
+		if r == nil {
+			delete(rotations, id)
+		} else {
+			rotations[id] = *r
+		}
+	}, func(agent string, s *AgentRecord) {
+		changed = true
+		agents[agent] = *s
+	})
+	if ok != (changed || w.m.Counters() != w.counters) {
+		w.t.Errorf("%t for %t", ok, changed)
 	}
 	if w.dies() {
 		w.kill()
 		return
 	}
-	for _, r := range d.Rotations {
-		w.rotations[r.ID] = r
-	}
-	for _, id := range d.Gone {
-		delete(w.rotations, id)
-	}
-	for _, s := range d.Agents {
-		w.agents[s.Agent] = s
-	}
-	w.counters = d.Counters
+	w.rotations = rotations
+	w.agents = agents
+	w.counters = w.m.Counters()
 	for _, e := range effects {
 		if r, ok := e.(Report); ok {
 			w.reported[r.Rotation.ID] = true // a message in the queue of the same transaction

@@ -9,7 +9,6 @@ package persist
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -156,63 +155,47 @@ func (b *Batch) Root(path string, remember bool) {
 	}
 }
 
-// Policy adds what has changed in the engine.
+// Policy adds what has changed in the engine. Encode writes the agents as JSON beside the
+// loop.
 func (b *Batch) Policy(e *alerts.Engine) {
-	news := e.Reminded()
-	changed, gone := e.Take()
-	if changed.Agents == nil && gone == nil && !news {
-		return
+	rest, changed := e.Take(func(id string, a *alerts.AgentState) {
+		if a == nil {
+			b.remove(engineValues + id)
+		} else {
+			b.agents = append(b.agents, a)
+		}
+	})
+	if changed {
+		b.put(engineValue, &rest)
 	}
-	b.agents = changed.Agents // copies: Encode writes them as JSON beside the loop
-	for _, id := range gone {
-		b.remove(engineValues + id)
-	}
-	changed.Agents = nil
-	b.put(engineValue, &changed)
 }
 
 // Queue adds the messages that have changed.
 func (b *Batch) Queue(q *outbox.Queue) {
-	d, any := q.Take()
-	if !any {
-		return
+	if q.Take(changes[outbox.Message](b, messageValues)) {
+		b.put(queueValue, q.Counters())
 	}
-	for i := range d.Messages {
-		b.put(messageValues+d.Messages[i].ID, &d.Messages[i])
-	}
-	for _, id := range d.Gone {
-		b.remove(messageValues + id)
-	}
-	b.put(queueValue, &d.Counters)
 }
 
 // Handoffs adds the handoffs that have changed.
-func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
-	d, any := m.Take()
-	if !any {
-		return
+func (b *Batch) Handoffs(m *rotation.Machine) {
+	if m.Take(
+		changes[rotation.Rotation](b, handoffValues),
+		changes[rotation.AgentRecord](b, recordValues),
+	) {
+		b.put(handoffValue, m.Counters())
 	}
-	for i := range d.Rotations {
-		r := &d.Rotations[i]
-		log.Debug(
-			"handoff goes on",
-			"agent", r.Agent,
-			"id", r.ID,
-			"state", r.State,
-			"reason", r.Reason,
-		)
-		b.put(handoffValues+r.ID, r)
+}
+
+// changes adds values under a prefix, and removes those that are nil.
+func changes[T any](b *Batch, prefix string) func(id string, v *T) {
+	return func(id string, v *T) {
+		if v == nil {
+			b.remove(prefix + id)
+		} else {
+			b.put(prefix+id, v)
+		}
 	}
-	for _, id := range d.Gone {
-		b.remove(handoffValues + id)
-	}
-	for i := range d.Agents {
-		b.put(recordValues+d.Agents[i].Agent, &d.Agents[i])
-	}
-	for _, agent := range d.Left {
-		b.remove(recordValues + agent)
-	}
-	b.put(handoffValue, &d.Counters)
 }
 
 // put adds a value. All that is kept are plain values, which JSON can write.

@@ -236,7 +236,7 @@ func (f *follower) loop(ctx context.Context) {
 		case jobs <- next:
 			f.queue = f.queue[:len(f.queue)-1]
 		case r := <-f.results:
-			f.done(ctx, r)
+			f.done(r)
 		case t := <-f.lookers.exits:
 			f.ended(t)
 		case ev := <-f.index.watch.events:
@@ -284,7 +284,7 @@ func (f *follower) enqueue(fl *file) {
 }
 
 // done takes a file back from a worker.
-func (f *follower) done(ctx context.Context, r result) {
+func (f *follower) done(r result) {
 	fl := r.file
 	fl.state = parked
 	if !f.caught {

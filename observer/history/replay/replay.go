@@ -89,7 +89,7 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 		p.session.Project = c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 		p.play(engine, events)
 		all = append(all, p.events...)
-		learned = engine.Snapshot().Learned
+		learned = engine.Learned()
 		c.Entries = nil
 		c.Messages = nil
 	}

@@ -73,13 +73,14 @@ func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 		l.take(c)
 		c.Entries = nil
 		c.Whole = false
-		for _, v := range l.engine.Snapshot().Agents {
+		active := l.engine.AtWork()
+		for _, id := range l.engine.IDs() {
 			now = now.Add(time.Second)
 			l.engine.Step(alerts.Event{
 				Kind:  alerts.EventActive,
-				Agent: v.Agent,
+				Agent: id,
 				At:    now,
-				On:    !v.Active,
+				On:    !slices.Contains(active, id),
 			})
 		}
 	}
