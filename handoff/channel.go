@@ -115,35 +115,11 @@ func channelFile(channel string) string { return shorten(safe(channel), channel,
 
 func manifestFile(channel string) string { return channelFile(channel) + ".manifest.json" }
 
-func currentFile(channel string) string { return channelFile(channel) + "-CURRENT.md" }
-
-// nameRoom limits a file's name, in bytes: file systems allow 255, and temporary files have
-// longer names.
-const nameRoom = 240
-
-// agentFile is the file of an agent's document. The mark distinguishes kinds of documents; it
-// cannot be part of an agent's name.
-func agentFile(channel, agent, mark string) string {
-	name := safe(agent)
-	const reserved = "CURRENT"
-	if i := len(name) - len(reserved); i >= 0 &&
-		strings.EqualFold(name[i:], reserved) { // a file system may take cases for one
-		name = fmt.Sprintf("%s%%%02X%s", name[:i], name[i], name[i+1:])
-	}
-	head := channelFile(channel) + "-"
-	return head + shorten(
-		name,
-		agent,
-		nameRoom-len(head)-len(executedMark)-len(".md"),
-	) + mark + ".md"
+// documentFile is the file of a document, see [documentID]. A manifest of others may have any
+// id.
+func documentFile(channel, id string) string {
+	return channelFile(channel) + "-" + shorten(safe(id), id, idRoom) + ".md"
 }
 
-// besides is the file to use if agentFile is another channel's: channel a with agent b-c and
-// channel a-b with agent c have the same name.
-func besides(channel, agent, mark string) string {
-	sum := sha256.Sum256([]byte(channel + "\x00" + agent))
-	return fmt.Sprintf("%s-~%x%s.md", channelFile(channel), sum[:8], mark)
-}
-
-// executedMark marks the document of an agent's last handoff, or the last one it got.
-const executedMark = "~executed"
+// idRoom limits an id in a file's name, in bytes.
+const idRoom = 32

@@ -97,21 +97,9 @@ func FuzzNames(f *testing.F) {
 			t.Fatalf("%q and %q have one name", channel, agent)
 		}
 		for _, name := range []string{
-			manifestFile(channel), currentFile(channel), agentFile(
-				channel,
-				agent,
-				"",
-			), agentFile(
-				channel,
-				agent,
-				executedMark,
-			), besides(
-				channel,
-				agent,
-				executedMark,
-			),
+			manifestFile(channel), documentFile(channel, agent),
 		} {
-			if len(name) > nameRoom ||
+			if len(name) > 240 ||
 				name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
 				return r == '/' || unicode.IsControl(r) ||
 					r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name

@@ -1,10 +1,10 @@
 package handoff
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -37,11 +37,10 @@ func (d *Documents) Claim(
 	err = d.locked("claim handoff document", channel, now, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
 			// stored even if the claim fails
-			if err := s.commit(m, nil); err != nil {
+			if err := s.commit(m); err != nil {
 				return err
 			}
 		}
-		names := homes(channel, c.Agent, "")
 		e, own := m.Agents[c.Agent]
 		if !own {
 			e = m.unclaimed(c, free)
@@ -50,23 +49,16 @@ func (d *Documents) Claim(
 			e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
 			return nil
 		}
-		if !own {
-			names = slices.Concat(homes(channel, "", ""), homes(channel, e.Agent, ""), names)
-		}
 
-		given, err := s.body(channel, e, names...)
+		m.every(e.ID, func(d *Document) { d.claim(c, now) })
+		given, err := s.read(m, e)
 		if err != nil {
 			return err
 		}
-		m.every(e.ID, func(d *Document) { d.claim(c, now) })
-		given.claim(c, now)
-		given.Current = m.Current != nil && m.Current.ID == e.ID
-		texts := map[string]string{}
 		if !own {
 			set(&m.Agents, c.Agent, e.Document)
-			given.File = s.place(texts, &given, c.Agent, "")
 		}
-		if err := s.commit(m, texts); err != nil {
+		if err := s.commit(m); err != nil {
 			return err
 		}
 		doc = given
@@ -125,16 +117,12 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 			d.ConsumedBySession = session
 			d.ConsumedAt = second(now)
 		})
-		texts := map[string]string{}
-		owner := e.owner()
+		owner := cmp.Or(e.ClaimedBy, e.Agent)
 		last := m.Executed[owner]
-		newest := owner != "" && (last == nil || !last.CreatedAt.After(e.CreatedAt))
-		names := slices.Concat(homes(channel, owner, ""), homes(channel, "", ""))
-		if doc, err := s.body(channel, e, names...); err == nil && newest {
+		if owner != "" && (last == nil || !last.CreatedAt.After(e.CreatedAt)) {
 			set(&m.Executed, owner, e.Document)
-			s.place(texts, &doc, owner, executedMark)
 		}
-		return s.commit(m, texts)
+		return s.commit(m)
 	})
 }
 
@@ -145,7 +133,7 @@ func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 			return nil
 		}
 		m.every(id, func(d *Document) { d.Status = StatusCleared })
-		return s.commit(m, nil)
+		return s.commit(m)
 	})
 }
 
@@ -157,7 +145,7 @@ func (d *Documents) Last(
 ) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
 		if e := m.Executed[agent]; e != nil && e.Status != StatusCleared {
-			doc, err = s.body(channel, e, homes(channel, agent, executedMark)...)
+			doc, err = s.read(m, e)
 			ok = err == nil
 		}
 		return err
@@ -172,10 +160,8 @@ func (d *Documents) Current(
 ) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
 		if e := m.Current; e != nil {
-			names := slices.Concat(homes(channel, "", ""), homes(channel, e.Agent, ""))
-			doc, err = s.body(channel, e, names...)
+			doc, err = s.read(m, e)
 			ok = err == nil
-			doc.Current = ok
 		}
 		return err
 	})

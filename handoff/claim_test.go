@@ -58,7 +58,7 @@ func TestClaimCurrent(t *testing.T) {
 	}
 	got := s.gets("new", "left behind", noon)
 	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" ||
-		got.File != s.path(web+"-new.md") {
+		got.File != d.File {
 		t.Errorf("got %+v", got)
 	}
 	s.gets("old", "", noon)

@@ -8,7 +8,7 @@
 //   - A document is given to one agent, the one that claims it under the lock. That agent gets
 //     it again until it is consumed.
 //   - A kill at any point leaves the old manifest with its documents, or the new one with its
-//     own. Damaged files are set aside, never deleted.
+//     own. Damaged files are set aside, never deleted, and their documents stay.
 //   - Unknown members of a manifest are kept.
 //   - No body ends or begins the frame around it, see [Inject].
 //

@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ type Document struct {
 	ID string `json:"id"`
 	// Not part of an entry:
 	Channel string `json:"channel,omitempty"`
-	File    string `json:"file,omitempty"`    // path of the copy
+	File    string `json:"file,omitempty"`    // its path
 	Current bool   `json:"current,omitempty"` // it is the channel's newest
 
 	SessionID    string       `json:"session_id"` // the session that it comes from
@@ -64,9 +63,6 @@ type Document struct {
 	// Body is the document itself; only some functions return it.
 	Body string `json:"-"`
 }
-
-// owner is the agent that has the document.
-func (d *Document) owner() string { return cmp.Or(d.ClaimedBy, d.Agent) }
 
 // expired reports whether an active document is too old to be given. One from the future,
 // made with a wrong clock, counts as old.

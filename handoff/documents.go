@@ -24,10 +24,8 @@ const (
 
 // Documents are the documents in one folder:
 //
-//	{channel}.manifest.json         the list, with statuses
-//	{channel}-CURRENT.md            the newest document
-//	{channel}-{agent}.md            the newest one of an agent, or the one it claimed
-//	{channel}-{agent}~executed.md   that of its last handoff, or the last one it got
+//	{channel}.manifest.json   the list, with statuses
+//	{channel}-{id}.md         a document that is in the list
 //
 // Characters that cannot be in file names are written as %XX; long names end in a hash. Any
 // number of goroutines and processes may use one folder: functions hold its lock and wait for
@@ -119,17 +117,14 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 			doc.ClaimedAt = doc.CreatedAt
 		}
 
-		m.Current = &entry{Document: doc}
+		m.Current = entryOf(doc)
 		set(&m.Agents, doc.Agent, doc)
-		texts := map[string]string{currentFile(doc.Channel): doc.header() + doc.Body}
-		doc.File = s.place(texts, &doc, doc.Agent, "")
-		doc.Current = true
 		if doc.Executed {
 			set(&m.Executed, doc.Agent, doc)
-			s.place(texts, &doc, doc.Agent, executedMark)
 		}
-		s.removeExpired(m, now)
-		return s.commit(m, texts)
+		m.prune(now, s.expiry)
+		doc = s.document(m, m.Current)
+		return s.commit(m, doc)
 	})
 	if err != nil {
 		return Document{}, fmt.Errorf("put handoff document: %w", err)

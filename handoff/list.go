@@ -30,7 +30,7 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 			e.Status = StatusCleared
 		}
 		n = len(cleared)
-		return s.commit(m, nil)
+		return s.commit(m)
 	})
 	return n, err
 }
@@ -75,25 +75,13 @@ func (s *store) list(name string, now time.Time) ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	channel := m.Channel
-	if manifestFile(channel) != name {
-		return nil, fmt.Errorf("%s is that of channel %s", quoted(name), quoted(channel))
+	if manifestFile(m.Channel) != name {
+		return nil, fmt.Errorf("%s is that of channel %s", quoted(name), quoted(m.Channel))
 	}
 	m.expire(now, s.expiry)
 	docs := map[string]Document{}
-	for agent, e := range m.Agents {
-		if _, known := docs[e.ID]; !known ||
-			agent == e.owner() { // else a copy at the agent that left it
-			docs[e.ID] = e.in(channel, s.path(agentFile(channel, agent, "")))
-		}
-	}
-	if e := m.Current; e != nil {
-		doc, known := docs[e.ID]
-		if !known {
-			doc = e.in(channel, s.path(currentFile(channel)))
-		}
-		doc.Current = true
-		docs[e.ID] = doc
+	for _, e := range m.entries() {
+		docs[e.ID] = s.document(m, e)
 	}
 	return slices.Collect(maps.Values(docs)), nil
 }

@@ -75,21 +75,17 @@ func (e *entry) UnmarshalJSON(data []byte) (err error) {
 	if err == nil && e.ID == "" {
 		err = errors.New("an entry without id")
 	}
-	e.Document = e.in("", "")
 	return err
 }
 
-func (e *entry) MarshalJSON() ([]byte, error) {
-	return files.Encode(e.in("", ""), e.unknown)
-}
+func (e *entry) MarshalJSON() ([]byte, error) { return files.Encode(e.Document, e.unknown) }
 
-// in returns the document with what is not part of an entry: its channel and its file.
-func (e *entry) in(channel, file string) Document {
-	d := e.Document
-	d.Channel = channel
-	d.File = file
+// entryOf leaves out what [store.document] derives.
+func entryOf(d Document) *entry {
+	d.Channel = ""
+	d.File = ""
 	d.Current = false
-	return d
+	return &entry{Document: d}
 }
 
 // set puts a document into one of the manifest's lists.
@@ -97,7 +93,7 @@ func set(list *map[string]*entry, agent string, d Document) {
 	if *list == nil {
 		*list = map[string]*entry{}
 	}
-	(*list)[agent] = &entry{Document: d}
+	(*list)[agent] = entryOf(d)
 }
 
 // expire marks documents that are too old, and reports whether there were any.
@@ -166,9 +162,8 @@ const (
 	keepAgents = 500
 )
 
-// prune removes agents whose documents will not be given any more, the oldest first, and
-// returns them.
-func (m *manifest) prune(now time.Time, expiry time.Duration) []string {
+// prune removes agents whose documents will not be given any more, the oldest first.
+func (m *manifest) prune(now time.Time, expiry time.Duration) {
 	var expired []string
 	for agent, e := range m.Agents {
 		if e.Status != StatusActive || e.expired(now, expiry) {
@@ -187,5 +182,4 @@ func (m *manifest) prune(now time.Time, expiry time.Duration) []string {
 		delete(m.Agents, agent)
 		delete(m.Executed, agent)
 	}
-	return expired[:n]
 }

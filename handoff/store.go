@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,13 +86,10 @@ func openDir(dir string) (*os.Root, error) {
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// redoSuffix and a dot make the name of a file that is about to take its place.
-const redoSuffix = ".redo"
-
-// commit stores a manifest and its new documents, by the names of their files: all or nothing.
-// The rename of the manifest decides; recover completes what is interrupted after that.
-func (s *store) commit(m *manifest, texts map[string]string) error {
-	err := s.write(m, texts)
+// commit stores a manifest and its new documents: all or nothing. The rename of the manifest
+// decides.
+func (s *store) commit(m *manifest, fresh ...Document) error {
+	err := s.write(m, fresh)
 	if err != nil {
 		return fmt.Errorf(
 			"store handoff documents in %s: %w; free some space, or see to its permissions",
@@ -104,22 +100,22 @@ func (s *store) commit(m *manifest, texts map[string]string) error {
 	return nil
 }
 
-func (s *store) write(m *manifest, texts map[string]string) error {
+func (s *store) write(m *manifest, fresh []Document) error {
 	data, err := m.encode()
 	if err != nil {
 		return err
 	}
 	put := func(name string, data []byte) error {
 		s.step("write " + name)
-		return files.Put(s.root, "."+name+redoSuffix, data, 0o600)
+		return files.Put(s.root, name, data, 0o600)
 	}
-	for name, text := range texts {
-		if err := put(name, []byte(text)); err != nil {
+	for _, d := range fresh {
+		if err := put(documentFile(m.Channel, d.ID), []byte(d.header()+d.Body)); err != nil {
 			return err
 		}
 	}
 	name := manifestFile(m.Channel)
-	if err := put(name, data); err != nil {
+	if err := put(name+".new", data); err != nil {
 		return err
 	}
 	s.step("sync")
@@ -127,44 +123,44 @@ func (s *store) write(m *manifest, texts map[string]string) error {
 		return err
 	}
 	s.step("rename manifest")
-	if err := s.root.Rename("."+name+redoSuffix, name); err != nil {
+	if err := s.root.Rename(name+".new", name); err != nil {
 		return err
 	}
 	s.step("sync manifest")
 	if err := files.Sync(s.root); err != nil {
 		return err
 	}
-	return s.recover(m)
+	return s.sweep(m)
 }
 
-// recover completes a commit: new documents in the manifest are renamed to their names, others
-// are removed.
-func (s *store) recover(m *manifest) error {
-	names, err := fs.Glob(s.root.FS(), ".*"+redoSuffix)
+// sweep removes the channel's documents that are not in its manifest: replaced ones, and those
+// that a kill has left. Those of a damaged manifest stay with it.
+func (s *store) sweep(m *manifest) error {
+	list, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		text, err := files.Read(s.path(name), maxFile)
-		id, channel, _ := parseFile(string(text))
-		switch {
-		case err != nil || id == "" || channel != comment(m.Channel):
-			continue // incomplete, or another channel's: the next writer replaces it
-		case m.find(id) != nil:
-			s.step("rename " + name)
-			err = s.root.Rename(name, strings.TrimSuffix(name[1:], redoSuffix))
-		default:
-			err = s.root.Remove(name)
+	listed := m.ids()
+	for _, file := range slices.Backward(list) { // manifests come first
+		name := file.Name()
+		if strings.HasPrefix(name, manifestFile(m.Channel)+".damaged-") {
+			return nil
 		}
-		if err != nil {
+		name, _ = strings.CutPrefix(name, channelFile(m.Channel)+"-")
+		id, _ := strings.CutSuffix(name, ".md")
+		if _, _, ok := parseID(id); !ok || slices.Contains(listed, id) {
+			continue
+		}
+		s.step("remove " + id)
+		if err := s.root.Remove(file.Name()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// load reads a channel's manifest and completes an interrupted commit. A damaged manifest is
-// set aside and logged. Without a manifest it returns an empty one.
+// load reads a channel's manifest. A damaged one is set aside and logged. Without a manifest it
+// returns an empty one.
 func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	empty := &manifest{Channel: channel}
 	if s == nil {
@@ -179,7 +175,7 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return empty, nil
 	case err == nil:
-		return m, s.recover(m)
+		return m, nil
 	case !errors.Is(err, files.ErrDamaged):
 		return nil, fmt.Errorf("manifest of channel %s: %w; make it readable", quoted(channel), err)
 	}
@@ -200,68 +196,27 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	return empty, nil
 }
 
-// homes are the names that a file of an agent's document may have. Without an agent it is the
-// channel's newest.
-func homes(channel, agent, mark string) []string {
-	if agent == "" {
-		return []string{currentFile(channel)}
-	}
-	return []string{agentFile(channel, agent, mark), besides(channel, agent, mark)}
+// document is an entry with what is derived: its channel and its file.
+func (s *store) document(m *manifest, e *entry) Document {
+	d := e.Document
+	d.Channel = m.Channel
+	d.File = s.path(documentFile(m.Channel, d.ID))
+	d.Current = m.Current != nil && m.Current.ID == d.ID
+	return d
 }
 
-// body reads an entry's document from the first of the files that holds it.
-func (s *store) body(channel string, e *entry, names ...string) (doc Document, err error) {
-	var why, unread error
-	for _, name := range names {
-		path := s.path(name)
-		text, err := files.Read(path, maxFile)
-		id, of, body := parseFile(string(text))
-		switch {
-		case err != nil:
-			unread = cmp.Or(unread, err)
-		case id != comment(e.ID) || of != "" && of != comment(channel):
-			why = cmp.Or(
-				why,
-				fmt.Errorf("%s holds %s of channel %s", quoted(path), quoted(id), quoted(of)),
-			)
-		default:
-			doc = e.in(channel, path)
-			doc.Body = body
-			return doc, nil
-		}
+// read returns an entry's document with its body.
+func (s *store) read(m *manifest, e *entry) (Document, error) {
+	d := s.document(m, e)
+	text, err := files.Read(d.File, maxFile)
+	id, channel, body := parseFile(string(text))
+	if err == nil && (id != comment(d.ID) || channel != "" && channel != comment(d.Channel)) {
+		err = fmt.Errorf("%s holds %s of channel %s", quoted(d.File), quoted(id), quoted(channel))
 	}
-	return Document{}, fmt.Errorf("handoff document %s of channel %s is rejected: %w; see to the file, or run sm documents clear",
-		quoted(e.ID), quoted(channel), cmp.Or(why, unread))
-}
-
-// place adds a document to the files to be written, under the agent's name, and returns its
-// path. A name that another channel uses is left to it.
-func (s *store) place(texts map[string]string, d *Document, agent, mark string) string {
-	names := homes(d.Channel, agent, mark)
-	name := names[0]
-	if channel := s.channelOf(name); channel != "" && channel != comment(d.Channel) {
-		name = names[1]
+	if err != nil {
+		return Document{}, fmt.Errorf("handoff document %s of channel %s is rejected: %w; see to the file, or run sm documents clear",
+			quoted(d.ID), quoted(d.Channel), err)
 	}
-	texts[name] = d.header() + d.Body
-	return s.path(name)
-}
-
-// channelOf is the channel that a document's file names.
-func (s *store) channelOf(name string) string {
-	text, _ := files.Read(s.path(name), maxFile) // without a file there is none
-	_, channel, _ := parseFile(string(text))
-	return channel
-}
-
-// removeExpired removes agents whose documents will not be given any more. It runs before the
-// manifest is stored: after a kill they are found and removed again.
-func (s *store) removeExpired(m *manifest, now time.Time) {
-	for _, agent := range m.prune(now, s.expiry) {
-		own := homes(m.Channel, agent, "")
-		for _, name := range slices.Concat(own, homes(m.Channel, agent, executedMark)) {
-			if s.channelOf(name) == comment(m.Channel) {
-				_ = s.root.Remove(name) // one that stays does no harm
-			}
-		}
-	}
+	d.Body = body
+	return d, nil
 }

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,26 +21,26 @@ func (s *shelf) rejected(agent, why string) {
 func TestManifestAndFileDiffer(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)
-	text := s.read(web + "-worker.md")
+	text := s.read(filepath.Base(d.File))
 	write(
 		t,
-		s.path(web+"-worker.md"),
+		d.File,
 		strings.Replace(text, d.ID, "HO-20260202-120000-stranger", 1),
 	)
 	s.rejected("worker", "HO-20260202-120000-stranger")
-	write(t, s.path(web+"-worker.md"), "just text")
+	write(t, d.File, "just text")
 	s.rejected("worker", `holds ""`)
 	write(
 		t,
-		s.path(web+"-worker.md"),
+		d.File,
 		strings.Replace(text, "CHANNEL: "+web, "CHANNEL: other", 1),
 	)
 	s.rejected("worker", `of channel "other"`)
-	write(t, s.path(web+"-worker.md"), text)
+	write(t, d.File, text)
 	s.gets("worker", "plan", noon)
-	noError(t, os.Remove(s.path(web+"-worker.md")))
+	noError(t, os.Remove(d.File))
 	s.rejected("worker", "no such file")
-	noError(t, os.Mkdir(s.path(web+"-worker.md"), 0o700))
+	noError(t, os.Mkdir(d.File, 0o700))
 	s.rejected("worker", "not a regular file")
 }
 
@@ -53,7 +54,7 @@ func TestDamagedManifest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t)
-			s.put("worker", "plan", noon)
+			plan := s.put("worker", "plan", noon)
 			write(t, s.path(web+".manifest.json"), damage)
 			s.gets("worker", "", noon)
 			if got := s.read(web + ".manifest.json.damaged-20260202-120000"); got != damage {
@@ -68,6 +69,9 @@ func TestDamagedManifest(t *testing.T) {
 			s.put("worker", "third", noon)
 			if got := s.read(web + ".manifest.json.damaged-20260202-120000-2"); got != damage {
 				t.Errorf("%d bytes were kept of the second", len(got))
+			}
+			if _, err := os.Lstat(plan.File); err != nil {
+				t.Errorf("the document of the damaged one has gone: %v", err)
 			}
 		})
 	}
@@ -132,7 +136,7 @@ func TestManifestOfScripts(t *testing.T) {
 }`)
 	write(
 		t,
-		s.path("global-CURRENT.md"),
+		s.path("global-HO-20260202-064530-c74cc080.md"),
 		"<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\nbody\n",
 	)
 	at := time.Date(2026, 2, 2, 7, 0, 0, 0, time.UTC)
