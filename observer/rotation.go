@@ -41,16 +41,8 @@ func (c *core) perform(effects []rotation.Effect) {
 			c.queue.Hold(x.Agent, false)
 		case rotation.Prepare:
 			c.prepare(x.Rotation)
-		case rotation.Clear:
-			c.typeOwn(rotation.Finish{Rotation: x.Rotation, Text: x.Text}, false)
-		case rotation.Resume:
-			c.typeOwn(rotation.Finish{
-				Rotation: x.Rotation,
-				Text:     x.Rotation.Prompt,
-				Prompt:   true,
-			}, false)
-		case rotation.Finish:
-			c.typeOwn(x, true)
+		case rotation.Type:
+			c.typeOwn(x)
 		case rotation.Restart:
 			c.issue(x.Rotation)
 		case rotation.Report:
@@ -308,9 +300,8 @@ func (c *core) nameOf(agent string) string {
 }
 
 // typeOwn types /clear or the resume prompt to an agent's client, if it still runs
-// where it ran, and its handoff has not gone on. With finish the text is at the prompt
-// already, and only Enter is pressed.
-func (c *core) typeOwn(x rotation.Finish, finish bool) {
+// where it ran, and its handoff has not gone on.
+func (c *core) typeOwn(x rotation.Type) {
 	a := c.app
 	id := x.Rotation.ID
 	agent := x.Rotation.Agent
@@ -320,7 +311,7 @@ func (c *core) typeOwn(x rotation.Finish, finish bool) {
 		typed := false
 		err := errBusy
 		act := a.o.Terminal.Type
-		if finish {
+		if x.Finish {
 			act = a.o.Terminal.Finish
 		}
 		if idle && place.PID != 0 {
@@ -343,15 +334,15 @@ func (c *core) typeOwn(x rotation.Finish, finish bool) {
 			if err != nil {
 				level = slog.LevelWarn
 			}
-			if finish && !typed {
+			if x.Finish && !typed {
 				level = slog.LevelDebug
 			}
 			c.log.Log(ctx, level, "handoff typed", "agent", owner, "id", id,
-				"state", x.Rotation.State, "finish", finish, "typed", typed, "err", err)
+				"state", x.Rotation.State, "finish", x.Finish, "typed", typed, "err", err)
 			c.rotate(rotation.Typed{
 				ID:      id,
 				Prompt:  x.Prompt,
-				Finish:  finish,
+				Finish:  x.Finish,
 				Pressed: typed,
 				Reason:  reasonOf(err),
 				At:      now,

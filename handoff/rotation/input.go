@@ -29,11 +29,11 @@ type Prepared struct {
 	At       time.Time
 }
 
-// Typed answers [Clear], [Resume] and [Finish]. With Pressed the client may have got the
-// text; without it nothing has happened, because of Reason.
+// Typed answers [Type]. With Pressed the client may have got the text; without it nothing
+// has happened, because of Reason.
 type Typed struct {
 	ID      string
-	Prompt  bool // it answers Resume, or a Finish of the prompt
+	Prompt  bool // as of the Type, like Finish
 	Finish  bool
 	Pressed bool
 	Reason  string
@@ -81,8 +81,8 @@ type First struct {
 	High    bool // above the warning
 }
 
-// Effect is what to do once the state is stored: [Hold], [Prepare], [Clear], [Restart],
-// [Resume], [Finish], [Release], [Report], [Withdraw], [Executed] or [Unhelpful].
+// Effect is what to do once the state is stored: [Hold], [Prepare], [Type], [Restart],
+// [Release], [Report], [Withdraw], [Executed] or [Unhelpful].
 type Effect any
 
 // Hold keeps back the messages to an agent, whose context is about to be cleared.
@@ -91,26 +91,17 @@ type Hold struct{ Agent string }
 // Prepare examines the document, or makes it, and stores a copy. [Prepared] answers.
 type Prepare struct{ Rotation Rotation }
 
-// Clear types the command that clears the context, if the agent is still at its prompt.
-// [Typed] answers.
-type Clear struct {
-	Rotation Rotation
-	Text     string
+// Type types the command that clears the context, or with Prompt the prompt of the new
+// one, if the agent is still at its prompt. With Finish it presses Enter if exactly the
+// text is there: an observer may have ended after the paste. [Typed] answers.
+type Type struct {
+	Rotation       Rotation
+	Text           string
+	Prompt, Finish bool
 }
 
 // Restart asks `sm run` for a new client with the rotation's prompt. [Answered] answers.
 type Restart struct{ Rotation Rotation }
-
-// Resume types the prompt into the new context. [Typed] answers.
-type Resume struct{ Rotation Rotation }
-
-// Finish presses Enter if exactly the text is at the agent's prompt: an observer may have
-// ended after the paste. [Typed] answers.
-type Finish struct {
-	Rotation Rotation
-	Text     string
-	Prompt   bool
-}
 
 // Release ends a Hold.
 type Release struct{ Agent string }

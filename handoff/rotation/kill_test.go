@@ -104,19 +104,11 @@ func (w *world) effect(e Effect) {
 			p.Reason = ReasonFileGone
 		}
 		w.inputs = append(w.inputs, p)
-	case Clear:
-		w.types(x.Rotation, x.Text, Typed{ID: x.Rotation.ID, At: w.now})
-	case Resume:
-		w.types(x.Rotation, x.Rotation.Prompt, Typed{
-			ID:     x.Rotation.ID,
-			Prompt: true,
-			At:     w.now,
-		})
-	case Finish:
+	case Type:
 		w.types(x.Rotation, x.Text, Typed{
 			ID:     x.Rotation.ID,
 			Prompt: x.Prompt,
-			Finish: true,
+			Finish: x.Finish,
 			At:     w.now,
 		})
 	}

@@ -163,7 +163,7 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 		m.move(r, Resuming, in.At)
 		r.Tries++
 		m.typing[r.ID] = in.At
-		m.do(Resume{*r})
+		m.do(Type{Rotation: *r, Text: r.Prompt, Prompt: true})
 	case Resuming:
 		// The agent has been at its prompt since the prompt was, or may have been, typed.
 		overdue := in.At.Sub(r.Changed) >= m.options.PromptWithin &&
@@ -185,7 +185,7 @@ func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	}
 	r.After = in.At.Add(firstPause)
 	m.typing[r.ID] = in.At
-	m.do(Finish{*r, text, prompt})
+	m.do(Type{*r, text, prompt, true})
 }
 
 // command is the command that clears the context.
@@ -218,7 +218,7 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 		return
 	}
 	m.typing[r.ID] = in.At
-	m.do(Clear{*r, r.command()})
+	m.do(Type{Rotation: *r, Text: r.command()})
 }
 
 // UsualPrompt is the default first prompt of a new context.

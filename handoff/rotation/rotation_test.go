@@ -34,12 +34,15 @@ func since(t time.Time) float64 { return t.Sub(at(0)).Seconds() }
 func names(effects []Effect) (list []string) {
 	for _, e := range effects {
 		switch x := e.(type) {
-		case Clear:
-			list = append(list, "Clear "+x.Text)
-		case Resume:
-			list = append(list, "Resume "+x.Rotation.Prompt)
-		case Finish:
-			list = append(list, "Finish "+x.Text)
+		case Type:
+			verb := "Clear "
+			if x.Prompt {
+				verb = "Resume "
+			}
+			if x.Finish {
+				verb = "Finish "
+			}
+			list = append(list, verb+x.Text)
 		case Report:
 			list = append(list, fmt.Sprintf("Report %s lost=%v", x.Rotation.Reason, x.Lost))
 		default:
