@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -25,11 +24,10 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		Cycle: a.Cycle,
 		Kind:  k,
 	}
-	parent := Target{Parent, a.Parent}
-	if a.Parent == a.Agent {
-		parent.Agent = ""
-	}
 	var to []Target
+	if a.Parent != "" && a.Parent != a.Agent {
+		to = []Target{{Parent, a.Parent}}
+	}
 	mode := Sequential
 	switch k {
 	case KindNoData:
@@ -37,10 +35,9 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		to = []Target{{Role: Operator}}
 	case KindStorm:
 		mode = Important
-		to = []Target{parent, {Role: Operator}}
+		to = append(to, Target{Role: Operator})
 	case KindCompacted:
-		to = []Target{parent}
-		if parent.Agent == "" && e.options.OperatorCompactions {
+		if to == nil && e.options.OperatorCompactions {
 			to = []Target{{Role: Operator}}
 		}
 	case KindCritical:
@@ -49,7 +46,6 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	default:
 		to = []Target{{Self, a.Agent}}
 	}
-	to = slices.DeleteFunc(to, func(t Target) bool { return t == Target{Role: Parent} })
 	if len(to) == 0 {
 		return
 	}
@@ -73,10 +69,6 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		a.Said[k] = Said{At: at, Key: key, Open: true}
 	}
 }
-
-// isNew reports whether the cycle has no notice of the kind yet, from the
-// engine or from an external alert.
-func (a *AgentState) isNew(k Kind) bool { return a.Said[k].At == 0 }
 
 // cover marks a kind of notice as covered in this cycle.
 func (a *AgentState) cover(k Kind, at Instant) {
@@ -123,7 +115,7 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 func (e *Engine) Repeat(now time.Time) []Action {
 	e.out = nil
 	t := transcript.InstantOf(now)
-	for _, a := range e.order {
+	for _, a := range e.sorted() {
 		for _, k := range contextKinds() {
 			if a.Said[k].Heard == 0 {
 				a.Said[k] = Said{}

@@ -3,6 +3,7 @@ package alerts
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ type Engine struct {
 	texts   [kinds]*Template
 
 	agents map[string]*AgentState
-	order  []*AgentState // sorted by id, so that every run ticks in the same order
+	order  []*AgentState // by id; nil after a change, see sorted
 
 	counters Counters
 	revised  bool    // the settings may have changed since the agents were checked
@@ -41,8 +42,8 @@ type Engine struct {
 
 	learned map[client][]int64 // sizes before automatic compactions
 
-	reminders []Reminder // sorted by id
-	reminded  bool       // reminders have changed since the last Take
+	reminders map[string]*Reminder // by id
+	reminded  bool                 // reminders have changed since the last Take
 }
 
 // New returns an engine without agents. It fails if a text is no valid template or
@@ -129,7 +130,7 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	e.out = nil
 	e.SetClock(now)
 	var first Instant
-	for _, a := range e.order {
+	for _, a := range e.sorted() {
 		if e.revised {
 			e.revise(a)
 		}
@@ -159,14 +160,12 @@ func (e *Engine) SetClock(at time.Time) {
 	now := transcript.InstantOf(at)
 	if e.newest > now+skew {
 		e.counters.ClockSteps++
-		for _, a := range e.order {
-			for _, t := range a.stamps() {
-				*t = min(*t, now)
-			}
-			e.changed[a.Agent] = struct{}{}
+		for id, a := range e.agents {
+			setBack(reflect.ValueOf(a).Elem(), int64(now))
+			e.changed[id] = struct{}{}
 		}
-		for i := range e.reminders {
-			e.reminders[i].Reset = min(e.reminders[i].Reset, now)
+		for _, r := range e.reminders {
+			r.Reset = min(r.Reset, now)
 			e.reminded = true
 		}
 		e.newest = now
@@ -178,10 +177,9 @@ func (e *Engine) SetClock(at time.Time) {
 // Forget drops an agent. If it returns, it begins with its first cycle and uses
 // the same keys again, so that the queue must forget its notices, too.
 func (e *Engine) Forget(id string) {
-	i, ok := slices.BinarySearchFunc(e.order, id, byID)
-	if ok {
-		e.order = slices.Delete(e.order, i, i+1)
+	if e.agents[id] != nil {
 		delete(e.agents, id)
+		e.order = nil
 		e.unlearn(id, "")
 		e.changed[id] = struct{}{}
 	}
@@ -207,8 +205,6 @@ func (e *Engine) Rename(from, to string) bool {
 	e.Forget(from)
 	a.Agent = to
 	e.agents[to] = a
-	i, _ := slices.BinarySearchFunc(e.order, to, byID)
-	e.order = slices.Insert(e.order, i, a)
 	e.changed[to] = struct{}{}
 	return true
 }
@@ -250,10 +246,10 @@ func (e *Engine) Restore(s State) {
 		e.agents[a.Agent] = a
 		e.newest = max(e.newest, a.Clock)
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
-		e.order = append(e.order, e.agents[id])
+	e.reminders = map[string]*Reminder{}
+	for _, r := range s.Reminders {
+		e.reminders[r.ID] = &r
 	}
-	e.reminders = slices.Clone(s.Reminders)
 	e.reminded = false
 	e.learned = map[client][]int64{}
 	for _, l := range s.Learned {
@@ -274,12 +270,19 @@ func (e *Engine) agent(id string) *AgentState {
 		Made:    transcript.Unknown,
 	}
 	e.agents[id] = a
-	i, _ := slices.BinarySearchFunc(e.order, id, byID)
-	e.order = slices.Insert(e.order, i, a)
+	e.order = nil
 	return a
 }
 
-func byID(a *AgentState, id string) int { return cmp.Compare(a.Agent, id) }
+// sorted returns the agents by id, so that every run handles them in the same order.
+func (e *Engine) sorted() []*AgentState {
+	if e.order == nil {
+		for _, id := range slices.Sorted(maps.Keys(e.agents)) {
+			e.order = append(e.order, e.agents[id])
+		}
+	}
+	return e.order
+}
 
 // stamp returns the time of an event. An event without one is newer than all
 // before it, as records of a file are.
@@ -312,7 +315,7 @@ func (e *Engine) AtWork() []string { return e.where(func(a *AgentState) bool { r
 
 // where returns the ids of the agents for which is is true.
 func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
-	for _, a := range e.order {
+	for _, a := range e.sorted() {
 		if is(a) {
 			ids = append(ids, a.Agent)
 		}

@@ -132,7 +132,7 @@ func TestModesAndNames(t *testing.T) {
 // Snapshot returns the whole state.
 func (e *Engine) Snapshot() State {
 	s := e.state()
-	for _, a := range e.order {
+	for _, a := range e.sorted() {
 		s.Agents = append(s.Agents, a.clone())
 	}
 	return s

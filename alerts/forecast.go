@@ -62,11 +62,16 @@ func (e *Engine) forecast(a *AgentState) Forecast {
 	}
 
 	f := Forecast{
-		Replies: a.Growth.replies(rest),
+		Replies: around(rest / a.Growth.reply().Value),
 		Turns:   a.Growth.turns(rest),
 	}
 	if work := a.Growth.Work; work.N >= repliesNeeded && work.Value > 0 {
-		f.Active = f.Replies.times(work.Value)
+		f.Active = Range{
+			Low:    f.Replies.Low * work.Value,
+			Likely: f.Replies.Likely * work.Value,
+			High:   f.Replies.High * work.Value,
+			Known:  true,
+		}
 	}
 	return f
 }
@@ -91,9 +96,6 @@ func (e *Engine) rest(a *AgentState) float64 {
 	return float64(at - r.Tokens - r.Cleared)
 }
 
-// replies is after how many replies the context will have grown by rest tokens.
-func (g *Growth) replies(rest float64) Range { return around(rest / g.reply().Value) }
-
 // turns is in which turn the context will have grown by rest tokens.
 func (g *Growth) turns(rest float64) Range {
 	n := rest / g.Turn.Value
@@ -111,19 +113,11 @@ func (g *Growth) turns(rest float64) Range {
 	}
 }
 
-// times changes the unit of a range.
-func (r Range) times(by float64) Range {
-	r.Low *= by
-	r.Likely *= by
-	r.High *= by
-	return r
-}
-
 // noticeForecast warns the agent once a cycle that few replies or turns may be
 // left, by the low end of the range.
 func (e *Engine) noticeForecast(a *AgentState, r Reading) {
 	o := &e.options
-	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.isNew(KindForecast) {
+	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
 		return
 	}
 	within := func(r Range, most int) bool {

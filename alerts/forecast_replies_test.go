@@ -221,7 +221,7 @@ func everySize(all []stretch, left int) *replyScore {
 					continue
 				}
 				p := &x.points[from]
-				s.add(p.growth.replies(float64(target-p.size)), left)
+				s.add(around(float64(target-p.size) / p.growth.reply().Value), left)
 			}
 		}
 	}
@@ -311,7 +311,7 @@ func TestReplies(t *testing.T) {
 	t.Parallel()
 	var last Range
 	for _, rest := range []float64{1, 100, 1600, 10_000, 100_000, 1_000_000, 1e12} {
-		r := new(Growth).replies(rest)
+		r := around(rest / new(Growth).reply().Value)
 		ordered := r.Low <= r.Likely && r.Likely <= r.High
 		if !r.Known || !ordered || r.Likely < last.Likely || r.High > farthest {
 			t.Errorf("%v tokens left: %+v after %+v", rest, r, last)

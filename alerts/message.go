@@ -12,8 +12,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// Messages are the texts of notices, in the language of text/template without
-// range, define, block and template. An empty text is replaced by the default.
+// Messages are the texts of notices, in the language of text/template. An empty text is
+// replaced by the default.
 // Templates get [Data].
 type Messages struct {
 	Warning, Critical, Compacted, Storm, NoData, Forecast string

@@ -133,9 +133,9 @@ func (e *Engine) decide(a *AgentState) {
 		return
 	}
 	switch {
-	case level == Critical && a.isNew(KindCritical):
+	case level == Critical && a.Said[KindCritical].At == 0:
 		e.warn(a, KindCritical, r)
-	case level >= Warn && a.isNew(KindWarning):
+	case level >= Warn && a.Said[KindWarning].At == 0:
 		e.warn(a, KindWarning, r)
 	default:
 		e.noticeForecast(a, r)

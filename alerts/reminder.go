@@ -3,6 +3,7 @@ package alerts
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,40 +66,31 @@ func (e *Engine) Remind(r Reminder) error {
 		return ErrReminder
 	}
 	r.Reset = cmp.Or(r.Reset, r.Made)
-	e.unremind(r.ID)
-	i, _ := slices.BinarySearchFunc(e.reminders, r.ID, byReminder)
-	e.reminders = slices.Insert(e.reminders, i, r)
+	e.reminders[r.ID] = &r
 	e.reminded = true
 	return nil
 }
 
-func byReminder(r Reminder, id string) int { return cmp.Compare(r.ID, id) }
-
 // CancelReminder drops a reminder, or all of an agent if agent is set, and
 // returns those dropped.
 func (e *Engine) CancelReminder(id string, agent string) (dropped []Reminder) {
-	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
-		if r.ID == id || agent != "" && r.Agent == agent {
+	for _, r := range e.Reminders(agent) {
+		if r.ID == id || agent != "" {
 			dropped = append(dropped, r)
-			return true
+			delete(e.reminders, r.ID)
+			e.reminded = true
 		}
-		return false
-	})
-	e.reminded = e.reminded || dropped != nil
+	}
 	e.counters.Reminders[ReminderCancelled] += uint64(len(dropped))
 	return dropped
-}
-
-func (e *Engine) unremind(id string) {
-	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool { return r.ID == id })
 }
 
 // ResetReminders restarts the time of an agent's periodic reminders because it
 // has shown activity.
 func (e *Engine) ResetReminders(agent string, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
-	for i := range e.reminders {
-		if r := &e.reminders[i]; r.Agent == agent && r.Periodic() {
+	for _, r := range e.reminders {
+		if r.Agent == agent && r.Periodic() {
 			r.reset(t)
 			n++
 		}
@@ -117,9 +109,9 @@ func (r *Reminder) reset(t Instant) {
 
 // Reminders returns the reminders of an agent, or all for "", sorted by id.
 func (e *Engine) Reminders(agent string) (list []Reminder) {
-	for _, r := range e.reminders {
-		if agent == "" || r.Agent == agent {
-			list = append(list, r)
+	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
+		if r := e.reminders[id]; agent == "" || r.Agent == agent {
+			list = append(list, *r)
 		}
 	}
 	return list
@@ -144,31 +136,26 @@ func (o ReminderOutcome) String() string {
 
 // remind handles due reminders and returns when the next is due, 0 for never.
 func (e *Engine) remind() (next Instant) {
-	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
+	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
+		r := e.reminders[id]
+		handle := e.remindOnce
 		if r.Periodic() {
-			return false
+			handle = e.remindPeriodic
 		}
-		said, again := e.remindOnce(&r)
-		next = sooner(next, again)
-		return said
-	})
-	for i := range e.reminders {
-		if r := &e.reminders[i]; r.Periodic() {
-			next = sooner(next, e.remindPeriodic(r))
-		}
+		next = sooner(next, handle(r))
 	}
 	return next
 }
 
 // remindOnce handles a single reminder. It waits for a compaction, but not for long.
-func (e *Engine) remindOnce(r *Reminder) (said bool, next Instant) {
+func (e *Engine) remindOnce(r *Reminder) (next Instant) {
 	if e.now < r.Due {
-		return false, r.Due
+		return r.Due
 	}
 	compacting := e.compacting(r.Agent)
 	limit := r.Due + Instant(e.options.Reminders.Wait)
 	if compacting && e.now < limit {
-		return false, limit
+		return limit
 	}
 	late := e.now - r.Due
 	outcome := ReminderSent
@@ -184,7 +171,8 @@ func (e *Engine) remindOnce(r *Reminder) (said bool, next Instant) {
 		Late:     time.Duration(late),
 		Forced:   compacting,
 	})
-	return true, 0
+	delete(e.reminders, r.ID)
+	return 0
 }
 
 // lateReminder is the delay from which a reminder counts as late.
@@ -231,7 +219,7 @@ func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o := e.options.Reminders
 	id := always + a.Agent
-	_, has := slices.BinarySearchFunc(e.reminders, id, byReminder)
+	has := e.reminders[id] != nil
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
 	case wanted && !has:
 		// The settings have been checked.
@@ -244,7 +232,7 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 			Hard:  Instant(o.Hard),
 		})
 	case has && !wanted:
-		e.unremind(id)
+		delete(e.reminders, id)
 		e.reminded = true
 	}
 }
@@ -252,9 +240,9 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 // renameReminders moves reminders to another agent. The one from the
 // configuration has an id of its own for each agent.
 func (e *Engine) renameReminders(from, to string) {
-	e.unremind(always + from)
-	for i := range e.reminders {
-		if r := &e.reminders[i]; r.Agent == from {
+	delete(e.reminders, always+from)
+	for _, r := range e.reminders {
+		if r.Agent == from {
 			r.Agent = to
 			e.reminded = true
 		}
@@ -276,9 +264,8 @@ func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint6
 // compaction or a cycle.
 func (e *Engine) skipReminders(a *AgentState) {
 	var skipped []string
-	for i := range e.reminders {
-		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() &&
-			(r.SoftSaid || r.HardSaid) {
+	for _, r := range e.Reminders(a.Agent) {
+		if r.Periodic() && (r.SoftSaid || r.HardSaid) {
 			skipped = append(skipped, r.ID)
 		}
 	}

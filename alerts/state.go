@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"reflect"
 	"slices"
 
 	"sm/transcript"
@@ -213,26 +214,18 @@ func (a *AgentState) current() (Reading, bool) {
 	return guess, guess.At != 0
 }
 
-// stamps returns all times that later events are compared with.
-func (a *AgentState) stamps() []*Instant {
-	all := []*Instant{
-		&a.Back, &a.Clock, &a.Opened, &a.First, &a.Before.At, &a.Prior.At, &a.Sampled, &a.Begun, &a.Attempted,
-		&a.Started, &a.Ended, &a.Turned, &a.Data, &a.Growth.At,
+// setBack limits all times in a value to now: later events are compared with them.
+func setBack(v reflect.Value, now int64) {
+	switch {
+	case v.Type() == reflect.TypeFor[Instant]():
+		v.SetInt(min(v.Int(), now))
+	case v.Kind() == reflect.Struct:
+		for _, field := range v.Fields() {
+			setBack(field, now)
+		}
+	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			setBack(v.Index(i), now)
+		}
 	}
-	for i := range a.Signs {
-		all = append(all, &a.Signs[i])
-	}
-	for i := range a.Readings {
-		all = append(all, &a.Readings[i].At)
-	}
-	for i := range a.Said {
-		all = append(all, &a.Said[i].At, &a.Said[i].Heard)
-	}
-	for i := range a.Guesses {
-		all = append(all, &a.Guesses[i])
-	}
-	for i := range a.Bursts {
-		all = append(all, &a.Bursts[i].At)
-	}
-	return all
 }

@@ -43,14 +43,6 @@ type View struct {
 	Pressure Pressure
 }
 
-// FromStatusline reports whether the reading is a sample of the status line.
-// After a compaction the context is unknown in the transcript, and a sample must
-// not replace that.
-func (v *View) FromStatusline() bool {
-	return v.Known &&
-		v.Source == transcript.FromStatusline
-}
-
 // Agent returns the view of one agent; ok is false if it is unknown.
 func (e *Engine) Agent(id string) (v View, ok bool) {
 	a := e.agents[id]

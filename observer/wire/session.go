@@ -196,7 +196,7 @@ func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 	s.Cycle = p.Cycle
 	s.IsCompacting = p.Compacting && !v.Ended
 	s.Enabled = p.Enabled
-	if !v.Known && p.FromStatusline() {
+	if !v.Known && p.Known && p.Source == transcript.FromStatusline {
 		s.TokensUsed = &p.Tokens
 		s.UsedPercentage = &p.Percent
 		s.ContextSource = sourceName(p.Source)
