@@ -1,13 +1,11 @@
 package supervise
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -23,8 +21,6 @@ type supervisor struct {
 	ends     chan os.Signal // SIGCHLD; one pending signal is enough
 	terminal *terminal
 	poll     *poller
-	polling  sync.WaitGroup
-	stopPoll context.CancelFunc
 
 	group       int         // the process group of the job, which is the client's
 	restartable bool        // the arguments allow a restart
@@ -56,6 +52,7 @@ func newSupervisor(o Options) *supervisor {
 		signals:  make(chan os.Signal, 64),
 		ends:     make(chan os.Signal, 1),
 		terminal: newTerminal(o.Files),
+		poll:     newPoller(o.Observer),
 		group:    syscall.Getpgrp(),
 		detached: map[Process]bool{},
 		handled:  map[string]Outcome{},
@@ -80,19 +77,11 @@ func newSupervisor(o Options) *supervisor {
 		named()
 		signal.Notify(s.signals, parentKilled)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stopPoll = cancel
-	s.poll = newPoller(o.Observer)
-	if o.Observer != nil {
-		s.polling.Go(func() { s.poll.run(ctx) })
-	}
 	return s
 }
 
 func (s *supervisor) close() {
-	s.stopPoll()
-	s.polling.Wait()
-	s.poll.sendLast()
+	s.poll.close()
 	adopt(false)
 	signal.Stop(s.signals)
 	signal.Stop(s.ends)
@@ -138,8 +127,13 @@ func (s *supervisor) attend() {
 			s.collect()
 		case sig := <-s.signals:
 			s.signalled(sig.(syscall.Signal))
-		case order := <-s.poll.orders:
-			s.carryOut(order)
+		case a := <-s.poll.answers:
+			s.poll.answered(a)
+			if a.ok {
+				s.carryOut(a.Instruction, a.status.Client)
+			}
+		case <-s.poll.again.C:
+			s.poll.ask()
 		case <-s.kill.C:
 			_ = s.client.Signal(syscall.SIGKILL) // it has ended, or will
 		case <-look:
@@ -181,8 +175,9 @@ func (s *supervisor) pass(sig syscall.Signal) {
 	_ = s.client.Signal(syscall.SIGCONT)
 }
 
-// carryOut carries out an instruction of the observer, once.
-func (s *supervisor) carryOut(order order) {
+// carryOut carries out an instruction of the observer, once. client is the one that ran when it
+// was asked for, zero for the one to come.
+func (s *supervisor) carryOut(order Instruction, client Process) {
 	id := order.Rotation
 	if s.next != nil && s.next.rotation == id {
 		return // it is on its way
@@ -199,7 +194,7 @@ func (s *supervisor) carryOut(order order) {
 			"%.40q is no action that this version knows",
 			order.Action,
 		)
-	case order.client != s.now && order.client != Process{}:
+	case client != s.now && client != Process{}:
 		reason = "the client that was meant has ended"
 	default:
 		result, reason = s.replace(id, order.Prompt)

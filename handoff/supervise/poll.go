@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -15,132 +14,95 @@ const (
 // lastWithin limits the report of the last outcome.
 const lastWithin = time.Second
 
-// poller asks the observer for instructions, one question at a time.
+// poller asks the observer for instructions, one question at a time. It belongs to the
+// goroutine of the supervisor, which passes on what answers and again send.
 type poller struct {
-	observer Observer
-	orders   chan order
-
-	mu     sync.Mutex
-	status Status
-	asks   bool               // there is a client, or one to come
-	cancel context.CancelFunc // of the question that is open
+	observer Observer // nil for none
+	status   Status
+	cancel   context.CancelFunc // of the open question, nil for none
+	answers  chan answer        // to the open question
+	again    *time.Timer        // to the next question
+	pause    time.Duration      // before it, if this one fails
 }
 
-// order is an instruction with the client that ran when it was asked for, zero
-// for the one to come.
-type order struct {
+// answer is an instruction with the status that it was asked for with.
+type answer struct {
 	Instruction
-	client Process
+	ok     bool // there is one
+	err    error
+	status Status
+	began  time.Time
 }
 
-func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
+func newPoller(o Observer) *poller {
+	p := &poller{
+		observer: o,
+		answers:  make(chan answer, 1),
+		again:    time.NewTimer(time.Hour),
+	}
+	p.again.Stop()
+	return p
+}
 
 // report changes the status and asks anew. Without an outcome it keeps the one that was not
 // sent yet.
 func (p *poller) report(s Status) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.stop()
 	if s.Outcome.Rotation == "" {
 		s.Outcome = p.status.Outcome
 	}
 	p.status = s
-	p.asks = true
-	p.endQuestion()
+	p.pause = pollAgain
+	p.ask()
 }
 
-// stop ends the questions: no client is left to restart. An outcome that was not sent yet is
-// for sendLast.
-func (p *poller) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.Client = Process{}
-	p.status.CanRestart = false
-	p.asks = false
-	p.endQuestion()
-}
-
-// endQuestion ends the open question.
-func (p *poller) endQuestion() {
-	if p.cancel != nil {
-		p.cancel()
+func (p *poller) ask() {
+	if p.observer == nil {
+		return
 	}
-}
-
-// ask returns the status to send; the context ends when that changes.
-func (p *poller) ask(ctx context.Context) (_ context.Context, _ context.CancelFunc, s Status, ask bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
-	return ctx, cancel, p.status, p.asks
+	a := answer{status: p.status, began: time.Now()}
+	go func() {
+		a.Instruction, a.ok, a.err = p.observer.Next(ctx, a.status)
+		p.answers <- a
+	}()
 }
 
-// answered forgets an outcome that was sent.
-func (p *poller) answered(o Outcome) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.status.Outcome == o {
+// answered ends the open question. It forgets an outcome that was sent.
+func (p *poller) answered(a answer) {
+	p.cancel()
+	p.cancel = nil
+	if a.err != nil {
+		p.again.Reset(p.pause)
+		p.pause = min(2*p.pause, pollAgainMax)
+		return
+	}
+	if p.status.Outcome == a.status.Outcome {
 		p.status.Outcome = Outcome{}
 	}
+	p.pause = pollAgain
+	p.again.Reset(pollAgain - time.Since(a.began)) // at most one question a second
 }
 
-// run asks until ctx ends.
-func (p *poller) run(ctx context.Context) {
-	again := pollAgain
-	last := ""
-	for ctx.Err() == nil {
-		fresh, cancel, status, ask := p.ask(ctx)
-		if !ask {
-			<-fresh.Done()
-			cancel()
-			continue
-		}
-		began := time.Now()
-		in, ok, err := p.observer.Next(fresh, status)
-		switch {
-		case err != nil:
-			pause(fresh, again)
-			if fresh.Err() == nil {
-				again = min(2*again, pollAgainMax)
-			}
-		default:
-			again = pollAgain
-			p.answered(status.Outcome)
-			if ok {
-				p.hand(ctx, order{in, status.Client})
-			}
-			if !ok || in.Rotation == last {
-				pause(fresh, pollAgain-time.Since(began)) // at most one question a second
-			} else {
-				<-fresh.Done() // until the order was dealt with
-			}
-			last = in.Rotation
-		}
-		cancel()
+// stop withdraws the open question. The observer repeats an instruction that comes meanwhile.
+func (p *poller) stop() {
+	if p.cancel != nil {
+		p.cancel()
+		p.answered(<-p.answers)
 	}
+	p.again.Stop()
 }
 
-func (p *poller) hand(ctx context.Context, o order) {
-	select {
-	case p.orders <- o:
-	case <-ctx.Done():
-	}
-}
-
-// sendLast sends an outcome that was not sent yet, once run has ended.
-func (p *poller) sendLast() {
-	if p.observer == nil || p.status.Outcome.Rotation == "" {
+// close sends an outcome that was not sent yet.
+func (p *poller) close() {
+	p.stop()
+	if p.status.Outcome.Rotation == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWithin)
 	defer cancel()
+	p.status.Client = Process{}
+	p.status.CanRestart = false
 	_, _, _ = p.observer.Next(ctx, p.status) // there is no client for an instruction
-}
-
-// pause waits, unless there is something new.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

@@ -58,18 +58,30 @@ func says(rotation string) func(context.Context) (Instruction, bool, error) {
 	}
 }
 
-// polling runs a poller until f is done.
+// polling runs f with a poller that begins now.
 func polling(t *testing.T, s *script, f func(p *poller)) {
 	t.Helper()
 	s.began = time.Now()
 	p := newPoller(s)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); p.run(ctx) }()
-	synctest.Wait()
 	f(p)
-	cancel()
-	<-done
+	p.stop()
+}
+
+// serve is the supervisor's part for a time.
+func serve(p *poller, d time.Duration, carryOut func(answer)) {
+	for end := time.After(d); ; {
+		select {
+		case a := <-p.answers:
+			p.answered(a)
+			if a.ok {
+				carryOut(a)
+			}
+		case <-p.again.C:
+			p.ask()
+		case <-end:
+			return
+		}
+	}
 }
 
 func (s *script) times() (at []time.Duration) {
@@ -90,7 +102,7 @@ func TestPollBacksOff(t *testing.T) {
 		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
-			<-time.After(90 * time.Second)
+			serve(p, 90*time.Second, nil)
 		})
 		var want []time.Duration
 		for _, at := range []int{0, 1, 3, 7, 15, 25, 35, 45, 70, 71, 73} {
@@ -106,14 +118,14 @@ func TestPollAsksForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		polling(t, s, func(p *poller) {
-			<-time.After(time.Hour)
+			serve(p, time.Hour, nil)
 			if len(s.asked) > 0 {
 				t.Error("asked without a client")
 			}
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
 			p.stop() // it has ended
-			<-time.After(time.Hour)
+			serve(p, time.Hour, nil)
 		})
 		if len(s.asked) != 1 || s.held != 1 {
 			t.Errorf("asked %d times, %d given up", len(s.asked), s.held)
@@ -133,16 +145,19 @@ func TestPollWhileRestarting(t *testing.T) {
 				says("ro-1"),
 			},
 		}
+		var ordered []answer
+		carryOut := func(a answer) { ordered = append(ordered, a) }
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
 			synctest.Wait()
 			p.report(Status{RestartsLeft: 9, CanRestart: true})
-			<-time.After(1500 * time.Millisecond)
+			serve(p, 1500*time.Millisecond, carryOut)
 			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
-			if order := <-p.orders; order.Rotation != "ro-1" || order.client != (Process{}) {
-				t.Errorf("ordered %+v", order)
-			}
 			synctest.Wait()
+			if len(ordered) != 1 || ordered[0].Rotation != "ro-1" ||
+				ordered[0].status.Client != (Process{}) {
+				t.Errorf("ordered %+v", ordered)
+			}
 		})
 		want := []asked{
 			{0, Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}},
@@ -175,16 +190,15 @@ func TestPollRepeatsOutcome(t *testing.T) {
 		outcome := Outcome{"ro-1", Restarted, ""}
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
-			order := <-p.orders
-			if diff := cmp.Diff(Process{1, "1"}, order.client); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			synctest.Wait()
-			if len(s.asked) != 1 {
-				t.Error("asked on before the order was dealt with")
-			}
-			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
-			<-time.After(time.Minute)
+			serve(p, time.Minute, func(a answer) {
+				if diff := cmp.Diff(Process{1, "1"}, a.status.Client); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if len(s.asked) != 1 {
+					t.Error("asked on before the order was dealt with")
+				}
+				p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
+			})
 		})
 		var got []string
 		for _, a := range s.asked {
@@ -217,22 +231,16 @@ func TestPollSameOrder(t *testing.T) {
 		orders := 0
 		polling(t, s, func(p *poller) {
 			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
-			for end := time.After(10 * time.Second); ; {
-				select {
-				case <-p.orders:
-					orders++
-					if orders == 1 {
-						p.report(Status{
-							Client:       Process{2, "2"},
-							RestartsLeft: 9,
-							Outcome:      Outcome{"ro-1", Restarted, ""},
-						})
-					}
-					continue
-				case <-end:
+			serve(p, 10*time.Second, func(answer) {
+				orders++
+				if orders == 1 {
+					p.report(Status{
+						Client:       Process{2, "2"},
+						RestartsLeft: 9,
+						Outcome:      Outcome{"ro-1", Restarted, ""},
+					})
 				}
-				return
-			}
+			})
 		})
 		if orders < 10 || orders > 12 {
 			t.Errorf("%d orders in 10 s", orders)
@@ -246,14 +254,15 @@ func TestFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{began: time.Now()}
 		p := newPoller(s)
-		p.sendLast()
+		p.close()
 		p.report(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
-		p.stop()
-		p.sendLast()
-		want := []asked{{0, Status{
+		synctest.Wait()
+		p.close()
+		last := asked{0, Status{
 			RestartsLeft: 9,
 			Outcome:      Outcome{"ro-1", Failed, "no such program"},
-		}}}
+		}}
+		want := []asked{last, last}
 		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {
 			t.Errorf("after %v (-want +got):\n%s", time.Since(s.began), diff)
 		}
