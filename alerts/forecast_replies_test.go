@@ -221,7 +221,7 @@ func everySize(all []stretch, left int) *replyScore {
 					continue
 				}
 				p := &x.points[from]
-				s.add(around(float64(target-p.size) / p.growth.reply().Value), left)
+				s.add(around(float64(target-p.size)/p.growth.reply().Value), left)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"slices"
 	"time"
 
 	"sm/alerts"
@@ -118,11 +117,11 @@ func (q *Queue) stale(m *Message, now time.Time) bool {
 func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
 	var taken []Message
 	for _, k := range keys {
-		i := slices.IndexFunc(q.open, func(m *Message) bool { return m.Key == k })
-		if i >= 0 {
-			m := q.open[i]
-			q.end(m, Withdrawn, now)
-			taken = append(taken, *m)
+		for m := range q.open() {
+			if m.Key == k {
+				q.end(m, Withdrawn, now)
+				taken = append(taken, *m)
+			}
 		}
 	}
 	return taken

@@ -56,12 +56,11 @@ func (q *Queue) best(
 	now time.Time,
 	fit func(*Message) bool,
 ) *Message {
-	_, held := q.held[to]
-	if by == None || by >= carriers || held && by != Restart {
+	if _, held := q.held[to]; held && by != Restart {
 		return nil
 	}
 	var best *Message
-	for _, m := range q.open {
+	for m := range q.open() {
 		waits := m.To == to && (m.State == Waiting || m.Calling && by != Tmux) &&
 			(by == Queued || !m.mayBeQueued())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) &&

@@ -162,17 +162,3 @@ func FuzzHeard(f *testing.F) {
 		}
 	})
 }
-
-// TestUnknownCarrier: numbers of a later version are no carrier and no outcome.
-func TestUnknownCarrier(t *testing.T) {
-	q := New(Defaults())
-	put(t, q, Message{To: "a", Text: "x"}, 0)
-	if m, ok := q.Offer("a", carriers, 0, sec(1), nil); ok {
-		t.Errorf("offered %+v", m)
-	}
-	c := q.Counters()
-	c.add(carriers, Expired)
-	if c.Count(None, Expired) != 1 || c.Count(carriers, Expired)+c.Count(Hook, states) != 0 {
-		t.Errorf("counters %+v", c)
-	}
-}

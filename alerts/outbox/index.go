@@ -3,6 +3,7 @@ package outbox
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -46,9 +47,6 @@ func (q *Queue) name(m *Message) string {
 func (q *Queue) add(m *Message) {
 	q.order = append(q.order, m)
 	q.ids[m.ID] = m
-	if !m.State.Ended() {
-		q.open = append(q.open, m)
-	}
 }
 
 // touch marks a message as changed.
@@ -56,19 +54,24 @@ func (q *Queue) touch(m *Message) { q.changed[m.ID] = struct{}{} }
 
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
-	q.counters.add(m.Via, s)
+	q.counters.Ended[m.Via][s-Confirmed]++
 	m.State = s
 	m.Ended = stamp(at)
 	m.Calling = false
 	m.Text = strings.Clone(cut(m.Text, endedLength))
 	m.Plain = "" // lets go of the rest
-	q.close(m)
 	q.touch(m)
 }
 
-// close removes a message from those that have not ended.
-func (q *Queue) close(m *Message) {
-	q.open = slices.DeleteFunc(q.open, func(o *Message) bool { return o == m })
+// open yields the messages that have not ended, in the order of Put.
+func (q *Queue) open() iter.Seq[*Message] {
+	return func(yield func(*Message) bool) {
+		for _, m := range q.order {
+			if !m.State.Ended() && !yield(m) {
+				return
+			}
+		}
+	}
 }
 
 // remove forgets messages.
@@ -79,7 +82,6 @@ func (q *Queue) remove(old func(*Message) bool) {
 		}
 		delete(q.ids, m.ID)
 		q.touch(m)
-		q.close(m)
 		return true
 	})
 }
@@ -111,11 +113,11 @@ func (q *Queue) All() (all []Message) {
 }
 
 // Waiting returns the number of messages that have not ended.
-func (q *Queue) Waiting() int { return len(q.open) }
+func (q *Queue) Waiting() int { return q.count(func(*Message) bool { return true }) }
 
 // count returns how many messages that have not ended fit.
 func (q *Queue) count(fit func(*Message) bool) (n int) {
-	for _, m := range q.open {
+	for m := range q.open() {
 		if fit(m) {
 			n++
 		}
@@ -125,7 +127,7 @@ func (q *Queue) count(fit func(*Message) bool) (n int) {
 
 // Waits returns the agents with waiting messages, sorted by id.
 func (q *Queue) Waits() (agents []string) {
-	for _, m := range q.open {
+	for m := range q.open() {
 		if m.State == Waiting {
 			agents = append(agents, m.To)
 		}
@@ -138,11 +140,6 @@ func (q *Queue) Waits() (agents []string) {
 // or not.
 func (q *Queue) HasWaiting(to string) bool {
 	return q.count(func(m *Message) bool { return m.To == to && m.State == Waiting }) > 0
-}
-
-// sends counts the metered sends to an agent that have not ended.
-func (q *Queue) sends(to string) int {
-	return q.count(func(m *Message) bool { return m.To == to && !m.Notice() && !m.Unmetered })
 }
 
 // Counters returns the counters.
@@ -158,17 +155,7 @@ type Counters struct {
 // Count returns how many messages ended in a state after their last offer to a
 // carrier; None counts messages that were never offered.
 func (c Counters) Count(via Carrier, outcome State) uint64 {
-	if via >= carriers || !outcome.Ended() || outcome >= states {
-		return 0
-	}
 	return c.Ended[via][outcome-Confirmed]
-}
-
-func (c *Counters) add(via Carrier, outcome State) {
-	if via >= carriers {
-		via = None // of a later version
-	}
-	c.Ended[via][outcome-Confirmed]++
 }
 
 // Take calls put with each message that has changed since the last Take, nil for one
@@ -183,13 +170,10 @@ func (q *Queue) Take(put func(id string, m *Message)) (any bool) {
 }
 
 // Restore replaces all messages by stored ones, in any order, and clears holds.
-// A message without an ID, or with a repeated one, is left out.
 func (q *Queue) Restore(messages []Message, c Counters) {
 	*q = *New(q.options)
 	q.counters = c
 	for _, m := range slices.SortedStableFunc(slices.Values(messages), bySeq) {
-		if m.ID != "" && q.ids[m.ID] == nil {
-			q.add(&m)
-		}
+		q.add(&m)
 	}
 }

@@ -87,7 +87,7 @@ func (m *model) step() {
 	at := sec(m.now)
 	a := m.agent()
 	mode := alerts.Mode(m.rng.IntN(3))
-	by := Carrier(m.rng.IntN(int(carriers)))
+	by := 1 + Carrier(m.rng.IntN(int(carriers)-1))
 	switch m.rng.IntN(14) {
 	case 0, 1, 2:
 		msg := m.message(a, mode)

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,31 +64,17 @@ func Defaults() Options {
 
 // Configure changes the settings. Messages that were accepted stay.
 func (q *Queue) Configure(o Options) {
-	d := Defaults()
-	if o.TTL <= 0 {
-		o.TTL = d.TTL
-	}
-	if o.Proof <= 0 {
-		o.Proof = d.Proof
-	}
+	o.TTL = cmp.Or(o.TTL, Defaults().TTL)
+	o.Proof = cmp.Or(o.Proof, Defaults().Proof)
 	q.options = o
 }
 
 // check returns what is wrong with a message, for any sender and at any time.
 func (o *Options) check(m *Message) error {
-	for _, s := range []string{
-		m.Text,
-		m.From,
-		m.Ref,
-		m.To,
-		m.Key.Agent,
-		m.Key.Ref,
-	} {
-		if !utf8.ValidString(s) {
-			return ErrText // it would come back from a store as another
-		}
-	}
+	texts := []string{m.Text, m.From, m.Ref, m.To, m.Key.Agent, m.Key.Ref}
 	switch {
+	case !utf8.ValidString(strings.Join(texts, " ")):
+		return ErrText // it would come back from a store as another
 	case m.To == "":
 		return ErrNobody
 	case strings.TrimSpace(m.Text) == "":
@@ -101,7 +88,8 @@ func (o *Options) check(m *Message) error {
 // admit returns an error if one more send is too many now.
 func (q *Queue) admit(m *Message, now time.Time) error {
 	if limit := q.options.PerAgent; limit > 0 {
-		if n := q.sends(m.To); n >= limit {
+		n := q.count(func(o *Message) bool { return o.To == m.To && !o.Notice() && !o.Unmetered })
+		if n >= limit {
 			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
 		}
 	}

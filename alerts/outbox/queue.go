@@ -13,7 +13,6 @@ type Queue struct {
 	options Options
 	order   []*Message // all, by Seq
 	ids     map[string]*Message
-	open    []*Message // those that have not ended, by Seq
 	held    map[string]struct{}
 
 	counters Counters

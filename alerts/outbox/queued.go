@@ -51,7 +51,7 @@ func (q *Queue) Placed(id string) {
 // Leave lets messages in the queue of a thread that their agent has left wait
 // again, for any carrier. in returns the thread of an agent, "" if unknown.
 func (q *Queue) Leave(in func(string) string) {
-	for _, m := range q.open {
+	for m := range q.open() {
 		if !m.mayBeQueued() || m.Thread == "" {
 			continue
 		}

@@ -208,6 +208,7 @@ func TestScripts(t *testing.T) {
 			given, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
 			when, rest, _ := strings.Cut(given, " ")
 			if when == "options" {
+				o.Proof = 0
 				fmt.Sscan(
 					rest,
 					&o.TTL,

@@ -12,12 +12,9 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	case earlier != nil && earlier.State != Scheduled:
 		m.Refuse()
 		return r, nil, ErrBusy
-	case brake == "futile":
-		m.count(&m.counters.Futile)
-		return r, nil, ErrFutile
-	case brake == "breaker":
-		m.count(&m.counters.Breaker)
-		return r, nil, ErrBreaker
+	case brake != "":
+		m.count(brake)
+		return r, nil, map[string]error{"futile": ErrFutile, "breaker": ErrBreaker}[brake]
 	case earlier != nil:
 		m.end(earlier, Cancelled, ReasonReplaced, now)
 	}

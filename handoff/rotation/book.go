@@ -66,7 +66,7 @@ func (m *Machine) Agent(agent string) (s AgentRecord, ok bool) {
 }
 
 // Counters returns the counts so far.
-func (m *Machine) Counters() Counters { return m.counters }
+func (m *Machine) Counters() Counters { return maps.Clone(m.counters) }
 
 // Brake returns what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
 func (m *Machine) Brake(agent string, session string, now time.Time) string {
@@ -84,13 +84,12 @@ func (m *Machine) Brake(agent string, session string, now time.Time) string {
 // recent returns the executions that the breaker still counts.
 func (m *Machine) recent(s *AgentRecord, now time.Time) []time.Time {
 	return slices.DeleteFunc(slices.Clone(s.Executed), func(at time.Time) bool {
-		age := now.Sub(at)
-		return age >= m.options.BreakerWithin || age <= -m.options.BreakerWithin
+		return now.Sub(at).Abs() >= m.options.BreakerWithin
 	})
 }
 
 // Refuse counts a call that was refused for another reason.
-func (m *Machine) Refuse() { m.count(&m.counters.Refused) }
+func (m *Machine) Refuse() { m.count("refused") }
 
 func (m *Machine) move(r *Rotation, s State, at time.Time) {
 	r.State = s
@@ -101,22 +100,17 @@ func (m *Machine) move(r *Rotation, s State, at time.Time) {
 
 func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
 
-func (m *Machine) count(n *uint64) {
-	*n++
+func (m *Machine) count(outcome string) {
+	m.counters[outcome]++
 	m.counted = true
 }
 
-// forget drops rotations that ended long ago, and the oldest of an agent with many.
+// forget drops rotations that ended long ago.
 func (m *Machine) forget(now time.Time) {
-	kept := map[string]int{}
-	for _, r := range slices.Backward(m.All()) {
-		if !r.State.Ended() {
-			continue
-		}
-		kept[r.Agent]++
-		if kept[r.Agent] > maxKept || now.Sub(r.Changed) > keptFor {
-			delete(m.all, r.ID)
-			m.changed[r.ID] = struct{}{}
+	for id, r := range m.all {
+		if r.State.Ended() && now.Sub(r.Changed) > keptFor {
+			delete(m.all, id)
+			m.changed[id] = struct{}{}
 		}
 	}
 }

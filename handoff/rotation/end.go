@@ -44,11 +44,7 @@ func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)
-	m.count([...]*uint64{
-		&m.counters.Confirmed,
-		&m.counters.Failed,
-		&m.counters.Cancelled,
-	}[s-Confirmed])
+	m.count(s.String())
 	m.forget(at)
 	if held {
 		m.do(Release{r.Agent})

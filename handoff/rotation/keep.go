@@ -2,6 +2,7 @@ package rotation
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -46,7 +47,9 @@ func (m *Machine) Restore(
 	now time.Time,
 ) {
 	*m = *New(m.options)
-	m.counters = c
+	for outcome, n := range c { // sm 0.1 stored them as Confirmed and so on
+		m.counters[strings.ToLower(outcome)] = n
+	}
 	m.since = now
 	for _, s := range agents {
 		m.agents[s.Agent] = &s

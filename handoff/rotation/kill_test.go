@@ -52,7 +52,7 @@ func (w *world) store(effects []Effect) {
 		changed = true
 		agents[agent] = *s
 	})
-	if ok != (changed || w.m.Counters() != w.counters) {
+	if ok != (changed || !maps.Equal(w.m.Counters(), w.counters)) {
 		w.t.Errorf("%t for %t", ok, changed)
 	}
 	if w.dies() {

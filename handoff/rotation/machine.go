@@ -56,9 +56,8 @@ const (
 	restartWithin = 90 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
-	// keptFor is how long an ended rotation is kept, maxKept how many of an agent.
+	// keptFor is how long an ended rotation is kept.
 	keptFor = 24 * time.Hour
-	maxKept = 20
 )
 
 // Machine runs handoffs, one at a time for each agent. It is pure: it returns what to do as
@@ -90,6 +89,7 @@ func New(o Options) *Machine {
 		all:           map[string]*Rotation{},
 		open:          map[string]*Rotation{},
 		agents:        map[string]*AgentRecord{},
+		counters:      Counters{},
 		changed:       map[string]struct{}{},
 		agentsChanged: map[string]struct{}{},
 	}

@@ -153,28 +153,12 @@ type AgentRecord struct {
 	Executed []time.Time
 }
 
-// Counters count rotations by their end, and refused calls.
-type Counters struct {
-	Confirmed, Failed, Cancelled uint64
+// Counters count rotations by their end, and refused calls by their reason.
+type Counters map[string]uint64
 
-	Refused uint64 // without those of the next two
-	Breaker uint64 // the agent rotates too often
-	Futile  uint64 // a rotation would not help
-}
-
-// Outcomes are the names of the counters.
+// Outcomes are the names of the counters: the ends of rotations, calls that were refused
+// because the agent rotates too often (breaker), because a rotation would not help
+// (futile), and for another reason.
 func Outcomes() [6]string {
 	return [...]string{"confirmed", "failed", "cancelled", "refused", "breaker", "futile"}
-}
-
-// Count is the counter of an outcome, 0 for an unknown name.
-func (c *Counters) Count(outcome string) uint64 {
-	return map[string]uint64{
-		"confirmed": c.Confirmed,
-		"failed":    c.Failed,
-		"cancelled": c.Cancelled,
-		"refused":   c.Refused,
-		"breaker":   c.Breaker,
-		"futile":    c.Futile,
-	}[outcome]
 }

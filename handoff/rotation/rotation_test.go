@@ -198,7 +198,7 @@ func input(m *Machine, now time.Time, line string) string {
 		var list []string
 		counters := m.Counters()
 		for _, name := range Outcomes() {
-			list = append(list, fmt.Sprint(counters.Count(name), " ", name))
+			list = append(list, fmt.Sprint(counters[name], " ", name))
 		}
 		return strings.Join(list, ", ")
 	default:

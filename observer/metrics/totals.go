@@ -178,7 +178,7 @@ func (b builder) messages(s *Snapshot) {
 	}
 	add(b, "sm_queue_messages", s.Queued)
 	for _, outcome := range rotation.Outcomes() {
-		add(b, "sm_handoffs_total", s.Handoffs.Count(outcome), "outcome", outcome)
+		add(b, "sm_handoffs_total", s.Handoffs[outcome], "outcome", outcome)
 	}
 	for outcome, n := range s.Alerts.Reminders {
 		add(b, "sm_reminders_total", n, "outcome", alerts.ReminderOutcome(outcome).String())
