@@ -37,7 +37,7 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 			return err
 		}
 		warnStray(env)
-		if err := (wiring{env}).checkStart(cfg); err != nil {
+		if err := env.checkStart(cfg); err != nil {
 			return err
 		}
 		if len(cfg.Operator.Notify) > 0 {
@@ -58,13 +58,13 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 
 // checkStart returns the reason for which an observer would not start with this
 // configuration.
-func (env wiring) checkStart(cfg *config.Config) error {
+func (env *environ) checkStart(cfg *config.Config) error {
 	if _, err := cfg.WebhookToken(); err != nil {
 		return err
 	}
-	silent := *env.environ
+	silent := *env
 	silent.Stderr = io.Discard
-	o, err := (wiring{&silent}).observerOptions(cfg)
+	o, err := silent.observerOptions(cfg)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func quick() {
 		if err != nil {
 			return err
 		}
-		o, err := (wiring{env}).observerOptions(cfg)
+		o, err := env.observerOptions(cfg)
 		if err != nil {
 			return err
 		}

@@ -22,11 +22,8 @@ import (
 // demoNotice heads what is shown of a demo.
 const demoNotice = "demo mode: all agents are simulated"
 
-// demoRun is an observer of made-up agents.
-type demoRun struct{ *environ }
-
-// run watches made-up agents until the command is to end.
-func (env demoRun) run(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err error) {
+// demo watches made-up agents until the command is to end.
+func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--demo uses its own directories; omit --%s", name)
@@ -41,7 +38,7 @@ func (env demoRun) run(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err
 			err = errors.Join(err, fmt.Errorf("%w; remove it by hand", e))
 		}
 	}()
-	o, err := env.options(cmd, cfg, dir)
+	o, err := env.demoOptions(cmd, cfg, dir)
 	if err != nil {
 		return err
 	}
@@ -78,8 +75,8 @@ func (env demoRun) run(cmd *cobra.Command, cfg *config.Config, dryRun bool) (err
 	return errors.Join(err, failed)
 }
 
-// options are the observer's: as configured, but for whatever belongs to real agents.
-func (env demoRun) options(
+// demoOptions are the observer's: as configured, but for whatever belongs to real agents.
+func (env *environ) demoOptions(
 	cmd *cobra.Command,
 	cfg *config.Config,
 	dir string,
@@ -111,7 +108,7 @@ func (env demoRun) options(
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, err
 	}
-	if o, err = wiring(env).observerOptions(cfg); err != nil {
+	if o, err = env.observerOptions(cfg); err != nil {
 		return o, err
 	}
 	o.Demo = true

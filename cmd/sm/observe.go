@@ -61,7 +61,7 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		}
 		debug.SetGCPercent(garbagePercent(0))
 		if demo {
-			return (demoRun{env}).run(cmd, cfg, dryRun)
+			return env.demo(cmd, cfg, dryRun)
 		}
 		return env.observe(cmd, cfg, dryRun)
 	})
@@ -70,7 +70,7 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 // observe watches the sessions until the command is to end.
 func (env *environ) observe(cmd *cobra.Command, cfg *config.Config, dryRun bool) error {
 	flags := cmd.Flags()
-	o, err := (wiring{env}).observerOptions(cfg)
+	o, err := env.observerOptions(cfg)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (env *environ) reload(
 		}
 		source.Required = source.Required || source.Exists()
 		r.Restart = cfg.Keep(started)
-		r.Settings, err = (wiring{env}).settings(cfg, log)
+		r.Settings, err = env.settings(cfg, log)
 		return r, err
 	}
 }

@@ -87,7 +87,7 @@ func TestWebhookToken(t *testing.T) {
 				t.Errorf("doctor: %+v; want %q", found, want)
 			}
 
-			o, err := (wiring{env}).observerOptions(cfg)
+			o, err := env.observerOptions(cfg)
 			log := env.Stderr.(*bytes.Buffer).String()
 			switch {
 			case tt.fail != "":

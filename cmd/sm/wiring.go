@@ -117,11 +117,8 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
-// wiring turns a configuration into what the observer takes.
-type wiring struct{ *environ }
-
 // observerOptions turns the configuration into what the observer takes.
-func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err error) {
+func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
 	if o.Clients, err = env.watchedClients(cfg, false); err != nil {
 		return o, err
 	}
@@ -188,7 +185,7 @@ func alertmanagers(cfg *config.Config) alertmanager.Options {
 }
 
 // settings are what the observer can take while it runs.
-func (env wiring) settings(
+func (env *environ) settings(
 	cfg *config.Config,
 	log *slog.Logger,
 ) (s observer.Settings, err error) {
@@ -246,12 +243,12 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 }
 
 // handoffOptions are the settings of handoffs.
-func (env wiring) handoffOptions(
+func (env *environ) handoffOptions(
 	c *config.Config,
 	log *slog.Logger,
 ) (o observer.HandoffOptions, err error) {
 	h := c.Handoff
-	dir, err := handoffDir(c, env.environ)
+	dir, err := handoffDir(c, env)
 	if err != nil {
 		return o, err
 	}

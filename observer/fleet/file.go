@@ -8,7 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 	"unique"
+
+	guuid "github.com/google/uuid"
 
 	"sm/transcript"
 )
@@ -113,13 +117,10 @@ func (f *Fleet) detach(x *file) {
 	}
 }
 
-// share lets equal strings have the same memory: most sessions differ in nothing but path
+// share lets equal strings have the same memory: most sessions differ in little but path
 // and id.
 func share(x *file) {
 	s := &x.Session
-	if s.ID == x.Name {
-		s.ID = x.Name
-	}
 	for _, text := range []*string{&x.Parent, &s.Model, &s.Version, &s.CWD} {
 		*text = unique.Make(*text).Value()
 	}
@@ -246,11 +247,8 @@ func (f *Fleet) label(name string, n int) string {
 const labelLength = 8
 
 func labelRune(r rune) rune {
-	switch {
-	case r >= 'a' &&
-		r <= 'z', r >= 'A' &&
-		r <= 'Z', r >= '0' &&
-		r <= '9', r == '_', r == '.', r == '-':
+	if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) ||
+		strings.ContainsRune("_.-", r) {
 		return r
 	}
 	return '_'
@@ -367,25 +365,7 @@ func isSubagent(name, parent string) bool {
 }
 
 // isUUID reports whether s is written as 8-4-4-4-12 hexadecimal digits.
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if c-'0' > 9 && c|0x20-'a' > 5 {
-				return false
-			}
-		}
-	}
-	return true
-}
+func isUUID(s string) bool { return len(s) == 36 && guuid.Validate(s) == nil }
 
 // growsAfter is how much later than the last time a file must be written to
 // again to count as one that a client writes: one that is being copied grows

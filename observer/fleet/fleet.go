@@ -135,8 +135,7 @@ func New(o Options, s Stored) *Fleet {
 
 // Forget drops what is kept of an agent besides its transcripts, unless it was made known
 // by name or is at work. Each of its sessions is an agent of its own then.
-func (f *Fleet) Forget(which string) bool {
-	id := which
+func (f *Fleet) Forget(id string) bool {
 	a := f.agents[id]
 	switch {
 	case f.active[id], a != nil && a.Registered:
