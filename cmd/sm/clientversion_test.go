@@ -95,7 +95,7 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 		Path:     r.home + "/path",
 		Stdout:   io.Discard,
 	}
-	if err := o.Install(ctx); err == nil ||
+	if err := o.Install(ctx, install.Claude()); err == nil ||
 		!strings.Contains(err.Error(), "prints no version") {
 		t.Errorf("error %v", err)
 	}

@@ -102,12 +102,12 @@ func installClients(
 				o.Codex,
 			)
 		}
-		return o.InstallCodex(ctx)
+		return o.Install(ctx, install.Codex())
 	}
-	if err := o.Install(ctx); err != nil || !o.CodexThere() {
+	if err := o.Install(ctx, install.Claude()); err != nil || !o.CodexThere() {
 		return err
 	}
-	if err := o.InstallCodex(ctx); err != nil {
+	if err := o.Install(ctx, install.Codex()); err != nil {
 		env.say("note: no hooks for Codex: %v", err)
 	}
 	return nil
@@ -174,13 +174,13 @@ $ sm uninstall
 		}
 		var err error
 		if o.CodexThere() {
-			err = o.UninstallCodex()
+			err = o.Uninstall(cmd.Context(), install.Codex())
 		}
 		if codexAlone {
 			return err
 		}
 		// One client's file that cannot be changed keeps nothing from the other.
-		return errors.Join(o.Uninstall(cmd.Context()), err)
+		return errors.Join(o.Uninstall(cmd.Context(), install.Claude()), err)
 	})
 }
 

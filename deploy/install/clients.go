@@ -24,6 +24,7 @@ type Client struct {
 	// clients on both sides of each.
 	Oldest  string
 	Events  []hook.Event // that the observer uses
+	more    bool         // it has a status line, plugins and skills
 	args    []string     // of `sm hook`
 	timeout func(event hook.Event) int
 	word    int    // index of the version in what --version prints
@@ -41,6 +42,7 @@ func Claude() Client {
 			hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse,
 			hook.Stop, hook.PreCompact, hook.PostCompact, hook.Notification,
 		},
+		more:    true,
 		timeout: func(hook.Event) int { return 0 },
 		update:  "run claude update",
 		done:    "installed: new sessions report to the observer",

@@ -59,7 +59,7 @@ func (e *Editor) commandLine(words ...string) string {
 // install adds the hooks and the status line, if the client has one.
 func (e *Editor) install(guard bool) {
 	e.setHooks(e.client.events(guard))
-	if e.client.Name == Claude().Name {
+	if e.client.more {
 		e.installStatusLine()
 	}
 }

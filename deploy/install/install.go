@@ -69,24 +69,23 @@ type step struct {
 	do   func() error
 }
 
-func (o Options) claude() *installation { return &installation{o, Claude(), o.Settings} }
-
-// codex returns the installation for Codex, which has neither guard nor plugin.
-func (o Options) codex() *installation {
-	return &installation{
-		o,
-		Codex(),
-		CodexHooks(o.Codex),
+func (o Options) of(c Client) *installation {
+	if c.more {
+		return &installation{o, c, o.Settings}
 	}
+	o.Guard = false
+	o.NoGuard = true
+	o.Plugin = false
+	return &installation{o, c, CodexHooks(o.Codex)}
 }
 
 // CodexHooks returns the file with Codex's hooks in its folder.
 func CodexHooks(home string) string { return filepath.Join(home, "hooks.json") }
 
-// Install adds the hooks and the status line to the client's settings. It refuses a
+// Install adds the hooks and the status line to a client's settings. It refuses a
 // client that is too old, and runs the one in the PATH for its version.
-func (o Options) Install(ctx context.Context) error {
-	in := o.claude()
+func (o Options) Install(ctx context.Context, client Client) error {
+	in := o.of(client)
 	if err := in.checkVersions(ctx); err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func (o Options) Install(ctx context.Context) error {
 	// There are always either hooks in the settings or those of the plugin: what is
 	// replaced goes last, as an event that comes twice does less harm than one that
 	// is missed.
-	c := change{done: in.client.done}
+	c := change{done: client.done}
 	if in.Plugin {
 		files, err := p.files(guard)
 		if err != nil {
@@ -124,9 +123,9 @@ func (o Options) Install(ctx context.Context) error {
 }
 
 // Uninstall removes what Install has added, in whatever way.
-func (o Options) Uninstall(ctx context.Context) error {
+func (o Options) Uninstall(ctx context.Context, client Client) error {
 	o.NoGuard = true
-	in := o.claude()
+	in := o.of(client)
 	skill, text, err := in.skillChange()
 	if err != nil {
 		return err
@@ -144,35 +143,13 @@ func (o Options) Uninstall(ctx context.Context) error {
 	if err := in.changeSkill(skill, text); err != nil || o.DryRun {
 		return err
 	}
-	return in.record().forget()
+	return in.forget()
 }
 
-// InstallCodex adds the hooks to Codex's hooks.json. It refuses a Codex in the PATH
-// that runs no hooks.
-func (o Options) InstallCodex(ctx context.Context) error {
-	in := o.codex()
-	if err := in.checkVersions(ctx); err != nil {
-		return err
-	}
-	return in.make(change{
-		edit: func(e *Editor) { e.install(false) },
-		done: in.client.done,
-	})
-}
-
-// UninstallCodex removes what InstallCodex has added.
-func (o Options) UninstallCodex() error {
-	in := o.codex()
-	if err := in.make(change{done: "uninstalled"}); err != nil || o.DryRun {
-		return err
-	}
-	return in.record().forget()
-}
-
-// CodexThere reports whether Codex's folder exists, or a record of InstallCodex.
+// CodexThere reports whether Codex's folder exists, or a record of its hooks.
 func (o Options) CodexThere() bool {
 	_, err := os.Stat(o.Codex)
-	_, recordErr := os.Stat(o.codex().record().path)
+	_, recordErr := os.Stat(o.of(Codex()).record().path)
 	return o.Codex != "" && (err == nil || recordErr == nil)
 }
 
@@ -260,7 +237,7 @@ func (in *installation) prepare(c change) (*File, []byte, error) {
 		return nil, nil, err
 	}
 	if c.edit != nil {
-		err = r.note(filepath.Dir(file.target), filepath.Dir(in.plugin().dir))
+		err = r.store()
 	}
 	return file, text, err
 }

@@ -191,7 +191,7 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []step)
 	if place, known := marketplaceKnown(d); known && place == p.dir {
 		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
 	}
-	if _, err := os.Lstat(p.dir); err == nil {
+	if _, err := os.Lstat(p.dir); err == nil && p.in.client.more {
 		steps = append(steps, step{"remove " + p.dir, func() error {
 			if err := os.RemoveAll(p.dir); err != nil {
 				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, PlainError(err))

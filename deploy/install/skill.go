@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"os"
 	"path/filepath"
+
+	"sm/handoff/files"
 )
 
 // skillText is the skill /session.
@@ -38,6 +39,9 @@ func skillPath(settings string) string {
 // Without a change file is nil. The skill comes and goes with the guard, and one that
 // is there is brought up to date.
 func (in *installation) skillChange() (file *File, text []byte, err error) {
+	if !in.client.more {
+		return nil, nil, nil
+	}
 	file, err = ReadFile(skillPath(in.Settings))
 	own := err == nil && file.Exists() && ownSkill(file.text)
 	switch {
@@ -68,20 +72,13 @@ func (in *installation) changeSkill(file *File, text []byte) error {
 	if in.DryRun {
 		return in.print("%s", unifiedDiff(file.path, file.text, text))
 	}
-	dir := filepath.Dir(file.path)
-	done := "removed"
-	if text != nil {
-		done = "the skill /session is installed"
-		if err := in.record().note(dir); err != nil {
-			return err
-		}
-	}
 	if err := file.replace(text); err != nil {
 		return err
 	}
+	done := "the skill /session is installed"
 	if text == nil {
-		_ = os.Remove(dir) // unless it has other files
-		in.record().removeMade()
+		done = "removed"
+		files.RemoveEmpty(filepath.Dir(file.path), in.Home)
 	}
 	return in.print("%s: %s\n", file.path, done)
 }

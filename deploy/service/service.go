@@ -21,6 +21,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"sm/handoff/files"
 )
 
 // Options describe the service, its user and its addresses.
@@ -147,11 +149,7 @@ func Remove(ctx context.Context, o Options) error {
 		if err := os.Remove(f.path); err != nil {
 			return err
 		}
-		// Empty folders go as well; others cannot be removed.
-		for dir := filepath.Dir(f.path); dir != o.Home && dir != o.Config &&
-			os.Remove(dir) == nil; {
-			dir = filepath.Dir(dir)
-		}
+		files.RemoveEmpty(filepath.Dir(f.path), o.Home, o.Config)
 	}
 	return o.runAll(ctx, m.removed)
 }

@@ -13,6 +13,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -128,6 +130,17 @@ func Sync(root *os.Root) error {
 		return err
 	}
 	return nil
+}
+
+// RemoveEmpty removes a folder and those above it that are empty then, below the given ones.
+// Links stay.
+func RemoveEmpty(dir string, below ...string) {
+	for !slices.Contains(below, dir) {
+		if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // SetAside renames a damaged file, so that only a human finds it.
