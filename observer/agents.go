@@ -66,14 +66,14 @@ func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	if x.curve == nil {
 		x.curve = &curve.Curve{}
 	}
-	x.curve.Touch(now)
+	x.curve.Touched = now
 	return x.curve
 }
 
 // forgetCurves drops the curves of agents that have been quiet since a time.
 func (as agents) forgetCurves(before time.Time) {
 	for agent, x := range as {
-		if x.curve != nil && x.curve.Touched().Before(before) {
+		if x.curve != nil && x.curve.Touched.Before(before) {
 			x.curve = nil
 			if *x == (agentState{}) {
 				delete(as, agent)

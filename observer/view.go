@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -33,7 +34,7 @@ func (a *App) List(
 		for i := range views {
 			v := &views[i]
 			h := left.curve(c, v)
-			x := wire.Agent{Session: c.session(v), Version: h.Version()}
+			x := wire.Agent{Session: c.session(v), Version: h.Version}
 			if version, ok := known(v.Agent); !ok || version != x.Version {
 				x.History = h.Shown()
 			}
@@ -71,7 +72,7 @@ func (a *App) Detail(
 		h := left.curve(c, &v)
 		d.Session = c.session(&v)
 		d.History = *h.Shown()
-		d.Began = h.Began()
+		d.Began = h.Began
 		for _, m := range c.queue.Of(v.Agent) {
 			d.Messages = append(d.Messages, c.messageOf(m))
 		}
@@ -90,8 +91,8 @@ type unread struct {
 // curve is the history of a session's agent as it is now.
 func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
 	agent := v.Agent
-	h := c.agents.look(agent).curve
-	if v.Path != "" && h.Depth() < u.depth {
+	h := cmp.Or(c.agents.look(agent).curve, &curve.Curve{})
+	if v.Path != "" && h.Depth < u.depth {
 		u.paths[agent] = v.Path
 	}
 	return h

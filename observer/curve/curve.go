@@ -27,43 +27,21 @@ const (
 // the point goes that changes the curve least, so a long past keeps its shape.
 type Curve struct {
 	History
-	// opened is when the present cycle began, in seconds since 1970; fresh means that it
-	// has no reading yet.
-	opened int64
-	fresh  bool
-	// since is the time of the first entry that was not filled in, depth how many bytes
-	// of the transcript's end have been looked at to fill in what was before.
+	// Began is when the present cycle began, in seconds since 1970, 0 while unknown; fresh
+	// means that it has no reading yet.
+	Began int64
+	fresh bool
+	// since is the time of the first entry that was not filled in, Depth how many bytes
+	// of the transcript's end have been looked at to fill in what was before, 0 for none.
 	since int64
-	depth int64
+	Depth int64
 	// transcribed means that there is a transcript: the status line adds nothing then.
 	transcribed bool
-	// version grows with each change; touched is when that was.
-	version uint32
-	touched time.Time
+	// Version grows with each change; no curve has version 0, as an empty one. Touched is
+	// when the newest event of the agent was.
+	Version uint32
+	Touched time.Time
 }
-
-// orEmpty replaces a missing curve by an empty one.
-func (h *Curve) orEmpty() *Curve {
-	if h == nil {
-		return &Curve{}
-	}
-	return h
-}
-
-// Version grows with each change. No curve has version 0, as an empty one.
-func (h *Curve) Version() uint32 { return h.orEmpty().version }
-
-// Depth is how many bytes of the transcript's end have been looked at, 0 for none.
-func (h *Curve) Depth() int64 { return h.orEmpty().depth }
-
-// Began is when the present cycle began, in seconds since 1970; 0 while unknown.
-func (h *Curve) Began() int64 { return h.orEmpty().opened }
-
-// Touch sets when the newest event of the agent was.
-func (h *Curve) Touch(now time.Time) { h.touched = now }
-
-// Touched is when the newest event of the agent was.
-func (h *Curve) Touched() time.Time { return h.touched }
 
 // History is a curve as views draw it, oldest first.
 type History struct {
@@ -100,7 +78,6 @@ const compaction = "compaction"
 
 // Shown returns the curve for views.
 func (h *Curve) Shown() *History {
-	h = h.orEmpty()
 	return &History{Points: slices.Clone(h.Points), Marks: slices.Clone(h.Marks)}
 }
 
@@ -108,7 +85,7 @@ func (h *Curve) Shown() *History {
 func (h *Curve) Read(at time.Time, tokens int64) {
 	t := Seconds(at)
 	n := len(h.Points)
-	if tokens <= 0 || t == 0 || t < h.opened || n > 0 && t < h.Points[n-1].At {
+	if tokens <= 0 || t == 0 || t < h.Began || n > 0 && t < h.Points[n-1].At {
 		return
 	}
 	p := Point{At: t, Tokens: tokens, First: h.fresh}
@@ -159,7 +136,7 @@ func (h *Curve) Open(at time.Time, kind, cause string, tokens int64) {
 	if t == 0 {
 		return
 	}
-	h.opened = max(h.opened, t)
+	h.Began = max(h.Began, t)
 	h.fresh = true
 	h.Note(at, kind, cause, tokens)
 }
@@ -206,22 +183,22 @@ func (h *Curve) dropMark() {
 }
 
 func (h *Curve) change(at int64) {
-	if h.version++; h.since == 0 || at < h.since {
+	if h.Version++; h.since == 0 || at < h.since {
 		h.since = at
 	}
 }
 
 // Fill inserts the end of the transcript before the observed events.
 func (h *Curve) Fill(earlier *Curve, depth int64) {
-	if h.depth >= depth {
+	if h.Depth >= depth {
 		return
 	}
-	h.depth = depth
+	h.Depth = depth
 	h.transcribed = h.transcribed || len(earlier.Points) > 0
 	since := h.since
 	if since == 0 { // nothing has been seen
 		since = math.MaxInt64
-		h.opened = earlier.opened
+		h.Began = earlier.Began
 		h.fresh = earlier.fresh
 	}
 	h.Points = joined(earlier.Points, h.Points, func(p Point) bool { return p.At < since })
@@ -235,7 +212,7 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	}
 	h.Points = slices.Clone(h.Points) // without the memory of what was dropped
 	h.Marks = slices.Clone(h.Marks)
-	h.version++
+	h.Version++
 }
 
 // joined is what came before by one list, and all else by another.
@@ -249,7 +226,6 @@ const MaxTrend = 30
 
 // Trend are the newest readings, at most MaxTrend, in tokens.
 func (h *Curve) Trend() (tokens []int64) {
-	h = h.orEmpty()
 	for _, p := range h.Points[max(0, len(h.Points)-MaxTrend):] {
 		tokens = append(tokens, p.Tokens)
 	}

@@ -21,12 +21,8 @@ import (
 	"sm/transcript/follow"
 )
 
-const (
-	// MaxLearnt bounds the projects folders that are learnt from clients, maxLinks the
-	// other paths of these and the configured ones.
-	MaxLearnt = 32
-	maxLinks  = 256
-)
+// MaxLearnt bounds the projects folders that are learnt from clients.
+const MaxLearnt = 32
 
 // Folders are the projects folders, for any number of goroutines. A client with a
 // CLAUDE_CONFIG_DIR or CODEX_HOME of its own names its transcript in each hook: its folder
@@ -38,7 +34,6 @@ type Folders struct {
 
 	mu     sync.Mutex
 	learnt []string // resolved
-	links  []string // the newest other paths of folders
 	warned bool     // that there is no room for more
 }
 
@@ -85,7 +80,7 @@ func (r *Folders) has(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(
-		slices.Concat(r.fixed, r.learnt, r.links),
+		slices.Concat(r.fixed, r.learnt),
 		func(dir string) bool {
 			rest, ok := strings.CutPrefix(path, dir)
 			return ok && (rest == "" || rest[0] == filepath.Separator)
@@ -105,16 +100,13 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 	root, ok := r.find(func(f *transcript.Format) (string, bool) {
 		return follow.Elsewhere(f, path, session)
 	})
-	if !ok {
+	if !ok || r.has(root.Path) {
 		return none, nil, false
 	}
-	known := r.has(root.Path)
-	if !known {
-		dropped = r.makeRoom()
-	}
+	dropped = r.makeRoom()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !known && len(r.learnt) == MaxLearnt {
+	if len(r.learnt) == MaxLearnt {
 		if !r.warned {
 			r.warned = true
 			r.log.Warn(
@@ -124,10 +116,7 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 		}
 		return none, dropped, false
 	}
-	if link, ok := root.Format.RootOf(path, session); ok && link != root.Path {
-		r.links = append(r.links[max(0, len(r.links)-maxLinks+1):], link)
-	}
-	if known || slices.Contains(r.learnt, root.Path) {
+	if slices.Contains(r.learnt, root.Path) { // by another caller, meanwhile
 		return none, dropped, false
 	}
 	r.learnt = append(r.learnt, root.Path)
@@ -154,8 +143,5 @@ func (r *Folders) makeRoom() (dropped []string) {
 		r.learnt,
 		func(dir string) bool { return slices.Contains(dropped, dir) },
 	)
-	if len(dropped) > 0 {
-		r.links = nil // some led there
-	}
 	return dropped
 }
