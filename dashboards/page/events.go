@@ -34,11 +34,6 @@ type rowNews struct {
 // rowsAtOnce bounds the rows of one event: a page can do something else between two.
 const rowsAtOnce = 500
 
-// detailNews is the event detail: all about the agent that was asked for.
-type detailNews struct {
-	HTML string `json:"html"`
-}
-
 // stream is one page that is open.
 type stream struct {
 	*view
@@ -59,8 +54,6 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
 	defer h.open.Add(-1)
 	if h.open.Add(1) > maxPages {
 		header.Set("Retry-After", "5")
@@ -172,7 +165,7 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 		return err
 	}
 	s.detail = html
-	return s.send("detail", detailNews{html})
+	return s.send("detail", map[string]string{"html": html})
 }
 
 // send writes one event. Its JSON has no line break.

@@ -44,6 +44,9 @@ type Hub struct {
 	open   atomic.Int64    // pages of all views
 	closed context.Context // done once the hub is closed
 	end    context.CancelFunc
+
+	mu      sync.Mutex     // no query begins once the hub is closed
+	queries sync.WaitGroup // of central servers
 }
 
 // view is what pages show of one source. A snapshot never changes; each page takes the
@@ -141,8 +144,25 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 	)
 }
 
-// Close ends all streams and queries. It may be called more than once.
-func (h *Hub) Close() { h.end() }
+// Close ends all streams and queries, and waits for the queries. It may be called more
+// than once.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.end()
+	h.mu.Unlock()
+	h.queries.Wait()
+}
+
+// begin starts a query, unless the hub is closed.
+func (h *Hub) begin(query func(context.Context)) (begun bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed.Err() != nil {
+		return false
+	}
+	h.queries.Go(func() { query(h.closed) })
+	return true
+}
 
 // drop forgets the last snapshot, and what it was made of.
 func (v *view) drop() {
@@ -158,7 +178,7 @@ func (v *view) drop() {
 // one is older than every. Of a central server it shows the last answer.
 func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error) {
 	if v.remote != nil {
-		v.remote.refresh(ctx, v.closed)
+		v.remote.refresh(ctx, v.Hub)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -47,9 +47,6 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	}
 	header := w.Header()
 	header.Set("Content-Security-Policy", h.page.policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-store")
 	shot, err := v.look(r.Context(), 0)
 	if err != nil {
 		return err

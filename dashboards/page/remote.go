@@ -89,12 +89,11 @@ func (r *remote) ask(ctx context.Context) {
 
 // refresh begins a query, which ends with the hub, unless the last one is recent. While
 // there is no answer it waits for it, at the latest until answerWait.
-func (r *remote) refresh(ctx, hub context.Context) {
+func (r *remote) refresh(ctx context.Context, hub *Hub) {
 	r.mu.Lock()
 	if !r.asking && time.Since(r.ended) >= pageAtLeast {
-		r.asking = true
 		r.over = make(chan struct{})
-		go r.ask(hub)
+		r.asking = hub.begin(r.ask)
 	}
 	asked := r.asked
 	over := r.over

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sm/dashboards/central"
 )
@@ -64,5 +66,34 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	}
 	answer()
 	for !strings.Contains(page(), "<bdi>web-1</bdi>") {
+	}
+}
+
+// TestCloseWaitsForQueries: a query that runs ends before Close returns, and none
+// begins after it.
+func TestCloseWaitsForQueries(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	t.Cleanup(web.Close)
+	h, err := New(Options{
+		Source:  &source{},
+		Servers: []Server{{Name: "main", Options: central.Options{URL: web.URL}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.views[1].remote
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.refresh(gone, h)
+	h.Close()
+	if !r.asked {
+		t.Error("the query still runs")
+	}
+	r.ended = time.Time{}
+	if r.refresh(gone, h); r.asking {
+		t.Error("another query runs")
 	}
 }
