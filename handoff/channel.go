@@ -87,8 +87,9 @@ func shorten(name, whole string, most int) string {
 	return fmt.Sprintf("%s-%x", name[:end], sha256.Sum256([]byte(whole)))[:end+17]
 }
 
-// safe returns a distinct path element for each name: invisible characters, /, \, %, ~ and a
-// dot at the beginning become %XX, byte for byte.
+// safe returns a distinct path element for each name, which may be typed into a shell:
+// invisible characters, /, %, those with a meaning in shells, and a dot at the beginning become
+// %XX, byte for byte.
 func safe(name string) string {
 	if name == "" {
 		return "%"
@@ -98,7 +99,7 @@ func safe(name string) string {
 		r, size := utf8.DecodeRuneInString(name[i:])
 		broken := r == utf8.RuneError && size == 1
 		if broken || i == 0 && r == '.' || !wording.Printable(r) ||
-			strings.ContainsRune(`/\%~`, r) {
+			strings.ContainsRune("/%;|&$<>(){}[]*?!#~'\"`\\@", r) {
 			for _, c := range []byte(name[i : i+size]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}

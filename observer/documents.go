@@ -110,6 +110,9 @@ func (d *draft) recent(now time.Time) (string, error) {
 	}), nil
 }
 
+// errNotPlain means that neither a document nor the stored one has a name that may be typed.
+var errNotPlain = errors.New("its name holds characters that mean something to a shell, and so does handoff.directory; write the document under a plain name")
+
 // documentReason is the word for a document that cannot be handed over.
 func documentReason(err error) string {
 	e, ok := errors.AsType[*handoff.FileError](err)
@@ -118,7 +121,7 @@ func documentReason(err error) string {
 		return rotation.ReasonFileGone
 	case ok:
 		return "file_" + string(e.Reason)
-	case errors.Is(err, handoff.ErrNotPlain):
+	case errors.Is(err, errNotPlain):
 		return rotation.ReasonNotPlain
 	}
 	return "document_not_stored"
@@ -145,7 +148,10 @@ func (c *core) prepare(r rotation.Rotation) {
 		}
 		if err == nil && r.Way != rotation.WayRestart &&
 			!alerts.Plain(in.Read) { // it is typed
-			in.Plain, err = a.handoffs().Documents.Plain(r.ID, doc.Body, now)
+			in.Plain = doc.File
+			if !alerts.Plain(doc.File) {
+				err = errNotPlain
+			}
 		}
 		if err != nil {
 			a.log.Warn(

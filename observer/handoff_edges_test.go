@@ -55,7 +55,11 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 	id := a.hands(doc)
 	a.ends()
 	r.handoffIs(id, "confirmed")
-	plain := filepath.Join(r.dir, "handoff", "sm-read-"+id+".md")
+	stored, _ := filepath.Glob(filepath.Join(r.dir, "handoff", "*-HO-*.md"))
+	if len(stored) != 1 {
+		t.Fatalf("stored %q", stored)
+	}
+	plain := stored[0]
 	if got := strings.Join(
 		a.heard(),
 		"\n",
@@ -63,7 +67,7 @@ func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
 		strings.Contains(got, "touch") {
 		t.Errorf("heard %s", got)
 	}
-	if text, err := os.ReadFile(plain); err != nil || string(text) != "Next: CI." {
+	if text, err := os.ReadFile(plain); err != nil || !strings.HasSuffix(string(text), "\n\nNext: CI.") {
 		t.Errorf("%q, %v", text, err)
 	}
 	if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc {

@@ -11,7 +11,6 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -144,9 +143,6 @@ func (c *core) resumeHandoffs() {
 			c.order(r)
 		}
 	}
-	c.onDocuments("old copies of documents cannot be removed", func(d *handoff.Documents) error {
-		return d.SweepPlain(time.Now())
-	})
 	for _, r := range c.rotations.All() {
 		if r.State != rotation.Confirmed {
 			if r.Unused {
