@@ -68,6 +68,7 @@ uninstall: ## remove what make install has put below PREFIX
 # What packages and archives have besides the programs, laid out below bin/stage. The units name the path of a package.
 stage:
 	@set -e; umask 022; rm -rf bin/stage; \
+	export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct); \
 	$(MAKE) --no-print-directory install DESTDIR=bin/stage PREFIX=/usr >/dev/null; \
 	cd bin/stage/usr; rm -r bin; root=$$OLDPWD; \
 	mkdir -p share/doc/sm share/sm lib/systemd/user; \

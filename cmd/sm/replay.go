@@ -30,11 +30,11 @@ tokens, by the observer's own engine. The sessions are split in two that have as
 origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
 Both halves are judged by the window or by tokens alone: warning_of_threshold and critical_of_threshold stay aside.
 
-  measure   coverage x used - 0.25 x vain share
-  coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
-            end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
-  used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
-  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
+    measure   coverage x used - 0.25 x vain share
+    coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
+              end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
+    used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
+    vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
 
 Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
 the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To

@@ -1,8 +1,5 @@
-// Package usage words errors of the command line and writes the manual pages,
-// both from the tree of commands.
-//
-// An error names what is missing or unknown in the words of the help. Each page
-// has the same texts as --help.
+// Package usage words errors of the command line from the tree of commands: an error
+// names what is missing or unknown in the words of the help.
 package usage
 
 import (

@@ -2,12 +2,9 @@ package usage
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -67,55 +64,5 @@ func TestErrors(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", args, err, want)
 		}
-	}
-}
-
-// TestMan: a page for each command that is not hidden, in which roff reads
-// nothing that is not meant for it.
-func TestMan(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := WriteMan(tree(), dir); err != nil {
-		t.Fatal(err)
-	}
-	pages, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(pages) != 2 {
-		t.Fatalf("%v, %v", pages, err)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, "sm-send.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `.TH "SM-SEND" 1
-.SH NAME
-sm\-send \- Send a message
-.SH SYNOPSIS
-sm send [\-\-loud] ID TEXT|\-
-.SH DESCRIPTION
-Send it.
-.PP
-\&.hidden no\emore
-.SH OPTIONS
-.nf
-  \-h, \-\-help      help for send
-      \-\-loud      say it loudly
-      \-\-times N   say it N times
-.fi
-.SH EXAMPLES
-.nf
-  sm send a b
-.fi
-.SH SEE ALSO
-sm(1)
-`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if err := WriteMan(
-		tree(),
-		pages[0],
-	); err == nil ||
-		!strings.Contains(err.Error(), "name a folder") {
-		t.Errorf("a file: %v", err)
 	}
 }
