@@ -33,12 +33,23 @@ const (
 // findBox finds the lowest box whose first row is on the screen. What looks like a box above
 // it is output of the agent; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
-	all := boxes(s)
-	i := slices.IndexFunc(all, func(b box) bool { return b.glyph != 0 })
-	if i < 0 {
+	all := candidates(s)
+	if len(all) == 0 || all[len(all)-1].glyph == 0 {
 		return box{}, false
 	}
-	return all[i], true
+	return all[len(all)-1], true
+}
+
+// candidates returns what could be the input box. Above the lowest certain box an earlier
+// prompt can look like one.
+func candidates(s Screen) []box {
+	all := boxes(s)
+	for i, b := range all {
+		if b.glyph != 0 {
+			return all[:i+1]
+		}
+	}
+	return all
 }
 
 // codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph

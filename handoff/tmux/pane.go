@@ -44,46 +44,45 @@ type State struct {
 	Plain         bool   // the program has not asked for bracketed paste; known from tmux 3.6 on
 	Width, Height int    // in cells
 	Cursor        Cursor
+	fixed         string // as tmux prints guardFormat
 }
 
 // Cursor is a position on a screen, in cells from the top left one, which is 0, 0.
 type Cursor struct{ X, Y int }
 
-// stateFormat has no free text, such as names of commands and titles, so that blanks
-// separate its fields reliably. Flags can be empty in older versions of tmux.
-const stateFormat = "#{pid} #{pane_id} #{pane_pid} " +
-	"0#{pane_dead} 0#{pane_in_mode} 0#{pane_input_off} 0#{pane_synchronized} =#{bracket_paste_flag} " +
-	"#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{pane_tty}"
+// guardFormat is what must not change between a look and an act, the last keys of terminals
+// included. All of it is digits, percent signs and points: flags can be empty in older versions
+// of tmux. stateFormat has no free text either, such as names of commands and titles, so that
+// blanks separate its fields reliably.
+const (
+	guardFormat = "#{pid} #{pane_id} #{pane_pid} " +
+		"0#{pane_dead} 0#{pane_in_mode} 0#{pane_input_off} 0#{pane_synchronized} " +
+		"#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} 0#{S:#{session_activity}.}"
+	stateFormat = guardFormat + " =#{bracket_paste_flag} #{pane_tty}"
+)
 
-// parse reads a line of stateFormat that should describe p.
+// parse reads a line of stateFormat that should describe p. For a pane that does not exist
+// tmux succeeds and leaves the fields empty.
 func (p Pane) parse(line string) (State, error) {
-	state, err := parseState(p.Socket, line)
-	reason := ReasonNone
-	switch {
-	case err != nil || state.Pane.ID != p.ID:
-		reason = ReasonGone
-	case p.Server != 0 && state.Pane.Server != p.Server:
-		reason = ReasonServerChanged
-		err = fmt.Errorf("its pid is %d, not %d", state.Pane.Server, p.Server)
-	}
-	return state, refusal(p, reason, err)
-}
-
-// parseState reads a line of stateFormat. For a pane that does not exist tmux
-// succeeds and leaves the fields empty.
-func parseState(socket, line string) (State, error) {
-	s := State{Pane: Pane{Socket: socket}}
+	s := State{Pane: Pane{Socket: p.Socket}}
 	var dead, mode, off, synchronized int // a pane can be in several modes
-	var bracketed string
-	n, err := fmt.Sscan(line, &s.Pane.Server, &s.Pane.ID, &s.PID, &dead, &mode, &off, &synchronized, &bracketed,
-		&s.Width, &s.Height, &s.Cursor.X, &s.Cursor.Y, &s.TTY)
-	if err != nil {
-		return State{}, fmt.Errorf("tmux printed %d fields: %w", n, err)
-	}
+	var keys, bracketed string
+	_, err := fmt.Sscan(line, &s.Pane.Server, &s.Pane.ID, &s.PID, &dead, &mode, &off, &synchronized,
+		&s.Width, &s.Height, &s.Cursor.X, &s.Cursor.Y, &keys, &bracketed, &s.TTY)
+	s.fixed, _, _ = strings.Cut(line, " =")
 	s.Dead = dead > 0
 	s.InMode = mode > 0
 	s.InputOff = off > 0
 	s.Synchronized = synchronized > 0
 	s.Plain = bracketed == "=0"
-	return s, s.Pane.check()
+
+	reason := ReasonNone
+	switch {
+	case err != nil || s.Pane.ID != p.ID || strings.Trim(s.fixed, "0123456789%. ") != "":
+		reason = ReasonGone
+	case p.Server != 0 && s.Pane.Server != p.Server:
+		reason = ReasonServerChanged
+		err = fmt.Errorf("its pid is %d, not %d", s.Pane.Server, p.Server)
+	}
+	return s, refusal(p, reason, err)
 }

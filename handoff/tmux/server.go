@@ -33,12 +33,8 @@ type Server struct {
 	echo    time.Duration
 	quiet   time.Duration
 	now     func() time.Time
-	locks   sync.Map // a chan struct{} for each lockKey
+	locks   sync.Map // a semaphore for each pane, without the server's pid, which not every caller has
 }
-
-// lockKey identifies a pane for the lock. It lacks the server's pid, which not
-// every caller has.
-type lockKey struct{ socket, id string }
 
 // New finds the tmux command.
 func New(o Options) (*Server, error) {
@@ -56,21 +52,6 @@ func New(o Options) (*Server, error) {
 		quiet:   cmp.Or(o.Quiet, 3*time.Second),
 		now:     time.Now,
 	}, nil
-}
-
-// lock waits until no other text is typed into the pane.
-func (s *Server) lock(ctx context.Context, p Pane) (unlock func(), err error) {
-	value, _ := s.locks.LoadOrStore(lockKey{p.Socket, p.ID}, make(chan struct{}, 1))
-	lock := value.(chan struct{})
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	select {
-	case lock <- struct{}{}:
-		return func() { <-lock }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // run runs tmux on a socket and returns what it printed. No argument may hold a text.

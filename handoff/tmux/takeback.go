@@ -92,7 +92,7 @@ var constantLine = sync.OnceValue(func() *regexp.Regexp {
 // abandoned returns a constant line in the box, "" for none. Another text is to be typed,
 // so its own attempt will not be repeated.
 func (v view) abandoned() string {
-	for _, b := range v.candidates() {
+	for _, b := range candidates(v.screen) {
 		if typed, _ := b.content(); constantLine().MatchString(typed) {
 			return typed
 		}
@@ -155,7 +155,7 @@ func (v view) find(r reader, text string, keys int) place {
 // findInBox looks for a text in the client's box. After the first key a part of it may
 // be left.
 func (v view) findInBox(text string, begun bool) place {
-	for _, b := range v.candidates() {
+	for _, b := range candidates(v.screen) {
 		r := below(v.screen.Rows[b.bottom+1:])
 		if r != ReasonNone && r != ReasonEnding || !b.cursorIn(v.screen) {
 			continue

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -139,11 +141,13 @@ func (s *Server) begin(
 	if err := Check(text); err != nil {
 		return nil, fmt.Errorf("type in pane %s: %w", p.ID, err)
 	}
-	unlock, err = s.lock(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("type in pane %s: %w: try again", p.ID, err)
+	p.Server = 0
+	value, _ := s.locks.LoadOrStore(p, semaphore.NewWeighted(1))
+	lock := value.(*semaphore.Weighted)
+	if lock.Acquire(ctx, 1) != nil {
+		return nil, fmt.Errorf("type in pane %s: %w: try again", p.ID, context.Cause(ctx))
 	}
-	return unlock, nil
+	return func() { lock.Release(1) }, nil
 }
 
 func call(ctx context.Context, check func(context.Context) error) error {
@@ -170,7 +174,7 @@ func (s *Server) ready(
 	}
 	r := Refusal(v.screen)
 	if r == ReasonDraft && isLeft != nil {
-		for _, b := range v.candidates() {
+		for _, b := range candidates(v.screen) {
 			left = left || isLeft(b)
 		}
 	}
@@ -237,23 +241,11 @@ func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left 
 	}
 }
 
-// candidates returns what could be the input box. Above the lowest certain box an earlier
-// prompt can look like one.
-func (v view) candidates() []box {
-	all := boxes(v.screen)
-	for i, b := range all {
-		if b.glyph != 0 {
-			return all[:i+1]
-		}
-	}
-	return all
-}
-
 // shows returns nil if the box holds the text, or that of an earlier attempt, and
 // nothing else.
 func (v view) shows(text string, left bool) error {
 	reason := ReasonNoBox
-	for _, b := range v.candidates() {
+	for _, b := range candidates(v.screen) {
 		r := b.shows(text, left)
 		if r == ReasonNone {
 			r = below(v.screen.Rows[b.bottom+1:])
