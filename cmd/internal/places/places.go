@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -152,12 +151,10 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 	return nil, err
 }
 
-// maxLinks bounds the symbolic links on the way to a path, as the kernel does.
-const maxLinks = 40
-
 // runtimeDir returns XDG_RUNTIME_DIR if it is a directory of this user that
-// others cannot enter, as the XDG specification requires. After su or sudo it
-// belongs to another user, who could put a socket of his own there.
+// others cannot enter, as the XDG specification requires, and its path has no symbolic
+// link, which another user could change. After su or sudo it belongs to another user, who
+// could put a socket of his own there.
 func (env Env) runtimeDir() (dir string, ok bool) {
 	dir, _ = env("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
@@ -169,41 +166,12 @@ func (env Env) runtimeDir() (dir string, ok bool) {
 		!OwnedBy(info, os.Geteuid()) {
 		return "", false
 	}
-	return dir, trustedLinks(dir)
+	real, err := filepath.EvalSymlinks(dir)
+	return dir, err == nil && real == dir
 }
 
-// trustedLinks reports whether all symbolic links of an absolute path belong to
-// this user or to root.
-func trustedLinks(path string) bool {
-	at := "/"
-	rest := strings.Split(path, "/")
-	links := 0
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
-		at = filepath.Join(at, name) // "" and . stay, and .. is right: nothing before it is a link
-		info, err := os.Lstat(at)
-		if err != nil {
-			return false
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			continue
-		}
-		target, err := os.Readlink(at)
-		if links++; err != nil || links > maxLinks || !OwnedBy(info, os.Geteuid(), 0) {
-			return false
-		}
-		at = filepath.Dir(at)
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return true
-}
-
-// OwnedBy reports whether a file belongs to one of the users.
-func OwnedBy(info fs.FileInfo, uids ...int) bool {
+// OwnedBy reports whether a file belongs to a user.
+func OwnedBy(info fs.FileInfo, uid int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && slices.Contains(uids, int(stat.Uid))
+	return ok && int(stat.Uid) == uid
 }
