@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 	"unicode/utf8"
 )
@@ -61,7 +62,7 @@ func (d *Documents) locked(
 	now time.Time,
 	f func(*store, *manifest) error,
 ) error {
-	err := d.with(false, func(s *store) error {
+	err := d.with(func(s *store) error {
 		m, err := s.load(channel, now)
 		if err != nil {
 			return err
@@ -98,11 +99,13 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 	if err := doc.check(); err != nil {
 		return Document{}, err
 	}
-	err := d.with(true, func(s *store) error {
-		m, err := s.load(doc.Channel, now)
-		if err != nil {
-			return err
-		}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return Document{}, fmt.Errorf(
+			"make the folder of handoff documents: %w; set handoff.directory to another",
+			err,
+		)
+	}
+	err := d.locked("put handoff document", doc.Channel, now, func(s *store, m *manifest) error {
 		doc.ID = documentID(doc.SessionID, now, m.ids())
 		doc.CreatedAt = second(now)
 		doc.Status = StatusActive
@@ -127,7 +130,7 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 		return s.commit(m, doc)
 	})
 	if err != nil {
-		return Document{}, fmt.Errorf("put handoff document: %w", err)
+		return Document{}, err
 	}
 	return doc, nil
 }

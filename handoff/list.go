@@ -38,7 +38,7 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 // List returns the documents of all channels, by channel, the newest first, without their
 // bodies. It changes nothing. The error names what could not be read.
 func (d *Documents) List(now time.Time) (all []Document, err error) {
-	err = d.with(false, func(s *store) error {
+	err = d.with(func(s *store) error {
 		if s == nil {
 			return nil
 		}

@@ -125,7 +125,7 @@ func raceChild(args []string) error {
 
 // holdChild takes the lock and keeps it.
 func holdChild(args []string) error {
-	return NewDocuments(args[0], 0, nil).with(true, func(*store) error {
+	return NewDocuments(args[0], 0, nil).with(func(*store) error {
 		fmt.Println("held")
 		<-time.After(time.Hour) // a process without a timer would end as deadlocked
 		return nil

@@ -25,16 +25,8 @@ const lockFile = ".lock"
 // lockWait limits the wait for the lock, which a stopped process may hold for ever.
 const lockWait = 5 * time.Second
 
-// with runs f with the folder locked. Without create and without a folder the store is nil.
-func (d *Documents) with(create bool, f func(*store) error) error {
-	if create {
-		if err := os.MkdirAll(d.dir, 0o700); err != nil {
-			return fmt.Errorf(
-				"make the folder of handoff documents: %w; set handoff.directory to another",
-				err,
-			)
-		}
-	}
+// with runs f with the folder locked. Without a folder the store is nil.
+func (d *Documents) with(f func(*store) error) error {
 	root, err := openDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f(nil)

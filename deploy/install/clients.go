@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"sm/handoff/proc"
@@ -147,17 +145,13 @@ func (c Client) InPath(
 	return Installed{Version: version, By: path}, hook.AtLeast(version, 0), nil
 }
 
-// Ask runs a program and returns the first line of its output, "" if it fails. The
-// program has a process group of its own: its children end with it, and Ctrl-C ends
-// sm alone, so that a program that was interrupted does not count as silent.
+// Ask runs a program and returns the first line of its output, "" if it fails. Ctrl-C
+// ends sm alone, so that a program that was interrupted does not count as silent.
 func Ask(ctx context.Context, environ []string, path string, args ...string) string {
 	out := &proc.Head{Left: maxProgramOutput}
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := proc.Command(ctx, path, args...)
 	cmd.Env = environ
 	cmd.Stdout = out
-	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		return ""
 	}

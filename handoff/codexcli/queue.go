@@ -64,14 +64,11 @@ func (q *Queue) Add(
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "queue", "--thread", thread, "--message", text)
+	cmd := proc.Command(ctx, program, "queue", "--thread", thread, "--message", text)
 	cmd.Dir, cmd.Env = home, append(withoutHome(q.Environ), "CODEX_HOME="+home)
 	words := &proc.Head{Left: said}
 	cmd.Stdout = words
 	cmd.Stderr = words
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	if err = cmd.Run(); err == nil {
 		return true, nil
 	}

@@ -1,5 +1,22 @@
 package proc
 
+import (
+	"context"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Command returns a command with a process group of its own: all that it starts is killed at
+// the end of ctx, and Ctrl-C does not reach it.
+func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
 // A Head keeps the first bytes of a program's output and discards the rest without an error.
 type Head struct {
 	Kept []byte // not a bytes.Buffer: io.Copy would use its ReadFrom, which has no limit

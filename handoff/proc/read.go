@@ -11,7 +11,7 @@ const maxRead = 1 << 20
 
 // Read reads a file of a process, see proc(5): little more than its first MiB at most. Package
 // os would register the file for polling first, which takes longer than the rest. A short read
-// is the end.
+// is the end. No signal interrupts a read of /proc.
 func Read(proc string, pid int, name string) (data []byte, err error) {
 	path := proc + "/" + strconv.Itoa(pid) + "/" + name
 	fail := func(op string, err error) ([]byte, error) {
@@ -21,18 +21,14 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 			Err:  err,
 		}
 	}
-	fd, err := Again(func() (int, error) {
-		return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	})
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return fail("open", err)
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	data = make([]byte, 0, 1024)
 	for {
-		n, err := Again(func() (int, error) {
-			return syscall.Read(fd, data[len(data):cap(data)])
-		})
+		n, err := syscall.Read(fd, data[len(data):cap(data)])
 		if err != nil {
 			return fail("read", err)
 		}
@@ -40,14 +36,5 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 			return data, nil
 		}
 		data = append(data, 0)[:len(data)]
-	}
-}
-
-// Again repeats a system call that a signal interrupts.
-func Again(call func() (int, error)) (n int, err error) {
-	for {
-		if n, err = call(); err != syscall.EINTR {
-			return n, err
-		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Most processes that a client leaves behind end at the end of their input. The others get
-// SIGTERM, then SIGKILL. One that hangs in the kernel for orphanLeft after its kill is left.
+// SIGTERM, then SIGKILL. One that hangs in the kernel orphanLeft after the kills is left.
 // On a busy machine seconds may pass between a kill and its effect: hence orphanTimeout.
 const (
 	orphanTerm    = 200 * time.Millisecond
@@ -18,13 +18,12 @@ const (
 
 // An ending ends processes, the longer it takes the harder.
 type ending struct {
-	began  time.Time
-	asked  map[Process]bool
-	killed map[Process]time.Time // when it was killed first
+	began time.Time
+	asked map[Process]bool
 }
 
 func newEnding(now time.Time) *ending {
-	return &ending{began: now, asked: map[Process]bool{}, killed: map[Process]time.Time{}}
+	return &ending{began: now, asked: map[Process]bool{}}
 }
 
 // look sends the signals that are due to the remaining processes; over means that nothing more
@@ -34,17 +33,13 @@ func (e *ending) look(now time.Time, left []child) (over bool) {
 	for _, c := range left {
 		switch {
 		case late > orphanKill:
-			if _, known := e.killed[c.Process]; !known {
-				e.killed[c.Process] = now
-			}
 			c.signal(syscall.SIGKILL)
 		case late > orphanTerm && !e.asked[c.Process]:
 			c.signal(syscall.SIGTERM)
 			c.signal(syscall.SIGCONT)
 			e.asked[c.Process] = true
 		}
-		at, killed := e.killed[c.Process]
-		over = over && killed && c.hangs && now.Sub(at) > orphanLeft
+		over = over && c.hangs && late > orphanKill+orphanLeft
 	}
 	return over || late > orphanTimeout
 }

@@ -3,11 +3,11 @@ package notify
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // within bounds a command, atEnd what it has once the observer ends.
@@ -33,11 +33,8 @@ func (c *Command) Notify(ctx context.Context, n Notice) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(atEnd, cancel) })()
-	cmd := exec.CommandContext(limit, c.argv[0], c.argv[1:]...)
+	cmd := proc.Command(limit, c.argv[0], c.argv[1:]...)
 	cmd.Stdin = strings.NewReader(n.Text + "\n")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("operator.notify: %s: %w", c.argv[0], err)
 	}
