@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -50,15 +49,11 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 		)
 	}
 	c.FollowRedirects = false
-	files := filesOf(c)
-	if err := checkFiles(files...); err != nil {
-		return nil, fmt.Errorf("use %s: %w", file, err)
-	}
 	client, err := config.NewClientFromConfig(*c, "sm")
 	if err != nil {
 		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
 	}
-	client.Transport = bounded{client.Transport, answerBytes, files}
+	client.Transport = bounded{client.Transport, answerBytes}
 	return client, nil
 }
 
@@ -75,24 +70,7 @@ func load(file string) (*config.HTTPClientConfig, error) {
 	return c, nil
 }
 
-// filesOf lists the files that the client reads again, some of them for each request.
-func filesOf(c *config.HTTPClientConfig) []string {
-	files := []string{c.TLSConfig.CAFile, c.TLSConfig.CertFile, c.TLSConfig.KeyFile}
-	if c.Authorization != nil {
-		files = append(files, c.Authorization.CredentialsFile)
-	}
-	if c.BasicAuth != nil {
-		files = append(files, c.BasicAuth.UsernameFile, c.BasicAuth.PasswordFile)
-	}
-	if c.HTTPHeaders != nil {
-		for _, header := range c.HTTPHeaders.Headers {
-			files = append(files, header.Files...)
-		}
-	}
-	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
-}
-
-// maxFileBytes limits the files that a configuration names.
+// maxFileBytes limits the size of a file that ReadFile reads.
 const maxFileBytes = 1 << 20
 
 // ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
@@ -118,16 +96,6 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, errors.New("larger than 1 MiB")
 	}
 	return text, nil
-}
-
-// checkFiles reports the first of the files that exists and that ReadFile cannot read.
-func checkFiles(paths ...string) error {
-	for _, path := range paths {
-		if _, err := ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read %s: %w; name a readable file of at most 1 MiB", path, err)
-		}
-	}
-	return nil
 }
 
 func withoutPath(err error) error {
@@ -164,18 +132,13 @@ func OneLine(err error) error {
 	return err
 }
 
-// bounded cuts answers off that are too large. Before each request it checks the
-// files that the RoundTripper reads: opening a FIFO would ignore the request's context.
+// bounded cuts answers off that are too large.
 type bounded struct {
 	http.RoundTripper
-	most  int64
-	files []string
+	most int64
 }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := checkFiles(b.files...); err != nil {
-		return nil, err
-	}
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
 		resp.Body = http.MaxBytesReader(nil, resp.Body, b.most)
