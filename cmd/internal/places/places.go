@@ -151,23 +151,22 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 	return nil, err
 }
 
-// runtimeDir returns XDG_RUNTIME_DIR if it is a directory of this user that
-// others cannot enter, as the XDG specification requires, and its path has no symbolic
-// link, which another user could change. After su or sudo it belongs to another user, who
-// could put a socket of his own there.
+// runtimeDir returns the directory that XDG_RUNTIME_DIR leads to if it belongs
+// to this user and others cannot enter it, as the XDG specification requires.
+// After su or sudo it belongs to another user, who could put a socket there.
+// Links are resolved, so that the checked directory is the one in use.
 func (env Env) runtimeDir() (dir string, ok bool) {
 	dir, _ = env("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
 		return "", false
 	}
-	dir = filepath.Clean(dir)
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
-		!OwnedBy(info, os.Geteuid()) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
 		return "", false
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	return dir, err == nil && real == dir
+	info, err := os.Lstat(dir)
+	ok = err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && OwnedBy(info, os.Geteuid())
+	return dir, ok
 }
 
 // OwnedBy reports whether a file belongs to a user.
