@@ -115,10 +115,10 @@ func TestDocumentID(t *testing.T) {
 		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
 		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
 		{
-			"later ones taken",
+			"a later one taken",
 			"c74cc080-94b9",
 			[]string{"HO-20260202-120005-c74cc080", first},
-			"HO-20260202-120006-c74cc080",
+			"HO-20260202-120001-c74cc080",
 		},
 		{"by a clock ahead", "c74cc080-94b9", []string{"HO-99991231-235959-c74cc080"}, first},
 		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},

@@ -72,12 +72,12 @@ func (d *Document) expired(now time.Time, expiry time.Duration) bool {
 }
 
 const (
-	idLayout = "20060102-150405"
+	idLayout = "HO-20060102-150405-"
 	idPrefix = 8 // of the session's id
 )
 
-// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC. If the session has
-// an id with that second or a later one, it is the next second.
+// documentID returns HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC: of the next second
+// that is not taken.
 func documentID(session string, now time.Time, taken []string) string {
 	prefix := strings.Map(func(r rune) rune {
 		if alphanumeric(r) {
@@ -86,31 +86,18 @@ func documentID(session string, now time.Time, taken []string) string {
 		return -1
 	}, session)
 	prefix = (prefix + "00000000")[:idPrefix]
-	at := now.UTC().Truncate(time.Second)
-	for _, id := range taken {
-		t, of, ok := parseID(id)
-		if ok && of == prefix && !t.Before(at) &&
-			t.Sub(at) < 24*time.Hour { // else the clock was wrong
-			at = t.Add(time.Second)
-		}
-	}
-	for {
-		id := "HO-" + at.Format(idLayout) + "-" + prefix
-		if !slices.Contains(taken, id) {
+	for at := now.UTC(); ; at = at.Add(time.Second) {
+		if id := at.Format(idLayout) + prefix; !slices.Contains(taken, id) {
 			return id
 		}
-		at = at.Add(time.Second)
 	}
 }
 
-func parseID(id string) (at time.Time, session string, ok bool) {
-	const begin = len("HO-")
-	if len(id) != begin+len(idLayout)+1+idPrefix || id[:begin] != "HO-" ||
-		id[begin+len(idLayout)] != '-' {
-		return time.Time{}, "", false
-	}
-	at, err := time.Parse(idLayout, id[begin:begin+len(idLayout)])
-	return at, id[begin+len(idLayout)+1:], err == nil
+// isDocumentID reports whether documentID could have made an id.
+func isDocumentID(id string) bool {
+	at := id[:max(0, len(id)-idPrefix)]
+	_, err := time.Parse(idLayout, at)
+	return err == nil && len(at) == len(idLayout)
 }
 
 // header returns the comments that begin a document's file.

@@ -214,11 +214,7 @@ type FileError struct {
 func (e *FileError) Error() string {
 	cause := ""
 	if e.Reason == FileUnreadable || e.Reason == FileLarge {
-		err := e.Err
-		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
-			err = in.Err
-		}
-		cause = fmt.Sprint(err, ": ")
+		cause = fmt.Sprint(e.Err, ": ")
 	}
 	return fmt.Sprintf("hand over %s: %s%s", quoted(e.Path), cause, fileReasonTexts[e.Reason])
 }

@@ -75,9 +75,6 @@ func (s *store) list(name string, now time.Time) ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if manifestFile(m.Channel) != name {
-		return nil, fmt.Errorf("%s is that of channel %s", quoted(name), quoted(m.Channel))
-	}
 	m.expire(now, s.expiry)
 	docs := map[string]Document{}
 	for _, e := range m.entries() {

@@ -140,7 +140,7 @@ func (s *store) sweep(m *manifest) error {
 		}
 		name, _ = strings.CutPrefix(name, channelFile(m.Channel)+"-")
 		id, _ := strings.CutSuffix(name, ".md")
-		if _, _, ok := parseID(id); !ok || slices.Contains(listed, id) {
+		if !isDocumentID(id) || slices.Contains(listed, id) {
 			continue
 		}
 		s.step("remove " + id)

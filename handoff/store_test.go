@@ -54,7 +54,7 @@ func TestDamagedManifest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t)
-			plan := s.put("worker", "plan", noon)
+			plan := s.put("worker", "plan", noon.Add(-time.Minute))
 			write(t, s.path(web+".manifest.json"), damage)
 			s.gets("worker", "", noon)
 			if got := s.read(web + ".manifest.json.damaged-20260202-120000"); got != damage {

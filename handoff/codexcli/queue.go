@@ -17,23 +17,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"sm/handoff/files"
 	"sm/handoff/proc"
 )
 
 const (
 	within = 20 * time.Second // limits the command, which takes half a second on an idle machine
-	piece  = 256 << 10        // how much of the queue's files is read at a time
 	said   = 4 << 10          // how much of the command's output is kept
 	quoted = 8                // output with so many bytes of the text counts as a quotation
+
+	maxQueue = 256 << 20 // limits a file of the queue
 )
 
 // Queue runs the command of the client.
@@ -115,45 +115,15 @@ func Has(home, id string) (bool, error) {
 		if strings.HasSuffix(path, "-shm") {
 			continue
 		}
-		found, err := contains(path, mark)
+		text, err := files.Read(path, maxQueue)
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // a journal comes and goes
 			return false, fmt.Errorf("look into the queue of Codex: %w", err)
 		}
-		if found {
+		if bytes.Contains(text, mark) {
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// contains reports whether a file contains the mark. It is read in pieces.
-func contains(path string, mark []byte) (bool, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return false, err
-	} else if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("%s is no file", path)
-	}
-	buffer := make([]byte, 0, piece)
-	for {
-		n, err := f.Read(buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
-		if bytes.Contains(buffer, mark) {
-			return true, nil
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return false, nil
-		case err != nil:
-			return false, err
-		}
-		kept := min(len(buffer), len(mark)-1) // the mark may go on in the next piece
-		buffer = buffer[:copy(buffer, buffer[len(buffer)-kept:])]
-	}
 }
 
 func withoutHome(environ []string) []string {
