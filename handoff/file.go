@@ -214,7 +214,11 @@ type FileError struct {
 func (e *FileError) Error() string {
 	cause := ""
 	if e.Reason == FileUnreadable || e.Reason == FileLarge {
-		cause = fmt.Sprint(e.Err, ": ")
+		err := e.Err
+		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
+			err = in.Err
+		}
+		cause = fmt.Sprint(err, ": ")
 	}
 	return fmt.Sprintf("hand over %s: %s%s", quoted(e.Path), cause, fileReasonTexts[e.Reason])
 }

@@ -33,7 +33,7 @@ Both halves are judged by the window or by tokens alone: warning_of_threshold an
     measure   coverage x used - 0.25 x vain share
     coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
               end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
-    used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
+    used      how full the context was at that notice, as a share of its size at the compaction; the mean of all in time
     vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
 
 Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
