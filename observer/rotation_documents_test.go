@@ -129,11 +129,10 @@ func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 			func(r *rig, _ *fakeClient, doc string) { noErrors(r.t, os.Remove(doc)) },
 			false,
 		},
-		"of an earlier cycle": {func(r *rig, a *fakeClient, doc string) {
-			info, err := os.Stat(doc)
-			noErrors(r.t, err)
+		"of an earlier cycle": {func(r *rig, a *fakeClient, _ string) {
+			scheduled := time.Now()
 			r.until("a later time stamp", func() bool { // records have milliseconds
-				return time.Now().Truncate(time.Millisecond).After(info.ModTime())
+				return time.Now().Truncate(time.Millisecond).After(scheduled)
 			})
 			a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":150000,"durationMs":1700}`)
 			r.until("the next cycle", func() bool { return r.session("w1").Cycle == 2 })
