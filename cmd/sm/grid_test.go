@@ -5,24 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/observer/history"
-	"sm/observer/history/historytest"
 	"sm/transcript/transcripttest"
 )
-
-// timelines are the sessions of a folder, without their events.
-func timelines(t *testing.T, dir string) (all []history.Timeline) {
-	t.Helper()
-	if err := historytest.Settled(t, dir).Each(t.Context(), func(s history.Timeline) {
-		s.Events = nil
-		s.First = nil
-		s.Sizes = nil
-		all = append(all, s)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // TestGridAgreesWithReplay: at given thresholds a grid agrees with a replay,
 // where nothing was copied and no window turned out to be larger: in
@@ -63,7 +47,7 @@ func TestGridAgreesWithReplay(t *testing.T) {
 		}
 	}
 	g := gridOf(t, args...)
-	got := counts{g.Overall.Compactions, g.Overall.Warned, g.Compactions.Manual}
+	got := counts{g.Current.Compactions, g.Current.Warned, g.Compactions.Manual}
 	if d := cmp.Diff(
 		want,
 		got,

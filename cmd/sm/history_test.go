@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/api"
-	"sm/observer/history"
 	"sm/observer/history/report"
 	"sm/observer/history/tune"
 	"sm/transcript"
@@ -90,18 +89,13 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 			); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if f := g.Overall; f.Coverage != 1 || f.Open != 2 || f.Vain != 1 {
+			if f := g.Current; f.Coverage != 1 || f.Open != 2 || f.Vain != 1 {
 				t.Errorf(
 					"coverage %v, %d of %d in vain; want 1, 1 of 2",
 					f.Coverage,
 					f.Vain,
 					f.Open,
 				)
-			}
-			for _, s := range timelines(t, dir) {
-				if s.Group != 0 || s.Half != history.Train {
-					t.Errorf("%s is in group %d, half %d", s.Change.Name, s.Group, s.Half)
-				}
 			}
 		})
 	}
@@ -132,14 +126,14 @@ func TestSnapshots(t *testing.T) {
 		g := gridOf(t, dir)
 		if r.Sessions != 6 || g.Sessions != 6 || g.Cycles != 18 || g.Compactions.Auto != 12 ||
 			r.Compactions.Auto != 12 ||
-			g.Overall.Open != 6 {
+			g.Current.Open != 6 {
 			t.Errorf(
 				"%d sessions; grid: %d sessions, %d cycles, %d compactions, %d open",
 				r.Sessions,
 				g.Sessions,
 				g.Cycles,
 				g.Compactions.Auto,
-				g.Overall.Open,
+				g.Current.Open,
 			)
 		}
 	}
@@ -167,15 +161,15 @@ func TestContinuations(t *testing.T) {
 	}
 	g := gridOf(t, dir)
 	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew ||
-		g.Overall.Compactions != 0 ||
-		g.Overall.Open != 12 ||
-		g.Overall.Vain != 0 {
+		g.Current.Compactions != 0 ||
+		g.Current.Open != 12 ||
+		g.Current.Vain != 0 {
 		t.Errorf(
 			"%+v, %d unseen, advice %q, %+v",
 			g.Compactions,
 			g.Unseen,
 			g.Advice,
-			g.Overall,
+			g.Current,
 		)
 	}
 	r := reported(t, dir)
@@ -233,12 +227,12 @@ func TestEndedOtherwise(t *testing.T) {
 			if g := gridOf(
 				t,
 				transcripttest.Written(t, t.TempDir(), a, b),
-			); g.Overall.Open != c.open ||
-				g.Overall.Vain != max(0, c.open-1) {
+			); g.Current.Open != c.open ||
+				g.Current.Vain != max(0, c.open-1) {
 				t.Errorf(
 					"%d open, %d of them in vain; want %d open",
-					g.Overall.Open,
-					g.Overall.Vain,
+					g.Current.Open,
+					g.Current.Vain,
 					c.open,
 				)
 			}

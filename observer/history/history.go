@@ -4,9 +4,7 @@
 // A fork or a resume copies records into another transcript. Read keeps a few bytes
 // of each record, Settle finds the transcript that had a record first, and Each then
 // returns the sessions, origins before copies. An event in several timelines is
-// marked as original in exactly one. The order of reading has no influence. Settle
-// also splits the sessions into two halves without common records, Train and
-// Holdout, so that a choice from one half can be checked with the other.
+// marked as original in exactly one. The order of reading has no influence.
 //
 // Packages report and tune compute the totals. This package keeps no state between
 // calls and needs no observer.
@@ -33,7 +31,6 @@ type History struct {
 	Strange int // files without a single record: no transcripts
 	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
-	Groups  int // of logs that hang together
 
 	mu      sync.Mutex // for what follows, while workers read
 	reading map[string]*log
@@ -59,8 +56,6 @@ type log struct {
 	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
 	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
-	group  int                // of logs that hang together, from 0
-	half   int
 }
 
 // record is a transcript.Entry without what reports do not look at.

@@ -121,70 +121,6 @@ func TestInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestHalves: the halves have as many compactions as groups of sessions allow,
-// and copies of all kinds are with their origins.
-func TestHalves(t *testing.T) {
-	for seed := range uint64(6) {
-		dir := t.TempDir()
-		truth, err := transcripttest.Generate(dir, transcripttest.Options{
-			Seed:     500 + seed,
-			Sessions: 30,
-			Copies:   true,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := settled(t, dir)
-		halves := map[string]int{}
-		weights := [2]int{}
-		largest := map[int]int{}
-		for _, p := range h.logs {
-			halves[p.change.Name] = p.half
-			for _, c := range p.change.Compactions {
-				if own := h.own[nameOf(&c)]; own.log == p &&
-					c.Trigger != transcript.Manual {
-					weights[p.half]++
-					largest[p.group]++
-				}
-			}
-		}
-		most := 0
-		for _, n := range largest {
-			most = max(most, n)
-		}
-		if d := weights[0] - weights[1]; d > most || -d > most || weights[0] == 0 ||
-			weights[1] == 0 {
-			t.Errorf("halves of %v compactions, no group has more than %d", weights, most)
-		}
-		together := 0
-		for path, f := range truth.Files {
-			name := filepath.Base(path)
-			home := f.Origin
-			name = name[:len(name)-len(".jsonl")]
-			if f.AgentID != "" || home == "" || f.CopyKind == transcripttest.Anonymous ||
-				f.CopyKind == transcripttest.Continued {
-				continue
-			}
-			half, ok := halves[home]
-			if mine, told := halves[name]; ok && told {
-				together++
-				if mine != half {
-					t.Errorf(
-						"seed %d: %s, %s, is not with its origin %s",
-						seed,
-						name,
-						f.CopyKind,
-						home,
-					)
-				}
-			}
-		}
-		if together == 0 && seed == 0 {
-			t.Error("nothing was copied")
-		}
-	}
-}
-
 // TestOrderOfFiles: workers read files in any order, and what is found out
 // about the sessions is always the same.
 func TestOrderOfFiles(t *testing.T) {
@@ -192,10 +128,10 @@ func TestOrderOfFiles(t *testing.T) {
 		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
 	}
 	type finding struct {
-		Place, Half   int
-		Agent, Leader string
-		Alone         transcript.Instant
-		Passed        bool
+		Place  int
+		Agent  string
+		Alone  transcript.Instant
+		Passed bool
 	}
 	for seed := range uint64(6) {
 		dir := t.TempDir()
@@ -216,17 +152,11 @@ func TestOrderOfFiles(t *testing.T) {
 				func(i, j int) { h.logs[i], h.logs[j] = h.logs[j], h.logs[i] },
 			)
 			h.Settle(nil, time.Now())
-			leaders := map[int]string{}
 			got := map[string]finding{}
 			for i, p := range h.logs {
-				if leaders[p.group] == "" {
-					leaders[p.group] = p.change.Name
-				}
 				got[p.change.Name] = finding{
 					i,
-					p.half,
 					p.agent,
-					leaders[p.group],
 					p.alone,
 					p.passed,
 				}

@@ -30,22 +30,13 @@ type Timeline struct {
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
 	// Open means that the last cycle is over and counts: nothing else ended it,
 	// and no other transcript continues it.
-	Open  bool
-	Group int // sessions that belong together have the same
-	Half  int // Train, Holdout
+	Open bool
 }
-
-// The halves of the sessions.
-const (
-	Train = iota
-	Holdout
-)
 
 // stillActive is how long after its last record a session may well go on, as for the observer.
 const stillActive = 10 * time.Minute
 
-// Settle finds what was copied from where, which sessions hang together, and in
-// which half they are. What it returns is known of all of them.
+// Settle finds what was copied from where, and returns the views of all sessions.
 func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.View {
 	h.rules = rules
 	h.share()
@@ -65,8 +56,9 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	for _, p := range h.logs {
 		h.claim(f, p)
 	}
-	h.groupCopies()
-	h.splitHoldout()
+	for _, before := range h.predecessors() {
+		before.passed = true
+	}
 	lately := transcript.InstantOf(now.Add(-stillActive))
 	for _, p := range h.logs {
 		p.passed = p.passed || p.change.Session.Active > lately
@@ -179,65 +171,20 @@ func (h *History) predecessors() map[*log]*log {
 	return before
 }
 
-// splitHoldout splits the groups in two with about as many compactions, or
-// sessions where those are alike: in the order of a hash of their first
-// session's id, each to the half that has less. The one that ends up with more
-// chooses.
-func (h *History) splitHoldout() {
-	type group struct {
-		hash         transcript.Key
-		weight, half int
-	}
-	groups := make([]group, h.Groups)
-	for _, p := range h.logs {
-		if g := &groups[p.group]; g.hash == 0 {
-			g.hash = transcript.KeyOf([]byte(cmp.Or(p.change.Session.ID, p.change.Name)))
-		}
-	}
-	h.forced(func(p *log, _ ownCompaction) { groups[p.group].weight++ })
-	order := make([]*group, len(groups))
-	for i := range groups {
-		order[i] = &groups[i]
-	}
-	slices.SortFunc(order, func(a, b *group) int { return cmp.Compare(a.hash, b.hash) })
-	var weights, counts [2]int
-	for _, g := range order {
-		if weights[1] < weights[0] || weights[1] == weights[0] && counts[1] < counts[0] {
-			g.half = 1
-		}
-		weights[g.half] += g.weight
-		counts[g.half]++
-	}
-	for _, p := range h.logs {
-		if p.half = groups[p.group].half; weights[Train] < weights[Holdout] {
-			p.half = 1 - p.half
-		}
-	}
-}
-
-// Sizes are those of the contexts of one half when they were compacted, where transcripts
-// have them, rising.
-func (h *History) Sizes(half int) (all []int64) {
-	h.forced(func(p *log, own ownCompaction) {
-		if own.size > 0 && p.half == half {
-			all = append(all, own.size)
-		}
-	})
-	slices.Sort(all)
-	return all
-}
-
-// forced calls each for the compactions that were not manual, in the transcripts in which
-// they happened.
-func (h *History) forced(each func(*log, ownCompaction)) {
+// Sizes are those of the contexts at the compactions that were not manual, where
+// transcripts have them, rising.
+func (h *History) Sizes() (all []int64) {
 	for _, p := range h.logs {
 		for i := range p.change.Compactions {
 			c := &p.change.Compactions[i]
-			if own := h.own[nameOf(c)]; own.log == p && c.Trigger.Forced() {
-				each(p, own)
+			own := h.own[nameOf(c)]
+			if own.log == p && own.size > 0 && c.Trigger.Forced() {
+				all = append(all, own.size)
 			}
 		}
 	}
+	slices.Sort(all)
+	return all
 }
 
 // Each calls each for one session after the other, origins before copies. The
@@ -270,8 +217,6 @@ func (h *History) unpack(p *log, t *Timeline) {
 		First:  t.First[:0],
 		Sizes:  t.Sizes[:0],
 		Open:   !p.passed,
-		Group:  p.group,
-		Half:   p.half,
 	}
 	model := ""
 	for j := range p.records {

@@ -1,9 +1,6 @@
 package tune
 
 import (
-	"fmt"
-	"math"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,35 +10,37 @@ import (
 	"sm/transcript"
 )
 
-func TestAdvise(t *testing.T) {
-	for line := range strings.Lines(`55 60 9 1, 50 65 9 0.5, 0.1 0.05 change better
-55 60 9 1, 50 65 9 0.5, 0.05 0.05 unclear by chance
-55 60 9 1, 50 65 9 0.5, -0.1 0.05 keep worse
-55 60 9 1, 50 65 9 1, 0 0 keep as good
-50 65 9 1, 50 65 9 1, 0 0 keep the same
-50 65 0 0, 50 65 0 0, 0 0 keep the same, unchecked
-55 60 4 1, 50 65 4 0, 0.5 0.05 unchecked few to check with
-55 60 5 1, 50 65 5 0, 0.5 0.05 change enough to check with
-55 60 0 0, 50 65 0 0, 0 0 unchecked none to check with
-55 60 9 0, 50 65 9 0, 0.02 0.01 none never in time
-55 60 9 0, 50 65 9 0.2, -0.1 0.01 keep in time only now
-`) {
-		var chosen, current Candidate
-		var d Difference
-		var want Advice
-		a := &chosen.thresholds
-		ca := &chosen.Checking
-		b := &current.thresholds
-		cb := &current.Checking
-		_, err := fmt.Sscanf(line, "%d %d %d %g, %d %d %d %g, %g %g %s",
-			&a.WarningPercentage, &a.CriticalPercentage, &ca.Compactions, &ca.Coverage,
-			&b.WarningPercentage, &b.CriticalPercentage, &cb.Compactions, &cb.Coverage,
-			&d.Measure, &d.StandardError, &want)
-		if err != nil {
-			t.Fatal(err)
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	// Measures of the pairs 50 / 65 %, which is in force, and 60 / 70 %.
+	for _, c := range []struct {
+		name            string
+		compactions     int
+		current, better float64
+		want            Advice
+	}{
+		{"better", 25, 0.5, 0.65, AdviceChange},
+		{"better by chance", 25, 0.5, 0.59, AdviceKeep},
+		{"worse", 25, 0.5, 0.2, AdviceKeep},
+		{"never in time", 25, 0, 0, AdviceNone},
+		{"few", Enough - 1, 0.1, 0.9, AdviceTooFew},
+		{"enough", Enough, 0.1, 0.9, AdviceChange},
+	} {
+		measured := func(warning, critical int, measure float64) Candidate {
+			p := NewCandidate(thresholds(inPercent, int64(warning), int64(critical)))
+			p.Compactions = c.compactions
+			p.Measure = measure
+			p.StandardError = 0.1
+			if measure > 0 {
+				p.Timely = 1
+			}
+			return p
 		}
-		if got := advise(&chosen, &current, d); got != want {
-			t.Errorf("%s got %q, want %q", line, got, want)
+		g := Grid{Current: measured(50, 65, c.current)}
+		g.Pairs = []Candidate{g.Current, measured(60, 70, c.better)}
+		g.choose(g.Current.thresholds)
+		if g.Advice != c.want || (g.Configuration != nil) != (c.want == AdviceChange) {
+			t.Errorf("%s: %s, lines %q; want %s", c.name, g.Advice, g.Configuration, c.want)
 		}
 	}
 }
@@ -53,13 +52,9 @@ func TestMinutesOfWork(t *testing.T) {
 		events[i].At = events[i].At.Add(2 * 60 * 60e9)
 	}
 	half := alerts.Thresholds{WarningPercentage: 50}
-	r := trialOf(t, ladderOf(nil, half), 1)
-	r.add(&history.Timeline{
-		Events: events,
-		First:  everyEvent(events),
-		Half:   history.Train,
-	})
-	if f := r.measure(r.pairOf(half), history.Train); *f.Minutes.Median != 5+2 {
+	r := trialOf(t, ladderOf(nil, half))
+	r.add(&history.Timeline{Events: events, First: everyEvent(events)})
+	if f := r.measure(r.pairOf(half)); *f.Minutes.Median != 5+2 {
 		t.Errorf("%v minutes, want 5 of the pause and 2", *f.Minutes.Median)
 	}
 }
@@ -88,35 +83,9 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestClustered: the cycles of one session have a larger error than as many of different
-// ones.
-func TestClustered(t *testing.T) {
-	apart := []cluster{{
-		compactions: 1,
-		won:         1,
-	}, {
-		compactions: 1,
-		won:         1,
-	}, {
-		compactions: 1,
-	}, {
-		compactions: 1,
-	}}
-	alike := []cluster{{compactions: 2, won: 2}, {compactions: 2}}
-	a, _ := standardError(apart)
-	b, _ := standardError(alike)
-	if want := math.Sqrt(4. / 3 * 4 * 0.125 * 0.125); math.Abs(a-want) > 1e-9 ||
-		math.Abs(b-0.5) > 1e-9 {
-		t.Errorf("%v apart and %v in two sessions, want %v and 0.5", a, b, want)
-	}
-	if _, known := standardError(alike[:1]); known {
-		t.Error("one session has a standard error")
-	}
-}
-
 // TestForecastOfCopies: of a compaction that a fork has copied forecasts were made once.
 func TestForecastOfCopies(t *testing.T) {
-	r := trialOf(t, nil, 1)
+	r := trialOf(t, nil)
 	events := handMade("a", "turn 20 turn 40 turn 60 auto turn 30 turn 50 auto")
 	first := everyEvent(events)
 	first[6] = false

@@ -67,7 +67,7 @@ func TestMeasure(t *testing.T) {
 			"measure": 0.625, "turns_ahead": {"median": 2, "worst": 2}, "replies_ahead": {"median": 2, "worst": 2},
 			"minutes_ahead": {"median": 6, "worst": 6}}`},
 		{"in vain", "turn 20 100; turn 20 40", warning(50), `{"open_cycles": 2, "warned_in_vain": 1,
-			"vain_share": 0.5, "measure": -0.125, "standard_error": 0.125}`},
+			"vain_share": 0.5, "measure": -0.125}`},
 		{"by hand", "turn 20 100 manual", warning(50), `{}`},
 		{"no reading at all", "turn auto", warning(50), `{}`},
 	} {
@@ -76,106 +76,59 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 		sessions := strings.Split(c.sessions, ";")
-		r := trialOf(t, ladderOf(nil, c.t), len(sessions))
+		r := trialOf(t, ladderOf(nil, c.t))
 		for i, s := range sessions {
 			if events := handMade(fmt.Sprint(i), s); len(events) > 0 {
 				r.add(&history.Timeline{
 					Events: events,
 					First:  everyEvent(events),
 					Open:   true,
-					Group:  i,
-					Half:   history.Train,
 				})
 			}
 		}
 		if d := cmp.Diff(
 			want,
-			r.measure(r.pairOf(c.t), history.Train),
+			r.measure(r.pairOf(c.t)),
 			cmpopts.EquateApprox(0, 1e-9),
 		); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
-		if d := cmp.Diff(Figures{}, r.measure(r.pairOf(c.t), history.Holdout)); d != "" {
-			t.Errorf("%s, the other half (-want +got):\n%s", c.name, d)
-		}
-	}
-}
-
-func TestKnee(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		steps []int64
-		curve []float64
-		want  int
-	}{
-		{"none", nil, nil, -1},
-		{"one", []int64{50}, []float64{0.5}, 0},
-		{"flat", []int64{50, 60, 70}, []float64{1, 1, 1}, 2},
-		{"rising", []int64{50, 60, 70}, []float64{0, 0.5, 1}, 2},
-		{"a cliff", []int64{50, 60, 70, 80, 90}, []float64{1, 1, 0.9, 0.1, 0}, 2},
-		{"a line", []int64{50, 60, 70}, []float64{1, 0.5, 0}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := knee(c.steps, c.curve); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
-		})
 	}
 }
 
 func TestChoice(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
-		pairs string // unit, warning, critical, measure, standard error, coverage
+		pairs string // unit, warning, critical, measure, compactions announced in time
 		want  int
 	}{
-		"one":                    {"percent 50 65 0.5 0.1 1", 0},
-		"the best of many":       {"percent 50 65 0.5 0.01 1; percent 60 70 0.7 0.01 1", 1},
-		"an earlier one as good": {"percent 50 65 0.65 0.1 1; percent 60 70 0.7 0.1 1", 0},
+		"one":                    {"percent 50 65 0.5 1", 0},
+		"the best of many":       {"percent 50 65 0.5 1; percent 60 70 0.7 1", 1},
+		"an earlier one as good": {"percent 50 65 0.65 1; percent 60 70 0.7 1", 0},
 		"the better warning": {
-			"percent 50 65 0.65 0.1 1; percent 60 65 0.66 0.1 1; percent 60 70 0.7 0.1 1",
+			"percent 50 65 0.65 1; percent 60 65 0.66 1; percent 60 70 0.7 1",
 			1,
 		},
-		"percent where as good": {
-			"tokens 60000 65000 0.7 0.1 1; percent 60 70 0.65 0.1 1",
-			1,
-		},
-		"tokens where better": {
-			"tokens 60000 65000 0.7 0.01 1; percent 60 70 0.65 0.1 1",
-			0,
-		},
-		"none that never comes": {"percent 30 40 0 0 0; percent 50 60 0.1 0.2 0.3", 1},
-		"none at all":           {"percent 30 40 0 0 0", -1},
+		"percent where as good": {"tokens 60000 65000 0.7 1; percent 60 70 0.65 1", 1},
+		"tokens where better":   {"tokens 60000 65000 0.7 1; percent 60 70 0.55 1", 0},
+		"none that never comes": {"percent 30 40 0 0; percent 50 60 0.05 1", 1},
+		"none at all":           {"percent 30 40 0 0", -1},
 	} {
 		var pairs []Candidate
 		for text := range strings.SplitSeq(c.pairs, ";") {
-			var p Candidate
-			f := &p.Choosing
-			_, err := fmt.Sscan(
-				text,
-				&p.Unit,
-				&p.Warning,
-				&p.Critical,
-				&f.Measure,
-				&f.StandardError,
-				&f.Coverage,
-			)
+			p := Candidate{Figures: Figures{StandardError: 0.1}}
+			_, err := fmt.Sscan(text, &p.Unit, &p.Warning, &p.Critical, &p.Measure, &p.Timely)
 			if err != nil {
 				t.Fatal(err)
 			}
 			pairs = append(pairs, p)
 		}
-		_, got, ok := choice(pairs)
-		var want Candidate
+		var want *Candidate
 		if c.want >= 0 {
-			want = pairs[c.want]
+			want = &pairs[c.want]
 		}
-		if d := cmp.Diff(
-			want,
-			got,
-			cmpopts.IgnoreUnexported(Candidate{}),
-		); d != "" ||
-			ok != (c.want >= 0) {
-			t.Errorf("%s: %t (-want +got):\n%s", name, ok, d)
+		if got := choice(pairs); got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
 }
@@ -189,7 +142,7 @@ func TestForecastsOfARegularSession(t *testing.T) {
 		cycle += fmt.Sprintf("turn %d %d ", size, size+9)
 	}
 	list := strings.Repeat(cycle+"auto ", 8)
-	r := trialOf(t, nil, 1)
+	r := trialOf(t, nil)
 	events := handMade("a", list)
 	r.add(&history.Timeline{Events: events, First: everyEvent(events)})
 	for _, x := range r.forecast.figures() {

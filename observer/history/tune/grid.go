@@ -1,17 +1,15 @@
 // Package tune tries thresholds on past transcripts: what each pair of notices would
 // have been worth, by the observer's own engine, and which pair to change to.
 //
-// One half of the sessions chooses and the other half checks, and a fork is in the
-// half of its origin, so that nothing is judged by what it was chosen by. A pair is
-// advised only where it is better, on the half that checks, by more than chance
-// makes. The package changes no configuration and prints nothing.
+// A change is advised only if it is better by more than the standard error of the
+// measure. The package changes no configuration and prints nothing.
 package tune
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"sm/alerts"
@@ -25,7 +23,7 @@ const (
 	percentFrom, percentTo, percentStep = 30, 95, 5
 	tokenSteps                          = 16 // at most
 	// Enough is how many compactions there must be to choose by.
-	Enough = 5
+	Enough = 10
 )
 
 // Grid is what `sm replay --grid --json` prints. Its fields are a contract.
@@ -34,29 +32,18 @@ type Grid struct {
 	Cycles      int             `json:"cycles"`      // with a reading
 	Compactions api.Compactions `json:"compactions"` // all, Unseen as well
 	Advice      Advice          `json:"advice"`
-	// Chosen is what the half that chooses would take, and Best what has the
-	// highest measure there; null where there is nothing to choose by.
-	Chosen  *Candidate  `json:"chosen"`
-	Current Candidate   `json:"current"` // by the configuration, or --warning and --critical
-	Default Candidate   `json:"default"`
-	Pairs   []Candidate `json:"pairs"`
-	Knees   []Knee      `json:"knees"`
-	// Forecast is measured on all sessions: it chooses nothing.
-	Forecast []Forecast `json:"forecast"`
+	// Chosen is null where there is nothing to choose by.
+	Chosen   *Candidate  `json:"chosen"`
+	Current  Candidate   `json:"current"` // by the configuration, or --warning and --critical
+	Default  Candidate   `json:"default"`
+	Pairs    []Candidate `json:"pairs"`
+	Forecast []Forecast  `json:"forecast"`
 	// Configuration are the lines to paste, [] where there is nothing to change to.
-	Configuration []string   `json:"configuration"`
-	Best          *Candidate `json:"best"`
-	// Difference is by how much the measure of Chosen is above that of Current
-	// on the sessions that check, pair by pair; null where nothing was
-	// compared.
-	Difference *Difference `json:"difference"`
-	Overall    Figures     `json:"overall"` // of Current, on all sessions
+	Configuration []string `json:"configuration"`
 	// Unseen are the compactions before which their transcript shows no
 	// reading, so that notices cannot be judged: it begins with them.
 	Unseen  int `json:"unseen"`
 	Strange int `json:"no_transcripts"` // files without a single record, which are left out
-
-	Groups int `json:"-"` // of sessions that were not copied from each other
 }
 
 // Advice is what to do with the chosen thresholds.
@@ -64,38 +51,21 @@ type Advice string
 
 // All there is to advise.
 const (
-	AdviceChange    Advice = "change"    // it is better where it was not chosen
-	AdviceKeep      Advice = "keep"      // it is no better there, or it is what is in force
-	AdviceUnclear   Advice = "unclear"   // it is, but by no more than chance may make
-	AdviceUnchecked Advice = "unchecked" // too few compactions to check it with
-	AdviceNone      Advice = "none"      // no threshold gives a notice in time
-	AdviceTooFew    Advice = "too_few"   // too few compactions to choose by
+	AdviceChange Advice = "change"  // they are better by more than chance makes
+	AdviceKeep   Advice = "keep"    // those in force are as good
+	AdviceNone   Advice = "none"    // no threshold gives a notice in time
+	AdviceTooFew Advice = "too_few" // too few compactions to choose by
 )
 
-// Difference is one of two measures, with its standard error.
-type Difference struct {
-	Measure       float64 `json:"measure"`
-	StandardError float64 `json:"standard_error"`
-}
-
-// Candidate is a pair of thresholds with what it is worth on the sessions that
-// choose, and on the others. Unit is percent, tokens, or mixed.
+// Candidate is a pair of thresholds with what it is worth. Unit is percent, tokens,
+// or mixed.
 type Candidate struct {
-	Unit     string  `json:"unit"`
-	Warning  int64   `json:"warning"`
-	Critical int64   `json:"critical"`
-	Choosing Figures `json:"choosing"`
-	Checking Figures `json:"checking"`
+	Unit     string `json:"unit"`
+	Warning  int64  `json:"warning"`
+	Critical int64  `json:"critical"`
+	Figures
 
 	thresholds alerts.Thresholds
-}
-
-// Knee is where the coverage of one notice alone begins to fall, on the
-// sessions that choose: null where there is none at all.
-type Knee struct {
-	Unit     string `json:"unit"`
-	Warning  *int64 `json:"warning"`
-	Critical *int64 `json:"critical"`
 }
 
 // Options are what to try.
@@ -117,7 +87,7 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	current := windowAlone(o.Policy.Thresholds)
 	usual := windowAlone(alerts.Defaults().Thresholds)
 	o.Policy.Thresholds = alerts.Thresholds{}
-	r, err := newTrial(o.Policy, ladderOf(h.Sizes(history.Train), current, usual), h.Groups)
+	r, err := newTrial(o.Policy, ladderOf(h.Sizes(), current, usual))
 	if err != nil {
 		return nil, err
 	}
@@ -126,16 +96,13 @@ func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	}
 	g := r.counted
 	g.Sessions = len(r.agents)
-	g.Groups = len(r.alone)
 	g.Strange = h.Strange
 	g.Pairs = r.pairs()
-	g.Knees = []Knee{r.knees(inPercent), r.knees(inTokens)}
 	g.Current = r.play(current)
 	g.Default = r.play(usual)
-	g.Overall = r.measure(r.pairOf(current), everyone)
 	g.Forecast = r.forecast.figures()
 	g.Configuration = []string{}
-	g.choose(r, windowAlone(o.Configured))
+	g.choose(windowAlone(o.Configured))
 	return &g, nil
 }
 
@@ -192,32 +159,27 @@ func NewCandidate(t alerts.Thresholds) Candidate {
 // play measures a pair of thresholds.
 func (r *trial) play(t alerts.Thresholds) Candidate {
 	c := NewCandidate(t)
-	c.Choosing = r.measure(r.pairOf(t), history.Train)
-	c.Checking = r.measure(r.pairOf(t), history.Holdout)
+	c.Figures = r.measure(r.pairOf(t))
 	return c
 }
 
-// choose takes a pair by the sessions that choose, and checks it with the others.
-func (g *Grid) choose(r *trial, configured alerts.Thresholds) {
-	if len(g.Pairs) == 0 || g.Pairs[0].Choosing.Compactions < Enough {
+// choose takes a pair and compares it with the current one.
+func (g *Grid) choose(configured alerts.Thresholds) {
+	if g.Current.Compactions < Enough {
 		g.Advice = AdviceTooFew
 		return
 	}
-	best, chosen, ok := choice(g.Pairs)
-	if !ok {
+	g.Chosen = choice(g.Pairs)
+	switch c := g.Chosen; {
+	case c == nil:
 		g.Advice = AdviceNone
-		return
-	}
-	g.Best = &best
-	g.Chosen = &chosen
-	d := r.compare(r.pairOf(chosen.thresholds), r.pairOf(g.Current.thresholds), history.Holdout)
-	g.Advice = advise(g.Chosen, &g.Current, d)
-	if chosen.Checking.Compactions > 0 {
-		g.Difference = &d
-	}
-	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) &&
-		!same(chosen.thresholds, configured) {
-		g.Configuration = ConfigurationOf(chosen.thresholds, configured)
+	case c.Same(&g.Current) || c.Measure-g.Current.Measure <= c.StandardError:
+		g.Advice = AdviceKeep
+	default:
+		g.Advice = AdviceChange
+		if !same(g.Chosen.thresholds, configured) {
+			g.Configuration = ConfigurationOf(g.Chosen.thresholds, configured)
+		}
 	}
 }
 
@@ -236,77 +198,42 @@ func (c *Candidate) Same(other *Candidate) bool {
 	return same(c.thresholds, other.thresholds)
 }
 
-// advise checks a chosen pair with the sessions that were not used to choose it.
-func advise(chosen, current *Candidate, d Difference) Advice {
-	switch c := &chosen.Checking; {
-	case same(chosen.thresholds, current.thresholds):
-		return AdviceKeep
-	case c.Compactions < Enough:
-		return AdviceUnchecked
-	case c.Coverage == 0 && current.Checking.Coverage == 0:
-		return AdviceNone
-	case d.Measure <= 0:
-		return AdviceKeep
-	case d.Measure <= d.StandardError:
-		return AdviceUnclear
-	}
-	return AdviceChange
-}
-
-// choice returns the best pair and, of the pairs whose measure is at most one standard
-// error below it, the earliest: the lowest critical notice, with the warning of the
-// highest measure. With few compactions the measures are mostly chance, and the best
-// pair is close to one that fails, so an earlier one is safer. (Breiman and others,
+// choice returns, of the pairs whose measure is at most one standard error below the
+// best, the earliest: the lowest critical notice, with the warning of the highest
+// measure. With few compactions the measures are mostly chance, and the best pair is
+// close to one that fails, so an earlier one is safer. (Breiman and others,
 // Classification and Regression Trees, 1984, choose trees by one standard error.)
 // Percentages are preferred if they are as good by the same rule, as they apply to
 // every window. A pair that never gives a notice in time is not chosen; without any
-// other ok is false.
-func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
-	pairs = slices.DeleteFunc(
-		slices.Clone(pairs),
-		func(p Candidate) bool { return p.Choosing.Coverage == 0 },
-	)
-	if len(pairs) == 0 {
-		return best, chosen, false
+// other the result is nil.
+func choice(pairs []Candidate) *Candidate {
+	best := math.Inf(-1)
+	least := 0.0
+	for _, p := range pairs {
+		if p.Timely > 0 && p.Measure > best {
+			best = p.Measure
+			least = best - p.StandardError
+		}
 	}
-	better := func(a, b Candidate) int {
-		return cmp.Compare(a.Choosing.Measure, b.Choosing.Measure)
+	var chosen *Candidate
+	for i := range pairs {
+		p := &pairs[i]
+		if p.Timely > 0 && p.Measure >= least && (chosen == nil || p.before(chosen)) {
+			chosen = p
+		}
 	}
-	best = slices.MaxFunc(pairs, better)
-	least := best.Choosing.Measure - best.Choosing.StandardError
-	near := slices.DeleteFunc(
-		pairs,
-		func(p Candidate) bool { return p.Choosing.Measure < least },
-	)
-	if slices.ContainsFunc(near, func(p Candidate) bool { return p.Unit == "percent" }) {
-		near = slices.DeleteFunc(near, func(p Candidate) bool { return p.Unit != "percent" })
-	}
-	return best, slices.MinFunc(
-		near,
-		func(a, b Candidate) int {
-			return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a))
-		},
-	), true
+	return chosen
 }
 
-// knees finds the knee of each notice alone.
-func (r *trial) knees(unit string) Knee {
-	var steps []int64
-	var warnings, criticals []float64
-	for i, s := range r.steps {
-		if s.unit == unit {
-			steps = append(steps, s.at)
-			warnings = append(warnings, r.measure(pair{i, none}, history.Train).Coverage)
-			criticals = append(criticals, r.measure(pair{none, i}, history.Train).Coverage)
-		}
+// before reports whether a pair is chosen rather than another one as good.
+func (c *Candidate) before(other *Candidate) bool {
+	if (c.Unit == inPercent) != (other.Unit == inPercent) {
+		return c.Unit == inPercent
 	}
-	at := func(curve []float64) *int64 {
-		if len(curve) == 0 || slices.Max(curve) == 0 {
-			return nil
-		}
-		return &steps[knee(steps, curve)]
-	}
-	return Knee{Unit: unit, Warning: at(warnings), Critical: at(criticals)}
+	return cmp.Or(
+		cmp.Compare(c.Critical, other.Critical),
+		cmp.Compare(other.Measure, c.Measure),
+	) < 0
 }
 
 // ConfigurationOf are the lines that set thresholds, whatever is configured:

@@ -166,7 +166,7 @@ func comparePairs(
 	pairs []alerts.Thresholds,
 ) (compared int) {
 	t.Helper()
-	r := trialOf(t, steps, l.Group+1)
+	r := trialOf(t, steps)
 	r.add(l)
 	for _, p := range pairs {
 		want := notices(t, l, p)
@@ -188,7 +188,7 @@ func TestPairs(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
 			h := historytest.Settled(t, dir)
-			steps := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
+			steps := ladderOf(h.Sizes(), alerts.Defaults().Thresholds)
 			var pairs []alerts.Thresholds
 			for i := range steps {
 				for _, j := range []int{i + 1, i + 4} {
@@ -264,9 +264,9 @@ func FuzzPairs(f *testing.F) {
 }
 
 // trialOf begins a trial with default settings.
-func trialOf(t *testing.T, steps []step, groups int) *trial {
+func trialOf(t *testing.T, steps []step) *trial {
 	t.Helper()
-	r, err := newTrial(alerts.Options{}, steps, groups)
+	r, err := newTrial(alerts.Options{}, steps)
 	if err != nil {
 		t.Fatal(err)
 	}

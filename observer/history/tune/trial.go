@@ -43,18 +43,14 @@ type trial struct {
 	steps    []step
 	engine   *alerts.Engine
 	forecast forecaster
-	groups   int
 	cycles   []cycle // those that count
 	// counted are the figures that are the same for all pairs.
 	counted Grid
 	agents  map[string]bool // with a reading of their own
-	alone   map[int]bool    // groups of these
 }
 
 // cycle is a part of a session between compactions.
 type cycle struct {
-	group int // cycles of one group are not independent of each other
-	half  int
 	end   *point   // the compaction; nil for a cycle that is over without one
 	size  int64    // of the context at the compaction, 0 when unknown
 	given []*point // by step: its notice, nil for none
@@ -72,14 +68,12 @@ type point struct {
 	work    float32
 }
 
-func newTrial(o alerts.Options, steps []step, groups int) (*trial, error) {
+func newTrial(o alerts.Options, steps []step) (*trial, error) {
 	engine, err := alerts.New(o)
 	return &trial{
 		steps:  steps,
 		engine: engine,
-		groups: groups,
 		agents: map[string]bool{},
-		alone:  map[int]bool{},
 	}, err
 }
 
@@ -116,7 +110,6 @@ func (r *trial) add(t *history.Timeline) {
 			p.read = true
 			if t.First[i] {
 				r.agents[id] = true
-				r.alone[t.Group] = true
 			}
 		}
 		if ev.Kind == alerts.EventCompacted && t.First[i] {
@@ -147,11 +140,7 @@ type player struct {
 }
 
 func (p *player) begin() {
-	p.cycle = cycle{
-		group: p.session.Group,
-		half:  p.session.Half,
-		given: make([]*point, len(p.steps)),
-	}
+	p.cycle = cycle{given: make([]*point, len(p.steps))}
 	p.read = false
 }
 

@@ -20,7 +20,7 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 		case last < 0 || list[last].Warning != p.Warning:
 			list = append(list, p)
 		case list[last].Same(g.Chosen):
-		case p.Same(g.Chosen) || p.Choosing.Measure > list[last].Choosing.Measure:
+		case p.Same(g.Chosen) || p.Measure > list[last].Measure:
 			list[last] = p
 		}
 	}

@@ -137,26 +137,15 @@ Compaction threshold
 {{end}}{{template "strange" .Strange}}{{end}}
 
 {{- define "grid --verbose"}}{{template "verdict and sizes" .}}
-	{{- if not .Chosen}}
-{{template "name" .Current}} on all sessions, with {{counted .Overall.Compactions "compaction"}}
-{{template "overall" .}}
+	{{- $t := candidates}}
+With {{counted .Current.Compactions "compaction"}}
+	{{- if .Chosen}}: each warning with its best critical notice, then what is in force and the default
+{{range choices .}}{{template "candidate" list $t .}}{{end}}
+		{{- if not (.Current.Same .Chosen)}}{{template "candidate" list $t .Current}}{{end}}
+		{{- if not (or (.Default.Same .Chosen) (.Default.Same .Current))}}{{template "candidate" list $t .Default}}{{end}}
 	{{- else}}
-On the half that chooses, with {{counted .Current.Choosing.Compactions "compaction"}}: each warning, its best critical
-{{$t := candidates}}{{range choices .}}{{template "candidate" list $t . .Choosing}}{{end}}{{$t}}
-		{{- range .Knees}}{{if and (eq .Unit $.Chosen.Unit) .Warning .Critical -}}
-knee of the coverage: warning {{threshold .Warning .Unit}}, critical {{threshold .Critical .Unit}}, each for itself
-{{end}}{{end -}}
-best: {{template "name" .Best}}, measure {{printf "%.2f" .Best.Choosing.Measure}} with a standard error of {{printf "%.2f" .Best.Choosing.StandardError}}
-chosen: {{template "name" .Chosen}}, of the pairs no further below it the one with the lowest
-critical notice
-{{if lt .Groups 2}}
-One session: there is nothing to check against. {{template "name" .Current}} there:
-{{template "overall" .}}{{else}}
-On the half that checks, with {{counted .Current.Checking.Compactions "compaction"}}
-{{$t := candidates}}{{template "candidate" list $t .Chosen .Chosen.Checking}}
-		{{- if not (.Current.Same .Chosen)}}{{template "candidate" list $t .Current .Current.Checking}}{{end}}
-		{{- if not (or (.Default.Same .Chosen) (.Default.Same .Current))}}{{template "candidate" list $t .Default .Default.Checking}}{{end}}
-		{{- $t}}{{end}}{{end}}
+{{template "candidate" list $t .Current}}
+	{{- end}}{{$t}}
 Forecast, by turns left: median error, truth within its range, forecasts made
 	{{- $none := true}}
 	{{- range .Forecast}}{{if .Error}}{{$none = false}}
@@ -166,10 +155,8 @@ Forecast, by turns left: median error, truth within its range, forecasts made
   {{none}} (it needs three automatic compactions of a model){{end}}
 {{template "advice" .}}{{end}}
 
-{{- define "overall"}}{{$t := candidates}}{{template "candidate" list $t .Current .Overall}}{{$t}}{{end}}
-
-{{- define "candidate"}}{{$t := index . 0}}{{$c := index . 1}}{{with index . 2}}
-	{{- $t.Add (threshold $c.Warning $c.Unit) (threshold $c.Critical $c.Unit) (percent (warned .)) (percent .Coverage) (percent .Used) (tenths .Turns.Median) (tenths .Turns.Worst) (tenths .Minutes.Median) (tenths .Minutes.Worst) (percent .VainShare) (printf "%.2f" .Measure)}}
+{{- define "candidate"}}{{$t := index . 0}}{{with index . 1}}
+	{{- $t.Add (threshold .Warning .Unit) (threshold .Critical .Unit) (percent (warned .Figures)) (percent .Coverage) (percent .Used) (tenths .Turns.Median) (tenths .Turns.Worst) (tenths .Minutes.Median) (tenths .Minutes.Worst) (percent .VainShare) (printf "%.2f" .Measure)}}
 {{- end}}{{end}}
 
 {{- define "name"}}{{threshold .Warning .Unit}} and {{threshold .Critical .Unit}}{{end}}
@@ -180,33 +167,32 @@ Forecast, by turns left: median error, truth within its range, forecasts made
 {{- define "in time"}}{{.Timely}} of {{counted .Compactions "compaction"}} {{if eq .Compactions 1}}was{{else}}were{{end}} announced in time{{end}}
 
 {{- define "verdict"}}
-	{{- if eq .Advice "unchecked"}}Try {{template "pair" .Chosen}}: {{template "in time" .Chosen.Choosing}}, in the sessions that it was chosen by; too few others check it.
-	{{- else if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen.Checking}} where it was not chosen, {{.Current.Checking.Timely}} with {{template "pair" .Current}}.
+	{{- if eq .Advice "change"}}Change to {{template "pair" .Chosen}}: {{template "in time" .Chosen}}, {{.Current.Timely}} with {{template "pair" .Current}}.
 	{{- else}}Keep {{template "pair" .Current}}: {{/**/ -}}
 		{{- if eq .Advice "none"}}no threshold announces these compactions in time.
-		{{- else if ne .Advice "too_few"}}{{template "in time" .Overall}}.
-		{{- else if .Overall.Compactions}}{{template "in time" .Overall}}, too few to choose others by.
+		{{- else if eq .Advice "keep"}}{{template "in time" .Current}}.
+		{{- else if .Current.Compactions}}{{template "in time" .Current}}, too few to choose others by.
 		{{- else}}there is no compaction to choose others by.{{end}}
 	{{- end}}
 {{- end}}
 
 {{- define "advice"}}
 	{{- if eq .Advice "too_few"}}
-Nothing is recommended: the half that chooses needs {{enough}} compactions.
+Nothing is recommended: that needs {{enough}} compactions.
 {{else if eq .Advice "none"}}
 Nothing is recommended: contexts fill up too soon after any notice.
 {{else}}
-	{{- if gt .Groups 1}}
-Measure where it was not chosen: {{template "name" .Chosen}} {{printf "%.2f" .Chosen.Checking.Measure}}, {{template "name" .Current}} {{printf "%.2f" .Current.Checking.Measure}};
-the difference has a standard error of {{printf "%.2f" .Difference.StandardError}}
-{{end}}
+Chosen: {{template "name" .Chosen}}, measure {{printf "%.2f" .Chosen.Measure}}; {{template "name" .Current}} {{printf "%.2f" .Current.Measure}}.
+The standard error of the first is {{printf "%.2f" .Chosen.StandardError}}.
 	{{- if .Configuration}}
+
 {{template "configuration" .}}
-	{{- else if or (eq .Advice "change") (eq .Advice "unchecked")}}
+	{{- else if eq .Advice "change"}}
 The configuration has it already.
+{{else}}
 {{end}}{{end}}{{end}}
 
-{{- define "configuration"}}To {{if eq .Advice "change"}}use{{else}}try{{end}} it, have these lines under context_monitor: in the configuration, beside
+{{- define "configuration"}}To use it, have these lines under context_monitor: in the configuration, beside
 the others there:
 
 {{range .Configuration}}{{.}}

@@ -50,7 +50,7 @@ func TestRows(t *testing.T) {
 			WarningPercentage:  warning,
 			CriticalPercentage: critical,
 		})
-		c.Choosing.Measure = measure
+		c.Measure = measure
 		return c
 	}
 	g := tune.Grid{
