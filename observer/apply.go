@@ -44,7 +44,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			c.queue.Forget(r.From, now)
 		}
 		c.queue.Rename(r.From, r.To)
-		c.renameHandoff(r.From, r.To, now)
+		c.perform(c.rotations.Rename(r.From, r.To, now))
 		c.setLevel(r.From)
 		c.setLevel(r.To)
 	}

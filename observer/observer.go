@@ -342,7 +342,6 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		clients:   a.o.Clients,
 		settings:  o,
 		rotations: rotation.New(o.Handoff.Rotations),
-		queue:     outbox.New(o.Queue),
 		agents:    agents{},
 		edits:     &a.edits,
 		levels:    map[string]string{},
@@ -352,6 +351,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		unknown:   map[metrics.Unknown]uint64{},
 		began:     now,
 	}
+	c.queue = outbox.New(o.Queue, c.rotations.Holds)
 	persisted, err := persist.Load(a.store)
 	if err != nil {
 		return nil, err

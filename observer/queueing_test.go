@@ -51,7 +51,7 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 	}
 	c := &core{
 		app:   app,
-		queue: outbox.New(outbox.Defaults()),
+		queue: outbox.New(outbox.Defaults(), func(string) bool { return false }),
 		fleet: fleet.New(fleet.Options{
 			Clients: clientstest.Table(),
 			Created: now,

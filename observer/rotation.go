@@ -29,15 +29,10 @@ func (c *core) rotate(in rotation.Input, now time.Time) {
 	}
 }
 
-// perform begins effects. What changes the state alone is done at once, the rest once that
-// state is stored.
+// perform begins effects, which are carried out once the state is stored.
 func (c *core) perform(effects []rotation.Effect) {
 	for _, e := range effects {
 		switch x := e.(type) {
-		case rotation.Hold:
-			c.queue.Hold(x.Agent, true)
-		case rotation.Release:
-			c.queue.Hold(x.Agent, false)
 		case rotation.Prepare:
 			c.prepare(x.Rotation)
 		case rotation.Type:
@@ -136,9 +131,6 @@ func (c *core) checkFirstReading(ev *alerts.Event, now time.Time) {
 func (c *core) resumeHandoffs() {
 	for _, agent := range c.rotations.Opens() {
 		r, _ := c.rotations.Open(agent)
-		if r.State != rotation.Scheduled {
-			c.queue.Hold(agent, true)
-		}
 		if r.State == rotation.Clearing && r.Way == rotation.WayRestart {
 			c.order(r)
 		}
@@ -155,14 +147,6 @@ func (c *core) resumeHandoffs() {
 		if r.Next != "" && r.Next == c.sessionOf(r.Agent) {
 			c.freshen(r, 0, "")
 		}
-	}
-}
-
-func (c *core) renameHandoff(from, to string, now time.Time) {
-	c.queue.Hold(from, false)
-	c.perform(c.rotations.Rename(from, to, now))
-	if r, open := c.rotations.Open(to); open && r.State != rotation.Scheduled {
-		c.queue.Hold(to, true)
 	}
 }
 

@@ -44,14 +44,14 @@ func (q *Queue) Call(to string, now time.Time) (m Message, ok bool) {
 // Answer takes the message that a client asks for after a call; the reply to its
 // hook must deliver its Line. ok is false if the message is unknown, another
 // agent's, ended, given to another carrier since, possibly in the client's
-// queue, or on hold.
+// queue, or held.
 func (q *Queue) Answer(to string, id string, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
 	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling ||
 		p.mayBeQueued() || q.stale(p, now) {
 		return Message{}, false
 	}
-	if _, held := q.held[to]; held {
+	if q.held(to) {
 		q.wait(p)
 		return Message{}, false
 	}

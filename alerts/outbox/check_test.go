@@ -10,7 +10,7 @@ import (
 // Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
 func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
-		q := New(Options{})
+		q := New(Options{}, free)
 		put(t, q, Message{To: "a", Text: "x"}, 0)
 		q.Offer("a", by, alerts.Sequential, sec(3), nil)
 		q.Check(sec(4), func(_ string, answered time.Time) (time.Time, bool) {
@@ -21,3 +21,6 @@ func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 		})
 	}
 }
+
+// free holds no messages back.
+func free(string) bool { return false }

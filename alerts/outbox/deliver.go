@@ -15,8 +15,8 @@ const early = 5 * time.Second
 // Offer takes the best waiting message to the agent: with at least the given
 // Mode, the most urgent, and of those the oldest; for Tmux, a message that was
 // typed before goes first. fit selects among the messages, nil all of them. The carrier
-// must deliver its Line. ok is false if there is none, or if the agent is on hold
-// and the carrier is not Restart. A stale message is not offered.
+// must deliver its Line. ok is false if there is none, or if messages to the agent are
+// held and the carrier is not Restart. A stale message is not offered.
 func (q *Queue) Offer(
 	to string,
 	by Carrier,
@@ -56,7 +56,7 @@ func (q *Queue) best(
 	now time.Time,
 	fit func(*Message) bool,
 ) *Message {
-	if _, held := q.held[to]; held && by != Restart {
+	if by != Restart && q.held(to) {
 		return nil
 	}
 	var best *Message
@@ -109,17 +109,6 @@ func (q *Queue) Unoffer(id string) {
 		m.Thread = ""
 	}
 	q.touch(m)
-}
-
-// Hold keeps back the messages of an agent whose context is about to be rotated,
-// since it would lose them. Only Restart gets them. Take and Restore do not keep
-// holds: the caller must hold again after a restart, before the first Offer.
-func (q *Queue) Hold(to string, on bool) {
-	if on {
-		q.held[to] = struct{}{}
-	} else {
-		delete(q.held, to)
-	}
 }
 
 // Heard takes a text that reached the model according to the agent's transcript,

@@ -49,7 +49,7 @@ func TestHeard(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := New(Defaults())
+			q := New(Defaults(), free)
 			ids := map[string]string{}
 			var lines []string
 			add := func(name string, m Message) Message {
@@ -114,7 +114,7 @@ func expand(text string, lines []string) string {
 // not find it.
 func TestHeardWithProgram(t *testing.T) {
 	for _, text := range []string{"run sm handoff PATH.", "run /opt/sm handoff PATH."} {
-		q := New(Defaults())
+		q := New(Defaults(), free)
 		m := put(t, q, Message{To: "a", Text: text}, 0)
 		offer(t, q, "a", Hook, 1)
 		line := strings.Replace(
@@ -135,7 +135,7 @@ func FuzzHeard(f *testing.F) {
 	f.Add("[sm message] x #@\n[sm message] #~", true)
 	f.Add("#@0 #@ # #~~ #@\xff", true)
 	f.Fuzz(func(t *testing.T, text string, both bool) {
-		q := New(Options{})
+		q := New(Options{}, free)
 		a := put(t, q, Message{To: "a", Text: "1"}, 0)
 		b := put(t, q, Message{To: "a", Text: "2"}, 0)
 		offer(t, q, "a", Hook, 0)

@@ -23,7 +23,7 @@
 //   - What is older than Options.TTL is not offered.
 //   - The same calls give the same answers, ids among them. They depend on the messages
 //     alone, so that a queue that is restored from its messages goes on as if nothing
-//     had happened; only holds must be set again.
+//     had happened.
 //   - The order is that of Put, whatever the clock does.
 //
 // It does not clean texts for a terminal, does not choose the carrier or the

@@ -136,8 +136,7 @@ func (q *Queue) Waits() (agents []string) {
 	return slices.Compact(agents)
 }
 
-// HasWaiting reports whether a message to the agent waits to be offered, on hold
-// or not.
+// HasWaiting reports whether a message to the agent waits to be offered, held or not.
 func (q *Queue) HasWaiting(to string) bool {
 	return q.count(func(m *Message) bool { return m.To == to && m.State == Waiting }) > 0
 }
@@ -169,9 +168,9 @@ func (q *Queue) Take(put func(id string, m *Message)) (any bool) {
 	return any
 }
 
-// Restore replaces all messages by stored ones, in any order, and clears holds.
+// Restore replaces all messages by stored ones, in any order.
 func (q *Queue) Restore(messages []Message, c Counters) {
-	*q = *New(q.options)
+	*q = *New(q.options, q.held)
 	q.counters = c
 	for _, m := range slices.SortedStableFunc(slices.Values(messages), bySeq) {
 		q.add(&m)

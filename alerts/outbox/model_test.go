@@ -41,12 +41,14 @@ func newModel(t *testing.T, seed uint64) *model {
 		TTL:             modelTTL,
 		Offers:          4,
 	}
+	held := map[string]bool{}
+	holds := func(to string) bool { return held[to] }
 	return &model{
 		t:      t,
 		rng:    rand.New(rand.NewPCG(seed, 1)),
-		q:      New(o),
-		twin:   New(o),
-		held:   map[string]bool{},
+		q:      New(o, holds),
+		twin:   New(o, holds),
+		held:   held,
 		stored: map[string]Message{},
 		before: map[string]Message{},
 	}
@@ -186,7 +188,6 @@ func (m *model) rare(a string, at time.Time) {
 		)
 	case 4, 5:
 		m.held[a] = !m.held[a]
-		m.both("Hold", func(q *Queue) any { q.Hold(a, m.held[a]); return nil })
 	case 6:
 		m.forget(at)
 	case 7:
@@ -262,11 +263,7 @@ func (m *model) verify() {
 	}
 	m.store(all)
 	m.compare(all)
-	again := restored(t, m.twin)
-	for a, on := range m.held {
-		again.Hold(a, on)
-	}
-	m.twin = again
+	m.twin = restored(t, m.twin)
 }
 
 // store applies what Take says.
@@ -370,7 +367,7 @@ func restored(t *testing.T, q *Queue) *Queue {
 	if err := json.Unmarshal(b, &messages); err != nil {
 		t.Fatal(err)
 	}
-	again := New(q.options)
+	again := New(q.options, q.held)
 	again.Restore(messages, q.Counters())
 	return again
 }

@@ -13,17 +13,18 @@ type Queue struct {
 	options Options
 	order   []*Message // all, by Seq
 	ids     map[string]*Message
-	held    map[string]struct{}
+	held    func(to string) bool
 
 	counters Counters
 	changed  map[string]struct{} // or gone
 }
 
-// New returns an empty queue.
-func New(o Options) *Queue {
+// New returns an empty queue. held reports whether messages to an agent are kept back,
+// because its context is about to be rotated and would lose them; only Restart gets them.
+func New(o Options, held func(to string) bool) *Queue {
 	q := &Queue{
 		ids:     map[string]*Message{},
-		held:    map[string]struct{}{},
+		held:    held,
 		changed: map[string]struct{}{},
 	}
 	q.Configure(o)
@@ -73,15 +74,10 @@ func (q *Queue) Unput(id string) bool {
 }
 
 // Rename makes the messages of one agent those of another: an agent got another id. To
-// and the keys of notices about it change, and the order stays that of Put. If either was
-// on hold, the new id is.
+// and the keys of notices about it change, and the order stays that of Put.
 func (q *Queue) Rename(from, to string) {
 	if from == to || to == "" {
 		return
-	}
-	if _, on := q.held[from]; on {
-		q.Hold(from, false)
-		q.Hold(to, true)
 	}
 	for _, m := range q.order {
 		if m.To == from {

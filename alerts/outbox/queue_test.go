@@ -54,7 +54,7 @@ func offer(t testing.TB, q *Queue, to string, by Carrier, s float64) Message {
 }
 
 func TestPut(t *testing.T) {
-	q := New(Defaults())
+	q := New(Defaults(), free)
 	local := sec(1).In(time.FixedZone("", 3600))
 	m, err := q.Put(Message{
 		ID:   "zzz",
@@ -113,7 +113,7 @@ func TestPutRefuses(t *testing.T) {
 		{"nobody", Message{Text: "x"}, ErrNobody},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := New(Defaults())
+			q := New(Defaults(), free)
 			_, err := q.Put(c.m, sec(0))
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)

@@ -22,6 +22,7 @@ type scripted struct {
 	q     *Queue
 	ids   map[string]string
 	names map[string]string
+	held  map[string]bool
 	read  float64 // up to when the transcript was read, below 0 for none
 }
 
@@ -137,7 +138,7 @@ func (s *scripted) do(seconds float64, line string) string {
 	case "unoffer":
 		q.Unoffer(id)
 	case "hold":
-		q.Hold(to, f[1] == "on")
+		s.held[to] = f[1] == "on"
 		return "done"
 	case "rename":
 		q.Rename(to, f[1])
@@ -202,7 +203,12 @@ func TestScripts(t *testing.T) {
 	}
 	for i, script := range scripts.Files {
 		o := Defaults()
-		s := &scripted{ids: map[string]string{}, names: map[string]string{}, read: -1}
+		s := &scripted{
+			ids:   map[string]string{},
+			names: map[string]string{},
+			held:  map[string]bool{},
+			read:  -1,
+		}
 		var got strings.Builder
 		for line := range strings.Lines(strings.TrimSpace(string(script.Data))) {
 			given, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
@@ -224,7 +230,7 @@ func TestScripts(t *testing.T) {
 				continue
 			}
 			if s.q == nil {
-				s.q = New(o)
+				s.q = New(o, func(to string) bool { return s.held[to] })
 			}
 			var seconds float64
 			if _, err := fmt.Sscan(when, &seconds); err != nil {

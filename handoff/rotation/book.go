@@ -54,6 +54,13 @@ func (m *Machine) Open(agent string) (r Rotation, ok bool) {
 	return Rotation{}, false
 }
 
+// Holds reports whether messages to an agent are to be kept back, because its context is
+// about to be cleared.
+func (m *Machine) Holds(agent string) bool {
+	r := m.open[agent]
+	return r != nil && r.State != Scheduled
+}
+
 // Opens lists the agents with such a rotation, in order.
 func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 

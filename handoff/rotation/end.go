@@ -36,7 +36,6 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 }
 
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
-	held := r.State != Scheduled
 	unused := !r.State.Touched() && r.Document != ""
 	r.Reason = reason
 	r.Overheard = nil
@@ -46,9 +45,6 @@ func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	delete(m.typing, r.ID)
 	m.count(s.String())
 	m.forget(at)
-	if held {
-		m.do(Release{r.Agent})
-	}
 	if unused {
 		m.do(Withdraw{*r})
 	}

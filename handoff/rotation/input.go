@@ -81,12 +81,9 @@ type First struct {
 	High    bool // above the warning
 }
 
-// Effect is what to do once the state is stored: [Hold], [Prepare], [Type], [Restart],
-// [Release], [Report], [Withdraw], [Executed] or [Unhelpful].
+// Effect is what to do once the state is stored: [Prepare], [Type], [Restart], [Report],
+// [Withdraw], [Executed] or [Unhelpful].
 type Effect any
-
-// Hold keeps back the messages to an agent, whose context is about to be cleared.
-type Hold struct{ Agent string }
 
 // Prepare examines the document, or makes it, and stores a copy. [Prepared] answers.
 type Prepare struct{ Rotation Rotation }
@@ -102,9 +99,6 @@ type Type struct {
 
 // Restart asks `sm run` for a new client with the rotation's prompt. [Answered] answers.
 type Restart struct{ Rotation Rotation }
-
-// Release ends a Hold.
-type Release struct{ Agent string }
 
 // Report reports a failed rotation. With Lost the old context is or may be gone, and the
 // new one has no prompt.

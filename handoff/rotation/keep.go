@@ -103,9 +103,6 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 		m.end(drop, Cancelled, ReasonReplaced, now)
 	}
 	m.open[keep.Agent] = keep
-	if keep.State != Scheduled {
-		m.do(Hold{keep.Agent})
-	}
 }
 
 // Forget drops an agent.

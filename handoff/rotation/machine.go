@@ -151,7 +151,7 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 			return
 		}
 		m.move(r, Reserved, in.At)
-		m.do(Hold{r.Agent}, Prepare{*r})
+		m.do(Prepare{*r})
 	case Clearing:
 		switch {
 		case in.Session == r.Left:
@@ -246,8 +246,6 @@ func (m *Machine) typed(in Typed) {
 		return
 	case in.Prompt:
 		r.Tries--
-	default:
-		m.do(Release{r.Agent})
 	}
 	switch {
 	case in.Reason == ReasonBusy: // a turn may take any time
@@ -341,4 +339,4 @@ func (m *Machine) age(r *Rotation, now time.Time) time.Duration {
 	return now.Sub(r.Changed)
 }
 
-func (m *Machine) do(list ...Effect) { m.out = append(m.out, list...) }
+func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
