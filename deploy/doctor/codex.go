@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -15,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"sm/deploy/install"
+	"sm/handoff/files"
 	"sm/transcript/claude/hook"
 )
 
@@ -27,77 +27,52 @@ func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
 		return
 	}
-	switch c, ok, err := install.Codex().InPath(ctx, d.Path, d.Environ); {
+	switch c, err := install.Codex().InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note(codexHooks, "run codex --version", "%v", err)
-	case ok && install.Codex().TooOld(c.Version):
+	case c.Version != "" && install.Codex().TooOld(c.Version):
 		d.note(codexHooks, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned",
 			c, install.Codex().Oldest)
 		return
 	}
 
 	path := install.CodexHooks(d.Codex)
-	e, _, err := d.editor(path)
+	e, err := d.open(path)
 	if err != nil {
 		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
 		return
 	}
-	if event, ok := httpHook(e); ok {
-		d.broken(
-			codexHooks,
-			"remove that hook",
-			"Codex ignores all of %s because of a hook of type http for %s",
-			path,
-			event,
-		)
+	if event := httpHook(e); event != "" {
+		d.broken(codexHooks, "remove that hook",
+			"Codex ignores all of %s because of a hook of type http for %s", path, event)
 	}
-	own, missing, _ := allHooks([]settingsLayer{{editor: e}}, install.Codex().Events)
+	const remedy = "run sm install --codex"
+	own, missing, _ := ownHooks([]*install.Editor{e}, install.Codex().Events...)
 	switch {
 	case len(own) == 0:
-		d.note(
-			codexHooks,
-			"run sm install --codex",
-			"not installed in %s; Codex's agents are not warned",
-			path,
-		)
+		d.note(codexHooks, remedy, "not installed in %s; Codex's agents are not warned", path)
 		return
 	case len(missing) > 0:
-		d.broken(
-			codexHooks,
-			"run sm install --codex",
-			"%s has no hook for %s",
-			path,
-			eventNames(missing),
-		)
+		d.broken(codexHooks, remedy, "%s has no hook for %s", path, eventNames(missing))
 	default:
 		d.trust(path, own)
 	}
 	d.programs(ctx, codexHooks, own)
 }
 
-// httpHook returns the event of a hook of type http: with one the client
+// httpHook returns the event of a hook of type http, "" for none: with one the client
 // ignores the whole file.
-func httpHook(e *install.Editor) (event string, ok bool) {
-	hooks := e.Doc.At("hooks")
-	if hooks == nil {
-		return "", false
-	}
-	for _, c := range hooks.Children {
-		var groups []struct {
-			Hooks []struct{ Type string }
-		}
-		if json.Unmarshal(c.Raw, &groups) != nil {
-			continue
-		}
-		for _, g := range groups {
-			for _, h := range g.Hooks {
-				if h.Type == "http" {
-					return c.Key, true
+func httpHook(e *install.Editor) string {
+	for _, event := range e.Doc.At("hooks").Items() {
+		for _, group := range event.Items() {
+			for _, h := range group.At("hooks").Items() {
+				if kind, _ := h.At("type").Text(); kind == "http" {
+					return event.Key
 				}
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // codexConfig is the part of config.toml that decides whether hooks run.
@@ -152,13 +127,8 @@ func (d *doctor) trust(path string, own []ownHook) {
 	}
 	switch {
 	case len(off) > 0:
-		d.broken(
-			codexHooks,
-			"switch them on in codex, with /hooks",
-			"%s has switched off those for %s",
-			config,
-			eventNames(off),
-		)
+		d.broken(codexHooks, "switch them on in codex, with /hooks",
+			"%s has switched off those for %s", config, eventNames(off))
 	case len(untrusted) > 0:
 		d.broken(codexHooks, "start codex and choose \"Trust all and continue\", or type /hooks and t",
 			"Codex does not run %d of %d, which its user has not trusted as they are: %s",
@@ -180,41 +150,31 @@ func (h ownHook) trusted(hash string) bool {
 	return hash != "" && (hash == h.hash(matcher) || hash == h.hash(""))
 }
 
-// hash returns the hash of client 0.169.0: the sum of the sorted members with their
-// defaults.
+// hash returns the hash of client 0.169.0: the sum of the members with their defaults, in
+// the order of their names.
 func (h ownHook) hash(matcher string) string {
-	var handler struct {
-		Type          string  `json:"type"`
-		Command       string  `json:"command"`
-		Timeout       *int    `json:"timeout"`
+	type handler struct {
 		Async         bool    `json:"async"`
-		StatusMessage *string `json:"statusMessage"`
+		Command       string  `json:"command"`
+		StatusMessage *string `json:"statusMessage,omitempty"`
+		Timeout       *int    `json:"timeout"`
+		Type          string  `json:"type"`
 	}
-	if json.Unmarshal(h.value().Raw, &handler) != nil {
+	all := struct {
+		Event   string     `json:"event_name"`
+		Hooks   [1]handler `json:"hooks"`
+		Matcher string     `json:"matcher,omitempty"`
+	}{Event: snake(h.event), Matcher: matcher}
+	if json.Unmarshal(h.value().Raw, &all.Hooks[0]) != nil {
 		return ""
 	}
 	timeout := install.CodexMost(h.event)
-	if t := handler.Timeout; t != nil && (*t < timeout || timeout > 1) {
+	if t := all.Hooks[0].Timeout; t != nil && (*t < timeout || timeout > 1) {
 		timeout = max(1, *t)
 	}
-	members := map[string]any{
-		"type":    handler.Type,
-		"command": handler.Command,
-		"timeout": timeout,
-		"async":   handler.Async,
-	}
-	if handler.StatusMessage != nil {
-		members["statusMessage"] = *handler.StatusMessage
-	}
-	all := map[string]any{"event_name": snake(h.event), "hooks": []any{members}}
-	if matcher != "" {
-		all["matcher"] = matcher
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(all) // strings and numbers
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
+	all.Hooks[0].Timeout = &timeout
+	text, _ := files.Encode(all, nil) // strings and numbers
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
 // snake returns an event's name as config.toml has it, such as pre_compact.

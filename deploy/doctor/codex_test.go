@@ -7,7 +7,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"sm/deploy/install"
-	"sm/deploy/jsonedit"
 	"sm/transcript/claude/hook"
 )
 
@@ -22,17 +21,16 @@ func TestCodexTrust(t *testing.T) {
 		}
 		return text
 	}
-	doc, err := jsonedit.Parse(read("codex-hooks.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var c codexConfig
 	if err := toml.Unmarshal(read("codex-trusted.toml"), &c); err != nil {
 		t.Fatal(err)
 	}
-	e := install.NewEditor(doc, "", "")
-	n := 0
-	for _, event := range []hook.Event{
+	e, err := install.Options{}.Open("testdata/codex-hooks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _, _ := ownHooks(
+		[]*install.Editor{e},
 		hook.Stop,
 		hook.PreCompact,
 		hook.PostToolUse,
@@ -40,22 +38,20 @@ func TestCodexTrust(t *testing.T) {
 		hook.PostModelRequest,
 		hook.SessionEnd,
 		hook.Interrupt,
-	} {
-		for _, h := range ownHooks([]settingsLayer{{editor: e}}, event) {
-			n++
-			key := h.codexKey("/home/dev/.codex/hooks.json")
-			if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") ||
-				h.trusted("") {
-				t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
-			}
-			other := h
-			other.event = hook.UserPromptSubmit
-			if other.trusted(c.Hooks.State[key].Hash) {
-				t.Errorf("%s: trusted for another event", key)
-			}
+	)
+	for _, h := range own {
+		key := h.codexKey("/home/dev/.codex/hooks.json")
+		if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") ||
+			h.trusted("") {
+			t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
+		}
+		other := h
+		other.event = hook.UserPromptSubmit
+		if other.trusted(c.Hooks.State[key].Hash) {
+			t.Errorf("%s: trusted for another event", key)
 		}
 	}
-	if n != 7 {
-		t.Errorf("%d hooks of ours", n)
+	if len(own) != 7 {
+		t.Errorf("%d hooks of ours", len(own))
 	}
 }

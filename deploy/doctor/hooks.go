@@ -27,62 +27,52 @@ type ownHook struct {
 
 func (h ownHook) value() *jsonedit.Value { return h.editor.Doc.At(h.path...) }
 
-// ownHooks returns our hooks for an event in all layers.
-func ownHooks(layers []settingsLayer, event hook.Event) (own []ownHook) {
-	for _, l := range layers {
-		if l.editor == nil {
-			continue
-		}
-		for _, path := range l.editor.OwnHooks(event) {
-			own = append(own, ownHook{event, path, l.editor})
-		}
-	}
-	return own
-}
-
-// allHooks returns our hooks for the events, and the events with none and with
-// more than one.
-func allHooks(
-	layers []settingsLayer,
-	events []hook.Event,
+// ownHooks returns our hooks for the events in all layers, and the events with none and
+// with more than one.
+func ownHooks(
+	layers []*install.Editor,
+	events ...hook.Event,
 ) (own []ownHook, missing, twice []hook.Event) {
 	for _, event := range events {
-		found := ownHooks(layers, event)
-		own = append(own, found...)
-		switch {
-		case len(found) == 0:
+		before := len(own)
+		for _, e := range layers {
+			for _, path := range e.OwnHooks(event) {
+				own = append(own, ownHook{event, path, e})
+			}
+		}
+		switch len(own) - before {
+		case 0:
 			missing = append(missing, event)
-		case len(found) > 1:
+		case 1:
+		default:
 			twice = append(twice, event)
 		}
 	}
 	return own, missing, twice
 }
 
-// hooks checks that each event runs one hook of ours. user is the user's layer.
-func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user settingsLayer) {
-	plugin, err := d.plugin(layers, user)
-	if err != nil {
-		d.broken("hooks", "run sm uninstall and sm install --plugin",
-			"the plugin %s is enabled, and its hooks cannot be read: %v", deploy.PluginID, err)
-		return
-	}
-	where := user.path
+// hooks checks that each event runs one hook of ours.
+func (d *doctor) hooks(ctx context.Context, layers []*install.Editor) {
+	where := d.Settings
 	remedy := "run sm install"
 	by := ""
-	if plugin != nil {
-		where = plugin.path
+	if enabled, _ := strongest(layers, "enabledPlugins", deploy.PluginID); enabled.IsTrue() {
+		plugin, err := d.plugin()
+		if err != nil {
+			d.broken("hooks", "run sm uninstall and sm install --plugin",
+				"the plugin %s is enabled, and its hooks cannot be read: %v", deploy.PluginID, err)
+			return
+		}
+		where = plugin.Path
 		remedy = "run sm install --plugin"
 		by = ", by the plugin " + deploy.PluginID
-		layers = append(slices.Clone(layers), *plugin)
+		layers = append(layers, plugin)
 	}
 
 	events := install.Claude().Events
-	own, missing, twice := allHooks(layers, events)
-	guard := ownHooks(layers, hook.PreToolUse)
-	if len(guard) > 1 {
-		twice = append(twice, hook.PreToolUse)
-	}
+	own, missing, twice := ownHooks(layers, events...)
+	guard, _, guardTwice := ownHooks(layers, hook.PreToolUse)
+	twice = append(twice, guardTwice...)
 	d.guard(len(guard) > 0)
 
 	switch {
@@ -92,55 +82,21 @@ func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user setting
 	case len(missing) > 0:
 		d.broken("hooks", remedy, "%s has no hook for %s", where, eventNames(missing))
 	case len(twice) > 0:
-		d.note(
-			"hooks",
-			remedy+", and remove those in the project's settings",
-			"run more than once: %s",
-			eventNames(twice),
-		)
+		d.note("hooks", remedy+", and remove those in the project's settings",
+			"run more than once: %s", eventNames(twice))
 	default:
 		d.ok("hooks", "installed for %d events%s", len(events), by)
 	}
-
-	own = append(own, guard...)
-	d.programs(ctx, "hooks", own)
+	d.programs(ctx, "hooks", append(own, guard...))
 }
 
-// plugin returns the layer with the plugin's hooks, nil if it is not enabled.
-func (d *doctor) plugin(layers []settingsLayer, user settingsLayer) (*settingsLayer, error) {
-	if enabled, _ := strongest(layers, "enabledPlugins", deploy.PluginID); !enabled.IsTrue() {
-		return nil, nil
-	}
-	dir, err := installedPlugin(filepath.Join(
-		filepath.Dir(user.path),
-		"plugins",
-		"installed_plugins.json",
-	))
+// plugin opens the hooks of our plugin, in the folder with the client's copy by the client's
+// own file.
+func (d *doctor) plugin() (*install.Editor, error) {
+	list := filepath.Join(filepath.Dir(d.Settings), "plugins", "installed_plugins.json")
+	text, err := os.ReadFile(list)
 	if err != nil {
 		return nil, err
-	}
-	path := filepath.Join(dir, filepath.FromSlash(deploy.PluginHooksFile))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := jsonedit.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return &settingsLayer{
-		name:   "plugin",
-		path:   path,
-		editor: install.NewEditor(doc, d.Program, d.Home),
-	}, nil
-}
-
-// installedPlugin returns the folder with the client's copy of our plugin, by the
-// client's own file.
-func installedPlugin(path string) (dir string, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
 	}
 	var all struct {
 		Plugins map[string][]struct {
@@ -148,13 +104,17 @@ func installedPlugin(path string) (dir string, err error) {
 		} `json:"plugins"`
 	}
 	if err := json.Unmarshal(text, &all); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", list, err)
 	}
 	copies := all.Plugins[deploy.PluginID]
 	if len(copies) == 0 {
-		return "", fmt.Errorf("%s does not list it", path)
+		return nil, fmt.Errorf("%s does not list it", list)
 	}
-	return copies[0].Path, nil
+	path := filepath.Join(copies[0].Path, filepath.FromSlash(deploy.PluginHooksFile))
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return d.open(path)
 }
 
 // guard compares the configuration of the guard with its hook.
@@ -234,13 +194,8 @@ func (d *doctor) smallBeside(ctx context.Context, check, program, path string) {
 	if check == codexHooks {
 		remedy += ", and trust them anew in Codex"
 	}
-	d.note(
-		check,
-		remedy,
-		"they call %s, and %s beside it starts faster",
-		program,
-		install.SmallName,
-	)
+	d.note(check, remedy, "they call %s, and %s beside it starts faster",
+		program, install.SmallName)
 }
 
 // smallVersion checks that the small program that hooks call has the version of this sm.

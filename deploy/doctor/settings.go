@@ -2,21 +2,12 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
-	"strings"
 
 	"sm/dashboards/screen/plain"
 	"sm/deploy/install"
 	"sm/deploy/jsonedit"
 )
-
-// A settingsLayer is one of the files that make up the client's settings.
-type settingsLayer struct {
-	name   string
-	path   string
-	editor *install.Editor // nil if the file is broken
-}
 
 // settings checks the files of the settings, strongest first, and the result of all.
 func (d *doctor) settings(ctx context.Context) {
@@ -24,102 +15,84 @@ func (d *doctor) settings(ctx context.Context) {
 		d.broken("settings", "see the README on CLAUDE_CONFIG_DIR", "%v", d.SettingsErr)
 		return
 	}
-	layers := []settingsLayer{d.readLayer("managed", d.Managed)}
+	paths := []string{d.Managed}
 	if d.Dir != "" {
 		for _, name := range []string{"settings.local.json", "settings.json"} {
 			if path := filepath.Join(d.Dir, ".claude", name); path != d.Settings {
-				layers = append(layers, d.readLayer("project", path))
+				paths = append(paths, path)
 			}
 		}
 	}
-	user := d.readLayer("user", d.Settings)
-	layers = append(layers, user)
-	if user.editor == nil {
-		return
+	var layers []*install.Editor
+	for _, path := range append(paths, d.Settings) {
+		e := d.layer(path)
+		if e != nil {
+			layers = append(layers, e)
+		} else if path == d.Settings {
+			return
+		}
 	}
 	d.switches(layers)
-	d.hooks(ctx, layers, user)
+	d.hooks(ctx, layers)
 	d.statusLine(layers)
 }
 
-// editor reads a settings file that has to be editable. Errors leave out its path.
-func (d *doctor) editor(path string) (*install.Editor, *install.File, error) {
-	file, err := install.ReadFile(path)
-	var doc *jsonedit.Text
-	if err == nil {
-		doc, err = file.Parse()
-	}
-	if err != nil {
-		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), path+": "))
-	}
-	e := install.NewEditor(doc, d.Program, d.Home)
-	return e, file, e.Check()
+// open reads a settings file that has to be editable. Errors leave out its path.
+func (d *doctor) open(path string) (*install.Editor, error) {
+	return install.Options{Program: d.Program, Home: d.Home}.Open(path)
 }
 
-func (d *doctor) readLayer(name, path string) settingsLayer {
-	l := settingsLayer{name: name, path: path}
-	e, file, err := d.editor(path)
+// layer checks one of the files that make up the settings. It returns nil for a broken one.
+func (d *doctor) layer(path string) *install.Editor {
+	e, err := d.open(path)
 	if err != nil {
-		d.broken(
-			"settings",
-			"correct the file; the client may ignore all of it",
-			"%v (%s)",
-			err,
-			path,
-		)
-		return l
+		d.broken("settings", "correct the file; the client may ignore all of it",
+			"%v (%s)", err, path)
+		return nil
 	}
-	l.editor = e
-	if name == "user" {
-		d.settingsFile(file, path)
+	if path == d.Settings {
+		d.settingsFile(e.File)
 	}
 	if value, ok := e.Doc.At("env", memoryLimit).Text(); ok {
 		d.memory(value, path)
 	}
-	return l
+	return e
 }
 
-func (d *doctor) settingsFile(file *install.File, path string) {
+func (d *doctor) settingsFile(file *install.File) {
 	if !file.Exists() {
-		d.ok("settings", "%s does not exist yet", path)
+		d.ok("settings", "%s does not exist yet", file.Path)
 	} else if err := file.Writable(); err != nil {
 		d.note("settings", "make it writable before sm install or sm uninstall", "%v", err)
 	} else {
-		d.ok("settings", "%s", path)
+		d.ok("settings", "%s", file.Path)
 	}
 }
 
 // strongest returns a value and the strongest layer with it, nil for none.
-func strongest(layers []settingsLayer, path ...string) (*jsonedit.Value, settingsLayer) {
-	for _, l := range layers {
-		if l.editor == nil {
-			continue
-		}
-		if v := l.editor.Doc.At(path...); v != nil {
-			return v, l
+func strongest(layers []*install.Editor, path ...string) (*jsonedit.Value, *install.Editor) {
+	for _, e := range layers {
+		if v := e.Doc.At(path...); v != nil {
+			return v, e
 		}
 	}
-	return nil, settingsLayer{}
+	return nil, nil
 }
 
 // switches checks the settings that turn all hooks off.
-func (d *doctor) switches(layers []settingsLayer) {
+func (d *doctor) switches(layers []*install.Editor) {
 	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
-		d.broken(
-			"hooks",
-			"remove disableAllHooks there",
-			"disableAllHooks in %s turns hooks and status line off",
-			l.path,
-		)
+		d.broken("hooks", "remove disableAllHooks there",
+			"disableAllHooks in %s turns hooks and status line off", l.Path)
 	}
-	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.IsTrue() {
+	if v, l := strongest(layers, "allowManagedHooksOnly"); v.IsTrue() && l.Path == d.Managed {
 		d.broken("hooks", "ask who manages this machine to allow other hooks, or to add ours",
-			"allowManagedHooksOnly in %s turns all other hooks off", l.path)
+			"allowManagedHooksOnly in %s turns all other hooks off", l.Path)
 	}
 }
 
 // statusLine checks the status line that the client shows.
-func (d *doctor) statusLine(layers []settingsLayer) {
+func (d *doctor) statusLine(layers []*install.Editor) {
 	const check = "status line"
 	v, l := strongest(layers, "statusLine")
 	if v == nil {
@@ -127,19 +100,15 @@ func (d *doctor) statusLine(layers []settingsLayer) {
 		return
 	}
 	command, _ := v.At("command").Text()
-	original, wraps, own := l.editor.Unwrap(command)
-	program := l.editor.StatusProgram(command)
+	original, wraps, own := l.Unwrap(command)
+	program := l.StatusProgram(command)
 	switch {
-	case !own && l.name == "user":
-		d.note(
-			check,
-			"run sm install, which keeps it and adds to it",
-			"%s is not ours",
-			plain.Quote(command),
-		)
+	case !own && l.Path == d.Settings:
+		d.note(check, "run sm install, which keeps it and adds to it",
+			"%s is not ours", plain.Quote(command))
 	case !own:
 		d.note(check, "remove it there, or put sm statusline -- before its command",
-			"%s in %s hides ours", plain.Quote(command), l.path)
+			"%s in %s hides ours", plain.Quote(command), l.Path)
 	case program != "" && !install.Runnable(program):
 		d.broken(check, programRemedy, "it calls %s, %s", program, missingProgram)
 	case wraps:

@@ -20,10 +20,10 @@ import (
 // client checks the client in the PATH and those that run.
 func (d *doctor) client(ctx context.Context) {
 	var clients []install.Installed
-	switch c, ok, err := install.Claude().InPath(ctx, d.Path, d.Environ); {
+	switch c, err := install.Claude().InPath(ctx, d.Path, d.Environ); {
 	case err != nil:
 		d.note("client", "run claude --version", "%v", err)
-	case ok:
+	case c.Version != "":
 		clients = append(clients, c)
 	}
 	for _, dir := range d.Projects { // the clock reports that there are none

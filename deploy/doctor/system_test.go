@@ -44,7 +44,7 @@ func TestMemoryLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &doctor{Options: Options{Proc: dir}}
-		d.readLayer("project", settings)
+		d.layer(settings)
 		d.memoryOf(install.Installed{Version: "2.1.197", PID: 4711})
 		d.memoryOf(install.Installed{Version: "2.1.197", By: "/usr/bin/claude"})
 		var want []Finding

@@ -20,14 +20,11 @@ type Client struct {
 	Name string // of the program
 	// Oldest is the oldest version whose hooks work. `make versions` tries the real
 	// clients on both sides of each.
-	Oldest  string
-	Events  []hook.Event // that the observer uses
-	more    bool         // it has a status line, plugins and skills
-	args    []string     // of `sm hook`
-	timeout func(event hook.Event) int
-	word    int    // index of the version in what --version prints
-	update  string // how to update it
-	done    string // what an installation prints
+	Oldest string
+	Events []hook.Event // that the observer uses
+	more   bool         // Claude Code: it has a status line, plugins and skills
+	update string       // how to update it
+	done   string       // what an installation prints
 }
 
 // Claude describes Claude Code. Before 2.1.76 an unknown event is an error dialog,
@@ -40,10 +37,9 @@ func Claude() Client {
 			hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse,
 			hook.Stop, hook.PreCompact, hook.PostCompact, hook.Notification,
 		},
-		more:    true,
-		timeout: func(hook.Event) int { return 0 },
-		update:  "run claude update",
-		done:    "installed: new sessions report to the observer",
+		more:   true,
+		update: "run claude update",
+		done:   "installed: new sessions report to the observer",
 	}
 }
 
@@ -59,21 +55,10 @@ func Codex() Client {
 			hook.PostModelRequest, hook.PermissionRequest, hook.Stop, hook.Interrupt,
 			hook.SubagentStart, hook.SubagentStop, hook.PreCompact, hook.PostCompact,
 		},
-		args:    []string{"--client", files.Client},
-		timeout: func(event hook.Event) int { return min(5, CodexMost(event)) },
-		word:    1,
-		update:  "update it",
+		update: "update it",
 		done: "installed, but Codex runs no hook that its user has not trusted: start codex and " +
 			"choose \"Trust all and continue\", or type /hooks and t; codex exec does not ask",
 	}
-}
-
-// events returns the events to install, with that of the guard if it is wanted.
-func (c Client) events(guard bool) []hook.Event {
-	if guard {
-		return append(c.Events, hook.PreToolUse)
-	}
-	return c.Events
 }
 
 // CodexMost returns how long client 0.169.0 waits for a hook without a timeout, in
@@ -120,29 +105,30 @@ func (c Client) TooOld(version string) bool {
 	return !hook.AtLeast(version, oldest...)
 }
 
-// InPath runs the client in this PATH for its version. ok is false if there is none, or
+// InPath runs the client in this PATH for its version. found is zero if there is none, or
 // if it prints no version; one that does not answer in time is an error.
 func (c Client) InPath(
 	ctx context.Context,
 	list string,
 	environ []string,
-) (found Installed, ok bool, err error) {
+) (found Installed, err error) {
 	path := proc.LookPath(list, c.Name)
 	if path == "" {
-		return found, false, nil
+		return found, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientPatience)
 	defer cancel()
-	words := strings.Fields(Ask(ctx, environ, path, "--version"))
-	if len(words) == 0 && ctx.Err() != nil {
-		return found, false, fmt.Errorf("%s prints no version: %w; run %s --version, and try again when it does",
+	line := Ask(ctx, environ, path, "--version")
+	if line == "" && ctx.Err() != nil {
+		return found, fmt.Errorf("%s prints no version: %w; run %s --version, and try again when it does",
 			path, ctx.Err(), c.Name)
 	}
-	if len(words) <= c.word {
-		return found, false, nil
+	for word := range strings.FieldsSeq(line) {
+		if hook.AtLeast(word, 0) {
+			return Installed{Version: word, By: path}, nil
+		}
 	}
-	version := words[c.word]
-	return Installed{Version: version, By: path}, hook.AtLeast(version, 0), nil
+	return found, nil
 }
 
 // Ask runs a program and returns the first line of its output, "" if it fails. Ctrl-C
@@ -182,15 +168,12 @@ func RunningClients(dir string) (all []Installed) {
 // run with these settings.
 func (in *installation) checkVersions(ctx context.Context) error {
 	all := RunningClients(filepath.Dir(in.path))
-	found, ok, err := in.client.InPath(ctx, in.Path, in.Environ)
+	found, err := in.client.InPath(ctx, in.Path, in.Environ)
 	if err != nil {
 		return err
 	}
-	if ok {
-		all = append(all, found)
-	}
-	for _, c := range all {
-		if !in.client.TooOld(c.Version) {
+	for _, c := range append(all, found) {
+		if c.Version == "" || !in.client.TooOld(c.Version) {
 			continue
 		}
 		remedy := in.client.update

@@ -1,6 +1,8 @@
 package install
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,27 +17,46 @@ import (
 // An Editor adds sm's hooks and status line to the settings of a client and removes
 // them. It changes nothing else there.
 type Editor struct {
-	Doc     *jsonedit.Text
-	before  *jsonedit.Value // the settings before the first installation, nil if unknown
-	client  Client
-	self    string // the running sm, "" if unknown
-	program string // what hooks and status line call
-	socket  string // of the observer, "" for the default
-	plugin  string // the folder of our marketplace
-	home    string
+	*File
+	Doc    *jsonedit.Text
+	in     *installation
+	before *jsonedit.Value // the settings before the first installation, nil if unknown
 }
 
-// NewEditor returns an editor of the settings in d. self is the running sm, which
-// helps to recognize own entries (see isOwnProgram); "" if unknown. home is the
-// meaning of ~ in commands.
-func NewEditor(d *jsonedit.Text, self, home string) *Editor {
-	return &Editor{
-		Doc:     d,
-		client:  Claude(),
-		self:    self,
-		program: self,
-		home:    home,
+// Open returns an editor of the settings file at a path, with errors that leave out the
+// path. Options have the running sm, which helps to recognize own entries (see
+// isOwnProgram), and the meaning of ~ in commands.
+func (o Options) Open(path string) (*Editor, error) {
+	file, err := ReadFile(path)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), path+": "))
 	}
+	e, err := o.of(Claude()).edit(file)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.check()
+}
+
+// edit returns an editor of a file. Errors leave out its path.
+func (in *installation) edit(file *File) (*Editor, error) {
+	doc, err := jsonedit.Parse(settingsBody(file.text))
+	return &Editor{
+		File: file,
+		Doc:  doc,
+		in:   in,
+	}, err
+}
+
+// text returns the file's text after the edits.
+func (e *Editor) text() []byte {
+	switch {
+	case bytes.Equal(e.Doc.Bytes, settingsBody(e.File.text)): // an empty file stays one
+		return e.File.text
+	case bytes.HasPrefix(e.File.text, []byte(byteOrderMark)):
+		return append([]byte(byteOrderMark), e.Doc.Bytes...)
+	}
+	return e.Doc.Bytes
 }
 
 type handler struct {
@@ -49,34 +70,27 @@ type handlerGroup struct {
 }
 
 func (e *Editor) commandLine(words ...string) string {
-	words = append([]string{e.program}, words...)
-	if e.socket != "" {
-		words = append(words, "--socket", e.socket)
+	words = append([]string{cmp.Or(e.in.Small, e.in.Program)}, words...)
+	if e.in.Socket != "" {
+		words = append(words, "--socket", e.in.Socket)
 	}
 	return shellLine(words)
 }
 
-// install adds the hooks and the status line, if the client has one.
-func (e *Editor) install(guard bool) {
-	e.setHooks(e.client.events(guard))
-	if e.client.more {
+// install makes these events have hooks of ours, and adds the status line if the client
+// has one.
+func (e *Editor) install(hooks []hook.Event) {
+	e.setHooks(hooks)
+	if e.in.client.more {
 		e.installStatusLine()
 	}
 }
 
-// installBeside adds the status line and removes the hooks, which the plugin has.
-func (e *Editor) installBeside() {
-	e.setHooks(nil)
-	e.installStatusLine()
-}
-
 // setHooks makes each of these events, and no other, have one hook of ours.
 func (e *Editor) setHooks(wanted []hook.Event) {
-	if hooks := e.Doc.At("hooks"); hooks.IsObject() {
-		for _, c := range hooks.Children {
-			if event := hook.Event(c.Key); !slices.Contains(wanted, event) {
-				e.removeHooks(event, 0)
-			}
+	for _, c := range e.Doc.At("hooks").Items() {
+		if event := hook.Event(c.Key); !slices.Contains(wanted, event) {
+			e.removeHooks(event, 0)
 		}
 	}
 	for _, event := range wanted {
@@ -87,29 +101,28 @@ func (e *Editor) setHooks(wanted []hook.Event) {
 // guarded reports whether the hook of the guard is installed.
 func (e *Editor) guarded() bool { return len(e.OwnHooks(hook.PreToolUse)) > 0 }
 
-// Check returns why the settings cannot be edited. The client does not accept such
+// check returns why the settings cannot be edited. The client does not accept such
 // settings either.
-func (e *Editor) Check() error {
-	if !e.Doc.Root.IsObject() {
-		return errors.New("the settings are not a JSON object; correct the file, it is untouched")
+func (e *Editor) check() error {
+	wrong := func(v *jsonedit.Value, what string) error {
+		return fmt.Errorf("line %d: %s", e.Doc.Line(v.From), what)
 	}
-	if hooks := e.Doc.At("hooks"); hooks != nil {
-		if !hooks.IsObject() {
-			return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched",
-				e.Doc.Line(hooks.From))
-		}
-		for _, c := range hooks.Children {
-			if !c.IsArray() {
-				return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
-					e.Doc.Line(c.From), c.Key)
-			}
+	hooks := e.Doc.At("hooks")
+	switch {
+	case !e.Doc.Root.IsObject():
+		return errors.New("the settings are not a JSON object")
+	case hooks != nil && !hooks.IsObject():
+		return wrong(hooks, "hooks is not an object")
+	}
+	for _, c := range hooks.Items() {
+		if !c.IsArray() {
+			return wrong(c, "hooks."+c.Key+" is not a list")
 		}
 	}
 	if v := e.Doc.At("statusLine"); v != nil {
 		kind, _ := v.At("type").Text()
 		if _, ok := v.At("command").Text(); !ok || kind != "command" {
-			return fmt.Errorf("line %d: statusLine has no command; correct or remove it",
-				e.Doc.Line(v.From))
+			return wrong(v, "statusLine has no command")
 		}
 	}
 	return nil
@@ -118,21 +131,11 @@ func (e *Editor) Check() error {
 // OwnHooks returns the paths of our hooks for an event, in whatever spelling:
 // hooks, event, group, hooks, number.
 func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
-	groups := e.Doc.At("hooks", string(event))
-	if !groups.IsArray() {
-		return nil
-	}
-	for _, group := range groups.Children {
-		handlers := group.At("hooks")
-		if !handlers.IsArray() {
-			continue
-		}
-		for _, h := range handlers.Children {
-			if _, own := ownCommand(e.hookWords(h), "hook", e.self); own {
-				paths = append(
-					paths,
-					[]string{"hooks", string(event), group.Key, "hooks", h.Key},
-				)
+	for _, group := range e.Doc.At("hooks", string(event)).Items() {
+		for _, h := range group.At("hooks").Items() {
+			if _, own := ownCommand(e.hookWords(h), "hook", e.in.Program); own {
+				path := []string{"hooks", string(event), group.Key, "hooks", h.Key}
+				paths = append(paths, path)
 			}
 		}
 	}
@@ -148,7 +151,7 @@ func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	if list, ok := v.At("args").Texts(); ok {
 		return append([]string{command}, list...)
 	}
-	return shellWords(command, e.home)
+	return shellWords(command, e.in.Home)
 }
 
 // HookCommand returns the program and arguments of a hook of ours. program is "" for
@@ -165,11 +168,13 @@ func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) 
 // clients that can do without one are as fast, and older ones cannot.
 func (e *Editor) installHook(event hook.Event) {
 	e.removeHooks(event, 1)
-	h := handler{
-		Type:    "command",
-		Command: e.commandLine(append([]string{"hook"}, e.client.args...)...),
-		Timeout: e.client.timeout(event),
+	words := []string{"hook"}
+	h := handler{Type: "command"}
+	if !e.in.client.more {
+		words = append(words, "--client", e.in.client.Name)
+		h.Timeout = min(5, CodexMost(event))
 	}
+	h.Command = e.commandLine(words...)
 	if own := e.OwnHooks(event); len(own) > 0 {
 		// The user may have added a timeout or a matcher: only the command is ours.
 		e.Doc.Put(h.Command, append(own[0], "command")...)
@@ -192,7 +197,7 @@ func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
 	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // indexes before stay valid
 		e.Doc.Remove(path...)
-		if len(e.Doc.At(path[:4]...).Children) == 0 {
+		if len(e.Doc.At(path[:4]...).Items()) == 0 {
 			e.Doc.Remove(path[:3]...)
 		}
 		e.prune("hooks", string(event))
@@ -219,7 +224,7 @@ func (e *Editor) uninstall() {
 		e.Doc.Remove("statusLine")
 	}
 	e.Doc.Remove("enabledPlugins", deploy.PluginID)
-	if place, known := marketplaceKnown(e.Doc); known && place == e.plugin {
+	if place, _ := e.marketplace(); place == e.in.plugin {
 		e.Doc.Remove("extraKnownMarketplaces", deploy.Marketplace)
 	}
 	if e.before != nil { // the client leaves empty objects when a plugin goes
@@ -250,7 +255,7 @@ func (e *Editor) installStatusLine() {
 // in ours it returns the innermost.
 func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	for {
-		args, isOwn := ownCommand(shellWords(command, e.home), "statusline", e.self)
+		args, isOwn := ownCommand(shellWords(command, e.in.Home), "statusline", e.in.Program)
 		if !isOwn {
 			return original, wraps, own
 		}
@@ -265,7 +270,7 @@ func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 // StatusProgram returns the program of a status line of ours, "" for one that a
 // shell finds in its PATH.
 func (e *Editor) StatusProgram(command string) string {
-	words := shellWords(command, e.home)
+	words := shellWords(command, e.in.Home)
 	if len(words) == 0 || !strings.Contains(words[0], "/") {
 		return ""
 	}

@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/deploy/jsonedit"
 )
 
 func testEditor(t testing.TB, text, program, socket string) *Editor {
 	t.Helper()
-	d, err := jsonedit.Parse([]byte(text))
+	in := Options{
+		Program: program,
+		Socket:  socket,
+		Home:    "/home/u",
+	}.of(Claude())
+	e, err := in.edit(&File{text: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := NewEditor(d, program, "/home/u")
-	e.socket = socket
 	return e
 }
 
@@ -27,9 +28,9 @@ func testEditor(t testing.TB, text, program, socket string) *Editor {
 func installed(t testing.TB, text, program, socket string) string {
 	t.Helper()
 	e := testEditor(t, text, program, socket)
-	e.install(false)
+	e.install(Claude().Events)
 	once := string(e.Doc.Bytes)
-	e.install(false)
+	e.install(Claude().Events)
 	if diff := cmp.Diff(once, string(e.Doc.Bytes)); diff != "" {
 		t.Errorf("the second time (-once +twice):\n%s", diff)
 	}
@@ -182,19 +183,19 @@ func TestInstallFindsOurs(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`[]`:                              "the settings are not a JSON object; correct the file, it is untouched",
-		"{\n\"hooks\": []}":               "line 2: hooks is not an object; correct the file, it is untouched",
-		"{\"hooks\": {\n\"Stop\": {}}}":   "line 2: hooks.Stop is not a list; correct the file, it is untouched",
-		`{"statusLine": null}`:            "line 1: statusLine has no command; correct or remove it",
-		`{"statusLine": {"command":"x"}}`: "line 1: statusLine has no command; correct or remove it",
-		`{"statusLine": {"type":"http"}}`: "line 1: statusLine has no command; correct or remove it",
+		`[]`:                              "the settings are not a JSON object",
+		"{\n\"hooks\": []}":               "line 2: hooks is not an object",
+		"{\"hooks\": {\n\"Stop\": {}}}":   "line 2: hooks.Stop is not a list",
+		`{"statusLine": null}`:            "line 1: statusLine has no command",
+		`{"statusLine": {"command":"x"}}`: "line 1: statusLine has no command",
+		`{"statusLine": {"type":"http"}}`: "line 1: statusLine has no command",
 	} {
 		if err := testEditor(
 			t,
 			text,
 			"/usr/bin/sm",
 			"",
-		).Check(); err == nil ||
+		).check(); err == nil ||
 			err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

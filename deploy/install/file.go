@@ -10,14 +10,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sm/deploy/jsonedit"
 	"sm/handoff/files"
 )
 
 // A File is a settings file, or our skill, as it was read. The client writes it as well,
 // so it is replaced only if it has not changed since.
 type File struct {
-	path   string // of the client
+	Path   string // of the client
 	target string // path without links
 	text   []byte // nil if it does not exist
 	info   fs.FileInfo
@@ -25,7 +24,7 @@ type File struct {
 
 // ReadFile reads a settings file. One that does not exist is empty.
 func ReadFile(path string) (*File, error) {
-	f := &File{path: path, target: path}
+	f := &File{Path: path, target: path}
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
@@ -63,46 +62,14 @@ func PlainError(err error) error {
 // Exists reports whether the file existed when it was read.
 func (f *File) Exists() bool { return f.text != nil }
 
-// byteOrderMark is at the beginning of files of some editors; JSON has none.
-const byteOrderMark = "\uFEFF"
-
-// settingsBody returns the JSON of a settings file: an empty object for nothing.
-func settingsBody(text []byte) []byte {
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-	if len(bytes.TrimSpace(text)) == 0 {
-		return []byte("{}\n")
-	}
-	return text
-}
-
-// Parse parses the file's text.
-func (f *File) Parse() (*jsonedit.Text, error) {
-	doc, err := jsonedit.Parse(settingsBody(f.text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; correct the file, it is untouched", f.path, err)
-	}
-	return doc, nil
-}
-
-// with returns the file's text with the body of d, which was parsed from the file.
-func (f *File) with(d *jsonedit.Text) []byte {
-	switch {
-	case bytes.Equal(d.Bytes, settingsBody(f.text)): // an empty file stays one
-		return f.text
-	case bytes.HasPrefix(f.text, []byte(byteOrderMark)):
-		return append([]byte(byteOrderMark), d.Bytes...)
-	}
-	return d.Bytes
-}
-
 // Writable returns why the file cannot be replaced. A read-only mode counts for root as well.
 func (f *File) Writable() error {
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, ShellQuote(f.target))
+			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.Path, ShellQuote(f.target))
 		}
 		if !files.Own(f.info) {
-			return fmt.Errorf("%s belongs to another user; run sm as that user", f.path)
+			return fmt.Errorf("%s belongs to another user; run sm as that user", f.Path)
 		}
 	}
 	dir := filepath.Dir(f.target)
@@ -119,15 +86,19 @@ func (f *File) Writable() error {
 	return nil
 }
 
+// changes reports whether a text, nil for no file, differs from the file's.
+func (f *File) changes(text []byte) bool {
+	return (text == nil) != (f.text == nil) || !bytes.Equal(text, f.text)
+}
+
 // errChanged reports that the file was written by another program since it was read.
 var errChanged = errors.New("the file has changed meanwhile; close the sessions that write to it and try again")
 
 // replace replaces the file, or removes it for a text that is nil, unless it has changed.
 func (f *File) replace(text []byte) error {
-	now, err := ReadFile(f.path)
-	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) ||
-		now.Exists() != f.Exists() {
-		return fmt.Errorf("%s: %w", f.path, errors.Join(errChanged, err))
+	now, err := ReadFile(f.Path)
+	if err != nil || now.target != f.target || now.changes(f.text) {
+		return fmt.Errorf("%s: %w", f.Path, errors.Join(errChanged, err))
 	}
 	if text == nil {
 		return os.Remove(f.target) // its error has the path

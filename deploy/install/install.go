@@ -15,7 +15,6 @@ package install
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"sm/deploy/jsonedit"
+	"sm/transcript/claude/hook"
 )
 
 // Options are what to install, for which user and where. All paths are absolute.
@@ -53,14 +52,16 @@ type installation struct {
 	Options
 	client Client
 	path   string // of the settings
+	plugin string // the marketplace's folder, ours alone
 }
 
 // A change is an edit of the settings, with what comes before and after it.
 type change struct {
-	before []step
-	edit   func(*Editor) // nil to uninstall
-	after  []step
-	done   string // to print
+	before    []step
+	uninstall bool
+	hooks     []hook.Event // of the settings, when it installs
+	after     []step
+	done      string // to print
 }
 
 // A step is a part of an installation that is not an edit of the settings.
@@ -70,13 +71,19 @@ type step struct {
 }
 
 func (o Options) of(c Client) *installation {
-	if c.more {
-		return &installation{o, c, o.Settings}
+	in := &installation{
+		Options: o,
+		client:  c,
+		path:    o.Settings,
+		plugin:  filepath.Join(o.Data, "sm", "plugin"),
 	}
-	o.Guard = false
-	o.NoGuard = true
-	o.Plugin = false
-	return &installation{o, c, CodexHooks(o.Codex)}
+	if !c.more {
+		in.path = CodexHooks(o.Codex)
+		in.Guard = false
+		in.NoGuard = true
+		in.Plugin = false
+	}
+	return in
 }
 
 // CodexHooks returns the file with Codex's hooks in its folder.
@@ -89,58 +96,45 @@ func (o Options) Install(ctx context.Context, client Client) error {
 	if err := in.checkVersions(ctx); err != nil {
 		return err
 	}
-	skill, text, err := in.skillChange()
+	e, err := in.read()
 	if err != nil {
 		return err
 	}
-	doc, err := in.settings()
-	if err != nil {
-		return err
+	hooks := client.Events
+	if in.Guard || !in.NoGuard && (e.guarded() || in.pluginGuarded()) {
+		hooks = append(hooks, hook.PreToolUse)
 	}
-	e := in.editor(doc)
-	p := in.plugin()
-	guard := in.Guard || !in.NoGuard && (e.guarded() || p.guarded())
 
 	// There are always either hooks in the settings or those of the plugin: what is
 	// replaced goes last, as an event that comes twice does less harm than one that
 	// is missed.
 	c := change{done: client.done}
 	if in.Plugin {
-		files, err := p.files(guard)
-		if err != nil {
-			return err
-		}
-		c.before = p.install(ctx, doc, files)
-		c.edit = (*Editor).installBeside
+		c.before, err = in.installPlugin(ctx, e, hooks)
 	} else {
-		c.edit = func(e *Editor) { e.install(guard) }
-		c.after = p.uninstall(ctx, doc)
+		c.hooks = hooks
+		c.after = in.uninstallPlugin(ctx, e)
 	}
-	if err := in.make(c); err != nil {
+	if err != nil {
 		return err
 	}
-	return in.changeSkill(skill, text)
+	return in.make(c)
 }
 
 // Uninstall removes what Install has added, in whatever way.
 func (o Options) Uninstall(ctx context.Context, client Client) error {
 	o.NoGuard = true
 	in := o.of(client)
-	skill, text, err := in.skillChange()
+	e, err := in.read()
 	if err != nil {
 		return err
 	}
-	doc, err := in.settings()
-	if err != nil {
-		return err
-	}
-	if err := in.make(change{
-		before: in.plugin().uninstall(ctx, doc),
-		done:   "uninstalled",
-	}); err != nil {
-		return err
-	}
-	if err := in.changeSkill(skill, text); err != nil || o.DryRun {
+	err = in.make(change{
+		before:    in.uninstallPlugin(ctx, e),
+		uninstall: true,
+		done:      "uninstalled",
+	})
+	if err != nil || o.DryRun {
 		return err
 	}
 	return in.forget()
@@ -149,86 +143,99 @@ func (o Options) Uninstall(ctx context.Context, client Client) error {
 // CodexThere reports whether Codex's folder exists, or a record of its hooks.
 func (o Options) CodexThere() bool {
 	_, err := os.Stat(o.Codex)
-	_, recordErr := os.Stat(o.of(Codex()).record().path)
+	_, recordErr := os.Stat(o.of(Codex()).recordPath())
 	return o.Codex != "" && (err == nil || recordErr == nil)
 }
 
-func (in *installation) settings() (*jsonedit.Text, error) {
+// read returns an editor of the settings.
+func (in *installation) read() (*Editor, error) {
 	file, err := ReadFile(in.path)
 	if err != nil {
 		return nil, err
 	}
-	return file.Parse()
+	e, err := in.edit(file)
+	if err != nil {
+		return nil, untouched(file, err)
+	}
+	return e, nil
 }
 
-// editor returns an editor of d.
-func (in *installation) editor(d *jsonedit.Text) *Editor {
-	e := NewEditor(d, in.Program, in.Home)
-	e.client = in.client
-	e.program = cmp.Or(in.Small, in.Program)
-	e.socket = in.Socket
-	e.plugin = in.plugin().dir
-	return e
+// untouched is the error for a file that cannot be edited.
+func untouched(file *File, err error) error {
+	return fmt.Errorf("%s: %w; correct the file, it is untouched", file.Path, err)
 }
 
-// make makes a change. What would be refused in the end is refused before the first
-// step.
+// make makes a change, and that of the skill. What would be refused in the end is refused
+// before the first step.
 func (in *installation) make(c change) error {
-	file, text, err := in.prepare(c)
+	skill, skillText, err := in.skillChange()
 	if err != nil {
 		return err
 	}
-	if len(c.before) > 0 {
-		if err := in.take(c.before); err != nil {
-			return err
-		}
-		if file, text, err = in.prepare(c); err != nil { // the client has written the file
-			return err
+	file, text, err := in.prepare(c)
+	if err == nil && len(c.before) > 0 {
+		if err = in.take(c.before); err == nil {
+			file, text, err = in.prepare(c) // the client has written the file
 		}
 	}
+	if err == nil {
+		err = in.put(file, text, c.done)
+	}
+	if err == nil {
+		err = in.take(c.after)
+	}
+	if err != nil || skill == nil {
+		return err
+	}
+	return in.changeSkill(skill, skillText)
+}
 
+// put replaces a file, or shows what would change.
+func (in *installation) put(file *File, text []byte, done string) error {
 	switch {
 	case !file.changes(text):
-		err = in.print("%s: nothing to change\n", file.path)
+		return in.print("%s: nothing to change\n", file.Path)
 	case in.DryRun:
-		err = in.print("%s", unifiedDiff(file.path, file.text, text))
-	default:
-		if err = file.replace(text); err == nil {
-			err = in.print("%s: %s\n", file.path, c.done)
-		}
+		_, lines, _ := bytes.Cut(diff.Diff(file.Path, file.text, file.Path, text), []byte("\n"))
+		return in.print("%s", lines) // without the command
 	}
-	if err != nil {
+	if err := file.replace(text); err != nil {
 		return err
 	}
-	return in.take(c.after)
+	return in.print("%s: %s\n", file.Path, done)
 }
 
 // prepare returns the settings and what a change makes of them, nil for no file. It
-// records what they were before the first installation.
+// records what they were before the first installation: what they are without our
+// entries, or, if that means the same as what the record has, those bytes.
 func (in *installation) prepare(c change) (*File, []byte, error) {
-	file, err := ReadFile(in.path)
+	e, err := in.read()
 	if err != nil {
 		return nil, nil, err
 	}
-	r := in.record()
-	text, err := in.withoutOurs(file, r)
-	if err != nil {
-		return nil, nil, err
+	file := e.File
+	before, known := in.record()
+	if known {
+		e.before = parsed(before)
 	}
-	if c.edit != nil {
-		r.Before = text
-		r.Known = true
-		doc, err := file.Parse()
+	if e.Doc.Root.IsObject() {
+		e.uninstall()
+	}
+	text := e.text()
+	if known && file.Exists() && sameJSON(text, before) {
+		text = before
+	}
+	if !c.uninstall {
+		before = text
+		if e, err = in.edit(file); err == nil {
+			err = e.check()
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, untouched(file, err)
 		}
-		e := in.editor(doc)
-		e.before = r.value()
-		if err := e.Check(); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file.path, err)
-		}
-		c.edit(e)
-		text = file.with(doc)
+		e.before = parsed(before)
+		e.install(c.hooks)
+		text = e.text()
 	}
 	if in.DryRun || !file.changes(text) && len(c.before)+len(c.after) == 0 {
 		return file, text, nil
@@ -236,29 +243,10 @@ func (in *installation) prepare(c change) (*File, []byte, error) {
 	if err := file.Writable(); err != nil {
 		return nil, nil, err
 	}
-	if c.edit != nil {
-		err = r.store()
+	if !c.uninstall {
+		err = in.remember(before)
 	}
 	return file, text, err
-}
-
-// withoutOurs returns the settings without our entries, nil for no file. If they have
-// the meaning of the settings before the installation, the bytes of these come back.
-func (in *installation) withoutOurs(file *File, r *record) ([]byte, error) {
-	doc, err := file.Parse()
-	if err != nil {
-		return nil, err
-	}
-	if doc.Root.IsObject() {
-		e := in.editor(doc)
-		e.before = r.value()
-		e.uninstall()
-	}
-	text := file.with(doc)
-	if file.Exists() && r.Known && sameJSON(text, r.Before) {
-		return r.Before, nil
-	}
-	return text, nil
 }
 
 // take runs steps, or prints them.
@@ -278,18 +266,4 @@ func (in *installation) take(steps []step) error {
 func (in *installation) print(format string, args ...any) error {
 	_, err := fmt.Fprintf(in.Stdout, format, args...)
 	return err
-}
-
-// changes reports whether a text, nil for no file, differs from the file's.
-func (f *File) changes(text []byte) bool {
-	return (text == nil) != (f.text == nil) || !bytes.Equal(text, f.text)
-}
-
-// unifiedDiff returns what diff -u prints, "" for equal texts.
-func unifiedDiff(name string, before, after []byte) []byte {
-	_, text, _ := bytes.Cut(
-		diff.Diff(name, before, name, after),
-		[]byte("\n"),
-	) // without the command
-	return text
 }

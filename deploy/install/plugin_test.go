@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/deploy"
-	"sm/deploy/jsonedit"
 )
 
 // TestPluginShipped: the plugin in the repository calls the sm in the PATH for
@@ -18,11 +17,7 @@ func TestPluginShipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonedit.Parse([]byte("{\n  \"hooks\": {}\n}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := NewEditor(doc, "sm", "")
+	e := testEditor(t, "{\n  \"hooks\": {}\n}\n", "sm", "")
 	e.setHooks(Claude().Events)
 	if diff := cmp.Diff(string(e.Doc.Bytes), string(text)); diff != "" {
 		t.Errorf("deploy/plugin/%s (-want +got):\n%s", deploy.PluginHooks, diff)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -17,30 +18,57 @@ import (
 // A record is what sm install remembers of a settings file, so that sm uninstall can
 // restore every byte. It is a file in the state directory of this user.
 type record struct {
-	path string
 	// Settings is the file that the record is about.
 	Settings string `json:"settings"`
-	// Known reports whether Before is known, which is nil if there was no file.
-	Known  bool   `json:"known"`
+	// Before is its text before the installation, nil if there was no file.
 	Before []byte `json:"before"`
 }
 
-// record reads the record of the settings file. One that cannot be read is empty.
-func (in *installation) record() *record {
+// recordPath returns the file with the record of the settings.
+func (in *installation) recordPath() string {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(in.path)))
-	path := filepath.Join(in.State, "sm", "install", name[:16]+".json")
-	r := &record{path: path}
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, r) != nil || r.Settings != in.path {
-		return &record{path: path, Settings: in.path}
-	}
-	return r
+	return filepath.Join(in.State, "sm", "install", name[:16]+".json")
 }
 
-// value returns the settings before the installation, nil if they are unknown.
-func (r *record) value() *jsonedit.Value {
-	doc, err := jsonedit.Parse(settingsBody(r.Before))
-	if err != nil || !r.Known {
+// record returns what the settings were before the installation. Without a record that can
+// be read that is unknown.
+func (in *installation) record() (before []byte, known bool) {
+	var r record
+	text, err := os.ReadFile(in.recordPath())
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Settings != in.path {
+		return nil, false
+	}
+	return r.Before, true
+}
+
+// remember writes the record.
+func (in *installation) remember(before []byte) error {
+	text, err := json.MarshalIndent(record{in.path, before}, "", "  ")
+	if err == nil {
+		err = writeWhole(in.recordPath(), append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("remember what %s was: %w", in.path, err)
+	}
+	return nil
+}
+
+// byteOrderMark is at the beginning of files of some editors; JSON has none.
+const byteOrderMark = "\uFEFF"
+
+// settingsBody returns the JSON of a settings file: an empty object for nothing.
+func settingsBody(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte("{}\n")
+	}
+	return text
+}
+
+// parsed returns the JSON of a settings file, nil if it has none.
+func parsed(text []byte) *jsonedit.Value {
+	doc, err := jsonedit.Parse(settingsBody(text))
+	if err != nil {
 		return nil
 	}
 	return doc.Root
@@ -53,26 +81,14 @@ func sameJSON(a, b []byte) bool {
 		json.Unmarshal(settingsBody(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// store writes the record.
-func (r *record) store() error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = writeWhole(r.path, append(text, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("remember what %s was: %w", r.Settings, err)
-	}
-	return nil
-}
-
 // forget removes the record, and the folders of an installation that are empty then.
 func (in *installation) forget() error {
-	path := in.record().path
+	path := in.recordPath()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory",
 			in.path, PlainError(err))
 	}
-	for _, file := range []string{path, in.path, in.plugin().dir, skillPath(in.Settings)} {
+	for _, file := range []string{path, in.path, in.plugin, skillPath(in.Settings)} {
 		files.RemoveEmpty(filepath.Dir(file), in.Home)
 	}
 	return nil

@@ -59,26 +59,17 @@ func (in *installation) skillChange() (file *File, text []byte, err error) {
 		return nil, nil, nil
 	case file.Exists() && !own:
 		return nil, nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard",
-			file.path)
+			file.Path)
 	}
 	return file, text, file.Writable()
 }
 
 // changeSkill makes the change, and removes the folders that are empty then.
 func (in *installation) changeSkill(file *File, text []byte) error {
-	if file == nil {
-		return nil
-	}
-	if in.DryRun {
-		return in.print("%s", unifiedDiff(file.path, file.text, text))
-	}
-	if err := file.replace(text); err != nil {
-		return err
-	}
 	done := "the skill /session is installed"
 	if text == nil {
 		done = "removed"
-		files.RemoveEmpty(filepath.Dir(file.path), in.Home)
+		defer files.RemoveEmpty(filepath.Dir(file.Path), in.Home)
 	}
-	return in.print("%s: %s\n", file.path, done)
+	return in.put(file, text, done)
 }

@@ -141,6 +141,14 @@ func (v *Value) Texts() (list []string, ok bool) {
 	return list, ok
 }
 
+// Items returns the members of an object or the elements of an array, none of any other value.
+func (v *Value) Items() []*Value {
+	if v == nil {
+		return nil
+	}
+	return v.Children
+}
+
 // At returns the value at a path inside v, nil if there is none.
 func (v *Value) At(path ...string) *Value {
 	for _, key := range path {
@@ -155,10 +163,7 @@ func (v *Value) At(path ...string) *Value {
 
 // index returns the index of a child, -1 for none.
 func (v *Value) index(key string) int {
-	if v == nil {
-		return -1
-	}
-	return slices.IndexFunc(v.Children, func(c *Value) bool { return c.Key == key })
+	return slices.IndexFunc(v.Items(), func(c *Value) bool { return c.Key == key })
 }
 
 // At returns the value at a path, nil if there is none.
