@@ -113,7 +113,8 @@ func installClients(
 	return nil
 }
 
-// noteAfter prints what is left to do after an installation.
+// noteAfter prints what is left to do after an installation: hooks need a program that
+// stays, an observer, and the guard its switch.
 func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	cfg, err := env.config(cmd)
 	if err != nil {
@@ -123,25 +124,26 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	if err != nil {
 		return err
 	}
-	around := install.Around{
-		Temporary: temporary(env),
-		GuardOn:   cfg.Guard.Enabled,
-		Observer:  true,
+	called := cmp.Or(o.Small, o.Program)
+	if where := install.PassingPlace(called, temporary(env)); where != "" {
+		env.say("note: hooks now call %s, in %s: install sm where it stays, for example with 'make install', "+
+			"and run 'sm install' with that one", called, where)
 	}
-	if source, err := config.Find(cmd.Flags(), env.LookupEnv); err == nil {
-		around.Config = source.Path
+	if o.Guard && !cfg.Guard.Enabled {
+		source, _ := config.Find(cmd.Flags(), env.LookupEnv) // it was found above
+		env.say("note: guard.enabled is off, so no tool call is judged: set it to true in %s",
+			cmp.Or(source.Path, "the configuration"))
 	}
 	conn, err := api.Dial(cmd.Context(), sockets)
-	if err == nil {
-		err = conn.Close()
-	} else if errors.Is(err, api.ErrNoObserver) {
-		around.Observer = false
-		err = nil
+	if errors.Is(err, api.ErrNoObserver) {
+		env.say("note: no observer is running, so agents are not warned: start one with 'sm observe', " +
+			"or at each login with 'sm service install'")
+		return nil
 	}
-	for _, note := range o.Notes(around) {
-		env.say("note: %s", note)
+	if err != nil {
+		return err
 	}
-	return err
+	return conn.Close()
 }
 
 // temporary is the folder for temporary files.

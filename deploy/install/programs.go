@@ -1,7 +1,6 @@
 package install
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,35 +54,6 @@ func SmallVersion(
 			path, ctx.Err())
 	}
 	return version, nil
-}
-
-// Around is what an installation depends on and does not change.
-type Around struct {
-	Temporary string // the folder for temporary files
-	GuardOn   bool   // by the configuration
-	Config    string // its file, "" for none
-	Observer  bool   // one is running
-}
-
-// Notes returns what is left to do after an installation: hooks need a program that
-// stays, an observer, and the guard its switch.
-func (o Options) Notes(by Around) (notes []string) {
-	called := cmp.Or(o.Small, o.Program)
-	if where := PassingPlace(called, by.Temporary); where != "" {
-		notes = append(notes, fmt.Sprintf("hooks now call %s, in %s: install sm where it stays, for example with 'make install', and run 'sm install' with that one",
-			called, where))
-	}
-	if o.Guard && !by.GuardOn {
-		notes = append(notes, "guard.enabled is off, so no tool call is judged: set it to true in "+
-			cmp.Or(by.Config, "the configuration"))
-	}
-	if !by.Observer {
-		notes = append(
-			notes,
-			"no observer is running, so agents are not warned: start one with 'sm observe', or at each login with 'sm service install'",
-		)
-	}
-	return notes
 }
 
 // PassingPlace describes the place of a program that will not last: go's build cache,
