@@ -21,15 +21,15 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	for key, value := range w.Members(jsonwalk.Text{}) {
 		switch string(key) {
 		case "type":
-			kind = w.Str(value)
+			kind = value
 		case "id":
-			id = w.Str(value)
+			id = value
 		case "name":
-			name = w.Str(value)
+			name = value
 		case "input":
 			on = w.input(value)
 		case "tool_use_id":
-			of = w.Str(value)
+			of = value
 		case "content":
 			size = w.Size(value)
 		}
@@ -54,7 +54,7 @@ func (w *walker) input(value jsonwalk.Text) (on []byte) {
 	names := targets()
 	most := len(names) - 1
 	for key, value := range w.Members(value) {
-		text := w.Raw(w.Str(value))
+		text := w.Raw(value)
 		if i := slices.Index(names[:most+1], string(key)); i >= 0 && text != nil {
 			on = text
 			most = i

@@ -59,7 +59,7 @@ func (w *walker) edits(value jsonwalk.Text) (any bool, tokens int64) {
 		for name, value := range w.Members(jsonwalk.Text{}) {
 			switch string(name) {
 			case "type":
-				kind = w.Str(value)
+				kind = value
 			case "cleared_input_tokens":
 				cleared = w.Figure(value)
 			}

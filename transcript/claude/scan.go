@@ -83,15 +83,15 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
-			r.kind = w.Str(value)
+			r.kind = value
 		case "subtype":
-			r.subtype = w.Str(value)
+			r.subtype = value
 		case "uuid":
-			r.uuid = w.Str(value)
+			r.uuid = value
 		case "parentUuid":
-			r.parent = w.Str(value)
+			r.parent = value
 		case "timestamp":
-			r.timestamp = w.Str(value)
+			r.timestamp = value
 		case "isSidechain":
 			r.sidechain = w.IsTrue(value)
 		case "isMeta":
@@ -101,13 +101,13 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "isCompactSummary":
 			r.summary = w.IsTrue(value)
 		case "cwd":
-			r.cwd = w.Str(value)
+			r.cwd = value
 		case "version":
-			r.version = w.Str(value)
+			r.version = value
 		case "sessionId":
-			r.session = w.Str(value)
+			r.session = value
 		case "gitBranch":
-			r.branch = w.Str(value)
+			r.branch = value
 		case "message":
 			r.message(w, value, e)
 		case "compactMetadata":
@@ -121,19 +121,19 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "attachment":
 			r.attach(w, value)
 		case "operation":
-			r.operation = w.Str(value)
+			r.operation = value
 		case "content":
-			r.queued = w.Str(value)
+			r.queued = value
 		case "leafUuid":
-			r.leaf = w.Str(value)
+			r.leaf = value
 		case "customTitle":
-			r.custom = w.Str(value)
+			r.custom = value
 		case "aiTitle":
-			r.generated = w.Str(value)
+			r.generated = value
 		case "summary":
-			r.summed = w.Str(value)
+			r.summed = value
 		case "continuedInSessionId":
-			r.continued = w.Str(value)
+			r.continued = value
 		case "explicit":
 			r.explicit = w.IsTrue(value)
 		}
@@ -158,15 +158,15 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "id":
-			r.id = w.Str(value)
+			r.id = value
 		case "model":
-			r.model = w.Str(value)
+			r.model = value
 		case "content":
 			r.blocks(w, value, e)
 		case "usage":
 			r.usage = w.usage(value)
 		case "stop_reason":
-			r.stop = w.Str(value)
+			r.stop = value
 		case "context_management":
 			r.clearing = w.clearing(value)
 		}
@@ -181,7 +181,7 @@ func (r *record) attach(w *walker, value jsonwalk.Text) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
-			r.attachment = w.Str(value)
+			r.attachment = value
 		case "content":
 			r.said = w.Span(value)
 		}
@@ -217,7 +217,7 @@ func (r *record) compact(w *walker, value jsonwalk.Text) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "trigger":
-			r.trigger = w.Str(value)
+			r.trigger = value
 		case "preTokens":
 			r.pre = w.Figure(value)
 		case "durationMs":

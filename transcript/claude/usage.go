@@ -112,7 +112,7 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 func (w *walker) call() (c counts, kind jsonwalk.Text, whole bool) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		if string(name) == "type" {
-			kind = w.Str(value)
+			kind = value
 		} else {
 			w.count(name, value, &c)
 		}

@@ -106,8 +106,7 @@ type info struct {
 // walker reads the records of this client, one after another: Begin comes before each.
 type walker struct {
 	jsonwalk.Walker
-	clock jsonwalk.Clock
-
+	clock   jsonwalk.Clock
 	unknown transcript.Unknowns
 }
 
@@ -139,9 +138,9 @@ func (w *walker) line(line []byte, r *record, p *payload) (kind jsonwalk.Text) {
 	for name, value := range w.Members(jsonwalk.Text{}) {
 		switch string(name) {
 		case "type":
-			kind = w.Str(value)
+			kind = value
 		case "timestamp":
-			r.at = w.clock.Instant(w.Str(value), line)
+			r.at = w.clock.Instant(value, line)
 		case "ordinal":
 			numbered := w.IsCount(value)
 			if r.ordinal = w.Figure(value); !numbered {
@@ -156,42 +155,39 @@ func (w *walker) line(line []byte, r *record, p *payload) (kind jsonwalk.Text) {
 	return kind
 }
 
-// text decodes a member's value if it is a string.
-func (w *walker) text(value jsonwalk.Text) []byte { return w.Decode(w.Str(value)) }
-
 func (w *walker) payload(value jsonwalk.Text, r *record, p *payload) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
-			p.kind = w.Str(value)
+			p.kind = value
 		case "id":
-			r.id = w.text(value)
+			r.id = w.Decode(value)
 		case "parent_thread_id":
-			r.parent = w.text(value)
+			r.parent = w.Decode(value)
 		case "forked_from_id":
-			r.origin = w.text(value)
+			r.origin = w.Decode(value)
 		case "history_base":
 			r.base = w.Decode(w.Only(value, "thread_id"))
 		case "subagent_history_start_ordinal":
 			r.start = w.Figure(value)
 		case "cli_version":
-			r.version = w.text(value)
+			r.version = w.Decode(value)
 		case "git":
 			r.branch = w.Decode(w.Only(value, "branch"))
 		case "model":
-			r.model = w.text(value)
+			r.model = w.Decode(value)
 		case "cwd":
-			r.cwd = w.text(value)
+			r.cwd = w.Decode(value)
 		case "turn_id":
-			r.turn = w.text(value)
+			r.turn = w.Decode(value)
 		case "turn_attribution":
-			r.attributed = w.object(value)
+			r.attributed = value.None() && w.Peek() == '{'
 		case "model_context_window":
 			r.window = w.Figure(value)
 		case "thread_id":
-			r.thread = w.text(value)
+			r.thread = w.Decode(value)
 		case "response_id":
-			r.response = w.text(value)
+			r.response = w.Decode(value)
 		case "usage":
 			r.last = w.usage(value)
 		case "info":
@@ -203,36 +199,29 @@ func (w *walker) payload(value jsonwalk.Text, r *record, p *payload) {
 		case "item":
 			p.item = w.item(value)
 		case "role":
-			p.role = w.Str(value)
+			p.role = value
 		case "content":
 			p.content = w.Span(value)
 		case "message":
-			p.message = w.Str(value)
+			p.message = value
 		case "window_id":
-			r.windowID = w.text(value)
+			r.windowID = w.Decode(value)
 		case "compaction_response_id":
-			r.compaction = w.text(value)
+			r.compaction = w.Decode(value)
 		case "call_id":
-			r.call = w.text(value)
+			r.call = w.Decode(value)
 		case "name":
-			r.tool = w.text(value)
+			r.tool = w.Decode(value)
 		case "arguments":
-			p.arguments = w.Str(value)
+			p.arguments = value
 		case "input":
-			p.input = w.Str(value)
+			p.input = value
 		case "action":
 			p.action = w.Span(value)
 		case "output":
 			r.output = w.Size(value)
 		}
 	}
-}
-
-// object reports whether a member's value is an object.
-func (w *walker) object(value jsonwalk.Text) bool {
-	is := value.None() && w.Peek() == '{'
-	w.Str(value)
-	return is
 }
 
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
@@ -307,9 +296,9 @@ func (w *walker) item(value jsonwalk.Text) (i item) {
 	for name, value := range w.Members(value) {
 		switch string(name) {
 		case "type":
-			i.kind = w.Str(value)
+			i.kind = value
 		case "id":
-			i.id = w.text(value)
+			i.id = w.Decode(value)
 		case "content":
 			i.content = w.Span(value)
 		case "command":

@@ -14,8 +14,8 @@ func (w *Walker) IsCount(value Text) bool {
 	return value.None() && w.Peek()-'0' <= 9
 }
 
-// Figure reads a member's value and returns it as a token count in 0..1e9: whole numbers
-// in any spelling; negative ones are 0, larger ones 1e9, anything else 0.
+// Figure reads a member's value if it is a number and returns it as a token count in 0..1e9:
+// whole numbers in any spelling; negative ones are 0, larger ones 1e9, anything else 0.
 func (w *Walker) Figure(value Text) int64 {
 	if !value.None() {
 		return 0
@@ -40,14 +40,10 @@ func (w *Walker) Figure(value Text) int64 {
 	return int64(max(0, min(v, MaxFigure)))
 }
 
-// Real reads a member's value and returns it as a number, 0 for anything else. One that no
+// Real reads a member's value if it is a number; anything else is 0, and is left to be skipped. One that no
 // float64 holds is infinite.
 func (w *Walker) Real(value Text) float64 {
-	if !value.None() {
-		return 0
-	}
-	if c := w.Peek(); c != '-' && c-'0' > 9 {
-		w.Skip()
+	if c := w.Peek(); !value.None() || c != '-' && c-'0' > 9 {
 		return 0
 	}
 	v, _ := strconv.ParseFloat(string(w.number()), 64) // of nothing, 0

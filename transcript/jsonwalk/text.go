@@ -108,7 +108,7 @@ func Texts(content []byte, kind string) (all [][]byte) {
 			text = w.Quoted()
 		}
 		for name, value := range w.Members(text) {
-			switch value = w.Str(value); string(name) {
+			switch string(name) {
 			case "type":
 				is = value
 			case "text":

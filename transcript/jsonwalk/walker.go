@@ -223,22 +223,9 @@ func (w *Walker) Quoted() Text {
 	return t
 }
 
-// Str returns a member's value if it is a string, and else skips it.
-func (w *Walker) Str(value Text) Text {
-	if value.None() {
-		w.Skip()
-	}
-	return value
-}
-
-// IsTrue reports whether a member's value is the literal true.
+// IsTrue reports whether a member's value begins like the literal true.
 func (w *Walker) IsTrue(value Text) bool {
-	if !value.None() {
-		return false
-	}
-	yes := w.Peek() == 't'
-	w.Skip()
-	return yes && !w.bad
+	return value.None() && w.Peek() == 't'
 }
 
 // Enter reports whether a member's value begins with c ({ or [), and enters it;
@@ -284,9 +271,7 @@ func (w *Walker) Skip() {
 	case '"':
 		w.Quoted()
 	case '{':
-		w.Open()
-		for _, value, in := w.Member(); in; _, value, in = w.Member() {
-			w.Str(value)
+		for range w.Members(Text{}) {
 		}
 	case '[':
 		w.Open()
@@ -356,10 +341,10 @@ func digits(w *Walker) (n int) {
 	return n
 }
 
-// Only reads one string of an object and skips the rest.
+// Only reads one string of an object.
 func (w *Walker) Only(value Text, wanted string) (t Text) {
 	for name, value := range w.Members(value) {
-		if value = w.Str(value); string(name) == wanted {
+		if string(name) == wanted {
 			t = value
 		}
 	}
