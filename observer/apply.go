@@ -114,7 +114,7 @@ func (c *core) attempted(agent string, before *alerts.Counters, now time.Time) {
 	}
 	v, _ := c.fleet.View(agent, now)
 	if v.Path == "" { // there is no transcript yet
-		v.Program = c.clients.OfProvider(v.Provider).Client
+		v.Program = c.clients.OfProvider(v.Agent.Provider).Client
 	}
 	c.fleet.Attempted(v.Program, after.Attempts, after.Storms-before.Storms)
 }

@@ -195,7 +195,7 @@ func (a *App) usageNow(
 		if err != nil || v.SessionID != "" && v.SessionID != session {
 			return
 		}
-		key.Agent = v.Agent
+		key.Agent = v.Agent.ID
 		if p, found := c.engine.Agent(key.Agent); found && !v.Left {
 			key.Cycle = p.Cycle
 			opened = p.Opened

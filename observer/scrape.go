@@ -44,7 +44,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	err := a.do(ctx, func(c *core) {
 		ttl := settings.SessionTTL
 		for v := range c.fleet.All(now) {
-			if v.Left || !v.Client.Runs() && ttl > 0 && now.Sub(v.Seen()) > ttl {
+			if v.Left || !v.Client.Runs() && ttl > 0 && now.Sub(v.Seen().Time()) > ttl {
 				continue
 			}
 			s.Sessions = append(s.Sessions, c.session(&v))

@@ -18,7 +18,7 @@ import (
 // session is a session with what engine, queue and rotations have for its agent.
 func (c *core) session(v *fleet.View) api.Session {
 	s := wire.Session(*v)
-	agent := v.Agent
+	agent := v.Agent.ID
 	p, found := c.engine.Agent(agent)
 	thresholds := c.settings.Alerts.Thresholds
 	if v.Left {
@@ -145,7 +145,7 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 	err := a.ask(r.Context(), func(c *core) error {
 		v, err := c.fleet.View(r.PathValue("id"), now)
 		if err == nil {
-			answer, latest = c.session(&v), c.fleet.Subagents(v.Agent)
+			answer, latest = c.session(&v), c.fleet.Subagents(v.Agent.ID)
 		}
 		return err
 	})
@@ -171,7 +171,7 @@ func (c *core) recent(now time.Time, client string) (views []fleet.View, others 
 			}
 			return 1
 		}
-		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Agent, b.Agent))
+		return cmp.Or(cmp.Compare(b.Last, a.Last), strings.Compare(a.Agent.ID, b.Agent.ID))
 	})
 	if len(views) > most {
 		others += len(views) - most

@@ -36,15 +36,15 @@ func subagentsOf(list []fleet.Subagent) (all []api.Subagent) {
 			ID:           a.ID,
 			Type:         subagentType(a),
 			PeakTokens:   a.Peak,
-			Compactions:  a.Compactions,
+			Compactions:  a.Total(),
 			WindowTokens: a.Window.Tokens,
-			LastActive:   a.Active,
+			LastActive:   a.Active.Time(),
 		}
-		if a.Known {
-			x.ContextTokens = &a.Tokens
+		if tokens, known := a.Context(); known {
+			x.ContextTokens = &tokens
 		}
-		if !a.Reading.IsZero() {
-			x.LastReading = &a.Reading
+		if a.Reading.At != 0 {
+			x.LastReading = new(a.Reading.At.Time())
 		}
 		all = append(all, x)
 	}

@@ -35,7 +35,7 @@ func (a *App) List(
 			v := &views[i]
 			h := left.curve(c, v)
 			x := wire.Agent{Session: c.session(v), Version: h.Version}
-			if version, ok := known(v.Agent); !ok || version != x.Version {
+			if version, ok := known(v.Agent.ID); !ok || version != x.Version {
 				x.History = h.Shown()
 			}
 			l.Agents = append(l.Agents, x)
@@ -73,10 +73,10 @@ func (a *App) Detail(
 		d.Session = c.session(&v)
 		d.History = *h.Shown()
 		d.Began = h.Began
-		for _, m := range c.queue.Of(v.Agent) {
+		for _, m := range c.queue.Of(v.Agent.ID) {
 			d.Messages = append(d.Messages, c.messageOf(m))
 		}
-		subagents = c.fleet.Subagents(v.Agent)
+		subagents = c.fleet.Subagents(v.Agent.ID)
 	})
 	d.Subagents.Latest = subagentsOf(subagents)
 	return d, err
@@ -90,7 +90,7 @@ type unread struct {
 
 // curve is the history of a session's agent as it is now.
 func (u *unread) curve(c *core, v *fleet.View) *curve.Curve {
-	agent := v.Agent
+	agent := v.Agent.ID
 	h := cmp.Or(c.agents.look(agent).curve, &curve.Curve{})
 	if v.Path != "" && h.Depth < u.depth {
 		u.paths[agent] = v.Path

@@ -40,15 +40,9 @@ type Session struct {
 	InTurn bool `cbor:",omitzero"`
 	// Peak is the largest context size read, in tokens.
 	Peak int64
-	// Compactions counts by Trigger.
-	Compactions TriggerCounts
 	// Turns counts prompts.
 	Turns int
-	// Messages counts API messages with a reading, each once; Tokens is what they
-	// cost, each at its largest output. Side is the same for records of subagents
-	// that are in the session's own file (clients up to 2.0.27).
-	Messages, SideMessages int   `cbor:",omitzero"`
-	Tokens, SideTokens     Usage `cbor:",omitzero"`
+	Sums
 	// Model is that of the newest reading; Version and CWD are the last in the
 	// file. ID is the first sessionId that a record names, which need not be the
 	// file's.
@@ -63,17 +57,48 @@ type Session struct {
 	Particulars *Particulars `cbor:",omitempty"`
 }
 
+// Sums are the figures of a session that its parts add up to.
+type Sums struct {
+	// Compactions counts by Trigger.
+	Compactions TriggerCounts
+	// Messages counts API messages with a reading, each once; Tokens is what they
+	// cost, each at its largest output. Side is the same for records of subagents
+	// that are in the session's own file (clients up to 2.0.27).
+	Messages, SideMessages int   `cbor:",omitzero"`
+	Tokens, SideTokens     Usage `cbor:",omitzero"`
+}
+
+// Total is the number of compactions of all triggers.
+func (s *Sums) Total() int { return s.Compactions.Total() }
+
+// Add adds the figures of another part.
+func (s *Sums) Add(part *Sums) {
+	for i, n := range part.Compactions {
+		s.Compactions[i] += n
+	}
+	s.Messages += part.Messages
+	s.SideMessages += part.SideMessages
+	s.Tokens = s.Tokens.Plus(part.Tokens)
+	s.SideTokens = s.SideTokens.Plus(part.SideTokens)
+}
+
+// Subtract takes off the figures of a part. No count falls below 0.
+func (s *Sums) Subtract(part *Sums) {
+	for i, n := range part.Compactions {
+		s.Compactions[i] = max(0, s.Compactions[i]-n)
+	}
+	s.Messages = max(0, s.Messages-part.Messages)
+	s.SideMessages = max(0, s.SideMessages-part.SideMessages)
+	s.Tokens = s.Tokens.Minus(part.Tokens)
+	s.SideTokens = s.SideTokens.Minus(part.SideTokens)
+}
+
 // Add adds what another part of the same session holds, an older one: figures that sum up do,
 // and of the rest the session keeps its own.
 func (s *Session) Add(older *Session) {
 	s.Peak = max(s.Peak, older.Peak)
-	for i, n := range older.Compactions {
-		s.Compactions[i] += n
-	}
 	s.Turns += older.Turns
-	s.Messages += older.Messages
-	s.SideMessages += older.SideMessages
-	s.Tokens, s.SideTokens = s.Tokens.Plus(older.Tokens), s.SideTokens.Plus(older.SideTokens)
+	s.Sums.Add(&older.Sums)
 	if older.Started != 0 && (s.Started == 0 || older.Started < s.Started) {
 		s.Started = older.Started
 	}
@@ -124,9 +149,6 @@ func (s *Session) SetParticulars(p Particulars) {
 func (s *Session) Context() (tokens int64, ok bool) {
 	return s.Reading.Tokens, s.Reading.Tokens > 0 && !s.Blank
 }
-
-// Total is the number of the session's compactions of all triggers.
-func (s *Session) Total() int { return s.Compactions.Total() }
 
 // Message is one API message of a session: what it cost so far.
 type Message struct {

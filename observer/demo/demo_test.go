@@ -142,18 +142,19 @@ func found(t *testing.T, dir string) map[string]*summary {
 	f.Settle(time.Now())
 	sessions := map[string]*summary{}
 	for _, v := range f.Views(time.Now()) {
+		tokens, known := v.Context()
 		s := &summary{
 			Project:          v.Project,
-			ContextKnown:     v.Known,
+			ContextKnown:     known,
 			Peak:             v.Peak,
 			Turns:            v.Turns,
 			Messages:         v.Messages,
-			SubagentMessages: v.SubagentMessages,
+			SubagentMessages: v.SideMessages,
 			Bad:              v.Bad,
 			Others:           v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
 		}
-		if v.Known {
-			s.Context = v.Tokens
+		if known {
+			s.Context = tokens
 		}
 		s.Auto = v.Compactions[transcript.Auto]
 		s.Manual = v.Compactions[transcript.Manual]

@@ -36,6 +36,22 @@ func (f *Fleet) currentAgent(s *session) *agent {
 	return nil
 }
 
+// agentIn returns the agent whose present session this is. For a session of which no more
+// is known, or that its agent has left, it is one that is this session alone, and not kept.
+func (f *Fleet) agentIn(s *session) *agent {
+	if a := f.currentAgent(s); a != nil {
+		return a
+	}
+	a := &agent{Agent: Agent{ID: s.key, Session: s.key}}
+	if rec := s.record; rec != nil {
+		a.Counted = rec.Counted
+		if f.agents[rec.Agent] == nil {
+			a.Label = rec.Label
+		}
+	}
+	return a
+}
+
 // agentIDIn is the id of the agent whose present session this is, "" for none.
 func (f *Fleet) agentIDIn(key string) string {
 	s := f.sessions[key]

@@ -47,7 +47,7 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
 		return // a subagent's file was read sooner; it has counted there
 	default:
-		x.Inherited.message(m, first)
+		addMessage(&x.Inherited, m, first)
 		return
 	}
 	if counts {
@@ -63,12 +63,13 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 // one message are adjacent, so that only the newest can still grow.
 const maxKnown = 8
 
-func (in *Inherited) message(m *transcript.Message, first bool) {
-	n := &in.Messages
-	sum := &in.Tokens
+// addMessage adds what a message costs more than before.
+func addMessage(sums *transcript.Sums, m *transcript.Message, first bool) {
+	n := &sums.Messages
+	sum := &sums.Tokens
 	if m.Side {
-		n = &in.SideMessages
-		sum = &in.SideTokens
+		n = &sums.SideMessages
+		sum = &sums.SideTokens
 	}
 	if first {
 		*n++
@@ -268,7 +269,7 @@ func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
 		Model:  x.Session.Model,
 		Window: f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens,
 	}
-	seen.CompactsAt = f.compactsAt(f.currentAgent(x.of), &x.Session, seen.Window)
+	seen.CompactsAt = f.compactsAt(f.agentIn(x.of), &x.Session, seen.Window)
 	for i := range backlog {
 		p := &backlog[i]
 		mine, known := f.claim(

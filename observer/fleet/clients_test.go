@@ -24,9 +24,9 @@ func client(pid, n int) Client {
 func agents(f *Fleet) map[string]string {
 	m := map[string]string{}
 	for v := range f.All(created) {
-		m[v.SessionID] = v.Agent
-		if v.Left != (v.Label == "") {
-			m[v.SessionID] += " with label " + v.Label
+		m[v.SessionID] = v.Agent.ID
+		if v.Left != (v.Agent.Label == "") {
+			m[v.SessionID] += " with label " + v.Agent.Label
 		}
 	}
 	return m

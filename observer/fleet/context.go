@@ -28,21 +28,17 @@ func (f *Fleet) sessionOf(a *agent) *transcript.Session {
 // client returns the client that wrote a session.
 func (f *Fleet) client(s *transcript.Session) *clients.Client { return f.options.Clients.Of(s) }
 
-// windowOf is the window of a session; a is nil when only the session is known.
+// windowOf is the window of a session of an agent.
 func (f *Fleet) windowOf(a *agent, s *transcript.Session) transcript.Window {
-	reported := int64(0)
-	if a != nil {
-		reported = a.Window
-	}
-	return f.client(s).WindowOf(s, reported, f.options.Windows)
+	return f.client(s).WindowOf(s, a.Window, f.options.Windows)
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by
 // itself. It is 0 when the client never does, and when its model and version are
-// unknown. a is nil when only the session is known.
+// unknown.
 func (f *Fleet) compactsAt(a *agent, s *transcript.Session, window int64) int64 {
 	client := f.client(s)
-	if a != nil && a.Provider != "" {
+	if a.Provider != "" {
 		provider := f.options.Clients.OfProvider(a.Provider)
 		if provider != client && provider != f.options.Clients.Default() {
 			return 0
@@ -66,18 +62,11 @@ func (f *Fleet) autoCompact(
 	a *agent,
 	s *transcript.Session,
 ) (setting *clients.AutoCompact, version string) {
-	setting = new(clients.AutoCompact)
-	if a == nil {
-		return setting, s.Version
-	}
-	if a.AutoCompact != nil {
-		setting = a.AutoCompact
-	}
-	return setting, cmp.Or(s.Version, f.clients[a.Session].Version)
+	return cmp.Or(a.AutoCompact, new(clients.AutoCompact)),
+		cmp.Or(s.Version, f.clients[a.Session].Version)
 }
 
-// reading returns the event of a context size in a transcript. a is nil if only
-// the session is known.
+// reading returns the event of a context size in a transcript.
 func (f *Fleet) reading(
 	id string,
 	s *transcript.Session,
@@ -165,11 +154,7 @@ func (f *Fleet) estimate(x *file, a *agent) int64 {
 		s.Bytes < estimateBytes {
 		return 0
 	}
-	bytes := s.Bytes
-	if a != nil {
-		bytes -= a.Mark
-	}
-	return max(0, bytes) / bytesPerToken
+	return max(0, s.Bytes-a.Mark) / bytesPerToken
 }
 
 // Sample is one report of the status line, and what became of the comparison with the
@@ -330,15 +315,6 @@ func (f *Fleet) remember(a *agent, r transcript.Reading) {
 	}
 }
 
-// aheadOfTranscript reports whether a hook reported a response that is not in the
-// transcript yet.
-func (f *Fleet) aheadOfTranscript(a *agent, v *View) bool {
-	x := &a.Sample
-	return !f.options.Clients.Named(v.Program).StatusLine && x.Tokens > 0 &&
-		x.At > transcript.InstantOf(v.Active) &&
-		!(v.Known && v.Tokens == x.Tokens)
-}
-
 // wentBack reports whether a report of the status line shows a rewound conversation: the
 // report before had the transcript's newest reading, this one has less, and between turns
 // only a rewind makes a context smaller without a record. A report without a figure means
@@ -361,7 +337,7 @@ func (f *Fleet) wentBack(a *agent, x *Sample) bool {
 // transcript, or by the status line alone if an old client writes the first prompt
 // of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
-	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
+	back := t.a.Sample.Back && !t.a.Sample.Shown
 	left := e.Left
 	until := e.Until
 	switch {
@@ -381,9 +357,6 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 	ev.Left = left
 	ev.Until = until
 	t.emit(ev)
-	if t.a == nil {
-		return
-	}
 	if back {
 		t.a.Sample.Shown = true
 		t.changed.agent(t.a.ID)

@@ -159,7 +159,7 @@ func (f *Fleet) begun(a *agent, at transcript.Instant) bool {
 func (f *Fleet) isNew(a *agent, at transcript.Instant) bool {
 	x := f.transcript(a.Session)
 	return x == nil ||
-		x.Session.Started != 0 && at-x.Session.Started <= young && x.Inherited == Inherited{}
+		x.Session.Started != 0 && at-x.Session.Started <= young && x.Inherited == transcript.Sums{}
 }
 
 const (

@@ -247,22 +247,22 @@ func TestIdleCompactionForeseen(t *testing.T) {
 		}, o),
 	)
 	v := s.f.Views(second(2))[0]
-	if v.CacheWriteUSD != 1.25 || v.Tokens != 240_000 || at(&v) != "" {
+	if v.CacheWriteUSD != 1.25 || v.Reading.Tokens != 240_000 || at(&v) != "" {
 		t.Errorf(
 			"resumed: %g USD to come, %d tokens, idle compaction at %q",
 			v.CacheWriteUSD,
-			v.Tokens,
+			v.Reading.Tokens,
 			at(&v),
 		)
 	}
 
 	v = s.play(reports(3, 1, st, o), answers(4, 1, 250_000)).f.Views(second(5))[0]
-	if v.CacheWriteUSD != 0 || at(&v) != "54m0s" || !v.CacheExpires.Equal(second(3600)) {
+	if v.CacheWriteUSD != 0 || at(&v) != "54m0s" || !v.Agent.Report.CacheExpires.Time().Equal(second(3600)) {
 		t.Errorf(
 			"after a reply: %g USD to come, idle compaction at %q, the cache expires at %v",
 			v.CacheWriteUSD,
 			at(&v),
-			v.CacheExpires,
+			v.Agent.Report.CacheExpires.Time(),
 		)
 	}
 

@@ -90,8 +90,8 @@ func TestCounters(t *testing.T) {
 			f.Settle(created)
 			diff(t, "counters", c.want, countedOf(f))
 			v, err := f.View(labelled(1), created)
-			if err != nil || v.Counted[auto] != int(c.want.Compactions[auto]) {
-				t.Errorf("the session counted %v: %v", v.Counted, err)
+			if err != nil || v.Agent.Counted[auto] != int(c.want.Compactions[auto]) {
+				t.Errorf("the session counted %v: %v", v.Agent.Counted, err)
 			}
 			f.Apply(p.whole())
 			want := c.want

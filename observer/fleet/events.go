@@ -23,7 +23,6 @@ func (f *Fleet) fileEvents(
 	if x != x.of.own[0] {
 		current = false // a copy
 	}
-	a := f.currentAgent(x.of)
 	was.Version = cmp.Or(was.Version, x.Session.Version)
 	if c.Whole { // a compaction here may follow readings that are not listed
 		was.Model = x.Session.Model
@@ -32,7 +31,7 @@ func (f *Fleet) fileEvents(
 	t := eventMaker{
 		Fleet: f,
 		id:    id,
-		a:     a,
+		a:     f.agentIn(x.of),
 		x:     x,
 		seen:  was,
 		mine:  mine,
@@ -65,7 +64,7 @@ func (f *Fleet) fileEvents(
 type eventMaker struct {
 	*Fleet
 	id    string
-	a     *agent // nil when no more is known than the session
+	a     *agent
 	x     *file
 	seen  transcript.Session      // what the window depends on, as it was at the entry
 	mine  []transcript.Compaction // without an event yet
@@ -112,9 +111,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 			t.seen.Model = string(e.Model)
 		}
 		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-		if t.a != nil {
-			t.remember(t.a, r)
-		}
+		t.remember(t.a, r)
 		t.emit(t.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:

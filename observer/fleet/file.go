@@ -305,7 +305,7 @@ func (s *session) id() string {
 // whole returns the session as a plain value, and what it inherited. If a rewound
 // conversation continues in another file, the newest file has the present state
 // and all of them add up. Files of the same name are copies: the newest counts.
-func (s *session) whole() (*transcript.Session, *Inherited) {
+func (s *session) whole() (*transcript.Session, *transcript.Sums) {
 	first := s.own[0]
 	if (len(s.own) == 1 || !s.uuid) && len(first.Earlier) == 0 {
 		return &first.Session, &first.Inherited
@@ -329,7 +329,7 @@ func (s *session) whole() (*transcript.Session, *Inherited) {
 		for j := range x.Earlier {
 			sum.Add(&x.Earlier[j])
 		}
-		in.add(&x.Inherited)
+		in.Add(&x.Inherited)
 	}
 	return &sum, &in
 }
@@ -340,13 +340,11 @@ func segment(x *file) string {
 	return name
 }
 
-func (in *Inherited) add(more *Inherited) {
-	in.Messages += more.Messages
-	in.SideMessages += more.SideMessages
-	in.Tokens, in.SideTokens = in.Tokens.Plus(more.Tokens), in.SideTokens.Plus(more.SideTokens)
-	for i, n := range more.Compactions {
-		in.Compactions[i] += n
-	}
+// own returns the figures of a file without those that were copied from others.
+func (x *file) own() transcript.Sums {
+	sums := x.Session.Sums
+	sums.Subtract(&x.Inherited)
+	return sums
 }
 
 // newestFirst sorts the most complete copy of a session's transcript first.
@@ -436,22 +434,16 @@ func dropped(x *file, c *transcript.Change) transcript.Session {
 	}
 	for i := range c.Messages {
 		if m := &c.Messages[i]; m.At <= old.Active {
-			repeated.message(m, m.Was == transcript.Usage{})
+			addMessage(&repeated, m, m.Was == transcript.Usage{})
 		}
 	}
 	t := transcript.Session{
-		Peak:         old.Peak,
-		Compactions:  old.Compactions,
-		Turns:        old.Turns - c.Session.Turns,
-		Messages:     old.Messages - repeated.Messages,
-		SideMessages: old.SideMessages - repeated.SideMessages,
-		Tokens:       old.Tokens.Minus(repeated.Tokens),
-		SideTokens:   old.SideTokens.Minus(repeated.SideTokens),
-		Started:      old.Started,
+		Peak:    old.Peak,
+		Turns:   old.Turns - c.Session.Turns,
+		Sums:    old.Sums,
+		Started: old.Started,
 	}
-	for i, n := range repeated.Compactions {
-		t.Compactions[i] -= n
-	}
+	t.Subtract(&repeated)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindTurnStart && e.At > old.Active {
 			t.Turns++

@@ -20,15 +20,15 @@ var (
 // prefixLength is how much of an id must be given.
 const prefixLength = 8
 
-// A Row is what there is one view of: a session with a transcript, or an agent
+// A row is what there is one view of: a session with a transcript, or an agent
 // without. of is the agent whose present session it is, nil when no more is known
 // than the session.
-type Row struct {
+type row struct {
 	s  *session
 	of *agent
 }
 
-func (r *Row) key() string {
+func (r *row) key() string {
 	if r.s != nil {
 		return r.s.key
 	}
@@ -36,7 +36,7 @@ func (r *Row) key() string {
 }
 
 // session is the key of the session that a row is of, "" for none.
-func (r *Row) session() string {
+func (r *row) session() string {
 	if r.s != nil {
 		return r.s.key
 	}
@@ -44,7 +44,7 @@ func (r *Row) session() string {
 }
 
 // at is the time by which rows are sorted.
-func (r *Row) at() transcript.Instant {
+func (r *row) at() transcript.Instant {
 	if r.s != nil {
 		return r.s.own[0].Session.Active
 	}
@@ -52,7 +52,7 @@ func (r *Row) at() transcript.Instant {
 }
 
 // last is the newest sign of activity: see lastWritten.
-func (r *Row) last() (at transcript.Instant) {
+func (r *row) last() (at transcript.Instant) {
 	if r.s != nil {
 		at = lastWritten(r.s.own[0])
 	}
@@ -63,21 +63,21 @@ func (r *Row) last() (at transcript.Instant) {
 }
 
 // agentRow is the row of an agent, which is that of its session if that was read.
-func (f *Fleet) agentRow(a *agent) Row {
+func (f *Fleet) agentRow(a *agent) row {
 	if s := f.sessions[a.Session]; s.read() {
-		return Row{s, f.currentAgent(s)}
+		return row{s, f.currentAgent(s)}
 	}
-	return Row{of: a}
+	return row{of: a}
 }
 
 // rows iterates over what has views, in any order.
-func (f *Fleet) rows() iter.Seq[Row] {
-	return func(yield func(Row) bool) {
+func (f *Fleet) rows() iter.Seq[row] {
+	return func(yield func(row) bool) {
 		if !f.settled {
 			return
 		}
 		for _, s := range f.sessions {
-			if s.read() && !yield(Row{s, f.currentAgent(s)}) {
+			if s.read() && !yield(row{s, f.currentAgent(s)}) {
 				return
 			}
 		}
@@ -89,9 +89,9 @@ func (f *Fleet) rows() iter.Seq[Row] {
 	}
 }
 
-// Rows returns all rows, in the order of Views.
-func (f *Fleet) Rows() []Row {
-	return slices.SortedFunc(f.rows(), func(a, b Row) int {
+// rowsInOrder returns all rows, in the order of Views.
+func (f *Fleet) rowsInOrder() []row {
+	return slices.SortedFunc(f.rows(), func(a, b row) int {
 		return cmp.Or(cmp.Compare(b.at(), a.at()), strings.Compare(a.key(), b.key()))
 	})
 }
@@ -120,37 +120,33 @@ func (f *Fleet) called(id string) *agent {
 		return a
 	}
 	r, err := f.find(id, fitsLabel)
-	if err != nil || r.of == nil && f.agents[r.s.record.Agent] != nil {
+	if err != nil || f.left(&r) {
 		return nil
 	}
-	a := f.agent(f.agentID(&r))
-	if a.Label == "" {
-		a.Label = f.agentLabel(a)
-	}
-	return a
+	return f.agent(r.agentID())
 }
+
+// left reports whether the agent of a row's session has gone on to another.
+func (f *Fleet) left(r *row) bool { return r.of == nil && f.agents[r.s.record.Agent] != nil }
 
 // agentID is the id of the agent that a row is of; for a session that its agent
 // has left it is the session's own key.
-func (f *Fleet) agentID(r *Row) string {
-	switch {
-	case r.of != nil:
+func (r *row) agentID() string {
+	if r.of != nil {
 		return r.of.ID
-	case f.agents[r.s.record.Agent] != nil:
-		return r.s.key
 	}
-	return r.s.record.Agent
+	return r.s.key
 }
 
 // find finds the row that an id fits best. Most ids are those of agents, which fit
 // best: only for others all rows are compared.
-func (f *Fleet) find(id string, least int) (found Row, err error) {
+func (f *Fleet) find(id string, least int) (found row, err error) {
 	if a := f.agents[id]; a != nil {
 		found = f.agentRow(a)
 	} else if s := f.sessions[id]; s.read() {
-		found = Row{s, f.currentAgent(s)}
+		found = row{s, f.currentAgent(s)}
 	}
-	if f.settled && found != (Row{}) && f.fit(&found, id) == fitsAgent {
+	if f.settled && found != (row{}) && f.fit(&found, id) == fitsAgent {
 		return found, nil
 	}
 
@@ -163,7 +159,7 @@ func (f *Fleet) find(id string, least int) (found Row, err error) {
 			best = rank
 			found = r
 			several = false
-		case f.agentID(&found) != f.agentID(&r):
+		case found.agentID() != r.agentID():
 			several = true
 		case found.s == nil ||
 			r.s != nil &&
@@ -193,11 +189,11 @@ const (
 	fitsNot
 )
 
-func (f *Fleet) fit(r *Row, id string) int {
+func (f *Fleet) fit(r *row, id string) int {
 	var agent, name, session, label string
 	if r.s != nil {
 		session = r.s.id()
-		if r.of != nil || f.agents[r.s.record.Agent] == nil { // else it has gone on
+		if !f.left(r) {
 			agent = r.s.record.Agent
 			label = r.s.record.Label
 		}

@@ -303,13 +303,13 @@ type figures struct {
 func figuresOf(f *Fleet) map[string]figures {
 	m := map[string]figures{}
 	for v := range f.All(created) {
-		m[v.Label] = figures{
+		m[v.Agent.Label] = figures{
 			v.Compactions,
 			v.Inherited,
 			v.Messages,
-			v.Cost.Output,
+			v.Tokens.Output,
 			v.SubagentFiles,
-			v.SubagentMessages,
+			v.SideMessages,
 		}
 	}
 	return m

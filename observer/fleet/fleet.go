@@ -275,7 +275,7 @@ func (f *Fleet) news(
 ) {
 	f.giveRecord(x)
 	if c.Whole {
-		x.Inherited = Inherited{}
+		x.Inherited = transcript.Sums{}
 		x.Copies = nil
 		x.Known = nil
 	}

@@ -52,16 +52,16 @@ func (t *truth) addView(v *View) {
 		t.Inherited += v.Inherited[i]
 	}
 	t.Messages += v.Messages
-	t.Tokens = t.Tokens.Plus(v.Cost)
+	t.Tokens = t.Tokens.Plus(v.Tokens)
 	t.Subagents += v.SubagentFiles
-	t.Side += v.SubagentMessages
-	t.SideTokens = t.SideTokens.Plus(v.SubagentTokens)
+	t.Side += v.SideMessages
+	t.SideTokens = t.SideTokens.Plus(v.SideTokens)
 	t.Turns += v.Turns
 	t.Lines += v.Lines
 	t.Bad += v.Bad
-	if v.Known {
+	if tokens, known := v.Context(); known {
 		t.Known++
-		t.Context += v.Tokens
+		t.Context += tokens
 	}
 }
 

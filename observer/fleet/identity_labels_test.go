@@ -107,11 +107,11 @@ func TestPastSession(t *testing.T) {
 			t.Errorf("%s: %v", id, err)
 		}
 		return told{
-			nameOf(v.Agent),
-			v.Label,
+			nameOf(v.Agent.ID),
+			v.Agent.Label,
 			nameOf(v.SessionID),
 			v.Left,
-			v.Tokens,
+			v.Reading.Tokens,
 			v.Compactions,
 		}
 	}
@@ -160,7 +160,7 @@ func TestPastSession(t *testing.T) {
 				"em",
 				created,
 			)
-			return v.Counted
+			return v.Agent.Counted
 		}(),
 	)
 	s.news = Update{}

@@ -41,30 +41,30 @@ const maxUnconfirmed = 2000
 // signal always count; of the others, the maxUnconfirmed newest.
 func (f *Fleet) atWork(now time.Time) map[string]bool {
 	on := map[string]bool{}
-	var unconfirmed []Row
+	var unconfirmed []row
 	for r := range f.rows() {
 		switch {
 		case !f.live(&r, now):
 		case r.of != nil || f.clients[r.session()].Runs():
-			on[f.agentID(&r)] = true
+			on[r.agentID()] = true
 		default:
 			unconfirmed = append(unconfirmed, r)
 		}
 	}
-	slices.SortFunc(unconfirmed, func(a, b Row) int {
+	slices.SortFunc(unconfirmed, func(a, b row) int {
 		return cmp.Or(
 			cmp.Compare(b.last(), a.last()),
-			strings.Compare(f.agentID(&a), f.agentID(&b)),
+			strings.Compare(a.agentID(), b.agentID()),
 		)
 	})
 	for _, r := range unconfirmed[:min(len(unconfirmed), maxUnconfirmed)] {
-		on[f.agentID(&r)] = true
+		on[r.agentID()] = true
 	}
 	return on
 }
 
 // live reports whether the agent of a row is working, as in views.
-func (f *Fleet) live(r *Row, now time.Time) bool {
+func (f *Fleet) live(r *row, now time.Time) bool {
 	if !f.clients[r.session()].Runs() && (!f.lately(r, now) || f.ended(r)) {
 		return false
 	}
@@ -76,7 +76,7 @@ func (f *Fleet) live(r *Row, now time.Time) bool {
 }
 
 // lately reports whether a row had activity within ActiveFor.
-func (f *Fleet) lately(r *Row, now time.Time) bool {
+func (f *Fleet) lately(r *row, now time.Time) bool {
 	return now.Sub(r.last().Time()) <= f.options.ActiveFor
 }
 
@@ -155,7 +155,7 @@ const tailDelay = 5 * time.Second
 // waits reports whether a client waits for a person, and the reason if known: by
 // its registry or a hook, whichever is newer. A record newer than the hook shows
 // that the client went on.
-func (f *Fleet) waits(r *Row) (reason string, waits bool) {
+func (f *Fleet) waits(r *row) (reason string, waits bool) {
 	c := f.clients[r.session()]
 	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked &&
 		(r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
@@ -167,7 +167,7 @@ func (f *Fleet) waits(r *Row) (reason string, waits bool) {
 // ended reports whether the client of a row that is not in the registry has ended,
 // without activity of the session since. Records may be stamped a moment later
 // than the client's last hook.
-func (f *Fleet) ended(r *Row) bool {
+func (f *Fleet) ended(r *row) bool {
 	at := transcript.Instant(0)
 	if s := f.sessions[r.session()]; s != nil {
 		at = s.gone
@@ -217,7 +217,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 		if !s.read() || s.gone != 0 {
 			continue
 		}
-		r := Row{s, f.currentAgent(s)}
+		r := row{s, f.currentAgent(s)}
 		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
@@ -231,7 +231,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 
 // unheld reports whether a row counts as working although it is not in the
 // registry.
-func (f *Fleet) unheld(r *Row, now time.Time) bool {
+func (f *Fleet) unheld(r *row, now time.Time) bool {
 	key := r.session()
 	return key != "" && !f.clients[key].Runs() && f.lately(r, now) && !f.ended(r)
 }

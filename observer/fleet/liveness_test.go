@@ -39,7 +39,7 @@ func TestActivity(t *testing.T) {
 		diff(t, what, want, got)
 		for _, v := range f.Views(now) {
 			if v.Live && !v.Left {
-				live = append(live, v.Agent)
+				live = append(live, v.Agent.ID)
 			}
 		}
 		for id := range f.active {

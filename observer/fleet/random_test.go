@@ -299,8 +299,8 @@ func (w *world) check(t *testing.T, f *Fleet) {
 	messages := 0
 	for _, s := range f.sessions {
 		if len(s.own) > 0 {
-			v := f.view(Row{s, f.currentAgent(s)}, created)
-			messages += v.Messages + v.SubagentMessages
+			v := f.view(row{s, f.currentAgent(s)}, created)
+			messages += v.Messages + v.SideMessages
 		} else {
 			messages += orphans(s)
 		}
@@ -418,13 +418,13 @@ func TestRandom(t *testing.T) {
 func checkLabels(t *testing.T, f *Fleet, owners map[string]string) {
 	t.Helper()
 	for v := range f.All(created) {
-		key := v.Agent
+		key := v.Agent.ID
 		if !isUUID(key) || v.Left {
 			continue // shown ids are not unique then
 		}
-		if had, ok := owners[v.Label]; ok && had != key {
-			t.Errorf("label %q of %s was that of %s", v.Label, key, had)
+		if had, ok := owners[v.Agent.Label]; ok && had != key {
+			t.Errorf("label %q of %s was that of %s", v.Agent.Label, key, had)
 		}
-		owners[v.Label] = key
+		owners[v.Agent.Label] = key
 	}
 }

@@ -33,7 +33,7 @@ func TestRecent(t *testing.T) {
 				switch {
 				case v.Left:
 					past++
-				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Last) > ttl:
+				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Last.Time()) > ttl:
 					gone++
 				default:
 					want = append(want, v)
@@ -43,8 +43,8 @@ func TestRecent(t *testing.T) {
 			got, others := f.Recent(now, ttl, "")
 			order := func(a, b View) int {
 				return strings.Compare(
-					a.Agent+a.SessionID,
-					b.Agent+b.SessionID,
+					a.Agent.ID+a.SessionID,
+					b.Agent.ID+b.SessionID,
 				)
 			}
 			slices.SortFunc(want, order)

@@ -257,7 +257,7 @@ func figuresText(f *Fleet) string {
 	var out []string
 	for v := range f.All(created) {
 		out = append(out, fmt.Sprintf("%s: %v inherited %v, %d messages, output %d, %d subagents %d",
-			v.Label, v.Compactions, v.Inherited, v.Messages, v.Cost.Output, v.SubagentFiles, v.SubagentMessages))
+			v.Agent.Label, v.Compactions, v.Inherited, v.Messages, v.Tokens.Output, v.SubagentFiles, v.SideMessages))
 	}
 	slices.Sort(out)
 	return strings.Join(out, "; ")
@@ -453,17 +453,18 @@ func (s *scenario) answer(words []string) string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		return fmt.Sprintf("%d turns, peak %d, %d tokens", v.Turns, v.Peak, v.Tokens)
+		return fmt.Sprintf("%d turns, peak %d, %d tokens", v.Turns, v.Peak, v.Reading.Tokens)
 	case "path":
 		return s.f.Views(at)[0].Path
 	case "said":
 		return strings.Join(s.said(), " ")
 	case "context":
 		v := view()
+		_, known := v.Context()
 		return fmt.Sprintf(
 			"%d known=%t source=%v check=%s drift=%d",
-			v.Tokens,
-			v.Known,
+			v.Reading.Tokens,
+			known,
 			v.Source,
 			v.Check,
 			v.Drift,
@@ -472,7 +473,7 @@ func (s *scenario) answer(words []string) string {
 		s.f.Activity(at)
 		for v := range s.f.All(at) {
 			if v.SessionID == uuid(1) {
-				if !v.Left && s.f.active[v.Agent] != v.Live {
+				if !v.Left && s.f.active[v.Agent.ID] != v.Live {
 					s.t.Errorf("live in its view: %t, active: %v", v.Live, s.f.active)
 				}
 				return fmt.Sprintf("live=%t ended=%t left=%t", v.Live, v.Ended, v.Left)
@@ -504,19 +505,19 @@ func (s *scenario) answer(words []string) string {
 		return strings.Join(got, " ")
 	case "window":
 		v := view()
-		return fmt.Sprint(v.Window.Tokens, " ", v.Window.Percent(v.Tokens), "%")
+		return fmt.Sprint(v.Window.Tokens, " ", v.Window.Percent(v.Reading.Tokens), "%")
 	case "sample":
-		return fmt.Sprint(view().Sample.Tokens)
+		return fmt.Sprint(view().Agent.Sample.Tokens)
 	case "labels":
 		var got []string
 		for v := range s.f.All(created) {
 			if !v.Left {
-				got = append(got, nameOf(v.Agent)+"="+v.Label)
-			} else if v.Label != "" {
+				got = append(got, nameOf(v.Agent.ID)+"="+v.Agent.Label)
+			} else if v.Agent.Label != "" {
 				s.t.Errorf(
 					"%s has been left and has the label %q",
 					nameOf(v.SessionID),
-					v.Label,
+					v.Agent.Label,
 				)
 			}
 		}
@@ -535,7 +536,7 @@ func (s *scenario) answer(words []string) string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		return fmt.Sprintf("%s %q %s %d", v.Label, v.Name, v.Pane, v.PID)
+		return fmt.Sprintf("%s %q %s %d", v.Agent.Label, v.Agent.Name, v.Agent.Pane, v.Agent.PID)
 	case "cost":
 		return fmt.Sprint(s.f.Counters().Cost.USD)
 	case "assumed":

@@ -50,8 +50,8 @@ func TestLabelsStay(t *testing.T) {
 	disk := newStore()
 	check := func(f *Fleet, id, want string) {
 		t.Helper()
-		if v, err := f.View(id, created); err != nil || v.Label != want {
-			t.Errorf("%s is called %q, want %q: %v", id, v.Label, want, err)
+		if v, err := f.View(id, created); err != nil || v.Agent.Label != want {
+			t.Errorf("%s is called %q, want %q: %v", id, v.Agent.Label, want, err)
 		}
 	}
 	check(f, a, "12345678") // the older one

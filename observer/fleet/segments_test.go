@@ -18,17 +18,19 @@ func part(
 ) transcript.Change {
 	at := transcript.InstantOf(created.Add(from))
 	s := transcript.Session{
-		ID:          id,
-		Model:       "gpt-6-sol",
-		Started:     at,
-		Active:      at + 1e9,
-		Compactions: transcript.TriggerCounts{compactions, 0, 0},
-		Turns:       turns,
-		Messages:    turns,
-		Tokens:      transcript.Usage{Input: 1000 * int64(turns)},
-		Bytes:       100,
-		Lines:       10,
-		Peak:        tokens,
+		ID:      id,
+		Model:   "gpt-6-sol",
+		Started: at,
+		Active:  at + 1e9,
+		Sums: transcript.Sums{
+			Compactions: transcript.TriggerCounts{compactions, 0, 0},
+			Messages:    turns,
+			Tokens:      transcript.Usage{Input: 1000 * int64(turns)},
+		},
+		Turns: turns,
+		Bytes: 100,
+		Lines: 10,
+		Peak:  tokens,
 	}
 	s.Reading = transcript.Reading{At: at, Tokens: tokens}
 	s.SetParticulars(transcript.Particulars{Client: codex.Client, Window: 258_400})
@@ -83,15 +85,15 @@ func TestSegments(t *testing.T) {
 			t.Fatalf("%s: %d sessions", when, len(views))
 		}
 		v := views[0]
-		if v.SessionID != id || v.Program != codex.Client || v.Provider != codex.Client ||
+		if v.SessionID != id || v.Program != codex.Client || v.Agent.Provider != codex.Client ||
 			v.Path != second.Cursor.Path ||
-			v.Tokens != 50_000 ||
+			v.Reading.Tokens != 50_000 ||
 			v.Compactions != (transcript.TriggerCounts{
 				3,
 				0,
 				0,
-			}) || v.Cycle != 4 || v.Turns != 7 || v.Messages != 7 || v.Cost.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
-			!v.Started.Equal(created) {
+			}) || 1+v.Total() != 4 || v.Turns != 7 || v.Messages != 7 || v.Tokens.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
+			!v.Started.Time().Equal(created) {
 			t.Errorf("%s: %+v", when, v)
 		}
 	}

@@ -53,7 +53,7 @@ func inAllOrders(t *testing.T, files []*testFile) *Fleet {
 
 func compactionsOf(f *Fleet) (n int) {
 	for v := range f.All(created) {
-		n += v.Cycle - 1
+		n += v.Total()
 	}
 	return n
 }
@@ -157,7 +157,7 @@ func TestCorpus(t *testing.T) {
 	messages := 0
 	unclaimed := 0
 	for v := range f.All(created) {
-		messages += v.Messages + v.SubagentMessages
+		messages += v.Messages + v.SideMessages
 	}
 	for _, s := range f.sessions {
 		if len(s.own) == 0 {

@@ -22,7 +22,7 @@ type File struct {
 	Key     string `cbor:",omitempty"`
 	Session transcript.Session
 	// Inherited is the part of Session that was copied from other files.
-	Inherited Inherited `cbor:",omitzero"`
+	Inherited transcript.Sums `cbor:",omitzero"`
 	// Copies are the keys of the inherited compactions: none counts twice when
 	// more becomes known about it.
 	Copies []transcript.Key `cbor:",omitempty"`
@@ -37,13 +37,6 @@ type File struct {
 	Undecided []transcript.Compaction `cbor:",omitempty"`
 	// Earlier has the totals of what the client has dropped from the file; none or one.
 	Earlier []transcript.Session `cbor:",omitempty"`
-}
-
-// Inherited is what a file holds of other sessions' history.
-type Inherited struct {
-	Messages, SideMessages int
-	Tokens, SideTokens     transcript.Usage
-	Compactions            transcript.TriggerCounts
 }
 
 // SessionRecord is what is kept of a session besides its files: what it was

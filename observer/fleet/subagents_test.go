@@ -45,52 +45,26 @@ func TestSubagents(t *testing.T) {
 		),
 		subagentOf(2, "a9", reply(before(0), "s7", 70_000, 1)),
 	)
-	ago := func(minutes int) time.Time { return created.Add(-time.Duration(minutes) * time.Minute) }
-	window := transcript.Window{Tokens: 200_000, Source: transcript.WindowDefault}
 	path := func(id string) string { return "/p/-home-dev-web/" + uuid(1) + "/subagents/agent-" + id + ".jsonl" }
-	want := []Subagent{
-		{
-			ID:          "a3",
-			Path:        path("a3"),
-			Tokens:      50_000,
-			Peak:        50_000,
-			Window:      window,
-			Compactions: 1,
-			Reading:     ago(0),
-			Active:      ago(0),
-		},
-		{
-			ID:      "a2",
-			Path:    path("a2"),
-			Tokens:  30_000,
-			Known:   true,
-			Peak:    30_000,
-			Window:  window,
-			Reading: ago(1),
-			Active:  ago(1),
-		},
-		{
-			ID:          "a1",
-			Path:        path("a1"),
-			Tokens:      20_000,
-			Known:       true,
-			Peak:        90_000,
-			Window:      window,
-			Compactions: 1,
-			Reading:     ago(48),
-			Active:      ago(48),
-		},
+	want := []string{
+		path("a3") + " a3: 50000 false, peak 50000, 1 compactions, read 0s and active 0s ago",
+		path("a2") + " a2: 30000 true, peak 30000, 0 compactions, read 1m0s and active 1m0s ago",
+		path("a1") + " a1: 20000 true, peak 90000, 1 compactions, read 48m0s and active 48m0s ago",
 	}
-	got := f.Subagents(labelled(1))
-	for i := range got {
-		got[i].Window = window
-		got[i].Bytes = 0 // which are not of interest here
+	var got []string
+	for _, a := range f.Subagents(labelled(1)) {
+		tokens, known := a.Context()
+		got = append(got, fmt.Sprintf(
+			"%s %s: %d %t, peak %d, %d compactions, read %v and active %v ago",
+			a.Path, a.ID, tokens, known, a.Peak, a.Total(),
+			created.Sub(a.Reading.At.Time()), created.Sub(a.Active.Time()),
+		))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	v, err := f.View(labelled(1), created)
-	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 ||
+	if err != nil || v.Reading.Tokens != 110_000 || v.Peak != 110_000 ||
 		v.Compactions != (transcript.TriggerCounts{}) ||
 		v.SubagentFiles != 4 ||
 		v.SubagentsAtWork != 2 ||
@@ -140,7 +114,7 @@ func TestSubagentsOpenNoCycle(t *testing.T) {
 	)).grown()); len(n.Events) != 0 {
 		t.Errorf("%+v", n.Events)
 	}
-	if v, _ := f.View(uuid(1), created); v.Tokens != 100_000 || v.Cycle != 1 {
+	if v, _ := f.View(uuid(1), created); v.Reading.Tokens != 100_000 || 1+v.Total() != 1 {
 		t.Errorf("%+v", v)
 	}
 }

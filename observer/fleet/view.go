@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/clients"
@@ -23,25 +22,12 @@ func (f *Fleet) Views(now time.Time) []View { return slices.Collect(f.All(now)) 
 // meanwhile.
 func (f *Fleet) All(now time.Time) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		for _, r := range f.Rows() {
+		for _, r := range f.rowsInOrder() {
 			if !yield(f.view(r, now)) {
 				return
 			}
 		}
 	}
-}
-
-// ViewOf returns the view of a row; ok is false for one that has been removed since.
-func (f *Fleet) ViewOf(r Row, now time.Time) (v View, ok bool) {
-	switch {
-	case r.s.read():
-		r.of = f.currentAgent(r.s)
-	case r.of != nil && f.agents[r.of.ID] == r.of:
-		r = f.agentRow(r.of)
-	default:
-		return v, false
-	}
-	return f.view(r, now), true
 }
 
 // View finds one session. The id is, in this order, an agent's id, which names the
@@ -56,57 +42,41 @@ func (f *Fleet) View(id string, now time.Time) (v View, err error) {
 	return f.view(r, now), nil
 }
 
-func (f *Fleet) view(r Row, now time.Time) View {
-	a := r.of
+func (f *Fleet) view(r row, now time.Time) View {
 	t, in := f.totals(r)
-	details := t.Details()
+	a := r.of
+	if a == nil {
+		a = f.agentIn(r.s)
+	}
 	v := View{
 		Session:   *t,
-		SessionID: r.session(),
+		Agent:     a.Agent,
+		SessionID: a.Session,
 		Title:     r.title(),
-		ParentID:  details.Parent,
-		Provider:  f.client(t).Client,
 		Program:   f.client(t).Client,
-		Reading:   t.Reading.At.Time(),
 		Window:    f.windowOf(a, t),
 		Inherited: in.Compactions,
-		Cycle:     1,
-		Cost:      t.Tokens.Minus(in.Tokens),
-		Started:   t.Started.Time(),
-		Active:    t.Active.Time(),
-		Last:      r.last().Time(),
-		Client:    f.clients[r.session()],
+		Last:      r.last(),
+		Client:    f.clients[a.Session],
+		Left:      f.left(&r),
 		Basis:     f.basis(a, t),
 	}
-	v.Messages = max(0, t.Messages-in.Messages)
-	for i, n := range t.Compactions {
-		v.Compactions[i] = max(0, n-in.Compactions[i])
-		v.Cycle += v.Compactions[i]
-	}
-	if v.Tokens, v.Known = t.Context(); v.Known {
-		v.Cleared = t.Reading.Cleared
-	}
+	v.Subtract(in)
+	v.Agent.Parent = cmp.Or(a.Parent, t.Details().Parent)
+	v.Agent.Provider = cmp.Or(a.Provider, v.Program)
 	if r.s != nil {
 		f.viewSession(r.s, a, &v)
-		v.SubagentMessages += max(0, t.SideMessages-in.SideMessages)
-		v.SubagentTokens = v.SubagentTokens.Plus(t.SideTokens.Minus(in.SideTokens))
 	}
-	if a != nil {
-		f.viewAgent(a, t, now, &v)
-	} else {
-		v.Left = f.agents[r.s.record.Agent] != nil
-	}
-	if v.Known {
+	f.viewReports(a, r.s != nil, now, &v)
+	if tokens, known := v.Context(); known {
 		v.Level = f.options.Thresholds.Level(
-			v.Tokens,
+			tokens,
 			v.Window,
 			f.compactsAt(a, t, v.Window.Tokens),
 		)
 	}
-	if v.Left {
-		v.Agent = r.s.key
-		v.Label = ""
-	} else if v.Ended = !v.Client.Runs() && f.ended(&r); !v.Ended {
+	v.Ended = !v.Left && !v.Client.Runs() && f.ended(&r)
+	if !v.Left && !v.Ended {
 		v.Reason, v.Waits = f.waits(&r)
 	}
 	v.Live = v.Client.Runs() || !v.Left && !v.Ended && f.lately(&r, now)
@@ -117,101 +87,80 @@ func (f *Fleet) view(r Row, now time.Time) View {
 }
 
 // totals returns the session of a row as a plain value, and what it inherited.
-func (f *Fleet) totals(r Row) (*transcript.Session, *Inherited) {
+func (f *Fleet) totals(r row) (*transcript.Session, *transcript.Sums) {
 	if r.s != nil {
 		return r.s.whole()
 	}
-	return f.sessionOf(r.of), &Inherited{}
+	return f.sessionOf(r.of), &transcript.Sums{}
 }
 
 // viewSession adds what is known of a session with a transcript.
 func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	x := s.own[0]
-	v.Agent = s.record.Agent
-	v.Label = s.record.Label
 	v.SessionID = s.id()
 	v.Path = x.Cursor.Path
 	v.Project = project(v.CWD, v.Path)
-	v.Counted = s.record.Counted
-	v.Written = changedAt(&x.Cursor).Time()
+	v.Written = changedAt(&x.Cursor)
 	for y := range s.subagents() {
+		sums := y.own()
 		v.SubagentFiles++
-		v.SubagentMessages += max(0, y.Session.Messages-y.Inherited.Messages)
-		v.SubagentTokens = v.SubagentTokens.Plus(y.Session.Tokens.Minus(y.Inherited.Tokens))
+		v.SideMessages += sums.Messages
+		v.SideTokens = v.SideTokens.Plus(sums.Tokens)
 	}
 	b := s.record.Totals.Bills
 	v.DearBills = b.Dear
 	if len(b.List) > 0 {
 		v.Bill = &b.List[len(b.List)-1]
 	}
-	if v.Known {
+	if _, known := v.Context(); known {
 		return
 	}
 	if n := f.estimate(x, a); n > 0 {
-		v.Tokens = n
-		v.Known = true
-		v.Source = transcript.FromEstimate
-		v.Reading = v.Active
-	} else {
-		v.Estimate = x.Session.Details().Estimate
+		v.report(v.Active, n, transcript.FromEstimate)
 	}
 }
 
-// viewAgent adds what is known of an agent besides its transcript t.
-func (f *Fleet) viewAgent(a *agent, t *transcript.Session, now time.Time, v *View) {
-	v.Agent = a.ID
-	v.Name = a.Name
-	v.ParentID = cmp.Or(a.Parent, v.ParentID)
-	v.Provider = cmp.Or(a.Provider, v.Provider)
-	v.Label = cmp.Or(a.Label, v.Label)
-	v.Counted = a.Counted
-	v.Hooked = a.Hooked.Time()
-	if f.client(t).StatusLine {
-		v.Spoke = a.Spoke.Time()
+// viewReports adds what hooks and status lines reported of an agent.
+func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
+	hasStatusLine := f.options.Clients.Named(v.Program).StatusLine
+	if !hasStatusLine {
+		v.Agent.Spoke = 0
 	}
-	v.Paid = a.Report.Cost
-	v.CacheHit = a.Report.CacheHit
-	v.CacheHitKnown = a.Report.CacheHitKnown
-	v.CacheExpires = a.Report.CacheExpires.Time()
-	v.Place = a.Place
-	v.Sample = a.Sample
-	v.Check, v.Drift, v.DriftKnown = a.Sample.check(transcript.InstantOf(now))
-	reported := func(tokens int64, at transcript.Instant) {
-		v.Tokens = tokens
-		v.Known = tokens > 0
-		v.Source = transcript.FromStatusline
-		v.Reading = at.Time()
+	x := &a.Sample
+	v.Check, v.Drift, v.DriftKnown = x.check(transcript.InstantOf(now))
+	tokens, known := v.Context()
+	// A hook may have reported a response that is not in the transcript yet.
+	ahead := !hasStatusLine && x.Tokens > 0 && x.At > v.Active && !(known && tokens == x.Tokens)
+	if read && x.Back && known || ahead {
+		v.report(x.At, x.Tokens, transcript.FromStatusline)
 	}
-	if f.transcript(a.Session) != nil && a.Sample.Back && v.Known ||
-		f.aheadOfTranscript(a, v) {
-		reported(a.Sample.Tokens, a.Sample.At)
-		v.Cleared = 0
-	}
-	if o := &a.Opening; v.Reading.Before(o.At.Time()) {
+	if o := &a.Opening; v.Reading.At < o.At {
 		v.CacheWriteUSD = o.CacheWriteUSD
-		if o.Tokens > 0 && !v.Known {
-			reported(o.Tokens, o.At)
+		if _, known := v.Context(); o.Tokens > 0 && !known {
+			v.report(o.At, o.Tokens, transcript.FromStatusline)
 		}
 	}
-	setting, _ := f.autoCompact(a, t)
-	at := (*claude.AutoCompact)(setting).IdleCompaction(v.Tokens, a.Report.CacheTTL, v.CacheExpires)
-	if at.After(now) && !t.InTurn {
+	setting, _ := f.autoCompact(a, &v.Session)
+	at := (*claude.AutoCompact)(setting).IdleCompaction(
+		v.Reading.Tokens,
+		a.Report.CacheTTL,
+		a.Report.CacheExpires.Time(),
+	)
+	if at.After(now) && !v.InTurn {
 		v.IdleCompaction = at
 	}
 }
 
-// CacheHits is the share of all input that was read from the cache, 0 to 1: by the status
-// line, else by the transcript's tokens.
-func (v *View) CacheHits() (ratio float64, known bool) {
-	if n := v.Cost.Context(); n > 0 && !v.CacheHitKnown {
-		return float64(v.Cost.CacheRead) / float64(n), true
-	}
-	return v.CacheHit, v.CacheHitKnown
+// report shows a size of the context that is not the transcript's.
+func (v *View) report(at transcript.Instant, tokens int64, source transcript.Source) {
+	v.Session.Reading = transcript.Reading{At: at, Tokens: tokens}
+	v.Blank = false
+	v.Source = source
 }
 
 // title is what people call the session: the best that its own files and the status line
 // say; of files that say equally much the newest.
-func (r *Row) title() string {
+func (r *row) title() string {
 	var t transcript.Title
 	if r.of != nil && r.of.Report.Name != "" {
 		t = transcript.NewTitle(r.of.Report.Name, transcript.TitleStatus)
@@ -249,7 +198,7 @@ func (f *Fleet) Recent(
 	client string,
 ) (views []View, others int) {
 	for r := range f.rows() {
-		if r.of == nil && f.agents[r.s.record.Agent] != nil {
+		if f.left(&r) {
 			continue
 		}
 		if t, _ := f.totals(r); client != "" && f.client(t).Client != client {
@@ -266,7 +215,7 @@ func (f *Fleet) Recent(
 
 // present returns the contexts of recently active sessions.
 func (f *Fleet) present(now time.Time) (events []alerts.Event) {
-	for i, r := range f.Rows() {
+	for i, r := range f.rowsInOrder() {
 		x := r.s.own[0]
 		t := &x.Session
 		id, current := f.agentOf(r.s)
@@ -275,14 +224,16 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > f.options.ActiveFor {
 			continue
 		}
-		ev := f.reading(id, t, r.of, t.Reading)
-		level := f.options.Thresholds.Level(ev.Tokens, f.windowOf(r.of, t), ev.CompactsAt)
+		a := f.agentIn(r.s)
+		ev := f.reading(id, t, a, t.Reading)
+		level := f.options.Thresholds.Level(ev.Tokens, f.windowOf(a, t), ev.CompactsAt)
 		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext &&
 			level == alerts.OK {
 			continue // nothing is due before its first event
 		}
 		ev.History = true
-		ev.Cycle = 1 + max(0, t.Total()-x.Inherited.Compactions.Total())
+		sums := x.own()
+		ev.Cycle = 1 + sums.Total()
 		events = append(events, ev)
 	}
 	return events
@@ -294,74 +245,50 @@ const Claude = clients.Claude
 // View describes one session at one moment, for /metrics, the API and the tables.
 // It is a plain value.
 type View struct {
-	// Session is the session by its transcript. Its Compactions happened in this session,
-	// its Messages are without those copied from another session's file.
+	// Session is the session by its transcript, without what was copied from another
+	// session's file. Its Side figures include the files of its subagents; its Reading
+	// is the reported one where that is newer.
 	transcript.Session
-	// Agent is the agent's id; without any signal but the transcript, the
-	// session's own id.
-	Agent string
-	// Label names the agent in metrics: given at first sight, unique, kept; "" for a
-	// session that it has left.
-	Label string
+	// Agent is the session's agent. Of one that is no more than its session, or that
+	// has left it, only ID, Session, Parent, Provider, Label and Counted are set; the Label
+	// of a session that was left is "". Parent and Provider are those of the transcript where no
+	// others are known, and Spoke is 0 of a client without a status line.
+	Agent Agent
 	// SessionID is the id in the transcript's name; where that is none, the id that
 	// its records name, else the name. Only then may two sessions have the same.
 	SessionID string
-	Name      string // the agent's name, "" for none; the client's own is Client.Name
 	// Title is what people call the session, "" for none: one line of at most
 	// [transcript.MaxTitle] characters. It is text of a transcript.
 	Title string
-	// Paid is what the client reckons that the session has cost. CacheHit is the cache's
-	// share of all input by the status line, where CacheHitKnown; see [View.CacheHits].
-	Paid          tally.Cost
-	CacheHit      float64
-	CacheHitKnown bool
-	// CacheExpires is when the newest entry of the prompt cache expires, and
-	// IdleCompaction when the client compacts if it stays idle until then; zero for
-	// unknown or never. CacheWriteUSD is that of [Opening], 0 after the first reply.
-	CacheExpires   time.Time
+	// IdleCompaction is when the client compacts if it stays idle until then, zero for
+	// never. CacheWriteUSD is that of [Opening], 0 after the first reply.
 	IdleCompaction time.Time
 	CacheWriteUSD  float64
-	ParentID       string // the agent's parent, "" for none
-	Provider       string // the same unless registered otherwise
 	Program        string // the client that wrote the session, see [clients.Table.Of]
 	Path           string // of the transcript
 	Project        string // last element of the working directory, else of the folder's name
 
-	Tokens  int64 // of the context
-	Cleared int64 // tokens that are not in it, but that the client's compaction counts besides
-	Known   bool  // false while Tokens is unknown
-	// Estimate is what the client itself takes for the size while it is unknown, 0 for nothing.
-	Estimate int64
-	Source   transcript.Source // of Tokens: the transcript, or an estimate
-	Reading  time.Time
-	Window   transcript.Window
-	Level    alerts.Level
+	Source transcript.Source // of the reading: the transcript, a report, or an estimate
+	Window transcript.Window
+	Level  alerts.Level
 	// Basis is how the size is known at which the client is assumed to compact.
 	Basis clients.Basis
 
 	// Inherited compactions were copied into the session's file from another one.
 	Inherited transcript.TriggerCounts
-	// Counted are those that happened since the state directory was made.
-	Counted transcript.TriggerCounts
-	Cycle   int // 1 plus the compactions of the session
 
-	Cost transcript.Usage
-
-	SubagentFiles    int
-	SubagentMessages int
-	SubagentTokens   transcript.Usage
+	SubagentFiles int
 	// SubagentsAtWork are those with a record of late, SubagentContext the
 	// largest of their contexts, in tokens; 0 while unknown. See
 	// [Fleet.Subagents].
 	SubagentsAtWork int
 	SubagentContext int64
 
-	Started, Active time.Time // first and last timestamp; zero for none
-	Written         time.Time // modification time of the transcript
+	Written transcript.Instant // modification time of the transcript
 	// Last is when the session was last active: by its newest record or a
 	// signal of its client, and by the time of its file once that has grown. A
 	// fresh copy of an old transcript has an old one.
-	Last time.Time
+	Last transcript.Instant
 	// Live means that the session's client runs, or had activity within
 	// Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is
 	// not live, though Seen.
@@ -388,29 +315,17 @@ type View struct {
 	// itself, under its own id.
 	Left bool
 
-	// Sample is the newest report of the status line, Check the result of comparing it
-	// with the transcript: None and so on; Drift is the number of tokens that
-	// it has more, if DriftKnown.
-	Sample     Sample
+	// Check is the result of comparing the agent's newest sample with the transcript: None
+	// and so on; Drift is the number of tokens that the sample has more, if DriftKnown.
 	Check      string
 	Drift      int64
 	DriftKnown bool
-	// Spoke is when the status line last spoke, Hooked when a hook last did; zero for
-	// never.
-	Spoke, Hooked time.Time
-	Place         // of the agent, as far as its hooks have reported it
 }
 
 // Seen is when a session last did anything: by its newest record, or by the time
 // of its file, since not all records carry a time, or by a signal of its client.
-func (v *View) Seen() time.Time {
-	seen := v.Active
-	for _, t := range [...]time.Time{v.Written, v.Spoke, v.Hooked} {
-		if t.After(seen) {
-			seen = t
-		}
-	}
-	return seen
+func (v *View) Seen() transcript.Instant {
+	return max(v.Active, v.Written, v.Agent.Spoke, v.Agent.Hooked)
 }
 
 // Client is one running client.
@@ -419,18 +334,11 @@ type Client = transcript.Client
 // Subagent is one of a session's subagents, by its own transcript. Nothing of
 // it is in the session's context.
 type Subagent struct {
-	ID    string // the client's, as hooks name it
-	Path  string // of its transcript, which has so many Bytes
-	Bytes int64
-	// Tokens is the size of its context, Known false while that is unknown;
-	// Peak is the largest.
-	Tokens      int64
-	Known       bool
-	Peak        int64
-	Window      transcript.Window
-	Compactions int
-	Reading     time.Time // of Tokens
-	Active      time.Time // its last record
+	// Session is by its transcript, without what was copied from another.
+	transcript.Session
+	ID     string // the client's, as hooks name it
+	Path   string // of its transcript
+	Window transcript.Window
 }
 
 const (
@@ -455,18 +363,13 @@ func (f *Fleet) Subagents(id string) (all []Subagent) {
 		func(x *file) bool { return isInternal(x.Name) },
 	)
 	for _, x := range files[:min(len(files), MaxSubagents)] {
-		t := &x.Session
 		a := Subagent{
-			ID:          strings.TrimPrefix(x.Name, "agent-"),
-			Path:        x.Cursor.Path,
-			Bytes:       t.Bytes,
-			Peak:        t.Peak,
-			Window:      f.client(t).WindowOf(t, 0, f.options.Windows),
-			Compactions: max(0, t.Total()-x.Inherited.Compactions.Total()),
-			Reading:     t.Reading.At.Time(),
-			Active:      t.Active.Time(),
+			Session: x.Session,
+			ID:      strings.TrimPrefix(x.Name, "agent-"),
+			Path:    x.Cursor.Path,
+			Window:  f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows),
 		}
-		a.Tokens, a.Known = t.Context()
+		a.Subtract(&x.Inherited)
 		all = append(all, a)
 	}
 	return all

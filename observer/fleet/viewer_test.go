@@ -13,7 +13,7 @@ import (
 	"sm/transcript/clients/clientstest"
 )
 
-func TestViewOf(t *testing.T) {
+func TestViewFields(t *testing.T) {
 	f := New(Options{
 		Clients: clientstest.Table(),
 		Windows: []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
@@ -46,49 +46,35 @@ func TestViewOf(t *testing.T) {
 	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
-		Session:   p.fold.Session,
-		Agent:     uuid(1),
-		Label:     labelled(1),
-		SessionID: uuid(1),
-		Provider:  "claude",
-		Program:   Claude,
-		Path:      p.path,
-		Project:   "web",
-		Tokens:    100_000,
-		Known:     true,
-		Reading:   at,
-		Window:    transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
-		Level:     alerts.Warn,
-		Basis:     clients.Assumed,
-		Counted:   one(auto),
-		Cycle:     2,
-		Cost: transcript.Usage{
-			Input:         4,
-			CacheCreation: 200,
-			CacheRead:     249_796,
-			Output:        30,
+		Session: p.fold.Session,
+		Agent: Agent{
+			ID:       uuid(1),
+			Session:  uuid(1),
+			Provider: "claude",
+			Label:    labelled(1),
+			Counted:  one(auto),
 		},
-		SubagentFiles:    1,
-		SubagentMessages: 2,
-		SubagentTokens: transcript.Usage{
-			Input:         4,
-			CacheCreation: 200,
-			CacheRead:     17_796,
-			Output:        55,
-		},
-		Started: created,
-		Active:  at,
-		Last:    at,
-		Live:    true,
+		SessionID:     uuid(1),
+		Program:       Claude,
+		Path:          p.path,
+		Project:       "web",
+		Window:        transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig},
+		Level:         alerts.Warn,
+		Basis:         clients.Assumed,
+		SubagentFiles: 1,
+		Last:          transcript.InstantOf(at),
+		Live:          true,
 	}
+	side := transcript.Usage{Input: 2, CacheCreation: 100, CacheRead: 8_898, Output: 50}
+	want.SideMessages++
+	want.SideTokens = want.SideTokens.Plus(side)
 	diff(t, "view", []View{want}, f.Views(at.Add(10*time.Minute)))
 	f.Apply(p.add(boundary(after(4), "b2", "manual", 100_010)).grown())
-	want.Known = false
 	want.Level = alerts.OK
 	want.Session = p.fold.Session
-	want.Counted[manual] = 1
-	want.Cycle = 3
-	want.Active = at.Add(time.Minute)
+	want.SideMessages++
+	want.SideTokens = want.SideTokens.Plus(side)
+	want.Agent.Counted[manual] = 1
 	want.Last = want.Active
 	want.Live = false
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
@@ -126,7 +112,7 @@ func TestViewsOrder(t *testing.T) {
 		newTestFile("/p/x/new.jsonl", prompt(after(1), "p4")), newTestFile("/p/x/none.jsonl", "{}"))
 	var got []string
 	for _, v := range f.Views(created) {
-		got = append(got, v.Label)
+		got = append(got, v.Agent.Label)
 	}
 	diff(t, "order", []string{"new", labelled(1), labelled(3), labelled(2), "none"}, got)
 	n := 0
@@ -166,16 +152,15 @@ func idleChange(i int) transcript.Change {
 		Name:   strings.Clone(uuid(i)),
 		Cursor: transcript.Cursor{Path: path},
 		Session: transcript.Session{
-			ID:          uuid(i),
-			Model:       strings.Clone("claude-opus-4-8-20260101"),
-			Version:     strings.Clone("2.1.197"),
-			CWD:         fmt.Sprintf("/home/developer/src/project-%03d", i%100),
-			Started:     1,
-			Active:      transcript.Instant(i),
-			Compactions: one(auto),
-			Bytes:       1 << 20,
-			Reading:     transcript.Reading{At: transcript.Instant(i), Tokens: 90_000},
-			Messages:    10,
+			ID:      uuid(i),
+			Model:   strings.Clone("claude-opus-4-8-20260101"),
+			Version: strings.Clone("2.1.197"),
+			CWD:     fmt.Sprintf("/home/developer/src/project-%03d", i%100),
+			Started: 1,
+			Active:  transcript.Instant(i),
+			Sums:    transcript.Sums{Compactions: one(auto), Messages: 10},
+			Bytes:   1 << 20,
+			Reading: transcript.Reading{At: transcript.Instant(i), Tokens: 90_000},
 		},
 		Compactions: []transcript.Compaction{{
 			Key:      transcript.Key(2*i + 1),

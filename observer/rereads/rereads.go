@@ -33,7 +33,7 @@ func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
 			continue
 		}
 		tokens := others
-		if w.Agent == agent.Agent {
+		if w.Agent.ID == agent.Agent.ID {
 			tokens = own
 		} else if w.CWD != agent.CWD || agent.CWD == "" {
 			continue

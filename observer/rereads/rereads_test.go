@@ -20,7 +20,7 @@ func view(
 ) fleet.View {
 	return fleet.View{
 		Session: transcript.Session{CWD: folder},
-		Agent:   agent,
+		Agent:   fleet.Agent{ID: agent},
 		Bill:    &transcript.Bill{Kind: kind, Files: files},
 	}
 }
@@ -40,7 +40,7 @@ func TestNames(t *testing.T) {
 		"nobody": {nil, nil},
 		"no bill, no compaction": {[]fleet.View{
 			{
-				Agent:   "web",
+				Agent:   fleet.Agent{ID: "web"},
 				Session: transcript.Session{CWD: "/p"},
 			}, view("web", "/p", transcript.BilledClear, file("a.go", 9)),
 		}, nil},
@@ -146,7 +146,7 @@ func TestNames(t *testing.T) {
 func TestNamesWithoutFolder(t *testing.T) {
 	t.Parallel()
 	all := []fleet.View{view("api", "", transcript.BilledCompaction, file("b.go", 1))}
-	if got := Names(&fleet.View{Agent: "web"}, slices.Values(all)); len(got) > 0 {
+	if got := Names(&fleet.View{Agent: fleet.Agent{ID: "web"}}, slices.Values(all)); len(got) > 0 {
 		t.Errorf("got %q, want none", got)
 	}
 }

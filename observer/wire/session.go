@@ -16,13 +16,13 @@ import (
 func Session(v fleet.View) api.Session {
 	state := StateOf(v)
 	s := api.Session{
-		ID:             v.Agent,
-		Name:           cmp.Or(v.Name, v.Client.Name),
+		ID:             v.Agent.ID,
+		Name:           cmp.Or(v.Agent.Name, v.Client.Name),
 		Title:          v.Title,
-		ParentID:       v.ParentID,
-		Provider:       v.Provider,
+		ParentID:       v.Agent.Parent,
+		Provider:       v.Agent.Provider,
 		Client:         v.Program,
-		Label:          v.Label,
+		Label:          v.Agent.Label,
 		SessionID:      v.SessionID,
 		TranscriptPath: v.Path,
 		Project:        v.Project,
@@ -32,7 +32,7 @@ func Session(v fleet.View) api.Session {
 		PeakTokens:     v.Peak,
 		WindowTokens:   v.Window.Tokens,
 		WindowSource:   v.Window.Source.String(),
-		Cycle:          v.Cycle,
+		Cycle:          1 + v.Total(),
 		IsIdle:         slices.Contains([]string{"idle", "quiet", "left", "ended"}, state),
 		IsActive:       v.Live,
 		State:          state,
@@ -41,76 +41,69 @@ func Session(v fleet.View) api.Session {
 		Inherited:      v.Inherited.Total(),
 		Turns:          v.Turns,
 		Messages:       v.Messages,
-		Tokens:         api.Tokens(v.Cost),
+		Tokens:         api.Tokens(v.Tokens),
 		Subagents: api.Subagents{
 			Files:      v.SubagentFiles,
-			Messages:   v.SubagentMessages,
-			Tokens:     api.Tokens(v.SubagentTokens),
+			Messages:   v.SideMessages,
+			Tokens:     api.Tokens(v.SideTokens),
 			Active:     v.SubagentsAtWork,
 			MaxContext: v.SubagentContext,
 		},
-		LastRecord:       lastRecord(&v),
-		StartedAt:        timeOrNil(v.Started),
-		LastActive:       timeOrNil(v.Active),
-		ReadingAt:        timeOrNil(v.Reading),
-		CacheExpiresAt:   timeOrNil(v.CacheExpires),
+		LastRecord:       cmp.Or(max(v.Active, v.Agent.Spoke, v.Agent.Hooked), v.Written).Time(),
+		StartedAt:        at(v.Started),
+		LastActive:       at(v.Active),
+		ReadingAt:        at(v.Reading.At),
+		CacheExpiresAt:   at(v.Agent.Report.CacheExpires),
 		IdleCompactionAt: timeOrNil(v.IdleCompaction),
 		CrossCheck:       v.Check,
-		Pane:             v.Pane,
-		TmuxSocket:       v.Tmux,
+		Pane:             v.Agent.Pane,
+		TmuxSocket:       v.Agent.Tmux,
 		Enabled:          true,
-		StatuslineAt:     timeOrNil(v.Spoke),
-		HookAt:           timeOrNil(v.Hooked),
-		SeenAt:           v.Seen(),
-		Counted:          compactions(v.Counted),
+		StatuslineAt:     at(v.Agent.Spoke),
+		HookAt:           at(v.Agent.Hooked),
+		SeenAt:           v.Seen().Time(),
+		Counted:          compactions(v.Agent.Counted),
 		DearCompactions:  v.DearBills,
-		StatuslineRatio:  float64(v.Sample.Percent) / 100,
+		StatuslineRatio:  float64(v.Agent.Sample.Percent) / 100,
 	}
-	if x := v.Sample; x.Tokens > 0 && x.Window > 0 {
+	if x := v.Agent.Sample; x.Tokens > 0 && x.Window > 0 {
 		s.StatuslineRatio = min(1, float64(x.Tokens)/float64(x.Window))
 	}
 	switch v.Source {
 	case transcript.FromTranscript:
-		s.TranscriptAt = v.Reading
+		s.TranscriptAt = v.Reading.At.Time()
 	case transcript.FromEstimate:
-		s.EstimateAt = v.Reading
+		s.EstimateAt = v.Reading.At.Time()
 	}
-	if v.Known {
-		s.TokensUsed = &v.Tokens
-		s.UsedPercentage = new(v.Window.Percent(v.Tokens))
+	if tokens, known := v.Context(); known {
+		s.TokensUsed = &tokens
+		s.UsedPercentage = new(v.Window.Percent(tokens))
 		s.Level = v.Level.String()
 		s.ContextSource = sourceName(v.Source)
-		s.ClearedTokens = v.Cleared
-	} else if v.Estimate > 0 { // what the client shows meanwhile
-		s.UsedPercentage = new(v.Window.Percent(v.Estimate))
+		s.ClearedTokens = v.Reading.Cleared
+	} else if n := v.Details().Estimate; n > 0 { // what the client shows meanwhile
+		s.UsedPercentage = new(v.Window.Percent(n))
 	}
-	if v.Active.IsZero() && v.Path == "" {
-		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet
+	if v.Active == 0 && v.Path == "" {
+		s.LastActive = at(v.Seen()) // an agent that has no transcript yet
 	}
-	if v.Paid.Known {
-		s.CostUSD = &v.Paid.USD
+	report := v.Agent.Report
+	if report.Cost.Known {
+		s.CostUSD = &report.Cost.USD
 	}
 	if v.CacheWriteUSD > 0 {
 		s.CacheWriteUSD = &v.CacheWriteUSD
 	}
-	if ratio, known := v.CacheHits(); known {
-		s.CacheHitRatio = &ratio
+	if report.CacheHitKnown {
+		s.CacheHitRatio = &report.CacheHit
+	} else if n := v.Tokens.Context(); n > 0 {
+		s.CacheHitRatio = new(float64(v.Tokens.CacheRead) / float64(n))
 	}
 	if v.DriftKnown {
 		s.DriftTokens = &v.Drift
 	}
 	s.Bill = billOf(v.Bill)
 	return s
-}
-
-// lastRecord returns the time of the newest record or signal. The time of the file
-// counts only without any: a copy has a new one.
-func lastRecord(v *fleet.View) time.Time {
-	newest := slices.MaxFunc([]time.Time{v.Active, v.Spoke, v.Hooked}, time.Time.Compare)
-	if newest.IsZero() {
-		return v.Written
-	}
-	return newest
 }
 
 // billOf is what a boundary cost.
@@ -120,7 +113,7 @@ func billOf(b *transcript.Bill) *api.Bill {
 	}
 	w := &api.Bill{
 		Kind:         b.Kind.String(),
-		At:           timeOrNil(b.At.Time()),
+		At:           at(b.At),
 		Replies:      b.Replies,
 		Reads:        b.Reads,
 		Rereads:      b.Rereads,
@@ -196,7 +189,7 @@ func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 	s.Cycle = p.Cycle
 	s.IsCompacting = p.Compacting && !v.Ended
 	s.Enabled = p.Enabled
-	if !v.Known && p.Known && p.Source == transcript.FromStatusline {
+	if _, known := v.Context(); !known && p.Known && p.Source == transcript.FromStatusline {
 		s.TokensUsed = &p.Tokens
 		s.UsedPercentage = &p.Percent
 		s.ContextSource = sourceName(p.Source)
@@ -241,6 +234,9 @@ func compactions(c transcript.TriggerCounts) api.Compactions {
 		Unknown: c[transcript.Unknown],
 	}
 }
+
+// at is a time in JSON, nil for none.
+func at(i transcript.Instant) *time.Time { return timeOrNil(i.Time()) }
 
 func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {

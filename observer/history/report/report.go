@@ -49,7 +49,7 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	r.Forecast = forecasts.figures()
 	projects := make(map[string]string, len(views))
 	for i := range views {
-		projects[views[i].Agent] = views[i].Project
+		projects[views[i].Agent.ID] = views[i].Project
 	}
 	r.costs(bills, projects)
 	return r, nil

@@ -231,20 +231,20 @@ func (s *sums) report(views []fleet.View) *Report {
 		for _, x := range []*Row{
 			row,
 			rowOf(s.models, v.Model),
-			rowOf(s.months, monthOf(v.Started)),
+			rowOf(s.months, monthOf(v.Started.Time())),
 		} {
 			x.Sessions++
 		}
 		r.Sessions++
-		if !v.Started.IsZero() {
-			if r.From == nil || v.Started.Before(*r.From) {
-				r.From = &v.Started
+		if v.Started != 0 {
+			if at := v.Started.Time(); r.From == nil || at.Before(*r.From) {
+				r.From = &at
 			}
-			if r.To == nil || v.Active.After(*r.To) {
-				r.To = &v.Active
+			if at := v.Active.Time(); r.To == nil || at.After(*r.To) {
+				r.To = &at
 			}
 		}
-		one := s.sessions[v.Agent]
+		one := s.sessions[v.Agent.ID]
 		if one == nil {
 			continue
 		}
