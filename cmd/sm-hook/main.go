@@ -14,4 +14,4 @@ import (
 	"sm/cmd/internal/hooks"
 )
 
-func main() { os.Exit(hooks.Main(os.Args, os.Exit)) }
+func main() { os.Exit(hooks.Main(os.Args)) }

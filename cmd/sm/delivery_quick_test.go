@@ -27,15 +27,7 @@ const (
 func quick() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	env := &environ{Process: hooks.Process{
-		Stdin:      os.Stdin,
-		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		LookupEnv:  os.LookupEnv,
-		Vars:       os.Environ,
-		Executable: os.Executable,
-		CalledAs:   os.Args[0],
-	}}
+	env := &environ{Process: hooks.Self(os.Executable, os.Args[0])}
 	root := newRootCommand(env)
 	observe, _, err := root.Find([]string{"observe"})
 	if err != nil {

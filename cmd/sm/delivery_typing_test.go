@@ -78,7 +78,7 @@ func (s *paneScreen) main() {
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
 	s.origin = (&environ{
 		Process: hooks.Process{LookupEnv: os.LookupEnv},
-	}).caller().Origin(time.Now())
+	}).Caller().Origin(time.Now())
 	if err == nil {
 		_, err = term.MakeRaw(int(os.Stdin.Fd()))
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"sm/cmd/internal/caller"
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
@@ -24,10 +23,6 @@ type environ struct {
 	hooks.Process
 	dir      string // the working directory, "" for that of the process
 	guardian bool   // supervise.Guard has started this process
-}
-
-func (env *environ) caller() *caller.Caller {
-	return &caller.Caller{LookupEnv: env.LookupEnv, Registered: env.Registered}
 }
 
 // workDir is the folder at which relative paths begin.

@@ -46,7 +46,7 @@ func becomeUser() {
 func smAsUser() {
 	becomeUser()
 	if os.Getenv(asSmallVar) != "" {
-		os.Exit(hooks.Main(os.Args, os.Exit))
+		os.Exit(hooks.Main(os.Args))
 	}
 	main()
 }

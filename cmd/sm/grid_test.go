@@ -24,7 +24,6 @@ func TestGridAgreesWithReplay(t *testing.T) {
 	for n := range 60 {
 		transcripttest.Written(t, dir, transcripttest.Rewound(n))
 	}
-	plainEnvironment(t)
 	args := []string{
 		"--warning",
 		"50",

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -28,22 +26,6 @@ func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 		t.Fatal(err)
 	}
 	return g
-}
-
-// plainEnvironment takes from a test what the machine says of locale, folders
-// and configuration.
-func plainEnvironment(t *testing.T) {
-	t.Helper()
-	for _, pair := range os.Environ() {
-		name, _, _ := strings.Cut(pair, "=")
-		for _, prefix := range []string{"LC_", "LANG", "XDG_", "SM_", "CLAUDE_CONFIG_DIR"} {
-			if strings.HasPrefix(name, prefix) {
-				t.Setenv(name, "") // so that it comes back
-				os.Unsetenv(name)
-			}
-		}
-	}
-	t.Setenv("HOME", t.TempDir())
 }
 
 // TestForkWhoseOriginWentOn: whether it names its origin or not, a fork's first

@@ -16,7 +16,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -31,47 +30,22 @@ import (
 )
 
 func main() {
-	ctx := context.Background()
-	if len(os.Args) < 2 ||
-		os.Args[1] != "hook" &&
-			os.Args[1] != "statusline" { // these listen for themselves, where they wait
-		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-		// The first signal asks; from then on signals have their usual effect,
-		// so that a second Ctrl-C always ends a shutdown that hangs.
-		context.AfterFunc(ctx, stop)
+	env := &environ{Process: hooks.Self(os.Executable, os.Args[0])}
+	args := os.Args[1:]
+	// The client runs these on every turn: they have milliseconds, must not pay for
+	// cobra or viper, and listen to signals themselves, where they wait.
+	if env.Run(context.Background(), args) {
+		return
 	}
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// run runs one command line and returns the exit code of the process.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environ{Process: hooks.Process{
-		Stdin:      stdin,
-		Stdout:     stdout,
-		Stderr:     stderr,
-		LookupEnv:  os.LookupEnv,
-		Vars:       os.Environ,
-		Executable: os.Executable,
-		CalledAs:   os.Args[0],
-		Exit:       os.Exit,
-	}}
-	command := ""
-	if len(args) > 0 {
-		command = args[0]
-	}
-	// The client runs these on every turn: they have milliseconds, and must not
-	// pay for cobra or viper.
-	switch {
-	case command == "hook" && !hooks.AskForHelp(args[1:]):
-		return env.Hook(ctx, args[1:])
-	case command == "statusline" && !hooks.AskForHelp(args[1:]):
-		return env.Statusline(ctx, args[1:])
-	case command == caller.GuardianCommand:
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The first signal asks; from then on signals have their usual effect,
+	// so that a second Ctrl-C always ends a shutdown that hangs.
+	context.AfterFunc(ctx, stop)
+	if len(args) > 0 && args[0] == caller.GuardianCommand {
 		env.guardian = true
 		args = args[1:]
 	}
-	return env.execute(ctx, args)
+	os.Exit(env.execute(ctx, args))
 }
 
 // execute runs a command by way of cobra and prints its error.

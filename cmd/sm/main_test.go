@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	// flag on the command line is read later.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	if filepath.Base(os.Args[0]) == install.SmallName { // not in the PATH: sm is alone there
-		os.Exit(hooks.Main(os.Args, os.Exit))
+		os.Exit(hooks.Main(os.Args))
 	}
 	testscript.Main(m, map[string]func(){
 		"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,

@@ -26,17 +26,11 @@ import (
 // replayed runs `sm replay --json` over a folder.
 func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if code := run(
-		t.Context(),
-		append([]string{"replay", "--json"}, args...),
-		nil,
-		&stdout,
-		&stderr,
-	); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
+	got := execute(t, nil, append([]string{"replay", "--json"}, args...)...)
+	if got.Code != exitDone {
+		t.Fatalf("exit code %d: %s", got.Code, got.ErrOut)
 	}
-	for d := json.NewDecoder(&stdout); d.More(); {
+	for d := json.NewDecoder(strings.NewReader(got.Out)); d.More(); {
 		var x replay.Event
 		if err := d.Decode(&x); err != nil {
 			t.Fatal(err)

@@ -32,15 +32,16 @@ func TestReportFitsATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
-		plainEnvironment(t)
-		t.Setenv("LC_ALL", locale)
-		text := string(outputHere(
+		vars := map[string]string{"LC_ALL": locale}
+		text := string(outputIn(
 			t,
+			vars,
 			"report",
 			"--verbose",
 			dir,
-		)) + string(outputHere(
+		)) + string(outputIn(
 			t,
+			vars,
 			"replay",
 			"--grid",
 			"--verbose",

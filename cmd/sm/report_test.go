@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -15,18 +14,17 @@ import (
 // output runs a command that must succeed, in no locale and without a configuration.
 func output(t *testing.T, args ...string) []byte {
 	t.Helper()
-	plainEnvironment(t)
-	return outputHere(t, args...)
+	return outputIn(t, nil, args...)
 }
 
-// outputHere runs it in the environment that there is.
-func outputHere(t *testing.T, args ...string) []byte {
+// outputIn runs it with these variables.
+func outputIn(t *testing.T, vars map[string]string, args ...string) []byte {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, nil, &stdout, &stderr); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
+	got := execute(t, vars, args...)
+	if got.Code != exitDone {
+		t.Fatalf("exit code %d: %s", got.Code, got.ErrOut)
 	}
-	return stdout.Bytes()
+	return []byte(got.Out)
 }
 
 func reported(t *testing.T, paths ...string) (r report.Report) {

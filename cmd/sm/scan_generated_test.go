@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,19 +18,12 @@ import (
 // scanJSON runs `sm scan --json` and returns its lines by path.
 func scanJSON(t *testing.T, paths ...string) map[string]scanned {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	t.Setenv("HOME", t.TempDir())
-	if code := run(
-		t.Context(),
-		append([]string{"scan", "--json"}, paths...),
-		nil,
-		&stdout,
-		&stderr,
-	); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
+	ran := execute(t, nil, append([]string{"scan", "--json"}, paths...)...)
+	if ran.Code != exitDone {
+		t.Fatalf("exit code %d: %s", ran.Code, ran.ErrOut)
 	}
 	got := map[string]scanned{}
-	for d := json.NewDecoder(&stdout); d.More(); {
+	for d := json.NewDecoder(strings.NewReader(ran.Out)); d.More(); {
 		var s scanned
 		if err := d.Decode(&s); err != nil {
 			t.Fatal(err)

@@ -119,7 +119,7 @@ func (env *environ) sessionActivate(
 	if err != nil {
 		return err
 	}
-	client, proven := env.caller().Client()
+	client, proven := env.Caller().Client()
 	if pid != 0 {
 		p, err := proc.Stat("/proc", pid)
 		if err != nil {
@@ -130,7 +130,7 @@ func (env *environ) sessionActivate(
 			)
 		}
 		client = guard.Client{
-			SessionID: env.caller().SessionOf(pid, p.Start),
+			SessionID: env.Caller().SessionOf(pid, p.Start),
 			PID:       pid,
 			Start:     p.Start,
 		}
@@ -168,7 +168,7 @@ func (env *environ) sessionActivate(
 
 // mayForce reports why this process may not set protected fields.
 func (env *environ) mayForce() error {
-	if sign, inside := env.caller().Inside(); inside {
+	if sign, inside := env.Caller().Inside(); inside {
 		return fmt.Errorf(
 			"--force is for people, and %s says that a client runs this command; use a terminal of your own",
 			sign,
@@ -236,12 +236,12 @@ func (env *environ) sessionRestart(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	supervisor, err := env.caller().Supervisor()
+	supervisor, err := env.Caller().Supervisor()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = supervisor.Release() }()
-	client, _ := env.caller().Client()
+	client, _ := env.Caller().Client()
 	err = guard.AskRestart(ctx, dir, client, func() error {
 		// Said first: this process ends with the client.
 		_ = env.print("%s: restarting; a fresh context reads %s", dir, guard.DocumentFile)
@@ -282,7 +282,7 @@ func (env *environ) ownSession(args []string) (string, error) {
 		return env.sessionDir(args[0])
 	}
 	dirs := env.sessionDirs()
-	client, _ := env.caller().Client()
+	client, _ := env.Caller().Client()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf(

@@ -12,8 +12,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// maxHookSettings bounds the settings that a hook reads.
-const maxHookSettings = 1 << 20
+// maxFile bounds what is read of a file of the client, and of a process's environment.
+const maxFile = 1 << 20
 
 // autoCompact reads the client's settings for automatic compaction: its
 // environment, then the user's settings, and the machine's last.
@@ -30,7 +30,7 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 		)
 	}
 	for _, path := range append(files, ManagedSettings()) {
-		if data := hookSettings(path); data != nil {
+		if data := readFile(path); data != nil {
 			a.AddSettings(data)
 		}
 	}
@@ -50,16 +50,16 @@ func isOn(value string) bool {
 	)
 }
 
-// hookSettings is nil for what is no file, too large or not to be read: a hook
+// readFile is nil for what is no file, too large or not to be read: a hook
 // must not wait for a pipe.
-func hookSettings(path string) []byte {
+func readFile(path string) []byte {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
 		return nil
 	}
 	data := make([]byte, info.Size())

@@ -59,7 +59,7 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 			}
 		}
 	}
-	if _, err := os.Stat("/proc/self"); err != nil { // without /proc the variable has to do
+	if !proc.Mounted() { // without /proc the variable has to do
 		return c, session != ""
 	}
 	if id := by.SessionOf(c.PID, c.Start); id != "" {
@@ -103,9 +103,6 @@ func (by *Caller) SessionOf(pid int, start string) string {
 	return registeredSession("/proc", pid, start)
 }
 
-// maxRegistryBytes bounds an entry of the registry, and a process's environment.
-const maxRegistryBytes = 1 << 20
-
 // registeredSession reads the registry of a client's process where that process
 // itself keeps it: by the environment that it was started with, which none of
 // its children can change.
@@ -116,19 +113,13 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	vars := variables(procDir, pid)
 	dir := cmp.Or(vars["CLAUDE_CONFIG_DIR"], filepath.Join(vars["HOME"], ".claude"))
 	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
-	info, err := os.Lstat(path)
-	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() ||
-		info.Size() > maxRegistryBytes {
-		return ""
-	}
-	text, err := os.ReadFile(path)
 	var entry struct {
 		PID     int    `json:"pid"`
 		Session string `json:"sessionId"`
 		Start   string `json:"procStart"`
 	}
-	if err != nil || json.Unmarshal(text, &entry) != nil || entry.PID != pid ||
-		entry.Start != "" && entry.Start != start {
+	if !filepath.IsAbs(path) || json.Unmarshal(readFile(path), &entry) != nil ||
+		entry.PID != pid || entry.Start != "" && entry.Start != start {
 		return ""
 	}
 	return entry.Session
@@ -209,7 +200,7 @@ func (by *Caller) origin(
 		PID:     proc.ClientPID(by.get("CLAUDE_PID"), parent, line),
 		At:      at.UTC(),
 	}
-	if p, err := process(o.PID, procDir, line); err == nil {
+	if p, err := proc.Stat(procDir, o.PID); err == nil {
 		o.Start = p.Start
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
@@ -237,16 +228,6 @@ func (by *Caller) origin(
 func (by *Caller) get(name string) string {
 	value, _ := by.LookupEnv(name)
 	return value
-}
-
-// process is a process, most likely one of a line.
-func process(pid int, procDir string, line iter.Seq[proc.Process]) (proc.Process, error) {
-	for p := range line {
-		if p.PID == pid {
-			return p, nil
-		}
-	}
-	return proc.Stat(procDir, pid)
 }
 
 // Selves are the ids under which the observer may know the agent that runs this

@@ -29,7 +29,7 @@ func (by *Caller) codexOrigin(
 	o := hook.Origin{}
 	line := proc.Lineage(procDir, parent)
 	pid := proc.ClientPID("", parent, line)
-	p, err := process(pid, procDir, line)
+	p, err := proc.Stat(procDir, pid)
 	if err == nil && !subagent && !isServer(pid, procDir) {
 		o = by.origin(at, procDir, parent, line)
 		o.Project = ""

@@ -32,7 +32,7 @@ func OfProcess(pid int) hook.Origin {
 // not show them.
 func variables(procDir string, pid int) map[string]string {
 	text, err := proc.Read(procDir, pid, "environ")
-	if err != nil || len(text) > maxRegistryBytes {
+	if err != nil || len(text) > maxFile {
 		return nil
 	}
 	vars := map[string]string{}

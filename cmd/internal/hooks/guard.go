@@ -8,29 +8,17 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A fallbackGuard answers for the guard when no observer does: by the state
-// files alone, for loading the configuration takes too long.
-type fallbackGuard struct{ guard.Guard }
-
-func (by *Process) fallbackGuard() *fallbackGuard {
-	program := ""
-	if by.Executable != nil {
-		program, _ = by.Executable() // else sm is known by its name alone
-	}
-	return &fallbackGuard{guard.Guard{
-		Threshold: 1,
-		Allow:     []string{"Write", "Edit", "Read"},
-		Program:   program,
-	}}
-}
-
-// refusal returns the reply that refuses a tool call if the state file marks the
-// session as full, except for tools that a handover needs. It writes nothing.
-func (g *fallbackGuard) refusal(p *hook.Payload) []byte {
+// refusal answers for the guard when no observer does: by the state files alone, for
+// loading the configuration takes too long. It returns the reply that refuses a tool call
+// if the state file marks the session as full, except for tools that a handover needs. It
+// writes nothing.
+func (by *Process) refusal(p *hook.Payload) []byte {
 	if p.Event != hook.PreToolUse || p.Subagent() {
 		return nil
 	}
 	dir, s, full := findFull(p.SessionID, &p.SM, p.CWD)
+	g := guard.Guard{Allow: []string{"Write", "Edit", "Read"}}
+	g.Program, _ = by.Executable() // else sm is known by its name alone
 	if !full || g.Exempt(dir, p) {
 		return nil
 	}
@@ -38,11 +26,12 @@ func (g *fallbackGuard) refusal(p *hook.Payload) []byte {
 }
 
 // overflowLine is what the status line shows of a full session, "" for no such session.
-func (g *fallbackGuard) overflowLine(p *hook.Status) string {
+func overflowLine(p *hook.Status) string {
 	dir, s, full := findFull(p.SessionID, &p.SM, p.ProjectDir, p.CurrentDir, p.CWD)
 	if !full {
 		return ""
 	}
+	g := guard.Guard{Threshold: 1}
 	return plain.Line(g.Line(filepath.Base(dir), s))
 }
 

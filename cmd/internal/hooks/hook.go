@@ -29,10 +29,10 @@ const (
 	maxPayload = 16 << 20
 )
 
-// Hook is `sm hook` with these arguments: it gives the exit code, which is always 0.
-func (p *Process) Hook(ctx context.Context, args []string) int {
+// Hook is `sm hook` with these arguments.
+func (p *Process) Hook(ctx context.Context, args []string) {
 	began := time.Now()
-	return p.within(ctx, soon, func(ctx context.Context) { p.hook(ctx, args, began) })
+	p.within(ctx, soon, func(ctx context.Context) { p.hook(ctx, args, began) })
 }
 
 // hook is one event from the client's standard input to the client's standard output.
@@ -57,13 +57,13 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, p.slower(work))
 	defer cancel()
 	if codex {
-		event.SM = p.caller().CodexOrigin(began, codexhook.IsSubagent(&event))
+		event.SM = p.Caller().CodexOrigin(began, codexhook.IsSubagent(&event))
 	} else {
-		event.SM = p.caller().Origin(began)
+		event.SM = p.Caller().Origin(began)
 	}
 	answer, heard := Post(ctx, Sockets(p.LookupEnv, args), event.Encode(), true)
 	if !heard && !codex {
-		answer = p.fallbackGuard().refusal(&event)
+		answer = p.refusal(&event)
 	}
 	if !event.Event.Answered() || len(answer) == 0 || answer[0] != '{' ||
 		!json.Valid(answer) {
@@ -130,9 +130,4 @@ func argument(args []string, name string) (value string, ok bool) {
 		}
 	}
 	return value, ok
-}
-
-// AskForHelp reports whether the arguments ask for help, as a person would.
-func AskForHelp(args []string) bool {
-	return len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0])
 }

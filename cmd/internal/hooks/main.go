@@ -14,35 +14,17 @@ import (
 // wholeProgram is the name of the full program, which is in the same directory.
 const wholeProgram = "sm"
 
-// Main is the small program: it gives the exit code of the process, which exit
-// ends where its work does not.
-func Main(args []string, exit func(code int)) int {
-	command := ""
-	if len(args) > 1 {
-		command = args[1]
-	}
+// Main is the small program: it gives the exit code of the process.
+func Main(args []string) int {
+	p := Self(beside, calledAs(args[0]))
 	switch {
-	case (command == "hook" || command == "statusline") && !AskForHelp(args[2:]):
-	case command == "version" && len(args) == 2:
+	case p.Run(context.Background(), args[1:]):
+		return 0
+	case len(args) == 2 && args[1] == "version":
 		fmt.Println(version.Line())
 		return 0
-	default:
-		return handOver(args)
 	}
-	p := &Process{
-		Stdin:      os.Stdin,
-		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		LookupEnv:  os.LookupEnv,
-		Vars:       os.Environ,
-		Executable: beside,
-		CalledAs:   calledAs(args[0]),
-		Exit:       exit,
-	}
-	if command == "hook" {
-		return p.Hook(context.Background(), args[2:])
-	}
-	return p.Statusline(context.Background(), args[2:])
+	return handOver(args)
 }
 
 // beside is the path of the sm that the small program belongs to.

@@ -12,6 +12,7 @@
 package hooks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,12 +48,45 @@ type Process struct {
 	Exit func(code int)
 }
 
+// Self is this process: a program that was called by a name.
+func Self(executable func() (string, error), calledAs string) Process {
+	return Process{
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		LookupEnv:  os.LookupEnv,
+		Vars:       os.Environ,
+		Executable: executable,
+		CalledAs:   calledAs,
+		Exit:       os.Exit,
+	}
+}
+
+// Run does what a client calls: it runs `hook` and `statusline` with their arguments. done
+// is false for any other command line, and for one that asks for help, as a person would.
+func (p *Process) Run(ctx context.Context, args []string) (done bool) {
+	if len(args) == 0 || slices.Equal(args[1:], []string{"-h"}) ||
+		slices.Equal(args[1:], []string{"--help"}) {
+		return false
+	}
+	switch args[0] {
+	case "hook":
+		p.Hook(ctx, args[1:])
+	case "statusline":
+		p.Statusline(ctx, args[1:])
+	default:
+		return false
+	}
+	return true
+}
+
 // slower is a limit of time as this process has it.
 func (p *Process) slower(limit time.Duration) time.Duration {
 	return limit * time.Duration(max(1, p.Slower))
 }
 
-func (p *Process) caller() *caller.Caller {
+// Caller is this process as one whose client is to be identified.
+func (p *Process) Caller() *caller.Caller {
 	return &caller.Caller{LookupEnv: p.LookupEnv, Registered: p.Registered}
 }
 

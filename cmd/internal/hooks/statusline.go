@@ -26,20 +26,15 @@ const (
 	maxStatusline = 64 << 10
 )
 
-// Statusline is `sm statusline` with these arguments: it gives the exit code,
-// which is always 0.
-func (p *Process) Statusline(ctx context.Context, args []string) int {
+// Statusline is `sm statusline` with these arguments.
+func (p *Process) Statusline(ctx context.Context, args []string) {
 	began := time.Now()
 	from := soon
 	command, _ := hook.WrappedCommand(args)
 	if command != "" { // it is to end with us
 		from = 0
 	}
-	return p.within(
-		ctx,
-		from,
-		func(ctx context.Context) { p.statusline(ctx, args, command, began) },
-	)
+	p.within(ctx, from, func(ctx context.Context) { p.statusline(ctx, args, command, began) })
 }
 
 func (p *Process) statusline(
@@ -61,7 +56,7 @@ func (p *Process) statusline(
 		ctx, cancel := context.WithTimeout(ctx, p.slower(sampleWork))
 		defer cancel()
 		sample := report
-		sample.SM = p.caller().Origin(began)
+		sample.SM = p.Caller().Origin(began)
 		// Without the guard there is hardly ever a guarded session in these folders:
 		// a look there saves the wait for the observer.
 		wait := guard.Any([]string{
@@ -72,7 +67,7 @@ func (p *Process) statusline(
 		})
 		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), wait)
 		if guarded = guardedLine(answer); wait && !heard {
-			guarded = p.fallbackGuard().overflowLine(&sample)
+			guarded = overflowLine(&sample)
 		}
 	}
 	others := ""

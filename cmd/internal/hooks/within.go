@@ -15,17 +15,13 @@ import (
 // default effect.
 const soon = 50 * time.Millisecond
 
-// within does the work of a command that the client waits for, and returns 0 when
+// within does the work of a command that the client waits for, and returns when
 // it is done and when it fails in whatever way: to the client, an exit code of
 // 2 would mean that the agent must not go on. Where the work is late it is
 // asked to end, and the process ends with 0 if it does not. A signal asks the
 // same, from the beginning or from a later time on; the second one has its
 // usual effect.
-func (p *Process) within(
-	ctx context.Context,
-	from time.Duration,
-	work func(context.Context),
-) int {
+func (p *Process) within(ctx context.Context, from time.Duration, work func(context.Context)) {
 	asked := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +58,6 @@ func (p *Process) within(
 	if !watch.Stop() {
 		<-watched
 	}
-	return 0
 }
 
 // quietly runs f. A panic ends f and nothing else.
@@ -71,27 +66,16 @@ func quietly(f func()) {
 	f()
 }
 
-// say writes a text to standard output. If the reader of standard output is gone, os.File.Write
-// would raise SIGPIPE. The signal is not ignored, as the wrapped status line
-// would inherit that.
+// say writes a text to standard output. If the reader is gone, a write to os.Stdout raises
+// SIGPIPE; one to a copy does not. The signal is not ignored, as the wrapped status line would
+// inherit that.
 func say(w io.Writer, text []byte) {
-	f, ok := w.(*os.File)
-	if !ok {
-		_, _ = w.Write(text)
-		return
-	}
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = raw.Write(func(fd uintptr) (done bool) {
-		for len(text) > 0 {
-			n, err := syscall.Write(int(fd), text)
-			if err != nil && err != syscall.EINTR {
-				return err != syscall.EAGAIN
-			}
-			text = text[max(0, n):]
+	if f, ok := w.(*os.File); ok {
+		fd, err := syscall.Dup(int(f.Fd()))
+		if err != nil {
+			return
 		}
-		return true
-	})
+		w = os.NewFile(uintptr(fd), f.Name())
+	}
+	_, _ = w.Write(text)
 }

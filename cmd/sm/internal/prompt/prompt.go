@@ -5,18 +5,13 @@
 package prompt
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
+	"sm/cmd/internal/caller"
 	"sm/handoff/tmux"
 	"sm/observer/fleet"
-	"sm/transcript/claude/hook"
 )
 
 // Prompts types at the prompts of one tmux.
@@ -60,9 +55,17 @@ func (t *Prompts) act(
 	at fleet.Place, text string, idle func(context.Context) error,
 ) (typed bool, err error) {
 	if at.Tmux == "" || at.Pane == "" {
-		if at.Tmux, at.Server, at.Pane, err = paneOf(at.PID); err != nil {
-			return false, err
+		// The hooks of this client have not come. Its pane is verified before anything is typed.
+		o := caller.OfProcess(at.PID)
+		if o.Pane == "" {
+			return false, fmt.Errorf(
+				"process %d runs in no tmux pane; it gets messages at its next hook",
+				at.PID,
+			)
 		}
+		at.Tmux = o.Tmux
+		at.Server = o.Server
+		at.Pane = o.Pane
 	}
 	pane := tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane}
 	err = how(ctx, pane, tmux.Client{
@@ -70,32 +73,4 @@ func (t *Prompts) act(
 		Start: at.Start,
 	}, tmux.Sanitise(text, tmux.MaxBytes), idle)
 	return err == nil || tmux.PastedIn(err), err
-}
-
-// paneOf finds the pane of a process by its environment, for clients whose
-// hooks have not come. The pane is verified before anything is typed.
-func paneOf(pid int) (socket string, server int, pane string, err error) {
-	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	if err != nil {
-		return "", 0, "", fmt.Errorf(
-			"find the pane of process %d: %w; install sm's hooks",
-			pid,
-			err,
-		)
-	}
-	for entry := range bytes.SplitSeq(vars, []byte{0}) {
-		switch name, value, _ := strings.Cut(string(entry), "="); name {
-		case "TMUX":
-			socket, server = hook.ParseTmux(value)
-		case "TMUX_PANE":
-			pane = value
-		}
-	}
-	if socket == "" || !hook.IsPane(pane) {
-		return "", 0, "", fmt.Errorf(
-			"process %d runs in no tmux pane; it gets messages at its next hook",
-			pid,
-		)
-	}
-	return socket, server, pane, nil
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sm/observer/fleet"
 )
 
@@ -43,48 +41,6 @@ func start(t *testing.T, vars ...string) int {
 	return cmd.Process.Pid
 }
 
-func TestPaneOf(t *testing.T) {
-	t.Parallel()
-	type pane struct {
-		Socket string
-		Server int
-		Pane   string
-	}
-	for name, c := range map[string]struct {
-		vars []string
-		want pane // none: an error
-	}{
-		"in tmux": {
-			[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=%5"},
-			pane{"/tmp/tmux-1/default", 4711, "%5"},
-		},
-		"a comma in the path": {
-			[]string{"TMUX_PANE=%12", "TMUX=/tmp/a,b/default,4711,3"},
-			pane{"/tmp/a,b/default", 4711, "%12"},
-		},
-		"nothing":   {nil, pane{}},
-		"no pane":   {[]string{"TMUX=/tmp/tmux-1/default,4711,0"}, pane{}},
-		"no server": {[]string{"TMUX_PANE=%5"}, pane{}},
-		"an odd pane": {
-			[]string{"TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"},
-			pane{},
-		},
-		"a relative socket": {[]string{"TMUX=default,4711,0", "TMUX_PANE=%5"}, pane{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			socket, server, id, err := paneOf(start(t, c.vars...))
-			if diff := cmp.Diff(
-				c.want,
-				pane{socket, server, id},
-			); diff != "" ||
-				(err == nil) != (c.want.Pane != "") {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
-	}
-}
-
 // TestTypeWithoutPane: nothing is typed, and the client is not asked.
 func TestTypeWithoutPane(t *testing.T) {
 	t.Parallel()
@@ -95,14 +51,16 @@ func TestTypeWithoutPane(t *testing.T) {
 			return nil
 		})
 	}
-	if typed, err := act(fleet.Place{
-		PID: start(t),
-	}); typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
-		t.Errorf("got %t, %v", typed, err)
-	}
-	if typed, err := act(fleet.Place{
-		PID: 1 << 30,
-	}); typed || err == nil || !strings.Contains(err.Error(), "install sm's hooks") {
-		t.Errorf("a process that is not there: %t, %v", typed, err)
+	for name, pid := range map[string]int{
+		"nowhere":     start(t),
+		"no server":   start(t, "TMUX_PANE=%5"),
+		"no pane":     start(t, "TMUX=/tmp/tmux-1/default,4711,0"),
+		"an odd pane": start(t, "TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"),
+		"not there":   1 << 30,
+	} {
+		typed, err := act(fleet.Place{PID: pid})
+		if typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
+			t.Errorf("%s: %t, %v", name, typed, err)
+		}
 	}
 }
