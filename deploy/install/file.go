@@ -112,18 +112,9 @@ func (f *File) replace(text []byte) error {
 
 // writeWhole replaces a file at once, also in a power failure.
 func writeWhole(path string, text []byte, mode fs.FileMode) error {
-	dir := filepath.Dir(path)
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		var root *os.Root
-		if root, err = os.OpenRoot(dir); err == nil {
-			defer root.Close()
-			err = files.Write(root, filepath.Base(path), text, mode)
-		}
-	}
-	if err != nil {
+	if err := files.Replace(path, text, mode); err != nil {
 		return fmt.Errorf("write into %s: %w; check its owner, mode and free space",
-			dir, PlainError(err))
+			filepath.Dir(path), PlainError(err))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func launchd(o Options) manager {
 	domain := fmt.Sprintf("gui/%d", o.UID)
 	agent := domain + "/" + agentLabel
 	return manager{
-		files: []file{{path, plist(o)}},
+		files: []file{{path: path, text: plist(o)}},
 		start: [][]string{
 			{"-launchctl", "bootstrap", domain, path},
 			{"launchctl", "kickstart", agent},
@@ -28,8 +28,7 @@ func launchd(o Options) manager {
 			{"launchctl", "enable", agent},
 			{"launchctl", "bootstrap", domain, path},
 		},
-		stop:  [][]string{{"-launchctl", "bootout", agent}},
-		ready: func(context.Context) error { return nil },
+		stop: [][]string{{"-launchctl", "bootout", agent}},
 		state: func(ctx context.Context) (string, error) {
 			out, err := o.Run(ctx, "launchctl", "print", agent)
 			if err != nil {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -44,25 +45,17 @@ func (n *Notifier) Run(ctx context.Context, w watched) (end func()) {
 		return func() {}
 	}
 	stop := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		n.watch(ctx, w, stop)
-	}()
+	var watch sync.WaitGroup
+	watch.Go(func() { n.watch(ctx, w, stop) })
 	return func() {
 		close(stop)
-		<-ended
+		watch.Wait()
 	}
 }
 
 func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 	ready := w.Ready()
-	var pulse <-chan time.Time
-	if n.watchdog > 0 {
-		tick := time.NewTicker(n.watchdog / 2) // as sd_watchdog_enabled(3) advises
-		defer tick.Stop()
-		pulse = tick.C
-	}
+	pulse := time.Tick(n.watchdog / 2) // as sd_watchdog_enabled(3) advises; nil for 0
 	for {
 		select {
 		case <-ready:

@@ -45,7 +45,7 @@ type Options struct {
 const mark = "Written by sm service install; sm service remove takes it away."
 
 // A file is read by the service manager.
-type file struct{ path, text string }
+type file struct{ path, text, state string }
 
 // The states of a file, as Status prints them.
 const (
@@ -55,19 +55,22 @@ const (
 	current  = "in place"
 )
 
-func (f file) state() (string, error) {
+// read reads the state of the file.
+func (f *file) read() error {
 	text, err := os.ReadFile(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return missing, nil
+		f.state = missing
 	case err != nil:
-		return "", err
+		return err
 	case string(text) == f.text:
-		return current, nil
-	case !strings.Contains(string(text), mark):
-		return foreign, nil
+		f.state = current
+	case strings.Contains(string(text), mark):
+		f.state = outdated
+	default:
+		f.state = foreign
 	}
-	return outdated, nil
+	return nil
 }
 
 // A manager starts services. A command that begins with a hyphen may fail, as in
@@ -78,21 +81,24 @@ type manager struct {
 	restart [][]string // after files were written
 	stop    [][]string // before files are removed
 	removed [][]string // after files were removed
-	ready   func(ctx context.Context) error
 	state   func(ctx context.Context) (string, error)
 }
 
-func (o Options) manager() (manager, error) {
+func (o Options) manager() (m manager, err error) {
 	switch o.System {
 	case "linux":
-		return systemd(o), nil
+		m = systemd(o)
 	case "darwin":
-		return launchd(o), nil
+		m = launchd(o)
+	default:
+		return m, fmt.Errorf("no service for %s: run sm observe by the means of your system", o.System)
 	}
-	return manager{}, fmt.Errorf(
-		"no service for %s: run sm observe by the means of your system",
-		o.System,
-	)
+	for i := range m.files {
+		if err := m.files[i].read(); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
 }
 
 // Install writes the files and starts the service, now and at each login.
@@ -101,8 +107,10 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := m.ready(ctx); err != nil {
-		return err
+	if o.System == "linux" {
+		if err := o.noOtherObserver(ctx); err != nil {
+			return err
+		}
 	}
 	commands := m.start
 	for _, f := range m.files {
@@ -125,12 +133,10 @@ func Remove(ctx context.Context, o Options) error {
 	}
 	var own []file
 	for _, f := range m.files {
-		switch state, err := f.state(); {
-		case err != nil:
-			return err
-		case state == foreign:
+		switch f.state {
+		case foreign:
 			o.print("leave %s, which sm service install did not write", f.path)
-		case state != missing:
+		case current, outdated:
 			own = append(own, f)
 		}
 	}
@@ -162,11 +168,7 @@ func Status(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, f := range m.files {
-		state, err := f.state()
-		if err != nil {
-			return err
-		}
-		o.print("%s: %s", f.path, state)
+		o.print("%s: %s", f.path, f.state)
 	}
 	state, err := m.state(ctx)
 	if err != nil {
@@ -203,22 +205,17 @@ func Runner(vars []string) func(ctx context.Context, program string, args ...str
 	}
 }
 
-func (o Options) print(
-	format string,
-	args ...any,
-) {
+func (o Options) print(format string, args ...any) {
 	fmt.Fprintf(o.Out, format+"\n", args...)
 }
 
 // write puts a file in place, unless it is there already.
 func (o Options) write(f file) (wrote bool, err error) {
-	switch state, err := f.state(); {
-	case err != nil:
-		return false, err
-	case state == current:
+	switch f.state {
+	case current:
 		o.print("unchanged %s", f.path)
 		return false, nil
-	case state == foreign:
+	case foreign:
 		return false, fmt.Errorf(
 			"%s exists, and sm service install did not write it: move it away, then try again",
 			f.path,
@@ -228,14 +225,7 @@ func (o Options) write(f file) (wrote bool, err error) {
 	if o.DryRun {
 		return true, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-		return false, err
-	}
-	next := f.path + ".new"
-	if err := os.WriteFile(next, []byte(f.text), 0o644); err != nil {
-		return false, errors.Join(err, os.Remove(next))
-	}
-	return true, os.Rename(next, f.path)
+	return true, files.Replace(f.path, []byte(f.text), 0o644)
 }
 
 func (o Options) runAll(ctx context.Context, commands [][]string) error {

@@ -16,16 +16,13 @@ import (
 func systemd(o Options) manager {
 	dir := filepath.Join(o.Config, "systemd", "user")
 	control := func(args ...string) []string {
-		return append(
-			[]string{"systemctl", "--user"},
-			args...,
-		)
+		return append([]string{"systemctl", "--user"}, args...)
 	}
 	reload := control("daemon-reload")
 	return manager{
 		files: []file{
-			{filepath.Join(dir, "sm.socket"), socketUnit(o)},
-			{filepath.Join(dir, "sm.service"), serviceUnit(o)},
+			{path: filepath.Join(dir, "sm.socket"), text: socketUnit(o)},
+			{path: filepath.Join(dir, "sm.service"), text: serviceUnit(o)},
 		},
 		start: [][]string{control("enable", "--now", "sm.socket", "sm.service")},
 		restart: [][]string{
@@ -37,7 +34,6 @@ func systemd(o Options) manager {
 		},
 		stop:    [][]string{control("disable", "--now", "sm.socket", "sm.service")},
 		removed: [][]string{reload},
-		ready:   o.noOtherObserver,
 		state:   o.unitStates,
 	}
 }

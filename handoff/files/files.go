@@ -91,6 +91,21 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	}
 }
 
+// Replace replaces a file in one step, and makes its folder where there is none. The caller
+// is the only program that writes it.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return Write(root, filepath.Base(path), data, mode)
+}
+
 // Write replaces a file in one step. The caller has a lock, so the new file can have a fixed
 // name, and one that a kill has left is replaced.
 func Write(root *os.Root, name string, data []byte, mode fs.FileMode) error {
