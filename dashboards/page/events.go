@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sm/observer/respond"
@@ -19,8 +20,8 @@ const writeWithin = 10 * time.Second
 // stateNews is the event state: the changes for a page. Its content is private to the
 // page and may change with any version.
 type stateNews struct {
-	Page string    `json:"page"`           // the page that this is for
-	Mark string    `json:"mark,omitempty"` // the state of the rows, for since; "" while more comes at once
+	Page string    `json:"page"`                  // the page that this is for
+	Mark uint64    `json:"mark,omitempty,string"` // the state of the rows, for since; none while more comes at once
 	Head string    `json:"head,omitempty"`
 	Rows []rowNews `json:"rows,omitempty"` // those that have changed
 	Keys []string  `json:"keys,omitzero"`  // all that are shown, at first and when some have come or gone
@@ -38,8 +39,8 @@ const rowsAtOnce = 500
 type stream struct {
 	*view
 	w       http.ResponseWriter
-	mark    string    // of the snapshot that it has
-	last    *snapshot // nil at first
+	since   uint64    // the number of the snapshot that it has
+	last    *snapshot // the same; nil at first
 	session string
 	detail  string // as it was sent last
 	sent    time.Time
@@ -71,10 +72,11 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	query := r.URL.Query()
+	since, _ := strconv.ParseUint(query.Get("since"), 10, 64) // 0 of a page that has nothing
 	page := &stream{
 		view:    v,
 		w:       w,
-		mark:    query.Get("since"),
+		since:   since,
 		session: query.Get("session"),
 		sent:    time.Now(),
 	}
@@ -89,13 +91,12 @@ func (s *stream) serve(ctx context.Context, now *snapshot) error {
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	for {
-		if err := s.sendSnapshot(ctx, now); err != nil {
-			return err
+		err := s.sendSnapshot(ctx, now)
+		if err == nil && time.Since(s.sent) > beatEvery {
+			err = s.send("beat", struct{}{})
 		}
-		if time.Since(s.sent) > beatEvery {
-			if err := s.send("beat", struct{}{}); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -104,12 +105,11 @@ func (s *stream) serve(ctx context.Context, now *snapshot) error {
 			return nil
 		case <-tick.C:
 		}
-		newest, err := s.look(ctx, freshFor)
-		if err != nil {
+		if newest, err := s.look(ctx, freshFor); err == nil {
+			now = newest
+		} else {
 			s.o.Log.Debug("no news for the page", "err", err)
-			continue
 		}
-		now = newest
 	}
 }
 
@@ -118,27 +118,25 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 	if s.last == now {
 		return nil
 	}
-	news := stateNews{Page: s.page.build, Mark: now.mark()}
-	since := now.after(s.mark)
-	if now.headAt > since {
+	if s.since > now.seq {
+		s.since = 0 // of other snapshots
+	}
+	news := stateNews{Page: s.page.build, Mark: now.seq}
+	if now.headAt > s.since {
 		news.Head = now.html
 	}
-	if now.keysAt > since || s.last == nil {
+	if now.keysAt > s.since || s.last == nil {
 		news.Keys = []string{}
 	}
 	for _, d := range now.rows {
 		if news.Keys != nil {
 			news.Keys = append(news.Keys, d.data.Key)
 		}
-		if d.seq > since {
-			html, err := d.html()
-			if err != nil {
-				return err
-			}
-			news.Rows = append(news.Rows, rowNews{d.data, html})
+		if d.seq > s.since {
+			news.Rows = append(news.Rows, rowNews{d.data, d.html()})
 		}
 	}
-	s.mark = news.Mark
+	s.since = now.seq
 	s.last = now
 	for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
 		err := s.send("state", stateNews{

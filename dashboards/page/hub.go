@@ -2,13 +2,11 @@ package page
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,9 +42,6 @@ type Hub struct {
 	open   atomic.Int64    // pages of all views
 	closed context.Context // done once the hub is closed
 	end    context.CancelFunc
-
-	mu      sync.Mutex     // no query begins once the hub is closed
-	queries sync.WaitGroup // of central servers
 }
 
 // view is what pages show of one source. A snapshot never changes; each page takes the
@@ -65,8 +60,7 @@ type view struct {
 
 // snapshot is all that the list shows at one time.
 type snapshot struct {
-	run        string // names the snapshots that follow each other
-	seq        uint64
+	seq        uint64 // grows; begins anew at random, so that no page has one of before
 	at         time.Time
 	edits      uint64 // of the source before
 	html       string // of what is above the rows
@@ -79,7 +73,7 @@ type snapshot struct {
 
 // drawn is one row, the same as long as the session and its curve are.
 type drawn struct {
-	html    func() (string, error) // the same each time
+	html    func() string // the same each time
 	data    Data
 	session *api.Session
 	history *curve.History
@@ -87,43 +81,24 @@ type drawn struct {
 	seq     uint64 // the snapshot in which it changed last
 }
 
-// mark names a snapshot in a page.
-func (s *snapshot) mark() string { return s.run + "." + strconv.FormatUint(s.seq, 10) }
-
-// after returns the number of the snapshot that a mark names, 0 for one of another run.
-func (s *snapshot) after(mark string) uint64 {
-	run, n, _ := strings.Cut(mark, ".")
-	seq, err := strconv.ParseUint(n, 10, 64)
-	if run != s.run || err != nil || seq > s.seq {
-		return 0
-	}
-	return seq
-}
-
 // New prepares the page.
 func New(o Options) (*Hub, error) {
-	p, err := newRenderer(time.Local)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the page: %w", err)
-	}
-	h := &Hub{o: o, page: p}
+	h := &Hub{o: o, page: newRenderer(time.Local)}
 	h.closed, h.end = context.WithCancel(context.Background())
-	h.add(&view{source: o.Source})
+	h.views = []*view{{source: o.Source}}
 	for _, s := range o.Servers {
 		server, err := central.New(s.Options)
 		if err != nil {
 			return nil, fmt.Errorf("prometheus %s: %w", s.Name, err)
 		}
 		r := &remote{server: server}
-		h.add(&view{Name: s.Name, source: r, remote: r})
+		h.views = append(h.views, &view{Name: s.Name, source: r, remote: r})
+	}
+	for _, v := range h.views {
+		v.Hub = h
+		v.idle = time.AfterFunc(beatEvery, v.drop)
 	}
 	return h, nil
-}
-
-func (h *Hub) add(v *view) {
-	v.Hub = h
-	v.idle = time.AfterFunc(beatEvery, v.drop)
-	h.views = append(h.views, v)
 }
 
 // viewOf is the view that an address chooses: a server by its name, or the first one by 1.
@@ -147,21 +122,10 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 // Close ends all streams and queries, and waits for the queries. It may be called more
 // than once.
 func (h *Hub) Close() {
-	h.mu.Lock()
 	h.end()
-	h.mu.Unlock()
-	h.queries.Wait()
-}
-
-// begin starts a query, unless the hub is closed.
-func (h *Hub) begin(query func(context.Context)) (begun bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed.Err() != nil {
-		return false
+	for _, v := range h.views[1:] {
+		v.remote.wait()
 	}
-	h.queries.Go(func() { query(h.closed) })
-	return true
 }
 
 // drop forgets the last snapshot, and what it was made of.
@@ -178,7 +142,7 @@ func (v *view) drop() {
 // one is older than every. Of a central server it shows the last answer.
 func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error) {
 	if v.remote != nil {
-		v.remote.refresh(ctx, v.Hub)
+		v.remote.refresh(ctx, v.closed)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -192,7 +156,7 @@ func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error)
 			return old, nil
 		}
 	} else {
-		old = &snapshot{run: strings.ToLower(rand.Text()[:12])}
+		old = &snapshot{seq: rand.Uint64N(1 << 62)}
 	}
 	next, err := v.draw(ctx, old)
 	if err != nil {
@@ -203,7 +167,7 @@ func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error)
 	return next, nil
 }
 
-// draw makes the next snapshot from the last. If it shows nothing new, it has the same number.
+// draw makes the next snapshot from the last.
 func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -220,7 +184,6 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	}
 
 	next := &snapshot{
-		run:        old.run,
 		seq:        old.seq + 1,
 		at:         at,
 		headAt:     old.headAt,
@@ -231,18 +194,13 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if len(list.Agents) != len(old.agents) {
 		next.keysAt = next.seq
 	}
-	changed := false
 	for i := range list.Agents {
 		x := &list.Agents[i]
 		last := old.agents[x.ID]
 		if last == nil {
 			next.keysAt = next.seq
 		}
-		d, err := v.drawRow(x, last, next.seq)
-		if err != nil {
-			return nil, err
-		}
-		changed = changed || d.seq == next.seq
+		d := v.drawRow(x, last, next.seq)
 		next.agents[x.ID] = d
 		next.rows = append(next.rows, d)
 	}
@@ -252,26 +210,21 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if v.remote != nil {
 		v.remote.describe(&head)
 	}
-	if next.html, err = v.page.draw("head", head); err != nil {
-		return nil, err
-	}
+	next.html = v.page.draw("head", head)
 	if next.html != old.html {
 		next.headAt = next.seq
-	}
-	if !changed && max(next.headAt, next.keysAt) < next.seq {
-		next.seq = old.seq
 	}
 	return next, nil
 }
 
 // drawRow makes a row of snapshot seq, or returns the old one if it looks the same. A new
 // row is drawn when it is read first: a page that is loaded has the first rows only.
-func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) (*drawn, error) {
+func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) *drawn {
 	history := x.History
 	if history == nil {
 		history = old.history
 		if reflect.DeepEqual(*old.session, x.Session) {
-			return old, nil
+			return old
 		}
 	}
 	session := x.Session // a copy, so that the row does not keep the whole list
@@ -282,20 +235,11 @@ func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) (*drawn, error) {
 		version: x.Version,
 		seq:     seq,
 	}
-	d.html = sync.OnceValues(func() (string, error) {
+	d.html = sync.OnceValue(func() string {
 		return v.page.draw("row", row{d.session, v.Name, sparkOf(d.session, history)})
 	})
-	if old == nil || x.History != nil || d.data != old.data {
-		return d, nil
-	}
-
-	was, err := old.html()
-	if err != nil {
-		return nil, err
-	}
-	is, err := d.html()
-	if is == was {
+	if x.History == nil && d.data == old.data && d.html() == old.html() {
 		d.seq = old.seq
 	}
-	return d, err
+	return d
 }

@@ -1,10 +1,9 @@
 package page
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -36,9 +35,6 @@ type Options struct {
 	WriteWithin time.Duration
 }
 
-// errDraw is the answer where the page cannot be drawn.
-var errDraw = errors.New("the page cannot be drawn; see the log")
-
 // Page writes the whole page as it is now.
 func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	v, err := h.viewOf(r)
@@ -58,13 +54,8 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	var b bytes.Buffer
-	if err := h.page.write(&b, v, shot, detail); err != nil {
-		h.o.Log.Error("draw the page failed", "err", err)
-		return errDraw
-	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // an error means that the peer has gone
+	_, _ = io.WriteString(w, h.page.whole(v, shot, detail)) // an error means that the peer has gone
 	return nil
 }
 
@@ -82,7 +73,7 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 	d.View = v.Name
 	if v.remote != nil {
 		d.Server = v.remote.server.Name()
-		return v.page.draw("detail", d)
+		return v.page.draw("detail", d), nil
 	}
 	for _, row := range shot.rows {
 		s := row.session
@@ -91,5 +82,5 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 			d.Under = append(d.Under, s)
 		}
 	}
-	return v.page.draw("detail", d)
+	return v.page.draw("detail", d), nil
 }

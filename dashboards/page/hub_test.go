@@ -72,7 +72,7 @@ func TestRowsChangeWithWhatTheyShow(t *testing.T) {
 	}
 	s.session.WaitingFor = "question"
 	s.session.State = "waiting"
-	if got := look(); got != first+1 {
-		t.Errorf("after a change that a row shows its snapshot is %d, want %d", got, first+1)
+	if got := look(); got != first+2 {
+		t.Errorf("after a change that a row shows its snapshot is %d, want %d", got, first+2)
 	}
 }

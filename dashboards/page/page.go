@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -33,7 +32,7 @@ type renderer struct {
 
 // newRenderer parses the page that is embedded in the program. It shows times of a
 // zone.
-func newRenderer(zone *time.Location) (*renderer, error) {
+func newRenderer(zone *time.Location) *renderer {
 	text := func(name string) string {
 		b, _ := files.ReadFile(name) // it is embedded
 		return string(b)
@@ -42,21 +41,16 @@ func newRenderer(zone *time.Location) (*renderer, error) {
 	script := "'use strict';\n(() => {\n" + text("base.js") + text("list.js") + text("detail.js") + text("page.js") + "})();\n"
 	style := text("page.css")
 	html := text("page.html")
-	templates, err := template.New("page").Funcs(functions(zone)).Parse(html)
-	if err != nil {
-		return nil, fmt.Errorf("parse page.html: %w", err)
-	}
-
 	sum := sha256.Sum256([]byte(html + "\x00" + style + "\x00" + script))
 	return &renderer{
-		templates: templates,
+		templates: template.Must(template.New("page").Funcs(functions(zone)).Parse(html)),
 		style:     template.CSS(style),
 		script:    template.JS(script),
 		zone:      zone,
 		build:     fmt.Sprintf("%x", sum[:6]),
 		policy: "default-src 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script) +
 			"; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	}, nil
+	}
 }
 
 // hashOf is how a Content-Security-Policy names an inline text.
@@ -69,13 +63,13 @@ func hashOf(text string) string {
 // script asks for the rest.
 const firstRows = 120
 
-// write writes the page of a view with the first rows of a snapshot, and with what
+// whole draws the page of a view with the first rows of a snapshot, and with what
 // detail has drawn.
-func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) error {
-	mark := shot.mark()
+func (p *renderer) whole(v *view, shot *snapshot, detail string) string {
+	since := shot.seq
 	drawn := shot.rows
 	if len(drawn) > firstRows {
-		mark = ""
+		since = 0
 		drawn = drawn[:firstRows] // the script asks for all
 	}
 
@@ -83,11 +77,7 @@ func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) er
 	data := make([]Data, len(drawn))
 	var drifts, hosts string
 	for i, d := range drawn {
-		html, err := d.html()
-		if err != nil {
-			return err
-		}
-		rows[i] = template.HTML(html)
+		rows[i] = template.HTML(d.html())
 		data[i] = d.data
 		if d.data.Drift > 1 {
 			drifts = " drifts"
@@ -96,17 +86,13 @@ func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) er
 			hosts = " hosts"
 		}
 	}
-	list, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("draw the page: %w", err)
-	}
-
-	err = p.templates.ExecuteTemplate(w, "page", map[string]any{
+	list, _ := json.Marshal(data) // figures and texts: it cannot fail
+	return p.draw("page", map[string]any{
 		"Style":    p.style,
 		"Script":   p.script,
 		"Page":     p.build,
 		"Build":    tame(v.o.Version),
-		"Mark":     mark,
+		"Mark":     since,
 		"Head":     template.HTML(shot.html),
 		"Rows":     rows,
 		"Data":     string(list),
@@ -117,18 +103,14 @@ func (p *renderer) write(w io.Writer, v *view, shot *snapshot, detail string) er
 		"Detail":   template.HTML(detail),
 		"Selected": detail != "",
 	})
-	if err != nil {
-		return fmt.Errorf("draw the page: %w", err)
-	}
-	return nil
 }
 
-func (p *renderer) draw(name string, data any) (string, error) {
-	var b bytes.Buffer
+func (p *renderer) draw(name string, data any) string {
+	var b strings.Builder
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
-		return "", fmt.Errorf("draw %s: %w", name, err)
+		panic(err) // a mistake in the template
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // Key names the row of an agent in the page, whatever the agent is called.

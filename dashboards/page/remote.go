@@ -74,7 +74,7 @@ func (r *remote) ask(ctx context.Context) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	close(r.over)
+	defer close(r.over)
 	r.asking = false
 	r.ended = time.Now()
 	if err == nil {
@@ -87,13 +87,14 @@ func (r *remote) ask(ctx context.Context) {
 	r.edits.Add(1)
 }
 
-// refresh begins a query, which ends with the hub, unless the last one is recent. While
-// there is no answer it waits for it, at the latest until answerWait.
-func (r *remote) refresh(ctx context.Context, hub *Hub) {
+// refresh begins a query, which ends once closed is done, unless it is or the last query
+// is recent. While there is no answer it waits for it, at the latest until answerWait.
+func (r *remote) refresh(ctx, closed context.Context) {
 	r.mu.Lock()
-	if !r.asking && time.Since(r.ended) >= pageAtLeast {
+	if !r.asking && time.Since(r.ended) >= pageAtLeast && closed.Err() == nil {
 		r.over = make(chan struct{})
-		r.asking = hub.begin(r.ask)
+		r.asking = true
+		go r.ask(closed)
 	}
 	asked := r.asked
 	over := r.over
@@ -105,6 +106,16 @@ func (r *remote) refresh(ctx context.Context, hub *Hub) {
 	case <-over:
 	case <-ctx.Done():
 	case <-time.After(answerWait):
+	}
+}
+
+// wait waits until no query runs.
+func (r *remote) wait() {
+	r.mu.Lock()
+	over := r.over
+	r.mu.Unlock()
+	if over != nil {
+		<-over
 	}
 }
 

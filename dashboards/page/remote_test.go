@@ -87,13 +87,13 @@ func TestCloseWaitsForQueries(t *testing.T) {
 	r := h.views[1].remote
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.refresh(gone, h)
+	r.refresh(gone, h.closed)
 	h.Close()
 	if !r.asked {
 		t.Error("the query still runs")
 	}
 	r.ended = time.Time{}
-	if r.refresh(gone, h); r.asking {
+	if r.refresh(gone, h.closed); r.asking {
 		t.Error("another query runs")
 	}
 }
