@@ -68,7 +68,8 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.Check(), page.Check(servers(cfg)))
+	_, err = page.New(page.Options{Servers: servers(cfg)})
+	return errors.Join(o.Check(), err)
 }
 
 // checkedSource is the file named as an argument, else the one that the other commands use.

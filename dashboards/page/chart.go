@@ -35,21 +35,21 @@ type plane struct {
 }
 
 // X and Y return the place of a time and of a size.
-func (p *plane) X(at int64) string { return percent(p.x(at)) }
+func (p *plane) X(at int64) string { return number(100 * p.x(at)) }
 
-func (p *plane) Y(tokens int64) string { return rest(min(1, float64(tokens)/float64(p.Top))) }
+func (p *plane) Y(tokens int64) string {
+	return number(100 * (1 - min(1, float64(tokens)/float64(p.Top))))
+}
 
 func (p *plane) x(at int64) float64 { return float64(at-p.From) / float64(p.To-p.From) }
 
 // Grid returns the sizes that are marked at the left.
 func (p *plane) Grid() []int64 {
-	return []int64{
-		0,
-		p.Top / 4,
-		p.Top * 2 / 4,
-		p.Top * 3 / 4,
-		p.Top,
+	var sizes []int64
+	for quarters := range int64(5) {
+		sizes = append(sizes, p.Top*quarters/4)
 	}
+	return sizes
 }
 
 // Clock formats a time.
@@ -98,10 +98,8 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 		Last:    h.Points[len(h.Points)-1].Tokens,
 		Most:    len(h.Points) - 1,
 	}
-	left := func(i int) string { return strings.TrimSuffix(c.X(h.Points[i].At), "%") }
-	place := func(i int) string {
-		return left(i) + " " + strings.TrimSuffix(c.Y(h.Points[i].Tokens), "%")
-	}
+	left := func(i int) string { return c.X(h.Points[i].At) }
+	place := func(i int) string { return left(i) + " " + c.Y(h.Points[i].Tokens) }
 	blank := blankOf(h)
 	for _, stretch := range cyclesOf(h) {
 		line := path(stretch, "h0.01", place)
@@ -126,8 +124,8 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 		p.Points = append(p.Points, [2]int64{x.At, x.Tokens})
 		p.Clocks = append(p.Clocks, c.Clock(x.At))
 	}
-	for i := range h.Marks {
-		p.Marks = append(p.Marks, plotEvent{h.Marks[i].At, markTitle(&h.Marks[i])})
+	for _, m := range h.Marks {
+		p.Marks = append(p.Marks, plotEvent{m.At, markTitle(&m)})
 	}
 	data, _ := json.Marshal(p) // figures and texts: it cannot fail
 	c.Data = string(data)
@@ -191,13 +189,13 @@ func (p *plane) Times() (all []ruler) {
 func span(h *curve.History) (from, to, peak int64) {
 	from = h.Points[0].At
 	to = h.Points[len(h.Points)-1].At
-	for i := range h.Points {
-		peak = max(peak, h.Points[i].Tokens)
+	for _, x := range h.Points {
+		peak = max(peak, x.Tokens)
 	}
-	for i := range h.Marks {
-		from = min(from, h.Marks[i].At)
-		to = max(to, h.Marks[i].At)
-		peak = max(peak, h.Marks[i].Tokens)
+	for _, m := range h.Marks {
+		from = min(from, m.At)
+		to = max(to, m.At)
+		peak = max(peak, m.Tokens)
 	}
 	if to-from < 60 {
 		from = to - 60

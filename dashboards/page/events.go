@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -122,7 +121,7 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 		s.since = 0 // of other snapshots
 	}
 	news := stateNews{Page: s.page.build, Mark: now.seq}
-	if now.headAt > s.since {
+	if s.last == nil || s.last.html != now.html {
 		news.Head = now.html
 	}
 	if now.keysAt > s.since || s.last == nil {
@@ -171,21 +170,13 @@ func (s *stream) send(name string, v any) error {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
 	e.SetEscapeHTML(false) // it is not embedded in HTML
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write event %s: %w", name, err)
-	}
+	_ = e.Encode(v)        // figures and texts: it cannot fail
 	control := http.NewResponseController(s.w)
 	s.sent = time.Now()
 	within := cmp.Or(s.o.WriteWithin, writeWithin)
-	err := control.SetWriteDeadline(s.sent.Add(within))
-	if err == nil || errors.Is(err, http.ErrNotSupported) {
-		_, err = fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body)
+	if err := control.SetWriteDeadline(s.sent.Add(within)); err != nil {
+		return err
 	}
-	if err == nil {
-		err = control.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("write event %s: %w", name, err)
-	}
-	return nil
+	_, _ = fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body) // Flush returns its error
+	return control.Flush()
 }

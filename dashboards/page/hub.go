@@ -64,7 +64,6 @@ type snapshot struct {
 	at         time.Time
 	edits      uint64 // of the source before
 	html       string // of what is above the rows
-	headAt     uint64 // the snapshot in which that changed last
 	keysAt     uint64 // the one in which an agent came or went last
 	rows       []*drawn
 	agents     map[string]*drawn
@@ -186,7 +185,6 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	next := &snapshot{
 		seq:        old.seq + 1,
 		at:         at,
-		headAt:     old.headAt,
 		keysAt:     old.keysAt,
 		agents:     make(map[string]*drawn, len(list.Agents)),
 		unfinished: list.Head.CatchingUp || !list.Filled,
@@ -211,9 +209,6 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		v.remote.describe(&head)
 	}
 	next.html = v.page.draw("head", head)
-	if next.html != old.html {
-		next.headAt = next.seq
-	}
 	return next, nil
 }
 
@@ -221,7 +216,7 @@ func (v *view) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 // row is drawn when it is read first: a page that is loaded has the first rows only.
 func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) *drawn {
 	history := x.History
-	if history == nil {
+	if history == nil || old != nil && reflect.DeepEqual(history, old.history) {
 		history = old.history
 		if reflect.DeepEqual(*old.session, x.Session) {
 			return old
@@ -238,7 +233,7 @@ func (v *view) drawRow(x *wire.Agent, old *drawn, seq uint64) *drawn {
 	d.html = sync.OnceValue(func() string {
 		return v.page.draw("row", row{d.session, v.Name, sparkOf(d.session, history)})
 	})
-	if x.History == nil && d.data == old.data && d.html() == old.html() {
+	if old != nil && history == old.history && d.data == old.data && d.html() == old.html() {
 		d.seq = old.seq
 	}
 	return d

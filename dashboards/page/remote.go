@@ -3,16 +3,12 @@ package page
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"hash/fnv"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sm/dashboards/central"
 	"sm/observer/api"
-	"sm/observer/curve"
 	"sm/observer/wire"
 )
 
@@ -25,16 +21,6 @@ type Server struct {
 
 // parameter is the part of an address that chooses a view.
 const parameter = "prometheus"
-
-// Check validates servers.
-func Check(servers []Server) error {
-	for _, s := range servers {
-		if _, err := central.New(s.Options); err != nil {
-			return fmt.Errorf("prometheus %s: %w", s.Name, err)
-		}
-	}
-	return nil
-}
 
 // answerWait is how long a page waits for the first answer of a central server.
 // It is then drawn without.
@@ -124,9 +110,9 @@ func (r *remote) Edits() uint64 { return r.edits.Load() }
 
 // List returns the last answer; it does not ask the server.
 func (r *remote) List(
-	_ context.Context,
-	_ time.Time,
-	known func(string) (uint32, bool),
+	context.Context,
+	time.Time,
+	func(string) (uint32, bool),
 ) (l wire.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,12 +123,7 @@ func (r *remote) List(
 	l.Head.Others = len(r.fleet.Sessions.Sessions) - len(all)
 	l.Filled = true
 	for _, s := range all {
-		history := r.fleet.Curves[s.ID]
-		x := wire.Agent{Session: s, Version: versionOf(history)}
-		if version, ok := known(s.ID); !ok || version != x.Version {
-			x.History = history
-		}
-		l.Agents = append(l.Agents, x)
+		l.Agents = append(l.Agents, wire.Agent{Session: s, History: r.fleet.Curves[s.ID]})
 	}
 	return l, nil
 }
@@ -154,16 +135,7 @@ func (r *remote) describe(d *head) {
 	d.Server = tame(r.server.Name())
 	d.Problem = tame(r.why)
 	d.Unanswered = !r.asked
-	if !r.gone.IsZero() {
-		d.Since = r.gone.Unix()
-	}
-}
-
-// versionOf changes with a history.
-func versionOf(h *curve.History) uint32 {
-	sum := fnv.New32a()
-	_, _ = fmt.Fprint(sum, h.Points) // never fails
-	return sum.Sum32()
+	d.Since = r.gone.Unix()
 }
 
 // Detail returns an agent of the last answer.
@@ -171,16 +143,13 @@ func (r *remote) Detail(
 	_ context.Context,
 	id string,
 	_ time.Time,
-) (d wire.Detail, err error) {
+) (wire.Detail, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.fleet.Sessions.Sessions
-	i := slices.IndexFunc(all, func(s api.Session) bool { return s.ID == id })
-	if i < 0 {
-		d.Problem = "No such agent"
-		return d, nil
+	for _, s := range r.fleet.Sessions.Sessions {
+		if s.ID == id {
+			return wire.Detail{Session: s, History: *r.fleet.Curves[id]}, nil
+		}
 	}
-	d.Session = all[i]
-	d.History = *r.fleet.Curves[id]
-	return d, nil
+	return wire.Detail{Problem: "No such agent"}, nil
 }
