@@ -15,6 +15,7 @@ import (
 
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -216,7 +217,7 @@ func (env *environ) sessionDehydrate(ctx context.Context, args []string) error {
 		return err
 	}
 	document := filepath.Join(dir, guard.DocumentFile)
-	_, err = fmt.Fprintf(env.Stdout, dehydrateText, document, install.ShellQuote(dir))
+	_, err = fmt.Fprintf(env.Stdout, dehydrateText, document, plain.ShellQuote(dir))
 	return err
 }
 

@@ -114,11 +114,7 @@ func share(s *api.Session) float64 {
 
 // seen is the time of the newest activity, in seconds since 1970; 0 for none.
 func seen(s *api.Session) int64 {
-	at := s.LastRecord
-	if at.IsZero() {
-		at = value(s.LastActive)
-	}
-	return max(0, at.Unix())
+	return max(0, cmp.Or(s.LastRecord, value(s.LastActive)).Unix())
 }
 
 // states are the names of needs, in their order.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen/plain"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
 	"sm/observer/wire"
@@ -134,7 +135,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"figure":         value[float64],
 		"heading":        heading,
 		"hundredths":     hundredths,
-		"idleCompaction": func(at *time.Time) string { return IdleCompaction(*at) },
+		"idleCompaction": IdleCompaction,
 		"int":            func(n uint64) int64 { return int64(n) },
 		"key":            Key,
 		"known":          func(s *api.Session) bool { return share(s) >= 0 },
@@ -150,7 +151,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"percent":        percent,
 		"pressure":       pressureOf,
 		"pressures":      func() []string { return strings.Fields("imminent high rising calm unknown") },
-		"quote":          quote,
+		"quote":          plain.ShellQuote,
 		"reached":        reached,
 		"rest":           rest,
 		"resting":        urgency.Resting,

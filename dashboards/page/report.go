@@ -35,13 +35,6 @@ type sticks struct {
 	Peak int64
 }
 
-// columns are a histogram, or shares with what they should be.
-type columns struct {
-	Description string
-	Aim         float64 // the share that they should have, 0 for none
-	List        []column
-}
-
 // column has a share of the height, at most 1.
 type column struct {
 	Share        float64
@@ -52,7 +45,7 @@ type column struct {
 func WriteReport(w io.Writer, r *Report) error {
 	style, _ := files.ReadFile("page.css") // both are embedded
 	more, _ := reportFiles.ReadFile("report.css")
-	t, err := template.New("report.html").Funcs(template.FuncMap{
+	t := template.Must(template.New("report.html").Funcs(template.FuncMap{
 		"pair":  newPair,
 		"short": short,
 		"tame":  tame,
@@ -63,13 +56,10 @@ func WriteReport(w io.Writer, r *Report) error {
 		"percent": percent,
 		"rest":    rest,
 		"share":   func(part, of int) string { return percent(float64((100*part+of/2)/of) / 100) },
-	}).ParseFS(reportFiles, "report.html")
-	if err != nil {
-		return fmt.Errorf("parse report.html: %w", err)
-	}
+	}).ParseFS(reportFiles, "report.html"))
 
 	offs, ranges := forecastColumns(r.Forecast)
-	err = t.Execute(w, map[string]any{
+	err := t.Execute(w, map[string]any{
 		"Report":   r,
 		"Style":    template.CSS(string(style) + string(more)),
 		"Projects": r.ProjectCosts[:min(len(r.ProjectCosts), maxProjects)],
@@ -85,45 +75,35 @@ func WriteReport(w io.Writer, r *Report) error {
 	return nil
 }
 
-// rangesHold is the share of ranges that should hold the truth.
-const rangesHold = 0.8
-
 // columnsOf draws a histogram.
-func columnsOf(bins []report.Bin) columns {
+func columnsOf(bins []report.Bin) (list []column) {
 	most := 1
 	for _, b := range bins {
 		most = max(most, b.Count)
 	}
-	c := columns{Description: "Histogram"}
 	for _, b := range bins {
-		c.List = append(c.List, column{
+		list = append(list, column{
 			float64(b.Count) / float64(most),
 			short(b.From) + "–" + short(b.To),
 			strconv.Itoa(b.Count),
 		})
 	}
-	return c
+	return list
 }
 
 // forecastColumns draws how far each class of forecasts was off, and how many of its
 // ranges held the truth.
-func forecastColumns(all []report.Forecast) (offs, ranges columns) {
-	offs.Description = "Median error of forecasts by replies left"
-	ranges.Description = "Share of ranges that held the truth, by replies left"
-	ranges.Aim = rangesHold
+func forecastColumns(all []report.Forecast) (offs, ranges []column) {
 	for _, f := range all {
 		if f.Forecasts == 0 {
 			continue
 		}
 		of := fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts)
-		offs.List = append(offs.List, column{min(1, *f.Error), of, rounded(*f.Error)})
-		ranges.List = append(ranges.List, column{*f.Within, of, rounded(*f.Within)})
+		offs = append(offs, column{min(1, *f.Error), of, hundredths(*f.Error) + "%"})
+		ranges = append(ranges, column{*f.Within, of, hundredths(*f.Within) + "%"})
 	}
 	return offs, ranges
 }
-
-// rounded is a share in whole percent.
-func rounded(share float64) string { return hundredths(share) + "%" }
 
 // sticksOf draws what was read again after each boundary, nil where there is none.
 func sticksOf(all []report.Boundary, zone *time.Location) *sticks {

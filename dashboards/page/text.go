@@ -102,12 +102,3 @@ func part(tokens, window int64) string {
 	}
 	return percent(min(1, float64(tokens)/float64(window)))
 }
-
-// quote writes a text as one word of a shell.
-func quote(s string) string {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:%@+,"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -39,21 +39,6 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestQuote: what is copied is one word of a shell, whatever it is.
-func TestQuote(t *testing.T) {
-	got := []string{
-		quote("em-1"),
-		quote(""),
-		quote("a b"),
-		quote("it's"),
-		quote("$(x)`y`;z\n"),
-	}
-	want := []string{"em-1", "''", "'a b'", `'it'\''s'`, "'$(x)`y`;z\n'"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestKey: agents have rows of their own, whose names are fit for an id.
 func TestKey(t *testing.T) {
 	seen := map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sm/dashboards/screen/plain"
 	"sm/deploy"
 	"sm/deploy/jsonedit"
 	"sm/transcript/claude/hook"
@@ -242,7 +243,7 @@ func (e *Editor) installStatusLine() {
 	}
 	want := e.commandLine("statusline")
 	if wraps {
-		want += " -- " + ShellQuote(original)
+		want += " -- " + plain.ShellQuote(original)
 	}
 	if exists {
 		e.Doc.Put(want, "statusLine", "command")

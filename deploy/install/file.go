@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sm/dashboards/screen/plain"
 	"sm/handoff/files"
 )
 
@@ -66,7 +67,7 @@ func (f *File) Exists() bool { return f.text != nil }
 func (f *File) Writable() error {
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.Path, ShellQuote(f.target))
+			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.Path, plain.ShellQuote(f.target))
 		}
 		if !files.Own(f.info) {
 			return fmt.Errorf("%s belongs to another user; run sm as that user", f.Path)

@@ -9,25 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"sm/dashboards/screen/plain"
 	"sm/handoff/files"
 )
 
 // wordLetters are the letters of names of variables.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-// ShellQuote quotes a word for a shell.
-func ShellQuote(word string) string {
-	if word != "" && strings.Trim(word, wordLetters+"@%+=:,./-") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // shellLine returns words as a command line.
 func shellLine(words []string) string {
 	var quoted []string
 	for _, word := range words {
-		quoted = append(quoted, ShellQuote(word))
+		quoted = append(quoted, plain.ShellQuote(word))
 	}
 	return strings.Join(quoted, " ")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/dashboards/screen/plain"
 )
 
 func TestShellWords(t *testing.T) {
@@ -69,11 +71,11 @@ b"`, "a=b c"} {
 		if strings.ContainsRune(s, 0) || len(s) > 1000 {
 			return
 		}
-		if got := shell(t, ShellQuote(s)); !slices.Equal(got, []string{s}) {
-			t.Fatalf("%q is quoted as %s and read as %q", s, ShellQuote(s), got)
+		if got := shell(t, plain.ShellQuote(s)); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%q is quoted as %s and read as %q", s, plain.ShellQuote(s), got)
 		}
-		if got := shellWords(ShellQuote(s), "/h"); !slices.Equal(got, []string{s}) {
-			t.Fatalf("%s is taken for %q", ShellQuote(s), got)
+		if got := shellWords(plain.ShellQuote(s), "/h"); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%s is taken for %q", plain.ShellQuote(s), got)
 		}
 		if words := shellWords(s, "/h"); words != nil {
 			if got := shell(t, strings.Trim(s, " \t\n")); !slices.Equal(got, words) {

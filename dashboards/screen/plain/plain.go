@@ -1,5 +1,5 @@
 // Package plain makes a text fit for one line of a terminal, or for a part of
-// one, without measuring it.
+// one, without measuring it, and for a command line.
 //
 // It is pure, and small enough for programs that start on every turn.
 package plain
@@ -61,4 +61,15 @@ func Visible(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// wordLetters are the characters that no shell takes for anything but themselves.
+const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
+
+// ShellQuote quotes a word for a shell.
+func ShellQuote(word string) string {
+	if word != "" && strings.Trim(word, wordLetters) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

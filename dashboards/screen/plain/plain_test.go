@@ -19,3 +19,18 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+// TestShellQuote tests that the result is one word of a shell, whatever the text is.
+func TestShellQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"em-1":        "em-1",
+		"":            "''",
+		"a b":         "'a b'",
+		"it's":        `'it'\''s'`,
+		"$(x)`y`;z\n": "'$(x)`y`;z\n'",
+	} {
+		if got := ShellQuote(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
