@@ -3,16 +3,25 @@ package history
 import (
 	"cmp"
 	"math"
+	"slices"
 )
 
-// NearestRank is the nearest-rank quantile of sorted figures.
-func NearestRank[T cmp.Ordered](sorted []T, q float64) T {
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+// NearestRank sorts figures and returns their nearest-rank quantile, nil without any.
+func NearestRank[T cmp.Ordered](figures []T, q float64) *T {
+	if len(figures) == 0 {
+		return nil
+	}
+	slices.Sort(figures)
+	return &figures[max(0, int(math.Ceil(q*float64(len(figures))))-1)]
 }
 
-// Median is the median of sorted figures.
-func Median[T int64 | float64](sorted []T) T {
-	a := sorted[(len(sorted)-1)/2]
-	b := sorted[len(sorted)/2]
-	return a + (b-a)/2
+// Median sorts figures and returns their median, nil without any.
+func Median[T int64 | float64](figures []T) *T {
+	if len(figures) == 0 {
+		return nil
+	}
+	slices.Sort(figures)
+	a := figures[(len(figures)-1)/2]
+	b := figures[len(figures)/2]
+	return new(a + (b-a)/2)
 }

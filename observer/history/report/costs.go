@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"sm/observer/history"
@@ -141,23 +140,17 @@ func (r *Report) costs(list []history.Bill, projects map[string]string) {
 	r.Costs.settle()
 	r.Dropped = r.Costs.Compactions.Dropped
 	r.Costs.Compactions.Count = r.Compactions.Total()
-	r.ProjectCosts = []ProjectCosts{}
-	r.RereadFiles = []RereadFile{}
 	for _, p := range byProject {
 		p.settle()
-		r.ProjectCosts = append(r.ProjectCosts, *p)
 	}
-	slices.SortFunc(r.ProjectCosts, func(a, b ProjectCosts) int {
+	r.ProjectCosts = ordered(byProject, func(a, b ProjectCosts) int {
 		return cmp.Or(
 			cmp.Compare(b.Compactions.Tokens, a.Compactions.Tokens),
 			cmp.Compare(b.Compactions.Count, a.Compactions.Count),
 			cmp.Compare(a.Name, b.Name),
 		)
 	})
-	for _, f := range files {
-		r.RereadFiles = append(r.RereadFiles, *f)
-	}
-	slices.SortFunc(r.RereadFiles, func(a, b RereadFile) int {
+	r.RereadFiles = ordered(files, func(a, b RereadFile) int {
 		return cmp.Or(
 			cmp.Compare(b.Rereads, a.Rereads),
 			cmp.Compare(b.Tokens, a.Tokens),

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"slices"
-
-	"sm/observer/history"
-)
+import "sm/observer/history"
 
 // MaxBins bounds the lines of a histogram.
 const MaxBins = 12
@@ -33,27 +29,28 @@ type Bin struct {
 // DistributionOf sorts the figures. Bins are at least so wide, and wider by
 // nice steps until they are no more than MaxBins.
 func DistributionOf(figures []int64, unknown int, width int64) Distribution {
-	d := Distribution{Known: len(figures), Unknown: unknown, Histogram: []Bin{}}
-	if len(figures) == 0 {
-		return d
+	return Distribution{
+		Known:     len(figures),
+		Unknown:   unknown,
+		Min:       history.NearestRank(figures, 0),
+		P10:       history.NearestRank(figures, 0.1),
+		Median:    history.Median(figures),
+		P90:       history.NearestRank(figures, 0.9),
+		Max:       history.NearestRank(figures, 1),
+		Histogram: binsOf(figures, width),
 	}
-	slices.Sort(figures)
-	d.Min = &figures[0]
-	d.Max = &figures[len(figures)-1]
-	d.P10 = new(history.NearestRank(figures, 0.1))
-	d.P90 = new(history.NearestRank(figures, 0.9))
-	d.Median = new(history.Median(figures))
-	d.Histogram = binsOf(figures, width)
-	return d
 }
 
 func binsOf(sorted []int64, width int64) []Bin {
+	list := []Bin{}
+	if len(sorted) == 0 {
+		return list
+	}
 	lowest := sorted[0]
 	highest := sorted[len(sorted)-1]
 	for i := 0; highest/width-lowest/width >= MaxBins; i++ {
 		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3] // 1, 2, 5, 10
 	}
-	var list []Bin
 	for from := lowest / width * width; from <= highest; from += width {
 		list = append(list, Bin{From: from, To: from + width})
 	}

@@ -18,6 +18,9 @@ type Forecast struct {
 	Error     *float64 `json:"median_error"` // of |likely − left| / left
 	Within    *float64 `json:"within_range"` // the share of them whose range holds the truth
 	Width     *float64 `json:"median_width"` // of (high − low) / likely
+
+	errors, widths []float64
+	within         int
 }
 
 // forecastsLeft are the numbers of replies left that forecasts are scored by.
@@ -28,9 +31,7 @@ func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 type forecasts struct {
 	engine *alerts.Engine
 	agents map[string]*foreseen
-	errors [4][]float64
-	widths [4][]float64
-	within [4]int
+	by     [4]Forecast
 }
 
 // foreseen are the answers for one agent in this cycle, as many as are scored, the newest last.
@@ -95,31 +96,30 @@ func (f *forecasts) score(a *foreseen) {
 			continue
 		}
 		r := a.ranges[i]
+		x := &f.by[q]
 		truth := float64(left)
-		f.errors[q] = append(f.errors[q], math.Abs(r.Likely-truth)/truth)
+		x.errors = append(x.errors, math.Abs(r.Likely-truth)/truth)
 		width := 0.0
 		if r.Likely > 0 {
 			width = (r.High - r.Low) / r.Likely
 		}
-		f.widths[q] = append(f.widths[q], width)
+		x.widths = append(x.widths, width)
 		if r.Low <= truth && truth <= r.High {
-			f.within[q]++
+			x.within++
 		}
 	}
 }
 
 func (f *forecasts) figures() []Forecast {
-	var all []Forecast
 	for q, left := range forecastsLeft() {
-		x := Forecast{Left: left, Forecasts: len(f.errors[q])}
+		x := &f.by[q]
+		x.Left = left
+		x.Forecasts = len(x.errors)
+		x.Error = history.Median(x.errors)
+		x.Width = history.Median(x.widths)
 		if x.Forecasts > 0 {
-			slices.Sort(f.errors[q])
-			slices.Sort(f.widths[q])
-			x.Error = new(history.Median(f.errors[q]))
-			x.Width = new(history.Median(f.widths[q]))
-			x.Within = new(float64(f.within[q]) / float64(x.Forecasts))
+			x.Within = new(float64(x.within) / float64(x.Forecasts))
 		}
-		all = append(all, x)
 	}
-	return all
+	return f.by[:]
 }

@@ -47,20 +47,20 @@ func TestForecastsOfThePast(t *testing.T) {
 	second := judged(t, late)
 	both := judged(t, early, late)
 	for q, left := range forecastsLeft() {
-		n := len(first.widths[q])
-		if len(both.widths[q]) != n+len(second.widths[q]) {
+		n := len(first.by[q].widths)
+		if len(both.by[q].widths) != n+len(second.by[q].widths) {
 			t.Fatalf(
 				"%d left: %d and %d forecasts, together %d",
 				left,
 				n,
-				len(second.widths[q]),
-				len(both.widths[q]),
+				len(second.by[q].widths),
+				len(both.by[q].widths),
 			)
 		}
-		if d := cmp.Diff(first.errors[q], both.errors[q][:n]); d != "" {
+		if d := cmp.Diff(first.by[q].errors, both.by[q].errors[:n]); d != "" {
 			t.Errorf("%d left: earlier errors (-alone +with later ones):\n%s", left, d)
 		}
-		if d := cmp.Diff(first.widths[q], both.widths[q][:n]); d != "" {
+		if d := cmp.Diff(first.by[q].widths, both.by[q].widths[:n]); d != "" {
 			t.Errorf("%d left: earlier widths (-alone +with later ones):\n%s", left, d)
 		}
 	}

@@ -26,12 +26,16 @@ type Options struct {
 // Of summarizes a history, and drops its records. The error means that the policy is
 // invalid, or that the context has ended.
 func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
-	s, err := newSums(o.Policy)
+	views := h.Settle(o.Windows, o.Now)
+	projects := map[string]string{}
+	for i := range views {
+		projects[views[i].Agent.ID] = views[i].Project
+	}
+	bills := h.Bills()
+	s, err := newSums(o.Policy, projects)
 	if err != nil {
 		return nil, err
 	}
-	views := h.Settle(o.Windows, o.Now)
-	bills := h.Bills()
 	forecasts, err := newForecasts(o.Policy)
 	if err != nil {
 		return nil, err
@@ -47,10 +51,6 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	r := s.report(views)
 	r.Strange = h.Strange
 	r.Forecast = forecasts.figures()
-	projects := make(map[string]string, len(views))
-	for i := range views {
-		projects[views[i].Agent.ID] = views[i].Project
-	}
 	r.costs(bills, projects)
 	return r, nil
 }

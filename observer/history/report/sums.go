@@ -22,13 +22,17 @@ const (
 
 // sums is a report in progress.
 type sums struct {
-	engine   *alerts.Engine // for storms
-	sessions map[string]*sessionSums
-	models   map[string]*Row
-	months   map[string]*Row
-	total    Row
+	engine *alerts.Engine // for storms
+	// projects are those of the agents, byProject their rows.
+	projects  map[string]string
+	byProject map[string]*Row
+	models    map[string]*Row
+	months    map[string]*Row
+	total     Row
+	sizes     map[string][]int64 // by agent: those of pre
+	cycle
 
-	pre, manual, idle, post, percent, turns figures
+	pre, manual, idle, post, percent, perCycle figures
 }
 
 // figures are those of a distribution, and how many are not known.
@@ -50,15 +54,10 @@ func (f *figures) distribution(width int64) Distribution {
 	return DistributionOf(f.known, f.unknown, width)
 }
 
-// sessionSums is the part of one session. What is kept of its last compaction
-// waits for the first reading after it.
-type sessionSums struct {
-	id          string
-	turns       int
-	compactions api.Compactions
-	pre         []int64 // those of known size that were not manual
-
-	cycle int  // turns of the present cycle, with those that were copied
+// cycle is the present one of the transcript that is added. What is kept of its last
+// compaction waits for the first reading after it.
+type cycle struct {
+	turns int  // with those that were copied
 	shown bool // the transcript has shown something of it
 	// at is that of the compaction that no reading has followed yet; waiting is
 	// false without one.
@@ -66,58 +65,53 @@ type sessionSums struct {
 	at      time.Time
 }
 
-func newSums(o alerts.Options) (*sums, error) {
+func newSums(o alerts.Options, projects map[string]string) (*sums, error) {
 	engine, err := alerts.New(o)
 	return &sums{
-		engine:   engine,
-		sessions: map[string]*sessionSums{},
-		models:   map[string]*Row{},
-		months:   map[string]*Row{},
+		engine:    engine,
+		projects:  projects,
+		byProject: map[string]*Row{},
+		models:    map[string]*Row{},
+		months:    map[string]*Row{},
+		sizes:     map[string][]int64{},
 	}, err
 }
 
 // take adds a session's transcript.
 func (s *sums) take(t *history.Timeline) {
 	id := t.Events[0].Agent
-	one := s.sessions[id]
-	if one == nil {
-		one = &sessionSums{id: id}
-		s.sessions[id] = one
-	}
+	s.cycle = cycle{}
 	models := modelsOf(t)
 	for i := range t.Events {
 		ev := &t.Events[i]
 		switch ev.Kind {
 		case alerts.EventTurnStart:
-			one.cycle++
-			one.shown = true
+			s.turns++
+			s.shown = true
 			if !t.First[i] {
 				break
 			}
-			one.turns++
-			for _, row := range s.rows(models[i], ev.At) {
+			for _, row := range s.rows(id, models[i], ev.At) {
 				row.Turns++
 			}
 		case alerts.EventReading:
-			one.shown = true
-			s.read(one, ev)
+			s.shown = true
+			s.read(ev)
 		case alerts.EventReset: // a rewind takes back the turns of the cycle but the one that goes on from there
-			one.cycle = 0
+			s.turns = 0
 			if i > 0 && t.Events[i-1].Kind == alerts.EventTurnStart {
-				one.cycle = 1
+				s.turns = 1
 			}
 		case alerts.EventCompacted:
-			s.unread(one)
+			s.unread()
 			if t.First[i] {
-				s.compacted(one, ev, t.Sizes[i])
+				s.compacted(ev, t.Sizes[i])
 			}
-			one.cycle = 0
-			one.shown = true // not seen is at most a first cycle: that of a transcript that begins with its end
+			s.turns = 0
+			s.shown = true // not seen is at most a first cycle: that of a transcript that begins with its end
 		}
 	}
-	s.unread(one)
-	one.cycle = 0
-	one.shown = false
+	s.unread()
 	for i, ev := range t.Events {
 		if t.First[i] {
 			s.engine.Step(ev)
@@ -140,11 +134,11 @@ func modelsOf(t *history.Timeline) []string {
 	return models
 }
 
-func (s *sums) read(one *sessionSums, ev *alerts.Event) {
-	if !one.waiting || !ev.At.IsZero() && ev.At.Before(one.at) {
+func (s *sums) read(ev *alerts.Event) {
+	if !s.waiting || !ev.At.IsZero() && ev.At.Before(s.at) {
 		return // or it is of the cycle before, and was only written late
 	}
-	one.waiting = false
+	s.waiting = false
 	s.post.add(ev.Tokens, true)
 	s.percent.add(int64(transcript.Window{
 		Tokens:   ev.Window,
@@ -152,12 +146,11 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 	}.Percent(ev.Tokens)), true)
 }
 
-func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
-	one.waiting = true
-	one.at = ev.At
-	s.turns.add(int64(one.cycle), one.shown)
-	Count(&one.compactions, ev.Trigger)
-	for _, row := range s.rows(ev.Model, ev.At) {
+func (s *sums) compacted(ev *alerts.Event, size int64) {
+	s.waiting = true
+	s.at = ev.At
+	s.perCycle.add(int64(s.turns), s.shown)
+	for _, row := range s.rows(ev.Agent, ev.Model, ev.At) {
 		Count(&row.Compactions, ev.Trigger)
 	}
 	switch {
@@ -168,18 +161,18 @@ func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
 	default:
 		s.pre.add(size, size > 0)
 		if size > 0 {
-			one.pre = append(one.pre, size)
+			s.sizes[ev.Agent] = append(s.sizes[ev.Agent], size)
 		}
 	}
 }
 
 // unread counts a compaction that no reading followed.
-func (s *sums) unread(one *sessionSums) {
-	if one.waiting {
+func (s *sums) unread() {
+	if s.waiting {
 		s.post.add(0, false)
 		s.percent.add(0, false)
 	}
-	one.waiting = false
+	s.waiting = false
 }
 
 // Count counts a compaction by its trigger.
@@ -196,9 +189,14 @@ func Count(c *api.Compactions, t alerts.Trigger) {
 	}
 }
 
-// rows are those that something of a model counts for that happened at a time.
-func (s *sums) rows(model string, at time.Time) [3]*Row {
-	return [3]*Row{&s.total, rowOf(s.models, model), rowOf(s.months, monthOf(at))}
+// rows are those that something of an agent and a model counts for that happened at a time.
+func (s *sums) rows(agent, model string, at time.Time) [4]*Row {
+	return [...]*Row{
+		&s.total,
+		rowOf(s.byProject, s.projects[agent]),
+		rowOf(s.models, model),
+		rowOf(s.months, monthOf(at)),
+	}
 }
 
 func rowOf(rows map[string]*Row, name string) *Row {
@@ -218,24 +216,13 @@ func monthOf(at time.Time) string {
 
 // report is what it all adds up to, with the sessions that there are.
 func (s *sums) report(views []fleet.View) *Report {
-	projects := map[string]*Row{}
-	r := &Report{
-		Storms:      int(s.engine.Counters().Storms),
-		Turns:       s.total.Turns,
-		Compactions: s.total.Compactions,
-	}
+	r := &Report{Storms: int(s.engine.Counters().Storms)}
 	var most []Session
 	for i := range views {
 		v := &views[i]
-		row := rowOf(projects, v.Project)
-		for _, x := range []*Row{
-			row,
-			rowOf(s.models, v.Model),
-			rowOf(s.months, monthOf(v.Started.Time())),
-		} {
-			x.Sessions++
+		for _, row := range s.rows(v.Agent.ID, v.Model, v.Started.Time()) {
+			row.Sessions++
 		}
-		r.Sessions++
 		if v.Started != 0 {
 			if at := v.Started.Time(); r.From == nil || at.Before(*r.From) {
 				r.From = &at
@@ -244,62 +231,54 @@ func (s *sums) report(views []fleet.View) *Report {
 				r.To = &at
 			}
 		}
-		one := s.sessions[v.Agent.ID]
-		if one == nil {
-			continue
-		}
-		row.Turns += one.turns
-		Add(&row.Compactions, one.compactions)
-		if len(one.pre) > 1 {
+		if sizes := s.sizes[v.Agent.ID]; len(sizes) > 1 {
 			most = append(
 				most,
 				Session{
 					v.SessionID,
 					v.Project,
-					len(one.pre),
-					slices.Min(one.pre),
-					slices.Max(one.pre),
+					len(sizes),
+					slices.Min(sizes),
+					slices.Max(sizes),
 				},
 			)
 		}
 	}
+	r.Sessions = s.total.Sessions
+	r.Turns = s.total.Turns
+	r.Compactions = s.total.Compactions
 	r.Pre = s.pre.distribution(tokenBin)
 	r.ManualPre = s.manual.distribution(tokenBin)
 	r.IdlePre = s.idle.distribution(tokenBin)
 	r.Post = s.post.distribution(tokenBin)
 	r.PostPercentage = s.percent.distribution(percentBin)
-	r.TurnsPerCycle = s.turns.distribution(turnBin)
+	r.TurnsPerCycle = s.perCycle.distribution(turnBin)
 	r.Threshold = s.threshold(most)
-	r.Projects = busiest(projects)
-	r.Models = busiest(s.models)
-	r.Months = busiest(s.months)
-	slices.SortFunc(r.Months, func(a, b Row) int { // what has no month comes last
+	r.Projects = ordered(s.byProject, busier)
+	r.Models = ordered(s.models, busier)
+	r.Months = ordered(s.months, func(a, b Row) int { // what has no month comes last
 		return cmp.Compare(cmp.Or(a.Name, "z"), cmp.Or(b.Name, "z"))
 	})
 	return r
 }
 
-// Add adds counts to others.
-func Add(to *api.Compactions, c api.Compactions) {
-	to.Auto += c.Auto
-	to.Manual += c.Manual
-	to.Idle += c.Idle
-	to.Unknown += c.Unknown
+// busier orders rows by their compactions, then by turns and sessions.
+func busier(a, b Row) int {
+	return cmp.Or(
+		cmp.Compare(b.Compactions.Total(), a.Compactions.Total()),
+		cmp.Compare(b.Turns, a.Turns),
+		cmp.Compare(b.Sessions, a.Sessions),
+		cmp.Compare(a.Name, b.Name),
+	)
 }
 
-// busiest lists rows by their compactions, then by turns and sessions.
-func busiest(rows map[string]*Row) []Row {
-	list := make([]Row, 0, len(rows))
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		list = append(list, *rows[name])
+// ordered lists the values of a map in an order in which no two are equal.
+func ordered[K comparable, V any](values map[K]*V, compare func(a, b V) int) []V {
+	list := []V{}
+	for _, v := range values {
+		list = append(list, *v)
 	}
-	slices.SortStableFunc(list, func(a, b Row) int {
-		return cmp.Or(
-			cmp.Compare(b.Compactions.Total(), a.Compactions.Total()),
-			cmp.Compare(b.Turns, a.Turns),
-			cmp.Compare(b.Sessions, a.Sessions),
-		)
-	})
+	slices.SortFunc(list, compare)
 	return list
 }
 
@@ -336,6 +315,5 @@ func rangeOf(figures []int64) *Range {
 	if len(figures) == 0 {
 		return nil
 	}
-	slices.Sort(figures)
-	return &Range{history.NearestRank(figures, 0.1), history.NearestRank(figures, 0.9)}
+	return &Range{*history.NearestRank(figures, 0.1), *history.NearestRank(figures, 0.9)}
 }

@@ -82,10 +82,7 @@ func (f *forecaster) figures() []Forecast {
 		x.Left = left
 		x.Known = len(x.errors)
 		x.Within = Share(x.Within, x.Known)
-		if x.Known > 0 {
-			slices.Sort(x.errors)
-			x.Error = new(history.Median(x.errors))
-		}
+		x.Error = history.Median(x.errors)
 	}
 	return f.by[:]
 }

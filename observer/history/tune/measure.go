@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"sm/observer/history"
 )
@@ -55,11 +54,7 @@ type Lead struct {
 }
 
 func leadOf(all []float64) Lead {
-	if len(all) == 0 {
-		return Lead{}
-	}
-	slices.Sort(all)
-	return Lead{new(history.Median(all)), &all[0]}
+	return Lead{history.Median(all), history.NearestRank(all, 0)}
 }
 
 // measure returns what the notices of a pair were worth:

@@ -228,13 +228,12 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) []step {
 	for p := int64(percentFrom); p <= percentTo; p += percentStep {
 		percent = append(percent, p)
 	}
-	if len(sizes) > 0 {
-		top := history.NearestRank(sizes, 0.9)
+	if top := history.NearestRank(sizes, 0.9); top != nil {
 		width := int64(5000)
-		for i := 0; top/width > tokenSteps; i++ {
+		for i := 0; *top/width > tokenSteps; i++ {
 			width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3]
 		}
-		for n := max(width, top*percentFrom/100/width*width); n <= top; n += width {
+		for n := max(width, *top*percentFrom/100/width*width); n <= *top; n += width {
 			tokens = append(tokens, n)
 		}
 	}
