@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"slices"
 
 	"sm/transcript"
 	"sm/transcript/bills"
@@ -63,30 +62,31 @@ func (h *History) Bills() []Bill {
 // which it is known where it happened first.
 func (h *History) ownNames() map[transcript.Key]transcript.Key {
 	names := map[transcript.Key]transcript.Key{}
-	each := func(own bool) {
-		for _, p := range h.logs {
-			for i := range p.change.Compactions {
-				c := &p.change.Compactions[i]
-				keys := [...]transcript.Key{nameOf(c), c.Key, c.Own, c.Stamp}
-				name := transcript.Key(0)
-				if h.own[nameOf(c)].log == p {
-					name = nameOf(c)
-				} else if k := slices.IndexFunc(
-					keys[:],
-					func(k transcript.Key) bool { return k != 0 && names[k] != 0 },
-				); k >= 0 &&
-					!own {
-					name = names[keys[k]]
-				}
-				for _, k := range keys {
-					if k != 0 && name != 0 && names[k] == 0 {
-						names[k] = name
-					}
-				}
+	note := func(c *transcript.Compaction, name transcript.Key) {
+		for _, k := range [...]transcript.Key{nameOf(c), c.Key, c.Own, c.Stamp} {
+			if k != 0 && names[k] == 0 {
+				names[k] = name
 			}
 		}
 	}
-	each(true)
-	each(false)
+	for p, c := range h.compactions {
+		if h.own[nameOf(c)].log == p {
+			note(c, nameOf(c))
+		}
+	}
+	for _, c := range h.compactions {
+		note(c, cmp.Or(names[nameOf(c)], names[c.Key], names[c.Own], names[c.Stamp]))
+	}
 	return names
+}
+
+// compactions passes all compactions on with their transcripts.
+func (h *History) compactions(yield func(*log, *transcript.Compaction) bool) {
+	for _, p := range h.logs {
+		for i := range p.change.Compactions {
+			if !yield(p, &p.change.Compactions[i]) {
+				return
+			}
+		}
+	}
 }

@@ -172,18 +172,14 @@ func (h *History) predecessors() map[*log]*log {
 }
 
 // Sizes are those of the contexts at the compactions that were not manual, where
-// transcripts have them, rising.
+// transcripts have them.
 func (h *History) Sizes() (all []int64) {
-	for _, p := range h.logs {
-		for i := range p.change.Compactions {
-			c := &p.change.Compactions[i]
-			own := h.own[nameOf(c)]
-			if own.log == p && own.size > 0 && c.Trigger.Forced() {
-				all = append(all, own.size)
-			}
+	for p, c := range h.compactions {
+		own := h.own[nameOf(c)]
+		if own.log == p && own.size > 0 && c.Trigger.Forced() {
+			all = append(all, own.size)
 		}
 	}
-	slices.Sort(all)
 	return all
 }
 
