@@ -7,6 +7,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,32 @@ func Read(path string, limit int64) ([]byte, error) {
 		return damaged(fmt.Sprintf("it is larger than %d bytes", limit))
 	}
 	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// PrivateDir makes a directory if there is none, and checks that it belongs to this user and
+// no other one can write to it. An error ends with advice.
+func PrivateDir(dir, advice string) error {
+	made := os.MkdirAll(dir, 0o700)
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("%w; %s", cmp.Or(made, err), advice)
+	}
+	fault := ""
+	mode := info.Mode()
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		fault = "is a symbolic link"
+	case !mode.IsDir():
+		fault = "is not a directory"
+	case !Own(info):
+		fault = "belongs to another user"
+	case mode.Perm()&0o022 != 0:
+		fault = fmt.Sprintf("can be written by others (mode %04o)", mode.Perm())
+		advice = fmt.Sprintf("run chmod 700 %s, or %s", dir, advice)
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s %s; %s", dir, fault, advice)
 }
 
 // Own reports whether a file belongs to the user of this process.

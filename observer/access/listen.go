@@ -13,8 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"sm/handoff/files"
 	"sm/observer/socket"
 )
+
+const dirAdvice = "set socket to a path in a directory of your own"
 
 // ListenUnix listens on a socket that only our uid can reach. The caller holds
 // the lock of the state directory; without it two observers could each take the
@@ -45,7 +48,7 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}
-	if err := privateDir(filepath.Dir(path)); err != nil {
+	if err := files.PrivateDir(filepath.Dir(path), dirAdvice); err != nil {
 		return nil, err
 	}
 	if err := clearStale(ctx, path); err != nil {
@@ -82,42 +85,6 @@ func (s *socketListener) Close() error {
 	return s.UnixListener.Close()
 }
 
-// privateDir makes sure that only this user can write to dir.
-func privateDir(dir string) error {
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		info, err = os.Lstat(dir)
-	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link; remove it, or set socket", dir)
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory; move it away, or set socket", dir)
-	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf(
-			"%s belongs to uid %d; set socket to a path in a directory of your own",
-			dir,
-			ownerOf(info),
-		)
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s is writable to others; run chmod 700 %s, or set socket", dir, dir)
-	}
-	return nil
-}
-
-func ownerOf(info fs.FileInfo) int {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return -1
-}
-
 // clearStale removes a socket that an observer left behind when it was killed,
 // and nothing else.
 func clearStale(ctx context.Context, path string) error {
@@ -129,11 +96,8 @@ func clearStale(ctx context.Context, path string) error {
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
 		return errors.New("there is something that is not a socket; move it away, or set socket")
-	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf(
-			"the socket there belongs to uid %d; set socket to another path",
-			ownerOf(info),
-		)
+	case !files.Own(info):
+		return errors.New("the socket there belongs to another user; set socket to another path")
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "unix", path)

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/coreos/go-systemd/v22/activation"
+
+	"sm/handoff/files"
 )
 
 // Passed are listening sockets that a service manager opened before the observer
@@ -80,15 +82,15 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 
 // checkPassed applies the rules for our own socket to one that was passed.
 func checkPassed(path string) error {
-	if err := privateDir(filepath.Dir(path)); err != nil {
+	if err := files.PrivateDir(filepath.Dir(path), dirAdvice); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
 		return err
-	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("the socket that was passed belongs to uid %d", ownerOf(info))
+	case !files.Own(info):
+		return errors.New("the socket that was passed belongs to another user")
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf(
 			"the socket that was passed is open to others (%v): set SocketMode=0600 in its unit",

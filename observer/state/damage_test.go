@@ -143,7 +143,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
 
 			aside := setAsideFiles(t, dir)
-			if len(aside) != 1 || filepath.Base(aside[0]) != "state.db.damaged-1785585600-1" {
+			if len(aside) != 1 || filepath.Base(aside[0]) != "state.db.damaged-20260801-120000" {
 				t.Fatalf("set aside: %q", aside)
 			}
 			if kept, err := os.ReadFile(aside[0]); err != nil || !bytes.Equal(kept, damaged) {
@@ -274,12 +274,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, _ := os.Stat(path)
-	testOpenError(
-		t,
-		dir,
-		"state file has version 3 and this sm supports 2",
-		"made by a newer one; upgrade sm, or choose another directory with --state",
-	)
+	testOpenError(t, dir, "state file has version 3 and this sm supports 2")
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was touched: %v", err)

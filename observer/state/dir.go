@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"sm/handoff/files"
 )
 
 const lockName = "lock"
@@ -25,58 +26,20 @@ const (
 
 // openDir makes the directory if there is none, and checks that other users cannot
 // write to it.
-func openDir(dir string) error {
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			info, err = os.Lstat(dir)
-		}
+func openDir(dir string) (*os.Root, error) {
+	if err := files.PrivateDir(dir, "choose another with --state"); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("make state directory: %w; choose another with --state", err)
-	}
-	fault := ""
-	advice := "choose another with --state"
-	st, _ := info.Sys().(*syscall.Stat_t)
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		fault = "is a symbolic link"
-		advice = "name the directory itself with --state"
-	case !mode.IsDir():
-		fault = "is not a directory"
-		advice = "move it away, or choose another with --state"
-	case st != nil && st.Uid != uint32(os.Geteuid()):
-		fault = fmt.Sprintf("belongs to uid %d", st.Uid)
-	case mode.Perm()&0o022 != 0:
-		fault = fmt.Sprintf("can be written by others (mode %04o)", mode.Perm())
-		advice = "run: chmod 700 " + dir
-	default:
-		return nil
-	}
-	return fmt.Errorf("state directory %s %s; %s", dir, fault, advice)
+	return os.OpenRoot(dir)
 }
 
-// syncDir makes the names in a directory durable. Some network file systems cannot.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return err
-	}
-	return nil
-}
-
-// openRegular opens a file and makes it private. Opening a FIFO would block, and a
-// symbolic link would lead out of the directory.
-func openRegular(path string, flags int) (*os.File, error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+// openRegular opens a file and makes it private. Opening a FIFO would block.
+func openRegular(root *os.Root, name string, flags int) (*os.File, error) {
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file (%s); move it away, or choose another directory with --state",
-			path, info.Mode().Type())
+			filepath.Join(root.Name(), name), info.Mode().Type())
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := root.OpenFile(name, flags, 0o600)
 	if err == nil {
 		if err = f.Chmod(0o600); err != nil {
 			f.Close()
@@ -91,8 +54,8 @@ func openRegular(path string, flags int) (*os.File, error) {
 // takeLock locks the directory for this process. The lock file is never
 // removed: with the name gone, a second process would lock another file of that name
 // while the first still held its own.
-func takeLock(dir string) (*os.File, error) {
-	f, err := openRegular(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+func takeLock(root *os.Root) (*os.File, error) {
+	f, err := openRegular(root, lockName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
@@ -105,7 +68,7 @@ func takeLock(dir string) (*os.File, error) {
 			return f, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock state directory %s: %w", dir, err), f.Close())
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 		}
 		if pid := lockHolder(f); pid > 0 {
 			holder = fmt.Sprintf("the observer with pid %d", pid)
@@ -116,7 +79,7 @@ func takeLock(dir string) (*os.File, error) {
 	f.Close()
 	return nil, fmt.Errorf(
 		"state directory %s is in use by %s; stop it, or choose another with --state",
-		dir,
+		root.Name(),
 		holder,
 	)
 }

@@ -116,7 +116,7 @@ func Import(
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
-	if exists(s.path()) {
+	if _, err := s.root.Lstat(FileName); err == nil {
 		return 0, fmt.Errorf(
 			"%s exists: move it away, or choose another directory with --state",
 			s.path(),

@@ -130,7 +130,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	testOpenError(t, dir, "permission denied", "; choose another with --state")
+	testOpenError(t, dir, "permission denied")
 }
 
 // strace runs a child with a fault injected into one system call.

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"sm/handoff/files"
 )
 
 const (
@@ -30,27 +32,14 @@ const (
 	growth = 1 << 20
 )
 
-// damage is the error of a file that cannot be used as it is.
-type damage struct{ cause error }
-
-func (d *damage) Error() string { return d.cause.Error() }
-func (d *damage) Unwrap() error { return d.cause }
-
-func damaged(format string, args ...any) error { return &damage{fmt.Errorf(format, args...)} }
-
-func isDamage(err error) bool {
-	_, ok := errors.AsType[*damage](err)
-	return ok
-}
-
-// guard turns panics and faults into damage. bbolt panics on pages that it does not
+// guard turns panics and faults into [files.ErrDamaged]. bbolt panics on pages that it does not
 // understand, and reads a mapped file: where the disk fails, or the file has become
 // shorter, the processor faults.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = damaged("panic: %v", p)
+			err = fmt.Errorf("%w: panic: %v", files.ErrDamaged, p)
 		}
 	}()
 	return f()
@@ -72,7 +61,7 @@ func (s *Store) open() error {
 	if s.db != nil {
 		return nil
 	}
-	f, err := openRegular(s.path(), os.O_RDWR)
+	f, err := openRegular(s.root, FileName, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -112,7 +101,12 @@ func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 		return err
 	}
 	if tx.Size() > info.Size() {
-		return damaged("%d bytes of %d are left", info.Size(), tx.Size())
+		return fmt.Errorf(
+			"%w: %d bytes of %d are left",
+			files.ErrDamaged,
+			info.Size(),
+			tx.Size(),
+		)
 	}
 	if err := s.readSchema(tx); err != nil {
 		return err
@@ -122,7 +116,7 @@ func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 	for _, name := range bucketsOf(s.schema) {
 		b := tx.Bucket([]byte(name))
 		if b == nil {
-			return damaged("bucket %s is missing", name)
+			return fmt.Errorf("%w: bucket %s is missing", files.ErrDamaged, name)
 		}
 		err := b.ForEach(func(k, v []byte) error {
 			if name == metaBucket && string(k) == headRecord {
@@ -144,7 +138,12 @@ func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 	want := s.head.Digest
 	if s.schema == schema &&
 		(found.Records != want.Records || s.dropped == 0 && found.Sum != want.Sum) {
-		return damaged("records are missing: %d of %d", found.Records, want.Records)
+		return fmt.Errorf(
+			"%w: %d records of %d are there",
+			files.ErrDamaged,
+			found.Records,
+			want.Records,
+		)
 	}
 	return nil
 }
@@ -177,7 +176,7 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 		return err
 	}
 	err := guard(func() error { return s.db.View(f) })
-	if isDamage(err) {
+	if errors.Is(err, files.ErrDamaged) {
 		_ = s.drop(err)
 	}
 	return err
@@ -205,15 +204,14 @@ func (s *Store) update(f func(*writer) error) error {
 		return nil
 	}
 
-	s.rewrite = s.rewrite || isDamage(err)
+	s.rewrite = s.rewrite || errors.Is(err, files.ErrDamaged)
 	return errors.Join(err, s.drop(err))
 }
 
 // replaceFile builds a new file and puts it in the place of the old one.
 func (s *Store) replaceFile(fill func(*writer) error) error {
-	fresh := filepath.Join(s.dir, freshName)
-	_ = os.Remove(fresh)
-	f, err := os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	_ = s.root.Remove(freshName)
+	f, err := s.root.OpenFile(freshName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -233,10 +231,10 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 		})
 	})
 	if err == nil {
-		err = os.Rename(fresh, s.path())
+		err = s.root.Rename(freshName, FileName)
 	}
 	if err != nil {
-		return errors.Join(err, discard(w.db, f, err), os.Remove(fresh))
+		return errors.Join(err, discard(w.db, f, err), s.root.Remove(freshName))
 	}
 
 	_ = s.drop(nil)
@@ -245,7 +243,7 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 	s.contents = contents{schema: schema, head: w.head, newest: w.id}
 	s.acked = w.id
 	s.rewrite = false
-	return syncDir(s.dir)
+	return files.Sync(s.root)
 }
 
 // openBolt keeps the list of free pages in the file. Without it bbolt would have to
@@ -257,7 +255,8 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 		return nil, err
 	}
 	if filepath.Base(f.Name()) == FileName && info.Size() < int64(2*os.Getpagesize()) {
-		return nil, damaged("it has %d bytes", info.Size()) // bbolt would fill an empty one
+		// bbolt would fill an empty one.
+		return nil, fmt.Errorf("%w: it has %d bytes", files.ErrDamaged, info.Size())
 	}
 	db, err := bbolt.Open(f.Name(), 0o600, &bbolt.Options{
 		OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return f, nil },
@@ -272,7 +271,7 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 	case errors.Is(err, berrors.ErrInvalid),
 		errors.Is(err, berrors.ErrChecksum),
 		errors.Is(err, berrors.ErrVersionMismatch):
-		return nil, &damage{err}
+		return nil, fmt.Errorf("%w: %w", files.ErrDamaged, err)
 	case err != nil:
 		return nil, err
 	}
@@ -292,7 +291,7 @@ func (s *Store) drop(cause error) error {
 // panicked with its locks held. The mapping then stays until the process ends, and
 // with it bbolt's lock of the file, unless it is released.
 func discard(db *bbolt.DB, f *os.File, cause error) error {
-	if db != nil && !isDamage(cause) {
+	if db != nil && !errors.Is(cause, files.ErrDamaged) {
 		return guard(db.Close)
 	}
 	if f != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
 
+	"sm/handoff/files"
 	"sm/transcript"
 )
 
@@ -143,7 +144,7 @@ func (w *writer) putSchema() {
 func (s *Store) readSchema(tx *bbolt.Tx) error {
 	version, _ := binary.Varint(record(tx, schemaRecord))
 	if version < 1 {
-		return damaged("record %s is missing or damaged", schemaRecord)
+		return fmt.Errorf("%w: its schema is missing", files.ErrDamaged)
 	}
 	if version > schema {
 		return fmt.Errorf("state file has version %d and this sm supports %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
@@ -159,7 +160,7 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 		data, _ = s.encode.Marshal(decodeOld(oldHead, data)) // of maps and texts
 	}
 	if data == nil || cbor.Unmarshal(data, &s.head) != nil {
-		return damaged("record %s is missing or damaged", headRecord)
+		return fmt.Errorf("%w: its head is missing", files.ErrDamaged)
 	}
 	return nil
 }

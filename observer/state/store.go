@@ -27,6 +27,7 @@ import (
 	"go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
 
+	"sm/handoff/files"
 	"sm/observer/fleet"
 	"sm/transcript"
 )
@@ -36,7 +37,7 @@ var ErrClosed = errors.New("the state is closed")
 
 // Store is an open state directory. Its methods may be called concurrently.
 type Store struct {
-	dir    string
+	root   *os.Root
 	now    time.Time // when the store was opened
 	log    *slog.Logger
 	encode cbor.EncMode
@@ -88,15 +89,16 @@ func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := openDir(dir); err != nil {
-		return nil, err
-	}
-	lock, err := takeLock(dir)
+	root, err := openDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	lock, err := takeLock(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
 	return &Store{
-		dir:    dir,
+		root:   root,
 		now:    now,
 		log:    log,
 		encode: encode,
@@ -110,17 +112,14 @@ func (s *Store) begin() error {
 	defer s.mu.Unlock()
 
 	err := s.ready()
-	if d, ok := errors.AsType[*damage](err); ok {
-		_ = s.drop(d)
-		aside := ""
-		for n := 1; aside == "" || exists(aside); n++ {
-			aside = fmt.Sprintf("%s.damaged-%d-%d", s.path(), s.now.Unix(), n)
-		}
-		if err := os.Rename(s.path(), aside); err != nil {
-			return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), d, err)
+	if errors.Is(err, files.ErrDamaged) {
+		_ = s.drop(err)
+		aside, failed := files.SetAside(s.root, FileName, s.now)
+		if failed != nil {
+			return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), err, failed)
 		}
 		s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
-			"file", s.path(), "set_aside", aside, "err", d)
+			"file", s.path(), "set_aside", aside, "err", err)
 		err = fs.ErrNotExist
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -141,11 +140,6 @@ func (s *Store) begin() error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // Close releases the directory. It may be called again.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -156,7 +150,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	err := s.drop(nil)
 	_ = s.lock.Truncate(0) // no error may name a process that has released the directory
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, s.lock.Close(), s.root.Close())
 }
 
 // CheckNames returns an error if the lock file or the state file has been removed or
@@ -288,6 +282,6 @@ func (s *Store) Dropped() int {
 	return s.dropped
 }
 
-func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
+func (s *Store) path() string { return filepath.Join(s.root.Name(), FileName) }
 
 var _ fleet.Ledger = (*Store)(nil)
