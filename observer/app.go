@@ -13,7 +13,6 @@ import (
 	"sm/observer/alertmanager"
 	"sm/observer/metrics"
 	"sm/observer/projects"
-	"sm/observer/respond"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -73,7 +72,7 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 	select {
 	case a.calls <- func(c *core) { f(c); close(done) }:
 	case <-a.loopEnded:
-		return respond.ErrStopped
+		return errStopped
 	case <-ctx.Done():
 		return fmt.Errorf("the observer is busy; try again: %w", ctx.Err())
 	}

@@ -13,7 +13,6 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/curve"
-	"sm/observer/respond"
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
 )
@@ -180,11 +179,11 @@ func (a *App) fit(r *rotation.Rotation) error {
 		prompt = o.Rotations.Resume
 	}
 	if text := prompt(r.Path); a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
-		return respond.Refuse(http.StatusUnprocessableEntity, fmt.Sprintf(
+		return refuse(http.StatusUnprocessableEntity, fmt.Sprintf(
 			"%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}
 	if _, err := handoff.Examine(r.Path, r.Since, o.DocumentBytes); err != nil {
-		return respond.With(http.StatusUnprocessableEntity, err)
+		return refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	return nil
 }
@@ -370,7 +369,7 @@ func (a *App) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		answer.Problem = err.Error()
 	}
-	return respond.JSON(w, http.StatusOK, answer)
+	return writeJSON(w, http.StatusOK, answer)
 }
 
 // getDocument gives the current document of a channel, with its text.
@@ -381,10 +380,10 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !ok {
-		return respond.Refuse(http.StatusNotFound,
+		return refuse(http.StatusNotFound,
 			fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
 	}
-	return respond.JSON(w, http.StatusOK, struct {
+	return writeJSON(w, http.StatusOK, struct {
 		handoff.Document
 		Body string `json:"body"`
 	}{doc, doc.Body})
@@ -396,5 +395,5 @@ func (a *App) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond.JSON(w, http.StatusOK, map[string]int{"cleared": n})
+	return writeJSON(w, http.StatusOK, map[string]int{"cleared": n})
 }

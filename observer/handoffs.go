@@ -11,7 +11,6 @@ import (
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -19,9 +18,9 @@ import (
 func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
-	err := respond.ReadJSON(r, &in, hint)
+	err := readJSON(r, &in, hint)
 	if err != nil || in.Path == "" || in.Requester == "" {
-		return respond.Refuse(http.StatusBadRequest, hint)
+		return refuse(http.StatusBadRequest, hint)
 	}
 	line := a.line(r)
 	var x rotation.Rotation
@@ -45,7 +44,7 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond.JSON(w, http.StatusOK, api.Scheduled{
+	return writeJSON(w, http.StatusOK, api.Scheduled{
 		Status: "scheduled",
 		ID:     x.ID,
 	})
@@ -77,7 +76,7 @@ func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
 	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), now)
 	c.perform(effects)
 	if errors.Is(err, rotation.ErrBusy) {
-		err = respond.Refuse(
+		err = refuse(
 			http.StatusConflict,
 			"this handoff is under way; it can no longer be taken back",
 		)
@@ -89,7 +88,7 @@ func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
 func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
-		return respond.With(http.StatusUnprocessableEntity, err)
+		return refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	line := a.line(r)
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
@@ -102,7 +101,10 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 				return false, err
 			}
 			if first && c.foreignRun(agent, line) {
-				return false, respond.ErrForeignRun
+				return false, refuse(
+					http.StatusConflict,
+					"this agent has a client that another has started; give sm run another --name",
+				)
 			}
 			x = c.polled(agent, asked, first)
 			return asked.Handled != "" &&
@@ -112,7 +114,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if x.order.Rotation != "" {
-			return respond.JSON(w, http.StatusOK, x.order)
+			return writeJSON(w, http.StatusOK, x.order)
 		}
 		select {
 		case <-x.news:
@@ -127,7 +129,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
 			}
 		case <-a.closing:
 		}
-		respond.Raw(w, nil)
+		writeRaw(w, nil)
 		return nil
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"sm/observer/access"
-	"sm/observer/respond"
 )
 
 // routes lists what is served, and to whom over TCP. A line has the kind of the route,
@@ -26,7 +25,7 @@ func (a *App) routes() []access.Route {
 		"webhook": {Tier: access.Token, Body: maxNotificationBytes},
 	}
 	var all []access.Route
-	add := func(line string, h respond.Handler) {
+	add := func(line string, h handler) {
 		words := strings.Fields(line)
 		r := kinds[words[0]]
 		r.Methods = words[1:2]
@@ -38,8 +37,8 @@ func (a *App) routes() []access.Route {
 		all = append(all, r)
 	}
 	c := a.core
-	read := func(f endpoint) respond.Handler { return handler(http.StatusOK, a.ask, f) }
-	stored := func(code int, f endpoint) respond.Handler { return handler(code, a.update, f) }
+	read := func(f endpoint) handler { return inLoop(http.StatusOK, a.ask, f) }
+	stored := func(code int, f endpoint) handler { return inLoop(code, a.update, f) }
 	const ok, created = http.StatusOK, http.StatusCreated
 
 	add("opens GET /open", a.getOpen)
@@ -79,13 +78,13 @@ func (a *App) routes() []access.Route {
 // for none. The gate has read the body.
 type endpoint func(agent string, r *http.Request) (answer any, err error)
 
-// handler runs an endpoint by App.ask, or by App.update so that its changes are
+// inLoop runs an endpoint by App.ask, or by App.update so that its changes are
 // stored before they are acknowledged.
-func handler(
+func inLoop(
 	code int,
 	run func(context.Context, func(*core) error) error,
 	f endpoint,
-) respond.Handler {
+) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var answer any
 		err := run(r.Context(), func(c *core) (err error) {
@@ -101,13 +100,13 @@ func handler(
 		if err != nil {
 			return err
 		}
-		return respond.JSON(w, code, answer)
+		return writeJSON(w, code, answer)
 	}
 }
 
 // refuseReal refuses requests of real agents in a demo.
 func refuseReal(http.ResponseWriter, *http.Request) error {
-	return respond.Refuse(
+	return refuse(
 		http.StatusForbidden,
 		"this observer simulates agents and accepts no real ones; stop it and start 'sm observe'",
 	)
@@ -116,9 +115,9 @@ func refuseReal(http.ResponseWriter, *http.Request) error {
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
 func (a *App) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", respond.Handler(a.getMetrics))
-	mux.Handle("GET /-/healthy", respond.Handler(getHealthy))
-	mux.Handle("GET /-/ready", respond.Handler(a.getReady))
+	mux.Handle("GET /metrics", handler(a.getMetrics))
+	mux.Handle("GET /-/healthy", handler(getHealthy))
+	mux.Handle("GET /-/ready", handler(a.getReady))
 	return mux
 }
 
@@ -129,7 +128,7 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) error {
 	case <-a.ready:
 		return plain(w, "ready")
 	default:
-		return respond.ErrCatchingUp
+		return errCatchingUp
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
-	"sm/observer/respond"
 	"sm/observer/wire"
 	"sm/transcript/wording"
 )
@@ -31,7 +30,7 @@ func (c *core) getMessages(agent string, _ *http.Request) (any, error) {
 func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 	var in api.NewMessage
 	const hint = `not a message; send JSON such as {"text":"Done.","delivery_mode":"sequential"}`
-	if err := respond.ReadJSON(r, &in, hint); err != nil {
+	if err := readJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	mode, err := fitMessage(&in)
@@ -40,7 +39,7 @@ func (c *core) postMessage(agent string, r *http.Request) (any, error) {
 	}
 	now := time.Now()
 	if !c.reachable(now) {
-		return nil, respond.Refuse(
+		return nil, refuse(
 			http.StatusConflict,
 			"no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew",
 		)
@@ -75,7 +74,7 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	default:
 		return mode, nil
 	}
-	return mode, respond.Refuse(http.StatusUnprocessableEntity, text)
+	return mode, refuse(http.StatusUnprocessableEntity, text)
 }
 
 // maxWord bounds the names that come with a message.

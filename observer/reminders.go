@@ -1,13 +1,16 @@
 package observer
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
 	"sm/observer/api"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
+
+// maxReminders bounds the reminders of one agent.
+const maxReminders = 50
 
 // getReminders lists the reminders of an agent, or all without one.
 func (c *core) getReminders(agent string, _ *http.Request) (any, error) {
@@ -23,16 +26,19 @@ func (c *core) postReminder(agent string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in api.NewReminder
 	const hint = `not a reminder; send JSON such as {"text":"Look at CI.","in_seconds":600}`
-	if err := respond.ReadJSON(r, &in, hint); err != nil {
+	if err := readJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	x, problem := wire.NewReminder(&in, c.settings.Queue.MessageBytes, now)
 	if problem != "" {
-		return nil, respond.Refuse(http.StatusUnprocessableEntity, problem)
+		return nil, refuse(http.StatusUnprocessableEntity, problem)
 	}
 	x.Agent = agent
-	if len(c.engine.Reminders(x.Agent)) >= respond.MaxReminders {
-		return nil, respond.ErrManyReminders
+	if len(c.engine.Reminders(x.Agent)) >= maxReminders {
+		return nil, refuse(
+			http.StatusTooManyRequests,
+			fmt.Sprintf("the agent has %d reminders already: cancel some", maxReminders),
+		)
 	}
 	err := c.engine.Remind(x)
 	c.next = now // ask it soon
@@ -52,7 +58,10 @@ func (c *core) deleteReminder(agent string, r *http.Request) (any, error) {
 		}
 	}
 	if len(dropped.Reminders) == 0 && id != "all" {
-		return nil, respond.ErrNoReminder
+		return nil, refuse(
+			http.StatusNotFound,
+			"the agent has no such reminder; sm reminders lists them",
+		)
 	}
 	return dropped, nil
 }

@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 	"unicode"
@@ -9,7 +10,6 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
-	"sm/observer/respond"
 )
 
 // codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
@@ -34,16 +34,31 @@ func (c *core) requestHandoff(
 	switch {
 	case err != nil, asks != agent, known && caller != agent,
 		!known && line != nil && s.At.PID != 0:
-		return x, respond.ErrNotSelf
+		return x, refuse(
+			http.StatusForbidden,
+			"an agent hands over for itself alone; call sm handoff from within the session that it is about",
+		)
 	case s.Provider == codexApp:
-		return x, respond.ErrCodexApp
+		return x, refuse(
+			http.StatusConflict,
+			"codex-app has no terminal to clear; hand over by hand",
+		)
 	case c.dryRun:
-		return x, respond.ErrDryRun
+		return x, refuse(
+			http.StatusConflict,
+			"the observer runs with --dry-run, which touches no agent; start it without",
+		)
 	case restarts:
 	case s.Daemon:
-		return x, respond.ErrDaemon
+		return x, refuse(
+			http.StatusConflict,
+			"this thread is open in Codex's daemon, and its terminal is unknown; start the client with codex --no-daemon",
+		)
 	case (s.Heard || s.Open) && s.At.Pane == "":
-		return x, respond.ErrNoWay
+		return x, refuse(
+			http.StatusConflict,
+			"this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude",
+		)
 	}
 	x = rotation.Rotation{
 		ID:      rotation.NewID(),

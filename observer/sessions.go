@@ -11,7 +11,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -96,7 +95,7 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond.Stream(w, &head, func(yield func(any, error) bool) {
+	return writeStream(w, &head, func(yield func(any, error) bool) {
 		for part := range slices.Chunk(views, sessionsAtOnce) {
 			var sessions []api.Session
 			_, err := a.filled(r.Context(), now, curve.ListDepth, func(c *core, left *unread) {
@@ -130,7 +129,7 @@ const sessionsAtOnce = 256
 func flagOf(r *http.Request, name, without string) (bool, error) {
 	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
 	if err != nil {
-		return false, respond.Refuse(
+		return false, refuse(
 			http.StatusBadRequest,
 			name+" is neither 1 nor 0; leave it out for "+without,
 		)
@@ -153,7 +152,7 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer.Subagents.Latest = subagentsOf(latest)
-	return respond.JSON(w, http.StatusOK, answer)
+	return writeJSON(w, http.StatusOK, answer)
 }
 
 // recent returns the sessions with a running client, then the rest of

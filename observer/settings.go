@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"sm/observer/respond"
 )
 
 // Apply lets the observer go on with other settings: all of them between two events
@@ -18,7 +16,7 @@ func (a *App) Apply(ctx context.Context, s Settings) error {
 			err = c.configure(&s)
 		}
 		if err != nil {
-			return respond.With(http.StatusUnprocessableEntity, err)
+			return refuse(http.StatusUnprocessableEntity, err.Error())
 		}
 		poll()
 		a.settings.Store(&s)
@@ -38,13 +36,16 @@ func (a *App) Apply(ctx context.Context, s Settings) error {
 // in effect.
 func (a *App) Reload(ctx context.Context) error {
 	if a.o.Reload == nil {
-		return respond.ErrNoReload
+		return refuse(
+			http.StatusNotImplemented,
+			"this observer has no configuration to read again; start it anew",
+		)
 	}
 	a.reloading.Lock() // two that follow each other must not be applied the other way round
 	defer a.reloading.Unlock()
 	read, err := a.o.Reload()
 	if err != nil {
-		err = respond.With(http.StatusUnprocessableEntity, err)
+		err = refuse(http.StatusUnprocessableEntity, err.Error())
 	} else {
 		err = a.Apply(ctx, read.Settings)
 	}
@@ -66,5 +67,5 @@ func (a *App) postReload(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Reload(r.Context()); err != nil {
 		return err
 	}
-	return respond.JSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
 }

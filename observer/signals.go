@@ -12,7 +12,6 @@ import (
 	"sm/observer/alertmanager"
 	"sm/observer/api"
 	"sm/observer/fleet"
-	"sm/observer/respond"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -25,7 +24,7 @@ import (
 // and messages in answers, are stored first.
 func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if a.o.Demo { // the client goes on as without an observer
-		respond.Raw(w, nil)
+		writeRaw(w, nil)
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -34,7 +33,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	}
 	p, err := hook.Decode(body)
 	if err != nil {
-		return respond.Refuse(
+		return refuse(
 			http.StatusBadRequest,
 			err.Error()+"; send what the client gives to hooks",
 		)
@@ -54,7 +53,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if p.Event == hook.PreToolUse && !p.Subagent() && client.GuardsTools && a.guarding() {
 		answer = a.decideToolCall(r.Context(), &p)
 	}
-	respond.Raw(w, answer.Encode())
+	writeRaw(w, answer.Encode())
 	return nil
 }
 
@@ -97,7 +96,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
-		return respond.Refuse(
+		return refuse(
 			http.StatusBadRequest,
 			err.Error()+"; send what the client gives to status lines",
 		)
@@ -112,7 +111,7 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) er
 	if a.guarding() {
 		line = a.guardedLine(ctx, &report, time.Now())
 	}
-	respond.Raw(w, line)
+	writeRaw(w, line)
 	return nil
 }
 
@@ -147,7 +146,7 @@ func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	unknown := api.Usage{Status: "unknown_session"}
 	if a.o.Demo {
-		return respond.JSON(w, http.StatusOK, unknown)
+		return writeJSON(w, http.StatusOK, unknown)
 	}
 	now := time.Now()
 	body, err := io.ReadAll(r.Body)
@@ -156,7 +155,7 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	u, err := hook.DecodeContextUsage(body)
 	if err != nil {
-		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
+		return refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
 	}
 	err = a.change(r.Context(), func(c *core) (durable bool, err error) {
 		n, agent, err := c.fleet.Usage(&u, transcript.InstantOf(now))
@@ -165,19 +164,19 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 			c.compacting(agent, u.Trigger)
 		}
 		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			err = respond.With(http.StatusBadRequest, err)
+			err = refuse(http.StatusBadRequest, err.Error())
 		}
 		return u.Event != "", err
 	})
 	switch {
 	case errors.Is(err, fleet.ErrUnknown):
-		return respond.JSON(w, http.StatusOK, unknown)
+		return writeJSON(w, http.StatusOK, unknown)
 	case err != nil:
 		return err
 	case u.Event != "":
-		return respond.JSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
+		return writeJSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
 	}
-	return respond.JSON(w, http.StatusOK, api.UsageSample{
+	return writeJSON(w, http.StatusOK, api.UsageSample{
 		Status:         "ok",
 		UsedPercentage: u.UsedPercentage,
 	})
@@ -187,14 +186,14 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	var reg api.Registration
 	const hint = `not a registration; send JSON such as {"id":"em"}`
-	if err := respond.ReadJSON(r, &reg, hint); err != nil {
+	if err := readJSON(r, &reg, hint); err != nil {
 		return nil, err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
 		reg.SessionID = c.clients.SessionOf(reg.TranscriptPath)
 	}
 	if !c.fleet.Settled() { // nothing is stored before the history is complete
-		return nil, respond.ErrCatchingUp
+		return nil, errCatchingUp
 	}
 	now := time.Now()
 	n, err := c.fleet.Register(fleet.Registration{
@@ -206,7 +205,7 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 		Pane:     reg.Pane,
 	}, transcript.InstantOf(now))
 	if err != nil {
-		return nil, respond.With(http.StatusUnprocessableEntity, err)
+		return nil, refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	c.applyOrDefer(n, now)
 	v, err := c.fleet.View(reg.ID, now)
@@ -254,7 +253,7 @@ func (c *core) postAlerts(_ string, r *http.Request) (any, error) {
 	now := time.Now()
 	var in alertmanager.Notification
 	const hint = "not a notification of Alertmanager; use its webhook_configs"
-	if err := respond.ReadJSON(r, &in, hint); err != nil {
+	if err := readJSON(r, &in, hint); err != nil {
 		return nil, err
 	}
 	taken, unknown := c.alert(alertmanager.Firings(&in, now), now)

@@ -12,7 +12,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -177,7 +176,7 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	addrs := a.tcpAddrs()
 	if len(addrs) == 0 {
-		return respond.Refuse(
+		return refuse(
 			http.StatusConflict,
 			"this observer listens on no TCP address, so no browser can reach it; set listen",
 		)
@@ -188,7 +187,7 @@ func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 		Path:     "/open",
 		RawQuery: url.Values{"token": {a.passes.Issue(time.Now())}}.Encode(),
 	}
-	return respond.JSON(w, http.StatusCreated, api.Page{
+	return writeJSON(w, http.StatusCreated, api.Page{
 		URL:     u.String(),
 		Seconds: int(access.TokenLife / time.Second),
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sm/observer/persist"
-	"sm/observer/respond"
 )
 
 // writer stores batches outside the loop, one at a time, so that the loop does
@@ -108,7 +107,7 @@ type waiter struct {
 func refuseAll(list []waiter) {
 	for _, w := range list {
 		w.undo()
-		w.answer <- respond.ErrNotStored
+		w.answer <- errNotStored
 	}
 }
 

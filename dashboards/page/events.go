@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"sm/observer/respond"
+	"sm/observer/api"
 )
 
 // writeWithin is how long a page may take for one event before it is given up.
@@ -57,10 +57,10 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	defer h.open.Add(-1)
 	if h.open.Add(1) > maxPages {
 		header.Set("Retry-After", "5")
-		return respond.Refuse(
-			http.StatusServiceUnavailable,
-			"too many pages are open; close one of them",
-		)
+		return &api.StatusError{
+			Code: http.StatusServiceUnavailable,
+			Text: "too many pages are open; close one of them",
+		}
 	}
 	now, err := v.look(r.Context(), 0)
 	if err != nil {

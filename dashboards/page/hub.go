@@ -14,7 +14,6 @@ import (
 	"sm/dashboards/central"
 	"sm/observer/api"
 	"sm/observer/curve"
-	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -112,10 +111,10 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 			return v, nil
 		}
 	}
-	return nil, respond.Refuse(
-		http.StatusNotFound,
-		"no server has this name; see prometheus in the configuration",
-	)
+	return nil, &api.StatusError{
+		Code: http.StatusNotFound,
+		Text: "no server has this name; see prometheus in the configuration",
+	}
 }
 
 // Close ends all streams and queries, and waits for the queries. It may be called more

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 
 // Errors for an id that does not name one session.
 var (
-	ErrUnknown   = errors.New("unknown session")
-	ErrAmbiguous = errors.New("more than one session is called so")
+	ErrUnknown   = errors.New("no such session; GET /sessions lists them")
+	ErrAmbiguous = errors.New("the id fits several sessions; give more of it")
 )
 
 // prefixLength is how much of an id must be given.
@@ -172,9 +171,9 @@ func (f *Fleet) find(id string, least int) (found row, err error) {
 	}
 	switch {
 	case best == fitsNot:
-		return found, fmt.Errorf("%w: %q", ErrUnknown, id)
+		return found, ErrUnknown
 	case several:
-		return found, fmt.Errorf("%w: %q", ErrAmbiguous, id)
+		return found, ErrAmbiguous
 	}
 	return found, nil
 }

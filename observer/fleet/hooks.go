@@ -175,7 +175,7 @@ func (f *Fleet) Usage(
 	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
-		return n, "", fmt.Errorf("%w: %q", ErrUnknown, u.SessionID)
+		return n, "", ErrUnknown
 	}
 	ev := alerts.Event{Agent: a.ID, At: now.Time()}
 	switch u.Event {

@@ -1,0 +1,153 @@
+package observer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/handoff/rotation"
+	"sm/observer/access"
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+// A handler answers a request, or returns an error before writing anything. The table
+// of status codes then decides on the answer.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := h(w, r)
+	switch code := statusOf(err); {
+	case err == nil:
+	case code == http.StatusNotFound:
+		access.WriteRefusal(w, r, code, err.Error())
+	default:
+		access.WriteError(w, code, err.Error())
+	}
+}
+
+// refuse is an error with a code and a text for the client; the text ends with what to do.
+func refuse(code int, text string) error { return &api.StatusError{Code: code, Text: text} }
+
+// statuses is the status code of each error that means the same on every route.
+func statuses() map[int][]error {
+	return map[int][]error{
+		http.StatusNotFound: {
+			fleet.ErrUnknown,
+			rotation.ErrUnknown,
+			handoff.ErrNoDocument,
+			outbox.ErrUnknown,
+		},
+		http.StatusConflict: {
+			fleet.ErrAmbiguous,
+			rotation.ErrBusy,
+			rotation.ErrEnded,
+			rotation.ErrBreaker,
+			rotation.ErrFutile,
+			outbox.ErrOffered,
+		},
+		http.StatusUnprocessableEntity: {
+			alerts.ErrReminder,
+			outbox.ErrTooLong,
+			outbox.ErrEmpty,
+			outbox.ErrText,
+			outbox.ErrNobody,
+		},
+		http.StatusTooManyRequests: {outbox.ErrFull, outbox.ErrRate},
+		http.StatusServiceUnavailable: {
+			errStopped, errNotStored, errCatchingUp, context.Canceled, context.DeadlineExceeded,
+		},
+	}
+}
+
+// statusOf returns the status code of an error: its own, else that of the table, else 500.
+func statusOf(err error) int {
+	if own, ok := errors.AsType[*api.StatusError](err); ok {
+		return own.Code
+	}
+	for code, list := range statuses() {
+		if slices.ContainsFunc(
+			list,
+			func(known error) bool { return errors.Is(err, known) },
+		) {
+			return code
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+var (
+	errStopped    = errors.New("the observer is stopping; try again when it runs")
+	errNotStored  = errors.New("the state cannot be stored; free some space, then send it again")
+	errCatchingUp = errors.New("still reading what existed at the start; ask again in a second")
+)
+
+// readJSON decodes the body of a request; hint describes a valid one.
+func readJSON(r *http.Request, into any, hint string) error {
+	if json.NewDecoder(r.Body).Decode(into) != nil {
+		return refuse(http.StatusBadRequest, hint)
+	}
+	return nil
+}
+
+// writeJSON writes v as the whole answer.
+func writeJSON(w http.ResponseWriter, code int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	access.WriteJSON(w, code, body)
+	return nil
+}
+
+// writeRaw answers with JSON that is written already, or with nothing.
+func writeRaw(w http.ResponseWriter, body []byte) {
+	if len(body) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	access.WriteJSON(w, http.StatusOK, body)
+}
+
+// writeStream writes head, whose first member is an empty array, as the whole
+// answer, with items as the elements of that array. It keeps one item at a
+// time. The time limit for an answer applies to each item. An error of an item closes
+// the connection, so that the client does not take a part of the answer for all of it.
+func writeStream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	begin, end, _ := bytes.Cut(text, []byte("]"))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(begin) // an error comes again at the next item
+	control := http.NewResponseController(w)
+	separator := ""
+	for item, err := range items {
+		if err == nil {
+			text, err = json.Marshal(item)
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(itemTimeout)) // where there is one
+		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
+			return nil // the peer is gone
+		}
+		separator = ","
+	}
+	_, _ = fmt.Fprintf(w, "]%s\n", end)
+	return nil
+}
+
+// itemTimeout limits the write of one item of a long answer.
+const itemTimeout = 10 * time.Second
