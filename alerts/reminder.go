@@ -54,7 +54,7 @@ func (Remind) action() {}
 func (Skip) action()   {}
 
 // ErrReminder is returned for an invalid reminder.
-var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval; hard comes after soft")
+var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval, of which hard is not the shorter; give one or the other")
 
 // Remind adds a reminder, replacing one with the same id. Tick returns it when
 // it is due.

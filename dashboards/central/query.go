@@ -62,7 +62,7 @@ func (s *Server) query(
 	all := address.Query()
 	maps.Copy(all, args)
 	address.RawQuery = all.Encode()
-	resp, text, err := httpclient.Get(ctx, s.client, address.String())
+	resp, text, err := httpclient.Get(ctx, s.client, address.String(), answerBytes)
 	if err != nil {
 		return nil, err
 	}

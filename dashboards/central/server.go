@@ -60,7 +60,7 @@ func New(o Options) (*Server, error) {
 		)
 	}
 
-	client, err := httpclient.New(o.HTTPConfig, answerBytes)
+	client, err := httpclient.New(o.HTTPConfig)
 	if err != nil {
 		return nil, err
 	}

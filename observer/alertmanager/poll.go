@@ -179,7 +179,7 @@ func newRound(o *Options) (*round, error) {
 		r.servers = append(r.servers, &server{name: name.String(), query: u.String()})
 	}
 	var err error
-	if r.client, err = httpclient.New(o.HTTPConfig, answerBytes); err != nil {
+	if r.client, err = httpclient.New(o.HTTPConfig); err != nil {
 		return nil, fmt.Errorf("alertmanager.http_config_file: %w", err)
 	}
 	return r, nil
@@ -314,7 +314,7 @@ func (r *round) ask(ctx context.Context) {
 func (r *round) get(ctx context.Context, query string) (list []polled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	resp, body, err := httpclient.Get(ctx, r.client, query)
+	resp, body, err := httpclient.Get(ctx, r.client, query, answerBytes)
 	if err != nil {
 		return nil, err
 	}

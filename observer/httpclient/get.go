@@ -8,12 +8,13 @@ import (
 	"net/url"
 )
 
-// Get returns an answer and its body. An error does not have the address, which may hold
-// a password.
+// Get returns an answer and its body, which may have so many bytes at most. An error does
+// not have the address, which may hold a password.
 func Get(
 	ctx context.Context,
 	client *http.Client,
 	address string,
+	most int64,
 ) (resp *http.Response, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err == nil {
@@ -26,6 +27,6 @@ func Get(
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(resp.Body)
+	body, err = io.ReadAll(http.MaxBytesReader(nil, resp.Body, most))
 	return resp, body, err
 }

@@ -4,7 +4,7 @@
 // would be fetched by a client that follows redirects and heeds no context.
 //
 // Invariants: redirects are not followed, for they would take a token to
-// wherever they lead; answers are bounded; what the file refers to, such as a
+// wherever they lead; answers are bounded ([Get]); what the file refers to, such as a
 // token, is read again when it changes; errors are one line and show no secret.
 // The client has no timeout of its own: each request must have a context that
 // ends.
@@ -25,9 +25,9 @@ import (
 	"github.com/prometheus/common/config"
 )
 
-// New makes a client whose answers have so many bytes at most. Without a file
-// it shows no token and trusts the authorities of the system.
-func New(file string, answerBytes int64) (*http.Client, error) {
+// New makes a client. Without a file it shows no token and trusts the authorities of
+// the system.
+func New(file string) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
 		var err error
@@ -53,7 +53,6 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
 	}
-	client.Transport = bounded{client.Transport, answerBytes}
 	return client, nil
 }
 
@@ -76,33 +75,31 @@ const maxFileBytes = 1 << 20
 // ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
 // opening a FIFO does. Errors do not contain the name.
 func ReadFile(path string) ([]byte, error) {
+	text, err := readRegular(path)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
+	}
+	return text, err
+}
+
+func readRegular(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, withoutPath(err)
-	}
 	if len(text) > maxFileBytes {
 		return nil, errors.New("larger than 1 MiB")
 	}
-	return text, nil
-}
-
-func withoutPath(err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return failed.Err
-	}
-	return err
+	return text, err
 }
 
 // Shown is an address as errors may name it: without the part before an @,
@@ -130,25 +127,4 @@ func OneLine(err error) error {
 		return errors.New(strings.Join(strings.Fields(text), " "))
 	}
 	return err
-}
-
-// bounded cuts answers off that are too large.
-type bounded struct {
-	http.RoundTripper
-	most int64
-}
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, b.most)
-	}
-	return resp, err
-}
-
-// CloseIdleConnections passes on what the client asks of its transport.
-func (b bounded) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }

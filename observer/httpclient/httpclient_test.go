@@ -23,28 +23,21 @@ func TestBounded(t *testing.T) {
 		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
 	}))
 	t.Cleanup(web.Close)
+	client, err := New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
 	for most, whole := range map[int64]bool{999: false, 1000: true, 1001: true} {
-		client, err := New("", most)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Get(web.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
+		_, body, err := Get(t.Context(), client, web.URL, most)
 		if _, cut := errors.AsType[*http.MaxBytesError](err); cut == whole ||
 			int64(len(body)) > most {
 			t.Errorf("at most %d: %d bytes, %v", most, len(body), err)
 		}
-		if resp, err = client.Get(web.URL + "/away"); err != nil ||
-			resp.StatusCode != http.StatusFound {
-			t.Errorf("a redirect is followed: %v, %v", resp, err)
-		} else {
-			_ = resp.Body.Close()
-		}
-		client.CloseIdleConnections()
+	}
+	resp, _, err := Get(t.Context(), client, web.URL+"/away", 1000)
+	if err != nil || resp.StatusCode != http.StatusFound {
+		t.Errorf("a redirect is followed: %v, %v", resp, err)
 	}
 }
 
@@ -63,7 +56,7 @@ func TestNewRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := New(path, 1)
+		_, err := New(path)
 		if err == nil || strings.ContainsAny(err.Error(), "\r\n") ||
 			strings.Contains(err.Error(), "hun") ||
 			!strings.Contains(err.Error(), "; ") {
@@ -85,7 +78,7 @@ func TestOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, odd := range []string{fifo, large, dir, os.DevNull, "/dev/zero"} {
-		if _, err := New(odd, 1); err == nil {
+		if _, err := New(odd); err == nil {
 			t.Errorf("New(%s) = nil, want an error", odd)
 		}
 	}

@@ -34,7 +34,7 @@ func Message(m outbox.Message) api.Message {
 
 // Mode reads a delivery mode; none is sequential.
 func Mode(name string) (m alerts.Mode, ok bool) {
-	for _, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent} {
+	for m := range alerts.Urgent + 1 {
 		if cmp.Or(name, alerts.Sequential.String()) == m.String() {
 			return m, true
 		}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,8 +34,9 @@ func Reminder(r alerts.Reminder) api.Reminder {
 // maxRemindSeconds bounds the times of reminders: a year.
 const maxRemindSeconds = 365 * 24 * 60 * 60
 
-// NewReminder parses a posted reminder. Its text may have most bytes with its heading,
-// 0 for any number. The problem is "" or an error with the remedy.
+// NewReminder parses a posted reminder; whether its times go together is for the engine to
+// check. Its text may have most bytes with its heading, 0 for any number. The problem is ""
+// or an error with the remedy.
 func NewReminder(
 	in *api.NewReminder,
 	most int,
@@ -53,15 +53,11 @@ func NewReminder(
 		return x, "the text is empty or not UTF-8; give it a text"
 	case most > 0 && len(wording.Remind)+len(in.Text) > most:
 		return x, "the text is too long; shorten it"
-	case (in.In > 0) == (in.Soft > 0 || in.Hard > 0):
-		return x, "give in_seconds, or soft_seconds and hard_seconds"
-	case in.Soft > 0 && in.Hard > 0 && in.Hard < in.Soft:
-		return x, "hard_seconds must not be less than soft_seconds; give more"
 	}
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
 	x = alerts.Reminder{
-		ID:    newID(),
+		ID:    "r" + strings.ToLower(rand.Text()[:8]),
 		From:  in.From,
 		Text:  in.Text,
 		Made:  made,
@@ -73,11 +69,4 @@ func NewReminder(
 		x.Due = made + span(in.In)
 	}
 	return x, ""
-}
-
-// newID names a reminder.
-func newID() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "r" + hex.EncodeToString(b[:])
 }

@@ -14,7 +14,7 @@ import (
 
 // Session converts a view of the fleet.
 func Session(v fleet.View) api.Session {
-	state := StateOf(v)
+	state := stateOf(v)
 	s := api.Session{
 		ID:             v.Agent.ID,
 		Name:           cmp.Or(v.Agent.Name, v.Client.Name),
@@ -245,9 +245,9 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// StateOf is the status in the client's registry, else what the turns of the
+// stateOf is the status in the client's registry, else what the turns of the
 // transcript say: a turn that has not ended for long is one whose client has gone.
-func StateOf(v fleet.View) string {
+func stateOf(v fleet.View) string {
 	switch {
 	case v.Left:
 		return "left"
