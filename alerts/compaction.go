@@ -21,7 +21,8 @@ func (e *Engine) settle() Instant { return Instant(e.options.Settle) }
 
 // begin handles the start of a compaction. The attempt may fail, be blocked, or
 // only write a summary for later, so that it opens no cycle yet.
-func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) begin(a *AgentState, ev *Event) {
+	t := ev.at
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
 	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > duplicate || again
 	a.Attempted = max(a.Attempted, t)
@@ -101,40 +102,39 @@ func (e *Engine) lapse(a *AgentState, now Instant) {
 }
 
 // compacted handles a sign of a finished compaction.
-func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
-	o := &opening{*ev, t}
-	o.Cause = CauseCompaction
+func (e *Engine) compacted(a *AgentState, ev *Event) {
+	ev.Cause = CauseCompaction
 	switch ev.Sign {
 	case SignBoundary:
-		if o.Key != 0 {
-			if slices.Contains(a.Boundaries, o.Key) {
-				if o.Key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
+		if ev.Key != 0 {
+			if slices.Contains(a.Boundaries, ev.Key) {
+				if ev.Key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
 					e.forget(a, ev)
 					e.learn(a, ev)
-					e.count(a, o, ev.Trigger)
+					e.count(a, ev, ev.Trigger)
 				}
 				return
 			}
-			a.Boundaries = newest(append(a.Boundaries, o.Key), boundariesKept)
+			a.Boundaries = newest(append(a.Boundaries, ev.Key), boundariesKept)
 		}
 		e.learn(a, ev)
 		if ev.History {
 			return
 		}
 	case SignSessionStart, SignComplete:
-		o.Trigger = transcript.Unknown
+		ev.Trigger = transcript.Unknown
 	case SignPostCompact:
-		if o.Trigger == transcript.Auto && a.Begun == 0 {
-			o.Trigger = transcript.Unknown // the boundary shows whether it was idle
+		if ev.Trigger == transcript.Auto && a.Begun == 0 {
+			ev.Trigger = transcript.Unknown // the boundary shows whether it was idle
 		}
 	default:
 		return
 	}
-	e.sign(a, o)
+	e.sign(a, ev)
 }
 
 // triggerOf returns the trigger of a compaction, or else that of its attempt.
-func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
+func (e *Engine) triggerOf(a *AgentState, o *Event) Trigger {
 	if o.Trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun &&
 		o.at <= a.Begun+e.settle() {
 		return a.Trigger
@@ -178,11 +178,12 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = append(a.Guesses, t)
 	e.counters.Guessed++
 	begun := a.Begun
-	e.open(a, &opening{Event{
+	e.open(a, &Event{
 		Sign:    signGuess,
 		Cause:   CauseCompaction,
 		Trigger: transcript.Unknown,
-	}, t})
+		at:      t,
+	})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -195,7 +196,7 @@ func margin(window int64) int64 { return max(0, window) / 50 }
 
 // noticeCompacted notifies the parent, or the operator if there is none, once
 // that the agent was compacted and still runs.
-func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
+func (e *Engine) noticeCompacted(a *AgentState, o *Event, trigger Trigger) {
 	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
 	}

@@ -6,17 +6,9 @@ import (
 	"sm/transcript"
 )
 
-// opening is a sign that the context began anew, at a time.
-type opening struct {
-	Event
-	at Instant
-}
-
-func (o *opening) compacted() bool { return o.Cause == CauseCompaction }
-
 // belongs reports whether a sign belongs to the current cycle or an earlier one, so
 // that it opens no cycle.
-func (e *Engine) belongs(a *AgentState, o *opening) bool {
+func (e *Engine) belongs(a *AgentState, o *Event) bool {
 	fresh := a.First == 0
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
@@ -58,7 +50,7 @@ func (a *AgentState) hasGrownBack() bool {
 }
 
 // sign opens a cycle, or adds the sign to the current one.
-func (e *Engine) sign(a *AgentState, o *opening) {
+func (e *Engine) sign(a *AgentState, o *Event) {
 	if !e.belongs(a, o) {
 		e.open(a, o)
 		return
@@ -82,7 +74,7 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 }
 
 // join adds a sign to the opening of the current cycle.
-func (e *Engine) join(a *AgentState, o *opening) {
+func (e *Engine) join(a *AgentState, o *Event) {
 	a.Signs[o.Sign] = cmp.Or(a.Signs[o.Sign], o.at)
 	trigger := e.triggerOf(a, o)
 	if o.at >= a.Begun {
@@ -107,7 +99,7 @@ func (e *Engine) join(a *AgentState, o *opening) {
 }
 
 // open begins a cycle.
-func (e *Engine) open(a *AgentState, o *opening) {
+func (e *Engine) open(a *AgentState, o *Event) {
 	before, _ := a.current()
 	act := Opened{
 		Agent:       a.Agent,
@@ -174,7 +166,7 @@ func (e *Engine) dateBackEcho(a *AgentState, at Instant) {
 
 // withdrawOld withdraws the notices of the previous cycle. Notices based on a reading
 // that is newer than the opening belong to the new cycle and stay.
-func (e *Engine) withdrawOld(a *AgentState, o *opening) {
+func (e *Engine) withdrawOld(a *AgentState, o *Event) {
 	old := contextKinds()
 	if !o.compacted() && o.Cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
@@ -217,9 +209,8 @@ func (a *AgentState) splitReadings(at Instant) {
 }
 
 // reset handles a sign that the context was discarded.
-func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
-	o := &opening{*ev, t}
-	switch ev.Cause {
+func (e *Engine) reset(a *AgentState, o *Event) {
+	switch o.Cause {
 	case CauseClear:
 		o.Sign = signClear
 	case CauseSession:
@@ -238,7 +229,7 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 	}
 	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone {
 		// Nothing has been read yet: the agent's first session, and its first cycle.
-		a.Opened = max(a.Opened, t)
+		a.Opened = max(a.Opened, o.at)
 		a.Session = o.Key
 		a.Keyed = o.Key != 0
 		return
@@ -255,7 +246,7 @@ func (a *AgentState) endCompaction() {
 
 // rewound opens a cycle after the client has gone back in its conversation. The
 // transcript shows this exactly, so that no other sign belongs to it.
-func (e *Engine) rewound(a *AgentState, o *opening) {
+func (e *Engine) rewound(a *AgentState, o *Event) {
 	if o.at <= a.Opened {
 		return // of an earlier cycle, or a duplicate
 	}
@@ -263,7 +254,8 @@ func (e *Engine) rewound(a *AgentState, o *opening) {
 	if o.Tokens <= 0 {
 		return
 	}
-	e.take(a, o.reading(o.at, transcript.FromTranscript))
+	o.Source = transcript.FromTranscript
+	e.take(a, o.reading())
 	e.decide(a)
 }
 
@@ -288,7 +280,7 @@ func (a *AgentState) markRead(k Kind, cycle int, t Instant) {
 // stillValid reports whether a notice is still valid after a rewind because the
 // agent read it in a part of the conversation that remains. A milder notice that
 // was covered by the critical one goes with that.
-func (a *AgentState) stillValid(k Kind, o *opening) bool {
+func (a *AgentState) stillValid(k Kind, o *Event) bool {
 	s := a.Said[k]
 	if o.Cause != CauseRewind || s.At == 0 {
 		return false

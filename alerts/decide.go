@@ -232,7 +232,7 @@ const burstsKept = 16
 // count counts the compaction that opened the current cycle if it was automatic.
 // A compaction may have another trigger than its attempt, so that a sign with
 // the trigger corrects one without.
-func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
+func (e *Engine) count(a *AgentState, o *Event, trigger Trigger) {
 	if a.Made != transcript.Unknown && o.Trigger != transcript.Idle {
 		return
 	}

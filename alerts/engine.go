@@ -79,7 +79,8 @@ func (e *Engine) Step(ev Event) []Action {
 		return nil
 	}
 	a := e.agent(ev.Agent)
-	t := e.stamp(a, &ev)
+	e.stamp(a, &ev)
+	t := ev.at
 	e.changed[a.Agent] = struct{}{}
 	e.out = nil
 	if ev.Kind == EventSeen {
@@ -93,13 +94,13 @@ func (e *Engine) Step(ev Event) []Action {
 	compacting := a.Compacting
 	switch ev.Kind {
 	case EventReading:
-		e.read(a, &ev, t)
+		e.read(a, &ev)
 	case EventCompacting:
-		e.begin(a, &ev, t)
+		e.begin(a, &ev)
 	case EventCompacted:
-		e.compacted(a, &ev, t)
+		e.compacted(a, &ev)
 	case EventReset:
-		e.reset(a, &ev, t)
+		e.reset(a, &ev)
 	case EventTurnStart:
 		a.startTurn(t)
 	case EventTurnEnd:
@@ -284,17 +285,16 @@ func (e *Engine) sorted() []*AgentState {
 	return e.order
 }
 
-// stamp returns the time of an event. An event without one is newer than all
+// stamp sets the time of an event. An event without one is newer than all
 // before it, as records of a file are.
-func (e *Engine) stamp(a *AgentState, ev *Event) Instant {
-	t := cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
+func (e *Engine) stamp(a *AgentState, ev *Event) {
+	ev.at = cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
 	// EventActive has the time of the observer, which may be much later than the
 	// records around it: those without a stamp follow the record before.
 	if ev.Kind != EventActive {
-		a.Clock = max(a.Clock, t)
+		a.Clock = max(a.Clock, ev.at)
 	}
-	e.newest = max(e.newest, t)
-	return t
+	e.newest = max(e.newest, ev.at)
 }
 
 // present reports whether the reading of an agent is current: its client runs,

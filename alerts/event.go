@@ -144,4 +144,9 @@ type Event struct {
 
 	On     bool
 	Notice Kind
+
+	at Instant // At, or what counts as it
 }
+
+// compacted reports whether a context that began anew was compacted.
+func (ev *Event) compacted() bool { return ev.Cause == CauseCompaction }

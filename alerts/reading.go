@@ -3,7 +3,8 @@ package alerts
 import "sm/transcript"
 
 // read handles a context size.
-func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) read(a *AgentState, ev *Event) {
+	t := ev.at
 	if ev.Back && ev.Tokens == 0 {
 		e.clearContext(a, t)
 		return
@@ -12,7 +13,7 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 		ev.Source == transcript.FromEstimate && !e.options.Estimate {
 		return
 	}
-	r := ev.reading(t, ev.Source)
+	r := ev.reading()
 	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
 		return
 	}
@@ -45,16 +46,16 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 }
 
 // reading returns the reading of an event.
-func (ev *Event) reading(t Instant, source transcript.Source) Reading {
+func (ev *Event) reading() Reading {
 	return Reading{
-		At:         t,
+		At:         ev.at,
 		Tokens:     ev.Tokens,
 		Cleared:    max(0, ev.Cleared),
 		Window:     max(0, ev.Window),
 		Reserved:   max(0, ev.Reserved),
 		Model:      ev.Model,
 		CompactsAt: max(0, ev.CompactsAt),
-		Source:     source,
+		Source:     ev.Source,
 	}
 }
 
