@@ -29,7 +29,7 @@ func (e *Engine) begin(a *AgentState, ev *Event) {
 	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle()
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
 		if fresh {
-			e.attempted(a, ev.Trigger)
+			e.counters.Attempts[ev.Trigger]++
 		}
 		return // its result is known already: without a reply there is nothing new to compact
 	}
@@ -42,18 +42,13 @@ func (e *Engine) begin(a *AgentState, ev *Event) {
 	a.Trigger = ev.Trigger
 }
 
-func (e *Engine) attempted(a *AgentState, trigger Trigger) {
-	a.Attempts[trigger]++
-	e.counters.Attempts[trigger]++
-}
-
 // countAttempt counts the latest compaction attempt once, when it has a result,
 // lapses or is followed by another attempt. A client that continues without a
 // result has only written a summary for later, which is not counted.
 func (e *Engine) countAttempt(a *AgentState) {
 	if a.Uncounted {
 		a.Uncounted = false
-		e.attempted(a, a.Trigger)
+		e.counters.Attempts[a.Trigger]++
 	}
 }
 

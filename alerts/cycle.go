@@ -90,7 +90,6 @@ func (e *Engine) join(a *AgentState, o *Event) {
 		return
 	}
 	if o.Sign == SignBoundary {
-		a.Unconfirmed = false
 		a.Guesses = nil
 		a.Boundary = cmp.Or(a.Boundary, o.Key)
 	}
@@ -123,7 +122,6 @@ func (e *Engine) open(a *AgentState, o *Event) {
 	a.Cycle = a.Cycle + 1
 	a.Opened = o.at
 	a.Cause = o.Cause
-	a.Unconfirmed = act.Unconfirmed
 	a.Signs = [signs]Instant{}
 	a.Boundary = 0
 	a.Keyed = false

@@ -16,8 +16,8 @@
 //     Options.Settle of the opening; in the second case it must be of another kind,
 //     without a PreCompact between, and the context must not have grown back. Two
 //     boundaries with different keys are two compactions.
-//   - A context that has shrunk after a PreCompact opens a cycle without a sign,
-//     unconfirmed until a boundary arrives, at most three times an hour.
+//   - A context that has shrunk after a PreCompact opens an unconfirmed cycle
+//     without a sign, at most three times an hour until a boundary arrives.
 //   - Openings and readings from before the opening of the cycle belong to the
 //     past. A reading from after an opening that arrives late belongs to the new
 //     cycle, as do its notices.

@@ -112,12 +112,11 @@ func shown(t *testing.T, e *Engine) string {
 	add(v.Known, "%d of %s at %.0f", v.Tokens, sources[v.Source], v.Read.Sub(epoch).Seconds())
 	add(v.Threshold > 0, "%s threshold %d", v.ThresholdSource, v.Threshold)
 	add(!v.Enabled, "disabled")
-	add(v.Unconfirmed, "unconfirmed")
 	add(v.Compacting, "%s compaction since %.0f", v.Trigger, v.Since.Sub(epoch).Seconds())
 	add(v.Storming, "storming")
 	add(v.Turns > 0, "%d turns", v.Turns)
 	add(v.InTurn, "in a turn")
-	add(v.Attempts.Total() > 0, "attempts %v", v.Attempts)
+	add(e.counters.Attempts != [4]uint64{}, "attempts %v", e.counters.Attempts)
 	add(
 		e.counters.Reminders[ReminderLate] > 0,
 		"%d late reminders",

@@ -102,10 +102,9 @@ type AgentState struct {
 
 	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for
 	// the first cycle.
-	Cycle       int     `json:",omitzero"`
-	Opened      Instant `json:",omitzero"`
-	Cause       Cause   `json:",omitzero"`
-	Unconfirmed bool    `json:",omitzero"`
+	Cycle  int     `json:",omitzero"`
+	Opened Instant `json:",omitzero"`
+	Cause  Cause   `json:",omitzero"`
 	// Signs are the stamps of what belongs to this opening, by Sign.
 	Signs [signs]Instant `json:",omitzero"`
 	// Boundary is the key of the compaction that opened the cycle, Session that
@@ -143,11 +142,10 @@ type AgentState struct {
 	Begun      Instant `json:",omitzero"`
 	Compacting bool    `json:",omitzero"`
 	Trigger    Trigger `json:",omitzero"`
-	// Attempts counts compaction attempts by Trigger; Attempted is the latest.
-	// Uncounted means that Attempts does not include it yet.
-	Attempts  transcript.TriggerCounts `json:",omitzero"`
-	Attempted Instant                  `json:",omitzero"`
-	Uncounted bool                     `json:",omitzero"`
+	// Attempted is the latest compaction attempt. Uncounted means that
+	// Counters.Attempts does not include it yet.
+	Attempted Instant `json:",omitzero"`
+	Uncounted bool    `json:",omitzero"`
 	// Guesses are the newest unconfirmed openings.
 	Guesses []Instant `json:",omitzero"`
 	// Boundaries are the keys of the latest compactions, to recognize repeated

@@ -195,10 +195,8 @@ type watched struct {
 	Parent                 string
 	Name                   string
 	Cause                  Cause
-	Unconfirmed            bool
 	Since                  time.Time // of a compaction that is under way, as Trigger
 	Trigger                Trigger
-	Attempts               transcript.TriggerCounts
 	Turns                  int
 	InTurn, Active, Silent bool
 }
@@ -211,17 +209,15 @@ func view(t *testing.T, e *Engine) watched {
 	}
 	a := e.agents["a"]
 	w := watched{
-		View:        v,
-		Parent:      a.Parent,
-		Name:        a.Name,
-		Cause:       a.Cause,
-		Unconfirmed: a.Unconfirmed,
-		Trigger:     transcript.Unknown,
-		Attempts:    a.Attempts,
-		Turns:       a.Turns,
-		InTurn:      a.InTurn,
-		Active:      a.Active,
-		Silent:      a.Silent,
+		View:    v,
+		Parent:  a.Parent,
+		Name:    a.Name,
+		Cause:   a.Cause,
+		Trigger: transcript.Unknown,
+		Turns:   a.Turns,
+		InTurn:  a.InTurn,
+		Active:  a.Active,
+		Silent:  a.Silent,
 	}
 	if a.Compacting {
 		w.Since = a.Begun.Time()
