@@ -58,7 +58,7 @@ func (e *Engine) Dismiss(id string) {
 	if a := e.agents[id]; a != nil && a.Compacting {
 		e.dismiss(a)
 		e.restartReminders(a, e.now)
-		e.changed[id] = struct{}{}
+		e.changed[id] = true
 	}
 }
 
@@ -91,7 +91,7 @@ func (e *Engine) lapse(a *AgentState, now Instant) {
 		a.Compacting = false
 		e.countAttempt(a)
 		e.counters.Lapsed++
-		e.changed[a.Agent] = struct{}{}
+		e.changed[a.Agent] = true
 		e.restartReminders(a, now)
 	}
 }

@@ -270,7 +270,7 @@ func (e *Engine) clearContext(a *AgentState, t Instant) {
 
 // markRead records when a notice of the current cycle was read.
 func (a *AgentState) markRead(k Kind, cycle int, t Instant) {
-	if k < kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == cycle {
+	if k < Kinds && a.Said[k].At != 0 && a.Said[k].Key.Cycle == cycle {
 		a.Said[k].Heard = t
 	}
 }

@@ -100,7 +100,7 @@ func (e *Engine) updateMuted(a *AgentState, t Instant) {
 		return
 	}
 	a.Muted = muted
-	e.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = true
 	if muted {
 		e.withdraw(a, contextKinds()...)
 		return
@@ -121,7 +121,7 @@ func (e *Engine) Repeat(now time.Time) []Action {
 				a.Said[k] = Said{}
 			}
 		}
-		e.changed[a.Agent] = struct{}{}
+		e.changed[a.Agent] = true
 		if e.present(a, t) {
 			e.decide(a)
 		}
@@ -137,7 +137,7 @@ func (e *Engine) revise(a *AgentState) {
 	if now == was {
 		return
 	}
-	e.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = true
 	switch {
 	case now > was && e.present(a, e.now):
 		e.decide(a)
@@ -211,7 +211,7 @@ func (a *AgentState) lastSign() Instant {
 func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	a.Silent = true
 	a.Episodes++
-	e.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = true
 	d := a.data()
 	if quiet := t - a.lastSign(); quiet > 0 && quiet < t {
 		d.Minutes = minutes(quiet)

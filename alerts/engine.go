@@ -28,7 +28,7 @@ const (
 // several goroutines at once.
 type Engine struct {
 	options Options
-	texts   [kinds]*Template
+	texts   [Kinds]*Template
 
 	agents map[string]*AgentState
 	order  []*AgentState // by id; nil after a change, see sorted
@@ -37,7 +37,7 @@ type Engine struct {
 	revised  bool    // the settings may have changed since the agents were checked
 	now      Instant // of the latest Tick
 	newest   Instant // of all events
-	changed  map[string]struct{}
+	changed  map[string]bool
 	out      []Action // of the current step
 
 	learned map[client][]int64 // sizes before automatic compactions
@@ -81,7 +81,7 @@ func (e *Engine) Step(ev Event) []Action {
 	a := e.agent(ev.Agent)
 	e.stamp(a, &ev)
 	t := ev.at
-	e.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = true
 	e.out = nil
 	if ev.Kind == EventSeen {
 		a.Parent = ev.Parent
@@ -163,7 +163,7 @@ func (e *Engine) SetClock(at time.Time) {
 		e.counters.ClockSteps++
 		for id, a := range e.agents {
 			setBack(reflect.ValueOf(a).Elem(), int64(now))
-			e.changed[id] = struct{}{}
+			e.changed[id] = true
 		}
 		for _, r := range e.reminders {
 			r.Reset = min(r.Reset, now)
@@ -182,7 +182,7 @@ func (e *Engine) Forget(id string) {
 		delete(e.agents, id)
 		e.order = nil
 		e.unlearn(id, "")
-		e.changed[id] = struct{}{}
+		e.changed[id] = true
 	}
 }
 
@@ -206,7 +206,7 @@ func (e *Engine) Rename(from, to string) bool {
 	e.Forget(from)
 	a.Agent = to
 	e.agents[to] = a
-	e.changed[to] = struct{}{}
+	e.changed[to] = true
 	return true
 }
 
@@ -242,7 +242,7 @@ func (e *Engine) Restore(s State) {
 	e.revised = true
 	e.agents = map[string]*AgentState{}
 	e.order = nil
-	e.changed = map[string]struct{}{}
+	e.changed = map[string]bool{}
 	for _, a := range s.Agents {
 		e.agents[a.Agent] = a
 		e.newest = max(e.newest, a.Clock)

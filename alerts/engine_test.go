@@ -107,7 +107,7 @@ func TestModesAndNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var words []string
-	for _, k := range Kinds() {
+	for k := range Kinds {
 		words = append(words, k.String())
 	}
 	for m := range Urgent + 2 {
@@ -119,7 +119,7 @@ func TestModesAndNames(t *testing.T) {
 	for c := range CauseRewind + 2 {
 		words = append(words, c.String())
 	}
-	words = append(words, kinds.String())
+	words = append(words, Kinds.String())
 	if got := strings.Join(
 		words,
 		" ",

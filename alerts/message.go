@@ -44,8 +44,8 @@ type Data struct {
 // defaultTexts returns texts that are [Plain] for any data: if no hook of the
 // client works they are typed into its pane, where a shell may run instead of
 // the client.
-func defaultTexts() [kinds]string {
-	return [kinds]string{
+func defaultTexts() [Kinds]string {
+	return [Kinds]string{
 		KindWarning:   wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
 		KindCritical:  wording.Context + "Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
 		KindCompacted: wording.Context + "{{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
@@ -58,9 +58,9 @@ func defaultTexts() [kinds]string {
 }
 
 // templates parses the texts and tries each of them.
-func (m Messages) templates() (t [kinds]*Template, err error) {
+func (m Messages) templates() (t [Kinds]*Template, err error) {
 	texts := defaultTexts()
-	for k, own := range [kinds]string{
+	for k, own := range [Kinds]string{
 		m.Warning,
 		m.Critical,
 		m.Compacted,

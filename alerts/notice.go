@@ -16,20 +16,9 @@ const (
 	KindStorm
 	KindNoData
 	KindForecast
-	kinds
+	// Kinds is the number of them.
+	Kinds
 )
-
-// Kinds returns all kinds.
-func Kinds() [kinds]Kind {
-	return [...]Kind{
-		KindWarning,
-		KindCritical,
-		KindCompacted,
-		KindStorm,
-		KindNoData,
-		KindForecast,
-	}
-}
 
 // String is the kind as metrics, JSON and the configuration write it.
 func (k Kind) String() string {

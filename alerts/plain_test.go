@@ -26,7 +26,7 @@ func TestDefaultTextsAreNothingToAShell(t *testing.T) {
 			Count:     3,
 			Minutes:   19,
 		}
-		for k := range kinds {
+		for k := range Kinds {
 			for _, d.Turns = range []int{0, 5} {
 				text, plain := must(t, Messages{}).text(k, d)
 				if !strings.HasPrefix(text, "[sm context] ") || !Plain(text) || plain != "" {

@@ -67,7 +67,7 @@ func scripted(t *testing.T, line string) Event {
 			ev.Kind = EventHeard
 			ev.Cycle = int(n)
 		}
-		for k := range kinds + 1 {
+		for k := range Kinds + 1 {
 			if strings.HasSuffix(line, " "+k.String()) {
 				ev.Notice = k
 			}

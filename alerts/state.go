@@ -25,7 +25,7 @@ type State struct {
 type Counters struct {
 	// Notices counts notices by Kind; one that goes to parent and operator counts
 	// once.
-	Notices [kinds]uint64
+	Notices [Kinds]uint64
 	// Attempts counts compactions that began, by Trigger.
 	Attempts [4]uint64
 	Storms   uint64
@@ -135,7 +135,7 @@ type AgentState struct {
 	Percent int   `json:",omitzero"`
 	Known   bool  `json:",omitzero"`
 	// Said are the notices of this cycle by Kind, other than no-data.
-	Said [kinds]Said `json:",omitzero"`
+	Said [Kinds]Said `json:",omitzero"`
 
 	// Begun is the start of a compaction without result, 0 for none. Compacting
 	// ends when it is given up. Trigger belongs to it.

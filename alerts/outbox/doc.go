@@ -19,7 +19,7 @@
 //   - A key is accepted once, and so is a Ref for one agent, for as long as the message
 //     is remembered: until Options.TTL after its end, or [Queue.Forget].
 //   - Nothing is lost: a message that was accepted is Waiting or Offered, or has ended
-//     in one of [Outcomes]. It ends once, counts once, and is never offered again.
+//     in a final [State]. It ends once, counts once, and is never offered again.
 //   - What is older than Options.TTL is not offered.
 //   - The same calls give the same answers, ids among them. They depend on the messages
 //     alone, so that a queue that is restored from its messages goes on as if nothing

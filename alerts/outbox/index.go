@@ -50,7 +50,7 @@ func (q *Queue) add(m *Message) {
 }
 
 // touch marks a message as changed.
-func (q *Queue) touch(m *Message) { q.changed[m.ID] = struct{}{} }
+func (q *Queue) touch(m *Message) { q.changed[m.ID] = true }
 
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
@@ -146,9 +146,9 @@ func (q *Queue) Counters() Counters { return q.counters }
 
 // Counters count messages that have ended. They never fall, and are a plain value.
 type Counters struct {
-	// Ended counts by Carrier and by the place of the state in Outcomes. The carrier is
-	// that of the newest offer.
-	Ended [carriers][outcomes]uint64
+	// Ended counts by Carrier and by the place of the state among the final ones. The
+	// carrier is that of the newest offer.
+	Ended [Carriers][States - Confirmed]uint64
 }
 
 // Count returns how many messages ended in a state after their last offer to a

@@ -27,11 +27,9 @@ const (
 	// Queued is the client's queue for a session, from which it takes the
 	// message as a prompt when it is idle.
 	Queued
-	carriers
+	// Carriers is the number of them, with None.
+	Carriers
 )
-
-// Carriers lists all of them and None, for metrics that show each.
-func Carriers() [carriers]Carrier { return [...]Carrier{None, Hook, Tmux, Restart, Queued} }
 
 // String is the carrier as metrics and the API write it.
 func (c Carrier) String() string {
@@ -59,15 +57,9 @@ const (
 	// Refused cannot be delivered by any carrier. It is not used at present;
 	// metrics show it, and it may be stored.
 	Refused
-	states
+	// States is the number of them. Those from Confirmed on are final.
+	States
 )
-
-const outcomes = states - Confirmed
-
-// Outcomes lists the states in which a message ends, for metrics that show each.
-func Outcomes() [outcomes]State {
-	return [...]State{Confirmed, Unconfirmed, Expired, Withdrawn, Refused}
-}
 
 // String is the state as metrics and the API write it.
 func (s State) String() string {

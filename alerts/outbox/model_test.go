@@ -89,7 +89,7 @@ func (m *model) step() {
 	at := sec(m.now)
 	a := m.agent()
 	mode := alerts.Mode(m.rng.IntN(3))
-	by := 1 + Carrier(m.rng.IntN(int(carriers)-1))
+	by := 1 + Carrier(m.rng.IntN(int(Carriers)-1))
 	switch m.rng.IntN(14) {
 	case 0, 1, 2:
 		msg := m.message(a, mode)
@@ -338,8 +338,8 @@ func (m *model) compare(all []Message) {
 		}
 	}
 	var counted uint64
-	for _, c := range Carriers() {
-		for _, s := range Outcomes() {
+	for c := range Carriers {
+		for s := Confirmed; s < States; s++ {
 			counted += m.q.Counters().Count(c, s)
 		}
 	}

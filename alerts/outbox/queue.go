@@ -16,7 +16,7 @@ type Queue struct {
 	held    func(to string) bool
 
 	counters Counters
-	changed  map[string]struct{} // or gone
+	changed  map[string]bool // or gone
 }
 
 // New returns an empty queue. held reports whether messages to an agent are kept back,
@@ -25,7 +25,7 @@ func New(o Options, held func(to string) bool) *Queue {
 	q := &Queue{
 		ids:     map[string]*Message{},
 		held:    held,
-		changed: map[string]struct{}{},
+		changed: map[string]bool{},
 	}
 	q.Configure(o)
 	return q

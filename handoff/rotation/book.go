@@ -14,7 +14,7 @@ func (m *Machine) agent(agent string) *AgentRecord {
 		s = &AgentRecord{Agent: agent}
 		m.agents[agent] = s
 	}
-	m.agentsChanged[agent] = struct{}{}
+	m.agentsChanged[agent] = true
 	return s
 }
 
@@ -105,7 +105,7 @@ func (m *Machine) move(r *Rotation, s State, at time.Time) {
 	m.touch(r)
 }
 
-func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
+func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = true }
 
 func (m *Machine) count(outcome string) {
 	m.counters[outcome]++
@@ -117,7 +117,7 @@ func (m *Machine) forget(now time.Time) {
 	for id, r := range m.all {
 		if r.State.Ended() && now.Sub(r.Changed) > keptFor {
 			delete(m.all, id)
-			m.changed[id] = struct{}{}
+			m.changed[id] = true
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (m *Machine) renameAgent(from, to string) {
 		return
 	}
 	delete(m.agents, from)
-	m.agentsChanged[from] = struct{}{}
+	m.agentsChanged[from] = true
 	s := m.agent(to)
 	both := slices.Concat(old.Executed, s.Executed)
 	slices.SortFunc(both, time.Time.Compare)

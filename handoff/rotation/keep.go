@@ -110,12 +110,12 @@ func (m *Machine) Forget(agent string) {
 	for id, r := range m.all {
 		if r.Agent == agent {
 			delete(m.all, id)
-			m.changed[id] = struct{}{}
+			m.changed[id] = true
 		}
 	}
 	delete(m.open, agent)
 	if m.agents[agent] != nil {
 		delete(m.agents, agent)
-		m.agentsChanged[agent] = struct{}{}
+		m.agentsChanged[agent] = true
 	}
 }

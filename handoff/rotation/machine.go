@@ -76,8 +76,8 @@ type Machine struct {
 	counters Counters
 
 	// what Take has to return
-	changed       map[string]struct{}
-	agentsChanged map[string]struct{}
+	changed       map[string]bool
+	agentsChanged map[string]bool
 	counted       bool
 }
 
@@ -90,8 +90,8 @@ func New(o Options) *Machine {
 		open:          map[string]*Rotation{},
 		agents:        map[string]*AgentRecord{},
 		counters:      Counters{},
-		changed:       map[string]struct{}{},
-		agentsChanged: map[string]struct{}{},
+		changed:       map[string]bool{},
+		agentsChanged: map[string]bool{},
 	}
 }
 
@@ -324,7 +324,7 @@ func (m *Machine) first(s *AgentRecord, in First) {
 	}
 	s.Judged = true
 	s.Futile = in.High
-	m.agentsChanged[s.Agent] = struct{}{}
+	m.agentsChanged[s.Agent] = true
 	if in.High {
 		m.do(Unhelpful{*s})
 	}

@@ -1,7 +1,6 @@
 package alertmanager
 
 import (
-	"slices"
 	"time"
 
 	"sm/alerts"
@@ -43,16 +42,16 @@ func Firings(in *Notification, now time.Time) (list []Firing) {
 
 // firing is the alert as one that fires; ok is false without a session or a kind.
 func (a *Alert) firing(now time.Time) (x Firing, ok bool) {
-	kinds := alerts.Kinds()
-	i := slices.IndexFunc(kinds[:], func(k alerts.Kind) bool {
-		return k.String() == a.Labels["kind"]
-	})
-	if a.Labels["session"] == "" || i < 0 {
+	kind := alerts.Kind(0)
+	for kind < alerts.Kinds && kind.String() != a.Labels["kind"] {
+		kind++
+	}
+	if a.Labels["session"] == "" || kind == alerts.Kinds {
 		return x, false
 	}
 	began := a.StartsAt
 	if began.IsZero() || began.After(now) {
 		began = now
 	}
-	return Firing{a.Labels["session"], kinds[i], began, a.Fingerprint}, true
+	return Firing{a.Labels["session"], kind, began, a.Fingerprint}, true
 }

@@ -167,11 +167,11 @@ func (b builder) read(s *Snapshot, parts []tally.Part) {
 
 // messages are notices and messages to agents, and what was received from them.
 func (b builder) messages(s *Snapshot) {
-	for _, kind := range alerts.Kinds() {
-		add(b, "sm_notices_total", s.Alerts.Notices[kind], "kind", kind.String())
+	for kind, n := range s.Alerts.Notices {
+		add(b, "sm_notices_total", n, "kind", alerts.Kind(kind).String())
 	}
-	for _, outcome := range outbox.Outcomes() {
-		for _, via := range outbox.Carriers() {
+	for via := range outbox.Carriers {
+		for outcome := outbox.Confirmed; outcome < outbox.States; outcome++ {
 			n := s.Messages.Count(via, outcome)
 			add(b, "sm_messages_total", n, "outcome", outcome.String(), "via", via.String())
 		}

@@ -40,7 +40,7 @@ func summary(all []replay.Event) string {
 	}
 
 	var notices []string
-	for _, k := range alerts.Kinds() {
+	for k := range alerts.Kinds {
 		if n := kinds[k.String()]; n > 0 {
 			notices = append(notices, fmt.Sprintf("%d %s", n, k))
 		}
