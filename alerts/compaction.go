@@ -165,12 +165,11 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 // guess opens a cycle without a sign. If that has happened too often, it only
 // ends the compaction.
 func (e *Engine) guess(a *AgentState, t Instant) {
-	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
-	if len(a.Guesses) >= guessesAnHour {
+	if len(a.Guesses) == guessesAnHour && a.Guesses[0] > t-hour {
 		e.dismiss(a)
 		return
 	}
-	a.Guesses = append(a.Guesses, t)
+	a.Guesses = newest(append(a.Guesses, t), guessesAnHour)
 	e.counters.Guessed++
 	begun := a.Begun
 	e.open(a, &Event{

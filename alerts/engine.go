@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"text/template"
 	"time"
 
 	"sm/transcript"
@@ -28,7 +29,7 @@ const (
 // several goroutines at once.
 type Engine struct {
 	options Options
-	texts   [Kinds]*Template
+	texts   [Kinds]*template.Template
 
 	agents map[string]*AgentState
 	order  []*AgentState // by id; nil after a change, see sorted
@@ -40,7 +41,7 @@ type Engine struct {
 	changed  map[string]bool
 	out      []Action // of the current step
 
-	learned map[client][]int64 // sizes before automatic compactions
+	learned map[Clients][]int64 // sizes before automatic compactions
 
 	reminders map[string]*Reminder // by id
 	reminded  bool                 // reminders have changed since the last Take
@@ -252,7 +253,7 @@ func (e *Engine) Restore(s State) {
 		e.reminders[r.ID] = &r
 	}
 	e.reminded = false
-	e.learned = map[client][]int64{}
+	e.learned = map[Clients][]int64{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}

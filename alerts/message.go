@@ -57,8 +57,22 @@ func defaultTexts() [Kinds]string {
 	}
 }
 
+// maxTextBytes limits the output of a template.
+const maxTextBytes = 4096
+
+// Render returns the text of a template for data. It fails if that has more than
+// 4096 bytes.
+func Render(t *template.Template, data any) (string, error) {
+	var b strings.Builder
+	err := t.Execute(&b, data)
+	if err == nil && b.Len() > maxTextBytes {
+		err = fmt.Errorf("yields more than %d bytes; write a shorter text", maxTextBytes)
+	}
+	return b.String(), err
+}
+
 // templates parses the texts and tries each of them.
-func (m Messages) templates() (t [Kinds]*Template, err error) {
+func (m Messages) templates() (t [Kinds]*template.Template, err error) {
 	texts := defaultTexts()
 	for k, own := range [Kinds]string{
 		m.Warning,
@@ -72,8 +86,8 @@ func (m Messages) templates() (t [Kinds]*Template, err error) {
 			texts[k] = own
 		}
 		name := Kind(k).String()
-		if t[k], err = ParseTemplate(name, texts[k]); err == nil {
-			_, err = t[k].Execute(Data{})
+		if t[k], err = template.New(name).Parse(texts[k]); err == nil {
+			_, err = Render(t[k], Data{})
 		}
 		if err != nil {
 			return t, fmt.Errorf("messages.%s: %w", name, err)
@@ -86,19 +100,15 @@ func (m Messages) templates() (t [Kinds]*Template, err error) {
 // trial, is replaced by its default. If a template of the user yields a text
 // that is not [Plain], plain is the default, else "".
 func (e *Engine) text(k Kind, d Data) (text, plain string) {
-	text, err := e.texts[k].Execute(d)
+	text, err := Render(e.texts[k], d)
 	if err == nil && Plain(text) {
 		return text, ""
 	}
-	var usual strings.Builder
-	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(
-		&usual,
-		d,
-	) // it has been tried
+	usual, _ := Render(template.Must(template.New("").Parse(defaultTexts()[k])), d)
 	if err != nil {
-		return usual.String(), ""
+		return usual, ""
 	}
-	return text, usual.String()
+	return text, usual
 }
 
 // special are the characters with a meaning in shells, and the @ that is replaced

@@ -109,7 +109,7 @@ func shown(t *testing.T, e *Engine) string {
 			s += fmt.Sprintf(", "+format, args...)
 		}
 	}
-	add(v.Known, "%d of %s at %.0f", v.Tokens, sources[v.Source], v.Read.Sub(epoch).Seconds())
+	add(v.Known, "%d of %s at %.0f", v.Tokens, sources[v.Source], v.At.Time().Sub(epoch).Seconds())
 	add(v.Threshold > 0, "%s threshold %d", v.ThresholdSource, v.Threshold)
 	add(!v.Enabled, "disabled")
 	add(v.Compacting, "%s compaction since %.0f", v.Trigger, v.Since.Sub(epoch).Seconds())

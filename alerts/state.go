@@ -41,15 +41,20 @@ type Counters struct {
 	Reminders [reminderOutcomes]uint64
 }
 
-// ObservedCompactions are the sizes before the newest automatic compactions of
-// one kind of client, oldest first, at most 25. CompactsAt is the size that was
-// assumed for these clients. Agent is "" if they apply to all such clients, else
-// they apply to that agent alone.
-type ObservedCompactions struct {
+// Clients are those that should compact at the same size. CompactsAt is the size
+// that is assumed for them, which identifies their settings. Agent is "" for all
+// such clients, else they are those of that agent alone.
+type Clients struct {
 	Agent              string
 	Model              string
 	Window, CompactsAt int64
-	PreTokens          []int64
+}
+
+// ObservedCompactions are the sizes before the newest automatic compactions of
+// one kind of client, oldest first, at most 25.
+type ObservedCompactions struct {
+	Clients
+	PreTokens []int64
 }
 
 // Reading is a context size as the engine keeps it.

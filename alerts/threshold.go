@@ -21,15 +21,6 @@ const (
 	minShare = 90
 )
 
-// client is the key for learned thresholds. The assumed size identifies the
-// settings of the client; agent is set if what was learned applies to that agent
-// alone.
-type client struct {
-	model           string
-	window, assumed int64
-	agent           string
-}
-
 // ThresholdSource is the origin of a compaction threshold.
 type ThresholdSource uint8
 
@@ -54,19 +45,18 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
-	l := ObservedCompactions{
+	c := Clients{
 		Agent:      a.Agent,
 		Model:      ev.Model,
 		Window:     ev.Window,
 		CompactsAt: ev.CompactsAt,
-		PreTokens:  []int64{ev.PreTokens},
 	}
 	if last, ok := a.current(); ok {
-		l.Model = cmp.Or(l.Model, last.Model)
-		l.Window = cmp.Or(l.Window, last.Window)
-		l.CompactsAt = cmp.Or(l.CompactsAt, last.CompactsAt)
+		c.Model = cmp.Or(c.Model, last.Model)
+		c.Window = cmp.Or(c.Window, last.Window)
+		c.CompactsAt = cmp.Or(c.CompactsAt, last.CompactsAt)
 	}
-	e.Learn(l)
+	e.Learn(ObservedCompactions{c, []int64{ev.PreTokens}})
 }
 
 // forget removes what learn recorded of a compaction that was idle.
@@ -75,8 +65,8 @@ func (e *Engine) forget(a *AgentState, ev *Event) {
 		return
 	}
 	for c, all := range e.learned {
-		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model &&
-			(c.agent == "" || c.agent == a.Agent) {
+		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.Model == ev.Model &&
+			(c.Agent == "" || c.Agent == a.Agent) {
 			e.keep(c, all[:i:i])
 			return
 		}
@@ -101,8 +91,12 @@ func (e *Engine) threshold(id string, r Reading) (tokens int64, source Threshold
 
 // seen returns what was observed for the agent alone, else for all such clients.
 func (e *Engine) seen(id string, r Reading) sizes {
-	c := client{r.Model, r.Window, r.CompactsAt, id}
-	for _, c.agent = range [...]string{id, ""} {
+	c := Clients{
+		Model:      r.Model,
+		Window:     r.Window,
+		CompactsAt: r.CompactsAt,
+	}
+	for _, c.Agent = range [...]string{id, ""} {
 		if seen := e.typical(c); seen.median > 0 {
 			return seen
 		}
@@ -111,7 +105,7 @@ func (e *Engine) seen(id string, r Reading) sizes {
 }
 
 // typical returns the sizes of clients that have compacted often enough.
-func (e *Engine) typical(c client) sizes {
+func (e *Engine) typical(c Clients) sizes {
 	all := slices.Sorted(slices.Values(e.learned[c]))
 	n := len(all)
 	if n < sizesNeeded {
@@ -124,10 +118,7 @@ func (e *Engine) typical(c client) sizes {
 func (e *Engine) Learned() []ObservedCompactions {
 	all := make([]ObservedCompactions, 0, len(e.learned))
 	for c, tokens := range e.learned {
-		all = append(
-			all,
-			ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)},
-		)
+		all = append(all, ObservedCompactions{c, slices.Clone(tokens)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
 		return cmp.Or(
@@ -145,11 +136,12 @@ func (e *Engine) Learned() []ObservedCompactions {
 // is ignored if the agent is not known.
 func (e *Engine) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
-		c := client{l.Model, l.Window, l.CompactsAt, ""}
-		if n < l.CompactsAt*minShare/100 {
-			if c.agent = l.Agent; c.agent == "" {
-				continue
-			}
+		c := l.Clients
+		switch {
+		case n >= c.CompactsAt*minShare/100:
+			c.Agent = ""
+		case c.Agent == "":
+			continue
 		}
 		if n > 0 {
 			e.keep(c, append(e.learned[c], n))
@@ -158,17 +150,17 @@ func (e *Engine) Learn(l ObservedCompactions) {
 }
 
 // keep stores the newest sizes of a client.
-func (e *Engine) keep(c client, all []int64) { e.learned[c] = newest(all, sizesKept) }
+func (e *Engine) keep(c Clients, all []int64) { e.learned[c] = newest(all, sizesKept) }
 
 // unlearn removes what was learned for one agent alone, and moves it to another
 // one unless that is "".
 func (e *Engine) unlearn(from, to string) {
 	for c, all := range e.learned {
-		if c.agent != from || from == "" {
+		if c.Agent != from || from == "" {
 			continue
 		}
 		delete(e.learned, c)
-		if c.agent = to; to != "" {
+		if c.Agent = to; to != "" {
 			e.keep(c, all)
 		}
 	}

@@ -102,10 +102,8 @@ func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))
 	e.Learn(ObservedCompactions{
-		Model:      "m",
-		Window:     200_000,
-		CompactsAt: 167_000,
-		PreTokens:  []int64{70_000, 70_000, 70_000, 0},
+		Clients{"", "m", 200_000, 167_000},
+		[]int64{70_000, 70_000, 70_000, 0},
 	})
 	if v, _ := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
 		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)

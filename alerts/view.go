@@ -1,10 +1,6 @@
 package alerts
 
-import (
-	"time"
-
-	"sm/transcript"
-)
+import "time"
 
 // View is the state of one agent as metrics, the API and the tables show it.
 type View struct {
@@ -14,14 +10,11 @@ type View struct {
 	Cycle  int
 	Opened time.Time // zero for the first cycle
 
-	// Tokens, Window, Percent, Source and Read belong to the reading that the level
-	// is judged by; they are 0 while Known is false.
-	Known   bool
-	Tokens  int64
-	Window  int64
+	// Reading is the one that the level is judged by, and Percent is its share of the
+	// window; they are 0 while Known is false.
+	Known bool
+	Reading
 	Percent int
-	Source  transcript.Source
-	Read    time.Time
 	Level   Level
 
 	// Heard reports whether the agent has read the notice of its Level in this
@@ -59,11 +52,8 @@ func (e *Engine) Agent(id string) (v View, ok bool) {
 	r, known := a.current()
 	if known {
 		v.Known = true
-		v.Tokens = r.Tokens
-		v.Window = r.Window
+		v.Reading = r
 		v.Percent = percent(r)
-		v.Source = r.Source
-		v.Read = r.At.Time()
 		v.Level = e.level(id, r)
 		switch v.Level {
 		case Warn:

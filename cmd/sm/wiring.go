@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -275,9 +276,9 @@ func resumePrompt(text string) (func(path string) string, error) {
 	if text == "" {
 		return nil, nil
 	}
-	prompt, err := alerts.ParseTemplate("messages.resume", text)
+	prompt, err := template.New("messages.resume").Parse(text)
 	execute := func(path string) (string, error) {
-		return prompt.Execute(struct{ Path string }{path})
+		return alerts.Render(prompt, struct{ Path string }{path})
 	}
 	tried := ""
 	if err == nil {

@@ -260,16 +260,13 @@ func (f *Fleet) claim(
 }
 
 // claimBacklog claims what a file held before Settle.
-func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
+func (f *Fleet) claimBacklog(x *file) (observed alerts.ObservedCompactions) {
 	backlog := x.backlog
 	x.backlog = nil
-	id, _ := f.agentOf(x.of)
-	seen := alerts.ObservedCompactions{
-		Agent:  id,
-		Model:  x.Session.Model,
-		Window: f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens,
-	}
-	seen.CompactsAt = f.compactsAt(f.agentIn(x.of), &x.Session, seen.Window)
+	observed.Agent, _ = f.agentOf(x.of)
+	observed.Model = x.Session.Model
+	observed.Window = f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens
+	observed.CompactsAt = f.compactsAt(f.agentIn(x.of), &x.Session, observed.Window)
 	for i := range backlog {
 		p := &backlog[i]
 		mine, known := f.claim(
@@ -279,9 +276,7 @@ func (f *Fleet) claimBacklog(x *file) (observed []alerts.ObservedCompactions) {
 		)
 		for _, e := range append(mine, known...) {
 			if e.Trigger == transcript.Auto && e.PreTokens > 0 {
-				o := seen
-				o.PreTokens = []int64{e.PreTokens}
-				observed = append(observed, o)
+				observed.PreTokens = append(observed.PreTokens, e.PreTokens)
 			}
 		}
 	}

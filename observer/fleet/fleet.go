@@ -312,7 +312,7 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 		f.giveRecord(x)
 	}
 	for _, x := range order {
-		f.out.Observed = append(f.out.Observed, f.claimBacklog(x)...)
+		f.out.Observed = append(f.out.Observed, f.claimBacklog(x))
 	}
 	f.settled = true
 	f.changed.count()

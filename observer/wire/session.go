@@ -193,7 +193,7 @@ func AddPolicy(s *api.Session, v *fleet.View, p *alerts.View) {
 		s.TokensUsed = &p.Tokens
 		s.UsedPercentage = &p.Percent
 		s.ContextSource = sourceName(p.Source)
-		s.ReadingAt = timeOrNil(p.Read)
+		s.ReadingAt = timeOrNil(p.At.Time())
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
 	}
 	if s.TokensUsed != nil && p.Known {

@@ -177,7 +177,7 @@ func (p *player) look(now point) {
 		return
 	}
 	now.tokens = v.Tokens
-	now.read = transcript.InstantOf(v.Read)
+	now.read = v.Reading.At
 	for i, s := range p.steps {
 		if p.cycle.given[i] == nil && s.reached(&v) {
 			p.cycle.given[i] = &now
