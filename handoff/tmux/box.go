@@ -40,18 +40,6 @@ func findBox(s Screen) (box, bool) {
 	return all[len(all)-1], true
 }
 
-// candidates returns what could be the input box. Above the lowest certain box an earlier
-// prompt can look like one.
-func candidates(s Screen) []box {
-	all := boxes(s)
-	for i, b := range all {
-		if b.glyph != 0 {
-			return all[:i+1]
-		}
-	}
-	return all
-}
-
 // codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph
 // begins its first row and an empty row ends it. The glyph is faint before earlier
 // prompts and reversed before the selected line of a list:
@@ -90,9 +78,10 @@ func codexBox(s Screen) (box, bool) {
 
 func isBlank(row Row) bool { return strings.TrimSpace(row.String()) == "" }
 
-// boxes returns what could be the box, from the lowest up. A box that begins above the screen
+// candidates returns what could be the input box, from the lowest up to the first certain
+// one: above that an earlier prompt can look like one. A box that begins above the screen
 // comes last.
-func boxes(s Screen) (all []box) {
+func candidates(s Screen) (all []box) {
 	if b, ok := codexBox(s); ok {
 		return []box{b}
 	}
@@ -104,6 +93,9 @@ func boxes(s Screen) (all []box) {
 		}
 		if b, ok := boxOf(s, y, bottom, hidden); ok {
 			all = append(all, b)
+			if b.glyph != 0 {
+				return all
+			}
 		}
 		bottom = y
 	}

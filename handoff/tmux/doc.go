@@ -29,7 +29,7 @@
 // A gap of well under a millisecond remains: a client can be killed between the
 // last check and the paste. Then the text is on the shell's line until it is taken
 // back some tens of milliseconds later. It stays there if the shell shows its
-// prompt only after Options.Echo, has no line editor, or a person has used the pane
+// prompt only after five seconds, has no line editor, or a person has used the pane
 // meanwhile. Enter is never pressed there.
 //
 // An empty box does not mean that the agent is idle, and nil from [Server.Type] only

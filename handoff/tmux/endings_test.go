@@ -112,7 +112,7 @@ func TestEndings(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, Options{Echo: 2 * time.Second})
+			r := newRig(t, pace{echo: 2 * time.Second})
 			sh := r.startShell("shell")
 			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))
 			ran := 0
@@ -169,7 +169,7 @@ func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
 		a.leave(fmt.Sprintf("leave %d %s", linger, how))
 	})
 	<-time.After(late)
-	err := sh.Type(context.Background(), a.pane, a.client, text, nil)
+	err := sh.Type(context.Background(), Line{a.pane, a.client, text, nil})
 	wg.Wait()
 	a.ended()
 	return err

@@ -77,7 +77,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	const panes = 3
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	n := count(t, "SM_TEXTS", 90)
 	var wg sync.WaitGroup
 	for i := range panes {

@@ -24,7 +24,7 @@ func (v view) guard() string {
 // refuse returns an Error for a reason, or for a person at the keyboard.
 func (s *Server) refuse(v view, r Reason) error {
 	// A time in the future means that the clock was set back.
-	since := s.now().Sub(v.used)
+	since := time.Since(v.used)
 	if r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
 	}

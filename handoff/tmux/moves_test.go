@@ -174,7 +174,7 @@ func TestMoves(t *testing.T) {
 		t.Skip("takes long; the run without the race detector has it")
 	}
 	m := &moves{
-		rig:     newRig(t, Options{Echo: 500 * time.Millisecond}),
+		rig:     newRig(t, pace{echo: 500 * time.Millisecond}),
 		random:  rand.New(rand.NewPCG(2, 3)),
 		sent:    map[*agent][]string{},
 		done:    map[string]int{},

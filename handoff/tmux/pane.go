@@ -37,11 +37,7 @@ type State struct {
 	Pane          Pane   // with the server's pid
 	PID           int    // the process that tmux started in the pane, often a shell
 	TTY           string // path of the pane's terminal
-	Dead          bool   // the process has ended and the pane stays open
-	InMode        bool   // copy mode, a chooser or the like has the keys
-	InputOff      bool   // the pane takes no keys (select-pane -d)
-	Synchronized  bool   // keys go to other panes too (synchronize-panes)
-	Plain         bool   // the program has not asked for bracketed paste; known from tmux 3.6 on
+	unfit         Reason // why keys would not reach the pane's program
 	Width, Height int    // in cells
 	Cursor        Cursor
 	fixed         string // as tmux prints guardFormat
@@ -70,11 +66,18 @@ func (p Pane) parse(line string) (State, error) {
 	_, err := fmt.Sscan(line, &s.Pane.Server, &s.Pane.ID, &s.PID, &dead, &mode, &off, &synchronized,
 		&s.Width, &s.Height, &s.Cursor.X, &s.Cursor.Y, &keys, &bracketed, &s.TTY)
 	s.fixed, _, _ = strings.Cut(line, " =")
-	s.Dead = dead > 0
-	s.InMode = mode > 0
-	s.InputOff = off > 0
-	s.Synchronized = synchronized > 0
-	s.Plain = bracketed == "=0"
+	switch {
+	case dead > 0:
+		s.unfit = ReasonDead
+	case mode > 0:
+		s.unfit = ReasonMode
+	case off > 0:
+		s.unfit = ReasonInputOff
+	case synchronized > 0:
+		s.unfit = ReasonSynchronized
+	case bracketed == "=0": // every version of the clients asks for it; known from tmux 3.6 on
+		s.unfit = ReasonUnclear
+	}
 
 	reason := ReasonNone
 	switch {

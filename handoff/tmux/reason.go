@@ -1,63 +1,46 @@
 package tmux
 
-import "errors"
-
-// Reason is why a pane was not typed into: a single word, used as a label.
-type Reason string
-
-// The reasons. ReasonNone is none; for the others see reasonTexts.
-const (
-	ReasonNone          Reason = ""
-	ReasonUnknown       Reason = "unknown"
-	ReasonGone          Reason = "gone"
-	ReasonServerChanged Reason = "server_changed"
-	ReasonDead          Reason = "dead"
-	ReasonMode          Reason = "mode"
-	ReasonInputOff      Reason = "input_off"
-	ReasonSynchronized  Reason = "synchronized"
-	ReasonReused        Reason = "reused"
-	ReasonStopped       Reason = "stopped"
-	ReasonForeground    Reason = "foreground"
-	ReasonEnding        Reason = "ending"
-	ReasonTyping        Reason = "typing"
-	ReasonDialog        Reason = "dialog"
-	ReasonMenu          Reason = "menu"
-	ReasonVim           Reason = "vim"
-	ReasonShellMode     Reason = "shell_mode"
-	ReasonDraft         Reason = "draft"
-	ReasonShell         Reason = "shell"
-	ReasonNoBox         Reason = "no_box"
-	ReasonUnclear       Reason = "unclear"
-	ReasonMerged        Reason = "merged"
-	ReasonUnseen        Reason = "unseen"
-	ReasonBusy          Reason = "busy"
+import (
+	"errors"
+	"strings"
 )
 
-// reasonTexts has the problem and its remedy for each reason.
-var reasonTexts = map[Reason]string{
-	ReasonUnknown:       "the pane could not be checked; see that tmux answers and /proc is readable, then try again",
-	ReasonGone:          "the server, pane or client no longer exists; find the pane anew",
-	ReasonServerChanged: "another tmux server has the socket now; find the pane anew",
-	ReasonDead:          "the pane's process has ended; find the pane anew",
-	ReasonMode:          "the pane is in copy mode or the like; try again once it has ended",
-	ReasonInputOff:      "the pane takes no input; try again after select-pane -e",
-	ReasonSynchronized:  "the pane shares its keys with others; try again once synchronize-panes is off",
-	ReasonReused:        "the pane or pid belongs to another process; find the pane anew",
-	ReasonStopped:       "the client is suspended; try again once it runs",
-	ReasonForeground:    "the client is not in the foreground; try again once it is",
-	ReasonEnding:        "the client is ending, or reads no keys; try again if it goes on",
-	ReasonTyping:        "the pane is in use; try again in a few seconds",
-	ReasonDialog:        "a dialog is open; try again once it is answered",
-	ReasonMenu:          "a list or view is open; try again once it is closed",
-	ReasonVim:           "vim's keys are on; try again in INSERT mode",
-	ReasonShellMode:     "the input box runs shell commands; try again once it does not",
-	ReasonDraft:         "a draft is in the input box; try again once it is sent or removed",
-	ReasonShell:         "a shell is in the foreground; try again once the client is",
-	ReasonNoBox:         "there is no input box; try again once there is",
-	ReasonUnclear:       "the input box is not clearly empty; try again",
-	ReasonMerged:        "another text is in the input box too; send or remove it by hand",
-	ReasonUnseen:        "the client did not show what was pasted; look at the pane before trying again",
-	ReasonBusy:          "the client shows that it works; try again at the end of the turn",
+// Reason is why a pane was not typed into: a single word, used as a label, a colon, and a
+// sentence with the problem and its remedy.
+type Reason string
+
+// The reasons. ReasonNone is none.
+const (
+	ReasonNone          Reason = ""
+	ReasonUnknown       Reason = "unknown: the pane could not be checked; see that tmux answers and /proc is readable, then try again"
+	ReasonGone          Reason = "gone: the server, pane or client no longer exists; find the pane anew"
+	ReasonServerChanged Reason = "server_changed: another tmux server has the socket now; find the pane anew"
+	ReasonDead          Reason = "dead: the pane's process has ended; find the pane anew"
+	ReasonMode          Reason = "mode: the pane is in copy mode or the like; try again once it has ended"
+	ReasonInputOff      Reason = "input_off: the pane takes no input; try again after select-pane -e"
+	ReasonSynchronized  Reason = "synchronized: the pane shares its keys with others; try again once synchronize-panes is off"
+	ReasonReused        Reason = "reused: the pane or pid belongs to another process; find the pane anew"
+	ReasonStopped       Reason = "stopped: the client is suspended; try again once it runs"
+	ReasonForeground    Reason = "foreground: the client is not in the foreground; try again once it is"
+	ReasonEnding        Reason = "ending: the client is ending, or reads no keys; try again if it goes on"
+	ReasonTyping        Reason = "typing: the pane is in use; try again in a few seconds"
+	ReasonDialog        Reason = "dialog: a dialog is open; try again once it is answered"
+	ReasonMenu          Reason = "menu: a list or view is open; try again once it is closed"
+	ReasonVim           Reason = "vim: vim's keys are on; try again in INSERT mode"
+	ReasonShellMode     Reason = "shell_mode: the input box runs shell commands; try again once it does not"
+	ReasonDraft         Reason = "draft: a draft is in the input box; try again once it is sent or removed"
+	ReasonShell         Reason = "shell: a shell is in the foreground; try again once the client is"
+	ReasonNoBox         Reason = "no_box: there is no input box; try again once there is"
+	ReasonUnclear       Reason = "unclear: the input box is not clearly empty; try again"
+	ReasonMerged        Reason = "merged: another text is in the input box too; send or remove it by hand"
+	ReasonUnseen        Reason = "unseen: the client did not show what was pasted; look at the pane before trying again"
+	ReasonBusy          Reason = "busy: the client shows that it works; try again at the end of the turn"
+)
+
+// parts returns the word and the sentence.
+func (r Reason) parts() (word, sentence string) {
+	word, sentence, _ = strings.Cut(string(r), ": ")
+	return word, sentence
 }
 
 // Final reports whether the pane will not be that client's again.
@@ -80,7 +63,8 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	line := "type in pane " + e.Pane.ID + ": " + reasonTexts[e.Reason]
+	_, sentence := e.Reason.parts()
+	line := "type in pane " + e.Pane.ID + ": " + sentence
 	if e.Erased {
 		line += "; the text was taken back"
 	}
@@ -105,7 +89,10 @@ func refusal(p Pane, reason Reason, err error) error {
 }
 
 // Word is the reason in one word.
-func (e *Error) Word() string { return string(e.Reason) }
+func (e *Error) Word() string {
+	word, _ := e.Reason.parts()
+	return word
+}
 
 // ReasonOf returns the reason in an error, ReasonUnknown when it has none.
 func ReasonOf(err error) Reason {

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,7 +38,10 @@ type rig struct {
 	made   int
 }
 
-func newRig(t *testing.T, o Options) *rig {
+// pace is the pace of a server, the zero value a patient one.
+type pace struct{ quiet, timeout, echo time.Duration }
+
+func newRig(t *testing.T, o pace) *rig {
 	t.Helper()
 	r := newIdleRig(t, o)
 	r.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
@@ -45,7 +49,7 @@ func newRig(t *testing.T, o Options) *rig {
 }
 
 // newIdleRig has no server yet.
-func newIdleRig(t *testing.T, o Options) *rig {
+func newIdleRig(t *testing.T, o pace) *rig {
 	t.Helper()
 	binary, err := exec.LookPath("tmux")
 	if err != nil ||
@@ -55,17 +59,11 @@ func newIdleRig(t *testing.T, o Options) *rig {
 		}
 		t.Skip("needs tmux and Linux")
 	}
-	if o.Quiet == 0 {
-		o.Quiet = -1
-	}
-	if o.Timeout == 0 {
-		o.Timeout = patience
-	}
-	if o.Echo == 0 {
-		o.Echo = patience
-	}
-	s, err := New(o)
+	s, err := New()
 	noError(t, err)
+	s.quiet = cmp.Or(o.quiet, -1)
+	s.timeout = cmp.Or(o.timeout, patience)
+	s.echo = cmp.Or(o.echo, patience)
 	r := &rig{
 		Server: s,
 		t:      t,
@@ -260,7 +258,12 @@ func (a *agent) reaches(want Reason) {
 }
 
 func (a *agent) typed(text string) error {
-	return a.r.Type(a.r.t.Context(), a.pane, a.client, text, nil)
+	return a.typedAfter(text, nil)
+}
+
+// typedAfter is typed with a check.
+func (a *agent) typedAfter(text string, check func(context.Context) error) error {
+	return a.r.Type(a.r.t.Context(), Line{a.pane, a.client, text, check})
 }
 
 // untouched makes sure that nothing came in at all.
@@ -291,6 +294,6 @@ func (r *rig) pasteUnchecked(pane, text string) {
 
 // Ready returns nil if a text could be typed now, else the error of Type.
 func (r *rig) Ready(ctx context.Context, p Pane, c Client) error {
-	_, _, err := r.ready(ctx, p, c, nil)
+	_, _, err := r.ready(ctx, Line{Pane: p, Client: c}, nil)
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"sm/transcript/wording"
 )
@@ -119,11 +118,8 @@ func shorten(text string, limit int) string {
 	}
 	const mark = "…"
 	body, id := cutID(text)
-	end := limit - len(mark) - len(id)
-	for end > 0 && !utf8.RuneStart(body[end]) {
-		end--
-	}
-	return strings.TrimRight(body[:end], " ") + mark + id
+	body = strings.ToValidUTF8(body[:limit-len(mark)-len(id)], "")
+	return strings.TrimRight(body, " ") + mark + id
 }
 
 // cutID splits off the id at the end of a text: a blank, # and 4 to 16 letters or

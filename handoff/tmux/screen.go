@@ -2,7 +2,8 @@ package tmux
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Screen is what a pane shows. It can only refute: an agent can draw anything above
@@ -37,13 +38,17 @@ func ParseScreen(capture string, cursor Cursor) Screen {
 	var row Row
 	var pen Cell    // the attributes; they go on in the next row
 	styled := false // an escape sequence followed the last character
-	for i := 0; i < len(capture); {
-		r, size := utf8.DecodeRuneInString(capture[i:])
+	for capture != "" {
+		seq, _, n, _ := ansi.DecodeSequence(capture, ansi.NormalState, nil)
+		capture = capture[n:]
 		switch {
-		case r == '\x1b':
-			size = escape(capture[i:], &pen)
+		case seq[0] == '\x1b':
+			parameters, begins := strings.CutPrefix(seq, "\x1b[")
+			if parameters, ends := strings.CutSuffix(parameters, "m"); begins && ends {
+				attributes(parameters, &pen)
+			}
 			styled = true
-		case r == '\n':
+		case seq == "\n":
 			// tmux cuts blanks at the end of a row, and with them a drawn cursor, but not
 			// the escape sequence before it.
 			if styled && pen.Reverse {
@@ -52,39 +57,19 @@ func ParseScreen(capture string, cursor Cursor) Screen {
 			s.Rows = append(s.Rows, row)
 			row = nil
 			styled = false
-		case r < ' ': // shift in and out: line-drawing characters
+		case seq < " ": // shift in and out: line-drawing characters
 		default:
-			pen.Rune = r
-			row = append(row, pen)
+			for _, r := range seq {
+				pen.Rune = r
+				row = append(row, pen)
+			}
 			styled = false
 		}
-		i += size
 	}
 	if len(row) > 0 {
 		s.Rows = append(s.Rows, row)
 	}
 	return s
-}
-
-// escape reads the escape sequence at the start of s and returns its length.
-func escape(s string, pen *Cell) int {
-	switch {
-	case strings.HasPrefix(s, "\x1b["):
-		end := strings.IndexFunc(s[2:], func(r rune) bool { return r >= '@' && r <= '~' })
-		if end < 0 {
-			return len(s)
-		}
-		if s[2+end] == 'm' {
-			attributes(s[2:2+end], pen)
-		}
-		return 2 + end + 1
-	case strings.HasPrefix(s, "\x1b]"): // a link
-		if end := strings.Index(s, "\x1b\\"); end >= 0 {
-			return end + 2
-		}
-		return len(s)
-	}
-	return min(2, len(s))
 }
 
 // attributes applies the parameters of one SGR sequence.

@@ -2,7 +2,6 @@ package tmux
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,45 +11,31 @@ import (
 	"time"
 )
 
-// Options are the settings of a Server. The zero value has the defaults.
-type Options struct {
-	// Timeout limits one tmux command; 0 for 2 s. A suspended server makes each
-	// command take all of it.
-	Timeout time.Duration
-	// Echo is how long the client may take to show what was pasted; 0 for 5 s.
-	Echo time.Duration
-	// Quiet is how long the pane must be unused from attached terminals; 0 for 3 s,
-	// negative for no such check. tmux counts in whole seconds: at least 1 s, so that
-	// the next key is in another second.
-	Quiet time.Duration
-}
-
 // Server talks to any number of tmux servers. It holds no connection and needs no
 // closing. Its methods may be called by many goroutines at once.
 type Server struct {
-	binary  string
+	binary string
+	// timeout limits one tmux command. A suspended server makes each command take all of it.
 	timeout time.Duration
-	echo    time.Duration
-	quiet   time.Duration
-	now     func() time.Time
-	locks   sync.Map // a semaphore for each pane, without the server's pid, which not every caller has
+	// echo is how long the client may take to show what was pasted.
+	echo time.Duration
+	// quiet is how long the pane must be unused from attached terminals. tmux counts in whole
+	// seconds: at least 1 s, so that the next key is in another second.
+	quiet time.Duration
+	locks sync.Map // a semaphore for each pane, without the server's pid, which not every caller has
 }
 
 // New finds the tmux command.
-func New(o Options) (*Server, error) {
+func New() (*Server, error) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
 		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
 	}
-	if o.Quiet > 0 {
-		o.Quiet = max(o.Quiet, time.Second)
-	}
 	return &Server{
 		binary:  path,
-		timeout: cmp.Or(o.Timeout, 2*time.Second),
-		echo:    cmp.Or(o.Echo, 5*time.Second),
-		quiet:   cmp.Or(o.Quiet, 3*time.Second),
-		now:     time.Now,
+		timeout: 2 * time.Second,
+		echo:    5 * time.Second,
+		quiet:   3 * time.Second,
 	}, nil
 }
 
@@ -71,11 +56,7 @@ func (s *Server) run(ctx context.Context, socket string, args ...string) (string
 // command returns a tmux command on a socket.
 func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
 	// -u keeps the client's glyphs, whatever the locale is.
-	cmd := exec.CommandContext(
-		ctx,
-		s.binary,
-		append([]string{"-u", "-S", socket}, args...)...,
-	)
+	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
 	// Our own environment is left out: TMUX would name another server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = s.timeout

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sm/transcript/wording"
 )
 
 const (
@@ -82,18 +84,12 @@ func (s *Server) takeBack(
 	}
 }
 
-// constantLine matches the line that only announces a message, which sm alone writes.
-// It is compiled on first use, like residue: each hook starts this program and types
-// nothing.
-var constantLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[sm message\] #[0-9a-z]{4,16}$`)
-})
-
-// abandoned returns a constant line in the box, "" for none. Another text is to be typed,
-// so its own attempt will not be repeated.
+// abandoned returns a line in the box that only announces a message, which sm alone writes,
+// "" for none. Another text is to be typed, so its own attempt will not be repeated.
 func (v view) abandoned() string {
 	for _, b := range candidates(v.screen) {
-		if typed, _ := b.content(); constantLine().MatchString(typed) {
+		typed, _ := b.content()
+		if head, id := cutID(typed); id != "" && head+" " == wording.Message {
 			return typed
 		}
 	}
@@ -128,10 +124,10 @@ func (r reader) same(other reader) bool {
 // find looks for a text. keys is how many keys have been pressed to erase it.
 func (v view) find(r reader, text string, keys int) place {
 	switch {
-	case !r.known || v.InMode || v.InputOff || v.Synchronized:
-		return unclear
-	case v.Dead:
+	case v.unfit == ReasonDead && r.known:
 		return nowhere
+	case !r.known || v.unfit != ReasonNone && v.unfit != ReasonUnclear:
+		return unclear
 	case !r.client && r.hasNotRead(text):
 		return kernel
 	case r.unread > 0:
@@ -202,7 +198,8 @@ const margin = 4
 
 // residue matches terminal replies as other programs show them: the end of a paste's
 // brackets, and the answers about the terminal's kind and tmux's version that an ending
-// client leaves unread.
+// client leaves unread. It is compiled on first use: each hook starts this program and types
+// nothing.
 var residue = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
 })

@@ -102,7 +102,7 @@ func TestTakeBack(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, Options{})
+			r := newRig(t, pace{})
 			sh := r.startShellWith("shell", c.rc)
 			a := sh.run()
 			before, err := r.look(t.Context(), a.pane)
@@ -147,7 +147,7 @@ func TestTakeBack(t *testing.T) {
 // In the client's box each key erases a row; a draft that was extended stays.
 func TestTakeBackFromBox(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 
@@ -184,7 +184,7 @@ func TestTakeBackFromBox(t *testing.T) {
 // A client that hangs has not read the text: it is dropped for good.
 func TestTakeBackFromHangingClient(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Echo: 300 * time.Millisecond})
+	r := newRig(t, pace{echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	a.order("deaf")
@@ -205,7 +205,7 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 // A line whose message has been withdrawn does not block the box.
 func TestTypeAfterAbandonedLine(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	r.tmux("send-keys", "-t", a.pane.ID, "-l", "[sm message] #ffffff")

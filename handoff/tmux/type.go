@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -20,43 +21,45 @@ const (
 	firstPause, longestPause = 4 * time.Millisecond, 50 * time.Millisecond
 )
 
+// A Line is a text for the input box of a client in a pane.
+type Line struct {
+	Pane   Pane
+	Client Client
+	Text   string
+	// Check is called once, last before the paste, and returns an error if the agent is not
+	// idle; it may be nil.
+	Check func(context.Context) error
+}
+
 // Type types a text into the client's input box and presses Enter. It fails with an
 // [Error], with ErrText for a text that Sanitise would change, or with the error of
-// check. Nothing has been typed then, unless [PastedIn] reports so.
+// Check. Nothing has been typed then, unless [PastedIn] reports so.
 //
-// check is called once, last before the paste, and returns an error if the agent is not
-// idle; it may be nil. When the box holds the text from an attempt that was cut off, or a
-// text of sm with the same id, only Enter is pressed. A command in the box may be a
-// human's: see Finish.
+// When the box holds the text from an attempt that was cut off, or a text of sm with the
+// same id, only Enter is pressed. A command in the box may be a human's: see Finish.
 //
 // A pasted text that cannot be submitted is taken back, see [Error], and so is the
 // line "[sm message] #id" of another text that was left in the box. It stays where the
 // pane has been used by a human since, or when other text is beside it.
 //
 // Texts for the same pane wait for each other. After the paste Type continues even if
-// ctx ends: for at most Options.Echo, the same again to take the text back, and the time
-// of a few commands.
-func (s *Server) Type(
-	ctx context.Context,
-	p Pane,
-	c Client,
-	text string,
-	check func(context.Context) error,
-) error {
-	unlock, err := s.begin(ctx, p, text)
+// ctx ends: for at most 5 s, the same again to take the text back, and the time of a few
+// commands.
+func (s *Server) Type(ctx context.Context, l Line) error {
+	unlock, err := s.begin(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
-	v, left, err := s.prepare(ctx, p, c, text)
+	v, left, err := s.prepare(ctx, l)
 	if err != nil {
 		return err
 	}
 	if left {
-		err = call(ctx, check)
+		err = l.check(ctx)
 	} else {
-		v, err = s.paste(ctx, p, c, text, check)
+		v, err = s.paste(ctx, l)
 	}
 	if err != nil && !PastedIn(err) {
 		return err
@@ -64,65 +67,54 @@ func (s *Server) Type(
 
 	ctx = context.WithoutCancel(ctx) // stopping here would leave a draft
 	if err == nil {
-		err = s.enter(ctx, p, c, text, left)
+		err = s.enter(ctx, l, left)
 		if PastedIn(err) { // Enter may have been pressed
 			return err
 		}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Erased = s.takeBack(ctx, v, c, text)
+		e.Erased = s.takeBack(ctx, v, l.Client, l.Text)
 		e.Pasted = !e.Erased
 	}
 	return err
 }
 
 // prepare is ready for Type. It removes an abandoned line from the box.
-func (s *Server) prepare(
-	ctx context.Context,
-	p Pane,
-	c Client,
-	text string,
-) (v view, left bool, err error) {
-	leftover := func(b box) bool { return b.leftover(text) }
-	v, left, err = s.ready(ctx, p, c, leftover)
+func (s *Server) prepare(ctx context.Context, l Line) (v view, left bool, err error) {
+	leftover := func(b box) bool { return b.leftover(l.Text) }
+	v, left, err = s.ready(ctx, l, leftover)
 	if ReasonOf(err) != ReasonDraft {
 		return v, left, err
 	}
 	line := v.abandoned()
-	if line == "" || s.refuse(v, ReasonNone) != nil || !s.takeBack(ctx, v, c, line) {
+	if line == "" || s.refuse(v, ReasonNone) != nil || !s.takeBack(ctx, v, l.Client, line) {
 		return v, left, err
 	}
-	return s.ready(ctx, p, c, leftover)
+	return s.ready(ctx, l, leftover)
 }
 
 // Finish presses Enter if the client's input box holds exactly the text, and never
 // pastes. If the box is empty the Error has ReasonUnseen. It is for a text, a command
 // too, whose typing may have been cut off before Enter. If a human has typed the same,
 // Enter has the effect that was intended.
-func (s *Server) Finish(
-	ctx context.Context,
-	p Pane,
-	c Client,
-	text string,
-	check func(context.Context) error,
-) error {
-	unlock, err := s.begin(ctx, p, text)
+func (s *Server) Finish(ctx context.Context, l Line) error {
+	unlock, err := s.begin(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
-	_, left, err := s.ready(ctx, p, c, func(b box) bool { return b.holds(text) })
+	_, left, err := s.ready(ctx, l, func(b box) bool { return b.holds(l.Text) })
 	if err == nil && !left {
-		err = refusal(p, ReasonUnseen, nil)
+		err = refusal(l.Pane, ReasonUnseen, nil)
 	}
 	if err == nil {
-		err = call(ctx, check)
+		err = l.check(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	err = s.enter(context.WithoutCancel(ctx), p, c, text, true)
+	err = s.enter(context.WithoutCancel(ctx), l, true)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Pasted = true // it stays, since it may be a human's
 	}
@@ -130,15 +122,12 @@ func (s *Server) Finish(
 }
 
 // begin checks pane and text and locks the pane.
-func (s *Server) begin(
-	ctx context.Context,
-	p Pane,
-	text string,
-) (unlock func(), err error) {
+func (s *Server) begin(ctx context.Context, l Line) (unlock func(), err error) {
+	p := l.Pane
 	if err := p.check(); err != nil {
 		return nil, refusal(p, ReasonUnknown, err)
 	}
-	if err := Check(text); err != nil {
+	if err := Check(l.Text); err != nil {
 		return nil, fmt.Errorf("type in pane %s: %w", p.ID, err)
 	}
 	p.Server = 0
@@ -150,60 +139,53 @@ func (s *Server) begin(
 	return func() { lock.Release(1) }, nil
 }
 
-func call(ctx context.Context, check func(context.Context) error) error {
-	if check == nil {
+func (l Line) check(ctx context.Context) error {
+	if l.Check == nil {
 		return nil
 	}
-	return check(ctx)
+	return l.Check(ctx)
 }
 
 // ready returns the Error of Type if no text could be typed now, and whether the box is one
 // that isLeft accepts.
 func (s *Server) ready(
 	ctx context.Context,
-	p Pane,
-	c Client,
+	l Line,
 	isLeft func(box) bool,
 ) (v view, left bool, err error) {
-	v, err = s.look(ctx, p)
+	v, err = s.look(ctx, l.Pane)
 	if err == nil {
-		err = v.verify(c)
+		err = v.verify(l.Client)
 	}
 	if err != nil {
 		return v, false, err
 	}
 	r := Refusal(v.screen)
-	if r == ReasonDraft && isLeft != nil {
-		for _, b := range candidates(v.screen) {
-			left = left || isLeft(b)
-		}
-	}
-	if left {
+	if r == ReasonDraft && isLeft != nil && slices.ContainsFunc(candidates(v.screen), isLeft) {
+		left = true
 		r = ReasonNone
 	}
 	return v, left, s.refuse(v, r)
 }
 
 // paste puts the text into the input box, or changes nothing.
-func (s *Server) paste(
-	ctx context.Context, p Pane, c Client, text string, check func(context.Context) error,
-) (view, error) {
+func (s *Server) paste(ctx context.Context, l Line) (view, error) {
 	for range attempts {
-		v, _, err := s.ready(ctx, p, c, nil)
+		v, _, err := s.ready(ctx, l, nil)
 		if err == nil {
-			err = call(ctx, check)
-			check = nil
+			err = l.check(ctx)
+			l.Check = nil
 		}
 		if err != nil {
 			return view{}, err
 		}
 		// If ctx ended the command, its effect would be unknown.
-		done, err := s.act(context.WithoutCancel(ctx), v, pasted(text), v.still(c))
+		done, err := s.act(context.WithoutCancel(ctx), v, pasted(l.Text), v.still(l.Client))
 		if done || err != nil {
 			return v, err
 		}
 	}
-	return view{}, changing(p)
+	return view{}, changing(l.Pane)
 }
 
 func changing(p Pane) error {
@@ -217,22 +199,22 @@ func (v view) still(c Client) func() error {
 
 // enter waits until the box shows the text and presses Enter. After an Error with
 // Pasted, Enter may have been pressed, after any other error it was not.
-func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left bool) error {
+func (s *Server) enter(ctx context.Context, l Line, left bool) error {
 	deadline := time.Now().Add(s.echo)
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
-		v, err := s.look(ctx, p)
+		v, err := s.look(ctx, l.Pane)
 		if err == nil {
-			err = cmp.Or(v.verify(c), v.shows(text, left), s.refuse(v, ReasonNone))
+			err = cmp.Or(v.verify(l.Client), v.shows(l.Text, left), s.refuse(v, ReasonNone))
 		}
 		if err == nil {
 			var done bool
-			done, err = s.act(ctx, v, pressed("Enter"), v.still(c))
+			done, err = s.act(ctx, v, pressed("Enter"), v.still(l.Client))
 			if done || PastedIn(err) {
 				return err // never a second time
 			}
 		}
 		if err == nil {
-			err = changing(p)
+			err = changing(l.Pane)
 		}
 		if r := ReasonOf(err); r.Final() || r.away() || time.Now().After(deadline) {
 			return err

@@ -17,7 +17,7 @@ const testText = "[sm test] Context at 52%; go on. #a1b2c3"
 
 func TestType(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	texts := []string{
@@ -30,7 +30,7 @@ func TestType(t *testing.T) {
 	for i, text := range texts {
 		asked := 0
 		check := func(context.Context) error { asked++; return nil }
-		if err := r.Type(t.Context(), a.pane, a.client, text, check); err != nil {
+		if err := a.typedAfter(text, check); err != nil {
 			t.Fatalf("text %d: %v", i, err)
 		}
 		a.wait("submit", i+1)
@@ -46,7 +46,7 @@ func TestType(t *testing.T) {
 
 func TestTypeChecksText(t *testing.T) {
 	t.Parallel()
-	r := newIdleRig(t, Options{})
+	r := newIdleRig(t, pace{})
 	p := Pane{r.socket, 0, "%0"}
 	c := Client{1, "1"}
 	for _, text := range []string{
@@ -58,7 +58,7 @@ func TestTypeChecksText(t *testing.T) {
 		"[sm x] a\x1b[201~",
 		"[sm x] a ",
 	} {
-		if err := r.Type(t.Context(), p, c, text, nil); !errors.Is(err, ErrText) {
+		if err := r.Type(t.Context(), Line{p, c, text, nil}); !errors.Is(err, ErrText) {
 			t.Errorf("Type(%q) = %v, want ErrText", text, err)
 		}
 	}
@@ -70,14 +70,8 @@ func TestTypeChecksText(t *testing.T) {
 		{r.socket, 0, "%1234567890"},
 		{},
 	} {
-		if err := r.Type(
-			t.Context(),
-			p,
-			c,
-			testText,
-			nil,
-		); ReasonOf(err) != ReasonUnknown ||
-			err == nil {
+		err := r.Type(t.Context(), Line{p, c, testText, nil})
+		if ReasonOf(err) != ReasonUnknown || err == nil {
 			t.Errorf("Type into %v = %v", p, err)
 		}
 	}
@@ -85,17 +79,11 @@ func TestTypeChecksText(t *testing.T) {
 
 func TestTypeAsksLast(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	busy := errors.New("busy")
-	err := r.Type(
-		t.Context(),
-		a.pane,
-		a.client,
-		testText,
-		func(context.Context) error { return busy },
-	)
+	err := a.typedAfter(testText, func(context.Context) error { return busy })
 	if !errors.Is(err, busy) || PastedIn(err) {
 		t.Errorf("Type = %v", err)
 	}
@@ -103,7 +91,7 @@ func TestTypeAsksLast(t *testing.T) {
 	r.noBuffers()
 	// What happens while it is asked is seen all the same.
 	asked := 0
-	err = r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+	err = a.typedAfter(testText, func(context.Context) error {
 		if asked++; asked == 1 {
 			r.tmux("copy-mode", "-t", a.pane.ID)
 		}
@@ -119,7 +107,7 @@ func TestTypeAsksLast(t *testing.T) {
 // What is on the screen survives, and the text follows once it is gone.
 func TestTypeWaitsForHumans(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	for i, c := range []struct {
 		begin func()
@@ -164,10 +152,10 @@ func TestTypeWaitsForHumans(t *testing.T) {
 // A user types while the client takes the paste: Enter is not pressed.
 func TestTypeLeavesMergedText(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Echo: 300 * time.Millisecond})
+	r := newRig(t, pace{echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
-	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+	err := a.typedAfter(testText, func(context.Context) error {
 		a.order("garble")
 		return nil
 	})
@@ -186,11 +174,11 @@ func TestTypeLeavesMergedText(t *testing.T) {
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"/clear", testResume, testText} {
-		r := newRig(t, Options{Echo: 300 * time.Millisecond})
+		r := newRig(t, pace{echo: 300 * time.Millisecond})
 		a := r.startWindow()
 		a.reaches(ReasonNone)
 		finish := func(text string, check func(context.Context) error) error {
-			return r.Finish(t.Context(), a.pane, a.client, text, check)
+			return r.Finish(t.Context(), Line{a.pane, a.client, text, check})
 		}
 		if err := finish(text, nil); ReasonOf(err) != ReasonUnseen || PastedIn(err) {
 			t.Errorf("%q: Finish of an empty box = %v", text, err)
@@ -240,37 +228,29 @@ func TestFinish(t *testing.T) {
 // A cancellation in the middle would leave a draft behind.
 func TestTypeFinishesWhatItPasted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	a.order("hold")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var err error
-	wg.Go(func() { err = r.Type(ctx, a.pane, a.client, testText, nil) })
+	wg.Go(func() { err = r.Type(ctx, Line{a.pane, a.client, testText, nil}) })
 	a.wait("paste", 1)
 	cancel()
 	a.order("release")
 	wg.Wait()
 	noError(t, err)
 	a.wait("submit", 1)
-	if err := r.Type(
-		ctx,
-		a.pane,
-		a.client,
-		testText,
-		nil,
-	); !errors.Is(
-		err,
-		context.Canceled,
-	) {
+	err = r.Type(ctx, Line{a.pane, a.client, testText, nil})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Type after the end = %v", err)
 	}
 }
 
 func TestTypeOneAtATime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	var wg sync.WaitGroup

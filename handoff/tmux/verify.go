@@ -10,29 +10,11 @@ import (
 
 // verify checks a pane's state and the client's process.
 func (s State) verify(c Client) error {
-	reason := s.unfit()
-	var err error
-	if reason == ReasonNone {
-		reason, err = s.holds(c)
+	if s.unfit != ReasonNone {
+		return refusal(s.Pane, s.unfit, nil)
 	}
+	reason, err := s.holds(c)
 	return refusal(s.Pane, reason, err)
-}
-
-// unfit returns why keys would not reach the pane's program.
-func (s State) unfit() Reason {
-	switch {
-	case s.Dead:
-		return ReasonDead
-	case s.InMode:
-		return ReasonMode
-	case s.InputOff:
-		return ReasonInputOff
-	case s.Synchronized:
-		return ReasonSynchronized
-	case s.Plain: // every version of the clients asks for it
-		return ReasonUnclear
-	}
-	return ReasonNone
 }
 
 // holds checks that the client is in the pane, in the foreground, and reads keys.

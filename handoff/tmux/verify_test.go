@@ -16,7 +16,7 @@ import (
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a := r.startWindow()
 	verify := func(name string, p Pane, c Client, want Reason) {
 		t.Helper()
@@ -112,7 +112,7 @@ func TestVerify(t *testing.T) {
 // suspended, in the background, or has ended.
 func TestShellInFront(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	a, argv := r.standIn()
 	id := r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "sh", "-i")
 	r.tmux("send-keys", "-t", id, strings.Join(argv, " "), "Enter")
@@ -162,7 +162,7 @@ func TestShellInFront(t *testing.T) {
 // Somebody looks at the pane in an attached terminal, and has just pressed a key.
 func TestHumanAtTheKeyboard(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Quiet: time.Hour})
+	r := newRig(t, pace{quiet: time.Hour})
 	a := r.startWindow()
 	b := r.startWindow()
 	a.reaches(ReasonNone)
@@ -183,7 +183,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 // A key that the client has not drawn yet is not on the screen, but tmux has it.
 func TestUnseenKeys(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Quiet: time.Second})
+	r := newRig(t, pace{quiet: time.Second})
 	a := r.startWindow()
 	outer := r.attach(a)
 	a.reaches(ReasonNone) // nobody has pressed a key for a second
@@ -202,13 +202,12 @@ func TestUnseenKeys(t *testing.T) {
 	}
 	// Before the paste. How long ago that was must not depend on how fast the machine is.
 	before := used()
-	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+	err := a.typedAfter(testText, func(context.Context) error {
 		press("x")
-		pressed := used()
-		if !pressed.After(before) {
+		if !used().After(before) {
 			t.Error("tmux does not know of the key")
 		}
-		r.now = func() time.Time { return pressed.Add(time.Second / 2) }
+		r.quiet = time.Hour
 		return nil
 	})
 	if ReasonOf(err) != ReasonTyping || PastedIn(err) {
@@ -250,7 +249,7 @@ func TestQuiet(t *testing.T) {
 		{-1, time.Second, ReasonNone},
 		{3 * time.Second, -time.Hour, ReasonNone}, // the clock was set back
 	} {
-		s := &Server{quiet: c.quiet, now: time.Now}
+		s := &Server{quiet: c.quiet}
 		if err := s.refuse(view{
 			used: time.Now().Add(-c.since),
 		}, ReasonNone); ReasonOf(err) != c.want {
@@ -262,7 +261,7 @@ func TestQuiet(t *testing.T) {
 // A server that does not answer costs the timeout, and is not taken to be gone.
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Timeout: 50 * time.Millisecond})
+	r := newRig(t, pace{timeout: 50 * time.Millisecond})
 	a := r.startWindow()
 	pid, err := strconv.Atoi(r.tmux("display-message", "-p", "#{pid}"))
 	noError(t, err)
@@ -278,7 +277,7 @@ func TestServerHangs(t *testing.T) {
 // attach is a terminal in which somebody looks at a pane: a pane of another server.
 func (r *rig) attach(a *agent) (outer *rig) {
 	r.t.Helper()
-	outer = newIdleRig(r.t, Options{})
+	outer = newIdleRig(r.t, pace{})
 	outer.tmux(
 		"new-session",
 		"-d",

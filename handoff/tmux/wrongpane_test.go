@@ -40,7 +40,7 @@ func TestNoDataInArguments(t *testing.T) {
 	noError(t, os.Symlink(exe, path))
 	t.Setenv("TMUX", "/nowhere,1,1")
 	t.Setenv("SM_TEST_SECRET", "secret")
-	r := newRig(t, Options{})
+	r := newRig(t, pace{})
 	r.Server.binary = path
 	noError(t, os.Symlink(r.binary, path+".tmux"))
 	// Names that would run something, were they ever part of a format. tmux itself reads

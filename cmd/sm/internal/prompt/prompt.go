@@ -21,7 +21,7 @@ type Prompts struct {
 
 // New returns nil if there is no tmux. Agents are then reached by hooks only.
 func New(log *slog.Logger) *Prompts {
-	server, err := tmux.New(tmux.Options{})
+	server, err := tmux.New()
 	if err != nil {
 		log.Info("no tmux: idle agents get messages at their next hook", "err", err)
 		return nil
@@ -51,8 +51,11 @@ func (t *Prompts) Finish(
 
 // act types by one of the server's two ways.
 func (t *Prompts) act(
-	ctx context.Context, how func(context.Context, tmux.Pane, tmux.Client, string, func(context.Context) error) error,
-	at fleet.Place, text string, idle func(context.Context) error,
+	ctx context.Context,
+	how func(context.Context, tmux.Line) error,
+	at fleet.Place,
+	text string,
+	idle func(context.Context) error,
 ) (typed bool, err error) {
 	if at.Tmux == "" || at.Pane == "" {
 		// The hooks of this client have not come. Its pane is verified before anything is typed.
@@ -67,10 +70,11 @@ func (t *Prompts) act(
 		at.Server = o.Server
 		at.Pane = o.Pane
 	}
-	pane := tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane}
-	err = how(ctx, pane, tmux.Client{
-		PID:   at.PID,
-		Start: at.Start,
-	}, tmux.Sanitise(text, tmux.MaxBytes), idle)
+	err = how(ctx, tmux.Line{
+		Pane:   tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane},
+		Client: tmux.Client{PID: at.PID, Start: at.Start},
+		Text:   tmux.Sanitise(text, tmux.MaxBytes),
+		Check:  idle,
+	})
 	return err == nil || tmux.PastedIn(err), err
 }
