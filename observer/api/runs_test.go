@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,40 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestRunQueryRoundTrip(t *testing.T) {
-	for _, want := range []Run{
-		{},
-		{Client: 4711, Start: "123456", RestartsLeft: 10},
-		{
-			Client:       4711,
-			Start:        "123456",
-			RestartsLeft: 10,
-			CanRestart:   true,
-		},
-		{RestartsLeft: 9, CanRestart: true, Restarting: "ro-1"},
-		{
-			Client:       4711,
-			Start:        "123456",
-			RestartsLeft: 10,
-			Handled:      "ro-2",
-			Outcome:      OutcomeRefused,
-			Reason:       "leave --print out",
-		},
-		{
-			Client:  4711,
-			Start:   "123456",
-			Handled: "ro-1 & 2",
-			Outcome: OutcomeExhausted,
-			Reason:  "no restart is left; a=b",
-		},
-	} {
-		got, err := ParseRun(want.Query())
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
-		}
-	}
-}
 
 func TestNextInstruction(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
@@ -60,8 +27,9 @@ func TestNextInstruction(t *testing.T) {
 	}
 	answer := func(w http.ResponseWriter) {}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
-		got, err := ParseRun(r.URL.Query())
+	mux.HandleFunc("POST /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
+		var got Run
+		err := json.NewDecoder(r.Body).Decode(&got)
 		if diff := cmp.Diff(
 			run,
 			got,
