@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,10 +107,7 @@ func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
 		documentList
 		Problem string `json:"problem"`
 	}
-	text, err := a.client.Raw(a.ctx, "/documents")
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
+	err := a.client.Get(a.ctx, "/documents", &answer)
 	if err == nil && answer.Problem != "" {
 		err = errors.New(screen.OneLine(answer.Problem))
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -115,16 +114,12 @@ func (d actor) readHandoffs(s api.Session) (tea.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := d.client.Raw(d.ctx, "/documents")
-	if err != nil {
-		return nil, err
-	}
 	var all struct {
 		Documents []handoff.Document `json:"documents"`
 		Problem   string             `json:"problem"`
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("read documents: %w", err)
+	if err := d.client.Get(d.ctx, "/documents", &all); err != nil {
+		return nil, err
 	}
 	if all.Problem != "" {
 		return nil, errors.New(all.Problem)

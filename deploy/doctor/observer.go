@@ -64,7 +64,8 @@ const restartRemedy = "restart it: systemctl --user restart sm, or end it and st
 // build notes an observer of another build than this sm, which an upgrade leaves
 // running.
 func (d *doctor) build(ctx context.Context, client *api.Client) {
-	text, err := client.Text(ctx, "/metrics")
+	var text []byte
+	err := client.Get(ctx, "/metrics", &text)
 	found := regexp.MustCompile(`(?m)^sm_build_info\{commit="([^"]*)",goversion="[^"]*",version="([^"]*)"\} `).FindSubmatch(text)
 	if err != nil || found == nil {
 		return

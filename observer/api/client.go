@@ -157,32 +157,21 @@ func (c *Client) ask(ctx context.Context, route string, body, answer any) error 
 	method, path, _ := strings.Cut(route, " ")
 	var content io.Reader
 	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("ask the observer: %w", err)
-		}
+		b, _ := json.Marshal(body) // texts and finite figures: it cannot fail
 		content = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, content)
 	if err != nil {
-		return fmt.Errorf("ask the observer: %w", err)
+		return err
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header.Set("Content-Type", "application/json")
 
 	resp, err := c.http.Do(req)
-	if err != nil {
-		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+	if failed, is := errors.AsType[*url.Error](err); is { // as all errors of Do
+		if failed.Timeout() {
 			return ErrSilent
 		}
-		if foreign, is := errors.AsType[*ForeignError](err); is {
-			return foreign
-		}
-		if errors.Is(err, ErrNoObserver) {
-			return ErrNoObserver
-		}
-		return fmt.Errorf("ask the observer: %w", err)
+		return failed.Err
 	}
 	defer resp.Body.Close()
 	content = io.LimitReader(resp.Body, answerBytes)
@@ -236,13 +225,8 @@ func (c *Client) OpenPage(ctx context.Context) (Page, error) {
 	return answerOf[Page](ctx, c, "POST /open", struct{}{})
 }
 
-// Raw asks for any path and gives the answer as it is: for who must say what an
-// observer does not report from what it knows to be null.
-func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
-	return answerOf[json.RawMessage](ctx, c, "GET "+path, nil)
-}
-
-// Text asks for a path whose answer is not JSON, as /metrics.
-func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
-	return answerOf[[]byte](ctx, c, "GET "+path, nil)
+// Get asks for a path and puts the answer into a value of JSON, or as it is into a
+// *[]byte.
+func (c *Client) Get(ctx context.Context, path string, answer any) error {
+	return c.ask(ctx, "GET "+path, nil, answer)
 }
