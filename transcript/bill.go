@@ -91,12 +91,3 @@ type Worked struct {
 	// All means that the work is complete for the transcript, not only what is new.
 	All bool
 }
-
-// Biller is a [Fold] that can make bills.
-type Biller interface {
-	// KeepBills has it make them, from its first line on.
-	KeepBills()
-	// Bills returns the bills that are new or have changed since the last call, and what was
-	// done since. What it returns is the caller's.
-	Bills() ([]Bill, Worked)
-}

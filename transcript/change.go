@@ -31,11 +31,8 @@ type Change struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for a
 	// session's own file.
 	Parent string
-	// Title is the session's title by the file, if any; Limits are those of [Facts].
-	Title  Title
-	Limits [2]Limit
-	// Cut is that of [Facts].
-	Cut bool
+	// Facts are those of the file so far.
+	Facts
 	// Alone means that the file was named by the user: a subagent's file then counts
 	// by itself.
 	Alone bool
@@ -52,15 +49,9 @@ type Change struct {
 	From string
 	// Session is the sum over the file.
 	Session Session
-	// Messages and Compactions are those that are new or changed.
-	Messages    []Message
-	Compactions []Compaction
-	// Bills are the new or changed bills of the file, and Worked is the work since the
-	// last change, for files whose bills were requested.
-	Bills  []Bill
-	Worked Worked
-	// Unknown are the names in the new records that their reader does not know.
-	Unknown []UnknownName
+	// News is what the new records have brought. Its Worked is complete in the first change
+	// of a file.
+	News
 	// Entries are the new records that mean something, in the order of the file. Of
 	// their byte slices only a reading's Model is set, and Version, which is that of
 	// the session at the record. Of a whole file they are those of the last 10

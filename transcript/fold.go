@@ -16,22 +16,32 @@ type Fold interface {
 	// a complete last line without its newline. ok is false if the line is no record,
 	// or only the beginning of one. It is slow.
 	Peek(line []byte) (s Session, ok bool)
-	// Take returns the messages and compactions that are new or have changed since the
-	// last call, in the order of the file. They are the caller's.
-	Take() ([]Message, []Compaction)
-	// Unknown returns the names that are unknown in the lines since the last call.
-	Unknown() []UnknownName
+	// KeepBills has the fold make bills, from its first line on.
+	KeepBills()
+	// Take returns what the lines since the last call have brought. It is the caller's.
+	Take() News
 	// Sum is the session so far. It is the fold's own: copy it before the next line.
 	Sum() *Session
 	// Facts are the facts about the file by the records so far.
 	Facts() Facts
 }
 
+// News is what some lines have brought, in the order of the file.
+type News struct {
+	// Messages and Compactions are those that are new or have changed.
+	Messages    []Message
+	Compactions []Compaction
+	// Bills are those that are new or have changed, and Worked is what was done, where
+	// the fold makes bills.
+	Bills  []Bill
+	Worked Worked
+	// Unknown are the names that the fold does not know.
+	Unknown []UnknownName
+}
+
 // Facts are facts about a file that the records of some clients have; others
 // leave them to its path and to the status line.
 type Facts struct {
-	// Parent is the id of the session whose subagent wrote the file; "" for none.
-	Parent string
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title
 	// Cut means that the first record continues another and a compaction follows: if

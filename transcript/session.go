@@ -99,10 +99,8 @@ func (s *Session) Add(older *Session) {
 	s.Peak = max(s.Peak, older.Peak)
 	s.Turns += older.Turns
 	s.Sums.Add(&older.Sums)
-	if older.Started != 0 && (s.Started == 0 || older.Started < s.Started) {
-		s.Started = older.Started
-	}
-	s.Active = max(s.Active, older.Active)
+	s.Stamp(older.Started)
+	s.Stamp(older.Active)
 	s.Model, s.Version, s.CWD = cmp.Or(s.Model, older.Model), cmp.Or(
 		s.Version,
 		older.Version,
@@ -116,6 +114,14 @@ func (s *Session) Add(older *Session) {
 		older.Details().Window,
 	)
 	s.SetParticulars(p)
+}
+
+// Stamp takes in the time of a record, 0 for none.
+func (s *Session) Stamp(at Instant) {
+	if at != 0 && (s.Started == 0 || at < s.Started) {
+		s.Started = at
+	}
+	s.Active = max(s.Active, at)
 }
 
 // Particulars are what only some clients' records have about a session.

@@ -153,7 +153,7 @@ func knownNames(t *testing.T, projects string) {
 				&transcript.Entry{},
 			) // bad lines are counted elsewhere
 		}
-		for _, u := range f.Unknown() {
+		for _, u := range f.Take().Unknown {
 			t.Errorf(
 				"%s: unknown %s %q, %d times",
 				filepath.Base(path),

@@ -119,8 +119,7 @@ func (p *testFile) grown() (c transcript.Change) {
 	c.Parent = p.parent
 	c.Session = p.fold.Session
 	c.Cut = p.fold.Facts().Cut
-	messages, compactions := p.fold.Take()
-	c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
+	c.News = p.fold.Take()
 	return c
 }
 

@@ -72,8 +72,6 @@ func readPart(t *testing.T, fold *codex.Fold, path string, lines [][]byte) trans
 	c.Session = *fold.Sum()
 	c.Name = c.Session.ID
 	c.Cursor = transcript.Cursor{Path: path, Offset: c.Session.Bytes, Size: c.Session.Bytes}
-	messages, compactions := fold.Take()
-	c.Messages = slices.Clone(messages)
-	c.Compactions = slices.Clone(compactions)
+	c.News = fold.Take()
 	return c
 }

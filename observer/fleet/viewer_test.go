@@ -162,13 +162,13 @@ func idleChange(i int) transcript.Change {
 			Bytes:   1 << 20,
 			Reading: transcript.Reading{At: transcript.Instant(i), Tokens: 90_000},
 		},
-		Compactions: []transcript.Compaction{{
-			Key:      transcript.Key(2*i + 1),
-			Stamp:    transcript.Key(2*i + 2),
-			Digest:   transcript.Key(i),
-			Boundary: true,
-		}},
 	}
+	c.Compactions = []transcript.Compaction{{
+		Key:      transcript.Key(2*i + 1),
+		Stamp:    transcript.Key(2*i + 2),
+		Digest:   transcript.Key(i),
+		Boundary: true,
+	}}
 	for j := range 10 {
 		c.Messages = append(c.Messages, transcript.Message{
 			ID:    transcript.Key(i*10 + j + 1),

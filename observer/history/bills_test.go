@@ -72,11 +72,8 @@ func live(
 		}
 		n := 0
 		flush := func() {
-			messages, compactions := fold.Take()
 			c.Session = *fold.Sum()
-			c.Messages = messages
-			c.Compactions = compactions
-			c.Bills, c.Worked = fold.Bills()
+			c.News = fold.Take()
 			f.Apply(c)
 			c.Entries = nil
 			n = 0

@@ -13,22 +13,14 @@ func (f *Fold) KeepBills() {
 	f.bills = &bills.Ledger{}
 }
 
-// Bills returns the bills that are new or have changed since the last call, and what was done
-// since.
-func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
-	if f.bills == nil {
-		return nil, transcript.Worked{}
-	}
-	return f.bills.Take(func(i int, b *transcript.Bill) {
-		c := &f.compactions[i]
-		b.Key = c.Key
-		b.At = c.At
-		b.Trigger = c.Trigger
-		if c.Millis > 0 {
-			b.Millis = c.Millis
-		}
-		b.Before = cmp.Or(b.Before, c.PreTokens)
-	})
+// complete adds to the bill of a compaction what is known of that.
+func (f *Fold) complete(i int, b *transcript.Bill) {
+	c := &f.Compactions[i]
+	b.Key = c.Key
+	b.At = c.At
+	b.Trigger = c.Trigger
+	b.Millis = cmp.Or(c.Millis, b.Millis)
+	b.Before = cmp.Or(b.Before, c.PreTokens)
 }
 
 // bill hands a record that counts to the ledger; compactions are handed to it
@@ -49,7 +41,7 @@ func (f *Fold) bill(e *transcript.Entry) {
 
 // seenMessage reports whether an earlier line was of the same message.
 func (f *Fold) seenMessage(e *transcript.Entry) bool {
-	_, known := f.costs[firstKey(e.Message, e.UUID)]
+	_, known := f.costs[cmp.Or(e.Message, e.UUID)]
 	return known
 }
 
@@ -59,7 +51,7 @@ const longest = transcript.Instant(10 * time.Minute)
 // sinceLast is how long before an automatic compaction the last record was
 // stamped, in milliseconds: the client writes nothing while it compacts. 0 is
 // for unknown.
-func (f *Fold) sinceLast(ev *event) int64 {
+func (f *Fold) sinceLast(ev *transcript.Event) int64 {
 	gap := ev.At - f.before
 	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 ||
 		gap > longest {

@@ -27,7 +27,8 @@ func billsOf(t testing.TB, lines []byte, name string) ([]transcript.Bill, transc
 	for line := range bytes.Lines(lines) {
 		f.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e)
 	}
-	return f.Bills()
+	n := f.Take()
+	return n.Bills, n.Worked
 }
 
 // lineOf writes a bill without keys and times.

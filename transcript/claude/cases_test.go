@@ -61,13 +61,13 @@ func TestCases(t *testing.T) {
 		for trigger, n := range s.Compactions {
 			fmt.Fprintf(&got, " %s %d", transcript.Trigger(trigger), n)
 		}
-		_, taken := f.Take()
-		fmt.Fprintf(&got, " (%d); turns %d (%t)", len(taken), s.Turns, s.InTurn)
+		news := f.Take()
+		fmt.Fprintf(&got, " (%d); turns %d (%t)", len(news.Compactions), s.Turns, s.InTurn)
 		if title := f.Facts().Title; title.Text != "" {
 			fmt.Fprintf(&got, "; title %q (%d)", title.Text, title.Source)
 		}
-		if unknown := f.Unknown(); unknown != nil {
-			fmt.Fprintf(&got, "; unknown %v", unknown)
+		if news.Unknown != nil {
+			fmt.Fprintf(&got, "; unknown %v", news.Unknown)
 		}
 		fmt.Fprint(&got, "\n\n")
 	}

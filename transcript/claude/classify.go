@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -120,7 +121,7 @@ func (r *record) reading(w *walker, e *transcript.Entry) {
 
 func (r *record) boundary(w *walker, e *transcript.Entry) {
 	e.Kind = transcript.KindBoundary
-	e.Anchor = firstKey(w.key(r.segment), w.key(r.preserved))
+	e.Anchor = cmp.Or(w.key(r.segment), w.key(r.preserved))
 	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() &&
 		string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
 	e.PreTokens = r.pre
@@ -158,7 +159,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	}
 	var body []byte
 	if r.prompt {
-		body = joined(jsonwalk.Texts(r.content.Bytes(line), "text"))
+		body = jsonwalk.Lines(jsonwalk.Texts(r.content.Bytes(line), "text"))
 	}
 	if r.summary {
 		e.Kind = transcript.KindSummary
@@ -226,15 +227,7 @@ func heard(content []byte) []byte {
 	if slices.ContainsFunc(all, wording.IsOurs) {
 		all = slices.DeleteFunc(all, func(s []byte) bool { return !wording.IsOurs(s) })
 	}
-	return joined(all)
-}
-
-// joined puts texts below each other; of a single one it is that text.
-func joined(texts [][]byte) []byte {
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return bytes.Join(texts, []byte("\n"))
+	return jsonwalk.Lines(all)
 }
 
 func (w *walker) key(t jsonwalk.Text) transcript.Key { return transcript.KeyOf(w.Decode(t)) }

@@ -1,7 +1,7 @@
 package claude
 
 import (
-	"slices"
+	"cmp"
 	"time"
 
 	"sm/transcript"
@@ -12,9 +12,9 @@ import (
 // summary that came before it and names it has been counted as a compaction of
 // its own: the two are one.
 func (f *Fold) compacted(e *transcript.Entry, now moment) {
-	ev := event{
+	ev := transcript.Event{
 		Compaction: transcript.Compaction{
-			Key:       firstKey(e.Origin, e.UUID),
+			Key:       cmp.Or(e.Origin, e.UUID),
 			Own:       e.UUID,
 			At:        e.At,
 			Trigger:   f.trigger(e),
@@ -23,8 +23,7 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 			Boundary:  true,
 			Copied:    e.Origin != 0,
 		},
-		uuid:   e.UUID,
-		anchor: e.Anchor,
+		Anchor: e.Anchor,
 	}
 	ev.Undecided = ev.Trigger == transcript.Auto && compactsIdle(f.Session.Version)
 	if e.At != 0 {
@@ -38,19 +37,17 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 		f.marker = ev
 		return
 	}
-	for i := range f.compactions {
-		c := &f.compactions[i]
+	for i := range f.Compactions {
+		c := &f.Compactions[i]
 		if c.Boundary ||
-			!(c.parent != 0 && c.parent == e.UUID || c.uuid != 0 && c.uuid == e.Anchor) {
+			!(c.Parent != 0 && c.Parent == e.UUID || c.Own != 0 && c.Own == e.Anchor) {
 			continue
 		}
-		f.Session.Compactions[c.Trigger]--
-		f.Session.Compactions[ev.Trigger]++
+		f.Retrigger(i, ev.Trigger)
 		ev.Digest = c.Digest
-		ev.summarised = true
+		ev.Summarised = true
 		ev.Was = c.Key
 		*c = ev
-		f.change(i)
 		f.blank(now)
 		return
 	}
@@ -79,69 +76,65 @@ func compactsIdle(version string) bool {
 
 // idled makes the newest compaction an idle one: the client's notice follows it.
 func (f *Fold) idled() {
-	if i := len(f.compactions) - 1; i >= 0 && f.Session.Blank &&
-		f.compactions[i].Trigger == transcript.Auto {
-		f.Session.Compactions[transcript.Auto]--
-		f.Session.Compactions[transcript.Idle]++
-		f.compactions[i].Trigger = transcript.Idle
-		f.change(i)
+	if i := len(f.Compactions) - 1; i >= 0 && f.Session.Blank &&
+		f.Compactions[i].Trigger == transcript.Auto {
+		f.Retrigger(i, transcript.Idle)
 	}
 	f.decide()
 }
 
 // decide makes the trigger of the newest compaction final.
 func (f *Fold) decide() {
-	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Undecided {
-		f.compactions[i].Undecided = false
-		f.change(i)
+	if i := len(f.Compactions) - 1; i >= 0 && f.Compactions[i].Undecided {
+		f.Compactions[i].Undecided = false
+		f.Change(i)
 	}
 }
 
 // summary counts a compaction that has a summary but no boundary.
 func (f *Fold) summary(e *transcript.Entry, now moment) {
 	if i := f.owner(e); i >= 0 {
-		c := &f.compactions[i]
-		if !c.summarised {
-			c.summarised = true
+		c := &f.Compactions[i]
+		if !c.Summarised {
+			c.Summarised = true
 			c.Digest = e.Digest
-			f.change(i)
+			f.Change(i)
 		}
 		return
 	}
-	if m := f.marker; m.uuid != 0 {
-		f.marker = event{}
-		m.summarised = true
+	if m := f.marker; m.Own != 0 {
+		f.marker = transcript.Event{}
+		m.Summarised = true
 		m.Digest = e.Digest
 		f.compact(m, now)
 		return
 	}
-	f.compact(event{
+	f.compact(transcript.Event{
 		Compaction: transcript.Compaction{
-			Key:     firstKey(e.Origin, e.UUID),
+			Key:     cmp.Or(e.Origin, e.UUID),
 			Own:     e.UUID,
 			Digest:  e.Digest,
 			At:      e.At,
 			Trigger: transcript.Unknown,
 			Copied:  e.Origin != 0,
 		},
-		uuid:       e.UUID,
-		parent:     e.Parent,
-		summarised: true,
+		Parent:     e.Parent,
+		Summarised: true,
 	}, now)
 }
 
 // owner finds the boundary that a summary belongs to: the boundary that it names, or
 // that names it, else the file's last compaction if that still lacks a summary.
 func (f *Fold) owner(e *transcript.Entry) int {
-	for i := len(f.compactions) - 1; i >= 0; i-- {
-		c := &f.compactions[i]
+	for i := len(f.Compactions) - 1; i >= 0; i-- {
+		c := &f.Compactions[i]
 		if c.Boundary &&
-			(c.uuid != 0 && c.uuid == e.Parent || c.anchor != 0 && c.anchor == e.UUID) {
+			(c.Own != 0 && c.Own == e.Parent || c.Anchor != 0 && c.Anchor == e.UUID) {
 			return i
 		}
 	}
-	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Boundary &&
-		!f.compactions[i].summarised {
+	if i := len(f.Compactions) - 1; i >= 0 && f.Compactions[i].Boundary &&
+		!f.Compactions[i].Summarised {
 		return i
 	}
 	return -1
@@ -155,9 +148,9 @@ func (f *Fold) title(now moment) bool {
 		return false
 	}
 	f.titled = true
-	f.compact(event{
+	f.compact(transcript.Event{
 		Compaction: transcript.Compaction{At: now.at, Trigger: transcript.Unknown},
-		summarised: true,
+		Summarised: true,
 	}, now)
 	return true
 }
@@ -165,15 +158,13 @@ func (f *Fold) title(now moment) bool {
 // nameless sets the keys of compactions without a uuid apart. Keys are stored: it stays.
 const nameless = 0xbb67ae8584caa73b
 
-func (f *Fold) compact(ev event, now moment) {
+func (f *Fold) compact(ev transcript.Event, now moment) {
 	if ev.Key == 0 { // nameless: its place names it, so that a file read again gives the same key
-		ev.Key = transcript.Join(f.name, nameless, transcript.Key(len(f.compactions)))
+		ev.Key = transcript.Join(f.name, nameless, transcript.Key(len(f.Compactions)))
 	}
-	f.compactions = append(f.compactions, ev)
-	f.Session.Compactions[ev.Trigger]++
-	f.change(len(f.compactions) - 1)
+	i := f.Tally.Add(ev)
 	if f.bills != nil {
-		f.bills.Compacted(len(f.compactions)-1, transcript.Bill{Millis: f.sinceLast(&ev)})
+		f.bills.Compacted(i, transcript.Bill{Millis: f.sinceLast(&ev)})
 	}
 	f.blank(now)
 }
@@ -186,17 +177,4 @@ func (f *Fold) blank(now moment) {
 	f.chain.last = transcript.Reading{}
 	f.chain.place = moment{}
 	f.Session.Blank = f.boundary.after(f.reading)
-}
-
-func (f *Fold) change(i int) {
-	if !slices.Contains(f.changed, i) {
-		f.changed = append(f.changed, i)
-	}
-}
-
-func firstKey(a, b transcript.Key) transcript.Key {
-	if a != 0 {
-		return a
-	}
-	return b
 }

@@ -15,35 +15,28 @@ import (
 // each message, so it grows with its file; what must be kept of an idle file is
 // its Session alone, for folding the file again gives the rest.
 type Fold struct {
-	// Session is the sum so far. Read it between calls of Add.
-	Session transcript.Session
-
-	// Messages and Compactions are what changed since the last call of Take, in
-	// the order of the file.
-	messages    []transcript.Message
-	changed     []int // indexes into compactions
-	name        transcript.Key
-	subagent    bool
-	seen        map[transcript.Key]struct{}
-	costs       map[transcript.Key]cost
-	newest      priced // one of costs
-	compactions []event
-	marker      event  // a boundary that is none unless a summary follows, until then
-	boundary    moment // of the newest compaction
-	reading     moment // of the newest reading
-	line        line   // the order in which the file was written
-	chain       chain  // what the conversation consists of
-	order       int64  // records so far; orders equal times
-	turn        int64  // of the newest prompt, by the client's count; 0 for unknown
-	rested      bool   // a turn ended, and neither prompt nor reply followed
-	clock       transcript.Instant
-	domain      transcript.Key // that of the newest reading
-	titled      bool           // a title has counted since the last reading
-	keyless     transcript.Key // counts messages without id
-	titles      titles
-	bills       *bills.Ledger      // nil unless bills are wanted
-	before      transcript.Instant // the newest stamp before this record
-	walker      walker             // which is not made anew for each line: that takes time
+	transcript.Tally
+	name     transcript.Key
+	subagent bool
+	seen     map[transcript.Key]struct{}
+	costs    map[transcript.Key]cost
+	newest   priced           // one of costs
+	marker   transcript.Event // a boundary that is none unless a summary follows, until then
+	boundary moment           // of the newest compaction
+	reading  moment           // of the newest reading
+	line     line             // the order in which the file was written
+	chain    chain            // what the conversation consists of
+	order    int64            // records so far; orders equal times
+	turn     int64            // of the newest prompt, by the client's count; 0 for unknown
+	rested   bool             // a turn ended, and neither prompt nor reply followed
+	clock    transcript.Instant
+	domain   transcript.Key // that of the newest reading
+	titled   bool           // a title has counted since the last reading
+	keyless  transcript.Key // counts messages without id
+	titles   titles
+	bills    *bills.Ledger      // nil unless bills are wanted
+	before   transcript.Instant // the newest stamp before this record
+	walker   walker             // which is not made anew for each line: that takes time
 }
 
 // cost is a Usage in a third of the space; figures of one message fit.
@@ -85,13 +78,6 @@ func (m moment) after(n moment) bool {
 	return m.at > n.at || m.at == n.at && m.order > n.order
 }
 
-// event is a compaction with what ties its records together within the file.
-type event struct {
-	transcript.Compaction
-	uuid, parent, anchor transcript.Key
-	summarised           bool // its summary has been seen
-}
-
 // NewFold begins a transcript. The name, that of the file without its folder, makes
 // keys for records that have none of their own. In a subagent's file all records
 // are of a subagent and count as if they were not.
@@ -105,9 +91,6 @@ func NewFold(name string, subagent bool) *Fold {
 	}
 }
 
-// Sum is the session so far.
-func (f *Fold) Sum() *transcript.Session { return &f.Session }
-
 // Facts are the title, and whether records were dropped at a compaction: these
 // records name neither a subagent's parent nor a window.
 func (f *Fold) Facts() transcript.Facts {
@@ -116,15 +99,8 @@ func (f *Fold) Facts() transcript.Facts {
 	}
 	return transcript.Facts{
 		Title: f.titles.best(),
-		Cut:   f.line.torn && len(f.compactions) > 0,
+		Cut:   f.line.torn && len(f.Compactions) > 0,
 	}
-}
-
-// Unknown returns the names that are unknown in the lines since the last call.
-func (f *Fold) Unknown() []transcript.UnknownName {
-	u := f.walker.unknown
-	f.walker.unknown = nil
-	return u
 }
 
 // Line scans one line, without its newline, and adds it; n is its length with the
@@ -133,7 +109,7 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
 	f.walker.Begin(nil)
-	return count(f, n, e, err)
+	return jsonwalk.Count(&f.Session, n, err) && f.Add(e), err
 }
 
 // First is Line for the first of lines that are whole: each ends with a
@@ -144,22 +120,7 @@ func (f *Fold) First(lines []byte, e *transcript.Entry) (n int, fresh bool, err 
 	err = f.walker.scan(lines, e)
 	n = f.walker.EndLine()
 	f.walker.Begin(nil)
-	fresh, err = count(f, n+1, e, err)
-	return n, fresh, err
-}
-
-// count adds what a line of n bytes holds.
-func count(f *Fold, n int, e *transcript.Entry, err error) (fresh bool, _ error) {
-	f.Session.Bytes += int64(n)
-	switch err {
-	case nil:
-		f.Session.Lines++
-		return f.Add(e), nil
-	case jsonwalk.ErrNotJSON:
-		f.Session.Lines++
-		f.Session.Bad++
-	}
-	return false, err
+	return n, jsonwalk.Count(&f.Session, n+1, err) && f.Add(e), err
 }
 
 // Add adds one record, and completes it from the records before it. It returns
@@ -252,7 +213,7 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 			f.boundary.at = 0
 			f.clock = 0
 		}
-		f.domain = firstKey(id, f.domain)
+		f.domain = cmp.Or(id, f.domain)
 	}
 	now := moment{e.At, f.order}
 	if now.at == 0 {
@@ -270,25 +231,13 @@ func (f *Fold) moment(e *transcript.Entry) moment {
 // common takes from a record what every kind may carry.
 func (f *Fold) common(e *transcript.Entry) {
 	s := &f.Session
-	if e.At != 0 {
-		if s.Started == 0 || e.At < s.Started {
-			s.Started = e.At
-		}
-		s.Active = max(s.Active, e.At)
-	}
-	intern(&s.Version, e.Version)
-	intern(&s.CWD, e.CWD)
+	s.Stamp(e.At)
+	transcript.Intern(&s.Version, e.Version)
+	transcript.Intern(&s.CWD, e.CWD)
 	if s.ID == "" {
-		intern(&s.ID, e.SessionID)
+		transcript.Intern(&s.ID, e.SessionID)
 	}
-	intern(&f.titles.branch, e.Branch)
-}
-
-// intern sets s, without allocating when nothing changes.
-func intern(s *string, b []byte) {
-	if len(b) > 0 && *s != string(b) {
-		*s = string(b)
-	}
+	transcript.Intern(&f.titles.branch, e.Branch)
 }
 
 func (f *Fold) read(e *transcript.Entry, now moment) {
@@ -304,17 +253,14 @@ func (f *Fold) read(e *transcript.Entry, now moment) {
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
 		s.Reading = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-		intern(&s.Model, e.Model)
+		transcript.Intern(&s.Model, e.Model)
 	}
 	s.Blank = f.boundary.after(f.reading)
 }
 
 // message counts an API message once, at the line with the largest output.
 func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side bool) {
-	id := e.Message
-	if id == 0 {
-		id = e.UUID
-	}
+	id := cmp.Or(e.Message, e.UUID)
 	if id == 0 {
 		// Without any name each line is a message; its place names it, so that a
 		// file read again gives the same keys.
@@ -339,11 +285,11 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 	f.newest = priced{id, costOf(e.Usage)}
 	f.costs[id] = f.newest.cost
 	*sum = sum.Plus(e.Usage).Minus(was)
-	if i := len(f.messages) - 1; i >= 0 && f.messages[i].ID == id {
-		f.messages[i].Usage = e.Usage
+	if i := len(f.Messages) - 1; i >= 0 && f.Messages[i].ID == id {
+		f.Messages[i].Usage = e.Usage
 		return
 	}
-	f.messages = append(f.messages, transcript.Message{
+	f.Messages = append(f.Messages, transcript.Message{
 		ID:    id,
 		At:    e.At,
 		Usage: e.Usage,
@@ -374,24 +320,21 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
 	g.bills = nil
 	g.walker.unknown = nil
-	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
-	g.messages = nil
-	g.changed = nil
-	g.compactions = slices.Clone(f.compactions)
+	g.Tally = f.Tally.Copy()
+	g.seen = maps.Clone(f.seen)
+	g.costs = maps.Clone(f.costs)
 	g.chain.points = slices.Clone(f.chain.points)
 	g.Line(line, len(line), &e)
 	return g.Session, true
 }
 
-// Take returns the messages and compactions that are new or have changed since
-// the last call. They are the caller's.
-func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
-	messages := f.messages
-	var compactions []transcript.Compaction
-	for _, i := range f.changed {
-		compactions = append(compactions, f.compactions[i].Compaction)
+// Take returns what the lines since the last call have brought.
+func (f *Fold) Take() transcript.News {
+	n := f.Tally.Take()
+	n.Unknown = f.walker.unknown
+	f.walker.unknown = nil
+	if f.bills != nil {
+		n.Bills, n.Worked = f.bills.Take(f.complete)
 	}
-	f.messages = nil
-	f.changed = nil
-	return messages, compactions
+	return n
 }

@@ -68,7 +68,7 @@ func TestOneTotalInEveryOrder(t *testing.T) {
 				if n>>i&1 == 0 && i < len(p)-1 {
 					continue
 				}
-				taken, _ := f.Take()
+				taken := f.Take().Messages
 				for _, m := range taken {
 					if sum = sum.Plus(m.Usage).Minus(m.Was); m.Was == (transcript.Usage{}) {
 						messages++
@@ -171,11 +171,11 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 			if !cut(i) && i < len(lines)-1 {
 				continue
 			}
-			messages, compactions := f.Take()
-			for _, m := range messages {
+			news := f.Take()
+			for _, m := range news.Messages {
 				sum.Messages[m.ID] = sum.Messages[m.ID].Plus(m.Usage).Minus(m.Was)
 			}
-			for _, c := range compactions {
+			for _, c := range news.Compactions {
 				sum.Last[c.Key] = c
 			}
 		}
@@ -207,7 +207,7 @@ func TestPeekLeavesTheFold(t *testing.T) {
 			priced{},
 			cost{},
 			moment{},
-			event{},
+			transcript.Tally{},
 			line{},
 			chain{},
 			titles{},
@@ -240,9 +240,7 @@ func TestPeekLeavesTheFold(t *testing.T) {
 			t.Fatalf("line %d, ok %v (-want +got):\n%s", i, ok, d)
 		}
 		if i%3 == 0 {
-			m, c := plain.Take()
-			n, d := asked.Take()
-			if !cmp.Equal(m, n) || !cmp.Equal(c, d) {
+			if !cmp.Equal(plain.Take(), asked.Take()) {
 				t.Fatalf("line %d: other news taken", i)
 			}
 		}

@@ -29,7 +29,7 @@ func TestKnownNames(t *testing.T) {
 			for line := range bytes.Lines(text) {
 				f.Line(line, len(line)+1, &transcript.Entry{})
 			}
-			if u := f.Unknown(); u != nil {
+			if u := f.Take().Unknown; u != nil {
 				t.Errorf("%s: %v", path, u)
 			}
 		}

@@ -16,16 +16,13 @@ func (f *Fold) KeepBills() {
 	f.bills = &billing{}
 }
 
-// Bills returns the bills that are new or have changed since the last call, and
-// what was done since.
-func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
-	if f.bills == nil {
-		return nil, transcript.Worked{}
-	}
-	return f.bills.ledger.Take(func(i int, b *transcript.Bill) {
-		c := &f.compactions[i]
-		b.Key, b.At, b.Trigger, b.Before = c.Key, c.At, c.Trigger, cmp.Or(c.PreTokens, b.Before)
-	})
+// complete adds to the bill of a compaction what is known of that.
+func (f *Fold) complete(i int, b *transcript.Bill) {
+	c := &f.Compactions[i]
+	b.Key = c.Key
+	b.At = c.At
+	b.Trigger = c.Trigger
+	b.Before = cmp.Or(c.PreTokens, b.Before)
 }
 
 // billing hands the records of a fold to a ledger.
@@ -52,14 +49,14 @@ const maxAsked = 64
 func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	switch r.kind {
 	case called:
-		if calls := callsOf(r, f.sum.CWD); len(calls) > 0 && len(b.calls) < maxAsked {
+		if calls := callsOf(r, f.Session.CWD); len(calls) > 0 && len(b.calls) < maxAsked {
 			b.calls = append(b.calls, asked{id: transcript.KeyOf(r.call), calls: calls})
 		}
 	case answered:
 		b.answered(f, r)
 	case ran, patched:
 		if isScripted(r.call) { // else the call has reported it
-			b.done(f, callsOf(r, f.sum.CWD), r.output)
+			b.done(f, callsOf(r, f.Session.CWD), r.output)
 		}
 	case compacted:
 		if fresh && !f.copies.now {
@@ -67,7 +64,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 			if gap := r.at - b.fed; b.fed != 0 && gap > 0 && gap <= longest {
 				bill.Millis = time.Duration(gap).Milliseconds()
 			}
-			b.ledger.Compacted(len(f.compactions)-1, bill)
+			b.ledger.Compacted(len(f.Compactions)-1, bill)
 		}
 	case prompt, heard:
 		b.prompt(f, r, e)
@@ -134,6 +131,6 @@ func (b *billing) done(f *Fold, calls []transcript.Call, size int64) {
 		if i == 0 && size > 0 {
 			calls[0].Size = size
 		}
-		b.ledger.Called([]byte(f.sum.CWD), &calls[i])
+		b.ledger.Called([]byte(f.Session.CWD), &calls[i])
 	}
 }

@@ -78,8 +78,8 @@ func writeSum(got *strings.Builder, f *Fold) {
 	context, known := s.Context()
 	fmt.Fprintf(got, "= %s of %q: context %d (%t), estimate %d, peak %d, window %d, turns %d (%t), messages %d, tokens %v\n",
 		s.ID, s.Details().Parent, context, known, s.Details().Estimate, s.Peak, s.Details().Window, s.Turns, s.InTurn, s.Messages, s.Tokens)
-	_, compactions := f.Take()
-	for _, c := range compactions {
+	news := f.Take()
+	for _, c := range news.Compactions {
 		fmt.Fprintf(
 			got,
 			"= compaction %x: %s, before %d, copied %t\n",
@@ -92,12 +92,11 @@ func writeSum(got *strings.Builder, f *Fold) {
 	if limits := f.Facts().Limits; limits != [2]transcript.Limit{} {
 		fmt.Fprintf(got, "= limits %v\n", limits)
 	}
-	if unknown := f.Unknown(); unknown != nil {
-		fmt.Fprintf(got, "= unknown %v\n", unknown)
+	if news.Unknown != nil {
+		fmt.Fprintf(got, "= unknown %v\n", news.Unknown)
 	}
-	bills, worked := f.Bills()
-	for _, b := range bills {
+	for _, b := range news.Bills {
 		fmt.Fprintf(got, "= bill %+v\n", b)
 	}
-	fmt.Fprintf(got, "= %d keys, %d prompts\n\n", len(worked.Keys), len(worked.Prompts))
+	fmt.Fprintf(got, "= %d keys, %d prompts\n\n", len(news.Worked.Keys), len(news.Worked.Prompts))
 }

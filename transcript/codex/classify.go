@@ -69,7 +69,7 @@ func (i *item) done(w *walker, line []byte, r *record) {
 	switch string(w.Decode(i.kind)) {
 	case "UserMessage":
 		r.kind = prompt
-		r.text = joined(jsonwalk.Texts(i.content.Bytes(line), ""))
+		r.text = jsonwalk.Lines(jsonwalk.Texts(i.content.Bytes(line), ""))
 	case "CommandExecution":
 		r.kind = ran
 		r.call = i.id
@@ -132,7 +132,7 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 		}
 	}
 	if len(own) > 0 {
-		r.kind, r.text = heard, joined(own)
+		r.kind, r.text = heard, jsonwalk.Lines(own)
 	}
 }
 
@@ -146,12 +146,4 @@ func hookPrompt(s []byte) (inner []byte, ok bool) {
 	}
 	rest = bytes.TrimSuffix(rest, []byte("</hook_prompt>"))
 	return []byte(html.UnescapeString(string(rest))), true
-}
-
-// joined puts texts below each other; of a single one it is that text.
-func joined(parts [][]byte) []byte {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return bytes.Join(parts, []byte("\n"))
 }

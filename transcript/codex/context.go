@@ -28,18 +28,18 @@ func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 
 // cost counts what one response cost.
 func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
-	s := &f.sum
+	s := &f.Session
 	c := u.cost()
 	s.Messages++
 	s.Tokens = s.Tokens.Plus(c)
-	f.messages = append(f.messages, transcript.Message{ID: id, At: at, Usage: c})
+	f.Messages = append(f.Messages, transcript.Message{ID: id, At: at, Usage: c})
 }
 
 // counted applies a token_count. Clients repeat the newest one, sometimes with an
 // old window. One that describes no response is the client's own estimate, or means
 // that a request was larger than the window.
 func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
-	s := &f.sum
+	s := &f.Session
 	now := count{r.sum.total, r.last.total}
 	if now == f.count || r.last.total == 0 {
 		return false
@@ -77,7 +77,7 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 
 // read takes a size of the context.
 func (f *Fold) read(tokens int64, response transcript.Key, e *transcript.Entry) {
-	s := &f.sum
+	s := &f.Session
 	f.before = f.reading.tokens
 	f.reading = reading{tokens, response}
 	s.Reading = transcript.Reading{At: e.At, Tokens: tokens}
@@ -104,8 +104,8 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 		key = f.placeKey()
 	}
 	if slices.ContainsFunc(
-		f.compactions,
-		func(c transcript.Compaction) bool { return c.Key == key },
+		f.Compactions,
+		func(c transcript.Event) bool { return c.Key == key },
 	) {
 		return false
 	}
@@ -119,15 +119,11 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 		Copied:    f.copies.now,
 	}
 	c.Undecided = c.Trigger == transcript.Unknown && f.turn.open
-	f.compactions = append(f.compactions, c)
-	i := len(f.compactions) - 1
-	f.change(i)
+	i := f.Tally.Add(transcript.Event{Compaction: c})
 	if c.Undecided {
 		f.turn.pending = i + 1
 	}
-	s := &f.sum
-	s.Compactions[c.Trigger]++
-	if !s.Blank { // else the client's estimate is from before the compaction
+	if !f.Session.Blank { // else the client's estimate is from before the compaction
 		f.blank(0)
 	}
 	f.reading = reading{}
@@ -146,7 +142,7 @@ func (f *Fold) placeKey() transcript.Key {
 		f.copies.n++
 		return transcript.Join(f.copies.origin, nameless, transcript.Key(f.copies.n))
 	}
-	return transcript.Join(f.key, nameless, transcript.Key(len(f.compactions)-f.copies.n+1))
+	return transcript.Join(f.key, nameless, transcript.Key(len(f.Compactions)-f.copies.n+1))
 }
 
 // trigger returns the cause of a compaction. If turns do not name theirs, the turn
@@ -166,12 +162,8 @@ func (f *Fold) trigger() transcript.Trigger {
 // decide settles the trigger that the turn has left open.
 func (f *Fold) decide(t transcript.Trigger) {
 	if i := f.turn.pending - 1; i >= 0 {
-		c := &f.compactions[i]
-		f.sum.Compactions[c.Trigger]--
-		f.sum.Compactions[t]++
-		c.Trigger = t
-		c.Undecided = false
-		f.change(i)
+		f.Compactions[i].Undecided = false
+		f.Retrigger(i, t)
 	}
 	f.turn.pending = 0
 }
@@ -187,10 +179,4 @@ func (f *Fold) size(r *record) int64 {
 		return f.before
 	}
 	return f.reading.tokens
-}
-
-func (f *Fold) change(i int) {
-	if !slices.Contains(f.changed, i) {
-		f.changed = append(f.changed, i)
-	}
 }

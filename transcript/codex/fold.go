@@ -16,10 +16,7 @@ const Client = files.Client
 // Fold adds up the lines of one transcript. It remembers no more of a record than it needs
 // to know a repeated compaction, so that it hardly grows with its file.
 type Fold struct {
-	sum         transcript.Session
-	messages    []transcript.Message
-	changed     []int // indexes into compactions
-	compactions []transcript.Compaction
+	transcript.Tally
 
 	record      record         // of the line being read: it takes much room
 	walker      walker         // which is not made anew for each line: that takes time
@@ -73,12 +70,9 @@ type reading struct {
 // NewFold begins a transcript.
 func NewFold(file transcript.File) *Fold {
 	f := &Fold{thread: []byte(file.Name), key: transcript.KeyOf([]byte(file.Name))}
-	f.sum.SetParticulars(transcript.Particulars{Client: Client})
+	f.Session.SetParticulars(transcript.Particulars{Client: Client})
 	return f
 }
-
-// Sum is the session so far.
-func (f *Fold) Sum() *transcript.Session { return &f.sum }
 
 // Facts are the title and the rate limits.
 func (f *Fold) Facts() transcript.Facts {
@@ -88,37 +82,30 @@ func (f *Fold) Facts() transcript.Facts {
 	}
 }
 
-// Unknown returns the names that are unknown in the lines since the last call.
-func (f *Fold) Unknown() []transcript.UnknownName {
-	u := f.walker.unknown
+// Take returns what the lines since the last call have brought.
+func (f *Fold) Take() transcript.News {
+	n := f.Tally.Take()
+	n.Unknown = f.walker.unknown
 	f.walker.unknown = nil
-	return u
-}
-
-// Take returns the messages and compactions that are new or have changed since the last call.
-func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
-	messages := f.messages
-	var all []transcript.Compaction
-	for _, i := range f.changed {
-		all = append(all, f.compactions[i])
+	if f.bills != nil {
+		n.Bills, n.Worked = f.bills.ledger.Take(f.complete)
 	}
-	f.messages = nil
-	f.changed = nil
-	return messages, all
+	return n
 }
 
 // Peek returns the session after one line more.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
 	if scan(line, &g.record) != nil {
-		return f.sum, false
+		return f.Session, false
 	}
 	g.bills = nil
 	g.walker.unknown = nil
-	g.messages, g.changed, g.compactions = nil, nil, slices.Clone(f.compactions)
-	g.thread, g.model = slices.Clone(f.thread), slices.Clone(f.model)
+	g.Tally = f.Tally.Copy()
+	g.thread = slices.Clone(f.thread)
+	g.model = slices.Clone(f.model)
 	g.Line(line, len(line), &transcript.Entry{})
-	return g.sum, true
+	return g.Session, true
 }
 
 // Line scans one line, without its newline, and adds it; n is its length with the newline.
@@ -127,28 +114,16 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	f.walker.Begin(line)
 	err = f.walker.scan(line, &f.record)
 	f.walker.Begin(nil)
-	f.sum.Bytes += int64(n)
-	switch err {
-	case nil:
-		f.sum.Lines++
-		fresh = f.add(&f.record, e)
-	case jsonwalk.ErrNotJSON:
-		f.sum.Lines++
-		f.sum.Bad++
-	}
+	fresh = jsonwalk.Count(&f.Session, n, err) && f.add(&f.record, e)
 	f.record = record{} // a long line's memory goes with it
 	return fresh, err
 }
 
 // add adds one record, and sets its meaning in e.
 func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
-	s := &f.sum
-	if e.At = r.at; r.at != 0 {
-		if s.Started == 0 || r.at < s.Started {
-			s.Started = r.at
-		}
-		s.Active = max(s.Active, r.at)
-	}
+	s := &f.Session
+	e.At = r.at
+	s.Stamp(r.at)
 	if r.kind == meta && !f.begun {
 		return f.begin(r, e)
 	}
@@ -179,7 +154,7 @@ func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 }
 
 func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
-	s := &f.sum
+	s := &f.Session
 	f.limited(r)
 	switch r.kind {
 	case settings:
@@ -230,7 +205,7 @@ func (f *Fold) limited(r *record) {
 // itself, or with a file of a thread that was not forked, begins another file of a thread that
 // was rewound.
 func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
-	s := &f.sum
+	s := &f.Session
 	f.begun = true
 	f.start = r.start
 	if len(r.id) > 0 {
@@ -240,8 +215,8 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	p := s.Details()
 	p.Parent = string(r.parent)
 	s.SetParticulars(p)
-	intern(&s.Version, r.version)
-	intern(&s.CWD, r.cwd)
+	transcript.Intern(&s.Version, r.version)
+	transcript.Intern(&s.CWD, r.cwd)
 	if f.branch = string(r.branch); f.branch == "HEAD" { // no branch is checked out
 		f.branch = ""
 	}
@@ -266,37 +241,30 @@ func (f *Fold) copied(r *record) bool {
 
 func (f *Fold) settle(r *record) {
 	f.model = append(f.model[:0], r.model...)
-	intern(&f.sum.Model, r.model)
-	intern(&f.sum.CWD, r.cwd)
+	transcript.Intern(&f.Session.Model, r.model)
+	transcript.Intern(&f.Session.CWD, r.cwd)
 }
 
 // sized sets the size of the window, if it is given.
 func (f *Fold) sized(window int64) {
-	if p := f.sum.Details(); window > 0 && window != p.Window {
+	if p := f.Session.Details(); window > 0 && window != p.Window {
 		p.Window = window
-		f.sum.SetParticulars(p)
+		f.Session.SetParticulars(p)
 	}
 }
 
 // blank makes the context unknown, but for the client's own estimate.
 func (f *Fold) blank(estimate int64) {
-	p := f.sum.Details()
-	f.sum.Blank = true
+	p := f.Session.Details()
+	f.Session.Blank = true
 	p.Estimate = estimate
-	f.sum.SetParticulars(p)
-}
-
-// intern sets s, without allocating when nothing changes.
-func intern(s *string, b []byte) {
-	if len(b) > 0 && *s != string(b) {
-		*s = string(b)
-	}
+	f.Session.SetParticulars(p)
 }
 
 // started begins a turn. New clients name what began it, but of a turn that does
 // nothing but compact.
 func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
-	s := &f.sum
+	s := &f.Session
 	f.turn = turn{open: true, attributed: r.attributed}
 	f.saysTrigger = f.saysTrigger || r.attributed
 	s.InTurn = true
@@ -328,7 +296,7 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	f.turn.prompted = f.turn.open
 	switch {
 	case begins:
-		f.sum.Turns++
+		f.Session.Turns++
 		e.Kind, e.UUID = transcript.KindTurnStart, r.turnKey(f.key, 1)
 	case e.Text != "":
 		e.Kind = transcript.KindHeard
@@ -340,7 +308,7 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 // all delivered texts stay delivered.
 func (f *Fold) rewound(e *transcript.Entry) {
 	e.Kind, e.Rewound, e.Left, e.Until = transcript.KindRewind, true, e.At, e.At
-	if tokens, known := f.sum.Context(); known {
+	if tokens, known := f.Session.Context(); known {
 		e.Context = tokens
 	}
 }

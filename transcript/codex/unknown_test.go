@@ -6,7 +6,7 @@ import "testing"
 func TestKnownNames(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		foldThread(t, dir, th, func(f *Fold) {
-			if u := f.Unknown(); u != nil {
+			if u := f.Take().Unknown; u != nil {
 				t.Errorf("unknown names: %v", u)
 			}
 		})

@@ -36,9 +36,9 @@ func restarts(format *transcript.Format, text []byte) []restart {
 		r := restart{end: end}
 		keep := func(i int) {
 			r.sessions[i] = *f.Sum()
-			messages, events := f.Take()
-			r.messages[i] = slices.Clone(messages)
-			r.events[i] = events
+			news := f.Take()
+			r.messages[i] = news.Messages
+			r.events[i] = news.Compactions
 		}
 		var e transcript.Entry
 		for _, line := range lines[:first] {
@@ -236,12 +236,11 @@ func (p *reader) restart(k int, want *restart) string {
 		!slices.Equal(a.Messages, want.messages[0]) ||
 		!slices.Equal(a.Compactions, want.events[0]) {
 		return "first (-want +got):\n" + cmp.Diff(transcript.Change{
-			Cursor:      a.Cursor,
-			Name:        idA,
-			Whole:       true,
-			Session:     session,
-			Messages:    want.messages[0],
-			Compactions: want.events[0],
+			Cursor:  a.Cursor,
+			Name:    idA,
+			Whole:   true,
+			Session: session,
+			News:    transcript.News{Messages: want.messages[0], Compactions: want.events[0]},
 		}, a)
 	}
 	second := p.read(a.Cursor, true)

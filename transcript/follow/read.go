@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/bills"
 )
 
 const (
@@ -116,7 +117,7 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 		Cursor: transcript.Cursor{Path: cmp.Or(fl.moved, fl.cursor.Path)},
 		Gone:   true,
 	}
-	r.sign(fl, &gone, transcript.Facts{})
+	r.sign(fl, &gone)
 	r.send(ctx, gone)
 }
 
@@ -174,11 +175,10 @@ func (r *fileReader) readOpen(
 }
 
 // sign puts into a change whose it is.
-func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = fl.format.Client, fl.id.Name, cmp.Or(fl.id.Parent, facts.Parent)
-	c.Title = facts.Title
-	c.Limits = facts.Limits
-	c.Cut = facts.Cut
+func (r *fileReader) sign(fl *file, c *transcript.Change) {
+	c.Client = fl.format.Client
+	c.Name = fl.id.Name
+	c.Parent = fl.id.Parent
 }
 
 // reading is how far a file has been read.
@@ -224,13 +224,14 @@ func (s *reading) report(ctx context.Context, session transcript.Session) bool {
 	c := &s.change
 	c.Cursor = s.cursor
 	c.Session = session
-	s.r.sign(s.file, c, s.fold.Facts())
-	c.Messages, c.Compactions = s.fold.Take()
+	s.r.sign(s.file, c)
+	c.Facts = s.fold.Facts()
+	before := c.Worked
+	c.News = s.fold.Take()
+	c.Worked = bills.Extend(before, c.Worked)
 	if s.r.Records != nil {
 		c.Messages = nil
 	}
-	takeBills(c, s.fold)
-	c.Unknown = s.fold.Unknown()
 	ok := s.r.send(ctx, *c)
 	s.change = transcript.Change{}
 	return ok
@@ -264,8 +265,8 @@ func (s *source) open(ctx context.Context, file *os.File) {
 // begin makes the fold ready for the file.
 func (s *source) begin(w *workspace) {
 	s.fold = s.file.format.NewFold(s.file.id)
-	if b, ok := s.fold.(transcript.Biller); ok && s.r.Bills {
-		b.KeepBills()
+	if s.r.Bills {
+		s.fold.KeepBills()
 	}
 	if s.r.Records != nil {
 		s.record = s.r.Records(s.cursor.Path)
@@ -316,9 +317,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 			s.receive(e, fresh, young)
 		case end < known:
 		case end == known:
-			s.fold.Take()
-			takeBills(&s.change, s.fold)
-			s.fold.Unknown()
+			s.change.Worked = s.fold.Take().Worked
 			head, tail := s.marks.keys()
 			met = head == s.cursor.Head && tail == s.cursor.Tail
 			return met
@@ -427,23 +426,6 @@ func plain(e transcript.Entry, s *transcript.Session) transcript.Entry {
 		e.Model = nil
 	}
 	return e
-}
-
-// takeBills puts into a change which bills have changed, and what was done
-// besides what it has already.
-func takeBills(c *transcript.Change, fold transcript.Fold) {
-	b, ok := fold.(transcript.Biller)
-	if !ok {
-		return
-	}
-	before := c.Worked
-	if c.Bills, c.Worked = b.Bills(); before.All {
-		c.Worked = transcript.Worked{
-			Keys:    append(before.Keys, c.Worked.Keys...),
-			Prompts: append(before.Prompts, c.Worked.Prompts...),
-			All:     true,
-		}
-	}
 }
 
 func (r *fileReader) send(ctx context.Context, c transcript.Change) bool {

@@ -94,6 +94,14 @@ func (t Text) Raw(line []byte) []byte {
 	return line[t.From:t.To:t.To]
 }
 
+// Lines puts texts below each other; of a single one it is that text.
+func Lines(texts [][]byte) []byte {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return bytes.Join(texts, []byte("\n"))
+}
+
 // Texts returns the texts of a message's content: a string, or the blocks of an array that
 // are of a kind. With no kind given, blocks of all kinds and plain strings have a text.
 func Texts(content []byte, kind string) (all [][]byte) {

@@ -19,6 +19,8 @@ import (
 	"errors"
 	"iter"
 	"math"
+
+	"sm/transcript"
 )
 
 // MaxDepth is how deep values may nest: the limit of encoding/json, whose verdict
@@ -390,6 +392,19 @@ var (
 	// ErrNotJSON: not one JSON object; counted as bad and skipped.
 	ErrNotJSON = errors.New("not a JSON object")
 )
+
+// Count adds a line of n bytes to a session, by what Record returned for it, and reports
+// whether it holds a record.
+func Count(s *transcript.Session, n int, err error) bool {
+	s.Bytes += int64(n)
+	if err != ErrBlank {
+		s.Lines++
+	}
+	if err == ErrNotJSON {
+		s.Bad++
+	}
+	return err == nil
+}
 
 // Record has read walk over the object that is all of the line.
 func Record(w *Walker, read func()) error {

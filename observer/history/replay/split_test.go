@@ -67,8 +67,7 @@ func (l *liveFleet) grow(t *testing.T, path string, ends func(line int) bool) {
 	}
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	send := func() {
-		messages, compactions := fold.Take()
-		c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
+		c.News = fold.Take()
 		c.Session, c.Title = *fold.Sum(), fold.Facts().Title
 		l.take(c)
 		c.Entries = nil
