@@ -339,10 +339,7 @@ func (c *core) take() (b *batch, ok bool) {
 	b.Queue(c.queue)
 	b.Handoffs(c.rotations)
 	b.Hooks(&c.hooks)
-	for root, kept := range c.roots {
-		b.Root(root, kept)
-	}
-	clear(c.roots)
+	c.app.roots.Take(b.Root)
 	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
 		c.edits.Add(1)
 	}

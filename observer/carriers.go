@@ -18,15 +18,9 @@ import (
 )
 
 // Messages reach an agent by the answer to a hook (answer), by the prompt of a client
-// that restarts (carried), or at its prompt by one of carriers.
+// that restarts (carried), or at its prompt (carry).
 
-// A carrier offers the best message for an agent that waits at its prompt. mine means
-// that the agent is not one for the carriers that follow; d is nil for no message.
-type carrier func(c *core, agent string, now time.Time) (d *delivery, mine bool)
-
-func carriers() []carrier { return []carrier{byQueue, byTerminal} }
-
-// A delivery is a message that a carrier has been offered.
+// A delivery is a message for an agent that waits at its prompt.
 type delivery struct {
 	outbox.Message
 	// put gives the message to the client, if still agrees. there means that the client
@@ -59,23 +53,21 @@ func (c *core) carry(now time.Time) {
 		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
 			continue // a message would begin another turn before the handoff
 		}
-		for _, offer := range carriers() {
-			d, mine := offer(c, agent, now)
-			if d != nil {
-				k.busy = true
-				c.logOffer(&d.Message)
-				c.deliver(d)
-			}
-			if mine {
-				break
-			}
+		d, threaded := c.byQueue(agent, now)
+		if !threaded {
+			d = c.byTerminal(agent, now)
+		}
+		if d != nil {
+			k.busy = true
+			c.logOffer(&d.Message)
+			c.deliver(d)
 		}
 	}
 }
 
 // byQueue puts any text into the queue that a client keeps for a thread: nothing is
-// typed, and no shell reads it.
-func byQueue(c *core, agent string, now time.Time) (d *delivery, mine bool) {
+// typed, and no shell reads it. threaded means that the agent has a thread with one.
+func (c *core) byQueue(agent string, now time.Time) (d *delivery, threaded bool) {
 	thread, rests, open := c.fleet.Thread(agent, now)
 	a := c.app
 	if !open || a.o.Enqueuer == nil {
@@ -114,11 +106,11 @@ func byQueue(c *core, agent string, now time.Time) (d *delivery, mine bool) {
 // asks for: so no text of others can come to a shell that has taken the place of the
 // client. Where they do not, it types sm's own words alone, unless the configuration
 // allows all texts.
-func byTerminal(c *core, agent string, now time.Time) (d *delivery, mine bool) {
+func (c *core) byTerminal(agent string, now time.Time) *delivery {
 	place, idle := c.idle(agent, now)
 	terminal := c.app.o.Terminal
 	if !idle || terminal == nil {
-		return nil, true
+		return nil
 	}
 	var m outbox.Message
 	var ok bool
@@ -132,31 +124,26 @@ func byTerminal(c *core, agent string, now time.Time) (d *delivery, mine bool) {
 		text = m.Typed()
 	}
 	if !ok {
-		return nil, true
+		return nil
 	}
 	return &delivery{
 		Message: m,
 		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
 			return terminal.Type(ctx, place, text, still)
 		},
-		reaches: func(c *core, agent string) bool {
-			at, idle := c.idle(agent, time.Now())
-			return idle && at == place
-		},
-	}, true
+		reaches: func(c *core, agent string) bool { return c.waitsAt(agent, place) },
+	}
 }
 
 // deliver lets a carrier put its message, if the offer still holds then: it may have
 // been given up, withdrawn, or replaced by the answer to a hook.
 func (c *core) deliver(d *delivery) {
 	a := c.app
-	c.effect(func(ctx context.Context) func(*core, time.Time) {
-		there, err := d.put(ctx, func(ctx context.Context) error {
-			return a.still(ctx, func(c *core) bool {
-				m, holds := c.offered(&d.Message)
-				return holds && d.reaches(c, m.To)
-			})
-		})
+	c.effect(func(ctx context.Context) outcome {
+		there, err := d.put(ctx, a.still(func(c *core) bool {
+			m, holds := c.offered(&d.Message)
+			return holds && d.reaches(c, m.To)
+		}))
 		return func(c *core, now time.Time) { c.delivered(&d.Message, there, err, now) }
 	})
 }
@@ -233,6 +220,12 @@ func (c *core) idle(agent string, now time.Time) (place fleet.Place, ok bool) {
 	return c.fleet.Idle(agent, now)
 }
 
+// waitsAt reports whether an agent waits at its prompt in a place.
+func (c *core) waitsAt(agent string, place fleet.Place) bool {
+	at, idle := c.idle(agent, time.Now())
+	return idle && at == place
+}
+
 // hooksWork reports whether the agent's session has sent a hook, and not many
 // tool calls have come without one since.
 func (c *core) hooksWork(agent string) bool {
@@ -262,13 +255,9 @@ func (c *core) messageOf(m outbox.Message) api.Message {
 
 // answer returns the reply to a hook, with at most one message, which then counts
 // as offered. A prompt that calls for a message gets that message.
-func (c *core) answer(
-	agent string,
-	p *hook.Payload,
-	now time.Time,
-) (answer hook.Answer, offered string) {
+func (c *core) answer(agent string, p *hook.Payload, now time.Time) (answer hook.Answer) {
 	if c.dryRun || agent == "" || p.Subagent() {
-		return answer, "" // what a subagent gets goes nowhere
+		return answer // what a subagent gets goes nowhere
 	}
 	var m outbox.Message
 	var ok bool
@@ -282,13 +271,14 @@ func (c *core) answer(
 		m, ok = c.queue.Offer(agent, outbox.Hook, least, now, nil)
 	}
 	if !ok {
-		return answer, ""
+		return answer
 	}
 	if p.Event == hook.Stop {
 		c.agents.of(agent).stops++
 	}
+	c.undo = func() { c.queue.Unoffer(m.ID) }
 	c.logOffer(&m)
-	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}, m.ID
+	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}
 }
 
 // takes reports whether the answer to a hook takes a message, and the least mode of

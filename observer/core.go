@@ -39,12 +39,12 @@ type core struct {
 	unknown map[metrics.Unknown]uint64 // names in transcripts
 	refused map[string]string          // why a full session was not restarted, by state file
 
+	writer writer
 	// What the next batch stores, and what follows.
-	roots    map[string]bool // projects folders to remember, or to forget
 	effects  []effect
 	notices  []notify.Notice // for the operator
 	waiting  []waiter        // for all of this to be stored
-	undo     func()          // of the change that is being made, for one that cannot be stored
+	undo     func()          // of the change that is being made, for one that cannot be stored, or nil
 	signaled bool            // a signal that no transcript repeats is not stored yet
 	// levels are the lines of level files to write, by agent; they do not wait for the
 	// batch. allLevels means that they are those of all agents.

@@ -131,7 +131,7 @@ func (c *core) prepare(r rotation.Rotation) {
 	a := c.app
 	d := c.draft(r)
 	d.ClaimedBy = d.Agent
-	c.effect(func(context.Context) func(*core, time.Time) {
+	c.effect(func(context.Context) outcome {
 		now := time.Now()
 		doc, written, err := a.put(d, now)
 		in := rotation.Prepared{
@@ -301,7 +301,7 @@ func (a *App) free(ctx context.Context, owner string) (free bool) {
 // onDocuments runs f beside the loop; failure is what the log has about an error.
 func (c *core) onDocuments(failure string, f func(*handoff.Documents) error) {
 	a := c.app
-	c.effect(func(context.Context) func(*core, time.Time) {
+	c.effect(func(context.Context) outcome {
 		if err := f(a.handoffs().Documents); err != nil {
 			a.log.Warn(failure, "err", err)
 		}

@@ -11,9 +11,12 @@ import (
 	"sm/observer/notify"
 )
 
-// An effect is done beside the loop, once all that led to it is stored. The loop
-// applies what it returns; nil is nothing.
-type effect func(ctx context.Context) (apply func(*core, time.Time))
+// An effect is done beside the loop, once all that led to it is stored. Its outcome may
+// be nil.
+type effect func(ctx context.Context) outcome
+
+// An outcome is applied in the loop.
+type outcome func(*core, time.Time)
 
 // begin starts effects. Each has its own goroutine, as one may take seconds.
 func (a *App) begin(ctx context.Context, list []effect) {
@@ -34,24 +37,28 @@ func (a *App) begin(ctx context.Context, list []effect) {
 // errBusy means that an agent is at work again.
 var errBusy = errors.New("the agent is at work again; it gets the text between its tool calls")
 
-// still asks the loop whether an effect may go on. errBusy means that it may not.
-func (a *App) still(ctx context.Context, fits func(*core) bool) error {
-	return a.ask(ctx, func(c *core) error {
-		if !fits(c) {
-			return errBusy
-		}
-		return nil
-	})
+// still returns what asks the loop whether an effect may go on. errBusy means that it may
+// not.
+func (a *App) still(fits func(*core) bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return a.ask(ctx, func(c *core) error {
+			if !fits(c) {
+				return errBusy
+			}
+			return nil
+		})
+	}
 }
 
 // notifyOperator passes notices to the log and to each notifier. A kill in between
 // loses them: they are sent at most once.
 func (a *App) notifyOperator(notices []notify.Notice) effect {
-	return func(ctx context.Context) func(*core, time.Time) {
+	return func(ctx context.Context) outcome {
+		for _, n := range notices {
+			a.log.Warn("notice for the operator", "key", n.Key, "text", n.Text)
+		}
 		var all sync.WaitGroup
-		for _, n := range append([]notify.Notifier{notify.Log{
-			Logger: a.log,
-		}}, a.settings.Load().Notifiers...) {
+		for _, n := range a.settings.Load().Notifiers {
 			all.Go(func() {
 				for _, notice := range notices {
 					if err := n.Notify(ctx, notice); err != nil {
@@ -81,9 +88,7 @@ func (a *App) writeLevels(ctx context.Context, c *core) {
 	c.levels = map[string]string{}
 	c.allLevels = false
 	a.effects.Go(func() {
-		levels.Write(a.levelDir(), lines, all, a.log)
+		levels.Write(filepath.Join(a.o.State, "context-status"), lines, all, a.log)
 		_ = a.do(ctx, func(c *core) { c.writing = false }) // or the loop has ended
 	})
 }
-
-func (a *App) levelDir() string { return filepath.Join(a.o.State, "context-status") }

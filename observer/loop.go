@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"sm/observer/levels"
 	"sm/observer/metrics"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -36,11 +35,6 @@ func (a *App) loop(ctx context.Context) {
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() { runFollower(ctx, a, cursors) })
-	w := &writer{
-		save: a.save,
-		log:  a.log,
-		done: make(chan *batch, 1),
-	}
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	garbage := garbageMany + 1
@@ -72,26 +66,28 @@ func (a *App) loop(ctx context.Context) {
 				}
 			}
 			a.writeLevels(ctx, c)
-			if !w.due(c, now) && now.Sub(changed) < storeEvery {
+			if !c.due(now) && now.Sub(changed) < storeEvery {
 				break
 			}
-			if busy := w.offer(c); !busy && garbage > garbageMany && c.caughtUp &&
+			if busy := c.store(); !busy && garbage > garbageMany && c.caughtUp &&
 				now.Sub(changed) > garbageAfter {
 				garbage = 0
 				a.work.Go(a.releaseMemory)
 			}
-		case done := <-w.done:
+		case done := <-c.writer.done:
 			garbage += len(done.Values) / garbageValues
-			a.begin(ctx, w.saved(c, done))
+			c.stored(ctx, done)
 		}
 		if len(c.waiting) > 0 {
-			w.offer(c)
+			c.store()
 		}
 	}
 	follower.Wait()
-	a.lastErr = w.last(c, func(list []effect) { a.begin(ctx, list) })
+	a.lastErr = c.storeLast(ctx)
 	a.effects.Wait()
-	levels.Write(a.levelDir(), c.levels, c.allLevels, a.log)
+	c.writing = false
+	a.writeLevels(ctx, c)
+	a.effects.Wait()
 }
 
 // runFollower sends what happens in the transcripts to the loop until ctx ends.

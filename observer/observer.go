@@ -346,7 +346,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		edits:     &a.edits,
 		levels:    map[string]string{},
 		refused:   map[string]string{},
-		roots:     map[string]bool{},
+		writer:    writer{done: make(chan *batch, 1)},
 		passed:    map[string]time.Time{},
 		unknown:   map[metrics.Unknown]uint64{},
 		began:     now,
@@ -379,16 +379,12 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks
-	var gone []string
-	a.roots, a.remembered, gone = projects.New(
+	a.roots, a.remembered = projects.New(
 		a.o.Clients.Formats(),
 		a.o.Clients.Dirs(),
 		persisted.Roots,
 		a.log,
 	)
-	for _, root := range gone {
-		c.roots[root] = false
-	}
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())

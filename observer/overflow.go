@@ -152,7 +152,7 @@ func (c *core) guardNotice(key alerts.Key, ref, text string) {
 // process that the session is known by.
 func (c *core) freshen(r rotation.Rotation, pid int, start string) {
 	a := c.app
-	c.effect(func(context.Context) func(*core, time.Time) {
+	c.effect(func(context.Context) outcome {
 		if !a.guarding() {
 			return nil
 		}

@@ -79,7 +79,7 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 		to := uuid(i)
 		_, err := c.queue.Put(outbox.Message{To: to, Text: "x", From: fmt.Sprint(i)}, now)
 		noErrors(t, err)
-		d, _ := byQueue(c, to, now)
+		d, _ := c.byQueue(to, now)
 		if d == nil {
 			t.Fatal("no thread, or no message")
 		}

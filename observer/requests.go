@@ -132,7 +132,7 @@ func (c *core) runOf(agent string) *run {
 
 // issue gives a run its order once that is stored.
 func (c *core) issue(r rotation.Rotation) {
-	c.effect(func(context.Context) func(*core, time.Time) {
+	c.effect(func(context.Context) outcome {
 		return func(c *core, _ time.Time) {
 			if r, _ := c.rotations.Find(r.ID); r.State == rotation.Clearing {
 				c.order(r)

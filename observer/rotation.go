@@ -287,7 +287,7 @@ func (c *core) typeOwn(x rotation.Type) {
 	agent := x.Rotation.Agent
 	place, idle := c.idle(agent, time.Now())
 	c.agents.of(agent).typing.busy = true
-	c.effect(func(ctx context.Context) func(*core, time.Time) {
+	c.effect(func(ctx context.Context) outcome {
 		typed := false
 		err := errBusy
 		act := a.o.Terminal.Type
@@ -295,14 +295,11 @@ func (c *core) typeOwn(x rotation.Type) {
 			act = a.o.Terminal.Finish
 		}
 		if idle && place.PID != 0 {
-			typed, err = act(ctx, place, a.o.Sanitise(x.Text), func(ctx context.Context) error {
-				return a.still(ctx, func(c *core) bool {
-					at, idle := c.idle(agent, time.Now())
-					r, _ := c.rotations.Find(id)
-					return idle && at == place && r.ID == id && r.State == x.Rotation.State &&
-						(x.Prompt || c.sessionOf(agent) == r.Left)
-				})
-			})
+			typed, err = act(ctx, place, a.o.Sanitise(x.Text), a.still(func(c *core) bool {
+				r, known := c.rotations.Find(id)
+				return known && r.State == x.Rotation.State && c.waitsAt(agent, place) &&
+					(x.Prompt || c.sessionOf(agent) == r.Left)
+			}))
 		}
 		return func(c *core, now time.Time) {
 			owner := agent

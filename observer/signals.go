@@ -41,7 +41,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) error {
 	if p.Event == hook.StatusLine {
 		return a.postStatus(w, r, body)
 	}
-	a.learn(r.Context(), p.TranscriptPath, p.SessionID)
+	a.learn(p.TranscriptPath, p.SessionID)
 	client := a.o.Clients.Named(p.SM.Client)
 	if p.Event == hook.Stop && !p.Subagent() && client.WritesAfterStop {
 		a.awaitReply(r.Context(), &p)
@@ -64,21 +64,12 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 	now := time.Now()
 	var agent string
 	var need *documentRequest
-	var offered string
-	defer func() {
-		if err != nil && offered != "" { // if the loop has stopped, the next start does this
-			_ = a.do(
-				context.WithoutCancel(ctx),
-				func(c *core) { c.queue.Unoffer(offered) },
-			)
-		}
-	}()
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
 		if need = c.documentsFor(agent, p); need == nil {
-			answer, offered = c.answer(agent, p, now)
+			answer = c.answer(agent, p, now)
 		}
-		return durable || offered != "", nil
+		return durable, nil
 	})
 	if err != nil || need == nil {
 		return answer, err
@@ -87,8 +78,8 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 		return hook.Answer{Event: p.Event, Context: document}, nil
 	}
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
-		answer, offered = c.answer(agent, p, now)
-		return offered != "", nil
+		answer = c.answer(agent, p, now)
+		return false, nil
 	})
 	return answer, err
 }
@@ -103,7 +94,7 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte) er
 	}
 	// A caller that needs no line disconnects as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
-	a.learn(ctx, report.TranscriptPath, report.SessionID)
+	a.learn(report.TranscriptPath, report.SessionID)
 	if err := a.Status(ctx, &report); err != nil {
 		return err
 	}
@@ -216,32 +207,17 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 }
 
 // learn follows the folder of transcripts of one that a client has named, if it is new.
-func (a *App) learn(ctx context.Context, path, session string) {
-	if a.o.Demo {
+func (a *App) learn(path, session string) {
+	root, fresh := a.roots.Learn(path, session)
+	if !fresh {
 		return
 	}
-	root, dropped, fresh := a.roots.Learn(path, session)
-	if fresh {
-		select {
-		case a.learnt <- root: // there is room, but for a follower that has not read the last 32
-		case <-a.loopEnded:
-		}
-		a.log.Info("a client keeps its transcripts elsewhere: following them, too")
-		a.log.Debug("following", "projects", root.Path)
+	select {
+	case a.learnt <- root: // there is room, but for a follower that has not read the last 32
+	case <-a.loopEnded:
 	}
-	if !fresh && len(dropped) == 0 {
-		return
-	}
-	// The change counts even if the caller has closed the connection; an error means that
-	// the observer stops.
-	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
-		for _, dir := range dropped {
-			c.roots[dir] = false
-		}
-		if fresh {
-			c.roots[root.Path] = true
-		}
-	})
+	a.log.Info("a client keeps its transcripts elsewhere: following them, too")
+	a.log.Debug("following", "projects", root.Path)
 }
 
 // postAlerts takes alerts that Alertmanager sends on. Those that fire and whose

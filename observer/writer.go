@@ -1,19 +1,17 @@
 package observer
 
 import (
+	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"sm/observer/persist"
 )
 
-// writer stores batches outside the loop, one at a time, so that the loop does
-// not wait for the disk. A batch that could not be stored is tried again; later
-// batches wait.
+// writer is how far the storing of batches has come. They are stored outside the loop, one
+// at a time, so that the loop does not wait for the disk. A batch that could not be stored is
+// tried again; later batches wait.
 type writer struct {
-	save  func(*batch) error
-	log   *slog.Logger
 	done  chan *batch
 	busy  bool
 	retry *batch
@@ -22,68 +20,67 @@ type writer struct {
 }
 
 // due reports whether changes have to be stored now.
-func (w *writer) due(c *core, now time.Time) bool {
-	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting)+len(c.roots) > 0 ||
-		w.retry != nil ||
-		now.Sub(w.began) >= restEvery
+func (c *core) due(now time.Time) bool {
+	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting) > 0 ||
+		c.writer.retry != nil ||
+		now.Sub(c.writer.began) >= restEvery
 }
 
-// offer starts to store the changes unless a transaction is running, and reports
+// store starts to store the changes unless a transaction is running, and reports
 // whether one is running now. While storing fails, waiting requests get an error.
-func (w *writer) offer(c *core) (busy bool) {
+func (c *core) store() (busy bool) {
+	w := &c.writer
 	if w.busy {
 		return true
 	}
-	var b *batch
+	b := w.retry
 	switch {
-	case w.retry != nil && time.Now().Before(w.after):
-		refuseAll(c.waiting)
-		c.waiting = nil
-		return false
-	case w.retry != nil:
-		b = w.retry
-		w.retry = nil
-	default:
+	case b == nil:
 		var any bool
 		if b, any = c.take(); !any {
 			return false
 		}
+	case time.Now().Before(w.after):
+		refuseAll(c.waiting)
+		c.waiting = nil
+		return false
 	}
+	w.retry = nil
 	w.busy = true
 	w.began = time.Now()
-	// The channel has room for the one outcome, so this ends by itself; last waits
-	// for it.
+	// The channel has room for the one outcome, so this ends by itself; storeLast
+	// waits for it.
 	go func() {
 		before := b.err
-		b.err = w.save(b)
+		b.err = c.app.save(b)
 		if b.err != nil && before == nil {
-			w.log.Error(
+			c.log.Error(
 				"cannot store state; watching goes on, and it is tried again each second",
 				"err", b.err,
 			)
 		} else if b.err == nil && before != nil {
-			w.log.Info("state is stored again")
+			c.log.Info("state is stored again")
 		}
 		w.done <- b
 	}()
 	return true
 }
 
-// saved takes note of an outcome, and gives what is to be done now.
-func (w *writer) saved(c *core, b *batch) []effect {
-	w.busy = false
+// stored takes note of an outcome, and begins what is to be done now.
+func (c *core) stored(ctx context.Context, b *batch) {
+	c.writer.busy = false
 	if b.err != nil {
 		refuseAll(b.waiting)
 		b.waiting = nil
-		w.retry = b
-		w.after = time.Now().Add(retryEvery)
-		return nil
+		c.writer.retry = b
+		c.writer.after = time.Now().Add(retryEvery)
+		return
 	}
 	c.fleet.Stored(b.Delta)
 	for _, request := range b.waiting {
 		request.answer <- nil
 	}
-	return b.effects
+	c.app.begin(ctx, b.effects)
 }
 
 // batch is what one transaction holds, and what follows when it is stored. err is why
@@ -96,7 +93,7 @@ type batch struct {
 }
 
 // waiter is a request that is answered once its change is stored. The channel has
-// room for the answer.
+// room for the answer. undo, if not nil, takes the change back.
 type waiter struct {
 	answer chan<- error
 	undo   func()
@@ -106,22 +103,24 @@ type waiter struct {
 // again.
 func refuseAll(list []waiter) {
 	for _, w := range list {
-		w.undo()
+		if w.undo != nil {
+			w.undo()
+		}
 		w.answer <- errNotStored
 	}
 }
 
-// last stores what is left at the end, and does what follows. What it cannot store is
+// storeLast stores what is left at the end, and does what follows. What it cannot store is
 // read again at the next start.
-func (w *writer) last(c *core, do func([]effect)) error {
+func (c *core) storeLast(ctx context.Context) error {
 	var err error
 	for range 3 { // what is being stored, what is to be retried, and what came after
-		w.after = time.Time{}
-		if !w.offer(c) {
+		c.writer.after = time.Time{}
+		if !c.store() {
 			break
 		}
-		b := <-w.done
-		do(w.saved(c, b))
+		b := <-c.writer.done
+		c.stored(ctx, b)
 		err = b.err
 	}
 	refuseAll(c.waiting)

@@ -4,10 +4,7 @@
 // cmd/sm, in settings.
 package notify
 
-import (
-	"context"
-	"log/slog"
-)
+import "context"
 
 // Notice is a text for the operator.
 type Notice struct {
@@ -19,13 +16,4 @@ type Notice struct {
 // the observer, it has a second left.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
-}
-
-// Log writes notices to a log.
-type Log struct{ *slog.Logger }
-
-// Notify logs the notice.
-func (l Log) Notify(_ context.Context, n Notice) error {
-	l.Warn("notice for the operator", "key", n.Key, "text", n.Text)
-	return nil
 }

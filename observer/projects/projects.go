@@ -35,6 +35,8 @@ type Folders struct {
 	mu     sync.Mutex
 	learnt []string // resolved
 	warned bool     // that there is no room for more
+	// changed are folders that are to be remembered, or forgotten.
+	changed map[string]bool
 }
 
 // New goes on from the folders learnt in earlier runs. Those that are not there any
@@ -43,8 +45,8 @@ func New(
 	formats []*transcript.Format,
 	configured, stored []string,
 	log *slog.Logger,
-) (r *Folders, learnt []follow.Root, forgotten []string) {
-	r = &Folders{formats: formats, log: log}
+) (r *Folders, learnt []follow.Root) {
+	r = &Folders{formats: formats, log: log, changed: map[string]bool{}}
 	for _, dir := range configured {
 		r.fixed = append(r.fixed, filepath.Clean(dir))
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -56,13 +58,23 @@ func New(
 			return follow.IsRoot(f, dir)
 		})
 		if !ok || r.has(root.Path) || len(r.learnt) == MaxLearnt {
-			forgotten = append(forgotten, dir)
+			r.changed[dir] = false
 			continue
 		}
 		r.learnt = append(r.learnt, root.Path)
 		learnt = append(learnt, root)
 	}
-	return r, learnt, forgotten
+	return r, learnt
+}
+
+// Take calls put with each folder that is to be remembered, or forgotten, since the last Take.
+func (r *Folders) Take(put func(path string, remember bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for dir, remember := range r.changed {
+		put(dir, remember)
+	}
+	clear(r.changed)
 }
 
 // find returns what the first format finds that finds anything.
@@ -91,19 +103,18 @@ func (r *Folders) has(path string) bool {
 // Learn looks at the transcript that a client has named for its session. fresh means that
 // it lies in a projects folder that was not followed yet, and is from now on. Where there
 // is no room for it, the folders that do not exist any more are dropped.
-func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
-	none := follow.Root{}
+func (r *Folders) Learn(path, session string) (root follow.Root, fresh bool) {
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") ||
 		r.has(path) {
-		return none, nil, false
+		return root, false
 	}
 	root, ok := r.find(func(f *transcript.Format) (string, bool) {
 		return follow.Elsewhere(f, path, session)
 	})
 	if !ok || r.has(root.Path) {
-		return none, nil, false
+		return root, false
 	}
-	dropped = r.makeRoom()
+	r.makeRoom()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.learnt) == MaxLearnt {
@@ -114,34 +125,37 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 				"followed", MaxLearnt,
 			)
 		}
-		return none, dropped, false
+		return root, false
 	}
 	if slices.Contains(r.learnt, root.Path) { // by another caller, meanwhile
-		return none, dropped, false
+		return root, false
 	}
 	r.learnt = append(r.learnt, root.Path)
-	return root, dropped, true
+	r.changed[root.Path] = true
+	return root, true
 }
 
 // makeRoom drops the learnt folders that do not exist any more if there is no room for
 // more.
-func (r *Folders) makeRoom() (dropped []string) {
+func (r *Folders) makeRoom() {
 	r.mu.Lock()
 	all := slices.Clone(r.learnt)
 	r.mu.Unlock()
 	if len(all) < MaxLearnt {
-		return nil
+		return
 	}
+	gone := map[string]bool{}
 	for _, dir := range all {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			dropped = append(dropped, dir)
+			gone[dir] = true
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.learnt = slices.DeleteFunc(
-		r.learnt,
-		func(dir string) bool { return slices.Contains(dropped, dir) },
-	)
-	return dropped
+	r.learnt = slices.DeleteFunc(r.learnt, func(dir string) bool {
+		if gone[dir] {
+			r.changed[dir] = false
+		}
+		return gone[dir]
+	})
 }

@@ -57,13 +57,13 @@ func TestRoots(t *testing.T) {
 			1,
 		)
 	}
-	r, learnt, forgotten := New(
+	r, learnt := New(
 		formats(),
 		[]string{filepath.Join(dir, "own-link", "projects")},
 		[]string{filepath.Join(dir, "nowhere", "projects"), "/etc"},
 		slog.New(slog.DiscardHandler),
 	)
-	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(forgotten)}); d != "" {
+	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(r.changed)}); d != "" {
 		t.Errorf("stored (-want +got):\n%s", d)
 	}
 	var got []string
@@ -77,7 +77,7 @@ func TestRoots(t *testing.T) {
 		"",
 		filepath.Join(dir, "nowhere"),
 	} {
-		if root, _, fresh := r.Learn(path, session); fresh {
+		if root, fresh := r.Learn(path, session); fresh {
 			got = append(got, root.Path)
 		}
 	}
@@ -86,14 +86,14 @@ func TestRoots(t *testing.T) {
 	}
 	n := 1
 	for i := range 2 * MaxLearnt {
-		if _, _, fresh := r.Learn(made(fmt.Sprint("more", i)), session); fresh {
+		if _, fresh := r.Learn(made(fmt.Sprint("more", i)), session); fresh {
 			n++
 		}
 	}
 	if n != MaxLearnt {
 		t.Errorf("%d folders were learnt, want %d", n, MaxLearnt)
 	}
-	if _, learnt, _ := New(
+	if _, learnt := New(
 		formats(),
 		nil,
 		slices.Clone(r.learnt),
@@ -108,7 +108,7 @@ func TestRoots(t *testing.T) {
 func TestShortLivedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
-	r, _, _ := New(
+	r, _ := New(
 		formats(),
 		[]string{filepath.Join(dir, "own", "projects")},
 		nil,
@@ -124,8 +124,14 @@ func TestShortLivedRoots(t *testing.T) {
 	hook := func(n int) (dropped int, fresh bool) {
 		path := filepath.Join(root(n), "-home-dev-web", session+".jsonl")
 		write(t, path)
-		_, gone, fresh := r.Learn(path, session)
-		return len(gone), fresh
+		r.Take(func(string, bool) {})
+		_, fresh = r.Learn(path, session)
+		r.Take(func(_ string, remember bool) {
+			if !remember {
+				dropped++
+			}
+		})
+		return dropped, fresh
 	}
 	for n := range MaxLearnt {
 		hook(n)
@@ -158,8 +164,8 @@ func TestRootsOfCodex(t *testing.T) {
 	name := "rollout-2026-11-22T00-23-17-" + session + ".jsonl"
 	write(t, filepath.Join(day(root), name))
 	noErrors(t, os.Symlink(filepath.Join(dir, "codex"), filepath.Join(dir, "link")))
-	r, _, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
-	got, _, fresh := r.Learn(
+	r, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
+	got, fresh := r.Learn(
 		filepath.Join(day(filepath.Join(dir, "link", "sessions")), name),
 		session,
 	)
@@ -168,15 +174,15 @@ func TestRootsOfCodex(t *testing.T) {
 	}
 	for _, home := range []string{"codex", "link"} {
 		path := filepath.Join(day(filepath.Join(dir, home, "sessions")), name)
-		if _, _, fresh := r.Learn(path, session); fresh {
+		if _, fresh := r.Learn(path, session); fresh {
 			t.Errorf("%s: learnt again", home)
 		}
 	}
-	_, learnt, forgotten := New(formats(), nil, []string{root}, slog.New(slog.DiscardHandler))
-	if len(learnt) != 1 || len(forgotten) != 0 || learnt[0].Format.Client != codex.Client {
-		t.Errorf("remembered %+v, forgotten %q", learnt, forgotten)
+	r, learnt := New(formats(), nil, []string{root}, slog.New(slog.DiscardHandler))
+	if len(learnt) != 1 || len(r.changed) != 0 || learnt[0].Format.Client != codex.Client {
+		t.Errorf("remembered %+v, changed %v", learnt, r.changed)
 	}
-	if _, learnt, _ := New(
+	if _, learnt := New(
 		formats(),
 		[]string{root},
 		[]string{root},
