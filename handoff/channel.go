@@ -80,11 +80,8 @@ func shorten(name, whole string, most int) string {
 	if len(name) <= most {
 		return name
 	}
-	end := max(0, most-17)
-	for end > 0 && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s-%x", name[:end], sha256.Sum256([]byte(whole)))[:end+17]
+	name = strings.ToValidUTF8(name[:most-17], "")
+	return fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(whole)))[:len(name)+17]
 }
 
 // safe returns a distinct path element for each name, which may be typed into a shell:

@@ -50,7 +50,9 @@ func (d *Documents) Claim(
 			return nil
 		}
 
-		m.every(e.ID, func(d *Document) { d.claim(c, now) })
+		for _, e := range m.of(e.ID) {
+			e.claim(c, now)
+		}
 		given, err := s.read(m, e)
 		if err != nil {
 			return err
@@ -98,10 +100,12 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 // one, which its agent gets in a new session.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
 	return d.locked("consume handoff document", channel, now, func(s *store, m *manifest) error {
-		e := m.find(id)
-		switch {
-		case e == nil:
+		list := m.of(id)
+		if len(list) == 0 {
 			return fmt.Errorf("%s: %w", quoted(id), ErrNoDocument)
+		}
+		e := list[0]
+		switch {
 		case e.Status == StatusConsumed || e.Status == StatusCleared:
 			return nil
 		case !e.Executed && e.ClaimedBySession != "" && e.ClaimedBySession != session:
@@ -111,12 +115,12 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 				quoted(session),
 			)
 		}
-		m.every(id, func(d *Document) {
-			d.Status = StatusConsumed
-			d.ConsumedByPID = pid
-			d.ConsumedBySession = session
-			d.ConsumedAt = second(now)
-		})
+		for _, e := range list {
+			e.Status = StatusConsumed
+			e.ConsumedByPID = pid
+			e.ConsumedBySession = session
+			e.ConsumedAt = second(now)
+		}
 		owner := cmp.Or(e.ClaimedBy, e.Agent)
 		last := m.Executed[owner]
 		if owner != "" && (last == nil || !last.CreatedAt.After(e.CreatedAt)) {
@@ -129,10 +133,13 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 // Withdraw clears an active document whose handoff has not run.
 func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 	return d.locked("withdraw handoff document", channel, now, func(s *store, m *manifest) error {
-		if e := m.find(id); e == nil || e.Status != StatusActive || e.Executed {
+		list := m.of(id)
+		if len(list) == 0 || list[0].Status != StatusActive || list[0].Executed {
 			return nil
 		}
-		m.every(id, func(d *Document) { d.Status = StatusCleared })
+		for _, e := range list {
+			e.Status = StatusCleared
+		}
 		return s.commit(m)
 	})
 }
@@ -143,14 +150,12 @@ func (d *Documents) Last(
 	channel, agent string,
 	now time.Time,
 ) (doc Document, ok bool, err error) {
-	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
+	return d.read(channel, now, func(m *manifest) *entry {
 		if e := m.Executed[agent]; e != nil && e.Status != StatusCleared {
-			doc, err = s.read(m, e)
-			ok = err == nil
+			return e
 		}
-		return err
+		return nil
 	})
-	return doc, ok, err
 }
 
 // Current returns the channel's newest document, whatever its status.
@@ -158,8 +163,17 @@ func (d *Documents) Current(
 	channel string,
 	now time.Time,
 ) (doc Document, ok bool, err error) {
+	return d.read(channel, now, func(m *manifest) *entry { return m.Current })
+}
+
+// read returns a document that find chooses, if it chooses one.
+func (d *Documents) read(
+	channel string,
+	now time.Time,
+	find func(*manifest) *entry,
+) (doc Document, ok bool, err error) {
 	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
-		if e := m.Current; e != nil {
+		if e := find(m); e != nil {
 			doc, err = s.read(m, e)
 			ok = err == nil
 		}

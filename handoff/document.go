@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -100,21 +99,28 @@ func isDocumentID(id string) bool {
 	return err == nil && len(at) == len(idLayout)
 }
 
-// header returns the comments that begin a document's file.
+// header returns the comments that begin a document's file, and an empty line.
 func (d *Document) header() string {
-	var b strings.Builder
-	for _, line := range [...][2]string{
-		{"HANDOFF-ID", d.ID},
-		{"SESSION", d.SessionID},
-		{"CHANNEL", d.Channel},
-		{"CREATED", d.CreatedAt.UTC().Format(time.RFC3339)},
-		{"TYPE", string(d.Type)},
-		{"WORKING-DIR", d.WorkingDir},
-	} {
-		fmt.Fprintf(&b, "<!-- %s: %s -->\n", line[0], comment(line[1]))
-	}
-	b.WriteByte('\n')
-	return b.String()
+	return commentLine("HANDOFF-ID", d.ID) +
+		commentLine("SESSION", d.SessionID) +
+		commentLine("CHANNEL", d.Channel) +
+		commentLine("CREATED", d.CreatedAt.UTC().Format(time.RFC3339)) +
+		commentLine("TYPE", string(d.Type)) +
+		commentLine("WORKING-DIR", d.WorkingDir) + "\n"
+}
+
+// begins reports whether the text is that of the document's file, by the comments with its id
+// and its channel. Scripts may leave out the channel.
+func (d *Document) begins(text string) bool {
+	return strings.HasPrefix(text, commentLine("HANDOFF-ID", d.ID)) &&
+		(!strings.Contains(text, commentStart+"CHANNEL: ") ||
+			strings.Contains(text, commentLine("CHANNEL", d.Channel)))
+}
+
+const commentStart = "<!-- "
+
+func commentLine(name, value string) string {
+	return commentStart + name + ": " + comment(value) + " -->\n"
 }
 
 // comment returns a value that cannot leave its line and its comment.
@@ -130,32 +136,4 @@ func visible(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// parseFile returns the values of the comments of a document's file, and the body. Without an
-// id it is no such file.
-func parseFile(text string) (id, channel, body string) {
-	for body = text; ; {
-		line, rest, _ := strings.Cut(body, "\n")
-		name, value, ok := parseComment(line)
-		if !ok {
-			return id, channel, strings.TrimPrefix(body, "\n")
-		}
-		body = rest
-		switch {
-		case name == "HANDOFF-ID" && id == "":
-			id = value
-		case name == "CHANNEL" && channel == "":
-			channel = value
-		case name == "WORKING-DIR": // the last comment
-			return id, channel, strings.TrimPrefix(body, "\n")
-		}
-	}
-}
-
-func parseComment(line string) (name, value string, ok bool) {
-	inner, begins := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "<!-- ")
-	inner, ends := strings.CutSuffix(inner, " -->")
-	name, value, ok = strings.Cut(inner, ": ")
-	return name, value, begins && ends && ok
 }

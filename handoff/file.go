@@ -166,43 +166,27 @@ func showable(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return !wording.Printable(r) })
 }
 
-// FileReason is why a file is not handed over: a single word, used as a label.
+// FileReason is why a file is not handed over: a single word, used as a label, a colon, and a
+// sentence with the problem and its remedy.
 type FileReason string
 
-// The reasons. FileFit is none; for the others see fileReasonTexts.
+// The reasons. FileFit is none.
 const (
 	FileFit        FileReason = ""
-	FileRelative   FileReason = "relative"
-	FileName       FileReason = "name"
-	FileMissing    FileReason = "missing"
-	FileUnreadable FileReason = "unreadable"
-	FileSymlink    FileReason = "symlink"
-	FileIrregular  FileReason = "irregular"
-	FileLinked     FileReason = "linked" // another name may be where the agent may not write
-	FileSwapped    FileReason = "swapped"
-	FileForeign    FileReason = "foreign"
-	FileEmpty      FileReason = "empty"
-	FileLarge      FileReason = "large"
-	FileStale      FileReason = "stale"
-	FileEncoding   FileReason = "encoding"
+	FileRelative   FileReason = "relative: the path is not absolute; give the path from the root on"
+	FileName       FileReason = "name: the path is too long or has invisible or invalid characters; write the document under a plain name"
+	FileMissing    FileReason = "missing: there is no such file; write the document first"
+	FileUnreadable FileReason = "unreadable: it cannot be read; make it readable, or write the document elsewhere"
+	FileSymlink    FileReason = "symlink: it is a symbolic link; name the file itself"
+	FileIrregular  FileReason = "irregular: it is not a regular file; write the document into a file"
+	FileLinked     FileReason = "linked: it has several names (hard links); copy it, and name the copy" // another name may be where the agent may not write
+	FileSwapped    FileReason = "swapped: it changed while it was looked at; finish writing, then try again"
+	FileForeign    FileReason = "foreign: it belongs to another user; write a document of your own"
+	FileEmpty      FileReason = "empty: it is empty; write the document first"
+	FileLarge      FileReason = "large: it is too large; shorten the document to what the next session needs"
+	FileStale      FileReason = "stale: it was last written before this session began; write the document anew"
+	FileEncoding   FileReason = "encoding: it is not UTF-8 text; write the document as UTF-8"
 )
-
-// fileReasonTexts has the problem and its remedy for each reason.
-var fileReasonTexts = map[FileReason]string{
-	FileRelative:   "the path is not absolute; give the path from the root on",
-	FileName:       "the path is too long or has invisible or invalid characters; write the document under a plain name",
-	FileMissing:    "there is no such file; write the document first",
-	FileUnreadable: "it cannot be read; make it readable, or write the document elsewhere",
-	FileSymlink:    "it is a symbolic link; name the file itself",
-	FileIrregular:  "it is not a regular file; write the document into a file",
-	FileLinked:     "it has several names (hard links); copy it, and name the copy",
-	FileSwapped:    "it changed while it was looked at; finish writing, then try again",
-	FileForeign:    "it belongs to another user; write a document of your own",
-	FileEmpty:      "it is empty; write the document first",
-	FileLarge:      "it is too large; shorten the document to what the next session needs",
-	FileStale:      "it was last written before this session began; write the document anew",
-	FileEncoding:   "it is not UTF-8 text; write the document as UTF-8",
-}
 
 // FileError is why a file is not handed over, in one line that ends with the remedy.
 type FileError struct {
@@ -212,18 +196,24 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	cause := ""
+	_, line, _ := strings.Cut(string(e.Reason), ": ")
 	if e.Reason == FileUnreadable || e.Reason == FileLarge {
 		err := e.Err
 		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
 			err = in.Err
 		}
-		cause = fmt.Sprint(err, ": ")
+		line = fmt.Sprint(err, ": ", line)
 	}
-	return fmt.Sprintf("hand over %s: %s%s", quoted(e.Path), cause, fileReasonTexts[e.Reason])
+	return fmt.Sprintf("hand over %s: %s", quoted(e.Path), line)
 }
 
 func (e *FileError) Unwrap() error { return e.Err }
+
+// Word is the reason in one word.
+func (e *FileError) Word() string {
+	word, _, _ := strings.Cut(string(e.Reason), ": ")
+	return word
+}
 
 // maxQuoted limits a path in an error, in bytes.
 const maxQuoted = 300

@@ -128,23 +128,14 @@ func (m *manifest) all() []*entry {
 	return all
 }
 
-// find returns an entry of the document, nil for none.
-func (m *manifest) find(id string) *entry {
+// of returns the entries of a document.
+func (m *manifest) of(id string) (list []*entry) {
 	for _, e := range m.all() {
 		if e.ID == id {
-			return e
+			list = append(list, e)
 		}
 	}
-	return nil
-}
-
-// every calls f for all entries of the document.
-func (m *manifest) every(id string, f func(*Document)) {
-	for _, e := range m.all() {
-		if e.ID == id {
-			f(&e.Document)
-		}
-	}
+	return list
 }
 
 // ids returns the ids of all entries.

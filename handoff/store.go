@@ -201,9 +201,9 @@ func (s *store) document(m *manifest, e *entry) Document {
 func (s *store) read(m *manifest, e *entry) (Document, error) {
 	d := s.document(m, e)
 	text, err := files.Read(d.File, maxFile)
-	id, channel, body := parseFile(string(text))
-	if err == nil && (id != comment(d.ID) || channel != "" && channel != comment(d.Channel)) {
-		err = fmt.Errorf("%s holds %s of channel %s", quoted(d.File), quoted(id), quoted(channel))
+	head, body, _ := strings.Cut(string(text), "\n\n")
+	if err == nil && !d.begins(head+"\n") {
+		err = fmt.Errorf("%s holds another document", quoted(d.File))
 	}
 	if err != nil {
 		return Document{}, fmt.Errorf("handoff document %s of channel %s is rejected: %w; see to the file, or run sm documents clear",

@@ -119,7 +119,7 @@ func documentReason(err error) string {
 	case ok && e.Reason == handoff.FileMissing:
 		return rotation.ReasonFileGone
 	case ok:
-		return "file_" + string(e.Reason)
+		return "file_" + e.Word()
 	case errors.Is(err, errNotPlain):
 		return rotation.ReasonNotPlain
 	}
