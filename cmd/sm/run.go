@@ -253,8 +253,8 @@ func (r *agentRun) register(ctx context.Context) error {
 func (r *agentRun) Next(
 	ctx context.Context,
 	s supervise.Status,
-) (supervise.Instruction, bool, error) {
-	in, ok, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
+) (supervise.Instruction, error) {
+	in, _, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
 		Client:       s.Client.PID,
 		Start:        s.Client.Start,
 		RestartsLeft: s.RestartsLeft,
@@ -268,5 +268,5 @@ func (r *agentRun) Next(
 		status.Code == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show
 	}
-	return supervise.Instruction(in), ok, err
+	return supervise.Instruction(in), err
 }

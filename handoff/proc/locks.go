@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sm/handoff/files"
 )
 
 // Locks finds the processes of this user that hold an flock on a file. It takes no lock
@@ -66,18 +68,10 @@ func (l *Locks) holders(inode uint64) []int {
 // opened reports whether a process is this user's and has a file open.
 func (l *Locks) opened(pid int, file os.FileInfo) bool {
 	dir := filepath.Join(l.proc, strconv.Itoa(pid))
-	info, err := os.Stat(dir)
-	if err != nil {
+	if info, err := os.Stat(dir); err != nil || !files.Own(info) {
 		return false
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
-		return false
-	}
-
-	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
-	if err != nil {
-		return false
-	}
+	fds, _ := os.ReadDir(filepath.Join(dir, "fd")) // none of one that has ended
 	for _, fd := range fds {
 		if open, err := os.Stat(filepath.Join(dir, "fd", fd.Name())); err == nil &&
 			os.SameFile(open, file) {

@@ -74,45 +74,25 @@ func parse(pid int, stat []byte) (Process, error) {
 	if from < 0 || to < from {
 		return Process{}, fmt.Errorf("process %d: no name in %q; see proc(5)", pid, stat)
 	}
-	p := Process{PID: pid, Name: string(stat[from+1 : to])}
-	var wrong error
-	n := 0
-	for field := range bytes.FieldsSeq(stat[to+1:]) { // the first is the third of proc(5)
-		number := func() int64 {
-			i, err := strconv.ParseInt(string(field), 10, 64)
-			if err != nil && wrong == nil {
-				wrong = fmt.Errorf("process %d: field %d: %w; see proc(5)", pid, n+3, err)
-			}
-			return i
-		}
-		switch n {
-		case 0:
-			p.State = string(field)
-		case 1:
-			p.Parent = int(number())
-		case 2:
-			p.Group = int(number())
-		case 4:
-			tty := uint32(number()) // the kernel prints it as signed
-			p.Terminal = Device(tty>>8&0xfff, tty&0xff|tty>>12&0xfff00)
-		case 5:
-			p.Front = int(number())
-		case 6:
-			p.Flags = uint64(number())
-		case 19:
-			p.Start = string(field)
-		case 28:
-			p.Signals = uint64(number())
-		}
-		n++
+	var fields [30]string // the first is the third of proc(5)
+	copy(fields[:], strings.Fields(string(stat[to+1:])))
+	number := func(i int) int {
+		n, _ := strconv.Atoi(fields[i]) // the kernel writes nothing else
+		return n
 	}
-	if n < 2 {
-		return Process{}, fmt.Errorf("process %d: no parent in %q; see proc(5)", pid, stat)
-	}
-	if wrong != nil {
-		return Process{}, wrong
-	}
-	return p, nil
+	tty := uint32(number(4)) // signed
+	return Process{
+		PID:      pid,
+		Name:     string(stat[from+1 : to]),
+		State:    fields[0],
+		Parent:   number(1),
+		Group:    number(2),
+		Terminal: Device(tty>>8&0xfff, tty&0xff|tty>>12&0xfff00),
+		Front:    number(5),
+		Flags:    uint64(number(6)),
+		Start:    fields[19],
+		Signals:  uint64(number(28)),
+	}, nil
 }
 
 // Alive reports whether a process with that start time runs; an empty time is any.

@@ -132,30 +132,28 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 	if len(argv) == 0 {
 		return 0, errors.New("there is no client; give one")
 	}
+	plain := func(word string) bool { return !strings.HasPrefix(word, "-") }
+	found := is
 	switch strings.TrimRight(path.Base(argv[0]), "0123456789.") {
 	default:
 		return 0, nil
 	case "sh", "bash", "dash", "zsh", "ksh", "fish", "ash":
-		for i, word := range argv[1:] {
-			switch {
-			case !strings.HasPrefix(word, "-"):
-				return i + 1, nil
-			case !strings.HasPrefix(word, "--") && strings.Contains(word, "c"):
+		for _, word := range argv[1:] {
+			if plain(word) {
+				break
+			}
+			if !strings.HasPrefix(word, "--") && strings.Contains(word, "c") {
 				return 0, errors.New(startsInside)
 			}
 		}
+		found = plain
 	case "node", "bun", "deno", "python", "perl", "ruby":
-		if i := slices.IndexFunc(
-			argv[1:],
-			func(word string) bool { return !strings.HasPrefix(word, "-") },
-		); i >= 0 {
-			return i + 1, nil
-		}
+		found = plain
 	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time",
 		"sudo", "doas", "systemd-run", "unshare":
-		if i := slices.IndexFunc(argv[1:], is); i >= 0 {
-			return i + 1, nil
-		}
+	}
+	if i := slices.IndexFunc(argv[1:], found); i >= 0 {
+		return i + 1, nil
 	}
 	return 0, errors.New(unknownWords)
 }
@@ -251,9 +249,7 @@ func (r *reader) take(kind string) (taken []string) {
 // Unknown is [Again] for clients of other providers, whose arguments are unknown.
 func Unknown(provider string) func([]string, string) ([]string, error) {
 	return func([]string, string) ([]string, error) {
-		return nil, fmt.Errorf(
-			"clients of provider %.40q are not started again; only claude's are",
-			provider,
-		)
+		return nil, fmt.Errorf("clients of provider %.40q are not started again; only claude's are",
+			provider)
 	}
 }

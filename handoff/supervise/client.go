@@ -23,11 +23,8 @@ func startable(argv []string) (path string, code int, err error) {
 		case strings.ContainsRune(arg, 0):
 			return "", codeNotRun, errors.New("an argument holds a zero byte; leave it out")
 		case len(arg) > maxArgument:
-			return "", codeNotRun, fmt.Errorf(
-				"an argument has %d bytes; give at most %d",
-				len(arg),
-				maxArgument,
-			)
+			return "", codeNotRun, fmt.Errorf("an argument has %d bytes; give at most %d",
+				len(arg), maxArgument)
 		}
 	}
 	path, err = exec.LookPath(argv[0])
@@ -37,10 +34,7 @@ func startable(argv []string) (path string, code int, err error) {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return "", codeNotFound, errors.New("no such program; look at its name and at PATH")
 	case errors.Is(err, exec.ErrDot):
-		return "", codeNotFound, fmt.Errorf(
-			"it is in the current directory only; write ./%s",
-			argv[0],
-		)
+		return "", codeNotFound, fmt.Errorf("it is in the current directory only; write ./%s", argv[0])
 	}
 	return "", codeNotRun, notRun(err)
 }
@@ -120,7 +114,8 @@ func (s *supervisor) noteDetached(parent int) {
 // endOrphans ends what the client has left behind, and returns how many did not end.
 func (s *supervisor) endOrphans() int {
 	tick := time.Tick(orphanLook)
-	for e := newEnding(time.Now()); ; {
+	e := &ending{began: time.Now(), asked: map[Process]bool{}}
+	for {
 		s.collect()
 		left := slices.DeleteFunc(
 			family(os.Getpid()),

@@ -22,14 +22,11 @@ type ending struct {
 	asked map[Process]bool
 }
 
-func newEnding(now time.Time) *ending {
-	return &ending{began: now, asked: map[Process]bool{}}
-}
-
 // look sends the signals that are due to the remaining processes; over means that nothing more
 // can be done.
 func (e *ending) look(now time.Time, left []child) (over bool) {
-	late, over := now.Sub(e.began), true
+	late := now.Sub(e.began)
+	over = true
 	for _, c := range left {
 		switch {
 		case late > orphanKill:

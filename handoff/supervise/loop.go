@@ -129,7 +129,7 @@ func (s *supervisor) attend() {
 			s.signalled(sig.(syscall.Signal))
 		case a := <-s.poll.answers:
 			s.poll.answered(a)
-			if a.ok {
+			if a.Rotation != "" {
 				s.carryOut(a.Instruction, a.status.Client)
 			}
 		case <-s.poll.again.C:
@@ -150,9 +150,7 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 		}
 		if result, reason := s.replace("", s.o.Prompt(s.now)); reason != "" {
 			s.refuse("", result, reason)
-			if s.o.Refused != nil {
-				s.o.Refused(s.now, reason)
-			}
+			s.o.Refused(s.now, reason)
 		}
 	case syscall.SIGINT:
 		// The terminal has sent it to the client too, unless there is none.
@@ -161,8 +159,8 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 		}
 		s.leaving = s.leaving || s.next != nil
 	case parentKilled:
-		s.leaving = true
-		s.pass(syscall.SIGKILL)
+		sig = syscall.SIGKILL
+		fallthrough
 	default:
 		s.leaving = true
 		s.pass(sig)
@@ -190,10 +188,8 @@ func (s *supervisor) carryOut(order Instruction, client Process) {
 	reason := ""
 	switch {
 	case order.Action != "restart":
-		result, reason = Refused, fmt.Sprintf(
-			"%.40q is no action that this version knows",
-			order.Action,
-		)
+		result = Refused
+		reason = fmt.Sprintf("%.40q is no action that this version knows", order.Action)
 	case client != s.now && client != Process{}:
 		reason = "the client that was meant has ended"
 	default:
@@ -276,9 +272,7 @@ func (s *supervisor) follow() error {
 		return err
 	}
 	s.result.Restarts++
-	if s.o.Resumed != nil {
-		s.o.Resumed(next.old, s.now)
-	}
+	s.o.Resumed(next.old, s.now)
 	s.settle(Outcome{Rotation: next.rotation, Result: Restarted})
 	return nil
 }

@@ -17,7 +17,7 @@ const lastWithin = time.Second
 // poller asks the observer for instructions, one question at a time. It belongs to the
 // goroutine of the supervisor, which passes on what answers and again send.
 type poller struct {
-	observer Observer // nil for none
+	observer Observer
 	status   Status
 	cancel   context.CancelFunc // of the open question, nil for none
 	answers  chan answer        // to the open question
@@ -28,7 +28,6 @@ type poller struct {
 // answer is an instruction with the status that it was asked for with.
 type answer struct {
 	Instruction
-	ok     bool // there is one
 	err    error
 	status Status
 	began  time.Time
@@ -57,14 +56,11 @@ func (p *poller) report(s Status) {
 }
 
 func (p *poller) ask() {
-	if p.observer == nil {
-		return
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	a := answer{status: p.status, began: time.Now()}
 	go func() {
-		a.Instruction, a.ok, a.err = p.observer.Next(ctx, a.status)
+		a.Instruction, a.err = p.observer.Next(ctx, a.status)
 		p.answers <- a
 	}()
 }
@@ -104,5 +100,5 @@ func (p *poller) close() {
 	defer cancel()
 	p.status.Client = Process{}
 	p.status.CanRestart = false
-	_, _, _ = p.observer.Next(ctx, p.status) // there is no client for an instruction
+	_, _ = p.observer.Next(ctx, p.status) // there is no client for an instruction
 }

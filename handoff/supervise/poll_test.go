@@ -21,40 +21,40 @@ type asked struct {
 // script is an observer that answers each request from a list, then holds all others.
 type script struct {
 	began   time.Time
-	answers []func(ctx context.Context) (Instruction, bool, error)
+	answers []func(ctx context.Context) (Instruction, error)
 	asked   []asked
 	held    int // questions that were given up
 }
 
-func (s *script) Next(ctx context.Context, status Status) (Instruction, bool, error) {
+func (s *script) Next(ctx context.Context, status Status) (Instruction, error) {
 	s.asked = append(s.asked, asked{time.Since(s.began), status})
 	if n := len(s.asked); n <= len(s.answers) {
 		return s.answers[n-1](ctx)
 	}
 	<-ctx.Done()
 	s.held++
-	return Instruction{}, false, ctx.Err()
+	return Instruction{}, ctx.Err()
 }
 
 // nothing is the answer of an observer that has waited.
-func nothing(after time.Duration) func(context.Context) (Instruction, bool, error) {
-	return func(ctx context.Context) (Instruction, bool, error) {
+func nothing(after time.Duration) func(context.Context) (Instruction, error) {
+	return func(ctx context.Context) (Instruction, error) {
 		select {
 		case <-time.After(after):
-			return Instruction{}, false, nil
+			return Instruction{}, nil
 		case <-ctx.Done():
-			return Instruction{}, false, ctx.Err()
+			return Instruction{}, ctx.Err()
 		}
 	}
 }
 
-func fails(context.Context) (Instruction, bool, error) {
-	return Instruction{}, false, errors.New("no observer")
+func fails(context.Context) (Instruction, error) {
+	return Instruction{}, errors.New("no observer")
 }
 
-func says(rotation string) func(context.Context) (Instruction, bool, error) {
-	return func(context.Context) (Instruction, bool, error) {
-		return Instruction{Rotation: rotation, Action: "restart"}, true, nil
+func says(rotation string) func(context.Context) (Instruction, error) {
+	return func(context.Context) (Instruction, error) {
+		return Instruction{Rotation: rotation, Action: "restart"}, nil
 	}
 }
 
@@ -73,7 +73,7 @@ func serve(p *poller, d time.Duration, carryOut func(answer)) {
 		select {
 		case a := <-p.answers:
 			p.answered(a)
-			if a.ok {
+			if a.Rotation != "" {
 				carryOut(a)
 			}
 		case <-p.again.C:
@@ -95,7 +95,7 @@ func TestPollBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: slices.Repeat(
-				[]func(context.Context) (Instruction, bool, error){fails},
+				[]func(context.Context) (Instruction, error){fails},
 				7,
 			),
 		}
@@ -139,7 +139,7 @@ func TestPollAsksForNobody(t *testing.T) {
 func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
-			answers: []func(context.Context) (Instruction, bool, error){
+			answers: []func(context.Context) (Instruction, error){
 				nothing(time.Hour),
 				nothing(time.Second),
 				says("ro-1"),
@@ -179,7 +179,7 @@ func TestPollWhileRestarting(t *testing.T) {
 func TestPollRepeatsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
-			answers: []func(context.Context) (Instruction, bool, error){
+			answers: []func(context.Context) (Instruction, error){
 				says("ro-1"),
 				fails,
 				fails,
@@ -224,7 +224,7 @@ func TestPollSameOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{
 			answers: slices.Repeat(
-				[]func(context.Context) (Instruction, bool, error){says("ro-1")},
+				[]func(context.Context) (Instruction, error){says("ro-1")},
 				50,
 			),
 		}

@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -47,9 +46,9 @@ type Instruction struct {
 
 // An Observer gives instructions.
 type Observer interface {
-	// Next waits for an instruction, and returns false when there was none for
-	// a while. It ends with ctx.
-	Next(ctx context.Context, s Status) (Instruction, bool, error)
+	// Next waits for an instruction, and returns one without a rotation when there was none
+	// for a while. It ends with ctx.
+	Next(ctx context.Context, s Status) (Instruction, error)
 }
 
 // Options are the settings of [Run].
@@ -67,10 +66,9 @@ type Options struct {
 	Again func(argv []string, prompt string) ([]string, error)
 	// Prompt returns the first prompt of the next client after SIGUSR1.
 	Prompt func(client Process) string
-	// Resumed, if not nil, is called after each restart, Refused when SIGUSR1 led to none.
-	Resumed func(old, now Process)
-	Refused func(client Process, reason string)
-	// Observer may be nil: then only SIGUSR1 asks for restarts.
+	// Resumed is called after each restart, Refused when SIGUSR1 led to none.
+	Resumed  func(old, now Process)
+	Refused  func(client Process, reason string)
 	Observer Observer
 }
 
@@ -97,11 +95,6 @@ const (
 // Run handles SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGCHLD. It works
 // without a terminal too.
 func Run(o Options) (Result, error) {
-	if len(o.Argv) == 0 || o.Again == nil || o.Prompt == nil {
-		return Result{
-			Code: codeNotRun,
-		}, errors.New("supervise: there is no client to run; give Argv, Again and Prompt")
-	}
 	s := newSupervisor(o)
 	defer s.close()
 	if err := s.supervise(); err != nil {
