@@ -53,8 +53,8 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) error {
 // line is the process that asks with those that it descends from, the nearest first;
 // nil where the system does not show them.
 func (a *App) line(r *http.Request) []fleet.Process {
-	pid, err := access.PeerPID(r.Context())
-	if a.o.Ancestry == nil || err != nil {
+	pid := access.PeerPID(r.Context())
+	if a.o.Ancestry == nil || pid == 0 {
 		return nil
 	}
 	if line := a.o.Ancestry(pid); len(line) > 0 {

@@ -33,7 +33,7 @@ func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	list := strings.Join(allowed, ", ")
 	v.w.Header().Set("Allow", list)
 	return &refusal{
-		rejectMethod,
+		"method",
 		http.StatusMethodNotAllowed,
 		"method not allowed here; use " + list,
 	}
@@ -49,7 +49,7 @@ func (g *gatekeeper) checkHost(v *visit) *refusal {
 		return nil
 	}
 	return &refusal{
-		rejectHost,
+		"host",
 		http.StatusMisdirectedRequest,
 		"not a name of this server; use 127.0.0.1 with the port, or add the name to http.allowed_hosts",
 	}
@@ -76,7 +76,7 @@ func (g *gatekeeper) knownHost(r *http.Request) bool {
 // it send. Sec-Fetch-Mode alone is no sign of a browser: Node's fetch sends it too.
 func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	no := &refusal{
-		rejectBrowser,
+		"browser",
 		http.StatusForbidden,
 		"refused because of its browser headers; open this server's own address, or send no Origin, Referer or Sec-Fetch-Site",
 	}
@@ -128,7 +128,7 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	if g.tcp && v.route.Tier == AnyLocal && fromLoopback(v.r.RemoteAddr) {
 		return nil
 	}
-	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
+	no := &refusal{reason: "peer", code: http.StatusForbidden}
 	p := peerOf(v.r.Context())
 	switch {
 	case p.err != nil && g.tcp &&
@@ -166,7 +166,7 @@ func (g *gatekeeper) checkToken(v *visit) *refusal {
 	}
 	v.w.Header().Set("WWW-Authenticate", "Bearer")
 	return &refusal{
-		rejectToken,
+		"token",
 		http.StatusUnauthorized,
 		"wrong or missing bearer token; send the one in http.webhook_token_file",
 	}
@@ -189,7 +189,7 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 		}
 	}
 	return &refusal{
-		rejectType,
+		"type",
 		http.StatusUnsupportedMediaType,
 		"not JSON; send Content-Type: application/json",
 	}
@@ -199,7 +199,7 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 // size that was agreed to, or is not called, also when no length was announced.
 func (g *gatekeeper) checkSize(v *visit) *refusal {
 	no := &refusal{
-		rejectSize,
+		"size",
 		http.StatusRequestEntityTooLarge,
 		fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
 	}

@@ -60,28 +60,10 @@ type Options struct {
 	Logger       *slog.Logger        // may be nil
 }
 
-// The reasons for which a request is turned away, in the order of the checks.
-const (
-	rejectMethod  = "method"
-	rejectHost    = "host"
-	rejectBrowser = "browser"
-	rejectPeer    = "peer"
-	rejectToken   = "token"
-	rejectType    = "type"
-	rejectSize    = "size"
-)
-
-// Reasons is the closed set of reasons that Options.Rejected is called with.
+// Reasons is the closed set of reasons that Options.Rejected is called with, in the order
+// of the checks.
 func Reasons() []string {
-	return []string{
-		rejectMethod,
-		rejectHost,
-		rejectBrowser,
-		rejectPeer,
-		rejectToken,
-		rejectType,
-		rejectSize,
-	}
+	return []string{"method", "host", "browser", "peer", "token", "type", "size"}
 }
 
 // NewHandlers puts the gate in front of routes: once for the Unix socket, where

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,11 +61,9 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	}
 	// Between bind and here the umask decides who may connect. The directory is
 	// not writable to others, and a client that connects now has the wrong uid later.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	own, err := os.Lstat(path)
-	if err != nil {
+	err = os.Chmod(path, 0o600)
+	own, missing := os.Lstat(path)
+	if err = cmp.Or(err, missing); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &socketListener{l.(*net.UnixListener), path, own}, nil

@@ -25,10 +25,7 @@ type Passed struct {
 // NewPassed takes the listeners over; nil among them is a descriptor that is no
 // listening socket.
 func NewPassed(listeners []net.Listener) *Passed {
-	return &Passed{slices.DeleteFunc(
-		slices.Clone(listeners),
-		func(l net.Listener) bool { return l == nil },
-	)}
+	return &Passed{slices.DeleteFunc(listeners, func(l net.Listener) bool { return l == nil })}
 }
 
 // PassedBySystemd returns the sockets that systemd opened for this process: sd_listen_fds(3).

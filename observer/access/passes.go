@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -58,14 +57,10 @@ func NewPasses(state string) (*Passes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the key of the page: %w; see who owns %s", err, state)
 	}
-	name := sha256.Sum256(append([]byte("name"), key...))
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("folder"))
-	return &Passes{
-		key:    key,
-		cookie: "sm-" + hex.EncodeToString(name[:4]),
-		folder: "/sm-" + hex.EncodeToString(mac.Sum(nil)[:16]) + "/",
-	}, nil
+	p := &Passes{key: key}
+	p.cookie = "sm-" + p.sign("name")[:8]
+	p.folder = "/sm-" + p.sign("folder")[:32] + "/"
+	return p, nil
 }
 
 // keyIn reads the key in a file, or replaces the file by one with a new key.
@@ -87,9 +82,7 @@ func keyIn(path string) ([]byte, error) {
 
 // Issue returns a token that opens the page once, within [TokenLife].
 func (p *Passes) Issue(now time.Time) string {
-	raw := make([]byte, keyBytes)
-	_, _ = rand.Read(raw) // never fails
-	text := base64.RawURLEncoding.EncodeToString(raw)
+	text := rand.Text()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.tokens) == maxTokens {
@@ -118,7 +111,7 @@ func (p *Passes) pass(now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(PassLife).Unix(), 10)
 	return &http.Cookie{
 		Name:     p.cookie,
-		Value:    until + "." + p.sign(until),
+		Value:    until + "." + p.sign("page until "+until),
 		Path:     p.folder,
 		MaxAge:   int(PassLife / time.Second),
 		HttpOnly: true,
@@ -126,10 +119,10 @@ func (p *Passes) pass(now time.Time) *http.Cookie {
 	}
 }
 
-func (p *Passes) sign(until string) string {
+func (p *Passes) sign(text string) string {
 	mac := hmac.New(sha256.New, p.key)
-	mac.Write([]byte("page until " + until))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // unfold returns r with its path below the cookie's folder, if it is there.
@@ -156,7 +149,7 @@ func (p *Passes) Admits(r *http.Request, now time.Time) bool {
 	}
 	for _, c := range r.CookiesNamed(p.cookie) {
 		until, signature, found := strings.Cut(c.Value, ".")
-		if !found || !hmac.Equal([]byte(signature), []byte(p.sign(until))) {
+		if !found || !hmac.Equal([]byte(signature), []byte(p.sign("page until "+until))) {
 			continue
 		}
 		if end, err := strconv.ParseInt(until, 10, 64); err == nil && now.Unix() < end {

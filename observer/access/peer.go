@@ -13,8 +13,8 @@ var errPeerUnknown = errors.New("peer unknown")
 
 // A peer is the other end of a connection, as it was when it connected.
 type peer struct {
-	conn     net.Conn
 	uid      uint32
+	pid      int   // 0 if it is unknown
 	err      error // the uid is unknown
 	stranger bool  // the connection counts in the share of a stranger
 }
@@ -23,10 +23,10 @@ type peerKey struct{}
 
 // withPeer is the ConnContext of our servers.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	p := &peer{conn: c, err: errPeerUnknown}
+	p := &peer{err: errPeerUnknown}
 	switch c := c.(type) {
 	case *net.UnixConn:
-		p.uid, p.err = socket.PeerUID(c)
+		p.uid, p.pid, p.err = socket.Peer(c)
 	case *sharedConn:
 		p.stranger = c.stranger
 		if c.key.known {
@@ -45,11 +45,5 @@ func peerOf(ctx context.Context) *peer {
 }
 
 // PeerPID returns the process at the other end of a request's connection at the time
-// that it connected. Only Unix sockets on Linux have it; elsewhere it is an error.
-func PeerPID(ctx context.Context) (int, error) {
-	c, ok := peerOf(ctx).conn.(*net.UnixConn)
-	if !ok {
-		return 0, errPeerUnknown
-	}
-	return unixPeerPID(c)
-}
+// that it connected. Only Unix sockets on Linux have it; elsewhere it is 0.
+func PeerPID(ctx context.Context) int { return peerOf(ctx).pid }

@@ -45,21 +45,6 @@ type diagAnswer struct {
 	Inode  uint32
 }
 
-// unixPeerPID returns the process at the other end of c when it connected.
-func unixPeerPID(c *net.UnixConn) (pid int, err error) {
-	err = withDescriptor(c, func(fd int) error {
-		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-		if err == nil {
-			pid = int(cred.Pid)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("peer credentials: %w", err)
-	}
-	return pid, nil
-}
-
 func withDescriptor(c syscall.Conn, f func(fd int) error) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -6,14 +6,6 @@ import (
 	"time"
 )
 
-// The timeouts of a server.
-const (
-	headerTimeout  = 2 * time.Second
-	requestTimeout = 5 * time.Second
-	answerTimeout  = 10 * time.Second
-	idleTimeout    = time.Minute
-)
-
 // NewServer returns a server for a handler of NewHandlers, which removes the write
 // deadline for routes that stream.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
@@ -21,10 +13,10 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	protocols.SetHTTP1(true)
 	return &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       requestTimeout,
-		WriteTimeout:      answerTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: 2 * time.Second,
+		ReadTimeout:       5 * time.Second,
+		WriteTimeout:      10 * time.Second,
+		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    8 << 10,
 		Protocols:         protocols,
 		ConnContext:       withPeer,

@@ -53,14 +53,15 @@ type Shares struct {
 // NewShares returns shares in which connections of our own uid and of the allowed
 // ones always find room.
 func NewShares(allowed []uint32) *Shares {
-	return &Shares{
+	s := &Shares{
 		own:     ownShare,
 		unknown: unknownShare,
 		each:    strangerShare,
 		all:     maxStrangers,
-		trusted: append([]uint32{uint32(os.Geteuid())}, allowed...),
 		rates:   map[shareKey]*rate.Limiter{},
 	}
+	s.Allow(allowed)
+	return s
 }
 
 // Allow replaces the allowed uids. Connections of users who are allowed now and were

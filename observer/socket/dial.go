@@ -70,7 +70,7 @@ func dialOwn(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial unix %s: %w", path, err)
 	}
-	uid, err := PeerUID(conn)
+	uid, _, err := Peer(conn)
 	if err == nil && int(uid) != os.Geteuid() {
 		err = &ForeignError{Path: path, UID: uid}
 	}
@@ -115,17 +115,18 @@ func HangUp(c syscall.Conn) {
 	}
 }
 
-// PeerUID is the effective uid of the process at the other end of c, as it was
-// when that process connected or, for a client, began to listen.
-func PeerUID(c syscall.Conn) (uid uint32, err error) {
+// Peer is the effective uid of the process at the other end of c, as it was when that
+// process connected or, for a client, began to listen, and its pid, 0 on systems that do
+// not report it.
+func Peer(c syscall.Conn) (uid uint32, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err == nil {
 		var inner error
-		err = raw.Control(func(fd uintptr) { uid, inner = peerUID(int(fd)) })
+		err = raw.Control(func(fd uintptr) { uid, pid, inner = peer(int(fd)) })
 		err = errors.Join(err, inner)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("peer credentials: %w", err)
+		return 0, 0, fmt.Errorf("peer credentials: %w", err)
 	}
-	return uid, nil
+	return uid, pid, nil
 }

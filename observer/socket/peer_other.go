@@ -4,10 +4,10 @@ package socket
 
 import "golang.org/x/sys/unix"
 
-func peerUID(fd int) (uint32, error) {
+func peer(fd int) (uid uint32, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return cred.Uid, nil
+	return cred.Uid, 0, nil
 }
