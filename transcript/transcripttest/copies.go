@@ -47,9 +47,8 @@ func (s *Session) Copy(kind string) *Session {
 	n := s.spawn()
 	n.context = s.context
 	n.output = s.output
-	n.truth.Origin = s.ID()
+	n.values["origin"] = s.ID()
 	n.truth.Family = s.truth.Family
-	n.truth.CopyKind = kind
 	switch {
 	case kind == Continued:
 		n.summarize()
@@ -91,7 +90,7 @@ func (s *Session) copyAll(history []*record, kind string) {
 		if kind == Branched || kind == SDKForked {
 			c.template = strings.TrimSuffix(r.template, "}") +
 				`,"forkedFrom":{"sessionId":"$origin","messageUuid":$copy}}`
-			c.values["origin"] = s.truth.Origin
+			c.values["origin"] = s.values["origin"]
 			c.values["copy"] = r.uuid
 		}
 		last := i == len(history)-1

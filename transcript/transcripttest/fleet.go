@@ -48,19 +48,17 @@ const (
 // its last activity.
 func Generate(dir string, o Options) (*Truth, error) {
 	if o.Start.IsZero() {
-		o.Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+		o.Start = usualStart()
 	}
 	if o.Bytes > 0 {
 		o.LineBytes = cmp.Or(o.LineBytes, 3200)
 	}
-	o.LineBytes = cmp.Or(o.LineBytes, 900)
 	o.Sessions = cmp.Or(o.Sessions, int(o.Bytes/meanFile), 8)
 	f := &fleet{
-		Options:  o,
-		dir:      dir,
-		rng:      rand.New(rand.NewPCG(o.Seed, 1)),
-		truth:    &Truth{Files: map[string]*FileTruth{}},
-		sessions: map[string]*FileTruth{},
+		Options: o,
+		dir:     dir,
+		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
+		truth:   &Truth{Files: map[string]*FileTruth{}},
 	}
 
 	sizes := make([]float64, o.Sessions)
@@ -72,7 +70,6 @@ func Generate(dir string, o Options) (*Truth, error) {
 	for _, size := range sizes {
 		f.session(int(size / sum * float64(o.Bytes)))
 	}
-	f.addSubagents()
 	return f.truth, f.err
 }
 
@@ -83,8 +80,6 @@ type fleet struct {
 	rng   *rand.Rand
 	truth *Truth
 	err   error
-	// sessions are the figures of the files that are not a subagent's.
-	sessions map[string]*FileTruth
 }
 
 // session writes a session of that size, a short one for 0, with its copies.
@@ -170,23 +165,27 @@ func (f *fleet) live(s *Session, turns int) {
 		if s.chance(12 / rare) {
 			s.emit("noise", "", 50)
 		}
-		if f.Subagents && s.chance(40/rare) {
-			s.sidechain()
+		if f.Subagents {
+			if s.chance(40 / rare) {
+				s.sidechain()
+			}
+			if s.chance(25 / rare) {
+				f.subagent(s, "a")
+			}
+			if s.chance(10 / rare) {
+				f.subagent(s, "acompact-")
+			}
 		}
-		if f.Subagents && s.chance(25/rare) {
-			f.subagent(s, "a")
-		}
-		if f.Subagents && s.chance(10/rare) {
-			f.subagent(s, "acompact-")
-		}
-		if f.Traps && s.chance(20) {
-			s.damage()
-		}
-		if f.Traps && s.chance(10) {
-			s.text.WriteString("\t \r\n")
-		}
-		if f.Traps && s.chance(15) {
-			f.replay(s)
+		if f.Traps {
+			if s.chance(20) {
+				s.damage()
+			}
+			if s.chance(10) {
+				s.text.WriteString("\t \r\n")
+			}
+			if s.chance(15) {
+				f.replay(s)
+			}
 		}
 	}
 }
@@ -259,16 +258,15 @@ func (f *fleet) subagent(s *Session, prefix string) {
 		n.echo(s.history())
 	}
 	f.end(n)
+	s.truth.Subagents.Files++
+	s.truth.Subagents.add(n.truth.Sidechain)
 }
 
 // end writes a session's file and adds its figures.
 func (f *fleet) end(s *Session) {
 	t := &s.truth
-	t.Subagents.Spent = t.Sidechain
+	t.Subagents.add(t.Sidechain)
 	f.truth.Files[s.path()] = t
-	if t.AgentID == "" {
-		f.sessions[t.SessionID] = t
-	}
 	f.truth.DistinctCompactions += t.Compactions.Total()
 	f.truth.Spent.add(t.Spent)
 
@@ -285,15 +283,4 @@ func write(name string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o600)
-}
-
-// addSubagents adds the figures of subagents' files to their sessions.
-func (f *fleet) addSubagents() {
-	for _, t := range f.truth.Files {
-		if t.AgentID != "" {
-			main := f.sessions[t.SessionID]
-			main.Subagents.Files++
-			main.Subagents.add(t.Sidechain)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"maps"
@@ -90,17 +91,17 @@ type record struct {
 
 // NewSession begins a transcript of a version of the client.
 func NewSession(seed uint64, version string) *Session {
-	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return newSession(rand.New(rand.NewPCG(seed, 1)), version, start)
+	return newSession(rand.New(rand.NewPCG(seed, 1)), version, usualStart())
 }
+
+func usualStart() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC) }
 
 func newSession(rng *rand.Rand, version string, start time.Time) *Session {
 	s := &Session{
-		client:    newClient(version),
-		rng:       rng,
-		lineBytes: 900,
-		now:       start.UTC().Truncate(time.Millisecond),
-		ledger:    ledger{outputs: map[string]int64{}},
+		client: newClient(version),
+		rng:    rng,
+		now:    start.UTC().Truncate(time.Millisecond),
+		ledger: ledger{outputs: map[string]int64{}},
 	}
 	cwd := "/home/dev/" + pick(rng, []string{"web", "api-server", "läden", "a_b.c"})
 	s.folder = strings.NewReplacer("/", "-", "ä", "-", "_", "-", ".", "-").Replace(cwd)
@@ -317,7 +318,7 @@ func (s *Session) results() {
 		if call.has(`"Task"`) {
 			kind = "task"
 		}
-		size := spread(s.rng, max(20, (s.lineBytes-700)/2), 1.55)
+		size := spread(s.rng, max(20, (cmp.Or(s.lineBytes, 900)-700)/2), 1.55)
 		r := s.record(kind, "", min(size, 256<<10))
 		r.values["call"] = call.values["call"]
 		r.values["caller"] = call.uuid

@@ -42,10 +42,7 @@ type Figures struct {
 type FileTruth struct {
 	SessionID string // for a subagent's file, of its session
 	AgentID   string // of a subagent's file
-	// Origin is the session that records were copied from, Family the first
-	// session of that line, SessionID if nothing was copied.
-	Origin, Family string
-	CopyKind       string
+	Family    string // the first session that records were copied from, SessionID if none were
 
 	// ContextTokens is the newest reading by timestamp, the last one in the file
 	// among equals. It is only valid if Known: there was a reading, and no
@@ -86,19 +83,9 @@ type Truth struct {
 	Spent                                     // of sessions, each message once
 }
 
-// instant is the place of a record in time; of equal times the later line is newer.
-type instant struct {
-	at    time.Time
-	order int
-}
-
-func (i instant) before(j instant) bool {
-	return i.at.Before(j.at) || i.at.Equal(j.at) && i.order < j.order
-}
-
 // ledger is what the figures of one file are computed with while it is written.
 type ledger struct {
-	reading, compaction instant          // the newest
+	reading, compaction time.Time        // of the newest; of equal times the later line is newer
 	outputs             map[string]int64 // charged, by message
 }
 
@@ -123,21 +110,22 @@ func (l *ledger) count(t *FileTruth, r *record) {
 		return
 	}
 
-	now := instant{r.at, t.Lines}
 	switch {
 	case r.prompt:
 		t.Turns++
 	case reads:
 		t.Peak = max(t.Peak, r.usage.Context())
-		if l.reading.before(now) {
-			l.reading = now
+		if !r.at.Before(l.reading) {
+			l.reading = r.at
 			t.ContextTokens = r.usage.Context()
 			t.Model = r.values["model"]
+			t.Known = !r.at.Before(l.compaction)
 		}
 	case r.compacts:
-		if l.compaction.before(now) {
-			l.compaction = now
+		if !r.at.Before(l.compaction) {
+			l.compaction = r.at
 		}
+		t.Known = t.Known && r.at.Before(l.reading)
 		for _, f := range figures {
 			f.Compactions[r.trigger]++
 		}
@@ -145,7 +133,6 @@ func (l *ledger) count(t *FileTruth, r *record) {
 			t.Inherited++
 		}
 	}
-	t.Known = l.compaction.before(l.reading)
 }
 
 // cost returns what a line adds to its message, which counts once and with the
