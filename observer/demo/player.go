@@ -27,7 +27,7 @@ type Observer interface {
 // A Player acts a script out: it writes the transcripts and calls the hooks.
 type Player struct {
 	observer Observer
-	script   *script
+	script   script
 	scribes  []*scribe
 	dir      string // of the transcripts
 	log      *slog.Logger
@@ -51,7 +51,7 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	}
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
-	for i, s := range p.script.agents {
+	for i, s := range p.script {
 		p.scribes = append(p.scribes, &scribe{
 			model: s.Model,
 			rng:   rand.New(rand.NewPCG(seed, uint64(i)|1<<32)),
@@ -95,7 +95,7 @@ const settleTime = 2 * time.Second
 func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
-	for _, s := range p.script.agents {
+	for _, s := range p.script {
 		e := event{At: now.Add(-Past), Agent: s.index, Session: s.session}
 		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	}
@@ -150,8 +150,7 @@ func (p *Player) act(ctx context.Context, e event) error {
 	if answer == "" {
 		return nil
 	}
-	heard := scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer)
-	return p.write(e.Session, "", heard)
+	return p.write(e.Session, "", scribe.heard(e, string(payload.Event), answer))
 }
 
 // hookOf is the hook that a client calls after an event, without an event for none.
@@ -176,7 +175,7 @@ func (p *Player) call(ctx context.Context, e event, payload hook.Payload) (heard
 	payload.CWD = folder
 	payload.TranscriptPath = p.path(e.Session, "")
 	payload.SM = p.origin(e)
-	if lead := p.script.agents[0].Name; lead != payload.SM.Agent && e.At.After(p.parents) {
+	if lead := p.script[0].Name; lead != payload.SM.Agent && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
 	answer, err := p.observer.Hook(ctx, &payload)
@@ -192,7 +191,7 @@ func (p *Player) call(ctx context.Context, e event, payload hook.Payload) (heard
 }
 
 func (p *Player) origin(e event) hook.Origin {
-	name := p.script.agents[e.Agent].Name
+	name := p.script[e.Agent].Name
 	return hook.Origin{
 		Agent:    name,
 		Name:     name,
@@ -218,7 +217,7 @@ func (p *Player) report(ctx context.Context, e event) {
 	} {
 		limit.UsedPercentage.Value = min(97, limit.UsedPercentage.Value+usd/share)
 	}
-	model := p.script.agents[e.Agent].Model
+	model := p.script[e.Agent].Model
 	status := hook.Status{
 		SessionID:      e.Session,
 		TranscriptPath: p.path(e.Session, ""),

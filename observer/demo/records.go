@@ -39,26 +39,21 @@ const (
 
 // scribe writes what one agent does as the lines of its transcripts.
 type scribe struct {
-	model              string
-	rng                *rand.Rand
-	session, last      string // the session that it writes for, and its last record
-	tool               string
-	output             int64
-	subagent, sideLast string // the subagent that is at work, and its newest record
-	began              time.Time
+	model    string
+	rng      *rand.Rand
+	tool     string
+	output   int64
+	subagent string // the subagent that is at work
+	began    time.Time
 }
 
 // lines are the lines that an event adds to its session's transcript, or to
 // that of the subagent that is named.
 func (s *scribe) lines(e event) (subagent string, lines []byte) {
-	if e.Session != s.session {
-		s.session = e.Session
-		s.last = ""
-	}
 	switch e.Kind {
 	case kindPrompt:
 		s.began = e.At
-		lines = s.write(e.At, userRecord, quote(madeUpText))
+		lines = s.write(e, userRecord, quote(madeUpText))
 	case kindReply:
 		s.tool = fmt.Sprintf("toolu_demo%012x", s.rng.Uint64()>>16)
 		s.output = e.Output
@@ -69,16 +64,15 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 		lines = s.reply(e, block, "")
 	case kindToolResult:
 		s.subagent = ""
-		lines = s.write(e.At, userRecord, fmt.Sprintf(toolResult, s.tool))
+		lines = s.write(e, userRecord, fmt.Sprintf(toolResult, s.tool))
 	case kindTurnEnd:
-		lines = s.write(e.At, turnEndRecord, max(1, e.At.Sub(s.began).Milliseconds()))
+		lines = s.write(e, turnEndRecord, max(1, e.At.Sub(s.began).Milliseconds()))
 	case kindCompacted:
-		s.last = ""
-		lines = s.write(e.At, boundaryRecord, e.Trigger, e.Context+s.output, e.Took.Milliseconds())
-		summary := s.write(e.At.Add(-time.Millisecond), summaryRecord, newUUID(s.rng))
-		lines = append(lines, summary...)
+		lines = s.write(e, boundaryRecord, e.Trigger, e.Context+s.output, e.Took.Milliseconds())
+		e.At = e.At.Add(-time.Millisecond)
+		lines = append(lines, s.write(e, summaryRecord, newUUID(s.rng))...)
 	case kindClear:
-		lines = s.write(e.At, userRecord, `"<command-name>/clear</command-name>"`)
+		lines = s.write(e, userRecord, `"<command-name>/clear</command-name>"`)
 	case kindSubagent:
 		return s.side(e)
 	}
@@ -86,45 +80,35 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 }
 
 // heard is the record of the answer to a hook.
-func (s *scribe) heard(at time.Time, event, text string) []byte {
-	return s.write(at, hookRecord, quote(text), event)
+func (s *scribe) heard(e event, hook, text string) []byte {
+	e.At = e.At.Add(time.Millisecond)
+	return s.write(e, hookRecord, quote(text), hook)
 }
 
 func (s *scribe) reply(e event, block, more string) []byte {
 	fresh := min(2000, e.Context/2)
-	return s.write(e.At, replyRecord+more,
+	return s.write(e, replyRecord+more,
 		s.rng.Uint64(), s.model, block, fresh, e.Context-fresh-8, e.Output)
 }
 
 // side writes a reply of a subagent, after its task where it is the first.
 func (s *scribe) side(e event) (subagent string, lines []byte) {
-	main := s.last
-	s.last = s.sideLast
 	first := s.subagent == ""
 	if first {
 		s.subagent = fmt.Sprintf("a%016x", s.rng.Uint64())
-		s.last = ""
 	}
 	more := fmt.Sprintf(sidechain, s.subagent)
 	if first {
-		lines = s.write(e.At, userRecord+more, quote(madeUpText))
+		lines = s.write(e, userRecord+more, quote(madeUpText))
 	}
-	lines = append(lines, s.reply(e, textBlock, more)...)
-	s.sideLast = s.last
-	s.last = main
-	return s.subagent, lines
+	return s.subagent, append(lines, s.reply(e, textBlock, more)...)
 }
 
 // write formats a record with the members that all have.
-func (s *scribe) write(at time.Time, format string, args ...any) []byte {
-	parent := "null"
-	if s.last != "" {
-		parent = quote(s.last)
-	}
-	s.last = newUUID(s.rng)
+func (s *scribe) write(e event, format string, args ...any) []byte {
 	line := fmt.Appendf(nil,
-		`{"uuid":%q,"parentUuid":%s,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":%q,`,
-		s.last, parent, at.UTC().Format("2006-01-02T15:04:05.000Z"), folder, s.session, clientVersion)
+		`{"uuid":%q,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":%q,`,
+		newUUID(s.rng), e.At.UTC().Format("2006-01-02T15:04:05.000Z"), folder, e.Session, clientVersion)
 	return append(fmt.Appendf(line, format, args...), "}\n"...)
 }
 

@@ -88,23 +88,22 @@ func tempers() (all []temper) {
 }
 
 // script is all that happens in a demo, in order, and the same for the same seed and start.
-type script struct{ agents []*agent }
+type script []*agent
 
 // newScript makes the script that begins at a time.
-func newScript(seed uint64, start time.Time) *script {
-	f := &script{}
+func newScript(seed uint64, start time.Time) (f script) {
 	for i, temper := range tempers() {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 		s.session = newUUID(s.rng)
 		s.context = s.between(s.After)
 		s.now = start.Add(time.Duration(s.rng.Int64N(int64(5 * time.Second))))
-		f.agents = append(f.agents, s)
+		f = append(f, s)
 	}
 	return f
 }
 
 // next is what happens next.
-func (f *script) next() event {
+func (f script) next() event {
 	s := f.soonest()
 	e := s.pending[0]
 	s.pending = s.pending[1:]
@@ -112,10 +111,10 @@ func (f *script) next() event {
 }
 
 // peek is when that is.
-func (f *script) peek() time.Time { return f.soonest().pending[0].At }
+func (f script) peek() time.Time { return f.soonest().pending[0].At }
 
-func (f *script) soonest() (first *agent) {
-	for _, s := range f.agents {
+func (f script) soonest() (first *agent) {
+	for _, s := range f {
 		if len(s.pending) == 0 {
 			s.turn()
 		}
