@@ -362,7 +362,6 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		ledger = nil
 	}
 	c.fleet = fleet.New(fleet.Options{
-		Created:    stored.Created,
 		Windows:    o.Windows,
 		Clients:    a.o.Clients,
 		Thresholds: o.Alerts.Thresholds,

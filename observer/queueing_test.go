@@ -54,8 +54,7 @@ func queueing(t *testing.T, n int, to Enqueuer) []effect {
 		queue: outbox.New(outbox.Defaults(), func(string) bool { return false }),
 		fleet: fleet.New(fleet.Options{
 			Clients: clientstest.Table(),
-			Created: now,
-		}, fleet.Stored{}),
+		}, fleet.Stored{Created: now}),
 		agents: agents{},
 	}
 	var err error

@@ -39,11 +39,10 @@ $ sm scan --json | jq .peak_context_tokens
 		}
 		o, end := env.reading()
 		f := fleet.New(fleet.Options{
-			Created:    time.Now(),
 			Windows:    windowRules(cfg),
 			Clients:    o.Clients,
 			Thresholds: thresholds(cfg),
-		}, fleet.Stored{})
+		}, fleet.Stored{Created: time.Now()})
 		err = history.Transcripts(
 			cmd.Context(),
 			o,

@@ -223,7 +223,7 @@ func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 // clock takes note of the time.
 func (f *Fleet) clock(now transcript.Instant) {
 	if f.counters.Midnight(now, f.options.Location) && f.settled {
-		f.changed.count()
+		f.changed.counters = true
 	}
 	f.newest = max(f.newest, now)
 }

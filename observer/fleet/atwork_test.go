@@ -16,9 +16,8 @@ import (
 func TestAtWorkMost(t *testing.T) {
 	f := New(Options{
 		Clients:    clientstest.Table(),
-		Created:    created,
 		Thresholds: alerts.Defaults().Thresholds,
-	}, Stored{})
+	}, Stored{Created: created})
 	const many, hooked, listed, high = maxUnconfirmed + 50, 3, 5, 7
 	at := func(n int) string { // the first are the oldest
 		return created.Add(-time.Minute + time.Duration(n)*time.Millisecond).Format("2006-01-02T15:04:05.000Z")

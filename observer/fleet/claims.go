@@ -55,7 +55,6 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		f.counters.SpentToday(m)
-		f.changed.count()
 	}
 }
 
@@ -79,14 +78,8 @@ func addMessage(sums *transcript.Sums, m *transcript.Message, first bool) {
 
 // compaction claims a compaction for its session, or finds it to be a copy. It returns
 // whether it is the session's own, and whether that is new: of an old one more has become
-// known. Room is how many of a change's compactions can be new; the others never count
-// again.
-func (f *Fleet) compaction(
-	x *file,
-	e *transcript.Compaction,
-	room *int,
-	counts bool,
-) (own, fresh bool) {
+// known.
+func (f *Fleet) compaction(x *file, p *past, e *transcript.Compaction) (own, fresh bool) {
 	if x.sub {
 		return false, false
 	}
@@ -99,11 +92,11 @@ func (f *Fleet) compaction(
 	switch {
 	case owner != mine:
 		x.inherit(e)
-	case !claimed && *room > 0:
-		*room--
+	case !claimed && p.fresh > 0:
+		p.fresh--
 		fresh = true
 		switch {
-		case !counts:
+		case !f.counts(p, e.At):
 		case e.Undecided:
 			x.Undecided = append(slices.Clone(x.Undecided), *e)
 			f.undecided[x] = f.newest
@@ -133,7 +126,6 @@ func (x *file) inherit(e *transcript.Compaction) {
 // countCompaction adds a compaction to the counters.
 func (f *Fleet) countCompaction(x *file, e *transcript.Compaction) {
 	f.counters.Compacted(e, f.client(&x.Session).Client)
-	f.changed.count()
 	x.of.record.Counted[e.Trigger]++
 	f.changed.record(x.of.key)
 	if a := f.agents[x.of.record.Agent]; a != nil {
@@ -232,20 +224,16 @@ func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
 	return transcript.Join(space, e.Digest)
 }
 
-// claim claims the messages and compactions of a change. mine are the compactions
-// that happened in the file's session and are new; known are its own that were
-// known before. counts reports whether an event at that time moves counters.
-func (f *Fleet) claim(
-	x *file,
-	p *past,
-	counts func(at transcript.Instant) bool,
-) (mine, known []transcript.Compaction) {
+// claim claims the messages and compactions of a change, and takes in its bills. mine are
+// the compactions that happened in the file's session and are new; known are its own that
+// were known before.
+func (f *Fleet) claim(x *file, p *past) (mine, known []transcript.Compaction) {
 	for i := range p.messages {
-		f.message(x, &p.messages[i], counts(p.messages[i].At))
+		f.message(x, &p.messages[i], f.counts(p, p.messages[i].At))
 	}
 	for i := range p.compactions {
 		e := &p.compactions[i]
-		switch own, isNew := f.compaction(x, e, &p.fresh, counts(e.At)); {
+		switch own, isNew := f.compaction(x, p, e); {
 		case isNew:
 			mine = append(mine, *e)
 		case own:
@@ -256,42 +244,36 @@ func (f *Fleet) claim(
 	for i, n := range x.Session.Compactions {
 		x.Inherited.Compactions[i] = min(x.Inherited.Compactions[i], n)
 	}
+	f.bill(x, p)
 	return mine, known
+}
+
+// counts reports whether what a change has of a time moves counters. What is from before
+// the state directory was made does not, unless it was seen being appended.
+func (f *Fleet) counts(p *past, at transcript.Instant) bool {
+	return !p.whole || at >= f.created || at == 0 && f.settled
 }
 
 // claimBacklog claims what a file held before Settle.
 func (f *Fleet) claimBacklog(x *file) (observed alerts.ObservedCompactions) {
-	backlog := x.backlog
-	x.backlog = nil
 	observed.Agent, _ = f.agentOf(x.of)
 	observed.Model = x.Session.Model
 	observed.Window = f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens
 	observed.CompactsAt = f.compactsAt(f.agentIn(x.of), &x.Session, observed.Window)
-	for i := range backlog {
-		p := &backlog[i]
-		mine, known := f.claim(
-			x,
-			p,
-			func(at transcript.Instant) bool { return !p.whole || at > f.created },
-		)
+	for i := range x.backlog {
+		mine, known := f.claim(x, &x.backlog[i])
 		for _, e := range append(mine, known...) {
 			if e.Trigger == transcript.Auto && e.PreTokens > 0 {
 				observed.PreTokens = append(observed.PreTokens, e.PreTokens)
 			}
 		}
 	}
-	for i := range backlog {
-		f.bill(
-			x,
-			backlog[i].bills,
-			func(at transcript.Instant) bool { return at > f.created },
-		)
-	}
+	x.backlog = nil
 	return observed
 }
 
 // past is what a change has that can count only once it is known which file was
-// first. fresh is how many of the compactions can be new.
+// first. fresh is how many of the compactions can be new; the others never count again.
 type past struct {
 	messages    []transcript.Message
 	compactions []transcript.Compaction

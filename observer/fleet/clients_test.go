@@ -114,7 +114,7 @@ func TestClientsShare(t *testing.T) {
 
 func TestView(t *testing.T) {
 	const a, b, c = "12345678-aaaa-4000-8000-000000000001", "12345678-aaaa-4000-8000-000000000002", "87654321-cccc-4000-8000-000000000001"
-	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 	f.Settle(created)
 	for i, id := range []string{a, b, c} {
 		f.Apply(newTestFile("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
@@ -166,7 +166,7 @@ func TestView(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	disk := newStore()
-	f := New(Options{Clients: clientstest.Table(), Created: created, Ledger: disk}, Stored{})
+	f := New(Options{Clients: clientstest.Table(), Ledger: disk}, Stored{Created: created})
 	p := ofSession(
 		1,
 		reply(before(1), "m1", 9_000, 10),
@@ -221,26 +221,20 @@ func TestTakeRecords(t *testing.T) {
 		f.Stored(d)
 		m := map[string]string{}
 		for _, s := range d.Records {
-			m[s.SessionID] = s.Label + " " + s.Seen.Format(time.TimeOnly)
+			m[s.SessionID] = s.Label
 		}
 		return m
 	}
-	const never = " 00:00:00"
 	f.Apply(ofSession(1, "{}").whole())
 	f.Clients([]Client{client(7, 2)})
 	diff(
 		t,
-		"without a time",
-		map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never},
+		"new",
+		map[string]string{uuid(1): labelled(1), uuid(2): labelled(2)},
 		records(),
 	)
 	f.Apply(ofSession(2, prompt(after(1), "p")).whole())
-	diff(
-		t,
-		"with a transcript",
-		map[string]string{uuid(2): labelled(2) + " 12:01:00"},
-		records(),
-	)
+	diff(t, "with a transcript", map[string]string{}, records())
 	f.Clients([]Client{client(7, 1)})
 	if got := records(); len(got) != 2 {
 		t.Errorf("after /clear: %v", got)

@@ -31,7 +31,6 @@ func TestSubagentAlone(t *testing.T) {
 	c.Alone = true
 	f := New(Options{Clients: clientstest.Table()}, Stored{})
 	f.Apply(c)
-	f.Apply(transcript.Change{CaughtUp: true})
 	f.Settle(created)
 	diff(
 		t,

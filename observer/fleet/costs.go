@@ -128,13 +128,9 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 
 // spend adds what was spent to the counters.
 func (f *Fleet) spend(spent float64) {
-	known := f.counters.Cost.Known
 	f.counters.Cost = tally.Cost{USD: f.counters.Cost.USD + spent, Known: true}
 	if today := &f.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before
 		*today = tally.Cost{USD: today.USD + spent, Known: true}
-	}
-	if f.settled && (spent > 0 || !known) {
-		f.changed.count()
 	}
 }
 
@@ -239,16 +235,11 @@ func (f *Fleet) before(x *file) *worked {
 
 // bill takes the bills of a change of a session's own file. What was copied
 // from another session is on that one's bill.
-func (f *Fleet) bill(
-	x *file,
-	list []transcript.Bill,
-	counts func(at transcript.Instant) bool,
-) {
+func (f *Fleet) bill(x *file, p *past) {
 	if x.sub || x.of.record == nil || x != x.of.own[0] {
 		return
 	}
-	for i := range list {
-		v := list[i]
+	for _, v := range p.bills {
 		if v.Kind == transcript.BilledCompaction && slices.Contains(x.Copies, v.Key) ||
 			v.Kind != transcript.BilledCompaction && x.Inherited.Messages > 0 {
 			continue
@@ -260,7 +251,7 @@ func (f *Fleet) bill(
 		}
 		v.Work = nil
 		v.Grown = nil
-		f.keepBill(x.of.record, v, counts(v.At))
+		f.keepBill(x.of.record, v, f.counts(p, v.At))
 	}
 }
 
@@ -271,8 +262,8 @@ func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 	if !ok {
 		return
 	}
-	if counts && f.counters.Billed(&was, &v) {
-		f.changed.count()
+	if counts {
+		f.counters.Billed(&was, &v)
 	}
 	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction &&
 		v.Trigger != transcript.Idle {
@@ -281,7 +272,6 @@ func (f *Fleet) keepBill(rec *SessionRecord, v transcript.Bill, counts bool) {
 		if kept.Dear++; !dear || !counts {
 			kept.Dear = 0
 		}
-		f.changed.count()
 	}
 	rec.Totals.Bills = kept
 	f.changed.record(rec.SessionID)

@@ -190,7 +190,7 @@ func TestTodayHasItsHistory(t *testing.T) {
 	}
 	const today = 2_010 + 3_100
 	for _, first := range []bool{true, false} {
-		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 		f.Clock(created)
 		if !first {
 			f.Settle(created)

@@ -73,7 +73,7 @@ func TestCounters(t *testing.T) {
 		{"growth with old times", lines(before), false, false, all},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+			f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 			p := ofSession(1)
 			if !c.before {
 				f.Settle(created)
@@ -103,7 +103,7 @@ func TestCounters(t *testing.T) {
 
 // Whoever reads transcripts uses the memory of a change again.
 func TestChangeIsBorrowed(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 	p := ofSession(
 		1,
 		reply(after(1), "m1", 9_000, 1),

@@ -36,15 +36,10 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	x.Parent = c.Parent
 	x.Session = c.Session
 	x.Title = c.Title.Or(x.Title) // the name of a thread is not in its transcript
-	switch sub := isSubagent(c.Name, c.Parent); {
-	case sub && c.Alone:
-		x.sub = false
-		x.Key = cmp.Or(x.Key, path)
-	case sub || isUUID(c.Name):
-		x.sub = sub
+	x.sub = isSubagent(c.Name, c.Parent) && !c.Alone
+	x.Key = cmp.Or(x.Key, path)
+	if x.sub || isUUID(c.Name) {
 		x.Key = ""
-	default:
-		x.sub = false
 	}
 	f.files[path] = x
 	share(x)
@@ -157,17 +152,8 @@ func (f *Fleet) Cursors() []transcript.Cursor {
 
 // giveRecord gives the session of a file its record, once. A subagent's file gives none.
 func (f *Fleet) giveRecord(x *file) {
-	s := x.of
-	if x.sub {
-		return
-	}
-	name := s.key
-	if !s.uuid {
-		name = cmp.Or(x.Session.ID, x.Name)
-	}
-	if rec := f.record(s.key, name); rec.Seen.IsZero() && x.Session.Active != 0 {
-		rec.Seen = x.Session.Active.Time()
-		f.changed.record(s.key)
+	if !x.sub {
+		f.record(x.of.key, x.of.id())
 	}
 }
 
@@ -227,14 +213,9 @@ func (f *Fleet) transcript(key string) *file {
 // more of them when others begin alike, else with a number.
 func (f *Fleet) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
-	label := name
-	for ; n < len(name); n += 4 {
-		if label = name[:n]; !f.labels[label] {
-			break
-		}
-	}
-	if n >= len(name) {
-		label = name
+	label := name[:min(n, len(name))]
+	for ; f.labels[label] && n < len(name); n += 4 {
+		label = name[:min(n+4, len(name))]
 	}
 	for i := 2; f.labels[label]; i++ {
 		label = name + "-" + strconv.Itoa(i)

@@ -281,7 +281,7 @@ func stored(t *testing.T, f *Fleet) Stored {
 
 // settled makes a fleet whose history is those files.
 func settled(history ...*testFile) *Fleet {
-	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 	for _, p := range history {
 		f.Apply(p.whole())
 	}

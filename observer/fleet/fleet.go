@@ -13,9 +13,6 @@ import (
 
 // Options are the settings of a Fleet.
 type Options struct {
-	// Created is when the state directory was made: counters count nothing that is
-	// stamped before it, except what was seen being appended.
-	Created time.Time
 	Windows []transcript.WindowRule
 	// Clients are all clients.
 	Clients    clients.Table
@@ -64,28 +61,24 @@ type Fleet struct {
 	worked map[*session]*worked
 
 	opened map[string]transcript.Instant // when a thread of Codex was first seen open, by session
-	heard  map[string][]Heard            // of threads whose agents are not known yet, by session
+	heard  []Heard                       // of threads whose agents are not known yet, by session
 }
 
 // New makes a fleet of what has been stored. Without a settled history nothing
 // else of it holds: the history must be read once more, and then Settle called.
 func New(o Options, s Stored) *Fleet {
-	if o.Created.IsZero() {
-		o.Created = s.Created
-	}
 	if o.ActiveFor == 0 {
 		o.ActiveFor = 10 * time.Minute
 	}
 	f := &Fleet{
 		options:   o,
-		created:   transcript.InstantOf(o.Created),
+		created:   transcript.InstantOf(s.Created),
 		settled:   s.Settled,
 		changed:   changes{items: map[item]bool{}},
 		files:     map[string]*file{},
 		sessions:  map[string]*session{},
 		labels:    map[string]bool{},
 		agents:    map[string]*agent{},
-		clients:   map[string]Client{},
 		holders:   map[Process]string{},
 		running:   map[Process]string{},
 		active:    map[string]bool{},
@@ -94,7 +87,6 @@ func New(o Options, s Stored) *Fleet {
 		undecided: map[*file]transcript.Instant{},
 		worked:    map[*session]*worked{},
 		opened:    map[string]transcript.Instant{},
-		heard:     map[string][]Heard{},
 	}
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &agent{Agent: a}
@@ -105,8 +97,7 @@ func New(o Options, s Stored) *Fleet {
 		f.labels[a.Label] = true
 	}
 	if !s.Settled {
-		f.counters = tally.Counters{}.Clone()
-		return f
+		s = Stored{}
 	}
 	f.counters = s.Counters.Clone()
 	for _, c := range s.Claims {
@@ -173,7 +164,7 @@ func (f *Fleet) Created() time.Time { return f.created.Time() }
 // its storms: the engine has counted them.
 func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 	f.counters.Attempted(client, attempts, storms)
-	f.changed.count()
+	f.changed.counters = true
 }
 
 // Settled reports whether the history found at the first start is complete.
@@ -219,9 +210,6 @@ func (f *Fleet) updates() Update {
 // reading has caught up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	defer func() { n = f.updates() }()
-	if c.CaughtUp {
-		return n
-	}
 	if c.Gone {
 		f.drop(c.Cursor.Path)
 		return n
@@ -233,15 +221,22 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		earlier = []transcript.Session{dropped(old, &c)}
 	}
 	x, was := f.place(&c)
-	if c.Whole {
-		x.Earlier = earlier
-	}
 	f.counters.Read(&was, &x.Session)
 	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
 		f.counters.Part(c.Client).Limited(c.Limits)
 	}
-	f.changed.count()
 	f.changed.file(c.Cursor.Path)
+	if c.Whole {
+		x.Earlier = earlier
+		x.Inherited = transcript.Sums{}
+		x.Copies = nil
+		x.Known = nil
+		x.backlog = nil
+		c.Messages = once(c.Messages)
+	}
+	if !x.sub {
+		f.keepWork(x, &c)
+	}
 	p := past{
 		messages:    c.Messages,
 		compactions: c.Compactions,
@@ -249,53 +244,23 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		fresh:       x.Session.Total() - was.Total(),
 		whole:       c.Whole,
 	}
-	if c.Whole {
-		p.messages = once(c.Messages)
-		x.backlog = nil
-	}
-	if f.settled {
-		f.news(x, &was, &c, &p, again)
+	if !f.settled {
+		x.backlog = append(x.backlog, p.clone())
 		return n
 	}
-	x.backlog = append(x.backlog, p.clone())
-	if !x.sub {
-		f.keepWork(x, &c)
-	}
-	return n
-}
-
-// news counts the changes of a file and returns the resulting events. again means
-// that the file was known before.
-func (f *Fleet) news(
-	x *file,
-	was *transcript.Session,
-	c *transcript.Change,
-	p *past,
-	again bool,
-) {
 	f.giveRecord(x)
-	if c.Whole {
-		x.Inherited = transcript.Sums{}
-		x.Copies = nil
-		x.Known = nil
-	}
-	counts := func(at transcript.Instant) bool {
-		return !c.Whole || at == 0 ||
-			at >= f.created
-	}
-	mine, known := f.claim(x, p, counts)
+	mine, known := f.claim(x, &p)
 	if x.sub {
-		return
+		return n
 	}
-	f.keepWork(x, c)
-	f.bill(x, c.Bills, counts)
-	f.fileEvents(x, *was, c, mine, known, again)
+	f.fileEvents(x, was, &c, mine, known, again)
 	f.keepHeard(x, f.out.Heard)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
 			f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest))
 		}
 	}
+	return n
 }
 
 // Settle ends the first reading: it decides for all history which file was first,
@@ -315,7 +280,7 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 		f.out.Observed = append(f.out.Observed, f.claimBacklog(x))
 	}
 	f.settled = true
-	f.changed.count()
+	f.changed.counters = true
 	for _, c := range f.clients {
 		f.holdBy(c)
 	}

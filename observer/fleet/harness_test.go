@@ -41,7 +41,7 @@ func newScenario(t *testing.T) *scenario {
 		files: map[string]*testFile{},
 		disk:  newStore(),
 	}
-	s.start(Stored{})
+	s.start(Stored{Created: created})
 	s.f.Settle(created)
 	return s
 }
@@ -51,7 +51,6 @@ func (s *scenario) start(stored Stored) {
 	alive := func(pid int, _ string) bool { return !s.dead[pid] }
 	s.f = New(Options{
 		Clients:    clientstest.Table(),
-		Created:    created,
 		Ledger:     s.disk,
 		Thresholds: alerts.Defaults().Thresholds,
 		Alive:      alive,

@@ -40,9 +40,8 @@ func TestUndecidedCompactions(t *testing.T) {
 			p := ofSession(1, reads)
 			f := New(Options{
 				Clients: clientstest.Table(),
-				Created: created,
 				Ledger:  s,
-			}, Stored{})
+			}, Stored{Created: created})
 			f.Settle(created)
 			f.Apply(p.met())
 			f.Clock(created.Add(2 * time.Minute))
@@ -56,7 +55,6 @@ func TestUndecidedCompactions(t *testing.T) {
 				s.put(d)
 				f = New(Options{
 					Clients: clientstest.Table(),
-					Created: created,
 					Ledger:  s,
 				}, s.stored(t))
 			}

@@ -353,13 +353,12 @@ func fell(was, is reflect.Value) bool {
 // had stored, while all goes its way.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(16) {
-		live := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+		live := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 		disk := newStore()
 		mortal := New(Options{
 			Clients: clientstest.Table(),
-			Created: created,
 			Ledger:  disk,
-		}, Stored{})
+		}, Stored{Created: created})
 		w := newWorld(seed, seed%2 == 1, func(c transcript.Change) {
 			live.Apply(c)
 			mortal.Apply(c)
@@ -388,7 +387,6 @@ func TestRandom(t *testing.T) {
 				if w.IntN(6) == 0 {
 					mortal = New(Options{
 						Clients: clientstest.Table(),
-						Created: created,
 						Ledger:  disk,
 					}, disk.stored(t))
 					mortal.Clients(w.registry)

@@ -33,7 +33,7 @@ func inAllOrders(t *testing.T, files []*testFile) *Fleet {
 	}
 	var first *Fleet
 	for order := range orders(len(files)) {
-		f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+		f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 		for _, i := range order {
 			f.Apply(changes[i])
 		}

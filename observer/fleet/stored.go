@@ -47,7 +47,6 @@ type SessionRecord struct {
 	SessionID string
 	Agent     string
 	Label     string
-	Seen      time.Time                // the transcript's newest timestamp at first sight; zero for none
 	Counted   transcript.TriggerCounts // compactions since the state directory was made, by trigger
 	// PID and ProcStart name the process that holds the session, or was the last
 	// to hold it; 0 and "" when that process has gone on to another session.
@@ -85,7 +84,7 @@ type Delta struct {
 	Records  []SessionRecord
 	Claims   []Claim
 	Messages []Claim
-	Counters *tally.Counters // nil when unchanged
+	Counters *tally.Counters // nil for a Delta without changes
 	Agents   []Agent         // new or changed
 	Left     []string        // ids of agents that are no more
 }
@@ -100,10 +99,11 @@ type Ledger interface {
 type changes struct {
 	items            map[item]bool
 	claims, messages []Claim
+	counters         bool // when nothing else has changed
 }
 
 // item is what is stored under a key: a file by its path, a record by its session,
-// an agent by its id, or the counters.
+// or an agent by its id.
 type item struct {
 	kind itemKind
 	key  string
@@ -115,26 +115,25 @@ const (
 	fileItem itemKind = iota
 	recordItem
 	agentItem
-	countersItem
 )
 
 func (c *changes) file(path string)  { c.items[item{fileItem, path}] = true }
 func (c *changes) record(key string) { c.items[item{recordItem, key}] = true }
 func (c *changes) agent(id string)   { c.items[item{agentItem, id}] = true }
-func (c *changes) count()            { c.items[item{kind: countersItem}] = true }
 
 // Take returns the changes to store next, in one transaction; ok is false if there
 // are none, and always before Settle. The caller stores them before those of the next
 // Take, and calls Stored then. It may read the Delta.
 func (f *Fleet) Take() (d Delta, ok bool) {
 	c := &f.changed
-	if !f.settled || len(c.items)+len(c.claims)+len(c.messages) == 0 {
+	if !f.settled || !c.counters && len(c.items)+len(c.claims)+len(c.messages) == 0 {
 		return Delta{}, false
 	}
 	d = Delta{
 		Settled:  true,
 		Claims:   c.claims,
 		Messages: c.messages,
+		Counters: new(f.counters.Clone()),
 	}
 	order := slices.SortedFunc(
 		maps.Keys(c.items),
@@ -157,8 +156,6 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 			} else {
 				d.Left = append(d.Left, i.key)
 			}
-		case countersItem:
-			d.Counters = new(f.counters.Clone())
 		}
 	}
 	return d, true

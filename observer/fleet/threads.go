@@ -11,19 +11,23 @@ import (
 )
 
 const (
-	// maxKept is how many texts are kept of a thread whose agent is not known yet,
+	// maxKept is how many texts are kept of threads whose agents are not known yet,
 	// keptFor how long.
-	maxKept = 8
+	maxKept = 64
 	keptFor = transcript.Instant(time.Minute)
 )
 
 // keepHeard keeps what was heard in a thread whose agent is not known yet:
 // a new client's first prompt may be read before its process is found.
 func (f *Fleet) keepHeard(x *file, heard []Heard) {
-	if len(heard) > 0 && f.client(&x.Session).Threads && f.currentAgent(x.of) == nil {
-		all := append(f.heard[x.of.key], heard...)
-		f.heard[x.of.key] = all[max(0, len(all)-maxKept):]
+	if !f.client(&x.Session).Threads || f.currentAgent(x.of) != nil {
+		return
 	}
+	for _, h := range heard {
+		h.Agent = x.of.key
+		f.heard = append(f.heard, h)
+	}
+	f.heard = f.heard[max(0, len(f.heard)-maxKept):]
 }
 
 // mayShow reports whether a thread may be the one that the user of its process
@@ -54,9 +58,9 @@ func (f *Fleet) presentThreads() map[Process]string {
 		f.opened,
 		func(id string, _ transcript.Instant) bool { return !f.clients[id].Held },
 	)
-	maps.DeleteFunc(
+	f.heard = slices.DeleteFunc(
 		f.heard,
-		func(_ string, heard []Heard) bool { return heard[len(heard)-1].At < f.newest-keptFor },
+		func(h Heard) bool { return h.At < f.newest-keptFor },
 	)
 
 	of := map[Process]string{}
@@ -96,11 +100,14 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		f.changed.agent(a.ID)
 		a.Resumed = id // whatever it was in before: that is where its client is
 		f.take(a, id, f.newest, alerts.CauseSession)
-		late := Update{Heard: f.heard[id]}
-		delete(f.heard, id)
-		for i := range late.Heard {
-			late.Heard[i].Agent = a.ID
-		}
+		var late Update
+		f.heard = slices.DeleteFunc(f.heard, func(h Heard) bool {
+			if h.Agent != id {
+				return false
+			}
+			late.Heard = append(late.Heard, Heard{a.ID, h.Text, h.At})
+			return true
+		})
 		updates = append(updates, f.updates(), late)
 	}
 	f.nameThreads()

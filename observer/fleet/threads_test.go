@@ -43,13 +43,12 @@ func TestThreads(t *testing.T) {
 	var asked []int
 	f := New(Options{
 		Clients: clientstest.Table(),
-		Created: created,
 		Alive:   func(int, string) bool { return true },
 		Origin: func(pid int) hook.Origin {
 			asked = append(asked, pid)
 			return hook.Origin{Agent: "worker", Name: "worker"}
 		},
-	}, Stored{})
+	}, Stored{Created: created})
 	f.Settle(created)
 	hour := created.Add(time.Hour)
 	f.Clock(hour)
@@ -117,12 +116,11 @@ func TestThreads(t *testing.T) {
 func TestThreadHeard(t *testing.T) {
 	f := New(Options{
 		Clients: clientstest.Table(),
-		Created: created,
 		Alive:   func(int, string) bool { return true },
 		Origin: func(int) hook.Origin {
 			return hook.Origin{Agent: "worker"}
 		},
-	}, Stored{})
+	}, Stored{Created: created})
 	f.Settle(created)
 	minute := created.Add(time.Minute)
 	f.Clock(minute)
@@ -151,7 +149,7 @@ func TestThreadHeard(t *testing.T) {
 // TestThread: an agent's thread is that which its client has open; a subagent
 // has none of its own, though its thread stays open when it has finished.
 func TestThread(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table(), Created: created}, Stored{})
+	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
 	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {
 		c := ofParent(ofSession(n, reply(before(1), "m1", 9_000, 10)), parent)
 		c.Session.InTurn = false

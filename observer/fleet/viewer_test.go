@@ -127,9 +127,8 @@ func TestViewsOrder(t *testing.T) {
 func idle(n int, keep func(Delta)) *Fleet {
 	f := New(Options{
 		Clients: clientstest.Table(),
-		Created: created,
 		Ledger:  newStore(),
-	}, Stored{})
+	}, Stored{Created: created})
 	for i := range n {
 		f.Apply(idleChange(i))
 	}

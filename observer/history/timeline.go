@@ -46,10 +46,10 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	slices.SortStableFunc(h.logs, (*log).earlier)
 	h.owners()
 	f := fleet.New(fleet.Options{
-		Created: now,
 		Windows: rules,
 		Clients: h.clients,
 	}, fleet.Stored{
+		Created: now,
 		Settled: true,
 	})
 	h.own = map[transcript.Key]ownCompaction{}

@@ -85,7 +85,6 @@ func sampleRecord(i int) fleet.SessionRecord {
 		SessionID: id,
 		Agent:     id,
 		Label:     id[:8],
-		Seen:      testNow(),
 		Counted:   transcript.TriggerCounts{1, 0, i},
 	}
 }

@@ -151,21 +151,15 @@ func (c *Counters) SpentToday(m *transcript.Message) {
 	if m.At != 0 && m.At < c.Today.Begins {
 		return
 	}
-	u := m.Usage.Minus(m.Was)
-	c.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(
-		0,
-		u.Output,
-	))
+	var t Tokens
+	t.Add(m.Usage.Minus(m.Was))
+	c.Today.Tokens += t.Input + t.CacheCreation + t.CacheRead + t.Output
 }
 
-// Billed adds by how much a bill has grown, and reports whether it has.
-func (c *Counters) Billed(was, now *transcript.Bill) (news bool) {
-	if now.Reads == was.Reads && now.Rereads == was.Rereads && now.Tokens == was.Tokens {
-		return false
-	}
+// Billed adds by how much a bill has grown.
+func (c *Counters) Billed(was, now *transcript.Bill) {
 	t := &c.Bills[now.Kind]
 	t.Reads += uint64(max(0, now.Reads-was.Reads))
 	t.Rereads += uint64(max(0, now.Rereads-was.Rereads))
 	t.Tokens += uint64(max(0, now.Tokens-was.Tokens))
-	return true
 }

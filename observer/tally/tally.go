@@ -94,15 +94,13 @@ type Part struct {
 	Storms   uint64
 }
 
-// Limited takes newer rate limits, and reports whether there are any.
-func (p *Part) Limited(limits [2]transcript.Limit) (news bool) {
+// Limited takes newer rate limits.
+func (p *Part) Limited(limits [2]transcript.Limit) {
 	for i, l := range limits {
-		if l.Resets != 0 && l.At >= p.Limits[i].At && l != p.Limits[i] {
+		if l.Resets != 0 && l.At >= p.Limits[i].At {
 			p.Limits[i] = l
-			news = true
 		}
 	}
-	return news
 }
 
 // Expire drops the limits whose window has ended.

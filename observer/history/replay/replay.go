@@ -59,11 +59,11 @@ type Event struct {
 // ctx has ended, or that the policy is invalid.
 func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, error) {
 	f := fleet.New(fleet.Options{
-		Created:    o.Now,
 		Windows:    o.Windows,
 		Clients:    o.Clients,
 		Thresholds: o.Policy.Thresholds,
 	}, fleet.Stored{
+		Created: o.Now,
 		Settled: true,
 	})
 	var all []Event

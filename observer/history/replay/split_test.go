@@ -129,8 +129,8 @@ func compareSplits(t *testing.T, dir string, splits map[string]func(line int) bo
 		l := &liveFleet{
 			fleet: fleet.New(fleet.Options{
 				Clients: clientstest.Table(),
-				Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
 			}, fleet.Stored{
+				Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
 				Settled: true,
 			}),
 		}
