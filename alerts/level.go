@@ -19,16 +19,19 @@ func (l Level) String() string {
 }
 
 // Thresholds are the sizes from which a level applies. Tokens above 0 replace
-// the percentages of the context window, 1..100.
+// the percentages of the context window, 1..100. The tags are those of the configuration.
 type Thresholds struct {
-	WarningPercentage, CriticalPercentage int
-	WarningTokens, CriticalTokens         int64
+	WarningPercentage  int   `yaml:"warning_percentage" default:"50" bounds:"1..100" below:"critical_percentage"`
+	CriticalPercentage int   `yaml:"critical_percentage" default:"65" bounds:"1..100"`
+	WarningTokens      int64 `yaml:"warning_tokens" bounds:"0..1000000000" below:"critical_tokens"`
+	CriticalTokens     int64 `yaml:"critical_tokens" bounds:"0..1000000000"`
 	// WarningOfThreshold and CriticalOfThreshold are percentages of the size at which
 	// the client compacts, 1..100: at the latest there the levels hold. 0: not used.
-	WarningOfThreshold, CriticalOfThreshold int
+	WarningOfThreshold  int `yaml:"warning_of_threshold" default:"60" bounds:"0..100" below:"critical_of_threshold"`
+	CriticalOfThreshold int `yaml:"critical_of_threshold" default:"78" bounds:"0..100"`
 	// EarlyRatio is the share of the warning threshold from which on EarlyWarn
 	// holds, 0..1.
-	EarlyRatio float64
+	EarlyRatio float64 `yaml:"early_warn_ratio" default:"0.8" bounds:"0..1"`
 }
 
 // Level returns the level of a context. Without a window percentages do not

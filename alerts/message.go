@@ -13,10 +13,14 @@ import (
 )
 
 // Messages are the texts of notices, in the language of text/template. An empty text is
-// replaced by the default.
-// Templates get [Data].
+// replaced by the default. Templates get [Data]. The tags are those of the configuration.
 type Messages struct {
-	Warning, Critical, Compacted, Storm, NoData, Forecast string
+	Warning   string `yaml:"warning" is:"template"`
+	Critical  string `yaml:"critical" is:"template"`
+	Compacted string `yaml:"compacted" is:"template"`
+	Storm     string `yaml:"storm" is:"template"`
+	NoData    string `yaml:"no_data" is:"template"`
+	Forecast  string `yaml:"forecast" is:"template"`
 }
 
 // Data holds what the texts of notices can show, as of the time of the notice.

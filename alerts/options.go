@@ -31,23 +31,25 @@ type Options struct {
 }
 
 // Reminders are the intervals after which every agent is reminded, and how long
-// a reminder waits for a compaction.
+// a reminder waits for a compaction. The tags are those of the configuration.
 type Reminders struct {
 	// Soft and Hard count from the last sign of the agent; 0: never.
-	Soft, Hard time.Duration
+	Soft time.Duration `yaml:"soft" below:"hard"`
+	Hard time.Duration `yaml:"hard"`
 	// Wait is how long a single reminder waits while its agent compacts; 0: 5
 	// minutes.
-	Wait time.Duration
+	Wait time.Duration `yaml:"compaction_wait" default:"5m"`
 }
 
-// Storm defines a storm. Either condition is enough; 0 switches it off.
+// Storm defines a storm. Either condition is enough; 0 switches it off. The tags are those
+// of the configuration.
 type Storm struct {
 	// Count automatic compactions within Within.
-	Count  int
-	Within time.Duration
+	Count  int           `yaml:"count" default:"3" bounds:"1..1000000"`
+	Within time.Duration `yaml:"within" default:"30m" bounds:">0"`
 	// Turns is the number of turns in a row, counting the first and the last, in
 	// which two automatic compactions are a storm.
-	Turns int
+	Turns int `yaml:"turns" default:"5" bounds:"0..1000000"`
 }
 
 // Defaults returns the default settings.

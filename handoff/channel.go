@@ -11,11 +11,11 @@ import (
 	"sm/transcript/wording"
 )
 
-// Channel is a project that documents belong to.
+// Channel is a project that documents belong to. The tags are those of the configuration.
 type Channel struct {
-	Name string
+	Name string `yaml:"name" is:"channel"`
 	// Path is the folder of its sessions, including those below.
-	Path string
+	Path string `yaml:"path" is:"path" unique:"true"`
 }
 
 // globalChannel is for sessions whose folder is not known.

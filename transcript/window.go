@@ -44,10 +44,11 @@ type Window struct {
 	Truncated bool
 }
 
-// WindowRule sets the window of the models whose name begins with Model.
+// WindowRule sets the window of the models whose name begins with Model. The tags are those
+// of the configuration.
 type WindowRule struct {
-	Model  string
-	Tokens int64
+	Model  string `yaml:"model" is:"name" unique:"true"`
+	Tokens int64  `yaml:"tokens" bounds:"1..1000000000"`
 }
 
 // Names reports whether the rule's model is that one, with or without a date or a suffix.

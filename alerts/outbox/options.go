@@ -37,18 +37,20 @@ type Options struct {
 	// a text may be, PerSenderMinute how many sends are accepted from one sender in a
 	// minute; all senders without a name are one. 0: without limit. Notices neither
 	// count for PerAgent and PerSenderMinute nor are limited by them.
-	PerAgent, MessageBytes, PerSenderMinute int
+	PerAgent        int `yaml:"per_agent" default:"50" bounds:"1..1000000"`
+	MessageBytes    int `yaml:"message_bytes" default:"4096" bounds:"1..65536"`
+	PerSenderMinute int `yaml:"per_sender_minute" default:"10" bounds:"1..1000000"`
 	// Offers is how often a message may be offered before it ends unconfirmed, though
 	// a transcript that was read lacks it each time; 0: without limit. It is a brake
 	// for a client that drops what it is given, or writes it in a way that hides the id.
 	// An unanswered Call does not count.
-	Offers int
+	Offers int `yaml:"-"`
 	// TTL is for how long a message may wait, and for how long one that has ended is
 	// remembered; 0: 24 hours.
-	TTL time.Duration
+	TTL time.Duration `yaml:"ttl" default:"24h" bounds:">0"`
 	// Proof is how far past an offer a transcript must have been read to show that it
 	// lacks the message, and how long to wait where there is none; 0: 30 seconds.
-	Proof time.Duration
+	Proof time.Duration `yaml:"-"`
 }
 
 // Defaults returns the default settings.

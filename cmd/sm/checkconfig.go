@@ -68,7 +68,7 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	_, err = page.New(page.Options{Servers: servers(cfg)})
+	_, err = page.New(page.Options{Servers: cfg.Prometheus})
 	return errors.Join(o.Check(), err)
 }
 

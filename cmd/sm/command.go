@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
 
@@ -67,10 +66,8 @@ func addFlag(cmd *cobra.Command, name, text string, place any) {
 		local.StringVar(p, name, *p, text)
 	case *[]string:
 		local.StringArrayVar(p, name, *p, text)
-		config.BindFlag(local, name)
 	default:
 		cmd.PersistentFlags().String(name, "", text)
-		config.BindFlag(cmd.PersistentFlags(), name)
 	}
 }
 

@@ -77,7 +77,7 @@ $ sm replay --grid              # which thresholds would have been best
 		}
 		events, bad := replay.Run(cmd.Context(), changes, replay.Options{
 			Policy:  o,
-			Windows: windowRules(cfg),
+			Windows: cfg.Windows,
 			Clients: ro.Clients,
 			Now:     time.Now(),
 		})
@@ -131,7 +131,7 @@ func (env *environ) runGrid(
 	g, bad := tune.Try(ctx, h, tune.Options{
 		Policy:     o,
 		Configured: alertOptions(cfg).Thresholds,
-		Windows:    windowRules(cfg),
+		Windows:    cfg.Windows,
 		Now:        time.Now(),
 	})
 	if bad != nil {

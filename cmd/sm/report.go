@@ -52,7 +52,7 @@ $ sm report --json ~/.claude/projects
 		}
 		r, bad := report.Of(cmd.Context(), h, report.Options{
 			Policy:  alertOptions(cfg),
-			Windows: windowRules(cfg),
+			Windows: cfg.Windows,
 			Now:     time.Now(),
 		})
 		if bad != nil {

@@ -39,9 +39,9 @@ $ sm scan --json | jq .peak_context_tokens
 		}
 		o, end := env.reading()
 		f := fleet.New(fleet.Options{
-			Windows:    windowRules(cfg),
+			Windows:    cfg.Windows,
 			Clients:    o.Clients,
-			Thresholds: thresholds(cfg),
+			Thresholds: cfg.ContextMonitor.Thresholds,
 		}, fleet.Stored{Created: time.Now()})
 		err = history.Transcripts(
 			cmd.Context(),

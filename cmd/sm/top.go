@@ -104,7 +104,7 @@ func (t *topRun) configure(cmd *cobra.Command) error {
 	for _, s := range cfg.Prometheus {
 		if s.Name == t.server.URL {
 			t.server.URL = s.URL
-			t.server.HTTPConfig = cmp.Or(t.server.HTTPConfig, s.HTTPConfigFile)
+			t.server.HTTPConfig = cmp.Or(t.server.HTTPConfig, s.HTTPConfig)
 			return nil
 		}
 	}

@@ -13,16 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"sm/alerts"
-	"sm/alerts/outbox"
 	"sm/cmd/internal/caller"
 	"sm/cmd/internal/version"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/prompt"
-	"sm/dashboards/central"
 	"sm/dashboards/page"
 	"sm/dashboards/screen/plain"
 	"sm/handoff"
-	"sm/handoff/guard"
 	"sm/handoff/proc"
 	"sm/handoff/rotation"
 	"sm/handoff/tmux"
@@ -31,7 +28,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/notify"
-	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
 )
@@ -65,56 +61,21 @@ func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
 
 func quote(s string) string { return plain.Quote(s) }
 
-// windowRules are the configured windows.
-func windowRules(c *config.Config) []transcript.WindowRule {
-	rules := make([]transcript.WindowRule, len(c.Windows))
-	for i, w := range c.Windows {
-		rules[i] = transcript.WindowRule{Model: w.Model, Tokens: int64(w.Tokens)}
-	}
-	return rules
-}
-
-// thresholds are the configured levels.
-func thresholds(c *config.Config) alerts.Thresholds {
-	m := c.ContextMonitor
-	return alerts.Thresholds{
-		WarningPercentage:   m.WarningPercentage,
-		CriticalPercentage:  m.CriticalPercentage,
-		WarningTokens:       int64(m.WarningTokens),
-		CriticalTokens:      int64(m.CriticalTokens),
-		WarningOfThreshold:  m.WarningOfThreshold,
-		CriticalOfThreshold: m.CriticalOfThreshold,
-		EarlyRatio:          m.EarlyWarnRatio,
-	}
-}
-
 // alertOptions are the settings of the policy.
 func alertOptions(c *config.Config) alerts.Options {
 	m := c.ContextMonitor
-	t := c.Messages
 	return alerts.Options{
 		Disabled:            !m.Enabled,
-		Thresholds:          thresholds(c),
+		Thresholds:          m.Thresholds,
 		Estimate:            m.Estimate,
 		ForecastReplies:     m.ForecastReplies,
 		ForecastTurns:       m.ForecastTurns,
 		NoDataAfter:         m.NoDataAfter,
-		CompactionThreshold: int64(c.Compaction.ThresholdTokens),
+		CompactionThreshold: c.Compaction.ThresholdTokens,
 		Settle:              c.Compaction.Settle,
-		Storm:               alerts.Storm(c.Storm),
-		Reminders: alerts.Reminders{
-			Soft: c.Reminders.Soft,
-			Hard: c.Reminders.Hard,
-			Wait: c.Reminders.CompactionWait,
-		},
-		Messages: alerts.Messages{
-			Warning:   t.Warning,
-			Critical:  t.Critical,
-			Compacted: t.Compacted,
-			Storm:     t.Storm,
-			NoData:    t.NoData,
-			Forecast:  t.Forecast,
-		},
+		Storm:               c.Storm,
+		Reminders:           c.Reminders,
+		Messages:            c.Messages.Messages,
 	}
 }
 
@@ -152,33 +113,16 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 			Source:  a,
 			Version: o.Version,
 			Log:     o.Logger,
-			Servers: servers(cfg),
+			Servers: cfg.Prometheus,
 		})
 	}
 	o.Settings, err = env.settings(cfg, o.Logger)
 	return o, err
 }
 
-// servers are the central servers that the page may ask.
-func servers(cfg *config.Config) (list []page.Server) {
-	for _, s := range cfg.Prometheus {
-		list = append(list, page.Server{
-			Name:    s.Name,
-			Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile},
-		})
-	}
-	return list
-}
-
 // alertmanagers are those that are asked for the alerts of this machine.
 func alertmanagers(cfg *config.Config) alertmanager.Options {
-	c := &cfg.Alertmanager
-	o := alertmanager.Options{
-		URLs:       c.URLs,
-		Interval:   c.Interval,
-		Host:       c.Host,
-		HTTPConfig: c.HTTPConfigFile,
-	}
+	o := cfg.Alertmanager
 	if o.Host == "" {
 		o.Host, _ = os.Hostname() // Check reports a missing name
 	}
@@ -203,18 +147,15 @@ func (env *environ) settings(
 	s.SessionTTL = cfg.Metrics.SessionTTL
 	s.MaxSessions = cfg.Metrics.MaxSessions
 	s.HideProject = !cfg.Metrics.Project
-	s.Windows = windowRules(cfg)
+	s.Windows = cfg.Windows
 	s.Alerts = alertOptions(cfg)
-	s.Queue = queueOptions(cfg)
+	s.Queue = cfg.Queue
+	s.Queue.Offers = maxOffers
 	if argv := cfg.Operator.Notify; len(argv) > 0 {
 		s.Notifiers = append(s.Notifiers, notify.NewCommand(argv...))
 	}
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
-	s.Guard.Enabled = cfg.Guard.Enabled
-	s.Guard.Guard = guard.Guard{
-		Threshold: cfg.Guard.OverflowThreshold,
-		Allow:     cfg.Guard.Allow,
-	}
+	s.Guard = observer.GuardOptions(cfg.Guard)
 	if self, err := env.Executable(); err == nil { // else agents call us by the name alone
 		s.Guard.Program = self
 	}
@@ -259,13 +200,11 @@ func (env *environ) handoffOptions(
 			BreakerWithin: h.BreakerWithin,
 		},
 		Documents:     handoff.NewDocuments(dir, h.Expiry, log.With("component", "handoff")),
-		DocumentBytes: int64(h.DocumentBytes),
+		DocumentBytes: h.DocumentBytes,
 		Characters:    h.InjectCharacters,
 		AutoDocument:  h.AutoDocument,
 		AutoRotate:    h.AutoRotate,
-	}
-	for _, ch := range c.Channels {
-		o.Channels = append(o.Channels, handoff.Channel(ch))
+		Channels:      c.Channels,
 	}
 	o.Rotations.Resume, err = resumePrompt(c.Messages.Resume)
 	return o, err
@@ -299,17 +238,6 @@ func resumePrompt(text string) (func(path string) string, error) {
 // maxOffers is how often one message is given to a client that never shows it
 // in its transcript.
 const maxOffers = 10
-
-// queueOptions are the settings of the messages.
-func queueOptions(c *config.Config) outbox.Options {
-	o := outbox.Defaults()
-	o.Offers = maxOffers
-	o.PerAgent = c.Queue.PerAgent
-	o.MessageBytes = c.Queue.MessageBytes
-	o.PerSenderMinute = c.Queue.PerSenderMinute
-	o.TTL = c.Queue.TTL
-	return o
-}
 
 // ancestry is the lineage of a process as the observer takes it.
 func ancestry(pid int) (line []fleet.Process) {

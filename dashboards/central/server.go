@@ -31,12 +31,12 @@ const (
 // Options are the address of a server and how to reach it.
 type Options struct {
 	// URL is the address below which /api/v1/query is, http or https.
-	URL string
+	URL string `yaml:"url" is:"url"`
 	// HTTPConfig is a file as Prometheus has them for its HTTP clients:
 	// authorization, basic_auth, tls_config; "" for none. What it refers to is
 	// read again when it changes. Redirects are never followed, for they would
 	// take the token along.
-	HTTPConfig string
+	HTTPConfig string `yaml:"http_config_file" is:"path" optional:"true"`
 }
 
 // Server is one central server. Its methods must not be called concurrently.

@@ -15,8 +15,8 @@ import (
 // Server is a configured central server. A request can only name one of these, so that
 // it cannot make the observer query other addresses.
 type Server struct {
-	Name string
-	central.Options
+	Name            string `yaml:"name" is:"server" unique:"true"`
+	central.Options `yaml:",inline"`
 }
 
 // parameter is the part of an address that chooses a view.

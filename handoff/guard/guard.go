@@ -25,11 +25,13 @@ import (
 	"unicode/utf8"
 )
 
-// Guard has the settings.
+// Guard has the settings. The tags are those of the configuration.
 type Guard struct {
-	Threshold float64  // share of the window, above 0 and at most 1, from which calls are refused
-	Allow     []string // tools that a full session may use on its document
-	Program   string   // path of our own binary
+	// Threshold is the share of the window, above 0 and at most 1, from which calls are refused.
+	Threshold float64 `yaml:"overflow_threshold" default:"0.76" bounds:">0..1"`
+	// Allow are the tools that a full session may use on its document.
+	Allow   []string `yaml:"allow" is:"name" default:"Write,Edit,Read"`
+	Program string   `yaml:"-"` // path of our own binary
 }
 
 // UsageUnknown is the fill of a context of unknown size. It is below any threshold.

@@ -28,13 +28,13 @@ const (
 type Options struct {
 	// URLs are the addresses of the Alertmanagers of one cluster, below which
 	// /api/v2/alerts is; none for no asking.
-	URLs []string
+	URLs []string `yaml:"urls" is:"url"`
 	// Interval is the time between two rounds.
-	Interval time.Duration
+	Interval time.Duration `yaml:"interval" default:"30s" bounds:"5s.."`
 	// Host is the value of the label host of this machine's alerts.
-	Host string
+	Host string `yaml:"host" is:"label"`
 	// HTTPConfig is a file as package httpclient takes it, "" for none.
-	HTTPConfig string
+	HTTPConfig string `yaml:"http_config_file" is:"path"`
 }
 
 // Check returns the error with which a Poller would refuse the options.

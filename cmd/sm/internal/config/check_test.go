@@ -3,12 +3,16 @@ package config
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"sm/dashboards/page"
+	"sm/handoff"
+	"sm/transcript"
 )
 
 // TestMistakes: the error of each mistake names the place and the remedy in one line.
@@ -139,6 +143,16 @@ func TestOriginOfStrongestLayer(t *testing.T) {
 	}
 }
 
+// testServers are servers by their names and addresses.
+func testServers(fields ...string) (list []page.Server) {
+	for pair := range slices.Chunk(fields, 2) {
+		s := page.Server{Name: pair[0]}
+		s.URL = pair[1]
+		list = append(list, s)
+	}
+	return list
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -160,20 +174,15 @@ func TestValidate(t *testing.T) {
 		},
 		{func(c *Config) { c.Alertmanager.Host = "Büro 1.example" }, ""},
 		{
-			func(c *Config) { c.Prometheus = []prometheusConfig{{"1", "http://a", ""}} },
+			func(c *Config) { c.Prometheus = testServers("1", "http://a") },
 			"prometheus[0].name must be a name",
 		},
 		{
-			func(c *Config) {
-				c.Prometheus = []prometheusConfig{
-					{"a", "http://a", ""},
-					{"a", "http://b", ""},
-				}
-			},
+			func(c *Config) { c.Prometheus = testServers("a", "http://a", "a", "http://b") },
 			`prometheus[1].name repeats "a"; remove one of the two`,
 		},
 		{
-			func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "", ""}} },
+			func(c *Config) { c.Prometheus = testServers("a", "") },
 			"prometheus[0].url must be an address",
 		},
 		{
@@ -238,15 +247,17 @@ func TestValidate(t *testing.T) {
 			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one",
 		},
 		{
-			func(c *Config) { c.Windows = []windowConfig{{"", 1}} },
+			func(c *Config) { c.Windows = []transcript.WindowRule{{Tokens: 1}} },
 			"windows[0].model must be a name",
 		},
 		{
-			func(c *Config) { c.Channels = []channelConfig{{"../x", "/a"}} },
+			func(c *Config) { c.Channels = []handoff.Channel{{Name: "../x", Path: "/a"}} },
 			"channels[0].name must be short",
 		},
 		{
-			func(c *Config) { c.Channels = []channelConfig{{"a", "/a"}, {"b", "/a"}} },
+			func(c *Config) {
+				c.Channels = []handoff.Channel{{Name: "a", Path: "/a"}, {Name: "b", Path: "/a"}}
+			},
 			`channels[1].path repeats "/a"`,
 		},
 		{
@@ -255,11 +266,11 @@ func TestValidate(t *testing.T) {
 		},
 		{func(c *Config) { c.ContextMonitor.WarningTokens = 5 }, ""},
 		{
-			func(c *Config) { c.ContextMonitor.EarlyWarnRatio = -0.1 },
+			func(c *Config) { c.ContextMonitor.EarlyRatio = -0.1 },
 			"context_monitor.early_warn_ratio must be at least 0",
 		},
 		{
-			func(c *Config) { c.Guard.OverflowThreshold = 0 },
+			func(c *Config) { c.Guard.Threshold = 0 },
 			"guard.overflow_threshold must be above 0 and at most 1, not 0",
 		},
 		{
@@ -267,11 +278,14 @@ func TestValidate(t *testing.T) {
 			"metrics.session_ttl must be above 0 and at most 87600h, not 0s",
 		},
 		{
-			func(c *Config) { c.Reminders.CompactionWait = -time.Second },
+			func(c *Config) { c.Reminders.Wait = -time.Second },
 			"reminders.compaction_wait must be at least 0",
 		},
 		{
-			func(c *Config) { c.Reminders = remindersConfig{time.Hour, time.Minute, 0} },
+			func(c *Config) {
+				c.Reminders.Soft = time.Hour
+				c.Reminders.Hard = time.Minute
+			},
 			"reminders.soft is 1h and must be below hard, which is 1m",
 		},
 		{

@@ -7,7 +7,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,16 +24,21 @@ import (
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/dashboards/page"
 	"sm/dashboards/screen"
+	"sm/handoff"
+	"sm/handoff/guard"
+	"sm/observer/alertmanager"
 	"sm/observer/httpclient"
+	"sm/transcript"
 )
 
-// flagKeyAnnotation marks a flag that sets a key of the configuration.
-const flagKeyAnnotation = "sm_config_key"
-
-// Config is the whole configuration. This type and its tags are the one table
-// of keys: what the file may hold, the environment variables, defaults, bounds,
-// the hints for mistyped keys and `check-config --print` are all read off it.
+// Config is the whole configuration. This type and its tags, with those of the types
+// that have the settings of a package, are the one table of keys: what the file may
+// hold, the environment variables, defaults, bounds, the hints for mistyped keys and
+// `check-config --print` are all read off it.
 //
 //	default  as a variable has it; else 0, false, "" or an empty list
 //	bounds   "1..100", ">0..1", or "5s.." and ">0" for a duration; any duration is from 0 to ten years
@@ -43,154 +47,79 @@ const flagKeyAnnotation = "sm_config_key"
 //	is       the kind of a text, or of each entry of a list: see problem
 //	optional the path of an entry may be empty
 //	unique   no two entries of the list may be equal
+//	flag     a flag of this name sets it
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
 type Config struct {
-	Projects       []string             `yaml:"projects" is:"path" apply:"restart"`
-	Listen         []string             `yaml:"listen" is:"loopback" default:"127.0.0.1:8420,[::1]:8420" apply:"restart"`
-	Socket         string               `yaml:"socket" is:"path" apply:"restart"`
-	State          string               `yaml:"state" is:"path" apply:"restart"`
-	Log            logConfig            `yaml:"log"`
-	HTTP           httpConfig           `yaml:"http"`
-	Metrics        metricsConfig        `yaml:"metrics"`
-	Alertmanager   alertmanagerConfig   `yaml:"alertmanager"`
-	Prometheus     []prometheusConfig   `yaml:"prometheus" apply:"restart"`
-	Windows        []windowConfig       `yaml:"windows"`
-	Compaction     compactionConfig     `yaml:"compaction"`
-	ContextMonitor contextMonitorConfig `yaml:"context_monitor"`
-	Storm          stormConfig          `yaml:"storm"`
-	Reminders      remindersConfig      `yaml:"reminders"`
-	Queue          queueConfig          `yaml:"queue"`
-	Delivery       deliveryConfig       `yaml:"delivery"`
-	Handoff        handoffConfig        `yaml:"handoff"`
-	Channels       []channelConfig      `yaml:"channels"`
-	Guard          guardConfig          `yaml:"guard"`
-	Supervise      superviseConfig      `yaml:"supervise"`
-	Operator       operatorConfig       `yaml:"operator"`
-	Messages       messagesConfig       `yaml:"messages"`
-}
-
-type logConfig struct {
-	Level  string `yaml:"level" default:"info" oneof:"debug,info,warn,error"`
-	Format string `yaml:"format" default:"text" oneof:"text,json" apply:"restart"`
-}
-
-type httpConfig struct {
-	AllowedHosts     []string `yaml:"allowed_hosts" is:"host"`
-	AllowedUIDs      []int    `yaml:"allowed_uids" bounds:"0..4294967294"`
-	WebhookTokenFile string   `yaml:"webhook_token_file" is:"path"`
-}
-
-type metricsConfig struct {
-	Listen        string        `yaml:"listen" is:"address" apply:"restart"`
-	WebConfigFile string        `yaml:"web_config_file" is:"path" apply:"restart"`
-	SessionTTL    time.Duration `yaml:"session_ttl" default:"1h" bounds:">0"`
-	MaxSessions   int           `yaml:"max_sessions" default:"500" bounds:"1..1000000"`
-	Project       bool          `yaml:"project" default:"true"`
-}
-
-type alertmanagerConfig struct {
-	URLs           []string      `yaml:"urls" is:"url"`
-	Interval       time.Duration `yaml:"interval" default:"30s" bounds:"5s.."`
-	Host           string        `yaml:"host" is:"label"`
-	HTTPConfigFile string        `yaml:"http_config_file" is:"path"`
-}
-
-type prometheusConfig struct {
-	Name           string `yaml:"name" is:"server" unique:"true"`
-	URL            string `yaml:"url" is:"url"`
-	HTTPConfigFile string `yaml:"http_config_file" is:"path" optional:"true"`
-}
-
-type windowConfig struct {
-	Model  string `yaml:"model" is:"name" unique:"true"`
-	Tokens int    `yaml:"tokens" bounds:"1..1000000000"`
-}
-
-type compactionConfig struct {
-	ThresholdTokens int           `yaml:"threshold_tokens" bounds:"0..1000000000"`
-	Settle          time.Duration `yaml:"settle" default:"5m" bounds:">0"`
-}
-
-type contextMonitorConfig struct {
-	Enabled             bool          `yaml:"enabled" default:"true"`
-	WarningPercentage   int           `yaml:"warning_percentage" default:"50" bounds:"1..100" below:"critical_percentage"`
-	CriticalPercentage  int           `yaml:"critical_percentage" default:"65" bounds:"1..100"`
-	WarningTokens       int           `yaml:"warning_tokens" bounds:"0..1000000000" below:"critical_tokens"`
-	CriticalTokens      int           `yaml:"critical_tokens" bounds:"0..1000000000"`
-	WarningOfThreshold  int           `yaml:"warning_of_threshold" default:"60" bounds:"0..100" below:"critical_of_threshold"`
-	CriticalOfThreshold int           `yaml:"critical_of_threshold" default:"78" bounds:"0..100"`
-	EarlyWarnRatio      float64       `yaml:"early_warn_ratio" default:"0.8" bounds:"0..1"`
-	Estimate            bool          `yaml:"estimate"`
-	ForecastReplies     int           `yaml:"forecast_replies" bounds:"0..1000000"`
-	ForecastTurns       int           `yaml:"forecast_turns" bounds:"0..1000000"`
-	NoDataAfter         time.Duration `yaml:"no_data_after" default:"10m"`
-}
-
-type stormConfig struct {
-	Count  int           `yaml:"count" default:"3" bounds:"1..1000000"`
-	Within time.Duration `yaml:"within" default:"30m" bounds:">0"`
-	Turns  int           `yaml:"turns" default:"5" bounds:"0..1000000"`
-}
-
-type remindersConfig struct {
-	Soft           time.Duration `yaml:"soft" below:"hard"`
-	Hard           time.Duration `yaml:"hard"`
-	CompactionWait time.Duration `yaml:"compaction_wait" default:"5m"`
-}
-
-type queueConfig struct {
-	PerAgent        int           `yaml:"per_agent" default:"50" bounds:"1..1000000"`
-	MessageBytes    int           `yaml:"message_bytes" default:"4096" bounds:"1..65536"`
-	PerSenderMinute int           `yaml:"per_sender_minute" default:"10" bounds:"1..1000000"`
-	TTL             time.Duration `yaml:"ttl" default:"24h" bounds:">0"`
-}
-
-type deliveryConfig struct {
-	TypeTexts bool `yaml:"type_texts"`
-}
-
-// handoffConfig: above 10,000 characters the client turns a hook's answer into a file.
-type handoffConfig struct {
-	Directory        string        `yaml:"directory" is:"path" apply:"restart"`
-	Expiry           time.Duration `yaml:"expiry" default:"2h" bounds:">0"`
-	AutoDocument     bool          `yaml:"auto_document"`
-	AutoRotate       bool          `yaml:"auto_rotate"`
-	BreakerCount     int           `yaml:"breaker_count" default:"3" bounds:"1..1000000"`
-	BreakerWithin    time.Duration `yaml:"breaker_within" default:"15m" bounds:">0"`
-	DocumentBytes    int           `yaml:"document_bytes" default:"262144" bounds:"1..16777216"`
-	InjectCharacters int           `yaml:"inject_characters" default:"9500" bounds:"1..10000"`
-}
-
-type channelConfig struct {
-	Name string `yaml:"name" is:"channel"`
-	Path string `yaml:"path" is:"path" unique:"true"`
-}
-
-type guardConfig struct {
-	Enabled           bool     `yaml:"enabled"`
-	OverflowThreshold float64  `yaml:"overflow_threshold" default:"0.76" bounds:">0..1"`
-	Allow             []string `yaml:"allow" is:"name" default:"Write,Edit,Read"`
-}
-
-type superviseConfig struct {
-	Restarts  int           `yaml:"restarts" default:"10" bounds:"0..1000000"`
-	TermAfter time.Duration `yaml:"term_after" default:"10s"`
-}
-
-type operatorConfig struct {
-	Notify      []string `yaml:"notify" is:"argument"`
-	Compactions bool     `yaml:"compactions" default:"true"`
-}
-
-type messagesConfig struct {
-	Warning   string `yaml:"warning" is:"template"`
-	Critical  string `yaml:"critical" is:"template"`
-	Compacted string `yaml:"compacted" is:"template"`
-	Storm     string `yaml:"storm" is:"template"`
-	NoData    string `yaml:"no_data" is:"template"`
-	Forecast  string `yaml:"forecast" is:"template"`
-	Resume    string `yaml:"resume" is:"template"`
-	Rereads   bool   `yaml:"rereads" default:"true"`
+	Projects []string `yaml:"projects" is:"path" apply:"restart" flag:"true"`
+	Listen   []string `yaml:"listen" is:"loopback" default:"127.0.0.1:8420,[::1]:8420" apply:"restart" flag:"true"`
+	Socket   string   `yaml:"socket" is:"path" apply:"restart" flag:"true"`
+	State    string   `yaml:"state" is:"path" apply:"restart" flag:"true"`
+	Log      struct {
+		Level  string `yaml:"level" default:"info" oneof:"debug,info,warn,error"`
+		Format string `yaml:"format" default:"text" oneof:"text,json" apply:"restart"`
+	} `yaml:"log"`
+	HTTP struct {
+		AllowedHosts     []string `yaml:"allowed_hosts" is:"host"`
+		AllowedUIDs      []int    `yaml:"allowed_uids" bounds:"0..4294967294"`
+		WebhookTokenFile string   `yaml:"webhook_token_file" is:"path"`
+	} `yaml:"http"`
+	Metrics struct {
+		Listen        string        `yaml:"listen" is:"address" apply:"restart"`
+		WebConfigFile string        `yaml:"web_config_file" is:"path" apply:"restart"`
+		SessionTTL    time.Duration `yaml:"session_ttl" default:"1h" bounds:">0"`
+		MaxSessions   int           `yaml:"max_sessions" default:"500" bounds:"1..1000000"`
+		Project       bool          `yaml:"project" default:"true"`
+	} `yaml:"metrics"`
+	Alertmanager alertmanager.Options    `yaml:"alertmanager"`
+	Prometheus   []page.Server           `yaml:"prometheus" apply:"restart"`
+	Windows      []transcript.WindowRule `yaml:"windows"`
+	Compaction   struct {
+		ThresholdTokens int64         `yaml:"threshold_tokens" bounds:"0..1000000000"`
+		Settle          time.Duration `yaml:"settle" default:"5m" bounds:">0"`
+	} `yaml:"compaction"`
+	ContextMonitor struct {
+		Enabled           bool `yaml:"enabled" default:"true"`
+		alerts.Thresholds `yaml:",inline"`
+		Estimate          bool          `yaml:"estimate"`
+		ForecastReplies   int           `yaml:"forecast_replies" bounds:"0..1000000"`
+		ForecastTurns     int           `yaml:"forecast_turns" bounds:"0..1000000"`
+		NoDataAfter       time.Duration `yaml:"no_data_after" default:"10m"`
+	} `yaml:"context_monitor"`
+	Storm     alerts.Storm     `yaml:"storm"`
+	Reminders alerts.Reminders `yaml:"reminders"`
+	Queue     outbox.Options   `yaml:"queue"`
+	Delivery  struct {
+		TypeTexts bool `yaml:"type_texts"`
+	} `yaml:"delivery"`
+	Handoff struct {
+		Directory     string        `yaml:"directory" is:"path" apply:"restart"`
+		Expiry        time.Duration `yaml:"expiry" default:"2h" bounds:">0"`
+		AutoDocument  bool          `yaml:"auto_document"`
+		AutoRotate    bool          `yaml:"auto_rotate"`
+		BreakerCount  int           `yaml:"breaker_count" default:"3" bounds:"1..1000000"`
+		BreakerWithin time.Duration `yaml:"breaker_within" default:"15m" bounds:">0"`
+		DocumentBytes int64         `yaml:"document_bytes" default:"262144" bounds:"1..16777216"`
+		// Above 10,000 characters the client turns a hook's answer into a file.
+		InjectCharacters int `yaml:"inject_characters" default:"9500" bounds:"1..10000"`
+	} `yaml:"handoff"`
+	Channels []handoff.Channel `yaml:"channels"`
+	Guard    struct {
+		Enabled     bool `yaml:"enabled"`
+		guard.Guard `yaml:",inline"`
+	} `yaml:"guard"`
+	Supervise struct {
+		Restarts  int           `yaml:"restarts" default:"10" bounds:"0..1000000"`
+		TermAfter time.Duration `yaml:"term_after" default:"10s"`
+	} `yaml:"supervise"`
+	Operator struct {
+		Notify      []string `yaml:"notify" is:"argument"`
+		Compactions bool     `yaml:"compactions" default:"true"`
+	} `yaml:"operator"`
+	Messages struct {
+		alerts.Messages `yaml:",inline"`
+		Resume          string `yaml:"resume" is:"template"`
+		Rereads         bool   `yaml:"rereads" default:"true"`
+	} `yaml:"messages"`
 }
 
 // Default returns the default configuration. testdata/defaults.yaml is the
@@ -231,8 +160,14 @@ func (s setting) keys() (all []setting) {
 		return []setting{s}
 	}
 	for field, value := range s.value.Fields() {
+		name := field.Tag.Get("yaml")
+		if name == "-" {
+			continue
+		}
 		key := s
-		key.path = strings.TrimPrefix(s.path+"."+field.Tag.Get("yaml"), ".")
+		if !field.Anonymous {
+			key.path = strings.TrimPrefix(s.path+"."+name, ".")
+		}
 		key.value = value
 		key.tag = field.Tag
 		key.group = s.value
@@ -273,14 +208,6 @@ func (c *Config) Keep(running *Config) (restart []string) {
 // variable is the environment variable of the setting.
 func (s setting) variable() string {
 	return "SM_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
-}
-
-// BindFlag lets a flag, once given, decide the key of its name.
-func BindFlag(flags *pflag.FlagSet, name string) {
-	// The only error is a missing flag, which the first run of a test shows.
-	if err := flags.SetAnnotation(name, flagKeyAnnotation, nil); err != nil {
-		panic(err)
-	}
 }
 
 // A Source is a file that may hold the configuration.
@@ -355,21 +282,6 @@ func (s Source) Verdict() string {
 
 // Parse layers defaults, the text of the file, environment and flags.
 func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
-	v := viper.New()
-	variables := viper.New()
-	places := map[string]string{}
-	for _, s := range new(Config).settings() {
-		text, given := s.tag.Lookup("default")
-		if given || s.value.Kind() == reflect.Slice {
-			v.SetDefault(s.path, text)
-		}
-		// Shells and service managers leave a variable out by making it empty.
-		if text, _ := env(s.variable()); text != "" {
-			variables.Set(s.path, text)
-			places[s.path] = s.variable() + ": "
-		}
-	}
-
 	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s: not valid YAML: %s; correct the indentation, which is of spaces alone, quotes or brackets there",
@@ -381,17 +293,24 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	}
 	// A group whose lines are all commented out is none.
 	maps.DeleteFunc(file, func(_ string, value any) bool { return value == nil })
-	err := cmp.Or(v.MergeConfigMap(file), v.MergeConfigMap(variables.AllSettings()))
-	flags.VisitAll(func(f *pflag.Flag) {
-		if _, bound := f.Annotations[flagKeyAnnotation]; bound {
-			err = errors.Join(err, v.BindPFlag(f.Name, f))
-			if f.Changed {
-				places[f.Name] = "--" + f.Name + ": "
-			}
+	v := viper.New()
+	_ = v.MergeConfigMap(file) // it has no error
+	places := map[string]string{}
+	for _, s := range new(Config).settings() {
+		text, given := s.tag.Lookup("default")
+		if given || s.value.Kind() == reflect.Slice {
+			v.SetDefault(s.path, text)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("merge configuration: %w", err)
+		variable, _ := env(s.variable())
+		f := flags.Lookup(s.path)
+		switch {
+		case s.tag.Get("flag") != "" && f != nil && f.Changed:
+			_ = v.BindPFlag(s.path, f) // an error is a missing flag
+			places[s.path] = "--" + s.path + ": "
+		case variable != "": // shells and service managers leave one out by making it empty
+			v.Set(s.path, variable)
+			places[s.path] = s.variable() + ": "
+		}
 	}
 
 	// place returns the beginning of an error: where the key was set.
@@ -404,8 +323,9 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	}
 	cfg := new(Config)
 	var seen mapstructure.Metadata
-	err = v.Unmarshal(cfg, func(c *mapstructure.DecoderConfig) {
+	err := v.Unmarshal(cfg, func(c *mapstructure.DecoderConfig) {
 		c.TagName = "yaml"
+		c.Squash = true
 		c.Metadata = &seen
 		c.WeaklyTypedInput = false
 		c.DecodeHook = convert

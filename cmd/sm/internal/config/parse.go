@@ -46,10 +46,12 @@ func convert(from, to reflect.Value) (any, error) {
 		if parsed := fromText(text, typ); parsed != nil {
 			return convert(reflect.ValueOf(parsed), to)
 		}
-	case typ.Kind() == reflect.Int && from.CanFloat():
+	case to.CanInt() && from.CanFloat():
 		f := from.Float()
-		value = int(f)
+		value = int64(f)
 		fits = f == math.Trunc(f) && math.Abs(f) <= 1e15
+	case to.CanInt():
+		fits = from.CanInt()
 	case typ.Kind() == reflect.Struct:
 		fits = from.Kind() == reflect.Map
 	case typ.Kind() == reflect.Float64:
@@ -106,7 +108,7 @@ func wanted(typ reflect.Type) string {
 	switch typ.Kind() {
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Float64:
 		return "a number"
@@ -128,8 +130,11 @@ func keysOf(typ reflect.Type, path string) (keys []string) {
 		return nil
 	}
 	for f := range typ.Fields() {
-		key := strings.TrimPrefix(path+"."+f.Tag.Get("yaml"), ".")
-		keys = append(keys, key)
+		key := path
+		if name := f.Tag.Get("yaml"); !f.Anonymous && name != "-" {
+			key = strings.TrimPrefix(path+"."+name, ".")
+			keys = append(keys, key)
+		}
 		keys = append(keys, keysOf(f.Type, key)...)
 	}
 	return keys

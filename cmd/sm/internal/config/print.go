@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -13,39 +12,38 @@ import (
 
 // Print writes a configuration as a file that loads to the same one.
 func (c *Config) Print(w io.Writer) error {
-	root, err := groupNode(reflect.ValueOf(c).Elem())
-	if err != nil {
-		return fmt.Errorf("print configuration: %w", err)
-	}
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
-	return errors.Join(encoder.Encode(root), encoder.Close())
+	return errors.Join(encoder.Encode(groupNode(reflect.ValueOf(c).Elem())), encoder.Close())
 }
 
 // groupNode builds the tree by hand for the sake of durations, which the encoder
 // would write as 5m0s.
-func groupNode(group reflect.Value) (*yaml.Node, error) {
+func groupNode(group reflect.Value) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for field, value := range group.Fields() {
+		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
 		child := new(yaml.Node)
-		var err error
-		if d, ok := value.Interface().(time.Duration); ok {
+		switch d, ok := value.Interface().(time.Duration); {
+		case key.Value == "-":
+			continue
+		case ok:
 			child.SetString(shortDuration(d))
-		} else if value.Kind() == reflect.Struct {
-			child, err = groupNode(value)
-		} else {
-			err = child.Encode(value.Interface())
-		}
-		if err != nil {
-			return nil, err
+		case value.Kind() == reflect.Struct:
+			child = groupNode(value)
+		default:
+			_ = child.Encode(value.Interface()) // a plain value has no error
 		}
 		if child.Kind == yaml.SequenceNode {
 			child.Style = yaml.FlowStyle
 		}
-		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
-		n.Content = append(n.Content, key, child)
+		if field.Anonymous {
+			n.Content = append(n.Content, child.Content...)
+		} else {
+			n.Content = append(n.Content, key, child)
+		}
 	}
-	return n, nil
+	return n
 }
 
 // shortDuration writes 5m, not 5m0s.
