@@ -139,7 +139,8 @@ Compaction threshold
 {{- define "grid --verbose"}}{{template "verdict and sizes" .}}
 	{{- $t := candidates}}
 With {{counted .Current.Compactions "compaction"}}
-	{{- if .Chosen}}: each warning with its best critical notice, then what is in force and the default
+	{{- if .Chosen}}: each warning with its best critical
+notice, then what is in force and the default
 {{range choices .}}{{template "candidate" list $t .}}{{end}}
 		{{- if not (.Current.Same .Chosen)}}{{template "candidate" list $t .Current}}{{end}}
 		{{- if not (or (.Default.Same .Chosen) (.Default.Same .Current))}}{{template "candidate" list $t .Default}}{{end}}
