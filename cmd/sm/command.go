@@ -39,7 +39,18 @@ func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.C
 		switch name, isFlag := strings.CutPrefix(word, "--"); {
 		case isFlag:
 			text := strings.NewReplacer("<", "`", ">", "`", "\n", "").Replace(rest)
-			addFlag(cmd, name, text, f[name])
+			switch p := f[name].(type) {
+			case *bool:
+				cmd.Flags().BoolVar(p, name, *p, text)
+			case *int:
+				cmd.Flags().IntVar(p, name, *p, text)
+			case *string:
+				cmd.Flags().StringVar(p, name, *p, text)
+			case *[]string:
+				cmd.Flags().StringArrayVar(p, name, *p, text)
+			default:
+				cmd.PersistentFlags().String(name, "", text)
+			}
 		case word == "$":
 			cmd.Example += "  " + rest
 		default:
@@ -55,22 +66,6 @@ func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.C
 	return cmd
 }
 
-func addFlag(cmd *cobra.Command, name, text string, place any) {
-	local := cmd.Flags()
-	switch p := place.(type) {
-	case *bool:
-		local.BoolVar(p, name, *p, text)
-	case *int:
-		local.IntVar(p, name, *p, text)
-	case *string:
-		local.StringVar(p, name, *p, text)
-	case *[]string:
-		local.StringArrayVar(p, name, *p, text)
-	default:
-		cmd.PersistentFlags().String(name, "", text)
-	}
-}
-
 // shortestPrefix is how much of a session's UUID has to be given at least.
 const shortestPrefix = 8
 
@@ -78,14 +73,13 @@ const shortestPrefix = 8
 // is about an observer or an agent that is not there. Errors without a code are then
 // cobra's own, all of them about usage.
 func coded(ctx context.Context, err error, args []string) error {
-	status, refused := errors.AsType[*api.StatusError](err)
 	_, done := errors.AsType[*exitError](err)
 	switch {
 	case err == nil || done:
 		return err
 	case errors.Is(err, api.ErrNoObserver):
 		return absentf("%w", err)
-	case refused && status.Code == http.StatusNotFound:
+	case api.StatusCode(err) == http.StatusNotFound:
 		if len(args) > 0 && len(args[0]) < shortestPrefix &&
 			strings.Trim(args[0], "0123456789abcdef") == "" {
 			return absentf(
@@ -104,8 +98,8 @@ func coded(ctx context.Context, err error, args []string) error {
 // refusal gives the exit code of a failure to an answer of the observer about
 // something else than an agent.
 func refusal(err error) error {
-	if status, refused := errors.AsType[*api.StatusError](err); refused {
-		return &exitError{exitFailed, status}
+	if api.StatusCode(err) != 0 {
+		return &exitError{exitFailed, err}
 	}
 	return err
 }

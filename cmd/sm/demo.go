@@ -59,19 +59,16 @@ func (env *environ) demo(cmd *cobra.Command, cfg *config.Config, dryRun bool) (e
 	// So that all that has happened can appear at once.
 	staging := filepath.Join(dir, "past")
 	var failed error
-	var playing sync.WaitGroup
-	end := func() {}
+	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		end = env.greet(a, o, greeted)
-		playing.Go(func() {
-			if failed = player.Play(ctx, a, staging); failed != nil {
-				cancel(failed)
-			}
+		beside.Go(func() { env.greet(ctx, a, o, greeted) })
+		beside.Go(func() {
+			failed = player.Play(ctx, a, staging)
+			cancel(failed)
 		})
 	})
 	cancel(nil)
-	playing.Wait()
-	end()
+	beside.Wait()
 	return errors.Join(err, failed)
 }
 

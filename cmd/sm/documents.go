@@ -123,8 +123,7 @@ func (a *askedDocuments) Current(
 		Body string `json:"body"`
 	}
 	err = a.client.Document(a.ctx, channel, &answer)
-	if status, is := errors.AsType[*api.StatusError](err); is &&
-		status.Code == http.StatusNotFound {
+	if api.StatusCode(err) == http.StatusNotFound {
 		return doc, false, nil
 	}
 	answer.Document.Body = answer.Body

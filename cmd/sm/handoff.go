@@ -61,16 +61,14 @@ func scheduleHandoff(
 ) (first error) {
 	for _, id := range ids {
 		_, err := client.Handoff(ctx, id, api.NewHandoff{Requester: id, Path: path})
-		status, refused := errors.AsType[*api.StatusError](err)
-		switch {
-		case err == nil:
-			return nil
-		case refused && status.Code == http.StatusNotFound:
+		switch api.StatusCode(err) {
+		case http.StatusForbidden:
+		case http.StatusNotFound:
 			err = absentf(
 				"the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'",
 				quote(id),
 			)
-		case !refused || status.Code != http.StatusForbidden:
+		default:
 			return err
 		}
 		if first == nil {

@@ -73,9 +73,20 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	return exit.code
 }
 
-// commands lists what sm can do, in the order of the help.
-func commands(env *environ) []*cobra.Command {
-	return []*cobra.Command{
+func newRootCommand(env *environ) *cobra.Command {
+	root := command(`sm
+Monitor fleets of coding agents
+
+sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,
+and warns, hands over and reminds the agents.
+
+$ sm observe          # watch; in another terminal:
+$ sm top              # all agents, as they change
+$ sm open             # the same in the browser
+$ sm install          # warn agents about their own context
+
+--socket reach the observer at <PATH> (or SM_SOCKET)
+`, nil, env.runBare,
 		newObserveCommand(env),
 		newScanCommand(env),
 		newReportCommand(env),
@@ -103,23 +114,7 @@ func commands(env *environ) []*cobra.Command {
 		newStatuslineCommand(env),
 		newVersionCommand(env),
 		newManCommand(),
-	}
-}
-
-func newRootCommand(env *environ) *cobra.Command {
-	root := command(`sm
-Monitor fleets of coding agents
-
-sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,
-and warns, hands over and reminds the agents.
-
-$ sm observe          # watch; in another terminal:
-$ sm top              # all agents, as they change
-$ sm open             # the same in the browser
-$ sm install          # warn agents about their own context
-
---socket reach the observer at <PATH> (or SM_SOCKET)
-`, nil, env.runBare, commands(env)...)
+	)
 	root.PersistentFlags().String("config", "", "read the configuration from `FILE`")
 	root.Args = cobra.ArbitraryArgs
 	root.Version = versionOf()
@@ -138,8 +133,7 @@ $ sm install          # warn agents about their own context
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
-	usage.Explain(root)
-	env.completeAgents(root)
+	usage.Explain(root, env.agentNames)
 	return root
 }
 

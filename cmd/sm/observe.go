@@ -90,17 +90,17 @@ func (env *environ) observe(cmd *cobra.Command, cfg *config.Config, dryRun bool)
 	o.DryRun = dryRun
 	o.Reload = env.reload(source, flags, cfg, o.Logger)
 	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	watcher := env.watchConfig(source.Path, cancel)
+	watcher := env.watchConfig(source.Path)
 	defer signal.Stop(watcher.hangups)
 	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
-	var ends []func()
+	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		ends = append(ends, env.greet(a, o, loud), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
+		beside.Go(func() { env.greet(ctx, a, o, loud) })
+		beside.Go(func() { notifier.Run(ctx, a) })
+		beside.Go(func() { cancel(watcher.run(ctx, a.Reload)) })
 	})
-	for _, end := range slices.Backward(ends) {
-		end()
-	}
+	cancel(nil)
+	beside.Wait()
 	return err
 }
 
@@ -118,28 +118,24 @@ func emptyFlag(flags *pflag.FlagSet) (err error) {
 }
 
 // greet shows a user at a terminal how far the reading has come, and where to
-// look once all transcripts are known. After that it calls greeted. The
-// returned function ends it.
-func (env *environ) greet(a *observer.App, o observer.Options, greeted func()) (end func()) {
+// look once all transcripts are known. After that it calls greeted.
+func (env *environ) greet(
+	ctx context.Context,
+	a *observer.App,
+	o observer.Options,
+	greeted func(),
+) {
 	if !term.IsTerminal(env.Stderr) {
-		return func() {}
+		return
 	}
 	wipe := term.ShowProgress(env.Stderr, progressText(o.Stats))
-	stop := make(chan struct{})
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		select {
-		case <-a.Ready():
-			wipe()
-			fmt.Fprint(env.Stderr, greeting(a.Addrs(), o))
-			greeted()
-		case <-stop:
-			wipe()
-		}
-	})
-	return func() {
-		close(stop)
-		waiting.Wait()
+	select {
+	case <-a.Ready():
+		wipe()
+		fmt.Fprint(env.Stderr, greeting(a.Addrs(), o))
+		greeted()
+	case <-ctx.Done():
+		wipe()
 	}
 }
 

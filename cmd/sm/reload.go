@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
@@ -53,11 +52,10 @@ type configWatcher struct {
 	path    string // "" for none
 	hangups chan os.Signal
 	gone    func() bool // reports whether the terminal of the observer was closed
-	end     func(cause error)
 }
 
-// watchConfig begins to take note of signals. end is called when the terminal is gone.
-func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
+// watchConfig begins to take note of signals.
+func (env *environ) watchConfig(path string) *configWatcher {
 	terminals := func() (n int) {
 		for _, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
 			if term.IsTerminal(stream) {
@@ -71,28 +69,14 @@ func (env *environ) watchConfig(path string, end func(error)) *configWatcher {
 		path:    path,
 		hangups: make(chan os.Signal, 1),
 		gone:    func() bool { return terminals() < before },
-		end:     end,
 	}
 	signal.Notify(w.hangups, syscall.SIGHUP)
 	return w
 }
 
-// run calls reload until ctx ends or the returned function is called, which
-// waits for it. The observer logs the result of a reload.
-func (w *configWatcher) run(
-	ctx context.Context,
-	reload func(context.Context) error,
-) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { w.loop(ctx, reload) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
-}
-
-func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) error) {
+// run calls reload until ctx ends or the terminal is gone, which is an error. The observer
+// logs the result of a reload.
+func (w *configWatcher) run(ctx context.Context, reload func(context.Context) error) error {
 	look := time.NewTicker(configPause)
 	defer look.Stop()
 	loaded := w.read(nil)
@@ -100,11 +84,10 @@ func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) e
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-w.hangups:
 			if w.gone() {
-				w.end(errTerminalGone)
-				return
+				return errTerminalGone
 			}
 			loaded = w.read(loaded) // a text that was just read is no change
 			_ = reload(ctx)

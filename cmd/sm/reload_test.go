@@ -150,7 +150,10 @@ func TestConfigWatcher(t *testing.T) {
 		hangups := make(chan os.Signal)
 		var reloads atomic.Int32
 		w := &configWatcher{path: path, hangups: hangups, gone: func() bool { return false }}
-		end := w.run(t.Context(), func(context.Context) error { reloads.Add(1); return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_ = w.run(ctx, func(context.Context) error { reloads.Add(1); return nil })
+		}()
 		settle := func(what string, want int32) {
 			t.Helper()
 			<-time.After(3*configPause + configPause/8) // of the bubble's clock, beside a look
@@ -177,6 +180,6 @@ func TestConfigWatcher(t *testing.T) {
 		settle("there again", 2)
 		hangups <- syscall.SIGHUP
 		settle("asked for", 3)
-		end()
+		cancel()
 	})
 }

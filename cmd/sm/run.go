@@ -264,8 +264,7 @@ func (r *agentRun) Next(
 		Outcome:      s.Outcome.Result,
 		Reason:       s.Outcome.Reason,
 	})
-	if status, is := errors.AsType[*api.StatusError](err); is &&
-		status.Code == http.StatusNotFound {
+	if api.StatusCode(err) == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show
 	}
 	return supervise.Instruction(in), err

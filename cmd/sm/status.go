@@ -105,18 +105,8 @@ func (st *statusRun) run(cmd *cobra.Command, args []string) (err error) {
 	return st.list(ctx)
 }
 
-// completeAgents has each command of the tree whose first argument is an ID
-// complete it with the agents that it can mean, by name or by the beginning of
-// an id.
-func (env *environ) completeAgents(cmd *cobra.Command) {
-	if words := strings.Fields(cmd.Use); slices.Contains(words, "ID") || slices.Contains(words, "[ID]") {
-		cmd.ValidArgsFunction = env.agentNames
-	}
-	for _, sub := range cmd.Commands() {
-		env.completeAgents(sub)
-	}
-}
-
+// agentNames completes an ID with the agents that it can mean, by name or by the
+// beginning of an id.
 func (env *environ) agentNames(
 	cmd *cobra.Command,
 	args []string,
@@ -279,10 +269,9 @@ func writeJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-
 	var line strings.Builder
 	for _, r := range text.String() {
-		if r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
+		if r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf) {
 			line.WriteRune(r)
 			continue
 		}

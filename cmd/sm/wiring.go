@@ -105,9 +105,7 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
 	o.Sanitise = sanitise
-	if p := prompt.New(o.Logger); p != nil {
-		o.Terminal = p
-	}
+	o.Terminal = prompt.New(o.Logger)
 	o.Web = func(a *observer.App) (observer.Web, error) {
 		return page.New(page.Options{
 			Source:  a,

@@ -38,8 +38,7 @@ func (d actor) do(a action) tea.Cmd {
 	}
 	return func() tea.Msg {
 		msg, err := d.act(a)
-		if status, ok := errors.AsType[*api.StatusError](err); ok &&
-			status.Code == http.StatusNotFound {
+		if api.StatusCode(err) == http.StatusNotFound {
 			return note{"the observer no longer has this agent; choose another", true}
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -39,21 +38,11 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 }
 
 // Run reports that w is ready, that it works while it answers, and its end when ctx
-// ends. The returned function ends it. A nil Notifier reports nothing.
-func (n *Notifier) Run(ctx context.Context, w watched) (end func()) {
+// ends. A nil Notifier reports nothing.
+func (n *Notifier) Run(ctx context.Context, w watched) {
 	if n == nil {
-		return func() {}
+		return
 	}
-	stop := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() { n.watch(ctx, w, stop) })
-	return func() {
-		close(stop)
-		watch.Wait()
-	}
-}
-
-func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 	ready := w.Ready()
 	pulse := time.Tick(n.watchdog / 2) // as sd_watchdog_enabled(3) advises; nil for 0
 	for {
@@ -65,8 +54,6 @@ func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 			n.beat(ctx, w)
 		case <-ctx.Done():
 			n.report(daemon.SdNotifyStopping)
-			return
-		case <-stop:
 			return
 		}
 	}

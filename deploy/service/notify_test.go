@@ -54,7 +54,7 @@ func TestNotifier(t *testing.T) {
 		}}
 		p := &patient{ready: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
-		end := n.Run(ctx, p)
+		go n.Run(ctx, p)
 		<-time.After(25 * time.Second) // of the bubble's time
 		close(p.ready)
 		<-time.After(10 * time.Second)
@@ -64,7 +64,6 @@ func TestNotifier(t *testing.T) {
 		<-time.After(20 * time.Second)
 		cancel()
 		synctest.Wait()
-		end()
 		want := []string{
 			"10s WATCHDOG=1", "20s WATCHDOG=1", "25s READY=1", "30s WATCHDOG=1",
 			"1m40s WATCHDOG=1", "1m50s WATCHDOG=1", "1m55s STOPPING=1",
@@ -85,15 +84,17 @@ func TestNotifierWithoutWatchdog(t *testing.T) {
 		n := &Notifier{send: func(state string) error { said <- state; return nil }}
 		p := &patient{ready: make(chan struct{})}
 		close(p.ready)
-		end := n.Run(t.Context(), p)
+		ctx, cancel := context.WithCancel(t.Context())
+		go n.Run(ctx, p)
 		<-time.After(time.Hour)
-		end()
+		cancel()
+		synctest.Wait()
 		close(said)
 		var got []string
 		for state := range said {
 			got = append(got, state)
 		}
-		if diff := cmp.Diff([]string{"READY=1"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"READY=1", "STOPPING=1"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -33,6 +33,14 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return e.Text }
 
+// StatusCode returns the code of an error that is a StatusError, else 0.
+func StatusCode(err error) int {
+	if status, is := errors.AsType[*StatusError](err); is {
+		return status.Code
+	}
+	return 0
+}
+
 // Client asks the observer over its Unix socket.
 type Client struct {
 	http http.Client

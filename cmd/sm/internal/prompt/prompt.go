@@ -11,6 +11,7 @@ import (
 
 	"sm/cmd/internal/caller"
 	"sm/handoff/tmux"
+	"sm/observer"
 	"sm/observer/fleet"
 )
 
@@ -20,7 +21,7 @@ type Prompts struct {
 }
 
 // New returns nil if there is no tmux. Agents are then reached by hooks only.
-func New(log *slog.Logger) *Prompts {
+func New(log *slog.Logger) observer.Terminal {
 	server, err := tmux.New()
 	if err != nil {
 		log.Info("no tmux: idle agents get messages at their next hook", "err", err)

@@ -18,8 +18,13 @@ import (
 )
 
 // Explain holds each command of the tree to the arguments that its usage line names,
-// unless it checks them itself, with errors in words.
-func Explain(cmd *cobra.Command) {
+// unless it checks them itself, with errors in words. A first argument that is an ID is
+// completed by agents.
+func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
+	words := strings.Fields(cmd.Use)
+	if slices.Contains(words, "ID") || slices.Contains(words, "[ID]") {
+		cmd.ValidArgsFunction = agents
+	}
 	if strings.Contains(cmd.Use, "[--") && !strings.Contains(cmd.Use, "[-- ") {
 		cmd.DisableFlagsInUseLine = true // it names its flags itself
 	}
@@ -46,7 +51,7 @@ func Explain(cmd *cobra.Command) {
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		Explain(sub)
+		Explain(sub, agents)
 	}
 }
 

@@ -35,7 +35,7 @@ func tree() *cobra.Command {
 	list.AddCommand(&cobra.Command{Use: "cancel ID", RunE: run})
 	root.AddCommand(list)
 	root.SetFlagErrorFunc(FlagError)
-	Explain(root)
+	Explain(root, nil)
 	return root
 }
 
