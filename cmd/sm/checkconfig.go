@@ -28,11 +28,18 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 `, flags{
 		"print": &show,
 	}, func(cmd *cobra.Command, args []string) error {
-		source, err := checkedSource(cmd, env, args)
+		flags := cmd.Flags()
+		if len(args) > 0 {
+			if flags.Changed("config") {
+				return usagef("give FILE or --config, not both")
+			}
+			_ = flags.Set("config", args[0]) // takes any text
+		}
+		source, err := findConfig(flags, env)
 		if err != nil {
 			return err
 		}
-		cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
+		cfg, err := source.Load(flags, env.LookupEnv)
 		if err != nil {
 			return err
 		}
@@ -70,20 +77,6 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	}
 	_, err = page.New(page.Options{Servers: cfg.Prometheus})
 	return errors.Join(o.Check(), err)
-}
-
-// checkedSource is the file named as an argument, else the one that the other commands use.
-func checkedSource(cmd *cobra.Command, env *environ, args []string) (config.Source, error) {
-	if len(args) == 0 {
-		return findConfig(cmd.Flags(), env)
-	}
-	if cmd.Flags().Changed("config") {
-		return config.Source{}, usagef("give FILE or --config, not both")
-	}
-	if args[0] == "" {
-		return config.Source{}, usagef("FILE is empty: give it a name")
-	}
-	return config.Source{Path: args[0], Required: true}, nil
 }
 
 // warnStray names the variables that look like ours and set nothing.

@@ -50,7 +50,7 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.err }
 
 // usagef is an error for wrong usage; it ends with where to read the right one.
-func usagef(format string, args ...any) error {
+func usagef(format string, args ...any) *exitError {
 	return &exitError{exitUsage, fmt.Errorf(format+"; see 'sm --help'", args...)}
 }
 

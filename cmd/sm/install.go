@@ -51,7 +51,11 @@ $ sm install --codex
 		if o.Program, err = env.Program(); err != nil {
 			return err
 		}
-		if o.Socket, err = unusualSocket(env, cmd); err != nil {
+		cfg, err := env.config(cmd)
+		if err != nil {
+			return err
+		}
+		if o.Socket, err = unusualSocket(env, cfg); err != nil {
 			return err
 		}
 		if err := fillInstallation(&o, env); err != nil {
@@ -72,7 +76,7 @@ $ sm install --codex
 		if err != nil || o.DryRun {
 			return err
 		}
-		return noteAfter(env, cmd, o)
+		return noteAfter(env, cmd, cfg, o)
 	})
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
@@ -115,11 +119,12 @@ func installClients(
 
 // noteAfter prints what is left to do after an installation: hooks need a program that
 // stays, an observer, and the guard its switch.
-func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
-	cfg, err := env.config(cmd)
-	if err != nil {
-		return err
-	}
+func noteAfter(
+	env *environ,
+	cmd *cobra.Command,
+	cfg *config.Config,
+	o install.Options,
+) error {
 	sockets, err := cfg.SocketPaths(env.LookupEnv)
 	if err != nil {
 		return err
@@ -209,11 +214,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 
 // unusualSocket is the value of --socket for the hooks: the observer's socket,
 // unless the hooks find it by themselves. They do not read the configuration.
-func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
-	cfg, err := env.config(cmd)
-	if err != nil {
-		return "", err
-	}
+func unusualSocket(env *environ, cfg *config.Config) (string, error) {
 	socket, err := cfg.ServerSocket(env.LookupEnv)
 	if err != nil {
 		return "", err

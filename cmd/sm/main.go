@@ -64,8 +64,8 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 	if !ok {
 		// Every command's own error is an exitError by now; what is left is
 		// cobra's, about the command line.
-		err = usagef("%w", err)
-		exit = &exitError{exitUsage, err}
+		exit = usagef("%w", err)
+		err = exit
 	}
 	if exit.err != nil {
 		env.say("%v", err)

@@ -72,27 +72,42 @@ func (env Env) WatchedCodexDirs(named bool) []string {
 	return env.CodexDirs()
 }
 
+// ClaudeDirs are the directories in CLAUDE_CONFIG_DIR, which may name several separated by
+// commas.
+func (env Env) ClaudeDirs() (dirs []string, err error) {
+	list, _ := env("CLAUDE_CONFIG_DIR")
+	for dir := range strings.SplitSeq(list, ",") {
+		if dir = strings.TrimSpace(dir); dir == "" {
+			continue
+		}
+		dir, err := env.ExpandHome(dir)
+		if err == nil {
+			dir, err = filepath.Abs(dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
 // ClaudeSettings is the user's settings file of Claude Code.
 func (env Env) ClaudeSettings() (string, error) {
-	dir, _ := env("CLAUDE_CONFIG_DIR")
-	if strings.Contains(dir, ",") {
+	dirs, err := env.ClaudeDirs()
+	switch {
+	case err != nil:
+		return "", err
+	case len(dirs) > 1:
 		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
+	case len(dirs) == 1:
+		return filepath.Join(dirs[0], "settings.json"), nil
 	}
-	if dir == "" {
-		home, err := env.Home()
-		if err != nil {
-			return "", fmt.Errorf("find the client's settings: %w", err)
-		}
-		dir = filepath.Join(home, ".claude")
-	}
-	dir, err := env.ExpandHome(dir)
+	home, err := env.Home()
 	if err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
+		return "", fmt.Errorf("find the client's settings: %w", err)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
-	}
-	return filepath.Join(dir, "settings.json"), nil
+	return filepath.Join(home, ".claude", "settings.json"), nil
 }
 
 // ExpandHome replaces a leading ~ as a shell would; other users' homes (~name)

@@ -76,36 +76,24 @@ func (c *Config) ServerSocket(env Env) (string, error) {
 }
 
 // ProjectDirs are the directories that hold transcripts: the configured ones,
-// else those below CLAUDE_CONFIG_DIR, which may name several separated by
-// commas, else the client's two homes. They need not exist.
+// else those below CLAUDE_CONFIG_DIR, else the client's two homes. They need not exist.
 func (c *Config) ProjectDirs(env Env) ([]string, error) {
 	if len(c.Projects) > 0 {
 		return c.Projects, nil
 	}
-	var dirs []string
-	list, _ := env("CLAUDE_CONFIG_DIR")
-	for dir := range strings.SplitSeq(list, ",") {
-		if dir = strings.TrimSpace(dir); dir == "" {
-			continue
-		}
-		dir, err := env.ExpandHome(dir)
-		if err != nil {
-			return nil, fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
-		}
-		if dir, err = filepath.Abs(dir); err != nil {
-			return nil, fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
-		}
-		dirs = append(dirs, filepath.Join(dir, "projects"))
-	}
-	if len(dirs) > 0 {
-		return dirs, nil
-	}
-	home, err := env.Home()
+	dirs, err := env.ClaudeDirs()
 	if err != nil {
-		return nil, fmt.Errorf("find the projects: %w, or give --projects", err)
+		return nil, err
 	}
-	return []string{
-		filepath.Join(home, ".claude", "projects"),
-		filepath.Join(home, ".config", "claude", "projects"),
-	}, nil
+	if len(dirs) == 0 {
+		home, err := env.Home()
+		if err != nil {
+			return nil, fmt.Errorf("find the projects: %w, or give --projects", err)
+		}
+		dirs = []string{filepath.Join(home, ".claude"), filepath.Join(home, ".config", "claude")}
+	}
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(dir, "projects")
+	}
+	return dirs, nil
 }

@@ -15,8 +15,8 @@ import (
 type Glyphs struct {
 	full  string
 	parts []string
-	dash  string // between two figures
-	none  string // for a figure that is not known
+	Dash  string // between two figures
+	None  string // for a figure that is not known
 	more  string // for what is left out of a name
 }
 
@@ -29,16 +29,16 @@ func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
 	if locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8") {
 		return Glyphs{
 			full: "#",
-			dash: "-",
-			none: "-",
+			Dash: "-",
+			None: "-",
 			more: "~",
 		}
 	}
 	return Glyphs{
 		full:  "█",
 		parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
-		dash:  "–",
-		none:  "–",
+		Dash:  "–",
+		None:  "–",
 		more:  "…",
 	}
 }
@@ -58,14 +58,17 @@ func (g Glyphs) bar(part, whole, width int) string {
 }
 
 // histogram draws one line a bin.
-func (g Glyphs) histogram(list []report.Bin, label func(report.Bin) string) string {
+func (g Glyphs) histogram(unit string, list []report.Bin) string {
 	const width = 40
 	var b strings.Builder
 	names := make([]string, len(list))
 	longest := 0
 	most := 0
 	for i, x := range list {
-		names[i] = label(x)
+		if unit == "turns" {
+			x.To-- // whole numbers; To itself is not in the bin
+		}
+		names[i] = g.span(unit, x.From, x.To)
 		longest = max(longest, utf8.RuneCountInString(names[i]))
 		most = max(most, x.Count)
 	}
@@ -87,7 +90,7 @@ func (g Glyphs) span(unit string, from, to int64) string {
 	}
 	text := show(from)
 	if end := show(to); end != text {
-		text += g.dash + end
+		text += g.Dash + end
 	}
 	if unit == "percent" {
 		text += "%"

@@ -3,7 +3,7 @@ package view
 // lists are the templates of what the observer and the doctor answer.
 const lists = `
 {{- define "messages" -}}
-{{$narrow := lt columns 76}}{{$waiting := 0}}
+{{$narrow := lt to.Columns 76}}{{$waiting := 0}}
 {{- $t := cut "ID" "TO" "KIND" "STATUS" "MADE" "TEXT"}}
 {{- if $narrow}}{{$t = cut "ID" "TO" "STATUS" "MADE" "TEXT"}}{{end}}
 {{- range $_, $m := backward .Messages}}
@@ -16,7 +16,7 @@ const lists = `
 	{{- else}}{{$t.Add .ID (agent .To) $kind $status (in "dim" (ago .MadeAt)) $text}}{{end}}
 {{- else}}no messages
 {{end}}{{if .Messages}}{{$t}}{{end}}
-{{- if $waiting}}{{lines wrapAt (print $waiting " wait for hooks: none of the agent's present session has come yet; " hooksRemedy)}}
+{{- if $waiting}}{{lines to.Wrap (print $waiting " wait for hooks: none of the agent's present session has come yet; " hooksRemedy)}}
 {{end}}{{end}}
 
 {{- define "reminders" -}}

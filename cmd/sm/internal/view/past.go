@@ -20,7 +20,7 @@ const past = `
 {{- end}}{{end}}{{end}}
 
 {{- define "struck"}}{{if .Pre.Known -}}
-Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}})
+Those not made by hand came at {{tokens .Pre.Median}} tokens (p10{{to.Glyphs.Dash}}p90 {{span "tokens" .Pre.P10 .Pre.P90}})
 	{{- if .Post.Known}}; {{tokens .Post.Median}} were left{{end}}.
 {{- end}}{{end}}
 
@@ -91,9 +91,9 @@ No compaction in these transcripts: nothing to say of where it strikes.
 	{{- template "spread" list "turns" .TurnsPerCycle "Turns in a cycle that a compaction ended"}}
 	{{- with .Threshold}}
 Compaction threshold
-{{printf "  %-36s " (print "Typical (p10" dash "p90)")}}{{template "range" .Typical}}
+{{printf "  %-36s " (print "Typical (p10" to.Glyphs.Dash "p90)")}}{{template "range" .Typical}}
 {{printf "  %-36s " "Most common range"}}{{template "range" .MostCommon}}
-{{printf "  %-36s " (print "Size after compaction (p10" dash "p90)")}}{{template "range" .After}}
+{{printf "  %-36s " (print "Size after compaction (p10" to.Glyphs.Dash "p90)")}}{{template "range" .After}}
 {{range .Sessions}}{{printf "  %-36s " (print "Session with " (counted .Compactions "compaction"))}}at {{span "tokens" .MinPre .MaxPre}} tokens
 {{end}}{{end}}
 	{{- $title := "\nForecasts before automatic compactions, as they would have been made then\n"}}
@@ -104,11 +104,11 @@ Compaction threshold
 
 {{- define "spread"}}{{$unit := index . 0}}{{with index . 1}}{{if .Known}}
 {{index $ 2}}
-{{histogram $unit .Histogram}}  median {{span $unit .Median .Median}}; p10{{dash}}p90 {{span $unit .P10 .P90}}, all within {{span $unit .Min .Max}}
+{{histogram $unit .Histogram}}  median {{span $unit .Median .Median}}; p10{{to.Glyphs.Dash}}p90 {{span $unit .P10 .P90}}, all within {{span $unit .Min .Max}}
 	{{- if .Unknown}}; {{.Unknown}} unknown{{end}}
 {{end}}{{end}}{{end}}
 
-{{- define "range"}}{{with .}}{{span "tokens" .From .To}} tokens{{else}}{{none}}{{end}}{{end}}
+{{- define "range"}}{{with .}}{{span "tokens" .From .To}} tokens{{else}}{{to.Glyphs.None}}{{end}}{{end}}
 
 {{- define "replay"}}{{if .}}{{$t := table "TIME" "SESSION" "CYCLE" "WHAT" "TEXT"}}
 	{{- range .}}{{$at := "–"}}{{$what := "compaction"}}{{$colour := ""}}{{$text := .Trigger}}
@@ -153,7 +153,7 @@ Forecast, by turns left: median error, truth within its range, forecasts made
   {{.Left}} left: {{percent .Error}}, {{percent .Within}}, {{.Known}} of {{.Forecasts}}
 	{{- end}}{{end}}
 	{{- if $none}}
-  {{none}} (it needs three automatic compactions of a model){{end}}
+  {{to.Glyphs.None}} (it needs three automatic compactions of a model){{end}}
 {{template "advice" .}}{{end}}
 
 {{- define "candidate"}}{{$t := index . 0}}{{with index . 1}}

@@ -81,7 +81,7 @@ func (to *Printer) funcs() template.FuncMap {
 		"orange": screen.Orange,
 		"yellow": screen.Yellow,
 	}
-	dim := term.Text(g.none, screen.Dim)
+	dim := term.Text(g.None, screen.Dim)
 	figure := func(n int64, text string) term.Cell {
 		if n == 0 {
 			return dim
@@ -110,16 +110,13 @@ func (to *Printer) funcs() template.FuncMap {
 			}
 			return strings.Join(screen.Wrap(text, width), "\n")
 		},
-		"wrapAt":  func() int { return to.Wrap },
-		"columns": func() int { return to.Columns },
-		"table":   table(0, 0),
-		"cut":     table(to.Columns, 0),
-		"wrap":    table(0, to.Wrap),
+		"to":    func() *Printer { return to },
+		"table": table(0, 0),
+		"cut":   table(to.Columns, 0),
+		"wrap":  table(0, to.Wrap),
 		"in": func(colour, text string) term.Cell {
 			return term.Text(text, colours[colour])
 		},
-		"dash":  func() string { return g.dash },
-		"none":  func() string { return g.none },
 		"short": short,
 		// Figures come first where there is little room.
 		"name": func(name string) string {
@@ -136,16 +133,9 @@ func (to *Printer) funcs() template.FuncMap {
 			}
 			return strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0")
 		},
-		"span": g.span,
-		"histogram": func(unit string, bins []report.Bin) string {
-			return g.histogram(bins, func(x report.Bin) string {
-				if unit == "turns" {
-					x.To-- // whole numbers; To itself is not in the bin
-				}
-				return g.span(unit, x.From, x.To)
-			})
-		},
-		"ago": func(t time.Time) string { return screen.Ago(&t, time.Now()) },
+		"span":      g.span,
+		"histogram": g.histogram,
+		"ago":       func(t time.Time) string { return screen.Ago(&t, time.Now()) },
 		"until": func(t time.Time) time.Duration {
 			return max(0, time.Until(t).Round(time.Second))
 		},

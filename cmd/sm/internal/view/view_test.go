@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"sm/alerts"
-	"sm/dashboards/screen"
 	"sm/observer/history/report"
 	"sm/observer/history/tune"
 )
@@ -29,11 +28,8 @@ func FuzzHistogram(f *testing.F) {
 			figures[i] = rng.Int64N(most + 1)
 		}
 		d := report.DistributionOf(slices.Clone(figures), 0, width)
-		for _, g := range []Glyphs{GlyphsOf(os.LookupEnv), {full: "#", dash: "-"}} {
-			for line := range strings.Lines(g.histogram(
-				d.Histogram,
-				func(b report.Bin) string { return screen.Tokens(b.From) },
-			)) {
+		for _, g := range []Glyphs{GlyphsOf(os.LookupEnv), {full: "#", Dash: "-"}} {
+			for line := range strings.Lines(g.histogram("tokens", d.Histogram)) {
 				if utf8.RuneCountInString(line) > 80 {
 					t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 				}
