@@ -1,7 +1,8 @@
 package wire
 
 import (
-	"crypto/rand"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -57,7 +58,7 @@ func NewReminder(
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
 	x = alerts.Reminder{
-		ID:    "r" + strings.ToLower(rand.Text()[:8]),
+		ID:    fmt.Sprintf("r%08x", rand.Uint32()),
 		From:  in.From,
 		Text:  in.Text,
 		Made:  made,
