@@ -46,7 +46,7 @@ type App struct {
 	remembered []follow.Root
 	edits      atomic.Uint64 // see core
 	web        Web
-	filling    chan struct{} // is full while the end of a transcript is read: there is memory for one
+	filling    sync.Mutex // while the end of a transcript is read: there is memory for one
 	passes     *access.Passes
 	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended

@@ -12,20 +12,6 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// begin starts the policy at the end of catch-up.
-func (c *core) begin(now time.Time) {
-	c.caughtUp = true
-	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
-		c.act(c.engine.Step(ev), now)
-	}
-	for _, n := range c.held {
-		c.apply(n, now)
-	}
-	c.held = nil
-	c.setLevels()
-	c.pass(now)
-}
-
 // clock takes note of the time before something is decided by it: a clock that has been set
 // back must not make what follows look old.
 func (c *core) clock(now time.Time) {
@@ -72,7 +58,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			Session: session,
 			Text:    h.Text,
 			At:      at,
-		}, now)
+		})
 		if r, _ = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
 			n.Events = append([]alerts.Event{{
 				Kind:    alerts.EventReset,
@@ -91,11 +77,10 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
 			c.agents.curve(ev.Agent, now).Event(&ev)
+			// Before what the policy makes of it: a full context may be one that a
+			// handoff has begun.
+			c.checkFirstReading(&ev)
 		}
-		c.checkFirstReading(
-			&ev,
-			now,
-		) // before what the policy makes of it: a full context may be one that a handoff has begun
 		before := c.engine.Counters()
 		c.act(c.engine.Step(ev), now)
 		c.attempted(ev.Agent, &before, now)
@@ -273,7 +258,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 			Session: p.SessionID,
 			Cleared: p.Source == "clear",
 			At:      at,
-		}, now)
+		})
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID {
@@ -281,13 +266,6 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 	}
 	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
 		p.Event == hook.PostCompact
-}
-
-// status takes in a report of the status line.
-func (c *core) status(s *hook.Status, now time.Time) {
-	c.hooks.Count(hook.StatusLine)
-	n, _ := c.fleet.Status(s, transcript.InstantOf(now))
-	c.applyOrDefer(n, now)
 }
 
 // applyOrDefer applies an update to the engine, or defers it until catch-up

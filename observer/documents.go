@@ -166,7 +166,7 @@ func (c *core) prepare(r rotation.Rotation) {
 			if r.State == rotation.Reserved && in.Reason == "" {
 				in.Messages = c.carried(&r, now)
 			}
-			c.rotate(in, now)
+			c.rotate(in)
 		}
 	})
 }

@@ -114,15 +114,6 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	}
 }
 
-// save stores a batch. A dry run stores nothing: the next observer sends the notices.
-func (a *App) save(b *batch) error {
-	if a.o.DryRun {
-		return nil
-	}
-	b.Encode()
-	return a.store.Save(b.Delta, b.Values...)
-}
-
 // releaseMemory gives back what reading and storing have left behind.
 func (a *App) releaseMemory() {
 	if err := a.store.Release(); err != nil {
@@ -159,13 +150,23 @@ func (c *core) countUnknown(change *transcript.Change) {
 	}
 }
 
+// caughtUp starts the policy at the end of catch-up.
 func (a *App) caughtUp(c *core) {
 	now := time.Now()
 	if !c.fleet.Settled() {
 		c.apply(c.fleet.Settle(now), now)
 	}
 	c.arrivals.Release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
-	c.begin(now)
+	c.caughtUp = true
+	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
+		c.act(c.engine.Step(ev), now)
+	}
+	for _, n := range c.held {
+		c.apply(n, now)
+	}
+	c.held = nil
+	c.setLevels()
+	c.pass(now)
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))
 	}

@@ -70,7 +70,6 @@ func New(ctx context.Context, o Options) (*App, error) {
 		closing:   make(chan struct{}),
 		loopEnded: make(chan struct{}),
 		failed:    make(chan error, 1),
-		filling:   make(chan struct{}, 1),
 		queueing:  make(chan struct{}, 2),
 	}
 	a.reloaded.Store(time.Now().UnixMilli())

@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -130,17 +129,6 @@ func (c *core) runOf(agent string) *run {
 	return x.run
 }
 
-// issue gives a run its order once that is stored.
-func (c *core) issue(r rotation.Rotation) {
-	c.effect(func(context.Context) outcome {
-		return func(c *core, _ time.Time) {
-			if r, _ := c.rotations.Find(r.ID); r.State == rotation.Clearing {
-				c.order(r)
-			}
-		}
-	})
-}
-
 // polled records a poll and returns the run with its instruction, if there is one for
 // now. The first time of a poll it reports what became of the last one.
 func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
@@ -159,7 +147,7 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 			in.Detail = oneLine(asked.Reason)
 			in.Untouched = asked.Outcome != api.OutcomeFailed
 		}
-		c.rotate(in, now)
+		c.rotate(in)
 		if in.Untouched {
 			c.notCarried(agent)
 		}
@@ -181,7 +169,7 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	case c.fleet.Gone(agent): // an older run between two clients does not name its order
 	default: // it works on: this run has not carried the order out, which it would report
 		r.order = api.Instruction{}
-		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
+		c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now})
 		c.notCarried(agent)
 	}
 	return x

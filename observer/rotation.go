@@ -21,9 +21,9 @@ import (
 // that found none looks again each 10 s.
 const runsWithin = 12 * time.Second
 
-// step passes an input to the rotations and starts the resulting effects. A dry
+// rotate passes an input to the rotations and starts the resulting effects. A dry
 // run rotates no agent.
-func (c *core) rotate(in rotation.Input, now time.Time) {
+func (c *core) rotate(in rotation.Input) {
 	if !c.dryRun {
 		c.perform(c.rotations.Step(in))
 	}
@@ -38,7 +38,13 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Type:
 			c.typeOwn(x)
 		case rotation.Restart:
-			c.issue(x.Rotation)
+			c.effect(func(context.Context) outcome {
+				return func(c *core, _ time.Time) { // now that it is stored
+					if r, _ := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
+						c.order(r)
+					}
+				}
+			})
 		case rotation.Report:
 			c.reportFailure(x)
 		case rotation.Unhelpful:
@@ -74,9 +80,9 @@ func (c *core) passHandoffs(now time.Time) {
 				Way:     c.way(agent, place, now),
 				Session: c.sessionOf(agent),
 				At:      now,
-			}, now)
+			})
 		case !idle && c.fleet.Gone(agent) && !c.agents.look(agent).run.lately(now):
-			c.rotate(rotation.Gone{Agent: agent, At: now}, now)
+			c.rotate(rotation.Gone{Agent: agent, At: now})
 		}
 	}
 	c.perform(c.rotations.Tick(now))
@@ -107,12 +113,9 @@ func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 }
 
 // checkFirstReading looks at the first context size of a session that a handoff has begun.
-func (c *core) checkFirstReading(ev *alerts.Event, now time.Time) {
-	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
-		return
-	}
+func (c *core) checkFirstReading(ev *alerts.Event) {
 	record, ok := c.rotations.Agent(ev.Agent)
-	if !ok || record.Judged || record.Session == "" || ev.At.Before(record.At) {
+	if !ok || record.Judged || ev.At.Before(record.At) {
 		return
 	}
 	known, _ := c.engine.Agent(ev.Agent)
@@ -124,33 +127,28 @@ func (c *core) checkFirstReading(ev *alerts.Event, now time.Time) {
 		Agent:   ev.Agent,
 		Session: c.sessionOf(ev.Agent),
 		High:    high,
-	}, now)
+	})
 }
 
-// resume goes on with what was under way when the last observer ended.
+// resumeHandoffs goes on with what was under way when the last observer ended.
 func (c *core) resumeHandoffs() {
-	for _, agent := range c.rotations.Opens() {
-		r, _ := c.rotations.Open(agent)
-		if r.State == rotation.Clearing && r.Way == rotation.WayRestart {
-			c.order(r)
-		}
-	}
 	for _, r := range c.rotations.All() {
-		if r.State != rotation.Confirmed {
-			if r.Unused {
-				c.withdraw(&r)
+		switch {
+		case r.State == rotation.Clearing && r.Way == rotation.WayRestart:
+			c.order(r)
+		case r.State == rotation.Confirmed:
+			// It may not have been marked yet; twice is as good as once.
+			c.consume(r.Channel, r.Document, r.Next, 0)
+			if r.Next != "" && r.Next == c.sessionOf(r.Agent) {
+				c.freshen(r, 0, "")
 			}
-			continue
-		}
-		// It may not have been marked yet; twice is as good as once.
-		c.consume(r.Channel, r.Document, r.Next, 0)
-		if r.Next != "" && r.Next == c.sessionOf(r.Agent) {
-			c.freshen(r, 0, "")
+		case r.Unused:
+			c.withdraw(&r)
 		}
 	}
 }
 
-// reset is a context that began anew. One that a handoff has cleared proves that.
+// resetHandoff is for a context that began anew. One that a handoff has cleared proves that.
 func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 	if r, open := c.rotations.Open(ev.Agent); open && r.State.Touched() {
 		ev.Cause = alerts.CauseHandoff
@@ -164,7 +162,7 @@ func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
 		Agent:   ev.Agent,
 		Session: c.sessionOf(ev.Agent),
 		At:      at,
-	}, now)
+	})
 }
 
 // handoffRef begins the names of messages about handoffs, lostName ends that of the one
@@ -176,7 +174,7 @@ const (
 
 // notifyAgent queues a text about a handoff for its agent, once under each name.
 func (c *core) notifyAgent(agent string, name, text string, mode alerts.Mode) {
-	_, err := c.queue.Put(outbox.Message{
+	c.put(outbox.Message{
 		To:        agent,
 		Ref:       handoffRef + name,
 		Mode:      mode,
@@ -184,9 +182,6 @@ func (c *core) notifyAgent(agent string, name, text string, mode alerts.Mode) {
 		OwnWords:  true,
 		Unmetered: true,
 	}, time.Now())
-	if err != nil {
-		c.log.Error("the outcome of a handoff cannot be queued", "agent", agent, "err", err)
-	}
 }
 
 // reportFailure sends the failure of a handoff to the operator and to the agent, which
@@ -201,7 +196,7 @@ func (c *core) reportFailure(x rotation.Report) {
 		"lost", x.Lost,
 		"path", r.Path,
 	)
-	reason := words(r.Reason)
+	reason := strings.ReplaceAll(r.Reason, "_", " ")
 	why := reason
 	if r.Detail != "" {
 		why += ": " + r.Detail
@@ -228,15 +223,6 @@ func (c *core) reportFailure(x rotation.Report) {
 			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.",
 			r.Path, why), alerts.Sequential)
 	}
-}
-
-// opened takes back messages about the context that is over, and lets one that was
-// compacted hand over again.
-func (c *core) opened(x *alerts.Opened, now time.Time) {
-	if x.Cause == alerts.CauseCompaction {
-		c.rotate(rotation.Compacted{Agent: x.Agent}, now)
-	}
-	c.takeBack(x.Agent, handoffRef, now)
 }
 
 // takeBack withdraws messages whose names begin with ref, as far as they are not
@@ -268,10 +254,7 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 		alerts.Sequential)
 }
 
-// words is a reason as a text words it.
-func words(reason string) string { return strings.ReplaceAll(reason, "_", " ") }
-
-// name is what an agent is called in a text.
+// nameOf is what an agent is called in a text.
 func (c *core) nameOf(agent string) string {
 	if s, ok := c.fleet.Location(agent); ok && s.Name != "" {
 		return s.Name
@@ -323,7 +306,7 @@ func (c *core) typeOwn(x rotation.Type) {
 				Pressed: typed,
 				Reason:  reasonOf(err),
 				At:      now,
-			}, now)
+			})
 		}
 	})
 }

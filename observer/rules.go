@@ -1,12 +1,13 @@
 package observer
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/levels"
 	"sm/observer/rereads"
@@ -27,9 +28,14 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Remind:
 			c.remind(&x, now)
 		case alerts.Skip:
-			c.skip(&x, now)
+			for _, id := range x.Reminders { // their agent begins to compact
+				c.engine.Skipped(c.takeBack(x.Agent, sayings+id+"/", now))
+			}
 		case alerts.Opened:
-			c.opened(&x, now)
+			if x.Cause == alerts.CauseCompaction { // it may hand over again
+				c.rotate(rotation.Compacted{Agent: x.Agent})
+			}
+			c.takeBack(x.Agent, handoffRef, now) // about the context that is over
 			c.agents.curve(x.Agent, now).Cycle(&x)
 			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
@@ -67,14 +73,33 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if agent, err := c.fleet.Agent(to, true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
-	if _, err := c.queue.Put(outbox.Message{
+	made := s.At // of what gave rise to it, which a first start reads later
+	if made.IsZero() || made.After(now) || now.Sub(made) > replayedWithin {
+		made = now
+	}
+	c.put(outbox.Message{
 		Key:   s.Key,
 		To:    to,
 		Mode:  s.Mode,
 		Text:  s.Text,
 		Plain: s.Plain,
-	}, madeAt(&s, now)); err != nil {
-		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
+	}, made)
+}
+
+// replayedWithin bounds how old what a notice is about may be for the notice to
+// count as made then.
+const replayedWithin = time.Hour
+
+// put puts a message of sm's own into the queue.
+func (c *core) put(m outbox.Message, made time.Time) {
+	if _, err := c.queue.Put(m, made); err != nil {
+		c.log.Error(
+			"a message cannot be queued",
+			"agent", m.To,
+			"ref", m.Ref,
+			"key", m.Key,
+			"err", err,
+		)
 	}
 }
 
@@ -103,19 +128,6 @@ func (c *core) reread(agent string, now time.Time) []string {
 		return nil
 	}
 	return rereads.Names(&v, c.fleet.All(now))
-}
-
-// replayedWithin bounds how old what a notice is about may be for the notice to
-// count as made then.
-const replayedWithin = time.Hour
-
-// madeAt is when a notice counts as made: at the time of what gave rise to it,
-// which a first start reads later.
-func madeAt(s *alerts.Say, now time.Time) time.Time {
-	if s.At.IsZero() || s.At.After(now) || now.Sub(s.At) > replayedWithin {
-		return now
-	}
-	return s.At
 }
 
 // note marks a notice on the curve of the agent that it is about. That of a
@@ -157,61 +169,38 @@ func (c *core) setLevel(agent string) {
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.
-func (c *core) remind(r *alerts.Remind, now time.Time) {
-	if r.Forced {
+func (c *core) remind(due *alerts.Remind, now time.Time) {
+	r := &due.Reminder
+	if due.Forced {
 		c.log.Warn(
 			"a reminder does not wait any longer for the end of a compaction",
-			"agent", r.Reminder.Agent,
-			"id", r.Reminder.ID,
-			"late", r.Late,
+			"agent", r.Agent,
+			"id", r.ID,
+			"late", due.Late,
 		)
 	}
 	if c.dryRun {
-		c.log.Info(
-			"reminder",
-			"agent", r.Reminder.Agent,
-			"id", r.Reminder.ID,
-			"mode", r.Mode,
-			"dry_run", true,
-		)
+		c.log.Info("reminder", "agent", r.Agent, "id", r.ID, "mode", due.Mode, "dry_run", true)
 		return
 	}
-	if agent, err := c.fleet.Agent(r.Reminder.Agent, true); err == nil {
-		r.Reminder.Agent = agent
+	if agent, err := c.fleet.Agent(r.Agent, true); err == nil {
+		r.Agent = agent
 	}
-	c.takeBack(r.Reminder.Agent, sayings+r.Reminder.ID+"/", now) // a new text replaces earlier ones
-	_, err := c.queue.Put(outbox.Message{
-		To:        r.Reminder.Agent,
-		From:      r.Reminder.From,
-		Ref:       saying(&r.Reminder),
-		Mode:      r.Mode,
-		Text:      wording.Remind + r.Reminder.Text,
-		OwnWords:  r.Reminder.Own(),
+	ref := sayings + r.ID + "/"
+	c.takeBack(r.Agent, ref, now) // a new text replaces earlier ones
+	c.put(outbox.Message{
+		To:        r.Agent,
+		From:      r.From,
+		Ref:       ref + strconv.Itoa(r.Times),
+		Mode:      due.Mode,
+		Text:      wording.Remind + r.Text,
+		OwnWords:  r.Own(),
 		Unmetered: true,
 	}, now)
-	if err != nil {
-		c.log.Error(
-			"a reminder cannot be queued",
-			"agent", r.Reminder.Agent,
-			"id", r.Reminder.ID,
-			"err", err,
-		)
-	}
 }
 
 // sayings begins the names of messages from reminders.
 const sayings = "reminder/"
-
-func saying(r *alerts.Reminder) string {
-	return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times)
-}
-
-// skip takes back messages of periodic reminders: their agent begins to compact.
-func (c *core) skip(s *alerts.Skip, now time.Time) {
-	for _, id := range s.Reminders {
-		c.engine.Skipped(c.takeBack(s.Agent, sayings+id+"/", now))
-	}
-}
 
 // reminder is a reminder as the API gives it, with what keeps it back.
 func (c *core) reminderOf(r alerts.Reminder, now time.Time) api.Reminder {

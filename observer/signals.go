@@ -292,5 +292,10 @@ func isSay(action alerts.Action) bool {
 // Status applies a report of a status line in this process, like POST
 // /hooks/claude. The error means that the observer has stopped.
 func (a *App) Status(ctx context.Context, s *hook.Status) error {
-	return a.do(ctx, func(c *core) { c.status(s, time.Now()) })
+	return a.do(ctx, func(c *core) {
+		now := time.Now()
+		c.hooks.Count(hook.StatusLine)
+		n, _ := c.fleet.Status(s, transcript.InstantOf(now))
+		c.applyOrDefer(n, now)
+	})
 }

@@ -128,13 +128,9 @@ func (a *App) filled(
 // fill reads the end of a transcript into the curve of its agent, one at a time. A
 // transcript that cannot be read is not tried again.
 func (a *App) fill(ctx context.Context, agent string, path string, depth int64) {
-	select {
-	case a.filling <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
+	a.filling.Lock()
 	earlier, err := curve.ReadEnd(path, a.o.Clients.FormatOf(path, nil), depth)
-	<-a.filling
+	a.filling.Unlock()
 	if err != nil {
 		a.log.Debug("no history to show", "err", err)
 		earlier = &curve.Curve{}

@@ -52,7 +52,11 @@ func (c *core) store() (busy bool) {
 	// waits for it.
 	go func() {
 		before := b.err
-		b.err = c.app.save(b)
+		b.err = nil
+		if !c.dryRun { // the next observer sends the notices
+			b.Encode()
+			b.err = c.app.store.Save(b.Delta, b.Values...)
+		}
 		if b.err != nil && before == nil {
 			c.log.Error(
 				"cannot store state; watching goes on, and it is tried again each second",
