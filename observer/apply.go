@@ -223,32 +223,21 @@ func (c *core) forget(now time.Time) {
 	}
 }
 
-// repeatNotices queues the notices of this cycle that were dropped while no agent
-// could be reached.
-func (c *core) repeatNotices(now time.Time) {
-	if c.reachable(now) {
-		c.act(c.engine.Repeat(now), now)
-	}
-}
-
 // hook applies a hook. durable means that it must be stored before its answer.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
-	reachable := c.reachable(now)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
-	if !reachable {
-		c.repeatNotices(now)
+	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
+		p.Event == hook.PostCompact
+	if agent == "" {
+		return "", durable
 	}
-	if x := c.agents[agent]; x != nil {
-		x.typing.calls = 0
-	}
-	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() &&
-		!c.fleet.BetweenTurns(agent) {
+	c.agents.of(agent).typing.calls = 0
+	switch {
+	case p.Event == hook.PreCompact && !c.fleet.BetweenTurns(agent):
 		c.compacting(agent, p.Trigger)
-	}
-	if p.Event == hook.SessionStart && agent != "" &&
-		(p.Source == "clear" || p.Source == "startup") {
+	case p.Event == hook.SessionStart && (p.Source == "clear" || p.Source == "startup"):
 		at := p.SM.At // when the hook began to run
 		if at.IsZero() || at.After(now) {
 			at = now
@@ -259,24 +248,28 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 			Cleared: p.Source == "clear",
 			At:      at,
 		})
-	}
-	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
-		agent == p.SessionID {
+	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
+		agent == p.SessionID:
 		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
 	}
-	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
-		p.Event == hook.PostCompact
+	return agent, durable
 }
 
-// applyOrDefer applies an update to the engine, or defers it until catch-up
-// ends.
+// applyOrDefer applies the update of a signal to the engine, or defers it until catch-up
+// ends. Notices of this cycle that were dropped while no agent could be reached are
+// queued once one can.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	c.signaled = true
 	if c.caughtUp {
 		c.apply(n, now)
-		return
+	} else {
+		c.held = append(c.held, n)
 	}
-	c.held = append(c.held, n)
+	reached := c.reached
+	c.reached = c.reachable(now)
+	if c.reached && !reached {
+		c.act(c.engine.Repeat(now), now)
+	}
 }
 
 // configure gives the settings to those that keep a copy. With an error nothing has changed.
@@ -312,14 +305,9 @@ func (c *core) take() (b *batch, ok bool) {
 	c.effects = nil
 	c.waiting = nil
 	c.signaled = false
-	any := b.Fleet(c.fleet)
-	b.Policy(c.engine)
-	b.Queue(c.queue)
-	b.Handoffs(c.rotations)
-	b.Hooks(&c.hooks)
-	c.app.roots.Take(b.Root)
+	any := b.Take(c.fleet, c.engine, c.queue, c.rotations, &c.hooks, c.app.roots)
 	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
 		c.edits.Add(1)
 	}
-	return b, any || len(b.Values)+len(b.effects)+len(b.waiting) > 0
+	return b, any || len(b.effects)+len(b.waiting) > 0
 }

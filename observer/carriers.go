@@ -256,8 +256,8 @@ func (c *core) messageOf(m outbox.Message) api.Message {
 // answer returns the reply to a hook, with at most one message, which then counts
 // as offered. A prompt that calls for a message gets that message.
 func (c *core) answer(agent string, p *hook.Payload, now time.Time) (answer hook.Answer) {
-	if c.dryRun || agent == "" || p.Subagent() {
-		return answer // what a subagent gets goes nowhere
+	if c.dryRun || agent == "" {
+		return answer
 	}
 	var m outbox.Message
 	var ok bool

@@ -202,7 +202,7 @@ type documentRequest struct {
 // documentsFor returns what a hook needs from the documents, or nil. A session
 // that a handoff begins gets its document by its prompt.
 func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
-	if c.dryRun || agent == "" || p.Subagent() {
+	if c.dryRun || agent == "" {
 		return nil
 	}
 	s, _ := c.fleet.Location(agent)
@@ -266,8 +266,14 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	case x.last:
 		doc, ok, err = o.Documents.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
 	default:
-		doc, ok, err = o.Documents.Claim(x.claimant, now, func(owner string) bool {
-			return a.free(ctx, owner)
+		doc, ok, err = o.Documents.Claim(x.claimant, now, func(owner string) (free bool) {
+			// An owner without a running client has left it; an error means that the
+			// observer stops.
+			_ = a.do(ctx, func(c *core) {
+				s, _ := c.fleet.Location(owner)
+				free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
+			})
+			return free
 		})
 	}
 	if err != nil {
@@ -287,15 +293,6 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 		"session", x.claimant.SessionID,
 	)
 	return handoff.Inject(doc, o.Characters, now)
-}
-
-// free reports whether the owner of a document has no running client any more.
-func (a *App) free(ctx context.Context, owner string) (free bool) {
-	err := a.do(ctx, func(c *core) {
-		s, _ := c.fleet.Location(owner)
-		free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
-	})
-	return err == nil && free
 }
 
 // onDocuments runs f beside the loop; failure is what the log has about an error.

@@ -50,14 +50,9 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
-			at := time.Now()
-			reachable := c.reachable(at)
 			c.registry = true
-			c.applyOrDefer(c.fleet.Clients(entries), at)
+			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
 			c.registry = false
-			if !reachable {
-				c.repeatNotices(at)
-			}
 		case now := <-store.C:
 			c.pass(now)
 			if c.every(namesEvery, "names", now) {
@@ -124,20 +119,6 @@ func (a *App) releaseMemory() {
 
 // apply takes a change of a transcript.
 func (a *App) apply(c *core, change *transcript.Change) {
-	c.countUnknown(change)
-	switch {
-	case change.CaughtUp:
-		a.caughtUp(c)
-	case !c.caughtUp && c.fleet.Settled() && c.arrivals.Hold(change):
-	default:
-		now := time.Now()
-		c.clock(now)
-		c.apply(c.fleet.Apply(*change), now)
-	}
-}
-
-// countUnknown counts the names in a transcript that its reader does not know.
-func (c *core) countUnknown(change *transcript.Change) {
 	for _, u := range change.Unknown {
 		c.unknown[metrics.Unknown{Client: change.Client, Kind: u.Kind}] += u.Count
 		c.log.Debug(
@@ -147,6 +128,15 @@ func (c *core) countUnknown(change *transcript.Change) {
 			"name", u.Name,
 			"count", u.Count,
 		)
+	}
+	switch {
+	case change.CaughtUp:
+		a.caughtUp(c)
+	case !c.caughtUp && c.fleet.Settled() && c.arrivals.Hold(change):
+	default:
+		now := time.Now()
+		c.clock(now)
+		c.apply(c.fleet.Apply(*change), now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -143,7 +144,10 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 		open.ID == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
-			in.Reason = runReason(asked.Outcome)
+			in.Reason = cmp.Or(map[string]string{
+				api.OutcomeExhausted: rotation.ReasonExhausted,
+				api.OutcomeRefused:   rotation.ReasonRefused,
+			}[asked.Outcome], rotation.ReasonRestart)
 			in.Detail = oneLine(asked.Reason)
 			in.Untouched = asked.Outcome != api.OutcomeFailed
 		}
@@ -180,17 +184,6 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 func (c *core) restarting(agent string) bool {
 	r, open := c.rotations.Open(agent)
 	return open && r.Way == rotation.WayRestart && r.State.Touched()
-}
-
-// runReason is the word for why a run did not restart its client.
-func runReason(outcome string) string {
-	switch outcome {
-	case api.OutcomeExhausted:
-		return rotation.ReasonExhausted
-	case api.OutcomeRefused:
-		return rotation.ReasonRefused
-	}
-	return rotation.ReasonRestart
 }
 
 // maxLine bounds a text of another process, in bytes.

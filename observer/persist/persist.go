@@ -16,6 +16,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/observer/projects"
 	"sm/observer/state"
 	"sm/transcript/claude/hook"
 )
@@ -126,8 +127,16 @@ func (b *Batch) Encode() {
 	b.agents = nil
 }
 
-// Fleet adds the changes of the fleet, and reports whether there are any.
-func (b *Batch) Fleet(f *fleet.Fleet) (any bool) {
+// Take adds what has changed in all parts, and reports whether anything has. Encode writes the
+// agents of the engine as JSON beside the loop.
+func (b *Batch) Take(
+	f *fleet.Fleet,
+	e *alerts.Engine,
+	q *outbox.Queue,
+	m *rotation.Machine,
+	h *HookCounts,
+	roots *projects.Folders,
+) (any bool) {
 	b.Delta, any = f.Take()
 	for i := range b.Delta.Agents {
 		b.put(agentValues+b.Delta.Agents[i].ID, &b.Delta.Agents[i])
@@ -135,29 +144,6 @@ func (b *Batch) Fleet(f *fleet.Fleet) (any bool) {
 	for _, id := range b.Delta.Left {
 		b.remove(agentValues + id)
 	}
-	return any
-}
-
-// Hooks adds the counts of hooks, if they have changed.
-func (b *Batch) Hooks(h *HookCounts) {
-	if h.changed {
-		h.changed = false
-		b.put(hooksValue, h)
-	}
-}
-
-// Root adds a projects folder that is to be remembered, or forgotten.
-func (b *Batch) Root(path string, remember bool) {
-	if remember {
-		b.put(rootValues+path, true)
-	} else {
-		b.remove(rootValues + path)
-	}
-}
-
-// Policy adds what has changed in the engine. Encode writes the agents as JSON beside the
-// loop.
-func (b *Batch) Policy(e *alerts.Engine) {
 	rest, changed := e.Take(func(id string, a *alerts.AgentState) {
 		if a == nil {
 			b.remove(engineValues + id)
@@ -168,23 +154,27 @@ func (b *Batch) Policy(e *alerts.Engine) {
 	if changed {
 		b.put(engineValue, &rest)
 	}
-}
-
-// Queue adds the messages that have changed.
-func (b *Batch) Queue(q *outbox.Queue) {
 	if q.Take(changes[outbox.Message](b, messageValues)) {
 		b.put(queueValue, q.Counters())
 	}
-}
-
-// Handoffs adds the handoffs that have changed.
-func (b *Batch) Handoffs(m *rotation.Machine) {
 	if m.Take(
 		changes[rotation.Rotation](b, handoffValues),
 		changes[rotation.AgentRecord](b, recordValues),
 	) {
 		b.put(handoffValue, m.Counters())
 	}
+	if h.changed {
+		h.changed = false
+		b.put(hooksValue, h)
+	}
+	roots.Take(func(path string, remember bool) {
+		if remember {
+			b.put(rootValues+path, true)
+		} else {
+			b.remove(rootValues + path)
+		}
+	})
+	return any || len(b.Values)+len(b.agents) > 0
 }
 
 // changes adds values under a prefix, and removes those that are nil.
