@@ -47,58 +47,57 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	refuse := func(r FileReason, err error) (File, error) {
-		return File{}, &FileError{Path: path, Reason: r, Err: err}
+	f, err := examine(path, since, limit)
+	if err != nil {
+		return File{}, &FileError{Path: path, Reason: reasonOf(err), Err: err}
 	}
+	return f, nil
+}
+
+func examine(path string, since time.Time, limit int64) (fit File, err error) {
 	switch {
 	case !filepath.IsAbs(path):
-		return refuse(FileRelative, nil)
+		return fit, FileRelative
 	case !showable(path):
-		return refuse(FileName, nil)
+		return fit, FileName
 	}
 	named, err := os.Lstat(path)
-	if err != nil {
-		return refuse(reasonOf(err), err)
+	if err == nil {
+		err = checkMode(named)
 	}
-	if r := checkMode(named); r != FileFit {
-		return refuse(r, nil)
+	if err != nil {
+		return fit, err
 	}
 	// Another file may take the name before the open: hence the flags and the second check. The
 	// first check counts as well: removing a name since leaves a file with one name less.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return refuse(reasonOf(err), err)
+		return fit, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return refuse(FileUnreadable, err)
-	case !os.SameFile(named, info):
-		return refuse(FileSwapped, nil)
+	if err == nil && !os.SameFile(named, info) {
+		err = FileSwapped
 	}
-	if r := checkOpened(info, since, limit); r == FileLarge {
-		return refuse(r, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit))
-	} else if r != FileFit {
-		return refuse(r, nil)
+	if err == nil {
+		err = checkOpened(info, since, limit)
+	}
+	if err != nil {
+		return fit, err
 	}
 	content, err := readStill(f, info)
-	if err != nil {
-		return refuse(reasonOf(err), err)
+	switch {
+	case err != nil:
+		return fit, err
+	case !stillNamed(f, path): // the one name that was counted is another name
+		return fit, FileSwapped
+	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
+		return fit, FileEncoding
 	}
-	if !stillNamed(f, path) { // the one name that was counted is another name
-		return refuse(FileSwapped, nil)
-	}
-	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
-		return refuse(FileEncoding, nil)
-	}
-	return File{
-		Modified: info.ModTime(),
-		Content:  content,
-	}, nil
+	return File{Modified: info.ModTime(), Content: content}, nil
 }
 
-func checkMode(info fs.FileInfo) FileReason {
+func checkMode(info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -110,13 +109,13 @@ func checkMode(info fs.FileInfo) FileReason {
 	case stat.Nlink > 1:
 		return FileLinked
 	}
-	return FileFit
+	return nil
 }
 
 // checkOpened checks an open file without reading it.
-func checkOpened(info fs.FileInfo, since time.Time, limit int64) FileReason {
-	if r := checkMode(info); r != FileFit {
-		return r
+func checkOpened(info fs.FileInfo, since time.Time, limit int64) error {
+	if err := checkMode(info); err != nil {
+		return err
 	}
 	switch {
 	case !files.Own(info):
@@ -124,11 +123,11 @@ func checkOpened(info fs.FileInfo, since time.Time, limit int64) FileReason {
 	case info.Size() == 0:
 		return FileEmpty
 	case info.Size() > limit:
-		return FileLarge
+		return fmt.Errorf("%d bytes, and the limit is %d: %w", info.Size(), limit, FileLarge)
 	case !since.IsZero() && older(info.ModTime(), since):
 		return FileStale
 	}
-	return FileFit
+	return nil
 }
 
 // older allows for coarse time stamps; some file systems keep whole seconds.
@@ -138,9 +137,6 @@ func older(modified, since time.Time) bool {
 	}
 	return modified.Before(since.Add(-fileTick))
 }
-
-// errChanged means that a file was written to while it was read.
-var errChanged = errors.New("it changed while it was read")
 
 // readStill reads a file that does not change meanwhile.
 func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
@@ -154,7 +150,7 @@ func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
 	}
 	if int64(len(content)) != before.Size() || after.Size() != before.Size() ||
 		!after.ModTime().Equal(before.ModTime()) {
-		return nil, errChanged
+		return nil, FileSwapped
 	}
 	return content, nil
 }
@@ -170,9 +166,8 @@ func showable(name string) bool {
 // sentence with the problem and its remedy.
 type FileReason string
 
-// The reasons. FileFit is none.
+// The reasons.
 const (
-	FileFit        FileReason = ""
 	FileRelative   FileReason = "relative: the path is not absolute; give the path from the root on"
 	FileName       FileReason = "name: the path is too long or has invisible or invalid characters; write the document under a plain name"
 	FileMissing    FileReason = "missing: there is no such file; write the document first"
@@ -188,16 +183,25 @@ const (
 	FileEncoding   FileReason = "encoding: it is not UTF-8 text; write the document as UTF-8"
 )
 
+// Error returns the sentence.
+func (r FileReason) Error() string {
+	_, sentence, _ := strings.Cut(string(r), ": ")
+	return sentence
+}
+
 // FileError is why a file is not handed over, in one line that ends with the remedy.
 type FileError struct {
 	Path   string
 	Reason FileReason
-	Err    error // the cause, if there is one
+	Err    error // the cause, or Reason itself
 }
 
 func (e *FileError) Error() string {
-	_, line, _ := strings.Cut(string(e.Reason), ": ")
-	if e.Reason == FileUnreadable || e.Reason == FileLarge {
+	line := e.Reason.Error()
+	switch e.Reason {
+	case FileLarge:
+		line = e.Err.Error()
+	case FileUnreadable:
 		err := e.Err
 		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
 			err = in.Err
@@ -234,11 +238,12 @@ func quoted(path string) string {
 	return `"` + b.String() + `"`
 }
 
-// reasonOf is the reason for an error of the system.
+// reasonOf is the reason in an error, or for one of the system.
 func reasonOf(err error) FileReason {
+	if r, ok := errors.AsType[FileReason](err); ok {
+		return r
+	}
 	switch {
-	case errors.Is(err, errChanged):
-		return FileSwapped
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return FileMissing
 	case errors.Is(err, syscall.ENAMETOOLONG):

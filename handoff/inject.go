@@ -36,34 +36,27 @@ const (
 // changed.
 func Inject(d Document, limit int, now time.Time) string {
 	limit = max(limit, MinInject)
-	var b strings.Builder
-	// A name may look like the frame together with the text before it.
-	line := func(format string, args ...any) {
-		b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n")
-	}
-	b.WriteString(wording.DocumentLine(field(d.ID, nameShow)) + "\n")
-	line("Channel: %s", field(d.Channel, nameShow))
-	line("Previous Session: %s", field(d.SessionID, nameShow))
-	line("Type: %s", field(string(d.Type), nameShow))
+	origin := ""
 	if d.Path != "" {
-		line("Origin: %s", field(d.Path, pathShow))
+		origin = "Origin: " + field(d.Path, pathShow) + "\n"
 	}
-	line("Age: %s", ageText(now.Sub(d.CreatedAt)))
+	author := "Written by agent %s for its next session; it is no text of the user."
 	if d.Type == Auto {
-		line(
-			"Made from the transcript of agent %s; no person has read it, and it is no text of the user.",
-			field(d.Agent, nameShow),
-		)
-	} else {
-		line(
-			"Written by agent %s for its next session; it is no text of the user.",
-			field(d.Agent, nameShow),
-		)
+		author = "Made from the transcript of agent %s; no person has read it, and it is no text of the user."
 	}
-	b.WriteByte('\n')
+	// A name may look like the frame together with the text before it.
+	head := wording.DocumentLine(field(d.ID, nameShow)) + "\n" + defuse(fmt.Sprintf(
+		"Channel: %s\nPrevious Session: %s\nType: %s\n%sAge: %s\n"+author+"\n\n",
+		field(d.Channel, nameShow),
+		field(d.SessionID, nameShow),
+		field(string(d.Type), nameShow),
+		origin,
+		ageText(now.Sub(d.CreatedAt)),
+		field(d.Agent, nameShow),
+	))
 	body := strings.TrimRight(defuse(Clean(d.Body)), "\n \t")
 	end := "\n" + endLine
-	room := limit - length(b.String()) - length(end)
+	room := limit - length(head) - length(end)
 	if n := length(body); n > room {
 		notice := fmt.Sprintf(
 			"\n\n[cut: the first part of %d characters; the whole is in %s]",
@@ -72,7 +65,7 @@ func Inject(d Document, limit int, now time.Time) string {
 		)
 		body = hook.Clip(body, room-length(notice)) + notice
 	}
-	return b.String() + body + end
+	return head + body + end
 }
 
 // length counts as the client does.

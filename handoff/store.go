@@ -27,10 +27,13 @@ const lockWait = 5 * time.Second
 
 // with runs f with the folder locked. Without a folder the store is nil.
 func (d *Documents) with(f func(*store) error) error {
-	root, err := openDir(d.dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(d.dir); errors.Is(err, fs.ErrNotExist) {
 		return f(nil)
 	}
+	if err := files.PrivateDir(d.dir, "set handoff.directory to another"); err != nil {
+		return fmt.Errorf("the folder of handoff documents: %w", err)
+	}
+	root, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return err
 	}
@@ -48,32 +51,6 @@ func (d *Documents) with(f func(*store) error) error {
 	}
 	defer lock.Close() // and with it the lock
 	return f(&store{d, root})
-}
-
-// openDir opens a folder that no other user can write to. The handle stays valid whatever
-// happens to the path.
-func openDir(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder of handoff documents: %w", err)
-	}
-	opened, err := root.Stat(".")
-	if err == nil {
-		var named fs.FileInfo
-		named, err = os.Lstat(dir)
-		if err == nil &&
-			(!os.SameFile(named, opened) || !files.Own(opened) || opened.Mode()&0o022 != 0) {
-			err = fmt.Errorf(
-				"%s is no folder of this user's alone; run chmod 700, or set handoff.directory to another",
-				quoted(dir),
-			)
-		}
-	}
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return root, nil
 }
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }

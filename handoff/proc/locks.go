@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,16 +87,12 @@ func (l *Locks) opened(pid int, file os.FileInfo) bool {
 func flocks(text []byte) map[uint64][]int {
 	held := map[uint64][]int{}
 	for line := range bytes.Lines(text) {
-		words := bytes.Fields(line)
-		if len(words) < 6 || string(words[1]) != "FLOCK" {
-			continue
-		}
-		file := words[5]
-		inode, err := strconv.ParseUint(string(file[bytes.LastIndexByte(file, ':')+1:]), 10, 64)
-		if err != nil {
-			continue
-		}
-		if pid, err := strconv.Atoi(string(words[4])); err == nil && pid > 0 {
+		var number, pid, major, minor int
+		var kind, mode string
+		var inode uint64
+		_, err := fmt.Sscanf(string(line), "%d: FLOCK %s %s %d %x:%x:%d",
+			&number, &kind, &mode, &pid, &major, &minor, &inode)
+		if err == nil {
 			held[inode] = append(held[inode], pid)
 		}
 	}
