@@ -96,7 +96,7 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 		Stdout:   io.Discard,
 	}
 	if err := o.Install(ctx, install.Claude()); err == nil ||
-		!strings.Contains(err.Error(), "prints no version") {
+		!strings.Contains(err.Error(), "prints nothing") {
 		t.Errorf("error %v", err)
 	}
 }

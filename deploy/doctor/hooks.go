@@ -200,7 +200,7 @@ func (d *doctor) smallBeside(ctx context.Context, check, program, path string) {
 
 // smallVersion checks that the small program that hooks call has the version of this sm.
 func (d *doctor) smallVersion(ctx context.Context, check, program, path string) {
-	switch version, err := install.SmallVersion(ctx, path, d.Environ); {
+	switch version, err := install.Ask(ctx, install.ProgramPatience, d.Environ, path, "version"); {
 	case err != nil:
 		d.note(check, "run sm doctor again, or replace it, for example with make install",
 			"they call %s, which prints no version in time", program)

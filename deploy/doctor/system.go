@@ -59,9 +59,8 @@ func (d *doctor) tmux(ctx context.Context) {
 			"not in the PATH; idle agents get no messages, and contexts cannot be cleared")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
-	defer cancel()
-	if version := install.Ask(ctx, d.Environ, path, "-V"); version != "" {
+	version, _ := install.Ask(ctx, install.ProgramPatience, d.Environ, path, "-V")
+	if version != "" {
 		d.ok("tmux", "%s", version)
 	} else {
 		d.note("tmux", "run tmux -V and see what it prints", "%s prints no version", path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // writeScript makes a program. No process is started meanwhile by a test beside
@@ -36,7 +37,10 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	said := make(chan string)
-	go func() { said <- Ask(ctx, os.Environ(), script) }()
+	go func() {
+		line, _ := Ask(ctx, time.Minute, os.Environ(), script, "")
+		said <- line
+	}()
 	f, err := os.Open(fifo) // returns when the background process has opened it
 	if err != nil {
 		t.Fatal(err)
@@ -61,15 +65,9 @@ func TestAskKeepsLittle(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if got := Ask(
-		t.Context(),
-		os.Environ(),
-		script,
-	); got != strings.Repeat(
-		"x",
-		maxProgramOutput,
-	) {
-		t.Errorf("kept %d bytes", len(got))
+	got, err := Ask(t.Context(), time.Minute, os.Environ(), script, "")
+	if err != nil || got != strings.Repeat("x", maxProgramOutput) {
+		t.Errorf("kept %d bytes, %v", len(got), err)
 	}
 }
 

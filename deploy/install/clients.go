@@ -116,33 +116,40 @@ func (c Client) InPath(
 	if path == "" {
 		return found, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, clientPatience)
-	defer cancel()
-	line := Ask(ctx, environ, path, "--version")
-	if line == "" && ctx.Err() != nil {
-		return found, fmt.Errorf("%s prints no version: %w; run %s --version, and try again when it does",
-			path, ctx.Err(), c.Name)
-	}
+	line, err := Ask(ctx, clientPatience, environ, path, "--version")
 	for word := range strings.FieldsSeq(line) {
 		if hook.AtLeast(word, 0) {
 			return Installed{Version: word, By: path}, nil
 		}
 	}
-	return found, nil
+	return found, err
 }
 
-// Ask runs a program and returns the first line of its output, "" if it fails. Ctrl-C
-// ends sm alone, so that a program that was interrupted does not count as silent.
-func Ask(ctx context.Context, environ []string, path string, args ...string) string {
+// Ask runs a program and returns the first line of its output, "" if it fails. It is an
+// error if nothing is printed in time. Ctrl-C ends sm alone, so that a program that was
+// interrupted does not count as silent.
+func Ask(
+	ctx context.Context,
+	patience time.Duration,
+	environ []string,
+	path string,
+	arg string,
+) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	out := &proc.Head{Left: maxProgramOutput}
-	cmd := proc.Command(ctx, path, args...)
+	cmd := proc.Command(ctx, path, arg)
 	cmd.Env = environ
 	cmd.Stdout = out
-	if err := cmd.Run(); err != nil {
-		return ""
+	switch err := cmd.Run(); {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s %s prints nothing: %w; see what it does, and try again",
+			path, arg, ctx.Err())
+	case err != nil:
+		return "", nil
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out.Kept)), "\n")
-	return line
+	return line, nil
 }
 
 // RunningClients returns the running clients of the registry in the client's folder,

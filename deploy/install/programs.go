@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,34 +25,17 @@ func Small(
 	if filepath.Base(program) != "sm" || !Runnable(path) {
 		return "", "", nil
 	}
-	switch printed, err := SmallVersion(ctx, path, environ); {
-	case err != nil:
-		return "", "", err
-	case printed != version:
+	printed, err := Ask(ctx, ProgramPatience, environ, path, "version")
+	if err == nil && printed != version {
 		return "", path, nil
 	}
-	return path, "", nil
+	return path, "", err
 }
 
 // Runnable reports whether a path is a program.
 func Runnable(path string) bool {
 	_, err := exec.LookPath(path)
 	return err == nil
-}
-
-// SmallVersion runs a small program for its version, "" if it prints none.
-func SmallVersion(
-	ctx context.Context,
-	path string,
-	environ []string,
-) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, ProgramPatience)
-	defer cancel()
-	if version = Ask(ctx, environ, path, "version"); version == "" && ctx.Err() != nil {
-		return "", fmt.Errorf("%s prints no version: %w; try again, or replace it, for example with make install",
-			path, ctx.Err())
-	}
-	return version, nil
 }
 
 // PassingPlace describes the place of a program that will not last: go's build cache,

@@ -3,6 +3,7 @@ package tmux
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -78,15 +79,12 @@ func (s *Server) exchange(
 	var complaint bytes.Buffer
 	cmd := s.command(ctx, socket, args...)
 	cmd.Stderr = &complaint
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", false, err
+	in, inErr := cmd.StdinPipe()
+	answers, outErr := cmd.StdoutPipe()
+	if err = cmp.Or(inErr, outErr); err == nil {
+		err = cmd.Start()
 	}
-	answers, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", false, errors.Join(err, in.Close())
-	}
-	if err := cmd.Start(); err != nil {
 		return "", false, err
 	}
 

@@ -9,7 +9,12 @@ import (
 
 // view is a pane at one moment.
 type view struct {
-	State
+	Pane   Pane   // with the server's pid
+	PID    int    // the process that tmux started in the pane, often a shell
+	TTY    string // path of the pane's terminal
+	unfit  Reason // why keys would not reach the pane's program
+	Width  int    // in cells
+	fixed  string // as tmux prints guardFormat
 	screen Screen
 	used   time.Time // when an attached terminal last used the pane, zero for never
 }
@@ -52,17 +57,15 @@ func (s *Server) look(ctx context.Context, p Pane) (view, error) {
 		return view{}, failed(p, err)
 	}
 	line, rest, _ := strings.Cut(out, "\n")
-	state, err := p.parse(line)
+	v, err := p.parse(line)
 	if err != nil {
 		return view{}, err
 	}
-
-	v := view{State: state}
 	for line != screenWord && rest != "" {
 		line, rest, _ = strings.Cut(rest, "\n")
 		v.parseTerminal(line)
 	}
-	v.screen = ParseScreen(rest, state.Cursor)
+	v.screen = ParseScreen(rest, v.screen.Cursor)
 	return v, nil
 }
 

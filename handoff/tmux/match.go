@@ -12,27 +12,14 @@ import (
 // "[Pasted text #1]". All versions so far do that above 800.
 const collapsible = 600
 
-// match is the result of comparing a box with a text.
-type match int
-
-const (
-	matchNothing match = iota // the box is empty
-	matchOther                // it holds something else
-	matchText                 // it holds that text and nothing else
-)
-
-// match compares the box, which was empty before the paste, with the text.
-func (b box) match(text string) match {
+// match reports whether the box, which was empty before the paste, holds the text and
+// nothing else.
+func (b box) match(text string) bool {
 	typed, _ := b.content()
-	switch {
-	case typed == "":
-		return matchNothing
-	case len(utf16.Encode([]rune(text))) > collapsible && collapsed(typed):
-		return matchText
-	case shows(typed, text, b.hidden != 0):
-		return matchText
+	if len(utf16.Encode([]rune(text))) > collapsible && collapsed(typed) {
+		return true
 	}
-	return matchOther
+	return typed != "" && shows(typed, text, b.hidden != 0)
 }
 
 // leftover reports whether the box holds the text of an attempt that ended before

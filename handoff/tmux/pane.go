@@ -32,17 +32,6 @@ type Client struct {
 	Start string // field 22 of /proc/<pid>/stat: clock ticks since boot
 }
 
-// State is what tmux reports of a pane.
-type State struct {
-	Pane          Pane   // with the server's pid
-	PID           int    // the process that tmux started in the pane, often a shell
-	TTY           string // path of the pane's terminal
-	unfit         Reason // why keys would not reach the pane's program
-	Width, Height int    // in cells
-	Cursor        Cursor
-	fixed         string // as tmux prints guardFormat
-}
-
 // Cursor is a position on a screen, in cells from the top left one, which is 0, 0.
 type Cursor struct{ X, Y int }
 
@@ -59,33 +48,34 @@ const (
 
 // parse reads a line of stateFormat that should describe p. For a pane that does not exist
 // tmux succeeds and leaves the fields empty.
-func (p Pane) parse(line string) (State, error) {
-	s := State{Pane: Pane{Socket: p.Socket}}
-	var dead, mode, off, synchronized int // a pane can be in several modes
+func (p Pane) parse(line string) (v view, err error) {
+	v.Pane.Socket = p.Socket
+	var dead, mode, off, synchronized, height int // a pane can be in several modes
 	var keys, bracketed string
-	_, err := fmt.Sscan(line, &s.Pane.Server, &s.Pane.ID, &s.PID, &dead, &mode, &off, &synchronized,
-		&s.Width, &s.Height, &s.Cursor.X, &s.Cursor.Y, &keys, &bracketed, &s.TTY)
-	s.fixed, _, _ = strings.Cut(line, " =")
+	at := &v.screen.Cursor
+	_, err = fmt.Sscan(line, &v.Pane.Server, &v.Pane.ID, &v.PID, &dead, &mode, &off, &synchronized,
+		&v.Width, &height, &at.X, &at.Y, &keys, &bracketed, &v.TTY)
+	v.fixed, _, _ = strings.Cut(line, " =")
 	switch {
 	case dead > 0:
-		s.unfit = ReasonDead
+		v.unfit = ReasonDead
 	case mode > 0:
-		s.unfit = ReasonMode
+		v.unfit = ReasonMode
 	case off > 0:
-		s.unfit = ReasonInputOff
+		v.unfit = ReasonInputOff
 	case synchronized > 0:
-		s.unfit = ReasonSynchronized
+		v.unfit = ReasonSynchronized
 	case bracketed == "=0": // every version of the clients asks for it; known from tmux 3.6 on
-		s.unfit = ReasonUnclear
+		v.unfit = ReasonUnclear
 	}
 
 	reason := ReasonNone
 	switch {
-	case err != nil || s.Pane.ID != p.ID || strings.Trim(s.fixed, "0123456789%. ") != "":
+	case err != nil || v.Pane.ID != p.ID || strings.Trim(v.fixed, "0123456789%. ") != "":
 		reason = ReasonGone
-	case p.Server != 0 && s.Pane.Server != p.Server:
+	case p.Server != 0 && v.Pane.Server != p.Server:
 		reason = ReasonServerChanged
-		err = fmt.Errorf("its pid is %d, not %d", s.Pane.Server, p.Server)
+		err = fmt.Errorf("its pid is %d, not %d", v.Pane.Server, p.Server)
 	}
-	return s, refusal(p, reason, err)
+	return v, refusal(p, reason, err)
 }

@@ -84,10 +84,8 @@ func attributes(parameters string, pen *Cell) {
 		case "7", "27":
 			pen.Reverse = f[i] == "7"
 		case "38", "48", "58": // a colour: its numbers are not attributes
-			if i+1 < len(f) && f[i+1] == "5" {
-				i += 2
-			} else if i+1 < len(f) && f[i+1] == "2" {
-				i += 4
+			if i+1 < len(f) {
+				i += map[string]int{"5": 2, "2": 4}[f[i+1]]
 			}
 		}
 	}

@@ -248,38 +248,38 @@ func TestMatch(t *testing.T) {
 	long := "[sm test] " + strings.Repeat("many words ", 100) + "#a1b2c3"
 	for _, c := range []struct {
 		name, text, box string
-		want            match
+		want            bool
 	}{
-		{"empty", text, "", matchNothing},
+		{"empty", text, "", false},
 		{
 			"an accent upon a blank",
 			"[sm test] a \u0301b #a1b2c3",
 			"[sm test] a b #a1b2c3",
-			matchText,
+			true,
 		},
 		{
 			"two letters for one accented",
 			"[sm test] a\u0301b #a1b2c3",
 			"[sm test] aáb #a1b2c3",
-			matchOther,
+			false,
 		},
-		{"a placeholder", text, "\x1b[2mTry this\x1b[0m", matchNothing},
-		{"the text", text, text + "\x1b[7m \x1b[0m", matchText},
+		{"a placeholder", text, "\x1b[2mTry this\x1b[0m", false},
+		{"the text", text, text + "\x1b[7m \x1b[0m", true},
 		{
 			"broken into rows",
 			text,
 			"[sm test] Context at\n  52%, naïve; go on.\n  #a1b2c3",
-			matchText,
+			true,
 		},
-		{"a character that the terminal does not know", text + "🫩", text, matchText},
-		{"a hint after it", text, text + "\x1b[2m tab to go on\x1b[0m", matchText},
-		{"a letter before", text, "x" + text, matchOther},
-		{"an accented letter after", text, text + "é", matchOther},
-		{"part of it", text, text[:len(text)-3], matchOther},
-		{"collapsed", long, "[Pasted text #12]", matchText},
-		{"collapsed after a letter", long, "x[Pasted text #3]", matchOther},
-		{"collapsed twice", long, "[Pasted text #3][Pasted text #4]", matchOther},
-		{"collapsed, though short", text, "[Pasted text #12]", matchOther},
+		{"a character that the terminal does not know", text + "🫩", text, true},
+		{"a hint after it", text, text + "\x1b[2m tab to go on\x1b[0m", true},
+		{"a letter before", text, "x" + text, false},
+		{"an accented letter after", text, text + "é", false},
+		{"part of it", text, text[:len(text)-3], false},
+		{"collapsed", long, "[Pasted text #12]", true},
+		{"collapsed after a letter", long, "x[Pasted text #3]", false},
+		{"collapsed twice", long, "[Pasted text #3][Pasted text #4]", false},
+		{"collapsed, though short", text, "[Pasted text #12]", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, ok := findBox(ParseScreen(

@@ -158,7 +158,7 @@ func (v view) findInBox(text string, begun bool) place {
 		}
 		typed, _ := b.content()
 		switch {
-		case b.match(text) == matchText, begun && typed != "" &&
+		case b.match(text), begun && typed != "" &&
 			strings.HasPrefix(squeeze(text), squeeze(typed)):
 			return shown
 		case begun && typed == "":
@@ -173,10 +173,10 @@ func (v view) findInBox(text string, begun bool) place {
 func (v view) beforeCursor(text string) (at, followed bool) {
 	want := squeeze(text)
 	got := ""
-	rows := v.screen.Rows[:min(v.Cursor.Y+1, len(v.screen.Rows))]
+	rows := v.screen.Rows[:min(v.screen.Cursor.Y+1, len(v.screen.Rows))]
 	for y, row := range slices.Backward(rows) {
-		if y == v.Cursor.Y {
-			row = row[:min(v.Cursor.X, len(row))]
+		if y == v.screen.Cursor.Y {
+			row = row[:min(v.screen.Cursor.X, len(row))]
 		} else if len(row) < v.Width-margin {
 			break // another line
 		}

@@ -60,7 +60,7 @@ func TestBeforeCursor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view{
-				State:  State{Cursor: c.cursor, Width: 34},
+				Width:  34,
 				screen: ParseScreen(c.screen, c.cursor),
 			}
 			if got, followed := v.beforeCursor(text); got != c.want ||

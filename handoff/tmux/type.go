@@ -250,12 +250,13 @@ func (v view) shows(text string, left bool) error {
 
 // shows checks one box. In the shell mode Enter would run its text.
 func (b box) shows(text string, left bool) Reason {
-	switch m := b.match(text); {
+	typed, _ := b.content()
+	switch {
 	case b.glyph == '!':
 		return ReasonShellMode
-	case m == matchText || left && b.leftover(text):
+	case b.match(text) || left && b.leftover(text):
 		return ReasonNone
-	case m == matchNothing:
+	case typed == "":
 		return ReasonUnseen
 	}
 	return ReasonMerged
