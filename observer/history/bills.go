@@ -17,7 +17,6 @@ type Bill struct {
 // from the transcript that continues longest after it, and of those the first. The
 // history must be settled, and Each not called yet.
 func (h *History) Bills() []Bill {
-	before := h.predecessors()
 	own := h.ownNames()
 	var list []Bill
 	places := map[transcript.Key]int{}
@@ -33,7 +32,7 @@ func (h *History) Bills() []Bill {
 				b.Before = cmp.Or(b.Before, h.own[key].size)
 			} else {
 				key = transcript.Join(key)
-				if q := before[p]; q != nil && b.Before == 0 {
+				if q := p.before; q != nil && b.Before == 0 {
 					c := &q.change
 					size, _ := c.Session.Context()
 					b = bills.Against(b, c.Worked, size, c.Session.Active)

@@ -11,9 +11,9 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,11 +31,7 @@ type History struct {
 	Strange int // files without a single record: no transcripts
 	shared  map[transcript.Key]*common
 	own     map[transcript.Key]ownCompaction
-
-	mu      sync.Mutex // for what follows, while workers read
-	reading map[string]*log
-	models  []string // "" is the first
-	index   map[string]uint16
+	reading sync.Map // the logs of files that workers read, by path
 }
 
 // log is one session's transcript.
@@ -47,11 +43,11 @@ type log struct {
 	// follows means that the session continues another: it begins with a
 	// summary, a /clear or a handoff.
 	follows bool
-	begun   bool // a prompt or a reading has been seen
-	named   []byte
-	model   uint16
+	begun   bool                              // a prompt or a reading has been seen
+	models  []string                          // "" is the first
 	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
 
+	before *log               // the session that it goes on from, nil if it is unknown
 	agent  string             // "" for a session that is skipped
 	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
@@ -79,24 +75,19 @@ type rewind struct {
 
 // begin makes room for a file's records.
 func (h *History) begin(path string) func(*transcript.Entry) {
-	p := &log{}
-	h.mu.Lock()
-	h.reading[path] = p
-	h.mu.Unlock()
-	return func(e *transcript.Entry) { h.note(p, e) }
+	p := &log{models: []string{""}}
+	h.reading.Store(path, p)
+	return p.note
 }
 
 // add takes what is known of a file once it has been read.
 func (h *History) add(c transcript.Change) {
-	h.mu.Lock()
-	p := h.reading[c.Cursor.Path]
-	delete(h.reading, c.Cursor.Path)
-	h.mu.Unlock()
-	if subagents := c.Parent != "" ||
-		strings.HasPrefix(c.Name, "agent-"); p == nil ||
-		subagents && !c.Alone {
+	read, ok := h.reading.LoadAndDelete(c.Cursor.Path)
+	subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-")
+	if !ok || subagents && !c.Alone {
 		return
 	}
+	p := read.(*log)
 	if c.Session.Lines == c.Session.Bad {
 		h.Strange++
 		return
@@ -110,11 +101,11 @@ func (h *History) add(c transcript.Change) {
 }
 
 // note keeps a record.
-func (h *History) note(p *log, e *transcript.Entry) {
+func (p *log) note(e *transcript.Entry) {
 	if e.Text != "" && !p.begun {
 		p.follows = p.follows || goesOn(e)
 	}
-	r, ok := h.record(p, e)
+	r, ok := p.record(e)
 	if ok {
 		p.records = append(p.records, r)
 	}
@@ -136,7 +127,7 @@ func goesOn(e *transcript.Entry) bool {
 		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
 }
 
-func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
+func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 	r = record{
 		at:     e.At,
 		key:    e.UUID,
@@ -149,7 +140,7 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 		// A resume may write its copies under other uuids and times, and a
 		// gateway name all messages alike.
 		r.key = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context))
-		r.model = h.modelOf(p, e.Model)
+		r.model = p.modelOf(e.Model)
 		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
 			r.key = 0
 		}
@@ -175,20 +166,15 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 	return r, true
 }
 
+// maxModels is how many models of a transcript have their names.
+const maxModels = 1000
+
 // modelOf numbers a name. When a transcript invents too many, the rest has none.
-func (h *History) modelOf(p *log, name []byte) uint16 {
-	if bytes.Equal(name, p.named) {
-		return p.model
+func (p *log) modelOf(name []byte) uint16 {
+	i := slices.IndexFunc(p.models, func(m string) bool { return m == string(name) })
+	if i < 0 && len(p.models) < maxModels {
+		i = len(p.models)
+		p.models = append(p.models, string(name))
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i, known := h.index[string(name)]
-	if !known && len(h.models) < math.MaxUint16 {
-		i = uint16(len(h.models))
-		h.models = append(h.models, string(name))
-		h.index[string(name)] = i
-	}
-	p.named = append(p.named[:0], name...)
-	p.model = i
-	return i
+	return uint16(max(0, i))
 }

@@ -17,11 +17,10 @@ func NearestRank[T cmp.Ordered](figures []T, q float64) *T {
 
 // Median sorts figures and returns their median, nil without any.
 func Median[T int64 | float64](figures []T) *T {
-	if len(figures) == 0 {
+	a := NearestRank(figures, 0.5)
+	if a == nil {
 		return nil
 	}
-	slices.Sort(figures)
-	a := figures[(len(figures)-1)/2]
 	b := figures[len(figures)/2]
-	return new(a + (b-a)/2)
+	return new(*a + (b-*a)/2)
 }

@@ -23,12 +23,7 @@ type Options struct {
 // Read reads all transcripts in paths once. Transcripts of subagents are left
 // out. The error may be one with which the rest is read: see Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
-	h := &History{
-		clients: o.Clients,
-		reading: map[string]*log{},
-		models:  []string{""},
-		index:   map[string]uint16{"": 0},
-	}
+	h := &History{clients: o.Clients}
 	err := o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
 	return h, err
 }

@@ -56,12 +56,13 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	for _, p := range h.logs {
 		h.claim(f, p)
 	}
-	for _, before := range h.predecessors() {
-		before.passed = true
-	}
+	h.precede()
 	lately := transcript.InstantOf(now.Add(-stillActive))
 	for _, p := range h.logs {
 		p.passed = p.passed || p.change.Session.Active > lately
+		if p.before != nil {
+			p.before.passed = true
+		}
 	}
 	return f.Views(now)
 }
@@ -143,10 +144,9 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 // that goes on from it.
 const followsWithin = time.Hour
 
-// predecessors guesses for each session that continues another which one it is: the
+// precede guesses for each session that continues another which one it is: the
 // last active session of the same folder before it. No record names it.
-func (h *History) predecessors() map[*log]*log {
-	before := map[*log]*log{}
+func (h *History) precede() {
 	folders := map[string][]*log{}
 	for _, p := range h.logs {
 		dir := filepath.Dir(p.change.Cursor.Path)
@@ -163,12 +163,11 @@ func (h *History) predecessors() map[*log]*log {
 				if active := q.change.Session.Active; q != p && active <= start &&
 					active >= newest {
 					newest = active
-					before[p] = q
+					p.before = q
 				}
 			}
 		}
 	}
-	return before
 }
 
 // Sizes are those of the contexts at the compactions that were not manual, where
@@ -225,7 +224,7 @@ func (h *History) unpack(p *log, t *Timeline) {
 		}
 		switch r.kind {
 		case transcript.KindReading:
-			model = cmp.Or(h.models[r.model], model)
+			model = cmp.Or(p.models[r.model], model)
 			ev.Kind = alerts.EventReading
 			ev.Tokens = int64(r.tokens)
 			ev.Model = model

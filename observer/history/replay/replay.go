@@ -93,10 +93,10 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 		c.Entries = nil
 		c.Messages = nil
 	}
-	slices.SortStableFunc(
-		all,
-		func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) },
-	)
+	slices.SortStableFunc(all, func(a, b Event) int {
+		never := &time.Time{}
+		return cmp.Or(a.At, never).Compare(*cmp.Or(b.At, never))
+	})
 	return all, nil
 }
 
@@ -129,7 +129,12 @@ func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 		if ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {
 			// It opened no cycle and had no notice before it: a fork writes the
 			// compactions that it has copied after newer records.
-			p.compacted(ev.At, p.cycle, ev.Trigger, ev.PreTokens, false)
+			p.compacted(alerts.Opened{
+				At:        ev.At,
+				Cycle:     p.cycle + 1,
+				Trigger:   ev.Trigger,
+				PreTokens: ev.PreTokens,
+			})
 		}
 	}
 }
@@ -143,17 +148,11 @@ func (p *player) add(event string, at time.Time, cycle int) *Event {
 	return &p.events[len(p.events)-1]
 }
 
-func (p *player) compacted(
-	at time.Time,
-	cycle int,
-	trigger alerts.Trigger,
-	tokens int64,
-	warned bool,
-) {
-	e := p.add("compaction", at, cycle)
-	e.Trigger = trigger.String()
-	e.PreTokens = tokens
-	e.Warned = &warned
+func (p *player) compacted(x alerts.Opened) {
+	e := p.add("compaction", x.At, x.Cycle-1)
+	e.Trigger = x.Trigger.String()
+	e.PreTokens = x.PreTokens
+	e.Warned = &x.Warned
 }
 
 func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
@@ -173,7 +172,7 @@ func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 		case alerts.Opened:
 			p.cycle = x.Cycle
 			if x.Cause == alerts.CauseCompaction {
-				p.compacted(x.At, x.Cycle-1, x.Trigger, x.PreTokens, x.Warned)
+				p.compacted(x)
 			}
 		}
 	}
@@ -186,11 +185,4 @@ func recorded(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }

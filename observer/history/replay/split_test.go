@@ -121,7 +121,11 @@ func compareSplits(t *testing.T, dir string, splits map[string]func(line int) bo
 	var want []string
 	for _, e := range events {
 		if e.Event == "notice" {
-			want = append(want, notice(e.Session, e.Cycle, e.Kind, e.To, timeOf(e.At)))
+			var at time.Time
+			if e.At != nil {
+				at = *e.At
+			}
+			want = append(want, notice(e.Session, e.Cycle, e.Kind, e.To, at))
 		}
 	}
 	slices.Sort(want)

@@ -177,25 +177,19 @@ func (g *Grid) choose(configured alerts.Thresholds) {
 		g.Advice = AdviceKeep
 	default:
 		g.Advice = AdviceChange
-		if !same(g.Chosen.thresholds, configured) {
-			g.Configuration = ConfigurationOf(g.Chosen.thresholds, configured)
+		if !c.Same(&Candidate{thresholds: configured}) {
+			g.Configuration = ConfigurationOf(c.thresholds, configured)
 		}
 	}
 }
 
-// same reports whether two pairs give the same warnings in every window.
-func same(a, b alerts.Thresholds) bool {
-	window := transcript.Window{
-		Tokens: 1_000_000_007,
-	} // in which no threshold in percent is one in tokens
-	aw, ac := a.Limits(window, 0)
-	bw, bc := b.Limits(window, 0)
-	return aw == bw && ac == bc
-}
-
 // Same reports whether two candidates give the same warnings in every window.
 func (c *Candidate) Same(other *Candidate) bool {
-	return same(c.thresholds, other.thresholds)
+	// In this window no threshold in percent is one in tokens.
+	window := transcript.Window{Tokens: 1_000_000_007}
+	warning, critical := c.thresholds.Limits(window, 0)
+	otherWarning, otherCritical := other.thresholds.Limits(window, 0)
+	return warning == otherWarning && critical == otherCritical
 }
 
 // choice returns, of the pairs whose measure is at most one standard error below the
