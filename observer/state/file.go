@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -157,14 +158,12 @@ func (s *Store) ready() error {
 	if err := s.open(); err != nil || !s.rewrite {
 		return err
 	}
-	dropped := s.dropped
 	err := s.replaceFile(func(w *writer) error {
 		return s.db.View(func(tx *bbolt.Tx) error { return s.records(tx, w.copy) })
 	})
 	if err != nil {
 		return fmt.Errorf("write %s anew: %w", s.path(), err)
 	}
-	s.dropped = dropped
 	return nil
 }
 
@@ -226,7 +225,7 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 					return err
 				}
 			}
-			w.putSchema()
+			w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema))
 			return fill(w)
 		})
 	})
@@ -240,7 +239,9 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 	_ = s.drop(nil)
 	s.db = w.db
 	s.file = f
-	s.contents = contents{schema: schema, head: w.head, newest: w.id}
+	s.schema = schema
+	s.head = w.head
+	s.newest = w.id
 	s.acked = w.id
 	s.rewrite = false
 	return files.Sync(s.root)

@@ -112,37 +112,30 @@ func keyBytes(k transcript.Key) []byte {
 
 func keyOf(s string) []byte { return keyBytes(transcript.KeyOf([]byte(s))) }
 
-// record returns a record of the meta bucket, nil if it is missing or damaged.
-func record(tx *bbolt.Tx, name string) []byte {
-	b := tx.Bucket([]byte(metaBucket))
+// record returns a record, nil if it is missing or damaged.
+func record(tx *bbolt.Tx, bucket string, key []byte) []byte {
+	b := tx.Bucket([]byte(bucket))
 	if b == nil {
 		return nil
 	}
-	data, _ := unseal(metaBucket, []byte(name), b.Get([]byte(name)))
+	data, _ := unseal(bucket, key, b.Get(key))
 	return data
 }
 
-// each calls f with the undamaged records of a bucket from a key on.
-func each(tx *bbolt.Tx, bucket string, from []byte, f func(key, data []byte) error) error {
-	c := tx.Bucket([]byte(bucket)).Cursor()
-	for k, v := c.Seek(from); k != nil; k, v = c.Next() {
+// each calls f with the undamaged records of a bucket.
+func each(tx *bbolt.Tx, bucket string, f func(key, data []byte) error) error {
+	return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
 		if data, ok := unseal(bucket, k, v); ok {
-			if err := f(k, data); err != nil {
-				return err
-			}
+			return f(k, data)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// putSchema stores the version of the layout. Its encoding never changes, so that
+// readSchema reads the version of the layout. Its encoding never changes, so that
 // every version of sm can refuse the file of a newer one.
-func (w *writer) putSchema() {
-	w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema))
-}
-
 func (s *Store) readSchema(tx *bbolt.Tx) error {
-	version, _ := binary.Varint(record(tx, schemaRecord))
+	version, _ := binary.Varint(record(tx, metaBucket, []byte(schemaRecord)))
 	if version < 1 {
 		return fmt.Errorf("%w: its schema is missing", files.ErrDamaged)
 	}
@@ -155,7 +148,7 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 }
 
 func (s *Store) readHead(tx *bbolt.Tx) error {
-	data := record(tx, headRecord)
+	data := record(tx, metaBucket, []byte(headRecord))
 	if data != nil && s.schema == 1 {
 		data, _ = s.encode.Marshal(decodeOld(oldHead, data)) // of maps and texts
 	}
@@ -181,7 +174,7 @@ func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 		put = old.record
 	}
 	for _, name := range bucketsOf(s.schema) {
-		err := each(tx, name, nil, func(k, data []byte) error {
+		err := each(tx, name, func(k, data []byte) error {
 			if s.head.Settled || name == valuesBucket || string(k) == headRecord {
 				return put(name, k, data)
 			}

@@ -29,8 +29,13 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	defer s.mu.Unlock()
 
 	err := s.ready()
-	if err == nil {
-		err = s.save(d, values)
+	settles := d.Settled && !s.head.Settled
+	records := len(d.Gone) + len(d.Files) + len(d.Records) + len(d.Claims) + len(d.Messages)
+	if err == nil && (settles || d.Counters != nil || records+len(values) > 0) {
+		err = s.update(func(w *writer) error {
+			w.save(&d, values)
+			return nil
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
@@ -38,37 +43,30 @@ func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	return nil
 }
 
-func (s *Store) save(d fleet.Delta, values []Value) error {
-	records := len(d.Files) + len(d.Records) + len(d.Claims) + len(d.Messages)
-	settles := d.Settled && !s.head.Settled
-	if !settles && d.Counters == nil && records+len(d.Gone)+len(values) == 0 {
-		return nil
+// save stores a delta and values.
+func (w *writer) save(d *fleet.Delta, values []Value) {
+	for _, path := range d.Gone {
+		w.delete(filesBucket, keyOf(path))
 	}
-	return s.update(func(w *writer) error {
-		for _, path := range d.Gone {
-			w.delete(filesBucket, keyOf(path))
+	inOrder(d.Files,
+		func(f *fleet.File) transcript.Key { return transcript.KeyOf([]byte(f.Cursor.Path)) },
+		func(key []byte, f *fleet.File) { w.put(filesBucket, key, f) })
+	inOrder(d.Records,
+		func(r *fleet.SessionRecord) transcript.Key { return transcript.KeyOf([]byte(r.SessionID)) },
+		func(key []byte, r *fleet.SessionRecord) { w.put(sessionsBucket, key, r) })
+	w.claims(messagesBucket, d.Messages)
+	w.claims(compactionsBucket, d.Claims)
+	if d.Counters != nil {
+		w.put(metaBucket, []byte(countersRecord), d.Counters)
+	}
+	for _, v := range values {
+		if v.Data == nil {
+			w.delete(valuesBucket, []byte(v.Name))
+		} else {
+			w.putBytes(valuesBucket, []byte(v.Name), v.Data)
 		}
-		inOrder(d.Files,
-			func(f *fleet.File) transcript.Key { return transcript.KeyOf([]byte(f.Cursor.Path)) },
-			func(key []byte, f *fleet.File) { w.put(filesBucket, key, f) })
-		inOrder(d.Records,
-			func(r *fleet.SessionRecord) transcript.Key { return transcript.KeyOf([]byte(r.SessionID)) },
-			func(key []byte, r *fleet.SessionRecord) { w.put(sessionsBucket, key, r) })
-		w.claims(messagesBucket, d.Messages)
-		w.claims(compactionsBucket, d.Claims)
-		if d.Counters != nil {
-			w.put(metaBucket, []byte(countersRecord), d.Counters)
-		}
-		for _, v := range values {
-			if v.Data == nil {
-				w.delete(valuesBucket, []byte(v.Name))
-			} else {
-				w.putBytes(valuesBucket, []byte(v.Name), v.Data)
-			}
-		}
-		w.head.Settled = w.head.Settled || d.Settled
-		return nil
-	})
+	}
+	w.head.Settled = w.head.Settled || d.Settled
 }
 
 func (w *writer) claims(bucket string, list []fleet.Claim) {

@@ -118,6 +118,7 @@ func (s *Store) begin() error {
 		if failed != nil {
 			return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), err, failed)
 		}
+		s.dropped = 0
 		s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
 			"file", s.path(), "set_aside", aside, "err", err)
 		err = fs.ErrNotExist
@@ -181,7 +182,7 @@ func (s *Store) Load() (fleet.Stored, error) {
 	var stored fleet.Stored
 	err := s.view(func(tx *bbolt.Tx) error {
 		stored = fleet.Stored{Created: s.head.Created, Settled: s.head.Settled}
-		if data := record(tx, countersRecord); data != nil {
+		if data := record(tx, metaBucket, []byte(countersRecord)); data != nil {
 			if err := cbor.Unmarshal(data, &stored.Counters); err != nil {
 				return err
 			}
@@ -194,7 +195,7 @@ func (s *Store) Load() (fleet.Stored, error) {
 		if err != nil {
 			return err
 		}
-		return each(tx, compactionsBucket, nil, func(k, data []byte) error {
+		return each(tx, compactionsBucket, func(k, data []byte) error {
 			stored.Claims = append(stored.Claims, fleet.Claim{
 				Key:   transcript.Key(binary.BigEndian.Uint64(k)),
 				Owner: transcript.Key(binary.BigEndian.Uint64(data)),
@@ -212,7 +213,7 @@ func (s *Store) Load() (fleet.Stored, error) {
 // is most of the time that a restart takes.
 func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 	var encoded [][]byte
-	err := each(tx, bucket, nil, func(_, data []byte) error {
+	err := each(tx, bucket, func(_, data []byte) error {
 		encoded = append(encoded, data)
 		return nil
 	})
@@ -243,7 +244,7 @@ func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 // use the store.
 func (s *Store) Values(prefix string, f func(Value) error) error {
 	err := s.view(func(tx *bbolt.Tx) error {
-		return each(tx, valuesBucket, []byte(prefix), func(k, data []byte) error {
+		return each(tx, valuesBucket, func(k, data []byte) error {
 			if !strings.HasPrefix(string(k), prefix) {
 				return nil
 			}
@@ -259,10 +260,8 @@ func (s *Store) Values(prefix string, f func(Value) error) error {
 // Owner returns the key of the session in which a message first happened.
 func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 	err := s.view(func(tx *bbolt.Tx) error {
-		key := keyBytes(message)
-		value := tx.Bucket([]byte(messagesBucket)).Get(key)
-		data, sealed := unseal(messagesBucket, key, value)
-		if ok = sealed && len(data) == 8; ok {
+		data := record(tx, messagesBucket, keyBytes(message))
+		if ok = len(data) == 8; ok {
 			owner = transcript.Key(binary.BigEndian.Uint64(data))
 		}
 		return nil
