@@ -6,6 +6,7 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 	"sm/transcript/clients/clientstest"
 )
@@ -32,7 +33,7 @@ func pi(dirs ...string) clients.Client {
 	c.WindowOf = func(*transcript.Session, int64, []transcript.WindowRule) transcript.Window {
 		return transcript.Window{Tokens: 40_000, Source: transcript.WindowModel}
 	}
-	c.CompactsAt = func(*clients.AutoCompact, int64, string, string) (int64, clients.Basis) {
+	c.CompactsAt = func(*hook.AutoCompact, int64, string, string) (int64, clients.Basis) {
 		return 36_000, clients.Assumed
 	}
 	return c

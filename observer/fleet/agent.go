@@ -10,7 +10,6 @@ import (
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
-	"sm/transcript/clients"
 )
 
 // agentOf is the id of the agent that a session belongs to, and whether it is
@@ -386,9 +385,8 @@ type Agent struct {
 	Ended transcript.Instant
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64
-	// AutoCompact has the client's settings for automatic compaction, nil if unknown.
-	// The value is never changed in place.
-	AutoCompact *clients.AutoCompact
+	// AutoCompact has the client's settings for automatic compaction.
+	AutoCompact hook.AutoCompact `json:"Compaction,omitzero"`
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample

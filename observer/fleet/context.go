@@ -2,8 +2,8 @@ package fleet
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -44,26 +44,13 @@ func (f *Fleet) compactsAt(a *agent, s *transcript.Session, window int64) int64 
 			return 0
 		}
 	}
-	setting, version := f.autoCompact(a, s)
-	tokens, _ := client.CompactsAt(setting, window, s.Model, version)
+	tokens, _ := client.CompactsAt(&a.AutoCompact, window, s.Model, f.version(a, s))
 	return tokens
 }
 
-// basis is how the size is known that compactsAt returns.
-func (f *Fleet) basis(a *agent, s *transcript.Session) clients.Basis {
-	setting, version := f.autoCompact(a, s)
-	_, basis := f.client(s).CompactsAt(setting, 0, s.Model, version)
-	return basis
-}
-
-// autoCompact returns the compaction settings of an agent's client, and its
-// version.
-func (f *Fleet) autoCompact(
-	a *agent,
-	s *transcript.Session,
-) (setting *clients.AutoCompact, version string) {
-	return cmp.Or(a.AutoCompact, new(clients.AutoCompact)),
-		cmp.Or(s.Version, f.clients[a.Session].Version)
+// version is that of the client that an agent's session runs in.
+func (f *Fleet) version(a *agent, s *transcript.Session) string {
+	return cmp.Or(s.Version, f.clients[a.Session].Version)
 }
 
 // reading returns the event of a context size in a transcript.
@@ -100,39 +87,10 @@ func (f *Fleet) again(a *agent) {
 // setAutoCompact applies the compaction settings of an agent's client, which sm
 // hook and sm statusline report with their time.
 func (f *Fleet) setAutoCompact(a *agent, o *hook.Origin) {
-	if o.At.IsZero() {
-		return
+	if !o.At.IsZero() && !reflect.DeepEqual(a.AutoCompact, o.AutoCompact) {
+		a.AutoCompact = o.AutoCompact
+		f.again(a)
 	}
-	setting := autoCompact(&o.AutoCompact)
-	if a.AutoCompact == nil && setting.Equal(&clients.AutoCompact{}) ||
-		a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
-		return
-	}
-	a.AutoCompact = setting
-	f.again(a)
-}
-
-func autoCompact(x *hook.AutoCompact) *clients.AutoCompact {
-	setting := &clients.AutoCompact{
-		Off:     x.Off,
-		Window:  x.Window,
-		Percent: x.Percent,
-		Output:  x.Output,
-		Setting: x.Setting,
-		IdleOff: x.IdleOff,
-		IdleMin: x.IdleMin,
-	}
-	for model, tokens := range x.Models {
-		setting.Models = append(setting.Models, transcript.WindowRule{
-			Model:  model,
-			Tokens: tokens,
-		})
-	}
-	slices.SortFunc(
-		setting.Models,
-		func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) },
-	)
-	return setting
 }
 
 // bytesPerToken estimates the bytes of a transcript per token: the usual 4 of

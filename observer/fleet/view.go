@@ -59,8 +59,8 @@ func (f *Fleet) view(r row, now time.Time) View {
 		Last:      r.last(),
 		Client:    f.clients[a.Session],
 		Left:      f.left(&r),
-		Basis:     f.basis(a, t),
 	}
+	_, v.Basis = f.client(t).CompactsAt(&a.AutoCompact, 0, t.Model, f.version(a, t))
 	v.Subtract(in)
 	v.Agent.Parent = cmp.Or(a.Parent, t.Details().Parent)
 	v.Agent.Provider = cmp.Or(a.Provider, v.Program)
@@ -140,8 +140,7 @@ func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 			v.report(o.At, o.Tokens, transcript.FromStatusline)
 		}
 	}
-	setting, _ := f.autoCompact(a, &v.Session)
-	at := (*claude.AutoCompact)(setting).IdleCompaction(
+	at := (*claude.AutoCompact)(&a.AutoCompact).IdleCompaction(
 		v.Reading.Tokens,
 		a.Report.CacheTTL,
 		a.Report.CacheExpires.Time(),

@@ -10,7 +10,7 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/clients"
+	"sm/transcript/claude/hook"
 )
 
 // ownCompaction is a compaction in the transcript in which it happened.
@@ -288,7 +288,7 @@ func (h *History) settle(c *transcript.Change, events []alerts.Event) {
 			client := h.clients.Of(&s)
 			window = client.WindowOf(&s, 0, h.rules)
 			compactsAt, _ = client.CompactsAt(
-				new(clients.AutoCompact),
+				new(hook.AutoCompact),
 				window.Tokens,
 				ev.Model,
 				c.Session.Version,

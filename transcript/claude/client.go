@@ -11,7 +11,7 @@ func Client(dirs ...string) clients.Client {
 		Format:   Format(),
 		Dirs:     dirs,
 		WindowOf: WindowOf,
-		CompactsAt: func(a *clients.AutoCompact, window int64, model, version string) (int64, clients.Basis) {
+		CompactsAt: func(a *hook.AutoCompact, window int64, model, version string) (int64, clients.Basis) {
 			setting := (*AutoCompact)(a)
 			return setting.CompactsAt(window, model, version), setting.Basis(model, version)
 		},

@@ -5,12 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
 
 // AutoCompact computes the automatic compaction of a client with these settings.
-type AutoCompact clients.AutoCompact
+type AutoCompact hook.AutoCompact
 
 // How clients compute the size at which they compact, read in their programs and held
 // against running ones from 2.0.30 to 2.1.330.
@@ -77,16 +78,14 @@ func (a *AutoCompact) window(model, version string) int64 {
 	if !atLeast(version, 2, 1, 76) { // 2.1.75 does not know the setting, 2.1.100 does
 		return 0
 	}
-	best := -1
-	for i, m := range a.Models { // claude-opus-4 names claude-opus-4-8 too, where that has no name of its own
-		if m.Names(model) && (best < 0 || len(m.Model) > len(a.Models[best].Model)) {
-			best = i
+	best := transcript.WindowRule{Tokens: a.Setting}
+	for name, tokens := range a.Models { // claude-opus-4 names claude-opus-4-8 too, where that has no name of its own
+		rule := transcript.WindowRule{Model: name, Tokens: tokens}
+		if rule.Names(model) && len(name) > len(best.Model) {
+			best = rule
 		}
 	}
-	if best >= 0 {
-		return settingWindow(a.Models[best].Tokens)
-	}
-	return settingWindow(a.Setting)
+	return settingWindow(best.Tokens)
 }
 
 // settingWindow is a window of the settings, 0 for one that the client ignores.

@@ -3,7 +3,7 @@ package claude
 import (
 	"testing"
 
-	"sm/transcript"
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
 
@@ -77,37 +77,25 @@ func TestCompactsAt(t *testing.T) {
 		}, 87_000},
 		{"setting for the model", large, opus, "2.1.330", AutoCompact{
 			Setting: 120_000,
-			Models: []transcript.WindowRule{{
-				Model:  haiku,
-				Tokens: 110_000,
-			}, {
-				Model:  opus,
-				Tokens: 300_000,
-			}},
+			Models:  hook.Models{haiku: 110_000, opus: 300_000},
 		}, 267_000},
 		{"model's own", large, opus, "2.1.330", AutoCompact{
 			Setting: 120_000,
-			Models:  []transcript.WindowRule{{Model: opus, Tokens: 0}},
+			Models:  hook.Models{opus: 0},
 		}, 967_000},
 		{"setting for another model", large, opus, "2.1.330", AutoCompact{
 			Setting: 120_000,
-			Models:  []transcript.WindowRule{{Model: haiku, Tokens: 300_000}},
+			Models:  hook.Models{haiku: 300_000},
 		}, 87_000},
 		{
 			"setting for the model and for a shorter name", large, opus, "2.1.330",
 			AutoCompact{
-				Models: []transcript.WindowRule{{
-					Model:  "claude-opus-4",
-					Tokens: 500_000,
-				}, {
-					Model:  opus,
-					Tokens: 300_000,
-				}},
+				Models: hook.Models{"claude-opus-4": 500_000, opus: 300_000},
 			},
 			267_000,
 		},
 		{"model with a date", small, sonnet, "2.1.330", AutoCompact{
-			Models: []transcript.WindowRule{{Model: "claude-sonnet-4-5", Tokens: 130_000}},
+			Models: hook.Models{"claude-sonnet-4-5": 130_000},
 		}, 97_000},
 
 		{"percent", small, opus, "2.1.330", percent("50"), 90_000},

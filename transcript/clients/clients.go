@@ -5,10 +5,10 @@ package clients
 
 import (
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 )
 
 // Claude names Claude Code in metrics and JSON. Sessions from before sm recorded
@@ -31,7 +31,7 @@ type Client struct {
 	WindowOf func(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window
 	// CompactsAt returns the context size in tokens at which the client is assumed to
 	// compact automatically, 0 if unknown or never, and how that is known.
-	CompactsAt func(a *AutoCompact, window int64, model, version string) (int64, Basis)
+	CompactsAt func(a *hook.AutoCompact, window int64, model, version string) (int64, Basis)
 	// StopAnswered reports whether the answer to a Stop hook reaches the model. agentType
 	// is that of the hook, "" for the main agent.
 	StopAnswered func(version, agentType string) bool
@@ -72,29 +72,6 @@ const (
 	// Earliest means that either may hold; the computed size is the smaller.
 	Earliest Basis = "earliest"
 )
-
-// AutoCompact holds a client's settings for automatic compaction. The texts are as in
-// the client's environment: their meaning depends on its version. The zero value has
-// no settings.
-type AutoCompact struct {
-	// Off means that the client compacts only on request.
-	Off bool `json:",omitempty"`
-	// Window is CLAUDE_CODE_AUTO_COMPACT_WINDOW, Percent CLAUDE_AUTOCOMPACT_PCT_OVERRIDE,
-	// Output CLAUDE_CODE_MAX_OUTPUT_TOKENS; "" where they are not set.
-	Window, Percent, Output string `json:",omitempty"`
-	// Setting is autoCompactWindow of the settings in tokens, 0 for none. Models are the
-	// windows that the settings give to single models by name; 0 tokens mean the
-	// model's own window.
-	Setting int64                   `json:",omitempty"`
-	Models  []transcript.WindowRule `json:",omitempty"`
-	// IdleOff turns compaction of idle conversations off. IdleMin is
-	// CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" if it is not set.
-	IdleOff bool   `json:",omitempty"`
-	IdleMin string `json:",omitempty"`
-}
-
-// Equal reports whether two clients have the same settings.
-func (a *AutoCompact) Equal(b *AutoCompact) bool { return reflect.DeepEqual(a, b) }
 
 // Table lists all clients. The last one is the default: it gets the transcripts that
 // no other client claims, and the sessions of unknown clients.

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
 
@@ -14,7 +15,7 @@ func New(held func(path string) (transcript.Holder, bool), dirs ...string) clien
 		WindowOf: func(s *transcript.Session, _ int64, rules []transcript.WindowRule) transcript.Window {
 			return WindowOf(s, rules)
 		},
-		CompactsAt: func(_ *clients.AutoCompact, window int64, _, _ string) (int64, clients.Basis) {
+		CompactsAt: func(_ *hook.AutoCompact, window int64, _, _ string) (int64, clients.Basis) {
 			return CompactsAt(window), clients.Assumed
 		},
 		// A subagent is not continued by the answer to its Stop hook.
