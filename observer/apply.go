@@ -52,14 +52,14 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		session := c.sessionOf(h.Agent)
-		r, _ := c.rotations.Open(h.Agent)
+		r := c.rotations.Open(h.Agent)
 		c.rotate(rotation.Heard{
 			Agent:   h.Agent,
 			Session: session,
 			Text:    h.Text,
 			At:      at,
 		})
-		if r, _ = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
+		if r = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
 			n.Events = append([]alerts.Event{{
 				Kind:    alerts.EventReset,
 				Agent:   h.Agent,
@@ -210,7 +210,7 @@ const (
 func (c *core) forget(now time.Time) {
 	c.agents.forgetCurves(now.Add(-curvesKept))
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
-		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) ||
+		if c.rotations.Open(id).ID != "" || c.queue.HasWaiting(id) ||
 			len(c.engine.Reminders(id)) > 0 ||
 			!c.fleet.Forget(id) {
 			continue

@@ -50,7 +50,7 @@ func (c *core) carry(now time.Time) {
 	}
 	for _, agent := range c.queue.Waits() {
 		k := &c.agents.of(agent).typing
-		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
+		if c.rotations.Open(agent).ID != "" || k.busy || now.Before(k.after) {
 			continue // a message would begin another turn before the handoff
 		}
 		d, threaded := c.byQueue(agent, now)
@@ -298,7 +298,7 @@ func (c *core) takes(agent string, p *hook.Payload) (least alerts.Mode, ok bool)
 			x.stops = 0
 		}
 		// What waits for the end of the turn would not come to it.
-		_, pending := c.rotations.Open(agent)
+		pending := c.rotations.Open(agent).ID != ""
 		return alerts.Sequential, stopHeard && !pending && x.stops < maxStops
 	}
 	if !stopHeard { // sequential messages cannot wait for the end of the turn

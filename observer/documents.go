@@ -162,7 +162,7 @@ func (c *core) prepare(r rotation.Rotation) {
 			in.Reason = documentReason(err)
 		}
 		return func(c *core, now time.Time) {
-			r, _ := c.rotations.Find(r.ID)
+			r := c.rotations.Find(r.ID)
 			if r.State == rotation.Reserved && in.Reason == "" {
 				in.Messages = c.carried(&r, now)
 			}
@@ -174,11 +174,7 @@ func (c *core) prepare(r rotation.Rotation) {
 // fit checks that a file may be handed over and its path typed.
 func (a *App) fit(r *rotation.Rotation) error {
 	o := a.handoffs()
-	prompt := rotation.UsualPrompt
-	if o.Rotations.Resume != nil {
-		prompt = o.Rotations.Resume
-	}
-	if text := prompt(r.Path); a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
+	if text := o.Rotations.Resume(r.Path); a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return refuse(http.StatusUnprocessableEntity, fmt.Sprintf(
 			"%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}
@@ -220,7 +216,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	case p.Event != hook.SessionStart:
 		return nil
 	}
-	if r, open := c.rotations.Open(agent); open && r.State != rotation.Scheduled {
+	if c.rotations.Holds(agent) {
 		return nil
 	}
 	return &documentRequest{

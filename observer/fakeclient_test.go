@@ -75,7 +75,7 @@ func newFakeClients(t *testing.T) *fakeClients {
 		return c.line
 	}
 	r.o.Handoff = HandoffOptions{
-		Rotations:     rotation.Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
+		Rotations:     rotation.Defaults(),
 		Documents:     handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger),
 		DocumentBytes: 4096,
 		Characters:    9500,

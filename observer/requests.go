@@ -97,7 +97,7 @@ func (c *core) rotateByItself(agent string, now time.Time) {
 		return
 	}
 	s, ok := c.fleet.Location(agent)
-	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
+	if c.rotations.Open(agent).ID != "" || !ok || s.Path == "" {
 		return
 	}
 	if _, err := c.scheduleHandoff(rotation.Rotation{
@@ -139,7 +139,7 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 	r.last = now
 	r.can = asked.CanRestart && asked.RestartsLeft > 0
 	r.polls++
-	open, _ := c.rotations.Open(agent)
+	open := c.rotations.Open(agent)
 	if first && asked.Handled != "" &&
 		open.ID == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
@@ -155,7 +155,7 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 		if in.Untouched {
 			c.notCarried(agent)
 		}
-		open, _ = c.rotations.Open(agent)
+		open = c.rotations.Open(agent)
 	}
 	if r.order.Rotation == asked.Handled {
 		r.order = api.Instruction{}
@@ -182,8 +182,8 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 // restarting reports whether a client is being restarted or has not shown its
 // prompt yet. Until then no transcript shows what it lacks.
 func (c *core) restarting(agent string) bool {
-	r, open := c.rotations.Open(agent)
-	return open && r.Way == rotation.WayRestart && r.State.Touched()
+	r := c.rotations.Open(agent)
+	return r.Way == rotation.WayRestart && r.State.Touched()
 }
 
 // maxLine bounds a text of another process, in bytes.

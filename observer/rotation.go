@@ -40,7 +40,7 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Restart:
 			c.effect(func(context.Context) outcome {
 				return func(c *core, _ time.Time) { // now that it is stored
-					if r, _ := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
+					if r := c.rotations.Find(x.Rotation.ID); r.State == rotation.Clearing {
 						c.order(r)
 					}
 				}
@@ -91,7 +91,7 @@ func (c *core) passHandoffs(now time.Time) {
 // awaitsRun reports whether an agent's sm run may not have polled since the
 // observer started. A handoff from before waits for the poll.
 func (c *core) awaitsRun(agent string, now time.Time) bool {
-	r, _ := c.rotations.Open(agent)
+	r := c.rotations.Open(agent)
 	return r.State == rotation.Scheduled && r.Made.Before(c.began) &&
 		now.Sub(c.began) < runsWithin &&
 		!c.agents.look(agent).run.present(now)
@@ -114,8 +114,8 @@ func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 
 // checkFirstReading looks at the first context size of a session that a handoff has begun.
 func (c *core) checkFirstReading(ev *alerts.Event) {
-	record, ok := c.rotations.Agent(ev.Agent)
-	if !ok || record.Judged || ev.At.Before(record.At) {
+	record := c.rotations.Agent(ev.Agent)
+	if record.Judged || ev.At.Before(record.At) {
 		return
 	}
 	known, _ := c.engine.Agent(ev.Agent)
@@ -150,7 +150,7 @@ func (c *core) resumeHandoffs() {
 
 // resetHandoff is for a context that began anew. One that a handoff has cleared proves that.
 func (c *core) resetHandoff(ev *alerts.Event, now time.Time) {
-	if r, open := c.rotations.Open(ev.Agent); open && r.State.Touched() {
+	if r := c.rotations.Open(ev.Agent); r.State.Touched() {
 		ev.Cause = alerts.CauseHandoff
 		ev.Handoff = transcript.KeyOf([]byte(r.ID))
 	}
@@ -279,16 +279,13 @@ func (c *core) typeOwn(x rotation.Type) {
 		}
 		if idle && place.PID != 0 {
 			typed, err = act(ctx, place, a.o.Sanitise(x.Text), a.still(func(c *core) bool {
-				r, known := c.rotations.Find(id)
-				return known && r.State == x.Rotation.State && c.waitsAt(agent, place) &&
+				r := c.rotations.Find(id)
+				return r.State == x.Rotation.State && c.waitsAt(agent, place) &&
 					(x.Prompt || c.sessionOf(agent) == r.Left)
 			}))
 		}
 		return func(c *core, now time.Time) {
-			owner := agent
-			if r, known := c.rotations.Find(id); known {
-				owner = r.Agent // it may have got another id since
-			}
+			owner := cmp.Or(c.rotations.Find(id).Agent, agent) // it may have got another id since
 			c.agents.of(owner).typing = typingState{}
 			level := slog.LevelInfo
 			if err != nil {

@@ -28,13 +28,11 @@ func (c *core) session(v *fleet.View) api.Session {
 	if found {
 		wire.AddPolicy(&s, v, &p)
 	}
-	if record, ok := c.rotations.Agent(agent); ok {
-		s.Brake = c.rotations.Brake(agent, v.SessionID, time.Now())
-		if record.Path != "" {
-			s.LastHandoff = &record.Path
-		}
+	s.Brake = c.rotations.Brake(agent, v.SessionID, time.Now())
+	if record := c.rotations.Agent(agent); record.Path != "" {
+		s.LastHandoff = &record.Path
 	}
-	if r, ok := c.rotations.Open(agent); ok {
+	if r := c.rotations.Open(agent); r.ID != "" {
 		s.Handoff = r.State.String()
 	}
 	s.HooksSeen = c.hooksWork(agent)

@@ -30,6 +30,7 @@ import (
 	"sm/observer/notify"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
+	"sm/transcript/wording"
 )
 
 // config reads the configuration for a command.
@@ -193,10 +194,7 @@ func (env *environ) handoffOptions(
 		return o, err
 	}
 	o = observer.HandoffOptions{
-		Rotations: rotation.Options{
-			BreakerCount:  h.BreakerCount,
-			BreakerWithin: h.BreakerWithin,
-		},
+		Rotations:     rotation.Defaults(),
 		Documents:     handoff.NewDocuments(dir, h.Expiry, log.With("component", "handoff")),
 		DocumentBytes: h.DocumentBytes,
 		Characters:    h.InjectCharacters,
@@ -204,14 +202,16 @@ func (env *environ) handoffOptions(
 		AutoRotate:    h.AutoRotate,
 		Channels:      c.Channels,
 	}
+	o.Rotations.BreakerCount = h.BreakerCount
+	o.Rotations.BreakerWithin = h.BreakerWithin
 	o.Rotations.Resume, err = resumePrompt(c.Messages.Resume)
 	return o, err
 }
 
-// resumePrompt makes the prompt of messages.resume, nil where it is empty.
+// resumePrompt makes the prompt of messages.resume, the usual one where that is empty.
 func resumePrompt(text string) (func(path string) string, error) {
 	if text == "" {
-		return nil, nil
+		return wording.Resume, nil
 	}
 	prompt, err := template.New("messages.resume").Parse(text)
 	execute := func(path string) (string, error) {

@@ -38,38 +38,38 @@ func (m *Machine) All() []Rotation {
 	return list
 }
 
-// Find returns one rotation.
-func (m *Machine) Find(id string) (r Rotation, ok bool) {
+// Find returns one rotation, without an ID if it is unknown.
+func (m *Machine) Find(id string) (r Rotation) {
 	if p := m.all[id]; p != nil {
-		return *p, true
+		r = *p
 	}
-	return Rotation{}, false
+	return r
 }
 
-// Open returns the rotation of an agent that has not ended. There is at most one.
-func (m *Machine) Open(agent string) (r Rotation, ok bool) {
+// Open returns the rotation of an agent that has not ended, without an ID for none. There
+// is at most one.
+func (m *Machine) Open(agent string) (r Rotation) {
 	if p := m.open[agent]; p != nil {
-		return *p, true
+		r = *p
 	}
-	return Rotation{}, false
+	return r
 }
 
 // Holds reports whether messages to an agent are to be kept back, because its context is
 // about to be cleared.
 func (m *Machine) Holds(agent string) bool {
-	r := m.open[agent]
-	return r != nil && r.State != Scheduled
+	return m.Open(agent).State != Scheduled
 }
 
 // Opens lists the agents with such a rotation, in order.
 func (m *Machine) Opens() []string { return slices.Sorted(maps.Keys(m.open)) }
 
 // Agent returns the record of an agent.
-func (m *Machine) Agent(agent string) (s AgentRecord, ok bool) {
+func (m *Machine) Agent(agent string) (s AgentRecord) {
 	if p := m.agents[agent]; p != nil {
-		return *p, true
+		s = *p
 	}
-	return AgentRecord{}, false
+	return s
 }
 
 // Counters returns the counts so far.

@@ -7,25 +7,35 @@ func (m *Machine) Tick(now time.Time) []Effect {
 	m.out = nil
 	for _, agent := range m.Opens() {
 		r := m.open[agent]
-		age := m.age(r, now)
 		began, typing := m.typing[r.ID]
-		switch {
-		case typing && now.Sub(began) < m.options.ClearWithin: // wait for the answer
-		case r.State == Scheduled && now.Sub(r.Made) >= keptFor:
-			m.fail(r, ReasonExpired, now)
-		case r.State == Reserved && age >= prepareWithin:
-			m.fail(r, ReasonSlow, now)
-		case r.State == Clearing && r.Way == WayRestart && age >= restartWithin:
-			m.fail(r, ReasonRestartGone, now)
-		case r.State == Clearing && r.Way != WayRestart && age >= m.options.ClearWithin:
-			m.fail(r, ReasonClear, now)
-		case r.State == Cleared && age >= patience:
-			m.fail(r, ReasonPromptLate, now)
-		case r.State == Resuming && age >= m.options.PromptWithin+m.options.ClearWithin:
-			m.fail(r, ReasonPrompt, now)
+		since := m.age(r, now)
+		if r.State == Scheduled {
+			since = now.Sub(r.Made)
+		}
+		within, reason := m.limit(r)
+		waits := typing && now.Sub(began) < m.options.ClearWithin // for the answer
+		if since >= within && !waits {
+			m.fail(r, reason, now)
 		}
 	}
 	return m.out
+}
+
+// limit returns how long a rotation may be in its state, and why it fails then.
+func (m *Machine) limit(r *Rotation) (within time.Duration, reason string) {
+	switch {
+	case r.State == Scheduled:
+		return keptFor, ReasonExpired
+	case r.State == Reserved:
+		return prepareWithin, ReasonSlow
+	case r.State == Clearing && r.Way == WayRestart:
+		return restartWithin, ReasonRestartGone
+	case r.State == Clearing:
+		return m.options.ClearWithin, ReasonClear
+	case r.State == Cleared:
+		return patience, ReasonPromptLate
+	}
+	return m.options.PromptWithin + m.options.ClearWithin, ReasonPrompt
 }
 
 // fail ends a rotation and reports it.

@@ -13,10 +13,15 @@ const (
 	maxOverheard = 4
 )
 
-// heard confirms a rotation. If a human was quicker and began the new context, only the
+// apply confirms a rotation. If a human was quicker and began the new context, only the
 // prompt's own text proves that it arrived.
-func (m *Machine) heard(r *Rotation, in Heard) {
-	if !r.awaits(in) {
+func (in Heard) apply(m *Machine) {
+	r := m.open[in.Agent]
+	switch {
+	case r == nil:
+		m.overhear(in)
+		return
+	case !r.awaits(in):
 		return
 	}
 	if r.State == Clearing { // the transcript was read before the new client was reported

@@ -6,7 +6,7 @@ import (
 
 // Input is an event: [Idle], [Prepared], [Typed], [Answered], [Started], [Heard], [Gone],
 // [First] or [Compacted].
-type Input any
+type Input interface{ apply(m *Machine) }
 
 // Idle means that an agent waits at its prompt.
 type Idle struct {

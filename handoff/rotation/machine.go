@@ -14,33 +14,34 @@ type Options struct {
 	// switches the breaker off.
 	BreakerCount  int
 	BreakerWithin time.Duration
-	// Resume returns the first prompt of a new context, fit to be typed; nil for
-	// [UsualPrompt].
+	// Resume returns the first prompt of a new context, fit to be typed.
 	Resume func(path string) string
 
-	// ClearWithin limits the time from /clear to its proof. 0 is 30 s: clients call their
+	// ClearWithin limits the time from /clear to its proof, usually 30 s: clients call their
 	// hooks within some 100 ms, and a slow hook of the user delays that by up to 10 s.
 	ClearWithin time.Duration
-	// PromptWithin limits the time until the transcript shows the prompt. 0 is 20 s: it takes
+	// PromptWithin limits the time until the transcript shows the prompt, usually 20 s: it takes
 	// milliseconds, unless the machine is very slow.
 	PromptWithin time.Duration
-	// Grace is how long after a restart of the observer no prompt is typed again. 0 is 10 s:
+	// Grace is how long after a restart of the observer no prompt is typed again, usually 10 s:
 	// transcripts and the client's registry show what happened within a second or two.
 	Grace time.Duration
 	// FinishAfter is how long after typing a text, or after the observer's start, the prompt is
-	// checked for a text without Enter. 0 is 3 s: by then its proof has come.
+	// checked for a text without Enter, usually 3 s: by then its proof has come.
 	FinishAfter time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	o.ClearWithin = cmp.Or(o.ClearWithin, 30*time.Second)
-	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
-	o.Grace = cmp.Or(o.Grace, 10*time.Second)
-	o.FinishAfter = cmp.Or(o.FinishAfter, 3*time.Second)
-	if o.Resume == nil {
-		o.Resume = UsualPrompt
+// Defaults returns the usual settings.
+func Defaults() Options {
+	return Options{
+		BreakerCount:  3,
+		BreakerWithin: 15 * time.Minute,
+		Resume:        wording.Resume,
+		ClearWithin:   30 * time.Second,
+		PromptWithin:  20 * time.Second,
+		Grace:         10 * time.Second,
+		FinishAfter:   3 * time.Second,
 	}
-	return o
 }
 
 const (
@@ -84,7 +85,7 @@ type Machine struct {
 // New returns a Machine without rotations.
 func New(o Options) *Machine {
 	return &Machine{
-		options:       o.withDefaults(),
+		options:       o,
 		typing:        map[string]time.Time{},
 		all:           map[string]*Rotation{},
 		open:          map[string]*Rotation{},
@@ -96,44 +97,20 @@ func New(o Options) *Machine {
 }
 
 // Configure changes the settings, also for rotations that are under way.
-func (m *Machine) Configure(o Options) { m.options = o.withDefaults() }
+func (m *Machine) Configure(o Options) { m.options = o }
 
 // Step applies an input and returns its effects. An input for an unknown rotation, or one
 // that is too late, changes nothing.
 func (m *Machine) Step(in Input) []Effect {
 	m.out = nil
-	switch x := in.(type) {
-	case Idle:
-		m.idle(m.open[x.Agent], x)
-	case Prepared:
-		m.prepared(m.under(x.ID, Reserved), x)
-	case Typed:
-		m.typed(x)
-	case Answered:
-		m.answered(m.under(x.ID, Clearing), x)
-	case Started:
-		m.started(m.open[x.Agent], x)
-	case Heard:
-		if r := m.open[x.Agent]; r != nil {
-			m.heard(r, x)
-		} else {
-			m.overhear(x)
-		}
-	case Gone:
-		m.gone(m.open[x.Agent], x)
-	case First:
-		m.first(m.agents[x.Agent], x)
-	case Compacted:
-		if s := m.agents[x.Agent]; s != nil && s.Futile {
-			m.agent(x.Agent).Futile = false // there is room again
-		}
-	}
+	in.apply(m)
 	return m.out
 }
 
-// idle begins a scheduled rotation, and types the prompt into a cleared context. The agent's
+// apply begins a scheduled rotation, and types the prompt into a cleared context. The agent's
 // present session, too, shows that a context was cleared.
-func (m *Machine) idle(r *Rotation, in Idle) {
+func (in Idle) apply(m *Machine) {
+	r := m.open[in.Agent]
 	if r == nil || in.At.Before(r.After) {
 		return
 	}
@@ -196,8 +173,9 @@ func (r *Rotation) command() string {
 	return "/clear"
 }
 
-// prepared continues with a document that may be handed over.
-func (m *Machine) prepared(r *Rotation, in Prepared) {
+// apply continues with a document that may be handed over.
+func (in Prepared) apply(m *Machine) {
+	r := m.under(in.ID, Reserved)
 	if r == nil {
 		return
 	}
@@ -221,12 +199,9 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 	m.do(Type{Rotation: *r, Text: r.command()})
 }
 
-// UsualPrompt is the default first prompt of a new context.
-func UsualPrompt(path string) string { return wording.Resume(path) }
-
-// typed handles the result of typing. Either there will be proof, or nothing has happened:
+// apply handles the result of typing. Either there will be proof, or nothing has happened:
 // then it is tried again later, or given up.
-func (m *Machine) typed(in Typed) {
+func (in Typed) apply(m *Machine) {
 	delete(m.typing, in.ID)
 	state := Clearing
 	back := Scheduled
@@ -267,8 +242,9 @@ func (m *Machine) typed(in Typed) {
 	r.After = in.At.Add(r.Pause)
 }
 
-// answered handles the answer of `sm run`.
-func (m *Machine) answered(r *Rotation, in Answered) {
+// apply handles the answer of `sm run`.
+func (in Answered) apply(m *Machine) {
+	r := m.under(in.ID, Clearing)
 	switch {
 	case r == nil:
 	case in.Reason != "":
@@ -282,9 +258,10 @@ func (m *Machine) answered(r *Rotation, in Answered) {
 	}
 }
 
-// started handles the proof that a context was cleared: another session, newer than the
+// apply handles the proof that a context was cleared: another session, newer than the
 // reservation. Old clients keep the session and report the clear by a hook.
-func (m *Machine) started(r *Rotation, in Started) {
+func (in Started) apply(m *Machine) {
+	r := m.open[in.Agent]
 	switch {
 	case r == nil || in.At.Before(r.Began) || in.Session == r.Left && !in.Cleared:
 	case r.State == Clearing:
@@ -310,15 +287,17 @@ func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	}
 }
 
-// gone ends the rotation of a client that has ended, unless it is being restarted.
-func (m *Machine) gone(r *Rotation, in Gone) {
+// apply ends the rotation of a client that has ended, unless it is being restarted.
+func (in Gone) apply(m *Machine) {
+	r := m.open[in.Agent]
 	if r != nil && (r.Way != WayRestart || !r.State.Touched()) {
 		m.fail(r, ReasonGone, in.At)
 	}
 }
 
-// first checks the size of a context that a rotation has begun.
-func (m *Machine) first(s *AgentRecord, in First) {
+// apply checks the size of a context that a rotation has begun.
+func (in First) apply(m *Machine) {
+	s := m.agents[in.Agent]
 	if s == nil || s.Judged || s.Session == "" || s.Session != in.Session {
 		return
 	}
@@ -327,6 +306,13 @@ func (m *Machine) first(s *AgentRecord, in First) {
 	m.agentsChanged[s.Agent] = true
 	if in.High {
 		m.do(Unhelpful{*s})
+	}
+}
+
+// apply lets the agent hand over again: there is room.
+func (in Compacted) apply(m *Machine) {
+	if s := m.agents[in.Agent]; s != nil && s.Futile {
+		m.agent(in.Agent).Futile = false
 	}
 }
 

@@ -178,7 +178,7 @@ func input(m *Machine, now time.Time, line string) string {
 	case "kill":
 		var agents []AgentRecord
 		for _, agent := range []string{"a", "b"} {
-			if r, ok := m.Agent(agent); ok {
+			if r := m.Agent(agent); r.Agent != "" {
 				agents = append(agents, r)
 			}
 		}
@@ -188,8 +188,8 @@ func input(m *Machine, now time.Time, line string) string {
 	case "brake":
 		return cmp.Or(m.Brake("a", words[0], now), "-")
 	case "record":
-		r, ok := m.Agent(agent)
-		if !ok {
+		r := m.Agent(agent)
+		if r.Agent == "" {
 			return ""
 		}
 		return fmt.Sprintf("%s %s %s %s at %v, executed %v",
@@ -228,7 +228,7 @@ func TestScripts(t *testing.T) {
 	for _, script := range scripts.Files {
 		t.Run(script.Name, func(t *testing.T) {
 			t.Parallel()
-			m := New(Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute})
+			m := New(Defaults())
 			var got []string
 			for line := range strings.Lines(strings.TrimSpace(string(script.Data))) {
 				var seconds float64
