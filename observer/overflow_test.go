@@ -72,7 +72,7 @@ func (g *guarded) update(field, value string) {
 		guard.Update(
 			g.t.Context(),
 			g.file(),
-			func(s *guard.State) error { return s.Set(field, value, time.Now()) },
+			func(s *guard.State) error { return s.Set(field, value, time.Now(), false) },
 		),
 	)
 }

@@ -125,11 +125,10 @@ func (env *environ) newAgentRun(
 		TermAfter: cfg.Supervise.TermAfter,
 		Again:     again,
 		Prompt: func(now supervise.Process) string {
-			prompt, _, ok := guard.RestartPrompt(dir, now.PID, now.Start)
-			if !ok {
-				prompt = "Continue where you left off."
-			}
-			return prompt
+			return cmp.Or(
+				guard.RestartPrompt(dir, now.PID, now.Start),
+				"Continue where you left off.",
+			)
 		},
 		// The next client takes over the guarded session. A failure is not
 		// reported: the terminal is the client's, and the session can be

@@ -75,22 +75,19 @@ $ sm session update .sessions/build task "the parser"
 `, flags{
 			"force": &force,
 		}, guarded(func(ctx context.Context, args []string) error {
-			set := (*guard.State).Set
 			if force {
 				if err := env.mayForce(); err != nil {
 					return err
 				}
-				set = (*guard.State).Override
 			}
-			return env.sessionUpdate(ctx, args[0], args[1], args[2], set)
+			return env.sessionUpdate(ctx, args[0], args[1], args[2], force)
 		})),
 		command(`phase DIR PHASE
 Set the phase of a session
 
 $ sm session phase .sessions/build "Phase 5: Build Loop"
 `, nil, guarded(func(ctx context.Context, args []string) error {
-			set := (*guard.State).Set
-			return env.sessionUpdate(ctx, args[0], "currentPhase", args[1], set)
+			return env.sessionUpdate(ctx, args[0], "currentPhase", args[1], false)
 		})),
 		command(`dehydrate [DIR]
 Start the handover document of a session
@@ -185,14 +182,14 @@ func (env *environ) mayForce() error {
 func (env *environ) sessionUpdate(
 	ctx context.Context,
 	name, field, value string,
-	set func(s *guard.State, field, value string, now time.Time) error,
+	force bool,
 ) error {
 	dir, err := env.sessionDir(name)
 	if err != nil {
 		return err
 	}
 	err = changeSession(ctx, dir, func(s *guard.State) error {
-		return set(s, field, value, time.Now())
+		return s.Set(field, value, time.Now(), force)
 	})
 	if err != nil {
 		return err

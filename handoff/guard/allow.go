@@ -61,28 +61,23 @@ func isDocument(path, cwd, dir string) bool {
 	return files.Same(filepath.Dir(path), dir)
 }
 
-// forceFlag makes `sm session update` release a full session, for a person.
-const forceFlag = "--force"
-
-// guardCommands are the sm commands that a full session may run: none of them runs other
-// programs, changes settings or runs for ever.
-func guardCommands() []string {
-	return []string{
-		"session", "handoff", "handoffs", "documents", "status", "send", "messages", "remind", "reminders", "register", "version", "help",
-	}
-}
-
 // plainCommand reports whether a shell would do nothing for this command but run sm.
 func (g *Guard) plainCommand(command, cwd string) bool {
 	words, ok := plainWords(command)
-	if !ok || len(words) < 2 || !slices.Contains(guardCommands(), words[1]) {
+	if !ok || len(words) < 2 {
 		return false
 	}
-	if words[1] == "session" &&
-		slices.ContainsFunc(
-			words[2:],
-			func(word string) bool { return strings.HasPrefix(word, forceFlag) },
-		) {
+	// None of these runs other programs, changes settings or runs for ever.
+	harmless := []string{
+		"session", "handoff", "handoffs", "documents", "status", "send", "messages", "remind",
+		"reminders", "register", "version", "help",
+	}
+	if !slices.Contains(harmless, words[1]) {
+		return false
+	}
+	// A person may release a full session by this flag.
+	forces := func(word string) bool { return strings.HasPrefix(word, "--force") }
+	if words[1] == "session" && slices.ContainsFunc(words, forces) {
 		return false
 	}
 	program := words[0]

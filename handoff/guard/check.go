@@ -31,27 +31,26 @@ func (g *Guard) Check(ctx context.Context, call ToolCall) (j Decision, err error
 		return j, nil
 	}
 	j.Dir = filepath.Dir(path)
-	j.State = s
 	usage := call.Usage(s)
-	exempt := call.Exempt(j.Dir)
 	decide := func(s *State) (changed bool) {
-		before := s.Overflowed
-		j.Refuse, changed = g.Decide(s, call.Client, usage, exempt)
-		j.First = s.Overflowed && !before
+		full := s.Overflowed
+		changed = g.mark(s, call.Client, usage)
+		j.State = s
+		j.First = s.Overflowed && !full
 		return s.Overflowed && s.follow(call) || changed
 	}
-	if !decide(s) {
-		return j, nil
-	}
-	err = Update(ctx, path, func(s *State) error {
-		if j.State = s; !decide(s) {
-			return errUnchanged
+	if decide(s) {
+		err = Update(ctx, path, func(s *State) error {
+			if !decide(s) {
+				return errUnchanged
+			}
+			return nil
+		})
+		if err != nil {
+			return Decision{}, err
 		}
-		return nil
-	})
-	if err != nil {
-		return Decision{Dir: j.Dir, State: s}, err
 	}
+	j.Refuse = j.State.Overflowed && !call.Exempt(j.Dir)
 	return j, nil
 }
 
@@ -59,7 +58,7 @@ func (g *Guard) Check(ctx context.Context, call ToolCall) (j Decision, err error
 // abandoned, and another client might take it.
 func (s *State) follow(call ToolCall) (changed bool) {
 	c := call.Client
-	if !c.is(s) || c.runs(s) || c.PID <= 1 || call.Alive == nil ||
+	if !c.is(s) || c.runs(s) || c.PID <= 1 ||
 		s.PID > 1 && call.Alive(s.PID, s.PIDStart) {
 		return false
 	}
@@ -68,21 +67,16 @@ func (s *State) follow(call ToolCall) (changed bool) {
 	return true
 }
 
-// Decide decides about a tool call of the main agent of client c with state s. usage is the
-// used share of the window, exempt the result of [Guard.Exempt]. changed means that the state
-// has to be stored before the answer: the first call of a full session, even an exempt one,
-// records the overflow and its session.
+// mark marks state s as full if a tool call of the main agent of client c shows that. usage
+// is the used share of the window. changed means that the state has to be stored before the
+// answer: the first call of a full session, even an exempt one, records the overflow and its
+// session.
 //
-// Calls of subagents are not for Decide. A subagent has a context of its own, and would lose
+// Calls of subagents are not for mark. A subagent has a context of its own, and would lose
 // its work; the next call of the agent that started it is refused anyway.
-func (g *Guard) Decide(
-	s *State,
-	c Client,
-	usage float64,
-	exempt bool,
-) (refuse, changed bool) {
+func (g *Guard) mark(s *State, c Client, usage float64) (changed bool) {
 	if !s.Overflowed && (usage < g.Threshold || s.Lifecycle == SessionCompleted) {
-		return false, false
+		return false
 	}
 	// The call itself proves whose context is full, unlike a late report (see Bind) and
 	// unlike a figure that was written into the file.
@@ -93,5 +87,5 @@ func (g *Guard) Decide(
 	}
 	changed = changed || !s.Overflowed
 	s.Overflowed = true
-	return !exempt, changed
+	return changed
 }

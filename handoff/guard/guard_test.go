@@ -17,30 +17,27 @@ func testGuard() *Guard {
 
 func TestGuardDecides(t *testing.T) {
 	for _, tt := range []struct {
-		name         string
-		state        State
-		usage        float64
-		exempt       bool
-		refuse, news bool
+		name  string
+		state State
+		usage float64
+		news  bool
 	}{
-		{"below the threshold", State{}, 0.7599, false, false, false},
-		{"at the threshold", State{}, 152_000.0 / 200_000, false, true, true},
-		{"above it", State{}, 0.9, false, true, true},
-		{"an exempt call", State{}, 0.9, true, false, true},
-		{"sticky: after a smaller reading", State{Overflowed: true}, 0.1, false, true, false},
-		{"sticky: while unknown", State{Overflowed: true}, UsageUnknown, false, true, false},
-		{"completed", State{Lifecycle: SessionCompleted}, 0.9, false, false, false},
+		{"below the threshold", State{}, 0.7599, false},
+		{"at the threshold", State{}, 152_000.0 / 200_000, true},
+		{"above it", State{}, 0.9, true},
+		{"sticky: after a smaller reading", State{Overflowed: true}, 0.1, false},
+		{"sticky: while unknown", State{Overflowed: true}, UsageUnknown, false},
+		{"completed", State{Lifecycle: SessionCompleted}, 0.9, false},
 		{"sticky: completed", State{
 			Lifecycle:  SessionCompleted,
 			Overflowed: true,
-		}, 0.1, false, true, false},
+		}, 0.1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
-			refuse, news := testGuard().Decide(&s, Client{}, tt.usage, tt.exempt)
-			if refuse != tt.refuse || news != tt.news ||
-				s.Overflowed != (tt.state.Overflowed || tt.news) {
-				t.Errorf("refuse %v, news %v, overflowed %v", refuse, news, s.Overflowed)
+			news := testGuard().mark(&s, Client{}, tt.usage)
+			if news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
+				t.Errorf("news %v, overflowed %v", news, s.Overflowed)
 			}
 		})
 	}
@@ -66,13 +63,10 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 		}, 0.8, "old", false},
 		{"not full", State{PID: 7, SessionID: "old"}, 0.5, "old", false},
 	} {
-		for _, exempt := range []bool{false, true} {
-			s := tt.state
-			refuse, news := testGuard().Decide(&s, client, tt.usage, exempt)
-			if s.SessionID != tt.want || news != tt.news ||
-				refuse != (s.Overflowed && !exempt) {
-				t.Errorf("%s: refuse %v, news %v, %+v", tt.name, refuse, news, s)
-			}
+		s := tt.state
+		news := testGuard().mark(&s, client, tt.usage)
+		if s.SessionID != tt.want || news != tt.news {
+			t.Errorf("%s: news %v, %+v", tt.name, news, s)
 		}
 	}
 }
@@ -220,7 +214,7 @@ func TestGuardSet(t *testing.T) {
 		},
 		{"overflowed", "true", ""},
 	} {
-		err := s.Set(tt.field, tt.value, now)
+		err := s.Set(tt.field, tt.value, now, false)
 		if got := errorText(err); tt.err == "" && got != "" ||
 			!strings.HasPrefix(got, tt.err) {
 			t.Errorf("%s = %q: %q, want %q", tt.field, tt.value, got, tt.err)
@@ -278,21 +272,17 @@ func TestGuardSetWhileFull(t *testing.T) {
 			t.Errorf("%s is new: may it be set while the context is full?", field)
 		}
 		s := full
-		if err := s.Set(field, value, now); (err == nil) != slices.Contains(free, field) {
+		if err := s.Set(field, value, now, false); (err == nil) != slices.Contains(free, field) {
 			t.Errorf("%s: error %v", field, err)
 		} else if err != nil && !cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s was refused, and set", field)
 		}
-		if err := s.Override(
-			field,
-			value,
-			now,
-		); err != nil ||
+		if err := s.Set(field, value, now, true); err != nil ||
 			cmp.Equal(s, full, onlyFields) {
 			t.Errorf("%s, by a person: error %v", field, err)
 		}
 	}
-	noError(t, full.Set("overflowed", "true", now))
+	noError(t, full.Set("overflowed", "true", now, false))
 }
 
 func errorText(err error) string {

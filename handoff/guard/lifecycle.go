@@ -96,7 +96,7 @@ func (a *Activation) taken(s *State) bool {
 
 // lives reports whether the process of a session still runs.
 func (a *Activation) lives(s *State) bool {
-	return s.PID > 1 && a.Alive != nil && a.Alive(s.PID, s.PIDStart)
+	return s.PID > 1 && a.Alive(s.PID, s.PIDStart)
 }
 
 // leaves reports whether the client had the session until now.

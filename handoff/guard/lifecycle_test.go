@@ -327,9 +327,9 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		)
 		s.CurrentPhase = "Phase 5: Build\nLoop"
 	})
-	update(func(s *State) { testGuard().Decide(s, old, 0.8, false); s.Dehydrate(time.Now()) })
+	update(func(s *State) { testGuard().mark(s, old, 0.8); s.Dehydrate(time.Now()) })
 	p.write(filepath.Join(dir, DocumentFile), "What to do next.\n")
-	if _, _, ok := RestartPrompt(p.dir, 7, "100"); ok {
+	if RestartPrompt(p.dir, 7, "100") != "" {
 		t.Error("a restart that nobody has asked for")
 	}
 	refused := errors.New("refused")
@@ -360,17 +360,17 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		PID:   9,
 		Start: "300",
 	}} {
-		if _, path, ok := RestartPrompt(p.dir, c.PID, c.Start); ok {
-			t.Errorf("%v: took the restart of another client, %s", c, path)
+		if prompt := RestartPrompt(p.dir, c.PID, c.Start); prompt != "" {
+			t.Errorf("%v: took the restart of another client, %s", c, prompt)
 		}
 	}
-	prompt, path, ok := RestartPrompt(filepath.Join(p.dir, "sub"), 7, "100")
+	prompt := RestartPrompt(filepath.Join(p.dir, "sub"), 7, "100")
 	want := "Read " + dir + "/DEHYDRATED_CONTEXT.md and continue the work that it describes. First run: sm session activate '" + dir +
 		"' implement (the phase is 'Phase 5: Build Loop')"
-	if !ok || path != p.state("2026_02_05 A") || prompt != want {
-		t.Errorf("prompt %q in %q, want %q", prompt, path, want)
+	if prompt != want {
+		t.Errorf("prompt %q, want %q", prompt, want)
 	}
-	noError(t, Resumed(path, 9, "300"))
+	noError(t, Resumed(p.state("2026_02_05 A"), 9, "300"))
 	s := p.read("2026_02_05 A")
 	if diff := cmp.Diff(&State{
 		PID:           9,
@@ -383,7 +383,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}, s, onlyFields); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
 	}
-	if _, _, ok := RestartPrompt(p.dir, 9, "300"); ok {
+	if RestartPrompt(p.dir, 9, "300") != "" {
 		t.Error("a second restart")
 	}
 	update(func(s *State) { s.Report(fresh, 0.1, time.Now()) })
@@ -422,7 +422,7 @@ func TestGuardOwnPrompt(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if prompt, _, ok := RestartPrompt(p.dir, 7, "100"); !ok || prompt != "go on" {
+	if prompt := RestartPrompt(p.dir, 7, "100"); prompt != "go on" {
 		t.Errorf("prompt %q", prompt)
 	}
 }

@@ -112,22 +112,14 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// RestartPrompt returns the prompt for the client that follows process pid, from the newest
-// session in or above dir that names this process and has asked for a restart. stateFile is
-// for Resumed.
-func RestartPrompt(dir string, pid int, start string) (prompt, stateFile string, ok bool) {
-	client := Client{PID: pid, Start: start}
-	var newest time.Time
-	for path, s := range guardFiles([]string{dir}, client) {
-		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" &&
-			(!ok || s.StartedAt.After(newest)) {
-			prompt = s.RestartPrompt
-			stateFile = path
-			ok = true
-			newest = s.StartedAt
-		}
+// RestartPrompt returns the prompt for the client that follows process pid, from its
+// session in or above dir, if that has asked for a restart, else "".
+func RestartPrompt(dir string, pid int, start string) string {
+	_, s, ok := Find([]string{dir}, Client{PID: pid, Start: start})
+	if !ok || !s.KillRequested {
+		return ""
 	}
-	return prompt, stateFile, ok
+	return s.RestartPrompt
 }
 
 // resumeWithin limits the wait for other writers of the file.
@@ -137,23 +129,19 @@ const resumeWithin = 5 * time.Second
 // continues for the given reason. The session can ask again with the document that it has.
 func RestartRefused(dir string, pid int, start, reason string) error {
 	client := Client{PID: pid, Start: start}
-	asked := func(s *State) bool { return client.runs(s) && s.KillRequested }
+	path, _, ok := Find([]string{dir}, client)
+	if !ok {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), resumeWithin)
 	defer cancel()
-	var errs []error
-	for path, s := range guardFiles([]string{dir}, client) {
-		if !asked(s) {
-			continue
+	return Update(ctx, path, func(s *State) error {
+		if !client.runs(s) || !s.KillRequested {
+			return errUnchanged
 		}
-		errs = append(errs, Update(ctx, path, func(s *State) error {
-			if !asked(s) {
-				return errUnchanged
-			}
-			s.refuseRestart(filepath.Dir(path), reason)
-			return nil
-		}))
-	}
-	return errors.Join(errs...)
+		s.refuseRestart(filepath.Dir(path), reason)
+		return nil
+	})
 }
 
 func (s *State) refuseRestart(dir, reason string) {

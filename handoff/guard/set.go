@@ -19,30 +19,21 @@ const maxText = 16 << 10
 // BelongsTo reports whether a session is that of a client.
 func (s *State) BelongsTo(c Client) bool { return c.is(s) || c.runs(s) }
 
-// fixed are the fields that identify a full session or would release it. Set refuses them
-// while the session is full, since the agent itself can call Set.
-func fixed() []string {
-	return []string{
+// Set sets a field by its name in the file. contextUsage is a share, 0 to 1, measured now.
+// While the session is full it refuses the fields that identify it or would release it,
+// since the agent itself can call Set; with force a person sets them.
+func (s *State) Set(field, value string, now time.Time, force bool) error {
+	fixed := []string{
 		"pid", "pidStart", "sessionId", "lifecycle", "overflowed",
 		"killRequested", "startedAt", "dehydratingSince", "restartRefused",
 	}
-}
-
-// Set sets a field by its name in the file. contextUsage is a share, 0 to 1, measured now.
-// It refuses changes that would release a full session.
-func (s *State) Set(field, value string, now time.Time) error {
-	if s.Overflowed && slices.Contains(fixed(), field) &&
+	if s.Overflowed && !force && slices.Contains(fixed, field) &&
 		(field != "overflowed" || value == "false") {
 		return fmt.Errorf(
 			"the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'",
 			field,
 		)
 	}
-	return s.Override(field, value, now)
-}
-
-// Override is Set for a person, who may release a full session.
-func (s *State) Override(field, value string, now time.Time) error {
 	changed := *s
 	names, values := files.Fields(&changed)
 	i := slices.Index(names, field)
