@@ -324,21 +324,6 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	return ids
 }
 
-// Open returns the keys of an agent's notices in the current cycle that were not
-// withdrawn, and so may be queued.
-func (e *Engine) Open(id string) (keys []Key) {
-	a := e.agents[id]
-	if a == nil {
-		return nil
-	}
-	for _, s := range a.Said {
-		if s.Open {
-			keys = append(keys, s.Key)
-		}
-	}
-	return keys
-}
-
 // Forgotten returns the agents without an event since the given time whose
 // clients do not run.
 func (e *Engine) Forgotten(since time.Time) []string {

@@ -99,7 +99,7 @@ type Target struct {
 
 // Action is a decision of the engine: a [Say], [Withdraw], [SetLevel], [Opened],
 // [Remind] or [Skip].
-type Action interface{ action() }
+type Action any
 
 // Say is a notice to be delivered.
 type Say struct {
@@ -136,8 +136,3 @@ type Opened struct {
 	Warned bool
 	At     time.Time
 }
-
-func (Say) action()      {}
-func (Withdraw) action() {}
-func (SetLevel) action() {}
-func (Opened) action()   {}

@@ -50,9 +50,6 @@ type Skip struct {
 	Reminders []string // ids
 }
 
-func (Remind) action() {}
-func (Skip) action()   {}
-
 // ErrReminder is returned for an invalid reminder.
 var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval, of which hard is not the shorter; give one or the other")
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -25,7 +26,6 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 	for _, r := range n.Renamed {
 		c.agents.rename(r.From, r.To)
 		if !c.engine.Rename(r.From, r.To) {
-			c.queue.Withdraw(c.engine.Open(r.From), now)
 			c.engine.Forget(r.From)
 			c.queue.Forget(r.From, now)
 		}
@@ -250,7 +250,10 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		})
 	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID:
-		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
+		v, _ := c.engine.Agent(agent) // the client of this context is gone
+		c.queue.Withdraw(func(m *outbox.Message) bool {
+			return m.Key.Agent == agent && (m.To == agent || m.Key.Cycle == v.Cycle)
+		}, now)
 	}
 	return agent, durable
 }

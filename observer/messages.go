@@ -15,12 +15,8 @@ import (
 
 // getMessages lists the messages of an agent, or all without one.
 func (c *core) getMessages(agent string, _ *http.Request) (any, error) {
-	list := c.queue.All()
-	if agent != "" {
-		list = c.queue.Of(agent)
-	}
 	all := api.Messages{Messages: []api.Message{}}
-	for _, m := range list {
+	for _, m := range c.queue.Of(agent) {
 		all.Messages = append(all.Messages, c.messageOf(m))
 	}
 	return all, nil

@@ -228,15 +228,10 @@ func (c *core) reportFailure(x rotation.Report) {
 // takeBack withdraws messages whose names begin with ref, as far as they are not
 // delivered. That about a lost context stays.
 func (c *core) takeBack(agent string, ref string, now time.Time) (n int) {
-	for _, m := range c.queue.Of(agent) {
-		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, ref) &&
-			!strings.HasSuffix(m.Ref, lostName) {
-			if _, err := c.queue.Cancel(agent, m.ID, now); err == nil {
-				n++
-			}
-		}
-	}
-	return n
+	return c.queue.Withdraw(func(m *outbox.Message) bool {
+		return m.To == agent && (m.State == outbox.Waiting || m.Calling) &&
+			strings.HasPrefix(m.Ref, ref) && !strings.HasSuffix(m.Ref, lostName)
+	}, now)
 }
 
 // unhelpful notifies an agent whose new context is full from the start.

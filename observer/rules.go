@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,9 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Say:
 			c.say(x, now)
 		case alerts.Withdraw:
-			c.queue.Withdraw(x.Keys, now)
+			c.queue.Withdraw(func(m *outbox.Message) bool {
+				return slices.Contains(x.Keys, m.Key)
+			}, now)
 		case alerts.SetLevel:
 			c.setLevel(x.Agent)
 		case alerts.Remind:

@@ -1,10 +1,6 @@
 package outbox
 
-import (
-	"time"
-
-	"sm/alerts"
-)
+import "time"
 
 // pace is how soon to ask again, at the earliest, whether a transcript has been read.
 const pace = time.Second
@@ -104,6 +100,7 @@ func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Tim
 func (q *Queue) wait(m *Message) {
 	m.State = Waiting
 	m.Calling = false
+	m.Placed = false
 	q.touch(m)
 }
 
@@ -112,19 +109,16 @@ func (q *Queue) stale(m *Message, now time.Time) bool {
 	return !now.Before(m.Made.Add(q.options.TTL))
 }
 
-// Withdraw takes back the notices with these keys that have not ended, also
-// offered ones that may have been read, and returns them.
-func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
-	var taken []Message
-	for _, k := range keys {
-		for m := range q.open() {
-			if m.Key == k {
-				q.end(m, Withdrawn, now)
-				taken = append(taken, *m)
-			}
+// Withdraw takes back the messages that have not ended and fit, also offered ones that
+// may have been read, and returns their number.
+func (q *Queue) Withdraw(fit func(*Message) bool, now time.Time) (n int) {
+	for m := range q.open() {
+		if fit(m) {
+			q.end(m, Withdrawn, now)
+			n++
 		}
 	}
-	return taken
+	return n
 }
 
 // Cancel takes back a message to an agent, and returns it. A message that waits
@@ -148,13 +142,7 @@ func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
 // and withdraws them if they have not ended. It belongs to the engine's Forget:
 // an agent that returns uses the same keys. Sends to the agent stay.
 func (q *Queue) Forget(about string, now time.Time) {
-	q.remove(func(m *Message) bool {
-		if !m.Notice() || m.Key.Agent != about {
-			return false
-		}
-		if !m.State.Ended() {
-			q.end(m, Withdrawn, now)
-		}
-		return true
-	})
+	fit := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }
+	q.Withdraw(fit, now)
+	q.remove(fit)
 }

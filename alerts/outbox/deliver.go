@@ -95,12 +95,10 @@ func (q *Queue) Unoffer(id string) {
 	if m == nil || m.State != Offered {
 		return
 	}
-	m.State = Waiting
-	m.Placed = false
 	if m.Calling {
 		m.Calls--
-		m.Calling = false
 	}
+	q.wait(m)
 	if m.Offers--; m.Offers <= 0 {
 		m.Offers = 0
 		m.Via = None
@@ -108,7 +106,6 @@ func (q *Queue) Unoffer(id string) {
 		m.Offered = time.Time{}
 		m.Thread = ""
 	}
-	q.touch(m)
 }
 
 // Heard takes a text that reached the model according to the agent's transcript,

@@ -94,33 +94,20 @@ func (q *Queue) Find(id string) (Message, bool) {
 	return Message{}, false
 }
 
-// Of returns all known messages to one agent, in the order of Put.
+// Of returns all known messages to one agent, or to all for "", in the order of Put.
 func (q *Queue) Of(to string) (all []Message) {
 	for _, m := range q.order {
-		if m.To == to {
+		if to == "" || m.To == to {
 			all = append(all, *m)
 		}
 	}
 	return all
 }
 
-// All returns all known messages, in the order of Put.
-func (q *Queue) All() (all []Message) {
-	for _, m := range q.order {
-		all = append(all, *m)
-	}
-	return all
-}
-
 // Waiting returns the number of messages that have not ended.
-func (q *Queue) Waiting() int { return q.count(func(*Message) bool { return true }) }
-
-// count returns how many messages that have not ended fit.
-func (q *Queue) count(fit func(*Message) bool) (n int) {
-	for m := range q.open() {
-		if fit(m) {
-			n++
-		}
+func (q *Queue) Waiting() (n int) {
+	for range q.open() {
+		n++
 	}
 	return n
 }
@@ -138,7 +125,7 @@ func (q *Queue) Waits() (agents []string) {
 
 // HasWaiting reports whether a message to the agent waits to be offered, held or not.
 func (q *Queue) HasWaiting(to string) bool {
-	return q.count(func(m *Message) bool { return m.To == to && m.State == Waiting }) > 0
+	return slices.Contains(q.Waits(), to)
 }
 
 // Counters returns the counters.

@@ -90,7 +90,12 @@ func (o *Options) check(m *Message) error {
 // admit returns an error if one more send is too many now.
 func (q *Queue) admit(m *Message, now time.Time) error {
 	if limit := q.options.PerAgent; limit > 0 {
-		n := q.count(func(o *Message) bool { return o.To == m.To && !o.Notice() && !o.Unmetered })
+		n := 0
+		for o := range q.open() {
+			if o.To == m.To && !o.Notice() && !o.Unmetered {
+				n++
+			}
+		}
 		if n >= limit {
 			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
 		}

@@ -120,7 +120,7 @@ func TestPutRefuses(t *testing.T) {
 			}
 			if want := map[bool]int{
 				true: 1,
-			}[c.want == nil]; q.Waiting() != want || len(q.All()) != want {
+			}[c.want == nil]; q.Waiting() != want || len(q.Of("")) != want {
 				t.Errorf("%d messages, want %d", q.Waiting(), want)
 			}
 			if err != nil &&

@@ -62,9 +62,7 @@ func (q *Queue) Leave(in func(string) string) {
 }
 
 func (q *Queue) leave(m *Message) {
-	m.State = Waiting
 	m.Left = true
-	m.Placed = false
 	m.Moves++
-	q.touch(m)
+	q.wait(m)
 }

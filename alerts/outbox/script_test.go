@@ -147,7 +147,15 @@ func (s *scripted) do(seconds float64, line string) string {
 		q.Forget(to, now)
 		return "done"
 	case "withdraw":
-		return s.list(q.Withdraw([]alerts.Key{keyed(f[0])}, now))
+		var taken []Message
+		q.Withdraw(func(m *Message) bool {
+			if m.Key != keyed(f[0]) {
+				return false
+			}
+			taken = append(taken, *m)
+			return true
+		}, now)
+		return s.list(taken)
 	case "cancel":
 		_, err := q.Cancel(to, s.ids[f[1]], now)
 		return fmt.Sprint(err)

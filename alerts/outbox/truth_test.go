@@ -100,7 +100,7 @@ func TestTruth(t *testing.T) {
 		if n := r.q.Waiting(); n != 0 {
 			t.Errorf("seed %d: %d messages have not ended", seed, n)
 		}
-		for _, m := range r.q.All() {
+		for _, m := range r.q.Of("") {
 			n := r.heard[m.ID]
 			switch {
 			case r.transcript && (n != 1 || m.State != Confirmed):
