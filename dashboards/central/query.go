@@ -3,11 +3,13 @@ package central
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+
+	"github.com/prometheus/common/model"
 
 	"sm/observer/httpclient"
 )
@@ -15,27 +17,9 @@ import (
 // series has one sample in the result of an instant query, and several in that
 // of a range query.
 type series struct {
-	Labels  map[string]string `json:"metric"`
-	Sample  Point             `json:"value"`
-	Samples []Point           `json:"values"`
-}
-
-// Point is a value at a time.
-type Point struct {
-	At    int64 // seconds since 1970
-	Value float64
-}
-
-// UnmarshalJSON reads [1700000000.5, "0.25"].
-func (p *Point) UnmarshalJSON(text []byte) error {
-	var seconds float64
-	var value string
-	err := json.Unmarshal(text, &[]any{&seconds, &value})
-	if err == nil {
-		p.At = int64(seconds)
-		p.Value, err = strconv.ParseFloat(value, 64)
-	}
-	return err
+	Labels  map[string]string  `json:"metric"`
+	Sample  model.SamplePair   `json:"value"`
+	Samples []model.SamplePair `json:"values"`
 }
 
 // answer is what Prometheus' HTTP API returns for a query.
@@ -47,12 +31,8 @@ type answer struct {
 	} `json:"data"`
 }
 
-// A refusal is an answer that has no result of the query, with the remedy.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// query asks for the result of a query; endpoint is query or query_range.
+// query asks for the result of a query; endpoint is query or query_range. An error ends
+// with the remedy.
 func (s *Server) query(
 	ctx context.Context,
 	endpoint string,
@@ -63,13 +43,22 @@ func (s *Server) query(
 	maps.Copy(all, args)
 	address.RawQuery = all.Encode()
 	resp, text, err := httpclient.Get(ctx, s.client, address.String(), answerBytes)
-	if err != nil {
-		return nil, err
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
+		return nil, fmt.Errorf(
+			"its answer is larger than %d MiB; lower metrics.max_sessions on the machines",
+			answerBytes>>20,
+		)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, errors.New("no answer in time; see whether it is busy, and whether the address is right")
+	case err != nil:
+		return nil, fmt.Errorf("%w; see whether it runs and whether the address is right", err)
 	}
 	return result(resp.StatusCode, text)
 }
 
-// result returns the series of an answer, or a refusal.
+// result returns the series of an answer, or why it has none.
 func result(code int, text []byte) ([]series, error) {
 	var a answer
 	err := json.Unmarshal(text, &a)
@@ -89,5 +78,5 @@ func result(code int, text []byte) ([]series, error) {
 	default:
 		problem = "its answer is no result of a query"
 	}
-	return nil, refusal(problem + "; " + remedy)
+	return nil, errors.New(problem + "; " + remedy)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
+
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/httpclient"
@@ -46,7 +48,7 @@ type Server struct {
 	client  *http.Client
 	within  time.Duration // the time that it has for all queries of one look
 
-	trends map[key][]Point
+	trends map[key][]model.SamplePair
 	asked  time.Time // for trends
 }
 
@@ -110,8 +112,11 @@ func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	if err == nil {
 		err = s.follow(ctx, now)
 	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Fleet{}, ctx.Err()
+	}
 	if err != nil {
-		return Fleet{}, s.explain(ctx, err)
+		return Fleet{}, fmt.Errorf("ask %s: %w", s.name, httpclient.OneLine(err))
 	}
 	return fleetOf(figures, targets, s.trends), nil
 }
@@ -135,34 +140,10 @@ func (s *Server) follow(ctx context.Context, now time.Time) error {
 		return err
 	}
 
-	s.trends = make(map[key][]Point, len(found))
+	s.trends = make(map[key][]model.SamplePair, len(found))
 	for _, one := range found {
 		s.trends[keyOf(one.Labels)] = one.Samples
 	}
 	s.asked = now
 	return nil
-}
-
-// explain describes an error and its remedy in one line.
-func (s *Server) explain(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-
-	text := httpclient.OneLine(err).Error()
-	_, refused := errors.AsType[refusal](err)
-	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
-
-	switch {
-	case tooLarge:
-		text = fmt.Sprintf(
-			"its answer is larger than %d MiB; lower metrics.max_sessions on the machines",
-			answerBytes>>20,
-		)
-	case errors.Is(err, context.DeadlineExceeded):
-		text = "no answer in time; see whether it is busy, and whether the address is right"
-	case !refused:
-		text += "; see whether it runs and whether the address is right"
-	}
-	return fmt.Errorf("ask %s: %s", s.name, text)
 }

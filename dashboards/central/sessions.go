@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
+
 	"sm/alerts"
 	"sm/dashboards/screen/plain"
 	"sm/observer/api"
@@ -42,14 +44,21 @@ func label(m map[string]string, name string) string { return plain.Visible(m[nam
 // session is what is known of one, as it comes together.
 type session struct {
 	api.Session
-	likely    *float64 // replies that are left, and their bounds
-	low, high float64
+	outlook api.Forecast
+	replies api.Range // of the outlook
 }
 
 // fleetOf puts the answers of the server together.
-func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
+func fleetOf(figures, targets []series, trends map[key][]model.SamplePair) Fleet {
 	all := Fleet{Curves: map[string]*curve.History{}}
-	found, instances := sessionsOf(figures)
+	found := sessionsOf(figures)
+	instances := map[string]map[string]bool{} // of each host
+	for k := range found {
+		if instances[k.host] == nil {
+			instances[k.host] = map[string]bool{}
+		}
+		instances[k.host][k.instance] = true
+	}
 	for k, s := range found {
 		s.ID = k.host + "/" + k.session
 		if len(instances[k.host]) > 1 {
@@ -57,10 +66,12 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 		}
 		curved := &curve.History{}
 		for _, p := range trends[k] {
-			if plausible("context_ratio", p.Value) {
-				s.Trend = append(s.Trend, p.Value)
-				tokens := int64(p.Value * float64(s.WindowTokens))
-				curved.Points = append(curved.Points, curve.Point{At: p.At, Tokens: tokens})
+			if share := float64(p.Value); plausible("context_ratio", share) {
+				s.Trend = append(s.Trend, share)
+				curved.Points = append(curved.Points, curve.Point{
+					At:     p.Timestamp.Unix(),
+					Tokens: int64(share * float64(s.WindowTokens)),
+				})
 			}
 		}
 		all.Curves[s.ID] = curved
@@ -84,13 +95,12 @@ func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 	return all
 }
 
-// sessionsOf learns the sessions from their samples, and the instances of each host.
-func sessionsOf(figures []series) (found map[key]*session, instances map[string]map[string]bool) {
-	found = map[key]*session{}
-	instances = map[string]map[string]bool{}
+// sessionsOf learns the sessions from their samples.
+func sessionsOf(figures []series) map[key]*session {
+	found := map[key]*session{}
 	for _, figure := range figures {
 		k := keyOf(figure.Labels)
-		v := figure.Sample.Value
+		v := float64(figure.Sample.Value)
 		name := strings.TrimPrefix(figure.Labels["__name__"], prefix)
 		if k.session == "" || !plausible(name, v) {
 			continue
@@ -99,14 +109,10 @@ func sessionsOf(figures []series) (found map[key]*session, instances map[string]
 		if s == nil {
 			s = &session{Session: api.Session{Host: k.host, Label: k.session, Enabled: true}}
 			found[k] = s
-			if instances[k.host] == nil {
-				instances[k.host] = map[string]bool{}
-			}
-			instances[k.host][k.instance] = true
 		}
 		s.learn(name, v, figure.Labels)
 	}
-	return found, instances
+	return found
 }
 
 // plausible reports whether a session can have such a value; others count as
@@ -164,16 +170,16 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	case "drift_tokens":
 		s.DriftTokens = &n
 	case "forecast_replies":
-		s.forecast().Replies = &api.Range{}
-		s.likely = &v
+		s.outlook.Replies = &s.replies
+		s.replies.Likely = v
 	case "forecast_replies_low":
-		s.low = v
+		s.replies.Low = v
 	case "forecast_replies_high":
-		s.high = v
+		s.replies.High = v
 	case "forecast_seconds":
-		s.forecast().Seconds = &api.Range{Low: v, Likely: v, High: v}
+		s.outlook.Seconds = &api.Range{Low: v, Likely: v, High: v}
 	case "forecast_turns":
-		s.forecast().Turns = &api.Range{Low: v, Likely: v, High: v}
+		s.outlook.Turns = &api.Range{Low: v, Likely: v, High: v}
 	case "last_activity_timestamp_seconds":
 		s.LastActive = new(time.UnixMilli(int64(v * 1000)))
 	case "queued_messages":
@@ -194,21 +200,12 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 	}
 }
 
-func (s *session) forecast() *api.Forecast {
-	if s.Forecast == nil {
-		s.Forecast = &api.Forecast{}
-	}
-	return s.Forecast
-}
-
 // conclude fills in what follows from all samples of a session together.
 func (s *session) conclude() {
-	if s.likely != nil {
-		*s.Forecast.Replies = api.Range{
-			Low:    min(s.low, *s.likely),
-			Likely: *s.likely,
-			High:   max(s.high, *s.likely),
-		}
+	s.replies.Low = min(s.replies.Low, s.replies.Likely)
+	s.replies.High = max(s.replies.High, s.replies.Likely)
+	if s.outlook != (api.Forecast{}) {
+		s.Forecast = &s.outlook
 	}
 	if s.State == "" { // of an observer that does not export it yet
 		if s.State = "quiet"; s.IsActive {
@@ -226,10 +223,8 @@ func (s *session) conclude() {
 	}
 	s.ContextSource = "transcript"
 	if s.WindowTokens > 0 {
-		s.UsedPercentage = new(int(min(
-			100,
-			math.Floor(float64(*s.TokensUsed)/float64(s.WindowTokens)*100+0.5),
-		))) // as the client rounds
+		share := float64(*s.TokensUsed) / float64(s.WindowTokens)
+		s.UsedPercentage = new(int(min(100, math.Round(share*100)))) // as the client rounds
 	}
 	if s.ThresholdTokens != nil {
 		ratio, p := alerts.PressureOf(*s.TokensUsed, s.ClearedTokens, *s.ThresholdTokens)
