@@ -64,7 +64,7 @@ func dataOf(s *api.Session) Data {
 	if s.PressureLevel != "" {
 		d.Ratio = int(min(value(s.Pressure), 1000) * 1000)
 	}
-	if share := share(s); share >= 0 {
+	if share := Share(s); share >= 0 {
 		d.Used = int(share * 1000)
 	}
 	switch s.CrossCheck {
@@ -104,8 +104,8 @@ func tokens(s *api.Session) int64 {
 	return value(s.TokensUsed)
 }
 
-// share is how full the window is, 0 to 1; -1 while unknown.
-func share(s *api.Session) float64 {
+// Share is how full the window is, 0 to 1; -1 while unknown.
+func Share(s *api.Session) float64 {
 	if n := tokens(s); n > 0 && s.WindowTokens > 0 {
 		return min(1, float64(n)/float64(s.WindowTokens))
 	}

@@ -99,8 +99,8 @@ func forecastColumns(all []report.Forecast) (offs, ranges []column) {
 			continue
 		}
 		of := fmt.Sprintf("%d left (%d)", f.Left, f.Forecasts)
-		offs = append(offs, column{min(1, *f.Error), of, hundredths(*f.Error) + "%"})
-		ranges = append(ranges, column{*f.Within, of, hundredths(*f.Within) + "%"})
+		offs = append(offs, column{min(1, *f.Error), of, Hundredths(*f.Error) + "%"})
+		ranges = append(ranges, column{*f.Within, of, Hundredths(*f.Within) + "%"})
 	}
 	return offs, ranges
 }

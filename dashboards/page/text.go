@@ -36,8 +36,8 @@ func thousands(n any) string {
 	return s
 }
 
-// hundredths writes a share in percent, without the sign.
-func hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
+// Hundredths writes a share in percent, without the sign.
+func Hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
 // number writes a coordinate.
 func number(x float64) string {

@@ -74,7 +74,7 @@ func (t *model) actKey(key string) (known bool) {
 	switch {
 	case !ok:
 		refusal = "no agent is selected; choose one with j and k"
-	case t.central != "" && does != copyID:
+	case t.Central != "" && does != copyID:
 		refusal = "only the observer on " + s.Host + " can do this; run 'sm top' there"
 	case does == attachPane && s.Pane == "":
 		refusal = "no tmux pane of " + s.ShortName() + " is known; see 'sm register --help'"
@@ -127,13 +127,13 @@ func (t *model) bottom() (lines []string) {
 	case typed:
 		label := "to " + to + ": "
 		text := editing(t.draft.text)
-		if room := t.width - screen.Cells(label); screen.Cells(text) > room {
+		if room := t.Width - screen.Cells(label); screen.Cells(text) > room {
 			text = screen.FitEnd(t.draft.text, room-1) + bold("▏")
 		}
 		line := "0 " + bold(label) + text + "\n9 " + dim("  enter goes on, esc leaves")
-		return []string{fitParts(line, t.width)}
+		return []string{fitParts(line, t.Width)}
 	case unanswered:
-		parts := screen.Wrap(screen.Text(t.draft.text), t.width-2)
+		parts := screen.Wrap(screen.Text(t.draft.text), t.Width-2)
 		if most := max(1, t.height/3); len(parts) > most {
 			parts = append(parts[:most-1], "…")
 		}
@@ -148,7 +148,7 @@ func (t *model) bottom() (lines []string) {
 	if t.note.failed {
 		colour = screen.Red
 	}
-	for _, part := range screen.Wrap(screen.Text(t.note.text), t.width) {
+	for _, part := range screen.Wrap(screen.Text(t.note.text), t.Width) {
 		lines = append(lines, styled(colour, part))
 	}
 	return lines

@@ -19,8 +19,8 @@ import (
 // its title.
 type column struct {
 	title string
-	right bool
-	min   int // cells
+	side  string // left, right
+	min   int    // cells
 	max   int
 	rank  int // columns with the highest rank go first when there is no room
 	width int // of a column that there is room for
@@ -77,16 +77,14 @@ func newList(sessions []api.Session, now time.Time, width int, omit ...string) *
 	}
 	for line := range strings.Lines(columnLines) {
 		var c column
-		var side string
 		head, cell, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " {{")
-		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.rank, &side); err != nil {
+		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.rank, &c.side); err != nil {
 			panic(err) // a mistake in the line
 		}
 		if known, depends := shown[c.title]; depends && !known ||
 			slices.Contains(omit, c.title) {
 			continue
 		}
-		c.right = side == "right"
 		if c.title == "STATE" {
 			c.max = max(c.min, widest)
 		}
@@ -180,7 +178,7 @@ func (l *list) line(s *api.Session) string {
 			text = screen.FitStart(execute(l.cells, c.title, at), c.width)
 		}
 		pad := strings.Repeat(" ", c.width-screen.Cells(text))
-		if c.right {
+		if c.side == "right" {
 			cells[i] = pad + text
 		} else {
 			cells[i] = text + pad
@@ -230,11 +228,7 @@ func barCell(c place) string {
 		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
 		mark = min(c.Width-1, int(share*float64(c.Width)))
 	}
-	used := 0.0
-	if c.TokensUsed != nil && c.WindowTokens > 0 {
-		used = min(1, max(0, float64(*c.TokensUsed)/float64(c.WindowTokens)))
-	}
-	eighths := int(used*float64(c.Width)*8 + 0.5)
+	eighths := int(max(0, page.Share(c.Session))*float64(c.Width)*8 + 0.5)
 	bar := []rune(screen.Bar(eighths, c.Width))
 	draw := func(from, to int) string {
 		filled := min(max((eighths+7)/8, from), to)

@@ -26,10 +26,7 @@ func handedOf(agent string, handoffs []api.Handoff, documents []handoff.Document
 		documents,
 		func(x handoff.Document) bool { return x.Agent != agent && x.ClaimedBy != agent },
 	)
-	slices.SortStableFunc(
-		handoffs,
-		func(a, b api.Handoff) int { return b.ChangedAt.Compare(a.ChangedAt) },
-	)
+	slices.Reverse(handoffs)
 	slices.SortStableFunc(
 		documents,
 		func(a, b handoff.Document) int { return b.CreatedAt.Compare(a.CreatedAt) },

@@ -40,7 +40,7 @@ func FuzzTopScreen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, filter string, width, height uint8, colour bool) {
 		x := newModel(colour)
-		x.width = int(width)
+		x.Width = int(width)
 		x.height = int(height)
 		s := topSession("a", 50_000, "{}")
 		for _, field := range []*string{

@@ -27,26 +27,26 @@ const maxFilter = 60
 // model is the state of the view. It does no I/O and has no clock: poll, key and
 // paste change it, screen draws it.
 type model struct {
-	width   int
+	Width   int
 	height  int
 	colour  bool
-	central string // the server that is asked in the observer's place
+	Central string // the server that is asked in the observer's place
 
-	all  api.Sessions
+	All  api.Sessions
 	now  time.Time // of the last poll
-	gone time.Time // since when there is no answer; zero while there is one
-	why  string    // there is no answer
+	Gone time.Time // since when there is no answer; zero while there is one
+	Why  string    // there is no answer
 
-	client    string // "" for all
-	order     string // one of Orders
-	backwards bool
-	filter    string
+	Client    string // "" for all
+	Order     string // one of Orders
+	Backwards bool
+	Filter    string
 	typing    bool // the filter is typed
-	hideQuiet bool
+	HideQuiet bool
 	view      view
 
 	rows     []api.Session // the listed sessions, in order
-	quiet    int           // sessions that hideQuiet leaves out
+	Quiet    int           // sessions that hideQuiet leaves out
 	selected string        // an agent's id
 	first    int           // row on the screen
 	line     int           // first line on the screen, where views scroll
@@ -58,22 +58,22 @@ type model struct {
 	from   view    // the view before this one
 }
 
-func newModel(colour bool) *model { return &model{colour: colour, order: ByUrgency} }
+func newModel(colour bool) *model { return &model{colour: colour, Order: ByUrgency} }
 
 // poll takes over an answer of the observer, or the error in its place.
 func (t *model) poll(all api.Sessions, err error, now time.Time) {
 	t.now = now
 	if err != nil {
-		if t.gone.IsZero() {
-			t.gone = now
+		if t.Gone.IsZero() {
+			t.Gone = now
 		}
-		t.why = err.Error()
+		t.Why = err.Error()
 		return
 	}
-	all.Sessions = OnlyClient(all.Sessions, t.client)
-	t.all = all
-	t.gone = time.Time{}
-	t.why = ""
+	all.Sessions = OnlyClient(all.Sessions, t.Client)
+	t.All = all
+	t.Gone = time.Time{}
+	t.Why = ""
 	t.arrange()
 }
 
@@ -82,17 +82,17 @@ func (t *model) poll(all api.Sessions, err error, now time.Time) {
 func (t *model) arrange() {
 	at := t.index()
 	t.rows = nil
-	t.quiet = 0
-	for _, s := range t.all.Sessions {
+	t.Quiet = 0
+	for _, s := range t.All.Sessions {
 		switch {
-		case s.State == "left" || !fits(&s, t.filter):
-		case t.hideQuiet && (s.State == "quiet" || s.State == "ended"):
-			t.quiet++
+		case s.State == "left" || !fits(&s, t.Filter):
+		case t.HideQuiet && (s.State == "quiet" || s.State == "ended"):
+			t.Quiet++
 		default:
 			t.rows = append(t.rows, s)
 		}
 	}
-	Sort(t.rows, t.order, t.backwards)
+	Sort(t.rows, t.Order, t.Backwards)
 	if t.index() < 0 {
 		t.selectRow(at)
 	}
@@ -164,9 +164,9 @@ func (t *model) filterKey(key, text string) {
 		t.typing = false
 	case "esc":
 		t.typing = false
-		t.filter = ""
+		t.Filter = ""
 	default:
-		t.filter = edited(t.filter, key, text, maxFilter)
+		t.Filter = edited(t.Filter, key, text, maxFilter)
 	}
 	t.arrange()
 }
@@ -250,14 +250,14 @@ func (t *model) listKey(key string) {
 	case "/":
 		t.typing = true
 	case "esc":
-		t.filter = ""
+		t.Filter = ""
 	case "x":
-		t.hideQuiet = !t.hideQuiet
+		t.HideQuiet = !t.HideQuiet
 	case "r":
-		t.backwards = !t.backwards
+		t.Backwards = !t.Backwards
 	case "u", "p", "l", "n", "t", "c":
-		t.order = Orders()[strings.Index("uplntc", key)] // in the same sequence
-		t.backwards = false
+		t.Order = Orders()[strings.Index("uplntc", key)] // in the same sequence
+		t.Backwards = false
 	}
 	t.arrange()
 }

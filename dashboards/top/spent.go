@@ -12,11 +12,11 @@ import (
 const spentText = `{{define "spent"}}{{with .Tokens}}0   {{dim "today "}}{{tokens .}}{{dim " tokens"}}
 {{with $.Today.CostUSD}}0  {{dollars .}}
 {{with $.Today.CostSince}}2 {{dim " since " (.Local.Format "15:04")}}
-{{end}}{{end}}{{end}}{{range .Limits}}0   {{dim .Name}}
+{{end}}{{end}}{{end}}{{range .Limits}}{{if .RateLimit}}0   {{dim .Name}}
 1 {{dim " limit"}}
 0  {{$used := print (hundredths .UsedRatio) "%"}}{{if ge .UsedRatio 0.95}}{{red $used}}{{else if ge .UsedRatio 0.8}}{{orange $used}}{{else}}{{$used}}{{end}}
 3 {{dim " until " (until .ResetsAt)}}
-{{end}}{{end}}`
+{{end}}{{end}}{{end}}`
 
 // spentLine returns today's usage and the rate limits, as far as they are known,
 // in as many words as fit into width cells.
@@ -25,12 +25,15 @@ func spentLine(all *api.Sessions, now time.Time, width int) string {
 		Name string
 		*api.RateLimit
 	}
-	var limits []limit
-	all.RateLimits.Each(func(name string, l *api.RateLimit) {
-		if l != nil {
-			limits = append(limits, limit{name, l})
-		}
-	})
+	r := &all.RateLimits
+	limits := []limit{{"5 h", r.FiveHour}, {"7 d", r.SevenDay}}
+	if r.Codex != nil {
+		limits = append(
+			limits,
+			limit{"Codex 5 h", r.Codex.FiveHour},
+			limit{"Codex 7 d", r.Codex.SevenDay},
+		)
+	}
 	text := execute(templates(spentText, now), "spent", map[string]any{
 		"Limits": limits,
 		"Today":  all.Today,

@@ -26,7 +26,9 @@ func templates(text string, now time.Time) *template.Template {
 		"fitEnd":         screen.FitEnd,
 		"flags":          flagsCell,
 		"forecast":       forecastText,
+		"hundredths":     page.Hundredths,
 		"idleCompaction": page.IdleCompaction,
+		"join":           strings.Join,
 		"name":           nameCell,
 		"percent":        func(share float64) int { return int(100 * share) }, // cut, as on the page
 		"replies":        repliesCell,
@@ -36,9 +38,6 @@ func templates(text string, now time.Time) *template.Template {
 		"trend":          trendCell,
 		"value":          reflect.Indirect,
 		"wrap":           screen.Wrap,
-		"hundredths": func(share float64) string {
-			return fmt.Sprintf("%.0f", 100*share)
-		},
 		"model": func(c place) string {
 			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))
 		},

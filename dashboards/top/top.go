@@ -44,13 +44,13 @@ type Options struct {
 // the start.
 func Run(ctx context.Context, client *api.Client, o Options) error {
 	t := newModel(o.Colour)
-	t.client = o.Client
+	t.Client = o.Client
 	ask := func(ctx context.Context) (api.Sessions, error) {
 		return client.TrendingSessions(ctx, o.Client)
 	}
 	interval := pollInterval
 	if o.Central != nil {
-		t.central = o.Central.Name()
+		t.Central = o.Central.Name()
 		ask = o.Central.Sessions
 		interval = centralInterval
 	}
@@ -113,7 +113,7 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.poll(m.all, m.err, m.at)
 		return p, p.Init()
 	case tea.WindowSizeMsg:
-		p.width = m.Width
+		p.Width = m.Width
 		p.height = m.Height
 	case tea.KeyPressMsg:
 		if m.String() == "ctrl+z" {

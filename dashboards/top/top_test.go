@@ -102,7 +102,7 @@ func topFleet() api.Sessions {
 // topScene returns a view of the fleet.
 func topScene(width, height int, colour bool) *model {
 	t := newModel(colour)
-	t.width = width
+	t.Width = width
 	t.height = height
 	t.poll(topFleet(), nil, topNow)
 	t.selectRow(0)
@@ -117,9 +117,9 @@ func TestTopScreens(t *testing.T) {
 		with func(*model)
 	}{
 		{"list", nil},
-		{"demo", func(x *model) { x.all.Demo = true; x.keys("n") }},
+		{"demo", func(x *model) { x.All.Demo = true; x.keys("n") }},
 		{"gone", func(x *model) {
-			x.all.CatchingUp = true
+			x.All.CatchingUp = true
 			x.poll(api.Sessions{}, api.ErrNoObserver, topNow.Add(time.Second))
 			x.poll(api.Sessions{}, errors.New("later"), topNow.Add(2*time.Second))
 		}},
@@ -171,7 +171,7 @@ func TestTopScreens(t *testing.T) {
 			)
 		}},
 		{"central-empty", func(x *model) {
-			x.central = "http://metrics.example"
+			x.Central = "http://metrics.example"
 			x.poll(api.Sessions{}, nil, topNow)
 		}},
 		{"others", func(x *model) {
@@ -224,7 +224,7 @@ func centralScene(x *model) {
 	}
 	all.Hosts = 3
 	all.Down = []string{"three"}
-	x.central = "http://metrics.example"
+	x.Central = "http://metrics.example"
 	x.poll(all, nil, topNow)
 }
 
@@ -286,15 +286,15 @@ func checkScreen(t *testing.T, x *model, screen string) {
 		t.Errorf("%d lines on a screen of %d", len(lines), x.height)
 	}
 	for i, line := range lines {
-		if w, wc := ansi.StringWidth(line), ansi.StringWidthWc(line); w > x.width ||
-			wc > x.width ||
+		if w, wc := ansi.StringWidth(line), ansi.StringWidthWc(line); w > x.Width ||
+			wc > x.Width ||
 			w != wc {
 			t.Errorf(
 				"line %d has %d cells, by another count %d, on a screen of %d: %q",
 				i,
 				w,
 				wc,
-				x.width,
+				x.Width,
 				line,
 			)
 		}
@@ -404,7 +404,7 @@ func TestTopDetail(t *testing.T) {
 func TestTopScrolls(t *testing.T) {
 	t.Parallel()
 	x := newModel(false)
-	x.width = 80
+	x.Width = 80
 	x.height = 10
 	var all api.Sessions
 	for i := range 40 {

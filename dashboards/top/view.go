@@ -12,7 +12,7 @@ import (
 
 // screen returns at most height lines of at most width cells.
 func (t *model) screen() string {
-	if t.width <= 0 || t.height <= 0 {
+	if t.Width <= 0 || t.height <= 0 {
 		return ""
 	}
 	s, ok := t.session()
@@ -27,19 +27,19 @@ func (t *model) screen() string {
 		head = []string{styled(screen.Yellow, "this session is gone; esc goes back")}
 	case t.view == viewDetail:
 		head = t.header()
-		name := screen.FitEnd(nameOf(&s), max(1, t.width-30))
+		name := screen.FitEnd(nameOf(&s), max(1, t.Width-30))
 		head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
-		if t.all.Demo {
+		if t.All.Demo {
 			head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 		}
-		body = facts(&s, t.now, t.width)
+		body = facts(&s, t.now, t.Width)
 	default:
-		name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.width-40))
+		name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.Width-40))
 		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
 		head = []string{title, ""}
 		body = []string{dim("  asking the observer …")}
 		if t.handed != nil {
-			body = t.handed.lines(t.now, t.width)
+			body = t.handed.lines(t.now, t.Width)
 		}
 	}
 	t.line = max(0, min(t.line, len(body)-max(1, t.height-len(head))))
@@ -51,7 +51,7 @@ func (t *model) screen() string {
 	}
 	lines = lines[:min(len(lines), t.height)]
 	for i, line := range lines {
-		lines[i] = fit(line, t.width, t.colour)
+		lines[i] = fit(line, t.Width, t.colour)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -63,12 +63,12 @@ func padded(lines []string, n int) []string {
 
 // list returns the header, the sessions and the footer.
 func (t *model) list() []string {
-	rows := newList(t.rows, t.now, t.width)
+	rows := newList(t.rows, t.now, t.Width)
 	rows.selected = t.selected
-	if t.width >= 120 {
+	if t.Width >= 120 {
 		rows.gap = 2
 	}
-	rows.fit(t.width - 2)
+	rows.fit(t.Width - 2)
 	lines := append(t.header(), "  "+rows.line(nil))
 
 	// The selected row stays on the screen.
@@ -90,9 +90,9 @@ func (t *model) list() []string {
 	if n := len(t.rows); n > room {
 		shown = fmt.Sprintf("%d–%d of %d", t.first+1, min(n, t.first+room), n)
 	}
-	footer := fitParts(t.text("footer", shown), t.width)
+	footer := fitParts(t.text("footer", shown), t.Width)
 	if t.typing {
-		footer = "/" + editing(t.filter) + dim("  enter keeps, esc clears")
+		footer = "/" + editing(t.Filter) + dim("  enter keeps, esc clears")
 	}
 	return append(padded(lines, t.height-1), footer)
 }
@@ -102,10 +102,10 @@ func (t *model) room() int { return max(0, t.height-len(t.header())-2) }
 
 // header returns the summary, and what is wrong, if anything is.
 func (t *model) header() []string {
-	summary := fitParts(t.text("summary", ""), t.width)
+	summary := fitParts(t.text("summary", ""), t.Width)
 	lines := []string{summary}
-	if spent := spentLine(&t.all, t.now, t.width); spent != "" && t.height >= 16 {
-		if screen.Cells(summary)+3+screen.Cells(spent) <= t.width {
+	if spent := spentLine(&t.All, t.now, t.Width); spent != "" && t.height >= 16 {
+		if screen.Cells(summary)+3+screen.Cells(spent) <= t.Width {
 			lines[0] = summary + "   " + spent
 		} else {
 			lines = append(lines, spent)
@@ -130,8 +130,8 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 7 {{figure "yellow" .Queued "queued"}}
 {{end}}
 
-{{define "alarms"}}{{with .Gone}}{{alarm (or $.Central "observer") " gone since " . "; these figures are from before"}}{{dim " (" (text $.Why) ")"}}
-{{end}}{{with .Down}}{{alarm "no answer from the observers of: " .}}
+{{define "alarms"}}{{if not .Gone.IsZero}}{{alarm (or .Central "observer") " gone since " (.Gone.Local.Format "15:04:05") "; these figures are from before"}}{{dim " (" (text .Why) ")"}}
+{{end}}{{with .All.Down}}{{alarm "no answer from the observers of: " (text (join . ", "))}}
 {{end}}{{if .All.NotWarned}}{{yellow .NotWarned}}
 {{end}}{{if .All.CatchingUp}}{{yellow "catching up: the observer is still reading what existed when it started"}}
 {{end}}{{end}}
@@ -142,9 +142,9 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 {{- else if .Central}}the server has no series agent_session_…; see 'Many machines' in deploy/README.md
 {{- else}}no sessions yet{{end}}{{end}}
 
-{{define "footer"}}0 {{bold .Order}}
+{{define "footer"}}0 {{if .Backwards}}{{bold .Order " ↑"}}{{else}}{{bold .Order " ↓"}}{{end}}
 1 {{with .Client}}{{yellow "  " . " alone"}}{{end}}
-1 {{with .Filter}}{{yellow "  filter: " .}}{{end}}
+1 {{with text .Filter}}{{yellow "  filter: " .}}{{end}}
 4 {{if .HideQuiet}}{{yellow "  " .Quiet " quiet hidden"}}{{end}}
 5 {{with .All.Others}}{{dim "  " . " not listed"}}{{end}}
 3 {{with .Shown}}  {{.}}{{end}}
@@ -155,54 +155,40 @@ const listText = `{{define "summary"}}0 {{bold "sm top"}}{{if .All.Demo}} {{reve
 9 {{if ge .Width 120}}{{dim "  s send  a pane  o page  h handoffs  y copy id"}}{{end}}
 {{end}}`
 
-// text returns the text of one of these templates. Shown are the rows on the
-// screen, if they are not all.
+// summary is what these templates show. Shown are the rows on the screen, if they are
+// not all.
+type summary struct {
+	*model
+	Agents      int
+	Needs       [urgency.Idles + 1]int
+	Imminent    int
+	Compactions int
+	Queued      int
+	Server      string
+	Shown       string
+	NotWarned   string
+}
+
+// text returns the text of one of these templates.
 func (t *model) text(name, shown string) string {
-	var agents, imminent, compactions, queued int
-	var needs [urgency.Idles + 1]int
-	for i := range t.all.Sessions {
-		s := &t.all.Sessions[i]
+	sum := summary{model: t, Shown: shown, NotWarned: api.NotWarnedNotice}
+	for i := range t.All.Sessions {
+		s := &t.All.Sessions[i]
 		if s.State == "left" {
 			continue
 		}
-		agents++
-		compactions += s.Compactions.Total()
-		queued += s.Queued
-		needs[min(urgency.Of(s), urgency.Idles)]++
+		sum.Agents++
+		sum.Compactions += s.Compactions.Total()
+		sum.Queued += s.Queued
+		sum.Needs[min(urgency.Of(s), urgency.Idles)]++
 		if s.PressureLevel == "imminent" && !urgency.Resting(s) {
-			imminent++
+			sum.Imminent++
 		}
 	}
-	data := map[string]any{
-		"Agents":      agents,
-		"All":         t.all,
-		"Central":     t.central,
-		"Client":      t.client,
-		"Compactions": compactions,
-		"Down":        screen.Text(strings.Join(t.all.Down, ", ")),
-		"Filter":      screen.Text(t.filter),
-		"HideQuiet":   t.hideQuiet,
-		"Imminent":    imminent,
-		"Needs":       needs,
-		"NotWarned":   api.NotWarnedNotice,
-		"Order":       t.order + " ↓",
-		"Queued":      queued,
-		"Quiet":       t.quiet,
-		"Server":      "",
-		"Shown":       shown,
-		"Why":         t.why,
-		"Width":       t.width,
+	if t.Central != "" && t.Width >= 100 {
+		sum.Server = " " + screen.FitEnd(t.Central, t.Width/3)
 	}
-	if t.backwards {
-		data["Order"] = t.order + " ↑"
-	}
-	if t.central != "" && t.width >= 100 {
-		data["Server"] = " " + screen.FitEnd(t.central, t.width/3)
-	}
-	if !t.gone.IsZero() {
-		data["Gone"] = t.gone.Local().Format(time.TimeOnly)
-	}
-	return execute(templates(listText, t.now), name, data)
+	return execute(templates(listText, t.now), name, sum)
 }
 
 // fitParts joins the parts of a line, each a line of text that begins with its
@@ -301,9 +287,9 @@ func (t *model) panel(free int) []string {
 	if !ok || free < minPanel || t.height < minPanelView {
 		return nil
 	}
-	name := screen.FitEnd(nameOf(&s), max(1, t.width/2))
-	rule := strings.Repeat("─", max(0, t.width-screen.Cells(name)-4))
+	name := screen.FitEnd(nameOf(&s), max(1, t.Width/2))
+	rule := strings.Repeat("─", max(0, t.Width-screen.Cells(name)-4))
 	title := dim("─ ") + bold(name) + dim(" "+rule)
-	lines := append([]string{"", title}, facts(&s, t.now, t.width)...)
+	lines := append([]string{"", title}, facts(&s, t.now, t.Width)...)
 	return lines[:min(len(lines), free)]
 }

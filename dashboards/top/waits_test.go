@@ -41,9 +41,9 @@ func TestOnlyClient(t *testing.T) {
 	}
 	for client, want := range map[string]string{"": "a b c", "claude": "a c", "codex": "b"} {
 		x := newModel(false)
-		x.width = 80
+		x.Width = 80
 		x.height = 12
-		x.client = client
+		x.Client = client
 		x.poll(api.Sessions{Sessions: all}, nil, topNow)
 		var got []string
 		for _, s := range x.rows {
@@ -69,12 +69,12 @@ func TestHeaderAndFooterFit(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{40, 60, 80, 120} {
 		x := topScene(width, 10, false)
-		x.all.Demo = true
-		x.all.Others = 1234
-		x.hideQuiet = true
-		x.filter = "web"
+		x.All.Demo = true
+		x.All.Others = 1234
+		x.HideQuiet = true
+		x.Filter = "web"
 		for range 300 {
-			x.all.Sessions = append(x.all.Sessions, api.Session{
+			x.All.Sessions = append(x.All.Sessions, api.Session{
 				ID:            "w",
 				Project:       "web",
 				State:         "busy",

@@ -273,16 +273,6 @@ type RateLimits struct {
 	Codex *RateLimits `json:"codex,omitempty"`
 }
 
-// Each calls f with the name of each window, and the window, which may be nil.
-func (r *RateLimits) Each(f func(name string, l *RateLimit)) {
-	f("5 h", r.FiveHour)
-	f("7 d", r.SevenDay)
-	if r.Codex != nil {
-		f("Codex 5 h", r.Codex.FiveHour)
-		f("Codex 7 d", r.Codex.SevenDay)
-	}
-}
-
 // RateLimit is one window: the used share, 0 to 1, and when it ends.
 type RateLimit struct {
 	UsedRatio float64   `json:"used_ratio"`
