@@ -103,7 +103,6 @@ func (a *App) setUp(ctx context.Context) error {
 		Commit:      a.o.Commit,
 		Transcripts: a.stats,
 		Reasons:     access.Reasons(),
-		Polls:       alertmanager.Outcomes(),
 	})
 	if a.web, err = a.o.Web(a); err != nil {
 		return err

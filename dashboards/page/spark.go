@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"sm/observer/api"
@@ -100,30 +101,27 @@ func worked(points []curve.Point) (at []float64, top float64) {
 	return at, top
 }
 
-// blank reports whether a cycle has begun and has no reading yet.
+// blankOf reports whether a cycle has begun and has no reading yet.
 func blankOf(h *curve.History) bool {
-	for i := len(h.Marks) - 1; i >= 0; i-- {
-		if h.Marks[i].Opens() {
-			return len(h.Points) == 0 || h.Marks[i].At > h.Points[len(h.Points)-1].At
-		}
-	}
-	return false
+	return opens(h, h.Points[len(h.Points)-1].At, math.MaxInt64)
+}
+
+// opens reports whether a cycle begins after a time, and at another at the latest.
+func opens(h *curve.History, after, until int64) bool {
+	return slices.ContainsFunc(h.Marks, func(m curve.Mark) bool {
+		return after < m.At && m.At <= until && m.Opens()
+	})
 }
 
 // cycle is a stretch of points that follow each other.
 type cycle struct{ from, to int }
 
-// cycles splits the points where a cycle begins: at a marked point, and between two
+// cyclesOf splits the points where a cycle begins: at a marked point, and between two
 // points with a mark between them that opens a cycle.
 func cyclesOf(h *curve.History) (all []cycle) {
 	from := 0
-	m := 0
 	for i := 1; i < len(h.Points); i++ {
-		first := h.Points[i].First
-		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
-			first = first || h.Marks[m].Opens() && h.Marks[m].At > h.Points[i-1].At
-		}
-		if first {
+		if h.Points[i].First || opens(h, h.Points[i-1].At, h.Points[i].At) {
 			all = append(all, cycle{from, i})
 			from = i
 		}

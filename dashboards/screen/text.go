@@ -29,8 +29,8 @@ func OneLine(s string) string { return plain.Line(s) }
 // width, and it is ASCII only where terminals may disagree.
 func Text(s string) string {
 	s = OneLine(s)
-	if isASCII(s) {
-		return s
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7e }) {
+		return s // it is ASCII
 	}
 	width := 0
 	s = strings.Map(func(r rune) rune {
@@ -50,10 +50,6 @@ func Text(s string) string {
 		}
 		return r
 	}, s)
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7e })
 }
 
 // Cells returns the width of a text on a terminal. Escape sequences have none.

@@ -67,7 +67,7 @@ type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 type Poller struct {
 	log   *slog.Logger
 	take  Take
-	count func(outcome string)
+	count func(failed bool)
 	next  chan *round // holds the newest
 	// taken are the alerts that the engine has, by fingerprint, with the time since when
 	// they fire; unknown those of unknown agents, which the log has.
@@ -75,12 +75,9 @@ type Poller struct {
 	unknown map[string]bool
 }
 
-// Outcomes are all that a Poller counts: a request has been answered, or has failed.
-func Outcomes() []string { return []string{"answered", "failed"} }
-
 // NewPoller returns a poller that polls after the first begin of Prepare. Count
-// is called with one of Outcomes for each request.
-func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
+// is called for each request.
+func NewPoller(log *slog.Logger, take Take, count func(failed bool)) *Poller {
 	return &Poller{
 		log:   log,
 		take:  take,
@@ -158,14 +155,12 @@ func newRound(o *Options) (*round, error) {
 			return nil, errors.New("alertmanager.urls: no address of an Alertmanager")
 		}
 		u = u.JoinPath("api/v2/alerts")
-		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
-		if slices.ContainsFunc(
-			r.servers,
-			func(s *server) bool { return s.name == name.String() },
-		) {
+		shown := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
+		name := shown.String()
+		if slices.ContainsFunc(r.servers, func(s *server) bool { return s.name == name }) {
 			return nil, fmt.Errorf(
 				"alertmanager.urls: %s is asked already; remove one of the two",
-				name.String(),
+				name,
 			)
 		}
 		u.RawQuery = url.Values{
@@ -176,7 +171,7 @@ func newRound(o *Options) (*round, error) {
 				`kind!=""`,
 			},
 		}.Encode()
-		r.servers = append(r.servers, &server{name: name.String(), query: u.String()})
+		r.servers = append(r.servers, &server{name: name, query: u.String()})
 	}
 	var err error
 	if r.client, err = httpclient.New(o.HTTPConfig); err != nil {
@@ -282,11 +277,7 @@ func LogUnknown(log *slog.Logger, list []Firing) {
 // again.
 func (p *Poller) note(s *server) {
 	failed := s.err != nil
-	outcome := Outcomes()[0]
-	if failed {
-		outcome = Outcomes()[1]
-	}
-	p.count(outcome)
+	p.count(failed)
 	switch {
 	case failed == s.fails:
 	case failed:

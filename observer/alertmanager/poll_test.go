@@ -45,7 +45,7 @@ type cluster struct {
 	given   []string
 	unknown map[string]bool // sessions
 	broken  error           // what the policy answers
-	counted map[string]int
+	counted map[bool]int
 }
 
 func newCluster(t *testing.T, servers int) *cluster {
@@ -53,7 +53,7 @@ func newCluster(t *testing.T, servers int) *cluster {
 		t:       t,
 		answers: make([]atomic.Value, servers),
 		unknown: map[string]bool{},
-		counted: map[string]int{},
+		counted: map[bool]int{},
 	}
 	var urls []string
 	for i := range c.answers {
@@ -75,7 +75,7 @@ func newCluster(t *testing.T, servers int) *cluster {
 	c.poller = NewPoller(
 		slog.New(slog.NewTextHandler(&c.log, nil)),
 		c.take,
-		func(outcome string) { c.counted[outcome]++ },
+		func(failed bool) { c.counted[failed]++ },
 	)
 	var err error
 	if c.round, err = newRound(&Options{URLs: urls, Host: "one"}); err != nil {
@@ -142,7 +142,7 @@ func TestPoll(t *testing.T) {
 		alertOf("f2", "api", "storm"),
 	)
 	c.asks("and fires again", "web critical 30m0s")
-	if diff := cmp.Diff(map[string]int{"answered": 11, "failed": 7}, c.counted); diff != "" {
+	if diff := cmp.Diff(map[bool]int{false: 11, true: 7}, c.counted); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
 	if n, back := strings.Count(
@@ -232,7 +232,7 @@ func TestPollNonsense(t *testing.T) {
 	}
 	c.answers[0].Store("null")
 	c.asks("none, in other words")
-	if c.counted["failed"] != 5 || c.counted["answered"] != 2 {
+	if c.counted[true] != 5 || c.counted[false] != 2 {
 		t.Errorf("%v", c.counted)
 	}
 	if strings.Contains(c.log.String(), `\n`) {
@@ -294,7 +294,7 @@ func TestRun(t *testing.T) {
 		}
 		return nil, nil
 	}
-	p := NewPoller(slog.New(slog.DiscardHandler), take, func(string) {})
+	p := NewPoller(slog.New(slog.DiscardHandler), take, func(bool) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

@@ -32,7 +32,6 @@ type Options struct {
 	Version, Commit string        // of the build
 	Transcripts     *follow.Stats // figures of the transcripts that are followed
 	Reasons         []string      // all that Refused is called with
-	Polls           []string      // all that Polled is called with
 }
 
 // Exporter answers scrapes. Its methods can be called from any goroutine.
@@ -68,7 +67,7 @@ func New(o Options) *Exporter {
 			"sm_alertmanager_polls_total",
 			"Requests for alerts to Alertmanagers that are configured, by outcome.",
 			"outcome",
-			o.Polls,
+			[]string{"answered", "failed"},
 		),
 	}
 	e.registry.MustRegister(e.refused, e.polls, collectors.NewGoCollector(),
@@ -79,8 +78,14 @@ func New(o Options) *Exporter {
 // Refused counts a request that was turned away for one of Options.Reasons.
 func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).Inc() }
 
-// Polled counts a request to an Alertmanager with one of Options.Polls.
-func (e *Exporter) Polled(outcome string) { e.polls.WithLabelValues(outcome).Inc() }
+// Polled counts a request to an Alertmanager that has been answered, or has failed.
+func (e *Exporter) Polled(failed bool) {
+	outcome := "answered"
+	if failed {
+		outcome = "failed"
+	}
+	e.polls.WithLabelValues(outcome).Inc()
+}
 
 // Serve answers a scrape with a snapshot, in the format that the request asks for,
 // compressed if it accepts that.

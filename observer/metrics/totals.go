@@ -122,12 +122,8 @@ func (b builder) clients(parts []tally.Part) {
 
 // costs are what Claude Code's boundaries and sessions cost.
 func (b builder) costs(c *tally.Counters) {
-	for kind, name := range [...]string{
-		transcript.BilledCompaction: "compaction",
-		transcript.BilledHandoff:    "handoff",
-		transcript.BilledClear:      "clear",
-	} {
-		t := &c.Bills[kind]
+	for kind, t := range c.Bills {
+		name := transcript.Billed(kind).String()
 		add(b, "agent_"+name+"_reads_total", t.Reads, "client", fleet.Claude)
 		add(b, "agent_"+name+"_rereads_total", t.Rereads, "client", fleet.Claude)
 		add(b, "agent_"+name+"_reread_tokens_total", t.Tokens, "client", fleet.Claude)
