@@ -133,6 +133,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"count":          value[int64],
 		"counted":        counted,
 		"figure":         value[float64],
+		"forecast":       urgency.Forecast,
 		"heading":        heading,
 		"hundredths":     Hundredths,
 		"idleCompaction": IdleCompaction,
@@ -145,7 +146,6 @@ func functions(zone *time.Location) template.FuncMap {
 		"model":          modelOf,
 		"name":           name,
 		"notes":          notes,
-		"outlook":        outlookOf,
 		"pair":           newPair,
 		"part":           part,
 		"percent":        percent,
@@ -153,12 +153,12 @@ func functions(zone *time.Location) template.FuncMap {
 		"pressures":      func() []string { return strings.Fields("imminent high rising calm unknown") },
 		"quote":          plain.ShellQuote,
 		"reached":        reached,
+		"replies":        urgency.ReplyCount,
 		"rest":           rest,
 		"resting":        urgency.Resting,
 		"seen":           seen,
 		"share":          Share,
 		"short":          short,
-		"signed":         signed,
 		"stamp":          stamp,
 		"states":         states,
 		"tame":           tame,
@@ -168,6 +168,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"unix":           func(at *time.Time) int64 { return max(0, value(at).Unix()) },
 		"utc":            in(time.UTC),
 		"words":          words,
+		"work":           Work,
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -31,14 +30,6 @@ func noticeText(s *api.Session) string {
 		return "told at " + at
 	}
 	return "at " + at
-}
-
-// signed formats a drift.
-func signed(n *int64) string {
-	if value(n) > 0 {
-		return "+" + short(*n)
-	}
-	return short(value(n))
 }
 
 // limit returns where the client compacts, as a share of the window; 0 for nowhere
@@ -82,39 +73,6 @@ func CompactsAt(threshold int64, source string) string {
 // IdleCompaction describes when the client compacts if it stays idle.
 func IdleCompaction(at time.Time) string {
 	return "idle compaction at " + at.Local().Format("15:04")
-}
-
-// outlook is a forecast in words, or why there is none.
-type outlook struct{ Replies, Between, Minutes, Why string }
-
-func outlookOf(s *api.Session) outlook {
-	r := urgency.Forecast(s)
-	o := outlook{Replies: replies(r)}
-	switch {
-	case r != nil:
-		if n := urgency.Replies(r.Likely); n != 0 && n != urgency.ManyReplies {
-			o.Between = urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
-			if seconds := s.Forecast.Seconds; seconds != nil {
-				o.Minutes = Work(seconds.Likely)
-			}
-		}
-		if turns := s.Forecast.Turns; turns != nil {
-			o.Why = "in this turn or the next"
-			if turns.Likely >= 1.5 {
-				o.Why = fmt.Sprintf("≈ %.0f turns", turns.Likely)
-			}
-		}
-	case tokens(s) <= 0:
-		o.Between = "no reading"
-		o.Why = "The size of the context is unknown until the next reply."
-	case value(s.ThresholdTokens) <= 0:
-		o.Between = "no threshold"
-		o.Why = "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
-	default:
-		o.Between = "too far"
-		o.Why = "At its present growth it does not come to the threshold."
-	}
-	return o
 }
 
 // notes returns what a person should notice about what the agent does.

@@ -9,8 +9,6 @@ import (
 
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
-	"sm/dashboards/urgency"
-	"sm/observer/api"
 )
 
 // tame makes a foreign text fit to be shown.
@@ -47,22 +45,6 @@ func number(x float64) string {
 func percent(x float64) string { return number(100*x) + "%" }
 
 func rest(x float64) string { return percent(1 - x) }
-
-// replies is a forecast in few words.
-func replies(r *api.Range) string {
-	if r == nil {
-		return "–"
-	}
-	switch urgency.Replies(r.Likely) {
-	case 0:
-		return "due now"
-	case 1:
-		return "≈ 1 reply"
-	case urgency.ManyReplies:
-		return urgency.ReplyCount(r.Likely) + " replies"
-	}
-	return "≈ " + urgency.ReplyCount(r.Likely) + " replies"
-}
 
 // Work is a time of work in few words.
 func Work(seconds float64) string {
