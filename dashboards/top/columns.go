@@ -278,16 +278,16 @@ func repliesCell(c place) string {
 	if replies.Likely < 3 && !urgency.Resting(c.Session) {
 		colour = screen.Orange
 	}
-	if urgency.Replies(replies.Likely) == 0 {
+	count := urgency.ReplyCount(replies.Likely)
+	if count == "0" {
 		return styled(colour, "due now")
 	}
-	text := repliesText(replies, "")
-	return styled(colour, fitting(
-		c.Width,
-		text+workText("; ", c.Forecast.Seconds),
-		text,
-		"≈"+urgency.ReplyCount(replies.Likely),
-	))
+	text := "≈ " + count + ", " + urgency.ReplyCount(replies.Low) + "–" + urgency.ReplyCount(replies.High)
+	long := text
+	if work := c.Forecast.Seconds; work != nil {
+		long += "; " + page.Work(work.Likely)
+	}
+	return styled(colour, fitting(c.Width, long, text, "≈"+count))
 }
 
 // fitting returns the first text that fits into width cells, else the last.
@@ -298,25 +298,6 @@ func fitting(width int, texts ...string) string {
 		}
 	}
 	return ""
-}
-
-// repliesText formats a forecast in replies as "≈ 40 replies, 25–70".
-func repliesText(r *api.Range, unit string) string {
-	return fmt.Sprintf(
-		"≈ %s%s, %s–%s",
-		urgency.ReplyCount(r.Likely),
-		unit,
-		urgency.ReplyCount(r.Low),
-		urgency.ReplyCount(r.High),
-	)
-}
-
-// workText formats a time of work after a prefix, "" while unknown.
-func workText(prefix string, r *api.Range) string {
-	if r == nil {
-		return ""
-	}
-	return prefix + page.Work(r.Likely)
 }
 
 func stateCell(c place) string {

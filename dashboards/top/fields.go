@@ -2,12 +2,10 @@ package top
 
 import (
 	"cmp"
-	"math"
 	"strings"
 	"text/template"
 	"time"
 
-	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -43,7 +41,7 @@ compactions: {{compactions .}}
 compacting: {{if .IsCompacting}}now{{end}}
 compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}
 when idle: {{with .IdleCompactionAt}}{{idleCompaction (value .)}}{{end}}
-forecast: {{forecast .Forecast}}
+forecast: {{$and := ""}}{{with .Forecast}}{{with .Replies}}≈ {{count .Likely}} {{if eq (count .Likely) "1"}}reply{{else}}replies{{end}}, {{count .Low}}–{{count .High}}{{$and = "; "}}{{end}}{{with .Seconds}}{{$and}}about {{work .Likely}}{{$and = "; "}}{{end}}{{with .Turns}}{{$and}}{{count .Likely}} {{if eq (count .Likely) "1"}}turn{{else}}turns{{end}}{{end}}{{end}}
 cycle: {{.Cycle}}
 handoff: {{$and := ""}}{{with .Handoff}}{{.}}{{$and = "; "}}{{end}}{{with .LastHandoff}}{{$and}}last with {{.}}{{$and = "; "}}{{end}}{{if eq .Brake "breaker"}}{{$and}}the next would be refused: too many in a short time{{else if eq .Brake "futile"}}{{$and}}another would be refused: this context was above the warning from its start{{end}}
 messages waiting: {{with .Queued}}{{.}}{{end}}
@@ -71,28 +69,6 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		}
 	}
 	return fields
-}
-
-// forecastText formats a forecast as "≈ 40 replies, 25–70; about 12 min; 3 turns".
-func forecastText(f *api.Forecast) string {
-	if f == nil {
-		return ""
-	}
-	unit := func(r *api.Range, one, many string) string {
-		if math.Round(r.Likely) == 1 {
-			return one
-		}
-		return many
-	}
-	text := ""
-	if r := f.Replies; r != nil {
-		text = "; " + repliesText(r, unit(r, " reply", " replies"))
-	}
-	text += workText("; about ", f.Seconds)
-	if f.Turns != nil {
-		text += "; " + urgency.ReplyCount(f.Turns.Likely) + unit(f.Turns, " turn", " turns")
-	}
-	return strings.TrimPrefix(text, "; ")
 }
 
 const compactionsText = `{{define "compactions"}}

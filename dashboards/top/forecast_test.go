@@ -30,7 +30,13 @@ func TestForecastTexts(t *testing.T) {
 		"{" + forty + `, "seconds": {"likely": 259200}}`: "≈ 40 replies, 25–70; about 3 days",
 		"null": "",
 	} {
-		if got := forecastText(parsed(text)); got != want {
+		got := ""
+		for _, f := range Fields(api.Session{Forecast: parsed(text)}, topNow) {
+			if f[0] == "forecast" {
+				got = f[1]
+			}
+		}
+		if got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

@@ -114,15 +114,12 @@ func (t *model) selectRow(i int) {
 // fits reports whether the filter is part of a name, place or state of s,
 // ignoring case.
 func fits(s *api.Session, filter string) bool {
-	filter = strings.ToLower(filter)
 	texts := []string{
 		s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project,
 		s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel,
 	}
-	return slices.ContainsFunc(
-		texts,
-		func(text string) bool { return strings.Contains(strings.ToLower(text), filter) },
-	)
+	all := strings.Join(texts, "\n") // which no filter has
+	return strings.Contains(strings.ToLower(all), strings.ToLower(filter))
 }
 
 // session returns the selected session.

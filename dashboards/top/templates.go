@@ -11,6 +11,7 @@ import (
 
 	"sm/dashboards/page"
 	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 )
 
 // templates parses templates, which may be none, with the functions of all
@@ -22,10 +23,10 @@ func templates(text string, now time.Time) *template.Template {
 		"compactions":    Compactions,
 		"compactsAt":     page.CompactsAt,
 		"context":        barCell,
+		"count":          urgency.ReplyCount,
 		"dollars":        dollars,
 		"fitEnd":         screen.FitEnd,
 		"flags":          flagsCell,
-		"forecast":       forecastText,
 		"hundredths":     page.Hundredths,
 		"idleCompaction": page.IdleCompaction,
 		"join":           strings.Join,
@@ -37,6 +38,7 @@ func templates(text string, now time.Time) *template.Template {
 		"tokens":         screen.Tokens,
 		"trend":          trendCell,
 		"value":          reflect.Indirect,
+		"work":           page.Work,
 		"wrap":           screen.Wrap,
 		"model": func(c place) string {
 			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))
