@@ -45,14 +45,20 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 		names, err := fs.Glob(s.root.FS(), "[^.]*.manifest.json")
 		errs := []error{err}
 		for _, name := range names {
-			docs, err := s.list(name, now)
+			m, err := readManifest(s.path(name))
 			if err != nil {
 				errs = append(
 					errs,
 					fmt.Errorf("%w; a damaged one is set aside when its channel is used next", err),
 				)
+				continue
 			}
-			all = append(all, docs...)
+			m.expire(now, d.expiry)
+			docs := map[string]Document{}
+			for _, e := range m.entries() {
+				docs[e.ID] = s.document(m, e)
+			}
+			all = slices.AppendSeq(all, maps.Values(docs))
 		}
 		return errors.Join(errs...)
 	})
@@ -67,18 +73,4 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 		return all, fmt.Errorf("list handoff documents: %w", err)
 	}
 	return all, nil
-}
-
-// list returns the documents of one manifest, each once.
-func (s *store) list(name string, now time.Time) ([]Document, error) {
-	m, err := readManifest(s.path(name))
-	if err != nil {
-		return nil, err
-	}
-	m.expire(now, s.expiry)
-	docs := map[string]Document{}
-	for _, e := range m.entries() {
-		docs[e.ID] = s.document(m, e)
-	}
-	return slices.Collect(maps.Values(docs)), nil
 }

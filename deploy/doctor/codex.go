@@ -24,7 +24,7 @@ const codexHooks = "codex hooks"
 // codex checks the hooks of Codex, if it has a folder: that they are installed, and
 // that its user has trusted them.
 func (d *doctor) codex(ctx context.Context) {
-	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
+	if info, err := os.Stat(d.Codex); err != nil || !info.IsDir() {
 		return
 	}
 	switch c, err := install.Codex().InPath(ctx, d.Path, d.Environ); {
@@ -108,10 +108,7 @@ func (d *doctor) trust(path string, own []ownHook) {
 		return
 	}
 
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		real = path
-	}
+	real, _ := filepath.EvalSymlinks(path)
 	var untrusted, off []hook.Event
 	for _, h := range own {
 		state, ok := c.Hooks.State[h.codexKey(path)]

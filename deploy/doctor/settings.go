@@ -51,22 +51,18 @@ func (d *doctor) layer(path string) *install.Editor {
 		return nil
 	}
 	if path == d.Settings {
-		d.settingsFile(e.File)
+		if !e.Exists() {
+			d.ok("settings", "%s does not exist yet", path)
+		} else if err := e.Writable(); err != nil {
+			d.note("settings", "make it writable before sm install or sm uninstall", "%v", err)
+		} else {
+			d.ok("settings", "%s", path)
+		}
 	}
 	if value, ok := e.Doc.At("env", memoryLimit).Text(); ok {
 		d.memory(value, path)
 	}
 	return e
-}
-
-func (d *doctor) settingsFile(file *install.File) {
-	if !file.Exists() {
-		d.ok("settings", "%s does not exist yet", file.Path)
-	} else if err := file.Writable(); err != nil {
-		d.note("settings", "make it writable before sm install or sm uninstall", "%v", err)
-	} else {
-		d.ok("settings", "%s", file.Path)
-	}
 }
 
 // strongest returns a value and the strongest layer with it, nil for none.

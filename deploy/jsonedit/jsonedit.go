@@ -39,22 +39,15 @@ type Value struct {
 // error: clients differ in which of the two they use.
 func Parse(text []byte) (*Text, error) {
 	d := &Text{Bytes: text}
-	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		return nil, d.syntaxError(err)
+	err := json.Unmarshal(text, new(json.RawMessage))
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at := min(max(int(syntax.Offset)-1, 0), len(text))
+		if at < len(text) && strings.IndexByte("/#", text[at]) >= 0 {
+			err = errors.New("a comment, which JSON does not have")
+		}
+		return nil, fmt.Errorf("line %d: %w", d.Line(at), err)
 	}
 	return d, d.parse()
-}
-
-func (d *Text) syntaxError(err error) error {
-	syntax, ok := errors.AsType[*json.SyntaxError](err)
-	if !ok {
-		return err
-	}
-	at := min(max(int(syntax.Offset)-1, 0), len(d.Bytes))
-	if at < len(d.Bytes) && strings.IndexByte("/#", d.Bytes[at]) >= 0 {
-		err = errors.New("a comment, which JSON does not have")
-	}
-	return fmt.Errorf("line %d: %w", d.Line(at), err)
 }
 
 // Line returns the number of the line with the byte at an offset.

@@ -65,7 +65,8 @@ func (q *Queue) Add(
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	cmd := proc.Command(ctx, program, "queue", "--thread", thread, "--message", text)
-	cmd.Dir, cmd.Env = home, append(withoutHome(q.Environ), "CODEX_HOME="+home)
+	cmd.Dir = home
+	cmd.Env = append(withoutHome(q.Environ), "CODEX_HOME="+home)
 	words := &proc.Head{Left: said}
 	cmd.Stdout = words
 	cmd.Stderr = words
@@ -82,22 +83,16 @@ func (q *Queue) Add(
 
 // program is the program of the process, which fits the thread, else the first in PATH.
 func (q *Queue) program(pid int) (string, error) {
-	if q.Proc != "" && pid > 0 {
-		path, err := os.Readlink(filepath.Join(q.Proc, fmt.Sprint(pid), "exe"))
-		if _, gone := os.Stat(path); err == nil && gone == nil &&
-			filepath.Base(path) == "codex" {
-			return path, nil
-		}
+	path, _ := os.Readlink(filepath.Join(q.Proc, fmt.Sprint(pid), "exe"))
+	if _, err := os.Stat(path); err == nil && filepath.Base(path) == "codex" {
+		return path, nil
 	}
 	path, err := q.Look("codex")
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return "", fmt.Errorf(
-			"find the client of Codex: %w; put codex into the PATH of sm observe",
-			err,
-		)
+		return "", fmt.Errorf("find the client of Codex: %w; put codex into the PATH of sm observe", err)
 	}
 	return path, nil
 }

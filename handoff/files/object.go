@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -55,18 +54,11 @@ func Encode(v any, rest map[string]json.RawMessage) ([]byte, error) {
 	if err != nil || len(rest) == 0 {
 		return data, err
 	}
-	data = data[:len(data)-1]
-	for _, name := range slices.Sorted(maps.Keys(rest)) {
-		key, err := marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		if len(data) > 1 {
-			data = append(data, ',')
-		}
-		data = slices.Concat(data, key, []byte{':'}, rest[name])
+	more, err := marshal(rest) // sorted
+	if err != nil || len(data) == len("{}") {
+		return more, err
 	}
-	return append(data, '}'), nil
+	return slices.Concat(data[:len(data)-1], []byte{','}, more[1:]), nil
 }
 
 func marshal(v any) ([]byte, error) {

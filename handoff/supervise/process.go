@@ -20,18 +20,10 @@ type child struct {
 // a process's children. Ended processes that were not collected are included: one of their
 // threads may still run, and their children become ours only after that.
 func family(parent int) []child {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what there is of them
+	entries, _ := os.ReadDir("/proc") // what there is of them
 	var all []child
-	for _, name := range names {
-		if name[0] < '1' || name[0] > '9' {
-			continue
-		}
-		pid, err := strconv.Atoi(name)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}

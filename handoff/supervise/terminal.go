@@ -34,17 +34,16 @@ func newTerminal(files [3]*os.File) *terminal {
 		_ = tty.Close() // nothing was written
 	}
 	for i, f := range files {
-		if f == nil || !term.IsTerminal(int(f.Fd())) {
+		fd := int(f.Fd())
+		state, err := term.GetState(fd)
+		if err != nil {
 			continue
 		}
 		if i == 1 {
 			t.out = f
 		}
-		if t.state != nil {
-			continue
-		}
-		if state, err := term.GetState(int(f.Fd())); err == nil {
-			t.fd = int(f.Fd())
+		if t.state == nil {
+			t.fd = fd
 			t.state = state
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sm/handoff/files"
+	"sm/transcript/claude/hook"
 )
 
 // Attach returns the command that shows a pane on this terminal. Inside the pane's own
@@ -30,16 +31,17 @@ func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("show the pane: %w", err)
 	}
 
-	isTMUX := func(v string) bool { return strings.HasPrefix(v, "TMUX=") }
 	inside := ""
-	if i := slices.IndexFunc(environ, isTMUX); i >= 0 {
-		inside, _, _ = strings.Cut(environ[i][len("TMUX="):], ",")
+	for _, v := range environ {
+		if value, ok := strings.CutPrefix(v, "TMUX="); ok {
+			inside, _ = hook.ParseTmux(value)
+		}
 	}
 	verb := "switch-client"
 	if inside == "" || server != nil && !files.Same(inside, p.Socket) {
 		verb = "attach-session"
 		// tmux refuses a client that has the variable of another server.
-		environ = slices.DeleteFunc(slices.Clone(environ), isTMUX)
+		environ = append(slices.Clone(environ), "TMUX=")
 	}
 	cmd := exec.CommandContext(ctx, binary, append(server, verb, "-t", p.ID)...)
 	cmd.Env = environ

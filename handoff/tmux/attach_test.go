@@ -72,9 +72,9 @@ func TestAttach(t *testing.T) {
 				return
 			}
 			noError(t, err)
-			want := []string{"HOME=/x"}
-			if c.kept {
-				want = environ
+			want := environ
+			if !c.kept {
+				want = append(environ, "TMUX=")
 			}
 			if diff := cmp.Diff(want, cmd.Env); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

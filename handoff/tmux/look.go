@@ -63,19 +63,16 @@ func (s *Server) look(ctx context.Context, p Pane) (view, error) {
 	}
 	for line != screenWord && rest != "" {
 		line, rest, _ = strings.Cut(rest, "\n")
-		v.parseTerminal(line)
+		// A line about an attached terminal.
+		var pane string
+		var readOnly int
+		var at int64
+		n, _ := fmt.Sscanf(line, clientWord+"%s %d %d", &pane, &readOnly, &at)
+		used := time.Unix(at, 0)
+		if n == 3 && pane == v.Pane.ID && readOnly == 0 && used.After(v.used) {
+			v.used = used
+		}
 	}
 	v.screen = ParseScreen(rest, v.screen.Cursor)
 	return v, nil
-}
-
-// parseTerminal reads a line about an attached terminal.
-func (v *view) parseTerminal(line string) {
-	var pane string
-	var readOnly int
-	var at int64
-	n, _ := fmt.Sscanf(line, clientWord+"%s %d %d", &pane, &readOnly, &at)
-	if used := time.Unix(at, 0); n == 3 && pane == v.Pane.ID && readOnly == 0 && used.After(v.used) {
-		v.used = used
-	}
 }

@@ -16,7 +16,7 @@ const collapsible = 600
 // nothing else.
 func (b box) match(text string) bool {
 	typed, _ := b.content()
-	if len(utf16.Encode([]rune(text))) > collapsible && collapsed(typed) {
+	if len(utf16.Encode([]rune(text))) > collapsible && collapsed().MatchString(typed) {
 		return true
 	}
 	return typed != "" && shows(typed, text, b.hidden != 0)
@@ -42,11 +42,7 @@ func (b box) holds(text string) bool {
 }
 
 // collapsed matches "[Pasted text #1]" and "[Pasted text #1 +12 lines]".
-func collapsed(typed string) bool {
-	rest, ok := strings.CutPrefix(typed, "[Pasted text #")
-	inner, ok2 := strings.CutSuffix(rest, "]")
-	return ok && ok2 && !strings.ContainsAny(inner, "[]")
-}
+var collapsed = pattern(`^\[Pasted text #[^\[\]]*\]$`)
 
 // squeeze removes blanks: the client breaks lines at them.
 func squeeze(text string) string {

@@ -1,9 +1,10 @@
 package tmux
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 )
 
 // Refusal returns why nothing may be typed into a screen. ReasonNone means that the
@@ -20,7 +21,10 @@ func Refusal(s Screen) Reason {
 	switch {
 	case b.glyph == '!':
 		return ReasonShellMode
-	case b.glyph == codexGlyph && working(s.Rows[:b.first.Y]):
+	case b.glyph == codexGlyph && slices.ContainsFunc(
+		s.Rows[max(0, b.first.Y-maxAbove):b.first.Y],
+		func(row Row) bool { return working().MatchString(row.String()) },
+	):
 		return ReasonBusy
 	}
 	typed, placeholder := b.content()
@@ -38,16 +42,10 @@ func Refusal(s Screen) Reason {
 // maxAbove is how far above its box Codex shows that it works.
 const maxAbove = 12
 
-// working finds the line that Codex shows during a turn, "• Working (3s • esc to
+// working matches the line that Codex shows during a turn, "• Working (3s • esc to
 // interrupt)". It refuses commands then, and queues what is typed. Its screen may be
 // seconds behind its records.
-func working(rows []Row) bool {
-	return slices.ContainsFunc(rows[max(0, len(rows)-maxAbove):], func(row Row) bool {
-		text := strings.TrimSpace(row.String())
-		return (strings.HasPrefix(text, "•") || strings.HasPrefix(text, "◦")) &&
-			strings.Contains(text, "esc to interrupt)")
-	})
-}
+var working = pattern(`^\s*[•◦].*esc to interrupt\)`)
 
 // maxBelow is how many rows of footer, status line and shortcuts there may be. The
 // shortcuts take 14 rows in a pane 80 cells wide.
@@ -61,13 +59,13 @@ func below(rows []Row) Reason {
 		switch {
 		case text == "":
 			continue
-		case strings.HasPrefix(text, exitHint):
+		case strings.HasPrefix(text, "Resume this session"): // of an ending client, which stays
 			return ReasonEnding
-		case choice(text):
+		case choice().MatchString(text):
 			return ReasonDialog
 		case strings.Contains(text, "-- NORMAL --") || strings.Contains(text, "-- VISUAL"):
 			return ReasonVim
-		case hint(text):
+		case hint().MatchString(text):
 			return ReasonMenu
 		}
 		filled++
@@ -77,9 +75,6 @@ func below(rows []Row) Reason {
 	}
 	return ReasonNone
 }
-
-// exitHint is what an ending client prints below its box, which stays on the screen.
-const exitHint = "Resume this session"
 
 // withoutBox returns the reason for a screen without a box, for the log.
 func withoutBox(s Screen) Reason {
@@ -94,8 +89,8 @@ func withoutBox(s Screen) Reason {
 		if last == "" || y <= s.Cursor.Y {
 			last = text
 		}
-		dialog = dialog || choice(text) || strings.HasPrefix(text, "Do you want to ")
-		menu = menu || hint(text)
+		dialog = dialog || choice().MatchString(text) || strings.HasPrefix(text, "Do you want to ")
+		menu = menu || hint().MatchString(text)
 	}
 	switch {
 	case dialog:
@@ -110,30 +105,16 @@ func withoutBox(s Screen) Reason {
 }
 
 // choice matches the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
-func choice(text string) bool {
-	text = strings.TrimLeft(text, "│ ")
-	rest := strings.TrimPrefix(strings.TrimPrefix(text, "❯"), string(codexGlyph))
-	if rest == text {
-		return false
-	}
-	rest = strings.TrimLeft(rest, " \u00a0")
-	digits := strings.TrimLeftFunc(rest, unicode.IsDigit)
-	return len(digits) < len(rest) && strings.HasPrefix(digits, ".")
-}
+var choice = pattern(`^[│ ]*(❯|›)+[ \x{a0}]*\p{Nd}+\.`)
 
 // hint matches the line in which lists and dialogs explain their keys, such as
 // "Enter to confirm · Esc to cancel". A working agent shows "esc to interrupt".
-func hint(text string) bool {
-	text = strings.ToLower(text)
-	for _, h := range []string{
-		"enter to ", "esc to cancel", "esc to close", "esc to exit", "esc to go back", "esc to return", "esc to dismiss",
-	} {
-		i := strings.Index(text, h)
-		if i == 0 || i > 0 && (text[i-1] == ' ' || text[i-1] == '/') {
-			return true
-		}
-	}
-	return false
+var hint = pattern(`(?i)(^|[ /])(enter to |esc to (cancel|close|exit|go back|return|dismiss))`)
+
+// pattern returns a pattern that is compiled on first use: each hook starts this program and
+// looks at no screen.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // otherBox matches the placeholders of boxes whose text goes elsewhere: to a new

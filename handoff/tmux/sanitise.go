@@ -122,17 +122,12 @@ func shorten(text string, limit int) string {
 	return strings.TrimRight(body, " ") + mark + id
 }
 
+// idAtEnd matches the id at the end of a text.
+var idAtEnd = pattern(wording.IDMark + "[0-9a-z]{4,16}$")
+
 // cutID splits off the id at the end of a text: a blank, # and 4 to 16 letters or
 // digits.
 func cutID(text string) (body, id string) {
-	i := strings.LastIndex(text, wording.IDMark)
-	if i < 0 {
-		return text, ""
-	}
-	digits := text[i+2:]
-	if len(digits) < 4 || len(digits) > 16 ||
-		strings.Trim(digits, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
-		return text, ""
-	}
-	return text[:i], text[i:]
+	id = idAtEnd().FindString(text)
+	return strings.TrimSuffix(text, id), id
 }

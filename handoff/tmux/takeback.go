@@ -3,10 +3,8 @@ package tmux
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sm/transcript/wording"
@@ -198,11 +196,8 @@ const margin = 4
 
 // residue matches terminal replies as other programs show them: the end of a paste's
 // brackets, and the answers about the terminal's kind and tmux's version that an ending
-// client leaves unread. It is compiled on first use: each hook starts this program and types
-// nothing.
-var residue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
-})
+// client leaves unread.
+var residue = pattern(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
 
 var errChanged = errors.New("the terminal has changed")
 
