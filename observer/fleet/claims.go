@@ -51,7 +51,7 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		return
 	}
 	if counts {
-		f.counters.Spend(m.Usage.Minus(m.Was), f.client(&x.Session).Client)
+		f.counters.Spend(m, f.client(&x.Session).Client)
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		f.counters.SpentToday(m)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients/clientstest"
@@ -198,7 +197,7 @@ func TestTodayHasItsHistory(t *testing.T) {
 		f.Apply(ofSession(1, past...).whole())
 		f.Apply(ofSession(2, past...).whole()) // a copy
 		f.Settle(created)
-		if got := f.Counters(); got.Today.Tokens != today || got.Tokens != (tally.Tokens{}) {
+		if got := f.Counters(); got.Today.Tokens != today || got.Tokens != (transcript.Usage{}) {
 			t.Errorf(
 				"first start %v: %d today, %+v in all, want %d and none",
 				first,

@@ -25,7 +25,7 @@ func countedOf(f *Fleet) counted {
 	}
 	return counted{
 		c.Compactions,
-		c.Tokens.Output,
+		uint64(c.Tokens.Output),
 		c.Lines.Good,
 		c.Lines.Bad,
 		sum(c.PreTokens.Counts),

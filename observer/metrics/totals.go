@@ -98,7 +98,7 @@ func (b builder) clients(parts []tally.Part) {
 			tally.DurationBounds(), &p.Duration, "client", p.Client)
 		b.addHistogram("agent_compaction_pre_tokens",
 			tally.PreTokensBounds(), &p.PreTokens, "client", p.Client)
-		tokens := func(n uint64, kind string) {
+		tokens := func(n int64, kind string) {
 			add(b, "agent_tokens_total", n, "client", p.Client, "kind", kind)
 		}
 		tokens(p.Tokens.CacheCreation, "cache_creation")

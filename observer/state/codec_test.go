@@ -43,6 +43,7 @@ func fill(t *testing.T, v reflect.Value, n *int64) {
 		for i := range v.Len() {
 			fill(t, v.Index(i), n)
 		}
+	case reflect.Map: // of agents, which are values
 	case reflect.String:
 		v.SetString(fmt.Sprint("text ", *n))
 	case reflect.Bool:

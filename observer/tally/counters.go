@@ -11,20 +11,17 @@ import (
 // Counters are all figures that only grow. They count what happened since
 // the state directory was made.
 type Counters struct {
-	Compactions [4]uint64 // by trigger
-	Tokens      Tokens
-	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
-	Bytes       uint64                     // transcript bytes read, history included
-	PreTokens   Histogram                  // context sizes before compactions, in tokens
-	Duration    Histogram                  // of compactions, in seconds
-	Cost        Cost
-	Today       Today
+	Sums
+	Lines struct{ Good, Bad uint64 } // transcript lines read, history included
+	Bytes uint64                     // transcript bytes read, history included
+	Cost  Cost
+	Today Today
 	// Bills are what agents did again after boundaries, by kind; Dear is what
 	// the newest bills of compactions came to, in tokens read again.
 	Bills [3]BillTotals
 	Dear  []int64
-	// Others are the parts of Compactions, Tokens, PreTokens and Duration that belong to
-	// clients other than [clients.Claude], in the order in which they came.
+	// Others are the parts of Sums that belong to clients other than [clients.Claude], in
+	// the order in which they came.
 	Others []Part
 }
 
@@ -48,32 +45,19 @@ type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 
 // Clone copies, and gives histograms that never counted their buckets.
 func (c Counters) Clone() Counters {
-	all := c.sums().Clone()
-	c.PreTokens = all.PreTokens
-	c.Duration = all.Duration
+	c.Sums = c.Sums.Clone()
 	c.Others = slices.Clone(c.Others)
 	for i := range c.Others {
-		c.Others[i] = c.Others[i].Clone()
+		c.Others[i].Sums = c.Others[i].Clone()
 	}
 	return c
 }
 
-// sums are what all clients have together; the histograms are shared.
-func (c *Counters) sums() Part {
-	return Part{
-		Client:      clients.Claude,
-		Compactions: c.Compactions,
-		Tokens:      c.Tokens,
-		PreTokens:   c.PreTokens,
-		Duration:    c.Duration,
-	}
-}
-
 // Rest is what no part of the others holds: that of [clients.Claude].
 func (c *Counters) Rest() Part {
-	p := c.sums().Clone()
+	p := Part{Client: clients.Claude, Sums: c.Sums.Clone()}
 	for i := range c.Others {
-		p.Subtract(&c.Others[i])
+		p.subtract(&c.Others[i].Sums)
 	}
 	return p
 }
@@ -86,28 +70,35 @@ func (c *Counters) Part(client string) *Part {
 	i := slices.IndexFunc(c.Others, func(p Part) bool { return p.Client == client })
 	if i < 0 {
 		i = len(c.Others)
-		c.Others = append(c.Others, NewPart(client))
+		c.Others = append(c.Others, Part{Client: client, Sums: Sums{}.Clone()})
 	}
 	return &c.Others[i]
 }
 
 // Spend adds what a message of a client cost more than before.
-func (c *Counters) Spend(u transcript.Usage, client string) {
-	c.Tokens.Add(u)
+func (c *Counters) Spend(m *transcript.Message, client string) {
+	c.Tokens = c.Tokens.Plus(growth(m))
 	if p := c.Part(client); p != nil {
-		p.Tokens.Add(u)
+		p.Tokens = p.Tokens.Plus(growth(m))
+	}
+}
+
+// growth is what a message cost more than before. A figure of it that fell has none.
+func growth(m *transcript.Message) transcript.Usage {
+	u := m.Usage.Minus(m.Was)
+	return transcript.Usage{
+		Input:         max(0, u.Input),
+		CacheCreation: max(0, u.CacheCreation),
+		CacheRead:     max(0, u.CacheRead),
+		Output:        max(0, u.Output),
 	}
 }
 
 // Compacted counts a compaction of a client.
 func (c *Counters) Compacted(e *transcript.Compaction, client string) {
-	all := c.sums()
-	all.Compacted(e)
-	c.Compactions = all.Compactions
-	c.PreTokens = all.PreTokens
-	c.Duration = all.Duration
+	c.Sums.compacted(e)
 	if p := c.Part(client); p != nil {
-		p.Compacted(e)
+		p.compacted(e)
 	}
 }
 
@@ -148,12 +139,10 @@ func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun
 
 // SpentToday counts what a message of today cost more than before.
 func (c *Counters) SpentToday(m *transcript.Message) {
-	if m.At != 0 && m.At < c.Today.Begins {
-		return
+	if m.At == 0 || m.At >= c.Today.Begins {
+		u := growth(m)
+		c.Today.Tokens += uint64(u.Context() + u.Output)
 	}
-	var t Tokens
-	t.Add(m.Usage.Minus(m.Was))
-	c.Today.Tokens += t.Input + t.CacheCreation + t.CacheRead + t.Output
 }
 
 // Billed adds by how much a bill has grown.

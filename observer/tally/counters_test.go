@@ -62,16 +62,11 @@ func TestParts(t *testing.T) {
 		Trigger:   transcript.Manual,
 		PreTokens: 30_000,
 	}, clients.Claude)
-	c.Spend(transcript.Usage{Input: 1, Output: 2}, clients.Claude)
+	c.Spend(&transcript.Message{Usage: transcript.Usage{Input: 1, Output: 2}}, clients.Claude)
 	before := c.Rest()
 	before.Client = ""
 	copied := c.Clone()
-	sum := Part{
-		Compactions: copied.Compactions,
-		Tokens:      copied.Tokens,
-		PreTokens:   copied.PreTokens,
-		Duration:    copied.Duration,
-	}
+	sum := Part{Sums: copied.Sums}
 	diff(t, "alone", sum, before)
 	c.Compacted(&transcript.Compaction{Trigger: transcript.Auto, PreTokens: 240_000}, "codex")
 	c.Compacted(&transcript.Compaction{
@@ -79,9 +74,9 @@ func TestParts(t *testing.T) {
 		PreTokens: 240_000,
 		Millis:    7000,
 	}, "codex")
-	c.Spend(transcript.Usage{Input: 10, CacheRead: 5}, "codex")
+	c.Spend(&transcript.Message{Usage: transcript.Usage{Input: 10, CacheRead: 5}}, "codex")
 	again := c.Clone()
-	c.Spend(transcript.Usage{Input: 100}, "codex")
+	c.Spend(&transcript.Message{Usage: transcript.Usage{Input: 100}}, "codex")
 	rest := again.Rest()
 	rest.Client = ""
 	diff(t, "the rest", sum, rest)

@@ -68,24 +68,46 @@ func (h *Histogram) subtract(part *Histogram) {
 	h.Sum -= part.Sum
 }
 
-// Tokens are sums over messages.
-type Tokens struct{ Input, CacheCreation, CacheRead, Output uint64 }
+// Sums are what is counted of a client, or of all together.
+type Sums struct {
+	Compactions [4]uint64 // by trigger
+	Tokens      transcript.Usage
+	PreTokens   Histogram // context sizes before compactions, in tokens
+	Duration    Histogram // of compactions, in seconds
+}
 
-// Add adds what a message cost more than before; where a figure of it fell, the sum stands
-// still.
-func (t *Tokens) Add(u transcript.Usage) {
-	t.Input += uint64(max(0, u.Input))
-	t.CacheCreation += uint64(max(0, u.CacheCreation))
-	t.CacheRead += uint64(max(0, u.CacheRead))
-	t.Output += uint64(max(0, u.Output))
+// Clone copies, and gives histograms that never counted their buckets.
+func (s Sums) Clone() Sums {
+	s.PreTokens = s.PreTokens.Clone(PreTokensBounds())
+	s.Duration = s.Duration.Clone(DurationBounds())
+	return s
+}
+
+// compacted counts a compaction.
+func (s *Sums) compacted(e *transcript.Compaction) {
+	s.Compactions[e.Trigger]++
+	if e.PreTokens > 0 {
+		s.PreTokens.Observe(float64(e.PreTokens), PreTokensBounds())
+	}
+	if e.Millis > 0 {
+		s.Duration.Observe(float64(e.Millis)/1000, DurationBounds())
+	}
+}
+
+// subtract takes off a part.
+func (s *Sums) subtract(part *Sums) {
+	for i, n := range part.Compactions {
+		s.Compactions[i] -= n
+	}
+	s.Tokens = s.Tokens.Minus(part.Tokens)
+	s.PreTokens.subtract(&part.PreTokens)
+	s.Duration.subtract(&part.Duration)
 }
 
 // Part is what belongs to one client.
 type Part struct {
-	Client              string
-	Compactions         [4]uint64 // by trigger
-	Tokens              Tokens
-	PreTokens, Duration Histogram
+	Client string
+	Sums
 	// Limits are the newest rate limits of the client's account: five hours, seven days.
 	Limits [2]transcript.Limit
 	// Attempts counts compactions that its agents began, by trigger, Storms
@@ -110,37 +132,4 @@ func (p *Part) Expire(now transcript.Instant) {
 			p.Limits[i] = transcript.Limit{}
 		}
 	}
-}
-
-// NewPart is a part without anything.
-func NewPart(client string) Part { return Part{Client: client}.Clone() }
-
-// Clone copies a part.
-func (p Part) Clone() Part {
-	p.PreTokens, p.Duration = p.PreTokens.Clone(PreTokensBounds()), p.Duration.Clone(DurationBounds())
-	return p
-}
-
-// Compacted counts a compaction.
-func (p *Part) Compacted(e *transcript.Compaction) {
-	p.Compactions[e.Trigger]++
-	if e.PreTokens > 0 {
-		p.PreTokens.Observe(float64(e.PreTokens), PreTokensBounds())
-	}
-	if e.Millis > 0 {
-		p.Duration.Observe(float64(e.Millis)/1000, DurationBounds())
-	}
-}
-
-// Subtract takes another part off.
-func (p *Part) Subtract(o *Part) {
-	for i, n := range o.Compactions {
-		p.Compactions[i] -= n
-	}
-	p.Tokens.Input -= o.Tokens.Input
-	p.Tokens.CacheCreation -= o.Tokens.CacheCreation
-	p.Tokens.CacheRead -= o.Tokens.CacheRead
-	p.Tokens.Output -= o.Tokens.Output
-	p.PreTokens.subtract(&o.PreTokens)
-	p.Duration.subtract(&o.Duration)
 }
