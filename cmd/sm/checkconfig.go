@@ -71,7 +71,7 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	}
 	silent := *env
 	silent.Stderr = io.Discard
-	o, err := silent.observerOptions(cfg)
+	o, err := silent.observerOptions(cfg, false)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sm/cmd/internal/hooks"
+	"sm/cmd/internal/places"
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
@@ -67,7 +68,7 @@ func TestRuntimeDir(t *testing.T) {
 			runtime := filepath.Join(dir, tt.runtime)
 			want := "/home/u/.local/state/sm/run/sm.sock"
 			if tt.want != "" {
-				want = filepath.Join(dir, tt.want, "sm", config.SocketName)
+				want = filepath.Join(dir, tt.want, "sm", places.SocketName)
 			}
 			env := testEnv(map[string]string{"XDG_RUNTIME_DIR": runtime})
 			served, err := config.Default().ServerSocket(env.LookupEnv)

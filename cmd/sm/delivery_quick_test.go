@@ -39,7 +39,7 @@ func quick() {
 		if err != nil {
 			return err
 		}
-		o, err := env.observerOptions(cfg)
+		o, err := env.observerOptions(cfg, false)
 		if err != nil {
 			return err
 		}

@@ -77,8 +77,8 @@ func newPaneScreen() *paneScreen {
 func (s *paneScreen) main() {
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
 	s.origin = (&environ{
-		Process: hooks.Process{LookupEnv: os.LookupEnv},
-	}).Caller().Origin(time.Now())
+		Process: hooks.Self(nil, ""),
+	}).Origin(time.Now())
 	if err == nil {
 		_, err = term.MakeRaw(int(os.Stdin.Fd()))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/places"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/observer"
@@ -83,7 +84,7 @@ func (env *environ) demoOptions(
 	socket, err := cfg.ServerSocket(env.LookupEnv)
 	taken := err != nil || held(ctx, cfg, env.LookupEnv)
 	if taken && !flags.Changed("socket") {
-		socket = filepath.Join(dir, config.SocketName)
+		socket = filepath.Join(dir, places.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
@@ -105,7 +106,7 @@ func (env *environ) demoOptions(
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, err
 	}
-	if o, err = env.observerOptions(cfg); err != nil {
+	if o, err = env.observerOptions(cfg, false); err != nil {
 		return o, err
 	}
 	o.Demo = true
@@ -118,7 +119,7 @@ func (env *environ) demoOptions(
 }
 
 // held reports whether an observer answers on one of the usual sockets.
-func held(ctx context.Context, cfg *config.Config, lookupEnv config.Env) bool {
+func held(ctx context.Context, cfg *config.Config, lookupEnv places.Env) bool {
 	paths, err := cfg.SocketPaths(lookupEnv)
 	if err != nil {
 		return true // there is no such place: a socket of our own it is

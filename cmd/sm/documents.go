@@ -140,7 +140,7 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	if cfg.Handoff.Directory != "" {
 		return cfg.Handoff.Directory, nil
 	}
-	state, err := cfg.StateDir(env.LookupEnv)
+	state, err := env.LookupEnv.StateDir(cfg.State)
 	return filepath.Join(state, "handoff"), err
 }
 

@@ -82,13 +82,16 @@ func (env *environ) colours(stream any) bool {
 
 func (env *environ) printer() *view.Printer {
 	columns, _ := env.LookupEnv("COLUMNS")
-	return &view.Printer{
+	to := &view.Printer{
 		Writer:  env.Stdout,
 		Colour:  env.colours(env.Stdout),
 		Columns: term.Columns(env.Stdout, columns),
-		Wrap:    term.WrapAt(env.Stdout, columns),
 		Glyphs:  view.GlyphsOf(env.LookupEnv),
 	}
+	if term.IsTerminal(env.Stdout) {
+		to.Wrap = to.Columns
+	}
+	return to
 }
 
 // answer prints v as JSON or by a template, unless err is why there is none.

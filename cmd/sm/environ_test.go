@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sm/cmd/internal/caller"
 	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 )
@@ -22,7 +23,9 @@ func testEnv(vars map[string]string) *environ {
 		Stdout:     new(bytes.Buffer),
 		Stderr:     new(bytes.Buffer),
 		Executable: os.Executable,
-		LookupEnv:  func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		Caller: caller.Caller{
+			LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		},
 		Vars: func() []string {
 			list := []string{quickRace}
 			for name, value := range all {

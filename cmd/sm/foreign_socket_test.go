@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"sm/cmd/internal/hooks"
-	"sm/cmd/sm/internal/config"
+	"sm/cmd/internal/places"
 	"sm/observer/api"
 )
 
@@ -107,7 +107,7 @@ func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	t.Helper()
 	home := privateTemp(t)
 	theirs := privateTemp(t)
-	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", config.SocketName)}
+	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", places.SocketName)}
 	err := errors.Join(os.Mkdir(
 		filepath.Dir(r.path),
 		0o755,

@@ -28,7 +28,7 @@ $ sm handoff /tmp/handoff.md
 }
 
 func (env *environ) handoff(ctx context.Context, client *api.Client, args []string) error {
-	ids := env.Caller().Selves()
+	ids := env.Selves()
 	if len(ids) == 0 {
 		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
 	}
@@ -119,7 +119,7 @@ func (env *environ) cancelHandoff(
 
 // ownHandoff finds the one that the caller has scheduled.
 func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string, error) {
-	ids := env.Caller().Selves()
+	ids := env.Selves()
 	if len(ids) == 0 {
 		return "", absentf("no agent here; name the handoff, 'sm handoffs' lists them")
 	}

@@ -44,7 +44,7 @@ $ git diff --stat | sm send --important web -
 		if m.Text, err = textArg(env.Stdin, args[1]); err != nil {
 			return err
 		}
-		m.From = env.Caller().Origin(time.Now()).Agent
+		m.From = env.Origin(time.Now()).Agent
 		sent, err := client.Send(ctx, args[0], m)
 		if err != nil {
 			return err

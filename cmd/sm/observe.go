@@ -55,7 +55,11 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		if err := emptyFlag(cmd.Flags()); err != nil {
 			return err
 		}
-		cfg, err := env.config(cmd)
+		source, err := findConfig(cmd.Flags(), env)
+		if err != nil {
+			return err
+		}
+		cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
 		if err != nil {
 			return err
 		}
@@ -63,27 +67,23 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		if demo {
 			return env.demo(cmd, cfg, dryRun)
 		}
-		return env.observe(cmd, cfg, dryRun)
+		return env.observe(cmd, &source, cfg, dryRun)
 	})
 }
 
 // observe watches the sessions until the command is to end.
-func (env *environ) observe(cmd *cobra.Command, cfg *config.Config, dryRun bool) error {
+func (env *environ) observe(
+	cmd *cobra.Command,
+	source *config.Source,
+	cfg *config.Config,
+	dryRun bool,
+) error {
 	flags := cmd.Flags()
-	o, err := env.observerOptions(cfg)
+	o, err := env.observerOptions(cfg, flags.Changed("projects"))
 	if err != nil {
 		return err
-	}
-	if flags.Changed("projects") {
-		if o.Clients, err = env.watchedClients(cfg, true); err != nil {
-			return err
-		}
 	}
 	loud := quiet(env.Stderr, &o)
-	source, err := findConfig(flags, env)
-	if err != nil {
-		return err
-	}
 	if o.Passed, err = access.PassedBySystemd(); err != nil {
 		return err
 	}

@@ -29,21 +29,17 @@ $ sm open --print    # only the address, for a browser on another machine behind
 `, flags{
 		"print": &printOnly,
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) error {
-		var agent string
-		if len(args) > 0 {
-			s, err := client.Session(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			agent = s.ID
-		}
 		page, err := client.OpenPage(ctx)
 		if err != nil {
 			return err
 		}
 		address := page.URL
-		if agent != "" {
-			address = page.At(agent)
+		if len(args) > 0 {
+			s, err := client.Session(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			address = page.At(s.ID)
 		}
 		if !printOnly && env.browse(ctx, address) == nil {
 			return nil

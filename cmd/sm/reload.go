@@ -18,21 +18,18 @@ import (
 )
 
 // reload reads the configuration again, as at the start. Keys that take effect
-// at a start alone keep the value that they had then. A file that was read once
-// must exist from then on.
+// at a start alone keep the value that they had then.
 func (env *environ) reload(
-	source config.Source,
+	source *config.Source,
 	flags *pflag.FlagSet,
 	started *config.Config,
 	log *slog.Logger,
 ) func() (observer.Reloaded, error) {
-	source.Required = source.Required || source.Exists()
 	return func() (r observer.Reloaded, err error) {
 		cfg, err := source.Load(flags, env.LookupEnv)
 		if err != nil {
 			return r, err
 		}
-		source.Required = source.Required || source.Exists()
 		r.Restart = cfg.Keep(started)
 		r.Settings, err = env.settings(cfg, log)
 		return r, err
@@ -104,7 +101,8 @@ func (w *configWatcher) run(ctx context.Context, reload func(context.Context) er
 
 // read returns the text of the file, or that of before: a missing file is about to be replaced.
 func (w *configWatcher) read(before []byte) []byte {
-	text, err := config.Source{Path: w.path, Required: true}.Read()
+	file := config.Source{Path: w.path, Required: true}
+	text, err := file.Read()
 	if err != nil {
 		return before
 	}

@@ -49,7 +49,7 @@ $ sm remind web --soft 5m --hard 15m "Say how far you are."
 		if r.Text, err = textArg(env.Stdin, args[1]); err != nil {
 			return err
 		}
-		r.From = env.Caller().Origin(time.Now()).Agent
+		r.From = env.Origin(time.Now()).Agent
 		set, err := client.Remind(ctx, args[0], r)
 		if err != nil {
 			return err

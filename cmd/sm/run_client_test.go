@@ -91,7 +91,7 @@ func (c *runClient) note(e runEvent) {
 		"/proc",
 		e.Parent,
 	); err == nil &&
-		caller.IsGuardian(e.Parent, "/proc") {
+		caller.IsGuardian(e.Parent) {
 		e.Parent = p.Parent // the run
 	}
 	if t, err := unix.IoctlGetTermios(0, ioctlGetTermios); err == nil {

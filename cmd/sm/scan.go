@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -114,27 +115,11 @@ func scanOf(v fleet.View) scanned {
 	return s
 }
 
-func scannedOf(s api.Session) scanned {
-	return scanned{
-		SessionID:    s.SessionID,
-		Client:       s.Client,
-		Path:         s.TranscriptPath,
-		Project:      s.Project,
-		CWD:          s.CWD,
-		Model:        s.Model,
-		Version:      s.Version,
-		StartedAt:    s.StartedAt,
-		LastActivity: s.LastActive,
-		Context:      s.TokensUsed,
-		Window:       s.WindowTokens,
-		WindowSource: s.WindowSource,
-		Used:         s.UsedPercentage,
-		Peak:         s.PeakTokens,
-		Compactions:  s.Compactions,
-		Inherited:    s.Inherited,
-		Turns:        s.Turns,
-		Messages:     s.Messages,
-		Tokens:       s.Tokens,
-		Subagents:    s.Subagents,
-	}
+// scannedOf takes what a line has in common with a session by the names in JSON.
+func scannedOf(session api.Session) (s scanned) {
+	text, _ := json.Marshal(session) // texts and finite figures: it cannot fail
+	_ = json.Unmarshal(text, &s)     // into fields of the same types
+	s.Path = session.TranscriptPath
+	s.Context = session.TokensUsed
+	return s
 }

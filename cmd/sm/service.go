@@ -87,9 +87,7 @@ func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err er
 	if o.Home, err = env.LookupEnv.Home(); err != nil {
 		return o, fmt.Errorf("find the place for the service: %w", err)
 	}
-	if o.Config, err = env.LookupEnv.XDGDir("XDG_CONFIG_HOME", ".config"); err != nil {
-		return o, fmt.Errorf("find the place for the service: %w", err)
-	}
+	o.Config, _ = env.LookupEnv.XDGDir("XDG_CONFIG_HOME", ".config") // there is a home
 	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
@@ -117,7 +118,7 @@ func (env *environ) sessionActivate(
 	if err != nil {
 		return err
 	}
-	client, proven := env.Caller().Client()
+	client, proven := env.Client()
 	if pid != 0 {
 		p, err := proc.Stat("/proc", pid)
 		if err != nil {
@@ -128,7 +129,7 @@ func (env *environ) sessionActivate(
 			)
 		}
 		client = guard.Client{
-			SessionID: env.Caller().SessionOf(pid, p.Start),
+			SessionID: caller.SessionOf(pid, p.Start),
 			PID:       pid,
 			Start:     p.Start,
 		}
@@ -166,7 +167,7 @@ func (env *environ) sessionActivate(
 
 // mayForce reports why this process may not set protected fields.
 func (env *environ) mayForce() error {
-	if sign, inside := env.Caller().Inside(); inside {
+	if sign, inside := env.Inside(); inside {
 		return fmt.Errorf(
 			"--force is for people, and %s says that a client runs this command; use a terminal of your own",
 			sign,
@@ -234,12 +235,12 @@ func (env *environ) sessionRestart(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	supervisor, err := env.Caller().Supervisor()
+	supervisor, err := env.Supervisor()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = supervisor.Release() }()
-	client, _ := env.Caller().Client()
+	client, _ := env.Client()
 	err = guard.AskRestart(ctx, dir, client, func() error {
 		// Said first: this process ends with the client.
 		_ = env.print("%s: restarting; a fresh context reads %s", dir, guard.DocumentFile)
@@ -280,7 +281,7 @@ func (env *environ) ownSession(args []string) (string, error) {
 		return env.sessionDir(args[0])
 	}
 	dirs := env.sessionDirs()
-	client, _ := env.Caller().Client()
+	client, _ := env.Client()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf(

@@ -49,7 +49,7 @@ func stateStep(
 		if err != nil {
 			return err
 		}
-		dir, err := cfg.StateDir(env.LookupEnv)
+		dir, err := env.LookupEnv.StateDir(cfg.State)
 		if err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if agent := env.Caller().Origin(time.Now()).Agent; agent != "" {
+	if agent := env.Origin(time.Now()).Agent; agent != "" {
 		// The command itself reports a missing observer or agent.
 		_, _ = client.ResetReminders(cmd.Context(), agent)
 	}

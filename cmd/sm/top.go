@@ -84,7 +84,7 @@ func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	o.From = t.Caller().Origin(time.Now()).Agent
+	o.From = t.Origin(time.Now()).Agent
 	o.Browse = t.browse
 	o.Attach = func(socket, pane string) (*exec.Cmd, error) {
 		return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, t.Vars())

@@ -87,7 +87,7 @@ func TestWebhookToken(t *testing.T) {
 				t.Errorf("doctor: %+v; want %q", found, want)
 			}
 
-			o, err := env.observerOptions(cfg)
+			o, err := env.observerOptions(cfg, false)
 			log := env.Stderr.(*bytes.Buffer).String()
 			switch {
 			case tt.fail != "":

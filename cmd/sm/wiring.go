@@ -80,12 +80,16 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
-// observerOptions turns the configuration into what the observer takes.
-func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
-	if o.Clients, err = env.watchedClients(cfg, false); err != nil {
+// observerOptions turns the configuration into what the observer takes; see watchedClients for
+// only.
+func (env *environ) observerOptions(
+	cfg *config.Config,
+	only bool,
+) (o observer.Options, err error) {
+	if o.Clients, err = env.watchedClients(cfg, only); err != nil {
 		return o, err
 	}
-	if o.State, err = cfg.StateDir(env.LookupEnv); err != nil {
+	if o.State, err = env.LookupEnv.StateDir(cfg.State); err != nil {
 		return o, err
 	}
 	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
@@ -99,8 +103,7 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	o.Ancestry = ancestry
 	o.Origin = caller.OfProcess
 	o.Enqueuer = prompt.NewQueue(o.Clients)
-	info, _ := debug.ReadBuildInfo()
-	build := version.Of(info)
+	build := version.Self()
 	o.Version = build.Version
 	o.Commit = build.Commit
 	o.Stats = &follow.Stats{}

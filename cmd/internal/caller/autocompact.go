@@ -30,9 +30,7 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 		)
 	}
 	for _, path := range append(files, ManagedSettings()) {
-		if data := readFile(path); data != nil {
-			a.AddSettings(data)
-		}
+		a.AddSettings(readFile(path))
 	}
 	hook.SetVariable(&a.Window, by.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
 	hook.SetVariable(&a.Percent, by.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -29,9 +28,6 @@ import (
 // A Caller is a process whose client is to be identified.
 type Caller struct {
 	LookupEnv places.Env
-	// Registered is the session of a client by its own registry, "" for one
-	// that is not known; nil is the real one.
-	Registered func(pid int, start string) (session string)
 }
 
 const (
@@ -42,8 +38,8 @@ const (
 	GuardianCommand = "guardian"
 )
 
-// Client returns the client that runs this command: the child of its supervisor, else
-// the process that the client's hooks report. What a variable says of its
+// Client returns the client that runs this command: the child of its supervisor, or of the
+// guardian of that, else the process that the client's hooks report. What a variable says of its
 // session is proven by the client's own registry, and only for a process that
 // this one descends from: who has left the client's family, or sets the
 // variables himself, proves nothing.
@@ -51,66 +47,43 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 	session := by.get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
 	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
+	self := os.Getpid()
 	if pid, ok := by.supervisorPID(); ok {
-		if child, ok := clientOfRun(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
-			if p, err := proc.Stat("/proc", child); err == nil {
-				c.PID = child
-				c.Start = p.Start
-			}
+		child, ok := proc.ChildOf(pid, self, "/proc")
+		if ok && IsGuardian(child) {
+			child, ok = proc.ChildOf(child, self, "/proc")
+		}
+		if p, err := proc.Stat("/proc", child); ok && child != self && err == nil {
+			c.PID = child
+			c.Start = p.Start
 		}
 	}
 	if !proc.Mounted() { // without /proc the variable has to do
 		return c, session != ""
 	}
-	if id := by.SessionOf(c.PID, c.Start); id != "" {
+	if id := SessionOf(c.PID, c.Start); id != "" {
 		c.SessionID = id
-		proven = descends(os.Getpid(), c)
+		for p := range proc.Lineage("/proc", self) {
+			proven = proven || p.PID == c.PID && p.Start == c.Start
+		}
 	}
 	return c, proven
 }
 
-// descends reports whether a process is the client or one of its descendants.
-func descends(pid int, c guard.Client) bool {
-	for p := range proc.Lineage("/proc", pid) {
-		if p.PID == c.PID && p.Start == c.Start {
-			return true
-		}
-	}
-	return false
-}
-
-// clientOfRun is the client of a supervisor through which pid descends from it:
-// its child, or that of its guardian.
-func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
-	client, ok = proc.ChildOf(supervisor, pid, procDir)
-	if ok && IsGuardian(client, procDir) {
-		return proc.ChildOf(client, pid, procDir)
-	}
-	return client, ok
-}
-
 // IsGuardian reports whether a process is the guardian of a run.
-func IsGuardian(pid int, procDir string) bool {
-	text, err := proc.Read(procDir, pid, "cmdline")
+func IsGuardian(pid int) bool {
+	text, err := proc.Read("/proc", pid, "cmdline")
 	return err == nil && bytes.HasPrefix(text, []byte("sm\x00"+GuardianCommand+"\x00"))
 }
 
-// SessionOf is the session of a client by its registry, "" for one that is not known.
-func (by *Caller) SessionOf(pid int, start string) string {
-	if by.Registered != nil {
-		return by.Registered(pid, start)
-	}
-	return registeredSession("/proc", pid, start)
-}
-
-// registeredSession reads the registry of a client's process where that process
-// itself keeps it: by the environment that it was started with, which none of
-// its children can change.
-func registeredSession(procDir string, pid int, start string) (session string) {
+// SessionOf is the session of a client by its registry, "" for one that is not known. The
+// registry is read where the client's process itself keeps it: by the environment that it
+// was started with, which none of its children can change.
+func SessionOf(pid int, start string) (session string) {
 	if pid <= 1 || start == "" {
 		return ""
 	}
-	vars := variables(procDir, pid)
+	vars := variables(pid)
 	dir := cmp.Or(vars["CLAUDE_CONFIG_DIR"], filepath.Join(vars["HOME"], ".claude"))
 	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
 	var entry struct {
@@ -140,10 +113,7 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 		return nil, fmt.Errorf(remedy, SupervisorVariable+" is not set")
 	}
 	// First a handle, which on Linux stays with this process, then the questions.
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return nil, fmt.Errorf(remedy, fmt.Sprintf("process %d: %v", pid, err))
-	}
+	p, _ := os.FindProcess(pid) // on Unix it has no error
 	fault := ""
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
 		fault = "has not started this client"
@@ -151,8 +121,8 @@ func (by *Caller) Supervisor() (*os.Process, error) {
 		fault = "does not wait for SIGUSR1"
 	}
 	if fault != "" {
-		err = fmt.Errorf(remedy, fmt.Sprintf("process %d %s", pid, fault))
-		return nil, errors.Join(err, p.Release())
+		_ = p.Release()
+		return nil, fmt.Errorf(remedy, fmt.Sprintf("process %d %s", pid, fault))
 	}
 	return p, nil
 }
@@ -172,7 +142,7 @@ func (by *Caller) Inside() (sign string, inside bool) {
 		}
 	}
 	for p := range proc.Lineage("/proc", os.Getppid()) {
-		if by.SessionOf(p.PID, p.Start) != "" {
+		if SessionOf(p.PID, p.Start) != "" {
 			return fmt.Sprintf("process %d", p.PID), true
 		}
 	}

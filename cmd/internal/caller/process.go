@@ -14,7 +14,7 @@ import (
 // the environment with which the process was started; the zero value if the
 // system does not show it.
 func OfProcess(pid int) hook.Origin {
-	env := variables("/proc", pid)
+	env := variables(pid)
 	if env == nil {
 		return hook.Origin{}
 	}
@@ -30,8 +30,8 @@ func OfProcess(pid int) hook.Origin {
 
 // variables are those with which a process was started, nil if the system does
 // not show them.
-func variables(procDir string, pid int) map[string]string {
-	text, err := proc.Read(procDir, pid, "environ")
+func variables(pid int) map[string]string {
+	text, err := proc.Read("/proc", pid, "environ")
 	if err != nil || len(text) > maxFile {
 		return nil
 	}

@@ -57,9 +57,9 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, p.slower(work))
 	defer cancel()
 	if codex {
-		event.SM = p.Caller().CodexOrigin(began, codexhook.IsSubagent(&event))
+		event.SM = p.CodexOrigin(began, codexhook.IsSubagent(&event))
 	} else {
-		event.SM = p.Caller().Origin(began)
+		event.SM = p.Origin(began)
 	}
 	answer, heard := Post(ctx, Sockets(p.LookupEnv, args), event.Encode(), true)
 	if !heard && !codex {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/cmd/internal/caller"
 	"sm/transcript/claude/hook"
 )
 
@@ -73,9 +74,9 @@ func TestHookOfMegabytes(t *testing.T) {
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
 	p := Process{
-		Stdin:     strings.NewReader(stdin),
-		Stdout:    new(bytes.Buffer),
-		LookupEnv: func(string) (string, bool) { return "", false },
+		Stdin:  strings.NewReader(stdin),
+		Stdout: new(bytes.Buffer),
+		Caller: caller.Caller{LookupEnv: func(string) (string, bool) { return "", false }},
 	}
 	p.hook(
 		t.Context(),

@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"sm/cmd/internal/caller"
-	"sm/cmd/internal/places"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
@@ -34,13 +33,11 @@ import (
 type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	LookupEnv      places.Env
-	Vars           func() []string // all variables, as NAME=value
+	caller.Caller
+	Vars func() []string // all variables, as NAME=value
 	// Executable is the path of sm, and CalledAs the name by which it was called.
 	Executable func() (string, error)
 	CalledAs   string
-	// Registered is the session of a client by its own registry; nil is the real one.
-	Registered func(pid int, start string) (session string)
 	// Slower multiplies how long the observer may take, 0 is 1. It is for tests
 	// of what is said, which must not depend on the speed of a machine.
 	Slower int
@@ -54,7 +51,7 @@ func Self(executable func() (string, error), calledAs string) Process {
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
-		LookupEnv:  os.LookupEnv,
+		Caller:     caller.Caller{LookupEnv: os.LookupEnv},
 		Vars:       os.Environ,
 		Executable: executable,
 		CalledAs:   calledAs,
@@ -85,19 +82,14 @@ func (p *Process) slower(limit time.Duration) time.Duration {
 	return limit * time.Duration(max(1, p.Slower))
 }
 
-// Caller is this process as one whose client is to be identified.
-func (p *Process) Caller() *caller.Caller {
-	return &caller.Caller{LookupEnv: p.LookupEnv, Registered: p.Registered}
-}
-
 // Program is the path that the client is to call us by: as we were called, for
 // a link such as ~/bin/sm outlives the version that it points to.
 func (p *Process) Program() (string, error) {
 	self, err := p.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program: %w; call it by its path", err)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(self)
 	}
-	info, err := os.Stat(self)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("this program has been replaced or removed since it started; run it again")
 	}
@@ -107,12 +99,10 @@ func (p *Process) Program() (string, error) {
 	if strings.HasPrefix(self, filepath.Join(os.TempDir(), "go-build")) {
 		return "", errors.New("this program will be gone when it ends; build it first, with 'make build'")
 	}
-	if called, err := exec.LookPath(p.CalledAs); err == nil {
-		if called, err = filepath.Abs(called); err == nil {
-			if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
-				return called, nil
-			}
-		}
+	called, _ := exec.LookPath(p.CalledAs)
+	called, _ = filepath.Abs(called) // what is no path leads to no program
+	if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
+		return called, nil
 	}
 	return self, nil
 }

@@ -56,7 +56,7 @@ func (p *Process) statusline(
 		ctx, cancel := context.WithTimeout(ctx, p.slower(sampleWork))
 		defer cancel()
 		sample := report
-		sample.SM = p.Caller().Origin(began)
+		sample.SM = p.Origin(began)
 		// Without the guard there is hardly ever a guarded session in these folders:
 		// a look there saves the wait for the observer.
 		wait := guard.Any([]string{

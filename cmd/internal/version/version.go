@@ -18,9 +18,12 @@ import (
 var hooks string
 
 // Line is the line that `sm version` prints.
-func Line() string {
+func Line() string { return lineOf(Self(), hooks) }
+
+// Self is the build of this program.
+func Self() Build {
 	info, _ := debug.ReadBuildInfo()
-	return lineOf(info, hooks)
+	return of(info)
 }
 
 // A Build is what the toolchain recorded about this binary.
@@ -33,9 +36,9 @@ type Build struct {
 // Values of Commit for builds without a commit or with changes.
 const noCommit, dirty = "no commit", "-dirty"
 
-// Of reads the version from the build information alone: for it nothing has to
+// of reads the version from the build information alone: for it nothing has to
 // be set at link time, and a binary from `go install` knows its version too.
-func Of(info *debug.BuildInfo) Build {
+func of(info *debug.BuildInfo) Build {
 	b := Build{Version: "devel", Commit: noCommit}
 	if info == nil {
 		return b
@@ -62,8 +65,7 @@ func Of(info *debug.BuildInfo) Build {
 
 // lineOf names the hooks where no commit does: all trees that were changed, or
 // have no commit, would have the same version.
-func lineOf(info *debug.BuildInfo, hooks string) string {
-	b := Of(info)
+func lineOf(b Build, hooks string) string {
 	if hooks != "" && (b.Commit == noCommit || strings.HasSuffix(b.Commit, dirty)) {
 		hooks = "hooks " + hooks
 	} else {

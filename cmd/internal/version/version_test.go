@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestBuild(t *testing.T) {
 	t.Parallel()
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
 		{
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 		{"stamped", stamped, Build{"v1.2.3", "0123456789ab-dirty", "2026-03-04"}},
 	}
 	for _, tt := range tests {
-		if got := Of(tt.info); got != tt.want {
+		if got := of(tt.info); got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -58,12 +58,12 @@ func TestLine(t *testing.T) {
 		"changed":   {built("0123456789abcdef", "true"), false},
 		"a commit":  {built("0123456789abcdef", "false"), true},
 	} {
-		if a, b := lineOf(c.info, "a"), lineOf(c.info, "b"); (a == b) != c.alike {
+		if a, b := lineOf(of(c.info), "a"), lineOf(of(c.info), "b"); (a == b) != c.alike {
 			t.Errorf("%s: %q and %q", name, a, b)
 		}
 	}
 	if a, want := lineOf(
-		built("0123456789abcdef", "true"),
+		of(built("0123456789abcdef", "true")),
 		"",
 	), "0123456789ab-dirty)"; !strings.HasSuffix(
 		a,

@@ -396,7 +396,7 @@ func TestPaths(t *testing.T) {
 				}
 			}
 			var err error
-			got.State, err = c.StateDir(env)
+			got.State, err = env.StateDir(c.State)
 			collect(err)
 			got.Sockets, err = c.SocketPaths(env)
 			collect(err)

@@ -239,7 +239,7 @@ func (s Source) Exists() bool {
 }
 
 // Load reads the file and builds the configuration, validated and with its paths absolute.
-func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
+func (s *Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	text, err := s.Read()
 	if err != nil {
 		return nil, err
@@ -247,25 +247,21 @@ func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	return Parse(s.Path, text, flags, env)
 }
 
-// Read returns the text of the file, nil for one that need not exist.
-func (s Source) Read() ([]byte, error) {
+// Read returns the text of the file, nil for one that need not exist. A file that was read
+// must exist from then on.
+func (s *Source) Read() ([]byte, error) {
 	if s.Path == "" || s.Path == os.DevNull {
 		return nil, nil
 	}
 	text, err := httpclient.ReadFile(s.Path)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-	switch {
-	case missing && !s.Required:
+	if missing && !s.Required {
 		return nil, nil
-	case missing:
-		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.Path, err)
-	case err != nil:
-		return nil, fmt.Errorf(
-			"%s: %w; give a configuration file that this user can read",
-			s.Path,
-			err,
-		)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; give an existing file that this user can read", s.Path, err)
+	}
+	s.Required = true
 	return text, nil
 }
 

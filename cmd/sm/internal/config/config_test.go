@@ -345,12 +345,12 @@ func TestReadConfig(t *testing.T) {
 		{
 			"missing",
 			Source{dir + "/no", true},
-			"DIR/no: no such file or directory; give the name of an existing file",
+			"DIR/no: no such file or directory; give an existing file that this user can read",
 		},
 		{
 			"directory",
 			Source{dir, true},
-			"DIR: not a regular file; give a configuration file that this user can read",
+			"DIR: not a regular file; give an existing file that this user can read",
 		},
 	}
 	for _, tt := range tests {

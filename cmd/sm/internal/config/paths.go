@@ -10,13 +10,13 @@ import (
 	"sm/cmd/internal/places"
 )
 
-// resolvePaths expands ~ in every path and makes those given as flags absolute.
+// resolvePaths expands ~ in every path, as in the program of operator.notify, and makes those given as flags absolute.
 // A relative path in the file or the environment stays and is refused later:
 // what it is relative to depends on who starts the process.
-func (c *Config) resolvePaths(env Env, place func(path string) string) (err error) {
+func (c *Config) resolvePaths(env Env, place func(path string) string) error {
 	for _, key := range c.settings() {
 		for _, s := range key.values() {
-			if s.tag.Get("is") != "path" {
+			if s.tag.Get("is") != "path" && s.path != "operator.notify[0]" {
 				continue
 			}
 			path, err := env.ExpandHome(s.value.String())
@@ -35,23 +35,12 @@ func (c *Config) resolvePaths(env Env, place func(path string) string) (err erro
 			s.value.SetString(path)
 		}
 	}
-	if len(c.Operator.Notify) > 0 {
-		if c.Operator.Notify[0], err = env.ExpandHome(c.Operator.Notify[0]); err != nil {
-			return fmt.Errorf("operator.notify: %w", err)
-		}
-	}
 	return nil
 }
-
-// SocketName is what the socket is called in a folder of our own.
-const SocketName = places.SocketName
 
 // Env looks up an environment variable, as os.LookupEnv does, and knows the
 // places that the variables name.
 type Env = places.Env
-
-// StateDir is where the observer keeps its state.
-func (c *Config) StateDir(env Env) (string, error) { return env.StateDir(c.State) }
 
 // SocketPaths are the places of the observer's socket, best first; see
 // [places.Env.SocketPaths].

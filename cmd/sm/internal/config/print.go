@@ -48,12 +48,5 @@ func groupNode(group reflect.Value) *yaml.Node {
 
 // shortDuration writes 5m, not 5m0s.
 func shortDuration(d time.Duration) string {
-	s := d.String()
-	if d%time.Minute == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if d%time.Hour == 0 && d != 0 {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

@@ -40,14 +40,6 @@ func Columns(stream any, variable string) int {
 	return min(width, mostColumns)
 }
 
-// WrapAt is Columns of a terminal, and 0 for anything else.
-func WrapAt(stream any, variable string) int {
-	if !IsTerminal(stream) {
-		return 0
-	}
-	return Columns(stream, variable)
-}
-
 // Lines is how many lines a terminal has: 24 if it does not report its size.
 func Lines(stream any) int {
 	_, height := size(stream)
