@@ -34,16 +34,21 @@ type Thresholds struct {
 	EarlyRatio float64 `yaml:"early_warn_ratio" default:"0.8" bounds:"0..1"`
 }
 
-// Level returns the level of a context. Without a window percentages do not
-// apply. A compactsAt of 0 means unknown or never.
-func (t Thresholds) Level(tokens int64, window transcript.Window, compactsAt int64) Level {
-	warning, critical := t.Limits(window, compactsAt)
+// Level returns the level of a context. cleared tokens count besides where the client
+// decides whether to compact. Without a window percentages do not apply. A compactsAt of 0
+// means unknown or never.
+func (t Thresholds) Level(
+	tokens, cleared int64,
+	window transcript.Window,
+	compactsAt int64,
+) Level {
+	warning, critical := t.bounds(window, compactsAt)
 	switch {
-	case critical > 0 && tokens >= critical:
+	case critical.reached(tokens, cleared, 1):
 		return Critical
-	case warning > 0 && tokens >= warning:
+	case warning.reached(tokens, cleared, 1):
 		return Warn
-	case warning > 0 && t.EarlyRatio > 0 && float64(tokens) >= t.EarlyRatio*float64(warning):
+	case t.EarlyRatio > 0 && warning.reached(tokens, cleared, t.EarlyRatio):
 		return EarlyWarn
 	}
 	return OK
@@ -55,49 +60,41 @@ func (t Thresholds) Limits(
 	window transcript.Window,
 	compactsAt int64,
 ) (warning, critical int64) {
-	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
-		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
+	w, c := t.bounds(window, compactsAt)
+	return w.lower(), c.lower()
 }
 
-// byThreshold returns only the thresholds relative to the size at which the
-// client compacts, for a window of 0. Levels that are switched off stay so.
-func (t Thresholds) byThreshold() Thresholds {
-	t.WarningTokens, t.WarningPercentage = 0, max(t.WarningPercentage, int(min(t.WarningTokens, 1)))
-	t.CriticalTokens, t.CriticalPercentage = 0, max(
-		t.CriticalPercentage,
-		int(min(t.CriticalTokens, 1)),
-	)
-	return t
+// bound has the sizes from which a level holds: of the context, and of what the client
+// compares with the size at which it compacts. 0 is for none.
+type bound struct{ context, total int64 }
+
+func (t Thresholds) bounds(window transcript.Window, compactsAt int64) (warning, critical bound) {
+	of := func(tokens int64, percentage, latest int) bound {
+		if tokens <= 0 && percentage <= 0 {
+			return bound{} // the level is switched off
+		}
+		if tokens <= 0 {
+			tokens = window.Reaches(percentage)
+		}
+		return bound{tokens, (compactsAt*int64(latest) + 99) / 100} // nothing smaller reaches it
+	}
+	return of(t.WarningTokens, t.WarningPercentage, t.WarningOfThreshold),
+		of(t.CriticalTokens, t.CriticalPercentage, t.CriticalOfThreshold)
 }
 
-// limit returns the smaller of a threshold in tokens or percent of the window,
-// and one in percent of the size at which the client compacts; 0 for none.
-// Without either of the first two a level is switched off.
-func limit(
-	tokens int64,
-	percentage int,
-	window transcript.Window,
-	latest int,
-	compactsAt int64,
-) int64 {
-	if tokens <= 0 && percentage <= 0 {
-		return 0
-	}
-	if tokens <= 0 {
-		tokens = window.Reaches(percentage)
-	}
-	switch end := share(latest, compactsAt); {
-	case end <= 0:
-		return tokens
-	case tokens <= 0:
-		return end
-	default:
-		return min(tokens, end)
-	}
+// reached reports whether a context has come to a share of the bound.
+func (b bound) reached(tokens, cleared int64, share float64) bool {
+	return b.context > 0 && float64(tokens) >= share*float64(b.context) ||
+		b.total > 0 && float64(tokens+cleared) >= share*float64(b.total)
 }
 
-// share is a percentage of a size, rounded up so that nothing smaller reaches it.
-func share(percentage int, of int64) int64 { return (of*int64(percentage) + 99) / 100 }
+// lower returns the smaller size.
+func (b bound) lower() int64 {
+	if b.context <= 0 || b.total > 0 && b.total < b.context {
+		return b.total
+	}
+	return b.context
+}
 
 // Pressure is how near a context is to the next automatic compaction. Colours,
 // order and alerts use it; a Level is what the agent was notified of.

@@ -205,7 +205,7 @@ func TestLevel(t *testing.T) {
 		{Thresholds{CriticalTokens: 10}, 9, 0, 0, OK},
 		{Thresholds{}, 1e9, 200_000, 0, OK},
 	} {
-		if got := c.t.Level(c.tokens, transcript.Window{
+		if got := c.t.Level(c.tokens, 0, transcript.Window{
 			Tokens: c.window,
 		}, c.at); got != c.want {
 			t.Errorf("%+v: %d of %d is %s, want %s", c.t, c.tokens, c.window, got, c.want)

@@ -175,18 +175,7 @@ func (e *Engine) levelOf(a *AgentState) Level {
 // level returns the level of a reading.
 func (e *Engine) level(id string, r Reading) Level {
 	at, _ := e.threshold(id, r)
-	level := e.options.Thresholds.Level(r.Tokens, r.window(), at)
-	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
-		level = max(
-			level,
-			e.options.Thresholds.byThreshold().Level(
-				r.Tokens+r.Cleared,
-				transcript.Window{},
-				at,
-			),
-		)
-	}
-	return level
+	return e.options.Thresholds.Level(r.Tokens, r.Cleared, r.window(), at)
 }
 
 // alert sends the notice for an external alert unless the cycle has it already.

@@ -131,75 +131,65 @@ func (o ReminderOutcome) String() string {
 	return Word(o, "sent", "late", "skipped", "cancelled")
 }
 
-// remind handles due reminders and returns when the next is due, 0 for never.
-func (e *Engine) remind() (next Instant) {
-	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
-		r := e.reminders[id]
-		handle := e.remindOnce
-		if r.Periodic() {
-			handle = e.remindPeriodic
-		}
-		next = sooner(next, handle(r))
-	}
-	return next
-}
-
-// remindOnce handles a single reminder. It waits for a compaction, but not for long.
-func (e *Engine) remindOnce(r *Reminder) (next Instant) {
-	if e.now < r.Due {
-		return r.Due
-	}
-	compacting := e.compacting(r.Agent)
-	limit := r.Due + Instant(e.options.Reminders.Wait)
-	if compacting && e.now < limit {
-		return limit
-	}
-	late := e.now - r.Due
-	outcome := ReminderSent
-	if late > lateReminder {
-		outcome = ReminderLate
-	}
-	e.counters.Reminders[outcome]++
-	e.reminded = true
-	r.Times++
-	e.out = append(e.out, Remind{
-		Reminder: *r,
-		Mode:     Urgent,
-		Late:     time.Duration(late),
-		Forced:   compacting,
-	})
-	delete(e.reminders, r.ID)
-	return 0
-}
-
 // lateReminder is the delay from which a reminder counts as late.
 const lateReminder = Instant(30 * time.Second)
 
-// remindPeriodic handles a periodic reminder.
-func (e *Engine) remindPeriodic(r *Reminder) (next Instant) {
-	if e.compacting(r.Agent) {
-		return 0 // its time begins anew when that ends
+// next returns when a reminder is due, 0 for never, and how soon it should arrive then.
+func (r *Reminder) next(now Instant) (due Instant, mode Mode) {
+	hard := r.Reset + r.Hard
+	soft := r.Soft > 0 && !r.SoftSaid
+	switch {
+	case !r.Periodic():
+		return r.Due, Urgent
+	case r.Hard > 0 && !r.HardSaid && (now >= hard || !soft): // it replaces a soft one
+		return hard, Urgent
+	case soft:
+		return r.Reset + r.Soft, Important
 	}
-	say := func(mode Mode) {
+	return 0, Sequential
+}
+
+// remind returns when the next reminder is due, 0 for never, having handled those that are
+// due now. A single one waits for a compaction, but not for long.
+func (e *Engine) remind() (next Instant) {
+	for _, id := range slices.Sorted(maps.Keys(e.reminders)) {
+		r := e.reminders[id]
+		a := e.agents[r.Agent]
+		compacting := a != nil && a.Compacting
+		if compacting && r.Periodic() {
+			continue // its time begins anew when that ends
+		}
+		due, mode := r.next(e.now)
+		late := e.now - due
+		if compacting && late >= 0 {
+			due += Instant(e.options.Reminders.Wait)
+		}
+		if due == 0 || e.now < due {
+			next = sooner(next, due)
+			continue
+		}
 		r.Times++
-		e.counters.Reminders[ReminderSent]++
-		e.reminded = true
-		e.out = append(e.out, Remind{Reminder: *r, Mode: mode})
-	}
-	switch {
-	case r.Hard > 0 && !r.HardSaid && e.now >= r.Reset+r.Hard:
-		r.HardSaid = true
-		r.SoftSaid = true // the hard one replaces it
-		say(Urgent)
-	case r.Soft > 0 && !r.SoftSaid && e.now >= r.Reset+r.Soft:
 		r.SoftSaid = true
-		say(Important)
-	}
-	switch {
-	case r.Soft > 0 && !r.SoftSaid:
-		next = r.Reset + r.Soft
-	case r.Hard > 0 && !r.HardSaid:
-		next = r.Reset + r.Hard
+		r.HardSaid = mode == Urgent
+		if r.Periodic() {
+			late = 0
+			due, _ = r.next(e.now)
+			next = sooner(next, due)
+		} else {
+			delete(e.reminders, id)
+		}
+		outcome := ReminderSent
+		if late > lateReminder {
+			outcome = ReminderLate
+		}
+		e.counters.Reminders[outcome]++
+		e.reminded = true
+		e.out = append(e.out, Remind{
+			Reminder: *r,
+			Mode:     mode,
+			Late:     time.Duration(late),
+			Forced:   compacting,
+		})
 	}
 	return next
 }
@@ -248,11 +238,6 @@ func (e *Engine) renameReminders(from, to string) {
 
 // remindText is the reminder of the configuration.
 const remindText = "Report how far you are, or run sm reminders reset."
-
-func (e *Engine) compacting(id string) bool {
-	a := e.agents[id]
-	return a != nil && a.Compacting
-}
 
 // Skipped counts reminders that were taken back unread.
 func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint64(n) }

@@ -119,7 +119,7 @@ func (c *core) checkFirstReading(ev *alerts.Event) {
 		return
 	}
 	known, _ := c.engine.Agent(ev.Agent)
-	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, transcript.Window{
+	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, 0, transcript.Window{
 		Tokens:   ev.Window,
 		Reserved: ev.Reserved,
 	}, known.Threshold) >= alerts.Warn

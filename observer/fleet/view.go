@@ -71,6 +71,7 @@ func (f *Fleet) view(r row, now time.Time) View {
 	if tokens, known := v.Context(); known {
 		v.Level = f.options.Thresholds.Level(
 			tokens,
+			0,
 			v.Window,
 			f.compactsAt(a, t, v.Window.Tokens),
 		)
@@ -225,7 +226,7 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 		}
 		a := f.agentIn(r.s)
 		ev := f.reading(id, t, a, t.Reading)
-		level := f.options.Thresholds.Level(ev.Tokens, f.windowOf(a, t), ev.CompactsAt)
+		level := f.options.Thresholds.Level(ev.Tokens, 0, f.windowOf(a, t), ev.CompactsAt)
 		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext &&
 			level == alerts.OK {
 			continue // nothing is due before its first event
