@@ -30,9 +30,9 @@ import (
 func New(file string) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
-		var err error
-		if c, err = load(file); err == nil {
-			err = c.Validate()
+		text, err := ReadFile(file)
+		if err == nil {
+			c, err = config.LoadHTTPConfig(string(text))
 		}
 		if err != nil {
 			return nil, fmt.Errorf(
@@ -41,6 +41,7 @@ func New(file string) (*http.Client, error) {
 				OneLine(WithoutValues(err)),
 			)
 		}
+		c.SetDirectory(filepath.Dir(file))
 	}
 	if c.OAuth2 != nil {
 		return nil, fmt.Errorf(
@@ -54,19 +55,6 @@ func New(file string) (*http.Client, error) {
 		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
 	}
 	return client, nil
-}
-
-func load(file string) (*config.HTTPClientConfig, error) {
-	text, err := ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.LoadHTTPConfig(string(text))
-	if err != nil {
-		return nil, err
-	}
-	c.SetDirectory(filepath.Dir(file))
-	return c, nil
 }
 
 // maxFileBytes limits the size of a file that ReadFile reads.
