@@ -59,8 +59,7 @@ func Write(dir string, lines map[string]string, all bool, log *slog.Logger) {
 		for agent := range lines {
 			known[Name(agent)] = true
 		}
-		_ = os.RemoveAll(dir + ".next") // of older versions
-		list, _ := os.ReadDir(dir)      // the folder may be missing
+		list, _ := os.ReadDir(dir) // the folder may be missing
 		for _, e := range list {
 			if !known[strings.TrimPrefix(e.Name(), ".")] {
 				_ = os.Remove(filepath.Join(dir, e.Name()))
