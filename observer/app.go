@@ -51,6 +51,7 @@ type App struct {
 	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended
 	listeners  []listener
+	addrs      []net.Addr // of all listeners but that for other machines
 	work       sync.WaitGroup
 	cancel     context.CancelFunc
 	failed     chan error // the first failure of a part that must not fail
@@ -61,9 +62,8 @@ type App struct {
 // A listener is an address and its server.
 type listener struct {
 	net.Listener
-	server  *http.Server
-	serve   func(net.Listener) error
-	foreign bool // for other machines
+	server *http.Server
+	serve  func(net.Listener) error
 }
 
 // do runs f in the loop and waits for it.

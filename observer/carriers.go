@@ -20,16 +20,6 @@ import (
 // Messages reach an agent by the answer to a hook (answer), by the prompt of a client
 // that restarts (carried), or at its prompt (carry).
 
-// A delivery is a message for an agent that waits at its prompt.
-type delivery struct {
-	outbox.Message
-	// put gives the message to the client, if still agrees. there means that the client
-	// may have it; an error without there means that it has not.
-	put func(ctx context.Context, still func(context.Context) error) (there bool, err error)
-	// reaches reports whether the agent still is where put leads to.
-	reaches func(c *core, agent string) bool
-}
-
 const (
 	// The pauses after a refusal, for example because of a draft or a dialog.
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
@@ -53,64 +43,55 @@ func (c *core) carry(now time.Time) {
 		if c.rotations.Open(agent).ID != "" || k.busy || now.Before(k.after) {
 			continue // a message would begin another turn before the handoff
 		}
-		d, threaded := c.byQueue(agent, now)
-		if !threaded {
-			d = c.byTerminal(agent, now)
-		}
-		if d != nil {
-			k.busy = true
-			c.logOffer(&d.Message)
-			c.deliver(d)
+		if !c.byQueue(agent, now) {
+			c.byTerminal(agent, now)
 		}
 	}
 }
 
 // byQueue puts any text into the queue that a client keeps for a thread: nothing is
-// typed, and no shell reads it. threaded means that the agent has a thread with one.
-func (c *core) byQueue(agent string, now time.Time) (d *delivery, threaded bool) {
+// typed, and no shell reads it. It reports whether the agent has a thread with one.
+func (c *core) byQueue(agent string, now time.Time) bool {
 	thread, rests, open := c.fleet.Thread(agent, now)
 	a := c.app
 	if !open || a.o.Enqueuer == nil {
-		return nil, false
+		return false
 	}
 	if v, _ := c.engine.Agent(agent); !rests || v.Compacting {
-		return nil, true
+		return true
 	}
 	m, ok := c.queue.Enqueue(agent, thread.ID, now)
 	if !ok {
-		return nil, true
+		return true
 	}
 	text := a.o.Sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), m.ID)
-	return &delivery{
-		Message: m,
-		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
-			select { // the client's command takes half a second of a core
-			case a.queueing <- struct{}{}:
-				defer func() { <-a.queueing }()
-			case <-ctx.Done():
-				return false, ctx.Err()
-			}
-			if err := still(ctx); err != nil {
-				return false, err
-			}
-			return a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
-		},
-		reaches: func(c *core, agent string) bool {
-			now, _, ok := c.fleet.Thread(agent, time.Now())
-			return ok && now.ID == thread.ID
-		},
-	}, true
+	c.deliver(m, func(ctx context.Context, still func(context.Context) error) (bool, error) {
+		select { // the client's command takes half a second of a core
+		case a.queueing <- struct{}{}:
+			defer func() { <-a.queueing }()
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		if err := still(ctx); err != nil {
+			return false, err
+		}
+		return a.o.Enqueuer.Enqueue(ctx, thread, m.Mark(), text)
+	}, func(c *core, agent string) bool {
+		now, _, ok := c.fleet.Thread(agent, time.Now())
+		return ok && now.ID == thread.ID
+	})
+	return true
 }
 
 // byTerminal types. Where the agent's hooks work it types a call, whose text the hook
 // asks for: so no text of others can come to a shell that has taken the place of the
 // client. Where they do not, it types sm's own words alone, unless the configuration
 // allows all texts.
-func (c *core) byTerminal(agent string, now time.Time) *delivery {
+func (c *core) byTerminal(agent string, now time.Time) {
 	place, idle := c.idle(agent, now)
 	terminal := c.app.o.Terminal
 	if !idle || terminal == nil {
-		return nil
+		return
 	}
 	var m outbox.Message
 	var ok bool
@@ -124,27 +105,31 @@ func (c *core) byTerminal(agent string, now time.Time) *delivery {
 		text = m.Typed()
 	}
 	if !ok {
-		return nil
+		return
 	}
-	return &delivery{
-		Message: m,
-		put: func(ctx context.Context, still func(context.Context) error) (bool, error) {
-			return terminal.Type(ctx, place, text, still)
-		},
-		reaches: func(c *core, agent string) bool { return c.waitsAt(agent, place) },
-	}
+	c.deliver(m, func(ctx context.Context, still func(context.Context) error) (bool, error) {
+		return terminal.Type(ctx, place, text, false, still)
+	}, func(c *core, agent string) bool { return c.waitsAt(agent, place) })
 }
 
-// deliver lets a carrier put its message, if the offer still holds then: it may have
-// been given up, withdrawn, or replaced by the answer to a hook.
-func (c *core) deliver(d *delivery) {
+// deliver lets a carrier put a message that it was offered, if the offer still holds then: it
+// may have been given up, withdrawn, or replaced by the answer to a hook. put asks still last;
+// there means that the client may have the message, an error without there that it has
+// not. reaches reports whether the agent still is where put leads to.
+func (c *core) deliver(
+	m outbox.Message,
+	put func(ctx context.Context, still func(context.Context) error) (there bool, err error),
+	reaches func(c *core, agent string) bool,
+) {
 	a := c.app
+	c.agents.of(m.To).typing.busy = true
+	c.logOffer(&m)
 	c.effect(func(ctx context.Context) outcome {
-		there, err := d.put(ctx, a.still(func(c *core) bool {
-			m, holds := c.offered(&d.Message)
-			return holds && d.reaches(c, m.To)
+		there, err := put(ctx, a.still(func(c *core) bool {
+			now, holds := c.offered(&m)
+			return holds && reaches(c, now.To)
 		}))
-		return func(c *core, now time.Time) { c.delivered(&d.Message, there, err, now) }
+		return func(c *core, now time.Time) { c.delivered(&m, there, err, now) }
 	})
 }
 

@@ -33,7 +33,8 @@ type draft struct {
 	handoff.Document
 	rotation   rotation.Rotation
 	transcript string
-	reread     []string // files to name
+	reread     []string  // files to name
+	written    time.Time // when the file was last written, once it is put
 }
 
 // draft begins the document of a handoff, which leaves a session.
@@ -53,12 +54,9 @@ func (c *core) draft(r rotation.Rotation) *draft {
 	}
 }
 
-// put stores a document, and returns the time when its file was last written. One that
-// is reserved for its agent is not stored again while the file is the same.
-func (a *App) put(
-	d *draft,
-	now time.Time,
-) (doc handoff.Document, written time.Time, err error) {
+// put stores a document. One that is reserved for its agent is not stored again while the
+// file is the same.
+func (a *App) put(d *draft, now time.Time) (doc handoff.Document, err error) {
 	o := a.handoffs()
 	d.Path = d.rotation.Path
 	if d.Path == "" {
@@ -69,22 +67,21 @@ func (a *App) put(
 		var f handoff.File
 		f, err = handoff.Examine(d.Path, d.rotation.Since, o.DocumentBytes)
 		d.Body = string(f.Content)
-		written = f.Modified
+		d.written = f.Modified
 	}
 	if err != nil {
-		return doc, written, err
+		return doc, err
 	}
 	if r := &d.rotation; d.ClaimedBy != "" && r.Document != "" && !r.Auto() &&
-		written.Equal(r.Written) {
+		d.written.Equal(r.Written) {
 		return handoff.Document{
 			ID:      r.Document,
 			Channel: r.Channel,
 			Path:    r.Path,
 			Body:    d.Body,
-		}, written, nil
+		}, nil
 	}
-	doc, err = o.Documents.Put(d.Document, now)
-	return doc, written, err
+	return o.Documents.Put(d.Document, now)
 }
 
 // recent is a document of the newest texts of the transcript.
@@ -133,13 +130,13 @@ func (c *core) prepare(r rotation.Rotation) {
 	d.ClaimedBy = d.Agent
 	c.effect(func(context.Context) outcome {
 		now := time.Now()
-		doc, written, err := a.put(d, now)
+		doc, err := a.put(d, now)
 		in := rotation.Prepared{
 			ID:       r.ID,
 			Document: doc.ID,
 			Channel:  doc.Channel,
 			Read:     doc.Path,
-			Written:  written,
+			Written:  d.written,
 			At:       now,
 		}
 		if r.Auto() {
@@ -186,7 +183,7 @@ func (a *App) fit(r *rotation.Rotation) error {
 
 // documentRequest is what a hook needs of the documents.
 type documentRequest struct {
-	claimant handoff.Claimant
+	handoff.Claimant
 	// last asks for the newest document that was handed over, whatever became of it;
 	// else one that waits is claimed.
 	last bool
@@ -220,7 +217,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 		return nil
 	}
 	return &documentRequest{
-		claimant: handoff.Claimant{
+		Claimant: handoff.Claimant{
 			Channel:   c.channel(dir),
 			Agent:     agent,
 			SessionID: p.SessionID,
@@ -252,17 +249,17 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	var err error
 	switch {
 	case x.keep != nil:
-		_, _, err = a.put(x.keep, now)
+		_, err = a.put(x.keep, now)
 		if err != nil && x.keep.rotation.Path != "" {
 			a.log.Warn("an agent's own document is not fit; one is made of its transcript",
 				"agent", x.keep.Agent, "err", err)
 			x.keep.rotation.Path = ""
-			_, _, err = a.put(x.keep, now)
+			_, err = a.put(x.keep, now)
 		}
 	case x.last:
-		doc, ok, err = o.Documents.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
+		doc, ok, err = o.Documents.Last(x.Channel.Name, x.Agent, now)
 	default:
-		doc, ok, err = o.Documents.Claim(x.claimant, now, func(owner string) (free bool) {
+		doc, ok, err = o.Documents.Claim(x.Claimant, now, func(owner string) (free bool) {
 			// An owner without a running client has left it; an error means that the
 			// observer stops.
 			_ = a.do(ctx, func(c *core) {
@@ -275,7 +272,7 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	if err != nil {
 		a.log.Warn(
 			"a session gets no document, or one is not kept before a compaction",
-			"agent", cmp.Or(x.claimant.Agent, x.claimant.SessionID),
+			"agent", cmp.Or(x.Agent, x.SessionID),
 			"err", err,
 		)
 	}
@@ -284,9 +281,9 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 	}
 	a.log.Info(
 		"document given",
-		"agent", x.claimant.Agent,
+		"agent", x.Agent,
 		"id", doc.ID,
-		"session", x.claimant.SessionID,
+		"session", x.SessionID,
 	)
 	return handoff.Inject(doc, o.Characters, now)
 }
@@ -310,7 +307,7 @@ func (c *core) leave(r rotation.Rotation) {
 	c.onDocuments(
 		"the document of an agent that has ended is not kept",
 		func(*handoff.Documents) error {
-			_, _, err := a.put(d, time.Now())
+			_, err := a.put(d, time.Now())
 			return err
 		},
 	)
@@ -339,12 +336,12 @@ func (c *core) consume(channel, document, session string, pid int) {
 }
 
 // withdraw takes back the copy of a document whose handoff did not run.
-func (c *core) withdraw(r *rotation.Rotation) {
-	channel := r.Channel
-	document := r.Document
+func (c *core) withdraw(r rotation.Rotation) {
 	c.onDocuments(
 		"the copy of a document that is not needed cannot be withdrawn",
-		func(d *handoff.Documents) error { return d.Withdraw(channel, document, time.Now()) },
+		func(d *handoff.Documents) error {
+			return d.Withdraw(r.Channel, r.Document, time.Now())
+		},
 	)
 }
 

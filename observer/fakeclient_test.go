@@ -236,14 +236,19 @@ func (a *fakeClient) clears() {
 	a.rests("idle")
 }
 
-// Type is the terminal: it lets the client in that pane have the text. The turns that follow
+// Type is the terminal: it lets the client in that pane have the text, and finds none at a
+// prompt. The turns that follow
 // from prompts end by themselves.
 func (c *fakeClients) Type(
 	ctx context.Context,
 	at fleet.Place,
 	text string,
+	finish bool,
 	idle func(context.Context) error,
 ) (typed bool, err error) {
+	if finish {
+		return false, errEmpty
+	}
 	c.mu.Lock()
 	a := c.all[at.Pane]
 	refuse := c.refuse
@@ -283,16 +288,6 @@ func (c *fakeClients) Type(
 		a.ends()
 	}
 	return true, nil
-}
-
-// Finish finds no text at a prompt.
-func (c *fakeClients) Finish(
-	context.Context,
-	fleet.Place,
-	string,
-	func(context.Context) error,
-) (bool, error) {
-	return false, errEmpty
 }
 
 // set changes what keeps typing back.

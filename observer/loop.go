@@ -95,7 +95,6 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	err := follow.Run(ctx, follow.Options{
 		Roots:     roots,
 		ActiveFor: activeFor,
-		NoInotify: a.o.NoInotify,
 		Logger:    a.log.With("component", "follow"),
 		Stats:     a.stats,
 		Clients:   a.clients,

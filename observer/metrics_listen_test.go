@@ -36,10 +36,8 @@ func paths() []string {
 
 // metricsAddr is the address that MetricsListen has become, nil for none.
 func (r *rig) metricsAddr() net.Addr {
-	for _, d := range r.app.listeners {
-		if d.foreign {
-			return d.Addr()
-		}
+	for _, d := range r.app.listeners[len(r.app.Addrs()):] {
+		return d.Addr()
 	}
 	return nil
 }

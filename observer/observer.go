@@ -154,6 +154,7 @@ func (a *App) listen(ctx context.Context) error {
 }
 
 func (a *App) open(l net.Listener, s *http.Server) {
+	a.addrs = append(a.addrs, l.Addr())
 	a.listeners = append(a.listeners, listener{
 		Listener: l,
 		server:   s,
@@ -173,7 +174,6 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	}
 	server := access.NewServer(a.metricsRoutes(), a.log)
 	a.listeners = append(a.listeners, listener{
-		foreign:  true,
 		Listener: a.shares[1].Listener(l),
 		server:   server,
 		serve: func(l net.Listener) error {
@@ -185,19 +185,11 @@ func (a *App) listenMetrics(ctx context.Context) error {
 }
 
 // Addrs are the addresses listened on: the socket first, then TCP.
-func (a *App) Addrs() []net.Addr {
-	var addrs []net.Addr
-	for _, l := range a.listeners {
-		if !l.foreign {
-			addrs = append(addrs, l.Addr())
-		}
-	}
-	return addrs
-}
+func (a *App) Addrs() []net.Addr { return a.addrs }
 
 // tcpAddrs are those addresses but the socket's.
 func (a *App) tcpAddrs() (list []string) {
-	for _, addr := range a.Addrs()[1:] {
+	for _, addr := range a.addrs[1:] {
 		list = append(list, addr.String())
 	}
 	return list

@@ -74,8 +74,6 @@ type Options struct {
 	// transcripts is how many are known that nothing writes to now. It must
 	// return at once.
 	CaughtUp func(transcripts int)
-	// NoInotify makes the follower poll.
-	NoInotify bool
 }
 
 // Check returns the error with which an observer would refuse the options: an
@@ -183,12 +181,16 @@ type Enqueuer interface {
 // Terminal reaches clients that wait at their prompt, where no hook comes.
 type Terminal interface {
 	// Type types one line at a client's prompt and presses Enter, if the prompt is
-	// empty and idle, which is asked last, agrees. typed means that the client may
+	// empty and idle, which is asked last, agrees. With finish it only presses Enter, if
+	// the text is at the prompt already, exactly and alone. typed means that the client may
 	// have the text; an error without typed means that nothing was typed.
-	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
-	// Finish presses Enter if the text is at the prompt already, exactly and alone, and
-	// else does nothing. The results are those of Type.
-	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
+	Type(
+		ctx context.Context,
+		at fleet.Place,
+		text string,
+		finish bool,
+		idle func(context.Context) error,
+	) (typed bool, err error)
 }
 
 // Watched returns the folders of transcripts: those of the default client, and those

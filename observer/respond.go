@@ -41,6 +41,7 @@ func refuse(code int, text string) error { return &api.StatusError{Code: code, T
 // statuses is the status code of each error that means the same on every route.
 func statuses() map[int][]error {
 	return map[int][]error{
+		http.StatusBadRequest: {fleet.ErrEvent},
 		http.StatusNotFound: {
 			fleet.ErrUnknown,
 			rotation.ErrUnknown,

@@ -50,7 +50,7 @@ func (c *core) perform(effects []rotation.Effect) {
 		case rotation.Unhelpful:
 			c.unhelpful(x.Agent)
 		case rotation.Withdraw:
-			c.withdraw(&x.Rotation)
+			c.withdraw(x.Rotation)
 		case rotation.Executed:
 			c.log.Info(
 				"handoff confirmed",
@@ -143,7 +143,7 @@ func (c *core) resumeHandoffs() {
 				c.freshen(r, 0, "")
 			}
 		case r.Unused:
-			c.withdraw(&r)
+			c.withdraw(r)
 		}
 	}
 }
@@ -268,12 +268,9 @@ func (c *core) typeOwn(x rotation.Type) {
 	c.effect(func(ctx context.Context) outcome {
 		typed := false
 		err := errBusy
-		act := a.o.Terminal.Type
-		if x.Finish {
-			act = a.o.Terminal.Finish
-		}
 		if idle && place.PID != 0 {
-			typed, err = act(ctx, place, a.o.Sanitise(x.Text), a.still(func(c *core) bool {
+			text := a.o.Sanitise(x.Text)
+			typed, err = a.o.Terminal.Type(ctx, place, text, x.Finish, a.still(func(c *core) bool {
 				r := c.rotations.Find(id)
 				return r.State == x.Rotation.State && c.waitsAt(agent, place) &&
 					(x.Prompt || c.sessionOf(agent) == r.Left)

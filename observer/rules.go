@@ -59,7 +59,11 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if c.dryRun {
 		return
 	}
-	c.note(&s, now)
+	c.edits.Add(1)
+	if s.Key.Kind != alerts.KindCompacted { // that has a mark on the curve already
+		v, _ := c.engine.Agent(s.Key.Agent)
+		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
+	}
 	c.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
 		c.operator(s.Key.String(), s.Text)
@@ -131,16 +135,6 @@ func (c *core) reread(agent string, now time.Time) []string {
 		return nil
 	}
 	return rereads.Names(&v, c.fleet.All(now))
-}
-
-// note marks a notice on the curve of the agent that it is about. That of a
-// compaction has a mark already.
-func (c *core) note(s *alerts.Say, now time.Time) {
-	c.edits.Add(1)
-	if s.Key.Kind != alerts.KindCompacted {
-		v, _ := c.engine.Agent(s.Key.Agent)
-		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
-	}
 }
 
 func (c *core) tick(now time.Time) {

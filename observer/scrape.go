@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"sm/observer/metrics"
-	"sm/observer/persist"
 	"sm/transcript"
-	"sm/transcript/claude/hook"
 )
 
 // scrapeTimeout bounds the wait for the loop.
@@ -36,10 +34,6 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		HideProject:  settings.HideProject,
 		ReloadFailed: a.rejected.Load(),
 		ReloadedAt:   time.UnixMilli(a.reloaded.Load()),
-		Hooks:        map[hook.Event]uint64{persist.OtherHook: 0},
-	}
-	for _, event := range hook.Events() {
-		s.Hooks[event] = 0
 	}
 	err := a.do(ctx, func(c *core) {
 		ttl := settings.SessionTTL
@@ -58,7 +52,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		for i := range s.Fleet.Others {
 			s.Fleet.Others[i].Expire(transcript.InstantOf(now))
 		}
-		maps.Copy(s.Hooks, c.hooks.By)
+		s.Hooks = maps.Clone(c.hooks.By)
 		s.Unknown = maps.Clone(c.unknown)
 	})
 	if err != nil {

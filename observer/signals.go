@@ -118,16 +118,9 @@ const (
 func (a *App) awaitReply(ctx context.Context, p *hook.Payload) {
 	ctx, cancel := context.WithTimeout(ctx, replyWithin)
 	defer cancel()
-	tick := time.NewTicker(replyEvery)
-	defer tick.Stop()
-	for read := false; ; {
+	for read := false; ; time.Sleep(replyEvery) {
 		err := a.do(ctx, func(c *core) { read = !c.caughtUp || c.fleet.ReplyRead(p) })
 		if err != nil || read {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
 			return
 		}
 	}
@@ -153,9 +146,6 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) error {
 		c.applyOrDefer(n, now)
 		if err == nil && u.Event == "compaction" {
 			c.compacting(agent, u.Trigger)
-		}
-		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			err = refuse(http.StatusBadRequest, err.Error())
 		}
 		return u.Event != "", err
 	})

@@ -32,8 +32,12 @@ func (s *stage) Type(
 	ctx context.Context,
 	at fleet.Place,
 	text string,
+	finish bool,
 	idle func(context.Context) error,
 ) (typed bool, err error) {
+	if finish {
+		return false, errors.New("the box is empty")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tries++
@@ -46,15 +50,6 @@ func (s *stage) Type(
 	}
 	s.lines = append(s.lines, text)
 	return true, nil
-}
-
-func (s *stage) Finish(
-	context.Context,
-	fleet.Place,
-	string,
-	func(context.Context) error,
-) (bool, error) {
-	return false, errors.New("the box is empty")
 }
 
 func (s *stage) typed() (lines []string, tries int) {

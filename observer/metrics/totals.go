@@ -12,6 +12,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/persist"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -31,7 +32,7 @@ type Snapshot struct {
 	Messages outbox.Counters
 	Handoffs rotation.Counters
 	Queued   int // messages that have not ended
-	// Hooks counts hooks by event; those that never came are there too, with 0.
+	// Hooks counts hooks by event; absent ones are 0.
 	Hooks map[hook.Event]uint64
 	// Unknown counts names in transcripts that their reader does not know, since the
 	// observer's start; absent ones are 0.
@@ -179,7 +180,7 @@ func (b builder) messages(s *Snapshot) {
 	for outcome, n := range s.Alerts.Reminders {
 		add(b, "sm_reminders_total", n, "outcome", alerts.ReminderOutcome(outcome).String())
 	}
-	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
+	for _, event := range append(hook.Events(), persist.OtherHook) {
 		add(b, "sm_hook_events_total", s.Hooks[event], "event", string(event))
 	}
 }

@@ -35,27 +35,7 @@ func (t *Prompts) Type(
 	ctx context.Context,
 	at fleet.Place,
 	text string,
-	idle func(context.Context) error,
-) (typed bool, err error) {
-	return t.act(ctx, t.server.Type, at, text, idle)
-}
-
-// Finish presses Enter where the line is at the prompt already.
-func (t *Prompts) Finish(
-	ctx context.Context,
-	at fleet.Place,
-	text string,
-	idle func(context.Context) error,
-) (typed bool, err error) {
-	return t.act(ctx, t.server.Finish, at, text, idle)
-}
-
-// act types by one of the server's two ways.
-func (t *Prompts) act(
-	ctx context.Context,
-	how func(context.Context, tmux.Line) error,
-	at fleet.Place,
-	text string,
+	finish bool,
 	idle func(context.Context) error,
 ) (typed bool, err error) {
 	if at.Tmux == "" || at.Pane == "" {
@@ -71,7 +51,11 @@ func (t *Prompts) act(
 		at.Server = o.Server
 		at.Pane = o.Pane
 	}
-	err = how(ctx, tmux.Line{
+	act := t.server.Type
+	if finish {
+		act = t.server.Finish
+	}
+	err = act(ctx, tmux.Line{
 		Pane:   tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane},
 		Client: tmux.Client{PID: at.PID, Start: at.Start},
 		Text:   tmux.Sanitise(text, tmux.MaxBytes),

@@ -46,7 +46,7 @@ func TestTypeWithoutPane(t *testing.T) {
 	t.Parallel()
 	var p Prompts
 	act := func(at fleet.Place) (bool, error) {
-		return p.act(t.Context(), nil, at, "hello", func(context.Context) error {
+		return p.Type(t.Context(), at, "hello", false, func(context.Context) error {
 			t.Error("asked whether the client waits")
 			return nil
 		})
