@@ -46,7 +46,7 @@ type Passes struct {
 }
 
 type token struct {
-	sum     [sha256.Size]byte
+	text    string
 	expires time.Time
 }
 
@@ -88,18 +88,17 @@ func (p *Passes) Issue(now time.Time) string {
 	if len(p.tokens) == maxTokens {
 		p.tokens = p.tokens[1:]
 	}
-	p.tokens = append(p.tokens, token{sha256.Sum256([]byte(text)), now.Add(TokenLife)})
+	p.tokens = append(p.tokens, token{text, now.Add(TokenLife)})
 	return text
 }
 
 // Redeem uses a token up and returns the cookie for it; ok is false for one
 // that is unknown, used or too old.
 func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok bool) {
-	sum := sha256.Sum256([]byte(text))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, t := range p.tokens {
-		if hmac.Equal(t.sum[:], sum[:]) {
+		if hmac.Equal([]byte(t.text), []byte(text)) {
 			p.tokens = slices.Delete(p.tokens, i, i+1)
 			return p.pass(now), now.Before(t.expires)
 		}

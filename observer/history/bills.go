@@ -16,10 +16,9 @@ type Bill struct {
 // Bills returns the bill of each boundary once, however many transcripts share it:
 // from the transcript that continues longest after it, and of those the first. The
 // history must be settled, and Each not called yet.
-func (h *History) Bills() []Bill {
+func (h *History) Bills() (list []*Bill) {
 	own := h.ownNames()
-	var list []Bill
-	places := map[transcript.Key]int{}
+	known := map[transcript.Key]*Bill{}
 	for _, p := range h.logs {
 		for _, b := range p.change.Bills {
 			key := b.Key
@@ -41,18 +40,13 @@ func (h *History) Bills() []Bill {
 			if agent == "" {
 				continue
 			}
-			at, known := places[key]
-			if !known {
-				places[key] = len(list)
-				list = append(list, Bill{b, agent})
-			} else if b.Replies > list[at].Replies {
-				list[at].Bill = b
+			if x := known[key]; x == nil {
+				known[key] = &Bill{b, agent}
+				list = append(list, known[key])
+			} else if b.Replies > x.Replies {
+				x.Bill = b
 			}
 		}
-	}
-	for _, p := range h.logs {
-		p.change.Bills = nil
-		p.change.Worked = transcript.Worked{}
 	}
 	return list
 }

@@ -92,10 +92,8 @@ func (h *History) add(c transcript.Change) {
 		h.Strange++
 		return
 	}
-	if spare := cap(p.records) - len(p.records); spare > len(p.records)/8 {
-		p.records = append(make([]record, 0, len(p.records)), p.records...)
-	}
-	c.Whole = false // emit it record by record, as if it had been followed
+	p.records = slices.Clone(p.records) // without room for more
+	c.Whole = false                     // emit it record by record, as if it had been followed
 	p.change = c
 	h.logs = append(h.logs, p)
 }

@@ -52,14 +52,9 @@ func Records(
 		c.Messages = nil
 		all = append(all, c)
 	})
+	logOf := func(c transcript.Change) *log { return &log{change: c, copied: isCopy(c)} }
 	slices.SortStableFunc(all, func(a, b transcript.Change) int {
-		return (&log{
-			change: a,
-			copied: isCopy(a),
-		}).earlier(&log{
-			change: b,
-			copied: isCopy(b),
-		})
+		return logOf(a).earlier(logOf(b))
 	})
 	return all, err
 }

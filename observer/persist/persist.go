@@ -51,7 +51,7 @@ type Persisted struct {
 
 // Load reads what batches have stored.
 func Load(store *state.Store) (k Persisted, err error) {
-	err = store.Values("", func(v state.Value) error {
+	err = store.Values(func(v state.Value) error {
 		if err := k.read(v); err != nil {
 			return fmt.Errorf(
 				"read %s: %w; it was made by another sm: upgrade, or choose another directory with --state",

@@ -106,7 +106,7 @@ func summary(t *testing.T, s *state.Store) string {
 		fmt.Fprintf(&b, "session %s of %s\n", r.SessionID, r.Agent)
 	}
 	fmt.Fprintf(&b, "%d claims, %d bytes read\n", len(stored.Claims), stored.Counters.Bytes)
-	err = s.Values("", func(v state.Value) error {
+	err = s.Values(func(v state.Value) error {
 		fmt.Fprintf(&b, "value %q, %d bytes\n", v.Name, len(v.Data))
 		return nil
 	})

@@ -57,7 +57,6 @@ func TestMigration(t *testing.T) {
 		testValues(
 			t,
 			s,
-			"",
 			Value{"agent/a", []byte(`{"ID":"a"}`)},
 			Value{"queue/1", []byte("x")},
 		)

@@ -69,7 +69,7 @@ func TestFirstStart(t *testing.T) {
 	if _, ok := s.Owner(d.Messages[0].Key); ok {
 		t.Error("a claim of an unfinished first start is left")
 	}
-	testValues(t, s, "", Value{"queue/1", []byte("kept")})
+	testValues(t, s, Value{"queue/1", []byte("kept")})
 
 	before := s.acked
 	mustSave(t, s, d)

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"sm/observer/fleet"
@@ -87,7 +88,8 @@ func checkSteps(s *Store, n int) error {
 			}
 		}
 	}
-	values, err := valuesOf(s, "step")
+	values, err := valuesOf(s)
+	values = slices.DeleteFunc(values, func(v Value) bool { return v.Name != "step" })
 	if err != nil ||
 		n > 0 && (len(values) != 1 || string(values[0].Data) != strconv.Itoa(n)) {
 		return fmt.Errorf("after %d steps the value is %v, %w", n, values, err)

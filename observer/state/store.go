@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -239,15 +238,11 @@ func readRecords[T any](tx *bbolt.Tx, bucket string) ([]T, error) {
 	return list, group.Wait()
 }
 
-// Values calls f with the values whose names have the prefix, in the order of the
-// names, until it returns an error. The data is valid during the call; f must not
-// use the store.
-func (s *Store) Values(prefix string, f func(Value) error) error {
+// Values calls f with all values in the order of their names, until it returns an
+// error. The data is valid during the call; f must not use the store.
+func (s *Store) Values(f func(Value) error) error {
 	err := s.view(func(tx *bbolt.Tx) error {
 		return each(tx, valuesBucket, func(k, data []byte) error {
-			if !strings.HasPrefix(string(k), prefix) {
-				return nil
-			}
 			return f(Value{string(k), data})
 		})
 	})

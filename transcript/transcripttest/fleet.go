@@ -259,13 +259,12 @@ func (f *fleet) subagent(s *Session, prefix string) {
 	}
 	f.end(n)
 	s.truth.Subagents.Files++
-	s.truth.Subagents.add(n.truth.Sidechain)
+	s.truth.Subagents.add(n.truth.Subagents.Spent)
 }
 
 // end writes a session's file and adds its figures.
 func (f *fleet) end(s *Session) {
 	t := &s.truth
-	t.Subagents.add(t.Sidechain)
 	f.truth.Files[s.path()] = t
 	f.truth.DistinctCompactions += t.Compactions.Total()
 	f.truth.Spent.add(t.Spent)

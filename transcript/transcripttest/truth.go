@@ -33,8 +33,7 @@ func (s *Spent) add(o Spent) {
 // Figures are the counts of a file that depend on the other files: records copied
 // from another file count only there.
 type Figures struct {
-	Spent             // of the session's own records
-	Sidechain   Spent // of subagents' records in the file
+	Spent       // of the session's own records
 	Compactions transcript.TriggerCounts
 }
 
@@ -96,24 +95,17 @@ func (l *ledger) count(t *FileTruth, r *record) {
 		figures = append(figures, &t.Figures)
 	}
 	reads := r.usage != Tokens{}
-	if reads {
-		cost := l.cost(r)
-		for _, f := range figures {
-			if r.side {
-				f.Sidechain.add(cost)
-			} else {
-				f.Spent.add(cost)
-			}
-		}
-	}
-	if r.side {
-		return
-	}
-
 	switch {
+	case r.side && reads && !r.copied:
+		t.Subagents.add(l.cost(r))
+	case r.side:
 	case r.prompt:
 		t.Turns++
 	case reads:
+		cost := l.cost(r)
+		for _, f := range figures {
+			f.Spent.add(cost)
+		}
 		t.Peak = max(t.Peak, r.usage.Context())
 		if !r.at.Before(l.reading) {
 			l.reading = r.at

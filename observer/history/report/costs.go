@@ -111,11 +111,10 @@ func (c *Costs) settle() {
 }
 
 // costs fills in what boundaries cost.
-func (r *Report) costs(list []history.Bill, projects map[string]string) {
+func (r *Report) costs(list []*history.Bill, projects map[string]string) {
 	byProject := map[string]*ProjectCosts{}
 	files := map[transcript.Key]*RereadFile{}
-	for i := range list {
-		b := &list[i]
+	for _, b := range list {
 		r.Costs.add(&b.Bill)
 		name := projects[b.Agent]
 		p := byProject[name]
