@@ -22,19 +22,15 @@ type Passed struct {
 	listeners []net.Listener
 }
 
-// NewPassed takes the listeners over; nil among them is a descriptor that is no
-// listening socket.
-func NewPassed(listeners []net.Listener) *Passed {
-	return &Passed{slices.DeleteFunc(listeners, func(l net.Listener) bool { return l == nil })}
-}
-
 // PassedBySystemd returns the sockets that systemd opened for this process: sd_listen_fds(3).
 func PassedBySystemd() (*Passed, error) {
 	listeners, err := activation.Listeners()
 	if err != nil {
 		return nil, fmt.Errorf("sockets of the service manager: %w", err)
 	}
-	return NewPassed(listeners), nil
+	// A descriptor that is no listening socket is nil.
+	isNil := func(l net.Listener) bool { return l == nil }
+	return &Passed{slices.DeleteFunc(listeners, isNil)}, nil
 }
 
 // Listen takes the socket of an address, or opens one. A nil p has none.

@@ -40,7 +40,7 @@ func TestPassed(t *testing.T) {
 	noErrors(t, err)
 	defer manager.Close()
 	address := tcp.Addr().String()
-	passed := NewPassed([]net.Listener{nil, stranger, tcp, unix})
+	passed := &Passed{[]net.Listener{stranger, tcp, unix}}
 
 	var log bytes.Buffer
 	listeners, err := ListenTCP(
@@ -90,7 +90,7 @@ func TestPassedOpenToOthers(t *testing.T) {
 	if _, err := ListenUnix(
 		t.Context(),
 		path,
-		NewPassed([]net.Listener{l}),
+		&Passed{[]net.Listener{l}},
 	); err == nil ||
 		!strings.Contains(err.Error(), "SocketMode=0600") {
 		t.Errorf("taken: %v", err)

@@ -1,11 +1,10 @@
 package access
 
 import (
+	"fmt"
 	"html/template"
 	"net/http"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // refusalPage is the answer to a browser that is refused. It loads nothing and has no
@@ -39,7 +38,7 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		if r.URL.RawQuery != "" {
 			address += "?" + r.URL.RawQuery
 		}
-		title = "Nothing is served at " + shown(address)
+		title = fmt.Sprintf("Nothing is served at %.80q", address)
 		advice = "The page with all agents is at / of this address."
 	}
 	page := template.Must(template.New("refusal").Parse(refusalPage))
@@ -50,20 +49,4 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	}
 	// An error means that the peer is gone.
 	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
-}
-
-// shown formats an address for a heading: a long one is cut, and one with invisible
-// characters is quoted.
-func shown(path string) string {
-	const most = 80
-	if len(path) > most {
-		path = strings.ToValidUTF8(path[:most], "") + "…"
-	}
-	if strings.ContainsFunc(
-		path,
-		func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError },
-	) {
-		return strconv.QuoteToGraphic(path)
-	}
-	return path
 }

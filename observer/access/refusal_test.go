@@ -33,7 +33,7 @@ func TestRefusalPage(t *testing.T) {
 			http.StatusNotFound,
 			"/%3Cb%3E",
 			"no",
-			"Nothing is served at /&lt;b&gt;",
+			`Nothing is served at &#34;/&lt;b&gt;&#34;`,
 			[]string{"No.", all},
 		},
 		{

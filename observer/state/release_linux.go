@@ -1,8 +1,6 @@
 package state
 
 import (
-	"fmt"
-
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 )
@@ -11,7 +9,7 @@ import (
 // process's memory until the kernel wants them. What is needed again is read again, mostly
 // from the kernel's cache.
 func (s *Store) Release() error {
-	err := s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
+	return s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
 		if _, _, errno := unix.Syscall(
 			unix.SYS_MADVISE,
 			tx.DB().Info().Data,
@@ -22,8 +20,4 @@ func (s *Store) Release() error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("release the state's pages: %w", err)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"slices"
 
 	"sm/alerts"
 	"sm/observer/history"
@@ -30,11 +29,11 @@ func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 // scores its answers when that has come.
 type forecasts struct {
 	engine *alerts.Engine
-	agents map[string]*foreseen
+	agents map[string]foreseen
 	by     [4]Forecast
 }
 
-// foreseen are the answers for one agent in this cycle, as many as are scored, the newest last.
+// foreseen are the answers for one agent in this cycle, the newest last.
 type foreseen struct {
 	tokens int64 // of the newest reply
 	ranges []alerts.Range
@@ -42,60 +41,46 @@ type foreseen struct {
 
 func newForecasts(o alerts.Options) (*forecasts, error) {
 	engine, err := alerts.New(o)
-	return &forecasts{engine: engine, agents: map[string]*foreseen{}}, err
+	return &forecasts{engine: engine, agents: map[string]foreseen{}}, err
 }
 
 // take passes an event to the engine. Events of all sessions must come by time.
 func (f *forecasts) take(t *history.Timeline, i int) {
 	ev := t.Events[i]
 	a := f.agents[ev.Agent]
-	if a == nil {
-		a = &foreseen{}
-		f.agents[ev.Agent] = a
-	}
-	if ev.Kind == alerts.EventCompacted {
+	switch ev.Kind {
+	case alerts.EventCompacted:
 		if !t.First[i] {
 			ev.Trigger = transcript.Unknown // it has taught where it happened
 		} else if ev.Trigger == transcript.Auto {
-			f.score(a)
+			f.score(a.ranges)
 		}
-		*a = foreseen{ranges: a.ranges[:0]}
-	}
-	if ev.Kind == alerts.EventReset { // what was foreseen of the conversation that was given up can never be scored
-		*a = foreseen{tokens: ev.Tokens, ranges: a.ranges[:0]}
+		a = foreseen{}
+	case alerts.EventReset: // what was foreseen of the conversation that was given up can never be scored
+		a = foreseen{tokens: ev.Tokens}
 	}
 	f.engine.Step(ev)
 	if ev.Kind == alerts.EventReading && ev.Tokens != a.tokens {
-		f.ask(a, ev.Agent)
+		if v, _ := f.engine.Agent(ev.Agent); v.Known && v.Tokens != a.tokens {
+			a.tokens = v.Tokens
+			a.ranges = append(a.ranges, v.Forecast.Replies)
+		}
 	}
+	f.agents[ev.Agent] = a
 	if i == len(t.Events)-1 {
 		f.engine.Forget(ev.Agent)
 		delete(f.agents, ev.Agent)
 	}
 }
 
-// ask keeps what is forecast after a reply.
-func (f *forecasts) ask(a *foreseen, id string) {
-	v, _ := f.engine.Agent(id)
-	if !v.Known || v.Tokens == a.tokens {
-		return
-	}
-	a.tokens = v.Tokens
-	left := forecastsLeft()
-	if most := left[len(left)-1] + 1; len(a.ranges) == most {
-		a.ranges = slices.Delete(a.ranges, 0, 1)
-	}
-	a.ranges = append(a.ranges, v.Forecast.Replies)
-}
-
 // score compares what was forecast with what has come.
-func (f *forecasts) score(a *foreseen) {
+func (f *forecasts) score(ranges []alerts.Range) {
 	for q, left := range forecastsLeft() {
-		i := len(a.ranges) - 1 - left
-		if i < 0 || !a.ranges[i].Known {
+		i := len(ranges) - 1 - left
+		if i < 0 || !ranges[i].Known {
 			continue
 		}
-		r := a.ranges[i]
+		r := ranges[i]
 		x := &f.by[q]
 		truth := float64(left)
 		x.errors = append(x.errors, math.Abs(r.Likely-truth)/truth)

@@ -110,13 +110,11 @@ func (s *sums) take(t *history.Timeline) {
 			s.turns = 0
 			s.shown = true // not seen is at most a first cycle: that of a transcript that begins with its end
 		}
-	}
-	s.unread()
-	for i, ev := range t.Events {
 		if t.First[i] {
-			s.engine.Step(ev)
+			s.engine.Step(*ev)
 		}
 	}
+	s.unread()
 	s.engine.Forget(id)
 }
 
