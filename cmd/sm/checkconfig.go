@@ -49,8 +49,8 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 		}
 		if len(cfg.Operator.Notify) > 0 {
 			if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-				env.warn(
-					"operator.notify: %v; no notification would be sent: give an existing program",
+				env.say(
+					"warning: operator.notify: %v; no notification would be sent: give an existing program",
 					err,
 				)
 			}
@@ -93,6 +93,6 @@ func warnStray(env *environ) {
 		if v[1] != "" {
 			hint = "; did you mean " + v[1] + "?"
 		}
-		env.warn("variable %s sets nothing%s", v[0], hint)
+		env.say("warning: variable %s sets nothing%s", v[0], hint)
 	}
 }

@@ -49,8 +49,18 @@ $ sm doctor --json
 
 // doctorOptions is what the doctor is to look at.
 func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err error) {
-	if o.Sockets, err = cfg.SocketPaths(env.LookupEnv); err != nil {
-		return o, err
+	asked := alertmanagers(cfg)
+	o = doctor.Options{
+		TokenFile:     cfg.HTTP.WebhookTokenFile,
+		Alertmanagers: asked.Failing,
+		HookSockets:   func(args []string) []string { return hooks.Sockets(env.LookupEnv, args) },
+		Environ:       env.Vars(),
+		Managed:       caller.ManagedSettings(),
+		Guard:         cfg.Guard.Enabled,
+		Proc:          "/proc",
+		Now:           time.Now(),
+		Temporary:     temporary(env),
+		Version:       versionOf(),
 	}
 	o.Program, _ = env.Program()     // ours are known by their name too
 	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
@@ -59,17 +69,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Codex, _ = env.LookupEnv.CodexHome()
 	o.Settings, o.SettingsErr = env.LookupEnv.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.LookupEnv)
-	o.TokenFile = cfg.HTTP.WebhookTokenFile
 	_, o.TokenErr = cfg.WebhookToken()
-	asked := alertmanagers(cfg)
-	o.Alertmanagers = asked.Failing
-	o.HookSockets = func(args []string) []string { return hooks.Sockets(env.LookupEnv, args) }
-	o.Environ = env.Vars()
-	o.Managed = caller.ManagedSettings()
-	o.Guard = cfg.Guard.Enabled
-	o.Proc = "/proc"
-	o.Now = time.Now()
-	o.Temporary = temporary(env)
-	o.Version = versionOf()
-	return o, nil
+	o.Sockets, err = cfg.SocketPaths(env.LookupEnv)
+	return o, err
 }

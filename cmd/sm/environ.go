@@ -70,9 +70,6 @@ func (env *environ) print(format string, args ...any) error {
 	return err
 }
 
-// warn prints a warning to standard error.
-func (env *environ) warn(format string, args ...any) { env.say("warning: "+format, args...) }
-
 // colours reports whether to colour what goes to a stream: on terminals, unless
 // NO_COLOR is set.
 func (env *environ) colours(stream any) bool {

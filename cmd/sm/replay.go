@@ -85,8 +85,7 @@ $ sm replay --grid              # which thresholds would have been best
 		case bad != nil:
 			return fmt.Errorf("%w; check the thresholds", bad)
 		case asJSON:
-			same := func(e replay.Event) replay.Event { return e }
-			return errors.Join(writeLines(env.Stdout, events, same), err)
+			return errors.Join(writeLines(env.Stdout, events), err)
 		}
 		return errors.Join(env.printer().Print("replay", events), err)
 	})

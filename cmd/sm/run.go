@@ -108,10 +108,6 @@ func (env *environ) newAgentRun(
 	if client.Client != reg.Provider || client.Starts != nil && !client.Starts(argv) {
 		again = supervise.Unknown(reg.Provider)
 	}
-	socket := ""
-	if cmd.Flags().Changed("socket") {
-		socket = cfg.Socket // its hooks must find the same observer
-	}
 	supervisor := os.Getpid()
 	if env.guardian {
 		supervisor = os.Getppid() // it passes signals on
@@ -119,7 +115,7 @@ func (env *environ) newAgentRun(
 	r := &agentRun{env: env, registration: reg, observer: observer}
 	r.options = supervise.Options{
 		Argv:      argv,
-		Env:       agentVars(env.Vars(), reg, supervisor, socket),
+		Env:       agentVars(env.Vars(), reg, supervisor, cfg.Socket),
 		Guardian:  env.guardian,
 		Restarts:  cfg.Supervise.Restarts,
 		TermAfter: cfg.Supervise.TermAfter,
@@ -194,9 +190,7 @@ func agentVars(vars []string, s api.Registration, self int, socket string) []str
 		"CLAUDE_SUPERVISOR_PID":     strconv.Itoa(self),
 		"CLAUDE_PID":                "",
 		"CLAUDE_CODE_SESSION_ID":    "",
-	}
-	if socket != "" {
-		own["SM_SOCKET"] = socket
+		"SM_SOCKET":                 socket, // hooks must find the same observer
 	}
 	vars = slices.DeleteFunc(slices.Clone(vars), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -57,7 +57,11 @@ $ sm scan --json | jq .peak_context_tokens
 		f.Settle(time.Now())
 		views := f.Views(time.Now())
 		if asJSON {
-			return errors.Join(writeLines(env.Stdout, views, scanOf), err)
+			var lines []scanned
+			for _, v := range views {
+				lines = append(lines, scanOf(v))
+			}
+			return errors.Join(writeLines(env.Stdout, lines), err)
 		}
 		return errors.Join(writeScan(env.printer(), views), err)
 	})

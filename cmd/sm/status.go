@@ -251,9 +251,9 @@ func (st *statusRun) keepDrawing(ctx context.Context) error {
 }
 
 // writeLines writes a line of JSON for each element.
-func writeLines[E, V any](w io.Writer, list []E, value func(E) V) error {
-	for _, e := range list {
-		if err := writeJSON(w, value(e)); err != nil {
+func writeLines[V any](w io.Writer, list []V) error {
+	for _, v := range list {
+		if err := writeJSON(w, v); err != nil {
 			return err
 		}
 	}

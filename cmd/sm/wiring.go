@@ -158,9 +158,7 @@ func (env *environ) settings(
 	}
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard = observer.GuardOptions(cfg.Guard)
-	if self, err := env.Executable(); err == nil { // else agents call us by the name alone
-		s.Guard.Program = self
-	}
+	s.Guard.Program, _ = env.Executable() // else agents call us by the name alone
 	s.TypeTexts = cfg.Delivery.TypeTexts
 	s.Rereads = cfg.Messages.Rereads
 	s.LogLevel = logLevel(cfg)

@@ -175,23 +175,21 @@ func (by *Caller) origin(
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
 
-	agent := by.get("CLAUDE_SESSION_MANAGER_ID")
-	above := by.get("SM_PARENT_ID")
-	name := by.get("SM_NAME")
-	provider := by.get("SM_PROVIDER")
-	tmux, server := hook.ParseTmux(by.get("TMUX"))
-	if cmp.Or(agent, above, name, provider, tmux) == "" || served(procDir, line) {
-		return o
-	}
-	o.Parent = above
-	o.Name = name
-	o.Provider = provider
-	o.Tmux = tmux
-	o.Server = server
-	if pane := by.get("TMUX_PANE"); tmux != "" && hook.IsPane(pane) {
+	bare := o
+	o.Parent = by.get("SM_PARENT_ID")
+	o.Name = by.get("SM_NAME")
+	o.Provider = by.get("SM_PROVIDER")
+	o.Tmux, o.Server = hook.ParseTmux(by.get("TMUX"))
+	if pane := by.get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
 		o.Pane = pane
 	}
-	o.Agent = cmp.Or(agent, hook.TmuxAgent(tmux, server, o.Pane))
+	o.Agent = cmp.Or(
+		by.get("CLAUDE_SESSION_MANAGER_ID"),
+		hook.TmuxAgent(o.Tmux, o.Server, o.Pane),
+	)
+	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux) != "" && served(procDir, line) {
+		return bare
+	}
 	return o
 }
 

@@ -25,8 +25,8 @@ func TestReadAnswer(t *testing.T) {
 		"not HTTP":            {"SSH-2.0-OpenSSH_9.9\r\n\r\n", "error"},
 		"too long":            {ok + "\r\n" + strings.Repeat("x", maxAnswer), "error"},
 	} {
-		got, err := readAnswer(strings.NewReader(tt.text))
-		if err != nil {
+		got, whole := readAnswer(strings.NewReader(tt.text))
+		if !whole {
 			got = []byte("error")
 		}
 		if string(got) != tt.want {
@@ -37,7 +37,7 @@ func TestReadAnswer(t *testing.T) {
 		strings.NewReader(ok+"\r\n{}"),
 		iotest.ErrReader(os.ErrDeadlineExceeded),
 	)
-	if got, err := readAnswer(broken); err == nil {
+	if got, whole := readAnswer(broken); whole {
 		t.Errorf("broken off: %q", got)
 	}
 }

@@ -54,9 +54,8 @@ func Post(
 		stop()
 		return nil, false
 	}
-	answer, err = readAnswer(conn)
-	if !stop() ||
-		err != nil { // the deadline has not closed the connection: the sender ended the answer
+	answer, heard = readAnswer(conn)
+	if !stop() || !heard { // else the sender ended the answer, and not the deadline
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true

@@ -66,7 +66,10 @@ func (p *Process) statusline(
 			sample.CWD,
 		})
 		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), wait)
-		if guarded = guardedLine(answer); wait && !heard {
+		var a hook.StatusAnswer
+		_ = json.Unmarshal(answer, &a) // without an observer there is no line
+		guarded = plain.Line(a.Line)
+		if wait && !heard {
 			guarded = overflowLine(&sample)
 		}
 	}
@@ -90,15 +93,6 @@ func (p *Process) statusline(
 		line += " · " + others
 	}
 	say(p.Stdout, []byte(line+"\n"))
-}
-
-// guardedLine is what the observer wants to be shown, "" for nothing.
-func guardedLine(answer []byte) string {
-	var a hook.StatusAnswer
-	if json.Unmarshal(answer, &a) != nil { // there is no observer, or no line
-		return ""
-	}
-	return plain.Line(a.Line)
 }
 
 func percentText(s hook.Status) string {
