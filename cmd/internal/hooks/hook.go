@@ -1,10 +1,10 @@
 package hooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,27 +91,20 @@ func ofCodex(args []string, data []byte) bool {
 // and is nothing.
 func readObject(r io.Reader) []byte {
 	var frame hook.Frame
-	data := make([]byte, 0, 16<<10)
-	tooLarge := false
-	for {
-		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
-		}
-		n, err := r.Read(data[len(data):cap(data)])
-		n, done := frame.Feed(data[len(data) : len(data)+n])
-		data = data[:len(data)+n]
-		if len(data) > maxPayload {
-			data = data[:0]
-			tooLarge = true
-		}
-		switch {
-		case !done && err == nil:
-		case tooLarge:
-			return nil
-		default:
-			return data
+	var data bytes.Buffer
+	part := make([]byte, 16<<10)
+	for done := false; !done; {
+		n, err := r.Read(part)
+		n, done = frame.Feed(part[:n])
+		done = done || err != nil
+		if data.Len() <= maxPayload {
+			data.Write(part[:n])
 		}
 	}
+	if data.Len() > maxPayload {
+		return nil
+	}
+	return data.Bytes()
 }
 
 // argument is the value of an argument, the last of several; ok is false where

@@ -19,14 +19,14 @@ func Sockets(env places.Env, args []string) []string {
 	if value, ok := argument(args, "--socket"); ok {
 		socket = value
 	}
-	for _, path := range []*string{&state, &socket} {
-		expanded, err := env.ExpandHome(*path)
-		if err != nil || !filepath.IsAbs(expanded) {
-			expanded = ""
+	absolute := func(path string) string {
+		path, _ = env.ExpandHome(path)
+		if !filepath.IsAbs(path) {
+			return ""
 		}
-		*path = expanded
+		return path
 	}
-	paths, _ := env.SocketPaths(socket, state) // none: no observer
+	paths, _ := env.SocketPaths(absolute(socket), absolute(state)) // none: no observer
 	return paths
 }
 

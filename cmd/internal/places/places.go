@@ -152,12 +152,14 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 		}
 	}
 	state, err := env.StateDir(stateDir)
-	if err != nil {
+	path := filepath.Join(state, "run", SocketName)
+	switch {
+	case err != nil:
 		err = fmt.Errorf("find the socket: %w, or give --socket", err)
-	} else if path := filepath.Join(state, "run", SocketName); len(path) > socket.MaxPath {
+	case len(path) > socket.MaxPath:
 		err = fmt.Errorf("%s is %d bytes long and a socket's path has room for %d; give a shorter one with --socket",
 			path, len(path), socket.MaxPath)
-	} else {
+	default:
 		paths = append(paths, path)
 	}
 	if len(paths) > 0 {

@@ -131,27 +131,19 @@ func (s setting) outside() string {
 		f, _ = strconv.ParseFloat(text, 64)
 		return f
 	}
-	var v float64
-	switch {
-	case s.value.Type() == reflect.TypeFor[time.Duration]():
+	if s.value.Type() == reflect.TypeFor[time.Duration]() {
 		most = "87600h"
-		v = float64(s.value.Int())
 		number = func(text string) float64 {
 			d, _ := ParseDuration(text)
 			return float64(d)
 		}
-	case s.value.CanInt():
-		v = float64(s.value.Int())
-	case s.value.CanFloat():
-		v = s.value.Float()
-	default:
-		return ""
 	}
 	if most == "" {
 		return ""
 	}
 	least = cmp.Or(least, "0")
 	low := number(least)
+	v := number(fmt.Sprint(s.value))
 	if (v > low || v == low && !strict) && v <= number(most) {
 		return ""
 	}

@@ -29,19 +29,16 @@ func convert(from, to reflect.Value) (any, error) {
 	value := from.Interface()
 	text, isText := value.(string)
 	fits := false
+	var err error
 	switch {
 	case typ == reflect.TypeFor[time.Duration]():
-		d, err := ParseDuration(fmt.Sprint(value))
-		value = d
+		value, err = ParseDuration(fmt.Sprint(value))
 		fits = err == nil
 	case typ.Kind() == reflect.Bool:
-		b, err := strconv.ParseBool(fmt.Sprint(value))
-		value = b
+		value, err = strconv.ParseBool(fmt.Sprint(value))
 		fits = err == nil
-	case typ.Kind() == reflect.String && isText:
-		fits = true
 	case typ.Kind() == reflect.String:
-		return nil, errors.New("must be text; put it in quotes")
+		fits = isText
 	case isText:
 		if parsed := fromText(text, typ); parsed != nil {
 			return convert(reflect.ValueOf(parsed), to)
@@ -106,6 +103,8 @@ func wanted(typ reflect.Type) string {
 		return "a duration such as 90, 3m or 1h30m"
 	}
 	switch typ.Kind() {
+	case reflect.String:
+		return "text; put it in quotes"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64:

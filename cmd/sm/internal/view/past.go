@@ -137,7 +137,7 @@ Compaction threshold
 {{end}}{{template "strange" .Strange}}{{end}}
 
 {{- define "grid --verbose"}}{{template "verdict and sizes" .}}
-	{{- $t := candidates}}
+	{{- $t := table " WARN" " CRIT" " WARNED" " TIMELY" " USED" " TURNS" " WORST" " MINUTES" " WORST" " VAIN" " MEASURE"}}
 With {{counted .Current.Compactions "compaction"}}
 	{{- if .Chosen}}: each warning with its best critical
 notice, then what is in force and the default

@@ -154,11 +154,7 @@ func (to *Printer) funcs() template.FuncMap {
 		"hooksRemedy": func() string { return doctor.HooksRemedy },
 		"summary":     summary,
 		"choices":     candidateRows,
-		"candidates": func() *term.Table {
-			headers := " WARN| CRIT| WARNED| TIMELY| USED| TURNS| WORST| MINUTES| WORST| VAIN| MEASURE"
-			return table(0, 0)(strings.Split(headers, "|")...)
-		},
-		"threshold": thresholdText,
+		"threshold":   thresholdText,
 		"warned": func(f tune.Figures) float64 {
 			return tune.Share(float64(f.Warned), f.Compactions)
 		},
