@@ -34,7 +34,7 @@ func (d *Documents) Claim(
 	if c.Agent == "" || channel == "" {
 		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
 	}
-	err = d.locked("claim handoff document", channel, now, func(s *store, m *manifest) (err error) {
+	err = d.locked("claim handoff document", channel, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
 			// stored even if the claim fails
 			if err := s.commit(m); err != nil {
@@ -99,7 +99,7 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 // It must be the session that was given the document last. That does not hold for an executed
 // one, which its agent gets in a new session.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
-	return d.locked("consume handoff document", channel, now, func(s *store, m *manifest) error {
+	return d.locked("consume handoff document", channel, func(s *store, m *manifest) error {
 		list := m.of(id)
 		if len(list) == 0 {
 			return fmt.Errorf("%s: %w", quoted(id), ErrNoDocument)
@@ -131,8 +131,8 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 }
 
 // Withdraw clears an active document whose handoff has not run.
-func (d *Documents) Withdraw(channel, id string, now time.Time) error {
-	return d.locked("withdraw handoff document", channel, now, func(s *store, m *manifest) error {
+func (d *Documents) Withdraw(channel, id string) error {
+	return d.locked("withdraw handoff document", channel, func(s *store, m *manifest) error {
 		list := m.of(id)
 		if len(list) == 0 || list[0].Status != StatusActive || list[0].Executed {
 			return nil
@@ -146,11 +146,8 @@ func (d *Documents) Withdraw(channel, id string, now time.Time) error {
 
 // Last returns, for a session whose context was compacted, the document of the agent's last
 // handoff or the last one it got, of any age, unless it was cleared.
-func (d *Documents) Last(
-	channel, agent string,
-	now time.Time,
-) (doc Document, ok bool, err error) {
-	return d.read(channel, now, func(m *manifest) *entry {
+func (d *Documents) Last(channel, agent string) (doc Document, ok bool, err error) {
+	return d.read(channel, func(m *manifest) *entry {
 		if e := m.Executed[agent]; e != nil && e.Status != StatusCleared {
 			return e
 		}
@@ -159,20 +156,16 @@ func (d *Documents) Last(
 }
 
 // Current returns the channel's newest document, whatever its status.
-func (d *Documents) Current(
-	channel string,
-	now time.Time,
-) (doc Document, ok bool, err error) {
-	return d.read(channel, now, func(m *manifest) *entry { return m.Current })
+func (d *Documents) Current(channel string) (doc Document, ok bool, err error) {
+	return d.read(channel, func(m *manifest) *entry { return m.Current })
 }
 
 // read returns a document that find chooses, if it chooses one.
 func (d *Documents) read(
 	channel string,
-	now time.Time,
 	find func(*manifest) *entry,
 ) (doc Document, ok bool, err error) {
-	err = d.locked("read handoff document", channel, now, func(s *store, m *manifest) (err error) {
+	err = d.locked("read handoff document", channel, func(s *store, m *manifest) (err error) {
 		if e := find(m); e != nil {
 			doc, err = s.read(m, e)
 			ok = err == nil

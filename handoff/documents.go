@@ -57,13 +57,9 @@ var ErrNoDocument = errors.New("no such handoff document; 'sm documents' lists t
 
 // locked runs f on the manifest of a channel with the folder locked, and adds op to errors.
 // Without a folder the manifest is empty and the store is nil.
-func (d *Documents) locked(
-	op, channel string,
-	now time.Time,
-	f func(*store, *manifest) error,
-) error {
+func (d *Documents) locked(op, channel string, f func(*store, *manifest) error) error {
 	err := d.with(func(s *store) error {
-		m, err := s.load(channel, now)
+		m, err := s.load(channel)
 		if err != nil {
 			return err
 		}
@@ -105,7 +101,7 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 			err,
 		)
 	}
-	err := d.locked("put handoff document", doc.Channel, now, func(s *store, m *manifest) error {
+	err := d.locked("put handoff document", doc.Channel, func(s *store, m *manifest) error {
 		doc.ID = documentID(doc.SessionID, now, m.ids())
 		doc.CreatedAt = second(now)
 		doc.Status = StatusActive

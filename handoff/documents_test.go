@@ -81,7 +81,7 @@ func (s *shelf) gets(agent, body string, at time.Time) Document {
 // last wants Last to give this body, "" for nothing.
 func (s *shelf) last(agent, body string, at time.Time) {
 	s.t.Helper()
-	d, ok, err := s.Last(web, agent, at)
+	d, ok, err := s.Last(web, agent)
 	noError(s.t, err)
 	if ok != (body != "") || d.Body != body {
 		s.t.Fatalf("the last of %s is %q (%v), want %q", agent, d.Body, ok, body)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -222,20 +223,13 @@ func (e *FileError) Word() string {
 // maxQuoted limits a path in an error, in bytes.
 const maxQuoted = 300
 
-// quoted makes all of a path visible. The beginning of a long one is cut.
+// quoted quotes a path, with question marks for what is invisible. The beginning of a long
+// one is cut.
 func quoted(path string) string {
 	if len(path) > maxQuoted {
 		path = "…" + strings.ToValidUTF8(path[len(path)-maxQuoted:], "")
 	}
-	var b strings.Builder
-	for _, r := range path { // %q alone keeps fillers and selectors
-		if quotedRune := fmt.Sprintf("%q", string(r)); wording.Printable(r) {
-			b.WriteString(quotedRune[1 : len(quotedRune)-1])
-		} else {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		}
-	}
-	return `"` + b.String() + `"`
+	return strconv.Quote(visible(path))
 }
 
 // reasonOf is the reason in an error, or for one of the system.

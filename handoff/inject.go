@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
@@ -80,17 +79,9 @@ func length(s string) (n int) {
 // is cut.
 func field(s string, most int) string {
 	s = strings.ReplaceAll(defuse(visible(s)), "\n", " ")
-	if length(s) > most {
-		from := len(s)
-		room := most - 1
-		for {
-			r, size := utf8.DecodeLastRuneInString(s[:from])
-			if room -= utf16.RuneLen(r); room < 0 {
-				break
-			}
-			from -= size
-		}
-		s = "…" + s[from:]
+	if units := utf16.Encode([]rune(s)); len(units) > most {
+		end := string(utf16.Decode(units[len(units)-most+1:]))
+		s = "…" + strings.TrimPrefix(end, "\uFFFD") // half a character
 	}
 	return cmp.Or(s, "unknown")
 }

@@ -66,14 +66,11 @@ func TestKillPut(t *testing.T) {
 			t.Fatalf("step %d: heard %+v, %v", n, d, ok)
 		}
 		heard[d.Body]++
-		last, ok, err := s.Last(web, "worker", noon)
+		last, ok, err := s.Last(web, "worker")
 		if err != nil || ok != (d.Body == "new") || ok && last.Body != "new" {
 			t.Errorf("step %d: the last is %+v, %v, %v", n, last, ok, err)
 		}
-		if current, ok, err := s.Current(
-			web,
-			noon,
-		); !ok || err != nil || current.ID != d.ID ||
+		if current, ok, err := s.Current(web); !ok || err != nil || current.ID != d.ID ||
 			current.Body != d.Body {
 			t.Errorf("step %d: current is %+v, %v, %v", n, current, ok, err)
 		}

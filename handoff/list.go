@@ -14,7 +14,7 @@ import (
 // Clear clears the channel's documents: none will be given, nor given again after a
 // compaction. It returns how many were active. Without a manifest the error is ErrNoDocument.
 func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
-	err = d.locked("clear channel "+quoted(channel), channel, now, func(s *store, m *manifest) error {
+	err = d.locked("clear channel "+quoted(channel), channel, func(s *store, m *manifest) error {
 		if m.Current == nil && len(m.Agents) == 0 {
 			return ErrNoDocument
 		}

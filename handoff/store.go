@@ -130,7 +130,7 @@ func (s *store) sweep(m *manifest) error {
 
 // load reads a channel's manifest. A damaged one is set aside and logged. Without a manifest it
 // returns an empty one.
-func (s *store) load(channel string, now time.Time) (*manifest, error) {
+func (s *store) load(channel string) (*manifest, error) {
 	empty := &manifest{Channel: channel}
 	if s == nil {
 		return empty, nil
@@ -148,7 +148,7 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	case !errors.Is(err, files.ErrDamaged):
 		return nil, fmt.Errorf("manifest of channel %s: %w; make it readable", quoted(channel), err)
 	}
-	aside, asideErr := files.SetAside(s.root, name, now)
+	aside, asideErr := files.SetAside(s.root, name, time.Now())
 	if asideErr != nil {
 		return nil, fmt.Errorf(
 			"set aside damaged manifest %s: %w; move it away",

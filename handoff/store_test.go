@@ -44,6 +44,17 @@ func TestManifestAndFileDiffer(t *testing.T) {
 	s.rejected("worker", "not a regular file")
 }
 
+// aside returns the text of the nth file that was set aside.
+func (s *shelf) aside(n int) string {
+	s.t.Helper()
+	paths, err := filepath.Glob(s.path(web + ".manifest.json.damaged-*"))
+	noError(s.t, err)
+	if len(paths) <= n {
+		s.t.Fatalf("set aside: %q", paths)
+	}
+	return s.read(filepath.Base(paths[n]))
+}
+
 func TestDamagedManifest(t *testing.T) {
 	for name, damage := range map[string]string{
 		"empty": "", "cut": `{"channel":"-home`, "null": "null", "wrong types": `{"channel":"-home-dev-web","current":[1]}`,
@@ -57,7 +68,7 @@ func TestDamagedManifest(t *testing.T) {
 			plan := s.put("worker", "plan", noon.Add(-time.Minute))
 			write(t, s.path(web+".manifest.json"), damage)
 			s.gets("worker", "", noon)
-			if got := s.read(web + ".manifest.json.damaged-20260202-120000"); got != damage {
+			if got := s.aside(0); got != damage {
 				t.Errorf("%d bytes were kept", len(got))
 			}
 			if !strings.Contains(s.log.String(), "damaged") {
@@ -67,7 +78,7 @@ func TestDamagedManifest(t *testing.T) {
 			s.gets("worker", "again", noon)
 			write(t, s.path(web+".manifest.json"), damage)
 			s.put("worker", "third", noon)
-			if got := s.read(web + ".manifest.json.damaged-20260202-120000-2"); got != damage {
+			if got := s.aside(1); got != damage {
 				t.Errorf("%d bytes were kept of the second", len(got))
 			}
 			if _, err := os.Lstat(plan.File); err != nil {

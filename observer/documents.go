@@ -257,7 +257,7 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 			_, err = a.put(x.keep, now)
 		}
 	case x.last:
-		doc, ok, err = o.Documents.Last(x.Channel.Name, x.Agent, now)
+		doc, ok, err = o.Documents.Last(x.Channel.Name, x.Agent)
 	default:
 		doc, ok, err = o.Documents.Claim(x.Claimant, now, func(owner string) (free bool) {
 			// An owner without a running client has left it; an error means that the
@@ -339,9 +339,7 @@ func (c *core) consume(channel, document, session string, pid int) {
 func (c *core) withdraw(r rotation.Rotation) {
 	c.onDocuments(
 		"the copy of a document that is not needed cannot be withdrawn",
-		func(d *handoff.Documents) error {
-			return d.Withdraw(r.Channel, r.Document, time.Now())
-		},
+		func(d *handoff.Documents) error { return d.Withdraw(r.Channel, r.Document) },
 	)
 }
 
@@ -365,7 +363,7 @@ func (a *App) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 // getDocument gives the current document of a channel, with its text.
 func (a *App) getDocument(w http.ResponseWriter, r *http.Request) error {
 	channel := r.PathValue("channel")
-	doc, ok, err := a.handoffs().Documents.Current(channel, time.Now())
+	doc, ok, err := a.handoffs().Documents.Current(channel)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ type documentList struct {
 // documentSource has the documents: the observer, or files.
 type documentSource interface {
 	List(now time.Time) ([]handoff.Document, error)
-	Current(channel string, now time.Time) (doc handoff.Document, ok bool, err error)
+	Current(channel string) (doc handoff.Document, ok bool, err error)
 	Clear(channel string, now time.Time) (n int, err error)
 }
 
@@ -114,10 +114,7 @@ func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
 	return answer.Documents, err
 }
 
-func (a *askedDocuments) Current(
-	channel string,
-	_ time.Time,
-) (doc handoff.Document, ok bool, err error) {
+func (a *askedDocuments) Current(channel string) (doc handoff.Document, ok bool, err error) {
 	var answer struct {
 		handoff.Document
 		Body string `json:"body"`
@@ -145,7 +142,7 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 }
 
 func (env *environ) showDocument(docs documentSource, channel string) error {
-	d, ok, err := docs.Current(channel, time.Now())
+	d, ok, err := docs.Current(channel)
 	if err != nil {
 		return err
 	}

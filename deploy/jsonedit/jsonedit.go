@@ -85,18 +85,16 @@ func (d *Text) value(tokens *json.Decoder) (*Value, error) {
 
 // children reads the children of v, and its end.
 func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
-	seen := map[string]bool{}
 	for tokens.More() {
 		key := strconv.Itoa(len(v.Children))
 		from := d.next(tokens)
 		if object {
 			name, _ := tokens.Token()
 			key = name.(string)
-			if seen[key] {
+			if v.At(key) != nil {
 				return fmt.Errorf("line %d: %s is there twice in one object",
 					d.Line(from), plain.Quote(key))
 			}
-			seen[key] = true
 		}
 		c, err := d.value(tokens)
 		if err != nil {
