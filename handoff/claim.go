@@ -109,11 +109,8 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 		case e.Status == StatusConsumed || e.Status == StatusCleared:
 			return nil
 		case !e.Executed && e.ClaimedBySession != "" && e.ClaimedBySession != session:
-			return fmt.Errorf(
-				"%s was given to another session than %s, which will report that itself",
-				quoted(id),
-				quoted(session),
-			)
+			return fmt.Errorf("%s was given to another session than %s, which will report that itself",
+				quoted(id), quoted(session))
 		}
 		for _, e := range list {
 			e.Status = StatusConsumed

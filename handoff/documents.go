@@ -80,10 +80,8 @@ func (d *Document) check() error {
 	case !utf8.ValidString(d.Channel+d.Agent) || len(names) > maxNames:
 		return errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
 	case !utf8.ValidString(d.Body) || len(d.Body) > maxBody:
-		return fmt.Errorf(
-			"a handoff document is UTF-8 of at most %d bytes; shorten it, or write it anew",
-			maxBody,
-		)
+		return fmt.Errorf("a handoff document is UTF-8 of at most %d bytes; shorten it, or write it anew",
+			maxBody)
 	}
 	return nil
 }

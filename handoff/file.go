@@ -203,11 +203,7 @@ func (e *FileError) Error() string {
 	case FileLarge:
 		line = e.Err.Error()
 	case FileUnreadable:
-		err := e.Err
-		if in, ok := errors.AsType[*fs.PathError](err); ok { // it names the path once more
-			err = in.Err
-		}
-		line = fmt.Sprint(err, ": ", line)
+		line = fmt.Sprint(files.Plain(e.Err), ": ", line)
 	}
 	return fmt.Sprintf("hand over %s: %s", quoted(e.Path), line)
 }

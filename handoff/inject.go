@@ -57,11 +57,8 @@ func Inject(d Document, limit int, now time.Time) string {
 	end := "\n" + endLine
 	room := limit - length(head) - length(end)
 	if n := length(body); n > room {
-		notice := fmt.Sprintf(
-			"\n\n[cut: the first part of %d characters; the whole is in %s]",
-			n,
-			field(cmp.Or(d.Path, d.File), pathShow),
-		)
+		notice := fmt.Sprintf("\n\n[cut: the first part of %d characters; the whole is in %s]", n,
+			field(cmp.Or(d.Path, d.File), pathShow))
 		body = hook.Clip(body, room-length(notice)) + notice
 	}
 	return head + body + end

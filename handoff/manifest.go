@@ -107,25 +107,18 @@ func (m *manifest) expire(now time.Time, expiry time.Duration) (changed bool) {
 	return changed
 }
 
-// entries returns the documents that may be given: current, then the agents'.
+// entries returns the documents that may be given.
 func (m *manifest) entries() []*entry {
-	var all []*entry
+	all := slices.Collect(maps.Values(m.Agents))
 	if m.Current != nil {
 		all = append(all, m.Current)
-	}
-	for _, agent := range slices.Sorted(maps.Keys(m.Agents)) {
-		all = append(all, m.Agents[agent])
 	}
 	return all
 }
 
 // all returns all entries.
 func (m *manifest) all() []*entry {
-	all := m.entries()
-	for _, agent := range slices.Sorted(maps.Keys(m.Executed)) {
-		all = append(all, m.Executed[agent])
-	}
-	return all
+	return slices.AppendSeq(m.entries(), maps.Values(m.Executed))
 }
 
 // of returns the entries of a document.
@@ -161,15 +154,13 @@ func (m *manifest) prune(now time.Time, expiry time.Duration) {
 			expired = append(expired, agent)
 		}
 	}
-	slices.SortFunc(
-		expired,
-		func(a, b string) int { return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt) },
-	)
-	n := max(0, min(len(expired), len(m.Agents)-keepAgents))
-	for n < len(expired) && now.Sub(m.Agents[expired[n]].CreatedAt) > keepFor {
-		n++
-	}
-	for _, agent := range expired[:n] {
+	slices.SortFunc(expired, func(a, b string) int {
+		return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt)
+	})
+	for _, agent := range expired {
+		if len(m.Agents) <= keepAgents && now.Sub(m.Agents[agent].CreatedAt) <= keepFor {
+			break
+		}
 		delete(m.Agents, agent)
 		delete(m.Executed, agent)
 	}

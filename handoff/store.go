@@ -43,11 +43,8 @@ func (d *Documents) with(f func(*store) error) error {
 	defer cancel()
 	lock, err := files.Lock(ctx, root, lockFile)
 	if err != nil {
-		return fmt.Errorf(
-			"lock %s, which another process may have locked: %w; try again",
-			quoted(d.dir),
-			err,
-		)
+		return fmt.Errorf("lock %s, which another process may have locked: %w; try again",
+			quoted(d.dir), err)
 	}
 	defer lock.Close() // and with it the lock
 	return f(&store{d, root})
@@ -60,11 +57,8 @@ func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *store) commit(m *manifest, fresh ...Document) error {
 	err := s.write(m, fresh)
 	if err != nil {
-		return fmt.Errorf(
-			"store handoff documents in %s: %w; free some space, or see to its permissions",
-			quoted(s.dir),
-			err,
-		)
+		return fmt.Errorf("store handoff documents in %s: %w; free some space, or see to its permissions",
+			quoted(s.dir), err)
 	}
 	return nil
 }
@@ -150,11 +144,8 @@ func (s *store) load(channel string) (*manifest, error) {
 	}
 	aside, asideErr := files.SetAside(s.root, name, time.Now())
 	if asideErr != nil {
-		return nil, fmt.Errorf(
-			"set aside damaged manifest %s: %w; move it away",
-			quoted(name),
-			asideErr,
-		)
+		return nil, fmt.Errorf("set aside damaged manifest %s: %w; move it away", quoted(name),
+			asideErr)
 	}
 	s.log.Warn(
 		"a manifest of handoff documents was damaged; it is set aside and the channel starts afresh",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/deploy/install"
+	"sm/handoff/files"
 	"sm/observer/api"
 )
 
@@ -43,7 +43,7 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 		)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return fmt.Errorf("%s: %w; write the document first", quote(path), install.PlainError(err))
+		return fmt.Errorf("%s: %w; write the document first", quote(path), files.Plain(err))
 	}
 	if err := scheduleHandoff(ctx, client, ids, path); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/dashboards/screen/plain"
-	"sm/deploy/install"
+	"sm/handoff/files"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
 )
@@ -125,7 +125,7 @@ func (env *environ) sessionActivate(
 			return fmt.Errorf(
 				"process %d: %v; give the pid of a client that runs",
 				pid,
-				install.PlainError(err),
+				files.Plain(err),
 			)
 		}
 		client = guard.Client{

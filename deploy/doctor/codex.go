@@ -100,7 +100,7 @@ func (d *doctor) trust(path string, own []ownHook) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.note(codexHooks, "correct that file", "installed; whether they are trusted cannot be read from %s: %v",
-			config, install.PlainError(err))
+			config, files.Plain(err))
 		return
 	}
 	if on, ok := c.Features["hooks"].(bool); ok && !on {

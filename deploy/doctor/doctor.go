@@ -82,12 +82,8 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d.clock()
 	d.webhook()
 	for _, err := range d.Alertmanagers(ctx) {
-		d.broken(
-			"alertmanager",
-			"see alertmanager.urls and alertmanager.http_config_file",
-			"%v",
-			err,
-		)
+		d.broken("alertmanager", "see alertmanager.urls and alertmanager.http_config_file", "%v",
+			err)
 	}
 	d.observer(ctx)
 	return d.findings
@@ -117,12 +113,8 @@ func (d *doctor) webhook() {
 	switch {
 	case d.TokenFile == "":
 	case d.TokenErr != nil:
-		d.broken(
-			"webhook",
-			"correct that file, and start sm observe again",
-			"alerts are not accepted: %v",
-			d.TokenErr,
-		)
+		d.broken("webhook", "correct that file, and start sm observe again",
+			"alerts are not accepted: %v", d.TokenErr)
 	default:
 		d.ok("webhook", "alerts are accepted with the token in %s", d.TokenFile)
 	}

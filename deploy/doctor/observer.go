@@ -35,18 +35,12 @@ func (d *doctor) observer(ctx context.Context) {
 		d.broken(check, "look at its log, and start it again", "%v", err)
 		return
 	case all.Demo:
-		d.note(
-			check,
-			"stop it and start sm observe",
-			"it is a demo with simulated agents, and ignores yours",
-		)
+		d.note(check, "stop it and start sm observe",
+			"it is a demo with simulated agents, and ignores yours")
 		return
 	case all.CatchingUp:
-		d.note(
-			check,
-			"run sm doctor again in a moment",
-			"it is still reading the transcripts that existed when it started",
-		)
+		d.note(check, "run sm doctor again in a moment",
+			"it is still reading the transcripts that existed when it started")
 	default:
 		d.ok(check, "it answers and has %d sessions", len(all.Sessions))
 	}
@@ -74,14 +68,8 @@ func (d *doctor) build(ctx context.Context, client *api.Client) {
 	version := string(found[2])
 	if !strings.HasPrefix(d.Version, "sm "+version+" (") ||
 		!strings.Contains(d.Version, ", "+commit) {
-		d.note(
-			"observer",
-			restartRemedy,
-			"it is %s (%s), and this is %s",
-			version,
-			commit,
-			d.Version,
-		)
+		d.note("observer", restartRemedy, "it is %s (%s), and this is %s", version, commit,
+			d.Version)
 	}
 }
 
@@ -132,11 +120,6 @@ func (d *doctor) session(s *api.Session) {
 	if remedy != "" {
 		status = Noted
 	}
-	d.add(
-		"session "+screen.FitEnd(s.ShortName(), 20),
-		status,
-		remedy,
-		"%s",
-		strings.Join(parts, ", "),
-	)
+	d.add("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s",
+		strings.Join(parts, ", "))
 }

@@ -30,11 +30,8 @@ func (d *doctor) client(ctx context.Context) {
 		clients = append(clients, install.RunningClients(filepath.Dir(dir))...)
 	}
 	if len(clients) == 0 {
-		d.note(
-			"client",
-			"install it, or put claude into the PATH",
-			"no claude in the PATH, and none is running",
-		)
+		d.note("client", "install it, or put claude into the PATH",
+			"no claude in the PATH, and none is running")
 	}
 	for i, c := range clients {
 		d.memoryOf(c)
@@ -92,10 +89,8 @@ func (d *doctor) inotify() {
 		d.note("inotify", "run sysctl fs.inotify.max_user_instances=128",
 			"%s; without a free one, files are checked once a second", text)
 	case watches < need:
-		d.note("inotify", fmt.Sprintf(
-			"run sysctl fs.inotify.max_user_watches=%d",
-			max(2*need, 65536),
-		),
+		d.note("inotify", fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d",
+			max(2*need, 65536)),
 			"%s; about %d are needed here", text, need)
 	default:
 		d.ok("inotify", "%s", text)
@@ -117,12 +112,8 @@ const clockSlack = 2 * time.Minute
 // clock compares the clock with the times of files.
 func (d *doctor) clock() {
 	if d.ProjectsErr != nil {
-		d.note(
-			"clock",
-			"set HOME to an absolute path",
-			"no transcripts to compare the clock with: %v",
-			d.ProjectsErr,
-		)
+		d.note("clock", "set HOME to an absolute path",
+			"no transcripts to compare the clock with: %v", d.ProjectsErr)
 		return
 	}
 	var newest time.Time
@@ -139,12 +130,8 @@ func (d *doctor) clock() {
 	}
 	switch {
 	case d.Now.Year() < 2025:
-		d.broken(
-			"clock",
-			"set the clock; timedatectl shows what sets it",
-			"it shows %s",
-			d.Now.Format(time.DateTime),
-		)
+		d.broken("clock", "set the clock; timedatectl shows what sets it", "it shows %s",
+			d.Now.Format(time.DateTime))
 	case newest.Sub(d.Now) > clockSlack:
 		d.broken("clock", "set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it",
 			"%s was written at %s, which is in the future", where, newest.Format(time.DateTime))

@@ -185,11 +185,8 @@ func (in *installation) checkVersions(ctx context.Context) error {
 		}
 		remedy := in.client.update
 		if c.PID != 0 {
-			remedy = fmt.Sprintf(
-				"end process %d, and %s if it was the newest you have",
-				c.PID,
-				remedy,
-			)
+			remedy = fmt.Sprintf("end process %d, and %s if it was the newest you have", c.PID,
+				remedy)
 		}
 		return fmt.Errorf("%s is %s, and its hooks do not work before %s; %s, then install again",
 			in.client.Name, c, in.client.Oldest, remedy)

@@ -29,10 +29,8 @@ func ReadFile(path string) (*File, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf(
-				"%s is a link to nothing; remove it, or restore what it points to",
-				path,
-			)
+			return nil, fmt.Errorf("%s is a link to nothing; remove it, or restore what it points to",
+				path)
 		}
 		return f, nil
 	}
@@ -47,17 +45,9 @@ func ReadFile(path string) (*File, error) {
 		f.text, err = os.ReadFile(target)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
+		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, files.Plain(err))
 	}
 	return f, nil
-}
-
-// PlainError returns an error without the path, which the caller names.
-func PlainError(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 // Exists reports whether the file existed when it was read.
@@ -79,7 +69,7 @@ func (f *File) Writable() error {
 		return nil // it will be made
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w; check its owner and mode", dir, PlainError(err))
+		return fmt.Errorf("%s: %w; check its owner and mode", dir, files.Plain(err))
 	}
 	if info.Mode().Perm()&0o200 == 0 || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
 		return fmt.Errorf("the directory %s is read-only; make it writable", dir)
@@ -115,7 +105,7 @@ func (f *File) replace(text []byte) error {
 func writeWhole(path string, text []byte, mode fs.FileMode) error {
 	if err := files.Replace(path, text, mode); err != nil {
 		return fmt.Errorf("write into %s: %w; check its owner, mode and free space",
-			filepath.Dir(path), PlainError(err))
+			filepath.Dir(path), files.Plain(err))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sm/deploy"
+	"sm/handoff/files"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
@@ -82,11 +83,8 @@ func (in *installation) writePlugin(files map[string][]byte) error {
 	err := os.RemoveAll(fresh)
 	for name, text := range files {
 		path := filepath.Join(fresh, filepath.FromSlash(name))
-		err = errors.Join(
-			err,
-			os.MkdirAll(filepath.Dir(path), 0o700),
-			os.WriteFile(path, text, 0o600),
-		)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, text, 0o600))
 	}
 	err = errors.Join(err, os.WriteFile(filepath.Join(fresh, pluginUnfinished), nil, 0o600))
 	if err == nil {
@@ -105,10 +103,8 @@ func (in *installation) run(ctx context.Context, args ...string) step {
 	return step{"run " + line, func() error {
 		client := proc.LookPath(in.Path, "claude")
 		if client == "" {
-			return fmt.Errorf(
-				"no claude in the PATH, which is to run %q; put it there and try again",
-				line,
-			)
+			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again",
+				line)
 		}
 		ctx, cancel := context.WithTimeout(ctx, pluginPatience)
 		defer cancel()
@@ -181,7 +177,7 @@ func (in *installation) uninstallPlugin(ctx context.Context, e *Editor) (steps [
 		steps = append(steps, step{"remove " + in.plugin, func() error {
 			if err := os.RemoveAll(in.plugin); err != nil {
 				return fmt.Errorf("remove %s: %w; check its owner and mode",
-					in.plugin, PlainError(err))
+					in.plugin, files.Plain(err))
 			}
 			return nil
 		}})

@@ -86,7 +86,7 @@ func (in *installation) forget() error {
 	path := in.recordPath()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory",
-			in.path, PlainError(err))
+			in.path, files.Plain(err))
 	}
 	for _, file := range []string{path, in.path, in.plugin, skillPath(in.Settings)} {
 		files.RemoveEmpty(filepath.Dir(file), in.Home)

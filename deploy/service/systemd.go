@@ -82,12 +82,8 @@ func firstLine(s string) string {
 
 // serviceUnit returns the unit of the packages for this program.
 func serviceUnit(o Options) string {
-	unit := strings.Replace(
-		strip(deploy.ServiceUnit()),
-		"ExecStart=%h/.local/bin/sm observe",
-		"ExecStart="+o.commandLine(),
-		1,
-	)
+	unit := strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe",
+		"ExecStart="+o.commandLine(), 1)
 	return "# " + mark + "\n" + unit
 }
 

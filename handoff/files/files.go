@@ -84,6 +84,14 @@ func Own(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
+// Plain returns an error without the path, which the caller names.
+func Plain(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
 // Same reports whether two paths lead to one file.
 func Same(a, b string) bool {
 	x, errX := os.Stat(a)

@@ -114,27 +114,18 @@ func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 	for i, row := range s.Rows[top+1 : bottom] {
 		row, indent := inside(row)
 		if i == 0 && hidden == 0 {
-			glyph, after := lead(row)
-			if glyph == 0 {
+			// A no-break space follows the glyph.
+			if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) ||
+				len(row) > 1 && !blank(row[1]) {
 				return box{}, false
 			}
-			b.glyph = glyph
-			b.first = Cursor{X: indent + after, Y: top + 1}
-			row = row[min(after, len(row)):]
+			b.glyph = row[0].Rune
+			b.first = Cursor{X: indent + 2, Y: top + 1}
+			row = row[min(2, len(row)):]
 		}
 		b.rows = append(b.rows, row)
 	}
 	return b, len(b.rows) > 0
-}
-
-// lead returns the glyph of a row, 0 for none, and where the text after it begins.
-// A no-break space separates them.
-func lead(row Row) (glyph rune, after int) {
-	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) ||
-		len(row) > 1 && !blank(row[1]) {
-		return 0, 0
-	}
-	return row[0].Rune, 2
 }
 
 // inside removes the indentation of a row.
@@ -196,12 +187,6 @@ func (b box) shown() string {
 	}
 	return strings.TrimSpace(text.String())
 }
-
-// cursorAt reports whether the terminal's cursor is where the text begins, as it is in
-// an empty box since 2.1. A cursor that is drawn in reverse proves nothing: it stays on
-// the screen when the client ends. During a search of the history the box looks empty,
-// but the cursor is elsewhere.
-func (b box) cursorAt(s Screen) bool { return s.Cursor == b.first }
 
 // cursorIn reports whether the terminal's cursor is in the box.
 func (b box) cursorIn(s Screen) bool {

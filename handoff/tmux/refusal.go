@@ -31,7 +31,11 @@ func Refusal(s Screen) Reason {
 	switch {
 	case typed != "" || len(b.rows) > 1 && !placeholder:
 		return ReasonDraft
-	case !b.cursorAt(s):
+	case s.Cursor != b.first:
+		// In an empty box the terminal's cursor is where the text begins, since 2.1. A
+		// cursor that is drawn in reverse proves nothing: it stays on the screen when the
+		// client ends. During a search of the history the box looks empty, but the cursor
+		// is elsewhere.
 		return ReasonUnclear
 	case placeholder && otherBox(b.shown()):
 		return ReasonMenu

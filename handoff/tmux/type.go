@@ -228,17 +228,14 @@ func (s *Server) enter(ctx context.Context, l Line, left bool) error {
 func (v view) shows(text string, left bool) error {
 	reason := ReasonNoBox
 	for _, b := range candidates(v.screen) {
-		r := b.shows(text, left)
-		if r == ReasonNone {
-			r = below(v.screen.Rows[b.bottom+1:])
-		}
+		r := cmp.Or(b.shows(text, left), below(v.screen.Rows[b.bottom+1:]))
 		if r == ReasonNone && !b.cursorIn(v.screen) {
 			r = ReasonUnclear
 		}
 		if r == ReasonNone {
 			return nil
 		}
-		if reason == ReasonNoBox && b.glyph != 0 { // the lowest
+		if b.glyph != 0 { // the lowest
 			reason = r
 		}
 	}
