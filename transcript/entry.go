@@ -199,3 +199,8 @@ type Entry struct {
 	// user's record brings back, in their order. The slice is used again with the entry.
 	Calls []Call
 }
+
+// Reading is the context size of a reading, or of a rewind.
+func (e *Entry) Reading() Reading {
+	return Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+}

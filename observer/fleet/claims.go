@@ -224,20 +224,23 @@ func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
 	return transcript.Join(space, e.Digest)
 }
 
-// claim claims the messages and compactions of a change, and takes in its bills. mine are
-// the compactions that happened in the file's session and are new; known are its own that
-// were known before.
-func (f *Fleet) claim(x *file, p *past) (mine, known []transcript.Compaction) {
+// claimed is a compaction of the session that it happened in. news means that it was not
+// known before.
+type claimed struct {
+	transcript.Compaction
+	news bool
+}
+
+// claim claims the messages and compactions of a change, and takes in its bills. own are
+// the compactions that happened in the file's session.
+func (f *Fleet) claim(x *file, p *past) (own []claimed) {
 	for i := range p.messages {
 		f.message(x, &p.messages[i], f.counts(p, p.messages[i].At))
 	}
 	for i := range p.compactions {
 		e := &p.compactions[i]
-		switch own, isNew := f.compaction(x, p, e); {
-		case isNew:
-			mine = append(mine, *e)
-		case own:
-			known = append(known, *e)
+		if mine, news := f.compaction(x, p, e); mine {
+			own = append(own, claimed{*e, news})
 		}
 	}
 	// A compaction may change its trigger when its boundary follows its summary.
@@ -245,7 +248,7 @@ func (f *Fleet) claim(x *file, p *past) (mine, known []transcript.Compaction) {
 		x.Inherited.Compactions[i] = min(x.Inherited.Compactions[i], n)
 	}
 	f.bill(x, p)
-	return mine, known
+	return own
 }
 
 // counts reports whether what a change has of a time moves counters. What is from before
@@ -261,8 +264,7 @@ func (f *Fleet) claimBacklog(x *file) (observed alerts.ObservedCompactions) {
 	observed.Window = f.client(&x.Session).WindowOf(&x.Session, 0, f.options.Windows).Tokens
 	observed.CompactsAt = f.compactsAt(f.agentIn(x.of), &x.Session, observed.Window)
 	for i := range x.backlog {
-		mine, known := f.claim(x, &x.backlog[i])
-		for _, e := range append(mine, known...) {
+		for _, e := range f.claim(x, &x.backlog[i]) {
 			if e.Trigger == transcript.Auto && e.PreTokens > 0 {
 				observed.PreTokens = append(observed.PreTokens, e.PreTokens)
 			}

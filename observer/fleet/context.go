@@ -55,15 +55,14 @@ func (f *Fleet) version(a *agent, s *transcript.Session) string {
 
 // reading returns the event of a context size in a transcript.
 func (f *Fleet) reading(
-	id string,
-	s *transcript.Session,
 	a *agent,
+	s *transcript.Session,
 	r transcript.Reading,
 ) alerts.Event {
 	window := f.windowOf(a, s)
 	return alerts.Event{
 		Kind:       alerts.EventReading,
-		Agent:      id,
+		Agent:      a.ID,
 		At:         r.At.Time(),
 		Tokens:     r.Tokens,
 		Cleared:    r.Cleared,
@@ -80,7 +79,7 @@ func (f *Fleet) reading(
 func (f *Fleet) again(a *agent) {
 	t := f.sessionOf(a)
 	if _, known := t.Context(); known {
-		f.emit(f.reading(a.ID, t, a, t.Reading))
+		f.emit(f.reading(a, t, t.Reading))
 	}
 }
 
@@ -222,7 +221,7 @@ func (f *Fleet) sample(a *agent, x Sample) {
 		return
 	}
 	t := f.sessionOf(a)
-	ev := f.reading(a.ID, t, a, transcript.Reading{At: x.At, Tokens: x.Tokens})
+	ev := f.reading(a, t, transcript.Reading{At: x.At, Tokens: x.Tokens})
 	ev.Source = transcript.FromStatusline
 	ev.Back = x.Back
 	ev.Model = cmp.Or(t.Model, x.Model) // transcripts do not have its suffix
@@ -308,8 +307,7 @@ func (t *eventMaker) rewound(e *transcript.Entry) {
 		return
 	}
 
-	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-	ev := t.reading(t.id, &t.seen, t.a, r)
+	ev := t.reading(t.a, &t.seen, e.Reading())
 	ev.Kind = alerts.EventReset
 	ev.Cause = alerts.CauseRewind
 	ev.Left = left

@@ -2,26 +2,29 @@ package fleet
 
 import (
 	"cmp"
-	"slices"
 
 	"sm/alerts"
 	"sm/transcript"
 )
 
 // fileEvents returns the events of a change of a session's own file for its agent.
-// mine are the compactions of the change that happened in this session and are
-// new; known are earlier compactions with changed details.
+// own are the compactions of the change that happened in this session.
 // again means that the file had been read before.
 func (f *Fleet) fileEvents(
 	x *file,
 	was transcript.Session,
 	c *transcript.Change,
-	mine, known []transcript.Compaction,
+	own []claimed,
 	again bool,
 ) {
 	id, current := f.agentOf(x.of)
-	if x != x.of.own[0] {
-		current = false // a copy
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Text != "" {
+			f.out.Heard = append(f.out.Heard, Heard{id, e.Text, e.At})
+		}
+	}
+	if !current || x != x.of.own[0] { // or it is a copy
+		return
 	}
 	was.Version = cmp.Or(was.Version, x.Session.Version)
 	if c.Whole { // a compaction here may follow readings that are not listed
@@ -30,20 +33,10 @@ func (f *Fleet) fileEvents(
 	was.Particulars = x.Session.Particulars
 	t := eventMaker{
 		Fleet: f,
-		id:    id,
 		a:     f.agentIn(x.of),
 		x:     x,
 		seen:  was,
-		mine:  mine,
-		known: known,
-	}
-	for i := range c.Entries {
-		if e := &c.Entries[i]; e.Text != "" {
-			f.out.Heard = append(f.out.Heard, Heard{id, e.Text, e.At})
-		}
-	}
-	if !current {
-		return
+		own:   own,
 	}
 	if c.Whole {
 		t.begin(c, !again)
@@ -51,24 +44,18 @@ func (f *Fleet) fileEvents(
 	for i := range c.Entries {
 		t.entry(&c.Entries[i])
 	}
-	for len(t.mine) > 0 {
-		t.compaction(&t.mine, 0, false)
-	}
-	for len(t.known) > 0 {
-		t.compaction(&t.known, 0, t.known[0].Was == 0)
-	}
+	t.compactions(false, func(m *claimed) bool { return m.news || m.Was != 0 })
+	t.compactions(true, func(*claimed) bool { return true })
 	t.estimate(len(c.Compactions) > 0)
 }
 
 // eventMaker turns the entries of one change into events.
 type eventMaker struct {
 	*Fleet
-	id    string
-	a     *agent
-	x     *file
-	seen  transcript.Session      // what the window depends on, as it was at the entry
-	mine  []transcript.Compaction // without an event yet
-	known []transcript.Compaction // whose details have no event yet
+	a    *agent
+	x    *file
+	seen transcript.Session // what the window depends on, as it was at the entry
+	own  []claimed          // without an event yet
 }
 
 // begin emits the content of a file before the listed entries. It is history,
@@ -77,22 +64,18 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	listed := map[transcript.Key]bool{}
 	oldest := transcript.Instant(0)
 	for i := range c.Entries {
-		listed[c.Entries[i].UUID] = true
-		if at := c.Entries[i].At; c.Entries[i].Kind == transcript.KindReading &&
-			(oldest == 0 || at < oldest) {
-			oldest = at
+		e := &c.Entries[i]
+		listed[e.UUID] = true
+		if e.Kind == transcript.KindReading && (oldest == 0 || e.At < oldest) {
+			oldest = e.At
 		}
 	}
-	for i := 0; i < len(t.mine); {
-		if e := &t.mine[i]; e.Own == 0 || !listed[e.Own] {
-			t.compaction(&t.mine, i, history)
-			continue
-		}
-		i++
-	}
+	t.compactions(history, func(m *claimed) bool {
+		return m.news && (m.Own == 0 || !listed[m.Own])
+	})
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
-		ev := t.reading(t.id, s, t.a, s.Reading)
+		ev := t.reading(t.a, s, s.Reading)
 		ev.History = history
 		ev.Cycle = 1 + s.Total()
 		t.emit(ev)
@@ -100,7 +83,7 @@ func (t *eventMaker) begin(c *transcript.Change, history bool) {
 }
 
 func (t *eventMaker) entry(e *transcript.Entry) {
-	ev := alerts.Event{Agent: t.id, At: e.At.Time()}
+	ev := alerts.Event{Agent: t.a.ID, At: e.At.Time()}
 	if len(e.Version) > 0 {
 		t.seen.Version = string(e.Version)
 	}
@@ -110,64 +93,53 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 		if len(e.Model) > 0 {
 			t.seen.Model = string(e.Model)
 		}
-		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-		t.remember(t.a, r)
-		t.emit(t.reading(t.id, &t.seen, t.a, r))
-		return
+		t.remember(t.a, e.Reading())
+		t.emit(t.reading(t.a, &t.seen, e.Reading()))
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
-		i := slices.IndexFunc(t.mine, func(m transcript.Compaction) bool {
-			return m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At
-		})
-		if i >= 0 {
-			t.mine[i].At = e.At
-			t.compaction(&t.mine, i, false)
-			return
-		}
 		// Particulars belong to the cycle that the compaction has opened, not
 		// to one that another compaction of this change opens.
-		i = slices.IndexFunc(
-			t.known,
-			func(k transcript.Compaction) bool { return k.Was != 0 && k.Own == e.UUID },
-		)
-		if i >= 0 {
-			t.compaction(&t.known, i, false)
-		}
-		return
+		t.compactions(false, func(m *claimed) bool {
+			if m.Own == 0 {
+				return m.news && m.At == e.At
+			}
+			return m.Own == e.UUID && (m.news || m.Was != 0)
+		})
 	case transcript.KindTurnStart:
 		ev.Kind = alerts.EventTurnStart
+		t.emit(ev)
+		t.rewound(e)
 	case transcript.KindTurnEnd:
 		ev.Kind = alerts.EventTurnEnd
+		t.emit(ev)
 	case transcript.KindAside, transcript.KindRewind:
-		t.rewound(e)
-		return
-	default:
-		return
-	}
-	t.emit(ev)
-	if e.Kind == transcript.KindTurnStart {
 		t.rewound(e)
 	}
 }
 
-// compaction emits the i-th compaction of a list and removes it.
-func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
-	e := (*list)[i]
-	*list = slices.Delete(*list, i, i+1)
-	s := &t.seen
-	window := t.windowOf(t.a, s).Tokens
-	t.emit(alerts.Event{
-		Kind:       alerts.EventCompacted,
-		Agent:      t.id,
-		At:         e.At.Time(),
-		Sign:       alerts.SignBoundary,
-		Key:        cmp.Or(e.Was, e.Key),
-		Trigger:    e.Trigger,
-		PreTokens:  e.PreTokens,
-		Model:      s.Model,
-		Window:     window,
-		CompactsAt: t.compactsAt(t.a, s, window),
-		History:    history,
-	})
+// compactions emits those compactions without an event that are chosen.
+func (t *eventMaker) compactions(history bool, chosen func(*claimed) bool) {
+	var rest []claimed
+	for _, m := range t.own {
+		if !chosen(&m) {
+			rest = append(rest, m)
+			continue
+		}
+		window := t.windowOf(t.a, &t.seen).Tokens
+		t.emit(alerts.Event{
+			Kind:       alerts.EventCompacted,
+			Agent:      t.a.ID,
+			At:         m.At.Time(),
+			Sign:       alerts.SignBoundary,
+			Key:        cmp.Or(m.Was, m.Key),
+			Trigger:    m.Trigger,
+			PreTokens:  m.PreTokens,
+			Model:      t.seen.Model,
+			Window:     window,
+			CompactsAt: t.compactsAt(t.a, &t.seen, window),
+			History:    history,
+		})
+	}
+	t.own = rest
 }
 
 // estimate guesses the context of a session whose provider reports no usage at all.
@@ -177,13 +149,12 @@ func (t *eventMaker) estimate(compacted bool) {
 		return
 	}
 	if compacted {
-		a := t.agent(t.id)
-		a.Mark = s.Bytes
-		t.changed.agent(a.ID)
-		t.a = a
+		t.a = t.agent(t.a.ID)
+		t.a.Mark = s.Bytes
+		t.changed.agent(t.a.ID)
 	}
 	if tokens := t.Fleet.estimate(t.x, t.a); tokens > 0 {
-		ev := t.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
+		ev := t.reading(t.a, s, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.emit(ev)
 	}

@@ -249,11 +249,11 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		return n
 	}
 	f.giveRecord(x)
-	mine, known := f.claim(x, &p)
+	own := f.claim(x, &p)
 	if x.sub {
 		return n
 	}
-	f.fileEvents(x, was, &c, mine, known, again)
+	f.fileEvents(x, was, &c, own, again)
 	f.keepHeard(x, f.out.Heard)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {

@@ -218,14 +218,13 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 	for i, r := range f.rowsInOrder() {
 		x := r.s.own[0]
 		t := &x.Session
-		id, current := f.agentOf(r.s)
 		_, known := t.Context()
-		if !current || !known ||
+		if f.left(&r) || !known ||
 			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > f.options.ActiveFor {
 			continue
 		}
 		a := f.agentIn(r.s)
-		ev := f.reading(id, t, a, t.Reading)
+		ev := f.reading(a, t, t.Reading)
 		level := f.options.Thresholds.Level(ev.Tokens, 0, f.windowOf(a, t), ev.CompactsAt)
 		if i >= maxUnconfirmed && r.of == nil && ev.Tokens < smallContext &&
 			level == alerts.OK {

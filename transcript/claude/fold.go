@@ -248,11 +248,11 @@ func (f *Fold) read(e *transcript.Entry, now moment) {
 	if e.Partial && !s.Blank {
 		e.Cleared = s.Reading.Cleared
 	}
-	f.chain.last = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+	f.chain.last = e.Reading()
 	f.chain.place = now
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
-		s.Reading = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+		s.Reading = e.Reading()
 		transcript.Intern(&s.Model, e.Model)
 	}
 	s.Blank = f.boundary.after(f.reading)
