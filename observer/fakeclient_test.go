@@ -262,11 +262,10 @@ func (c *fakeClients) Type(
 		delete(c.typing, at.Pane)
 	}()
 	if busy || at != (fleet.Place{
-		Tmux:   "/tmp/tmux",
-		Server: 77,
-		Pane:   a.pane,
-		PID:    os.Getpid(),
-		Start:  a.start,
+		Tmux:    "/tmp/tmux",
+		Server:  77,
+		Pane:    a.pane,
+		Process: fleet.Process{PID: os.Getpid(), Start: a.start},
 	}) {
 		c.r.t.Errorf("%q is typed at %+v, while another is: %v", text, at, busy)
 	}

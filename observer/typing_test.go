@@ -144,11 +144,10 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 	id := r.sends("w1", "sequential", "Look at CI.")
 	line := s.untilTyped(r)
 	if want := "[sm message] #" + id; line != want || s.at != (fleet.Place{
-		Tmux:   "/tmp/tmux",
-		Server: 77,
-		Pane:   "%3",
-		PID:    os.Getpid(),
-		Start:  "test 7",
+		Tmux:    "/tmp/tmux",
+		Server:  77,
+		Pane:    "%3",
+		Process: fleet.Process{PID: os.Getpid(), Start: "test 7"},
 	}) {
 		t.Errorf("typed %q at %+v, want %q", line, s.at, want)
 	}

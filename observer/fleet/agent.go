@@ -41,7 +41,7 @@ func (f *Fleet) agentIn(s *session) *agent {
 	if a := f.currentAgent(s); a != nil {
 		return a
 	}
-	a := &agent{Agent: Agent{ID: s.key, Session: s.key}}
+	a := &agent{Agent: Agent{ID: s.key, Present: Present{Session: s.key}}}
 	if rec := s.record; rec != nil {
 		a.Counted = rec.Counted
 		if f.agents[rec.Agent] == nil {
@@ -51,24 +51,12 @@ func (f *Fleet) agentIn(s *session) *agent {
 	return a
 }
 
-// agentIDIn is the id of the agent whose present session this is, "" for none.
-func (f *Fleet) agentIDIn(key string) string {
-	s := f.sessions[key]
-	if s == nil {
-		return ""
-	}
-	if id, current := f.agentOf(s); current && (s.read() || f.agents[id] != nil) {
-		return id
-	}
-	return ""
-}
-
 // orSession returns an agent. One that is only its session has no more than the id.
 func (f *Fleet) orSession(id string) *agent {
 	if a := f.agents[id]; a != nil {
 		return a
 	}
-	return &agent{Agent: Agent{ID: id, Session: id}}
+	return &agent{Agent: Agent{ID: id, Present: Present{Session: id}}}
 }
 
 // agent finds or makes what is kept of an agent. One that has been its session alone
@@ -82,7 +70,7 @@ func (f *Fleet) agent(id string) *agent {
 		a.Session = id
 		a.Label = rec.Label
 		a.Counted = rec.Counted
-		f.runs(a, Process{rec.PID, rec.ProcStart})
+		f.runs(a, rec.process())
 		a.Ended = f.sessions[id].gone
 	}
 	f.agents[id] = a
@@ -123,7 +111,7 @@ func (f *Fleet) hasWritten(a *agent) bool {
 
 // merge drops an agent that has turned out to be another.
 func (f *Fleet) merge(from, to *agent) {
-	if p := from.process(); f.running[p] == from.ID {
+	if p := from.Process; f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}
 	to.prompted = max(to.prompted, from.prompted)
@@ -159,10 +147,10 @@ const atPrompt = "idle"
 
 // runs notes in which process an agent runs.
 func (f *Fleet) runs(a *agent, p Process) {
-	if !a.Runs || a.process() != p {
-		a.Runs = p.known() && f.alive(p.PID, p.Start)
+	if !a.Runs || a.Process != p {
+		a.Runs = p.known() && f.alive(p)
 	}
-	if a.PID, a.Start = p.PID, p.Start; p.known() {
+	if a.Process = p; p.known() {
 		f.running[p] = a.ID
 	}
 }
@@ -176,8 +164,8 @@ func (f *Fleet) same(a, other *agent) bool {
 		return false
 	}
 	unheard := a.PID == 0 && a.Pane == "" // it was registered, without a signal so far
-	ended := !f.alive(other.PID, other.Start)
-	return unheard || ended || other.PID == 0 || other.process() == a.process() ||
+	ended := !f.alive(other.Process)
+	return unheard || ended || other.PID == 0 || other.Process == a.Process ||
 		other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
@@ -188,17 +176,17 @@ func (f *Fleet) otherProcess(a *agent, o *hook.Origin) bool {
 		a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
 	}
-	return f.alive(a.PID, a.Start)
+	return f.alive(a.Process)
 }
 
 // inClient reports whether the client of an agent's present session runs,
 // according to registry, hooks and processes.
 func (f *Fleet) inClient(a *agent) bool {
-	if f.clients[a.Session].Runs() || a.Runs && f.alive(a.PID, a.Start) {
+	if f.clients[a.Session].Runs() || a.Runs && f.alive(a.Process) {
 		return true
 	}
 	rec := f.recordOf(a.Session)
-	return rec != nil && f.alive(rec.PID, rec.ProcStart)
+	return rec != nil && f.alive(rec.process())
 }
 
 // lastSign is the last sign of life of an agent's present session.
@@ -260,17 +248,17 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
-	if a := f.agents[f.running[Process{
-		o.PID,
-		o.Start,
-	}]]; a != nil && a.Host != "" &&
-		a.Host == id {
+	p := Process{o.PID, o.Start}
+	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && a.Host == id {
 		return a, f.own(a, o)
 	}
-	if id == "" {
-		id = f.byProcess(session, &o)
+	if id == "" { // it does not name itself
+		id = f.inProcess(p)
 	}
-	if id == "" {
+	if rec := f.recordOf(session); id == "" && rec != nil {
+		id = rec.Agent
+	}
+	if id = cmp.Or(id, session); id == "" {
 		return nil, o
 	}
 	a := f.agent(id)
@@ -309,20 +297,13 @@ func (f *Fleet) registered(session string, o *hook.Origin) string {
 	return ""
 }
 
-// byProcess finds an agent that does not name itself: the agent that ran in the process before,
-// else the agent that had the session, else the session's own id.
-func (f *Fleet) byProcess(session string, o *hook.Origin) string {
-	p := Process{o.PID, o.Start}
-	if id := f.running[p]; id != "" {
-		return id
-	}
-	if rec := f.recordOf(f.holders[p]); rec != nil && p.known() {
+// inProcess finds the agent that runs in a process, or whose session that holds; "" for none.
+func (f *Fleet) inProcess(p Process) string {
+	id := f.running[p]
+	if rec := f.recordOf(f.holders[p]); id == "" && rec != nil && p.known() {
 		return rec.Agent
 	}
-	if rec := f.recordOf(session); rec != nil {
-		return rec.Agent
-	}
-	return session
+	return id
 }
 
 // nested is the agent of a client that another agent has started: its session's own.
@@ -333,7 +314,7 @@ func (f *Fleet) nested(parent *agent, session string, o *hook.Origin) *agent {
 		return parent // the same session in two processes: the first one's
 	case rec != nil && rec.Agent != parent.ID:
 		session = rec.Agent
-	case rec != nil && !f.alive(o.PID, o.Start):
+	case rec != nil && !f.alive(Process{o.PID, o.Start}):
 		return parent // what comes late of a client that it had before
 	}
 	a := f.agent(session)
@@ -355,16 +336,10 @@ type Agent struct {
 	Parent, Name, Provider string
 	// Label names the agent in metrics.
 	Label string
-	// Session is the key of the agent's present session, "" for none; Since is when
-	// that became known.
-	Session string
-	Since   transcript.Instant
+	Present
 	// Client is the client that the newest hook has named, "" for Claude Code.
 	// It decides where no transcript does.
 	Client string
-	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
-	// the old one is named.
-	Resumed string
 	// Carried is the time of the newest SessionStart of a fork or resume, whose
 	// session begins with the context of another.
 	Carried transcript.Instant
@@ -379,20 +354,10 @@ type Agent struct {
 	// process was seen running on this machine and not seen to end.
 	Place
 	Runs bool
-	// Ended is when the client of this session ended, by its last hook or because its
-	// process was found to be gone; 0 for a client that may run. A later signal of the
-	// session shows that another client has taken it up.
-	Ended transcript.Instant
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction.
 	AutoCompact hook.AutoCompact `json:"Compaction,omitzero"`
-	// Sample is the newest report of the status line that may count, Spoke the time of
-	// the newest at all, Hooked that of the newest hook.
-	Sample        Sample
-	Spoke, Hooked transcript.Instant
-	// Report is the rest of the newest report of the status line.
-	Report Report
 	// Opening is valid until the session's next reading.
 	Opening Opening `json:",omitzero"`
 	// Limits are those of its account: five hours, seven days.
@@ -406,12 +371,32 @@ type Agent struct {
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
-	// Asks is why its client waits for a person, reported by a hook at Asked;
-	// "" once a later one has shown that it goes on.
-	Asks  string
-	Asked transcript.Instant
+	// Spoke is the time of the newest report of the status line, Hooked that of the
+	// newest hook, and Asked when one reported Asks.
+	Spoke, Hooked, Asked transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.
 	Counted transcript.TriggerCounts
+}
+
+// Present is what an agent has for as long as it is in its session.
+type Present struct {
+	// Session is the key of the agent's present session, "" for none; Since is when
+	// that became known.
+	Session string
+	Since   transcript.Instant
+	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
+	// the old one is named.
+	Resumed string
+	// Ended is when the client of this session ended, by its last hook or because its
+	// process was found to be gone; 0 for a client that may run. A later signal of the
+	// session shows that another client has taken it up.
+	Ended transcript.Instant
+	// Sample is the newest report of the status line that may count, Report the rest of it.
+	Sample Sample
+	Report Report
+	// Asks is why its client waits for a person, reported by a hook;
+	// "" once a later one has shown that it goes on.
+	Asks string
 	// Mark is what the transcript held, in bytes, at the last compaction.
 	Mark int64
 }
@@ -460,8 +445,6 @@ func reset(a *agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 		Key:   transcript.KeyOf([]byte(a.Session)),
 	}
 }
-
-func (a *agent) process() Process { return Process{a.PID, a.Start} }
 
 // inPane reports whether the agent is in that pane, as far as both are known.
 func (a *agent) inPane(tmux string, server int, pane string) bool {

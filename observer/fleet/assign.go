@@ -76,14 +76,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	first := a.Session == "" && a.Since == 0
 	f.carryTotals(a, rec)
 	f.continueIn(f.sessions[a.Session], f.sessions[key])
-	a.Session = key
-	a.Since = at
-	a.Resumed = ""
-	a.Sample = Sample{}
-	a.Report = Report{}
-	a.Mark = 0
-	a.Ended = 0
-	a.Asks = ""
+	a.Present = Present{Session: key, Since: at}
 	a.recent = nil
 	f.changed.agent(a.ID)
 	if first {
@@ -114,7 +107,7 @@ func (f *Fleet) continues(s *session, key string, at transcript.Instant) {
 		if other.Registered || other.ID != key { // it has a name of its own
 			return
 		}
-		f.runs(a, other.process())
+		f.runs(a, other.Process)
 		a.Place = other.Place
 		a.HookedIn = other.HookedIn
 		f.merge(other, a)
@@ -183,7 +176,7 @@ func (f *Fleet) change(a *agent, p *hook.Payload, at transcript.Instant) {
 			return
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
-		a.process().known() && a.process() == Process{p.SM.PID, p.SM.Start}:
+		a.Process.known() && a.Process == Process{p.SM.PID, p.SM.Start}:
 		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
@@ -247,7 +240,7 @@ func (f *Fleet) holdBy(c Client) {
 func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 	if old := f.recordOf(f.holders[p]); old != nil {
 		switch a := f.currentAgent(f.sessions[id]); {
-		case a != nil && a.process() == p: // its own signals came first
+		case a != nil && a.Process == p: // its own signals came first
 			f.adopt(a, old)
 		default:
 			a = f.agent(old.Agent)
@@ -273,7 +266,7 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 		f.resume(id, at)
 	}
 	rec := f.record(id, id)
-	delete(f.holders, Process{rec.PID, rec.ProcStart}) // one process at a time
+	delete(f.holders, rec.process()) // one process at a time
 	rec.PID = p.PID
 	rec.ProcStart = p.Start
 	f.holders[p] = id

@@ -90,7 +90,7 @@ func New(o Options, s Stored) *Fleet {
 	}
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &agent{Agent: a}
-		if p := f.agents[a.ID].process(); p.known() {
+		if p := f.agents[a.ID].Process; p.known() {
 			f.running[p] = a.ID
 		}
 		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
@@ -107,7 +107,7 @@ func New(o Options, s Stored) *Fleet {
 		f.session(rec.SessionID).record = &rec
 		f.labels[rec.Label] = true
 		if rec.PID != 0 {
-			f.holders[Process{rec.PID, rec.ProcStart}] = rec.SessionID
+			f.holders[rec.process()] = rec.SessionID
 		}
 	}
 	for i := range s.Files {
@@ -134,7 +134,7 @@ func (f *Fleet) Forget(id string) bool {
 	case a == nil:
 		return true
 	}
-	if p := a.process(); f.running[p] == id {
+	if p := a.Process; f.running[p] == id {
 		delete(f.running, p)
 	}
 	delete(f.agents, id)
@@ -170,8 +170,8 @@ func (f *Fleet) Attempted(client string, attempts [4]uint64, storms uint64) {
 // Settled reports whether the history found at the first start is complete.
 func (f *Fleet) Settled() bool { return f.settled }
 
-func (f *Fleet) alive(pid int, start string) bool {
-	return f.options.Alive != nil && f.options.Alive(pid, start)
+func (f *Fleet) alive(p Process) bool {
+	return f.options.Alive != nil && f.options.Alive(p.PID, p.Start)
 }
 
 // Update has the events that result from a change or a signal.

@@ -9,7 +9,6 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // Activity returns the agents that started or stopped working since the last call.
@@ -65,14 +64,8 @@ func (f *Fleet) atWork(now time.Time) map[string]bool {
 
 // live reports whether the agent of a row is working, as in views.
 func (f *Fleet) live(r *row, now time.Time) bool {
-	if !f.clients[r.session()].Runs() && (!f.lately(r, now) || f.ended(r)) {
-		return false
-	}
-	if r.s == nil {
-		return true
-	}
-	_, current := f.agentOf(r.s)
-	return current
+	runs := f.clients[r.session()].Runs() || f.lately(r, now) && !f.ended(r)
+	return runs && !f.left(r)
 }
 
 // lately reports whether a row had activity within ActiveFor.
@@ -105,12 +98,16 @@ func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 
 // rest is the end of the turn of a client that waits at its prompt.
 func (f *Fleet) rest(c Client) (ev alerts.Event, rests bool) {
-	agent := f.agentIDIn(c.SessionID)
+	s := f.sessions[c.SessionID]
+	if s == nil || c.Status != atPrompt {
+		return ev, false
+	}
+	id, current := f.agentOf(s)
 	return alerts.Event{
 		Kind:  alerts.EventTurnEnd,
-		Agent: agent,
+		Agent: id,
 		At:    c.Updated,
-	}, c.Status == atPrompt && agent != ""
+	}, current && (s.read() || f.agents[id] != nil)
 }
 
 // ReadUntil returns up to when it is known what an agent has received, for an
@@ -127,7 +124,7 @@ func (f *Fleet) ReadUntil(
 ) (until time.Time, known bool) {
 	a := f.orSession(agent)
 	c := f.clients[a.Session]
-	gone := !c.Runs() && (a.PID == 0 || !f.alive(a.PID, a.Start))
+	gone := !c.Runs() && (a.PID == 0 || !f.alive(a.Process))
 	at := transcript.InstantOf(answered)
 	starting := !gone && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
 	until = now.Add(-tailDelay)
@@ -182,13 +179,7 @@ func (f *Fleet) ended(r *row) bool {
 	}
 	if r.s != nil {
 		x := r.s.own[0]
-		wrote := x.Session.Active
-		if wrote == 0 { // records without stamps
-			wrote = max(
-				transcript.Instant(x.Cursor.Modified),
-				transcript.Instant(-x.Cursor.Modified),
-			)
-		}
+		wrote := cmp.Or(x.Session.Active, changedAt(&x.Cursor)) // there may be no stamps
 		heard = max(heard, wrote-lag)
 	}
 	return heard <= at
@@ -205,7 +196,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 	for _, a := range f.agents {
 		r := f.agentRow(a)
 		r.of = a
-		if a.Runs && f.unheld(&r, now) && !f.alive(a.PID, a.Start) {
+		if a.Runs && f.unheld(&r, now) && !f.alive(a.Process) {
 			a.Runs = false
 			a.Ended = at
 			found = true
@@ -221,7 +212,7 @@ func (f *Fleet) MarkEnded(now time.Time) (found bool) {
 		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
-		if f.unheld(&r, now) && !f.alive(p.PID, p.Start) {
+		if f.unheld(&r, now) && !f.alive(p) {
 			s.gone = at
 			found = true
 		}
@@ -243,9 +234,7 @@ type Place struct {
 	Tmux   string
 	Server int
 	Pane   string
-	// PID and Start identify the client's process, 0 and "" while unknown.
-	PID   int
-	Start string
+	Process
 }
 
 const (
@@ -260,8 +249,7 @@ const (
 func (a *agent) place(c *Client) Place {
 	at := a.Place
 	if c.PID != 0 {
-		at.PID = c.PID
-		at.Start = c.ProcStart
+		at.Process = processOf(*c)
 	}
 	return at
 }
@@ -281,7 +269,7 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	a := f.orSession(agent)
 	c := f.clients[a.Session]
 	at = a.place(&c)
-	if at.PID == 0 || at.Start == "" {
+	if !at.known() {
 		return at, false
 	}
 	if c.PID != 0 {
@@ -298,7 +286,7 @@ func (f *Fleet) Idle(agent string, now time.Time) (at Place, ok bool) {
 	case x != nil || !c.Held: // else it is a thread without a prompt so far
 		return at, false
 	}
-	return at, now.Sub(last.Time()) >= least && f.alive(at.PID, at.Start)
+	return at, now.Sub(last.Time()) >= least && f.alive(at.Process)
 }
 
 // Location is where an agent works: in which session, folder and process.
@@ -324,32 +312,30 @@ type Location struct {
 // for an unknown agent.
 func (f *Fleet) Location(agent string) (s Location, ok bool) {
 	a := f.orSession(agent)
-	if f.agents[a.ID] == nil && f.transcript(a.ID) == nil {
+	x := f.transcript(a.Session)
+	if f.agents[a.ID] == nil && x == nil {
 		return s, false
 	}
 	c := f.clients[a.Session]
+	t := f.sessionOf(a)
+	started := a.Begun
+	if t.Started != 0 && (started == 0 || t.Started < started) {
+		started = t.Started
+	}
 	s = Location{
 		Session:  a.Session,
+		CWD:      cmp.Or(c.CWD, a.CWD, t.CWD),
+		Started:  started.Time(),
 		Name:     a.Name,
-		Provider: cmp.Or(a.Provider, a.Client, clients.Claude),
-		Started:  a.Begun.Time(),
-		CWD:      cmp.Or(c.CWD, a.CWD),
+		Provider: cmp.Or(a.Provider, f.client(t).Client),
 		At:       a.place(&c),
+		Heard:    a.Hooked != 0 || a.Spoke != 0,
 		Open:     c.Held,
 		Daemon:   c.Held && !c.Holder.Own,
-		Heard:    a.Hooked != 0 || a.Spoke != 0,
-		Project:  cmp.Or(a.Project, c.CWD, a.CWD),
 	}
-	if x := f.transcript(a.Session); x != nil {
-		t := &x.Session
+	s.Project = cmp.Or(a.Project, s.CWD)
+	if x != nil {
 		s.Path = x.Cursor.Path
-		s.CWD = cmp.Or(s.CWD, t.CWD)
-		s.Provider = cmp.Or(a.Provider, f.client(t).Client)
-		s.Project = cmp.Or(a.Project, s.CWD)
-		if at := t.Started.Time(); s.Started.IsZero() ||
-			t.Started != 0 && at.Before(s.Started) {
-			s.Started = at
-		}
 	}
 	return s, true
 }
@@ -381,10 +367,10 @@ func (f *Fleet) Reachable(now time.Time) bool {
 // Gone reports whether an agent's client is known and has ended.
 func (f *Fleet) Gone(agent string) bool {
 	s, ok := f.Location(agent)
-	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.PID, s.At.Start)
+	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.Process)
 }
 
-// Process is one process of this machine. Start distinguishes reused pids.
+// Process is one process of this machine, 0 and "" while unknown. Start distinguishes reused pids.
 type Process struct {
 	PID   int
 	Start string
@@ -395,11 +381,8 @@ type Process struct {
 // is nearer than the agent's.
 func (f *Fleet) Caller(line []Process) (agent string, ok bool) {
 	for _, p := range line {
-		if id := f.running[p]; id != "" {
+		if id := f.inProcess(p); id != "" {
 			return id, true
-		}
-		if rec := f.recordOf(f.holders[p]); rec != nil {
-			return rec.Agent, true
 		}
 	}
 	return "", false

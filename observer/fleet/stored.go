@@ -57,6 +57,8 @@ type SessionRecord struct {
 	Totals Totals `cbor:",omitzero"`
 }
 
+func (r *SessionRecord) process() Process { return Process{r.PID, r.ProcStart} }
+
 // Claim is the session that a compaction or message belongs to: the one in which it
 // first happened. Owner is the key of that session's id, joined with a constant for
 // messages of its subagents' files. A store must not read anything from either.

@@ -49,7 +49,7 @@ func TestViewFields(t *testing.T) {
 		Session: p.fold.Session,
 		Agent: Agent{
 			ID:       uuid(1),
-			Session:  uuid(1),
+			Present:  Present{Session: uuid(1)},
 			Provider: "claude",
 			Label:    labelled(1),
 			Counted:  one(auto),

@@ -58,7 +58,7 @@ func TestTypeWithoutPane(t *testing.T) {
 		"an odd pane": start(t, "TMUX=/tmp/tmux-1/default,4711,0", "TMUX_PANE=5; kill"),
 		"not there":   1 << 30,
 	} {
-		typed, err := act(fleet.Place{PID: pid})
+		typed, err := act(fleet.Place{Process: fleet.Process{PID: pid}})
 		if typed || err == nil || !strings.Contains(err.Error(), "runs in no tmux pane") {
 			t.Errorf("%s: %t, %v", name, typed, err)
 		}
