@@ -11,12 +11,11 @@ import (
 // operatorCopy is the Ref of the operator's copy of a notice to the parent.
 const operatorCopy = "operator"
 
-// send sends a notice unless the agent is muted: about its context to the agent,
-// about a compaction to its parent or else, if configured, to the operator, about
-// a storm to both, and about missing data to the operator. The caller has checked
-// that it was not sent before.
+// send sends a notice unless the agent is muted. The caller has checked that it was not
+// sent before.
 func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
-	if a.Muted {
+	to := e.recipients(a, k)
+	if a.Muted || to == nil {
 		return
 	}
 	key := Key{
@@ -24,50 +23,46 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 		Cycle: a.Cycle,
 		Kind:  k,
 	}
-	var to []Target
-	if a.Parent != "" && a.Parent != a.Agent {
-		to = []Target{{Parent, a.Parent}}
-	}
-	mode := Sequential
-	switch k {
-	case KindNoData:
+	if k == KindNoData {
 		key.Ref = strconv.Itoa(a.Episodes)
-		to = []Target{{Role: Operator}}
-	case KindStorm:
-		mode = Important
-		to = append(to, Target{Role: Operator})
-	case KindCompacted:
-		if to == nil && e.options.OperatorCompactions {
-			to = []Target{{Role: Operator}}
-		}
-	case KindCritical:
-		mode = Urgent
-		fallthrough
-	default:
-		to = []Target{{Self, a.Agent}}
-	}
-	if len(to) == 0 {
-		return
+	} else {
+		a.Said[k] = Said{At: at, Key: key, Open: true}
 	}
 	text, plain := e.text(k, d)
+	modes := [Kinds]Mode{KindCritical: Urgent, KindStorm: Important}
 	for _, t := range to {
-		say := Say{
+		if k == KindStorm && t.Role == Operator {
+			key.Ref = operatorCopy
+		}
+		e.out = append(e.out, Say{
 			Key:   key,
 			To:    t,
-			Mode:  mode,
+			Mode:  modes[k],
 			Text:  text,
 			Plain: plain,
 			At:    at.Time(),
-		}
-		if k == KindStorm && t.Role == Operator {
-			say.Key.Ref = operatorCopy
-		}
-		e.out = append(e.out, say)
+		})
 	}
 	e.counters.Notices[k]++
-	if k != KindNoData {
-		a.Said[k] = Said{At: at, Key: key, Open: true}
+}
+
+// recipients returns who gets a notice: about its context the agent, about a compaction its
+// parent or else, if configured, the operator, about a storm both, and about missing data
+// the operator.
+func (e *Engine) recipients(a *AgentState, k Kind) (to []Target) {
+	operator := Target{Role: Operator}
+	if a.Parent != "" && a.Parent != a.Agent {
+		to = []Target{{Parent, a.Parent}}
 	}
+	switch {
+	case k == KindStorm:
+		return append(to, operator)
+	case k == KindNoData, k == KindCompacted && to == nil && e.options.OperatorCompactions:
+		return []Target{operator}
+	case k == KindCompacted:
+		return to
+	}
+	return []Target{{Self, a.Agent}}
 }
 
 // cover marks a kind of notice as covered in this cycle.
@@ -213,11 +208,7 @@ func (e *Engine) sendNoData(a *AgentState, t Instant) {
 	a.Episodes++
 	e.changed[a.Agent] = true
 	d := a.data()
-	if quiet := t - a.lastSign(); quiet > 0 && quiet < t {
-		d.Minutes = minutes(quiet)
-	} else {
-		d.Minutes = minutes(Instant(e.options.NoDataAfter))
-	}
+	d.Minutes = minutes(t - a.lastSign())
 	e.send(a, KindNoData, t, d)
 }
 

@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	defaultSettle = 5 * time.Minute
 	// duplicate is the maximum distance of the stamps of an event that arrives
 	// twice, for example from a hook that is registered twice.
 	duplicate = Instant(2 * time.Second)
@@ -66,8 +65,7 @@ func (e *Engine) Configure(o Options) error {
 	if err != nil {
 		return err
 	}
-	o.Settle = cmp.Or(o.Settle, defaultSettle)
-	o.Reminders.Wait = cmp.Or(o.Reminders.Wait, defaultSettle)
+	o.Reminders.Wait = cmp.Or(o.Reminders.Wait, Defaults().Reminders.Wait)
 	e.options = o
 	e.texts = texts
 	e.revised = true
@@ -190,9 +188,6 @@ func (e *Engine) Forget(id string) {
 // Rename gives an agent another id and keeps its state. If the old id is
 // unknown, or the new one exists, it returns false and moves only the reminders.
 func (e *Engine) Rename(from, to string) bool {
-	if from == to || to == "" {
-		return false
-	}
 	e.renameReminders(from, to)
 	a := e.agents[from]
 	if a == nil || e.agents[to] != nil {

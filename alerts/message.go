@@ -77,7 +77,7 @@ func Render(t *template.Template, data any) (string, error) {
 
 // templates parses the texts and tries each of them.
 func (m Messages) templates() (t [Kinds]*template.Template, err error) {
-	texts := defaultTexts()
+	usual := defaultTexts()
 	for k, own := range [Kinds]string{
 		m.Warning,
 		m.Critical,
@@ -86,11 +86,9 @@ func (m Messages) templates() (t [Kinds]*template.Template, err error) {
 		m.NoData,
 		m.Forecast,
 	} {
-		if own != "" {
-			texts[k] = own
-		}
 		name := Kind(k).String()
-		if t[k], err = template.New(name).Parse(texts[k]); err == nil {
+		t[k], err = template.New(name).Parse(cmp.Or(own, usual[k]))
+		if err == nil {
 			_, err = Render(t[k], Data{})
 		}
 		if err != nil {

@@ -20,7 +20,7 @@ type Options struct {
 	// the size at which compactions were seen, else an assumed one.
 	CompactionThreshold int64
 	// Settle is the maximum duration of a compaction, and of the time between
-	// its signs; 0: 5 minutes.
+	// its signs.
 	Settle time.Duration
 	// OperatorCompactions notifies the operator of compactions of agents without
 	// a parent.

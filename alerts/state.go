@@ -14,8 +14,8 @@ type Instant = transcript.Instant
 type State struct {
 	// Now is the time of the newest Tick.
 	Now      Instant
-	Agents   []*AgentState         // by id
-	Learned  []ObservedCompactions // by model, window and what was assumed
+	Agents   []*AgentState // by id
+	Learned  []ObservedCompactions
 	Counters Counters
 	// Reminders are all that have not ended, by id.
 	Reminders []Reminder

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"sm/transcript"
@@ -114,19 +115,14 @@ func (e *Engine) typical(c Clients) sizes {
 	return sizes{median: (all[(n-1)/2] + all[n/2]) / 2, early: all[(n-1)/5]}
 }
 
-// Learned returns the sizes at which clients have compacted.
+// Learned returns the sizes at which clients have compacted, in a fixed order.
 func (e *Engine) Learned() []ObservedCompactions {
 	all := make([]ObservedCompactions, 0, len(e.learned))
 	for c, tokens := range e.learned {
 		all = append(all, ObservedCompactions{c, slices.Clone(tokens)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
-		return cmp.Or(
-			cmp.Compare(a.Model, b.Model),
-			cmp.Compare(a.Window, b.Window),
-			cmp.Compare(a.CompactsAt, b.CompactsAt),
-			cmp.Compare(a.Agent, b.Agent),
-		)
+		return cmp.Compare(fmt.Sprint(a.Clients), fmt.Sprint(b.Clients))
 	})
 	return all
 }
