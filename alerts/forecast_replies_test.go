@@ -164,8 +164,8 @@ func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []st
 
 func viewOf(t *testing.T, e *Engine, id string) View {
 	t.Helper()
-	v, ok := e.Agent(id)
-	if !ok {
+	v := e.Agent(id)
+	if v.Cycle == 0 {
 		t.Fatal("no such agent")
 	}
 	return v

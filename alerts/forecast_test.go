@@ -257,7 +257,7 @@ func TestLearnedThreshold(t *testing.T) {
 		ev.Trigger = trigger
 		e.Step(ev)
 	}
-	threshold := func() int64 { v, _ := e.Agent("a"); return v.Threshold }
+	threshold := func() int64 { v := e.Agent("a"); return v.Threshold }
 	play(e, reading(1, 50_000))
 	at(1, 160_000, "m", transcript.Auto)
 	at(2, 170_000, "m", transcript.Auto)
@@ -286,7 +286,7 @@ func TestLearnedThreshold(t *testing.T) {
 	}
 	configured := newEngine(t, func(o *Options) { o.CompactionThreshold = 155_000 })
 	configured.Restore(s)
-	if v, _ := configured.Agent("a"); v.Threshold != 155_000 ||
+	if v := configured.Agent("a"); v.Threshold != 155_000 ||
 		v.ThresholdSource != ThresholdConfigured {
 		t.Errorf("configured: %d, %s", v.Threshold, v.ThresholdSource)
 	}

@@ -65,7 +65,7 @@ func TestLevels(t *testing.T) {
 	} {
 		for _, action := range once(e, ev) {
 			if l, ok := action.(SetLevel); ok {
-				v, _ := e.Agent(l.Agent)
+				v := e.Agent(l.Agent)
 				got = append(got, fmt.Sprintf("%s:%d:%d %v",
 					strings.ToUpper(v.Level.String()), v.Percent, v.Tokens, v.Known))
 			}

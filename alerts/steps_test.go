@@ -203,8 +203,8 @@ type watched struct {
 
 func view(t *testing.T, e *Engine) watched {
 	t.Helper()
-	v, ok := e.Agent("a")
-	if !ok {
+	v := e.Agent("a")
+	if v.Cycle == 0 {
 		t.Fatal("agent a is unknown")
 	}
 	a := e.agents["a"]

@@ -32,7 +32,7 @@ func TestThresholdSources(t *testing.T) {
 	e := newEngine(t)
 	expect := func(what string, agent string, tokens int64, source ThresholdSource) {
 		t.Helper()
-		if v, _ := e.Agent(agent); v.Threshold != tokens || v.ThresholdSource != source {
+		if v := e.Agent(agent); v.Threshold != tokens || v.ThresholdSource != source {
 			t.Errorf(
 				"%s: %s compacts at %d (%s), want %d (%s)",
 				what,
@@ -105,7 +105,7 @@ func TestHistoryOfOtherThresholds(t *testing.T) {
 		Clients{"", "m", 200_000, 167_000},
 		[]int64{70_000, 70_000, 70_000, 0},
 	})
-	if v, _ := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
+	if v := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
 		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)
 	}
 }

@@ -7,7 +7,7 @@ type View struct {
 	// Enabled is false if the agent gets no notices.
 	Enabled bool
 
-	Cycle  int
+	Cycle  int       // from 1 on
 	Opened time.Time // zero for the first cycle
 
 	// Reading is the one that the level is judged by, and Percent is its share of the
@@ -36,11 +36,11 @@ type View struct {
 	Pressure Pressure
 }
 
-// Agent returns the view of one agent; ok is false if it is unknown.
-func (e *Engine) Agent(id string) (v View, ok bool) {
+// Agent returns the view of one agent, without a Cycle if it is unknown.
+func (e *Engine) Agent(id string) (v View) {
 	a := e.agents[id]
 	if a == nil {
-		return View{}, false
+		return v
 	}
 	v = View{
 		Enabled:    !(a.Disabled || e.options.Disabled),
@@ -69,5 +69,5 @@ func (e *Engine) Agent(id string) (v View, ok bool) {
 		v.Ratio, v.Pressure = PressureOf(r.Tokens, r.Cleared, v.Threshold)
 	}
 	v.Forecast = e.forecast(a)
-	return v, true
+	return v
 }

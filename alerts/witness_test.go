@@ -129,7 +129,7 @@ func (w *witness) judge(e *Engine, clean bool) {
 		}
 	}
 	for id, l := range w.lives {
-		v, _ := e.Agent(id)
+		v := e.Agent(id)
 		truth := len(l.openings) + 1
 		if v.Cycle > truth || (l.transcript || clean) && v.Cycle < truth {
 			w.t.Errorf(

@@ -160,7 +160,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 			t.Errorf("%s is answered with %+v", p.Event, a)
 		}
 	}
-	if v, _ := app.core.engine.Agent("em"); v.Compacting || v.Cycle != 1 {
+	if v := app.core.engine.Agent("em"); v.Compacting || v.Cycle != 1 {
 		t.Errorf("told before the past was known: %+v", v)
 	}
 	app.Start()

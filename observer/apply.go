@@ -250,7 +250,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		})
 	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID:
-		v, _ := c.engine.Agent(agent) // the client of this context is gone
+		v := c.engine.Agent(agent) // the client of this context is gone
 		c.queue.Withdraw(func(m *outbox.Message) bool {
 			return m.Key.Agent == agent && (m.To == agent || m.Key.Cycle == v.Cycle)
 		}, now)

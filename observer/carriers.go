@@ -57,7 +57,7 @@ func (c *core) byQueue(agent string, now time.Time) bool {
 	if !open || a.o.Enqueuer == nil {
 		return false
 	}
-	if v, _ := c.engine.Agent(agent); !rests || v.Compacting {
+	if !rests || c.engine.Agent(agent).Compacting {
 		return true
 	}
 	m, ok := c.queue.Enqueue(agent, thread.ID, now)
@@ -199,7 +199,7 @@ func (c *core) logOffer(m *outbox.Message) {
 
 // idle reports whether an agent waits at its prompt, and where.
 func (c *core) idle(agent string, now time.Time) (place fleet.Place, ok bool) {
-	if v, _ := c.engine.Agent(agent); v.Compacting {
+	if c.engine.Agent(agent).Compacting {
 		return place, false
 	}
 	return c.fleet.Idle(agent, now)
@@ -331,7 +331,7 @@ func (c *core) notCarried(agent string) {
 // context is, and whether the agent had read a notice about it in time to hand
 // over.
 func (c *core) compacting(agent string, trigger string) {
-	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
+	v := c.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"
 	for _, m := range c.queue.Of(agent) {
 		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle &&

@@ -230,7 +230,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 // written is the last handoff that an agent has asked for in this cycle and
 // that has not taken place, zero for none.
 func (c *core) written(agent string) (last rotation.Rotation) {
-	v, _ := c.engine.Agent(agent)
+	v := c.engine.Agent(agent)
 	for _, r := range c.rotations.All() { // the oldest first
 		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed &&
 			!r.Made.Before(v.Opened) {

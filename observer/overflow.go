@@ -196,7 +196,7 @@ func (a *App) usageNow(
 			return
 		}
 		key.Agent = v.Agent.ID
-		if p, found := c.engine.Agent(key.Agent); found && !v.Left {
+		if p := c.engine.Agent(key.Agent); p.Cycle > 0 && !v.Left {
 			key.Cycle = p.Cycle
 			opened = p.Opened
 		}

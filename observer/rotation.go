@@ -118,7 +118,7 @@ func (c *core) checkFirstReading(ev *alerts.Event) {
 	if record.Judged || ev.At.Before(record.At) {
 		return
 	}
-	known, _ := c.engine.Agent(ev.Agent)
+	known := c.engine.Agent(ev.Agent)
 	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, 0, transcript.Window{
 		Tokens:   ev.Window,
 		Reserved: ev.Reserved,

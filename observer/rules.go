@@ -61,7 +61,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	}
 	c.edits.Add(1)
 	if s.Key.Kind != alerts.KindCompacted { // that has a mark on the curve already
-		v, _ := c.engine.Agent(s.Key.Agent)
+		v := c.engine.Agent(s.Key.Agent)
 		c.agents.curve(s.Key.Agent, now).Note(s.At, s.Key.Kind.String(), "", v.Tokens)
 	}
 	c.withReread(&s, now)
@@ -158,7 +158,7 @@ func (c *core) setLevels() {
 // setLevel writes the level file of an agent anew, or removes it with the agent.
 func (c *core) setLevel(agent string) {
 	line := ""
-	if v, known := c.engine.Agent(agent); known {
+	if v := c.engine.Agent(agent); v.Cycle > 0 {
 		line = levels.Line(&v)
 	}
 	c.levels[agent] = line
@@ -202,8 +202,7 @@ const sayings = "reminder/"
 // reminder is a reminder as the API gives it, with what keeps it back.
 func (c *core) reminderOf(r alerts.Reminder, now time.Time) api.Reminder {
 	out := wire.Reminder(r)
-	v, known := c.engine.Agent(r.Agent)
-	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
+	if c.engine.Agent(r.Agent).Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
 		out.State = api.ReminderHeld
 	}
 	return out

@@ -18,14 +18,14 @@ import (
 func (c *core) session(v *fleet.View) api.Session {
 	s := wire.Session(*v)
 	agent := v.Agent.ID
-	p, found := c.engine.Agent(agent)
+	p := c.engine.Agent(agent)
 	thresholds := c.settings.Alerts.Thresholds
 	if v.Left {
 		s.WarningTokens, s.CriticalTokens = thresholds.Limits(v.Window, 0)
 		return s
 	}
 	s.WarningTokens, s.CriticalTokens = thresholds.Limits(v.Window, p.Threshold)
-	if found {
+	if p.Cycle > 0 {
 		wire.AddPolicy(&s, v, &p)
 	}
 	s.Brake = c.rotations.Brake(agent, v.SessionID, time.Now())
@@ -36,7 +36,7 @@ func (c *core) session(v *fleet.View) api.Session {
 		s.Handoff = r.State.String()
 	}
 	s.HooksSeen = c.hooksWork(agent)
-	if found || c.queue.HasWaiting(agent) {
+	if p.Cycle > 0 || c.queue.HasWaiting(agent) {
 		for _, m := range c.queue.Of(agent) {
 			if !m.State.Ended() {
 				s.Queued++

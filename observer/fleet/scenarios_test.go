@@ -492,7 +492,7 @@ func (s *scenario) answer(words []string) string {
 		for _, ev := range s.news.Events {
 			e.Step(ev)
 		}
-		a, _ := e.Agent(idOf(words[1]))
+		a := e.Agent(idOf(words[1]))
 		return fmt.Sprintf("%d tokens in cycle %d", a.Tokens, a.Cycle)
 	case "readings": // tokens and window of each event
 		var got []string

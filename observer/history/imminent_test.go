@@ -142,7 +142,7 @@ func warnings(t *testing.T, dirs ...string) (n warned) {
 					w = &watch{rules: limits, now: w.now}
 				}
 				engine.Step(ev)
-				v, _ := engine.Agent(ev.Agent)
+				v := engine.Agent(ev.Agent)
 				w.see(v, ev.Kind == alerts.EventReading)
 			}
 		})

@@ -160,7 +160,7 @@ func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
 		switch x := action.(type) {
 		case alerts.Say:
 			e := p.add("notice", x.At, x.Key.Cycle)
-			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self &&
+			if v := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self &&
 				v.Threshold > 0 {
 				e.Threshold = v.Threshold
 				e.ThresholdSource = v.ThresholdSource.String()

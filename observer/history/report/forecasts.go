@@ -61,7 +61,7 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 	}
 	f.engine.Step(ev)
 	if ev.Kind == alerts.EventReading && ev.Tokens != a.tokens {
-		if v, _ := f.engine.Agent(ev.Agent); v.Known && v.Tokens != a.tokens {
+		if v := f.engine.Agent(ev.Agent); v.Known && v.Tokens != a.tokens {
 			a.tokens = v.Tokens
 			a.ranges = append(a.ranges, v.Forecast.Replies)
 		}

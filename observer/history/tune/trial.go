@@ -172,7 +172,7 @@ func (p *player) pass(i int, ev *alerts.Event) point {
 
 // look finds the steps that the context has reached.
 func (p *player) look(now point) {
-	v, _ := p.engine.Agent(p.session.Events[now.event].Agent)
+	v := p.engine.Agent(p.session.Events[now.event].Agent)
 	if !v.Known {
 		return
 	}
