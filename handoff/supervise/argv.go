@@ -169,32 +169,27 @@ func (r *reader) read() error {
 	for len(r.words) > 0 {
 		word := r.words[0]
 		r.words = r.words[1:]
-		var err error
-		name, value, holds := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		switch {
-		case word == "--":
-			return nil // what follows is the prompt
-		case !isOption(word):
+		if word == "--" {
+			break // what follows is the prompt
+		}
+		if !isOption(word) {
 			if slices.Contains(strings.Fields(r.Commands), word) {
-				err = errors.New(EndsAtOnce)
+				return errors.New(EndsAtOnce)
 			}
-		case strings.HasPrefix(word, "--") && !holds:
-			err = r.keep(name, word, nil)
-		case strings.HasPrefix(word, "--"):
-			err = r.keep(name, word, &value)
-		case len(word) == 2:
-			err = r.keep(r.long(word[1]), word, nil)
-		default:
+			continue
+		}
+		name, value, holds := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if !strings.HasPrefix(word, "--") {
 			// The rest is the value of a letter that takes one, else letters.
-			name := r.long(word[1])
-			value := word[2:]
-			if kind, _ := r.option(name); kind == "none" {
+			name = r.long(word[1])
+			value = word[2:]
+			holds = value != ""
+			if kind, _ := r.option(name); holds && kind == "none" {
 				r.words = append([]string{"-" + value}, r.words...)
 				word = word[:2]
 			}
-			err = r.keep(name, word, &value)
 		}
-		if err != nil {
+		if err := r.keep(name, word, value, holds); err != nil {
 			return err
 		}
 	}
@@ -205,18 +200,16 @@ func (r *reader) read() error {
 func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 // keep keeps an option that may be, with the values that follow it unless the word holds one.
-func (r *reader) keep(name, word string, value *string) error {
+func (r *reader) keep(name, word, value string, holds bool) error {
 	kind, drop := r.option(name)
 	if why := r.Refused[kind]; why != "" {
 		return errors.New(why)
 	}
-	var values []string
-	if value == nil {
+	values := []string{value}
+	if !holds {
 		values = r.take(kind)
-	} else {
-		values = []string{*value}
 	}
-	switch empty := len(values) == 0 || values[0] == "" && value != nil; {
+	switch empty := len(values) == 0 || holds && value == ""; {
 	case empty && kind == "named":
 		return errors.New(namelessTree)
 	case len(values) == 0 && (kind == "one" || kind == "many"):
@@ -226,7 +219,7 @@ func (r *reader) keep(name, word string, value *string) error {
 		return nil
 	}
 	r.kept = append(r.kept, word)
-	if value == nil {
+	if !holds {
 		r.kept = append(r.kept, values...)
 	}
 	return nil
