@@ -94,10 +94,7 @@ func (d *Documents) Put(doc Document, now time.Time) (Document, error) {
 		return Document{}, err
 	}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return Document{}, fmt.Errorf(
-			"make the folder of handoff documents: %w; set handoff.directory to another",
-			err,
-		)
+		return Document{}, fmt.Errorf("%w; set handoff.directory to another", err)
 	}
 	err := d.locked("put handoff document", doc.Channel, func(s *store, m *manifest) error {
 		doc.ID = documentID(doc.SessionID, now, m.ids())

@@ -50,34 +50,11 @@ func (s *Server) act(
 
 	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
 	// rest fails, so nothing happens either if this process ends before the go-ahead.
-	out, sent, err := s.exchange(ctx, v.Pane.Socket, what.bytes, last, []string{
+	cmd := s.command(ctx, v.Pane.Socket,
 		"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";",
 		"if-shell", "-F", "-t", v.Pane.ID, v.guard(),
-		command + " ; display-message -p " + finished, "delete-buffer -b " + buffer,
-	})
-	if err == nil {
-		return strings.TrimSpace(out) == finished, nil
-	}
-	if sent {
-		e := failed(v.Pane, err)
-		e.Pasted = true // there may just have been no answer in time
-		drop := context.WithoutCancel(ctx)
-		_, _ = s.run(drop, v.Pane.Socket, "delete-buffer", "-b", buffer) // it may be gone already
-		return false, e
-	}
-	if _, ok := errors.AsType[*Error](err); !ok {
-		err = failed(v.Pane, err)
-	}
-	return false, err
-}
-
-// exchange starts a tmux command. When it is ready and last agrees, stdin is sent. It
-// returns what tmux printed after that, or the error of last.
-func (s *Server) exchange(
-	ctx context.Context, socket, stdin string, last func() error, args []string,
-) (out string, sent bool, err error) {
+		command+" ; display-message -p "+finished, "delete-buffer -b "+buffer)
 	var complaint bytes.Buffer
-	cmd := s.command(ctx, socket, args...)
 	cmd.Stderr = &complaint
 	in, inErr := cmd.StdinPipe()
 	answers, outErr := cmd.StdoutPipe()
@@ -85,15 +62,16 @@ func (s *Server) exchange(
 		err = cmd.Start()
 	}
 	if err != nil {
-		return "", false, err
+		return false, failed(v.Pane, err)
 	}
 
 	lines := bufio.NewReader(answers)
+	sent := false
 	var refused error
 	if first, _ := lines.ReadString('\n'); strings.TrimSpace(first) == ready {
 		if refused = last(); refused == nil {
 			sent = true
-			_, _ = io.WriteString(in, stdin) // if tmux has ended, Wait returns why
+			_, _ = io.WriteString(in, what.bytes) // if tmux has ended, Wait returns why
 		}
 	}
 	_ = in.Close()
@@ -101,9 +79,17 @@ func (s *Server) exchange(
 	err = commandError(ctx, cmd.Wait(), complaint.String())
 	switch {
 	case refused != nil: // tmux complains about the missing buffer, as intended
-		return "", false, refused
-	case err == nil && !sent:
+		return false, refused
+	case err == nil && sent:
+		return strings.TrimSpace(string(rest)) == finished, nil
+	case err == nil:
 		err = errors.New("tmux did nothing")
 	}
-	return string(rest), sent, err
+	e := failed(v.Pane, err)
+	if sent {
+		e.Pasted = true // there may just have been no answer in time
+		drop := context.WithoutCancel(ctx)
+		_, _ = s.run(drop, v.Pane.Socket, "delete-buffer", "-b", buffer) // it may be gone already
+	}
+	return false, e
 }

@@ -21,6 +21,9 @@ type box struct {
 	glyph  rune   // 0 when the first row is not on the screen
 	rows   []Row  // without glyph and indentation
 	hidden int    // rows that are scrolled out; -1 when the box begins above the screen
+
+	typed       string // without placeholders and hints
+	placeholder bool   // there are any of those
 }
 
 const (
@@ -73,6 +76,7 @@ func codexBox(s Screen) (box, bool) {
 		b.rows = append(b.rows, row)
 		b.bottom++
 	}
+	b.read()
 	return b, b.bottom < len(s.Rows)
 }
 
@@ -125,6 +129,7 @@ func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 		}
 		b.rows = append(b.rows, row)
 	}
+	b.read()
 	return b, len(b.rows) > 0
 }
 
@@ -153,16 +158,15 @@ func rule(row Row) (hidden int, ok bool) {
 	return hidden, true
 }
 
-// content returns what was typed into the box, without placeholders and hints, and
-// whether there are any of those.
-func (b box) content() (typed string, placeholder bool) {
+// read reads what was typed into the box.
+func (b *box) read() {
 	var text strings.Builder
 	var cursor *Cell // drawn over the first character
 	for i, row := range b.rows {
 		for j, c := range row {
 			switch {
 			case c.Faint:
-				placeholder = placeholder || !blank(c)
+				b.placeholder = b.placeholder || !blank(c)
 			case i == 0 && j == 0 && c.Reverse && !blank(c):
 				cursor = &row[j]
 			default:
@@ -171,21 +175,10 @@ func (b box) content() (typed string, placeholder bool) {
 		}
 		text.WriteByte('\n')
 	}
-	typed = strings.TrimSpace(text.String())
-	if cursor != nil && (typed != "" || !placeholder) {
-		typed = string(cursor.Rune) + typed // it belongs to a draft
+	b.typed = strings.TrimSpace(text.String())
+	if cursor != nil && (b.typed != "" || !b.placeholder) {
+		b.typed = string(cursor.Rune) + b.typed // it belongs to a draft
 	}
-	return typed, placeholder
-}
-
-// shown returns the whole text of the box, typed or not.
-func (b box) shown() string {
-	var text strings.Builder
-	for _, row := range b.rows {
-		text.WriteString(row.String())
-		text.WriteByte('\n')
-	}
-	return strings.TrimSpace(text.String())
 }
 
 // cursorIn reports whether the terminal's cursor is in the box.

@@ -15,30 +15,27 @@ const collapsible = 600
 // match reports whether the box, which was empty before the paste, holds the text and
 // nothing else.
 func (b box) match(text string) bool {
-	typed, _ := b.content()
-	if len(utf16.Encode([]rune(text))) > collapsible && collapsed().MatchString(typed) {
+	if len(utf16.Encode([]rune(text))) > collapsible && collapsed().MatchString(b.typed) {
 		return true
 	}
-	return typed != "" && shows(typed, text, b.hidden != 0)
+	return b.typed != "" && shows(b.typed, text, b.hidden != 0)
 }
 
 // leftover reports whether the box holds the text of an attempt that ended before
 // Enter: a text with the same id at its end, or exactly the prompt that resumes from a
 // document. A command may be a human's.
 func (b box) leftover(text string) bool {
-	typed, _ := b.content()
 	if own(text) {
 		return !isCommand(text) && b.holds(text)
 	}
 	_, id := cutID(text)
-	return id != "" && b.hidden == 0 && strings.HasPrefix(typed, Prefix) &&
-		strings.HasSuffix(squeeze(typed), squeeze(id)) && strings.Count(typed, Prefix) == 1
+	return id != "" && b.hidden == 0 && strings.HasPrefix(b.typed, Prefix) &&
+		strings.HasSuffix(squeeze(b.typed), squeeze(id)) && strings.Count(b.typed, Prefix) == 1
 }
 
 // holds reports whether the box holds exactly that text.
 func (b box) holds(text string) bool {
-	typed, _ := b.content()
-	return b.hidden == 0 && squeeze(typed) == squeeze(text)
+	return b.hidden == 0 && squeeze(b.typed) == squeeze(text)
 }
 
 // collapsed matches "[Pasted text #1]" and "[Pasted text #1 +12 lines]".

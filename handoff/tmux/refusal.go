@@ -27,9 +27,8 @@ func Refusal(s Screen) Reason {
 	):
 		return ReasonBusy
 	}
-	typed, placeholder := b.content()
 	switch {
-	case typed != "" || len(b.rows) > 1 && !placeholder:
+	case b.typed != "" || len(b.rows) > 1 && !b.placeholder:
 		return ReasonDraft
 	case s.Cursor != b.first:
 		// In an empty box the terminal's cursor is where the text begins, since 2.1. A
@@ -37,7 +36,7 @@ func Refusal(s Screen) Reason {
 		// client ends. During a search of the history the box looks empty, but the cursor
 		// is elsewhere.
 		return ReasonUnclear
-	case placeholder && otherBox(b.shown()):
+	case b.placeholder && otherBox().MatchString(b.rows[0].String()):
 		return ReasonMenu
 	}
 	return ReasonNone
@@ -101,12 +100,14 @@ func withoutBox(s Screen) Reason {
 		return ReasonDialog
 	case menu:
 		return ReasonMenu
-	case last != "" && strings.ContainsAny(last[len(last)-1:], "$#%>") ||
-		strings.HasSuffix(last, "❯"):
+	case prompt().MatchString(last):
 		return ReasonShell
 	}
 	return ReasonNoBox
 }
+
+// prompt matches the last line of a shell that waits.
+var prompt = pattern(`[$#%>❯]$`)
 
 // choice matches the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
 var choice = pattern(`^[│ ]*(❯|›)+[ \x{a0}]*\p{Nd}+\.`)
@@ -123,7 +124,4 @@ func pattern(expression string) func() *regexp.Regexp {
 
 // otherBox matches the placeholders of boxes whose text goes elsewhere: to a new
 // session, or to another agent of a team. Other placeholders are suggestions.
-func otherBox(placeholder string) bool {
-	return strings.HasPrefix(placeholder, "describe a task") ||
-		strings.HasPrefix(placeholder, "Message @")
-}
+var otherBox = pattern(`^\s*(describe a task|Message @)`)

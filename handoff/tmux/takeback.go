@@ -86,9 +86,8 @@ func (s *Server) takeBack(
 // "" for none. Another text is to be typed, so its own attempt will not be repeated.
 func (v view) abandoned() string {
 	for _, b := range candidates(v.screen) {
-		typed, _ := b.content()
-		if head, id := cutID(typed); id != "" && head+" " == wording.Message {
-			return typed
+		if head, id := cutID(b.typed); id != "" && head+" " == wording.Message {
+			return b.typed
 		}
 	}
 	return ""
@@ -154,12 +153,11 @@ func (v view) findInBox(text string, begun bool) place {
 		if r != ReasonNone && r != ReasonEnding || !b.cursorIn(v.screen) {
 			continue
 		}
-		typed, _ := b.content()
 		switch {
-		case b.match(text), begun && typed != "" &&
-			strings.HasPrefix(squeeze(text), squeeze(typed)):
+		case b.match(text), begun && b.typed != "" &&
+			strings.HasPrefix(squeeze(text), squeeze(b.typed)):
 			return shown
-		case begun && typed == "":
+		case begun && b.typed == "":
 			return nowhere
 		}
 	}

@@ -247,13 +247,12 @@ func (v view) shows(text string, left bool) error {
 
 // shows checks one box. In the shell mode Enter would run its text.
 func (b box) shows(text string, left bool) Reason {
-	typed, _ := b.content()
 	switch {
 	case b.glyph == '!':
 		return ReasonShellMode
 	case b.match(text) || left && b.leftover(text):
 		return ReasonNone
-	case typed == "":
+	case b.typed == "":
 		return ReasonUnseen
 	}
 	return ReasonMerged
