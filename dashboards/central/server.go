@@ -43,7 +43,7 @@ type Options struct {
 
 // Server is one central server. Its methods must not be called concurrently.
 type Server struct {
-	name    string // the address without what is secret
+	Name    string // the address without user, password and query
 	address *url.URL
 	client  *http.Client
 	within  time.Duration // the time that it has for all queries of one look
@@ -69,15 +69,12 @@ func New(o Options) (*Server, error) {
 
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
 	return &Server{
-		name:    shown.String(),
+		Name:    shown.String(),
 		address: u,
 		client:  client,
 		within:  answerWithin,
 	}, nil
 }
-
-// Name is the server's address without user, password and query.
-func (s *Server) Name() string { return s.name }
 
 // Close closes connections that wait for another query.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
@@ -116,7 +113,7 @@ func (s *Server) Look(ctx context.Context) (Fleet, error) {
 		return Fleet{}, ctx.Err()
 	}
 	if err != nil {
-		return Fleet{}, fmt.Errorf("ask %s: %w", s.name, httpclient.OneLine(err))
+		return Fleet{}, fmt.Errorf("ask %s: %w", s.Name, httpclient.OneLine(err))
 	}
 	return fleetOf(figures, targets, s.trends), nil
 }

@@ -137,16 +137,14 @@ func (s *stream) sendSnapshot(ctx context.Context, now *snapshot) error {
 	}
 	s.since = now.seq
 	s.last = now
-	for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
+	for len(news.Rows) > rowsAtOnce { // all else comes with the last ones
 		err := s.send("state", stateNews{
 			Page: news.Page,
-			Head: news.Head,
 			Rows: news.Rows[:rowsAtOnce],
 		})
 		if err != nil {
 			return err
 		}
-		news.Head = ""
 		news.Rows = news.Rows[rowsAtOnce:]
 	}
 	if news.Head != "" || news.Rows != nil || news.Keys != nil {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -145,16 +146,12 @@ func (v *view) look(ctx context.Context, every time.Duration) (*snapshot, error)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.idle.Reset(beatEvery)
-	old := v.now
+	old := cmp.Or(v.now, &snapshot{seq: rand.Uint64N(1 << 62)})
 	edits := v.source.Edits()
-	if old != nil {
-		age := time.Since(old.at)
-		same := edits == old.edits && !old.unfinished && age < pageAtLeast
-		if same || age < every {
-			return old, nil
-		}
-	} else {
-		old = &snapshot{seq: rand.Uint64N(1 << 62)}
+	age := time.Since(old.at)
+	same := edits == old.edits && !old.unfinished && age < pageAtLeast
+	if same || age < every {
+		return old, nil
 	}
 	next, err := v.draw(ctx, old)
 	if err != nil {

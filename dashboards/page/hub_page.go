@@ -72,7 +72,7 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 	d.Asked = id
 	d.View = v.Name
 	if v.remote != nil {
-		d.Server = v.remote.server.Name()
+		d.Server = v.remote.server.Name
 		return v.page.draw("detail", d), nil
 	}
 	for _, row := range shot.rows {

@@ -35,13 +35,12 @@ type remote struct {
 	mu     sync.Mutex
 	asking bool
 	over   chan struct{} // closed when the newest query is over
-	ended  time.Time     // when it was
 	lastAnswer
 }
 
 type lastAnswer struct {
 	fleet central.Fleet
-	asked bool      // false until the first query is over
+	ended time.Time // when the last query was over; zero before
 	gone  time.Time // since when there is no newer one; zero while there is
 	why   string
 }
@@ -62,14 +61,13 @@ func (r *remote) ask(ctx context.Context) {
 	defer r.mu.Unlock()
 	defer close(r.over)
 	r.asking = false
-	r.ended = time.Now()
 	if err == nil {
 		r.lastAnswer = lastAnswer{fleet: fleet}
 	} else {
 		r.why = err.Error()
 		r.gone = cmp.Or(r.gone, began)
 	}
-	r.asked = true
+	r.ended = time.Now()
 	r.edits.Add(1)
 }
 
@@ -82,10 +80,10 @@ func (r *remote) refresh(ctx, closed context.Context) {
 		r.asking = true
 		go r.ask(closed)
 	}
-	asked := r.asked
+	ended := r.ended
 	over := r.over
 	r.mu.Unlock()
-	if asked {
+	if !ended.IsZero() {
 		return
 	}
 	select {
@@ -132,9 +130,9 @@ func (r *remote) List(
 func (r *remote) describe(d *head) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d.Server = tame(r.server.Name())
+	d.Server = tame(r.server.Name)
 	d.Problem = tame(r.why)
-	d.Unanswered = !r.asked
+	d.Unanswered = r.ended.IsZero()
 	d.Since = r.gone.Unix()
 }
 

@@ -59,7 +59,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		line := path(c, "h.1", func(i int) string {
 			before := dot
 			dot = int(sparkDots * at[i-first] / wide)
-			if dot == before && i > c.from && i < c.to-1 {
+			if dot == before && i < c.to-1 {
 				return "" // one of several readings on one dot
 			}
 			return x(i) + " " + y(h.Points[i].Tokens)

@@ -69,21 +69,21 @@ func (t *model) actKey(key string) (known bool) {
 	if !slices.Contains([]verb{sendText, copyID, attachPane, openPage, readHandoffs}, does) {
 		return false
 	}
-	s, ok := t.session()
+	s := t.session()
 	refusal := ""
 	switch {
-	case !ok:
+	case s == nil:
 		refusal = "no agent is selected; choose one with j and k"
 	case t.Central != "" && does != copyID:
 		refusal = "only the observer on " + s.Host + " can do this; run 'sm top' there"
 	case does == attachPane && s.Pane == "":
 		refusal = "no tmux pane of " + s.ShortName() + " is known; see 'sm register --help'"
 	case does == sendText:
-		t.draft = draft{stage: typed, to: s}
+		t.draft = draft{stage: typed, to: *s}
 	case does == readHandoffs && t.view == viewHandoffs:
-		t.draft = draft{stage: typed, to: s, text: handoffRequest}
+		t.draft = draft{stage: typed, to: *s, text: handoffRequest}
 	default:
-		t.todo = action{does: does, about: s}
+		t.todo = action{does: does, about: *s}
 		if does == readHandoffs {
 			t.show(viewHandoffs)
 			t.handed = nil

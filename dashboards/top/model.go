@@ -122,12 +122,12 @@ func fits(s *api.Session, filter string) bool {
 	return strings.Contains(strings.ToLower(all), strings.ToLower(filter))
 }
 
-// session returns the selected session.
-func (t *model) session() (api.Session, bool) {
+// session returns the selected session, or nil.
+func (t *model) session() *api.Session {
 	if i := t.index(); i >= 0 {
-		return t.rows[i], true
+		return &t.rows[i]
 	}
-	return api.Session{}, false
+	return nil
 }
 
 // show changes to another view.

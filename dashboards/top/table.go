@@ -41,11 +41,9 @@ func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
 			lines = append(lines, l.line(s))
 		}
 	}
-	for _, line := range lines {
-		line = strings.TrimRight(fit(line, t.Width, t.Colour), " ")
-		if _, err := io.WriteString(w, line+"\n"); err != nil {
-			return err
-		}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(fit(line, t.Width, t.Colour), " ")
 	}
-	return nil
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
 }

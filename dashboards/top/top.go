@@ -50,7 +50,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	}
 	interval := pollInterval
 	if o.Central != nil {
-		t.Central = o.Central.Name()
+		t.Central = o.Central.Name
 		ask = o.Central.Sessions
 		interval = centralInterval
 	}

@@ -15,7 +15,7 @@ func (t *model) screen() string {
 	if t.Width <= 0 || t.height <= 0 {
 		return ""
 	}
-	s, ok := t.session()
+	s := t.session()
 	var head, body []string // the body scrolls
 	switch {
 	case t.view == viewList:
@@ -23,18 +23,18 @@ func (t *model) screen() string {
 	case t.view == viewHelp:
 		head = []string{bold("sm top") + dim("  j k scroll, any other key goes back"), ""}
 		body = helpLines()
-	case !ok:
+	case s == nil:
 		head = []string{styled(screen.Yellow, "this session is gone; esc goes back")}
 	case t.view == viewDetail:
 		head = t.header()
-		name := screen.FitEnd(nameOf(&s), max(1, t.Width-30))
+		name := screen.FitEnd(nameOf(s), max(1, t.Width-30))
 		head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
 		if t.All.Demo {
 			head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 		}
-		body = facts(&s, t.now, t.Width)
+		body = facts(s, t.now, t.Width)
 	default:
-		name := screen.FitEnd("handoffs of "+nameOf(&s), max(1, t.Width-40))
+		name := screen.FitEnd("handoffs of "+nameOf(s), max(1, t.Width-40))
 		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
 		head = []string{title, ""}
 		body = []string{dim("  asking the observer …")}
@@ -283,13 +283,13 @@ func facts(s *api.Session, now time.Time, width int) []string {
 
 // panel shows the selected session in the free lines below a short list.
 func (t *model) panel(free int) []string {
-	s, ok := t.session()
-	if !ok || free < minPanel || t.height < minPanelView {
+	s := t.session()
+	if s == nil || free < minPanel || t.height < minPanelView {
 		return nil
 	}
-	name := screen.FitEnd(nameOf(&s), max(1, t.Width/2))
+	name := screen.FitEnd(nameOf(s), max(1, t.Width/2))
 	rule := strings.Repeat("─", max(0, t.Width-screen.Cells(name)-4))
 	title := dim("─ ") + bold(name) + dim(" "+rule)
-	lines := append([]string{"", title}, facts(&s, t.now, t.Width)...)
+	lines := append([]string{"", title}, facts(s, t.now, t.Width)...)
 	return lines[:min(len(lines), free)]
 }

@@ -47,47 +47,47 @@ func (b builder) sessions(all []api.Session, hideProject bool) {
 // gauges adds the families with at most one series for each session; there is none while
 // a value is nil.
 func (b builder) gauges(s *api.Session) {
-	gauge := func(name string, value *float64) {
+	figures := map[string]*float64{
+		"active":                          of(new(truth(s.IsActive))),
+		"cache_hit_ratio":                 s.CacheHitRatio,
+		"compacting":                      of(new(truth(s.IsCompacting))),
+		"context_tokens":                  of(s.TokensUsed),
+		"context_window_tokens":           of(&s.WindowTokens),
+		"cost_usd":                        s.CostUSD,
+		"cycle":                           positive(s.Cycle),
+		"dear_compactions":                of(&s.DearCompactions),
+		"drift_tokens":                    of(s.DriftTokens),
+		"last_activity_timestamp_seconds": positive(seconds(s.SeenAt)),
+		"pressure_ratio":                  s.Pressure,
+		"queued_messages":                 positive(s.Queued),
+		"statusline_ratio":                positive(s.StatuslineRatio),
+	}
+	if n := s.TokensUsed; n != nil && s.ContextSource != "statusline" {
+		figures["context_ratio"] = new(min(1, float64(*n)/float64(s.WindowTokens)))
+	}
+	if s.TokensUsed != nil && s.ThresholdTokens != nil {
+		figures["cleared_tokens"] = positive(s.ClearedTokens)
+	}
+	if f := s.Forecast; f != nil {
+		if r := f.Replies; r != nil {
+			figures["forecast_replies"] = &r.Likely
+			figures["forecast_replies_low"] = &r.Low
+			figures["forecast_replies_high"] = &r.High
+		}
+		if r := f.Turns; r != nil {
+			figures["forecast_turns"] = &r.Likely
+		}
+		if r := f.Seconds; r != nil {
+			figures["forecast_seconds"] = &r.Likely
+		}
+	}
+	if at := s.CacheExpiresAt; at != nil {
+		figures["cache_expires_timestamp_seconds"] = new(float64(at.Unix()))
+	}
+	for name, value := range figures {
 		if value != nil {
 			add(b, sessionPrefix+name, *value, "session", s.Label)
 		}
-	}
-	gauge("context_tokens", of(s.TokensUsed))
-	gauge("context_window_tokens", of(&s.WindowTokens))
-	if n := s.TokensUsed; n != nil && s.ContextSource != "statusline" {
-		gauge("context_ratio", new(min(1, float64(*n)/float64(s.WindowTokens))))
-	}
-	if s.TokensUsed != nil && s.ThresholdTokens != nil {
-		gauge("cleared_tokens", positive(s.ClearedTokens))
-	}
-	gauge("pressure_ratio", s.Pressure)
-	gauge("compacting", of(new(truth(s.IsCompacting))))
-	if f := s.Forecast; f != nil {
-		if r := f.Replies; r != nil {
-			gauge("forecast_replies", &r.Likely)
-			gauge("forecast_replies_low", &r.Low)
-			gauge("forecast_replies_high", &r.High)
-		}
-		if r := f.Turns; r != nil {
-			gauge("forecast_turns", &r.Likely)
-		}
-		if r := f.Seconds; r != nil {
-			gauge("forecast_seconds", &r.Likely)
-		}
-	}
-	gauge("statusline_ratio", positive(s.StatuslineRatio))
-	gauge("drift_tokens", of(s.DriftTokens))
-	if !s.SeenAt.IsZero() {
-		gauge("last_activity_timestamp_seconds", new(seconds(s.SeenAt)))
-	}
-	gauge("active", of(new(truth(s.IsActive))))
-	gauge("cycle", positive(s.Cycle))
-	gauge("queued_messages", positive(s.Queued))
-	gauge("dear_compactions", of(&s.DearCompactions))
-	gauge("cost_usd", s.CostUSD)
-	gauge("cache_hit_ratio", s.CacheHitRatio)
-	if at := s.CacheExpiresAt; at != nil {
-		gauge("cache_expires_timestamp_seconds", new(float64(at.Unix())))
 	}
 }
 
