@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -65,7 +64,7 @@ func (v *view) drawDetail(ctx context.Context, shot *snapshot, id string) (strin
 	defer cancel()
 	found, err := v.source.Detail(ctx, id, time.Now())
 	if err != nil {
-		return "", fmt.Errorf("look at an agent: %w", err)
+		return "", err
 	}
 
 	d := v.page.detailOf(&found)

@@ -51,8 +51,7 @@ CYCLE 5 5 13 right {{.Cycle}}
 FLAGS 5 22 6 left {{flags .}}
 SEEN 4 4 9 right {{dim (seen .)}}
 COST 6 7 10 right {{with .CostUSD}}{{dollars .}}{{else}}{{dim "–"}}{{end}}
-MODEL 10 16 14 left {{dim (model .)}}
-`
+MODEL 10 16 14 left {{dim (model .)}}`
 
 // list draws sessions, a line each.
 type list struct {
@@ -75,9 +74,9 @@ func newList(sessions []api.Session, now time.Time, width int, omit ...string) *
 		shown["COST"] = shown["COST"] || s.CostUSD != nil
 		widest = max(widest, screen.Cells(waitText(s.State, s.WaitingFor, widestState)))
 	}
-	for line := range strings.Lines(columnLines) {
+	for line := range strings.SplitSeq(columnLines, "\n") {
 		var c column
-		head, cell, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " {{")
+		head, cell, _ := strings.Cut(line, " {{")
 		if _, err := fmt.Sscan(head, &c.title, &c.min, &c.max, &c.rank, &c.side); err != nil {
 			panic(err) // a mistake in the line
 		}

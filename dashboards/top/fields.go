@@ -52,8 +52,7 @@ cost: {{with .CostUSD}}{{dollars (value .)}} by the client's own figures{{end}}
 first request: {{with .CacheWriteUSD}}{{dollars (value .)}} to write the context into the cache, by the client's estimate{{end}}
 from the cache: {{with .CacheHitRatio}}{{hundredths .}}% of all input{{end}}
 started: {{with .StartedAt}}{{.Local.Format "2006-01-02 15:04:05"}}{{end}}
-last activity: {{ago .LastActive}}
-`
+last activity: {{ago .LastActive}}`
 
 // Fields returns the names and values of everything about a session, the
 // agent's id first; fields without a value are left out. Values are not made fit
@@ -61,8 +60,8 @@ last activity: {{ago .LastActive}}
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	all := templates(`{{define "tokens"}}{{tokens .Input}} input, {{tokens .CacheCreation}} cache creation, `+
 		`{{tokens .CacheRead}} cache read, {{tokens .Output}} output{{end}}`, now)
-	for line := range strings.Lines(fieldLines) {
-		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+	for line := range strings.SplitSeq(fieldLines, "\n") {
+		name, text, _ := strings.Cut(line, ": ")
 		template.Must(all.New(name).Parse(text))
 		if value := execute(all, name, &s); value != "" || name == "agent" {
 			fields = append(fields, [2]string{name, value})

@@ -229,12 +229,11 @@ CMP: compactions of the session
 CYCLE: from one compaction, clear, handoff to another
 FLAGS: q2: two messages wait; H: handoff under way;
 : B: another would be refused; -: notices are off
-SEEN: how long ago it did anything
-`
+SEEN: how long ago it did anything`
 
 func helpLines() (lines []string) {
-	for line := range strings.Lines(helpText) {
-		key, does, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+	for line := range strings.SplitSeq(helpText, "\n") {
+		key, does, _ := strings.Cut(line, ": ")
 		lines = append(lines, styled(screen.Cyan, fmt.Sprintf("  %-12s", key))+does)
 	}
 	return lines

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,10 +186,9 @@ func (c *Client) ask(ctx context.Context, route string, body, answer any) error 
 	content = io.LimitReader(resp.Body, answerBytes)
 	if resp.StatusCode/100 != 2 {
 		var e Error
-		if json.NewDecoder(content).Decode(&e) != nil || e.Error == "" {
-			e.Error = "the observer answers " + resp.Status
-		}
-		return &StatusError{Code: resp.StatusCode, Text: e.Error}
+		_ = json.NewDecoder(content).Decode(&e) // "" of what is no JSON
+		text := cmp.Or(e.Error, "the observer answers "+resp.Status)
+		return &StatusError{Code: resp.StatusCode, Text: text}
 	}
 	if resp.StatusCode == http.StatusNoContent {
 		return nil

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,11 +66,8 @@ func (b builder) addHistogram(
 }
 
 func (b builder) append(name string, kind dto.MetricType, m *dto.Metric, labels []string) {
-	pairs := make([]dto.LabelPair, len(labels)/2)
-	for i := range pairs {
-		pairs[i].Name = &labels[2*i]
-		pairs[i].Value = &labels[2*i+1]
-		m.Label = append(m.Label, &pairs[i])
+	for pair := range slices.Chunk(labels, 2) {
+		m.Label = append(m.Label, &dto.LabelPair{Name: &pair[0], Value: &pair[1]})
 	}
 	b[name].Type = &kind
 	b[name].Metric = append(b[name].Metric, m)
