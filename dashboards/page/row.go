@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"sm/observer/api"
 )
@@ -70,11 +69,6 @@ func CompactsAt(threshold int64, source string) string {
 	return "at " + size + " (" + tame(source) + ")"
 }
 
-// IdleCompaction describes when the client compacts if it stays idle.
-func IdleCompaction(at time.Time) string {
-	return "idle compaction at " + at.Local().Format("15:04")
-}
-
 // notes returns what a person should notice about what the agent does.
 func notes(s *api.Session) string {
 	var all []string
@@ -82,7 +76,10 @@ func notes(s *api.Session) string {
 		all = append(all, tame(s.WaitingFor))
 	}
 	if n := s.Subagents.Active; n > 0 {
-		note := counted(n, "subagent")
+		note := fmt.Sprint(n, " subagents")
+		if n == 1 {
+			note = "1 subagent"
+		}
 		if s.Subagents.MaxContext > 0 {
 			note += ", " + short(s.Subagents.MaxContext)
 		}

@@ -58,14 +58,6 @@ func Work(seconds float64) string {
 	}
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprint(n, " ", thing, "s")
-}
-
 // words is a name with underscores as people write it.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 

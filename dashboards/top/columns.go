@@ -51,7 +51,7 @@ CYCLE 5 5 13 right {{.Cycle}}
 FLAGS 5 22 6 left {{flags .}}
 SEEN 4 4 9 right {{dim (seen .)}}
 COST 6 7 10 right {{with .CostUSD}}{{dollars .}}{{else}}{{dim "–"}}{{end}}
-MODEL 10 16 14 left {{dim (model .)}}`
+MODEL 10 16 14 left {{dim (text (trimPrefix .Model "claude-"))}}`
 
 // list draws sessions, a line each.
 type list struct {

@@ -40,7 +40,7 @@ last hook: {{if not .Host}}{{ago .HookAt}}{{end}}
 compactions: {{compactions .}}
 compacting: {{if .IsCompacting}}now{{end}}
 compacts: {{with .ThresholdTokens}}{{compactsAt (value .) $.ThresholdSource}}{{end}}
-when idle: {{with .IdleCompactionAt}}{{idleCompaction (value .)}}{{end}}
+when idle: {{with .IdleCompactionAt}}idle compaction at {{.Local.Format "15:04"}}{{end}}
 forecast: {{$and := ""}}{{with .Forecast}}{{with .Replies}}≈ {{count .Likely}} {{if eq (count .Likely) "1"}}reply{{else}}replies{{end}}, {{count .Low}}–{{count .High}}{{$and = "; "}}{{end}}{{with .Seconds}}{{$and}}about {{work .Likely}}{{$and = "; "}}{{end}}{{with .Turns}}{{$and}}{{count .Likely}} {{if eq (count .Likely) "1"}}turn{{else}}turns{{end}}{{end}}{{end}}
 cycle: {{.Cycle}}
 handoff: {{$and := ""}}{{with .Handoff}}{{.}}{{$and = "; "}}{{end}}{{with .LastHandoff}}{{$and}}last with {{.}}{{$and = "; "}}{{end}}{{if eq .Brake "breaker"}}{{$and}}the next would be refused: too many in a short time{{else if eq .Brake "futile"}}{{$and}}another would be refused: this context was above the warning from its start{{end}}

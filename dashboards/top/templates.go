@@ -18,31 +18,28 @@ import (
 // templates of the view.
 func templates(text string, now time.Time) *template.Template {
 	functions := template.FuncMap{
-		"ago":            func(at *time.Time) string { return screen.Ago(at, now) },
-		"bar":            func(percent int) string { return screen.Bar(percent*8/10, 10) },
-		"compactions":    Compactions,
-		"compactsAt":     page.CompactsAt,
-		"context":        barCell,
-		"count":          urgency.ReplyCount,
-		"dollars":        dollars,
-		"fitEnd":         screen.FitEnd,
-		"flags":          flagsCell,
-		"hundredths":     page.Hundredths,
-		"idleCompaction": page.IdleCompaction,
-		"join":           strings.Join,
-		"name":           nameCell,
-		"percent":        func(share float64) int { return int(100 * share) }, // cut, as on the page
-		"replies":        repliesCell,
-		"state":          stateCell,
-		"text":           screen.Text,
-		"tokens":         screen.Tokens,
-		"trend":          trendCell,
-		"value":          reflect.Indirect,
-		"work":           page.Work,
-		"wrap":           screen.Wrap,
-		"model": func(c place) string {
-			return screen.Text(strings.TrimPrefix(c.Model, "claude-"))
-		},
+		"ago":         func(at *time.Time) string { return screen.Ago(at, now) },
+		"bar":         func(percent int) string { return screen.Bar(percent*8/10, 10) },
+		"compactions": Compactions,
+		"compactsAt":  page.CompactsAt,
+		"context":     barCell,
+		"count":       urgency.ReplyCount,
+		"dollars":     dollars,
+		"fitEnd":      screen.FitEnd,
+		"flags":       flagsCell,
+		"hundredths":  page.Hundredths,
+		"join":        strings.Join,
+		"name":        nameCell,
+		"percent":     func(share float64) int { return int(100 * share) }, // cut, as on the page
+		"replies":     repliesCell,
+		"state":       stateCell,
+		"text":        screen.Text,
+		"tokens":      screen.Tokens,
+		"trend":       trendCell,
+		"trimPrefix":  strings.TrimPrefix,
+		"value":       reflect.Indirect,
+		"work":        page.Work,
+		"wrap":        screen.Wrap,
 		"pressure": func(c place, text string) string {
 			return styled(pressureColour(c.Session), text)
 		},
