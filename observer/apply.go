@@ -2,7 +2,6 @@ package observer
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"sm/alerts"
@@ -11,6 +10,7 @@ import (
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // clock takes note of the time before something is decided by it: a clock that has been set
@@ -69,7 +69,10 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 				Key:     transcript.KeyOf([]byte(session)),
 			}}, n.Events...)
 		}
-		c.readDocument(h.Agent, h.Text)
+		id, ok := wording.DocumentID(h.Text)
+		if s, known := c.fleet.Location(h.Agent); ok && known {
+			c.consume(c.channel(s.Project).Name, id, s.Session, s.At.PID)
+		}
 	}
 	for _, ev := range n.Events {
 		if ev.Kind == alerts.EventReset {
@@ -138,7 +141,14 @@ func (c *core) pass(now time.Time) {
 			c.edits.Add(1)
 		}
 	}
-	c.dismissCompactions(now)
+	// Clients call the hook PreCompact, too, when they write a summary for later in the
+	// background: then they are at their prompt, without a result.
+	for _, agent := range c.engine.Compacting(now.Add(-promptGrace)) {
+		if c.fleet.AtPrompt(agent, now.Add(-promptGrace)) {
+			c.engine.Dismiss(agent)
+			c.edits.Add(1)
+		}
+	}
 	if c.every(lookEvery, "look", now) {
 		for _, ev := range c.fleet.Activity(now) {
 			c.act(c.engine.Step(ev), now)
@@ -169,7 +179,9 @@ func (c *core) pass(now time.Time) {
 	c.queue.Leave(c.sessionOf)
 	c.carry(now)
 	c.queue.Check(now, func(agent string, answered time.Time) (time.Time, bool) {
-		if c.restarting(agent) {
+		// Until a client that is being restarted shows its prompt no transcript shows
+		// what it lacks.
+		if r := c.rotations.Open(agent); r.Way == rotation.WayRestart && r.State.Touched() {
 			return time.Time{}, true
 		}
 		return c.fleet.ReadUntil(agent, answered, now)
@@ -185,18 +197,6 @@ func (c *core) sessionOf(agent string) string {
 // promptGrace is how long a client must be back at its prompt before a compaction
 // that it began, and has not shown, counts as dismissed.
 const promptGrace = 2 * time.Second
-
-// dismissCompactions ends compactions without a result whose client is at its
-// prompt. Clients call the hook PreCompact, too, when they write a summary for later
-// in the background.
-func (c *core) dismissCompactions(now time.Time) {
-	for _, agent := range c.engine.Compacting(now.Add(-promptGrace)) {
-		if c.fleet.AtPrompt(agent, now.Add(-promptGrace)) {
-			c.engine.Dismiss(agent)
-			c.edits.Add(1)
-		}
-	}
-}
 
 const (
 	// keepFor is how long a quiet agent is kept, forgetEvery how
@@ -278,7 +278,7 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 // configure gives the settings to those that keep a copy. With an error nothing has changed.
 func (c *core) configure(s *Settings) error {
 	if err := c.engine.Configure(s.Alerts); err != nil {
-		return fmt.Errorf("settings of the policy: %w", err)
+		return err
 	}
 	c.queue.Configure(s.Queue)
 	c.rotations.Configure(s.Handoff.Rotations)

@@ -14,7 +14,6 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/curve"
 	"sm/transcript/claude/hook"
-	"sm/transcript/wording"
 )
 
 // Documents are files: they are read and written beside the loop, so that a slow
@@ -297,28 +296,6 @@ func (c *core) onDocuments(failure string, f func(*handoff.Documents) error) {
 		}
 		return nil
 	})
-}
-
-// leave keeps the document of an agent whose client has ended before its handoff:
-// it is for its next session, or a new agent in the same project.
-func (c *core) leave(r rotation.Rotation) {
-	a := c.app
-	d := c.draft(r)
-	c.onDocuments(
-		"the document of an agent that has ended is not kept",
-		func(*handoff.Documents) error {
-			_, err := a.put(d, time.Now())
-			return err
-		},
-	)
-}
-
-// readDocument marks a document as read when the transcript shows it.
-func (c *core) readDocument(agent string, text string) {
-	id, ok := wording.DocumentID(text)
-	if s, known := c.fleet.Location(agent); ok && known {
-		c.consume(c.channel(s.Project).Name, id, s.Session, s.At.PID)
-	}
 }
 
 // consume marks a document as read.

@@ -91,13 +91,6 @@ func (c *core) sender(id string) string {
 
 // deleteMessage withdraws a message that no agent can have read.
 func (c *core) deleteMessage(agent string, r *http.Request) (any, error) {
-	id := r.PathValue("message")
-	for _, m := range c.queue.Of(agent) {
-		if m.Ref == id && !m.Notice() { // the sender's own
-			id = m.ID
-			break
-		}
-	}
-	m, err := c.queue.Cancel(agent, id, time.Now())
+	m, err := c.queue.Cancel(agent, r.PathValue("message"), time.Now())
 	return wire.Message(m), err
 }

@@ -363,7 +363,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		Location:   time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
-		return nil, fmt.Errorf("settings of the policy: %w", err)
+		return nil, err
 	}
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)

@@ -66,8 +66,9 @@ type Options struct {
 	Level *slog.LevelVar
 	// Settings are those to begin with.
 	Settings
-	// Reload, when set, reads the configuration again: see App.Reload.
-	Reload func() (Reloaded, error)
+	// Reload, when set, reads the configuration again: see App.Reload. The keys in restart
+	// have changed and wait for a restart.
+	Reload func() (s Settings, restart []string, err error)
 	// Stats counts what has been read.
 	Stats *follow.Stats
 	// CaughtUp, when set, is called once, when the history has been read;
@@ -80,7 +81,7 @@ type Options struct {
 // invalid template, or an invalid file for metrics.listen.
 func (o *Options) Check() error {
 	if _, err := alerts.New(o.Alerts); err != nil {
-		return fmt.Errorf("settings of the policy: %w", err)
+		return err
 	}
 	if err := o.Alertmanager.Check(); err != nil {
 		return err
@@ -153,13 +154,6 @@ type HandoffOptions struct {
 	// AutoDocument makes a document before each compaction, AutoRotate restarts an agent
 	// under `sm run` whose context is critical.
 	AutoDocument, AutoRotate bool
-}
-
-// Reloaded is what Options.Reload has read.
-type Reloaded struct {
-	Settings
-	// Restart are the keys that have changed and wait for a restart.
-	Restart []string
 }
 
 // Web is the page at / and its events.

@@ -31,6 +31,7 @@ func (c *core) requestHandoff(
 	restarts := c.agents.look(agent).run.restarts(time.Now())
 	asks, err := c.fleet.Agent(in.Requester, false)
 	caller, known := c.fleet.Caller(line)
+	conflict := ""
 	switch {
 	case err != nil, asks != agent, known && caller != agent,
 		!known && line != nil && s.At.PID != 0:
@@ -39,26 +40,17 @@ func (c *core) requestHandoff(
 			"an agent hands over for itself alone; call sm handoff from within the session that it is about",
 		)
 	case s.Provider == codexApp:
-		return x, refuse(
-			http.StatusConflict,
-			"codex-app has no terminal to clear; hand over by hand",
-		)
+		conflict = "codex-app has no terminal to clear; hand over by hand"
 	case c.dryRun:
-		return x, refuse(
-			http.StatusConflict,
-			"the observer runs with --dry-run, which touches no agent; start it without",
-		)
+		conflict = "the observer runs with --dry-run, which touches no agent; start it without"
 	case restarts:
 	case s.Daemon:
-		return x, refuse(
-			http.StatusConflict,
-			"this thread is open in Codex's daemon, and its terminal is unknown; start the client with codex --no-daemon",
-		)
+		conflict = "this thread is open in Codex's daemon, and its terminal is unknown; start the client with codex --no-daemon"
 	case (s.Heard || s.Open) && s.At.Pane == "":
-		return x, refuse(
-			http.StatusConflict,
-			"this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude",
-		)
+		conflict = "this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude"
+	}
+	if conflict != "" {
+		return x, refuse(http.StatusConflict, conflict)
 	}
 	x = rotation.Rotation{
 		ID:      rotation.NewID(),
@@ -177,13 +169,6 @@ func (c *core) polled(agent string, asked api.Run, first bool) (x run) {
 		c.notCarried(agent)
 	}
 	return x
-}
-
-// restarting reports whether a client is being restarted or has not shown its
-// prompt yet. Until then no transcript shows what it lacks.
-func (c *core) restarting(agent string) bool {
-	r := c.rotations.Open(agent)
-	return r.Way == rotation.WayRestart && r.State.Touched()
 }
 
 // maxLine bounds a text of another process, in bytes.

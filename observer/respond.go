@@ -28,7 +28,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := h(w, r)
 	switch code := statusOf(err); {
 	case err == nil:
-	case code == http.StatusNotFound:
+	case code == http.StatusNotFound, code == http.StatusForbidden:
 		access.WriteRefusal(w, r, code, err.Error())
 	default:
 		access.WriteError(w, code, err.Error())
@@ -39,35 +39,33 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(code int, text string) error { return &api.StatusError{Code: code, Text: text} }
 
 // statuses is the status code of each error that means the same on every route.
-func statuses() map[int][]error {
-	return map[int][]error{
-		http.StatusBadRequest: {fleet.ErrEvent},
-		http.StatusNotFound: {
-			fleet.ErrUnknown,
-			rotation.ErrUnknown,
-			handoff.ErrNoDocument,
-			outbox.ErrUnknown,
-		},
-		http.StatusConflict: {
-			fleet.ErrAmbiguous,
-			rotation.ErrBusy,
-			rotation.ErrEnded,
-			rotation.ErrBreaker,
-			rotation.ErrFutile,
-			outbox.ErrOffered,
-		},
-		http.StatusUnprocessableEntity: {
-			alerts.ErrReminder,
-			outbox.ErrTooLong,
-			outbox.ErrEmpty,
-			outbox.ErrText,
-			outbox.ErrNobody,
-		},
-		http.StatusTooManyRequests: {outbox.ErrFull, outbox.ErrRate},
-		http.StatusServiceUnavailable: {
-			errStopped, errNotStored, errCatchingUp, context.Canceled, context.DeadlineExceeded,
-		},
-	}
+var statuses = map[int][]error{
+	http.StatusBadRequest: {fleet.ErrEvent},
+	http.StatusNotFound: {
+		fleet.ErrUnknown,
+		rotation.ErrUnknown,
+		handoff.ErrNoDocument,
+		outbox.ErrUnknown,
+	},
+	http.StatusConflict: {
+		fleet.ErrAmbiguous,
+		rotation.ErrBusy,
+		rotation.ErrEnded,
+		rotation.ErrBreaker,
+		rotation.ErrFutile,
+		outbox.ErrOffered,
+	},
+	http.StatusUnprocessableEntity: {
+		alerts.ErrReminder,
+		outbox.ErrTooLong,
+		outbox.ErrEmpty,
+		outbox.ErrText,
+		outbox.ErrNobody,
+	},
+	http.StatusTooManyRequests: {outbox.ErrFull, outbox.ErrRate},
+	http.StatusServiceUnavailable: {
+		errStopped, errNotStored, errCatchingUp, context.Canceled, context.DeadlineExceeded,
+	},
 }
 
 // statusOf returns the status code of an error: its own, else that of the table, else 500.
@@ -75,7 +73,7 @@ func statusOf(err error) int {
 	if own, ok := errors.AsType[*api.StatusError](err); ok {
 		return own.Code
 	}
-	for code, list := range statuses() {
+	for code, list := range statuses {
 		if slices.ContainsFunc(
 			list,
 			func(known error) bool { return errors.Is(err, known) },

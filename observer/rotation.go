@@ -11,6 +11,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -216,8 +217,16 @@ func (c *core) reportFailure(x rotation.Report) {
 			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.",
 			reason, cmp.Or(r.Plain, r.Read)), alerts.Urgent)
 	case x.Lost || r.Auto():
-	case gone: // the next session is given it
-		c.leave(*r)
+	case gone: // the document is for the agent's next session, or a new agent in the same project
+		a := c.app
+		d := c.draft(*r)
+		c.onDocuments(
+			"the document of an agent that has ended is not kept",
+			func(*handoff.Documents) error {
+				_, err := a.put(d, time.Now())
+				return err
+			},
+		)
 	default:
 		c.notifyAgent(r.Agent, r.ID+"/failed", fmt.Sprintf(
 			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.",

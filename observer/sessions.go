@@ -57,6 +57,7 @@ func (c *core) head(now time.Time) api.Sessions {
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),
 		Today:      wire.Today(&counters.Today, c.fleet.Created()),
 		NotWarned:  c.caughtUp && !c.reachable(now),
+		Demo:       c.app.o.Demo,
 	}
 }
 
@@ -78,7 +79,6 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) error {
 	var views []fleet.View
 	err = a.do(r.Context(), func(c *core) {
 		head = c.head(now)
-		head.Demo = a.o.Demo
 		head.Sessions = []api.Session{}
 		if recent {
 			views, head.Others = c.recent(now, client)

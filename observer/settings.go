@@ -43,11 +43,11 @@ func (a *App) Reload(ctx context.Context) error {
 	}
 	a.reloading.Lock() // two that follow each other must not be applied the other way round
 	defer a.reloading.Unlock()
-	read, err := a.o.Reload()
+	read, restart, err := a.o.Reload()
 	if err != nil {
 		err = refuse(http.StatusUnprocessableEntity, err.Error())
 	} else {
-		err = a.Apply(ctx, read.Settings)
+		err = a.Apply(ctx, read)
 	}
 	a.rejected.Store(err != nil)
 	if err != nil {
@@ -56,8 +56,8 @@ func (a *App) Reload(ctx context.Context) error {
 	}
 	a.reloaded.Store(time.Now().UnixMilli())
 	a.log.Info("configuration reloaded")
-	if len(read.Restart) > 0 {
-		a.log.Warn("changed keys that need a restart", "keys", strings.Join(read.Restart, ","))
+	if len(restart) > 0 {
+		a.log.Warn("changed keys that need a restart", "keys", strings.Join(restart, ","))
 	}
 	return nil
 }

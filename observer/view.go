@@ -40,7 +40,6 @@ func (a *App) List(
 			l.Agents = append(l.Agents, x)
 		}
 	})
-	l.Head.Demo = a.o.Demo
 	l.Projects = a.o.Watched()
 	l.Done = a.stats.FilesDone.Load()
 	l.Files = a.stats.Files.Load()
@@ -149,13 +148,10 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 
 	cookie, ok := a.passes.Redeem(r.URL.Query().Get("token"), time.Now())
 	if !ok {
-		access.WriteRefusal(
-			w,
-			r,
+		return refuse(
 			http.StatusForbidden,
 			"this link was used already, or is older than a minute; run sm open again",
 		)
-		return nil
 	}
 	http.SetCookie(w, cookie)
 	to := cookie.Path
@@ -177,14 +173,8 @@ func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
 			"this observer listens on no TCP address, so no browser can reach it; set listen",
 		)
 	}
-	u := url.URL{
-		Scheme:   "http",
-		Host:     addrs[0],
-		Path:     "/open",
-		RawQuery: url.Values{"token": {a.passes.Issue(time.Now())}}.Encode(),
-	}
 	return writeJSON(w, http.StatusCreated, api.Page{
-		URL:     u.String(),
+		URL:     "http://" + addrs[0] + "/open?token=" + a.passes.Issue(time.Now()),
 		Seconds: int(access.TokenLife / time.Second),
 	})
 }

@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // pace is how soon to ask again, at the earliest, whether a transcript has been read.
 const pace = time.Second
@@ -121,12 +124,12 @@ func (q *Queue) Withdraw(fit func(*Message) bool, now time.Time) (n int) {
 	return n
 }
 
-// Cancel takes back a message to an agent, and returns it. A message that waits
+// Cancel takes back a message to an agent, by its Ref or ID, and returns it. A message that waits
 // to be offered again is not repeated then; one that has ended without proof
 // stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been
 // read.
 func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
-	m := q.ids[id]
+	m := cmp.Or(q.known(&Message{To: to, Ref: id}), q.ids[id])
 	switch {
 	case m == nil || m.To != to:
 		return Message{}, ErrUnknown

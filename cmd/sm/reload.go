@@ -24,15 +24,15 @@ func (env *environ) reload(
 	flags *pflag.FlagSet,
 	started *config.Config,
 	log *slog.Logger,
-) func() (observer.Reloaded, error) {
-	return func() (r observer.Reloaded, err error) {
+) func() (observer.Settings, []string, error) {
+	return func() (s observer.Settings, restart []string, err error) {
 		cfg, err := source.Load(flags, env.LookupEnv)
 		if err != nil {
-			return r, err
+			return s, nil, err
 		}
-		r.Restart = cfg.Keep(started)
-		r.Settings, err = env.settings(cfg, log)
-		return r, err
+		restart = cfg.Keep(started)
+		s, err = env.settings(cfg, log)
+		return s, restart, err
 	}
 }
 

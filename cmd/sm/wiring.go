@@ -154,7 +154,7 @@ func (env *environ) settings(
 	s.Queue = cfg.Queue
 	s.Queue.Offers = maxOffers
 	if argv := cfg.Operator.Notify; len(argv) > 0 {
-		s.Notifiers = append(s.Notifiers, notify.NewCommand(argv...))
+		s.Notifiers = append(s.Notifiers, &notify.Command{Argv: argv})
 	}
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard = observer.GuardOptions(cfg.Guard)

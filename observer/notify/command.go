@@ -16,15 +16,12 @@ const (
 	atEnd  = time.Second
 )
 
-// Command runs a program with the text as a line of its standard input. It is run
+// Command runs a program, Argv with its arguments, with the text as a line of its standard input. It is run
 // without a shell, one at a time, and with a limit: it may hang or start others.
 type Command struct {
-	argv    []string
+	Argv    []string
 	running sync.Mutex
 }
-
-// NewCommand makes a notifier of a program with its arguments.
-func NewCommand(argv ...string) *Command { return &Command{argv: argv} }
 
 // Notify runs the program and waits for it.
 func (c *Command) Notify(ctx context.Context, n Notice) error {
@@ -33,10 +30,10 @@ func (c *Command) Notify(ctx context.Context, n Notice) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(atEnd, cancel) })()
-	cmd := proc.Command(limit, c.argv[0], c.argv[1:]...)
+	cmd := proc.Command(limit, c.Argv[0], c.Argv[1:]...)
 	cmd.Stdin = strings.NewReader(n.Text + "\n")
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("operator.notify: %s: %w", c.argv[0], err)
+		return fmt.Errorf("operator.notify: %s: %w", c.Argv[0], err)
 	}
 	return nil
 }

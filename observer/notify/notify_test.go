@@ -17,8 +17,8 @@ func TestCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	// mkdir fails where another one is between mkdir and rmdir.
-	c := NewCommand("/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
-		dir, "$(touch x)", "a b")
+	c := &Command{Argv: []string{"/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
+		dir, "$(touch x)", "a b"}}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -42,7 +42,7 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%s: got %q, want %q, %v", name, got, want, err)
 		}
 	}
-	err := NewCommand("/bin/sh", "-c", "exit 3").Notify(t.Context(), Notice{})
+	err := (&Command{Argv: []string{"/bin/sh", "-c", "exit 3"}}).Notify(t.Context(), Notice{})
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 {
 		t.Errorf("a program that fails: %v", err)
 	}
@@ -61,12 +61,12 @@ func TestRunEndsWithTheObserver(t *testing.T) {
 	ended := make(chan error, 1)
 	// Both the shell and its child have the pipe open for writing: it ends when both are gone.
 	go func() {
-		ended <- NewCommand(
+		ended <- (&Command{Argv: []string{
 			"/bin/sh",
 			"-c",
 			`exec 3>"$0"; echo up >&3; sleep 600 & wait`,
 			pipe,
-		).Notify(ctx, Notice{
+		}}).Notify(ctx, Notice{
 			Text: "x",
 		})
 	}()
