@@ -7,9 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"sm/transcript"
 )
@@ -98,41 +95,39 @@ func (x *index) forget(fl *file) {
 	x.again[fl.cursor.Path] = true
 }
 
-// enterFolder reports whether a folder is to be searched: it exists and was not
-// visited under this name or another. Below a learnt root no link is followed.
-func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) bool {
+// searchAll searches all roots, and returns the files in them that have news.
+func (x *index) searchAll() (found []*file) {
+	visited := map[inode]bool{}
+	for _, root := range x.roots {
+		found = append(found, x.search(root.path, visited)...)
+	}
+	return found
+}
+
+// search searches a folder, unless it was visited under this name or another, and returns
+// the files in it that have news. Below a learnt root no link is followed.
+func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
+	root := x.roots.of(dir)
+	depth := root.depth(dir)
 	look := stat
-	if learnt {
+	if root.learnt {
 		look = lstat
 	}
 	is, err := look(dir)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			x.denied(dir, err)
-		}
-		return false
-	}
-	if !is.isDir() || visited[is.inode] {
-		return false
-	}
-	visited[is.inode] = true
-	return true
-}
-
-// search searches a folder and returns the files in it that have news.
-func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
-	root := x.roots.of(dir)
-	if depth > maxFolders || !x.enterFolder(dir, root.learnt, visited) {
-		return nil
-	}
-	// Watch first, then list: what appears in between is seen twice, not never.
-	x.watch.add(dir)
-	open, entries, err := list(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.denied(dir, err)
 	}
-	defer open.Close() // nil does no harm
-	for _, e := range entries {
+	if !is.IsDir() || visited[is.inode] || depth > maxFolders {
+		return nil
+	}
+	visited[is.inode] = true
+	// Watch first, then list: what appears in between is seen twice, not never.
+	x.watch.add(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		x.denied(dir, err)
+	}
+	for _, e := range entries { // as many as could be listed
 		path := filepath.Join(dir, e.Name())
 		_, named := x.roots.identify(path)
 		switch mode := e.Type(); {
@@ -142,14 +137,14 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 			x.odd(path, "a folder named like a transcript")
 			fallthrough
 		case mode.IsDir():
-			found = append(found, x.search(path, depth+1, visited)...)
+			found = append(found, x.search(path, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
 			// A folder of a root may be elsewhere; visited ends loops. A
 			// changed link is not reported.
-			found = append(found, x.search(path, depth+1, visited)...)
+			found = append(found, x.search(path, visited)...)
 		case !named:
 		case mode.IsRegular():
-			if fl := x.lookIn(open, e.Name(), path); fl != nil {
+			if fl := x.look(path); fl != nil {
 				found = append(found, fl)
 			}
 		default:
@@ -161,16 +156,12 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 
 // look compares a path with what is known of it, and returns the file if it has
 // to be read.
-func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
-
-// lookIn is look for a name in an open folder, which the kernel finds sooner
-// than a path; nil for none.
-func (x *index) lookIn(dir *os.File, name, path string) *file {
-	is, err := statIn(dir, name, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil || !is.isRegular() {
+func (x *index) look(path string) *file {
+	is, err := lstat(path)
+	if err != nil || !is.IsRegular() {
 		return nil
 	}
-	if x.roots.of(path).learnt && !is.ours() {
+	if x.roots.of(path).learnt && !is.ours {
 		x.odd(path, errNotOurs.Error())
 		return nil
 	}
@@ -222,44 +213,9 @@ func (x *index) movedHere(path string, id inode) *file {
 		old.moved = old.cursor.Path
 		x.leaving[old.moved] = true
 	}
-	old.cursor.Path = path
 	old.place(path)
 	x.files[path] = old
 	return old
-}
-
-// depth is how deep a folder lies below the root that it is in.
-func (x *index) depth(dir string) int {
-	below := strings.TrimPrefix(dir, x.roots.of(dir).path)
-	return strings.Count(below, string(filepath.Separator))
-}
-
-// named finds what one path of the command line means.
-func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
-	path, err := filepath.Abs(root.Path)
-	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", root.Path, err)
-	}
-	is, err := stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, err)
-	}
-	if is.isDir() {
-		return x.search(path, 0, visited), nil
-	}
-	if !is.isRegular() {
-		return nil, fmt.Errorf("read %s: %w", path, errNotRegular)
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if x.files[path] != nil {
-		return nil, nil
-	}
-	fl := x.enter(path, root.Format)
-	fl.alone = true
-	fl.stamp = is.stamp
-	return []*file{fl}, nil
 }
 
 // odd logs, once for a path, why it is left alone.
@@ -281,8 +237,11 @@ func (x *index) odd(path, why string) {
 	x.log.Debug("left alone", "path", path)
 }
 
-// denied notes a folder that cannot be searched.
+// denied notes a folder that cannot be searched, unless it is just not there.
 func (x *index) denied(dir string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
 	if err = reason(err); x.seen[dir] != err.Error() {
 		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}

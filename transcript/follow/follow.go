@@ -208,6 +208,7 @@ func Run(
 	}
 	index.restore(from)
 	f.loop(ctx)
+	close(f.jobs)
 	cancel()
 	workers.Wait()
 	f.lookers.tails.Wait()
@@ -264,23 +265,32 @@ func (f *follower) checkCaughtUp(ctx context.Context) {
 	f.reader.send(ctx, transcript.Change{CaughtUp: true})
 }
 
-// enqueue gives a file to the workers, unless one has it.
-func (f *follower) enqueue(fl *file) {
-	if fl.state != parked {
-		fl.lookAgain()
-		return
-	}
-	if e, ok := errors.AsType[contentError](f.failing[fl]); ok {
-		if is, err := lstat(fl.cursor.Path); err == nil && is.stamp == e.of {
-			return
+// enqueue gives files to the workers, unless one has it; nil is none.
+func (f *follower) enqueue(files ...*file) {
+	for _, fl := range files {
+		switch {
+		case fl == nil:
+		case fl.state != parked:
+			fl.lookAgain()
+		case !f.damaged(fl):
+			fl.state = busy
+			fl.again = false
+			if !f.caught {
+				f.pending++
+			}
+			f.queue = append(f.queue, fl)
 		}
 	}
-	fl.state = busy
-	fl.again = false
-	if !f.caught {
-		f.pending++
+}
+
+// damaged reports whether a file could not be unpacked and has not changed since.
+func (f *follower) damaged(fl *file) bool {
+	e, failed := errors.AsType[contentError](f.failing[fl])
+	if !failed {
+		return false
 	}
-	f.queue = append(f.queue, fl)
+	is, err := lstat(fl.cursor.Path)
+	return err == nil && is.stamp == e.of
 }
 
 // done takes a file back from a worker.

@@ -2,7 +2,6 @@ package follow
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -21,10 +20,16 @@ func TestNoLineIsKept(t *testing.T) {
 		wideBytes,
 	))
 	t.Run("live", func(t *testing.T) {
-		live := reading{fold: claude.NewFold("x", false)}
+		out := make(chan transcript.Change, 1)
+		live := reading{
+			r:    &fileReader{out: out},
+			file: &file{format: claude.Format()},
+			fold: claude.NewFold("x", false),
+		}
 		b := bytes.Clone(line)
 		first := weak.Make(&b[0])
 		live.add(b, int64(len(b)))
+		live.report(t.Context(), *live.fold.Sum())
 		b = nil
 		if runtime.GC(); first.Value() != nil {
 			t.Error("it is kept")
@@ -33,33 +38,17 @@ func TestNoLineIsKept(t *testing.T) {
 	})
 	t.Run("read", func(t *testing.T) {
 		var first weak.Pointer[byte]
-		text := bytes.NewReader(append(line, '\n'))
-		r := &fileReader{
-			Options: Options{Stats: &Stats{}},
-			out:     make(chan transcript.Change, 1),
-			once:    true,
-		}
-		w := &workspace{buf: make([]byte, bufferBytes)}
-		r.Records = func(string) func(*transcript.Entry) {
+		p := newReader(t, claude.Format(), idA+".jsonl", append(line, '\n'))
+		p.f.Records = func(string) func(*transcript.Entry) {
 			return func(e *transcript.Entry) { first = weak.Make(&e.CWD[0]) }
 		}
-		s := &source{
-			reading: reading{r: r, file: &file{format: claude.Format()}},
-			text:    text,
-			size:    text.Size(),
-			stored:  text.Size(),
-			whole:   true,
-		}
-		if err := s.readAll(
-			context.Background(),
-			w,
-		); err != nil ||
-			first == (weak.Pointer[byte]{}) {
-			t.Fatal(err)
+		changes := p.read(transcript.Cursor{}, false)
+		if len(changes) != 1 || first == (weak.Pointer[byte]{}) {
+			t.Fatal("it is not read")
 		}
 		if runtime.GC(); first.Value() != nil {
 			t.Error("it is kept")
 		}
-		runtime.KeepAlive(w)
+		runtime.KeepAlive(p)
 	})
 }

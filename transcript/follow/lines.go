@@ -2,6 +2,7 @@ package follow
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"runtime/debug"
 
@@ -12,18 +13,10 @@ import (
 // again: it may be another by the time that it could be read once more.
 type marks struct{ head, last []byte }
 
-func (m *marks) add(line []byte) {
-	if room := headBytes - len(m.head); room > 0 {
-		m.head = append(m.head, line[:min(room, len(line))]...)
-		if len(m.head) < headBytes {
-			m.head = append(m.head, '\n')
-		}
-	}
-	m.last = append(m.last, line[max(0, len(line)-tailBytes):]...)
-	m.last = append(m.last, '\n')
-	if n := len(m.last) - tailBytes; n > 0 {
-		m.last = append(m.last[:0], m.last[n:]...)
-	}
+func (m *marks) add(text []byte) {
+	m.head = append(m.head, text[:min(len(text), headBytes-len(m.head))]...)
+	m.last = append(m.last, text[max(0, len(text)-tailBytes):]...)
+	m.last = m.last[max(0, len(m.last)-tailBytes):]
 }
 
 func (m *marks) keys() (head, tail transcript.Key) {
@@ -40,81 +33,68 @@ type lines struct {
 	zero   int     // where in buf the text begins
 	end    int     // in buf, behind the last line handed out
 	bareTo int64   // an offset up to which no newline follows base, when it is far off
-	// first gives the length of the first of some lines, without its newline: each has
-	// one. nil looks for the newline.
-	first func(lines []byte) int
 }
 
 // each calls do for the complete lines between base and an offset, without their
-// newlines, with the offset behind them, until it returns false. It returns the
-// offset behind the last line handed out. buf is used again for every line, and wide
+// newlines, with the offset behind them, until it returns false or ctx ends. base is then
+// behind the last line handed out. buf is used again for every line, and wide
 // in its place from the first line on that is too long for it; a line
 // longer than both has a buffer of exactly its size. Of one longer than longest only
 // the ends are handed out, and never as JSON.
-func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
+func (l *lines) each(
+	ctx context.Context,
+	to int64,
+	do func(line []byte, end int64) bool,
+) error {
 	l.place(l.base, 0)
-	if l.bareTo > l.offset(len(l.buf)) {
-		before := l.base
-		if err := l.long(to, do); err != nil || l.base == before {
-			return l.base, err
-		}
-		l.place(l.base, 0)
-	}
 	fill := l.zero // buf[zero:fill] holds the file from base on
-	for l.offset(fill) < to {
-		want := min(int64(len(l.buf)-fill), to-l.offset(fill), bufferBytes)
-		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
-		if n == 0 {
-			if err == io.EOF || err == nil {
-				return l.base, nil // shorter than it was
-			}
-			return l.base, err
-		}
-		whole := afterNewline(l.buf[fill : fill+n])
-		if whole > 0 {
-			whole += fill
-		}
-		fill += n
-		for l.end < whole {
-			line := l.buf[l.end:whole]
-			if l.first != nil {
-				line = line[:l.first(line)]
-			} else {
-				line = line[:bytes.IndexByte(line, '\n')]
-			}
-			l.end += len(line) + 1
-			l.marks.add(line)
-			if !do(line, l.offset(l.end)) {
-				return l.offset(l.end), nil
-			}
-		}
-		if l.end > l.zero {
-			rest := l.buf[l.end:fill]
-			l.place(l.offset(l.end), len(rest))
-			fill = l.zero + copy(l.buf[l.zero:], rest)
-		} else if fill == len(l.buf) && !l.widen() {
-			before := l.base
-			if err := l.long(to, do); err != nil || l.base == before {
-				return l.base, err
+	if l.bareTo > l.offset(len(l.buf)) {
+		fill = len(l.buf) // the line is known to be longer
+	}
+	for l.offset(fill) < to && ctx.Err() == nil {
+		if fill == len(l.buf) && !l.widen() {
+			line, err := l.long(to)
+			if line == nil || !do(line, l.base) {
+				return err
 			}
 			l.place(l.base, 0)
 			fill = l.zero
+			continue
+		}
+		want := min(int64(len(l.buf)-fill), to-l.offset(fill), bufferBytes)
+		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
+		if n == 0 {
+			return exceptEOF(err) // shorter than it was
+		}
+		fill += n
+		more := true
+		for more {
+			line, _, whole := bytes.Cut(l.buf[l.end:fill], []byte("\n"))
+			if !whole {
+				break
+			}
+			l.end += len(line) + 1
+			more = do(line, l.offset(l.end))
+		}
+		if l.end > l.zero {
+			l.marks.add(l.buf[l.zero:l.end])
+			rest := l.buf[l.end:fill]
+			l.place(l.offset(l.end), len(rest))
+			fill = l.zero + copy(l.buf[l.zero:], rest)
+		}
+		if !more {
+			return nil
 		}
 	}
-	return l.base, nil
+	return nil
 }
 
-// afterNewline is the index behind the last newline of b, 0 for none. It skips pieces
-// without one by IndexByte, which is much faster than LastIndexByte.
-func afterNewline(b []byte) int {
-	const piece = 1024
-	for end := len(b); end > 0; end -= piece {
-		from := max(0, end-piece)
-		if bytes.IndexByte(b[from:end], '\n') >= 0 {
-			return from + bytes.LastIndexByte(b[from:end], '\n') + 1
-		}
+// exceptEOF is the error of a read, nil for the end of the file.
+func exceptEOF(err error) error {
+	if err == io.EOF {
+		return nil
 	}
-	return 0
+	return err
 }
 
 // wideBytes is the size of the larger buffer: a line that is longer is read
@@ -152,32 +132,21 @@ func (l *lines) place(base int64, room int) {
 // offset is the place in the file of an index of buf.
 func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
 
-// long hands out the one line that begins at base. First its end is looked for and
-// only then is memory taken, so that a long line costs its size once, and a long
-// unfinished one nothing.
-func (l *lines) long(to int64, do func([]byte, int64) bool) error {
-	for at := max(l.offset(len(l.buf)), l.bareTo); at < to; {
+// long returns the one line that begins at base, and moves base behind it. First its end is
+// looked for and only then is memory taken, so that a long line costs its size once, and a
+// long unfinished one, which is nil, nothing.
+func (l *lines) long(to int64) (line []byte, err error) {
+	for at := max(l.offset(len(l.buf)), l.bareTo); at < to; l.bareTo = at {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
-		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
-			line := l.one(at + int64(i))
-			if line == nil {
-				return nil
-			}
-			l.marks.add(line)
-			l.base = at + int64(i) + 1
-			do(line, l.base)
-			return nil
-		}
 		if n == 0 {
-			if err == io.EOF {
-				err = nil
-			}
-			return err
+			return nil, exceptEOF(err)
+		}
+		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
+			return l.one(at + int64(i)), nil
 		}
 		at += int64(n)
-		l.bareTo = at
 	}
-	return nil
+	return nil, nil
 }
 
 const (
@@ -188,22 +157,25 @@ const (
 )
 
 // one reads the line from base to end; nil when the file is shorter by now.
-func (l *lines) one(end int64) []byte {
+func (l *lines) one(end int64) (line []byte) {
 	n := end - l.base
+	whole := false
 	if n > longest {
-		line := make([]byte, headBytes+1+tailBytes)
-		if !readFull(l.file, line[:headBytes], l.base) ||
-			!readFull(l.file, line[headBytes+1:], end-tailBytes) {
-			return nil
+		line = make([]byte, headBytes+1+tailBytes) // with a zero byte in it, which no JSON may have
+		whole = readFull(l.file, line[:headBytes], l.base) &&
+			readFull(l.file, line[headBytes+1:], end-tailBytes)
+	} else {
+		if n > huge {
+			debug.FreeOSMemory()
 		}
-		return line // with a zero byte in it, which no JSON may have
+		line = make([]byte, n)
+		whole = readFull(l.file, line, l.base)
 	}
-	if n > huge {
-		debug.FreeOSMemory()
-	}
-	line := make([]byte, n)
-	if !readFull(l.file, line, l.base) {
+	if !whole {
 		return nil
 	}
+	l.marks.add(line)
+	l.marks.add([]byte("\n"))
+	l.base = end + 1
 	return line
 }

@@ -63,59 +63,32 @@ func TestLinesOfAnyLength(t *testing.T) {
 		} { // the buffer is used again for another file
 			file := &reads{Reader: bytes.NewReader(text)}
 			l := lines{
+				marks: &marks{},
 				file:  file,
 				buf:   make([]byte, bufferBytes),
 				wide:  kept,
-				marks: &marks{},
-			}
-			if kept != nil {
-				l.first = func(lines []byte) int {
-					if lines[len(lines)-1] != '\n' {
-						t.Fatalf("round %d: part of a line", round)
-					}
-					return bytes.IndexByte(lines, '\n')
-				}
 			}
 			var got []int64
-			end, err := l.each(int64(len(text)), func(line []byte, end int64) bool {
+			err := l.each(t.Context(), int64(len(text)), func(line []byte, end int64) bool {
 				if want := text[end-int64(len(line))-1 : end-1]; !bytes.Equal(line, want) {
 					t.Fatalf("round %d: another line ends at %d", round, end)
 				}
 				got = append(got, end)
 				return true
 			})
-			if err != nil || !slices.Equal(got, ends) || end != ends[len(ends)-1] {
+			if err != nil || !slices.Equal(got, ends) || l.base != ends[len(ends)-1] {
 				t.Fatalf(
 					"round %d: lines end at %d (%v, last %d), want %d",
 					round,
 					got,
 					err,
-					end,
+					l.base,
 					ends,
 				)
 			}
 			if most := len(text); kept != nil && round%3 != 0 && file.bytes > most {
 				t.Errorf("round %d: %d bytes read of %d", round, file.bytes, most)
 			}
-		}
-	}
-}
-
-// TestAfterNewline: the last newline is found at any place, after any bytes.
-func TestAfterNewline(t *testing.T) {
-	t.Parallel()
-	b := bytes.Repeat([]byte{'x'}, 3100)
-	for last := range b {
-		for _, before := range []int{last, last / 2, max(0, last-1), 0} {
-			line := bytes.Clone(b)
-			line[last] = '\n'
-			line[before] = '\n'
-			if got := afterNewline(line); got != last+1 {
-				t.Fatalf("newlines at %d and %d: %d", before, last, got)
-			}
-		}
-		if got := afterNewline(b[:last]); got != 0 {
-			t.Fatalf("no newline in %d bytes: %d", last, got)
 		}
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/nxadm/tail"
 	"github.com/nxadm/tail/util"
 	"gopkg.in/tomb.v1"
-
-	"sm/transcript"
 )
 
 const (
@@ -36,13 +34,12 @@ const (
 type tailer struct {
 	mu sync.Mutex
 	reading
-	peeked   int64 // size at which the unfinished last line was looked at
-	bareTo   int64 // no newline follows the offset up to here, as far as is known
-	shown    bool  // the last report counts an unfinished line
-	alone    bool  // it may have no tail
-	missed   int   // looks in a row that found what the tail should have delivered
-	reported int64 // the time of the file in the last report
-	reread   bool  // the file is not what it was, or no more
+	peeked int64 // size at which the unfinished last line was looked at
+	bareTo int64 // no newline follows the offset up to here, as far as is known
+	shown  bool  // the last report counts an unfinished line
+	alone  bool  // it may have no tail
+	missed int   // looks in a row that found what the tail should have delivered
+	reread bool  // the file is not what it was, or no more
 
 	lookers *lookers
 	pokes   atomic.Int64 // since the last look began; while there are any, it is due or a looker has it
@@ -150,59 +147,48 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 		return true // a worker tries until it can be read again
 	}
 	defer file.Close()
-	if !t.continues(file, is.inode, is.size) {
+	if !t.continues(file, is.stamp) {
 		return true
 	}
-	before := t.cursor.Offset
+	before := t.cursor
 	t.cursor.Modified = is.settled()
-	if is.size == t.peeked || is.size == before && !t.shown {
-		t.cursor.Size = is.size
-		if is.size == before && t.cursor.Modified != t.reported {
+	t.cursor.Size = is.size
+	switch {
+	case is.size == before.Offset && !t.shown:
+		if t.cursor.Modified != before.Modified {
 			t.report(ctx, *t.fold.Sum())
 		}
 		return false
+	case is.size == t.peeked:
+		return false
 	}
 	rest := lines{
+		marks:  &t.marks,
 		file:   file,
 		buf:    buf,
-		base:   before,
+		base:   before.Offset,
 		bareTo: t.bareTo,
-		marks:  &t.marks,
 	}
-	end, err := rest.each(is.size, func(line []byte, end int64) bool {
-		t.add(line, end)
-		return len(t.change.Entries) < flushEntries || t.report(ctx, *t.fold.Sum())
-	})
-	if err != nil {
+	if t.addLines(ctx, &rest, is.size) != nil {
 		return true
 	}
-	t.cursor.Size = is.size
 	t.bareTo = rest.bareTo
-	session := *t.fold.Sum()
-	whole := false
-	t.peeked = 0
-	if line := unfinished(file, end, is.size); line != nil {
-		t.peeked = is.size
-		session, whole = shown(t.fold, line)
-	}
-	if end > before || whole || t.shown {
+	t.peeked = is.size
+	t.cursor.Size = is.size
+	session, line := t.peek(file, is.size)
+	grown := t.cursor.Offset > before.Offset
+	if grown || line != nil || t.shown {
 		t.report(ctx, session)
 	}
-	t.shown = whole
-	if tl := t.tail.Load(); tl != nil && end > before && !t.starting() {
+	t.shown = line != nil
+	t.offset.Store(t.cursor.Offset)
+	if tl := t.tail.Load(); tl != nil && grown && !t.starting() {
 		if t.missed++; t.missed > 1 {
 			t.alone = true
 			tl.Kill(nil)
 		}
 	}
 	return false
-}
-
-func (t *tailer) report(ctx context.Context, session transcript.Session) bool {
-	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
-	t.offset.Store(t.cursor.Offset)
-	t.reported = t.cursor.Modified
-	return t.reading.report(ctx, session)
 }
 
 // startTail starts nxadm/tail behind what has been read, but not before the end of a
@@ -285,7 +271,10 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	// The line is only read, and a copy of a long one would be expensive.
 	line := unsafe.Slice(unsafe.StringData(l.Text), len(l.Text))
 	t.marks.add(line)
+	t.marks.add([]byte("\n"))
 	t.add(line, end)
+	t.cursor.Size = max(t.cursor.Size, end)
+	t.offset.Store(end)
 	return t.report(ctx, *t.fold.Sum())
 }
 
@@ -308,7 +297,6 @@ func (f *follower) followLive(fl *file, r result) {
 		lookers: f.lookers,
 		written: r.written,
 	}
-	t.reported = t.cursor.Modified
 	t.shown = t.cursor.Size > t.cursor.Offset // perhaps; to report once more does no harm
 	t.offset.Store(t.cursor.Offset)
 	fl.state = live

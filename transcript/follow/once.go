@@ -3,9 +3,7 @@ package follow
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -27,21 +25,35 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 		out:     out,
 		once:    true,
 	}
-	var list []*file
-	visited := map[inode]bool{}
+	var named []*file
 	for _, root := range roots { // all formats of a folder are known before it is searched
-		if path, err := filepath.Abs(root.Path); err == nil {
-			if is, err := stat(path); err == nil && is.isDir() {
-				index.roots.add(Root{path, root.Format}, false)
+		path, err := filepath.Abs(root.Path)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", root.Path, err)
+		}
+		is, err := stat(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("find %s: %w", path, reason(err))
+		case is.IsDir():
+			index.roots.add(Root{path, root.Format}, false)
+		case is.IsRegular():
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				path = real
 			}
+			fl := &file{format: root.Format, alone: true, stamp: is.stamp}
+			fl.place(path)
+			named = append(named, fl)
+		default:
+			return fmt.Errorf("read %s: %w", path, errNotRegular)
 		}
 	}
-	for _, root := range roots {
-		found, err := index.named(root, visited)
-		if err != nil {
-			return err
+	list := index.searchAll()
+	for _, fl := range named {
+		if path := fl.cursor.Path; index.files[path] == nil {
+			index.files[path] = fl
+			list = append(list, fl)
 		}
-		list = append(list, found...)
 	}
 	o.Stats.expect(list)
 	// Large files first: the last one read is then a small one, and no processor
@@ -79,25 +91,10 @@ func (e *UnreadError) Unwrap() []error { return e.Errs }
 // readList has the workers read a list, and returns what failed.
 func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) {
 	jobs := make(chan *file)
-	var mu sync.Mutex
+	results := make(chan result, len(list))
 	var workers sync.WaitGroup
 	for range r.Workers {
-		workers.Go(func() {
-			w := &workspace{buf: make([]byte, bufferBytes)}
-			for fl := range jobs {
-				res := r.read(ctx, fl, w)
-				if res.err != nil && ctx.Err() == nil && !errors.Is(res.err, fs.ErrNotExist) {
-					r.Logger.Warn(
-						"cannot read a transcript",
-						"name", filepath.Base(fl.cursor.Path),
-						"err", reason(res.err),
-					)
-					mu.Lock()
-					errs = append(errs, res.err)
-					mu.Unlock()
-				}
-			}
-		})
+		workers.Go(func() { r.work(ctx, jobs, results) })
 	}
 	for _, fl := range list {
 		select {
@@ -107,5 +104,16 @@ func (r *fileReader) readList(ctx context.Context, list []*file) (errs []error) 
 	}
 	close(jobs)
 	workers.Wait()
+	close(results)
+	for res := range results {
+		if res.err != nil && ctx.Err() == nil {
+			r.Logger.Warn(
+				"cannot read a transcript",
+				"name", filepath.Base(res.file.cursor.Path),
+				"err", reason(res.err),
+			)
+			errs = append(errs, res.err)
+		}
+	}
 	return errs
 }

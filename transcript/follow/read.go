@@ -71,19 +71,13 @@ type fileReader struct {
 	once bool // nothing will be followed
 }
 
-// work reads the files that the loop hands out.
+// work reads the files of jobs until ctx ends or there are no more.
 func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<- result) {
 	w := &workspace{buf: make([]byte, bufferBytes)}
-	for {
+	for fl := range jobs {
 		select {
+		case results <- r.read(ctx, fl, w):
 		case <-ctx.Done():
-			return
-		case fl := <-jobs:
-			select {
-			case results <- r.read(ctx, fl, w):
-			case <-ctx.Done():
-				return
-			}
 		}
 	}
 }
@@ -99,7 +93,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 		return res
 	case err == nil:
 		defer file.Close()
-		err = r.readOpen(ctx, file, is, w, &res)
+		err = r.readOpen(ctx, file, is, w, &res, false)
 	}
 	if err != nil && fl.moved != "" {
 		r.reportGone(ctx, fl)
@@ -121,55 +115,55 @@ func (r *fileReader) reportGone(ctx context.Context, fl *file) {
 	r.send(ctx, gone)
 }
 
-// readOpen reads a file that has been opened, from its beginning.
+// readOpen reads a file that has been opened, from its beginning. All of it is reported if
+// that is wanted, or if the file is not the one that the cursor was made for.
 func (r *fileReader) readOpen(
 	ctx context.Context,
 	file *os.File,
 	is fact,
 	w *workspace,
 	res *result,
+	whole bool,
 ) error {
 	fl := res.file
-	c := fl.cursor
-	if fl.learnt && !is.ours() {
+	if fl.learnt && !is.ours {
 		return errNotOurs
 	}
-	s := &source{
-		reading: reading{r: r, file: fl, cursor: c},
-		stored:  is.size,
+	s := &reading{r: r, file: fl, cursor: fl.cursor}
+	c := &s.cursor
+	c.Modified = is.settled()
+	var packed transcript.Text
+	if fl.format.Content != nil {
+		packed = fl.format.Content(ctx, c.Path, file, is.size)
 	}
-	s.open(ctx, file)
-	if s.packed != nil { // reading it shows whether it is the same
-		s.whole = !fl.known || is.inode != fl.inode() || c.Offset == 0
-	} else {
-		s.whole = !fl.known || !s.continues(file, is.inode, is.size)
-	}
-	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = is.dev, is.ino, is.settled()
-	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
-		s.cursor.Size = s.size
-		res.cursor = s.cursor
+	whole = whole || !fl.known || is.inode != fl.inode() || packed != nil && c.Offset == 0
+	if !whole && is.size == c.Offset && is.size == c.Size && fl.moved == "" &&
+		s.continues(file, is.stamp) {
+		res.cursor = *c
 		return nil // only its times have changed
 	}
-	err := s.readAll(ctx, w)
-	if errors.Is(err, errRewritten) {
-		s.whole = true
-		s.open(ctx, file)
-		err = s.readAll(ctx, w)
+	text := packed
+	if packed == nil {
+		text = io.NewSectionReader(file, 0, is.size)
 	}
+	err := s.readAll(ctx, text, is, w, whole)
+	r.Stats.BytesDone.Add(c.Offset)
+	r.Stats.FilesDone.Add(1)
 	switch {
-	case err != nil && s.packed != nil:
+	case errors.Is(err, errRewritten):
+		return r.readOpen(ctx, file, is, w, res, true)
+	case err != nil && packed != nil:
 		return contentError{err, is.stamp}
 	case err != nil:
 		return err
 	}
-	res.cursor = s.cursor
+	res.cursor = *c
 	now := time.Now().UnixNano()
 	res.written = min(is.modified, now)
 	// Before its first line is whole, a file may still become a compressed one.
-	asLines := s.packed == nil &&
-		(s.cursor.Offset > 0 || fl.format.Content == nil)
+	asLines := packed == nil && (c.Offset > 0 || fl.format.Content == nil)
 	if asLines && !r.once && now-is.modified < int64(r.ActiveFor) {
-		res.live = &s.reading
+		res.live = s
 	}
 	return nil
 }
@@ -188,14 +182,16 @@ type reading struct {
 	fold   transcript.Fold
 	cursor transcript.Cursor
 	marks  marks
-	entry  transcript.Entry  // of the last line
-	change transcript.Change // what the lines since the last report have brought
+	entry  transcript.Entry        // of the last line
+	change transcript.Change       // what the lines since the last report have brought
+	young  transcript.Instant      // older entries are not reported
+	record func(*transcript.Entry) // receives entries in place of change, nil for none
 }
 
 // continues reports whether a file still begins with what the cursor covers.
-func (s *reading) continues(file io.ReaderAt, id inode, size int64) bool {
+func (s *reading) continues(file io.ReaderAt, is stamp) bool {
 	c := &s.cursor
-	if id != (inode{c.Dev, c.Ino}) || size < c.Offset {
+	if is.inode != (inode{c.Dev, c.Ino}) || is.size < c.Offset {
 		return false
 	}
 	var buf [headBytes]byte
@@ -209,17 +205,116 @@ func (s *reading) continues(file io.ReaderAt, id inode, size int64) bool {
 		key(max(0, c.Offset-tailBytes), c.Offset) == c.Tail
 }
 
+// readAll folds the text from its beginning and reports what lies behind the cursor, or all
+// of it as one change.
+func (s *reading) readAll(
+	ctx context.Context,
+	text transcript.Text,
+	is fact,
+	w *workspace,
+	whole bool,
+) error {
+	known := s.cursor
+	s.cursor = transcript.Cursor{
+		Path:     known.Path,
+		Dev:      is.dev,
+		Ino:      is.ino,
+		Modified: known.Modified,
+	}
+	s.fold = s.file.format.NewFold(s.file.id)
+	if s.r.Bills {
+		s.fold.KeepBills()
+	}
+	if s.r.Records != nil {
+		s.record = s.r.Records(known.Path)
+	}
+	s.change = transcript.Change{From: s.file.moved, Alone: s.file.alone, Whole: whole}
+	s.marks = marks{}
+	l := lines{
+		marks: &s.marks,
+		file:  text,
+		buf:   w.buf,
+		wide:  &w.wide,
+	}
+	if whole {
+		s.young = s.r.young()
+	} else {
+		s.young = math.MaxInt64
+		if err := s.addLines(ctx, &l, known.Offset); err != nil {
+			return err
+		}
+		head, tail := s.marks.keys()
+		if s.cursor.Offset != known.Offset || head != known.Head || tail != known.Tail {
+			return errRewritten
+		}
+		s.change.Worked = s.fold.Take().Worked
+		s.young = 0
+	}
+	if err := s.addLines(ctx, &l, text.Size()); err != nil {
+		return err
+	}
+	session, line := s.peek(text, text.Size())
+	if line != nil && s.r.once { // it counts like any other: nothing will follow
+		s.add(line, s.cursor.Offset+int64(len(line)))
+		session = *s.fold.Sum()
+	}
+	s.cursor.Size = is.size
+	s.report(ctx, session)
+	s.young = 0
+	return ctx.Err()
+}
+
+// young is the oldest time of the entries to report of a file that is read whole: what
+// is older is history. A caller that reads files once wants none.
+func (r *fileReader) young() transcript.Instant {
+	switch {
+	case r.Entries:
+		return 0
+	case r.once:
+		return math.MaxInt64
+	}
+	return transcript.InstantOf(time.Now().Add(-r.ActiveFor))
+}
+
+// addLines folds the complete lines up to an offset. What they bring is reported when it is
+// much, but for a change with all of a file.
+func (s *reading) addLines(ctx context.Context, l *lines, to int64) error {
+	for full := true; full; {
+		full = false
+		err := l.each(ctx, to, func(line []byte, end int64) bool {
+			s.add(line, end)
+			full = !s.change.Whole && len(s.change.Entries) >= flushEntries
+			return !full
+		})
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return err
+		}
+		if full {
+			s.cursor.Size = s.cursor.Offset
+			s.report(ctx, *s.fold.Sum())
+		}
+	}
+	return nil
+}
+
 // add folds one line; end is the offset behind it.
 func (s *reading) add(line []byte, end int64) {
-	if fresh, _ := s.fold.Line(line, int(end-s.cursor.Offset), &s.entry); fresh {
-		s.change.Entries = append(s.change.Entries, plain(s.entry, s.fold.Sum()))
-	}
-	s.entry = transcript.Entry{} // a long line's memory goes with it
+	e := &s.entry
+	fresh, _ := s.fold.Line(line, int(end-s.cursor.Offset), e)
 	s.cursor.Offset = end
+	switch {
+	case s.record != nil:
+		if fresh || e.Kind == transcript.KindAside && e.Text != "" {
+			s.record(e)
+		}
+	case fresh && e.At >= s.young:
+		s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
+	}
 }
 
 // report sends what the lines since the last report have brought.
 func (s *reading) report(ctx context.Context, session transcript.Session) bool {
+	s.entry = transcript.Entry{} // a long line's memory goes with it
 	s.cursor.Head, s.cursor.Tail = s.marks.keys()
 	c := &s.change
 	c.Cursor = s.cursor
@@ -237,131 +332,19 @@ func (s *reading) report(ctx context.Context, session transcript.Session) bool {
 	return ok
 }
 
-// source is one reading of a file from its beginning.
-type source struct {
-	reading
-	text   io.ReaderAt
-	packed transcript.Text // the text of a compressed file; else nil
-	size   int64           // of the text at the opening, or math.MaxInt64
-	stored int64           // of the file, which is another where the text is compressed
-	whole  bool
-	lines  lines
-	record func(*transcript.Entry) // nil for none
-}
-
-// open sets the text of the file to its beginning.
-func (s *source) open(ctx context.Context, file *os.File) {
-	s.text, s.size = file, s.stored
-	open := s.file.format.Content
-	if open == nil {
-		return
-	}
-	if s.packed = open(ctx, s.cursor.Path, file, s.stored); s.packed != nil {
-		s.text = s.packed
-		s.size = s.packed.Size()
-	}
-}
-
-// begin makes the fold ready for the file.
-func (s *source) begin(w *workspace) {
-	s.fold = s.file.format.NewFold(s.file.id)
-	if s.r.Bills {
-		s.fold.KeepBills()
-	}
-	if s.r.Records != nil {
-		s.record = s.r.Records(s.cursor.Path)
-	}
-	s.change = transcript.Change{From: s.file.moved, Alone: s.file.alone, Whole: s.whole}
-	s.marks = marks{}
-	s.lines = lines{
-		file:  s.text,
-		buf:   w.buf,
-		wide:  &w.wide,
-		marks: &s.marks,
-	}
-}
-
-// firstLiner is a fold that finds by itself where a line ends.
-type firstLiner interface {
-	// First is Line for the first of lines that each end with a newline; n is
-	// its length without it.
-	First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error)
-}
-
-// readAll folds the file from its beginning and sends what lies behind the cursor,
-// or, where the file is not what the cursor was made for, all of it as one change.
-func (s *source) readAll(ctx context.Context, w *workspace) error {
-	s.begin(w)
-	known := s.cursor.Offset
-	met := s.whole || known == 0 // what the cursor covers has gone by
-	e := &s.entry
-	var before int64
-	young := s.young()
-	read := false
-	fresh := false // what the line is about which each calls
-	if f, ok := s.fold.(firstLiner); ok {
-		s.lines.first = func(lines []byte) (n int) {
-			n, fresh, _ = f.First(lines, e)
-			read = true
-			return n
-		}
-	}
-	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
-		if !read {
-			fresh, _ = s.fold.Line(line, int(end-before), e)
-		}
-		read = false
-		before = end
-		switch {
-		case s.whole:
-			s.receive(e, fresh, young)
-		case end < known:
-		case end == known:
-			s.change.Worked = s.fold.Take().Worked
-			head, tail := s.marks.keys()
-			met = head == s.cursor.Head && tail == s.cursor.Tail
-			return met
-		case !met:
-			return false
-		case fresh:
-			s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
-			if len(s.change.Entries) >= flushEntries {
-				return s.flush(ctx, end, end, *s.fold.Sum())
+// peek is the session with the last line of a file of that size, where the line is a whole
+// record and lacks only its newline. line is nil if there is none: if it is too long, or if
+// the file has become shorter.
+func (s *reading) peek(file io.ReaderAt, size int64) (session transcript.Session, line []byte) {
+	if n := size - s.cursor.Offset; n > 0 && n <= peekBytes {
+		line = make([]byte, n)
+		if readFull(file, line, s.cursor.Offset) {
+			if session, whole := shown(s.fold, line); whole {
+				return session, line
 			}
 		}
-		return ctx.Err() == nil
-	})
-	*e = transcript.Entry{} // a long line's memory goes with it
-	s.r.Stats.BytesDone.Add(end)
-	s.r.Stats.FilesDone.Add(1)
-	if err == nil && !met {
-		err = errRewritten
 	}
-	if err != nil || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
-	}
-	if s.packed != nil {
-		s.size = s.packed.Size()
-	}
-	session := *s.fold.Sum()
-	if line := unfinished(s.text, end, s.size); line != nil {
-		session = s.last(line)
-	}
-	s.flush(ctx, end, s.stored, session)
-	return ctx.Err()
-}
-
-// last looks at a last line without newline. In a file that is read once, one that
-// is whole counts like any other; else it is only shown, for it may not be all.
-func (s *source) last(line []byte) transcript.Session {
-	session, whole := shown(s.fold, line)
-	if whole && s.r.once {
-		var e transcript.Entry
-		fresh, _ := s.fold.Line(line, len(line), &e)
-		s.receive(&e, fresh, s.young())
-		return *s.fold.Sum()
-	}
-	return session
+	return *s.fold.Sum(), nil
 }
 
 // shown is the session with a line that still lacks its newline, if that is a whole
@@ -375,42 +358,6 @@ func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 	s.Lines = sum.Lines
 	s.Bad = sum.Bad
 	return s, whole
-}
-
-// flush sends what has been found since the last call, up to end. size is how much
-// of the file has been looked at.
-func (s *source) flush(
-	ctx context.Context,
-	end, size int64,
-	session transcript.Session,
-) bool {
-	s.cursor.Offset = end
-	s.cursor.Size = size
-	return s.report(ctx, session)
-}
-
-// young is the oldest time of the entries to report of a file that is read whole: what
-// is older is history. A caller that reads files once wants none.
-func (s *source) young() transcript.Instant {
-	switch {
-	case s.r.Entries:
-		return 0
-	case s.r.once:
-		return math.MaxInt64
-	}
-	return transcript.InstantOf(time.Now().Add(-s.r.ActiveFor))
-}
-
-// receive hands a record of a file that is read whole to its receiver.
-func (s *source) receive(e *transcript.Entry, fresh bool, young transcript.Instant) {
-	switch {
-	case s.record != nil:
-		if fresh || e.Kind == transcript.KindAside && e.Text != "" {
-			s.record(e)
-		}
-	case fresh && e.At >= young:
-		s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
-	}
 }
 
 // plain is an entry without what points into the line's buffer, but for a reading's
@@ -435,17 +382,6 @@ func (r *fileReader) send(ctx context.Context, c transcript.Change) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// unfinished reads the last line of a file, which begins at end and lacks its newline;
-// nil where there is none, where it is too long, or where the file has become shorter.
-func unfinished(file io.ReaderAt, end, size int64) []byte {
-	if n := size - end; n > 0 && n <= peekBytes {
-		if b := make([]byte, n); readFull(file, b, end) {
-			return b
-		}
-	}
-	return nil
 }
 
 func readFull(file io.ReaderAt, b []byte, at int64) bool {

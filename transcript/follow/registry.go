@@ -91,7 +91,7 @@ func (r *registries) readAll() {
 		if registry.Index != nil {
 			index = registry.Index(root.path)
 		}
-		if is, err := stat(dir); err == nil && is.isDir() {
+		if is, err := stat(dir); err == nil && is.IsDir() {
 			r.watch.add(dir)
 		}
 		files, _ := os.ReadDir(dir)
@@ -101,7 +101,7 @@ func (r *registries) readAll() {
 			}
 			path := filepath.Join(dir, file.Name())
 			is, err := lstat(path)
-			if err != nil || !is.isRegular() || is.size > clientBytes {
+			if err != nil || !is.IsRegular() || is.size > clientBytes {
 				continue
 			}
 			present[path] = true
@@ -175,7 +175,7 @@ func (r *registries) check() {
 // changed.
 func (r *registries) names(e *entry) map[string]string {
 	is, err := stat(e.index)
-	if err != nil || !is.isRegular() || is.size > indexBytes {
+	if err != nil || !is.IsRegular() || is.size > indexBytes {
 		return nil
 	}
 

@@ -43,7 +43,7 @@ func Elsewhere(format *transcript.Format, path, session string) (root string, ok
 		return "", false
 	}
 	is, err := lstat(real)
-	if err != nil || !is.isRegular() || !is.ours() {
+	if err != nil || !is.IsRegular() || !is.ours {
 		return "", false
 	}
 	return IsRoot(format, root)
@@ -63,7 +63,7 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 		}
 	}
 	is, err := lstat(real)
-	return real, err == nil && is.isDir() && is.ours()
+	return real, err == nil && is.IsDir() && is.ours
 }
 
 // within reports whether a path is a folder or in it.
@@ -82,6 +82,12 @@ type followed struct {
 	path    string
 	formats []*transcript.Format // more than one for few
 	learnt  bool                 // reported by a client, not configured
+}
+
+// depth is how deep a folder lies below the root that it is in.
+func (r followed) depth(dir string) int {
+	below := strings.TrimPrefix(dir, r.path)
+	return strings.Count(below, string(filepath.Separator))
 }
 
 // add takes in a root. fresh is false for one that is there already.

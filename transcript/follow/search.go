@@ -2,8 +2,6 @@ package follow
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -33,11 +31,7 @@ func (f *follower) missingBelow(dir string) {
 func (f *follower) searchAll(start bool) {
 	f.lastAll = time.Now()
 	f.index.round++
-	var found []*file
-	visited := map[inode]bool{}
-	for _, root := range f.index.roots {
-		found = append(found, f.index.search(root.path, 0, visited)...)
-	}
+	found := f.index.searchAll()
 	if start {
 		slices.SortFunc(
 			found,
@@ -45,9 +39,7 @@ func (f *follower) searchAll(start bool) {
 		)
 		f.Stats.expect(found)
 	}
-	for _, fl := range found {
-		f.enqueue(fl)
-	}
+	f.enqueue(found...)
 	f.missing(func(_ string, fl *file) bool { return fl.round != f.index.round })
 }
 
@@ -63,47 +55,32 @@ func (f *follower) event(ev fsnotify.Event) {
 		return
 	}
 	fl := f.index.files[ev.Name]
-	if fl != nil && fl.state == live {
-		if is, err := lstat(ev.Name); err == nil {
-			fl.tail.grown(is.size)
-		}
-		return
-	}
-	if _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
-		if ev.Has(fsnotify.Create | fsnotify.Chmod) { // of a folder that may be searched now, too
-			f.appeared(ev.Name)
-		}
-		return
-	}
+	_, named := f.index.roots.identify(ev.Name)
+	named = named || fl != nil
 	is, err := lstat(ev.Name)
 	switch {
 	case err != nil:
-	case is.isRegular():
-		if fl := f.index.look(ev.Name); fl != nil {
-			f.enqueue(fl)
-		}
-	case is.isDir():
-		f.appeared(ev.Name)
+	case fl != nil && fl.state == live:
+		fl.tail.grown(is.size)
+	case is.IsDir(), is.isLink() && !named:
+		f.appeared(ev.Name, is)
+	case !named:
+	case is.IsRegular():
+		f.enqueue(f.index.look(ev.Name))
 	default:
 		f.index.odd(ev.Name, errNotRegular.Error())
 	}
 }
 
-// appeared searches what may be a new folder.
-func (f *follower) appeared(path string) {
-	is, err := lstat(path)
-	if err != nil || !is.isDir() && !is.isLink() {
-		return
-	}
-	depth := f.index.depth(path)
+// appeared searches what is a new folder or a link to one, or one that may be searched now.
+func (f *follower) appeared(path string, is fact) {
 	root := f.index.roots.of(path)
+	depth := root.depth(path)
 	if is.isLink() && (depth > 1 || root.learnt) ||
 		root.learnt && depth == 1 && !root.formats[0].Folder(filepath.Base(path)) {
 		return // as in a search of all folders
 	}
-	for _, fl := range f.index.search(path, depth, map[inode]bool{}) {
-		f.enqueue(fl)
-	}
+	f.enqueue(f.index.search(path, map[inode]bool{})...)
 	f.missingBelow(path) // what was known of it before it was watched
 }
 
@@ -120,29 +97,23 @@ func (f *follower) removed(path string) {
 // findUnwatched searches the roots that were not there and the folders that inotify had
 // no room for, and looks after the files in them.
 func (f *follower) findUnwatched() {
+	watch := f.index.watch
 	visited := map[inode]bool{}
-	search := func(dir string) {
-		for _, fl := range f.index.search(dir, f.index.depth(dir), visited) {
-			f.enqueue(fl)
-		}
-	}
 	for _, root := range f.index.roots {
-		if !f.index.watch.watched[root.path] {
-			search(root.path)
+		if !watch.watched[root.path] {
+			f.enqueue(f.index.search(root.path, visited)...)
 		}
 	}
-	if len(f.index.watch.failed) == 0 {
+	if len(watch.failed) == 0 {
 		return
 	}
-	for dir := range maps.Clone(f.index.watch.failed) {
-		search(dir)
-	}
-	f.missing(func(path string, _ *file) bool { return f.index.watch.failed[filepath.Dir(path)] })
-	for dir := range maps.Clone(f.index.watch.failed) {
-		if _, err := stat(dir); errors.Is(err, fs.ErrNotExist) {
-			f.index.watch.forget(dir)
+	for dir := range maps.Clone(watch.failed) {
+		f.enqueue(f.index.search(dir, visited)...)
+		if isGone(dir) {
+			f.removed(dir)
 		}
 	}
+	f.missing(func(path string, _ *file) bool { return watch.failed[filepath.Dir(path)] })
 }
 
 const (
@@ -161,9 +132,7 @@ func (f *follower) sweep(all bool) {
 	now := time.Now()
 	for path := range f.index.again {
 		delete(f.index.again, path)
-		if fl := f.index.look(path); fl != nil {
-			f.enqueue(fl)
-		}
+		f.enqueue(f.index.look(path))
 	}
 	for fl := range f.live {
 		f.check(fl, now)
@@ -191,8 +160,6 @@ func (f *follower) learn(root Root) {
 	if !fresh {
 		return
 	}
-	for _, fl := range f.index.search(path, 0, map[inode]bool{}) {
-		f.enqueue(fl)
-	}
+	f.enqueue(f.index.search(path, map[inode]bool{})...)
 	f.clients.readAll()
 }

@@ -43,7 +43,7 @@ func TestMissingInNewFolder(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(gone.cursor.Path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f.appeared(filepath.Dir(gone.cursor.Path))
+	f.appeared(filepath.Dir(gone.cursor.Path), fact{})
 	if !slices.Contains(f.queue, gone) {
 		t.Error("it is not looked after")
 	}

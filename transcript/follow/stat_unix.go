@@ -6,12 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 type inode struct{ dev, ino uint64 }
@@ -40,55 +36,36 @@ func (s stamp) settled() int64 {
 // fact is what stat shows of a file.
 type fact struct {
 	stamp
-	kind uint32 // S_IFREG and others
-	uid  int
-	// alone means that a file has no second name.
-	alone bool
+	fs.FileMode
+	// ours means that it belongs to this user, under no second name: of another
+	// user's file that would be a hard link.
+	ours bool
 }
 
-func factOf(st *unix.Stat_t) fact {
-	kind := uint32(st.Mode) & unix.S_IFMT
+func (f fact) isLink() bool { return f.Type() == fs.ModeSymlink }
+
+func stat(path string) (fact, error)  { return factOf(os.Stat(path)) }
+func lstat(path string) (fact, error) { return factOf(os.Lstat(path)) }
+
+func factOf(info fs.FileInfo, err error) (fact, error) {
+	if err != nil {
+		return fact{}, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
 	return fact{
 		stamp: stamp{
-			inode:    inode{uint64(st.Dev), uint64(st.Ino)},
-			size:     st.Size,
-			modified: unix.TimespecToNsec(st.Mtim),
+			inode:    inode{uint64(st.Dev), st.Ino},
+			size:     info.Size(),
+			modified: info.ModTime().UnixNano(),
 		},
-		kind:  kind,
-		uid:   int(st.Uid),
-		alone: kind == unix.S_IFDIR || st.Nlink == 1,
-	}
-}
-
-// ours reports whether it belongs to this user, under no second name: of another
-// user's file that would be a hard link.
-func (f fact) ours() bool { return f.alone && f.uid == os.Geteuid() }
-
-func (f fact) isRegular() bool { return f.kind == unix.S_IFREG }
-func (f fact) isDir() bool     { return f.kind == unix.S_IFDIR }
-func (f fact) isLink() bool    { return f.kind == unix.S_IFLNK }
-
-func stat(path string) (fact, error)  { return statIn(nil, path, 0) }
-func lstat(path string) (fact, error) { return statIn(nil, path, unix.AT_SYMLINK_NOFOLLOW) }
-
-// statIn is stat of a name in an open folder, which the kernel finds sooner than a path;
-// nil for none.
-func statIn(dir *os.File, name string, flags int) (fact, error) {
-	var st unix.Stat_t
-	at := unix.AT_FDCWD
-	if dir != nil {
-		at = int(dir.Fd())
-	}
-	err := error(unix.EINTR)
-	for err == unix.EINTR {
-		err = unix.Fstatat(at, name, &st, flags)
-	}
-	return factOf(&st), err
+		FileMode: info.Mode(),
+		ours:     int(st.Uid) == os.Geteuid() && (info.IsDir() || st.Nlink == 1),
+	}, nil
 }
 
 // isGone reports whether nothing has a path any more.
 func isGone(path string) bool {
-	_, err := lstat(path)
+	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -103,10 +80,8 @@ func open(path string) (*os.File, fact, error) {
 	if err != nil {
 		return nil, fact{}, err
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(int(file.Fd()), &st)
-	is := factOf(&st)
-	if err == nil && !is.isRegular() {
+	is, err := factOf(file.Stat())
+	if err == nil && !is.IsRegular() {
 		err = errNotRegular
 	}
 	if err != nil {
@@ -114,19 +89,4 @@ func open(path string) (*os.File, fact, error) {
 		return nil, fact{}, err
 	}
 	return file, is, nil
-}
-
-// list opens a folder, and gives what is in it in the order of names. What was
-// read before an error is given, too.
-func list(dir string) (*os.File, []fs.DirEntry, error) {
-	open, err := os.Open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err := open.ReadDir(-1)
-	slices.SortFunc(
-		entries,
-		func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) },
-	)
-	return open, entries, err
 }
