@@ -112,17 +112,6 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	return jsonwalk.Count(&f.Session, n, err) && f.Add(e), err
 }
 
-// First is Line for the first of lines that are whole: each ends with a
-// newline. Where the first one ends is found on the way, which costs less than
-// to look for it before; n is its length without the newline.
-func (f *Fold) First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error) {
-	f.walker.BeginLine(lines)
-	err = f.walker.scan(lines, e)
-	n = f.walker.EndLine()
-	f.walker.Begin(nil)
-	return n, jsonwalk.Count(&f.Session, n+1, err) && f.Add(e), err
-}
-
 // Add adds one record, and completes it from the records before it. It returns
 // false for records that only change times: repetitions of an earlier record of
 // this file, records of subagents, and those without a meaning here.

@@ -73,48 +73,6 @@ func checkScan(t *testing.T, line []byte, shift int) {
 	check("shifted", line, begin)
 }
 
-// after are lines that follow another; what they begin or end must not reach into it.
-var after = []string{
-	"\n",
-	"\n\n",
-	"{}\n",
-	"}\n",
-	`"}` + "\n",
-	`,"type":"user"}` + "\n",
-	`u0041"]}` + "\n",
-	strings.Repeat(`"`, 70) + "\n",
-	strings.Repeat(" ", 70) + "\n",
-	"\x00\\\n",
-}
-
-// checkFirst compares First, on a line before others, with Line.
-func checkFirst(t *testing.T, line []byte, shift int) {
-	t.Helper()
-	line, _, _ = bytes.Cut(line, []byte{'\n'})
-	line = slices.Concat(bytes.Repeat([]byte{' '}, shift%64), line)
-	want := NewFold("x", false)
-	got := NewFold("x", false)
-	var wantEntry, gotEntry transcript.Entry
-	wantFresh, wantErr := want.Line(line, len(line)+1, &wantEntry)
-	lines := append(append(slices.Clone(line), '\n'), after[shift%len(after)]...)
-	n, fresh, err := got.First(lines, &gotEntry)
-	if n != len(line) || fresh != wantFresh || err != wantErr ||
-		!reflect.DeepEqual(want.Session, got.Session) ||
-		!cmp.Equal(wantEntry, gotEntry, cmpopts.EquateEmpty()) {
-		t.Fatalf(
-			"%d bytes of %d, %t, want %t, error %v, want %v; entry (-want +got):\n%s\nlines %q",
-			n,
-			len(line),
-			fresh,
-			wantFresh,
-			err,
-			wantErr,
-			cmp.Diff(wantEntry, gotEntry),
-			lines,
-		)
-	}
-}
-
 // records are lines of every kind that means something, for fuzzing to start from.
 func records(t testing.TB) [][]byte {
 	t.Helper()
@@ -155,7 +113,6 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[", jsonwalk.MaxDepth+1)), uint8(0))
 	f.Fuzz(func(t *testing.T, line []byte, shift uint8) {
 		checkScan(t, line, int(shift))
-		checkFirst(t, line, int(shift))
 	})
 }
 
@@ -167,7 +124,6 @@ func TestScanRecords(t *testing.T) {
 	for _, line := range records(t) {
 		for shift := 0; shift < 64; shift += step {
 			checkScan(t, line, shift)
-			checkFirst(t, line, shift)
 		}
 	}
 }
@@ -297,7 +253,6 @@ func TestSoakScanMutations(t *testing.T) {
 	for ; n < rounds || time.Now().Before(until); n++ {
 		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
 		checkScan(t, b, n)
-		checkFirst(t, b, n)
 		if Scan(b, &transcript.Entry{}) == nil {
 			valid++
 		}

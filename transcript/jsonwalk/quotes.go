@@ -27,7 +27,6 @@ type quotes struct {
 	plain   bool   // go on without wide instructions
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
-	open    bool   // b has further lines: a newline at or behind at ends the text
 	// b[:clean] and b[again:], as far as they have been searched, are ASCII
 	// without backslashes.
 	clean, again uint32
@@ -44,7 +43,6 @@ func (x *quotes) start(b []byte) {
 	x.plain = false
 	x.half = false
 	x.unicode = false
-	x.open = false
 	x.clean = math.MaxUint32
 	x.again = 0
 }
@@ -63,7 +61,6 @@ func (x *quotes) more() bool {
 	x.n = copy(x.q[:], x.q[x.k:x.n])
 	x.k = 0
 	if !x.plain && !x.fillFast() {
-		x.cut()
 		x.plain = true
 		x.unicode = true
 		x.at -= int(x.escaped) // an escape is seen from its backslash on
@@ -74,24 +71,6 @@ func (x *quotes) more() bool {
 		x.fill()
 	}
 	return x.n >= 2
-}
-
-// cut ends an open text where its line ends.
-func (x *quotes) cut() {
-	if !x.open {
-		return
-	}
-	x.open = false
-	if i := bytes.IndexByte(x.b[x.at:], '\n'); i >= 0 {
-		x.b = x.b[:x.at+i]
-	}
-}
-
-// EndLine is how long the line is that BeginLine has begun, without its
-// newline. The walk must be over.
-func (x *quotes) EndLine() int {
-	x.cut()
-	return len(x.b)
 }
 
 // fill finds positions until the room is full or b ends.

@@ -32,8 +32,7 @@ GLOBL marks64<>(SB), RODATA|NOPTR, $4
 
 // func fillWide64(x *quotes) (ok bool)
 //
-// It is fillWide with one register for all of a block, and masks in place of gathered bits. It ends an open text
-// at its first newline.
+// It is fillWide with one register for all of a block, and masks in place of gathered bits.
 //
 //	SI  b             R8  a bit set where an escaped byte begins the block
 //	DI  len(b)-64     R9  where the next position goes
@@ -76,7 +75,7 @@ load:
 	VPCMPEQB  Z11, Z0, K7, K3
 	VPMOVB2M  Z0, K4              // bytes outside ASCII
 	KORTESTQ  K1, K1
-	JNZ       control
+	JNZ       odd
 	KMOVQ     K2, AX
 	KORTESTQ  K3, K4
 	JNZ       special
@@ -189,26 +188,6 @@ leave:
 	MOVQ R9, quotes_n(R15)
 	VZEROUPPER
 	RET
-
-	// A newline that ends an open text: what stands before it in the block is looked at again, as all that is left.
-control:
-	MOVQ  x+0(FP), R15
-	CMPB  quotes_open(R15), $0
-	JEQ   odd
-	KMOVQ K1, BX
-	TZCNTQ BX, R11
-	ADDQ  DX, R11
-	CMPB  (SI)(R11*1), $'\n'
-	JNE   odd
-	MOVB  $0, quotes_open(R15)
-	MOVQ  R11, quotes_b+8(R15)
-	LEAQ  -64(R11), DI
-	LEAQ  -1(BX), R12
-	ANDNQ R12, BX, R12
-	ANDQ  R12, CX
-	JZ    done
-	KMOVQ CX, K7
-	JMP   load
 
 strange:
 	MOVQ saved-16(SP), R8

@@ -19,8 +19,7 @@ var (
 //go:noescape
 func fillWide(x *quotes) (ok bool)
 
-// fillWide64 does the same, and compares 64 bytes at a time. Where an open text
-// has a newline, it ends it there, and goes on to that end.
+// fillWide64 does the same, and compares 64 bytes at a time.
 //
 //go:noescape
 func fillWide64(x *quotes) (ok bool)
@@ -29,6 +28,5 @@ func (x *quotes) fillFast() bool {
 	if avx512 && !x.half && len(x.b) >= 64 {
 		return fillWide64(x)
 	}
-	x.cut()
 	return avx2 && len(x.b) >= 64 && fillWide(x)
 }

@@ -79,39 +79,6 @@ func defined(b []byte) (all []uint32, loose bool) {
 	return all, false
 }
 
-// checkFirst compares the results for the first of lines, the last of which
-// ends with a newline, with those for that line alone.
-func checkFirst(t *testing.T, lines []byte) {
-	t.Helper()
-	line := lines[:bytes.IndexByte(lines, '\n')]
-	want, loose := defined(line)
-	for _, half := range []bool{false, true} {
-		var x quotes
-		x.start(lines)
-		x.half = half
-		x.open = true
-		var got []uint32
-		for more := true; more; x.k = x.n &^ 1 {
-			more = x.more()
-			got = append(got, x.q[:x.n&^1]...)
-		}
-		got = append(got, x.q[x.k:x.n]...)
-		if loose {
-			got = got[:min(len(got), len(want))]
-		}
-		if n := x.EndLine(); n != len(line) || !slices.Equal(want, got) {
-			t.Fatalf(
-				"half %t: %d bytes, want %d, of %q (-want +got):\n%s",
-				half,
-				n,
-				len(line),
-				lines,
-				cmp.Diff(want, got),
-			)
-		}
-	}
-}
-
 func checkQuotes(t *testing.T, b []byte) {
 	t.Helper()
 	want, loose := defined(b)

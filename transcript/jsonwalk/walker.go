@@ -39,20 +39,12 @@ type Walker struct {
 
 // Begin sets out at the start of b, whatever was read before. (Making a Walker
 // in one expression would write its positions twice.)
-func (w *Walker) Begin(b []byte) { begin(w, b, false) }
-
-// BeginLine sets out at the start of the first line of lines, which are whole:
-// each ends with a newline. It is as if Begin were given that line; but where
-// it ends need not be known, and is found on the way.
-func (w *Walker) BeginLine(lines []byte) { begin(w, lines, true) }
-
-func begin(w *Walker, b []byte, open bool) {
+func (w *Walker) Begin(b []byte) {
 	w.i = 0
 	w.depth = 0
 	w.fresh = false
 	w.bad = false
 	w.start(b)
-	w.open = open
 	if uint64(len(b)) > math.MaxUint32 {
 		w.fail() // positions have 32 bits; no line is that long
 	} else if len(b) > 0 {
@@ -103,10 +95,6 @@ func (w *Walker) peekSpace() byte {
 		c := w.b[w.i]
 		if c > ' ' || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
 			return c
-		}
-		if c == '\n' && w.open {
-			w.open, w.b = false, w.b[:w.i]
-			break
 		}
 		w.i++
 	}
