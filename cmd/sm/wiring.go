@@ -102,7 +102,7 @@ func (env *environ) observerOptions(
 	o.Alive = proc.Alive
 	o.Ancestry = ancestry
 	o.Origin = caller.OfProcess
-	o.Enqueuer = prompt.NewQueue(o.Clients)
+	o.Enqueuer = prompt.Queue{Clients: o.Clients}
 	build := version.Self()
 	o.Version = build.Version
 	o.Commit = build.Commit

@@ -1,7 +1,7 @@
 // Package codexcli has what handoffs and messages need of Codex CLI: its
 // arguments, for clients that are started again, and its queue.
 //
-// A [Queue] adds texts to the queue that Codex CLI has for each thread, by the
+// [Add] adds texts to the queue that Codex CLI has for each thread, by the
 // client's own command `codex queue`. The thread takes them as prompts when it
 // is idle. Nothing is typed, so that drafts and dialogs are not affected.
 //
@@ -36,20 +36,10 @@ const (
 	maxQueue = 256 << 20 // limits a file of the queue
 )
 
-// Queue runs the command of the client.
-type Queue struct {
-	Proc    string                                        // where processes are listed, "" for nowhere
-	Look    func(program string) (path string, err error) // finds a program, for unknown processes
-	Environ []string                                      // of the command, without the client's home
-}
-
-// New returns a Queue for this machine.
-func New() *Queue { return &Queue{Proc: "/proc", Look: exec.LookPath, Environ: os.Environ()} }
-
 // Add adds a text to the queue of a thread. home is the client's folder, pid the process that
 // has the thread open, 0 if unknown; id is part of this text only. If placed is false the queue
 // has not got the text, else it may have.
-func (q *Queue) Add(
+func Add(
 	ctx context.Context,
 	home string,
 	pid int,
@@ -58,7 +48,7 @@ func (q *Queue) Add(
 	if placed, err := Has(home, id); placed || err != nil {
 		return placed, err
 	}
-	program, err := q.program(pid)
+	program, err := programOf("/proc", pid)
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +56,7 @@ func (q *Queue) Add(
 	defer cancel()
 	cmd := proc.Command(ctx, program, "queue", "--thread", thread, "--message", text)
 	cmd.Dir = home
-	cmd.Env = append(withoutHome(q.Environ), "CODEX_HOME="+home)
+	cmd.Env = append(withoutHome(os.Environ()), "CODEX_HOME="+home)
 	words := &proc.Head{Left: said}
 	cmd.Stdout = words
 	cmd.Stderr = words
@@ -81,16 +71,13 @@ func (q *Queue) Add(
 	return placed || looked != nil, errors.Join(err, looked)
 }
 
-// program is the program of the process, which fits the thread, else the first in PATH.
-func (q *Queue) program(pid int) (string, error) {
-	path, _ := os.Readlink(filepath.Join(q.Proc, fmt.Sprint(pid), "exe"))
+// programOf is the program of a process in proc, which fits the thread, else the first in PATH.
+func programOf(proc string, pid int) (string, error) {
+	path, _ := os.Readlink(filepath.Join(proc, fmt.Sprint(pid), "exe"))
 	if _, err := os.Stat(path); err == nil && filepath.Base(path) == "codex" {
 		return path, nil
 	}
-	path, err := q.Look("codex")
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	path, err := exec.LookPath("codex")
 	if err != nil {
 		return "", fmt.Errorf("find the client of Codex: %w; put codex into the PATH of sm observe", err)
 	}
@@ -122,10 +109,7 @@ func Has(home, id string) (bool, error) {
 }
 
 func withoutHome(environ []string) []string {
-	return slices.DeleteFunc(
-		slices.Clone(environ),
-		func(v string) bool { return strings.HasPrefix(v, "CODEX_") },
-	)
+	return slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, "CODEX_") })
 }
 
 // lastWords is the line in which the client explains an error.

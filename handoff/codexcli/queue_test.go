@@ -13,7 +13,7 @@ import (
 
 // standIn is a client whose command writes its arguments and what it sees of
 // its environment into files, and does what more is asked of it.
-func standIn(t *testing.T, more string) (q *Queue, home string) {
+func standIn(t *testing.T, more string) (home string) {
 	t.Helper()
 	dir := t.TempDir()
 	home = filepath.Join(dir, "home")
@@ -25,21 +25,17 @@ func standIn(t *testing.T, more string) (q *Queue, home string) {
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &Queue{
-		Look: func(string) (string, error) { return program, nil },
-		Environ: []string{
-			"PATH=" + os.Getenv("PATH"),
-			"CODEX_HOME=/elsewhere",
-			"CODEX_THREAD_ID=another",
-		},
-	}, home
+	t.Setenv("PATH", dir+":/bin:/usr/bin")
+	t.Setenv("CODEX_HOME", "/elsewhere")
+	t.Setenv("CODEX_THREAD_ID", "another")
+	return home
 }
 
 // TestAdd: the text is one argument, whatever it holds, and no shell sees it.
 func TestAdd(t *testing.T) {
-	q, home := standIn(t, "")
+	home := standIn(t, "")
 	const text = "[sm message] $(touch x) `touch y`; 'a' \"b\" \\ é --thread z\ttab #a1b2c3"
-	placed, err := q.Add(t.Context(), home, 0, "thread-1", "a1b2c3", text)
+	placed, err := Add(t.Context(), home, 0, "thread-1", "a1b2c3", text)
 	if !placed || err != nil {
 		t.Fatal(placed, err)
 	}
@@ -66,7 +62,7 @@ func TestAdd(t *testing.T) {
 // TestAddOnce: a text that lies in the queue, or in the journal, is not put there again.
 func TestAddOnce(t *testing.T) {
 	for _, name := range []string{"queue_1.sqlite", "queue_1.sqlite-wal", "queue_12.sqlite"} {
-		q, home := standIn(t, "")
+		home := standIn(t, "")
 		if err := os.WriteFile(
 			filepath.Join(home, name),
 			[]byte("\x00…[sm message] x #a1b2c3\"}]}\x00"),
@@ -74,7 +70,7 @@ func TestAddOnce(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
+		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
 		if _, ran := os.Stat(filepath.Join(
 			home,
 			"argv",
@@ -82,7 +78,7 @@ func TestAddOnce(t *testing.T) {
 			ran == nil {
 			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
 		}
-		if placed, err := q.Add(
+		if placed, err := Add(
 			t.Context(),
 			home,
 			0,
@@ -102,7 +98,7 @@ func TestAddOnceInLargeQueue(t *testing.T) {
 		"behind 64 MiB": 64<<20 + 5,
 		"at the begin":  0,
 	} {
-		q, home := standIn(t, "")
+		home := standIn(t, "")
 		f, err := os.Create(filepath.Join(home, "queue_1.sqlite"))
 		if err == nil {
 			_, err = f.WriteAt([]byte("#a1b2c3"), at)
@@ -110,7 +106,7 @@ func TestAddOnceInLargeQueue(t *testing.T) {
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
 		if _, ran := os.Stat(filepath.Join(
 			home,
 			"argv",
@@ -128,11 +124,11 @@ func TestAddBlind(t *testing.T) {
 		"a pipe":           func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"a link to itself": func(path string) error { return os.Symlink(path, path) },
 	} {
-		q, home := standIn(t, "")
+		home := standIn(t, "")
 		if err := spoil(filepath.Join(home, "queue_1.sqlite")); err != nil {
 			t.Fatal(err)
 		}
-		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+		placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
 		if _, ran := os.Stat(filepath.Join(
 			home,
 			"argv",
@@ -153,7 +149,7 @@ func TestAddSaysNoText(t *testing.T) {
 		`\"The password is swordfish.\"`,
 		"password is swordf",
 	} {
-		q, home := standIn(
+		home := standIn(
 			t,
 			"printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2",
 		)
@@ -164,7 +160,7 @@ func TestAddSaysNoText(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		_, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", text)
+		_, err := Add(t.Context(), home, 0, "t", "a1b2c3", text)
 		if err == nil || strings.Contains(err.Error(), "swordf") ||
 			!strings.Contains(err.Error(), "error: cannot queue:") ||
 			!strings.HasSuffix(err.Error(), ", thread t") {
@@ -175,11 +171,11 @@ func TestAddSaysNoText(t *testing.T) {
 
 // TestAddRefused: what the client refuses has not been placed, and its reason is one line.
 func TestAddRefused(t *testing.T) {
-	q, home := standIn(
+	home := standIn(
 		t,
 		"echo WARNING: no aliases >&2; echo 'Error: no rollout found for thread id t' >&2; echo 'Stack backtrace:' >&2; exit 1",
 	)
-	placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+	placed, err := Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
 	if placed || err == nil ||
 		!strings.HasSuffix(
 			err.Error(),
@@ -187,8 +183,8 @@ func TestAddRefused(t *testing.T) {
 		) {
 		t.Errorf("%v, %v", placed, err)
 	}
-	q.Look = func(string) (string, error) { return "", os.ErrNotExist }
-	if placed, err := q.Add(
+	t.Setenv("PATH", home)
+	if placed, err := Add(
 		t.Context(),
 		home,
 		0,
@@ -204,14 +200,14 @@ func TestAddRefused(t *testing.T) {
 // TestProgram: the thread's own client is asked, by the path of its process;
 // else the one in the PATH.
 func TestProgram(t *testing.T) {
-	q, home := standIn(t, "")
-	found, _ := q.Look("codex")
-	q.Proc = filepath.Join(home, "proc")
+	home := standIn(t, "")
+	found := filepath.Join(filepath.Dir(home), "codex")
+	proc := filepath.Join(home, "proc")
 	link := func(pid, to string) {
-		if err := os.MkdirAll(filepath.Join(q.Proc, pid), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(proc, pid), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(to, filepath.Join(q.Proc, pid, "exe")); err != nil {
+		if err := os.Symlink(to, filepath.Join(proc, pid, "exe")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +219,7 @@ func TestProgram(t *testing.T) {
 	link("8", own+" (deleted)")
 	link("9", "/bin/sh")
 	for pid, want := range map[int]string{7: own, 8: found, 9: found, 10: found, 0: found} {
-		if got, err := q.program(pid); got != want || err != nil {
+		if got, err := programOf(proc, pid); got != want || err != nil {
 			t.Errorf("%d: %s, %v, want %s", pid, got, err, want)
 		}
 	}

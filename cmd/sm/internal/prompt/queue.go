@@ -12,12 +12,8 @@ import (
 
 // Queue gives messages to threads of Codex by the queue that the client keeps for each.
 type Queue struct {
-	queue   *codexcli.Queue
-	clients clients.Table
+	Clients clients.Table
 }
-
-// NewQueue is the queue of this machine's clients.
-func NewQueue(all clients.Table) Queue { return Queue{codexcli.New(), all} }
 
 // Enqueue puts a text there, if it is not there yet.
 func (q Queue) Enqueue(
@@ -25,9 +21,9 @@ func (q Queue) Enqueue(
 	to fleet.Thread,
 	id, text string,
 ) (placed bool, err error) {
-	root, ok := q.clients.FormatOf(to.Path, nil).RootOf(to.Path, to.ID)
+	root, ok := q.Clients.FormatOf(to.Path, nil).RootOf(to.Path, to.ID)
 	if !ok {
 		return false, fmt.Errorf("%s is in no folder of Codex, so its queue is unknown", to.Path)
 	}
-	return q.queue.Add(ctx, filepath.Dir(root), to.PID, to.ID, id, text)
+	return codexcli.Add(ctx, filepath.Dir(root), to.PID, to.ID, id, text)
 }

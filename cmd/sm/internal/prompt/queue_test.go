@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"sm/handoff/codexcli"
 	"sm/observer/fleet"
 	"sm/transcript/clients/clientstest"
 )
@@ -14,7 +13,6 @@ import (
 // TestEnqueue: the text goes to the client of the folder in which the thread's
 // transcript lies, and to none for any other.
 func TestEnqueue(t *testing.T) {
-	t.Parallel()
 	const id = "01990a5d-ac96-774b-bcce-b302099a8057"
 	home := t.TempDir()
 	program := filepath.Join(home, "codex")
@@ -25,10 +23,8 @@ func TestEnqueue(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	q := Queue{
-		queue:   &codexcli.Queue{Look: func(string) (string, error) { return program, nil }},
-		clients: clientstest.Table(),
-	}
+	t.Setenv("PATH", home)
+	q := Queue{clientstest.Table()}
 	path := filepath.Join(
 		home,
 		"sessions/2026/01/02/rollout-2026-01-02T03-04-05-"+id+".jsonl",
