@@ -91,8 +91,7 @@ func Clean(text string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' ||
-			r == '\u2029':
+		case strings.ContainsRune("\r\v\f\u0085\u2028\u2029", r):
 			return '\n'
 		case unicode.IsSpace(r):
 			return ' '

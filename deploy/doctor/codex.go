@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -87,7 +88,7 @@ type codexConfig struct {
 }
 
 // trust checks that Codex runs our hooks: each one only as its user has trusted it.
-func (d *doctor) trust(path string, own []ownHook) {
+func (d *doctor) trust(path string, own []install.Hook) {
 	var c codexConfig
 	config := filepath.Join(d.Codex, "config.toml")
 	text, err := os.ReadFile(config)
@@ -111,15 +112,15 @@ func (d *doctor) trust(path string, own []ownHook) {
 	real, _ := filepath.EvalSymlinks(path)
 	var untrusted, off []hook.Event
 	for _, h := range own {
-		state, ok := c.Hooks.State[h.codexKey(path)]
+		state, ok := c.Hooks.State[codexKey(h, path)]
 		if !ok {
-			state = c.Hooks.State[h.codexKey(real)]
+			state = c.Hooks.State[codexKey(h, real)]
 		}
 		switch {
 		case state.Enabled != nil && !*state.Enabled:
-			off = append(off, h.event)
-		case !h.trusted(state.Hash):
-			untrusted = append(untrusted, h.event)
+			off = append(off, h.Event)
+		case !trusted(h, state.Hash):
+			untrusted = append(untrusted, h.Event)
 		}
 	}
 	switch {
@@ -136,20 +137,20 @@ func (d *doctor) trust(path string, own []ownHook) {
 }
 
 // codexKey returns the name of a hook in config.toml: file, event, group and number.
-func (h ownHook) codexKey(path string) string {
-	return fmt.Sprintf("%s:%s:%s:%s", path, snake(h.event), h.path[2], h.path[4])
+func codexKey(h install.Hook, path string) string {
+	return fmt.Sprintf("%s:%s:%s:%s", path, snake(h.Event), h.Path[2], h.Path[4])
 }
 
 // trusted reports whether the user has trusted the hook as it is: the client keeps a
 // hash then. For some events that ignores the matcher.
-func (h ownHook) trusted(hash string) bool {
-	matcher, _ := h.editor.Doc.At("hooks", h.path[1], h.path[2], "matcher").Text()
-	return hash != "" && (hash == h.hash(matcher) || hash == h.hash(""))
+func trusted(h install.Hook, hash string) bool {
+	matcher, _ := h.Group.At("matcher").Text()
+	return hash != "" && (hash == hashOf(h, matcher) || hash == hashOf(h, ""))
 }
 
-// hash returns the hash of client 0.169.0: the sum of the members with their defaults, in
+// hashOf returns the hash of client 0.169.0: the sum of the members with their defaults, in
 // the order of their names.
-func (h ownHook) hash(matcher string) string {
+func hashOf(h install.Hook, matcher string) string {
 	type handler struct {
 		Async         bool    `json:"async"`
 		Command       string  `json:"command"`
@@ -161,11 +162,11 @@ func (h ownHook) hash(matcher string) string {
 		Event   string     `json:"event_name"`
 		Hooks   [1]handler `json:"hooks"`
 		Matcher string     `json:"matcher,omitempty"`
-	}{Event: snake(h.event), Matcher: matcher}
-	if json.Unmarshal(h.value().Raw, &all.Hooks[0]) != nil {
+	}{Event: snake(h.Event), Matcher: matcher}
+	if json.Unmarshal(h.Value.Raw, &all.Hooks[0]) != nil {
 		return ""
 	}
-	timeout := install.CodexMost(h.event)
+	timeout := install.CodexMost(h.Event)
 	if t := all.Hooks[0].Timeout; t != nil && (*t < timeout || timeout > 1) {
 		timeout = max(1, *t)
 	}
@@ -176,12 +177,6 @@ func (h ownHook) hash(matcher string) string {
 
 // snake returns an event's name as config.toml has it, such as pre_compact.
 func snake(event hook.Event) string {
-	var b strings.Builder
-	for i, r := range string(event) {
-		if i > 0 && r >= 'A' && r <= 'Z' {
-			b.WriteByte('_')
-		}
-		b.WriteRune(r)
-	}
-	return strings.ToLower(b.String())
+	inside := regexp.MustCompile(`\B[A-Z]`)
+	return strings.ToLower(inside.ReplaceAllString(string(event), "_$0"))
 }

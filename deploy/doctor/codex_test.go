@@ -40,14 +40,14 @@ func TestCodexTrust(t *testing.T) {
 		hook.Interrupt,
 	)
 	for _, h := range own {
-		key := h.codexKey("/home/dev/.codex/hooks.json")
-		if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") ||
-			h.trusted("") {
-			t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
+		key := codexKey(h, "/home/dev/.codex/hooks.json")
+		if hash := c.Hooks.State[key].Hash; !trusted(h, hash) || trusted(h, hash+"0") ||
+			trusted(h, "") {
+			t.Errorf("%s: trusted as %q: %v", key, hash, trusted(h, hash))
 		}
 		other := h
-		other.event = hook.UserPromptSubmit
-		if other.trusted(c.Hooks.State[key].Hash) {
+		other.Event = hook.UserPromptSubmit
+		if trusted(other, c.Hooks.State[key].Hash) {
 			t.Errorf("%s: trusted for another event", key)
 		}
 	}

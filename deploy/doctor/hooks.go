@@ -13,32 +13,20 @@ import (
 	"sm/dashboards/screen/plain"
 	"sm/deploy"
 	"sm/deploy/install"
-	"sm/deploy/jsonedit"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
-
-// An ownHook is a hook of ours in a file.
-type ownHook struct {
-	event  hook.Event
-	path   []string
-	editor *install.Editor
-}
-
-func (h ownHook) value() *jsonedit.Value { return h.editor.Doc.At(h.path...) }
 
 // ownHooks returns our hooks for the events in all layers, and the events with none and
 // with more than one.
 func ownHooks(
 	layers []*install.Editor,
 	events ...hook.Event,
-) (own []ownHook, missing, twice []hook.Event) {
+) (own []install.Hook, missing, twice []hook.Event) {
 	for _, event := range events {
 		before := len(own)
 		for _, e := range layers {
-			for _, path := range e.OwnHooks(event) {
-				own = append(own, ownHook{event, path, e})
-			}
+			own = append(own, e.OwnHooks(event)...)
 		}
 		switch len(own) - before {
 		case 0:
@@ -140,10 +128,10 @@ const (
 )
 
 // programs checks the programs that hooks call, and the sockets that these use.
-func (d *doctor) programs(ctx context.Context, check string, own []ownHook) {
+func (d *doctor) programs(ctx context.Context, check string, own []install.Hook) {
 	commands := map[string][]string{} // program → arguments
 	for _, h := range own {
-		if program, args := h.editor.HookCommand(h.value()); program != "" {
+		if program, args := h.Command(); program != "" {
 			commands[program] = args
 		}
 	}

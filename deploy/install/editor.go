@@ -129,18 +129,32 @@ func (e *Editor) check() error {
 	return nil
 }
 
-// OwnHooks returns the paths of our hooks for an event, in whatever spelling:
-// hooks, event, group, hooks, number.
-func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
+// A Hook is a hook of ours in the settings.
+type Hook struct {
+	Event hook.Event
+	Path  []string // hooks, event, group, hooks, number
+	Group *jsonedit.Value
+	Value *jsonedit.Value
+	words []string // program and arguments
+}
+
+// OwnHooks returns our hooks for an event, in whatever spelling.
+func (e *Editor) OwnHooks(event hook.Event) (own []Hook) {
 	for _, group := range e.Doc.At("hooks", string(event)).Items() {
-		for _, h := range group.At("hooks").Items() {
-			if _, own := ownCommand(e.hookWords(h), "hook", e.in.Program); own {
-				path := []string{"hooks", string(event), group.Key, "hooks", h.Key}
-				paths = append(paths, path)
+		for _, v := range group.At("hooks").Items() {
+			h := Hook{
+				Event: event,
+				Path:  []string{"hooks", string(event), group.Key, "hooks", v.Key},
+				Group: group,
+				Value: v,
+				words: e.hookWords(v),
+			}
+			if _, ok := ownCommand(h.words, "hook", e.in.Program); ok {
+				own = append(own, h)
 			}
 		}
 	}
-	return paths
+	return own
 }
 
 // hookWords returns program and arguments of a hook, nil if it needs a shell.
@@ -155,14 +169,13 @@ func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	return shellWords(command, e.in.Home)
 }
 
-// HookCommand returns the program and arguments of a hook of ours. program is "" for
-// one that a shell finds in its PATH.
-func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) {
-	words := e.hookWords(v)
-	if v.At("args") == nil && (words[1] != "hook" || !strings.Contains(words[0], "/")) {
+// Command returns the program and arguments of the hook. program is "" for one that a shell
+// finds in its PATH.
+func (h Hook) Command() (program string, args []string) {
+	if h.Value.At("args") == nil && (h.words[1] != "hook" || !strings.Contains(h.words[0], "/")) {
 		return "", nil
 	}
-	return words[0], words[1:]
+	return h.words[0], h.words[1:]
 }
 
 // installHook makes an event have one hook of ours. The client runs it by a shell:
@@ -178,8 +191,8 @@ func (e *Editor) installHook(event hook.Event) {
 	h.Command = e.commandLine(words...)
 	if own := e.OwnHooks(event); len(own) > 0 {
 		// The user may have added a timeout or a matcher: only the command is ours.
-		e.Doc.Put(h.Command, append(own[0], "command")...)
-		e.Doc.Remove(append(own[0], "args")...) // of an sm that called hooks without a shell
+		e.Doc.Put(h.Command, append(own[0].Path, "command")...)
+		e.Doc.Remove(append(own[0].Path, "args")...) // of an sm that called hooks without a shell
 		return
 	}
 	if e.Doc.At("hooks") == nil {
@@ -196,10 +209,10 @@ func (e *Editor) installHook(event hook.Event) {
 // empty then.
 func (e *Editor) removeHooks(event hook.Event, keep int) {
 	own := e.OwnHooks(event)
-	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // indexes before stay valid
-		e.Doc.Remove(path...)
-		if len(e.Doc.At(path[:4]...).Items()) == 0 {
-			e.Doc.Remove(path[:3]...)
+	for _, h := range slices.Backward(own[min(keep, len(own)):]) { // indexes before stay valid
+		e.Doc.Remove(h.Path...)
+		if len(e.Doc.At(h.Path[:4]...).Items()) == 0 {
+			e.Doc.Remove(h.Path[:3]...)
 		}
 		e.prune("hooks", string(event))
 		e.prune("hooks")

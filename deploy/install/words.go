@@ -6,15 +6,11 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"sm/dashboards/screen/plain"
 	"sm/handoff/files"
 )
-
-// wordLetters are the letters of names of variables.
-const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 // shellLine returns words as a command line.
 func shellLine(words []string) string {
@@ -51,15 +47,12 @@ func shellWords(command, home string) (words []string) {
 				return nil
 			}
 			rest = rest[len(part[0]):]
-			quoted := escaped.ReplaceAllStringFunc(part[2], func(s string) string {
+			quoted := escaped.ReplaceAllStringFunc(part[2]+part[4], func(s string) string {
 				if s[0] == '$' {
 					return home
 				}
 				return s[1:]
 			})
-			if part[4] != "" {
-				word += home
-			}
 			word += part[1] + quoted + part[3] + part[5]
 		}
 		words = append(words, word)
@@ -70,12 +63,8 @@ func shellWords(command, home string) (words []string) {
 // ownCommand reports whether words call sm with this subcommand, after whatever prefix,
 // and returns the arguments. self is the running sm, see isOwnProgram.
 func ownCommand(words []string, subcommand, self string) (args []string, ok bool) {
-	for len(words) > 0 {
-		name, _, assignment := strings.Cut(words[0], "=")
-		variable := assignment && name != "" && strings.Trim(name, wordLetters) == ""
-		if !variable && !slices.Contains([]string{"exec", "command", "env"}, words[0]) {
-			break
-		}
+	before := regexp.MustCompile(`(?s)^(\w+=.*|exec|command|env)$`)
+	for len(words) > 0 && before.MatchString(words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 || words[1] != subcommand || !isOwnProgram(words[0], self) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"sm/deploy"
@@ -89,20 +90,13 @@ func serviceUnit(o Options) string {
 
 // socketUnit returns the unit of the packages with the addresses of this configuration.
 func socketUnit(o Options) string {
-	var b strings.Builder
-	b.WriteString("# " + mark + "\n")
-	for line := range strings.Lines(strip(deploy.SocketUnit())) {
-		if strings.HasPrefix(line, "ListenStream=") {
-			continue
-		}
-		b.WriteString(line)
-		if line == "[Socket]\n" {
-			for _, address := range append([]string{o.Socket}, o.Listen...) {
-				b.WriteString("ListenStream=" + strings.ReplaceAll(address, "%", "%%") + "\n")
-			}
-		}
+	listen := "[Socket]\n"
+	for _, address := range append([]string{o.Socket}, o.Listen...) {
+		listen += "ListenStream=" + strings.ReplaceAll(address, "%", "%%") + "\n"
 	}
-	return b.String()
+	unit := strip(deploy.SocketUnit())
+	unit = regexp.MustCompile(`(?m)^ListenStream=.*\n`).ReplaceAllString(unit, "")
+	return "# " + mark + "\n" + strings.Replace(unit, "[Socket]\n", listen, 1)
 }
 
 // strip leaves out the head of a unit, which explains how to install it by hand.
