@@ -78,17 +78,6 @@ func (f *Fleet) agent(id string) *agent {
 	return a
 }
 
-// agentLabel is the agent's name, else the beginning of its id.
-func (f *Fleet) agentLabel(a *agent) string {
-	if rec := f.recordOf(a.ID); rec != nil && rec.Agent == a.ID {
-		return rec.Label
-	}
-	if a.Name == "" {
-		return f.label(a.ID, labelLength)
-	}
-	return f.label(a.Name, len(a.Name))
-}
-
 // hasLeft reports whether an agent had another session before.
 func (f *Fleet) hasLeft(a *agent) bool {
 	for rec := range f.recordsOf(a.ID) {

@@ -16,19 +16,13 @@ import (
 // agent's own process reports its place; the next process does so once that has
 // ended.
 func (f *Fleet) meet(a *agent, o *hook.Origin) {
-	parent := a.Parent
-	name := a.Name
-	set := func(to *string, value string) {
-		if value != "" {
-			*to = value
-		}
-	}
+	before := a.seen()
 	if a.ID != o.Parent {
-		set(&a.Parent, o.Parent)
+		a.Parent = cmp.Or(o.Parent, a.Parent)
 	}
-	set(&a.Name, o.Name)
-	set(&a.Provider, o.Provider)
-	set(&a.Project, o.Project)
+	a.Name = cmp.Or(o.Name, a.Name)
+	a.Provider = cmp.Or(o.Provider, a.Provider)
+	a.Project = cmp.Or(o.Project, a.Project)
 	if !f.otherProcess(a, o) {
 		if o.Pane != "" {
 			a.Tmux = o.Tmux
@@ -39,11 +33,11 @@ func (f *Fleet) meet(a *agent, o *hook.Origin) {
 			f.runs(a, Process{o.PID, o.Start})
 		}
 	}
-	if a.Label == "" {
-		a.Label = f.agentLabel(a)
+	if a.Label == "" { // the agent's name, else the beginning of its id
+		a.Label = f.label(cmp.Or(a.Name, a.ID), cmp.Or(len(a.Name), labelLength))
 	}
-	if a.Parent != parent || a.Name != name {
-		f.emit(a.seen())
+	if seen := a.seen(); seen != before {
+		f.emit(seen)
 	}
 }
 
@@ -74,8 +68,7 @@ func (f *Fleet) take(a *agent, key string, at transcript.Instant, cause alerts.C
 	}
 	before := f.lastSign(a)
 	first := a.Session == "" && a.Since == 0
-	f.carryTotals(a, rec)
-	f.continueIn(f.sessions[a.Session], f.sessions[key])
+	f.continueIn(a, f.sessions[key])
 	a.Present = Present{Session: key, Since: at}
 	a.recent = nil
 	f.changed.agent(a.ID)

@@ -136,16 +136,15 @@ func (f *Fleet) countCompaction(x *file, e *transcript.Compaction) {
 
 // decide counts a compaction whose trigger was undecided until now.
 func (f *Fleet) decide(x *file, e *transcript.Compaction) {
-	i := slices.IndexFunc(
-		x.Undecided,
+	rest := slices.DeleteFunc(
+		slices.Clone(x.Undecided),
 		func(u transcript.Compaction) bool { return u.Key == e.Key },
 	)
-	if i < 0 {
+	if len(rest) == len(x.Undecided) {
 		return
 	}
 	f.countCompaction(x, e)
-	x.Undecided = slices.Delete(slices.Clone(x.Undecided), i, i+1)
-	if len(x.Undecided) == 0 {
+	if x.Undecided = rest; len(rest) == 0 {
 		delete(f.undecided, x)
 	}
 }
@@ -180,11 +179,8 @@ func (f *Fleet) compactionOwner(
 	e *transcript.Compaction,
 	mine transcript.Key,
 ) (owner transcript.Key, claimed bool) {
-	if owner, claimed = f.claims[e.Key]; claimed {
-		return owner, true
-	}
-	if e.Was != 0 { // its summary came first and had an event of its own
-		if owner, claimed = f.claims[e.Was]; claimed {
+	for _, k := range [...]transcript.Key{e.Key, e.Was} {
+		if owner, claimed = f.claims[k]; claimed {
 			return owner, true
 		}
 	}
@@ -282,13 +278,6 @@ type past struct {
 	bills       []transcript.Bill
 	fresh       int
 	whole       bool
-}
-
-func (p past) clone() past {
-	p.messages = slices.Clone(p.messages)
-	p.compactions = slices.Clone(p.compactions)
-	p.bills = slices.Clone(p.bills)
-	return p
 }
 
 // once returns each message of a file that was read whole a single time, with its

@@ -140,18 +140,20 @@ type Sample struct {
 // lag is how far apart the times of a sample and a record of one reply may be.
 const lag = transcript.Instant(5 * time.Second)
 
-// compare ties the sample to readings of the transcript, and reports whether that is
-// new. It belongs to one that was the newest at a time within 5 s of its own.
-func (x *Sample) compare(readings []transcript.Reading) (news bool) {
+// compare ties an agent's sample to the newest readings of its session, and reports whether
+// that is new. It belongs to one that was the newest at a time within 5 s of its own.
+func (f *Fleet) compare(a *agent) (news bool) {
+	x := &a.Sample
 	was := *x
 	if x.Tokens == 0 || x.Agrees || x.Back {
 		return false
 	}
+	all := slices.Clone(a.recent)
+	if t := f.sessionOf(a); !t.Blank && t.Reading.Tokens > 0 {
+		all = append(all, t.Reading)
+	}
 	// Forks hold their own records before those that they copy.
-	all := slices.SortedStableFunc(
-		slices.Values(readings),
-		func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) },
-	)
+	slices.SortStableFunc(all, func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) })
 	for i, r := range all {
 		if r.At > x.At+lag {
 			break
@@ -188,19 +190,19 @@ const (
 )
 
 // check compares the sample with the transcript. The drift is the number of tokens
-// that the sample has more; it is known for agreement (0) and drift.
-func (x *Sample) check(now transcript.Instant) (state string, drift int64, known bool) {
+// that the sample has more; it is known for agreement (0) and drift, else nil.
+func (x *Sample) check(now transcript.Instant) (state string, drift *int64) {
 	switch {
 	case x.Tokens == 0:
-		return None, 0, false
+		return None, nil
 	case x.Agrees || x.Back:
-		return Agrees, 0, true
+		return Agrees, new(int64)
 	case now < x.At+lag:
-		return Lagging, 0, false
+		return Lagging, nil
 	case x.Near == 0:
-		return None, 0, false
+		return None, nil
 	}
-	return Drift, x.Tokens - x.Near, true
+	return Drift, new(x.Tokens - x.Near)
 }
 
 // sample takes in a report of an agent's present session. One that is older than
@@ -234,9 +236,7 @@ func (f *Fleet) sample(a *agent, x Sample) {
 	if same {
 		ev.Cleared = t.Reading.Cleared
 	}
-	if !x.Back {
-		a.Sample.compare(f.readings(a))
-	}
+	f.compare(a)
 	if !f.client(t).StatusLine {
 		// A hook reports one response with the figure of the record; the first
 		// of the two counts.
@@ -251,15 +251,6 @@ func (f *Fleet) sample(a *agent, x Sample) {
 // maxRecent is how many of an agent's readings samples are compared with.
 const maxRecent = 8
 
-// readings are the newest readings of the session, the current one last.
-func (f *Fleet) readings(a *agent) []transcript.Reading {
-	all := slices.Clone(a.recent)
-	if t := f.sessionOf(a); !t.Blank && t.Reading.Tokens > 0 {
-		all = append(all, t.Reading)
-	}
-	return all
-}
-
 // remember keeps a reading to compare samples with.
 func (f *Fleet) remember(a *agent, r transcript.Reading) {
 	a.recent = append(a.recent, r)
@@ -267,7 +258,7 @@ func (f *Fleet) remember(a *agent, r transcript.Reading) {
 	if a.Sample.Back && r.At >= a.Sample.At {
 		a.Sample.Back = false
 	}
-	if a.Sample.compare(f.readings(a)) {
+	if f.compare(a) {
 		f.changed.agent(a.ID)
 	}
 }
@@ -329,7 +320,7 @@ func (f *Fleet) forsake(a *agent, left, until transcript.Instant) {
 	})
 	if a.Sample.Back {
 		a.Sample.Back = a.Sample.Tokens == 0
-		a.Sample.compare(f.readings(a))
+		f.compare(a)
 		f.changed.agent(a.ID)
 	}
 }

@@ -64,12 +64,10 @@ type Totals struct {
 	Bills bills.Kept
 }
 
-// Total is the newest total that a client reported, in US dollars; PID and Start name its
-// process.
+// Total is the newest total that a client reported, in US dollars, with its process.
 type Total struct {
-	USD   float64
-	PID   int
-	Start string
+	USD float64
+	Process
 }
 
 const (
@@ -90,12 +88,10 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		return
 	}
 	before := rec.Totals.List
-	own := -1
+	ofProcess := func(v Total) bool { return v.Process == p }
+	own := slices.IndexFunc(before, ofProcess)
 	base := 0.0
-	for i, v := range before {
-		if (Process{v.PID, v.Start}) == p {
-			own = i
-		}
+	for _, v := range before {
 		if v.USD <= usd {
 			base = max(base, v.USD)
 		}
@@ -114,32 +110,14 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 		spent = usd
 	}
 	if own < 0 || usd != before[own].USD {
-		totals := slices.Clone(before)
-		if own >= 0 {
-			totals = slices.Delete(totals, own, own+1)
-		}
-		totals = append(totals, Total{usd, p.PID, p.Start})
+		totals := append(slices.DeleteFunc(slices.Clone(before), ofProcess), Total{usd, p})
 		rec.Totals.List = totals[max(0, len(totals)-maxTotals):]
 		f.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
-	f.spend(spent)
-}
-
-// spend adds what was spent to the counters.
-func (f *Fleet) spend(spent float64) {
-	f.counters.Cost = tally.Cost{USD: f.counters.Cost.USD + spent, Known: true}
-	if today := &f.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before
-		*today = tally.Cost{USD: today.USD + spent, Known: true}
-	}
-}
-
-// carryTotals lets the session that an agent goes on to begin with the totals of the one
-// before: the client may go on counting. One that began with its client does not.
-func (f *Fleet) carryTotals(a *agent, to *SessionRecord) {
-	if from := f.recordOf(a.Session); from != nil && len(to.Totals.List) == 0 &&
-		a.Fresh != to.SessionID {
-		to.Totals.List = from.Totals.List
+	f.counters.Cost.Add(spent)
+	if spent > 0 { // else no more is known than what was spent before
+		f.counters.Today.Cost.Add(spent)
 	}
 }
 
@@ -199,14 +177,25 @@ func (f *Fleet) keepWork(x *file, c *transcript.Change) {
 	}
 }
 
-// continueIn records that an agent continues in another session.
-func (f *Fleet) continueIn(from *session, to *session) {
-	if from == nil || from == to {
+// continueIn records that an agent continues in another session. That begins with the
+// totals of the one before, for the client may go on counting; one that began with its
+// client does not.
+func (f *Fleet) continueIn(a *agent, to *session) {
+	from := f.sessions[a.Session]
+	if from == nil {
 		return
 	}
 	to.after = from
-	if from.record != nil && len(to.record.Totals.Bills.List) == 0 {
-		to.record.Totals.Bills.Dear = from.record.Totals.Bills.Dear
+	if from.record == nil {
+		return
+	}
+	was := &from.record.Totals
+	totals := &to.record.Totals
+	if len(totals.List) == 0 && a.Fresh != to.key {
+		totals.List = was.List
+	}
+	if len(totals.Bills.List) == 0 {
+		totals.Bills.Dear = was.Bills.Dear
 	}
 }
 

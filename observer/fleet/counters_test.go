@@ -101,31 +101,6 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// Whoever reads transcripts uses the memory of a change again.
-func TestChangeIsBorrowed(t *testing.T) {
-	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
-	p := ofSession(
-		1,
-		reply(after(1), "m1", 9_000, 1),
-		boundary(after(2), "b1", "auto", 9_000),
-	)
-	whole := p.whole()
-	f.Apply(whole)
-	grown := p.add(
-		reply(after(3), "m2", 9_000, 2),
-		boundary(after(4), "b2", "manual", 9_000),
-	).grown()
-	f.Apply(grown)
-	for _, c := range []transcript.Change{whole, grown} {
-		clear(c.Messages)
-		clear(c.Compactions)
-	}
-	f.Settle(created)
-	if c := f.Counters(); c.Tokens.Output != 3 || c.Compactions != [4]uint64{1, 1, 0} {
-		t.Errorf("counted %+v", c)
-	}
-}
-
 // A file that shrinks and is read again is counted as read, and never negatively.
 func TestLinesRead(t *testing.T) {
 	f := settled()

@@ -205,9 +205,9 @@ func (f *Fleet) updates() Update {
 	return n
 }
 
-// Apply takes in a change of one transcript. What c points to may be used again
-// afterwards. There are no events before Settle, which the caller calls when
-// reading has caught up.
+// Apply takes in a change of one transcript, whose messages, compactions and bills it may
+// keep. There are no events before Settle, which the caller calls when reading has
+// caught up.
 func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	defer func() { n = f.updates() }()
 	if c.Gone {
@@ -245,7 +245,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		whole:       c.Whole,
 	}
 	if !f.settled {
-		x.backlog = append(x.backlog, p.clone())
+		x.backlog = append(x.backlog, p)
 		return n
 	}
 	f.giveRecord(x)

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -53,14 +54,9 @@ func (f *Fleet) Hook(
 	if p.SessionID != "" && (present || p.SessionID == a.Resumed) {
 		a.HookedIn = p.SessionID
 	}
-	if p.SessionID == "" || present {
-		f.presentHook(a, p, at)
+	if p.SessionID != "" && !present {
+		return n, a.ID
 	}
-	return n, a.ID
-}
-
-// presentHook takes in a hook of an agent's present session.
-func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) {
 	if at >= a.Asked {
 		a.Asks = p.Asks()
 		a.Asked = at
@@ -72,6 +68,7 @@ func (f *Fleet) presentHook(a *agent, p *hook.Payload, at transcript.Instant) {
 	if p.ContextTokens > 0 && (f.transcript(a.Session) != nil || p.TranscriptPath == "") {
 		f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model})
 	}
+	return n, a.ID
 }
 
 // stamp is when a signal was true: never later than now.
@@ -211,11 +208,8 @@ const full = 100
 // clients, which the script does not show: it counts only where the percentage is
 // the same.
 func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
-	x := Sample{At: now}
-	if u.ContextWindowSize != nil && *u.ContextWindowSize > 0 {
-		x.Window = *u.ContextWindowSize
-		window = x.Window
-	}
+	x := Sample{At: now, Window: max(0, u.ContextWindowSize)}
+	window = cmp.Or(x.Window, window)
 	if u.UsedPercentage == nil || *u.UsedPercentage <= 0 || *u.UsedPercentage > full {
 		return x
 	}
@@ -223,13 +217,10 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x.Percent = int(p + 0.5)
 	x.Tokens = int64(p * float64(window) / 100)
 	x.Rough = true
-	if u.TotalInputTokens != nil {
-		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{
-			Tokens: window,
-		}.Percent(n), x.Percent) {
-			x.Tokens = n
-			x.Rough = false
-		}
+	if n := u.TotalInputTokens; n > 0 &&
+		near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
+		x.Tokens = n
+		x.Rough = false
 	}
 	return x
 }

@@ -365,14 +365,11 @@ func posts(at float64, p map[string]string) step {
 			v := number64(p["percent"])
 			u.UsedPercentage = &v
 		}
-		for key, to := range map[string]**int64{
-			"total":  &u.TotalInputTokens,
-			"window": &u.ContextWindowSize,
-		} {
-			if p[key] != "" {
-				v := int64(number64(p[key]))
-				*to = &v
-			}
+		if p["total"] != "" {
+			u.TotalInputTokens = int64(number64(p["total"]))
+		}
+		if p["window"] != "" {
+			u.ContextWindowSize = int64(number64(p["window"]))
 		}
 		news, _, err := s.f.Usage(&u, transcript.InstantOf(second(at)))
 		if err != nil {
@@ -433,7 +430,7 @@ func (s *scenario) answer(words []string) string {
 	case "check": // of the status line; the same after a restart
 		verdict := func() string {
 			v := view()
-			return strings.TrimSpace(fmt.Sprint(v.Check, " ", v.Drift))
+			return strings.TrimSpace(fmt.Sprint(v.Check, " ", drift(v)))
 		}
 		got := verdict()
 		restarts(s)
@@ -467,7 +464,7 @@ func (s *scenario) answer(words []string) string {
 			known,
 			v.Source,
 			v.Check,
-			v.Drift,
+			drift(v),
 		)
 	case "doing": // session 1
 		s.f.Activity(at)
@@ -566,6 +563,14 @@ func (s *scenario) answer(words []string) string {
 		}))
 	}
 	panic("unknown query " + words[0])
+}
+
+// drift is what the status line has more, 0 while unknown.
+func drift(v View) int64 {
+	if v.Drift == nil {
+		return 0
+	}
+	return *v.Drift
 }
 
 // standing is which session each agent is in. An agent that has no name of its own

@@ -128,7 +128,7 @@ func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 		v.Agent.Spoke = 0
 	}
 	x := &a.Sample
-	v.Check, v.Drift, v.DriftKnown = x.check(transcript.InstantOf(now))
+	v.Check, v.Drift = x.check(transcript.InstantOf(now))
 	tokens, known := v.Context()
 	// A hook may have reported a response that is not in the transcript yet.
 	ahead := !hasStatusLine && x.Tokens > 0 && x.At > v.Active && !(known && tokens == x.Tokens)
@@ -315,10 +315,9 @@ type View struct {
 	Left bool
 
 	// Check is the result of comparing the agent's newest sample with the transcript: None
-	// and so on; Drift is the number of tokens that the sample has more, if DriftKnown.
-	Check      string
-	Drift      int64
-	DriftKnown bool
+	// and so on; Drift is the number of tokens that the sample has more, nil while unknown.
+	Check string
+	Drift *int64
 }
 
 // Seen is when a session last did anything: by its newest record, or by the time

@@ -31,6 +31,12 @@ type Cost struct {
 	Known bool
 }
 
+// Add adds what was spent.
+func (c *Cost) Add(usd float64) {
+	c.USD += usd
+	c.Known = true
+}
+
 // Today is what was used since local midnight: tokens by the times of their
 // messages, costs as they are reported.
 type Today struct {

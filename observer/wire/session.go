@@ -56,6 +56,7 @@ func Session(v fleet.View) api.Session {
 		CacheExpiresAt:   at(v.Agent.Report.CacheExpires),
 		IdleCompactionAt: timeOrNil(v.IdleCompaction),
 		CrossCheck:       v.Check,
+		DriftTokens:      v.Drift,
 		Pane:             v.Agent.Pane,
 		TmuxSocket:       v.Agent.Tmux,
 		Enabled:          true,
@@ -98,9 +99,6 @@ func Session(v fleet.View) api.Session {
 		s.CacheHitRatio = &report.CacheHit
 	} else if n := v.Tokens.Context(); n > 0 {
 		s.CacheHitRatio = new(float64(v.Tokens.CacheRead) / float64(n))
-	}
-	if v.DriftKnown {
-		s.DriftTokens = &v.Drift
 	}
 	s.Bill = billOf(v.Bill)
 	return s
