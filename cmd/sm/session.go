@@ -22,13 +22,19 @@ import (
 	"sm/handoff/proc"
 )
 
-// guarded is a run that waits for other writers of a session's state for a time, and
-// whose errors have a remedy.
-func guarded(run func(ctx context.Context, args []string) error) runFunc {
+// guarded is a run on the folder of a session. It waits for other writers of the session's
+// state for a time, and its errors have a remedy.
+func (env *environ) guarded(
+	run func(ctx context.Context, dir string, args []string) error,
+) runFunc {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
 		defer cancel()
-		return sessionError(run(ctx, args))
+		dir, err := env.sessionDir(args)
+		if err == nil {
+			err = run(ctx, dir, args)
+		}
+		return sessionError(err)
 	}
 }
 
@@ -61,8 +67,8 @@ $ sm session activate .sessions/build implement
 --pid the client is the process <PID>, if it does not run this command itself
 `, flags{
 			"pid": &pid,
-		}, guarded(func(ctx context.Context, args []string) error {
-			return env.sessionActivate(ctx, args[0], args[1], pid)
+		}, env.guarded(func(ctx context.Context, dir string, args []string) error {
+			return env.sessionActivate(ctx, dir, args[1], pid)
 		})),
 		command(`update DIR FIELD VALUE
 Set a field of a session's state
@@ -75,26 +81,26 @@ $ sm session update .sessions/build task "the parser"
 --force set protected fields of a full session; not from within a client
 `, flags{
 			"force": &force,
-		}, guarded(func(ctx context.Context, args []string) error {
+		}, env.guarded(func(ctx context.Context, dir string, args []string) error {
 			if force {
 				if err := env.mayForce(); err != nil {
 					return err
 				}
 			}
-			return env.sessionUpdate(ctx, args[0], args[1], args[2], force)
+			return env.sessionUpdate(ctx, dir, args[1], args[2], force)
 		})),
 		command(`phase DIR PHASE
 Set the phase of a session
 
 $ sm session phase .sessions/build "Phase 5: Build Loop"
-`, nil, guarded(func(ctx context.Context, args []string) error {
-			return env.sessionUpdate(ctx, args[0], "currentPhase", args[1], false)
+`, nil, env.guarded(func(ctx context.Context, dir string, args []string) error {
+			return env.sessionUpdate(ctx, dir, "currentPhase", args[1], false)
 		})),
 		command(`dehydrate [DIR]
 Start the handover document of a session
 
 $ sm session dehydrate
-`, nil, guarded(env.sessionDehydrate)),
+`, nil, env.guarded(env.sessionDehydrate)),
 		command(`restart [DIR]
 Restart this client with a fresh context
 
@@ -102,7 +108,7 @@ Ask 'sm run', which started this client, to end it and to start a fresh one that
 document must have been written since 'sm session dehydrate', or since the session began.
 
 $ sm session restart
-`, nil, guarded(env.sessionRestart)),
+`, nil, env.guarded(env.sessionRestart)),
 	)
 	cmd.Args = cobra.ArbitraryArgs
 	return cmd
@@ -111,13 +117,9 @@ $ sm session restart
 // sessionActivate binds a session to the client that runs this command, or to that of pid.
 func (env *environ) sessionActivate(
 	ctx context.Context,
-	name, skill string,
+	dir, skill string,
 	pid int,
 ) error {
-	dir, err := env.sessionDir(name)
-	if err != nil {
-		return err
-	}
 	client, proven := env.Client()
 	if pid != 0 {
 		p, err := proc.Stat("/proc", pid)
@@ -182,14 +184,10 @@ func (env *environ) mayForce() error {
 // sessionUpdate sets a field of a session's state.
 func (env *environ) sessionUpdate(
 	ctx context.Context,
-	name, field, value string,
+	dir, field, value string,
 	force bool,
 ) error {
-	dir, err := env.sessionDir(name)
-	if err != nil {
-		return err
-	}
-	err = changeSession(ctx, dir, func(s *guard.State) error {
+	err := changeSession(ctx, dir, func(s *guard.State) error {
 		return s.Set(field, value, time.Now(), force)
 	})
 	if err != nil {
@@ -198,16 +196,8 @@ func (env *environ) sessionUpdate(
 	return env.print("%s: %s is %s", dir, field, value)
 }
 
-func (env *environ) sessionDehydrate(ctx context.Context, args []string) error {
-	if len(args) == 1 && args[0] == "restart" &&
-		!isDir(args[0]) { // the argument of the skill, passed on
-		args = nil
-	}
-	dir, err := env.ownSession(args)
-	if err != nil {
-		return err
-	}
-	err = changeSession(ctx, dir, func(s *guard.State) error {
+func (env *environ) sessionDehydrate(ctx context.Context, dir string, _ []string) error {
+	err := changeSession(ctx, dir, func(s *guard.State) error {
 		s.Dehydrate(time.Now())
 		return nil
 	})
@@ -230,11 +220,7 @@ const dehydrateText = `Write %[1]s now, in one go. A fresh context will have thi
 Then run: sm session restart %[2]s
 `
 
-func (env *environ) sessionRestart(ctx context.Context, args []string) error {
-	dir, err := env.ownSession(args)
-	if err != nil {
-		return err
-	}
+func (env *environ) sessionRestart(ctx context.Context, dir string, _ []string) error {
 	supervisor, err := env.Supervisor()
 	if err != nil {
 		return err
@@ -259,26 +245,24 @@ func (env *environ) sessionRestart(ctx context.Context, args []string) error {
 	return awaitRestart(ctx, dir, client)
 }
 
-// sessionDir makes a session's folder absolute. Links stay: the name is what
-// everybody calls it by.
-func (env *environ) sessionDir(name string) (string, error) {
-	if name == "" {
-		return "", usagef("DIR is empty")
-	}
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name), nil
-	}
-	dir, err := env.workDir()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
-	}
-	return filepath.Join(dir, name), nil
-}
-
-// ownSession is the folder that is named, else that of the session of the client that runs us.
-func (env *environ) ownSession(args []string) (string, error) {
-	if len(args) == 1 {
-		return env.sessionDir(args[0])
+// sessionDir is the folder of a session: the one that the first argument names, made
+// absolute, else that of the session of the client that runs us. Links stay: the name is
+// what everybody calls it by.
+func (env *environ) sessionDir(args []string) (string, error) {
+	// The skill passes its own argument on, which is restart.
+	if len(args) > 0 && (args[0] != "restart" || isDir(args[0])) {
+		name := args[0]
+		if name == "" {
+			return "", usagef("DIR is empty")
+		}
+		if filepath.IsAbs(name) {
+			return filepath.Clean(name), nil
+		}
+		dir, err := env.workDir()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
+		}
+		return filepath.Join(dir, name), nil
 	}
 	dirs := env.sessionDirs()
 	client, _ := env.Client()

@@ -213,7 +213,7 @@ func (s setting) variable() string {
 // A Source is a file that may hold the configuration.
 type Source struct {
 	Path     string // empty: there is no place to look
-	Required bool   // named by the user, so it must exist
+	Required bool   // it must exist: the user has named it, or it was read once
 }
 
 // Find returns the source of the configuration: the file named by --config,
@@ -230,12 +230,6 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 		return Source{}, nil
 	}
 	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil
-}
-
-// Exists reports whether there is a file at Path.
-func (s Source) Exists() bool {
-	_, err := os.Stat(s.Path)
-	return err == nil
 }
 
 // Load reads the file and builds the configuration, validated and with its paths absolute.
@@ -270,7 +264,7 @@ func (s Source) Verdict() string {
 	switch {
 	case s.Path == "":
 		return "no configuration file; the defaults are ok"
-	case !s.Required && !s.Exists():
+	case !s.Required:
 		return s.Path + ": not there; the defaults are ok"
 	}
 	return s.Path + ": ok"
