@@ -39,7 +39,7 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 		if err != nil {
 			return err
 		}
-		cfg, err := source.Load(flags, env.LookupEnv)
+		cfg, err := source.Load(flags, env.Env)
 		if err != nil {
 			return err
 		}

@@ -43,10 +43,10 @@ func clientNames() (names []string) {
 // names. only means that the user has named the folders to watch: those of Codex are
 // then watched only if CODEX_HOME is set.
 func (env *environ) watchedClients(cfg *config.Config, only bool) (clients.Table, error) {
-	projects, err := cfg.ProjectDirs(env.LookupEnv)
+	projects, err := cfg.ProjectDirs(env.Env)
 	if err != nil {
 		return nil, err
 	}
 	held := caller.Holder(proc.NewLocks("/proc"))
-	return clientTable(held, projects, env.LookupEnv.WatchedCodexDirs(only)), nil
+	return clientTable(held, projects, env.WatchedCodexDirs(only)), nil
 }

@@ -71,13 +71,13 @@ func TestRuntimeDir(t *testing.T) {
 				want = filepath.Join(dir, tt.want, "sm", places.SocketName)
 			}
 			env := testEnv(map[string]string{"XDG_RUNTIME_DIR": runtime})
-			served, err := config.Default().ServerSocket(env.LookupEnv)
+			served, err := config.Default().ServerSocket(env.Env)
 			if err != nil || served != want {
 				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
 			}
-			asked, err := config.Default().SocketPaths(env.LookupEnv)
+			asked, err := config.Default().SocketPaths(env.Env)
 			if hook := hooks.Sockets(
-				env.LookupEnv,
+				env.Env,
 				nil,
 			); err != nil || asked[0] != want ||
 				hook[0] != want {

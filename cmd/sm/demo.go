@@ -81,14 +81,14 @@ func (env *environ) demoOptions(
 ) (o observer.Options, err error) {
 	ctx := cmd.Context()
 	flags := cmd.Flags()
-	socket, err := cfg.ServerSocket(env.LookupEnv)
-	taken := err != nil || held(ctx, cfg, env.LookupEnv)
+	socket, err := cfg.ServerSocket(env.Env)
+	taken := err != nil || held(ctx, cfg, env.Env)
 	if taken && !flags.Changed("socket") {
 		socket = filepath.Join(dir, places.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
-	if (taken || held(ctx, &usual, env.LookupEnv)) && !flags.Changed("listen") {
+	if (taken || held(ctx, &usual, env.Env)) && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for

@@ -53,7 +53,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o = doctor.Options{
 		TokenFile:     cfg.HTTP.WebhookTokenFile,
 		Alertmanagers: asked.Failing,
-		HookSockets:   func(args []string) []string { return hooks.Sockets(env.LookupEnv, args) },
+		HookSockets:   func(args []string) []string { return hooks.Sockets(env.Env, args) },
 		Environ:       env.Vars(),
 		Managed:       caller.ManagedSettings(),
 		Guard:         cfg.Guard.Enabled,
@@ -62,14 +62,14 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		Temporary:     temporary(env),
 		Version:       versionOf(),
 	}
-	o.Program, _ = env.Program()     // ours are known by their name too
-	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
-	o.Dir, _ = env.workDir()         // one that is gone has no settings
-	o.Path, _ = env.LookupEnv("PATH")
-	o.Codex, _ = env.LookupEnv.CodexHome()
-	o.Settings, o.SettingsErr = env.LookupEnv.ClaudeSettings()
-	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.LookupEnv)
+	o.Program, _ = env.Program() // ours are known by their name too
+	o.Home, _ = env.Home()       // without one, ~ is of no help
+	o.Dir, _ = env.workDir()     // one that is gone has no settings
+	o.Path, _ = env.Env("PATH")
+	o.Codex, _ = env.CodexHome()
+	o.Settings, o.SettingsErr = env.ClaudeSettings()
+	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.Env)
 	_, o.TokenErr = cfg.WebhookToken()
-	o.Sockets, err = cfg.SocketPaths(env.LookupEnv)
+	o.Sockets, err = cfg.SocketPaths(env.Env)
 	return o, err
 }

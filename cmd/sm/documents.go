@@ -137,7 +137,7 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	if cfg.Handoff.Directory != "" {
 		return cfg.Handoff.Directory, nil
 	}
-	state, err := env.LookupEnv.StateDir(cfg.State)
+	state, err := env.StateDir(cfg.State)
 	return filepath.Join(state, "handoff"), err
 }
 

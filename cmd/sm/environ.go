@@ -73,17 +73,17 @@ func (env *environ) print(format string, args ...any) error {
 // colours reports whether to colour what goes to a stream: on terminals, unless
 // NO_COLOR is set.
 func (env *environ) colours(stream any) bool {
-	no, _ := env.LookupEnv("NO_COLOR")
+	no, _ := env.Env("NO_COLOR")
 	return term.IsTerminal(stream) && no == ""
 }
 
 func (env *environ) printer() *view.Printer {
-	columns, _ := env.LookupEnv("COLUMNS")
+	columns, _ := env.Env("COLUMNS")
 	to := &view.Printer{
 		Writer:  env.Stdout,
 		Colour:  env.colours(env.Stdout),
 		Columns: term.Columns(env.Stdout, columns),
-		Glyphs:  view.GlyphsOf(env.LookupEnv),
+		Glyphs:  view.GlyphsOf(env.Env),
 	}
 	if term.IsTerminal(env.Stdout) {
 		to.Wrap = to.Columns

@@ -24,7 +24,7 @@ func testEnv(vars map[string]string) *environ {
 		Stderr:     new(bytes.Buffer),
 		Executable: os.Executable,
 		Caller: caller.Caller{
-			LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+			Env: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
 		},
 		Vars: func() []string {
 			list := []string{quickRace}
@@ -43,7 +43,7 @@ func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config 
 		"sm.yaml",
 		[]byte(text),
 		pflag.NewFlagSet("sm", pflag.ContinueOnError),
-		testEnv(vars).LookupEnv,
+		testEnv(vars).Env,
 	)
 	if err != nil {
 		t.Fatal(err)

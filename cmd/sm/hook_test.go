@@ -212,7 +212,7 @@ func TestClientSockets(t *testing.T) {
 	} {
 		if diff := cmp.Diff(
 			tt.want,
-			hooks.Sockets(testEnv(tt.vars).LookupEnv, tt.args),
+			hooks.Sockets(testEnv(tt.vars).Env, tt.args),
 		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

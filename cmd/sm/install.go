@@ -97,7 +97,7 @@ func installClients(
 			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
 		}
 		// The default one is made where there is none. Codex itself makes no other.
-		named, _ := env.LookupEnv("CODEX_HOME")
+		named, _ := env.Env("CODEX_HOME")
 		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) &&
 			!errors.Is(err, fs.ErrPermission) &&
 			(err != nil || !info.IsDir()) {
@@ -125,7 +125,7 @@ func noteAfter(
 	cfg *config.Config,
 	o install.Options,
 ) error {
-	sockets, err := cfg.SocketPaths(env.LookupEnv)
+	sockets, err := cfg.SocketPaths(env.Env)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func noteAfter(
 			"and run 'sm install' with that one", called, where)
 	}
 	if o.Guard && !cfg.Guard.Enabled {
-		source, _ := config.Find(cmd.Flags(), env.LookupEnv) // it was found above
+		source, _ := config.Find(cmd.Flags(), env.Env) // it was found above
 		env.say("note: guard.enabled is off, so no tool call is judged: set it to true in %s",
 			cmp.Or(source.Path, "the configuration"))
 	}
@@ -153,7 +153,7 @@ func noteAfter(
 
 // temporary is the folder for temporary files.
 func temporary(env *environ) string {
-	dir, _ := env.LookupEnv("TMPDIR")
+	dir, _ := env.Env("TMPDIR")
 	return cmp.Or(dir, "/tmp")
 }
 
@@ -193,20 +193,20 @@ $ sm uninstall
 
 // fillInstallation sets what an installation knows from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
-	if o.Settings, err = env.LookupEnv.ClaudeSettings(); err != nil {
+	if o.Settings, err = env.ClaudeSettings(); err != nil {
 		return err
 	}
-	o.Data, err = env.LookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	o.Data, err = env.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
 	if err != nil {
 		return fmt.Errorf("find the place for the plugin: %w", err)
 	}
-	o.State, err = env.LookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	o.State, err = env.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	o.Codex, _ = env.LookupEnv.CodexHome()
-	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
-	o.Path, _ = env.LookupEnv("PATH")
+	o.Codex, _ = env.CodexHome()
+	o.Home, _ = env.Home() // without one, ~ is of no help
+	o.Path, _ = env.Env("PATH")
 	o.Environ = env.Vars()
 	o.Stdout = env.Stdout
 	return nil
@@ -215,7 +215,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 // unusualSocket is the value of --socket for the hooks: the observer's socket,
 // unless the hooks find it by themselves. They do not read the configuration.
 func unusualSocket(env *environ, cfg *config.Config) (string, error) {
-	socket, err := cfg.ServerSocket(env.LookupEnv)
+	socket, err := cfg.ServerSocket(env.Env)
 	if err != nil {
 		return "", err
 	}
@@ -224,7 +224,7 @@ func unusualSocket(env *environ, cfg *config.Config) (string, error) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
 			return "", false
 		}
-		return env.LookupEnv(name)
+		return env.Env(name)
 	}
 	if slices.Contains(hooks.Sockets(bare, nil), socket) {
 		return "", nil

@@ -59,7 +59,7 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		if err != nil {
 			return err
 		}
-		cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
+		cfg, err := source.Load(cmd.Flags(), env.Env)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (env *environ) observe(
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	watcher := env.watchConfig(source.Path)
 	defer signal.Stop(watcher.hangups)
-	notifier := service.NewNotifier(env.LookupEnv, o.Logger)
+	notifier := service.NewNotifier(env.Env, o.Logger)
 	var beside sync.WaitGroup
 	err = observer.Run(ctx, o, func(a *observer.App) {
 		beside.Go(func() { env.greet(ctx, a, o, loud) })

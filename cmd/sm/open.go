@@ -51,11 +51,11 @@ $ sm open --print    # only the address, for a browser on another machine behind
 
 // browse starts the user's browser: the program in BROWSER, else what the desktop has for it.
 func (env *environ) browse(ctx context.Context, address string) error {
-	program, _ := env.LookupEnv("BROWSER")
+	program, _ := env.Env("BROWSER")
 	if program == "" {
 		program = "xdg-open"
-		display, _ := env.LookupEnv("DISPLAY")
-		wayland, _ := env.LookupEnv("WAYLAND_DISPLAY")
+		display, _ := env.Env("DISPLAY")
+		wayland, _ := env.Env("WAYLAND_DISPLAY")
 		if runtime.GOOS == "darwin" {
 			program = "open"
 		} else if display == "" && wayland == "" {

@@ -26,7 +26,7 @@ func (env *environ) reload(
 	log *slog.Logger,
 ) func() (observer.Settings, []string, error) {
 	return func() (s observer.Settings, restart []string, err error) {
-		cfg, err := source.Load(flags, env.LookupEnv)
+		cfg, err := source.Load(flags, env.Env)
 		if err != nil {
 			return s, nil, err
 		}

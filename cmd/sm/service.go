@@ -84,11 +84,11 @@ func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err er
 	if o.Program, err = env.Program(); err != nil {
 		return o, err
 	}
-	if o.Home, err = env.LookupEnv.Home(); err != nil {
+	if o.Home, err = env.Home(); err != nil {
 		return o, fmt.Errorf("find the place for the service: %w", err)
 	}
-	o.Config, _ = env.LookupEnv.XDGDir("XDG_CONFIG_HOME", ".config") // there is a home
-	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
+	o.Config, _ = env.XDGDir("XDG_CONFIG_HOME", ".config") // there is a home
+	if o.Socket, err = cfg.ServerSocket(env.Env); err != nil {
 		return o, err
 	}
 	o.System = runtime.GOOS

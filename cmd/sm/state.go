@@ -49,7 +49,7 @@ func stateStep(
 		if err != nil {
 			return err
 		}
-		dir, err := env.LookupEnv.StateDir(cfg.State)
+		dir, err := env.StateDir(cfg.State)
 		if err != nil {
 			return err
 		}

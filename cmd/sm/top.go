@@ -66,7 +66,7 @@ func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	case t.server.URL == "" && t.server.HTTPConfig != "":
 		return usagef("--prometheus-config is for --prometheus, which is not given")
 	}
-	kind, _ := t.LookupEnv("TERM")
+	kind, _ := t.Env("TERM")
 	o := top.Options{
 		In:      t.Stdin,
 		Out:     t.Stdout,

@@ -67,12 +67,12 @@ func beginsWithRecord(path string) bool {
 
 // existingProjects are the folders with transcripts that there are, of all clients.
 func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
-	dirs, err := cfg.ProjectDirs(env.LookupEnv)
+	dirs, err := cfg.ProjectDirs(env.Env)
 	if err != nil {
 		return nil, err
 	}
 	there := slices.DeleteFunc(
-		slices.Concat(dirs, env.LookupEnv.CodexDirs()),
+		slices.Concat(dirs, env.CodexDirs()),
 		func(dir string) bool { return !isDir(dir) },
 	)
 	if len(there) == 0 {

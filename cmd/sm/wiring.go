@@ -39,7 +39,7 @@ func (env *environ) config(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return source.Load(cmd.Flags(), env.LookupEnv)
+	return source.Load(cmd.Flags(), env.Env)
 }
 
 // reach returns the configuration, and a client of the observer that it names.
@@ -48,7 +48,7 @@ func (env *environ) reach(cmd *cobra.Command) (*config.Config, *api.Client, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	sockets, err := cfg.SocketPaths(env.LookupEnv)
+	sockets, err := cfg.SocketPaths(env.Env)
 	return cfg, api.NewClient(sockets), err
 }
 
@@ -57,7 +57,7 @@ func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed && f.Value.String() == "" {
 		return config.Source{}, usagef("--config is empty: give it a file")
 	}
-	return config.Find(flags, env.LookupEnv)
+	return config.Find(flags, env.Env)
 }
 
 func quote(s string) string { return plain.Quote(s) }
@@ -89,10 +89,10 @@ func (env *environ) observerOptions(
 	if o.Clients, err = env.watchedClients(cfg, only); err != nil {
 		return o, err
 	}
-	if o.State, err = env.LookupEnv.StateDir(cfg.State); err != nil {
+	if o.State, err = env.StateDir(cfg.State); err != nil {
 		return o, err
 	}
-	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
+	if o.Socket, err = cfg.ServerSocket(env.Env); err != nil {
 		return o, err
 	}
 	o.Listen = cfg.Listen

@@ -19,7 +19,7 @@ const maxFile = 1 << 20
 // environment, then the user's settings, and the machine's last.
 func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	var files []string
-	if path, err := by.LookupEnv.ClaudeSettings(); err == nil {
+	if path, err := by.ClaudeSettings(); err == nil {
 		files = append(files, path)
 	}
 	if filepath.IsAbs(project) {

@@ -25,9 +25,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A Caller is a process whose client is to be identified.
+// A Caller is a process whose client is to be identified, by its environment.
 type Caller struct {
-	LookupEnv places.Env
+	places.Env
 }
 
 const (
@@ -194,7 +194,7 @@ func (by *Caller) origin(
 }
 
 func (by *Caller) get(name string) string {
-	value, _ := by.LookupEnv(name)
+	value, _ := by.Env(name)
 	return value
 }
 

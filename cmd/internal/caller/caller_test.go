@@ -13,7 +13,7 @@ import (
 )
 
 func testCaller(vars map[string]string) *Caller {
-	return &Caller{LookupEnv: func(name string) (string, bool) {
+	return &Caller{Env: func(name string) (string, bool) {
 		value, ok := vars[name]
 		return value, ok
 	}}

@@ -21,7 +21,7 @@ func OfProcess(pid int) hook.Origin {
 	env["CLAUDE_PID"] = strconv.Itoa(pid)
 	env["CLAUDE_PROJECT_DIR"] = "" // of a client that has started this one
 	by := Caller{
-		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
+		Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	}
 	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
 	o.AutoCompact = hook.AutoCompact{}

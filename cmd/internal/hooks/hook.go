@@ -61,7 +61,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	} else {
 		event.SM = p.Origin(began)
 	}
-	answer, heard := Post(ctx, Sockets(p.LookupEnv, args), event.Encode(), true)
+	answer, heard := Post(ctx, Sockets(p.Env, args), event.Encode(), true)
 	if !heard && !codex {
 		answer = p.refusal(&event)
 	}

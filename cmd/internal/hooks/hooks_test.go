@@ -76,7 +76,7 @@ func TestHookOfMegabytes(t *testing.T) {
 	p := Process{
 		Stdin:  strings.NewReader(stdin),
 		Stdout: new(bytes.Buffer),
-		Caller: caller.Caller{LookupEnv: func(string) (string, bool) { return "", false }},
+		Caller: caller.Caller{Env: func(string) (string, bool) { return "", false }},
 	}
 	p.hook(
 		t.Context(),

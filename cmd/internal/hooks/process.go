@@ -51,7 +51,7 @@ func Self(executable func() (string, error), calledAs string) Process {
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
-		Caller:     caller.Caller{LookupEnv: os.LookupEnv},
+		Caller:     caller.Caller{Env: os.LookupEnv},
 		Vars:       os.Environ,
 		Executable: executable,
 		CalledAs:   calledAs,
@@ -117,7 +117,7 @@ func (p *Process) nameProgram(answer []byte) []byte {
 	if err != nil {
 		return answer
 	}
-	path, _ := p.LookupEnv("PATH")
+	path, _ := p.Env("PATH")
 	self, err := os.Stat(program)
 	if found, foundErr := os.Stat(proc.LookPath(path, "sm")); err != nil ||
 		foundErr == nil && os.SameFile(self, found) {

@@ -43,7 +43,7 @@ func (p *Process) statusline(
 	command string,
 	began time.Time,
 ) {
-	if _, inside := p.LookupEnv(InsideStatusline); inside {
+	if _, inside := p.Env(InsideStatusline); inside {
 		return
 	}
 	data := readObject(p.Stdin)
@@ -65,7 +65,7 @@ func (p *Process) statusline(
 			sample.CurrentDir,
 			sample.CWD,
 		})
-		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), wait)
+		answer, heard := Post(ctx, Sockets(p.Env, args), sample.Encode(), wait)
 		var a hook.StatusAnswer
 		_ = json.Unmarshal(answer, &a) // without an observer there is no line
 		guarded = plain.Line(a.Line)
