@@ -54,6 +54,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 		TokenFile:     cfg.HTTP.WebhookTokenFile,
 		Alertmanagers: asked.Failing,
 		HookSockets:   func(args []string) []string { return hooks.Sockets(env.Env, args) },
+		Path:          env.Get("PATH"),
 		Environ:       env.Vars(),
 		Managed:       caller.ManagedSettings(),
 		Guard:         cfg.Guard.Enabled,
@@ -65,7 +66,6 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Program, _ = env.Program() // ours are known by their name too
 	o.Home, _ = env.Home()       // without one, ~ is of no help
 	o.Dir, _ = env.workDir()     // one that is gone has no settings
-	o.Path, _ = env.Env("PATH")
 	o.Codex, _ = env.CodexHome()
 	o.Settings, o.SettingsErr = env.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.Env)

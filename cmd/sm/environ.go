@@ -73,16 +73,14 @@ func (env *environ) print(format string, args ...any) error {
 // colours reports whether to colour what goes to a stream: on terminals, unless
 // NO_COLOR is set.
 func (env *environ) colours(stream any) bool {
-	no, _ := env.Env("NO_COLOR")
-	return term.IsTerminal(stream) && no == ""
+	return term.IsTerminal(stream) && env.Get("NO_COLOR") == ""
 }
 
 func (env *environ) printer() *view.Printer {
-	columns, _ := env.Env("COLUMNS")
 	to := &view.Printer{
 		Writer:  env.Stdout,
 		Colour:  env.colours(env.Stdout),
-		Columns: term.Columns(env.Stdout, columns),
+		Columns: term.Columns(env.Stdout, env.Get("COLUMNS")),
 		Glyphs:  view.GlyphsOf(env.Env),
 	}
 	if term.IsTerminal(env.Stdout) {

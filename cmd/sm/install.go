@@ -97,8 +97,7 @@ func installClients(
 			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
 		}
 		// The default one is made where there is none. Codex itself makes no other.
-		named, _ := env.Env("CODEX_HOME")
-		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) &&
+		if info, err := os.Stat(o.Codex); filepath.IsAbs(env.Get("CODEX_HOME")) &&
 			!errors.Is(err, fs.ErrPermission) &&
 			(err != nil || !info.IsDir()) {
 			return fmt.Errorf(
@@ -153,8 +152,7 @@ func noteAfter(
 
 // temporary is the folder for temporary files.
 func temporary(env *environ) string {
-	dir, _ := env.Env("TMPDIR")
-	return cmp.Or(dir, "/tmp")
+	return cmp.Or(env.Get("TMPDIR"), "/tmp")
 }
 
 func newUninstallCommand(env *environ) *cobra.Command {
@@ -206,7 +204,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	}
 	o.Codex, _ = env.CodexHome()
 	o.Home, _ = env.Home() // without one, ~ is of no help
-	o.Path, _ = env.Env("PATH")
+	o.Path = env.Get("PATH")
 	o.Environ = env.Vars()
 	o.Stdout = env.Stdout
 	return nil

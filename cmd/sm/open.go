@@ -51,14 +51,12 @@ $ sm open --print    # only the address, for a browser on another machine behind
 
 // browse starts the user's browser: the program in BROWSER, else what the desktop has for it.
 func (env *environ) browse(ctx context.Context, address string) error {
-	program, _ := env.Env("BROWSER")
+	program := env.Get("BROWSER")
 	if program == "" {
 		program = "xdg-open"
-		display, _ := env.Env("DISPLAY")
-		wayland, _ := env.Env("WAYLAND_DISPLAY")
 		if runtime.GOOS == "darwin" {
 			program = "open"
-		} else if display == "" && wayland == "" {
+		} else if env.Get("DISPLAY") == "" && env.Get("WAYLAND_DISPLAY") == "" {
 			return errors.New("no desktop")
 		}
 	}

@@ -171,7 +171,7 @@ func (env *environ) complete(r *api.Registration) error {
 		return usagef("--parent is the agent itself: name another")
 	}
 	for _, name := range []string{"CLAUDE_SESSION_MANAGER_ID", "SM_PARENT_ID"} {
-		if value, _ := env.Env(name); r.ParentID == "" && value != r.ID {
+		if value := env.Get(name); r.ParentID == "" && value != r.ID {
 			r.ParentID = value
 		}
 	}

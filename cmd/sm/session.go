@@ -279,7 +279,7 @@ func (env *environ) sessionDir(args []string) (string, error) {
 // sessionDirs are the folders in and above which the sessions of the client
 // that runs us are looked for.
 func (env *environ) sessionDirs() (dirs []string) {
-	if project, _ := env.Env("CLAUDE_PROJECT_DIR"); project != "" {
+	if project := env.Get("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
 	if wd, err := env.workDir(); err == nil {

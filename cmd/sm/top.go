@@ -66,12 +66,11 @@ func (t *topRun) run(cmd *cobra.Command, _ []string) error {
 	case t.server.URL == "" && t.server.HTTPConfig != "":
 		return usagef("--prometheus-config is for --prometheus, which is not given")
 	}
-	kind, _ := t.Env("TERM")
 	o := top.Options{
 		In:      t.Stdin,
 		Out:     t.Stdout,
 		Environ: t.Vars(),
-		Colour:  t.colours(t.Stdout) && kind != "dumb",
+		Colour:  t.colours(t.Stdout) && t.Get("TERM") != "dumb",
 		Client:  t.client,
 	}
 	if t.server.URL != "" {

@@ -32,11 +32,11 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	for _, path := range append(files, ManagedSettings()) {
 		a.AddSettings(readFile(path))
 	}
-	hook.SetVariable(&a.Window, by.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-	hook.SetVariable(&a.Percent, by.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
-	hook.SetVariable(&a.Output, by.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
-	hook.SetVariable(&a.IdleMin, by.get("CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"))
-	a.Off = a.Off || isOn(by.get("DISABLE_AUTO_COMPACT")) || isOn(by.get("DISABLE_COMPACT"))
+	hook.SetVariable(&a.Window, by.Get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
+	hook.SetVariable(&a.Percent, by.Get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
+	hook.SetVariable(&a.Output, by.Get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+	hook.SetVariable(&a.IdleMin, by.Get("CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"))
+	a.Off = a.Off || isOn(by.Get("DISABLE_AUTO_COMPACT")) || isOn(by.Get("DISABLE_COMPACT"))
 	return a
 }
 

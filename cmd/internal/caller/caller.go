@@ -44,7 +44,7 @@ const (
 // this one descends from: who has left the client's family, or sets the
 // variables himself, proves nothing.
 func (by *Caller) Client() (c guard.Client, proven bool) {
-	session := by.get("CLAUDE_CODE_SESSION_ID")
+	session := by.Get("CLAUDE_CODE_SESSION_ID")
 	o := by.Origin(time.Now())
 	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 	self := os.Getpid()
@@ -99,7 +99,7 @@ func SessionOf(pid int, start string) (session string) {
 }
 
 func (by *Caller) supervisorPID() (pid int, ok bool) {
-	pid, err := strconv.Atoi(by.get(SupervisorVariable))
+	pid, err := strconv.Atoi(by.Get(SupervisorVariable))
 	return pid, err == nil && pid > 1
 }
 
@@ -137,7 +137,7 @@ func (by *Caller) Inside() (sign string, inside bool) {
 		SupervisorVariable,
 		"CLAUDE_SESSION_MANAGER_ID",
 	} {
-		if by.get(name) != "" {
+		if by.Get(name) != "" {
 			return name, true
 		}
 	}
@@ -166,8 +166,8 @@ func (by *Caller) origin(
 	line iter.Seq[proc.Process],
 ) hook.Origin {
 	o := hook.Origin{
-		Project: by.get("CLAUDE_PROJECT_DIR"),
-		PID:     proc.ClientPID(by.get("CLAUDE_PID"), parent, line),
+		Project: by.Get("CLAUDE_PROJECT_DIR"),
+		PID:     proc.ClientPID(by.Get("CLAUDE_PID"), parent, line),
 		At:      at.UTC(),
 	}
 	if p, err := proc.Stat(procDir, o.PID); err == nil {
@@ -176,15 +176,15 @@ func (by *Caller) origin(
 	o.AutoCompact = by.autoCompact(o.Project)
 
 	bare := o
-	o.Parent = by.get("SM_PARENT_ID")
-	o.Name = by.get("SM_NAME")
-	o.Provider = by.get("SM_PROVIDER")
-	o.Tmux, o.Server = hook.ParseTmux(by.get("TMUX"))
-	if pane := by.get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
+	o.Parent = by.Get("SM_PARENT_ID")
+	o.Name = by.Get("SM_NAME")
+	o.Provider = by.Get("SM_PROVIDER")
+	o.Tmux, o.Server = hook.ParseTmux(by.Get("TMUX"))
+	if pane := by.Get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
 		o.Pane = pane
 	}
 	o.Agent = cmp.Or(
-		by.get("CLAUDE_SESSION_MANAGER_ID"),
+		by.Get("CLAUDE_SESSION_MANAGER_ID"),
 		hook.TmuxAgent(o.Tmux, o.Server, o.Pane),
 	)
 	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux) != "" && served(procDir, line) {
@@ -193,19 +193,14 @@ func (by *Caller) origin(
 	return o
 }
 
-func (by *Caller) get(name string) string {
-	value, _ := by.Env(name)
-	return value
-}
-
 // Selves are the ids under which the observer may know the agent that runs this
 // process, the most certain first. Behind a thread, the other variables may be
 // those of the pane in which Codex's daemon began.
 func (by *Caller) Selves() []string {
 	ids := []string{
-		by.get("CODEX_THREAD_ID"),
+		by.Get("CODEX_THREAD_ID"),
 		by.Origin(time.Now()).Agent,
-		by.get("CLAUDE_CODE_SESSION_ID"),
+		by.Get("CLAUDE_CODE_SESSION_ID"),
 	}
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }

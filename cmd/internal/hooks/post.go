@@ -14,8 +14,8 @@ import (
 // too long to load: `sm install` writes into the arguments what differs from
 // the default.
 func Sockets(env places.Env, args []string) []string {
-	socket, _ := env("SM_SOCKET")
-	state, _ := env("SM_STATE")
+	socket := env.Get("SM_SOCKET")
+	state := env.Get("SM_STATE")
 	if value, ok := argument(args, "--socket"); ok {
 		socket = value
 	}

@@ -117,9 +117,8 @@ func (p *Process) nameProgram(answer []byte) []byte {
 	if err != nil {
 		return answer
 	}
-	path, _ := p.Env("PATH")
 	self, err := os.Stat(program)
-	if found, foundErr := os.Stat(proc.LookPath(path, "sm")); err != nil ||
+	if found, foundErr := os.Stat(proc.LookPath(p.Get("PATH"), "sm")); err != nil ||
 		foundErr == nil && os.SameFile(self, found) {
 		return answer
 	}

@@ -28,9 +28,15 @@ const SocketName = "sm.sock"
 // Env looks up an environment variable, as os.LookupEnv does.
 type Env func(name string) (value string, ok bool)
 
+// Get is the value of a variable, "" for one that is not set.
+func (env Env) Get(name string) string {
+	value, _ := env(name)
+	return value
+}
+
 // Home is the home directory, which every default path but XDG_RUNTIME_DIR starts from.
 func (env Env) Home() (string, error) {
-	if home, _ := env("HOME"); filepath.IsAbs(home) {
+	if home := env.Get("HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home), nil
 	}
 	return "", fmt.Errorf("no home directory; set HOME to an absolute path")
@@ -39,7 +45,7 @@ func (env Env) Home() (string, error) {
 // XDGDir is the directory in an XDG variable, else the one below home. A
 // relative value is ignored, as the XDG specification asks.
 func (env Env) XDGDir(variable, fallback string) (string, error) {
-	if dir, _ := env(variable); filepath.IsAbs(dir) {
+	if dir := env.Get(variable); filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
 	}
 	home, err := env.Home()
@@ -66,7 +72,7 @@ func (env Env) CodexDirs() []string {
 // WatchedCodexDirs are CodexDirs; where the user has named the folders to
 // watch, only those of a CODEX_HOME that is set.
 func (env Env) WatchedCodexDirs(named bool) []string {
-	if home, _ := env("CODEX_HOME"); named && !filepath.IsAbs(home) {
+	if named && !filepath.IsAbs(env.Get("CODEX_HOME")) {
 		return nil
 	}
 	return env.CodexDirs()
@@ -75,8 +81,7 @@ func (env Env) WatchedCodexDirs(named bool) []string {
 // ClaudeDirs are the directories in CLAUDE_CONFIG_DIR, which may name several separated by
 // commas.
 func (env Env) ClaudeDirs() (dirs []string, err error) {
-	list, _ := env("CLAUDE_CONFIG_DIR")
-	for dir := range strings.SplitSeq(list, ",") {
+	for dir := range strings.SplitSeq(env.Get("CLAUDE_CONFIG_DIR"), ",") {
 		if dir = strings.TrimSpace(dir); dir == "" {
 			continue
 		}
@@ -173,7 +178,7 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 // After su or sudo it belongs to another user, who could put a socket there.
 // Links are resolved, so that the checked directory is the one in use.
 func (env Env) runtimeDir() (dir string, ok bool) {
-	dir, _ = env("XDG_RUNTIME_DIR")
+	dir = env.Get("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
 		return "", false
 	}

@@ -291,7 +291,7 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 		if given || s.value.Kind() == reflect.Slice {
 			v.SetDefault(s.path, text)
 		}
-		variable, _ := env(s.variable())
+		variable := env.Get(s.variable())
 		f := flags.Lookup(s.path)
 		switch {
 		case s.tag.Get("flag") != "" && f != nil && f.Changed:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sm/cmd/internal/places"
 	"sm/dashboards/screen"
 	"sm/observer/history/report"
 )
@@ -21,11 +22,8 @@ type Glyphs struct {
 }
 
 // GlyphsOf are Unicode's, unless the locale in the environment names another character set.
-func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
-	all, _ := lookupEnv("LC_ALL")
-	characters, _ := lookupEnv("LC_CTYPE")
-	language, _ := lookupEnv("LANG")
-	locale := strings.ToUpper(cmp.Or(all, characters, language))
+func GlyphsOf(env places.Env) Glyphs {
+	locale := strings.ToUpper(cmp.Or(env.Get("LC_ALL"), env.Get("LC_CTYPE"), env.Get("LANG")))
 	if locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8") {
 		return Glyphs{
 			full: "#",
