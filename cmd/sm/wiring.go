@@ -136,7 +136,20 @@ func (env *environ) settings(
 	cfg *config.Config,
 	log *slog.Logger,
 ) (s observer.Settings, err error) {
-	s.AllowedHosts = cfg.HTTP.AllowedHosts
+	s = observer.Settings{
+		AllowedHosts: cfg.HTTP.AllowedHosts,
+		Alertmanager: alertmanagers(cfg),
+		SessionTTL:   cfg.Metrics.SessionTTL,
+		MaxSessions:  cfg.Metrics.MaxSessions,
+		HideProject:  !cfg.Metrics.Project,
+		Windows:      cfg.Windows,
+		Alerts:       alertOptions(cfg),
+		Queue:        cfg.Queue,
+		Guard:        observer.GuardOptions(cfg.Guard),
+		TypeTexts:    cfg.Delivery.TypeTexts,
+		Rereads:      cfg.Messages.Rereads,
+		LogLevel:     logLevel(cfg),
+	}
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		s.AllowedUIDs = append(s.AllowedUIDs, uint32(uid))
 	}
@@ -145,23 +158,12 @@ func (env *environ) settings(
 	} else if err != nil {
 		return s, err
 	}
-	s.Alertmanager = alertmanagers(cfg)
-	s.SessionTTL = cfg.Metrics.SessionTTL
-	s.MaxSessions = cfg.Metrics.MaxSessions
-	s.HideProject = !cfg.Metrics.Project
-	s.Windows = cfg.Windows
-	s.Alerts = alertOptions(cfg)
-	s.Queue = cfg.Queue
-	s.Queue.Offers = maxOffers
 	if argv := cfg.Operator.Notify; len(argv) > 0 {
 		s.Notifiers = append(s.Notifiers, &notify.Command{Argv: argv})
 	}
+	s.Queue.Offers = maxOffers
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
-	s.Guard = observer.GuardOptions(cfg.Guard)
 	s.Guard.Program, _ = env.Executable() // else agents call us by the name alone
-	s.TypeTexts = cfg.Delivery.TypeTexts
-	s.Rereads = cfg.Messages.Rereads
-	s.LogLevel = logLevel(cfg)
 	s.Handoff, err = env.handoffOptions(cfg, log)
 	return s, err
 }

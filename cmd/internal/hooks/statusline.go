@@ -85,7 +85,10 @@ func (p *Process) statusline(
 		others = p.wrapped(ctx, command, data)
 		<-sent
 	}
-	line := percentText(report)
+	line := "–% ctx"
+	if percent, known := report.Percent(); known {
+		line = fmt.Sprintf("%d%% ctx", percent)
+	}
 	if guarded != "" {
 		line = guarded
 	}
@@ -93,13 +96,6 @@ func (p *Process) statusline(
 		line += " · " + others
 	}
 	say(p.Stdout, []byte(line+"\n"))
-}
-
-func percentText(s hook.Status) string {
-	if percent, known := s.Percent(); known {
-		return fmt.Sprintf("%d%% ctx", percent)
-	}
-	return "–% ctx"
 }
 
 // wrapped runs the user's own status line as the client would: by the shell,

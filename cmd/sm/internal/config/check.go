@@ -131,7 +131,7 @@ func (s setting) outside() string {
 		f, _ = strconv.ParseFloat(text, 64)
 		return f
 	}
-	if s.value.Type() == reflect.TypeFor[time.Duration]() {
+	if s.value.Type() == durationType {
 		most = "87600h"
 		number = func(text string) float64 {
 			d, _ := ParseDuration(text)

@@ -21,6 +21,8 @@ import (
 // about 31 years, far from the overflow of time.Duration.
 const maxDurationSeconds = 1e9
 
+var durationType = reflect.TypeFor[time.Duration]()
+
 // convert turns a value of the file, a variable or a default into one that can
 // be decoded into to. Its error does not show the value: a token may be in the
 // wrong place.
@@ -31,7 +33,7 @@ func convert(from, to reflect.Value) (any, error) {
 	fits := false
 	var err error
 	switch {
-	case typ == reflect.TypeFor[time.Duration]():
+	case typ == durationType:
 		value, err = ParseDuration(fmt.Sprint(value))
 		fits = err == nil
 	case typ.Kind() == reflect.Bool:
@@ -99,7 +101,7 @@ func ParseDuration(s string) (time.Duration, error) {
 
 // wanted words a type, with an example where the form matters.
 func wanted(typ reflect.Type) string {
-	if typ == reflect.TypeFor[time.Duration]() {
+	if typ == durationType {
 		return "a duration such as 90, 3m or 1h30m"
 	}
 	switch typ.Kind() {
