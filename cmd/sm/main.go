@@ -48,10 +48,10 @@ func main() {
 	os.Exit(env.execute(ctx, args))
 }
 
-// execute runs a command by way of cobra and prints its error.
+// execute runs a command by way of cobra, which takes nil for the arguments of the process,
+// and prints its error.
 func (env *environ) execute(ctx context.Context, args []string) int {
 	root := newRootCommand(env)
-	args = append([]string{}, args...) // cobra takes a nil list for "use os.Args"
 	if cmd, _, err := root.Find(args); err == nil && strings.HasSuffix(cmd.Use, " CHANNEL") {
 		args = channelsLast(args)
 	}
@@ -85,6 +85,7 @@ $ sm top              # all agents, as they change
 $ sm open             # the same in the browser
 $ sm install          # warn agents about their own context
 
+--config read the configuration from <FILE>
 --socket reach the observer at <PATH> (or SM_SOCKET)
 `, nil, env.runBare,
 		newObserveCommand(env),
@@ -115,7 +116,6 @@ $ sm install          # warn agents about their own context
 		newVersionCommand(env),
 		newManCommand(),
 	)
-	root.PersistentFlags().String("config", "", "read the configuration from `FILE`")
 	root.Args = cobra.ArbitraryArgs
 	root.Version = versionOf()
 	root.SetVersionTemplate("{{.Version}}\n")

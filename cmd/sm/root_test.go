@@ -22,7 +22,7 @@ type outcome struct {
 func execute(t *testing.T, vars map[string]string, args ...string) outcome {
 	t.Helper()
 	env := testEnv(vars)
-	code := env.execute(t.Context(), args)
+	code := env.execute(t.Context(), append([]string{}, args...))
 	return outcome{
 		code,
 		env.Stdout.(*bytes.Buffer).String(),
