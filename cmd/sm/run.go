@@ -155,7 +155,7 @@ func (env *environ) complete(r *api.Registration) error {
 		"provider": r.Provider,
 	} {
 		if len(value) > maxAgentID || strings.ContainsFunc(value, func(c rune) bool {
-			return unicode.IsSpace(c) || !unicode.IsPrint(c)
+			return c == ' ' || !unicode.IsPrint(c)
 		}) {
 			return usagef(
 				"--%s %s is not one word of at most %d bytes: give another",

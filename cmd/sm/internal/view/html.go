@@ -15,22 +15,14 @@ func (to *Printer) WriteHTML(w io.Writer, r *report.Report, build string) error 
 	p := page.Report{
 		Report: r,
 		Build:  build,
+		Lead:   to.text("lead", r),
+		Span:   counted(r.Sessions, "session") + to.text("days", r),
+		Saved:  to.text("saved", r),
 		Took:   lasted,
 		Zone:   time.Local,
-	}
-	var err error
-	for name, text := range map[string]*string{
-		"lead":  &p.Lead,
-		"days":  &p.Span,
-		"saved": &p.Saved,
-	} {
-		if *text, err = to.text(name, r); err != nil {
-			return err
-		}
 	}
 	if p.Saved != "" {
 		p.Saved += "."
 	}
-	p.Span = counted(r.Sessions, "session") + p.Span
 	return page.WriteReport(w, &p)
 }

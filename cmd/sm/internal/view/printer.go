@@ -37,27 +37,23 @@ type Printer struct {
 
 // Print prints data by the template of that name.
 func (to *Printer) Print(name string, data any) error {
-	text, err := to.text(name, data)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(to, text)
+	_, err := io.WriteString(to, to.text(name, data))
 	return err
 }
 
 // text executes the template of that name.
-func (to *Printer) text(name string, data any) (string, error) {
+func (to *Printer) text(name string, data any) string {
 	t := template.New("")
-	render := func(name string, data any) (string, error) {
+	render := func(name string, data any) string {
 		var b strings.Builder
-		err := t.ExecuteTemplate(&b, name, data)
-		return b.String(), err
+		if err := t.ExecuteTemplate(&b, name, data); err != nil {
+			panic(err) // a mistake in the template
+		}
+		return b.String()
 	}
 	funcs := to.funcs()
 	funcs["render"] = render
-	if _, err := t.Funcs(funcs).Parse(lists + past); err != nil {
-		return "", err
-	}
+	template.Must(t.Funcs(funcs).Parse(lists + past))
 	return render(name, data)
 }
 
