@@ -35,11 +35,7 @@ $ sm check-config --print > ~/.config/sm/config.yaml
 			}
 			_ = flags.Set("config", args[0]) // takes any text
 		}
-		source, err := findConfig(flags, env)
-		if err != nil {
-			return err
-		}
-		cfg, err := source.Load(flags, env.Env)
+		source, cfg, err := env.load(flags)
 		if err != nil {
 			return err
 		}

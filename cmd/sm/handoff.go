@@ -32,10 +32,7 @@ func (env *environ) handoff(ctx context.Context, client *api.Client, args []stri
 	if len(ids) == 0 {
 		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
 	}
-	path, err := filepath.Abs(args[0])
-	if err != nil {
-		return fmt.Errorf("find %s: %w; give an absolute path", quote(args[0]), err)
-	}
+	path, _ := filepath.Abs(args[0]) // from a folder that is gone it leads nowhere
 	if !utf8.ValidString(path) {
 		return fmt.Errorf(
 			"%s: the name is not UTF-8; write the document under a plain name",

@@ -55,11 +55,7 @@ $ sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420
 		if err := emptyFlag(cmd.Flags()); err != nil {
 			return err
 		}
-		source, err := findConfig(cmd.Flags(), env)
-		if err != nil {
-			return err
-		}
-		cfg, err := source.Load(cmd.Flags(), env.Env)
+		source, cfg, err := env.load(cmd.Flags())
 		if err != nil {
 			return err
 		}

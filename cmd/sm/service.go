@@ -71,9 +71,7 @@ func serviceStep(
 		// The service needs the flags that identify the observer.
 		o.Args = givenFlags(cmd, "config", "socket")
 		for i := 1; i < len(o.Args); i += 2 {
-			if o.Args[i], err = filepath.Abs(o.Args[i]); err != nil {
-				return err
-			}
+			o.Args[i], _ = filepath.Abs(o.Args[i]) // as it was found above
 		}
 		o.DryRun = dryRun
 		return do(cmd.Context(), o)

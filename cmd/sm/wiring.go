@@ -33,13 +33,24 @@ import (
 	"sm/transcript/wording"
 )
 
+// load finds the configuration and reads it.
+func (env *environ) load(
+	flags *pflag.FlagSet,
+) (source config.Source, cfg *config.Config, err error) {
+	if name, _ := flags.GetString("config"); name == "" && flags.Changed("config") {
+		return source, nil, usagef("--config is empty: give it a file")
+	}
+	source, err = config.Find(flags, env.Env)
+	if err == nil {
+		cfg, err = source.Load(flags, env.Env)
+	}
+	return source, cfg, err
+}
+
 // config reads the configuration for a command.
 func (env *environ) config(cmd *cobra.Command) (*config.Config, error) {
-	source, err := findConfig(cmd.Flags(), env)
-	if err != nil {
-		return nil, err
-	}
-	return source.Load(cmd.Flags(), env.Env)
+	_, cfg, err := env.load(cmd.Flags())
+	return cfg, err
 }
 
 // reach returns the configuration, and a client of the observer that it names.
@@ -50,14 +61,6 @@ func (env *environ) reach(cmd *cobra.Command) (*config.Config, *api.Client, erro
 	}
 	sockets, err := cfg.SocketPaths(env.Env)
 	return cfg, api.NewClient(sockets), err
-}
-
-// findConfig returns the source of the configuration.
-func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
-	if f := flags.Lookup("config"); f != nil && f.Changed && f.Value.String() == "" {
-		return config.Source{}, usagef("--config is empty: give it a file")
-	}
-	return config.Find(flags, env.Env)
 }
 
 func quote(s string) string { return plain.Quote(s) }

@@ -219,8 +219,8 @@ type Source struct {
 // Find returns the source of the configuration: the file named by --config,
 // else the one in the user's configuration directory.
 func Find(flags *pflag.FlagSet, env Env) (Source, error) {
-	if flag := flags.Lookup("config"); flag != nil && flag.Changed {
-		name, err := env.ExpandHome(flag.Value.String())
+	if name, _ := flags.GetString("config"); flags.Changed("config") {
+		name, err := env.ExpandHome(name)
 		return Source{name, true}, err
 	}
 	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")
