@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // maxArgument limits an argument on Linux, without the zero byte: MAX_ARG_STRLEN in execve(2).
@@ -105,8 +107,8 @@ func (s *supervisor) noteDetached(parent int) {
 	}
 	clear(s.detached)
 	for _, p := range family {
-		if p.group != s.group && p.PID != s.now.PID {
-			s.detached[p.Process] = true
+		if p.Group != s.group && p.PID != s.now.PID {
+			s.detached[identity(p)] = true
 		}
 	}
 }
@@ -119,7 +121,7 @@ func (s *supervisor) endOrphans() int {
 		s.collect()
 		left := slices.DeleteFunc(
 			family(os.Getpid()),
-			func(c child) bool { return s.detached[c.Process] && c.group != s.group },
+			func(c proc.Process) bool { return s.detached[identity(c)] && c.Group != s.group },
 		)
 		if e.look(time.Now(), left) {
 			return len(left)

@@ -3,6 +3,8 @@ package supervise
 import (
 	"syscall"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // Most processes that a client leaves behind end at the end of their input. The others get
@@ -24,19 +26,20 @@ type ending struct {
 
 // look sends the signals that are due to the remaining processes; over means that nothing more
 // can be done.
-func (e *ending) look(now time.Time, left []child) (over bool) {
+func (e *ending) look(now time.Time, left []proc.Process) (over bool) {
 	late := now.Sub(e.began)
 	over = true
 	for _, c := range left {
 		switch {
 		case late > orphanKill:
-			c.signal(syscall.SIGKILL)
-		case late > orphanTerm && !e.asked[c.Process]:
-			c.signal(syscall.SIGTERM)
-			c.signal(syscall.SIGCONT)
-			e.asked[c.Process] = true
+			send(c, syscall.SIGKILL)
+		case late > orphanTerm && !e.asked[identity(c)]:
+			send(c, syscall.SIGTERM)
+			send(c, syscall.SIGCONT)
+			e.asked[identity(c)] = true
 		}
-		over = over && c.hangs && late > orphanKill+orphanLeft
+		// One that sleeps in the kernel is reached by no signal.
+		over = over && c.State == "D" && late > orphanKill+orphanLeft
 	}
 	return over || late > orphanTimeout
 }

@@ -3,19 +3,21 @@ package supervise
 import (
 	"testing"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // TestEndingGivesUp: only what hangs in the kernel is left behind, however long
 // a busy machine takes between two looks.
 func TestEndingGivesUp(t *testing.T) {
 	const none = 1 << 30 // no process has this number
-	one := child{Process: Process{PID: none}}
+	one := proc.Process{PID: none}
 	hangs := one
-	hangs.hangs = true
-	next := child{Process: Process{PID: none + 1}} // has lost its parent by the kill
+	hangs.State = "D"
+	next := proc.Process{PID: none + 1} // has lost its parent by the kill
 	type look struct {
 		at   time.Duration
-		left []child
+		left []proc.Process
 		over bool
 	}
 	for _, c := range []struct {
@@ -25,34 +27,34 @@ func TestEndingGivesUp(t *testing.T) {
 		{
 			"it is killed late",
 			[]look{
-				{0, []child{one}, false},
-				{30 * time.Second, []child{one}, false},
-				{31 * time.Second, []child{next}, false},
+				{0, []proc.Process{one}, false},
+				{30 * time.Second, []proc.Process{one}, false},
+				{31 * time.Second, []proc.Process{next}, false},
 				{32 * time.Second, nil, true},
 			},
 		},
 		{
 			"it hangs",
 			[]look{
-				{0, []child{hangs}, false},
-				{2 * time.Second, []child{hangs}, false},
-				{6 * time.Second, []child{hangs}, false},
-				{8 * time.Second, []child{hangs}, true},
+				{0, []proc.Process{hangs}, false},
+				{2 * time.Second, []proc.Process{hangs}, false},
+				{6 * time.Second, []proc.Process{hangs}, false},
+				{8 * time.Second, []proc.Process{hangs}, true},
 			},
 		},
 		{
 			"another hangs since a moment",
 			[]look{
-				{2 * time.Second, []child{hangs}, false},
-				{8 * time.Second, []child{hangs, next}, false},
+				{2 * time.Second, []proc.Process{hangs}, false},
+				{8 * time.Second, []proc.Process{hangs, next}, false},
 			},
 		},
 		{
 			"it never ends",
 			[]look{
-				{2 * time.Second, []child{one}, false},
-				{59 * time.Second, []child{one}, false},
-				{61 * time.Second, []child{one}, true},
+				{2 * time.Second, []proc.Process{one}, false},
+				{59 * time.Second, []proc.Process{one}, false},
+				{61 * time.Second, []proc.Process{one}, true},
 			},
 		},
 	} {

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // eventually waits for something that other processes do.
@@ -47,7 +49,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	defer adopt(false)
 	client := started(t, nil, "/bin/sh", "-c", "sleep 1000 & wait")
 	s := &supervisor{now: client, detached: map[Process]bool{}}
-	var orphan child
+	var orphan proc.Process
 	eventually(t, "the client has a child", func() bool {
 		all := family(client.PID)
 		if len(all) == 1 {
@@ -72,7 +74,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		t.Errorf(
 			"taken for what goes on: %v; the client's child is %v",
 			s.detached,
-			orphan.Process,
+			identity(orphan),
 		)
 	}
 	s.now = started(
@@ -82,7 +84,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 		"1000",
 	) // while a client lives, the same process has left its family
 	s.noteDetached(os.Getpid())
-	if !s.detached[orphan.Process] {
-		t.Errorf("noted: %v, want %v among them", s.detached, orphan.Process)
+	if !s.detached[identity(orphan)] {
+		t.Errorf("noted: %v, want %v among them", s.detached, identity(orphan))
 	}
 }

@@ -8,46 +8,36 @@ import (
 	"sm/handoff/proc"
 )
 
-// A child is a child of ours, or of the guardian.
-type child struct {
-	Process
-	parent int
-	group  int
-	hangs  bool // it sleeps in the kernel, where no signal reaches it
-}
-
 // family lists the children of a process. It reads all of /proc: not every kernel lists
 // a process's children. Ended processes that were not collected are included: one of their
 // threads may still run, and their children become ours only after that.
-func family(parent int) []child {
+func family(parent int) (all []proc.Process) {
 	entries, _ := os.ReadDir("/proc") // what there is of them
-	var all []child
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
 		if p, ok := readStat(pid); ok && p.Parent == parent {
-			all = append(all, child{
-				Process: Process{pid, p.Start},
-				parent:  parent,
-				group:   p.Group,
-				hangs:   p.State == "D",
-			})
+			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// signal reaches no other process, since the handle is opened before the check.
-func (c child) signal(sig syscall.Signal) {
+// identity is what distinguishes a process from any other.
+func identity(p proc.Process) Process { return Process{p.PID, p.Start} }
+
+// send signals a child of ours, or of the guardian, and no other process, since the handle is
+// opened before the check.
+func send(c proc.Process, sig syscall.Signal) {
 	handle, err := os.FindProcess(c.PID)
 	if err != nil {
 		return
 	}
 	defer func() { _ = handle.Release() }()
 	if p, ok := readStat(c.PID); ok && p.Start == c.Start &&
-		(p.Parent == c.parent || p.Parent == os.Getpid()) {
+		(p.Parent == c.Parent || p.Parent == os.Getpid()) {
 		_ = handle.Signal(sig) // it may have ended
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"sm/handoff/proc"
 )
 
 // TestNoOtherStartIsSignalled: a signal reaches only a child with the start that was seen.
@@ -14,18 +16,15 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := startOf(cmd.Process.Pid)
-	child{
-		Process: Process{cmd.Process.Pid, start + "0"},
-		parent:  os.Getpid(),
-	}.signal(syscall.SIGKILL)
-	child{
-		Process: Process{os.Getppid(), startOf(os.Getppid())},
-		parent:  os.Getpid(),
-	}.signal(syscall.SIGKILL) // no child of ours
-	child{
-		Process: Process{cmd.Process.Pid, start},
-		parent:  os.Getpid(),
-	}.signal(syscall.SIGTERM)
+	c := proc.Process{PID: cmd.Process.Pid, Start: start + "0", Parent: os.Getpid()}
+	send(c, syscall.SIGKILL)
+	send(proc.Process{
+		PID:    os.Getppid(),
+		Start:  startOf(os.Getppid()),
+		Parent: os.Getpid(),
+	}, syscall.SIGKILL) // no child of ours
+	c.Start = start
+	send(c, syscall.SIGTERM)
 	_ = cmd.Wait() // it was signalled
 	if got := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGTERM {
 		t.Errorf("ended by %v", got)
