@@ -169,7 +169,7 @@ func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
 		a.leave(fmt.Sprintf("leave %d %s", linger, how))
 	})
 	<-time.After(late)
-	err := sh.Type(context.Background(), Line{a.pane, a.client, text, nil})
+	err := sh.Type(context.Background(), a.line(text, nil))
 	wg.Wait()
 	a.ended()
 	return err

@@ -261,9 +261,19 @@ func (a *agent) typed(text string) error {
 	return a.typedAfter(text, nil)
 }
 
+// line is a text for the agent.
+func (a *agent) line(text string, check func(context.Context) error) Line {
+	return Line{
+		Pane:   a.pane,
+		Client: a.client,
+		Text:   text,
+		Check:  check,
+	}
+}
+
 // typedAfter is typed with a check.
 func (a *agent) typedAfter(text string, check func(context.Context) error) error {
-	return a.r.Type(a.r.t.Context(), Line{a.pane, a.client, text, check})
+	return a.r.Type(a.r.t.Context(), a.line(text, check))
 }
 
 // untouched makes sure that nothing came in at all.

@@ -26,6 +26,11 @@ type Line struct {
 	Pane   Pane
 	Client Client
 	Text   string
+	// Finish presses Enter if the input box holds exactly the text, and never pastes. If the
+	// box is empty the Error has ReasonUnseen. It is for a text, a command too, whose typing
+	// may have been cut off before Enter. If a human has typed the same, Enter has the
+	// effect that was intended.
+	Finish bool
 	// Check is called once, last before the paste, and returns an error if the agent is not
 	// idle; it may be nil.
 	Check func(context.Context) error
@@ -36,7 +41,7 @@ type Line struct {
 // Check. Nothing has been typed then, unless [PastedIn] reports so.
 //
 // When the box holds the text from an attempt that was cut off, or a text of sm with the
-// same id, only Enter is pressed. A command in the box may be a human's: see Finish.
+// same id, only Enter is pressed. A command in the box may be a human's: see [Line].
 //
 // A pasted text that cannot be submitted is taken back, see [Error], and so is the
 // line "[sm message] #id" of another text that was left in the box. It stays where the
@@ -73,7 +78,8 @@ func (s *Server) Type(ctx context.Context, l Line) error {
 		}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Erased = s.takeBack(ctx, v, l.Client, l.Text)
+		// What was to be finished stays, since it may be a human's.
+		e.Erased = !l.Finish && s.takeBack(ctx, v, l.Client, l.Text)
 		e.Pasted = !e.Erased
 	}
 	return err
@@ -81,6 +87,13 @@ func (s *Server) Type(ctx context.Context, l Line) error {
 
 // prepare is ready for Type. It removes an abandoned line from the box.
 func (s *Server) prepare(ctx context.Context, l Line) (v view, left bool, err error) {
+	if l.Finish {
+		v, left, err = s.ready(ctx, l, func(b box) bool { return b.holds(l.Text) })
+		if err == nil && !left {
+			err = refusal(l.Pane, ReasonUnseen, nil)
+		}
+		return v, left, err
+	}
 	leftover := func(b box) bool { return b.leftover(l.Text) }
 	v, left, err = s.ready(ctx, l, leftover)
 	if ReasonOf(err) != ReasonDraft {
@@ -91,34 +104,6 @@ func (s *Server) prepare(ctx context.Context, l Line) (v view, left bool, err er
 		return v, left, err
 	}
 	return s.ready(ctx, l, leftover)
-}
-
-// Finish presses Enter if the client's input box holds exactly the text, and never
-// pastes. If the box is empty the Error has ReasonUnseen. It is for a text, a command
-// too, whose typing may have been cut off before Enter. If a human has typed the same,
-// Enter has the effect that was intended.
-func (s *Server) Finish(ctx context.Context, l Line) error {
-	unlock, err := s.begin(ctx, l)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-
-	_, left, err := s.ready(ctx, l, func(b box) bool { return b.holds(l.Text) })
-	if err == nil && !left {
-		err = refusal(l.Pane, ReasonUnseen, nil)
-	}
-	if err == nil {
-		err = l.check(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	err = s.enter(context.WithoutCancel(ctx), l, true)
-	if e, ok := errors.AsType[*Error](err); ok {
-		e.Pasted = true // it stays, since it may be a human's
-	}
-	return err
 }
 
 // begin checks pane and text and locks the pane.

@@ -58,7 +58,7 @@ func TestTypeChecksText(t *testing.T) {
 		"[sm x] a\x1b[201~",
 		"[sm x] a ",
 	} {
-		if err := r.Type(t.Context(), Line{p, c, text, nil}); !errors.Is(err, ErrText) {
+		if err := r.Type(t.Context(), Line{Pane: p, Client: c, Text: text}); !errors.Is(err, ErrText) {
 			t.Errorf("Type(%q) = %v, want ErrText", text, err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestTypeChecksText(t *testing.T) {
 		{r.socket, 0, "%1234567890"},
 		{},
 	} {
-		err := r.Type(t.Context(), Line{p, c, testText, nil})
+		err := r.Type(t.Context(), Line{Pane: p, Client: c, Text: testText})
 		if ReasonOf(err) != ReasonUnknown || err == nil {
 			t.Errorf("Type into %v = %v", p, err)
 		}
@@ -178,7 +178,9 @@ func TestFinish(t *testing.T) {
 		a := r.startWindow()
 		a.reaches(ReasonNone)
 		finish := func(text string, check func(context.Context) error) error {
-			return r.Finish(t.Context(), Line{a.pane, a.client, text, check})
+			l := a.line(text, check)
+			l.Finish = true
+			return r.Type(t.Context(), l)
 		}
 		if err := finish(text, nil); ReasonOf(err) != ReasonUnseen || PastedIn(err) {
 			t.Errorf("%q: Finish of an empty box = %v", text, err)
@@ -235,14 +237,14 @@ func TestTypeFinishesWhatItPasted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	var err error
-	wg.Go(func() { err = r.Type(ctx, Line{a.pane, a.client, testText, nil}) })
+	wg.Go(func() { err = r.Type(ctx, a.line(testText, nil)) })
 	a.wait("paste", 1)
 	cancel()
 	a.order("release")
 	wg.Wait()
 	noError(t, err)
 	a.wait("submit", 1)
-	err = r.Type(ctx, Line{a.pane, a.client, testText, nil})
+	err = r.Type(ctx, a.line(testText, nil))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Type after the end = %v", err)
 	}

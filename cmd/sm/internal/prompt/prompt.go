@@ -51,14 +51,11 @@ func (t *Prompts) Type(
 		at.Server = o.Server
 		at.Pane = o.Pane
 	}
-	act := t.server.Type
-	if finish {
-		act = t.server.Finish
-	}
-	err = act(ctx, tmux.Line{
+	err = t.server.Type(ctx, tmux.Line{
 		Pane:   tmux.Pane{Socket: at.Tmux, Server: at.Server, ID: at.Pane},
 		Client: tmux.Client{PID: at.PID, Start: at.Start},
 		Text:   tmux.Sanitise(text, tmux.MaxBytes),
+		Finish: finish,
 		Check:  idle,
 	})
 	return err == nil || tmux.PastedIn(err), err
