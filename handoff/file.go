@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -141,12 +142,9 @@ func older(modified, since time.Time) bool {
 
 // readStill reads a file that does not change meanwhile.
 func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(f, before.Size()+1))
-	if err != nil {
-		return nil, err
-	}
+	content, readErr := io.ReadAll(io.LimitReader(f, before.Size()+1))
 	after, err := f.Stat()
-	if err != nil {
+	if err := cmp.Or(readErr, err); err != nil {
 		return nil, err
 	}
 	if int64(len(content)) != before.Size() || after.Size() != before.Size() ||

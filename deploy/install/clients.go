@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"sm/handoff/proc"
+	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
 	"sm/transcript/codex/files"
 )
@@ -156,15 +156,11 @@ func Ask(
 // which Claude Code alone has.
 func RunningClients(dir string) (all []Installed) {
 	paths, _ := filepath.Glob(filepath.Join(dir, "sessions", "*"))
+	registry := claude.Format().Registry
 	for _, path := range paths {
-		var c struct {
-			PID     int    `json:"pid"`
-			Version string `json:"version"`
-			Start   string `json:"procStart"`
-		}
-		text, err := os.ReadFile(path)
-		if err == nil && json.Unmarshal(text, &c) == nil && c.PID > 1 &&
-			hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.Start) {
+		text, _ := os.ReadFile(path) // without one it is no client
+		c, ok := registry.Read(path, text)
+		if ok && c.PID > 1 && hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.ProcStart) {
 			all = append(all, Installed{c.Version, path, c.PID})
 		}
 	}
