@@ -35,10 +35,10 @@ type plane struct {
 }
 
 // X and Y return the place of a time and of a size.
-func (p *plane) X(at int64) string { return number(100 * p.x(at)) }
+func (p *plane) X(at int64) string { return number(100*p.x(at), 100) }
 
 func (p *plane) Y(tokens int64) string {
-	return number(100 * (1 - min(1, float64(tokens)/float64(p.Top))))
+	return number(100*(1-min(1, float64(tokens)/float64(p.Top))), 100)
 }
 
 func (p *plane) x(at int64) float64 { return float64(at-p.From) / float64(p.To-p.From) }

@@ -39,7 +39,7 @@ func dataOf(s *api.Session) Data {
 		Name:        tame(heading(s)),
 		Host:        tame(s.Host),
 		Project:     tame(s.Project),
-		Pressure:    pressureOf(s),
+		Pressure:    cmp.Or(s.PressureLevel, "unknown"),
 		State:       stateOf(s),
 		Client:      s.Client,
 		Order:       order(s),
@@ -93,8 +93,6 @@ func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s
 func heading(s *api.Session) string { return cmp.Or(s.Name, s.Title, name(s)) }
 
 func modelOf(s *api.Session) string { return tame(strings.TrimPrefix(s.Model, "claude-")) }
-
-func pressureOf(s *api.Session) string { return cmp.Or(s.PressureLevel, "unknown") }
 
 // tokens is the size of the context, 0 while unknown.
 func tokens(s *api.Session) int64 {

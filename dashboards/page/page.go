@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -147,7 +148,6 @@ func functions(zone *time.Location) template.FuncMap {
 		"pair":       newPair,
 		"part":       part,
 		"percent":    percent,
-		"pressure":   pressureOf,
 		"pressures":  func() []string { return strings.Fields("imminent high rising calm unknown") },
 		"quote":      plain.ShellQuote,
 		"reached":    reached,
@@ -202,7 +202,7 @@ func headOf(l *wire.List) head {
 	for i := range l.Agents {
 		s := &l.Agents[i].Session
 		d.Counts[stateOf(s)]++
-		d.Counts[pressureOf(s)]++
+		d.Counts[cmp.Or(s.PressureLevel, "unknown")]++
 		if s.Client != "" {
 			d.Clients[s.Client]++
 		}

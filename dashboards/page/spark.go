@@ -3,7 +3,6 @@ package page
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"sm/observer/api"
 	"sm/observer/curve"
@@ -47,8 +46,8 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 	if blank {
 		wide *= 1.1 // room for the cycle that has begun
 	}
-	x := func(i int) string { return tenth(100 * at[i-first] / wide) }
-	y := func(tokens int64) string { return tenth(98 - 96*min(1, float64(tokens)/top)) }
+	x := func(i int) string { return number(100*at[i-first]/wide, 10) }
+	y := func(tokens int64) string { return number(98-96*min(1, float64(tokens)/top), 10) }
 
 	var d spark
 	if threshold := value(s.ThresholdTokens); threshold > 0 && float64(threshold) <= top {
@@ -75,7 +74,7 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		}
 	}
 	if blank {
-		d.Breaks = append(d.Breaks, tenth(100*at[len(at)-1]/wide+4))
+		d.Breaks = append(d.Breaks, number(100*at[len(at)-1]/wide+4, 10))
 		d.Label = "no reading in this cycle yet"
 		return d
 	}
@@ -83,9 +82,6 @@ func sparkOf(s *api.Session, h *curve.History) spark {
 		short(h.Points[last.to-1].Tokens) + " tokens"
 	return d
 }
-
-// tenth writes a coordinate that is one of a thousand at most.
-func tenth(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
 // worked says when each point was, in seconds of work since the first, and how large the
 // largest is.

@@ -37,12 +37,12 @@ func thousands(n any) string {
 // Hundredths writes a share in percent, without the sign.
 func Hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
-// number writes a coordinate.
-func number(x float64) string {
-	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
+// number writes a coordinate, rounded to one of so many parts.
+func number(x, parts float64) string {
+	return strconv.FormatFloat(math.Round(x*parts)/parts, 'f', -1, 64)
 }
 
-func percent(x float64) string { return number(100*x) + "%" }
+func percent(x float64) string { return number(100*x, 100) + "%" }
 
 func rest(x float64) string { return percent(1 - x) }
 

@@ -111,7 +111,7 @@ func (p *Poller) Run(ctx context.Context) {
 		var timer <-chan time.Time
 		if len(r.servers) > 0 {
 			p.ask(ctx, r)
-			timer = time.After(r.interval)
+			timer = time.After(cmp.Or(r.Interval, time.Minute))
 		}
 		select {
 		case <-ctx.Done():
@@ -126,10 +126,9 @@ func (p *Poller) Run(ctx context.Context) {
 
 // round is what is asked in one go.
 type round struct {
-	servers  []*server
-	interval time.Duration
-	host     string
-	client   *http.Client
+	Options
+	servers []*server
+	client  *http.Client
 }
 
 // server is one Alertmanager.
@@ -142,7 +141,7 @@ type server struct {
 }
 
 func newRound(o *Options) (*round, error) {
-	r := &round{interval: cmp.Or(o.Interval, time.Minute), host: o.Host}
+	r := &round{Options: *o}
 	if len(o.URLs) == 0 {
 		return r, nil
 	}
@@ -226,7 +225,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	var list []Firing
 	for _, a := range polled {
 		x, ours := a.firing(now)
-		if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.host) {
+		if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.Host) {
 			continue
 		}
 		began[a.Fingerprint] = a.StartsAt

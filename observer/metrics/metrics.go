@@ -44,32 +44,23 @@ type Exporter struct {
 
 // New makes an exporter with a registry of its own.
 func New(o Options) *Exporter {
-	vec := func(name, help, label string, values []string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: name,
-			Help: help,
-		}, []string{label})
-		for _, value := range values {
-			v.WithLabelValues(value)
-		}
-		return v
-	}
 	e := &Exporter{
 		o:        o,
 		registry: prometheus.NewRegistry(),
-		refused: vec(
-			"sm_http_refused_total",
-			"Requests that the guard turned away, by reason.",
-			"reason",
-			o.Reasons,
-		),
-		polls: vec(
-			"sm_alertmanager_polls_total",
-			"Requests for alerts to Alertmanagers that are configured, by outcome.",
-			"outcome",
-			[]string{"answered", "failed"},
-		),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sm_http_refused_total",
+			Help: "Requests that the guard turned away, by reason.",
+		}, []string{"reason"}),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sm_alertmanager_polls_total",
+			Help: "Requests for alerts to Alertmanagers that are configured, by outcome.",
+		}, []string{"outcome"}),
 	}
+	for _, reason := range o.Reasons { // all begin at 0
+		e.refused.WithLabelValues(reason)
+	}
+	e.polls.WithLabelValues("answered")
+	e.polls.WithLabelValues("failed")
 	e.registry.MustRegister(e.refused, e.polls, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return e
