@@ -14,21 +14,13 @@ type row struct {
 	Spark spark
 }
 
-// noticeText returns the threshold that the context has reached, and whether the agent
-// has read the notice; "" below the first threshold.
-func noticeText(s *api.Session) string {
-	limit := map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
-	if limit <= 0 || !s.Enabled || tokens(s) == 0 {
-		return ""
+// noticed returns the threshold of a notice that the context has reached, 0 below the
+// first.
+func noticed(s *api.Session) int64 {
+	if !s.Enabled || tokens(s) == 0 {
+		return 0
 	}
-	at := short(limit)
-	if s.NoticePercent > 0 {
-		at = fmt.Sprintf("%d %%", s.NoticePercent)
-	}
-	if s.NoticeHeard {
-		return "told at " + at
-	}
-	return "at " + at
+	return map[string]int64{"warn": s.WarningTokens, "critical": s.CriticalTokens}[s.Level]
 }
 
 // limit returns where the client compacts, as a share of the window; 0 for nowhere

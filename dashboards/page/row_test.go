@@ -67,28 +67,33 @@ func TestOrder(t *testing.T) {
 // TestTold: "told at" is shown only after the agent has read the notice.
 func TestTold(t *testing.T) {
 	t.Parallel()
+	p := newPage(t)
 	for change, want := range map[string]string{
 		`{}`:                      "told at 65 %",
 		`{"level": "early_warn"}`: "",
 		`{"enabled": false}`:      "",
 		`{"tokens_used": null}`:   "",
+		`not heard`:               "at 65 %",
+		`no window`:               "at 130k",
 	} {
-		s, _ := full()
-		if err := json.Unmarshal([]byte(change), s); err != nil {
-			t.Fatal(err)
+		s, h := full()
+		switch change {
+		case "no window":
+			s.NoticePercent = 0
+			fallthrough
+		case "not heard":
+			s.NoticeHeard = false
+		default:
+			if err := json.Unmarshal([]byte(change), s); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if got := noticeText(s); got != want {
+		html := p.draw("row", row{s, "", sparkOf(s, h)})
+		_, html, _ = strings.Cut(html, `<td role="cell" class="c-pressure">`)
+		_, html, _ = strings.Cut(html, "<small>")
+		if got, _, _ := strings.Cut(html, "</small>"); got != want {
 			t.Errorf("%s: %q, want %q", change, got, want)
 		}
-	}
-	s, _ := full()
-	s.NoticeHeard = false
-	if got := noticeText(s); got != "at 65 %" {
-		t.Errorf("not heard: %q", got)
-	}
-	s.NoticePercent = 0
-	if got := noticeText(s); got != "at 130k" {
-		t.Errorf("no window: %q", got)
 	}
 }
 

@@ -222,7 +222,7 @@ func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 // barCell shows how full the context is, with a mark at the size at which the
 // client compacts.
 func barCell(c place) string {
-	mark := -1
+	mark := c.Width // none
 	if c.ThresholdTokens != nil && c.WindowTokens > 0 && *c.ThresholdTokens > 0 {
 		share := float64(*c.ThresholdTokens) / float64(c.WindowTokens)
 		mark = min(c.Width-1, int(share*float64(c.Width)))
@@ -234,10 +234,11 @@ func barCell(c place) string {
 		return styled(pressureColour(c.Session), string(bar[from:filled])) +
 			dim(string(bar[filled:to]))
 	}
-	if mark < 0 {
-		return draw(0, c.Width)
+	text := draw(0, mark)
+	if mark < c.Width {
+		text += styled(screen.Magenta, "┃") + draw(mark+1, c.Width)
 	}
-	return draw(0, mark) + styled(screen.Magenta, "┃") + draw(mark+1, c.Width)
+	return text
 }
 
 // pressureColour returns the colour of a context. It is dim while the agent

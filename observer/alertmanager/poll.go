@@ -210,28 +210,26 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	if ctx.Err() != nil {
 		return
 	}
-	answered := false
-	var polled []polled
-	for _, s := range r.servers {
-		p.note(s)
-		answered = answered || s.err == nil
-		polled = append(polled, s.alerts...)
-	}
-	if !answered {
-		return // what fires is not known, so no alert is taken for ended
-	}
 	now := time.Now()
 	began := map[string]time.Time{} // each alert that fires
 	var list []Firing
-	for _, a := range polled {
-		x, ours := a.firing(now)
-		if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.Host) {
-			continue
+	answered := false
+	for _, s := range r.servers {
+		p.note(s)
+		answered = answered || s.err == nil
+		for _, a := range s.alerts {
+			x, ours := a.firing(now)
+			if _, twice := began[a.Fingerprint]; twice || !ours || !a.fires(r.Host) {
+				continue
+			}
+			began[a.Fingerprint] = a.StartsAt
+			if !p.taken[a.Fingerprint].Equal(a.StartsAt) {
+				list = append(list, x)
+			}
 		}
-		began[a.Fingerprint] = a.StartsAt
-		if !p.taken[a.Fingerprint].Equal(a.StartsAt) {
-			list = append(list, x)
-		}
+	}
+	if !answered {
+		return // what fires is not known, so no alert is taken for ended
 	}
 	maps.DeleteFunc(p.taken, func(alert string, at time.Time) bool {
 		return !began[alert].Equal(at)
