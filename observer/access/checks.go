@@ -94,10 +94,7 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	}
 	origin := "http://" + v.r.Host
 	if foreign("Origin", func(s string) bool { return s == origin }) ||
-		foreign(
-			"Referer",
-			func(s string) bool { return strings.HasPrefix(s+"/", origin+"/") },
-		) ||
+		foreign("Referer", func(s string) bool { return strings.HasPrefix(s+"/", origin+"/") }) ||
 		foreign("Sec-Fetch-Site", func(s string) bool {
 			// none is an address that the user typed, which is never a POST.
 			return s == "same-origin" || s == "none" && v.r.Method == http.MethodGet

@@ -1,12 +1,12 @@
 package access
 
 import (
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"syscall"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,16 +45,6 @@ type diagAnswer struct {
 	Inode  uint32
 }
 
-func withDescriptor(c syscall.Conn, f func(fd int) error) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner error
-	err = raw.Control(func(fd uintptr) { inner = f(int(fd)) })
-	return errors.Join(err, inner)
-}
-
 // tcpPeerUID returns the uid of the process of this machine that made the other end
 // of c.
 func tcpPeerUID(c *net.TCPConn) (uint32, error) {
@@ -71,30 +61,31 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	}
 	// The uid of a socket that is half-open or waiting to be forgotten, or that no
 	// process has any more (no inode), may be any.
-	switch s.State {
-	case unix.BPF_TCP_ESTABLISHED,
+	states := []uint8{
+		unix.BPF_TCP_ESTABLISHED,
 		unix.BPF_TCP_FIN_WAIT1,
 		unix.BPF_TCP_FIN_WAIT2,
-		unix.BPF_TCP_CLOSE_WAIT:
-	default:
-		return 0, errPeerUnknown
+		unix.BPF_TCP_CLOSE_WAIT,
 	}
-	if s.Inode == 0 {
+	if s.Inode == 0 || !slices.Contains(states, s.State) {
 		return 0, errPeerUnknown
 	}
 
 	// After a reset the same addresses can belong to a later connection of another
 	// user. They cannot while our end is up.
-	err = withDescriptor(c, func(fd int) error {
-		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err == nil && info.State != unix.BPF_TCP_ESTABLISHED &&
-			info.State != unix.BPF_TCP_CLOSE_WAIT {
-			return errPeerUnknown
-		}
-		return err
-	})
+	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, fmt.Errorf("connection state: %w", err)
+	}
+	var info *unix.TCPInfo
+	closed := raw.Control(func(fd uintptr) {
+		info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	})
+	if err = cmp.Or(closed, err); err != nil {
+		return 0, fmt.Errorf("connection state: %w", err)
+	}
+	if info.State != unix.BPF_TCP_ESTABLISHED && info.State != unix.BPF_TCP_CLOSE_WAIT {
+		return 0, errPeerUnknown
 	}
 	return s.UID, nil
 }

@@ -128,10 +128,7 @@ func (h *History) restoreOrder(p *log) {
 		late = late || r.at < p.records[0].at
 	}
 	if timed && late {
-		slices.SortStableFunc(
-			p.records,
-			func(a, b record) int { return cmp.Compare(a.at, b.at) },
-		)
+		slices.SortStableFunc(p.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 	}
 	newest := transcript.Instant(0)
 	for i := range p.records {

@@ -43,11 +43,7 @@ func Transcripts(
 // Records reads the transcripts with all their records, and puts origins before
 // their copies and the older before the younger. The error may be one with
 // which the rest is read: see Fatal.
-func Records(
-	ctx context.Context,
-	o Options,
-	paths []string,
-) (all []transcript.Change, err error) {
+func Records(ctx context.Context, o Options, paths []string) (all []transcript.Change, err error) {
 	err = o.read(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
 		c.Messages = nil
 		all = append(all, c)

@@ -184,10 +184,7 @@ func (h *History) Sizes() (all []int64) {
 
 // Each calls each for one session after the other, origins before copies. The
 // timeline is valid until the callback returns; its records are dropped then.
-func (h *History) Each(
-	ctx context.Context,
-	each func(Timeline),
-) error {
+func (h *History) Each(ctx context.Context, each func(Timeline)) error {
 	var t Timeline
 	for _, p := range h.logs {
 		if err := ctx.Err(); err != nil {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -15,14 +13,6 @@ import (
 )
 
 const lockName = "lock"
-
-// A process that finds the lock taken, but no pid of a running process in it, tries
-// again. The holder writes its pid only after it has the lock, and a program that an
-// observer was starting when it was killed holds the lock until it runs.
-const (
-	lockTries = 1000
-	lockPause = 2 * time.Millisecond
-)
 
 // openDir makes the directory if there is none, and checks that other users cannot
 // write to it.
@@ -60,7 +50,10 @@ func takeLock(root *os.Root) (*os.File, error) {
 		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
 	holder := "another observer"
-	for range lockTries {
+	// If the lock is taken, but no pid of a running process is in it: the holder writes
+	// its pid only after it has the lock, and a program that an observer was starting
+	// when it was killed holds the lock until it runs.
+	for range 1000 {
 		err := flock(f)
 		if err == nil {
 			// On a full disk the lock works without the pid.
@@ -74,7 +67,7 @@ func takeLock(root *os.Root) (*os.File, error) {
 			holder = fmt.Sprintf("the observer with pid %d", pid)
 			break
 		}
-		time.Sleep(lockPause)
+		time.Sleep(2 * time.Millisecond)
 	}
 	f.Close()
 	return nil, fmt.Errorf(
@@ -91,9 +84,8 @@ func flock(f *os.File) error {
 // lockHolder reads the pid of the process that holds the lock, 0 if it is missing or
 // that of a process that has ended.
 func lockHolder(f *os.File) int {
-	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 64))
-	line, _, _ := strings.Cut(string(b), "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	var pid int
+	_, err := fmt.Fscan(io.NewSectionReader(f, 0, 64), &pid)
 	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return 0
 	}

@@ -135,11 +135,7 @@ func Import(
 }
 
 // importAll refuses an incomplete export, and one with a damaged record.
-func importAll(
-	in *json.Decoder,
-	check func(Value) error,
-	w *writer,
-) (records int, err error) {
+func importAll(in *json.Decoder, check func(Value) error, w *writer) (records int, err error) {
 	var first exportLine
 	if err := in.Decode(&first); err != nil || first.Format != exportFormat {
 		return 0, errors.New("this is no export of a state: make one with sm state export")

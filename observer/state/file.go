@@ -102,12 +102,7 @@ func (s *Store) inspect(tx *bbolt.Tx, f *os.File) error {
 		return err
 	}
 	if tx.Size() > info.Size() {
-		return fmt.Errorf(
-			"%w: %d bytes of %d are left",
-			files.ErrDamaged,
-			info.Size(),
-			tx.Size(),
-		)
+		return fmt.Errorf("%w: %d bytes of %d are left", files.ErrDamaged, info.Size(), tx.Size())
 	}
 	if err := s.readSchema(tx); err != nil {
 		return err

@@ -130,10 +130,7 @@ func (r *Report) costs(list []*history.Bill, projects map[string]string) {
 			countFiles(files, name, &b.Bill)
 		}
 		if b.At != 0 {
-			r.Boundaries = append(
-				r.Boundaries,
-				Boundary{b.At.Time(), b.Kind.String(), b.Tokens},
-			)
+			r.Boundaries = append(r.Boundaries, Boundary{b.At.Time(), b.Kind.String(), b.Tokens})
 		}
 	}
 	r.Costs.settle()
