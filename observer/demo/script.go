@@ -50,6 +50,8 @@ type event struct {
 	Last            bool          // the reply ends its turn
 }
 
+// The first agent is the parent of all others.
+//
 //go:embed agents.json
 var agentsJSON []byte
 
@@ -79,20 +81,14 @@ func window(model string) int64 {
 // pace is about how long a reply takes, or a tool.
 const pace = 2 * time.Second
 
-// tempers are the agents of the demo. The first is the parent of all others.
-func tempers() (all []temper) {
-	if err := json.Unmarshal(agentsJSON, &all); err != nil {
-		panic(err)
-	}
-	return all
-}
-
 // script is all that happens in a demo, in order, and the same for the same seed and start.
 type script []*agent
 
 // newScript makes the script that begins at a time.
 func newScript(seed uint64, start time.Time) (f script) {
-	for i, temper := range tempers() {
+	var tempers []temper
+	_ = json.Unmarshal(agentsJSON, &tempers) // which is a part of this program
+	for i, temper := range tempers {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 		s.session = newUUID(s.rng)
 		s.context = s.between(s.After)

@@ -80,14 +80,7 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 
 // openLocked opens and locks the directory alone.
 func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
-	if err != nil {
-		return nil, err
-	}
+	encode, _ := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode() // it has these options
 	root, err := openDir(dir)
 	if err != nil {
 		return nil, err

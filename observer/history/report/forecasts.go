@@ -39,9 +39,8 @@ type foreseen struct {
 	ranges []alerts.Range
 }
 
-func newForecasts(o alerts.Options) (*forecasts, error) {
-	engine, err := alerts.New(o)
-	return &forecasts{engine: engine, agents: map[string]foreseen{}}, err
+func newForecasts(engine *alerts.Engine) *forecasts {
+	return &forecasts{engine: engine, agents: map[string]foreseen{}}
 }
 
 // take passes an event to the engine. Events of all sessions must come by time.

@@ -28,10 +28,11 @@ func generated(t *testing.T, seed uint64, start time.Time) string {
 // judged are the forecasts of a history.
 func judged(t *testing.T, dirs ...string) *forecasts {
 	t.Helper()
-	f, err := newForecasts(alerts.Defaults())
+	engine, err := alerts.New(alerts.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := newForecasts(engine)
 	if err := historytest.Settled(t, dirs...).InOrder(t.Context(), f.take); err != nil {
 		t.Fatal(err)
 	}

@@ -32,14 +32,13 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 		projects[views[i].Agent.ID] = views[i].Project
 	}
 	bills := h.Bills()
-	s, err := newSums(o.Policy, projects)
+	storms, err := alerts.New(o.Policy)
 	if err != nil {
 		return nil, err
 	}
-	forecasts, err := newForecasts(o.Policy)
-	if err != nil {
-		return nil, err
-	}
+	engine, _ := alerts.New(o.Policy) // the same policy
+	s := newSums(storms, projects)
+	forecasts := newForecasts(engine)
 	if err := h.InOrder(ctx, func(t *history.Timeline, i int) {
 		if i == 0 {
 			s.take(t)

@@ -65,8 +65,7 @@ type cycle struct {
 	at      time.Time
 }
 
-func newSums(o alerts.Options, projects map[string]string) (*sums, error) {
-	engine, err := alerts.New(o)
+func newSums(engine *alerts.Engine, projects map[string]string) *sums {
 	return &sums{
 		engine:    engine,
 		projects:  projects,
@@ -74,7 +73,7 @@ func newSums(o alerts.Options, projects map[string]string) (*sums, error) {
 		models:    map[string]*Row{},
 		months:    map[string]*Row{},
 		sizes:     map[string][]int64{},
-	}, err
+	}
 }
 
 // take adds a session's transcript.
