@@ -104,42 +104,35 @@ func portOwner(address netip.AddrPort) (uint32, bool) {
 // and connected to remote. An answer takes some microseconds however many sockets
 // there are. The error is errPeerUnknown if there is none.
 func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	const kind = unix.SOCK_RAW | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	fd, err := unix.Socket(unix.AF_NETLINK, kind, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return answer, fmt.Errorf("open sock_diag: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
 	request := newDiagRequest(local, remote)
-	b := make([]byte, request.Header.Len)
-	_, _ = binary.Encode(b, binary.NativeEndian, request) // it has this size
-	kernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(fd, b, 0, kernel); err != nil {
+	b := make([]byte, 1024)
+	_, _ = binary.Encode(b, binary.NativeEndian, request) // there is room for it
+	n := 0
+	// Connected to the kernel, the socket takes no messages of others.
+	err = unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err == nil {
+		_, err = unix.Write(fd, b[:request.Header.Len])
+	}
+	if err == nil {
+		n, err = unix.Read(fd, b) // the kernel answers while it takes the request
+	}
+	if err != nil {
 		return answer, fmt.Errorf("ask sock_diag: %w", err)
 	}
-	buffer := make([]byte, 1024)
-	for {
-		// The kernel answers while it takes the request.
-		n, from, err := unix.Recvfrom(fd, buffer, unix.MSG_DONTWAIT)
-		if err != nil {
-			return answer, fmt.Errorf("ask sock_diag: %w", err)
-		}
-		sender, ok := from.(*unix.SockaddrNetlink)
-		if !ok || sender.Pid != 0 || n < unix.SizeofNlMsghdr { // not the kernel's
-			continue
-		}
-		_, _ = binary.Decode(
-			buffer,
-			binary.NativeEndian,
-			&answer,
-		) // n is how much of it was received
-		kind := answer.Header.Type
-		switch {
-		case kind == unix.SOCK_DIAG_BY_FAMILY && n >= binary.Size(answer):
-			return answer, nil
-		case kind == unix.NLMSG_ERROR: // there is none, or the kernel lacks the module
-			return answer, errPeerUnknown
-		}
-		return answer, fmt.Errorf("ask sock_diag: answer of type %d", kind)
+	_, _ = binary.Decode(b, binary.NativeEndian, &answer) // n is how much of it was received
+	switch got := answer.Header.Type; {
+	case got == unix.SOCK_DIAG_BY_FAMILY && n >= binary.Size(answer):
+		return answer, nil
+	case got == unix.NLMSG_ERROR: // there is none, or the kernel lacks the module
+		return answer, errPeerUnknown
+	default:
+		return answer, fmt.Errorf("ask sock_diag: answer of type %d", got)
 	}
 }
 

@@ -147,24 +147,19 @@ const followsWithin = time.Hour
 // precede guesses for each session that continues another which one it is: the
 // last active session of the same folder before it. No record names it.
 func (h *History) precede() {
-	folders := map[string][]*log{}
 	for _, p := range h.logs {
+		start := p.change.Session.Started
+		if !p.follows || start == 0 {
+			continue
+		}
 		dir := filepath.Dir(p.change.Cursor.Path)
-		folders[dir] = append(folders[dir], p)
-	}
-	for _, list := range folders {
-		for _, p := range list {
-			start := p.change.Session.Started
-			if !p.follows || start == 0 {
-				continue
-			}
-			newest := start - transcript.Instant(followsWithin)
-			for _, q := range list {
-				if active := q.change.Session.Active; q != p && active <= start &&
-					active >= newest {
-					newest = active
-					p.before = q
-				}
+		newest := start - transcript.Instant(followsWithin)
+		for _, q := range h.logs {
+			active := q.change.Session.Active
+			if q != p && active <= start && active >= newest &&
+				filepath.Dir(q.change.Cursor.Path) == dir {
+				newest = active
+				p.before = q
 			}
 		}
 	}

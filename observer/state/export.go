@@ -173,11 +173,11 @@ func importAll(in *json.Decoder, check func(Value) error, w *writer) (records in
 		case line.Bucket == valuesBucket:
 			err = check(Value{string(line.Key), data})
 		}
+		if err == nil {
+			err = w.copy(line.Bucket, line.Key, data)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("record %d, %q: %w", records+1, line.Key, err)
-		}
-		if err := w.copy(line.Bucket, line.Key, data); err != nil {
-			return 0, err
 		}
 	}
 }

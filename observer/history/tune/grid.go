@@ -234,23 +234,21 @@ func (c *Candidate) before(other *Candidate) bool {
 // thresholds in tokens that are would win over percentages.
 func ConfigurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
-	if t.WarningTokens > 0 {
-		return append(
-			lines,
-			fmt.Sprintf("  warning_tokens: %d", t.WarningTokens),
-			fmt.Sprintf("  critical_tokens: %d", t.CriticalTokens),
-		)
+	add := func(name string, n int64) {
+		lines = append(lines, fmt.Sprintf("  %s: %d", name, n))
 	}
-	lines = append(
-		lines,
-		fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage),
-		fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage),
-	)
+	if t.WarningTokens > 0 {
+		add("warning_tokens", t.WarningTokens)
+		add("critical_tokens", t.CriticalTokens)
+		return lines
+	}
+	add("warning_percentage", int64(t.WarningPercentage))
+	add("critical_percentage", int64(t.CriticalPercentage))
 	if configured.WarningTokens > 0 {
-		lines = append(lines, "  warning_tokens: 0")
+		add("warning_tokens", 0)
 	}
 	if configured.CriticalTokens > 0 {
-		lines = append(lines, "  critical_tokens: 0")
+		add("critical_tokens", 0)
 	}
 	return lines
 }
