@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,8 +27,8 @@ type Observer interface {
 type Player struct {
 	observer Observer
 	script   script
-	scribes  []*scribe
 	dir      string // of the transcripts
+	past     bool   // what happens was before now
 	log      *slog.Logger
 	// parents is when agents begin to name their parent, which gets no notices
 	// of earlier events.
@@ -51,12 +50,6 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	}
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
-	for i, s := range p.script {
-		p.scribes = append(p.scribes, &scribe{
-			model: s.Model,
-			rng:   rand.New(rand.NewPCG(seed, uint64(i)|1<<32)),
-		})
-	}
 	return p
 }
 
@@ -95,6 +88,7 @@ const settleTime = 2 * time.Second
 func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
+	p.past = true
 	for _, s := range p.script {
 		e := event{At: now.Add(-Past), Agent: s.index, Session: s.session}
 		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "startup"})
@@ -102,22 +96,15 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string
 	asks := map[int]event{} // dialogs that are open, by agent
 	for p.script.peek().Before(now) {
 		e := p.script.next()
-		if e.Kind == kindClear {
-			p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
-		}
 		if delete(asks, e.Agent); e.Kind == kindAsk {
 			asks[e.Agent] = e
 		}
-		subagent, lines := p.scribes[e.Agent].lines(e)
-		err := p.write(e.Session, subagent, lines)
-		if err == nil && len(lines) > 0 {
-			err = os.Chtimes(p.path(e.Session, subagent), e.At, e.At)
-		}
-		if err != nil {
+		if err := p.act(ctx, e); err != nil {
 			return err
 		}
 	}
 	p.dir = dir
+	p.past = false
 	err := os.Rename(staging, dir)
 	for _, e := range asks {
 		p.call(ctx, e, hookOf(e))
@@ -126,17 +113,19 @@ func (p *Player) writeHistory(ctx context.Context, now time.Time, staging string
 }
 
 // act carries out one event. An agent writes the answer to its hook into its
-// transcript, as the client does.
+// transcript, as the client does. In the past only sessions begin by hooks.
 func (p *Player) act(ctx context.Context, e event) error {
 	if e.Kind == kindClear {
-		before := e
-		before.Session = e.Before
-		p.call(ctx, before, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+		if !p.past {
+			before := e
+			before.Session = e.Before
+			p.call(ctx, before, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+		}
 		p.call(ctx, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 	}
-	scribe := p.scribes[e.Agent]
+	scribe := p.script[e.Agent].scribe
 	subagent, lines := scribe.lines(e)
-	if err := p.write(e.Session, subagent, lines); err != nil {
+	if err := p.write(e, subagent, lines); err != nil || p.past {
 		return err
 	}
 	if e.Kind == kindReply || e.Kind == kindSubagent {
@@ -150,7 +139,7 @@ func (p *Player) act(ctx context.Context, e event) error {
 	if answer == "" {
 		return nil
 	}
-	return p.write(e.Session, "", scribe.heard(e, string(payload.Event), answer))
+	return p.write(e, "", scribe.heard(e, string(payload.Event), answer))
 }
 
 // hookOf is the hook that a client calls after an event, without an event for none.
@@ -248,11 +237,11 @@ func (p *Player) path(session, subagent string) string {
 	return filepath.Join(p.dir, session+".jsonl")
 }
 
-func (p *Player) write(session, subagent string, lines []byte) error {
+func (p *Player) write(e event, subagent string, lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	path := p.path(session, subagent)
+	path := p.path(e.Session, subagent)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -262,6 +251,9 @@ func (p *Player) write(session, subagent string, lines []byte) error {
 	}
 	_, err = f.Write(lines)
 	err = cmp.Or(err, f.Close())
+	if p.past {
+		err = cmp.Or(err, os.Chtimes(path, e.At, e.At))
+	}
 	if err != nil || subagent == "" {
 		return err
 	}

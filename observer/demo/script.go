@@ -90,6 +90,7 @@ func newScript(seed uint64, start time.Time) (f script) {
 	_ = json.Unmarshal(agentsJSON, &tempers) // which is a part of this program
 	for i, temper := range tempers {
 		s := &agent{temper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+		s.scribe = &scribe{model: s.Model, rng: rand.New(rand.NewPCG(seed, uint64(i)|1<<32))}
 		s.session = newUUID(s.rng)
 		s.context = s.between(s.After)
 		s.now = start.Add(time.Duration(s.rng.Int64N(int64(5 * time.Second))))
@@ -126,6 +127,7 @@ type agent struct {
 	temper
 	index   int
 	rng     *rand.Rand
+	scribe  *scribe
 	session string
 	context int64
 	turns   int

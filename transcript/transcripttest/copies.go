@@ -149,13 +149,12 @@ func (s *Session) subagent(prefix string) *Session {
 		return nil
 	}
 	n := s.spawn()
-	n.agent = newID(s.rng, prefix)
-	n.truth.AgentID = n.agent
+	n.truth.AgentID = newID(s.rng, prefix)
 	n.truth.SessionID = s.ID()
 	n.truth.Family = s.ID()
 	n.values["session"] = s.ID()
 	n.values["side"] = "true"
-	n.values["agent"] = `"agentId":"` + n.agent + `",`
+	n.values["agent"] = `"agentId":"` + n.truth.AgentID + `",`
 	n.context = 9_000
 	return n
 }

@@ -54,13 +54,14 @@ type Session struct {
 	lineBytes int
 	now       time.Time
 	folder    string // of the file
-	agent     string // id of the subagent that the file belongs to
 
 	text  bytes.Buffer
 	kept  []*record
 	late  *record // a summary that is written after the next line of a message
 	truth FileTruth
-	ledger
+
+	reading, compaction time.Time        // of the newest; of equal times the later line is newer
+	outputs             map[string]int64 // charged, by message
 }
 
 // state is what a sidechain has apart from its session.
@@ -95,10 +96,10 @@ func usualStart() time.Time { return time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 func newSession(rng *rand.Rand, version string, start time.Time) *Session {
 	s := &Session{
-		client: newClient(version),
-		rng:    rng,
-		now:    start.UTC().Truncate(time.Millisecond),
-		ledger: ledger{outputs: map[string]int64{}},
+		client:  newClient(version),
+		rng:     rng,
+		now:     start.UTC().Truncate(time.Millisecond),
+		outputs: map[string]int64{},
 	}
 	cwd := "/home/dev/" + pick(rng, []string{"web", "api-server", "läden", "a_b.c"})
 	s.folder = strings.NewReplacer("/", "-", "ä", "-", "_", "-", ".", "-").Replace(cwd)
@@ -140,12 +141,12 @@ func (s *Session) Bytes() []byte { return s.text.Bytes() }
 // path is that of the file below the client's projects directory.
 func (s *Session) path() string {
 	switch {
-	case s.agent == "":
+	case s.truth.AgentID == "":
 		return path.Join(s.folder, s.ID()+".jsonl")
 	case s.is("subagents"):
-		return path.Join(s.folder, s.ID(), "subagents", "agent-"+s.agent+".jsonl")
+		return path.Join(s.folder, s.ID(), "subagents", "agent-"+s.truth.AgentID+".jsonl")
 	}
-	return path.Join(s.folder, "agent-"+s.agent+".jsonl")
+	return path.Join(s.folder, "agent-"+s.truth.AgentID+".jsonl")
 }
 
 // pass advances the clock by up to d.
@@ -218,7 +219,7 @@ func (s *Session) repeat(r *record) {
 
 func (s *Session) write(r *record) {
 	s.repeat(r)
-	s.count(&s.truth, r)
+	s.count(r)
 	if r.has("$uuid") {
 		s.last = r.uuid
 		s.kept = append(s.kept, r)

@@ -82,14 +82,9 @@ type Truth struct {
 	Spent                                     // of sessions, each message once
 }
 
-// ledger is what the figures of one file are computed with while it is written.
-type ledger struct {
-	reading, compaction time.Time        // of the newest; of equal times the later line is newer
-	outputs             map[string]int64 // charged, by message
-}
-
 // count adds a record to the figures of its file.
-func (l *ledger) count(t *FileTruth, r *record) {
+func (s *Session) count(r *record) {
+	t := &s.truth
 	figures := []*Figures{&t.Alone}
 	if !r.copied {
 		figures = append(figures, &t.Figures)
@@ -97,27 +92,27 @@ func (l *ledger) count(t *FileTruth, r *record) {
 	reads := r.usage != Tokens{}
 	switch {
 	case r.side && reads && !r.copied:
-		t.Subagents.add(l.cost(r))
+		t.Subagents.add(s.cost(r))
 	case r.side:
 	case r.prompt:
 		t.Turns++
 	case reads:
-		cost := l.cost(r)
+		cost := s.cost(r)
 		for _, f := range figures {
 			f.Spent.add(cost)
 		}
 		t.Peak = max(t.Peak, r.usage.Context())
-		if !r.at.Before(l.reading) {
-			l.reading = r.at
+		if !r.at.Before(s.reading) {
+			s.reading = r.at
 			t.ContextTokens = r.usage.Context()
 			t.Model = r.values["model"]
-			t.Known = !r.at.Before(l.compaction)
+			t.Known = !r.at.Before(s.compaction)
 		}
 	case r.compacts:
-		if !r.at.Before(l.compaction) {
-			l.compaction = r.at
+		if !r.at.Before(s.compaction) {
+			s.compaction = r.at
 		}
-		t.Known = t.Known && r.at.Before(l.reading)
+		t.Known = t.Known && r.at.Before(s.reading)
 		for _, f := range figures {
 			f.Compactions[r.trigger]++
 		}
@@ -129,12 +124,12 @@ func (l *ledger) count(t *FileTruth, r *record) {
 
 // cost returns what a line adds to its message, which counts once and with the
 // largest output. The lines of a message differ in their output alone.
-func (l *ledger) cost(r *record) Spent {
+func (s *Session) cost(r *record) Spent {
 	id := r.values["message"]
-	charged, known := l.outputs[id]
-	l.outputs[id] = max(charged, r.usage.Output)
+	charged, known := s.outputs[id]
+	s.outputs[id] = max(charged, r.usage.Output)
 	if !known {
 		return Spent{1, r.usage}
 	}
-	return Spent{Tokens: Tokens{Output: l.outputs[id] - charged}}
+	return Spent{Tokens: Tokens{Output: s.outputs[id] - charged}}
 }
