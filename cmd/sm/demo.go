@@ -79,16 +79,15 @@ func (env *environ) demoOptions(
 	cfg *config.Config,
 	dir string,
 ) (o observer.Options, err error) {
-	ctx := cmd.Context()
 	flags := cmd.Flags()
 	socket, err := cfg.ServerSocket(env.Env)
-	taken := err != nil || held(ctx, cfg, env.Env)
+	taken := err != nil || held(cfg, env.Env)
 	if taken && !flags.Changed("socket") {
 		socket = filepath.Join(dir, places.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
-	if (taken || held(ctx, &usual, env.Env)) && !flags.Changed("listen") {
+	if (taken || held(&usual, env.Env)) && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for
@@ -119,14 +118,12 @@ func (env *environ) demoOptions(
 }
 
 // held reports whether an observer answers on one of the usual sockets.
-func held(ctx context.Context, cfg *config.Config, lookupEnv places.Env) bool {
+func held(cfg *config.Config, lookupEnv places.Env) bool {
 	paths, err := cfg.SocketPaths(lookupEnv)
 	if err != nil {
 		return true // there is no such place: a socket of our own it is
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	conn, err := api.Dial(ctx, paths)
+	conn, err := api.Dial(paths)
 	if err != nil {
 		_, foreign := errors.AsType[*api.ForeignError](err)
 		return foreign

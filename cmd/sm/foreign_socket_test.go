@@ -257,7 +257,7 @@ func TestForeignSocketPassedOver(t *testing.T) {
 		r.count() != 0 {
 		t.Errorf("answered %q, ours heard %q, the other %d bytes", got, e.all(), r.count())
 	}
-	_, err := api.Dial(t.Context(), []string{r.path, r.home + "/none"})
+	_, err := api.Dial([]string{r.path, r.home + "/none"})
 	want := &api.ForeignError{Path: r.path, UID: 65534}
 	if got, is := errors.AsType[*api.ForeignError](err); !is || *got != *want ||
 		!errors.Is(err, api.ErrNoObserver) {

@@ -138,7 +138,7 @@ func noteAfter(
 		env.say("note: guard.enabled is off, so no tool call is judged: set it to true in %s",
 			cmp.Or(source.Path, "the configuration"))
 	}
-	conn, err := api.Dial(cmd.Context(), sockets)
+	conn, err := api.Dial(sockets)
 	if errors.Is(err, api.ErrNoObserver) {
 		env.say("note: no observer is running, so agents are not warned: start one with 'sm observe', " +
 			"or at each login with 'sm service install'")

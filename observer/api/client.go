@@ -49,8 +49,8 @@ type Client struct {
 
 // NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
 func NewClient(sockets []string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return Dial(ctx, sockets)
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		return Dial(sockets)
 	}
 	return &Client{http.Client{
 		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -19,8 +18,8 @@ var ErrNoObserver = socket.ErrNoObserver
 type ForeignError = socket.ForeignError
 
 // Dial is [socket.Dial] for package net/http.
-func Dial(ctx context.Context, sockets []string) (net.Conn, error) {
-	f, err := socket.Dial(ctx, sockets)
+func Dial(sockets []string) (net.Conn, error) {
+	f, err := socket.Dial(sockets)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@
 package socket
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,10 +47,10 @@ func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
 // and writes of what it returns block a thread, and have no deadline: to wait
 // without a thread takes longer to set up than an observer takes to answer.
 // [HangUp] ends them.
-func Dial(ctx context.Context, sockets []string) (*os.File, error) {
+func Dial(sockets []string) (*os.File, error) {
 	var odd []error
 	for _, path := range sockets {
-		conn, err := dialOwn(ctx, path)
+		conn, err := dialOwn(path)
 		if err == nil {
 			return conn, nil
 		}
@@ -65,8 +64,8 @@ func Dial(ctx context.Context, sockets []string) (*os.File, error) {
 	return nil, errors.Join(odd...)
 }
 
-func dialOwn(ctx context.Context, path string) (*os.File, error) {
-	conn, err := connect(ctx, path)
+func dialOwn(path string) (*os.File, error) {
+	conn, err := connect(path)
 	if err != nil {
 		return nil, fmt.Errorf("dial unix %s: %w", path, err)
 	}
@@ -81,10 +80,7 @@ func dialOwn(ctx context.Context, path string) (*os.File, error) {
 }
 
 // connect opens a connection. A Unix socket connects or fails at once.
-func connect(ctx context.Context, path string) (*os.File, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func connect(path string) (*os.File, error) {
 	// As package net does without SOCK_CLOEXEC: no process that starts
 	// meanwhile inherits the descriptor.
 	syscall.ForkLock.RLock()

@@ -41,7 +41,7 @@ func Post(
 	body []byte,
 	wait bool,
 ) (answer []byte, heard bool) {
-	conn, err := socket.Dial(ctx, sockets)
+	conn, err := socket.Dial(sockets)
 	if err != nil {
 		return nil, false // there is no observer
 	}
