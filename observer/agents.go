@@ -70,18 +70,6 @@ func (as agents) curve(agent string, now time.Time) *curve.Curve {
 	return x.curve
 }
 
-// forgetCurves drops the curves of agents that have been quiet since a time.
-func (as agents) forgetCurves(before time.Time) {
-	for agent, x := range as {
-		if x.curve != nil && x.curve.Touched.Before(before) {
-			x.curve = nil
-			if *x == (agentState{}) {
-				delete(as, agent)
-			}
-		}
-	}
-}
-
 // typingState is what is known of typing to one agent.
 type typingState struct {
 	busy  bool          // a text is on its way

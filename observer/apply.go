@@ -69,8 +69,8 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 				Key:     transcript.KeyOf([]byte(session)),
 			}}, n.Events...)
 		}
-		id, ok := wording.DocumentID(h.Text)
-		if s, known := c.fleet.Location(h.Agent); ok && known {
+		if id, ok := wording.DocumentID(h.Text); ok {
+			s := c.fleet.Location(h.Agent)
 			c.consume(c.channel(s.Project).Name, id, s.Session, s.At.PID)
 		}
 	}
@@ -189,10 +189,7 @@ func (c *core) pass(now time.Time) {
 }
 
 // sessionOf is the present session of an agent, "" while it is unknown.
-func (c *core) sessionOf(agent string) string {
-	at, _ := c.fleet.Location(agent)
-	return at.Session
-}
+func (c *core) sessionOf(agent string) string { return c.fleet.Location(agent).Session }
 
 // promptGrace is how long a client must be back at its prompt before a compaction
 // that it began, and has not shown, counts as dismissed.
@@ -205,10 +202,18 @@ const (
 	forgetEvery = time.Hour
 )
 
-// forget drops agents that have been away for long: machines where scripts start clients
-// see thousands that never come back. One that does begins with its first cycle.
+// forget drops the curves of agents that have been quiet, and agents that have been away for
+// long: machines where scripts start clients see thousands that never come back. One that
+// does begins with its first cycle.
 func (c *core) forget(now time.Time) {
-	c.agents.forgetCurves(now.Add(-curvesKept))
+	for id, x := range c.agents {
+		if x.curve != nil && now.Sub(x.curve.Touched) > curvesKept {
+			x.curve = nil
+			if *x == (agentState{}) {
+				delete(c.agents, id)
+			}
+		}
+	}
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if c.rotations.Open(id).ID != "" || c.queue.HasWaiting(id) ||
 			len(c.engine.Reminders(id)) > 0 ||

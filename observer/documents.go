@@ -38,7 +38,7 @@ type draft struct {
 
 // draft begins the document of a handoff, which leaves a session.
 func (c *core) draft(r rotation.Rotation) *draft {
-	s, _ := c.fleet.Location(r.Agent)
+	s := c.fleet.Location(r.Agent)
 	return &draft{
 		Document: handoff.Document{
 			Channel:      c.channel(r.CWD).Name,
@@ -197,7 +197,7 @@ func (c *core) documentsFor(agent string, p *hook.Payload) *documentRequest {
 	if c.dryRun || agent == "" {
 		return nil
 	}
-	s, _ := c.fleet.Location(agent)
+	s := c.fleet.Location(agent)
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	switch {
 	case p.Event == hook.PreCompact && c.settings.Handoff.AutoDocument:
@@ -262,7 +262,7 @@ func (a *App) answerDocument(ctx context.Context, x *documentRequest, now time.T
 			// An owner without a running client has left it; an error means that the
 			// observer stops.
 			_ = a.do(ctx, func(c *core) {
-				s, _ := c.fleet.Location(owner)
+				s := c.fleet.Location(owner)
 				free = owner != "" && (s.At.PID == 0 || c.fleet.Gone(owner))
 			})
 			return free

@@ -138,7 +138,7 @@ func (a *App) postRun(w http.ResponseWriter, r *http.Request) error {
 // foreignRun reports whether the process that asks has not started the agent's client,
 // as far as the system shows: two runs may have the same name.
 func (c *core) foreignRun(agent string, line []fleet.Process) bool {
-	s, _ := c.fleet.Location(agent)
+	s := c.fleet.Location(agent)
 	return line != nil && s.At.PID != 0 && !c.fleet.Gone(agent) &&
 		!slices.ContainsFunc(
 			c.app.o.Ancestry(s.At.PID),

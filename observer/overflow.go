@@ -109,7 +109,7 @@ func (a *App) guardedLine(ctx context.Context, status *hook.Status, now time.Tim
 		refused = s.RestartRefused
 	}
 	// An error means that the observer stops; the next one gets another report.
-	_ = a.do(context.WithoutCancel(ctx), func(c *core) {
+	_ = a.do(ctx, func(c *core) {
 		if resumed { // once: from now on the session is bound
 			c.guardNotice(key, "restarted", name+" goes on in a fresh context.")
 		}

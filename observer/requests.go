@@ -27,14 +27,14 @@ func (c *core) requestHandoff(
 	if err != nil {
 		return x, err
 	}
-	s, _ := c.fleet.Location(agent)
+	s := c.fleet.Location(agent)
 	restarts := c.agents.look(agent).run.restarts(time.Now())
-	asks, err := c.fleet.Agent(in.Requester, false)
-	caller, known := c.fleet.Caller(line)
+	asks, _ := c.fleet.Agent(in.Requester, false)
+	caller := c.fleet.Caller(line)
 	conflict := ""
 	switch {
-	case err != nil, asks != agent, known && caller != agent,
-		!known && line != nil && s.At.PID != 0:
+	case asks != agent,
+		caller != agent && (caller != "" || line != nil && s.At.PID != 0):
 		return x, refuse(
 			http.StatusForbidden,
 			"an agent hands over for itself alone; call sm handoff from within the session that it is about",
@@ -88,8 +88,8 @@ func (c *core) rotateByItself(agent string, now time.Time) {
 	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.agents.look(agent).run.restarts(now) {
 		return
 	}
-	s, ok := c.fleet.Location(agent)
-	if c.rotations.Open(agent).ID != "" || !ok || s.Path == "" {
+	s := c.fleet.Location(agent)
+	if c.rotations.Open(agent).ID != "" || s.Path == "" {
 		return
 	}
 	if _, err := c.scheduleHandoff(rotation.Rotation{

@@ -60,7 +60,7 @@ func (c *core) perform(effects []rotation.Effect) {
 				"path", x.Rotation.Read,
 				"session", x.Rotation.Next,
 			)
-			s, _ := c.fleet.Location(x.Rotation.Agent)
+			s := c.fleet.Location(x.Rotation.Agent)
 			c.freshen(x.Rotation, s.At.PID, s.At.Start)
 			c.consume(x.Rotation.Channel, x.Rotation.Document, x.Rotation.Next, s.At.PID)
 		}
@@ -101,7 +101,7 @@ func (c *core) awaitsRun(agent string, now time.Time) bool {
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
 // other is typed to.
 func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
-	s, _ := c.fleet.Location(agent)
+	s := c.fleet.Location(agent)
 	switch {
 	case c.agents.look(agent).run.restarts(now):
 		return rotation.WayRestart
@@ -260,10 +260,7 @@ func (c *core) unhelpful(s rotation.AgentRecord) {
 
 // nameOf is what an agent is called in a text.
 func (c *core) nameOf(agent string) string {
-	if s, ok := c.fleet.Location(agent); ok && s.Name != "" {
-		return s.Name
-	}
-	return agent
+	return cmp.Or(c.fleet.Location(agent).Name, agent)
 }
 
 // typeOwn types /clear or the resume prompt to an agent's client, if it still runs

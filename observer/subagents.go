@@ -20,10 +20,7 @@ func subagentType(a *fleet.Subagent) string {
 	}
 	defer f.Close()
 
-	meta, err := io.ReadAll(io.LimitReader(f, maxMeta))
-	if err != nil {
-		return ""
-	}
+	meta, _ := io.ReadAll(io.LimitReader(f, maxMeta)) // of a part no type is known
 	return claude.SubagentType(meta)
 }
 

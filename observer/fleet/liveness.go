@@ -308,13 +308,12 @@ type Location struct {
 	Open, Daemon bool
 }
 
-// Location returns where an agent works, as far as that is known; ok is false
-// for an unknown agent.
-func (f *Fleet) Location(agent string) (s Location, ok bool) {
+// Location returns where an agent works, as far as that is known.
+func (f *Fleet) Location(agent string) (s Location) {
 	a := f.orSession(agent)
 	x := f.transcript(a.Session)
 	if f.agents[a.ID] == nil && x == nil {
-		return s, false
+		return s
 	}
 	c := f.clients[a.Session]
 	t := f.sessionOf(a)
@@ -337,7 +336,7 @@ func (f *Fleet) Location(agent string) (s Location, ok bool) {
 	if x != nil {
 		s.Path = x.Cursor.Path
 	}
-	return s, true
+	return s
 }
 
 // HooksSeen reports whether a hook of the agent's present session was received, so
@@ -366,8 +365,8 @@ func (f *Fleet) Reachable(now time.Time) bool {
 
 // Gone reports whether an agent's client is known and has ended.
 func (f *Fleet) Gone(agent string) bool {
-	s, ok := f.Location(agent)
-	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.Process)
+	s := f.Location(agent)
+	return s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.Process)
 }
 
 // Process is one process of this machine, 0 and "" while unknown. Start distinguishes reused pids.
@@ -377,13 +376,13 @@ type Process struct {
 }
 
 // Caller finds the agent whose client has started a process, by that process and those
-// that it descends from, the nearest first. A client that an agent's client has started
-// is nearer than the agent's.
-func (f *Fleet) Caller(line []Process) (agent string, ok bool) {
+// that it descends from, the nearest first; "" for none. A client that an agent's client
+// has started is nearer than the agent's.
+func (f *Fleet) Caller(line []Process) (agent string) {
 	for _, p := range line {
 		if id := f.inProcess(p); id != "" {
-			return id, true
+			return id
 		}
 	}
-	return "", false
+	return ""
 }

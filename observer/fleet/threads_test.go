@@ -87,17 +87,17 @@ func TestThreads(t *testing.T) {
 	if len(n.Events) != 1 || n.Events[0].Agent != "worker" || !n.Events[0].At.Equal(later) {
 		t.Errorf("events of a new thread: %+v", n.Events)
 	}
-	if s, _ := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon ||
+	if s := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon ||
 		!s.Open {
 		t.Errorf("%+v", s)
 	}
-	if s, _ := f.Location(uuid(3)); s.At.PID != 0 || !s.Daemon {
+	if s := f.Location(uuid(3)); s.At.PID != 0 || !s.Daemon {
 		t.Errorf("in the daemon: %+v", s)
 	}
-	if agent, ok := f.Caller([]Process{{12, "5"}, {7, "100"}}); !ok || agent != "worker" {
+	if agent := f.Caller([]Process{{12, "5"}, {7, "100"}}); agent != "worker" {
 		t.Errorf("what the client runs is called %q's", agent)
 	}
-	if agent, ok := f.Caller([]Process{{12, "5"}, {9, "100"}}); ok {
+	if agent := f.Caller([]Process{{12, "5"}, {9, "100"}}); agent != "" {
 		t.Errorf("what the daemon runs is called %q's", agent)
 	}
 	if n := takeThreads(

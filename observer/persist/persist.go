@@ -9,7 +9,6 @@ package persist
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"sm/alerts"
@@ -119,7 +118,6 @@ type Batch struct {
 // Encode turns into values what the loop had no time for. It belongs before the
 // storing of a batch, and may be called again.
 func (b *Batch) Encode() {
-	b.Values = slices.Grow(b.Values, len(b.agents))
 	for i, a := range b.agents {
 		b.put(engineValues+a.Agent, a)
 		b.agents[i] = nil // there may be many
