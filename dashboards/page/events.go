@@ -19,8 +19,9 @@ const writeWithin = 10 * time.Second
 // stateNews is the event state: the changes for a page. Its content is private to the
 // page and may change with any version.
 type stateNews struct {
-	Page string    `json:"page"`                  // the page that this is for
-	Mark uint64    `json:"mark,omitempty,string"` // the state of the rows, for since; none while more comes at once
+	Page string `json:"page"` // the page that this is for
+	// Mark is the state of the rows, for since; there is none while more comes at once.
+	Mark uint64    `json:"mark,omitempty,string"`
 	Head string    `json:"head,omitempty"`
 	Rows []rowNews `json:"rows,omitempty"` // those that have changed
 	Keys []string  `json:"keys,omitzero"`  // all that are shown, at first and when some have come or gone

@@ -60,7 +60,7 @@ type view struct {
 
 // snapshot is all that the list shows at one time.
 type snapshot struct {
-	seq        uint64 // grows; begins anew at random, so that no page has one of before
+	seq        uint64 // grows from a random one, so that marks of other snapshots are recognized
 	at         time.Time
 	edits      uint64 // of the source before
 	html       string // of what is above the rows

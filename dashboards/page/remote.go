@@ -71,8 +71,8 @@ func (r *remote) ask(ctx context.Context) {
 	r.edits.Add(1)
 }
 
-// refresh begins a query, which ends once closed is done, unless it is or the last query
-// is recent. While there is no answer it waits for it, at the latest until answerWait.
+// refresh begins a query, unless one runs, the last one is recent, or closed is done, which
+// also ends a query. While there is no answer it waits for one, at most for answerWait.
 func (r *remote) refresh(ctx, closed context.Context) {
 	r.mu.Lock()
 	if !r.asking && time.Since(r.ended) >= pageAtLeast && closed.Err() == nil {
