@@ -191,7 +191,7 @@ func TestAgainst(t *testing.T) {
 		Restated: 1,
 		Regrown:  2,
 		Files: []transcript.Reread{{
-			Key:    keyOf(transcript.ToolRead, transcript.KeyOf([]byte("/p/a.go"))),
+			Key:    transcript.Join(transcript.KeyOf([]byte("/p/a.go")), transcript.Key(transcript.ToolRead)),
 			Name:   "a.go",
 			Reads:  2,
 			Tokens: 250,

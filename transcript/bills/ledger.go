@@ -35,7 +35,6 @@ type account struct {
 	calls   int     // how many different ones there had been at the boundary
 	prompts int     // how many there had been at the boundary
 	grown   []int64 // by how many tokens the context had grown after each reply
-	over    bool    // nothing changes any more
 	changed bool    // since it was handed out
 }
 
@@ -74,7 +73,7 @@ func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 
 // current is the bill that grows, nil for none.
 func (l *Ledger) current() *account {
-	if n := len(l.accounts); n > 0 && !l.accounts[n-1].over {
+	if n := len(l.accounts); n > 0 && !l.accounts[n-1].bill.Done {
 		return l.accounts[n-1]
 	}
 	return nil
@@ -97,7 +96,6 @@ func (a *account) reply(context int64) {
 
 func (a *account) end() {
 	a.bill.Done = true
-	a.over = true
 	a.changed = true
 }
 
@@ -119,16 +117,22 @@ func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	key := transcript.Key(0)
 	again := false
 	if len(c.On) > 0 {
-		key = keyOf(c.Tool, c.Target())
+		key = transcript.Join(c.Target(), transcript.Key(c.Tool)) // of reading, editing or running
 		again = a != nil && slices.Contains(l.done.first(a.calls), key)
-		if !again && !l.done.has(key) {
+		if !again && !slices.Contains(l.done.keys, key) {
 			l.done.add(key, maxKeys)
 		}
 	}
 	if a == nil {
 		return
 	}
-	a.count(c.Tool, again)
+	a.changed = true
+	if c.Tool == transcript.ToolRead {
+		a.bill.Reads++
+	}
+	if again {
+		repeat(&a.bill, c.Tool)
+	}
 	if key == 0 || len(l.last.calls) == maxCalls {
 		return
 	}
@@ -143,21 +147,6 @@ func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 		asked.name = nameOf(c.On, folder)
 	}
 	l.last.calls = append(l.last.calls, asked)
-}
-
-// keyOf sets reading, editing and running apart.
-func keyOf(t transcript.Tool, target transcript.Key) transcript.Key {
-	return transcript.Join(target, transcript.Key(t))
-}
-
-func (a *account) count(t transcript.Tool, again bool) {
-	a.changed = true
-	if t == transcript.ToolRead {
-		a.bill.Reads++
-	}
-	if again {
-		repeat(&a.bill, t)
-	}
 }
 
 // repeat counts a call that does again what was done before.
@@ -339,7 +328,7 @@ func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcr
 		}
 		list = append(list, b)
 	}
-	l.accounts = slices.DeleteFunc(l.accounts, func(a *account) bool { return a.over })
+	l.accounts = slices.DeleteFunc(l.accounts, func(a *account) bool { return a.bill.Done })
 	var w transcript.Worked
 	w.Keys, w.All = l.done.take()
 	w.Prompts, _ = l.prompts.take()

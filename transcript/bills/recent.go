@@ -22,8 +22,6 @@ func (r *recent) add(k transcript.Key, most int) {
 	r.total++
 }
 
-func (r *recent) has(k transcript.Key) bool { return slices.Contains(r.keys, k) }
-
 // first are those of the first n that are not forgotten.
 func (r *recent) first(n int) []transcript.Key {
 	return r.keys[:max(0, n-(r.total-len(r.keys)))]

@@ -29,7 +29,7 @@ func Sketch(text []byte) transcript.Key {
 				least[i] = h
 			}
 		}
-		words = words + 1
+		words++
 		last = word
 		word = 0
 	}
