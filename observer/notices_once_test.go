@@ -104,7 +104,7 @@ func TestNotices_Answers(t *testing.T) {
 			`{"error":"unknown event: \"compacted\"; post compaction, compaction_complete or context_reset"}`,
 			400,
 		},
-		{`not JSON`, `{"error":"context usage: not a JSON object; send a JSON object"}`, 400},
+		{`not JSON`, `{"error":"not a JSON object; send a JSON object"}`, 400},
 	} {
 		for way, ask := range map[string]func(string, string, string) answer{
 			"socket": r.ask,

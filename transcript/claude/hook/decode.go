@@ -3,7 +3,6 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math"
 	"reflect"
 	"strconv"
@@ -14,8 +13,6 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-var errNotObject = errors.New("not a JSON object")
-
 // members calls f with each member of the JSON object in data, in their order. A value
 // is as the text has it: a tool's megabyte of output is skipped and not decoded. What f
 // has done does not count where the text proves to be broken. A name is decoded where it
@@ -23,15 +20,11 @@ var errNotObject = errors.New("not a JSON object")
 func members(data []byte, f func(key string, value []byte)) error {
 	var w jsonwalk.Walker
 	w.Begin(data)
-	err := jsonwalk.Record(&w, func() {
+	return jsonwalk.Record(&w, func() {
 		for name, value := range w.Members(jsonwalk.Text{}) {
 			f(string(name), w.Span(value).Bytes(data))
 		}
 	})
-	if err != nil {
-		return errNotObject
-	}
-	return nil
 }
 
 // Unmarshal reads the JSON object in data into a struct, by the names in the json tags of

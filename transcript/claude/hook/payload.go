@@ -2,7 +2,6 @@ package hook
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -131,9 +130,7 @@ func (o *Origin) set(raw []byte) {
 
 // Decode reads a payload.
 func Decode(data []byte) (p Payload, err error) {
-	if err = Unmarshal(data, &p); err != nil {
-		err = fmt.Errorf("hook payload: %w", err)
-	}
+	err = Unmarshal(data, &p)
 	return p, err
 }
 

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -103,9 +102,7 @@ func (u *Usage) read(raw []byte) bool {
 
 // DecodeStatus reads a report, from the client or from the wire.
 func DecodeStatus(data []byte) (s Status, err error) {
-	if err = Unmarshal(data, &s); err != nil {
-		err = fmt.Errorf("status line: %w", err)
-	}
+	err = Unmarshal(data, &s)
 	return s, err
 }
 

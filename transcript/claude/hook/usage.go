@@ -1,7 +1,5 @@
 package hook
 
-import "fmt"
-
 // ContextUsage is the body of POST /hooks/context-usage, as scripts of old post it:
 // a report of the status line, or an event. SessionID is the agent's. What was null,
 // absent or odd is nil, or 0.
@@ -17,8 +15,6 @@ type ContextUsage struct {
 
 // DecodeContextUsage reads the body of a [ContextUsage].
 func DecodeContextUsage(data []byte) (u ContextUsage, err error) {
-	if err = Unmarshal(data, &u); err != nil {
-		err = fmt.Errorf("context usage: %w", err)
-	}
+	err = Unmarshal(data, &u)
 	return u, err
 }
