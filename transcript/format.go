@@ -74,20 +74,20 @@ type Registry struct {
 }
 
 // Client is one running client, as its registry has it. What is absent or odd there is
-// empty here.
+// empty here. The names are those of Claude Code.
 type Client struct {
-	PID       int
-	Held      bool // a lock shows that it runs
-	Holder    Holder
-	SessionID string
+	PID       int    `json:"pid"`
+	Held      bool   `json:"-"` // a lock shows that it runs
+	Holder    Holder `json:"-"`
+	SessionID string `json:"sessionId"`
 	CWD       string
 	Version   string
 	Name      string
-	Status    string // idle, busy, waiting, shell
-	Waiting   string // what for, for example "permission prompt"
-	Tmux      string // "session:@window.%pane"
-	ProcStart string // the process's start time, to know a reused pid
-	Updated   time.Time
+	Status    string    // idle, busy, waiting, shell
+	Waiting   string    `json:"waitingFor"` // for example "permission prompt"
+	Tmux      string    // "session:@window.%pane"
+	ProcStart string    `json:"procStart"` // the process's start time, to know a reused pid
+	Updated   time.Time `json:"-"`
 }
 
 // Holder is the process that has a session open, as a lock shows. The zero value is one that

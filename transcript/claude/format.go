@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -72,29 +73,21 @@ func isClient(name string) bool {
 	return ok && err == nil && n > 1
 }
 
-// readClient reads an entry of the registry, a file that is internal to the client; each
-// field on its own, so that one that has changed its type leaves the others. whole is false
-// when the text is not JSON, perhaps not yet.
+// readClient reads an entry of the registry, a file that is internal to the client: a field
+// that has changed its type leaves the others. whole is false when the text is no JSON
+// object, perhaps not yet.
 func readClient(text []byte) (c transcript.Client, whole bool) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(text, &fields) != nil {
+	var in struct {
+		transcript.Client
+		Millis int64 `json:"statusUpdatedAt"`
+	}
+	err := json.Unmarshal(text, &in)
+	odd, ofType := errors.AsType[*json.UnmarshalTypeError](err)
+	if err != nil && (!ofType || odd.Field == "") {
 		return c, false
 	}
-	get := func(key string, to any) {
-		_ = json.Unmarshal(fields[key], to) // what is absent or of another type stays empty
-	}
-	get("pid", &c.PID)
-	get("sessionId", &c.SessionID)
-	get("cwd", &c.CWD)
-	get("version", &c.Version)
-	get("name", &c.Name)
-	get("status", &c.Status)
-	get("waitingFor", &c.Waiting)
-	get("tmux", &c.Tmux)
-	get("procStart", &c.ProcStart)
-	var ms int64
-	if get("statusUpdatedAt", &ms); ms > 0 {
-		c.Updated = time.UnixMilli(ms).UTC()
+	if c = in.Client; in.Millis > 0 {
+		c.Updated = time.UnixMilli(in.Millis).UTC()
 	}
 	return c, true
 }
