@@ -58,36 +58,15 @@ func (r WindowRule) Names(model string) bool {
 		(rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@')
 }
 
-// Windows is what is known of the windows of one client's models, in tokens.
-type Windows struct {
-	// Models have a window that depends on nothing but the model.
-	Models []WindowRule
-	// Default is the window of any other model, and Large that of a session which has shown
-	// a context of more than Default.
-	Default, Large int64
-}
-
-// Of finds the window of a session: the size in its status line (0: unknown), else the first
-// rule that its model's name begins with, else Large once it has shown more than Default, else
-// the table of models, else Default.
-func (w Windows) Of(s *Session, statusline int64, rules []WindowRule) Window {
-	if statusline > 0 {
-		return Window{Tokens: statusline, Source: WindowStatusline}
-	}
+// Configured is the window that rules set for a model, by the first one that the model's
+// name begins with; 0 for none.
+func Configured(rules []WindowRule, model string) int64 {
 	for _, r := range rules {
-		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {
-			return Window{Tokens: r.Tokens, Source: WindowConfig}
+		if r.Tokens > 0 && model != "" && strings.HasPrefix(model, r.Model) {
+			return r.Tokens
 		}
 	}
-	if s.Peak > w.Default {
-		return Window{Tokens: w.Large, Source: WindowObserved}
-	}
-	for _, r := range w.Models {
-		if r.Names(s.Model) {
-			return Window{Tokens: r.Tokens, Source: WindowModel}
-		}
-	}
-	return Window{Tokens: w.Default, Source: WindowDefault}
+	return 0
 }
 
 // Percent is the share of the window in use as the client shows it: a whole number

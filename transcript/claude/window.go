@@ -20,16 +20,27 @@ var modelWindows = [...]transcript.WindowRule{
 	{Model: "claude-haiku-4-5", Tokens: smallWindow},
 }
 
-// WindowOf finds the window of a session, see [transcript.Windows.Of]: a million tokens once
-// it has shown more than 200,000, and 200,000 where nothing else is known.
+// WindowOf finds the window of a session: the size in its status line (0: unknown), else that
+// of the configuration, else a million tokens once it has shown more than 200,000, else the
+// table of models, and 200,000 where nothing else is known.
 func WindowOf(
 	s *transcript.Session,
 	statusline int64,
 	rules []transcript.WindowRule,
 ) transcript.Window {
-	return transcript.Windows{
-		Models:  modelWindows[:],
-		Default: smallWindow,
-		Large:   largeWindow,
-	}.Of(s, statusline, rules)
+	configured := transcript.Configured(rules, s.Model)
+	switch {
+	case statusline > 0:
+		return transcript.Window{Tokens: statusline, Source: transcript.WindowStatusline}
+	case configured > 0:
+		return transcript.Window{Tokens: configured, Source: transcript.WindowConfig}
+	case s.Peak > smallWindow:
+		return transcript.Window{Tokens: largeWindow, Source: transcript.WindowObserved}
+	}
+	for _, r := range modelWindows {
+		if r.Names(s.Model) {
+			return transcript.Window{Tokens: r.Tokens, Source: transcript.WindowModel}
+		}
+	}
+	return transcript.Window{Tokens: smallWindow, Source: transcript.WindowDefault}
 }

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"fmt"
-	"strings"
 
 	"sm/transcript"
 )
@@ -34,12 +33,9 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 	if n, _ := fmt.Sscanf(s.Version, "0.%d.", &minor); n == 1 {
 		w.Truncated = minor <= lastTruncating
 	}
-	for _, r := range rules {
-		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {
-			w.Tokens = r.Tokens
-			w.Source = transcript.WindowConfig
-			break
-		}
+	if configured := transcript.Configured(rules, s.Model); configured > 0 {
+		w.Tokens = configured
+		w.Source = transcript.WindowConfig
 	}
 	return w
 }
