@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sm/transcript/wording"
 )
 
 // MaxTitle is the length of the longest title in characters.
@@ -76,8 +78,7 @@ func titleText(s string, most int) string {
 			blank = n > 0
 			continue
 		}
-		if !unicode.IsPrint(r) || r == utf8.RuneError ||
-			unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+		if !wording.Printable(r) || r == utf8.RuneError {
 			continue
 		}
 		if blank && n+1 < most {

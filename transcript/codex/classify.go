@@ -36,9 +36,7 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 	case "token_count":
 		if r.limits = p.limits; p.informed {
 			r.kind = counted
-			r.last = p.info.last
-			r.sum = p.info.sum
-			r.window = p.info.window
+			r.info = p.info
 		}
 	case "task_started":
 		r.kind = started
@@ -95,10 +93,10 @@ func (p *payload) responded(w *walker, line []byte, r *record) {
 		p.hookText(w, line, r)
 	case "function_call":
 		r.kind = called
-		r.input = p.arguments.Raw(line)
+		r.input = w.Raw(p.arguments)
 	case "custom_tool_call":
 		r.kind = called
-		r.input = p.input.Raw(line)
+		r.input = w.Raw(p.input)
 	case "local_shell_call":
 		r.kind = called
 		r.tool = []byte("local_shell")

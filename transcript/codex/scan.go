@@ -58,9 +58,8 @@ type record struct {
 
 	turn             []byte   // of the records of a turn
 	attributed       bool     // of a start: it names the cause of the turn
-	window           int64    // of a start or a count, in tokens
+	info                      // of a cost or a count; the window also of a start
 	thread, response []byte   // of a cost
-	last, sum        usage    // of a cost or a count; the sum is the thread's
 	windowID         []byte   // of a compaction: that of the window it opens
 	compaction       []byte   // of a compaction: the response with the summary
 	limits           [2]limit // of a token_count, be it without figures: five hours, seven days
@@ -97,7 +96,8 @@ type item struct {
 	output           int64
 }
 
-// info is the content of a token_count.
+// info is the content of a token_count: the figures of the last response, those of the
+// thread, and the window in tokens.
 type info struct {
 	last, sum usage
 	window    int64

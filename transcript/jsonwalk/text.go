@@ -85,15 +85,6 @@ func hex4(b []byte) rune {
 	return rune(n)
 }
 
-// Raw gives the string as the line writes it, with its escapes; nil for none
-// and for an empty one.
-func (t Text) Raw(line []byte) []byte {
-	if t.From >= t.To {
-		return nil
-	}
-	return line[t.From:t.To:t.To]
-}
-
 // Lines puts texts below each other; of a single one it is that text.
 func Lines(texts [][]byte) []byte {
 	if len(texts) == 1 {

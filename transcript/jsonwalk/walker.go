@@ -69,10 +69,10 @@ func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad 
 // Raw gives a string as the text writes it, with its escapes; nil for none and
 // for an empty one.
 func (w *Walker) Raw(t Text) []byte {
-	if w.bad {
+	if w.bad || t.From >= t.To {
 		return nil
 	}
-	return t.Raw(w.b)
+	return w.b[t.From:t.To:t.To]
 }
 
 func (w *Walker) fail() { w.bad, w.i = true, len(w.b) }
@@ -173,10 +173,17 @@ func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
 		w.fresh = false
 		return nil, Text{}, false
 	}
-	if !w.Next('}') || !w.name() {
+	if !w.Next('}') {
 		return nil, Text{}, false
 	}
-	t := Text{w.q[w.k-2] + 1, w.q[w.k-1]}
+	if w.Peek() != '"' {
+		return nil, Text{}, w.stop()
+	}
+	t := w.Quoted()
+	if w.Peek() != ':' {
+		return nil, Text{}, w.stop()
+	}
+	w.i++
 	name = w.b[t.From:t.To]
 	if w.unicode && bytes.IndexByte(name, '\\') >= 0 {
 		// Of the escapes only \u can spell a letter of a known name.
@@ -186,19 +193,6 @@ func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
 		value = w.Quoted()
 	}
 	return name, value, !w.bad
-}
-
-// name reads a member's name and the colon behind it.
-func (w *Walker) name() bool {
-	if w.Peek() != '"' {
-		return w.stop()
-	}
-	w.Quoted()
-	if w.Peek() != ':' {
-		return w.stop()
-	}
-	w.i++
-	return true
 }
 
 // Quoted reads the string that begins at the current byte, a quote.
