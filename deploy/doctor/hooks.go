@@ -98,7 +98,7 @@ func (d *doctor) plugin() (*install.Editor, error) {
 	if len(copies) == 0 {
 		return nil, fmt.Errorf("%s does not list it", list)
 	}
-	path := filepath.Join(copies[0].Path, filepath.FromSlash(deploy.PluginHooksFile))
+	path := filepath.Join(copies[0].Path, deploy.PluginHooksFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (in *installation) pluginFiles(hooks []hook.Event) (map[string][]byte, erro
 
 // pluginGuarded reports whether the marketplace has the guard's hook.
 func (in *installation) pluginGuarded() bool {
-	file, err := ReadFile(filepath.Join(in.plugin, filepath.FromSlash(deploy.PluginHooks)))
+	file, err := ReadFile(filepath.Join(in.plugin, deploy.PluginHooks))
 	if err != nil {
 		return false
 	}
@@ -82,7 +82,7 @@ func (in *installation) writePlugin(files map[string][]byte) error {
 	fresh := in.plugin + ".new"
 	err := os.RemoveAll(fresh)
 	for name, text := range files {
-		path := filepath.Join(fresh, filepath.FromSlash(name))
+		path := filepath.Join(fresh, name)
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700),
 			os.WriteFile(path, text, 0o600))
 	}

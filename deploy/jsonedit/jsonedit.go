@@ -24,6 +24,7 @@ import (
 type Text struct {
 	Bytes []byte
 	Root  *Value
+	twice error // that a key is there twice
 }
 
 // A Value is a value of a text. It is valid until the next edit.
@@ -54,11 +55,11 @@ func Parse(text []byte) (*Text, error) {
 func (d *Text) Line(at int) int { return 1 + bytes.Count(d.Bytes[:at], []byte("\n")) }
 
 // parse reads a text that is known to be valid JSON.
-func (d *Text) parse() (err error) {
+func (d *Text) parse() error {
 	tokens := json.NewDecoder(bytes.NewReader(d.Bytes))
 	tokens.UseNumber() // no number is too large
-	d.Root, err = d.value(tokens)
-	return err
+	d.Root = d.value(tokens)
+	return d.twice
 }
 
 // next returns where the next token begins: after white space, comma and colon.
@@ -67,24 +68,19 @@ func (d *Text) next(tokens *json.Decoder) int {
 	return len(d.Bytes) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-func (d *Text) value(tokens *json.Decoder) (*Value, error) {
+func (d *Text) value(tokens *json.Decoder) *Value {
 	v := &Value{From: d.next(tokens)}
-	token, err := tokens.Token()
-	if err != nil {
-		return nil, err
-	}
+	token, _ := tokens.Token()
 	if _, composite := token.(json.Delim); composite {
-		if err := d.children(v, tokens, token == json.Delim('{')); err != nil {
-			return nil, err
-		}
+		d.children(v, tokens, token == json.Delim('{'))
 	}
 	v.to = int(tokens.InputOffset())
 	v.Raw = d.Bytes[v.From:v.to]
-	return v, nil
+	return v
 }
 
 // children reads the children of v, and its end.
-func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
+func (d *Text) children(v *Value, tokens *json.Decoder, object bool) {
 	for tokens.More() {
 		key := strconv.Itoa(len(v.Children))
 		from := d.next(tokens)
@@ -92,20 +88,16 @@ func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
 			name, _ := tokens.Token()
 			key = name.(string)
 			if v.At(key) != nil {
-				return fmt.Errorf("line %d: %s is there twice in one object",
+				d.twice = fmt.Errorf("line %d: %s is there twice in one object",
 					d.Line(from), plain.Quote(key))
 			}
 		}
-		c, err := d.value(tokens)
-		if err != nil {
-			return err
-		}
+		c := d.value(tokens)
 		c.Key = key
 		c.from = from
 		v.Children = append(v.Children, c)
 	}
-	_, err := tokens.Token()
-	return err
+	_, _ = tokens.Token()
 }
 
 // IsObject reports whether v is an object.
@@ -223,8 +215,8 @@ func (d *Text) Remove(path ...string) {
 // splice replaces text[from:to].
 func (d *Text) splice(from, to int, with string) {
 	d.Bytes = slices.Concat(d.Bytes[:from], []byte(with), d.Bytes[to:])
-	if err := d.parse(); err != nil {
-		panic(err) // each edit leaves JSON
+	if !json.Valid(d.Bytes) || d.parse() != nil {
+		panic("an edit has left no JSON")
 	}
 }
 
