@@ -15,7 +15,7 @@ import (
 type Channel struct {
 	Name string `yaml:"name" is:"channel"`
 	// Path is the folder of its sessions, including those below.
-	Path string `yaml:"path" is:"path" unique:"true"`
+	Path string `yaml:"path" is:"path" required:"true" unique:"true"`
 }
 
 // globalChannel is for sessions whose folder is not known.

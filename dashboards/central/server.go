@@ -38,7 +38,7 @@ type Options struct {
 	// authorization, basic_auth, tls_config; "" for none. What it refers to is
 	// read again when it changes. Redirects are never followed, for they would
 	// take the token along.
-	HTTPConfig string `yaml:"http_config_file" is:"path" optional:"true"`
+	HTTPConfig string `yaml:"http_config_file" is:"path"`
 }
 
 // Server is one central server. Its methods must not be called concurrently.

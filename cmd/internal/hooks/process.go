@@ -20,7 +20,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +61,7 @@ func Self(executable func() (string, error), calledAs string) Process {
 // Run does what a client calls: it runs `hook` and `statusline` with their arguments. done
 // is false for any other command line, and for one that asks for help, as a person would.
 func (p *Process) Run(ctx context.Context, args []string) (done bool) {
-	if len(args) == 0 || slices.Equal(args[1:], []string{"-h"}) ||
-		slices.Equal(args[1:], []string{"--help"}) {
+	if len(args) == 0 || len(args) == 2 && (args[1] == "-h" || args[1] == "--help") {
 		return false
 	}
 	switch args[0] {

@@ -117,7 +117,7 @@ func (s setting) problem() string {
 			return "must be " + rule.must + ", not " + s.show()
 		}
 	}
-	if strings.HasSuffix(s.path, "notify[0]") && text == "" {
+	if s.path == "operator.notify[0]" && text == "" {
 		return "is empty; give a program"
 	}
 	return s.above()
@@ -189,11 +189,10 @@ func loopback(address string) bool {
 		err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
-// wrongPath accepts an empty path for the default, or for none, but not in a
-// list, unless it is optional there.
+// wrongPath accepts an empty path for the default, or for none, unless it is required.
 func (s setting) wrongPath(path string) string {
 	switch {
-	case path == "" && (!s.entry || s.tag.Get("optional") != ""):
+	case path == "" && s.tag.Get("required") == "":
 	case !filepath.IsAbs(path) || strings.ContainsFunc(path, unicode.IsControl):
 		return "must be an absolute path, or begin with ~/, not " + s.show()
 	case s.path == "socket" && len(path) > socket.MaxPath:

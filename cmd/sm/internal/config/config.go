@@ -45,12 +45,12 @@ import (
 //	below    a key of the same group that must be larger, unless that is 0
 //	oneof    the words that it takes
 //	is       the kind of a text, or of each entry of a list: see problem
-//	optional the path of an entry may be empty
+//	required the path may not be empty, which is the default, or none, for others
 //	unique   no two entries of the list may be equal
 //	flag     a flag of this name sets it
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
 type Config struct {
-	Projects []string `yaml:"projects" is:"path" apply:"restart" flag:"true"`
+	Projects []string `yaml:"projects" is:"path" required:"true" apply:"restart" flag:"true"`
 	Listen   []string `yaml:"listen" is:"loopback" default:"127.0.0.1:8420,[::1]:8420" apply:"restart" flag:"true"`
 	Socket   string   `yaml:"socket" is:"path" apply:"restart" flag:"true"`
 	State    string   `yaml:"state" is:"path" apply:"restart" flag:"true"`
@@ -143,7 +143,6 @@ type setting struct {
 	value reflect.Value
 	tag   reflect.StructTag
 	group reflect.Value // the struct of the key
-	entry bool          // of a list
 }
 
 // settings lists every key of a configuration in the order of the type. The
@@ -185,7 +184,6 @@ func (s setting) values() (all []setting) {
 		entry := s
 		entry.path = fmt.Sprintf("%s[%d]", s.path, i)
 		entry.value = s.value.Index(i)
-		entry.entry = true
 		all = append(all, entry.keys()...)
 	}
 	return all
