@@ -45,7 +45,7 @@ import (
 //	below    a key of the same group that must be larger, unless that is 0
 //	oneof    the words that it takes
 //	is       the kind of a text, or of each entry of a list: see problem
-//	required the path may not be empty, which is the default, or none, for others
+//	required the path may not be empty; elsewhere an empty one is the default, or none
 //	unique   no two entries of the list may be equal
 //	flag     a flag of this name sets it
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
