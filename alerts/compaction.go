@@ -52,28 +52,24 @@ func (e *Engine) countAttempt(a *AgentState) {
 	}
 }
 
-// Dismiss ends a compaction without result: the client is back at its prompt, or
-// continues with its old context.
-func (e *Engine) Dismiss(id string) {
-	if a := e.agents[id]; a != nil && a.Compacting {
-		e.dismiss(a)
-		e.restartReminders(a, e.now)
-		e.changed[id] = true
+// Dismiss ends compactions without result that began at or before the given time and whose
+// clients are back at their prompts, or continue with their old contexts. It returns their
+// number.
+func (e *Engine) Dismiss(before time.Time, back func(agent string) bool) (n int) {
+	for _, a := range e.sorted() {
+		if a.Compacting && !a.Begun.Time().After(before) && back(a.Agent) {
+			e.dismiss(a)
+			e.restartReminders(a, e.now)
+			e.changed[a.Agent] = true
+			n++
+		}
 	}
+	return n
 }
 
 func (e *Engine) dismiss(a *AgentState) {
 	a.Uncounted = false
 	a.endCompaction()
-}
-
-// Compacting returns the agents that began to compact at or before the given
-// time and have shown no result.
-func (e *Engine) Compacting(before time.Time) []string {
-	return e.where(func(a *AgentState) bool {
-		return a.Compacting &&
-			!a.Begun.Time().After(before)
-	})
 }
 
 // lapses returns when a compaction without result is given up, 0 for none.
@@ -202,5 +198,4 @@ func (e *Engine) noticeCompacted(a *AgentState, o *Event, trigger Trigger) {
 	d.Trigger = trigger.String()
 	d.PreTokens = thousands(cmp.Or(o.PreTokens, a.Before.Tokens))
 	e.send(a, KindCompacted, o.at, d)
-	a.cover(KindCompacted, o.at) // also without a recipient: a later parent is not notified
 }

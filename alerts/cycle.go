@@ -208,18 +208,12 @@ func (a *AgentState) splitReadings(at Instant) {
 
 // reset handles a sign that the context was discarded.
 func (e *Engine) reset(a *AgentState, o *Event) {
-	switch o.Cause {
-	case CauseClear:
-		o.Sign = signClear
-	case CauseSession:
-		o.Sign = signSession
-	case CauseHandoff:
-		o.Sign = signHandoff
-	case CauseRewind:
-		o.Sign = signRewind
-		e.rewound(a, o)
+	if o.Cause < CauseClear || o.Cause > CauseRewind {
 		return
-	default:
+	}
+	o.Sign = signGuess + Sign(o.Cause-CauseCompaction)
+	if o.Cause == CauseRewind {
+		e.rewound(a, o)
 		return
 	}
 	if o.Key != 0 && o.Key == a.Session {

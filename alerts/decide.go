@@ -12,8 +12,11 @@ import (
 const operatorCopy = "operator"
 
 // send sends a notice unless the agent is muted. The caller has checked that it was not
-// sent before.
+// sent before. Without a recipient it counts as covered: a later parent is not notified.
 func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
+	if k != KindNoData {
+		a.cover(k, at)
+	}
 	to := e.recipients(a, k)
 	if a.Muted || to == nil {
 		return
@@ -26,7 +29,8 @@ func (e *Engine) send(a *AgentState, k Kind, at Instant, d Data) {
 	if k == KindNoData {
 		key.Ref = strconv.Itoa(a.Episodes)
 	} else {
-		a.Said[k] = Said{At: at, Key: key, Open: true}
+		a.Said[k].Key = key
+		a.Said[k].Open = true
 	}
 	text, plain := e.text(k, d)
 	modes := [Kinds]Mode{KindCritical: Urgent, KindStorm: Important}
@@ -290,5 +294,4 @@ func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
 	e.send(a, KindStorm, at, d)
-	a.cover(KindStorm, at)
 }

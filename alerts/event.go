@@ -59,6 +59,7 @@ const (
 	// SignComplete is event:"compaction_complete".
 	SignComplete
 	signGuess // a shrunken context
+	// The signs of resets are in the order of their causes.
 	signClear
 	signSession
 	signHandoff

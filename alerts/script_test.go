@@ -161,7 +161,7 @@ func scriptLine(t *testing.T, e *Engine, line string) string {
 		mustRemind(t, e, r)
 		return "done"
 	case "dismiss":
-		e.Dismiss("a")
+		e.Dismiss(sec(1e6), func(string) bool { return true })
 		return "done"
 	case "view":
 		return shown(t, e)

@@ -143,12 +143,9 @@ func (c *core) pass(now time.Time) {
 	}
 	// Clients call the hook PreCompact, too, when they write a summary for later in the
 	// background: then they are at their prompt, without a result.
-	for _, agent := range c.engine.Compacting(now.Add(-promptGrace)) {
-		if c.fleet.AtPrompt(agent, now.Add(-promptGrace)) {
-			c.engine.Dismiss(agent)
-			c.edits.Add(1)
-		}
-	}
+	before := now.Add(-promptGrace)
+	n := c.engine.Dismiss(before, func(agent string) bool { return c.fleet.AtPrompt(agent, before) })
+	c.edits.Add(uint64(n))
 	if c.every(lookEvery, "look", now) {
 		for _, ev := range c.fleet.Activity(now) {
 			c.act(c.engine.Step(ev), now)
