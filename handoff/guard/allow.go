@@ -42,7 +42,7 @@ func sessionSkill(call string) bool {
 // isDocument reports whether path is the document in dir. Links of both kinds are refused,
 // since another file would be written through them.
 func isDocument(path, cwd, dir string) bool {
-	if slices.Contains(strings.Split(path, "/"), "..") || strings.ContainsRune(path, 0) {
+	if slices.Contains(strings.Split(path, "/"), "..") {
 		return false
 	}
 	if !filepath.IsAbs(path) {

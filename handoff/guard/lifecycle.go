@@ -166,11 +166,8 @@ func (s *State) activate(a *Activation) bool {
 		return false
 	}
 	s.begin(SessionActive)
-	s.DehydratingSince = time.Time{}
 	if !same {
-		s.SessionID = ""
-		s.ContextUsage = 0
-		s.StartedAt = time.Time{}
+		s.renew(a.Client, a.Now)
 	}
 	if s.StartedAt.IsZero() {
 		s.StartedAt = second(a.Now)
@@ -193,4 +190,5 @@ func (s *State) begin(l Lifecycle) {
 	s.KillRequested = false
 	s.RestartPrompt = ""
 	s.RestartRefused = ""
+	s.DehydratingSince = time.Time{}
 }

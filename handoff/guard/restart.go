@@ -168,20 +168,17 @@ func Resumed(stateFile string, pid int, start string) error {
 		if s.Lifecycle == SessionCompleted && !s.Overflowed {
 			return errUnchanged
 		}
-		s.resume(Client{PID: pid, Start: start}, time.Now())
+		s.begin(SessionResuming)
+		s.renew(Client{PID: pid, Start: start}, time.Now())
 		return nil
 	})
 }
 
-func (s *State) resume(c Client, now time.Time) {
-	*s = State{
-		PID:           c.PID,
-		PIDStart:      c.Start,
-		Skill:         s.Skill,
-		Lifecycle:     SessionResuming,
-		CurrentPhase:  s.CurrentPhase,
-		StartedAt:     second(now),
-		LastHeartbeat: s.LastHeartbeat,
-		others:        s.others,
-	}
+// renew records that a client has a new context.
+func (s *State) renew(c Client, now time.Time) {
+	s.PID = c.PID
+	s.PIDStart = c.Start
+	s.SessionID = ""
+	s.ContextUsage = 0
+	s.StartedAt = second(now)
 }
