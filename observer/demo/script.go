@@ -68,11 +68,9 @@ type temper struct {
 	Asks        int      // how many seconds the dialog before each tool waits for a person, 0 for no dialogs
 }
 
-const largeModel = "claude-opus-4-8"
-
 // window is the size of a model's context window.
 func window(model string) int64 {
-	if model == largeModel {
+	if model == "claude-opus-4-8" {
 		return 1_000_000
 	}
 	return 200_000

@@ -40,6 +40,9 @@ func (s *HandWritten) put(after time.Duration, format string, args ...any) map[s
 		"cwd":       "/home/dev/web",
 		"version":   s.Version,
 	}
+	if n := len(s.Records); n > 0 {
+		r["parentUuid"] = s.Records[n-1]["uuid"]
+	}
 	if err := json.Unmarshal(fmt.Appendf(nil, format, args...), &r); err != nil {
 		panic(err)
 	}
@@ -57,13 +60,8 @@ func (s *HandWritten) Say(text string) map[string]any {
 }
 
 // GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: both
-// have the same parent. It chains all records of the session, as clients do.
+// have the same parent.
 func (s *HandWritten) GoBack(n int) {
-	for i, r := range s.Records {
-		if r["parentUuid"] == nil && i > 0 {
-			r["parentUuid"] = s.Records[i-1]["uuid"]
-		}
-	}
 	for _, r := range s.Records {
 		if r["type"] != "user" {
 			continue

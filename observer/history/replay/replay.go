@@ -83,10 +83,11 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 			return nil, err
 		}
 		engine.Restore(alerts.State{Learned: learned})
-		p := player{cycle: 1}
-		p.session.Session = cmp.Or(c.Session.ID, c.Name)
-		p.session.Path = c.Cursor.Path
-		p.session.Project = c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
+		p := player{cycle: 1, session: Event{
+			Session: cmp.Or(c.Session.ID, c.Name),
+			Path:    c.Cursor.Path,
+			Project: c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:],
+		}}
 		p.play(engine, events)
 		all = append(all, p.events...)
 		learned = engine.Learned()
