@@ -128,13 +128,12 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	no := &refusal{reason: "peer", code: http.StatusForbidden}
 	p := peerOf(v.r.Context())
 	switch {
-	case p.err != nil && g.tcp &&
+	case !p.known && g.tcp &&
 		(v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
 		return nil
-	case p.err != nil && g.tcp && v.route.Page:
+	case !p.known && g.tcp && v.route.Page:
 		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
-	case p.err != nil:
-		g.Logger.Debug("peer unknown", "err", p.err)
+	case !p.known:
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
 	case p.uid == g.uid, g.tcp &&
 		v.route.Tier == AnyLocal, g.tcp &&

@@ -88,7 +88,7 @@ func allowedUID() uint32  { return ownUID() + 2 }
 // asUser is a ConnContext by which all connections belong to uid.
 func asUser(uid uint32) func(context.Context, net.Conn) context.Context {
 	return func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, peerKey{}, &peer{uid: uid})
+		return context.WithValue(ctx, peerKey{}, peer{uid: uid, known: true})
 	}
 }
 
@@ -257,15 +257,10 @@ func TestGateOrder(t *testing.T) {
 func TestGateTiers(t *testing.T) {
 	t.Parallel()
 	_, socket, tcp := newGate()
-	peers := []*peer{{
-		uid: ownUID(),
-	}, {
-		uid: strangerUID(),
-	}, {
-		uid: allowedUID(),
-	}, {
-		err: errPeerUnknown,
-	}}
+	peers := []peer{{}}
+	for _, uid := range []uint32{allowedUID(), strangerUID(), ownUID()} {
+		peers = append([]peer{{uid: uid, known: true}}, peers...)
+	}
 	for line := range strings.Lines(`GET /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
 POST /seat 127.0.0.1: 200 403 403 403, 200 403 200 403
 GET /open 127.0.0.1: 200 403 403 403, 200 200 200 200

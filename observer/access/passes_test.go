@@ -237,10 +237,10 @@ socket foreign cookie 403 404 403 403 403 404 403
 `) {
 		words := strings.Fields(line)
 		h := map[string]http.Handler{"tcp": tcp, "socket": socket}[words[0]]
-		p := map[string]*peer{
-			"unknown": {err: errPeerUnknown},
-			"ours":    {uid: ownUID()},
-			"foreign": {uid: strangerUID()},
+		p := map[string]peer{
+			"unknown": {},
+			"ours":    {uid: ownUID(), known: true},
+			"foreign": {uid: strangerUID(), known: true},
 		}[words[1]]
 		header := http.Header{"Content-Type": {"application/json"}}
 		if words[2] == "cookie" {
@@ -269,15 +269,13 @@ socket foreign cookie 403 404 403 403 403 404 403
 	}
 
 	foreign := http.Header{"Cookie": {pass}, "Origin": {"http://evil.com"}}
-	if got := askAs(tcp, "GET", "/", "127.0.0.1:999", &peer{
-		err: errPeerUnknown,
-	}, foreign); got != http.StatusForbidden {
+	if got := askAs(tcp, "GET", "/", "127.0.0.1:999", peer{}, foreign); got != http.StatusForbidden {
 		t.Errorf("page with a pass from another site: %d", got)
 	}
 }
 
 // askAs requests a path as a peer and returns the code of the answer.
-func askAs(h http.Handler, method, path, remote string, p *peer, header http.Header) int {
+func askAs(h http.Handler, method, path, remote string, p peer, header http.Header) int {
 	r := httptest.NewRequest(method, path, strings.NewReader("{}"))
 	r.Host = "127.0.0.1:8420"
 	r.RemoteAddr = remote

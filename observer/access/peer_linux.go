@@ -1,9 +1,7 @@
 package access
 
 import (
-	"cmp"
 	"encoding/binary"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -46,19 +44,16 @@ type diagAnswer struct {
 }
 
 // tcpPeerUID returns the uid of the process of this machine that made the other end
-// of c.
-func tcpPeerUID(c *net.TCPConn) (uint32, error) {
+// of c, if the kernel reports it.
+func tcpPeerUID(c *net.TCPConn) (uid uint32, known bool) {
 	local, lok := c.LocalAddr().(*net.TCPAddr)
 	remote, rok := c.RemoteAddr().(*net.TCPAddr)
 	// The kernel is not asked about zones: the same link-local address may exist on
 	// another link.
 	if !lok || !rok || local.Zone != "" || remote.Zone != "" {
-		return 0, errPeerUnknown
+		return 0, false
 	}
-	s, err := diagSocket(remote.AddrPort(), local.AddrPort())
-	if err != nil {
-		return 0, err
-	}
+	s, found := diagSocket(remote.AddrPort(), local.AddrPort())
 	// The uid of a socket that is half-open or waiting to be forgotten, or that no
 	// process has any more (no inode), may be any.
 	states := []uint8{
@@ -67,27 +62,23 @@ func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 		unix.BPF_TCP_FIN_WAIT2,
 		unix.BPF_TCP_CLOSE_WAIT,
 	}
-	if s.Inode == 0 || !slices.Contains(states, s.State) {
-		return 0, errPeerUnknown
+	if !found || s.Inode == 0 || !slices.Contains(states, s.State) {
+		return 0, false
 	}
 
 	// After a reset the same addresses can belong to a later connection of another
 	// user. They cannot while our end is up.
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0, fmt.Errorf("connection state: %w", err)
+		return 0, false
 	}
-	var info *unix.TCPInfo
-	closed := raw.Control(func(fd uintptr) {
-		info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	up := false
+	_ = raw.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		up = err == nil &&
+			(info.State == unix.BPF_TCP_ESTABLISHED || info.State == unix.BPF_TCP_CLOSE_WAIT)
 	})
-	if err = cmp.Or(closed, err); err != nil {
-		return 0, fmt.Errorf("connection state: %w", err)
-	}
-	if info.State != unix.BPF_TCP_ESTABLISHED && info.State != unix.BPF_TCP_CLOSE_WAIT {
-		return 0, errPeerUnknown
-	}
-	return s.UID, nil
+	return s.UID, up
 }
 
 // portOwner returns the uid that listens on address, or on its port at any address.
@@ -96,18 +87,18 @@ func portOwner(address netip.AddrPort) (uint32, bool) {
 	if address.Addr().Unmap().Is4() {
 		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	}
-	s, err := diagSocket(address, remote)
-	return s.UID, err == nil && s.State == unix.BPF_TCP_LISTEN
+	s, found := diagSocket(address, remote)
+	return s.UID, found && s.State == unix.BPF_TCP_LISTEN
 }
 
 // diagSocket asks the kernel by sock_diag(7) for the TCP socket that is bound to local
 // and connected to remote. An answer takes some microseconds however many sockets
-// there are. The error is errPeerUnknown if there is none.
-func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
+// there are. None is found, too, where the kernel lacks the module.
+func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, found bool) {
 	const kind = unix.SOCK_RAW | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	fd, err := unix.Socket(unix.AF_NETLINK, kind, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
-		return answer, fmt.Errorf("open sock_diag: %w", err)
+		return answer, false
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
 	request := newDiagRequest(local, remote)
@@ -122,18 +113,9 @@ func diagSocket(local, remote netip.AddrPort) (answer diagAnswer, err error) {
 	if err == nil {
 		n, err = unix.Read(fd, b) // the kernel answers while it takes the request
 	}
-	if err != nil {
-		return answer, fmt.Errorf("ask sock_diag: %w", err)
-	}
 	_, _ = binary.Decode(b, binary.NativeEndian, &answer) // n is how much of it was received
-	switch got := answer.Header.Type; {
-	case got == unix.SOCK_DIAG_BY_FAMILY && n >= binary.Size(answer):
-		return answer, nil
-	case got == unix.NLMSG_ERROR: // there is none, or the kernel lacks the module
-		return answer, errPeerUnknown
-	default:
-		return answer, fmt.Errorf("ask sock_diag: answer of type %d", got)
-	}
+	return answer, err == nil && n >= binary.Size(answer) &&
+		answer.Header.Type == unix.SOCK_DIAG_BY_FAMILY
 }
 
 func newDiagRequest(local, remote netip.AddrPort) diagRequest {

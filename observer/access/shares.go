@@ -216,8 +216,8 @@ func keyOf(c *net.TCPConn) shareKey {
 	if from, other := otherMachine(c); other {
 		return shareKey{from: from}
 	}
-	uid, err := tcpPeerUID(c)
-	return shareKey{known: err == nil, uid: uid}
+	uid, known := tcpPeerUID(c)
+	return shareKey{known: known, uid: uid}
 }
 
 // otherMachine returns the address of a peer that has no socket on this machine.
