@@ -182,9 +182,8 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 // damage, which inspect does not find in the list of free pages, it is also written anew.
 func (s *Store) update(f func(*writer) error) error {
 	w := &writer{
-		db:     s.db,
-		encode: s.encode,
-		head:   s.head,
+		db:   s.db,
+		head: s.head,
 	}
 	if !s.head.Settled {
 		w.limit = bulk
@@ -209,7 +208,7 @@ func (s *Store) replaceFile(fill func(*writer) error) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{encode: s.encode, limit: bulk}
+	w := &writer{limit: bulk}
 	err = guard(func() (err error) {
 		if w.db, err = openBolt(f); err != nil {
 			return err

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"sm/transcript"
 )
 
@@ -50,7 +48,6 @@ const (
 
 // migration converts the records of schema 1. Owners come first.
 type migration struct {
-	encode cbor.EncMode
 	put    putFunc
 	owners map[uint64][]byte
 }
@@ -74,7 +71,7 @@ func (m *migration) record(bucket string, key, data []byte) error {
 	}
 	if layout[kind] != "" {
 		var err error
-		if data, err = m.encode.Marshal(decodeOld(layout[kind], data)); err != nil {
+		if data, err = encoding.Marshal(decodeOld(layout[kind], data)); err != nil {
 			return err
 		}
 	}

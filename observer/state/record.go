@@ -33,6 +33,9 @@ const (
 	countersRecord = "counters"
 )
 
+// encoding is that of records; times have nanoseconds.
+var encoding, _ = cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
+
 func bucketsOf(version int) []string {
 	names := []string{
 		metaBucket,
@@ -150,7 +153,7 @@ func (s *Store) readSchema(tx *bbolt.Tx) error {
 func (s *Store) readHead(tx *bbolt.Tx) error {
 	data := record(tx, metaBucket, []byte(headRecord))
 	if data != nil && s.schema == 1 {
-		data, _ = s.encode.Marshal(decodeOld(oldHead, data)) // of maps and texts
+		data, _ = encoding.Marshal(decodeOld(oldHead, data)) // of maps and texts
 	}
 	if data == nil || cbor.Unmarshal(data, &s.head) != nil {
 		return fmt.Errorf("%w: its head is missing", files.ErrDamaged)
@@ -167,7 +170,6 @@ type putFunc func(bucket string, key, data []byte) error
 func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 	if s.schema == 1 {
 		old := migration{
-			encode: s.encode,
 			put:    put,
 			owners: map[uint64][]byte{},
 		}
@@ -190,14 +192,13 @@ func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
 // A writer changes records, in transactions of limited size if there is a limit.
 // After an error it does nothing.
 type writer struct {
-	db     *bbolt.DB
-	tx     *bbolt.Tx
-	id     int // of the last transaction
-	encode cbor.EncMode
-	head   head
-	limit  int // bytes in a transaction, 0 for one transaction
-	size   int
-	err    error
+	db    *bbolt.DB
+	tx    *bbolt.Tx
+	id    int // of the last transaction
+	head  head
+	limit int // bytes in a transaction, 0 for one transaction
+	size  int
+	err   error
 }
 
 // run calls f in a transaction and commits it.
@@ -225,7 +226,7 @@ func (w *writer) commit() error {
 
 // put stores v as CBOR.
 func (w *writer) put(bucket string, key []byte, v any) {
-	data, err := w.encode.Marshal(v)
+	data, err := encoding.Marshal(v)
 	if err != nil && w.err == nil {
 		w.err = err
 	}

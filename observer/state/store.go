@@ -36,11 +36,10 @@ var ErrClosed = errors.New("the state is closed")
 
 // Store is an open state directory. Its methods may be called concurrently.
 type Store struct {
-	root   *os.Root
-	now    time.Time // when the store was opened
-	log    *slog.Logger
-	encode cbor.EncMode
-	lock   *os.File
+	root *os.Root
+	now  time.Time // when the store was opened
+	log  *slog.Logger
+	lock *os.File
 
 	// writing is held while the file is changed, and is taken before mu. mu
 	// guards the fields below; it is free while a transaction is committed.
@@ -80,7 +79,6 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 
 // openLocked opens and locks the directory alone.
 func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	encode, _ := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode() // it has these options
 	root, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -90,11 +88,10 @@ func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Store{
-		root:   root,
-		now:    now,
-		log:    log,
-		encode: encode,
-		lock:   lock,
+		root: root,
+		now:  now,
+		log:  log,
+		lock: lock,
 	}, nil
 }
 
