@@ -212,11 +212,10 @@ func (r *agentRun) run(ctx context.Context) error {
 	// From here on signals are for the client.
 	ctx = context.WithoutCancel(ctx)
 	registered := r.register(ctx)
-	if _, err := r.options.Again(r.options.Argv, ""); err == nil {
-		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil &&
-			errors.Is(registered, api.ErrNoObserver) {
-			r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
-		}
+	_, unknown := r.options.Again(r.options.Argv, "")
+	_, missing := exec.LookPath(r.options.Argv[0])
+	if unknown == nil && missing == nil && errors.Is(registered, api.ErrNoObserver) {
+		r.env.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 	}
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {

@@ -10,9 +10,9 @@ import (
 	"sm/cmd/internal/places"
 )
 
-// resolvePaths expands ~ in every path, as in the program of operator.notify, and makes those given as flags absolute.
-// A relative path in the file or the environment stays and is refused later:
-// what it is relative to depends on who starts the process.
+// resolvePaths expands ~ in every path, as in the program of operator.notify, and makes
+// those given as flags absolute. A relative path in the file or the environment stays and is
+// refused later: what it is relative to depends on who starts the process.
 func (c *Config) resolvePaths(env Env, place func(path string) string) error {
 	for _, key := range c.settings() {
 		for _, s := range key.values() {
