@@ -108,7 +108,7 @@ func (h *Curve) Read(at time.Time, tokens int64) {
 // thin takes out the point that lies closest to the line between its neighbours. The
 // ends of cycles stay, as long as there is anything else.
 func (h *Curve) thin() {
-	least := -1.0
+	least := math.Inf(1)
 	at := 0
 	for i := 1; i < len(h.Points)-1; i++ {
 		if h.Points[i].First || h.Points[i+1].First {
@@ -121,8 +121,7 @@ func (h *Curve) thin() {
 		if c.At > a.At {
 			line += float64(c.Tokens-a.Tokens) * float64(b.At-a.At) / float64(c.At-a.At)
 		}
-		if d := max(line-float64(b.Tokens), float64(b.Tokens)-line); least < 0 ||
-			d < least {
+		if d := math.Abs(line - float64(b.Tokens)); d < least {
 			least = d
 			at = i
 		}
@@ -262,8 +261,5 @@ func (h *Curve) Cycle(o *alerts.Opened) {
 
 // Seconds is a time in seconds since 1970, 0 for none.
 func Seconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
 	return max(0, t.Unix())
 }

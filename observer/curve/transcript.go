@@ -78,8 +78,7 @@ func ofLines(
 	type found struct {
 		at     transcript.Instant
 		tokens int64
-		opens  bool
-		word   transcript.Trigger
+		cause  string // of a compaction, "" for a reading
 	}
 	var all []found
 	fold := format.NewFold(transcript.File{Name: name})
@@ -96,11 +95,11 @@ func ofLines(
 		case e.Kind == transcript.KindReading:
 			all = append(all, found{at: e.At, tokens: e.Context})
 		case fold.Sum().Total() > count:
-			word := e.Trigger
-			if e.Kind != transcript.KindBoundary {
-				word = transcript.Unknown
+			cause := transcript.Unknown
+			if e.Kind == transcript.KindBoundary {
+				cause = e.Trigger
 			}
-			all = append(all, found{e.At, e.PreTokens, true, word})
+			all = append(all, found{e.At, e.PreTokens, cause.String()})
 		}
 		fold.Take()
 	})
@@ -110,8 +109,8 @@ func ofLines(
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.at, b.at) })
 	h := &Curve{}
 	for _, x := range all {
-		if x.opens {
-			h.Open(x.at.Time(), compaction, x.word.String(), x.tokens)
+		if x.cause != "" {
+			h.Open(x.at.Time(), compaction, x.cause, x.tokens)
 		} else {
 			h.Read(x.at.Time(), x.tokens)
 		}

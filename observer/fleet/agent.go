@@ -226,10 +226,21 @@ func (f *Fleet) ClientVersion(session string) string {
 	return version
 }
 
-// resolve returns the agent of a hook or report, and the part of its origin
-// that is the agent's own. An agent that names itself, or its pane, may yet be
-// another: what an agent starts inherits its environment.
-func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
+// signal returns the agent of a hook or report, nil for none, and applies what the
+// agent's own part of the origin reports.
+func (f *Fleet) signal(session string, o hook.Origin) *agent {
+	a := f.resolve(session, o)
+	if a != nil {
+		own := f.own(a, o)
+		f.changed.agent(a.ID)
+		f.meet(a, &own)
+	}
+	return a
+}
+
+// resolve finds the agent of a hook or report. One that names itself, or its pane, may yet
+// be another: what an agent starts inherits its environment.
+func (f *Fleet) resolve(session string, o hook.Origin) *agent {
 	id := o.Agent
 	if !isAgent(id) {
 		id = ""
@@ -239,7 +250,7 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 	}
 	p := Process{o.PID, o.Start}
 	if a := f.agents[f.running[p]]; a != nil && a.Host != "" && a.Host == id {
-		return a, f.own(a, o)
+		return a
 	}
 	if id == "" { // it does not name itself
 		id = f.inProcess(p)
@@ -248,13 +259,13 @@ func (f *Fleet) resolve(session string, o hook.Origin) (*agent, hook.Origin) {
 		id = rec.Agent
 	}
 	if id = cmp.Or(id, session); id == "" {
-		return nil, o
+		return nil
 	}
 	a := f.agent(id)
 	if session != "" && f.otherProcess(a, &o) {
 		a = f.nested(a, session, &o)
 	}
-	return a, f.own(a, o)
+	return a
 }
 
 // own is an origin without what the agent has inherited from its host.

@@ -207,7 +207,7 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 		return n
 	}
 	for _, c := range cs {
-		f.holdBy(c)
+		f.hold(c)
 	}
 	for _, c := range cs {
 		if ev, rests := f.rest(c); rests && f.clients[c.SessionID].PID == c.PID &&
@@ -218,45 +218,27 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 	return n
 }
 
-// holdBy applies an entry of the registry that is new.
-func (f *Fleet) holdBy(c Client) {
+// hold notes that the process of an entry of the registry holds a session, if that is new.
+// If it held another one before, by /clear or a fork, the agent of that one goes on in
+// this. The session may be new and without a transcript: it gets its record now.
+func (f *Fleet) hold(c Client) {
 	p := processOf(c)
-	if p.known() && isUUID(c.SessionID) && f.holders[p] != c.SessionID &&
-		f.clients[c.SessionID].PID == c.PID {
-		f.hold(p, c.SessionID, transcript.InstantOf(c.Updated))
+	id := c.SessionID
+	if !p.known() || !isUUID(id) || f.holders[p] == id || f.clients[id].PID != c.PID {
+		return
 	}
-}
-
-// hold notes that a process holds a session. If it held another one before, by
-// /clear or a fork, the agent of that one goes on in this. The session may be new
-// and without a transcript: it gets its record now.
-func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
-	if old := f.recordOf(f.holders[p]); old != nil {
-		switch a := f.currentAgent(f.sessions[id]); {
-		case a != nil && a.Process == p: // its own signals came first
-			f.adopt(a, old)
-		default:
-			a = f.agent(old.Agent)
-			if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id &&
-				at != 0 &&
-				at < a.Since {
-				return // an entry from before it went on
-			}
-			// The registry does not lag behind, but has the time when the
-			// client's status changed last: the session did so after all
-			// signals of the one before.
-			a.Resumed = id
-			before := max(f.lastSign(a), a.Hooked)
-			if before != 0 {
-				at = max(at, before+1)
-			}
-			f.take(a, id, at, alerts.CauseSession)
+	at := transcript.InstantOf(c.Updated)
+	if old := f.recordOf(f.holders[p]); old == nil {
+		f.resume(id, at)
+	} else {
+		if a := f.currentAgent(f.sessions[id]); a != nil && a.Process == p {
+			f.adopt(a, old) // its own signals came first
+		} else if !f.goesOn(f.agent(old.Agent), id, at) {
+			return
 		}
 		old.PID = 0
 		old.ProcStart = ""
 		f.changed.record(old.SessionID)
-	} else {
-		f.resume(id, at)
 	}
 	rec := f.record(id, id)
 	delete(f.holders, rec.process()) // one process at a time
@@ -265,6 +247,23 @@ func (f *Fleet) hold(p Process, id string, at transcript.Instant) {
 	f.holders[p] = id
 	f.sessions[id].gone = 0
 	f.changed.record(id)
+}
+
+// goesOn makes a session the present one of the agent whose process holds it. It does not
+// where that is from before the agent went on.
+func (f *Fleet) goesOn(a *agent, id string, at transcript.Instant) bool {
+	if rec := f.recordOf(id); rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 &&
+		at < a.Since {
+		return false
+	}
+	// The registry does not lag behind, but has the time when the client's status changed
+	// last: the session did so after all signals of the one before.
+	if before := max(f.lastSign(a), a.Hooked); before != 0 {
+		at = max(at, before+1)
+	}
+	a.Resumed = id
+	f.take(a, id, at, alerts.CauseSession)
+	return true
 }
 
 // resume notes that a new process holds a session that its agent had left, as

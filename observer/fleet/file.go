@@ -194,7 +194,7 @@ func (f *Fleet) recordsOf(agent string) iter.Seq[*SessionRecord] {
 func (f *Fleet) session(key string) *session {
 	s := f.sessions[key]
 	if s == nil {
-		s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key))}
+		s = &session{key: key, owner: transcript.KeyOf([]byte(key))}
 		f.sessions[key] = s
 	}
 	return s
@@ -262,8 +262,7 @@ func (x *file) key() string {
 // session is what belongs together under one key. One without files of its own
 // waits for them, and has no views.
 type session struct {
-	key    string
-	uuid   bool // the key is one, else a path
+	key    string // a UUID, else a path
 	owner  transcript.Key
 	record *SessionRecord     // nil before Settle, and for a session with subagents' files alone
 	gone   transcript.Instant // when the process of its client was found gone
@@ -277,7 +276,7 @@ func (s *session) read() bool { return s != nil && len(s.own) > 0 }
 
 // id is what the session is called to the outside.
 func (s *session) id() string {
-	if s.uuid {
+	if isUUID(s.key) {
 		return s.key
 	}
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
@@ -287,30 +286,20 @@ func (s *session) id() string {
 // conversation continues in another file, the newest file has the present state
 // and all of them add up. Files of the same name are copies: the newest counts.
 func (s *session) whole() (*transcript.Session, *transcript.Sums) {
-	first := s.own[0]
-	if (len(s.own) == 1 || !s.uuid) && len(first.Earlier) == 0 {
-		return &first.Session, &first.Inherited
-	}
-	sum := first.Session
-	in := first.Inherited
-	for i := range first.Earlier {
-		sum.Add(&first.Earlier[i])
-	}
-	if !s.uuid {
-		return &sum, &in
-	}
-	for i, x := range s.own[1:] {
-		if slices.ContainsFunc(
-			s.own[:i+1],
-			func(y *file) bool { return segment(y) == segment(x) },
-		) {
-			continue
+	sum := s.own[0].Session
+	in := s.own[0].Inherited
+	for i, x := range s.own {
+		copied := func(y *file) bool { return segment(y) == segment(x) }
+		if i > 0 {
+			if !isUUID(s.key) || slices.ContainsFunc(s.own[:i], copied) {
+				continue
+			}
+			sum.Add(&x.Session)
+			in.Add(&x.Inherited)
 		}
-		sum.Add(&x.Session)
 		for j := range x.Earlier {
 			sum.Add(&x.Earlier[j])
 		}
-		in.Add(&x.Inherited)
 	}
 	return &sum, &in
 }

@@ -282,7 +282,7 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	f.settled = true
 	f.changed.counters = true
 	for _, c := range f.clients {
-		f.holdBy(c)
+		f.hold(c)
 	}
 	f.out.Events = append(f.out.Events, f.present(now)...)
 	return n

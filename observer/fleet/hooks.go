@@ -22,12 +22,10 @@ func (f *Fleet) Hook(
 	if p.Subagent() {
 		return n, ""
 	}
-	a, own := f.resolve(p.SessionID, p.SM)
+	a := f.signal(p.SessionID, p.SM)
 	if a == nil {
 		return n, ""
 	}
-	f.changed.agent(a.ID)
-	f.meet(a, &own)
 	if a.Hooked < at {
 		a.Hooked = at
 		a.Client = p.SM.Client
@@ -134,12 +132,10 @@ func (f *Fleet) Status(
 	defer func() { n = f.updates() }()
 	f.clock(now)
 	at := stamp(&s.SM, now)
-	a, own := f.resolve(s.SessionID, s.SM)
+	a := f.signal(s.SessionID, s.SM)
 	if a == nil {
 		return n, ""
 	}
-	f.changed.agent(a.ID)
-	f.meet(a, &own)
 	f.take(a, s.SessionID, at, alerts.CauseSession)
 	if s.SessionID != "" && a.Session != s.SessionID {
 		return n, a.ID

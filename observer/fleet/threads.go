@@ -92,12 +92,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		}
 		o.PID = p.PID
 		o.Start = p.Start
-		a, own := f.resolve(id, o)
-		if a == nil {
-			continue
-		}
-		f.meet(a, &own)
-		f.changed.agent(a.ID)
+		a := f.signal(id, o)
 		a.Resumed = id // whatever it was in before: that is where its client is
 		f.take(a, id, f.newest, alerts.CauseSession)
 		var late Update

@@ -201,8 +201,10 @@ func (f *Fleet) Recent(
 		if f.left(&r) {
 			continue
 		}
-		if t, _ := f.totals(r); client != "" && f.client(t).Client != client {
-			continue
+		if client != "" {
+			if t, _ := f.totals(r); f.client(t).Client != client {
+				continue
+			}
 		}
 		if ttl > 0 && !f.clients[r.session()].Runs() && now.Sub(r.last().Time()) > ttl {
 			others++
