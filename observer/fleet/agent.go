@@ -80,22 +80,18 @@ func (f *Fleet) agent(id string) *agent {
 
 // hasLeft reports whether an agent had another session before.
 func (f *Fleet) hasLeft(a *agent) bool {
-	for rec := range f.recordsOf(a.ID) {
-		if rec.SessionID != a.Session {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(
+		f.recordsOf(a.ID),
+		func(rec *SessionRecord) bool { return rec.SessionID != a.Session },
+	)
 }
 
 // hasWritten reports whether any session of an agent has a transcript.
 func (f *Fleet) hasWritten(a *agent) bool {
-	for rec := range f.recordsOf(a.ID) {
-		if f.transcript(rec.SessionID) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(
+		f.recordsOf(a.ID),
+		func(rec *SessionRecord) bool { return f.transcript(rec.SessionID) != nil },
+	)
 }
 
 // merge drops an agent that has turned out to be another.
@@ -106,7 +102,7 @@ func (f *Fleet) merge(from, to *agent) {
 	to.prompted = max(to.prompted, from.prompted)
 	delete(f.agents, from.ID)
 	f.changed.agent(from.ID)
-	for rec := range f.recordsOf(from.ID) {
+	for _, rec := range f.recordsOf(from.ID) {
 		rec.Agent = to.ID
 		f.changed.record(rec.SessionID)
 	}

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -96,7 +95,7 @@ func (f *Fleet) attach(x *file) {
 	slices.SortFunc(
 		s.side,
 		func(a, b *file) int {
-			return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(b, a))
+			return cmp.Or(strings.Compare(a.Name, b.Name), newestFirst(a, b))
 		},
 	)
 }
@@ -142,8 +141,7 @@ func (f *Fleet) claimOrder() []*file {
 }
 
 // Cursors returns where reading goes on, by path.
-func (f *Fleet) Cursors() []transcript.Cursor {
-	cursors := make([]transcript.Cursor, 0, len(f.files))
+func (f *Fleet) Cursors() (cursors []transcript.Cursor) {
 	for _, path := range slices.Sorted(maps.Keys(f.files)) {
 		cursors = append(cursors, f.files[path].Cursor)
 	}
@@ -179,15 +177,14 @@ func (f *Fleet) recordOf(key string) *SessionRecord {
 	return nil
 }
 
-// recordsOf iterates over the records of all sessions of an agent.
-func (f *Fleet) recordsOf(agent string) iter.Seq[*SessionRecord] {
-	return func(yield func(*SessionRecord) bool) {
-		for _, s := range f.sessions {
-			if s.record != nil && s.record.Agent == agent && !yield(s.record) {
-				return
-			}
+// recordsOf returns the records of all sessions of an agent.
+func (f *Fleet) recordsOf(agent string) (all []*SessionRecord) {
+	for _, s := range f.sessions {
+		if s.record != nil && s.record.Agent == agent {
+			all = append(all, s.record)
 		}
 	}
+	return all
 }
 
 // session finds or makes a session.
@@ -268,7 +265,7 @@ type session struct {
 	gone   transcript.Instant // when the process of its client was found gone
 	after  *session           // that the agent had before
 	own    []*file            // the first is the one whose figures count
-	side   []*file            // of subagents, by name, the newest of a name last
+	side   []*file            // of subagents, by name, the newest of a name first
 }
 
 // read reports whether a session has a transcript.

@@ -139,7 +139,7 @@ func (f *Fleet) Forget(id string) bool {
 	}
 	delete(f.agents, id)
 	f.changed.agent(id)
-	for rec := range f.recordsOf(id) {
+	for _, rec := range f.recordsOf(id) {
 		if rec.SessionID != id {
 			rec.Agent = rec.SessionID
 			f.changed.record(rec.SessionID)
@@ -254,7 +254,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		return n
 	}
 	f.fileEvents(x, was, &c, own, again)
-	f.keepHeard(x, f.out.Heard)
+	f.keepHeard(x)
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
 			f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest))

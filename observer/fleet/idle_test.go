@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 	"sm/transcript/clients/clientstest"
 )
 
@@ -72,5 +73,16 @@ func TestUndecidedCompactions(t *testing.T) {
 				t.Errorf("counted %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestHookBeforeSettle: a client may report before the history has been read, and before
+// its transcript is there.
+func TestHookBeforeSettle(t *testing.T) {
+	f := New(Options{Clients: clientstest.Table()}, Stored{Created: created})
+	f.Hook(&hook.Payload{SessionID: uuid(1), Event: hook.SessionStart}, afterwards)
+	f.Settle(created)
+	if views := f.Views(created); len(views) != 1 || views[0].Agent.ID != uuid(1) {
+		t.Errorf("%+v", views)
 	}
 }

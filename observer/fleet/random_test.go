@@ -312,7 +312,7 @@ func (w *world) check(t *testing.T, f *Fleet) {
 
 // orphans are the messages of subagents without the session's own transcript.
 func orphans(s *session) (n int) {
-	for x := range s.subagents() {
+	for _, x := range s.subagents() {
 		n += x.Session.Messages - x.Inherited.Messages
 	}
 	return n

@@ -19,11 +19,11 @@ const (
 
 // keepHeard keeps what was heard in a thread whose agent is not known yet:
 // a new client's first prompt may be read before its process is found.
-func (f *Fleet) keepHeard(x *file, heard []Heard) {
+func (f *Fleet) keepHeard(x *file) {
 	if !f.client(&x.Session).Threads || f.currentAgent(x.of) != nil {
 		return
 	}
-	for _, h := range heard {
+	for _, h := range f.out.Heard {
 		h.Agent = x.of.key
 		f.heard = append(f.heard, h)
 	}

@@ -102,7 +102,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	v.Path = x.Cursor.Path
 	v.Project = project(v.CWD, v.Path)
 	v.Written = changedAt(&x.Cursor)
-	for y := range s.subagents() {
+	for _, y := range s.subagents() {
 		sums := y.own()
 		v.SubagentFiles++
 		v.SideMessages += sums.Messages
@@ -218,6 +218,9 @@ func (f *Fleet) Recent(
 // present returns the contexts of recently active sessions.
 func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 	for i, r := range f.rowsInOrder() {
+		if r.s == nil { // a client whose transcript is still to come
+			continue
+		}
 		x := r.s.own[0]
 		t := &x.Session
 		_, known := t.Context()
@@ -359,9 +362,10 @@ func (f *Fleet) Subagents(id string) (all []Subagent) {
 		return nil
 	}
 	files := slices.DeleteFunc(
-		slices.SortedFunc(r.s.subagents(), newestFirst),
+		r.s.subagents(),
 		func(x *file) bool { return isInternal(x.Name) },
 	)
+	slices.SortFunc(files, newestFirst)
 	for _, x := range files[:min(len(files), MaxSubagents)] {
 		a := Subagent{
 			Session: x.Session,
@@ -378,22 +382,16 @@ func (f *Fleet) Subagents(id string) (all []Subagent) {
 // isInternal reports whether a file is of a subagent that the client starts for
 // itself: to compact, to answer an aside, or to suggest a prompt.
 func isInternal(name string) bool {
-	helpers := []string{
-		"agent-acompact-",
-		"agent-aside_question-",
-		"agent-aprompt_suggestion-",
-	}
-	return slices.ContainsFunc(
-		helpers,
-		func(prefix string) bool { return strings.HasPrefix(name, prefix) },
-	)
+	return strings.HasPrefix(name, "agent-acompact-") ||
+		strings.HasPrefix(name, "agent-aside_question-") ||
+		strings.HasPrefix(name, "agent-aprompt_suggestion-")
 }
 
 // atWork counts a session's subagents with a recent record, and returns the largest
 // of their contexts.
 func (s *session) atWork(now time.Time) (n int, largest int64) {
 	recent := transcript.InstantOf(now.Add(-subagentFor))
-	for x := range s.subagents() {
+	for _, x := range s.subagents() {
 		if x.Session.Active >= recent && !isInternal(x.Name) {
 			n++
 			if tokens, known := x.Session.Context(); known {
@@ -404,16 +402,9 @@ func (s *session) atWork(now time.Time) (n int, largest int64) {
 	return n, largest
 }
 
-// subagents iterates over the files of a session's subagents. Of files of the same
-// name it yields the newest, as with sessions.
-func (s *session) subagents() iter.Seq[*file] {
-	return func(yield func(*file) bool) {
-		for i, x := range s.side {
-			if i+1 == len(s.side) || s.side[i+1].Name != x.Name {
-				if !yield(x) {
-					return
-				}
-			}
-		}
-	}
+// subagents are the files of a session's subagents. Of files of the same name it is the
+// newest, as with sessions.
+func (s *session) subagents() []*file {
+	same := func(a, b *file) bool { return a.Name == b.Name }
+	return slices.CompactFunc(slices.Clone(s.side), same)
 }
