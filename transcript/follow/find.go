@@ -34,10 +34,10 @@ type index struct {
 // inode is the number of the file that was read last.
 func (fl *file) inode() inode { return inode{fl.cursor.Dev, fl.cursor.Ino} }
 
-func newIndex(watch *watcher, log *slog.Logger, size int) *index {
+func newIndex(watch *watcher, log *slog.Logger) *index {
 	return &index{
-		files:   make(map[string]*file, size),
-		inodes:  make(map[inode]*file, size),
+		files:   map[string]*file{},
+		inodes:  map[inode]*file{},
 		watch:   watch,
 		log:     log,
 		again:   map[string]bool{},
@@ -148,7 +148,7 @@ func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 				found = append(found, fl)
 			}
 		default:
-			x.odd(path, "not a regular file")
+			x.odd(path, errNotRegular.Error())
 		}
 	}
 	return found

@@ -170,7 +170,7 @@ func Run(
 ) error {
 	o.defaults()
 	ctx, cancel := context.WithCancel(ctx)
-	index := newIndex(newWatcher(o.NoInotify, o.Logger), o.Logger, len(from))
+	index := newIndex(newWatcher(o.NoInotify, o.Logger), o.Logger)
 	for _, root := range o.Roots {
 		index.roots.add(root, false)
 	}
@@ -182,10 +182,13 @@ func Run(
 		index:   index,
 		reader:  &fileReader{Options: o, out: out},
 		clients: registries{
-			roots: &index.roots,
-			watch: index.watch,
-			alive: o.Alive,
-			to:    o.Clients,
+			entries: map[string]*entry{},
+			indexes: map[string]nameIndex{},
+			dirs:    map[string]*transcript.Registry{},
+			roots:   &index.roots,
+			watch:   index.watch,
+			alive:   o.Alive,
+			to:      o.Clients,
 		},
 		jobs:    make(chan *file),
 		results: make(chan result),
@@ -223,14 +226,21 @@ func (f *follower) loop(ctx context.Context) {
 	tick := time.NewTicker(f.Check)
 	defer tick.Stop()
 	for {
-		f.checkCaughtUp(ctx)
+		if !f.caught && f.pending == 0 {
+			f.caught = true
+			f.publish()
+			f.reader.send(ctx, transcript.Change{CaughtUp: true})
+		}
 		var jobs chan *file
 		var next *file
 		if n := len(f.queue); n > 0 {
 			jobs = f.jobs
 			next = f.queue[n-1]
 		}
-		clients, entries := f.clients.outbox()
+		var clients chan<- []transcript.Client
+		if f.clients.news {
+			clients = f.clients.to
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -245,24 +255,14 @@ func (f *follower) loop(ctx context.Context) {
 		case err := <-f.index.watch.errors:
 			f.Logger.Debug("inotify lost events, searching all folders", "err", err)
 			f.sweep(true)
-		case clients <- entries:
-			f.clients.sent()
+		case clients <- f.clients.clients:
+			f.clients.news = false
 		case root := <-f.Learn:
 			f.learn(root)
 		case <-tick.C:
 			f.sweep(false)
 		}
 	}
-}
-
-// checkCaughtUp reports the end of the first catch-up, once.
-func (f *follower) checkCaughtUp(ctx context.Context) {
-	if f.caught || f.pending > 0 {
-		return
-	}
-	f.caught = true
-	f.publish()
-	f.reader.send(ctx, transcript.Change{CaughtUp: true})
 }
 
 // enqueue gives files to the workers, unless one has it; nil is none.

@@ -18,7 +18,7 @@ import (
 // a path that does not exist is an error at once.
 func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Change) error {
 	o.defaults()
-	index := newIndex(newWatcher(true, o.Logger), o.Logger, 0)
+	index := newIndex(newWatcher(true, o.Logger), o.Logger)
 	index.once = true
 	reader := &fileReader{
 		Options: o,

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,7 @@ type nameIndex struct {
 // registries remembers the contents of the clients' registries.
 type registries struct {
 	entries map[string]*entry               // by path
-	indexes map[string]*nameIndex           // by path
+	indexes map[string]nameIndex            // by path
 	clients []transcript.Client             // the valid entries, in the order of processes
 	news    bool                            // these have not been sent
 	dirs    map[string]*transcript.Registry // by folder
@@ -45,14 +46,6 @@ type registries struct {
 	watch   *watcher
 	alive   func(pid int, start string) bool // nil if the system does not show it
 	to      chan<- []transcript.Client       // nil without a receiver
-}
-
-// outbox gives the channel and value to send, a nil channel when there is no news.
-func (r *registries) outbox() (chan<- []transcript.Client, []transcript.Client) {
-	if !r.news {
-		return nil, nil
-	}
-	return r.to, r.clients
 }
 
 // unwatched reports whether a registry's folder is not watched: it may not
@@ -66,17 +59,10 @@ func (r *registries) unwatched() bool {
 	return false
 }
 
-func (r *registries) sent() { r.news = false }
-
 // readAll reads the registries' entries that have changed.
 func (r *registries) readAll() {
 	if r.to == nil {
 		return
-	}
-	if r.entries == nil {
-		r.entries = map[string]*entry{}
-		r.indexes = map[string]*nameIndex{}
-		r.dirs = map[string]*transcript.Registry{}
 	}
 	r.stale = false
 	present := map[string]bool{}
@@ -96,53 +82,42 @@ func (r *registries) readAll() {
 		}
 		files, _ := os.ReadDir(dir)
 		for _, file := range files {
-			if !registry.Entry(file.Name()) {
-				continue
-			}
 			path := filepath.Join(dir, file.Name())
 			is, err := lstat(path)
-			if err != nil || !is.IsRegular() || is.size > clientBytes {
+			if err != nil || !is.IsRegular() || is.size > clientBytes ||
+				!registry.Entry(file.Name()) {
 				continue
 			}
 			present[path] = true
-			r.read(path, registry, index, is.stamp)
+			if e := r.entries[path]; e == nil || e.stamp != is.stamp {
+				r.entries[path] = r.read(path, registry, index, is.stamp)
+			}
 		}
 	}
-	for path := range r.entries {
-		if !present[path] {
-			delete(r.entries, path)
-		}
-	}
+	maps.DeleteFunc(r.entries, func(path string, _ *entry) bool { return !present[path] })
 	r.check()
 }
 
-// read reads one entry, if it has changed.
+// read reads one entry.
 func (r *registries) read(
 	path string,
 	registry *transcript.Registry,
 	index string,
-	now stamp,
-) {
-	if e := r.entries[path]; e != nil && e.stamp == now {
-		return
-	}
-	var c transcript.Client
-	text, err := os.ReadFile(path)
-	whole := err == nil
-	if whole {
-		c, whole = registry.Read(filepath.Base(path), text)
-	}
-	if !whole { // half written: look again
-		now = stamp{}
-		r.stale = true
-	}
-	r.entries[path] = &entry{
-		Client:   c,
+	is stamp,
+) *entry {
+	e := &entry{
 		registry: registry,
 		index:    index,
-		stamp:    now,
-		runs:     whole,
+		stamp:    is,
 	}
+	if text, err := os.ReadFile(path); err == nil {
+		e.Client, e.runs = registry.Read(filepath.Base(path), text)
+	}
+	if !e.runs { // half written: look again
+		e.stamp = stamp{}
+		r.stale = true
+	}
+	return e
 }
 
 // check finds the entries that are valid: a client that was killed leaves its file behind.
@@ -155,12 +130,13 @@ func (r *registries) check() {
 		case e.runs && r.alive != nil:
 			e.runs = r.alive(e.PID, ticks(e.ProcStart))
 		}
-		if e.runs && e.index != "" {
+		if !e.runs {
+			continue
+		}
+		if e.index != "" {
 			e.Name = r.names(e)[e.SessionID]
 		}
-		if e.runs {
-			valid = append(valid, e.Client)
-		}
+		valid = append(valid, e.Client)
 	}
 	slices.SortFunc(valid, func(a, b transcript.Client) int {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), strings.Compare(a.SessionID, b.SessionID))
@@ -178,17 +154,14 @@ func (r *registries) names(e *entry) map[string]string {
 	if err != nil || !is.IsRegular() || is.size > indexBytes {
 		return nil
 	}
-
-	known := r.indexes[e.index]
-	if known == nil || known.stamp != is.stamp {
+	if r.indexes[e.index].stamp != is.stamp {
 		text, err := os.ReadFile(e.index)
 		if err != nil {
 			return nil
 		}
-		known = &nameIndex{is.stamp, e.registry.Names(text)}
-		r.indexes[e.index] = known
+		r.indexes[e.index] = nameIndex{is.stamp, e.registry.Names(text)}
 	}
-	return known.names
+	return r.indexes[e.index].names
 }
 
 // ticks is the start of a process as the kernel has it, in ticks since boot; empty for anything

@@ -36,7 +36,7 @@ func TestPause(t *testing.T) {
 // gone when the folder is searched, is looked after: no event will show it.
 func TestMissingInNewFolder(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	f := &follower{index: newIndex(newWatcher(true, log), log, 0)}
+	f := &follower{index: newIndex(newWatcher(true, log), log)}
 	root := t.TempDir()
 	f.index.roots.add(Root{root, claude.Format()}, false)
 	gone := f.index.enter(filepath.Join(root, "-p", idA+".jsonl"), claude.Format())
