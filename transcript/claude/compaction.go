@@ -174,7 +174,6 @@ func (f *Fold) blank(now moment) {
 	if now.after(f.boundary) {
 		f.boundary = now
 	}
-	f.chain.last = transcript.Reading{}
-	f.chain.place = moment{}
+	f.chain.spot = spot{}
 	f.Session.Blank = f.boundary.after(f.reading)
 }

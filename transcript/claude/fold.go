@@ -237,8 +237,7 @@ func (f *Fold) read(e *transcript.Entry, now moment) {
 	if e.Partial && !s.Blank {
 		e.Cleared = s.Reading.Cleared
 	}
-	f.chain.last = e.Reading()
-	f.chain.place = now
+	f.chain.spot = spot{e.Reading(), now}
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
 		s.Reading = e.Reading()

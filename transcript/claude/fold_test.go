@@ -212,6 +212,7 @@ func TestPeekLeavesTheFold(t *testing.T) {
 			chain{},
 			titles{},
 			point{},
+			spot{},
 		),
 		cmpopts.IgnoreTypes(walker{}),
 	}

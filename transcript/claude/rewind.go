@@ -7,11 +7,8 @@ import "sm/transcript"
 // the place of that prompt: behind the same parent.
 type chain struct {
 	points []point
-	// last is the newest reading in the order of the file, empty after a compaction;
-	// place is its place.
-	last  transcript.Reading
-	place moment
-	heard int64 // the newest record by which the model heard something of sm's
+	spot         // the newest reading in the order of the file, empty after a compaction
+	heard  int64 // the newest record by which the model heard something of sm's
 	// The newest user record: whether it replaces another, its position in the file,
 	// and the newest stamp before it.
 	replaced bool
@@ -23,13 +20,18 @@ type chain struct {
 	session  transcript.Key // that the newest user record names
 }
 
-// point is the place of a user record: what a rewind goes back to.
-type point struct {
-	parent  transcript.Key
-	before  transcript.Instant // the newest stamp ahead of it
+// spot is a reading with its place.
+type spot struct {
 	reading transcript.Reading
 	place   moment
-	order   int64
+}
+
+// point is the place of a user record: what a rewind goes back to.
+type point struct {
+	parent transcript.Key
+	before transcript.Instant // the newest stamp ahead of it
+	spot                      // the newest reading ahead of it
+	order  int64
 }
 
 // pointsKept bounds the points, and so the memory of a live session: a rewind to a prompt
@@ -52,7 +54,7 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 		}
 		c.session = id
 	}
-	p := point{e.Parent, before, c.last, c.place, f.order}
+	p := point{e.Parent, before, c.spot, f.order}
 	if e.Parent == 0 {
 		return false
 	}
@@ -65,8 +67,7 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 					f.rewind(e, q, before)
 				}
 				p.before = q.before
-				p.reading = q.reading
-				p.place = q.place
+				p.spot = q.spot
 				c.points = c.points[:i]
 			}
 		}
@@ -88,8 +89,7 @@ func (f *Fold) working() bool {
 func (f *Fold) rewind(e *transcript.Entry, to point, until transcript.Instant) {
 	c := &f.chain
 	s := &f.Session
-	c.last = to.reading
-	c.place = to.place
+	c.spot = to.spot
 	s.Reading = to.reading
 	f.reading = to.place
 	s.Blank = false
@@ -115,8 +115,7 @@ func (f *Fold) rewindNoted(e *transcript.Entry) bool {
 	if n := len(c.points); n > 0 {
 		p := c.points[n-1]
 		p.before = 0
-		p.reading = transcript.Reading{}
-		p.place = moment{}
+		p.spot = spot{}
 		c.points = append(c.points[:0], p)
 	}
 	return true
