@@ -54,7 +54,8 @@ type App struct {
 	addrs      []net.Addr // of all listeners but that for other machines
 	work       sync.WaitGroup
 	cancel     context.CancelFunc
-	failed     chan error // the first failure of a part that must not fail
+	broken     context.Context // ends with the first failure of a part that must not fail
+	fail       context.CancelCauseFunc
 	stopOnce   sync.Once
 	stopErr    error
 }

@@ -140,8 +140,7 @@ func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
 	if !known {
 		return *as, false
 	}
-	return m, m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers &&
-		m.Calling == as.Calling
+	return m, m.State == outbox.Offered && m.Offered.Equal(as.Offered)
 }
 
 // delivered records what became of an offer to a carrier: the message is there, and

@@ -35,8 +35,7 @@ func (a *App) loop(ctx context.Context) {
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() { runFollower(ctx, a, cursors) })
-	store := time.NewTicker(storeEvery)
-	defer store.Stop()
+	store := time.Tick(storeEvery)
 	garbage := garbageMany + 1
 	changed := time.Time{} // loading the state leaves some, too
 	for running := true; running; {
@@ -53,7 +52,7 @@ func (a *App) loop(ctx context.Context) {
 			c.registry = true
 			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
 			c.registry = false
-		case now := <-store.C:
+		case now := <-store:
 			c.pass(now)
 			if c.every(namesEvery, "names", now) {
 				if err := a.store.CheckNames(); err != nil {

@@ -22,7 +22,7 @@
 //
 // Package transcript interprets records, fleet attributes them to sessions, and
 // alerts decides on notices. In this package, rules carries out the decisions of
-// the engine, handoffs those of the rotations, and delivery sends the messages of
+// the engine, rotation those of the handoffs, and carriers sends the messages of
 // the queue. Package access admits requests.
 package observer
 
@@ -69,9 +69,9 @@ func New(ctx context.Context, o Options) (*App, error) {
 		ready:     make(chan struct{}),
 		closing:   make(chan struct{}),
 		loopEnded: make(chan struct{}),
-		failed:    make(chan error, 1),
 		queueing:  make(chan struct{}, 2),
 	}
+	a.broken, a.fail = context.WithCancelCause(context.Background())
 	a.reloaded.Store(time.Now().UnixMilli())
 	a.settings.Store(&o.Settings)
 	a.o.Settings = Settings{} // they may change; read a.settings
@@ -90,10 +90,7 @@ func (a *App) setUp(ctx context.Context) error {
 	a.store = store
 	stored, err := store.Load()
 	if err != nil {
-		return fmt.Errorf("load state: %w", err)
-	}
-	if stored.Created.IsZero() {
-		stored.Created = now
+		return err
 	}
 	if a.core, err = newCore(a, stored, now); err != nil {
 		return err
@@ -187,14 +184,6 @@ func (a *App) listenMetrics(ctx context.Context) error {
 // Addrs are the addresses listened on: the socket first, then TCP.
 func (a *App) Addrs() []net.Addr { return a.addrs }
 
-// tcpAddrs are those addresses but the socket's.
-func (a *App) tcpAddrs() (list []string) {
-	for _, addr := range a.addrs[1:] {
-		list = append(list, addr.String())
-	}
-	return list
-}
-
 // Ready is closed once all that existed at the start has been read.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
@@ -224,14 +213,6 @@ func (a *App) Start() {
 		}
 		a.poller.Run(ctx)
 	})
-}
-
-// fail reports what an observer cannot go on without.
-func (a *App) fail(err error) {
-	select {
-	case a.failed <- err:
-	default:
-	}
 }
 
 // Stop ends all parts and stores what is left: first no more requests, then no
@@ -287,10 +268,7 @@ func (a *App) release() error {
 	if a.store == nil {
 		return nil
 	}
-	if err := a.store.Close(); err != nil {
-		return fmt.Errorf("close state: %w", err)
-	}
-	return nil
+	return a.store.Close()
 }
 
 // stopWithin bounds an orderly stop.
@@ -307,14 +285,19 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
+	var listen []string
+	for _, addr := range a.addrs[1:] {
+		listen = append(listen, addr.String())
+	}
+	a.log.Info("observer started", "listen", strings.Join(listen, ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}
 	select {
 	case <-ctx.Done():
 		a.log.Info("stopping", "cause", context.Cause(ctx))
-	case err = <-a.failed: // the caller prints it
+	case <-a.broken.Done():
+		err = context.Cause(a.broken) // the caller prints it
 		a.log.Info("stopping", "cause", "a part failed")
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)

@@ -104,8 +104,8 @@ func (r *rig) start() *rig {
 	app.Start()
 	select {
 	case <-app.Ready():
-	case err := <-app.failed:
-		r.t.Fatal(err)
+	case <-app.broken.Done():
+		r.t.Fatal(context.Cause(app.broken))
 	case <-time.After(patience):
 		r.t.Fatal("not ready")
 	}

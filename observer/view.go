@@ -166,15 +166,14 @@ func (a *App) getOpen(w http.ResponseWriter, r *http.Request) error {
 // postOpen gives an address that opens the page once, to our own user alone: it
 // is asked on the socket.
 func (a *App) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	addrs := a.tcpAddrs()
-	if len(addrs) == 0 {
+	if len(a.addrs) == 1 { // the socket's
 		return refuse(
 			http.StatusConflict,
 			"this observer listens on no TCP address, so no browser can reach it; set listen",
 		)
 	}
 	return writeJSON(w, http.StatusCreated, api.Page{
-		URL:     "http://" + addrs[0] + "/open?token=" + a.passes.Issue(time.Now()),
+		URL:     "http://" + a.addrs[1].String() + "/open?token=" + a.passes.Issue(time.Now()),
 		Seconds: int(access.TokenLife / time.Second),
 	})
 }
