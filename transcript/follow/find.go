@@ -136,9 +136,7 @@ func (x *index) search(dir string, visited map[inode]bool) (found []*file) {
 		case mode.IsDir() && named:
 			x.odd(path, "a folder named like a transcript")
 			fallthrough
-		case mode.IsDir():
-			found = append(found, x.search(path, visited)...)
-		case mode&fs.ModeSymlink != 0 && depth == 0:
+		case mode.IsDir(), mode&fs.ModeSymlink != 0 && depth == 0:
 			// A folder of a root may be elsewhere; visited ends loops. A
 			// changed link is not reported.
 			found = append(found, x.search(path, visited)...)
@@ -196,10 +194,8 @@ func (x *index) look(path string) *file {
 // is no move but another link, or another file with the number of a deleted one.
 func (x *index) movedHere(path string, id inode) *file {
 	old := x.inodes[id]
-	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) {
-		return nil
-	}
-	if !isGone(old.cursor.Path) {
+	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) ||
+		!isGone(old.cursor.Path) {
 		return nil
 	}
 	if old.state != parked {
