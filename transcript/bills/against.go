@@ -1,15 +1,25 @@
 package bills
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"sm/transcript"
 )
 
-// rotatesWithin is how long after a session's last record another one may begin for the time
-// between them to be that of the handoff or clear; longer ones are pauses.
-const rotatesWithin = transcript.Instant(10 * time.Minute)
+// longest is how long a boundary may take: longer times are pauses.
+const longest = 10 * time.Minute
+
+// Millis is how long a boundary took between two records, in milliseconds; 0 if that is
+// unknown or no boundary takes so long.
+func Millis(from, to transcript.Instant) int64 {
+	took := time.Duration(to - from)
+	if from == 0 || took <= 0 || took > longest {
+		return 0
+	}
+	return took.Milliseconds()
+}
 
 // Against completes the bill of a session that began with a boundary by what
 // was done in the session before it, whose context had a size of before tokens
@@ -21,9 +31,7 @@ func Against(
 	then transcript.Instant,
 ) transcript.Bill {
 	b.Before = before
-	if gap := b.At - then; then > 0 && gap > 0 && gap <= rotatesWithin {
-		b.Millis = time.Duration(gap).Milliseconds()
-	}
+	b.Millis = cmp.Or(Millis(then, b.At), b.Millis)
 	b.Files = slices.Clone(b.Files)
 	for _, w := range b.Work {
 		switch {

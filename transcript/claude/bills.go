@@ -2,7 +2,6 @@ package claude
 
 import (
 	"cmp"
-	"time"
 
 	"sm/transcript"
 	"sm/transcript/bills"
@@ -28,7 +27,8 @@ func (f *Fold) complete(i int, b *transcript.Bill) {
 func (f *Fold) bill(e *transcript.Entry) {
 	switch e.Kind {
 	case transcript.KindReading:
-		f.bills.Reply(e, !f.seenMessage(e))
+		_, known := f.costs[cmp.Or(e.Message, e.UUID)] // by an earlier line of the message
+		f.bills.Reply(e, !known)
 	case transcript.KindTurnStart:
 		if e.Titled == transcript.TitlePrompt {
 			f.bills.Prompt(e.Title)
@@ -39,23 +39,12 @@ func (f *Fold) bill(e *transcript.Entry) {
 	}
 }
 
-// seenMessage reports whether an earlier line was of the same message.
-func (f *Fold) seenMessage(e *transcript.Entry) bool {
-	_, known := f.costs[cmp.Or(e.Message, e.UUID)]
-	return known
-}
-
-// longest is how long an automatic compaction may take.
-const longest = transcript.Instant(10 * time.Minute)
-
 // sinceLast is how long before an automatic compaction the last record was
 // stamped, in milliseconds: the client writes nothing while it compacts. 0 is
 // for unknown.
 func (f *Fold) sinceLast(ev *transcript.Event) int64 {
-	gap := ev.At - f.before
-	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 ||
-		gap > longest {
+	if ev.Trigger != transcript.Auto {
 		return 0
 	}
-	return time.Duration(gap).Milliseconds()
+	return bills.Millis(f.before, ev.At)
 }

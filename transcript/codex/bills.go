@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"sm/transcript"
 	"sm/transcript/bills"
@@ -60,10 +59,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 		}
 	case compacted:
 		if fresh && !f.copies.now {
-			bill := transcript.Bill{}
-			if gap := r.at - b.fed; b.fed != 0 && gap > 0 && gap <= longest {
-				bill.Millis = time.Duration(gap).Milliseconds()
-			}
+			bill := transcript.Bill{Millis: bills.Millis(b.fed, r.at)}
 			b.ledger.Compacted(len(f.Compactions)-1, bill)
 		}
 	case prompt, heard:
@@ -77,9 +73,6 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 		b.fed = r.at
 	}
 }
-
-// longest is how long a compaction may take.
-const longest = transcript.Instant(10 * time.Minute)
 
 // prompt takes a text of the user or of a hook.
 func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"slices"
 
 	"sm/transcript"
@@ -12,27 +13,23 @@ import (
 func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 	f.costs = true
 	response := transcript.KeyOf(r.response)
-	thread := f.key
-	if len(r.thread) > 0 {
-		thread = transcript.KeyOf(r.thread)
-	}
-	id := transcript.Join(thread, transcript.KeyOf(r.turn), response)
-	f.cost(id, e.At, r.last)
+	thread := cmp.Or(transcript.KeyOf(r.thread), f.key)
+	f.cost(transcript.Join(thread, transcript.KeyOf(r.turn), response), r.last, e)
 	if r.last.total == 0 || f.saysTrigger && f.turn.open && !f.turn.attributed {
 		return false
 	}
 	f.read(r.last.total, response, e)
-	e.Message, e.Usage = id, r.last.cost()
 	return true
 }
 
 // cost counts what one response cost.
-func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
+func (f *Fold) cost(id transcript.Key, u usage, e *transcript.Entry) {
 	s := &f.Session
-	c := u.cost()
+	e.Message = id
+	e.Usage = u.cost()
 	s.Messages++
-	s.Tokens = s.Tokens.Plus(c)
-	f.Messages = append(f.Messages, transcript.Message{ID: id, At: at, Usage: c})
+	s.Tokens = s.Tokens.Plus(e.Usage)
+	f.Messages = append(f.Messages, transcript.Message{ID: id, At: e.At, Usage: e.Usage})
 }
 
 // counted applies a token_count. Clients repeat the newest one, sometimes with an
@@ -62,16 +59,11 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 		!f.turn.attributed:
 		return false
 	}
-	var id transcript.Key
 	if !f.costs && !f.copies.now {
 		f.uncosted++
-		id = transcript.Join(f.key, f.uncosted)
-		f.cost(id, e.At, r.last)
+		f.cost(transcript.Join(f.key, f.uncosted), r.last, e)
 	}
 	f.read(r.last.total, 0, e)
-	if id != 0 {
-		e.Message, e.Usage = id, r.last.cost()
-	}
 	return true
 }
 
