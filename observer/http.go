@@ -28,7 +28,7 @@ func (a *App) routes() []access.Route {
 	add := func(line string, h handler) {
 		words := strings.Fields(line)
 		r := kinds[words[0]]
-		r.Methods = words[1:2]
+		r.Method = words[1]
 		r.Pattern = words[2]
 		if a.o.Demo && len(words) > 3 {
 			h = refuseReal

@@ -127,6 +127,7 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	}
 	no := &refusal{reason: "peer", code: http.StatusForbidden}
 	p := peerOf(v.r.Context())
+	own := uint32(os.Geteuid())
 	switch {
 	case !p.known && g.tcp &&
 		(v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
@@ -135,7 +136,7 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
 	case !p.known:
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
-	case p.uid == g.uid, g.tcp &&
+	case p.uid == own, g.tcp &&
 		v.route.Tier == AnyLocal, g.tcp &&
 		slices.Contains(g.AllowedUIDs, p.uid):
 		return nil
@@ -143,7 +144,7 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 		no.text = fmt.Sprintf(
 			"not open to uid %d; run as uid %d, or add yours to http.allowed_uids",
 			p.uid,
-			g.uid,
+			own,
 		)
 	}
 	return no

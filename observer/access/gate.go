@@ -10,12 +10,11 @@
 package access
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 )
@@ -39,8 +38,8 @@ const defaultBodyBytes = 64 << 10
 // A Route is one handler with the policy in front of it. A GET route answers
 // HEAD too, and must not change anything.
 type Route struct {
-	Pattern string   // path pattern of http.ServeMux, without method and host
-	Methods []string // GET, POST, DELETE
+	Pattern string // path pattern of http.ServeMux, without method and host
+	Method  string // GET, POST, DELETE
 	Tier    Tier
 	Body    int64 // largest body in bytes; 0 is 64 KiB
 	NoBody  bool  // the handler ignores the body: no Content-Type is required
@@ -86,7 +85,6 @@ func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
 type gatekeeper struct {
 	Options
 	tcp      bool
-	uid      uint32
 	tokenSum [sha256.Size]byte
 	mux      *http.ServeMux
 	methods  []string // what any route on this kind of listener answers to
@@ -103,35 +101,29 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 	g := &gatekeeper{
 		Options:  o,
 		tcp:      tcp,
-		uid:      uint32(os.Geteuid()),
 		tokenSum: sha256.Sum256([]byte(o.Token)),
 		mux:      http.NewServeMux(),
 	}
 	endpoints := map[string]endpoint{}
-	methods := map[string]bool{}
 	for _, rt := range routes {
-		if rt.Body == 0 {
-			rt.Body = defaultBodyBytes
-		}
+		rt.Body = cmp.Or(rt.Body, defaultBodyBytes)
 		e := endpoints[rt.Pattern]
 		if e == nil {
 			e = endpoint{}
 			endpoints[rt.Pattern] = e
 			g.mux.Handle(rt.Pattern, e)
 		}
-		names := slices.Clone(rt.Methods)
-		if slices.Contains(names, http.MethodGet) {
-			names = append(names, http.MethodHead)
+		methods := []string{rt.Method}
+		if rt.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
 		}
-		for _, m := range names {
-			if e[m] != nil {
-				panic("access: two routes for " + m + " " + rt.Pattern) // as the mux does for two patterns
-			}
+		for _, m := range methods {
 			e[m] = &rt
-			methods[m] = true
 		}
+		g.methods = append(g.methods, methods...)
 	}
-	g.methods = slices.Sorted(maps.Keys(methods))
+	slices.Sort(g.methods)
+	g.methods = slices.Compact(g.methods)
 	return g
 }
 

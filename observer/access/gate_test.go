@@ -52,10 +52,10 @@ func (p *recorder) reject(reason string) {
 // newGate returns a recorder and its handlers.
 func newGate() (p *recorder, socket, tcp http.Handler) {
 	p = &recorder{rejected: map[string]int{}}
-	route := func(pattern string, tier Tier, methods ...string) Route {
+	route := func(pattern string, tier Tier, method string) Route {
 		return Route{
 			Pattern: pattern,
-			Methods: methods,
+			Method:  method,
 			Tier:    tier,
 			Handler: p,
 		}
@@ -68,7 +68,8 @@ func newGate() (p *recorder, socket, tcp http.Handler) {
 		route("/seat/{id}", SameUID, "GET"),
 		route("/open", AnyLocal, "GET"),
 		route("/alarm", Token, "POST"),
-		route("/hidden", SocketOnly, "POST", "DELETE"),
+		route("/hidden", SocketOnly, "POST"),
+		route("/hidden", SocketOnly, "DELETE"),
 		route("/{$}", SameUID, "GET"),
 		large,
 	}
@@ -345,7 +346,7 @@ func TestGateToken(t *testing.T) {
 	}
 	_, none := NewHandlers([]Route{{
 		Pattern: "/alarm",
-		Methods: []string{"POST"},
+		Method:  "POST",
 		Tier:    Token,
 		Handler: p,
 	}}, Options{})

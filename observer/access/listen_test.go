@@ -264,15 +264,17 @@ func TestServerStream(t *testing.T) {
 	})
 	stream := Route{
 		Pattern: "/stream",
-		Methods: []string{"GET", "POST"},
+		Method:  "GET",
 		Tier:    AnyLocal,
 		Stream:  true,
 		Handler: slow,
 	}
+	posted := stream
+	posted.Method = "POST"
 	plain := stream
 	plain.Pattern = "/plain"
 	plain.Stream = false
-	_, h := NewHandlers([]Route{stream, plain}, Options{})
+	_, h := NewHandlers([]Route{stream, posted, plain}, Options{})
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout = limit
 		s.ReadTimeout = limit

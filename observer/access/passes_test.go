@@ -206,7 +206,7 @@ func TestGatePass(t *testing.T) {
 	route := func(method, pattern string, tier Tier) Route {
 		return Route{
 			Pattern: pattern,
-			Methods: []string{method},
+			Method:  method,
 			Tier:    tier,
 			Handler: ok,
 		}
