@@ -40,7 +40,6 @@ func (h *History) trace() {
 				origin[key] = named
 			}
 		}
-		p.origin = nil
 	}
 	for _, p := range h.logs {
 		for i := range p.records {

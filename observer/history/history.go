@@ -75,7 +75,7 @@ type rewind struct {
 
 // begin makes room for a file's records.
 func (h *History) begin(path string) func(*transcript.Entry) {
-	p := &log{models: []string{""}}
+	p := &log{models: []string{""}, origin: map[transcript.Key]transcript.Key{}}
 	h.reading.Store(path, p)
 	return p.note
 }
@@ -137,26 +137,21 @@ func (p *log) record(e *transcript.Entry) (r record, ok bool) {
 	case transcript.KindReading:
 		// A resume may write its copies under other uuids and times, and a
 		// gateway name all messages alike.
-		r.key = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context))
-		r.model = p.modelOf(e.Model)
-		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
-			r.key = 0
+		if name := cmp.Or(e.Message, e.Origin, e.UUID); name != 0 {
+			r.key = transcript.Join(name, transcript.Key(e.Context))
 		}
+		r.model = p.modelOf(e.Model)
 		p.begun = true
-	case transcript.KindTurnStart:
+	case transcript.KindTurnStart, transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
-		p.begun = true
-	case transcript.KindTurnEnd:
-		r.key = cmp.Or(e.Origin, e.UUID)
+		p.begun = p.begun || e.Kind == transcript.KindTurnStart
 	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
 		return r, false
 	default:
 		p.follows = p.follows || !p.begun
 	}
 	if r.copied {
-		if p.copied = true; p.origin == nil {
-			p.origin = map[transcript.Key]transcript.Key{}
-		}
+		p.copied = true
 		if e.Kind != transcript.KindReading { // those have the names of their messages
 			p.origin[e.UUID] = e.Origin
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,9 +74,8 @@ func (o Options) read(
 	what follow.Options,
 	take func(transcript.Change),
 ) error {
-	if what.Logger, what.Stats = o.Logger, o.Stats; what.Logger == nil {
-		what.Logger = slog.New(slog.DiscardHandler)
-	}
+	what.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	what.Stats = o.Stats
 	changes := make(chan transcript.Change, 64)
 	read := make(chan error, 1)
 	go func() {
