@@ -12,13 +12,12 @@ package places
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"sm/dashboards/screen/plain"
+	"sm/handoff/files"
 	"sm/observer/socket"
 )
 
@@ -187,12 +186,6 @@ func (env Env) runtimeDir() (dir string, ok bool) {
 		return "", false
 	}
 	info, err := os.Lstat(dir)
-	ok = err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && OwnedBy(info, os.Geteuid())
+	ok = err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && files.Own(info)
 	return dir, ok
-}
-
-// OwnedBy reports whether a file belongs to a user.
-func OwnedBy(info fs.FileInfo, uid int) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == uid
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"sm/cmd/internal/places"
+	"sm/handoff/files"
 	"sm/observer/httpclient"
 )
 
@@ -51,7 +51,6 @@ func readToken(path string) ([]byte, error) {
 			errors.Unwrap(err),
 		)
 	}
-	self := os.Geteuid()
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
@@ -60,9 +59,9 @@ func readToken(path string) ([]byte, error) {
 			path,
 			ErrTokenExposed,
 		)
-	case !places.OwnedBy(info, self):
+	case !files.Own(info):
 		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there",
-			path, self, ErrTokenExposed)
+			path, os.Geteuid(), ErrTokenExposed)
 	case mode.Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there",
 			path, mode.Perm(), ErrTokenExposed)
