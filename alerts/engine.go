@@ -43,7 +43,7 @@ type Engine struct {
 	learned map[Clients][]int64 // sizes before automatic compactions
 
 	reminders map[string]*Reminder // by id
-	reminded  bool                 // reminders have changed since the last Take
+	taken     map[string]Reminder  // as of the last Take
 }
 
 // New returns an engine without agents. It fails if a text is no valid template or
@@ -166,7 +166,6 @@ func (e *Engine) SetClock(at time.Time) {
 		}
 		for _, r := range e.reminders {
 			r.Reset = min(r.Reset, now)
-			e.reminded = true
 		}
 		e.newest = now
 		e.revised = true // another reading may count as the context now
@@ -220,12 +219,12 @@ func (e *Engine) state() State {
 // order of the ids, nil for one that was forgotten. It returns the state without agents,
 // and whether agents or reminders have changed.
 func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed bool) {
-	changed = len(e.changed) > 0 || e.reminded
+	reminded := Changes(e.reminders, e.taken, func(string, *Reminder) {})
+	changed = reminded || len(e.changed) > 0
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		put(id, e.agents[id].clone())
 	}
 	clear(e.changed)
-	e.reminded = false
 	return e.state(), changed
 }
 
@@ -244,10 +243,11 @@ func (e *Engine) Restore(s State) {
 		e.newest = max(e.newest, a.Clock)
 	}
 	e.reminders = map[string]*Reminder{}
+	e.taken = map[string]Reminder{}
 	for _, r := range s.Reminders {
 		e.reminders[r.ID] = &r
+		e.taken[r.ID] = r
 	}
-	e.reminded = false
 	e.learned = map[Clients][]int64{}
 	for _, l := range s.Learned {
 		e.Learn(l)

@@ -34,6 +34,30 @@ func Word[T ~uint8](value T, words ...string) string {
 	return words[value]
 }
 
+// Changes calls put with each value that differs from the one that was taken, nil for one
+// that has gone, reports whether there are any, and takes them.
+func Changes[T comparable](
+	all map[string]*T,
+	taken map[string]T,
+	put func(id string, value *T),
+) (any bool) {
+	for id, value := range all {
+		if was, known := taken[id]; !known || was != *value {
+			taken[id] = *value
+			put(id, value)
+			any = true
+		}
+	}
+	for id := range taken {
+		if all[id] == nil {
+			delete(taken, id)
+			put(id, nil)
+			any = true
+		}
+	}
+	return any
+}
+
 // Key names a notice. The engine uses each key once.
 type Key struct {
 	// Agent is the subject of the notice, not its recipient.

@@ -64,7 +64,6 @@ func (e *Engine) Remind(r Reminder) error {
 	}
 	r.Reset = cmp.Or(r.Reset, r.Made)
 	e.reminders[r.ID] = &r
-	e.reminded = true
 	return nil
 }
 
@@ -75,7 +74,6 @@ func (e *Engine) CancelReminder(id string, agent string) (dropped []Reminder) {
 		if r.ID == id || agent != "" {
 			dropped = append(dropped, r)
 			delete(e.reminders, r.ID)
-			e.reminded = true
 		}
 	}
 	e.counters.Reminders[ReminderCancelled] += uint64(len(dropped))
@@ -92,7 +90,6 @@ func (e *Engine) ResetReminders(agent string, now time.Time) (n int) {
 			n++
 		}
 	}
-	e.reminded = e.reminded || n > 0
 	return n
 }
 
@@ -183,7 +180,6 @@ func (e *Engine) remind() (next Instant) {
 			outcome = ReminderLate
 		}
 		e.counters.Reminders[outcome]++
-		e.reminded = true
 		e.out = append(e.out, Remind{
 			Reminder: *r,
 			Mode:     mode,
@@ -206,10 +202,10 @@ func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
 	o := e.options.Reminders
 	id := always + a.Agent
-	has := e.reminders[id] != nil
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
-	case wanted && !has:
-		// The settings have been checked.
+	case !wanted:
+		delete(e.reminders, id)
+	case e.reminders[id] == nil: // the settings have been checked
 		_ = e.Remind(Reminder{
 			ID:    id,
 			Agent: a.Agent,
@@ -218,9 +214,6 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 			Soft:  Instant(o.Soft),
 			Hard:  Instant(o.Hard),
 		})
-	case has && !wanted:
-		delete(e.reminders, id)
-		e.reminded = true
 	}
 }
 
@@ -231,7 +224,6 @@ func (e *Engine) renameReminders(from, to string) {
 	for _, r := range e.reminders {
 		if r.Agent == from {
 			r.Agent = to
-			e.reminded = true
 		}
 	}
 }

@@ -60,8 +60,8 @@ func (c *core) byQueue(agent string, now time.Time) bool {
 	if !rests || c.engine.Agent(agent).Compacting {
 		return true
 	}
-	m, ok := c.queue.Enqueue(agent, thread.ID, now)
-	if !ok {
+	m := c.queue.Enqueue(agent, thread.ID, now)
+	if m.ID == "" {
 		return true
 	}
 	text := a.o.Sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), m.ID)
@@ -94,17 +94,16 @@ func (c *core) byTerminal(agent string, now time.Time) {
 		return
 	}
 	var m outbox.Message
-	var ok bool
 	var text string
 	if c.hooksWork(agent) {
-		m, ok = c.queue.Call(agent, now)
+		m = c.queue.Call(agent, now)
 		text = m.Call()
 	} else {
-		m, ok = c.queue.Offer(agent, outbox.Tmux, alerts.Sequential, now,
+		m = c.queue.Offer(agent, outbox.Tmux, now,
 			func(m *outbox.Message) bool { return m.Typeable(c.settings.TypeTexts) })
 		text = m.Typed()
 	}
-	if !ok {
+	if m.ID == "" {
 		return
 	}
 	c.deliver(m, func(ctx context.Context, still func(context.Context) error) (bool, error) {
@@ -136,8 +135,8 @@ func (c *core) deliver(
 // offered is the message of an offer as it is now: its agent may have got another id.
 // holds reports whether the offer still holds.
 func (c *core) offered(as *outbox.Message) (m outbox.Message, holds bool) {
-	m, known := c.queue.Find(as.ID)
-	if !known {
+	m = c.queue.Find(as.ID)
+	if m.ID == "" {
 		return *as, false
 	}
 	return m, m.State == outbox.Offered && m.Offered.Equal(as.Offered)
@@ -244,17 +243,17 @@ func (c *core) answer(agent string, p *hook.Payload, now time.Time) (answer hook
 		return answer
 	}
 	var m outbox.Message
-	var ok bool
 	id, called := outbox.Called(p.Prompt)
 	if called = called && p.Event == hook.UserPromptSubmit; called {
 		answer = hook.Answer{Event: p.Event, Context: inVain}
 		if c.caughtUp { // else it is not known which messages were read
-			m, ok = c.queue.Answer(agent, id, now)
+			m = c.queue.Answer(agent, id, now)
 		}
 	} else if least, takes := c.takes(agent, p); takes {
-		m, ok = c.queue.Offer(agent, outbox.Hook, least, now, nil)
+		m = c.queue.Offer(agent, outbox.Hook, now,
+			func(m *outbox.Message) bool { return m.Mode >= least })
 	}
-	if !ok {
+	if m.ID == "" {
 		return answer
 	}
 	if p.Event == hook.Stop {
@@ -307,8 +306,8 @@ func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
 		return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef)
 	}
 	for len(lines) < maxCarried {
-		m, ok := c.queue.Offer(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
-		if !ok {
+		m := c.queue.Offer(r.Agent, outbox.Restart, now, lasting)
+		if m.ID == "" {
 			break
 		}
 		c.logOffer(&m)

@@ -30,40 +30,39 @@ func Called(prompt string) (id string, ok bool) {
 // Call takes the best waiting message like Offer by Tmux, for a carrier that
 // types its Call only. Until Answer or Offer hands out the text, the agent
 // cannot have read it, and other carriers may take it.
-func (q *Queue) Call(to string, now time.Time) (m Message, ok bool) {
-	best := q.best(to, Tmux, alerts.Sequential, now, nil)
+func (q *Queue) Call(to string, now time.Time) (m Message) {
+	best := q.best(to, Tmux, now, nil)
 	if best == nil {
-		return Message{}, false
+		return m
 	}
 	q.offer(best, Tmux, now)
 	best.Calling = true
 	best.Calls++
-	return *best, true
+	return *best
 }
 
 // Answer takes the message that a client asks for after a call; the reply to its
-// hook must deliver its Line. ok is false if the message is unknown, another
+// hook must deliver its Line. It has no ID if the message is unknown, another
 // agent's, ended, given to another carrier since, possibly in the client's
 // queue, or held.
-func (q *Queue) Answer(to string, id string, now time.Time) (m Message, ok bool) {
+func (q *Queue) Answer(to string, id string, now time.Time) (m Message) {
 	p := q.ids[id]
 	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling ||
 		p.mayBeQueued() || q.stale(p, now) {
-		return Message{}, false
+		return m
 	}
 	if q.held(to) {
 		q.wait(p)
-		return Message{}, false
+		return m
 	}
 	if p.Calling {
 		p.Calls--
 		p.Calling = false
 		p.Offered = stamp(now)
-		q.touch(p)
 	} else {
 		q.offer(p, Tmux, now)
 	}
-	return *p, true
+	return *p
 }
 
 // Typeable reports whether the whole message may be typed into a pane. With

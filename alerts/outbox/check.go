@@ -104,7 +104,6 @@ func (q *Queue) wait(m *Message) {
 	m.State = Waiting
 	m.Calling = false
 	m.Placed = false
-	q.touch(m)
 }
 
 // stale reports whether a message has waited too long.

@@ -3,8 +3,6 @@ package outbox
 import (
 	"testing"
 	"time"
-
-	"sm/alerts"
 )
 
 // Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
@@ -12,7 +10,7 @@ func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
 	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
 		q := New(Options{}, free)
 		put(t, q, Message{To: "a", Text: "x"}, 0)
-		q.Offer("a", by, alerts.Sequential, sec(3), nil)
+		q.Offer("a", by, sec(3), nil)
 		q.Check(sec(4), func(_ string, answered time.Time) (time.Time, bool) {
 			if !answered.Equal(want) {
 				t.Errorf("%s: answered at %v, want %v", by, answered, want)

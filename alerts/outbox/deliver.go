@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"sm/alerts"
 	"sm/transcript/wording"
 )
 
@@ -12,24 +11,22 @@ import (
 // clients and queue stamp separately.
 const early = 5 * time.Second
 
-// Offer takes the best waiting message to the agent: with at least the given
-// Mode, the most urgent, and of those the oldest; for Tmux, a message that was
-// typed before goes first. fit selects among the messages, nil all of them. The carrier
-// must deliver its Line. ok is false if there is none, or if messages to the agent are
-// held and the carrier is not Restart. A stale message is not offered.
+// Offer takes the best waiting message to the agent: the most urgent, and of those the
+// oldest; for Tmux, a message that was typed before goes first. fit selects among the
+// messages, nil all of them. The carrier must deliver its Line. Without an ID there is none,
+// or the agent is on hold and the carrier is not Restart. A stale message is not offered.
 func (q *Queue) Offer(
 	to string,
 	by Carrier,
-	least alerts.Mode,
 	now time.Time,
 	fit func(*Message) bool,
-) (m Message, ok bool) {
-	best := q.best(to, by, least, now, fit)
+) (m Message) {
+	best := q.best(to, by, now, fit)
 	if best == nil {
-		return Message{}, false
+		return m
 	}
 	q.offer(best, by, now)
-	return *best, true
+	return *best
 }
 
 func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
@@ -42,7 +39,6 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	if m.Offers++; m.Offers == 1 {
 		m.First = m.Offered
 	}
-	q.touch(m)
 }
 
 // best returns the message for a carrier; fit, if set,
@@ -52,7 +48,6 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 func (q *Queue) best(
 	to string,
 	by Carrier,
-	least alerts.Mode,
 	now time.Time,
 	fit func(*Message) bool,
 ) *Message {
@@ -63,7 +58,7 @@ func (q *Queue) best(
 	for m := range q.open() {
 		waits := m.To == to && (m.State == Waiting || m.Calling && by != Tmux) &&
 			(by == Queued || !m.mayBeQueued())
-		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) &&
+		if waits && !q.stale(m, now) && (fit == nil || fit(m)) &&
 			(best == nil || m.ahead(best, by)) {
 			best = m
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sm/alerts"
 )
 
 // known returns the message with the same key or ref.
@@ -23,7 +25,7 @@ func (q *Queue) known(m *Message) *Message {
 // repeats are recognized by it.
 func (q *Queue) name(m *Message) string {
 	for n := 0; ; n++ {
-		h := fnv.New64a()
+		h := fnv.New32a()
 		fmt.Fprintf(
 			h,
 			"%q %q %q %q %d %d %d",
@@ -35,8 +37,7 @@ func (q *Queue) name(m *Message) string {
 			m.Seq,
 			n,
 		)
-		sum := h.Sum64()
-		id := fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff)
+		id := fmt.Sprintf("%06x", h.Sum32()>>8)
 		if q.ids[id] == nil {
 			return id
 		}
@@ -49,9 +50,6 @@ func (q *Queue) add(m *Message) {
 	q.ids[m.ID] = m
 }
 
-// touch marks a message as changed.
-func (q *Queue) touch(m *Message) { q.changed[m.ID] = true }
-
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
 	q.counters.Ended[m.Via][s-Confirmed]++
@@ -60,7 +58,6 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	m.Calling = false
 	m.Text = strings.Clone(cut(m.Text, endedLength))
 	m.Plain = "" // lets go of the rest
-	q.touch(m)
 }
 
 // open yields the messages that have not ended, in the order of Put.
@@ -81,17 +78,16 @@ func (q *Queue) remove(old func(*Message) bool) {
 			return false
 		}
 		delete(q.ids, m.ID)
-		q.touch(m)
 		return true
 	})
 }
 
-// Find returns one message.
-func (q *Queue) Find(id string) (Message, bool) {
-	if m := q.ids[id]; m != nil {
-		return *m, true
+// Find returns one message, without an ID if it is unknown.
+func (q *Queue) Find(id string) (m Message) {
+	if p := q.ids[id]; p != nil {
+		m = *p
 	}
-	return Message{}, false
+	return m
 }
 
 // Of returns all known messages to one agent, or to all for "", in the order of Put.
@@ -147,12 +143,7 @@ func (c Counters) Count(via Carrier, outcome State) uint64 {
 // Take calls put with each message that has changed since the last Take, nil for one
 // that was forgotten, and reports whether there are any.
 func (q *Queue) Take(put func(id string, m *Message)) (any bool) {
-	any = len(q.changed) > 0
-	for id := range q.changed {
-		put(id, q.ids[id])
-	}
-	clear(q.changed)
-	return any
+	return alerts.Changes(q.ids, q.taken, put)
 }
 
 // Restore replaces all messages by stored ones, in any order.
@@ -161,5 +152,6 @@ func (q *Queue) Restore(messages []Message, c Counters) {
 	q.counters = c
 	for _, m := range slices.SortedStableFunc(slices.Values(messages), bySeq) {
 		q.add(&m)
+		q.taken[m.ID] = m
 	}
 }

@@ -110,28 +110,28 @@ func (m *model) step() {
 
 func (m *model) offer(a string, by Carrier, least alerts.Mode, at time.Time) {
 	var offered Message
-	offer := func(q *Queue) (Message, bool) { return q.Offer(a, by, least, at, nil) }
+	fit := func(m *Message) bool { return m.Mode >= least }
+	offer := func(q *Queue) Message { return q.Offer(a, by, at, fit) }
 	thread := []string{"one", "two"}[m.rng.IntN(2)]
 	switch m.rng.IntN(6) {
 	case 2:
 		by = Queued
-		offer = func(q *Queue) (Message, bool) { return q.Enqueue(a, thread, at) }
+		offer = func(q *Queue) Message { return q.Enqueue(a, thread, at) }
 	case 0:
 		by = Tmux
-		offer = func(q *Queue) (Message, bool) { return q.Call(a, at) }
+		offer = func(q *Queue) Message { return q.Call(a, at) }
 	case 1:
 		by = Tmux
-		offer = func(q *Queue) (Message, bool) {
+		offer = func(q *Queue) Message {
 			return q.Offer(
 				a,
 				Tmux,
-				alerts.Sequential,
 				at,
 				func(m *Message) bool { return m.Typeable(false) },
 			)
 		}
 	}
-	m.both("Offer", func(q *Queue) any { offered, _ = offer(q); return offered })
+	m.both("Offer", func(q *Queue) any { offered = offer(q); return offered })
 	if offered.ID != "" && m.held[a] && by != Restart {
 		m.t.Fatalf("was offered %+v", offered)
 	}
@@ -180,12 +180,7 @@ func (m *model) rare(a string, at time.Time) {
 		m.both(
 			"Answer",
 			func(q *Queue) any {
-				answered, _ := q.Answer(
-					msg.To,
-					msg.ID,
-					at,
-				)
-				return answered
+				return q.Answer(msg.To, msg.ID, at)
 			},
 		)
 	case 4, 5:

@@ -16,16 +16,16 @@ type Queue struct {
 	held    func(to string) bool
 
 	counters Counters
-	changed  map[string]bool // or gone
+	taken    map[string]Message // as of the last Take
 }
 
 // New returns an empty queue. held reports whether messages to an agent are kept back,
 // because its context is about to be rotated and would lose them; only Restart gets them.
 func New(o Options, held func(to string) bool) *Queue {
 	q := &Queue{
-		ids:     map[string]*Message{},
-		held:    held,
-		changed: map[string]bool{},
+		ids:   map[string]*Message{},
+		held:  held,
+		taken: map[string]Message{},
 	}
 	q.Configure(o)
 	return q
@@ -58,7 +58,6 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	m.Made = stamp(now)
 	m.ID = q.name(&m)
 	q.add(&m)
-	q.touch(&m)
 	return m, nil
 }
 
@@ -82,7 +81,6 @@ func (q *Queue) Rename(from, to string) {
 	for _, m := range q.order {
 		if m.To == from {
 			m.To = to
-			q.touch(m)
 		}
 		key := m.Key
 		if !m.Notice() || key.Agent != from {
@@ -91,7 +89,6 @@ func (q *Queue) Rename(from, to string) {
 		key.Agent = to
 		if q.known(&Message{Key: key}) == nil { // else the new id has used the key
 			m.Key = key
-			q.touch(m)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package outbox
 import (
 	"fmt"
 	"time"
-
-	"sm/alerts"
 )
 
 // Enqueue is Offer by Queued for the queue of a thread, the agent's current one.
@@ -12,17 +10,17 @@ func (q *Queue) Enqueue(
 	to string,
 	thread string,
 	now time.Time,
-) (m Message, ok bool) {
-	best := q.best(to, Queued, alerts.Sequential, now, nil)
+) (m Message) {
+	best := q.best(to, Queued, now, nil)
 	if best == nil {
-		return Message{}, false
+		return m
 	}
 	if best.mayBeQueued() && best.Thread != thread {
 		q.leave(best)
 	}
 	q.offer(best, Queued, now)
 	best.Thread = thread
-	return *best, true
+	return *best
 }
 
 // Mark identifies a message in the queue of a thread, after a "#". It differs
@@ -44,7 +42,6 @@ func (q *Queue) Placed(id string) {
 	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayBeQueued() {
 		m.State = Offered
 		m.Placed = true
-		q.touch(m)
 	}
 }
 

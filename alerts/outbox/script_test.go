@@ -26,8 +26,8 @@ type scripted struct {
 	read  float64 // up to when the transcript was read, below 0 for none
 }
 
-func (s *scripted) name(m Message, ok bool) string {
-	if !ok {
+func (s *scripted) name(m Message) string {
+	if m.ID == "" {
 		return "-"
 	}
 	return s.names[m.ID]
@@ -85,7 +85,7 @@ func (s *scripted) put(now time.Time, line string) string {
 // expand replaces {NAME} by the line of a message, and {NAME.id} and {NAME.call}.
 func (s *scripted) expand(text string) string {
 	for name, id := range s.ids {
-		m, _ := s.q.Find(id)
+		m := s.q.Find(id)
 		text = strings.NewReplacer(
 			"{"+name+"}", m.Line(), "{"+name+".id}", id, "{"+name+".call}", m.Call(), `\n`, "\n",
 		).Replace(text)
@@ -115,14 +115,13 @@ func (s *scripted) do(seconds float64, line string) string {
 		}[f[1]]
 		var least alerts.Mode
 		fmt.Sscan(f[2], (*uint8)(&least))
-		return s.name(q.Offer(to, by, least, now, nil))
+		return s.name(q.Offer(to, by, now, func(m *Message) bool { return m.Mode >= least }))
 	case "call":
 		return s.name(q.Call(to, now))
 	case "typed":
 		return s.name(q.Offer(
 			to,
 			Tmux,
-			0,
 			now,
 			func(m *Message) bool { return m.Typeable(f[1] == "texts") },
 		))
@@ -190,11 +189,11 @@ func (s *scripted) do(seconds float64, line string) string {
 		slices.SortFunc(changed, bySeq)
 		return fmt.Sprintf("%s, gone %d, %t", s.list(changed), gone, ok)
 	case "line":
-		m, _ := q.Find(id)
+		m := q.Find(id)
 		return strings.ReplaceAll(m.Line()+" marked "+m.Mark(), id, "ID")
 	}
-	m, known := q.Find(id)
-	if !known {
+	m := q.Find(id)
+	if m.ID == "" {
 		return "gone"
 	}
 	return fmt.Sprint(m.State, " ", m.Via, " ", m.Offers)

@@ -48,13 +48,13 @@ func (r *reader) tick(t *testing.T) {
 	if r.rng.IntN(10) == 0 {
 		r.q = restored(t, r.q)
 	}
-	m, ok := r.q.Offer("a", Tmux, alerts.Sequential, sec(r.now), nil)
+	m := r.q.Offer("a", Tmux, sec(r.now), nil)
 	switch r.rng.IntN(4) {
 	case 0: // lost on its way, or the observer crashed between the store and the effect
 	case 1:
 		r.q.Unoffer(m.ID) // the carrier knows that it failed
 	default:
-		if ok {
+		if m.ID != "" {
 			r.under = append(r.under, line{r.now + 25*r.rng.Float64(), m.ID, m.Line()})
 		}
 	}

@@ -24,7 +24,6 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 	r.Changed = now
 	m.all[r.ID] = &r
 	m.open[r.Agent] = &r
-	m.touch(&r)
 	return r, m.out, nil
 }
 

@@ -102,10 +102,7 @@ func (m *Machine) move(r *Rotation, s State, at time.Time) {
 	r.State = s
 	r.Changed = at
 	r.Finished = false
-	m.touch(r)
 }
-
-func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = true }
 
 func (m *Machine) count(outcome string) {
 	m.counters[outcome]++
@@ -117,7 +114,6 @@ func (m *Machine) forget(now time.Time) {
 	for id, r := range m.all {
 		if r.State.Ended() && now.Sub(r.Changed) > keptFor {
 			delete(m.all, id)
-			m.changed[id] = true
 		}
 	}
 }

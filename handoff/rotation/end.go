@@ -48,7 +48,7 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	unused := !r.State.Touched() && r.Document != ""
 	r.Reason = reason
-	r.Overheard = nil
+	r.Overheard = [maxOverheard]Heard{}
 	r.Unused = unused && (reason != ReasonGone || r.Auto()) // else the next session gets it
 	m.move(r, s, at)
 	delete(m.open, r.Agent)

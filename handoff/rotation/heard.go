@@ -53,15 +53,14 @@ func (r *Rotation) awaits(in Heard) bool {
 func (m *Machine) overhear(in Heard) {
 	for _, r := range m.open {
 		known := slices.ContainsFunc(
-			r.Overheard,
+			r.Overheard[:],
 			func(o Heard) bool { return o.Session == in.Session },
 		)
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
-		all := append(slices.Clone(r.Overheard), in)
-		r.Overheard = all[max(0, len(all)-maxOverheard):]
-		m.touch(r)
+		copy(r.Overheard[:], r.Overheard[1:])
+		r.Overheard[maxOverheard-1] = in
 	}
 }
 
@@ -69,19 +68,15 @@ func (m *Machine) overhear(in Heard) {
 // it was known whose sessions they are.
 func (m *Machine) Recall(sessionOf func(string) string) (list []Heard) {
 	for _, agent := range m.Opens() {
-		r := m.open[agent]
-		i := slices.IndexFunc(
-			r.Overheard,
-			func(o Heard) bool { return o.Session == sessionOf(agent) },
-		)
-		if i < 0 {
-			continue
+		session := sessionOf(agent)
+		for i := range m.open[agent].Overheard {
+			o := &m.open[agent].Overheard[i]
+			if session != "" && o.Session == session {
+				o.Agent = agent
+				list = append(list, *o)
+				*o = Heard{}
+			}
 		}
-		o := r.Overheard[i]
-		r.Overheard = slices.Concat(r.Overheard[:i], r.Overheard[i+1:])
-		m.touch(r)
-		o.Agent = agent
-		list = append(list, o)
 	}
 	return list
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"sm/alerts"
 )
 
 // The errors of Machine.
@@ -24,14 +26,10 @@ func (m *Machine) Take(
 	put func(id string, r *Rotation),
 	record func(agent string, s *AgentRecord),
 ) (any bool) {
-	any = len(m.changed)+len(m.agentsChanged) > 0 || m.counted
-	for id := range m.changed {
-		put(id, m.all[id])
-	}
+	any = alerts.Changes(m.all, m.taken, put) || len(m.agentsChanged) > 0 || m.counted
 	for agent := range m.agentsChanged {
 		record(agent, m.agents[agent])
 	}
-	clear(m.changed)
 	clear(m.agentsChanged)
 	m.counted = false
 	return any
@@ -56,6 +54,7 @@ func (m *Machine) Restore(
 	}
 	for _, r := range rotations {
 		m.all[r.ID] = &r
+		m.taken[r.ID] = r
 		if r.State.Ended() {
 			continue
 		}
@@ -73,7 +72,6 @@ func (m *Machine) Rename(from, to string, now time.Time) []Effect {
 	for _, r := range m.all {
 		if r.Agent == from {
 			r.Agent = to
-			m.touch(r)
 		}
 	}
 	if r := m.open[from]; r != nil {
@@ -110,7 +108,6 @@ func (m *Machine) Forget(agent string) {
 	for id, r := range m.all {
 		if r.Agent == agent {
 			delete(m.all, id)
-			m.changed[id] = true
 		}
 	}
 	delete(m.open, agent)

@@ -77,7 +77,7 @@ type Machine struct {
 	counters Counters
 
 	// what Take has to return
-	changed       map[string]bool
+	taken         map[string]Rotation // as of the last Take
 	agentsChanged map[string]bool
 	counted       bool
 }
@@ -91,7 +91,7 @@ func New(o Options) *Machine {
 		open:          map[string]*Rotation{},
 		agents:        map[string]*AgentRecord{},
 		counters:      Counters{},
-		changed:       map[string]bool{},
+		taken:         map[string]Rotation{},
 		agentsChanged: map[string]bool{},
 	}
 }
@@ -268,7 +268,6 @@ func (in Started) apply(m *Machine) {
 		m.renew(r, in.Session, in.At)
 	case r.State == Resuming && r.Next == "", r.State == Cleared && r.Next == "":
 		r.Next = in.Session
-		m.touch(r)
 	}
 }
 

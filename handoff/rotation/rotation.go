@@ -124,7 +124,7 @@ type Rotation struct {
 	Left   string // the session that is cleared
 	Next   string // the new one, "" while unknown
 	// Overheard are sessions of unknown agents with the prompt, the newest last.
-	Overheard []Heard `json:",omitempty"`
+	Overheard [maxOverheard]Heard `json:",omitzero"`
 
 	Made     time.Time     // when it was scheduled
 	Began    time.Time     // when the turn had ended
