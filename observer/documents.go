@@ -170,7 +170,8 @@ func (c *core) prepare(r rotation.Rotation) {
 // fit checks that a file may be handed over and its path typed.
 func (a *App) fit(r *rotation.Rotation) error {
 	o := a.handoffs()
-	if text := o.Rotations.Resume(r.Path); a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
+	text := o.Rotations.Resume(r.Path)
+	if a.o.Sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return refuse(http.StatusUnprocessableEntity, fmt.Sprintf(
 			"%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}

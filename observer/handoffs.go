@@ -72,15 +72,8 @@ func (c *core) getHandoffs(string, *http.Request) (any, error) {
 }
 
 func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
-	now := time.Now()
-	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), now)
+	x, effects, err := c.rotations.Cancel(r.PathValue("handoff"), time.Now())
 	c.perform(effects)
-	if errors.Is(err, rotation.ErrBusy) {
-		err = refuse(
-			http.StatusConflict,
-			"this handoff is under way; it can no longer be taken back",
-		)
-	}
 	return wire.Handoff(x), err
 }
 

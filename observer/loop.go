@@ -14,13 +14,11 @@ import (
 const (
 	// storeEvery is the longest delay before a change is stored. Changes that
 	// transcripts repeat, and that have no effects, wait for restEvery: after a kill
-	// the transcripts are read again.
+	// the transcripts are read again. So does a transaction that has failed.
 	storeEvery = 250 * time.Millisecond
 	restEvery  = time.Second
 	// namesEvery is how often the names of the files of the state are checked.
 	namesEvery = 2 * time.Second
-	// retryEvery is how soon a failed transaction is tried again.
-	retryEvery = time.Second
 	// garbageMany is after how many changes a pause of garbageAfter is used to
 	// give memory back: reading and storing leave garbage that would otherwise
 	// stay until the next collection, a long time off in a quiet fleet. So many

@@ -15,14 +15,12 @@ type writer struct {
 	done  chan *batch
 	busy  bool
 	retry *batch
-	after time.Time // of the next try
 	began time.Time // the last transaction did
 }
 
 // due reports whether changes have to be stored now.
 func (c *core) due(now time.Time) bool {
 	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting) > 0 ||
-		c.writer.retry != nil ||
 		now.Sub(c.writer.began) >= restEvery
 }
 
@@ -40,7 +38,7 @@ func (c *core) store() (busy bool) {
 		if b, any = c.take(); !any {
 			return false
 		}
-	case time.Now().Before(w.after):
+	case time.Since(w.began) < restEvery:
 		refuseAll(c.waiting)
 		c.waiting = nil
 		return false
@@ -77,7 +75,6 @@ func (c *core) stored(ctx context.Context, b *batch) {
 		refuseAll(b.waiting)
 		b.waiting = nil
 		c.writer.retry = b
-		c.writer.after = time.Now().Add(retryEvery)
 		return
 	}
 	c.fleet.Stored(b.Delta)
@@ -119,7 +116,7 @@ func refuseAll(list []waiter) {
 func (c *core) storeLast(ctx context.Context) error {
 	var err error
 	for range 3 { // what is being stored, what is to be retried, and what came after
-		c.writer.after = time.Time{}
+		c.writer.began = time.Time{}
 		if !c.store() {
 			break
 		}

@@ -16,8 +16,9 @@ const (
 	atEnd  = time.Second
 )
 
-// Command runs a program, Argv with its arguments, with the text as a line of its standard input. It is run
-// without a shell, one at a time, and with a limit: it may hang or start others.
+// Command runs a program, Argv with its arguments, with the text as a line of its standard
+// input. It is run without a shell, one at a time, and with a limit: it may hang or start
+// others.
 type Command struct {
 	Argv    []string
 	running sync.Mutex

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"sm/alerts"
 	"sm/observer/api"
@@ -45,26 +44,25 @@ func NewReminder(
 ) (x alerts.Reminder, problem string) {
 	in.Text = strings.TrimSpace(in.Text)
 	for _, s := range []float64{in.In, in.Soft, in.Hard} {
-		if s < 0 || s > maxRemindSeconds || s != s {
+		if s < 0 || s > maxRemindSeconds {
 			return x, "a time must lie between 0 s and a year; give seconds"
 		}
 	}
 	switch {
-	case in.Text == "", !utf8.ValidString(in.Text):
-		return x, "the text is empty or not UTF-8; give it a text"
+	case in.Text == "":
+		return x, "the text is empty; give it a text"
 	case most > 0 && len(wording.Remind)+len(in.Text) > most:
 		return x, "the text is too long; shorten it"
 	}
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
 	x = alerts.Reminder{
-		ID:    fmt.Sprintf("r%08x", rand.Uint32()),
-		From:  in.From,
-		Text:  in.Text,
-		Made:  made,
-		Reset: made,
-		Soft:  span(in.Soft),
-		Hard:  span(in.Hard),
+		ID:   fmt.Sprintf("r%08x", rand.Uint32()),
+		From: in.From,
+		Text: in.Text,
+		Made: made,
+		Soft: span(in.Soft),
+		Hard: span(in.Hard),
 	}
 	if in.In > 0 {
 		x.Due = made + span(in.In)
