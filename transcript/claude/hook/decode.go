@@ -22,7 +22,9 @@ func members(data []byte, f func(key string, value []byte)) error {
 	w.Begin(data)
 	return jsonwalk.Record(&w, func() {
 		for name, value := range w.Members(jsonwalk.Text{}) {
-			f(string(name), w.Span(value).Bytes(data))
+			if raw := w.Span(value).Bytes(data); len(raw) > 0 { // else the text is broken
+				f(string(name), raw)
+			}
 		}
 	})
 }
