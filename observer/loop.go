@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sm/observer/fleet"
 	"sm/observer/metrics"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -91,7 +92,7 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	}
 	err := follow.Run(ctx, follow.Options{
 		Roots:     roots,
-		ActiveFor: activeFor,
+		ActiveFor: fleet.ActiveFor,
 		Logger:    a.log.With("component", "follow"),
 		Stats:     a.stats,
 		Clients:   a.clients,

@@ -120,10 +120,6 @@ func (a *App) setUp(ctx context.Context) error {
 	return a.listen(ctx)
 }
 
-// activeFor is how long after its last record a session without a known client
-// counts as active.
-const activeFor = 10 * time.Minute
-
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
 	settings := a.settings.Load()
@@ -339,7 +335,6 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		Clients:    a.o.Clients,
 		Thresholds: o.Alerts.Thresholds,
 		Ledger:     ledger,
-		ActiveFor:  activeFor,
 		Alive:      a.o.Alive,
 		Origin:     a.o.Origin,
 		Estimate:   true,

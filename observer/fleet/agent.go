@@ -421,7 +421,6 @@ type Report struct {
 
 // Opening is what the newest SessionStart reported of a resumed or forked session.
 type Opening struct {
-	At transcript.Instant
 	// Tokens is the size of the context, CacheWriteUSD what the client expects that
 	// writing it into the cache costs with the first request, in US dollars; 0 for
 	// unknown.

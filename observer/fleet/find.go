@@ -160,12 +160,7 @@ func (f *Fleet) find(id string, least int) (found row, err error) {
 			several = false
 		case found.agentID() != r.agentID():
 			several = true
-		case found.s == nil ||
-			r.s != nil &&
-				cmp.Or(
-					newestFirst(r.s.own[0], found.s.own[0]),
-					strings.Compare(r.s.key, found.s.key),
-				) < 0:
+		case r.of != nil: // not the session that the agent has left
 			found = r
 		}
 	}

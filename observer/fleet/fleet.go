@@ -20,9 +20,6 @@ type Options struct {
 	// Ledger finds the messages that were claimed in earlier runs; nil for none:
 	// then all claims stay in memory.
 	Ledger Ledger
-	// ActiveFor is how long after its last activity a session counts as live;
-	// 10 minutes when it is 0.
-	ActiveFor time.Duration
 	// Estimate guesses the context of sessions whose provider reports no usage.
 	Estimate bool
 	// Alive reports whether a process runs; nil if the system does not show it. An
@@ -33,6 +30,10 @@ type Options struct {
 	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location
 }
+
+// ActiveFor is how long after its last activity a session without a known client counts as
+// live.
+const ActiveFor = 10 * time.Minute
 
 // Fleet has all sessions of a machine. It is for one goroutine at a time.
 type Fleet struct {
@@ -67,9 +68,6 @@ type Fleet struct {
 // New makes a fleet of what has been stored. Without a settled history nothing
 // else of it holds: the history must be read once more, and then Settle called.
 func New(o Options, s Stored) *Fleet {
-	if o.ActiveFor == 0 {
-		o.ActiveFor = 10 * time.Minute
-	}
 	f := &Fleet{
 		options:   o,
 		created:   transcript.InstantOf(s.Created),

@@ -34,8 +34,10 @@ func (f *Fleet) Hook(
 	case hook.UserPromptSubmit:
 		a.prompted = max(a.prompted, at)
 	case hook.SessionStart:
-		a.Begun = max(a.Begun, at)
-		a.Opening = Opening{At: at, Tokens: p.ContextTokens, CacheWriteUSD: p.CacheWriteUSD}
+		if at >= a.Begun {
+			a.Begun = at
+			a.Opening = Opening{p.ContextTokens, p.CacheWriteUSD}
+		}
 		if p.Source == "startup" {
 			a.Fresh = p.SessionID
 		}
@@ -231,35 +233,31 @@ type Registration struct {
 // Register takes in a registration, which may repeat an earlier one with more.
 func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
 	defer func() { n = f.updates() }()
-	const word = "not one word of at most 128 bytes; give another"
-	invalid := func(what, value, why string) (Update, error) {
-		return n, fmt.Errorf("%s %q: %s", what, value, why)
-	}
-	switch {
-	case !isAgent(r.ID):
-		return invalid("id", r.ID, word)
-	case !isLine(r.Name) || !isLine(r.Provider):
-		return n, errors.New("name or provider: not one line of at most 128 bytes; give another")
-	case r.Parent == r.ID:
-		return invalid(
-			"parent_session_id",
-			r.Parent,
-			"an agent is not its own parent; name another",
-		)
-	case r.Parent != "" && !isAgent(r.Parent):
-		return invalid("parent_session_id", r.Parent, word)
-	case r.Session != "" && !isUUID(r.Session):
-		return invalid(
-			"claude_session_id",
-			r.Session,
+	const (
+		word = "not one word of at most 128 bytes; give another"
+		line = "not one line of at most 128 bytes; give another"
+	)
+	for _, field := range []struct {
+		fits             bool
+		name, value, why string
+	}{
+		{isAgent(r.ID), "id", r.ID, word},
+		{isLine(r.Name), "name", r.Name, line},
+		{isLine(r.Provider), "provider", r.Provider, line},
+		{r.Parent == "" || isAgent(r.Parent), "parent_session_id", r.Parent, word},
+		{r.Parent != r.ID, "parent_session_id", r.Parent, "an agent is not its own parent; name another"},
+		{
+			r.Session == "" || isUUID(r.Session), "claude_session_id", r.Session,
 			"not a UUID; leave it out where it is unknown",
-		)
-	case r.Pane != "" && !hook.IsPane(r.Pane):
-		return invalid(
-			"pane",
-			r.Pane,
+		},
+		{
+			r.Pane == "" || hook.IsPane(r.Pane), "pane", r.Pane,
 			"not a pane's id such as %12; leave it out where it is unknown",
-		)
+		},
+	} {
+		if !field.fits {
+			return n, fmt.Errorf("%s %q: %s", field.name, field.value, field.why)
+		}
 	}
 	a := f.agent(r.ID)
 	a.Registered = true

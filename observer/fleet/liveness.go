@@ -70,7 +70,7 @@ func (f *Fleet) live(r *row, now time.Time) bool {
 
 // lately reports whether a row had activity within ActiveFor.
 func (f *Fleet) lately(r *row, now time.Time) bool {
-	return now.Sub(r.last().Time()) <= f.options.ActiveFor
+	return now.Sub(r.last().Time()) <= ActiveFor
 }
 
 // WereAtWork sets the agents that were working before a restart, so that Activity

@@ -135,10 +135,10 @@ func (f *Fleet) viewReports(a *agent, read bool, now time.Time, v *View) {
 	if read && x.Back && known || ahead {
 		v.report(x.At, x.Tokens, transcript.FromStatusline)
 	}
-	if o := &a.Opening; v.Reading.At < o.At {
+	if o := &a.Opening; v.Reading.At < a.Begun {
 		v.CacheWriteUSD = o.CacheWriteUSD
 		if _, known := v.Context(); o.Tokens > 0 && !known {
-			v.report(o.At, o.Tokens, transcript.FromStatusline)
+			v.report(a.Begun, o.Tokens, transcript.FromStatusline)
 		}
 	}
 	at := (*claude.AutoCompact)(&a.AutoCompact).IdleCompaction(
@@ -225,7 +225,7 @@ func (f *Fleet) present(now time.Time) (events []alerts.Event) {
 		t := &x.Session
 		_, known := t.Context()
 		if f.left(&r) || !known ||
-			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > f.options.ActiveFor {
+			now.Sub(max(t.Active, changedAt(&x.Cursor)).Time()) > ActiveFor {
 			continue
 		}
 		a := f.agentIn(r.s)
@@ -294,7 +294,7 @@ type View struct {
 	// fresh copy of an old transcript has an old one.
 	Last transcript.Instant
 	// Live means that the session's client runs, or had activity within
-	// Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is
+	// ActiveFor and is neither Ended nor Past. A copy of an old transcript is
 	// not live, though Seen.
 	Live bool
 	// Ended means that the session's client has ended: by its last hook, or because
