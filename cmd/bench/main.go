@@ -26,6 +26,7 @@ func generate(dir string, mb int64) error {
 	_, err := transcripttest.Generate(dir, transcripttest.Options{
 		Seed:      1,
 		Bytes:     mb * 1_000_000,
+		LineBytes: 3200,
 		Subagents: true,
 	})
 	return err

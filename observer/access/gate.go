@@ -145,10 +145,15 @@ type refusal struct {
 func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.tcp {
 		r = g.Passes.unfold(r)
-		setSecurityHeaders(w.Header())
+		// There are no CORS headers, here or anywhere: no other origin has business with us.
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
 		if peerOf(r.Context()).stranger {
 			// A connection that waits for more would take room in a share.
-			w.Header().Set("Connection", "close")
+			h.Set("Connection", "close")
 		}
 	}
 	v := &visit{w: w, r: r}
@@ -193,15 +198,6 @@ func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 		return
 	}
 	WriteError(w, no.code, no.text)
-}
-
-// setSecurityHeaders sets what every answer over TCP carries. There are no CORS headers,
-// here or anywhere: no other origin has business with us.
-func setSecurityHeaders(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
 }
 
 // WriteError writes the body that every error has: one line of JSON whose

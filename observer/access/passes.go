@@ -97,16 +97,14 @@ func (p *Passes) Issue(now time.Time) string {
 func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, t := range p.tokens {
-		if hmac.Equal([]byte(t.text), []byte(text)) {
-			p.tokens = slices.Delete(p.tokens, i, i+1)
-			return p.pass(now), now.Before(t.expires)
-		}
+	i := slices.IndexFunc(p.tokens, func(t token) bool {
+		return hmac.Equal([]byte(t.text), []byte(text))
+	})
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
-}
-
-func (p *Passes) pass(now time.Time) *http.Cookie {
+	ok = now.Before(p.tokens[i].expires)
+	p.tokens = slices.Delete(p.tokens, i, i+1)
 	until := strconv.FormatInt(now.Add(PassLife).Unix(), 10)
 	return &http.Cookie{
 		Name:     p.cookie,
@@ -115,7 +113,7 @@ func (p *Passes) pass(now time.Time) *http.Cookie {
 		MaxAge:   int(PassLife / time.Second),
 		HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
-	}
+	}, ok
 }
 
 func (p *Passes) sign(text string) string {

@@ -8,20 +8,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"sm/handoff/files"
 )
 
 const lockName = "lock"
-
-// openDir makes the directory if there is none, and checks that other users cannot
-// write to it.
-func openDir(dir string) (*os.Root, error) {
-	if err := files.PrivateDir(dir, "choose another with --state"); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	return os.OpenRoot(dir)
-}
 
 // openRegular opens a file and makes it private. Opening a FIFO would block.
 func openRegular(root *os.Root, name string, flags int) (*os.File, error) {

@@ -79,7 +79,10 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 
 // openLocked opens and locks the directory alone.
 func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	root, err := openDir(dir)
+	if err := files.PrivateDir(dir, "choose another with --state"); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}

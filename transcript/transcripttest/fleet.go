@@ -28,8 +28,8 @@ type Options struct {
 	Traps bool
 	// Copies adds forks, resumes and branches, Subagents subagents.
 	Copies, Subagents bool
-	// LineBytes is the median size of a line with a tool's result; 0: 900 in short
-	// sessions, 3200 otherwise.
+	// LineBytes is the median size of a line with a tool's result; 0: 900. In long use
+	// it is 3200.
 	LineBytes int
 }
 
@@ -49,9 +49,6 @@ const (
 func Generate(dir string, o Options) (*Truth, error) {
 	if o.Start.IsZero() {
 		o.Start = usualStart()
-	}
-	if o.Bytes > 0 {
-		o.LineBytes = cmp.Or(o.LineBytes, 3200)
 	}
 	o.Sessions = cmp.Or(o.Sessions, int(o.Bytes/meanFile), 8)
 	f := &fleet{

@@ -156,7 +156,14 @@ func (r *Report) costs(list []*history.Bill, projects map[string]string) {
 		)
 	})
 	r.RereadFiles = r.RereadFiles[:min(len(r.RereadFiles), maxFiles)]
-	r.Saved = r.saved()
+	for _, f := range r.RereadFiles {
+		r.Saved.ByFiles += f.Tokens
+	}
+	c := &r.Costs.Compactions
+	h := &r.Costs.Handoffs
+	if h.Followed >= leastHandoffs {
+		r.Saved.ByHandoffs = new(max(0, c.Tokens-h.Tokens*int64(c.Followed)/int64(h.Followed)))
+	}
 }
 
 func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcript.Bill) {
@@ -171,18 +178,6 @@ func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcr
 		f.Tokens += x.Tokens
 		f.After++
 	}
-}
-
-func (r *Report) saved() (s Saved) {
-	for _, f := range r.RereadFiles {
-		s.ByFiles += f.Tokens
-	}
-	c := &r.Costs.Compactions
-	h := &r.Costs.Handoffs
-	if h.Followed >= leastHandoffs {
-		s.ByHandoffs = new(max(0, c.Tokens-h.Tokens*int64(c.Followed)/int64(h.Followed)))
-	}
-	return s
 }
 
 // Unnamed takes the names of files out of a report.
