@@ -137,12 +137,9 @@ func (s *Shares) withinRate(k shareKey, now time.Time) bool {
 	}
 	limiter := s.rates[k]
 	if limiter == nil {
-		if len(s.rates) >= maxStrangers {
-			maps.DeleteFunc(
-				s.rates,
-				func(_ shareKey, l *rate.Limiter) bool { return l.TokensAt(now) >= strangerBurst },
-			)
-		}
+		maps.DeleteFunc(s.rates, func(_ shareKey, l *rate.Limiter) bool {
+			return l.TokensAt(now) >= strangerBurst
+		})
 		if len(s.rates) >= maxStrangers { // a user may have many uids or addresses; each would begin with a burst
 			return false
 		}
@@ -213,21 +210,16 @@ func (l *sharedListener) Accept() (net.Conn, error) {
 
 // keyOf returns the share of a connection.
 func keyOf(c *net.TCPConn) shareKey {
-	if from, other := otherMachine(c); other {
-		return shareKey{from: from}
+	local, lok := c.LocalAddr().(*net.TCPAddr)
+	remote, rok := c.RemoteAddr().(*net.TCPAddr)
+	if !lok || !rok {
+		return shareKey{}
+	}
+	near := local.AddrPort().Addr().Unmap()
+	far := remote.AddrPort().Addr().Unmap()
+	if !far.IsLoopback() && far != near {
+		return shareKey{from: far}
 	}
 	uid, known := tcpPeerUID(c)
 	return shareKey{known: known, uid: uid}
-}
-
-// otherMachine returns the address of a peer that has no socket on this machine.
-func otherMachine(c *net.TCPConn) (netip.Addr, bool) {
-	l, lok := c.LocalAddr().(*net.TCPAddr)
-	r, rok := c.RemoteAddr().(*net.TCPAddr)
-	if !lok || !rok {
-		return netip.Addr{}, false
-	}
-	near := l.AddrPort().Addr().Unmap()
-	far := r.AddrPort().Addr().Unmap()
-	return far, !far.IsLoopback() && far != near
 }
