@@ -26,12 +26,12 @@ type Bin struct {
 	Count int   `json:"count"`
 }
 
-// DistributionOf sorts the figures. Bins are at least so wide, and wider by
+// DistributionOf sorts the figures, which are known of so many cases. Bins are at least so wide, and wider by
 // nice steps until they are no more than MaxBins.
-func DistributionOf(figures []int64, unknown int, width int64) Distribution {
+func DistributionOf(figures []int64, cases int, width int64) Distribution {
 	return Distribution{
 		Known:     len(figures),
-		Unknown:   unknown,
+		Unknown:   cases - len(figures),
 		Min:       history.NearestRank(figures, 0),
 		P10:       history.NearestRank(figures, 0.1),
 		Median:    history.Median(figures),

@@ -37,7 +37,7 @@ func TestDistribution(t *testing.T) {
 			`{"from":120,"to":140,"count":0},{"from":140,"to":160,"count":0},{"from":160,"to":180,"count":0},` +
 			`{"from":180,"to":200,"count":1}]}`},
 	} {
-		got, err := json.Marshal(DistributionOf(c.figures, 2, c.width))
+		got, err := json.Marshal(DistributionOf(c.figures, len(c.figures)+2, c.width))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func FuzzDistribution(f *testing.F) {
 		for i := range figures {
 			figures[i] = rng.Int64N(most + 1)
 		}
-		d := DistributionOf(slices.Clone(figures), 0, width)
+		d := DistributionOf(slices.Clone(figures), len(figures), width)
 		count := 0
 		for i, b := range d.Histogram {
 			inside := 0

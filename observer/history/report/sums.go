@@ -32,26 +32,8 @@ type sums struct {
 	sizes     map[string][]int64 // by agent: those of pre
 	cycle
 
-	pre, manual, idle, post, percent, perCycle figures
-}
-
-// figures are those of a distribution, and how many are not known.
-type figures struct {
-	known   []int64
-	unknown int
-}
-
-// add adds a figure, known or not.
-func (f *figures) add(x int64, known bool) {
-	if known {
-		f.known = append(f.known, x)
-	} else {
-		f.unknown++
-	}
-}
-
-func (f *figures) distribution(width int64) Distribution {
-	return DistributionOf(f.known, f.unknown, width)
+	// The figures that are known.
+	pre, manual, idle, post, percent, perCycle []int64
 }
 
 // cycle is the present one of the transcript that is added. What is kept of its last
@@ -102,7 +84,7 @@ func (s *sums) take(t *history.Timeline) {
 				s.turns = 1
 			}
 		case alerts.EventCompacted:
-			s.unread()
+			s.waiting = false
 			if t.First[i] {
 				s.compacted(ev, t.Sizes[i])
 			}
@@ -113,7 +95,6 @@ func (s *sums) take(t *history.Timeline) {
 			s.engine.Step(*ev)
 		}
 	}
-	s.unread()
 	s.engine.Forget(id)
 }
 
@@ -136,40 +117,30 @@ func (s *sums) read(ev *alerts.Event) {
 		return // or it is of the cycle before, and was only written late
 	}
 	s.waiting = false
-	s.post.add(ev.Tokens, true)
-	s.percent.add(int64(transcript.Window{
-		Tokens:   ev.Window,
-		Reserved: ev.Reserved,
-	}.Percent(ev.Tokens)), true)
+	window := transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}
+	s.post = append(s.post, ev.Tokens)
+	s.percent = append(s.percent, int64(window.Percent(ev.Tokens)))
 }
 
 func (s *sums) compacted(ev *alerts.Event, size int64) {
 	s.waiting = true
 	s.at = ev.At
-	s.perCycle.add(int64(s.turns), s.shown)
+	if s.shown {
+		s.perCycle = append(s.perCycle, int64(s.turns))
+	}
 	for _, row := range s.rows(ev.Agent, ev.Model, ev.At) {
 		Count(&row.Compactions, ev.Trigger)
 	}
 	switch {
+	case size <= 0:
 	case ev.Trigger == transcript.Manual:
-		s.manual.add(size, size > 0)
+		s.manual = append(s.manual, size)
 	case ev.Trigger == transcript.Idle:
-		s.idle.add(size, size > 0)
+		s.idle = append(s.idle, size)
 	default:
-		s.pre.add(size, size > 0)
-		if size > 0 {
-			s.sizes[ev.Agent] = append(s.sizes[ev.Agent], size)
-		}
+		s.pre = append(s.pre, size)
+		s.sizes[ev.Agent] = append(s.sizes[ev.Agent], size)
 	}
-}
-
-// unread counts a compaction that no reading followed.
-func (s *sums) unread() {
-	if s.waiting {
-		s.post.add(0, false)
-		s.percent.add(0, false)
-	}
-	s.waiting = false
 }
 
 // Count counts a compaction by its trigger.
@@ -244,12 +215,13 @@ func (s *sums) report(views []fleet.View) *Report {
 	r.Sessions = s.total.Sessions
 	r.Turns = s.total.Turns
 	r.Compactions = s.total.Compactions
-	r.Pre = s.pre.distribution(tokenBin)
-	r.ManualPre = s.manual.distribution(tokenBin)
-	r.IdlePre = s.idle.distribution(tokenBin)
-	r.Post = s.post.distribution(tokenBin)
-	r.PostPercentage = s.percent.distribution(percentBin)
-	r.TurnsPerCycle = s.perCycle.distribution(turnBin)
+	c := &r.Compactions
+	r.Pre = DistributionOf(s.pre, c.Auto+c.Unknown, tokenBin)
+	r.ManualPre = DistributionOf(s.manual, c.Manual, tokenBin)
+	r.IdlePre = DistributionOf(s.idle, c.Idle, tokenBin)
+	r.Post = DistributionOf(s.post, c.Total(), tokenBin)
+	r.PostPercentage = DistributionOf(s.percent, c.Total(), percentBin)
+	r.TurnsPerCycle = DistributionOf(s.perCycle, c.Total(), turnBin)
 	r.Threshold = s.threshold(most)
 	r.Projects = ordered(s.byProject, busier)
 	r.Models = ordered(s.models, busier)
@@ -288,15 +260,15 @@ func (s *sums) threshold(sessions []Session) Threshold {
 		)
 	})
 	t := Threshold{
-		Typical:  rangeOf(s.pre.known),
-		After:    rangeOf(s.post.known),
+		Typical:  rangeOf(s.pre),
+		After:    rangeOf(s.post),
 		Sessions: append([]Session{}, sessions[:min(2, len(sessions))]...),
 	}
-	if len(s.pre.known) == 0 {
+	if len(s.pre) == 0 {
 		return t
 	}
 	counts := map[int64]int{}
-	for _, x := range s.pre.known {
+	for _, x := range s.pre {
 		counts[x/tokenBin*tokenBin]++
 	}
 	most := slices.MaxFunc(

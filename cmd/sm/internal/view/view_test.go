@@ -27,7 +27,7 @@ func FuzzHistogram(f *testing.F) {
 		for i := range figures {
 			figures[i] = rng.Int64N(most + 1)
 		}
-		d := report.DistributionOf(slices.Clone(figures), 0, width)
+		d := report.DistributionOf(slices.Clone(figures), len(figures), width)
 		for _, g := range []Glyphs{GlyphsOf(os.LookupEnv), {full: "#", Dash: "-"}} {
 			for line := range strings.Lines(g.histogram("tokens", d.Histogram)) {
 				if utf8.RuneCountInString(line) > 80 {
