@@ -247,7 +247,7 @@ func (e *Engine) rewound(a *AgentState, o *Event) {
 		return
 	}
 	o.Source = transcript.FromTranscript
-	e.take(a, o.reading())
+	e.take(a, o.Reading)
 	e.decide(a)
 }
 

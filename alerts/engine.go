@@ -285,6 +285,7 @@ func (e *Engine) sorted() []*AgentState {
 // before it, as records of a file are.
 func (e *Engine) stamp(a *AgentState, ev *Event) {
 	ev.at = cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
+	ev.Reading.At = ev.at
 	// EventActive has the time of the observer, which may be much later than the
 	// records around it: those without a stamp follow the record before.
 	if ev.Kind != EventActive {

@@ -141,11 +141,10 @@ func (e *Engine) Snapshot() State {
 func TestTakeAndForget(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 20_000), Event{
-		Kind:   EventReading,
-		Agent:  "b",
-		At:     sec(1),
-		Tokens: 20_000,
-		Window: window,
+		Kind:    EventReading,
+		Agent:   "b",
+		At:      sec(1),
+		Reading: Reading{Tokens: 20_000, Window: window},
 	})
 	names := func() (ids string) {
 		e.Take(func(id string, a *AgentState) {
@@ -176,10 +175,9 @@ func TestTakeAndForget(t *testing.T) {
 		t.Error("a is still known")
 	}
 	if play(e, Event{
-		Kind:   EventReading,
-		At:     sec(1),
-		Tokens: 150_000,
-		Window: window,
+		Kind:    EventReading,
+		At:      sec(1),
+		Reading: Reading{Tokens: 150_000, Window: window},
 	}, Event{
 		Kind:  99,
 		Agent: "c",
@@ -270,9 +268,7 @@ func fuzzed(b []byte, now *float64) Event {
 		At:        sec(*now + min(0, step)),
 		Parent:    "abc"[n%3 : n%3+1],
 		Disabled:  n == 1,
-		Tokens:    int64(b[4]) * 1000,
-		Window:    int64(n%8) * 50_000,
-		Source:    transcript.Source(n % 4),
+		Reading:   Reading{Tokens: int64(b[4]) * 1000, Window: int64(n%8) * 50_000, Source: transcript.Source(n % 4)},
 		History:   n == 3,
 		Cycle:     int(n % 5),
 		Sign:      Sign(n % 6),

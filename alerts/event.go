@@ -104,18 +104,9 @@ type Event struct {
 	Name     string
 	Disabled bool // enabled: false; no notices about the agent
 
-	Tokens int64 // of the context; for a percentage without a figure, its share of Window
-	// Cleared is how many tokens a reading does not show that the client's automatic
-	// compaction counts besides: see transcript.Reading.
-	Cleared int64
-	Window  int64 // in tokens, 0 when unknown
-	// Reserved is how much of Window the client leaves out of its percentages, in tokens.
-	Reserved int64
-	Model    string
-	// CompactsAt is the size in tokens at which the client is assumed to compact
-	// by itself, by its version and settings; 0 if unknown, or for never.
-	CompactsAt int64
-	Source     transcript.Source
+	// Reading is the context. For a percentage without a figure, Tokens is its share of
+	// Window. Its time is At.
+	Reading
 	// Back marks a sample of a client that has gone back in its conversation,
 	// which the transcript shows only with the next prompt. The sample then
 	// counts as the context; without Tokens the context is unknown.

@@ -13,7 +13,7 @@ func (e *Engine) read(a *AgentState, ev *Event) {
 		ev.Source == transcript.FromEstimate && !e.options.Estimate {
 		return
 	}
-	r := ev.reading()
+	r := ev.Reading
 	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
 		return
 	}
@@ -43,20 +43,6 @@ func (e *Engine) read(a *AgentState, ev *Event) {
 		return
 	}
 	e.decide(a)
-}
-
-// reading returns the reading of an event.
-func (ev *Event) reading() Reading {
-	return Reading{
-		At:         ev.at,
-		Tokens:     ev.Tokens,
-		Cleared:    max(0, ev.Cleared),
-		Window:     max(0, ev.Window),
-		Reserved:   max(0, ev.Reserved),
-		Model:      ev.Model,
-		CompactsAt: max(0, ev.CompactsAt),
-		Source:     ev.Source,
-	}
 }
 
 // take stores a reading of this cycle if it is the newest of its source.

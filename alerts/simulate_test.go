@@ -43,11 +43,10 @@ type life struct {
 
 func (l *life) event(k EventKind) Event {
 	return Event{
-		Kind:   k,
-		Agent:  l.id,
-		At:     sec(l.now),
-		Window: window,
-		Model:  "m",
+		Kind:    k,
+		Agent:   l.id,
+		At:      sec(l.now),
+		Reading: Reading{Window: window, Model: "m"},
 	}
 }
 

@@ -61,14 +61,15 @@ type ObservedCompactions struct {
 type Reading struct {
 	At     Instant `json:",omitzero"` // 0: there is none
 	Tokens int64   `json:",omitzero"`
-	// Cleared comes on top of Tokens where the client decides whether to compact.
+	// Cleared comes on top of Tokens where the client decides whether to compact: see
+	// transcript.Reading.
 	Cleared int64 `json:",omitzero"`
 	Window  int64 `json:",omitzero"` // 0 when unknown
 	// Reserved tokens of Window are left out of percentages.
 	Reserved int64  `json:",omitzero"`
 	Model    string `json:",omitzero"`
-	// CompactsAt is the size at which the client is assumed to compact, 0 when unknown
-	// and for never.
+	// CompactsAt is the size at which the client is assumed to compact by itself, by its
+	// version and settings, 0 when unknown and for never.
 	CompactsAt int64             `json:",omitzero"`
 	Source     transcript.Source `json:",omitzero"`
 }

@@ -46,12 +46,10 @@ func seen(parent string, name string) Event {
 
 func reading(s float64, tokens int64) Event {
 	return Event{
-		Kind:   EventReading,
-		Agent:  "a",
-		At:     sec(s),
-		Tokens: tokens,
-		Window: window,
-		Model:  "m",
+		Kind:    EventReading,
+		Agent:   "a",
+		At:      sec(s),
+		Reading: Reading{Tokens: tokens, Window: window, Model: "m"},
 	}
 }
 
@@ -78,8 +76,7 @@ func boundary(s float64, key transcript.Key) Event {
 		Sign:      SignBoundary,
 		Trigger:   transcript.Auto,
 		PreTokens: 167_000,
-		Model:     "m",
-		Window:    window,
+		Reading:   Reading{Model: "m", Window: window},
 		Key:       key,
 	}
 }

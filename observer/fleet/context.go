@@ -61,16 +61,18 @@ func (f *Fleet) reading(
 ) alerts.Event {
 	window := f.windowOf(a, s)
 	return alerts.Event{
-		Kind:       alerts.EventReading,
-		Agent:      a.ID,
-		At:         r.At.Time(),
-		Tokens:     r.Tokens,
-		Cleared:    r.Cleared,
-		Window:     window.Tokens,
-		Reserved:   window.Reserved,
-		Model:      s.Model,
-		CompactsAt: f.compactsAt(a, s, window.Tokens),
-		Source:     transcript.FromTranscript,
+		Kind:  alerts.EventReading,
+		Agent: a.ID,
+		At:    r.At.Time(),
+		Reading: alerts.Reading{
+			Tokens:     r.Tokens,
+			Cleared:    r.Cleared,
+			Window:     window.Tokens,
+			Reserved:   window.Reserved,
+			Model:      s.Model,
+			CompactsAt: f.compactsAt(a, s, window.Tokens),
+			Source:     transcript.FromTranscript,
+		},
 	}
 }
 

@@ -124,20 +124,14 @@ func (t *eventMaker) compactions(history bool, chosen func(*claimed) bool) {
 			rest = append(rest, m)
 			continue
 		}
-		window := t.windowOf(t.a, &t.seen).Tokens
-		t.emit(alerts.Event{
-			Kind:       alerts.EventCompacted,
-			Agent:      t.a.ID,
-			At:         m.At.Time(),
-			Sign:       alerts.SignBoundary,
-			Key:        cmp.Or(m.Was, m.Key),
-			Trigger:    m.Trigger,
-			PreTokens:  m.PreTokens,
-			Model:      t.seen.Model,
-			Window:     window,
-			CompactsAt: t.compactsAt(t.a, &t.seen, window),
-			History:    history,
-		})
+		ev := t.reading(t.a, &t.seen, transcript.Reading{At: m.At})
+		ev.Kind = alerts.EventCompacted
+		ev.Sign = alerts.SignBoundary
+		ev.Key = cmp.Or(m.Was, m.Key)
+		ev.Trigger = m.Trigger
+		ev.PreTokens = m.PreTokens
+		ev.History = history
+		t.emit(ev)
 	}
 	t.own = rest
 }

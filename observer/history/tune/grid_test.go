@@ -218,7 +218,8 @@ func FuzzPairs(f *testing.F) {
 		var events []alerts.Event
 		now := at(0)
 		for i := 0; i+2 < len(b); i += 3 {
-			ev := alerts.Event{Agent: "a", Window: 200_000}
+			ev := alerts.Event{Agent: "a"}
+			ev.Window = 200_000
 			now = now.Add(time.Duration(b[i+1]) * time.Second)
 			if ev.At = now; b[i]&0x80 != 0 {
 				ev.At = time.Time{}
@@ -292,7 +293,8 @@ func at(minutes float64) time.Time {
 func handMade(id, list string) []alerts.Event {
 	var events []alerts.Event
 	for i, word := range strings.Fields(list) {
-		ev := alerts.Event{Agent: id, At: at(float64(i)), Window: 200_000}
+		ev := alerts.Event{Agent: id, At: at(float64(i))}
+		ev.Window = 200_000
 		var to float64
 		switch word {
 		case "turn":
