@@ -249,8 +249,9 @@ func (env *environ) sessionRestart(ctx context.Context, dir string, _ []string) 
 // absolute, else that of the session of the client that runs us. Links stay: the name is
 // what everybody calls it by.
 func (env *environ) sessionDir(args []string) (string, error) {
-	// The skill passes its own argument on, which is restart.
-	if len(args) > 0 && (args[0] != "restart" || isDir(args[0])) {
+	// The skill passes its argument restart on to commands that need none.
+	passed := len(args) == 1 && args[0] == "restart" && !isDir(args[0])
+	if len(args) > 0 && !passed {
 		name := args[0]
 		if name == "" {
 			return "", usagef("DIR is empty")
