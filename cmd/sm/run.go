@@ -108,6 +108,10 @@ func (env *environ) newAgentRun(
 	if client.Client != reg.Provider || client.Starts != nil && !client.Starts(argv) {
 		again = supervise.Unknown(reg.Provider)
 	}
+	socket := env.Get("SM_SOCKET")
+	if cmd.Flags().Changed("socket") {
+		socket = cfg.Socket // its hooks must find the same observer
+	}
 	supervisor := os.Getpid()
 	if env.guardian {
 		supervisor = os.Getppid() // it passes signals on
@@ -115,7 +119,7 @@ func (env *environ) newAgentRun(
 	r := &agentRun{env: env, registration: reg, observer: observer}
 	r.options = supervise.Options{
 		Argv:      argv,
-		Env:       agentVars(env.Vars(), reg, supervisor, cfg.Socket),
+		Env:       agentVars(env.Vars(), reg, supervisor, socket),
 		Guardian:  env.guardian,
 		Restarts:  cfg.Supervise.Restarts,
 		TermAfter: cfg.Supervise.TermAfter,
@@ -190,7 +194,7 @@ func agentVars(vars []string, s api.Registration, self int, socket string) []str
 		"CLAUDE_SUPERVISOR_PID":     strconv.Itoa(self),
 		"CLAUDE_PID":                "",
 		"CLAUDE_CODE_SESSION_ID":    "",
-		"SM_SOCKET":                 socket, // hooks must find the same observer
+		"SM_SOCKET":                 socket,
 	}
 	vars = slices.DeleteFunc(slices.Clone(vars), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
