@@ -20,7 +20,7 @@ const (
 	vainCost = 0.25
 )
 
-// Figures are what a pair of thresholds is worth on some sessions. Shares are 0
+// Figures are what a pair of thresholds is worth on all sessions. Shares are 0
 // where there is nothing to share.
 type Figures struct {
 	// Compactions counts those that were not manual and whose cycle has a reading.

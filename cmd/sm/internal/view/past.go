@@ -183,8 +183,8 @@ Nothing is recommended: that needs {{enough}} compactions.
 {{else if eq .Advice "none"}}
 Nothing is recommended: contexts fill up too soon after any notice.
 {{else}}
-Chosen: {{template "name" .Chosen}}, measure {{printf "%.2f" .Chosen.Measure}}; {{template "name" .Current}} {{printf "%.2f" .Current.Measure}}.
-The standard error of the first is {{printf "%.2f" .Chosen.StandardError}}.
+Chosen: {{template "name" .Chosen}}, with a measure of {{printf "%.2f" .Chosen.Measure}} and a standard error of {{printf "%.2f" .Chosen.StandardError}}
+Compared with: {{template "name" .Current}}, with a measure of {{printf "%.2f" .Current.Measure}}
 	{{- if .Configuration}}
 
 {{template "configuration" .}}
