@@ -122,6 +122,16 @@ func TestMistakesInVariables(t *testing.T) {
 	}
 }
 
+// TestMistakeBesideVariable: a variable does not hide that its group is none in the file.
+func TestMistakeBesideVariable(t *testing.T) {
+	t.Parallel()
+	_, err := loadText(t, "log: 5\n", map[string]string{"SM_LOG_LEVEL": "debug"})
+	want := "sm.yaml: log must be a group of the keys level, format"
+	if got := errorText(err); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestOriginOfStrongestLayer: an error names the layer that decides.
 func TestOriginOfStrongestLayer(t *testing.T) {
 	t.Parallel()

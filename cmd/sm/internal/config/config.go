@@ -291,7 +291,10 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 		}
 		variable := env.Get(s.variable())
 		f := flags.Lookup(s.path)
+		group, _, inGroup := strings.Cut(s.path, ".")
+		_, isGroup := v.Get(group).(map[string]any)
 		switch {
+		case inGroup && !isGroup && v.InConfig(group): // a mistake that a variable would hide
 		case s.tag.Get("flag") != "" && f != nil && f.Changed:
 			_ = v.BindPFlag(s.path, f) // an error is a missing flag
 			places[s.path] = "--" + s.path + ": "
