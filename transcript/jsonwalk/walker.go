@@ -173,17 +173,10 @@ func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
 		w.fresh = false
 		return nil, Text{}, false
 	}
-	if !w.Next('}') {
+	if !w.Next('}') || !w.name() {
 		return nil, Text{}, false
 	}
-	if w.Peek() != '"' {
-		return nil, Text{}, w.stop()
-	}
-	t := w.Quoted()
-	if w.Peek() != ':' {
-		return nil, Text{}, w.stop()
-	}
-	w.i++
+	t := Text{w.q[w.k-2] + 1, w.q[w.k-1]}
 	name = w.b[t.From:t.To]
 	if w.unicode && bytes.IndexByte(name, '\\') >= 0 {
 		// Of the escapes only \u can spell a letter of a known name.
@@ -193,6 +186,19 @@ func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
 		value = w.Quoted()
 	}
 	return name, value, !w.bad
+}
+
+// name reads a member's name and the colon behind it.
+func (w *Walker) name() bool {
+	if w.Peek() != '"' {
+		return w.stop()
+	}
+	w.Quoted()
+	if w.Peek() != ':' {
+		return w.stop()
+	}
+	w.i++
+	return true
 }
 
 // Quoted reads the string that begins at the current byte, a quote.
@@ -255,7 +261,11 @@ func (w *Walker) Skip() {
 	case '"':
 		w.Quoted()
 	case '{':
-		for range w.Members(Text{}) {
+		w.Open()
+		for _, value, in := w.Member(); in; _, value, in = w.Member() {
+			if value.None() {
+				w.Skip()
+			}
 		}
 	case '[':
 		w.Open()
