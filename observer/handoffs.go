@@ -77,12 +77,11 @@ func (c *core) deleteHandoff(_ string, r *http.Request) (any, error) {
 	return wire.Handoff(x), err
 }
 
-// postRun is the long poll of `sm run`.
-func (a *App) postRun(w http.ResponseWriter, r *http.Request) error {
-	var asked api.Run
-	err := readJSON(r, &asked, `not a run; send JSON such as {"client":4711,"restarts_left":10}`)
+// getRun is the long poll of `sm run`.
+func (a *App) getRun(w http.ResponseWriter, r *http.Request) error {
+	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
-		return err
+		return refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	line := a.line(r)
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)

@@ -60,7 +60,7 @@ func (a *App) routes() []access.Route {
 	add("socket GET /documents", a.getDocuments)
 	add("socket GET /documents/{channel}", a.getDocument)
 	add("socket DELETE /documents/{channel} real", a.deleteDocuments)
-	add("stream POST /runs/{id}/next real", a.postRun)
+	add("stream GET /runs/{id}/next real", a.getRun)
 	add("socket GET /messages", read(c.getMessages))
 	add("socket POST /hooks/claude", a.postHook)
 	add("own POST /hooks/context-usage", a.postUsage)

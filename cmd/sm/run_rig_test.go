@@ -249,7 +249,7 @@ func (r *runRig) observer() *fakeObserver {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sessions", o.register)
-	mux.HandleFunc("POST /runs/{id}/next", o.poll)
+	mux.HandleFunc("GET /runs/{id}/next", o.poll)
 	o.server = &http.Server{Handler: mux}
 	go func() {
 		defer close(o.stopped)
@@ -280,8 +280,8 @@ func (o *fakeObserver) register(w http.ResponseWriter, r *http.Request) {
 }
 
 func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
-	var run api.Run
-	if err := json.NewDecoder(r.Body).Decode(&run); err != nil {
+	run, err := api.ParseRun(r.URL.Query())
+	if err != nil {
 		o.t.Error(err)
 	}
 	o.mu.Lock()

@@ -1,12 +1,17 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 )
 
-// RunWait is the longest that the observer may hold POST /runs/{id}/next back
+// RunWait is the longest that the observer may hold GET /runs/{id}/next back
 // before it answers that there is nothing to do.
 const RunWait = 25 * time.Second
 
@@ -22,28 +27,76 @@ const (
 	OutcomeFailed    = "failed"    // the client was ended or is no more, and none followed, for the reason given
 )
 
-// Run is the body of POST /runs/{id}/next: what `sm run` reports with each poll.
+// Run is the query of GET /runs/{id}/next: what `sm run` reports with each poll. It is
+// the same in all versions: agents that run keep their `sm run` when the observer is
+// updated.
 type Run struct {
 	// Client is the pid of the client that runs now, Start when it began, in
 	// ticks since the boot as in /proc/PID/stat; 0 and "" while none runs.
 	// Where there is no /proc, Start is "".
-	Client int    `json:"client"`
-	Start  string `json:"start"`
+	Client int
+	Start  string
 	// RestartsLeft is how many restarts are left, for the agent and the user together.
-	RestartsLeft int `json:"restarts_left"`
+	RestartsLeft int
 	// CanRestart means that the client could be restarted now: restarts are left, and
 	// its arguments allow one.
-	CanRestart bool `json:"can_restart"`
+	CanRestart bool
 	// Restarting is the rotation that is being carried out: its client is being
 	// ended, or has ended and the next one is not there yet; "" for none. Older
 	// versions do not say so; between two clients they have no Client either.
-	Restarting string `json:"restarting"`
+	Restarting string
 	// Handled is the rotation of the last instruction that was dealt with,
 	// Outcome what became of it, Reason in a line why it was not carried out.
 	// They are repeated until a poll with them was answered.
-	Handled string `json:"handled"`
-	Outcome string `json:"outcome"`
-	Reason  string `json:"reason"`
+	Handled, Outcome, Reason string
+}
+
+// Query is the run as the query of its poll.
+func (r Run) Query() url.Values {
+	q := url.Values{
+		"client": {strconv.Itoa(r.Client)}, "start": {r.Start},
+		"restarts_left": {strconv.Itoa(r.RestartsLeft)}, "can_restart": {strconv.FormatBool(r.CanRestart)},
+	}
+	if r.Restarting != "" {
+		q.Set("restarting", r.Restarting)
+	}
+	if r.Handled != "" {
+		q.Set("handled", r.Handled)
+		q.Set("outcome", r.Outcome)
+		q.Set("reason", r.Reason)
+	}
+	return q
+}
+
+// ParseRun reads what Query makes. Members that are missing are zero.
+func ParseRun(q url.Values) (Run, error) {
+	client, err1 := strconv.ParseUint(cmp.Or(q.Get("client"), "0"), 10, 31)
+	left, err2 := strconv.ParseUint(cmp.Or(q.Get("restarts_left"), "0"), 10, 31)
+	can, err3 := strconv.ParseBool(cmp.Or(q.Get("can_restart"), "false"))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return Run{}, fmt.Errorf("%w; give whole numbers from 0 on, and true or false", err)
+	}
+	r := Run{
+		Client:       int(client),
+		Start:        q.Get("start"),
+		RestartsLeft: int(left),
+		CanRestart:   can,
+		Restarting:   q.Get("restarting"),
+		Handled:      q.Get("handled"),
+	}
+	if r.Handled == "" {
+		return r, nil
+	}
+	r.Outcome = q.Get("outcome")
+	r.Reason = q.Get("reason")
+	switch r.Outcome {
+	case OutcomeRestarted, OutcomeExhausted, OutcomeRefused, OutcomeFailed:
+		return r, nil
+	}
+	return Run{}, fmt.Errorf(
+		"outcome is %q; give restarted, exhausted, refused or failed",
+		r.Outcome,
+	)
 }
 
 // Instruction is what `sm run` is to do, the body of a 200. The same rotation
@@ -64,6 +117,6 @@ func (c *Client) NextInstruction(
 ) (in Instruction, ok bool, err error) {
 	// As patient as the observer is slow to answer, on top of what it holds the answer back.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	err = long.ask(ctx, "POST /runs/"+segment(id)+"/next", r, &in)
+	err = long.ask(ctx, "GET /runs/"+segment(id)+"/next?"+r.Query().Encode(), nil, &in)
 	return in, err == nil && in.Rotation != "", err
 }

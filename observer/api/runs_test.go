@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,59 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+func TestRunQueryRoundTrip(t *testing.T) {
+	for _, want := range []Run{
+		{},
+		{Client: 4711, Start: "123456", RestartsLeft: 10},
+		{
+			Client:       4711,
+			Start:        "123456",
+			RestartsLeft: 10,
+			CanRestart:   true,
+		},
+		{RestartsLeft: 9, CanRestart: true, Restarting: "ro-1"},
+		{
+			Client:       4711,
+			Start:        "123456",
+			RestartsLeft: 10,
+			Handled:      "ro-2",
+			Outcome:      OutcomeRefused,
+			Reason:       "leave --print out",
+		},
+		{
+			Client:  4711,
+			Start:   "123456",
+			Handled: "ro-1 & 2",
+			Outcome: OutcomeExhausted,
+			Reason:  "no restart is left; a=b",
+		},
+	} {
+		got, err := ParseRun(want.Query())
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+// TestOlderRun tests that an agent that began before an update can still be restarted:
+// its query is that of all versions.
+func TestOlderRun(t *testing.T) {
+	run := Run{
+		Client:       4711,
+		Start:        "123456",
+		RestartsLeft: 9,
+		CanRestart:   true,
+		Restarting:   "ro-3",
+		Handled:      "ro-2",
+		Outcome:      OutcomeFailed,
+		Reason:       "it is gone",
+	}
+	const query = "can_restart=true&client=4711&handled=ro-2&outcome=failed&reason=it+is+gone&restarting=ro-3&restarts_left=9&start=123456"
+	if got := run.Query().Encode(); got != query {
+		t.Errorf("got %s, want %s", got, query)
+	}
+}
 
 func TestNextInstruction(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
@@ -27,9 +79,8 @@ func TestNextInstruction(t *testing.T) {
 	}
 	answer := func(w http.ResponseWriter) {}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
-		var got Run
-		err := json.NewDecoder(r.Body).Decode(&got)
+	mux.HandleFunc("GET /runs/{id}/next", func(w http.ResponseWriter, r *http.Request) {
+		got, err := ParseRun(r.URL.Query())
 		if diff := cmp.Diff(
 			run,
 			got,
