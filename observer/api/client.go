@@ -177,10 +177,16 @@ func (c *Client) ask(ctx context.Context, route string, body, answer any) error 
 
 	resp, err := c.http.Do(req)
 	if failed, is := errors.AsType[*url.Error](err); is { // as all errors of Do
-		if failed.Timeout() {
+		foreign, isForeign := errors.AsType[*ForeignError](err)
+		switch {
+		case failed.Timeout():
 			return ErrSilent
+		case isForeign:
+			return foreign
+		case errors.Is(err, ErrNoObserver):
+			return ErrNoObserver
 		}
-		return failed.Err
+		return fmt.Errorf("ask the observer: %w", failed.Err)
 	}
 	defer resp.Body.Close()
 	content = io.LimitReader(resp.Body, answerBytes)
