@@ -14,6 +14,8 @@ import (
 // source is an observer with one agent.
 type source struct {
 	edits   uint64
+	version uint32 // of the curve
+	sent    int    // curves
 	session api.Session
 }
 
@@ -24,8 +26,9 @@ func (s *source) List(
 	_ time.Time,
 	known func(string) (uint32, bool),
 ) (wire.List, error) {
-	x := wire.Agent{Session: s.session, Version: 1}
-	if _, ok := known(s.session.ID); !ok {
+	x := wire.Agent{Session: s.session, Version: s.version}
+	if version, ok := known(s.session.ID); !ok || version != s.version {
+		s.sent++
 		x.History = &curve.History{}
 	}
 	return wire.List{Agents: []wire.Agent{x}, Filled: true}, nil
@@ -74,5 +77,11 @@ func TestRowsChangeWithWhatTheyShow(t *testing.T) {
 	s.session.State = "waiting"
 	if got := look(); got != first+2 {
 		t.Errorf("after a change that a row shows its snapshot is %d, want %d", got, first+2)
+	}
+	s.version++
+	for range 3 {
+		if got := look(); got != first+2 || s.sent != 2 {
+			t.Errorf("a curve that looks the same was sent %d times, in snapshot %d", s.sent, got)
+		}
 	}
 }
