@@ -63,12 +63,13 @@ func Visible(s string) string {
 	}, s)
 }
 
-// wordLetters are the characters that no shell takes for anything but themselves.
+// wordLetters are the characters that shells take for themselves, but for a = at the
+// beginning in zsh.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 
 // ShellQuote quotes a word for a shell.
 func ShellQuote(word string) string {
-	if word != "" && strings.Trim(word, wordLetters) == "" {
+	if word != "" && word[0] != '=' && strings.Trim(word, wordLetters) == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

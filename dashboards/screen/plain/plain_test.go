@@ -26,6 +26,8 @@ func TestShellQuote(t *testing.T) {
 		"em-1":        "em-1",
 		"":            "''",
 		"a b":         "'a b'",
+		"a=b":         "a=b",
+		"=ls":         "'=ls'",
 		"it's":        `'it'\''s'`,
 		"$(x)`y`;z\n": "'$(x)`y`;z\n'",
 	} {
