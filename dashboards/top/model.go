@@ -25,7 +25,7 @@ const (
 const maxFilter = 60
 
 // model is the state of the view. It does no I/O and has no clock: poll, key and
-// paste change it, screen draws it.
+// paste change it, screen draws it. Templates read the exported fields.
 type model struct {
 	Width   int
 	height  int

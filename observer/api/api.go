@@ -130,8 +130,8 @@ type Session struct {
 	NoticePercent  int   `json:"-"`
 	NoticeHeard    bool  `json:"-"`
 	Storming       bool  `json:"-"`
-	// LastRecord is the time of the newest record or signal. The time of the file counts
-	// only without any: a copy has a new one.
+	// LastRecord is the time of the newest record or signal, only without any that of the
+	// file, which is new for a copy.
 	LastRecord time.Time `json:"-"`
 
 	// The fields below are for metrics only. TranscriptAt and EstimateAt are when these
