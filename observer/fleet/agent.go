@@ -353,7 +353,7 @@ type Agent struct {
 	// Window is this session's window according to the status line, 0 for none.
 	Window int64
 	// AutoCompact has the client's settings for automatic compaction.
-	AutoCompact hook.AutoCompact `json:"Compaction,omitzero"`
+	AutoCompact hook.AutoCompact
 	// Opening is valid until the session's next reading.
 	Opening Opening `json:",omitzero"`
 	// Limits are those of its account: five hours, seven days.

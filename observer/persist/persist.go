@@ -9,6 +9,8 @@ package persist
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sm/alerts"
@@ -17,6 +19,7 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/projects"
 	"sm/observer/state"
+	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
 
@@ -74,7 +77,10 @@ func (k *Persisted) read(v state.Value) error {
 	case isRoot:
 		k.Roots = append(k.Roots, root)
 	case has(agentValues):
-		return decode(v, &k.Agents)
+		var a agent
+		err := json.Unmarshal(v.Data, &a)
+		k.Agents = append(k.Agents, a.restored())
+		return err
 	case has(engineValues):
 		return decode(v, &k.Engine.Agents)
 	case has(messageValues):
@@ -108,6 +114,62 @@ func decode[T any](v state.Value, list *[]T) error {
 	return nil
 }
 
+// agent is an agent as it is stored: its AutoCompact takes the place of that of the fleet.
+type agent struct {
+	fleet.Agent
+	AutoCompact autoCompact `json:",omitzero"`
+}
+
+// autoCompact is a hook.AutoCompact as it is stored.
+type autoCompact struct {
+	Off                     bool                    `json:",omitzero"`
+	Window, Percent, Output string                  `json:",omitzero"`
+	Setting                 int64                   `json:",omitzero"`
+	Models                  []transcript.WindowRule `json:",omitzero"`
+	IdleOff                 bool                    `json:",omitzero"`
+	IdleMin                 string                  `json:",omitzero"`
+}
+
+// stored returns an agent as it is stored.
+func stored(a *fleet.Agent) agent {
+	s := &a.AutoCompact
+	to := autoCompact{
+		Off:     s.Off,
+		Window:  s.Window,
+		Percent: s.Percent,
+		Output:  s.Output,
+		Setting: s.Setting,
+		IdleOff: s.IdleOff,
+		IdleMin: s.IdleMin,
+	}
+	for _, model := range slices.Sorted(maps.Keys(s.Models)) {
+		to.Models = append(to.Models, transcript.WindowRule{Model: model, Tokens: s.Models[model]})
+	}
+	return agent{*a, to}
+}
+
+// restored returns the agent that was stored.
+func (a *agent) restored() fleet.Agent {
+	s := &a.AutoCompact
+	to := &a.Agent.AutoCompact
+	*to = hook.AutoCompact{
+		Off:     s.Off,
+		Window:  s.Window,
+		Percent: s.Percent,
+		Output:  s.Output,
+		Setting: s.Setting,
+		IdleOff: s.IdleOff,
+		IdleMin: s.IdleMin,
+	}
+	for _, rule := range s.Models {
+		if to.Models == nil {
+			to.Models = hook.Models{}
+		}
+		to.Models[rule.Model] = rule.Tokens
+	}
+	return a.Agent
+}
+
 // Batch is what one transaction holds.
 type Batch struct {
 	Delta  fleet.Delta
@@ -137,7 +199,7 @@ func (b *Batch) Take(
 ) (any bool) {
 	b.Delta, any = f.Take()
 	for i := range b.Delta.Agents {
-		b.put(agentValues+b.Delta.Agents[i].ID, &b.Delta.Agents[i])
+		b.put(agentValues+b.Delta.Agents[i].ID, stored(&b.Delta.Agents[i]))
 	}
 	for _, id := range b.Delta.Left {
 		b.remove(agentValues + id)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/state"
+	"sm/transcript/claude/hook"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -140,4 +141,33 @@ func contents(t *testing.T, s *state.Store) string {
 		strings.Contains(string(engine), `"report"`),
 	)
 	return b.String()
+}
+
+// TestAutoCompact: the settings of a client for compaction stay those of its agent over a
+// restart, and over one with another version. The data is as earlier versions store it.
+func TestAutoCompact(t *testing.T) {
+	const data = `"AutoCompact":{"Off":true,"Window":"150000","Percent":"80","Output":"9","Setting":180000,` +
+		`"Models":[{"Model":"claude-opus-4","Tokens":150000},{"Model":"opus","Tokens":0}],"IdleOff":true,"IdleMin":"7"}`
+	want := hook.AutoCompact{
+		Off:     true,
+		Window:  "150000",
+		Percent: "80",
+		Output:  "9",
+		Setting: 180_000,
+		Models:  hook.Models{"claude-opus-4": 150_000, "opus": 0},
+		IdleOff: true,
+		IdleMin: "7",
+	}
+	var k Persisted
+	if err := k.read(state.Value{Name: agentValues + "web", Data: []byte("{" + data + "}")}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, k.Agents[0].AutoCompact); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	var b Batch
+	b.put("web", stored(&k.Agents[0]))
+	if got := string(b.Values[0].Data); !strings.Contains(got, data) {
+		t.Errorf("stored %s, want in it %s", got, data)
+	}
 }
