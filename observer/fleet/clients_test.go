@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/transcript"
 	"sm/transcript/clients/clientstest"
 )
 
@@ -210,6 +211,24 @@ func TestTake(t *testing.T) {
 	f.Apply(p.gone())
 	if d, _ := f.Take(); len(d.Gone) != 1 || d.Gone[0] != p.path || len(d.Files) != 0 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestAgentLost: where what was stored of an agent is damaged, its session is an agent of its
+// own, in events as in views.
+func TestAgentLost(t *testing.T) {
+	f := New(Options{Clients: clientstest.Table()}, Stored{
+		Created: created,
+		Settled: true,
+		Records: []SessionRecord{{SessionID: uuid(1), Agent: "worker", Label: labelled(1)}},
+	})
+	c := ofSession(1, reply(after(1), "m1", 9_000, 1)).whole()
+	c.Entries = append(c.Entries, transcript.Entry{Kind: transcript.KindHeard, Text: "go on"})
+	n := f.Apply(c)
+	v, err := f.View(uuid(1), created)
+	if err != nil || v.Agent.ID != uuid(1) || n.Heard[0].Agent != uuid(1) ||
+		n.Events[0].Agent != uuid(1) {
+		t.Errorf("%q: %+v, %v", v.Agent.ID, n, err)
 	}
 }
 

@@ -102,6 +102,9 @@ func New(o Options, s Stored) *Fleet {
 		f.claims[c.Key] = c.Owner
 	}
 	for _, rec := range s.Records {
+		if f.agents[rec.Agent] == nil { // what was stored of it is damaged
+			rec.Agent = rec.SessionID
+		}
 		f.session(rec.SessionID).record = &rec
 		f.labels[rec.Label] = true
 		if rec.PID != 0 {

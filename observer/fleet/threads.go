@@ -13,7 +13,7 @@ import (
 const (
 	// maxKept is how many texts are kept of threads whose agents are not known yet,
 	// keptFor how long.
-	maxKept = 64
+	maxKept = 1024
 	keptFor = transcript.Instant(time.Minute)
 )
 

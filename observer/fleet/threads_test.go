@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -134,6 +135,10 @@ func TestThreadHeard(t *testing.T) {
 	if n := f.Apply(c); len(n.Heard) != 1 || n.Heard[0].Agent != uuid(1) {
 		t.Fatalf("%+v", n.Heard)
 	}
+	others := ofParent(ofSession(2, prompt(after(1), "p2")), "")
+	others.Whole = false
+	others.Entries = slices.Repeat(c.Entries, 100)
+	f.Apply(others) // threads of a daemon, say
 	n := takeThreads(f, minute, open(7, 1, true))
 	diff(
 		t,
