@@ -26,19 +26,19 @@ Run the observer's alert rules over the transcripts in and below each PATH, by d
 they would have produced, and which compactions came without a warning. No observer is needed; nothing is sent.
 
 With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
-tokens, by the observer's own engine, and the pair in force is compared with the best; --warning and --critical
-then give another pair to compare. Thresholds are judged by the window or by tokens alone: warning_of_threshold and
+tokens, by the observer's own engine. One pair is chosen and compared with the pair in force, or the one that --warning
+and --critical give. Thresholds are judged by the window or by tokens alone: warning_of_threshold and
 critical_of_threshold are ignored.
 
     measure   coverage x used - 0.25 x vain share
-    coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
-              end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
+    coverage  of the compactions not made by hand, the share with a notice in time: a warning, which comes at the end
+              of a turn, at least 2 turns ahead; a critical notice, which comes between tool calls, at least 10 replies
     used      how full the context was at that notice, as a share of its size at the compaction; the mean of all in time
     vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
 
-Chosen is, of the pairs whose measure is at most one standard error below the best, the one with the lowest critical
-notice, with the best warning to it; in percent if there is such a pair. A change to it is advised if it is better than
-the pair in force by more than its standard error.
+Of the pairs whose measure is at most one standard error below the best, the one with the lowest critical notice is
+chosen, with the best warning to it, in percent if there is one; with fewer than 10 compactions none is. A change is
+advised if the chosen pair is better than the pair in force by more than its standard error.
 
 A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
 Percentages are of the window that a session turned out to have.
