@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,7 +158,7 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 		// Nothing runs yet that could use the state too.
 		now := began.Add(time.Duration(i) * time.Millisecond)
 		agent, _ := app.core.hook(&p, now)
-		if a := app.core.answer(agent, &p, now); a != (hook.Answer{}) {
+		if a, offered := app.core.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
 			t.Errorf("%s is answered with %+v", p.Event, a)
 		}
 	}
@@ -181,4 +183,34 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	) {
 		t.Errorf("the agent hears %q", line)
 	}
+}
+
+// TestAnswerCutOff: a message in an answer for which a client has not waited, because the
+// state was slow, is in the answer to the next hook.
+func TestAnswerCutOff(t *testing.T) {
+	t.Parallel()
+	r := newDesk(t)
+	r.occupy()
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	p := hook.Payload{SessionID: uuid(1), Event: hook.PostToolUse}
+	p.SM.Agent = "em"
+	if answer, err := r.app.Hook(short, &p); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%+v, error %v", answer, err)
+	}
+	noErrors(t, r.app.do(t.Context(), func(c *core) { c.writer.busy = false }))
+	if line := r.fire("em", uuid(1), "PostToolUse", ""); !strings.Contains(line, "urgent") {
+		t.Errorf("the next hook gets %q", line)
+	}
+}
+
+// occupy has the loop wait for a transaction that does not end.
+func (r *rig) occupy() {
+	r.until("no transaction runs", func() (free bool) {
+		noErrors(r.t, r.app.do(r.t.Context(), func(c *core) {
+			free = !c.writer.busy
+			c.writer.busy = true
+		}))
+		return free
+	})
 }

@@ -97,13 +97,13 @@ func (a *App) update(ctx context.Context, f func(*core) error) error {
 }
 
 // change is like update, but f returns whether its changes are to be
-// stored before change returns, as they are if f leaves an undo.
+// stored before change returns.
 func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
 	stored := make(chan error, 1)
 	err := a.ask(ctx, func(c *core) error {
 		c.undo = nil
 		durable, err := f(c)
-		if err == nil && (durable || c.undo != nil) {
+		if durable && err == nil {
 			c.waiting = append(c.waiting, waiter{stored, c.undo})
 		} else {
 			stored <- nil

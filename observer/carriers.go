@@ -237,10 +237,14 @@ func (c *core) messageOf(m outbox.Message) api.Message {
 }
 
 // answer returns the reply to a hook, with at most one message, which then counts
-// as offered. A prompt that calls for a message gets that message.
-func (c *core) answer(agent string, p *hook.Payload, now time.Time) (answer hook.Answer) {
+// as offered, and its id. A prompt that calls for a message gets that message.
+func (c *core) answer(
+	agent string,
+	p *hook.Payload,
+	now time.Time,
+) (answer hook.Answer, offered string) {
 	if c.dryRun || agent == "" {
-		return answer
+		return answer, ""
 	}
 	var m outbox.Message
 	id, called := outbox.Called(p.Prompt)
@@ -254,14 +258,13 @@ func (c *core) answer(agent string, p *hook.Payload, now time.Time) (answer hook
 			func(m *outbox.Message) bool { return m.Mode >= least })
 	}
 	if m.ID == "" {
-		return answer
+		return answer, ""
 	}
 	if p.Event == hook.Stop {
 		c.agents.of(agent).stops++
 	}
-	c.undo = func() { c.queue.Unoffer(m.ID) }
 	c.logOffer(&m)
-	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}
+	return hook.Answer{Event: p.Event, Context: c.app.o.Sanitise(m.Line())}, m.ID
 }
 
 // takes reports whether the answer to a hook takes a message, and the least mode of

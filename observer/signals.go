@@ -64,12 +64,20 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 	now := time.Now()
 	var agent string
 	var need *documentRequest
+	var offered string
+	defer func() {
+		// The client gets no answer: it may have gone while the state was slow. If the loop
+		// has stopped, the next start finds this out.
+		if err != nil && offered != "" {
+			_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered) })
+		}
+	}()
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
 		if need = c.documentsFor(agent, p); need == nil {
-			answer = c.answer(agent, p, now)
+			answer, offered = c.answer(agent, p, now)
 		}
-		return durable, nil
+		return durable || offered != "", nil
 	})
 	if err != nil || need == nil {
 		return answer, err
@@ -78,8 +86,8 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (answer hook.Answer, er
 		return hook.Answer{Event: p.Event, Context: document}, nil
 	}
 	err = a.change(ctx, func(c *core) (durable bool, _ error) {
-		answer = c.answer(agent, p, now)
-		return false, nil
+		answer, offered = c.answer(agent, p, now)
+		return offered != "", nil
 	})
 	return answer, err
 }
