@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -213,4 +214,28 @@ func (r *rig) occupy() {
 		}))
 		return free
 	})
+}
+
+// TestSlowFailure: requests that have waited for a transaction are refused when it fails,
+// however long that has taken.
+func TestSlowFailure(t *testing.T) {
+	t.Parallel()
+	r := newDesk(t)
+	r.occupy()
+	answered := make(chan answer, 1)
+	go func() {
+		a, _ := r.try(http.MethodPost, "/sessions/em/messages", `{"text":"x","from":"y"}`)
+		answered <- a
+	}()
+	r.until("the request waits", func() (waits bool) {
+		noErrors(t, r.app.do(t.Context(), func(c *core) { waits = len(c.waiting) > 0 }))
+		return waits
+	})
+	noErrors(t, r.app.do(t.Context(), func(c *core) {
+		c.writer.last = time.Now().Add(-time.Minute)
+		c.writer.done <- &batch{err: errors.New("the disk is broken")}
+	}))
+	if a := <-answered; a.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
 }

@@ -15,13 +15,13 @@ type writer struct {
 	done  chan *batch
 	busy  bool
 	retry *batch
-	began time.Time // the last transaction did
+	last  time.Time // when a transaction last began, or failed
 }
 
 // due reports whether changes have to be stored now.
 func (c *core) due(now time.Time) bool {
 	return c.signaled || len(c.effects)+len(c.notices)+len(c.waiting) > 0 ||
-		now.Sub(c.writer.began) >= restEvery
+		now.Sub(c.writer.last) >= restEvery
 }
 
 // store starts to store the changes unless a transaction is running, and reports
@@ -38,14 +38,14 @@ func (c *core) store() (busy bool) {
 		if b, any = c.take(); !any {
 			return false
 		}
-	case time.Since(w.began) < restEvery:
+	case time.Since(w.last) < restEvery:
 		refuseAll(c.waiting)
 		c.waiting = nil
 		return false
 	}
 	w.retry = nil
 	w.busy = true
-	w.began = time.Now()
+	w.last = time.Now()
 	// The channel has room for the one outcome, so this ends by itself; storeLast
 	// waits for it.
 	go func() {
@@ -75,6 +75,7 @@ func (c *core) stored(ctx context.Context, b *batch) {
 		refuseAll(b.waiting)
 		b.waiting = nil
 		c.writer.retry = b
+		c.writer.last = time.Now()
 		return
 	}
 	c.fleet.Stored(b.Delta)
@@ -116,7 +117,7 @@ func refuseAll(list []waiter) {
 func (c *core) storeLast(ctx context.Context) error {
 	var err error
 	for range 3 { // what is being stored, what is to be retried, and what came after
-		c.writer.began = time.Time{}
+		c.writer.last = time.Time{}
 		if !c.store() {
 			break
 		}
