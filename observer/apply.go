@@ -228,14 +228,18 @@ func (c *core) forget(now time.Time) {
 // hook applies a hook. durable means that it must be stored before its answer.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool) {
 	c.hooks.Count(p.Event)
+	reached := c.reachable(now)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
+	c.repeatNotices(reached, now)
 	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart ||
 		p.Event == hook.PostCompact
 	if agent == "" {
 		return "", durable
 	}
-	c.agents.of(agent).typing.calls = 0
+	if x := c.agents[agent]; x != nil {
+		x.typing.calls = 0
+	}
 	switch {
 	case p.Event == hook.PreCompact && !c.fleet.BetweenTurns(agent):
 		c.compacting(agent, p.Trigger)
@@ -261,8 +265,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 }
 
 // applyOrDefer applies the update of a signal to the engine, or defers it until catch-up
-// ends. Notices of this cycle that were dropped while no agent could be reached are
-// queued once one can.
+// ends.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	c.signaled = true
 	if c.caughtUp {
@@ -270,9 +273,13 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	} else {
 		c.held = append(c.held, n)
 	}
-	reached := c.reached
-	c.reached = c.reachable(now)
-	if c.reached && !reached {
+}
+
+// repeatNotices queues the notices of this cycle that were dropped while no agent could be
+// reached, if one can be since a client has shown itself. A registration, or what a script
+// posts, does not show that messages reach an agent.
+func (c *core) repeatNotices(reached bool, now time.Time) {
+	if !reached && c.reachable(now) {
 		c.act(c.engine.Repeat(now), now)
 	}
 }

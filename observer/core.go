@@ -57,7 +57,6 @@ type core struct {
 
 	began    time.Time
 	registry bool // what happens now was read in the client's registry
-	reached  bool // messages could reach agents at the last signal
 }
 
 // reachable reports whether messages can reach agents at all.

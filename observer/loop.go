@@ -48,9 +48,12 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
+			now := time.Now()
+			reached := c.reachable(now)
 			c.registry = true
-			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
+			c.applyOrDefer(c.fleet.Clients(entries), now)
 			c.registry = false
+			c.repeatNotices(reached, now)
 		case now := <-store:
 			c.pass(now)
 			if c.every(namesEvery, "names", now) {

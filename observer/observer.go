@@ -356,7 +356,6 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.resumeHandoffs()
 	c.fleet.WereAtWork(c.engine.AtWork())
 	c.engine.SetClock(now) // what is due waits until the history is known
-	c.reached = c.reachable(now)
 	return c, nil
 }
 

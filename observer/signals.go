@@ -196,7 +196,6 @@ func (c *core) postSession(_ string, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, err.Error())
 	}
-	c.reached = true // from here on; what was dropped before stays dropped
 	c.applyOrDefer(n, now)
 	v, err := c.fleet.View(reg.ID, now)
 	if err != nil { // it is there only once catch-up has ended
