@@ -41,7 +41,8 @@ type Options struct {
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string
 	Listen []string
-	// MetricsListen, when set, is an address for /metrics and health alone, with
+	// MetricsListen, when set, is an address for /metrics and health alone, with the
+	// passwords and TLS of WebConfigFile.
 	MetricsListen, WebConfigFile string
 	// DryRun logs what would be sent to agents and the operator, without sending or
 	// storing it.

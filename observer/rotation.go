@@ -116,7 +116,7 @@ func (c *core) way(agent string, at fleet.Place, now time.Time) rotation.Way {
 // checkFirstReading looks at the first context size of a session that a handoff has begun.
 func (c *core) checkFirstReading(ev *alerts.Event) {
 	record := c.rotations.Agent(ev.Agent)
-	if record.Judged || ev.At.Before(record.At) {
+	if record.Session == "" || record.Judged || ev.At.Before(record.At) {
 		return
 	}
 	known := c.engine.Agent(ev.Agent)
