@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"slices"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -98,12 +99,20 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		// Particulars belong to the cycle that the compaction has opened, not
 		// to one that another compaction of this change opens.
-		t.compactions(false, func(m *claimed) bool {
+		i := slices.IndexFunc(t.own, func(m claimed) bool {
 			if m.Own == 0 {
 				return m.news && m.At == e.At
 			}
 			return m.Own == e.UUID && (m.news || m.Was != 0)
 		})
+		if i >= 0 {
+			m := t.own[i]
+			if m.news {
+				m.At = e.At
+			}
+			t.own = slices.Delete(t.own, i, i+1)
+			t.compaction(&m, false)
+		}
 	case transcript.KindTurnStart:
 		ev.Kind = alerts.EventTurnStart
 		t.emit(ev)
@@ -120,20 +129,24 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 func (t *eventMaker) compactions(history bool, chosen func(*claimed) bool) {
 	var rest []claimed
 	for _, m := range t.own {
-		if !chosen(&m) {
+		if chosen(&m) {
+			t.compaction(&m, history)
+		} else {
 			rest = append(rest, m)
-			continue
 		}
-		ev := t.reading(t.a, &t.seen, transcript.Reading{At: m.At})
-		ev.Kind = alerts.EventCompacted
-		ev.Sign = alerts.SignBoundary
-		ev.Key = cmp.Or(m.Was, m.Key)
-		ev.Trigger = m.Trigger
-		ev.PreTokens = m.PreTokens
-		ev.History = history
-		t.emit(ev)
 	}
 	t.own = rest
+}
+
+func (t *eventMaker) compaction(m *claimed, history bool) {
+	ev := t.reading(t.a, &t.seen, transcript.Reading{At: m.At})
+	ev.Kind = alerts.EventCompacted
+	ev.Sign = alerts.SignBoundary
+	ev.Key = cmp.Or(m.Was, m.Key)
+	ev.Trigger = m.Trigger
+	ev.PreTokens = m.PreTokens
+	ev.History = history
+	t.emit(ev)
 }
 
 // estimate guesses the context of a session whose provider reports no usage at all.

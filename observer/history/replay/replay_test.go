@@ -99,6 +99,36 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunUnstamped: compactions without ids and times end the cycles of their lines.
+func TestRunUnstamped(t *testing.T) {
+	t.Parallel()
+	s := transcripttest.NewHandWritten(1)
+	for _, thousands := range []int{20, 150} {
+		s.Turn()
+		s.Read(thousands)
+		s.Compact("auto", thousands)
+	}
+	for _, r := range s.Records {
+		delete(r, "uuid")
+		delete(r, "parentUuid")
+		delete(r, "timestamp")
+	}
+	events, err := Run(t.Context(), records(t, s), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		if e.Event == "compaction" {
+			got = append(got, fmt.Sprint(e.Cycle, " warned: ", *e.Warned))
+		}
+	}
+	want := []string{"1 warned: false", "2 warned: true"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // TestRunEnds: a replay ends with its context, and refuses a policy that is not valid.
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
