@@ -147,8 +147,8 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 		return true // a worker tries until it can be read again
 	}
 	defer file.Close()
-	if !t.continues(file, is.stamp) {
-		return true
+	if !t.continues(file, is.stamp) || is.size < t.cursor.Size {
+		return true // even if it has lost only a part of its unfinished last line
 	}
 	before := t.cursor
 	t.cursor.Modified = is.settled()
@@ -159,7 +159,7 @@ func (t *tailer) look(ctx context.Context, buf []byte) (reread bool) {
 			t.report(ctx, *t.fold.Sum())
 		}
 		return false
-	case is.size == t.peeked:
+	case is.size == t.peeked && t.cursor.Modified == before.Modified:
 		return false
 	}
 	rest := lines{
