@@ -310,6 +310,9 @@ func (s *reading) add(line []byte, end int64) {
 	case fresh && e.At >= s.young:
 		s.change.Entries = append(s.change.Entries, plain(*e, s.fold.Sum()))
 	}
+	if len(line) > bufferBytes {
+		s.entry = transcript.Entry{} // the next line may need as much memory
+	}
 }
 
 // report sends what the lines since the last report have brought.
