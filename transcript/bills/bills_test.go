@@ -241,7 +241,9 @@ func TestWorkedAdds(t *testing.T) {
 	var known transcript.Worked
 	for i := range 10 {
 		for _, x := range []*Ledger{&l, &all} {
-			x.Reply(read(i+1, 100, fmt.Sprintf("/p/%d.go", i%7)), true)
+			if i > 1 { // a session begins with a prompt, and its first replies may call nothing
+				x.Reply(read(i+1, 100, fmt.Sprintf("/p/%d.go", i%7)), true)
+			}
 			x.Prompt(fmt.Appendf(
 				nil,
 				"the task number %d is to write the words %d %d",

@@ -24,6 +24,7 @@ type Ledger struct {
 	accounts []*account
 	last     reply
 	begun    bool // there has been a reply
+	taken    bool // Take has been called
 }
 
 // account is the bill of a boundary. The newest one grows; the others wait to be
@@ -330,7 +331,9 @@ func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcr
 	}
 	l.accounts = slices.DeleteFunc(l.accounts, func(a *account) bool { return a.bill.Done })
 	var w transcript.Worked
-	w.Keys, w.All = l.done.take()
-	w.Prompts, _ = l.prompts.take()
+	w.Keys = l.done.take()
+	w.Prompts = l.prompts.take()
+	w.All = !l.taken
+	l.taken = true
 	return list, w
 }

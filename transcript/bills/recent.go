@@ -27,11 +27,9 @@ func (r *recent) first(n int) []transcript.Key {
 	return r.keys[:max(0, n-(r.total-len(r.keys)))]
 }
 
-// take returns the keys added since the last call; all means that there was no
-// earlier call.
-func (r *recent) take() (keys []transcript.Key, all bool) {
-	all = r.taken == 0
-	keys = slices.Clone(r.keys[max(0, len(r.keys)-(r.total-r.taken)):])
+// take returns the keys added since the last call.
+func (r *recent) take() []transcript.Key {
+	keys := slices.Clone(r.keys[max(0, len(r.keys)-(r.total-r.taken)):])
 	r.taken = r.total
-	return keys, all
+	return keys
 }
