@@ -20,13 +20,17 @@ import (
 func members(data []byte, f func(key string, value []byte)) error {
 	var w jsonwalk.Walker
 	w.Begin(data)
-	return jsonwalk.Record(&w, func() {
+	err := jsonwalk.Record(&w, func() {
 		for name, value := range w.Members(jsonwalk.Text{}) {
 			if raw := w.Span(value).Bytes(data); len(raw) > 0 { // else the text is broken
 				f(string(name), raw)
 			}
 		}
 	})
+	if err != nil {
+		return jsonwalk.ErrNotJSON // nor is a blank text an object
+	}
+	return nil
 }
 
 // Unmarshal reads the JSON object in data into a struct, by the names in the json tags of

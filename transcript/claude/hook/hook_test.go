@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/jsonwalk"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -227,8 +229,9 @@ func TestDecodeRefuses(t *testing.T) {
 		_, err := Decode([]byte(in))
 		_, err2 := DecodeStatus([]byte(in))
 		_, err3 := DecodeContextUsage([]byte(in))
-		if err == nil || err2 == nil || err3 == nil {
-			t.Errorf("%s is accepted: %v, %v, %v", in, err, err2, err3)
+		want := jsonwalk.ErrNotJSON
+		if err != want || err2 != want || err3 != want {
+			t.Errorf("%s: errors %v, %v, %v", in, err, err2, err3)
 		}
 	}
 }
