@@ -40,8 +40,8 @@ func (w *Walker) Figure(value Text) int64 {
 	return int64(max(0, min(v, MaxFigure)))
 }
 
-// Real reads a member's value if it is a number; anything else is 0, and is left to be skipped. One that no
-// float64 holds is infinite.
+// Real reads a member's value if it is a number, and returns it: infinite if no float64
+// holds it. Anything else is 0, and is left for Members to skip.
 func (w *Walker) Real(value Text) float64 {
 	if c := w.Peek(); !value.None() || c != '-' && c-'0' > 9 {
 		return 0
