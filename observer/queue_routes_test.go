@@ -193,3 +193,16 @@ func TestRoutesNotOnTCP(t *testing.T) {
 	}
 	r.checkMail("", "Done. waiting")
 }
+
+// TestReminderCounts: the answer to a new reminder has the time from which it counts.
+func TestReminderCounts(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t).start()
+	r.joins("em", "")
+	a := r.ask(http.MethodPost, "/sessions/em/reminders", `{"text":"Look.","soft_seconds":600}`)
+	var x api.Reminder
+	noErrors(t, json.Unmarshal([]byte(a.Body), &x))
+	if a.Code != http.StatusCreated || x.ResetAt == nil || !x.ResetAt.Equal(x.MadeAt) {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}

@@ -57,12 +57,13 @@ func NewReminder(
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
 	x = alerts.Reminder{
-		ID:   fmt.Sprintf("r%08x", rand.Uint32()),
-		From: in.From,
-		Text: in.Text,
-		Made: made,
-		Soft: span(in.Soft),
-		Hard: span(in.Hard),
+		ID:    fmt.Sprintf("r%08x", rand.Uint32()),
+		From:  in.From,
+		Text:  in.Text,
+		Made:  made,
+		Reset: made,
+		Soft:  span(in.Soft),
+		Hard:  span(in.Hard),
 	}
 	if in.In > 0 {
 		x.Due = made + span(in.In)
