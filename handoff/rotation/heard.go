@@ -59,7 +59,9 @@ func (m *Machine) overhear(in Heard) {
 		if in.Session == "" || in.Session == r.Left || known || !r.awaits(in) {
 			continue
 		}
-		copy(r.Overheard[:], r.Overheard[1:])
+		// It takes a place that is free, as in the shorter lists of older versions, or the oldest.
+		i := max(0, slices.Index(r.Overheard[:], Heard{}))
+		copy(r.Overheard[i:], r.Overheard[i+1:])
 		r.Overheard[maxOverheard-1] = in
 	}
 }

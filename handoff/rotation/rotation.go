@@ -123,7 +123,8 @@ type Rotation struct {
 	Prompt string
 	Left   string // the session that is cleared
 	Next   string // the new one, "" while unknown
-	// Overheard are sessions of unknown agents with the prompt, the newest last.
+	// Overheard are sessions of unknown agents with the prompt, the newest last. Places that
+	// are free are zero.
 	Overheard [maxOverheard]Heard `json:",omitzero"`
 
 	Made     time.Time     // when it was scheduled

@@ -2,6 +2,7 @@ package rotation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -246,5 +247,34 @@ func TestScripts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", change)
 			}
 		})
+	}
+}
+
+// TestOlderLists: older versions stored what was overheard as a list, of up to four. None of
+// it is lost while there is room.
+func TestOlderLists(t *testing.T) {
+	for n := range 5 {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`{"Session":"s%d","Text":"Read","At":"2026-11-20T12:00:07Z"}`, i))
+		}
+		var r Rotation
+		stored := `{"ID":"r","Agent":"a","State":4,"Prompt":"Read","Overheard":[` + strings.Join(list, ",") + `]}`
+		if err := json.Unmarshal([]byte(stored), &r); err != nil {
+			t.Fatal(err)
+		}
+		m := New(Defaults())
+		m.Restore([]Rotation{r}, nil, nil, at(0))
+		m.Step(Heard{Agent: "x", Session: "new", Text: "Read", At: at(8)})
+		var got []string
+		for _, session := range []string{"s0", "s1", "s2", "s3", "new"} {
+			for _, h := range m.Recall(func(string) string { return session }) {
+				got = append(got, h.Agent+" "+h.Session)
+			}
+		}
+		want := append([]string{"a s0", "a s1", "a s2", "a s3"}[n/4:n], "a new")
+		if d := diff.Diff(want, got); d != "" {
+			t.Errorf("of %d (-want +got):\n%s", n, d)
+		}
 	}
 }
