@@ -320,6 +320,19 @@ func (e *Engine) where(is func(*AgentState) bool) (ids []string) {
 	return ids
 }
 
+// Open returns the keys of an agent's notices that apply to its present context and were not
+// withdrawn, and so may be queued. After a rewind they may be of earlier cycles.
+func (e *Engine) Open(id string) (keys []Key) {
+	if a := e.agents[id]; a != nil {
+		for _, s := range a.Said {
+			if s.Open {
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	return keys
+}
+
 // Forgotten returns the agents without an event since the given time whose
 // clients do not run.
 func (e *Engine) Forgotten(since time.Time) []string {

@@ -128,3 +128,13 @@ func TestOpened(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestOpen: a notice that a rewind leaves valid may still be queued, with the key of its cycle.
+func TestOpen(t *testing.T) {
+	e := newEngine(t)
+	play(e, seen("boss", ""), reading(1, 110_000), boundary(10, 1), reading(20, 60_000), rewind(30, 50_000, 15))
+	want := []Key{{Agent: "a", Cycle: 2, Kind: KindCompacted}}
+	if diff := cmp.Diff(want, e.Open("a")); diff != "" || e.Open("nobody") != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -256,10 +255,8 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent string, durable bool)
 		})
 	case p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" &&
 		agent == p.SessionID:
-		v := c.engine.Agent(agent) // the client of this context is gone
-		c.queue.Withdraw(func(m *outbox.Message) bool {
-			return m.Key.Agent == agent && (m.To == agent || m.Key.Cycle == v.Cycle)
-		}, now)
+		// The client of this context is gone.
+		c.act([]alerts.Action{alerts.Withdraw{Keys: c.engine.Open(agent)}}, now)
 	}
 	return agent, durable
 }

@@ -227,3 +227,23 @@ func TestPostSession(t *testing.T) {
 		t.Errorf("after a restart: %+v", s)
 	}
 }
+
+// TestNotices_End: what waits about the context of a session goes when its client ends, and
+// stays when the client only clears it or resumes another.
+func TestNotices_End(t *testing.T) {
+	t.Parallel()
+	r := newSeed(t)
+	id := uuid(7)
+	r.joins(id, `,"claude_session_id":"`+id+`","parent_session_id":"boss"`)
+	r.happens(id, "compaction")
+	r.happens(id, "compaction_complete")
+	r.uses(id, 55)
+	waiting := []string{id + "/2/compacted waiting to boss", id + "/2/warning waiting"}
+	for _, reason := range []string{"clear", "resume"} {
+		r.fire("", id, "SessionEnd", `,"reason":"`+reason+`"`)
+		r.checkMail("after "+reason, waiting...)
+	}
+	r.sends(id, "sequential", "Hello")
+	r.fire("", id, "SessionEnd", `,"reason":"logout"`)
+	r.checkMail("at the end", id+"/2/compacted withdrawn to boss", id+"/2/warning withdrawn", "Hello waiting")
+}
