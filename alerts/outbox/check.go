@@ -123,10 +123,9 @@ func (q *Queue) Withdraw(fit func(*Message) bool, now time.Time) (n int) {
 	return n
 }
 
-// Cancel takes back a message to an agent, by its Ref or ID, and returns it. A message that waits
-// to be offered again is not repeated then; one that has ended without proof
-// stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been
-// read.
+// Cancel takes back a message to an agent, by its Ref or ID, and returns it. A message
+// that waits to be offered again is not repeated then; one that has ended without proof
+// stays as it is. The errors are ErrUnknown, and ErrOffered if it may have been read.
 func (q *Queue) Cancel(to string, id string, now time.Time) (Message, error) {
 	m := cmp.Or(q.known(&Message{To: to, Ref: id}), q.ids[id])
 	switch {

@@ -14,7 +14,8 @@ const early = 5 * time.Second
 // Offer takes the best waiting message to the agent: the most urgent, and of those the
 // oldest; for Tmux, a message that was typed before goes first. fit selects among the
 // messages, nil all of them. The carrier must deliver its Line. Without an ID there is none,
-// or the agent is on hold and the carrier is not Restart. A stale message is not offered.
+// or messages to the agent are held and the carrier is not Restart. A stale message is not
+// offered.
 func (q *Queue) Offer(
 	to string,
 	by Carrier,
@@ -41,10 +42,9 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	}
 }
 
-// best returns the message for a carrier; fit, if set,
-// selects among them. A message with an open call waits for all carriers but the
-// prompt. A message that may be in the client's queue waits for that alone,
-// whose carrier checks it first.
+// best returns the message for a carrier; fit, if set, selects among them. A message with
+// an open call waits for all carriers but the prompt. A message that may be in the client's
+// queue waits for that alone, whose carrier checks it first.
 func (q *Queue) best(
 	to string,
 	by Carrier,
