@@ -24,7 +24,7 @@ import (
 type Text struct {
 	Bytes []byte
 	Root  *Value
-	twice error // that a key is there twice
+	twice error // names the first key that is there twice in one object
 }
 
 // A Value is a value of a text. It is valid until the next edit.
@@ -81,16 +81,18 @@ func (d *Text) value(tokens *json.Decoder) *Value {
 
 // children reads the children of v, and its end.
 func (d *Text) children(v *Value, tokens *json.Decoder, object bool) {
+	seen := map[string]bool{}
 	for tokens.More() {
 		key := strconv.Itoa(len(v.Children))
 		from := d.next(tokens)
 		if object {
 			name, _ := tokens.Token()
 			key = name.(string)
-			if v.At(key) != nil {
+			if seen[key] && d.twice == nil {
 				d.twice = fmt.Errorf("line %d: %s is there twice in one object",
 					d.Line(from), plain.Quote(key))
 			}
+			seen[key] = true
 		}
 		c := d.value(tokens)
 		c.Key = key

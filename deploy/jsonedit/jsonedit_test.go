@@ -133,7 +133,8 @@ func TestRefuses(t *testing.T) {
 		"{\n\"a\": 1,\n}":                "line 3: invalid character '}' looking for beginning of object key string",
 		"{\n\"a\": 1":                    "line 2: unexpected end of JSON input",
 		"{\"a\": {\"b\": 1,\n\"b\": 2}}": "line 2: \"b\" is there twice in one object",
-		"{} {}":                          "line 1: invalid character '{' after top-level value",
+		"{\"a\": {\"b\": 1,\n\"b\": 2},\n\"a\": 3}": "line 2: \"b\" is there twice in one object",
+		"{} {}": "line 1: invalid character '{' after top-level value",
 	} {
 		_, err := Parse([]byte(text))
 		if err == nil || err.Error() != want {
