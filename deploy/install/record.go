@@ -20,6 +20,8 @@ import (
 type record struct {
 	// Settings is the file that the record is about.
 	Settings string `json:"settings"`
+	// Known is true. An sm of before that is run to uninstall ignores other records.
+	Known bool `json:"known"`
 	// Before is its text before the installation, nil if there was no file.
 	Before []byte `json:"before"`
 }
@@ -43,7 +45,7 @@ func (in *installation) record() (before []byte, known bool) {
 
 // remember writes the record.
 func (in *installation) remember(before []byte) error {
-	text, err := json.MarshalIndent(record{in.path, before}, "", "  ")
+	text, err := json.MarshalIndent(record{in.path, true, before}, "", "  ")
 	if err == nil {
 		err = writeWhole(in.recordPath(), append(text, '\n'), 0o600)
 	}
