@@ -140,8 +140,13 @@ type Hook struct {
 
 // OwnHooks returns our hooks for an event, in whatever spelling.
 func (e *Editor) OwnHooks(event hook.Event) (own []Hook) {
-	for _, group := range e.Doc.At("hooks", string(event)).Items() {
-		for _, v := range group.At("hooks").Items() {
+	groups := e.Doc.At("hooks", string(event))
+	for _, group := range groups.Items() {
+		handlers := group.At("hooks")
+		if !groups.IsArray() || !handlers.IsArray() { // the client does not run these
+			continue
+		}
+		for _, v := range handlers.Children {
 			h := Hook{
 				Event: event,
 				Path:  []string{"hooks", string(event), group.Key, "hooks", v.Key},

@@ -178,6 +178,14 @@ func TestInstallFindsOurs(t *testing.T) {
 			t.Errorf("%s became %s", text, got)
 		}
 	}
+	for _, odd := range []string{
+		`{"hooks":{"Stop":[{"hooks":{"x":{"type":"command","command":"sm hook"}}}]}}`,
+		`{"hooks":{"Stop":{"x":{"hooks":[{"type":"command","command":"sm hook"}]}}}}`,
+	} {
+		if got := uninstalled(t, odd); got != odd {
+			t.Errorf("%s became %s", odd, got)
+		}
+	}
 }
 
 func TestCheck(t *testing.T) {
