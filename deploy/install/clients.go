@@ -118,7 +118,7 @@ func (c Client) InPath(
 	}
 	line, err := Ask(ctx, clientPatience, environ, path, "--version")
 	for word := range strings.FieldsSeq(line) {
-		if hook.AtLeast(word, 0) {
+		if strings.Contains(word, ".") && hook.AtLeast(word, 0) {
 			return Installed{Version: word, By: path}, nil
 		}
 	}
