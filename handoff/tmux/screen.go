@@ -32,12 +32,18 @@ func (r Row) String() string {
 	return b.String()
 }
 
+// link matches the begin or the end of a hyperlink.
+var link = pattern(`\x1b\].*?\x1b\\`)
+
 // ParseScreen reads what capture-pane -p -e prints.
 func ParseScreen(capture string, cursor Cursor) Screen {
 	s := Screen{Cursor: cursor}
 	var row Row
 	var pen Cell    // the attributes; they go on in the next row
 	styled := false // an escape sequence followed the last character
+	// DecodeSequence ends a link within characters such as 本: a byte of theirs is also a
+	// control that ends strings.
+	capture = link().ReplaceAllString(capture, "\x1b\\")
 	for capture != "" {
 		seq, _, n, _ := ansi.DecodeSequence(capture, ansi.NormalState, nil)
 		capture = capture[n:]

@@ -396,6 +396,17 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
+// TestLinks: tmux 3.4 and newer capture the links of a screen. None of their addresses is on it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"https://example.com", "file:///home/dev/日本/Übung"} {
+		screen := testRule + "\n❯ a \x1b]8;;" + address + "\x1b\\b\x1b]8;;\x1b\\ c\n" + testRule + "\n"
+		if b, ok := findBox(ParseScreen(screen, Cursor{})); !ok || b.typed != "a b c" {
+			t.Errorf("%s: the box holds %q", address, b.typed)
+		}
+	}
+}
+
 // A prompt of old between a rule that the agent printed and the box: it is not in the box.
 func TestShowsOnlyTheLowestBox(t *testing.T) {
 	t.Parallel()
