@@ -30,12 +30,9 @@ func (d *Documents) with(f func(*store) error) error {
 	if _, err := os.Lstat(d.dir); errors.Is(err, fs.ErrNotExist) {
 		return f(nil)
 	}
-	if err := files.PrivateDir(d.dir, "set handoff.directory to another"); err != nil {
-		return fmt.Errorf("the folder of handoff documents: %w", err)
-	}
-	root, err := os.OpenRoot(d.dir)
+	root, err := files.OpenPrivate(d.dir, "set handoff.directory to another")
 	if err != nil {
-		return err
+		return fmt.Errorf("the folder of handoff documents: %w", err)
 	}
 	defer root.Close()
 

@@ -52,6 +52,27 @@ func Read(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 
+// OpenPrivate opens a directory as PrivateDir makes it. Names in it are those of what was
+// checked, even if another directory has got the path since.
+func OpenPrivate(dir, advice string) (*os.Root, error) {
+	if err := PrivateDir(dir, advice); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err == nil && (!Own(info) || info.Mode().Perm()&0o022 != 0) {
+		err = fmt.Errorf("%s has been replaced; %s", dir, advice)
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
 // PrivateDir makes a directory if there is none, and checks that it belongs to this user and
 // no other one can write to it. An error ends with advice.
 func PrivateDir(dir, advice string) error {
@@ -126,8 +147,8 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	}
 }
 
-// Replace replaces a file in one step, and makes its folder where there is none. The caller
-// is the only program that writes it.
+// Replace replaces a file in one step, and makes its folder where there is none. No two
+// callers may replace one file at the same time.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -79,12 +79,9 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 
 // openLocked opens and locks the directory alone.
 func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
-	if err := files.PrivateDir(dir, "choose another with --state"); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := files.OpenPrivate(dir, "choose another with --state")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	lock, err := takeLock(root)
 	if err != nil {
