@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -166,14 +167,14 @@ func (s *store) document(m *manifest, e *entry) Document {
 func (s *store) read(m *manifest, e *entry) (Document, error) {
 	d := s.document(m, e)
 	text, err := files.Read(d.File, maxFile)
-	head, body, _ := strings.Cut(string(text), "\n\n")
-	if err == nil && !d.begins(head+"\n") {
+	head := regexp.MustCompile("^(" + commentStart + ".* -->\n)*").FindString(string(text))
+	if err == nil && !d.begins(head) {
 		err = fmt.Errorf("%s holds another document", quoted(d.File))
 	}
 	if err != nil {
 		return Document{}, fmt.Errorf("handoff document %s of channel %s is rejected: %w; see to the file, or run sm documents clear",
 			quoted(d.ID), quoted(d.Channel), err)
 	}
-	d.Body = body
+	d.Body = strings.TrimPrefix(string(text)[len(head):], "\n") // scripts may leave out the empty line
 	return d, nil
 }

@@ -164,4 +164,10 @@ func TestManifestOfScripts(t *testing.T) {
 		t.Errorf("got %+v, %v, %v", d, ok, err)
 	}
 	noError(t, s.Consume("global", d.ID, "s", 1, at))
+
+	write(t, d.File, "<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n# Title\n\nbody\n")
+	d, ok, err = s.Current("global")
+	if !ok || err != nil || d.Body != "# Title\n\nbody\n" {
+		t.Errorf("without an empty line: got %+v, %v, %v", d, ok, err)
+	}
 }
