@@ -216,8 +216,8 @@ func (e *Engine) state() State {
 }
 
 // Take calls put with a copy of each agent that has changed since the last Take, in the
-// order of the ids, nil for one that was forgotten. It returns the state without agents,
-// and whether agents or reminders have changed.
+// order of the ids, nil for one that was forgotten. It returns whether agents or reminders
+// have changed, and then the state without agents.
 func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed bool) {
 	reminded := Changes(e.reminders, e.taken, func(string, *Reminder) {})
 	changed = reminded || len(e.changed) > 0
@@ -225,7 +225,10 @@ func (e *Engine) Take(put func(id string, a *AgentState)) (rest State, changed b
 		put(id, e.agents[id].clone())
 	}
 	clear(e.changed)
-	return e.state(), changed
+	if changed {
+		rest = e.state()
+	}
+	return rest, changed
 }
 
 // Restore replaces the state and takes ownership of the agents of s. If the

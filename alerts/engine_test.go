@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -278,5 +279,20 @@ func fuzzed(b []byte, now *float64) Event {
 		Cause:     Cause(n % 6),
 		On:        n%2 == 0,
 		Notice:    Kind(n % 8),
+	}
+}
+
+// TestTakeNothing: the observer asks each second, also about thousands of agents at rest.
+func TestTakeNothing(t *testing.T) {
+	e, err := New(Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		e.Learn(ObservedCompactions{Clients{fmt.Sprint(i), "m", 200_000, 160_000}, []int64{90_000}})
+	}
+	e.Take(func(string, *AgentState) {})
+	if n := testing.AllocsPerRun(10, func() { e.Take(nil) }); n > 10 {
+		t.Errorf("%v allocations while nothing changes", n)
 	}
 }

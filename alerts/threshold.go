@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"sm/transcript"
@@ -122,7 +121,12 @@ func (e *Engine) Learned() []ObservedCompactions {
 		all = append(all, ObservedCompactions{c, slices.Clone(tokens)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
-		return cmp.Compare(fmt.Sprint(a.Clients), fmt.Sprint(b.Clients))
+		return cmp.Or(
+			cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Window, b.Window),
+			cmp.Compare(a.CompactsAt, b.CompactsAt),
+			cmp.Compare(a.Agent, b.Agent),
+		)
 	})
 	return all
 }
