@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,45 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 }
 
 // A message with the remedy and the allowed tools, without a percentage.
+// TestGuardChecks: an overflow is on disk when the call is decided, also when the call is
+// allowed, and is new once. Where it cannot be stored the call is allowed.
+func TestGuardChecks(t *testing.T) {
+	p := newProject(t)
+	p.put("A", State{PID: 7, PIDStart: "1", Lifecycle: SessionActive})
+	call := ToolCall{
+		Dirs:   []string{p.dir},
+		Client: Client{SessionID: "now", PID: 7, Start: "1"},
+		Alive:  nobodyLives,
+	}
+	for _, step := range []struct {
+		usage                         float64
+		exempt, refuse, first, stored bool
+	}{
+		{0.5, false, false, false, false},
+		{0.8, true, false, true, true},
+		{0.8, false, true, false, true},
+		{0.1, false, true, false, true},
+		{0.1, true, false, false, true},
+	} {
+		call.Exempt = func(string) bool { return step.exempt }
+		call.Usage = func(*State) float64 { return step.usage }
+		j, err := testGuard().Check(t.Context(), call)
+		noError(t, err)
+		if j.Refuse != step.refuse || j.First != step.first || j.Dir != p.session("A") ||
+			j.State.Overflowed != step.stored || p.read("A").Overflowed != step.stored {
+			t.Errorf("%+v: %+v, state %+v", step, j, j.State)
+		}
+	}
+	p.put("A", State{PID: 7, PIDStart: "1", Lifecycle: SessionActive})
+	noError(t, os.Remove(p.state("A")+".lock"))
+	noError(t, os.Mkdir(p.state("A")+".lock", 0o700))
+	call.Usage = func(*State) float64 { return 0.9 }
+	call.Exempt = func(string) bool { return false }
+	if j, err := testGuard().Check(t.Context(), call); err == nil || j.Refuse {
+		t.Errorf("not stored: %+v, %v", j, err)
+	}
+}
+
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", &State{
 		RestartRefused: "no restart of 10 is left",
