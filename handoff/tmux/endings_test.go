@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"sm/handoff/proc"
 )
 
 // shell is an interactive bash in a pane, in which stand-ins are started and end.
@@ -81,10 +79,7 @@ func (sh *shell) run() *agent {
 // ended waits until the shell is in front again.
 func (a *agent) ended() {
 	a.r.t.Helper()
-	a.r.until("the client has ended", func() bool {
-		p, err := proc.Stat("/proc", a.client.PID)
-		return err != nil || p.Start != a.client.Start || p.Ended()
-	})
+	a.r.until("the client has ended", a.gone)
 }
 
 // kill ends a client that lingers.

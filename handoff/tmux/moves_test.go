@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sm/handoff/proc"
 )
 
 // moves is a fleet in which panes are killed, renamed, moved and used anew.
@@ -24,11 +22,7 @@ type moves struct {
 // live are the stand-ins that still run.
 func (m *moves) live() (live []*agent) {
 	for _, a := range m.agents {
-		if p, err := proc.Stat(
-			"/proc",
-			a.client.PID,
-		); err == nil && p.Start == a.client.Start &&
-			!p.Ended() {
+		if !a.gone() {
 			live = append(live, a)
 		}
 	}

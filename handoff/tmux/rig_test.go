@@ -224,14 +224,23 @@ func (a *agent) order(text string) {
 	n := len(a.events("done"))
 	a.leave(text)
 	if text != "exit" {
-		a.wait("done", n+1)
+		a.r.until("an order is done in "+a.dir, func() bool {
+			return len(a.events("done")) > n || a.gone()
+		})
 	}
+}
+
+// gone reports whether the stand-in has ended.
+func (a *agent) gone() bool {
+	p, err := proc.Stat("/proc", a.client.PID)
+	return err != nil || p.Start != a.client.Start || p.Ended()
 }
 
 // leave gives an order that nothing answers.
 func (a *agent) leave(text string) {
 	a.r.t.Helper()
-	fifo, err := os.OpenFile(filepath.Join(a.dir, "orders"), os.O_WRONLY, 0)
+	// Opened for both, so that it does not wait for a stand-in that has ended.
+	fifo, err := os.OpenFile(filepath.Join(a.dir, "orders"), os.O_RDWR, 0)
 	noError(a.r.t, err)
 	defer fifo.Close()
 	if _, err := fifo.WriteString(text + "\n"); err != nil {
