@@ -86,8 +86,12 @@ type followed struct {
 
 // depth is how deep a folder lies below the root that it is in.
 func (r followed) depth(dir string) int {
-	below := strings.TrimPrefix(dir, r.path)
-	return strings.Count(below, string(filepath.Separator))
+	if dir == r.path {
+		return 0
+	}
+	const separator = string(filepath.Separator)
+	below := strings.TrimPrefix(dir, strings.TrimSuffix(r.path, separator)) // also below /
+	return strings.Count(below, separator)
 }
 
 // add takes in a root. fresh is false for one that is there already.

@@ -48,3 +48,21 @@ func TestMissingInNewFolder(t *testing.T) {
 		t.Error("it is not looked after")
 	}
 }
+
+func TestDepth(t *testing.T) {
+	for _, tt := range []struct {
+		root, dir string
+		want      int
+	}{
+		{"/home/me", "/home/me", 0},
+		{"/home/me", "/home/me/a", 1},
+		{"/home/me", "/home/me/a/b", 2},
+		{"/", "/", 0},
+		{"/", "/a", 1},
+		{"/", "/a/b", 2},
+	} {
+		if got := (followed{path: tt.root}).depth(tt.dir); got != tt.want {
+			t.Errorf("%s in %s: %d, want %d", tt.dir, tt.root, got, tt.want)
+		}
+	}
+}
