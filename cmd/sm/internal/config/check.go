@@ -95,7 +95,7 @@ func (s setting) problem() string {
 	for _, rule := range []struct{ is, pattern, must string }{
 		{
 			"address",
-			`^(|[^\s/@?#*\pC]*:[0-9]{1,5})$`,
+			`^(|[^\s/@?#*\pC]*:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))$`,
 			"an address with its port such as 0.0.0.0:9464",
 		},
 		{"host", `^[^\s/@?#*\pC]+$`, "a host, or host:port, as in a URL"},

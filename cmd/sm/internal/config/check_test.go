@@ -232,6 +232,11 @@ func TestValidate(t *testing.T) {
 		},
 		{func(c *Config) { c.Metrics.Listen = "host.example:9464" }, ""},
 		{func(c *Config) { c.Metrics.Listen = "[::]:9464" }, ""},
+		{func(c *Config) { c.Metrics.Listen = ":65535" }, ""},
+		{
+			func(c *Config) { c.Metrics.Listen = "[::]:65536" },
+			"metrics.listen must be an address with its port",
+		},
 		{
 			func(c *Config) { c.Metrics.Listen = "http://h:9464" },
 			"metrics.listen must be an address with its port",
