@@ -17,8 +17,10 @@ func TestCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	// mkdir fails where another one is between mkdir and rmdir.
-	c := &Command{Argv: []string{"/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
-		dir, "$(touch x)", "a b"}}
+	c := &Command{Argv: []string{
+		"/bin/sh", "-ec", `mkdir "$0/one"; printf '%s|' "$@" >"$0/argv"; cat >"$0/input"; rmdir "$0/one"`,
+		dir, "$(touch x)", "a b",
+	}}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
