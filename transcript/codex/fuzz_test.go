@@ -37,7 +37,7 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		if d := cmp.Diff(
 			want,
 			got,
-			cmp.AllowUnexported(record{}, usage{}, limit{}),
+			cmp.AllowUnexported(record{}, info{}, usage{}, limit{}),
 			cmpopts.EquateEmpty(),
 		); err != wantErr ||
 			d != "" {
@@ -185,7 +185,7 @@ func TestScanForgetsTheLineBefore(t *testing.T) {
 				"error %v, want %v; record (-want +got):\n%s\nline %q",
 				err,
 				wantErr,
-				cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{})),
+				cmp.Diff(want, got, cmp.AllowUnexported(record{}, info{}, usage{}, limit{})),
 				b,
 			)
 		}
