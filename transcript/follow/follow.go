@@ -54,7 +54,7 @@ type Options struct {
 	Check time.Duration
 	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
 	// for what inotify does not report, as on network file systems. Where a search takes
-	// long it comes more seldom, so that it takes about a thousandth of the time, but at
+	// long it comes more seldom, so that it takes half a thousandth of the time, but at
 	// least every 5 minutes. Lost events have all folders searched at once all the same.
 	Rescan time.Duration
 	// Live bounds the live files, 1000. Beyond, the longest quiet is parked for one that

@@ -117,7 +117,7 @@ func (f *follower) findUnwatched() {
 }
 
 const (
-	rescanShare = 1000 // a search may take one part in so many of the time
+	rescanShare = 2000 // a search may take one part in so many of the time
 	rescanMost  = 5 * time.Minute
 )
 

@@ -11,12 +11,12 @@ import (
 	"sm/transcript/claude"
 )
 
-// TestPause: a search of all folders takes at most a thousandth of the time, unless that would
+// TestPause: a search of all folders takes at most half a thousandth of the time, unless that would
 // put off the next one for longer than 5 minutes.
 func TestPause(t *testing.T) {
 	for _, x := range []struct{ rescan, took, want time.Duration }{
-		{30 * time.Second, 30 * time.Millisecond, 30 * time.Second},
-		{30 * time.Second, 40 * time.Millisecond, 40 * time.Second},
+		{30 * time.Second, 15 * time.Millisecond, 30 * time.Second},
+		{30 * time.Second, 20 * time.Millisecond, 40 * time.Second},
 		{30 * time.Second, time.Hour, 300 * time.Second},
 		{time.Hour, 10 * time.Second, time.Hour},
 	} {
