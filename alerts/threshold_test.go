@@ -96,8 +96,8 @@ func TestThresholdSources(t *testing.T) {
 	expect("forgotten", "known", 170_001, ThresholdSeen)
 }
 
-// What history tells of clients that must have been told something else teaches
-// nobody who is not known.
+// Sizes in the history of clients with other settings teach nothing about clients
+// whose settings are unknown.
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))

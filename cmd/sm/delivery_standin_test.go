@@ -134,7 +134,7 @@ func (s *scribe) asks(cmd *exec.Cmd, p hook.Payload) (text string, err error) {
 	return a.Output.Context, nil
 }
 
-// hears writes down what a hook was answered.
+// hears records the answer to a hook.
 func (s *scribe) hears(event hook.Event, text string) error {
 	content, err := json.Marshal([]string{text})
 	return errors.Join(err, s.write(

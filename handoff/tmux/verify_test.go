@@ -173,7 +173,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 		t.Errorf("Type = %v", err)
 	}
 	a.untouched()
-	if err := b.typed(testText); err != nil { // nobody looks at that one
+	if err := b.typed(testText); err != nil { // its result is not checked
 		t.Error(err)
 	}
 	r.tmux("detach-client", "-s", "keep")
@@ -186,7 +186,7 @@ func TestUnseenKeys(t *testing.T) {
 	r := newRig(t, pace{quiet: time.Second})
 	a := r.startWindow()
 	outer := r.attach(a)
-	a.reaches(ReasonNone) // nobody has pressed a key for a second
+	a.reaches(ReasonNone) // no key was pressed for a second
 	a.order("hold")
 	press := func(key string) {
 		outer.tmux("send-keys", "-l", key)

@@ -181,7 +181,7 @@ func TestScenarios(t *testing.T) {
 	eachThread(t, func(t *testing.T, dir string, th thread) {
 		sum := foldThread(t, dir, th, func(*Fold) {})
 		s := &sum
-		modern := th.Version == "0.169.0" // it says what began a turn
+		modern := th.Version == "0.169.0" // its records name what began a turn
 		want := figures{
 			ID:          th.ID,
 			Version:     th.Version,

@@ -49,7 +49,7 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 			r.o.NoInotify = i%2 == 1
 			r.o.Check = 10 * time.Millisecond
 			r.o.Workers = 2
-			r.o.Rescan = 24 * time.Hour // what inotify tells is all, if it serves
+			r.o.Rescan = 24 * time.Hour // if inotify serves, only its events count
 			if i >= parallel/2 {
 				r.o.Tails = 1 // the lookers read most
 			}

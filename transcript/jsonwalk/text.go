@@ -45,7 +45,7 @@ func plain(b []byte) (n int) {
 	return n
 }
 
-// escapes are the bytes that two-byte escapes stand for, by their second byte.
+// escapes are the bytes that two-byte escapes mean, by their second byte.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unquote decodes as encoding/json does: what is not UTF-8, and halves of surrogate pairs,
