@@ -36,7 +36,7 @@ func dataOf(s *api.Session) Data {
 	d := Data{
 		Key:         Key(s.ID),
 		ID:          s.ID,
-		Name:        tame(heading(s)),
+		Name:        tame(s.DisplayName()),
 		Host:        tame(s.Host),
 		Project:     tame(s.Project),
 		Pressure:    cmp.Or(s.PressureLevel, "unknown"),
@@ -87,10 +87,8 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// name is what commands take, heading what the row is called.
+// name is what commands take.
 func name(s *api.Session) string { return cmp.Or(s.Name, s.Label, s.SessionID, s.ID) }
-
-func heading(s *api.Session) string { return cmp.Or(s.Name, s.Title, name(s)) }
 
 func modelOf(s *api.Session) string { return tame(strings.TrimPrefix(s.Model, "claude-")) }
 
@@ -135,7 +133,7 @@ func compare(a, b *drawn) int {
 	return cmp.Or(
 		cmp.Compare(a.data.Order, b.data.Order),
 		cmp.Compare(value(b.session.Pressure), value(a.session.Pressure)),
-		cmp.Compare(heading(a.session), heading(b.session)),
+		cmp.Compare(a.session.DisplayName(), b.session.DisplayName()),
 		cmp.Compare(a.data.ID, b.data.ID),
 	)
 }

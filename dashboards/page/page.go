@@ -134,7 +134,7 @@ func functions(zone *time.Location) template.FuncMap {
 		"count":      value[int64],
 		"figure":     value[float64],
 		"forecast":   urgency.Forecast,
-		"heading":    heading,
+		"heading":    (*api.Session).DisplayName,
 		"hundredths": Hundredths,
 		"int":        func(n uint64) int64 { return int64(n) },
 		"key":        Key,

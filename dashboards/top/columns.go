@@ -194,7 +194,7 @@ func nameCell(c place) string {
 	case urgency.Resting(c.Session):
 		colour = screen.Dim
 	}
-	name := screen.FitEnd(nameOf(c.Session), c.Width)
+	name := screen.FitEnd(c.Session.DisplayName(), c.Width)
 	if titled(c.Session) { // the beginning of a title is what matters
 		name = screen.FitStart(screen.Text(c.Title), c.Width)
 	}
@@ -211,10 +211,6 @@ func dollars(usd float64) string {
 	}
 	return fmt.Sprintf("$%.0fk", min(usd/1000, 99999))
 }
-
-// nameOf returns what a session is called: the name that its user gave it, else
-// its title, else the beginning of its id, as on the page.
-func nameOf(s *api.Session) string { return cmp.Or(s.Name, s.Title, s.ShortName(), s.ID) }
 
 // titled reports whether that is its title, which no command accepts.
 func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }

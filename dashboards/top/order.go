@@ -39,7 +39,7 @@ func compare(by string, a, b *api.Session) int {
 	pressure := cmp.Compare(known(b.Pressure, -1), known(a.Pressure, -1))
 	switch by {
 	case "name":
-		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
+		return strings.Compare(strings.ToLower(a.DisplayName()), strings.ToLower(b.DisplayName()))
 	case "activity":
 		return known(b.LastActive, time.Time{}).Compare(known(a.LastActive, time.Time{}))
 	case "compactions":

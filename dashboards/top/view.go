@@ -27,14 +27,14 @@ func (t *model) screen() string {
 		head = []string{styled(screen.Yellow, "this session is gone; esc goes back")}
 	case t.view == viewDetail:
 		head = t.header()
-		name := screen.FitEnd(nameOf(s), max(1, t.Width-30))
+		name := screen.FitEnd(s.DisplayName(), max(1, t.Width-30))
 		head[0] = styled(screen.Reverse, name) + dim("  esc goes back, j k scroll")
 		if t.All.Demo {
 			head[0] = styled(screen.Reverse, " DEMO ") + " " + head[0]
 		}
 		body = facts(s, t.now, t.Width)
 	default:
-		name := screen.FitEnd("handoffs of "+nameOf(s), max(1, t.Width-40))
+		name := screen.FitEnd("handoffs of "+s.DisplayName(), max(1, t.Width-40))
 		title := styled(screen.Reverse, name) + dim("  h asks it for one, esc goes back")
 		head = []string{title, ""}
 		body = []string{dim("  asking the observer …")}
@@ -286,7 +286,7 @@ func (t *model) panel(free int) []string {
 	if s == nil || free < minPanel || t.height < minPanelView {
 		return nil
 	}
-	name := screen.FitEnd(nameOf(s), max(1, t.Width/2))
+	name := screen.FitEnd(s.DisplayName(), max(1, t.Width/2))
 	rule := strings.Repeat("─", max(0, t.Width-screen.Cells(name)-4))
 	title := dim("─ ") + bold(name) + dim(" "+rule)
 	lines := append([]string{"", title}, facts(s, t.now, t.Width)...)
