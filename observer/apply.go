@@ -288,7 +288,7 @@ func (c *core) configure(s *Settings) error {
 	}
 	c.queue.Configure(s.Queue)
 	c.rotations.Configure(s.Handoff.Rotations)
-	c.fleet.Configure(s.Windows, s.Alerts.Thresholds)
+	c.fleet.Configure(s.Windows, s.Prices, s.Alerts.Thresholds)
 	c.settings = s
 	c.edits.Add(1)
 	if c.caughtUp { // what follows for agents that are known

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+
+	"sm/transcript"
 )
 
 // varied runs an observer of a fleet that has every kind of session, and in which
@@ -18,6 +20,7 @@ import (
 func varied(t *testing.T) *rig {
 	r := newRig(t)
 	r.o.Alerts.CompactionThreshold = 160_000
+	r.o.Prices = transcript.Prices{{Model: "claude", Output: 25}}
 	r.write(
 		uuid(1),
 		prompt(ago(9*time.Minute), "p1", "go on"),

@@ -332,6 +332,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	c.fleet = fleet.New(fleet.Options{
 		Windows:    o.Windows,
+		Prices:     o.Prices,
 		Clients:    a.o.Clients,
 		Thresholds: o.Alerts.Thresholds,
 		Ledger:     ledger,

@@ -124,6 +124,7 @@ type Settings struct {
 	// HideProject leaves the project out of /metrics.
 	HideProject bool
 	Windows     []transcript.WindowRule
+	Prices      transcript.Prices
 	// Alerts are the settings of the policy, Queue those of the messages.
 	Alerts alerts.Options
 	Queue  outbox.Options

@@ -52,10 +52,12 @@ func (c *core) session(v *fleet.View) api.Session {
 // head returns what all sessions share.
 func (c *core) head(now time.Time) api.Sessions {
 	counters := c.fleet.Counters()
+	today := wire.Today(&counters.Today, c.fleet.Created())
+	today.EstimatedUSD = c.fleet.EstimatedToday()
 	return api.Sessions{
 		CatchingUp: !c.caughtUp,
 		RateLimits: wire.RateLimits(c.fleet.Limits(now), counters.Others, now),
-		Today:      wire.Today(&counters.Today, c.fleet.Created()),
+		Today:      today,
 		NotWarned:  c.caughtUp && !c.reachable(now),
 		Demo:       c.app.o.Demo,
 	}

@@ -233,7 +233,7 @@ func TestSessionTrend(t *testing.T) {
 func TestSessionsEmpty(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
-	if a := r.get("/sessions"); a.Body != `{"sessions":[],"catching_up":false,"rate_limits":{"five_hour":null,"seven_day":null},"today":{"tokens":0,"cost_usd":null},"agents_not_warned":true}`+"\n" {
+	if a := r.get("/sessions"); a.Body != `{"sessions":[],"catching_up":false,"rate_limits":{"five_hour":null,"seven_day":null},"today":{"tokens":0,"cost_usd":null,"estimated_cost_usd":null},"agents_not_warned":true}`+"\n" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }

@@ -146,6 +146,7 @@ func (env *environ) settings(
 		MaxSessions:  cfg.Metrics.MaxSessions,
 		HideProject:  !cfg.Metrics.Project,
 		Windows:      cfg.Windows,
+		Prices:       cfg.Cost.Prices,
 		Alerts:       alertOptions(cfg),
 		Queue:        cfg.Queue,
 		Guard:        observer.GuardOptions(cfg.Guard),

@@ -24,7 +24,7 @@ const prefix = "agent_session_"
 // figuresQuery asks for all that is shown of all sessions in one query.
 const figuresQuery = `{__name__=~"` + prefix + `(active|cache_hit_ratio|cleared_tokens|compacting|` +
 	`compaction_threshold_tokens|context_tokens|context_window_tokens|cost_usd|cycle|` +
-	`drift_tokens|forecast_replies|forecast_replies_high|forecast_replies_low|` +
+	`drift_tokens|estimated_cost_usd|forecast_replies|forecast_replies_high|forecast_replies_low|` +
 	`forecast_seconds|forecast_turns|info|last_activity_timestamp_seconds|` +
 	`queued_messages|state|transcript_compactions)"}`
 
@@ -165,6 +165,8 @@ func (s *session) learn(name string, v float64, labels map[string]string) {
 		s.WindowTokens = n
 	case "cost_usd":
 		s.CostUSD = &v
+	case "estimated_cost_usd":
+		s.EstimatedUSD = &v
 	case "cycle":
 		s.Cycle = int(n)
 	case "drift_tokens":

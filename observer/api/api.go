@@ -105,10 +105,12 @@ type Session struct {
 	// StatuslineAt and HookAt are when those sources spoke last.
 	StatuslineAt *time.Time `json:"statusline_at"`
 	HookAt       *time.Time `json:"hook_at"`
-	// CostUSD is what the client reckons that the session has cost;
-	// CacheHitRatio the share of all input that was read from the cache, 0 to
-	// 1. Both are null while unknown.
+	// CostUSD is what the client reckons that the session has cost. EstimatedUSD is what
+	// its tokens and those of its subagents cost by the configured prices: null without
+	// prices, and where the client has reported the cost. CacheHitRatio is the share of all
+	// input that was read from the cache, 0 to 1. They are null while unknown.
 	CostUSD       *float64 `json:"cost_usd"`
+	EstimatedUSD  *float64 `json:"estimated_cost_usd"`
 	CacheHitRatio *float64 `json:"cache_hit_ratio"`
 	// CacheExpiresAt is when the newest entry of the prompt cache expires,
 	// IdleCompactionAt when the client compacts if it stays idle, CacheWriteUSD
@@ -289,10 +291,13 @@ type RateLimit struct {
 // Today is what was used since local midnight. CostUSD is null while no status
 // line has reported anything that was spent today; CostSince is from when on
 // costs are known where that is later than midnight, absent for the whole day.
+// EstimatedUSD is what sessions without a reported cost have spent besides, by the
+// configured prices; null without prices.
 type Today struct {
-	Tokens    uint64     `json:"tokens"`
-	CostUSD   *float64   `json:"cost_usd"`
-	CostSince *time.Time `json:"cost_since,omitempty"`
+	Tokens       uint64     `json:"tokens"`
+	CostUSD      *float64   `json:"cost_usd"`
+	CostSince    *time.Time `json:"cost_since,omitempty"`
+	EstimatedUSD *float64   `json:"estimated_cost_usd"`
 }
 
 // MaxListed limits the sessions that a list of recent ones has.

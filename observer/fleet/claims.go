@@ -54,7 +54,11 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		f.counters.Spend(m, f.client(&x.Session).Client)
 	}
 	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
-		f.counters.SpentToday(m)
+		u := f.counters.SpentToday(m)
+		if begins := f.counters.Today.Begins; x.Day.Begins != begins {
+			x.Day = Day{Begins: begins}
+		}
+		x.Day.Tokens = x.Day.Tokens.Plus(u)
 	}
 }
 

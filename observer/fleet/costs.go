@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,6 +120,28 @@ func (f *Fleet) pay(a *agent, usd float64, p Process, at transcript.Instant) {
 	if spent > 0 { // else no more is known than what was spent before
 		f.counters.Today.Cost.Add(spent)
 	}
+}
+
+// billed reports whether a client has reported what the session cost.
+func (s *session) billed() bool { return s.record != nil && len(s.record.Totals.List) > 0 }
+
+// EstimatedToday is what the tokens of today cost by Options.Prices, in US dollars, in
+// sessions whose cost no client has reported; nil where no model has a price.
+func (f *Fleet) EstimatedToday() *float64 {
+	sum := 0.0
+	any := false
+	for _, x := range f.files {
+		if x.Day.Begins != f.counters.Today.Begins || x.of.billed() {
+			continue
+		}
+		usd, ok := f.options.Prices.Cost(x.Session.Model, x.Day.Tokens)
+		sum += usd
+		any = any || ok
+	}
+	if !any {
+		return nil
+	}
+	return new(math.Round(sum*1e6) / 1e6) // whatever the order of the files
 }
 
 // begun reports whether an agent's session began with its client, and all of it

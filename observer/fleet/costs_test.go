@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -216,6 +218,55 @@ func TestTodayHasItsHistory(t *testing.T) {
 				got.Today.Tokens,
 				got.Tokens,
 			)
+		}
+	}
+}
+
+// TestEstimatedCost: tokens are priced by their file's model until the client reports what
+// they cost. Those of earlier days count for the session alone.
+func TestEstimatedCost(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t)
+	s.f.Clock(created)
+	haiku := strings.ReplaceAll(reply(after(2), "m3", 1_000_102, 0), "opus-4-8", "haiku-4-5")
+	opus := transcript.Price{Model: "claude-opus", Input: 1e-9, Output: 25}
+	found := func(p *testFile) step { return func(s *scenario) { s.f.Apply(p.met()) } }
+	priced := func(list ...transcript.Price) step {
+		return func(s *scenario) { s.f.Configure(nil, list, s.f.options.Thresholds) }
+	}
+	s.play(found(ofSession(
+		1,
+		reply(before(24*60), "m1", 102, 1_000_000),
+		reply(after(1), "m2", 102, 2_000_000),
+	)))
+	const none = "none none"
+	for i, tt := range []struct {
+		do   step
+		want string
+	}{
+		{func(*scenario) {}, none},
+		{priced(opus), "75.00 50.00"},
+		{found(subagentOf(1, "a1", haiku)), "none 50.00"},
+		{priced(opus, transcript.Price{Model: "claude-haiku", CacheRead: 0.1}), "75.10 50.10"},
+		{restarts, none},
+		{priced(opus, transcript.Price{Model: "claude-haiku", CacheRead: 0.1}), "75.10 50.10"},
+		{paid(130, 1, 3, from("a", 1)), none},
+	} {
+		s.play(tt.do)
+		v, err := s.f.View(uuid(1), created)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, usd := range []*float64{v.EstimatedUSD, s.f.EstimatedToday()} {
+			if usd == nil {
+				got = append(got, "none")
+			} else {
+				got = append(got, fmt.Sprintf("%.2f", *usd))
+			}
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("step %d: session and today %s, want %s", i, text, tt.want)
 		}
 	}
 }

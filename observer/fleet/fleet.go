@@ -14,6 +14,8 @@ import (
 // Options are the settings of a Fleet.
 type Options struct {
 	Windows []transcript.WindowRule
+	// Prices are those by which costs are estimated.
+	Prices transcript.Prices
 	// Clients are all clients.
 	Clients    clients.Table
 	Thresholds alerts.Thresholds
@@ -149,9 +151,14 @@ func (f *Fleet) Forget(id string) bool {
 	return true
 }
 
-// Configure changes the windows and the thresholds by which sessions are shown.
-func (f *Fleet) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
+// Configure changes the windows, prices and thresholds by which sessions are shown.
+func (f *Fleet) Configure(
+	windows []transcript.WindowRule,
+	prices transcript.Prices,
+	thresholds alerts.Thresholds,
+) {
 	f.options.Windows = windows
+	f.options.Prices = prices
 	f.options.Thresholds = thresholds
 }
 

@@ -35,8 +35,16 @@ type File struct {
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
 	Undecided []transcript.Compaction `cbor:",omitempty"`
+	// Day is what the messages of the newest day cost that had any.
+	Day Day `cbor:",omitzero"`
 	// Earlier has the totals of what the client has dropped from the file; none or one.
 	Earlier []transcript.Session `cbor:",omitempty"`
+}
+
+// Day is what was used on a day, which begins at local midnight.
+type Day struct {
+	Begins transcript.Instant
+	Tokens transcript.Usage
 }
 
 // SessionRecord is what is kept of a session besides its files: what it was

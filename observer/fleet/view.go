@@ -98,6 +98,8 @@ func (f *Fleet) totals(r row) (*transcript.Session, *transcript.Sums) {
 // viewSession adds what is known of a session with a transcript.
 func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	x := s.own[0]
+	prices := f.options.Prices
+	cost, priced := prices.Cost(v.Model, v.Tokens.Plus(v.SideTokens))
 	v.SessionID = s.id()
 	v.Path = x.Cursor.Path
 	v.Project = project(v.CWD, v.Path)
@@ -107,6 +109,14 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 		v.SubagentFiles++
 		v.SideMessages += sums.Messages
 		v.SideTokens = v.SideTokens.Plus(sums.Tokens)
+		if sums.Tokens != (transcript.Usage{}) {
+			usd, known := prices.Cost(y.Session.Model, sums.Tokens)
+			cost += usd
+			priced = priced && known
+		}
+	}
+	if priced && !s.billed() {
+		v.EstimatedUSD = &cost
 	}
 	b := s.record.Totals.Bills
 	v.DearBills = b.Dear
@@ -280,6 +290,11 @@ type View struct {
 
 	// Inherited compactions were copied into the session's file from another one.
 	Inherited transcript.TriggerCounts
+
+	// EstimatedUSD is what the tokens of the session and its subagents cost by
+	// Options.Prices; nil if one of their models has no price, and where the client has
+	// reported the cost.
+	EstimatedUSD *float64
 
 	SubagentFiles int
 	// SubagentsAtWork are those with a record of late, SubagentContext the

@@ -56,6 +56,7 @@ func (b builder) gauges(s *api.Session) {
 		"cost_usd":                        s.CostUSD,
 		"cycle":                           positive(s.Cycle),
 		"dear_compactions":                of(&s.DearCompactions),
+		"estimated_cost_usd":              s.EstimatedUSD,
 		"drift_tokens":                    of(s.DriftTokens),
 		"last_activity_timestamp_seconds": positive(seconds(s.SeenAt)),
 		"pressure_ratio":                  s.Pressure,

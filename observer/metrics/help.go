@@ -118,6 +118,10 @@ agent_session_drift_tokens
 	How many tokens more the status line reports than the transcript; absent while there is
 	nothing to compare.
 
+agent_session_estimated_cost_usd
+	What the tokens of the session and its subagents cost by the configured prices, in US
+	dollars; absent without prices, and where the client reports the cost.
+
 agent_session_forecast_replies
 	Replies of the model until the context reaches the compaction threshold, if it goes on
 	to grow as it has; absent while unknown.

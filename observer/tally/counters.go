@@ -143,12 +143,13 @@ func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun
 	return true
 }
 
-// SpentToday counts what a message of today cost more than before.
-func (c *Counters) SpentToday(m *transcript.Message) {
+// SpentToday counts what a message of today cost more than before, and returns it.
+func (c *Counters) SpentToday(m *transcript.Message) (u transcript.Usage) {
 	if m.At == 0 || m.At >= c.Today.Begins {
-		u := growth(m)
+		u = growth(m)
 		c.Today.Tokens += uint64(u.Context() + u.Output)
 	}
+	return u
 }
 
 // Billed adds by how much a bill has grown.

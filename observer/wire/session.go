@@ -92,6 +92,7 @@ func Session(v fleet.View) api.Session {
 	if report.Cost.Known {
 		s.CostUSD = &report.Cost.USD
 	}
+	s.EstimatedUSD = v.EstimatedUSD
 	if v.CacheWriteUSD > 0 {
 		s.CacheWriteUSD = &v.CacheWriteUSD
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -264,6 +265,14 @@ func TestValidate(t *testing.T) {
 		{
 			func(c *Config) { c.Windows = []transcript.WindowRule{{Tokens: 1}} },
 			"windows[0].model must be a name",
+		},
+		{
+			func(c *Config) { c.Cost.Prices = transcript.Prices{{Model: "m", CacheRead: -1}} },
+			"cost.prices[0].cache_read must be at least 0 and at most 1000000, not -1",
+		},
+		{
+			func(c *Config) { c.Cost.Prices = transcript.Prices{{Model: "m", Input: math.Inf(1)}} },
+			"cost.prices[0].input must be at least 0 and at most 1000000, not +Inf",
 		},
 		{
 			func(c *Config) { c.Channels = []handoff.Channel{{Name: "../x", Path: "/a"}} },

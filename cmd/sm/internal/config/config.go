@@ -73,7 +73,10 @@ type Config struct {
 	Alertmanager alertmanager.Options    `yaml:"alertmanager"`
 	Prometheus   []page.Server           `yaml:"prometheus" apply:"restart"`
 	Windows      []transcript.WindowRule `yaml:"windows"`
-	Compaction   struct {
+	Cost         struct {
+		Prices transcript.Prices `yaml:"prices"`
+	} `yaml:"cost"`
+	Compaction struct {
 		ThresholdTokens int64         `yaml:"threshold_tokens" bounds:"0..1000000000"`
 		Settle          time.Duration `yaml:"settle" default:"5m" bounds:">0"`
 	} `yaml:"compaction"`

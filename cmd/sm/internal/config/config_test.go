@@ -91,6 +91,8 @@ alertmanager:
   http_config_file: /etc/http.yml
 prometheus: [{name: main, url: 'http://metrics:9090', http_config_file: ""}, {name: two, url: 'https://two.example', http_config_file: /etc/two.yml}]
 windows: [{model: m-1, tokens: 1000000}, {model: m, tokens: 200000}]
+cost:
+  prices: [{model: m, input: 5, cache_write: 10, cache_read: 0.5, output: 25}]
 compaction:
   threshold_tokens: 160000
   settle: 1m

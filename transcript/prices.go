@@ -1,0 +1,36 @@
+package transcript
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Price is what a million tokens of the models whose name begins with Model cost, in US
+// dollars. CacheWrite and CacheRead are the same as Input where they are 0. The tags are
+// those of the configuration.
+type Price struct {
+	Model      string  `yaml:"model" is:"name" unique:"true"`
+	Input      float64 `yaml:"input" bounds:"0..1000000"`
+	CacheWrite float64 `yaml:"cache_write" bounds:"0..1000000"`
+	CacheRead  float64 `yaml:"cache_read" bounds:"0..1000000"`
+	Output     float64 `yaml:"output" bounds:"0..1000000"`
+}
+
+// Prices are those of several models.
+type Prices []Price
+
+// Cost estimates what tokens of a model cost, in US dollars, by the price with the longest
+// Model; ok is false without one.
+func (p Prices) Cost(model string, u Usage) (usd float64, ok bool) {
+	var price Price
+	for _, q := range p {
+		if strings.HasPrefix(model, q.Model) && len(q.Model) > len(price.Model) {
+			price = q
+		}
+	}
+	usd = float64(u.Input)*price.Input +
+		float64(u.CacheCreation)*cmp.Or(price.CacheWrite, price.Input) +
+		float64(u.CacheRead)*cmp.Or(price.CacheRead, price.Input) +
+		float64(u.Output)*price.Output
+	return usd / 1e6, price.Model != ""
+}
