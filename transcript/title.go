@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,19 +16,24 @@ const MaxTitle = 80
 const maxFirstWords = 60
 
 // TitleSource is where a session's title comes from. A larger one is better. The
-// numbers are stored: never change one.
+// numbers are stored: never change one. 10 and 20 were those of other rules, see
+// [TitleSource.Outdated].
 type TitleSource uint8
 
 // Sources of titles.
 const (
 	TitleNone      TitleSource = 0
-	TitlePrompt    TitleSource = 10 // the first words of the first prompt
-	TitleBranch    TitleSource = 20 // the git branch
+	TitleBranch    TitleSource = 5  // the git branch
+	TitlePrompt    TitleSource = 25 // the first words of the first prompt
 	TitleSummary   TitleSource = 30 // a summary of the conversation, by the client
 	TitleGenerated TitleSource = 40 // a title that the client made up
 	TitleStatus    TitleSource = 50 // the name that the status line reports
 	TitleCustom    TitleSource = 60 // a title that the user gave
 )
+
+// Outdated reports whether a stored title was made by the rules of earlier versions, by which
+// the branch was better than the first prompt: its file must be read again.
+func (s TitleSource) Outdated() bool { return s == 10 || s == 20 }
 
 // Title is what people call a session: one line of at most [MaxTitle] characters that
 // can be shown anywhere. It is text of a transcript: for metrics and logs it is not.
@@ -44,16 +50,47 @@ func TitleOf(text []byte, source TitleSource) Title {
 	return NewTitle(string(text[:min(len(text), titleBytes)]), source)
 }
 
-// NewTitle makes a title of any text; of a text that shows nothing there is none.
+// NewTitle makes a title of any text. There is none of a text that shows nothing, and of a
+// branch that many sessions share.
 func NewTitle(text string, source TitleSource) Title {
 	most := MaxTitle
-	if source == TitlePrompt {
+	switch source {
+	case TitlePrompt:
 		most = maxFirstWords
+	case TitleBranch:
+		switch text {
+		case "main", "master", "HEAD": // HEAD is written where no branch is checked out
+			return Title{}
+		}
 	}
 	if text = titleText(text, most); text == "" {
 		return Title{}
 	}
 	return Title{text, source}
+}
+
+// PromptTitle makes a title of the words that a person wrote. What clients put before them is
+// left out: the context of the project or the editor, and elements such as <system-reminder>,
+// whose names contain a dash or an underscore.
+func PromptTitle(prompt []byte) Title {
+	for {
+		prompt = bytes.TrimSpace(prompt)
+		end := ""
+		name, isElement := bytes.CutPrefix(prompt, []byte("<"))
+		switch name = name[:max(0, bytes.IndexAny(name, " >"))]; {
+		case isElement && bytes.ContainsAny(name, "-_"):
+			end = "</" + string(name) + ">"
+		case bytes.HasPrefix(prompt, []byte("# AGENTS.md instructions")):
+			end = "</INSTRUCTIONS>"
+		case bytes.HasPrefix(prompt, []byte("# Context from my IDE setup:")):
+			end = "## My request for Codex:"
+		}
+		_, rest, found := bytes.Cut(prompt, []byte(end))
+		if end == "" || !found {
+			return TitleOf(prompt, TitlePrompt)
+		}
+		prompt = rest
+	}
 }
 
 // Or is the better of two titles, the first where they are equally good.

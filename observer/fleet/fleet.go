@@ -116,6 +116,10 @@ func New(o Options, s Stored) *Fleet {
 	for i := range s.Files {
 		x := &file{File: s.Files[i]}
 		x.sub = x.Key == "" && isSubagent(x.Name, x.Parent)
+		if x.Title.Source.Outdated() {
+			x.Title = transcript.Title{}
+			x.Cursor.Size = 0 // the file's own is another: it is read again
+		}
 		f.files[x.Cursor.Path] = x
 		share(x)
 		f.attach(x)

@@ -98,6 +98,23 @@ func TestProject(t *testing.T) {
 	}
 }
 
+// TestOutdatedTitle: earlier versions stored the branch where there was a prompt.
+func TestOutdatedTitle(t *testing.T) {
+	p := ofSession(1, prompt(before(1), "p1"))
+	x := File{Cursor: p.whole().Cursor, Name: p.name, Session: p.fold.Session}
+	x.Title = transcript.Title{Text: "main", Source: 20}
+	f := New(Options{Clients: clientstest.Table()}, Stored{Settled: true, Files: []File{x}})
+	if c := f.Cursors()[0]; c.Size == x.Cursor.Size {
+		t.Error("its file is not read again")
+	}
+	c := p.grown()
+	c.Title = transcript.NewTitle("fix/parser", transcript.TitleBranch)
+	f.Apply(c)
+	if got := f.Views(created)[0].Title; got != "fix/parser" {
+		t.Errorf("the title is %q", got)
+	}
+}
+
 func TestViewsOrder(t *testing.T) {
 	f := settled(ofSession(
 		3,

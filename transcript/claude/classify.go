@@ -153,7 +153,12 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		return
 	}
 	e.Parent = w.key(r.parent)
-	if !r.summary && r.meta && !r.fromOutside(w) {
+	outside := false // a message of another session or of a plugin
+	switch string(w.Decode(r.source)) {
+	case "peer", "plugin":
+		outside = true
+	}
+	if !r.summary && r.meta && !outside && r.turn <= 0 {
 		e.Kind = transcript.KindAside
 		return
 	}
@@ -188,7 +193,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	}
 	e.Kind = transcript.KindTurnStart
 	e.Turn = r.turn
-	if r.meta { // the client wraps such a message in words of its own
+	if r.meta || outside { // the client wraps such a message in words of its own
 		return
 	}
 	if own := unwrap(body); wording.IsOurs(own) {
@@ -197,16 +202,6 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		e.Title = own
 		e.Titled = transcript.TitlePrompt
 	}
-}
-
-// fromOutside reports whether a meta record is a message that begins a turn: one of
-// another session or of a plugin, or one with a turn of its own.
-func (r *record) fromOutside(w *walker) bool {
-	switch string(w.Decode(r.source)) {
-	case "peer", "plugin":
-		return true
-	}
-	return r.turn > 0
 }
 
 // unwrap takes off what clients since 2.1.328 put around a long paste.

@@ -16,12 +16,8 @@ const uuidLength = 36
 
 // best is the title that people know the session by.
 func (t *titles) best() transcript.Title {
-	branch := t.branch
-	if branch == "HEAD" { // no branch is checked out, or there is no repository
-		branch = ""
-	}
-	of := transcript.NewTitle(branch, transcript.TitleBranch)
-	return t.custom.Or(t.generated).Or(t.summary).Or(of).Or(t.prompt)
+	branch := transcript.NewTitle(t.branch, transcript.TitleBranch)
+	return t.custom.Or(t.generated).Or(t.summary).Or(t.prompt).Or(branch)
 }
 
 // retitle takes a title. What a fork has copied from another session counts until its own
@@ -32,7 +28,7 @@ func (f *Fold) retitle(e *transcript.Entry) {
 	switch e.Titled {
 	case transcript.TitlePrompt:
 		if t.prompt.Source == transcript.TitleNone {
-			t.prompt = transcript.TitleOf(e.Title, e.Titled)
+			t.prompt = transcript.PromptTitle(e.Title)
 		}
 		return
 	case transcript.TitleSummary:

@@ -78,7 +78,7 @@ func NewFold(file transcript.File) *Fold {
 func (f *Fold) Facts() transcript.Facts {
 	return transcript.Facts{
 		Limits: f.limits,
-		Title:  transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt),
+		Title:  f.prompt.Or(transcript.NewTitle(f.branch, transcript.TitleBranch)),
 	}
 }
 
@@ -217,9 +217,7 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	s.SetParticulars(p)
 	transcript.Intern(&s.Version, r.version)
 	transcript.Intern(&s.CWD, r.cwd)
-	if f.branch = string(r.branch); f.branch == "HEAD" { // no branch is checked out
-		f.branch = ""
-	}
+	f.branch = string(r.branch)
 	if len(r.base) > 0 && (bytes.Equal(r.base, f.thread) || len(r.origin) == 0) {
 		f.rewound(e)
 		return true
@@ -289,7 +287,7 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {
 		e.Text = wording.Clip(r.text)
 	} else if f.prompt.Source == transcript.TitleNone {
-		f.prompt = transcript.TitleOf(r.text, transcript.TitlePrompt)
+		f.prompt = transcript.PromptTitle(r.text)
 	}
 	begins := !f.turn.open || !f.turn.attributed && !f.turn.prompted
 	f.decide(transcript.Auto)
