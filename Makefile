@@ -54,6 +54,8 @@ install: build ## put sm, its completions and manual pages below PREFIX (~/.loca
 	bin/sm completion fish >"$$to/share/fish/vendor_completions.d/sm.fish"; \
 	bin/sm man "$$to/share/man/man1"; \
 	echo "installed $$to/bin/sm, its completions and manual pages"; \
+	[ -n "$(DESTDIR)" ] || ls {/usr,"$${HOMEBREW_PREFIX:-/usr/local}"}/share/bash-completion/bash_completion 2>/dev/null | grep -q . || \
+		echo "completion in bash needs the package bash-completion, which is not installed"; \
 	case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
 		[ -n "$(DESTDIR)" ] || echo "$(PREFIX)/bin is not in your PATH: add it there, so that you and your agents find sm";; esac
 
@@ -72,7 +74,7 @@ stage:
 	$(MAKE) --no-print-directory install DESTDIR=bin/stage PREFIX=/usr >/dev/null; \
 	cd bin/stage/usr; rm -r bin; root=$$OLDPWD; \
 	mkdir -p share/doc/sm share/sm lib/systemd/user; \
-	cp $$root/README.md $$root/CHANGELOG.md share/doc/sm/; \
+	(cd $$root; cp --parents CHANGELOG.md README.md */README.md */*/README.md "$$OLDPWD/share/doc/sm"); \
 	cp $$root/LICENSE share/doc/sm/copyright; \
 	cp -r $$root/deploy/config.example.yaml $$root/deploy/alertmanager $$root/deploy/prometheus $$root/dashboards/grafana share/sm/; \
 	mkdir share/sm/rules; cp $$root/dashboards/prometheus/*.rules.yml share/sm/rules/; \

@@ -230,7 +230,7 @@ func twoHosts(t *testing.T) []map[string]string {
 		"trigger":    {"auto", "manual"},
 		"level":      {"ok", "early_warn", "warn", "critical"},
 		"source":     {"transcript", "hook"},
-		"state":      {"failed", "live"},
+		"state":      {"failed", "live", "waiting"},
 		"alertstate": {"firing"},
 		"outcome":    {"failed", "confirmed", "expired"},
 	}

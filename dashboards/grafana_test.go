@@ -59,6 +59,7 @@ type panel struct {
 	FieldConfig struct {
 		Defaults struct {
 			Unit       string
+			NoValue    string
 			Thresholds struct {
 				Steps []struct{ Value float64 }
 			}
@@ -178,9 +179,11 @@ func TestGrafanaDashboards(t *testing.T) {
 }
 
 // TestGrafanaPanels checks that each panel has a description and a unit, asks
-// the chosen data source, and that no two panels overlap.
+// the chosen data source, that no two panels overlap, and that a panel without data
+// shows what it needs.
 func TestGrafanaPanels(t *testing.T) {
 	t.Parallel()
+	reported := regexp.MustCompile(`cost_usd|drift|rate_limit|hook_events|queued_messages`)
 	for name, b := range boards(t) {
 		ids := map[int]bool{}
 		checkGrid(t, name, b.Panels)
@@ -201,6 +204,10 @@ func TestGrafanaPanels(t *testing.T) {
 				t.Errorf("%s: %s: no query, or not of the chosen data source", name, p.Title)
 			}
 			for _, q := range p.Targets {
+				if reported.MatchString(q.Expr) &&
+					!strings.Contains(p.FieldConfig.Defaults.NoValue, "sm install") {
+					t.Errorf("%s: %s does not say that it needs sm install", name, p.Title)
+				}
 				if q.Datasource != chosen() {
 					t.Errorf("%s: %s: query %s asks %v", name, p.Title, q.RefID, q.Datasource)
 				}
