@@ -98,8 +98,9 @@ func TestDashboards(t *testing.T) {
 	r.strays()
 	const selected = `{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"}`
 	const compactions = "agent_session_compactions_total" + selected
-	empty := map[string]bool{ // nothing was cleared, and the marks are as narrow as a step
+	empty := map[string]bool{ // nothing was cleared or has a price, and the marks are as narrow as a step
 		"agent_session_cleared_tokens" + selected:                     true,
+		"agent_session_estimated_cost_usd" + selected:                 true,
 		compactions + " - " + compactions + " offset $__interval > 0": true,
 	}
 	unused := maps.Clone(empty)
