@@ -29,7 +29,8 @@ type runFunc func(cmd *cobra.Command, args []string) error
 //	--FLAG what it does with <VALUE>
 //
 // with any number of lines for the last three. A flag without a place sets the key of
-// the configuration that has its name, for the subcommands too.
+// the configuration that has its name, for the subcommands too. Without run the command only
+// has subcommands.
 func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.Command {
 	use, help, _ := strings.Cut(help, "\n")
 	short, help, _ := strings.Cut(help, "\n")
@@ -60,8 +61,10 @@ func command(help string, f flags, run runFunc, subs ...*cobra.Command) *cobra.C
 	cmd.Long = strings.TrimSpace(cmd.Long)
 	cmd.Example = strings.TrimSuffix(cmd.Example, "\n")
 	cmd.AddCommand(subs...)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return coded(cmd.Context(), run(cmd, args), args)
+	if run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			return coded(cmd.Context(), run(cmd, args), args)
+		}
 	}
 	return cmd
 }
@@ -71,11 +74,12 @@ const shortestPrefix = 8
 
 // coded gives an error of a command the exit code of a failure, unless it has one, or
 // is about an observer or an agent that is not there. Errors without a code are then
-// cobra's own, all of them about usage.
+// about usage: cobra's own, and those of usagef.
 func coded(ctx context.Context, err error, args []string) error {
 	_, done := errors.AsType[*exitError](err)
+	_, usage := errors.AsType[usageError](err)
 	switch {
-	case err == nil || done:
+	case err == nil || done || usage:
 		return err
 	case errors.Is(err, api.ErrNoObserver):
 		return absentf("%w", err)
@@ -95,11 +99,10 @@ func coded(ctx context.Context, err error, args []string) error {
 	return &exitError{exitFailed, err}
 }
 
-// refusal gives the exit code of a failure to an answer of the observer about
-// something else than an agent.
-func refusal(err error) error {
-	if api.StatusCode(err) != 0 {
-		return &exitError{exitFailed, err}
+// absent keeps the observer's text about something unknown that is no agent.
+func absent(err error) error {
+	if api.StatusCode(err) == http.StatusNotFound {
+		return absentf("%w", err)
 	}
 	return err
 }

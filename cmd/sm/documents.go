@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -129,7 +128,7 @@ func (a *askedDocuments) Current(channel string) (doc handoff.Document, ok bool,
 
 func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
 	n, err = a.client.ClearDocuments(a.ctx, channel)
-	return n, refusal(err)
+	return n, absent(err)
 }
 
 // handoffDir is where handoff documents are kept.
@@ -147,7 +146,7 @@ func (env *environ) showDocument(docs documentSource, channel string) error {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf(
+		return absentf(
 			"channel %s has no handoff document; 'sm documents' lists them",
 			quote(channel),
 		)
@@ -162,6 +161,9 @@ func (env *environ) showDocument(docs documentSource, channel string) error {
 
 func (env *environ) clearDocuments(docs documentSource, channel string) error {
 	n, err := docs.Clear(channel, time.Now())
+	if errors.Is(err, handoff.ErrNoDocument) {
+		return absentf("%w", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -49,9 +49,11 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usagef is an error for wrong usage; it ends with where to read the right one.
-func usagef(format string, args ...any) *exitError {
-	return &exitError{exitUsage, fmt.Errorf(format+"; see 'sm --help'", args...)}
+// usageError is an error for wrong usage; environ.execute adds where to read the right one.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
 }
 
 // absentf formats an error about a missing agent or observer, with the remedy.

@@ -109,7 +109,7 @@ func (env *environ) cancelHandoff(
 	}
 	h, err := client.CancelHandoff(ctx, id)
 	if err != nil {
-		return refusal(err)
+		return absent(err)
 	}
 	return env.print("%s %s", h.ID, h.State)
 }

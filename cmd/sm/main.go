@@ -16,6 +16,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -56,15 +57,14 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		args = channelsLast(args)
 	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
 	exit, ok := errors.AsType[*exitError](err)
 	if !ok {
-		// Every command's own error is an exitError by now; what is left is
-		// cobra's, about the command line.
-		exit = usagef("%w", err)
+		// What is left is about the command line: from usagef or cobra.
+		exit = &exitError{exitUsage, fmt.Errorf("%w; see '%s --help'", usage.Plain(err), cmd.CommandPath())}
 		err = exit
 	}
 	if exit.err != nil {
@@ -74,8 +74,8 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 }
 
 func newRootCommand(env *environ) *cobra.Command {
-	root := command(`sm
-Monitor fleets of coding agents
+	root := command(`sm COMMAND [flags]
+Monitor fleets of coding agents: Claude Code and Codex
 
 sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,
 and warns, hands over and reminds the agents.
@@ -84,36 +84,54 @@ $ sm observe          # watch; in another terminal:
 $ sm top              # all agents, as they change
 $ sm open             # the same in the browser
 $ sm install          # warn agents about their own context
+$ sm doctor           # what is missing, and what to do about it
 
 --config read the configuration from <FILE>
 --socket reach the observer at <PATH> (or SM_SOCKET)
-`, nil, env.runBare,
+`, nil, env.runBare)
+	group := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, cmd := range commands {
+			cmd.GroupID = title
+		}
+		root.AddCommand(commands...)
+	}
+	group("Look",
 		newObserveCommand(env),
-		newScanCommand(env),
-		newReportCommand(env),
-		newStatusCommand(env),
 		newTopCommand(env),
 		newOpenCommand(env),
+		newStatusCommand(env),
+		newScanCommand(env),
+		newReportCommand(env),
+		newReplayCommand(env),
+	)
+	group("Tell",
 		newSendCommand(env),
 		newMessagesCommand(env),
 		newRemindCommand(env),
 		newRemindersCommand(env),
+	)
+	group("Hand over",
 		newRunCommand(env),
-		newRegisterCommand(env),
 		newHandoffCommand(env),
 		newHandoffsCommand(env),
 		newDocumentsCommand(env),
-		newSessionCommand(env),
-		newReplayCommand(env),
-		newCheckConfigCommand(env),
+	)
+	group("Set up",
 		newInstallCommand(env),
 		newUninstallCommand(env),
-		newDoctorCommand(env),
 		newServiceCommand(env),
+		newDoctorCommand(env),
 		newStateCommand(env),
+	)
+	group(plumbing,
+		newCheckConfigCommand(env),
+		newRegisterCommand(env),
+		newSessionCommand(env),
 		newHookCommand(env),
 		newStatuslineCommand(env),
 		newVersionCommand(env),
+		newCompletionCommand(env),
 		newManCommand(),
 	)
 	root.Args = cobra.ArbitraryArgs
@@ -125,7 +143,7 @@ $ sm install          # warn agents about their own context
 	// A mistyped command is the cause of unknown flags after it.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
-			return unknownCommand(root, name)
+			return usage.Unknown(root, []string{name})
 		}
 		return &exitError{exitUsage, usage.FlagError(cmd, err)}
 	})
@@ -133,9 +151,17 @@ $ sm install          # warn agents about their own context
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.SetHelpCommand(newHelpCommand())
+	root.SetHelpCommandGroupID(plumbing)
+	root.SetUsageTemplate(strings.NewReplacer(
+		"\n  {{.CommandPath}} [command]", "",
+		"[command]", "COMMAND",
+	).Replace(root.UsageTemplate()))
 	usage.Explain(root, env.agentNames)
 	return root
 }
+
+// plumbing is the group of the commands that people seldom call.
+const plumbing = "Plumbing"
 
 // runBare is sm without a command. A client that knows no arguments of hooks
 // runs it too. What it printed then, on standard error too, would be in the
@@ -143,7 +169,7 @@ $ sm install          # warn agents about their own context
 // error.
 func (env *environ) runBare(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return unknownCommand(cmd, args[0])
+		return usagef("%w", usage.Unknown(cmd, args))
 	}
 	if !term.IsTerminal(env.Stdout) {
 		if !term.IsTerminal(env.Stderr) {
@@ -162,16 +188,10 @@ Show the help of a command
 `, nil, func(cmd *cobra.Command, args []string) error {
 		topic, rest, err := cmd.Root().Find(args)
 		if err != nil || len(rest) > 0 {
-			return unknownCommand(cmd.Root(), strings.Join(args, " "))
+			err = usage.Unknown(cmd.Root(), []string{strings.Join(args, " ")})
+			return absentf("%w; see 'sm --help'", err)
 		}
 		topic.InitDefaultHelpFlag()
 		return topic.Help()
 	})
-}
-
-func unknownCommand(root *cobra.Command, name string) error {
-	if near := usage.NearCommand(root, name); near != "" {
-		return usagef("unknown command %s (did you mean %q?)", quote(name), near)
-	}
-	return usagef("unknown command %s", quote(name))
 }

@@ -16,7 +16,7 @@ import (
 
 func newSendCommand(env *environ) *cobra.Command {
 	var important, urgent bool
-	return command(`send [--important|--urgent] ID TEXT|-
+	cmd := command(`send [--important|--urgent] ID TEXT|-
 Send a message to an agent
 
 Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool
@@ -34,8 +34,6 @@ $ git diff --stat | sm send --important web -
 	}, env.asking(func(ctx context.Context, client *api.Client, args []string) (err error) {
 		m := api.NewMessage{ID: rand.Text(), Mode: "sequential"}
 		switch {
-		case important && urgent:
-			return usagef("--important and --urgent exclude each other")
 		case important:
 			m.Mode = "important"
 		case urgent:
@@ -58,6 +56,8 @@ $ git diff --stat | sm send --important web -
 		}
 		return nil
 	}))
+	cmd.MarkFlagsMutuallyExclusive("important", "urgent")
+	return cmd
 }
 
 func newMessagesCommand(env *environ) *cobra.Command {

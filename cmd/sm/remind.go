@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -77,14 +76,18 @@ func seconds(name, value string, earlier error) (float64, error) {
 // textArg is a text of the command line, or of standard input for -. The observer
 // refuses any text that is as long as the limit.
 func textArg(stdin io.Reader, arg string) (string, error) {
-	if arg != "-" {
-		return strings.TrimSpace(arg), nil
+	if arg == "-" {
+		b, err := io.ReadAll(io.LimitReader(stdin, 64<<10))
+		if err != nil {
+			return "", fmt.Errorf("read the text: %w; give it as an argument", err)
+		}
+		arg = string(b)
 	}
-	b, err := io.ReadAll(io.LimitReader(stdin, 64<<10))
-	if err != nil {
-		return "", fmt.Errorf("read the text: %w; give it as an argument", err)
+	arg = strings.TrimSpace(arg)
+	if arg == "" {
+		return "", usagef("the message is empty: give it a text")
 	}
-	return strings.TrimSpace(string(b)), nil
+	return arg, nil
 }
 
 func newRemindersCommand(env *environ) *cobra.Command {
@@ -133,7 +136,7 @@ func (env *environ) cancelReminders(
 		}
 	}
 	if id == "all" && regexp.MustCompile(`^r[0-9a-f]{8}$`).MatchString(agent) {
-		return errors.New("no such reminder; 'sm reminders' lists them")
+		return absentf("no such reminder; 'sm reminders' lists them")
 	}
 	gone, err := client.CancelReminder(ctx, agent, id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func newServiceCommand(env *environ) *cobra.Command {
-	return command(`service
+	return command(`service install|remove|status
 Run the observer as a user service: install, status, remove
 
 Run the observer at each login, restart it when it fails, and keep its addresses open while it restarts, with
@@ -25,7 +25,7 @@ $ sm service install --dry-run
 $ sm service install
 $ sm service status
 $ sm service remove
-`, nil, showHelp,
+`, nil, nil,
 		serviceStep(env, `install
 Write the units, and start the service now and at each login
 
@@ -34,7 +34,9 @@ $ sm service install
 --dry-run print what would be done, without doing it
 `, service.Install),
 		serviceStep(env, `status
-Say whether the units are in place, and what the service does
+Show whether the units are in place, and what the service does
+
+The exit code is 1 if one is missing.
 
 $ sm service status
 `, service.Status),
@@ -47,9 +49,6 @@ $ sm service remove
 `, service.Remove),
 	)
 }
-
-// showHelp is the run of a command that only has subcommands.
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 func serviceStep(
 	env *environ,

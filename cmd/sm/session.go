@@ -41,7 +41,7 @@ func (env *environ) guarded(
 func newSessionCommand(env *environ) *cobra.Command {
 	var pid int
 	var force bool
-	cmd := command(`session
+	return command(`session activate|update|phase|dehydrate|restart
 Manage guarded sessions
 
 A guarded session has a folder in the project, sessions/NAME, with its state in .state.json and the document for a
@@ -50,12 +50,7 @@ once the context is full, until the session has been handed over.
 
 $ sm session activate .sessions/build implement
 $ sm session phase .sessions/build "Phase 5: Build Loop"
-`, nil, func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("give a command: activate, update, phase, dehydrate or restart")
-		}
-		return usagef("unknown command %s", quote("session "+args[0]))
-	},
+`, nil, nil,
 		command(`activate DIR SKILL
 Activate a session for this client
 
@@ -110,8 +105,6 @@ document must have been written since 'sm session dehydrate', or since the sessi
 $ sm session restart
 `, nil, env.guarded(env.sessionRestart)),
 	)
-	cmd.Args = cobra.ArbitraryArgs
-	return cmd
 }
 
 // sessionActivate binds a session to the client that runs this command, or to that of pid.

@@ -14,7 +14,7 @@ import (
 )
 
 func newStateCommand(env *environ) *cobra.Command {
-	return command(`state
+	return command(`state export|import
 Export or import the observer's state
 
 Export the observer's state as JSON lines, or import them as the state of a new observer: for a backup, or to move to
@@ -25,7 +25,7 @@ $ sm state export state.jsonl
 $ sm state import state.jsonl --state ~/.local/state/sm
 
 --state the state directory is <DIR>
-`, nil, showHelp,
+`, nil, nil,
 		stateStep(env, `export FILE
 Write the state to FILE, or to - for standard output
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -27,13 +28,20 @@ func newManCommand() *cobra.Command {
 	cmd := command(`man DIR
 Write the manual pages to a folder
 `, nil, func(cmd *cobra.Command, args []string) error {
-		cmd.Root().DisableAutoGenTag = true
-		err := os.MkdirAll(args[0], 0o755)
-		if err == nil {
-			err = doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "sm"}, args[0])
+		root := cmd.Root()
+		root.DisableAutoGenTag = true
+		for _, group := range root.Groups() {
+			root.Long += "\n\n# " + strings.ToUpper(group.ID)
+			for _, c := range root.Commands() {
+				if c.GroupID == group.ID && !c.Hidden {
+					root.Long += fmt.Sprintf("\n\n**%s**\n: %s", c.CommandPath(), c.Short)
+				}
+			}
 		}
+		_ = os.Mkdir(args[0], 0o755) // no page can be written where there is no folder
+		err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "sm"}, args[0])
 		if err != nil {
-			return fmt.Errorf("write the manual pages: %w; name a folder that you may write to", err)
+			return fmt.Errorf("write the manual pages: %w; name a folder that you may write to, in one that exists", err)
 		}
 		return nil
 	})

@@ -161,21 +161,25 @@ func Remove(ctx context.Context, o Options) error {
 }
 
 // Status prints whether the files are as Install would write them, and the state that
-// the service manager reports.
+// the service manager reports. Without the files it is an error.
 func Status(ctx context.Context, o Options) error {
 	m, err := o.manager()
 	if err != nil {
 		return err
 	}
+	var absent error
 	for _, f := range m.files {
 		o.print("%s: %s", f.path, f.state)
+		if f.state == missing {
+			absent = errors.New("the service is not installed; run sm service install")
+		}
 	}
 	state, err := m.state(ctx)
 	if err != nil {
 		return err
 	}
 	o.print("%s", state)
-	return nil
+	return absent
 }
 
 // Openable leaves out addresses that this machine does not have, such as [::1]

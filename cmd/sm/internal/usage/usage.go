@@ -28,6 +28,9 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 	if strings.Contains(cmd.Use, "[--") && !strings.Contains(cmd.Use, "[-- ") {
 		cmd.DisableFlagsInUseLine = true // it names its flags itself
 	}
+	if !cmd.Runnable() { // it only has subcommands
+		cmd.RunE = Unknown
+	}
 	if cmd.Args == nil {
 		needed, most := argsOf(cmd.Use)
 		cmd.Args = func(c *cobra.Command, args []string) error {
@@ -55,13 +58,22 @@ func Explain(cmd *cobra.Command, agents cobra.CompletionFunc) {
 	}
 }
 
+// Unknown is the error of a command whose first argument names no subcommand.
+func Unknown(cmd *cobra.Command, args []string) error {
+	path := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
+	text := "unknown command " + plain.Quote(path)
+	if near := nearCommand(cmd, args[0]); near != "" {
+		return fmt.Errorf("%s (did you mean %q?)", text, near)
+	}
+	if cmd.HasParent() {
+		text += ": " + usageOf(cmd)
+	}
+	return errors.New(text)
+}
+
 func surplus(cmd *cobra.Command, args []string) error {
-	if near := NearCommand(cmd, args[0]); near != "" {
-		return fmt.Errorf(
-			"unknown command %s (did you mean %q?)",
-			plain.Quote(cmd.CommandPath()+" "+args[0]),
-			near,
-		)
+	if cmd.HasSubCommands() {
+		return Unknown(cmd, args)
 	}
 	return fmt.Errorf(
 		"%s is one argument too many: %s",
@@ -83,15 +95,14 @@ func argsOf(use string) (needed []string, most int) {
 	words := strings.Fields(regexp.MustCompile(`\[--[^]]*\]|\(.*\)`).ReplaceAllString(use, ""))[1:]
 	for _, word := range words {
 		if !strings.HasPrefix(word, "[") {
-			name, _, _ := strings.Cut(word, "|")
-			needed = append(needed, name)
+			needed = append(needed, strings.TrimSuffix(word, "|-"))
 		}
 	}
 	return needed, len(words)
 }
 
-// NearCommand returns the command that was meant, "" for none.
-func NearCommand(root *cobra.Command, name string) string {
+// nearCommand returns the command that was meant, "" for none.
+func nearCommand(root *cobra.Command, name string) string {
 	var known []string
 	for _, c := range root.Commands() {
 		if slices.Contains(c.SuggestFor, name) {
@@ -121,5 +132,14 @@ func FlagError(cmd *cobra.Command, err error) error {
 			plain.Quote(bad.GetValue()),
 		)
 	}
-	return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
+	return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+}
+
+// Plain words cobra's error of two flags that exclude each other.
+func Plain(err error) error {
+	group := regexp.MustCompile(`\[(\S+) (\S+)\] were all set$`)
+	if both := group.FindStringSubmatch(err.Error()); both != nil {
+		return fmt.Errorf("--%s and --%s exclude each other: give one of them", both[1], both[2])
+	}
+	return err
 }

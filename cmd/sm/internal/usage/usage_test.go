@@ -25,6 +25,8 @@ func tree() *cobra.Command {
 		RunE:    run,
 	}
 	send.Flags().Bool("loud", false, "say it loudly")
+	send.Flags().Bool("shy", false, "say it quietly")
+	send.MarkFlagsMutuallyExclusive("loud", "shy")
 	send.Flags().Int("times", 0, "say it `N` times")
 	root.AddCommand(send, &cobra.Command{Use: "secret", Hidden: true, RunE: run})
 	list := &cobra.Command{
@@ -33,7 +35,9 @@ func tree() *cobra.Command {
 		RunE:   run,
 	}
 	list.AddCommand(&cobra.Command{Use: "cancel ID", RunE: run})
-	root.AddCommand(list)
+	parent := &cobra.Command{Use: "parent bear|feed"}
+	parent.AddCommand(&cobra.Command{Use: "feed", RunE: run}, &cobra.Command{Use: "bear", RunE: run})
+	root.AddCommand(list, parent)
 	root.SetFlagErrorFunc(FlagError)
 	Explain(root, nil)
 	return root
@@ -43,17 +47,19 @@ func tree() *cobra.Command {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"send":              "ID and TEXT are missing: sm send [--loud] ID TEXT|-",
-		"send a":            "TEXT is missing: sm send [--loud] ID TEXT|-",
-		"send a b c":        `"c" is one argument too many: sm send [--loud] ID TEXT|-`,
-		"send --lod a b":    "--lod: did you mean --loud?",
-		"send --luod a b":   "--luod: did you mean --loud?",
-		"list cnacel x":     `unknown command "sm list cnacel" (did you mean "cancel"?)`,
-		"list everything":   `"everything" is one argument too many: sm list`,
-		"list":              "",
-		"send --colour a b": "unknown flag: --colour; see 'sm --help'",
-		"send --times x":    `--times "x": give a whole number; see 'sm --help'`,
-		"send a b":          "",
+		"send":                  "ID and TEXT are missing: sm send [--loud] ID TEXT|-",
+		"send a":                "TEXT is missing: sm send [--loud] ID TEXT|-",
+		"send a b c":            `"c" is one argument too many: sm send [--loud] ID TEXT|-`,
+		"send --lod a b":        "--lod: did you mean --loud?",
+		"send --luod a b":       "--luod: did you mean --loud?",
+		"list cnacel x":         `unknown command "list cnacel" (did you mean "cancel"?)`,
+		"parent":                "bear|feed is missing: sm parent bear|feed",
+		"parent x":              `unknown command "parent x": sm parent bear|feed`,
+		"list":                  "",
+		"send --colour a b":     "unknown flag: --colour; see 'sm send --help'",
+		"send --times x":        `--times "x": give a whole number; see 'sm send --help'`,
+		"send --shy --loud a b": "--loud and --shy exclude each other: give one of them",
+		"send a b":              "",
 	} {
 		root := tree()
 		root.SetArgs(strings.Fields(args))
@@ -61,6 +67,7 @@ func TestErrors(t *testing.T) {
 		if err == nil {
 			err = errors.New("")
 		}
+		err = Plain(err)
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", args, err, want)
 		}
