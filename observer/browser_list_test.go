@@ -71,6 +71,26 @@ func browserAddress(t *testing.T, c chromium) {
 	b.quiet()
 }
 
+// browserHeldOrder: no row moves while the pointer is over the list.
+func browserHeldOrder(t *testing.T, c chromium) {
+	r := someAgents(t)
+	b := c.open(t, r, "/", 1280, 800)
+	b.live()
+	button := `[...document.querySelectorAll('#held:not([hidden])')].map(e => e.innerText).join()`
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle("#rows tr:nth-child(3)"))
+	r.write(uuid(0), reply(ago(0), "n0", 155_000, 1))
+	r.write(uuid(6), reply(ago(0), "n6", 20_000, 1))
+	b.until("the news are shown", says(uuid(0), "155k")+` && (`+names+`) === 'edcbaf'`)
+	b.until("the button counts", button+` === 'order changed, 1 new'`)
+	b.press("o")
+	b.until("o applies the order", `(`+names+`).startsWith('ea') && `+button+` === ''`)
+	r.write(uuid(3), reply(ago(0), "n3", 160_000, 1))
+	b.until("it has changed again", button+` === 'order changed'`)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, point{5, 5})
+	b.until("it applies without the pointer", `(`+names+`).startsWith('ed')`)
+	b.quiet()
+}
+
 // browserReadout: the curve shows the figures below the pointer, and at the arrow keys.
 func browserReadout(t *testing.T, c chromium) {
 	r := someAgents(t)

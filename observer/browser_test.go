@@ -85,6 +85,7 @@ func TestBrowser(t *testing.T) {
 		"clicks during updates": browserClicksDuringUpdates,
 		"empty":                 browserEmpty,
 		"gone":                  browserGone,
+		"held order":            browserHeldOrder,
 		"hostile":               browserHostile,
 		"keyboard":              browserKeyboard,
 		"names":                 browserNames,

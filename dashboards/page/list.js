@@ -5,7 +5,8 @@ const drawn = new Map(); // by key: the row in the page, the HTML that it was ma
 const summary = $('#head'); // above the list: counts, chips, notices
 let summaryWas = summary.cloneNode(true), summaryNow = summaryWas; // as drawn, and as to be drawn
 let detailNow = ''; // the HTML of the detail that is to be drawn
-let items = [], tops = null; // what is listed, agents and groups; tops of the items where groups make them uneven
+let order = []; // the agents that are listed
+let items = [], tops = null; // these and their groups; tops of the items where groups make them uneven
 let stride = 57, head = 36, wide = 8, waiting = 0; // heights of the rows, and how many columns there are
 let current = ''; // the key of the row that the keyboard is at
 const drawAll = 150, around = 16; // as many are drawn in any case, and so many beyond what is seen
@@ -26,9 +27,20 @@ const compare = (a, b) => {
   const first = x < y ? -1 : x > y ? 1 : 0;
   return (chosen.down ? -first : first) || b.ratio - a.ratio || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
 };
-const list = () => {
-  const chosenOnes = [...agents.values()].filter(fits()).sort(compare);
-  items = chosenOnes;
+// While the reader is at the list its order stays, so that no row moves away from the pointer: figures change, agents
+// that have left are grey, new ones wait. A minute without a movement ends that.
+let over = false, active = 0;
+const held = () => (over || table.contains(document.activeElement)) && Date.now() - active < 60000;
+const list = (apply) => {
+  const now = [...agents.values()].filter(fits()).sort(compare);
+  if (apply || !held()) order = now;
+  else order = order.map((a) => agents.get(a.key) ?? a);
+  const listed = new Set(order), fresh = now.filter((a) => !listed.has(a)).length, waits = $('#held');
+  const changed = now.length !== order.length || now.some((a, i) => a !== order[i]);
+  if (changed && waits.hidden && !over) say('The order has changed. Press o to apply it.');
+  waits.hidden = !changed;
+  put(waits.firstElementChild, fresh ? 'order changed, ' + fresh + ' new' : 'order changed');
+  const chosenOnes = items = order;
   tops = null;
   if (chosen.group) { // a project takes the place of its first agent
     const groups = new Map();
@@ -124,7 +136,9 @@ const draw = (anew) => {
     if (place === row) place = row.nextElementSibling;
     else body.insertBefore(row, place);
     row.setAttribute('aria-rowindex', first + i + 2);
-    if (item.key) row.classList.toggle('open', isOpen(item));
+    if (!item.key) return;
+    row.classList.toggle('open', isOpen(item));
+    row.classList.toggle('past', !agents.has(item.key));
   });
   space('#above', topOf(first));
   space('#below', topOf(items.length) - topOf(last));
@@ -145,7 +159,7 @@ const redraw = () => {
     else arrange();
   });
 };
-const arrange = () => {
+const arrange = (apply = false) => {
   cancelAnimationFrame(waiting);
   waiting = 0;
   if (detailNow) show(detailNow);
@@ -156,9 +170,21 @@ const arrange = () => {
     age(summary);
     pressed();
   }
-  list();
+  list(apply);
   draw(true);
 };
+const lists = $('#list');
+for (const name of ['pointerover', 'pointermove', 'pointerdown', 'keydown', 'focusin']) {
+  lists.addEventListener(name, (event) => {
+    active = Date.now();
+    over ||= event.pointerType === 'mouse';
+  }, { passive: true });
+}
+lists.addEventListener('pointerleave', () => {
+  over = false;
+  redraw();
+});
+lists.addEventListener('focusout', () => redraw());
 
 // One link is in the order of the Tab key; the others are reached from it. When the row that has the focus is no more
 // drawn, the table has it, and gives it back.
@@ -226,7 +252,7 @@ const choose = (change) => {
   if (find.value !== chosen.find) find.value = chosen.find;
   pressed();
   writeAddress();
-  arrange();
+  arrange(true);
 };
 const unfilter = () => choose({ find: '', pressure: '', state: '', client: '' });
 const density = () => {

@@ -30,8 +30,8 @@ addEventListener('popstate', () => {
   find.value = chosen.find;
   density();
   pressed();
-  if (now === was) arrange();
-  else open(now, false);
+  if (now !== was) open(now, false);
+  arrange(true);
 });
 
 const take = (news) => {
@@ -123,6 +123,8 @@ document.addEventListener('click', (event) => {
     dense();
   } else if (hit.id === 'theme') {
     turn();
+  } else if (hit.closest('#held')) {
+    arrange(true);
   } else if (hit.id === 'clear') {
     unfilter();
     find.focus();
@@ -160,7 +162,7 @@ addEventListener('keydown', (event) => {
     const page = Math.max(1, Math.floor(innerHeight / stride) - 2);
     Object.assign(keys, {
       j: keys.ArrowDown, k: keys.ArrowUp, t: () => turn(), g: () => choose({ group: !chosen.group }), c: () => dense(),
-      '/': () => { find.focus(); find.select(); }, Home: () => move(-Infinity), End: () => move(Infinity),
+      o: () => arrange(true), '/': () => { find.focus(); find.select(); }, Home: () => move(-Infinity), End: () => move(Infinity),
     });
     if (document.activeElement === table || body.contains(document.activeElement)) Object.assign(keys, { PageDown: () => move(page), PageUp: () => move(-page) });
   } else {
@@ -211,6 +213,7 @@ arrange();
 listen();
 setInterval(() => {
   age(document);
+  if (!$('#held').hidden && !held()) redraw();
   if (Date.now() - Math.max(heard, tried) > 40000) { // two beats have been missed
     lost(false);
     listen();
