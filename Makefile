@@ -194,8 +194,8 @@ realcodex: deps ## against the real Codex client, offline, in tmux
 versions: deps ## what sm install writes, against ten versions of the real client
 	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealClientVersions
 
-screenshots: deps ## write the README's pictures anew, of a fleet that is made up
-	SM_SCREENSHOTS=$(CURDIR)/dashboards/page/screenshots $(GO) test -count=1 -v ./observer -run Screenshots
+screenshots: build deps ## make the README's recording and pictures of the demo anew
+	SM_SCREENSHOTS=$(CURDIR)/dashboards/page/screenshots $(GO) test -count=1 -v ./observer -run 'Screenshots|Recording'
 
 clean: ## remove what the other targets made
 	rm -rf bin dist coverage* bench-* ./*.out

@@ -1,8 +1,11 @@
 package observer
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"sync"
@@ -147,11 +150,28 @@ func (r *rig) picture(
 		script,
 	)))
 	b.quiet()
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	noErrors(t, err)
-	file := filepath.Join(dir, name+".png")
-	noErrors(t, os.WriteFile(file, picture, 0o644))
-	if len(picture) > 250_000 {
-		t.Errorf("%s is larger than 250 kB", file)
+	picture := b.screenshot()
+	palette, nearest := paletteOf([]image.Image{picture}, 256)
+	small := image.NewPaletted(picture.Bounds(), palette)
+	for y := range small.Rect.Dy() {
+		for x := range small.Rect.Dx() {
+			small.SetColorIndex(x, y, nearest(picture.At(x, y)))
+		}
 	}
+	var out bytes.Buffer
+	noErrors(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small))
+	noErrors(t, os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(), 0o644))
+	if out.Len() > 150_000 {
+		t.Errorf("%s.png has %d bytes; the limit is 150 kB", name, out.Len())
+	}
+}
+
+// screenshot is what the browser shows.
+func (b *browser) screenshot() image.Image {
+	b.t.Helper()
+	file, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	noErrors(b.t, err)
+	picture, err := png.Decode(bytes.NewReader(file))
+	noErrors(b.t, err)
+	return picture
 }
