@@ -35,6 +35,7 @@ type App struct {
 	changes   chan transcript.Change
 	clients   chan []transcript.Client
 	roots     *projects.Folders
+	names     *projects.Names
 	learnt    chan follow.Root // projects folders that clients have named, for the follower
 	ready     chan struct{}    // closed when caught up
 	closing   chan struct{}    // closed when Stop begins: long answers end

@@ -70,6 +70,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		closing:   make(chan struct{}),
 		loopEnded: make(chan struct{}),
 		queueing:  make(chan struct{}, 2),
+		names:     projects.NewNames(),
 	}
 	a.broken, a.fail = context.WithCancelCause(context.Background())
 	a.reloaded.Store(time.Now().UnixMilli())
@@ -191,6 +192,7 @@ func (a *App) Answers(ctx context.Context) error { return a.do(ctx, func(*core) 
 func (a *App) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
+	a.work.Go(func() { a.names.Run(ctx) })
 	a.work.Go(func() {
 		defer close(a.loopEnded)
 		a.loop(ctx)
@@ -339,6 +341,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		Alive:      a.o.Alive,
 		Origin:     a.o.Origin,
 		Estimate:   true,
+		Project:    a.names.Of,
 		Location:   time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {

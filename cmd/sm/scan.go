@@ -13,6 +13,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/history"
+	"sm/observer/projects"
 	"sm/observer/wire"
 	"sm/transcript"
 )
@@ -43,6 +44,7 @@ $ sm scan --json | jq .peak_context_tokens
 			Windows:    cfg.Windows,
 			Clients:    o.Clients,
 			Thresholds: cfg.ContextMonitor.Thresholds,
+			Project:    new(projects.Names).Of,
 		}, fleet.Stored{Created: time.Now()})
 		err = history.Transcripts(
 			cmd.Context(),

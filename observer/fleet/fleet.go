@@ -29,6 +29,9 @@ type Options struct {
 	Alive func(pid int, start string) bool
 	// Origin reads the agent from the environment of a client's process; nil for none.
 	Origin func(pid int) hook.Origin
+	// Project names the project of a working directory, and does not wait; nil for
+	// [ProjectOf].
+	Project func(cwd string) string
 	// Location is the time zone of midnight; nil for UTC.
 	Location *time.Location
 }
@@ -87,6 +90,9 @@ func New(o Options, s Stored) *Fleet {
 		undecided: map[*file]transcript.Instant{},
 		worked:    map[*session]*worked{},
 		opened:    map[string]transcript.Instant{},
+	}
+	if o.Project == nil {
+		f.options.Project = ProjectOf
 	}
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &agent{Agent: a}

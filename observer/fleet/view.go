@@ -102,7 +102,7 @@ func (f *Fleet) viewSession(s *session, a *agent, v *View) {
 	cost, priced := prices.Cost(v.Model, v.Tokens.Plus(v.SideTokens))
 	v.SessionID = s.id()
 	v.Path = x.Cursor.Path
-	v.Project = project(v.CWD, v.Path)
+	v.Project = cmp.Or(f.options.Project(v.CWD), lastElement(strings.TrimSuffix(v.Path, lastElement(v.Path))))
 	v.Written = changedAt(&x.Cursor)
 	for _, y := range s.subagents() {
 		sums := y.own()
@@ -183,13 +183,25 @@ func (r *row) title() string {
 	return t.Text
 }
 
-// project names what a session works on: the working directory without its
-// parents, else the folder in which its transcript lies.
-func project(cwd, path string) string {
-	if name := lastElement(cwd); name != "" {
-		return name
+// ProjectOf names the project of a working directory by the path alone: its last element,
+// or, of a worktree that a client has made, the repository. A number gives way to the element
+// before it.
+func ProjectOf(dir string) string {
+	dir, _, _ = strings.Cut(dir, "/.claude/worktrees/")
+	if _, of, ok := strings.Cut(dir, "/.codex/worktrees/"); ok {
+		_, of, _ = strings.Cut(of, "/")
+		if name, _, _ := strings.Cut(of, "/"); name != "" {
+			return name
+		}
 	}
-	return lastElement(path[:len(path)-len(lastElement(path))])
+	name := lastElement(dir)
+	for last := name; last != "" && strings.Trim(last, "0123456789") == ""; {
+		dir = strings.TrimRight(dir, `/\`)
+		dir = dir[:len(dir)-len(last)]
+		last = lastElement(dir)
+		name = cmp.Or(last, name)
+	}
+	return name
 }
 
 // lastElement takes both separators for one, whichever machine wrote the path.
@@ -280,7 +292,7 @@ type View struct {
 	CacheWriteUSD  float64
 	Program        string // the client that wrote the session, see [clients.Table.Of]
 	Path           string // of the transcript
-	Project        string // last element of the working directory, else of the folder's name
+	Project        string // see [Options.Project]; without a working directory the folder's name
 
 	Source transcript.Source // of the reading: the transcript, a report, or an estimate
 	Window transcript.Window

@@ -82,6 +82,11 @@ func TestViewFields(t *testing.T) {
 
 func TestProject(t *testing.T) {
 	for _, c := range []struct{ cwd, path, want string }{
+		{"/home/dev/shop/.claude/worktrees/7/cmd", "/p/-x/a.jsonl", "shop"},
+		{"/home/dev/.codex/worktrees/a1b2/shop/cmd", "/p/-x/a.jsonl", "shop"},
+		{"/home/dev/.codex/worktrees/a1b2", "/p/-x/a.jsonl", "a1b2"},
+		{"/home/dev/shop/2/1/", "/p/-x/a.jsonl", "shop"},
+		{"/1", "/p/-x/a.jsonl", "1"},
 		{"/home/dev/web", "/p/-x/a.jsonl", "web"},
 		{"/home/dev/web//", "/p/-x/a.jsonl", "web"},
 		{`C:\Users\dev\web`, "/p/-x/a.jsonl", "web"},
@@ -92,7 +97,10 @@ func TestProject(t *testing.T) {
 		{"", "a.jsonl", ""},
 		{"", "", ""},
 	} {
-		if got := project(c.cwd, c.path); got != c.want {
+		x := File{Cursor: transcript.Cursor{Path: c.path}, Name: uuid(1)}
+		x.Session.CWD = c.cwd
+		f := New(Options{Clients: clientstest.Table()}, Stored{Settled: true, Files: []File{x}})
+		if got := f.Views(created)[0].Project; got != c.want {
 			t.Errorf("%q, %q: got %q, want %q", c.cwd, c.path, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/fleet"
+	"sm/observer/projects"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -48,6 +49,7 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	f := fleet.New(fleet.Options{
 		Windows: rules,
 		Clients: h.clients,
+		Project: new(projects.Names).Of,
 	}, fleet.Stored{
 		Created: now,
 		Settled: true,
