@@ -78,7 +78,7 @@ func browserClicksDuringUpdates(t *testing.T, c chromium) {
 		},
 		{
 			"row that moves down",
-			"#" + webpage.Key(uuid(1)) + " .c-context",
+			"#" + webpage.Key(uuid(1)) + " .c-pressure",
 			"",
 			uuid(1),
 			86_000,

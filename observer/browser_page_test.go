@@ -107,6 +107,18 @@ func browserKeyboard(t *testing.T, c chromium) {
 	)
 	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(3))
 	step("the row says so", `document.querySelector('#rows tr.open a').textContent`, "d")
+	step("the focus is in it", focused, "who")
+	step("beside the list", `document.querySelector('#rows tr.open').checkVisibility()`, true)
+	b.press("k", kb.Tab)
+	step("Tab goes from the row to it", `document.activeElement.className`, "close")
+	b.do(chromedp.Click(chromedp.CSS("#" + webpage.Key(uuid(1)))))
+	b.until(
+		"another row takes its place",
+		`document.querySelector('#detail h2').textContent.endsWith('b') && document.querySelector('#detail .big') !== null`,
+	)
+	step("and has the focus, too", focused, "who")
+	b.do(chromedp.NavigateBack())
+	b.until("back shows the first again", `document.querySelector('#detail h2').textContent.endsWith('d')`)
 	b.press(kb.Escape)
 	b.until(
 		"it is closed",

@@ -208,7 +208,7 @@ func TestEventsOfOne(t *testing.T) {
 		return d.HTML
 	}
 	if got := html(); !strings.Contains(got, "compacted (auto) at 41k") ||
-		!strings.Contains(got, "30k of 200k tokens") {
+		!strings.Contains(got, "30k of 200k") {
 		t.Errorf("%s", got)
 	}
 	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,6 @@ type plot struct {
 	From      int64       `json:"from"`
 	To        int64       `json:"to"`
 	Top       int64       `json:"top"`
-	Window    int64       `json:"window"`
 	Threshold int64       `json:"threshold"`
 	Points    [][2]int64  `json:"points"` // time and tokens
 	Clocks    []string    `json:"clocks"` // of the points
@@ -116,7 +116,6 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 		From:      from,
 		To:        to,
 		Top:       c.Top,
-		Window:    s.WindowTokens,
 		Threshold: value(s.ThresholdTokens),
 		Marks:     []plotEvent{},
 	}
@@ -130,6 +129,35 @@ func chartOf(s *api.Session, h *curve.History, zone *time.Location) *chart {
 	data, _ := json.Marshal(p) // figures and texts: it cannot fail
 	c.Data = string(data)
 	return c
+}
+
+// rule is a size that is marked across a chart; Class is compacts or notice.
+type rule struct{ Class, Text, At string }
+
+// Rules returns the sizes below the upper edge at which something happens.
+func (c *chart) Rules() (all []rule) {
+	add := func(tokens int64, class, text string) {
+		if tokens > 0 && tokens <= c.Top {
+			all = append(all, rule{class, text, c.Y(tokens)})
+		}
+	}
+	threshold := value(c.Session.ThresholdTokens)
+	add(threshold, "compacts", "compacts "+CompactsAt(threshold, c.Session.ThresholdSource))
+	for _, tokens := range []int64{c.Session.WarningTokens, c.Session.CriticalTokens} {
+		add(tokens, "notice", "notice at "+short(tokens))
+	}
+	return all
+}
+
+// Kinds returns a mark of each kind that the chart has.
+func (c *chart) Kinds() (all []curve.Mark) {
+	for _, m := range c.Marks {
+		m = curve.Mark{Kind: m.Kind}
+		if !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // SizeAt returns the context that a mark is about. A notice about a context that was
@@ -225,7 +253,7 @@ func markTitle(m *curve.Mark) string {
 		"session":    "another session",
 		"handoff":    "handed over",
 		"rewind":     "rewound",
-		"storm":      "notice: storm of compactions",
+		"storm":      "compaction storm",
 	}[m.Kind]
 	if text == "" {
 		text = "notice: " + words(m.Kind)

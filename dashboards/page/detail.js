@@ -2,7 +2,7 @@
 const parts = new Map(); // by name: the element that a part was made of
 for (const x of detail.children) parts.set(x.dataset.part, x.cloneNode(true));
 const show = (html) => {
-  const opened = detail.hidden, made = [...part(html).children];
+  const made = [...part(html).children];
   const focused = detail.contains(document.activeElement), reading = document.activeElement?.matches('.reader');
   const old = new Map([...detail.children].map((x) => [x.dataset.part, x]));
   for (const [name, x] of old) if (!made.some((y) => y.dataset.part === name)) x.remove();
@@ -13,15 +13,33 @@ const show = (html) => {
     else detail.insertBefore(x.cloneNode(true), detail.children[i] ?? null);
     parts.set(name, x);
   });
-  detail.hidden = false;
   age(detail);
+  fit();
   read(reading);
   if (focused && !detail.contains(document.activeElement)) detail.focus({ preventScroll: true });
-  if (opened) detail.scrollIntoView({ block: 'nearest' });
+};
+// fit makes the detail end where the window ends.
+const fit = () => { detail.style.maxHeight = matchMedia('(min-width: 901px)').matches ? innerHeight - 8 - Math.max(8, detail.parentElement.getBoundingClientRect().top) + 'px' : ''; };
+addEventListener('scroll', fit, { passive: true });
+addEventListener('resize', fit);
+fit();
+// begin shows the name of an agent, which has the focus, until its details come.
+const begin = (name) => {
+  const title = part('<div class="title" data-part="title"><h2 id="who" tabindex="-1"><bdi></bdi></h2><a class="close" href="./" aria-label="Close">×</a></div>').firstChild;
+  $('bdi', title).textContent = name;
+  parts.clear();
+  parts.set('title', title);
+  detail.replaceChildren(title.cloneNode(true));
+  detail.hidden = false;
+  detail.scrollTop = 0;
+  if (!table.checkVisibility()) scrollTo(0, 0);
+  fit();
+  $('#who').focus({ preventScroll: true });
 };
 const hide = () => {
   detail.hidden = true;
   detail.replaceChildren();
+  parts.clear();
   pointer = null;
 };
 
@@ -45,13 +63,13 @@ const read = (keep) => {
   const x = (t - data.from) / (data.to - data.from), y = 1 - Math.min(1, tokens / data.top);
   const near = Math.max(1, (data.to - data.from) * 0.008);
   const short = (n) => (n < 1000 ? n : n < 9950 ? +(n / 1000).toFixed(1) + 'k' : n < 999500 ? Math.round(n / 1000) + 'k' : +(n / 1e6).toFixed(1) + 'M');
-  const lines = [short(tokens) + ' tokens' + (data.window ? ', ' + Math.round(100 * tokens / data.window) + '% of the window' : '')];
+  const lines = [short(tokens) + ' tokens'];
   if (data.threshold) lines.push(Math.floor(100 * tokens / data.threshold) + '% of the way to compaction');
   lines.push(data.clocks[reader], ...data.marks.filter((m) => Math.abs(m.at - t) <= near).map((m) => m.text));
   text.replaceChildren(...lines.map((line, i) => Object.assign(document.createElement(i ? 'span' : 'b'), { textContent: line })));
   for (const e of place.children) e.hidden = false;
   hair.style.left = dot.style.left = 100 * x + '%';
-  dot.style.top = 'calc(14px + (100% - 14px) * ' + y + ')'; // the reader begins above the curve, with the marks
+  dot.style.top = 'calc(18px + (100% - 18px) * ' + y + ')'; // the reader begins above the curve, with the marks
   text.style.left = x < 0.5 ? 'calc(' + 100 * x + '% + 12px)' : '';
   text.style.right = x < 0.5 ? '' : 'calc(' + 100 * (1 - x) + '% + 12px)';
   place.setAttribute('aria-valuenow', reader);
@@ -84,9 +102,9 @@ detail.addEventListener('keydown', (event) => {
 // Copying.
 const copy = (button) => {
   const done = (word) => {
-    button.textContent = word;
+    button.dataset.done = word;
     say(word === 'copied' ? 'Copied: ' + button.dataset.copy : 'The browser does not allow copying.');
-    setTimeout(() => { button.textContent = 'copy'; }, 1500);
+    setTimeout(() => delete button.dataset.done, 1500);
   };
   const refused = () => { // what is selected can be copied by hand
     const text = button.parentElement.querySelector('code, bdi');

@@ -6,20 +6,23 @@ document.addEventListener('mouseover', (event) => {
   if (time) time.title = new Date(time.dateTime).toLocaleString();
 });
 
+let place = 0; // where the list was scrolled to
 const open = (id, push = true) => {
   if (id === chosen.session) return;
-  const was = chosen.session;
+  const was = chosen.session, named = (key) => items.findIndex((a) => a.key && (a.id === key || a.name === key));
   chosen.session = id;
   if (push) history.pushState(null, '', address());
   detailNow = '';
-  if (!id) hide();
-  parts.clear(); // of another agent nothing stays
+  if (!was) place = scrollY;
+  const covered = !table.checkVisibility();
+  if (id) begin(items[named(id)]?.name ?? id);
+  else hide();
   arrange();
   listen();
-  if (!id && was) {
-    const i = items.findIndex((a) => a.key && (a.id === was || a.name === was));
-    if (i >= 0) reach(i);
-  }
+  if (id) return;
+  if (covered) scrollTo(0, place);
+  if (named(was) >= 0) reach(named(was));
+  else table.focus({ preventScroll: true });
 };
 addEventListener('popstate', () => {
   const was = chosen.session;
@@ -140,8 +143,6 @@ document.addEventListener('click', (event) => {
     const agent = agents.get(hit.closest('tr').id);
     if (!agent) return;
     current = agent.key;
-    rove(true);
-    link(current)?.focus({ preventScroll: true });
     open(isOpen(agent) ? '' : agent.id);
   }
 });
@@ -158,16 +159,17 @@ addEventListener('keydown', (event) => {
       else unfilter();
     },
   };
-  if (!typing) {
+  if (!typing && table.checkVisibility()) {
     const page = Math.max(1, Math.floor(innerHeight / stride) - 2);
     Object.assign(keys, {
       j: keys.ArrowDown, k: keys.ArrowUp, t: () => turn(), g: () => choose({ group: !chosen.group }), c: () => dense(),
       o: () => arrange(true), '/': () => { find.focus(); find.select(); }, Home: () => move(-Infinity), End: () => move(Infinity),
     });
     if (document.activeElement === table || body.contains(document.activeElement)) Object.assign(keys, { PageDown: () => move(page), PageUp: () => move(-page) });
-  } else {
+  } else if (typing) {
     keys.Enter = () => move(0);
   }
+  if (detail.contains(event.target)) for (const key of ['ArrowDown', 'ArrowUp', 'Home', 'End']) delete keys[key]; // they scroll it
   const act = keys[event.key];
   if (!act) return;
   event.preventDefault();

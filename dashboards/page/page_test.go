@@ -216,9 +216,9 @@ func TestCommands(t *testing.T) {
 sm handoffs
 tmux -S /tmp/tmux-0/default attach -t %3
 cd '/home/a b' && claude --resume s1`,
+		`{"id": "id", "client": "codex", "session_id": "s1"}`: "sm send id 'TEXT'\nsm handoffs\ncodex resume s1",
 		`{"id": "id"}`:                   "sm send id 'TEXT'\nsm handoffs",
 		`{"id": "id", "name": "--help"}`: "sm send id 'TEXT'\nsm handoffs",
-		`{"id": "id", "provider": "codex-app", "session_id": "s1"}`: "sm send id 'TEXT'\nsm handoffs",
 	} {
 		var session api.Session
 		if err := json.Unmarshal([]byte(text), &session); err != nil {
@@ -226,7 +226,7 @@ cd '/home/a b' && claude --resume s1`,
 		}
 		page := p.draw("commands", &session)
 		var got []string
-		for _, x := range regexp.MustCompile(`<code>(.*?)</code>`).FindAllStringSubmatch(
+		for _, x := range regexp.MustCompile(`<code title=".*?">(.*?)</code>`).FindAllStringSubmatch(
 			page,
 			-1,
 		) {

@@ -68,10 +68,7 @@ func notes(s *api.Session) string {
 		all = append(all, tame(s.WaitingFor))
 	}
 	if n := s.Subagents.Active; n > 0 {
-		note := fmt.Sprint(n, " subagents")
-		if n == 1 {
-			note = "1 subagent"
-		}
+		note := many(n, "subagent")
 		if s.Subagents.MaxContext > 0 {
 			note += ", " + short(s.Subagents.MaxContext)
 		}

@@ -34,6 +34,18 @@ func thousands(n any) string {
 	return s
 }
 
+// many counts things: 1 reply, 2 replies.
+func many(n any, thing string) string {
+	count := thousands(n)
+	if count == "1" {
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		thing = stem + "ie"
+	}
+	return count + " " + thing + "s"
+}
+
 // Hundredths writes a share in percent, without the sign.
 func Hundredths(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
@@ -67,12 +79,4 @@ func stamp(at int64) string { return time.Unix(at, 0).UTC().Format(time.RFC3339)
 // clock is a time as people read it.
 func clock(at int64, zone *time.Location) string {
 	return time.Unix(at, 0).In(zone).Format("Jan 2, 15:04:05")
-}
-
-// part returns the width of a bar of tokens in a window.
-func part(tokens, window int64) string {
-	if window <= 0 {
-		return "0"
-	}
-	return percent(min(1, float64(tokens)/float64(window)))
 }
