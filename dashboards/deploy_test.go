@@ -86,110 +86,74 @@ func TestDeployJobs(t *testing.T) {
 	}
 }
 
-// TestDeployAlertmanager checks that the observer's webhook gets resolved alerts
-// too, with a token, and that groups and inhibitions keep sessions, observers
-// and hosts apart.
+// TestDeployAlertmanager checks that groups and inhibitions keep sessions, observers and
+// hosts apart.
 func TestDeployAlertmanager(t *testing.T) {
 	t.Parallel()
-	type webhook struct {
-		URL  string
-		Send bool `yaml:"send_resolved"`
-		HTTP struct {
-			Authorization struct {
-				Type string
-				File string `yaml:"credentials_file"`
+	for _, path := range files(t, "../deploy/alertmanager/*.yml") {
+		var c struct {
+			Route struct {
+				By []string `yaml:"group_by"`
 			}
-		} `yaml:"http_config"`
-	}
-	var c struct {
-		Receivers []struct {
-			Webhooks []webhook `yaml:"webhook_configs"`
+			Inhibit []struct{ Equal []string } `yaml:"inhibit_rules"`
 		}
-		Route struct {
-			By []string `yaml:"group_by"`
+		decode(t, path, &c)
+		if diff := cmp.Diff([]string{"session", "job", "instance", "host"}, c.Route.By); diff != "" {
+			t.Errorf("%s: groups (-want +got):\n%s", path, diff)
 		}
-		Inhibit []struct{ Equal []string } `yaml:"inhibit_rules"`
-	}
-	decode(t, "../deploy/alertmanager/alertmanager.yml", &c)
-	var webhooks []webhook
-	for _, r := range c.Receivers {
-		webhooks = append(webhooks, r.Webhooks...)
-	}
-	if len(webhooks) != 1 {
-		t.Fatalf("%d webhooks", len(webhooks))
-	}
-	w := webhooks[0]
-	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send ||
-		a.Type != "Bearer" ||
-		a.File == "" {
-		t.Errorf("webhook %+v", w)
-	}
-	if diff := cmp.Diff(
-		[]string{"session", "job", "instance", "host"},
-		c.Route.By,
-	); diff != "" {
-		t.Errorf("groups (-want +got):\n%s", diff)
-	}
-	for _, i := range c.Inhibit {
-		if !strings.HasSuffix(strings.Join(i.Equal, " "), "job instance host") {
-			t.Errorf("an inhibition reaches beyond one observer: %v", i.Equal)
+		for _, i := range c.Inhibit {
+			if !strings.HasSuffix(strings.Join(i.Equal, " "), "job instance host") {
+				t.Errorf("%s: an inhibition reaches beyond one observer: %v", path, i.Equal)
+			}
 		}
 	}
 }
 
-// TestDeployRoutes checks that each of our alerts goes where its labels say, and one that
-// asks for a person to the person alone.
+// TestDeployRoutes checks that each of our alerts goes where its labels say, and one about
+// an agent that waits to the person alone.
 func TestDeployRoutes(t *testing.T) {
 	t.Parallel()
+	amtool := needs(t, "amtool", "prometheus-alertmanager")
 	for name, person := range map[string]string{
 		"alertmanager.yml": "operator",
 		"ntfy.yml":         "ntfy",
 		"telegram.yml":     "telegram",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			checkRoutes(t, name, person)
-		})
-	}
-}
-
-func checkRoutes(t *testing.T, name, person string) {
-	t.Helper()
-	amtool := needs(t, "amtool", "prometheus-alertmanager")
-	text, err := os.ReadFile("../deploy/alertmanager/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write(t, dir, "webhook.token", "token\n")
-	// Debian's amtool is older than the key bot_token_file.
-	write(t, dir, name, strings.ReplaceAll(string(text), "bot_token_file:", "bot_token:"))
-	run(t, dir, amtool, "check-config", name)
-	for _, r := range alerts(t) {
-		args := []string{
-			"config",
-			"routes",
-			"test",
-			"--config.file=" + name,
-			"alertname=" + r.Alert,
-			"job=sm",
-			"instance=i",
+		text, err := os.ReadFile("../deploy/alertmanager/" + name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for k, v := range r.Labels {
-			args = append(args, k+"="+v)
-		}
-		want := person
-		if r.Labels["severity"] == "critical" || r.Alert == "AgentWaiting" {
-			want += "-urgent"
-		}
-		if strings.HasPrefix(r.Alert, "Agent") {
-			args = append(args, "session=s")
-			if r.Labels["kind"] != "" && person == "operator" && r.Alert != "AgentWaiting" {
-				want = "observer," + want
+		dir := t.TempDir()
+		// Debian's amtool is older than bot_token_file.
+		write(t, dir, name, strings.ReplaceAll(string(text), "bot_token_file", "bot_token"))
+		write(t, dir, "webhook.token", "token\n")
+		run(t, dir, amtool, "check-config", name)
+		for _, r := range alerts(t) {
+			args := []string{
+				"config",
+				"routes",
+				"test",
+				"--config.file=" + name,
+				"alertname=" + r.Alert,
+				"job=sm",
+				"instance=i",
 			}
-		}
-		if got := strings.TrimSpace(run(t, dir, amtool, args...)); got != want {
-			t.Errorf("%s goes to %s, want %s", r.Alert, got, want)
+			for k, v := range r.Labels {
+				args = append(args, k+"="+v)
+			}
+			want := person
+			if r.Labels["severity"] == "critical" || r.Alert == "AgentWaiting" {
+				want += "-urgent"
+			}
+			if strings.HasPrefix(r.Alert, "Agent") {
+				args = append(args, "session=s")
+				if r.Labels["kind"] != "" && person == "operator" {
+					want = "observer," + want
+				}
+			}
+			if got := strings.TrimSpace(run(t, dir, amtool, args...)); got != want {
+				t.Errorf("%s: %s goes to %s, want %s", name, r.Alert, got, want)
+			}
 		}
 	}
 }

@@ -153,6 +153,9 @@ func (c *core) pass(now time.Time) {
 	if c.every(forgetEvery, "forget", now) {
 		c.forget(now)
 	}
+	if c.settings.Waiting > 0 && c.every(askEvery, "waits", now) {
+		c.noticeWaits(now)
+	}
 	if !now.Before(c.next) {
 		c.tick(now)
 	}

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,27 @@ func (c *core) reachable(now time.Time) bool { return c.app.o.Demo || c.fleet.Re
 // operator sends the operator a text that is not one of the engine's notices.
 func (c *core) operator(key, text string) {
 	c.notices = append(c.notices, notify.Notice{Key: key, Text: text})
+}
+
+// noticeWaits notifies the operator, once of each wait, of agents that have waited for a
+// person for Settings.Waiting.
+func (c *core) noticeWaits(now time.Time) {
+	views, _ := c.recent(now, "")
+	for _, v := range views {
+		s := c.session(&v)
+		asked := v.Asked.Time()
+		if s.State != "waiting" || s.IsCompacting || now.Sub(asked) < c.settings.Waiting ||
+			!asked.After(c.agents.look(s.ID).asked) {
+			continue
+		}
+		c.agents.of(s.ID).asked = asked
+		c.notices = append(c.notices, notify.Notice{
+			Key: s.ID + "/waiting",
+			Text: c.app.o.Sanitise(s.DisplayName() + " in " + s.Project + " waits for you: " +
+				cmp.Or(s.WaitingFor, "an answer")),
+			Log: s.ShortName() + " waits for you",
+		})
+	}
 }
 
 func (c *core) effect(e effect) { c.effects = append(c.effects, e) }

@@ -1,10 +1,10 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"sm/observer/levels"
@@ -50,28 +50,16 @@ func (a *App) still(fits func(*core) bool) func(context.Context) error {
 	}
 }
 
-// notifyOperator passes notices to the log and to each notifier. A kill in between
+// notifyOperator passes notices to the log and to the operator's command. A kill in between
 // loses them: they are sent at most once.
 func (a *App) notifyOperator(notices []notify.Notice) effect {
 	return func(ctx context.Context) outcome {
 		for _, n := range notices {
-			a.log.Warn("notice for the operator", "key", n.Key, "text", n.Text)
+			a.log.Warn("notice for the operator", "key", n.Key, "text", cmp.Or(n.Log, n.Text))
+			if err := a.settings.Load().Operator.Notify(ctx, n); err != nil {
+				a.log.Warn("a notice has not reached the operator", "key", n.Key, "err", err)
+			}
 		}
-		var all sync.WaitGroup
-		for _, n := range a.settings.Load().Notifiers {
-			all.Go(func() {
-				for _, notice := range notices {
-					if err := n.Notify(ctx, notice); err != nil {
-						a.log.Warn(
-							"a notice has not reached the operator",
-							"key", notice.Key,
-							"err", err,
-						)
-					}
-				}
-			})
-		}
-		all.Wait()
 		return nil
 	}
 }

@@ -128,8 +128,11 @@ type Settings struct {
 	// Alerts are the settings of the policy, Queue those of the messages.
 	Alerts alerts.Options
 	Queue  outbox.Options
-	// Notifiers get each notice to the operator, besides the log.
-	Notifiers []notify.Notifier
+	// Operator gets each notice to the operator, besides the log; nil for the log alone.
+	Operator *notify.Command
+	// Waiting is how long an agent waits for a person until the operator is notified, 0
+	// for never.
+	Waiting time.Duration
 	// Guard refuses the tool calls of sessions whose context is full; the zero value is off.
 	Guard GuardOptions
 	// TypeTexts lets texts of others be typed whole where no hook of the client

@@ -35,11 +35,11 @@ func newGuarded(t testing.TB) *guarded {
 		Enabled: true,
 		Guard:   guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
 	}
-	g.o.Notifiers = []notify.Notifier{&notify.Command{Argv: []string{
+	g.o.Operator = &notify.Command{Argv: []string{
 		"tee",
 		"-a",
 		filepath.Join(g.rig.dir, "notified"),
-	}}}
+	}}
 	return g
 }
 

@@ -153,6 +153,7 @@ func (env *environ) settings(
 		TypeTexts:    cfg.Delivery.TypeTexts,
 		Rereads:      cfg.Messages.Rereads,
 		LogLevel:     logLevel(cfg),
+		Waiting:      cfg.Operator.Waiting,
 	}
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		s.AllowedUIDs = append(s.AllowedUIDs, uint32(uid))
@@ -163,7 +164,7 @@ func (env *environ) settings(
 		return s, err
 	}
 	if argv := cfg.Operator.Notify; len(argv) > 0 {
-		s.Notifiers = append(s.Notifiers, &notify.Command{Argv: argv})
+		s.Operator = &notify.Command{Argv: argv}
 	}
 	s.Queue.Offers = maxOffers
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions

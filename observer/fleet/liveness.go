@@ -149,16 +149,17 @@ func (f *Fleet) ReadUntil(
 // tailDelay is how long a record may take from the transcript to here.
 const tailDelay = 5 * time.Second
 
-// waits reports whether a client waits for a person, and the reason if known: by
-// its registry or a hook, whichever is newer. A record newer than the hook shows
+// waits reports whether a client waits for a person, and the reason and since when if
+// known: by its registry or a hook, whichever is newer. A record newer than the hook shows
 // that the client went on.
-func (f *Fleet) waits(r *row) (reason string, waits bool) {
+func (f *Fleet) waits(r *row) (reason string, since transcript.Instant, waits bool) {
 	c := f.clients[r.session()]
-	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked &&
+	since = transcript.InstantOf(c.Updated)
+	if a := r.of; a != nil && a.Asks != "" && since <= a.Asked &&
 		(r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
-		return a.Asks, true
+		return a.Asks, a.Asked, true
 	}
-	return c.Waiting, c.Status == "waiting"
+	return c.Waiting, since, c.Status == "waiting"
 }
 
 // ended reports whether the client of a row that is not in the registry has ended,

@@ -78,7 +78,7 @@ func (f *Fleet) view(r row, now time.Time) View {
 	}
 	v.Ended = !v.Left && !v.Client.Runs() && f.ended(&r)
 	if !v.Left && !v.Ended {
-		v.Reason, v.Waits = f.waits(&r)
+		v.Reason, v.Asked, v.Waits = f.waits(&r)
 	}
 	v.Live = v.Client.Runs() || !v.Left && !v.Ended && f.lately(&r, now)
 	if v.Live && r.s != nil {
@@ -329,9 +329,10 @@ type View struct {
 	Ended bool
 
 	// Waits means that the client waits for a person to answer a dialog; Reason is
-	// "" while unknown.
+	// "" while unknown, and Asked, when it began, 0.
 	Waits  bool
 	Reason string
+	Asked  transcript.Instant
 
 	// Bill is that of the newest boundary of the session's context, nil for
 	// none; DearBills counts those in a row that were in the worst tenth.

@@ -24,8 +24,12 @@ type Command struct {
 	running sync.Mutex
 }
 
-// Notify runs the program and waits for it.
+// Notify runs the program, if there is one, and waits for it. When ctx ends, as with the
+// observer, the program has a second left.
 func (c *Command) Notify(ctx context.Context, n Notice) error {
+	if c == nil {
+		return nil
+	}
 	c.running.Lock()
 	defer c.running.Unlock()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -115,8 +115,9 @@ type Config struct {
 		TermAfter time.Duration `yaml:"term_after" default:"10s"`
 	} `yaml:"supervise"`
 	Operator struct {
-		Notify      []string `yaml:"notify" is:"argument"`
-		Compactions bool     `yaml:"compactions" default:"true"`
+		Notify      []string      `yaml:"notify" is:"argument"`
+		Compactions bool          `yaml:"compactions" default:"true"`
+		Waiting     time.Duration `yaml:"waiting"`
 	} `yaml:"operator"`
 	Messages struct {
 		alerts.Messages `yaml:",inline"`

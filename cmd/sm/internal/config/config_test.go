@@ -144,6 +144,7 @@ supervise:
 operator:
   notify: [/bin/notify, -x]
   compactions: false
+  waiting: 2m
 messages:
   warning: a {{.Percent}}
   critical: b

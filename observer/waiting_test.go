@@ -1,0 +1,42 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWaitingNotifiesTheOperator: without hooks, once for each wait, and without the title
+// in the log.
+func TestWaitingNotifiesTheOperator(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	g.o.Waiting = 2 * time.Minute
+	g.start()
+	began := time.Now()
+	g.write(uuid(1), prompt(ago(0), "p1", "Fix the login test"), reply(ago(0), "m1", 40_000, 10))
+	for minute := range 8 {
+		asked := minute / 4 * 4 // answered after 4 minutes, and asked again
+		g.rig.client(4711, uuid(1), fmt.Sprintf(
+			`,"status":"waiting","waitingFor":"permission: %d","statusUpdatedAt":%d`,
+			asked,
+			began.Add(time.Duration(asked)*time.Minute).UnixMilli(),
+		))
+		g.until("it waits", func() bool {
+			return strings.Contains(g.ask("GET", "/sessions", "").Body, fmt.Sprint("permission: ", asked))
+		})
+		noErrors(t, g.app.do(t.Context(), func(c *core) {
+			c.pass(began.Add(time.Duration(minute)*time.Minute + time.Second))
+		}))
+	}
+	g.stop()
+	const text = "Fix the login test in web waits for you: permission: "
+	if got, want := g.notified(), text+"0\n"+text+"4\n"; got != want {
+		t.Errorf("the command got %q, want %q", got, want)
+	}
+	if log := g.log.String(); strings.Count(log, "waits for you") != 2 ||
+		strings.Contains(log, "login") {
+		t.Errorf("the log has %s", log)
+	}
+}
