@@ -162,7 +162,7 @@ func TestE2ECentral(t *testing.T) {
 		if a := r.get("/?prometheus=" + name); a.Code != http.StatusNotFound ||
 			!strings.Contains(
 				a.Body,
-				"no server has this name; see prometheus in the configuration",
+				"no server has this name; prometheus in the configuration has main",
 			) {
 			t.Errorf("%q: %d %s", name, a.Code, a.Body)
 		}

@@ -25,13 +25,8 @@ import (
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := h(w, r)
-	switch code := statusOf(err); {
-	case err == nil:
-	case code == http.StatusNotFound, code == http.StatusForbidden:
-		access.WriteRefusal(w, r, code, err.Error())
-	default:
-		access.WriteError(w, code, err.Error())
+	if err := h(w, r); err != nil {
+		access.WriteRefusal(w, r, statusOf(err), err.Error())
 	}
 }
 

@@ -107,14 +107,20 @@ func (h *Hub) viewOf(r *http.Request) (*view, error) {
 		return h.views[0], nil
 	}
 	name := query.Get(parameter)
+	known := "no server"
 	for i, v := range h.views[1:] {
 		if v.Name == name || i == 0 && name == "1" {
 			return v, nil
 		}
+		if i == 0 {
+			known = v.Name
+		} else {
+			known += ", " + v.Name
+		}
 	}
 	return nil, &api.StatusError{
 		Code: http.StatusNotFound,
-		Text: "no server has this name; see prometheus in the configuration",
+		Text: "no server has this name; prometheus in the configuration has " + known,
 	}
 }
 

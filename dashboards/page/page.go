@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -15,6 +14,7 @@ import (
 
 	"sm/dashboards/screen/plain"
 	"sm/dashboards/urgency"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/wire"
 )
@@ -50,15 +50,9 @@ func newRenderer(zone *time.Location) *renderer {
 		script:    template.JS(script),
 		zone:      zone,
 		build:     fmt.Sprintf("%x", sum[:6]),
-		policy: "default-src 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script) +
+		policy: "default-src 'none'; style-src " + access.HashOf(style) + "; script-src " + access.HashOf(script) +
 			"; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}
-}
-
-// hashOf is how a Content-Security-Policy names an inline text.
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // firstRows is how many rows the page is served with: enough to fill a screen. The

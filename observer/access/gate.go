@@ -12,7 +12,6 @@ package access
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -193,18 +192,7 @@ func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 			"path", r.URL.Path,
 		)
 	}
-	if g.tcp {
-		WriteRefusal(w, r, no.code, no.text)
-		return
-	}
-	WriteError(w, no.code, no.text)
-}
-
-// WriteError writes the body that every error has: one line of JSON whose
-// text ends with what to do.
-func WriteError(w http.ResponseWriter, code int, text string) {
-	body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
-	WriteJSON(w, code, body)
+	WriteRefusal(w, r, no.code, no.text)
 }
 
 // WriteJSON writes a body that is JSON as one line.

@@ -1,6 +1,10 @@
 package access
 
 import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -9,11 +13,15 @@ import (
 
 // refusalPage is the answer to a browser that is refused. It loads nothing and has no
 // script.
-const refusalPage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>sm: {{.Title}}</title></head>
-<body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
-`
+//
+//go:embed refusal.html
+var refusalPage string
+
+// HashOf is how a Content-Security-Policy names an inline text.
+func HashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
 
 // wantsPage reports whether a request is from a browser that opens an address.
 func wantsPage(r *http.Request) bool {
@@ -21,32 +29,48 @@ func wantsPage(r *http.Request) bool {
 		strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }
 
-// WriteRefusal answers a browser with a small page that has the remedy, and
-// other clients like [WriteError].
+// WriteRefusal writes why a request is refused and what to do: a small page for a
+// browser, else one line of JSON.
 func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if !wantsPage(r) {
-		WriteError(w, code, text)
+		body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
+		WriteJSON(w, code, body)
 		return
 	}
-	title := "Not open to this browser"
-	advice := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
-	switch code {
-	case http.StatusMisdirectedRequest:
-		advice = "Open http://127.0.0.1 with the observer's port, 8420 unless it was changed, or run sm open."
-	case http.StatusNotFound:
+	title := "Not for a browser"
+	advice := template.HTML(`<a href="/">All agents</a>`)
+	switch {
+	case code == http.StatusForbidden:
+		title = "Not open to this browser"
+		advice = "If a link on another site led here, press Enter in the address bar. " +
+			"If not, run <code>sm open</code> in a terminal of your own on this machine: it opens the page."
+	case code == http.StatusMisdirectedRequest:
+		title = "Not open to this browser"
+		advice = "Open <code>http://127.0.0.1</code> with the observer's port, 8420 unless it was changed, " +
+			"or run <code>sm open</code>."
+	case code == http.StatusNotFound:
 		address := r.URL.Path
 		if r.URL.RawQuery != "" {
 			address += "?" + r.URL.RawQuery
 		}
 		title = fmt.Sprintf("Nothing is served at %.80q", address)
-		advice = "The page with all agents is at / of this address."
+	case code >= http.StatusInternalServerError:
+		title = "No answer now"
+		advice = "Load this page again in a moment; <code>sm doctor</code> checks the observer."
 	}
 	page := template.Must(template.New("refusal").Parse(refusalPage))
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, style, _ := strings.Cut(refusalPage, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+HashOf(style)+"; frame-ancestors 'none'")
+	header.Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
 	// An error means that the peer is gone.
-	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
+	_ = page.Execute(w, struct {
+		Title, Text string
+		Advice      template.HTML
+	}{title, text, advice})
 }

@@ -4,59 +4,44 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestRefusalPage: a person reads what was refused, or what was not found, and
-// what to do. What the address holds is text.
+// what to do. What the address holds is text, and the policy admits the style.
 func TestRefusalPage(t *testing.T) {
 	t.Parallel()
-	heading := regexp.MustCompile(`(?s)<title>sm: (.*?)</title>.*<h1>(.*?)</h1><p>(.*?)</p><p>(.*?)</p>`)
-	open := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
-	all := "The page with all agents is at / of this address."
+	heading := regexp.MustCompile(`(?s)<title>sm: (.*?)</title>.<style>(.*?)</style>.*<h1>(.*?)</h1><p>(.*?)</p><p>(.*?)</p>`)
 	for _, tt := range []struct {
-		code       int
-		path, text string
-		heading    string
-		want       []string
+		code                        int
+		path, text, heading, advice string
 	}{
-		{
-			http.StatusForbidden,
-			"/",
-			"not you",
-			"Not open to this browser",
-			[]string{"Not you.", open},
-		},
-		{
-			http.StatusNotFound,
-			"/%3Cb%3E",
-			"no",
-			`Nothing is served at &#34;/&lt;b&gt;&#34;`,
-			[]string{"No.", all},
-		},
-		{
-			http.StatusNotFound,
-			"/a%E2%80%AEb",
-			"",
-			`Nothing is served at &#34;/a\u202eb&#34;`,
-			[]string{"", all},
-		},
+		{403, "/", "Not you.", "Not open to this browser", "sm open"},
+		{401, "/alerts/webhook", "No token.", "Not for a browser", `<a href="/">All agents</a>`},
+		{404, "/%3Cb%3E", "No.", `Nothing is served at &#34;/&lt;b&gt;&#34;`, `<a href="/">All agents</a>`},
+		{404, "/a%E2%80%AEb", "", `Nothing is served at &#34;/a\u202eb&#34;`, `<a href="/">All agents</a>`},
+		{503, "/", "Stopping.", "No answer now", "sm doctor"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, tt.path, nil)
 		r.Header.Set("Accept", "text/html,*/*")
 		w := httptest.NewRecorder()
-		WriteRefusal(w, r, tt.code, tt.text)
+		WriteRefusal(w, r, tt.code, strings.ToLower(strings.TrimSuffix(tt.text, ".")))
 		found := heading.FindStringSubmatch(w.Body.String())
 		if len(found) == 0 || w.Code != tt.code {
 			t.Fatalf("%d: %s", w.Code, w.Body)
 		}
-		if diff := cmp.Diff(
-			append([]string{tt.heading, tt.heading}, tt.want...),
-			found[1:],
-		); diff != "" {
+		want := []string{tt.heading, tt.heading, tt.text}
+		if diff := cmp.Diff(want, []string{found[1], found[3], found[4]}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
+		}
+		if !strings.Contains(found[5], tt.advice) {
+			t.Errorf("%s: the advice is %q, want %q", tt.path, found[5], tt.advice)
+		}
+		if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, HashOf(found[2])) {
+			t.Errorf("%s: %s does not admit the style", tt.path, policy)
 		}
 	}
 }
